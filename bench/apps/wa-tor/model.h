@@ -1,0 +1,112 @@
+/* Wa-Tor as numbers: the rules, their random numbers, and the sequential world that obeys them.
+ *
+ * README.md beside this file states the rules in words. A world is a torus of width * height cells;
+ * cell (x, y) has index y * width + x. What two implementations compare is the encoded world, one
+ * uint32 per cell:
+ *
+ *     bits 31..30  kind: 0 empty, 1 fish, 2 shark
+ *     bits 27..12  energy of a shark, saturated at 65535
+ *     bits 11..0   spawn timer, saturated at 4095
+ *
+ * Every phase of a step may visit its cells or agents in any order: the result is the same. The
+ * random number of a decision depends on the place and the time of the decision alone.
+ *
+ * Read first: README.md. Read next: sequential.c.
+ */
+#ifndef WA_TOR_MODEL_H
+#define WA_TOR_MODEL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define WA_TOR_KIND_EMPTY 0u
+#define WA_TOR_KIND_FISH 1u
+#define WA_TOR_KIND_SHARK 2u
+
+#define WA_TOR_CELLS_MAX (1u << 28) /* the encoded world is then 1 GiB */
+
+/* What a random number is drawn for; the third word of the generator's counter. */
+typedef enum wa_tor_draw {
+    WA_TOR_DRAW_FISH_SELECT,
+    WA_TOR_DRAW_FISH_DECIDE,
+    WA_TOR_DRAW_SHARK_SELECT,
+    WA_TOR_DRAW_SHARK_DECIDE,
+    WA_TOR_DRAW_POPULATE
+} wa_tor_draw;
+
+/* The eight phases of a step, in order; name for reports. The kernel of wa_tor.cl that runs a phase
+ * is the third column, the draw it uses (if any) the fourth. */
+#define WA_TOR_PHASE_LIST(X)                                                                       \
+    X(FISH_RESET, "fish_reset", "cell_reset", WA_TOR_DRAW_POPULATE)                                \
+    X(FISH_SELECT, "fish_select", "fish_select", WA_TOR_DRAW_FISH_SELECT)                          \
+    X(FISH_DECIDE, "fish_decide", "cell_decide", WA_TOR_DRAW_FISH_DECIDE)                          \
+    X(FISH_MOVE, "fish_move", "fish_move", WA_TOR_DRAW_POPULATE)                                   \
+    X(SHARK_RESET, "shark_reset", "cell_reset", WA_TOR_DRAW_POPULATE)                              \
+    X(SHARK_SELECT, "shark_select", "shark_select", WA_TOR_DRAW_SHARK_SELECT)                      \
+    X(SHARK_DECIDE, "shark_decide", "cell_decide", WA_TOR_DRAW_SHARK_DECIDE)                       \
+    X(SHARK_MOVE, "shark_move", "shark_move", WA_TOR_DRAW_POPULATE)
+
+typedef enum wa_tor_phase {
+#define WA_TOR_PHASE_ENUM(name, text, kernel, draw) WA_TOR_PHASE_##name,
+    WA_TOR_PHASE_LIST(WA_TOR_PHASE_ENUM)
+#undef WA_TOR_PHASE_ENUM
+        WA_TOR_PHASE_COUNT
+} wa_tor_phase;
+
+/* Everything that decides the course of a world. */
+typedef struct wa_tor_rules {
+    uint32_t width, height;
+    uint32_t seed;
+    uint32_t fish_permille;  /* of the cells that hold a fish at the start */
+    uint32_t shark_permille; /* of the cells that hold a shark at the start */
+    uint32_t fish_spawn;     /* a moving fish leaves a fish behind if its timer is above this */
+    uint32_t shark_spawn;
+    uint32_t shark_energy;   /* of a new shark, in steps */
+    uint32_t shark_gain;     /* energy from one fish */
+} wa_tor_rules;
+
+/* The defaults: both species live on, in waves. */
+wa_tor_rules wa_tor_rules_default(void);
+
+/* NULL if the rules can be run, else a sentence that says what is wrong. */
+const char *wa_tor_rules_check(const wa_tor_rules *rules);
+
+static inline uint32_t wa_tor_encode(uint32_t kind, uint32_t spawn_timer, uint32_t energy)
+{
+    uint32_t timer = spawn_timer < 0xfffu ? spawn_timer : 0xfffu;
+    uint32_t food = energy < 0xffffu ? energy : 0xffffu;
+    return kind << 30 | food << 12 | timer;
+}
+
+static inline uint32_t wa_tor_kind(uint32_t code)
+{
+    return code >> 30;
+}
+
+/* 64-bit FNV-1a over the little-endian bytes of an encoded world. */
+uint64_t wa_tor_checksum(const uint32_t *world, size_t cells);
+
+typedef struct wa_tor_population {
+    uint64_t fish, sharks;
+} wa_tor_population;
+
+/* Count an encoded world. */
+wa_tor_population wa_tor_count(const uint32_t *world, size_t cells);
+
+/* ---- The sequential world -------------------------------------------------------------------- */
+
+typedef struct wa_tor_world wa_tor_world;
+
+/* A populated world, or NULL if memory ran out or the rules are wrong. `shuffle` other than 0 makes
+ * every phase visit its cells and agents in an order drawn from it, which must change nothing. */
+wa_tor_world *wa_tor_world_create(const wa_tor_rules *rules, uint32_t shuffle);
+void wa_tor_world_destroy(wa_tor_world *world); /* NULL is allowed */
+
+void wa_tor_world_step(wa_tor_world *world);
+void wa_tor_world_encode(const wa_tor_world *world, uint32_t *codes); /* width * height codes */
+wa_tor_population wa_tor_world_population(const wa_tor_world *world);
+
+/* NULL if cells and agents agree with each other, else what does not. For tests. */
+const char *wa_tor_world_check(const wa_tor_world *world);
+
+#endif

@@ -1,0 +1,337 @@
+/* clump-bench: measures the library on synthetic loads and on whole applications.
+ *
+ * Commands and options are read here; what a run is, is said in bench.h. Exit status: 0 all checks
+ * passed, 1 a check failed or a run could not be finished, 2 the command line is wrong.
+ *
+ * Read first: bench.h.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench.h"
+
+#define EXIT_USAGE 2
+#define SETS_MAX 64
+#define NAMES_MAX 32
+#define REPEAT_MAX 1000000u
+
+typedef struct options {
+    const char *names[NAMES_MAX];
+    size_t name_count;
+    const char *sets[SETS_MAX]; /* "key=value" */
+    size_t set_count;
+    const char *device, *json;
+    uint32_t repeat, seed; /* repeat 0: the benchmark's own default */
+    int has_seed;
+} options;
+
+static void print_usage(FILE *file)
+{
+    fprintf(file,
+            "usage: clump-bench list\n"
+            "       clump-bench devices [--device SUBSTRING]\n"
+            "       clump-bench run NAME... [--device SUBSTRING] [--set KEY=VALUE]...\n"
+            "                   [--repeat N] [--seed N] [--json FILE]\n"
+            "       clump-bench compare A.json B.json\n"
+            "       clump-bench demo [--device SUBSTRING] [--seed N]\n"
+            "\n"
+            "list      the benchmarks with their parameters\n"
+            "devices   the OpenCL devices; a star marks the one that would be used\n"
+            "run       one or more benchmarks; --json writes the results to a file as well\n"
+            "compare   ratios B / A of the medians of two such files\n"
+            "demo      Wa-Tor with pictures, checked against sequential C\n"
+            "\n"
+            "SUBSTRING is any part of \"platform / device\"; CLUMP_DEVICE in the environment is its\n"
+            "default. Exit status 1: a check failed. 2: the command line is wrong.\n");
+}
+
+static int fail_usage(const char *format, const char *word)
+{
+    fprintf(stderr, "clump-bench: ");
+    fprintf(stderr, format, word);
+    fprintf(stderr, "\n");
+    return EXIT_USAGE;
+}
+
+static int parse_u32(const char *text, uint32_t max, uint32_t *number)
+{
+    char *end = NULL;
+    errno = 0;
+    unsigned long long value = strtoull(text, &end, 10);
+    if (errno || end == text || *end || text[0] == '-' || value > max) {
+        return 0;
+    }
+    *number = (uint32_t)value;
+    return 1;
+}
+
+static int take_option(options *given, const char *name, const char *value)
+{
+    if (strcmp(name, "--device") == 0) {
+        given->device = value;
+    } else if (strcmp(name, "--json") == 0) {
+        given->json = value;
+    } else if (strcmp(name, "--repeat") == 0) {
+        if (!parse_u32(value, REPEAT_MAX, &given->repeat) || given->repeat == 0) {
+            return fail_usage("--repeat takes a number from 1 to 1000000, not '%s'", value);
+        }
+    } else if (strcmp(name, "--seed") == 0) {
+        if (!parse_u32(value, UINT32_MAX, &given->seed)) {
+            return fail_usage("--seed takes a number from 0 to 4294967295, not '%s'", value);
+        }
+        given->has_seed = 1;
+    } else if (strcmp(name, "--set") == 0) {
+        if (!strchr(value, '=') || given->set_count == SETS_MAX) {
+            return fail_usage("--set takes KEY=VALUE (64 times at most), not '%s'", value);
+        }
+        given->sets[given->set_count++] = value;
+    } else {
+        return fail_usage("unknown option '%s'; there are --device, --set, --repeat, --seed, --json",
+                          name);
+    }
+    return 0;
+}
+
+/* Arguments behind the command. Returns 0 or an exit status. */
+static int parse_options(options *given, int argc, char **argv)
+{
+    memset(given, 0, sizeof *given);
+    given->seed = 42;
+    for (int i = 2; i < argc; i++) {
+        if (strncmp(argv[i], "--", 2) != 0) {
+            if (given->name_count == NAMES_MAX) {
+                return fail_usage("too many names at '%s'", argv[i]);
+            }
+            given->names[given->name_count++] = argv[i];
+            continue;
+        }
+        if (i + 1 == argc) {
+            return fail_usage("%s needs a value", argv[i]);
+        }
+        int status = take_option(given, argv[i], argv[i + 1]);
+        if (status) {
+            return status;
+        }
+        i++;
+    }
+    return 0;
+}
+
+/* Which options a command understands is checked by what is left over. */
+static int refuse(const options *given, int names, int run_options)
+{
+    if (!names && given->name_count) {
+        return fail_usage("unexpected '%s'", given->names[0]);
+    }
+    if (!run_options && (given->set_count || given->repeat || given->json)) {
+        return fail_usage("%s belongs to the command run", given->set_count ? "--set"
+                                                           : given->json    ? "--json"
+                                                                            : "--repeat");
+    }
+    return 0;
+}
+
+static int command_list(void)
+{
+    for (size_t i = 0; i < bench_registry_count(); i++) {
+        const bench_descriptor *benchmark = bench_registry_get(i);
+        printf("%s: %s\n", benchmark->name, benchmark->sentence);
+        for (const bench_param *param = benchmark->params; param->key; param++) {
+            char range[256];
+            bench_describe_param(param, range, sizeof range);
+            printf("  %-14s default %-12s %s\n  %-14s   %s\n", param->key,
+                   *param->preset ? param->preset : "(none)", param->meaning, "", range);
+        }
+        printf("\n");
+    }
+    return 0;
+}
+
+static int apply_sets(const options *given, bench_values *values, bench_error *error)
+{
+    if (given->has_seed && bench_find_param(values->params, "seed") >= 0) {
+        char seed[16];
+        snprintf(seed, sizeof seed, "%u", given->seed);
+        if (bench_values_set(values, "seed", seed, error)) {
+            return -1;
+        }
+    }
+    for (size_t i = 0; i < given->set_count; i++) {
+        char key[64];
+        const char *equals = strchr(given->sets[i], '=');
+        snprintf(key, sizeof key, "%.*s", (int)(equals - given->sets[i]), given->sets[i]);
+        if (bench_values_set(values, key, equals + 1, error)) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static int needs_device(const bench_descriptor *benchmark, const bench_values *values)
+{
+    return !benchmark->needs_device || benchmark->needs_device(values);
+}
+
+/* Returns 0 if the run finished and its check passed. */
+static int run_one(bench_env *env, const bench_descriptor *benchmark, const bench_values *values,
+                   bench_report *report)
+{
+    bench_results results;
+    bench_results_init(&results);
+    if (benchmark->run(env, values, &results)) {
+        bench_check(&results, 0, "the run stopped: %.400s", results.error.text);
+        fprintf(stderr, "clump-bench: %s: %s\n", benchmark->name, results.error.text);
+    } else if (!results.is_checked) {
+        bench_check(&results, 0, "the benchmark checked nothing");
+    }
+    bench_report_print(env, benchmark, values, &results);
+    bench_report_add(report, benchmark, values, &results);
+    int failed = !results.is_ok;
+    bench_results_release(&results);
+    return failed;
+}
+
+static void join_command(char *text, size_t bytes, int argc, char **argv)
+{
+    size_t used = (size_t)snprintf(text, bytes, "clump-bench");
+    for (int i = 1; i < argc && used < bytes; i++) {
+        int n = snprintf(text + used, bytes - used, " %s", argv[i]);
+        used += n > 0 ? (size_t)n : 0;
+    }
+}
+
+/* All names and values are checked before the first run, which may take long. */
+static int prepare(const options *given, const bench_descriptor **benchmarks, bench_values *values,
+                   int *device_needed, bench_error *error)
+{
+    if (given->name_count == 0) {
+        return bench_error_set(error, "run needs the name of a benchmark; try clump-bench list");
+    }
+    *device_needed = given->device != NULL;
+    for (size_t i = 0; i < given->name_count; i++) {
+        benchmarks[i] = bench_registry_find(given->names[i], error);
+        if (!benchmarks[i]) {
+            return -1;
+        }
+        bench_values_init(&values[i], benchmarks[i]->params);
+        if (apply_sets(given, &values[i], error)) {
+            return -1;
+        }
+        *device_needed |= needs_device(benchmarks[i], &values[i]);
+    }
+    return 0;
+}
+
+static int command_run(const options *given, int argc, char **argv)
+{
+    const bench_descriptor *benchmarks[NAMES_MAX];
+    bench_values *values = calloc(NAMES_MAX, sizeof *values);
+    bench_report *report = bench_report_create();
+    bench_env env = {.seed = given->seed};
+    bench_error error;
+    int device_needed = 0, status = EXIT_USAGE;
+    if (!values || !report) {
+        fprintf(stderr, "clump-bench: out of memory\n");
+        goto done;
+    }
+    if (prepare(given, benchmarks, values, &device_needed, &error) ||
+        (device_needed && bench_env_open(&env, given->device, &error))) {
+        fprintf(stderr, "clump-bench: %s\n", error.text);
+        goto done;
+    }
+    status = 0;
+    for (size_t i = 0; i < given->name_count; i++) {
+        env.repeat = given->repeat ? given->repeat : benchmarks[i]->repeat;
+        status |= run_one(&env, benchmarks[i], &values[i], report);
+    }
+    if (given->json) {
+        char command[2048];
+        join_command(command, sizeof command, argc, argv);
+        if (bench_report_write(report, &env, command, given->json, &error)) {
+            fprintf(stderr, "clump-bench: %s\n", error.text);
+            status = 1;
+        }
+    }
+done:
+    bench_env_close(&env);
+    bench_report_destroy(report);
+    free(values);
+    return status;
+}
+
+static int command_demo(const options *given)
+{
+    bench_env env = {.seed = given->seed, .repeat = 1, .progress = BENCH_PROGRESS_LINES};
+    bench_error error;
+    if (bench_env_open(&env, given->device, &error)) {
+        fprintf(stderr, "clump-bench: %s\n", error.text);
+        return EXIT_USAGE;
+    }
+    int failed = bench_demo(&env, "out", &error);
+    if (failed) {
+        fprintf(stderr, "clump-bench: %s\n", error.text);
+    }
+    bench_env_close(&env);
+    return failed ? 1 : 0;
+}
+
+static int command_compare(const options *given)
+{
+    bench_error error;
+    if (given->name_count != 2) {
+        return fail_usage("%s needs two files", "compare");
+    }
+    if (bench_compare(given->names[0], given->names[1], &error)) {
+        fprintf(stderr, "clump-bench: %s\n", error.text);
+        return EXIT_USAGE;
+    }
+    return 0;
+}
+
+static int command_devices(const options *given)
+{
+    bench_error error;
+    if (bench_env_list(given->device, &error)) {
+        fprintf(stderr, "clump-bench: %s\n", error.text);
+        return EXIT_USAGE;
+    }
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    options given;
+    const char *command = argc > 1 ? argv[1] : "";
+    if (strcmp(command, "help") == 0 || strcmp(command, "--help") == 0) {
+        print_usage(stdout);
+        return 0;
+    }
+    int status = argc > 1 ? parse_options(&given, argc, argv) : EXIT_USAGE;
+    if (argc < 2) {
+        print_usage(stderr);
+    }
+    if (status) {
+        return status;
+    }
+    if (strcmp(command, "run") == 0) {
+        return command_run(&given, argc, argv);
+    }
+    if (strcmp(command, "compare") == 0) {
+        return refuse(&given, 1, 0) ? EXIT_USAGE : command_compare(&given);
+    }
+    if (refuse(&given, 0, 0)) {
+        return EXIT_USAGE;
+    }
+    if (strcmp(command, "list") == 0) {
+        return command_list();
+    }
+    if (strcmp(command, "devices") == 0) {
+        return command_devices(&given);
+    }
+    if (strcmp(command, "demo") == 0) {
+        return command_demo(&given);
+    }
+    return fail_usage("unknown command '%s'; there are list, devices, run, compare, demo", command);
+}

@@ -1,0 +1,32 @@
+/* Plots of time series, drawn by gnuplot. Read first: error.h. */
+#ifndef BENCH_PLOT_H
+#define BENCH_PLOT_H
+
+#include <stddef.h>
+
+#include "error.h"
+
+#define BENCH_PLOT_SERIES_MAX 16
+
+typedef enum bench_plot_style { BENCH_PLOT_AREA, BENCH_PLOT_LINE, BENCH_PLOT_DASHES } bench_plot_style;
+
+typedef struct bench_plot_series {
+    const char *label;
+    const char *color; /* "#rrggbb" */
+    bench_plot_style style;
+    const double *y; /* `points` values */
+} bench_plot_series;
+
+typedef struct bench_plot {
+    const char *title, *x_label, *y_label;
+    const double *x; /* `points` values */
+    size_t points;
+    bench_plot_series series[BENCH_PLOT_SERIES_MAX];
+    size_t series_count;
+} bench_plot;
+
+/* Write the plot to `path`: SVG, or PNG if the name ends in .png. Returns -1 with a sentence if it
+ * cannot be written or gnuplot is not installed; a plot is no reason to fail a run. */
+int bench_plot_write(const bench_plot *plot, const char *path, bench_error *error);
+
+#endif

@@ -1,0 +1,43 @@
+/* The list of all benchmarks. A new one gets a line in each of the two places below.
+ *
+ * Read first: bench.h.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "bench.h"
+#include "registry.h"
+
+static const bench_descriptor *const benchmarks[] = {
+    &bench_alloc_scalability,
+    &bench_enumerate,
+    &bench_app_wa_tor,
+};
+
+size_t bench_registry_count(void)
+{
+    return sizeof benchmarks / sizeof *benchmarks;
+}
+
+const bench_descriptor *bench_registry_get(size_t index)
+{
+    return benchmarks[index];
+}
+
+const bench_descriptor *bench_registry_find(const char *name, bench_error *error)
+{
+    char names[1024] = "";
+    size_t used = 0;
+    for (size_t i = 0; i < bench_registry_count(); i++) {
+        if (strcmp(benchmarks[i]->name, name) == 0) {
+            return benchmarks[i];
+        }
+        if (used < sizeof names) {
+            int n = snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "",
+                             benchmarks[i]->name);
+            used += n > 0 ? (size_t)n : 0;
+        }
+    }
+    bench_error_set(error, "no benchmark is called '%.64s'; there are: %s", name, names);
+    return NULL;
+}

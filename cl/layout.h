@@ -1,0 +1,127 @@
+/* The heap's structures in device memory, shared by host and device.
+ *
+ *   heap buffer, in 64-byte units ("at_..." offsets count from its start):
+ *
+ *   | null row | header | class table | states | bitmaps | hints | lists | scan | blocks ...       |
+ *   |<------------------- blocks 0 .. first_block-1, class RESERVED ----------->|<- first_block .. |
+ *
+ *   block  = block_granules granules of granule_bytes; belongs to one class at a time
+ *   row    = 64 slots of a class, row_granules[class] granules, at a granule boundary in its block
+ *   ref    = granule << 6 | slot, granules counted from the start of the buffer; 0 is null, so the
+ *            null row takes what is written through a null reference and nothing else uses it
+ *   state  = class << 24 | credits; class 0 is a free block. The one word of truth of a block
+ *   bitmap = one word of 64 bits (or two of 32) per granule; bit s of the granule at which a row
+ *            starts tells whether slot s is live; words of other granules stay 0
+ *   hint   = bit per block, one set of words for free blocks (set 0) and one for the active blocks
+ *            of each class (set = class id); level l+1 has a bit per word of level l that is not 0
+ *
+ * Invariants, true whenever no kernel runs (clump_heap_check() verifies them):
+ *   1. credits(b) = number of bits set in the rows of b, and at most the capacity of its class
+ *   2. class(b) = 0 exactly if credits(b) = 0
+ *   3. every hint equals its truth: free if class(b) = 0; active[T] if class(b) = T and
+ *      credits(b) < capacity(T); upper bits as above
+ *   4. blocks[T], active[T] of the class table equal the numbers of such blocks and hints
+ *
+ * All fields are 32-bit so that both sides agree without packing rules. Read next: prelude.clh.
+ */
+#ifndef CLUMPI_LAYOUT_H
+#define CLUMPI_LAYOUT_H
+
+#if defined(__OPENCL_VERSION__) || defined(__OPENCL_C_VERSION__)
+typedef uint clumpi_u32;
+#else
+#include <stdint.h>
+typedef uint32_t clumpi_u32;
+#endif
+
+#define CLUMPI_MAGIC 0x434c4d50u /* "CLMP" */
+#define CLUMPI_UNIT 64u          /* bytes per unit of the at_ offsets */
+#define CLUMPI_CLASS_SHIFT 24
+#define CLUMPI_CREDIT_MASK 0x00ffffffu
+#define CLUMPI_RESERVED 255u /* class of the blocks that hold the metadata */
+#define CLUMPI_LEVELS_MAX 6  /* 32^6 > 2^26 blocks */
+#define CLUMPI_ROWS_MAX 64u  /* rows of a block: a block's non-empty rows fit one 64-bit mask */
+#define CLUMPI_LANES 64u     /* blocks of a class that are filled side by side, at most */
+#define CLUMPI_ERRORS 4
+#define CLUMPI_REDUCE_BYTES 128u
+
+/* One entry per class, index = class id; index 0 is unused. 768 bytes. */
+typedef struct clumpi_class {
+    /* Fixed at creation. */
+    clumpi_u32 row_granules; /* k */
+    clumpi_u32 rows;         /* rows of a block; 0: abstract */
+    clumpi_u32 capacity;     /* rows * 64 */
+    clumpi_u32 last;         /* last class id of the subtree */
+    clumpi_u32 fixed_pad[28];
+    /* Changed by kernels. */
+    clumpi_u32 blocks;    /* allocated blocks */
+    clumpi_u32 active;    /* set bits of the level-0 active hints */
+    clumpi_u32 exhausted; /* value of header.epoch at which a sweep found no room */
+    clumpi_u32 counter_pad[29];
+    clumpi_u32 current[CLUMPI_LANES]; /* hint: a block with room, per lane; 0 = none */
+    clumpi_u32 opening[CLUMPI_LANES]; /* 1: somebody is about to open a block for this lane */
+} clumpi_class;
+
+/* What kernels report, one entry per kind; the order is CLUMP_DEVICE_ERROR_LIST of heap.h. */
+typedef struct clumpi_error {
+    clumpi_u32 count, class_id, ref, work_item;
+} clumpi_error;
+
+typedef struct clumpi_header {
+    /* Fixed at creation. */
+    clumpi_u32 magic;
+    clumpi_u32 self_at; /* of this header, in units */
+    clumpi_u32 granule_bytes, block_granules;
+    clumpi_u32 first_block, block_end; /* usable blocks: first_block .. block_end - 1 */
+    clumpi_u32 class_count;
+    clumpi_u32 block_rows_max; /* most rows any class has in a block */
+    clumpi_u32 at_classes, at_states, at_bits, at_hints;
+    clumpi_u32 at_list_rows, at_list_masks, at_list_index, at_list_begin, at_scan;
+    clumpi_u32 scan_groups;
+    clumpi_u32 hint_words, hint_levels;         /* words of one set; levels, the last has one word */
+    clumpi_u32 hint_level[CLUMPI_LEVELS_MAX];   /* first word of each level within a set */
+    clumpi_u32 hint_count[CLUMPI_LEVELS_MAX];   /* words of each level */
+    clumpi_u32 fixed_pad[32];
+    /* Changed by kernels; each group on a 128-byte line of its own. */
+    clumpi_u32 epoch; /* grows when room appears: a full block gets a free slot, a block is freed */
+    clumpi_u32 epoch_pad[31];
+    clumpi_u32 cursor; /* where the next search for a free block starts */
+    clumpi_u32 cursor_pad[31];
+    clumpi_error errors[CLUMPI_ERRORS];
+    clumpi_u32 error_pad[16];
+    clumpi_u32 new_rows, new_objects, new_missing; /* of the last do-new: rows of its list, objects
+                                                      made, objects for which there was no room */
+    clumpi_u32 reduce_done;                        /* groups that stored their partial result */
+    clumpi_u32 new_pad[28];
+    clumpi_u32 reduced[CLUMPI_REDUCE_BYTES / 4]; /* result of the last reduction */
+} clumpi_header;
+
+/* What the check kernel found first, in block order. */
+typedef struct clumpi_violation {
+    clumpi_u32 key; /* block << 4 | code; 0xffffffff: nothing */
+    clumpi_u32 code, block, class_id, expected, found;
+} clumpi_violation;
+
+/* code of a clumpi_violation, and its words; %u are class, expected and found, in this order. */
+#define CLUMPI_VIOLATION_LIST(X)                                                                   \
+    X(CLASS, "its class %u is none of the schema (state %u, found %u)")                            \
+    X(CAPACITY, "class %u holds at most %u objects a block, credits say %u")                       \
+    X(FREE_CREDITS, "it is free (class %u) and must have %u credits, has %u")                      \
+    X(EMPTY, "it belongs to class %u and must have at least %u credit, has %u")                    \
+    X(BITS, "of class %u has %u credits, but %u live slots in its bitmaps")                        \
+    X(STRAY, "of class %u has bits set in granule %u where no row starts: %u of them")             \
+    X(FREE_HINT, "of class %u: the free hint should be %u, is %u")                                 \
+    X(ACTIVE_HINT, "the active hint of class %u should be %u, is %u")                              \
+    X(UPPER_HINT, "an upper bit of hint set %u should be %u, is %u")                               \
+    X(BLOCKS, "class %u has %u allocated blocks, its counter says %u")                             \
+    X(ACTIVE, "class %u has %u active hints, its counter says %u")                                 \
+    X(OPENING, "class %u: an opening flag should be %u, is %u")
+
+enum {
+#define CLUMPI_VIOLATION_ENUM(name, text) CLUMPI_VIOLATION_##name,
+    CLUMPI_VIOLATION_LIST(CLUMPI_VIOLATION_ENUM)
+#undef CLUMPI_VIOLATION_ENUM
+    CLUMPI_VIOLATION_COUNT
+};
+
+#endif

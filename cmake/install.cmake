@@ -1,0 +1,48 @@
+# Install rules: headers, library, programs, device sources for reference, CMake package, clump.pc.
+include(CMakePackageConfigHelpers)
+
+install(DIRECTORY include/clump DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" FILES_MATCHING PATTERN "*.h")
+install(DIRECTORY cl DESTINATION "${CMAKE_INSTALL_DATADIR}/clump"
+    FILES_MATCHING PATTERN "*.cl" PATTERN "*.clh" PATTERN "*.h")
+install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+install(TARGETS clump EXPORT clumpTargets
+    ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
+    LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+file(RELATIVE_PATH bin_to_lib "${CMAKE_INSTALL_FULL_BINDIR}" "${CMAKE_INSTALL_FULL_LIBDIR}")
+foreach(program IN ITEMS clump-info clump-bench)
+    if(TARGET ${program})
+        set_target_properties(${program} PROPERTIES INSTALL_RPATH "$ORIGIN/${bin_to_lib}")
+        install(TARGETS ${program} DESTINATION "${CMAKE_INSTALL_BINDIR}")
+    endif()
+endforeach()
+
+set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/clump")
+install(EXPORT clumpTargets NAMESPACE clump:: DESTINATION "${package_dir}")
+configure_package_config_file(cmake/clumpConfig.cmake.in generated/clumpConfig.cmake
+    INSTALL_DESTINATION "${package_dir}")
+write_basic_package_version_file(generated/clumpConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES "${PROJECT_BINARY_DIR}/generated/clumpConfig.cmake"
+    "${PROJECT_BINARY_DIR}/generated/clumpConfigVersion.cmake" DESTINATION "${package_dir}")
+
+# clump.pc finds itself, so that the tree can be installed or moved anywhere. OpenCL comes from its
+# own .pc file where pkg-config has one by default, else from where CMake found it.
+file(RELATIVE_PATH pc_to_prefix "${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig" "${CMAKE_INSTALL_PREFIX}")
+string(REGEX REPLACE "/$" "" pc_to_prefix "${pc_to_prefix}")
+set(pc_requires "")
+set(pc_opencl_libs "")
+set(pc_opencl_cflags "")
+find_package(PkgConfig QUIET)
+set(pc_missing 1)
+if(PKG_CONFIG_EXECUTABLE)
+    execute_process(COMMAND "${PKG_CONFIG_EXECUTABLE}" --exists OpenCL RESULT_VARIABLE pc_missing)
+endif()
+if(pc_missing EQUAL 0)
+    set(pc_requires OpenCL)
+else()
+    get_filename_component(opencl_dir "${OpenCL_LIBRARY}" DIRECTORY)
+    set(pc_opencl_libs "-L${opencl_dir} -lOpenCL")
+    set(pc_opencl_cflags "-I${OpenCL_INCLUDE_DIR}")
+endif()
+configure_file(cmake/clump.pc.in generated/clump.pc @ONLY)
+install(FILES "${PROJECT_BINARY_DIR}/generated/clump.pc"
+    DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")

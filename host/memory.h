@@ -1,0 +1,55 @@
+/* Host memory and error records, for all files of host/.
+ *
+ * All host memory of the library goes through a clump_allocator, so that a user can account for it
+ * and a test can make the n-th request fail. Read first: include/clump/context.h.
+ */
+#ifndef CLUMPI_MEMORY_H
+#define CLUMPI_MEMORY_H
+
+#include <stddef.h>
+
+#include "clump/context.h"
+
+/* A complete allocator: the user's, or malloc's where the user gave none. */
+clump_allocator clumpi_allocator_resolve(const clump_allocator *allocator);
+
+/* Zeroed memory, or NULL; bytes may be 0 (returns a unique pointer). */
+void *clumpi_alloc(const clump_allocator *a, size_t bytes);
+
+/* Grow an array to hold at least `needed` elements, doubling. Returns 0 and leaves all as it was if
+ * memory runs out. `*array` may be NULL when *capacity is 0. New elements are not cleared. */
+int clumpi_grow(const clump_allocator *a, void **array, size_t *capacity, size_t needed,
+                size_t element_bytes);
+
+void clumpi_free(const clump_allocator *a, void *memory); /* NULL is allowed */
+
+/* A zero-terminated copy of `bytes` bytes of text, or NULL. */
+char *clumpi_copy_text(const clump_allocator *a, const char *text, size_t bytes);
+
+/* Growing text. A failed append leaves `failed` set and the text as it was; check it once at the end.
+ * Release with clumpi_free(text.data). */
+typedef struct clumpi_text {
+    const clump_allocator *allocator;
+    char *data;
+    size_t bytes, capacity;
+    int failed;
+} clumpi_text;
+
+void clumpi_text_append(clumpi_text *text, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+void clumpi_text_append_bytes(clumpi_text *text, const char *data, size_t bytes);
+
+/* Fill an error record (NULL is allowed) and return its status, for `return clumpi_fail(...)`. */
+clump_status clumpi_fail(clump_error *error, clump_status status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* The same with a place in a text. */
+clump_status clumpi_fail_at(clump_error *error, clump_status status, uint32_t line,
+                            uint32_t column, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
+
+/* The same for an OpenCL call that returned `code`. */
+clump_status clumpi_fail_cl(clump_error *error, const char *call, cl_int code, const char *format,
+                            ...) __attribute__((format(printf, 4, 5)));
+
+#endif

@@ -1,0 +1,21 @@
+/* Clump: a dynamic object heap for OpenCL programs. This header includes all others.
+ *
+ * Reading order: status.h, context.h, schema.h, heap.h, program.h, run.h; then cl/device_api.clh for
+ * what kernels may call. These headers are the reference; what they do not say is not promised.
+ *
+ * The library prints nothing, never exits, keeps no global state and starts no thread.
+ * It does not: choose a device, create contexts or queues, share one heap among devices, run
+ * constructors (objects are made with undefined contents), or catch a reference to an object that
+ * was freed and whose slot was given out again.
+ */
+#ifndef CLUMP_CLUMP_H
+#define CLUMP_CLUMP_H
+
+#include "clump/context.h"
+#include "clump/heap.h"
+#include "clump/program.h"
+#include "clump/run.h"
+#include "clump/schema.h"
+#include "clump/status.h"
+
+#endif

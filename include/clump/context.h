@@ -1,0 +1,110 @@
+/* A context: the user's OpenCL context, device and queue, and what was probed about the device.
+ *
+ * The library creates no cl_context and no queue of its own. It retains the three objects given to
+ * it and releases them with the context. All work is enqueued on that one queue; a queue with
+ * out-of-order execution is used as if it were in order (each command waits for the one before).
+ *
+ * Threads: a context may be shared by heaps on different threads only if each thread has a context
+ * of its own; one clump_context and everything made from it belong to one thread at a time.
+ *
+ * Read first: status.h. Read next: schema.h.
+ */
+#ifndef CLUMP_CONTEXT_H
+#define CLUMP_CONTEXT_H
+
+#ifndef CL_TARGET_OPENCL_VERSION
+#define CL_TARGET_OPENCL_VERSION 120
+#endif
+#include <CL/cl.h>
+#include <stddef.h>
+
+#include "clump/cl_functions.h"
+#include "clump/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct clump_context clump_context;
+
+/* Where host memory comes from. All three set, or all three NULL for malloc, realloc and free.
+ * The functions have the contracts of their C namesakes; `user` is handed back to each. */
+typedef struct clump_allocator {
+    void *(*allocate)(void *user, size_t bytes);
+    void *(*reallocate)(void *user, void *memory, size_t bytes);
+    void (*release)(void *user, void *memory);
+    void *user;
+} clump_allocator;
+
+/* Optional features of a device, as bits. Whatever a device lacks has a slower path that gives the
+ * same results; whatever it has can be forced off through clump_context_desc.disable. */
+typedef enum clump_feature {
+    CLUMP_FEATURE_INT64_ATOMICS = 1 << 0, /* cl_khr_int64_base_atomics and _extended_atomics:
+                                             row bitmaps are handled 64 bits at a time, else 32 */
+    CLUMP_FEATURE_PTX = 1 << 1,           /* NVIDIA's inline assembly: requests of a warp are
+                                             coalesced with activemask, match and shfl */
+    CLUMP_FEATURE_SUBGROUPS = 1 << 2,     /* sub-group ballots on a GPU: the same, portably */
+    CLUMP_FEATURE_FP64 = 1 << 3,          /* fields of type double */
+    CLUMP_FEATURE_ALL = (1 << 4) - 1
+} clump_feature;
+
+typedef struct clump_context_desc {
+    cl_context context;             /* required; retained */
+    cl_device_id device;            /* required; one of the context's devices */
+    cl_command_queue queue;         /* required; of that context and device; retained. Create it
+                                       with CL_QUEUE_PROFILING_ENABLE to read times of events */
+    uint32_t disable;               /* clump_feature bits never to use; default 0 */
+    clump_allocator allocator;      /* default: malloc, realloc, free */
+    const clump_cl_functions *cl;   /* OpenCL entry points to call; default: the linked ones.
+                                       Copied. For tracing and for tests that make calls fail */
+} clump_context_desc;
+
+/* What was found out about the device, once, at clump_context_create(). */
+typedef struct clump_capabilities {
+    char platform_name[128];
+    char device_name[128];
+    char device_version[128]; /* CL_DEVICE_VERSION, "OpenCL 3.0 ..." */
+    char driver_version[128];
+    int is_cpu;                 /* 1: rows are taken one work-item each, else 64 work-items a row */
+    uint32_t features;          /* clump_feature bits that are there and not disabled */
+    uint32_t features_found;    /* clump_feature bits that are there */
+    uint32_t compute_units;
+    uint64_t memory_bytes;      /* CL_DEVICE_GLOBAL_MEM_SIZE */
+    uint64_t allocation_bytes;  /* CL_DEVICE_MAX_MEM_ALLOC_SIZE, as told; some devices give more */
+    uint64_t local_bytes;       /* CL_DEVICE_LOCAL_MEM_SIZE */
+    uint32_t base_align_bytes;  /* CL_DEVICE_MEM_BASE_ADDR_ALIGN, converted from bits */
+    uint32_t work_group_max;    /* CL_DEVICE_MAX_WORK_GROUP_SIZE */
+    uint32_t word_bits;         /* 64 or 32: width of the atomics on row bitmaps */
+    const char *coalescing;     /* "ptx", "subgroup" or "scalar": how requests are combined */
+    const char *mapping;        /* "row per 64 work-items" or "rows per work-item" */
+} clump_capabilities;
+
+/* CONSTRUCTOR. Probe the device and take references to the user's objects.
+ *   desc     [in]             copied
+ *   context  [out]            set to NULL on failure
+ *   error    [out, optional]  the words behind a failure (there is no context to ask yet)
+ * Blocks: no.
+ * Returns CLUMP_OK; CLUMP_ERR_USAGE an object is missing or they do not belong together;
+ * CLUMP_ERR_UNSUPPORTED no 32-bit atomics, no compiler, a big-endian or an embedded device;
+ * CLUMP_ERR_MEMORY; CLUMP_ERR_CL. */
+CLUMP_API clump_status clump_context_create(const clump_context_desc *desc, clump_context **context,
+                                            clump_error *error);
+
+/* DESTRUCTOR. NULL is allowed. Heaps and programs of the context must be destroyed before it. */
+CLUMP_API void clump_context_destroy(clump_context *context);
+
+/* The probed capabilities. Valid as long as the context. */
+CLUMP_API const clump_capabilities *clump_context_get_capabilities(const clump_context *context);
+
+/* The error of the last failed call on the context or on anything made from it. Never NULL; its
+ * status is CLUMP_OK if nothing failed yet. Overwritten by the next failure. */
+CLUMP_API const clump_error *clump_context_get_error(const clump_context *context);
+
+/* Probe a device without keeping anything: what clump_context_create() would find. */
+CLUMP_API clump_status clump_device_probe(cl_device_id device, uint32_t disable,
+                                          clump_capabilities *capabilities, clump_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,16 @@
+/* Symbol visibility and version of the library. Read first: nothing. */
+#ifndef CLUMP_EXPORT_H
+#define CLUMP_EXPORT_H
+
+#define CLUMP_VERSION_MAJOR 0
+#define CLUMP_VERSION_MINOR 1
+#define CLUMP_VERSION_PATCH 0
+#define CLUMP_VERSION_TEXT "0.1.0"
+
+#if defined(__GNUC__) && !defined(CLUMP_STATIC)
+#define CLUMP_API __attribute__((visibility("default")))
+#else
+#define CLUMP_API
+#endif
+
+#endif

@@ -1,0 +1,171 @@
+/* A heap: objects of the classes of a schema, in one OpenCL buffer.
+ *
+ * The buffer holds blocks of one class each, their rows of 64 slots, allocation bitmaps and hints;
+ * docs/design.md has the picture. Objects are made and freed by kernels (program.h, run.h); the calls
+ * here create the heap, look into it and move field values between host and device.
+ *
+ * A reference (clump_ref) is 32 bits: granule index << 6 | slot; 0 is null. It stays valid until its
+ * object is freed or the heap is compacted.
+ *
+ * Calls that say "Blocks: yes" wait for all work enqueued on the context's queue so far.
+ *
+ * Read first: context.h, schema.h. Read next: program.h.
+ */
+#ifndef CLUMP_HEAP_H
+#define CLUMP_HEAP_H
+
+#include "clump/context.h"
+#include "clump/schema.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef uint32_t clump_ref;
+typedef struct clump_heap clump_heap;
+
+typedef struct clump_heap_desc {
+    clump_context *context;     /* required; must outlive the heap */
+    const clump_schema *schema; /* required, sealed; what is needed is copied */
+    uint64_t bytes;             /* all device memory the heap takes, metadata included */
+    double device_share;        /* instead of bytes: share of the device's memory, 0 < s <= 1 */
+    uint32_t block_rows;        /* rows of 64 objects of the smallest class in a block, 1 .. 64;
+                                   0: chosen from `bytes`. Wide blocks allocate faster, narrow ones
+                                   fragment less */
+} clump_heap_desc;
+
+/* Where things lie. Fixed at creation; two heaps with equal granule_bytes and block_granules and the
+ * same schema can run the same programs. */
+typedef struct clump_heap_layout {
+    uint64_t bytes;          /* of the buffer */
+    uint64_t metadata_bytes; /* of which: header, states, bitmaps, lists, in whole blocks */
+    uint32_t granule_bytes;  /* S: unit in which references count */
+    uint32_t block_granules; /* G */
+    uint32_t first_block;    /* blocks below hold the metadata */
+    uint32_t block_count;    /* usable blocks */
+} clump_heap_layout;
+
+/* CONSTRUCTOR. Reserve the buffer and initialise it on the device.
+ * Blocks: yes, so that lack of memory shows here and not in a later kernel.
+ * Returns CLUMP_OK; CLUMP_ERR_USAGE schema not sealed, both or neither of bytes and device_share;
+ * CLUMP_ERR_CAPACITY too small for one block of the largest class, or too large for 32-bit
+ * references (the message says what would fit); CLUMP_ERR_UNSUPPORTED a field type the device lacks;
+ * CLUMP_ERR_CL; CLUMP_ERR_BUILD; CLUMP_ERR_MEMORY. On failure nothing is left behind. */
+CLUMP_API clump_status clump_heap_create(const clump_heap_desc *desc, clump_heap **heap);
+
+/* DESTRUCTOR. NULL is allowed. Waits for the queue. Programs may go before or after. */
+CLUMP_API void clump_heap_destroy(clump_heap *heap);
+
+CLUMP_API const clump_heap_layout *clump_heap_get_layout(const clump_heap *heap);
+
+/* The heap's copy of its schema, for look-ups by name. Lives as long as the heap. */
+CLUMP_API const clump_schema *clump_heap_get_schema(const clump_heap *heap);
+
+/* The buffer, for kernels that are launched by other means than run.h. Not retained for the caller.
+ * After such a kernel allocated or freed, call clump_heap_touch(). */
+CLUMP_API cl_mem clump_heap_get_buffer(const clump_heap *heap);
+
+/* Tell the heap that its objects may have changed: the next do-all enumerates anew. */
+CLUMP_API void clump_heap_touch(clump_heap *heap);
+
+/* ---- Errors that kernels reported ---------------------------------------------------------- */
+
+/* What a kernel can report. The first event of each kind is kept with its detail, all are counted. */
+#define CLUMP_DEVICE_ERROR_LIST(X)                                                                 \
+    X(OUT_OF_MEMORY, "an allocation returned null: no slot of the class and no block was free")    \
+    X(DOUBLE_FREE, "a reference was freed whose object was not live")                              \
+    X(BAD_REFERENCE, "a reference was freed or cast that no allocation of the class returned")     \
+    X(RETRY_BOUND, "a bounded loop gave up, which only memory corruption explains")
+
+typedef enum clump_device_error {
+#define CLUMP_DEVICE_ERROR_ENUM(name, text) CLUMP_DEVICE_##name,
+    CLUMP_DEVICE_ERROR_LIST(CLUMP_DEVICE_ERROR_ENUM)
+#undef CLUMP_DEVICE_ERROR_ENUM
+        CLUMP_DEVICE_ERROR_COUNT
+} clump_device_error;
+
+typedef struct clump_device_report {
+    struct {
+        uint32_t count;     /* events since the last poll; requests, for OUT_OF_MEMORY */
+        uint32_t class_id;  /* of the first event; 0 if not known */
+        clump_ref ref;      /* of the first event; 0 for OUT_OF_MEMORY */
+        uint32_t work_item; /* global linear id of the first event, low 32 bits */
+    } errors[CLUMP_DEVICE_ERROR_COUNT];
+} clump_device_report;
+
+/* METHOD. Fetch and clear what kernels reported.
+ *   report  [out, optional]
+ * Blocks: yes. Returns CLUMP_OK nothing was reported; CLUMP_ERR_DEVICE something was (the context's
+ * error says it in words); CLUMP_ERR_CL. */
+CLUMP_API clump_status clump_heap_poll(clump_heap *heap, clump_device_report *report);
+
+/* ---- Looking into the heap ------------------------------------------------------------------ */
+
+typedef struct clump_class_stats {
+    uint64_t objects;       /* live objects of exactly this class */
+    uint64_t slots;         /* slots in its allocated blocks */
+    uint32_t blocks;        /* allocated blocks */
+    uint32_t active_blocks; /* of which: with a free slot */
+    uint64_t bytes;         /* of its blocks */
+    double fragmentation;   /* F: 1 - objects / slots, 0 without blocks (thesis 5.6.3) */
+} clump_class_stats;
+
+typedef struct clump_heap_stats {
+    uint64_t objects, slots;
+    uint32_t blocks;        /* usable blocks of the heap */
+    uint32_t free_blocks;
+    double fragmentation;   /* F over all classes */
+} clump_heap_stats;
+
+/* METHOD. Count objects and blocks on the device.
+ *   classes  [out, optional]  one entry per class id: classes[id - 1], capacity entries
+ *   heap_stats [out, optional]
+ * Blocks: yes; reads 4 bytes per block on the device. Returns CLUMP_OK; CLUMP_ERR_USAGE; CLUMP_ERR_CL. */
+CLUMP_API clump_status clump_heap_calc_stats(clump_heap *heap, clump_heap_stats *heap_stats,
+                                             clump_class_stats *classes, uint32_t capacity);
+
+/* METHOD. Number of live objects of a class and its subclasses. Blocks: yes. */
+CLUMP_API clump_status clump_heap_count(clump_heap *heap, const char *class_name, uint64_t *count);
+
+/* METHOD. Verify every invariant of docs/design.md on the device: credits against bitmaps, free and
+ * active hints at every level, counters. Walks all metadata.
+ * Blocks: yes. Returns CLUMP_OK; CLUMP_ERR_CORRUPT, and the context's error says which invariant
+ * fails first, at which block, with both values; CLUMP_ERR_CL. Changes nothing. */
+CLUMP_API clump_status clump_heap_check(clump_heap *heap);
+
+/* METHOD. References of all live objects of a class and its subclasses, in the order in which a
+ * do-all visits their rows. The order is the same for all calls until objects are made or freed.
+ *   refs      [out, optional]  up to `capacity` references
+ *   count     [out]            live objects; may exceed capacity
+ * Blocks: yes. Returns CLUMP_OK; CLUMP_ERR_NOT_FOUND; CLUMP_ERR_USAGE; CLUMP_ERR_CL; CLUMP_ERR_MEMORY. */
+CLUMP_API clump_status clump_heap_enumerate(clump_heap *heap, const char *class_name,
+                                            clump_ref *refs, uint64_t capacity, uint64_t *count);
+
+/* METHOD. Read or write one field of all live objects of a class and its subclasses, packed, in the
+ * order of clump_heap_enumerate().
+ *   field   the name; `index` is the array element, 0 for a plain field
+ *   values  element_bytes of the field for each object (3-vectors take 4 elements, as in OpenCL)
+ *   count   read: capacity in objects; write: must equal the number of live objects
+ * Blocks: yes. Returns CLUMP_OK; CLUMP_ERR_NOT_FOUND class or field; CLUMP_ERR_USAGE index out of
+ * range, or count wrong (nothing is read or written); CLUMP_ERR_CL; CLUMP_ERR_MEMORY. */
+CLUMP_API clump_status clump_heap_read_field(clump_heap *heap, const char *class_name,
+                                             const char *field, uint32_t index, void *values,
+                                             uint64_t count);
+CLUMP_API clump_status clump_heap_write_field(clump_heap *heap, const char *class_name,
+                                              const char *field, uint32_t index,
+                                              const void *values, uint64_t count);
+
+/* METHOD. The same for the one object `ref`, which must be a live object of the class.
+ * Blocks: yes, with two small transfers to verify `ref` and one for the value.
+ * Returns as above, and CLUMP_ERR_REFERENCE. */
+CLUMP_API clump_status clump_heap_get_field(clump_heap *heap, clump_ref ref,
+                                            const char *class_name, const char *field,
+                                            uint32_t index, void *value);
+CLUMP_API clump_status clump_heap_set_field(clump_heap *heap, clump_ref ref,
+                                            const char *class_name, const char *field,
+                                            uint32_t index, const void *value);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,73 @@
+/* Programs and kernels: the user's OpenCL C, compiled together with the schema of a heap.
+ *
+ * The library puts in front of the user's source what the schema generates (a reference type, field
+ * accessors, new and free per class) and the device API (cl/device_api.clh documents it). Build
+ * messages name the user's file and lines.
+ *
+ * Read first: heap.h. Read next: run.h.
+ */
+#ifndef CLUMP_PROGRAM_H
+#define CLUMP_PROGRAM_H
+
+#include "clump/heap.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct clump_program clump_program;
+typedef struct clump_kernel clump_kernel;
+
+/* Parts of the allocator that can be switched off, so that a benchmark can show what each gives. */
+typedef struct clump_tuning {
+    int no_coalescing;   /* 1: every work-item allocates and frees for itself */
+    int no_rotation;     /* 1: all searches start at the same place */
+    uint32_t retries;    /* look-ups of an existing block before a new one is opened regardless
+                            (r of thesis Fig. 5.11); 0: the default, 8 */
+    int checked;         /* 1: every field access verifies its reference (slow; for debugging) */
+} clump_tuning;
+
+typedef struct clump_program_desc {
+    clump_heap *heap;    /* required; any heap with an equal layout can run the program */
+    const char *source;  /* required; OpenCL C, zero-terminated; copied */
+    const char *name;    /* what build messages call the source; default "program.cl" */
+    const char *options; /* more build options, such as -D and -I; default none */
+    clump_tuning tuning;
+} clump_program_desc;
+
+/* CONSTRUCTOR. Compile. Blocks: yes, while the device's compiler runs.
+ * Returns CLUMP_OK; CLUMP_ERR_BUILD: the context's error has the first lines of the build log, line
+ * and column in the user's source if the log names them, clump_program_get_log() has all of it and
+ * *program is NOT NULL but can run nothing; CLUMP_ERR_USAGE; CLUMP_ERR_CL; CLUMP_ERR_MEMORY. */
+CLUMP_API clump_status clump_program_create(const clump_program_desc *desc,
+                                            clump_program **program);
+
+/* DESTRUCTOR. NULL is allowed. Its kernels must be destroyed before it. */
+CLUMP_API void clump_program_destroy(clump_program *program);
+
+/* The whole build log, "" if there was nothing to say. Lives as long as the program. */
+CLUMP_API const char *clump_program_get_log(const clump_program *program);
+
+/* Everything handed to the compiler, readable, with #line marks: the dump of the generated code.
+ * Lives as long as the program. */
+CLUMP_API const char *clump_program_get_source(const clump_program *program);
+
+/* CONSTRUCTOR. The kernel `name`, whose first parameter must be CLUMP_HEAP or CLUMP_HEAP_FIXED.
+ * Returns CLUMP_OK; CLUMP_ERR_NOT_FOUND; CLUMP_ERR_USAGE first parameter is no heap; CLUMP_ERR_CL;
+ * CLUMP_ERR_MEMORY. */
+CLUMP_API clump_status clump_kernel_create(clump_program *program, const char *name,
+                                           clump_kernel **kernel);
+
+/* DESTRUCTOR. NULL is allowed. */
+CLUMP_API void clump_kernel_destroy(clump_kernel *kernel);
+
+/* METHOD. Set a parameter. `index` counts from 0 behind the heap parameter. `value` NULL reserves
+ * `bytes` of local memory. As clSetKernelArg: the value is copied.
+ * Returns CLUMP_OK; CLUMP_ERR_USAGE no such parameter; CLUMP_ERR_CL. */
+CLUMP_API clump_status clump_kernel_set_arg(clump_kernel *kernel, uint32_t index, size_t bytes,
+                                            const void *value);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

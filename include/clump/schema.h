@@ -1,0 +1,189 @@
+/* A schema: the classes of a heap, their inheritance, their fields and how these lie in memory.
+ *
+ * A schema is built either through clump_schema_create(), _add_class() and _add_field(), or from
+ * text with clump_schema_parse(); both end in the same object. It becomes fixed with
+ * clump_schema_seal() (parsing seals it), after which ids, offsets and sizes can be asked for.
+ *
+ * The text format, by example:
+ *
+ *     // comments as in C
+ *     abstract class Agent {            // no objects of an abstract class can be made
+ *         ref Cell position;            // a reference to a Cell or to an object of a subclass
+ *     }
+ *     class Fish : Agent {              // single inheritance
+ *         uint spawn_timer;
+ *     }
+ *     class Cell {
+ *         ref Cell neighbors[4];        // fixed-length array: one SOA array per index
+ *         ref Agent agent;
+ *         bool request[5] packed;       // array whose elements lie together, object by object
+ *         float4 colour;
+ *     }
+ *     aos class Parcel {                // the fields that Parcel itself declares lie together,
+ *         double weight; char tag;      // object by object, as in a C struct
+ *     }
+ *
+ *     schema = { class } ;
+ *     class  = { "abstract" | "aos" | "soa" } "class" NAME [ ":" NAME ] "{" { field } "}" ;
+ *     field  = ( TYPE | "ref" NAME ) NAME [ "[" NUMBER "]" [ "packed" ] ] ";" ;
+ *
+ * TYPE is bool or one of OpenCL's char uchar short ushort int uint long ulong float double, or a
+ * vector of these (float2, uchar16, ...). Classes may be used before they are declared.
+ *
+ * Layout of a row, 64 objects (thesis 5.2.3 for the idea, docs/design.md for ours): a field with
+ * stride s, step t and base b has element i of slot n at byte b + n*s + i*t of the row. A soa field
+ * has s = its size and, as an array, t = 64*size; a packed array has s = count*size and t = size; in
+ * an aos class s is the size of the struct of the fields that the class itself declares. Inherited
+ * fields keep the places they have in the base class, so access through a base costs nothing.
+ *
+ * Read first: status.h. Read next: heap.h.
+ */
+#ifndef CLUMP_SCHEMA_H
+#define CLUMP_SCHEMA_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "clump/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define CLUMP_CLASSES_MAX 250          /* classes of one schema, abstract ones included */
+#define CLUMP_FIELDS_MAX 4096          /* fields of one schema, each class's own counted once */
+#define CLUMP_NAME_BYTES_MAX 64        /* longest name, without the terminating zero */
+#define CLUMP_OBJECT_BYTES_MAX 65536   /* largest object: the sum of its fields, inherited too */
+#define CLUMP_SCHEMA_TEXT_BYTES_MAX (1u << 20)
+#define CLUMP_ROW_SLOTS 64             /* objects of a row; a fixed property of the design */
+
+typedef struct clump_schema clump_schema;
+struct clump_allocator;
+
+/* Element types of fields. Vector types combine a scalar with a width of 2, 3, 4, 8 or 16. */
+typedef enum clump_type {
+    CLUMP_TYPE_BOOL, /* 1 byte, 0 or 1; uchar in kernels */
+    CLUMP_TYPE_CHAR,
+    CLUMP_TYPE_UCHAR,
+    CLUMP_TYPE_SHORT,
+    CLUMP_TYPE_USHORT,
+    CLUMP_TYPE_INT,
+    CLUMP_TYPE_UINT,
+    CLUMP_TYPE_LONG,
+    CLUMP_TYPE_ULONG,
+    CLUMP_TYPE_FLOAT,
+    CLUMP_TYPE_DOUBLE, /* needs CLUMP_FEATURE_FP64 */
+    CLUMP_TYPE_REF     /* a clump_ref: 4 bytes */
+} clump_type;
+
+typedef enum clump_layout { CLUMP_LAYOUT_SOA = 0, CLUMP_LAYOUT_AOS = 1 } clump_layout;
+
+typedef struct clump_class_desc {
+    const char *name;    /* required; an OpenCL C identifier that is not reserved; copied */
+    const char *base;    /* name of the base class, or NULL; may be added later; copied */
+    int is_abstract;     /* 1: no objects of exactly this class */
+    clump_layout layout; /* of the fields that this class declares; default soa */
+} clump_class_desc;
+
+typedef struct clump_field_desc {
+    const char *name;      /* required; copied */
+    clump_type type;
+    uint32_t width;        /* vector width; 0 or 1 means scalar. Not for bool and ref */
+    const char *ref_class; /* for CLUMP_TYPE_REF: the class referred to; may be added later */
+    uint32_t count;        /* 0: a plain field; n >= 1: an array of n elements */
+    int packed;            /* arrays only: elements contiguous per object */
+} clump_field_desc;
+
+/* CONSTRUCTOR. An empty schema.
+ *   allocator  [in, optional]  default malloc, realloc, free; copied
+ *   schema     [out]           NULL on failure
+ * Returns CLUMP_OK; CLUMP_ERR_USAGE; CLUMP_ERR_MEMORY. */
+CLUMP_API clump_status clump_schema_create(const struct clump_allocator *allocator,
+                                           clump_schema **schema);
+
+/* DESTRUCTOR. NULL is allowed. Heaps keep what they need: a schema may go before them. */
+CLUMP_API void clump_schema_destroy(clump_schema *schema);
+
+/* METHOD. Add a class to an unsealed schema.
+ * Returns CLUMP_OK; CLUMP_ERR_SCHEMA bad, reserved or duplicate name, too many classes;
+ * CLUMP_ERR_USAGE sealed; CLUMP_ERR_MEMORY. On failure the schema is as before. */
+CLUMP_API clump_status clump_schema_add_class(clump_schema *schema, const clump_class_desc *desc);
+
+/* METHOD. Add a field to the class named `class_name` of an unsealed schema.
+ * Returns CLUMP_OK; CLUMP_ERR_NOT_FOUND no such class; CLUMP_ERR_SCHEMA bad, reserved or duplicate
+ * name, bad type, width or count; CLUMP_ERR_USAGE sealed; CLUMP_ERR_MEMORY. Unchanged on failure. */
+CLUMP_API clump_status clump_schema_add_field(clump_schema *schema, const char *class_name,
+                                              const clump_field_desc *desc);
+
+/* METHOD. Check the whole and compute ids, offsets and sizes. Ids are given in depth-first order of
+ * inheritance, so the subclasses of a class are the ids right behind its own.
+ * Returns CLUMP_OK (also if already sealed); CLUMP_ERR_SCHEMA: no concrete class, unknown base or
+ * referenced class, inheritance cycle, a concrete class without bytes, a class too large, a field
+ * that hides an inherited one, two fields whose generated names are the same. */
+CLUMP_API clump_status clump_schema_seal(clump_schema *schema);
+
+/* CONSTRUCTOR. Build and seal a schema from text.
+ *   text, bytes  [in]             need not be zero-terminated; not kept
+ *   schema       [out]            NULL on failure
+ *   error        [out, optional]  line, column, the token found and what was expected
+ * Returns CLUMP_OK; CLUMP_ERR_SCHEMA; CLUMP_ERR_USAGE; CLUMP_ERR_MEMORY. Time is linear in `bytes`. */
+CLUMP_API clump_status clump_schema_parse(const char *text, size_t bytes,
+                                          const struct clump_allocator *allocator,
+                                          clump_schema **schema, clump_error *error);
+
+/* CONSTRUCTOR. The same from a file. CLUMP_ERR_IO if it cannot be read. */
+CLUMP_API clump_status clump_schema_parse_file(const char *path,
+                                               const struct clump_allocator *allocator,
+                                               clump_schema **schema, clump_error *error);
+
+/* The error of the last failed call on this schema. Never NULL. */
+CLUMP_API const clump_error *clump_schema_get_error(const clump_schema *schema);
+
+/* Facts about a sealed schema. Indices of fields run over the fields that a class declares itself,
+ * in the order of declaration; inherited ones belong to the base class. */
+typedef struct clump_class_info {
+    const char *name;
+    uint32_t id;           /* 1 .. class_count */
+    uint32_t base;         /* id of the base class, 0 if none */
+    uint32_t last;         /* ids id .. last are the class and all its subclasses */
+    int is_abstract;
+    clump_layout layout;
+    uint32_t field_count;  /* own fields */
+    uint32_t object_bytes; /* bytes of one object; a row takes 64 times as many */
+} clump_class_info;
+
+typedef struct clump_field_info {
+    const char *name;
+    uint32_t class_id;     /* the class that declares it */
+    clump_type type;
+    uint32_t width;        /* 1 for scalars */
+    uint32_t ref_class;    /* id, 0 unless type is CLUMP_TYPE_REF */
+    uint32_t count;        /* 0 for a plain field, else elements of the array */
+    int packed;
+    uint32_t element_bytes;
+    uint32_t base_bytes;   /* b, s and t of the layout formula above, in bytes */
+    uint32_t stride_bytes;
+    uint32_t step_bytes;   /* 0 for a plain field */
+} clump_field_info;
+
+CLUMP_API uint32_t clump_schema_get_class_count(const clump_schema *schema); /* 0 until sealed */
+
+/* Fill `info` for class `id`; strings live as long as the schema.
+ * Returns CLUMP_OK; CLUMP_ERR_USAGE not sealed; CLUMP_ERR_NOT_FOUND no such id. */
+CLUMP_API clump_status clump_schema_get_class(const clump_schema *schema, uint32_t id,
+                                              clump_class_info *info);
+CLUMP_API clump_status clump_schema_find_class(const clump_schema *schema, const char *name,
+                                               clump_class_info *info);
+CLUMP_API clump_status clump_schema_get_field(const clump_schema *schema, uint32_t class_id,
+                                              uint32_t index, clump_field_info *info);
+/* Looks in the class and then in its base classes. */
+CLUMP_API clump_status clump_schema_find_field(const clump_schema *schema, uint32_t class_id,
+                                               const char *name, clump_field_info *info);
+
+/* "float4", "bool", "ref"; static string. "?" for no type. `width` as in clump_field_desc. */
+CLUMP_API const char *clump_type_name(clump_type type, uint32_t width);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

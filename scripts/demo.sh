@@ -1,0 +1,9 @@
+#!/usr/bin/env bash
+# Installs what is missing, builds, and runs the demonstration. Arguments go to it.
+set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+build=${CLUMP_BUILD:-$root/build}
+
+"$root/scripts/setup.sh"
+"$root/scripts/build.sh" "$build" -DCLUMP_BUILD_BENCH=ON
+exec "$build/bench/clump-bench" demo "$@"

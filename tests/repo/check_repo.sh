@@ -1,0 +1,96 @@
+#!/usr/bin/env bash
+# Checks of the repository as text, and of the names that the library exports.
+#
+#   check_repo.sh [STATIC_LIBRARY SHARED_LIBRARY [OPENCL_INCLUDE_DIR]]
+#
+# Without arguments the exported names are not looked at. Reports all findings, then fails.
+set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+static_library=${1:-}
+shared_library=${2:-}
+opencl_include=${3:-}
+cd "$root"
+
+failures=0
+# report TITLE FINDINGS: an empty text is no finding.
+report() {
+    if [ -n "$2" ]; then
+        printf 'FAILED: %s\n%s\n\n' "$1" "$2"
+        failures=$((failures + 1))
+    fi
+}
+
+# Names of the project's own files, one a line: what git tracks or would, else all but build trees.
+list_files() {
+    if git rev-parse --is-inside-work-tree >/dev/null 2>&1; then
+        git ls-files -co --exclude-standard
+    else
+        find . \( -name .git -o -name 'build*' -o -name .deps -o -name out \) -prune \
+            -o -type f -print | sed 's|^\./||'
+    fi | while IFS= read -r file; do
+        if [ -f "$file" ]; then printf '%s\n' "$file"; fi
+    done
+}
+mapfile -t files < <(list_files)
+
+# matching REGEX: those of the files whose name matches.
+matching() { printf '%s\n' "${files[@]}" | grep -E "$1" || true; }
+
+# search PATTERN FILE...: lines of text files with an extended expression.
+search() {
+    local pattern=$1
+    shift
+    if [ $# -gt 0 ]; then grep -nHIE -- "$pattern" "$@" || true; fi
+}
+
+# ---- Headers alone ------------------------------------------------------------------------------
+include_flags=(-Iinclude)
+if [ -n "$opencl_include" ] && [ "$opencl_include" != /usr/include ]; then
+    include_flags+=(-isystem "$opencl_include")
+fi
+cc=${CC:-cc}
+cxx=${CXX:-c++}
+compile_header() { # COMPILER LANGUAGE STANDARD HEADER
+    printf '#include "%s"\n' "$4" |
+        "$1" -x "$2" "-std=$3" -Wall -Wextra -Wundef -Werror -fsyntax-only "${include_flags[@]}" - 2>&1 ||
+        true
+}
+for header in include/clump/*.h; do
+    report "$header alone as C11" "$(compile_header "$cc" c c11 "${header#include/}")"
+    if command -v "$cxx" >/dev/null; then
+        report "$header alone as C++17" "$(compile_header "$cxx" c++ c++17 "${header#include/}")"
+    fi
+done
+
+# ---- Names --------------------------------------------------------------------------------------
+if [ -n "$static_library" ] && [ -z "${CLUMP_SANITIZE:-}" ]; then
+    report "names in the static library start with clump_ or clumpi_" \
+        "$(nm -g --defined-only "$static_library" 2>/dev/null |
+            awk 'NF == 3 && $3 !~ /^clumpi?_/ {print $3}')"
+    report "exported names start with clump_" \
+        "$(nm -D --defined-only "$shared_library" |
+            awk 'NF == 3 && $3 !~ /^(clump_|_init$|_fini$)/ {print $3}')"
+fi
+
+# ---- Text ---------------------------------------------------------------------------------------
+mapfile -t c_files < <(matching '\.(c|h|cl|clh)$')
+mapfile -t library_files < <(matching '^(include|host|cl)/.*\.(c|h|cl|clh)$')
+mapfile -t device_files < <(matching '\.(cl|clh)$')
+
+# The words are put together so that this file does not contain them.
+report "no notes of unfinished work" "$(search '\b(TO''DO|FIX''ME|X''XX)\b' "${files[@]}")"
+report "no paths of somebody's machine" \
+    "$(search '(^|[^A-Za-z0-9_.$}/-])/(ho''me|ro''ot|wo''rk|Us''ers)/[A-Za-z0-9]' "${files[@]}")"
+report "no tabs in C files" "$(search $'\t' "${c_files[@]}")"
+report "device code does not print" "$(search '\bprintf\b' "${device_files[@]}")"
+report "every file of the library opens with a comment" "$(
+    for file in "${library_files[@]}"; do
+        case "$(head -c 2 "$file")" in '/*' | '//') ;; *) printf '%s\n' "$file" ;; esac
+    done
+)"
+
+if [ "$failures" -gt 0 ]; then
+    printf '%d checks failed\n' "$failures"
+    exit 1
+fi
+printf 'all checks passed, %d files\n' "${#files[@]}"
