@@ -1,8 +1,9 @@
 /* The frame of clump-bench: what a benchmark is, what it is given and what it gives back.
  *
- * A benchmark is a bench_descriptor in a file of its own, listed in registry.c. Its run function gets
- * the device (bench_env) and the values of its parameters, and fills in a bench_results: metrics with
- * samples, one check, notes. main.c does the rest: options, table, JSON, exit status.
+ * A benchmark is a bench_descriptor in a file of its own, listed in registry.c. Its run function
+ * gets the device (bench_env) and the values of its parameters, and fills in a bench_results:
+ * metrics with samples, one check, notes. main.c does the rest: options, table, JSON, exit
+ * status.
  *
  * Read first: error.h. Read next: registry.c, then any benchmark, such as bench_alloc.c.
  */
@@ -25,9 +26,9 @@
 typedef enum bench_kind { BENCH_INT, BENCH_FLOAT, BENCH_ENUM, BENCH_STRING } bench_kind;
 
 typedef struct bench_param {
-    const char *key;     /* NULL ends a list of parameters */
+    const char *key; /* NULL ends a list of parameters */
     bench_kind kind;
-    const char *preset;  /* the default, as one would write it behind `--set key=` */
+    const char *preset; /* the default, as one would write it behind `--set key=` */
     const char *meaning;
     double min, max;     /* int and float: the range, both ends included */
     const char *choices; /* enum: "one|two|three" */
@@ -79,9 +80,9 @@ typedef struct bench_env {
     bench_progress_mode progress;
 } bench_env;
 
-/* Open the device whose "platform / device" contains `wanted`, ignoring case; NULL or "": the one that
- * the environment variable CLUMP_DEVICE names in the same way, else the first GPU, else the first
- * device. An unknown device is an error that lists those there are. */
+/* Open the device whose "platform / device" contains `wanted`, ignoring case; NULL or "": the one
+ * that the environment variable CLUMP_DEVICE names in the same way, else the first GPU, else the
+ * first device. An unknown device is an error that lists those there are. */
 int bench_env_open(bench_env *env, const char *wanted, bench_error *error);
 void bench_env_close(bench_env *env);
 
@@ -95,8 +96,7 @@ typedef struct bench_span {
     uint64_t start_ns, end_ns;
 } bench_span;
 int bench_event_take(cl_event event, bench_span *span, bench_error *error);
-static inline double bench_span_us(bench_span span)
-{
+static inline double bench_span_us(bench_span span) {
     return (double)(span.end_ns - span.start_ns) * 1e-3;
 }
 
@@ -162,13 +162,19 @@ double bench_metric_median(const bench_metric *metric);
 double bench_metric_min(const bench_metric *metric);
 double bench_metric_max(const bench_metric *metric);
 
+/* A number as people read it: integers in full, others with six digits. */
+typedef struct bench_number {
+    char text[32];
+} bench_number;
+bench_number bench_number_of(double value);
+
 /* ---- Benchmarks (registry.c) ----------------------------------------------------------------- */
 
 typedef struct bench_descriptor {
     const char *name;
     const char *sentence;
-    const bench_param *params; /* ended by an entry without key */
-    uint32_t repeat;           /* rounds if --repeat is not given */
+    const bench_param *params;                       /* ended by an entry without key */
+    uint32_t repeat;                                 /* rounds if --repeat is not given */
     int (*needs_device)(const bench_values *values); /* NULL: always */
     /* Returns 0, or -1 with the reason in results->error. */
     int (*run)(bench_env *env, const bench_values *values, bench_results *results);

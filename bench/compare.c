@@ -14,8 +14,7 @@
 
 #define FILE_BYTES_MAX (256l << 20)
 
-static char *read_text(const char *path, bench_error *error)
-{
+static char *read_text(const char *path, bench_error *error) {
     FILE *file = fopen(path, "rb");
     if (!file) {
         bench_error_set(error, "cannot read %s", path);
@@ -39,8 +38,7 @@ static char *read_text(const char *path, bench_error *error)
     return text;
 }
 
-static cJSON *read_results(const char *path, bench_error *error)
-{
+static cJSON *read_results(const char *path, bench_error *error) {
     char *text = read_text(path, error);
     if (!text) {
         return NULL;
@@ -59,14 +57,12 @@ static cJSON *read_results(const char *path, bench_error *error)
     return root;
 }
 
-static const char *text_of(const cJSON *object, const char *key)
-{
+static const char *text_of(const cJSON *object, const char *key) {
     const char *text = cJSON_GetStringValue(cJSON_GetObjectItem(object, key));
     return text ? text : "?";
 }
 
-static void print_context(const char *label, const char *path, const cJSON *root)
-{
+static void print_context(const char *label, const char *path, const cJSON *root) {
     const cJSON *context = cJSON_GetObjectItem(root, "context");
     printf("%s: %s: %s, driver %s, library %s, %s\n", label, path, text_of(context, "device"),
            text_of(context, "driver"), text_of(context, "library_version"),
@@ -74,11 +70,9 @@ static void print_context(const char *label, const char *path, const cJSON *root
 }
 
 /* The benchmark of `root` with that name that comes after `skip` others of the name. */
-static const cJSON *find_benchmark(const cJSON *root, const char *name, unsigned skip)
-{
+static const cJSON *find_benchmark(const cJSON *root, const char *name, unsigned skip) {
     const cJSON *benchmark = NULL;
-    cJSON_ArrayForEach(benchmark, cJSON_GetObjectItem(root, "benchmarks"))
-    {
+    cJSON_ArrayForEach(benchmark, cJSON_GetObjectItem(root, "benchmarks")) {
         if (strcmp(text_of(benchmark, "name"), name) == 0 && skip-- == 0) {
             return benchmark;
         }
@@ -87,12 +81,10 @@ static const cJSON *find_benchmark(const cJSON *root, const char *name, unsigned
 }
 
 /* How many benchmarks before `benchmark` have its name. */
-static unsigned count_before(const cJSON *root, const cJSON *benchmark)
-{
+static unsigned count_before(const cJSON *root, const cJSON *benchmark) {
     unsigned count = 0;
     const cJSON *other = NULL;
-    cJSON_ArrayForEach(other, cJSON_GetObjectItem(root, "benchmarks"))
-    {
+    cJSON_ArrayForEach(other, cJSON_GetObjectItem(root, "benchmarks")) {
         if (other == benchmark) {
             break;
         }
@@ -101,12 +93,10 @@ static unsigned count_before(const cJSON *root, const cJSON *benchmark)
     return count;
 }
 
-static void print_param_differences(const cJSON *a, const cJSON *b)
-{
+static void print_param_differences(const cJSON *a, const cJSON *b) {
     const cJSON *params_b = cJSON_GetObjectItem(b, "params");
     const cJSON *param = NULL;
-    cJSON_ArrayForEach(param, cJSON_GetObjectItem(a, "params"))
-    {
+    cJSON_ArrayForEach(param, cJSON_GetObjectItem(a, "params")) {
         const cJSON *other = cJSON_GetObjectItem(params_b, param->string);
         if (cJSON_Compare(param, other, 1)) {
             continue;
@@ -120,15 +110,13 @@ static void print_param_differences(const cJSON *a, const cJSON *b)
     }
 }
 
-static int number_of(const cJSON *metric, const char *key, double *number)
-{
+static int number_of(const cJSON *metric, const char *key, double *number) {
     const cJSON *item = cJSON_GetObjectItem(metric, key);
     *number = cJSON_IsNumber(item) ? item->valuedouble : 0;
     return cJSON_IsNumber(item);
 }
 
-static void print_metric(const cJSON *a, const cJSON *b)
-{
+static void print_metric(const cJSON *a, const cJSON *b) {
     double median_a, median_b, min_a, min_b, max_a, max_b;
     if (!number_of(a, "median", &median_a) || !number_of(a, "min", &min_a) ||
         !number_of(a, "max", &max_a) || !number_of(b, "median", &median_b) ||
@@ -143,19 +131,18 @@ static void print_metric(const cJSON *a, const cJSON *b)
         snprintf(ratio, sizeof ratio, "%.3f", 1.0);
     }
     int overlap = min_a <= max_b && min_b <= max_a;
-    printf("  %-26s %-8s %13.6g %13.6g %9s  %s\n", a->string, text_of(a, "unit"), median_a,
-           median_b, ratio, overlap ? "ranges overlap" : "ranges apart");
+    printf("  %-26s %-8s %13s %13s %9s  %s\n", a->string, text_of(a, "unit"),
+           bench_number_of(median_a).text, bench_number_of(median_b).text, ratio,
+           overlap ? "ranges overlap" : "ranges apart");
 }
 
-static void compare_benchmark(const cJSON *a, const cJSON *b)
-{
+static void compare_benchmark(const cJSON *a, const cJSON *b) {
     printf("\n%s\n", text_of(a, "name"));
     print_param_differences(a, b);
     printf("  %-26s %-8s %13s %13s %9s\n", "metric", "unit", "A", "B", "B / A");
     const cJSON *metrics_b = cJSON_GetObjectItem(b, "metrics");
     const cJSON *metric = NULL;
-    cJSON_ArrayForEach(metric, cJSON_GetObjectItem(a, "metrics"))
-    {
+    cJSON_ArrayForEach(metric, cJSON_GetObjectItem(a, "metrics")) {
         const cJSON *other = cJSON_GetObjectItem(metrics_b, metric->string);
         if (other) {
             print_metric(metric, other);
@@ -163,19 +150,16 @@ static void compare_benchmark(const cJSON *a, const cJSON *b)
             printf("  %-26s only in A\n", metric->string);
         }
     }
-    cJSON_ArrayForEach(metric, metrics_b)
-    {
+    cJSON_ArrayForEach(metric, metrics_b) {
         if (!cJSON_GetObjectItem(cJSON_GetObjectItem(a, "metrics"), metric->string)) {
             printf("  %-26s only in B\n", metric->string);
         }
     }
 }
 
-static void compare_results(const cJSON *a, const cJSON *b)
-{
+static void compare_results(const cJSON *a, const cJSON *b) {
     const cJSON *benchmark = NULL;
-    cJSON_ArrayForEach(benchmark, cJSON_GetObjectItem(a, "benchmarks"))
-    {
+    cJSON_ArrayForEach(benchmark, cJSON_GetObjectItem(a, "benchmarks")) {
         const char *name = text_of(benchmark, "name");
         const cJSON *other = find_benchmark(b, name, count_before(a, benchmark));
         if (other) {
@@ -184,16 +168,14 @@ static void compare_results(const cJSON *a, const cJSON *b)
             printf("\n%s: only in A\n", name);
         }
     }
-    cJSON_ArrayForEach(benchmark, cJSON_GetObjectItem(b, "benchmarks"))
-    {
+    cJSON_ArrayForEach(benchmark, cJSON_GetObjectItem(b, "benchmarks")) {
         if (!find_benchmark(a, text_of(benchmark, "name"), count_before(b, benchmark))) {
             printf("\n%s: only in B\n", text_of(benchmark, "name"));
         }
     }
 }
 
-int bench_compare(const char *path_a, const char *path_b, bench_error *error)
-{
+int bench_compare(const char *path_a, const char *path_b, bench_error *error) {
     cJSON *a = read_results(path_a, error);
     cJSON *b = a ? read_results(path_b, error) : NULL;
     int result = -1;

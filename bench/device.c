@@ -1,7 +1,7 @@
 /* Choosing and opening an OpenCL device, and reading times from it.
  *
- * A device is named by "platform / device", as clump-bench devices prints it; any part of that picks
- * it. Read first: bench.h.
+ * A device is named by "platform / device", as clump-bench devices prints it; any part of that
+ * picks it. Read first: bench.h.
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -26,15 +26,13 @@ typedef struct entry_list {
     unsigned count;
 } entry_list;
 
-double bench_now_us(void)
-{
+double bench_now_us(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (double)now.tv_sec * 1e6 + (double)now.tv_nsec * 1e-3;
 }
 
-static void add_devices(entry_list *list, cl_platform_id platform)
-{
+static void add_devices(entry_list *list, cl_platform_id platform) {
     char platform_name[200] = "?";
     cl_device_id devices[DEVICES_MAX];
     cl_uint count = 0;
@@ -53,8 +51,7 @@ static void add_devices(entry_list *list, cl_platform_id platform)
     }
 }
 
-static int find_devices(entry_list *list, bench_error *error)
-{
+static int find_devices(entry_list *list, bench_error *error) {
     cl_platform_id platforms[PLATFORMS_MAX];
     cl_uint count = 0;
     list->count = 0;
@@ -65,15 +62,14 @@ static int find_devices(entry_list *list, bench_error *error)
         }
     }
     if (list->count == 0) {
-        return bench_error_set(error, "there is no OpenCL device (%s)",
-                               code == CL_SUCCESS ? "the platforms have none"
-                                                  : "no platform is installed");
+        return bench_error_set(
+            error, "there is no OpenCL device (%s)",
+            code == CL_SUCCESS ? "the platforms have none" : "no platform is installed");
     }
     return 0;
 }
 
-static int contains(const char *text, const char *part)
-{
+static int contains(const char *text, const char *part) {
     size_t length = strlen(part);
     for (; *text; text++) {
         size_t i = 0;
@@ -87,19 +83,18 @@ static int contains(const char *text, const char *part)
     return length == 0;
 }
 
-static int fail_unknown(const entry_list *list, const char *wanted, bench_error *error)
-{
+static int fail_unknown(const entry_list *list, const char *wanted, bench_error *error) {
     char names[1536] = "";
     size_t used = 0;
     for (unsigned i = 0; i < list->count && used < sizeof names; i++) {
         int n = snprintf(names + used, sizeof names - used, "\n  %s", list->entries[i].name);
         used += n > 0 ? (size_t)n : 0;
     }
-    return bench_error_set(error, "no device has '%.100s' in its name; there are:%s", wanted, names);
+    return bench_error_set(error, "no device has '%.100s' in its name; there are:%s", wanted,
+                           names);
 }
 
-static int choose(const entry_list *list, const char *wanted, unsigned *index, bench_error *error)
-{
+static int choose(const entry_list *list, const char *wanted, unsigned *index, bench_error *error) {
     if (!wanted || !*wanted) {
         wanted = getenv("CLUMP_DEVICE");
     }
@@ -121,8 +116,7 @@ static int choose(const entry_list *list, const char *wanted, unsigned *index, b
     return fail_unknown(list, wanted, error);
 }
 
-int bench_env_list(const char *wanted, bench_error *error)
-{
+int bench_env_list(const char *wanted, bench_error *error) {
     entry_list list;
     unsigned taken = 0;
     if (find_devices(&list, error) || choose(&list, wanted, &taken, error)) {
@@ -136,8 +130,7 @@ int bench_env_list(const char *wanted, bench_error *error)
     return 0;
 }
 
-static int open_entry(bench_env *env, const entry *chosen, bench_error *error)
-{
+static int open_entry(bench_env *env, const entry *chosen, bench_error *error) {
     cl_int code = CL_SUCCESS;
     env->platform = chosen->platform;
     env->device = chosen->device;
@@ -162,8 +155,7 @@ static int open_entry(bench_env *env, const entry *chosen, bench_error *error)
     return 0;
 }
 
-int bench_env_open(bench_env *env, const char *wanted, bench_error *error)
-{
+int bench_env_open(bench_env *env, const char *wanted, bench_error *error) {
     entry_list list;
     unsigned taken = 0;
     if (find_devices(&list, error) || choose(&list, wanted, &taken, error)) {
@@ -176,8 +168,7 @@ int bench_env_open(bench_env *env, const char *wanted, bench_error *error)
     return 0;
 }
 
-void bench_env_close(bench_env *env)
-{
+void bench_env_close(bench_env *env) {
     clump_context_destroy(env->clump);
     if (env->queue) {
         clReleaseCommandQueue(env->queue);
@@ -191,13 +182,12 @@ void bench_env_close(bench_env *env)
     env->capabilities = NULL;
 }
 
-int bench_event_take(cl_event event, bench_span *span, bench_error *error)
-{
+int bench_event_take(cl_event event, bench_span *span, bench_error *error) {
     cl_ulong start = 0, end = 0;
     cl_int code = clWaitForEvents(1, &event);
     if (code == CL_SUCCESS) {
-        code = clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_START, sizeof start, &start,
-                                       NULL);
+        code =
+            clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_START, sizeof start, &start, NULL);
     }
     if (code == CL_SUCCESS) {
         code = clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_END, sizeof end, &end, NULL);
@@ -212,8 +202,7 @@ int bench_event_take(cl_event event, bench_span *span, bench_error *error)
 }
 
 static int time_copies(const bench_env *env, cl_mem from, cl_mem to, size_t bytes, double *best_us,
-                       bench_error *error)
-{
+                       bench_error *error) {
     const unsigned rounds = 6;
     for (unsigned round = 0; round < rounds; round++) {
         cl_event event = NULL;
@@ -235,8 +224,7 @@ static int time_copies(const bench_env *env, cl_mem from, cl_mem to, size_t byte
 }
 
 int bench_copy_bandwidth(const bench_env *env, size_t bytes, double *bytes_per_s,
-                         bench_error *error)
-{
+                         bench_error *error) {
     cl_int code = CL_SUCCESS;
     double best_us = 0;
     *bytes_per_s = 0;

@@ -1,7 +1,7 @@
 /* The words behind a failure, for all of bench/.
  *
- * A function that can fail takes a bench_error, returns 0 or -1, and leaves a sentence there when it
- * returns -1. Nothing below main.c prints an error.
+ * A function that can fail takes a bench_error, returns 0 or -1, and leaves a sentence there when
+ * it returns -1. Nothing below main.c prints an error.
  *
  * Read first: nothing.
  */

@@ -27,36 +27,34 @@ typedef struct options {
     int has_seed;
 } options;
 
-static void print_usage(FILE *file)
-{
-    fprintf(file,
-            "usage: clump-bench list\n"
-            "       clump-bench devices [--device SUBSTRING]\n"
-            "       clump-bench run NAME... [--device SUBSTRING] [--set KEY=VALUE]...\n"
-            "                   [--repeat N] [--seed N] [--json FILE]\n"
-            "       clump-bench compare A.json B.json\n"
-            "       clump-bench demo [--device SUBSTRING] [--seed N]\n"
-            "\n"
-            "list      the benchmarks with their parameters\n"
-            "devices   the OpenCL devices; a star marks the one that would be used\n"
-            "run       one or more benchmarks; --json writes the results to a file as well\n"
-            "compare   ratios B / A of the medians of two such files\n"
-            "demo      Wa-Tor with pictures, checked against sequential C\n"
-            "\n"
-            "SUBSTRING is any part of \"platform / device\"; CLUMP_DEVICE in the environment is its\n"
-            "default. Exit status 1: a check failed. 2: the command line is wrong.\n");
+static void print_usage(FILE *file) {
+    fprintf(
+        file,
+        "usage: clump-bench list\n"
+        "       clump-bench devices [--device SUBSTRING]\n"
+        "       clump-bench run NAME... [--device SUBSTRING] [--set KEY=VALUE]...\n"
+        "                   [--repeat N] [--seed N] [--json FILE]\n"
+        "       clump-bench compare A.json B.json\n"
+        "       clump-bench demo [--device SUBSTRING] [--seed N]\n"
+        "\n"
+        "list      the benchmarks with their parameters\n"
+        "devices   the OpenCL devices; a star marks the one that would be used\n"
+        "run       one or more benchmarks; --json writes the results to a file as well\n"
+        "compare   ratios B / A of the medians of two such files\n"
+        "demo      Wa-Tor with pictures, checked against sequential C\n"
+        "\n"
+        "SUBSTRING is any part of \"platform / device\"; CLUMP_DEVICE in the environment is its\n"
+        "default. Exit status 1: a check failed. 2: the command line is wrong.\n");
 }
 
-static int fail_usage(const char *format, const char *word)
-{
+static int fail_usage(const char *format, const char *word) {
     fprintf(stderr, "clump-bench: ");
     fprintf(stderr, format, word);
     fprintf(stderr, "\n");
     return EXIT_USAGE;
 }
 
-static int parse_u32(const char *text, uint32_t max, uint32_t *number)
-{
+static int parse_u32(const char *text, uint32_t max, uint32_t *number) {
     char *end = NULL;
     errno = 0;
     unsigned long long value = strtoull(text, &end, 10);
@@ -67,8 +65,7 @@ static int parse_u32(const char *text, uint32_t max, uint32_t *number)
     return 1;
 }
 
-static int take_option(options *given, const char *name, const char *value)
-{
+static int take_option(options *given, const char *name, const char *value) {
     if (strcmp(name, "--device") == 0) {
         given->device = value;
     } else if (strcmp(name, "--json") == 0) {
@@ -88,15 +85,14 @@ static int take_option(options *given, const char *name, const char *value)
         }
         given->sets[given->set_count++] = value;
     } else {
-        return fail_usage("unknown option '%s'; there are --device, --set, --repeat, --seed, --json",
-                          name);
+        return fail_usage(
+            "unknown option '%s'; there are --device, --set, --repeat, --seed, --json", name);
     }
     return 0;
 }
 
 /* Arguments behind the command. Returns 0 or an exit status. */
-static int parse_options(options *given, int argc, char **argv)
-{
+static int parse_options(options *given, int argc, char **argv) {
     memset(given, 0, sizeof *given);
     given->seed = 42;
     for (int i = 2; i < argc; i++) {
@@ -120,8 +116,7 @@ static int parse_options(options *given, int argc, char **argv)
 }
 
 /* Which options a command understands is checked by what is left over. */
-static int refuse(const options *given, int names, int run_options)
-{
+static int refuse(const options *given, int names, int run_options) {
     if (!names && given->name_count) {
         return fail_usage("unexpected '%s'", given->names[0]);
     }
@@ -133,8 +128,7 @@ static int refuse(const options *given, int names, int run_options)
     return 0;
 }
 
-static int command_list(void)
-{
+static int command_list(void) {
     for (size_t i = 0; i < bench_registry_count(); i++) {
         const bench_descriptor *benchmark = bench_registry_get(i);
         printf("%s: %s\n", benchmark->name, benchmark->sentence);
@@ -149,8 +143,7 @@ static int command_list(void)
     return 0;
 }
 
-static int apply_sets(const options *given, bench_values *values, bench_error *error)
-{
+static int apply_sets(const options *given, bench_values *values, bench_error *error) {
     if (given->has_seed && bench_find_param(values->params, "seed") >= 0) {
         char seed[16];
         snprintf(seed, sizeof seed, "%u", given->seed);
@@ -169,15 +162,13 @@ static int apply_sets(const options *given, bench_values *values, bench_error *e
     return 0;
 }
 
-static int needs_device(const bench_descriptor *benchmark, const bench_values *values)
-{
+static int needs_device(const bench_descriptor *benchmark, const bench_values *values) {
     return !benchmark->needs_device || benchmark->needs_device(values);
 }
 
 /* Returns 0 if the run finished and its check passed. */
 static int run_one(bench_env *env, const bench_descriptor *benchmark, const bench_values *values,
-                   bench_report *report)
-{
+                   bench_report *report) {
     bench_results results;
     bench_results_init(&results);
     if (benchmark->run(env, values, &results)) {
@@ -193,8 +184,7 @@ static int run_one(bench_env *env, const bench_descriptor *benchmark, const benc
     return failed;
 }
 
-static void join_command(char *text, size_t bytes, int argc, char **argv)
-{
+static void join_command(char *text, size_t bytes, int argc, char **argv) {
     size_t used = (size_t)snprintf(text, bytes, "clump-bench");
     for (int i = 1; i < argc && used < bytes; i++) {
         int n = snprintf(text + used, bytes - used, " %s", argv[i]);
@@ -204,8 +194,7 @@ static void join_command(char *text, size_t bytes, int argc, char **argv)
 
 /* All names and values are checked before the first run, which may take long. */
 static int prepare(const options *given, const bench_descriptor **benchmarks, bench_values *values,
-                   int *device_needed, bench_error *error)
-{
+                   int *device_needed, bench_error *error) {
     if (given->name_count == 0) {
         return bench_error_set(error, "run needs the name of a benchmark; try clump-bench list");
     }
@@ -224,8 +213,7 @@ static int prepare(const options *given, const bench_descriptor **benchmarks, be
     return 0;
 }
 
-static int command_run(const options *given, int argc, char **argv)
-{
+static int command_run(const options *given, int argc, char **argv) {
     const bench_descriptor *benchmarks[NAMES_MAX];
     bench_values *values = calloc(NAMES_MAX, sizeof *values);
     bench_report *report = bench_report_create();
@@ -261,8 +249,7 @@ done:
     return status;
 }
 
-static int command_demo(const options *given)
-{
+static int command_demo(const options *given) {
     bench_env env = {.seed = given->seed, .repeat = 1, .progress = BENCH_PROGRESS_LINES};
     bench_error error;
     if (bench_env_open(&env, given->device, &error)) {
@@ -277,8 +264,7 @@ static int command_demo(const options *given)
     return failed ? 1 : 0;
 }
 
-static int command_compare(const options *given)
-{
+static int command_compare(const options *given) {
     bench_error error;
     if (given->name_count != 2) {
         return fail_usage("%s needs two files", "compare");
@@ -290,8 +276,7 @@ static int command_compare(const options *given)
     return 0;
 }
 
-static int command_devices(const options *given)
-{
+static int command_devices(const options *given) {
     bench_error error;
     if (bench_env_list(given->device, &error)) {
         fprintf(stderr, "clump-bench: %s\n", error.text);
@@ -300,8 +285,7 @@ static int command_devices(const options *given)
     return 0;
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     options given;
     const char *command = argc > 1 ? argv[1] : "";
     if (strcmp(command, "help") == 0 || strcmp(command, "--help") == 0) {

@@ -9,8 +9,7 @@
 
 #include "bench.h"
 
-int bench_find_param(const bench_param *params, const char *key)
-{
+int bench_find_param(const bench_param *params, const char *key) {
     for (int i = 0; params[i].key; i++) {
         if (strcmp(params[i].key, key) == 0) {
             return i;
@@ -19,26 +18,18 @@ int bench_find_param(const bench_param *params, const char *key)
     return -1;
 }
 
-void bench_describe_param(const bench_param *param, char *text, size_t bytes)
-{
+void bench_describe_param(const bench_param *param, char *text, size_t bytes) {
     switch (param->kind) {
-    case BENCH_INT:
-        snprintf(text, bytes, "%.0f .. %.0f", param->min, param->max);
-        break;
-    case BENCH_FLOAT:
-        snprintf(text, bytes, "%g .. %g", param->min, param->max);
-        break;
-    case BENCH_ENUM:
-        snprintf(text, bytes, "%s", param->choices);
-        break;
+    case BENCH_INT: snprintf(text, bytes, "%.0f .. %.0f", param->min, param->max); break;
+    case BENCH_FLOAT: snprintf(text, bytes, "%g .. %g", param->min, param->max); break;
+    case BENCH_ENUM: snprintf(text, bytes, "%s", param->choices); break;
     case BENCH_STRING:
         snprintf(text, bytes, "text, shorter than %d bytes", BENCH_TEXT_BYTES);
         break;
     }
 }
 
-static int is_choice(const char *choices, const char *text)
-{
+static int is_choice(const char *choices, const char *text) {
     size_t length = strlen(text);
     while (*choices) {
         size_t end = strcspn(choices, "|");
@@ -51,8 +42,7 @@ static int is_choice(const char *choices, const char *text)
 }
 
 /* Integers may be written as 1e6. */
-static int parse_number(const bench_param *param, const char *text, double *number)
-{
+static int parse_number(const bench_param *param, const char *text, double *number) {
     char *end = NULL;
     *number = strtod(text, &end);
     if (end == text || *end != '\0' || !(*number >= param->min && *number <= param->max)) {
@@ -61,34 +51,28 @@ static int parse_number(const bench_param *param, const char *text, double *numb
     return param->kind == BENCH_FLOAT || *number == floor(*number);
 }
 
-static int is_valid(const bench_param *param, const char *text, bench_value *value)
-{
+static int is_valid(const bench_param *param, const char *text, bench_value *value) {
     switch (param->kind) {
     case BENCH_INT:
-    case BENCH_FLOAT:
-        return parse_number(param, text, &value->number);
-    case BENCH_ENUM:
-        return is_choice(param->choices, text);
-    case BENCH_STRING:
-        return 1;
+    case BENCH_FLOAT: return parse_number(param, text, &value->number);
+    case BENCH_ENUM: return is_choice(param->choices, text);
+    case BENCH_STRING: return 1;
     }
     return 0;
 }
 
-static int fail_key(const bench_values *values, const char *key, bench_error *error)
-{
+static int fail_key(const bench_values *values, const char *key, bench_error *error) {
     char keys[1024] = "";
     size_t used = 0;
     for (int i = 0; values->params[i].key && used < sizeof keys; i++) {
-        int n = snprintf(keys + used, sizeof keys - used, "%s%s", i ? ", " : "",
-                         values->params[i].key);
+        int n =
+            snprintf(keys + used, sizeof keys - used, "%s%s", i ? ", " : "", values->params[i].key);
         used += n > 0 ? (size_t)n : 0;
     }
     return bench_error_set(error, "no parameter is called '%.64s'; there are: %s", key, keys);
 }
 
-int bench_values_set(bench_values *values, const char *key, const char *text, bench_error *error)
-{
+int bench_values_set(bench_values *values, const char *key, const char *text, bench_error *error) {
     int index = bench_find_param(values->params, key);
     if (index < 0) {
         return fail_key(values, key, error);
@@ -106,21 +90,20 @@ int bench_values_set(bench_values *values, const char *key, const char *text, be
     return 0;
 }
 
-void bench_values_init(bench_values *values, const bench_param *params)
-{
+void bench_values_init(bench_values *values, const bench_param *params) {
     memset(values, 0, sizeof *values);
     values->params = params;
     for (int i = 0; params[i].key; i++) {
         bench_error error;
-        if (i >= BENCH_PARAMS_MAX || bench_values_set(values, params[i].key, params[i].preset, &error)) {
+        if (i >= BENCH_PARAMS_MAX ||
+            bench_values_set(values, params[i].key, params[i].preset, &error)) {
             fprintf(stderr, "clump-bench: the default of parameter %s is wrong\n", params[i].key);
             abort(); /* a descriptor in our own source is wrong: tests list and init all of them */
         }
     }
 }
 
-static const bench_value *look_up(const bench_values *values, const char *key)
-{
+static const bench_value *look_up(const bench_values *values, const char *key) {
     int index = bench_find_param(values->params, key);
     if (index < 0) {
         fprintf(stderr, "clump-bench: a benchmark asks for a parameter '%s' that it lacks\n", key);
@@ -129,22 +112,18 @@ static const bench_value *look_up(const bench_values *values, const char *key)
     return &values->values[index];
 }
 
-int64_t bench_int(const bench_values *values, const char *key)
-{
+int64_t bench_int(const bench_values *values, const char *key) {
     return (int64_t)look_up(values, key)->number;
 }
 
-double bench_float(const bench_values *values, const char *key)
-{
+double bench_float(const bench_values *values, const char *key) {
     return look_up(values, key)->number;
 }
 
-const char *bench_text(const bench_values *values, const char *key)
-{
+const char *bench_text(const bench_values *values, const char *key) {
     return look_up(values, key)->text;
 }
 
-int bench_is(const bench_values *values, const char *key, const char *text)
-{
+int bench_is(const bench_values *values, const char *key, const char *text) {
     return strcmp(bench_text(values, key), text) == 0;
 }

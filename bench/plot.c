@@ -4,20 +4,19 @@
  */
 #include "plot.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static int has_suffix(const char *text, const char *suffix)
-{
+static int has_suffix(const char *text, const char *suffix) {
     size_t length = strlen(text);
     size_t tail = strlen(suffix);
     return length >= tail && strcmp(text + length - tail, suffix) == 0;
 }
 
 /* A text in single quotes, as gnuplot wants it: a quote inside is doubled. */
-static void print_quoted(FILE *script, const char *text)
-{
+static void print_quoted(FILE *script, const char *text) {
     fputc('\'', script);
     for (; *text; text++) {
         if (*text == '\'') {
@@ -28,15 +27,13 @@ static void print_quoted(FILE *script, const char *text)
     fputc('\'', script);
 }
 
-static void print_setting(FILE *script, const char *setting, const char *text)
-{
+static void print_setting(FILE *script, const char *setting, const char *text) {
     fprintf(script, "set %s ", setting);
     print_quoted(script, text);
     fputc('\n', script);
 }
 
-static void print_header(FILE *script, const bench_plot *plot, const char *path)
-{
+static void print_header(FILE *script, const bench_plot *plot, const char *path) {
     const char *terminal = has_suffix(path, ".png") ? "pngcairo" : "svg dynamic";
     fprintf(script, "set terminal %s size 900,480 background rgb 'white' noenhanced\n", terminal);
     print_setting(script, "output", path);
@@ -46,8 +43,7 @@ static void print_header(FILE *script, const bench_plot *plot, const char *path)
     fprintf(script, "set key outside right top\nset grid\nset yrange [0:*]\n");
 }
 
-static void print_data(FILE *script, const bench_plot *plot)
-{
+static void print_data(FILE *script, const bench_plot *plot) {
     fprintf(script, "$data << end_of_data\n");
     for (size_t i = 0; i < plot->points; i++) {
         fprintf(script, "%.10g", plot->x[i]);
@@ -59,10 +55,10 @@ static void print_data(FILE *script, const bench_plot *plot)
     fprintf(script, "end_of_data\n");
 }
 
-static void print_curves(FILE *script, const bench_plot *plot)
-{
-    static const char *const styles[] = {"filledcurves x1 fillstyle transparent solid 0.35 noborder",
-                                         "lines linewidth 2", "lines linewidth 2 dashtype 2"};
+static void print_curves(FILE *script, const bench_plot *plot) {
+    static const char *const styles[] = {
+        "filledcurves x1 fillstyle transparent solid 0.35 noborder", "lines linewidth 2",
+        "lines linewidth 2 dashtype 2"};
     fprintf(script, "plot ");
     for (size_t s = 0; s < plot->series_count; s++) {
         const bench_plot_series *series = &plot->series[s];
@@ -73,22 +69,25 @@ static void print_curves(FILE *script, const bench_plot *plot)
     fputc('\n', script);
 }
 
-int bench_plot_write(const bench_plot *plot, const char *path, bench_error *error)
-{
+int bench_plot_write(const bench_plot *plot, const char *path, bench_error *error) {
     if (system("command -v gnuplot >/dev/null 2>&1") != 0) {
         return bench_error_set(error, "no plot %s: gnuplot is not installed", path);
     }
     if (strchr(path, '\n')) {
         return bench_error_set(error, "no plot: its file name has a line break");
     }
-    FILE *script = popen("gnuplot 2>&1 >/dev/null", "w");
+    FILE *script = popen("gnuplot >/dev/null 2>&1", "w");
     if (!script) {
         return bench_error_set(error, "no plot %s: gnuplot cannot be started", path);
     }
+    /* A gnuplot that stops early closes the pipe, which must not end this program. */
+    void (*before)(int) = signal(SIGPIPE, SIG_IGN);
     print_header(script, plot, path);
     print_data(script, plot);
     print_curves(script, plot);
-    if (pclose(script) != 0) {
+    int status = pclose(script);
+    signal(SIGPIPE, before);
+    if (status != 0) {
         return bench_error_set(error, "no plot %s: gnuplot failed", path);
     }
     return 0;

@@ -5,8 +5,7 @@
 #include <string.h>
 
 int bench_png_write(const char *path, uint32_t width, uint32_t height, const uint8_t *rgb,
-                    bench_error *error)
-{
+                    bench_error *error) {
     png_image image;
     memset(&image, 0, sizeof image);
     image.version = PNG_IMAGE_VERSION;

@@ -9,12 +9,11 @@
 #include "bench.h"
 
 #define BAR_COLUMNS 40u
-#define QUIET_US 1e6   /* a run that is over by then draws nothing */
+#define QUIET_US 1e6 /* a run that is over by then draws nothing */
 #define REDRAW_US 1e5
 
 void bench_progress_begin(bench_progress *progress, const bench_env *env, const char *label,
-                          uint64_t total)
-{
+                          uint64_t total) {
     memset(progress, 0, sizeof *progress);
     progress->mode = env->progress;
     progress->label = label;
@@ -23,8 +22,7 @@ void bench_progress_begin(bench_progress *progress, const bench_env *env, const 
     progress->is_terminal = isatty(STDERR_FILENO);
 }
 
-static void draw_bar(bench_progress *progress, uint64_t done, double now_us)
-{
+static void draw_bar(bench_progress *progress, uint64_t done, double now_us) {
     char bar[BAR_COLUMNS + 1];
     unsigned filled = (unsigned)(done * BAR_COLUMNS / progress->total);
     memset(bar, '#', filled);
@@ -39,8 +37,7 @@ static void draw_bar(bench_progress *progress, uint64_t done, double now_us)
     progress->is_drawn = 1;
 }
 
-void bench_progress_update(bench_progress *progress, uint64_t done)
-{
+void bench_progress_update(bench_progress *progress, uint64_t done) {
     double now_us = bench_now_us();
     done = done < progress->total ? done : progress->total;
     if (progress->is_terminal) {
@@ -57,8 +54,7 @@ void bench_progress_update(bench_progress *progress, uint64_t done)
     }
 }
 
-void bench_progress_end(bench_progress *progress)
-{
+void bench_progress_end(bench_progress *progress) {
     if (progress->is_drawn) {
         fprintf(stderr, "\r%*s\r", (int)(strlen(progress->label) + BAR_COLUMNS + 32), "");
         fflush(stderr);

@@ -14,18 +14,15 @@ static const bench_descriptor *const benchmarks[] = {
     &bench_app_wa_tor,
 };
 
-size_t bench_registry_count(void)
-{
+size_t bench_registry_count(void) {
     return sizeof benchmarks / sizeof *benchmarks;
 }
 
-const bench_descriptor *bench_registry_get(size_t index)
-{
+const bench_descriptor *bench_registry_get(size_t index) {
     return benchmarks[index];
 }
 
-const bench_descriptor *bench_registry_find(const char *name, bench_error *error)
-{
+const bench_descriptor *bench_registry_find(const char *name, bench_error *error) {
     char names[1024] = "";
     size_t used = 0;
     for (size_t i = 0; i < bench_registry_count(); i++) {

@@ -19,8 +19,7 @@ struct bench_report {
     int failed; /* memory ran out on the way: said once, by bench_report_write() */
 };
 
-bench_report *bench_report_create(void)
-{
+bench_report *bench_report_create(void) {
     bench_report *report = calloc(1, sizeof *report);
     if (report) {
         report->benchmarks = cJSON_CreateArray();
@@ -29,16 +28,14 @@ bench_report *bench_report_create(void)
     return report;
 }
 
-void bench_report_destroy(bench_report *report)
-{
+void bench_report_destroy(bench_report *report) {
     if (report) {
         cJSON_Delete(report->benchmarks);
         free(report);
     }
 }
 
-static int add_params(cJSON *object, const bench_values *values)
-{
+static int add_params(cJSON *object, const bench_values *values) {
     cJSON *params = cJSON_AddObjectToObject(object, "params");
     int ok = params != NULL;
     for (int i = 0; ok && values->params[i].key; i++) {
@@ -53,8 +50,7 @@ static int add_params(cJSON *object, const bench_values *values)
     return ok;
 }
 
-static int add_metrics(cJSON *object, const bench_results *results)
-{
+static int add_metrics(cJSON *object, const bench_results *results) {
     cJSON *metrics = cJSON_AddObjectToObject(object, "metrics");
     int ok = metrics != NULL;
     for (size_t i = 0; ok && i < results->metric_count; i++) {
@@ -69,8 +65,7 @@ static int add_metrics(cJSON *object, const bench_results *results)
     return ok;
 }
 
-static int add_notes(cJSON *object, const bench_results *results)
-{
+static int add_notes(cJSON *object, const bench_results *results) {
     if (results->note_count == 0) {
         return 1;
     }
@@ -83,8 +78,7 @@ static int add_notes(cJSON *object, const bench_results *results)
 }
 
 void bench_report_add(bench_report *report, const bench_descriptor *benchmark,
-                      const bench_values *values, const bench_results *results)
-{
+                      const bench_values *values, const bench_results *results) {
     cJSON *object = cJSON_CreateObject();
     int ok = object && cJSON_AddStringToObject(object, "name", benchmark->name) &&
              add_params(object, values);
@@ -99,8 +93,7 @@ void bench_report_add(bench_report *report, const bench_descriptor *benchmark,
     report->failed = 1;
 }
 
-static int add_context(cJSON *root, const bench_env *env, const char *command)
-{
+static int add_context(cJSON *root, const bench_env *env, const char *command) {
     const clump_capabilities *found = env->capabilities;
     char device[300] = "none", date[32] = "";
     if (found) {
@@ -121,8 +114,7 @@ static int add_context(cJSON *root, const bench_env *env, const char *command)
            cJSON_AddStringToObject(context, "command", command);
 }
 
-static int write_text(const char *path, const char *text, bench_error *error)
-{
+static int write_text(const char *path, const char *text, bench_error *error) {
     FILE *file = fopen(path, "w");
     if (!file) {
         return bench_error_set(error, "cannot write %s", path);
@@ -133,8 +125,7 @@ static int write_text(const char *path, const char *text, bench_error *error)
 }
 
 int bench_report_write(bench_report *report, const bench_env *env, const char *command,
-                       const char *path, bench_error *error)
-{
+                       const char *path, bench_error *error) {
     cJSON *root = cJSON_CreateObject();
     char *text = NULL;
     int result = -1;
@@ -152,13 +143,12 @@ int bench_report_write(bench_report *report, const bench_env *env, const char *c
     return result;
 }
 
-static void print_params(const bench_values *values)
-{
+static void print_params(const bench_values *values) {
     int column = 0;
     for (int i = 0; values->params[i].key; i++) {
         char pair[BENCH_TEXT_BYTES + 80];
-        int length = snprintf(pair, sizeof pair, "%s=%s", values->params[i].key,
-                              values->values[i].text);
+        int length =
+            snprintf(pair, sizeof pair, "%s=%s", values->params[i].key, values->values[i].text);
         if (column == 0 || column + 1 + length > 98) {
             printf("%s  %s", column ? "\n" : "", pair);
             column = 2 + length;
@@ -170,23 +160,20 @@ static void print_params(const bench_values *values)
     printf("\n");
 }
 
-static void print_metrics(const bench_results *results)
-{
+static void print_metrics(const bench_results *results) {
     printf("  %-26s %-8s %13s %13s %13s %13s\n", "metric", "unit", "median", "min", "max", "floor");
     for (size_t i = 0; i < results->metric_count; i++) {
         const bench_metric *metric = &results->metrics[i];
-        printf("  %-26s %-8s %13.6g %13.6g %13.6g", metric->name, metric->unit,
-               bench_metric_median(metric), bench_metric_min(metric), bench_metric_max(metric));
-        if (metric->has_floor) {
-            printf(" %13.6g", metric->floor);
-        }
-        printf("\n");
+        printf("  %-26s %-8s %13s %13s %13s %13s\n", metric->name, metric->unit,
+               bench_number_of(bench_metric_median(metric)).text,
+               bench_number_of(bench_metric_min(metric)).text,
+               bench_number_of(bench_metric_max(metric)).text,
+               metric->has_floor ? bench_number_of(metric->floor).text : "");
     }
 }
 
 void bench_report_print(const bench_env *env, const bench_descriptor *benchmark,
-                        const bench_values *values, const bench_results *results)
-{
+                        const bench_values *values, const bench_results *results) {
     const clump_capabilities *found = env->capabilities;
     printf("%s on %s%s%s\n", benchmark->name, found ? found->platform_name : "no device",
            found ? " / " : "", found ? found->device_name : "");

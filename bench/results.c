@@ -2,6 +2,7 @@
  *
  * Read first: bench.h.
  */
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,21 +10,18 @@
 
 #include "bench.h"
 
-void bench_results_init(bench_results *results)
-{
+void bench_results_init(bench_results *results) {
     memset(results, 0, sizeof *results);
 }
 
-void bench_results_release(bench_results *results)
-{
+void bench_results_release(bench_results *results) {
     for (size_t i = 0; i < results->metric_count; i++) {
         free(results->metrics[i].samples);
     }
     bench_results_init(results);
 }
 
-static bench_metric *find_metric(bench_results *results, const char *name)
-{
+static bench_metric *find_metric(bench_results *results, const char *name) {
     for (size_t i = 0; i < results->metric_count; i++) {
         if (strcmp(results->metrics[i].name, name) == 0) {
             return &results->metrics[i];
@@ -32,8 +30,7 @@ static bench_metric *find_metric(bench_results *results, const char *name)
     return NULL;
 }
 
-static bench_metric *make_metric(bench_results *results, const char *name, const char *unit)
-{
+static bench_metric *make_metric(bench_results *results, const char *name, const char *unit) {
     if (results->metric_count == BENCH_METRICS_MAX) {
         fprintf(stderr, "clump-bench: a benchmark has more than %d metrics\n", BENCH_METRICS_MAX);
         abort();
@@ -44,8 +41,7 @@ static bench_metric *make_metric(bench_results *results, const char *name, const
     return metric;
 }
 
-void bench_sample(bench_results *results, const char *name, const char *unit, double value)
-{
+void bench_sample(bench_results *results, const char *name, const char *unit, double value) {
     bench_metric *metric = find_metric(results, name);
     if (!metric) {
         metric = make_metric(results, name, unit);
@@ -63,8 +59,7 @@ void bench_sample(bench_results *results, const char *name, const char *unit, do
     metric->samples[metric->count++] = value;
 }
 
-void bench_floor(bench_results *results, const char *name, double floor)
-{
+void bench_floor(bench_results *results, const char *name, double floor) {
     bench_metric *metric = find_metric(results, name);
     if (metric) {
         metric->floor = floor;
@@ -72,8 +67,7 @@ void bench_floor(bench_results *results, const char *name, double floor)
     }
 }
 
-void bench_check(bench_results *results, int ok, const char *format, ...)
-{
+void bench_check(bench_results *results, int ok, const char *format, ...) {
     if (results->is_checked && !results->is_ok) {
         return;
     }
@@ -85,8 +79,7 @@ void bench_check(bench_results *results, int ok, const char *format, ...)
     results->is_ok = ok;
 }
 
-void bench_note(bench_results *results, const char *format, ...)
-{
+void bench_note(bench_results *results, const char *format, ...) {
     if (results->note_count == BENCH_NOTES_MAX) {
         return;
     }
@@ -96,15 +89,13 @@ void bench_note(bench_results *results, const char *format, ...)
     va_end(arguments);
 }
 
-static int compare_doubles(const void *a, const void *b)
-{
+static int compare_doubles(const void *a, const void *b) {
     double x = *(const double *)a;
     double y = *(const double *)b;
     return (x > y) - (x < y);
 }
 
-double bench_metric_median(const bench_metric *metric)
-{
+double bench_metric_median(const bench_metric *metric) {
     double *sorted = malloc(metric->count * sizeof *sorted);
     if (!sorted) {
         fprintf(stderr, "clump-bench: out of memory for samples\n");
@@ -113,14 +104,12 @@ double bench_metric_median(const bench_metric *metric)
     memcpy(sorted, metric->samples, metric->count * sizeof *sorted);
     qsort(sorted, metric->count, sizeof *sorted, compare_doubles);
     size_t middle = metric->count / 2;
-    double median =
-        metric->count % 2 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
+    double median = metric->count % 2 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
     free(sorted);
     return median;
 }
 
-double bench_metric_min(const bench_metric *metric)
-{
+double bench_metric_min(const bench_metric *metric) {
     double least = metric->samples[0];
     for (size_t i = 1; i < metric->count; i++) {
         least = metric->samples[i] < least ? metric->samples[i] : least;
@@ -128,11 +117,17 @@ double bench_metric_min(const bench_metric *metric)
     return least;
 }
 
-double bench_metric_max(const bench_metric *metric)
-{
+double bench_metric_max(const bench_metric *metric) {
     double most = metric->samples[0];
     for (size_t i = 1; i < metric->count; i++) {
         most = metric->samples[i] > most ? metric->samples[i] : most;
     }
     return most;
+}
+
+bench_number bench_number_of(double value) {
+    bench_number number;
+    int is_integer = fabs(value) < 1e12 && value == floor(value);
+    snprintf(number.text, sizeof number.text, is_integer ? "%.0f" : "%.6g", value);
+    return number;
 }

@@ -101,6 +101,10 @@ typedef struct clumpi_violation {
     clumpi_u32 key; /* block << 4 | code; 0xffffffff: nothing */
     clumpi_u32 code, block, class_id, expected, found;
 } clumpi_violation;
+/* The check's result: a violation, and from word 8 on two tallies per class id. */
+#define CLUMPI_CHECK_BYTES(classes) ((8u + 2u * ((classes) + 1u)) * 4u)
+/* The statistics: three words per class id. */
+#define CLUMPI_STATS_BYTES(classes) (3u * ((classes) + 1u) * 4u)
 
 /* code of a clumpi_violation, and its words; %u are class, expected and found, in this order. */
 #define CLUMPI_VIOLATION_LIST(X)                                                                   \

@@ -13,6 +13,8 @@
 
 #include "schema.h"
 
+/* As many names in a line as fit; the formatter would give each a line. */
+/* clang-format off */
 static const char *const words[] = {
     "ATOMIC_FLAG_INIT", "ATOMIC_VAR_INIT", "CHAR_BIT", "CHAR_MAX", "CHAR_MIN", "DBL_DIG",
     "DBL_EPSILON", "DBL_MANT_DIG", "DBL_MAX", "DBL_MAX_10_EXP", "DBL_MAX_EXP", "DBL_MIN",
@@ -122,6 +124,7 @@ static const char *const builtins[] = {
     "work_group_scan_inclusive_max", "work_group_scan_inclusive_min", "write_imagef",
     "write_imageh", "write_imagei", "write_imageui", "write_mem_fence", "write_pipe",
 };
+/* clang-format on */
 
 /* Prefixes that open a family of names, for all uses. */
 static const char *const word_prefixes[] = {"CLUMP", "__", "clump", "get_global"};
@@ -133,8 +136,8 @@ static const char *const builtin_prefixes[] = {
 
 /* Scalars that have vector types: float4, ulong16, half2 and, reserved by the language, bool8. */
 static const char *const vector_scalars[] = {
-    "bool", "char", "complex", "double", "float", "half", "imaginary", "int", "long",
-    "quad", "short", "uchar", "uint", "ulong", "ushort",
+    "bool", "char", "complex", "double", "float", "half",  "imaginary", "int",
+    "long", "quad", "short",   "uchar",  "uint",  "ulong", "ushort",
 };
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
@@ -144,8 +147,10 @@ static size_t lower_bound(const char *const *table, size_t count, const char *na
     size_t low = 0, high = count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (strcmp(table[middle], name) < 0) low = middle + 1;
-        else high = middle;
+        if (strcmp(table[middle], name) < 0)
+            low = middle + 1;
+        else
+            high = middle;
     }
     return low;
 }
@@ -172,7 +177,7 @@ static const char *skip_width(const char *text) {
 static int is_vector_type(const char *name) {
     for (size_t i = 0; i < COUNT(vector_scalars); ++i) {
         size_t bytes = strlen(vector_scalars[i]);
-        if (strncmp(name, vector_scalars[i], bytes)) continue;
+        if (strncmp(name, vector_scalars[i], bytes) != 0) continue;
         const char *rest = skip_width(name + bytes);
         if (rest && *rest == 'x') rest = skip_width(rest + 1);
         if (rest && !*rest) return 1;

@@ -14,7 +14,8 @@
 /* ---- Types ----------------------------------------------------------------------------------- */
 
 #define WIDTH_COUNT 6
-#define VECTOR_NAMES(name) {name, name "2", name "3", name "4", name "8", name "16"}
+#define VECTOR_NAMES(name)                                                                         \
+    { name, name "2", name "3", name "4", name "8", name "16" }
 
 static const uint32_t widths[WIDTH_COUNT] = {1, 2, 3, 4, 8, 16};
 
@@ -49,7 +50,7 @@ const char *clump_type_name(clump_type type, uint32_t width) {
 int clumpi_type_from_name(const char *name, clump_type *type, uint32_t *width) {
     for (uint32_t t = 0; t < CLUMP_TYPE_REF; ++t) {
         for (size_t i = 0; i < WIDTH_COUNT && types[t].names[i]; ++i) {
-            if (strcmp(types[t].names[i], name)) continue;
+            if (strcmp(types[t].names[i], name) != 0) continue;
             *type = (clump_type)t;
             *width = widths[i];
             return 1;
@@ -124,7 +125,7 @@ static uint32_t put_name(clump_schema *s, const char *name) {
 /* Room in the pool for two names of checked length. */
 static int reserve_names(clump_schema *s) {
     void *names = s->names;
-    size_t needed = s->names_bytes + 2 * (CLUMP_NAME_BYTES_MAX + 1) + 1;
+    size_t needed = s->names_bytes + (size_t)2 * (CLUMP_NAME_BYTES_MAX + 1) + 1;
     if (!clumpi_grow(&s->allocator, &names, &s->names_capacity, needed, 1)) return 0;
     s->names = names;
     if (!s->names_bytes) s->names[s->names_bytes++] = 0;
@@ -133,8 +134,8 @@ static int reserve_names(clump_schema *s) {
 
 static int reserve_class(clump_schema *s) {
     void *decls = s->class_decls;
-    int done = clumpi_grow(&s->allocator, &decls, &s->class_decl_capacity,
-                           s->class_decl_count + 1, sizeof *s->class_decls);
+    int done = clumpi_grow(&s->allocator, &decls, &s->class_decl_capacity, s->class_decl_count + 1,
+                           sizeof *s->class_decls);
     s->class_decls = decls;
     return done && reserve_names(s) &&
            clumpi_index_reserve(&s->allocator, &s->class_names, s->class_decl_count + 1);
@@ -142,20 +143,20 @@ static int reserve_class(clump_schema *s) {
 
 static int reserve_field(clump_schema *s) {
     void *decls = s->field_decls;
-    int done = clumpi_grow(&s->allocator, &decls, &s->field_decl_capacity,
-                           s->field_decl_count + 1, sizeof *s->field_decls);
+    int done = clumpi_grow(&s->allocator, &decls, &s->field_decl_capacity, s->field_decl_count + 1,
+                           sizeof *s->field_decls);
     s->field_decls = decls;
     return done && reserve_names(s) &&
            clumpi_index_reserve(&s->allocator, &s->field_names, s->field_decl_count + 1);
 }
 
 static uint32_t hash_name(const char *name) {
-    return clumpi_hash(CLUMPI_HASH_START, name, strlen(name));
+    return clumpi_hash_bytes(CLUMPI_HASH_START, name, strlen(name));
 }
 
 static uint32_t hash_field(uint32_t class_index, const char *name) {
     char key[2] = {(char)(class_index & 0xff), (char)(class_index >> 8)};
-    return clumpi_hash(clumpi_hash(CLUMPI_HASH_START, key, 2), name, strlen(name));
+    return clumpi_hash_bytes(clumpi_hash_bytes(CLUMPI_HASH_START, key, 2), name, strlen(name));
 }
 
 uint32_t clumpi_schema_find_decl(const clump_schema *s, const char *name) {
@@ -171,7 +172,8 @@ static uint32_t find_field_decl(const clump_schema *s, uint32_t class_index, con
     size_t probe = 0;
     while ((i = clumpi_index_next(&s->field_names, hash, &probe)) != CLUMPI_NONE)
         if (s->field_decls[i].class_index == class_index &&
-            strcmp(s->names + s->field_decls[i].name_at, name) == 0) break;
+            strcmp(s->names + s->field_decls[i].name_at, name) == 0)
+            break;
     return i;
 }
 
@@ -197,9 +199,11 @@ clump_status clumpi_schema_declare_class(clump_schema *s, const clump_class_desc
     if (!reserve_class(s))
         return clumpi_fail(&s->error, CLUMP_ERR_MEMORY, "no memory for class \"%s\"", desc->name);
     uint32_t index = (uint32_t)s->class_decl_count++;
-    s->class_decls[index] = (clumpi_class_decl){
-        .name_at = put_name(s, desc->name), .base_at = put_name(s, desc->base),
-        .is_abstract = !!desc->is_abstract, .layout = desc->layout, .places = at};
+    s->class_decls[index] = (clumpi_class_decl){.name_at = put_name(s, desc->name),
+                                                .base_at = put_name(s, desc->base),
+                                                .is_abstract = !!desc->is_abstract,
+                                                .layout = desc->layout,
+                                                .places = at};
     clumpi_index_put(&s->class_names, hash_name(desc->name), index);
     return CLUMP_OK;
 }
@@ -217,13 +221,13 @@ static clump_status check_field_type(clump_schema *s, const clump_field_desc *de
                               "field \"%s\" has vector width %u, which type %s does not have",
                               desc->name, (unsigned)desc->width, clump_type_name(desc->type, 1));
     if ((desc->type == CLUMP_TYPE_REF) != (desc->ref_class != NULL))
-        return clumpi_fail_at(&s->error, CLUMP_ERR_SCHEMA, line, column,
-                              "field \"%s\" %s", desc->name,
+        return clumpi_fail_at(&s->error, CLUMP_ERR_SCHEMA, line, column, "field \"%s\" %s",
+                              desc->name,
                               desc->ref_class ? "names a class to refer to, but is of another type"
                                               : "is a reference to no class: ref_class is NULL");
     if (desc->ref_class) {
-        clump_status status = clumpi_name_check_shape(&s->error, "referenced class",
-                                                      desc->ref_class, at->ref);
+        clump_status status =
+            clumpi_name_check_shape(&s->error, "referenced class", desc->ref_class, at->ref);
         if (status) return status;
     }
     if (desc->packed && !desc->count)
@@ -233,8 +237,9 @@ static clump_status check_field_type(clump_schema *s, const clump_field_desc *de
     if (desc->count > CLUMP_OBJECT_BYTES_MAX / bytes)
         return clumpi_fail_at(&s->error, CLUMP_ERR_SCHEMA, at->count.line, at->count.column,
                               "array \"%s\" is too large: %u elements of %u bytes, where an object "
-                              "has at most %d bytes", desc->name, (unsigned)desc->count,
-                              (unsigned)bytes, CLUMP_OBJECT_BYTES_MAX);
+                              "has at most %d bytes",
+                              desc->name, (unsigned)desc->count, (unsigned)bytes,
+                              CLUMP_OBJECT_BYTES_MAX);
     return CLUMP_OK;
 }
 
@@ -254,14 +259,19 @@ clump_status clumpi_schema_declare_field(clump_schema *s, uint32_t class_index,
     if (s->field_decl_count == CLUMP_FIELDS_MAX)
         return clumpi_fail_at(&s->error, CLUMP_ERR_SCHEMA, places->name.line, places->name.column,
                               "field \"%s\" of class \"%s\" is one too many: a schema has at most "
-                              "%d fields", desc->name, class_name, CLUMP_FIELDS_MAX);
+                              "%d fields",
+                              desc->name, class_name, CLUMP_FIELDS_MAX);
     if (!reserve_field(s))
         return clumpi_fail(&s->error, CLUMP_ERR_MEMORY, "no memory for field \"%s\"", desc->name);
     uint32_t index = (uint32_t)s->field_decl_count++;
-    s->field_decls[index] = (clumpi_field_decl){
-        .name_at = put_name(s, desc->name), .ref_at = put_name(s, desc->ref_class),
-        .class_index = class_index, .type = desc->type, .width = desc->width ? desc->width : 1,
-        .count = desc->count, .packed = !!desc->packed, .places = *places};
+    s->field_decls[index] = (clumpi_field_decl){.name_at = put_name(s, desc->name),
+                                                .ref_at = put_name(s, desc->ref_class),
+                                                .class_index = class_index,
+                                                .type = desc->type,
+                                                .width = desc->width ? desc->width : 1,
+                                                .count = desc->count,
+                                                .packed = !!desc->packed,
+                                                .places = *places};
     clumpi_index_put(&s->field_names, hash_field(class_index, desc->name), index);
     return CLUMP_OK;
 }
@@ -298,27 +308,27 @@ clump_status clump_schema_add_field(clump_schema *schema, const char *class_name
 
 /* ---- Asking ---------------------------------------------------------------------------------- */
 
-const clumpi_class *clumpi_schema_class(const clump_schema *schema, uint32_t id) {
+const clumpi_class_entry *clumpi_schema_class(const clump_schema *schema, uint32_t id) {
     return schema && id - 1 < schema->class_count ? &schema->classes[id - 1] : NULL;
 }
 
-const clumpi_field *clumpi_schema_field(const clump_schema *schema, uint32_t class_id,
-                                        uint32_t index) {
-    const clumpi_class *c = clumpi_schema_class(schema, class_id);
+const clumpi_field_entry *clumpi_schema_field(const clump_schema *schema, uint32_t class_id,
+                                              uint32_t index) {
+    const clumpi_class_entry *c = clumpi_schema_class(schema, class_id);
     return c && index < c->info.field_count ? &schema->fields[c->first_field + index] : NULL;
 }
 
-const clumpi_class *clumpi_schema_find_class(const clump_schema *schema, const char *name) {
+const clumpi_class_entry *clumpi_schema_find_class(const clump_schema *schema, const char *name) {
     for (uint32_t id = 1; schema && id <= schema->class_count; ++id)
         if (strcmp(schema->classes[id - 1].info.name, name) == 0) return &schema->classes[id - 1];
     return NULL;
 }
 
-const clumpi_field *clumpi_schema_find_field(const clump_schema *schema, uint32_t class_id,
-                                             const char *name) {
-    const clumpi_class *c = clumpi_schema_class(schema, class_id);
+const clumpi_field_entry *clumpi_schema_find_field(const clump_schema *schema, uint32_t class_id,
+                                                   const char *name) {
+    const clumpi_class_entry *c = clumpi_schema_class(schema, class_id);
     for (; c; c = clumpi_schema_class(schema, c->info.base)) {
-        const clumpi_field *own = schema->fields + (c->info.field_count ? c->first_field : 0);
+        const clumpi_field_entry *own = schema->fields + (c->info.field_count ? c->first_field : 0);
         for (uint32_t i = 0; i < c->info.field_count; ++i)
             if (strcmp(own[i].info.name, name) == 0) return &own[i];
     }
@@ -329,13 +339,13 @@ uint32_t clump_schema_get_class_count(const clump_schema *schema) {
     return schema ? schema->class_count : 0;
 }
 
-static clump_status give_class(const clumpi_class *c, clump_class_info *info) {
+static clump_status give_class(const clumpi_class_entry *c, clump_class_info *info) {
     if (!c) return CLUMP_ERR_NOT_FOUND;
     *info = c->info;
     return CLUMP_OK;
 }
 
-static clump_status give_field(const clumpi_field *field, clump_field_info *info) {
+static clump_status give_field(const clumpi_field_entry *field, clump_field_info *info) {
     if (!field) return CLUMP_ERR_NOT_FOUND;
     *info = field->info;
     return CLUMP_OK;
@@ -393,7 +403,7 @@ clump_status clumpi_schema_copy(const clump_schema *schema, const clump_allocato
     made->class_count = schema->class_count;
     made->field_count = schema->field_count;
     for (uint32_t i = 0; i < made->class_count; ++i) {
-        clumpi_class *c = &made->classes[i];
+        clumpi_class_entry *c = &made->classes[i];
         c->info.name = made->names + (c->info.name - schema->names);
         if (c->base_name) c->base_name = made->names + (c->base_name - schema->names);
     }

@@ -27,23 +27,23 @@
 #define CLUMPI_QUOTE_BYTES 288 /* room for clumpi_quote() */
 
 /* A 1-based place in a schema text; zeros where the C API was used. */
-typedef struct clumpi_place {
+typedef struct clumpi_text_place {
     uint32_t line, column;
-} clumpi_place;
+} clumpi_text_place;
 
 /* ---- Hash index: 32-bit hashes to 32-bit values; the caller compares what they stand for ----- */
 
 typedef struct clumpi_index {
     struct clumpi_index_entry {
         uint32_t hash, value_plus_1; /* 0: empty */
-    } *entries;
+    } * entries;
     size_t slots; /* a power of two, or 0; at most half of them are in use */
 } clumpi_index;
 
 #define CLUMPI_HASH_START 2166136261u
 
 /* Go on with a hash over more bytes (FNV-1a), so that H(a b) comes from H(a). */
-uint32_t clumpi_hash(uint32_t hash, const char *text, size_t bytes);
+uint32_t clumpi_hash_bytes(uint32_t hash, const char *text, size_t bytes);
 
 /* Make room for `entries` in all. Returns 0 and changes nothing if memory runs out. */
 int clumpi_index_reserve(const clump_allocator *a, clumpi_index *index, size_t entries);
@@ -56,11 +56,11 @@ void clumpi_index_free(const clump_allocator *a, clumpi_index *index);
 /* ---- Declarations, until sealed ------------------------------------------------------------- */
 
 typedef struct clumpi_class_places {
-    clumpi_place name, base;
+    clumpi_text_place name, base;
 } clumpi_class_places;
 
 typedef struct clumpi_field_places {
-    clumpi_place name, type, ref, count;
+    clumpi_text_place name, type, ref, count;
 } clumpi_field_places;
 
 typedef struct clumpi_class_decl {
@@ -81,20 +81,20 @@ typedef struct clumpi_field_decl {
 
 /* ---- Sealed ---------------------------------------------------------------------------------- */
 
-typedef struct clumpi_class {
+typedef struct clumpi_class_entry {
     clump_class_info info;
-    const char *base_name; /* NULL if none */
-    uint32_t first_field;  /* its own fields begin there in clump_schema.fields */
-    uint32_t depth;        /* number of base classes above it */
-    uint32_t own_bytes;    /* object_bytes less those of the base; padding included */
-    uint32_t align;        /* of the most demanding field, inherited ones included; 1 .. 128 */
-    clumpi_place place;    /* of its name */
-} clumpi_class;
+    const char *base_name;   /* NULL if none */
+    uint32_t first_field;    /* its own fields begin there in clump_schema.fields */
+    uint32_t depth;          /* number of base classes above it */
+    uint32_t own_bytes;      /* object_bytes less those of the base; padding included */
+    uint32_t align;          /* of the most demanding field, inherited ones included; 1 .. 128 */
+    clumpi_text_place place; /* of its name */
+} clumpi_class_entry;
 
-typedef struct clumpi_field {
+typedef struct clumpi_field_entry {
     clump_field_info info;
-    clumpi_place place; /* of its name */
-} clumpi_field;
+    clumpi_text_place place; /* of its name */
+} clumpi_field_entry;
 
 struct clump_schema {
     clump_allocator allocator;
@@ -110,9 +110,9 @@ struct clump_schema {
     clumpi_index class_names; /* of class_decls, by name */
     clumpi_index field_names; /* of field_decls, by class_index and name */
 
-    clumpi_class *classes; /* NULL until sealed */
+    clumpi_class_entry *classes; /* NULL until sealed */
     uint32_t class_count;
-    clumpi_field *fields; /* NULL if there are none */
+    clumpi_field_entry *fields; /* NULL if there are none */
     uint32_t field_count;
 };
 
@@ -124,16 +124,16 @@ clump_status clumpi_schema_copy(const clump_schema *schema, const clump_allocato
                                 clump_schema **copy);
 
 /* Class `id`, or NULL if there is none or the schema is not sealed. */
-const clumpi_class *clumpi_schema_class(const clump_schema *schema, uint32_t id);
+const clumpi_class_entry *clumpi_schema_class(const clump_schema *schema, uint32_t id);
 
 /* Own field `index` of class `class_id`, or NULL. */
-const clumpi_field *clumpi_schema_field(const clump_schema *schema, uint32_t class_id,
-                                        uint32_t index);
+const clumpi_field_entry *clumpi_schema_field(const clump_schema *schema, uint32_t class_id,
+                                              uint32_t index);
 
 /* By name; the second looks in the base classes too. NULL if there is none. */
-const clumpi_class *clumpi_schema_find_class(const clump_schema *schema, const char *name);
-const clumpi_field *clumpi_schema_find_field(const clump_schema *schema, uint32_t class_id,
-                                             const char *name);
+const clumpi_class_entry *clumpi_schema_find_class(const clump_schema *schema, const char *name);
+const clumpi_field_entry *clumpi_schema_find_field(const clump_schema *schema, uint32_t class_id,
+                                                   const char *name);
 
 /* ---- Among the schema's own files ------------------------------------------------------------ */
 
@@ -175,17 +175,17 @@ const char *clumpi_guess_text(const clumpi_guess *guess, char out[CLUMPI_QUOTE_B
 
 /* Is it an identifier of at most CLUMP_NAME_BYTES_MAX bytes? `kind`: "class", for the message. */
 clump_status clumpi_name_check_shape(clump_error *error, const char *kind, const char *name,
-                                     clumpi_place place);
+                                     clumpi_text_place place);
 
 /* The same, and may a class (or else a field) have that name? */
 clump_status clumpi_name_check(clump_error *error, int is_class, const char *name,
-                               clumpi_place place);
+                               clumpi_text_place place);
 
 /* Are all identifiers that the classes generate different, and none of them a built-in name?
  * classes and fields are those of a schema about to be sealed. */
 clump_status clumpi_names_check_generated(const clump_allocator *a, clump_error *error,
-                                          const clumpi_class *classes, uint32_t class_count,
-                                          const clumpi_field *fields);
+                                          const clumpi_class_entry *classes, uint32_t class_count,
+                                          const clumpi_field_entry *fields);
 
 /* Names reserved for all uses: the reason as words for a message, or NULL. */
 const char *clumpi_reserved_word(const char *name);

@@ -2,9 +2,9 @@
  * index, and the check that all identifiers which a schema generates are different.
  *
  * A class C generates for kernels the identifiers C, C_new, C_free, C_null, C_CLASS, C_is_null,
- * C_class_of, C_group_new; C_is_D and C_as_D for every D that is C, a base or a subclass of it; and
- * C_f for every field f that it declares or inherits. Underscores do not separate unambiguously:
- * field b_c of class A and field c of class A_b are the same A_b_c.
+ * C_is_live, C_class_of, C_group_new; C_is_D and C_as_D for every D that is C, a base or a subclass
+ * of it; and C_f for every field f that it declares or inherits. Underscores do not separate
+ * unambiguously: field b_c of class A and field c of class A_b are the same A_b_c.
  *
  * Invariant: after clumpi_names_check_generated() returned CLUMP_OK no two of these are equal and
  * none is a name that OpenCL C declares itself.
@@ -17,7 +17,7 @@
 
 /* ---- Hash index ------------------------------------------------------------------------------ */
 
-uint32_t clumpi_hash(uint32_t hash, const char *text, size_t bytes) {
+uint32_t clumpi_hash_bytes(uint32_t hash, const char *text, size_t bytes) {
     for (size_t i = 0; i < bytes; ++i) hash = (hash ^ (unsigned char)text[i]) * 16777619u;
     return hash;
 }
@@ -93,10 +93,14 @@ const char *clumpi_quote_name(char out[CLUMPI_QUOTE_BYTES], const char *name) {
     return clumpi_quote(out, name, strlen(name));
 }
 
-static uint32_t min_u32(uint32_t a, uint32_t b) { return a < b ? a : b; }
+static uint32_t min_u32(uint32_t a, uint32_t b) {
+    return a < b ? a : b;
+}
 
 /* 'a' for 'A', so that a wrong case costs nothing. */
-static int fold(char c) { return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c; }
+static int fold(char c) {
+    return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c;
+}
 
 /* Insertions, deletions, replacements and swaps of neighbours that make `b` of `a`. */
 static uint32_t distance(const char *a, size_t a_bytes, const char *b, size_t b_bytes) {
@@ -134,8 +138,7 @@ void clumpi_guess_offer(clumpi_guess *guess, const char *candidate) {
 
 const char *clumpi_guess_text(const clumpi_guess *guess, char out[CLUMPI_QUOTE_BYTES]) {
     out[0] = 0;
-    if (guess->best)
-        snprintf(out, CLUMPI_QUOTE_BYTES, "; did you mean \"%s\"?", guess->best);
+    if (guess->best) snprintf(out, CLUMPI_QUOTE_BYTES, "; did you mean \"%s\"?", guess->best);
     return out;
 }
 
@@ -143,7 +146,7 @@ const char *clumpi_guess_text(const clumpi_guess *guess, char out[CLUMPI_QUOTE_B
 
 /* What every class generates; the suffix stands behind the class's name. */
 static const char *const fixed_suffixes[] = {
-    "", "_new", "_free", "_null", "_CLASS", "_is_null", "_class_of", "_group_new",
+    "", "_new", "_free", "_null", "_CLASS", "_is_null", "_is_live", "_class_of", "_group_new",
 };
 #define FIXED_COUNT (sizeof fixed_suffixes / sizeof *fixed_suffixes)
 
@@ -151,10 +154,12 @@ static int is_letter(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
-static int is_digit(char c) { return c >= '0' && c <= '9'; }
+static int is_digit(char c) {
+    return c >= '0' && c <= '9';
+}
 
 clump_status clumpi_name_check_shape(clump_error *error, const char *kind, const char *name,
-                                     clumpi_place place) {
+                                     clumpi_text_place place) {
     char quote[CLUMPI_QUOTE_BYTES];
     size_t bytes = strlen(name);
     if (!bytes)
@@ -165,7 +170,8 @@ clump_status clumpi_name_check_shape(clump_error *error, const char *kind, const
     if (good < bytes)
         return clumpi_fail_at(error, CLUMP_ERR_SCHEMA, place.line, place.column,
                               "%s name %s is no identifier: it needs a letter or _, then letters, "
-                              "digits and _", kind, clumpi_quote(quote, name, bytes));
+                              "digits and _",
+                              kind, clumpi_quote(quote, name, bytes));
     if (bytes > CLUMP_NAME_BYTES_MAX)
         return clumpi_fail_at(error, CLUMP_ERR_SCHEMA, place.line, place.column,
                               "%s name %s is too long: at most %d bytes are allowed", kind,
@@ -174,7 +180,7 @@ clump_status clumpi_name_check_shape(clump_error *error, const char *kind, const
 }
 
 clump_status clumpi_name_check(clump_error *error, int is_class, const char *name,
-                               clumpi_place place) {
+                               clumpi_text_place place) {
     const char *kind = is_class ? "class" : "field";
     clump_status status = clumpi_name_check_shape(error, kind, name, place);
     if (status) return status;
@@ -187,7 +193,8 @@ clump_status clumpi_name_check(clump_error *error, int is_class, const char *nam
         if (strcmp(name, fixed_suffixes[i] + 1) == 0)
             return clumpi_fail_at(error, CLUMP_ERR_SCHEMA, place.line, place.column,
                                   "field name \"%s\" is reserved: every class C generates C_%s "
-                                  "itself, and the field would too", name, name);
+                                  "itself, and the field would too",
+                                  name, name);
     return CLUMP_OK;
 }
 
@@ -208,12 +215,12 @@ typedef struct generated {
 typedef struct naming {
     const clump_allocator *allocator;
     clump_error *error;
-    const clumpi_class *classes;
+    const clumpi_class_entry *classes;
     uint32_t class_count;
-    const clumpi_field *fields;
+    const clumpi_field_entry *fields;
     generated *names; /* of the group at hand */
     size_t name_count, name_capacity;
-    clumpi_index set; /* of `names` */
+    clumpi_index set;                  /* of `names` */
     uint32_t group[CLUMP_CLASSES_MAX]; /* by id - 1: the class that stands for the group */
 } naming;
 
@@ -253,19 +260,19 @@ static const char *describe(const naming *n, const generated *g, char *out, size
     return out;
 }
 
-static clumpi_place place_of(const naming *n, const generated *g) {
+static clumpi_text_place place_of(const naming *n, const generated *g) {
     return g->origin == ORIGIN_FIELD ? n->fields[g->other].place
                                      : n->classes[g->class_id - 1].place;
 }
 
-static int is_before(clumpi_place a, clumpi_place b) {
+static int is_before(clumpi_text_place a, clumpi_text_place b) {
     return a.line != b.line ? a.line < b.line : a.column < b.column;
 }
 
 static clump_status fail_collision(const naming *n, const generated *a, const generated *b) {
     char name[GENERATED_BYTES], first[4 * CLUMP_NAME_BYTES_MAX], second[4 * CLUMP_NAME_BYTES_MAX];
     if (a->origin == ORIGIN_FIELD && b->origin == ORIGIN_FIELD && a->class_id == b->class_id) {
-        const clumpi_field *base = &n->fields[a->other], *own = &n->fields[b->other];
+        const clumpi_field_entry *base = &n->fields[a->other], *own = &n->fields[b->other];
         /* A base has a smaller id than its subclasses. */
         if (base->info.class_id > own->info.class_id) {
             base = &n->fields[b->other];
@@ -273,11 +280,11 @@ static clump_status fail_collision(const naming *n, const generated *a, const ge
         }
         return clumpi_fail_at(n->error, CLUMP_ERR_SCHEMA, own->place.line, own->place.column,
                               "field \"%s\" of class \"%s\" hides the field that class \"%s\" "
-                              "declares", own->info.name,
-                              n->classes[own->info.class_id - 1].info.name,
+                              "declares",
+                              own->info.name, n->classes[own->info.class_id - 1].info.name,
                               n->classes[base->info.class_id - 1].info.name);
     }
-    clumpi_place place = place_of(n, a), other = place_of(n, b);
+    clumpi_text_place place = place_of(n, a), other = place_of(n, b);
     if (is_before(place, other)) place = other; /* blame what was written last */
     return clumpi_fail_at(n->error, CLUMP_ERR_SCHEMA, place.line, place.column,
                           "the generated name \"%s\" has two origins: %s, and %s",
@@ -291,18 +298,18 @@ static clump_status check_builtin(const naming *n, const generated *g) {
     const char *reason = clumpi_reserved_word(render(n, g, name));
     if (!reason) reason = clumpi_reserved_builtin(name);
     if (!reason) return CLUMP_OK;
-    clumpi_place place = place_of(n, g);
+    clumpi_text_place place = place_of(n, g);
     return clumpi_fail_at(n->error, CLUMP_ERR_SCHEMA, place.line, place.column,
-                          "the name \"%s\", generated for %s, is reserved: %s", name,
-                          describe(n, g, origin, sizeof origin), reason);
+                          "the generated name \"%s\" is reserved: %s; its origin is %s", name,
+                          reason, describe(n, g, origin, sizeof origin));
 }
 
 static clump_status add_name(naming *n, uint32_t class_id, uint32_t origin, uint32_t other,
                              uint32_t class_hash) {
     generated added = {(uint16_t)class_id, (uint16_t)origin, other};
     const char *middle, *suffix = suffix_of(n, &added, &middle);
-    uint32_t hash = clumpi_hash(class_hash, middle, strlen(middle));
-    hash = clumpi_hash(hash, suffix, strlen(suffix));
+    uint32_t hash = clumpi_hash_bytes(class_hash, middle, strlen(middle));
+    hash = clumpi_hash_bytes(hash, suffix, strlen(suffix));
     size_t probe = 0;
     for (uint32_t i; (i = clumpi_index_next(&n->set, hash, &probe)) != CLUMPI_NONE;) {
         char mine[GENERATED_BYTES], theirs[GENERATED_BYTES];
@@ -316,7 +323,8 @@ static clump_status add_name(naming *n, uint32_t class_id, uint32_t origin, uint
 
 static clump_status add_class_names(naming *n, uint32_t id) {
     const clump_class_info *class_info = &n->classes[id - 1].info;
-    uint32_t hash = clumpi_hash(CLUMPI_HASH_START, class_info->name, strlen(class_info->name));
+    uint32_t hash =
+        clumpi_hash_bytes(CLUMPI_HASH_START, class_info->name, strlen(class_info->name));
     size_t first = n->name_count;
     clump_status status = CLUMP_OK;
     for (uint32_t i = 0; i < FIXED_COUNT && !status; ++i) status = add_name(n, id, i, 0, hash);
@@ -328,7 +336,7 @@ static clump_status add_class_names(naming *n, uint32_t id) {
             status = add_name(n, id, origin, other, hash);
     }
     for (uint32_t owner = id; owner && !status; owner = n->classes[owner - 1].info.base) {
-        const clumpi_class *c = &n->classes[owner - 1];
+        const clumpi_class_entry *c = &n->classes[owner - 1];
         for (uint32_t i = 0; i < c->info.field_count && !status; ++i)
             status = add_name(n, id, ORIGIN_FIELD, c->first_field + i, hash);
     }
@@ -339,7 +347,7 @@ static clump_status add_class_names(naming *n, uint32_t id) {
 }
 
 static size_t count_class_names(const naming *n, uint32_t id) {
-    const clumpi_class *c = &n->classes[id - 1];
+    const clumpi_class_entry *c = &n->classes[id - 1];
     size_t count = FIXED_COUNT + 2 * ((size_t)c->depth + 1 + c->info.last - id);
     for (uint32_t owner = id; owner; owner = n->classes[owner - 1].info.base)
         count += n->classes[owner - 1].info.field_count;
@@ -355,7 +363,7 @@ static int find_groups(naming *n) {
     if (!clumpi_index_reserve(n->allocator, &by_name, n->class_count)) return 0;
     for (uint32_t i = 0; i < n->class_count; ++i) {
         const char *name = n->classes[i].info.name;
-        clumpi_index_put(&by_name, clumpi_hash(CLUMPI_HASH_START, name, strlen(name)), i);
+        clumpi_index_put(&by_name, clumpi_hash_bytes(CLUMPI_HASH_START, name, strlen(name)), i);
     }
     for (uint32_t i = 0; i < n->class_count; ++i) {
         const char *name = n->classes[i].info.name;
@@ -363,9 +371,10 @@ static int find_groups(naming *n) {
         for (size_t bytes = 1; n->group[i] == CLUMPI_NONE; ++bytes) {
             if (name[bytes] && name[bytes] != '_') continue;
             size_t probe = 0; /* ends at the latest with the class itself */
-            for (uint32_t j; (j = clumpi_index_next(
-                                  &by_name, clumpi_hash(CLUMPI_HASH_START, name, bytes),
-                                  &probe)) != CLUMPI_NONE && n->group[i] == CLUMPI_NONE;)
+            for (uint32_t j;
+                 (j = clumpi_index_next(&by_name, clumpi_hash_bytes(CLUMPI_HASH_START, name, bytes),
+                                        &probe)) != CLUMPI_NONE &&
+                 n->group[i] == CLUMPI_NONE;)
                 if (strncmp(n->classes[j].info.name, name, bytes) == 0 &&
                     !n->classes[j].info.name[bytes])
                     n->group[i] = j;
@@ -396,9 +405,12 @@ static clump_status check_group(naming *n, uint32_t group) {
 }
 
 clump_status clumpi_names_check_generated(const clump_allocator *a, clump_error *error,
-                                          const clumpi_class *classes, uint32_t class_count,
-                                          const clumpi_field *fields) {
-    naming n = {.allocator = a, .error = error, .classes = classes, .class_count = class_count,
+                                          const clumpi_class_entry *classes, uint32_t class_count,
+                                          const clumpi_field_entry *fields) {
+    naming n = {.allocator = a,
+                .error = error,
+                .classes = classes,
+                .class_count = class_count,
                 .fields = fields};
     clump_status status = CLUMP_OK;
     if (!find_groups(&n))

@@ -19,15 +19,15 @@ typedef enum token_kind {
     TOKEN_END,
     TOKEN_NAME,
     TOKEN_NUMBER,
-    TOKEN_MARK,         /* one byte of punctuation */
-    TOKEN_BAD,          /* bytes that begin no token, or a number with letters in it */
+    TOKEN_MARK, /* one byte of punctuation */
+    TOKEN_BAD,  /* bytes that begin no token, or a number with letters in it */
     TOKEN_ZERO_BYTE,
     TOKEN_OPEN_COMMENT, /* a comment without end */
 } token_kind;
 
 typedef struct token {
     token_kind kind;
-    clumpi_place place;
+    clumpi_text_place place;
     const char *text; /* in the schema text, not zero-terminated */
     size_t bytes;
     uint32_t value; /* of a number; CLUMPI_NONE if it is that large or larger */
@@ -36,8 +36,8 @@ typedef struct token {
 typedef struct parser {
     const char *text;
     size_t bytes, at;
-    clumpi_place place; /* of `at` */
-    token token;        /* the one to look at */
+    clumpi_text_place place; /* of `at` */
+    token token;             /* the one to look at */
     clump_schema *schema;
 } parser;
 
@@ -48,7 +48,9 @@ typedef struct name_buffer {
 
 /* ---- Lexer ----------------------------------------------------------------------------------- */
 
-static int is_digit(char c) { return c >= '0' && c <= '9'; }
+static int is_digit(char c) {
+    return c >= '0' && c <= '9';
+}
 
 static int is_name_byte(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || is_digit(c);
@@ -169,9 +171,12 @@ static clump_status fail_expected(parser *p, const char *expected, const char *h
     const token *t = &p->token;
     char quote[CLUMPI_QUOTE_BYTES];
     const char *found = quote;
-    if (t->kind == TOKEN_END) found = "the end of the text";
-    else if (t->kind == TOKEN_ZERO_BYTE) found = "a zero byte";
-    else clumpi_quote(quote, t->text, t->bytes);
+    if (t->kind == TOKEN_END)
+        found = "the end of the text";
+    else if (t->kind == TOKEN_ZERO_BYTE)
+        found = "a zero byte";
+    else
+        clumpi_quote(quote, t->text, t->bytes);
     if (t->kind == TOKEN_OPEN_COMMENT)
         return clumpi_fail_at(&p->schema->error, CLUMP_ERR_SCHEMA, t->place.line, t->place.column,
                               "this comment has no end: expected \"*/\", found the end of the "
@@ -226,14 +231,13 @@ static clump_status parse_array(parser *p, clump_field_desc *field, clumpi_field
     places->count = p->token.place;
     if (p->token.kind != TOKEN_NUMBER)
         return fail_expected(p, "the number of elements, in decimal", "");
-    if (p->token.value == 0)
-        return fail_expected(p, "at least 1 element", "");
+    if (p->token.value == 0) return fail_expected(p, "at least 1 element", "");
     if (p->token.value > CLUMP_OBJECT_BYTES_MAX)
-        return clumpi_fail_at(&p->schema->error, CLUMP_ERR_SCHEMA, places->count.line,
-                              places->count.column, "the number %s is too large: no array has more "
-                              "than %d elements", clumpi_quote(quote, p->token.text,
-                                                               p->token.bytes),
-                              CLUMP_OBJECT_BYTES_MAX);
+        return clumpi_fail_at(
+            &p->schema->error, CLUMP_ERR_SCHEMA, places->count.line, places->count.column,
+            "the number %s is too large: no array has more "
+            "than %d elements",
+            clumpi_quote(quote, p->token.text, p->token.bytes), CLUMP_OBJECT_BYTES_MAX);
     field->count = p->token.value;
     advance(p);
     if (!is_mark(p, ']')) return fail_expected(p, "\"]\"", "");
@@ -355,8 +359,9 @@ clump_status clump_schema_parse(const char *text, size_t bytes, const clump_allo
     if (error) memset(error, 0, sizeof *error);
     if (schema) *schema = NULL;
     if (!schema || (!text && bytes))
-        return clumpi_fail(error, CLUMP_ERR_USAGE, "clump_schema_parse needs a text and a place to "
-                                                   "put the schema");
+        return clumpi_fail(error, CLUMP_ERR_USAGE,
+                           "clump_schema_parse needs a text and a place to "
+                           "put the schema");
     clump_schema *made;
     clump_status status = clump_schema_create(allocator, &made);
     if (status == CLUMP_ERR_USAGE)
@@ -404,8 +409,9 @@ clump_status clump_schema_parse_file(const char *path, const clump_allocator *al
     if (error) memset(error, 0, sizeof *error);
     if (schema) *schema = NULL;
     if (!schema || !path)
-        return clumpi_fail(error, CLUMP_ERR_USAGE, "clump_schema_parse_file needs a path and a "
-                                                   "place to put the schema");
+        return clumpi_fail(error, CLUMP_ERR_USAGE,
+                           "clump_schema_parse_file needs a path and a "
+                           "place to put the schema");
     if (!clumpi_schema_allocator_is_whole(allocator))
         return clumpi_fail(error, CLUMP_ERR_USAGE, "an allocator has three functions or none");
     clump_allocator a = clumpi_allocator_resolve(allocator);

@@ -23,8 +23,8 @@
 typedef struct sealing {
     clump_schema *schema;
     uint32_t class_count, field_count;
-    clumpi_class *classes; /* by id - 1 */
-    clumpi_field *fields;
+    clumpi_class_entry *classes; /* by id - 1 */
+    clumpi_field_entry *fields;
     uint32_t base_decl[CLUMP_CLASSES_MAX]; /* by decl: decl of its base, or CLUMPI_NONE */
     uint32_t id_of[CLUMP_CLASSES_MAX];     /* by decl; 0: not numbered */
     uint32_t decl_of[CLUMP_CLASSES_MAX];   /* by id - 1 */
@@ -34,14 +34,14 @@ static const char *decl_name(const sealing *w, uint32_t decl) {
     return w->schema->names + w->schema->class_decls[decl].name_at;
 }
 
-static clump_status fail_unknown(const sealing *w, clumpi_place place, const char *kind,
+static clump_status fail_unknown(const sealing *w, clumpi_text_place place, const char *kind,
                                  const char *of, const char *name) {
     clumpi_guess guess = {.wanted = name};
     for (uint32_t i = 0; i < w->class_count; ++i) clumpi_guess_offer(&guess, decl_name(w, i));
     char hint[CLUMPI_QUOTE_BYTES];
     return clumpi_fail_at(&w->schema->error, CLUMP_ERR_SCHEMA, place.line, place.column,
                           "%s \"%s\" %s class \"%s\", which is not declared%s", kind, of,
-                          strcmp(kind, "class") ? "refers to" : "has as its base", name,
+                          strcmp(kind, "class") != 0 ? "refers to" : "has as its base", name,
                           clumpi_guess_text(&guess, hint));
 }
 
@@ -73,7 +73,7 @@ static clump_status fail_cycle(const sealing *w, uint32_t decl) {
         if (at == first) break;
     }
     if (at != first) snprintf(path + n, sizeof path - (size_t)n, " : ...");
-    clumpi_place place = w->schema->class_decls[first].places.base;
+    clumpi_text_place place = w->schema->class_decls[first].places.base;
     return clumpi_fail_at(&w->schema->error, CLUMP_ERR_SCHEMA, place.line, place.column,
                           "class \"%s\" is its own base: %s", decl_name(w, first), path);
 }
@@ -109,7 +109,7 @@ static void fill_classes(sealing *w) {
     for (uint32_t id = 1; id <= w->class_count; ++id) {
         uint32_t decl_index = w->decl_of[id - 1], base = w->base_decl[decl_index];
         const clumpi_class_decl *decl = &w->schema->class_decls[decl_index];
-        clumpi_class *c = &w->classes[id - 1];
+        clumpi_class_entry *c = &w->classes[id - 1];
         c->info.name = w->schema->names + decl->name_at;
         c->info.id = id;
         c->info.base = base == CLUMPI_NONE ? 0 : w->id_of[base];
@@ -141,13 +141,17 @@ static clump_status fill_fields(sealing *w) {
     }
     for (uint32_t i = 0; i < w->field_count; ++i) {
         const clumpi_field_decl *decl = &s->field_decls[i];
-        clumpi_class *c = &w->classes[w->id_of[decl->class_index] - 1];
-        clumpi_field *field = &w->fields[c->first_field + c->info.field_count++];
+        clumpi_class_entry *c = &w->classes[w->id_of[decl->class_index] - 1];
+        clumpi_field_entry *field = &w->fields[c->first_field + c->info.field_count++];
         field->place = decl->places.name;
-        field->info = (clump_field_info){
-            .name = s->names + decl->name_at, .class_id = c->info.id, .type = decl->type,
-            .width = decl->width, .count = decl->count, .packed = decl->packed,
-            .element_bytes = clumpi_type_bytes(decl->type, decl->width)};
+        field->info =
+            (clump_field_info){.name = s->names + decl->name_at,
+                               .class_id = c->info.id,
+                               .type = decl->type,
+                               .width = decl->width,
+                               .count = decl->count,
+                               .packed = decl->packed,
+                               .element_bytes = clumpi_type_bytes(decl->type, decl->width)};
         if (!decl->ref_at) continue;
         uint32_t target = clumpi_schema_find_decl(s, s->names + decl->ref_at);
         if (target == CLUMPI_NONE)
@@ -175,8 +179,8 @@ static uint32_t field_bytes(const clump_field_info *field) {
     return field->element_bytes * (field->count ? field->count : 1);
 }
 
-static clump_status fail_too_large(const sealing *w, const clumpi_class *c, clumpi_place place,
-                                   const char *field, uint32_t bytes) {
+static clump_status fail_too_large(const sealing *w, const clumpi_class_entry *c,
+                                   clumpi_text_place place, const char *field, uint32_t bytes) {
     uint32_t inherited = c->info.base ? w->classes[c->info.base - 1].info.object_bytes : 0;
     return clumpi_fail_at(&w->schema->error, CLUMP_ERR_SCHEMA, place.line, place.column,
                           "class \"%s\" is too large: up to field \"%s\" an object takes %u bytes "
@@ -186,9 +190,9 @@ static clump_status fail_too_large(const sealing *w, const clumpi_class *c, clum
 }
 
 /* Own fields of a soa class from byte `offset` of the object. */
-static clump_status lay_out_soa(const sealing *w, clumpi_class *c, uint32_t offset) {
+static clump_status lay_out_soa(const sealing *w, clumpi_class_entry *c, uint32_t offset) {
     for (uint32_t i = 0; i < c->info.field_count; ++i) {
-        clumpi_field *field = &w->fields[c->first_field + i];
+        clumpi_field_entry *field = &w->fields[c->first_field + i];
         uint32_t element = field->info.element_bytes, bytes = field_bytes(&field->info);
         offset = align_offset(offset, element);
         field->info.base_bytes = CLUMP_ROW_SLOTS * offset;
@@ -204,8 +208,8 @@ static clump_status lay_out_soa(const sealing *w, clumpi_class *c, uint32_t offs
 }
 
 /* The same for an aos class: its own fields form a C struct. */
-static clump_status lay_out_aos(const sealing *w, clumpi_class *c, uint32_t offset) {
-    clumpi_field *own = w->fields + c->first_field;
+static clump_status lay_out_aos(const sealing *w, clumpi_class_entry *c, uint32_t offset) {
+    clumpi_field_entry *own = w->fields + c->first_field;
     uint32_t align = 1, bytes = 0;
     for (uint32_t i = 0; i < c->info.field_count; ++i)
         if (own[i].info.element_bytes > align) align = own[i].info.element_bytes;
@@ -226,7 +230,7 @@ static clump_status lay_out_aos(const sealing *w, clumpi_class *c, uint32_t offs
 
 static clump_status lay_out(const sealing *w) {
     for (uint32_t id = 1; id <= w->class_count; ++id) {
-        clumpi_class *c = &w->classes[id - 1];
+        clumpi_class_entry *c = &w->classes[id - 1];
         uint32_t inherited = 0;
         c->align = 1;
         if (c->info.base) {
@@ -241,10 +245,9 @@ static clump_status lay_out(const sealing *w) {
         if (status) return status;
         c->own_bytes = c->info.object_bytes - inherited;
         if (!c->info.is_abstract && !c->info.object_bytes)
-            return clumpi_fail_at(&w->schema->error, CLUMP_ERR_SCHEMA, c->place.line,
-                                  c->place.column,
-                                  "class \"%s\" has no bytes: add a field, or make it abstract",
-                                  c->info.name);
+            return clumpi_fail_at(
+                &w->schema->error, CLUMP_ERR_SCHEMA, c->place.line, c->place.column,
+                "class \"%s\" has no bytes: add a field, or make it abstract", c->info.name);
     }
     return CLUMP_OK;
 }
@@ -252,7 +255,7 @@ static clump_status lay_out(const sealing *w) {
 /* ---- The whole ------------------------------------------------------------------------------- */
 
 static clump_status check_concrete(const sealing *w) {
-    clumpi_place place = {0, 0};
+    clumpi_text_place place = {0, 0};
     for (uint32_t i = 0; i < w->class_count; ++i)
         if (!w->schema->class_decls[i].is_abstract) return CLUMP_OK;
     if (w->class_count) place = w->schema->class_decls[0].places.name;
@@ -283,7 +286,8 @@ static clump_status seal(sealing *w) {
 clump_status clump_schema_seal(clump_schema *schema) {
     if (!schema) return CLUMP_ERR_USAGE;
     if (schema->classes) return CLUMP_OK;
-    sealing w = {.schema = schema, .class_count = (uint32_t)schema->class_decl_count,
+    sealing w = {.schema = schema,
+                 .class_count = (uint32_t)schema->class_decl_count,
                  .field_count = (uint32_t)schema->field_decl_count};
     clump_status status = seal(&w);
     if (status) {

@@ -34,20 +34,21 @@ typedef enum wa_tor_draw {
     WA_TOR_DRAW_POPULATE
 } wa_tor_draw;
 
-/* The eight phases of a step, in order; name for reports. The kernel of wa_tor.cl that runs a phase
- * is the third column, the draw it uses (if any) the fourth. */
+/* The eight phases of a step, in order: enumerator, name in reports, kernel of wa_tor.cl, and the
+ * draw if the kernel makes one (phases that draw nothing have WA_TOR_DRAW_POPULATE, which no step
+ * uses). */
 #define WA_TOR_PHASE_LIST(X)                                                                       \
-    X(FISH_RESET, "fish_reset", "cell_reset", WA_TOR_DRAW_POPULATE)                                \
-    X(FISH_SELECT, "fish_select", "fish_select", WA_TOR_DRAW_FISH_SELECT)                          \
-    X(FISH_DECIDE, "fish_decide", "cell_decide", WA_TOR_DRAW_FISH_DECIDE)                          \
-    X(FISH_MOVE, "fish_move", "fish_move", WA_TOR_DRAW_POPULATE)                                   \
-    X(SHARK_RESET, "shark_reset", "cell_reset", WA_TOR_DRAW_POPULATE)                              \
-    X(SHARK_SELECT, "shark_select", "shark_select", WA_TOR_DRAW_SHARK_SELECT)                      \
-    X(SHARK_DECIDE, "shark_decide", "cell_decide", WA_TOR_DRAW_SHARK_DECIDE)                       \
-    X(SHARK_MOVE, "shark_move", "shark_move", WA_TOR_DRAW_POPULATE)
+    X(FISH_RESET, fish_reset, cell_reset, WA_TOR_DRAW_POPULATE)                                    \
+    X(FISH_SELECT, fish_select, fish_select, WA_TOR_DRAW_FISH_SELECT)                              \
+    X(FISH_DECIDE, fish_decide, cell_decide, WA_TOR_DRAW_FISH_DECIDE)                              \
+    X(FISH_MOVE, fish_move, fish_move, WA_TOR_DRAW_POPULATE)                                       \
+    X(SHARK_RESET, shark_reset, cell_reset, WA_TOR_DRAW_POPULATE)                                  \
+    X(SHARK_SELECT, shark_select, shark_select, WA_TOR_DRAW_SHARK_SELECT)                          \
+    X(SHARK_DECIDE, shark_decide, cell_decide, WA_TOR_DRAW_SHARK_DECIDE)                           \
+    X(SHARK_MOVE, shark_move, shark_move, WA_TOR_DRAW_POPULATE)
 
 typedef enum wa_tor_phase {
-#define WA_TOR_PHASE_ENUM(name, text, kernel, draw) WA_TOR_PHASE_##name,
+#define WA_TOR_PHASE_ENUM(name, label, kernel, draw) WA_TOR_PHASE_##name,
     WA_TOR_PHASE_LIST(WA_TOR_PHASE_ENUM)
 #undef WA_TOR_PHASE_ENUM
         WA_TOR_PHASE_COUNT
@@ -61,8 +62,8 @@ typedef struct wa_tor_rules {
     uint32_t shark_permille; /* of the cells that hold a shark at the start */
     uint32_t fish_spawn;     /* a moving fish leaves a fish behind if its timer is above this */
     uint32_t shark_spawn;
-    uint32_t shark_energy;   /* of a new shark, in steps */
-    uint32_t shark_gain;     /* energy from one fish */
+    uint32_t shark_energy; /* of a new shark, in steps */
+    uint32_t shark_gain;   /* energy from one fish */
 } wa_tor_rules;
 
 /* The defaults: both species live on, in waves. */
@@ -71,15 +72,13 @@ wa_tor_rules wa_tor_rules_default(void);
 /* NULL if the rules can be run, else a sentence that says what is wrong. */
 const char *wa_tor_rules_check(const wa_tor_rules *rules);
 
-static inline uint32_t wa_tor_encode(uint32_t kind, uint32_t spawn_timer, uint32_t energy)
-{
+static inline uint32_t wa_tor_encode(uint32_t kind, uint32_t spawn_timer, uint32_t energy) {
     uint32_t timer = spawn_timer < 0xfffu ? spawn_timer : 0xfffu;
     uint32_t food = energy < 0xffffu ? energy : 0xffffu;
     return kind << 30 | food << 12 | timer;
 }
 
-static inline uint32_t wa_tor_kind(uint32_t code)
-{
+static inline uint32_t wa_tor_kind(uint32_t code) {
     return code >> 30;
 }
 

@@ -2,8 +2,8 @@
  *
  * The classes of the object-oriented program are arrays here:
  *
- *     cell_agent, cell_requests   by cell: number of the agent on it (0: none), requests to enter it
- *                                 (bit i: from neighbour i, bit 4: its own agent stays)
+ *     cell_agent, cell_requests   by cell: number of the agent on it (0: none), requests to enter
+ *                                 it (bit i: from neighbour i, bit 4: its own agent stays)
  *     agents                      by agent number, 1 .. cells: struct agent
  *     fish, sharks                the numbers of all live agents of the kind, without holes
  *     unused                      a stack of the agent numbers that are free
@@ -46,8 +46,7 @@ struct wa_tor_world {
     uint32_t shuffle;     /* state of the order's generator, 0 for the natural order */
 };
 
-wa_tor_rules wa_tor_rules_default(void)
-{
+wa_tor_rules wa_tor_rules_default(void) {
     wa_tor_rules rules = {.width = 512,
                           .height = 512,
                           .seed = 42,
@@ -55,13 +54,12 @@ wa_tor_rules wa_tor_rules_default(void)
                           .shark_permille = 50,
                           .fish_spawn = 4,
                           .shark_spawn = 5,
-                          .shark_energy = 4,
+                          .shark_energy = 3,
                           .shark_gain = 2};
     return rules;
 }
 
-const char *wa_tor_rules_check(const wa_tor_rules *rules)
-{
+const char *wa_tor_rules_check(const wa_tor_rules *rules) {
     uint64_t cells = (uint64_t)rules->width * rules->height;
     if (cells == 0 || cells > WA_TOR_CELLS_MAX) {
         return "width * height must be 1 to 2^28 cells";
@@ -75,8 +73,7 @@ const char *wa_tor_rules_check(const wa_tor_rules *rules)
     return NULL;
 }
 
-uint64_t wa_tor_checksum(const uint32_t *world, size_t cells)
-{
+uint64_t wa_tor_checksum(const uint32_t *world, size_t cells) {
     uint64_t hash = 14695981039346656037u;
     for (size_t i = 0; i < cells; i++) {
         for (unsigned shift = 0; shift < 32; shift += 8) {
@@ -86,8 +83,7 @@ uint64_t wa_tor_checksum(const uint32_t *world, size_t cells)
     return hash;
 }
 
-wa_tor_population wa_tor_count(const uint32_t *world, size_t cells)
-{
+wa_tor_population wa_tor_count(const uint32_t *world, size_t cells) {
     wa_tor_population population = {0, 0};
     for (size_t i = 0; i < cells; i++) {
         population.fish += wa_tor_kind(world[i]) == WA_TOR_KIND_FISH;
@@ -96,16 +92,14 @@ wa_tor_population wa_tor_count(const uint32_t *world, size_t cells)
     return population;
 }
 
-static philox4x32_ctr_t draw(const wa_tor_world *world, uint32_t cell, wa_tor_draw what)
-{
+static philox4x32_ctr_t draw(const wa_tor_world *world, uint32_t cell, wa_tor_draw what) {
     philox4x32_ctr_t counter = {{cell, world->iteration, (uint32_t)what, 0}};
     philox4x32_key_t key = {{world->rules.seed, KEY_WORD}};
     return philox4x32(counter, key);
 }
 
 /* Neighbour 0 is to the left, 1 above, 2 to the right, 3 below; (i + 2) % 4 looks back. */
-static void find_neighbors(const wa_tor_world *world, uint32_t cell, uint32_t at[4])
-{
+static void find_neighbors(const wa_tor_world *world, uint32_t cell, uint32_t at[4]) {
     uint32_t width = world->rules.width;
     uint32_t last_row = world->cells - width;
     uint32_t x = cell % width;
@@ -116,8 +110,7 @@ static void find_neighbors(const wa_tor_world *world, uint32_t cell, uint32_t at
 }
 
 static struct agent *agent_make(wa_tor_world *world, struct agent_list *list, uint32_t kind,
-                                uint32_t cell)
-{
+                                uint32_t cell) {
     uint32_t id = world->unused[--world->unused_count];
     struct agent *agent = &world->agents[id];
     *agent = (struct agent){.kind = kind, .position = cell, .new_position = cell};
@@ -127,9 +120,8 @@ static struct agent *agent_make(wa_tor_world *world, struct agent_list *list, ui
     return agent;
 }
 
-/* Takes the last of the list into the gap, so a loop over the list that frees must run backwards. */
-static void agent_free(wa_tor_world *world, struct agent_list *list, uint32_t id)
-{
+/* Takes the last of the list into the gap: a loop over the list that frees must run backwards. */
+static void agent_free(wa_tor_world *world, struct agent_list *list, uint32_t id) {
     uint32_t last = list->ids[--list->count];
     uint32_t slot = world->agents[id].slot;
     list->ids[slot] = last;
@@ -137,13 +129,11 @@ static void agent_free(wa_tor_world *world, struct agent_list *list, uint32_t id
     world->unused[world->unused_count++] = id;
 }
 
-static struct agent *fish_make(wa_tor_world *world, uint32_t cell)
-{
+static struct agent *fish_make(wa_tor_world *world, uint32_t cell) {
     return agent_make(world, &world->fish, WA_TOR_KIND_FISH, cell);
 }
 
-static struct agent *shark_make(wa_tor_world *world, uint32_t cell)
-{
+static struct agent *shark_make(wa_tor_world *world, uint32_t cell) {
     struct agent *shark = agent_make(world, &world->sharks, WA_TOR_KIND_SHARK, cell);
     shark->energy = world->rules.shark_energy;
     return shark;
@@ -151,8 +141,7 @@ static struct agent *shark_make(wa_tor_world *world, uint32_t cell)
 
 /* ---- Visiting in another order, for tests ---------------------------------------------------- */
 
-static void permute(wa_tor_world *world, uint32_t *items, uint32_t count)
-{
+static void permute(wa_tor_world *world, uint32_t *items, uint32_t count) {
     for (uint32_t i = count; i > 1; i--) {
         world->shuffle = world->shuffle * 1664525u + 1013904223u;
         uint32_t j = (uint32_t)((uint64_t)world->shuffle * i >> 32);
@@ -162,8 +151,7 @@ static void permute(wa_tor_world *world, uint32_t *items, uint32_t count)
     }
 }
 
-static void permute_list(wa_tor_world *world, struct agent_list *list)
-{
+static void permute_list(wa_tor_world *world, struct agent_list *list) {
     if (!world->cell_order) {
         return;
     }
@@ -173,28 +161,24 @@ static void permute_list(wa_tor_world *world, struct agent_list *list)
     }
 }
 
-static void permute_cells(wa_tor_world *world)
-{
+static void permute_cells(wa_tor_world *world) {
     if (world->cell_order) {
         permute(world, world->cell_order, world->cells);
     }
 }
 
-static uint32_t cell_at(const wa_tor_world *world, uint32_t i)
-{
+static uint32_t cell_at(const wa_tor_world *world, uint32_t i) {
     return world->cell_order ? world->cell_order[i] : i;
 }
 
 /* ---- The phases ------------------------------------------------------------------------------ */
 
-static void reset_cells(wa_tor_world *world)
-{
+static void reset_cells(wa_tor_world *world) {
     memset(world->cell_requests, 0, world->cells);
 }
 
 /* Ask to enter one of the neighbours of `cell` that hold `kind`, at random; 0 if there is none. */
-static int request_neighbor(wa_tor_world *world, uint32_t cell, uint32_t kind, wa_tor_draw what)
-{
+static int request_neighbor(wa_tor_world *world, uint32_t cell, uint32_t kind, wa_tor_draw what) {
     uint32_t neighbors[4], candidates[4], count = 0;
     find_neighbors(world, cell, neighbors);
     for (uint32_t i = 0; i < 4; i++) {
@@ -211,8 +195,7 @@ static int request_neighbor(wa_tor_world *world, uint32_t cell, uint32_t kind, w
     return 1;
 }
 
-static void select_fish(wa_tor_world *world)
-{
+static void select_fish(wa_tor_world *world) {
     permute_list(world, &world->fish);
     for (uint32_t i = 0; i < world->fish.count; i++) {
         struct agent *fish = &world->agents[world->fish.ids[i]];
@@ -223,8 +206,7 @@ static void select_fish(wa_tor_world *world)
     }
 }
 
-static void select_sharks(wa_tor_world *world)
-{
+static void select_sharks(wa_tor_world *world) {
     permute_list(world, &world->sharks);
     for (uint32_t i = 0; i < world->sharks.count; i++) {
         struct agent *shark = &world->agents[world->sharks.ids[i]];
@@ -242,8 +224,7 @@ static void select_sharks(wa_tor_world *world)
 }
 
 /* Grant each cell to one of the agents that asked for it. The others stay where they are. */
-static void decide(wa_tor_world *world, wa_tor_draw what)
-{
+static void decide(wa_tor_world *world, wa_tor_draw what) {
     permute_cells(world);
     for (uint32_t n = 0; n < world->cells; n++) {
         uint32_t cell = cell_at(world, n);
@@ -264,8 +245,7 @@ static void decide(wa_tor_world *world, wa_tor_draw what)
     }
 }
 
-static void move_fish(wa_tor_world *world)
-{
+static void move_fish(wa_tor_world *world) {
     permute_list(world, &world->fish);
     uint32_t count = world->fish.count; /* fish born below move in the next step */
     for (uint32_t i = 0; i < count; i++) {
@@ -285,8 +265,7 @@ static void move_fish(wa_tor_world *world)
     }
 }
 
-static void move_shark(wa_tor_world *world, uint32_t id)
-{
+static void move_shark(wa_tor_world *world, uint32_t id) {
     struct agent *shark = &world->agents[id];
     uint32_t old_position = shark->position;
     if (shark->energy == 0) {
@@ -313,16 +292,14 @@ static void move_shark(wa_tor_world *world, uint32_t id)
 
 /* Backwards: a death fills its place with the last of the list, which was visited already or was
  * born in this phase. */
-static void move_sharks(wa_tor_world *world)
-{
+static void move_sharks(wa_tor_world *world) {
     permute_list(world, &world->sharks);
     for (uint32_t i = world->sharks.count; i > 0; i--) {
         move_shark(world, world->sharks.ids[i - 1]);
     }
 }
 
-void wa_tor_world_step(wa_tor_world *world)
-{
+void wa_tor_world_step(wa_tor_world *world) {
     reset_cells(world);
     select_fish(world);
     decide(world, WA_TOR_DRAW_FISH_DECIDE);
@@ -336,8 +313,7 @@ void wa_tor_world_step(wa_tor_world *world)
 
 /* ---- Lifetime and looking -------------------------------------------------------------------- */
 
-static void populate(wa_tor_world *world)
-{
+static void populate(wa_tor_world *world) {
     const wa_tor_rules *rules = &world->rules;
     for (uint32_t cell = 0; cell < world->cells; cell++) {
         philox4x32_ctr_t random = draw(world, cell, WA_TOR_DRAW_POPULATE);
@@ -350,8 +326,7 @@ static void populate(wa_tor_world *world)
     }
 }
 
-static int allocate(wa_tor_world *world, int with_order)
-{
+static int allocate(wa_tor_world *world, int with_order) {
     size_t cells = world->cells;
     world->cell_agent = calloc(cells, sizeof *world->cell_agent);
     world->cell_requests = calloc(cells, sizeof *world->cell_requests);
@@ -366,8 +341,7 @@ static int allocate(wa_tor_world *world, int with_order)
            world->sharks.ids && world->unused && (!with_order || world->cell_order);
 }
 
-wa_tor_world *wa_tor_world_create(const wa_tor_rules *rules, uint32_t shuffle)
-{
+wa_tor_world *wa_tor_world_create(const wa_tor_rules *rules, uint32_t shuffle) {
     if (wa_tor_rules_check(rules)) {
         return NULL;
     }
@@ -393,8 +367,7 @@ wa_tor_world *wa_tor_world_create(const wa_tor_rules *rules, uint32_t shuffle)
     return world;
 }
 
-void wa_tor_world_destroy(wa_tor_world *world)
-{
+void wa_tor_world_destroy(wa_tor_world *world) {
     if (!world) {
         return;
     }
@@ -408,8 +381,7 @@ void wa_tor_world_destroy(wa_tor_world *world)
     free(world);
 }
 
-void wa_tor_world_encode(const wa_tor_world *world, uint32_t *codes)
-{
+void wa_tor_world_encode(const wa_tor_world *world, uint32_t *codes) {
     for (uint32_t cell = 0; cell < world->cells; cell++) {
         const struct agent *agent = &world->agents[world->cell_agent[cell]];
         codes[cell] = world->cell_agent[cell]
@@ -418,15 +390,13 @@ void wa_tor_world_encode(const wa_tor_world *world, uint32_t *codes)
     }
 }
 
-wa_tor_population wa_tor_world_population(const wa_tor_world *world)
-{
+wa_tor_population wa_tor_world_population(const wa_tor_world *world) {
     wa_tor_population population = {world->fish.count, world->sharks.count};
     return population;
 }
 
 static const char *check_list(const wa_tor_world *world, const struct agent_list *list,
-                              uint32_t kind)
-{
+                              uint32_t kind) {
     for (uint32_t i = 0; i < list->count; i++) {
         uint32_t id = list->ids[i];
         const struct agent *agent = &world->agents[id];
@@ -446,8 +416,7 @@ static const char *check_list(const wa_tor_world *world, const struct agent_list
     return NULL;
 }
 
-const char *wa_tor_world_check(const wa_tor_world *world)
-{
+const char *wa_tor_world_check(const wa_tor_world *world) {
     uint64_t held = 0;
     for (uint32_t cell = 0; cell < world->cells; cell++) {
         held += world->cell_agent[cell] != 0;

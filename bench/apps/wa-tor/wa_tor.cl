@@ -1,8 +1,8 @@
 /* Wa-Tor: one kernel per phase of a step, and those that make, link and show the world.
  *
- * The rules stand in README.md, in other words in sequential.c, whose worlds these kernels must equal
- * cell by cell. Every phase reads only what it does not write, except for an object's own fields; so
- * no atomics are needed, and the order of visits does not matter.
+ * The rules stand in README.md, in other words in sequential.c, whose worlds these kernels must
+ * equal cell by cell. Every phase reads only what it does not write, except for an object's own
+ * fields; so no atomics are needed, and the order of visits does not matter.
  *
  * Read first: wa_tor.schema.
  */
@@ -106,8 +106,8 @@ __kernel void cell_reset(CLUMP_HEAP_FIXED) {
     }
 }
 
-/* Ask to enter one of the neighbours in `mask`, or to stay if it is 0. Only this cell's agent writes
- * that request: neighbour i knows the cell as its neighbour (i + 2) % 4. */
+/* Ask to enter one of the neighbours in `mask`, or to stay if it is 0. Only this cell's agent
+ * writes that request: neighbour i knows the cell as its neighbour (i + 2) % 4. */
 static void request(CLUMP_HEAP_FIXED, Cell cell, uint mask, uint iteration, uint draw, uint seed) {
     if (mask == 0u) {
         Cell_neighbor_request(cell, STAY) = 1;

@@ -1,0 +1,295 @@
+/* Wa-Tor on the heap: host side of wa_tor.cl. See wa_tor.h. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/bench_files.h"
+#include "wa_tor.h"
+
+/* Kernels in the order in which they are created. */
+#define KERNEL_LIST(X)                                                                             \
+    X(cell_init)                                                                                   \
+    X(cell_link)                                                                                   \
+    X(cell_populate)                                                                               \
+    X(cell_reset)                                                                                  \
+    X(fish_select)                                                                                 \
+    X(shark_select)                                                                                \
+    X(cell_decide)                                                                                 \
+    X(fish_move)                                                                                   \
+    X(shark_move)                                                                                  \
+    X(write_world)
+
+typedef enum kernel_id {
+#define KERNEL_ENUM(name) KERNEL_##name,
+    KERNEL_LIST(KERNEL_ENUM)
+#undef KERNEL_ENUM
+        KERNEL_COUNT
+} kernel_id;
+
+struct wa_tor_heap {
+    clump_context *clump;
+    cl_context context;
+    cl_command_queue queue;
+    wa_tor_rules rules;
+    uint32_t cells, iteration;
+    clump_heap *heap;
+    clump_program *program;
+    clump_kernel *kernels[KERNEL_COUNT];
+    cl_mem codes; /* one uint per cell: references while the world is made, then its encoding */
+    uint32_t fish_class, shark_class, cell_class;
+};
+
+uint64_t wa_tor_heap_bytes(const wa_tor_rules *rules) {
+    /* A cell has 29 bytes and at most one agent of at most 16. Twice that is room for the bitmaps
+     * and for classes that shrink without giving up their blocks; the constant, for small worlds
+     * whose few blocks are mostly empty. */
+    return (uint64_t)rules->width * rules->height * 96 + (8u << 20);
+}
+
+clump_heap *wa_tor_heap_get(wa_tor_heap *world) {
+    return world->heap;
+}
+
+static int fail(const wa_tor_heap *world, bench_error *error, const char *what,
+                clump_status status) {
+    return bench_error_clump(error, what, world->clump, status);
+}
+
+/* Set arguments 0 .. count-1 of a kernel, each a uint. */
+static int set_numbers(wa_tor_heap *world, kernel_id kernel, const uint32_t *numbers,
+                       uint32_t count, bench_error *error) {
+    for (uint32_t i = 0; i < count; i++) {
+        clump_status status =
+            clump_kernel_set_arg(world->kernels[kernel], i, sizeof *numbers, &numbers[i]);
+        if (status != CLUMP_OK) {
+            return fail(world, error, "setting an argument", status);
+        }
+    }
+    return 0;
+}
+
+static int set_codes(wa_tor_heap *world, kernel_id kernel, bench_error *error) {
+    clump_status status =
+        clump_kernel_set_arg(world->kernels[kernel], 0, sizeof world->codes, &world->codes);
+    return status == CLUMP_OK ? 0 : fail(world, error, "setting an argument", status);
+}
+
+static int run(wa_tor_heap *world, kernel_id kernel, cl_event *event, bench_error *error) {
+    clump_sync sync = {.event = event};
+    clump_status status = clump_do_all(world->heap, world->kernels[kernel], event ? &sync : NULL);
+    return status == CLUMP_OK ? 0 : fail(world, error, "a do-all", status);
+}
+
+static int find_class(wa_tor_heap *world, const char *name, uint32_t *id, bench_error *error) {
+    clump_class_info info;
+    clump_status status = clump_schema_find_class(clump_heap_get_schema(world->heap), name, &info);
+    if (status != CLUMP_OK) {
+        return bench_error_set(error, "wa_tor.schema has no class %s", name);
+    }
+    *id = info.id;
+    return 0;
+}
+
+static int create_heap(wa_tor_heap *world, const wa_tor_heap_desc *desc, bench_error *error) {
+    const clumpi_cl_file *text = bench_file_find("bench/apps/wa-tor/wa_tor.schema");
+    clump_schema *schema = NULL;
+    clump_error detail = {0};
+    if (!text) {
+        return bench_error_set(error, "wa_tor.schema is not embedded in this program");
+    }
+    if (clump_schema_parse(text->data, text->bytes, NULL, &schema, &detail) != CLUMP_OK) {
+        return bench_error_set(error, "wa_tor.schema, line %u: %s", detail.line, detail.message);
+    }
+    clump_heap_desc heap_desc = {
+        .context = world->clump,
+        .schema = schema,
+        .bytes = desc->heap_bytes ? desc->heap_bytes : wa_tor_heap_bytes(&world->rules),
+        .block_rows = desc->block_rows};
+    clump_status status = clump_heap_create(&heap_desc, &world->heap);
+    clump_schema_destroy(schema);
+    if (status != CLUMP_OK) {
+        return fail(world, error, "the heap", status);
+    }
+    return find_class(world, "Fish", &world->fish_class, error) ||
+                   find_class(world, "Shark", &world->shark_class, error) ||
+                   find_class(world, "Cell", &world->cell_class, error)
+               ? -1
+               : 0;
+}
+
+static int create_program(wa_tor_heap *world, const clump_tuning *tuning, bench_error *error) {
+    static const char *const names[] = {
+#define KERNEL_NAME(name) #name,
+        KERNEL_LIST(KERNEL_NAME)
+#undef KERNEL_NAME
+    };
+    const clumpi_cl_file *text = bench_file_find("bench/apps/wa-tor/wa_tor.cl");
+    char options[600];
+    if (!text) {
+        return bench_error_set(error, "wa_tor.cl is not embedded in this program");
+    }
+    /* Where the kernels find Random123; the environment is for machines other than the build's. */
+    const char *headers = getenv("RANDOM123_INCLUDE_DIR");
+#ifdef CLUMP_RANDOM123_INCLUDE_DIR
+    headers = headers ? headers : CLUMP_RANDOM123_INCLUDE_DIR;
+#endif
+    snprintf(options, sizeof options, headers ? "-I %s" : "%s", headers ? headers : "");
+    clump_program_desc desc = {.heap = world->heap,
+                               .source = text->data,
+                               .name = text->name,
+                               .options = options,
+                               .tuning = *tuning};
+    clump_status status = clump_program_create(&desc, &world->program);
+    if (status != CLUMP_OK) {
+        return fail(world, error, "building wa_tor.cl", status);
+    }
+    for (int i = 0; i < KERNEL_COUNT; i++) {
+        status = clump_kernel_create(world->program, names[i], &world->kernels[i]);
+        if (status != CLUMP_OK) {
+            return fail(world, error, names[i], status);
+        }
+    }
+    return 0;
+}
+
+static int create_codes(wa_tor_heap *world, bench_error *error) {
+    cl_int code = CL_SUCCESS;
+    world->codes = clCreateBuffer(world->context, CL_MEM_READ_WRITE,
+                                  (size_t)world->cells * sizeof(uint32_t), NULL, &code);
+    if (code != CL_SUCCESS) {
+        return bench_error_cl(error, "a buffer of the encoded world", code);
+    }
+    return set_codes(world, KERNEL_cell_init, error) || set_codes(world, KERNEL_cell_link, error) ||
+                   set_codes(world, KERNEL_write_world, error)
+               ? -1
+               : 0;
+}
+
+/* Arguments that do not change from step to step; see the kernels' parameters. */
+static int set_rules(wa_tor_heap *world, bench_error *error) {
+    const wa_tor_rules *rules = &world->rules;
+    uint32_t populate[] = {rules->seed,       rules->fish_permille, rules->shark_permille,
+                           rules->fish_spawn, rules->shark_spawn,   rules->shark_energy};
+    uint32_t fish_move[] = {rules->fish_spawn};
+    uint32_t shark_move[] = {rules->shark_spawn, rules->shark_energy, rules->shark_gain};
+    uint32_t size[] = {rules->width, rules->height};
+    for (uint32_t i = 0; i < 2; i++) {
+        clump_status status =
+            clump_kernel_set_arg(world->kernels[KERNEL_cell_link], 1 + i, sizeof size[i], &size[i]);
+        if (status != CLUMP_OK) {
+            return fail(world, error, "setting an argument", status);
+        }
+    }
+    return set_numbers(world, KERNEL_cell_populate, populate, 6, error) ||
+                   set_numbers(world, KERNEL_fish_move, fish_move, 1, error) ||
+                   set_numbers(world, KERNEL_shark_move, shark_move, 3, error)
+               ? -1
+               : 0;
+}
+
+static int populate(wa_tor_heap *world, bench_error *error) {
+    uint64_t made = 0;
+    clump_status status = clump_do_new(world->heap, "Cell", world->cells,
+                                       world->kernels[KERNEL_cell_init], &made, NULL);
+    if (status != CLUMP_OK) {
+        return fail(world, error, "making the cells", status);
+    }
+    if (made != world->cells) {
+        return bench_error_set(error, "the heap has room for %llu of %u cells",
+                               (unsigned long long)made, world->cells);
+    }
+    if (run(world, KERNEL_cell_link, NULL, error) ||
+        run(world, KERNEL_cell_populate, NULL, error)) {
+        return -1;
+    }
+    return wa_tor_heap_finish(world, error);
+}
+
+int wa_tor_heap_create(const wa_tor_heap_desc *desc, wa_tor_heap **out, bench_error *error) {
+    *out = NULL;
+    const char *fault = wa_tor_rules_check(&desc->rules);
+    if (fault) {
+        return bench_error_set(error, "%s", fault);
+    }
+    wa_tor_heap *world = calloc(1, sizeof *world);
+    if (!world) {
+        return bench_error_set(error, "host memory ran out");
+    }
+    world->clump = desc->clump;
+    world->context = desc->context;
+    world->queue = desc->queue;
+    world->rules = desc->rules;
+    world->cells = desc->rules.width * desc->rules.height;
+    if (create_heap(world, desc, error) || create_program(world, &desc->tuning, error) ||
+        create_codes(world, error) || set_rules(world, error) || populate(world, error)) {
+        wa_tor_heap_destroy(world);
+        return -1;
+    }
+    *out = world;
+    return 0;
+}
+
+void wa_tor_heap_destroy(wa_tor_heap *world) {
+    if (!world) {
+        return;
+    }
+    if (world->codes) {
+        clReleaseMemObject(world->codes);
+    }
+    for (int i = 0; i < KERNEL_COUNT; i++) {
+        clump_kernel_destroy(world->kernels[i]);
+    }
+    clump_program_destroy(world->program);
+    clump_heap_destroy(world->heap);
+    free(world);
+}
+
+int wa_tor_heap_step(wa_tor_heap *world, cl_event *events, bench_error *error) {
+    static const struct {
+        kernel_id kernel;
+        uint32_t draw;
+    } phases[] = {
+#define PHASE_ROW(name, label, kernel, draw) {KERNEL_##kernel, draw},
+        WA_TOR_PHASE_LIST(PHASE_ROW)
+#undef PHASE_ROW
+    };
+    for (int phase = 0; phase < WA_TOR_PHASE_COUNT; phase++) {
+        kernel_id kernel = phases[phase].kernel;
+        uint32_t numbers[] = {world->iteration, world->rules.seed, phases[phase].draw};
+        uint32_t count = kernel == KERNEL_cell_decide                                    ? 3
+                         : kernel == KERNEL_fish_select || kernel == KERNEL_shark_select ? 2
+                                                                                         : 0;
+        if (set_numbers(world, kernel, numbers, count, error) ||
+            run(world, kernel, events ? &events[phase] : NULL, error)) {
+            return -1;
+        }
+    }
+    world->iteration++;
+    return 0;
+}
+
+int wa_tor_heap_finish(wa_tor_heap *world, bench_error *error) {
+    clump_status status = clump_heap_poll(world->heap, NULL);
+    return status == CLUMP_OK ? 0 : fail(world, error, "the steps so far", status);
+}
+
+int wa_tor_heap_encode(wa_tor_heap *world, uint32_t *codes, bench_error *error) {
+    if (run(world, KERNEL_write_world, NULL, error)) {
+        return -1;
+    }
+    cl_int code = clEnqueueReadBuffer(world->queue, world->codes, CL_TRUE, 0,
+                                      (size_t)world->cells * sizeof *codes, codes, 0, NULL, NULL);
+    return code == CL_SUCCESS ? 0 : bench_error_cl(error, "reading the encoded world", code);
+}
+
+int wa_tor_heap_usage(wa_tor_heap *world, wa_tor_usage *usage, bench_error *error) {
+    clump_class_stats classes[4]; /* Agent, Fish, Shark, Cell */
+    clump_status status = clump_heap_calc_stats(world->heap, &usage->heap, classes, 4);
+    if (status != CLUMP_OK) {
+        return fail(world, error, "the statistics", status);
+    }
+    usage->fish = classes[world->fish_class - 1];
+    usage->shark = classes[world->shark_class - 1];
+    usage->cell = classes[world->cell_class - 1];
+    return 0;
+}

@@ -1,0 +1,243 @@
+/* Context: the user's OpenCL objects, the commands enqueued on the queue, the library's own kernels.
+ *
+ * Invariant: on an out-of-order queue `last` is the event of the last command enqueued, and every
+ * command waits for it; on an in-order queue `last` stays NULL.
+ *
+ * Read first: internal.h.
+ */
+#include "internal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "device.h"
+
+static clump_status take_objects(const clump_context_desc *desc, clump_context *c) {
+    c->context = desc->context;
+    c->device = desc->device;
+    c->queue = desc->queue;
+    cl_context owner = NULL;
+    cl_device_id device = NULL;
+    cl_command_queue_properties properties = 0;
+    cl_int code = c->cl.GetCommandQueueInfo(c->queue, CL_QUEUE_CONTEXT, sizeof owner, &owner, NULL);
+    if (!code)
+        code = c->cl.GetCommandQueueInfo(c->queue, CL_QUEUE_DEVICE, sizeof device, &device, NULL);
+    if (!code)
+        code = c->cl.GetCommandQueueInfo(c->queue, CL_QUEUE_PROPERTIES, sizeof properties,
+                                         &properties, NULL);
+    if (code) return clumpi_fail_cl(&c->error, "clGetCommandQueueInfo", code, "is it a queue?");
+    if (owner != desc->context)
+        return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
+                           "the queue belongs to another cl_context than the one given");
+    if (device != desc->device)
+        return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
+                           "the queue belongs to another device than the one given");
+    c->in_order = !(properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
+    return CLUMP_OK;
+}
+
+static clump_status create(const clump_context_desc *desc, clump_context *c) {
+    c->cl = clumpi_cl_resolve(desc->cl);
+    clump_status status = take_objects(desc, c);
+    if (!status)
+        status = clumpi_device_probe(&c->cl, desc->device, desc->disable, &c->capabilities,
+                                     &c->error);
+    if (status) return status;
+    clumpi_device_sizes(&c->capabilities, &c->sizes);
+    cl_int code = c->cl.RetainContext(c->context);
+    if (code) return clumpi_fail_cl(&c->error, "clRetainContext", code, "not a context");
+    code = c->cl.RetainCommandQueue(c->queue);
+    if (code) {
+        c->cl.ReleaseContext(c->context);
+        return clumpi_fail_cl(&c->error, "clRetainCommandQueue", code, "not a queue");
+    }
+    return CLUMP_OK;
+}
+
+clump_status clump_context_create(const clump_context_desc *desc, clump_context **context,
+                                  clump_error *error) {
+    if (context) *context = NULL;
+    if (!desc || !context || !desc->context || !desc->device || !desc->queue)
+        return clumpi_fail(error, CLUMP_ERR_USAGE,
+                           "clump_context_create needs a desc with context, device and queue, and "
+                           "a place for the result");
+    const clump_allocator *a = &desc->allocator;
+    if (!a->allocate != !a->release || !a->allocate != !a->reallocate)
+        return clumpi_fail(error, CLUMP_ERR_USAGE,
+                           "clump_allocator: set all of allocate, reallocate, release, or none");
+    clump_allocator allocator = clumpi_allocator_resolve(a);
+    clump_context *c = clumpi_alloc(&allocator, sizeof *c);
+    if (!c)
+        return clumpi_fail(error, CLUMP_ERR_MEMORY, "no host memory for a context");
+    c->allocator = allocator;
+    clump_status status = create(desc, c);
+    if (status) {
+        if (error) *error = c->error;
+        clumpi_free(&allocator, c);
+        return status;
+    }
+    *context = c;
+    return CLUMP_OK;
+}
+
+void clump_context_destroy(clump_context *c) {
+    if (!c) return;
+    for (int i = 0; i < CLUMPI_KERNEL_COUNT; i++)
+        if (c->kernels[i]) c->cl.ReleaseKernel(c->kernels[i]);
+    if (c->program) c->cl.ReleaseProgram(c->program);
+    if (c->last) c->cl.ReleaseEvent(c->last);
+    c->cl.ReleaseCommandQueue(c->queue);
+    c->cl.ReleaseContext(c->context);
+    clump_allocator allocator = c->allocator;
+    clumpi_free(&allocator, c);
+}
+
+const clump_capabilities *clump_context_get_capabilities(const clump_context *c) {
+    return &c->capabilities;
+}
+
+const clump_error *clump_context_get_error(const clump_context *c) { return &c->error; }
+
+clump_status clumpi_sync_check(clump_context *c, const clump_sync *sync, const char *call) {
+    if (sync && !sync->wait_count != !sync->wait_list)
+        return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
+                           "%s: wait_count and wait_list must be both zero or both set", call);
+    return CLUMP_OK;
+}
+
+/* On an out-of-order queue: remember the event as the one to wait for. Takes over `event`. */
+static void remember(clump_context *c, cl_event event) {
+    if (c->last) c->cl.ReleaseEvent(c->last);
+    c->last = event;
+}
+
+/* The user's wait list must be joined with `last` where the queue does not keep the order. */
+static clump_status wait_for_user(clump_context *c, const clump_sync *sync) {
+    if (c->in_order || !sync || !sync->wait_count) return CLUMP_OK;
+    cl_event all = NULL;
+    cl_int code =
+        c->cl.EnqueueMarkerWithWaitList(c->queue, sync->wait_count, sync->wait_list, &all);
+    if (code) return clumpi_fail_cl(&c->error, "clEnqueueMarkerWithWaitList", code, "wait list");
+    cl_event both[2] = {all, c->last}, joined = NULL;
+    code = c->cl.EnqueueMarkerWithWaitList(c->queue, c->last ? 2 : 1, both, &joined);
+    c->cl.ReleaseEvent(all);
+    if (code) return clumpi_fail_cl(&c->error, "clEnqueueMarkerWithWaitList", code, "wait list");
+    remember(c, joined);
+    return CLUMP_OK;
+}
+
+clump_status clumpi_enqueue(clump_context *c, cl_kernel kernel, const char *name, size_t global,
+                            size_t local, const clump_sync *sync) {
+    clump_status status = wait_for_user(c, sync);
+    if (status) return status;
+    cl_event event = NULL;
+    int want = (sync && sync->event) || !c->in_order;
+    cl_uint waits = c->in_order ? (sync ? sync->wait_count : 0) : (c->last ? 1 : 0);
+    const cl_event *list = c->in_order ? (sync ? sync->wait_list : NULL) : &c->last;
+    cl_int code = c->cl.EnqueueNDRangeKernel(c->queue, kernel, 1, NULL, &global, &local, waits,
+                                             waits ? list : NULL, want ? &event : NULL);
+    if (code)
+        return clumpi_fail_cl(&c->error, "clEnqueueNDRangeKernel", code,
+                              "kernel %s, %zu work-items in groups of %zu", name, global, local);
+    if (!c->in_order) {
+        if (sync && sync->event) c->cl.RetainEvent(event);
+        remember(c, event);
+    }
+    if (sync && sync->event) *sync->event = event;
+    return CLUMP_OK;
+}
+
+clump_status clumpi_read(clump_context *c, cl_mem buffer, uint64_t offset, uint64_t bytes,
+                         void *data) {
+    if (bytes == 0) return CLUMP_OK;
+    cl_int code = c->cl.EnqueueReadBuffer(c->queue, buffer, CL_TRUE, offset, bytes, data,
+                                          c->last ? 1 : 0, c->last ? &c->last : NULL, NULL);
+    if (code)
+        return clumpi_fail_cl(&c->error, "clEnqueueReadBuffer", code, "%llu bytes at %llu",
+                              (unsigned long long)bytes, (unsigned long long)offset);
+    return CLUMP_OK;
+}
+
+clump_status clumpi_write(clump_context *c, cl_mem buffer, uint64_t offset, uint64_t bytes,
+                          const void *data) {
+    if (bytes == 0) return CLUMP_OK;
+    cl_int code = c->cl.EnqueueWriteBuffer(c->queue, buffer, CL_TRUE, offset, bytes, data,
+                                           c->last ? 1 : 0, c->last ? &c->last : NULL, NULL);
+    if (code)
+        return clumpi_fail_cl(&c->error, "clEnqueueWriteBuffer", code, "%llu bytes at %llu",
+                              (unsigned long long)bytes, (unsigned long long)offset);
+    return CLUMP_OK;
+}
+
+clump_status clumpi_clear(clump_context *c, cl_mem buffer, uint64_t offset, uint64_t bytes) {
+    const uint32_t zero = 0;
+    cl_event event = NULL;
+    cl_int code = c->cl.EnqueueFillBuffer(c->queue, buffer, &zero, sizeof zero, offset, bytes,
+                                          c->last ? 1 : 0, c->last ? &c->last : NULL,
+                                          c->in_order ? NULL : &event);
+    if (code)
+        return clumpi_fail_cl(&c->error, "clEnqueueFillBuffer", code, "%llu bytes at %llu",
+                              (unsigned long long)bytes, (unsigned long long)offset);
+    if (!c->in_order) remember(c, event);
+    return CLUMP_OK;
+}
+
+clump_status clumpi_finish(clump_context *c) {
+    cl_int code = c->cl.Finish(c->queue);
+    if (code)
+        return clumpi_fail_cl(&c->error, "clFinish", code, "work enqueued before has failed");
+    return CLUMP_OK;
+}
+
+static const char *const kernel_names[CLUMPI_KERNEL_COUNT] = {
+#define KERNEL_NAME(name) "clumpi_" #name,
+    CLUMPI_KERNEL_LIST(KERNEL_NAME)
+#undef KERNEL_NAME
+};
+
+static clump_status build_library(clump_context *c) {
+    static const char *const files[] = {"cl/layout.h",     "cl/prelude.clh", "cl/bitmap.clh",
+                                        "cl/block.clh",    "cl/scan.clh",    "cl/init.cl",
+                                        "cl/enumerate.cl", "cl/new.cl",      "cl/stats.cl",
+                                        "cl/fields.cl",    "cl/check.cl"};
+    clumpi_text source = {.allocator = &c->allocator}, options = {.allocator = &c->allocator};
+    clumpi_source_append(&source, files, sizeof files / sizeof *files);
+    clumpi_options_append(&options, c);
+    clump_status status;
+    if (source.failed || options.failed)
+        status = clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for kernel sources");
+    else
+        status = clumpi_build(c, source.data, options.data, NULL, &c->program, NULL);
+    clumpi_free(&c->allocator, source.data);
+    clumpi_free(&c->allocator, options.data);
+    return status;
+}
+
+cl_kernel clumpi_library_kernel(clump_context *c, clumpi_kernel_id id) {
+    if (!c->program && build_library(c)) return NULL;
+    if (!c->kernels[id]) {
+        cl_int code = CL_SUCCESS;
+        c->kernels[id] = c->cl.CreateKernel(c->program, kernel_names[id], &code);
+        if (code) {
+            c->kernels[id] = NULL;
+            clumpi_fail_cl(&c->error, "clCreateKernel", code, "%s", kernel_names[id]);
+        }
+    }
+    return c->kernels[id];
+}
+
+clump_status clumpi_run_library(clump_heap *heap, clumpi_kernel_id id, size_t global, size_t local,
+                                const clumpi_arg *args, uint32_t arg_count,
+                                const clump_sync *sync) {
+    clump_context *c = heap->context;
+    cl_kernel kernel = clumpi_library_kernel(c, id);
+    if (!kernel) return c->error.status;
+    cl_int code = c->cl.SetKernelArg(kernel, 0, sizeof heap->buffer, &heap->buffer);
+    if (!code)
+        code = c->cl.SetKernelArg(kernel, 1, sizeof(clumpi_u32), &heap->geometry.header.self_at);
+    for (uint32_t i = 0; i < arg_count && !code; i++)
+        code = c->cl.SetKernelArg(kernel, i + 2, args[i].bytes, args[i].value);
+    if (code)
+        return clumpi_fail_cl(&c->error, "clSetKernelArg", code, "kernel %s", kernel_names[id]);
+    return clumpi_enqueue(c, kernel, kernel_names[id], global, local, sync);
+}

@@ -1,0 +1,176 @@
+/* Probing a device into capabilities. Nothing else in the library asks for a vendor's name.
+ *
+ * Read first: internal.h, include/clump/context.h.
+ */
+#include "device.h"
+
+#include <string.h>
+
+#ifndef CL_DEVICE_COMPUTE_CAPABILITY_MAJOR_NV /* cl_nv_device_attribute_query */
+#define CL_DEVICE_COMPUTE_CAPABILITY_MAJOR_NV 0x4000
+#endif
+
+clump_cl_functions clumpi_cl_resolve(const clump_cl_functions *cl) {
+    clump_cl_functions table = {0};
+    if (cl) table = *cl;
+#define RESOLVE(name) \
+    if (!table.name) table.name = cl##name;
+    CLUMP_CL_FUNCTION_LIST(RESOLVE)
+#undef RESOLVE
+    return table;
+}
+
+/* One probe in progress: the first failure stops the rest. */
+typedef struct probe {
+    const clump_cl_functions *cl;
+    cl_device_id device;
+    cl_int code;
+} probe;
+
+static void info(probe *p, cl_device_info name, size_t bytes, void *value) {
+    if (!p->code) p->code = p->cl->GetDeviceInfo(p->device, name, bytes, value, NULL);
+}
+
+/* A string cut to the room there is. */
+static void text_info(probe *p, cl_device_info name, char *text, size_t capacity) {
+    char whole[4096];
+    size_t bytes = 0;
+    if (p->code) return;
+    p->code = p->cl->GetDeviceInfo(p->device, name, 0, NULL, &bytes);
+    if (p->code || bytes > sizeof whole) return;
+    p->code = p->cl->GetDeviceInfo(p->device, name, bytes, whole, NULL);
+    if (p->code || bytes == 0) return;
+    size_t length = bytes - 1 < capacity - 1 ? bytes - 1 : capacity - 1;
+    memcpy(text, whole, length);
+    text[length] = 0;
+}
+
+/* Is `name` one of the words of the space-separated list? */
+static int has_word(const char *list, const char *name) {
+    size_t length = strlen(name);
+    for (const char *at = strstr(list, name); at; at = strstr(at + 1, name))
+        if ((at == list || at[-1] == ' ') && (at[length] == ' ' || at[length] == 0)) return 1;
+    return 0;
+}
+
+static uint32_t find_features(probe *p, int is_cpu) {
+    char extensions[16384] = ""; /* stays empty if a device has more: then it has no features */
+    size_t bytes = 0;
+    if (!p->code)
+        p->code = p->cl->GetDeviceInfo(p->device, CL_DEVICE_EXTENSIONS, 0, NULL, &bytes);
+    if (p->code) return 0;
+    if (bytes <= sizeof extensions) info(p, CL_DEVICE_EXTENSIONS, bytes, extensions);
+    const char *list = extensions;
+    uint32_t features = 0;
+    if (has_word(list, "cl_khr_int64_base_atomics") &&
+        has_word(list, "cl_khr_int64_extended_atomics"))
+        features |= CLUMP_FEATURE_INT64_ATOMICS;
+    if (has_word(list, "cl_khr_fp64")) features |= CLUMP_FEATURE_FP64;
+    /* A CPU runs the lanes of a sub-group one after the other: ballots in branches fail there. */
+    if (!is_cpu && has_word(list, "cl_khr_subgroups") && has_word(list, "cl_khr_subgroup_ballot"))
+        features |= CLUMP_FEATURE_SUBGROUPS;
+    cl_uint major = 0; /* redux.sync, which coalesced frees use, needs sm_80 */
+    if (has_word(list, "cl_nv_device_attribute_query") &&
+        !p->cl->GetDeviceInfo(p->device, CL_DEVICE_COMPUTE_CAPABILITY_MAJOR_NV, sizeof major,
+                              &major, NULL) &&
+        major >= 8)
+        features |= CLUMP_FEATURE_PTX;
+    return features;
+}
+
+static void describe_paths(clump_capabilities *c) {
+    c->word_bits = c->features & CLUMP_FEATURE_INT64_ATOMICS ? 64 : 32;
+    c->coalescing = c->features & CLUMP_FEATURE_PTX         ? "ptx"
+                    : c->features & CLUMP_FEATURE_SUBGROUPS ? "subgroup"
+                                                            : "scalar";
+    c->mapping = c->is_cpu ? "rows per work-item" : "row per 64 work-items";
+}
+
+static clump_status check_device(probe *p, clump_error *error) {
+    cl_bool available = CL_FALSE, compiler = CL_FALSE, little = CL_FALSE;
+    char profile[64] = "";
+    info(p, CL_DEVICE_AVAILABLE, sizeof available, &available);
+    info(p, CL_DEVICE_COMPILER_AVAILABLE, sizeof compiler, &compiler);
+    info(p, CL_DEVICE_ENDIAN_LITTLE, sizeof little, &little);
+    text_info(p, CL_DEVICE_PROFILE, profile, sizeof profile);
+    if (p->code) return CLUMP_OK; /* reported by the caller */
+    if (!available)
+        return clumpi_fail(error, CLUMP_ERR_UNSUPPORTED, "the device is not available");
+    if (!compiler)
+        return clumpi_fail(error, CLUMP_ERR_UNSUPPORTED, "the device has no OpenCL C compiler");
+    if (!little)
+        return clumpi_fail(error, CLUMP_ERR_UNSUPPORTED, "the device is big-endian");
+    if (strcmp(profile, "FULL_PROFILE") != 0)
+        return clumpi_fail(error, CLUMP_ERR_UNSUPPORTED,
+                           "the device has profile %s, FULL_PROFILE is needed", profile);
+    return CLUMP_OK;
+}
+
+clump_status clumpi_device_probe(const clump_cl_functions *cl, cl_device_id device,
+                                 uint32_t disable, clump_capabilities *c, clump_error *error) {
+    probe p = {cl, device, CL_SUCCESS};
+    memset(c, 0, sizeof *c);
+    clump_status status = check_device(&p, error);
+    if (status) return status;
+    cl_platform_id platform = NULL;
+    cl_device_type type = 0;
+    cl_uint units = 0, align_bits = 0;
+    cl_ulong memory = 0, allocation = 0, local = 0;
+    size_t group = 0;
+    info(&p, CL_DEVICE_PLATFORM, sizeof platform, &platform);
+    info(&p, CL_DEVICE_TYPE, sizeof type, &type);
+    info(&p, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof units, &units);
+    info(&p, CL_DEVICE_MEM_BASE_ADDR_ALIGN, sizeof align_bits, &align_bits);
+    info(&p, CL_DEVICE_GLOBAL_MEM_SIZE, sizeof memory, &memory);
+    info(&p, CL_DEVICE_MAX_MEM_ALLOC_SIZE, sizeof allocation, &allocation);
+    info(&p, CL_DEVICE_LOCAL_MEM_SIZE, sizeof local, &local);
+    info(&p, CL_DEVICE_MAX_WORK_GROUP_SIZE, sizeof group, &group);
+    text_info(&p, CL_DEVICE_NAME, c->device_name, sizeof c->device_name);
+    text_info(&p, CL_DEVICE_VERSION, c->device_version, sizeof c->device_version);
+    text_info(&p, CL_DRIVER_VERSION, c->driver_version, sizeof c->driver_version);
+    if (!p.code) {
+        char name[1024] = "";
+        p.code = cl->GetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof name, name, NULL);
+        strncpy(c->platform_name, name, sizeof c->platform_name - 1);
+    }
+    c->is_cpu = (type & CL_DEVICE_TYPE_CPU) != 0;
+    c->features_found = find_features(&p, c->is_cpu);
+    if (p.code)
+        return clumpi_fail_cl(error, "clGetDeviceInfo", p.code, "while probing the device");
+    c->features = c->features_found & ~disable;
+    c->compute_units = units ? units : 1;
+    c->base_align_bytes = align_bits / 8;
+    c->memory_bytes = memory;
+    c->allocation_bytes = allocation;
+    c->local_bytes = local;
+    c->work_group_max = (uint32_t)group;
+    describe_paths(c);
+    return CLUMP_OK;
+}
+
+clump_status clump_device_probe(cl_device_id device, uint32_t disable,
+                                clump_capabilities *capabilities, clump_error *error) {
+    if (!device || !capabilities)
+        return clumpi_fail(error, CLUMP_ERR_USAGE, "clump_device_probe needs a device and a place "
+                                                   "for the result");
+    clump_cl_functions cl = clumpi_cl_resolve(NULL);
+    return clumpi_device_probe(&cl, device, disable, capabilities, error);
+}
+
+void clumpi_device_sizes(const clump_capabilities *c, clumpi_launch_sizes *sizes) {
+    if (c->is_cpu) {
+        /* One contiguous range of rows per work-item; a few per core even out their lengths. */
+        sizes->do_all_local = 1;
+        sizes->do_all_global = c->compute_units * 4;
+        sizes->scan_local = 1;
+        sizes->scan_groups = c->compute_units * 4;
+        return;
+    }
+    size_t local = c->work_group_max < 256 ? c->work_group_max : 256;
+    local -= local % 64; /* 64 work-items take a row */
+    if (local == 0) local = 64;
+    sizes->do_all_local = local;
+    sizes->do_all_global = c->compute_units * 8 * local;
+    sizes->scan_local = local;
+    sizes->scan_groups = 256;
+}

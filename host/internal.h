@@ -1,0 +1,161 @@
+/* Private types of the library: start here after include/clump/clump.h.
+ *
+ * Glossary: granule, row, block, slot, reference as in cl/layout.h, which is shared with the device.
+ * "Units" are 64 bytes (CLUMPI_UNIT), in which offsets into the heap buffer are counted.
+ *
+ * Invariant of all files here: a public call validates its arguments first, fills the context's error
+ * record on failure, and leaves its object as it was.
+ *
+ * Read next: context.c, geometry.c, heap.c, program.c, run.c.
+ */
+#ifndef CLUMPI_INTERNAL_H
+#define CLUMPI_INTERNAL_H
+
+#include "cl/layout.h"
+#include "clump/clump.h"
+#include "memory.h"
+clump_status clumpi_schema_copy(const clump_schema *source, const clump_allocator *allocator,
+                                clump_schema **copy); /* schema.h */
+
+/* Kernels of the library itself, compiled once per context and word width. */
+#define CLUMPI_KERNEL_LIST(X)                                                                      \
+    X(init)                                                                                        \
+    X(list_count)                                                                                  \
+    X(list_write)                                                                                  \
+    X(new_count)                                                                                   \
+    X(new_claim)                                                                                   \
+    X(stats)                                                                                       \
+    X(rank_count)                                                                                  \
+    X(rank_write)                                                                                  \
+    X(field_copy)                                                                                  \
+    X(check_blocks)                                                                                \
+    X(check_rest)
+
+typedef enum clumpi_kernel_id {
+#define CLUMPI_KERNEL_ENUM(name) CLUMPI_KERNEL_##name,
+    CLUMPI_KERNEL_LIST(CLUMPI_KERNEL_ENUM)
+#undef CLUMPI_KERNEL_ENUM
+        CLUMPI_KERNEL_COUNT
+} clumpi_kernel_id;
+
+/* How the library's kernels and do-alls are launched on the device. */
+typedef struct clumpi_launch_sizes {
+    size_t do_all_global, do_all_local; /* work-items of a do-all */
+    size_t scan_groups, scan_local;     /* of the numbering kernels (cl/scan.clh) */
+} clumpi_launch_sizes;
+
+struct clump_context {
+    clump_allocator allocator;
+    clump_cl_functions cl;
+    cl_context context;
+    cl_device_id device;
+    cl_command_queue queue;
+    clump_capabilities capabilities;
+    clumpi_launch_sizes sizes;
+    clump_error error;
+    int in_order;       /* 0: every command waits for `last` */
+    cl_event last;      /* last command enqueued, only kept for out-of-order queues */
+    cl_program program; /* of the library's kernels; NULL until the first heap needs it */
+    cl_kernel kernels[CLUMPI_KERNEL_COUNT];
+};
+
+/* Geometry of a heap: sizes of rows and blocks, places of the metadata. Computed from schema, bytes
+ * and desc alone (geometry.c), so that it can be tested without a device. */
+typedef struct clumpi_geometry {
+    uint64_t bytes;
+    clumpi_header header;                          /* as it goes to the device */
+    clumpi_class classes[CLUMP_CLASSES_MAX + 1];   /* likewise */
+    uint32_t blocks_total;                         /* block_end */
+} clumpi_geometry;
+
+struct clump_heap {
+    clump_context *context;
+    clump_schema *schema; /* own copy */
+    clumpi_geometry geometry;
+    clump_heap_layout layout;
+    cl_mem buffer;
+    int list_valid; /* the list in the buffer matches the objects */
+};
+
+struct clump_program {
+    clump_context *context;
+    clump_schema *schema; /* what the source was generated from */
+    uint32_t granule_bytes, block_granules;
+    cl_program program; /* NULL if the build failed */
+    char *source, *log;
+};
+
+struct clump_kernel {
+    clump_program *program;
+    cl_kernel kernel;
+    int fixed;          /* neither makes nor frees objects */
+    uint32_t arg_count; /* behind the heap parameter */
+    uint8_t *arg_set;   /* per argument: was it set */
+};
+
+/* ---- context.c ---- */
+
+/* Enqueue a kernel. `sync` may be NULL; its event, if asked for, is that of this command. */
+clump_status clumpi_enqueue(clump_context *c, cl_kernel kernel, const char *name, size_t global,
+                            size_t local, const clump_sync *sync);
+
+/* Blocking transfers, ordered behind everything enqueued. */
+clump_status clumpi_read(clump_context *c, cl_mem buffer, uint64_t offset, uint64_t bytes,
+                         void *data);
+clump_status clumpi_write(clump_context *c, cl_mem buffer, uint64_t offset, uint64_t bytes,
+                          const void *data);
+/* Fill with zeros; does not block. offset and bytes are multiples of 4. */
+clump_status clumpi_clear(clump_context *c, cl_mem buffer, uint64_t offset, uint64_t bytes);
+clump_status clumpi_finish(clump_context *c);
+
+/* Check a wait list given by a user. */
+clump_status clumpi_sync_check(clump_context *c, const clump_sync *sync, const char *call);
+
+/* One of the library's kernels; builds them all at the first call. NULL on failure (error is set). */
+cl_kernel clumpi_library_kernel(clump_context *c, clumpi_kernel_id id);
+
+/* Launch a library kernel with header_at and further uint or cl_mem arguments set by the caller
+ * through `args`: an array of {bytes, pointer}. */
+typedef struct clumpi_arg {
+    size_t bytes;
+    const void *value;
+} clumpi_arg;
+clump_status clumpi_run_library(clump_heap *heap, clumpi_kernel_id id, size_t global, size_t local,
+                                const clumpi_arg *args, uint32_t arg_count,
+                                const clump_sync *sync);
+
+/* ---- geometry.c ---- */
+
+/* Units of the null row in front of the header: 64 times the largest object. */
+uint32_t clumpi_header_at(const clump_schema *schema);
+
+/* What clump_heap_create() decides. Fails with CLUMP_ERR_CAPACITY and words. */
+clump_status clumpi_geometry_compute(const clump_schema *schema, uint64_t bytes,
+                                     uint32_t block_rows, uint32_t scan_groups,
+                                     uint32_t reduce_groups, clumpi_geometry *geometry,
+                                     clump_error *error);
+
+/* ---- program.c ---- */
+
+/* Options that turn capabilities and tuning into macros, appended to `text`. */
+void clumpi_options_append(clumpi_text *text, const clump_context *c);
+
+/* Sources of the library, without #include lines and with #line marks, appended to `text`. */
+void clumpi_source_append(clumpi_text *text, const char *const *names, size_t count);
+
+/* Build; on failure the error has the first lines of the log and *log (if not NULL) all of it. */
+clump_status clumpi_build(clump_context *c, const char *source, const char *options,
+                          const char *user_name, cl_program *program, char **log);
+
+/* ---- schema_emit.c ---- */
+
+/* The OpenCL C that a schema generates. */
+void clumpi_schema_emit(clumpi_text *text, const clump_schema *schema,
+                        const clumpi_geometry *geometry);
+
+/* ---- run.c ---- */
+
+/* Make the list of rows current if it is not: two launches, or none. */
+clump_status clumpi_list_update(clump_heap *heap, const clump_sync *sync);
+
+#endif
