@@ -164,11 +164,12 @@ static void print_metrics(const bench_results *results) {
     printf("  %-26s %-8s %13s %13s %13s %13s\n", "metric", "unit", "median", "min", "max", "floor");
     for (size_t i = 0; i < results->metric_count; i++) {
         const bench_metric *metric = &results->metrics[i];
-        printf("  %-26s %-8s %13s %13s %13s %13s\n", metric->name, metric->unit,
+        printf("  %-26s %-8s %13s %13s %13s", metric->name, metric->unit,
                bench_number_of(bench_metric_median(metric)).text,
                bench_number_of(bench_metric_min(metric)).text,
-               bench_number_of(bench_metric_max(metric)).text,
-               metric->has_floor ? bench_number_of(metric->floor).text : "");
+               bench_number_of(bench_metric_max(metric)).text);
+        if (metric->has_floor) printf(" %13s", bench_number_of(metric->floor).text);
+        printf("\n");
     }
 }
 

@@ -4,6 +4,7 @@
  */
 #include "device.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #ifndef CL_DEVICE_COMPUTE_CAPABILITY_MAJOR_NV /* cl_nv_device_attribute_query */
@@ -131,7 +132,7 @@ clump_status clumpi_device_probe(const clump_cl_functions *cl, cl_device_id devi
     if (!p.code) {
         char name[1024] = "";
         p.code = cl->GetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof name, name, NULL);
-        strncpy(c->platform_name, name, sizeof c->platform_name - 1);
+        snprintf(c->platform_name, sizeof c->platform_name, "%.127s", name);
     }
     c->is_cpu = (type & CL_DEVICE_TYPE_CPU) != 0;
     c->features_found = find_features(&p, c->is_cpu);

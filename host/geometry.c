@@ -1,8 +1,9 @@
 /* The geometry of a heap: granule, block, capacity of each class, places of the metadata.
  *
- * Granule S. A row of class T takes 64 * size(T) bytes, rounded up to k_T granules. S is the largest
- * multiple of 64 bytes whose rounding wastes at most 2% for every class, or failing that as little as
- * any S does; and at least bytes / 2^26, so that 26 bits can number all granules.
+ * Granule S. A row of class T takes 64 * size(T) bytes, rounded up to k_T granules, and every granule
+ * has 8 bytes of bitmap. S is the multiple of 64 bytes that makes both together cost least, for the
+ * class that loses most by rounding; and at least bytes / 2^26, so that 26 bits can number all
+ * granules.
  *
  * Block G. A block has G granules and holds floor(G / k_T) rows of T, at most 64. G grows from what
  * the wished number of rows of the smallest class needs until the tail that no row fits in is at most
@@ -47,15 +48,16 @@ static void find_row_sizes(const clump_schema *schema, row_sizes *rows) {
 
 static uint32_t divide_up(uint64_t a, uint32_t b) { return (uint32_t)((a + b - 1) / b); }
 
-/* Worst share, in 1/1000, that rounding rows to granules of `s` units wastes for any class. */
-static uint32_t rounding_waste(const row_sizes *rows, uint32_t s) {
+/* Worst share, in 1/10000, that rounding rows to granules of `s` units wastes for any class, and the
+ * bitmaps' share. */
+static uint32_t granule_cost(const row_sizes *rows, uint32_t s) {
     uint32_t worst = 0;
     for (uint32_t i = 0; i < rows->count; i++) {
         uint64_t taken = (uint64_t)divide_up(rows->units[i], s) * s;
-        uint32_t waste = (uint32_t)((taken - rows->units[i]) * 1000 / taken);
+        uint32_t waste = (uint32_t)((taken - rows->units[i]) * 10000 / taken);
         if (waste > worst) worst = waste;
     }
-    return worst;
+    return worst + 8 * 10000 / (s * CLUMPI_UNIT);
 }
 
 static uint32_t choose_granule(const row_sizes *rows, uint64_t bytes) {
@@ -64,13 +66,12 @@ static uint32_t choose_granule(const row_sizes *rows, uint64_t bytes) {
     uint32_t from = (uint32_t)((least + step - 1) / step * step);
     if (from < step) from = step;
     uint32_t to = rows->largest > from ? rows->largest : from;
-    uint32_t best = from, best_waste = UINT32_MAX;
+    uint32_t best = from, best_cost = UINT32_MAX;
     for (uint32_t s = from; s <= to; s += step) {
-        uint32_t waste = rounding_waste(rows, s);
-        if (waste < 20) waste = 20; /* good enough: the larger granule wins */
-        if (waste <= best_waste) {
+        uint32_t cost = granule_cost(rows, s);
+        if (cost <= best_cost) {
             best = s;
-            best_waste = waste;
+            best_cost = cost;
         }
     }
     return best;

@@ -109,7 +109,7 @@ clump_status clump_heap_create(const clump_heap_desc *desc, clump_heap **heap) {
     if (heap) *heap = NULL;
     if (!desc || !heap || !desc->context) return CLUMP_ERR_USAGE; /* no context to hold words */
     clump_context *c = desc->context;
-    uint64_t bytes;
+    uint64_t bytes = 0;
     clump_status status = check_desc(desc, &bytes);
     if (status) return status;
     clump_heap *h = clumpi_alloc(&c->allocator, sizeof *h);

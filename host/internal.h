@@ -14,8 +14,7 @@
 #include "cl/layout.h"
 #include "clump/clump.h"
 #include "memory.h"
-clump_status clumpi_schema_copy(const clump_schema *source, const clump_allocator *allocator,
-                                clump_schema **copy); /* schema.h */
+#include "schema.h"
 
 /* Kernels of the library itself, compiled once per context and word width. */
 #define CLUMPI_KERNEL_LIST(X)                                                                      \

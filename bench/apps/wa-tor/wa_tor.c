@@ -51,10 +51,24 @@ static wa_tor_rules get_rules(const bench_values *values) {
     return rules;
 }
 
-/* Steps from one look at the clock to the next: to the next sample, or to the next progress. */
-static uint32_t part_of(const run_state *run, uint32_t done) {
+/* Where the clock is looked at next: after the first step, then at each sample or progress. */
+static uint32_t next_stop(const run_state *run, uint32_t done) {
     uint32_t part = run->sample ? run->sample : run->steps / PROGRESS_PARTS + 1;
-    return part < run->steps - done ? part : run->steps - done;
+    uint32_t stop = done == 0 ? 1 : done - done % part + part;
+    return stop < run->steps ? stop : run->steps;
+}
+
+/* The first step is not measured if there are others: devices compile kernels at their first run. */
+static int is_measured(const run_state *run, uint32_t done) {
+    return done > 0 || run->steps == 1;
+}
+
+static double per_step(const run_state *run, double total_us) {
+    return total_us / (run->steps > 1 ? run->steps - 1 : 1);
+}
+
+static int is_sampled(const run_state *run, uint32_t done) {
+    return run->sample && (done % run->sample == 0 || done == run->steps);
 }
 
 static int add_sample(run_state *run, uint32_t step, uint64_t fish, uint64_t sharks,
@@ -69,7 +83,7 @@ static int add_sample(run_state *run, uint32_t step, uint64_t fish, uint64_t sha
 static void report_world(run_state *run, double total_us) {
     wa_tor_population population = wa_tor_count(run->codes, run->cells);
     uint64_t checksum = wa_tor_checksum(run->codes, run->cells);
-    bench_sample(run->results, "time_per_step_us", "us", total_us / run->steps);
+    bench_sample(run->results, "time_per_step_us", "us", per_step(run, total_us));
     bench_sample(run->results, "checksum", "number", (double)(checksum & 0xffffffffu));
     bench_sample(run->results, "fish", "objects", (double)population.fish);
     bench_sample(run->results, "sharks", "objects", (double)population.sharks);
@@ -98,17 +112,17 @@ static int step_heap(run_state *run, wa_tor_heap *world, double *total_us) {
     int result = run->sample ? sample_heap(run, world, 0) : 0;
     bench_progress_begin(&progress, run->env, "wa-tor on the heap", run->steps);
     for (uint32_t done = 0; result == 0 && done < run->steps;) {
-        uint32_t part = part_of(run, done);
+        uint32_t stop = next_stop(run, done);
         double start_us = bench_now_us();
-        for (uint32_t i = 0; result == 0 && i < part; i++) {
+        for (uint32_t i = done; result == 0 && i < stop; i++) {
             result = wa_tor_heap_step(world, NULL, run->error);
         }
         if (result == 0) {
             result = wa_tor_heap_finish(world, run->error);
         }
-        *total_us += bench_now_us() - start_us;
-        done += part;
-        if (result == 0 && run->sample) {
+        *total_us += is_measured(run, done) ? bench_now_us() - start_us : 0;
+        done = stop;
+        if (result == 0 && is_sampled(run, done)) {
             result = sample_heap(run, world, done);
         }
         bench_progress_update(&progress, done);
@@ -203,8 +217,18 @@ static int run_heap(run_state *run) {
 
 /* ---- In sequential C ------------------------------------------------------------------------- */
 
-/* Run a sequential world to the end and encode it. `collect`: add samples to the series, otherwise
- * compare the populations with the samples that are there. */
+static void compare_sample(run_state *run, const wa_tor_sample *sample,
+                           wa_tor_population population) {
+    if (sample->fish != population.fish || sample->sharks != population.sharks) {
+        bench_check(run->results, 0,
+                    "after %u steps there are %" PRIu64 " fish and %" PRIu64
+                    " sharks, in the reference %" PRIu64 " and %" PRIu64,
+                    sample->step, sample->fish, sample->sharks, population.fish, population.sharks);
+    }
+}
+
+/* Run a sequential world to the end. `collect`: add samples to the series, otherwise compare the
+ * populations with the samples that are there. */
 static int step_sequential(run_state *run, wa_tor_world *world, const char *label, int collect,
                            double *total_us) {
     bench_progress progress;
@@ -213,27 +237,21 @@ static int step_sequential(run_state *run, wa_tor_world *world, const char *labe
     bench_progress_begin(&progress, run->env, label, run->steps);
     for (uint32_t done = 0; result == 0;) {
         wa_tor_population population = wa_tor_world_population(world);
-        if (run->sample && collect) {
+        if (is_sampled(run, done) && collect) {
             result = add_sample(run, done, population.fish, population.sharks, NULL);
-        } else if (run->sample && next < run->series.count) {
-            const wa_tor_sample *sample = &run->series.samples[next++];
-            if (sample->fish != population.fish || sample->sharks != population.sharks) {
-                bench_check(run->results, 0,
-                            "after %u steps there are %" PRIu64 " fish and %" PRIu64
-                            " sharks, in the reference %" PRIu64 " and %" PRIu64,
-                            done, sample->fish, sample->sharks, population.fish, population.sharks);
-            }
+        } else if (is_sampled(run, done) && next < run->series.count) {
+            compare_sample(run, &run->series.samples[next++], population);
         }
         if (done == run->steps) {
             break;
         }
-        uint32_t part = part_of(run, done);
+        uint32_t stop = next_stop(run, done);
         double start_us = bench_now_us();
-        for (uint32_t i = 0; i < part; i++) {
+        for (uint32_t i = done; i < stop; i++) {
             wa_tor_world_step(world);
         }
-        *total_us += bench_now_us() - start_us;
-        done += part;
+        *total_us += is_measured(run, done) ? bench_now_us() - start_us : 0;
+        done = stop;
         bench_progress_update(&progress, done);
     }
     bench_progress_end(&progress);
@@ -275,7 +293,7 @@ static int check_world(run_state *run) {
         }
     }
     if (is_heap) {
-        bench_sample(run->results, "sequential_time_per_step_us", "us", total_us / run->steps);
+        bench_sample(run->results, "sequential_time_per_step_us", "us", per_step(run, total_us));
     }
     if (differences) {
         bench_check(run->results, 0,

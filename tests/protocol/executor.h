@@ -1,0 +1,531 @@
+/* Threads of allocation programs over the unchanged protocol, one shared operation at a time.
+ *
+ * Each thread is a coroutine that stops before every operation on shared memory; whoever schedules
+ * (explore.h exhaustively, protocol_random.c and protocol_lockstep.c by policy) picks the thread that
+ * performs its operation next. Beside the memory, the executor keeps what cannot be seen in it, and
+ * checks at every operation and every return from a call:
+ *
+ *   - set bits <= credits in every block; no bits in a free block
+ *   - a call returns exactly the slots whose bits it set, and a slot has one owner at a time
+ *   - null is justified: see exec_null()
+ *   - a thread ends within a bound of operations, whatever the others do
+ *
+ * Weak memory (exec.weak): read-modify-writes take effect in one order per word, as on every device,
+ * but a load may return any older value unless fences forbid it: a thread stops seeing the old value
+ * of a word when it has read the newer one, changed the word itself, or passed a fence after the
+ * writer of the newer value did. That is what C11 and OpenCL guarantee for relaxed atomics with
+ * sequentially consistent fences; devices differ in how much of the freedom they use.
+ */
+#ifndef CLUMP_TESTS_EXECUTOR_H
+#define CLUMP_TESTS_EXECUTOR_H
+
+#include "tests/protocol/routine.h"
+
+#include <stdarg.h>
+
+#include "tests/protocol/tiny_heap.h"
+
+#ifndef EXEC_THREADS
+#define EXEC_THREADS 4u
+#endif
+#define EXEC_OPS_OF_PROGRAM 8u
+#define EXEC_REFS 8u
+#define EXEC_STALE 24u         /* old values that a thread may still see, all words together */
+#define EXEC_STALE_PER_WORD 3u /* older ones are forgotten */
+
+/* ---- Programs ---- */
+
+enum { PROGRAM_NEW, PROGRAM_FREE, PROGRAM_FREE_ALL, PROGRAM_FREE_OLD };
+
+typedef struct program_op {
+    uchar kind;
+    uchar class_id; /* NEW */
+    uchar n;        /* NEW: objects; FREE: which of the thread's own; FREE_OLD: which old object */
+} program_op;
+
+typedef struct program {
+    uint count;
+    program_op ops[EXEC_OPS_OF_PROGRAM];
+} program;
+
+/* ---- State ---- */
+
+typedef struct hash128 {
+    ulong a, b;
+} hash128;
+
+typedef struct exec_op {
+    enum hosted_kind kind;
+    void *cell;
+    ulong value, expected, result;
+    hosted_site site;
+} exec_op;
+
+typedef struct exec_stale {
+    uint offset, writer, fenced;
+    ulong value;
+} exec_stale;
+
+typedef struct exec_thread {
+    routine routine;
+    exec_op pending;
+    hash128 hash; /* of all results since the last call ended, and of what the program keeps */
+    uint steps, pc, in_call;
+    uint room_class; /* while in NEW: */
+    ulong room;      /* blocks that had room from the call's begin until now; see exec_null() */
+    uint claimed_granule;
+    ulong claimed;
+    uint refs[EXEC_REFS], ref_count, nulls; /* nulls: bit per class */
+    exec_stale stale[EXEC_STALE];
+    uint stale_count;
+} exec_thread;
+
+typedef struct exec_state {
+    hash128 memory; /* of the heap's image and of `live` */
+    ulong live[TINY_IMAGE_BYTES / 64u]; /* by granule: slots owned by programs */
+    uint expected_reports, frees, allocated, initial;
+    exec_thread threads[EXEC_THREADS];
+    tiny_heap heap; /* last: snapshots copy only the part in use */
+} exec_state;
+
+static struct {
+    const tiny_spec *spec;
+    const program *programs[EXEC_THREADS];
+    uint threads;
+    uint weak;
+    uint loose;      /* programs in which a stale free may hit a new owner: owners are not tracked */
+    uint has_frees;
+    uint step_bound;
+    uint old_refs[64], old_count;
+    exec_thread *running; /* NULL: operations take effect at once */
+    char failure[256];    /* empty: none */
+    ulong operations;
+    char *stacks;
+} exec;
+
+static exec_state *world;
+
+__attribute__((format(printf, 1, 2))) static void exec_fail(const char *format, ...) {
+    if (exec.failure[0]) return;
+    va_list list;
+    va_start(list, format);
+    vsnprintf(exec.failure, sizeof exec.failure, format, list);
+    va_end(list);
+}
+
+static inline ulong exec_mix(ulong x) {
+    x ^= x >> 32;
+    x *= 0xd6e8feb86659fd93ul;
+    x ^= x >> 32;
+    x *= 0xd6e8feb86659fd93ul;
+    return x ^ (x >> 32);
+}
+static inline hash128 hash_more(hash128 h, ulong x) {
+    h.a = exec_mix(h.a + x + 0x9e3779b97f4a7c15ul);
+    h.b = exec_mix((h.b ^ x) * 0xa0761d6478bd642ful + 0xe7037ed1a0b428dbul);
+    return h;
+}
+/* A word's share of the memory's hash, which is the exclusive or of all shares. */
+static inline void hash_word(hash128 *h, uint offset, ulong old, ulong now) {
+    hash128 a = hash_more(hash_more((hash128){0, 0}, offset), old);
+    hash128 b = hash_more(hash_more((hash128){0, 0}, offset), now);
+    h->a ^= a.a ^ b.a;
+    h->b ^= a.b ^ b.b;
+}
+
+static inline uint exec_index(const exec_thread *t) {
+    return (uint)(t - world->threads);
+}
+static inline uint hosted_thread(void) {
+    return exec.running ? exec_index(exec.running) : 0;
+}
+
+static void exec_set_live(uint granule, ulong bits) {
+    hash_word(&world->memory, 0x10000000u + granule, world->live[granule], bits);
+    world->live[granule] = bits;
+}
+
+/* ---- Ghost checks ---- */
+
+static void exec_check_block(uint block) {
+    tiny_heap *h = &world->heap;
+    uint state = tiny_view(h).states[block], live = tiny_live(h, block);
+    if (clumpi_class_of_state(state) == 0 && live)
+        exec_fail("block %u is free and has %u bits set", block, live);
+    if (live > clumpi_credits_of_state(state))
+        exec_fail("block %u: %u bits set, %u credits", block, live, clumpi_credits_of_state(state));
+}
+
+static ulong exec_rooms(uint class_id) {
+    ulong mask = 0;
+    for (uint b = 0; b < world->heap.blocks; b++)
+        if (tiny_room(&world->heap, world->heap.first_block + b, class_id)) mask |= 1ul << b;
+    return mask;
+}
+
+/* A state or bitmap word changed. */
+static void exec_changed(uint offset) {
+    const clumpi_header *header = tiny_view(&world->heap).header;
+    uint states = header->at_states * CLUMPI_UNIT, bits = header->at_bits * CLUMPI_UNIT;
+    uint end = header->block_end;
+    if (offset >= states && offset < states + end * 4u) {
+        exec_check_block((offset - states) / 4u);
+        for (uint i = 0; i < exec.threads; i++)
+            if (world->threads[i].room)
+                world->threads[i].room &= exec_rooms(world->threads[i].room_class);
+    } else if (offset >= bits && offset < bits + end * header->block_granules * 8u) {
+        exec_check_block((offset - bits) / 8u / header->block_granules);
+    }
+}
+
+/* ---- Weak memory ---- */
+
+static void stale_remove(exec_thread *t, uint index) {
+    t->stale_count--;
+    memmove(&t->stale[index], &t->stale[index + 1], (t->stale_count - index) * sizeof(exec_stale));
+}
+
+/* Entries of a word stand in the order in which its values were replaced. */
+static void stale_forget(exec_thread *t, uint offset) {
+    for (uint i = t->stale_count; i-- > 0;)
+        if (t->stale[i].offset == offset) stale_remove(t, i);
+}
+
+static uint stale_of_word(const exec_thread *t, uint offset) {
+    uint count = 0;
+    for (uint i = 0; i < t->stale_count; i++) count += t->stale[i].offset == offset;
+    return count;
+}
+
+/* Others may go on seeing the old value. */
+static void stale_written(const exec_thread *writer, uint offset, ulong old) {
+    for (uint i = 0; i < exec.threads; i++) {
+        exec_thread *t = &world->threads[i];
+        if (t == writer || t->routine.done) continue;
+        if (stale_of_word(t, offset) == EXEC_STALE_PER_WORD)
+            for (uint k = 0; k < t->stale_count; k++)
+                if (t->stale[k].offset == offset) {
+                    stale_remove(t, k);
+                    break;
+                }
+        if (t->stale_count == EXEC_STALE) stale_remove(t, 0);
+        t->stale[t->stale_count++] = (exec_stale){offset, exec_index(writer), 0, old};
+    }
+}
+
+static void stale_fence(exec_thread *t) {
+    for (uint i = 0; i < exec.threads; i++)
+        for (uint k = 0; k < world->threads[i].stale_count; k++)
+            if (world->threads[i].stale[k].writer == exec_index(t))
+                world->threads[i].stale[k].fenced = 1;
+    /* A value replaced before the writer's fence, and all values before it, are out of sight. */
+    for (uint i = t->stale_count; i-- > 0;) {
+        if (!t->stale[i].fenced) continue;
+        uint offset = t->stale[i].offset;
+        for (uint k = i + 1; k-- > 0;)
+            if (t->stale[k].offset == offset) {
+                stale_remove(t, k);
+                i -= k < i;
+            }
+    }
+}
+
+/* A load that returns old value number `which` of the word; as many as there are: the newest. */
+static ulong stale_load(exec_thread *t, uint offset, uint which, ulong newest) {
+    for (uint i = 0, n = 0; i < t->stale_count;) {
+        if (t->stale[i].offset != offset) {
+            i++;
+        } else if (n++ == which) {
+            return t->stale[i].value;
+        } else {
+            stale_remove(t, i); /* what came before a value that was seen is never seen again */
+        }
+    }
+    return newest;
+}
+
+/* In how many ways the thread's next operation can go. */
+static uint exec_choices(const exec_thread *t) {
+    if (!exec.weak || (t->pending.kind != HOSTED_LOAD && t->pending.kind != HOSTED_BITS_LOAD))
+        return 1;
+    uint offset = (uint)((uchar *)t->pending.cell - world->heap.image);
+    return 1 + stale_of_word(t, offset);
+}
+
+/* ---- Operations ---- */
+
+static ulong exec_new_value(const exec_op *o, ulong old) {
+    switch (o->kind) {
+        case HOSTED_STORE: return o->value;
+        case HOSTED_ADD: return (uint)(old + o->value);
+        case HOSTED_SUB: return (uint)(old - o->value);
+        case HOSTED_OR:
+        case HOSTED_BITS_CLAIM: return old | o->value;
+        case HOSTED_AND: return old & o->value;
+        case HOSTED_BITS_RELEASE: return old & ~o->value;
+        case HOSTED_CAS: return old == o->expected ? o->value : old;
+        default: return old;
+    }
+}
+
+static void exec_claimed(exec_thread *t, uint offset, ulong got) {
+    uint bits_at = tiny_view(&world->heap).header->at_bits * CLUMPI_UNIT;
+    t->claimed_granule = (offset - bits_at) / 8u;
+    t->claimed = got << ((offset - bits_at) % 8u * 8u);
+}
+
+/* Perform an operation. `choice`: which old value a load returns; beyond them: the newest. */
+static ulong exec_apply(exec_thread *t, const exec_op *o, uint choice) {
+    exec.operations++;
+    if (o->kind == HOSTED_FENCE) {
+        if (t && exec.weak) stale_fence(t);
+        return 0;
+    }
+    uint offset = (uint)((uchar *)o->cell - world->heap.image);
+    uint wide = o->kind >= HOSTED_BITS_LOAD && CLUMPI_WORD_BITS == 64u;
+    if (offset >= world->heap.bytes || offset % (wide ? 8u : 4u)) {
+        exec_fail("%s:%d: access at offset %u of the heap", o->site.function, o->site.line, offset);
+        return 0;
+    }
+    ulong old = wide ? *(ulong *)o->cell : *(uint *)o->cell, now = exec_new_value(o, old);
+    if (t && exec.weak) {
+        if (o->kind == HOSTED_BITS_RELEASE) stale_fence(t);
+        if (o->kind == HOSTED_LOAD || o->kind == HOSTED_BITS_LOAD)
+            return stale_load(t, offset, choice, old);
+        stale_forget(t, offset);
+        if (now != old) stale_written(t, offset, old);
+    }
+    if (now == old) return old;
+    if (wide)
+        *(ulong *)o->cell = now;
+    else
+        *(uint *)o->cell = (uint)now;
+    hash_word(&world->memory, offset, old, now);
+    if (t && o->kind == HOSTED_BITS_CLAIM) exec_claimed(t, offset, now & ~old);
+    if (t) exec_changed(offset);
+    return old;
+}
+
+static inline ulong hosted_op(enum hosted_kind kind, void *cell, ulong value, ulong expected,
+                              hosted_site site) {
+    exec_thread *t = exec.running;
+    exec_op o = {kind, cell, value, expected, 0, site};
+    if (!t) return exec_apply(NULL, &o, ~0u);
+    if (kind == HOSTED_FENCE && !exec.weak) return 0;
+    t->pending = o;
+    routine_yield(&t->routine);
+    __asm__ volatile("" ::: "memory");
+    return exec.running->pending.result;
+}
+
+/* ---- What a thread does ---- */
+
+/* A request got null. Without frees room only shrinks, and exec_check_end() sees that there is none.
+ * With frees: a call that began while no other thread was in a call may not return null if some block
+ * had room during the whole call. (If others are in calls, their credits in flight can hide a slot
+ * that was freed meanwhile.) */
+static void exec_null(exec_thread *t, uint class_id) {
+    t->nulls |= 1u << class_id;
+    if (t->room && !exec.weak)
+        exec_fail("null for class %u although blocks %lx had room during the whole call", class_id,
+                  t->room);
+}
+
+static void exec_keep(exec_thread *t, clumpi_slots slots) {
+    if (slots.granule != t->claimed_granule || slots.bits != t->claimed)
+        exec_fail("slots %u:%lx were returned, %u:%lx claimed", slots.granule, slots.bits,
+                  t->claimed_granule, t->claimed);
+    t->claimed = 0;
+    if (slots.granule >= sizeof world->live / sizeof world->live[0]) return;
+    if (!exec.loose && (world->live[slots.granule] & slots.bits))
+        exec_fail("slots %u:%lx were given twice", slots.granule, slots.bits);
+    exec_set_live(slots.granule, world->live[slots.granule] | slots.bits);
+    world->allocated += clumpi_popcount64(slots.bits);
+    for (ulong rest = slots.bits; rest; rest &= rest - 1)
+        if (t->ref_count < EXEC_REFS)
+            t->refs[t->ref_count++] = slots.granule << 6 | clumpi_lowest64(rest);
+}
+
+static void exec_new(exec_thread *t, uint class_id, uint n) {
+    clumpi_view v = tiny_view(&world->heap);
+    clumpi_shape shape = tiny_shape(&world->heap, class_id);
+    clumpi_grant grant = {0, 0, 0};
+    uint served = 0, before = t->ref_count, seed = hosted_rotate ? clumpi_hash(exec_index(t)) : 0;
+    uint others = 0;
+    for (uint i = 0; i < exec.threads; i++) others += world->threads[i].in_call;
+    t->in_call = 1;
+    t->room_class = class_id;
+    t->room = others ? 0 : exec_rooms(class_id);
+    while (served < n) {
+        clumpi_slots slots = clumpi_take(&v, shape, &grant, n - served, seed);
+        if (!slots.bits) {
+            exec_null(t, class_id);
+            break;
+        }
+        exec_keep(t, slots);
+        served += clumpi_popcount64(slots.bits);
+    }
+    if (grant.credits) exec_fail("%u credits were left after a call", grant.credits);
+    if (served > n) exec_fail("%u objects for %u", served, n);
+    while (t->ref_count < before + n && t->ref_count < EXEC_REFS) t->refs[t->ref_count++] = 0;
+    t->room = 0;
+    t->in_call = 0;
+}
+
+static void exec_free(exec_thread *t, uint granule, ulong bits) {
+    clumpi_view v = tiny_view(&world->heap);
+    ulong mine = world->live[granule] & bits;
+    world->expected_reports += clumpi_popcount64(bits & ~mine);
+    world->frees += clumpi_popcount64(bits);
+    exec_set_live(granule, world->live[granule] & ~bits);
+    t->in_call = 1;
+    clumpi_free_slots(&v, 1, v.header->class_count, granule, bits);
+    t->in_call = 0;
+}
+
+/* Free all objects of the thread, those of one row together. */
+static void exec_free_all(exec_thread *t) {
+    for (uint i = 0; i < t->ref_count; i++) {
+        ulong bits = 0;
+        uint granule = t->refs[i] >> 6;
+        for (uint k = i; k < t->ref_count; k++)
+            if (t->refs[k] && t->refs[k] >> 6 == granule) {
+                bits |= 1ul << (t->refs[k] & 63u);
+                t->refs[k] = 0;
+            }
+        if (bits) exec_free(t, granule, bits);
+    }
+    t->ref_count = 0;
+}
+
+static void exec_body(uint32_t index) {
+    for (;;) {
+        exec_thread *t = &world->threads[index];
+        const program *p = exec.programs[index];
+        if (t->pc == p->count) return;
+        const program_op *o = &p->ops[t->pc];
+        if (o->kind == PROGRAM_NEW) {
+            exec_new(t, o->class_id, o->n);
+        } else if (o->kind == PROGRAM_FREE_ALL) {
+            exec_free_all(t);
+        } else {
+            uint ref = o->kind == PROGRAM_FREE_OLD ? exec.old_refs[o->n] : t->refs[o->n];
+            if (ref) exec_free(t, ref >> 6, 1ul << (ref & 63u));
+        }
+        t->pc++;
+        hash128 h = hash_more(hash_more((hash128){0, 0}, t->pc), t->nulls);
+        for (uint i = 0; i < t->ref_count; i++) h = hash_more(h, t->refs[i]);
+        t->hash = h;
+    }
+}
+
+/* ---- Running ---- */
+
+static inline char *exec_stack(uint index) {
+    return exec.stacks + (size_t)index * ROUTINE_STACK_BYTES;
+}
+
+/* Let a thread perform its pending operation and go on to the next. */
+static void exec_step(exec_thread *t, uint choice) {
+    t->pending.result = exec_apply(t, &t->pending, choice);
+    t->hash = hash_more(t->hash, t->pending.result);
+    if (++t->steps > exec.step_bound) exec_fail("thread %u does not end", exec_index(t));
+    exec.running = t;
+    routine_resume(&t->routine);
+    exec.running = NULL;
+    if (t->routine.done) t->stale_count = 0;
+}
+
+static void exec_find_old_objects(void) {
+    exec.old_count = 0;
+    tiny_heap *h = &world->heap;
+    ulong usable = tiny_usable(h->per_row);
+    for (uint g = h->first_block * h->block_granules;
+         g < (h->first_block + h->blocks) * h->block_granules; g++) {
+        world->live[g] = *tiny_bits(h, g) & usable;
+        for (ulong rest = world->live[g]; rest; rest &= rest - 1)
+            if (exec.old_count < 64) exec.old_refs[exec.old_count++] = g << 6 | clumpi_lowest64(rest);
+        world->initial += clumpi_popcount64(world->live[g]);
+    }
+}
+
+/* A fresh heap and all threads at their first operation. Returns 0 if the heap does not fit. */
+static int exec_begin(const tiny_spec *spec, uint threads) {
+    if (!world) {
+        world = calloc(1, sizeof *world);
+        exec.stacks = aligned_alloc(64, (size_t)EXEC_THREADS * ROUTINE_STACK_BYTES);
+        if (!world || !exec.stacks) abort();
+    }
+    memset(world, 0, sizeof *world);
+    memset(exec.stacks, 0, (size_t)threads * ROUTINE_STACK_BYTES);
+    exec.spec = spec;
+    exec.threads = threads;
+    exec.failure[0] = 0;
+    if (!exec.step_bound) exec.step_bound = 2000;
+    if (!tiny_make(&world->heap, spec)) return 0;
+    exec_find_old_objects();
+    routine_body = exec_body;
+    for (uint i = 0; i < threads; i++) {
+        exec.running = &world->threads[i];
+        routine_start(&world->threads[i].routine, i, exec_stack(i));
+        exec.running = NULL;
+    }
+    return 1;
+}
+
+/* ---- The end ---- */
+
+/* Allocate one class until null: exactly the free slots must come. Changes the heap. */
+static void exec_drain(uint class_id) {
+    tiny_heap *h = &world->heap;
+    uint expected = tiny_room_of_class(h, class_id), got = 0;
+    clumpi_view v = tiny_view(h);
+    clumpi_shape shape = tiny_shape(h, class_id);
+    for (;;) {
+        clumpi_grant grant = {0, 0, 0};
+        clumpi_slots slots = clumpi_take(&v, shape, &grant, 1, 0);
+        if (!slots.bits || got > expected) break;
+        got++;
+    }
+    if (got != expected)
+        exec_fail("at the end %u objects of class %u fit, %u slots are free", got, class_id,
+                  expected);
+}
+
+/* All threads are done: check everything. Leaves the heap as it is, unless something is wrong. */
+static void exec_check_end(void) {
+    tiny_heap *h = &world->heap;
+    static tiny_heap kept;
+    char text[200];
+    if (!tiny_check(h, text, sizeof text)) exec_fail("%s", text);
+    const clumpi_header *header = tiny_view(h).header;
+    uint reports = header->errors[CLUMPI_ERROR_DOUBLE_FREE].count +
+                   header->errors[CLUMPI_ERROR_BAD_REFERENCE].count;
+    ulong usable = tiny_usable(h->per_row);
+    uint live = 0;
+    for (uint g = h->first_block * h->block_granules;
+         g < (h->first_block + h->blocks) * h->block_granules; g++) {
+        ulong bits = *tiny_bits(h, g) & usable;
+        live += clumpi_popcount64(bits);
+        if (!exec.loose && bits != world->live[g])
+            exec_fail("granule %u: slots %lx are live, the programs own %lx", g, bits,
+                      world->live[g]);
+    }
+    if (live != world->initial + world->allocated - (world->frees - reports))
+        exec_fail("%u live: had %u, made %u, freed %u, of which refused %u", live, world->initial,
+                  world->allocated, world->frees, reports);
+    if (!exec.loose && reports != world->expected_reports)
+        exec_fail("%u frees were refused, should be %u", reports, world->expected_reports);
+    for (uint id = 1; id <= h->class_count; id++) {
+        for (uint i = 0; i < exec.threads && !exec.has_frees; i++)
+            if (world->threads[i].nulls >> id & 1 && tiny_room_of_class(h, id))
+                exec_fail("null for class %u, but there is room at the end", id);
+        if (exec.failure[0]) return;
+        kept = *h;
+        exec_drain(id);
+        if (exec.failure[0]) return;
+        *h = kept;
+    }
+}
+
+#endif
