@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "bench.h"
 #include "registry.h"
@@ -52,6 +53,11 @@ static void print_summary(const bench_results *results) {
     printf("\n");
 }
 
+/* Files of an earlier run were removed: what is there is new. Why a plot is not is in the notes. */
+static void print_file(const char *path) {
+    if (access(path, R_OK) == 0) printf("  wrote %s\n", path);
+}
+
 static int prepare(bench_values *values, const bench_env *env, const char *folder,
                    bench_error *error) {
     char seed[16];
@@ -60,11 +66,14 @@ static int prepare(bench_values *values, const bench_env *env, const char *folde
     }
     snprintf(seed, sizeof seed, "%u", env->seed);
     bench_values_init(values, bench_app_wa_tor.params);
-    return set(values, "seed", "", seed, error) ||
-                   set(values, "image", folder, "/wa-tor.png", error) ||
-                   set(values, "profile", folder, "/wa-tor-memory.svg", error)
-               ? -1
-               : 0;
+    if (set(values, "seed", "", seed, error) ||
+        set(values, "image", folder, "/wa-tor.png", error) ||
+        set(values, "profile", folder, "/wa-tor-memory.svg", error)) {
+        return -1;
+    }
+    remove(bench_text(values, "image"));
+    remove(bench_text(values, "profile"));
+    return 0;
 }
 
 int bench_demo(bench_env *env, const char *folder, bench_error *error) {
@@ -87,8 +96,8 @@ int bench_demo(bench_env *env, const char *folder, bench_error *error) {
             printf("  %s\n", results.notes[i]);
         }
         printf("  %s: %s\n", results.is_ok ? "checked" : "FAILED", results.check_message);
-        printf("  wrote %s and, if gnuplot is there, %s\n", bench_text(&values, "image"),
-               bench_text(&values, "profile"));
+        print_file(bench_text(&values, "image"));
+        print_file(bench_text(&values, "profile"));
         failed = !results.is_ok;
         if (failed) {
             bench_error_set(error, "the heap and the sequential reference do not agree");

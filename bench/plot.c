@@ -57,8 +57,7 @@ static void print_data(FILE *script, const bench_plot *plot) {
 
 static void print_curves(FILE *script, const bench_plot *plot) {
     static const char *const styles[] = {
-        "filledcurves x1 fillstyle transparent solid 0.35 noborder", "lines linewidth 2",
-        "lines linewidth 2 dashtype 2"};
+        "filledcurves x1 fillstyle transparent solid 0.35 noborder", "lines linewidth 2"};
     fprintf(script, "plot ");
     for (size_t s = 0; s < plot->series_count; s++) {
         const bench_plot_series *series = &plot->series[s];

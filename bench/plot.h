@@ -8,11 +8,7 @@
 
 #define BENCH_PLOT_SERIES_MAX 16
 
-typedef enum bench_plot_style {
-    BENCH_PLOT_AREA,
-    BENCH_PLOT_LINE,
-    BENCH_PLOT_DASHES
-} bench_plot_style;
+typedef enum bench_plot_style { BENCH_PLOT_AREA, BENCH_PLOT_LINE } bench_plot_style;
 
 typedef struct bench_plot_series {
     const char *label;

@@ -103,8 +103,5 @@ __kernel void clumpi_check_rest(__global uchar *heap, uint header_at, uint repor
         if (k->active != result[TALLY_ACTIVE(c)])
             violation(result, reporting, CLUMPI_VIOLATION_ACTIVE, end, c, result[TALLY_ACTIVE(c)],
                       k->active);
-        for (uint i = 0; i < CLUMPI_LANES; i++)
-            if (k->opening[i])
-                violation(result, reporting, CLUMPI_VIOLATION_OPENING, end, c, 0, k->opening[i]);
     }
 }

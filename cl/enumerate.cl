@@ -8,6 +8,13 @@
  */
 #include "cl/scan.clh"
 
+/* Lanes that a class starts a launch with (cl/alloc.clh): blocks that are filled side by side stay
+ * below one in 128. */
+static inline uint lanes_of(uint blocks) {
+    uint lanes = min(blocks >> 7, CLUMPI_LANES);
+    return lanes ? 1u << (31u - clz(lanes)) : 1u;
+}
+
 /* counts[group][class]: non-empty rows. */
 __kernel void clumpi_list_count(__global uchar *heap, uint header_at) {
     __local uint counts[256];
@@ -17,18 +24,20 @@ __kernel void clumpi_list_count(__global uchar *heap, uint header_at) {
     for (uint c = me; c <= classes; c += items) counts[c] = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
     clumpi_range chunk = clumpi_block_chunk(&v);
-    uint cells = (chunk.end - chunk.begin) * rows_max;
-    for (uint i = me; i < cells; i += items) {
-        uint block = chunk.begin + i / rows_max, row = i % rows_max;
+    clumpi_team team = clumpi_team_of(rows_max);
+    for (uint block = chunk.begin + team.index; block < chunk.end; block += team.count) {
         uint class_id = clumpi_class_of_state(v.states[block]);
-        if (class_id == 0 || row >= v.classes[class_id].rows) continue;
-        if (clumpi_row_bits(&v, clumpi_row_granule(&v, block, class_id, row)))
-            atomic_inc(&counts[class_id]);
+        if (class_id == 0) continue;
+        for (uint row = team.member; row < v.classes[class_id].rows; row += team.size)
+            if (clumpi_row_bits(&v, clumpi_row_granule(&v, block, class_id, row)))
+                atomic_inc(&counts[class_id]);
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     __global uint *table = clumpi_words_at(&v, v.header->at_scan);
-    for (uint c = me; c <= classes; c += items)
+    for (uint c = me; c <= classes; c += items) {
         table[get_group_id(0) * (classes + 1) + c] = c ? counts[c] : 0;
+        if (get_group_id(0) == 0) v.classes[c].spread = lanes_of(v.classes[c].blocks);
+    }
 }
 
 /* Where the rows of each class begin: for this group in `place`, and for all in begin[]. */
@@ -37,15 +46,14 @@ static inline void list_places(const clumpi_view *v, __local uint *place, __loca
     uint classes = v->header->class_count;
     __global const uint *table = clumpi_words_at(v, v->header->at_scan);
     __global uint *begin = clumpi_words_at(v, v->header->at_list_begin);
-    for (uint c = me + 1; c <= classes; c += items) {
-        uint before = 0, total = 0;
-        for (uint g = 0; g < (uint)get_num_groups(0); g++) {
-            uint n = table[g * (classes + 1) + c];
-            total += n;
-            before += g < (uint)get_group_id(0) ? n : 0;
-        }
-        place[c] = before;
-        totals[c] = total;
+    for (uint c = me; c <= classes; c += items) place[c] = totals[c] = 0;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    uint cells = (uint)get_num_groups(0) * (classes + 1);
+    uint mine = (uint)get_group_id(0) * (classes + 1); /* cells before it: groups before this one */
+    for (uint i = me; i < cells; i += items) {
+        uint n = table[i];
+        if (n) atomic_add(&totals[i % (classes + 1)], n);
+        if (n && i < mine) atomic_add(&place[i % (classes + 1)], n);
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     if (me == 0) {
@@ -66,23 +74,23 @@ __kernel void clumpi_list_write(__global uchar *heap, uint header_at) {
     __local uint kind[CLUMPI_TILE], low[CLUMPI_TILE], high[CLUMPI_TILE], start[CLUMPI_TILE];
     clumpi_view v = clumpi_view_of(heap, header_at);
     uint me = (uint)get_local_id(0), items = (uint)get_local_size(0);
-    uint rows_max = v.header->block_rows_max;
+    clumpi_team team = clumpi_team_of(v.header->block_rows_max);
     __global uint *rows = clumpi_words_at(&v, v.header->at_list_rows);
     __global ulong *masks = (__global ulong *)clumpi_words_at(&v, v.header->at_list_masks);
     list_places(&v, place, totals);
     clumpi_range chunk = clumpi_block_chunk(&v);
     for (uint tile = chunk.begin; tile < chunk.end; tile += CLUMPI_TILE) {
-        uint blocks = min(CLUMPI_TILE, chunk.end - tile), cells = blocks * rows_max;
+        uint blocks = min(CLUMPI_TILE, chunk.end - tile);
         for (uint b = me; b < blocks; b += items) {
             kind[b] = clumpi_class_of_state(v.states[tile + b]);
             low[b] = high[b] = 0;
         }
         barrier(CLK_LOCAL_MEM_FENCE);
-        for (uint i = me; i < cells; i += items) {
-            uint b = i / rows_max, row = i % rows_max;
-            if (kind[b] == 0 || row >= v.classes[kind[b]].rows) continue;
-            if (clumpi_row_bits(&v, clumpi_row_granule(&v, tile + b, kind[b], row)))
-                atomic_or(row < 32u ? &low[b] : &high[b], 1u << (row & 31u));
+        for (uint b = team.index; b < blocks; b += team.count) {
+            if (kind[b] == 0) continue;
+            for (uint row = team.member; row < v.classes[kind[b]].rows; row += team.size)
+                if (clumpi_row_bits(&v, clumpi_row_granule(&v, tile + b, kind[b], row)))
+                    atomic_or(row < 32u ? &low[b] : &high[b], 1u << (row & 31u));
         }
         barrier(CLK_LOCAL_MEM_FENCE);
         for (uint b = me; b < blocks; b += items) {
@@ -94,14 +102,16 @@ __kernel void clumpi_list_write(__global uchar *heap, uint header_at) {
         barrier(CLK_LOCAL_MEM_FENCE);
         for (uint b = me; b < blocks; b += items)
             if (kind[b]) atomic_add(&place[kind[b]], popcount(low[b]) + popcount(high[b]));
-        for (uint i = me; i < cells; i += items) {
-            uint b = i / rows_max, row = i % rows_max;
+        for (uint b = team.index; b < blocks; b += team.count) {
             ulong filled = (ulong)high[b] << 32 | low[b];
-            if (!(filled >> row & 1ul)) continue;
-            uint granule = clumpi_row_granule(&v, tile + b, kind[b], row);
-            uint at = start[b] + clumpi_popcount64(filled & ((1ul << row) - 1ul));
-            rows[at] = granule;
-            masks[at] = clumpi_row_bits(&v, granule);
+            for (uint row = team.member; filled >> row; row += team.size) {
+                if (!(filled >> row & 1ul)) continue;
+                uint granule = clumpi_row_granule(&v, tile + b, kind[b], row);
+                uint at = start[b] + clumpi_popcount64(filled & ((1ul << row) - 1ul));
+                rows[at] = granule;
+                masks[at] = clumpi_row_bits(&v, granule);
+                if (row + team.size >= 64u) break; /* the shift above ends at 63 */
+            }
         }
         barrier(CLK_LOCAL_MEM_FENCE);
     }

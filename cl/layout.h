@@ -45,7 +45,7 @@ typedef uint32_t clumpi_u32;
 #define CLUMPI_ERRORS 4
 #define CLUMPI_REDUCE_BYTES 128u
 
-/* One entry per class, index = class id; index 0 is unused. 768 bytes. */
+/* One entry per class, index = class id; index 0 is unused. 512 bytes. */
 typedef struct clumpi_class {
     /* Fixed at creation. */
     clumpi_u32 row_granules; /* k */
@@ -57,9 +57,9 @@ typedef struct clumpi_class {
     clumpi_u32 blocks;    /* allocated blocks */
     clumpi_u32 active;    /* set bits of the level-0 active hints */
     clumpi_u32 exhausted; /* value of header.epoch at which a sweep found no room */
-    clumpi_u32 counter_pad[29];
+    clumpi_u32 spread;    /* lanes in use: grows with hunger, set back before each launch */
+    clumpi_u32 counter_pad[28];
     clumpi_u32 current[CLUMPI_LANES]; /* hint: a block with room, per lane; 0 = none */
-    clumpi_u32 opening[CLUMPI_LANES]; /* 1: somebody is about to open a block for this lane */
 } clumpi_class;
 
 /* What kernels report, one entry per kind; the order is CLUMP_DEVICE_ERROR_LIST of heap.h. */
@@ -85,8 +85,6 @@ typedef struct clumpi_header {
     /* Changed by kernels; each group on a 128-byte line of its own. */
     clumpi_u32 epoch; /* grows when room appears: a full block gets a free slot, a block is freed */
     clumpi_u32 epoch_pad[31];
-    clumpi_u32 cursor; /* where the next search for a free block starts */
-    clumpi_u32 cursor_pad[31];
     clumpi_error errors[CLUMPI_ERRORS];
     clumpi_u32 error_pad[16];
     clumpi_u32 new_rows, new_objects, new_missing; /* of the last do-new: rows of its list, objects
@@ -118,8 +116,7 @@ typedef struct clumpi_violation {
     X(ACTIVE_HINT, "the active hint of class %u should be %u, is %u")                              \
     X(UPPER_HINT, "an upper bit of hint set %u should be %u, is %u")                               \
     X(BLOCKS, "class %u has %u allocated blocks, its counter says %u")                             \
-    X(ACTIVE, "class %u has %u active hints, its counter says %u")                                 \
-    X(OPENING, "class %u: an opening flag should be %u, is %u")
+    X(ACTIVE, "class %u has %u active hints, its counter says %u")
 
 enum {
 #define CLUMPI_VIOLATION_ENUM(name, text) CLUMPI_VIOLATION_##name,

@@ -125,6 +125,7 @@ static void fill_classes(const clump_schema *schema, clumpi_geometry *g) {
         clump_schema_get_class(schema, id, &info);
         clumpi_class *c = &g->classes[id];
         c->last = info.last;
+        c->spread = 1;
         if (info.is_abstract) continue;
         c->row_granules = divide_up((uint64_t)info.object_bytes * CLUMPI_UNIT,
                                     g->header.granule_bytes);

@@ -117,16 +117,16 @@ clump_status clumpi_build(clump_context *c, const char *source, const char *opti
 }
 
 static void append_program(clumpi_text *t, const clump_program_desc *desc, const char *name) {
-    static const char *const before[] = {"cl/layout.h",  "cl/prelude.clh", "cl/bitmap.clh",
-                                         "cl/block.clh", "cl/alloc.clh",   "cl/lanes.clh"};
-    static const char *const api[] = {"cl/device_api.clh"};
+    static const char *const files[] = {"cl/layout.h",  "cl/prelude.clh",   "cl/bitmap.clh",
+                                        "cl/block.clh", "cl/alloc.clh",     "cl/lanes.clh",
+                                        "cl/device_api.clh"};
     const clumpi_geometry *g = &desc->heap->geometry;
-    clumpi_source_append(t, before, sizeof before / sizeof *before);
     clumpi_text_append(t,
                        "#define CLUMPI_HEADER_AT %uu\n"
-                       "#define CLUMPI_GRANULE_BYTES %uul\n",
-                       g->header.self_at, g->header.granule_bytes);
-    clumpi_source_append(t, api, 1);
+                       "#define CLUMPI_GRANULE_BYTES %uul\n"
+                       "#define CLUMPI_LAYOUT_BLOCK_GRANULES %uu\n",
+                       g->header.self_at, g->header.granule_bytes, g->header.block_granules);
+    clumpi_source_append(t, files, sizeof files / sizeof *files);
     clumpi_text_append(t, "#line 1 \"(generated from the schema)\"\n");
     clumpi_schema_emit(t, desc->heap->schema, g);
     clumpi_text_append(t, "#line 1 \"%s\"\n", name);

@@ -22,6 +22,7 @@
 #include "tests/protocol/routine.h"
 
 #include <stdarg.h>
+#include <stddef.h>
 
 #include "tests/protocol/tiny_heap.h"
 
@@ -69,7 +70,7 @@ typedef struct exec_stale {
 typedef struct exec_thread {
     routine routine;
     exec_op pending;
-    hash128 hash; /* of all results since the last call ended, and of what the program keeps */
+    hash128 hash; /* exec_hash_thread() */
     uint steps, pc, in_call;
     uint room_class; /* while in NEW: */
     ulong room;      /* blocks that had room from the call's begin until now; see exec_null() */
@@ -99,7 +100,7 @@ static struct {
     uint old_refs[64], old_count;
     exec_thread *running; /* NULL: operations take effect at once */
     char failure[256];    /* empty: none */
-    ulong operations;
+    ulong operations, last_result;
     char *stacks;
 } exec;
 
@@ -195,6 +196,19 @@ static uint stale_of_word(const exec_thread *t, uint offset) {
     uint count = 0;
     for (uint i = 0; i < t->stale_count; i++) count += t->stale[i].offset == offset;
     return count;
+}
+
+/* Old values are kept for states, hints, the epoch and the sweeps' results. Not for bitmaps: their
+ * only load is advice to a claim, which repeats it until the newer value comes; nor for other hints
+ * and counters, of which any value is as good. */
+static int stale_kept(uint offset) {
+    const clumpi_header *header = tiny_view(&world->heap).header;
+    uint states = header->at_states * CLUMPI_UNIT, classes = header->at_classes * CLUMPI_UNIT;
+    if (offset >= header->at_hints * CLUMPI_UNIT) return 1;
+    if (offset >= states) return offset < states + header->block_end * 4u;
+    if (offset >= classes)
+        return (offset - classes) % sizeof(clumpi_class) == offsetof(clumpi_class, exhausted);
+    return offset == TINY_HEADER_AT * CLUMPI_UNIT + offsetof(clumpi_header, epoch);
 }
 
 /* Others may go on seeing the old value. */
@@ -293,7 +307,7 @@ static ulong exec_apply(exec_thread *t, const exec_op *o, uint choice) {
         if (o->kind == HOSTED_LOAD || o->kind == HOSTED_BITS_LOAD)
             return stale_load(t, offset, choice, old);
         stale_forget(t, offset);
-        if (now != old) stale_written(t, offset, old);
+        if (now != old && stale_kept(offset)) stale_written(t, offset, old);
     }
     if (now == old) return old;
     if (wide)
@@ -413,9 +427,6 @@ static void exec_body(uint32_t index) {
             if (ref) exec_free(t, ref >> 6, 1ul << (ref & 63u));
         }
         t->pc++;
-        hash128 h = hash_more(hash_more((hash128){0, 0}, t->pc), t->nulls);
-        for (uint i = 0; i < t->ref_count; i++) h = hash_more(h, t->refs[i]);
-        t->hash = h;
     }
 }
 
@@ -425,15 +436,33 @@ static inline char *exec_stack(uint index) {
     return exec.stacks + (size_t)index * ROUTINE_STACK_BYTES;
 }
 
+/* All that the thread's future depends on beside the heap. */
+static hash128 exec_hash_thread(const exec_thread *t) {
+    const char *end = exec_stack(exec_index(t)) + ROUTINE_STACK_BYTES;
+    hash128 h = {t->pc, t->nulls};
+    for (const char *p = t->routine.frame; p < end; p += sizeof(ulong)) {
+        ulong word;
+        memcpy(&word, p, sizeof word);
+        h = hash_more(h, word);
+    }
+    for (uint i = 0; i < ROUTINE_REGISTERS; i++) {
+        ulong word;
+        memcpy(&word, (const char *)&t->routine.env + i * sizeof word, sizeof word);
+        h = hash_more(h, word);
+    }
+    for (uint i = 0; i < t->ref_count; i++) h = hash_more(h, t->refs[i]);
+    return hash_more(hash_more(h, t->claimed), t->claimed_granule);
+}
+
 /* Let a thread perform its pending operation and go on to the next. */
 static void exec_step(exec_thread *t, uint choice) {
-    t->pending.result = exec_apply(t, &t->pending, choice);
-    t->hash = hash_more(t->hash, t->pending.result);
+    t->pending.result = exec.last_result = exec_apply(t, &t->pending, choice);
     if (++t->steps > exec.step_bound) exec_fail("thread %u does not end", exec_index(t));
     exec.running = t;
     routine_resume(&t->routine);
     exec.running = NULL;
     if (t->routine.done) t->stale_count = 0;
+    if (!t->routine.done) t->hash = exec_hash_thread(t);
 }
 
 static void exec_find_old_objects(void) {

@@ -1,25 +1,23 @@
 /* Model checker: all interleavings of a few threads on a tiny heap.
  *
- * Depth-first search over states. A state is the heap, what the executor knows beside it, and for
- * each thread a hash of what its operations returned; threads are deterministic, so this is all that
- * their future depends on. States seen before (128-bit hashes) are not explored again. To go back,
- * the heap and the stacks of the threads are copied from a snapshot: much faster than running every
- * schedule from the start.
+ * Depth-first search over states. A state is the heap, what the executor knows beside it, and the
+ * stack and registers of each thread, which is all that the future depends on. States seen before
+ * (128-bit hashes) are not explored again. To go back, heap and stacks are copied from a snapshot:
+ * much faster than running every schedule from the start.
  *
- * The graph of states has no cycles, so the number of schedules that it stands for is the sum over
- * the successors' numbers; it is kept with each state.
+ * A cycle in the graph of states would be a schedule without an end, and is a fault. So the number of
+ * schedules that the graph stands for is a sum over successors; it is kept with each state.
  */
 #ifndef CLUMP_TESTS_EXPLORE_H
 #define CLUMP_TESTS_EXPLORE_H
 
 #include "tests/protocol/executor.h"
 
-#include <stddef.h>
 #include <time.h>
 
 typedef struct explore_entry {
     hash128 hash; /* 0, 0: empty */
-    double schedules;
+    double schedules; /* negative while the search is below the state */
 } explore_entry;
 
 typedef struct explore_frame {
@@ -73,6 +71,7 @@ static explore_entry *explore_seen(hash128 h) {
     explore_entry *e = explore_find(h);
     if (e->hash.a | e->hash.b) return e;
     e->hash = h;
+    e->schedules = -1;
     explore_used++;
     return NULL;
 }
@@ -250,8 +249,7 @@ static int explore_search(void) {
         exec_thread *t = &world->threads[f->thread];
         f->done = t->pending;
         exec_step(t, f->choice);
-        f->done.result = t->pending.result;
-        f->done.result = world->threads[f->thread].routine.done ? f->done.result : f->done.result;
+        f->done.result = exec.last_result;
         explored.steps++;
         hash128 h = explore_hash();
         const explore_entry *seen = exec.failure[0] ? NULL : explore_seen(h);
@@ -261,6 +259,7 @@ static int explore_search(void) {
             explore_find(h)->schedules = 1;
             explored.ends++;
         }
+        if (seen && seen->schedules < 0) exec_fail("a schedule that never ends");
         if (exec.failure[0]) {
             explore_failed(depth);
             return 0;

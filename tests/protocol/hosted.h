@@ -74,6 +74,7 @@ static inline uint hosted_op32(enum hosted_kind kind, void *cell, uint value, ui
 #define CLUMPI_AND(p, v) HOSTED_OP32(HOSTED_AND, p, v, 0)
 #define CLUMPI_CAS(p, expected, desired) HOSTED_OP32(HOSTED_CAS, p, desired, expected)
 #define CLUMPI_FENCE() ((void)HOSTED_OP32(HOSTED_FENCE, 0, 0, 0))
+#define CLUMPI_FENCE_RELEASE() CLUMPI_FENCE()
 
 #if HOSTED_WORD_BITS == 64
 #define CLUMPI_HAVE_INT64_ATOMICS 1

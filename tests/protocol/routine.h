@@ -23,9 +23,17 @@
 #define ROUTINE_OPAQUE __attribute__((noipa))
 #endif
 
+/* Words of a jmp_buf that hold registers. */
+#if defined(__x86_64__)
+#define ROUTINE_REGISTERS 8u
+#else
+#define ROUTINE_REGISTERS (sizeof(jmp_buf) / sizeof(unsigned long))
+#endif
+
 typedef struct routine {
     jmp_buf env;
-    char *low; /* lowest address in use while suspended */
+    char *low;   /* lowest address in use while suspended */
+    char *frame; /* what lies above is what the routine's future depends on, with env */
     uint32_t done;
 } routine;
 
@@ -53,6 +61,7 @@ static inline int routine_supported(void) {
 static ROUTINE_OPAQUE void routine_yield(routine *r) {
     /* What lies below this frame is not needed; setjmp keeps the registers. */
     r->low = (char *)(((uintptr_t)__builtin_frame_address(0) - 512u) & ~(uintptr_t)15);
+    r->frame = (char *)__builtin_frame_address(0);
     if (_setjmp(r->env) == 0) _longjmp(routine_caller, 1);
 }
 

@@ -61,7 +61,7 @@ static inline ulong *tiny_bits(tiny_heap *h, uint granule) {
 }
 static inline clumpi_shape tiny_shape(tiny_heap *h, uint class_id) {
     const clumpi_class *c = &tiny_view(h).classes[class_id];
-    return (clumpi_shape){class_id, c->last, c->row_granules, c->rows, c->capacity};
+    return (clumpi_shape){class_id, c->row_granules, c->rows, c->capacity};
 }
 static inline uint tiny_granule(tiny_heap *h, uint block, uint class_id, uint row) {
     return block * h->block_granules + row * tiny_view(h).classes[class_id].row_granules;
@@ -152,6 +152,7 @@ static inline int tiny_make(tiny_heap *h, const tiny_spec *spec) {
         c->rows = spec->classes[id - 1].rows;
         c->capacity = c->rows * spec->per_row;
         c->last = id;
+        c->spread = 1;
     }
     ulong blocked = ~tiny_usable(spec->per_row);
     for (uint g = spec->first_block * spec->block_granules;
@@ -229,7 +230,6 @@ static inline int tiny_check(tiny_heap *h, char *text, size_t size) {
                     c->active, d->active);
         for (uint lane = 0; lane < CLUMPI_LANES; lane++) {
             uint current = c->current[lane];
-            TINY_EXPECT(c->opening[lane] == 0, "class %u: opening flag %u is set", set, lane);
             TINY_EXPECT(!current || (current >= h->first_block && current < v.header->block_end),
                         "class %u: current block %u", set, current);
         }

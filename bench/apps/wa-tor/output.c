@@ -118,8 +118,8 @@ int wa_tor_write_profile(const char *path, const wa_tor_rules *rules, const wa_t
         .series_count = series->samples[0].usage.heap.blocks ? 4 : 2, /* C has no slots */
         .series = {{"Fish", "#2ca02c", BENCH_PLOT_AREA, columns + n},
                    {"Shark", "#d62728", BENCH_PLOT_AREA, columns + 2 * n},
-                   {"slots of Fish", "#145214", BENCH_PLOT_DASHES, columns + 3 * n},
-                   {"slots of Shark", "#7a1212", BENCH_PLOT_DASHES, columns + 4 * n}}};
+                   {"slots of Fish", "#145214", BENCH_PLOT_LINE, columns + 3 * n},
+                   {"slots of Shark", "#7a1212", BENCH_PLOT_LINE, columns + 4 * n}}};
     int result = bench_plot_write(&plot, path, error);
     free(columns);
     return result;

@@ -58,7 +58,8 @@ static uint32_t next_stop(const run_state *run, uint32_t done) {
     return stop < run->steps ? stop : run->steps;
 }
 
-/* The first step is not measured if there are others: devices compile kernels at their first run. */
+/* The first step is not measured if there are others: devices compile kernels when they first run
+ * them. */
 static int is_measured(const run_state *run, uint32_t done) {
     return done > 0 || run->steps == 1;
 }
