@@ -41,11 +41,18 @@ typedef uint32_t clumpi_u32;
 #define CLUMPI_RESERVED 255u /* class of the blocks that hold the metadata */
 #define CLUMPI_LEVELS_MAX 6  /* 32^6 > 2^26 blocks */
 #define CLUMPI_ROWS_MAX 64u  /* rows of a block: a block's non-empty rows fit one 64-bit mask */
-#define CLUMPI_LANES 64u     /* blocks of a class that are filled side by side, at most */
+#define CLUMPI_LANES 32u     /* blocks of a class that are filled side by side, at most */
 #define CLUMPI_ERRORS 4
 #define CLUMPI_REDUCE_BYTES 128u
 
-/* One entry per class, index = class id; index 0 is unused. 512 bytes. */
+/* Where the work-items of one lane look first. 32 bytes, so that lanes do not share a sector. */
+typedef struct clumpi_lane_hint {
+    clumpi_u32 current; /* hint: a block with room; 0: none */
+    clumpi_u32 opening; /* 1: somebody is looking for the next block; only saves others the effort */
+    clumpi_u32 pad[6];
+} clumpi_lane_hint;
+
+/* One entry per class, index = class id; index 0 is unused. 1280 bytes. */
 typedef struct clumpi_class {
     /* Fixed at creation. */
     clumpi_u32 row_granules; /* k */
@@ -57,9 +64,10 @@ typedef struct clumpi_class {
     clumpi_u32 blocks;    /* allocated blocks */
     clumpi_u32 active;    /* set bits of the level-0 active hints */
     clumpi_u32 exhausted; /* value of header.epoch at which a sweep found no room */
-    clumpi_u32 spread;    /* lanes in use: grows with hunger, set back before each launch */
+    clumpi_u32 spread;    /* lanes that fill blocks of their own: grows with hunger, set back before
+                             each launch */
     clumpi_u32 counter_pad[28];
-    clumpi_u32 current[CLUMPI_LANES]; /* hint: a block with room, per lane; 0 = none */
+    clumpi_lane_hint lanes[CLUMPI_LANES];
 } clumpi_class;
 
 /* What kernels report, one entry per kind; the order is CLUMP_DEVICE_ERROR_LIST of heap.h. */
