@@ -38,6 +38,9 @@ __kernel void clumpi_list_count(__global uchar *heap, uint header_at) {
         table[get_group_id(0) * (classes + 1) + c] = c ? counts[c] : 0;
         if (get_group_id(0) == 0) v.classes[c].spread = lanes_of(v.classes[c].blocks);
     }
+    if (get_group_id(0) != 0) return;
+    for (uint i = me; i < (classes + 1) * CLUMPI_LANES; i += items)
+        v.classes[i / CLUMPI_LANES].lanes[i % CLUMPI_LANES].run = 0;
 }
 
 /* Where the rows of each class begin: for this group in `place`, and for all in begin[]. */
@@ -104,13 +107,12 @@ __kernel void clumpi_list_write(__global uchar *heap, uint header_at) {
             if (kind[b]) atomic_add(&place[kind[b]], popcount(low[b]) + popcount(high[b]));
         for (uint b = team.index; b < blocks; b += team.count) {
             ulong filled = (ulong)high[b] << 32 | low[b];
-            for (uint row = team.member; filled >> row; row += team.size) {
+            for (uint row = team.member; row < CLUMPI_ROWS_MAX && filled; row += team.size) {
                 if (!(filled >> row & 1ul)) continue;
                 uint granule = clumpi_row_granule(&v, tile + b, kind[b], row);
                 uint at = start[b] + clumpi_popcount64(filled & ((1ul << row) - 1ul));
                 rows[at] = granule;
                 masks[at] = clumpi_row_bits(&v, granule);
-                if (row + team.size >= 64u) break; /* the shift above ends at 63 */
             }
         }
         barrier(CLK_LOCAL_MEM_FENCE);

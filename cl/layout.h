@@ -48,7 +48,7 @@ typedef uint32_t clumpi_u32;
 /* Where the work-items of one lane look first. 32 bytes, so that lanes do not share a sector. */
 typedef struct clumpi_lane_hint {
     clumpi_u32 current; /* hint: a block with room; 0: none */
-    clumpi_u32 opening; /* 1: somebody is looking for the next block; only saves others the effort */
+    clumpi_u32 run;     /* hint: blocks behind current to open when it is full, before searching */
     clumpi_u32 pad[6];
 } clumpi_lane_hint;
 

@@ -138,17 +138,13 @@ static explore_frame *explore_push(uint depth) {
 /* ---- Reports ---- */
 
 static void program_print(const program *p) {
+    static const char *const names[] = {"new of class", "free own", "free all", "free old"};
     for (uint i = 0; i < p->count; i++) {
         const program_op *o = &p->ops[i];
-        static const char *const format[] = {" new(class %u, n %u)", " free(own %2$u)", " free(all)",
-                                             " free(old %2$u)"};
         if (o->kind == PROGRAM_NEW)
-            printf(format[0], o->class_id, o->n);
+            printf(" %s %u, %u objects;", names[o->kind], o->class_id, o->n);
         else
-            printf("%s(%u)", o->kind == PROGRAM_FREE       ? " free own"
-                             : o->kind == PROGRAM_FREE_ALL ? " free all"
-                                                           : " free old",
-                   o->n);
+            printf(" %s %u;", names[o->kind], o->n);
     }
 }
 
@@ -329,16 +325,17 @@ static double explore_seconds(void) {
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
+static double explore_since;
+
 /* One line about what was explored since the last summary. */
 static void explore_summary(const char *what) {
-    static double since;
     double now = explore_seconds();
-    printf("%-34s %6lu programs %10lu states %10lu steps %8.1e schedules, most states %8lu, "
+    printf("%-52s %6lu programs %10lu states %10lu steps %8.1e schedules, most states %8lu, "
            "deepest %4u, %.1f s\n",
            what, explored.programs, explored.states, explored.steps, explored.schedules,
-           explored.most_states, explored.deepest, since > 0 ? now - since : 0.0);
+           explored.most_states, explored.deepest, now - explore_since);
     fflush(stdout);
-    since = now;
+    explore_since = now;
     memset(&explored, 0, sizeof explored);
 }
 

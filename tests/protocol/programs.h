@@ -96,18 +96,40 @@ static int programs_explore(const tiny_spec *spec, uint threads, uint length) {
     return 1;
 }
 
-/* Explore all heaps in all settings of rotation. Returns 0 if a fault was found. */
-static int programs_explore_heaps(uint threads, uint length, uint retries, uint weak) {
+/* Explore the heaps `first` .. `last` with and without rotation. Returns 0 if a fault was found. */
+static int programs_explore_heaps(uint first, uint last, uint threads, uint length, uint retries,
+                                  uint weak) {
     char what[64];
     hosted_retries = retries;
     exec.weak = weak;
-    for (uint i = 0; i < HEAP_SPECS; i++) {
+    for (uint i = first; i <= last && i < HEAP_SPECS; i++) {
         for (hosted_rotate = 0; hosted_rotate < 2; hosted_rotate++)
             if (!programs_explore(&heap_specs[i], threads, length)) return 0;
-        snprintf(what, sizeof what, "%s%s", weak ? "weak, " : "", heap_specs[i].name);
+        snprintf(what, sizeof what, "%u x %u, retries %u, %s%s", threads, length, retries,
+                 weak ? "weak, " : "", heap_specs[i].name);
         explore_summary(what);
     }
     return 1;
+}
+
+/* What a test explores: rows of the arguments above, up to one with threads = 0. */
+typedef struct programs_row {
+    uint first, last, threads, length, retries, weak;
+} programs_row;
+
+/* The main function of a test. Exit status 1 says that a fault was found, 77 that it cannot run. */
+static int programs_main(const programs_row *rows) {
+    if (!routine_supported()) {
+        printf("not with sanitizers that keep books of the stack\n");
+        return 77;
+    }
+    explore_quiet = 1;
+    explore_since = explore_seconds();
+    for (; rows->threads; rows++)
+        if (!programs_explore_heaps(rows->first, rows->last, rows->threads, rows->length,
+                                    rows->retries, rows->weak))
+            return 1;
+    return 0;
 }
 
 #endif

@@ -1,0 +1,17 @@
+/* All interleavings of two and three threads on tiny heaps, 64-bit bitmap words.
+ *
+ *   protocol_explore        what CTest runs
+ *   protocol_explore quick  less, strong and weak memory: protocol_planted.c runs this over faults
+ */
+#include "tests/protocol/programs.h"
+
+int main(int argc, char **argv) {
+    static const programs_row all[] = {
+        {0, 10, 2, 1, 1, 0}, {0, 10, 2, 1, 2, 0}, {0, 6, 2, 2, 1, 0},
+        {0, 1, 3, 1, 1, 0},  {4, 4, 3, 1, 1, 0},  {0},
+    };
+    static const programs_row quick[] = {
+        {0, 10, 2, 1, 1, 0}, {0, 10, 2, 1, 1, 1}, {0, 6, 2, 2, 1, 0}, {0},
+    };
+    return programs_main(argc > 1 && strcmp(argv[1], "quick") == 0 ? quick : all);
+}

@@ -1,0 +1,187 @@
+/* Faults planted in the protocol must be found by the model checker.
+ *
+ * For each fault: copy the device sources to a folder in the current one, replace a piece of text
+ * that must occur exactly once, compile protocol_explore.c against the copy, run it ("quick"), and
+ * demand that it reports a fault. Replacing text keeps the production sources free of test switches,
+ * and a source that changed under a fault makes this test fail instead of testing nothing.
+ *
+ * The compiler is $CC, or cc.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/protocol/routine.h"
+
+typedef struct edit {
+    const char *file, *from, *to;
+} edit;
+
+typedef struct fault {
+    const char *name;
+    edit edits[2];
+} fault;
+
+static const fault faults[] = {
+    {"re-read dropped in agree",
+     {{"bitmap.clh", "if (now == truth) return crossed;", "(void)now; return crossed;"}}},
+    {"fence dropped in agree", {{"bitmap.clh", "        CLUMPI_FENCE();\n        uint now", "uint now"}}},
+    {"fence dropped before agree", {{"bitmap.clh", "CLUMPI_FENCE_RELEASE();", ""}}},
+    {"upper hint not told that its word became zero or not",
+     {{"bitmap.clh", "crossed |= (old & ~bit) == 0;", "crossed = 0;"}}},
+    {"active hints counted without looking at the old word",
+     {{"bitmap.clh", "if (((old & bit) != 0) != (truth != 0)) {", "{"}}},
+    {"bit set before the credit is held",
+     {{"block.clh", "uint old = CLUMPI_ADD(&v->states[block], want);",
+       "CLUMPI_GLOBAL clumpi_word *early = v->bits +\n"
+       "    (ulong)block * v->header->block_granules * CLUMPI_WORDS_PER_ROW;\n"
+       "clumpi_word bit = ~CLUMPI_BITS_LOAD(early);\n"
+       "bit &= 0 - bit;\n"
+       "if (bit) bit &= ~CLUMPI_BITS_CLAIM(early, bit);\n"
+       "uint old = CLUMPI_ADD(&v->states[block], want);\n"
+       "if (bit) CLUMPI_BITS_RELEASE(early, bit);\n"}}},
+    {"credit granted by what was read before",
+     {{"block.clh", "uint old = CLUMPI_ADD(&v->states[block], want);",
+       "uint old = seen; CLUMPI_ADD(&v->states[block], want);"}}},
+    {"surplus credits not returned",
+     {{"block.clh", "if (surplus) clumpi_block_return(v, block, surplus);", ""}}},
+    {"retirement without compare and swap",
+     {{"block.clh", "if (CLUMPI_CAS(&v->states[block], empty, 0) != empty) return 0;",
+       "if (CLUMPI_LOAD(&v->states[block]) != empty) return 0;\nCLUMPI_STORE(&v->states[block], 0);"}}},
+    {"no retirement", {{"block.clh", "had == credits && clumpi_block_retire", "0 && clumpi_block_retire"}}},
+    {"open without compare and swap",
+     {{"block.clh", "uint seen = CLUMPI_CAS(&v->states[block], state, opened);",
+       "uint seen = CLUMPI_LOAD(&v->states[block]);\n"
+       "if (seen == state) CLUMPI_STORE(&v->states[block], opened);"}}},
+    {"open forgets credits of late comers",
+     {{"block.clh", "(class_id << CLUMPI_CLASS_SHIFT) + state + want;",
+       "(class_id << CLUMPI_CLASS_SHIFT) + want;"}}},
+    {"hint not updated when a block became full",
+     {{"block.clh", "if (had < limit && had + want >= limit) clumpi_hint_agree(v, kind, 0, block);",
+       "(void)limit;"}}},
+    {"hint not updated when a full block got room",
+     {{"block.clh", "clumpi_hint_agree(v, class_id, 0, block);\n        clumpi_room_appeared(v);",
+       "clumpi_room_appeared(v);"}}},
+    {"epoch not moved when a full block got room",
+     {{"block.clh", "clumpi_hint_agree(v, class_id, 0, block);\n        clumpi_room_appeared(v);",
+       "clumpi_hint_agree(v, class_id, 0, block);"}}},
+    {"epoch not moved when a block was freed",
+     {{"block.clh", "clumpi_room_appeared(v);\n    return 1;", "return 1;"}}},
+    {"a claim takes slots that others have",
+     {{"block.clh", "clumpi_word got = chosen & ~taken;", "clumpi_word got = chosen;"}}},
+    {"free clears the bit after returning the credit",
+     {{"alloc.clh", "clumpi_word old = CLUMPI_BITS_RELEASE(p, part),",
+       "clumpi_word old = CLUMPI_BITS_LOAD(p),"},
+      {"alloc.clh", "if (freed) clumpi_block_return(v, place.block, freed);",
+       "if (freed) clumpi_block_return(v, place.block, freed);\n"
+       "for (uint sub = 0; sub < CLUMPI_WORDS_PER_ROW; sub++)\n"
+       "    CLUMPI_BITS_RELEASE(v->bits + (ulong)granule * CLUMPI_WORDS_PER_ROW + sub,\n"
+       "                        (clumpi_word)(bits >> (sub * (CLUMPI_WORD_BITS & 63u))));"}}},
+    {"double free not noticed",
+     {{"alloc.clh", "freed += clumpi_popcount(part & old);", "freed += clumpi_popcount(part);"}}},
+    {"null without a sweep",
+     {{"alloc.clh", "return clumpi_sweep(v, shape, want, seed);", "return grant;"}}},
+    {"sweep gives up at a block that it lost",
+     {{"alloc.clh", "if (grant.credits) return grant;\n            unsure = 1;",
+       "if (grant.credits) return grant;"}}},
+    {"sweep reads the states before the epoch",
+     {{"alloc.clh", "CLUMPI_FENCE(); /* the states", "/* the states"}}},
+};
+
+static const char *const copied[] = {"layout.h", "prelude.clh", "bitmap.clh", "block.clh", "alloc.clh"};
+
+static char *read_text(const char *path) {
+    FILE *f = fopen(path, "rb");
+    char *text = calloc(1, 1u << 17);
+    if (!f || !text) abort();
+    if (fread(text, 1, (1u << 17) - 1u, f) == 0) abort();
+    fclose(f);
+    return text;
+}
+
+/* Replace what must occur exactly once. Returns the new text, NULL if it does not. */
+static char *replace(char *text, const edit *e) {
+    char *at = strstr(text, e->from);
+    if (!at || strstr(at + 1, e->from)) return NULL;
+    size_t size = strlen(text) + strlen(e->to) + 1;
+    char *result = malloc(size);
+    if (!result) abort();
+    snprintf(result, size, "%.*s%s%s", (int)(at - text), text, e->to, at + strlen(e->from));
+    free(text);
+    return result;
+}
+
+/* Write the patched sources to folder/cl. */
+static int write_sources(const char *folder, const fault *f) {
+    for (size_t i = 0; i < sizeof copied / sizeof copied[0]; i++) {
+        char path[512];
+        snprintf(path, sizeof path, "%s/cl/%s", CLUMP_SOURCE_DIR, copied[i]);
+        char *text = read_text(path);
+        for (size_t k = 0; f && k < 2 && f->edits[k].file; k++) {
+            if (strcmp(f->edits[k].file, copied[i]) != 0) continue;
+            text = replace(text, &f->edits[k]);
+            if (!text) {
+                printf("%s: its text is not in %s exactly once\n", f->name, copied[i]);
+                return 0;
+            }
+        }
+        snprintf(path, sizeof path, "%s/cl/%s", folder, copied[i]);
+        FILE *out = fopen(path, "wb");
+        if (!out || fputs(text, out) < 0 || fclose(out) != 0) abort();
+        free(text);
+    }
+    return 1;
+}
+
+/* Exit status of a shell command; -1: it did not end by itself. */
+static int shell(const char *command) {
+    int status = system(command);
+    return status != -1 && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/* Returns 1 if the fault was found. */
+static int find_fault(const char *folder, const fault *f) {
+    char command[2048];
+    const char *cc = getenv("CC");
+    if (!write_sources(folder, f)) return 0;
+    snprintf(command, sizeof command,
+             "%s -std=gnu11 -O1 -w -iquote '%s' -iquote '%s' '%s/tests/protocol/protocol_explore.c' "
+             "-o '%s/planted'",
+             cc && *cc ? cc : "cc", folder, CLUMP_SOURCE_DIR, CLUMP_SOURCE_DIR, folder);
+    if (shell(command) != 0) {
+        printf("%s: does not compile\n", f->name);
+        return 0;
+    }
+    snprintf(command, sizeof command, "'%s/planted' quick > '%s/output'", folder, folder);
+    int status = shell(command);
+    if (status != 1) {
+        printf("%s: NOT FOUND (exit status %d)\n", f->name, status);
+        return 0;
+    }
+    snprintf(command, sizeof command,
+             "printf '%%s: ' '%s'; grep '^FAULT' '%s/output'; "
+             "grep -c '^    ' '%s/output' | sed 's/$/ steps/'; grep -A2 '^heap' '%s/output'",
+             f->name, folder, folder, folder);
+    fflush(stdout);
+    return shell(command) == 0;
+}
+
+int main(int argc, char **argv) {
+    if (!routine_supported()) return 77;
+    char folder[] = "planted.XXXXXX", command[256];
+    if (!mkdtemp(folder)) abort();
+    snprintf(command, sizeof command, "mkdir '%s/cl'", folder);
+    if (shell(command) != 0) abort();
+    size_t missed = 0, tried = 0;
+    for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) {
+        if (argc > 1 && !strstr(faults[i].name, argv[1])) continue;
+        tried++;
+        missed += !find_fault(folder, &faults[i]);
+    }
+    snprintf(command, sizeof command, "rm -r '%s'", folder);
+    if (shell(command) != 0) abort();
+    printf("%zu of %zu faults found\n", tried - missed, tried);
+    return missed != 0;
+}
