@@ -40,7 +40,7 @@ __kernel void clumpi_list_count(__global uchar *heap, uint header_at) {
     }
     if (get_group_id(0) != 0) return;
     for (uint i = me; i < (classes + 1) * CLUMPI_LANES; i += items)
-        v.classes[i / CLUMPI_LANES].lanes[i % CLUMPI_LANES].run = 0;
+        v.classes[i / CLUMPI_LANES].lanes[i % CLUMPI_LANES].at &= (1u << CLUMPI_RUN_SHIFT) - 1u;
 }
 
 /* Where the rows of each class begin: for this group in `place`, and for all in begin[]. */

@@ -12,9 +12,10 @@
  *
  * Weak memory (exec.weak): read-modify-writes take effect in one order per word, as on every device,
  * but a load may return any older value unless fences forbid it: a thread stops seeing the old value
- * of a word when it has read the newer one, changed the word itself, or passed a fence after the
- * writer of the newer value did. That is what C11 and OpenCL guarantee for relaxed atomics with
- * sequentially consistent fences; devices differ in how much of the freedom they use.
+ * of a word when it has read the newer one, changed the word itself, or passed a full fence after
+ * the writer of the newer value passed a fence of either kind. That is what C11 and OpenCL guarantee
+ * for relaxed atomics with sequentially consistent fences; devices differ in how much of the freedom
+ * they use.
  */
 #ifndef CLUMP_TESTS_EXECUTOR_H
 #define CLUMP_TESTS_EXECUTOR_H
@@ -29,8 +30,10 @@
 #ifndef EXEC_THREADS
 #define EXEC_THREADS 4u
 #endif
+#ifndef EXEC_REFS
+#define EXEC_REFS 8u /* references that a thread keeps */
+#endif
 #define EXEC_OPS_OF_PROGRAM 8u
-#define EXEC_REFS 8u
 #define EXEC_STALE 24u         /* old values that a thread may still see, all words together */
 #define EXEC_STALE_PER_WORD 3u /* older ones are forgotten */
 
@@ -50,6 +53,8 @@ typedef struct program {
 } program;
 
 /* ---- State ---- */
+
+enum { CALL_NONE, CALL_NEW, CALL_FREE };
 
 typedef struct hash128 {
     ulong a, b;
@@ -82,8 +87,8 @@ typedef struct exec_thread {
 } exec_thread;
 
 typedef struct exec_state {
-    hash128 memory; /* of the heap's image and of `live` */
-    ulong live[TINY_IMAGE_BYTES / 64u]; /* by granule: slots owned by programs */
+    hash128 memory;            /* of the heap's image and of `live` */
+    ulong live[TINY_GRANULES]; /* by granule: slots owned by programs */
     uint expected_reports, frees, allocated, initial;
     exec_thread threads[EXEC_THREADS];
     tiny_heap heap; /* last: snapshots copy only the part in use */
@@ -94,8 +99,9 @@ static struct {
     const program *programs[EXEC_THREADS];
     uint threads;
     uint weak;
-    uint loose;      /* programs in which a stale free may hit a new owner: owners are not tracked */
+    uint loose; /* programs in which a stale free may hit a new owner: owners are not tracked */
     uint has_frees;
+    uint strict; /* see exec_null() */
     uint step_bound;
     uint old_refs[64], old_count;
     exec_thread *running; /* NULL: operations take effect at once */
@@ -227,11 +233,16 @@ static void stale_written(const exec_thread *writer, uint offset, ulong old) {
     }
 }
 
-static void stale_fence(exec_thread *t) {
+/* What the thread wrote so far is before its fence. */
+static void stale_release(const exec_thread *writer) {
     for (uint i = 0; i < exec.threads; i++)
         for (uint k = 0; k < world->threads[i].stale_count; k++)
-            if (world->threads[i].stale[k].writer == exec_index(t))
+            if (world->threads[i].stale[k].writer == exec_index(writer))
                 world->threads[i].stale[k].fenced = 1;
+}
+
+static void stale_fence(exec_thread *t) {
+    stale_release(t);
     /* A value replaced before the writer's fence, and all values before it, are out of sight. */
     for (uint i = t->stale_count; i-- > 0;) {
         if (!t->stale[i].fenced) continue;
@@ -259,7 +270,7 @@ static ulong stale_load(exec_thread *t, uint offset, uint which, ulong newest) {
 }
 
 /* In how many ways the thread's next operation can go. */
-static uint exec_choices(const exec_thread *t) {
+static inline uint exec_choices(const exec_thread *t) {
     if (!exec.weak || (t->pending.kind != HOSTED_LOAD && t->pending.kind != HOSTED_BITS_LOAD))
         return 1;
     uint offset = (uint)((uchar *)t->pending.cell - world->heap.image);
@@ -268,17 +279,27 @@ static uint exec_choices(const exec_thread *t) {
 
 /* ---- Operations ---- */
 
+/* No access beyond the heap, nor to the states of blocks that hold the metadata. */
+static int exec_in_bounds(uint offset, uint bytes) {
+    const clumpi_header *header = tiny_view(&world->heap).header;
+    uint states = header->at_states * CLUMPI_UNIT, bits = header->at_bits * CLUMPI_UNIT;
+    if (offset >= world->heap.bytes || offset % bytes) return 0;
+    if (offset < states || offset >= bits) return 1;
+    uint block = (offset - states) / 4u;
+    return block >= header->first_block && block < header->block_end;
+}
+
 static ulong exec_new_value(const exec_op *o, ulong old) {
     switch (o->kind) {
-        case HOSTED_STORE: return o->value;
-        case HOSTED_ADD: return (uint)(old + o->value);
-        case HOSTED_SUB: return (uint)(old - o->value);
-        case HOSTED_OR:
-        case HOSTED_BITS_CLAIM: return old | o->value;
-        case HOSTED_AND: return old & o->value;
-        case HOSTED_BITS_RELEASE: return old & ~o->value;
-        case HOSTED_CAS: return old == o->expected ? o->value : old;
-        default: return old;
+    case HOSTED_STORE: return o->value;
+    case HOSTED_ADD: return (uint)(old + o->value);
+    case HOSTED_SUB: return (uint)(old - o->value);
+    case HOSTED_OR:
+    case HOSTED_BITS_CLAIM: return old | o->value;
+    case HOSTED_AND: return old & o->value;
+    case HOSTED_BITS_RELEASE: return old & ~o->value;
+    case HOSTED_CAS: return old == o->expected ? o->value : old;
+    default: return old;
     }
 }
 
@@ -291,19 +312,20 @@ static void exec_claimed(exec_thread *t, uint offset, ulong got) {
 /* Perform an operation. `choice`: which old value a load returns; beyond them: the newest. */
 static ulong exec_apply(exec_thread *t, const exec_op *o, uint choice) {
     exec.operations++;
-    if (o->kind == HOSTED_FENCE) {
-        if (t && exec.weak) stale_fence(t);
+    if (o->kind == HOSTED_FENCE || o->kind == HOSTED_FENCE_RELEASE) {
+        if (t && exec.weak && o->kind == HOSTED_FENCE) stale_fence(t);
+        if (t && exec.weak) stale_release(t);
         return 0;
     }
     uint offset = (uint)((uchar *)o->cell - world->heap.image);
     uint wide = o->kind >= HOSTED_BITS_LOAD && CLUMPI_WORD_BITS == 64u;
-    if (offset >= world->heap.bytes || offset % (wide ? 8u : 4u)) {
+    if (!exec_in_bounds(offset, wide ? 8u : 4u)) {
         exec_fail("%s:%d: access at offset %u of the heap", o->site.function, o->site.line, offset);
         return 0;
     }
     ulong old = wide ? *(ulong *)o->cell : *(uint *)o->cell, now = exec_new_value(o, old);
     if (t && exec.weak) {
-        if (o->kind == HOSTED_BITS_RELEASE) stale_fence(t);
+        if (o->kind == HOSTED_BITS_RELEASE) stale_release(t);
         if (o->kind == HOSTED_LOAD || o->kind == HOSTED_BITS_LOAD)
             return stale_load(t, offset, choice, old);
         stale_forget(t, offset);
@@ -325,7 +347,7 @@ static inline ulong hosted_op(enum hosted_kind kind, void *cell, ulong value, ul
     exec_thread *t = exec.running;
     exec_op o = {kind, cell, value, expected, 0, site};
     if (!t) return exec_apply(NULL, &o, ~0u);
-    if (kind == HOSTED_FENCE && !exec.weak) return 0;
+    if ((kind == HOSTED_FENCE || kind == HOSTED_FENCE_RELEASE) && !exec.weak) return 0;
     t->pending = o;
     routine_yield(&t->routine);
     __asm__ volatile("" ::: "memory");
@@ -337,7 +359,8 @@ static inline ulong hosted_op(enum hosted_kind kind, void *cell, ulong value, ul
 /* A request got null. Without frees room only shrinks, and exec_check_end() sees that there is none.
  * With frees: a call that began while no other thread was in a call may not return null if some block
  * had room during the whole call. (If others are in calls, their credits in flight can hide a slot
- * that was freed meanwhile.) */
+ * that was freed meanwhile.) exec.strict: others may be in calls, too, but not in frees. This is more
+ * than the protocol promises and holds for some programs only. */
 static void exec_null(exec_thread *t, uint class_id) {
     t->nulls |= 1u << class_id;
     if (t->room && !exec.weak)
@@ -350,7 +373,7 @@ static void exec_keep(exec_thread *t, clumpi_slots slots) {
         exec_fail("slots %u:%lx were returned, %u:%lx claimed", slots.granule, slots.bits,
                   t->claimed_granule, t->claimed);
     t->claimed = 0;
-    if (slots.granule >= sizeof world->live / sizeof world->live[0]) return;
+    if (slots.granule >= TINY_GRANULES) return;
     if (!exec.loose && (world->live[slots.granule] & slots.bits))
         exec_fail("slots %u:%lx were given twice", slots.granule, slots.bits);
     exec_set_live(slots.granule, world->live[slots.granule] | slots.bits);
@@ -366,8 +389,9 @@ static void exec_new(exec_thread *t, uint class_id, uint n) {
     clumpi_grant grant = {0, 0, 0};
     uint served = 0, before = t->ref_count, seed = hosted_rotate ? clumpi_hash(exec_index(t)) : 0;
     uint others = 0;
-    for (uint i = 0; i < exec.threads; i++) others += world->threads[i].in_call;
-    t->in_call = 1;
+    for (uint i = 0; i < exec.threads; i++)
+        others += world->threads[i].in_call > (exec.strict ? CALL_NEW : CALL_NONE);
+    t->in_call = CALL_NEW;
     t->room_class = class_id;
     t->room = others ? 0 : exec_rooms(class_id);
     while (served < n) {
@@ -383,7 +407,7 @@ static void exec_new(exec_thread *t, uint class_id, uint n) {
     if (served > n) exec_fail("%u objects for %u", served, n);
     while (t->ref_count < before + n && t->ref_count < EXEC_REFS) t->refs[t->ref_count++] = 0;
     t->room = 0;
-    t->in_call = 0;
+    t->in_call = CALL_NONE;
 }
 
 static void exec_free(exec_thread *t, uint granule, ulong bits) {
@@ -392,9 +416,9 @@ static void exec_free(exec_thread *t, uint granule, ulong bits) {
     world->expected_reports += clumpi_popcount64(bits & ~mine);
     world->frees += clumpi_popcount64(bits);
     exec_set_live(granule, world->live[granule] & ~bits);
-    t->in_call = 1;
+    t->in_call = CALL_FREE;
     clumpi_free_slots(&v, 1, v.header->class_count, granule, bits);
-    t->in_call = 0;
+    t->in_call = CALL_NONE;
 }
 
 /* Free all objects of the thread, those of one row together. */
@@ -473,7 +497,8 @@ static void exec_find_old_objects(void) {
          g < (h->first_block + h->blocks) * h->block_granules; g++) {
         world->live[g] = *tiny_bits(h, g) & usable;
         for (ulong rest = world->live[g]; rest; rest &= rest - 1)
-            if (exec.old_count < 64) exec.old_refs[exec.old_count++] = g << 6 | clumpi_lowest64(rest);
+            if (exec.old_count < 64)
+                exec.old_refs[exec.old_count++] = g << 6 | clumpi_lowest64(rest);
         world->initial += clumpi_popcount64(world->live[g]);
     }
 }

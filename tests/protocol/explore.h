@@ -16,7 +16,7 @@
 #include <time.h>
 
 typedef struct explore_entry {
-    hash128 hash; /* 0, 0: empty */
+    hash128 hash;     /* 0, 0: empty */
     double schedules; /* negative while the search is below the state */
 } explore_entry;
 
@@ -81,10 +81,11 @@ static hash128 explore_hash(void) {
     for (uint i = 0; i < exec.threads; i++) {
         const exec_thread *t = &world->threads[i];
         h = hash_more(hash_more(h, t->hash.a), t->hash.b);
-        h = hash_more(h, t->room << 2 | t->in_call << 1 | t->routine.done);
+        h = hash_more(h, t->room << 3 | t->in_call << 1 | t->routine.done);
         for (uint k = 0; k < t->stale_count; k++) {
             const exec_stale *s = &t->stale[k];
-            h = hash_more(hash_more(h, (ulong)s->offset << 16 | s->writer << 1 | s->fenced), s->value);
+            h = hash_more(hash_more(h, (ulong)s->offset << 16 | s->writer << 1 | s->fenced),
+                          s->value);
         }
     }
     h.a |= 1;
@@ -162,11 +163,11 @@ static void explore_setting(void) {
 static void explore_cell(const exec_op *o, char *text, size_t size) {
     clumpi_view v = tiny_view(&world->heap);
     uint offset = (uint)((uchar *)o->cell - world->heap.image);
-#define EXPLORE_IN(array, bytes) \
-    (offset >= v.header->at_##array * CLUMPI_UNIT && \
+#define EXPLORE_IN(array, bytes)                                                                   \
+    (offset >= v.header->at_##array * CLUMPI_UNIT &&                                               \
      offset < v.header->at_##array * CLUMPI_UNIT + (bytes))
     uint end = v.header->block_end, sets = v.header->class_count + 1u;
-    if (o->kind == HOSTED_FENCE)
+    if (o->kind == HOSTED_FENCE || o->kind == HOSTED_FENCE_RELEASE)
         snprintf(text, size, "-");
     else if (EXPLORE_IN(states, end * 4u))
         snprintf(text, size, "state[%u]", (offset - v.header->at_states * CLUMPI_UNIT) / 4u);
@@ -186,9 +187,9 @@ static void explore_cell(const exec_op *o, char *text, size_t size) {
 }
 
 static void exec_print_op(uint thread, const exec_op *o) {
-    static const char *const kinds[] = {"load",  "store", "add",       "sub",        "or",
-                                        "and",   "cas",   "fence",     "bits load",  "bits claim",
-                                        "bits release"};
+    static const char *const kinds[] = {"load",    "store",     "add",        "sub",
+                                        "or",      "and",       "cas",        "fence",
+                                        "release", "bits load", "bits claim", "bits release"};
     char cell[64];
     explore_cell(o, cell, sizeof cell);
     printf("    %u %s:%d %s %s value %lx expected %lx -> %lx\n", thread, o->site.function,
@@ -330,10 +331,11 @@ static double explore_since;
 /* One line about what was explored since the last summary. */
 static void explore_summary(const char *what) {
     double now = explore_seconds();
-    printf("%-52s %6lu programs %10lu states %10lu steps %8.1e schedules, most states %8lu, "
-           "deepest %4u, %.1f s\n",
-           what, explored.programs, explored.states, explored.steps, explored.schedules,
-           explored.most_states, explored.deepest, now - explore_since);
+    printf(
+        "%-52s %6lu programs %10lu states %10lu steps %8.1e schedules, most states %8lu, "
+        "deepest %4u, %.1f s\n",
+        what, explored.programs, explored.states, explored.steps, explored.schedules,
+        explored.most_states, explored.deepest, now - explore_since);
     fflush(stdout);
     explore_since = now;
     memset(&explored, 0, sizeof explored);

@@ -39,6 +39,7 @@ enum hosted_kind {
     HOSTED_AND,
     HOSTED_CAS,
     HOSTED_FENCE,
+    HOSTED_FENCE_RELEASE,
     HOSTED_BITS_LOAD,
     HOSTED_BITS_CLAIM,
     HOSTED_BITS_RELEASE
@@ -74,7 +75,7 @@ static inline uint hosted_op32(enum hosted_kind kind, void *cell, uint value, ui
 #define CLUMPI_AND(p, v) HOSTED_OP32(HOSTED_AND, p, v, 0)
 #define CLUMPI_CAS(p, expected, desired) HOSTED_OP32(HOSTED_CAS, p, desired, expected)
 #define CLUMPI_FENCE() ((void)HOSTED_OP32(HOSTED_FENCE, 0, 0, 0))
-#define CLUMPI_FENCE_RELEASE() CLUMPI_FENCE()
+#define CLUMPI_FENCE_RELEASE() ((void)HOSTED_OP32(HOSTED_FENCE_RELEASE, 0, 0, 0))
 
 #if HOSTED_WORD_BITS == 64
 #define CLUMPI_HAVE_INT64_ATOMICS 1
@@ -85,8 +86,7 @@ typedef ulong clumpi_word;
 typedef uint clumpi_word;
 #define CLUMPI_WORD_BITS 32u
 #endif
-#define HOSTED_BITS(kind, p, v) \
-    ((clumpi_word)hosted_op(kind, HOSTED_CELL(p), (v), 0, HOSTED_SITE))
+#define HOSTED_BITS(kind, p, v) ((clumpi_word)hosted_op(kind, HOSTED_CELL(p), (v), 0, HOSTED_SITE))
 #define CLUMPI_BITS_LOAD(p) HOSTED_BITS(HOSTED_BITS_LOAD, p, 0)
 #define CLUMPI_BITS_CLAIM(p, v) HOSTED_BITS(HOSTED_BITS_CLAIM, p, v)
 #define CLUMPI_BITS_RELEASE(p, v) HOSTED_BITS(HOSTED_BITS_RELEASE, p, v)

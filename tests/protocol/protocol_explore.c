@@ -11,7 +11,10 @@ int main(int argc, char **argv) {
         {0, 1, 3, 1, 1, 0},  {4, 4, 3, 1, 1, 0},  {0},
     };
     static const programs_row quick[] = {
-        {0, 10, 2, 1, 1, 0}, {0, 10, 2, 1, 1, 1}, {0, 6, 2, 2, 1, 0}, {0},
+        {0, 10, 2, 1, 1, 0},
+        {0, 10, 2, 1, 1, 1},
+        {0, 6, 2, 2, 1, 0},
+        {0},
     };
     return programs_main(argc > 1 && strcmp(argv[1], "quick") == 0 ? quick : all);
 }
