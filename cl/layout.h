@@ -42,7 +42,7 @@ typedef uint32_t clumpi_u32;
 #define CLUMPI_LEVELS_MAX 6  /* 32^6 > 2^26 blocks */
 #define CLUMPI_ROWS_MAX 64u  /* rows of a block: a block's non-empty rows fit one 64-bit mask */
 #define CLUMPI_RUN_SHIFT 26      /* blocks are fewer than granules, which have 26 bits */
-#define CLUMPI_LANES 64u     /* blocks of a class that are filled side by side, at most */
+#define CLUMPI_LANES 32u     /* blocks of a class that are filled side by side, at most */
 #define CLUMPI_ERRORS 4
 #define CLUMPI_REDUCE_BYTES 128u
 
@@ -53,7 +53,7 @@ typedef struct clumpi_lane_hint {
     clumpi_u32 pad[7];
 } clumpi_lane_hint;
 
-/* One entry per class, index = class id; index 0 is unused. 2304 bytes. */
+/* One entry per class, index = class id; index 0 is unused. 1280 bytes. */
 typedef struct clumpi_class {
     /* Fixed at creation. */
     clumpi_u32 row_granules; /* k */
