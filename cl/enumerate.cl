@@ -1,8 +1,8 @@
 /* Lists of the non-empty rows of all classes, for do-alls: two launches, no readback.
  *
  * The list is ordered by class id, and within a class by address; begin[c] .. begin[c+1]-1 are the
- * rows of class c, so a class with its subclasses is one range. Each entry has the row's granule and
- * its bitmap as it was: a do-all sees the objects that existed when it was launched.
+ * rows of class c, so a class with its subclasses is one range. Each entry has the row's granule
+ * and its bitmap as it was: a do-all sees the objects that existed when it was launched.
  *
  * Read first: scan.clh; docs/design.md, "Enumeration".
  */
@@ -73,7 +73,8 @@ static inline void list_places(const clumpi_view *v, __local uint *place, __loca
 
 __kernel void clumpi_list_write(__global uchar *heap, uint header_at) {
     __local uint place[256], totals[256];
-    /* For each block of the tile: its class, the mask of its non-empty rows, its place in the list. */
+    /* For each block of the tile: its class, the mask of its non-empty rows, its place in the list.
+     * */
     __local uint kind[CLUMPI_TILE], low[CLUMPI_TILE], high[CLUMPI_TILE], start[CLUMPI_TILE];
     clumpi_view v = clumpi_view_of(heap, header_at);
     uint me = (uint)get_local_id(0), items = (uint)get_local_size(0);

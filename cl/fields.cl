@@ -1,7 +1,7 @@
 /* Moving field values between objects and dense host arrays, and listing references.
  *
- * The rows come from the do-all list; clumpi_rank_count and _write number their objects in list order
- * (the index array of the list), after which every slot knows its place in the dense array.
+ * The rows come from the do-all list; clumpi_rank_count and _write number their objects in list
+ * order (the index array of the list), after which every slot knows its place in the dense array.
  *
  * Read first: enumerate.cl.
  */

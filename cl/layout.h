@@ -2,8 +2,10 @@
  *
  *   heap buffer, in 64-byte units ("at_..." offsets count from its start):
  *
- *   | null row | header | class table | states | bitmaps | hints | lists | scan | blocks ...       |
- *   |<------------------- blocks 0 .. first_block-1, class RESERVED ----------->|<- first_block .. |
+ *   | null row | header | class table | states | bitmaps | hints | lists | scan | blocks ...      
+ *   | |<------------------- blocks 0 .. first_block-1, class RESERVED ----------->|<- first_block
+ *   ..
+ * |
  *
  *   block  = block_granules granules of granule_bytes; belongs to one class at a time
  *   row    = 64 slots of a class, row_granules[class] granules, at a granule boundary in its block
@@ -87,7 +89,7 @@ typedef struct clumpi_header {
     clumpi_u32 at_classes, at_states, at_bits, at_hints;
     clumpi_u32 at_list_rows, at_list_masks, at_list_index, at_list_begin, at_scan;
     clumpi_u32 scan_groups;
-    clumpi_u32 hint_words, hint_levels;         /* words of one set; levels, the last has one word */
+    clumpi_u32 hint_words, hint_levels; /* words of one set; levels, the last has one word */
     clumpi_u32 hint_level[CLUMPI_LEVELS_MAX];   /* first word of each level within a set */
     clumpi_u32 hint_count[CLUMPI_LEVELS_MAX];   /* words of each level */
     clumpi_u32 fixed_pad[32];

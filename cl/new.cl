@@ -1,8 +1,9 @@
 /* Do-new: room for n objects of one class at once, without per-object atomics; two launches.
  *
- * Whole fresh blocks first, then free slots of blocks in use, then one more fresh block for the rest,
- * so that repeated do-news of few objects do not open a block each. All in address order: the same
- * heap gives the same objects in every run. Runs alone: no other kernel changes the heap meanwhile.
+ * Whole fresh blocks first, then free slots of blocks in use, then one more fresh block for the
+ * rest, so that repeated do-news of few objects do not open a block each. All in address order: the
+ * same heap gives the same objects in every run. Runs alone: no other kernel changes the heap
+ * meanwhile.
  *
  * The rows are left in the list (whose order is free) with the number of their first object.
  * Read first: scan.clh, block.clh.

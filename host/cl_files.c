@@ -1,4 +1,5 @@
-/* Look-up in the table of embedded device sources. See cl_files.h; the table itself is generated. */
+/* Look-up in the table of embedded device sources. See cl_files.h; the table itself is generated.
+ * */
 #include "cl_files.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
-/* Context: the user's OpenCL objects, the commands enqueued on the queue, the library's own kernels.
+/* Context: the user's OpenCL objects, the commands enqueued on the queue, the library's own
+ * kernels.
  *
  * Invariant: on an out-of-order queue `last` is the event of the last command enqueued, and every
  * command waits for it; on an in-order queue `last` stays NULL.
@@ -40,8 +41,8 @@ static clump_status create(const clump_context_desc *desc, clump_context *c) {
     c->cl = clumpi_cl_resolve(desc->cl);
     clump_status status = take_objects(desc, c);
     if (!status)
-        status = clumpi_device_probe(&c->cl, desc->device, desc->disable, &c->capabilities,
-                                     &c->error);
+        status =
+            clumpi_device_probe(&c->cl, desc->device, desc->disable, &c->capabilities, &c->error);
     if (status) return status;
     clumpi_device_sizes(&c->capabilities, &c->sizes);
     cl_int code = c->cl.RetainContext(c->context);
@@ -67,8 +68,7 @@ clump_status clump_context_create(const clump_context_desc *desc, clump_context 
                            "clump_allocator: set all of allocate, reallocate, release, or none");
     clump_allocator allocator = clumpi_allocator_resolve(a);
     clump_context *c = clumpi_alloc(&allocator, sizeof *c);
-    if (!c)
-        return clumpi_fail(error, CLUMP_ERR_MEMORY, "no host memory for a context");
+    if (!c) return clumpi_fail(error, CLUMP_ERR_MEMORY, "no host memory for a context");
     c->allocator = allocator;
     clump_status status = create(desc, c);
     if (status) {
@@ -96,7 +96,9 @@ const clump_capabilities *clump_context_get_capabilities(const clump_context *c)
     return &c->capabilities;
 }
 
-const clump_error *clump_context_get_error(const clump_context *c) { return &c->error; }
+const clump_error *clump_context_get_error(const clump_context *c) {
+    return &c->error;
+}
 
 clump_status clumpi_sync_check(clump_context *c, const clump_sync *sync, const char *call) {
     if (sync && !sync->wait_count != !sync->wait_list)
@@ -184,8 +186,7 @@ clump_status clumpi_clear(clump_context *c, cl_mem buffer, uint64_t offset, uint
 
 clump_status clumpi_finish(clump_context *c) {
     cl_int code = c->cl.Finish(c->queue);
-    if (code)
-        return clumpi_fail_cl(&c->error, "clFinish", code, "work enqueued before has failed");
+    if (code) return clumpi_fail_cl(&c->error, "clFinish", code, "work enqueued before has failed");
     return CLUMP_OK;
 }
 

@@ -14,7 +14,7 @@
 clump_cl_functions clumpi_cl_resolve(const clump_cl_functions *cl) {
     clump_cl_functions table = {0};
     if (cl) table = *cl;
-#define RESOLVE(name) \
+#define RESOLVE(name)                                                                              \
     if (!table.name) table.name = cl##name;
     CLUMP_CL_FUNCTION_LIST(RESOLVE)
 #undef RESOLVE
@@ -57,8 +57,7 @@ static int has_word(const char *list, const char *name) {
 static uint32_t find_features(probe *p, int is_cpu) {
     char extensions[16384] = ""; /* stays empty if a device has more: then it has no features */
     size_t bytes = 0;
-    if (!p->code)
-        p->code = p->cl->GetDeviceInfo(p->device, CL_DEVICE_EXTENSIONS, 0, NULL, &bytes);
+    if (!p->code) p->code = p->cl->GetDeviceInfo(p->device, CL_DEVICE_EXTENSIONS, 0, NULL, &bytes);
     if (p->code) return 0;
     if (bytes <= sizeof extensions) info(p, CL_DEVICE_EXTENSIONS, bytes, extensions);
     const char *list = extensions;
@@ -95,12 +94,10 @@ static clump_status check_device(probe *p, clump_error *error) {
     info(p, CL_DEVICE_ENDIAN_LITTLE, sizeof little, &little);
     text_info(p, CL_DEVICE_PROFILE, profile, sizeof profile);
     if (p->code) return CLUMP_OK; /* reported by the caller */
-    if (!available)
-        return clumpi_fail(error, CLUMP_ERR_UNSUPPORTED, "the device is not available");
+    if (!available) return clumpi_fail(error, CLUMP_ERR_UNSUPPORTED, "the device is not available");
     if (!compiler)
         return clumpi_fail(error, CLUMP_ERR_UNSUPPORTED, "the device has no OpenCL C compiler");
-    if (!little)
-        return clumpi_fail(error, CLUMP_ERR_UNSUPPORTED, "the device is big-endian");
+    if (!little) return clumpi_fail(error, CLUMP_ERR_UNSUPPORTED, "the device is big-endian");
     if (strcmp(profile, "FULL_PROFILE") != 0)
         return clumpi_fail(error, CLUMP_ERR_UNSUPPORTED,
                            "the device has profile %s, FULL_PROFILE is needed", profile);
@@ -136,8 +133,7 @@ clump_status clumpi_device_probe(const clump_cl_functions *cl, cl_device_id devi
     }
     c->is_cpu = (type & CL_DEVICE_TYPE_CPU) != 0;
     c->features_found = find_features(&p, c->is_cpu);
-    if (p.code)
-        return clumpi_fail_cl(error, "clGetDeviceInfo", p.code, "while probing the device");
+    if (p.code) return clumpi_fail_cl(error, "clGetDeviceInfo", p.code, "while probing the device");
     c->features = c->features_found & ~disable;
     c->compute_units = units ? units : 1;
     c->base_align_bytes = align_bits / 8;
@@ -152,8 +148,9 @@ clump_status clumpi_device_probe(const clump_cl_functions *cl, cl_device_id devi
 clump_status clump_device_probe(cl_device_id device, uint32_t disable,
                                 clump_capabilities *capabilities, clump_error *error) {
     if (!device || !capabilities)
-        return clumpi_fail(error, CLUMP_ERR_USAGE, "clump_device_probe needs a device and a place "
-                                                   "for the result");
+        return clumpi_fail(error, CLUMP_ERR_USAGE,
+                           "clump_device_probe needs a device and a place "
+                           "for the result");
     clump_cl_functions cl = clumpi_cl_resolve(NULL);
     return clumpi_device_probe(&cl, device, disable, capabilities, error);
 }

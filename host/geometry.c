@@ -1,13 +1,13 @@
 /* The geometry of a heap: granule, block, capacity of each class, places of the metadata.
  *
- * Granule S. A row of class T takes 64 * size(T) bytes, rounded up to k_T granules, and every granule
- * has 8 bytes of bitmap. S is the multiple of 64 bytes that makes both together cost least, for the
- * class that loses most by rounding; and at least bytes / 2^26, so that 26 bits can number all
- * granules.
+ * Granule S. A row of class T takes 64 * size(T) bytes, rounded up to k_T granules, and every
+ * granule has 8 bytes of bitmap. S is the multiple of 64 bytes that makes both together cost least,
+ * for the class that loses most by rounding; and at least bytes / 2^26, so that 26 bits can number
+ * all granules.
  *
  * Block G. A block has G granules and holds floor(G / k_T) rows of T, at most 64. G grows from what
- * the wished number of rows of the smallest class needs until the tail that no row fits in is at most
- * 3% for every class, or as small as any G up to twice that size makes it.
+ * the wished number of rows of the smallest class needs until the tail that no row fits in is at
+ * most 3% for every class, or as small as any G up to twice that size makes it.
  *
  * Invariants: header.first_block * G * S >= metadata; k_T >= 1; 1 <= rows_T <= 64 for concrete T.
  *
@@ -46,10 +46,12 @@ static void find_row_sizes(const clump_schema *schema, row_sizes *rows) {
     }
 }
 
-static uint32_t divide_up(uint64_t a, uint32_t b) { return (uint32_t)((a + b - 1) / b); }
+static uint32_t divide_up(uint64_t a, uint32_t b) {
+    return (uint32_t)((a + b - 1) / b);
+}
 
-/* Worst share, in 1/10000, that rounding rows to granules of `s` units wastes for any class, and the
- * bitmaps' share. */
+/* Worst share, in 1/10000, that rounding rows to granules of `s` units wastes for any class, and
+ * the bitmaps' share. */
 static uint32_t granule_cost(const row_sizes *rows, uint32_t s) {
     uint32_t worst = 0;
     for (uint32_t i = 0; i < rows->count; i++) {
@@ -127,8 +129,8 @@ static void fill_classes(const clump_schema *schema, clumpi_geometry *g) {
         c->last = info.last;
         c->spread = 1;
         if (info.is_abstract) continue;
-        c->row_granules = divide_up((uint64_t)info.object_bytes * CLUMPI_UNIT,
-                                    g->header.granule_bytes);
+        c->row_granules =
+            divide_up((uint64_t)info.object_bytes * CLUMPI_UNIT, g->header.granule_bytes);
         c->rows = g->header.block_granules / c->row_granules;
         if (c->rows > CLUMPI_ROWS_MAX) c->rows = CLUMPI_ROWS_MAX;
         c->capacity = c->rows * CLUMP_ROW_SLOTS;
@@ -143,7 +145,9 @@ static uint32_t place(uint64_t *end_units, uint64_t bytes) {
     return (uint32_t)at;
 }
 
-static uint64_t max64(uint64_t a, uint64_t b) { return a > b ? a : b; }
+static uint64_t max64(uint64_t a, uint64_t b) {
+    return a > b ? a : b;
+}
 
 /* Metadata for `blocks` blocks in all; returns its size in bytes. */
 static uint64_t place_metadata(clumpi_geometry *g, uint32_t blocks, uint32_t reduce_groups) {
@@ -176,8 +180,8 @@ static uint64_t place_metadata(clumpi_geometry *g, uint32_t blocks, uint32_t red
 }
 
 /* What to tell a user whose heap is too small. */
-static clump_status too_small(const clump_schema *schema, const clumpi_geometry *g,
-                              uint64_t needed, clump_error *error) {
+static clump_status too_small(const clump_schema *schema, const clumpi_geometry *g, uint64_t needed,
+                              clump_error *error) {
     clump_class_info largest = {0}, info;
     for (uint32_t id = 1; id <= clump_schema_get_class_count(schema); id++) {
         clump_schema_get_class(schema, id, &info);

@@ -47,10 +47,9 @@ static clump_status check_desc(const clump_heap_desc *desc, uint64_t *bytes) {
     *bytes = desc->bytes;
     if (!*bytes) *bytes = (uint64_t)((double)c->capabilities.memory_bytes * desc->device_share);
     if (*bytes > c->capabilities.memory_bytes)
-        return clumpi_fail(&c->error, CLUMP_ERR_CAPACITY,
-                           "a heap of %llu bytes: the device has %llu in all",
-                           (unsigned long long)*bytes,
-                           (unsigned long long)c->capabilities.memory_bytes);
+        return clumpi_fail(
+            &c->error, CLUMP_ERR_CAPACITY, "a heap of %llu bytes: the device has %llu in all",
+            (unsigned long long)*bytes, (unsigned long long)c->capabilities.memory_bytes);
     return check_types(c, desc->schema);
 }
 
@@ -65,9 +64,9 @@ static clump_status initialise(clump_heap *heap) {
         status = clumpi_write(c, heap->buffer, (uint64_t)g->header.at_classes * CLUMPI_UNIT,
                               (g->header.class_count + 1) * sizeof *g->classes, g->classes);
     if (!status)
-        status = clumpi_run_library(heap, CLUMPI_KERNEL_init,
-                                    c->sizes.scan_groups * c->sizes.scan_local,
-                                    c->sizes.scan_local, NULL, 0, NULL);
+        status =
+            clumpi_run_library(heap, CLUMPI_KERNEL_init, c->sizes.scan_groups * c->sizes.scan_local,
+                               c->sizes.scan_local, NULL, 0, NULL);
     /* Touch the last bytes too: some devices reserve memory at first use only. */
     if (!status) status = clumpi_clear(c, heap->buffer, g->bytes - 4, 4);
     if (!status) status = clumpi_finish(c);
@@ -137,15 +136,24 @@ void clump_heap_destroy(clump_heap *heap) {
     clumpi_free(&c->allocator, heap);
 }
 
-const clump_heap_layout *clump_heap_get_layout(const clump_heap *heap) { return &heap->layout; }
+const clump_heap_layout *clump_heap_get_layout(const clump_heap *heap) {
+    return &heap->layout;
+}
 
-const clump_schema *clump_heap_get_schema(const clump_heap *heap) { return heap->schema; }
+const clump_schema *clump_heap_get_schema(const clump_heap *heap) {
+    return heap->schema;
+}
 
-cl_mem clump_heap_get_buffer(const clump_heap *heap) { return heap->buffer; }
+cl_mem clump_heap_get_buffer(const clump_heap *heap) {
+    return heap->buffer;
+}
 
-void clump_heap_touch(clump_heap *heap) { heap->list_valid = 0; }
+void clump_heap_touch(clump_heap *heap) {
+    heap->list_valid = 0;
+}
 
-_Static_assert(CLUMPI_ERRORS == CLUMP_DEVICE_ERROR_COUNT, "heap.h and layout.h list the same errors");
+_Static_assert(CLUMPI_ERRORS == CLUMP_DEVICE_ERROR_COUNT,
+               "heap.h and layout.h list the same errors");
 
 /* The first kind of error there is, in words. */
 static clump_status report_error(clump_heap *heap, const clumpi_error *errors) {
@@ -157,8 +165,7 @@ static clump_status report_error(clump_heap *heap, const clumpi_error *errors) {
     for (int i = 0; i < CLUMPI_ERRORS; i++) {
         if (!errors[i].count) continue;
         clump_class_info info = {.name = "(unknown)"};
-        if (errors[i].class_id)
-            clump_schema_get_class(heap->schema, errors[i].class_id, &info);
+        if (errors[i].class_id) clump_schema_get_class(heap->schema, errors[i].class_id, &info);
         return clumpi_fail(&heap->context->error, CLUMP_ERR_DEVICE,
                            "%s; %u times, first by work-item %u for class %s, reference 0x%08x",
                            texts[i], errors[i].count, errors[i].work_item, info.name,

@@ -1,10 +1,10 @@
 /* Private types of the library: start here after include/clump/clump.h.
  *
- * Glossary: granule, row, block, slot, reference as in cl/layout.h, which is shared with the device.
- * "Units" are 64 bytes (CLUMPI_UNIT), in which offsets into the heap buffer are counted.
+ * Glossary: granule, row, block, slot, reference as in cl/layout.h, which is shared with the
+ * device. "Units" are 64 bytes (CLUMPI_UNIT), in which offsets into the heap buffer are counted.
  *
- * Invariant of all files here: a public call validates its arguments first, fills the context's error
- * record on failure, and leaves its object as it was.
+ * Invariant of all files here: a public call validates its arguments first, fills the context's
+ * error record on failure, and leaves its object as it was.
  *
  * Read next: context.c, geometry.c, heap.c, program.c, run.c.
  */
@@ -62,9 +62,9 @@ struct clump_context {
  * and desc alone (geometry.c), so that it can be tested without a device. */
 typedef struct clumpi_geometry {
     uint64_t bytes;
-    clumpi_header header;                          /* as it goes to the device */
-    clumpi_class classes[CLUMP_CLASSES_MAX + 1];   /* likewise */
-    uint32_t blocks_total;                         /* block_end */
+    clumpi_header header;                        /* as it goes to the device */
+    clumpi_class classes[CLUMP_CLASSES_MAX + 1]; /* likewise */
+    uint32_t blocks_total;                       /* block_end */
 } clumpi_geometry;
 
 struct clump_heap {
@@ -110,7 +110,8 @@ clump_status clumpi_finish(clump_context *c);
 /* Check a wait list given by a user. */
 clump_status clumpi_sync_check(clump_context *c, const clump_sync *sync, const char *call);
 
-/* One of the library's kernels; builds them all at the first call. NULL on failure (error is set). */
+/* One of the library's kernels; builds them all at the first call. NULL on failure (error is set).
+ * */
 cl_kernel clumpi_library_kernel(clump_context *c, clumpi_kernel_id id);
 
 /* Launch a library kernel with header_at and further uint or cl_mem arguments set by the caller
@@ -120,8 +121,7 @@ typedef struct clumpi_arg {
     const void *value;
 } clumpi_arg;
 clump_status clumpi_run_library(clump_heap *heap, clumpi_kernel_id id, size_t global, size_t local,
-                                const clumpi_arg *args, uint32_t arg_count,
-                                const clump_sync *sync);
+                                const clumpi_arg *args, uint32_t arg_count, const clump_sync *sync);
 
 /* ---- geometry.c ---- */
 

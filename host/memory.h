@@ -26,8 +26,8 @@ void clumpi_free(const clump_allocator *a, void *memory); /* NULL is allowed */
 /* A zero-terminated copy of `bytes` bytes of text, or NULL. */
 char *clumpi_copy_text(const clump_allocator *a, const char *text, size_t bytes);
 
-/* Growing text. A failed append leaves `failed` set and the text as it was; check it once at the end.
- * Release with clumpi_free(text.data). */
+/* Growing text. A failed append leaves `failed` set and the text as it was; check it once at the
+ * end. Release with clumpi_free(text.data). */
 typedef struct clumpi_text {
     const clump_allocator *allocator;
     char *data;
@@ -44,9 +44,8 @@ clump_status clumpi_fail(clump_error *error, clump_status status, const char *fo
     __attribute__((format(printf, 3, 4)));
 
 /* The same with a place in a text. */
-clump_status clumpi_fail_at(clump_error *error, clump_status status, uint32_t line,
-                            uint32_t column, const char *format, ...)
-    __attribute__((format(printf, 5, 6)));
+clump_status clumpi_fail_at(clump_error *error, clump_status status, uint32_t line, uint32_t column,
+                            const char *format, ...) __attribute__((format(printf, 5, 6)));
 
 /* The same for an OpenCL call that returned `code`. */
 clump_status clumpi_fail_cl(clump_error *error, const char *call, cl_int code, const char *format,

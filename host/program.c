@@ -82,7 +82,10 @@ static clump_status build_failed(clump_context *c, cl_int code, const char *user
     const char *from = user_name && log ? strstr(log, "error") : NULL;
     while (from && from > log && from[-1] != '\n') from--; /* begin at the line of the error */
     clumpi_fail_cl(e, "clBuildProgram", code, "%s does not compile:\n%s",
-                   user_name ? user_name : "the library's own code", from ? from : log ? log : "");
+                   user_name ? user_name : "the library's own code",
+                   from  ? from
+                   : log ? log
+                         : "");
     e->status = CLUMP_ERR_BUILD;
     if (user_name && log) find_place(from ? from : log, user_name, e);
     return CLUMP_ERR_BUILD;
@@ -117,8 +120,8 @@ clump_status clumpi_build(clump_context *c, const char *source, const char *opti
 }
 
 static void append_program(clumpi_text *t, const clump_program_desc *desc, const char *name) {
-    static const char *const files[] = {"cl/layout.h",  "cl/prelude.clh",   "cl/bitmap.clh",
-                                        "cl/block.clh", "cl/alloc.clh",     "cl/lanes.clh",
+    static const char *const files[] = {"cl/layout.h",      "cl/prelude.clh", "cl/bitmap.clh",
+                                        "cl/block.clh",     "cl/alloc.clh",   "cl/lanes.clh",
                                         "cl/device_api.clh"};
     const clumpi_geometry *g = &desc->heap->geometry;
     clumpi_text_append(t,
@@ -209,9 +212,13 @@ void clump_program_destroy(clump_program *p) {
     clumpi_free(&c->allocator, p);
 }
 
-const char *clump_program_get_log(const clump_program *p) { return p->log ? p->log : ""; }
+const char *clump_program_get_log(const clump_program *p) {
+    return p->log ? p->log : "";
+}
 
-const char *clump_program_get_source(const clump_program *p) { return p->source; }
+const char *clump_program_get_source(const clump_program *p) {
+    return p->source;
+}
 
 /* The first parameter must be the heap. Devices that cannot tell are believed. */
 static clump_status check_heap_parameter(clump_kernel *k, const char *name) {
@@ -221,8 +228,8 @@ static clump_status check_heap_parameter(clump_kernel *k, const char *name) {
     cl_int code = c->cl.GetKernelArgInfo(k->kernel, 0, CL_KERNEL_ARG_NAME, 0, NULL, &bytes);
     if (code == CL_KERNEL_ARG_INFO_NOT_AVAILABLE) return CLUMP_OK;
     if (!code && bytes <= sizeof parameter)
-        code = c->cl.GetKernelArgInfo(k->kernel, 0, CL_KERNEL_ARG_NAME, sizeof parameter,
-                                      parameter, NULL);
+        code = c->cl.GetKernelArgInfo(k->kernel, 0, CL_KERNEL_ARG_NAME, sizeof parameter, parameter,
+                                      NULL);
     if (code) return clumpi_fail_cl(&c->error, "clGetKernelArgInfo", code, "kernel %s", name);
     if (strcmp(parameter, "clump_heap") != 0)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
@@ -260,8 +267,7 @@ static clump_status create_kernel(clump_kernel *k, const char *name) {
     return CLUMP_OK;
 }
 
-clump_status clump_kernel_create(clump_program *program, const char *name,
-                                 clump_kernel **kernel) {
+clump_status clump_kernel_create(clump_program *program, const char *name, clump_kernel **kernel) {
     if (kernel) *kernel = NULL;
     if (!program || !kernel || !name) return CLUMP_ERR_USAGE;
     clump_context *c = program->context;

@@ -1,8 +1,8 @@
 /* Running kernels: do-all, do-new, reduction, and keeping the list of rows current.
  *
- * Invariant: heap->list_valid is 1 only if no kernel that may make or free objects was enqueued since
- * the list was made. Everything happens in the order of the queue, so that is known on the host, and
- * nothing is read back.
+ * Invariant: heap->list_valid is 1 only if no kernel that may make or free objects was enqueued
+ * since the list was made. Everything happens in the order of the queue, so that is known on the
+ * host, and nothing is read back.
  *
  * Read first: internal.h, cl/enumerate.cl, cl/new.cl.
  */
@@ -21,8 +21,8 @@ clump_status clumpi_list_update(clump_heap *heap, const clump_sync *sync) {
     clump_status status = clumpi_run_library(heap, CLUMPI_KERNEL_list_count, global,
                                              sizes->scan_local, NULL, 0, &waits);
     if (!status)
-        status = clumpi_run_library(heap, CLUMPI_KERNEL_list_write, global, sizes->scan_local,
-                                    NULL, 0, NULL);
+        status = clumpi_run_library(heap, CLUMPI_KERNEL_list_write, global, sizes->scan_local, NULL,
+                                    0, NULL);
     if (!status) heap->list_valid = 1;
     return status;
 }
@@ -54,7 +54,8 @@ static int same_layout(const clump_heap *heap, const clump_program *p) {
     return 1;
 }
 
-/* Everything that must hold before the first launch of a call, so that a failure changes nothing. */
+/* Everything that must hold before the first launch of a call, so that a failure changes nothing.
+ * */
 static clump_status prepare(clump_heap *heap, clump_kernel *k, const clump_sync *sync,
                             const char *call) {
     if (!heap || !k) return CLUMP_ERR_USAGE;
@@ -69,8 +70,7 @@ static clump_status prepare(clump_heap *heap, clump_kernel *k, const clump_sync 
     for (uint32_t i = 0; i < k->arg_count; i++)
         if (!k->arg_set[i])
             return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
-                               "%s: parameter %u behind the heap parameter was never set", call,
-                               i);
+                               "%s: parameter %u behind the heap parameter was never set", call, i);
     cl_int code = c->cl.SetKernelArg(k->kernel, 0, sizeof heap->buffer, &heap->buffer);
     if (code) return clumpi_fail_cl(&c->error, "clSetKernelArg", code, "the heap parameter");
     return CLUMP_OK;
@@ -105,8 +105,8 @@ clump_status clump_launch(clump_heap *heap, clump_kernel *k, size_t global, size
     return launch(heap, k, global, local, sync, "of a launch");
 }
 
-clump_status clump_do_new(clump_heap *heap, const char *class_name, uint64_t count,
-                          clump_kernel *k, uint64_t *made, const clump_sync *sync) {
+clump_status clump_do_new(clump_heap *heap, const char *class_name, uint64_t count, clump_kernel *k,
+                          uint64_t *made, const clump_sync *sync) {
     if (made) *made = 0;
     clump_status status = prepare(heap, k, sync, "clump_do_new");
     if (status) return status;
@@ -131,8 +131,8 @@ clump_status clump_do_new(clump_heap *heap, const char *class_name, uint64_t cou
     status = clumpi_run_library(heap, CLUMPI_KERNEL_new_count, global, sizes->scan_local, args, 1,
                                 &waits);
     if (!status)
-        status = clumpi_run_library(heap, CLUMPI_KERNEL_new_claim, global, sizes->scan_local,
-                                    args, 2, NULL);
+        status = clumpi_run_library(heap, CLUMPI_KERNEL_new_claim, global, sizes->scan_local, args,
+                                    2, NULL);
     if (!status)
         status = clumpi_enqueue(c, k->kernel, "of a do-new", sizes->do_all_global,
                                 sizes->do_all_local, sync);
@@ -158,8 +158,8 @@ clump_status clump_reduce(clump_heap *heap, clump_kernel *k, void *result, size_
     const clumpi_launch_sizes *sizes = &c->sizes;
     status = launch(heap, k, sizes->do_all_global, sizes->do_all_local, sync, "of a reduction");
     if (status) return status;
-    return clumpi_read(c, heap->buffer,
-                       (uint64_t)heap->geometry.header.self_at * CLUMPI_UNIT +
-                           offsetof(clumpi_header, reduced),
-                       bytes, result);
+    return clumpi_read(
+        c, heap->buffer,
+        (uint64_t)heap->geometry.header.self_at * CLUMPI_UNIT + offsetof(clumpi_header, reduced),
+        bytes, result);
 }

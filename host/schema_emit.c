@@ -1,7 +1,7 @@
 /* The OpenCL C that a schema generates: types, field accessors, new, free, tests and casts.
  *
- * cl/device_api.clh documents what comes out here. One line per accessor, in the order of the schema,
- * so that the dump of a program reads like the schema itself.
+ * cl/device_api.clh documents what comes out here. One line per accessor, in the order of the
+ * schema, so that the dump of a program reads like the schema itself.
  *
  * Read first: include/clump/schema.h, cl/device_api.clh.
  */
@@ -20,8 +20,8 @@ static void append_type(clumpi_text *t, const clump_schema *schema, const clump_
     }
 }
 
-/* Names that the generated code uses inside begin with clumpi_ (users' names may not), and carry class
- * ids instead of names, so that no class name can collide with them or with another's.
+/* Names that the generated code uses inside begin with clumpi_ (users' names may not), and carry
+ * class ids instead of names, so that no class name can collide with them or with another's.
  *
  * Accessor of field `f` for references to class `c`, which declares or inherits it. */
 static void emit_field(clumpi_text *t, const clump_schema *schema, const clump_class_info *c,

@@ -19,9 +19,9 @@ static clump_status count_blocks(clump_heap *heap, clumpi_u32 *table) {
     const clumpi_launch_sizes *sizes = &c->sizes;
     clump_status status = clumpi_clear(c, heap->buffer, scan_offset(heap), bytes);
     if (!status)
-        status = clumpi_run_library(heap, CLUMPI_KERNEL_stats,
-                                    sizes->scan_groups * sizes->scan_local, sizes->scan_local,
-                                    NULL, 0, NULL);
+        status =
+            clumpi_run_library(heap, CLUMPI_KERNEL_stats, sizes->scan_groups * sizes->scan_local,
+                               sizes->scan_local, NULL, 0, NULL);
     if (!status) status = clumpi_read(c, heap->buffer, scan_offset(heap), bytes, table);
     return status;
 }
@@ -85,8 +85,8 @@ static clump_status run_check(clump_heap *heap, clumpi_u32 reporting) {
     clump_status status = clumpi_run_library(heap, CLUMPI_KERNEL_check_blocks, global,
                                              sizes->scan_local, &arg, 1, NULL);
     if (!status)
-        status = clumpi_run_library(heap, CLUMPI_KERNEL_check_rest, global, sizes->scan_local,
-                                    &arg, 1, NULL);
+        status = clumpi_run_library(heap, CLUMPI_KERNEL_check_rest, global, sizes->scan_local, &arg,
+                                    1, NULL);
     return status;
 }
 
@@ -128,8 +128,8 @@ clump_status clump_heap_check(clump_heap *heap) {
     const clumpi_u32 nothing = UINT32_MAX;
     clumpi_violation violation = {.key = 0};
     uint64_t at = scan_offset(heap);
-    status = clumpi_clear(c, heap->buffer, at,
-                          CLUMPI_CHECK_BYTES(heap->geometry.header.class_count));
+    status =
+        clumpi_clear(c, heap->buffer, at, CLUMPI_CHECK_BYTES(heap->geometry.header.class_count));
     if (!status) status = clumpi_write(c, heap->buffer, at, sizeof nothing, &nothing);
     if (!status) status = run_check(heap, 0);
     if (!status) status = clumpi_read(c, heap->buffer, at, sizeof violation, &violation);

@@ -9,7 +9,7 @@
 
 const char *clump_status_name(clump_status status) {
     switch (status) {
-#define NAME_CASE(name, value, text) \
+#define NAME_CASE(name, value, text)                                                               \
     case name: return #name;
         CLUMP_STATUS_LIST(NAME_CASE)
 #undef NAME_CASE
@@ -19,7 +19,7 @@ const char *clump_status_name(clump_status status) {
 
 const char *clump_status_text(clump_status status) {
     switch (status) {
-#define TEXT_CASE(name, value, text) \
+#define TEXT_CASE(name, value, text)                                                               \
     case name: return text;
         CLUMP_STATUS_LIST(TEXT_CASE)
 #undef TEXT_CASE
@@ -47,8 +47,8 @@ clump_status clumpi_fail(clump_error *error, clump_status status, const char *fo
     return status;
 }
 
-clump_status clumpi_fail_at(clump_error *error, clump_status status, uint32_t line,
-                            uint32_t column, const char *format, ...) {
+clump_status clumpi_fail_at(clump_error *error, clump_status status, uint32_t line, uint32_t column,
+                            const char *format, ...) {
     if (!error) return status;
     begin(error, status);
     error->line = line;

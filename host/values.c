@@ -34,7 +34,8 @@ static clump_status find_field(clump_heap *heap, const char *class_name, const c
         return clumpi_fail(&c->error, CLUMP_ERR_NOT_FOUND, "class %s has no field \"%s\"",
                            class_name, name ? name : "(null)");
     if (index >= (f.count ? f.count : 1))
-        return clumpi_fail(&c->error, CLUMP_ERR_USAGE, "field %s of class %s has %u elements; %u "
+        return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
+                           "field %s of class %s has %u elements; %u "
                            "was asked for",
                            name, class_name, f.count ? f.count : 1, index);
     t->base = f.base_bytes + index * f.step_bytes;
@@ -52,11 +53,11 @@ static clump_status rank(clump_heap *heap, const target *t, uint64_t *count) {
     clumpi_u32 objects = 0;
     clump_status status = clumpi_list_update(heap, NULL);
     if (!status)
-        status = clumpi_run_library(heap, CLUMPI_KERNEL_rank_count, global, sizes->scan_local,
-                                    args, 2, NULL);
+        status = clumpi_run_library(heap, CLUMPI_KERNEL_rank_count, global, sizes->scan_local, args,
+                                    2, NULL);
     if (!status)
-        status = clumpi_run_library(heap, CLUMPI_KERNEL_rank_write, global, sizes->scan_local,
-                                    args, 2, NULL);
+        status = clumpi_run_library(heap, CLUMPI_KERNEL_rank_write, global, sizes->scan_local, args,
+                                    2, NULL);
     if (!status)
         status = clumpi_read(c, heap->buffer,
                              (uint64_t)heap->geometry.header.at_scan * CLUMPI_UNIT +
@@ -77,9 +78,9 @@ static clump_status copy(clump_heap *heap, const target *t, clumpi_u32 direction
     if (code)
         return clumpi_fail_cl(&c->error, "clCreateBuffer", code, "%llu bytes for %llu values",
                               (unsigned long long)bytes, (unsigned long long)count);
-    clumpi_arg args[] = {{sizeof t->first, &t->first},   {sizeof t->last, &t->last},
-                         {sizeof t->base, &t->base},     {sizeof t->stride, &t->stride},
-                         {sizeof t->bytes, &t->bytes},   {sizeof direction, &direction},
+    clumpi_arg args[] = {{sizeof t->first, &t->first}, {sizeof t->last, &t->last},
+                         {sizeof t->base, &t->base},   {sizeof t->stride, &t->stride},
+                         {sizeof t->bytes, &t->bytes}, {sizeof direction, &direction},
                          {sizeof values, &values}};
     const clumpi_launch_sizes *sizes = &c->sizes;
     clump_status status = in ? clumpi_write(c, values, 0, bytes, in) : CLUMP_OK;
@@ -139,7 +140,8 @@ clump_status clump_heap_write_field(clump_heap *heap, const char *class_name, co
     return copy(heap, &t, DIRECTION_WRITE, objects, 0, NULL, values);
 }
 
-/* Is `ref` a live object of one of the classes? Two small reads: the block's state, the row's bits. */
+/* Is `ref` a live object of one of the classes? Two small reads: the block's state, the row's bits.
+ * */
 static clump_status check_ref(clump_heap *heap, clump_ref ref, const target *t,
                               const char *class_name) {
     clump_context *c = heap->context;
@@ -150,9 +152,9 @@ static clump_status check_ref(clump_heap *heap, clump_ref ref, const target *t,
     uint64_t bits = 0;
     int live = 0;
     if (block >= h->first_block && block < h->block_end) {
-        clump_status status = clumpi_read(
-            c, heap->buffer, (uint64_t)h->at_states * CLUMPI_UNIT + (uint64_t)block * 4,
-            sizeof state, &state);
+        clump_status status =
+            clumpi_read(c, heap->buffer, (uint64_t)h->at_states * CLUMPI_UNIT + (uint64_t)block * 4,
+                        sizeof state, &state);
         if (!status)
             status = clumpi_read(c, heap->buffer,
                                  (uint64_t)h->at_bits * CLUMPI_UNIT + (uint64_t)granule * 8,
@@ -167,7 +169,8 @@ static clump_status check_ref(clump_heap *heap, clump_ref ref, const target *t,
                        "reference 0x%08x names no live object of class %s", ref, class_name);
 }
 
-/* Resolve and check everything about one field of one object; *offset is its place in the buffer. */
+/* Resolve and check everything about one field of one object; *offset is its place in the buffer.
+ * */
 static clump_status locate(clump_heap *heap, clump_ref ref, const char *class_name,
                            const char *field, uint32_t index, target *t, uint64_t *offset) {
     clump_status status = find_field(heap, class_name, field, index, t);

@@ -49,13 +49,13 @@ typedef enum clump_feature {
 } clump_feature;
 
 typedef struct clump_context_desc {
-    cl_context context;             /* required; retained */
-    cl_device_id device;            /* required; one of the context's devices */
-    cl_command_queue queue;         /* required; of that context and device; retained. Create it
+    cl_context context;           /* required; retained */
+    cl_device_id device;          /* required; one of the context's devices */
+    cl_command_queue queue;       /* required; of that context and device; retained. Create it
                                        with CL_QUEUE_PROFILING_ENABLE to read times of events */
-    uint32_t disable;               /* clump_feature bits never to use; default 0 */
-    clump_allocator allocator;      /* default: malloc, realloc, free */
-    const clump_cl_functions *cl;   /* OpenCL entry points to call; default: the linked ones.
+    uint32_t disable;             /* clump_feature bits never to use; default 0 */
+    clump_allocator allocator;    /* default: malloc, realloc, free */
+    const clump_cl_functions *cl; /* OpenCL entry points to call; default: the linked ones.
                                        Copied. For tracing and for tests that make calls fail */
 } clump_context_desc;
 
@@ -65,18 +65,18 @@ typedef struct clump_capabilities {
     char device_name[128];
     char device_version[128]; /* CL_DEVICE_VERSION, "OpenCL 3.0 ..." */
     char driver_version[128];
-    int is_cpu;                 /* 1: rows are taken one work-item each, else 64 work-items a row */
-    uint32_t features;          /* clump_feature bits that are there and not disabled */
-    uint32_t features_found;    /* clump_feature bits that are there */
+    int is_cpu;              /* 1: rows are taken one work-item each, else 64 work-items a row */
+    uint32_t features;       /* clump_feature bits that are there and not disabled */
+    uint32_t features_found; /* clump_feature bits that are there */
     uint32_t compute_units;
-    uint64_t memory_bytes;      /* CL_DEVICE_GLOBAL_MEM_SIZE */
-    uint64_t allocation_bytes;  /* CL_DEVICE_MAX_MEM_ALLOC_SIZE, as told; some devices give more */
-    uint64_t local_bytes;       /* CL_DEVICE_LOCAL_MEM_SIZE */
-    uint32_t base_align_bytes;  /* CL_DEVICE_MEM_BASE_ADDR_ALIGN, converted from bits */
-    uint32_t work_group_max;    /* CL_DEVICE_MAX_WORK_GROUP_SIZE */
-    uint32_t word_bits;         /* 64 or 32: width of the atomics on row bitmaps */
-    const char *coalescing;     /* "ptx", "subgroup" or "scalar": how requests are combined */
-    const char *mapping;        /* "row per 64 work-items" or "rows per work-item" */
+    uint64_t memory_bytes;     /* CL_DEVICE_GLOBAL_MEM_SIZE */
+    uint64_t allocation_bytes; /* CL_DEVICE_MAX_MEM_ALLOC_SIZE, as told; some devices give more */
+    uint64_t local_bytes;      /* CL_DEVICE_LOCAL_MEM_SIZE */
+    uint32_t base_align_bytes; /* CL_DEVICE_MEM_BASE_ADDR_ALIGN, converted from bits */
+    uint32_t work_group_max;   /* CL_DEVICE_MAX_WORK_GROUP_SIZE */
+    uint32_t word_bits;        /* 64 or 32: width of the atomics on row bitmaps */
+    const char *coalescing;    /* "ptx", "subgroup" or "scalar": how requests are combined */
+    const char *mapping;       /* "row per 64 work-items" or "rows per work-item" */
 } clump_capabilities;
 
 /* CONSTRUCTOR. Probe the device and take references to the user's objects.

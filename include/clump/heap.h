@@ -1,11 +1,11 @@
 /* A heap: objects of the classes of a schema, in one OpenCL buffer.
  *
  * The buffer holds blocks of one class each, their rows of 64 slots, allocation bitmaps and hints;
- * docs/design.md has the picture. Objects are made and freed by kernels (program.h, run.h); the calls
- * here create the heap, look into it and move field values between host and device.
+ * docs/design.md has the picture. Objects are made and freed by kernels (program.h, run.h); the
+ * calls here create the heap, look into it and move field values between host and device.
  *
- * A reference (clump_ref) is 32 bits: granule index << 6 | slot; 0 is null. It stays valid until its
- * object is freed or the heap is compacted.
+ * A reference (clump_ref) is 32 bits: granule index << 6 | slot; 0 is null. It stays valid until
+ * its object is freed or the heap is compacted.
  *
  * Calls that say "Blocks: yes" wait for all work enqueued on the context's queue so far.
  *
@@ -34,8 +34,8 @@ typedef struct clump_heap_desc {
                                    fragment less */
 } clump_heap_desc;
 
-/* Where things lie. Fixed at creation; two heaps with equal granule_bytes and block_granules and the
- * same schema can run the same programs. */
+/* Where things lie. Fixed at creation; two heaps with equal granule_bytes and block_granules and
+ * the same schema can run the same programs. */
 typedef struct clump_heap_layout {
     uint64_t bytes;          /* of the buffer */
     uint64_t metadata_bytes; /* of which: header, states, bitmaps, lists, in whole blocks */
@@ -49,8 +49,8 @@ typedef struct clump_heap_layout {
  * Blocks: yes, so that lack of memory shows here and not in a later kernel.
  * Returns CLUMP_OK; CLUMP_ERR_USAGE schema not sealed, both or neither of bytes and device_share;
  * CLUMP_ERR_CAPACITY too small for one block of the largest class, or too large for 32-bit
- * references (the message says what would fit); CLUMP_ERR_UNSUPPORTED a field type the device lacks;
- * CLUMP_ERR_CL; CLUMP_ERR_BUILD; CLUMP_ERR_MEMORY. On failure nothing is left behind. */
+ * references (the message says what would fit); CLUMP_ERR_UNSUPPORTED a field type the device
+ * lacks; CLUMP_ERR_CL; CLUMP_ERR_BUILD; CLUMP_ERR_MEMORY. On failure nothing is left behind. */
 CLUMP_API clump_status clump_heap_create(const clump_heap_desc *desc, clump_heap **heap);
 
 /* DESTRUCTOR. NULL is allowed. Waits for the queue. Programs may go before or after. */
@@ -70,7 +70,8 @@ CLUMP_API void clump_heap_touch(clump_heap *heap);
 
 /* ---- Errors that kernels reported ---------------------------------------------------------- */
 
-/* What a kernel can report. The first event of each kind is kept with its detail, all are counted. */
+/* What a kernel can report. The first event of each kind is kept with its detail, all are counted.
+ * */
 #define CLUMP_DEVICE_ERROR_LIST(X)                                                                 \
     X(OUT_OF_MEMORY, "an allocation returned null: no slot of the class and no block was free")    \
     X(DOUBLE_FREE, "a reference was freed whose object was not live")                              \
@@ -112,15 +113,16 @@ typedef struct clump_class_stats {
 
 typedef struct clump_heap_stats {
     uint64_t objects, slots;
-    uint32_t blocks;        /* usable blocks of the heap */
+    uint32_t blocks; /* usable blocks of the heap */
     uint32_t free_blocks;
-    double fragmentation;   /* F over all classes */
+    double fragmentation; /* F over all classes */
 } clump_heap_stats;
 
 /* METHOD. Count objects and blocks on the device.
  *   classes  [out, optional]  one entry per class id: classes[id - 1], capacity entries
  *   heap_stats [out, optional]
- * Blocks: yes; reads 4 bytes per block on the device. Returns CLUMP_OK; CLUMP_ERR_USAGE; CLUMP_ERR_CL. */
+ * Blocks: yes; reads 4 bytes per block on the device. Returns CLUMP_OK; CLUMP_ERR_USAGE;
+ * CLUMP_ERR_CL. */
 CLUMP_API clump_status clump_heap_calc_stats(clump_heap *heap, clump_heap_stats *heap_stats,
                                              clump_class_stats *classes, uint32_t capacity);
 
@@ -137,7 +139,8 @@ CLUMP_API clump_status clump_heap_check(clump_heap *heap);
  * do-all visits their rows. The order is the same for all calls until objects are made or freed.
  *   refs      [out, optional]  up to `capacity` references
  *   count     [out]            live objects; may exceed capacity
- * Blocks: yes. Returns CLUMP_OK; CLUMP_ERR_NOT_FOUND; CLUMP_ERR_USAGE; CLUMP_ERR_CL; CLUMP_ERR_MEMORY. */
+ * Blocks: yes. Returns CLUMP_OK; CLUMP_ERR_NOT_FOUND; CLUMP_ERR_USAGE; CLUMP_ERR_CL;
+ * CLUMP_ERR_MEMORY. */
 CLUMP_API clump_status clump_heap_enumerate(clump_heap *heap, const char *class_name,
                                             clump_ref *refs, uint64_t capacity, uint64_t *count);
 
@@ -152,18 +155,16 @@ CLUMP_API clump_status clump_heap_read_field(clump_heap *heap, const char *class
                                              const char *field, uint32_t index, void *values,
                                              uint64_t count);
 CLUMP_API clump_status clump_heap_write_field(clump_heap *heap, const char *class_name,
-                                              const char *field, uint32_t index,
-                                              const void *values, uint64_t count);
+                                              const char *field, uint32_t index, const void *values,
+                                              uint64_t count);
 
 /* METHOD. The same for the one object `ref`, which must be a live object of the class.
  * Blocks: yes, with two small transfers to verify `ref` and one for the value.
  * Returns as above, and CLUMP_ERR_REFERENCE. */
-CLUMP_API clump_status clump_heap_get_field(clump_heap *heap, clump_ref ref,
-                                            const char *class_name, const char *field,
-                                            uint32_t index, void *value);
-CLUMP_API clump_status clump_heap_set_field(clump_heap *heap, clump_ref ref,
-                                            const char *class_name, const char *field,
-                                            uint32_t index, const void *value);
+CLUMP_API clump_status clump_heap_get_field(clump_heap *heap, clump_ref ref, const char *class_name,
+                                            const char *field, uint32_t index, void *value);
+CLUMP_API clump_status clump_heap_set_field(clump_heap *heap, clump_ref ref, const char *class_name,
+                                            const char *field, uint32_t index, const void *value);
 
 #ifdef __cplusplus
 }

@@ -20,11 +20,11 @@ typedef struct clump_kernel clump_kernel;
 
 /* Parts of the allocator that can be switched off, so that a benchmark can show what each gives. */
 typedef struct clump_tuning {
-    int no_coalescing;   /* 1: every work-item allocates and frees for itself */
-    int no_rotation;     /* 1: all searches start at the same place */
-    uint32_t retries;    /* look-ups of an existing block before a new one is opened regardless
+    int no_coalescing; /* 1: every work-item allocates and frees for itself */
+    int no_rotation;   /* 1: all searches start at the same place */
+    uint32_t retries;  /* look-ups of an existing block before a new one is opened regardless
                             (r of thesis Fig. 5.11); 0: the default, 8 */
-    int checked;         /* 1: every field access verifies its reference (slow; for debugging) */
+    int checked;       /* 1: every field access verifies its reference (slow; for debugging) */
 } clump_tuning;
 
 typedef struct clump_program_desc {

@@ -1,10 +1,10 @@
 /* Running kernels: do-all, do-new and reduction.
  *
- * All calls enqueue on the context's queue and return; none reads anything back except where it says
- * "Blocks: yes". A kernel sees, in its CLUMP_FOR_EACH and CLUMP_FOR_ALL loops, the objects that
- * existed when it was enqueued to run: a list of non-empty rows with their bitmaps is made on the
- * device by at most two small launches before it. Kernels whose heap parameter is CLUMP_HEAP_FIXED
- * promise to neither make nor free objects: after them the list is used again.
+ * All calls enqueue on the context's queue and return; none reads anything back except where it
+ * says "Blocks: yes". A kernel sees, in its CLUMP_FOR_EACH and CLUMP_FOR_ALL loops, the objects
+ * that existed when it was enqueued to run: a list of non-empty rows with their bitmaps is made on
+ * the device by at most two small launches before it. Kernels whose heap parameter is
+ * CLUMP_HEAP_FIXED promise to neither make nor free objects: after them the list is used again.
  *
  * Read first: program.h. Read next: docs/design.md.
  */
@@ -21,7 +21,7 @@ extern "C" {
 typedef struct clump_sync {
     cl_uint wait_count;
     const cl_event *wait_list; /* NULL if wait_count is 0 */
-    cl_event *event;           /* optional; completes with the last launch; the caller releases it */
+    cl_event *event; /* optional; completes with the last launch; the caller releases it */
 } clump_sync;
 
 /* METHOD. Do-all: launch `kernel` so that its loops cover all live objects of the classes that they
@@ -29,17 +29,17 @@ typedef struct clump_sync {
  *   sync  [in, optional]
  * Blocks: no. Returns CLUMP_OK; CLUMP_ERR_USAGE program and heap have different layouts, or an
  * argument was never set; CLUMP_ERR_CL. */
-CLUMP_API clump_status clump_do_all(clump_heap *heap, clump_kernel *kernel,
-                                    const clump_sync *sync);
+CLUMP_API clump_status clump_do_all(clump_heap *heap, clump_kernel *kernel, const clump_sync *sync);
 
 /* METHOD. The same with work sizes of the caller's, for kernels that are not loops over objects
- * (makers of objects, kernels with barriers, benchmarks). `global` must be a multiple of `local`. */
+ * (makers of objects, kernels with barriers, benchmarks). `global` must be a multiple of `local`.
+ * */
 CLUMP_API clump_status clump_launch(clump_heap *heap, clump_kernel *kernel, size_t global,
                                     size_t local, const clump_sync *sync);
 
 /* METHOD. Do-new: make `count` objects of a class and run `kernel` once for each; the kernel takes
- * them with CLUMP_FOR_EACH_NEW(Class, self, index), index 0 .. made-1. Whole rows of fresh blocks are
- * claimed without per-object atomics, then free slots of blocks in use; what does not fit is
+ * them with CLUMP_FOR_EACH_NEW(Class, self, index), index 0 .. made-1. Whole rows of fresh blocks
+ * are claimed without per-object atomics, then free slots of blocks in use; what does not fit is
  * reported as OUT_OF_MEMORY and `made` is smaller.
  *   made  [out, optional]  objects made; asking for it makes the call block
  * Blocks: only if `made` is given. Returns CLUMP_OK; CLUMP_ERR_NOT_FOUND; CLUMP_ERR_USAGE abstract
@@ -47,10 +47,10 @@ CLUMP_API clump_status clump_launch(clump_heap *heap, clump_kernel *kernel, size
 CLUMP_API clump_status clump_do_new(clump_heap *heap, const char *class_name, uint64_t count,
                                     clump_kernel *kernel, uint64_t *made, const clump_sync *sync);
 
-/* METHOD. Do-all with reduction: as clump_do_all() for a kernel that ends in CLUMP_REDUCE; then read
- * the result. Sum, min, max and user-defined combiners are CLUMP_SUM, CLUMP_MIN, CLUMP_MAX and any
- * function of two values; a count is the sum of ones. The result does not depend on timing: partial
- * results are combined in a fixed order.
+/* METHOD. Do-all with reduction: as clump_do_all() for a kernel that ends in CLUMP_REDUCE; then
+ * read the result. Sum, min, max and user-defined combiners are CLUMP_SUM, CLUMP_MIN, CLUMP_MAX and
+ * any function of two values; a count is the sum of ones. The result does not depend on timing:
+ * partial results are combined in a fixed order.
  *   result, bytes  [out]  the value, of the type named in CLUMP_REDUCE; at most 128 bytes
  * Blocks: yes. Returns CLUMP_OK; CLUMP_ERR_USAGE; CLUMP_ERR_CL. */
 CLUMP_API clump_status clump_reduce(clump_heap *heap, clump_kernel *kernel, void *result,

@@ -32,9 +32,10 @@
  *
  * Layout of a row, 64 objects (thesis 5.2.3 for the idea, docs/design.md for ours): a field with
  * stride s, step t and base b has element i of slot n at byte b + n*s + i*t of the row. A soa field
- * has s = its size and, as an array, t = 64*size; a packed array has s = count*size and t = size; in
- * an aos class s is the size of the struct of the fields that the class itself declares. Inherited
- * fields keep the places they have in the base class, so access through a base costs nothing.
+ * has s = its size and, as an array, t = 64*size; a packed array has s = count*size and t = size;
+ * in an aos class s is the size of the struct of the fields that the class itself declares.
+ * Inherited fields keep the places they have in the base class, so access through a base costs
+ * nothing.
  *
  * Read first: status.h. Read next: heap.h.
  */
@@ -50,12 +51,12 @@
 extern "C" {
 #endif
 
-#define CLUMP_CLASSES_MAX 250          /* classes of one schema, abstract ones included */
-#define CLUMP_FIELDS_MAX 4096          /* fields of one schema, each class's own counted once */
-#define CLUMP_NAME_BYTES_MAX 64        /* longest name, without the terminating zero */
-#define CLUMP_OBJECT_BYTES_MAX 65536   /* largest object: the sum of its fields, inherited too */
+#define CLUMP_CLASSES_MAX 250        /* classes of one schema, abstract ones included */
+#define CLUMP_FIELDS_MAX 4096        /* fields of one schema, each class's own counted once */
+#define CLUMP_NAME_BYTES_MAX 64      /* longest name, without the terminating zero */
+#define CLUMP_OBJECT_BYTES_MAX 65536 /* largest object: the sum of its fields, inherited too */
 #define CLUMP_SCHEMA_TEXT_BYTES_MAX (1u << 20)
-#define CLUMP_ROW_SLOTS 64             /* objects of a row; a fixed property of the design */
+#define CLUMP_ROW_SLOTS 64 /* objects of a row; a fixed property of the design */
 
 typedef struct clump_schema clump_schema;
 struct clump_allocator;
@@ -86,7 +87,7 @@ typedef struct clump_class_desc {
 } clump_class_desc;
 
 typedef struct clump_field_desc {
-    const char *name;      /* required; copied */
+    const char *name; /* required; copied */
     clump_type type;
     uint32_t width;        /* vector width; 0 or 1 means scalar. Not for bool and ref */
     const char *ref_class; /* for CLUMP_TYPE_REF: the class referred to; may be added later */
@@ -111,7 +112,8 @@ CLUMP_API clump_status clump_schema_add_class(clump_schema *schema, const clump_
 
 /* METHOD. Add a field to the class named `class_name` of an unsealed schema.
  * Returns CLUMP_OK; CLUMP_ERR_NOT_FOUND no such class; CLUMP_ERR_SCHEMA bad, reserved or duplicate
- * name, bad type, width or count; CLUMP_ERR_USAGE sealed; CLUMP_ERR_MEMORY. Unchanged on failure. */
+ * name, bad type, width or count; CLUMP_ERR_USAGE sealed; CLUMP_ERR_MEMORY. Unchanged on failure.
+ * */
 CLUMP_API clump_status clump_schema_add_field(clump_schema *schema, const char *class_name,
                                               const clump_field_desc *desc);
 
@@ -126,7 +128,8 @@ CLUMP_API clump_status clump_schema_seal(clump_schema *schema);
  *   text, bytes  [in]             need not be zero-terminated; not kept
  *   schema       [out]            NULL on failure
  *   error        [out, optional]  line, column, the token found and what was expected
- * Returns CLUMP_OK; CLUMP_ERR_SCHEMA; CLUMP_ERR_USAGE; CLUMP_ERR_MEMORY. Time is linear in `bytes`. */
+ * Returns CLUMP_OK; CLUMP_ERR_SCHEMA; CLUMP_ERR_USAGE; CLUMP_ERR_MEMORY. Time is linear in `bytes`.
+ * */
 CLUMP_API clump_status clump_schema_parse(const char *text, size_t bytes,
                                           const struct clump_allocator *allocator,
                                           clump_schema **schema, clump_error *error);
@@ -143,9 +146,9 @@ CLUMP_API const clump_error *clump_schema_get_error(const clump_schema *schema);
  * in the order of declaration; inherited ones belong to the base class. */
 typedef struct clump_class_info {
     const char *name;
-    uint32_t id;           /* 1 .. class_count */
-    uint32_t base;         /* id of the base class, 0 if none */
-    uint32_t last;         /* ids id .. last are the class and all its subclasses */
+    uint32_t id;   /* 1 .. class_count */
+    uint32_t base; /* id of the base class, 0 if none */
+    uint32_t last; /* ids id .. last are the class and all its subclasses */
     int is_abstract;
     clump_layout layout;
     uint32_t field_count;  /* own fields */
@@ -154,16 +157,16 @@ typedef struct clump_class_info {
 
 typedef struct clump_field_info {
     const char *name;
-    uint32_t class_id;     /* the class that declares it */
+    uint32_t class_id; /* the class that declares it */
     clump_type type;
-    uint32_t width;        /* 1 for scalars */
-    uint32_t ref_class;    /* id, 0 unless type is CLUMP_TYPE_REF */
-    uint32_t count;        /* 0 for a plain field, else elements of the array */
+    uint32_t width;     /* 1 for scalars */
+    uint32_t ref_class; /* id, 0 unless type is CLUMP_TYPE_REF */
+    uint32_t count;     /* 0 for a plain field, else elements of the array */
     int packed;
     uint32_t element_bytes;
-    uint32_t base_bytes;   /* b, s and t of the layout formula above, in bytes */
+    uint32_t base_bytes; /* b, s and t of the layout formula above, in bytes */
     uint32_t stride_bytes;
-    uint32_t step_bytes;   /* 0 for a plain field */
+    uint32_t step_bytes; /* 0 for a plain field */
 } clump_field_info;
 
 CLUMP_API uint32_t clump_schema_get_class_count(const clump_schema *schema); /* 0 until sealed */

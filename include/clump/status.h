@@ -44,10 +44,10 @@ typedef enum clump_status {
 
 /* What went wrong last. Plain data: copy it, compare it, print it. */
 typedef struct clump_error {
-    clump_status status;    /* CLUMP_OK: nothing failed yet */
-    int32_t cl_code;        /* the OpenCL error code, 0 if no OpenCL call failed */
-    const char *call;       /* static string: the OpenCL function that failed, or NULL */
-    uint32_t line, column;  /* 1-based place in a schema text or user source; 0 if none */
+    clump_status status;   /* CLUMP_OK: nothing failed yet */
+    int32_t cl_code;       /* the OpenCL error code, 0 if no OpenCL call failed */
+    const char *call;      /* static string: the OpenCL function that failed, or NULL */
+    uint32_t line, column; /* 1-based place in a schema text or user source; 0 if none */
     char message[CLUMP_ERROR_MESSAGE_BYTES]; /* a sentence; zero-terminated, cut if too long */
 } clump_error;
 

@@ -1,0 +1,242 @@
+/* See cl_fixture.h. */
+#include "cl_fixture.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "internal.h"
+
+#define DEVICES_MAX 32
+
+/* ---- The device ------------------------------------------------------------------------------ */
+
+static int contains(const char *text, const char *part) {
+    size_t length = strlen(part);
+    for (; *text; text++) {
+        size_t i = 0;
+        while (i < length && tolower((unsigned char)text[i]) == tolower((unsigned char)part[i])) i++;
+        if (i == length) return 1;
+    }
+    return length == 0;
+}
+
+/* All devices of all platforms, in the order in which OpenCL tells them. */
+static cl_uint list_devices(cl_device_id *devices) {
+    cl_platform_id platforms[DEVICES_MAX];
+    cl_uint platform_count = 0, count = 0;
+    if (clGetPlatformIDs(DEVICES_MAX, platforms, &platform_count)) return 0;
+    for (cl_uint p = 0; p < platform_count && p < DEVICES_MAX && count < DEVICES_MAX; p++) {
+        cl_uint found = 0, room = DEVICES_MAX - count;
+        if (clGetDeviceIDs(platforms[p], CL_DEVICE_TYPE_ALL, room, devices + count, &found))
+            continue;
+        count += found < room ? found : room;
+    }
+    return count;
+}
+
+static void name_device(cl_device_id device, char *name, size_t bytes) {
+    char platform_name[256] = "", device_name[256] = "";
+    cl_platform_id platform = NULL;
+    clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof platform, &platform, NULL);
+    clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof platform_name, platform_name, NULL);
+    clGetDeviceInfo(device, CL_DEVICE_NAME, sizeof device_name, device_name, NULL);
+    snprintf(name, bytes, "%s / %s", platform_name, device_name);
+}
+
+static cl_device_id find_device(void) {
+    cl_device_id devices[DEVICES_MAX];
+    cl_uint count = list_devices(devices);
+    const char *wanted = getenv("CLUMP_DEVICE");
+    for (cl_uint i = 0; i < count; i++) {
+        char name[520];
+        cl_device_type type = 0;
+        name_device(devices[i], name, sizeof name);
+        clGetDeviceInfo(devices[i], CL_DEVICE_TYPE, sizeof type, &type, NULL);
+        if (wanted && *wanted ? contains(name, wanted) : (type & CL_DEVICE_TYPE_GPU) != 0)
+            return devices[i];
+    }
+    return count && !(wanted && *wanted) ? devices[0] : NULL;
+}
+
+static int fail_to_open(cl_fixture *f, int result, const char *what, const char *words) {
+    fprintf(stderr, "%s: %s%s%s\n", result == CL_FIXTURE_SKIP ? "skipped" : "failed", what,
+            *words ? ": " : "", words);
+    cl_fixture_close(f);
+    return result;
+}
+
+int cl_fixture_open(cl_fixture *f, const cl_fixture_desc *desc) {
+    static const cl_fixture_desc nothing;
+    if (!desc) desc = &nothing;
+    memset(f, 0, sizeof *f);
+    f->device = find_device();
+    if (!f->device) return fail_to_open(f, CL_FIXTURE_SKIP, "no OpenCL device to test with", "");
+    cl_int code = CL_SUCCESS;
+    f->context = clCreateContext(NULL, 1, &f->device, NULL, NULL, &code);
+    if (code) return fail_to_open(f, 1, "clCreateContext", "");
+    cl_command_queue_properties properties = CL_QUEUE_PROFILING_ENABLE;
+    if (desc->out_of_order) properties |= CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations" /* OpenCL 1.2 has no other */
+    f->queue = clCreateCommandQueue(f->context, f->device, properties, &code);
+#pragma GCC diagnostic pop
+    if (code && desc->out_of_order)
+        return fail_to_open(f, CL_FIXTURE_SKIP, "no out-of-order queue", "");
+    if (code) return fail_to_open(f, 1, "clCreateCommandQueue", "");
+    clump_context_desc context = {.context = f->context,
+                                  .device = f->device,
+                                  .queue = f->queue,
+                                  .disable = desc->disable,
+                                  .cl = desc->cl};
+    clump_error error;
+    if (clump_context_create(&context, &f->clump, &error))
+        return fail_to_open(f, 1, "clump_context_create", error.message);
+    f->capabilities = clump_context_get_capabilities(f->clump);
+    return 0;
+}
+
+void cl_fixture_close(cl_fixture *f) {
+    clump_context_destroy(f->clump);
+    if (f->queue) clReleaseCommandQueue(f->queue);
+    if (f->context) clReleaseContext(f->context);
+    memset(f, 0, sizeof *f);
+}
+
+/* ---- Checks ---------------------------------------------------------------------------------- */
+
+void cl_fixture_expect(const cl_fixture *f, clump_status found, clump_status expected,
+                       const char *call, const char *file, int line) {
+    if (found == expected) return;
+    print_error("%s\n    returned %s, expected %s\n", call, clump_status_name(found),
+                clump_status_name(expected));
+    if (found && f->clump) {
+        const clump_error *error = clump_context_get_error(f->clump);
+        print_error("    %s\n", error->message);
+        if (error->call) print_error("    %s: %d\n", error->call, (int)error->cl_code);
+    }
+    _fail(file, line);
+}
+
+void cl_fixture_expect_cl(cl_int code, const char *call, const char *file, int line) {
+    if (!code) return;
+    print_error("%s\n    returned %d\n", call, (int)code);
+    _fail(file, line);
+}
+
+/* ---- Making things --------------------------------------------------------------------------- */
+
+static clump_schema *parse(const char *text) {
+    clump_schema *schema;
+    clump_error error;
+    if (clump_schema_parse(text, strlen(text), NULL, &schema, &error))
+        fail_msg("schema, line %u, column %u: %s\n%s", error.line, error.column, error.message,
+                 text);
+    return schema;
+}
+
+clump_heap *cl_fixture_heap(const cl_fixture *f, const char *schema, uint64_t bytes,
+                            uint32_t block_rows) {
+    clump_schema *s = parse(schema);
+    clump_heap *heap;
+    clump_heap_desc desc = {
+        .context = f->clump, .schema = s, .bytes = bytes, .block_rows = block_rows};
+    CHECK_OK(f, clump_heap_create(&desc, &heap));
+    clump_schema_destroy(s);
+    return heap;
+}
+
+clump_heap *cl_fixture_heap_of_blocks(const cl_fixture *f, const char *schema, uint32_t blocks,
+                                      uint32_t block_rows) {
+    const clumpi_launch_sizes *sizes = &f->clump->sizes;
+    uint32_t reduce_groups = (uint32_t)(sizes->do_all_global / sizes->do_all_local);
+    clump_schema *s = parse(schema);
+    clumpi_geometry g;
+    clump_error error;
+    uint64_t bytes = 64;
+    /* Twice as much until there are enough; then exactly what these and their metadata take. */
+    while (clumpi_geometry_compute(s, bytes, block_rows, (uint32_t)sizes->scan_groups,
+                                   reduce_groups, &g, &error) ||
+           g.header.block_end - g.header.first_block < blocks) {
+        bytes *= 2;
+        assert_true(bytes < UINT64_C(1) << 42);
+    }
+    uint64_t block_bytes = (uint64_t)g.header.granule_bytes * g.header.block_granules;
+    for (;;) {
+        uint64_t fewer = bytes - block_bytes;
+        if (clumpi_geometry_compute(s, fewer, block_rows, (uint32_t)sizes->scan_groups,
+                                    reduce_groups, &g, &error) ||
+            g.header.block_end - g.header.first_block < blocks)
+            break;
+        bytes = fewer;
+    }
+    clump_schema_destroy(s);
+    clump_heap *heap = cl_fixture_heap(f, schema, bytes, block_rows);
+    assert_int_equal(clump_heap_get_layout(heap)->block_count, blocks);
+    return heap;
+}
+
+static clump_class_info class_info(clump_heap *heap, const char *class_name) {
+    clump_class_info info;
+    if (clump_schema_find_class(clump_heap_get_schema(heap), class_name, &info))
+        fail_msg("no class %s", class_name);
+    return info;
+}
+
+uint32_t cl_fixture_class_id(clump_heap *heap, const char *class_name) {
+    return class_info(heap, class_name).id;
+}
+
+uint32_t cl_fixture_capacity(clump_heap *heap, const char *class_name) {
+    return heap->geometry.classes[cl_fixture_class_id(heap, class_name)].capacity;
+}
+
+uint64_t cl_fixture_free_slots(const cl_fixture *f, clump_heap *heap, const char *class_name) {
+    clump_class_stats classes[CLUMP_CLASSES_MAX];
+    clump_heap_stats stats;
+    CHECK_OK(f, clump_heap_calc_stats(heap, &stats, classes, CLUMP_CLASSES_MAX));
+    const clump_class_stats *c = &classes[cl_fixture_class_id(heap, class_name) - 1];
+    return c->slots - c->objects +
+           (uint64_t)stats.free_blocks * cl_fixture_capacity(heap, class_name);
+}
+
+clump_program *cl_fixture_program(const cl_fixture *f, clump_heap *heap, const char *source,
+                                  const char *options, const clump_tuning *tuning) {
+    clump_program_desc desc = {.heap = heap, .source = source, .options = options};
+    if (tuning) desc.tuning = *tuning;
+    clump_program *program;
+    clump_status status = clump_program_create(&desc, &program);
+    if (status == CLUMP_ERR_BUILD) print_error("%s\n", clump_program_get_log(program));
+    CHECK_OK(f, status);
+    return program;
+}
+
+clump_kernel *cl_fixture_kernel(const cl_fixture *f, clump_program *program, const char *name) {
+    clump_kernel *kernel;
+    CHECK_OK(f, clump_kernel_create(program, name, &kernel));
+    return kernel;
+}
+
+cl_mem cl_fixture_buffer(const cl_fixture *f, const void *data, size_t bytes) {
+    cl_int code = CL_SUCCESS;
+    cl_mem buffer = clCreateBuffer(f->context, CL_MEM_READ_WRITE, bytes, NULL, &code);
+    CHECK_CL(code);
+    void *zeros = data ? NULL : calloc(1, bytes);
+    cl_fixture_write(f, buffer, data ? data : zeros, bytes);
+    free(zeros);
+    return buffer;
+}
+
+/* Both transfers wait for the queue, so that they are in order on any queue. */
+void cl_fixture_write(const cl_fixture *f, cl_mem buffer, const void *data, size_t bytes) {
+    CHECK_CL(clFinish(f->queue));
+    if (bytes)
+        CHECK_CL(clEnqueueWriteBuffer(f->queue, buffer, CL_TRUE, 0, bytes, data, 0, NULL, NULL));
+}
+
+void cl_fixture_read(const cl_fixture *f, cl_mem buffer, void *data, size_t bytes) {
+    CHECK_CL(clFinish(f->queue));
+    if (bytes)
+        CHECK_CL(clEnqueueReadBuffer(f->queue, buffer, CL_TRUE, 0, bytes, data, 0, NULL, NULL));
+}

@@ -1,0 +1,116 @@
+/* What every test on a device needs: a device, a context, a queue, a clump_context; and checks that
+ * print the library's own words when a call does not return what it should.
+ *
+ * CLUMP_DEVICE names the device by a part of "platform / device", in any case of letters; without it
+ * the first GPU is taken, else the first device.
+ *
+ * A check that fails ends the running cmocka test, and outside of one the program. What a failed test
+ * leaves behind is not released.
+ *
+ * Read first: include/clump/clump.h.
+ */
+#ifndef CL_FIXTURE_H
+#define CL_FIXTURE_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+/* After the above, which it needs. */
+#include <cmocka.h>
+
+#include "clump/clump.h"
+
+#define CL_FIXTURE_SKIP 77
+
+typedef struct cl_fixture_desc {
+    uint32_t disable;             /* as in clump_context_desc */
+    int out_of_order;             /* of the queue */
+    const clump_cl_functions *cl; /* as in clump_context_desc */
+} cl_fixture_desc;
+
+typedef struct cl_fixture {
+    cl_device_id device;
+    cl_context context;
+    cl_command_queue queue; /* profiling is on */
+    clump_context *clump;
+    const clump_capabilities *capabilities;
+} cl_fixture;
+
+/* CONSTRUCTOR. desc NULL: all zero. Returns 0, or with words on stderr CL_FIXTURE_SKIP if there is no
+ * device to test with (or a queue cannot be out of order), 1 if there is one and it fails: what main()
+ * should return. */
+int cl_fixture_open(cl_fixture *f, const cl_fixture_desc *desc);
+
+/* DESTRUCTOR. */
+void cl_fixture_close(cl_fixture *f);
+
+/* ---- Checks ---------------------------------------------------------------------------------- */
+
+/* A call on the fixture's context or on anything made from it must return the status. */
+#define CHECK_STATUS(f, call, status) \
+    cl_fixture_expect((f), (call), (status), #call, __FILE__, __LINE__)
+#define CHECK_OK(f, call) CHECK_STATUS(f, call, CLUMP_OK)
+
+/* An OpenCL call must return CL_SUCCESS. */
+#define CHECK_CL(call) cl_fixture_expect_cl((call), #call, __FILE__, __LINE__)
+
+void cl_fixture_expect(const cl_fixture *f, clump_status found, clump_status expected,
+                       const char *call, const char *file, int line);
+void cl_fixture_expect_cl(cl_int code, const char *call, const char *file, int line);
+
+/* No kernel reported anything since the last poll, and all invariants of the heap hold. */
+#define CHECK_HEAP(f, heap)                     \
+    do {                                        \
+        CHECK_OK(f, clump_heap_poll(heap, NULL)); \
+        CHECK_OK(f, clump_heap_check(heap));    \
+    } while (0)
+
+/* ---- Making things; all fail the test if they cannot ------------------------------------------ */
+
+/* A heap of a schema given as text. */
+clump_heap *cl_fixture_heap(const cl_fixture *f, const char *schema, uint64_t bytes,
+                            uint32_t block_rows);
+
+/* The smallest heap that has so many usable blocks. */
+clump_heap *cl_fixture_heap_of_blocks(const cl_fixture *f, const char *schema, uint32_t blocks,
+                                      uint32_t block_rows);
+
+/* Objects that a block of the class holds, and those that the class could still get. */
+uint32_t cl_fixture_capacity(clump_heap *heap, const char *class_name);
+uint64_t cl_fixture_free_slots(const cl_fixture *f, clump_heap *heap, const char *class_name);
+
+uint32_t cl_fixture_class_id(clump_heap *heap, const char *class_name);
+
+/* A program; prints the build log if it does not build. options and tuning may be NULL. */
+clump_program *cl_fixture_program(const cl_fixture *f, clump_heap *heap, const char *source,
+                                  const char *options, const clump_tuning *tuning);
+clump_kernel *cl_fixture_kernel(const cl_fixture *f, clump_program *program, const char *name);
+
+/* A buffer with a copy of data, or with zeros if that is NULL; and what it holds now. */
+cl_mem cl_fixture_buffer(const cl_fixture *f, const void *data, size_t bytes);
+void cl_fixture_write(const cl_fixture *f, cl_mem buffer, const void *data, size_t bytes);
+void cl_fixture_read(const cl_fixture *f, cl_mem buffer, void *data, size_t bytes);
+
+/* Set a parameter from an lvalue. */
+#define SET_ARG(f, kernel, index, value) \
+    CHECK_OK(f, clump_kernel_set_arg(kernel, index, sizeof(value), &(value)))
+
+/* ---- Random numbers -------------------------------------------------------------------------- */
+
+/* The finaliser of MurmurHash3, which the kernels of the tests have as well. */
+static inline uint32_t test_hash(uint32_t x) {
+    x ^= x >> 16;
+    x *= 0x85ebca6bu;
+    x ^= x >> 13;
+    x *= 0xc2b2ae35u;
+    return x ^ (x >> 16);
+}
+
+/* A number below `below` (not 0), and the next state. */
+static inline uint32_t test_random(uint64_t *state, uint32_t below) {
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)(((*state >> 32) * below) >> 32);
+}
+
+#endif
