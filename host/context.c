@@ -142,8 +142,9 @@ clump_status clumpi_enqueue(clump_context *c, cl_kernel kernel, const char *name
         return clumpi_fail_cl(&c->error, "clEnqueueNDRangeKernel", code,
                               "kernel %s, %zu work-items in groups of %zu", name, global, local);
     if (!c->in_order) {
-        if (sync && sync->event) c->cl.RetainEvent(event);
+        code = sync && sync->event ? c->cl.RetainEvent(event) : CL_SUCCESS;
         remember(c, event);
+        if (code) return clumpi_fail_cl(&c->error, "clRetainEvent", code, "kernel %s", name);
     }
     if (sync && sync->event) *sync->event = event;
     return CLUMP_OK;

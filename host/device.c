@@ -26,6 +26,7 @@ typedef struct probe {
     const clump_cl_functions *cl;
     cl_device_id device;
     cl_int code;
+    const char *call; /* that returned the code */
 } probe;
 
 static void info(probe *p, cl_device_info name, size_t bytes, void *value) {
@@ -106,7 +107,7 @@ static clump_status check_device(probe *p, clump_error *error) {
 
 clump_status clumpi_device_probe(const clump_cl_functions *cl, cl_device_id device,
                                  uint32_t disable, clump_capabilities *c, clump_error *error) {
-    probe p = {cl, device, CL_SUCCESS};
+    probe p = {cl, device, CL_SUCCESS, "clGetDeviceInfo"};
     memset(c, 0, sizeof *c);
     clump_status status = check_device(&p, error);
     if (status) return status;
@@ -129,11 +130,12 @@ clump_status clumpi_device_probe(const clump_cl_functions *cl, cl_device_id devi
     if (!p.code) {
         char name[1024] = "";
         p.code = cl->GetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof name, name, NULL);
+        if (p.code) p.call = "clGetPlatformInfo";
         snprintf(c->platform_name, sizeof c->platform_name, "%.127s", name);
     }
     c->is_cpu = (type & CL_DEVICE_TYPE_CPU) != 0;
     c->features_found = find_features(&p, c->is_cpu);
-    if (p.code) return clumpi_fail_cl(error, "clGetDeviceInfo", p.code, "while probing the device");
+    if (p.code) return clumpi_fail_cl(error, p.call, p.code, "while probing the device");
     c->features = c->features_found & ~disable;
     c->compute_units = units ? units : 1;
     c->base_align_bytes = align_bits / 8;

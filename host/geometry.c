@@ -226,7 +226,15 @@ clump_status clumpi_geometry_compute(const clump_schema *schema, uint64_t bytes,
     if (blocks * h->block_granules > REF_GRANULES) blocks = REF_GRANULES / h->block_granules;
     uint64_t metadata = place_metadata(g, (uint32_t)(blocks ? blocks : 1), reduce_groups);
     uint64_t first = (metadata + block_bytes - 1) / block_bytes;
-    if (first >= blocks) return too_small(schema, g, (first + 1) * block_bytes, error);
+    if (first >= blocks) {
+        /* The metadata grows with the blocks, so look for the number at which one is left. */
+        for (int i = 0; i < 100 && first >= blocks; i++) {
+            blocks = first + 1;
+            metadata = place_metadata(g, (uint32_t)blocks, reduce_groups);
+            first = (metadata + block_bytes - 1) / block_bytes;
+        }
+        return too_small(schema, g, blocks * block_bytes, error);
+    }
     h->first_block = (uint32_t)first;
     h->block_end = (uint32_t)blocks;
     g->blocks_total = (uint32_t)blocks;

@@ -1,0 +1,65 @@
+/* The heap at its limits: n free slots serve n work-items, one more gets null; emptied it is as new;
+ * do-new takes what there is; frees that are wrong are counted and change nothing.
+ *
+ * Read first: fill_core.h.
+ */
+#include "fill_core.h"
+
+static cl_fixture fixture;
+
+static void run(uint32_t blocks, uint32_t block_rows) {
+    fill_test t;
+    fill_open(&t, &fixture, blocks, block_rows, NULL);
+    fill_everything(&t);
+    fill_close(&t);
+}
+
+/* One row to a block of the smallest class: an object more or less often opens or frees a block. */
+static void test_narrow(void **state) {
+    (void)state;
+    run(150, 1);
+}
+
+static void test_middle(void **state) {
+    (void)state;
+    run(41, 7);
+}
+
+static void test_wide(void **state) {
+    (void)state;
+    run(8, 64);
+}
+
+/* A heap of one block. */
+static void test_one_block(void **state) {
+    (void)state;
+    run(1, 7);
+}
+
+/* More blocks than a word of hints has bits, squared: three levels. */
+static void test_many_blocks(void **state) {
+    (void)state;
+    fill_test t;
+    fill_open(&t, &fixture, 1100, 1, NULL);
+    uint32_t most = (uint32_t)cl_fixture_free_slots(&fixture, t.heap, "Small") + 1000;
+    uint32_t *refs = malloc(2 * most * sizeof *refs);
+    assert_non_null(refs);
+    fill_side_by_side(&t, "Small", "Right", refs, refs + most);
+    fill_by_do_new(&t, "Small", refs);
+    fill_swap(&t, refs, refs + most);
+    free(refs);
+    fill_close(&t);
+}
+
+int main(void) {
+    int result = cl_fixture_open(&fixture, NULL);
+    if (result) return result;
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_narrow),    cmocka_unit_test(test_middle),
+        cmocka_unit_test(test_wide),      cmocka_unit_test(test_one_block),
+        cmocka_unit_test(test_many_blocks),
+    };
+    result = cmocka_run_group_tests_name("fill", tests, NULL, NULL);
+    cl_fixture_close(&fixture);
+    return result;
+}

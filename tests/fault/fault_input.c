@@ -1,0 +1,704 @@
+/* Bad input to every public call: the right status, words that say what was wrong, nothing changed.
+ *
+ * "Nothing changed" means: after each refused call the heap passes its check, its statistics are what
+ * they were, and results are NULL, 0 or untouched. What a schema can have wrong is in
+ * unit/test_schema_errors.c; here it is only what the calls of heaps, programs and kernels refuse.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cl_fixture.h"
+
+static const char schema_text[] =
+    "abstract class Agent { ref Agent friend; }"
+    "class Body : Agent { float x; uint id; ushort pair[3]; }"
+    "class Star : Body { float mass; }";
+
+static const char source[] =
+    "__kernel void init(CLUMP_HEAP) { CLUMP_FOR_EACH_NEW(Body, self, i) Body_id(self) = i; }\n"
+    "__kernel void move(CLUMP_HEAP_FIXED, float dt, __local uint *scratch) {\n"
+    "    CLUMP_FOR_EACH(Body, self) Body_x(self) += dt;\n"
+    "}\n"
+    "__kernel void count(CLUMP_HEAP_FIXED) {\n"
+    "    uint n = 0;\n"
+    "    CLUMP_FOR_EACH(Body, self) n++;\n"
+    "    CLUMP_REDUCE(uint, n, CLUMP_SUM);\n"
+    "}\n"
+    "__kernel void bare(void) {}\n"
+    "__kernel void plain(__global uint *values) { values[0] = 1; }\n"
+    "__kernel void number(uint clump_heap_bytes, CLUMP_HEAP) { clump_heap[0] = 0; }\n";
+
+#define OBJECTS 500u
+#define HEAP_BYTES (1u << 20)
+
+static struct {
+    cl_fixture on;
+    clump_schema *schema;
+    clump_heap *heap;
+    clump_program *program;
+    clump_kernel *init, *move, *count;
+    clump_ref refs[OBJECTS];
+    /* What must not change. */
+    clump_heap_stats stats;
+    clump_class_stats classes[3];
+} t;
+
+/* ---- What must hold after a refused call ----------------------------------------------------- */
+
+static void check_unchanged(const char *call, int line) {
+    clump_heap_stats stats;
+    clump_class_stats classes[3];
+    clump_error kept = *clump_context_get_error(t.on.clump);
+    if (clump_heap_check(t.heap) || clump_heap_calc_stats(t.heap, &stats, classes, 3) ||
+        clump_heap_poll(t.heap, NULL))
+        fail_msg("line %d, after %s: %s", line, call, clump_context_get_error(t.on.clump)->message);
+    if (memcmp(&stats, &t.stats, sizeof stats) != 0 ||
+        memcmp(classes, t.classes, sizeof classes) != 0)
+        fail_msg("line %d: %s was refused but changed the heap's objects", line, call);
+    /* Calls that succeed leave the last error alone. */
+    assert_memory_equal(clump_context_get_error(t.on.clump), &kept, sizeof kept);
+}
+
+static void check_words(const clump_error *e, clump_status found, clump_status expected,
+                        const char *words, const char *call, int line) {
+    if (found != expected)
+        fail_msg("line %d: %s returned %s, not %s (%s)", line, call, clump_status_name(found),
+                 clump_status_name(expected), found ? e->message : "");
+    if (e->status != expected)
+        fail_msg("line %d: %s left an error record with %s", line, call,
+                 clump_status_name(e->status));
+    if (!strstr(e->message, words))
+        fail_msg("line %d: %s says \"%s\", which does not mention \"%s\"", line, call, e->message,
+                 words);
+}
+
+/* The call is refused, and the context's error says so. */
+#define REFUSED(status, words, call)                                                               \
+    do {                                                                                           \
+        clump_status found_ = (call);                                                              \
+        check_words(clump_context_get_error(t.on.clump), found_, (status), (words), #call,         \
+                    __LINE__);                                                                     \
+        check_unchanged(#call, __LINE__);                                                          \
+    } while (0)
+
+/* There is no object to ask for words. */
+#define REFUSED_SILENTLY(call)                                                                     \
+    do {                                                                                           \
+        assert_int_equal((call), CLUMP_ERR_USAGE);                                                 \
+        check_unchanged(#call, __LINE__);                                                          \
+    } while (0)
+
+#define USAGE CLUMP_ERR_USAGE
+#define NOT_FOUND CLUMP_ERR_NOT_FOUND
+
+static clump_schema *parse(const char *text) {
+    clump_schema *s;
+    clump_error error;
+    if (clump_schema_parse(text, strlen(text), NULL, &s, &error)) fail_msg("%s", error.message);
+    return s;
+}
+
+static int set_up(void **state) {
+    t.schema = parse(schema_text);
+    t.heap = cl_fixture_heap(&t.on, schema_text, HEAP_BYTES, 0);
+    t.program = cl_fixture_program(&t.on, t.heap, source, NULL, NULL);
+    t.init = cl_fixture_kernel(&t.on, t.program, "init");
+    t.move = cl_fixture_kernel(&t.on, t.program, "move");
+    t.count = cl_fixture_kernel(&t.on, t.program, "count");
+    uint64_t made = 0, count = 0;
+    CHECK_OK(&t.on, clump_do_new(t.heap, "Body", OBJECTS, t.init, &made, NULL));
+    assert_int_equal(made, OBJECTS);
+    CHECK_OK(&t.on, clump_heap_enumerate(t.heap, "Body", t.refs, OBJECTS, &count));
+    CHECK_OK(&t.on, clump_heap_calc_stats(t.heap, &t.stats, t.classes, 3));
+    assert_int_equal(t.stats.objects, OBJECTS);
+    return 0;
+}
+
+static int tear_down(void **state) {
+    clump_kernel_destroy(t.init);
+    clump_kernel_destroy(t.move);
+    clump_kernel_destroy(t.count);
+    clump_program_destroy(t.program);
+    clump_heap_destroy(t.heap);
+    clump_schema_destroy(t.schema);
+    return 0;
+}
+
+/* ---- Contexts -------------------------------------------------------------------------------- */
+
+static void refuse_context(const clump_context_desc *desc, const char *words, int line) {
+    clump_context *made = (clump_context *)&t;
+    clump_error error = {.status = CLUMP_OK};
+    clump_status status = clump_context_create(desc, &made, &error);
+    check_words(&error, status, USAGE, words, "clump_context_create", line);
+    assert_null(made);
+    made = (clump_context *)&t;
+    assert_int_equal(clump_context_create(desc, &made, NULL), USAGE); /* words are optional */
+    assert_null(made);
+}
+
+static void *some_allocate(void *user, size_t bytes) {
+    return malloc(bytes);
+}
+
+static void contexts(void **state) {
+    const clump_context_desc good = {
+        .context = t.on.context, .device = t.on.device, .queue = t.on.queue};
+    clump_context_desc d = good;
+    clump_error error;
+    assert_int_equal(clump_context_create(&good, NULL, &error), USAGE);
+    refuse_context(NULL, "needs a desc", __LINE__);
+    d.context = NULL;
+    refuse_context(&d, "context, device and queue", __LINE__);
+    d = good;
+    d.device = NULL;
+    refuse_context(&d, "context, device and queue", __LINE__);
+    d = good;
+    d.queue = NULL;
+    refuse_context(&d, "context, device and queue", __LINE__);
+    d = good;
+    d.allocator.allocate = some_allocate;
+    refuse_context(&d, "or none", __LINE__);
+    d = good;
+    cl_int code;
+    d.context = clCreateContext(NULL, 1, &t.on.device, NULL, NULL, &code);
+    CHECK_CL(code);
+    refuse_context(&d, "another cl_context", __LINE__);
+    clReleaseContext(d.context);
+    clump_context_destroy(NULL);
+    check_unchanged("clump_context_create", __LINE__);
+}
+
+/* A queue on another device of the same context; half of the device serves as the other one. */
+static void queue_of_another_device(void **state) {
+    const cl_device_partition_property halves[] = {CL_DEVICE_PARTITION_EQUALLY, 1, 0};
+    cl_device_id parts[64];
+    cl_uint count = 0;
+    if (clCreateSubDevices(t.on.device, halves, 64, parts, &count) || count == 0) skip();
+    cl_device_id both[2] = {t.on.device, parts[0]};
+    cl_int code;
+    cl_context context = clCreateContext(NULL, 2, both, NULL, NULL, &code);
+    if (code) skip();
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations" /* OpenCL 1.2 has no other */
+    cl_command_queue queue = clCreateCommandQueue(context, parts[0], 0, &code);
+#pragma GCC diagnostic pop
+    CHECK_CL(code);
+    clump_context_desc d = {.context = context, .device = t.on.device, .queue = queue};
+    refuse_context(&d, "another device", __LINE__);
+    clReleaseCommandQueue(queue);
+    clReleaseContext(context);
+    for (cl_uint i = 0; i < count && i < 64; i++) clReleaseDevice(parts[i]);
+}
+
+static void probes(void **state) {
+    clump_capabilities c;
+    clump_error error;
+    assert_int_equal(clump_device_probe(NULL, 0, &c, &error), USAGE);
+    assert_non_null(strstr(error.message, "needs a device"));
+    assert_int_equal(clump_device_probe(t.on.device, 0, NULL, NULL), USAGE);
+    assert_int_equal(clump_device_probe(t.on.device, CLUMP_FEATURE_ALL, &c, NULL), CLUMP_OK);
+    assert_int_equal(c.features, 0);
+    assert_int_equal(c.word_bits, 32);
+    assert_string_equal(c.coalescing, "scalar");
+}
+
+/* ---- Schemas --------------------------------------------------------------------------------- */
+
+static void schemas(void **state) {
+    clump_schema *s = (clump_schema *)&t;
+    clump_error error;
+    clump_class_info class_info;
+    clump_field_info field_info;
+    clump_allocator partly = {.allocate = some_allocate};
+    assert_int_equal(clump_schema_create(NULL, NULL), USAGE);
+    assert_int_equal(clump_schema_create(&partly, &s), USAGE);
+    assert_null(s);
+    assert_int_equal(clump_schema_parse(NULL, 5, NULL, &s, &error), USAGE);
+    assert_int_equal(clump_schema_parse("class", 5, NULL, NULL, &error), USAGE);
+    assert_int_equal(clump_schema_parse("class", 5, NULL, &s, &error), CLUMP_ERR_SCHEMA);
+    assert_null(s);
+    assert_int_equal(clump_schema_parse_file("no/such/file", NULL, &s, &error), CLUMP_ERR_IO);
+    assert_non_null(strstr(error.message, "no/such/file"));
+    assert_null(s);
+    assert_int_equal(clump_schema_parse_file(NULL, NULL, &s, &error), USAGE);
+    assert_int_equal(clump_schema_add_class(NULL, &(clump_class_desc){.name = "A"}), USAGE);
+    assert_int_equal(clump_schema_add_field(NULL, "A", &(clump_field_desc){.name = "x"}), USAGE);
+    assert_int_equal(clump_schema_seal(NULL), USAGE);
+    assert_int_equal(clump_schema_get_class_count(NULL), 0);
+    assert_int_equal(clump_schema_get_class(NULL, 1, &class_info), USAGE);
+    assert_int_equal(clump_schema_get_class(t.schema, 1, NULL), USAGE);
+    assert_int_equal(clump_schema_get_class(t.schema, 0, &class_info), NOT_FOUND);
+    assert_int_equal(clump_schema_get_class(t.schema, 4, &class_info), NOT_FOUND);
+    assert_int_equal(clump_schema_get_class(t.schema, UINT32_MAX, &class_info), NOT_FOUND);
+    assert_int_equal(clump_schema_find_class(t.schema, "Bod", &class_info), NOT_FOUND);
+    assert_int_equal(clump_schema_find_class(t.schema, NULL, &class_info), USAGE);
+    assert_int_equal(clump_schema_get_field(t.schema, 2, 3, &field_info), NOT_FOUND);
+    assert_int_equal(clump_schema_get_field(t.schema, 2, UINT32_MAX, &field_info), NOT_FOUND);
+    assert_int_equal(clump_schema_get_field(t.schema, 0, 0, &field_info), NOT_FOUND);
+    assert_int_equal(clump_schema_find_field(t.schema, 2, "y", &field_info), NOT_FOUND);
+    assert_int_equal(clump_schema_find_field(t.schema, 2, NULL, &field_info), USAGE);
+    assert_string_equal(clump_type_name((clump_type)99, 1), "?");
+    clump_schema_destroy(NULL);
+}
+
+/* ---- Heaps ----------------------------------------------------------------------------------- */
+
+static clump_status make_heap(const clump_schema *schema, uint64_t bytes, double share,
+                              uint32_t rows) {
+    clump_heap *heap = (clump_heap *)&t;
+    clump_heap_desc d = {.context = t.on.clump,
+                         .schema = schema,
+                         .bytes = bytes,
+                         .device_share = share,
+                         .block_rows = rows};
+    clump_status status = clump_heap_create(&d, &heap);
+    assert_int_equal(heap == NULL, status != CLUMP_OK);
+    if (!status) clump_heap_destroy(heap);
+    return status;
+}
+
+static void heaps(void **state) {
+    clump_heap *heap = (clump_heap *)&t;
+    clump_heap_desc d = {.schema = t.schema, .bytes = HEAP_BYTES};
+    REFUSED_SILENTLY(clump_heap_create(NULL, &heap));
+    REFUSED_SILENTLY(clump_heap_create(&d, &heap)); /* no context */
+    assert_null(heap);
+    d.context = t.on.clump;
+    REFUSED_SILENTLY(clump_heap_create(&d, NULL));
+    clump_schema *unsealed;
+    assert_int_equal(clump_schema_create(NULL, &unsealed), CLUMP_OK);
+    clump_schema_add_class(unsealed, &(clump_class_desc){.name = "A"});
+    REFUSED(USAGE, "sealed", make_heap(NULL, HEAP_BYTES, 0, 0));
+    REFUSED(USAGE, "sealed", make_heap(unsealed, HEAP_BYTES, 0, 0));
+    clump_schema_destroy(unsealed);
+    REFUSED(USAGE, "one of bytes and device_share", make_heap(t.schema, 0, 0, 0));
+    REFUSED(USAGE, "one of bytes and device_share", make_heap(t.schema, HEAP_BYTES, 0.5, 0));
+    REFUSED(USAGE, "-0.5", make_heap(t.schema, 0, -0.5, 0));
+    REFUSED(USAGE, "1.5", make_heap(t.schema, 0, 1.5, 0));
+    REFUSED(USAGE, "device_share", make_heap(t.schema, 0, NAN, 0));
+    REFUSED(USAGE, "device_share", make_heap(t.schema, 0, INFINITY, 0));
+    REFUSED(USAGE, "block_rows is 65", make_heap(t.schema, HEAP_BYTES, 0, 65));
+    REFUSED(USAGE, "block_rows", make_heap(t.schema, HEAP_BYTES, 0, UINT32_MAX));
+    assert_int_equal(make_heap(t.schema, HEAP_BYTES, 0, 64), CLUMP_OK);
+}
+
+static void heap_sizes(void **state) {
+    uint64_t memory = t.on.capabilities->memory_bytes;
+    REFUSED(CLUMP_ERR_CAPACITY, "too small", make_heap(t.schema, 1, 0, 0));
+    REFUSED(CLUMP_ERR_CAPACITY, "class Star", make_heap(t.schema, 4096, 0, 0));
+    REFUSED(CLUMP_ERR_CAPACITY, "too small", make_heap(t.schema, 0, 1e-12, 0));
+    REFUSED(CLUMP_ERR_CAPACITY, "the device has", make_heap(t.schema, memory + 1, 0, 0));
+    REFUSED(CLUMP_ERR_CAPACITY, "the device has", make_heap(t.schema, UINT64_MAX, 0, 0));
+    REFUSED(CLUMP_ERR_CAPACITY, "the device has", make_heap(t.schema, UINT64_MAX / 2, 0, 0));
+    /* The message says what would fit: try that, and one byte less. */
+    uint64_t needed = 0;
+    assert_int_equal(make_heap(t.schema, 4096, 0, 1), CLUMP_ERR_CAPACITY);
+    const char *words = strstr(clump_context_get_error(t.on.clump)->message, "need ");
+    assert_non_null(words);
+    needed = strtoull(words + 5, NULL, 10);
+    assert_int_equal(make_heap(t.schema, needed, 0, 1), CLUMP_OK);
+    assert_int_equal(make_heap(t.schema, needed - 1, 0, 1), CLUMP_ERR_CAPACITY);
+    /* Objects of one byte: 2^26 rows of 64 are all that references can tell apart. */
+    clump_schema *bytes = parse("class Byte { uchar b; }");
+    uint64_t most = (UINT64_C(1) << 26) * 64;
+    if (memory > most) REFUSED(CLUMP_ERR_CAPACITY, "4294967296", make_heap(bytes, most + 1, 0, 0));
+    clump_schema_destroy(bytes);
+}
+
+static void types_that_a_device_lacks(void **state) {
+    clump_context_desc d = {.context = t.on.context,
+                            .device = t.on.device,
+                            .queue = t.on.queue,
+                            .disable = CLUMP_FEATURE_FP64};
+    clump_context *without;
+    clump_heap *heap;
+    assert_int_equal(clump_context_create(&d, &without, NULL), CLUMP_OK);
+    clump_schema *s = parse("class A { double weight; }");
+    clump_heap_desc h = {.context = without, .schema = s, .bytes = HEAP_BYTES};
+    clump_status status = clump_heap_create(&h, &heap);
+    check_words(clump_context_get_error(without), status, CLUMP_ERR_UNSUPPORTED, "weight",
+                "clump_heap_create", __LINE__);
+    assert_null(heap);
+    clump_schema_destroy(s);
+    clump_context_destroy(without);
+}
+
+/* ---- Many classes, large classes ------------------------------------------------------------- */
+
+static clump_schema *many_classes(uint32_t count, clump_status expected) {
+    clump_schema *s;
+    assert_int_equal(clump_schema_create(NULL, &s), CLUMP_OK);
+    clump_status status = CLUMP_OK;
+    for (uint32_t i = 0; i < count; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "C%u", i);
+        status = clump_schema_add_class(s, &(clump_class_desc){.name = name});
+        if (status) break;
+        clump_field_desc x = {.name = "x", .type = CLUMP_TYPE_UINT, .count = 1 + i % 7};
+        assert_int_equal(clump_schema_add_field(s, name, &x), CLUMP_OK);
+    }
+    assert_int_equal(status, expected);
+    assert_int_equal(clump_schema_seal(s), CLUMP_OK);
+    assert_int_equal(clump_schema_get_class_count(s), CLUMP_CLASSES_MAX);
+    return s;
+}
+
+static void most_classes(void **state) {
+    clump_schema *s = many_classes(CLUMP_CLASSES_MAX + 1, CLUMP_ERR_SCHEMA);
+    assert_non_null(strstr(clump_schema_get_error(s)->message, "C250"));
+    clump_schema_destroy(s);
+    s = many_classes(CLUMP_CLASSES_MAX, CLUMP_OK);
+    clump_heap *heap;
+    clump_heap_desc d = {.context = t.on.clump, .schema = s, .bytes = 16u << 20};
+    CHECK_OK(&t.on, clump_heap_create(&d, &heap));
+    clump_schema_destroy(s);
+    CHECK_HEAP(&t.on, heap);
+    /* The last class works as any other. */
+    clump_program *p = cl_fixture_program(
+        &t.on, heap,
+        "__kernel void f(CLUMP_HEAP) { CLUMP_FOR_EACH_NEW(C249, o, i) C249_x(o, 0) = i; }", NULL,
+        NULL);
+    clump_kernel *k = cl_fixture_kernel(&t.on, p, "f");
+    static clump_class_stats stats[CLUMP_CLASSES_MAX];
+    uint64_t made;
+    CHECK_OK(&t.on, clump_do_new(heap, "C249", 1000, k, &made, NULL));
+    CHECK_OK(&t.on, clump_heap_calc_stats(heap, NULL, stats, CLUMP_CLASSES_MAX));
+    assert_int_equal(stats[CLUMP_CLASSES_MAX - 1].objects, 1000);
+    CHECK_HEAP(&t.on, heap);
+    clump_kernel_destroy(k);
+    clump_program_destroy(p);
+    clump_heap_destroy(heap);
+}
+
+static void large_classes(void **state) {
+    clump_schema *s;
+    clump_error error;
+    const char *text = "class Big { uchar bytes[65537]; }";
+    assert_int_equal(clump_schema_parse(text, strlen(text), NULL, &s, &error), CLUMP_ERR_SCHEMA);
+    assert_non_null(strstr(error.message, "too large"));
+    text = "class Base { uchar a[65536]; } class Sub : Base { uchar b; }";
+    assert_int_equal(clump_schema_parse(text, strlen(text), NULL, &s, &error), CLUMP_ERR_SCHEMA);
+    assert_non_null(strstr(error.message, "Sub"));
+    s = parse("class Big { uchar bytes[65536]; }");
+    REFUSED(CLUMP_ERR_CAPACITY, "class Big take 4194304", make_heap(s, 8u << 20, 0, 0));
+    assert_int_equal(make_heap(s, 32u << 20, 0, 0), CLUMP_OK);
+    clump_schema_destroy(s);
+}
+
+/* ---- Programs -------------------------------------------------------------------------------- */
+
+static clump_status make_program(const char *text, const char *name, uint32_t retries) {
+    clump_program *p = (clump_program *)&t;
+    clump_program_desc d = {
+        .heap = t.heap, .source = text, .name = name, .tuning.retries = retries};
+    clump_status status = clump_program_create(&d, &p);
+    if (status) assert_null(p);
+    clump_program_destroy(p);
+    return status;
+}
+
+static void programs(void **state) {
+    clump_program *p = (clump_program *)&t;
+    clump_program_desc d = {.source = source};
+    REFUSED_SILENTLY(clump_program_create(NULL, &p));
+    REFUSED_SILENTLY(clump_program_create(&d, &p)); /* no heap */
+    assert_null(p);
+    d.heap = t.heap;
+    REFUSED_SILENTLY(clump_program_create(&d, NULL));
+    REFUSED(USAGE, "source", make_program(NULL, NULL, 0));
+    REFUSED(USAGE, "name", make_program(source, "", 0));
+    REFUSED(USAGE, "name", make_program(source, "a\"b.cl", 0));
+    REFUSED(USAGE, "name", make_program(source, "a\nb.cl", 0));
+    REFUSED(USAGE, "1025", make_program(source, NULL, 1025));
+    clump_program_destroy(NULL);
+    clump_kernel_destroy(NULL);
+}
+
+/* The place must be that of the user's own text, wherever the library puts it. */
+static void refuse_source(const char *text, const char *name, uint32_t line, uint32_t column,
+                          const char *words) {
+    clump_program *p = NULL;
+    clump_kernel *k;
+    clump_program_desc d = {.heap = t.heap, .source = text, .name = name};
+    REFUSED(CLUMP_ERR_BUILD, name ? name : "program.cl", clump_program_create(&d, &p));
+    const clump_error *e = clump_context_get_error(t.on.clump);
+    if (e->line != line || (column && e->column != column))
+        fail_msg("the error is at %u:%u, reported at %u:%u\n%s", line, column, e->line, e->column,
+                 e->message);
+    assert_non_null(strstr(e->message, words));
+    assert_non_null(p);
+    assert_non_null(strstr(clump_program_get_log(p), words));
+    assert_non_null(strstr(clump_program_get_source(p), text));
+    REFUSED(USAGE, "not built", clump_kernel_create(p, "f", &k));
+    assert_null(k);
+    clump_program_destroy(p);
+}
+
+static void wrong_sources(void **state) {
+    refuse_source("\n__kernel void f(CLUMP_HEAP) {\n    int x = ;\n}\n", "user.cl", 3, 13,
+                  "expected");
+    refuse_source("__kernel void f(CLUMP_HEAP) { Body b; Body_nope(b) = 1; }", NULL, 1, 39,
+                  "Body_nope");
+    /* An abstract class has no objects of its own. */
+    refuse_source("// one\n__kernel void f(CLUMP_HEAP) {\n\n  Agent a = Agent_new();\n}\n",
+                  "a b.cl", 4, 0, "Agent_new");
+    /* A Star is a Body, but not the other way round. */
+    refuse_source(
+        "__kernel void f(CLUMP_HEAP, uint id) {\n"
+        "    Body b = {id};\n"
+        "    Star s = b;\n}\n",
+        NULL, 3, 10, "Star");
+}
+
+static void kernels(void **state) {
+    clump_kernel *k = (clump_kernel *)&t;
+    float dt = 1;
+    REFUSED_SILENTLY(clump_kernel_create(NULL, "init", &k));
+    assert_null(k);
+    REFUSED_SILENTLY(clump_kernel_create(t.program, NULL, &k));
+    REFUSED_SILENTLY(clump_kernel_create(t.program, "init", NULL));
+    REFUSED(NOT_FOUND, "\"nope\"", clump_kernel_create(t.program, "nope", &k));
+    REFUSED(NOT_FOUND, "\"\"", clump_kernel_create(t.program, "", &k));
+    REFUSED(USAGE, "no parameters", clump_kernel_create(t.program, "bare", &k));
+    REFUSED(USAGE, "first parameter", clump_kernel_create(t.program, "plain", &k));
+    REFUSED(USAGE, "first parameter", clump_kernel_create(t.program, "number", &k));
+    assert_null(k);
+    REFUSED_SILENTLY(clump_kernel_set_arg(NULL, 0, sizeof dt, &dt));
+    REFUSED(USAGE, "parameter 2", clump_kernel_set_arg(t.move, 2, sizeof dt, &dt));
+    REFUSED(USAGE, "4294967295", clump_kernel_set_arg(t.move, UINT32_MAX, sizeof dt, &dt));
+    REFUSED(USAGE, "parameter 0", clump_kernel_set_arg(t.init, 0, sizeof dt, &dt));
+    /* What is left to OpenCL; implementations differ in what else they notice. */
+    REFUSED(CLUMP_ERR_CL, "clSetKernelArg", clump_kernel_set_arg(t.move, 1, 0, NULL));
+}
+
+/* ---- Running --------------------------------------------------------------------------------- */
+
+static void arguments_not_set(void **state) {
+    clump_kernel *move = cl_fixture_kernel(&t.on, t.program, "move");
+    float dt = 1;
+    REFUSED(USAGE, "parameter 0", clump_do_all(t.heap, move, NULL));
+    SET_ARG(&t.on, move, 0, dt);
+    REFUSED(USAGE, "parameter 1", clump_do_all(t.heap, move, NULL));
+    REFUSED(USAGE, "clump_launch: parameter 1", clump_launch(t.heap, move, 1, 1, NULL));
+    CHECK_OK(&t.on, clump_kernel_set_arg(move, 1, 64, NULL));
+    CHECK_OK(&t.on, clump_do_all(t.heap, move, NULL));
+    clump_kernel_destroy(move);
+}
+
+static void launches(void **state) {
+    REFUSED_SILENTLY(clump_do_all(NULL, t.init, NULL));
+    REFUSED_SILENTLY(clump_do_all(t.heap, NULL, NULL));
+    REFUSED_SILENTLY(clump_launch(NULL, t.init, 64, 64, NULL));
+    REFUSED(USAGE, "0 work-items", clump_launch(t.heap, t.init, 0, 64, NULL));
+    REFUSED(USAGE, "groups of 0", clump_launch(t.heap, t.init, 64, 0, NULL));
+    REFUSED(USAGE, "multiple", clump_launch(t.heap, t.init, 65, 64, NULL));
+    REFUSED(USAGE, "multiple", clump_launch(t.heap, t.init, 64, 128, NULL));
+    /* A group that no device has: OpenCL refuses it. */
+    REFUSED(CLUMP_ERR_CL, "clEnqueueNDRangeKernel",
+            clump_launch(t.heap, t.init, (size_t)1 << 40, (size_t)1 << 40, NULL));
+}
+
+static void wait_lists(void **state) {
+    cl_event event = NULL;
+    uint32_t n = 7;
+    uint64_t made = 7;
+    const clump_sync no_list = {.wait_count = 1}, no_count = {.wait_list = &event};
+    REFUSED(USAGE, "clump_do_all: wait_count", clump_do_all(t.heap, t.init, &no_list));
+    REFUSED(USAGE, "clump_do_all: wait_count", clump_do_all(t.heap, t.init, &no_count));
+    REFUSED(USAGE, "wait_list", clump_launch(t.heap, t.init, 64, 64, &no_list));
+    REFUSED(USAGE, "wait_list", clump_do_new(t.heap, "Body", 1, t.init, &made, &no_count));
+    assert_int_equal(made, 0);
+    REFUSED(USAGE, "wait_list", clump_reduce(t.heap, t.count, &n, sizeof n, &no_list));
+    assert_int_equal(n, 7);
+}
+
+static void new_objects(void **state) {
+    uint64_t made = 7;
+    const uint64_t most = UINT64_C(1) << 31;
+    REFUSED_SILENTLY(clump_do_new(NULL, "Body", 1, t.init, &made, NULL));
+    assert_int_equal(made, 0);
+    REFUSED_SILENTLY(clump_do_new(t.heap, "Body", 1, NULL, &made, NULL));
+    REFUSED(NOT_FOUND, "(null)", clump_do_new(t.heap, NULL, 1, t.init, &made, NULL));
+    REFUSED(NOT_FOUND, "\"body\"", clump_do_new(t.heap, "body", 1, t.init, &made, NULL));
+    REFUSED(USAGE, "Agent is abstract", clump_do_new(t.heap, "Agent", 1, t.init, &made, NULL));
+    REFUSED(USAGE, "2147483649", clump_do_new(t.heap, "Body", most + 1, t.init, &made, NULL));
+    REFUSED(USAGE, "2^31", clump_do_new(t.heap, "Body", UINT64_MAX, t.init, &made, NULL));
+    CHECK_OK(&t.on, clump_do_new(t.heap, "Body", 0, t.init, &made, NULL));
+    assert_int_equal(made, 0);
+    check_unchanged("a do-new of no objects", __LINE__);
+}
+
+static void reductions(void **state) {
+    uint8_t result[129] = {[0] = 7, [128] = 7};
+    REFUSED_SILENTLY(clump_reduce(NULL, t.count, result, 4, NULL));
+    REFUSED_SILENTLY(clump_reduce(t.heap, NULL, result, 4, NULL));
+    REFUSED(USAGE, "clump_reduce", clump_reduce(t.heap, t.count, NULL, 4, NULL));
+    REFUSED(USAGE, "0 bytes", clump_reduce(t.heap, t.count, result, 0, NULL));
+    REFUSED(USAGE, "129 bytes", clump_reduce(t.heap, t.count, result, 129, NULL));
+    REFUSED(USAGE, "1 to 128", clump_reduce(t.heap, t.count, result, SIZE_MAX, NULL));
+    assert_int_equal(result[0], 7);
+    CHECK_OK(&t.on, clump_reduce(t.heap, t.count, result, 128, NULL));
+    assert_int_equal(result[128], 7);
+    assert_int_equal(result[0] | result[1] << 8, OBJECTS);
+}
+
+/* Programs of one heap and another heap of other classes, other geometry, another context. */
+static void heaps_of_another_layout(void **state) {
+    static const char *const others[] = {
+        "class Body { float x; uint id; ushort pair[3]; }",
+        "abstract class Agent { ref Agent friend; }"
+        "class Body : Agent { float x; int id; ushort pair[3]; } class Star : Body { float mass; }",
+        "abstract class Agent { ref Agent friend; }"
+        "class Body : Agent { float x; uint id; ushort pair[3] packed; }"
+        "class Star : Body { float mass; }",
+    };
+    uint64_t made;
+    uint32_t n;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        clump_heap *other = cl_fixture_heap(&t.on, others[i], HEAP_BYTES, 0);
+        REFUSED(USAGE, "another layout", clump_do_all(other, t.init, NULL));
+        REFUSED(USAGE, "another layout", clump_launch(other, t.init, 1, 1, NULL));
+        REFUSED(USAGE, "another layout", clump_do_new(other, "Body", 1, t.init, &made, NULL));
+        REFUSED(USAGE, "another layout", clump_reduce(other, t.count, &n, sizeof n, NULL));
+        clump_heap_destroy(other);
+    }
+    clump_heap *wider = cl_fixture_heap(&t.on, schema_text, HEAP_BYTES, 5);
+    REFUSED(USAGE, "another layout", clump_do_all(wider, t.init, NULL));
+    clump_heap_destroy(wider);
+    cl_fixture on;
+    assert_int_equal(cl_fixture_open(&on, NULL), 0);
+    clump_heap *foreign = cl_fixture_heap(&on, schema_text, HEAP_BYTES, 0);
+    assert_int_equal(clump_do_all(foreign, t.init, NULL), USAGE);
+    assert_non_null(strstr(clump_context_get_error(on.clump)->message, "another context"));
+    clump_heap_destroy(foreign);
+    cl_fixture_close(&on);
+    clump_heap *same = cl_fixture_heap(&t.on, schema_text, HEAP_BYTES, 0);
+    CHECK_OK(&t.on, clump_do_all(same, t.init, NULL));
+    clump_heap_destroy(same);
+}
+
+/* ---- Looking into the heap ------------------------------------------------------------------- */
+
+static void counts(void **state) {
+    clump_class_stats classes[3] = {{.objects = 7}};
+    clump_device_report report = {.errors[0].count = 7};
+    uint64_t count = 7;
+    clump_ref refs[2] = {7, 7};
+    REFUSED_SILENTLY(clump_heap_poll(NULL, &report));
+    assert_int_equal(report.errors[0].count, 0);
+    REFUSED_SILENTLY(clump_heap_check(NULL));
+    REFUSED_SILENTLY(clump_heap_calc_stats(NULL, NULL, NULL, 0));
+    REFUSED(USAGE, "room for 2 classes", clump_heap_calc_stats(t.heap, NULL, classes, 2));
+    assert_int_equal(classes[0].objects, 7);
+    REFUSED_SILENTLY(clump_heap_count(NULL, "Body", &count));
+    assert_int_equal(count, 0);
+    REFUSED_SILENTLY(clump_heap_count(t.heap, "Body", NULL));
+    REFUSED(NOT_FOUND, "(null)", clump_heap_count(t.heap, NULL, &count));
+    REFUSED(NOT_FOUND, "\"Planet\"", clump_heap_count(t.heap, "Planet", &count));
+    REFUSED_SILENTLY(clump_heap_enumerate(NULL, "Body", refs, 2, &count));
+    REFUSED_SILENTLY(clump_heap_enumerate(t.heap, "Body", refs, 2, NULL));
+    REFUSED(NOT_FOUND, "(null)", clump_heap_enumerate(t.heap, NULL, refs, 2, &count));
+    REFUSED(NOT_FOUND, "\"Planet\"", clump_heap_enumerate(t.heap, "Planet", refs, 2, &count));
+    assert_int_equal(refs[0], 7);
+    /* Too little room is no error: the count tells. */
+    CHECK_OK(&t.on, clump_heap_enumerate(t.heap, "Body", refs, 1, &count));
+    assert_int_equal(count, OBJECTS);
+    assert_int_equal(refs[0], t.refs[0]);
+    assert_int_equal(refs[1], 7);
+    clump_heap_destroy(NULL);
+}
+
+static void fields(void **state) {
+    static uint32_t ids[OBJECTS + 1];
+    clump_heap *h = t.heap;
+    memset(ids, 7, sizeof ids);
+    REFUSED_SILENTLY(clump_heap_read_field(NULL, "Body", "id", 0, ids, OBJECTS));
+    REFUSED_SILENTLY(clump_heap_write_field(NULL, "Body", "id", 0, ids, OBJECTS));
+    REFUSED(USAGE, "place", clump_heap_read_field(h, "Body", "id", 0, NULL, OBJECTS));
+    REFUSED(USAGE, "values", clump_heap_write_field(h, "Body", "id", 0, NULL, OBJECTS));
+    REFUSED(NOT_FOUND, "\"Nope\"", clump_heap_read_field(h, "Nope", "id", 0, ids, OBJECTS));
+    REFUSED(NOT_FOUND, "(null)", clump_heap_read_field(h, NULL, "id", 0, ids, OBJECTS));
+    REFUSED(NOT_FOUND, "\"nope\"", clump_heap_read_field(h, "Body", "nope", 0, ids, OBJECTS));
+    REFUSED(NOT_FOUND, "(null)", clump_heap_read_field(h, "Body", NULL, 0, ids, OBJECTS));
+    REFUSED(NOT_FOUND, "mass", clump_heap_read_field(h, "Body", "mass", 0, ids, OBJECTS));
+    REFUSED(NOT_FOUND, "\"nope\"", clump_heap_write_field(h, "Body", "nope", 0, ids, OBJECTS));
+    REFUSED(USAGE, "1 elements; 1", clump_heap_read_field(h, "Body", "id", 1, ids, OBJECTS));
+    REFUSED(USAGE, "3 elements; 3", clump_heap_read_field(h, "Body", "pair", 3, ids, OBJECTS));
+    REFUSED(USAGE, "4294967295",
+            clump_heap_write_field(h, "Body", "pair", UINT32_MAX, ids, OBJECTS));
+    REFUSED(USAGE, "room for 499", clump_heap_read_field(h, "Body", "id", 0, ids, OBJECTS - 1));
+    REFUSED(USAGE, "room for 0", clump_heap_read_field(h, "Body", "id", 0, ids, 0));
+    assert_int_equal(ids[0], 0x07070707); /* nothing was read */
+    REFUSED(USAGE, "499 values", clump_heap_write_field(h, "Body", "id", 0, ids, OBJECTS - 1));
+    REFUSED(USAGE, "501 values", clump_heap_write_field(h, "Body", "id", 0, ids, OBJECTS + 1));
+    CHECK_OK(&t.on, clump_heap_read_field(h, "Body", "id", 0, ids, OBJECTS + 1));
+    for (uint32_t i = 1; i < OBJECTS; i++) assert_true(ids[i] < OBJECTS); /* nor written */
+    assert_int_equal(ids[OBJECTS], 0x07070707);
+}
+
+static void references(void **state) {
+    uint32_t id = 7, granule = t.refs[0] >> 6;
+    clump_heap *h = t.heap;
+    const clump_heap_layout *l = clump_heap_get_layout(h);
+    uint32_t end = (l->first_block + l->block_count) * l->block_granules;
+    const clump_ref bad[] = {
+        0,                       /* null */
+        UINT32_MAX,              /* outside of the heap */
+        end << 6,                /* right behind it */
+        1u << 6,                 /* in the metadata */
+        (granule + 1) << 6,      /* where no row of its class starts */
+        t.refs[OBJECTS - 1] + 1, /* a free slot */
+        (end - 1) << 6,          /* in a free block */
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        REFUSED(CLUMP_ERR_REFERENCE, "names no live object of class Body",
+                clump_heap_get_field(h, bad[i], "Body", "id", 0, &id));
+        REFUSED(CLUMP_ERR_REFERENCE, "names no live object of class Body",
+                clump_heap_set_field(h, bad[i], "Body", "id", 0, &id));
+    }
+    REFUSED(CLUMP_ERR_REFERENCE, "class Star",
+            clump_heap_get_field(h, t.refs[0], "Star", "id", 0, &id));
+    REFUSED_SILENTLY(clump_heap_get_field(NULL, t.refs[0], "Body", "id", 0, &id));
+    REFUSED_SILENTLY(clump_heap_set_field(NULL, t.refs[0], "Body", "id", 0, &id));
+    REFUSED(USAGE, "place", clump_heap_get_field(h, t.refs[0], "Body", "id", 0, NULL));
+    REFUSED(USAGE, "value", clump_heap_set_field(h, t.refs[0], "Body", "id", 0, NULL));
+    REFUSED(NOT_FOUND, "\"no\"", clump_heap_get_field(h, t.refs[0], "no", "id", 0, &id));
+    REFUSED(NOT_FOUND, "\"no\"", clump_heap_set_field(h, t.refs[0], "Body", "no", 0, &id));
+    REFUSED(USAGE, "elements", clump_heap_get_field(h, t.refs[0], "Body", "pair", 3, &id));
+    assert_int_equal(id, 7);
+    CHECK_OK(&t.on, clump_heap_get_field(h, t.refs[0], "Agent", "friend", 0, &id));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(contexts),
+        cmocka_unit_test(queue_of_another_device),
+        cmocka_unit_test(probes),
+        cmocka_unit_test(schemas),
+        cmocka_unit_test(heaps),
+        cmocka_unit_test(heap_sizes),
+        cmocka_unit_test(types_that_a_device_lacks),
+        cmocka_unit_test(most_classes),
+        cmocka_unit_test(large_classes),
+        cmocka_unit_test(programs),
+        cmocka_unit_test(wrong_sources),
+        cmocka_unit_test(kernels),
+        cmocka_unit_test(arguments_not_set),
+        cmocka_unit_test(launches),
+        cmocka_unit_test(wait_lists),
+        cmocka_unit_test(new_objects),
+        cmocka_unit_test(reductions),
+        cmocka_unit_test(heaps_of_another_layout),
+        cmocka_unit_test(counts),
+        cmocka_unit_test(fields),
+        cmocka_unit_test(references),
+    };
+    int result = cl_fixture_open(&t.on, NULL);
+    if (result) return result;
+    result = cmocka_run_group_tests(tests, set_up, tear_down);
+    cl_fixture_close(&t.on);
+    return result;
+}
