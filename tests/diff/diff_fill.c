@@ -7,9 +7,10 @@
 
 static cl_fixture fixture;
 
-static void run(uint32_t blocks, uint32_t block_rows) {
+static void run(uint32_t blocks, uint32_t block_rows, int collective) {
     fill_test t;
     fill_open(&t, &fixture, blocks, block_rows, NULL);
+    t.collective = collective;
     fill_everything(&t);
     fill_close(&t);
 }
@@ -17,23 +18,23 @@ static void run(uint32_t blocks, uint32_t block_rows) {
 /* One row to a block of the smallest class: an object more or less often opens or frees a block. */
 static void test_narrow(void **state) {
     (void)state;
-    run(150, 1);
+    run(150, 1, 0);
 }
 
 static void test_middle(void **state) {
     (void)state;
-    run(41, 7);
+    run(41, 7, 1);
 }
 
 static void test_wide(void **state) {
     (void)state;
-    run(8, 64);
+    run(8, 64, 0);
 }
 
 /* A heap of one block. */
 static void test_one_block(void **state) {
     (void)state;
-    run(1, 7);
+    run(1, 7, 1);
 }
 
 /* More blocks than a word of hints has bits, squared: three levels. */
