@@ -142,6 +142,7 @@ static void append_tuning(clumpi_text *t, const clump_program_desc *desc) {
     clumpi_text_append(t, " -DCLUMP_COALESCE=%d -DCLUMP_ROTATE=%d", !tuning->no_coalescing,
                        !tuning->no_rotation);
     if (tuning->retries) clumpi_text_append(t, " -DCLUMP_RETRIES=%uu", tuning->retries);
+    if (tuning->quick_build) clumpi_text_append(t, " -DCLUMP_QUICK_BUILD=1");
     if (tuning->checked) clumpi_text_append(t, " -DCLUMPI_CHECKED=1");
     if (desc->options && *desc->options) clumpi_text_append(t, " %s", desc->options);
 }
