@@ -47,7 +47,7 @@ static int same_layout(const clump_heap *heap, const clump_program *p) {
             clump_schema_get_field(p->schema, id, i, &g);
             if (strcmp(f.name, g.name) != 0 || f.type != g.type || f.width != g.width ||
                 f.count != g.count || f.base_bytes != g.base_bytes ||
-                f.stride_bytes != g.stride_bytes)
+                f.stride_bytes != g.stride_bytes || f.step_bytes != g.step_bytes)
                 return 0;
         }
     }

@@ -533,7 +533,7 @@ static void test_two_heaps(void **state) {
     clump_heap_destroy(second);
     /* Other layouts: a wider block, another field, another name, fewer classes. */
     static const struct { const char *text; uint32_t rows; } others[] = {
-        {schema, 17},
+        {schema, 60},
         {"abstract class Shape { uint tag; ref Shape next; }\n"
          "class Dot : Shape { float x; float3 at[2]; ushort marks[3]; }\n"
          "aos class Disk : Dot { float4 colour; uchar kind; short sizes[2]; }\n"
