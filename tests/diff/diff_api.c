@@ -30,7 +30,8 @@ static const char source[] =
     "        if (Shape_is_Dot(self)) Dot_x(Shape_as_Dot(self)) = (float)(base + i) * 0.5f;\n"
     "    }\n"
     "}\n"
-    "__kernel void visit(CLUMP_HEAP_FIXED, uint mode, __global uint *seen, __global uint *after) {\n"
+    "__kernel void visit(CLUMP_HEAP_FIXED, uint mode, __global uint *seen, __global uint *after) "
+    "{\n"
     "    if (mode == 0u) CLUMP_FOR_EACH(Shape, self) atomic_inc(&seen[Shape_tag(self)]);\n"
     "    if (mode == 1u) CLUMP_FOR_EACH(Dot, self) { atomic_inc(&seen[Dot_tag(self)]); }\n"
     "    if (mode == 2u) CLUMP_FOR_EACH(Disk, self) atomic_inc(&seen[Disk_tag(self)]);\n"
@@ -40,8 +41,10 @@ static const char source[] =
     "        if (Shape_tag(self) % 2u) continue;\n"
     "        atomic_inc(&seen[Shape_tag(self)]);\n"
     "    }\n"
-    "    if (mode == 6u) CLUMP_FOR_EACH(Shape, self) { atomic_inc(&seen[Shape_tag(self)]); break; }\n"
-    "    if (mode == 7u) CLUMP_FOR_EACH(Shape, self) { atomic_inc(&seen[Shape_tag(self)]); return; }\n"
+    "    if (mode == 6u) CLUMP_FOR_EACH(Shape, self) { atomic_inc(&seen[Shape_tag(self)]); break; "
+    "}\n"
+    "    if (mode == 7u) CLUMP_FOR_EACH(Shape, self) { atomic_inc(&seen[Shape_tag(self)]); return; "
+    "}\n"
     "    atomic_inc(after);\n"
     "}\n"
     "__kernel void pairs(CLUMP_HEAP_FIXED, uint mode, __global uint *seen) {\n"
@@ -78,7 +81,8 @@ static const char source[] =
     "    Shape n = Shape_null;\n"
     "    Shape bad = {0xffffff80u};\n"
     "    if (get_global_id(0) == 0)\n"
-    "        out[0] |= (Shape_is_null(n) + Shape_class_of(n) + Shape_is_live(n) + Shape_is_Dot(n) +\n"
+    "        out[0] |= (Shape_is_null(n) + Shape_class_of(n) + Shape_is_live(n) + Shape_is_Dot(n) "
+    "+\n"
     "                  !Dot_is_null(Shape_as_Dot(n)) + Shape_class_of(bad) + Shape_is_live(bad) +\n"
     "                  Shape_is_Dot(bad)) << 24;\n"
     "}\n"
@@ -113,7 +117,8 @@ static const char source[] =
     "}\n"
     "__kernel void spans(CLUMP_HEAP_FIXED) {\n"
     "    span s = {0, UINT_MAX, 0, 0};\n"
-    "    CLUMP_FOR_EACH(Shape, d) { uint t = Shape_tag(d); span one = {1, t, t, t}; s = join(s, one); }\n"
+    "    CLUMP_FOR_EACH(Shape, d) { uint t = Shape_tag(d); span one = {1, t, t, t}; s = join(s, "
+    "one); }\n"
     "    CLUMP_REDUCE(span, s, join);\n"
     "}\n"
     "__kernel void fields(CLUMP_HEAP_FIXED, __global uint *wrong) {\n"
@@ -183,8 +188,7 @@ static void open_world(const cl_fixture_desc *desc) {
     assert_int_equal(cl_fixture_open(f, desc), 0);
     heap = cl_fixture_heap(f, schema, HEAP_BYTES, 3);
     program = cl_fixture_program(f, heap, source, NULL, NULL);
-    for (int i = 0; i < KERNELS; i++)
-        kernels[i] = cl_fixture_kernel(f, program, kernel_names[i]);
+    for (int i = 0; i < KERNELS; i++) kernels[i] = cl_fixture_kernel(f, program, kernel_names[i]);
     seen_buffer = cl_fixture_buffer(f, NULL, sizeof seen);
     after_buffer = cl_fixture_buffer(f, NULL, sizeof after);
 }
@@ -238,7 +242,9 @@ static void visit_in(clump_heap *where, uint32_t mode) {
     fetch_seen();
 }
 
-static void visit(uint32_t mode) { visit_in(heap, mode); }
+static void visit(uint32_t mode) {
+    visit_in(heap, mode);
+}
 
 /* Tags first .. end-1 that are multiples of `step` were seen `times` times, and no others. */
 static void expect_seen(uint32_t first, uint32_t end, uint32_t step, uint32_t times) {
@@ -412,7 +418,7 @@ static void write_disks(const uint32_t *tags) {
         colour[i] = (cl_float4){{t, t + 1, t + 2, t + 3}};
         at[i] = (cl_float4){{t, -t, t * 2, 0}};
         marks[i] = (uint16_t)(tags[i] % 500);
-        sizes[i] = (int16_t)-(int)(tags[i] % 100);
+        sizes[i] = (int16_t) - (int)(tags[i] % 100);
         kind[i] = (uint8_t)tags[i];
     }
     CHECK_OK(f, clump_heap_write_field(heap, "Disk", "colour", 0, colour, DISKS));
@@ -532,23 +538,27 @@ static void test_two_heaps(void **state) {
     CHECK_HEAP(f, second);
     clump_heap_destroy(second);
     /* Other layouts: a wider block, another field, another name, fewer classes. */
-    static const struct { const char *text; uint32_t rows; } others[] = {
+    static const struct {
+        const char *text;
+        uint32_t rows;
+    } others[] = {
         {schema, 60},
         {"abstract class Shape { uint tag; ref Shape next; }\n"
          "class Dot : Shape { float x; float3 at[2]; ushort marks[3]; }\n"
          "aos class Disk : Dot { float4 colour; uchar kind; short sizes[2]; }\n"
-         "class Square : Shape { uint side; } class Lonely { uint tag; }", 3},
+         "class Square : Shape { uint side; } class Lonely { uint tag; }",
+         3},
         {"abstract class Shape { uint tag; ref Shape next; }\n"
          "class Dot : Shape { float x; float3 at[2]; ushort marks[3] packed; }\n"
          "aos class Disk : Dot { float4 colour; uchar kind; short sizes[2]; }\n"
-         "class Square : Shape { uint edge; } class Lonely { uint tag; }", 3},
+         "class Square : Shape { uint edge; } class Lonely { uint tag; }",
+         3},
         {"abstract class Shape { uint tag; ref Shape next; } class Dot : Shape { float x; }", 3},
     };
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         second = cl_fixture_heap(f, others[i].text, HEAP_BYTES, others[i].rows);
         CHECK_STATUS(f, clump_do_all(second, kernels[DROP], NULL), CLUMP_ERR_USAGE);
-        CHECK_STATUS(f, clump_do_new(second, "Dot", 1, kernels[MAKE], NULL, NULL),
-                     CLUMP_ERR_USAGE);
+        CHECK_STATUS(f, clump_do_new(second, "Dot", 1, kernels[MAKE], NULL, NULL), CLUMP_ERR_USAGE);
         CHECK_HEAP(f, second);
         clump_heap_destroy(second);
     }
@@ -577,8 +587,7 @@ static void test_refusals(void **state) {
     CHECK_STATUS(f, clump_launch(heap, k, 65, 64, NULL), CLUMP_ERR_USAGE);
     CHECK_STATUS(f, clump_launch(heap, k, 0, 64, NULL), CLUMP_ERR_USAGE);
     CHECK_STATUS(f, clump_launch(heap, k, 64, 0, NULL), CLUMP_ERR_USAGE);
-    CHECK_STATUS(f, clump_do_new(heap, "None", 1, kernels[MAKE], &made, NULL),
-                 CLUMP_ERR_NOT_FOUND);
+    CHECK_STATUS(f, clump_do_new(heap, "None", 1, kernels[MAKE], &made, NULL), CLUMP_ERR_NOT_FOUND);
     CHECK_STATUS(f, clump_do_new(heap, NULL, 1, kernels[MAKE], &made, NULL), CLUMP_ERR_NOT_FOUND);
     CHECK_STATUS(f, clump_do_new(heap, "Shape", 1, kernels[MAKE], &made, NULL), CLUMP_ERR_USAGE);
     CHECK_STATUS(f, clump_do_new(heap, "Dot", (UINT64_C(1) << 31) + 1, kernels[MAKE], &made, NULL),
@@ -615,8 +624,9 @@ static void test_build_errors(void **state) {
     (void)state;
     expect_build_error("\n\n    __kernel void f(CLUMP_HEAP) { undeclared = 1; }\n", NULL, 3,
                        "undeclared");
-    expect_build_error("__kernel void f(CLUMP_HEAP) {\n    Dot d = Dot_new();\n    Dot_y(d) = 1;\n}",
-                       "my kernels.cl", 3, "Dot_y");
+    expect_build_error(
+        "__kernel void f(CLUMP_HEAP) {\n    Dot d = Dot_new();\n    Dot_y(d) = 1;\n}",
+        "my kernels.cl", 3, "Dot_y");
     expect_build_error("__kernel void f(CLUMP_HEAP) {\n    Shape_new();\n}", "a.cl", 2,
                        "Shape_new");
     expect_build_error("__kernel void f(CLUMP_HEAP) {\n    Dot d = Square_new();\n}", "a.cl", 2,
@@ -683,7 +693,8 @@ static void test_checked(void **state) {
 
 static int is_complete(cl_event event) {
     cl_int status = CL_QUEUED;
-    CHECK_CL(clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, NULL));
+    CHECK_CL(
+        clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, NULL));
     return status == CL_COMPLETE;
 }
 
@@ -738,17 +749,17 @@ int main(void) {
     if (result) return result;
     cl_fixture_close(f);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_loops),       cmocka_unit_test(test_new_objects_wait),
-        cmocka_unit_test(test_casts),       cmocka_unit_test(test_launches),
-        cmocka_unit_test(test_reductions),  cmocka_unit_test(test_fields),
-        cmocka_unit_test(test_bad_fields),  cmocka_unit_test(test_two_heaps),
-        cmocka_unit_test(test_refusals),    cmocka_unit_test(test_build_errors),
-        cmocka_unit_test(test_checked),     cmocka_unit_test(test_events),
+        cmocka_unit_test(test_loops),      cmocka_unit_test(test_new_objects_wait),
+        cmocka_unit_test(test_casts),      cmocka_unit_test(test_launches),
+        cmocka_unit_test(test_reductions), cmocka_unit_test(test_fields),
+        cmocka_unit_test(test_bad_fields), cmocka_unit_test(test_two_heaps),
+        cmocka_unit_test(test_refusals),   cmocka_unit_test(test_build_errors),
+        cmocka_unit_test(test_checked),    cmocka_unit_test(test_events),
     };
     const struct CMUnitTest again[] = {
-        cmocka_unit_test(test_loops),     cmocka_unit_test(test_new_objects_wait),
-        cmocka_unit_test(test_launches),  cmocka_unit_test(test_reductions),
-        cmocka_unit_test(test_fields),    cmocka_unit_test(test_events),
+        cmocka_unit_test(test_loops),    cmocka_unit_test(test_new_objects_wait),
+        cmocka_unit_test(test_launches), cmocka_unit_test(test_reductions),
+        cmocka_unit_test(test_fields),   cmocka_unit_test(test_events),
     };
     open_world(&(cl_fixture_desc){.cl = &counting});
     result = cmocka_run_group_tests_name("api, queue in order", tests, NULL, NULL);

@@ -1,5 +1,5 @@
-/* The heap at its limits: n free slots serve n work-items, one more gets null; emptied it is as new;
- * do-new takes what there is; frees that are wrong are counted and change nothing.
+/* The heap at its limits: n free slots serve n work-items, one more gets null; emptied it is as
+ * new; do-new takes what there is; frees that are wrong are counted and change nothing.
  *
  * Read first: fill_core.h.
  */
@@ -7,9 +7,31 @@
 
 static cl_fixture fixture;
 
+/* All of fill_core.h in one heap. */
+static void fill_everything(fill_test *t) {
+    uint32_t most = 0;
+    for (int i = 0; i < FILL_CLASSES; i++) {
+        uint32_t n = (uint32_t)cl_fixture_free_slots(t->f, t->heap, fill_classes[i]);
+        if (n > most) most = n;
+    }
+    uint32_t *refs = malloc(2 * (most + 1000) * sizeof *refs), *others = refs + most + 1000;
+    assert_non_null(refs);
+    for (int i = 0; i < FILL_CLASSES; i++) fill_and_empty(t, fill_classes[i], refs);
+    fill_side_by_side(t, "Small", "Big", refs, others);
+    fill_side_by_side(t, "Right", "Small", refs, others);
+    fill_by_do_new(t, "Left", refs);
+    fill_by_do_new(t, "Small", refs);
+    fill_swap(t, refs, others);
+    fill_double_free(t, "Small", refs);
+    fill_double_free(t, "Right", refs);
+    if (clump_heap_get_layout(t->heap)->block_count >= FILL_CLASSES) fill_garbage(t);
+    free(refs);
+}
+
+/* Compilers need long for these kernels, so only one set is optimised. */
 static void run(uint32_t blocks, uint32_t block_rows, int collective) {
     fill_test t;
-    fill_open(&t, &fixture, blocks, block_rows, NULL);
+    fill_open(&t, &fixture, blocks, block_rows, collective ? NULL : "-cl-opt-disable", NULL);
     t.collective = collective;
     fill_everything(&t);
     fill_close(&t);
@@ -41,7 +63,7 @@ static void test_one_block(void **state) {
 static void test_many_blocks(void **state) {
     (void)state;
     fill_test t;
-    fill_open(&t, &fixture, 1100, 1, NULL);
+    fill_open(&t, &fixture, 1100, 1, "-cl-opt-disable", NULL);
     uint32_t most = (uint32_t)cl_fixture_free_slots(&fixture, t.heap, "Small") + 1000;
     uint32_t *refs = malloc(2 * most * sizeof *refs);
     assert_non_null(refs);
@@ -56,8 +78,8 @@ int main(void) {
     int result = cl_fixture_open(&fixture, NULL);
     if (result) return result;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_narrow),    cmocka_unit_test(test_middle),
-        cmocka_unit_test(test_wide),      cmocka_unit_test(test_one_block),
+        cmocka_unit_test(test_narrow),      cmocka_unit_test(test_middle),
+        cmocka_unit_test(test_wide),        cmocka_unit_test(test_one_block),
         cmocka_unit_test(test_many_blocks),
     };
     result = cmocka_run_group_tests_name("fill", tests, NULL, NULL);

@@ -1,5 +1,5 @@
-/* Wa-Tor on the heap against Wa-Tor in sequential C: every cell and the heap's invariants after every
- * step. The rules are those of the benchmark, and so is the code.
+/* Wa-Tor on the heap against Wa-Tor in sequential C: every cell and the heap's invariants after
+ * every step. The rules are those of the benchmark, and so is the code.
  *
  * Read first: bench/apps/wa-tor/wa_tor.h.
  */

@@ -1,4 +1,5 @@
-/* Heaps filled to the last slot, emptied, and freed wrongly: what diff_fill.c and diff_features.c run.
+/* Heaps filled to the last slot, emptied, and freed wrongly: what diff_fill.c and diff_features.c
+ * run.
  *
  * Read first: tests/support/cl_fixture.h.
  */
@@ -12,11 +13,11 @@
 #include "cl_fixture.h"
 
 #define FILL_LOCAL 32u
-#define FILL_SCHEMA                                               \
-    "class Small { ushort v; uchar w; }\n"                        \
-    "class Big { ulong words[4]; uint tag; }\n"                   \
-    "abstract class Base { uint t; }\n"                           \
-    "class Left : Base { float4 x; }\n"                           \
+#define FILL_SCHEMA                                                                                \
+    "class Small { ushort v; uchar w; }\n"                                                         \
+    "class Big { ulong words[4]; uint tag; }\n"                                                    \
+    "abstract class Base { uint t; }\n"                                                            \
+    "class Left : Base { float4 x; }\n"                                                            \
     "class Right : Left { uchar more[7] packed; }\n"
 
 /* PoCL needs seconds to compile a kernel with the collective, so there is one, for one class. */
@@ -74,10 +75,10 @@ typedef struct fill_test {
 } fill_test;
 
 static void fill_open(fill_test *t, cl_fixture *f, uint32_t blocks, uint32_t block_rows,
-                      const clump_tuning *tuning) {
+                      const char *options, const clump_tuning *tuning) {
     *t = (fill_test){.f = f, .random = 7 + block_rows};
     t->heap = cl_fixture_heap_of_blocks(f, FILL_SCHEMA, blocks, block_rows);
-    t->program = cl_fixture_program(f, t->heap, fill_source, NULL, tuning);
+    t->program = cl_fixture_program(f, t->heap, fill_source, options, tuning);
     t->fill = cl_fixture_kernel(f, t->program, "fill");
     t->group = cl_fixture_kernel(f, t->program, "group");
     t->drop = cl_fixture_kernel(f, t->program, "drop");
@@ -101,8 +102,8 @@ static size_t round_up(uint64_t n) {
     return n ? (size_t)((n + FILL_LOCAL - 1) / FILL_LOCAL * FILL_LOCAL) : FILL_LOCAL;
 }
 
-/* n work-items want an object each; refs[i] is what they got. how: 0 new, 1 group_new, 2 both in turn
- * by group; the last two for Small only. */
+/* n work-items want an object each; refs[i] is what they got. how: 0 new, 1 group_new, 2 both in
+ * turn by group; the last two for Small only. */
 static void fill_make(fill_test *t, const char *name, uint32_t how, uint32_t n, uint32_t *refs) {
     int collective = t->collective && how && strcmp(name, "Small") == 0;
     uint32_t argument = collective ? how == 1 : cl_fixture_class_id(t->heap, name);
@@ -264,8 +265,8 @@ static void fill_and_empty(fill_test *t, const char *name, uint32_t *refs) {
 }
 
 /* Holes in the blocks of one class, another class gets all free blocks, then the holes fill. */
-static void fill_side_by_side(fill_test *t, const char *first, const char *second,
-                              uint32_t *refs, uint32_t *others) {
+static void fill_side_by_side(fill_test *t, const char *first, const char *second, uint32_t *refs,
+                              uint32_t *others) {
     uint32_t n = fill_up(t, first, 0, refs);
     uint32_t keep = fill_split(t, n, refs, 97);
     fill_free(t, first, n - keep, refs + keep);
@@ -420,27 +421,6 @@ static void fill_garbage(fill_test *t) {
     fill_free(t, "Left", 4, right); /* as its base class */
     fill_free(t, "Base", 1, left);
     fill_expect_empty(t);
-}
-
-/* Everything above in one heap. */
-static void fill_everything(fill_test *t) {
-    uint32_t most = 0;
-    for (int i = 0; i < FILL_CLASSES; i++) {
-        uint32_t n = (uint32_t)cl_fixture_free_slots(t->f, t->heap, fill_classes[i]);
-        if (n > most) most = n;
-    }
-    uint32_t *refs = malloc(2 * (most + 1000) * sizeof *refs), *others = refs + most + 1000;
-    assert_non_null(refs);
-    for (int i = 0; i < FILL_CLASSES; i++) fill_and_empty(t, fill_classes[i], refs);
-    fill_side_by_side(t, "Small", "Big", refs, others);
-    fill_side_by_side(t, "Right", "Small", refs, others);
-    fill_by_do_new(t, "Left", refs);
-    fill_by_do_new(t, "Small", refs);
-    fill_swap(t, refs, others);
-    fill_double_free(t, "Small", refs);
-    fill_double_free(t, "Right", refs);
-    if (clump_heap_get_layout(t->heap)->block_count >= FILL_CLASSES) fill_garbage(t);
-    free(refs);
 }
 
 #endif

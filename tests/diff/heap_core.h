@@ -1,10 +1,11 @@
 /* Random programs on a heap and on the model, compared after every step.
  *
- * A program is a list of steps. Each draws its random numbers from the seed and its own number alone,
- * so that steps can be left out: a program that fails is run again with fewer and fewer of them, and
- * the shortest list that still fails is printed.
+ * A program is a list of steps. Each draws its random numbers from the seed and its own number
+ * alone, so that steps can be left out: a program that fails is run again with fewer and fewer of
+ * them, and the shortest list that still fails is printed.
  *
- * Read first: tests/support/model.h, tests/support/cl_fixture.h. heap_core_source.h writes the kernels.
+ * Read first: tests/support/model.h, tests/support/cl_fixture.h. heap_core_source.h writes the
+ * kernels.
  */
 #ifndef HEAP_CORE_H
 #define HEAP_CORE_H
@@ -21,6 +22,7 @@ typedef struct heap_config {
     uint64_t bytes; /* of the heap; 0: blocks */
     uint32_t blocks, block_rows;
     clump_tuning tuning;
+    const char *options; /* of the compiler; may be NULL */
     uint64_t seed;
     uint32_t steps;
     uint32_t items; /* work-items of a step, at most */
@@ -36,25 +38,27 @@ typedef struct heap_run {
     heap_names names;
     uint64_t random;
     char failure[512]; /* "": none */
-    uint32_t full; /* allocations that got null in the step */
+    uint32_t full;     /* allocations that got null in the step */
 } heap_run;
 
-#define HEAP_FAIL(r, ...)                                                \
-    do {                                                                 \
-        if (!*(r)->failure) snprintf((r)->failure, sizeof(r)->failure, __VA_ARGS__); \
-        return -1;                                                       \
+#define HEAP_FAIL(r, ...)                                                                          \
+    do {                                                                                           \
+        if (!*(r)->failure) snprintf((r)->failure, sizeof(r)->failure, __VA_ARGS__);               \
+        return -1;                                                                                 \
     } while (0)
-#define HEAP_TRY(r, call)                                                                      \
-    do {                                                                                       \
-        clump_status s_ = (call);                                                              \
-        if (s_)                                                                                \
-            HEAP_FAIL(r, "%s: %s: %.300s", #call, clump_status_name(s_),                       \
-                      clump_context_get_error((r)->f->clump)->message);                        \
+#define HEAP_TRY(r, call)                                                                          \
+    do {                                                                                           \
+        clump_status s_ = (call);                                                                  \
+        if (s_)                                                                                    \
+            HEAP_FAIL(r, "%s: %s: %.300s", #call, clump_status_name(s_),                           \
+                      clump_context_get_error((r)->f->clump)->message);                            \
     } while (0)
-#define HEAP_ARG(r, kernel, index, value) \
+#define HEAP_ARG(r, kernel, index, value)                                                          \
     HEAP_TRY(r, clump_kernel_set_arg(kernel, index, sizeof(value), &(value)))
 
-static uint32_t draw(heap_run *r, uint32_t below) { return test_random(&r->random, below); }
+static uint32_t draw(heap_run *r, uint32_t below) {
+    return test_random(&r->random, below);
+}
 
 /* ---- Comparison ------------------------------------------------------------------------------ */
 
@@ -269,14 +273,16 @@ static int step_ops(heap_run *r) {
         heap_op *list = &ops[i * HEAP_PER_ITEM];
         uint32_t turn = i;
         if (draw(r, 100) < makers)
-            list[0] = (heap_op){.kind = HEAP_OP_NEW, .arg = draw(r, UINT32_MAX),
+            list[0] = (heap_op){.kind = HEAP_OP_NEW,
+                                .arg = draw(r, UINT32_MAX),
                                 .class_id = r->names.made[draw(r, r->names.made_count)]};
         if (turn >= live) continue;
         model_object *object = r->m->live[(first + turn) % live];
         list[1] = plan_op(r, object, &expected[i * HEAP_PER_ITEM + 1]);
         if (draw(r, 100) >= killers) continue;
-        list[2] = (heap_op){.kind = HEAP_OP_FREE, .ref = object->handle,
-                            .class_id = heap_free_view(&r->names, r->m, object->class_id)};
+        list[2] = (heap_op){.kind = HEAP_OP_FREE,
+                            .ref = object->handle,
+                            .class_id = heap_free_view(r->m, object->class_id)};
         doomed[dead++] = object;
     }
     cl_mem in = cl_fixture_buffer(r->f, ops, n * HEAP_PER_ITEM * sizeof *ops);
@@ -293,8 +299,10 @@ static int step_ops(heap_run *r) {
     while (dead) model_free(r->m, doomed[--dead]);
     for (uint32_t i = 0; i < n * HEAP_PER_ITEM; i++) {
         if (ops[i].kind == HEAP_OP_NEW) {
-            if (!out[i]) r->full++;
-            else if (!note_new(r, ops[i].class_id, out[i], ops[i].arg)) return -1;
+            if (!out[i])
+                r->full++;
+            else if (!note_new(r, ops[i].class_id, out[i], ops[i].arg))
+                return -1;
         } else if (out[i] != expected[i]) {
             HEAP_FAIL(r, "operation %u (kind %u, class %u, object %08x) gave %08x, expected %08x",
                       i, ops[i].kind, ops[i].class_id, ops[i].ref, out[i], expected[i]);
@@ -342,16 +350,15 @@ static int step_visit(heap_run *r) {
 
 /* A do-all that frees some objects of a class and makes others. */
 static int step_change(heap_run *r) {
-    uint32_t class_id = r->names.seen[draw(r, r->names.seen_count)], salt = draw(r, UINT32_MAX);
+    uint32_t class_id = r->names.changed, salt = draw(r, UINT32_MAX);
     uint32_t breed = r->m->live_count < 3 * r->config->items ? 1 + draw(r, 20) : 0;
     uint32_t cull = 1 + draw(r, 6), limit = r->m->handle_limit;
     uint32_t *out = malloc(limit * sizeof *out);
     cl_mem results = cl_fixture_buffer(r->f, NULL, limit * sizeof *out);
-    HEAP_ARG(r, r->change, 0, class_id);
-    HEAP_ARG(r, r->change, 1, salt);
-    HEAP_ARG(r, r->change, 2, cull);
-    HEAP_ARG(r, r->change, 3, breed);
-    HEAP_ARG(r, r->change, 4, results);
+    HEAP_ARG(r, r->change, 0, salt);
+    HEAP_ARG(r, r->change, 1, cull);
+    HEAP_ARG(r, r->change, 2, breed);
+    HEAP_ARG(r, r->change, 3, results);
     HEAP_TRY(r, clump_do_all(r->heap, r->change, NULL));
     cl_fixture_read(r->f, results, out, limit * sizeof *out);
     clReleaseMemObject(results);
@@ -367,8 +374,10 @@ static int step_change(heap_run *r) {
     }
     int result = 0;
     for (uint32_t i = 0; i < parents && !result; i++) {
-        if (!out[parent[i]]) r->full++;
-        else if (!note_new(r, r->names.made[0], out[parent[i]], parent[i])) result = -1;
+        if (!out[parent[i]])
+            r->full++;
+        else if (!note_new(r, r->names.made[0], out[parent[i]], parent[i]))
+            result = -1;
     }
     free(parent);
     free(out);
@@ -390,7 +399,8 @@ static int step_host(heap_run *r) {
     HEAP_TRY(r, clump_heap_enumerate(r->heap, class_name, refs, count, &found));
     for (uint32_t i = 0; i < count; i++) {
         for (uint32_t c = 0; c < f->info.width; c++)
-            model_component(f->info.type, test_hash(salt + 16 * i + c), values + i * bytes + c * part);
+            model_component(f->info.type, test_hash(salt + 16 * i + c),
+                            values + i * bytes + c * part);
         memcpy(model_value(r->m, model_by_handle(r->m, refs[i]), field, element),
                values + i * bytes, bytes);
     }
@@ -416,17 +426,12 @@ static int run_step(heap_run *r, uint32_t step) {
     switch (draw(r, 8)) {
     case 0:
     case 1:
-    case 2:
-        return step_ops(r);
-    case 3:
-        return step_do_new(r);
-    case 4:
-        return step_visit(r);
+    case 2: return step_ops(r);
+    case 3: return step_do_new(r);
+    case 4: return step_visit(r);
     case 5:
-    case 6:
-        return step_change(r);
-    default:
-        return step_host(r);
+    case 6: return step_change(r);
+    default: return step_host(r);
     }
 }
 
@@ -436,16 +441,16 @@ static void heap_run_open(heap_run *r, const heap_config *config) {
     memset(r, 0, sizeof *r);
     r->config = config;
     r->f = config->f;
-    r->heap = config->bytes
-                  ? cl_fixture_heap(r->f, config->schema, config->bytes, config->block_rows)
-                  : cl_fixture_heap_of_blocks(r->f, config->schema, config->blocks,
-                                              config->block_rows);
+    r->heap =
+        config->bytes
+            ? cl_fixture_heap(r->f, config->schema, config->bytes, config->block_rows)
+            : cl_fixture_heap_of_blocks(r->f, config->schema, config->blocks, config->block_rows);
     const clump_heap_layout *layout = clump_heap_get_layout(r->heap);
     uint32_t limit = (layout->first_block + layout->block_count) * layout->block_granules * 64;
     r->m = model_create(clump_heap_get_schema(r->heap), limit);
     assert_non_null(r->m);
     char *source = heap_source(r->m, &r->names);
-    r->program = cl_fixture_program(r->f, r->heap, source, NULL, &config->tuning);
+    r->program = cl_fixture_program(r->f, r->heap, source, config->options, &config->tuning);
     free(source);
     r->ops = cl_fixture_kernel(r->f, r->program, "ops");
     r->visit = cl_fixture_kernel(r->f, r->program, "visit");

@@ -252,14 +252,21 @@ static void hints_of_blocks(void **state) {
     EXPECT(ACTIVE_HINT, "block %u: the active hint of class %u should be 0, is 1", t.empty, t.any);
 }
 
+/* A wrong upper bit, and all above it in line with it, so that there is one violation only. */
+static void flip_upwards(uint32_t set, uint32_t level, uint32_t block) {
+    for (; level < t.header->hint_levels; level++) {
+        uint32_t index = block >> 5 * level;
+        flip(hint_at(set, level, index), 1u << index % 32);
+    }
+}
+
 static void hints_of_hints(void **state) {
     for (uint32_t level = 1; level < t.header->hint_levels; level++) {
-        uint32_t index = t.part >> 5 * level;
-        flip(hint_at(t.small, level, index), 1u << index % 32);
+        flip_upwards(t.small, level, t.part); /* the one active block */
         EXPECT(UPPER_HINT, "the heap: an upper bit of hint set %u should be 1, is 0", t.small);
-        flip(hint_at(t.any, level, index), 1u << index % 32);
+        flip_upwards(t.any, level, t.part); /* there is none */
         EXPECT(UPPER_HINT, "the heap: an upper bit of hint set %u should be 0, is 1", t.any);
-        index = (t.header->block_end - 1) >> 5 * level;
+        uint32_t index = (t.header->block_end - 1) >> 5 * level; /* one of many free ones */
         flip(hint_at(0, level, index), 1u << index % 32);
         EXPECT(UPPER_HINT, "the heap: an upper bit of hint set 0 should be 1, is 0");
     }

@@ -16,7 +16,8 @@ static int contains(const char *text, const char *part) {
     size_t length = strlen(part);
     for (; *text; text++) {
         size_t i = 0;
-        while (i < length && tolower((unsigned char)text[i]) == tolower((unsigned char)part[i])) i++;
+        while (i < length && tolower((unsigned char)text[i]) == tolower((unsigned char)part[i]))
+            i++;
         if (i == length) return 1;
     }
     return length == 0;

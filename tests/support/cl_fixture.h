@@ -1,11 +1,11 @@
 /* What every test on a device needs: a device, a context, a queue, a clump_context; and checks that
  * print the library's own words when a call does not return what it should.
  *
- * CLUMP_DEVICE names the device by a part of "platform / device", in any case of letters; without it
- * the first GPU is taken, else the first device.
+ * CLUMP_DEVICE names the device by a part of "platform / device", in any case of letters; without
+ * it the first GPU is taken, else the first device.
  *
- * A check that fails ends the running cmocka test, and outside of one the program. What a failed test
- * leaves behind is not released.
+ * A check that fails ends the running cmocka test, and outside of one the program. What a failed
+ * test leaves behind is not released.
  *
  * Read first: include/clump/clump.h.
  */
@@ -37,9 +37,9 @@ typedef struct cl_fixture {
     const clump_capabilities *capabilities;
 } cl_fixture;
 
-/* CONSTRUCTOR. desc NULL: all zero. Returns 0, or with words on stderr CL_FIXTURE_SKIP if there is no
- * device to test with (or a queue cannot be out of order), 1 if there is one and it fails: what main()
- * should return. */
+/* CONSTRUCTOR. desc NULL: all zero. Returns 0, or with words on stderr CL_FIXTURE_SKIP if there is
+ * no device to test with (or a queue cannot be out of order), 1 if there is one and it fails: what
+ * main() should return. */
 int cl_fixture_open(cl_fixture *f, const cl_fixture_desc *desc);
 
 /* DESTRUCTOR. */
@@ -48,7 +48,7 @@ void cl_fixture_close(cl_fixture *f);
 /* ---- Checks ---------------------------------------------------------------------------------- */
 
 /* A call on the fixture's context or on anything made from it must return the status. */
-#define CHECK_STATUS(f, call, status) \
+#define CHECK_STATUS(f, call, status)                                                              \
     cl_fixture_expect((f), (call), (status), #call, __FILE__, __LINE__)
 #define CHECK_OK(f, call) CHECK_STATUS(f, call, CLUMP_OK)
 
@@ -60,13 +60,14 @@ void cl_fixture_expect(const cl_fixture *f, clump_status found, clump_status exp
 void cl_fixture_expect_cl(cl_int code, const char *call, const char *file, int line);
 
 /* No kernel reported anything since the last poll, and all invariants of the heap hold. */
-#define CHECK_HEAP(f, heap)                     \
-    do {                                        \
-        CHECK_OK(f, clump_heap_poll(heap, NULL)); \
-        CHECK_OK(f, clump_heap_check(heap));    \
+#define CHECK_HEAP(f, heap)                                                                        \
+    do {                                                                                           \
+        CHECK_OK(f, clump_heap_poll(heap, NULL));                                                  \
+        CHECK_OK(f, clump_heap_check(heap));                                                       \
     } while (0)
 
-/* ---- Making things; all fail the test if they cannot ------------------------------------------ */
+/* ---- Making things; all fail the test if they cannot ------------------------------------------
+ * */
 
 /* A heap of a schema given as text. */
 clump_heap *cl_fixture_heap(const cl_fixture *f, const char *schema, uint64_t bytes,
@@ -93,7 +94,7 @@ void cl_fixture_write(const cl_fixture *f, cl_mem buffer, const void *data, size
 void cl_fixture_read(const cl_fixture *f, cl_mem buffer, void *data, size_t bytes);
 
 /* Set a parameter from an lvalue. */
-#define SET_ARG(f, kernel, index, value) \
+#define SET_ARG(f, kernel, index, value)                                                           \
     CHECK_OK(f, clump_kernel_set_arg(kernel, index, sizeof(value), &(value)))
 
 /* ---- Random numbers -------------------------------------------------------------------------- */

@@ -137,20 +137,16 @@ uint32_t model_component_bytes(clump_type type) {
     switch (type) {
     case CLUMP_TYPE_BOOL:
     case CLUMP_TYPE_CHAR:
-    case CLUMP_TYPE_UCHAR:
-        return 1;
+    case CLUMP_TYPE_UCHAR: return 1;
     case CLUMP_TYPE_SHORT:
-    case CLUMP_TYPE_USHORT:
-        return 2;
+    case CLUMP_TYPE_USHORT: return 2;
     case CLUMP_TYPE_LONG:
     case CLUMP_TYPE_ULONG:
-    case CLUMP_TYPE_DOUBLE:
-        return 8;
+    case CLUMP_TYPE_DOUBLE: return 8;
     case CLUMP_TYPE_INT:
     case CLUMP_TYPE_UINT:
     case CLUMP_TYPE_FLOAT:
-    case CLUMP_TYPE_REF:
-        break;
+    case CLUMP_TYPE_REF: break;
     }
     return 4;
 }

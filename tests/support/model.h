@@ -1,10 +1,10 @@
-/* The sequential model of a heap in plain C: what a heap is supposed to hold. This is the specification
- * that random programs are compared with.
+/* The sequential model of a heap in plain C: what a heap is supposed to hold. This is the
+ * specification that random programs are compared with.
  *
- * A heap is a set of live objects. An object has a class, a tag that no other object ever has, values
- * for all fields that its class declares or inherits, and a handle: the reference by which the heap
- * under test knows it. Reference fields hold tags, 0 being null, so that graphs can be compared when
- * handles change. Two live objects never have the same handle.
+ * A heap is a set of live objects. An object has a class, a tag that no other object ever has,
+ * values for all fields that its class declares or inherits, and a handle: the reference by which
+ * the heap under test knows it. Reference fields hold tags, 0 being null, so that graphs can be
+ * compared when handles change. Two live objects never have the same handle.
  *
  * Read first: include/clump/schema.h.
  */
@@ -28,9 +28,9 @@ typedef struct model_object {
 typedef struct model {
     const clump_schema *schema; /* the caller's */
     uint32_t class_count, field_count;
-    clump_class_info classes[CLUMP_CLASSES_MAX + 1];    /* by id; 0 is unused */
-    uint32_t own_fields[CLUMP_CLASSES_MAX + 2];         /* fields own_fields[id] .. [id + 1] - 1 */
-    uint32_t value_bytes[CLUMP_CLASSES_MAX + 1];        /* of an object's values */
+    clump_class_info classes[CLUMP_CLASSES_MAX + 1]; /* by id; 0 is unused */
+    uint32_t own_fields[CLUMP_CLASSES_MAX + 2];      /* fields own_fields[id] .. [id + 1] - 1 */
+    uint32_t value_bytes[CLUMP_CLASSES_MAX + 1];     /* of an object's values */
     model_field *fields;
     model_object **live; /* in no order */
     uint32_t live_count, live_room;
@@ -62,7 +62,8 @@ uint32_t model_count_exact(const model *m, uint32_t class_id);
 /* Place of an element of a field among an object's values. */
 void *model_value(const model *m, const model_object *object, uint32_t field, uint32_t element);
 
-/* ---- Values made from numbers, here and in kernels alike -------------------------------------- */
+/* ---- Values made from numbers, here and in kernels alike --------------------------------------
+ * */
 
 /* Component `component` of element `element` of field number `field`, for a salt. */
 uint32_t model_word(uint32_t salt, uint32_t field, uint32_t element, uint32_t component);

@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# Runs a test under Oclgrind, which finds accesses out of bounds, divergent barriers and wrong API
+# calls.
+#
+#   oclgrind.sh PROGRAM [ARGUMENT...]
+#
+# Its log must be empty: the exit status says nothing about what it found. Without --data-races,
+# since that takes a slot that one work-item freed and another got in the same kernel for a race: it
+# does not see that the atomics in between order their accesses. Exit status 77: there is no
+# Oclgrind.
+set -euo pipefail
+if ! command -v oclgrind >/dev/null; then
+    echo "skipped: no oclgrind"
+    exit 77
+fi
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+status=0
+CLUMP_DEVICE=oclgrind oclgrind --check-api --log "$log" "$@" || status=$?
+if [ "$status" -ne 0 ] || [ -s "$log" ]; then
+    echo "FAILED: exit status $status, and Oclgrind says:"
+    head -n 60 "$log"
+    exit 1
+fi
