@@ -134,7 +134,9 @@ static const char source[] =
     "    }\n"
     "}\n"
     "__kernel void not_a_heap(__global uint *x) { *x = 1; }\n"
-    "__kernel void nothing(void) {}\n";
+    "#ifndef __NV_CL_C_VERSION\n" /* its compiler emits invalid PTX for a kernel without parameters */
+    "__kernel void nothing(void) {}\n"
+    "#endif\n";
 
 /* ---- A table that counts --------------------------------------------------------------------- */
 
@@ -573,7 +575,8 @@ static void test_refusals(void **state) {
     CHECK_STATUS(f, clump_kernel_create(program, "absent", &k), CLUMP_ERR_NOT_FOUND);
     assert_null(k);
     CHECK_STATUS(f, clump_kernel_create(program, "not_a_heap", &k), CLUMP_ERR_USAGE);
-    CHECK_STATUS(f, clump_kernel_create(program, "nothing", &k), CLUMP_ERR_USAGE);
+    if (!strstr(f->capabilities->platform_name, "NVIDIA"))
+        CHECK_STATUS(f, clump_kernel_create(program, "nothing", &k), CLUMP_ERR_USAGE);
     k = cl_fixture_kernel(f, program, "visit");
     CHECK_OK(f, clump_kernel_set_arg(k, 0, sizeof value, &value));
     CHECK_OK(f, clump_kernel_set_arg(k, 2, sizeof after_buffer, &after_buffer));

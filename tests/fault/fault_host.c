@@ -463,7 +463,9 @@ static void check_failure(const run *r, const char *step, clump_status status) {
         return;
     }
     if (!f.struck) fail_msg("step %s fails by itself: %s", step, e->message);
-    if (!strstr(e->message, f.struck) || !e->call || strcmp(e->call, f.struck) != 0)
+    /* A lost device that was first asked what it need not have is noticed at a later call. */
+    int later = f.persistent && f.struck == optional_query && e->call != NULL;
+    if (!later && (!strstr(e->message, f.struck) || !e->call || strcmp(e->call, f.struck) != 0))
         fail_msg("step %s: call %llu, %s, failed, but the message is: %s", step,
                  (unsigned long long)f.calls, f.struck, e->message);
     assert_int_equal(e->cl_code, f.code);
