@@ -1,7 +1,8 @@
 /* The heap check: every invariant of layout.h, on the device.
  *
  * Each violation has a key (block << 4 | code). The first launch finds the lowest key, the second,
- * given that key, leaves its details. So the answer is the same in every run. The result lies in
+ * given that key, leaves its details; what lies outside
+ * blocks is then left to one work-item. So the answer is the same in every run. The result lies in
  * the scan area: a clumpi_violation, then tallies per class.
  *
  * Read first: layout.h.
@@ -17,7 +18,8 @@ static inline void violation(__global uint *result, uint reporting, uint code, u
     uint key = block << 4 | code;
     if (!reporting) {
         atomic_min(&result[0], key);
-    } else if (result[0] == key) {
+    } else if (result[0] == key && !result[6]) { /* several may share a key: the first one found */
+        result[6] = 1;
         result[1] = code;
         result[2] = block;
         result[3] = class_id;

@@ -32,6 +32,10 @@ __kernel void clumpi_new_count(__global uchar *heap, uint header_at, uint class_
         table[2 * get_group_id(0) + 1] = counts[1];
         if (get_group_id(0) == 0) v.header->new_rows = 0;
     }
+    /* The list's rows are about to be replaced: until it is made anew, no class has any. */
+    if (get_group_id(0) == 0)
+        for (uint c = me; c <= v.header->class_count + 1; c += items)
+            clumpi_words_at(&v, v.header->at_list_begin)[c] = 0;
 }
 
 /* How many objects go where; computed alike by every group. */

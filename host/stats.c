@@ -84,9 +84,11 @@ static clump_status run_check(clump_heap *heap, clumpi_u32 reporting) {
     clumpi_arg arg = {sizeof reporting, &reporting};
     clump_status status = clumpi_run_library(heap, CLUMPI_KERNEL_check_blocks, global,
                                              sizes->scan_local, &arg, 1, NULL);
+    /* Violations outside blocks share their key, so one work-item alone looks for the details. */
+    size_t local = reporting ? 1 : sizes->scan_local;
     if (!status)
-        status = clumpi_run_library(heap, CLUMPI_KERNEL_check_rest, global, sizes->scan_local, &arg,
-                                    1, NULL);
+        status = clumpi_run_library(heap, CLUMPI_KERNEL_check_rest, reporting ? 1 : global, local,
+                                    &arg, 1, NULL);
     return status;
 }
 

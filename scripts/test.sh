@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what is missing, builds with warnings as errors and runs all tests but the slow ones.
-# Arguments go to ctest (-R name, -L label). CLUMP_DEVICE=platform:device chooses the device,
+# Arguments go to ctest (-R name, -L label). CLUMP_DEVICE=TEXT chooses the device by a part of "platform / device",
 # CLUMP_BUILD the build folder (default build/).
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)

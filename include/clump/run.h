@@ -32,7 +32,8 @@ typedef struct clump_sync {
 CLUMP_API clump_status clump_do_all(clump_heap *heap, clump_kernel *kernel, const clump_sync *sync);
 
 /* METHOD. The same with work sizes of the caller's, for kernels that are not loops over objects
- * (makers of objects, kernels with barriers, benchmarks). `global` must be a multiple of `local`.
+ * (makers of objects, kernels with barriers, benchmarks). `global` must be a multiple of `local`; if
+ * the kernel has CLUMP_FOR_EACH loops, of 64 too, else they do not cover all objects.
  * */
 CLUMP_API clump_status clump_launch(clump_heap *heap, clump_kernel *kernel, size_t global,
                                     size_t local, const clump_sync *sync);
@@ -42,6 +43,7 @@ CLUMP_API clump_status clump_launch(clump_heap *heap, clump_kernel *kernel, size
  * are claimed without per-object atomics, then free slots of blocks in use; what does not fit is
  * reported as OUT_OF_MEMORY and `made` is smaller.
  *   made  [out, optional]  objects made; asking for it makes the call block
+ * If the kernel cannot be enqueued (CLUMP_ERR_CL), the objects may be there, undefined.
  * Blocks: only if `made` is given. Returns CLUMP_OK; CLUMP_ERR_NOT_FOUND; CLUMP_ERR_USAGE abstract
  * class, count above 2^31, program of another layout; CLUMP_ERR_CL. */
 CLUMP_API clump_status clump_do_new(clump_heap *heap, const char *class_name, uint64_t count,
