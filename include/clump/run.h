@@ -33,8 +33,7 @@ CLUMP_API clump_status clump_do_all(clump_heap *heap, clump_kernel *kernel, cons
 
 /* METHOD. The same with work sizes of the caller's, for kernels that are not loops over objects
  * (makers of objects, kernels with barriers, benchmarks). `global` must be a multiple of `local`; if
- * the kernel has CLUMP_FOR_EACH loops, of 64 too, else they do not cover all objects.
- * */
+ * the kernel has CLUMP_FOR_EACH loops, of 64 too, else they do not cover all objects. */
 CLUMP_API clump_status clump_launch(clump_heap *heap, clump_kernel *kernel, size_t global,
                                     size_t local, const clump_sync *sync);
 
