@@ -1,9 +1,9 @@
 /* The heap check: every invariant of layout.h, on the device.
  *
  * Each violation has a key (block << 4 | code). The first launch finds the lowest key, the second,
- * given that key, leaves its details; what lies outside
- * blocks is then left to one work-item. So the answer is the same in every run. The result lies in
- * the scan area: a clumpi_violation, then tallies per class.
+ * given that key, leaves its details; what lies outside blocks is then left to one work-item. So
+ * the answer is the same in every run. The result lies in the scan area: a clumpi_violation, then
+ * tallies per class.
  *
  * Read first: layout.h.
  */

@@ -98,10 +98,9 @@ typedef struct clumpi_header {
     clumpi_u32 epoch_pad[31];
     clumpi_error errors[CLUMPI_ERRORS];
     clumpi_u32 error_pad[16];
-    clumpi_u32 new_rows, new_objects, new_missing; /* of the last do-new: rows of its list, objects
-                                                      made, objects for which there was no room */
+    clumpi_u32 new_rows, new_objects; /* of the last do-new: rows of its list, objects made */
     clumpi_u32 reduce_done;                        /* groups that stored their partial result */
-    clumpi_u32 new_pad[28];
+    clumpi_u32 new_pad[29];
     clumpi_u32 reduced[CLUMPI_REDUCE_BYTES / 4]; /* result of the last reduction */
 } clumpi_header;
 

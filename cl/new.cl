@@ -117,7 +117,6 @@ __kernel void clumpi_new_claim(__global uchar *heap, uint header_at, uint class_
     uint made = p.full * capacity + p.part + p.extra;
     if (get_global_id(0) == 0) {
         v.header->new_objects = made;
-        v.header->new_missing = count - made;
         if (made < count)
             clumpi_report(&v, CLUMPI_ERROR_OUT_OF_MEMORY, count - made, class_id, 0);
     }

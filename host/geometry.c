@@ -237,7 +237,6 @@ clump_status clumpi_geometry_compute(const clump_schema *schema, uint64_t bytes,
     }
     h->first_block = (uint32_t)first;
     h->block_end = (uint32_t)blocks;
-    g->blocks_total = (uint32_t)blocks;
     g->bytes = blocks * block_bytes;
     return CLUMP_OK;
 }

@@ -7,10 +7,6 @@
 
 #include "internal.h"
 
-static uint64_t header_offset(const clump_heap *heap) {
-    return (uint64_t)heap->geometry.header.self_at * CLUMPI_UNIT;
-}
-
 /* Field types that the device must be able to handle. */
 static clump_status check_types(clump_context *c, const clump_schema *schema) {
     if (c->capabilities.features & CLUMP_FEATURE_FP64) return CLUMP_OK;
@@ -59,7 +55,8 @@ static clump_status initialise(clump_heap *heap) {
     const clumpi_geometry *g = &heap->geometry;
     clump_status status = clumpi_clear(c, heap->buffer, 0, heap->layout.metadata_bytes);
     if (!status)
-        status = clumpi_write(c, heap->buffer, header_offset(heap), sizeof g->header, &g->header);
+        status = clumpi_write(c, heap->buffer, clumpi_header_offset(heap, 0), sizeof g->header,
+                              &g->header);
     if (!status)
         status = clumpi_write(c, heap->buffer, (uint64_t)g->header.at_classes * CLUMPI_UNIT,
                               (g->header.class_count + 1) * sizeof *g->classes, g->classes);
@@ -177,7 +174,7 @@ static clump_status report_error(clump_heap *heap, const clumpi_error *errors) {
 clump_status clump_heap_poll(clump_heap *heap, clump_device_report *report) {
     if (report) memset(report, 0, sizeof *report);
     if (!heap) return CLUMP_ERR_USAGE;
-    uint64_t offset = header_offset(heap) + offsetof(clumpi_header, errors);
+    uint64_t offset = clumpi_header_offset(heap, offsetof(clumpi_header, errors));
     clumpi_error errors[CLUMPI_ERRORS];
     clump_status status = clumpi_read(heap->context, heap->buffer, offset, sizeof errors, errors);
     if (status) return status;

@@ -64,7 +64,6 @@ typedef struct clumpi_geometry {
     uint64_t bytes;
     clumpi_header header;                        /* as it goes to the device */
     clumpi_class classes[CLUMP_CLASSES_MAX + 1]; /* likewise */
-    uint32_t blocks_total;                       /* block_end */
 } clumpi_geometry;
 
 struct clump_heap {
@@ -91,6 +90,11 @@ struct clump_kernel {
     uint32_t arg_count; /* behind the heap parameter */
     uint8_t *arg_set;   /* per argument: was it set */
 };
+
+/* Byte offset of the header, or of a member of it, in the heap's buffer. */
+static inline uint64_t clumpi_header_offset(const clump_heap *heap, size_t member) {
+    return (uint64_t)heap->geometry.header.self_at * CLUMPI_UNIT + member;
+}
 
 /* ---- context.c ---- */
 

@@ -24,8 +24,8 @@ void clumpi_options_append(clumpi_text *t, const clump_context *c) {
     clumpi_text_append(t, " -DCLUMPI_HAVE_PTX=%d", !!(f & CLUMP_FEATURE_PTX));
     clumpi_text_append(t, " -DCLUMPI_HAVE_SUBGROUPS=%d", !!(f & CLUMP_FEATURE_SUBGROUPS));
     clumpi_text_append(t, " -DCLUMPI_ROW_PER_ITEM=%d", c->capabilities.is_cpu);
-    /* Race checkers take a volatile load beside an atomic for a race; Oclgrind says its name. It does
-     * not know all intrinsics that optimisation leaves behind. */
+    /* Race checkers take a volatile load beside an atomic for a race; Oclgrind says its name. It
+     * does not know all intrinsics that optimisation leaves behind. */
     if (strstr(c->capabilities.platform_name, "Oclgrind"))
         clumpi_text_append(t, " -DCLUMPI_ATOMIC_LOADS=1 -cl-opt-disable");
 }

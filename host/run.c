@@ -11,13 +11,19 @@
 
 #include "internal.h"
 
+/* The wait list alone, for the launches before the last, which gives the event. */
+static clump_sync waits_of(const clump_sync *sync) {
+    clump_sync waits = {0};
+    if (sync) waits = *sync;
+    waits.event = NULL;
+    return waits;
+}
+
 clump_status clumpi_list_update(clump_heap *heap, const clump_sync *sync) {
     if (heap->list_valid) return CLUMP_OK;
     const clumpi_launch_sizes *sizes = &heap->context->sizes;
     size_t global = sizes->scan_groups * sizes->scan_local;
-    clump_sync waits = {0};
-    if (sync) waits = *sync;
-    waits.event = NULL;
+    clump_sync waits = waits_of(sync);
     clump_status status = clumpi_run_library(heap, CLUMPI_KERNEL_list_count, global,
                                              sizes->scan_local, NULL, 0, &waits);
     if (!status)
@@ -124,9 +130,7 @@ clump_status clump_do_new(clump_heap *heap, const char *class_name, uint64_t cou
     size_t global = sizes->scan_groups * sizes->scan_local;
     clumpi_u32 wanted = (clumpi_u32)count;
     clumpi_arg args[] = {{sizeof info.id, &info.id}, {sizeof wanted, &wanted}};
-    clump_sync waits = {0};
-    if (sync) waits = *sync;
-    waits.event = NULL;
+    clump_sync waits = waits_of(sync);
     heap->list_valid = 0; /* the rows of the new objects take its place */
     status = clumpi_run_library(heap, CLUMPI_KERNEL_new_count, global, sizes->scan_local, args, 1,
                                 &waits);
@@ -139,8 +143,7 @@ clump_status clump_do_new(clump_heap *heap, const char *class_name, uint64_t cou
     if (status || !made) return status;
     clumpi_u32 objects = 0;
     status = clumpi_read(c, heap->buffer,
-                         (uint64_t)heap->geometry.header.self_at * CLUMPI_UNIT +
-                             offsetof(clumpi_header, new_objects),
+                         clumpi_header_offset(heap, offsetof(clumpi_header, new_objects)),
                          sizeof objects, &objects);
     *made = objects;
     return status;
@@ -158,8 +161,6 @@ clump_status clump_reduce(clump_heap *heap, clump_kernel *k, void *result, size_
     const clumpi_launch_sizes *sizes = &c->sizes;
     status = launch(heap, k, sizes->do_all_global, sizes->do_all_local, sync, "of a reduction");
     if (status) return status;
-    return clumpi_read(
-        c, heap->buffer,
-        (uint64_t)heap->geometry.header.self_at * CLUMPI_UNIT + offsetof(clumpi_header, reduced),
-        bytes, result);
+    return clumpi_read(c, heap->buffer,
+                       clumpi_header_offset(heap, offsetof(clumpi_header, reduced)), bytes, result);
 }

@@ -113,8 +113,8 @@ static clump_status describe(clump_heap *heap, const clumpi_violation *v) {
 static clump_status check_header(clump_heap *heap) {
     clump_context *c = heap->context;
     clumpi_header now;
-    clump_status status = clumpi_read(
-        c, heap->buffer, (uint64_t)heap->geometry.header.self_at * CLUMPI_UNIT, sizeof now, &now);
+    clump_status status =
+        clumpi_read(c, heap->buffer, clumpi_header_offset(heap, 0), sizeof now, &now);
     if (status) return status;
     if (memcmp(&now, &heap->geometry.header, offsetof(clumpi_header, epoch)) != 0)
         return clumpi_fail(&c->error, CLUMP_ERR_CORRUPT,
