@@ -146,9 +146,16 @@ void clumpi_options_append(clumpi_text *text, const clump_context *c);
 /* Sources of the library, without #include lines and with #line marks, appended to `text`. */
 void clumpi_source_append(clumpi_text *text, const char *const *names, size_t count);
 
-/* Build; on failure the error has the first lines of the log and *log (if not NULL) all of it. */
+/* Where the user's source begins in a program's text. */
+typedef struct clumpi_user_part {
+    const char *name;    /* of the source, as messages tell it */
+    uint32_t first_line; /* of the text; counted from 1 */
+} clumpi_user_part;
+
+/* Build; on failure the error has the first lines of the log and *log (if not NULL) all of it.
+ * `user` is NULL for the library's own programs. */
 clump_status clumpi_build(clump_context *c, const char *source, const char *options,
-                          const char *user_name, cl_program *program, char **log);
+                          const clumpi_user_part *user, cl_program *program, char **log);
 
 /* ---- schema_emit.c ---- */
 

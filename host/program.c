@@ -65,8 +65,30 @@ static void find_place(const char *log, const char *name, clump_error *error) {
     }
 }
 
+/* NVIDIA's compiler disregards #line and counts from the start of the whole text: "<kernel>:1634:35".
+ * The same log with such places told as those of the user's source. Takes `log`. */
+static char *translate_log(clump_context *c, char *log, const clumpi_user_part *user) {
+    static const char whole[] = "<kernel>:";
+    if (!log || !user || !strstr(log, whole)) return log;
+    clumpi_text t = {.allocator = &c->allocator};
+    const char *from = log;
+    for (const char *at; (at = strstr(from, whole)) != NULL;) {
+        char *end;
+        unsigned long line = strtoul(at + sizeof whole - 1, &end, 10);
+        clumpi_text_append_bytes(&t, from, (size_t)(at - from));
+        if (line >= user->first_line)
+            clumpi_text_append(&t, "%s:%lu", user->name, line - user->first_line + 1);
+        else
+            clumpi_text_append_bytes(&t, at, (size_t)(end - at));
+        from = end;
+    }
+    clumpi_text_append(&t, "%s", from);
+    clumpi_free(&c->allocator, t.failed ? t.data : log);
+    return t.failed ? log : t.data;
+}
+
 /* The build log, or an empty text; NULL without memory. */
-static char *fetch_log(clump_context *c, cl_program program) {
+static char *fetch_log(clump_context *c, cl_program program, const clumpi_user_part *user) {
     size_t bytes = 0;
     if (c->cl.GetProgramBuildInfo(program, c->device, CL_PROGRAM_BUILD_LOG, 0, NULL, &bytes))
         bytes = 0;
@@ -74,26 +96,26 @@ static char *fetch_log(clump_context *c, cl_program program) {
     if (log && bytes &&
         c->cl.GetProgramBuildInfo(program, c->device, CL_PROGRAM_BUILD_LOG, bytes, log, NULL))
         log[0] = 0;
-    return log;
+    return translate_log(c, log, user);
 }
 
-static clump_status build_failed(clump_context *c, cl_int code, const char *user_name,
+static clump_status build_failed(clump_context *c, cl_int code, const clumpi_user_part *user,
                                  const char *log) {
     clump_error *e = &c->error;
-    const char *from = user_name && log ? strstr(log, "error") : NULL;
+    const char *from = user && log ? strstr(log, "error") : NULL;
     while (from && from > log && from[-1] != '\n') from--; /* begin at the line of the error */
     clumpi_fail_cl(e, "clBuildProgram", code, "%s does not compile:\n%s",
-                   user_name ? user_name : "the library's own code",
+                   user ? user->name : "the library's own code",
                    from  ? from
                    : log ? log
                          : "");
     e->status = CLUMP_ERR_BUILD;
-    if (user_name && log) find_place(from ? from : log, user_name, e);
+    if (user && log) find_place(from ? from : log, user->name, e);
     return CLUMP_ERR_BUILD;
 }
 
 clump_status clumpi_build(clump_context *c, const char *source, const char *options,
-                          const char *user_name, cl_program *program, char **log) {
+                          const clumpi_user_part *user, cl_program *program, char **log) {
     cl_int code = CL_SUCCESS;
     *program = NULL;
     cl_program p = c->cl.CreateProgramWithSource(c->context, 1, &source, NULL, &code);
@@ -101,12 +123,12 @@ clump_status clumpi_build(clump_context *c, const char *source, const char *opti
         return clumpi_fail_cl(&c->error, "clCreateProgramWithSource", code, "%zu bytes of source",
                               strlen(source));
     code = c->cl.BuildProgram(p, 1, &c->device, options, NULL, NULL);
-    char *text = code || log ? fetch_log(c, p) : NULL;
+    char *text = code || log ? fetch_log(c, p, user) : NULL;
     clump_status status = CLUMP_OK;
     if (code == CL_OUT_OF_HOST_MEMORY || code == CL_OUT_OF_RESOURCES)
         status = clumpi_fail_cl(&c->error, "clBuildProgram", code, "no resources to compile");
     else if (code)
-        status = build_failed(c, code, user_name, text);
+        status = build_failed(c, code, user, text);
     else if (log && !text)
         status = clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for the build log");
     if (log)
@@ -120,7 +142,9 @@ clump_status clumpi_build(clump_context *c, const char *source, const char *opti
     return status;
 }
 
-static void append_program(clumpi_text *t, const clump_program_desc *desc, const char *name) {
+/* Returns where the user's part stands. */
+static clumpi_user_part append_program(clumpi_text *t, const clump_program_desc *desc,
+                                       const char *name) {
     static const char *const files[] = {"cl/layout.h",      "cl/prelude.clh", "cl/bitmap.clh",
                                         "cl/block.clh",     "cl/alloc.clh",   "cl/lanes.clh",
                                         "cl/device_api.clh"};
@@ -134,8 +158,12 @@ static void append_program(clumpi_text *t, const clump_program_desc *desc, const
     clumpi_text_append(t, "#line 1 \"(generated from the schema)\"\n");
     clumpi_schema_emit(t, desc->heap->schema, g);
     clumpi_text_append(t, "#line 1 \"%s\"\n", name);
+    clumpi_user_part user = {name, 1};
+    for (const char *at = t->failed ? NULL : t->data; at && (at = strchr(at, '\n')) != NULL; at++)
+        user.first_line++;
     clumpi_text_append_bytes(t, desc->source, strlen(desc->source));
     clumpi_text_append(t, "\n");
+    return user;
 }
 
 static void append_tuning(clumpi_text *t, const clump_program_desc *desc) {
@@ -143,7 +171,6 @@ static void append_tuning(clumpi_text *t, const clump_program_desc *desc) {
     clumpi_text_append(t, " -DCLUMP_COALESCE=%d -DCLUMP_ROTATE=%d", !tuning->no_coalescing,
                        !tuning->no_rotation);
     if (tuning->retries) clumpi_text_append(t, " -DCLUMP_RETRIES=%uu", tuning->retries);
-    if (tuning->quick_build) clumpi_text_append(t, " -DCLUMP_QUICK_BUILD=1");
     if (tuning->checked) clumpi_text_append(t, " -DCLUMPI_CHECKED=1");
     if (desc->options && *desc->options) clumpi_text_append(t, " %s", desc->options);
 }
@@ -152,7 +179,7 @@ static clump_status create(const clump_program_desc *desc, clump_program *p) {
     clump_context *c = p->context;
     const char *name = desc->name ? desc->name : DEFAULT_NAME;
     clumpi_text source = {.allocator = &c->allocator}, options = {.allocator = &c->allocator};
-    append_program(&source, desc, name);
+    clumpi_user_part user = append_program(&source, desc, name);
     clumpi_options_append(&options, c);
     append_tuning(&options, desc);
     clump_status status;
@@ -165,7 +192,7 @@ static clump_status create(const clump_program_desc *desc, clump_program *p) {
         if (status)
             clumpi_fail(&c->error, status, "no host memory for the program's schema");
         else
-            status = clumpi_build(c, p->source, options.data, name, &p->program, &p->log);
+            status = clumpi_build(c, p->source, options.data, &user, &p->program, &p->log);
     }
     clumpi_free(&c->allocator, options.data);
     return status;
@@ -306,6 +333,8 @@ clump_status clump_kernel_set_arg(clump_kernel *k, uint32_t index, size_t bytes,
                            "parameter %u: the kernel has %u behind its heap parameter, counted "
                            "from 0",
                            index, k->arg_count);
+    if (!bytes) /* not every implementation notices */
+        return clumpi_fail(&c->error, CLUMP_ERR_USAGE, "parameter %u: its size is 0 bytes", index);
     cl_int code = c->cl.SetKernelArg(k->kernel, index + 1, bytes, value);
     if (code)
         return clumpi_fail_cl(&c->error, "clSetKernelArg", code, "parameter %u, %zu bytes", index,

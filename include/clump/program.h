@@ -24,9 +24,6 @@ typedef struct clump_tuning {
     int no_rotation;   /* 1: all searches start at the same place */
     uint32_t retries;  /* look-ups of an existing block before a new one is opened regardless
                             (r of thesis Fig. 5.11); 0: the default, 8 */
-    int quick_build;   /* 1: compiles several times faster where compilers inline everything (an
-                          H200 needed 13 s for Wa-Tor, 1.7 s with this); allocation and freeing
-                          are about a tenth slower */
     int checked;       /* 1: every field access verifies its reference (slow; for debugging) */
 } clump_tuning;
 
