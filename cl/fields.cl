@@ -47,15 +47,8 @@ __kernel void clumpi_rank_write(__global uchar *heap, uint header_at, uint first
     clumpi_range list = list_range(&v, first, last), chunk = clumpi_chunk(list.begin, list.end);
     for (uint tile = chunk.begin; tile < chunk.end; tile += items) {
         uint row = tile + me, count = row < chunk.end ? clumpi_popcount64(masks[row]) : 0;
-        sums[me] = count;
-        for (uint step = 1; step < items; step <<= 1) { /* inclusive scan over the work-group */
-            barrier(CLK_LOCAL_MEM_FENCE);
-            uint left = me >= step ? sums[me - step] : 0;
-            barrier(CLK_LOCAL_MEM_FENCE);
-            sums[me] += left;
-        }
-        barrier(CLK_LOCAL_MEM_FENCE);
-        if (row < chunk.end) index[row] = before + sums[me] - count;
+        uint upto = clumpi_group_scan(count, sums);
+        if (row < chunk.end) index[row] = before + upto - count;
         before += sums[items - 1];
         barrier(CLK_LOCAL_MEM_FENCE);
     }

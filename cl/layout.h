@@ -62,7 +62,9 @@ typedef struct clumpi_class {
     clumpi_u32 rows;         /* rows of a block; 0: abstract */
     clumpi_u32 capacity;     /* rows * 64 */
     clumpi_u32 last;         /* last class id of the subtree */
-    clumpi_u32 fixed_pad[28];
+    clumpi_u32 copies, refs, columns_end; /* columns copies .. refs-1 are what a move copies, refs ..
+                                             columns_end-1 the reference fields */
+    clumpi_u32 fixed_pad[25];
     /* Changed by kernels. */
     clumpi_u32 blocks;    /* allocated blocks */
     clumpi_u32 active;    /* set bits of the level-0 active hints */
@@ -72,6 +74,15 @@ typedef struct clumpi_class {
     clumpi_u32 counter_pad[28];
     clumpi_lane_hint lanes[CLUMPI_LANES];
 } clumpi_class;
+
+/* Elements of fields of one class, inherited ones included, that lie `step` bytes apart in a row:
+ * element e of slot s is at base + e * step + s * stride. 32 bytes. */
+typedef struct clumpi_column {
+    clumpi_u32 base, stride, step, count;
+    clumpi_u32 width;       /* bytes of an element: 1, 2, 4, 8 or 16 */
+    clumpi_u32 first, last; /* of a reference: the classes that it can point to */
+    clumpi_u32 hit;         /* changed by each compaction: it can point to a class that takes part */
+} clumpi_column;
 
 /* What kernels report, one entry per kind; the order is CLUMP_DEVICE_ERROR_LIST of heap.h. */
 typedef struct clumpi_error {
@@ -88,11 +99,13 @@ typedef struct clumpi_header {
     clumpi_u32 block_rows_max; /* most rows any class has in a block */
     clumpi_u32 at_classes, at_states, at_bits, at_hints;
     clumpi_u32 at_list_rows, at_list_masks, at_list_index, at_list_begin, at_scan;
+    clumpi_u32 at_columns, at_plan, at_moved; /* columns; two words and a bit per block */
+    clumpi_u32 capacity_max;                  /* most objects any class has in a block */
     clumpi_u32 scan_groups;
     clumpi_u32 hint_words, hint_levels; /* words of one set; levels, the last has one word */
     clumpi_u32 hint_level[CLUMPI_LEVELS_MAX];   /* first word of each level within a set */
     clumpi_u32 hint_count[CLUMPI_LEVELS_MAX];   /* words of each level */
-    clumpi_u32 fixed_pad[32];
+    clumpi_u32 fixed_pad[28];
     /* Changed by kernels; each group on a 128-byte line of its own. */
     clumpi_u32 epoch; /* grows when room appears: a full block gets a free slot, a block is freed */
     clumpi_u32 epoch_pad[31];
@@ -103,6 +116,42 @@ typedef struct clumpi_header {
     clumpi_u32 new_pad[29];
     clumpi_u32 reduced[CLUMPI_REDUCE_BYTES / 4]; /* result of the last reduction */
 } clumpi_header;
+
+/* Compaction (cl/plan.clh). The scan area has, while one runs: a plan per class id (entry 0: sums),
+ * then the counts of each work-group and a histogram per class, in whose place the tallies of the
+ * rewriting work-groups come later. at_plan has two words per block, at_moved a bit: 1 for a block
+ * whose objects leave. The list area has the numbers of the blocks that give and take. */
+typedef struct clumpi_class_plan {
+    clumpi_u32 selected;  /* 1: the class takes part */
+    clumpi_u32 objects, blocks, full; /* live; allocated blocks before; of which without a free slot */
+    clumpi_u32 threshold, ties; /* blocks that stay: with more credits than `threshold`, and the first
+                                   `ties` with as many */
+    clumpi_u32 below, below_ties; /* blocks that give, of the others: with fewer credits than
+                                     `below`, and the first `below_ties` with as many */
+    clumpi_u32 moves, moves_left; /* objects in blocks that give; in others that should give */
+    clumpi_u32 sources, targets;  /* blocks that give; that take */
+    clumpi_u32 source_begin, target_begin; /* where they begin in the list of blocks */
+    clumpi_u32 batch_begin, batches;       /* of the move kernel */
+} clumpi_class_plan;
+
+/* Counts of a work-group of the planner, per class. */
+enum {
+    CLUMPI_COUNT_SOURCES, /* blocks below `below`, and their objects */
+    CLUMPI_COUNT_OBJECTS,
+    CLUMPI_COUNT_TARGETS, /* blocks above `threshold` with free slots, and these */
+    CLUMPI_COUNT_HOLES,
+    CLUMPI_COUNT_TIES,       /* blocks at `threshold` */
+    CLUMPI_COUNT_BELOW_TIES, /* blocks at `below`, if that is not `threshold` */
+    CLUMPI_COUNTS
+};
+
+/* What a work-group of a rewriting kernel saw. */
+typedef struct clumpi_tally {
+    clumpi_u32 examined, rewritten, dangling, pad;
+} clumpi_tally;
+
+#define CLUMPI_MOVE_ROWS 64u    /* rows of sources that a work-group moves at a time, at most */
+#define CLUMPI_HOLE_ROWS 1024u  /* rows of targets whose free slots it numbers in local memory */
 
 /* What the check kernel found first, in block order. */
 typedef struct clumpi_violation {

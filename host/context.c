@@ -128,6 +128,23 @@ static clump_status wait_for_user(clump_context *c, const clump_sync *sync) {
     return CLUMP_OK;
 }
 
+clump_status clumpi_sync_begin(clump_context *c, const clump_sync *sync) {
+    if (!c->in_order) return wait_for_user(c, sync);
+    if (!sync || !sync->wait_count) return CLUMP_OK;
+    cl_int code =
+        c->cl.EnqueueMarkerWithWaitList(c->queue, sync->wait_count, sync->wait_list, NULL);
+    if (code) return clumpi_fail_cl(&c->error, "clEnqueueMarkerWithWaitList", code, "wait list");
+    return CLUMP_OK;
+}
+
+clump_status clumpi_sync_end(clump_context *c, const clump_sync *sync) {
+    if (!sync || !sync->event) return CLUMP_OK;
+    cl_int code = c->cl.EnqueueMarkerWithWaitList(c->queue, c->last ? 1 : 0,
+                                                  c->last ? &c->last : NULL, sync->event);
+    if (code) return clumpi_fail_cl(&c->error, "clEnqueueMarkerWithWaitList", code, "event");
+    return CLUMP_OK;
+}
+
 clump_status clumpi_enqueue(clump_context *c, cl_kernel kernel, const char *name, size_t global,
                             size_t local, const clump_sync *sync) {
     clump_status status = wait_for_user(c, sync);
@@ -185,6 +202,19 @@ clump_status clumpi_clear(clump_context *c, cl_mem buffer, uint64_t offset, uint
     return CLUMP_OK;
 }
 
+clump_status clumpi_copy(clump_context *c, cl_mem from, uint64_t from_offset, cl_mem to,
+                         uint64_t to_offset, uint64_t bytes) {
+    cl_event event = NULL;
+    cl_int code = c->cl.EnqueueCopyBuffer(c->queue, from, to, from_offset, to_offset, bytes,
+                                          c->last ? 1 : 0, c->last ? &c->last : NULL,
+                                          c->in_order ? NULL : &event);
+    if (code)
+        return clumpi_fail_cl(&c->error, "clEnqueueCopyBuffer", code, "%llu bytes",
+                              (unsigned long long)bytes);
+    if (!c->in_order) remember(c, event);
+    return CLUMP_OK;
+}
+
 clump_status clumpi_finish(clump_context *c) {
     cl_int code = c->cl.Finish(c->queue);
     if (code) return clumpi_fail_cl(&c->error, "clFinish", code, "work enqueued before has failed");
@@ -198,10 +228,11 @@ static const char *const kernel_names[CLUMPI_KERNEL_COUNT] = {
 };
 
 static clump_status build_library(clump_context *c) {
-    static const char *const files[] = {"cl/layout.h",     "cl/prelude.clh", "cl/bitmap.clh",
-                                        "cl/block.clh",    "cl/scan.clh",    "cl/init.cl",
-                                        "cl/enumerate.cl", "cl/new.cl",      "cl/stats.cl",
-                                        "cl/fields.cl",    "cl/check.cl"};
+    static const char *const files[] = {
+        "cl/layout.h",   "cl/prelude.clh",  "cl/bitmap.clh", "cl/block.clh", "cl/scan.clh",
+        "cl/init.cl",    "cl/enumerate.cl", "cl/new.cl",     "cl/stats.cl",  "cl/fields.cl",
+        "cl/sort.cl",    "cl/check.cl",     "cl/plan.clh",   "cl/plan.cl",   "cl/move.cl",
+        "cl/rewrite.cl", "cl/finish.cl",    "cl/order.cl"};
     clumpi_text source = {.allocator = &c->allocator}, options = {.allocator = &c->allocator};
     clumpi_source_append(&source, files, sizeof files / sizeof *files);
     clumpi_options_append(&options, c);
@@ -228,6 +259,26 @@ cl_kernel clumpi_library_kernel(clump_context *c, clumpi_kernel_id id) {
     return c->kernels[id];
 }
 
+static clump_status run_with(clump_context *c, cl_kernel kernel, clumpi_kernel_id id, cl_uint first,
+                             size_t global, size_t local, const clumpi_arg *args,
+                             uint32_t arg_count, const clump_sync *sync) {
+    for (cl_uint i = 0; i < arg_count; i++) {
+        cl_int code = c->cl.SetKernelArg(kernel, first + i, args[i].bytes, args[i].value);
+        if (code)
+            return clumpi_fail_cl(&c->error, "clSetKernelArg", code, "kernel %s, parameter %u",
+                                  kernel_names[id], first + i);
+    }
+    return clumpi_enqueue(c, kernel, kernel_names[id], global, local, sync);
+}
+
+clump_status clumpi_run_kernel(clump_context *c, clumpi_kernel_id id, size_t global, size_t local,
+                               const clumpi_arg *args, uint32_t arg_count,
+                               const clump_sync *sync) {
+    cl_kernel kernel = clumpi_library_kernel(c, id);
+    if (!kernel) return c->error.status;
+    return run_with(c, kernel, id, 0, global, local, args, arg_count, sync);
+}
+
 clump_status clumpi_run_library(clump_heap *heap, clumpi_kernel_id id, size_t global, size_t local,
                                 const clumpi_arg *args, uint32_t arg_count,
                                 const clump_sync *sync) {
@@ -237,9 +288,7 @@ clump_status clumpi_run_library(clump_heap *heap, clumpi_kernel_id id, size_t gl
     cl_int code = c->cl.SetKernelArg(kernel, 0, sizeof heap->buffer, &heap->buffer);
     if (!code)
         code = c->cl.SetKernelArg(kernel, 1, sizeof(clumpi_u32), &heap->geometry.header.self_at);
-    for (uint32_t i = 0; i < arg_count && !code; i++)
-        code = c->cl.SetKernelArg(kernel, i + 2, args[i].bytes, args[i].value);
     if (code)
         return clumpi_fail_cl(&c->error, "clSetKernelArg", code, "kernel %s", kernel_names[id]);
-    return clumpi_enqueue(c, kernel, kernel_names[id], global, local, sync);
+    return run_with(c, kernel, id, 2, global, local, args, arg_count, sync);
 }

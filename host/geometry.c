@@ -27,6 +27,11 @@ typedef struct row_sizes {
     int align_128; /* some field has elements of 128 bytes, so granules must be multiples of 128 */
 } row_sizes;
 
+/* A forwarding reference must fit where an object was. */
+static uint32_t slot_bytes(const clump_class_info *info) {
+    return info->object_bytes < sizeof(clump_ref) ? sizeof(clump_ref) : info->object_bytes;
+}
+
 static void find_row_sizes(const clump_schema *schema, row_sizes *rows) {
     memset(rows, 0, sizeof *rows);
     rows->smallest = UINT32_MAX;
@@ -39,7 +44,7 @@ static void find_row_sizes(const clump_schema *schema, row_sizes *rows) {
             if (field.element_bytes > 64) rows->align_128 = 1;
         }
         if (info.is_abstract) continue;
-        uint32_t units = info.object_bytes;
+        uint32_t units = slot_bytes(&info);
         rows->units[rows->count++] = units;
         if (units < rows->smallest) rows->smallest = units;
         if (units > rows->largest) rows->largest = units;
@@ -130,12 +135,13 @@ static void fill_classes(const clump_schema *schema, clumpi_geometry *g) {
         c->spread = 1;
         if (info.is_abstract) continue;
         c->row_granules =
-            divide_up((uint64_t)info.object_bytes * CLUMPI_UNIT, g->header.granule_bytes);
+            divide_up((uint64_t)slot_bytes(&info) * CLUMPI_UNIT, g->header.granule_bytes);
         c->rows = g->header.block_granules / c->row_granules;
         if (c->rows > CLUMPI_ROWS_MAX) c->rows = CLUMPI_ROWS_MAX;
         c->capacity = c->rows * CLUMP_ROW_SLOTS;
         if (c->rows > g->header.block_rows_max) g->header.block_rows_max = c->rows;
     }
+    g->header.capacity_max = g->header.block_rows_max * CLUMP_ROW_SLOTS;
 }
 
 /* Lay `bytes` at the end of what is placed so far; returns where, in units, on a 128-byte line. */
@@ -149,8 +155,23 @@ static uint64_t max64(uint64_t a, uint64_t b) {
     return a > b ? a : b;
 }
 
+/* Bytes of the scan area: it serves the numbering kernels, reductions, statistics, the check and
+ * compaction in turn. */
+static uint64_t scan_bytes(const clumpi_header *h, uint32_t reduce_groups) {
+    uint64_t sets = h->class_count + 1;
+    uint64_t counts = h->scan_groups * sets * 4, pairs = (uint64_t)h->scan_groups * 8;
+    uint64_t partial = (uint64_t)reduce_groups * CLUMPI_REDUCE_BYTES;
+    uint64_t tables = CLUMPI_CHECK_BYTES(h->class_count) + CLUMPI_STATS_BYTES(h->class_count);
+    uint64_t plans = sets * sizeof(clumpi_class_plan), groups = h->scan_groups * sets * CLUMPI_COUNTS;
+    uint64_t histograms = sets * (h->capacity_max + 1);
+    uint64_t tallies = reduce_groups * sizeof(clumpi_tally);
+    uint64_t compaction = plans + max64((groups + histograms) * 4, tallies);
+    return max64(max64(max64(counts, pairs), max64(partial, tables)), compaction);
+}
+
 /* Metadata for `blocks` blocks in all; returns its size in bytes. */
-static uint64_t place_metadata(clumpi_geometry *g, uint32_t blocks, uint32_t reduce_groups) {
+static uint64_t place_metadata(clumpi_geometry *g, uint32_t blocks, uint32_t columns,
+                               uint32_t reduce_groups) {
     clumpi_header *h = &g->header;
     uint64_t end = h->self_at + sizeof(clumpi_header) / CLUMPI_UNIT + 1;
     uint32_t words = blocks, total = 0, level = 0;
@@ -171,11 +192,10 @@ static uint64_t place_metadata(clumpi_geometry *g, uint32_t blocks, uint32_t red
     h->at_list_rows = place(&end, rows * 4);
     h->at_list_masks = place(&end, rows * 8);
     h->at_list_index = place(&end, rows * 4);
-    /* The scan area serves the numbering kernels, reductions, statistics and the check in turn. */
-    uint64_t counts = (uint64_t)h->scan_groups * sets * 4, pairs = (uint64_t)h->scan_groups * 8;
-    uint64_t partial = (uint64_t)reduce_groups * CLUMPI_REDUCE_BYTES;
-    uint64_t tables = CLUMPI_CHECK_BYTES(h->class_count) + CLUMPI_STATS_BYTES(h->class_count);
-    h->at_scan = place(&end, max64(max64(counts, pairs), max64(partial, tables)));
+    h->at_columns = place(&end, (uint64_t)columns * sizeof(clumpi_column));
+    h->at_plan = place(&end, (uint64_t)blocks * 8);
+    h->at_moved = place(&end, (blocks + 31) / 32 * 4);
+    h->at_scan = place(&end, scan_bytes(h, reduce_groups));
     return end * CLUMPI_UNIT;
 }
 
@@ -221,16 +241,17 @@ clump_status clumpi_geometry_compute(const clump_schema *schema, uint64_t bytes,
     h->scan_groups = scan_groups;
     h->epoch = 1; /* 0 is what `exhausted` starts with */
     fill_classes(schema, g);
+    uint32_t columns = clumpi_columns_build(schema, g->classes, NULL);
     uint64_t block_bytes = (uint64_t)h->granule_bytes * h->block_granules;
     uint64_t blocks = bytes / block_bytes;
     if (blocks * h->block_granules > REF_GRANULES) blocks = REF_GRANULES / h->block_granules;
-    uint64_t metadata = place_metadata(g, (uint32_t)(blocks ? blocks : 1), reduce_groups);
+    uint64_t metadata = place_metadata(g, (uint32_t)(blocks ? blocks : 1), columns, reduce_groups);
     uint64_t first = (metadata + block_bytes - 1) / block_bytes;
     if (first >= blocks) {
         /* The metadata grows with the blocks, so look for the number at which one is left. */
         for (int i = 0; i < 100 && first >= blocks; i++) {
             blocks = first + 1;
-            metadata = place_metadata(g, (uint32_t)blocks, reduce_groups);
+            metadata = place_metadata(g, (uint32_t)blocks, columns, reduce_groups);
             first = (metadata + block_bytes - 1) / block_bytes;
         }
         return too_small(schema, g, blocks * block_bytes, error);

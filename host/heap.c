@@ -49,7 +49,23 @@ static clump_status check_desc(const clump_heap_desc *desc, uint64_t *bytes) {
     return check_types(c, desc->schema);
 }
 
-/* Clear the metadata, write header and class table, then let the device do the rest. */
+static clump_status write_columns(clump_heap *heap) {
+    clump_context *c = heap->context;
+    clumpi_geometry *g = &heap->geometry;
+    uint32_t count = clumpi_columns_build(heap->schema, g->classes, NULL);
+    if (!count) return CLUMP_OK;
+    clumpi_column *columns = clumpi_alloc(&c->allocator, count * sizeof *columns);
+    if (!columns)
+        return clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for %u columns", count);
+    clumpi_columns_build(heap->schema, g->classes, columns);
+    clump_status status = clumpi_write(
+        c, heap->buffer, (uint64_t)g->header.at_columns * CLUMPI_UNIT, count * sizeof *columns,
+        columns);
+    clumpi_free(&c->allocator, columns);
+    return status;
+}
+
+/* Clear the metadata, write header, class table and columns, then let the device do the rest. */
 static clump_status initialise(clump_heap *heap) {
     clump_context *c = heap->context;
     const clumpi_geometry *g = &heap->geometry;
@@ -60,6 +76,7 @@ static clump_status initialise(clump_heap *heap) {
     if (!status)
         status = clumpi_write(c, heap->buffer, (uint64_t)g->header.at_classes * CLUMPI_UNIT,
                               (g->header.class_count + 1) * sizeof *g->classes, g->classes);
+    if (!status) status = write_columns(heap);
     if (!status)
         status =
             clumpi_run_library(heap, CLUMPI_KERNEL_init, c->sizes.scan_groups * c->sizes.scan_local,
@@ -125,6 +142,7 @@ clump_status clump_heap_create(const clump_heap_desc *desc, clump_heap **heap) {
 void clump_heap_destroy(clump_heap *heap) {
     if (!heap) return;
     clump_context *c = heap->context;
+    clumpi_refs_clear(heap);
     if (heap->buffer) {
         c->cl.Finish(c->queue);
         c->cl.ReleaseMemObject(heap->buffer);

@@ -27,8 +27,27 @@
     X(rank_count)                                                                                  \
     X(rank_write)                                                                                  \
     X(field_copy)                                                                                  \
+    X(sort_count)                                                                                  \
+    X(sort_prefix)                                                                                 \
+    X(sort_scatter)                                                                                \
+    X(sort_deal)                                                                                   \
+    X(sort_finish)                                                                                 \
     X(check_blocks)                                                                                \
-    X(check_rest)
+    X(check_rest)                                                                                  \
+    X(plan_clear)                                                                                  \
+    X(plan_histogram)                                                                              \
+    X(plan_threshold)                                                                              \
+    X(plan_count)                                                                                  \
+    X(plan_write)                                                                                  \
+    X(plan_pair)                                                                                   \
+    X(move)                                                                                        \
+    X(fill)                                                                                        \
+    X(rewrite)                                                                                     \
+    X(null_dangling)                                                                               \
+    X(rewrite_outside)                                                                             \
+    X(finish)                                                                                      \
+    X(order_begin)                                                                                 \
+    X(order_invert)
 
 typedef enum clumpi_kernel_id {
 #define CLUMPI_KERNEL_ENUM(name) CLUMPI_KERNEL_##name,
@@ -66,6 +85,24 @@ typedef struct clumpi_geometry {
     clumpi_class classes[CLUMP_CLASSES_MAX + 1]; /* likewise */
 } clumpi_geometry;
 
+/* What past compactions cost, in microseconds; 0: not known. */
+typedef struct clumpi_pace {
+    double fixed_us;    /* of a run, whatever it moves */
+    double us_per_move;
+} clumpi_pace;
+
+/* A registered buffer of references (refs.c). */
+struct clump_refs {
+    clump_heap *heap;
+    clump_refs *next;
+    cl_mem buffer; /* retained */
+    uint64_t offset, count;
+    uint32_t stride;
+    int null_dangling;
+};
+
+typedef struct clumpi_handles clumpi_handles;
+
 struct clump_heap {
     clump_context *context;
     clump_schema *schema; /* own copy */
@@ -73,6 +110,9 @@ struct clump_heap {
     clump_heap_layout layout;
     cl_mem buffer;
     int list_valid; /* the list in the buffer matches the objects */
+    clump_refs *refs;        /* registered buffers of references */
+    clumpi_handles *handles; /* NULL until the first one is made */
+    clumpi_pace pace;        /* of compaction */
 };
 
 struct clump_program {
@@ -109,21 +149,31 @@ clump_status clumpi_write(clump_context *c, cl_mem buffer, uint64_t offset, uint
                           const void *data);
 /* Fill with zeros; does not block. offset and bytes are multiples of 4. */
 clump_status clumpi_clear(clump_context *c, cl_mem buffer, uint64_t offset, uint64_t bytes);
+clump_status clumpi_copy(clump_context *c, cl_mem from, uint64_t from_offset, cl_mem to,
+                         uint64_t to_offset, uint64_t bytes); /* does not block */
 clump_status clumpi_finish(clump_context *c);
 
 /* Check a wait list given by a user. */
 clump_status clumpi_sync_check(clump_context *c, const clump_sync *sync, const char *call);
 
+/* For calls of many commands: what is enqueued from now on waits for the user's events; an event
+ * that completes when all enqueued so far has. */
+clump_status clumpi_sync_begin(clump_context *c, const clump_sync *sync);
+clump_status clumpi_sync_end(clump_context *c, const clump_sync *sync);
+
 /* One of the library's kernels; builds them all at the first call. NULL on failure (error is set).
  * */
 cl_kernel clumpi_library_kernel(clump_context *c, clumpi_kernel_id id);
 
-/* Launch a library kernel with header_at and further uint or cl_mem arguments set by the caller
- * through `args`: an array of {bytes, pointer}. */
+/* An argument of a kernel, as clSetKernelArg takes it. */
 typedef struct clumpi_arg {
     size_t bytes;
     const void *value;
 } clumpi_arg;
+
+/* Launch a library kernel; the second, one that begins with the heap and header_at. */
+clump_status clumpi_run_kernel(clump_context *c, clumpi_kernel_id id, size_t global, size_t local,
+                               const clumpi_arg *args, uint32_t arg_count, const clump_sync *sync);
 clump_status clumpi_run_library(clump_heap *heap, clumpi_kernel_id id, size_t global, size_t local,
                                 const clumpi_arg *args, uint32_t arg_count, const clump_sync *sync);
 
@@ -137,6 +187,13 @@ clump_status clumpi_geometry_compute(const clump_schema *schema, uint64_t bytes,
                                      uint32_t block_rows, uint32_t scan_groups,
                                      uint32_t reduce_groups, clumpi_geometry *geometry,
                                      clump_error *error);
+
+/* ---- columns.c ---- */
+
+/* The columns of all classes (cl/layout.h): sets copies, refs and columns_end of classes[id], fills
+ * columns[] unless it is NULL, and returns how many there are. */
+uint32_t clumpi_columns_build(const clump_schema *schema, clumpi_class *classes,
+                              clumpi_column *columns);
 
 /* ---- program.c ---- */
 
@@ -162,6 +219,32 @@ clump_status clumpi_build(clump_context *c, const char *source, const char *opti
 /* The OpenCL C that a schema generates. */
 void clumpi_schema_emit(clumpi_text *text, const clump_schema *schema,
                         const clumpi_geometry *geometry);
+
+/* ---- values.c ---- */
+
+/* Number the objects of the classes first .. last: index[] of their rows in the list, and how many
+ * there are. Blocks. */
+clump_status clumpi_rank(clump_heap *heap, clumpi_u32 first, clumpi_u32 last, uint64_t *count);
+
+/* CLUMP_OK if `ref` is a live object of the classes first .. last, else CLUMP_ERR_REFERENCE. Blocks. */
+clump_status clumpi_ref_check(clump_heap *heap, clump_ref ref, clumpi_u32 first, clumpi_u32 last);
+
+/* ---- refs.c ---- */
+
+/* Unregister what is left, and give up all handles. */
+void clumpi_refs_clear(clump_heap *heap);
+
+/* ---- compact.c ---- */
+
+/* What clump_compact() would say to this desc before it does anything. */
+clump_status clumpi_compact_check(clump_heap *heap, const clump_compact_desc *desc);
+
+/* ---- sort.c ---- */
+
+/* Sort `count` pairs by key, stable. Both buffers have `count` uints; the result is in them. Takes
+ * two buffers of the same size while it runs. Blocks: no. On failure the order of the pairs is
+ * undefined, and some may be lost. */
+clump_status clumpi_sort_pairs(clump_context *c, cl_mem keys, cl_mem values, uint32_t count);
 
 /* ---- run.c ---- */
 

@@ -44,12 +44,11 @@ static clump_status find_field(clump_heap *heap, const char *class_name, const c
     return CLUMP_OK;
 }
 
-/* Number the objects of the classes; afterwards clumpi_field_copy can run. */
-static clump_status rank(clump_heap *heap, const target *t, uint64_t *count) {
+clump_status clumpi_rank(clump_heap *heap, clumpi_u32 first, clumpi_u32 last, uint64_t *count) {
     clump_context *c = heap->context;
     const clumpi_launch_sizes *sizes = &c->sizes;
     size_t global = sizes->scan_groups * sizes->scan_local;
-    clumpi_arg args[] = {{sizeof t->first, &t->first}, {sizeof t->last, &t->last}};
+    clumpi_arg args[] = {{sizeof first, &first}, {sizeof last, &last}};
     clumpi_u32 objects = 0;
     clump_status status = clumpi_list_update(heap, NULL);
     if (!status)
@@ -98,7 +97,7 @@ clump_status clump_heap_enumerate(clump_heap *heap, const char *class_name, clum
     if (!heap || !count) return CLUMP_ERR_USAGE;
     target t = {.bytes = sizeof(clump_ref)};
     clump_status status = find_class(heap, class_name, &t);
-    if (!status) status = rank(heap, &t, count);
+    if (!status) status = clumpi_rank(heap, t.first, t.last, count);
     if (status || !refs) return status;
     uint64_t wanted = *count < capacity ? *count : capacity;
     return copy(heap, &t, DIRECTION_REFS, wanted ? *count : 0, wanted * sizeof *refs, refs, NULL);
@@ -113,7 +112,7 @@ clump_status clump_heap_read_field(clump_heap *heap, const char *class_name, con
     target t;
     uint64_t objects;
     clump_status status = find_field(heap, class_name, field, index, &t);
-    if (!status) status = rank(heap, &t, &objects);
+    if (!status) status = clumpi_rank(heap, t.first, t.last, &objects);
     if (status) return status;
     if (objects > count)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
@@ -131,7 +130,7 @@ clump_status clump_heap_write_field(clump_heap *heap, const char *class_name, co
     target t;
     uint64_t objects;
     clump_status status = find_field(heap, class_name, field, index, &t);
-    if (!status) status = rank(heap, &t, &objects);
+    if (!status) status = clumpi_rank(heap, t.first, t.last, &objects);
     if (status) return status;
     if (objects != count)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
@@ -140,10 +139,8 @@ clump_status clump_heap_write_field(clump_heap *heap, const char *class_name, co
     return copy(heap, &t, DIRECTION_WRITE, objects, 0, NULL, values);
 }
 
-/* Is `ref` a live object of one of the classes? Two small reads: the block's state, the row's bits.
- * */
-static clump_status check_ref(clump_heap *heap, clump_ref ref, const target *t,
-                              const char *class_name) {
+/* Two small reads: the block's state, the row's bits. */
+clump_status clumpi_ref_check(clump_heap *heap, clump_ref ref, clumpi_u32 first, clumpi_u32 last) {
     clump_context *c = heap->context;
     const clumpi_header *h = &heap->geometry.header;
     uint32_t granule = ref >> 6, block = granule / h->block_granules;
@@ -161,12 +158,15 @@ static clump_status check_ref(clump_heap *heap, clump_ref ref, const target *t,
                                  sizeof bits, &bits);
         if (status) return status;
         uint32_t id = state >> CLUMPI_CLASS_SHIFT;
-        live = id >= t->first && id <= t->last &&
+        live = id >= first && id <= last &&
                offset % heap->geometry.classes[id].row_granules == 0 && bits >> (ref & 63) & 1;
     }
     if (live) return CLUMP_OK;
-    return clumpi_fail(&c->error, CLUMP_ERR_REFERENCE,
-                       "reference 0x%08x names no live object of class %s", ref, class_name);
+    clump_class_info info;
+    clump_schema_get_class(heap->schema, first, &info);
+    int any = first == 1 && last == heap->geometry.header.class_count;
+    return clumpi_fail(&c->error, CLUMP_ERR_REFERENCE, "reference 0x%08x names no live object%s%s",
+                       ref, any ? "" : " of class ", any ? "" : info.name);
 }
 
 /* Resolve and check everything about one field of one object; *offset is its place in the buffer.
@@ -174,7 +174,7 @@ static clump_status check_ref(clump_heap *heap, clump_ref ref, const target *t,
 static clump_status locate(clump_heap *heap, clump_ref ref, const char *class_name,
                            const char *field, uint32_t index, target *t, uint64_t *offset) {
     clump_status status = find_field(heap, class_name, field, index, t);
-    if (!status) status = check_ref(heap, ref, t, class_name);
+    if (!status) status = clumpi_ref_check(heap, ref, t->first, t->last);
     *offset = (uint64_t)(ref >> 6) * heap->layout.granule_bytes + t->base + (ref & 63) * t->stride;
     return status;
 }

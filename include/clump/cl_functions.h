@@ -24,7 +24,9 @@
     X(RetainCommandQueue)                                                                          \
     X(ReleaseCommandQueue)                                                                         \
     X(CreateBuffer)                                                                                \
+    X(RetainMemObject)                                                                             \
     X(ReleaseMemObject)                                                                            \
+    X(GetMemObjectInfo)                                                                            \
     X(CreateProgramWithSource)                                                                     \
     X(BuildProgram)                                                                                \
     X(GetProgramBuildInfo)                                                                         \
@@ -39,9 +41,11 @@
     X(EnqueueReadBuffer)                                                                           \
     X(EnqueueWriteBuffer)                                                                          \
     X(EnqueueFillBuffer)                                                                           \
+    X(EnqueueCopyBuffer)                                                                           \
     X(EnqueueMarkerWithWaitList)                                                                   \
     X(RetainEvent)                                                                                 \
     X(ReleaseEvent)                                                                                \
+    X(GetEventProfilingInfo)                                                                       \
     X(Flush)                                                                                       \
     X(Finish)
 

@@ -1,7 +1,8 @@
 /* Clump: a dynamic object heap for OpenCL programs. This header includes all others.
  *
  * Reading order: status.h, context.h, schema.h, heap.h, program.h, run.h; then cl/device_api.clh
- * for what kernels may call. These headers are the reference; what they do not say is not promised.
+ * for what kernels may call; then refs.h, compact.h, compactor.h. These headers are the reference;
+ * what they do not say is not promised.
  *
  * The library prints nothing, never exits, keeps no global state and starts no thread.
  * It does not: choose a device, create contexts or queues, share one heap among devices, run
@@ -11,9 +12,12 @@
 #ifndef CLUMP_CLUMP_H
 #define CLUMP_CLUMP_H
 
+#include "clump/compact.h"
+#include "clump/compactor.h"
 #include "clump/context.h"
 #include "clump/heap.h"
 #include "clump/program.h"
+#include "clump/refs.h"
 #include "clump/run.h"
 #include "clump/schema.h"
 #include "clump/status.h"

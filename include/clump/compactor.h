@@ -1,0 +1,51 @@
+/* When to compact: triggers, asked once per iteration of the user's program.
+ *
+ * Read first: compact.h.
+ */
+#ifndef CLUMP_COMPACTOR_H
+#define CLUMP_COMPACTOR_H
+
+#include "clump/compact.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct clump_compactor clump_compactor;
+
+/* Exactly one of `every`, (candidates or share) and `automatic`. */
+typedef struct clump_compactor_desc {
+    clump_heap *heap;           /* required; must outlive the compactor */
+    clump_compact_desc compact; /* what to do; names and kernel must live as long as the compactor */
+
+    uint32_t every; /* m: at every m-th call (ISMM 3.7) */
+
+    /* After massive deallocations (k2, ISMM 3.7): if so many blocks could be freed, or as many as
+     * this share of the heap's blocks. Reads 4 bytes per block on the device at each call. */
+    uint32_t candidates;
+    double share;
+
+    /* Decide from fragmentation, measured cost and measured gain; docs/compaction.md has the rule. */
+    int automatic;
+    double cost_limit; /* share of the time that looking and compacting may take; 0: 0.01 */
+} clump_compactor_desc;
+
+/* CONSTRUCTOR. Returns CLUMP_OK; CLUMP_ERR_USAGE none or several triggers, a share or limit that is
+ * not in 0 .. 1, or a desc that clump_compact() would refuse; CLUMP_ERR_NOT_FOUND; CLUMP_ERR_MEMORY. */
+CLUMP_API clump_status clump_compactor_create(const clump_compactor_desc *desc,
+                                              clump_compactor **compactor);
+/* DESTRUCTOR. NULL is allowed. */
+CLUMP_API void clump_compactor_destroy(clump_compactor *compactor);
+
+/* METHOD. Call once per iteration, where no reference is held that clump_compact() would not find.
+ *   ran     [out, optional]  1 if it compacted
+ *   report  [out, optional]  of that run; asking for it makes the run block
+ * Blocks: `every`: no; k2: yes; automatic: only when it looks, which it does rarely enough to stay
+ * within cost_limit. Returns as clump_compact(). */
+CLUMP_API clump_status clump_compactor_poll(clump_compactor *compactor, int *ran,
+                                            clump_compact_report *report);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

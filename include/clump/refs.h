@@ -1,0 +1,56 @@
+/* References outside the heap: buffers of references that kernels use, and handles that the host
+ * holds. What is registered here is kept right when objects move (compact.h).
+ *
+ * Read first: heap.h. Read next: compact.h.
+ */
+#ifndef CLUMP_REFS_H
+#define CLUMP_REFS_H
+
+#include "clump/heap.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct clump_refs clump_refs;
+
+/* `count` references at buffer + offset + i * stride. Each is null, garbage or a reference; what is
+ * between them is not touched. */
+typedef struct clump_refs_desc {
+    cl_mem buffer;      /* required; retained until unregistered */
+    uint64_t offset;    /* bytes, a multiple of 4 */
+    uint32_t stride;    /* bytes, a multiple of 4; 0: 4, packed */
+    uint64_t count;     /* at least 1 */
+    int null_dangling;  /* 1: a reference whose object is not live becomes null at the next
+                           compaction; 0: it is left as it is. Counted either way */
+} clump_refs_desc;
+
+/* CONSTRUCTOR. Register a buffer of references with the heap.
+ * Blocks: no. Returns CLUMP_OK; CLUMP_ERR_USAGE no buffer, offset or stride no multiple of 4, no
+ * references, or the buffer is too small (the message says what is needed); CLUMP_ERR_CL the buffer
+ * is not valid (any more); CLUMP_ERR_MEMORY. */
+CLUMP_API clump_status clump_refs_register(clump_heap *heap, const clump_refs_desc *desc,
+                                           clump_refs **refs);
+
+/* DESTRUCTOR. NULL is allowed. A heap that is destroyed unregisters what is left. */
+CLUMP_API void clump_refs_unregister(clump_refs *refs);
+
+/* A reference that the host holds: its number stays the same when its object moves. 0 is none. */
+typedef uint32_t clump_handle;
+
+/* METHOD. Make a handle of a reference to a live object.
+ * Blocks: yes. Returns CLUMP_OK; CLUMP_ERR_REFERENCE no live object; CLUMP_ERR_CL;
+ * CLUMP_ERR_MEMORY. */
+CLUMP_API clump_status clump_handle_create(clump_heap *heap, clump_ref ref, clump_handle *handle);
+
+/* METHOD. Where the object is now; null (0) if it was found dead by a compaction.
+ * Blocks: yes. Returns CLUMP_OK; CLUMP_ERR_USAGE no such handle; CLUMP_ERR_CL. */
+CLUMP_API clump_status clump_handle_get(clump_heap *heap, clump_handle handle, clump_ref *ref);
+
+/* METHOD. Give a handle up. The object lives on. Returns CLUMP_OK; CLUMP_ERR_USAGE no such handle. */
+CLUMP_API clump_status clump_handle_destroy(clump_heap *heap, clump_handle handle);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
