@@ -12,6 +12,7 @@ __kernel void clumpi_finish(__global uchar *heap, uint header_at) {
         __global const clumpi_class_plan *p = &clumpi_plans(&v)[c];
         for (uint s = (uint)get_group_id(0); s < p->sources; s += (uint)get_num_groups(0)) {
             uint block = clumpi_plan_list(&v)[p->source_begin + s];
+            if (!clumpi_is_moved(clumpi_words_at(&v, v.header->at_moved), block)) continue;
             for (uint r = me; r < v.classes[c].rows; r += items)
                 clumpi_row_bits_set(&v, clumpi_row_granule(&v, block, c, r), 0);
             if (me != 0) continue;

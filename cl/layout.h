@@ -132,6 +132,8 @@ typedef struct clumpi_class_plan {
     clumpi_u32 sources, targets;  /* blocks that give; that take */
     clumpi_u32 source_begin, target_begin; /* where they begin in the list of blocks */
     clumpi_u32 batch_begin, batches;       /* of the move kernel */
+    clumpi_u32 freed; /* sources that give in this pass: all of the planner's */
+    clumpi_u32 pad[3];
 } clumpi_class_plan;
 
 /* Counts of a work-group of the planner, per class. */

@@ -6,9 +6,9 @@
  * 0 where there was no object. Bitmaps are not touched, so other groups can read them meanwhile;
  * clumpi_fill then sets the bits of the targets.
  *
- * stride 0 is the planner's: holes are numbered through the whole list of targets, and batches go
- * on where the one before ended. Otherwise (merge) source number s of the list fills the targets
- * s, s + stride, .. of which there are `factor`, with holes numbered from 0.
+ * factor 0 is the planner's: holes are numbered through the whole list of targets, and batches go
+ * on where the one before ended. Otherwise (merge) source number s of B fills the targets s, s + B,
+ * s + 2B, .. of which there are `factor`, with holes numbered from 0.
  *
  * Read first: plan.clh. Read next: rewrite.cl.
  */
@@ -22,7 +22,7 @@ typedef struct batch {
     uint first;                   /* number of the first object */
 } batch;
 
-static inline batch batch_at(const clumpi_view *v, uint index, uint stride, uint factor) {
+static inline batch batch_at(const clumpi_view *v, uint index, uint factor) {
     __global const clumpi_class_plan *plans = clumpi_plans(v);
     __global const uint *list = clumpi_plan_list(v);
     __global const uint2 *words = clumpi_plan_words(v);
@@ -34,16 +34,16 @@ static inline batch batch_at(const clumpi_view *v, uint index, uint stride, uint
     b.class_id = c;
     b.rows = v->classes[c].rows;
     b.capacity = v->classes[c].capacity;
-    uint blocks = stride ? 1u : clumpi_batch_blocks(b.rows);
+    uint blocks = factor ? 1u : clumpi_batch_blocks(b.rows);
     uint begin = (index - plans[c].batch_begin) * blocks;
     b.source = plans[c].source_begin + begin;
     b.sources = min(blocks, plans[c].sources - begin);
     uint2 at = words[list[b.source]];
     b.first = at.x;
     b.target = plans[c].target_begin + at.y;
-    b.stride = max(stride, 1u);
+    b.stride = factor ? plans[c].sources : 1u;
     b.targets = factor;
-    if (!stride) { /* up to where the next batch begins */
+    if (!factor) { /* up to where the next batch begins */
         uint next = begin + b.sources;
         uint end = next < plans[c].sources ? words[list[b.source + b.sources]].y
                                            : plans[c].targets - 1;
@@ -114,7 +114,7 @@ static inline void copy_object(const clumpi_view *v, uint class_id, uint from_id
 }
 
 /* order: new numbers by old number, where `fresh` (targets are free blocks) says so. */
-__kernel void clumpi_move(__global uchar *heap, uint header_at, uint stride, uint factor, uint fresh,
+__kernel void clumpi_move(__global uchar *heap, uint header_at, uint factor, uint fresh,
                           uint ordered, __global const uint *order) {
     __local uint places[CLUMPI_MOVE_ROWS * 64u]; /* new references of the batch's slots; 0: none */
     __local ulong row_bits[CLUMPI_MOVE_ROWS];
@@ -123,9 +123,11 @@ __kernel void clumpi_move(__global uchar *heap, uint header_at, uint stride, uin
     clumpi_view v = clumpi_view_of(heap, header_at);
     uint me = (uint)get_local_id(0), items = (uint)get_local_size(0);
     __global const uint *list = clumpi_plan_list(&v);
+    __global const uint *moved = clumpi_words_at(&v, v.header->at_moved);
     for (uint index = (uint)get_group_id(0); index < clumpi_plans(&v)[0].batches;
          index += (uint)get_num_groups(0)) {
-        batch b = batch_at(&v, index, stride, factor);
+        batch b = batch_at(&v, index, factor);
+        if (factor && !clumpi_is_moved(moved, list[b.source])) continue; /* not in this pass */
         uint rows = b.sources * b.rows, hole_rows = b.targets * b.rows;
         uint near = !fresh && hole_rows <= CLUMPI_HOLE_ROWS;
         for (uint r = me; r < rows; r += items) {

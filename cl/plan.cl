@@ -120,12 +120,7 @@ __kernel void clumpi_plan_threshold(__global uchar *heap, uint header_at, ulong4
          c += (uint)get_num_groups(0)) {
         __global clumpi_class *class = &v.classes[c];
         __global const uint *histogram = clumpi_plan_histogram_of(&v, c);
-        for (uint i = class->refs + me; i < class->columns_end; i += items) {
-            __global clumpi_column *column = &clumpi_columns(&v)[i];
-            uint hit = 0;
-            for (uint id = column->first; id <= column->last; id++) hit |= clumpi_is_in(selected, id);
-            column->hit = hit;
-        }
+        clumpi_mark_columns(&v, c, selected);
         if (!clumpi_is_in(selected, c) || class->capacity == 0) continue;
         uint capacity = class->capacity, count = 0, objects = 0;
         bins mine = bins_of(capacity);
@@ -183,6 +178,7 @@ __kernel void clumpi_plan_threshold(__global uchar *heap, uint header_at, ulong4
             if (max_moves != CLUMPI_NONE) left -= min(left, p.moves);
         }
         p.moves_left = all - p.moves;
+        p.freed = p.sources;
         uint batch = clumpi_batch_blocks(class->rows);
         p.batches = (p.sources + batch - 1) / batch;
         if (me == 0) clumpi_plans(&v)[c] = p;

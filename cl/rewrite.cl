@@ -43,6 +43,75 @@ static inline sight follow(const clumpi_view *v, __global const uint *moved, uin
     return s;
 }
 
+/* Records of merge.cl in local memory: the table of sources, and in `in_local` mode for each entry the
+ * numbers and bitmaps of its source and its targets. entries 0: none, there are forwarding references. */
+typedef struct records {
+    uint entries, factor, in_local;
+    __local uint *table;
+    __local uint *blocks;
+    __local ulong *bits;
+} records;
+
+/* Block number `i` of a record (0: the source, then the targets) and its bitmaps. */
+typedef struct recorded {
+    uint block;
+    __local const ulong *local_bits;
+    __global const ulong *bits; /* unless they are local */
+} recorded;
+
+static inline recorded recorded_block(const clumpi_view *v, const records *r, uint class_id,
+                                      uint entry, uint i) {
+    uint rows = v->header->block_rows_max, at = entry * (r->factor + 1u) + i;
+    recorded d = {0, r->bits, clumpi_record_bits(v)};
+    if (r->in_local) {
+        d.block = r->blocks[at];
+        d.local_bits += at * rows;
+    } else {
+        __global const clumpi_class_plan *p = &clumpi_plans(v)[class_id];
+        at = p->source_begin + clumpi_plan_words(v)[r->table[entry]].y + i * p->sources;
+        d.block = clumpi_plan_list(v)[at];
+        d.bits += at * rows;
+    }
+    return d;
+}
+
+static inline ulong recorded_bits(const records *r, const recorded *d, uint row) {
+    return r->in_local ? d->local_bits[row] : d->bits[row];
+}
+
+/* As follow(), by working out anew where the object went (ISMM 3.8, Alg. 1). */
+static inline sight follow_record(const clumpi_view *v, const records *r, uint ref) {
+    sight s = {SEEN_NOTHING, ref};
+    if (ref == 0) return s;
+    s.kind = SEEN_LIVE;
+    uint granule = ref >> 6, block = granule / v->header->block_granules;
+    uint entry = clumpi_record_entry(block, r->entries);
+    if (r->table[entry] != block) return s;
+    uint c = clumpi_class_of_state(v->states[block]), k = v->classes[c].row_granules;
+    uint offset = granule - block * v->header->block_granules, row = offset / k;
+    s.kind = SEEN_DANGLING;
+    recorded d = recorded_block(v, r, c, entry, 0);
+    if (offset % k || row >= v->classes[c].rows) return s;
+    ulong bits = recorded_bits(r, &d, row);
+    if (!(bits >> (ref & 63u) & 1ul)) return s;
+    uint number = clumpi_popcount64(bits & ((1ul << (ref & 63u)) - 1ul));
+    for (uint i = 0; i < row; i++) number += clumpi_popcount64(recorded_bits(r, &d, i));
+    for (uint i = 1; i <= r->factor; i++) {
+        d = recorded_block(v, r, c, entry, i);
+        for (row = 0; row < v->classes[c].rows; row++) {
+            ulong holes = ~recorded_bits(r, &d, row);
+            uint count = clumpi_popcount64(holes);
+            if (number < count) {
+                s.kind = SEEN_MOVED;
+                s.ref = clumpi_row_granule(v, d.block, c, row) << 6 | clumpi_nth_bit(holes, number);
+                return s;
+            }
+            number -= count;
+        }
+    }
+    return s;
+}
+
 /* Sum up what the work-items of a group saw; one entry per group. */
 static inline void tally_up(const clumpi_view *v, uint examined, uint rewritten, uint dangling,
                             __local uint *sums) {
@@ -59,11 +128,8 @@ static inline void tally_up(const clumpi_view *v, uint examined, uint rewritten,
 
 #define AHEAD 4u /* rows that a work-item looks at together, so that their latencies overlap */
 
-/* Rewrite the references of one column element of a block; work-items take slots, four rows at a
- * time. */
-__kernel void clumpi_rewrite(__global uchar *heap, uint header_at) {
-    __local uint sums[3];
-    clumpi_view v = clumpi_view_of(heap, header_at);
+/* All references of the heap, column element by column element; a work-group per block. */
+static inline void rewrite_all(clumpi_view v, records record, __local uint *sums) {
     uint me = (uint)get_local_id(0), items = (uint)get_local_size(0);
     __global const uint *moved = clumpi_words_at(&v, v.header->at_moved);
     uint examined = 0, rewritten = 0, dangling = 0;
@@ -93,7 +159,9 @@ __kernel void clumpi_rewrite(__global uchar *heap, uint header_at) {
                         seen[k].ref = *field[k];
                     }
                     for (uint k = 0; k < AHEAD; k++)
-                        seen[k] = follow(&v, moved, live[k] & 1u ? seen[k].ref : 0u);
+                        seen[k] = record.entries
+                                      ? follow_record(&v, &record, live[k] & 1u ? seen[k].ref : 0u)
+                                      : follow(&v, moved, live[k] & 1u ? seen[k].ref : 0u);
                     for (uint k = 0; k < AHEAD; k++) {
                         examined += seen[k].kind != SEEN_NOTHING;
                         dangling += seen[k].kind == SEEN_DANGLING;
@@ -105,6 +173,38 @@ __kernel void clumpi_rewrite(__global uchar *heap, uint header_at) {
         }
     }
     tally_up(&v, examined, rewritten, dangling, sums);
+}
+
+__kernel void clumpi_rewrite(__global uchar *heap, uint header_at) {
+    __local uint sums[3];
+    records none = {0, 0, 0, sums, sums, (__local ulong *)0};
+    rewrite_all(clumpi_view_of(heap, header_at), none, sums);
+}
+
+/* table: entries words; blocks and bits: (factor + 1) * entries words, and block_rows_max times as many
+ * bitmaps, where `in_local` says so. */
+__kernel void clumpi_rewrite_recompute(__global uchar *heap, uint header_at, uint entries,
+                                       uint factor, uint in_local, __local uint *table,
+                                       __local uint *blocks, __local ulong *bits) {
+    __local uint sums[3];
+    clumpi_view v = clumpi_view_of(heap, header_at);
+    uint me = (uint)get_local_id(0), items = (uint)get_local_size(0), all = factor + 1u;
+    uint rows = v.header->block_rows_max;
+    for (uint i = me; i < entries; i += items) table[i] = clumpi_record_table(&v)[i];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (uint i = me; in_local && i < entries * all; i += items) {
+        uint source = table[i / all];
+        if (source == CLUMPI_NONE) continue;
+        uint c = clumpi_class_of_state(v.states[source]);
+        __global const clumpi_class_plan *p = &clumpi_plans(&v)[c];
+        uint at = p->source_begin + clumpi_plan_words(&v)[source].y + i % all * p->sources;
+        blocks[i] = clumpi_plan_list(&v)[at];
+        for (uint row = 0; row < rows; row++)
+            bits[i * rows + row] = clumpi_record_bits(&v)[at * rows + row];
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    records record = {entries, factor, in_local, table, blocks, bits};
+    rewrite_all(v, record, sums);
 }
 
 /* Before anything moves: null the references of the same columns that name no live object of their

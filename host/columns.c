@@ -37,8 +37,8 @@ static void append(column_list *c, uint32_t base, uint32_t stride, uint32_t widt
         }
     }
     c->count++;
-    *l = (clumpi_column){.base = base, .stride = stride, .count = 1, .width = width, .first = first,
-                         .last = last};
+    *l = (clumpi_column){
+        .base = base, .stride = stride, .count = 1, .width = width, .first = first, .last = last};
     store(c);
 }
 

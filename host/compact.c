@@ -29,7 +29,8 @@ static clump_status select_classes(clumpi_compaction *r) {
                            "clump_compact: class_count is %u, but there are no classes",
                            d->class_count);
     clump_status status = CLUMP_OK;
-    for (uint32_t i = 0; i < d->class_count && !status; i++) status = select_class(r, d->classes[i]);
+    for (uint32_t i = 0; i < d->class_count && !status; i++)
+        status = select_class(r, d->classes[i]);
     if (!d->class_count)
         for (uint32_t id = 1; id <= count; id++) r->selected[id / 64] |= UINT64_C(1) << id % 64;
     return status;
@@ -47,8 +48,8 @@ static clump_status check_order_field(const clumpi_compaction *r) {
         clump_schema_get_class(r->heap->schema, id, &info);
         if (info.is_abstract || !clumpi_is_selected(r, id)) continue;
         if (clump_schema_find_field(r->heap->schema, id, name, &f))
-            return clumpi_fail(e, CLUMP_ERR_NOT_FOUND, "clump_compact: class %s has no field \"%s\"",
-                               info.name, name);
+            return clumpi_fail(e, CLUMP_ERR_NOT_FOUND,
+                               "clump_compact: class %s has no field \"%s\"", info.name, name);
         if ((f.type != CLUMP_TYPE_REF && f.type != CLUMP_TYPE_UINT) || f.width > 1 || f.count)
             return clumpi_fail(e, CLUMP_ERR_USAGE,
                                "clump_compact: objects can be ordered by a reference or a uint, "
@@ -62,7 +63,8 @@ static clump_status check_order(const clumpi_compaction *r) {
     const clump_compact_desc *d = r->desc;
     clump_error *e = &r->heap->context->error;
     if (d->order < CLUMP_ORDER_ANY || d->order > CLUMP_ORDER_KEY)
-        return clumpi_fail(e, CLUMP_ERR_USAGE, "clump_compact: there is no order %d", (int)d->order);
+        return clumpi_fail(e, CLUMP_ERR_USAGE, "clump_compact: there is no order %d",
+                           (int)d->order);
     if (d->order != CLUMP_ORDER_FIELD && d->order_field)
         return clumpi_fail(e, CLUMP_ERR_USAGE,
                            "clump_compact: order_field is for CLUMP_ORDER_FIELD only");
@@ -98,9 +100,10 @@ static clump_status check_planner(const clumpi_compaction *r) {
     if (d->max_moves && d->max_us > 0)
         return clumpi_fail(e, CLUMP_ERR_USAGE, "clump_compact: set one of max_moves and max_us");
     if (d->factor || d->retain || d->max_passes || d->rewrite != CLUMP_REWRITE_FORWARD)
-        return clumpi_fail(e, CLUMP_ERR_USAGE,
-                           "clump_compact: factor, retain, max_passes and rewrite are for the merge "
-                           "strategy");
+        return clumpi_fail(
+            e, CLUMP_ERR_USAGE,
+            "clump_compact: factor, retain, max_passes and rewrite are for the merge "
+            "strategy");
     return check_order(r);
 }
 
@@ -124,7 +127,7 @@ static clump_status check_merge(const clumpi_compaction *r) {
                                "whose blocks hold %u objects",
                                d->factor, capacity - 1, info.name, capacity);
     }
-    return CLUMP_OK;
+    return clumpi_merge_check(r);
 }
 
 /* Fill in what the desc says, or say what is wrong with it. */
@@ -231,9 +234,10 @@ static clump_status run_outside(clumpi_compaction *r, clump_compact_phase phase,
     for (clump_refs *s = heap->refs; s && !status; s = s->next) {
         uint64_t offset = s->offset / 4, count = s->count;
         clumpi_u32 stride = s->stride / 4, null_dangling = s->null_dangling != 0;
-        clumpi_arg args[] = {{sizeof s->buffer, &s->buffer}, {sizeof offset, &offset},
-                             {sizeof stride, &stride},       {sizeof count, &count},
-                             {sizeof check, &check},         {sizeof null_dangling, &null_dangling}};
+        clumpi_arg args[] = {
+            {sizeof s->buffer, &s->buffer}, {sizeof offset, &offset},
+            {sizeof stride, &stride},       {sizeof count, &count},
+            {sizeof check, &check},         {sizeof null_dangling, &null_dangling}};
         status = clumpi_compact_run(r, phase, CLUMPI_KERNEL_rewrite_outside,
                                     clumpi_compact_wide_groups(heap),
                                     heap->context->sizes.do_all_local, args, 6);
@@ -259,14 +263,18 @@ static clump_status run_check(clumpi_compaction *r) {
     return status ? status : run_outside(r, CLUMP_PHASE_CHECK, 1);
 }
 
+clump_status clumpi_compact_read_plans(clump_heap *heap, clumpi_class_plan *plans) {
+    const clumpi_header *h = &heap->geometry.header;
+    return clumpi_read(heap->context, heap->buffer, (uint64_t)h->at_scan * CLUMPI_UNIT,
+                       (h->class_count + 1) * sizeof *plans, plans);
+}
+
 /* Add what the plans say to the report. */
 static clump_status add_plans(clumpi_compaction *r, const clumpi_moving *moving, uint64_t *moves) {
     clump_heap *heap = r->heap;
     const clumpi_geometry *g = &heap->geometry;
     clumpi_class_plan plans[CLUMP_CLASSES_MAX + 1];
-    clump_status status =
-        clumpi_read(heap->context, heap->buffer, (uint64_t)g->header.at_scan * CLUMPI_UNIT,
-                    (g->header.class_count + 1) * sizeof *plans, plans);
+    clump_status status = clumpi_compact_read_plans(heap, plans);
     if (status) return status;
     clump_compact_report *p = &r->report;
     uint64_t sum = 0;
@@ -278,7 +286,7 @@ static clump_status add_plans(clumpi_compaction *r, const clumpi_moving *moving,
         sum += plan->moves;
         p->moves_left += plan->moves_left;
         p->bytes_moved += (uint64_t)plan->moves * info.object_bytes;
-        p->blocks_freed += plan->sources;
+        p->blocks_freed += plan->freed;
         if (moving->fresh) p->blocks_freed -= plan->targets;
     }
     p->moves += sum;
@@ -287,15 +295,33 @@ static clump_status add_plans(clumpi_compaction *r, const clumpi_moving *moving,
     return CLUMP_OK;
 }
 
+/* References inside the heap. */
+static clump_status run_rewrite(clumpi_compaction *r, const clumpi_moving *m) {
+    const clump_heap *heap = r->heap;
+    size_t wide = clumpi_compact_wide_groups(heap), local = heap->context->sizes.do_all_local;
+    if (!m->records)
+        return clumpi_compact_run(r, CLUMP_PHASE_REWRITE, CLUMPI_KERNEL_rewrite, wide, local, NULL,
+                                  0);
+    clumpi_u32 in_local = m->in_local != 0;
+    size_t blocks = in_local ? (size_t)m->records * (m->factor + 1) : 1;
+    size_t bitmaps = in_local ? blocks * heap->geometry.header.block_rows_max : 1;
+    clumpi_arg args[] = {
+        {sizeof m->records, &m->records},    {sizeof m->factor, &m->factor},
+        {sizeof in_local, &in_local},        {m->records * sizeof(clumpi_u32), NULL},
+        {blocks * sizeof(clumpi_u32), NULL}, {bitmaps * 8, NULL}};
+    return clumpi_compact_run(r, CLUMP_PHASE_REWRITE, CLUMPI_KERNEL_rewrite_recompute, wide, local,
+                              args, 6);
+}
+
 clump_status clumpi_compact_apply(clumpi_compaction *r, const clumpi_moving *moving,
                                   uint64_t *moves) {
     clump_heap *heap = r->heap;
     const clumpi_launch_sizes *sizes = &heap->context->sizes;
     size_t wide = clumpi_compact_wide_groups(heap), local = sizes->do_all_local;
-    clumpi_u32 ordered = moving->order != NULL;
+    clumpi_u32 ordered = moving->order != NULL, slots = heap->geometry.header.capacity_max;
+    size_t move_local = moving->factor && slots < local ? slots : local; /* merge: block by block */
     const cl_mem *order = ordered ? &moving->order : &heap->buffer;
-    clumpi_arg move[] = {{sizeof moving->stride, &moving->stride},
-                         {sizeof moving->factor, &moving->factor},
+    clumpi_arg move[] = {{sizeof moving->factor, &moving->factor},
                          {sizeof moving->fresh, &moving->fresh},
                          {sizeof ordered, &ordered},
                          {sizeof *order, order}};
@@ -305,13 +331,12 @@ clump_status clumpi_compact_apply(clumpi_compaction *r, const clumpi_moving *mov
     heap->list_valid = 0; /* the plan stands in the list's place */
     clump_status status = run_check(r);
     if (!status)
-        status = clumpi_compact_run(r, CLUMP_PHASE_MOVE, CLUMPI_KERNEL_move, wide, local, move, 5);
+        status =
+            clumpi_compact_run(r, CLUMP_PHASE_MOVE, CLUMPI_KERNEL_move, wide, move_local, move, 4);
     if (!status)
         status = clumpi_compact_run(r, CLUMP_PHASE_FINISH, CLUMPI_KERNEL_fill, wide,
                                     sizes->scan_local < 64 ? sizes->scan_local : 64, fill, 1);
-    if (!status)
-        status = clumpi_compact_run(r, CLUMP_PHASE_REWRITE, CLUMPI_KERNEL_rewrite, wide, local,
-                                    NULL, 0);
+    if (!status) status = run_rewrite(r, moving);
     if (!status) status = add_tallies(r, &p->refs_examined, &p->refs_rewritten, &dangling);
     if (!status) status = run_outside(r, CLUMP_PHASE_REWRITE, 0);
     if (!status)
@@ -403,8 +428,7 @@ static clump_status run_within(clumpi_compaction *r) {
     uint64_t moves = 0;
     clump_status status = clumpi_finish(heap->context);
     double start = now_us();
-    if (!status)
-        status = clumpi_planner_run(r, moves_within(&heap->pace, r->desc->max_us), &moves);
+    if (!status) status = clumpi_planner_run(r, moves_within(&heap->pace, r->desc->max_us), &moves);
     if (!status) status = clumpi_finish(heap->context);
     if (!status) learn(heap, r, moves, now_us() - start);
     return status;
@@ -443,9 +467,8 @@ clump_status clump_compact(clump_heap *heap, const clump_compact_desc *desc,
     if (report) memset(report, 0, sizeof *report);
     if (!heap) return CLUMP_ERR_USAGE;
     clump_context *c = heap->context;
-    clumpi_compaction r = {.heap = heap,
-                           .desc = desc ? desc : &everything,
-                           .wants_report = report != NULL};
+    clumpi_compaction r = {
+        .heap = heap, .desc = desc ? desc : &everything, .wants_report = report != NULL};
     clump_status status = clumpi_sync_check(c, sync, "clump_compact");
     if (!status) status = begin(&r);
     if (status) return status;

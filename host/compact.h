@@ -30,9 +30,11 @@ static inline int clumpi_is_selected(const clumpi_compaction *r, uint32_t class_
 
 /* How a run moves objects: arguments of the kernels move and fill. */
 typedef struct clumpi_moving {
-    clumpi_u32 stride, factor; /* of merge, else 0 */
-    clumpi_u32 fresh;          /* class whose targets are free blocks, else 0 */
-    cl_mem order;              /* new numbers by old number, or NULL */
+    clumpi_u32 factor;  /* n of merge, else 0 */
+    clumpi_u32 fresh;   /* class whose targets are free blocks, else 0 */
+    cl_mem order;       /* new numbers by old number, or NULL */
+    clumpi_u32 records; /* of a rewriting that recomputes: entries of its table, else 0 */
+    int in_local;       /* all of its records in local memory */
 } clumpi_moving;
 
 /* Enqueue a kernel of the library as a part of the run. */
@@ -43,6 +45,9 @@ clump_status clumpi_compact_run(clumpi_compaction *r, clump_compact_phase phase,
 /* Work-groups for kernels that take blocks in chunks, and for those that stride over the heap. */
 size_t clumpi_compact_plan_groups(const clump_heap *heap);
 size_t clumpi_compact_wide_groups(const clump_heap *heap);
+
+/* The plans as they are on the device, plans[0 .. class_count]. Blocks. */
+clump_status clumpi_compact_read_plans(clump_heap *heap, clumpi_class_plan *plans);
 
 /* With a plan on the device: dangling references, moving, filling, rewriting, finishing; then, if a
  * report is wanted, add to it what the plans say. *moves (optional, blocks) is what moved. */
@@ -57,6 +62,8 @@ clump_status clumpi_planner_run(clumpi_compaction *r, uint64_t max_moves, uint64
  * order, or object i to place order[i]. */
 clump_status clumpi_planner_run_fresh(clumpi_compaction *r, uint32_t class_id, cl_mem order);
 clump_status clumpi_order_run(clumpi_compaction *r);
+/* CLUMP_ERR_USAGE if the records of one source do not fit in local memory. */
+clump_status clumpi_merge_check(const clumpi_compaction *r);
 clump_status clumpi_merge_run(clumpi_compaction *r);
 
 #endif

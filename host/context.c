@@ -205,9 +205,9 @@ clump_status clumpi_clear(clump_context *c, cl_mem buffer, uint64_t offset, uint
 clump_status clumpi_copy(clump_context *c, cl_mem from, uint64_t from_offset, cl_mem to,
                          uint64_t to_offset, uint64_t bytes) {
     cl_event event = NULL;
-    cl_int code = c->cl.EnqueueCopyBuffer(c->queue, from, to, from_offset, to_offset, bytes,
-                                          c->last ? 1 : 0, c->last ? &c->last : NULL,
-                                          c->in_order ? NULL : &event);
+    cl_int code =
+        c->cl.EnqueueCopyBuffer(c->queue, from, to, from_offset, to_offset, bytes, c->last ? 1 : 0,
+                                c->last ? &c->last : NULL, c->in_order ? NULL : &event);
     if (code)
         return clumpi_fail_cl(&c->error, "clEnqueueCopyBuffer", code, "%llu bytes",
                               (unsigned long long)bytes);
@@ -229,10 +229,10 @@ static const char *const kernel_names[CLUMPI_KERNEL_COUNT] = {
 
 static clump_status build_library(clump_context *c) {
     static const char *const files[] = {
-        "cl/layout.h",   "cl/prelude.clh",  "cl/bitmap.clh", "cl/block.clh", "cl/scan.clh",
-        "cl/init.cl",    "cl/enumerate.cl", "cl/new.cl",     "cl/stats.cl",  "cl/fields.cl",
-        "cl/sort.cl",    "cl/check.cl",     "cl/plan.clh",   "cl/plan.cl",   "cl/move.cl",
-        "cl/rewrite.cl", "cl/finish.cl",    "cl/order.cl"};
+        "cl/layout.h", "cl/prelude.clh",  "cl/bitmap.clh", "cl/block.clh", "cl/scan.clh",
+        "cl/init.cl",  "cl/enumerate.cl", "cl/new.cl",     "cl/stats.cl",  "cl/fields.cl",
+        "cl/sort.cl",  "cl/check.cl",     "cl/plan.clh",   "cl/plan.cl",   "cl/move.cl",
+        "cl/merge.cl", "cl/rewrite.cl",   "cl/finish.cl",  "cl/order.cl"};
     clumpi_text source = {.allocator = &c->allocator}, options = {.allocator = &c->allocator};
     clumpi_source_append(&source, files, sizeof files / sizeof *files);
     clumpi_options_append(&options, c);
@@ -272,8 +272,7 @@ static clump_status run_with(clump_context *c, cl_kernel kernel, clumpi_kernel_i
 }
 
 clump_status clumpi_run_kernel(clump_context *c, clumpi_kernel_id id, size_t global, size_t local,
-                               const clumpi_arg *args, uint32_t arg_count,
-                               const clump_sync *sync) {
+                               const clumpi_arg *args, uint32_t arg_count, const clump_sync *sync) {
     cl_kernel kernel = clumpi_library_kernel(c, id);
     if (!kernel) return c->error.status;
     return run_with(c, kernel, id, 0, global, local, args, arg_count, sync);

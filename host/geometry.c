@@ -162,7 +162,8 @@ static uint64_t scan_bytes(const clumpi_header *h, uint32_t reduce_groups) {
     uint64_t counts = h->scan_groups * sets * 4, pairs = (uint64_t)h->scan_groups * 8;
     uint64_t partial = (uint64_t)reduce_groups * CLUMPI_REDUCE_BYTES;
     uint64_t tables = CLUMPI_CHECK_BYTES(h->class_count) + CLUMPI_STATS_BYTES(h->class_count);
-    uint64_t plans = sets * sizeof(clumpi_class_plan), groups = h->scan_groups * sets * CLUMPI_COUNTS;
+    uint64_t plans = sets * sizeof(clumpi_class_plan),
+             groups = h->scan_groups * sets * CLUMPI_COUNTS;
     uint64_t histograms = sets * (h->capacity_max + 1);
     uint64_t tallies = reduce_groups * sizeof(clumpi_tally);
     uint64_t compaction = plans + max64((groups + histograms) * 4, tallies);

@@ -58,9 +58,9 @@ static clump_status write_columns(clump_heap *heap) {
     if (!columns)
         return clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for %u columns", count);
     clumpi_columns_build(heap->schema, g->classes, columns);
-    clump_status status = clumpi_write(
-        c, heap->buffer, (uint64_t)g->header.at_columns * CLUMPI_UNIT, count * sizeof *columns,
-        columns);
+    clump_status status =
+        clumpi_write(c, heap->buffer, (uint64_t)g->header.at_columns * CLUMPI_UNIT,
+                     count * sizeof *columns, columns);
     clumpi_free(&c->allocator, columns);
     return status;
 }

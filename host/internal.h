@@ -46,6 +46,12 @@
     X(null_dangling)                                                                               \
     X(rewrite_outside)                                                                             \
     X(finish)                                                                                      \
+    X(rewrite_recompute)                                                                           \
+    X(merge_count)                                                                                 \
+    X(merge_write)                                                                                 \
+    X(merge_claim)                                                                                 \
+    X(merge_pair)                                                                                  \
+    X(merge_record)                                                                                \
     X(order_begin)                                                                                 \
     X(order_invert)
 
@@ -87,7 +93,7 @@ typedef struct clumpi_geometry {
 
 /* What past compactions cost, in microseconds; 0: not known. */
 typedef struct clumpi_pace {
-    double fixed_us;    /* of a run, whatever it moves */
+    double fixed_us; /* of a run, whatever it moves */
     double us_per_move;
 } clumpi_pace;
 
@@ -109,7 +115,7 @@ struct clump_heap {
     clumpi_geometry geometry;
     clump_heap_layout layout;
     cl_mem buffer;
-    int list_valid; /* the list in the buffer matches the objects */
+    int list_valid;          /* the list in the buffer matches the objects */
     clump_refs *refs;        /* registered buffers of references */
     clumpi_handles *handles; /* NULL until the first one is made */
     clumpi_pace pace;        /* of compaction */

@@ -77,9 +77,12 @@ static clump_status gather_field(clumpi_compaction *r, uint32_t class_id, orderi
     if (status) return status;
     clump_schema_find_field(heap->schema, class_id, r->desc->order_field, &f);
     clumpi_u32 bytes = f.element_bytes, read = 0;
-    clumpi_arg args[] = {{sizeof class_id, &class_id},       {sizeof class_id, &class_id},
-                         {sizeof f.base_bytes, &f.base_bytes}, {sizeof f.stride_bytes, &f.stride_bytes},
-                         {sizeof bytes, &bytes},             {sizeof read, &read},
+    clumpi_arg args[] = {{sizeof class_id, &class_id},
+                         {sizeof class_id, &class_id},
+                         {sizeof f.base_bytes, &f.base_bytes},
+                         {sizeof f.stride_bytes, &f.stride_bytes},
+                         {sizeof bytes, &bytes},
+                         {sizeof read, &read},
                          {sizeof o->keys, &o->keys}};
     return clumpi_run_library(heap, CLUMPI_KERNEL_field_copy, sizes->do_all_global,
                               sizes->do_all_local, args, 7, NULL);
@@ -101,9 +104,8 @@ static clump_status sort_class(clumpi_compaction *r, uint32_t class_id, uint64_t
         status = clumpi_run_kernel(c, CLUMPI_KERNEL_order_begin, sizes->do_all_global,
                                    sizes->do_all_local, begin, 2, NULL);
     if (!status) status = clumpi_sort_pairs(c, o->keys, o->numbers, count);
-    clumpi_arg invert[] = {{sizeof o->numbers, &o->numbers},
-                           {sizeof o->keys, &o->keys},
-                           {sizeof count, &count}};
+    clumpi_arg invert[] = {
+        {sizeof o->numbers, &o->numbers}, {sizeof o->keys, &o->keys}, {sizeof count, &count}};
     if (!status)
         status = clumpi_run_kernel(c, CLUMPI_KERNEL_order_invert, sizes->do_all_global,
                                    sizes->do_all_local, invert, 3, NULL);

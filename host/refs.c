@@ -29,8 +29,7 @@ static clump_status check_refs_desc(clump_context *c, const clump_refs_desc *d, 
                            "offset %llu and stride %u of references must be multiples of 4",
                            (unsigned long long)d->offset, stride);
     size_t bytes = 0;
-    cl_int code =
-        c->cl.GetMemObjectInfo(d->buffer, CL_MEM_SIZE, sizeof bytes, &bytes, NULL);
+    cl_int code = c->cl.GetMemObjectInfo(d->buffer, CL_MEM_SIZE, sizeof bytes, &bytes, NULL);
     if (code) return clumpi_fail_cl(&c->error, "clGetMemObjectInfo", code, "buffer of references");
     uint64_t room = bytes >= 4 && d->offset <= bytes - 4 ? (bytes - 4 - d->offset) / stride + 1 : 0;
     if (d->count > room)
@@ -108,8 +107,7 @@ static clump_status copy_buffer(clump_heap *heap, const clumpi_handles *old, clu
     cl_int code = CL_SUCCESS;
     cl_mem buffer = c->cl.CreateBuffer(c->context, CL_MEM_READ_WRITE, bytes, NULL, &code);
     clump_status status = CLUMP_OK;
-    if (code)
-        status = clumpi_fail_cl(&c->error, "clCreateBuffer", code, "%u handles", h->room);
+    if (code) status = clumpi_fail_cl(&c->error, "clCreateBuffer", code, "%u handles", h->room);
     if (!status && old)
         status = clumpi_read(c, old->refs->buffer, 0, (uint64_t)old->room * sizeof *values, values);
     if (!status) status = clumpi_write(c, buffer, 0, bytes, values);

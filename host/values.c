@@ -158,8 +158,8 @@ clump_status clumpi_ref_check(clump_heap *heap, clump_ref ref, clumpi_u32 first,
                                  sizeof bits, &bits);
         if (status) return status;
         uint32_t id = state >> CLUMPI_CLASS_SHIFT;
-        live = id >= first && id <= last &&
-               offset % heap->geometry.classes[id].row_granules == 0 && bits >> (ref & 63) & 1;
+        live = id >= first && id <= last && offset % heap->geometry.classes[id].row_granules == 0 &&
+               bits >> (ref & 63) & 1;
     }
     if (live) return CLUMP_OK;
     clump_class_info info;

@@ -79,7 +79,8 @@ typedef struct clump_compact_desc {
     /* Merge. */
     uint32_t factor; /* n, 1 .. capacity - 1: blocks at most n / (n + 1) full are candidates */
     uint32_t retain; /* k1: candidates to leave in each class */
-    uint32_t max_passes; /* 0: until no more than k1 are left. Repeated calls of one pass each do what
+    uint32_t
+        max_passes; /* 0: until no more than k1 are left. Repeated calls of one pass each do what
                             one call without a limit does */
     clump_compact_rewrite rewrite;
 } clump_compact_desc;

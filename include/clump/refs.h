@@ -17,11 +17,11 @@ typedef struct clump_refs clump_refs;
 /* `count` references at buffer + offset + i * stride. Each is null, garbage or a reference; what is
  * between them is not touched. */
 typedef struct clump_refs_desc {
-    cl_mem buffer;      /* required; retained until unregistered */
-    uint64_t offset;    /* bytes, a multiple of 4 */
-    uint32_t stride;    /* bytes, a multiple of 4; 0: 4, packed */
-    uint64_t count;     /* at least 1 */
-    int null_dangling;  /* 1: a reference whose object is not live becomes null at the next
+    cl_mem buffer;     /* required; retained until unregistered */
+    uint64_t offset;   /* bytes, a multiple of 4 */
+    uint32_t stride;   /* bytes, a multiple of 4; 0: 4, packed */
+    uint64_t count;    /* at least 1 */
+    int null_dangling; /* 1: a reference whose object is not live becomes null at the next
                            compaction; 0: it is left as it is. Counted either way */
 } clump_refs_desc;
 
