@@ -27,14 +27,18 @@ typedef struct sight {
     uint kind, ref; /* for SEEN_MOVED: the new reference */
 } sight;
 
-/* What a reference leads to, while sources still have their bitmaps. */
-static inline sight follow(const clumpi_view *v, __global const uint *moved, uint ref) {
+/* What a reference to one of the classes first .. last leads to, while sources still have their
+ * bitmaps and states. */
+static inline sight follow(const clumpi_view *v, __global const uint *moved, uint ref, uint first,
+                           uint last) {
     sight s = {SEEN_NOTHING, ref};
     if (ref == 0) return s;
     s.kind = SEEN_LIVE;
     uint granule = ref >> 6, block = granule / v->header->block_granules;
     if (block >= v->header->block_end || !clumpi_is_moved(moved, block)) return s;
     s.kind = SEEN_DANGLING;
+    uint class_id = clumpi_class_of_state(v->states[block]);
+    if (class_id < first || class_id > last) return s;
     if (!(clumpi_row_bits(v, granule) >> (ref & 63u) & 1ul)) return s;
     __global const uint *row =
         (__global const uint *)(v->heap + (ulong)granule * v->header->granule_bytes);
@@ -80,7 +84,8 @@ static inline ulong recorded_bits(const records *r, const recorded *d, uint row)
 }
 
 /* As follow(), by working out anew where the object went (ISMM 3.8, Alg. 1). */
-static inline sight follow_record(const clumpi_view *v, const records *r, uint ref) {
+static inline sight follow_record(const clumpi_view *v, const records *r, uint ref, uint first,
+                                  uint last) {
     sight s = {SEEN_NOTHING, ref};
     if (ref == 0) return s;
     s.kind = SEEN_LIVE;
@@ -91,7 +96,7 @@ static inline sight follow_record(const clumpi_view *v, const records *r, uint r
     uint offset = granule - block * v->header->block_granules, row = offset / k;
     s.kind = SEEN_DANGLING;
     recorded d = recorded_block(v, r, c, entry, 0);
-    if (offset % k || row >= v->classes[c].rows) return s;
+    if (c < first || c > last || offset % k || row >= v->classes[c].rows) return s;
     ulong bits = recorded_bits(r, &d, row);
     if (!(bits >> (ref & 63u) & 1ul)) return s;
     uint number = clumpi_popcount64(bits & ((1ul << (ref & 63u)) - 1ul));
@@ -158,10 +163,13 @@ static inline void rewrite_all(clumpi_view v, records record, __local uint *sums
                         live[k] = here & (uint)(clumpi_row_bits(&v, granule) >> slot);
                         seen[k].ref = *field[k];
                     }
-                    for (uint k = 0; k < AHEAD; k++)
-                        seen[k] = record.entries
-                                      ? follow_record(&v, &record, live[k] & 1u ? seen[k].ref : 0u)
-                                      : follow(&v, moved, live[k] & 1u ? seen[k].ref : 0u);
+                    for (uint k = 0; k < AHEAD; k++) {
+                        uint ref = live[k] & 1u ? seen[k].ref : 0u;
+                        seen[k] = record.entries ? follow_record(&v, &record, ref, column.first,
+                                                                 column.last)
+                                                 : follow(&v, moved, ref, column.first,
+                                                          column.last);
+                    }
                     for (uint k = 0; k < AHEAD; k++) {
                         examined += seen[k].kind != SEEN_NOTHING;
                         dangling += seen[k].kind == SEEN_DANGLING;
@@ -258,7 +266,7 @@ __kernel void clumpi_rewrite_outside(__global uchar *heap, uint header_at, __glo
             dangling++;
             if (null_dangling) *place = 0;
         } else {
-            sight s = follow(&v, moved, ref);
+            sight s = follow(&v, moved, ref, 1, v.header->class_count);
             if (s.kind != SEEN_MOVED) continue;
             *place = s.ref;
             rewritten++;

@@ -133,7 +133,7 @@ static clump_status poll_every(clump_compactor *k, int *ran, clump_compact_repor
 static clump_status poll_blocks(clump_compactor *k, int *ran, clump_compact_report *report) {
     clumpi_look look;
     clump_status status = count(k, &look);
-    if (status || !look.freeable) return status;
+    if (status) return status;
     const clump_compactor_desc *d = &k->desc;
     int enough = (d->candidates && look.freeable >= d->candidates) ||
                  (d->share > 0 && look.freeable >= d->share * look.heap_blocks);

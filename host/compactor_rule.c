@@ -72,7 +72,6 @@ static void judge(clumpi_rule *r, double now) {
     r->pending = 0;
     if (less >= SHARE_LEAST / 4 && r->poll_before > 0) {
         double saved = 1 - r->poll_time / r->poll_before;
-        if (r->holding) r->gain_sd = r->gain_dd = 0; /* a new start */
         r->gain_sd = r->gain_sd / 2 + saved * less;
         r->gain_dd = r->gain_dd / 2 + less * less;
         /* Runs are made when they are just worth it, so half of that is good enough. */

@@ -115,7 +115,8 @@ static clump_status sort_class(clumpi_compaction *r, uint32_t class_id, uint64_t
 static clump_status run_class(clumpi_compaction *r, uint32_t class_id, uint64_t before,
                               uint64_t objects, ordering *o) {
     clump_context *c = r->heap->context;
-    if (r->desc->order == CLUMP_ORDER_ADDRESS) return clumpi_planner_run_fresh(r, class_id, NULL);
+    if (r->desc->order == CLUMP_ORDER_ADDRESS || !objects)
+        return clumpi_planner_run_fresh(r, class_id, NULL);
     clump_status status = sort_class(r, class_id, before, objects, o);
     if (!status) status = clumpi_planner_run_fresh(r, class_id, o->keys);
     release(c, &o->keys);
@@ -134,7 +135,9 @@ clump_status clumpi_order_run(clumpi_compaction *r) {
     uint64_t before = 0;
     for (uint32_t id = 1; id <= heap->geometry.header.class_count && !status; id++) {
         uint64_t objects = classes[id - 1].objects;
-        if (clumpi_is_selected(r, id) && objects) status = run_class(r, id, before, objects, &o);
+        /* Without objects too, if dangling references to the class are to be looked at. */
+        if (clumpi_is_selected(r, id) && (objects || r->desc->null_dangling))
+            status = run_class(r, id, before, objects, &o);
         before += objects;
     }
     release(heap->context, &o.all_keys);

@@ -4,7 +4,8 @@
  * Two strategies. The *planner* (default) looks at all blocks of a class at once: the K fullest stay,
  * K being the fewest that can hold the class, and the objects of all others move into their free
  * slots. That is the least number of moves that frees as many blocks, one pass, each reference
- * rewritten once. The *merge* strategy is that of CompactGpu (Springer and Masuhara, ISMM 2019;
+ * rewritten once; fewer slots than a block has stay free (in one block, unless the fullest blocks
+ * had less room than that to begin with). The *merge* strategy is that of CompactGpu (Springer and Masuhara, ISMM 2019;
  * thesis ch. 6): one source block is merged into n target blocks, pass after pass; it is here to be
  * compared with.
  *
