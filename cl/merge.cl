@@ -52,7 +52,8 @@ static inline void plan_pass(const clumpi_view *v, uint factor, uint retain, uin
         b = min(b, most - batches);
         begins[c] = at;
         if (get_group_id(0) == 0) {
-            clumpi_class_plan p = {b != 0};
+            clumpi_class_plan p = {0};
+            p.selected = b != 0;
             p.blocks = d;
             p.sources = p.batches = b;
             p.targets = b * factor;

@@ -1,9 +1,9 @@
 /* Moving: objects of sources to the holes of targets, and forwarding references to where they were.
  *
  * A work-group takes a batch: as many neighbouring sources of one class as have 64 rows together, or
- * one. It works out the new place of every object from bitmaps alone, copies all columns, and when
- * the last object has left overwrites the first 256 bytes of each row with 64 forwarding references,
- * 0 where there was no object. Bitmaps are not touched, so other groups can read them meanwhile;
+ * one. It numbers their objects and the holes that they go to from bitmaps alone, copies all columns,
+ * and when the last object has left stores forwarding references in the first 256 bytes of each row,
+ * one for each slot that had an object. Bitmaps are not touched, so other groups can read them meanwhile;
  * clumpi_fill then sets the bits of the targets.
  *
  * factor 0 is the planner's: holes are numbered through the whole list of targets, and batches go
@@ -113,116 +113,164 @@ static inline void copy_object(const clumpi_view *v, uint class_id, uint from_id
     }
 }
 
+/* Local memory of a batch. */
+typedef struct scratch {
+    __local ushort *slots;     /* by number of an object in the batch: row << 6 | slot */
+    __local uint *places;      /* by the same: its new reference */
+    __local uint *row_granule, *row_first; /* of the batch: granule, number of the first object */
+    __local uint *hole_first;  /* of the targets: number of the first hole */
+    __local uint *sums;
+} scratch;
+
+/* slots[] of the objects of the batch; returns how many there are. */
+static inline uint number_objects(const clumpi_view *v, const batch *b, const scratch *l) {
+    uint me = (uint)get_local_id(0), items = (uint)get_local_size(0), rows = b->sources * b->rows;
+    for (uint r = me; r < rows; r += items) {
+        uint block = clumpi_plan_list(v)[b->source + r / b->rows];
+        l->row_granule[r] = clumpi_row_granule(v, block, b->class_id, r % b->rows);
+        l->row_first[r] = clumpi_popcount64(clumpi_row_bits(v, l->row_granule[r]));
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    uint objects = clumpi_group_scan_array(l->row_first, rows, l->sums);
+    for (uint i = me; i < rows * 64u; i += items) {
+        uint slot = i & 63u;
+        ulong bits = clumpi_row_bits(v, l->row_granule[i >> 6]);
+        if (bits >> slot & 1ul)
+            l->slots[l->row_first[i >> 6] + clumpi_popcount64(bits & ((1ul << slot) - 1ul))] =
+                (ushort)i;
+    }
+    return objects;
+}
+
+/* places[] by holes of targets that have no more than CLUMPI_HOLE_ROWS rows. */
+static inline void number_holes(const clumpi_view *v, const batch *b, const scratch *l,
+                                uint objects) {
+    uint me = (uint)get_local_id(0), items = (uint)get_local_size(0), rows = b->targets * b->rows;
+    for (uint q = me; q < rows; q += items)
+        l->hole_first[q] = clumpi_popcount64(~clumpi_row_bits(v, target_granule(v, b, q)));
+    barrier(CLK_LOCAL_MEM_FENCE);
+    clumpi_group_scan_array(l->hole_first, rows, l->sums);
+    /* Holes in front of the first object's are those of the batch before. */
+    uint skip = b->first - clumpi_plan_words(v)[clumpi_plan_list(v)[b->target]].x;
+    for (uint i = me; i < rows * 64u; i += items) {
+        uint slot = i & 63u, first = l->hole_first[i >> 6];
+        if (first >= skip + objects) break; /* numbers only grow */
+        uint granule = target_granule(v, b, i >> 6);
+        ulong holes = ~clumpi_row_bits(v, granule);
+        uint number = first + clumpi_popcount64(holes & ((1ul << slot) - 1ul)) - skip;
+        if (holes >> slot & 1ul && number < objects) l->places[number] = granule << 6 | slot;
+    }
+}
+
+/* places[] in free blocks that are filled from the start. */
+static inline void number_fresh(const clumpi_view *v, const batch *b, const scratch *l, uint objects,
+                                uint ordered, __global const uint *order) {
+    uint begin = clumpi_plans(v)[b->class_id].target_begin;
+    for (uint n = (uint)get_local_id(0); n < objects; n += (uint)get_local_size(0)) {
+        uint number = ordered ? order[b->first + n] : b->first + n;
+        uint block = clumpi_plan_list(v)[begin + number / b->capacity];
+        number %= b->capacity;
+        l->places[n] =
+            clumpi_row_granule(v, block, b->class_id, number >> 6) << 6 | (number & 63u);
+    }
+}
+
 /* order: new numbers by old number, where `fresh` (targets are free blocks) says so. */
 __kernel void clumpi_move(__global uchar *heap, uint header_at, uint factor, uint fresh,
                           uint ordered, __global const uint *order) {
-    __local uint places[CLUMPI_MOVE_ROWS * 64u]; /* new references of the batch's slots; 0: none */
-    __local ulong row_bits[CLUMPI_MOVE_ROWS];
+    __local ushort slots[CLUMPI_MOVE_ROWS * 64u];
+    __local uint places[CLUMPI_MOVE_ROWS * 64u];
     __local uint row_granule[CLUMPI_MOVE_ROWS], row_first[CLUMPI_MOVE_ROWS];
-    __local uint hole_granule[CLUMPI_HOLE_ROWS], hole_first[CLUMPI_HOLE_ROWS], sums[256];
+    __local uint hole_first[CLUMPI_HOLE_ROWS], sums[256];
+    const scratch l = {slots, places, row_granule, row_first, hole_first, sums};
     clumpi_view v = clumpi_view_of(heap, header_at);
     uint me = (uint)get_local_id(0), items = (uint)get_local_size(0);
-    __global const uint *list = clumpi_plan_list(&v);
     __global const uint *moved = clumpi_words_at(&v, v.header->at_moved);
     for (uint index = (uint)get_group_id(0); index < clumpi_plans(&v)[0].batches;
          index += (uint)get_num_groups(0)) {
         batch b = batch_at(&v, index, factor);
-        if (factor && !clumpi_is_moved(moved, list[b.source])) continue; /* not in this pass */
-        uint rows = b.sources * b.rows, hole_rows = b.targets * b.rows;
-        uint near = !fresh && hole_rows <= CLUMPI_HOLE_ROWS;
-        for (uint r = me; r < rows; r += items) {
-            uint granule = clumpi_row_granule(&v, list[b.source + r / b.rows], b.class_id,
-                                              r % b.rows);
-            ulong bits = clumpi_row_bits(&v, granule);
-            row_granule[r] = granule;
-            row_bits[r] = bits;
-            row_first[r] = clumpi_popcount64(bits);
-        }
-        for (uint q = me; near && q < hole_rows; q += items) {
-            uint granule = target_granule(&v, &b, q);
-            hole_granule[q] = granule;
-            hole_first[q] = clumpi_popcount64(~clumpi_row_bits(&v, granule));
-        }
-        uint hole = near ? clumpi_plan_words(&v)[list[b.target]].x : 0;
+        if (factor && !clumpi_is_moved(moved, clumpi_plan_list(&v)[b.source])) continue;
+        uint objects = number_objects(&v, &b, &l);
+        if (fresh)
+            number_fresh(&v, &b, &l, objects, ordered, order);
+        else if (b.targets * b.rows <= CLUMPI_HOLE_ROWS)
+            number_holes(&v, &b, &l, objects);
+        else
+            for (uint n = me; n < objects; n += items) places[n] = place_far(&v, &b, b.first + n);
         barrier(CLK_LOCAL_MEM_FENCE);
-        clumpi_group_scan_array(row_first, rows, sums);
-        if (near) clumpi_group_scan_array(hole_first, hole_rows, sums);
-        uint q = 0; /* the row of the last hole found: numbers only grow */
-        for (uint i = me; i < rows * 64u; i += items) {
-            uint slot = i & 63u, place = 0;
-            ulong bits = row_bits[i >> 6];
-            if (bits >> slot & 1ul) {
-                uint number = b.first + row_first[i >> 6] +
-                              clumpi_popcount64(bits & ((1ul << slot) - 1ul));
-                if (fresh) {
-                    if (ordered) number = order[number];
-                    uint block = list[clumpi_plans(&v)[b.class_id].target_begin +
-                                      number / b.capacity];
-                    number %= b.capacity;
-                    place = clumpi_row_granule(&v, block, b.class_id, number >> 6) << 6 |
-                            (number & 63u);
-                } else if (near) {
-                    number -= hole;
-                    while (q + 1 < hole_rows && hole_first[q + 1] <= number) q++;
-                    uint granule = hole_granule[q];
-                    place = granule << 6 |
-                            clumpi_nth_bit(~clumpi_row_bits(&v, granule), number - hole_first[q]);
-                } else {
-                    place = place_far(&v, &b, number);
-                }
-            }
-            places[i] = place;
-        }
-        barrier(CLK_LOCAL_MEM_FENCE);
-        for (uint i = me; i < rows * 64u; i += items)
-            if (places[i])
-                copy_object(&v, b.class_id, row_granule[i >> 6] << 6 | (i & 63u), places[i]);
+        for (uint n = me; n < objects; n += items)
+            copy_object(&v, b.class_id, row_granule[slots[n] >> 6] << 6 | (slots[n] & 63u),
+                        places[n]);
         barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE); /* all have left */
-        for (uint i = me; i < rows * 64u; i += items) {
-            ulong row = (ulong)row_granule[i >> 6] * v.header->granule_bytes;
-            if (row_bits[i >> 6]) ((__global uint *)(v.heap + row))[i & 63u] = places[i];
+        for (uint n = me; n < objects; n += items) {
+            ulong row = (ulong)row_granule[slots[n] >> 6] * v.header->granule_bytes;
+            ((__global uint *)(v.heap + row))[slots[n] & 63u] = places[n];
         }
         barrier(CLK_LOCAL_MEM_FENCE);
     }
 }
 
-/* Bits, credits and hints of the targets. A work-group per target. */
+/* Where in a target the last object goes: rows before `row` become full, of that one `mask` is added. */
+typedef struct cut {
+    uint row;
+    ulong mask;
+} cut;
+
+static inline cut find_cut(const clumpi_view *v, uint block, uint class_id, uint coming) {
+    cut c = {0, 0};
+    for (uint row = 0; row < v->classes[class_id].rows; row++) {
+        ulong holes = ~clumpi_row_bits(v, clumpi_row_granule(v, block, class_id, row));
+        uint count = clumpi_popcount64(holes);
+        c.row = row;
+        if (coming < count) {
+            c.mask = coming ? holes & ((1ul << clumpi_nth_bit(holes, coming)) - 1ul) : 0ul;
+            return c;
+        }
+        coming -= count;
+    }
+    c.row++; /* all rows become full */
+    return c;
+}
+
+/* Bits and credits of the targets. A work-group takes as many targets as have 64 rows together. */
 __kernel void clumpi_fill(__global uchar *heap, uint header_at, uint fresh) {
-    __local uint holes_before[CLUMPI_ROWS_MAX], sums[256];
+    __local uint coming[CLUMPI_MOVE_ROWS]; /* per target */
     clumpi_view v = clumpi_view_of(heap, header_at);
     uint me = (uint)get_local_id(0), items = (uint)get_local_size(0);
     for (uint c = 1; c <= v.header->class_count; c++) {
         __global const clumpi_class_plan *p = &clumpi_plans(&v)[c];
         uint rows = v.classes[c].rows, capacity = v.classes[c].capacity;
         if (!p->moves) continue;
-        for (uint t = (uint)get_group_id(0); t < p->targets; t += (uint)get_num_groups(0)) {
-            uint block = clumpi_plan_list(&v)[p->target_begin + t];
-            uint2 at = clumpi_plan_words(&v)[block];
-            uint credits = fresh ? 0u : clumpi_credits_of_state(v.states[block]);
-            uint coming = at.y > at.x ? min(at.y - at.x, capacity - credits) : 0u;
-            if (!coming) continue;
-            for (uint r = me; r < rows; r += items)
-                holes_before[r] = clumpi_popcount64(
-                    ~clumpi_row_bits(&v, clumpi_row_granule(&v, block, c, r)));
-            barrier(CLK_LOCAL_MEM_FENCE);
-            clumpi_group_scan_array(holes_before, rows, sums);
-            for (uint r = me; r < rows; r += items) {
-                uint granule = clumpi_row_granule(&v, block, c, r);
-                ulong bits = clumpi_row_bits(&v, granule), holes = ~bits;
-                if (holes_before[r] >= coming || !holes) continue;
-                uint take = coming - holes_before[r];
-                if (take < clumpi_popcount64(holes)) holes &= (1ul << clumpi_nth_bit(holes, take)) - 1ul;
-                clumpi_row_bits_set(&v, granule, bits | holes);
+        uint blocks = clumpi_batch_blocks(rows);
+        __global const uint *list = clumpi_plan_list(&v) + p->target_begin;
+        for (uint first = (uint)get_group_id(0) * blocks; first < p->targets;
+             first += (uint)get_num_groups(0) * blocks) {
+            uint count = min(blocks, p->targets - first);
+            for (uint t = me; t < count; t += items) {
+                uint block = list[first + t];
+                uint2 at = clumpi_plan_words(&v)[block]; /* first hole, objects in all */
+                uint holes = capacity - (fresh ? 0u : clumpi_credits_of_state(v.states[block]));
+                coming[t] = at.y > at.x ? min(at.y - at.x, holes) : 0u;
+                if (coming[t])
+                    CLUMPI_STORE(&v.states[block], c << CLUMPI_CLASS_SHIFT |
+                                                       (capacity - holes + coming[t]));
             }
             barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-            if (me == 0) {
-                CLUMPI_STORE(&v.states[block], c << CLUMPI_CLASS_SHIFT | (credits + coming));
-                if (fresh) {
-                    CLUMPI_ADD(&v.classes[c].blocks, 1);
-                    clumpi_hint_agree(&v, 0, 0, block);
+            for (uint i = me; i < count * rows; i += items) {
+                uint block = list[first + i / rows], row = i % rows, objects = coming[i / rows];
+                if (!objects) continue;
+                if (clumpi_credits_of_state(CLUMPI_LOAD(&v.states[block])) == capacity) {
+                    clumpi_row_bits_set(&v, clumpi_row_granule(&v, block, c, row), ~0ul);
+                } else if (row == 0) { /* alone: it reads what it changes */
+                    cut end = find_cut(&v, block, c, objects);
+                    for (uint r = 0; r < end.row; r++)
+                        clumpi_row_bits_set(&v, clumpi_row_granule(&v, block, c, r), ~0ul);
+                    uint granule = clumpi_row_granule(&v, block, c, min(end.row, rows - 1u));
+                    if (end.mask)
+                        clumpi_row_bits_set(&v, granule, clumpi_row_bits(&v, granule) | end.mask);
                 }
-                if (fresh || credits + coming == capacity) clumpi_hint_agree(&v, c, 0, block);
             }
+            barrier(CLK_LOCAL_MEM_FENCE);
         }
     }
 }

@@ -129,7 +129,8 @@ __kernel void clumpi_plan_threshold(__global uchar *heap, uint header_at, ulong4
             objects += (bin - 1) * histogram[bin - 1];
         }
         clumpi_group_scan(objects, sums);
-        clumpi_class_plan p = {1};
+        clumpi_class_plan p = {0};
+        p.selected = 1;
         p.objects = sums[items - 1];
         barrier(CLK_LOCAL_MEM_FENCE);
         uint upto = clumpi_group_scan(count, sums);
@@ -205,20 +206,6 @@ static inline uint role_of(__global const clumpi_class_plan *p, uint credits, co
     }
     if (credits < p->below) return ROLE_SOURCE;
     return credits == p->below && t->below_ties < p->below_ties ? ROLE_SOURCE : ROLE_NONE;
-}
-
-static inline void count_on(__global const clumpi_class_plan *p, uint capacity, uint credits,
-                            uint role, tally *t) {
-    if (role == ROLE_SOURCE) {
-        t->sources++;
-        t->objects += credits;
-    }
-    if (role == ROLE_TARGET && credits < capacity) {
-        t->targets++;
-        t->holes += capacity - credits;
-    }
-    if (credits == p->threshold) t->ties++;
-    else if (credits == p->below) t->below_ties++;
 }
 
 /* counts[group][class][..] of what needs no rank. Class 0: free blocks, in TARGETS. */
@@ -310,73 +297,87 @@ static inline void place_classes(const clumpi_view *v, __local uint *begins) {
     barrier(CLK_LOCAL_MEM_FENCE);
 }
 
+/* The blocks of class `kind` in a tile, of which this work-item may have one; class 0 are the free
+ * blocks, which are targets of class c. `cells` has the counts in front of the tile, then behind it.
+ * All work-items of the group call together. */
+static inline void write_tile(const clumpi_view *v, __global const clumpi_class_plan *p, uint kind,
+                              uint c, uint begin, uint block, uint state, uint mine,
+                              __local uint *cells, __local uint *sums) {
+    uint me = (uint)get_local_id(0), last = (uint)get_local_size(0) - 1;
+    uint credits = clumpi_credits_of_state(state), capacity = v->classes[c].capacity;
+    tally t = tally_load(cells);
+    /* Two counts of at most 256 in one word. */
+    uint tie = mine && kind && credits == p->threshold;
+    uint below_tie = mine && kind && !tie && credits == p->below;
+    uint ties = clumpi_group_scan(tie | below_tie << 16, sums), all_ties = sums[last];
+    t.ties += (ties & 0xffffu) - tie;
+    t.below_ties += (ties >> 16) - below_tie;
+    uint role = !mine ? ROLE_NONE : kind ? role_of(p, credits, &t) : ROLE_TARGET;
+    uint source = role == ROLE_SOURCE, target = role == ROLE_TARGET && credits < capacity;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    uint roles = clumpi_group_scan(source | target << 16, sums), all_roles = sums[last];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    uint objects = clumpi_group_scan(source ? credits : 0u, sums), all_objects = sums[last];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    uint holes = clumpi_group_scan(target ? capacity - credits : 0u, sums), all_holes = sums[last];
+    t.sources += (roles & 0xffffu) - source;
+    t.targets += (roles >> 16) - target;
+    if (source) {
+        clumpi_plan_list(v)[begin + t.sources] = block;
+        clumpi_plan_words(v)[block] = (uint2)(t.objects + objects - credits, 0);
+        __global uint *moved = clumpi_words_at(v, v->header->at_moved);
+        atomic_or(&moved[block >> 5], 1u << (block & 31u));
+    } else if (target && t.targets < p->targets) {
+        uint hole = kind ? t.holes + holes - (capacity - credits) : t.targets * capacity;
+        clumpi_plan_list(v)[begin + p->sources + t.targets] = block;
+        clumpi_plan_words(v)[block] = (uint2)(hole, p->moves);
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (me != 0) return;
+    cells[CLUMPI_COUNT_TIES] += all_ties & 0xffffu;
+    cells[CLUMPI_COUNT_BELOW_TIES] += all_ties >> 16;
+    cells[CLUMPI_COUNT_SOURCES] += all_roles & 0xffffu;
+    cells[CLUMPI_COUNT_TARGETS] += all_roles >> 16;
+    cells[CLUMPI_COUNT_OBJECTS] += all_objects;
+    cells[CLUMPI_COUNT_HOLES] += all_holes;
+}
+
 /* The list, plan[] and the marks of moved blocks. fresh: the class whose targets are free blocks. */
 __kernel void clumpi_plan_write(__global uchar *heap, uint header_at, uint fresh) {
-    __local uint cells[256 * CLUMPI_COUNTS], begins[256];
-    __local uint states[CLUMPI_TILE];
+    __local uint cells[256 * CLUMPI_COUNTS], begins[256], sums[256], next[1];
     clumpi_view v = clumpi_view_of(heap, header_at);
     uint me = (uint)get_local_id(0), items = (uint)get_local_size(0);
     uint classes = v.header->class_count, width = (classes + 1) * CLUMPI_COUNTS;
     __global const clumpi_class_plan *plans = clumpi_plans(&v);
-    __global uint *list = clumpi_plan_list(&v);
-    __global uint *moved = clumpi_words_at(&v, v.header->at_moved);
+    for (uint i = me; i < width; i += items) cells[i] = 0;
     place_classes(&v, begins);
-    for (uint i = me; i < width; i += items) {
-        uint sum = 0;
-        for (uint g = 0; g < (uint)get_group_id(0); g++) sum += clumpi_plan_counts(&v)[g * width + i];
-        cells[i] = sum;
+    for (uint i = me; i < (uint)get_group_id(0) * width; i += items) {
+        uint n = clumpi_plan_counts(&v)[i];
+        if (n) atomic_add(&cells[i % width], n);
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     for (uint c = 1 + me; c <= classes; c += items)
         if (plans[c].selected)
             tally_store(&cells[c * CLUMPI_COUNTS],
                         tally_from(&plans[c], v.classes[c].capacity, &cells[c * CLUMPI_COUNTS]));
-    barrier(CLK_LOCAL_MEM_FENCE);
     clumpi_range chunk = clumpi_block_chunk(&v);
-    for (uint tile = chunk.begin; tile < chunk.end; tile += CLUMPI_TILE) {
-        uint blocks = min(CLUMPI_TILE, chunk.end - tile);
-        for (uint b = me; b < blocks; b += items) states[b] = v.states[tile + b];
-        barrier(CLK_LOCAL_MEM_FENCE);
-        for (uint b = me; b < blocks; b += items) {
-            uint class_id = clumpi_class_of_state(states[b]);
-            uint free = class_id == 0, c = free ? fresh : class_id;
-            if (c == 0 || c > classes || !plans[c].selected) continue;
-            __global const clumpi_class_plan *p = &plans[c];
-            uint capacity = v.classes[c].capacity, block = tile + b;
-            tally t = tally_load(&cells[class_id * CLUMPI_COUNTS]);
-            for (uint a = 0; a < b; a++) {
-                if (clumpi_class_of_state(states[a]) != class_id) continue;
-                uint credits = clumpi_credits_of_state(states[a]);
-                if (free) t.targets++;
-                else count_on(p, capacity, credits, role_of(p, credits, &t), &t);
-            }
-            uint credits = clumpi_credits_of_state(states[b]);
-            uint role = free ? ROLE_TARGET : role_of(p, credits, &t);
-            if (role == ROLE_SOURCE) {
-                list[begins[c] + t.sources] = block;
-                clumpi_plan_words(&v)[block] = (uint2)(t.objects, 0);
-                atomic_or(&moved[block >> 5], 1u << (block & 31u));
-            } else if (role == ROLE_TARGET && credits < capacity && t.targets < p->targets) {
-                list[begins[c] + p->sources + t.targets] = block;
-                clumpi_plan_words(&v)[block] = (uint2)(free ? t.targets * capacity : t.holes,
-                                                       p->moves);
-            }
+    for (uint tile = chunk.begin; tile < chunk.end; tile += items) {
+        uint block = tile + me, state = block < chunk.end ? v.states[block] : 0;
+        uint kind = clumpi_class_of_state(state), c = kind ? kind : fresh;
+        uint waits = block < chunk.end && c && c <= classes && plans[c].selected;
+        for (;;) { /* the classes of the tile, each once: at most as many as it has blocks */
+            barrier(CLK_LOCAL_MEM_FENCE);
+            if (me == 0) next[0] = CLUMPI_NONE;
+            barrier(CLK_LOCAL_MEM_FENCE);
+            if (waits) atomic_min(&next[0], kind);
+            barrier(CLK_LOCAL_MEM_FENCE);
+            uint now = next[0];
+            if (now == CLUMPI_NONE) break;
+            uint mine = waits && kind == now, of = now ? now : fresh;
+            write_tile(&v, &plans[of], now, of, begins[of], block, state, mine,
+                       &cells[now * CLUMPI_COUNTS], sums);
+            if (mine) waits = 0;
         }
-        barrier(CLK_LOCAL_MEM_FENCE);
-        /* One work-item per class moves its counts on. */
-        for (uint c = me; c <= classes; c += items) {
-            if (c && !plans[c].selected) continue;
-            tally t = tally_load(&cells[c * CLUMPI_COUNTS]);
-            for (uint a = 0; a < blocks; a++) {
-                if (clumpi_class_of_state(states[a]) != c) continue;
-                uint credits = clumpi_credits_of_state(states[a]);
-                if (c == 0) t.targets++;
-                else count_on(&plans[c], v.classes[c].capacity, credits,
-                              role_of(&plans[c], credits, &t), &t);
-            }
-            tally_store(&cells[c * CLUMPI_COUNTS], t);
-        }
-        barrier(CLK_LOCAL_MEM_FENCE);
     }
 }
 

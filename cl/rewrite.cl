@@ -118,75 +118,125 @@ static inline sight follow_record(const clumpi_view *v, const records *r, uint r
 }
 
 /* Sum up what the work-items of a group saw; one entry per group. */
-static inline void tally_up(const clumpi_view *v, uint examined, uint rewritten, uint dangling,
-                            __local uint *sums) {
+static inline void tally_up(const clumpi_view *v, clumpi_tally t, __local uint *sums) {
     if (get_local_id(0) == 0) sums[0] = sums[1] = sums[2] = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
-    atomic_add(&sums[0], examined);
-    atomic_add(&sums[1], rewritten);
-    atomic_add(&sums[2], dangling);
+    atomic_add(&sums[0], t.examined);
+    atomic_add(&sums[1], t.rewritten);
+    atomic_add(&sums[2], t.dangling);
     barrier(CLK_LOCAL_MEM_FENCE);
     if (get_local_id(0) != 0) return;
-    clumpi_tally t = {sums[0], sums[1], sums[2], 0};
-    clumpi_tallies(v)[get_group_id(0)] = t;
+    clumpi_tally all = {sums[0], sums[1], sums[2], 0};
+    clumpi_tallies(v)[get_group_id(0)] = all;
 }
 
 #define AHEAD 4u /* rows that a work-item looks at together, so that their latencies overlap */
 
-/* All references of the heap, column element by column element; a work-group per block. */
-static inline void rewrite_all(clumpi_view v, records record, __local uint *sums) {
-    uint me = (uint)get_local_id(0), items = (uint)get_local_size(0);
-    __global const uint *moved = clumpi_words_at(&v, v.header->at_moved);
-    uint examined = 0, rewritten = 0, dangling = 0;
-    for (uint block = v.header->first_block + (uint)get_group_id(0); block < v.header->block_end;
-         block += (uint)get_num_groups(0)) {
-        uint c = clumpi_class_of_state(v.states[block]);
-        if (c == 0 || clumpi_is_moved(moved, block)) continue;
-        uint rows = v.classes[c].rows, row_granules = v.classes[c].row_granules;
-        uint granule0 = block * v.header->block_granules;
-        for (uint i = v.classes[c].refs; i < v.classes[c].columns_end; i++) {
-            clumpi_column column = clumpi_columns(&v)[i];
-            for (uint e = 0; column.hit && e < column.count; e++)
-                for (uint at = me; at < rows * 64u; at += AHEAD * items) {
-                    uint slot = at & 63u;
-                    uint live[AHEAD];
-                    __global uint *field[AHEAD];
-                    sight seen[AHEAD];
-                    for (uint k = 0; k < AHEAD; k++) {
-                        uint row = (at + k * items) >> 6, here = row < rows;
-                        slot = (at + k * items) & 63u;
-                        uint granule = granule0 + (here ? row : 0u) * row_granules;
-                        field[k] = (__global uint *)(v.heap +
-                                                     (ulong)granule * v.header->granule_bytes +
-                                                     column.base + e * column.step +
-                                                     slot * column.stride);
-                        live[k] = here & (uint)(clumpi_row_bits(&v, granule) >> slot);
-                        seen[k].ref = *field[k];
-                    }
-                    for (uint k = 0; k < AHEAD; k++) {
-                        uint ref = live[k] & 1u ? seen[k].ref : 0u;
-                        seen[k] = record.entries ? follow_record(&v, &record, ref, column.first,
-                                                                 column.last)
-                                                 : follow(&v, moved, ref, column.first,
-                                                          column.last);
-                    }
-                    for (uint k = 0; k < AHEAD; k++) {
-                        examined += seen[k].kind != SEEN_NOTHING;
-                        dangling += seen[k].kind == SEEN_DANGLING;
-                        if (seen[k].kind != SEEN_MOVED) continue;
-                        *field[k] = seen[k].ref;
-                        rewritten++;
-                    }
+/* What is done with references. */
+typedef struct purpose {
+    uint null_dangling; /* 1: nothing moved yet; null what names no live object of its class */
+    records record;     /* of recomputation */
+} purpose;
+
+static inline sight look(const clumpi_view *v, const purpose *p, __global const uint *moved,
+                         const clumpi_column *column, uint ref) {
+    if (p->record.entries) return follow_record(v, &p->record, ref, column->first, column->last);
+    if (!p->null_dangling) return follow(v, moved, ref, column->first, column->last);
+    sight s = {SEEN_NOTHING, 0};
+    if (ref)
+        s.kind = names_object(v, ref, column->first, column->last) ? SEEN_LIVE : SEEN_DANGLING;
+    return s;
+}
+
+/* Up to four rows that a team of work-items looks at; class 0: none. */
+typedef struct looked_at {
+    uint class_id[AHEAD], granule[AHEAD];
+    ulong bits[AHEAD];
+} looked_at;
+
+static inline uint first_class(const looked_at *l) {
+    uint c = 0;
+    for (uint k = 0; k < AHEAD; k++) c = c ? c : l->class_id[k];
+    return c;
+}
+
+/* The references of all rows of class c. */
+static inline void rewrite_rows(const clumpi_view *v, const purpose *p, __global const uint *moved,
+                                const looked_at *rows, uint c, uint lane, uint lanes,
+                                clumpi_tally *tally) {
+    for (uint i = v->classes[c].refs; i < v->classes[c].columns_end; i++) {
+        clumpi_column column = clumpi_columns(v)[i];
+        if (!column.hit) continue;
+        for (uint e = 0; e < column.count; e++)
+            for (uint slot = lane; slot < 64u; slot += lanes) {
+                __global uint *field[AHEAD];
+                uint ref[AHEAD];
+                sight seen[AHEAD];
+                for (uint k = 0; k < AHEAD; k++) {
+                    uint here = rows->class_id[k] == c;
+                    field[k] = (__global uint *)(v->heap +
+                                                 (ulong)rows->granule[k] * v->header->granule_bytes +
+                                                 column.base + e * column.step +
+                                                 slot * column.stride);
+                    ref[k] = here && rows->bits[k] >> slot & 1ul ? *field[k] : 0u;
                 }
+                for (uint k = 0; k < AHEAD; k++) seen[k] = look(v, p, moved, &column, ref[k]);
+                for (uint k = 0; k < AHEAD; k++) {
+                    tally->examined += seen[k].kind != SEEN_NOTHING;
+                    tally->dangling += seen[k].kind == SEEN_DANGLING;
+                    tally->rewritten += seen[k].kind == SEEN_MOVED;
+                    if (seen[k].kind == (p->null_dangling ? SEEN_DANGLING : SEEN_MOVED))
+                        *field[k] = seen[k].ref;
+                }
+            }
+    }
+}
+
+/* All references of the heap that can point to a class that takes part. 64 work-items are a team and
+ * take rows together, four at a time; on a CPU a team is one work-item. */
+static inline void rewrite_all(clumpi_view v, purpose p, __local uint *sums) {
+    uint me = (uint)get_local_id(0), items = (uint)get_local_size(0), lanes = min(items, 64u);
+    uint teams_here = items / lanes, teams = (uint)get_num_groups(0) * teams_here;
+    uint team = (uint)get_group_id(0) * teams_here + me / lanes;
+    uint rows_max = v.header->block_rows_max;
+    uint rows = (v.header->block_end - v.header->first_block) * rows_max;
+    __global const uint *moved = clumpi_words_at(&v, v.header->at_moved);
+    clumpi_tally tally = {0, 0, 0, 0};
+    for (uint at = team; at < rows; at += AHEAD * teams) {
+        looked_at l;
+        for (uint k = 0; k < AHEAD; k++) {
+            uint row = min(at + k * teams, rows - 1u), in_block = row % rows_max;
+            uint block = v.header->first_block + row / rows_max;
+            uint c = clumpi_class_of_state(v.states[block]);
+            if (at + k * teams >= rows || c > v.header->class_count) c = 0;
+            if (in_block >= v.classes[c].rows || (!p.null_dangling && clumpi_is_moved(moved, block)))
+                c = 0;
+            l.class_id[k] = c;
+            l.granule[k] = block * v.header->block_granules +
+                           (c ? in_block * v.classes[c].row_granules : 0u);
+            l.bits[k] = clumpi_row_bits(&v, l.granule[k]);
+        }
+        /* Mostly all four are of one class. No index that varies, so that all stays in registers. */
+        for (uint c = first_class(&l); c; c = first_class(&l)) {
+            rewrite_rows(&v, &p, moved, &l, c, me % lanes, lanes, &tally);
+            for (uint k = 0; k < AHEAD; k++)
+                if (l.class_id[k] == c) l.class_id[k] = 0;
         }
     }
-    tally_up(&v, examined, rewritten, dangling, sums);
+    tally_up(&v, tally, sums);
 }
 
 __kernel void clumpi_rewrite(__global uchar *heap, uint header_at) {
     __local uint sums[3];
-    records none = {0, 0, 0, sums, sums, (__local ulong *)0};
-    rewrite_all(clumpi_view_of(heap, header_at), none, sums);
+    purpose p = {0, {0, 0, 0, sums, sums, (__local ulong *)0}};
+    rewrite_all(clumpi_view_of(heap, header_at), p, sums);
+}
+
+/* Before anything moves: null the references that name no live object of their class. */
+__kernel void clumpi_null_dangling(__global uchar *heap, uint header_at) {
+    __local uint sums[3];
+    purpose p = {1, {0, 0, 0, sums, sums, (__local ulong *)0}};
+    rewrite_all(clumpi_view_of(heap, header_at), p, sums);
 }
 
 /* table: entries words; blocks and bits: (factor + 1) * entries words, and block_rows_max times as many
@@ -211,39 +261,8 @@ __kernel void clumpi_rewrite_recompute(__global uchar *heap, uint header_at, uin
             bits[i * rows + row] = clumpi_record_bits(&v)[at * rows + row];
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    records record = {entries, factor, in_local, table, blocks, bits};
-    rewrite_all(v, record, sums);
-}
-
-/* Before anything moves: null the references of the same columns that name no live object of their
- * class. `rewritten` of the tally counts them. */
-__kernel void clumpi_null_dangling(__global uchar *heap, uint header_at) {
-    __local uint sums[3];
-    clumpi_view v = clumpi_view_of(heap, header_at);
-    uint me = (uint)get_local_id(0), items = (uint)get_local_size(0);
-    uint examined = 0, dangling = 0;
-    for (uint block = v.header->first_block + (uint)get_group_id(0); block < v.header->block_end;
-         block += (uint)get_num_groups(0)) {
-        uint c = clumpi_class_of_state(v.states[block]);
-        if (c == 0) continue;
-        for (uint i = v.classes[c].refs; i < v.classes[c].columns_end; i++) {
-            clumpi_column column = clumpi_columns(&v)[i];
-            for (uint e = 0; column.hit && e < column.count; e++)
-                for (uint at = me; at < v.classes[c].rows * 64u; at += items) {
-                    uint granule = clumpi_row_granule(&v, block, c, at >> 6), slot = at & 63u;
-                    if (!(clumpi_row_bits(&v, granule) >> slot & 1ul)) continue;
-                    __global uint *field =
-                        (__global uint *)(v.heap + (ulong)granule * v.header->granule_bytes +
-                                          column.base + e * column.step + slot * column.stride);
-                    if (*field == 0) continue;
-                    examined++;
-                    if (names_object(&v, *field, column.first, column.last)) continue;
-                    *field = 0;
-                    dangling++;
-                }
-        }
-    }
-    tally_up(&v, examined, dangling, dangling, sums);
+    purpose p = {0, {entries, factor, in_local, table, blocks, bits}};
+    rewrite_all(v, p, sums);
 }
 
 /* A registered buffer: references at offset + i * stride, in words. Before the move, `check` = 1: those
@@ -255,22 +274,22 @@ __kernel void clumpi_rewrite_outside(__global uchar *heap, uint header_at, __glo
     __local uint sums[3];
     clumpi_view v = clumpi_view_of(heap, header_at);
     __global const uint *moved = clumpi_words_at(&v, v.header->at_moved);
-    uint examined = 0, rewritten = 0, dangling = 0;
+    clumpi_tally t = {0, 0, 0, 0};
     for (ulong i = get_global_id(0); i < count; i += get_global_size(0)) {
         __global uint *place = refs + offset + i * stride;
         uint ref = *place;
         if (ref == 0) continue;
-        examined++;
+        t.examined++;
         if (check) {
             if (names_object(&v, ref, 1, v.header->class_count)) continue;
-            dangling++;
+            t.dangling++;
             if (null_dangling) *place = 0;
         } else {
             sight s = follow(&v, moved, ref, 1, v.header->class_count);
             if (s.kind != SEEN_MOVED) continue;
             *place = s.ref;
-            rewritten++;
+            t.rewritten++;
         }
     }
-    tally_up(&v, examined, rewritten, dangling, sums);
+    tally_up(&v, t, sums);
 }

@@ -211,19 +211,15 @@ static clump_status add_tallies(clumpi_compaction *r, uint64_t *examined, uint64
     clump_heap *heap = r->heap;
     clump_context *c = heap->context;
     if (!r->wants_report) return CLUMP_OK;
-    size_t groups = clumpi_compact_wide_groups(heap), bytes = groups * sizeof(clumpi_tally);
-    clumpi_tally *tallies = clumpi_alloc(&c->allocator, bytes);
-    if (!tallies)
-        return clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for %zu tallies", groups);
+    size_t groups = clumpi_compact_wide_groups(heap);
     uint64_t at = (uint64_t)heap->geometry.header.at_scan * CLUMPI_UNIT +
                   (heap->geometry.header.class_count + 1) * sizeof(clumpi_class_plan);
-    clump_status status = clumpi_read(c, heap->buffer, at, bytes, tallies);
+    clump_status status = clumpi_read(c, heap->buffer, at, groups * sizeof *r->tallies, r->tallies);
     for (size_t i = 0; i < groups && !status; i++) {
-        *examined += tallies[i].examined;
-        *rewritten += tallies[i].rewritten;
-        *dangling += tallies[i].dangling;
+        *examined += r->tallies[i].examined;
+        *rewritten += r->tallies[i].rewritten;
+        *dangling += r->tallies[i].dangling;
     }
-    clumpi_free(&c->allocator, tallies);
     return status;
 }
 
@@ -317,6 +313,23 @@ static clump_status run_rewrite(clumpi_compaction *r, const clumpi_moving *m) {
                               args, 6);
 }
 
+static clump_status run_finish(clumpi_compaction *r, const clumpi_arg *fresh) {
+    const clump_heap *heap = r->heap;
+    const clumpi_launch_sizes *sizes = &heap->context->sizes;
+    const clump_compact_phase phase = CLUMP_PHASE_FINISH;
+    clump_status status =
+        clumpi_compact_run(r, phase, CLUMPI_KERNEL_finish, clumpi_compact_wide_groups(heap),
+                           sizes->do_all_local, NULL, 0);
+    if (!status)
+        status = clumpi_compact_run(r, phase, CLUMPI_KERNEL_finish_hints, sizes->scan_groups,
+                                    sizes->scan_local, NULL, 0);
+    if (!status)
+        status =
+            clumpi_compact_run(r, phase, CLUMPI_KERNEL_finish_counters,
+                               heap->geometry.header.class_count + 1, sizes->scan_local, fresh, 1);
+    return status;
+}
+
 clump_status clumpi_compact_apply(clumpi_compaction *r, const clumpi_moving *moving,
                                   uint64_t *moves) {
     clump_heap *heap = r->heap;
@@ -335,17 +348,15 @@ clump_status clumpi_compact_apply(clumpi_compaction *r, const clumpi_moving *mov
     heap->list_valid = 0; /* the plan stands in the list's place */
     clump_status status = run_check(r);
     if (!status)
-        status =
-            clumpi_compact_run(r, CLUMP_PHASE_MOVE, CLUMPI_KERNEL_move, wide, move_local, move, 4);
+        status = clumpi_compact_run(r, CLUMP_PHASE_MOVE, CLUMPI_KERNEL_move, 4 * wide, move_local,
+                                    move, 4);
     if (!status)
-        status = clumpi_compact_run(r, CLUMP_PHASE_FINISH, CLUMPI_KERNEL_fill, wide,
+        status = clumpi_compact_run(r, CLUMP_PHASE_FINISH, CLUMPI_KERNEL_fill, 4 * wide,
                                     sizes->scan_local < 64 ? sizes->scan_local : 64, fill, 1);
     if (!status) status = run_rewrite(r, moving);
     if (!status) status = add_tallies(r, &p->refs_examined, &p->refs_rewritten, &dangling);
     if (!status) status = run_outside(r, CLUMP_PHASE_REWRITE, 0);
-    if (!status)
-        status = clumpi_compact_run(r, CLUMP_PHASE_FINISH, CLUMPI_KERNEL_finish, wide,
-                                    sizes->scan_local < 64 ? sizes->scan_local : 64, NULL, 0);
+    if (!status) status = run_finish(r, fill);
     p->refs_dangling += dangling;
     if (!status && (r->wants_report || moves)) status = add_plans(r, moving, moves);
     if (r->is_timed) {
@@ -476,8 +487,15 @@ clump_status clump_compact(clump_heap *heap, const clump_compact_desc *desc,
     clump_status status = clumpi_sync_check(c, sync, "clump_compact");
     if (!status) status = begin(&r);
     if (status) return status;
+    if (report) { /* before anything changes */
+        r.tallies =
+            clumpi_alloc(&c->allocator, clumpi_compact_wide_groups(heap) * sizeof *r.tallies);
+        if (!r.tallies)
+            return clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for the report");
+    }
     r.is_timed = (report || r.desc->max_us > 0) && queue_is_timed(c);
     status = clumpi_sync_begin(c, sync);
     if (!status) status = report ? run_reported(&r, report) : run_strategy(&r);
+    clumpi_free(&c->allocator, r.tallies);
     return status ? status : clumpi_sync_end(c, sync);
 }

@@ -16,6 +16,7 @@ typedef struct clumpi_compaction {
     uint64_t selected[4]; /* bit per class id: takes part. As the kernels' ulong4 */
     clump_compact_report report;
     int wants_report;
+    clumpi_tally *tallies; /* room for those of all work-groups, if a report is wanted */
     int is_timed; /* keep events and read their times */
     struct {
         cl_event event;

@@ -45,6 +45,8 @@
     X(rewrite)                                                                                     \
     X(null_dangling)                                                                               \
     X(rewrite_outside)                                                                             \
+    X(finish_hints)                                                                                \
+    X(finish_counters)                                                                             \
     X(finish)                                                                                      \
     X(rewrite_recompute)                                                                           \
     X(merge_count)                                                                                 \

@@ -22,17 +22,19 @@ typedef struct clump_compactor_desc {
     uint32_t every; /* m: at every m-th call (ISMM 3.7) */
 
     /* After massive deallocations (k2, ISMM 3.7): if so many blocks could be freed, or as many as
-     * this share of the heap's blocks. Reads 4 bytes per block on the device at each call. */
+     * this share of the heap's blocks. Could be freed: blocks of the selected classes beyond those
+     * that their objects and the slack need. Reads 4 bytes per block on the device at each call. */
     uint32_t candidates;
     double share;
 
-    /* Decide from fragmentation, measured cost and measured gain; docs/compaction.md has the rule. */
+    /* Decide from fragmentation, measured cost and measured gain: docs/compaction.md, "When". */
     int automatic;
     double cost_limit; /* share of the time that looking and compacting may take; 0: 0.01 */
 } clump_compactor_desc;
 
 /* CONSTRUCTOR. Returns CLUMP_OK; CLUMP_ERR_USAGE none or several triggers, a share or limit that is
- * not in 0 .. 1, or a desc that clump_compact() would refuse; CLUMP_ERR_NOT_FOUND; CLUMP_ERR_MEMORY. */
+ * not in 0 .. 1, or a desc that clump_compact() would refuse; CLUMP_ERR_NOT_FOUND;
+ * CLUMP_ERR_MEMORY. */
 CLUMP_API clump_status clump_compactor_create(const clump_compactor_desc *desc,
                                               clump_compactor **compactor);
 /* DESTRUCTOR. NULL is allowed. */
