@@ -101,7 +101,8 @@ static inline double bench_span_us(bench_span span) {
 }
 
 /* Measured bandwidth of the device, read plus written, with clEnqueueCopyBuffer on two buffers of
- * `bytes`: the floor for traffic. Takes the best of some rounds. */
+ * `bytes`, 0: as much as is large and still fits: the floor for traffic. Takes the best of some
+ * rounds. */
 int bench_copy_bandwidth(const bench_env *env, size_t bytes, double *bytes_per_s,
                          bench_error *error);
 
@@ -210,5 +211,14 @@ int bench_compare(const char *path_a, const char *path_b, bench_error *error);
 
 /* Wa-Tor, 512 x 512, checked, with pictures in `folder`. Returns 0 if all went well and agreed. */
 int bench_demo(bench_env *env, const char *folder, bench_error *error);
+
+/* ---- The figures of the paper on compaction (figures.c) -------------------------------------- */
+
+extern const bench_param bench_figures_params[];
+
+/* Measure, and write plots and the numbers behind them into `folder`. A plot that cannot be drawn
+ * is no failure, but said. */
+int bench_figures(bench_env *env, const bench_values *values, const char *folder,
+                  bench_error *error);
 
 #endif

@@ -13,6 +13,7 @@
 
 #define DEVICES_MAX 64
 #define PLATFORMS_MAX 16
+#define COPY_BYTES_MAX (256u << 20)
 
 typedef struct entry {
     cl_platform_id platform;
@@ -228,6 +229,10 @@ int bench_copy_bandwidth(const bench_env *env, size_t bytes, double *bytes_per_s
     cl_int code = CL_SUCCESS;
     double best_us = 0;
     *bytes_per_s = 0;
+    if (bytes == 0) {
+        uint64_t quarter = env->capabilities->allocation_bytes / 4;
+        bytes = quarter < COPY_BYTES_MAX ? (size_t)quarter : COPY_BYTES_MAX;
+    }
     cl_mem from = clCreateBuffer(env->context, CL_MEM_READ_WRITE, bytes, NULL, &code);
     if (code != CL_SUCCESS) {
         return bench_error_cl(error, "a buffer to copy from", code);

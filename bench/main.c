@@ -16,15 +16,18 @@
 #define SETS_MAX 64
 #define NAMES_MAX 32
 #define REPEAT_MAX 1000000u
+#define FIGURES_REPEAT 5u
 
 typedef struct options {
     const char *names[NAMES_MAX];
     size_t name_count;
     const char *sets[SETS_MAX]; /* "key=value" */
     size_t set_count;
-    const char *device, *json;
+    const char *device, *json, *out;
     uint32_t repeat, seed; /* repeat 0: the benchmark's own default */
     int has_seed;
+    int argc;
+    char **argv; /* all of it, for reports */
 } options;
 
 static void print_usage(FILE *file) {
@@ -36,12 +39,15 @@ static void print_usage(FILE *file) {
         "                   [--repeat N] [--seed N] [--json FILE]\n"
         "       clump-bench compare A.json B.json\n"
         "       clump-bench demo [--device SUBSTRING] [--seed N]\n"
+        "       clump-bench figures --out FOLDER [--device SUBSTRING] [--set KEY=VALUE]...\n"
+        "                   [--repeat N] [--seed N]\n"
         "\n"
         "list      the benchmarks with their parameters\n"
         "devices   the OpenCL devices; a star marks the one that would be used\n"
         "run       one or more benchmarks; --json writes the results to a file as well\n"
         "compare   ratios B / A of the medians of two such files\n"
         "demo      Wa-Tor with pictures, checked against sequential C\n"
+        "figures   the figures of the paper on compaction, as plots and tables\n"
         "\n"
         "SUBSTRING is any part of \"platform / device\"; CLUMP_DEVICE in the environment is its\n"
         "default. Exit status 1: a check failed. 2: the command line is wrong.\n");
@@ -70,6 +76,8 @@ static int take_option(options *given, const char *name, const char *value) {
         given->device = value;
     } else if (strcmp(name, "--json") == 0) {
         given->json = value;
+    } else if (strcmp(name, "--out") == 0) {
+        given->out = value;
     } else if (strcmp(name, "--repeat") == 0) {
         if (!parse_u32(value, REPEAT_MAX, &given->repeat) || given->repeat == 0) {
             return fail_usage("--repeat takes a number from 1 to 1000000, not '%s'", value);
@@ -86,7 +94,8 @@ static int take_option(options *given, const char *name, const char *value) {
         given->sets[given->set_count++] = value;
     } else {
         return fail_usage(
-            "unknown option '%s'; there are --device, --set, --repeat, --seed, --json", name);
+            "unknown option '%s'; there are --device, --set, --repeat, --seed, --json, --out",
+            name);
     }
     return 0;
 }
@@ -95,6 +104,8 @@ static int take_option(options *given, const char *name, const char *value) {
 static int parse_options(options *given, int argc, char **argv) {
     memset(given, 0, sizeof *given);
     given->seed = 42;
+    given->argc = argc;
+    given->argv = argv;
     for (int i = 2; i < argc; i++) {
         if (strncmp(argv[i], "--", 2) != 0) {
             if (given->name_count == NAMES_MAX) {
@@ -115,31 +126,49 @@ static int parse_options(options *given, int argc, char **argv) {
     return 0;
 }
 
+/* Groups of options and arguments that only some commands understand. */
+#define TAKES_NAMES 1u
+#define TAKES_VALUES 2u /* --set, --repeat */
+#define TAKES_JSON 4u
+#define TAKES_OUT 8u
+
 /* Which options a command understands is checked by what is left over. */
-static int refuse(const options *given, int names, int run_options) {
-    if (!names && given->name_count) {
+static int refuse(const options *given, unsigned takes) {
+    if (!(takes & TAKES_NAMES) && given->name_count) {
         return fail_usage("unexpected '%s'", given->names[0]);
     }
-    if (!run_options && (given->set_count || given->repeat || given->json)) {
-        return fail_usage("%s belongs to the command run", given->set_count ? "--set"
-                                                           : given->json    ? "--json"
-                                                                            : "--repeat");
+    if (!(takes & TAKES_VALUES) && (given->set_count || given->repeat)) {
+        return fail_usage("%s belongs to the commands run and figures",
+                          given->set_count ? "--set" : "--repeat");
+    }
+    if (!(takes & TAKES_JSON) && given->json) {
+        return fail_usage("%s belongs to the command run", "--json");
+    }
+    if (!(takes & TAKES_OUT) && given->out) {
+        return fail_usage("%s belongs to the command figures", "--out");
     }
     return 0;
 }
 
-static int command_list(void) {
+static void print_params(const char *name, const char *sentence, const bench_param *params) {
+    printf("%s: %s\n", name, sentence);
+    for (const bench_param *param = params; param->key; param++) {
+        char range[256];
+        bench_describe_param(param, range, sizeof range);
+        printf("  %-14s default %-12s %s\n  %-14s   %s\n", param->key,
+               *param->preset ? param->preset : "(none)", param->meaning, "", range);
+    }
+    printf("\n");
+}
+
+static int command_list(const options *given) {
+    (void)given;
     for (size_t i = 0; i < bench_registry_count(); i++) {
         const bench_descriptor *benchmark = bench_registry_get(i);
-        printf("%s: %s\n", benchmark->name, benchmark->sentence);
-        for (const bench_param *param = benchmark->params; param->key; param++) {
-            char range[256];
-            bench_describe_param(param, range, sizeof range);
-            printf("  %-14s default %-12s %s\n  %-14s   %s\n", param->key,
-                   *param->preset ? param->preset : "(none)", param->meaning, "", range);
-        }
-        printf("\n");
+        print_params(benchmark->name, benchmark->sentence, benchmark->params);
     }
+    print_params("figures", "no benchmark but a command, with these parameters",
+                 bench_figures_params);
     return 0;
 }
 
@@ -184,10 +213,10 @@ static int run_one(bench_env *env, const bench_descriptor *benchmark, const benc
     return failed;
 }
 
-static void join_command(char *text, size_t bytes, int argc, char **argv) {
+static void join_command(char *text, size_t bytes, const options *given) {
     size_t used = (size_t)snprintf(text, bytes, "clump-bench");
-    for (int i = 1; i < argc && used < bytes; i++) {
-        int n = snprintf(text + used, bytes - used, " %s", argv[i]);
+    for (int i = 1; i < given->argc && used < bytes; i++) {
+        int n = snprintf(text + used, bytes - used, " %s", given->argv[i]);
         used += n > 0 ? (size_t)n : 0;
     }
 }
@@ -213,7 +242,7 @@ static int prepare(const options *given, const bench_descriptor **benchmarks, be
     return 0;
 }
 
-static int command_run(const options *given, int argc, char **argv) {
+static int command_run(const options *given) {
     const bench_descriptor *benchmarks[NAMES_MAX];
     bench_values *values = calloc(NAMES_MAX, sizeof *values);
     bench_report *report = bench_report_create();
@@ -236,7 +265,7 @@ static int command_run(const options *given, int argc, char **argv) {
     }
     if (given->json) {
         char command[2048];
-        join_command(command, sizeof command, argc, argv);
+        join_command(command, sizeof command, given);
         if (bench_report_write(report, &env, command, given->json, &error)) {
             fprintf(stderr, "clump-bench: %s\n", error.text);
             status = 1;
@@ -257,6 +286,27 @@ static int command_demo(const options *given) {
         return EXIT_USAGE;
     }
     int failed = bench_demo(&env, "out", &error);
+    if (failed) {
+        fprintf(stderr, "clump-bench: %s\n", error.text);
+    }
+    bench_env_close(&env);
+    return failed ? 1 : 0;
+}
+
+static int command_figures(const options *given) {
+    bench_env env = {.seed = given->seed, .progress = BENCH_PROGRESS_LINES};
+    bench_values values;
+    bench_error error;
+    if (!given->out) {
+        return fail_usage("%s needs --out FOLDER", "figures");
+    }
+    env.repeat = given->repeat ? given->repeat : FIGURES_REPEAT;
+    bench_values_init(&values, bench_figures_params);
+    if (apply_sets(given, &values, &error) || bench_env_open(&env, given->device, &error)) {
+        fprintf(stderr, "clump-bench: %s\n", error.text);
+        return EXIT_USAGE;
+    }
+    int failed = bench_figures(&env, &values, given->out, &error);
     if (failed) {
         fprintf(stderr, "clump-bench: %s\n", error.text);
     }
@@ -285,6 +335,17 @@ static int command_devices(const options *given) {
     return 0;
 }
 
+static const struct {
+    const char *name;
+    unsigned takes;
+    int (*run)(const options *given);
+} commands[] = {{"list", 0, command_list},
+                {"devices", 0, command_devices},
+                {"run", TAKES_NAMES | TAKES_VALUES | TAKES_JSON, command_run},
+                {"compare", TAKES_NAMES, command_compare},
+                {"demo", 0, command_demo},
+                {"figures", TAKES_VALUES | TAKES_OUT, command_figures}};
+
 int main(int argc, char **argv) {
     options given;
     const char *command = argc > 1 ? argv[1] : "";
@@ -299,23 +360,11 @@ int main(int argc, char **argv) {
     if (status) {
         return status;
     }
-    if (strcmp(command, "run") == 0) {
-        return command_run(&given, argc, argv);
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+        if (strcmp(command, commands[i].name) == 0) {
+            return refuse(&given, commands[i].takes) ? EXIT_USAGE : commands[i].run(&given);
+        }
     }
-    if (strcmp(command, "compare") == 0) {
-        return refuse(&given, 1, 0) ? EXIT_USAGE : command_compare(&given);
-    }
-    if (refuse(&given, 0, 0)) {
-        return EXIT_USAGE;
-    }
-    if (strcmp(command, "list") == 0) {
-        return command_list();
-    }
-    if (strcmp(command, "devices") == 0) {
-        return command_devices(&given);
-    }
-    if (strcmp(command, "demo") == 0) {
-        return command_demo(&given);
-    }
-    return fail_usage("unknown command '%s'; there are list, devices, run, compare, demo", command);
+    return fail_usage("unknown command '%s'; there are list, devices, run, compare, demo, figures",
+                      command);
 }

@@ -1,4 +1,4 @@
-/* Plots of time series: a gnuplot script with the data in it, handed to gnuplot through a pipe.
+/* Plots of curves and bars: a gnuplot script with the data in it, handed to gnuplot through a pipe.
  *
  * Read first: plot.h.
  */
@@ -40,13 +40,19 @@ static void print_header(FILE *script, const bench_plot *plot, const char *path)
     print_setting(script, "title", plot->title);
     print_setting(script, "xlabel", plot->x_label);
     print_setting(script, "ylabel", plot->y_label);
-    fprintf(script, "set key outside right top\nset grid\nset yrange [0:*]\n");
+    fprintf(script, "set key outside right top\nset grid\n");
+    fprintf(script, plot->is_log_y ? "set logscale y\n" : "set yrange [0:*]\n");
+    fprintf(script, "set datafile missing 'nan'\nset boxwidth 0.7\n");
 }
 
 static void print_data(FILE *script, const bench_plot *plot) {
     fprintf(script, "$data << end_of_data\n");
     for (size_t i = 0; i < plot->points; i++) {
-        fprintf(script, "%.10g", plot->x[i]);
+        if (plot->labels) {
+            fprintf(script, "\"%s\"", plot->labels[i]);
+        } else {
+            fprintf(script, "%.10g", plot->x[i]);
+        }
         for (size_t s = 0; s < plot->series_count; s++) {
             fprintf(script, " %.10g", plot->series[s].y[i]);
         }
@@ -57,13 +63,20 @@ static void print_data(FILE *script, const bench_plot *plot) {
 
 static void print_curves(FILE *script, const bench_plot *plot) {
     static const char *const styles[] = {
-        "filledcurves x1 fillstyle transparent solid 0.35 noborder", "lines linewidth 2"};
+        "filledcurves x1 fillstyle transparent solid 0.35 noborder", "lines linewidth 2",
+        "lines linewidth 1.5 dashtype 3", "boxes fillstyle solid noborder"};
     fprintf(script, "plot ");
     for (size_t s = 0; s < plot->series_count; s++) {
         const bench_plot_series *series = &plot->series[s];
-        fprintf(script, "%s$data using 1:%zu with %s linecolor rgb '%s' title ", s ? ", " : "",
-                s + 2, styles[series->style], series->color);
-        print_quoted(script, series->label);
+        fprintf(script, "%s$data using ", s ? ", " : "");
+        fprintf(script, plot->labels ? "0:%zu:xticlabels(1)" : "1:%zu", s + 2);
+        fprintf(script, " with %s linecolor rgb '%s' ", styles[series->style], series->color);
+        if (series->label) {
+            fprintf(script, "title ");
+            print_quoted(script, series->label);
+        } else {
+            fprintf(script, "notitle");
+        }
     }
     fputc('\n', script);
 }

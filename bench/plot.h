@@ -1,4 +1,4 @@
-/* Plots of time series, drawn by gnuplot. Read first: error.h. */
+/* Plots of curves and bars, drawn by gnuplot. Read first: error.h. */
 #ifndef BENCH_PLOT_H
 #define BENCH_PLOT_H
 
@@ -8,19 +8,26 @@
 
 #define BENCH_PLOT_SERIES_MAX 16
 
-typedef enum bench_plot_style { BENCH_PLOT_AREA, BENCH_PLOT_LINE } bench_plot_style;
+typedef enum bench_plot_style {
+    BENCH_PLOT_AREA,
+    BENCH_PLOT_LINE,
+    BENCH_PLOT_DOTS, /* a dotted line */
+    BENCH_PLOT_BAR   /* from 0: a stack is drawn from its highest total to its lowest */
+} bench_plot_style;
 
 typedef struct bench_plot_series {
-    const char *label;
+    const char *label; /* NULL: none in the key */
     const char *color; /* "#rrggbb" */
     bench_plot_style style;
-    const double *y; /* `points` values */
+    const double *y; /* `points` values; NAN: none there */
 } bench_plot_series;
 
 typedef struct bench_plot {
     const char *title, *x_label, *y_label;
-    const double *x; /* `points` values */
+    const double *x;           /* `points` values */
+    const char *const *labels; /* instead of x: names, at even distances */
     size_t points;
+    int is_log_y;
     bench_plot_series series[BENCH_PLOT_SERIES_MAX];
     size_t series_count;
 } bench_plot;

@@ -11,6 +11,7 @@
 static const bench_descriptor *const benchmarks[] = {
     &bench_alloc_scalability,
     &bench_enumerate,
+    &bench_compact_synthetic,
     &bench_app_wa_tor,
 };
 

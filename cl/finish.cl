@@ -7,53 +7,53 @@
  */
 #include "cl/plan.clh"
 
-/* A work-item per row of a source. */
-__kernel void clumpi_finish(__global uchar *heap, uint header_at) {
-    clumpi_view v = clumpi_view_of(heap, header_at);
-    __global const uint *moved = clumpi_words_at(&v, v.header->at_moved);
-    for (uint c = 1; c <= v.header->class_count; c++) {
-        __global const clumpi_class_plan *p = &clumpi_plans(&v)[c];
-        uint rows = v.classes[c].rows, count = p->sources * rows;
-        for (uint i = (uint)get_global_id(0); i < count; i += (uint)get_global_size(0)) {
-            uint block = clumpi_plan_list(&v)[p->source_begin + i / rows];
-            if (!clumpi_is_moved(moved, block)) continue;
-            clumpi_row_bits_set(&v, clumpi_row_granule(&v, block, c, i % rows), 0);
-            if (i % rows == 0) v.states[block] = 0;
-        }
+/* Empty the sources among `tile` blocks from `begin` on. All work-items of the group call together. */
+static inline void empty_sources(const clumpi_view *v, uint begin, uint tile) {
+    uint me = (uint)get_local_id(0), items = (uint)get_local_size(0);
+    uint end = min(begin + tile, v->header->block_end), rows_max = v->header->block_rows_max;
+    __global const uint *moved = clumpi_words_at(v, v->header->at_moved);
+    for (uint i = me; begin + i / rows_max < end; i += items) {
+        uint block = begin + i / rows_max, row = i % rows_max;
+        if (!clumpi_is_moved(moved, block)) continue;
+        uint c = clumpi_class_of_state(v->states[block]);
+        if (row < v->classes[c].rows)
+            clumpi_row_bits_set(v, clumpi_row_granule(v, block, c, row), 0);
     }
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE); /* states were needed until here */
+    for (uint block = begin + me; block < end; block += items)
+        if (clumpi_is_moved(moved, block)) v->states[block] = 0;
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
 }
 
-/* The lowest hint words of the free blocks and of the classes that took part. A work-group takes as
- * many blocks at a time as it has work-items, but 32 at least. */
-__kernel void clumpi_finish_hints(__global uchar *heap, uint header_at) {
-    __local uint words[256 / 32], change[256]; /* change: of active blocks, modulo 2^32 */
+/* States and bitmaps of the sources; the lowest hint words of the free blocks and of the classes that
+ * took part. A work-group takes 32 blocks at a time. */
+__kernel void clumpi_finish(__global uchar *heap, uint header_at) {
+    __local uint word[1], change[256]; /* change: of active blocks, modulo 2^32 */
     clumpi_view v = clumpi_view_of(heap, header_at);
-    uint me = (uint)get_local_id(0), items = (uint)get_local_size(0), tile = max(items, 32u);
+    uint me = (uint)get_local_id(0), items = (uint)get_local_size(0);
     uint classes = v.header->class_count, first = v.header->first_block, end = v.header->block_end;
     for (uint c = me; c <= classes; c += items) change[c] = 0;
-    for (uint begin = (uint)get_group_id(0) * tile; begin < end;
-         begin += (uint)get_num_groups(0) * tile)
+    for (uint w = (uint)get_group_id(0); w * 32u < end; w += (uint)get_num_groups(0)) {
+        empty_sources(&v, w * 32u, 32u);
         for (uint c = 0; c <= classes; c++) {
             if (c && !clumpi_plans(&v)[c].selected) continue;
-            for (uint w = me; w < tile / 32u; w += items) words[w] = 0;
+            if (me == 0) word[0] = 0;
             barrier(CLK_LOCAL_MEM_FENCE);
-            for (uint i = me; i < tile; i += items) {
-                uint block = begin + i;
+            for (uint i = me; i < 32u; i += items) {
+                uint block = w * 32u + i;
                 if (block < first || block >= end) continue;
                 uint state = v.states[block];
-                uint credits = clumpi_credits_of_state(state);
-                if (clumpi_class_of_state(state) == c && (!c || credits < v.classes[c].capacity))
-                    atomic_or(&words[i >> 5], 1u << (i & 31u));
+                if (clumpi_class_of_state(state) == c &&
+                    (!c || clumpi_credits_of_state(state) < v.classes[c].capacity))
+                    atomic_or(&word[0], 1u << i);
             }
             barrier(CLK_LOCAL_MEM_FENCE);
-            for (uint w = me; w < tile / 32u && begin + w * 32u < end; w += items) {
-                __global uint *hint = clumpi_hint_word(&v, c, 0, begin / 32u + w);
-                uint was = *hint;
-                if (words[w] == was) continue;
-                *hint = words[w];
-                atomic_add(&change[c], clumpi_popcount32(words[w]) - clumpi_popcount32(was));
-            }
+            if (me != 0) continue;
+            __global uint *hint = clumpi_hint_word(&v, c, 0, w);
+            change[c] += clumpi_popcount32(word[0]) - clumpi_popcount32(*hint);
+            *hint = word[0];
         }
+    }
     barrier(CLK_LOCAL_MEM_FENCE);
     for (uint c = 1 + me; c <= classes; c += items)
         if (change[c]) CLUMPI_ADD(&v.classes[c].active, change[c]);

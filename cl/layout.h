@@ -101,11 +101,13 @@ typedef struct clumpi_header {
     clumpi_u32 at_list_rows, at_list_masks, at_list_index, at_list_begin, at_scan;
     clumpi_u32 at_columns, at_plan, at_moved; /* columns; two words and a bit per block */
     clumpi_u32 capacity_max;                  /* most objects any class has in a block */
+    clumpi_u32 block_reciprocal, block_shift; /* granule / block_granules = mul_hi(granule, reciprocal)
+                                                 >> shift; shift 0xffffffff: block_granules is 1 */
     clumpi_u32 scan_groups;
     clumpi_u32 hint_words, hint_levels; /* words of one set; levels, the last has one word */
     clumpi_u32 hint_level[CLUMPI_LEVELS_MAX];   /* first word of each level within a set */
     clumpi_u32 hint_count[CLUMPI_LEVELS_MAX];   /* words of each level */
-    clumpi_u32 fixed_pad[28];
+    clumpi_u32 fixed_pad[26];
     /* Changed by kernels; each group on a 128-byte line of its own. */
     clumpi_u32 epoch; /* grows when room appears: a full block gets a free slot, a block is freed */
     clumpi_u32 epoch_pad[31];
@@ -152,8 +154,9 @@ typedef struct clumpi_tally {
     clumpi_u32 examined, rewritten, dangling, pad;
 } clumpi_tally;
 
-#define CLUMPI_MOVE_ROWS 64u    /* rows of sources that a work-group moves at a time, at most */
-#define CLUMPI_HOLE_ROWS 1024u  /* rows of targets whose free slots it numbers in local memory */
+#define CLUMPI_TALLIES 4u    /* work-groups that compaction launches for each one of a do-all */
+#define CLUMPI_MOVE_ROWS 32u    /* rows of sources that a work-group moves at a time, at most */
+#define CLUMPI_HOLE_ROWS 512u   /* rows of targets whose free slots it numbers in local memory */
 
 /* What the check kernel found first, in block order. */
 typedef struct clumpi_violation {

@@ -46,16 +46,17 @@ __kernel void clumpi_merge_count(__global uchar *heap, uint header_at, ulong4 se
 /* Sizes of the pass, from the candidates of each class. */
 static inline void plan_pass(const clumpi_view *v, uint factor, uint retain, uint most,
                              __local const uint *candidates, __local uint *begins) {
-    uint at = 0, batches = 0;
+    uint at = 0, sources = 0, batches = 0;
     for (uint c = 1; c <= v->header->class_count; c++) {
         uint d = candidates[c], b = d > retain ? min(d / (factor + 1u), d - retain) : 0;
-        b = min(b, most - batches);
+        b = min(b, most - sources);
         begins[c] = at;
         if (get_group_id(0) == 0) {
             clumpi_class_plan p = {0};
             p.selected = b != 0;
             p.blocks = d;
-            p.sources = p.batches = b;
+            p.sources = b;
+            p.batches = b * clumpi_batch_parts(v->classes[c].rows);
             p.targets = b * factor;
             p.source_begin = at;
             p.target_begin = at + b;
@@ -63,7 +64,8 @@ static inline void plan_pass(const clumpi_view *v, uint factor, uint retain, uin
             clumpi_plans(v)[c] = p;
         }
         at += d;
-        batches += b;
+        sources += b;
+        batches += b * clumpi_batch_parts(v->classes[c].rows);
     }
     if (get_group_id(0) == 0) clumpi_plans(v)[0].batches = batches;
 }

@@ -1,7 +1,7 @@
 /* Moving: objects of sources to the holes of targets, and forwarding references to where they were.
  *
- * A work-group takes a batch: as many neighbouring sources of one class as have 64 rows together, or
- * one. It numbers their objects and the holes that they go to from bitmaps alone, copies all columns,
+ * A work-group takes a batch: as many neighbouring sources of one class as have 32 rows together, or
+ * 32 rows of one. It numbers their objects and the holes that they go to from bitmaps alone, copies all columns,
  * and when the last object has left stores forwarding references in the first 256 bytes of each row,
  * one for each slot that had an object. Bitmaps are not touched, so other groups can read them meanwhile;
  * clumpi_fill then sets the bits of the targets.
@@ -18,8 +18,9 @@
 typedef struct batch {
     uint class_id, rows, capacity;
     uint source, sources; /* in the list of blocks; how many */
+    uint row, row_count;  /* of the first source; of all that are taken */
     uint target, stride, targets; /* the first target in the list of blocks, and how many may follow */
-    uint first;                   /* number of the first object */
+    uint first;                   /* number of the first object of the first source */
 } batch;
 
 static inline batch batch_at(const clumpi_view *v, uint index, uint factor) {
@@ -34,10 +35,12 @@ static inline batch batch_at(const clumpi_view *v, uint index, uint factor) {
     b.class_id = c;
     b.rows = v->classes[c].rows;
     b.capacity = v->classes[c].capacity;
-    uint blocks = factor ? 1u : clumpi_batch_blocks(b.rows);
-    uint begin = (index - plans[c].batch_begin) * blocks;
+    uint blocks = factor ? 1u : clumpi_batch_blocks(b.rows), parts = clumpi_batch_parts(b.rows);
+    uint begin = (index - plans[c].batch_begin) / parts * blocks;
     b.source = plans[c].source_begin + begin;
     b.sources = min(blocks, plans[c].sources - begin);
+    b.row = (index - plans[c].batch_begin) % parts * CLUMPI_MOVE_ROWS;
+    b.row_count = parts > 1u ? min(CLUMPI_MOVE_ROWS, b.rows - b.row) : b.sources * b.rows;
     uint2 at = words[list[b.source]];
     b.first = at.x;
     b.target = plans[c].target_begin + at.y;
@@ -80,37 +83,56 @@ static inline uint place_far(const clumpi_view *v, const batch *b, uint number) 
     return 0; /* cannot be: there are as many holes as objects */
 }
 
-#define COPY_ELEMENTS(type)                                                                        \
+#define COPY_ELEMENTS(type, ahead)                                                                 \
     {                                                                                              \
         uint e = 0;                                                                                \
-        for (; e + 4 <= c.count; e += 4, from += 4 * c.step, to += 4 * c.step) {                   \
-            type w0 = *(__global const type *)from;                                                \
-            type w1 = *(__global const type *)(from + c.step);                                     \
-            type w2 = *(__global const type *)(from + 2 * c.step);                                 \
-            type w3 = *(__global const type *)(from + 3 * c.step);                                 \
-            *(__global type *)to = w0;                                                             \
-            *(__global type *)(to + c.step) = w1;                                                  \
-            *(__global type *)(to + 2 * c.step) = w2;                                              \
-            *(__global type *)(to + 3 * c.step) = w3;                                              \
+        for (; e + ahead <= c.count; e += ahead, from += ahead * c.step, to += ahead * c.step) {   \
+            type w[ahead];                                                                         \
+            for (uint k = 0; k < ahead; k++) w[k] = *(__global const type *)(from + k * c.step);   \
+            for (uint k = 0; k < ahead; k++) *(__global type *)(to + k * c.step) = w[k];           \
         }                                                                                          \
         for (; e < c.count; e++, from += c.step, to += c.step)                                     \
             *(__global type *)to = *(__global const type *)from;                                   \
     }
 
-static inline void copy_object(const clumpi_view *v, uint class_id, uint from_id, uint to_id) {
-    ulong bytes = v->header->granule_bytes;
-    __global const uchar *from_row = v->heap + (ulong)(from_id >> 6) * bytes;
-    __global uchar *to_row = v->heap + (ulong)(to_id >> 6) * bytes;
-    for (uint i = v->classes[class_id].copies; i < v->classes[class_id].refs; i++) {
-        clumpi_column c = clumpi_columns(v)[i];
+/* What copying needs of a class; in private and local memory, because the compiler cannot know that
+ * objects do not overlap the heap's tables, and would read these again after each store. */
+typedef struct recipe {
+    __global uchar *heap;
+    ulong granule_bytes;
+    uint columns;
+    __local const clumpi_column *near; /* the first COLUMNS_NEAR of them */
+    __global const clumpi_column *all;
+} recipe;
+
+#define COLUMNS_NEAR 32u
+
+static inline void copy_object(const recipe *r, uint from_id, uint to_id) {
+    __global const uchar *from_row = r->heap + (from_id >> 6) * r->granule_bytes;
+    __global uchar *to_row = r->heap + (to_id >> 6) * r->granule_bytes;
+    for (uint i = 0; i < r->columns; i++) {
+        clumpi_column c;
+        if (i < COLUMNS_NEAR) c = r->near[i];
+        else c = r->all[i];
         __global const uchar *from = from_row + c.base + (from_id & 63u) * c.stride;
         __global uchar *to = to_row + c.base + (to_id & 63u) * c.stride;
-        if (c.width == 4u) COPY_ELEMENTS(uint)
-        else if (c.width == 16u) COPY_ELEMENTS(uint4)
-        else if (c.width == 8u) COPY_ELEMENTS(uint2)
-        else if (c.width == 2u) COPY_ELEMENTS(ushort)
-        else COPY_ELEMENTS(uchar)
+        if (c.width == 4u) COPY_ELEMENTS(uint, 8)
+        else if (c.width == 16u) COPY_ELEMENTS(uint4, 2)
+        else if (c.width == 8u) COPY_ELEMENTS(uint2, 4)
+        else if (c.width == 2u) COPY_ELEMENTS(ushort, 4)
+        else COPY_ELEMENTS(uchar, 4)
     }
+}
+
+/* All call together; `near` may be used after the next barrier. */
+static inline recipe recipe_of(const clumpi_view *v, uint class_id, __local clumpi_column *near) {
+    __global const clumpi_class *class = &v->classes[class_id];
+    recipe r = {v->heap, v->header->granule_bytes, class->refs - class->copies, near,
+                clumpi_columns(v) + class->copies};
+    for (uint i = (uint)get_local_id(0); i < min(r.columns, COLUMNS_NEAR);
+         i += (uint)get_local_size(0))
+        near[i] = r.all[i];
+    return r;
 }
 
 /* Local memory of a batch. */
@@ -118,21 +140,29 @@ typedef struct scratch {
     __local ushort *slots;     /* by number of an object in the batch: row << 6 | slot */
     __local uint *places;      /* by the same: its new reference */
     __local uint *row_granule, *row_first; /* of the batch: granule, number of the first object */
-    __local uint *hole_first;  /* of the targets: number of the first hole */
+    __local uint *hole_granule, *hole_first; /* of the targets: granule, number of the first hole */
     __local uint *sums;
 } scratch;
 
-/* slots[] of the objects of the batch; returns how many there are. */
-static inline uint number_objects(const clumpi_view *v, const batch *b, const scratch *l) {
-    uint me = (uint)get_local_id(0), items = (uint)get_local_size(0), rows = b->sources * b->rows;
-    for (uint r = me; r < rows; r += items) {
-        uint block = clumpi_plan_list(v)[b->source + r / b->rows];
-        l->row_granule[r] = clumpi_row_granule(v, block, b->class_id, r % b->rows);
+/* slots[] of the objects of the batch; returns how many there are. *first is the number of the first. */
+static inline uint number_objects(const clumpi_view *v, const batch *b, const scratch *l,
+                                  uint *first) {
+    uint me = (uint)get_local_id(0), items = (uint)get_local_size(0), before = 0;
+    for (uint r = me; r < b->row; r += items) { /* in front of this part of a block */
+        uint block = clumpi_plan_list(v)[b->source];
+        before += clumpi_popcount64(
+            clumpi_row_bits(v, clumpi_row_granule(v, block, b->class_id, r)));
+    }
+    for (uint r = me; r < b->row_count; r += items) {
+        uint row = b->row + r, block = clumpi_plan_list(v)[b->source + row / b->rows];
+        l->row_granule[r] = clumpi_row_granule(v, block, b->class_id, row % b->rows);
         l->row_first[r] = clumpi_popcount64(clumpi_row_bits(v, l->row_granule[r]));
     }
+    if (b->row) clumpi_group_scan(before, l->sums);
+    *first = b->first + (b->row ? l->sums[items - 1] : 0u);
     barrier(CLK_LOCAL_MEM_FENCE);
-    uint objects = clumpi_group_scan_array(l->row_first, rows, l->sums);
-    for (uint i = me; i < rows * 64u; i += items) {
+    uint objects = clumpi_group_scan_array(l->row_first, b->row_count, l->sums);
+    for (uint i = me; i < b->row_count * 64u; i += items) {
         uint slot = i & 63u;
         ulong bits = clumpi_row_bits(v, l->row_granule[i >> 6]);
         if (bits >> slot & 1ul)
@@ -144,18 +174,21 @@ static inline uint number_objects(const clumpi_view *v, const batch *b, const sc
 
 /* places[] by holes of targets that have no more than CLUMPI_HOLE_ROWS rows. */
 static inline void number_holes(const clumpi_view *v, const batch *b, const scratch *l,
-                                uint objects) {
+                                uint first_object, uint objects) {
     uint me = (uint)get_local_id(0), items = (uint)get_local_size(0), rows = b->targets * b->rows;
-    for (uint q = me; q < rows; q += items)
-        l->hole_first[q] = clumpi_popcount64(~clumpi_row_bits(v, target_granule(v, b, q)));
+    for (uint q = me; q < rows; q += items) {
+        l->hole_granule[q] = target_granule(v, b, q);
+        l->hole_first[q] = clumpi_popcount64(~clumpi_row_bits(v, l->hole_granule[q]));
+    }
     barrier(CLK_LOCAL_MEM_FENCE);
     clumpi_group_scan_array(l->hole_first, rows, l->sums);
     /* Holes in front of the first object's are those of the batch before. */
-    uint skip = b->first - clumpi_plan_words(v)[clumpi_plan_list(v)[b->target]].x;
+    uint skip = first_object - clumpi_plan_words(v)[clumpi_plan_list(v)[b->target]].x;
     for (uint i = me; i < rows * 64u; i += items) {
         uint slot = i & 63u, first = l->hole_first[i >> 6];
+        if (first + 64u <= skip) continue;
         if (first >= skip + objects) break; /* numbers only grow */
-        uint granule = target_granule(v, b, i >> 6);
+        uint granule = l->hole_granule[i >> 6];
         ulong holes = ~clumpi_row_bits(v, granule);
         uint number = first + clumpi_popcount64(holes & ((1ul << slot) - 1ul)) - skip;
         if (holes >> slot & 1ul && number < objects) l->places[number] = granule << 6 | slot;
@@ -163,11 +196,12 @@ static inline void number_holes(const clumpi_view *v, const batch *b, const scra
 }
 
 /* places[] in free blocks that are filled from the start. */
-static inline void number_fresh(const clumpi_view *v, const batch *b, const scratch *l, uint objects,
-                                uint ordered, __global const uint *order) {
+static inline void number_fresh(const clumpi_view *v, const batch *b, const scratch *l,
+                                uint first_object, uint objects, uint ordered,
+                                __global const uint *order) {
     uint begin = clumpi_plans(v)[b->class_id].target_begin;
     for (uint n = (uint)get_local_id(0); n < objects; n += (uint)get_local_size(0)) {
-        uint number = ordered ? order[b->first + n] : b->first + n;
+        uint number = ordered ? order[first_object + n] : first_object + n;
         uint block = clumpi_plan_list(v)[begin + number / b->capacity];
         number %= b->capacity;
         l->places[n] =
@@ -181,8 +215,9 @@ __kernel void clumpi_move(__global uchar *heap, uint header_at, uint factor, uin
     __local ushort slots[CLUMPI_MOVE_ROWS * 64u];
     __local uint places[CLUMPI_MOVE_ROWS * 64u];
     __local uint row_granule[CLUMPI_MOVE_ROWS], row_first[CLUMPI_MOVE_ROWS];
-    __local uint hole_first[CLUMPI_HOLE_ROWS], sums[256];
-    const scratch l = {slots, places, row_granule, row_first, hole_first, sums};
+    __local uint hole_granule[CLUMPI_HOLE_ROWS], hole_first[CLUMPI_HOLE_ROWS], sums[256];
+    __local clumpi_column columns[COLUMNS_NEAR];
+    const scratch l = {slots, places, row_granule, row_first, hole_granule, hole_first, sums};
     clumpi_view v = clumpi_view_of(heap, header_at);
     uint me = (uint)get_local_id(0), items = (uint)get_local_size(0);
     __global const uint *moved = clumpi_words_at(&v, v.header->at_moved);
@@ -190,21 +225,21 @@ __kernel void clumpi_move(__global uchar *heap, uint header_at, uint factor, uin
          index += (uint)get_num_groups(0)) {
         batch b = batch_at(&v, index, factor);
         if (factor && !clumpi_is_moved(moved, clumpi_plan_list(&v)[b.source])) continue;
-        uint objects = number_objects(&v, &b, &l);
+        const recipe r = recipe_of(&v, b.class_id, columns);
+        uint first, objects = number_objects(&v, &b, &l, &first);
         if (fresh)
-            number_fresh(&v, &b, &l, objects, ordered, order);
+            number_fresh(&v, &b, &l, first, objects, ordered, order);
         else if (b.targets * b.rows <= CLUMPI_HOLE_ROWS)
-            number_holes(&v, &b, &l, objects);
+            number_holes(&v, &b, &l, first, objects);
         else
-            for (uint n = me; n < objects; n += items) places[n] = place_far(&v, &b, b.first + n);
+            for (uint n = me; n < objects; n += items) places[n] = place_far(&v, &b, first + n);
         barrier(CLK_LOCAL_MEM_FENCE);
         for (uint n = me; n < objects; n += items)
-            copy_object(&v, b.class_id, row_granule[slots[n] >> 6] << 6 | (slots[n] & 63u),
-                        places[n]);
+            copy_object(&r, row_granule[slots[n] >> 6] << 6 | (slots[n] & 63u), places[n]);
         barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE); /* all have left */
         for (uint n = me; n < objects; n += items) {
-            ulong row = (ulong)row_granule[slots[n] >> 6] * v.header->granule_bytes;
-            ((__global uint *)(v.heap + row))[slots[n] & 63u] = places[n];
+            ulong row = row_granule[slots[n] >> 6] * r.granule_bytes;
+            ((__global uint *)(r.heap + row))[slots[n] & 63u] = places[n];
         }
         barrier(CLK_LOCAL_MEM_FENCE);
     }

@@ -40,7 +40,7 @@ __kernel void clumpi_plan_histogram(__global uchar *heap, uint header_at) {
 }
 
 /* Blocks that can give at this fill level: all, or those that are left at the threshold. */
-static inline uint givers(__global const uint *histogram, uint credits, uint threshold, uint ties) {
+static inline uint givers(__local const uint *histogram, uint credits, uint threshold, uint ties) {
     if (credits > threshold) return 0;
     return histogram[credits] - (credits == threshold ? ties : 0);
 }
@@ -58,7 +58,7 @@ static inline bins bins_of(uint capacity) {
 }
 
 /* found[0] = threshold, found[1] = ties: where the `keep` fullest blocks end. */
-static inline void find_threshold(__global const uint *histogram, bins mine, uint keep,
+static inline void find_threshold(__local const uint *histogram, bins mine, uint keep,
                                   uint before, uint count, __local uint *found) {
     if (before < keep && keep <= before + count)
         for (uint bin = mine.top; bin > mine.end; bin--) {
@@ -75,7 +75,7 @@ static inline void find_threshold(__global const uint *histogram, bins mine, uin
 
 /* found[2] = below, found[3] = below_ties: the emptiest givers that together have at most
  * `max_moves` objects, but at least one block. found[4] = their objects. */
-static inline void find_budget(__global const uint *histogram, bins mine, uint threshold, uint ties,
+static inline void find_budget(__local const uint *histogram, bins mine, uint threshold, uint ties,
                                uint max_moves, __local uint *found, __local uint *sums) {
     uint me = (uint)get_local_id(0), items = (uint)get_local_size(0), objects = 0;
     for (uint bin = mine.top; bin > mine.end; bin--)
@@ -113,16 +113,19 @@ static inline void find_budget(__global const uint *histogram, bins mine, uint t
  * budget has to be shared (max_moves != CLUMPI_NONE). */
 __kernel void clumpi_plan_threshold(__global uchar *heap, uint header_at, ulong4 selected,
                                     uint slack_ppm, uint max_moves, uint fresh) {
-    __local uint sums[256], found[8];
+    __local uint sums[256], found[8], histogram[CLUMPI_ROWS_MAX * 64u + 1u];
     clumpi_view v = clumpi_view_of(heap, header_at);
     uint me = (uint)get_local_id(0), items = (uint)get_local_size(0), left = max_moves;
     for (uint c = 1 + (uint)get_group_id(0); c <= v.header->class_count;
          c += (uint)get_num_groups(0)) {
         __global clumpi_class *class = &v.classes[c];
-        __global const uint *histogram = clumpi_plan_histogram_of(&v, c);
         clumpi_mark_columns(&v, c, selected);
         if (!clumpi_is_in(selected, c) || class->capacity == 0) continue;
         uint capacity = class->capacity, count = 0, objects = 0;
+        barrier(CLK_LOCAL_MEM_FENCE);
+        for (uint bin = me; bin <= capacity; bin += items)
+            histogram[bin] = clumpi_plan_histogram_of(&v, c)[bin];
+        barrier(CLK_LOCAL_MEM_FENCE);
         bins mine = bins_of(capacity);
         for (uint bin = mine.top; bin > mine.end; bin--) {
             count += histogram[bin - 1];
@@ -181,7 +184,7 @@ __kernel void clumpi_plan_threshold(__global uchar *heap, uint header_at, ulong4
         p.moves_left = all - p.moves;
         p.freed = p.sources;
         uint batch = clumpi_batch_blocks(class->rows);
-        p.batches = (p.sources + batch - 1) / batch;
+        p.batches = (p.sources + batch - 1) / batch * clumpi_batch_parts(class->rows);
         if (me == 0) clumpi_plans(&v)[c] = p;
         barrier(CLK_LOCAL_MEM_FENCE);
     }

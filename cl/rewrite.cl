@@ -8,11 +8,37 @@
  */
 #include "cl/plan.clh"
 
+/* What every reference is held against. In private memory, because the compiler cannot know that the
+ * references that are stored do not change the header, and would read it again after each. */
+typedef struct reach {
+    __global uchar *heap;
+    __global const uint *states, *moved;
+    ulong granule_bytes;
+    uint first_block, block_end, end; /* end: granules in front of block_end */
+    uint class_count, granules, reciprocal, shift;
+} reach;
+
+static inline reach reach_of(const clumpi_view *v) {
+    __global const clumpi_header *h = v->header;
+    reach r = {v->heap,        v->states,      clumpi_words_at(v, h->at_moved),
+               h->granule_bytes, h->first_block, h->block_end,
+               h->block_end * h->block_granules,
+               h->class_count, h->block_granules, h->block_reciprocal, h->block_shift};
+    return r;
+}
+
+/* granule / block_granules by a multiplication: at most 26 bits times the header's 32-bit reciprocal
+ * (Granlund and Montgomery, PLDI 1994). */
+static inline uint block_of(const reach *r, uint granule) {
+    return r->shift == CLUMPI_NONE ? granule : mul_hi(granule, r->reciprocal) >> r->shift;
+}
+
 /* Does a reference name a live object of the classes first .. last? Garbage does not. */
-static inline uint names_object(const clumpi_view *v, uint ref, uint first, uint last) {
-    uint granules = v->header->block_granules, granule = ref >> 6, block = granule / granules;
-    if (block < v->header->first_block || block >= v->header->block_end) return 0;
-    uint class_id = clumpi_class_of_state(v->states[block]);
+static inline uint names_object(const clumpi_view *v, const reach *r, uint ref, uint first,
+                                uint last) {
+    uint granule = ref >> 6, block = block_of(r, granule);
+    if (block < r->first_block || granule >= r->end) return 0;
+    uint class_id = clumpi_class_of_state(r->states[block]);
     if (class_id < first || class_id > last) return 0;
     /* Where no row starts all bits are 0. */
     return (uint)(clumpi_row_bits(v, granule) >> (ref & 63u)) & 1u;
@@ -24,26 +50,23 @@ static inline uint names_object(const clumpi_view *v, uint ref, uint first, uint
 #define SEEN_MOVED 3u
 
 typedef struct sight {
-    uint kind, ref; /* for SEEN_MOVED: the new reference */
+    uint kind, ref; /* ref: what is to be stored, for SEEN_MOVED the new reference */
 } sight;
 
 /* What a reference to one of the classes first .. last leads to, while sources still have their
  * bitmaps and states. */
-static inline sight follow(const clumpi_view *v, __global const uint *moved, uint ref, uint first,
-                           uint last) {
+static inline sight follow(const clumpi_view *v, const reach *r, uint ref, uint first, uint last) {
     sight s = {SEEN_NOTHING, ref};
     if (ref == 0) return s;
     s.kind = SEEN_LIVE;
-    uint granule = ref >> 6, block = granule / v->header->block_granules;
-    if (block >= v->header->block_end || !clumpi_is_moved(moved, block)) return s;
+    uint granule = ref >> 6, block = block_of(r, granule);
+    if (granule >= r->end || !clumpi_is_moved(r->moved, block)) return s;
     s.kind = SEEN_DANGLING;
-    uint class_id = clumpi_class_of_state(v->states[block]);
-    if (class_id < first || class_id > last) return s;
     if (!(clumpi_row_bits(v, granule) >> (ref & 63u) & 1ul)) return s;
-    __global const uint *row =
-        (__global const uint *)(v->heap + (ulong)granule * v->header->granule_bytes);
+    uint class_id = clumpi_class_of_state(r->states[block]);
+    if (class_id < first || class_id > last) return s;
     s.kind = SEEN_MOVED;
-    s.ref = row[ref & 63u];
+    s.ref = ((__global const uint *)(r->heap + granule * r->granule_bytes))[ref & 63u];
     return s;
 }
 
@@ -84,12 +107,12 @@ static inline ulong recorded_bits(const records *r, const recorded *d, uint row)
 }
 
 /* As follow(), by working out anew where the object went (ISMM 3.8, Alg. 1). */
-static inline sight follow_record(const clumpi_view *v, const records *r, uint ref, uint first,
-                                  uint last) {
+static inline sight follow_record(const clumpi_view *v, const reach *to, const records *r, uint ref,
+                                  uint first, uint last) {
     sight s = {SEEN_NOTHING, ref};
     if (ref == 0) return s;
     s.kind = SEEN_LIVE;
-    uint granule = ref >> 6, block = granule / v->header->block_granules;
+    uint granule = ref >> 6, block = granule < to->end ? block_of(to, granule) : 0u;
     uint entry = clumpi_record_entry(block, r->entries);
     if (r->table[entry] != block) return s;
     uint c = clumpi_class_of_state(v->states[block]), k = v->classes[c].row_granules;
@@ -130,97 +153,57 @@ static inline void tally_up(const clumpi_view *v, clumpi_tally t, __local uint *
     clumpi_tallies(v)[get_group_id(0)] = all;
 }
 
-#define AHEAD 4u /* rows that a work-item looks at together, so that their latencies overlap */
-
 /* What is done with references. */
 typedef struct purpose {
     uint null_dangling; /* 1: nothing moved yet; null what names no live object of its class */
     records record;     /* of recomputation */
 } purpose;
 
-static inline sight look(const clumpi_view *v, const purpose *p, __global const uint *moved,
+static inline sight look(const clumpi_view *v, const reach *r, const purpose *p,
                          const clumpi_column *column, uint ref) {
-    if (p->record.entries) return follow_record(v, &p->record, ref, column->first, column->last);
-    if (!p->null_dangling) return follow(v, moved, ref, column->first, column->last);
+    if (p->record.entries)
+        return follow_record(v, r, &p->record, ref, column->first, column->last);
+    if (!p->null_dangling) return follow(v, r, ref, column->first, column->last);
     sight s = {SEEN_NOTHING, 0};
     if (ref)
-        s.kind = names_object(v, ref, column->first, column->last) ? SEEN_LIVE : SEEN_DANGLING;
+        s.kind = names_object(v, r, ref, column->first, column->last) ? SEEN_LIVE : SEEN_DANGLING;
     return s;
 }
 
-/* Up to four rows that a team of work-items looks at; class 0: none. */
-typedef struct looked_at {
-    uint class_id[AHEAD], granule[AHEAD];
-    ulong bits[AHEAD];
-} looked_at;
-
-static inline uint first_class(const looked_at *l) {
-    uint c = 0;
-    for (uint k = 0; k < AHEAD; k++) c = c ? c : l->class_id[k];
-    return c;
-}
-
-/* The references of all rows of class c. */
-static inline void rewrite_rows(const clumpi_view *v, const purpose *p, __global const uint *moved,
-                                const looked_at *rows, uint c, uint lane, uint lanes,
-                                clumpi_tally *tally) {
-    for (uint i = v->classes[c].refs; i < v->classes[c].columns_end; i++) {
-        clumpi_column column = clumpi_columns(v)[i];
-        if (!column.hit) continue;
-        for (uint e = 0; e < column.count; e++)
-            for (uint slot = lane; slot < 64u; slot += lanes) {
-                __global uint *field[AHEAD];
-                uint ref[AHEAD];
-                sight seen[AHEAD];
-                for (uint k = 0; k < AHEAD; k++) {
-                    uint here = rows->class_id[k] == c;
-                    field[k] = (__global uint *)(v->heap +
-                                                 (ulong)rows->granule[k] * v->header->granule_bytes +
-                                                 column.base + e * column.step +
-                                                 slot * column.stride);
-                    ref[k] = here && rows->bits[k] >> slot & 1ul ? *field[k] : 0u;
-                }
-                for (uint k = 0; k < AHEAD; k++) seen[k] = look(v, p, moved, &column, ref[k]);
-                for (uint k = 0; k < AHEAD; k++) {
-                    tally->examined += seen[k].kind != SEEN_NOTHING;
-                    tally->dangling += seen[k].kind == SEEN_DANGLING;
-                    tally->rewritten += seen[k].kind == SEEN_MOVED;
-                    if (seen[k].kind == (p->null_dangling ? SEEN_DANGLING : SEEN_MOVED))
-                        *field[k] = seen[k].ref;
-                }
-            }
+/* The references in one element of a column, of all rows of a block. One at a time for each work-item:
+ * looking at several together was tried, and lost more by needing registers than it won. */
+static inline void rewrite_element(const clumpi_view *v, const reach *r, const purpose *p,
+                                   const clumpi_column *column, ulong base, uint granule, uint rows,
+                                   uint row_granules, clumpi_tally *tally) {
+    for (uint at = (uint)get_local_id(0); at < rows * 64u; at += (uint)get_local_size(0)) {
+        uint g = granule + (at >> 6) * row_granules, slot = at & 63u;
+        __global uint *field =
+            (__global uint *)(r->heap + base + g * r->granule_bytes + slot * column->stride);
+        uint value = *field; /* before it is known to be one, so that both loads overlap */
+        uint ref = clumpi_row_bits(v, g) >> slot & 1ul ? value : 0u;
+        sight seen = look(v, r, p, column, ref);
+        tally->examined += seen.kind != SEEN_NOTHING;
+        tally->dangling += seen.kind == SEEN_DANGLING;
+        tally->rewritten += seen.kind == SEEN_MOVED;
+        if (seen.kind == (p->null_dangling ? SEEN_DANGLING : SEEN_MOVED)) *field = seen.ref;
     }
 }
 
-/* All references of the heap that can point to a class that takes part. 64 work-items are a team and
- * take rows together, four at a time; on a CPU a team is one work-item. */
+/* All references of the heap that can point to a class that takes part; a work-group per block. */
 static inline void rewrite_all(clumpi_view v, purpose p, __local uint *sums) {
-    uint me = (uint)get_local_id(0), items = (uint)get_local_size(0), lanes = min(items, 64u);
-    uint teams_here = items / lanes, teams = (uint)get_num_groups(0) * teams_here;
-    uint team = (uint)get_group_id(0) * teams_here + me / lanes;
-    uint rows_max = v.header->block_rows_max;
-    uint rows = (v.header->block_end - v.header->first_block) * rows_max;
-    __global const uint *moved = clumpi_words_at(&v, v.header->at_moved);
+    const reach r = reach_of(&v);
     clumpi_tally tally = {0, 0, 0, 0};
-    for (uint at = team; at < rows; at += AHEAD * teams) {
-        looked_at l;
-        for (uint k = 0; k < AHEAD; k++) {
-            uint row = min(at + k * teams, rows - 1u), in_block = row % rows_max;
-            uint block = v.header->first_block + row / rows_max;
-            uint c = clumpi_class_of_state(v.states[block]);
-            if (at + k * teams >= rows || c > v.header->class_count) c = 0;
-            if (in_block >= v.classes[c].rows || (!p.null_dangling && clumpi_is_moved(moved, block)))
-                c = 0;
-            l.class_id[k] = c;
-            l.granule[k] = block * v.header->block_granules +
-                           (c ? in_block * v.classes[c].row_granules : 0u);
-            l.bits[k] = clumpi_row_bits(&v, l.granule[k]);
-        }
-        /* Mostly all four are of one class. No index that varies, so that all stays in registers. */
-        for (uint c = first_class(&l); c; c = first_class(&l)) {
-            rewrite_rows(&v, &p, moved, &l, c, me % lanes, lanes, &tally);
-            for (uint k = 0; k < AHEAD; k++)
-                if (l.class_id[k] == c) l.class_id[k] = 0;
+    for (uint block = r.first_block + (uint)get_group_id(0); block < r.block_end;
+         block += (uint)get_num_groups(0)) {
+        uint c = clumpi_class_of_state(r.states[block]);
+        if (c == 0 || (!p.null_dangling && clumpi_is_moved(r.moved, block))) continue;
+        uint rows = v.classes[c].rows, row_granules = v.classes[c].row_granules;
+        uint end = v.classes[c].columns_end;
+        for (uint i = v.classes[c].refs; i < end; i++) {
+            clumpi_column column = clumpi_columns(&v)[i];
+            for (uint e = 0; column.hit && e < column.count; e++)
+                rewrite_element(&v, &r, &p, &column, column.base + e * (ulong)column.step,
+                                block * r.granules, rows, row_granules, &tally);
         }
     }
     tally_up(&v, tally, sums);
@@ -228,14 +211,14 @@ static inline void rewrite_all(clumpi_view v, purpose p, __local uint *sums) {
 
 __kernel void clumpi_rewrite(__global uchar *heap, uint header_at) {
     __local uint sums[3];
-    purpose p = {0, {0, 0, 0, sums, sums, (__local ulong *)0}};
+    const purpose p = {0, {0, 0, 0, sums, sums, (__local ulong *)0}};
     rewrite_all(clumpi_view_of(heap, header_at), p, sums);
 }
 
 /* Before anything moves: null the references that name no live object of their class. */
 __kernel void clumpi_null_dangling(__global uchar *heap, uint header_at) {
     __local uint sums[3];
-    purpose p = {1, {0, 0, 0, sums, sums, (__local ulong *)0}};
+    const purpose p = {1, {0, 0, 0, sums, sums, (__local ulong *)0}};
     rewrite_all(clumpi_view_of(heap, header_at), p, sums);
 }
 
@@ -261,7 +244,7 @@ __kernel void clumpi_rewrite_recompute(__global uchar *heap, uint header_at, uin
             bits[i * rows + row] = clumpi_record_bits(&v)[at * rows + row];
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    purpose p = {0, {entries, factor, in_local, table, blocks, bits}};
+    const purpose p = {0, {entries, factor, in_local, table, blocks, bits}};
     rewrite_all(v, p, sums);
 }
 
@@ -273,7 +256,7 @@ __kernel void clumpi_rewrite_outside(__global uchar *heap, uint header_at, __glo
                                      uint null_dangling) {
     __local uint sums[3];
     clumpi_view v = clumpi_view_of(heap, header_at);
-    __global const uint *moved = clumpi_words_at(&v, v.header->at_moved);
+    const reach r = reach_of(&v);
     clumpi_tally t = {0, 0, 0, 0};
     for (ulong i = get_global_id(0); i < count; i += get_global_size(0)) {
         __global uint *place = refs + offset + i * stride;
@@ -281,13 +264,13 @@ __kernel void clumpi_rewrite_outside(__global uchar *heap, uint header_at, __glo
         if (ref == 0) continue;
         t.examined++;
         if (check) {
-            if (names_object(&v, ref, 1, v.header->class_count)) continue;
+            if (names_object(&v, &r, ref, 1, r.class_count)) continue;
             t.dangling++;
             if (null_dangling) *place = 0;
         } else {
-            sight s = follow(&v, moved, ref, 1, v.header->class_count);
-            if (s.kind != SEEN_MOVED) continue;
-            *place = s.ref;
+            sight seen = follow(&v, &r, ref, 1, r.class_count);
+            if (seen.kind != SEEN_MOVED) continue;
+            *place = seen.ref;
             t.rewritten++;
         }
     }

@@ -181,13 +181,18 @@ size_t clumpi_compact_plan_groups(const clump_heap *heap) {
 
 size_t clumpi_compact_wide_groups(const clump_heap *heap) {
     const clumpi_launch_sizes *sizes = &heap->context->sizes;
-    return sizes->do_all_global / sizes->do_all_local;
+    return sizes->do_all_global / sizes->do_all_local * CLUMPI_TALLIES;
 }
 
-/* Add up the times of the commands so far, which are complete, and let go of their events. */
+size_t clumpi_compact_block_local(const clump_heap *heap) {
+    size_t local = heap->context->sizes.do_all_local, slots = heap->geometry.header.capacity_max;
+    return slots < local ? slots : local;
+}
+
+/* Add up the times of the commands so far, and let go of their events. */
 static clump_status read_times(clumpi_compaction *r) {
     clump_context *c = r->heap->context;
-    clump_status status = CLUMP_OK;
+    clump_status status = r->command_count ? clumpi_finish(c) : CLUMP_OK;
     for (uint32_t i = 0; i < r->command_count; i++) {
         cl_event event = r->commands[i].event;
         cl_ulong start = 0, end = 0;
@@ -253,7 +258,7 @@ static clump_status run_check(clumpi_compaction *r) {
     if (r->desc->null_dangling) {
         status = clumpi_compact_run(r, CLUMP_PHASE_CHECK, CLUMPI_KERNEL_null_dangling,
                                     clumpi_compact_wide_groups(r->heap),
-                                    r->heap->context->sizes.do_all_local, NULL, 0);
+                                    clumpi_compact_block_local(r->heap), NULL, 0);
         /* Rewriting does not see what becomes null here, so it is counted as examined now. */
         uint64_t nulled = 0;
         if (!status) status = add_tallies(r, &ignored, &ignored, &nulled);
@@ -298,7 +303,7 @@ static clump_status add_plans(clumpi_compaction *r, const clumpi_moving *moving,
 /* References inside the heap. */
 static clump_status run_rewrite(clumpi_compaction *r, const clumpi_moving *m) {
     const clump_heap *heap = r->heap;
-    size_t wide = clumpi_compact_wide_groups(heap), local = heap->context->sizes.do_all_local;
+    size_t wide = clumpi_compact_wide_groups(heap), local = clumpi_compact_block_local(heap);
     if (!m->records)
         return clumpi_compact_run(r, CLUMP_PHASE_REWRITE, CLUMPI_KERNEL_rewrite, wide, local, NULL,
                                   0);
@@ -316,16 +321,13 @@ static clump_status run_rewrite(clumpi_compaction *r, const clumpi_moving *m) {
 static clump_status run_finish(clumpi_compaction *r, const clumpi_arg *fresh) {
     const clump_heap *heap = r->heap;
     const clumpi_launch_sizes *sizes = &heap->context->sizes;
-    const clump_compact_phase phase = CLUMP_PHASE_FINISH;
+    size_t words = heap->geometry.header.hint_count[0], groups = clumpi_compact_wide_groups(heap);
     clump_status status =
-        clumpi_compact_run(r, phase, CLUMPI_KERNEL_finish, clumpi_compact_wide_groups(heap),
-                           sizes->do_all_local, NULL, 0);
-    if (!status)
-        status = clumpi_compact_run(r, phase, CLUMPI_KERNEL_finish_hints, sizes->scan_groups,
-                                    sizes->scan_local, NULL, 0);
+        clumpi_compact_run(r, CLUMP_PHASE_FINISH, CLUMPI_KERNEL_finish,
+                           words < groups ? words : groups, sizes->scan_local, NULL, 0);
     if (!status)
         status =
-            clumpi_compact_run(r, phase, CLUMPI_KERNEL_finish_counters,
+            clumpi_compact_run(r, CLUMP_PHASE_FINISH, CLUMPI_KERNEL_finish_counters,
                                heap->geometry.header.class_count + 1, sizes->scan_local, fresh, 1);
     return status;
 }
@@ -335,8 +337,9 @@ clump_status clumpi_compact_apply(clumpi_compaction *r, const clumpi_moving *mov
     clump_heap *heap = r->heap;
     const clumpi_launch_sizes *sizes = &heap->context->sizes;
     size_t wide = clumpi_compact_wide_groups(heap), local = sizes->do_all_local;
-    clumpi_u32 ordered = moving->order != NULL, slots = heap->geometry.header.capacity_max;
-    size_t move_local = moving->factor && slots < local ? slots : local; /* merge: block by block */
+    clumpi_u32 ordered = moving->order != NULL;
+    /* Merge moves block by block, the planner as many together as have rows for a work-group. */
+    size_t move_local = moving->factor ? clumpi_compact_block_local(heap) : local;
     const cl_mem *order = ordered ? &moving->order : &heap->buffer;
     clumpi_arg move[] = {{sizeof moving->factor, &moving->factor},
                          {sizeof moving->fresh, &moving->fresh},
@@ -348,10 +351,10 @@ clump_status clumpi_compact_apply(clumpi_compaction *r, const clumpi_moving *mov
     heap->list_valid = 0; /* the plan stands in the list's place */
     clump_status status = run_check(r);
     if (!status)
-        status = clumpi_compact_run(r, CLUMP_PHASE_MOVE, CLUMPI_KERNEL_move, 4 * wide, move_local,
-                                    move, 4);
+        status =
+            clumpi_compact_run(r, CLUMP_PHASE_MOVE, CLUMPI_KERNEL_move, wide, move_local, move, 4);
     if (!status)
-        status = clumpi_compact_run(r, CLUMP_PHASE_FINISH, CLUMPI_KERNEL_fill, 4 * wide,
+        status = clumpi_compact_run(r, CLUMP_PHASE_FINISH, CLUMPI_KERNEL_fill, wide,
                                     sizes->scan_local < 64 ? sizes->scan_local : 64, fill, 1);
     if (!status) status = run_rewrite(r, moving);
     if (!status) status = add_tallies(r, &p->refs_examined, &p->refs_rewritten, &dangling);
@@ -359,12 +362,7 @@ clump_status clumpi_compact_apply(clumpi_compaction *r, const clumpi_moving *mov
     if (!status) status = run_finish(r, fill);
     p->refs_dangling += dangling;
     if (!status && (r->wants_report || moves)) status = add_plans(r, moving, moves);
-    if (r->is_timed) {
-        clump_status timed = status ? clumpi_finish(heap->context) : CLUMP_OK;
-        if (!timed) timed = read_times(r);
-        if (!status) status = timed;
-    }
-    return status;
+    return status ? status : read_times(r);
 }
 
 /* ---- The call --------------------------------------------------------------------------------- */
@@ -463,6 +461,7 @@ static clump_status run_reported(clumpi_compaction *r, clump_compact_report *rep
     clump_status status = count(r, &before);
     if (!status) status = count_reference_bytes(r, &reference_bytes);
     if (!status) status = run_strategy(r);
+    if (!status) status = read_times(r); /* of a last pass that had nothing to move */
     if (!status) status = count(r, &after);
     if (status) return status;
     p->objects = before.objects;
@@ -497,5 +496,7 @@ clump_status clump_compact(clump_heap *heap, const clump_compact_desc *desc,
     status = clumpi_sync_begin(c, sync);
     if (!status) status = report ? run_reported(&r, report) : run_strategy(&r);
     clumpi_free(&c->allocator, r.tallies);
+    clump_error error = c->error; /* keep the cause, whatever letting go of events runs into */
+    if (read_times(&r) && status) c->error = error;
     return status ? status : clumpi_sync_end(c, sync);
 }

@@ -47,6 +47,9 @@ clump_status clumpi_compact_run(clumpi_compaction *r, clump_compact_phase phase,
 size_t clumpi_compact_plan_groups(const clump_heap *heap);
 size_t clumpi_compact_wide_groups(const clump_heap *heap);
 
+/* Work-items of a group that takes a block: no more than the block has slots. */
+size_t clumpi_compact_block_local(const clump_heap *heap);
+
 /* The plans as they are on the device, plans[0 .. class_count]. Blocks. */
 clump_status clumpi_compact_read_plans(clump_heap *heap, clumpi_class_plan *plans);
 

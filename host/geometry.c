@@ -120,6 +120,16 @@ static uint32_t choose_block(const row_sizes *rows, uint32_t s, uint32_t wanted_
     return best;
 }
 
+/* The reciprocal of block_granules, for numbers of 26 bits: with s = floor(log2(g)), one less for
+ * powers of two, m = floor(2^(32+s) / g) + 1 fits in 32 bits, and its error, at most g, does not show
+ * below 2^31. */
+static void find_reciprocal(clumpi_header *h) {
+    uint32_t g = h->block_granules, shift = 0;
+    while (UINT64_C(2) << shift < g) shift++;
+    h->block_shift = g == 1 ? UINT32_MAX : shift;
+    h->block_reciprocal = g == 1 ? 0 : (uint32_t)((UINT64_C(1) << (32 + shift)) / g + 1);
+}
+
 uint32_t clumpi_header_at(const clump_schema *schema) {
     row_sizes rows;
     find_row_sizes(schema, &rows);
@@ -165,7 +175,7 @@ static uint64_t scan_bytes(const clumpi_header *h, uint32_t reduce_groups) {
     uint64_t plans = sets * sizeof(clumpi_class_plan),
              groups = h->scan_groups * sets * CLUMPI_COUNTS;
     uint64_t histograms = sets * (h->capacity_max + 1);
-    uint64_t tallies = reduce_groups * sizeof(clumpi_tally);
+    uint64_t tallies = (uint64_t)reduce_groups * CLUMPI_TALLIES * sizeof(clumpi_tally);
     uint64_t compaction = plans + max64((groups + histograms) * 4, tallies);
     return max64(max64(max64(counts, pairs), max64(partial, tables)), compaction);
 }
@@ -238,6 +248,7 @@ clump_status clumpi_geometry_compute(const clump_schema *schema, uint64_t bytes,
     h->self_at = clumpi_header_at(schema);
     h->granule_bytes = s * CLUMPI_UNIT;
     h->block_granules = choose_block(&rows, s, wanted);
+    find_reciprocal(h);
     h->class_count = clump_schema_get_class_count(schema);
     h->scan_groups = scan_groups;
     h->epoch = 1; /* 0 is what `exhausted` starts with */

@@ -45,7 +45,6 @@
     X(rewrite)                                                                                     \
     X(null_dangling)                                                                               \
     X(rewrite_outside)                                                                             \
-    X(finish_hints)                                                                                \
     X(finish_counters)                                                                             \
     X(finish)                                                                                      \
     X(rewrite_recompute)                                                                           \

@@ -75,7 +75,8 @@ static int run_pair(pair *worlds, clump_context *clump, uint32_t steps, uint32_t
                     bench_error *error) {
     int result = compare(worlds, 0, error);
     for (uint32_t step = 1; result == 0 && step <= steps; step++) {
-        if (wa_tor_heap_step(worlds->heap, NULL, error)) {
+        if (wa_tor_heap_step(worlds->heap, NULL, error) ||
+            wa_tor_heap_compact(worlds->heap, error)) {
             return -1;
         }
         wa_tor_world_step(worlds->sequential);

@@ -82,31 +82,49 @@ int wa_tor_write_csv(const char *path, const wa_tor_series *series, bench_error 
     return bad ? bench_error_set(error, "cannot write all of %s", path) : 0;
 }
 
-/* Columns of the plot, one after the other: step, fish, sharks, slots of fish, slots of sharks. */
-static void fill_columns(const wa_tor_series *series, double *columns) {
+/* Columns of the plot, one after the other. The last two are of the world without compaction, if
+ * there is one. */
+enum {
+    STEP,
+    FISH,
+    SHARKS,
+    FISH_SLOTS,
+    SHARK_SLOTS,
+    FISH_SLOTS_WITHOUT,
+    SHARK_SLOTS_WITHOUT,
+    COLUMNS
+};
+
+static void fill_columns(const wa_tor_series *series, const wa_tor_series *without,
+                         double *columns) {
     size_t n = series->count;
     for (size_t i = 0; i < n; i++) {
         const wa_tor_sample *sample = &series->samples[i];
-        columns[i] = sample->step;
-        columns[n + i] = (double)sample->fish;
-        columns[2 * n + i] = (double)sample->sharks;
-        columns[3 * n + i] = (double)sample->usage.fish.slots;
-        columns[4 * n + i] = (double)sample->usage.shark.slots;
+        columns[STEP * n + i] = sample->step;
+        columns[FISH * n + i] = (double)sample->fish;
+        columns[SHARKS * n + i] = (double)sample->sharks;
+        columns[FISH_SLOTS * n + i] = (double)sample->usage.fish.slots;
+        columns[SHARK_SLOTS * n + i] = (double)sample->usage.shark.slots;
+    }
+    for (size_t i = 0; i < without->count && i < n; i++) {
+        const wa_tor_usage *usage = &without->samples[i].usage;
+        columns[FISH_SLOTS_WITHOUT * n + i] = (double)usage->fish.slots;
+        columns[SHARK_SLOTS_WITHOUT * n + i] = (double)usage->shark.slots;
     }
 }
 
 int wa_tor_write_profile(const char *path, const wa_tor_rules *rules, const wa_tor_series *series,
-                         bench_error *error) {
+                         const wa_tor_series *without, bench_error *error) {
     char title[96];
     size_t n = series->count;
     if (n == 0) {
         return bench_error_set(error, "no plot %s: there are no samples", path);
     }
-    double *columns = malloc(5 * n * sizeof *columns);
+    double *columns = calloc(COLUMNS * n, sizeof *columns);
     if (!columns) {
         return bench_error_set(error, "no plot %s: host memory ran out", path);
     }
-    fill_columns(series, columns);
+    fill_columns(series, without, columns);
     snprintf(title, sizeof title, "Wa-Tor, %u x %u cells: memory profile", rules->width,
              rules->height);
     bench_plot plot = {
@@ -115,11 +133,17 @@ int wa_tor_write_profile(const char *path, const wa_tor_rules *rules, const wa_t
         .y_label = "objects, slots",
         .x = columns,
         .points = n,
-        .series_count = series->samples[0].usage.heap.blocks ? 4 : 2, /* C has no slots */
-        .series = {{"Fish", "#2ca02c", BENCH_PLOT_AREA, columns + n},
-                   {"Shark", "#d62728", BENCH_PLOT_AREA, columns + 2 * n},
-                   {"slots of Fish", "#145214", BENCH_PLOT_LINE, columns + 3 * n},
-                   {"slots of Shark", "#7a1212", BENCH_PLOT_LINE, columns + 4 * n}}};
+        .series_count = without->count                         ? 6
+                        : series->samples[0].usage.heap.blocks ? 4
+                                                               : 2, /* C has no slots */
+        .series = {
+            {"Fish", "#2ca02c", BENCH_PLOT_AREA, columns + FISH * n},
+            {"Shark", "#d62728", BENCH_PLOT_AREA, columns + SHARKS * n},
+            {"slots of Fish", "#145214", BENCH_PLOT_LINE, columns + FISH_SLOTS * n},
+            {"slots of Shark", "#7a1212", BENCH_PLOT_LINE, columns + SHARK_SLOTS * n},
+            {"Fish, not compacted", "#145214", BENCH_PLOT_DOTS, columns + FISH_SLOTS_WITHOUT * n},
+            {"Shark, not compacted", "#7a1212", BENCH_PLOT_DOTS,
+             columns + SHARK_SLOTS_WITHOUT * n}}};
     int result = bench_plot_write(&plot, path, error);
     free(columns);
     return result;

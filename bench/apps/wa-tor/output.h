@@ -31,8 +31,10 @@ int wa_tor_write_image(const char *path, const wa_tor_rules *rules, const uint32
 /* One line per sample, with a heading. */
 int wa_tor_write_csv(const char *path, const wa_tor_series *series, bench_error *error);
 
-/* Objects in use and slots allocated per class over the steps (thesis Fig. 6.12). Needs gnuplot. */
+/* Objects in use and slots allocated per class over the steps (thesis Fig. 6.12). `without` has as
+ * many samples of the same world without compaction, whose slots are shown beside; or none. Needs
+ * gnuplot. */
 int wa_tor_write_profile(const char *path, const wa_tor_rules *rules, const wa_tor_series *series,
-                         bench_error *error);
+                         const wa_tor_series *without, bench_error *error);
 
 #endif

@@ -27,6 +27,9 @@ typedef struct run_state {
     size_t cells;
     uint32_t *codes, *reference; /* the final world, and that of the reference */
     wa_tor_series series;
+    wa_tor_series without;           /* the same without compaction, for the profile */
+    clump_compactor_desc compaction; /* valid if is_compacted */
+    int is_compacted;
     uint64_t checksum; /* of the first round */
 } run_state;
 
@@ -49,6 +52,59 @@ static wa_tor_rules get_rules(const bench_values *values) {
                           .shark_energy = get_u32(values, "shark_energy"),
                           .shark_gain = get_u32(values, "shark_gain")};
     return rules;
+}
+
+/* When to compact. */
+static int parse_trigger(const char *text, clump_compactor_desc *desc, bench_error *error) {
+    char *end = NULL;
+    if (strcmp(text, "auto") == 0) {
+        desc->automatic = 1;
+        return 0;
+    }
+    if (strncmp(text, "every:", 6) == 0) {
+        double every = strtod(text + 6, &end);
+        desc->every = every >= 1 && every <= 1e6 ? (uint32_t)every : 0;
+        if (end > text + 6 && !*end && desc->every && every == desc->every) {
+            return 0;
+        }
+    }
+    if (strncmp(text, "share:", 6) == 0) {
+        desc->share = strtod(text + 6, &end) / 100;
+        if (end > text + 6 && !*end && desc->share > 0 && desc->share <= 1) {
+            return 0;
+        }
+    }
+    return bench_error_set(error,
+                           "'%.64s' is no value for compact; valid: none, auto, every:M (steps, "
+                           "1 .. 1000000), share:P (percent of the heap's blocks, up to 100)",
+                           text);
+}
+
+static int parse_compaction(run_state *run) {
+    const bench_values *values = run->values;
+    clump_compact_desc *how = &run->compaction.compact;
+    if (bench_is(values, "compact", "none")) {
+        return 0;
+    }
+    run->is_compacted = 1;
+    if (!bench_is(values, "variant", "clump")) {
+        return bench_error_set(run->error, "compact is for variant=clump");
+    }
+    if (bench_is(values, "strategy", "merge")) {
+        how->strategy = CLUMP_COMPACT_MERGE;
+        how->factor = get_u32(values, "factor");
+    }
+    if (bench_is(values, "order", "address")) {
+        how->order = CLUMP_ORDER_ADDRESS;
+    } else if (bench_is(values, "order", "cell")) { /* cells lie in the order of their index */
+        how->order = CLUMP_ORDER_FIELD;
+        how->order_field = "position";
+    }
+    if (how->strategy == CLUMP_COMPACT_MERGE && how->order != CLUMP_ORDER_ANY) {
+        return bench_error_set(run->error, "order=%s needs strategy=planner; merge knows any",
+                               bench_text(values, "order"));
+    }
+    return parse_trigger(bench_text(values, "compact"), &run->compaction, run->error);
 }
 
 /* Where the clock is looked at next: after the first step, then at each sample or progress. */
@@ -116,7 +172,10 @@ static int step_heap(run_state *run, wa_tor_heap *world, double *total_us) {
         uint32_t stop = next_stop(run, done);
         double start_us = bench_now_us();
         for (uint32_t i = done; result == 0 && i < stop; i++) {
-            result = wa_tor_heap_step(world, NULL, run->error);
+            result =
+                wa_tor_heap_step(world, NULL, run->error) || wa_tor_heap_compact(world, run->error)
+                    ? -1
+                    : 0;
         }
         if (result == 0) {
             result = wa_tor_heap_finish(world, run->error);
@@ -165,6 +224,25 @@ static int time_phases(run_state *run, wa_tor_heap *world) {
     return result ? result : report_phases(run, spans);
 }
 
+/* The most blocks that any sample has in use. */
+static double find_peak(const wa_tor_series *series) {
+    uint32_t peak = 0;
+    for (size_t i = 0; i < series->count; i++) {
+        const clump_heap_stats *heap = &series->samples[i].usage.heap;
+        uint32_t blocks = heap->blocks - heap->free_blocks;
+        peak = blocks > peak ? blocks : peak;
+    }
+    return peak;
+}
+
+static void report_compactions(run_state *run, const wa_tor_heap *world) {
+    wa_tor_compactions compactions = wa_tor_heap_compactions(world);
+    bench_sample(run->results, "compactions", "runs", compactions.count);
+    bench_sample(run->results, "compaction_us", "us", compactions.us);
+    bench_sample(run->results, "compaction_moves", "objects", (double)compactions.moves);
+    bench_sample(run->results, "compaction_blocks", "blocks", (double)compactions.blocks_freed);
+}
+
 static int report_heap(run_state *run, wa_tor_heap *world) {
     wa_tor_usage usage;
     if (wa_tor_heap_usage(world, &usage, run->error)) {
@@ -175,6 +253,12 @@ static int report_heap(run_state *run, wa_tor_heap *world) {
     bench_sample(run->results, "fragmentation", "share", usage.heap.fragmentation);
     bench_sample(run->results, "fragmentation_fish", "share", usage.fish.fragmentation);
     bench_sample(run->results, "fragmentation_sharks", "share", usage.shark.fragmentation);
+    if (run->series.count) {
+        bench_sample(run->results, "blocks_peak", "blocks", find_peak(&run->series));
+    }
+    if (run->is_compacted) {
+        report_compactions(run, world);
+    }
     wa_tor_population population = wa_tor_count(run->codes, run->cells);
     if (usage.fish.objects != population.fish || usage.shark.objects != population.sharks) {
         bench_check(run->results, 0,
@@ -189,13 +273,39 @@ static int report_heap(run_state *run, wa_tor_heap *world) {
     return 0;
 }
 
-static int run_heap(run_state *run) {
+static wa_tor_heap_desc get_heap_desc(const run_state *run) {
     wa_tor_heap_desc desc = {.context = run->env->context,
                              .queue = run->env->queue,
                              .clump = run->env->clump,
                              .rules = run->rules,
                              .heap_bytes = (uint64_t)bench_int(run->values, "heap_mb") << 20,
-                             .block_rows = get_u32(run->values, "block_rows")};
+                             .block_rows = get_u32(run->values, "block_rows"),
+                             .compaction = run->is_compacted ? &run->compaction : NULL};
+    return desc;
+}
+
+/* The course without compaction, for comparison. */
+static int run_without(run_state *run) {
+    wa_tor_heap_desc desc = get_heap_desc(run);
+    wa_tor_heap *world = NULL;
+    double total_us = 0;
+    desc.compaction = NULL;
+    int result = wa_tor_heap_create(&desc, &world, run->error);
+    if (result == 0) {
+        result = step_heap(run, world, &total_us);
+    }
+    wa_tor_heap_destroy(world);
+    run->without = run->series;
+    run->series = (wa_tor_series){NULL, 0, 0};
+    if (result == 0) {
+        bench_sample(run->results, "time_per_step_without_us", "us", per_step(run, total_us));
+        bench_sample(run->results, "blocks_peak_without", "blocks", find_peak(&run->without));
+    }
+    return result;
+}
+
+static int run_heap(run_state *run) {
+    wa_tor_heap_desc desc = get_heap_desc(run);
     wa_tor_heap *world = NULL;
     double total_us = 0;
     int result = wa_tor_heap_create(&desc, &world, run->error);
@@ -323,7 +433,7 @@ static int write_outputs(run_state *run) {
         return -1;
     }
     if (wants(run, "profile") && wa_tor_write_profile(bench_text(values, "profile"), &run->rules,
-                                                      &run->series, &plot_error)) {
+                                                      &run->series, &run->without, &plot_error)) {
         bench_note(run->results, "%.400s", plot_error.text);
     }
     return 0;
@@ -331,7 +441,7 @@ static int write_outputs(run_state *run) {
 
 static int run_rounds(run_state *run) {
     int is_heap = bench_is(run->values, "variant", "clump");
-    int result = 0;
+    int result = run->is_compacted && wants(run, "profile") ? run_without(run) : 0;
     for (uint32_t round = 0; result == 0 && round < run->env->repeat; round++) {
         run->series.count = 0;
         result = is_heap ? run_heap(run) : run_sequential(run);
@@ -357,6 +467,9 @@ static int run_wa_tor(bench_env *env, const bench_values *values, bench_results 
     if (fault) {
         return bench_error_set(run.error, "%s", fault);
     }
+    if (parse_compaction(&run)) {
+        return -1;
+    }
     if (!run.sample && (wants(&run, "profile") || wants(&run, "csv"))) {
         run.sample = run.steps / SERIES_POINTS + 1;
     }
@@ -369,6 +482,7 @@ static int run_wa_tor(bench_env *env, const bench_values *values, bench_results 
     free(run.codes);
     free(run.reference);
     free(run.series.samples);
+    free(run.without.samples);
     return result;
 }
 
@@ -390,6 +504,13 @@ static const bench_param params[] = {
     {"shark_gain", BENCH_INT, "2", "steps that a fish adds to a shark's life", 0, 65535, NULL},
     {"heap_mb", BENCH_INT, "0", "size of the heap in MiB; 0: from the cells", 0, 1e6, NULL},
     {"block_rows", BENCH_INT, "0", "rows of a block of fish; 0: from the heap", 0, 64, NULL},
+    {"compact", BENCH_STRING, "none", "none, auto, every:M (steps), share:P (percent of blocks)", 0,
+     0, NULL},
+    {"strategy", BENCH_ENUM, "planner", "compact: all blocks at once, or passes", 0, 0,
+     "planner|merge"},
+    {"factor", BENCH_INT, "10", "merge: n, targets of a source block", 1, 4095, NULL},
+    {"order", BENCH_ENUM, "any", "planner: fewest moves, or all agents in this order", 0, 0,
+     "any|address|cell"},
     {"check", BENCH_INT, "1", "1: run the reference too and compare", 0, 1, NULL},
     {"sample", BENCH_INT, "0", "steps between statistics; 0: none, or 250 for files", 0, 1e6, NULL},
     {"image", BENCH_STRING, "", "PNG file for the final world", 0, 0, NULL},

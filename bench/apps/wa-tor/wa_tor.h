@@ -10,6 +10,7 @@
 
 #include "bench/error.h"
 #include "clump/clump.h"
+#include "clump/compactor.h"
 #include "model.h"
 
 typedef struct wa_tor_heap_desc {
@@ -20,6 +21,8 @@ typedef struct wa_tor_heap_desc {
     uint64_t heap_bytes; /* 0: wa_tor_heap_bytes() */
     uint32_t block_rows; /* as in clump_heap_desc */
     clump_tuning tuning;
+    /* Of fish and sharks: when and how; heap and classes are filled in. NULL: never. */
+    const clump_compactor_desc *compaction;
 } wa_tor_heap_desc;
 
 typedef struct wa_tor_heap wa_tor_heap;
@@ -34,6 +37,18 @@ void wa_tor_heap_destroy(wa_tor_heap *world); /* NULL is allowed */
 /* Enqueue a step; does not wait. `events`: NULL, or WA_TOR_PHASE_COUNT events to fill in, which the
  * caller releases. */
 int wa_tor_heap_step(wa_tor_heap *world, cl_event *events, bench_error *error);
+
+/* Between two steps: compact if it is time; nothing if the desc has no compaction. Only cells refer
+ * to agents, and cells are not moved, so there is no reference outside the heap to take care of. */
+int wa_tor_heap_compact(wa_tor_heap *world, bench_error *error);
+
+/* All compactions so far. */
+typedef struct wa_tor_compactions {
+    uint32_t count;
+    uint64_t moves, blocks_freed;
+    double us; /* of the device */
+} wa_tor_compactions;
+wa_tor_compactions wa_tor_heap_compactions(const wa_tor_heap *world);
 
 /* Wait for all steps, and fail if a kernel reported an error, such as a full heap. */
 int wa_tor_heap_finish(wa_tor_heap *world, bench_error *error);
