@@ -26,32 +26,36 @@ static inline void empty_sources(const clumpi_view *v, uint begin, uint tile) {
 }
 
 /* States and bitmaps of the sources; the lowest hint words of the free blocks and of the classes that
- * took part. A work-group takes 32 blocks at a time. */
-__kernel void clumpi_finish(__global uchar *heap, uint header_at) {
-    __local uint word[1], change[256]; /* change: of active blocks, modulo 2^32 */
+ * took part. A work-group takes a tile of `words` hint words at a time, at most 8. */
+__kernel void clumpi_finish(__global uchar *heap, uint header_at, uint words) {
+    __local uint hints[8], change[256]; /* change: of active blocks, modulo 2^32 */
     clumpi_view v = clumpi_view_of(heap, header_at);
-    uint me = (uint)get_local_id(0), items = (uint)get_local_size(0);
+    uint me = (uint)get_local_id(0), items = (uint)get_local_size(0), tile = words * 32u;
     uint classes = v.header->class_count, first = v.header->first_block, end = v.header->block_end;
     for (uint c = me; c <= classes; c += items) change[c] = 0;
-    for (uint w = (uint)get_group_id(0); w * 32u < end; w += (uint)get_num_groups(0)) {
-        empty_sources(&v, w * 32u, 32u);
+    for (uint begin = (uint)get_group_id(0) * tile; begin < end;
+         begin += (uint)get_num_groups(0) * tile) {
+        empty_sources(&v, begin, tile);
         for (uint c = 0; c <= classes; c++) {
             if (c && !clumpi_plans(&v)[c].selected) continue;
-            if (me == 0) word[0] = 0;
+            for (uint w = me; w < words; w += items) hints[w] = 0;
             barrier(CLK_LOCAL_MEM_FENCE);
-            for (uint i = me; i < 32u; i += items) {
-                uint block = w * 32u + i;
+            for (uint i = me; i < tile; i += items) {
+                uint block = begin + i;
                 if (block < first || block >= end) continue;
                 uint state = v.states[block];
                 if (clumpi_class_of_state(state) == c &&
                     (!c || clumpi_credits_of_state(state) < v.classes[c].capacity))
-                    atomic_or(&word[0], 1u << i);
+                    atomic_or(&hints[i >> 5], 1u << (i & 31u));
             }
             barrier(CLK_LOCAL_MEM_FENCE);
-            if (me != 0) continue;
-            __global uint *hint = clumpi_hint_word(&v, c, 0, w);
-            change[c] += clumpi_popcount32(word[0]) - clumpi_popcount32(*hint);
-            *hint = word[0];
+            for (uint w = me; w < words && begin + w * 32u < end; w += items) {
+                __global uint *hint = clumpi_hint_word(&v, c, 0, begin / 32u + w);
+                uint was = *hint;
+                if (hints[w] == was) continue;
+                *hint = hints[w];
+                atomic_add(&change[c], clumpi_popcount32(hints[w]) - clumpi_popcount32(was));
+            }
         }
     }
     barrier(CLK_LOCAL_MEM_FENCE);

@@ -74,7 +74,7 @@ static inline void plan_pass(const clumpi_view *v, uint factor, uint retain, uin
  * many entries the table of sources has if there is one. */
 __kernel void clumpi_merge_write(__global uchar *heap, uint header_at, ulong4 selected, uint factor,
                                  uint retain, uint most) {
-    __local uint place[256], candidates[256], begins[256], kind[CLUMPI_TILE];
+    __local uint place[256], candidates[256], begins[256], sums[256], next[1];
     clumpi_view v = clumpi_view_of(heap, header_at);
     uint me = (uint)get_local_id(0), items = (uint)get_local_size(0);
     uint sets = v.header->class_count + 1;
@@ -95,19 +95,19 @@ __kernel void clumpi_merge_write(__global uchar *heap, uint header_at, ulong4 se
     if (me == 0) plan_pass(&v, factor, retain, most, candidates, begins);
     barrier(CLK_LOCAL_MEM_FENCE);
     clumpi_range chunk = clumpi_block_chunk(&v);
-    for (uint tile = chunk.begin; tile < chunk.end; tile += CLUMPI_TILE) {
-        uint blocks = min(CLUMPI_TILE, chunk.end - tile);
-        for (uint b = me; b < blocks; b += items)
-            kind[b] = candidate_class(&v, tile + b, selected, factor);
-        barrier(CLK_LOCAL_MEM_FENCE);
-        for (uint b = me; b < blocks; b += items) {
-            uint at = place[kind[b]];
-            for (uint a = 0; a < b; a++) at += kind[a] == kind[b];
-            if (kind[b]) clumpi_plan_list(&v)[begins[kind[b]] + at] = tile + b;
+    for (uint tile = chunk.begin; tile < chunk.end; tile += items) {
+        uint block = tile + me;
+        uint waits = block < chunk.end ? candidate_class(&v, block, selected, factor) : 0;
+        for (uint c = clumpi_group_next(waits, next); c; c = clumpi_group_next(waits, next)) {
+            uint mine = waits == c, upto = clumpi_group_scan(mine, sums);
+            if (mine) {
+                clumpi_plan_list(&v)[begins[c] + place[c] + upto - 1] = block;
+                waits = 0;
+            }
+            uint all = sums[items - 1];
+            barrier(CLK_LOCAL_MEM_FENCE);
+            if (me == 0) place[c] += all;
         }
-        barrier(CLK_LOCAL_MEM_FENCE);
-        for (uint b = me; b < blocks; b += items) atomic_inc(&place[kind[b]]);
-        barrier(CLK_LOCAL_MEM_FENCE);
     }
 }
 

@@ -367,16 +367,9 @@ __kernel void clumpi_plan_write(__global uchar *heap, uint header_at, uint fresh
     for (uint tile = chunk.begin; tile < chunk.end; tile += items) {
         uint block = tile + me, state = block < chunk.end ? v.states[block] : 0;
         uint kind = clumpi_class_of_state(state), c = kind ? kind : fresh;
-        uint waits = block < chunk.end && c && c <= classes && plans[c].selected;
-        for (;;) { /* the classes of the tile, each once: at most as many as it has blocks */
-            barrier(CLK_LOCAL_MEM_FENCE);
-            if (me == 0) next[0] = CLUMPI_NONE;
-            barrier(CLK_LOCAL_MEM_FENCE);
-            if (waits) atomic_min(&next[0], kind);
-            barrier(CLK_LOCAL_MEM_FENCE);
-            uint now = next[0];
-            if (now == CLUMPI_NONE) break;
-            uint mine = waits && kind == now, of = now ? now : fresh;
+        uint waits = block < chunk.end && c && c <= classes && plans[c].selected ? kind + 1u : 0u;
+        for (uint n = clumpi_group_next(waits, next); n; n = clumpi_group_next(waits, next)) {
+            uint now = n - 1u, of = now ? now : fresh, mine = waits == n;
             write_tile(&v, &plans[of], now, of, begins[of], block, state, mine,
                        &cells[now * CLUMPI_COUNTS], sums);
             if (mine) waits = 0;

@@ -321,10 +321,13 @@ static clump_status run_rewrite(clumpi_compaction *r, const clumpi_moving *m) {
 static clump_status run_finish(clumpi_compaction *r, const clumpi_arg *fresh) {
     const clump_heap *heap = r->heap;
     const clumpi_launch_sizes *sizes = &heap->context->sizes;
+    /* Wide tiles only where there are enough of them for all work-groups. */
     size_t words = heap->geometry.header.hint_count[0], groups = clumpi_compact_wide_groups(heap);
+    clumpi_u32 tile = words < 2 * groups ? 1 : words < 8 * groups ? 2 : 8;
+    clumpi_arg args[] = {{sizeof tile, &tile}};
     clump_status status =
         clumpi_compact_run(r, CLUMP_PHASE_FINISH, CLUMPI_KERNEL_finish,
-                           words < groups ? words : groups, sizes->scan_local, NULL, 0);
+                           words < groups ? words : groups, sizes->scan_local, args, 1);
     if (!status)
         status =
             clumpi_compact_run(r, CLUMP_PHASE_FINISH, CLUMPI_KERNEL_finish_counters,
