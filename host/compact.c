@@ -149,13 +149,6 @@ clump_status clumpi_compact_check(clump_heap *heap, const clump_compact_desc *de
 
 /* ---- Commands --------------------------------------------------------------------------------- */
 
-static int queue_is_timed(clump_context *c) {
-    cl_command_queue_properties properties = 0;
-    cl_int code = c->cl.GetCommandQueueInfo(c->queue, CL_QUEUE_PROPERTIES, sizeof properties,
-                                            &properties, NULL);
-    return !code && properties & CL_QUEUE_PROFILING_ENABLE;
-}
-
 clump_status clumpi_compact_run(clumpi_compaction *r, clump_compact_phase phase,
                                 clumpi_kernel_id id, size_t groups, size_t local,
                                 const clumpi_arg *args, uint32_t arg_count) {
@@ -495,7 +488,7 @@ clump_status clump_compact(clump_heap *heap, const clump_compact_desc *desc,
         if (!r.tallies)
             return clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for the report");
     }
-    r.is_timed = (report || r.desc->max_us > 0) && queue_is_timed(c);
+    r.is_timed = (report || r.desc->max_us > 0) && c->has_profiling;
     status = clumpi_sync_begin(c, sync);
     if (!status) status = report ? run_reported(&r, report) : run_strategy(&r);
     clumpi_free(&c->allocator, r.tallies);

@@ -34,6 +34,7 @@ static clump_status take_objects(const clump_context_desc *desc, clump_context *
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
                            "the queue belongs to another device than the one given");
     c->in_order = !(properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
+    c->has_profiling = (properties & CL_QUEUE_PROFILING_ENABLE) != 0;
     return CLUMP_OK;
 }
 

@@ -79,6 +79,7 @@ struct clump_context {
     clumpi_launch_sizes sizes;
     clump_error error;
     int in_order;       /* 0: every command waits for `last` */
+    int has_profiling;  /* of the queue */
     cl_event last;      /* last command enqueued, only kept for out-of-order queues */
     cl_program program; /* of the library's kernels; NULL until the first heap needs it */
     cl_kernel kernels[CLUMPI_KERNEL_COUNT];
