@@ -420,10 +420,55 @@ static int step_host(heap_run *r) {
     return 0;
 }
 
+/* Objects move: their new handles come from a buffer of all handles, registered for the call. */
+static int step_compact(heap_run *r) {
+    uint32_t count = r->m->live_count;
+    if (!count) return 0;
+    const char *name = r->m->classes[1 + draw(r, r->m->class_count)].name;
+    clump_compact_desc desc = {.classes = &name, .class_count = draw(r, 3) == 0};
+    switch (draw(r, 4)) {
+    case 0: desc.max_moves = 1 + draw(r, 100); break;
+    case 1:
+        desc.strategy = CLUMP_COMPACT_MERGE;
+        desc.factor = 1 + draw(r, 3);
+        desc.rewrite = (clump_compact_rewrite)draw(r, 3);
+        break;
+    case 2: desc.order = CLUMP_ORDER_ADDRESS; break;
+    default: desc.null_dangling = (int)draw(r, 2);
+    }
+    uint32_t *handles = malloc(count * sizeof *handles);
+    for (uint32_t i = 0; i < count; i++) handles[i] = r->m->live[i]->handle;
+    cl_mem buffer = cl_fixture_buffer(r->f, handles, count * sizeof *handles);
+    clump_refs *refs;
+    clump_refs_desc outside = {.buffer = buffer, .count = count, .null_dangling = 1};
+    HEAP_TRY(r, clump_refs_register(r->heap, &outside, &refs));
+    clump_status status = clump_compact(r->heap, &desc, NULL, NULL);
+    /* An order may lack free blocks: then nothing has changed. */
+    if (status != CLUMP_ERR_CAPACITY || desc.order == CLUMP_ORDER_ANY) HEAP_TRY(r, status);
+    clump_refs_unregister(refs);
+    for (uint32_t i = 0; i < count; i++) r->m->by_handle[handles[i]] = NULL;
+    cl_fixture_read(r->f, buffer, handles, count * sizeof *handles);
+    clReleaseMemObject(buffer);
+    int result = 0;
+    for (uint32_t i = 0; i < count && !result; i++) {
+        if (handles[i] >= r->m->handle_limit || r->m->by_handle[handles[i]]) {
+            snprintf(r->failure, sizeof r->failure, "object %u has moved to %08x, where %s",
+                     r->m->live[i]->tag, handles[i],
+                     handles[i] < r->m->handle_limit ? "another is" : "no object can be");
+            result = -1;
+        } else {
+            r->m->live[i]->handle = handles[i];
+            r->m->by_handle[handles[i]] = r->m->live[i];
+        }
+    }
+    free(handles);
+    return result;
+}
+
 static int run_step(heap_run *r, uint32_t step) {
     r->random = r->config->seed * 1000003u + step;
     draw(r, 2);
-    switch (draw(r, 8)) {
+    switch (draw(r, 9)) {
     case 0:
     case 1:
     case 2: return step_ops(r);
@@ -431,6 +476,7 @@ static int run_step(heap_run *r, uint32_t step) {
     case 4: return step_visit(r);
     case 5:
     case 6: return step_change(r);
+    case 7: return step_compact(r);
     default: return step_host(r);
     }
 }
