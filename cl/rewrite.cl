@@ -170,23 +170,31 @@ static inline sight look(const clumpi_view *v, const reach *r, const purpose *p,
     return s;
 }
 
-/* The references in one element of a column, of all rows of a block. One at a time for each work-item:
- * looking at several together was tried, and lost more by needing registers than it won. */
+/* The references in one element of a column, of all rows of a block. 64 work-items take a row, each a
+ * slot; on a CPU one takes all slots. One reference at a time: looking at several together was tried on
+ * GPUs, and lost more by needing registers than it won. */
 static inline void rewrite_element(const clumpi_view *v, const reach *r, const purpose *p,
                                    const clumpi_column *column, ulong base, uint granule, uint rows,
                                    uint row_granules, clumpi_tally *tally) {
-    for (uint at = (uint)get_local_id(0); at < rows * 64u; at += (uint)get_local_size(0)) {
-        uint g = granule + (at >> 6) * row_granules, slot = at & 63u;
-        __global uint *field =
-            (__global uint *)(r->heap + base + g * r->granule_bytes + slot * column->stride);
-        uint value = *field; /* before it is known to be one, so that both loads overlap */
-        uint ref = clumpi_row_bits(v, g) >> slot & 1ul ? value : 0u;
-        sight seen = look(v, r, p, column, ref);
-        tally->examined += seen.kind != SEEN_NOTHING;
-        tally->dangling += seen.kind == SEEN_DANGLING;
-        tally->rewritten += seen.kind == SEEN_MOVED;
-        if (seen.kind == (p->null_dangling ? SEEN_DANGLING : SEEN_MOVED)) *field = seen.ref;
+    uint me = (uint)get_local_id(0), items = (uint)get_local_size(0), lanes = min(items, 64u);
+    clumpi_tally t = {0, 0, 0, 0};
+    for (uint row = me / lanes; row < rows; row += items / lanes) {
+        uint g = granule + row * row_granules;
+        ulong bits = clumpi_row_bits(v, g);
+        __global uchar *fields = r->heap + base + g * r->granule_bytes;
+        for (uint slot = me % lanes; slot < 64u; slot += lanes) {
+            __global uint *field = (__global uint *)(fields + slot * column->stride);
+            uint value = *field; /* before it is known to be one, so that both loads overlap */
+            sight seen = look(v, r, p, column, bits >> slot & 1ul ? value : 0u);
+            t.examined += seen.kind != SEEN_NOTHING;
+            t.dangling += seen.kind == SEEN_DANGLING;
+            t.rewritten += seen.kind == SEEN_MOVED;
+            if (seen.kind == (p->null_dangling ? SEEN_DANGLING : SEEN_MOVED)) *field = seen.ref;
+        }
     }
+    tally->examined += t.examined;
+    tally->dangling += t.dangling;
+    tally->rewritten += t.rewritten;
 }
 
 /* All references of the heap that can point to a class that takes part; a work-group per block. */

@@ -303,10 +303,10 @@ static void heap_sizes(void **state) {
     needed = strtoull(words + 5, NULL, 10);
     assert_int_equal(make_heap(t.schema, needed, 0, 1), CLUMP_OK);
     assert_int_equal(make_heap(t.schema, needed - 1, 0, 1), CLUMP_ERR_CAPACITY);
-    /* Objects of one byte: 2^26 rows of 64 are all that references can tell apart. */
+    /* Objects of one byte take four: 2^26 rows of 64 are all that references can tell apart. */
     clump_schema *bytes = parse("class Byte { uchar b; }");
-    uint64_t most = (UINT64_C(1) << 26) * 64;
-    if (memory > most) REFUSED(CLUMP_ERR_CAPACITY, "4294967296", make_heap(bytes, most + 1, 0, 0));
+    uint64_t most = (UINT64_C(1) << 26) * 64 * 4;
+    if (memory > most) REFUSED(CLUMP_ERR_CAPACITY, "17179869184", make_heap(bytes, most + 1, 0, 0));
     clump_schema_destroy(bytes);
 }
 
