@@ -162,6 +162,13 @@ static inline uint number_objects(const clumpi_view *v, const batch *b, const sc
     *first = b->first + (b->row ? l->sums[items - 1] : 0u);
     barrier(CLK_LOCAL_MEM_FENCE);
     uint objects = clumpi_group_scan_array(l->row_first, b->row_count, l->sums);
+#if CLUMPI_ROW_PER_ITEM /* from bit to bit instead of slot by slot */
+    for (uint r = me; r < b->row_count; r += items) {
+        uint number = l->row_first[r];
+        for (ulong bits = clumpi_row_bits(v, l->row_granule[r]); bits; bits &= bits - 1ul)
+            l->slots[number++] = (ushort)(r << 6 | clumpi_lowest64(bits));
+    }
+#else
     for (uint i = me; i < b->row_count * 64u; i += items) {
         uint slot = i & 63u;
         ulong bits = clumpi_row_bits(v, l->row_granule[i >> 6]);
@@ -169,6 +176,7 @@ static inline uint number_objects(const clumpi_view *v, const batch *b, const sc
             l->slots[l->row_first[i >> 6] + clumpi_popcount64(bits & ((1ul << slot) - 1ul))] =
                 (ushort)i;
     }
+#endif
     return objects;
 }
 
@@ -184,6 +192,13 @@ static inline void number_holes(const clumpi_view *v, const batch *b, const scra
     clumpi_group_scan_array(l->hole_first, rows, l->sums);
     /* Holes in front of the first object's are those of the batch before. */
     uint skip = first_object - clumpi_plan_words(v)[clumpi_plan_list(v)[b->target]].x;
+#if CLUMPI_ROW_PER_ITEM
+    for (uint q = me; q < rows && l->hole_first[q] < skip + objects; q += items) {
+        uint number = l->hole_first[q] - skip, granule = l->hole_granule[q]; /* modulo 2^32 */
+        for (ulong holes = ~clumpi_row_bits(v, granule); holes; holes &= holes - 1ul, number++)
+            if (number < objects) l->places[number] = granule << 6 | clumpi_lowest64(holes);
+    }
+#else
     for (uint i = me; i < rows * 64u; i += items) {
         uint slot = i & 63u, first = l->hole_first[i >> 6];
         if (first + 64u <= skip) continue;
@@ -193,6 +208,7 @@ static inline void number_holes(const clumpi_view *v, const batch *b, const scra
         uint number = first + clumpi_popcount64(holes & ((1ul << slot) - 1ul)) - skip;
         if (holes >> slot & 1ul && number < objects) l->places[number] = granule << 6 | slot;
     }
+#endif
 }
 
 /* places[] in free blocks that are filled from the start. */

@@ -170,31 +170,47 @@ static inline sight look(const clumpi_view *v, const reach *r, const purpose *p,
     return s;
 }
 
-/* The references in one element of a column, of all rows of a block. 64 work-items take a row, each a
- * slot; on a CPU one takes all slots. One reference at a time: looking at several together was tried on
- * GPUs, and lost more by needing registers than it won. */
+/* One field; `ref` is what it holds, or 0 for a slot without an object. */
+static inline void rewrite_field(const clumpi_view *v, const reach *r, const purpose *p,
+                                 const clumpi_column *column, __global uint *field, uint ref,
+                                 clumpi_tally *tally) {
+    sight seen = look(v, r, p, column, ref);
+    tally->examined += seen.kind != SEEN_NOTHING;
+    tally->dangling += seen.kind == SEEN_DANGLING;
+    tally->rewritten += seen.kind == SEEN_MOVED;
+    if (seen.kind == (p->null_dangling ? SEEN_DANGLING : SEEN_MOVED)) *field = seen.ref;
+}
+
+/* The references in one element of a column, of all rows of a block. On a GPU one loop over all slots,
+ * one reference at a time: looking at several together was tried, and lost more by needing registers
+ * than it won, and two loops cost an eighth. On a CPU two loops are twice as fast. */
 static inline void rewrite_element(const clumpi_view *v, const reach *r, const purpose *p,
                                    const clumpi_column *column, ulong base, uint granule, uint rows,
                                    uint row_granules, clumpi_tally *tally) {
-    uint me = (uint)get_local_id(0), items = (uint)get_local_size(0), lanes = min(items, 64u);
+#if CLUMPI_ROW_PER_ITEM
     clumpi_tally t = {0, 0, 0, 0};
-    for (uint row = me / lanes; row < rows; row += items / lanes) {
+    for (uint row = 0; row < rows; row++) {
         uint g = granule + row * row_granules;
         ulong bits = clumpi_row_bits(v, g);
         __global uchar *fields = r->heap + base + g * r->granule_bytes;
-        for (uint slot = me % lanes; slot < 64u; slot += lanes) {
+        for (uint slot = 0; bits && slot < 64u; slot++) {
             __global uint *field = (__global uint *)(fields + slot * column->stride);
-            uint value = *field; /* before it is known to be one, so that both loads overlap */
-            sight seen = look(v, r, p, column, bits >> slot & 1ul ? value : 0u);
-            t.examined += seen.kind != SEEN_NOTHING;
-            t.dangling += seen.kind == SEEN_DANGLING;
-            t.rewritten += seen.kind == SEEN_MOVED;
-            if (seen.kind == (p->null_dangling ? SEEN_DANGLING : SEEN_MOVED)) *field = seen.ref;
+            rewrite_field(v, r, p, column, field, bits >> slot & 1ul ? *field : 0u, &t);
         }
     }
     tally->examined += t.examined;
     tally->dangling += t.dangling;
     tally->rewritten += t.rewritten;
+#else
+    for (uint at = (uint)get_local_id(0); at < rows * 64u; at += (uint)get_local_size(0)) {
+        uint g = granule + (at >> 6) * row_granules, slot = at & 63u;
+        __global uint *field =
+            (__global uint *)(r->heap + base + g * r->granule_bytes + slot * column->stride);
+        uint value = *field; /* before it is known to be one, so that both loads overlap */
+        uint ref = clumpi_row_bits(v, g) >> slot & 1ul ? value : 0u;
+        rewrite_field(v, r, p, column, field, ref, tally);
+    }
+#endif
 }
 
 /* All references of the heap that can point to a class that takes part; a work-group per block. */
