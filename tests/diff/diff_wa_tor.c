@@ -57,14 +57,41 @@ static void test_few_fish(void **state) {
     if (wa_tor_compare_run(&desc, 120, 1, &error)) fail_msg("%s", error.text);
 }
 
+/* Objects move between steps; the world must not notice. */
+static void test_compacted(void **state) {
+    (void)state;
+    static const char *const agents[] = {"Agent"};
+    static const clump_compact_desc ways[] = {
+        {0},
+        {.strategy = CLUMP_COMPACT_MERGE, .factor = 5},
+        {.classes = agents,
+         .class_count = 1,
+         .order = CLUMP_ORDER_FIELD,
+         .order_field = "position"},
+    };
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        clump_compactor_desc compaction = {.compact = ways[i], .every = 3};
+        wa_tor_heap_desc desc = {.context = fixture.context,
+                                 .queue = fixture.queue,
+                                 .clump = fixture.clump,
+                                 .rules = wa_tor_rules_default(),
+                                 .compaction = &compaction,
+                                 .block_rows = 1};
+        desc.rules.width = 90;
+        desc.rules.height = 70;
+        desc.rules.seed = 11 + (uint32_t)i;
+        bench_error error = {""};
+        if (wa_tor_compare_run(&desc, 60, 1, &error)) fail_msg("way %zu: %s", i, error.text);
+    }
+}
+
 int main(void) {
     int result = cl_fixture_open(&fixture, NULL);
     if (result) return result;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_smallest),
-        cmocka_unit_test(test_middle),
-        cmocka_unit_test(test_wide_blocks),
-        cmocka_unit_test(test_few_fish),
+        cmocka_unit_test(test_smallest),    cmocka_unit_test(test_middle),
+        cmocka_unit_test(test_wide_blocks), cmocka_unit_test(test_few_fish),
+        cmocka_unit_test(test_compacted),
     };
     result = cmocka_run_group_tests_name("wa-tor", tests, NULL, NULL);
     cl_fixture_close(&fixture);
