@@ -17,7 +17,7 @@ typedef struct clumpi_compaction {
     clump_compact_report report;
     int wants_report;
     clumpi_tally *tallies; /* room for those of all work-groups, if a report is wanted */
-    int is_timed; /* keep events and read their times */
+    int is_timed;          /* keep events and read their times */
     struct {
         cl_event event;
         clump_compact_phase phase;

@@ -216,6 +216,21 @@ clump_status clumpi_copy(clump_context *c, cl_mem from, uint64_t from_offset, cl
     return CLUMP_OK;
 }
 
+clump_status clumpi_buffer_create(clump_context *c, uint64_t bytes, const char *what,
+                                  cl_mem *buffer) {
+    cl_int code = CL_SUCCESS;
+    *buffer = c->cl.CreateBuffer(c->context, CL_MEM_READ_WRITE, bytes, NULL, &code);
+    if (!code) return CLUMP_OK;
+    *buffer = NULL;
+    return clumpi_fail_cl(&c->error, "clCreateBuffer", code, "%llu bytes for %s",
+                          (unsigned long long)bytes, what);
+}
+
+void clumpi_buffer_release(clump_context *c, cl_mem *buffer) {
+    if (*buffer) c->cl.ReleaseMemObject(*buffer);
+    *buffer = NULL;
+}
+
 clump_status clumpi_finish(clump_context *c) {
     cl_int code = c->cl.Finish(c->queue);
     if (code) return clumpi_fail_cl(&c->error, "clFinish", code, "work enqueued before has failed");

@@ -161,6 +161,12 @@ clump_status clumpi_copy(clump_context *c, cl_mem from, uint64_t from_offset, cl
                          uint64_t to_offset, uint64_t bytes); /* does not block */
 clump_status clumpi_finish(clump_context *c);
 
+/* A buffer of the library's own; `what` is what messages say that it is for. *buffer is NULL on failure,
+ * and after release, which takes NULL too. Commands that were enqueued keep it until they are done. */
+clump_status clumpi_buffer_create(clump_context *c, uint64_t bytes, const char *what,
+                                  cl_mem *buffer);
+void clumpi_buffer_release(clump_context *c, cl_mem *buffer);
+
 /* Check a wait list given by a user. */
 clump_status clumpi_sync_check(clump_context *c, const clump_sync *sync, const char *call);
 

@@ -14,20 +14,6 @@ typedef struct ordering {
     cl_mem keys, numbers;
 } ordering;
 
-static void release(clump_context *c, cl_mem *buffer) {
-    if (*buffer) c->cl.ReleaseMemObject(*buffer);
-    *buffer = NULL;
-}
-
-static clump_status take(clump_context *c, uint64_t count, cl_mem *buffer) {
-    cl_int code = CL_SUCCESS;
-    *buffer = c->cl.CreateBuffer(c->context, CL_MEM_READ_WRITE, count * 4, NULL, &code);
-    if (!code) return CLUMP_OK;
-    *buffer = NULL;
-    return clumpi_fail_cl(&c->error, "clCreateBuffer", code, "keys of %llu objects",
-                          (unsigned long long)count);
-}
-
 /* Are there enough free blocks, class after class? */
 static clump_status check_room(clumpi_compaction *r, const clump_class_stats *classes,
                                uint64_t free_blocks) {
@@ -58,7 +44,8 @@ static clump_status run_key_kernel(clumpi_compaction *r, ordering *o) {
     clump_kernel *k = r->desc->key_kernel;
     uint64_t count = 0;
     clump_status status = clumpi_rank(heap, 1, heap->geometry.header.class_count, &count);
-    if (!status && count) status = take(c, count, &o->all_keys);
+    if (!status && count)
+        status = clumpi_buffer_create(c, count * 4, "keys of objects", &o->all_keys);
     if (status || !count) return status;
     status = clumpi_clear(c, o->all_keys, 0, count * 4);
     if (!status) status = clump_kernel_set_arg(k, 0, sizeof o->all_keys, &o->all_keys);
@@ -94,8 +81,8 @@ static clump_status sort_class(clumpi_compaction *r, uint32_t class_id, uint64_t
     clump_context *c = r->heap->context;
     const clumpi_launch_sizes *sizes = &c->sizes;
     clumpi_u32 count = (clumpi_u32)objects;
-    clump_status status = take(c, objects, &o->keys);
-    if (!status) status = take(c, objects, &o->numbers);
+    clump_status status = clumpi_buffer_create(c, objects * 4, "keys of objects", &o->keys);
+    if (!status) status = clumpi_buffer_create(c, objects * 4, "keys of objects", &o->numbers);
     if (!status)
         status = o->all_keys ? clumpi_copy(c, o->all_keys, before * 4, o->keys, 0, objects * 4)
                              : gather_field(r, class_id, o);
@@ -119,8 +106,8 @@ static clump_status run_class(clumpi_compaction *r, uint32_t class_id, uint64_t 
         return clumpi_planner_run_fresh(r, class_id, NULL);
     clump_status status = sort_class(r, class_id, before, objects, o);
     if (!status) status = clumpi_planner_run_fresh(r, class_id, o->keys);
-    release(c, &o->keys);
-    release(c, &o->numbers);
+    clumpi_buffer_release(c, &o->keys);
+    clumpi_buffer_release(c, &o->numbers);
     return status;
 }
 
@@ -140,6 +127,6 @@ clump_status clumpi_order_run(clumpi_compaction *r) {
             status = run_class(r, id, before, objects, &o);
         before += objects;
     }
-    release(heap->context, &o.all_keys);
+    clumpi_buffer_release(heap->context, &o.all_keys);
     return status;
 }

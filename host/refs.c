@@ -104,10 +104,8 @@ static clump_status copy_buffer(clump_heap *heap, const clumpi_handles *old, clu
     clump_ref *values = clumpi_alloc(&c->allocator, bytes); /* zeros */
     if (!values)
         return clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for %u handles", h->room);
-    cl_int code = CL_SUCCESS;
-    cl_mem buffer = c->cl.CreateBuffer(c->context, CL_MEM_READ_WRITE, bytes, NULL, &code);
-    clump_status status = CLUMP_OK;
-    if (code) status = clumpi_fail_cl(&c->error, "clCreateBuffer", code, "%u handles", h->room);
+    cl_mem buffer;
+    clump_status status = clumpi_buffer_create(c, bytes, "handles", &buffer);
     if (!status && old)
         status = clumpi_read(c, old->refs->buffer, 0, (uint64_t)old->room * sizeof *values, values);
     if (!status) status = clumpi_write(c, buffer, 0, bytes, values);
@@ -115,7 +113,7 @@ static clump_status copy_buffer(clump_heap *heap, const clumpi_handles *old, clu
         clump_refs_desc desc = {.buffer = buffer, .count = h->room, .null_dangling = 1};
         status = clump_refs_register(heap, &desc, &h->refs);
     }
-    if (buffer) c->cl.ReleaseMemObject(buffer);
+    clumpi_buffer_release(c, &buffer);
     clumpi_free(&c->allocator, values);
     return status;
 }

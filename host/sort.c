@@ -17,36 +17,19 @@ typedef struct sort_state {
     clumpi_u32 count, groups, bits;  /* bits: of a digit */
 } sort_state;
 
-static clump_status take(clump_context *c, uint64_t bytes, cl_mem *buffer) {
-    cl_int code = CL_SUCCESS;
-    *buffer = c->cl.CreateBuffer(c->context, CL_MEM_READ_WRITE, bytes, NULL, &code);
-    if (!code) return CLUMP_OK;
-    *buffer = NULL;
-    return clumpi_fail_cl(&c->error, "clCreateBuffer", code, "%llu bytes for a sort",
-                          (unsigned long long)bytes);
-}
-
-static clump_status launch(const sort_state *s, clumpi_kernel_id id, const char *name,
-                           size_t groups, const clumpi_arg *args, cl_uint arg_count) {
-    clump_context *c = s->context;
-    cl_kernel kernel = clumpi_library_kernel(c, id);
-    if (!kernel) return c->error.status;
-    for (cl_uint i = 0; i < arg_count; i++) {
-        cl_int code = c->cl.SetKernelArg(kernel, i, args[i].bytes, args[i].value);
-        if (code) return clumpi_fail_cl(&c->error, "clSetKernelArg", code, "kernel %s", name);
-    }
-    size_t local = c->sizes.scan_local;
-    return clumpi_enqueue(c, kernel, name, groups * local, local, NULL);
+static clump_status launch(const sort_state *s, clumpi_kernel_id id, size_t groups,
+                           const clumpi_arg *args, uint32_t arg_count) {
+    size_t local = s->context->sizes.scan_local;
+    return clumpi_run_kernel(s->context, id, groups * local, local, args, arg_count, NULL);
 }
 
 /* A kernel with all buffers and a number: of the pass, or of all passes. */
-static clump_status launch_all(const sort_state *s, clumpi_kernel_id id, const char *name,
-                               const clumpi_u32 *number) {
+static clump_status launch_all(const sort_state *s, clumpi_kernel_id id, const clumpi_u32 *number) {
     const clumpi_arg args[] = {{sizeof(cl_mem), &s->keys},   {sizeof(cl_mem), &s->values},
                                {sizeof(cl_mem), &s->keys_2}, {sizeof(cl_mem), &s->values_2},
                                {sizeof(cl_mem), &s->tables}, {sizeof s->count, &s->count},
                                {sizeof *number, number}};
-    return launch(s, id, name, s->groups, args, sizeof args / sizeof *args);
+    return launch(s, id, s->groups, args, sizeof args / sizeof *args);
 }
 
 static clump_status run_pass(const sort_state *s, clumpi_u32 pass) {
@@ -55,28 +38,29 @@ static clump_status run_pass(const sort_state *s, clumpi_u32 pass) {
                                 {sizeof pass, &pass},         {sizeof s->bits, &s->bits}};
     const clumpi_arg prefix[] = {
         {sizeof(cl_mem), &s->tables}, {sizeof s->groups, &s->groups}, {sizeof s->bits, &s->bits}};
-    clump_status status = launch(s, CLUMPI_KERNEL_sort_count, "clumpi_sort_count", s->groups, count,
-                                 sizeof count / sizeof *count);
+    clump_status status =
+        launch(s, CLUMPI_KERNEL_sort_count, s->groups, count, sizeof count / sizeof *count);
     if (!status)
-        status = launch(s, CLUMPI_KERNEL_sort_prefix, "clumpi_sort_prefix", (size_t)1 << s->bits,
-                        prefix, sizeof prefix / sizeof *prefix);
+        status = launch(s, CLUMPI_KERNEL_sort_prefix, (size_t)1 << s->bits, prefix,
+                        sizeof prefix / sizeof *prefix);
     if (status) return status;
-    if (s->context->sizes.scan_local == 1)
-        return launch_all(s, CLUMPI_KERNEL_sort_deal, "clumpi_sort_deal", &pass);
-    return launch_all(s, CLUMPI_KERNEL_sort_scatter, "clumpi_sort_scatter", &pass);
+    if (s->context->sizes.scan_local == 1) return launch_all(s, CLUMPI_KERNEL_sort_deal, &pass);
+    return launch_all(s, CLUMPI_KERNEL_sort_scatter, &pass);
 }
 
 static clump_status sort(sort_state *s) {
     clump_context *c = s->context;
     uint64_t bytes = (uint64_t)s->count * sizeof(clumpi_u32);
     uint64_t cells = ((uint64_t)s->groups << s->bits) * 2;
-    clump_status status = take(c, bytes, &s->keys_2);
-    if (!status) status = take(c, bytes, &s->values_2);
-    if (!status) status = take(c, (SORT_TURNS + cells) * sizeof(clumpi_u32), &s->tables);
+    clump_status status = clumpi_buffer_create(c, bytes, "a sort", &s->keys_2);
+    if (!status) status = clumpi_buffer_create(c, bytes, "a sort", &s->values_2);
+    if (!status)
+        status = clumpi_buffer_create(c, (SORT_TURNS + cells) * sizeof(clumpi_u32), "a sort",
+                                      &s->tables);
     if (!status) status = clumpi_clear(c, s->tables, 0, sizeof(clumpi_u32)); /* the first turn */
     const clumpi_u32 passes = KEY_BITS / s->bits;
     for (clumpi_u32 pass = 0; pass < passes && !status; pass++) status = run_pass(s, pass);
-    if (!status) status = launch_all(s, CLUMPI_KERNEL_sort_finish, "clumpi_sort_finish", &passes);
+    if (!status) status = launch_all(s, CLUMPI_KERNEL_sort_finish, &passes);
     return status;
 }
 
@@ -96,9 +80,8 @@ clump_status clumpi_sort_pairs(clump_context *c, cl_mem keys, cl_mem values, uin
                     .groups = (clumpi_u32)groups,
                     .bits = sizes->scan_local == 1 ? 8 : 4};
     clump_status status = sort(&s);
-    /* Commands that were enqueued keep their buffers until they are done. */
-    if (s.keys_2) c->cl.ReleaseMemObject(s.keys_2);
-    if (s.values_2) c->cl.ReleaseMemObject(s.values_2);
-    if (s.tables) c->cl.ReleaseMemObject(s.tables);
+    clumpi_buffer_release(c, &s.keys_2);
+    clumpi_buffer_release(c, &s.values_2);
+    clumpi_buffer_release(c, &s.tables);
     return status;
 }

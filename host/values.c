@@ -72,22 +72,20 @@ static clump_status copy(clump_heap *heap, const target *t, clumpi_u32 direction
     clump_context *c = heap->context;
     uint64_t bytes = count * t->bytes;
     if (bytes == 0) return CLUMP_OK;
-    cl_int code = CL_SUCCESS;
-    cl_mem values = c->cl.CreateBuffer(c->context, CL_MEM_READ_WRITE, bytes, NULL, &code);
-    if (code)
-        return clumpi_fail_cl(&c->error, "clCreateBuffer", code, "%llu bytes for %llu values",
-                              (unsigned long long)bytes, (unsigned long long)count);
+    cl_mem values;
+    clump_status status = clumpi_buffer_create(c, bytes, "field values", &values);
+    if (status) return status;
     clumpi_arg args[] = {{sizeof t->first, &t->first}, {sizeof t->last, &t->last},
                          {sizeof t->base, &t->base},   {sizeof t->stride, &t->stride},
                          {sizeof t->bytes, &t->bytes}, {sizeof direction, &direction},
                          {sizeof values, &values}};
     const clumpi_launch_sizes *sizes = &c->sizes;
-    clump_status status = in ? clumpi_write(c, values, 0, bytes, in) : CLUMP_OK;
+    status = in ? clumpi_write(c, values, 0, bytes, in) : CLUMP_OK;
     if (!status)
         status = clumpi_run_library(heap, CLUMPI_KERNEL_field_copy, sizes->do_all_global,
                                     sizes->do_all_local, args, 7, NULL);
     if (!status) status = out ? clumpi_read(c, values, 0, host_bytes, out) : clumpi_finish(c);
-    c->cl.ReleaseMemObject(values);
+    clumpi_buffer_release(c, &values);
     return status;
 }
 
