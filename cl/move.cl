@@ -124,6 +124,35 @@ static inline void copy_object(const recipe *r, uint from_id, uint to_id) {
     }
 }
 
+#if CLUMPI_ROW_PER_ITEM
+
+#define COPY_COLUMN(type, ahead)                                                                   \
+    for (uint n = 0; n < objects; n++) {                                                           \
+        uint slot = slots[n] & 63u, to_slot = places[n] & 63u;                                     \
+        __global const uchar *from = r->heap + row_granule[slots[n] >> 6] * r->granule_bytes +     \
+                                     c.base + slot * c.stride;                                     \
+        __global uchar *to =                                                                       \
+            r->heap + (places[n] >> 6) * r->granule_bytes + c.base + to_slot * c.stride;           \
+        COPY_ELEMENTS(type, ahead)                                                                 \
+    }
+
+/* All objects of a batch on a CPU: column by column, so that what is known of a column stays in
+ * registers. */
+static inline void copy_batch(const recipe *r, __local const ushort *slots,
+                              __local const uint *places, __local const uint *row_granule,
+                              uint objects) {
+    for (uint i = 0; i < r->columns; i++) {
+        const clumpi_column c = r->all[i];
+        if (c.width == 4u) COPY_COLUMN(uint, 8)
+        else if (c.width == 16u) COPY_COLUMN(uint4, 2)
+        else if (c.width == 8u) COPY_COLUMN(uint2, 4)
+        else if (c.width == 2u) COPY_COLUMN(ushort, 4)
+        else COPY_COLUMN(uchar, 4)
+    }
+}
+
+#endif
+
 /* All call together; `near` may be used after the next barrier. */
 static inline recipe recipe_of(const clumpi_view *v, uint class_id, __local clumpi_column *near) {
     __global const clumpi_class *class = &v->classes[class_id];
@@ -250,8 +279,12 @@ __kernel void clumpi_move(__global uchar *heap, uint header_at, uint factor, uin
         else
             for (uint n = me; n < objects; n += items) places[n] = place_far(&v, &b, first + n);
         barrier(CLK_LOCAL_MEM_FENCE);
+#if CLUMPI_ROW_PER_ITEM
+        copy_batch(&r, slots, places, row_granule, objects);
+#else
         for (uint n = me; n < objects; n += items)
             copy_object(&r, row_granule[slots[n] >> 6] << 6 | (slots[n] & 63u), places[n]);
+#endif
         barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE); /* all have left */
         for (uint n = me; n < objects; n += items) {
             ulong row = row_granule[slots[n] >> 6] * r.granule_bytes;

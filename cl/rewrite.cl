@@ -181,9 +181,44 @@ static inline void rewrite_field(const clumpi_view *v, const reach *r, const pur
     if (seen.kind == (p->null_dangling ? SEEN_DANGLING : SEEN_MOVED)) *field = seen.ref;
 }
 
+#if CLUMPI_ROW_PER_ITEM
+
+/* The 64 references of a row on a CPU, in three sweeps: which lead into sources, which of these to live
+ * objects, and storing the new ones. What is left goes to the front of a list without a branch, as a
+ * branch on what nobody can foresee costs more than all the rest; and look-ups of one sweep overlap. */
+static inline void rewrite_row(const clumpi_view *v, const reach *r, const clumpi_column *column,
+                               __global uchar *fields, ulong bits, clumpi_tally *tally) {
+    uint refs[64];
+    uchar slots[64];
+    uint into = 0, live = 0;
+    for (uint slot = 0; slot < 64u; slot++) {
+        uint ref = *(__global uint *)(fields + slot * column->stride) & (0u - (uint)(bits >> slot & 1ul));
+        uint granule = ref >> 6, block = granule < r->end ? block_of(r, granule) : 0u;
+        tally->examined += ref != 0;
+        refs[into] = ref;
+        slots[into] = (uchar)slot;
+        into += clumpi_is_moved(r->moved, block);
+    }
+    for (uint i = 0; i < into; i++) {
+        uint ref = refs[i], class_id = clumpi_class_of_state(r->states[block_of(r, ref >> 6)]);
+        slots[live] = slots[i];
+        refs[live] = ref;
+        live += (uint)(clumpi_row_bits(v, ref >> 6) >> (ref & 63u) & 1ul) &
+                (class_id >= column->first) & (class_id <= column->last);
+    }
+    for (uint i = 0; i < live; i++) {
+        __global const uint *row = (__global const uint *)(r->heap + (refs[i] >> 6) * r->granule_bytes);
+        *(__global uint *)(fields + slots[i] * column->stride) = row[refs[i] & 63u];
+    }
+    tally->dangling += into - live;
+    tally->rewritten += live;
+}
+
+#endif
+
 /* The references in one element of a column, of all rows of a block. On a GPU one loop over all slots,
  * one reference at a time: looking at several together was tried, and lost more by needing registers
- * than it won, and two loops cost an eighth. On a CPU two loops are twice as fast. */
+ * than it won, and two loops cost an eighth. On a CPU row by row. */
 static inline void rewrite_element(const clumpi_view *v, const reach *r, const purpose *p,
                                    const clumpi_column *column, ulong base, uint granule, uint rows,
                                    uint row_granules, clumpi_tally *tally) {
@@ -193,7 +228,12 @@ static inline void rewrite_element(const clumpi_view *v, const reach *r, const p
         uint g = granule + row * row_granules;
         ulong bits = clumpi_row_bits(v, g);
         __global uchar *fields = r->heap + base + g * r->granule_bytes;
-        for (uint slot = 0; bits && slot < 64u; slot++) {
+        if (!bits) continue;
+        if (!p->record.entries && !p->null_dangling) {
+            rewrite_row(v, r, column, fields, bits, &t);
+            continue;
+        }
+        for (uint slot = 0; slot < 64u; slot++) {
             __global uint *field = (__global uint *)(fields + slot * column->stride);
             rewrite_field(v, r, p, column, field, bits >> slot & 1ul ? *field : 0u, &t);
         }
