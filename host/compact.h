@@ -1,5 +1,6 @@
-/* Private: a compaction under way. compact.c checks what was asked for and reports; planner.c and
- * merge.c are the strategies, order.c the orders of the planner.
+/* Private: a compaction under way. compact.c is the call, compact_check.c what it refuses,
+ * compact_run.c what all strategies launch; planner.c and merge.c are the strategies, order.c the orders
+ * of the planner.
  *
  * Read first: internal.h, include/clump/compact.h, cl/plan.clh.
  */
@@ -38,10 +39,20 @@ typedef struct clumpi_moving {
     int in_local;       /* all of its records in local memory */
 } clumpi_moving;
 
+/* ---- compact_check.c ---- */
+
+/* Fill in what the desc says, or say what is wrong with it. */
+clump_status clumpi_compact_begin(clumpi_compaction *r);
+
+/* ---- compact_run.c ---- */
+
 /* Enqueue a kernel of the library as a part of the run. */
 clump_status clumpi_compact_run(clumpi_compaction *r, clump_compact_phase phase,
                                 clumpi_kernel_id id, size_t groups, size_t local,
                                 const clumpi_arg *args, uint32_t arg_count);
+
+/* Add up the times of the commands so far, and let go of their events. Blocks. */
+clump_status clumpi_compact_read_times(clumpi_compaction *r);
 
 /* Work-groups for kernels that take blocks in chunks, and for those that stride over the heap. */
 size_t clumpi_compact_plan_groups(const clump_heap *heap);

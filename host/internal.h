@@ -248,7 +248,7 @@ clump_status clumpi_ref_check(clump_heap *heap, clump_ref ref, clumpi_u32 first,
 /* Unregister what is left, and give up all handles. */
 void clumpi_refs_clear(clump_heap *heap);
 
-/* ---- compact.c ---- */
+/* ---- compact_check.c ---- */
 
 /* What clump_compact() would say to this desc before it does anything. */
 clump_status clumpi_compact_check(clump_heap *heap, const clump_compact_desc *desc);
