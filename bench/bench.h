@@ -187,7 +187,7 @@ const bench_descriptor *bench_registry_get(size_t index);
 /* NULL and an error that lists the names if there is none. */
 const bench_descriptor *bench_registry_find(const char *name, bench_error *error);
 
-/* ---- Reports (report.c, compare.c) ----------------------------------------------------------- */
+/* ---- Reports (report.c, run.c, compare.c) ----------------------------------------------------------- */
 
 typedef struct bench_report bench_report; /* what --json writes */
 
@@ -204,6 +204,11 @@ int bench_report_write(bench_report *report, const bench_env *env, const char *c
 void bench_report_print(const bench_env *env, const bench_descriptor *benchmark,
                         const bench_values *values, const bench_results *results);
 
+/* Run a benchmark, print its results and add them to the report; a run that stops, or checks nothing,
+ * has failed its check. Returns 0 if the check passed. The caller releases `results`. */
+int bench_run(bench_env *env, const bench_descriptor *benchmark, const bench_values *values,
+              bench_report *report, bench_results *results);
+
 /* Print the ratios B / A of two files that bench_report_write() wrote. */
 int bench_compare(const char *path_a, const char *path_b, bench_error *error);
 
@@ -211,6 +216,13 @@ int bench_compare(const char *path_a, const char *path_b, bench_error *error);
 
 /* Wa-Tor, 512 x 512, checked, with pictures in `folder`. Returns 0 if all went well and agreed. */
 int bench_demo(bench_env *env, const char *folder, bench_error *error);
+
+/* ---- Everything at once (suite.c) ------------------------------------------------------------- */
+
+/* All benchmarks at sizes that fit the device; suite.json, report.md and plots into `folder`. repeat 0:
+ * each benchmark's own. Returns 0, 1 if a check failed, -1 if it could not be finished. */
+int bench_suite(bench_env *env, uint32_t repeat, const char *folder, const char *command,
+                bench_error *error);
 
 /* ---- The figures of the paper on compaction (figures.c) -------------------------------------- */
 

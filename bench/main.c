@@ -37,6 +37,7 @@ static void print_usage(FILE *file) {
         "       clump-bench devices [--device SUBSTRING]\n"
         "       clump-bench run NAME... [--device SUBSTRING] [--set KEY=VALUE]...\n"
         "                   [--repeat N] [--seed N] [--json FILE]\n"
+        "       clump-bench suite --out FOLDER [--device SUBSTRING] [--repeat N] [--seed N]\n"
         "       clump-bench compare A.json B.json\n"
         "       clump-bench demo [--device SUBSTRING] [--seed N]\n"
         "       clump-bench figures --out FOLDER [--device SUBSTRING] [--set KEY=VALUE]...\n"
@@ -45,6 +46,7 @@ static void print_usage(FILE *file) {
         "list      the benchmarks with their parameters\n"
         "devices   the OpenCL devices; a star marks the one that would be used\n"
         "run       one or more benchmarks; --json writes the results to a file as well\n"
+        "suite     all of them at sizes that fit the device: one JSON, one report with plots\n"
         "compare   ratios B / A of the medians of two such files\n"
         "demo      Wa-Tor with pictures, checked against sequential C\n"
         "figures   the figures of the paper on compaction, as plots and tables\n"
@@ -128,24 +130,27 @@ static int parse_options(options *given, int argc, char **argv) {
 
 /* Groups of options and arguments that only some commands understand. */
 #define TAKES_NAMES 1u
-#define TAKES_VALUES 2u /* --set, --repeat */
+#define TAKES_VALUES 2u /* --set */
 #define TAKES_JSON 4u
 #define TAKES_OUT 8u
+#define TAKES_REPEAT 16u
 
 /* Which options a command understands is checked by what is left over. */
 static int refuse(const options *given, unsigned takes) {
     if (!(takes & TAKES_NAMES) && given->name_count) {
         return fail_usage("unexpected '%s'", given->names[0]);
     }
-    if (!(takes & TAKES_VALUES) && (given->set_count || given->repeat)) {
-        return fail_usage("%s belongs to the commands run and figures",
-                          given->set_count ? "--set" : "--repeat");
+    if (!(takes & TAKES_VALUES) && given->set_count) {
+        return fail_usage("%s belongs to the commands run and figures", "--set");
+    }
+    if (!(takes & TAKES_REPEAT) && given->repeat) {
+        return fail_usage("%s belongs to the commands run, suite and figures", "--repeat");
     }
     if (!(takes & TAKES_JSON) && given->json) {
         return fail_usage("%s belongs to the command run", "--json");
     }
     if (!(takes & TAKES_OUT) && given->out) {
-        return fail_usage("%s belongs to the command figures", "--out");
+        return fail_usage("%s belongs to the commands suite and figures", "--out");
     }
     return 0;
 }
@@ -193,24 +198,6 @@ static int apply_sets(const options *given, bench_values *values, bench_error *e
 
 static int needs_device(const bench_descriptor *benchmark, const bench_values *values) {
     return !benchmark->needs_device || benchmark->needs_device(values);
-}
-
-/* Returns 0 if the run finished and its check passed. */
-static int run_one(bench_env *env, const bench_descriptor *benchmark, const bench_values *values,
-                   bench_report *report) {
-    bench_results results;
-    bench_results_init(&results);
-    if (benchmark->run(env, values, &results)) {
-        bench_check(&results, 0, "the run stopped: %.400s", results.error.text);
-        fprintf(stderr, "clump-bench: %s: %s\n", benchmark->name, results.error.text);
-    } else if (!results.is_checked) {
-        bench_check(&results, 0, "the benchmark checked nothing");
-    }
-    bench_report_print(env, benchmark, values, &results);
-    bench_report_add(report, benchmark, values, &results);
-    int failed = !results.is_ok;
-    bench_results_release(&results);
-    return failed;
 }
 
 static void join_command(char *text, size_t bytes, const options *given) {
@@ -261,7 +248,9 @@ static int command_run(const options *given) {
     status = 0;
     for (size_t i = 0; i < given->name_count; i++) {
         env.repeat = given->repeat ? given->repeat : benchmarks[i]->repeat;
-        status |= run_one(&env, benchmarks[i], &values[i], report);
+        bench_results results;
+        status |= bench_run(&env, benchmarks[i], &values[i], report, &results);
+        bench_results_release(&results);
     }
     if (given->json) {
         char command[2048];
@@ -314,6 +303,26 @@ static int command_figures(const options *given) {
     return failed ? 1 : 0;
 }
 
+static int command_suite(const options *given) {
+    bench_env env = {.seed = given->seed};
+    bench_error error;
+    char command[2048];
+    if (!given->out) {
+        return fail_usage("%s needs --out FOLDER", "suite");
+    }
+    if (bench_env_open(&env, given->device, &error)) {
+        fprintf(stderr, "clump-bench: %s\n", error.text);
+        return EXIT_USAGE;
+    }
+    join_command(command, sizeof command, given);
+    int failed = bench_suite(&env, given->repeat, given->out, command, &error);
+    if (failed < 0) {
+        fprintf(stderr, "clump-bench: %s\n", error.text);
+    }
+    bench_env_close(&env);
+    return failed ? 1 : 0;
+}
+
 static int command_compare(const options *given) {
     bench_error error;
     if (given->name_count != 2) {
@@ -341,10 +350,11 @@ static const struct {
     int (*run)(const options *given);
 } commands[] = {{"list", 0, command_list},
                 {"devices", 0, command_devices},
-                {"run", TAKES_NAMES | TAKES_VALUES | TAKES_JSON, command_run},
+                {"run", TAKES_NAMES | TAKES_VALUES | TAKES_REPEAT | TAKES_JSON, command_run},
+                {"suite", TAKES_OUT | TAKES_REPEAT, command_suite},
                 {"compare", TAKES_NAMES, command_compare},
                 {"demo", 0, command_demo},
-                {"figures", TAKES_VALUES | TAKES_OUT, command_figures}};
+                {"figures", TAKES_VALUES | TAKES_REPEAT | TAKES_OUT, command_figures}};
 
 int main(int argc, char **argv) {
     options given;
@@ -365,6 +375,7 @@ int main(int argc, char **argv) {
             return refuse(&given, commands[i].takes) ? EXIT_USAGE : commands[i].run(&given);
         }
     }
-    return fail_usage("unknown command '%s'; there are list, devices, run, compare, demo, figures",
-                      command);
+    return fail_usage(
+        "unknown command '%s'; there are list, devices, run, suite, compare, demo, figures",
+        command);
 }
