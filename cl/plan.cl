@@ -1,5 +1,5 @@
 /* The planner: which blocks of a class stay, which give their objects, and the numbers of objects and
- * holes. Five small launches for all classes together, no sort, no readback.
+ * holes. Six small launches for all classes together, no sort, no readback.
  *
  * With L objects of a class and C slots a block, K = ceil(L / C) blocks suffice, and the fewest moves
  * are those that leave the K fullest blocks where they are. The state words say how full blocks are,
