@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "bench/bench.h"
+#include "bench/compaction_option.h"
 #include "bench/registry.h"
 #include "output.h"
 
@@ -27,9 +28,8 @@ typedef struct run_state {
     size_t cells;
     uint32_t *codes, *reference; /* the final world, and that of the reference */
     wa_tor_series series;
-    wa_tor_series without;           /* the same without compaction, for the profile */
-    clump_compactor_desc compaction; /* valid if is_compacted */
-    int is_compacted;
+    wa_tor_series without; /* the same without compaction, for the profile */
+    bench_compaction compaction;
     uint64_t checksum; /* of the first round */
 } run_state;
 
@@ -52,59 +52,6 @@ static wa_tor_rules get_rules(const bench_values *values) {
                           .shark_energy = get_u32(values, "shark_energy"),
                           .shark_gain = get_u32(values, "shark_gain")};
     return rules;
-}
-
-/* When to compact. */
-static int parse_trigger(const char *text, clump_compactor_desc *desc, bench_error *error) {
-    char *end = NULL;
-    if (strcmp(text, "auto") == 0) {
-        desc->automatic = 1;
-        return 0;
-    }
-    if (strncmp(text, "every:", 6) == 0) {
-        double every = strtod(text + 6, &end);
-        desc->every = every >= 1 && every <= 1e6 ? (uint32_t)every : 0;
-        if (end > text + 6 && !*end && desc->every && every == desc->every) {
-            return 0;
-        }
-    }
-    if (strncmp(text, "share:", 6) == 0) {
-        desc->share = strtod(text + 6, &end) / 100;
-        if (end > text + 6 && !*end && desc->share > 0 && desc->share <= 1) {
-            return 0;
-        }
-    }
-    return bench_error_set(error,
-                           "'%.64s' is no value for compact; valid: none, auto, every:M (steps, "
-                           "1 .. 1000000), share:P (percent of the heap's blocks, up to 100)",
-                           text);
-}
-
-static int parse_compaction(run_state *run) {
-    const bench_values *values = run->values;
-    clump_compact_desc *how = &run->compaction.compact;
-    if (bench_is(values, "compact", "none")) {
-        return 0;
-    }
-    run->is_compacted = 1;
-    if (!bench_is(values, "variant", "clump")) {
-        return bench_error_set(run->error, "compact is for variant=clump");
-    }
-    if (bench_is(values, "strategy", "merge")) {
-        how->strategy = CLUMP_COMPACT_MERGE;
-        how->factor = get_u32(values, "factor");
-    }
-    if (bench_is(values, "order", "address")) {
-        how->order = CLUMP_ORDER_ADDRESS;
-    } else if (bench_is(values, "order", "cell")) { /* cells lie in the order of their index */
-        how->order = CLUMP_ORDER_FIELD;
-        how->order_field = "position";
-    }
-    if (how->strategy == CLUMP_COMPACT_MERGE && how->order != CLUMP_ORDER_ANY) {
-        return bench_error_set(run->error, "order=%s needs strategy=planner; merge knows any",
-                               bench_text(values, "order"));
-    }
-    return parse_trigger(bench_text(values, "compact"), &run->compaction, run->error);
 }
 
 /* Where the clock is looked at next: after the first step, then at each sample or progress. */
@@ -256,7 +203,7 @@ static int report_heap(run_state *run, wa_tor_heap *world) {
     if (run->series.count) {
         bench_sample(run->results, "blocks_peak", "blocks", find_peak(&run->series));
     }
-    if (run->is_compacted) {
+    if (run->compaction.is_on) {
         report_compactions(run, world);
     }
     wa_tor_population population = wa_tor_count(run->codes, run->cells);
@@ -280,7 +227,7 @@ static wa_tor_heap_desc get_heap_desc(const run_state *run) {
                              .rules = run->rules,
                              .heap_bytes = (uint64_t)bench_int(run->values, "heap_mb") << 20,
                              .block_rows = get_u32(run->values, "block_rows"),
-                             .compaction = run->is_compacted ? &run->compaction : NULL};
+                             .compaction = run->compaction.is_on ? &run->compaction.desc : NULL};
     return desc;
 }
 
@@ -441,7 +388,7 @@ static int write_outputs(run_state *run) {
 
 static int run_rounds(run_state *run) {
     int is_heap = bench_is(run->values, "variant", "clump");
-    int result = run->is_compacted && wants(run, "profile") ? run_without(run) : 0;
+    int result = run->compaction.is_on && wants(run, "profile") ? run_without(run) : 0;
     for (uint32_t round = 0; result == 0 && round < run->env->repeat; round++) {
         run->series.count = 0;
         result = is_heap ? run_heap(run) : run_sequential(run);
@@ -467,7 +414,7 @@ static int run_wa_tor(bench_env *env, const bench_values *values, bench_results 
     if (fault) {
         return bench_error_set(run.error, "%s", fault);
     }
-    if (parse_compaction(&run)) {
+    if (bench_compaction_parse(values, "position", &run.compaction, run.error)) {
         return -1;
     }
     if (!run.sample && (wants(&run, "profile") || wants(&run, "csv"))) {
@@ -504,13 +451,7 @@ static const bench_param params[] = {
     {"shark_gain", BENCH_INT, "2", "steps that a fish adds to a shark's life", 0, 65535, NULL},
     {"heap_mb", BENCH_INT, "0", "size of the heap in MiB; 0: from the cells", 0, 1e6, NULL},
     {"block_rows", BENCH_INT, "0", "rows of a block of fish; 0: from the heap", 0, 64, NULL},
-    {"compact", BENCH_STRING, "none", "none, auto, every:M (steps), share:P (percent of blocks)", 0,
-     0, NULL},
-    {"strategy", BENCH_ENUM, "planner", "compact: all blocks at once, or passes", 0, 0,
-     "planner|merge"},
-    {"factor", BENCH_INT, "10", "merge: n, targets of a source block", 1, 4095, NULL},
-    {"order", BENCH_ENUM, "any", "planner: fewest moves, or all agents in this order", 0, 0,
-     "any|address|cell"},
+    BENCH_COMPACTION_PARAMS,
     {"check", BENCH_INT, "1", "1: run the reference too and compare", 0, 1, NULL},
     {"sample", BENCH_INT, "0", "steps between statistics; 0: none, or 250 for files", 0, 1e6, NULL},
     {"image", BENCH_STRING, "", "PNG file for the final world", 0, 0, NULL},

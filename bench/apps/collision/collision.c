@@ -1,0 +1,295 @@
+/* The benchmark app-collision: runs bodies in one of the variants, measures them, and compares them
+ * with the reference. app-nbody is the same without merging (../nbody/nbody.c).
+ *
+ * Read first: world.h, collision.h.
+ */
+#include "collision.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/compaction_option.h"
+#include "bench/registry.h"
+#include "world.h"
+
+#define PROGRESS_PARTS 50
+
+typedef struct run_state {
+    bench_env *env;
+    const bench_values *values;
+    bench_results *results;
+    bench_error *error;
+    collision_desc desc;
+    uint32_t steps;
+    collision_body *first;             /* the first states */
+    collision_body *found, *reference; /* the last ones, and those of the reference */
+    bench_compaction compaction;
+    uint64_t checksum; /* of the first round */
+    uint32_t rounds;   /* done */
+} run_state;
+
+static uint32_t get_u32(const bench_values *values, const char *key) {
+    return (uint32_t)bench_int(values, key);
+}
+
+int collision_needs_device(const bench_values *values) {
+    return !bench_is(values, "variant", "sequential");
+}
+
+/* ---- Parameters ------------------------------------------------------------------------------ */
+
+static collision_variant get_variant(const bench_values *values) {
+    static const char *const names[] = {[COLLISION_CLUMP] = "clump",
+                                        [COLLISION_SOA] = "soa",
+                                        [COLLISION_AOS] = "aos",
+                                        [COLLISION_SEQUENTIAL] = "sequential"};
+    unsigned variant = 0;
+    while (variant < COLLISION_SEQUENTIAL && !bench_is(values, "variant", names[variant])) {
+        variant++;
+    }
+    return (collision_variant)variant;
+}
+
+static int get_bodies(run_state *run) {
+    const char *path = bench_text(run->values, "input");
+    uint32_t count = get_u32(run->values, "bodies");
+    if (path[0]) {
+        if (collision_read_csv(path, &run->first, &run->desc.count, run->error)) {
+            return -1;
+        }
+        bench_note(run->results, "%u bodies from %.400s", run->desc.count, path);
+        return 0;
+    }
+    run->first = malloc(count * sizeof *run->first);
+    if (!run->first) {
+        return bench_error_set(run->error, "host memory ran out for the bodies");
+    }
+    collision_make_random(run->first, count, get_u32(run->values, "seed"), 0);
+    run->desc.count = count;
+    return 0;
+}
+
+static int read_parameters(run_state *run, int is_merging) {
+    const bench_values *values = run->values;
+    run->steps = get_u32(values, "steps");
+    run->desc.variant = get_variant(values);
+    run->desc.context = run->env->context;
+    run->desc.device = run->env->device;
+    run->desc.queue = run->env->queue;
+    run->desc.clump = run->env->clump;
+    run->desc.heap_bytes = (uint64_t)bench_int(values, "heap_mb") << 20;
+    run->desc.block_rows = get_u32(values, "block_rows");
+    run->desc.rules = (collision_rules){.dt = bench_float(values, "dt"),
+                                        .gravity = bench_float(values, "gravity"),
+                                        .softening = bench_float(values, "softening"),
+                                        .is_merging = is_merging};
+    if (is_merging) {
+        run->desc.rules.merge_distance = bench_float(values, "merge_distance");
+    }
+    if (is_merging && bench_compaction_parse(values, "id", &run->compaction, run->error)) {
+        return -1;
+    }
+    run->desc.compaction = run->compaction.is_on ? &run->compaction.desc : NULL;
+    return get_bodies(run);
+}
+
+/* ---- Measuring ------------------------------------------------------------------------------- */
+
+/* Make all steps. The first is not measured if there are others: devices compile kernels when they
+ * first run them. */
+static int make_steps(run_state *run, collision_world *world, const char *label, double *us) {
+    bench_progress progress;
+    int result = 0;
+    double total_us = 0;
+    bench_progress_begin(&progress, run->env, label, run->steps);
+    for (uint32_t done = 0; result == 0 && done < run->steps;) {
+        uint32_t part = done ? run->steps / PROGRESS_PARTS + 1 : 1;
+        uint32_t stop = part < run->steps - done ? done + part : run->steps;
+        double start_us = bench_now_us();
+        for (uint32_t i = done; result == 0 && i < stop; i++) {
+            result = collision_world_step(world, run->error);
+        }
+        if (result == 0) {
+            result = collision_world_finish(world, run->error);
+        }
+        total_us += done > 0 || run->steps == 1 ? bench_now_us() - start_us : 0;
+        done = stop;
+        bench_progress_update(&progress, done);
+    }
+    bench_progress_end(&progress);
+    *us = total_us / (run->steps > 1 ? run->steps - 1 : 1);
+    return result;
+}
+
+static void report_bodies(run_state *run, double us) {
+    uint32_t count = run->desc.count;
+    uint64_t checksum = collision_checksum(run->found, count);
+    bench_sample(run->results, "time_per_step_us", "us", us);
+    bench_sample(run->results, "checksum", "number", (double)(checksum & 0xffffffffu));
+    bench_sample(run->results, "bodies_left", "objects", collision_count(run->found, count));
+    if (run->rounds++ == 0) {
+        run->checksum = checksum;
+        bench_note(run->results, "checksum of the bodies %016" PRIx64, checksum);
+    } else if (run->checksum != checksum) {
+        bench_check(run->results, 0,
+                    "two rounds gave different bodies: %016" PRIx64 " and %016" PRIx64,
+                    run->checksum, checksum);
+    }
+}
+
+static int report_heap(run_state *run, const collision_world *world) {
+    clump_heap *heap = collision_world_heap(world);
+    clump_class_stats body;
+    clump_heap_stats stats;
+    if (!heap) {
+        return 0;
+    }
+    clump_status status = clump_heap_calc_stats(heap, &stats, &body, 1);
+    if (status == CLUMP_OK) {
+        status = clump_heap_check(heap);
+    }
+    if (status != CLUMP_OK) {
+        return bench_error_clump(run->error, "the heap", run->env->clump, status);
+    }
+    bench_sample(run->results, "blocks", "blocks", stats.blocks - stats.free_blocks);
+    bench_sample(run->results, "fragmentation", "share", stats.fragmentation);
+    uint32_t alive = collision_count(run->found, run->desc.count);
+    if (body.objects != alive) {
+        bench_check(run->results, 0, "the heap holds %" PRIu64 " bodies, of which %u were written",
+                    body.objects, alive);
+    }
+    if (run->compaction.is_on) {
+        collision_compactions compactions = collision_world_compactions(world);
+        bench_sample(run->results, "compactions", "runs", compactions.count);
+        bench_sample(run->results, "compaction_us", "us", compactions.us);
+        bench_sample(run->results, "compaction_moves", "objects", (double)compactions.moves);
+        bench_sample(run->results, "compaction_blocks", "blocks", (double)compactions.blocks_freed);
+    }
+    return 0;
+}
+
+static int run_round(run_state *run) {
+    collision_world world;
+    double us = 0;
+    if (collision_world_create(&run->desc, &world, run->error)) {
+        return -1;
+    }
+    int result = make_steps(run, &world, bench_text(run->values, "variant"), &us);
+    if (result == 0) {
+        result = collision_world_read(&world, run->found, run->error);
+    }
+    if (result == 0) {
+        report_bodies(run, us);
+        result = report_heap(run, &world);
+    }
+    collision_world_destroy(&world);
+    return result;
+}
+
+/* ---- Checking -------------------------------------------------------------------------------- */
+
+/* What must hold of any run, whatever the reference: mass is neither made nor lost. Merging rounds
+ * once, so the bound is that of as many roundings as there were merges. */
+static void check_mass(run_state *run) {
+    double before = 0, after = 0;
+    for (uint32_t i = 0; i < run->desc.count; i++) {
+        before += (double)run->first[i].mass;
+        after += (double)run->found[i].mass;
+    }
+    uint32_t merges = run->desc.count - collision_count(run->found, run->desc.count);
+    if (!(fabs(after - before) <= before * (merges * 0x1p-24 + 1e-12))) {
+        bench_check(run->results, 0, "all bodies together had mass %.9g and now have %.9g", before,
+                    after);
+    }
+}
+
+static int check_bodies(run_state *run) {
+    collision_desc desc = run->desc;
+    collision_world world;
+    bench_error difference = {""};
+    double us = 0;
+    desc.variant = COLLISION_SEQUENTIAL;
+    if (collision_world_create(&desc, &world, run->error)) {
+        return -1;
+    }
+    int result = make_steps(run, &world, "sequential reference", &us);
+    if (result == 0) {
+        result = collision_world_read(&world, run->reference, run->error);
+    }
+    collision_world_destroy(&world);
+    if (result) {
+        return result;
+    }
+    bench_sample(run->results, "sequential_time_per_step_us", "us", us);
+    if (collision_compare(run->found, run->reference, desc.count, run->steps, &difference)) {
+        bench_check(run->results, 0, "%.500s", difference.text);
+    } else {
+        bench_check(run->results, 1, "all %u bodies equal the sequential reference after %u steps",
+                    desc.count, run->steps);
+    }
+    return 0;
+}
+
+/* ---- The benchmark --------------------------------------------------------------------------- */
+
+static int run_rounds(run_state *run) {
+    const char *image = bench_text(run->values, "image");
+    int is_sequential = run->desc.variant == COLLISION_SEQUENTIAL;
+    int result = 0;
+    for (uint32_t round = 0; result == 0 && round < run->env->repeat; round++) {
+        result = run_round(run);
+    }
+    if (result) {
+        return result;
+    }
+    check_mass(run);
+    if (bench_int(run->values, "check") && !is_sequential) {
+        result = check_bodies(run);
+    } else {
+        bench_check(run->results, 1, "no mass was lost; %s",
+                    is_sequential ? "this is the reference" : "no reference was run (check=0)");
+    }
+    if (result == 0 && image[0]) {
+        result = collision_write_image(image, get_u32(run->values, "pixels"), run->found,
+                                       run->desc.count, run->error);
+    }
+    return result;
+}
+
+int collision_run(bench_env *env, const bench_values *values, bench_results *results,
+                  int is_merging) {
+    run_state run = {.env = env, .values = values, .results = results, .error = &results->error};
+    int result = read_parameters(&run, is_merging);
+    if (result == 0) {
+        run.desc.bodies = run.first;
+        run.found = calloc(run.desc.count, sizeof *run.found);
+        run.reference = calloc(run.desc.count, sizeof *run.reference);
+        result = run.found && run.reference
+                     ? run_rounds(&run)
+                     : bench_error_set(run.error, "host memory ran out for the bodies");
+    }
+    free(run.first);
+    free(run.found);
+    free(run.reference);
+    return result;
+}
+
+static int run_collision(bench_env *env, const bench_values *values, bench_results *results) {
+    return collision_run(env, values, results, 1);
+}
+
+static const bench_param params[] = {
+    COLLISION_COMMON_PARAMS("2000", "100"),
+    {"merge_distance", BENCH_FLOAT, "0.005", "bodies nearer than this merge", 0, 1, NULL},
+    BENCH_COMPACTION_PARAMS,
+    {NULL, BENCH_INT, NULL, NULL, 0, 0, NULL}};
+
+const bench_descriptor bench_app_collision = {
+    .name = "app-collision",
+    .sentence = "Bodies that attract each other and merge: objects only freed (thesis 7.2)",
+    .params = params,
+    .repeat = 1,
+    .needs_device = collision_needs_device,
+    .run = run_collision};

@@ -1,0 +1,58 @@
+/* Pictures of bodies. See model.h. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/png.h"
+#include "model.h"
+
+typedef struct canvas {
+    uint8_t *rgb;
+    uint32_t pixels;
+} canvas;
+
+/* A disc at pixel (x, y), dark where nothing darker is. */
+static void draw_disc(canvas *on, double x, double y, double radius, uint8_t light) {
+    int limit = (int)on->pixels - 1, reach = (int)radius;
+    for (int row = (int)y - reach; row <= (int)y + reach; row++) {
+        for (int column = (int)x - reach; column <= (int)x + reach; column++) {
+            int dx = column - (int)x, dy = row - (int)y;
+            if (row < 0 || column < 0 || row > limit || column > limit ||
+                dx * dx + dy * dy > radius * radius) {
+                continue;
+            }
+            uint8_t *pixel = &on->rgb[3 * ((size_t)row * on->pixels + (size_t)column)];
+            for (int i = 0; i < 3; i++) {
+                uint8_t value = i == 2 ? (uint8_t)(light / 2 + 100) : light;
+                pixel[i] = value < pixel[i] ? value : pixel[i];
+            }
+        }
+    }
+}
+
+int collision_write_image(const char *path, uint32_t pixels, const collision_body *bodies,
+                          uint32_t count, bench_error *error) {
+    canvas on = {.rgb = malloc(3 * (size_t)pixels * pixels), .pixels = pixels};
+    double mean = 0;
+    if (!on.rgb) {
+        return bench_error_set(error, "host memory ran out for the picture");
+    }
+    memset(on.rgb, 255, 3 * (size_t)pixels * pixels);
+    for (uint32_t i = 0; i < count; i++) {
+        mean += (double)bodies[i].mass / count;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        const collision_body *body = &bodies[i];
+        double share = (double)body->mass / mean; /* 1: as at the start */
+        if (!(body->mass > 0) || !(fabsf(body->x) < 2) || !(fabsf(body->y) < 2)) {
+            continue;
+        }
+        double radius = fmin(sqrt(share), 20);
+        draw_disc(&on, ((double)body->x + 1) / 2 * (pixels - 1),
+                  (1 - (double)body->y) / 2 * (pixels - 1), radius,
+                  (uint8_t)(170 / fmax(1, sqrt(share))));
+    }
+    int result = bench_png_write(path, pixels, pixels, on.rgb, error);
+    free(on.rgb);
+    return result;
+}

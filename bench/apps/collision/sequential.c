@@ -1,0 +1,291 @@
+/* Bodies in plain sequential C: the reference that every other variant must equal, bit by bit.
+ *
+ * An array per field, without holes: the last body takes the place of one that is merged. The
+ * arithmetic is that of arithmetic.clh, written again on purpose. No sum here has a product as an
+ * operand, so that no compiler can contract one.
+ *
+ * Read first: model.h.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "world.h"
+
+#define PULL_MAX 1073741824.0f /* 2^30 quanta */
+#define NOBODY UINT32_MAX
+
+/* On x86 the loop over pairs is compiled twice, and the machine decides when it runs. */
+#if defined(__x86_64__) && defined(__GNUC__)
+#define HAVE_TWO_LOOPS 1
+#else
+#define HAVE_TWO_LOOPS 0
+#endif
+#if defined(__GNUC__)
+#define ALWAYS_INLINE inline __attribute__((always_inline))
+#else
+#define ALWAYS_INLINE inline
+#endif
+
+struct world {
+    collision_constants constants;
+    int is_merging, has_fma;
+    uint32_t count, total; /* now, and at the start */
+    float *x, *y, *vx, *vy, *mass, *force_x, *force_y;
+    uint32_t *id, *candidate, *suitor; /* candidates are indices, suitors ids */
+    uint8_t *is_merged;
+    void *memory;
+};
+
+/* 1 / sqrt(a): a guess from the bits, and two steps of Newton's method. */
+static ALWAYS_INLINE float inverse_sqrt(float a) {
+    float half_a = -0.5f * a, y;
+    uint32_t bits;
+    memcpy(&bits, &a, sizeof bits);
+    bits = 0x5f3759dfu - (bits >> 1);
+    memcpy(&y, &bits, sizeof y);
+    y = y * fmaf(half_a * y, y, 1.5f);
+    return y * fmaf(half_a * y, y, 1.5f);
+}
+
+static float inverse(float a) {
+    uint32_t bits;
+    float y;
+    memcpy(&bits, &a, sizeof bits);
+    bits = 0x7ef311c7u - bits;
+    memcpy(&y, &bits, sizeof y);
+    for (int i = 0; i < 4; i++) {
+        y = fmaf(y, fmaf(-a, y, 1.0f), y);
+    }
+    return y;
+}
+
+static ALWAYS_INLINE int32_t quantise(float v) {
+    v = v > PULL_MAX ? PULL_MAX : v;
+    v = v < -PULL_MAX ? -PULL_MAX : v;
+    return (int32_t)rintf(v);
+}
+
+/* ---- The phases ------------------------------------------------------------------------------ */
+
+static ALWAYS_INLINE void compute_forces_with(struct world *world) {
+    const float *restrict x = world->x, *restrict y = world->y, *restrict mass = world->mass;
+    float softening2 = world->constants.softening2, scale = world->constants.scale;
+    for (uint32_t i = 0; i < world->count; i++) {
+        int64_t sum_x = 0, sum_y = 0;
+        for (uint32_t j = 0; j < world->count; j++) {
+            float dx = x[j] - x[i], dy = y[j] - y[i];
+            float r = inverse_sqrt(fmaf(dx, dx, fmaf(dy, dy, softening2)));
+            float f = mass[j] * scale * (r * r * r);
+            sum_x += quantise(f * dx);
+            sum_y += quantise(f * dy);
+        }
+        world->force_x[i] = (float)sum_x;
+        world->force_y[i] = (float)sum_y;
+    }
+}
+
+#if HAVE_TWO_LOOPS
+__attribute__((target("avx2,fma"))) static void compute_forces_fma(struct world *world) {
+    compute_forces_with(world);
+}
+#endif
+
+static void compute_forces(struct world *world) {
+#if HAVE_TWO_LOOPS
+    if (world->has_fma) {
+        compute_forces_fma(world);
+        return;
+    }
+#endif
+    compute_forces_with(world);
+}
+
+static float bounce(float x, float v) {
+    return (x > 1.0f && v > 0.0f) || (x < -1.0f && v < 0.0f) ? -v : v;
+}
+
+static void update(struct world *world) {
+    float kick = world->constants.kick, dt = world->constants.dt;
+    for (uint32_t i = 0; i < world->count; i++) {
+        float vx = fmaf(world->force_x[i], kick, world->vx[i]);
+        float vy = fmaf(world->force_y[i], kick, world->vy[i]);
+        world->x[i] = fmaf(vx, dt, world->x[i]);
+        world->y[i] = fmaf(vy, dt, world->y[i]);
+        world->vx[i] = bounce(world->x[i], vx);
+        world->vy[i] = bounce(world->y[i], vy);
+    }
+}
+
+/* Whether body j may be merged into body i. */
+static ALWAYS_INLINE int is_lighter(const struct world *world, uint32_t j, uint32_t i) {
+    float m1 = world->mass[i], m2 = world->mass[j];
+    return m2 < m1 || (m2 == m1 && world->id[j] > world->id[i]);
+}
+
+static ALWAYS_INLINE void find_candidates_with(struct world *world) {
+    const float *restrict x = world->x, *restrict y = world->y;
+    for (uint32_t i = 0; i < world->count; i++) {
+        float best = world->constants.reach2;
+        uint32_t found = NOBODY;
+        for (uint32_t j = 0; j < world->count; j++) {
+            float dx = x[j] - x[i], dy = y[j] - y[i];
+            float d = fmaf(dx, dx, dy * dy);
+            if (d <= best && d < world->constants.reach2 && is_lighter(world, j, i) &&
+                (d < best || world->id[j] < world->id[found])) {
+                best = d;
+                found = j;
+            }
+        }
+        world->candidate[i] = found;
+        world->suitor[i] = 0;
+        world->is_merged[i] = 0;
+    }
+}
+
+#if HAVE_TWO_LOOPS
+__attribute__((target("avx2,fma"))) static void find_candidates_fma(struct world *world) {
+    find_candidates_with(world);
+}
+#endif
+
+static void find_candidates(struct world *world) {
+#if HAVE_TWO_LOOPS
+    if (world->has_fma) {
+        find_candidates_fma(world);
+        return;
+    }
+#endif
+    find_candidates_with(world);
+}
+
+static void request(struct world *world) {
+    for (uint32_t i = 0; i < world->count; i++) {
+        uint32_t j = world->candidate[i];
+        if (j != NOBODY && world->suitor[j] < world->id[i]) {
+            world->suitor[j] = world->id[i];
+        }
+    }
+}
+
+/* Body i takes in body j. */
+static void merge_pair(struct world *world, uint32_t i, uint32_t j) {
+    float m1 = world->mass[i], m2 = world->mass[j];
+    float r = inverse(m1 + m2);
+    world->vx[i] = fmaf(world->vx[i], m1, world->vx[j] * m2) * r;
+    world->vy[i] = fmaf(world->vy[i], m1, world->vy[j] * m2) * r;
+    world->x[i] = (world->x[i] + world->x[j]) * 0.5f;
+    world->y[i] = (world->y[i] + world->y[j]) * 0.5f;
+    world->mass[i] = m1 + m2;
+    world->is_merged[j] = 1;
+}
+
+static void merge(struct world *world) {
+    for (uint32_t i = 0; i < world->count; i++) {
+        uint32_t j = world->candidate[i];
+        if (j != NOBODY && world->suitor[j] == world->id[i] && world->suitor[i] == 0) {
+            merge_pair(world, i, j);
+        }
+    }
+}
+
+/* Backwards, so that the body that takes the place has been looked at. */
+static void delete_merged(struct world *world) {
+    for (uint32_t i = world->count; i-- > 0;) {
+        if (!world->is_merged[i]) {
+            continue;
+        }
+        uint32_t last = --world->count;
+        world->x[i] = world->x[last];
+        world->y[i] = world->y[last];
+        world->vx[i] = world->vx[last];
+        world->vy[i] = world->vy[last];
+        world->mass[i] = world->mass[last];
+        world->id[i] = world->id[last];
+    }
+}
+
+/* ---- Lifetime and looking -------------------------------------------------------------------- */
+
+static void destroy(void *self) {
+    struct world *world = self;
+    if (world) {
+        free(world->memory);
+        free(world);
+    }
+}
+
+static int create(const collision_desc *desc, const collision_constants *constants, void **self,
+                  bench_error *error) {
+    struct world *world = calloc(1, sizeof *world);
+    size_t count = desc->count;
+    float *memory = calloc(count, 11 * sizeof(float)); /* ten words a body, and a byte */
+    if (!world || !memory) {
+        free(memory);
+        free(world);
+        return bench_error_set(error, "host memory ran out for the sequential bodies");
+    }
+    float **const fields[] = {&world->x,    &world->y,       &world->vx,     &world->vy,
+                              &world->mass, &world->force_x, &world->force_y};
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+        *fields[i] = memory + i * count;
+    }
+    world->memory = memory;
+    world->id = (uint32_t *)(void *)(memory + 7 * count);
+    world->candidate = world->id + count;
+    world->suitor = world->candidate + count;
+    world->is_merged = (uint8_t *)(world->suitor + count);
+    world->constants = *constants;
+    world->is_merging = desc->rules.is_merging;
+    world->count = world->total = desc->count;
+#if HAVE_TWO_LOOPS
+    world->has_fma = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+#endif
+    for (uint32_t i = 0; i < desc->count; i++) {
+        world->x[i] = desc->bodies[i].x;
+        world->y[i] = desc->bodies[i].y;
+        world->vx[i] = desc->bodies[i].vx;
+        world->vy[i] = desc->bodies[i].vy;
+        world->mass[i] = desc->bodies[i].mass;
+        world->id[i] = i + 1;
+    }
+    *self = world;
+    return 0;
+}
+
+static int step(void *self, bench_error *error) {
+    struct world *world = self;
+    (void)error;
+    compute_forces(world);
+    update(world);
+    if (world->is_merging) {
+        find_candidates(world);
+        request(world);
+        merge(world);
+        delete_merged(world);
+    }
+    return 0;
+}
+
+static int finish(void *self, bench_error *error) {
+    (void)self;
+    (void)error;
+    return 0;
+}
+
+static int read_bodies(void *self, collision_body *bodies, bench_error *error) {
+    const struct world *world = self;
+    (void)error;
+    memset(bodies, 0, world->total * sizeof *bodies);
+    for (uint32_t i = 0; i < world->count; i++) {
+        bodies[world->id[i] - 1] = (collision_body){.x = world->x[i],
+                                                    .y = world->y[i],
+                                                    .vx = world->vx[i],
+                                                    .vy = world->vy[i],
+                                                    .mass = world->mass[i]};
+    }
+    return 0;
+}
+
+const collision_ops collision_sequential_ops = {
+    .create = create, .destroy = destroy, .step = step, .finish = finish, .read = read_bodies};

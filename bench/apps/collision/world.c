@@ -1,0 +1,161 @@
+/* The variants behind one set of calls, and their comparison. See world.h. */
+#include "world.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/bench_files.h"
+#include "heap.h"
+
+int collision_world_create(const collision_desc *desc, collision_world *world, bench_error *error) {
+    static const collision_ops *const all[] = {[COLLISION_CLUMP] = &collision_heap_ops,
+                                               [COLLISION_SOA] = &collision_plain_ops,
+                                               [COLLISION_AOS] = &collision_plain_ops,
+                                               [COLLISION_SEQUENTIAL] = &collision_sequential_ops};
+    *world = (collision_world){NULL, NULL};
+    if (desc->count == 0 || desc->count > COLLISION_BODIES_MAX) {
+        return bench_error_set(error, "there must be 1 to %u bodies, not %u", COLLISION_BODIES_MAX,
+                               desc->count);
+    }
+    collision_constants constants =
+        collision_find_constants(&desc->rules, desc->bodies, desc->count);
+    if (all[desc->variant]->create(desc, &constants, &world->self, error)) {
+        return -1;
+    }
+    world->ops = all[desc->variant];
+    return 0;
+}
+
+void collision_world_destroy(collision_world *world) {
+    if (world->ops) {
+        world->ops->destroy(world->self);
+    }
+    *world = (collision_world){NULL, NULL};
+}
+
+int collision_world_step(collision_world *world, bench_error *error) {
+    return world->ops->step(world->self, error);
+}
+
+int collision_world_finish(collision_world *world, bench_error *error) {
+    return world->ops->finish(world->self, error);
+}
+
+int collision_world_read(collision_world *world, collision_body *bodies, bench_error *error) {
+    return world->ops->finish(world->self, error) || world->ops->read(world->self, bodies, error)
+               ? -1
+               : 0;
+}
+
+clump_heap *collision_world_heap(const collision_world *world) {
+    return world->ops == &collision_heap_ops ? collision_heap_get(world->self) : NULL;
+}
+
+collision_compactions collision_world_compactions(const collision_world *world) {
+    collision_compactions none = {0};
+    return world->ops == &collision_heap_ops ? collision_heap_compactions(world->self) : none;
+}
+
+char *collision_load_source(const char *name, bench_error *error) {
+    const clumpi_cl_file *arithmetic = bench_file_find("bench/apps/collision/arithmetic.clh");
+    const clumpi_cl_file *kernels = bench_file_find(name);
+    if (!arithmetic || !kernels) {
+        bench_error_set(error, "%s or its arithmetic.clh is not embedded in this program", name);
+        return NULL;
+    }
+    size_t bytes = arithmetic->bytes + kernels->bytes + 64;
+    char *source = malloc(bytes);
+    if (!source) {
+        bench_error_set(error, "host memory ran out for %s", name);
+        return NULL;
+    }
+    snprintf(source, bytes, "%s\n#line 1\n%s", arithmetic->data, kernels->data);
+    return source;
+}
+
+/* ---- Comparison ------------------------------------------------------------------------------ */
+
+typedef struct pair {
+    collision_world found, expected;
+    collision_body *found_bodies, *expected_bodies;
+    const collision_desc *desc;
+} pair;
+
+static int compare(pair *worlds, uint32_t step, bench_error *error) {
+    uint32_t count = worlds->desc->count;
+    if (collision_world_read(&worlds->found, worlds->found_bodies, error) ||
+        collision_world_read(&worlds->expected, worlds->expected_bodies, error)) {
+        return -1;
+    }
+    if (collision_compare(worlds->found_bodies, worlds->expected_bodies, count, step, error)) {
+        return 1;
+    }
+    clump_heap *heap = collision_world_heap(&worlds->found);
+    uint64_t objects = 0;
+    uint32_t alive = collision_count(worlds->expected_bodies, count);
+    if (!heap) {
+        return 0;
+    }
+    clump_status status = clump_heap_count(heap, "Body", &objects);
+    if (status != CLUMP_OK) {
+        return bench_error_clump(error, "counting bodies", worlds->desc->clump, status);
+    }
+    if (objects != alive) {
+        bench_error_set(error, "after %u steps the heap holds %llu bodies instead of %u", step,
+                        (unsigned long long)objects, alive);
+        return 1;
+    }
+    return 0;
+}
+
+static int check_heap(pair *worlds, bench_error *error) {
+    clump_heap *heap = collision_world_heap(&worlds->found);
+    clump_status status = heap ? clump_heap_check(heap) : CLUMP_OK;
+    if (status == CLUMP_OK) {
+        return 0;
+    }
+    bench_error_clump(error, "the heap check", worlds->desc->clump, status);
+    return status == CLUMP_ERR_CORRUPT ? 1 : -1;
+}
+
+static int run_pair(pair *worlds, uint32_t steps, uint32_t check_every, bench_error *error) {
+    int result = compare(worlds, 0, error);
+    for (uint32_t step = 1; result == 0 && step <= steps; step++) {
+        if (collision_world_step(&worlds->found, error) ||
+            collision_world_step(&worlds->expected, error)) {
+            return -1;
+        }
+        result = compare(worlds, step, error);
+        if (result == 0 && (step == steps || (check_every && step % check_every == 0))) {
+            result = check_heap(worlds, error);
+        }
+    }
+    return result;
+}
+
+int collision_compare_run(const collision_desc *desc, uint32_t steps, uint32_t check_every,
+                          uint32_t *left, bench_error *error) {
+    pair worlds = {.desc = desc};
+    collision_desc sequential = *desc;
+    sequential.variant = COLLISION_SEQUENTIAL;
+    worlds.found_bodies = calloc(desc->count, sizeof(collision_body));
+    worlds.expected_bodies = calloc(desc->count, sizeof(collision_body));
+    int result = worlds.found_bodies && worlds.expected_bodies
+                     ? 0
+                     : bench_error_set(error, "host memory ran out");
+    if (result == 0) {
+        result = collision_world_create(desc, &worlds.found, error) ||
+                         collision_world_create(&sequential, &worlds.expected, error)
+                     ? -1
+                     : run_pair(&worlds, steps, check_every, error);
+    }
+    if (result == 0 && left) {
+        *left = collision_count(worlds.found_bodies, desc->count);
+    }
+    collision_world_destroy(&worlds.found);
+    collision_world_destroy(&worlds.expected);
+    free(worlds.found_bodies);
+    free(worlds.expected_bodies);
+    return result;
+}

@@ -1,0 +1,20 @@
+/* The benchmark app-game-of-life. Read first: run.h. */
+#include "bench/registry.h"
+#include "run.h"
+
+static int run_game_of_life(bench_env *env, const bench_values *values, bench_results *results) {
+    return life_run(env, values, "23/3", results);
+}
+
+static const bench_param params[] = {LIFE_PARAMS("500", "300"),
+                                     {NULL, BENCH_INT, NULL, NULL, 0, 0, NULL}};
+
+const bench_descriptor bench_app_game_of_life = {
+    .name = "app-game-of-life",
+    .sentence =
+        "Conway's Game of Life: only living cells and their neighbours are objects "
+        "(thesis 7.8)",
+    .params = params,
+    .repeat = 1,
+    .needs_device = life_needs_device,
+    .run = run_game_of_life};

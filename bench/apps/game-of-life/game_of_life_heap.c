@@ -1,0 +1,321 @@
+/* The world on the heap: host side of game_of_life.cl. See game_of_life.h. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "bench/bench_files.h"
+#include "game_of_life.h"
+
+#define LOCAL 64 /* of launches over cells */
+
+/* Kernels in the order in which they are created. */
+#define KERNEL_LIST(X)                                                                             \
+    X(cell_init)                                                                                   \
+    X(cell_populate)                                                                               \
+    X(agent_prepare)                                                                               \
+    X(agent_update)                                                                                \
+    X(write_world)
+
+typedef enum kernel_id {
+#define KERNEL_ENUM(name) KERNEL_##name,
+    KERNEL_LIST(KERNEL_ENUM)
+#undef KERNEL_ENUM
+        KERNEL_COUNT
+} kernel_id;
+
+struct life_heap {
+    clump_context *clump;
+    cl_command_queue queue;
+    life_rules rules;
+    uint32_t cells;
+    uint32_t now; /* which of a cell's states are those of this step */
+    clump_heap *heap;
+    clump_program *program;
+    clump_kernel *kernels[KERNEL_COUNT];
+    cl_mem references; /* to the cells, one uint each */
+    cl_mem world;      /* one byte per cell: the beginning, later what is read back */
+    cl_mem misfits;    /* one uint */
+    uint32_t alive_class, candidate_class, cell_class;
+    clump_compactor *compactor; /* or NULL */
+    life_compactions compactions;
+};
+
+clump_heap *life_heap_get(life_heap *world) {
+    return world->heap;
+}
+
+static int fail(const life_heap *world, bench_error *error, const char *what, clump_status status) {
+    return bench_error_clump(error, what, world->clump, status);
+}
+
+static int set_arg(life_heap *world, kernel_id kernel, uint32_t index, const void *value,
+                   size_t bytes, bench_error *error) {
+    clump_status status = clump_kernel_set_arg(world->kernels[kernel], index, bytes, value);
+    return status == CLUMP_OK ? 0 : fail(world, error, "setting an argument", status);
+}
+
+/* A cell has 6 bytes and at most one agent of 4. Three times that is room for the bitmaps and for
+ * classes that shrink without giving up their blocks; the constant, for small worlds whose few
+ * blocks are mostly empty. */
+static uint64_t get_heap_bytes(const life_desc *desc) {
+    uint64_t cells = (uint64_t)desc->rules.width * desc->rules.height;
+    return desc->heap_bytes ? desc->heap_bytes : cells * 32 + (8u << 20);
+}
+
+static int find_class(life_heap *world, const char *name, uint32_t *id, bench_error *error) {
+    clump_class_info info;
+    clump_status status = clump_schema_find_class(clump_heap_get_schema(world->heap), name, &info);
+    if (status != CLUMP_OK) {
+        return bench_error_set(error, "game_of_life.schema has no class %s", name);
+    }
+    *id = info.id;
+    return 0;
+}
+
+static int create_heap(life_heap *world, const life_desc *desc, bench_error *error) {
+    const clumpi_cl_file *text = bench_file_find("bench/apps/game-of-life/game_of_life.schema");
+    clump_schema *schema = NULL;
+    clump_error detail = {0};
+    if (!text) {
+        return bench_error_set(error, "game_of_life.schema is not embedded in this program");
+    }
+    if (clump_schema_parse(text->data, text->bytes, NULL, &schema, &detail) != CLUMP_OK) {
+        return bench_error_set(error, "game_of_life.schema, line %u: %s", detail.line,
+                               detail.message);
+    }
+    clump_heap_desc heap_desc = {.context = world->clump,
+                                 .schema = schema,
+                                 .bytes = get_heap_bytes(desc),
+                                 .block_rows = desc->block_rows};
+    clump_status status = clump_heap_create(&heap_desc, &world->heap);
+    clump_schema_destroy(schema);
+    if (status != CLUMP_OK) {
+        return fail(world, error, "the heap", status);
+    }
+    return find_class(world, "Alive", &world->alive_class, error) ||
+                   find_class(world, "Candidate", &world->candidate_class, error) ||
+                   find_class(world, "Cell", &world->cell_class, error)
+               ? -1
+               : 0;
+}
+
+static int create_program(life_heap *world, const life_desc *desc, bench_error *error) {
+    static const char *const names[] = {
+#define KERNEL_NAME(name) #name,
+        KERNEL_LIST(KERNEL_NAME)
+#undef KERNEL_NAME
+    };
+    const clumpi_cl_file *text = bench_file_find("bench/apps/game-of-life/game_of_life.cl");
+    char options[256];
+    if (!text) {
+        return bench_error_set(error, "game_of_life.cl is not embedded in this program");
+    }
+    snprintf(options, sizeof options, "-D LIFE_BORN=%u -D LIFE_SURVIVE=%u -D LIFE_STATES=%u",
+             desc->rules.born, desc->rules.survive, desc->rules.states);
+    clump_program_desc program_desc = {.heap = world->heap,
+                                       .source = text->data,
+                                       .name = text->name,
+                                       .options = options,
+                                       .tuning = desc->tuning};
+    clump_status status = clump_program_create(&program_desc, &world->program);
+    if (status != CLUMP_OK) {
+        return fail(world, error, "building game_of_life.cl", status);
+    }
+    for (int i = 0; i < KERNEL_COUNT; i++) {
+        status = clump_kernel_create(world->program, names[i], &world->kernels[i]);
+        if (status != CLUMP_OK) {
+            return fail(world, error, names[i], status);
+        }
+    }
+    return 0;
+}
+
+static int create_buffers(life_heap *world, const life_desc *desc, bench_error *error) {
+    cl_int code = CL_SUCCESS;
+    world->references = clCreateBuffer(desc->context, CL_MEM_READ_WRITE,
+                                       world->cells * sizeof(uint32_t), NULL, &code);
+    if (code == CL_SUCCESS) {
+        world->world = clCreateBuffer(desc->context, CL_MEM_READ_WRITE, world->cells, NULL, &code);
+    }
+    if (code == CL_SUCCESS) {
+        world->misfits =
+            clCreateBuffer(desc->context, CL_MEM_READ_WRITE, sizeof(uint32_t), NULL, &code);
+    }
+    if (code == CL_SUCCESS) {
+        code = clEnqueueWriteBuffer(world->queue, world->world, CL_TRUE, 0, world->cells,
+                                    desc->codes, 0, NULL, NULL);
+    }
+    if (code != CL_SUCCESS) {
+        return bench_error_cl(error, "the buffers beside the heap", code);
+    }
+    const cl_uint2 size = {{world->rules.width, world->rules.height}};
+    for (kernel_id i = 0; i < KERNEL_COUNT; i++) {
+        if (set_arg(world, i, 0, &world->references, sizeof world->references, error) ||
+            (i != KERNEL_cell_init && set_arg(world, i, 1, &size, sizeof size, error))) {
+            return -1;
+        }
+    }
+    return set_arg(world, KERNEL_cell_init, 1, &world->world, sizeof world->world, error) ||
+                   set_arg(world, KERNEL_write_world, 2, &world->world, sizeof world->world,
+                           error) ||
+                   set_arg(world, KERNEL_write_world, 3, &world->misfits, sizeof world->misfits,
+                           error)
+               ? -1
+               : 0;
+}
+
+static int run_over_cells(life_heap *world, kernel_id kernel, bench_error *error) {
+    size_t global = ((size_t)world->cells + LOCAL - 1) / LOCAL * LOCAL;
+    clump_status status = clump_launch(world->heap, world->kernels[kernel], global, LOCAL, NULL);
+    return status == CLUMP_OK ? 0 : fail(world, error, "a launch over the cells", status);
+}
+
+static int populate(life_heap *world, bench_error *error) {
+    uint64_t made = 0;
+    clump_status status = clump_do_new(world->heap, "Cell", world->cells,
+                                       world->kernels[KERNEL_cell_init], &made, NULL);
+    if (status != CLUMP_OK) {
+        return fail(world, error, "making the cells", status);
+    }
+    if (made != world->cells) {
+        return bench_error_set(error, "the heap has room for %llu of %u cells",
+                               (unsigned long long)made, world->cells);
+    }
+    if (run_over_cells(world, KERNEL_cell_populate, error)) {
+        return -1;
+    }
+    return life_heap_finish(world, error);
+}
+
+static int create_compactor(life_heap *world, const clump_compactor_desc *compaction,
+                            bench_error *error) {
+    static const char *const classes[] = {"Agent"};
+    if (!compaction) {
+        return 0;
+    }
+    clump_compactor_desc desc = *compaction;
+    desc.heap = world->heap;
+    desc.compact.classes = classes;
+    desc.compact.class_count = 1;
+    clump_status status = clump_compactor_create(&desc, &world->compactor);
+    if (status == CLUMP_OK) { /* builds the kernels, so that no step has to; there are no agents */
+        status = clump_compact(world->heap, &desc.compact, NULL, NULL);
+    }
+    return status == CLUMP_OK ? 0 : fail(world, error, "the compactor", status);
+}
+
+int life_heap_create(const life_desc *desc, life_heap **out, bench_error *error) {
+    *out = NULL;
+    if (life_rules_check(&desc->rules, error)) {
+        return -1;
+    }
+    life_heap *world = calloc(1, sizeof *world);
+    if (!world) {
+        return bench_error_set(error, "host memory ran out");
+    }
+    world->clump = desc->clump;
+    world->queue = desc->queue;
+    world->rules = desc->rules;
+    world->cells = desc->rules.width * desc->rules.height;
+    if (create_heap(world, desc, error) || create_program(world, desc, error) ||
+        create_buffers(world, desc, error) || create_compactor(world, desc->compaction, error) ||
+        populate(world, error)) {
+        life_heap_destroy(world);
+        return -1;
+    }
+    *out = world;
+    return 0;
+}
+
+void life_heap_destroy(life_heap *world) {
+    if (!world) {
+        return;
+    }
+    cl_mem buffers[] = {world->references, world->world, world->misfits};
+    for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++) {
+        if (buffers[i]) {
+            clReleaseMemObject(buffers[i]);
+        }
+    }
+    for (int i = 0; i < KERNEL_COUNT; i++) {
+        clump_kernel_destroy(world->kernels[i]);
+    }
+    clump_program_destroy(world->program);
+    clump_compactor_destroy(world->compactor);
+    clump_heap_destroy(world->heap);
+    free(world);
+}
+
+static int compact(life_heap *world, bench_error *error) {
+    clump_compact_report report;
+    int ran = 0;
+    if (!world->compactor) {
+        return 0;
+    }
+    clump_status status = clump_compactor_poll(world->compactor, &ran, &report);
+    if (status != CLUMP_OK) {
+        return fail(world, error, "compacting", status);
+    }
+    if (ran) {
+        world->compactions.count++;
+        world->compactions.moves += report.moves;
+        world->compactions.blocks_freed += report.blocks_freed;
+        world->compactions.us += report.total_us;
+    }
+    return 0;
+}
+
+int life_heap_step(life_heap *world, bench_error *error) {
+    static const kernel_id phases[] = {KERNEL_agent_prepare, KERNEL_agent_update};
+    for (size_t i = 0; i < sizeof phases / sizeof *phases; i++) {
+        if (set_arg(world, phases[i], 2, &world->now, sizeof world->now, error)) {
+            return -1;
+        }
+        clump_status status = clump_do_all(world->heap, world->kernels[phases[i]], NULL);
+        if (status != CLUMP_OK) {
+            return fail(world, error, "a do-all", status);
+        }
+    }
+    world->now ^= 1;
+    return compact(world, error);
+}
+
+life_compactions life_heap_compactions(const life_heap *world) {
+    return world->compactions;
+}
+
+int life_heap_finish(life_heap *world, bench_error *error) {
+    clump_status status = clump_heap_poll(world->heap, NULL);
+    return status == CLUMP_OK ? 0 : fail(world, error, "the steps so far", status);
+}
+
+int life_heap_encode(life_heap *world, uint8_t *codes, uint32_t *misfits, bench_error *error) {
+    *misfits = 0;
+    cl_int code = clEnqueueWriteBuffer(world->queue, world->misfits, CL_TRUE, 0, sizeof *misfits,
+                                       misfits, 0, NULL, NULL);
+    if (code != CL_SUCCESS) {
+        return bench_error_cl(error, "writing a zero", code);
+    }
+    if (set_arg(world, KERNEL_write_world, 4, &world->now, sizeof world->now, error) ||
+        run_over_cells(world, KERNEL_write_world, error)) {
+        return -1;
+    }
+    code = clEnqueueReadBuffer(world->queue, world->world, CL_TRUE, 0, world->cells, codes, 0, NULL,
+                               NULL);
+    if (code == CL_SUCCESS) {
+        code = clEnqueueReadBuffer(world->queue, world->misfits, CL_TRUE, 0, sizeof *misfits,
+                                   misfits, 0, NULL, NULL);
+    }
+    return code == CL_SUCCESS ? 0 : bench_error_cl(error, "reading the encoded world", code);
+}
+
+int life_heap_usage(life_heap *world, life_usage *usage, bench_error *error) {
+    clump_class_stats classes[4]; /* Agent, Alive, Candidate, Cell */
+    clump_status status = clump_heap_calc_stats(world->heap, &usage->heap, classes, 4);
+    if (status != CLUMP_OK) {
+        return fail(world, error, "the statistics", status);
+    }
+    usage->alive = classes[world->alive_class - 1];
+    usage->candidate = classes[world->candidate_class - 1];
+    usage->cell = classes[world->cell_class - 1];
+    return 0;
+}

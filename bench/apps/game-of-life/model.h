@@ -1,0 +1,76 @@
+/* The Game of Life as numbers: its rule, its states, and the sequential world that obeys them.
+ *
+ * The rule is a generational one, of which the Game of Life is the case of two states; the
+ * application `generation` uses the same code. A world has width * height cells without a
+ * neighbourhood across its edges; cell (x, y) has index y * width + x. What two implementations
+ * compare is the encoded world, one byte per cell:
+ *
+ *     0  dead
+ *     1  alive: the only state that neighbours count
+ *     2  dying since the last step; 3 since the one before, and so on up to states - 1
+ *
+ * Read first: README.md. Read next: sequential.c.
+ */
+#ifndef LIFE_MODEL_H
+#define LIFE_MODEL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bench/error.h"
+
+#define LIFE_CELLS_MAX (1u << 28)
+#define LIFE_STATES_MAX 256u
+
+/* Everything that decides the course of a world but its beginning. */
+typedef struct life_rules {
+    uint32_t width, height;
+    uint32_t born;    /* bit n: a dead cell with n living neighbours comes alive; not bit 0 */
+    uint32_t survive; /* bit n: a living cell with n living neighbours stays alive */
+    uint32_t states;  /* 2: a cell that dies is dead at once */
+} life_rules;
+
+/* Fill in born, survive and states from "23/3", "0235678/3468/255" (survival, birth, states) or
+ * "B3/S23". */
+int life_rule_parse(const char *text, life_rules *rules, bench_error *error);
+
+/* Fails if the rules cannot be run. */
+int life_rules_check(const life_rules *rules, bench_error *error);
+
+static inline uint8_t life_next_state(const life_rules *rules, uint8_t state, uint32_t neighbors) {
+    if (state == 0) {
+        return rules->born >> neighbors & 1;
+    }
+    if (state == 1 && (rules->survive >> neighbors & 1)) {
+        return 1;
+    }
+    return state + 1u < rules->states ? (uint8_t)(state + 1) : 0;
+}
+
+/* A world in which `permille` of 1000 cells live, drawn cell by cell from a hash of the seed. */
+void life_fill(const life_rules *rules, uint32_t seed, uint32_t permille, uint8_t *codes);
+
+/* 64-bit FNV-1a over an encoded world. */
+uint64_t life_checksum(const uint8_t *codes, size_t cells);
+
+/* Cells that live, die, and are dead beside a living one. */
+typedef struct life_population {
+    uint64_t alive, dying, candidates;
+} life_population;
+life_population life_count(const life_rules *rules, const uint8_t *codes);
+
+/* 1 if a neighbour of the cell lives. */
+int life_is_beside_life(const life_rules *rules, const uint8_t *codes, uint32_t x, uint32_t y);
+
+/* ---- The world in sequential C --------------------------------------------------------------- */
+
+typedef struct life_world life_world;
+
+/* `is_plain`: follow the rule cell by cell, with no thought of speed, as a reference for the other.
+ * NULL if memory ran out. */
+life_world *life_world_create(const life_rules *rules, const uint8_t *codes, int is_plain);
+void life_world_destroy(life_world *world); /* NULL is allowed */
+void life_world_step(life_world *world);
+void life_world_encode(const life_world *world, uint8_t *codes);
+
+#endif

@@ -1,0 +1,63 @@
+/* The world as a plain grid of bytes, four cells to a word: what one writes by hand without objects.
+ *
+ * The grid has a border of dead cells: a word at both sides of a row, a row above and below.
+ * LIFE_BORN, LIFE_SURVIVE and LIFE_STATES come with the build options.
+ */
+#define IS_CONWAY (LIFE_STATES == 2 && LIFE_BORN == 8 && LIFE_SURVIVE == 12)
+
+/* 1 in every byte that is 0, else 0. */
+static inline uint zero_bytes(uint word) {
+    uint low = (word & 0x7f7f7f7fu) + 0x7f7f7f7fu;
+    return ~(low | word | 0x7f7f7f7fu) >> 7;
+}
+
+/* 1 in every byte whose cell lives. */
+static inline uint alive_bytes(uint word) {
+#if LIFE_STATES == 2
+    return word;
+#else
+    return zero_bytes(word ^ 0x01010101u);
+#endif
+}
+
+/* For each of four cells: how many of itself and those to its left and right live. */
+static inline uint count_three(__global const uint *word) {
+    uint here = alive_bytes(word[0]);
+    uint left = here << 8 | alive_bytes(word[-1]) >> 24;
+    uint right = here >> 8 | alive_bytes(word[1]) << 24;
+    return left + here + right;
+}
+
+/* The next states of four cells from their states and the numbers of living neighbours. */
+static inline uint next_states(uint states, uint counts) {
+#if IS_CONWAY
+    return zero_bytes((counts | states) ^ 0x03030303u);
+#else
+    uint result = 0u;
+    for (uint shift = 0u; shift < 32u; shift += 8u) {
+        uint state = states >> shift & 0xffu, count = counts >> shift & 0xffu;
+        uint older = state + 1u < LIFE_STATES ? state + 1u : 0u;
+        uint stays = (uint)LIFE_SURVIVE >> count & 1u;
+        uint next = state == 0u ? (uint)LIFE_BORN >> count & 1u
+                    : state == 1u && stays ? 1u
+                                           : older;
+        result |= next << shift;
+    }
+    return result;
+#endif
+}
+
+/* `words` and `height` without the border; `last` has the bits of the cells in a row's last word. */
+__kernel void grid_step(__global const uint *now, __global uint *next, uint words, uint height,
+                        uint last) {
+    uint x = (uint)get_global_id(0), y = (uint)get_global_id(1);
+    if (x >= words || y >= height) {
+        return;
+    }
+    uint stride = words + 2u, i = (y + 1u) * stride + x + 1u;
+    uint states = now[i];
+    uint counts = count_three(now + i - stride) + count_three(now + i) +
+                  count_three(now + i + stride) - alive_bytes(states);
+    uint result = next_states(states, counts);
+    next[i] = x == words - 1u ? result & last : result;
+}

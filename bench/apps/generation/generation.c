@@ -1,0 +1,22 @@
+/* The benchmark app-generation. Read first: bench/apps/game-of-life/run.h. */
+#include "bench/apps/game-of-life/run.h"
+#include "bench/registry.h"
+
+static int run_generation(bench_env *env, const bench_values *values, bench_results *results) {
+    return life_run(env, values, bench_text(values, "rule"), results);
+}
+
+static const bench_param params[] = {{"rule", BENCH_STRING, "0235678/3468/255",
+                                      "survival/birth/states, as in 23/3 or B3/S23", 0, 0, NULL},
+                                     LIFE_PARAMS("500", "100"),
+                                     {NULL, BENCH_INT, NULL, NULL, 0, 0, NULL}};
+
+const bench_descriptor bench_app_generation = {
+    .name = "app-generation",
+    .sentence =
+        "A generational cellular automaton: dying cells stay and block their place "
+        "(thesis 7.8.3)",
+    .params = params,
+    .repeat = 1,
+    .needs_device = life_needs_device,
+    .run = run_generation};

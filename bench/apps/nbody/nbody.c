@@ -1,0 +1,22 @@
+/* The benchmark app-nbody: bodies that attract each other, and nothing else. The code is that of
+ * app-collision without merging.
+ *
+ * Read first: bench/apps/collision/collision.h.
+ */
+#include "bench/apps/collision/collision.h"
+#include "bench/registry.h"
+
+static int run_nbody(bench_env *env, const bench_values *values, bench_results *results) {
+    return collision_run(env, values, results, 0);
+}
+
+static const bench_param params[] = {COLLISION_COMMON_PARAMS("2000", "100"),
+                                     {NULL, BENCH_INT, NULL, NULL, 0, 0, NULL}};
+
+const bench_descriptor bench_app_nbody = {
+    .name = "app-nbody",
+    .sentence = "Bodies that attract each other: a loop over all pairs of objects (thesis 7.1)",
+    .params = params,
+    .repeat = 1,
+    .needs_device = collision_needs_device,
+    .run = run_nbody};

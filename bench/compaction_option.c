@@ -1,0 +1,58 @@
+/* When and how an application compacts. See compaction_option.h. */
+#include "compaction_option.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* When to compact. */
+static int parse_trigger(const char *text, clump_compactor_desc *desc, bench_error *error) {
+    char *end = NULL;
+    if (strcmp(text, "auto") == 0) {
+        desc->automatic = 1;
+        return 0;
+    }
+    if (strncmp(text, "every:", 6) == 0) {
+        double every = strtod(text + 6, &end);
+        desc->every = every >= 1 && every <= 1e6 ? (uint32_t)every : 0;
+        if (end > text + 6 && !*end && desc->every && every == desc->every) {
+            return 0;
+        }
+    }
+    if (strncmp(text, "share:", 6) == 0) {
+        desc->share = strtod(text + 6, &end) / 100;
+        if (end > text + 6 && !*end && desc->share > 0 && desc->share <= 1) {
+            return 0;
+        }
+    }
+    return bench_error_set(error,
+                           "'%.64s' is no value for compact; valid: none, auto, every:M (steps, "
+                           "1 .. 1000000), share:P (percent of the heap's blocks, up to 100)",
+                           text);
+}
+
+int bench_compaction_parse(const bench_values *values, const char *cell_field,
+                           bench_compaction *compaction, bench_error *error) {
+    clump_compact_desc *how = &compaction->desc.compact;
+    *compaction = (bench_compaction){.is_on = !bench_is(values, "compact", "none")};
+    if (!compaction->is_on) {
+        return 0;
+    }
+    if (!bench_is(values, "variant", "clump")) {
+        return bench_error_set(error, "compact is for variant=clump");
+    }
+    if (bench_is(values, "strategy", "merge")) {
+        how->strategy = CLUMP_COMPACT_MERGE;
+        how->factor = (uint32_t)bench_int(values, "factor");
+    }
+    if (bench_is(values, "order", "address")) {
+        how->order = CLUMP_ORDER_ADDRESS;
+    } else if (bench_is(values, "order", "cell")) { /* cells lie in the order of their index */
+        how->order = CLUMP_ORDER_FIELD;
+        how->order_field = cell_field;
+    }
+    if (how->strategy == CLUMP_COMPACT_MERGE && how->order != CLUMP_ORDER_ANY) {
+        return bench_error_set(error, "order=%s needs strategy=planner; merge knows any",
+                               bench_text(values, "order"));
+    }
+    return parse_trigger(bench_text(values, "compact"), &compaction->desc, error);
+}

@@ -1,0 +1,230 @@
+/* Colliding bodies on the heap and in arrays against sequential C: every bit of every body after
+ * every step. The rules are those of the benchmark, and so is the code.
+ *
+ * Read first: bench/apps/collision/world.h.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bench/apps/collision/world.h"
+#include "cl_fixture.h"
+
+static cl_fixture fixture;
+
+static const collision_variant variants[] = {COLLISION_CLUMP, COLLISION_SOA, COLLISION_AOS};
+
+static collision_desc describe(const collision_body *bodies, uint32_t count) {
+    return (collision_desc){.context = fixture.context,
+                            .device = fixture.device,
+                            .queue = fixture.queue,
+                            .clump = fixture.clump,
+                            .rules = collision_rules_default(),
+                            .bodies = bodies,
+                            .count = count,
+                            .block_rows = 1};
+}
+
+/* Bodies left at the end; `least` must have merged. */
+static void run(const collision_desc *desc, uint32_t steps, uint32_t least) {
+    bench_error error = {""};
+    uint32_t left = 0;
+    if (collision_compare_run(desc, steps, 5, &left, &error))
+        fail_msg("variant %d, %u bodies: %s", (int)desc->variant, desc->count, error.text);
+    if (desc->count - left < least)
+        fail_msg("variant %d: only %u of %u bodies merged; the test shows nothing",
+                 (int)desc->variant, desc->count - left, desc->count);
+}
+
+static void run_all(collision_desc desc, uint32_t steps, uint32_t least) {
+    for (size_t i = 0; i < sizeof variants / sizeof *variants; i++) {
+        desc.variant = variants[i];
+        run(&desc, steps, least);
+    }
+}
+
+static void run_random(uint32_t count, uint32_t seed, int is_equal, double merge_distance,
+                       uint32_t steps, uint32_t least) {
+    collision_body *bodies = calloc(count, sizeof *bodies);
+    assert_non_null(bodies);
+    collision_make_random(bodies, count, seed, is_equal);
+    collision_desc desc = describe(bodies, count);
+    desc.rules.merge_distance = merge_distance;
+    run_all(desc, steps, least);
+    free(bodies);
+}
+
+static void test_smallest(void **state) {
+    (void)state;
+    for (uint32_t count = 1; count < 6; count++) run_random(count, count, 0, 0.9, 30, count / 4);
+}
+
+static void test_middle(void **state) {
+    (void)state;
+    run_random(63, 1, 0, 0.05, 40, 10);
+    run_random(64, 2, 0, 0.05, 40, 10);
+    run_random(333, 3, 0, 0.02, 40, 50);
+    run_random(1000, 4, 0, 0.005, 15, 10);
+}
+
+/* Ties of mass, decided by id; and merges of nearly all in chains and heaps. */
+static void test_crowded(void **state) {
+    (void)state;
+    run_random(300, 5, 1, 0.02, 40, 50);
+    run_random(300, 6, 1, 0.3, 20, 250);
+    run_random(500, 7, 0, 0.1, 30, 300);
+}
+
+/* Bodies at the same place, on a lattice (equal distances), and with masses far apart. */
+static void test_degenerate(void **state) {
+    (void)state;
+    collision_body bodies[100];
+    for (int i = 0; i < 100; i++) {
+        bodies[i] = (collision_body){.x = (float)(i % 10) * 0.0625f - 0.25f,
+                                     .y = (float)(i / 10) * 0.0625f - 0.25f,
+                                     .mass = 1};
+    }
+    collision_desc desc = describe(bodies, 100);
+    desc.rules.merge_distance = 0.07;
+    run_all(desc, 20, 50);
+    for (int i = 0; i < 100; i++) bodies[i].x = bodies[i].y = 0.25f;
+    run_all(desc, 20, 20); /* each is wanted by the one before it: one merge a step */
+    for (int i = 0; i < 100; i++) {
+        bodies[i].x = (float)i * 0.01f - 0.5f;
+        bodies[i].mass = i % 10 == 0 ? 1e18f : 1e-18f;
+    }
+    run_all(desc, 20, 10);
+}
+
+static void test_not_merging(void **state) {
+    (void)state;
+    collision_body bodies[400];
+    collision_make_random(bodies, 400, 8, 0);
+    collision_desc desc = describe(bodies, 400);
+    desc.rules.is_merging = 0;
+    run_all(desc, 30, 0);
+}
+
+/* Objects move between steps; the bodies must not notice. */
+static void test_compacted(void **state) {
+    (void)state;
+    static const clump_compact_desc ways[] = {
+        {0},
+        {.strategy = CLUMP_COMPACT_MERGE, .factor = 3},
+        {.order = CLUMP_ORDER_FIELD, .order_field = "id"},
+    };
+    collision_body bodies[600];
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        clump_compactor_desc compaction = {.compact = ways[i], .every = 2};
+        collision_make_random(bodies, 600, 9 + (uint32_t)i, 0);
+        collision_desc desc = describe(bodies, 600);
+        desc.rules.merge_distance = 0.03;
+        desc.compaction = &compaction;
+        run(&desc, 40, 100);
+    }
+}
+
+/* What the reference itself must hold to: two bodies become one, mass and momentum stay. */
+static void test_one_merge(void **state) {
+    (void)state;
+    bench_error error = {""};
+    collision_body bodies[2] = {{.x = 0.5f, .y = 0.25f, .vx = 1, .mass = 1},
+                                {.x = 0.5f, .y = 0.25f, .vy = 2, .mass = 3}};
+    collision_desc desc = describe(bodies, 2);
+    desc.variant = COLLISION_SEQUENTIAL;
+    desc.rules.gravity = 0;
+    desc.rules.merge_distance = 0.1;
+    collision_world world;
+    collision_body after[2];
+    assert_int_equal(collision_world_create(&desc, &world, &error), 0);
+    assert_int_equal(collision_world_step(&world, &error), 0);
+    assert_int_equal(collision_world_read(&world, after, &error), 0);
+    collision_world_destroy(&world);
+    assert_true(after[0].mass == 0); /* the lighter one is gone, and the heavier has its id */
+    assert_true(after[1].mass == 4);
+    assert_float_equal(after[1].vx, 0.25, 1e-6);
+    assert_float_equal(after[1].vy, 1.5, 1e-6);
+    assert_float_equal(after[1].x, 0.505, 1e-6);
+    assert_float_equal(after[1].y, 0.26, 1e-6);
+}
+
+/* Two bodies at distance 1/2 pull each other as Newton says. */
+static void test_pull(void **state) {
+    (void)state;
+    bench_error error = {""};
+    collision_body bodies[2] = {{.x = -0.25f, .mass = 1}, {.x = 0.25f, .mass = 3}};
+    collision_desc desc = describe(bodies, 2);
+    desc.variant = COLLISION_SEQUENTIAL;
+    desc.rules.gravity = 4; /* of mass 4: G is 1 */
+    desc.rules.softening = 1e-4;
+    collision_world world;
+    collision_body after[2];
+    assert_int_equal(collision_world_create(&desc, &world, &error), 0);
+    assert_int_equal(collision_world_step(&world, &error), 0);
+    assert_int_equal(collision_world_read(&world, after, &error), 0);
+    collision_world_destroy(&world);
+    assert_float_equal(after[0].vx, 0.12, 1e-5); /* 3 / (1/2)^2 for dt 0.01 */
+    assert_float_equal(after[1].vx, -0.04, 1e-5);
+    assert_true(after[0].vy == 0 && after[1].vy == 0);
+}
+
+/* A file of first states, and what is said of lines that are wrong. */
+static int read_text(const char *text, collision_body **bodies, uint32_t *count,
+                     bench_error *error) {
+    char path[] = "diff_collision.XXXXXX";
+    int descriptor = mkstemp(path);
+    assert_true(descriptor >= 0);
+    assert_int_equal(write(descriptor, text, strlen(text)), strlen(text));
+    close(descriptor);
+    int result = collision_read_csv(path, bodies, count, error);
+    remove(path);
+    return result;
+}
+
+static void test_input(void **state) {
+    (void)state;
+    static const struct {
+        const char *text, *words;
+    } faults[] = {
+        {"", "has no bodies"},
+        {"0,0,0,0,1\n0,0,0,0\n", "line 2: there must be five numbers"},
+        {"0,0,0,0,1,2\n", "line 1: there must be five numbers"},
+        {"# c\n0,0,0,x,1\n", "line 2: there must be five numbers"},
+        {"0,-1.5,0,0,1\n", "x and y must lie between"},
+        {"0,0,nan,0,1\n", "vx and vy must lie between"},
+        {"0,0,0,0,0\n", "the mass must lie between"},
+    };
+    bench_error error = {""};
+    collision_body *bodies;
+    uint32_t count;
+    assert_int_equal(
+        read_text("x,y,vx,vy,mass\n\n# c\n-1,0.5, 2,-3e1 ,4\r\n0,0,0,0,1", &bodies, &count, &error),
+        0);
+    assert_int_equal(count, 2);
+    assert_true(bodies[0].x == -1 && bodies[0].y == 0.5f && bodies[0].vx == 2);
+    assert_true(bodies[0].vy == -30 && bodies[0].mass == 4 && bodies[1].mass == 1);
+    free(bodies);
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
+        assert_int_equal(read_text(faults[i].text, &bodies, &count, &error), -1);
+        assert_null(bodies);
+        if (!strstr(error.text, faults[i].words))
+            fail_msg("fault %zu is reported as '%s'", i, error.text);
+    }
+    assert_int_equal(collision_read_csv("no/such/file.csv", &bodies, &count, &error), -1);
+}
+
+int main(void) {
+    int result = cl_fixture_open(&fixture, NULL);
+    if (result) return result;
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_one_merge),   cmocka_unit_test(test_pull),
+        cmocka_unit_test(test_smallest),    cmocka_unit_test(test_middle),
+        cmocka_unit_test(test_crowded),     cmocka_unit_test(test_degenerate),
+        cmocka_unit_test(test_not_merging), cmocka_unit_test(test_compacted),
+        cmocka_unit_test(test_input),
+    };
+    result = cmocka_run_group_tests_name("collision", tests, NULL, NULL);
+    cl_fixture_close(&fixture);
+    return result;
+}
