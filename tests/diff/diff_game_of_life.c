@@ -104,7 +104,8 @@ static void test_gosper_gun(void **state) {
     assert_int_equal(life_count(&rules, last).alive, 36 + 5 * 5);
 }
 
-/* 116 cells are left in an unbounded world, gliders that leave among them; here, the first steps. */
+/* 116 cells are left in an unbounded world, gliders that leave among them; here, the first
+ * steps. */
 static void test_r_pentomino(void **state) {
     (void)state;
     static uint8_t first[120 * 110], last[120 * 110];

@@ -1,8 +1,8 @@
 /* The Game of Life and generational automata: living cells and candidates as objects.
  *
- * LIFE_BORN, LIFE_SURVIVE and LIFE_STATES come with the build options, see model.h; `size` is the
- * width and the height of the world. A cell has two states: `now`, 0 or 1, numbers those of this step, the other those of the
- * next. A step has two phases:
+ * `size` is the width and the height of the world, `rule` has born, survive and states of model.h:
+ * arguments, so that one build serves all worlds. A cell has two states: `now`, 0 or 1, numbers
+ * those of this step, the other those of the next. A step has two phases:
  *
  *   prepare  every agent computes the next state of its cell from the states of its neighbours;
  *   update   agents are made and freed so that they fit the next states.
@@ -37,7 +37,8 @@ static inline Cell cell_at(__global const uint *cells, uint i) {
     return cell;
 }
 
-static uint count_alive(CLUMP_HEAP_FIXED, __global const uint *cells, uint2 size, uint i, uint when) {
+static uint count_alive(CLUMP_HEAP_FIXED, __global const uint *cells, uint2 size, uint i,
+                        uint when) {
     uint count = 0u;
     FOR_NEIGHBORS(i, other) {
         count += Cell_state(cell_at(cells, other), when) == 1;
@@ -45,7 +46,8 @@ static uint count_alive(CLUMP_HEAP_FIXED, __global const uint *cells, uint2 size
     return count;
 }
 
-static int is_beside_life(CLUMP_HEAP_FIXED, __global const uint *cells, uint2 size, uint i, uint when) {
+static int is_beside_life(CLUMP_HEAP_FIXED, __global const uint *cells, uint2 size, uint i,
+                          uint when) {
     FOR_NEIGHBORS(i, other) {
         if (Cell_state(cell_at(cells, other), when) == 1) {
             return 1;
@@ -100,17 +102,18 @@ __kernel void cell_populate(CLUMP_HEAP, __global const uint *cells, uint2 size) 
 
 /* ---- The phases of a step -------------------------------------------------------------------- */
 
-__kernel void agent_prepare(CLUMP_HEAP_FIXED, __global const uint *cells, uint2 size, uint now) {
+__kernel void agent_prepare(CLUMP_HEAP_FIXED, __global const uint *cells, uint2 size, uint now,
+                            uint4 rule) {
     CLUMP_FOR_EACH(Agent, self) {
         uint i = Agent_cell(self);
         Cell cell = cell_at(cells, i);
         uint state = Cell_state(cell, now);
-        uint next = state + 1u < LIFE_STATES ? state + 1u : 0u;
+        uint next = state + 1u < rule.z ? state + 1u : 0u;
         if (state < 2u) {
             uint count = count_alive(clump_heap, cells, size, i, now);
             if (state == 0u) {
-                next = (uint)LIFE_BORN >> count & 1u;
-            } else if ((uint)LIFE_SURVIVE >> count & 1u) {
+                next = rule.x >> count & 1u;
+            } else if (rule.y >> count & 1u) {
                 next = 1u;
             }
         }
@@ -124,7 +127,8 @@ static inline int is_newborn(CLUMP_HEAP_FIXED, Cell cell, uint now) {
 }
 
 /* Of the cells around `i` that come alive in this step, the first. There is one. */
-static uint find_first_newborn(CLUMP_HEAP_FIXED, __global const uint *cells, uint2 size, uint i, uint now) {
+static uint find_first_newborn(CLUMP_HEAP_FIXED, __global const uint *cells, uint2 size, uint i,
+                               uint now) {
     FOR_NEIGHBORS(i, other) {
         if (is_newborn(clump_heap, cell_at(cells, other), now)) {
             return other;
@@ -134,15 +138,15 @@ static uint find_first_newborn(CLUMP_HEAP_FIXED, __global const uint *cells, uin
 }
 
 /* Cell `i` comes alive: its neighbours without an agent become candidates. Each is made by the
- * first of the newborn beside it and by nobody else (thesis 7.8.2). Whether a neighbour has an agent
- * can change meanwhile in one way only: the first makes it. The others do nothing in both cases. No
- * agent beside a newborn cell goes without leaving another, since that cell lives in the next step.
- */
+ * first of the newborn beside it and by nobody else (thesis 7.8.2). Whether a neighbour has an
+ * agent can change meanwhile in one way only: the first makes it. The others do nothing in both
+ * cases. No agent beside a newborn cell goes without leaving another, since that cell lives in the
+ * next step. */
 static void spread(CLUMP_HEAP, __global const uint *cells, uint2 size, uint i, uint now) {
     FOR_NEIGHBORS(i, other) {
         Cell cell = cell_at(cells, other);
         if (Agent_is_null(Cell_agent(cell)) &&
-            find_first_newborn(clump_heap, cells, size, other, now) == i || other == i) {
+            find_first_newborn(clump_heap, cells, size, other, now) == i) {
             Cell_agent(cell) = candidate_make(clump_heap, other);
         }
     }
@@ -179,7 +183,8 @@ __kernel void agent_update(CLUMP_HEAP, __global const uint *cells, uint2 size, u
 /* ---- Looking --------------------------------------------------------------------------------- */
 
 /* Once for each cell: its state, and a count of the cells whose agent does not fit them. */
-__kernel void write_world(CLUMP_HEAP_FIXED, __global const uint *cells, uint2 size, __global uchar *world,
+__kernel void write_world(CLUMP_HEAP_FIXED, __global const uint *cells, uint2 size,
+                          __global uchar *world,
                           __global uint *misfits, uint now) {
     uint i = (uint)get_global_id(0);
     if (i >= size.x * size.y) {

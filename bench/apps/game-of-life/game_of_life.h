@@ -1,7 +1,8 @@
 /* The world on the heap, the world as a plain OpenCL grid, and their comparison with sequential C.
  *
- * The benchmarks app-game-of-life and app-generation and the test run through these calls. They take
- * a clump_context and the OpenCL objects behind it, not a bench_env, so that a test can use its own.
+ * The benchmarks app-game-of-life and app-generation and the test run through these calls. They
+ * take a clump_context and the OpenCL objects behind it, not a bench_env, so that a test can use
+ * its own.
  *
  * Read first: model.h, game_of_life.schema, game_of_life.cl, soa.cl.
  */
@@ -77,11 +78,11 @@ int life_grid_encode(life_grid *world, uint8_t *codes, bench_error *error);
 
 /* ---- All side by side (compare.c) ------------------------------------------------------------ */
 
-/* Run a world on the heap, as a grid, and twice in sequential C for `steps` steps. Compare all cells
- * after each; that the agents on the heap are those that the cells ask for; and the heap's
- * invariants every `check_every` steps (0: only at the end). `last`, optional: the world at the end.
- * Returns 0 if all are equal throughout, 1 if they differ, -1 if one could not be run; `error` says
- * where and how. */
+/* Run a world on the heap, as a grid, and twice in sequential C for `steps` steps. Compare all
+ * cells after each; that the agents on the heap are those that the cells ask for; and the heap's
+ * invariants every `check_every` steps (0: only at the end). `last`, optional: the world at the
+ * end. Returns 0 if all are equal throughout, 1 if they differ, -1 if one could not be run;
+ * `error` says where and how. */
 int life_compare_run(const life_desc *desc, uint32_t steps, uint32_t check_every, uint8_t *last,
                      bench_error *error);
 

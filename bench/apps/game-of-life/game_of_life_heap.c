@@ -1,5 +1,4 @@
 /* The world on the heap: host side of game_of_life.cl. See game_of_life.h. */
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "bench/bench_files.h"
@@ -105,17 +104,11 @@ static int create_program(life_heap *world, const life_desc *desc, bench_error *
 #undef KERNEL_NAME
     };
     const clumpi_cl_file *text = bench_file_find("bench/apps/game-of-life/game_of_life.cl");
-    char options[256];
     if (!text) {
         return bench_error_set(error, "game_of_life.cl is not embedded in this program");
     }
-    snprintf(options, sizeof options, "-D LIFE_BORN=%u -D LIFE_SURVIVE=%u -D LIFE_STATES=%u",
-             desc->rules.born, desc->rules.survive, desc->rules.states);
-    clump_program_desc program_desc = {.heap = world->heap,
-                                       .source = text->data,
-                                       .name = text->name,
-                                       .options = options,
-                                       .tuning = desc->tuning};
+    clump_program_desc program_desc = {
+        .heap = world->heap, .source = text->data, .name = text->name, .tuning = desc->tuning};
     clump_status status = clump_program_create(&program_desc, &world->program);
     if (status != CLUMP_OK) {
         return fail(world, error, "building game_of_life.cl", status);
@@ -154,7 +147,9 @@ static int create_buffers(life_heap *world, const life_desc *desc, bench_error *
             return -1;
         }
     }
-    return set_arg(world, KERNEL_cell_init, 1, &world->world, sizeof world->world, error) ||
+    const cl_uint4 rule = {{world->rules.born, world->rules.survive, world->rules.states, 0}};
+    return set_arg(world, KERNEL_agent_prepare, 3, &rule, sizeof rule, error) ||
+                   set_arg(world, KERNEL_cell_init, 1, &world->world, sizeof world->world, error) ||
                    set_arg(world, KERNEL_write_world, 2, &world->world, sizeof world->world,
                            error) ||
                    set_arg(world, KERNEL_write_world, 3, &world->misfits, sizeof world->misfits,

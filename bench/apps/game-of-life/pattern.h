@@ -1,7 +1,7 @@
 /* Patterns: which cells live at the beginning, from a file.
  *
- * Read are portable bitmaps and graymaps (P1, P4; P2, P5), in which black cells live, that is 1 in a
- * bitmap and the darker half of the values in a graymap; and run-length encoded patterns of two
+ * Read are portable bitmaps and graymaps (P1, P4; P2, P5), in which black cells live, that is 1 in
+ * a bitmap and the darker half of the values in a graymap; and run-length encoded patterns of two
  * states (RLE), as Golly and others write them.
  *
  * Read first: model.h.

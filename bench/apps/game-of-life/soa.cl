@@ -1,4 +1,5 @@
-/* The world as a plain grid of bytes, four cells to a word: what one writes by hand without objects.
+/* The world as a plain grid of bytes, four cells to a word: what one writes by hand without
+ * objects.
  *
  * The grid has a border of dead cells: a word at both sides of a row, a row above and below.
  * LIFE_BORN, LIFE_SURVIVE and LIFE_STATES come with the build options.
@@ -47,7 +48,8 @@ static inline uint next_states(uint states, uint counts) {
 #endif
 }
 
-/* `words` and `height` without the border; `last` has the bits of the cells in a row's last word. */
+/* `words` and `height` without the border; `last` has the bits of the cells in a row's last
+ * word. */
 __kernel void grid_step(__global const uint *now, __global uint *next, uint words, uint height,
                         uint last) {
     uint x = (uint)get_global_id(0), y = (uint)get_global_id(1);
