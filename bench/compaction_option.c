@@ -56,3 +56,10 @@ int bench_compaction_parse(const bench_values *values, const char *cell_field,
     }
     return parse_trigger(bench_text(values, "compact"), &compaction->desc, error);
 }
+
+void bench_compaction_report(const bench_compacting *compactions, bench_results *results) {
+    bench_sample(results, "compactions", "runs", compactions->count);
+    bench_sample(results, "compaction_us", "us", compactions->us);
+    bench_sample(results, "compaction_moves", "objects", (double)compactions->moves);
+    bench_sample(results, "compaction_blocks", "blocks", (double)compactions->blocks_freed);
+}

@@ -7,7 +7,7 @@
 #define BENCH_COMPACTION_OPTION_H
 
 #include "bench.h"
-#include "clump/compactor.h"
+#include "compacting.h"
 
 /* Lines of a list of parameters. The application has a parameter `variant` too. */
 /* clang-format off */
@@ -30,5 +30,8 @@ typedef struct bench_compaction {
  * without variant=clump is an error. */
 int bench_compaction_parse(const bench_values *values, const char *cell_field,
                            bench_compaction *compaction, bench_error *error);
+
+/* The metrics compactions, compaction_us, compaction_moves, compaction_blocks. */
+void bench_compaction_report(const bench_compacting *compactions, bench_results *results);
 
 #endif

@@ -7,51 +7,50 @@
 
 #include "compact.h"
 
-/* Objects, slots and blocks of the classes that take part. */
+/* Objects, slots and blocks of the classes that take part, and the bytes of all reference fields that
+ * can point to one of them. */
 typedef struct census {
-    uint64_t objects, slots, blocks;
+    uint64_t objects, slots, blocks, reference_bytes;
 } census;
+
+/* Bytes of such fields in one object of exactly the class. */
+static uint64_t reference_bytes_of(const clumpi_compaction *r, uint32_t class_id) {
+    const clump_schema *schema = r->heap->schema;
+    uint64_t bytes = 0;
+    clump_class_info info;
+    for (uint32_t level = class_id; level; level = info.base) { /* the class and its bases */
+        clump_schema_get_class(schema, level, &info);
+        for (uint32_t i = 0; i < info.field_count; i++) {
+            clump_field_info f;
+            clump_class_info to;
+            clump_schema_get_field(schema, level, i, &f);
+            if (f.type != CLUMP_TYPE_REF) continue;
+            clump_schema_get_class(schema, f.ref_class, &to);
+            int hit = 0;
+            for (uint32_t t = to.id; t <= to.last; t++) hit |= clumpi_is_selected(r, t);
+            if (hit) bytes += sizeof(clump_ref) * (f.count ? f.count : 1);
+        }
+    }
+    return bytes;
+}
 
 static clump_status count(clumpi_compaction *r, census *sum) {
     clump_class_stats classes[CLUMP_CLASSES_MAX];
     clump_status status = clump_heap_calc_stats(r->heap, NULL, classes, CLUMP_CLASSES_MAX);
     *sum = (census){0};
-    for (uint32_t id = 1; id <= r->heap->geometry.header.class_count && !status; id++)
-        if (clumpi_is_selected(r, id)) {
-            sum->objects += classes[id - 1].objects;
-            sum->slots += classes[id - 1].slots;
-            sum->blocks += classes[id - 1].blocks;
-        }
+    for (uint32_t id = 1; id <= r->heap->geometry.header.class_count && !status; id++) {
+        const clump_class_stats *s = &classes[id - 1];
+        sum->reference_bytes += s->objects * reference_bytes_of(r, id);
+        if (!clumpi_is_selected(r, id)) continue;
+        sum->objects += s->objects;
+        sum->slots += s->slots;
+        sum->blocks += s->blocks;
+    }
     return status;
 }
 
 static double fragmentation(const census *s) {
     return s->slots ? 1.0 - (double)s->objects / (double)s->slots : 0.0;
-}
-
-/* Bytes of the reference fields that can point to a class that takes part, of all live objects. */
-static clump_status count_reference_bytes(clumpi_compaction *r, uint64_t *bytes) {
-    clump_heap *heap = r->heap;
-    clump_class_stats classes[CLUMP_CLASSES_MAX];
-    clump_status status = clump_heap_calc_stats(heap, NULL, classes, CLUMP_CLASSES_MAX);
-    *bytes = 0;
-    for (uint32_t id = 1; id <= heap->geometry.header.class_count && !status; id++)
-        for (uint32_t level = id; level;) { /* the class and its bases */
-            clump_class_info info;
-            clump_schema_get_class(heap->schema, level, &info);
-            for (uint32_t i = 0; i < info.field_count; i++) {
-                clump_field_info f;
-                clump_schema_get_field(heap->schema, level, i, &f);
-                if (f.type != CLUMP_TYPE_REF) continue;
-                clump_class_info to;
-                clump_schema_get_class(heap->schema, f.ref_class, &to);
-                int hit = 0;
-                for (uint32_t t = to.id; t <= to.last; t++) hit |= clumpi_is_selected(r, t);
-                if (hit) *bytes += classes[id - 1].objects * 4 * (f.count ? f.count : 1);
-            }
-            level = info.base;
-        }
-    return status;
 }
 
 /* max_us: as many moves as past runs could make in that time; one block's if nothing is known. */
@@ -97,9 +96,7 @@ static clump_status run_strategy(clumpi_compaction *r) {
 static clump_status run_reported(clumpi_compaction *r, clump_compact_report *report) {
     clump_compact_report *p = &r->report;
     census before, after;
-    uint64_t reference_bytes = 0;
     clump_status status = count(r, &before);
-    if (!status) status = count_reference_bytes(r, &reference_bytes);
     if (!status) status = run_strategy(r);
     if (!status)
         status = clumpi_compact_read_times(r); /* of a last pass that had nothing to move */
@@ -111,7 +108,7 @@ static clump_status run_reported(clumpi_compaction *r, clump_compact_report *rep
     p->fragmentation_after = fragmentation(&after);
     for (int i = 0; i < CLUMP_COMPACT_PHASE_COUNT; i++) p->total_us += p->us[i];
     p->floor_bytes =
-        2 * p->bytes_moved + 4 * p->moves + 2 * 4 * p->refs_rewritten + reference_bytes;
+        2 * p->bytes_moved + 4 * p->moves + 2 * 4 * p->refs_rewritten + before.reference_bytes;
     *report = *p;
     return CLUMP_OK;
 }

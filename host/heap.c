@@ -52,7 +52,7 @@ static clump_status check_desc(const clump_heap_desc *desc, uint64_t *bytes) {
 static clump_status write_columns(clump_heap *heap) {
     clump_context *c = heap->context;
     clumpi_geometry *g = &heap->geometry;
-    uint32_t count = clumpi_columns_build(heap->schema, g->classes, NULL);
+    uint32_t count = g->classes[g->header.class_count].columns_end; /* of the last class */
     if (!count) return CLUMP_OK;
     clumpi_column *columns = clumpi_alloc(&c->allocator, count * sizeof *columns);
     if (!columns)

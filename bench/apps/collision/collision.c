@@ -161,11 +161,7 @@ static int report_heap(run_state *run, const collision_world *world) {
                     body.objects, alive);
     }
     if (run->compaction.is_on) {
-        collision_compactions compactions = collision_world_compactions(world);
-        bench_sample(run->results, "compactions", "runs", compactions.count);
-        bench_sample(run->results, "compaction_us", "us", compactions.us);
-        bench_sample(run->results, "compaction_moves", "objects", (double)compactions.moves);
-        bench_sample(run->results, "compaction_blocks", "blocks", (double)compactions.blocks_freed);
+        bench_compaction_report(collision_world_compactions(world), run->results);
     }
     return 0;
 }

@@ -21,17 +21,16 @@ struct world {
     clump_heap *heap;
     clump_program *program;
     clump_kernel *kernels[KERNEL_COUNT];
-    cl_mem states;              /* collision_body of each: the first ones, later those to read */
-    clump_compactor *compactor; /* or NULL */
-    collision_compactions compactions;
+    cl_mem states; /* collision_body of each: the first ones, later those to read */
+    bench_compacting compacting;
 };
 
 clump_heap *collision_heap_get(const void *self) {
     return ((const struct world *)self)->heap;
 }
 
-collision_compactions collision_heap_compactions(const void *self) {
-    return ((const struct world *)self)->compactions;
+const bench_compacting *collision_heap_compactions(const void *self) {
+    return &((const struct world *)self)->compacting;
 }
 
 static int fail(const struct world *world, bench_error *error, const char *what,
@@ -110,23 +109,6 @@ static int set_constants(struct world *world, const collision_constants *constan
     return world->kernel_count > FIND ? set_numbers(world, FIND, &constants->reach2, 1, error) : 0;
 }
 
-static int create_compactor(struct world *world, const clump_compactor_desc *compaction,
-                            bench_error *error) {
-    static const char *const classes[] = {"Body"};
-    if (!compaction) {
-        return 0;
-    }
-    clump_compactor_desc desc = *compaction;
-    desc.heap = world->heap;
-    desc.compact.classes = classes;
-    desc.compact.class_count = 1;
-    clump_status status = clump_compactor_create(&desc, &world->compactor);
-    if (status == CLUMP_OK) { /* builds the kernels, so that no step has to; there are no bodies */
-        status = clump_compact(world->heap, &desc.compact, NULL, NULL);
-    }
-    return status == CLUMP_OK ? 0 : fail(world, error, "the compactor", status);
-}
-
 static int create_bodies(struct world *world, const collision_desc *desc, bench_error *error) {
     uint64_t made = 0;
     cl_int code = CL_SUCCESS;
@@ -171,7 +153,7 @@ static void destroy(void *self) {
         clump_kernel_destroy(world->kernels[i]);
     }
     clump_program_destroy(world->program);
-    clump_compactor_destroy(world->compactor);
+    bench_compacting_destroy(&world->compacting);
     clump_heap_destroy(world->heap);
     free(world);
 }
@@ -194,31 +176,13 @@ static int create(const collision_desc *desc, const collision_constants *constan
     world->count = desc->count;
     if (create_heap(world, desc, error) || create_program(world, desc, error) ||
         set_constants(world, constants, error) ||
-        create_compactor(world, desc->compaction, error) || create_bodies(world, desc, error) ||
-        finish(world, error)) {
+        bench_compacting_create(&world->compacting, world->clump, world->heap, "Body",
+                                desc->compaction, error) ||
+        create_bodies(world, desc, error) || finish(world, error)) {
         destroy(world);
         return -1;
     }
     *self = world;
-    return 0;
-}
-
-static int compact(struct world *world, bench_error *error) {
-    clump_compact_report report;
-    int ran = 0;
-    if (!world->compactor) {
-        return 0;
-    }
-    clump_status status = clump_compactor_poll(world->compactor, &ran, &report);
-    if (status != CLUMP_OK) {
-        return fail(world, error, "compacting", status);
-    }
-    if (ran) {
-        world->compactions.count++;
-        world->compactions.moves += report.moves;
-        world->compactions.blocks_freed += report.blocks_freed;
-        world->compactions.us += report.total_us;
-    }
     return 0;
 }
 
@@ -230,7 +194,7 @@ static int step(void *self, bench_error *error) {
             return fail(world, error, kernel_names[kernel], status);
         }
     }
-    return compact(world, error);
+    return bench_compacting_poll(&world->compacting, error);
 }
 
 static int read_bodies(void *self, collision_body *bodies, bench_error *error) {

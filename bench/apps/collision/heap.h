@@ -5,6 +5,6 @@
 #include "world.h"
 
 clump_heap *collision_heap_get(const void *self);
-collision_compactions collision_heap_compactions(const void *self);
+const bench_compacting *collision_heap_compactions(const void *self);
 
 #endif

@@ -52,9 +52,8 @@ clump_heap *collision_world_heap(const collision_world *world) {
     return world->ops == &collision_heap_ops ? collision_heap_get(world->self) : NULL;
 }
 
-collision_compactions collision_world_compactions(const collision_world *world) {
-    collision_compactions none = {0};
-    return world->ops == &collision_heap_ops ? collision_heap_compactions(world->self) : none;
+const bench_compacting *collision_world_compactions(const collision_world *world) {
+    return world->ops == &collision_heap_ops ? collision_heap_compactions(world->self) : NULL;
 }
 
 char *collision_load_source(const char *name, bench_error *error) {

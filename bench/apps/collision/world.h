@@ -6,8 +6,8 @@
 #ifndef COLLISION_WORLD_H
 #define COLLISION_WORLD_H
 
+#include "bench/compacting.h"
 #include "clump/clump.h"
-#include "clump/compactor.h"
 #include "model.h"
 
 typedef enum collision_variant {
@@ -31,13 +31,6 @@ typedef struct collision_desc {
     clump_tuning tuning;
     const clump_compactor_desc *compaction; /* heap and classes are filled in. NULL: never */
 } collision_desc;
-
-/* All compactions so far. */
-typedef struct collision_compactions {
-    uint32_t count;
-    uint64_t moves, blocks_freed;
-    double us; /* of the device */
-} collision_compactions;
 
 /* What a variant is made of. Every call but destroy returns 0 or -1; `self` is what create gave. */
 typedef struct collision_ops {
@@ -68,9 +61,9 @@ int collision_world_finish(collision_world *world, bench_error *error);
 /* The state, `count` bodies. Waits. */
 int collision_world_read(collision_world *world, collision_body *bodies, bench_error *error);
 
-/* The heap of the variant clump, else NULL. */
+/* The heap of the variant clump and its compactions, else NULL. */
 clump_heap *collision_world_heap(const collision_world *world);
-collision_compactions collision_world_compactions(const collision_world *world);
+const bench_compacting *collision_world_compactions(const collision_world *world);
 
 /* arithmetic.clh and the file `name`, for a compiler. Released by free(). NULL and an error if
  * either is not embedded. */

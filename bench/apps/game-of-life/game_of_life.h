@@ -9,9 +9,9 @@
 #ifndef GAME_OF_LIFE_H
 #define GAME_OF_LIFE_H
 
+#include "bench/compacting.h"
 #include "bench/error.h"
 #include "clump/clump.h"
-#include "clump/compactor.h"
 #include "model.h"
 
 typedef struct life_desc {
@@ -41,12 +41,7 @@ void life_heap_destroy(life_heap *world); /* NULL is allowed */
 int life_heap_step(life_heap *world, bench_error *error);
 
 /* All compactions so far. */
-typedef struct life_compactions {
-    uint32_t count;
-    uint64_t moves, blocks_freed;
-    double us; /* of the device */
-} life_compactions;
-life_compactions life_heap_compactions(const life_heap *world);
+const bench_compacting *life_heap_compactions(const life_heap *world);
 
 /* Wait for all steps, and fail if a kernel reported an error, such as a full heap. */
 int life_heap_finish(life_heap *world, bench_error *error);

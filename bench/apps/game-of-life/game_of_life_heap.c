@@ -34,8 +34,7 @@ struct life_heap {
     cl_mem world;      /* one byte per cell: the beginning, later what is read back */
     cl_mem misfits;    /* one uint */
     uint32_t alive_class, candidate_class, cell_class;
-    clump_compactor *compactor; /* or NULL */
-    life_compactions compactions;
+    bench_compacting compacting;
 };
 
 clump_heap *life_heap_get(life_heap *world) {
@@ -181,23 +180,6 @@ static int populate(life_heap *world, bench_error *error) {
     return life_heap_finish(world, error);
 }
 
-static int create_compactor(life_heap *world, const clump_compactor_desc *compaction,
-                            bench_error *error) {
-    static const char *const classes[] = {"Agent"};
-    if (!compaction) {
-        return 0;
-    }
-    clump_compactor_desc desc = *compaction;
-    desc.heap = world->heap;
-    desc.compact.classes = classes;
-    desc.compact.class_count = 1;
-    clump_status status = clump_compactor_create(&desc, &world->compactor);
-    if (status == CLUMP_OK) { /* builds the kernels, so that no step has to; there are no agents */
-        status = clump_compact(world->heap, &desc.compact, NULL, NULL);
-    }
-    return status == CLUMP_OK ? 0 : fail(world, error, "the compactor", status);
-}
-
 int life_heap_create(const life_desc *desc, life_heap **out, bench_error *error) {
     *out = NULL;
     if (life_rules_check(&desc->rules, error)) {
@@ -212,7 +194,9 @@ int life_heap_create(const life_desc *desc, life_heap **out, bench_error *error)
     world->rules = desc->rules;
     world->cells = desc->rules.width * desc->rules.height;
     if (create_heap(world, desc, error) || create_program(world, desc, error) ||
-        create_buffers(world, desc, error) || create_compactor(world, desc->compaction, error) ||
+        create_buffers(world, desc, error) ||
+        bench_compacting_create(&world->compacting, world->clump, world->heap, "Agent",
+                                desc->compaction, error) ||
         populate(world, error)) {
         life_heap_destroy(world);
         return -1;
@@ -235,28 +219,9 @@ void life_heap_destroy(life_heap *world) {
         clump_kernel_destroy(world->kernels[i]);
     }
     clump_program_destroy(world->program);
-    clump_compactor_destroy(world->compactor);
+    bench_compacting_destroy(&world->compacting);
     clump_heap_destroy(world->heap);
     free(world);
-}
-
-static int compact(life_heap *world, bench_error *error) {
-    clump_compact_report report;
-    int ran = 0;
-    if (!world->compactor) {
-        return 0;
-    }
-    clump_status status = clump_compactor_poll(world->compactor, &ran, &report);
-    if (status != CLUMP_OK) {
-        return fail(world, error, "compacting", status);
-    }
-    if (ran) {
-        world->compactions.count++;
-        world->compactions.moves += report.moves;
-        world->compactions.blocks_freed += report.blocks_freed;
-        world->compactions.us += report.total_us;
-    }
-    return 0;
 }
 
 int life_heap_step(life_heap *world, bench_error *error) {
@@ -271,11 +236,11 @@ int life_heap_step(life_heap *world, bench_error *error) {
         }
     }
     world->now ^= 1;
-    return compact(world, error);
+    return bench_compacting_poll(&world->compacting, error);
 }
 
-life_compactions life_heap_compactions(const life_heap *world) {
-    return world->compactions;
+const bench_compacting *life_heap_compactions(const life_heap *world) {
+    return &world->compacting;
 }
 
 int life_heap_finish(life_heap *world, bench_error *error) {

@@ -153,14 +153,6 @@ static void report_world(run_state *run, double total_us) {
     }
 }
 
-static void report_compactions(run_state *run, const life_heap *heap) {
-    life_compactions compactions = life_heap_compactions(heap);
-    bench_sample(run->results, "compactions", "runs", compactions.count);
-    bench_sample(run->results, "compaction_us", "us", compactions.us);
-    bench_sample(run->results, "compaction_moves", "objects", (double)compactions.moves);
-    bench_sample(run->results, "compaction_blocks", "blocks", (double)compactions.blocks_freed);
-}
-
 static int report_heap(run_state *run, life_heap *heap) {
     life_usage usage;
     if (life_heap_usage(heap, &usage, run->error)) {
@@ -172,7 +164,7 @@ static int report_heap(run_state *run, life_heap *heap) {
     bench_sample(run->results, "fragmentation_alive", "share", usage.alive.fragmentation);
     bench_sample(run->results, "fragmentation_candidates", "share", usage.candidate.fragmentation);
     if (run->compaction.is_on) {
-        report_compactions(run, heap);
+        bench_compaction_report(life_heap_compactions(heap), run->results);
     }
     if (usage.alive.objects != population.alive + population.dying ||
         usage.candidate.objects != population.candidates) {

@@ -182,14 +182,6 @@ static double find_peak(const wa_tor_series *series) {
     return peak;
 }
 
-static void report_compactions(run_state *run, const wa_tor_heap *world) {
-    wa_tor_compactions compactions = wa_tor_heap_compactions(world);
-    bench_sample(run->results, "compactions", "runs", compactions.count);
-    bench_sample(run->results, "compaction_us", "us", compactions.us);
-    bench_sample(run->results, "compaction_moves", "objects", (double)compactions.moves);
-    bench_sample(run->results, "compaction_blocks", "blocks", (double)compactions.blocks_freed);
-}
-
 static int report_heap(run_state *run, wa_tor_heap *world) {
     wa_tor_usage usage;
     if (wa_tor_heap_usage(world, &usage, run->error)) {
@@ -204,7 +196,7 @@ static int report_heap(run_state *run, wa_tor_heap *world) {
         bench_sample(run->results, "blocks_peak", "blocks", find_peak(&run->series));
     }
     if (run->compaction.is_on) {
-        report_compactions(run, world);
+        bench_compaction_report(wa_tor_heap_compactions(world), run->results);
     }
     wa_tor_population population = wa_tor_count(run->codes, run->cells);
     if (usage.fish.objects != population.fish || usage.shark.objects != population.sharks) {

@@ -8,9 +8,9 @@
 #ifndef WA_TOR_H
 #define WA_TOR_H
 
+#include "bench/compacting.h"
 #include "bench/error.h"
 #include "clump/clump.h"
-#include "clump/compactor.h"
 #include "model.h"
 
 typedef struct wa_tor_heap_desc {
@@ -43,12 +43,7 @@ int wa_tor_heap_step(wa_tor_heap *world, cl_event *events, bench_error *error);
 int wa_tor_heap_compact(wa_tor_heap *world, bench_error *error);
 
 /* All compactions so far. */
-typedef struct wa_tor_compactions {
-    uint32_t count;
-    uint64_t moves, blocks_freed;
-    double us; /* of the device */
-} wa_tor_compactions;
-wa_tor_compactions wa_tor_heap_compactions(const wa_tor_heap *world);
+const bench_compacting *wa_tor_heap_compactions(const wa_tor_heap *world);
 
 /* Wait for all steps, and fail if a kernel reported an error, such as a full heap. */
 int wa_tor_heap_finish(wa_tor_heap *world, bench_error *error);

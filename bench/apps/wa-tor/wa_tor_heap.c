@@ -37,8 +37,7 @@ struct wa_tor_heap {
     clump_kernel *kernels[KERNEL_COUNT];
     cl_mem codes; /* one uint per cell: references while the world is made, then its encoding */
     uint32_t fish_class, shark_class, cell_class;
-    clump_compactor *compactor; /* or NULL */
-    wa_tor_compactions compactions;
+    bench_compacting compacting;
 };
 
 uint64_t wa_tor_heap_bytes(const wa_tor_rules *rules) {
@@ -207,23 +206,6 @@ static int populate(wa_tor_heap *world, bench_error *error) {
     return wa_tor_heap_finish(world, error);
 }
 
-static int create_compactor(wa_tor_heap *world, const clump_compactor_desc *compaction,
-                            bench_error *error) {
-    static const char *const classes[] = {"Agent"};
-    if (!compaction) {
-        return 0;
-    }
-    clump_compactor_desc desc = *compaction;
-    desc.heap = world->heap;
-    desc.compact.classes = classes;
-    desc.compact.class_count = 1;
-    clump_status status = clump_compactor_create(&desc, &world->compactor);
-    if (status == CLUMP_OK) { /* builds the kernels, so that no step has to; there are no agents */
-        status = clump_compact(world->heap, &desc.compact, NULL, NULL);
-    }
-    return status == CLUMP_OK ? 0 : fail(world, error, "the compactor", status);
-}
-
 int wa_tor_heap_create(const wa_tor_heap_desc *desc, wa_tor_heap **out, bench_error *error) {
     *out = NULL;
     const char *fault = wa_tor_rules_check(&desc->rules);
@@ -241,7 +223,9 @@ int wa_tor_heap_create(const wa_tor_heap_desc *desc, wa_tor_heap **out, bench_er
     world->cells = desc->rules.width * desc->rules.height;
     if (create_heap(world, desc, error) || create_program(world, &desc->tuning, error) ||
         create_codes(world, error) || set_rules(world, error) ||
-        create_compactor(world, desc->compaction, error) || populate(world, error)) {
+        bench_compacting_create(&world->compacting, world->clump, world->heap, "Agent",
+                                desc->compaction, error) ||
+        populate(world, error)) {
         wa_tor_heap_destroy(world);
         return -1;
     }
@@ -260,7 +244,7 @@ void wa_tor_heap_destroy(wa_tor_heap *world) {
         clump_kernel_destroy(world->kernels[i]);
     }
     clump_program_destroy(world->program);
-    clump_compactor_destroy(world->compactor);
+    bench_compacting_destroy(&world->compacting);
     clump_heap_destroy(world->heap);
     free(world);
 }
@@ -290,26 +274,11 @@ int wa_tor_heap_step(wa_tor_heap *world, cl_event *events, bench_error *error) {
 }
 
 int wa_tor_heap_compact(wa_tor_heap *world, bench_error *error) {
-    clump_compact_report report;
-    int ran = 0;
-    if (!world->compactor) {
-        return 0;
-    }
-    clump_status status = clump_compactor_poll(world->compactor, &ran, &report);
-    if (status != CLUMP_OK) {
-        return fail(world, error, "compacting", status);
-    }
-    if (ran) {
-        world->compactions.count++;
-        world->compactions.moves += report.moves;
-        world->compactions.blocks_freed += report.blocks_freed;
-        world->compactions.us += report.total_us;
-    }
-    return 0;
+    return bench_compacting_poll(&world->compacting, error);
 }
 
-wa_tor_compactions wa_tor_heap_compactions(const wa_tor_heap *world) {
-    return world->compactions;
+const bench_compacting *wa_tor_heap_compactions(const wa_tor_heap *world) {
+    return &world->compacting;
 }
 
 int wa_tor_heap_finish(wa_tor_heap *world, bench_error *error) {

@@ -1,0 +1,44 @@
+/* A compactor that keeps account. See compacting.h. */
+#include "compacting.h"
+
+int bench_compacting_create(bench_compacting *c, clump_context *clump, clump_heap *heap,
+                            const char *class_name, const clump_compactor_desc *desc,
+                            bench_error *error) {
+    *c = (bench_compacting){.clump = clump, .classes = {class_name}};
+    if (!desc) {
+        return 0;
+    }
+    clump_compactor_desc own = *desc;
+    own.heap = heap;
+    own.compact.classes = c->classes;
+    own.compact.class_count = 1;
+    clump_status status = clump_compactor_create(&own, &c->compactor);
+    if (status == CLUMP_OK) {
+        status = clump_compact(heap, &own.compact, NULL, NULL);
+    }
+    return status == CLUMP_OK ? 0 : bench_error_clump(error, "the compactor", clump, status);
+}
+
+void bench_compacting_destroy(bench_compacting *c) {
+    clump_compactor_destroy(c->compactor);
+    c->compactor = NULL;
+}
+
+int bench_compacting_poll(bench_compacting *c, bench_error *error) {
+    clump_compact_report report;
+    int ran = 0;
+    if (!c->compactor) {
+        return 0;
+    }
+    clump_status status = clump_compactor_poll(c->compactor, &ran, &report);
+    if (status != CLUMP_OK) {
+        return bench_error_clump(error, "compacting", c->clump, status);
+    }
+    if (ran) {
+        c->count++;
+        c->moves += report.moves;
+        c->blocks_freed += report.blocks_freed;
+        c->us += report.total_us;
+    }
+    return 0;
+}
