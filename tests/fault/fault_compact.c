@@ -94,24 +94,12 @@ static void check_unchanged(int scratch, const char *call, int line) {
     CHECK_OK(&t.on, clump_heap_check(t.heap));
 }
 
-static void check_words(clump_status found, clump_status expected, const char *words,
-                        const char *call, int line) {
-    const clump_error *e = clump_context_get_error(t.on.clump);
-    if (found != expected)
-        fail_msg("line %d: %s returned %s, not %s (%s)", line, call, clump_status_name(found),
-                 clump_status_name(expected), found ? e->message : "");
-    if (e->status != expected)
-        fail_msg("line %d: %s left an error record with %s", line, call,
-                 clump_status_name(e->status));
-    if (!strstr(e->message, words))
-        fail_msg("line %d: %s says \"%s\", which does not mention \"%s\"", line, call, e->message,
-                 words);
-}
-
 #define REFUSED(status, words, call)                                                               \
     do {                                                                                           \
         fetch(t.before);                                                                           \
-        check_words((call), (status), (words), #call, __LINE__);                                   \
+        clump_status found_ = (call);                                                              \
+        cl_fixture_expect_words(clump_context_get_error(t.on.clump), found_, (status), (words),    \
+                                #call, __LINE__);                                                  \
         check_unchanged((status) == CLUMP_ERR_CAPACITY, #call, __LINE__);                          \
     } while (0)
 
@@ -328,16 +316,18 @@ static void key_kernels(void **state) {
         NULL, NULL);
     clump_kernel *keys = cl_fixture_kernel(&t.on, program, "keys");
     fetch(t.before);
-    check_words(COMPACT(KEY, ONE("Body"), .key_kernel = keys), USAGE, "layout", "other layout",
-                __LINE__);
+    cl_fixture_expect_words(clump_context_get_error(t.on.clump),
+                            COMPACT(KEY, ONE("Body"), .key_kernel = keys), USAGE, "layout",
+                            "other layout", __LINE__);
     check_unchanged(1, "other layout", __LINE__);
     clump_kernel_destroy(keys);
     clump_program_destroy(program);
     clump_heap_destroy(other);
     /* One more parameter, which was never set. */
     fetch(t.before);
-    check_words(COMPACT(KEY, ONE("Body"), .key_kernel = t.more_keys), USAGE, "parameter 1",
-                "not set", __LINE__);
+    cl_fixture_expect_words(clump_context_get_error(t.on.clump),
+                            COMPACT(KEY, ONE("Body"), .key_kernel = t.more_keys), USAGE,
+                            "parameter 1", "not set", __LINE__);
     check_unchanged(1, "not set", __LINE__);
 }
 
@@ -517,7 +507,8 @@ static void memory_runs_out(void **state) {
             fetch(t.before);
             done = clump_compact(t.heap, &descs[i], &report, NULL);
             if (done) {
-                check_words(done, CLUMP_ERR_MEMORY, "memory", "clump_compact", __LINE__);
+                cl_fixture_expect_words(clump_context_get_error(t.on.clump), done, CLUMP_ERR_MEMORY,
+                                        "memory", "clump_compact", __LINE__);
                 check_unchanged(1, "clump_compact without memory", __LINE__);
                 CHECK_OK(&t.on, clump_compact(t.heap, &descs[i], &report, NULL));
             }

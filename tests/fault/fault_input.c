@@ -63,25 +63,12 @@ static void check_unchanged(const char *call, int line) {
     assert_memory_equal(clump_context_get_error(t.on.clump), &kept, sizeof kept);
 }
 
-static void check_words(const clump_error *e, clump_status found, clump_status expected,
-                        const char *words, const char *call, int line) {
-    if (found != expected)
-        fail_msg("line %d: %s returned %s, not %s (%s)", line, call, clump_status_name(found),
-                 clump_status_name(expected), found ? e->message : "");
-    if (e->status != expected)
-        fail_msg("line %d: %s left an error record with %s", line, call,
-                 clump_status_name(e->status));
-    if (!strstr(e->message, words))
-        fail_msg("line %d: %s says \"%s\", which does not mention \"%s\"", line, call, e->message,
-                 words);
-}
-
 /* The call is refused, and the context's error says so. */
 #define REFUSED(status, words, call)                                                               \
     do {                                                                                           \
         clump_status found_ = (call);                                                              \
-        check_words(clump_context_get_error(t.on.clump), found_, (status), (words), #call,         \
-                    __LINE__);                                                                     \
+        cl_fixture_expect_words(clump_context_get_error(t.on.clump), found_, (status), (words),    \
+                                #call, __LINE__);                                                  \
         check_unchanged(#call, __LINE__);                                                          \
     } while (0)
 
@@ -134,7 +121,7 @@ static void refuse_context(const clump_context_desc *desc, const char *words, in
     clump_context *made = (clump_context *)&t;
     clump_error error = {.status = CLUMP_OK};
     clump_status status = clump_context_create(desc, &made, &error);
-    check_words(&error, status, USAGE, words, "clump_context_create", line);
+    cl_fixture_expect_words(&error, status, USAGE, words, "clump_context_create", line);
     assert_null(made);
     made = (clump_context *)&t;
     assert_int_equal(clump_context_create(desc, &made, NULL), USAGE); /* words are optional */
@@ -321,8 +308,8 @@ static void types_that_a_device_lacks(void **state) {
     clump_schema *s = parse("class A { double weight; }");
     clump_heap_desc h = {.context = without, .schema = s, .bytes = HEAP_BYTES};
     clump_status status = clump_heap_create(&h, &heap);
-    check_words(clump_context_get_error(without), status, CLUMP_ERR_UNSUPPORTED, "weight",
-                "clump_heap_create", __LINE__);
+    cl_fixture_expect_words(clump_context_get_error(without), status, CLUMP_ERR_UNSUPPORTED,
+                            "weight", "clump_heap_create", __LINE__);
     assert_null(heap);
     clump_schema_destroy(s);
     clump_context_destroy(without);

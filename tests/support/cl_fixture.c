@@ -126,6 +126,19 @@ void cl_fixture_expect_cl(cl_int code, const char *call, const char *file, int l
     _fail(file, line);
 }
 
+void cl_fixture_expect_words(const clump_error *e, clump_status found, clump_status expected,
+                             const char *words, const char *call, int line) {
+    if (found != expected)
+        fail_msg("line %d: %s returned %s, not %s (%s)", line, call, clump_status_name(found),
+                 clump_status_name(expected), found ? e->message : "");
+    if (e->status != expected)
+        fail_msg("line %d: %s left an error record with %s", line, call,
+                 clump_status_name(e->status));
+    if (!strstr(e->message, words))
+        fail_msg("line %d: %s says \"%s\", which does not mention \"%s\"", line, call, e->message,
+                 words);
+}
+
 /* ---- Making things --------------------------------------------------------------------------- */
 
 static clump_schema *parse(const char *text) {

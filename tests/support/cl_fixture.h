@@ -59,6 +59,10 @@ void cl_fixture_expect(const cl_fixture *f, clump_status found, clump_status exp
                        const char *call, const char *file, int line);
 void cl_fixture_expect_cl(cl_int code, const char *call, const char *file, int line);
 
+/* A call returned `found`; it must be `expected`, and the error record must say so and mention `words`. */
+void cl_fixture_expect_words(const clump_error *error, clump_status found, clump_status expected,
+                             const char *words, const char *call, int line);
+
 /* No kernel reported anything since the last poll, and all invariants of the heap hold. */
 #define CHECK_HEAP(f, heap)                                                                        \
     do {                                                                                           \
