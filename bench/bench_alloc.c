@@ -9,6 +9,7 @@
 
 #include "bench.h"
 #include "bench_files.h"
+#include "heap.h"
 #include "registry.h"
 
 #define LOCAL_SIZE 64
@@ -31,23 +32,16 @@ static int fail(alloc_state *s, const char *what, clump_status status) {
 
 static int create_heap(alloc_state *s, const bench_values *values) {
     char text[128];
-    clump_schema *schema = NULL;
-    clump_error detail = {0};
     snprintf(text, sizeof text, "class Thing { uint tag; uint payload[%u]; }", s->bytes / 4 - 1);
-    if (clump_schema_parse(text, strlen(text), NULL, &schema, &detail) != CLUMP_OK) {
-        return bench_error_set(s->error, "the schema of Thing: %s", detail.message);
-    }
     uint64_t heap_bytes = (uint64_t)bench_int(values, "heap_mb") << 20;
     if (heap_bytes == 0) { /* bitmaps, blocks that work-items open side by side */
         heap_bytes = s->count * s->bytes * 5 / 4 + (32u << 20);
     }
-    clump_heap_desc desc = {.context = s->env->clump,
-                            .schema = schema,
+    bench_heap_desc desc = {.clump = s->env->clump,
+                            .text = text,
                             .bytes = heap_bytes,
                             .block_rows = (uint32_t)bench_int(values, "block_rows")};
-    clump_status status = clump_heap_create(&desc, &s->heap);
-    clump_schema_destroy(schema);
-    return status == CLUMP_OK ? 0 : fail(s, "the heap", status);
+    return bench_heap_create(&desc, &s->heap, s->error);
 }
 
 static int create_kernel(alloc_state *s, const char *name, clump_kernel **kernel) {

@@ -16,6 +16,7 @@
 
 #include "bench.h"
 #include "bench_files.h"
+#include "heap.h"
 #include "registry.h"
 
 #define BYTES_PER_VISIT 12 /* x and v read, x written */
@@ -82,21 +83,13 @@ static int create_context(enumerate_state *s) {
 }
 
 static int create_heap(enumerate_state *s, const bench_values *values) {
-    static const char text[] = "class Point { float x; float v; uint number; }";
-    clump_schema *schema = NULL;
-    clump_error detail = {0};
-    if (clump_schema_parse(text, strlen(text), NULL, &schema, &detail) != CLUMP_OK) {
-        return bench_error_set(s->error, "the schema of Point: %s", detail.message);
-    }
     uint64_t heap_bytes = (uint64_t)bench_int(values, "heap_mb") << 20;
     if (heap_bytes == 0) heap_bytes = (uint64_t)s->objects * 16 + (16u << 20);
-    clump_heap_desc desc = {.context = s->clump,
-                            .schema = schema,
+    bench_heap_desc desc = {.clump = s->clump,
+                            .text = "class Point { float x; float v; uint number; }",
                             .bytes = heap_bytes,
                             .block_rows = (uint32_t)bench_int(values, "block_rows")};
-    clump_status status = clump_heap_create(&desc, &s->heap);
-    clump_schema_destroy(schema);
-    return status == CLUMP_OK ? 0 : fail(s, "the heap", status);
+    return bench_heap_create(&desc, &s->heap, s->error);
 }
 
 static int create_program(enumerate_state *s) {

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "bench_files.h"
+#include "heap.h"
 
 #define OBJECT_BYTES 32u
 #define CLASS_COUNT 3u /* Node, A, B */
@@ -54,26 +55,20 @@ static int fail(const compact_heap *h, const char *what, clump_status status, be
 }
 
 static int create_heap(compact_heap *h, const compact_heap_desc *desc, bench_error *error) {
-    const clumpi_cl_file *text = bench_file_find("bench/compact.schema");
-    clump_schema *schema = NULL;
-    clump_error detail = {0};
-    if (!text) return bench_error_set(error, "compact.schema is not embedded in this program");
-    if (clump_schema_parse(text->data, text->bytes, NULL, &schema, &detail) != CLUMP_OK) {
-        return bench_error_set(error, "compact.schema, line %u: %s", detail.line, detail.message);
-    }
     uint64_t bytes = desc->heap_bytes;
     if (bytes == 0) { /* bitmaps and lists beside the objects */
         uint64_t classes = desc->has_copy_room ? 3 : 2;
         bytes = classes * h->objects * OBJECT_BYTES * 9 / 8 + (32u << 20);
     }
-    clump_heap_desc heap_desc = {
-        .context = h->env->clump, .schema = schema, .bytes = bytes, .block_rows = desc->block_rows};
-    clump_status status = clump_heap_create(&heap_desc, &h->heap);
+    bench_heap_desc heap = {.clump = h->env->clump,
+                            .file = "bench/compact.schema",
+                            .bytes = bytes,
+                            .block_rows = desc->block_rows};
     clump_class_info info = {0};
-    if (status == CLUMP_OK) status = clump_schema_find_class(schema, "A", &info);
+    if (bench_heap_create(&heap, &h->heap, error)) return -1;
+    clump_status status = clump_schema_find_class(clump_heap_get_schema(h->heap), "A", &info);
     h->class_a = info.id;
-    clump_schema_destroy(schema);
-    return status == CLUMP_OK ? 0 : fail(h, "the heap", status, error);
+    return status == CLUMP_OK ? 0 : fail(h, "class A", status, error);
 }
 
 static int create_buffer(compact_heap *h, cl_mem *buffer, bench_error *error) {

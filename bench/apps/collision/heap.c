@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/bench_files.h"
+#include "bench/heap.h"
 
 /* Kernels in the order in which they are created; from FIND on only if merging. */
 static const char *const kernel_names[] = {"body_init", "write_bodies",   "compute_force",
@@ -39,26 +39,14 @@ static int fail(const struct world *world, bench_error *error, const char *what,
 }
 
 static int create_heap(struct world *world, const collision_desc *desc, bench_error *error) {
-    const char *name = desc->rules.is_merging ? "bench/apps/collision/collision.schema"
-                                              : "bench/apps/nbody/nbody.schema";
-    const clumpi_cl_file *text = bench_file_find(name);
-    clump_schema *schema = NULL;
-    clump_error detail = {0};
-    if (!text) {
-        return bench_error_set(error, "%s is not embedded in this program", name);
-    }
-    if (clump_schema_parse(text->data, text->bytes, NULL, &schema, &detail) != CLUMP_OK) {
-        return bench_error_set(error, "%s, line %u: %s", name, detail.line, detail.message);
-    }
     /* A body has 41 bytes; twice that is room for bitmaps and the rest of blocks. */
     uint64_t enough = (uint64_t)desc->count * 96 + (8u << 20);
-    clump_heap_desc heap_desc = {.context = world->clump,
-                                 .schema = schema,
-                                 .bytes = desc->heap_bytes ? desc->heap_bytes : enough,
-                                 .block_rows = desc->block_rows};
-    clump_status status = clump_heap_create(&heap_desc, &world->heap);
-    clump_schema_destroy(schema);
-    return status == CLUMP_OK ? 0 : fail(world, error, "the heap", status);
+    bench_heap_desc heap = {.clump = world->clump,
+                            .file = desc->rules.is_merging ? "bench/apps/collision/collision.schema"
+                                                           : "bench/apps/nbody/nbody.schema",
+                            .bytes = desc->heap_bytes ? desc->heap_bytes : enough,
+                            .block_rows = desc->block_rows};
+    return bench_heap_create(&heap, &world->heap, error);
 }
 
 static int create_program(struct world *world, const collision_desc *desc, bench_error *error) {

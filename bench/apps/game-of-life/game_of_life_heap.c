@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "bench/bench_files.h"
+#include "bench/heap.h"
 #include "game_of_life.h"
 
 #define LOCAL 64 /* of launches over cells */
@@ -70,24 +71,12 @@ static int find_class(life_heap *world, const char *name, uint32_t *id, bench_er
 }
 
 static int create_heap(life_heap *world, const life_desc *desc, bench_error *error) {
-    const clumpi_cl_file *text = bench_file_find("bench/apps/game-of-life/game_of_life.schema");
-    clump_schema *schema = NULL;
-    clump_error detail = {0};
-    if (!text) {
-        return bench_error_set(error, "game_of_life.schema is not embedded in this program");
-    }
-    if (clump_schema_parse(text->data, text->bytes, NULL, &schema, &detail) != CLUMP_OK) {
-        return bench_error_set(error, "game_of_life.schema, line %u: %s", detail.line,
-                               detail.message);
-    }
-    clump_heap_desc heap_desc = {.context = world->clump,
-                                 .schema = schema,
-                                 .bytes = get_heap_bytes(desc),
-                                 .block_rows = desc->block_rows};
-    clump_status status = clump_heap_create(&heap_desc, &world->heap);
-    clump_schema_destroy(schema);
-    if (status != CLUMP_OK) {
-        return fail(world, error, "the heap", status);
+    bench_heap_desc heap = {.clump = world->clump,
+                            .file = "bench/apps/game-of-life/game_of_life.schema",
+                            .bytes = get_heap_bytes(desc),
+                            .block_rows = desc->block_rows};
+    if (bench_heap_create(&heap, &world->heap, error)) {
+        return -1;
     }
     return find_class(world, "Alive", &world->alive_class, error) ||
                    find_class(world, "Candidate", &world->candidate_class, error) ||

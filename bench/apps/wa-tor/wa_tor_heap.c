@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "bench/bench_files.h"
+#include "bench/heap.h"
 #include "wa_tor.h"
 
 /* Kernels in the order in which they are created. */
@@ -92,24 +93,13 @@ static int find_class(wa_tor_heap *world, const char *name, uint32_t *id, bench_
 }
 
 static int create_heap(wa_tor_heap *world, const wa_tor_heap_desc *desc, bench_error *error) {
-    const clumpi_cl_file *text = bench_file_find("bench/apps/wa-tor/wa_tor.schema");
-    clump_schema *schema = NULL;
-    clump_error detail = {0};
-    if (!text) {
-        return bench_error_set(error, "wa_tor.schema is not embedded in this program");
-    }
-    if (clump_schema_parse(text->data, text->bytes, NULL, &schema, &detail) != CLUMP_OK) {
-        return bench_error_set(error, "wa_tor.schema, line %u: %s", detail.line, detail.message);
-    }
-    clump_heap_desc heap_desc = {
-        .context = world->clump,
-        .schema = schema,
+    bench_heap_desc heap = {
+        .clump = world->clump,
+        .file = "bench/apps/wa-tor/wa_tor.schema",
         .bytes = desc->heap_bytes ? desc->heap_bytes : wa_tor_heap_bytes(&world->rules),
         .block_rows = desc->block_rows};
-    clump_status status = clump_heap_create(&heap_desc, &world->heap);
-    clump_schema_destroy(schema);
-    if (status != CLUMP_OK) {
-        return fail(world, error, "the heap", status);
+    if (bench_heap_create(&heap, &world->heap, error)) {
+        return -1;
     }
     return find_class(world, "Fish", &world->fish_class, error) ||
                    find_class(world, "Shark", &world->shark_class, error) ||
