@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "heap.h"
 #include "plot.h"
 #include "png.h"
 
@@ -82,28 +83,27 @@ static void add_heap_columns(const bench_outputs *outputs, bench_series *series)
     }
 }
 
-static int fill_heap(const bench_outputs *outputs, clump_heap *heap, double *to,
-                     bench_error *error) {
+static int fill_heap(const bench_outputs *outputs, clump_context *clump, clump_heap *heap,
+                     double *to, bench_error *error) {
+    const char *names[BENCH_OUTPUTS_CLASSES_MAX];
     clump_class_stats classes[BENCH_OUTPUTS_CLASSES_MAX];
     clump_heap_stats stats;
-    const clump_schema *schema = clump_heap_get_schema(heap);
-    if (clump_heap_calc_stats(heap, &stats, classes, BENCH_OUTPUTS_CLASSES_MAX) != CLUMP_OK) {
-        return bench_error_set(error, "the heap's statistics cannot be had");
+    uint32_t count = 0;
+    for (; count < BENCH_OUTPUTS_CLASSES_MAX && outputs->desc.classes[count].name; count++) {
+        names[count] = outputs->desc.classes[count].name;
+    }
+    if (bench_heap_stats(clump, heap, names, count, &stats, classes, error)) {
+        return -1;
     }
     *to++ = (double)stats.objects;
     *to++ = (double)stats.slots;
     *to++ = stats.blocks - stats.free_blocks;
     *to++ = stats.free_blocks;
     *to++ = stats.fragmentation;
-    for (const bench_outputs_class *class = outputs->desc.classes; class->name; class ++) {
-        clump_class_info info;
-        if (clump_schema_find_class(schema, class->name, &info) != CLUMP_OK ||
-            info.id > BENCH_OUTPUTS_CLASSES_MAX) {
-            return bench_error_set(error, "the schema has no class %s to sample", class->name);
-        }
-        *to++ = (double)classes[info.id - 1].objects;
-        *to++ = (double)classes[info.id - 1].slots;
-        *to++ = classes[info.id - 1].blocks;
+    for (uint32_t i = 0; i < count; i++) {
+        *to++ = (double)classes[i].objects;
+        *to++ = (double)classes[i].slots;
+        *to++ = classes[i].blocks;
     }
     return 0;
 }
@@ -119,15 +119,16 @@ void bench_outputs_begin(const bench_outputs *outputs, bench_series *series, int
     }
 }
 
-double *bench_outputs_sample(const bench_outputs *outputs, bench_series *series, clump_heap *heap,
-                             uint32_t step, bench_error *error) {
+double *bench_outputs_sample(const bench_outputs *outputs, bench_series *series,
+                             clump_context *clump, clump_heap *heap, uint32_t step,
+                             bench_error *error) {
     double *row = bench_series_add_row(series);
     if (!row) {
         bench_error_set(error, "host memory ran out for samples");
         return NULL;
     }
     row[0] = step;
-    if (heap && fill_heap(outputs, heap, row + bench_outputs_own_columns(outputs), error)) {
+    if (heap && fill_heap(outputs, clump, heap, row + bench_outputs_own_columns(outputs), error)) {
         return NULL;
     }
     return row + 1;

@@ -39,7 +39,7 @@
      0, 1e6, NULL}
 /* clang-format on */
 
-#define BENCH_OUTPUTS_CLASSES_MAX 8 /* in a schema, abstract ones too */
+#define BENCH_OUTPUTS_CLASSES_MAX 16
 
 /* A class of the heap, sampled as NAME_objects, NAME_slots, NAME_blocks. */
 typedef struct bench_outputs_class {
@@ -86,8 +86,9 @@ void bench_outputs_begin(const bench_outputs *outputs, bench_series *series, int
 
 /* The new row with step and heap filled in, and where the application's values go. NULL and an error
  * if that is not possible. */
-double *bench_outputs_sample(const bench_outputs *outputs, bench_series *series, clump_heap *heap,
-                             uint32_t step, bench_error *error);
+double *bench_outputs_sample(const bench_outputs *outputs, bench_series *series,
+                             clump_context *clump, clump_heap *heap, uint32_t step,
+                             bench_error *error);
 
 /* Write the pixels as a frame, as the final image, or as both. */
 int bench_outputs_write_pixels(const bench_outputs *outputs, const uint8_t *rgb, uint32_t done,

@@ -35,12 +35,12 @@ static int draw(const bench_steps *s, uint32_t done, bench_error *error) {
 }
 
 /* Outputs after `done` steps. */
-static int look(const bench_steps *s, uint32_t done, bench_error *error) {
+static int look(const bench_env *env, const bench_steps *s, uint32_t done, bench_error *error) {
     if (!s->outputs) {
         return 0;
     }
     if (s->series && bench_outputs_is_sampled(s->outputs, done, s->steps)) {
-        double *own = bench_outputs_sample(s->outputs, s->series, s->heap, done, error);
+        double *own = bench_outputs_sample(s->outputs, s->series, env->clump, s->heap, done, error);
         if (!own || (s->sample && s->sample(s->world, own, error))) {
             return -1;
         }
@@ -65,7 +65,7 @@ int bench_steps_run(const bench_env *env, const bench_steps *s, double *us_per_s
     if (s->outputs && s->series) {
         bench_outputs_begin(s->outputs, s->series, s->heap != NULL);
     }
-    int result = look(s, 0, error);
+    int result = look(env, s, 0, error);
     bench_progress_begin(&progress, env, s->label, s->steps);
     for (uint32_t done = 0; result == 0 && done < s->steps;) {
         uint32_t stop = next_stop(s, done);
@@ -74,7 +74,7 @@ int bench_steps_run(const bench_env *env, const bench_steps *s, double *us_per_s
         total_us += done > 0 || s->steps == 1 ? bench_now_us() - start_us : 0;
         done = stop;
         if (result == 0) {
-            result = look(s, done, error);
+            result = look(env, s, done, error);
         }
         bench_progress_update(&progress, done);
     }
