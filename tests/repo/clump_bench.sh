@@ -47,19 +47,20 @@ for name in $names; do
     "$bench" compare "$folder/$name.json" "$folder/$name.json" >/dev/null || fail "compare $name.json"
 done
 
-# NAME VARIANT KEY=VALUE...: a run with frames of all of 9 steps but some, a picture and a table.
+# NAME VARIANT KEY=VALUE...: a run with a few frames, a picture and a table. Its stops for the
+# progress bar, every 3 steps, are not those for outputs.
 outputs() {
     local name=$1 variant=$2 sets=() at="$folder/$1-$2"
     shift 2
     rm -rf "$at"
     mkdir -p "$at"
-    for pair in "$@" "variant=$variant" steps=9 every=4 sample=2 "frames=$at/frames" \
+    for pair in "$@" "variant=$variant" steps=101 every=40 sample=25 "frames=$at/frames" \
         "csv=$at/course.csv" "image=$at/last.png"; do sets+=(--set "$pair"); done
     "$bench" run "$name" "${sets[@]}" >"$at/out" 2>&1 || fail "$name with outputs: $(tail -3 "$at/out")"
-    [ "$(ls "$at/frames" | tr -dc '0-9\n' | tr '\n' ' ')" = "000000 000004 000008 000009 " ] ||
+    [ "$(ls "$at/frames" | tr -dc '0-9\n' | tr '\n' ' ')" = "000000 000040 000080 000101 " ] ||
         fail "$name: the frames are $(ls "$at/frames")"
-    cmp "$at/last.png" "$at/frames/frame-000009.png" || fail "$name: the last frame is not the image"
-    [ "$(cut -d, -f1 "$at/course.csv" | tr '\n' ' ')" = "step 0 2 4 6 8 9 " ] ||
+    cmp "$at/last.png" "$at/frames/frame-000101.png" || fail "$name: the last frame is not the image"
+    [ "$(cut -d, -f1 "$at/course.csv" | tr '\n' ' ')" = "step 0 25 50 75 100 101 " ] ||
         fail "$name: the steps of the table are $(cut -d, -f1 "$at/course.csv")"
 }
 
