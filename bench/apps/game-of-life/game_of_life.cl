@@ -37,6 +37,8 @@ static inline Cell cell_at(__global const uint *cells, uint i) {
     return cell;
 }
 
+/* All neighbours are looked at in all cases, here and below: lanes that left such a loop early would run
+ * ahead of the others and make their objects alone, instead of all in one request. */
 static uint count_alive(CLUMP_HEAP_FIXED, __global const uint *cells, uint2 size, uint i,
                         uint when) {
     uint count = 0u;
@@ -44,16 +46,6 @@ static uint count_alive(CLUMP_HEAP_FIXED, __global const uint *cells, uint2 size
         count += Cell_state(cell_at(cells, other), when) == 1;
     }
     return count;
-}
-
-static int is_beside_life(CLUMP_HEAP_FIXED, __global const uint *cells, uint2 size, uint i,
-                          uint when) {
-    FOR_NEIGHBORS(i, other) {
-        if (Cell_state(cell_at(cells, other), when) == 1) {
-            return 1;
-        }
-    }
-    return 0;
 }
 
 static Agent alive_make(CLUMP_HEAP, uint i) {
@@ -95,7 +87,7 @@ __kernel void cell_populate(CLUMP_HEAP, __global const uint *cells, uint2 size) 
     Cell cell = cell_at(cells, i);
     if (Cell_state(cell, 0) != 0) {
         Cell_agent(cell) = alive_make(clump_heap, i);
-    } else if (is_beside_life(clump_heap, cells, size, i, 0u)) {
+    } else if (count_alive(clump_heap, cells, size, i, 0u)) {
         Cell_agent(cell) = candidate_make(clump_heap, i);
     }
 }
@@ -121,20 +113,18 @@ __kernel void agent_prepare(CLUMP_HEAP_FIXED, __global const uint *cells, uint2 
     }
 }
 
-/* Looks at the present state only if the next is 1. */
 static inline int is_newborn(CLUMP_HEAP_FIXED, Cell cell, uint now) {
-    return Cell_state(cell, 1u - now) == 1 && Cell_state(cell, now) == 0;
+    return (Cell_state(cell, 1u - now) == 1) & (Cell_state(cell, now) == 0);
 }
 
 /* Of the cells around `i` that come alive in this step, the first. There is one. */
 static uint find_first_newborn(CLUMP_HEAP_FIXED, __global const uint *cells, uint2 size, uint i,
                                uint now) {
+    uint first = NOWHERE;
     FOR_NEIGHBORS(i, other) {
-        if (is_newborn(clump_heap, cell_at(cells, other), now)) {
-            return other;
-        }
+        first = min(first, is_newborn(clump_heap, cell_at(cells, other), now) ? other : NOWHERE);
     }
-    return NOWHERE;
+    return first;
 }
 
 /* Cell `i` comes alive: its neighbours without an agent become candidates. Each is made by the
@@ -143,12 +133,16 @@ static uint find_first_newborn(CLUMP_HEAP_FIXED, __global const uint *cells, uin
  * cases. No agent beside a newborn cell goes without leaving another, since that cell lives in the
  * next step. */
 static void spread(CLUMP_HEAP, __global const uint *cells, uint2 size, uint i, uint now) {
+    uint wanted = 0u;
     FOR_NEIGHBORS(i, other) {
-        Cell cell = cell_at(cells, other);
-        if (Agent_is_null(Cell_agent(cell)) &&
-            find_first_newborn(clump_heap, cells, size, other, now) == i) {
-            Cell_agent(cell) = candidate_make(clump_heap, other);
-        }
+        uint is_mine = Agent_is_null(Cell_agent(cell_at(cells, other))) &&
+                       find_first_newborn(clump_heap, cells, size, other, now) == i;
+        wanted |= is_mine << k;
+    }
+    for (; wanted; wanted &= wanted - 1u) { /* the first of each lane together, the second, .. */
+        uint k = popcount((wanted & (0u - wanted)) - 1u);
+        uint other = life_neighbor(size, (int)(i % size.x), (int)(i / size.x), (int)k);
+        Cell_agent(cell_at(cells, other)) = candidate_make(clump_heap, other);
     }
 }
 
@@ -160,7 +154,7 @@ __kernel void agent_update(CLUMP_HEAP, __global const uint *cells, uint2 size, u
             Candidate_free(self);
             Cell_agent(cell) = alive_make(clump_heap, i);
             spread(clump_heap, cells, size, i, now);
-        } else if (!is_beside_life(clump_heap, cells, size, i, 1u - now)) {
+        } else if (!count_alive(clump_heap, cells, size, i, 1u - now)) {
             Candidate_free(self);
             Cell_agent(cell) = Agent_null;
         }
@@ -170,11 +164,11 @@ __kernel void agent_update(CLUMP_HEAP, __global const uint *cells, uint2 size, u
         Cell cell = cell_at(cells, i);
         if (Cell_state(cell, 1u - now) == 0) {
             Alive_free(self);
-            if (is_beside_life(clump_heap, cells, size, i, 1u - now)) {
+            if (count_alive(clump_heap, cells, size, i, 1u - now)) {
                 Cell_agent(cell) = candidate_make(clump_heap, i);
             } else {
                 Cell_agent(cell) = Agent_null;
-                Cell_state(cell, now) = 0; /* nobody looks at it in this phase: see is_newborn() */
+                Cell_state(cell, now) = 0; /* read meanwhile, but of no account: the next is 0 */
             }
         }
     }
@@ -193,7 +187,7 @@ __kernel void write_world(CLUMP_HEAP_FIXED, __global const uint *cells, uint2 si
     Cell cell = cell_at(cells, i);
     Agent agent = Cell_agent(cell);
     uint state = Cell_state(cell, now);
-    int is_candidate = state == 0u && is_beside_life(clump_heap, cells, size, i, now);
+    int is_candidate = state == 0u && count_alive(clump_heap, cells, size, i, now);
     int fits = Agent_is_Alive(agent) == (state != 0u) &&
                Agent_is_Candidate(agent) == is_candidate &&
                (Agent_is_null(agent) || Agent_cell(agent) == i);
