@@ -1,8 +1,9 @@
-/* Capacity: the largest problem of an application that runs in a heap of a fixed size, and the memory
- * that its baselines take for the same problem (thesis Fig. 5.9).
+/* Capacity: the largest problem of an application that runs in a heap of a fixed size, and the
+ * memory that its baselines take for the same problem (thesis Fig. 5.9).
  *
- * The application is run again and again, with its parameter `size` (bench_descriptor) doubled until it
- * runs out of memory and then bisected. The largest size that ran is run once more with its own check.
+ * The application is run again and again, with its parameter `size` (bench_descriptor) doubled until
+ * it runs out of memory and then bisected. The largest size that ran is run once more with its own
+ * check.
  * Memory is all buffers, those beside the heap too.
  *
  * Read first: bench.h, memory.h.
@@ -90,8 +91,8 @@ static int find_largest(capacity *c, double *largest) {
     return got == STOPPED ? -1 : 0;
 }
 
-/* The baselines at that size, a step each: their bytes beside those of clump, and the size that they
- * would reach in the memory that clump took. */
+/* A baseline at that size: its bytes beside those of clump, and the size that it would reach in the
+ * memory that clump took. */
 static int measure_baseline(capacity *c, const char *variant, double size, double clump_bytes) {
     char names[3][64];
     const bench_param *param = &c->app->params[bench_find_param(c->app->params, "variant")];

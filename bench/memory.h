@@ -1,7 +1,7 @@
 /* How many bytes of OpenCL buffers this program has, whoever made them: a benchmark or the library.
  *
- * The linker sends all calls of clCreateBuffer() here (--wrap, bench/CMakeLists.txt). It cannot do so in
- * a shared libclump; then nothing is counted.
+ * The linker sends all calls of clCreateBuffer() here (--wrap, bench/CMakeLists.txt). It cannot do
+ * so in a shared libclump; then nothing is counted.
  *
  * Read first: nothing.
  */

@@ -12,9 +12,9 @@
  *
  *   announce  an agent whose cell is about to come alive or to die tells the neighbours, by atomic
  *             additions to their counts; nobody reads a count. No object comes or goes.
- *   settle    every agent brings its cell into the next state, becomes what fits it, and decides the
- *             state after that. It touches its own cell and those it makes a candidate for, which
- *             have no agent; nobody reads what another writes.
+ *   settle    every agent brings its cell into the next state, becomes what fits it, and decides
+ *             the state after that. It touches its own cell and those it makes a candidate for,
+ *             which have no agent; nobody reads what another writes.
  *
  * So the order of visits does not matter, and only cells that change look around.
  *
@@ -25,8 +25,8 @@
 #define NEIGHBOR_ONE (1u << 16)
 #define FIRSTS_SHIFT 20
 
-/* The neighbours of cell number `i`: `other` in place `k` of the square around it, those of the eight
- * that the world has. */
+/* The neighbours of cell number `i`: `other` in place `k` of the square around it, those of the
+ * eight that the world has. */
 #define FOR_NEIGHBORS(i, k, other)                                                                 \
     for (uint k = 0u; k < PLACES; k++)                                                             \
         for (uint other = life_neighbor(size, i, k); other != NOWHERE; other = NOWHERE)
@@ -115,8 +115,8 @@ __kernel void cell_populate(CLUMP_HEAP, __global const uint *cells, uint2 size,
 
 /* ---- The phases of a step -------------------------------------------------------------------- */
 
-/* Of all that tell a cell without an agent that they come alive, one is the first: it finds the word
- * 0, and will make the candidate. Counts of cells with an agent pass 0 too, hence the second
+/* Of all that tell a cell without an agent that they come alive, one is the first: it finds the
+ * word 0, and will make the candidate. Counts of cells with an agent pass 0 too, hence the second
  * question. */
 __kernel void agent_announce(CLUMP_HEAP_FIXED, __global const uint *cells, uint2 size) {
     CLUMP_FOR_EACH(Agent, self) {
@@ -139,7 +139,8 @@ __kernel void agent_announce(CLUMP_HEAP_FIXED, __global const uint *cells, uint2
     }
 }
 
-/* Cell `i` came alive: candidates for those neighbours that had no agent and were first told by it. */
+/* Cell `i` came alive: candidates for those neighbours that had no agent and were first told by
+ * it. */
 static void spread(CLUMP_HEAP, __global const uint *cells, uint2 size, uint4 rule, uint i,
                    uint firsts) {
     FOR_NEIGHBORS(i, k, other) {
@@ -191,8 +192,8 @@ __kernel void agent_settle(CLUMP_HEAP, __global const uint *cells, uint2 size, u
 
 /* ---- Looking --------------------------------------------------------------------------------- */
 
-/* Once for each cell: its state, and a count of the cells that do not know their neighbours or whose
- * agent does not fit them. */
+/* Once for each cell: its state, and a count of the cells that do not know their neighbours or
+ * whose agent does not fit them. */
 __kernel void write_world(CLUMP_HEAP_FIXED, __global const uint *cells, uint2 size,
                           __global uchar *world, __global uint *misfits) {
     uint i = (uint)get_global_id(0), count = 0u;
@@ -207,7 +208,8 @@ __kernel void write_world(CLUMP_HEAP_FIXED, __global const uint *cells, uint2 si
     uint life = Cell_life(cell), state = life_state(life);
     int fits = life_count(life) == count && Agent_is_Alive(agent) == (state != 0u) &&
                Agent_is_Candidate(agent) == (state == 0u && count > 0u) &&
-               (Agent_is_null(agent) || (Agent_cell(agent).id == cell.id && Agent_index(agent) == i));
+               (Agent_is_null(agent) ||
+                (Agent_cell(agent).id == cell.id && Agent_index(agent) == i));
     if (!fits) {
         atomic_inc(misfits);
     }
