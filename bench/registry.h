@@ -7,6 +7,7 @@
 extern const bench_descriptor bench_alloc_scalability; /* bench_alloc.c */
 extern const bench_descriptor bench_enumerate;         /* bench_enumerate.c */
 extern const bench_descriptor bench_compact_synthetic; /* bench_compact.c */
+extern const bench_descriptor bench_capacity;          /* bench_capacity.c */
 extern const bench_descriptor bench_app_wa_tor;        /* apps/wa-tor/wa_tor.c */
 extern const bench_descriptor bench_app_game_of_life;  /* apps/game-of-life/game_of_life.c */
 extern const bench_descriptor bench_app_generation;    /* apps/generation/generation.c */

@@ -94,6 +94,18 @@ static const suite_group groups[] = {
        "width=4096 height=4096 steps=100 variant=soa"},
       {"sequential", "width=512 height=512 steps=50 variant=sequential",
        "width=4096 height=4096 steps=100 variant=sequential"}}},
+    {"capacity",
+     "the largest size in a heap: all memory, clump over soa",
+     "capacity",
+     "memory_over_soa",
+     {{"collision", "app=app-collision heap_mb=1 steps=1 check=0",
+       "app=app-collision heap_mb=16 steps=2 check=0"},
+      {"nbody", "app=app-nbody heap_mb=1 steps=1 check=0",
+       "app=app-nbody heap_mb=16 steps=2 check=0"},
+      {"game-of-life", "app=app-game-of-life heap_mb=4 steps=20",
+       "app=app-game-of-life heap_mb=256 steps=20"},
+      {"generation", "app=app-generation heap_mb=4 steps=20",
+       "app=app-generation heap_mb=256 steps=20"}}},
 };
 #define GROUPS (sizeof groups / sizeof *groups)
 
@@ -113,22 +125,6 @@ typedef struct suite {
     uint32_t repeat; /* 0: each benchmark's own */
     suite_result results[GROUPS][ENTRIES_MAX];
 } suite;
-
-static int apply_sets(const char *text, bench_values *values, bench_error *error) {
-    while (*text) {
-        char key[64], value[BENCH_TEXT_BYTES];
-        int length = 0;
-        if (sscanf(text, "%63[^=]=%511s%n", key, value, &length) != 2) {
-            return bench_error_set(error, "the suite has '%s', which is no key=value", text);
-        }
-        if (bench_values_set(values, key, value, error)) {
-            return -1;
-        }
-        text += length;
-        text += strspn(text, " ");
-    }
-    return 0;
-}
 
 static suite_result pick(const bench_results *results, const char *name) {
     suite_result r = {NAN, NAN, NAN, NAN, "", results->is_ok, ""};
@@ -158,7 +154,7 @@ static int run_entry(suite *s, size_t g, size_t e, bench_error *error) {
     if (!stopped) {
         const suite_entry *entry = &group->entries[e];
         bench_values_init(values, benchmark->params);
-        stopped = apply_sets(s->is_large ? entry->gpu : entry->cpu, values, error);
+        stopped = bench_values_set_all(values, s->is_large ? entry->gpu : entry->cpu, error);
     }
     if (!stopped) {
         s->env->repeat = s->repeat ? s->repeat : benchmark->repeat;

@@ -24,6 +24,7 @@ small() {
         alloc-scalability) echo items=4096 ;;
         enumerate) echo objects=20000 ;;
         compact-synthetic) echo objects=20000 ;;
+        capacity) echo app=app-generation heap_mb=1 steps=3 ;;
         app-wa-tor) echo width=64 height=48 steps=20 compact=every:7 ;;
         app-collision) echo bodies=100 steps=10 ;;
         app-nbody) echo bodies=100 steps=10 ;;
@@ -102,6 +103,9 @@ refused 2 "suite" nothing
 refused 2 "--out" suite
 printf '%s\n' x,y,vx,vy,mass 0,0,0,0,1 '0,0,zero,0,1' >"$folder/bodies.csv"
 refused 1 "bodies.csv, line 3: .*'0,0,zero,0,1'" run app-nbody --set "input=$folder/bodies.csv"
+refused 1 "app-nothing.*app-wa-tor" run capacity --set app=app-nothing
+refused 1 "how large" run capacity --set app=enumerate
+refused 1 "KEY=VALUE" run capacity --set set=nonsense
 refused 1 "every is for frames" run app-wa-tor --set every=3
 refused 1 "variant=clump" run app-nbody --set variant=soa --set profile=plot.svg
 refused 1 "cannot make the folder $folder/no/where" run app-wa-tor --set "frames=$folder/no/where"

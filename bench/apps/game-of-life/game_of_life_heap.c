@@ -10,8 +10,8 @@
 #define KERNEL_LIST(X)                                                                             \
     X(cell_init)                                                                                   \
     X(cell_populate)                                                                               \
-    X(agent_prepare)                                                                               \
-    X(agent_update)                                                                                \
+    X(agent_announce)                                                                              \
+    X(agent_settle)                                                                                \
     X(write_world)
 
 typedef enum kernel_id {
@@ -26,7 +26,6 @@ struct life_heap {
     cl_command_queue queue;
     life_rules rules;
     uint32_t cells;
-    uint32_t now; /* which of a cell's states are those of this step */
     clump_heap *heap;
     clump_program *program;
     clump_kernel *kernels[KERNEL_COUNT];
@@ -50,7 +49,7 @@ static int set_arg(life_heap *world, kernel_id kernel, uint32_t index, const voi
     return status == CLUMP_OK ? 0 : fail(world, error, "setting an argument", status);
 }
 
-/* A cell has 6 bytes and at most one agent of 4. Three times that is room for the bitmaps and for
+/* A cell has 8 bytes and at most one agent of 9. Nearly twice that is room for the bitmaps and for
  * classes that shrink without giving up their blocks; the constant, for small worlds whose few
  * blocks are mostly empty. */
 static uint64_t get_heap_bytes(const life_desc *desc) {
@@ -107,8 +106,10 @@ static int create_buffers(life_heap *world, const life_desc *desc, bench_error *
         }
     }
     const cl_uint4 rule = {{world->rules.born, world->rules.survive, world->rules.states, 0}};
-    return set_arg(world, KERNEL_agent_prepare, 3, &rule, sizeof rule, error) ||
-                   set_arg(world, KERNEL_cell_init, 1, &world->world, sizeof world->world, error) ||
+    return set_arg(world, KERNEL_agent_settle, 2, &rule, sizeof rule, error) ||
+                   set_arg(world, KERNEL_cell_populate, 2, &world->world, sizeof world->world,
+                           error) ||
+                   set_arg(world, KERNEL_cell_populate, 3, &rule, sizeof rule, error) ||
                    set_arg(world, KERNEL_write_world, 2, &world->world, sizeof world->world,
                            error) ||
                    set_arg(world, KERNEL_write_world, 3, &world->misfits, sizeof world->misfits,
@@ -185,18 +186,14 @@ void life_heap_destroy(life_heap *world) {
 }
 
 int life_heap_step(life_heap *world, cl_event *events, bench_error *error) {
-    static const kernel_id phases[] = {KERNEL_agent_prepare, KERNEL_agent_update};
+    static const kernel_id phases[] = {KERNEL_agent_announce, KERNEL_agent_settle};
     for (size_t i = 0; i < sizeof phases / sizeof *phases; i++) {
         clump_sync sync = {.event = events ? &events[i] : NULL};
-        if (set_arg(world, phases[i], 2, &world->now, sizeof world->now, error)) {
-            return -1;
-        }
         clump_status status = clump_do_all(world->heap, world->kernels[phases[i]], &sync);
         if (status != CLUMP_OK) {
             return fail(world, error, "a do-all", status);
         }
     }
-    world->now ^= 1;
     return 0;
 }
 
@@ -220,8 +217,7 @@ int life_heap_encode(life_heap *world, uint8_t *codes, uint32_t *misfits, bench_
     if (code != CL_SUCCESS) {
         return bench_error_cl(error, "writing a zero", code);
     }
-    if (set_arg(world, KERNEL_write_world, 4, &world->now, sizeof world->now, error) ||
-        run_over_cells(world, KERNEL_write_world, error)) {
+    if (run_over_cells(world, KERNEL_write_world, error)) {
         return -1;
     }
     code = clEnqueueReadBuffer(world->queue, world->world, CL_TRUE, 0, world->cells, codes, 0, NULL,

@@ -180,7 +180,7 @@ static int time_step(void *self, cl_event *events, bench_error *error) {
 
 /* Goes on from the final world, which has been read by now. */
 static int time_phases(run_state *run, any_world *world) {
-    static const char *const heap_phases[LIFE_HEAP_PHASES] = {"prepare", "update"};
+    static const char *const heap_phases[LIFE_HEAP_PHASES] = {"announce", "settle"};
     static const char *const grid_phases[] = {"step"};
     if (world->sequential) {
         return 0;
