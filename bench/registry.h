@@ -5,6 +5,8 @@
 #include "bench.h"
 
 extern const bench_descriptor bench_alloc_scalability; /* bench_alloc.c */
+extern const bench_descriptor bench_alloc_mixed;       /* bench_mixed.c */
+extern const bench_descriptor bench_alloc_exhaust;     /* bench_exhaust.c */
 extern const bench_descriptor bench_enumerate;         /* bench_enumerate.c */
 extern const bench_descriptor bench_compact_synthetic; /* bench_compact.c */
 extern const bench_descriptor bench_app_wa_tor;        /* apps/wa-tor/wa_tor.c */
