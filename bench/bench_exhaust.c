@@ -62,17 +62,30 @@ static int ask_on(exhaust *e) {
     return 0;
 }
 
+/* Requests that got null since this was asked last. */
+static int poll_nulls(exhaust *e, uint64_t *nulls) {
+    clump_device_report report;
+    clump_status status = clump_heap_poll(e->p.rig.heap, &report);
+    *nulls = report.errors[CLUMP_DEVICE_OUT_OF_MEMORY].count;
+    return status == CLUMP_OK || status == CLUMP_ERR_DEVICE
+               ? 0
+               : bench_rig_fail(&e->p.rig, "the poll", status);
+}
+
 static int fill_slowly(exhaust *e) {
-    uint64_t room = population_room(&e->p);
-    uint32_t chunk = (uint32_t)(room / LAUNCHES / 64 * 64), first = 0;
+    uint32_t chunk = (uint32_t)(population_room(&e->p) / LAUNCHES / 64 * 64);
     if (chunk < 64) chunk = 64;
+    population_move move = {0};
     uint64_t nulls = 0;
-    for (; first + chunk <= e->p.entries && nulls == 0; first += chunk) {
-        double us;
-        if (ask(e, first, first + chunk, chunk, &us)) return -1;
-        nulls = chunk - e->now.made;
+    double us;
+    for (; nulls == 0 && move.end + chunk <= e->p.entries; move.first = move.end) {
+        move.end += chunk;
+        move.seed = e->seed++;
+        move.is_born = 1;
+        if (population_step(&e->p, &move, &us) || poll_nulls(e, &nulls)) return -1;
     }
     if (!nulls) return bench_error_set(e->p.rig.error, "the heap does not become full");
+    if (population_verify(&e->p, move.end - nulls, &e->now)) return -1;
     bench_sample(e->p.rig.results, "usable_first_null", "share", share(e));
     return ask_on(e);
 }

@@ -11,20 +11,19 @@
 #define KINDS_4(X) KINDS_3(X) X(3)
 
 static Thing make(CLUMP_HEAP, uint kind, uint tag) {
-    switch (kind) {
+    Thing made = Thing_null;
 #define MAKE(k)                                                                                    \
-    case k##u: {                                                                                   \
+    if (kind == k##u) {                                                                            \
         Thing##k thing = Thing##k##_new();                                                         \
         if (!Thing##k##_is_null(thing)) {                                                          \
             Thing##k##_tag(thing) = tag;                                                           \
             Thing##k##_payload(thing, WORDS_##k - 1) = ~tag;                                       \
         }                                                                                          \
-        return Thing##k##_as_Thing(thing);                                                         \
+        made = Thing##k##_as_Thing(thing);                                                         \
     }
-        KINDS(MAKE)
+    KINDS(MAKE)
 #undef MAKE
-    }
-    return Thing_null;
+    return made;
 }
 
 /* Entries first .. end - 1, one for each work-item: an object dies with the probability die / 2^32
