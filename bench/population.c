@@ -8,33 +8,36 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BYTES_LEAST 8 /* the tag and a word */
-#define BYTES_MOST 4096
 #define TALLIES 8
 #define VERIFIERS 16384
+
+static const population_range size_range = {8, 4096, 4}; /* the tag and a word, at least */
 
 static const char *const kernel_names[] = {
     "population_step",  "population_verify", "population_clear", "population_sum",
     "population_init0", "population_init1",  "population_init2", "population_init3"};
 
-/* "16,32" */
-static int parse_sizes(population *p, const char *text) {
-    const char *at = text;
-    for (p->kinds = 0; p->kinds < POPULATION_KINDS_MAX; at++) {
+int population_parse(const bench_values *values, const char *key, const population_range *range,
+                     uint32_t *numbers, uint32_t *count, bench_error *error) {
+    const char *text = bench_text(values, key), *at = text;
+    for (*count = 0; *count < POPULATION_KINDS_MAX; at++) {
         char *end;
         errno = 0;
-        unsigned long bytes = strtoul(at, &end, 10);
-        if (end == at || errno || bytes < BYTES_LEAST || bytes > BYTES_MOST || bytes % 4) break;
-        p->bytes[p->kinds++] = (uint32_t)bytes;
+        unsigned long number = strtoul(at, &end, 10);
+        if (end == at || errno || number < range->least || number > range->most ||
+            number % range->step) {
+            break;
+        }
+        numbers[(*count)++] = (uint32_t)number;
         at = end;
         if (!*at) return 0;
         if (*at != ',') break;
     }
-    return bench_error_set(
-        p->rig.error,
-        "sizes: '%.100s' is wrong at '%.20s': 1 to %d sizes with commas between, "
-        "each a multiple of 4 from %d to %d, are right",
-        text, at, POPULATION_KINDS_MAX, BYTES_LEAST, BYTES_MOST);
+    return bench_error_set(error,
+                           "%s: '%.100s' is wrong at '%.20s': 1 to %d numbers with commas between, "
+                           "each a multiple of %u from %u to %u, are right",
+                           key, text, at, POPULATION_KINDS_MAX, range->step, range->least,
+                           range->most);
 }
 
 static int create_rig(population *p, bench_env *env, const bench_values *values,
@@ -65,28 +68,32 @@ static int create_rig(population *p, bench_env *env, const bench_values *values,
     return bench_rig_create(&p->rig, &desc);
 }
 
-static int get_stats(population *p, clump_heap_stats *all, clump_class_stats *kinds) {
+int population_stats(population *p, clump_heap_stats *all, clump_class_stats *kinds) {
     clump_class_stats classes[POPULATION_KINDS_MAX + 1]; /* the first is Thing's */
     clump_status status = clump_heap_calc_stats(p->rig.heap, all, classes, p->kinds + 1);
-    memcpy(kinds, classes + 1, p->kinds * sizeof *kinds);
+    if (kinds) memcpy(kinds, classes + 1, p->kinds * sizeof *kinds);
     return status == CLUMP_OK ? 0 : bench_rig_fail(&p->rig, "the statistics", status);
+}
+
+int population_do_new(population *p, uint32_t kind, uint64_t count, uint64_t *made) {
+    char name[16];
+    snprintf(name, sizeof name, "Thing%u", kind);
+    clump_status status =
+        clump_do_new(p->rig.heap, name, count, p->rig.kernels[POPULATION_INIT + kind], made, NULL);
+    return status == CLUMP_OK ? 0 : bench_rig_fail(&p->rig, "a do-new", status);
 }
 
 /* A block of each class tells. */
 static int find_capacities(population *p) {
     clump_class_stats kinds[POPULATION_KINDS_MAX];
     for (uint32_t k = 0; k < p->kinds; k++) {
-        char name[16];
         uint64_t made = 0;
-        snprintf(name, sizeof name, "Thing%u", k);
-        clump_status status =
-            clump_do_new(p->rig.heap, name, 1, p->rig.kernels[POPULATION_INIT + k], &made, NULL);
-        if (status != CLUMP_OK) return bench_rig_fail(&p->rig, "an object of each class", status);
+        if (population_do_new(p, k, 1, &made)) return -1;
         if (!made) {
             return bench_error_set(p->rig.error, "the heap has not one block for each class");
         }
     }
-    if (get_stats(p, NULL, kinds)) return -1;
+    if (population_stats(p, NULL, kinds)) return -1;
     for (uint32_t k = 0; k < p->kinds; k++) p->capacity[k] = (uint32_t)kinds[k].slots;
     return population_clear(p);
 }
@@ -94,7 +101,7 @@ static int find_capacities(population *p) {
 int population_create(population *p, bench_env *env, const bench_values *values,
                       clump_tuning tuning, bench_results *results) {
     *p = (population){.rig = {.env = env, .results = results, .error = &results->error}};
-    if (parse_sizes(p, bench_text(values, "sizes")) ||
+    if (population_parse(values, "sizes", &size_range, p->bytes, &p->kinds, p->rig.error) ||
         create_rig(p, env, values, tuning, results)) {
         return -1;
     }
@@ -168,7 +175,7 @@ int population_verify(population *p, uint64_t requests, population_count *count)
     cl_uint tallies[TALLIES];
     clump_heap_stats all;
     clump_class_stats kinds[POPULATION_KINDS_MAX];
-    if (tally(p, tallies) || get_stats(p, &all, kinds)) return -1;
+    if (tally(p, tallies) || population_stats(p, &all, kinds)) return -1;
     *count = (population_count){.freed = tallies[0],
                                 .made = tallies[1],
                                 .fragmentation = all.fragmentation,
@@ -196,7 +203,7 @@ int population_clear(population *p) {
     clump_heap_stats all;
     clump_class_stats kinds[POPULATION_KINDS_MAX];
     if (bench_rig_do_all(&p->rig, POPULATION_CLEAR, &us) || bench_rig_verify(&p->rig, 0) ||
-        get_stats(p, &all, kinds)) {
+        population_stats(p, &all, kinds)) {
         return -1;
     }
     if (all.objects || all.free_blocks != p->layout.block_count) {

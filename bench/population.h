@@ -57,6 +57,19 @@ int population_create(population *p, bench_env *env, const bench_values *values,
                       clump_tuning tuning, bench_results *results);
 void population_release(population *p);
 
+/* Numbers with commas between, of a string parameter. What is wrong is said with what would be right. */
+typedef struct population_range {
+    uint32_t least, most, step;
+} population_range;
+int population_parse(const bench_values *values, const char *key, const population_range *range,
+                     uint32_t *numbers, uint32_t *count, bench_error *error);
+
+/* Statistics of the heap and of each class; both optional. */
+int population_stats(population *p, clump_heap_stats *all, clump_class_stats *kinds);
+
+/* Objects of one class by a do-new, tagged 0, 1, ...; they are not in the table. */
+int population_do_new(population *p, uint32_t kind, uint64_t count, uint64_t *made);
+
 /* Objects that fit, if there are equally many of each class. */
 uint64_t population_room(const population *p);
 

@@ -66,7 +66,8 @@ int bench_rig_create(bench_rig *rig, const bench_rig_desc *desc) {
     *rig = (bench_rig){.env = desc->env,
                        .results = desc->results,
                        .error = &desc->results->error,
-                       .clump = heap.clump};
+                       .clump = heap.clump,
+                       .local = desc->local ? desc->local : LOCAL_SIZE};
     return bench_heap_create(&heap, &rig->heap, rig->error) || create_program(rig, desc) ? -1 : 0;
 }
 
@@ -91,8 +92,8 @@ static int take(bench_rig *rig, cl_event event, double *us) {
 int bench_rig_launch(bench_rig *rig, size_t kernel, uint64_t items, double *us) {
     cl_event event = NULL;
     clump_sync sync = {.event = &event};
-    size_t global = (size_t)((items + LOCAL_SIZE - 1) / LOCAL_SIZE * LOCAL_SIZE);
-    clump_status status = clump_launch(rig->heap, rig->kernels[kernel], global, LOCAL_SIZE, &sync);
+    size_t global = (size_t)((items + rig->local - 1) / rig->local * rig->local);
+    clump_status status = clump_launch(rig->heap, rig->kernels[kernel], global, rig->local, &sync);
     return status == CLUMP_OK ? take(rig, event, us) : bench_rig_fail(rig, "a launch", status);
 }
 
@@ -123,6 +124,11 @@ int bench_rig_verify(bench_rig *rig, uint64_t nulls) {
         return 0;
     }
     return status == CLUMP_OK ? 0 : bench_rig_fail(rig, "the heap check", status);
+}
+
+int bench_rig_stats(bench_rig *rig, clump_heap_stats *stats) {
+    clump_status status = clump_heap_calc_stats(rig->heap, stats, NULL, 0);
+    return status == CLUMP_OK ? 0 : bench_rig_fail(rig, "the statistics", status);
 }
 
 int bench_rig_buffer(bench_rig *rig, size_t bytes, cl_mem *buffer) {

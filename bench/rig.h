@@ -35,6 +35,7 @@ typedef struct bench_rig_desc {
     clump_tuning tuning;
     const char *const *kernels; /* names; rig->kernels has the same order */
     size_t kernel_count;
+    size_t local; /* work-items of a group in bench_rig_launch(); 0: 64 */
 } bench_rig_desc;
 
 typedef struct bench_rig {
@@ -45,6 +46,7 @@ typedef struct bench_rig {
     clump_heap *heap;
     clump_program *program;
     clump_kernel *kernels[BENCH_RIG_KERNELS_MAX];
+    size_t local;
 } bench_rig;
 
 /* The values of BENCH_RIG_TUNING_PARAMS. */
@@ -65,6 +67,8 @@ int bench_rig_do_all(bench_rig *rig, size_t kernel, double *us);
 /* Compare with what should be: the heap's invariants hold, kernels reported `nulls` requests without
  * memory (modulo 2^32) and nothing else. What differs fails the check. */
 int bench_rig_verify(bench_rig *rig, uint64_t nulls);
+
+int bench_rig_stats(bench_rig *rig, clump_heap_stats *stats);
 
 /* Buffers of the device; `values` NULL: all bytes 0. The caller releases with clReleaseMemObject(). */
 int bench_rig_buffer(bench_rig *rig, size_t bytes, cl_mem *buffer);
