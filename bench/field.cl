@@ -19,6 +19,7 @@ __kernel void field_init(CLUMP_HEAP) {
 
 __kernel void field_touch(CLUMP_HEAP_FIXED) {
     CLUMP_FOR_EACH(Record, self) {
+#pragma unroll /* before the loop over slots is vectorised */
         for (uint i = 0u; i < TOUCH; i++) Record_f(self, i) += (VALUE)(SCALAR)1;
     }
 }
@@ -50,6 +51,7 @@ __kernel void plain_init(CLUMP_HEAP_FIXED, __global VALUE *f, uint count) {
 __kernel void plain_touch(CLUMP_HEAP_FIXED, __global VALUE *f, uint count) {
     ulong number = get_global_id(0);
     if (number >= count) return;
+#pragma unroll
     for (uint i = 0u; i < TOUCH; i++) f[AT(number, i, count)] += (VALUE)(SCALAR)1;
 }
 
