@@ -62,16 +62,6 @@ static int ask_on(exhaust *e) {
     return 0;
 }
 
-/* Requests that got null since this was asked last. */
-static int poll_nulls(exhaust *e, uint64_t *nulls) {
-    clump_device_report report;
-    clump_status status = clump_heap_poll(e->p.rig.heap, &report);
-    *nulls = report.errors[CLUMP_DEVICE_OUT_OF_MEMORY].count;
-    return status == CLUMP_OK || status == CLUMP_ERR_DEVICE
-               ? 0
-               : bench_rig_fail(&e->p.rig, "the poll", status);
-}
-
 static int fill_slowly(exhaust *e) {
     uint32_t chunk = (uint32_t)(population_room(&e->p) / LAUNCHES / 64 * 64);
     if (chunk < 64) chunk = 64;
@@ -82,10 +72,10 @@ static int fill_slowly(exhaust *e) {
         move.end += chunk;
         move.seed = e->seed++;
         move.is_born = 1;
-        if (population_step(&e->p, &move, &us) || poll_nulls(e, &nulls)) return -1;
+        if (population_step(&e->p, &move, &us) || population_poll(&e->p, &nulls)) return -1;
     }
     if (!nulls) return bench_error_set(e->p.rig.error, "the heap does not become full");
-    if (population_verify(&e->p, move.end - nulls, &e->now)) return -1;
+    if (population_verify(&e->p, POPULATION_POLLED, &e->now)) return -1;
     bench_sample(e->p.rig.results, "usable_first_null", "share", share(e));
     return ask_on(e);
 }

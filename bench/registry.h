@@ -6,6 +6,7 @@
 
 extern const bench_descriptor bench_alloc_scalability; /* bench_alloc.c */
 extern const bench_descriptor bench_alloc_mixed;       /* bench_mixed.c */
+extern const bench_descriptor bench_alloc_churn;       /* bench_churn.c */
 extern const bench_descriptor bench_alloc_exhaust;     /* bench_exhaust.c */
 extern const bench_descriptor bench_capacity;          /* bench_capacity.c */
 extern const bench_descriptor bench_alloc_bulk;        /* bench_bulk.c */

@@ -48,16 +48,17 @@ static char *load_source(bench_rig *rig, const char *const *files) {
 static int create_program(bench_rig *rig, const bench_rig_desc *desc) {
     char *source = load_source(rig, desc->files);
     if (!source) return -1;
-    clump_program_desc program = {
-        .heap = rig->heap, .source = source, .options = desc->options, .tuning = desc->tuning};
-    clump_status status = clump_program_create(&program, &rig->program);
+    bench_program_desc program = {.clump = rig->clump,
+                                  .heap = rig->heap,
+                                  .file = desc->files[0],
+                                  .text = source,
+                                  .options = desc->options,
+                                  .tuning = &desc->tuning,
+                                  .names = desc->kernels,
+                                  .count = desc->kernel_count};
+    int result = bench_program_create(&program, &rig->program, rig->kernels, rig->error);
     free(source);
-    if (status != CLUMP_OK) return bench_rig_fail(rig, "building the kernels", status);
-    for (size_t i = 0; i < desc->kernel_count; i++) {
-        status = clump_kernel_create(rig->program, desc->kernels[i], &rig->kernels[i]);
-        if (status != CLUMP_OK) return bench_rig_fail(rig, desc->kernels[i], status);
-    }
-    return 0;
+    return result;
 }
 
 int bench_rig_create(bench_rig *rig, const bench_rig_desc *desc) {

@@ -34,7 +34,7 @@ typedef struct bench_rig_desc {
     const char *options;
     clump_tuning tuning;
     const char *const *kernels; /* names; rig->kernels has the same order */
-    size_t kernel_count;
+    uint32_t kernel_count;
     size_t local; /* work-items of a group in bench_rig_launch(); 0: 64 */
 } bench_rig_desc;
 
