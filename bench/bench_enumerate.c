@@ -90,20 +90,12 @@ static int create_rig(enumerate_state *s, bench_env *env, const bench_values *va
 }
 
 static int make_objects(enumerate_state *s) {
-    uint64_t made = 0;
-    clump_status status =
-        clump_do_new(s->rig.heap, "Point", s->objects, s->rig.kernels[INIT], &made, NULL);
-    if (status != CLUMP_OK) return bench_rig_fail(&s->rig, "making the objects", status);
-    if (made != s->objects) {
-        return bench_error_set(s->rig.error, "the heap has room for %" PRIu64 " of %u objects",
-                               made, s->objects);
+    double us;
+    if (bench_rig_do_new(&s->rig, INIT, "Point", s->objects) ||
+        (s->keep_below != UINT32_MAX && bench_rig_do_all(&s->rig, THIN, &us))) {
+        return -1;
     }
-    if (s->keep_below != UINT32_MAX) {
-        status = clump_do_all(s->rig.heap, s->rig.kernels[THIN], NULL);
-        if (status != CLUMP_OK) return bench_rig_fail(&s->rig, "thinning out", status);
-    }
-    status = clump_heap_poll(s->rig.heap, NULL);
-    return status == CLUMP_OK ? 0 : bench_rig_fail(&s->rig, "making the objects", status);
+    return bench_rig_verify(&s->rig, 0);
 }
 
 /* A do-all, its span and how many launches it took. The span ends when the kernel ends; it starts
@@ -191,12 +183,7 @@ static int check(enumerate_state *s) {
                 "%" PRIu64 " of %" PRIu64 " objects, whose numbers sum up to %" PRIu64
                 " of %" PRIu64,
                 count, s->live, (uint64_t)sum, s->sum);
-    status = clump_heap_check(s->rig.heap);
-    if (status == CLUMP_ERR_CORRUPT) {
-        bench_check(s->rig.results, 0, "%.400s", clump_context_get_error(s->clump)->message);
-        return 0;
-    }
-    return status == CLUMP_OK ? 0 : bench_rig_fail(&s->rig, "the heap check", status);
+    return bench_rig_verify(&s->rig, 0);
 }
 
 static int run_enumerate(bench_env *env, const bench_values *values, bench_results *results) {

@@ -86,18 +86,6 @@ static int create_plain(field *f) {
                : 0;
 }
 
-static int make_objects(field *f) {
-    uint64_t made = 0;
-    clump_status status =
-        clump_do_new(f->rig.heap, "Record", f->objects, f->rig.kernels[INIT], &made, NULL);
-    if (status != CLUMP_OK) return bench_rig_fail(&f->rig, "making the objects", status);
-    if (made != f->objects) {
-        return bench_error_set(f->rig.error, "the heap has room for %" PRIu64 " of %u objects",
-                               made, f->objects);
-    }
-    return 0;
-}
-
 static int run_round(field *f, int is_measured) {
     bench_rig *rig = &f->rig;
     double us, plain_us, copy_us;
@@ -180,8 +168,9 @@ static int run_field(bench_env *env, const bench_values *values, bench_results *
         return bench_error_set(&results->error, "touch=%u, but an object has %u fields", f.touch,
                                f.fields);
     }
-    int result = create_rig(&f, env, values, results) || create_plain(&f) || make_objects(&f) ||
-                         measure(&f) || verify(&f)
+    int result = create_rig(&f, env, values, results) || create_plain(&f) ||
+                         bench_rig_do_new(&f.rig, INIT, "Record", f.objects) || measure(&f) ||
+                         verify(&f)
                      ? -1
                      : 0;
     bench_rig_release(&f.rig);

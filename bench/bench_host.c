@@ -63,17 +63,10 @@ static int create_rig(host *h, bench_env *env, const bench_values *values, bench
 
 static int make_objects(host *h, double density) {
     bench_rig *rig = &h->rig;
-    uint64_t made = 0;
     cl_uint seed = rig->env->seed, keep = (cl_uint)(density * (double)UINT32_MAX);
     double us;
-    clump_status status =
-        clump_do_new(rig->heap, "Point", h->objects, rig->kernels[INIT], &made, NULL);
-    if (status != CLUMP_OK) return bench_rig_fail(rig, "making the objects", status);
-    if (made != h->objects) {
-        return bench_error_set(rig->error, "the heap has room for %" PRIu64 " of %u objects", made,
-                               h->objects);
-    }
-    if (bench_rig_arg(rig, THIN, 0, sizeof seed, &seed) ||
+    if (bench_rig_do_new(rig, INIT, "Point", h->objects) ||
+        bench_rig_arg(rig, THIN, 0, sizeof seed, &seed) ||
         bench_rig_arg(rig, THIN, 1, sizeof keep, &keep) || bench_rig_do_all(rig, THIN, &us)) {
         return -1;
     }

@@ -1,5 +1,5 @@
-/* Kernels of alloc-bulk: the same objects made in three ways. Object `number` has its number, and WORDS
- * words of payload that follow from it. The class Item comes from bench_bulk.c.
+/* Kernels of alloc-bulk: the same objects made in three ways. Object `number` has its number, and
+ * WORDS words of payload that follow from it. The class Item comes from bench_bulk.c.
  */
 static void fill(CLUMP_HEAP, Item item, uint number) {
     Item_number(item) = number;
@@ -31,7 +31,8 @@ __kernel void bulk_nothing(CLUMP_HEAP_FIXED) {
     (void)clump_heap;
 }
 
-/* seen[number] counts the objects of that number; faults[0] those with a wrong number or payload. */
+/* seen[number] counts the objects of that number; faults[0] those with a wrong number or payload.
+ */
 __kernel void bulk_see(CLUMP_HEAP_FIXED, __global uint *seen, uint items, __global uint *faults) {
     CLUMP_FOR_EACH(Item, self) {
         uint number = Item_number(self), bad = number >= items;

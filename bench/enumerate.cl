@@ -1,4 +1,5 @@
-/* Kernels of the benchmark enumerate, compiled behind hash.clh. The class Point comes from bench_enumerate.c. */
+/* Kernels of the benchmark enumerate, compiled behind hash.clh. The class Point comes from
+ * bench_enumerate.c. */
 
 __kernel void init_points(CLUMP_HEAP) {
     CLUMP_FOR_EACH_NEW(Point, self, number) {

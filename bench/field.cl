@@ -1,8 +1,9 @@
-/* Kernels of field-bandwidth. VALUE is the type of a field, SCALAR(v) a number of one, FIELDS of them
- * are in an object, of which TOUCH are read and written; the class Record comes from bench_field.c.
+/* Kernels of field-bandwidth. VALUE is the type of a field, SCALAR(v) a number of one, FIELDS of
+ * them are in an object, of which TOUCH are read and written; the class Record comes from
+ * bench_field.c.
  *
- * The plain kernels do the same with arrays of `count` objects as one would lay them out by hand: a
- * column per field, or a struct per object.
+ * The plain kernels do the same with arrays of `count` objects as one would lay them out by hand:
+ * a column per field, or a struct per object.
  */
 #if PLAIN_AOS
 #define AT(object, field, count) ((object)*FIELDS + (field))

@@ -1,5 +1,5 @@
-/* Kernels of host-access, compiled behind hash.clh. The class Point comes from bench_host.c; the value
- * of the object `number` is hash(number, seed), or a vector of that, at the end.
+/* Kernels of host-access, compiled behind hash.clh. The class Point comes from bench_host.c; the
+ * value of the object `number` is hash(number, seed), or a vector of that, at the end.
  */
 __kernel void host_init(CLUMP_HEAP) {
     CLUMP_FOR_EACH_NEW(Point, self, number) {

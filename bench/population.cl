@@ -1,9 +1,10 @@
-/* Kernels of a population (population.h), compiled behind hash.clh. Entry e of the table `ids` holds
- * the reference of a living object, or 0, and object and entry know each other: the tag is e + 1, and
- * the last word of the payload its complement. So two objects that share a byte of either are found.
+/* Kernels of a population (population.h), compiled behind hash.clh. Entry e of the table `ids`
+ * holds the reference of a living object, or 0, and object and entry know each other: the tag is e
+ * + 1, and the last word of the payload its complement. So two objects that share a byte of either
+ * are found.
  *
- * KINDS(X) stands for X(0) X(1) ... up to the classes that there are, and WORDS_k for the length of
- * the payload of class k; the host sets both.
+ * KINDS(X) stands for X(0) X(1) ... up to the classes that there are, and WORDS_k for the length
+ * of the payload of class k; the host sets both.
  */
 #define KINDS_1(X) X(0)
 #define KINDS_2(X) KINDS_1(X) X(1)
@@ -44,8 +45,8 @@ __kernel void population_step(CLUMP_HEAP, __global uint *ids, uint first, uint e
 }
 
 /* Tallies over all entries: [0] freed and [1] made since the references were `before`, [2] not the
- * object that it should be, [4 + k] objects of class k. An entry that changed hands without an empty
- * step between did both. */
+ * object that it should be, [4 + k] objects of class k. An entry that changed hands without an
+ * empty step between did both. */
 __kernel void population_verify(CLUMP_HEAP_FIXED, __global const uint *ids,
                                 __global const uint *before, uint entries, __global uint *tallies) {
     uint freed = 0u, made = 0u, bad = 0u, count[4] = {0u, 0u, 0u, 0u};

@@ -83,6 +83,16 @@ int bench_rig_arg(bench_rig *rig, size_t kernel, uint32_t index, size_t bytes, c
     return status == CLUMP_OK ? 0 : bench_rig_fail(rig, "setting an argument", status);
 }
 
+int bench_rig_do_new(bench_rig *rig, size_t kernel, const char *class_name, uint64_t count) {
+    uint64_t made = 0;
+    clump_status status =
+        clump_do_new(rig->heap, class_name, count, rig->kernels[kernel], &made, NULL);
+    if (status != CLUMP_OK) return bench_rig_fail(rig, "making the objects", status);
+    if (made == count) return 0;
+    return bench_error_set(rig->error, "the heap has room for %" PRIu64 " of %" PRIu64 " objects",
+                           made, count);
+}
+
 static int take(bench_rig *rig, cl_event event, double *us) {
     bench_span span;
     if (bench_event_take(event, &span, rig->error)) return -1;

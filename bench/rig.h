@@ -60,6 +60,9 @@ int bench_rig_fail(bench_rig *rig, const char *what, clump_status status);
 
 int bench_rig_arg(bench_rig *rig, size_t kernel, uint32_t index, size_t bytes, const void *value);
 
+/* A do-new with that kernel; too little room is an error. */
+int bench_rig_do_new(bench_rig *rig, size_t kernel, const char *class_name, uint64_t count);
+
 /* At least `items` work-items; and a do-all. `us` is what the kernel alone took. */
 int bench_rig_launch(bench_rig *rig, size_t kernel, uint64_t items, double *us);
 int bench_rig_do_all(bench_rig *rig, size_t kernel, double *us);
