@@ -1,4 +1,5 @@
-/* Kernels of the benchmark enumerate. The class Point comes from bench_enumerate.c. */
+/* Kernels of the benchmark enumerate, compiled behind hash.clh. The class Point comes from
+ * bench_enumerate.c. */
 
 __kernel void init_points(CLUMP_HEAP) {
     CLUMP_FOR_EACH_NEW(Point, self, number) {
@@ -9,16 +10,9 @@ __kernel void init_points(CLUMP_HEAP) {
 }
 
 /* Whether an object survives follows from its number alone, so the host knows it too. */
-static uint mix(uint number, uint seed) {
-    uint h = number * 0x9e3779b1u ^ seed;
-    h = (h ^ h >> 16) * 0x85ebca6bu;
-    h = (h ^ h >> 13) * 0xc2b2ae35u;
-    return h ^ h >> 16;
-}
-
-__kernel void thin_points(CLUMP_HEAP, uint seed, uint keep_below) {
+__kernel void thin_points(CLUMP_HEAP, uint seed, uint keep_below, uint together) {
     CLUMP_FOR_EACH(Point, self) {
-        if (mix(Point_number(self), seed) >= keep_below) Point_free(self);
+        if (bench_hash(Point_number(self) / together, seed) >= keep_below) Point_free(self);
     }
 }
 

@@ -5,6 +5,13 @@
 #include "bench.h"
 
 extern const bench_descriptor bench_alloc_scalability; /* bench_alloc.c */
+extern const bench_descriptor bench_alloc_mixed;       /* bench_mixed.c */
+extern const bench_descriptor bench_alloc_churn;       /* bench_churn.c */
+extern const bench_descriptor bench_alloc_exhaust;     /* bench_exhaust.c */
+extern const bench_descriptor bench_alloc_capacity;    /* bench_alloc_capacity.c */
+extern const bench_descriptor bench_alloc_bulk;        /* bench_bulk.c */
+extern const bench_descriptor bench_field_bandwidth;   /* bench_field.c */
+extern const bench_descriptor bench_host_access;       /* bench_host.c */
 extern const bench_descriptor bench_enumerate;         /* bench_enumerate.c */
 extern const bench_descriptor bench_compact_synthetic; /* bench_compact.c */
 extern const bench_descriptor bench_capacity;          /* bench_capacity.c */

@@ -58,39 +58,68 @@ __kernel void clumpi_rank_write(__global uchar *heap, uint header_at, uint first
 #define DIRECTION_WRITE 1u
 #define DIRECTION_REFS 2u
 
-/* One slot at a time: its value, or its reference, from or to place number index[row] + rank. */
+/* One row, and this work-item's slots of it: me, me + items, ... */
+typedef struct row_copy {
+    __global uchar *field; /* of slot 0 */
+    ulong index;           /* number of the row's first object */
+    ulong mask;
+    uint stride, me, items, bytes, direction;
+} row_copy;
+
+/* The place of the object in `slot`, counted from the row's first. */
+static inline uint rank_in_row(ulong mask, uint slot) {
+    return clumpi_popcount64(mask & ((1ul << slot) - 1ul));
+}
+
+/* A function per width, so that accesses are as wide as elements and loops over full rows have no
+ * branch. Nothing of `c` changes while values are stored. */
+#define COPY_ROW(type, pieces)                                                                     \
+    static inline void copy_row_##type(row_copy c, __global uchar *values) {                       \
+        __global type *dense = (__global type *)values + c.index * (pieces);                       \
+        for (uint slot = c.me; slot < 64u; slot += c.items) {                                      \
+            if (c.mask != ~0ul && !(c.mask >> slot & 1ul)) continue;                               \
+            uint rank = c.mask == ~0ul ? slot : rank_in_row(c.mask, slot);                         \
+            __global type *f = (__global type *)(c.field + slot * c.stride);                       \
+            for (uint p = 0; p < (pieces); p++) {                                                  \
+                if (c.direction == DIRECTION_READ) dense[rank * (pieces) + p] = f[p];              \
+                else f[p] = dense[rank * (pieces) + p];                                            \
+            }                                                                                      \
+        }                                                                                          \
+    }
+COPY_ROW(uchar, 1u)
+COPY_ROW(ushort, 1u)
+COPY_ROW(uint, 1u)
+COPY_ROW(ulong, 1u)
+COPY_ROW(uint4, c.bytes / 16u) /* and wider */
+
+static inline void list_row_refs(row_copy c, uint row, __global uint *refs) {
+    for (uint slot = c.me; slot < 64u; slot += c.items)
+        if (c.mask >> slot & 1ul) refs[c.index + rank_in_row(c.mask, slot)] = row << 6 | slot;
+}
+
+/* The value, or the reference, of each object from or to place number index[row] + rank.
+ * Neighbouring rows go to the same group: on a CPU that is one core. */
 __kernel void clumpi_field_copy(__global uchar *heap, uint header_at, uint first, uint last,
                                 uint base, uint stride, uint bytes, uint direction,
                                 __global uchar *values) {
     clumpi_view v = clumpi_view_of(heap, header_at);
-    clumpi_range list = list_range(&v, first, last);
+    clumpi_range list = list_range(&v, first, last), chunk = clumpi_chunk(list.begin, list.end);
     __global const uint *rows = clumpi_words_at(&v, v.header->at_list_rows);
     __global const uint *index = clumpi_words_at(&v, v.header->at_list_index);
     __global const ulong *masks =
         (__global const ulong *)clumpi_words_at(&v, v.header->at_list_masks);
-    for (ulong i = get_global_id(0); i < (ulong)(list.end - list.begin) * 64ul;
-         i += get_global_size(0)) {
-        uint row = list.begin + (uint)(i >> 6), slot = (uint)i & 63u;
-        if (!(masks[row] >> slot & 1ul)) continue;
-        ulong at = index[row] + clumpi_popcount64(masks[row] & ((1ul << slot) - 1ul));
-        if (direction == DIRECTION_REFS) {
-            ((__global uint *)values)[at] = rows[row] << 6 | slot;
-            continue;
-        }
-        __global uchar *field = heap + (ulong)rows[row] * v.header->granule_bytes + base +
-                                slot * stride;
-        __global uchar *value = values + at * bytes;
-        if (bytes % 4u == 0) {
-            __global uint *f = (__global uint *)field, *d = (__global uint *)value;
-            for (uint w = 0; w < bytes / 4u; w++) {
-                if (direction == DIRECTION_READ) d[w] = f[w];
-                else f[w] = d[w];
-            }
-        } else {
-            for (uint b = 0; b < bytes; b++) {
-                if (direction == DIRECTION_READ) value[b] = field[b];
-                else field[b] = value[b];
-            }
-        }
+    ulong granule_bytes = v.header->granule_bytes;
+    uint items = min((uint)get_local_size(0), 64u), me = (uint)get_local_id(0);
+    row_copy c = {0, 0, 0, stride, me % items, items, bytes, direction};
+    for (uint r = chunk.begin + me / items; r < chunk.end; r += (uint)get_local_size(0) / items) {
+        c.field = heap + rows[r] * granule_bytes + base;
+        c.index = index[r];
+        c.mask = masks[r];
+        if (direction == DIRECTION_REFS) list_row_refs(c, rows[r], (__global uint *)values);
+        else if (bytes == 1u) copy_row_uchar(c, values);
+        else if (bytes == 2u) copy_row_ushort(c, values);
+        else if (bytes == 4u) copy_row_uint(c, values);
+        else if (bytes == 8u) copy_row_ulong(c, values);
+        else copy_row_uint4(c, values);
     }
 }

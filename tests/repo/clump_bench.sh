@@ -22,7 +22,14 @@ fail() {
 small() {
     case $1 in
         alloc-scalability) echo items=4096 ;;
-        enumerate) echo objects=20000 ;;
+        alloc-mixed) echo heap_mb=1 sizes=16,64 warm=3 ;;
+        alloc-churn) echo heap_mb=1 sizes=16,64 steps=40 pattern=waves period=20 csv="$folder/churn.csv" ;;
+        alloc-exhaust) echo heap_mb=1 sizes=16,64 ;;
+        alloc-capacity) echo heap_mb=1 sizes=16,64 counts=3,1 ;;
+        alloc-bulk) echo objects=20000 ;;
+        field-bandwidth) echo objects=20000 layout=aos type=uint2 ;;
+        host-access) echo objects=20000 density=0.5 type=ushort ;;
+        enumerate) echo objects=20000 density=0.5 together=64 ;;
         compact-synthetic) echo objects=20000 ;;
         capacity) echo app=app-generation heap_mb=1 steps=3 ;;
         app-wa-tor) echo width=64 height=48 steps=20 compact=every:7 ;;
@@ -84,6 +91,8 @@ same_outputs app-generation 4 soa width=40 height=30
 [ "$(sed -n 1p "$folder/app-generation-clump/course.csv" | tr ',' '\n' | tail -1)" = Cell_blocks ] ||
     fail "the table of app-generation ends in another column"
 
+[ "$(wc -l <"$folder/churn.csv")" -eq 6 ] || fail "alloc-churn's table has not 5 samples"
+
 # STATUS WORDS ARGUMENT...
 refused() {
     local status=0 expected=$1 words=$2
@@ -98,6 +107,9 @@ refused 2 "objects" run enumerate --set objects=-1
 refused 2 "objects" run enumerate --set objects=many
 refused 2 "planner|merge" run compact-synthetic --set strategy=none
 refused 2 "KEY=VALUE" run enumerate --set objects
+refused 1 "sizes.*multiple of 4 from 8" run alloc-mixed --set sizes=16,6
+refused 1 "one for each class" run alloc-capacity --set sizes=16,64 --set counts=1
+refused 1 "touch=9" run field-bandwidth --set touch=9
 refused 2 "nowhere" run enumerate --device nowhere
 refused 2 "suite" nothing
 refused 2 "--out" suite

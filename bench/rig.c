@@ -1,0 +1,164 @@
+/* A heap and the kernels that run on it. See rig.h. */
+#include "rig.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench_files.h"
+
+#define LOCAL_SIZE 64
+
+clump_tuning bench_rig_tuning(const bench_values *values) {
+    return (clump_tuning){.no_coalescing = bench_is(values, "coalescing", "off"),
+                          .no_rotation = bench_is(values, "rotation", "off"),
+                          .retries = (uint32_t)bench_int(values, "retries")};
+}
+
+int bench_rig_fail(bench_rig *rig, const char *what, clump_status status) {
+    return bench_error_clump(rig->error, what, rig->clump, status);
+}
+
+/* The files one behind the other; the caller frees. */
+static char *load_source(bench_rig *rig, const char *const *files) {
+    size_t bytes = 1;
+    for (size_t i = 0; i < BENCH_RIG_FILES_MAX && files[i]; i++) {
+        const clumpi_cl_file *file = bench_file_find(files[i]);
+        if (!file) {
+            bench_error_set(rig->error, "%s is not embedded in this program", files[i]);
+            return NULL;
+        }
+        bytes += file->bytes + 1;
+    }
+    char *source = malloc(bytes), *end = source;
+    if (!source) {
+        bench_error_set(rig->error, "out of memory");
+        return NULL;
+    }
+    for (size_t i = 0; i < BENCH_RIG_FILES_MAX && files[i]; i++) {
+        const clumpi_cl_file *file = bench_file_find(files[i]);
+        memcpy(end, file->data, file->bytes);
+        end += file->bytes;
+        *end++ = '\n';
+    }
+    *end = 0;
+    return source;
+}
+
+static int create_program(bench_rig *rig, const bench_rig_desc *desc) {
+    char *source = load_source(rig, desc->files);
+    if (!source) return -1;
+    bench_program_desc program = {.clump = rig->clump,
+                                  .heap = rig->heap,
+                                  .file = desc->files[0],
+                                  .text = source,
+                                  .options = desc->options,
+                                  .tuning = &desc->tuning,
+                                  .names = desc->kernels,
+                                  .count = desc->kernel_count};
+    int result = bench_program_create(&program, &rig->program, rig->kernels, rig->error);
+    free(source);
+    return result;
+}
+
+int bench_rig_create(bench_rig *rig, const bench_rig_desc *desc) {
+    bench_heap_desc heap = desc->heap;
+    if (!heap.clump) heap.clump = desc->env->clump;
+    *rig = (bench_rig){.env = desc->env,
+                       .results = desc->results,
+                       .error = &desc->results->error,
+                       .clump = heap.clump,
+                       .local = desc->local ? desc->local : LOCAL_SIZE};
+    return bench_heap_create(&heap, &rig->heap, rig->error) || create_program(rig, desc) ? -1 : 0;
+}
+
+void bench_rig_release(bench_rig *rig) {
+    for (size_t i = 0; i < BENCH_RIG_KERNELS_MAX; i++) clump_kernel_destroy(rig->kernels[i]);
+    clump_program_destroy(rig->program);
+    clump_heap_destroy(rig->heap);
+}
+
+int bench_rig_arg(bench_rig *rig, size_t kernel, uint32_t index, size_t bytes, const void *value) {
+    clump_status status = clump_kernel_set_arg(rig->kernels[kernel], index, bytes, value);
+    return status == CLUMP_OK ? 0 : bench_rig_fail(rig, "setting an argument", status);
+}
+
+int bench_rig_do_new(bench_rig *rig, size_t kernel, const char *class_name, uint64_t count) {
+    uint64_t made = 0;
+    clump_status status =
+        clump_do_new(rig->heap, class_name, count, rig->kernels[kernel], &made, NULL);
+    if (status != CLUMP_OK) return bench_rig_fail(rig, "making the objects", status);
+    if (made == count) return 0;
+    return bench_error_set(rig->error, "the heap has room for %" PRIu64 " of %" PRIu64 " objects",
+                           made, count);
+}
+
+static int take(bench_rig *rig, cl_event event, double *us) {
+    bench_span span;
+    if (bench_event_take(event, &span, rig->error)) return -1;
+    *us = bench_span_us(span);
+    return 0;
+}
+
+int bench_rig_launch(bench_rig *rig, size_t kernel, uint64_t items, double *us) {
+    cl_event event = NULL;
+    clump_sync sync = {.event = &event};
+    size_t global = (size_t)((items + rig->local - 1) / rig->local * rig->local);
+    clump_status status = clump_launch(rig->heap, rig->kernels[kernel], global, rig->local, &sync);
+    return status == CLUMP_OK ? take(rig, event, us) : bench_rig_fail(rig, "a launch", status);
+}
+
+int bench_rig_do_all(bench_rig *rig, size_t kernel, double *us) {
+    cl_event event = NULL;
+    clump_sync sync = {.event = &event};
+    clump_status status = clump_do_all(rig->heap, rig->kernels[kernel], &sync);
+    return status == CLUMP_OK ? take(rig, event, us) : bench_rig_fail(rig, "a do-all", status);
+}
+
+int bench_rig_verify(bench_rig *rig, uint64_t nulls) {
+    clump_device_report report;
+    clump_status status = clump_heap_poll(rig->heap, &report);
+    if (status != CLUMP_OK && status != CLUMP_ERR_DEVICE) {
+        return bench_rig_fail(rig, "the poll", status);
+    }
+    for (int i = 0; i < CLUMP_DEVICE_ERROR_COUNT; i++) {
+        uint32_t expected = i == CLUMP_DEVICE_OUT_OF_MEMORY ? (uint32_t)nulls : 0;
+        if (report.errors[i].count != expected) {
+            bench_check(rig->results, 0, "kernels should report %u events of kind %d: %.300s",
+                        expected, i,
+                        status ? clump_context_get_error(rig->clump)->message : "they report none");
+        }
+    }
+    status = clump_heap_check(rig->heap);
+    if (status == CLUMP_ERR_CORRUPT) {
+        bench_check(rig->results, 0, "%.400s", clump_context_get_error(rig->clump)->message);
+        return 0;
+    }
+    return status == CLUMP_OK ? 0 : bench_rig_fail(rig, "the heap check", status);
+}
+
+int bench_rig_stats(bench_rig *rig, clump_heap_stats *stats) {
+    clump_status status = clump_heap_calc_stats(rig->heap, stats, NULL, 0);
+    return status == CLUMP_OK ? 0 : bench_rig_fail(rig, "the statistics", status);
+}
+
+int bench_rig_buffer(bench_rig *rig, size_t bytes, cl_mem *buffer) {
+    cl_int code = CL_SUCCESS;
+    *buffer = clCreateBuffer(rig->env->context, CL_MEM_READ_WRITE, bytes, NULL, &code);
+    return code == CL_SUCCESS ? 0 : bench_error_cl(rig->error, "a buffer", code);
+}
+
+int bench_rig_write(bench_rig *rig, cl_mem buffer, size_t bytes, const void *values) {
+    static const cl_uchar zero = 0;
+    cl_command_queue queue = rig->env->queue;
+    cl_int code =
+        values ? clEnqueueWriteBuffer(queue, buffer, CL_TRUE, 0, bytes, values, 0, NULL, NULL)
+               : clEnqueueFillBuffer(queue, buffer, &zero, 1, 0, bytes, 0, NULL, NULL);
+    return code == CL_SUCCESS ? 0 : bench_error_cl(rig->error, "writing a buffer", code);
+}
+
+int bench_rig_read(bench_rig *rig, cl_mem buffer, size_t bytes, void *values) {
+    cl_int code =
+        clEnqueueReadBuffer(rig->env->queue, buffer, CL_TRUE, 0, bytes, values, 0, NULL, NULL);
+    return code == CL_SUCCESS ? 0 : bench_error_cl(rig->error, "reading a buffer", code);
+}
