@@ -1,0 +1,321 @@
+/* Nodes and springs on the heap: host side of structure.cl. See world.h. */
+#include "heap.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/heap.h"
+
+/* Kernels in the order in which they are created. */
+#define KERNEL_LIST(X)                                                                             \
+    X(node_init)                                                                                   \
+    X(pull_node_init)                                                                              \
+    X(anchor_init)                                                                                 \
+    X(spring_init)                                                                                 \
+    X(link_nodes)                                                                                  \
+    X(pull)                                                                                        \
+    X(compute_force)                                                                               \
+    X(move)                                                                                        \
+    X(begin_search)                                                                                \
+    X(join)                                                                                        \
+    X(mark)                                                                                        \
+    X(remove_loose)                                                                                \
+    X(write_state)
+
+typedef enum kernel_id {
+#define KERNEL_ENUM(name) KERNEL_##name,
+    KERNEL_LIST(KERNEL_ENUM)
+#undef KERNEL_ENUM
+        KERNEL_COUNT
+} kernel_id;
+
+struct world {
+    cl_context context;
+    cl_command_queue queue;
+    clump_context *clump;
+    uint32_t iterations, node_count, steps;
+    clump_heap *heap;
+    clump_program *program;
+    clump_kernel *kernels[KERNEL_COUNT];
+    cl_mem changed, state;
+    bench_compacting compacting;
+};
+
+clump_heap *structure_heap_get(const void *self) {
+    return ((const struct world *)self)->heap;
+}
+
+const bench_compacting *structure_heap_compactions(const void *self) {
+    return &((const struct world *)self)->compacting;
+}
+
+static int fail(const struct world *world, bench_error *error, const char *what,
+                clump_status status) {
+    return bench_error_clump(error, what, world->clump, status);
+}
+
+static int create_heap(struct world *world, const structure_desc *desc, bench_error *error) {
+    /* A node has at most 49 bytes and a spring 36; twice that is room for bitmaps and the rest of
+     * blocks. */
+    const structure_network *network = desc->network;
+    uint64_t enough = (uint64_t)network->node_count * 112 + (uint64_t)network->spring_count * 80;
+    bench_heap_desc heap = {.clump = world->clump,
+                            .file = "bench/apps/structure/structure.schema",
+                            .bytes = desc->heap_bytes ? desc->heap_bytes : enough + (8u << 20),
+                            .block_rows = desc->block_rows};
+    return bench_heap_create(&heap, &world->heap, error);
+}
+
+static int create_program(struct world *world, const structure_desc *desc, bench_error *error) {
+    static const char *const names[] = {
+#define KERNEL_NAME(name) #name,
+        KERNEL_LIST(KERNEL_NAME)
+#undef KERNEL_NAME
+    };
+    char *source = structure_load_source("bench/apps/structure/structure.cl", error);
+    if (!source) {
+        return -1;
+    }
+    clump_program_desc program = {
+        .heap = world->heap, .source = source, .name = "structure.cl", .tuning = desc->tuning};
+    clump_status status = clump_program_create(&program, &world->program);
+    free(source);
+    if (status != CLUMP_OK) {
+        return fail(world, error, "building structure.cl", status);
+    }
+    for (int i = 0; i < KERNEL_COUNT; i++) {
+        status = clump_kernel_create(world->program, names[i], &world->kernels[i]);
+        if (status != CLUMP_OK) {
+            return fail(world, error, names[i], status);
+        }
+    }
+    return 0;
+}
+
+/* ---- Arguments ------------------------------------------------------------------------------- */
+
+static int set(struct world *world, kernel_id kernel, uint32_t index, size_t bytes,
+               const void *value, bench_error *error) {
+    clump_status status = clump_kernel_set_arg(world->kernels[kernel], index, bytes, value);
+    return status == CLUMP_OK ? 0 : fail(world, error, "setting an argument", status);
+}
+
+static int set_buffer(struct world *world, kernel_id kernel, uint32_t index, cl_mem buffer,
+                      bench_error *error) {
+    return set(world, kernel, index, sizeof buffer, &buffer, error);
+}
+
+/* Those that do not change from step to step. */
+static int set_arguments(struct world *world, const structure_rules *rules, bench_error *error) {
+    static const kernel_id with_changed[] = {KERNEL_pull,         KERNEL_compute_force,
+                                             KERNEL_begin_search, KERNEL_join,
+                                             KERNEL_mark,         KERNEL_remove_loose};
+    for (size_t i = 0; i < sizeof with_changed / sizeof *with_changed; i++) {
+        if (set_buffer(world, with_changed[i], 0, world->changed, error)) {
+            return -1;
+        }
+    }
+    return set(world, KERNEL_pull, 1, sizeof rules->dt, &rules->dt, error) ||
+                   set(world, KERNEL_move, 0, sizeof rules->dt, &rules->dt, error) ||
+                   set(world, KERNEL_move, 1, sizeof rules->keep, &rules->keep, error) ||
+                   set_buffer(world, KERNEL_write_state, 0, world->state, error) ||
+                   set(world, KERNEL_write_state, 1, sizeof world->node_count, &world->node_count,
+                       error)
+               ? -1
+               : 0;
+}
+
+/* ---- Making the objects ---------------------------------------------------------------------- */
+
+/* Buffers that are needed until all is linked: the network, and where its objects are. */
+typedef struct loading {
+    cl_mem nodes, springs, node_refs, spring_refs;
+} loading;
+
+static int create_buffer(struct world *world, size_t count, size_t bytes, const void *from,
+                         cl_mem *buffer, bench_error *error) {
+    cl_int code = CL_SUCCESS;
+    cl_mem_flags flags = CL_MEM_READ_WRITE | (from && count ? CL_MEM_COPY_HOST_PTR : 0);
+    *buffer = clCreateBuffer(world->context, flags, (count ? count : 1) * bytes,
+                             count ? (void *)(uintptr_t)from : NULL, &code);
+    return code == CL_SUCCESS ? 0 : bench_error_cl(error, "a buffer for the network", code);
+}
+
+static int begin_loading(struct world *world, const structure_network *network, loading *l,
+                         bench_error *error) {
+    uint32_t nodes = network->node_count, springs = network->spring_count;
+    return create_buffer(world, nodes, sizeof *network->nodes, network->nodes, &l->nodes, error) ||
+                   create_buffer(world, springs, sizeof *network->springs, network->springs,
+                                 &l->springs, error) ||
+                   create_buffer(world, nodes, sizeof(cl_uint), NULL, &l->node_refs, error) ||
+                   create_buffer(world, springs, sizeof(cl_uint), NULL, &l->spring_refs, error)
+               ? -1
+               : 0;
+}
+
+static void end_loading(loading *l) {
+    cl_mem buffers[] = {l->nodes, l->springs, l->node_refs, l->spring_refs};
+    for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++) {
+        if (buffers[i]) {
+            clReleaseMemObject(buffers[i]);
+        }
+    }
+}
+
+static int make(struct world *world, const char *class_name, uint32_t count, kernel_id kernel,
+                bench_error *error) {
+    uint64_t made = 0;
+    clump_status status =
+        clump_do_new(world->heap, class_name, count, world->kernels[kernel], &made, NULL);
+    if (status != CLUMP_OK) {
+        return fail(world, error, "making nodes and springs", status);
+    }
+    if (made != count) {
+        return bench_error_set(error, "the heap has room for %llu of %u objects of class %s",
+                               (unsigned long long)made, count, class_name);
+    }
+    return 0;
+}
+
+static int make_nodes(struct world *world, const char *class_name, uint32_t first, uint32_t end,
+                      kernel_id kernel, const loading *l, bench_error *error) {
+    return set_buffer(world, kernel, 0, l->nodes, error) ||
+                   set_buffer(world, kernel, 1, l->node_refs, error) ||
+                   set(world, kernel, 2, sizeof first, &first, error) ||
+                   make(world, class_name, end - first, kernel, error)
+               ? -1
+               : 0;
+}
+
+static int load(struct world *world, const structure_network *network, const loading *l,
+                bench_error *error) {
+    if (make_nodes(world, "Node", 0, network->first_pull, KERNEL_node_init, l, error) ||
+        make_nodes(world, "AnchorPullNode", network->first_pull, network->first_anchor,
+                   KERNEL_pull_node_init, l, error) ||
+        make_nodes(world, "AnchorNode", network->first_anchor, network->node_count,
+                   KERNEL_anchor_init, l, error) ||
+        set_buffer(world, KERNEL_spring_init, 0, l->springs, error) ||
+        set_buffer(world, KERNEL_spring_init, 1, l->node_refs, error) ||
+        set_buffer(world, KERNEL_spring_init, 2, l->spring_refs, error) ||
+        make(world, "Spring", network->spring_count, KERNEL_spring_init, error) ||
+        set_buffer(world, KERNEL_link_nodes, 0, l->nodes, error) ||
+        set_buffer(world, KERNEL_link_nodes, 1, l->spring_refs, error)) {
+        return -1;
+    }
+    clump_status status = clump_do_all(world->heap, world->kernels[KERNEL_link_nodes], NULL);
+    if (status == CLUMP_OK) {
+        status = clump_heap_poll(world->heap, NULL); /* waits: the buffers can go */
+    }
+    return status == CLUMP_OK ? 0 : fail(world, error, "linking nodes and springs", status);
+}
+
+/* ---- Lifetime -------------------------------------------------------------------------------- */
+
+static void destroy(void *self) {
+    struct world *world = self;
+    if (!world) {
+        return;
+    }
+    if (world->changed) {
+        clReleaseMemObject(world->changed);
+    }
+    if (world->state) {
+        clReleaseMemObject(world->state);
+    }
+    for (int i = 0; i < KERNEL_COUNT; i++) {
+        clump_kernel_destroy(world->kernels[i]);
+    }
+    clump_program_destroy(world->program);
+    bench_compacting_destroy(&world->compacting);
+    clump_heap_destroy(world->heap);
+    free(world);
+}
+
+static int create_objects(struct world *world, const structure_desc *desc, bench_error *error) {
+    loading l = {NULL, NULL, NULL, NULL};
+    size_t state_words = (size_t)desc->network->node_count * 6 + desc->network->spring_count;
+    int result =
+        create_buffer(world, 1, sizeof(cl_uint), NULL, &world->changed, error) ||
+                create_buffer(world, state_words, sizeof(cl_uint), NULL, &world->state, error) ||
+                set_arguments(world, &desc->rules, error) ||
+                begin_loading(world, desc->network, &l, error) ||
+                load(world, desc->network, &l, error)
+            ? -1
+            : 0;
+    end_loading(&l);
+    return result;
+}
+
+static int create(const structure_desc *desc, void **self, bench_error *error) {
+    struct world *world = calloc(1, sizeof *world);
+    if (!world) {
+        return bench_error_set(error, "host memory ran out");
+    }
+    world->clump = desc->clump;
+    world->context = desc->context;
+    world->queue = desc->queue;
+    world->iterations = desc->rules.iterations;
+    world->node_count = desc->network->node_count;
+    if (create_heap(world, desc, error) || create_program(world, desc, error) ||
+        bench_compacting_create(&world->compacting, world->clump, world->heap, NULL,
+                                desc->compaction, error) ||
+        create_objects(world, desc, error)) {
+        destroy(world);
+        return -1;
+    }
+    *self = world;
+    return 0;
+}
+
+/* ---- Steps and looking ----------------------------------------------------------------------- */
+
+static int finish(void *self, bench_error *error) {
+    struct world *world = self;
+    clump_status status = clump_heap_poll(world->heap, NULL);
+    return status == CLUMP_OK ? 0 : fail(world, error, "the steps so far", status);
+}
+
+static int run(struct world *world, kernel_id kernel, bench_error *error) {
+    clump_status status = clump_do_all(world->heap, world->kernels[kernel], NULL);
+    return status == CLUMP_OK ? 0 : fail(world, error, "a do-all", status);
+}
+
+/* 5 + 2 * iterations kernels, and two for the list of objects, which only the last invalidates. */
+static int step(void *self, bench_error *error) {
+    struct world *world = self;
+    cl_uint is_first = world->steps++ == 0;
+    if (set(world, KERNEL_pull, 2, sizeof is_first, &is_first, error) ||
+        run(world, KERNEL_pull, error)) {
+        return -1;
+    }
+    for (uint32_t i = 0; i < world->iterations; i++) {
+        if (run(world, KERNEL_compute_force, error) || run(world, KERNEL_move, error)) {
+            return -1;
+        }
+    }
+    for (kernel_id kernel = KERNEL_begin_search; kernel <= KERNEL_remove_loose; kernel++) {
+        if (run(world, kernel, error)) {
+            return -1;
+        }
+    }
+    return bench_compacting_poll(&world->compacting, error);
+}
+
+static int read_state(void *self, structure_state *state, bench_error *error) {
+    struct world *world = self;
+    size_t bytes = structure_state_bytes(state);
+    cl_uint zero = 0;
+    cl_int code = clEnqueueFillBuffer(world->queue, world->state, &zero, sizeof zero, 0, bytes, 0,
+                                      NULL, NULL);
+    if (run(world, KERNEL_write_state, error)) {
+        return -1;
+    }
+    if (code == CL_SUCCESS) {
+        code = clEnqueueReadBuffer(world->queue, world->state, CL_TRUE, 0, bytes, state->words, 0,
+                                   NULL, NULL);
+    }
+    return code == CL_SUCCESS ? 0 : bench_error_cl(error, "reading the state", code);
+}
+
+const structure_ops structure_heap_ops = {
+    .create = create, .destroy = destroy, .step = step, .finish = finish, .read = read_state};
