@@ -71,7 +71,7 @@ static void draw_lost(canvas *on, const structure_network *network, const struct
         const structure_node *a = &network->nodes[network->springs[s].p1];
         const structure_node *b = &network->nodes[network->springs[s].p2];
         if (!state->springs[s]) {
-            draw_line(on, (float[]){a->x, a->y}, (float[]){b->x, b->y}, (color){{232, 236, 246}});
+            draw_line(on, (float[]){a->x, a->y}, (float[]){b->x, b->y}, (color){{214, 222, 240}});
         }
     }
 }

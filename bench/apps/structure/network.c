@@ -52,8 +52,8 @@ static double length_between(const structure_node *a, const structure_node *b) {
 }
 
 /* Both nodes have room. */
-static void add_spring(structure_network *network, uint32_t p1, uint32_t p2, double stiffness,
-                       double max_force) {
+static void add_spring(structure_network *network, uint32_t p1, uint32_t p2, double length,
+                       double stiffness, double max_force) {
     structure_node *a = &network->nodes[p1], *b = &network->nodes[p2];
     uint32_t spring = network->spring_count++;
     attach(a, spring);
@@ -61,7 +61,7 @@ static void add_spring(structure_network *network, uint32_t p1, uint32_t p2, dou
     network->springs[spring] = (structure_spring){.p1 = p1,
                                                   .p2 = p2,
                                                   .stiffness = (float)stiffness,
-                                                  .length = (float)length_between(a, b),
+                                                  .length = (float)length,
                                                   .max_force = (float)max_force};
 }
 
@@ -97,7 +97,8 @@ static void scatter_springs(structure_network *network, const structure_network_
         draw d = draw_for(desc, DRAW_ENDS, s);
         uint32_t at[2] = {d.v[0] % count, d.v[1] % (count - 1)};
         at[1] += at[1] >= at[0]; /* all but the first */
-        add_spring(network, open[at[0]], open[at[1]], between(d.v[2], 3, 5),
+        double length = length_between(&network->nodes[open[at[0]]], &network->nodes[open[at[1]]]);
+        add_spring(network, open[at[0]], open[at[1]], length, between(d.v[2], 3, 5),
                    RANDOM_FORCE * desc->strength);
         int later = at[1] > at[0]; /* the one that lies behind goes first */
         for (int i = 0; i < 2; i++) {
@@ -126,11 +127,13 @@ static int make_random(const structure_network_desc *desc, structure_network *ne
 /* Rows of nodes; between row 2k and 2k + 1 lie squares, between 2k + 1 and 2k + 2 triangles, so that
  * a node inside has five springs. The matrix gives way early; discs in it are stiff and strong. */
 #define SHEET_MASS 2.5
-#define SHEET_STRAIN 0.1  /* that the matrix bears, on the average */
-#define SHEET_SPEED 0.008 /* of the right edge, which is at x = 1 */
-#define DISCS 6u          /* per side of the sheet */
+#define SHEET_STRAIN 0.13    /* that the matrix bears, on the average */
+#define SHEET_PRESTRAIN 0.06 /* that it has from the beginning */
+#define SHEET_STRETCH 0.005  /* of the distance between columns: how far a step pulls the edge */
+#define STEP_DT 0.2          /* of the thesis's program, for which the speed is meant */
+#define DISCS 6u             /* per side of the sheet */
 #define NOTCH_X 0.5
-#define NOTCH_DEPTH 0.12
+#define NOTCH_DEPTH 0.15
 
 typedef struct sheet {
     const structure_network_desc *desc;
@@ -150,7 +153,8 @@ static uint32_t node_at(const sheet *on, uint32_t column, uint32_t row) {
 
 static void place_nodes(const sheet *on) {
     const structure_network *network = on->network;
-    double spacing = 1.0 / (on->columns - 1), speed = SHEET_SPEED * on->desc->speed;
+    double spacing = 1.0 / (on->columns - 1),
+           speed = spacing * SHEET_STRETCH / STEP_DT * on->desc->speed;
     for (uint32_t row = 0; row < on->rows; row++) {
         for (uint32_t column = 0; column < on->columns; column++) {
             uint32_t i = node_at(on, column, row);
@@ -158,14 +162,11 @@ static void place_nodes(const sheet *on) {
             double shift = row / 2 % 2 ? 0.5 : 0;
             double x = (column + shift + between(d.v[0], -0.1, 0.1)) * spacing;
             double y = (row + between(d.v[1], -0.1, 0.1)) * spacing;
-            /* Pulled nodes move once in a step. Others begin with the speed that they would have if
-             * all were stretched alike, so that a large sheet needs no more steps than a small. */
-            double share = i >= network->first_pull ? 1 : x / on->desc->iterations;
-            network->nodes[i] =
-                (structure_node){.x = (float)x,
-                                 .y = (float)y,
-                                 .vx = i < network->first_anchor ? (float)(speed * share) : 0,
-                                 .inverse_mass = (float)(1 / SHEET_MASS)};
+            int is_pulled = column == on->columns - 1;
+            network->nodes[i] = (structure_node){.x = (float)x,
+                                                 .y = (float)y,
+                                                 .vx = is_pulled ? (float)speed : 0,
+                                                 .inverse_mass = (float)(1 / SHEET_MASS)};
         }
     }
 }
@@ -191,16 +192,18 @@ static void connect(const sheet *on, uint32_t column1, uint32_t row1, uint32_t c
     uint32_t p1 = node_at(on, column1, row1), p2 = node_at(on, column2, row2);
     const structure_node *a = &on->network->nodes[p1], *b = &on->network->nodes[p2];
     double x = ((double)a->x + (double)b->x) / 2, y = ((double)a->y + (double)b->y) / 2;
-    int is_left = (double)a->x < NOTCH_X;
-    if (y < NOTCH_DEPTH && is_left != ((double)b->x < NOTCH_X)) {
-        return; /* the notch is cut here */
+    double height = (double)(on->rows - 1) / (on->columns - 1), edge = fmin(y, height - y);
+    int is_across = ((double)a->x < NOTCH_X) != ((double)b->x < NOTCH_X);
+    if (is_across && edge < NOTCH_DEPTH * height) {
+        return; /* a notch is cut here */
     }
     draw d = draw_for(on->desc, DRAW_SPRING, on->network->spring_count);
     int is_strong = is_in_disc(on, x, y);
     double stiffness = between(d.v[0], 3, 5) * (is_strong ? 3 : 1);
     double strain = SHEET_STRAIN * on->desc->strength * between(d.v[1], 0.7, 1.3);
-    add_spring(on->network, p1, p2, stiffness,
-               stiffness * length_between(a, b) * strain * (is_strong ? 2 : 1));
+    double length = length_between(a, b) * (1 - SHEET_PRESTRAIN / (is_strong ? 3 : 1));
+    add_spring(on->network, p1, p2, length, stiffness,
+               stiffness * length * strain * (is_strong ? 2 : 1));
 }
 
 static void make_sheet(const sheet *on) {
@@ -223,9 +226,8 @@ static void make_sheet(const sheet *on) {
 
 structure_network_desc structure_network_default(structure_kind kind) {
     structure_network_desc desc = {.kind = kind,
-                                   .nodes = 10000,
+                                   .nodes = 16000,
                                    .seed = 42,
-                                   .iterations = 40,
                                    .speed = 1,
                                    .strength = 1,
                                    .pull_percent = 10,

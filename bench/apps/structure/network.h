@@ -41,9 +41,8 @@ typedef struct structure_network_desc {
     structure_kind kind;
     uint32_t nodes; /* at least 9; a sheet has the largest number of full columns and rows within */
     uint32_t seed;
-    uint32_t iterations; /* of a step; see structure_rules */
-    double speed;        /* of what is pulled, and */
-    double strength;     /* how much springs bear: factors, 1 is the kind's own */
+    double speed;    /* of what is pulled, and */
+    double strength; /* how much springs bear: factors, 1 is the kind's own */
     /* Random only, in percent. */
     uint32_t pull_percent, anchor_percent; /* of the nodes */
     uint32_t spring_percent;               /* of the springs that the degree allows */
