@@ -1,7 +1,6 @@
 /* The world on the heap: host side of game_of_life.cl. See game_of_life.h. */
 #include <stdlib.h>
 
-#include "bench/bench_files.h"
 #include "bench/heap.h"
 #include "game_of_life.h"
 
@@ -34,7 +33,6 @@ struct life_heap {
     cl_mem references; /* to the cells, one uint each */
     cl_mem world;      /* one byte per cell: the beginning, later what is read back */
     cl_mem misfits;    /* one uint */
-    uint32_t alive_class, candidate_class, cell_class;
     bench_compacting compacting;
 };
 
@@ -60,29 +58,12 @@ static uint64_t get_heap_bytes(const life_desc *desc) {
     return desc->heap_bytes ? desc->heap_bytes : cells * 32 + (8u << 20);
 }
 
-static int find_class(life_heap *world, const char *name, uint32_t *id, bench_error *error) {
-    clump_class_info info;
-    clump_status status = clump_schema_find_class(clump_heap_get_schema(world->heap), name, &info);
-    if (status != CLUMP_OK) {
-        return bench_error_set(error, "game_of_life.schema has no class %s", name);
-    }
-    *id = info.id;
-    return 0;
-}
-
 static int create_heap(life_heap *world, const life_desc *desc, bench_error *error) {
     bench_heap_desc heap = {.clump = world->clump,
                             .file = "bench/apps/game-of-life/game_of_life.schema",
                             .bytes = get_heap_bytes(desc),
                             .block_rows = desc->block_rows};
-    if (bench_heap_create(&heap, &world->heap, error)) {
-        return -1;
-    }
-    return find_class(world, "Alive", &world->alive_class, error) ||
-                   find_class(world, "Candidate", &world->candidate_class, error) ||
-                   find_class(world, "Cell", &world->cell_class, error)
-               ? -1
-               : 0;
+    return bench_heap_create(&heap, &world->heap, error);
 }
 
 static int create_program(life_heap *world, const life_desc *desc, bench_error *error) {
@@ -91,23 +72,13 @@ static int create_program(life_heap *world, const life_desc *desc, bench_error *
         KERNEL_LIST(KERNEL_NAME)
 #undef KERNEL_NAME
     };
-    const clumpi_cl_file *text = bench_file_find("bench/apps/game-of-life/game_of_life.cl");
-    if (!text) {
-        return bench_error_set(error, "game_of_life.cl is not embedded in this program");
-    }
-    clump_program_desc program_desc = {
-        .heap = world->heap, .source = text->data, .name = text->name, .tuning = desc->tuning};
-    clump_status status = clump_program_create(&program_desc, &world->program);
-    if (status != CLUMP_OK) {
-        return fail(world, error, "building game_of_life.cl", status);
-    }
-    for (int i = 0; i < KERNEL_COUNT; i++) {
-        status = clump_kernel_create(world->program, names[i], &world->kernels[i]);
-        if (status != CLUMP_OK) {
-            return fail(world, error, names[i], status);
-        }
-    }
-    return 0;
+    bench_program_desc program = {.clump = world->clump,
+                                  .heap = world->heap,
+                                  .file = "bench/apps/game-of-life/game_of_life.cl",
+                                  .tuning = &desc->tuning,
+                                  .names = names,
+                                  .count = KERNEL_COUNT};
+    return bench_program_create(&program, &world->program, world->kernels, error);
 }
 
 static int create_buffers(life_heap *world, const life_desc *desc, bench_error *error) {
@@ -213,18 +184,23 @@ void life_heap_destroy(life_heap *world) {
     free(world);
 }
 
-int life_heap_step(life_heap *world, bench_error *error) {
+int life_heap_step(life_heap *world, cl_event *events, bench_error *error) {
     static const kernel_id phases[] = {KERNEL_agent_prepare, KERNEL_agent_update};
     for (size_t i = 0; i < sizeof phases / sizeof *phases; i++) {
+        clump_sync sync = {.event = events ? &events[i] : NULL};
         if (set_arg(world, phases[i], 2, &world->now, sizeof world->now, error)) {
             return -1;
         }
-        clump_status status = clump_do_all(world->heap, world->kernels[phases[i]], NULL);
+        clump_status status = clump_do_all(world->heap, world->kernels[phases[i]], &sync);
         if (status != CLUMP_OK) {
             return fail(world, error, "a do-all", status);
         }
     }
     world->now ^= 1;
+    return 0;
+}
+
+int life_heap_compact(life_heap *world, bench_error *error) {
     return bench_compacting_poll(&world->compacting, error);
 }
 
@@ -258,13 +234,13 @@ int life_heap_encode(life_heap *world, uint8_t *codes, uint32_t *misfits, bench_
 }
 
 int life_heap_usage(life_heap *world, life_usage *usage, bench_error *error) {
-    clump_class_stats classes[4]; /* Agent, Alive, Candidate, Cell */
-    clump_status status = clump_heap_calc_stats(world->heap, &usage->heap, classes, 4);
-    if (status != CLUMP_OK) {
-        return fail(world, error, "the statistics", status);
+    static const char *const names[] = {"Alive", "Candidate", "Cell"};
+    clump_class_stats classes[3];
+    if (bench_heap_stats(world->clump, world->heap, names, 3, &usage->heap, classes, error)) {
+        return -1;
     }
-    usage->alive = classes[world->alive_class - 1];
-    usage->candidate = classes[world->candidate_class - 1];
-    usage->cell = classes[world->cell_class - 1];
+    usage->alive = classes[0];
+    usage->candidate = classes[1];
+    usage->cell = classes[2];
     return 0;
 }
