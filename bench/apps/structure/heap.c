@@ -2,32 +2,22 @@
 #include "heap.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "bench/heap.h"
+#include "device.h"
 
-/* Kernels in the order in which they are created. */
-#define KERNEL_LIST(X)                                                                             \
-    X(node_init)                                                                                   \
-    X(pull_node_init)                                                                              \
-    X(anchor_init)                                                                                 \
-    X(spring_init)                                                                                 \
-    X(link_nodes)                                                                                  \
-    X(pull)                                                                                        \
-    X(compute_force)                                                                               \
-    X(move)                                                                                        \
-    X(begin_search)                                                                                \
-    X(join)                                                                                        \
-    X(mark)                                                                                        \
-    X(remove_loose)                                                                                \
-    X(write_state)
-
-typedef enum kernel_id {
-#define KERNEL_ENUM(name) KERNEL_##name,
-    KERNEL_LIST(KERNEL_ENUM)
-#undef KERNEL_ENUM
-        KERNEL_COUNT
-} kernel_id;
+/* Behind those of device.h. */
+enum {
+    NODE_INIT = STRUCTURE_KERNELS_SHARED,
+    PULL_NODE_INIT,
+    ANCHOR_INIT,
+    SPRING_INIT,
+    LINK_NODES,
+    KERNEL_COUNT
+};
+static const char *const kernel_names[KERNEL_COUNT] = {STRUCTURE_KERNEL_NAMES, "node_init",
+                                                       "pull_node_init",       "anchor_init",
+                                                       "spring_init",          "link_nodes"};
 
 struct world {
     cl_context context;
@@ -49,6 +39,10 @@ const bench_compacting *structure_heap_compactions(const void *self) {
     return &((const struct world *)self)->compacting;
 }
 
+int structure_heap_compact(void *self, bench_error *error) {
+    return bench_compacting_poll(&((struct world *)self)->compacting, error);
+}
+
 static int fail(const struct world *world, bench_error *error, const char *what,
                 clump_status status) {
     return bench_error_clump(error, what, world->clump, status);
@@ -67,59 +61,49 @@ static int create_heap(struct world *world, const structure_desc *desc, bench_er
 }
 
 static int create_program(struct world *world, const structure_desc *desc, bench_error *error) {
-    static const char *const names[] = {
-#define KERNEL_NAME(name) #name,
-        KERNEL_LIST(KERNEL_NAME)
-#undef KERNEL_NAME
-    };
     char *source = structure_load_source("bench/apps/structure/structure.cl", error);
     if (!source) {
         return -1;
     }
-    clump_program_desc program = {
-        .heap = world->heap, .source = source, .name = "structure.cl", .tuning = desc->tuning};
-    clump_status status = clump_program_create(&program, &world->program);
+    bench_program_desc program = {.clump = world->clump,
+                                  .heap = world->heap,
+                                  .file = "bench/apps/structure/structure.cl",
+                                  .text = source,
+                                  .tuning = &desc->tuning,
+                                  .names = kernel_names,
+                                  .count = KERNEL_COUNT};
+    int result = bench_program_create(&program, &world->program, world->kernels, error);
     free(source);
-    if (status != CLUMP_OK) {
-        return fail(world, error, "building structure.cl", status);
-    }
-    for (int i = 0; i < KERNEL_COUNT; i++) {
-        status = clump_kernel_create(world->program, names[i], &world->kernels[i]);
-        if (status != CLUMP_OK) {
-            return fail(world, error, names[i], status);
-        }
-    }
-    return 0;
+    return result;
 }
 
 /* ---- Arguments ------------------------------------------------------------------------------- */
 
-static int set(struct world *world, kernel_id kernel, uint32_t index, size_t bytes,
-               const void *value, bench_error *error) {
+static int set(struct world *world, int kernel, uint32_t index, size_t bytes, const void *value,
+               bench_error *error) {
     clump_status status = clump_kernel_set_arg(world->kernels[kernel], index, bytes, value);
     return status == CLUMP_OK ? 0 : fail(world, error, "setting an argument", status);
 }
 
-static int set_buffer(struct world *world, kernel_id kernel, uint32_t index, cl_mem buffer,
+static int set_buffer(struct world *world, int kernel, uint32_t index, cl_mem buffer,
                       bench_error *error) {
     return set(world, kernel, index, sizeof buffer, &buffer, error);
 }
 
 /* Those that do not change from step to step. */
 static int set_arguments(struct world *world, const structure_rules *rules, bench_error *error) {
-    static const kernel_id with_changed[] = {KERNEL_pull,         KERNEL_compute_force,
-                                             KERNEL_begin_search, KERNEL_join,
-                                             KERNEL_mark,         KERNEL_remove_loose};
+    static const int with_changed[] = {STRUCTURE_PULL, STRUCTURE_FORCE, STRUCTURE_BEGIN_SEARCH,
+                                       STRUCTURE_JOIN, STRUCTURE_MARK,  STRUCTURE_REMOVE};
     for (size_t i = 0; i < sizeof with_changed / sizeof *with_changed; i++) {
         if (set_buffer(world, with_changed[i], 0, world->changed, error)) {
             return -1;
         }
     }
-    return set(world, KERNEL_pull, 1, sizeof rules->dt, &rules->dt, error) ||
-                   set(world, KERNEL_move, 0, sizeof rules->dt, &rules->dt, error) ||
-                   set(world, KERNEL_move, 1, sizeof rules->keep, &rules->keep, error) ||
-                   set_buffer(world, KERNEL_write_state, 0, world->state, error) ||
-                   set(world, KERNEL_write_state, 1, sizeof world->node_count, &world->node_count,
+    return set(world, STRUCTURE_PULL, 1, sizeof rules->dt, &rules->dt, error) ||
+                   set(world, STRUCTURE_MOVE, 0, sizeof rules->dt, &rules->dt, error) ||
+                   set(world, STRUCTURE_MOVE, 1, sizeof rules->keep, &rules->keep, error) ||
+                   set_buffer(world, STRUCTURE_WRITE, 0, world->state, error) ||
+                   set(world, STRUCTURE_WRITE, 1, sizeof world->node_count, &world->node_count,
                        error)
                ? -1
                : 0;
@@ -132,23 +116,17 @@ typedef struct loading {
     cl_mem nodes, springs, node_refs, spring_refs;
 } loading;
 
-static int create_buffer(struct world *world, size_t count, size_t bytes, const void *from,
-                         cl_mem *buffer, bench_error *error) {
-    cl_int code = CL_SUCCESS;
-    cl_mem_flags flags = CL_MEM_READ_WRITE | (from && count ? CL_MEM_COPY_HOST_PTR : 0);
-    *buffer = clCreateBuffer(world->context, flags, (count ? count : 1) * bytes,
-                             count ? (void *)(uintptr_t)from : NULL, &code);
-    return code == CL_SUCCESS ? 0 : bench_error_cl(error, "a buffer for the network", code);
-}
-
 static int begin_loading(struct world *world, const structure_network *network, loading *l,
                          bench_error *error) {
     uint32_t nodes = network->node_count, springs = network->spring_count;
-    return create_buffer(world, nodes, sizeof *network->nodes, network->nodes, &l->nodes, error) ||
-                   create_buffer(world, springs, sizeof *network->springs, network->springs,
-                                 &l->springs, error) ||
-                   create_buffer(world, nodes, sizeof(cl_uint), NULL, &l->node_refs, error) ||
-                   create_buffer(world, springs, sizeof(cl_uint), NULL, &l->spring_refs, error)
+    return structure_buffer_create(world->context, nodes, sizeof *network->nodes, network->nodes,
+                                   &l->nodes, error) ||
+                   structure_buffer_create(world->context, springs, sizeof *network->springs,
+                                           network->springs, &l->springs, error) ||
+                   structure_buffer_create(world->context, nodes, sizeof(cl_uint), NULL,
+                                           &l->node_refs, error) ||
+                   structure_buffer_create(world->context, springs, sizeof(cl_uint), NULL,
+                                           &l->spring_refs, error)
                ? -1
                : 0;
 }
@@ -156,13 +134,11 @@ static int begin_loading(struct world *world, const structure_network *network, 
 static void end_loading(loading *l) {
     cl_mem buffers[] = {l->nodes, l->springs, l->node_refs, l->spring_refs};
     for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++) {
-        if (buffers[i]) {
-            clReleaseMemObject(buffers[i]);
-        }
+        structure_buffer_destroy(buffers[i]);
     }
 }
 
-static int make(struct world *world, const char *class_name, uint32_t count, kernel_id kernel,
+static int make(struct world *world, const char *class_name, uint32_t count, int kernel,
                 bench_error *error) {
     uint64_t made = 0;
     clump_status status =
@@ -178,7 +154,7 @@ static int make(struct world *world, const char *class_name, uint32_t count, ker
 }
 
 static int make_nodes(struct world *world, const char *class_name, uint32_t first, uint32_t end,
-                      kernel_id kernel, const loading *l, bench_error *error) {
+                      int kernel, const loading *l, bench_error *error) {
     return set_buffer(world, kernel, 0, l->nodes, error) ||
                    set_buffer(world, kernel, 1, l->node_refs, error) ||
                    set(world, kernel, 2, sizeof first, &first, error) ||
@@ -189,20 +165,20 @@ static int make_nodes(struct world *world, const char *class_name, uint32_t firs
 
 static int load(struct world *world, const structure_network *network, const loading *l,
                 bench_error *error) {
-    if (make_nodes(world, "Node", 0, network->first_pull, KERNEL_node_init, l, error) ||
+    if (make_nodes(world, "Node", 0, network->first_pull, NODE_INIT, l, error) ||
         make_nodes(world, "AnchorPullNode", network->first_pull, network->first_anchor,
-                   KERNEL_pull_node_init, l, error) ||
-        make_nodes(world, "AnchorNode", network->first_anchor, network->node_count,
-                   KERNEL_anchor_init, l, error) ||
-        set_buffer(world, KERNEL_spring_init, 0, l->springs, error) ||
-        set_buffer(world, KERNEL_spring_init, 1, l->node_refs, error) ||
-        set_buffer(world, KERNEL_spring_init, 2, l->spring_refs, error) ||
-        make(world, "Spring", network->spring_count, KERNEL_spring_init, error) ||
-        set_buffer(world, KERNEL_link_nodes, 0, l->nodes, error) ||
-        set_buffer(world, KERNEL_link_nodes, 1, l->spring_refs, error)) {
+                   PULL_NODE_INIT, l, error) ||
+        make_nodes(world, "AnchorNode", network->first_anchor, network->node_count, ANCHOR_INIT, l,
+                   error) ||
+        set_buffer(world, SPRING_INIT, 0, l->springs, error) ||
+        set_buffer(world, SPRING_INIT, 1, l->node_refs, error) ||
+        set_buffer(world, SPRING_INIT, 2, l->spring_refs, error) ||
+        make(world, "Spring", network->spring_count, SPRING_INIT, error) ||
+        set_buffer(world, LINK_NODES, 0, l->nodes, error) ||
+        set_buffer(world, LINK_NODES, 1, l->spring_refs, error)) {
         return -1;
     }
-    clump_status status = clump_do_all(world->heap, world->kernels[KERNEL_link_nodes], NULL);
+    clump_status status = clump_do_all(world->heap, world->kernels[LINK_NODES], NULL);
     if (status == CLUMP_OK) {
         status = clump_heap_poll(world->heap, NULL); /* waits: the buffers can go */
     }
@@ -216,12 +192,8 @@ static void destroy(void *self) {
     if (!world) {
         return;
     }
-    if (world->changed) {
-        clReleaseMemObject(world->changed);
-    }
-    if (world->state) {
-        clReleaseMemObject(world->state);
-    }
+    structure_buffer_destroy(world->changed);
+    structure_buffer_destroy(world->state);
     for (int i = 0; i < KERNEL_COUNT; i++) {
         clump_kernel_destroy(world->kernels[i]);
     }
@@ -233,10 +205,12 @@ static void destroy(void *self) {
 
 static int create_objects(struct world *world, const structure_desc *desc, bench_error *error) {
     loading l = {NULL, NULL, NULL, NULL};
-    size_t state_words = (size_t)desc->network->node_count * 6 + desc->network->spring_count;
+    size_t state_words =
+        desc->network->node_count * STRUCTURE_NODE_WORDS + desc->network->spring_count;
     int result =
-        create_buffer(world, 1, sizeof(cl_uint), NULL, &world->changed, error) ||
-                create_buffer(world, state_words, sizeof(cl_uint), NULL, &world->state, error) ||
+        structure_buffer_create(world->context, 1, sizeof(cl_uint), NULL, &world->changed, error) ||
+                structure_buffer_create(world->context, state_words, sizeof(cl_uint), NULL,
+                                        &world->state, error) ||
                 set_arguments(world, &desc->rules, error) ||
                 begin_loading(world, desc->network, &l, error) ||
                 load(world, desc->network, &l, error)
@@ -275,46 +249,26 @@ static int finish(void *self, bench_error *error) {
     return status == CLUMP_OK ? 0 : fail(world, error, "the steps so far", status);
 }
 
-static int run(struct world *world, kernel_id kernel, bench_error *error) {
-    clump_status status = clump_do_all(world->heap, world->kernels[kernel], NULL);
-    return status == CLUMP_OK ? 0 : fail(world, error, "a do-all", status);
+static int run(void *self, structure_kernel kernel, cl_event *event, bench_error *error) {
+    struct world *world = self;
+    clump_sync sync = {.event = event};
+    clump_status status = clump_do_all(world->heap, world->kernels[kernel], event ? &sync : NULL);
+    return status == CLUMP_OK ? 0 : fail(world, error, kernel_names[kernel], status);
 }
 
 /* 5 + 2 * iterations kernels, and two for the list of objects, which only the last invalidates. */
-static int step(void *self, bench_error *error) {
+static int step(void *self, cl_event *events, bench_error *error) {
     struct world *world = self;
     cl_uint is_first = world->steps++ == 0;
-    if (set(world, KERNEL_pull, 2, sizeof is_first, &is_first, error) ||
-        run(world, KERNEL_pull, error)) {
-        return -1;
-    }
-    for (uint32_t i = 0; i < world->iterations; i++) {
-        if (run(world, KERNEL_compute_force, error) || run(world, KERNEL_move, error)) {
-            return -1;
-        }
-    }
-    for (kernel_id kernel = KERNEL_begin_search; kernel <= KERNEL_remove_loose; kernel++) {
-        if (run(world, kernel, error)) {
-            return -1;
-        }
-    }
-    return bench_compacting_poll(&world->compacting, error);
+    return set(world, STRUCTURE_PULL, 2, sizeof is_first, &is_first, error) ||
+                   structure_run_step(run, world, world->iterations, events, error)
+               ? -1
+               : 0;
 }
 
 static int read_state(void *self, structure_state *state, bench_error *error) {
     struct world *world = self;
-    size_t bytes = structure_state_bytes(state);
-    cl_uint zero = 0;
-    cl_int code = clEnqueueFillBuffer(world->queue, world->state, &zero, sizeof zero, 0, bytes, 0,
-                                      NULL, NULL);
-    if (run(world, KERNEL_write_state, error)) {
-        return -1;
-    }
-    if (code == CL_SUCCESS) {
-        code = clEnqueueReadBuffer(world->queue, world->state, CL_TRUE, 0, bytes, state->words, 0,
-                                   NULL, NULL);
-    }
-    return code == CL_SUCCESS ? 0 : bench_error_cl(error, "reading the state", code);
+    return structure_read_state(run, world, world->queue, world->state, state, error);
 }
 
 const structure_ops structure_heap_ops = {

@@ -6,5 +6,6 @@
 
 clump_heap *structure_heap_get(const void *self);
 const bench_compacting *structure_heap_compactions(const void *self);
+int structure_heap_compact(void *self, bench_error *error); /* if it is time */
 
 #endif

@@ -1,16 +1,14 @@
 /* Pictures of structures. See model.h. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "bench/png.h"
 #include "model.h"
 
-#define MARGIN 0.04 /* of the picture's width, around the structure */
+#define MARGIN 0.04 /* of its side, around the structure */
 
 typedef struct canvas {
     uint8_t *rgb;
-    uint32_t width, height;
+    uint32_t pixels;            /* width and height */
     double left, bottom, scale; /* of what is shown, in the structure's measure; pixels per unit */
 } canvas;
 
@@ -19,8 +17,8 @@ typedef struct color {
 } color;
 
 static void put(canvas *on, double x, double y, color c) {
-    if (x >= 0 && y >= 0 && x < on->width && y < on->height) {
-        memcpy(&on->rgb[3 * ((size_t)y * on->width + (size_t)x)], c.rgb, 3);
+    if (x >= 0 && y >= 0 && x < on->pixels && y < on->pixels) {
+        memcpy(&on->rgb[3 * ((size_t)y * on->pixels + (size_t)x)], c.rgb, 3);
     }
 }
 
@@ -29,7 +27,7 @@ static double to_column(const canvas *on, float x) {
 }
 
 static double to_row(const canvas *on, float y) {
-    return on->height - ((double)y - on->bottom) * on->scale;
+    return on->pixels - ((double)y - on->bottom) * on->scale;
 }
 
 /* A line, as many dots as it is long; a piece that is longer than the picture is left out. */
@@ -37,7 +35,7 @@ static void draw_line(canvas *on, const float a[2], const float b[2], color c) {
     double x = to_column(on, a[0]), y = to_row(on, a[1]);
     double dx = to_column(on, b[0]) - x, dy = to_row(on, b[1]) - y;
     double dots = ceil(fmax(fabs(dx), fabs(dy)));
-    if (!(dots <= on->width)) {
+    if (!(dots <= on->pixels)) {
         return;
     }
     for (int i = 0; i <= (int)dots; i++) {
@@ -95,49 +93,34 @@ static void draw_ends(canvas *on, const structure_network *network, const struct
     for (uint32_t i = network->first_pull; i < network->node_count; i++) {
         const structure_node_state *node = &state->nodes[i];
         if (node->is_there) {
-            draw_square(on, node->x, node->y, on->width > 600,
+            draw_square(on, node->x, node->y, on->pixels > 600,
                         i < network->first_anchor ? (color){{30, 70, 200}} : (color){{0, 0, 0}});
         }
     }
 }
 
-/* The frame of all nodes at the beginning and of those that are left. */
-static void find_frame(canvas *on, const structure_network *network, const structure_state *state) {
+/* A square around all nodes as they were at the beginning, so that it stays the same. */
+static void find_frame(canvas *on, const structure_network *network) {
     double low[2] = {INFINITY, INFINITY}, high[2] = {-INFINITY, -INFINITY};
-    for (uint32_t i = 0; i < 2 * network->node_count; i++) {
-        uint32_t n = i / 2;
-        const structure_node *before = &network->nodes[n];
-        const structure_node_state *now = &state->nodes[n];
-        int is_now = i % 2 && now->is_there;
-        double at[2] = {(double)(is_now ? now->x : before->x),
-                        (double)(is_now ? now->y : before->y)};
+    for (uint32_t i = 0; i < network->node_count; i++) {
+        double at[2] = {(double)network->nodes[i].x, (double)network->nodes[i].y};
         for (int k = 0; k < 2; k++) {
             low[k] = fmin(low[k], at[k]);
             high[k] = fmax(high[k], at[k]);
         }
     }
-    double wide = fmax(high[0] - low[0], 1e-6), tall = high[1] - low[1];
-    double margin = wide * MARGIN;
-    on->scale = on->width / (wide + 2 * margin);
-    on->left = low[0] - margin;
-    on->bottom = low[1] - margin;
-    on->height = (uint32_t)fmin(ceil((tall + 2 * margin) * on->scale), 2.0 * on->width);
+    double side = fmax(fmax(high[0] - low[0], high[1] - low[1]), 1e-6) * (1 + 2 * MARGIN);
+    on->scale = on->pixels / side;
+    on->left = (low[0] + high[0] - side) / 2;
+    on->bottom = (low[1] + high[1] - side) / 2;
 }
 
-int structure_write_image(const char *path, uint32_t pixels, const structure_network *network,
-                          const structure_state *state, bench_error *error) {
-    canvas on = {.width = pixels};
-    find_frame(&on, network, state);
-    size_t bytes = 3 * (size_t)on.width * on.height;
-    on.rgb = malloc(bytes);
-    if (!on.rgb) {
-        return bench_error_set(error, "host memory ran out for the picture");
-    }
-    memset(on.rgb, 255, bytes);
+void structure_draw(const structure_network *network, const structure_state *state, uint32_t pixels,
+                    uint8_t *rgb) {
+    canvas on = {.rgb = rgb, .pixels = pixels};
+    find_frame(&on, network);
+    memset(rgb, 255, 3 * (size_t)pixels * pixels);
     draw_lost(&on, network, state);
     draw_springs(&on, network, state);
     draw_ends(&on, network, state);
-    int result = bench_png_write(path, on.width, on.height, on.rgb, error);
-    free(on.rgb);
-    return result;
 }

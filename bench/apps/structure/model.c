@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NODE_WORDS (sizeof(structure_node_state) / sizeof(uint32_t))
-
 structure_rules structure_rules_default(void) {
     return (structure_rules){.iterations = 40, .dt = 0.2f, .keep = 1};
 }
@@ -13,7 +11,7 @@ structure_rules structure_rules_default(void) {
 /* ---- States ---------------------------------------------------------------------------------- */
 
 size_t structure_state_bytes(const structure_state *state) {
-    return (state->node_count * NODE_WORDS + state->spring_count) * sizeof *state->words;
+    return (state->node_count * STRUCTURE_NODE_WORDS + state->spring_count) * sizeof *state->words;
 }
 
 int structure_state_create(const structure_network *network, structure_state *state,
@@ -26,7 +24,7 @@ int structure_state_create(const structure_network *network, structure_state *st
                                state->node_count);
     }
     state->nodes = (structure_node_state *)(void *)state->words;
-    state->springs = state->words + state->node_count * NODE_WORDS;
+    state->springs = state->words + state->node_count * STRUCTURE_NODE_WORDS;
     return 0;
 }
 

@@ -25,6 +25,8 @@ typedef struct structure_node_state {
     uint32_t is_there;
 } structure_node_state;
 
+#define STRUCTURE_NODE_WORDS (sizeof(structure_node_state) / sizeof(uint32_t))
+
 typedef struct structure_state {
     uint32_t node_count, spring_count; /* of the network */
     uint32_t *words;                   /* all: the nodes, then the springs */
@@ -54,8 +56,9 @@ int structure_compare(const structure_state *found, const structure_state *expec
 int structure_check(const structure_network *network, const structure_state *state,
                     bench_error *error);
 
-/* PNG, `pixels` wide: springs by their stress, from grey to red; what is gone, pale, where it was. */
-int structure_write_image(const char *path, uint32_t pixels, const structure_network *network,
-                          const structure_state *state, bench_error *error);
+/* A picture, `pixels` wide and high: springs by their stress, from grey to red; what is gone, pale,
+ * where it was. */
+void structure_draw(const structure_network *network, const structure_state *state, uint32_t pixels,
+                    uint8_t *rgb);
 
 #endif

@@ -1,28 +1,27 @@
 /* The baselines in plain OpenCL: host side of plain.cl. See world.h. */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "world.h"
+#include "device.h"
 
 #define GROUP 64
 #define LOG_BYTES 1500
 
-/* Kernels in the order of a step, and what each is launched for. */
-enum { INIT, PULL, FORCE, MOVE, BEGIN_SEARCH, JOIN, MARK, REMOVE, WRITE, KERNEL_COUNT };
+/* Behind those of device.h. */
+enum { INIT = STRUCTURE_KERNELS_SHARED, KERNEL_COUNT };
+static const char *const kernel_names[KERNEL_COUNT] = {STRUCTURE_KERNEL_NAMES, "init"};
+
+/* What each is launched for. */
 typedef enum range { PULL_NODES, ORDINARY_NODES, NODES, SPRINGS, BOTH, RANGE_COUNT } range;
-static const struct {
-    const char *name;
-    range range;
-} kernel_list[] = {[INIT] = {"init", BOTH},
-                   [PULL] = {"pull", PULL_NODES},
-                   [FORCE] = {"compute_force", SPRINGS},
-                   [MOVE] = {"move", ORDINARY_NODES},
-                   [BEGIN_SEARCH] = {"begin_search", NODES},
-                   [JOIN] = {"join", SPRINGS},
-                   [MARK] = {"mark", BOTH},
-                   [REMOVE] = {"remove_loose", BOTH},
-                   [WRITE] = {"write_state", BOTH}};
+static const range ranges[KERNEL_COUNT] = {[STRUCTURE_PULL] = PULL_NODES,
+                                           [STRUCTURE_FORCE] = SPRINGS,
+                                           [STRUCTURE_MOVE] = ORDINARY_NODES,
+                                           [STRUCTURE_BEGIN_SEARCH] = NODES,
+                                           [STRUCTURE_JOIN] = SPRINGS,
+                                           [STRUCTURE_MARK] = BOTH,
+                                           [STRUCTURE_REMOVE] = BOTH,
+                                           [STRUCTURE_WRITE] = BOTH,
+                                           [INIT] = BOTH};
 
 /* Bytes of a node's and a spring's fields in plain.cl, in order, and of the structs. */
 static const size_t node_fields[] = {8, 8, 4, 4 * STRUCTURE_DEGREE, 4, 1, 1};
@@ -30,6 +29,7 @@ static const size_t spring_fields[] = {8, 4, 4, 4, 4, 4, 1};
 #define FIELDS 7
 #define NODE_BYTES 48
 #define SPRING_BYTES 32
+#define NUMBERS 4
 #define BUFFERS_MAX (2 * FIELDS)
 
 struct world {
@@ -37,7 +37,7 @@ struct world {
     cl_command_queue queue;
     cl_uint is_aos, steps, iterations;
     size_t global[RANGE_COUNT];
-    cl_uint numbers[4]; /* what WORLD begins with */
+    cl_uint numbers[NUMBERS]; /* what WORLD begins with */
     cl_program program;
     cl_kernel kernels[KERNEL_COUNT];
     cl_uint buffer_count;
@@ -67,57 +67,49 @@ static int build(struct world *world, const structure_desc *desc, bench_error *e
         return bench_error_set(error, "plain.cl does not build (%d): %s", code, log);
     }
     for (int i = 0; i < KERNEL_COUNT; i++) {
-        world->kernels[i] = clCreateKernel(world->program, kernel_list[i].name, &code);
+        world->kernels[i] = clCreateKernel(world->program, kernel_names[i], &code);
         if (code != CL_SUCCESS) {
-            return bench_error_cl(error, kernel_list[i].name, code);
+            return bench_error_cl(error, kernel_names[i], code);
         }
     }
     return 0;
 }
 
-static cl_int create_buffer(const struct world *world, size_t bytes, const void *from,
-                            cl_mem *buffer) {
-    cl_int code = CL_SUCCESS;
-    *buffer = clCreateBuffer(world->context, CL_MEM_READ_WRITE | (from ? CL_MEM_COPY_HOST_PTR : 0),
-                             bytes, (void *)(uintptr_t)from,
-                             &code); /* OpenCL only reads it, and wants it without const */
-    return code;
-}
-
 static int create_buffers(struct world *world, const structure_network *network,
                           bench_error *error) {
-    size_t nodes = network->node_count, springs = network->spring_count ? network->spring_count : 1;
-    cl_int code = create_buffer(world, sizeof(cl_uint), NULL, &world->changed);
-    if (code == CL_SUCCESS) {
-        code = create_buffer(world, (nodes * 6 + springs) * sizeof(cl_uint), NULL, &world->state);
-    }
+    size_t nodes = network->node_count, springs = network->spring_count;
+    int result =
+        structure_buffer_create(world->context, 1, sizeof(cl_uint), NULL, &world->changed, error) ||
+        structure_buffer_create(world->context, nodes * STRUCTURE_NODE_WORDS + springs,
+                                sizeof(cl_uint), NULL, &world->state, error);
     world->buffer_count = world->is_aos ? 2 : 2 * FIELDS;
-    for (cl_uint i = 0; code == CL_SUCCESS && i < world->buffer_count; i++) {
+    for (cl_uint i = 0; result == 0 && i < world->buffer_count; i++) {
         int is_node = i < world->buffer_count / 2;
         size_t bytes = world->is_aos ? (is_node ? NODE_BYTES : SPRING_BYTES)
                        : is_node     ? node_fields[i]
                                      : spring_fields[i - FIELDS];
-        code = create_buffer(world, (is_node ? nodes : springs) * bytes, NULL, &world->buffers[i]);
+        result = structure_buffer_create(world->context, is_node ? nodes : springs, bytes, NULL,
+                                         &world->buffers[i], error);
     }
-    return code == CL_SUCCESS ? 0 : bench_error_cl(error, "the buffers of the structure", code);
+    return result ? -1 : 0;
 }
 
 /* The world, the same for all kernels. Returns the index of the next argument, or -1. */
 static int set_world(struct world *world, int kernel, bench_error *error) {
     cl_uint at = 0;
     cl_int code = CL_SUCCESS;
-    for (int i = 0; code == CL_SUCCESS && i < 4; i++) {
+    for (int i = 0; code == CL_SUCCESS && i < NUMBERS; i++) {
         code = clSetKernelArg(world->kernels[kernel], at++, sizeof(cl_uint), &world->numbers[i]);
     }
     for (cl_uint i = 0; code == CL_SUCCESS && i < world->buffer_count; i++) {
         code = clSetKernelArg(world->kernels[kernel], at++, sizeof(cl_mem), &world->buffers[i]);
     }
-    return code == CL_SUCCESS ? (int)at : bench_error_cl(error, kernel_list[kernel].name, code);
+    return code == CL_SUCCESS ? (int)at : bench_error_cl(error, kernel_names[kernel], code);
 }
 
 /* What each kernel has behind the world, but `init` and the last argument of `pull`. */
 static int set_arguments(struct world *world, const structure_rules *rules, bench_error *error) {
-    for (int k = PULL; k < KERNEL_COUNT; k++) {
+    for (int k = 0; k < STRUCTURE_KERNELS_SHARED; k++) {
         int at = set_world(world, k, error);
         if (at < 0) {
             return -1;
@@ -125,28 +117,32 @@ static int set_arguments(struct world *world, const structure_rules *rules, benc
         cl_uint index = (cl_uint)at;
         cl_kernel kernel = world->kernels[k];
         cl_int code = CL_SUCCESS;
-        if (k == MOVE) {
+        if (k == STRUCTURE_MOVE) {
             code = clSetKernelArg(kernel, index, sizeof rules->dt, &rules->dt);
             code |= clSetKernelArg(kernel, index + 1, sizeof rules->keep, &rules->keep);
         } else {
-            cl_mem buffer = k == WRITE ? world->state : world->changed;
+            cl_mem buffer = k == STRUCTURE_WRITE ? world->state : world->changed;
             code = clSetKernelArg(kernel, index, sizeof buffer, &buffer);
         }
-        if (k == PULL) {
+        if (k == STRUCTURE_PULL) {
             code |= clSetKernelArg(kernel, index + 1, sizeof rules->dt, &rules->dt);
         }
         if (code != CL_SUCCESS) {
-            return bench_error_cl(error, kernel_list[k].name, code);
+            return bench_error_cl(error, kernel_names[k], code);
         }
     }
     return 0;
 }
 
-static int launch(struct world *world, int kernel, bench_error *error) {
-    size_t local = GROUP, global = world->global[kernel_list[kernel].range];
+static int launch(struct world *world, int kernel, cl_event *event, bench_error *error) {
+    size_t local = GROUP, global = world->global[ranges[kernel]];
     cl_int code = clEnqueueNDRangeKernel(world->queue, world->kernels[kernel], 1, NULL, &global,
-                                         &local, 0, NULL, NULL);
-    return code == CL_SUCCESS ? 0 : bench_error_cl(error, kernel_list[kernel].name, code);
+                                         &local, 0, NULL, event);
+    return code == CL_SUCCESS ? 0 : bench_error_cl(error, kernel_names[kernel], code);
+}
+
+static int run(void *self, structure_kernel kernel, cl_event *event, bench_error *error) {
+    return launch(self, kernel, event, error);
 }
 
 static int finish(void *self, bench_error *error) {
@@ -157,14 +153,16 @@ static int finish(void *self, bench_error *error) {
 
 static int fill(struct world *world, const structure_network *network, bench_error *error) {
     cl_mem from[2] = {NULL, NULL};
-    size_t springs = network->spring_count;
-    int at = set_world(world, INIT, error), result = at < 0 ? -1 : 0;
-    cl_int code = create_buffer(world, network->node_count * sizeof *network->nodes, network->nodes,
-                                &from[0]);
-    if (code == CL_SUCCESS) { /* a buffer cannot be empty */
-        code = create_buffer(world, (springs ? springs : 1) * sizeof *network->springs,
-                             springs ? network->springs : NULL, &from[1]);
-    }
+    int at = set_world(world, INIT, error);
+    int result =
+        at < 0 ||
+                structure_buffer_create(world->context, network->node_count, sizeof *network->nodes,
+                                        network->nodes, &from[0], error) ||
+                structure_buffer_create(world->context, network->spring_count,
+                                        sizeof *network->springs, network->springs, &from[1], error)
+            ? -1
+            : 0;
+    cl_int code = CL_SUCCESS;
     for (cl_uint i = 0; result == 0 && code == CL_SUCCESS && i < 2; i++) {
         code = clSetKernelArg(world->kernels[INIT], (cl_uint)at + i, sizeof from[i], &from[i]);
     }
@@ -172,13 +170,10 @@ static int fill(struct world *world, const structure_network *network, bench_err
         result = bench_error_cl(error, "the buffers of the network", code);
     }
     if (result == 0) {
-        result = launch(world, INIT, error) || finish(world, error) ? -1 : 0;
+        result = launch(world, INIT, NULL, error) || finish(world, error) ? -1 : 0;
     }
-    for (int i = 0; i < 2; i++) {
-        if (from[i]) {
-            clReleaseMemObject(from[i]);
-        }
-    }
+    structure_buffer_destroy(from[0]);
+    structure_buffer_destroy(from[1]);
     return result;
 }
 
@@ -188,16 +183,10 @@ static void destroy(void *self) {
         return;
     }
     for (int i = 0; i < BUFFERS_MAX; i++) {
-        if (world->buffers[i]) {
-            clReleaseMemObject(world->buffers[i]);
-        }
+        structure_buffer_destroy(world->buffers[i]);
     }
-    if (world->changed) {
-        clReleaseMemObject(world->changed);
-    }
-    if (world->state) {
-        clReleaseMemObject(world->state);
-    }
+    structure_buffer_destroy(world->changed);
+    structure_buffer_destroy(world->state);
     for (int i = 0; i < KERNEL_COUNT; i++) {
         if (world->kernels[i]) {
             clReleaseKernel(world->kernels[i]);
@@ -246,45 +235,23 @@ static int create(const structure_desc *desc, void **self, bench_error *error) {
     return 0;
 }
 
-static int step(void *self, bench_error *error) {
+static int step(void *self, cl_event *events, bench_error *error) {
     struct world *world = self;
     cl_uint is_first = world->steps++ == 0;
-    cl_int code = clSetKernelArg(world->kernels[PULL], 4 + world->buffer_count + 2, sizeof is_first,
-                                 &is_first);
-    if (code != CL_SUCCESS) {
-        return bench_error_cl(error, "pull", code);
-    }
-    if (launch(world, PULL, error)) {
+    cl_uint index = NUMBERS + world->buffer_count + 2; /* the last of `pull` */
+    cl_int code = clSetKernelArg(world->kernels[STRUCTURE_PULL], index, sizeof is_first, &is_first);
+    if (code == CL_SUCCESS && structure_run_step(run, world, world->iterations, events, error)) {
         return -1;
     }
-    for (cl_uint i = 0; i < world->iterations; i++) {
-        if (launch(world, FORCE, error) || launch(world, MOVE, error)) {
-            return -1;
-        }
+    if (code == CL_SUCCESS) {
+        code = clFlush(world->queue);
     }
-    for (int kernel = BEGIN_SEARCH; kernel <= REMOVE; kernel++) {
-        if (launch(world, kernel, error)) {
-            return -1;
-        }
-    }
-    code = clFlush(world->queue);
-    return code == CL_SUCCESS ? 0 : bench_error_cl(error, "flushing the queue", code);
+    return code == CL_SUCCESS ? 0 : bench_error_cl(error, "a step", code);
 }
 
 static int read_state(void *self, structure_state *state, bench_error *error) {
     struct world *world = self;
-    size_t bytes = structure_state_bytes(state);
-    cl_uint zero = 0;
-    cl_int code = clEnqueueFillBuffer(world->queue, world->state, &zero, sizeof zero, 0, bytes, 0,
-                                      NULL, NULL);
-    if (launch(world, WRITE, error)) {
-        return -1;
-    }
-    if (code == CL_SUCCESS) {
-        code = clEnqueueReadBuffer(world->queue, world->state, CL_TRUE, 0, bytes, state->words, 0,
-                                   NULL, NULL);
-    }
-    return code == CL_SUCCESS ? 0 : bench_error_cl(error, "reading the state", code);
+    return structure_read_state(run, world, world->queue, world->state, state, error);
 }
 
 const structure_ops structure_plain_ops = {

@@ -270,8 +270,9 @@ static int create(const structure_desc *desc, void **self, bench_error *error) {
     return 0;
 }
 
-static int step(void *self, bench_error *error) {
+static int step(void *self, cl_event *events, bench_error *error) {
     struct world *world = self;
+    (void)events;
     (void)error;
     pull(world);
     iterate(world);

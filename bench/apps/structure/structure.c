@@ -4,15 +4,14 @@
  * Read first: bench/bench.h, world.h.
  */
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
+#include <stdio.h>
 
 #include "bench/compaction_option.h"
+#include "bench/heap.h"
+#include "bench/phases.h"
 #include "bench/registry.h"
+#include "bench/steps.h"
 #include "world.h"
-
-#define PROGRESS_PARTS 50
-#define CLASSES 5
 
 typedef struct run_state {
     bench_env *env;
@@ -24,10 +23,17 @@ typedef struct run_state {
     structure_network network;
     structure_state found, reference; /* the last states */
     structure_counts left;
+    bench_outputs outputs;
     bench_compaction compaction;
     uint64_t checksum; /* of the first round */
     uint32_t rounds;   /* done */
 } run_state;
+
+/* What steps and outputs are given. */
+typedef struct run_world {
+    run_state *run;
+    structure_world world;
+} run_world;
 
 static uint32_t get_u32(const bench_values *values, const char *key) {
     return (uint32_t)bench_int(values, key);
@@ -97,30 +103,52 @@ static int read_parameters(run_state *run) {
 
 /* ---- Measuring ------------------------------------------------------------------------------- */
 
-/* Make all steps. The first is not measured if there are others: devices compile kernels when they
- * first run them. */
-static int make_steps(run_state *run, structure_world *world, const char *label, double *us) {
-    bench_progress progress;
-    int result = 0;
-    double total_us = 0;
-    bench_progress_begin(&progress, run->env, label, run->steps);
-    for (uint32_t done = 0; result == 0 && done < run->steps;) {
-        uint32_t part = done ? run->steps / PROGRESS_PARTS + 1 : 1;
-        uint32_t stop = part < run->steps - done ? done + part : run->steps;
-        double start_us = bench_now_us();
-        for (uint32_t i = done; result == 0 && i < stop; i++) {
-            result = structure_world_step(world, run->error);
-        }
-        if (result == 0) {
-            result = structure_world_finish(world, run->error);
-        }
-        total_us += done > 0 || run->steps == 1 ? bench_now_us() - start_us : 0;
-        done = stop;
-        bench_progress_update(&progress, done);
+static int step(void *world, bench_error *error) {
+    return structure_world_step(&((run_world *)world)->world, error);
+}
+
+static int finish(void *world, bench_error *error) {
+    return structure_world_finish(&((run_world *)world)->world, error);
+}
+
+static int sample(void *world, double *values, bench_error *error) {
+    run_world *of = world;
+    if (structure_world_read(&of->world, &of->run->found, error)) {
+        return -1;
     }
-    bench_progress_end(&progress);
-    *us = total_us / (run->steps > 1 ? run->steps - 1 : 1);
-    return result;
+    structure_counts counts = structure_count(&of->run->network, &of->run->found);
+    values[0] = counts.nodes;
+    values[1] = counts.pull_nodes;
+    values[2] = counts.anchors;
+    values[3] = counts.springs;
+    return 0;
+}
+
+static int draw(void *world, uint8_t *rgb, bench_error *error) {
+    run_world *of = world;
+    if (structure_world_read(&of->world, &of->run->found, error)) {
+        return -1;
+    }
+    structure_draw(&of->run->network, &of->run->found, of->run->outputs.desc.width, rgb);
+    return 0;
+}
+
+/* Make all steps, with outputs if there is a series for them. */
+static int make_steps(run_world *world, const char *label, bench_series *series, int is_quiet,
+                      double *us) {
+    const run_state *run = world->run;
+    bench_steps steps = {.label = label,
+                         .steps = run->steps,
+                         .world = world,
+                         .step = step,
+                         .finish = finish,
+                         .heap = structure_world_heap(&world->world),
+                         .sample = sample,
+                         .draw = draw,
+                         .outputs = &run->outputs,
+                         .series = series,
+                         .is_quiet = is_quiet};
+    return bench_steps_run(run->env, &steps, us, run->error);
 }
 
 static void report_state(run_state *run, double us) {
@@ -143,16 +171,15 @@ static void report_state(run_state *run, double us) {
 
 static int report_heap(run_state *run, const structure_world *world) {
     clump_heap *heap = structure_world_heap(world);
-    clump_class_stats classes[CLASSES];
     clump_heap_stats stats;
     bench_error difference = {""};
     if (!heap) {
         return 0;
     }
-    clump_status status = clump_heap_calc_stats(heap, &stats, classes, CLASSES);
-    if (status == CLUMP_OK) {
-        status = clump_heap_check(heap);
+    if (bench_heap_stats(run->env->clump, heap, NULL, 0, &stats, NULL, run->error)) {
+        return -1;
     }
+    clump_status status = clump_heap_check(heap);
     if (status != CLUMP_OK) {
         return bench_error_clump(run->error, "the heap", run->env->clump, status);
     }
@@ -170,21 +197,54 @@ static int report_heap(run_state *run, const structure_world *world) {
     return result < 0 ? -1 : 0;
 }
 
+static int time_phase(void *world, cl_event *events, bench_error *error) {
+    return structure_world_time_step(&((run_world *)world)->world, events, error);
+}
+
+/* Goes on from the final state, which has been read by now. */
+static int time_phases(run_world *world) {
+    const run_state *run = world->run;
+    return run->desc.variant == STRUCTURE_SEQUENTIAL
+               ? 0
+               : bench_phases_run(world, time_phase, structure_phase_names, STRUCTURE_PHASES,
+                                  run->results, run->error);
+}
+
 static int run_round(run_state *run) {
-    structure_world world;
+    run_world of = {.run = run};
     double us = 0;
-    if (structure_world_create(&run->desc, &world, run->error)) {
+    if (structure_world_create(&run->desc, &of.world, run->error)) {
         return -1;
     }
-    int result = make_steps(run, &world, bench_text(run->values, "variant"), &us);
+    int result = make_steps(&of, bench_text(run->values, "variant"), &run->outputs.series, 0, &us);
     if (result == 0) {
-        result = structure_world_read(&world, &run->found, run->error);
+        result = structure_world_read(&of.world, &run->found, run->error);
     }
     if (result == 0) {
         report_state(run, us);
-        result = report_heap(run, &world);
+        result = report_heap(run, &of.world);
     }
-    structure_world_destroy(&world);
+    if (result == 0) {
+        result = time_phases(&of);
+    }
+    structure_world_destroy(&of.world);
+    return result;
+}
+
+/* The course without compaction, beside which the profile shows the other. */
+static int run_without(run_state *run) {
+    run_world of = {.run = run};
+    structure_desc desc = run->desc;
+    double us = 0;
+    desc.compaction = NULL;
+    if (structure_world_create(&desc, &of.world, run->error)) {
+        return -1;
+    }
+    int result = make_steps(&of, "not compacted", &run->outputs.without, 1, &us);
+    structure_world_destroy(&of.world);
+    if (result == 0) {
+        bench_sample(run->results, "time_per_step_without_us", "us", us);
+    }
     return result;
 }
 
@@ -204,18 +264,18 @@ static int check_parts(run_state *run) {
 
 static int check_state(run_state *run) {
     structure_desc desc = run->desc;
-    structure_world world;
+    run_world of = {.run = run};
     bench_error difference = {""};
     double us = 0;
     desc.variant = STRUCTURE_SEQUENTIAL;
-    if (structure_world_create(&desc, &world, run->error)) {
+    if (structure_world_create(&desc, &of.world, run->error)) {
         return -1;
     }
-    int result = make_steps(run, &world, "sequential reference", &us);
+    int result = make_steps(&of, "sequential reference", NULL, 1, &us);
     if (result == 0) {
-        result = structure_world_read(&world, &run->reference, run->error);
+        result = structure_world_read(&of.world, &run->reference, run->error);
     }
-    structure_world_destroy(&world);
+    structure_world_destroy(&of.world);
     if (result) {
         return result;
     }
@@ -233,9 +293,8 @@ static int check_state(run_state *run) {
 /* ---- The benchmark --------------------------------------------------------------------------- */
 
 static int run_rounds(run_state *run) {
-    const char *image = bench_text(run->values, "image");
     int is_sequential = run->desc.variant == STRUCTURE_SEQUENTIAL;
-    int result = 0;
+    int result = run->compaction.is_on && run->outputs.profile ? run_without(run) : 0;
     for (uint32_t round = 0; result == 0 && round < run->env->repeat; round++) {
         result = run_round(run);
     }
@@ -251,22 +310,35 @@ static int run_rounds(run_state *run) {
         bench_check(run->results, 1, "all that is left hangs on an anchor; %s",
                     is_sequential ? "this is the reference" : "no reference was run (check=0)");
     }
-    if (result == 0 && image[0]) {
-        result = structure_write_image(image, get_u32(run->values, "pixels"), &run->network,
-                                       &run->found, run->error);
-    }
-    return result;
+    return result ? result : bench_outputs_write(&run->outputs, run->results, run->error);
+}
+
+static int create_outputs(run_state *run, char *title, size_t bytes) {
+    static const char *const columns[] = {"nodes", "pull_nodes", "anchors", "springs", NULL};
+    static const bench_outputs_class classes[] = {{"Spring", "#d62728"},
+                                                  {"Node", "#1f77b4"},
+                                                  {"AnchorPullNode", NULL},
+                                                  {"AnchorNode", NULL},
+                                                  {NULL, NULL}};
+    uint32_t pixels = get_u32(run->values, "pixels");
+    bench_outputs_desc desc = {
+        .title = title, .columns = columns, .classes = classes, .width = pixels, .height = pixels};
+    snprintf(title, bytes, "structure, %u nodes and %u springs", run->network.node_count,
+             run->network.spring_count);
+    return bench_outputs_create(&desc, run->values, &run->outputs, run->error);
 }
 
 static int run_structure(bench_env *env, const bench_values *values, bench_results *results) {
     run_state run = {.env = env, .values = values, .results = results, .error = &results->error};
-    int result = read_parameters(&run);
+    char title[96];
+    int result = read_parameters(&run) || create_outputs(&run, title, sizeof title) ? -1 : 0;
     if (result == 0) {
         result = run_rounds(&run);
     }
     structure_state_destroy(&run.found);
     structure_state_destroy(&run.reference);
     structure_network_destroy(&run.network);
+    bench_outputs_release(&run.outputs);
     return result;
 }
 
@@ -293,8 +365,8 @@ static const bench_param params[] = {
     {"block_rows", BENCH_INT, "0", "rows of a block; 0: from the heap", 0, 64, NULL},
     BENCH_COMPACTION_PARAMS,
     {"check", BENCH_INT, "1", "1: run the reference too and compare", 0, 1, NULL},
-    {"image", BENCH_STRING, "", "PNG file for the final state", 0, 0, NULL},
-    {"pixels", BENCH_INT, "800", "width of the image", 16, 8192, NULL},
+    BENCH_OUTPUT_PARAMS,
+    {"pixels", BENCH_INT, "800", "width and height of pictures", 16, 8192, NULL},
     {NULL, BENCH_INT, NULL, NULL, 0, 0, NULL}};
 /* clang-format on */
 

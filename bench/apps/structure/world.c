@@ -1,11 +1,6 @@
 /* The variants behind one set of calls, and their comparison. See world.h. */
 #include "world.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "bench/bench_files.h"
 #include "heap.h"
 
 int structure_world_create(const structure_desc *desc, structure_world *world, bench_error *error) {
@@ -29,7 +24,14 @@ void structure_world_destroy(structure_world *world) {
 }
 
 int structure_world_step(structure_world *world, bench_error *error) {
-    return world->ops->step(world->self, error);
+    if (world->ops->step(world->self, NULL, error)) {
+        return -1;
+    }
+    return world->ops == &structure_heap_ops ? structure_heap_compact(world->self, error) : 0;
+}
+
+int structure_world_time_step(structure_world *world, cl_event *events, bench_error *error) {
+    return world->ops->step(world->self, events, error);
 }
 
 int structure_world_finish(structure_world *world, bench_error *error) {
@@ -73,28 +75,6 @@ int structure_world_check_counts(const structure_world *world, clump_context *cl
         }
     }
     return 0;
-}
-
-char *structure_load_source(const char *name, bench_error *error) {
-    const char *const names[] = {"bench/apps/structure/arithmetic.clh",
-                                 "bench/apps/structure/search.clh", name};
-    const clumpi_cl_file *files[3];
-    size_t bytes = 64;
-    for (int i = 0; i < 3; i++) {
-        files[i] = bench_file_find(names[i]);
-        if (!files[i]) {
-            bench_error_set(error, "%s is not embedded in this program", names[i]);
-            return NULL;
-        }
-        bytes += files[i]->bytes;
-    }
-    char *source = malloc(bytes);
-    if (!source) {
-        bench_error_set(error, "host memory ran out for %s", name);
-        return NULL;
-    }
-    snprintf(source, bytes, "%s\n%s\n#line 1\n%s", files[0]->data, files[1]->data, files[2]->data);
-    return source;
 }
 
 /* ---- Comparison ------------------------------------------------------------------------------ */

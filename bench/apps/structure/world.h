@@ -35,7 +35,8 @@ typedef struct structure_desc {
 typedef struct structure_ops {
     int (*create)(const structure_desc *desc, void **self, bench_error *error);
     void (*destroy)(void *self); /* NULL is allowed */
-    int (*step)(void *self, bench_error *error);
+    /* `events`: NULL, or one to fill in for each phase, if the variant has events. */
+    int (*step)(void *self, cl_event *events, bench_error *error);
     int (*finish)(void *self, bench_error *error);
     int (*read)(void *self, structure_state *state, bench_error *error);
 } structure_ops;
@@ -53,6 +54,14 @@ void structure_world_destroy(structure_world *world); /* all zero is allowed */
 /* Enqueue a step and, if it is time, a compaction; does not wait (sequential: makes it). */
 int structure_world_step(structure_world *world, bench_error *error);
 
+/* The phases of a step on a device. */
+#define STRUCTURE_PHASES 8
+extern const char *const structure_phase_names[STRUCTURE_PHASES];
+
+/* The same without a compaction, and with an event for each phase, which the caller releases. Not for
+ * sequential. */
+int structure_world_time_step(structure_world *world, cl_event *events, bench_error *error);
+
 /* Wait for all steps, and fail if a kernel reported an error. */
 int structure_world_finish(structure_world *world, bench_error *error);
 
@@ -67,10 +76,6 @@ const bench_compacting *structure_world_compactions(const structure_world *world
  * sentence if not; -1 if it cannot be asked. */
 int structure_world_check_counts(const structure_world *world, clump_context *clump,
                                  const structure_counts *counts, bench_error *error);
-
-/* arithmetic.clh, search.clh and the file `name`, for a compiler. Released by free(). NULL and an
- * error if one is not embedded. */
-char *structure_load_source(const char *name, bench_error *error);
 
 /* Run the variant of `desc` and the sequential one side by side and compare them before the first
  * and after every step; check the heap every `check_every` steps (0: only at the end). `left`: what
