@@ -55,11 +55,12 @@ int structure_run_step(structure_run_kernel *run, void *self, uint32_t iteration
 /* ---- Sources and buffers --------------------------------------------------------------------- */
 
 char *structure_load_source(const char *name, bench_error *error) {
-    const char *const names[] = {"bench/apps/structure/arithmetic.clh",
+    const char *const names[] = {"bench/apps/collision/arithmetic.clh",
+                                 "bench/apps/structure/arithmetic.clh",
                                  "bench/apps/structure/search.clh", name};
-    const clumpi_cl_file *files[3];
+    const clumpi_cl_file *files[4];
     size_t bytes = 64;
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 4; i++) {
         files[i] = bench_file_find(names[i]);
         if (!files[i]) {
             bench_error_set(error, "%s is not embedded in this program", names[i]);
@@ -72,7 +73,8 @@ char *structure_load_source(const char *name, bench_error *error) {
         bench_error_set(error, "host memory ran out for %s", name);
         return NULL;
     }
-    snprintf(source, bytes, "%s\n%s\n#line 1\n%s", files[0]->data, files[1]->data, files[2]->data);
+    snprintf(source, bytes, "%s\n%s\n%s\n#line 1\n%s", files[0]->data, files[1]->data,
+             files[2]->data, files[3]->data);
     return source;
 }
 

@@ -19,7 +19,8 @@ typedef enum structure_kernel {
 } structure_kernel;
 
 #define STRUCTURE_KERNEL_NAMES                                                                     \
-    "pull", "compute_force", "move", "begin_search", "join", "mark", "remove_loose", "write_state"
+    "pull_nodes", "compute_force", "move", "begin_search", "join", "mark", "remove_loose",         \
+        "write_state"
 
 /* Call `run` for each kernel of a step, with the event that it is to give, or NULL. `events`: NULL, or
  * one to fill in for each phase. */
@@ -28,7 +29,7 @@ typedef int structure_run_kernel(void *self, structure_kernel kernel, cl_event *
 int structure_run_step(structure_run_kernel *run, void *self, uint32_t iterations, cl_event *events,
                        bench_error *error);
 
-/* arithmetic.clh, search.clh and the file `name`, for a compiler. Released by free(). NULL and an
+/* arithmetic.clh of collision and of this folder, search.clh and the file `name`, for a compiler. Released by free(). NULL and an
  * error if one is not embedded. */
 char *structure_load_source(const char *name, bench_error *error);
 

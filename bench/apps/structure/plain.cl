@@ -82,7 +82,7 @@ __kernel void init(WORLD, __global const uint *nodes_from, __global const uint *
     }
 }
 
-__kernel void pull(WORLD, __global uint *changed, float dt, uint is_first) {
+__kernel void pull_nodes(WORLD, __global uint *changed, float dt, uint is_first) {
     if (get_global_id(0) == 0) {
         changed[0] = is_first;
     }

@@ -3,8 +3,7 @@
  *
  * Objects are structs in arrays, because what is looked up of a node or spring is used together.
  * They stay in their places; lists of those that are left, in order, are what is gone through. The
- * arithmetic is that of arithmetic.clh, written again on purpose; so is the search, which is a
- * breadth-first one here.
+ * search is a breadth-first one here, other than on devices, on purpose.
  *
  * Read first: model.h.
  */
@@ -12,19 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/apps/collision/arithmetic.h"
 #include "world.h"
-
-/* On x86 the loops with fma are compiled twice, and the machine decides when it runs. */
-#if defined(__x86_64__) && defined(__GNUC__)
-#define HAVE_TWO_LOOPS 1
-#else
-#define HAVE_TWO_LOOPS 0
-#endif
-#if defined(__GNUC__)
-#define ALWAYS_INLINE inline __attribute__((always_inline))
-#else
-#define ALWAYS_INLINE inline
-#endif
 
 typedef struct node {
     float x, y, vx, vy, inverse_mass;
@@ -53,24 +41,12 @@ struct world {
 
 /* ---- Forces and motion ----------------------------------------------------------------------- */
 
-static ALWAYS_INLINE float inverse_sqrt(float a) {
-    float half_a = -0.5f * a, y;
-    uint32_t bits;
-    memcpy(&bits, &a, sizeof bits);
-    bits = 0x5f3759dfu - (bits >> 1);
-    memcpy(&y, &bits, sizeof y);
-    for (int i = 0; i < 3; i++) {
-        y = y * fmaf(half_a * y, y, 1.5f);
-    }
-    return y;
-}
-
-static ALWAYS_INLINE void compute_forces_with(struct world *world) {
+static COLLISION_INLINE void compute_forces_with(struct world *world) {
     for (uint32_t i = 0; i < world->live_spring_count; i++) {
         spring *s = &world->springs[world->live_springs[i]];
         const node *a = &world->nodes[s->p1], *b = &world->nodes[s->p2];
         float dx = b->x - a->x, dy = b->y - a->y;
-        float d2 = fmaf(dx, dx, dy * dy), r = inverse_sqrt(d2);
+        float d2 = fmaf(dx, dx, dy * dy), r = collision_inverse_sqrt(d2);
         float stretch = fmaf(d2, r, -s->length);
         float size = s->stiffness * (stretch > 0 ? stretch : 0);
         s->force_x = dx * (size * r);
@@ -82,7 +58,7 @@ static ALWAYS_INLINE void compute_forces_with(struct world *world) {
     }
 }
 
-static ALWAYS_INLINE void move_with(struct world *world) {
+static COLLISION_INLINE void move_with(struct world *world) {
     float dt = world->rules.dt, keep = world->rules.keep;
     for (uint32_t i = 0; i < world->pull_at; i++) {
         uint32_t me = world->live_nodes[i];
@@ -104,21 +80,21 @@ static ALWAYS_INLINE void move_with(struct world *world) {
     }
 }
 
-static ALWAYS_INLINE void iterate_with(struct world *world) {
+static COLLISION_INLINE void iterate_with(struct world *world) {
     for (uint32_t i = 0; i < world->rules.iterations; i++) {
         compute_forces_with(world);
         move_with(world);
     }
 }
 
-#if HAVE_TWO_LOOPS
-__attribute__((target("fma"))) static void iterate_fma(struct world *world) {
+#if COLLISION_TWO_LOOPS
+__attribute__((target("avx2,fma"))) static void iterate_fma(struct world *world) {
     iterate_with(world);
 }
 #endif
 
 static void iterate(struct world *world) {
-#if HAVE_TWO_LOOPS
+#if COLLISION_TWO_LOOPS
     if (world->has_fma) {
         iterate_fma(world);
         return;
@@ -258,9 +234,7 @@ static int create(const structure_desc *desc, void **self, bench_error *error) {
     world->node_count = world->live_node_count = network->node_count;
     world->spring_count = world->live_spring_count = network->spring_count;
     world->has_changed = 1; /* the network itself may have loose parts */
-#if HAVE_TWO_LOOPS
-    world->has_fma = __builtin_cpu_supports("fma");
-#endif
+    world->has_fma = collision_has_fma();
     if (!allocate(world)) {
         destroy(world);
         return bench_error_set(error, "host memory ran out for the sequential structure");

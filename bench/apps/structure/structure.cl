@@ -84,7 +84,7 @@ __kernel void link_nodes(CLUMP_HEAP_FIXED, __global const uint *nodes,
 /* ---- Forces and motion ----------------------------------------------------------------------- */
 
 /* Begins a step. The first has `is_first` 1: the network itself may have loose parts. */
-__kernel void pull(CLUMP_HEAP_FIXED, __global uint *changed, float dt, uint is_first) {
+__kernel void pull_nodes(CLUMP_HEAP_FIXED, __global uint *changed, float dt, uint is_first) {
     if (get_global_id(0) == 0) {
         changed[0] = is_first;
     }
