@@ -158,7 +158,7 @@ static void test_nothing_left(void **state) {
     structure_network_destroy(&network);
 }
 
-/* One chain through all nodes in any order: the longest way for a search. It breaks in one place. */
+/* One chain through all nodes in any order: the longest way for a search. It breaks once. */
 static void test_chain(void **state) {
     (void)state;
     enum { NODES = 5000 };

@@ -80,6 +80,7 @@ same_outputs() {
 same_outputs app-wa-tor 3 sequential width=40 height=30
 same_outputs app-collision 2 soa bodies=100 pixels=64 merge_distance=0.1
 same_outputs app-nbody 2 sequential bodies=50 pixels=64
+same_outputs app-structure 5 soa nodes=400 pixels=64
 same_outputs app-generation 4 soa width=40 height=30
 [ "$(sed -n 1p "$folder/app-generation-clump/course.csv" | tr ',' '\n' | tail -1)" = Cell_blocks ] ||
     fail "the table of app-generation ends in another column"

@@ -81,7 +81,7 @@ int structure_compare(const structure_state *found, const structure_state *expec
     return 0;
 }
 
-/* ---- What must hold of any state -------------------------------------------------------------- */
+/* ---- What must hold of any state ------------------------------------------------------------- */
 
 /* Nodes that hang on an anchor, as a list that grows while it is read. */
 static void reach(const structure_network *network, const structure_state *state,

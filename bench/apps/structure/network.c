@@ -11,7 +11,7 @@
 #define KEY_WORD 0x73707267u
 #define NODES_LEAST 9u
 
-/* ---- Random numbers: what for, and for which node, spring or disc ----------------------------- */
+/* ---- Random numbers: what for, and for which node, spring or disc ---------------------------- */
 
 enum { DRAW_NODE, DRAW_ENDS, DRAW_SPRING, DRAW_DISC };
 
@@ -124,8 +124,9 @@ static int make_random(const structure_network_desc *desc, structure_network *ne
 
 /* ---- A sheet --------------------------------------------------------------------------------- */
 
-/* Rows of nodes; between row 2k and 2k + 1 lie squares, between 2k + 1 and 2k + 2 triangles, so that
- * a node inside has five springs. The matrix gives way early; discs in it are stiff and strong. */
+/* Rows of nodes; between row 2k and 2k + 1 lie squares, between 2k + 1 and 2k + 2 triangles, so
+ * that a node inside has five springs. The matrix gives way early; discs in it are stiff and
+ * strong. */
 #define SHEET_MASS 2.5
 #define SHEET_STRAIN 0.13    /* that the matrix bears, on the average */
 #define SHEET_PRESTRAIN 0.06 /* that it has from the beginning */

@@ -1,5 +1,5 @@
-/* Nodes and springs in plain sequential C: the reference that every other variant must equal, bit by
- * bit.
+/* Nodes and springs in plain sequential C: the reference that every other variant must equal, bit
+ * by bit.
  *
  * Objects are structs in arrays, because what is looked up of a node or spring is used together.
  * They stay in their places; lists of those that are left, in order, are what is gone through. The

@@ -1,5 +1,5 @@
-/* The benchmark app-structure: runs a structure in one of the variants, measures it, and compares it
- * with the reference.
+/* The benchmark app-structure: runs a structure in one of the variants, measures it, and compares
+ * it with the reference.
  *
  * Read first: bench/bench.h, world.h.
  */

@@ -1,8 +1,8 @@
 /* Nodes and springs as objects: one kernel per phase of a step, and those that make and show them.
  *
- * Compiled behind arithmetic.clh and search.clh. All kernels of a step but the last promise to free nothing: a
- * spring that breaks gets stiffness 0, pulls no more, and is freed with all others at the end of
- * the step. So the 2 * iterations launches that make up a step share one list of objects.
+ * Compiled behind arithmetic.clh and search.clh. All kernels of a step but the last promise to free
+ * nothing: a spring that breaks gets stiffness 0, pulls no more, and is freed with all others at
+ * the end of the step. So the 2 * iterations + 5 kernels of a step share one list of objects.
  *
  * `changed` is one word: whether a spring broke in this step. If none did, the search for parts
  * that have come off has nothing to find, and its kernels return at once; the host never looks.
@@ -12,8 +12,8 @@
 
 /* ---- Making and linking ---------------------------------------------------------------------- */
 
-/* A node of the network is ten words: x, y, vx, vy, inverse mass, five springs (number + 1, 0: none).
- * `refs` takes the reference of each node. */
+/* A node of the network is ten words: x, y, vx, vy, inverse mass, five springs (number + 1; 0:
+ * none). `refs` takes the reference of each node. */
 static void base_init(CLUMP_HEAP, NodeBase self, uint id, __global const uint *nodes,
                       __global uint *refs) {
     NodeBase_pos(self) = (float2)(as_float(nodes[10u * id]), as_float(nodes[10u * id + 1u]));
@@ -126,7 +126,7 @@ __kernel void move(CLUMP_HEAP_FIXED, float dt, float keep) {
     }
 }
 
-/* ---- What has come off: search.clh says how ------------------------------------------------------ */
+/* ---- What has come off: search.clh says how -------------------------------------------------- */
 
 /* Forget broken springs. A node that is left without any is a part of its own, anchor or not. */
 static uint drop_broken(CLUMP_HEAP_FIXED, NodeBase self) {
@@ -177,7 +177,7 @@ __kernel void join(CLUMP_HEAP_FIXED, __global const uint *changed) {
     }
 }
 
-/* Afterwards a node's parent is null exactly if it stays, and a spring is stiff exactly if it does. */
+/* Afterwards a node's parent is null, and a spring has stiffness, exactly if they stay. */
 __kernel void mark(CLUMP_HEAP_FIXED, __global const uint *changed) {
     if (changed[0] == 0u) {
         return;

@@ -58,8 +58,8 @@ int structure_world_step(structure_world *world, bench_error *error);
 #define STRUCTURE_PHASES 8
 extern const char *const structure_phase_names[STRUCTURE_PHASES];
 
-/* The same without a compaction, and with an event for each phase, which the caller releases. Not for
- * sequential. */
+/* The same without a compaction, and with an event for each phase, which the caller releases. Not
+ * for sequential. */
 int structure_world_time_step(structure_world *world, cl_event *events, bench_error *error);
 
 /* Wait for all steps, and fail if a kernel reported an error. */
