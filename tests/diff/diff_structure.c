@@ -88,14 +88,18 @@ static structure_network make_row(uint32_t nodes, uint32_t pull) {
 
 static void connect(structure_network *network, uint32_t p1, uint32_t p2, float length,
                     float max_force) {
-    uint32_t ends[] = {p1, p2}, s = network->spring_count++;
-    network->springs[s] = (structure_spring){
-        .p1 = p1, .p2 = p2, .stiffness = 2, .length = length, .max_force = max_force};
+    uint32_t ends[] = {p1, p2}, at[] = {0, 0}, s = network->spring_count++;
     for (int i = 0; i < 2; i++) {
         uint32_t *springs = network->nodes[ends[i]].springs;
-        while (*springs) springs++;
-        *springs = s + 1;
+        while (springs[at[i]]) at[i]++;
+        springs[at[i]] = s + 1;
     }
+    network->springs[s] = (structure_spring){.p1 = p1,
+                                             .p2 = p2,
+                                             .slots = at[0] | at[1] << 4,
+                                             .stiffness = 2,
+                                             .length = length,
+                                             .max_force = max_force};
 }
 
 /* What the reference itself must hold to: Hooke's law, both ways round. */

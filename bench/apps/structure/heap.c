@@ -49,10 +49,10 @@ static int fail(const struct world *world, bench_error *error, const char *what,
 }
 
 static int create_heap(struct world *world, const structure_desc *desc, bench_error *error) {
-    /* A node has at most 49 bytes and a spring 36; twice that is room for bitmaps and the rest of
+    /* A node has at most 88 bytes and a spring 29; twice that is room for bitmaps and the rest of
      * blocks. */
     const structure_network *network = desc->network;
-    uint64_t enough = (uint64_t)network->node_count * 112 + (uint64_t)network->spring_count * 80;
+    uint64_t enough = (uint64_t)network->node_count * 180 + (uint64_t)network->spring_count * 64;
     bench_heap_desc heap = {.clump = world->clump,
                             .file = "bench/apps/structure/structure.schema",
                             .bytes = desc->heap_bytes ? desc->heap_bytes : enough + (8u << 20),

@@ -38,12 +38,14 @@ static int has_room(const structure_node *node) {
     return node->springs[STRUCTURE_DEGREE - 1] == 0;
 }
 
-static void attach(structure_node *node, uint32_t spring) {
-    int i = 0;
+/* Returns where it is in the list. */
+static uint32_t attach(structure_node *node, uint32_t spring) {
+    uint32_t i = 0;
     while (node->springs[i]) {
         i++;
     }
     node->springs[i] = spring + 1;
+    return i;
 }
 
 static double length_between(const structure_node *a, const structure_node *b) {
@@ -56,10 +58,10 @@ static void add_spring(structure_network *network, uint32_t p1, uint32_t p2, dou
                        double stiffness, double max_force) {
     structure_node *a = &network->nodes[p1], *b = &network->nodes[p2];
     uint32_t spring = network->spring_count++;
-    attach(a, spring);
-    attach(b, spring);
+    uint32_t slot1 = attach(a, spring), slot2 = attach(b, spring);
     network->springs[spring] = (structure_spring){.p1 = p1,
                                                   .p2 = p2,
+                                                  .slots = slot1 | slot2 << 4,
                                                   .stiffness = (float)stiffness,
                                                   .length = (float)length,
                                                   .max_force = (float)max_force};

@@ -23,6 +23,7 @@ typedef struct structure_node {
 
 typedef struct structure_spring {
     uint32_t p1, p2;
+    uint32_t slots;                     /* where it is in the list of p1, and of p2 times 16 */
     float stiffness, length, max_force; /* all above 0 */
 } structure_spring;
 

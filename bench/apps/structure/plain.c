@@ -24,11 +24,11 @@ static const range ranges[KERNEL_COUNT] = {[STRUCTURE_PULL] = PULL_NODES,
                                            [INIT] = BOTH};
 
 /* Bytes of a node's and a spring's fields in plain.cl, in order, and of the structs. */
-static const size_t node_fields[] = {8, 8, 4, 4 * STRUCTURE_DEGREE, 4, 1, 1};
-static const size_t spring_fields[] = {8, 4, 4, 4, 4, 4, 1};
+static const size_t node_fields[] = {8, 8, 8 * STRUCTURE_DEGREE, 4, 4 * STRUCTURE_DEGREE, 4, 1};
+static const size_t spring_fields[] = {4, 4, 1, 4, 4, 4, 1};
 #define FIELDS 7
-#define NODE_BYTES 48
-#define SPRING_BYTES 32
+#define NODE_BYTES 88
+#define SPRING_BYTES 24
 #define NUMBERS 4
 #define BUFFERS_MAX (2 * FIELDS)
 

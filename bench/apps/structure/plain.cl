@@ -11,16 +11,15 @@
 #if LAYOUT_AOS
 
 typedef struct node {
-    float2 pos, vel;
+    float2 pos, vel, pulls[5];
     float inverse_mass;
     uint springs[5], parent;
-    uchar ends, active;
+    uchar active;
 } node;
 typedef struct spring {
-    float2 force;
     uint p1, p2;
     float stiffness, length, max_force;
-    uchar active;
+    uchar slots, active;
 } spring;
 
 #define WORLD uint first_pull, uint first_anchor, uint nodes, uint springs,                        \
@@ -28,19 +27,22 @@ typedef struct spring {
 #define N(i, field) all_nodes[i].field
 #define S(i, field) all_springs[i].field
 #define SLOT(i, k) all_nodes[i].springs[k]
+#define PULL(i, k) all_nodes[i].pulls[k]
 
 #else
 
 #define WORLD uint first_pull, uint first_anchor, uint nodes, uint springs,                        \
               __global float2 *node_pos, __global float2 *node_vel,                                \
-              __global float *node_inverse_mass, __global uint *node_springs,                      \
-              __global uint *node_parent, __global uchar *node_ends, __global uchar *node_active,  \
-              __global float2 *spring_force, __global uint *spring_p1, __global uint *spring_p2,   \
-              __global float *spring_stiffness, __global float *spring_length,                     \
-              __global float *spring_max_force, __global uchar *spring_active
+              __global float2 *node_pulls, __global float *node_inverse_mass,                      \
+              __global uint *node_springs, __global uint *node_parent,                             \
+              __global uchar *node_active, __global uint *spring_p1, __global uint *spring_p2,     \
+              __global uchar *spring_slots, __global float *spring_stiffness,                      \
+              __global float *spring_length, __global float *spring_max_force,                     \
+              __global uchar *spring_active
 #define N(i, field) node_##field[i]
 #define S(i, field) spring_##field[i]
 #define SLOT(i, k) node_springs[(k)*nodes + (i)]
+#define PULL(i, k) node_pulls[(k)*nodes + (i)]
 
 #endif
 
@@ -62,22 +64,19 @@ __kernel void init(WORLD, __global const uint *nodes_from, __global const uint *
         N(i, inverse_mass) = as_float(from[4]);
         N(i, parent) = 0u;
         N(i, active) = 1;
-        uint ends = 0u;
         for (uint k = 0u; k < DEGREE; k++) {
-            uint s = from[5u + k];
-            SLOT(i, k) = s;
-            ends |= (s != 0u && springs_from[5u * (s - 1u) + 1u] == i ? 1u : 0u) << k;
+            SLOT(i, k) = from[5u + k];
+            PULL(i, k) = (float2)(0.0f);
         }
-        N(i, ends) = (uchar)ends;
     }
     if (i < springs) {
-        __global const uint *from = springs_from + 5u * i;
+        __global const uint *from = springs_from + 6u * i;
         S(i, p1) = from[0] + 1u;
         S(i, p2) = from[1] + 1u;
-        S(i, stiffness) = as_float(from[2]);
-        S(i, length) = as_float(from[3]);
-        S(i, max_force) = as_float(from[4]);
-        S(i, force) = (float2)(0.0f);
+        S(i, slots) = (uchar)from[2];
+        S(i, stiffness) = as_float(from[3]);
+        S(i, length) = as_float(from[4]);
+        S(i, max_force) = as_float(from[5]);
         S(i, active) = 1;
     }
 }
@@ -94,28 +93,22 @@ __kernel void pull_nodes(WORLD, __global uint *changed, float dt, uint is_first)
 __kernel void compute_force(WORLD, __global uint *changed) {
     FOR_SPRING(i) {
         float size;
-        float2 d = N(S(i, p2) - 1u, pos) - N(S(i, p1) - 1u, pos);
-        float2 force = pull_of(d, S(i, stiffness), S(i, length), &size);
+        uint p1 = S(i, p1) - 1u, p2 = S(i, p2) - 1u, slots = S(i, slots);
+        float2 pull =
+            pull_of(N(p2, pos) - N(p1, pos), S(i, stiffness), S(i, length), &size);
         if (size > S(i, max_force)) {
             S(i, stiffness) = 0.0f;
-            force = (float2)(0.0f);
+            pull = (float2)(0.0f);
             changed[0] = 1u;
         }
-        S(i, force) = force;
+        PULL(p1, slots & 15u) = pull;
+        PULL(p2, slots >> 4) = -pull;
     }
 }
 
 __kernel void move(WORLD, float dt, float keep) {
     FOR_NODE(i, 0u, first_pull) {
-        float2 sum = (float2)(0.0f);
-        uint ends = N(i, ends);
-        for (uint k = 0u; k < DEGREE; k++) {
-            uint s = SLOT(i, k);
-            if (s != 0u) {
-                float2 force = S(s - 1u, force);
-                sum += ends >> k & 1u ? -force : force;
-            }
-        }
+        float2 sum = PULL(i, 0u) + PULL(i, 1u) + PULL(i, 2u) + PULL(i, 3u) + PULL(i, 4u);
         float2 vel = fma(sum, (float2)(dt * N(i, inverse_mass)), N(i, vel)) * keep;
         N(i, vel) = vel;
         N(i, pos) = fma(vel, (float2)(dt), N(i, pos));

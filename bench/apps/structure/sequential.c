@@ -16,14 +16,14 @@
 
 typedef struct node {
     float x, y, vx, vy, inverse_mass;
+    float pulls[STRUCTURE_DEGREE][2];   /* of springs[i] on this node; 0 if there is none */
     uint32_t springs[STRUCTURE_DEGREE]; /* index + 1 */
     uint32_t search;                    /* the last search that came by */
 } node;
 
 typedef struct spring {
-    float force_x, force_y; /* on p1 */
     float stiffness, length, max_force;
-    uint32_t p1, p2;
+    uint32_t p1, p2, slots; /* as in network.h */
 } spring;
 
 struct world {
@@ -44,35 +44,32 @@ struct world {
 static COLLISION_INLINE void compute_forces_with(struct world *world) {
     for (uint32_t i = 0; i < world->live_spring_count; i++) {
         spring *s = &world->springs[world->live_springs[i]];
-        const node *a = &world->nodes[s->p1], *b = &world->nodes[s->p2];
+        node *a = &world->nodes[s->p1], *b = &world->nodes[s->p2];
+        float *pull1 = a->pulls[s->slots & 15], *pull2 = b->pulls[s->slots >> 4];
         float dx = b->x - a->x, dy = b->y - a->y;
         float d2 = fmaf(dx, dx, dy * dy), r = collision_inverse_sqrt(d2);
         float stretch = fmaf(d2, r, -s->length);
         float size = s->stiffness * (stretch > 0 ? stretch : 0);
-        s->force_x = dx * (size * r);
-        s->force_y = dy * (size * r);
+        pull1[0] = dx * (size * r);
+        pull1[1] = dy * (size * r);
         if (size > s->max_force) {
-            s->stiffness = s->force_x = s->force_y = 0;
+            s->stiffness = pull1[0] = pull1[1] = 0;
             world->has_changed = 1;
         }
+        pull2[0] = -pull1[0];
+        pull2[1] = -pull1[1];
     }
 }
 
 static COLLISION_INLINE void move_with(struct world *world) {
     float dt = world->rules.dt, keep = world->rules.keep;
     for (uint32_t i = 0; i < world->pull_at; i++) {
-        uint32_t me = world->live_nodes[i];
-        node *n = &world->nodes[me];
-        float x = 0, y = 0;
-        for (int k = 0; k < STRUCTURE_DEGREE; k++) {
-            if (n->springs[k] == 0) {
-                continue;
-            }
-            const spring *s = &world->springs[n->springs[k] - 1];
-            x += s->p2 == me ? -s->force_x : s->force_x;
-            y += s->p2 == me ? -s->force_y : s->force_y;
+        node *n = &world->nodes[world->live_nodes[i]];
+        float x = n->pulls[0][0], y = n->pulls[0][1], kick = dt * n->inverse_mass;
+        for (int k = 1; k < STRUCTURE_DEGREE; k++) {
+            x += n->pulls[k][0];
+            y += n->pulls[k][1];
         }
-        float kick = dt * n->inverse_mass;
         n->vx = fmaf(x, kick, n->vx) * keep;
         n->vy = fmaf(y, kick, n->vy) * keep;
         n->x = fmaf(n->vx, dt, n->x);
@@ -215,6 +212,7 @@ static void fill(struct world *world, const structure_network *network) {
         const structure_spring *from = &network->springs[i];
         world->springs[i] = (spring){.p1 = from->p1,
                                      .p2 = from->p2,
+                                     .slots = from->slots,
                                      .stiffness = from->stiffness,
                                      .length = from->length,
                                      .max_force = from->max_force};

@@ -19,6 +19,9 @@ static void base_init(CLUMP_HEAP, NodeBase self, uint id, __global const uint *n
     NodeBase_pos(self) = (float2)(as_float(nodes[10u * id]), as_float(nodes[10u * id + 1u]));
     NodeBase_parent(self) = NodeBase_null;
     NodeBase_id(self) = id;
+    for (uint i = 0u; i < DEGREE; i++) {
+        NodeBase_pulls(self, i) = (float2)(0.0f);
+    }
     refs[id] = self.id;
 }
 
@@ -48,17 +51,17 @@ __kernel void anchor_init(CLUMP_HEAP, __global const uint *nodes, __global uint 
     }
 }
 
-/* A spring of the network is five words: p1, p2, stiffness, length, greatest force. */
+/* A spring of the network is six words: p1, p2, slots, stiffness, length, greatest force. */
 __kernel void spring_init(CLUMP_HEAP, __global const uint *springs, __global const uint *node_refs,
                           __global uint *refs) {
     CLUMP_FOR_EACH_NEW(Spring, self, i) {
-        __global const uint *from = springs + 5u * i;
+        __global const uint *from = springs + 6u * i;
         Spring_p1(self).id = node_refs[from[0]];
         Spring_p2(self).id = node_refs[from[1]];
-        Spring_stiffness(self) = as_float(from[2]);
-        Spring_length(self) = as_float(from[3]);
-        Spring_max_force(self) = as_float(from[4]);
-        Spring_force(self) = (float2)(0.0f);
+        Spring_slots(self) = (uchar)from[2];
+        Spring_stiffness(self) = as_float(from[3]);
+        Spring_length(self) = as_float(from[4]);
+        Spring_max_force(self) = as_float(from[5]);
         Spring_id(self) = i;
         refs[i] = self.id;
     }
@@ -68,16 +71,9 @@ __kernel void link_nodes(CLUMP_HEAP_FIXED, __global const uint *nodes,
                          __global const uint *spring_refs) {
     CLUMP_FOR_EACH(NodeBase, self) {
         __global const uint *slots = nodes + 10u * NodeBase_id(self) + 5u;
-        uint ends = 0u;
         for (uint i = 0u; i < DEGREE; i++) {
-            Spring spring = Spring_null;
-            if (slots[i] != 0u) {
-                spring.id = spring_refs[slots[i] - 1u];
-                ends |= (Spring_p2(spring).id == self.id ? 1u : 0u) << i;
-            }
-            NodeBase_springs(self, i) = spring;
+            NodeBase_springs(self, i).id = slots[i] != 0u ? spring_refs[slots[i] - 1u] : 0u;
         }
-        NodeBase_ends(self) = (uchar)ends;
     }
 }
 
@@ -94,32 +90,30 @@ __kernel void pull_nodes(CLUMP_HEAP_FIXED, __global uint *changed, float dt, uin
     }
 }
 
+/* Each end of a spring has a place in its node that nobody else writes, so nothing is added up here
+ * and `move` looks nothing up. */
 __kernel void compute_force(CLUMP_HEAP_FIXED, __global uint *changed) {
     CLUMP_FOR_EACH(Spring, self) {
         float size;
-        float2 d = NodeBase_pos(Spring_p2(self)) - NodeBase_pos(Spring_p1(self));
-        float2 force = pull_of(d, Spring_stiffness(self), Spring_length(self), &size);
+        NodeBase p1 = Spring_p1(self), p2 = Spring_p2(self);
+        float2 pull = pull_of(NodeBase_pos(p2) - NodeBase_pos(p1), Spring_stiffness(self),
+                              Spring_length(self), &size);
         if (size > Spring_max_force(self)) {
             Spring_stiffness(self) = 0.0f;
-            force = (float2)(0.0f);
+            pull = (float2)(0.0f);
             changed[0] = 1u;
         }
-        Spring_force(self) = force;
+        uint slots = Spring_slots(self);
+        NodeBase_pulls(p1, slots & 15u) = pull;
+        NodeBase_pulls(p2, slots >> 4) = -pull;
     }
 }
 
-/* The order in which the forces are added up is that of the node's springs, in every variant. */
+/* The order in which the pulls are added up is that of the node's springs, in every variant. */
 __kernel void move(CLUMP_HEAP_FIXED, float dt, float keep) {
     CLUMP_FOR_EACH(Node, self) {
-        float2 sum = (float2)(0.0f);
-        uint ends = Node_ends(self);
-        for (uint i = 0u; i < DEGREE; i++) {
-            Spring spring = Node_springs(self, i);
-            if (!Spring_is_null(spring)) {
-                float2 force = Spring_force(spring);
-                sum += ends >> i & 1u ? -force : force;
-            }
-        }
+        float2 sum = Node_pulls(self, 0u) + Node_pulls(self, 1u) + Node_pulls(self, 2u) +
+                     Node_pulls(self, 3u) + Node_pulls(self, 4u);
         float2 vel = fma(sum, (float2)(dt * Node_inverse_mass(self)), Node_vel(self)) * keep;
         Node_vel(self) = vel;
         Node_pos(self) = fma(vel, (float2)(dt), Node_pos(self));
