@@ -26,6 +26,7 @@ static const bench_descriptor *const benchmarks[] = {
     &bench_app_collision,
     &bench_app_game_of_life,
     &bench_app_generation,
+    &bench_app_structure,
     /* clang-format on */
 };
 

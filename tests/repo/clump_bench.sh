@@ -35,6 +35,7 @@ small() {
         app-wa-tor) echo width=64 height=48 steps=20 compact=every:7 ;;
         app-collision) echo bodies=100 steps=10 ;;
         app-nbody) echo bodies=100 steps=10 ;;
+        app-structure) echo nodes=400 steps=60 compact=every:7 ;;
         app-game-of-life | app-generation) echo width=64 height=48 steps=20 ;;
         *) fail "no small size is known for $1: add one here" ;;
     esac
@@ -87,6 +88,7 @@ same_outputs() {
 same_outputs app-wa-tor 3 sequential width=40 height=30
 same_outputs app-collision 2 soa bodies=100 pixels=64 merge_distance=0.1
 same_outputs app-nbody 2 sequential bodies=50 pixels=64
+same_outputs app-structure 5 soa nodes=400 pixels=64
 same_outputs app-generation 4 soa width=40 height=30
 [ "$(sed -n 1p "$folder/app-generation-clump/course.csv" | tr ',' '\n' | tail -1)" = Cell_blocks ] ||
     fail "the table of app-generation ends in another column"
