@@ -157,20 +157,25 @@ static void test_no_memory(void **state) {
     assert_int_equal(barnes_hut_world_create(&desc, &world, &error), -1);
     assert_string_equal(error.text, "100 nodes are too few for 2000 bodies");
     desc.variant = BARNES_HUT_CLUMP;
-    desc.heap_bytes = 130000;
+    desc.heap_bytes = 60000; /* not even enough for the bodies */
     assert_int_equal(barnes_hut_world_create(&desc, &world, &error), -1);
-    assert_non_null(strstr(error.text, "memory"));
+    assert_non_null(strstr(error.text, "of 2000 objects of Body"));
+    desc.heap_bytes = 150000; /* enough for them, but not for the nodes */
+    assert_int_equal(barnes_hut_world_create(&desc, &world, &error), -1);
+    assert_non_null(strstr(error.text, "for class TreeNode"));
     /* Four bodies need one node at first, and a chain of nodes when two of them meet. */
     for (int i = 0; i < 4; i++) {
-        bodies[i] = (collision_body){.x = i & 1 ? 0.5f : -0.5f, .y = i & 2 ? 0.5f : -0.5f, .mass = 1};
+        bodies[i] = (collision_body){.x = i & 1 ? 0.53f : -0.53f, .y = i & 2 ? 0.53f : -0.53f, .mass = 1};
     }
-    bodies[0].vx = 100.0f * (0.5f - 0x1p-20f + 0.5f);
+    bodies[0].vx = 106.001f; /* to 1e-5 beside the next */
     desc.variant = BARNES_HUT_AOS;
     desc.count = 4;
     desc.nodes = 4;
     desc.rules.gravity = 0;
     assert_int_equal(barnes_hut_world_create(&desc, &world, &error), 0);
     assert_int_equal(barnes_hut_world_step(&world, &error), 0);
+    assert_int_equal(barnes_hut_world_finish(&world, &error), -1);
+    assert_int_equal(barnes_hut_world_step(&world, &error), 0); /* who is outside does no harm */
     assert_int_equal(barnes_hut_world_finish(&world, &error), -1);
     barnes_hut_world_destroy(&world);
 }
