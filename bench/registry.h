@@ -11,6 +11,7 @@ extern const bench_descriptor bench_app_wa_tor;        /* apps/wa-tor/wa_tor.c *
 extern const bench_descriptor bench_app_game_of_life;  /* apps/game-of-life/game_of_life.c */
 extern const bench_descriptor bench_app_generation;    /* apps/generation/generation.c */
 extern const bench_descriptor bench_app_nbody;         /* apps/nbody/nbody.c */
-extern const bench_descriptor bench_app_collision;     /* apps/collision/collision.c */
+extern const bench_descriptor bench_app_collision;
+extern const bench_descriptor bench_app_barnes_hut; /* apps/collision/collision.c */
 
 #endif

@@ -66,10 +66,8 @@ static int create_program(struct world *world, const barnes_hut_desc *desc, benc
     if (!source) {
         return -1;
     }
-    clump_program_desc program = {.heap = world->heap,
-                                  .source = source,
-                                  .name = "barnes_hut.cl",
-                                  .tuning = desc->tuning};
+    clump_program_desc program = {
+        .heap = world->heap, .source = source, .name = "barnes_hut.cl", .tuning = desc->tuning};
     int result = check(world, clump_program_create(&program, &world->program),
                        "building barnes_hut.cl", error);
     free(source);
@@ -131,9 +129,8 @@ static int set_arguments(struct world *world, const barnes_hut_constants *consta
     int result = 0;
     for (size_t i = 0; result == 0 && i < sizeof arguments / sizeof *arguments; i++) {
         result = check(world,
-                       clump_kernel_set_arg(world->kernels[arguments[i].kernel],
-                                            arguments[i].index, arguments[i].bytes,
-                                            arguments[i].value),
+                       clump_kernel_set_arg(world->kernels[arguments[i].kernel], arguments[i].index,
+                                            arguments[i].bytes, arguments[i].value),
                        "setting an argument", error);
     }
     return result;
@@ -167,9 +164,9 @@ static int gather(struct world *world, cl_event *event, bench_error *error) {
         return -1;
     }
     world->pass++;
-    return check(
-        world, clump_kernel_set_arg(world->kernels[SPLIT], 2, sizeof world->pass, &world->pass),
-        "setting the pass", error);
+    return check(world,
+                 clump_kernel_set_arg(world->kernels[SPLIT], 2, sizeof world->pass, &world->pass),
+                 "setting the pass", error);
 }
 
 /* All bodies into the empty tree, level by level. In the last round, and in all steps, chains of any
@@ -259,10 +256,10 @@ static int step(void *self, cl_event *events, bench_error *error) {
             return -1;
         }
     }
-    return gather(world, events ? &events[GATHER] : NULL, error) ||
-                   bench_compacting_poll(&world->compacting, error)
-               ? -1
-               : 0;
+    if (events) {
+        return gather(world, &events[GATHER], error);
+    }
+    return gather(world, NULL, error) || bench_compacting_poll(&world->compacting, error) ? -1 : 0;
 }
 
 static int read_bodies(void *self, collision_body *bodies, barnes_hut_tree *tree,

@@ -41,7 +41,8 @@ uint32_t barnes_hut_find_cell(float x);
 /* Which child, 0 to 3, of a node at `level` body `id` (from 0) at (x, y) belongs to. */
 uint32_t barnes_hut_find_child(float x, float y, uint32_t id, uint32_t level);
 
-/* Pixels, row by row: the cells of the tree as frames, bodies as dots, darker with their mass. */
+/* pixels x pixels of them, row by row: the cells of the tree as frames, the smaller the darker, and
+ * bodies as dots. */
 int barnes_hut_paint(const collision_body *bodies, uint32_t count, uint32_t pixels, uint8_t *rgb,
                      bench_error *error);
 

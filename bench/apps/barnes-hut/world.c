@@ -8,7 +8,8 @@
 #include "bench/bench_files.h"
 #include "heap.h"
 
-const char *const barnes_hut_phases[] = {"compute_force", "move", "push", "split", "gather", NULL};
+const char *const barnes_hut_phases[BARNES_HUT_PHASES] = {"compute_force", "move", "push", "split",
+                                                          "gather"};
 
 uint32_t barnes_hut_count_rounds(uint32_t count) {
     uint32_t rounds = 3;
@@ -52,6 +53,10 @@ void barnes_hut_world_destroy(barnes_hut_world *world) {
 
 int barnes_hut_world_step(barnes_hut_world *world, bench_error *error) {
     return world->ops->step(world->self, NULL, error);
+}
+
+int barnes_hut_world_time_step(barnes_hut_world *world, cl_event *events, bench_error *error) {
+    return world->ops->step(world->self, events, error);
 }
 
 int barnes_hut_world_finish(barnes_hut_world *world, bench_error *error) {

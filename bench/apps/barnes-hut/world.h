@@ -44,8 +44,8 @@ typedef struct barnes_hut_tree {
 typedef struct barnes_hut_ops {
     int (*create)(const barnes_hut_desc *desc, const barnes_hut_constants *constants, void **self,
                   bench_error *error);
-    void (*destroy)(void *self); /* NULL is allowed */
-    int (*step)(void *self, cl_event *events, bench_error *error);
+    void (*destroy)(void *self);                                   /* NULL is allowed */
+    int (*step)(void *self, cl_event *events, bench_error *error); /* events: NULL, or as below */
     int (*finish)(void *self, bench_error *error);
     int (*read)(void *self, collision_body *bodies, barnes_hut_tree *tree, bench_error *error);
 } barnes_hut_ops;
@@ -64,6 +64,9 @@ void barnes_hut_world_destroy(barnes_hut_world *world); /* all zero is allowed *
 /* Enqueue a step and, if it is time, a compaction; does not wait (sequential: makes it). */
 int barnes_hut_world_step(barnes_hut_world *world, bench_error *error);
 
+/* Enqueue a step of clump, soa or aos without compaction, with an event for each phase. */
+int barnes_hut_world_time_step(barnes_hut_world *world, cl_event *events, bench_error *error);
+
 /* Wait for all steps, and fail if a kernel reported an error or memory ran out. */
 int barnes_hut_world_finish(barnes_hut_world *world, bench_error *error);
 
@@ -71,9 +74,9 @@ int barnes_hut_world_finish(barnes_hut_world *world, bench_error *error);
 int barnes_hut_world_read(barnes_hut_world *world, collision_body *bodies, barnes_hut_tree *tree,
                           bench_error *error);
 
-/* The names of a step's kernels in clump, soa and aos, ended by NULL. */
-extern const char *const barnes_hut_phases[];
-enum { BARNES_HUT_PHASES = 5 };
+/* The names of a step's kernels in clump, soa and aos. */
+#define BARNES_HUT_PHASES 5
+extern const char *const barnes_hut_phases[BARNES_HUT_PHASES];
 
 /* arithmetic.clh of collision, tree.clh and the file `name`, for a compiler. Released by free(). NULL
  * and an error if one is not embedded. */
@@ -89,6 +92,9 @@ uint32_t barnes_hut_count_rounds(uint32_t count);
  * -1 if one could not be run. */
 int barnes_hut_compare_run(const barnes_hut_desc *desc, uint32_t steps, uint32_t check_every,
                            bench_error *error);
+
+/* What barnes_hut_measure_error() may find for random bodies; about twice of what it does. */
+#define BARNES_HUT_ERROR_MOST(theta) ((theta) * (theta) / 8)
 
 /* How far the accelerations of the first step are from those of all pairs: the root of their mean
  * squared difference, divided by that of the accelerations by all pairs. Takes time count^2. */
