@@ -48,24 +48,31 @@ __kernel void root_init(CLUMP_HEAP, __global TreeNode *root, float inverse_theta
 
 /* ---- A step ---- */
 
+/* Nothing is at null on purpose, but something may be. */
+static inline float4 get_summary(CLUMP_HEAP_FIXED, uint id) {
+    float4 summary = NodeBase_summary((NodeBase){id});
+    return id ? summary : (float4)(0.0f);
+}
+
 __kernel void compute_force(CLUMP_HEAP_FIXED, __global const TreeNode *root, float softening2) {
     CLUMP_FOR_EACH(Body, self) {
         float4 own = Body_summary(self);
-        float2 force = (float2)(0.0f, 0.0f);
-        TreeNode stack[STACK];
-        uint height = 1u;
-        stack[0] = root[0];
+        pulls all = {(float4)(0.0f), (float4)(0.0f)};
+        uint stack[STACK], height = 1u;
+        stack[0] = root[0].id;
         while (height > 0u) {
-            TreeNode node = stack[--height];
-            for (uint i = 0u; i < 4u; i++) {
-                NodeBase child = TreeNode_children(node, i);
-                if (!NodeBase_is_null(child) &&
-                    look_at(NodeBase_summary(child), own.x, own.y, softening2, &force)) {
-                    stack[height++] = (TreeNode){child.id}; /* only a node has to be opened */
-                }
-            }
+            TreeNode node = {stack[--height]};
+            /* A packed array of 16 bytes lies at a multiple of 16. */
+            uint4 c = *(__global const uint4 *)&TreeNode_children(node, 0u);
+            int4 is_opened = look_at(get_summary(clump_heap, c.s0), get_summary(clump_heap, c.s1),
+                                     get_summary(clump_heap, c.s2), get_summary(clump_heap, c.s3),
+                                     own.x, own.y, softening2, &all);
+            height = remember(stack, height, c.s0, is_opened.s0);
+            height = remember(stack, height, c.s1, is_opened.s1);
+            height = remember(stack, height, c.s2, is_opened.s2);
+            height = remember(stack, height, c.s3, is_opened.s3);
         }
-        Body_force(self) = force;
+        Body_force(self) = finish_pulls(&all);
     }
 }
 

@@ -42,6 +42,7 @@ typedef struct entry {
 #define BODY_AT(e, field) entries[e].of.body.field
 #define NODE_AT(e, field) entries[e].of.node.field
 #define CHILD_AT(e, i) entries[e].of.node.children[i]
+#define CHILDREN_AT(e) vload4(0, entries[e].of.node.children)
 
 #else
 
@@ -58,6 +59,7 @@ typedef struct entry {
 #define BODY_AT(e, field) all_##field[e]
 #define NODE_AT(e, field) all_##field[e]
 #define CHILD_AT(e, i) all_children[4u * (e) + (i)]
+#define CHILDREN_AT(e) (((__global const uint4 *)all_children)[e])
 
 #endif
 
@@ -97,6 +99,7 @@ static inline void clear_node(TREE, uint self, uint level, float inverse_theta, 
 __kernel void root_init(TREE, float inverse_theta) {
     if (get_global_id(0) == 0u) {
         counters[NODES_MADE] = 1;
+        AT(0u, summary) = (float4)(0.0f); /* of children that are not there */
         AT(bodies + 1u, parent) = 0u;
         clear_node(TREE_GIVEN, bodies + 1u, 0u, inverse_theta, PASS_FIRST);
     }
@@ -107,20 +110,21 @@ __kernel void root_init(TREE, float inverse_theta) {
 __kernel void compute_force(TREE, float softening2) {
     FOR_EACH_BODY(self) {
         float4 own = AT(self, summary);
-        float2 force = (float2)(0.0f, 0.0f);
-        uint stack[STACK];
-        uint height = 1u;
+        pulls all = {(float4)(0.0f), (float4)(0.0f)};
+        uint stack[STACK], height = 1u;
         stack[0] = bodies + 1u;
         while (height > 0u) {
             uint node = stack[--height];
-            for (uint i = 0u; i < 4u; i++) {
-                uint child = CHILD_AT(node, i);
-                if (child && look_at(AT(child, summary), own.x, own.y, softening2, &force)) {
-                    stack[height++] = child;
-                }
-            }
+            uint4 c = CHILDREN_AT(node);
+            int4 is_opened =
+                look_at(AT(c.s0, summary), AT(c.s1, summary), AT(c.s2, summary), AT(c.s3, summary),
+                        own.x, own.y, softening2, &all);
+            height = remember(stack, height, c.s0, is_opened.s0);
+            height = remember(stack, height, c.s1, is_opened.s1);
+            height = remember(stack, height, c.s2, is_opened.s2);
+            height = remember(stack, height, c.s3, is_opened.s3);
         }
-        BODY_AT(self, force) = force;
+        BODY_AT(self, force) = finish_pulls(&all);
     }
 }
 

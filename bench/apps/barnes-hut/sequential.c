@@ -14,10 +14,10 @@
 #include "world.h"
 
 #define STACK (3 * BARNES_HUT_LEVELS + 4)
-#define NOTHING UINT32_MAX
+#define NOTHING 0
 
-/* Of a body, or of a cell with its centre of mass. Bodies come first, by id; then the nodes, of which
- * `count` is the root. */
+/* Of a body, or of a cell with its centre of mass. NOTHING has only zeros; then come the bodies, whose
+ * index is id + 1, and then the nodes, of which the first is the root. */
 typedef struct summary {
     float x, y, mass, reach2;
 } summary;
@@ -29,7 +29,7 @@ typedef struct node {
 struct world {
     barnes_hut_constants constants;
     int has_fma;
-    uint32_t count, node_count, node_capacity;
+    uint32_t count, root, node_count, node_capacity;
     summary *summaries;
     node *nodes;
     float *vx, *vy, *force_x, *force_y;
@@ -44,7 +44,7 @@ static int reserve_node(struct world *world) {
     }
     uint32_t wanted = world->node_capacity ? 2 * world->node_capacity : world->count + 64;
     summary *summaries =
-        realloc(world->summaries, ((size_t)world->count + wanted) * sizeof *summaries);
+        realloc(world->summaries, ((size_t)world->root + wanted) * sizeof *summaries);
     if (summaries) {
         world->summaries = summaries;
     }
@@ -64,7 +64,7 @@ static uint32_t make_node(struct world *world, uint32_t level) {
     if (reserve_node(world)) {
         return NOTHING;
     }
-    uint32_t index = world->count + world->node_count;
+    uint32_t index = world->root + world->node_count;
     uint32_t capped = level < BARNES_HUT_GRID_LEVELS ? level : BARNES_HUT_GRID_LEVELS;
     float reach = fmaf(ldexpf(2.0f, -(int)capped), world->constants.inverse_theta, 1e-6f);
     world->nodes[world->node_count++] = (node){{NOTHING, NOTHING, NOTHING, NOTHING}};
@@ -74,28 +74,28 @@ static uint32_t make_node(struct world *world, uint32_t level) {
 
 static uint32_t *find_slot(struct world *world, uint32_t at, uint32_t body, uint32_t level) {
     const summary *s = &world->summaries[body];
-    return &world->nodes[at - world->count]
-                .children[barnes_hut_find_child(s->x, s->y, body, level)];
+    return &world->nodes[at - world->root]
+                .children[barnes_hut_find_child(s->x, s->y, body - 1, level)];
 }
 
 static int insert(struct world *world, uint32_t body) {
-    uint32_t at = world->count; /* the root */
+    uint32_t at = world->root;
     for (uint32_t level = 0;; level++) {
         uint32_t *slot = find_slot(world, at, body, level);
         uint32_t other = *slot;
         if (other == NOTHING) {
             *slot = body;
-            world->levels[body] = (uint8_t)(level + 1);
+            world->levels[body - 1] = (uint8_t)(level + 1);
             return 0;
         }
-        if (other < world->count) {
+        if (other < world->root) {
             uint32_t below = make_node(world, level + 1);
             if (below == NOTHING) {
                 return -1;
             }
             *find_slot(world, at, body, level) = below; /* nodes may have moved */
             *find_slot(world, below, other, level + 1) = other;
-            world->levels[other]++;
+            world->levels[other - 1]++;
             other = below;
         }
         at = other;
@@ -105,7 +105,7 @@ static int insert(struct world *world, uint32_t body) {
 /* Nodes are made from the root downwards, so backwards is from the bodies upwards. */
 static void sum_up(struct world *world) {
     for (uint32_t i = world->node_count; i-- > 0;) {
-        summary *all = &world->summaries[world->count + i];
+        summary *all = &world->summaries[world->root + i];
         float x = 0, y = 0, mass = 0;
         for (int j = 0; j < 4; j++) {
             uint32_t child = world->nodes[i].children[j];
@@ -128,7 +128,7 @@ static int build(struct world *world) {
     if (make_node(world, 0) == NOTHING) {
         return -1;
     }
-    for (uint32_t i = 0; i < world->count; i++) {
+    for (uint32_t i = 1; i <= world->count; i++) {
         if (insert(world, i)) {
             return -1;
         }
@@ -138,33 +138,43 @@ static int build(struct world *world) {
 
 /* ---- The phases ------------------------------------------------------------------------------ */
 
+/* The pulls of the children of a cell on a body at (x, y), each added to a sum of its own; those that
+ * must be opened are marked instead. */
+static COLLISION_INLINE void look_at(const summary *const children[4], float x, float y,
+                                     float softening2, float force_x[4], float force_y[4],
+                                     int is_opened[4]) {
+    for (int j = 0; j < 4; j++) {
+        const summary *s = children[j];
+        float dx = s->x - x, dy = s->y - y;
+        float r = collision_inverse_sqrt(fmaf(dx, dx, fmaf(dy, dy, softening2)));
+        is_opened[j] = fmaf(dx, dx, dy * dy) < s->reach2;
+        float f = is_opened[j] ? 0.0f : s->mass * (r * r * r);
+        force_x[j] = fmaf(f, dx, force_x[j]);
+        force_y[j] = fmaf(f, dy, force_y[j]);
+    }
+}
+
 static COLLISION_INLINE void compute_forces_with(struct world *world) {
-    float softening2 = world->constants.softening2;
     uint32_t stack[STACK];
-    for (uint32_t i = 0; i < world->count; i++) {
-        float x = world->summaries[i].x, y = world->summaries[i].y, force_x = 0, force_y = 0;
+    for (uint32_t i = 1; i <= world->count; i++) {
+        const summary *body = &world->summaries[i];
+        float force_x[4] = {0, 0, 0, 0}, force_y[4] = {0, 0, 0, 0};
         int height = 1;
-        stack[0] = world->count;
+        stack[0] = world->root;
         while (height > 0) {
-            const node *at = &world->nodes[stack[--height] - world->count];
+            const uint32_t *c = world->nodes[stack[--height] - world->root].children;
+            const summary *const children[4] = {&world->summaries[c[0]], &world->summaries[c[1]],
+                                                &world->summaries[c[2]], &world->summaries[c[3]]};
+            int is_opened[4];
+            look_at(children, body->x, body->y, world->constants.softening2, force_x, force_y,
+                    is_opened);
             for (int j = 0; j < 4; j++) {
-                if (at->children[j] == NOTHING) {
-                    continue;
-                }
-                const summary *s = &world->summaries[at->children[j]];
-                float dx = s->x - x, dy = s->y - y;
-                if (fmaf(dx, dx, dy * dy) < s->reach2) {
-                    stack[height++] = at->children[j];
-                    continue;
-                }
-                float r = collision_inverse_sqrt(fmaf(dx, dx, fmaf(dy, dy, softening2)));
-                float f = s->mass * (r * r * r);
-                force_x = fmaf(f, dx, force_x);
-                force_y = fmaf(f, dy, force_y);
+                stack[height] = c[j];
+                height += is_opened[j];
             }
         }
-        world->force_x[i] = force_x;
-        world->force_y[i] = force_y;
+        world->force_x[i - 1] = (force_x[0] + force_x[1]) + (force_x[2] + force_x[3]);
+        world->force_y[i - 1] = (force_y[0] + force_y[1]) + (force_y[2] + force_y[3]);
     }
 }
 
@@ -195,7 +205,7 @@ static void move_body(float *x, float *v, float force, const barnes_hut_constant
 
 static void move_bodies(struct world *world) {
     for (uint32_t i = 0; i < world->count; i++) {
-        summary *s = &world->summaries[i];
+        summary *s = &world->summaries[i + 1];
         move_body(&s->x, &world->vx[i], world->force_x[i], &world->constants);
         move_body(&s->y, &world->vy[i], world->force_y[i], &world->constants);
     }
@@ -223,6 +233,7 @@ static int create(const barnes_hut_desc *desc, const barnes_hut_constants *const
     size_t count = desc->count;
     world->constants = *constants;
     world->count = desc->count;
+    world->root = desc->count + 1;
     world->has_fma = collision_has_fma();
     world->vx = calloc(count, 4 * sizeof(float));
     world->levels = calloc(count, 1);
@@ -233,9 +244,10 @@ static int create(const barnes_hut_desc *desc, const barnes_hut_constants *const
     world->vy = world->vx + count;
     world->force_x = world->vy + count;
     world->force_y = world->force_x + count;
+    world->summaries[NOTHING] = (summary){0, 0, 0, 0};
     for (size_t i = 0; i < count; i++) {
         const collision_body *body = &desc->bodies[i];
-        world->summaries[i] = (summary){.x = body->x, .y = body->y, .mass = body->mass};
+        world->summaries[i + 1] = (summary){.x = body->x, .y = body->y, .mass = body->mass};
         world->vx[i] = body->vx;
         world->vy[i] = body->vy;
     }
@@ -271,7 +283,7 @@ static int read_bodies(void *self, collision_body *bodies, barnes_hut_tree *tree
     const struct world *world = self;
     (void)error;
     for (uint32_t i = 0; i < world->count; i++) {
-        const summary *s = &world->summaries[i];
+        const summary *s = &world->summaries[i + 1];
         bodies[i] = (collision_body){
             .x = s->x, .y = s->y, .vx = world->vx[i], .vy = world->vy[i], .mass = s->mass};
     }
