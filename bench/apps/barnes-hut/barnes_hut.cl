@@ -48,10 +48,9 @@ __kernel void root_init(CLUMP_HEAP, __global TreeNode *root, float inverse_theta
 
 /* ---- A step ---- */
 
-/* Nothing is at null on purpose, but something may be. */
-static inline float4 get_summary(CLUMP_HEAP_FIXED, uint id) {
-    float4 summary = NodeBase_summary((NodeBase){id});
-    return id ? summary : (float4)(0.0f);
+/* All four. A packed array of 16 bytes lies at a multiple of 16. */
+static inline uint4 get_children(CLUMP_HEAP_FIXED, TreeNode node) {
+    return *(__global const uint4 *)&TreeNode_children(node, 0u);
 }
 
 __kernel void compute_force(CLUMP_HEAP_FIXED, __global const TreeNode *root, float softening2) {
@@ -61,16 +60,18 @@ __kernel void compute_force(CLUMP_HEAP_FIXED, __global const TreeNode *root, flo
         uint stack[STACK], height = 1u;
         stack[0] = root[0].id;
         while (height > 0u) {
-            TreeNode node = {stack[--height]};
-            /* A packed array of 16 bytes lies at a multiple of 16. */
-            uint4 c = *(__global const uint4 *)&TreeNode_children(node, 0u);
-            int4 is_opened = look_at(get_summary(clump_heap, c.s0), get_summary(clump_heap, c.s1),
-                                     get_summary(clump_heap, c.s2), get_summary(clump_heap, c.s3),
-                                     own.x, own.y, softening2, &all);
-            height = remember(stack, height, c.s0, is_opened.s0);
-            height = remember(stack, height, c.s1, is_opened.s1);
-            height = remember(stack, height, c.s2, is_opened.s2);
-            height = remember(stack, height, c.s3, is_opened.s3);
+            TreeNode deeper = {stack[--height]}, other = deeper;
+            int is_other = height > 0u ? -1 : 0;
+            height += (uint)is_other;
+            other.id = is_other ? stack[height] : deeper.id;
+            uint4 deeper_children = get_children(clump_heap, deeper);
+            uint4 other_children = get_children(clump_heap, other);
+            int4 deeper_opened =
+                look_into(TreeNode_below(deeper), -1, own.x, own.y, softening2, &all);
+            int4 other_opened =
+                look_into(TreeNode_below(other), is_other, own.x, own.y, softening2, &all);
+            height = put(stack, height, other_children, other_opened);
+            height = put(stack, height, deeper_children, deeper_opened);
         }
         Body_force(self) = finish_pulls(&all);
     }
@@ -234,14 +235,16 @@ static inline void replace(CLUMP_HEAP, TreeNode node, TreeNode parent, NodeBase 
  * must be read as volatile. */
 static inline void gather_node(CLUMP_HEAP, TreeNode node, TreeNode parent, uint pass) {
     sum all = {0.0f, 0.0f, 0.0f};
+    float4 parts[4];
     uint nodes = 0u, count = 0u;
     NodeBase only = NodeBase_null;
     for (uint i = 0u; i < 4u; i++) {
         NodeBase child = {*(volatile __global uint *)&TreeNode_children(node, i).id};
+        parts[i] = (float4)(0.0f);
         if (!NodeBase_is_null(child)) {
-            float4 part = *(volatile __global float4 *)&NodeBase_summary(child);
-            add_to_sum(&all, part);
-            nodes += part.w > 0.0f;
+            parts[i] = *(volatile __global float4 *)&NodeBase_summary(child);
+            add_to_sum(&all, parts[i]);
+            nodes += parts[i].w > 0.0f; /* of a body it is 0 */
             count++;
             only = child;
         }
@@ -250,9 +253,8 @@ static inline void gather_node(CLUMP_HEAP, TreeNode node, TreeNode parent, uint 
         replace(clump_heap, node, parent, only);
         return;
     }
-    if (count) {
-        TreeNode_summary(node) = finish_sum(&all, TreeNode_summary(node).w);
-    }
+    TreeNode_below(node) = collect(parts[0], parts[1], parts[2], parts[3]);
+    TreeNode_summary(node) = finish_sum(&all, TreeNode_summary(node).w);
     TreeNode_pending(node) = nodes;
     TreeNode_leaf_pass(node) = nodes ? 0u : pass + 1u;
 }

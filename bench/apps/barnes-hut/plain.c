@@ -17,11 +17,16 @@ static const char *const kernel_names[KERNEL_COUNT] = {
 /* Of plain.cl. */
 enum { NODES_MADE, NODES_BEFORE, STACK_HEIGHT, NODES_LACKING, COUNTERS };
 
-/* Bytes of a field for each entry, in the order of plain.cl. An entry of the other kind has a place in
- * each of these arrays that is never touched. */
-static const size_t field_bytes[] = {16, 4, 1, 1, 8, 8, 4, 16, 1, 4, 4};
-#define FIELDS (sizeof field_bytes / sizeof *field_bytes)
-#define STRUCT_BYTES 48
+/* The arrays of plain.cl, in its order: bytes for each body or node. */
+typedef struct field {
+    size_t bytes;
+    int is_of_nodes;
+} field;
+static const field fields_soa[] = {{16, 0}, {8, 0},  {8, 0},  {4, 0},  {4, 0}, {1, 0},
+                                   {1, 0},  {64, 1}, {16, 1}, {16, 1}, {4, 1}, {4, 1},
+                                   {4, 1},  {1, 1},  {1, 1},  {1, 1}};
+static const field fields_aos[] = {{48, 0}, {128, 1}};
+#define FIELDS (sizeof fields_soa / sizeof *fields_soa)
 
 struct world {
     cl_context context;
@@ -31,7 +36,7 @@ struct world {
     cl_program program;
     cl_kernel kernels[KERNEL_COUNT];
     cl_mem counters, unused;
-    cl_mem fields[FIELDS]; /* one per field, or one of structs */
+    cl_mem fields[FIELDS];
     cl_uint field_count;
     cl_mem states, levels;
 };
@@ -74,13 +79,13 @@ static int create_buffer(struct world *world, size_t bytes, cl_mem *buffer, benc
 
 static int create_buffers(struct world *world, const barnes_hut_desc *desc, bench_error *error) {
     int is_aos = desc->variant == BARNES_HUT_AOS;
-    size_t entries = (size_t)world->bodies + world->nodes + 1;
+    const field *fields = is_aos ? fields_aos : fields_soa;
     size_t bytes = world->bodies * sizeof *desc->bodies;
     cl_int zeros[COUNTERS] = {0};
-    world->field_count = is_aos ? 1 : FIELDS;
+    world->field_count = is_aos ? sizeof fields_aos / sizeof *fields_aos : FIELDS;
     for (cl_uint i = 0; i < world->field_count; i++) {
-        if (create_buffer(world, entries * (is_aos ? STRUCT_BYTES : field_bytes[i]),
-                          &world->fields[i], error)) {
+        size_t count = fields[i].is_of_nodes ? world->nodes : world->bodies;
+        if (create_buffer(world, count * fields[i].bytes, &world->fields[i], error)) {
             return -1;
         }
     }

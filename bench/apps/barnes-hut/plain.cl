@@ -1,10 +1,10 @@
 /* The baselines: the kernels of barnes_hut.cl by hand, on arrays of a fixed size.
  *
- * Bodies and nodes are entries 1 .. bodies and bodies + 1 .. bodies + nodes, 0 is none; the root is
- * entry bodies + 1. LAYOUT_AOS is 1 for one array of structs, which serve bodies and nodes both, and 0
- * for an array per field. Nodes are given out from a counter, and those that were given back from a
- * stack of their entries. That is enough here because no kernel gives and takes both. A node that is
- * not in use is never touched, nor a leaf in any pass, so it needs no flag.
+ * Bodies have the numbers 1 .. bodies, nodes those behind them, of which the first is the root; 0 is
+ * none. LAYOUT_AOS is 1 for an array of structs for each of the two and 0 for an array per field. Nodes
+ * are given out from a counter, and those that were given back from a stack of their numbers. That is
+ * enough here because no kernel gives and takes both. A node that is not in use is never touched, nor
+ * a leaf in any pass, so it needs no flag.
  *
  * Compiled behind arithmetic.clh of collision and tree.clh. Read first: barnes_hut.cl.
  */
@@ -19,50 +19,51 @@ enum { NODES_MADE, NODES_BEFORE, STACK_HEIGHT, NODES_LACKING };
 
 #if LAYOUT_AOS
 
-typedef struct entry {
+typedef struct body {
     float4 summary;
-    uint parent;
+    float2 velocity, force;
+    uint parent, next;
+    uchar child_index, level;
+} body;
+
+typedef struct node {
+    float16 below;
+    float4 summary;
+    uint children[4];
+    uint parent, pending, leaf_pass;
     uchar child_index, level, is_touched;
-    union {
-        struct {
-            float2 velocity, force;
-            uint next;
-        } body;
-        struct {
-            uint children[4], pending, leaf_pass;
-        } node;
-    } of;
-} entry;
+} node;
 
 #define TREE                                                                                       \
     uint bodies, uint nodes, __global volatile int *counters, __global uint *unused,               \
-        __global entry *entries
-#define TREE_GIVEN bodies, nodes, counters, unused, entries
-#define AT(e, field) entries[e].field
-#define BODY_AT(e, field) entries[e].of.body.field
-#define NODE_AT(e, field) entries[e].of.node.field
-#define CHILD_AT(e, i) entries[e].of.node.children[i]
-#define CHILDREN_AT(e) vload4(0, entries[e].of.node.children)
+    __global body *all_bodies, __global node *all_nodes
+#define TREE_GIVEN bodies, nodes, counters, unused, all_bodies, all_nodes
+#define BODY_AT(b, field) all_bodies[(b) - 1u].field
+#define NODE_AT(n, field) all_nodes[(n) - 1u - bodies].field
+#define CHILD_AT(n, i) NODE_AT(n, children)[i]
 
 #else
 
 #define TREE                                                                                       \
     uint bodies, uint nodes, __global volatile int *counters, __global uint *unused,               \
-        __global float4 *all_summary, __global uint *all_parent, __global uchar *all_child_index,  \
-        __global uchar *all_level, __global float2 *all_velocity, __global float2 *all_force,      \
-        __global uint *all_next, __global uint *all_children, __global uchar *all_is_touched,      \
-        __global uint *all_pending, __global uint *all_leaf_pass
+    __global float4 *body_summary, __global float2 *body_velocity, __global float2 *body_force,    \
+    __global uint *body_parent, __global uint *body_next, __global uchar *body_child_index,        \
+    __global uchar *body_level, __global float16 *node_below, __global float4 *node_summary,       \
+    __global uint *node_children, __global uint *node_parent, __global uint *node_pending,         \
+    __global uint *node_leaf_pass, __global uchar *node_child_index, __global uchar *node_level,   \
+    __global uchar *node_is_touched
 #define TREE_GIVEN                                                                                 \
-    bodies, nodes, counters, unused, all_summary, all_parent, all_child_index, all_level,          \
-        all_velocity, all_force, all_next, all_children, all_is_touched, all_pending, all_leaf_pass
-#define AT(e, field) all_##field[e]
-#define BODY_AT(e, field) all_##field[e]
-#define NODE_AT(e, field) all_##field[e]
-#define CHILD_AT(e, i) all_children[4u * (e) + (i)]
-#define CHILDREN_AT(e) (((__global const uint4 *)all_children)[e])
+    bodies, nodes, counters, unused, body_summary, body_velocity, body_force, body_parent,         \
+    body_next, body_child_index, body_level, node_below, node_summary, node_children,              \
+    node_parent, node_pending, node_leaf_pass, node_child_index, node_level, node_is_touched
+#define BODY_AT(b, field) body_##field[(b) - 1u]
+#define NODE_AT(n, field) node_##field[(n) - 1u - bodies]
+#define CHILD_AT(n, i) node_children[4u * ((n) - 1u - bodies) + (i)]
 
 #endif
 
+#define ROOT (bodies + 1u)
+#define CHILDREN_AT(n) (*(__global const uint4 *)&CHILD_AT(n, 0u))
 #define IS_BODY(e) ((e) - 1u < bodies)
 #define IS_NODE(e) ((e) > bodies)
 
@@ -71,26 +72,26 @@ typedef struct entry {
 #define FOR_EACH_BODY(e)                                                                           \
     for (uint e = (uint)get_global_id(0) + 1u, once = 1u; once && e <= bodies; once = 0u)
 #define FOR_EACH_NODE(e, counter)                                                                  \
-    for (uint e = (uint)get_global_id(0) + 1u + bodies, once = 1u;                                 \
+    for (uint e = (uint)get_global_id(0) + ROOT, once = 1u;                                        \
          once && e - bodies <= (uint)counters[counter]; once = 0u)
 
 __kernel void body_init(TREE, __global const float *states) {
     FOR_EACH_BODY(self) {
         __global const float *state = states + 5u * (self - 1u);
-        AT(self, parent) = 0u;
-        AT(self, summary) = (float4)(state[0], state[1], state[4], 0.0f);
+        BODY_AT(self, parent) = 0u;
+        BODY_AT(self, summary) = (float4)(state[0], state[1], state[4], 0.0f);
         BODY_AT(self, velocity) = (float2)(state[2], state[3]);
         BODY_AT(self, next) = 0u;
     }
 }
 
 static inline void clear_node(TREE, uint self, uint level, float inverse_theta, uint pass) {
-    AT(self, level) = (uchar)level;
-    AT(self, summary) = (float4)(0.0f, 0.0f, 0.0f, find_reach2(level, inverse_theta));
+    NODE_AT(self, level) = (uchar)level;
+    NODE_AT(self, summary) = (float4)(0.0f, 0.0f, 0.0f, find_reach2(level, inverse_theta));
     for (uint i = 0u; i < 4u; i++) {
         CHILD_AT(self, i) = 0u;
     }
-    AT(self, is_touched) = 0;
+    NODE_AT(self, is_touched) = 0;
     NODE_AT(self, pending) = 0u;
     NODE_AT(self, leaf_pass) = pass;
 }
@@ -99,9 +100,8 @@ static inline void clear_node(TREE, uint self, uint level, float inverse_theta, 
 __kernel void root_init(TREE, float inverse_theta) {
     if (get_global_id(0) == 0u) {
         counters[NODES_MADE] = 1;
-        AT(0u, summary) = (float4)(0.0f); /* of children that are not there */
-        AT(bodies + 1u, parent) = 0u;
-        clear_node(TREE_GIVEN, bodies + 1u, 0u, inverse_theta, PASS_FIRST);
+        NODE_AT(ROOT, parent) = 0u;
+        clear_node(TREE_GIVEN, ROOT, 0u, inverse_theta, PASS_FIRST);
     }
 }
 
@@ -109,20 +109,22 @@ __kernel void root_init(TREE, float inverse_theta) {
 
 __kernel void compute_force(TREE, float softening2) {
     FOR_EACH_BODY(self) {
-        float4 own = AT(self, summary);
+        float4 own = BODY_AT(self, summary);
         pulls all = {(float4)(0.0f), (float4)(0.0f)};
         uint stack[STACK], height = 1u;
-        stack[0] = bodies + 1u;
+        stack[0] = ROOT;
         while (height > 0u) {
-            uint node = stack[--height];
-            uint4 c = CHILDREN_AT(node);
-            int4 is_opened =
-                look_at(AT(c.s0, summary), AT(c.s1, summary), AT(c.s2, summary), AT(c.s3, summary),
-                        own.x, own.y, softening2, &all);
-            height = remember(stack, height, c.s0, is_opened.s0);
-            height = remember(stack, height, c.s1, is_opened.s1);
-            height = remember(stack, height, c.s2, is_opened.s2);
-            height = remember(stack, height, c.s3, is_opened.s3);
+            uint deeper = stack[--height];
+            int is_other = height > 0u ? -1 : 0;
+            height += (uint)is_other;
+            uint other = is_other ? stack[height] : deeper;
+            uint4 deeper_children = CHILDREN_AT(deeper), other_children = CHILDREN_AT(other);
+            int4 deeper_opened =
+                look_into(NODE_AT(deeper, below), -1, own.x, own.y, softening2, &all);
+            int4 other_opened =
+                look_into(NODE_AT(other, below), is_other, own.x, own.y, softening2, &all);
+            height = put(stack, height, other_children, other_opened);
+            height = put(stack, height, deeper_children, deeper_opened);
         }
         BODY_AT(self, force) = finish_pulls(&all);
     }
@@ -130,18 +132,18 @@ __kernel void compute_force(TREE, float softening2) {
 
 __kernel void move(TREE, float kick, float dt) {
     FOR_EACH_BODY(self) {
-        float4 from = AT(self, summary), to = from;
+        float4 from = BODY_AT(self, summary), to = from;
         float2 force = BODY_AT(self, force), velocity = BODY_AT(self, velocity);
         velocity.x = fma(force.x, kick, velocity.x);
         velocity.y = fma(force.y, kick, velocity.y);
         to.x = move_to(from.x, velocity.x, dt);
         to.y = move_to(from.y, velocity.y, dt);
         BODY_AT(self, velocity) = (float2)(turn(to.x, velocity.x), turn(to.y, velocity.y));
-        AT(self, summary) = to;
-        uint parent = AT(self, parent);
-        if (parent && leaves_cell(from.x, from.y, to.x, to.y, AT(self, level))) {
-            CHILD_AT(parent, AT(self, child_index)) = 0u;
-            AT(self, parent) = 0u;
+        BODY_AT(self, summary) = to;
+        uint parent = BODY_AT(self, parent);
+        if (parent && leaves_cell(from.x, from.y, to.x, to.y, BODY_AT(self, level))) {
+            CHILD_AT(parent, BODY_AT(self, child_index)) = 0u;
+            BODY_AT(self, parent) = 0u;
         }
     }
 }
@@ -151,18 +153,18 @@ __kernel void push(TREE) {
         counters[NODES_BEFORE] = counters[NODES_MADE];
     }
     FOR_EACH_BODY(self) {
-        if (AT(self, parent)) {
+        if (BODY_AT(self, parent)) {
             continue;
         }
-        float4 own = AT(self, summary);
-        uint node = bodies + 1u;
+        float4 own = BODY_AT(self, summary);
+        uint node = ROOT;
         for (uint level = 0u; level < LEVELS; level++) {
             uint i = find_child(own.x, own.y, self - 1u, level);
             volatile __global uint *slot = &CHILD_AT(node, i);
             uint below = *slot;
             if (!IS_NODE(below)) {
                 BODY_AT(self, next) = atomic_xchg(slot, self);
-                AT(node, is_touched) = 1;
+                NODE_AT(node, is_touched) = 1;
                 break;
             }
             node = below;
@@ -172,13 +174,13 @@ __kernel void push(TREE) {
 
 static inline void settle(TREE, uint body, uint node, uint i) {
     CHILD_AT(node, i) = body;
-    AT(body, parent) = node;
-    AT(body, child_index) = (uchar)i;
-    AT(body, level) = (uchar)(AT(node, level) + 1u);
+    BODY_AT(body, parent) = node;
+    BODY_AT(body, child_index) = (uchar)i;
+    BODY_AT(body, level) = (uchar)(NODE_AT(node, level) + 1u);
     BODY_AT(body, next) = 0u;
 }
 
-/* An entry that is not in use, or 0, which is counted. */
+/* The number of a node that is not in use, or 0, which is counted. */
 static inline uint take_node(TREE) {
     int height = atomic_dec(&counters[STACK_HEIGHT]);
     if (height > 0) {
@@ -197,17 +199,17 @@ static inline uint take_node(TREE) {
 static inline uint make_child(TREE, uint node, uint i, float inverse_theta, uint pass) {
     uint child = take_node(TREE_GIVEN);
     if (child) {
-        AT(child, parent) = node;
-        AT(child, child_index) = (uchar)i;
-        clear_node(TREE_GIVEN, child, AT(node, level) + 1u, inverse_theta, pass);
+        NODE_AT(child, parent) = node;
+        NODE_AT(child, child_index) = (uchar)i;
+        clear_node(TREE_GIVEN, child, NODE_AT(node, level) + 1u, inverse_theta, pass);
         CHILD_AT(node, i) = child;
     }
     return child;
 }
 
 static inline void insert(TREE, uint node, uint body, float inverse_theta, uint pass) {
-    float4 own = AT(body, summary);
-    for (uint level = AT(node, level); level < LEVELS; level++) {
+    float4 own = BODY_AT(body, summary);
+    for (uint level = NODE_AT(node, level); level < LEVELS; level++) {
         uint i = find_child(own.x, own.y, body - 1u, level);
         uint child = CHILD_AT(node, i);
         if (!child) {
@@ -222,12 +224,12 @@ static inline void insert(TREE, uint node, uint body, float inverse_theta, uint 
             }
             NODE_AT(node, pending) += 1u;
             NODE_AT(node, leaf_pass) = 0u;
-            float4 at = AT(other, summary);
+            float4 at = BODY_AT(other, summary);
             settle(TREE_GIVEN, other, child, find_child(at.x, at.y, other - 1u, level + 1u));
         }
         node = child;
     }
-    AT(body, parent) = 0u; /* no node was left: it stays outside */
+    BODY_AT(body, parent) = 0u; /* no node was left: it stays outside */
 }
 
 static inline int is_longer(TREE, uint chain, uint limit) {
@@ -241,7 +243,7 @@ static inline int is_longer(TREE, uint chain, uint limit) {
 
 __kernel void split(TREE, uint longest, float inverse_theta, uint pass) {
     FOR_EACH_NODE(self, NODES_BEFORE) {
-        if (!AT(self, is_touched)) {
+        if (!NODE_AT(self, is_touched)) {
             continue;
         }
         uint below_count = 0u;
@@ -267,23 +269,23 @@ __kernel void split(TREE, uint longest, float inverse_theta, uint pass) {
                 if (below) {
                     insert(TREE_GIVEN, below, body, inverse_theta, pass);
                 } else {
-                    AT(body, parent) = 0u;
+                    BODY_AT(body, parent) = 0u;
                 }
                 body = next;
             }
         }
-        AT(self, is_touched) = 0;
+        NODE_AT(self, is_touched) = 0;
         NODE_AT(self, pending) = below_count;
         NODE_AT(self, leaf_pass) = below_count ? 0u : pass;
     }
 }
 
 static inline void replace(TREE, uint node, uint parent, uint only) {
-    uint i = AT(node, child_index);
+    uint i = NODE_AT(node, child_index);
     if (only) {
-        AT(only, parent) = parent;
-        AT(only, child_index) = (uchar)i;
-        AT(only, level) = AT(node, level);
+        BODY_AT(only, parent) = parent;
+        BODY_AT(only, child_index) = (uchar)i;
+        BODY_AT(only, level) = NODE_AT(node, level);
     }
     CHILD_AT(parent, i) = only;
     NODE_AT(node, leaf_pass) = 0u;
@@ -292,11 +294,15 @@ static inline void replace(TREE, uint node, uint parent, uint only) {
 
 static inline void gather_node(TREE, uint node, uint parent, uint pass) {
     sum all = {0.0f, 0.0f, 0.0f};
+    float4 parts[4];
     uint below_count = 0u, count = 0u, only = 0u;
     for (uint i = 0u; i < 4u; i++) {
         uint child = *(volatile __global uint *)&CHILD_AT(node, i);
+        parts[i] = (float4)(0.0f);
         if (child) {
-            add_to_sum(&all, *(volatile __global float4 *)&AT(child, summary));
+            parts[i] = *(IS_NODE(child) ? (volatile __global float4 *)&NODE_AT(child, summary)
+                                        : (volatile __global float4 *)&BODY_AT(child, summary));
+            add_to_sum(&all, parts[i]);
             below_count += IS_NODE(child);
             count++;
             only = child;
@@ -306,9 +312,8 @@ static inline void gather_node(TREE, uint node, uint parent, uint pass) {
         replace(TREE_GIVEN, node, parent, only);
         return;
     }
-    if (count) {
-        AT(node, summary) = finish_sum(&all, AT(node, summary).w);
-    }
+    NODE_AT(node, below) = collect(parts[0], parts[1], parts[2], parts[3]);
+    NODE_AT(node, summary) = finish_sum(&all, NODE_AT(node, summary).w);
     NODE_AT(node, pending) = below_count;
     NODE_AT(node, leaf_pass) = below_count ? 0u : pass + 1u;
 }
@@ -317,7 +322,7 @@ __kernel void gather(TREE, uint pass) {
     FOR_EACH_NODE(self, NODES_MADE) {
         uint node = self, is_last = NODE_AT(node, leaf_pass) == pass;
         for (uint level = 0u; is_last && level <= LEVELS; level++) {
-            uint parent = AT(node, parent);
+            uint parent = NODE_AT(node, parent);
             gather_node(TREE_GIVEN, node, parent, pass);
             is_last = 0u;
             if (parent) {
@@ -332,7 +337,7 @@ __kernel void gather(TREE, uint pass) {
 
 __kernel void write_bodies(TREE, __global float *states, __global uchar *levels) {
     FOR_EACH_BODY(self) {
-        float4 summary = AT(self, summary);
+        float4 summary = BODY_AT(self, summary);
         float2 velocity = BODY_AT(self, velocity);
         __global float *state = states + 5u * (self - 1u);
         state[0] = summary.x;
@@ -340,6 +345,6 @@ __kernel void write_bodies(TREE, __global float *states, __global uchar *levels)
         state[2] = velocity.x;
         state[3] = velocity.y;
         state[4] = summary.z;
-        levels[self - 1u] = AT(self, parent) ? AT(self, level) : 0;
+        levels[self - 1u] = BODY_AT(self, parent) ? BODY_AT(self, level) : 0;
     }
 }

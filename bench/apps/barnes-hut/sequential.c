@@ -13,7 +13,7 @@
 #include "bench/apps/collision/arithmetic.h"
 #include "world.h"
 
-#define STACK (3 * BARNES_HUT_LEVELS + 4)
+#define STACK (6 * BARNES_HUT_LEVELS + 8) /* as in tree.clh */
 #define NOTHING 0
 
 /* Of a body, or of a cell with its centre of mass. NOTHING has only zeros; then come the bodies, whose
@@ -23,7 +23,8 @@ typedef struct summary {
 } summary;
 
 typedef struct node {
-    uint32_t children[4]; /* indices of summaries, or NOTHING */
+    uint32_t children[4];                 /* indices of summaries, or NOTHING */
+    float x[4], y[4], mass[4], reach2[4]; /* copies of these summaries */
 } node;
 
 struct world {
@@ -67,7 +68,7 @@ static uint32_t make_node(struct world *world, uint32_t level) {
     uint32_t index = world->root + world->node_count;
     uint32_t capped = level < BARNES_HUT_GRID_LEVELS ? level : BARNES_HUT_GRID_LEVELS;
     float reach = fmaf(ldexpf(2.0f, -(int)capped), world->constants.inverse_theta, 1e-6f);
-    world->nodes[world->node_count++] = (node){{NOTHING, NOTHING, NOTHING, NOTHING}};
+    world->nodes[world->node_count++] = (node){.children = {NOTHING, NOTHING, NOTHING, NOTHING}};
     world->summaries[index] = (summary){.reach2 = reach * reach};
     return index;
 }
@@ -106,15 +107,17 @@ static int insert(struct world *world, uint32_t body) {
 static void sum_up(struct world *world) {
     for (uint32_t i = world->node_count; i-- > 0;) {
         summary *all = &world->summaries[world->root + i];
+        node *of = &world->nodes[i];
         float x = 0, y = 0, mass = 0;
         for (int j = 0; j < 4; j++) {
-            uint32_t child = world->nodes[i].children[j];
-            if (child != NOTHING) {
-                const summary *part = &world->summaries[child];
-                x = fmaf(part->mass, part->x, x);
-                y = fmaf(part->mass, part->y, y);
-                mass += part->mass;
-            }
+            const summary *part = &world->summaries[of->children[j]];
+            of->x[j] = part->x;
+            of->y[j] = part->y;
+            of->mass[j] = part->mass;
+            of->reach2[j] = part->reach2;
+            x = fmaf(part->mass, part->x, x);
+            y = fmaf(part->mass, part->y, y);
+            mass += part->mass;
         }
         float r = collision_inverse(mass);
         all->x = x * r;
@@ -138,43 +141,56 @@ static int build(struct world *world) {
 
 /* ---- The phases ------------------------------------------------------------------------------ */
 
-/* The pulls of the children of a cell on a body at (x, y), each added to a sum of its own; those that
- * must be opened are marked instead. */
-static COLLISION_INLINE void look_at(const summary *const children[4], float x, float y,
-                                     float softening2, float force_x[4], float force_y[4],
-                                     int is_opened[4]) {
+typedef struct pulls {
+    float x[4], y[4]; /* a sum for each child index */
+} pulls;
+
+/* The pulls of the children of a cell on a body at (x, y); those that must be opened are marked
+ * instead. */
+static COLLISION_INLINE void look_into(const node *of, float x, float y, float softening2,
+                                       pulls *all, int is_opened[4]) {
     for (int j = 0; j < 4; j++) {
-        const summary *s = children[j];
-        float dx = s->x - x, dy = s->y - y;
+        float dx = of->x[j] - x, dy = of->y[j] - y;
         float r = collision_inverse_sqrt(fmaf(dx, dx, fmaf(dy, dy, softening2)));
-        is_opened[j] = fmaf(dx, dx, dy * dy) < s->reach2;
-        float f = is_opened[j] ? 0.0f : s->mass * (r * r * r);
-        force_x[j] = fmaf(f, dx, force_x[j]);
-        force_y[j] = fmaf(f, dy, force_y[j]);
+        is_opened[j] = fmaf(dx, dx, dy * dy) < of->reach2[j];
+        float f = is_opened[j] ? 0.0f : of->mass[j] * (r * r * r);
+        all->x[j] = fmaf(f, dx, all->x[j]);
+        all->y[j] = fmaf(f, dy, all->y[j]);
     }
 }
 
+static COLLISION_INLINE int put(uint32_t *stack, int height, const uint32_t children[4],
+                                const int is_opened[4]) {
+    for (int j = 0; j < 4; j++) {
+        stack[height] = children[j];
+        height += is_opened[j];
+    }
+    return height;
+}
+
+/* Two cells at a time, as in barnes_hut.cl, so that sums have the same order. */
 static COLLISION_INLINE void compute_forces_with(struct world *world) {
+    float softening2 = world->constants.softening2;
     uint32_t stack[STACK];
     for (uint32_t i = 1; i <= world->count; i++) {
-        const summary *body = &world->summaries[i];
-        float force_x[4] = {0, 0, 0, 0}, force_y[4] = {0, 0, 0, 0};
+        float x = world->summaries[i].x, y = world->summaries[i].y;
+        pulls all = {{0, 0, 0, 0}, {0, 0, 0, 0}};
         int height = 1;
         stack[0] = world->root;
         while (height > 0) {
-            const uint32_t *c = world->nodes[stack[--height] - world->root].children;
-            const summary *const children[4] = {&world->summaries[c[0]], &world->summaries[c[1]],
-                                                &world->summaries[c[2]], &world->summaries[c[3]]};
+            const node *deeper = &world->nodes[stack[--height] - world->root];
+            const node *other = height > 0 ? &world->nodes[stack[--height] - world->root] : NULL;
             int is_opened[4];
-            look_at(children, body->x, body->y, world->constants.softening2, force_x, force_y,
-                    is_opened);
-            for (int j = 0; j < 4; j++) {
-                stack[height] = c[j];
-                height += is_opened[j];
+            look_into(deeper, x, y, softening2, &all, is_opened);
+            if (other) {
+                int other_opened[4];
+                look_into(other, x, y, softening2, &all, other_opened);
+                height = put(stack, height, other->children, other_opened);
             }
+            height = put(stack, height, deeper->children, is_opened);
         }
-        world->force_x[i - 1] = (force_x[0] + force_x[1]) + (force_x[2] + force_x[3]);
-        world->force_y[i - 1] = (force_y[0] + force_y[1]) + (force_y[2] + force_y[3]);
+        world->force_x[i - 1] = (all.x[0] + all.x[1]) + (all.x[2] + all.x[3]);
+        world->force_y[i - 1] = (all.y[0] + all.y[1]) + (all.y[2] + all.y[3]);
     }
 }
 
