@@ -10,7 +10,6 @@
  *
  * Read first: README.md, barnes_hut.schema, tree.clh.
  */
-#define PASS_FIRST 1u
 
 /* Do-new over Body. `states` has x, y, vx, vy, mass of each. */
 __kernel void body_init(CLUMP_HEAP, __global const float *states) {
@@ -26,12 +25,11 @@ __kernel void body_init(CLUMP_HEAP, __global const float *states) {
 }
 
 static inline void clear_node(CLUMP_HEAP, TreeNode self, uint level, float inverse_theta, uint pass) {
-    TreeNode_level(self) = (uchar)level;
+    TreeNode_level(self) = (ushort)level;
     TreeNode_summary(self) = (float4)(0.0f, 0.0f, 0.0f, find_reach2(level, inverse_theta));
     for (uint i = 0u; i < 4u; i++) {
         TreeNode_children(self, i) = NodeBase_null;
     }
-    TreeNode_is_touched(self) = 0;
     TreeNode_pending(self) = 0u;
     TreeNode_leaf_pass(self) = pass;
 }
@@ -112,7 +110,7 @@ __kernel void push(CLUMP_HEAP_FIXED, __global const TreeNode *root) {
             TreeNode below = NodeBase_as_TreeNode((NodeBase){*slot});
             if (TreeNode_is_null(below)) {
                 Body_next(self) = (Body){atomic_xchg(slot, self.id)};
-                TreeNode_is_touched(node) = 1;
+                TreeNode_leaf_pass(node) = TOUCHED;
                 break;
             }
             node = below;
@@ -123,8 +121,8 @@ __kernel void push(CLUMP_HEAP_FIXED, __global const TreeNode *root) {
 static inline void settle(CLUMP_HEAP, Body body, TreeNode node, uint i) {
     TreeNode_children(node, i) = Body_as_NodeBase(body);
     Body_parent(body) = node;
-    Body_child_index(body) = (uchar)i;
-    Body_level(body) = (uchar)(TreeNode_level(node) + 1u);
+    Body_child_index(body) = (ushort)i;
+    Body_level(body) = (ushort)(TreeNode_level(node) + 1u);
     Body_next(body) = Body_null;
 }
 
@@ -133,7 +131,7 @@ static inline TreeNode make_child(CLUMP_HEAP, TreeNode node, uint i, float inver
     TreeNode child = TreeNode_new();
     if (!TreeNode_is_null(child)) {
         TreeNode_parent(child) = node;
-        TreeNode_child_index(child) = (uchar)i;
+        TreeNode_child_index(child) = (ushort)i;
         clear_node(clump_heap, child, TreeNode_level(node) + 1u, inverse_theta, pass);
         TreeNode_children(node, i) = TreeNode_as_NodeBase(child);
     }
@@ -158,7 +156,7 @@ static inline void insert(CLUMP_HEAP, TreeNode node, Body body, float inverse_th
                 break;
             }
             TreeNode_pending(node) += 1u;
-            TreeNode_leaf_pass(node) = 0u;
+            TreeNode_leaf_pass(node) = NOT_A_LEAF;
             float4 at = Body_summary(other);
             settle(clump_heap, other, below, find_child(at.x, at.y, Body_id(other), level + 1u));
         }
@@ -181,7 +179,7 @@ static inline int is_longer(CLUMP_HEAP, Body chain, uint limit) {
  * again in the next round, from where more work-items can take care of them. */
 __kernel void split(CLUMP_HEAP, uint longest, float inverse_theta, uint pass) {
     CLUMP_FOR_EACH(TreeNode, self) {
-        if (!TreeNode_is_touched(self)) {
+        if (TreeNode_leaf_pass(self) != TOUCHED) {
             continue;
         }
         uint nodes = 0u;
@@ -213,9 +211,8 @@ __kernel void split(CLUMP_HEAP, uint longest, float inverse_theta, uint pass) {
                 body = next;
             }
         }
-        TreeNode_is_touched(self) = 0;
         TreeNode_pending(self) = nodes;
-        TreeNode_leaf_pass(self) = nodes ? 0u : pass;
+        TreeNode_leaf_pass(self) = nodes ? NOT_A_LEAF : pass;
     }
 }
 
@@ -224,7 +221,7 @@ static inline void replace(CLUMP_HEAP, TreeNode node, TreeNode parent, NodeBase 
     uint i = TreeNode_child_index(node);
     if (!NodeBase_is_null(only)) {
         NodeBase_parent(only) = parent;
-        NodeBase_child_index(only) = (uchar)i;
+        NodeBase_child_index(only) = (ushort)i;
         NodeBase_level(only) = TreeNode_level(node);
     }
     TreeNode_children(parent, i) = only;
@@ -256,7 +253,7 @@ static inline void gather_node(CLUMP_HEAP, TreeNode node, TreeNode parent, uint 
     TreeNode_below(node) = collect(parts[0], parts[1], parts[2], parts[3]);
     TreeNode_summary(node) = finish_sum(&all, TreeNode_summary(node).w);
     TreeNode_pending(node) = nodes;
-    TreeNode_leaf_pass(node) = nodes ? 0u : pass + 1u;
+    TreeNode_leaf_pass(node) = nodes ? NOT_A_LEAF : pass + 1u;
 }
 
 /* From the nodes that have no nodes below them upwards; who finishes the last of a node's children
@@ -302,7 +299,7 @@ __kernel void write_bodies(CLUMP_HEAP_FIXED, __global float *states, __global uc
         state[2] = velocity.x;
         state[3] = velocity.y;
         state[4] = summary.z;
-        levels[i] = TreeNode_is_null(Body_parent(self)) ? 0 : Body_level(self);
+        levels[i] = TreeNode_is_null(Body_parent(self)) ? 0 : (uchar)Body_level(self);
     }
 }
 
@@ -330,7 +327,7 @@ __kernel void count_faults(CLUMP_HEAP_FIXED, __global const TreeNode *root) {
         }
         faults += !is_root && (!is_linked(clump_heap, TreeNode_as_NodeBase(node)) ||
                                (nodes == 0u && bodies < 2u));
-        faults += TreeNode_is_touched(node) || TreeNode_pending(node) != nodes;
+        faults += TreeNode_leaf_pass(node) == TOUCHED || TreeNode_pending(node) != nodes;
     }
     CLUMP_REDUCE(uint, faults, CLUMP_SUM)
 }

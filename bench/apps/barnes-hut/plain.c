@@ -22,9 +22,9 @@ typedef struct field {
     size_t bytes;
     int is_of_nodes;
 } field;
-static const field fields_soa[] = {{16, 0}, {8, 0},  {8, 0},  {4, 0},  {4, 0}, {1, 0},
-                                   {1, 0},  {64, 1}, {16, 1}, {16, 1}, {4, 1}, {4, 1},
-                                   {4, 1},  {1, 1},  {1, 1},  {1, 1}};
+static const field fields_soa[] = {{16, 0}, {8, 0}, {8, 0},  {4, 0},  {4, 0},
+                                   {1, 0},  {1, 0}, {64, 1}, {16, 1}, {16, 1},
+                                   {4, 1},  {4, 1}, {4, 1},  {1, 1},  {1, 1}};
 static const field fields_aos[] = {{48, 0}, {128, 1}};
 #define FIELDS (sizeof fields_soa / sizeof *fields_soa)
 

@@ -8,7 +8,6 @@
  *
  * Compiled behind arithmetic.clh of collision and tree.clh. Read first: barnes_hut.cl.
  */
-#define PASS_FIRST 1u
 enum { NODES_MADE, NODES_BEFORE, STACK_HEIGHT, NODES_LACKING };
 
 #if defined(__NV_CL_C_VERSION)
@@ -31,7 +30,7 @@ typedef struct node {
     float4 summary;
     uint children[4];
     uint parent, pending, leaf_pass;
-    uchar child_index, level, is_touched;
+    uchar child_index, level;
 } node;
 
 #define TREE                                                                                       \
@@ -50,12 +49,11 @@ typedef struct node {
     __global uint *body_parent, __global uint *body_next, __global uchar *body_child_index,        \
     __global uchar *body_level, __global float16 *node_below, __global float4 *node_summary,       \
     __global uint *node_children, __global uint *node_parent, __global uint *node_pending,         \
-    __global uint *node_leaf_pass, __global uchar *node_child_index, __global uchar *node_level,   \
-    __global uchar *node_is_touched
+    __global uint *node_leaf_pass, __global uchar *node_child_index, __global uchar *node_level
 #define TREE_GIVEN                                                                                 \
     bodies, nodes, counters, unused, body_summary, body_velocity, body_force, body_parent,         \
     body_next, body_child_index, body_level, node_below, node_summary, node_children,              \
-    node_parent, node_pending, node_leaf_pass, node_child_index, node_level, node_is_touched
+    node_parent, node_pending, node_leaf_pass, node_child_index, node_level
 #define BODY_AT(b, field) body_##field[(b) - 1u]
 #define NODE_AT(n, field) node_##field[(n) - 1u - bodies]
 #define CHILD_AT(n, i) node_children[4u * ((n) - 1u - bodies) + (i)]
@@ -91,7 +89,6 @@ static inline void clear_node(TREE, uint self, uint level, float inverse_theta, 
     for (uint i = 0u; i < 4u; i++) {
         CHILD_AT(self, i) = 0u;
     }
-    NODE_AT(self, is_touched) = 0;
     NODE_AT(self, pending) = 0u;
     NODE_AT(self, leaf_pass) = pass;
 }
@@ -164,7 +161,7 @@ __kernel void push(TREE) {
             uint below = *slot;
             if (!IS_NODE(below)) {
                 BODY_AT(self, next) = atomic_xchg(slot, self);
-                NODE_AT(node, is_touched) = 1;
+                NODE_AT(node, leaf_pass) = TOUCHED;
                 break;
             }
             node = below;
@@ -223,7 +220,7 @@ static inline void insert(TREE, uint node, uint body, float inverse_theta, uint 
                 break;
             }
             NODE_AT(node, pending) += 1u;
-            NODE_AT(node, leaf_pass) = 0u;
+            NODE_AT(node, leaf_pass) = NOT_A_LEAF;
             float4 at = BODY_AT(other, summary);
             settle(TREE_GIVEN, other, child, find_child(at.x, at.y, other - 1u, level + 1u));
         }
@@ -243,7 +240,7 @@ static inline int is_longer(TREE, uint chain, uint limit) {
 
 __kernel void split(TREE, uint longest, float inverse_theta, uint pass) {
     FOR_EACH_NODE(self, NODES_BEFORE) {
-        if (!NODE_AT(self, is_touched)) {
+        if (NODE_AT(self, leaf_pass) != TOUCHED) {
             continue;
         }
         uint below_count = 0u;
@@ -274,9 +271,8 @@ __kernel void split(TREE, uint longest, float inverse_theta, uint pass) {
                 body = next;
             }
         }
-        NODE_AT(self, is_touched) = 0;
         NODE_AT(self, pending) = below_count;
-        NODE_AT(self, leaf_pass) = below_count ? 0u : pass;
+        NODE_AT(self, leaf_pass) = below_count ? NOT_A_LEAF : pass;
     }
 }
 
@@ -288,7 +284,7 @@ static inline void replace(TREE, uint node, uint parent, uint only) {
         BODY_AT(only, level) = NODE_AT(node, level);
     }
     CHILD_AT(parent, i) = only;
-    NODE_AT(node, leaf_pass) = 0u;
+    NODE_AT(node, leaf_pass) = NOT_A_LEAF;
     unused[atomic_inc(&counters[STACK_HEIGHT])] = node;
 }
 
@@ -315,7 +311,7 @@ static inline void gather_node(TREE, uint node, uint parent, uint pass) {
     NODE_AT(node, below) = collect(parts[0], parts[1], parts[2], parts[3]);
     NODE_AT(node, summary) = finish_sum(&all, NODE_AT(node, summary).w);
     NODE_AT(node, pending) = below_count;
-    NODE_AT(node, leaf_pass) = below_count ? 0u : pass + 1u;
+    NODE_AT(node, leaf_pass) = below_count ? NOT_A_LEAF : pass + 1u;
 }
 
 __kernel void gather(TREE, uint pass) {
