@@ -1,6 +1,6 @@
 /* A quadtree on the heap and in arrays against sequential C: every bit of every body, the number of
- * nodes and the depth of every body, after every step. The rules are those of the benchmark, and so is
- * the code.
+ * nodes and the depth of every body, after every step. The rules are those of the benchmark, and so
+ * is the code.
  *
  * Read first: bench/apps/barnes-hut/world.h.
  */
@@ -63,14 +63,15 @@ static void test_middle(void **state) {
     run_random(3000, 4, 0.02, 6);
 }
 
-/* Everybody moves far in every step: nearly all are taken out and put in again, and walls are hit. */
+/* Everybody moves far in every step: nearly all are taken out and put in again, and walls are
+ * hit. */
 static void test_wild(void **state) {
     (void)state;
     run_random(700, 5, 1, 12);
 }
 
-/* Bodies at the same place, told apart by ids; next to each other down to the last bit; on a lattice;
- * at the corners; with masses far apart. */
+/* Bodies at the same place, told apart by ids; next to each other down to the last bit; on a
+ * lattice; at the corners; with masses far apart. */
 static void test_degenerate(void **state) {
     (void)state;
     enum { COUNT = 100 };

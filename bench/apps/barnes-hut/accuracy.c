@@ -22,7 +22,8 @@ static void sum_pairs(const barnes_hut_rules *rules, const collision_body *bodie
     force[1] *= rules->gravity / total;
 }
 
-/* Bodies at rest have the velocity acceleration * dt after a step, but for those that hit a wall. */
+/* Bodies at rest have the velocity acceleration * dt after a step, but for those that hit a
+ * wall. */
 static void compare_forces(const barnes_hut_rules *rules, const collision_body *before,
                            const collision_body *after, uint32_t count, double *difference) {
     double wrong = 0, all = 0;

@@ -1,5 +1,5 @@
-/* The benchmark app-barnes-hut: runs bodies in one of the variants, measures them, and compares them
- * with the reference.
+/* The benchmark app-barnes-hut: runs bodies in one of the variants, measures them, and compares
+ * them with the reference.
  *
  * Read first: world.h, bench/bench.h.
  */

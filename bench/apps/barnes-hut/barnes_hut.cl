@@ -1,12 +1,13 @@
 /* The quadtree of objects: one kernel per phase of a step, and those that make and show it.
  *
- * Compiled behind arithmetic.clh of collision and tree.clh. Nothing waits and no loop is longer than
- * the tree is deep, but for the walk over the tree and over the bodies that came into one slot.
+ * Compiled behind arithmetic.clh of collision and tree.clh. Nothing waits and no loop is longer
+ * than the tree is deep, but for the walk over the tree and over the bodies that came into one
+ * slot.
  *
- * A body without parent is not in the tree. `push` hangs each of these at the slot that it leads to,
- * several in a chain; `split` has one work-item per node, which alone changes its slots and makes
- * subtrees of chains. `gather` goes up from the nodes that have only bodies, takes away those that
- * are not needed any more, and sums up the others.
+ * A body without parent is not in the tree. `push` hangs each of these at the slot that it leads
+ * to, several in a chain; `split` has one work-item per node, which alone changes its slots and
+ * makes subtrees of chains. `gather` goes up from the nodes that have only bodies, takes away those
+ * that are not needed any more, and sums up the others.
  *
  * Read first: README.md, barnes_hut.schema, tree.clh.
  */
@@ -24,7 +25,8 @@ __kernel void body_init(CLUMP_HEAP, __global const float *states) {
     }
 }
 
-static inline void clear_node(CLUMP_HEAP, TreeNode self, uint level, float inverse_theta, uint pass) {
+static inline void clear_node(CLUMP_HEAP, TreeNode self, uint level, float inverse_theta,
+                              uint pass) {
     TreeNode_level(self) = (ushort)level;
     TreeNode_summary(self) = (float4)(0.0f, 0.0f, 0.0f, find_reach2(level, inverse_theta));
     for (uint i = 0u; i < 4u; i++) {
@@ -95,8 +97,9 @@ __kernel void move(CLUMP_HEAP_FIXED, float kick, float dt) {
     }
 }
 
-/* Every body that is not in the tree goes down to a slot that holds no node, and is exchanged for
- * what is there: nothing or a body, which becomes the next one of its chain. This always succeeds. */
+/* Every body that is not in the tree goes down to a slot that holds no node, and is exchanged
+ * for what is there: nothing or a body, which becomes the next one of its chain. This always
+ * succeeds. */
 __kernel void push(CLUMP_HEAP_FIXED, __global const TreeNode *root) {
     CLUMP_FOR_EACH(Body, self) {
         if (!TreeNode_is_null(Body_parent(self))) {
@@ -127,7 +130,8 @@ static inline void settle(CLUMP_HEAP, Body body, TreeNode node, uint i) {
 }
 
 /* Null if memory is exhausted, which the heap counts. */
-static inline TreeNode make_child(CLUMP_HEAP, TreeNode node, uint i, float inverse_theta, uint pass) {
+static inline TreeNode make_child(CLUMP_HEAP, TreeNode node, uint i, float inverse_theta,
+                                  uint pass) {
     TreeNode child = TreeNode_new();
     if (!TreeNode_is_null(child)) {
         TreeNode_parent(child) = node;
@@ -138,7 +142,8 @@ static inline TreeNode make_child(CLUMP_HEAP, TreeNode node, uint i, float inver
     return child;
 }
 
-/* Put a body into a subtree that only this work-item changes. The loop goes down a level each time. */
+/* Put a body into a subtree that only this work-item changes. The loop goes down a level each
+ * time. */
 static inline void insert(CLUMP_HEAP, TreeNode node, Body body, float inverse_theta, uint pass) {
     float4 own = Body_summary(body);
     for (uint level = TreeNode_level(node); level < LEVELS; level++) {
@@ -174,9 +179,9 @@ static inline int is_longer(CLUMP_HEAP, Body chain, uint limit) {
     return length > limit;
 }
 
-/* Settle bodies where they were pushed to; where there are several, make a subtree of them. Of more
- * than `longest`, make only its root: these bodies, none of which was settled here before, are pushed
- * again in the next round, from where more work-items can take care of them. */
+/* Settle bodies where they were pushed to; where there are several, make a subtree of them. Of
+ * more than `longest`, make only its root: these bodies, none of which was settled here before,
+ * are pushed again in the next round, from where more work-items can take care of them. */
 __kernel void split(CLUMP_HEAP, uint longest, float inverse_theta, uint pass) {
     CLUMP_FOR_EACH(TreeNode, self) {
         if (TreeNode_leaf_pass(self) != TOUCHED) {
@@ -256,9 +261,9 @@ static inline void gather_node(CLUMP_HEAP, TreeNode node, TreeNode parent, uint 
     TreeNode_leaf_pass(node) = nodes ? NOT_A_LEAF : pass + 1u;
 }
 
-/* From the nodes that have no nodes below them upwards; who finishes the last of a node's children
- * goes on with it, all others are done. A node that gets rid of all nodes below it becomes a leaf for
- * the next pass, not this one, so it is not taken up twice. */
+/* From the nodes that have no nodes below them upwards; who finishes the last of a node's
+ * children goes on with it, all others are done. A node that gets rid of all nodes below it
+ * becomes a leaf for the next pass, not this one, so it is not taken up twice. */
 __kernel void gather(CLUMP_HEAP, uint pass) {
     CLUMP_FOR_EACH(TreeNode, self) {
         TreeNode node = self;
@@ -303,7 +308,8 @@ __kernel void write_bodies(CLUMP_HEAP_FIXED, __global float *states, __global uc
     }
 }
 
-/* Between two steps: is referred to by the slot of its parent that it names, and a level below it. */
+/* Between two steps: is referred to by the slot of its parent that it names, and a level below
+ * it. */
 static inline uint is_linked(CLUMP_HEAP_FIXED, NodeBase self) {
     TreeNode parent = NodeBase_parent(self);
     return TreeNode_is_live(parent) &&

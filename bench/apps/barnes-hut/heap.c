@@ -51,8 +51,8 @@ int barnes_hut_heap_count_faults(void *self, uint32_t *faults, bench_error *erro
 }
 
 static int create_heap(struct world *world, const barnes_hut_desc *desc, bench_error *error) {
-    /* A body has 50 bytes and a node 55, of which there are about 0.6 for a body; both are rounded up,
-     * and as much again is left free. */
+    /* A body has 48 bytes and a node 112, of which there are about 0.76 for a body. Bodies that come
+     * close to each other need more nodes. */
     uint64_t enough = (uint64_t)desc->count * 256 + (8u << 20);
     bench_heap_desc heap = {.clump = world->clump,
                             .file = "bench/apps/barnes-hut/barnes_hut.schema",
@@ -169,8 +169,8 @@ static int gather(struct world *world, cl_event *event, bench_error *error) {
                  "setting the pass", error);
 }
 
-/* All bodies into the empty tree, level by level. In the last round, and in all steps, chains of any
- * length are taken apart. */
+/* All bodies into the empty tree, level by level. In the last round, and in all steps, chains of
+ * any length are taken apart. */
 static int build(struct world *world, bench_error *error) {
     const cl_uint any = UINT32_MAX;
     uint32_t rounds = barnes_hut_count_rounds(world->count);

@@ -48,7 +48,8 @@ static uint32_t part(const canvas *on, uint32_t *ids, uint32_t count, uint32_t l
     return front;
 }
 
-/* The cell and those below it, as long as they can be seen. Cells of two bodies and more are nodes. */
+/* The cell and those below it, as long as they can be seen. Cells of two bodies and more are
+ * nodes. */
 static void draw_cell(const canvas *on, uint32_t *ids, uint32_t count, double x, double y,
                       uint32_t level) {
     double size = ldexp(2, -(int)level);

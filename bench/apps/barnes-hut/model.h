@@ -1,9 +1,10 @@
 /* The rules of barnes-hut as numbers, the keys by which its tree divides space, and its pictures.
  *
- * A cell of the tree halves in both directions from level to level, from the square -1..1 at level 0
- * down to BARNES_HUT_GRID_LEVELS. Below that, bodies in the same finest cell are told apart by the
- * digits of their ids, so that a tree of any bodies has at most BARNES_HUT_LEVELS levels and is unique.
- * Bodies are collision's (model.h there), and so are their first states, files and comparison.
+ * A cell of the tree halves in both directions from level to level, from the square -1..1 at level
+ * 0 down to BARNES_HUT_GRID_LEVELS. Below that, bodies in the same finest cell are told apart by
+ * the digits of their ids, so that a tree of any bodies has at most BARNES_HUT_LEVELS levels and is
+ * unique. Bodies are collision's (model.h there), and so are their first states, files and
+ * comparison.
  *
  * Read first: README.md. Read next: sequential.c.
  */

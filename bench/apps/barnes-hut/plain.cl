@@ -1,10 +1,10 @@
 /* The baselines: the kernels of barnes_hut.cl by hand, on arrays of a fixed size.
  *
- * Bodies have the numbers 1 .. bodies, nodes those behind them, of which the first is the root; 0 is
- * none. LAYOUT_AOS is 1 for an array of structs for each of the two and 0 for an array per field. Nodes
- * are given out from a counter, and those that were given back from a stack of their numbers. That is
- * enough here because no kernel gives and takes both. A node that is not in use is never touched, nor
- * a leaf in any pass, so it needs no flag.
+ * Bodies have the numbers 1 .. bodies, nodes those behind them, of which the first is the root; 0
+ * is none. LAYOUT_AOS is 1 for an array of structs for each of the two and 0 for an array per
+ * field. Nodes are given out from a counter, and those that were given back from a stack of their
+ * numbers. That is enough here because no kernel gives and takes both. A node that is not in use is
+ * never touched, nor a leaf in any pass, so it needs no flag.
  *
  * Compiled behind arithmetic.clh of collision and tree.clh. Read first: barnes_hut.cl.
  */
@@ -65,8 +65,8 @@ typedef struct node {
 #define IS_BODY(e) ((e) - 1u < bodies)
 #define IS_NODE(e) ((e) > bodies)
 
-/* A work-item per body, or per node of those given out so far, or given out before `split`, which gives
- * out more; `continue` skips it. */
+/* A work-item per body, or per node of those given out so far, or given out before `split`,
+ * which gives out more; `continue` skips it. */
 #define FOR_EACH_BODY(e)                                                                           \
     for (uint e = (uint)get_global_id(0) + 1u, once = 1u; once && e <= bodies; once = 0u)
 #define FOR_EACH_NODE(e, counter)                                                                  \

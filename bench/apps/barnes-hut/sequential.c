@@ -1,8 +1,9 @@
-/* The quadtree in plain sequential C: the reference that every other variant must equal, bit by bit.
+/* The quadtree in plain sequential C: the reference that every other variant must equal, bit by
+ * bit.
  *
  * The obvious way: the tree is built anew in each step, body by body. The arithmetic is that of
- * tree.clh, written again on purpose. No sum here has a product as an operand, so that no compiler can
- * contract one.
+ * tree.clh, written again on purpose. No sum here has a product as an operand, so that no compiler
+ * can contract one.
  *
  * Read first: model.h.
  */
@@ -16,8 +17,8 @@
 #define STACK (6 * BARNES_HUT_LEVELS + 8) /* as in tree.clh */
 #define NOTHING 0
 
-/* Of a body, or of a cell with its centre of mass. NOTHING has only zeros; then come the bodies, whose
- * index is id + 1, and then the nodes, of which the first is the root. */
+/* Of a body, or of a cell with its centre of mass. NOTHING has only zeros; then come the bodies,
+ * whose index is id + 1, and then the nodes, of which the first is the root. */
 typedef struct summary {
     float x, y, mass, reach2;
 } summary;

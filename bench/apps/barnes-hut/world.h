@@ -1,5 +1,5 @@
-/* Bodies in a quadtree, in one of four variants behind the same calls. They take a clump_context and
- * the OpenCL objects behind it, not a bench_env, so that a test can use its own.
+/* Bodies in a quadtree, in one of four variants behind the same calls. They take a clump_context
+ * and the OpenCL objects behind it, not a bench_env, so that a test can use its own.
  *
  * Read first: model.h. Read next: heap.c, plain.c, sequential.c.
  */
@@ -78,18 +78,18 @@ int barnes_hut_world_read(barnes_hut_world *world, collision_body *bodies, barne
 #define BARNES_HUT_PHASES 5
 extern const char *const barnes_hut_phases[BARNES_HUT_PHASES];
 
-/* arithmetic.clh of collision, tree.clh and the file `name`, for a compiler. Released by free(). NULL
- * and an error if one is not embedded. */
+/* arithmetic.clh of collision, tree.clh and the file `name`, for a compiler. Released by free().
+ * NULL and an error if one is not embedded. */
 char *barnes_hut_load_source(const char *name, bench_error *error);
 
 /* Rounds in which all bodies get into an empty tree: 4^rounds is enough for their number, and then
  * some for those that lie close together. */
 uint32_t barnes_hut_count_rounds(uint32_t count);
 
-/* Run the variant of `desc` and the sequential one side by side and compare bodies and tree before
- * the first and after every step; check the heap, and that its tree hangs together, every
- * `check_every` steps (0: only at the end). Returns 0 if they are equal throughout, 1 if they differ,
- * -1 if one could not be run. */
+/* Run the variant of `desc` and the sequential one side by side and compare bodies and tree
+ * before the first and after every step; check the heap, and that its tree hangs together, every
+ * `check_every` steps (0: only at the end). Returns 0 if they are equal throughout, 1 if they
+ * differ, -1 if one could not be run. */
 int barnes_hut_compare_run(const barnes_hut_desc *desc, uint32_t steps, uint32_t check_every,
                            bench_error *error);
 
