@@ -27,6 +27,7 @@ static const bench_descriptor *const benchmarks[] = {
     &bench_app_game_of_life,
     &bench_app_generation,
     &bench_app_structure,
+    &bench_app_barnes_hut,
     /* clang-format on */
 };
 

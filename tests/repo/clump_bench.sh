@@ -36,6 +36,7 @@ small() {
         app-collision) echo bodies=100 steps=10 ;;
         app-nbody) echo bodies=100 steps=10 ;;
         app-structure) echo nodes=400 steps=60 compact=every:7 ;;
+        app-barnes-hut) echo bodies=500 steps=10 compact=every:4 ;;
         app-game-of-life | app-generation) echo width=64 height=48 steps=20 ;;
         *) fail "no small size is known for $1: add one here" ;;
     esac
