@@ -5,6 +5,7 @@
 
 #include "bench/bench_files.h"
 #include "bench/heap.h"
+#include "bench/random123.h"
 #include "wa_tor.h"
 
 /* Kernels in the order in which they are created. */
@@ -119,11 +120,7 @@ static int create_program(wa_tor_heap *world, const clump_tuning *tuning, bench_
     if (!text) {
         return bench_error_set(error, "wa_tor.cl is not embedded in this program");
     }
-    /* Where the kernels find Random123; the environment is for machines other than the build's. */
-    const char *headers = getenv("RANDOM123_INCLUDE_DIR");
-#ifdef CLUMP_RANDOM123_INCLUDE_DIR
-    headers = headers ? headers : CLUMP_RANDOM123_INCLUDE_DIR;
-#endif
+    const char *headers = bench_random123_folder();
     snprintf(options, sizeof options, headers ? "-I %s" : "%s", headers ? headers : "");
     clump_program_desc desc = {.heap = world->heap,
                                .source = text->data,
