@@ -89,7 +89,8 @@ static int check_heap(const worlds *w) {
 static int run(worlds *w, uint32_t steps, uint32_t check_every) {
     int result = compare(w);
     for (w->step = 1; result == 0 && w->step <= steps; w->step++) {
-        if (life_heap_step(w->heap, w->error) || life_grid_step(w->grid, w->error)) {
+        if (life_heap_step(w->heap, NULL, w->error) || life_heap_compact(w->heap, w->error) ||
+            life_grid_step(w->grid, NULL, w->error)) {
             return -1;
         }
         life_world_step(w->fast);

@@ -1,8 +1,8 @@
 /* Agents and cells on the heap: host side of sugarscape.cl. See world.h. */
 #include "heap.h"
 
+#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "bench/heap.h"
 
@@ -37,6 +37,10 @@ const bench_compacting *sugarscape_heap_compactions(const void *self) {
     return &((const struct world *)self)->compacting;
 }
 
+int sugarscape_heap_compact(void *self, bench_error *error) {
+    return bench_compacting_poll(&((struct world *)self)->compacting, error);
+}
+
 static int fail(const struct world *world, bench_error *error, const char *what,
                 clump_status status) {
     return bench_error_clump(error, what, world->clump, status);
@@ -55,27 +59,24 @@ static int create_heap(struct world *world, const sugarscape_desc *desc, bench_e
 
 static int create_program(struct world *world, const sugarscape_desc *desc, bench_error *error) {
     char *source = sugarscape_load_source("heap_grid.clh", "sugarscape.cl", error);
+    char options[80];
     if (!source) {
         return -1;
     }
-    sugarscape_options options = sugarscape_get_options(desc);
-    clump_program_desc program = {.heap = world->heap,
-                                  .source = source,
-                                  .name = "sugarscape.cl",
-                                  .options = options.text,
-                                  .tuning = desc->tuning};
-    clump_status status = clump_program_create(&program, &world->program);
+    snprintf(options, sizeof options, "-DMAX_VISION=%u -DROW_PER_ITEM=%d", desc->rules.max_vision,
+             clump_context_get_capabilities(world->clump)->is_cpu);
+    bench_program_desc program = {.clump = world->clump,
+                                  .heap = world->heap,
+                                  .file = "bench/apps/sugarscape/sugarscape.cl",
+                                  .text = source,
+                                  .options = options,
+                                  .uses_random123 = 1,
+                                  .tuning = &desc->tuning,
+                                  .names = kernel_names,
+                                  .count = KERNEL_COUNT};
+    int result = bench_program_create(&program, &world->program, world->kernels, error);
     free(source);
-    if (status != CLUMP_OK) {
-        return fail(world, error, "building sugarscape.cl", status);
-    }
-    for (int i = 0; i < KERNEL_COUNT; i++) {
-        status = clump_kernel_create(world->program, kernel_names[i], &world->kernels[i]);
-        if (status != CLUMP_OK) {
-            return fail(world, error, kernel_names[i], status);
-        }
-    }
-    return 0;
+    return result;
 }
 
 static int create_buffers(struct world *world, bench_error *error) {
@@ -114,10 +115,10 @@ static int set_arguments(struct world *world, bench_error *error) {
 static int run(struct world *world, int kernel, int has_iteration, cl_event *event,
                bench_error *error) {
     clump_sync sync = {.event = event};
-    clump_status status =
-        has_iteration ? clump_kernel_set_arg(world->kernels[kernel], 2, sizeof world->iteration,
-                                             &world->iteration)
-                      : CLUMP_OK;
+    clump_status status = has_iteration
+                              ? clump_kernel_set_arg(world->kernels[kernel], 2,
+                                                     sizeof world->iteration, &world->iteration)
+                              : CLUMP_OK;
     if (status == CLUMP_OK) {
         status = clump_do_all(world->heap, world->kernels[kernel], event ? &sync : NULL);
     }
@@ -136,15 +137,15 @@ static int make_cells(struct world *world, bench_error *error) {
         return bench_error_set(error, "the heap has room for %llu of %llu cells",
                                (unsigned long long)made, (unsigned long long)cells);
     }
-    cl_int code = clEnqueueReadBuffer(world->queue, world->rows, CL_TRUE,
-                                      world->row_count * sizeof misplaced, sizeof misplaced,
-                                      &misplaced, 0, NULL, NULL);
+    cl_int code =
+        clEnqueueReadBuffer(world->queue, world->rows, CL_TRUE, world->row_count * sizeof misplaced,
+                            sizeof misplaced, &misplaced, 0, NULL, NULL);
     if (code != CL_SUCCESS) {
         return bench_error_cl(error, "reading the count of misplaced cells", code);
     }
-    return misplaced ? bench_error_set(error, "%u cells do not lie in whole rows of the heap",
-                                       misplaced)
-                     : 0;
+    return misplaced
+               ? bench_error_set(error, "%u cells do not lie in whole rows of the heap", misplaced)
+               : 0;
 }
 
 static void destroy(void *self) {
@@ -204,7 +205,7 @@ static int step(void *self, cl_event *events, bench_error *error) {
         }
     }
     world->iteration++;
-    return bench_compacting_poll(&world->compacting, error);
+    return 0;
 }
 
 static int read_states(void *self, sugarscape_state *states, bench_error *error) {

@@ -114,16 +114,16 @@ static const char *find_fault(const sugarscape_rules *rules, const sugarscape_st
     if (kind == SUGARSCAPE_NOBODY) {
         return s->agent_sugar || s->ages || s->needs || s->traits ? "nobody with properties" : NULL;
     }
-    return kind > SUGARSCAPE_FEMALE                              ? "an agent of no kind"
-           : vision == 0 || vision > rules->max_vision           ? "an agent of wrong vision"
-           : (s->ages & 0xffffu) > s->ages >> 16                 ? "an agent that is too old"
-           : s->ages >> 16 > rules->max_age                      ? "an agent of too great an age"
-           : (s->needs & 0xffffu) > rules->max_endowment         ? "an agent of wrong endowment"
-           : s->needs >> 16 > rules->max_metabolism              ? "an agent of wrong metabolism"
-           : (s->traits >> 16 & 0xffu) > s->traits >> 24         ? "too large a family"
-           : s->traits >> 24 > rules->max_children               ? "an agent of wrong fertility"
-           : kind == SUGARSCAPE_MALE && s->traits >> 16          ? "a male with a female's fields"
-                                                                 : NULL;
+    return kind > SUGARSCAPE_FEMALE                      ? "an agent of no kind"
+           : vision == 0 || vision > rules->max_vision   ? "an agent of wrong vision"
+           : (s->ages & 0xffffu) > s->ages >> 16         ? "an agent that is too old"
+           : s->ages >> 16 > rules->max_age              ? "an agent of too great an age"
+           : (s->needs & 0xffffu) > rules->max_endowment ? "an agent of wrong endowment"
+           : s->needs >> 16 > rules->max_metabolism      ? "an agent of wrong metabolism"
+           : (s->traits >> 16 & 0xffu) > s->traits >> 24 ? "too large a family"
+           : s->traits >> 24 > rules->max_children       ? "an agent of wrong fertility"
+           : kind == SUGARSCAPE_MALE && s->traits >> 16  ? "a male with a female's fields"
+                                                         : NULL;
 }
 
 int sugarscape_check(const sugarscape_rules *rules, const sugarscape_state *states,

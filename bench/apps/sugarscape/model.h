@@ -91,9 +91,8 @@ int sugarscape_compare(const sugarscape_rules *rules, const sugarscape_state *fo
 int sugarscape_check(const sugarscape_rules *rules, const sugarscape_state *states,
                      bench_error *error);
 
-/* A picture, one pixel a cell: sugar yellow, males blue, females red. */
-int sugarscape_write_image(const char *path, const sugarscape_rules *rules,
-                           const sugarscape_state *states, bench_error *error);
+/* Draw one pixel a cell, red, green, blue: sugar yellow, males blue, females red. */
+void sugarscape_draw(const sugarscape_state *states, size_t cells, uint8_t *rgb);
 
 /* ---- The sequential world -------------------------------------------------------------------- */
 

@@ -1,8 +1,8 @@
 /* The baselines in plain OpenCL: host side of plain.cl. See world.h. */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "bench/heap.h"
 #include "world.h"
 
 #define GROUP 64 /* divides the pitch */
@@ -35,7 +35,7 @@ struct world {
 };
 
 static int build(struct world *world, const sugarscape_desc *desc, bench_error *error) {
-    char log[LOG_BYTES] = "";
+    char options[600], log[LOG_BYTES] = "";
     cl_int code = CL_SUCCESS;
     char *source = sugarscape_load_source("plain_grid.clh", "plain.cl", error);
     if (!source) {
@@ -47,8 +47,10 @@ static int build(struct world *world, const sugarscape_desc *desc, bench_error *
     if (code != CL_SUCCESS) {
         return bench_error_cl(error, "the program of plain.cl", code);
     }
-    sugarscape_options options = sugarscape_get_options(desc);
-    code = clBuildProgram(world->program, 1, &desc->device, options.text, NULL, NULL);
+    snprintf(options, sizeof options, "-cl-std=CL1.2 -DMAX_VISION=%u -DLAYOUT_AOS=%d",
+             desc->rules.max_vision, desc->variant == SUGARSCAPE_AOS);
+    bench_add_random123(options, sizeof options);
+    code = clBuildProgram(world->program, 1, &desc->device, options, NULL, NULL);
     if (code != CL_SUCCESS) {
         clGetProgramBuildInfo(world->program, desc->device, CL_PROGRAM_BUILD_LOG, sizeof log - 1,
                               log, NULL);

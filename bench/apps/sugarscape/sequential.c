@@ -92,7 +92,7 @@ static int is_ready(const sugarscape_rules *rules, const struct agent *agent) {
 
 static void grow(sugarscape_sequential *world) {
     const sugarscape_rules *rules = &world->rules;
-    FOR_EACH_CELL (rules, cell) {
+    FOR_EACH_CELL(rules, cell) {
         uint32_t sugar = world->sugar[cell];
         if (sugar < rules->capacity) {
             sugar += world->growth[cell];
@@ -107,7 +107,7 @@ static void grow(sugarscape_sequential *world) {
 /* Every neighbour gets a share; walls have none and get none. */
 static void diffuse(sugarscape_sequential *world) {
     const sugarscape_rules *rules = &world->rules;
-    FOR_EACH_CELL (rules, cell) {
+    FOR_EACH_CELL(rules, cell) {
         uint32_t x = cell - number_of(rules, 0, y), neighbors = 0;
         for (int32_t dy = -1; dy <= 1; dy++) {
             for (int32_t dx = -1; dx <= 1; dx++) {
@@ -120,7 +120,7 @@ static void diffuse(sugarscape_sequential *world) {
 }
 
 static void age_and_metabolize(sugarscape_sequential *world) {
-    FOR_EACH_CELL (&world->rules, cell) {
+    FOR_EACH_CELL(&world->rules, cell) {
         struct agent *agent = &world->agents[cell];
         if (agent->kind == SUGARSCAPE_NOBODY) {
             continue;
@@ -161,7 +161,7 @@ static void prepare_move(sugarscape_sequential *world, uint32_t cell) {
 }
 
 static void prepare_moves(sugarscape_sequential *world) {
-    FOR_EACH_CELL (&world->rules, cell) {
+    FOR_EACH_CELL(&world->rules, cell) {
         if (world->agents[cell].kind != SUGARSCAPE_NOBODY && !world->agents[cell].is_dead) {
             prepare_move(world, cell);
         }
@@ -169,7 +169,7 @@ static void prepare_moves(sugarscape_sequential *world) {
 }
 
 static void update_moves(sugarscape_sequential *world) {
-    FOR_EACH_CELL (&world->rules, cell) {
+    FOR_EACH_CELL(&world->rules, cell) {
         struct agent *agent = &world->agents[cell];
         uint32_t at = cell;
         if (agent->kind == SUGARSCAPE_NOBODY || agent->is_dead || !agent->target) {
@@ -187,7 +187,7 @@ static void update_moves(sugarscape_sequential *world) {
 }
 
 static void harvest(sugarscape_sequential *world) {
-    FOR_EACH_CELL (&world->rules, cell) {
+    FOR_EACH_CELL(&world->rules, cell) {
         struct agent *agent = &world->agents[cell];
         if (agent->kind != SUGARSCAPE_NOBODY && !agent->is_dead) {
             agent->sugar += world->sugar[cell];
@@ -220,7 +220,7 @@ static void propose(sugarscape_sequential *world, uint32_t cell) {
 }
 
 static void propose_all(sugarscape_sequential *world) {
-    FOR_EACH_CELL (&world->rules, cell) {
+    FOR_EACH_CELL(&world->rules, cell) {
         const struct agent *agent = &world->agents[cell];
         if (agent->kind == SUGARSCAPE_MALE && !agent->is_dead && is_ready(&world->rules, agent)) {
             propose(world, cell);
@@ -229,7 +229,7 @@ static void propose_all(sugarscape_sequential *world) {
 }
 
 static void decide_proposals(sugarscape_sequential *world) {
-    FOR_EACH_CELL (&world->rules, cell) {
+    FOR_EACH_CELL(&world->rules, cell) {
         struct agent *male = &world->agents[cell];
         if (male->kind == SUGARSCAPE_MALE && is_granted(world, male)) {
             const struct agent *female = &world->agents[male->target];
@@ -259,7 +259,7 @@ static void propose_offspring_target(sugarscape_sequential *world, uint32_t cell
 }
 
 static void propose_offspring_targets(sugarscape_sequential *world) {
-    FOR_EACH_CELL (&world->rules, cell) {
+    FOR_EACH_CELL(&world->rules, cell) {
         if (world->agents[cell].mate) {
             propose_offspring_target(world, cell);
         }
@@ -289,7 +289,7 @@ static struct agent make_child(const sugarscape_sequential *world, uint32_t cell
 }
 
 static void spawn_offspring(sugarscape_sequential *world) {
-    FOR_EACH_CELL (&world->rules, cell) {
+    FOR_EACH_CELL(&world->rules, cell) {
         struct agent *male = &world->agents[cell];
         if (male->mate && is_granted(world, male)) {
             struct agent *female = &world->agents[male->mate];
@@ -304,7 +304,7 @@ static void spawn_offspring(sugarscape_sequential *world) {
 }
 
 static void bury_dead(sugarscape_sequential *world) {
-    FOR_EACH_CELL (&world->rules, cell) {
+    FOR_EACH_CELL(&world->rules, cell) {
         if (world->agents[cell].is_dead) {
             memset(&world->agents[cell], 0, sizeof world->agents[cell]);
             world->taken[cell] = 0;
@@ -331,7 +331,7 @@ void sugarscape_sequential_step(sugarscape_sequential *world) {
 
 static void populate(sugarscape_sequential *world) {
     const sugarscape_rules *rules = &world->rules;
-    FOR_EACH_CELL (rules, cell) {
+    FOR_EACH_CELL(rules, cell) {
         philox4x32_ctr_t ground = draw(world, cell, SUGARSCAPE_DRAW_CELL);
         philox4x32_ctr_t body = draw(world, cell, SUGARSCAPE_DRAW_AGENT);
         philox4x32_ctr_t needs = draw(world, cell, SUGARSCAPE_DRAW_NEEDS);
@@ -398,14 +398,14 @@ void sugarscape_sequential_destroy(sugarscape_sequential *world) {
 }
 
 void sugarscape_sequential_read(const sugarscape_sequential *world, sugarscape_state *states) {
-    FOR_EACH_CELL (&world->rules, cell) {
+    FOR_EACH_CELL(&world->rules, cell) {
         const struct agent *a = &world->agents[cell];
-        *states++ = (sugarscape_state){
-            .sugar = world->sugar[cell],
-            .agent_sugar = a->sugar,
-            .ages = a->age | (uint32_t)a->max_age << 16,
-            .needs = a->endowment | (uint32_t)a->metabolism << 16,
-            .traits = a->kind | (uint32_t)a->vision << 8 | (uint32_t)a->children << 16 |
-                      (uint32_t)a->max_children << 24};
+        *states++ = (sugarscape_state){.sugar = world->sugar[cell],
+                                       .agent_sugar = a->sugar,
+                                       .ages = a->age | (uint32_t)a->max_age << 16,
+                                       .needs = a->endowment | (uint32_t)a->metabolism << 16,
+                                       .traits = a->kind | (uint32_t)a->vision << 8 |
+                                                 (uint32_t)a->children << 16 |
+                                                 (uint32_t)a->max_children << 24};
     }
 }

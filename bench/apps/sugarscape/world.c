@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "bench/bench_files.h"
-#include "bench/random123.h"
 #include "heap.h"
 
 /* ---- The sequential world as one of them ----------------------------------------------------- */
@@ -68,7 +67,14 @@ void sugarscape_world_destroy(sugarscape_world *world) {
     *world = (sugarscape_world){NULL, NULL};
 }
 
-int sugarscape_world_step(sugarscape_world *world, cl_event *events, bench_error *error) {
+int sugarscape_world_step(sugarscape_world *world, bench_error *error) {
+    if (world->ops->step(world->self, NULL, error)) {
+        return -1;
+    }
+    return sugarscape_world_heap(world) ? sugarscape_heap_compact(world->self, error) : 0;
+}
+
+int sugarscape_world_time_step(sugarscape_world *world, cl_event *events, bench_error *error) {
     return world->ops->step(world->self, events, error);
 }
 
@@ -116,22 +122,6 @@ char *sugarscape_load_source(const char *grid, const char *kernels, bench_error 
                                  files[i]->data);
     }
     return source;
-}
-
-sugarscape_options sugarscape_get_options(const sugarscape_desc *desc) {
-    sugarscape_options options;
-    const char *folder = bench_random123_folder();
-    int is_clump = desc->variant == SUGARSCAPE_CLUMP;
-    int n = snprintf(options.text, sizeof options.text, folder ? "-I %s " : "%s",
-                     folder ? folder : "");
-    if (n > 0 && (size_t)n < sizeof options.text) {
-        snprintf(options.text + n, sizeof options.text - (size_t)n, "-DMAX_VISION=%u %s=%d",
-                 desc->rules.max_vision,
-                 is_clump ? "-DROW_PER_ITEM" : "-cl-std=CL1.2 -DLAYOUT_AOS",
-                 is_clump ? clump_context_get_capabilities(desc->clump)->is_cpu
-                          : desc->variant == SUGARSCAPE_AOS);
-    }
-    return options;
 }
 
 /* ---- Comparison ------------------------------------------------------------------------------ */
@@ -189,8 +179,8 @@ static int check_heap(pair *worlds, bench_error *error) {
 static int run_pair(pair *worlds, uint32_t steps, uint32_t check_every, bench_error *error) {
     int result = compare(worlds, 0, error);
     for (uint32_t step = 1; result == 0 && step <= steps; step++) {
-        if (sugarscape_world_step(&worlds->found, NULL, error) ||
-            sugarscape_world_step(&worlds->expected, NULL, error)) {
+        if (sugarscape_world_step(&worlds->found, error) ||
+            sugarscape_world_step(&worlds->expected, error)) {
             return -1;
         }
         result = compare(worlds, step, error);

@@ -36,7 +36,8 @@ typedef struct sugarscape_desc {
     uint64_t heap_bytes;    /* 0: enough for an agent on every cell */
     uint32_t block_rows;    /* as in clump_heap_desc */
     clump_tuning tuning;
-    const clump_compactor_desc *compaction; /* of agents; heap and classes are filled in. NULL: never */
+    const clump_compactor_desc
+        *compaction; /* of agents; heap and classes are filled in. NULL: never */
 } sugarscape_desc;
 
 /* What a variant is made of. Every call but destroy returns 0 or -1; `self` is what create gave.
@@ -60,9 +61,11 @@ int sugarscape_world_create(const sugarscape_desc *desc, sugarscape_world *world
                             bench_error *error);
 void sugarscape_world_destroy(sugarscape_world *world); /* all zero is allowed */
 
-/* Enqueue a step and, if it is time, a compaction; does not wait (sequential: makes it, and gives no
- * events). */
-int sugarscape_world_step(sugarscape_world *world, cl_event *events, bench_error *error);
+/* Enqueue a step and, if it is time, a compaction; does not wait (sequential: makes it). */
+int sugarscape_world_step(sugarscape_world *world, bench_error *error);
+
+/* Enqueue a step alone, with an event for each phase. Not for sequential. */
+int sugarscape_world_time_step(sugarscape_world *world, cl_event *events, bench_error *error);
 
 /* Wait for all steps, and fail if a kernel reported an error, such as a full heap. */
 int sugarscape_world_finish(sugarscape_world *world, bench_error *error);
@@ -78,16 +81,9 @@ const bench_compacting *sugarscape_world_compactions(const sugarscape_world *wor
  * Released by free(). NULL and an error if one is not embedded. */
 char *sugarscape_load_source(const char *grid, const char *kernels, bench_error *error);
 
-/* Options of the compiler for that source. */
-typedef struct sugarscape_options {
-    char text[600];
-} sugarscape_options;
-sugarscape_options sugarscape_get_options(const sugarscape_desc *desc);
-
 /* Run the variant of `desc` and the sequential one side by side and compare them before the first and
- * after every step; check the heap every `check_every` steps (0: only at the end). `births`: agents
- * that were not there at the start, NULL if nobody asks. Returns 0 if they are equal throughout, 1 if
- * they differ, -1 if one could not be run. */
+ * after every step; check the heap every `check_every` steps (0: only at the end). Returns 0 if they
+ * are equal throughout, 1 if they differ, -1 if one could not be run. */
 int sugarscape_compare_run(const sugarscape_desc *desc, uint32_t steps, uint32_t check_every,
                            bench_error *error);
 
