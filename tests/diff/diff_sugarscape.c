@@ -140,9 +140,7 @@ static void test_middle(void **state) {
     (void)state;
     run_all(describe(60, 53, 7), 80); /* the frame ends a row of 64 */
     run_all(describe(67, 41, 8), 80);
-    sugarscape_desc desc = describe(130, 96, 9);
-    desc.block_rows = 16;
-    run_all(desc, 40);
+    run_all(describe(130, 96, 9), 40);
 }
 
 /* Births wherever there is room, so that requests collide; and plenty of equal choices. */
@@ -219,25 +217,32 @@ static void test_wrong_rules(void **state) {
     assert_non_null(strstr(error.text, "more than 2^27"));
 }
 
-/* A heap that is too small for the cells, and one that is too small for the agents. */
+/* Heaps that are too small for the cells, for the first agents, and for their children. */
 static void test_full_heap(void **state) {
     (void)state;
     static const struct {
-        uint32_t width;
+        uint32_t width, females;
         const char *words;
-    } heaps[] = {{400, "the heap has room for"}, {120, "no slot of the class"}};
+    } heaps[] = {{800, 0, "objects: Cell"}, {560, 900, "objects: Female"}, {560, 50, "no slot"}};
     for (size_t i = 0; i < sizeof heaps / sizeof *heaps; i++) {
         bench_error error = {""};
         sugarscape_world world;
-        sugarscape_desc desc = describe(heaps[i].width, 128, 1);
-        desc.rules.male_permille = 1000;
-        desc.rules.female_permille = 0;
-        desc.heap_bytes = 640u << 10;
+        sugarscape_desc desc = describe(heaps[i].width, 500, 1);
+        desc.rules.male_permille = 50;
+        desc.rules.female_permille = heaps[i].females;
+        desc.rules.mating_age = 0;
+        desc.rules.source_permille = 1000;
         assert_int_equal(sugarscape_rules_finish(&desc.rules, &error), 0);
-        assert_int_equal(sugarscape_world_create(&desc, &world, &error), -1);
-        assert_null(world.self);
+        int result = sugarscape_world_create(&desc, &world, &error);
+        assert_int_equal(result, i < 2 ? -1 : 0);
+        for (int step = 0; result == 0 && step < 50; step++) {
+            result = sugarscape_world_step(&world, &error);
+            if (result == 0) result = sugarscape_world_finish(&world, &error);
+        }
+        assert_int_equal(result, -1);
         if (!strstr(error.text, heaps[i].words))
             fail_msg("heap %zu is reported as '%s'", i, error.text);
+        sugarscape_world_destroy(&world);
     }
 }
 

@@ -12,8 +12,8 @@ static const char *const kernel_names[] = {
     SUGARSCAPE_PHASE_LIST(PHASE_NAME)
 #undef PHASE_NAME
         "cell_init",
-    "populate", "write_states"};
-enum { CELL_INIT = SUGARSCAPE_PHASES, POPULATE, WRITE_STATES, KERNEL_COUNT };
+    "first_males", "first_females", "write_states"};
+enum { CELL_INIT = SUGARSCAPE_PHASES, FIRST_MALES, FIRST_FEMALES, WRITE_STATES, KERNEL_COUNT };
 
 struct world {
     cl_context context;
@@ -59,11 +59,11 @@ static int create_heap(struct world *world, const sugarscape_desc *desc, bench_e
 
 static int create_program(struct world *world, const sugarscape_desc *desc, bench_error *error) {
     char *source = sugarscape_load_source("heap_grid.clh", "sugarscape.cl", error);
-    char options[80];
+    char options[40];
     if (!source) {
         return -1;
     }
-    snprintf(options, sizeof options, "-DMAX_VISION=%u -DROW_PER_ITEM=%d", desc->rules.max_vision,
+    snprintf(options, sizeof options, "-DROW_PER_ITEM=%d",
              clump_context_get_capabilities(world->clump)->is_cpu);
     bench_program_desc program = {.clump = world->clump,
                                   .heap = world->heap,
@@ -104,9 +104,14 @@ static int set_arguments(struct world *world, bench_error *error) {
             status = clump_kernel_set_arg(world->kernels[i], 1, sizeof world->rules, &world->rules);
         }
     }
-    if (status == CLUMP_OK) {
-        status = clump_kernel_set_arg(world->kernels[WRITE_STATES], 3, sizeof world->states,
-                                      &world->states);
+    /* The first positions go through the buffer that states come back by. */
+    static const struct {
+        int kernel;
+        uint32_t at;
+    } users[] = {{FIRST_MALES, 2}, {FIRST_FEMALES, 2}, {WRITE_STATES, 3}};
+    for (int i = 0; status == CLUMP_OK && i < 3; i++) {
+        status = clump_kernel_set_arg(world->kernels[users[i].kernel], users[i].at,
+                                      sizeof world->states, &world->states);
     }
     return status == CLUMP_OK ? 0 : fail(world, error, "setting an argument", status);
 }
@@ -125,17 +130,24 @@ static int run(struct world *world, int kernel, int has_iteration, cl_event *eve
     return status == CLUMP_OK ? 0 : fail(world, error, kernel_names[kernel], status);
 }
 
-static int make_cells(struct world *world, bench_error *error) {
-    uint64_t made = 0, cells = sugarscape_grid_cells(&world->rules);
-    uint32_t misplaced = 0;
+static int make_objects(struct world *world, const char *class_name, uint64_t count, int kernel,
+                        bench_error *error) {
+    uint64_t made = 0;
     clump_status status =
-        clump_do_new(world->heap, "Cell", cells, world->kernels[CELL_INIT], &made, NULL);
+        clump_do_new(world->heap, class_name, count, world->kernels[kernel], &made, NULL);
     if (status != CLUMP_OK) {
-        return fail(world, error, "making the cells", status);
+        return fail(world, error, kernel_names[kernel], status);
     }
-    if (made != cells) {
-        return bench_error_set(error, "the heap has room for %llu of %llu cells",
-                               (unsigned long long)made, (unsigned long long)cells);
+    return made == count
+               ? 0
+               : bench_error_set(error, "the heap has room for %llu of %llu objects: %s",
+                                 (unsigned long long)made, (unsigned long long)count, class_name);
+}
+
+static int make_cells(struct world *world, bench_error *error) {
+    uint32_t misplaced = 0;
+    if (make_objects(world, "Cell", sugarscape_grid_cells(&world->rules), CELL_INIT, error)) {
+        return -1;
     }
     cl_int code =
         clEnqueueReadBuffer(world->queue, world->rows, CL_TRUE, world->row_count * sizeof misplaced,
@@ -146,6 +158,44 @@ static int make_cells(struct world *world, bench_error *error) {
     return misplaced
                ? bench_error_set(error, "%u cells do not lie in whole rows of the heap", misplaced)
                : 0;
+}
+
+/* The first agents of one sex; `positions` has room for the numbers of all cells. */
+static int make_agents(struct world *world, uint32_t kind, uint32_t *positions,
+                       bench_error *error) {
+    const sugarscape_rules *rules = &world->rules;
+    int is_male = kind == SUGARSCAPE_MALE;
+    size_t count = 0;
+    for (uint32_t y = 0; y < rules->height; y++) {
+        for (uint32_t x = 0; x < rules->width; x++) {
+            positions[count] = sugarscape_number(rules, x, y);
+            count += sugarscape_first_kind(rules, positions[count]) == kind;
+        }
+    }
+    cl_int code = count == 0
+                      ? CL_SUCCESS
+                      : clEnqueueWriteBuffer(world->queue, world->states, CL_TRUE, 0,
+                                             count * sizeof *positions, positions, 0, NULL, NULL);
+    if (code != CL_SUCCESS) {
+        return bench_error_cl(error, "the positions of the first agents", code);
+    }
+    return count == 0 ? 0
+                      : make_objects(world, is_male ? "Male" : "Female", count,
+                                     is_male ? FIRST_MALES : FIRST_FEMALES, error);
+}
+
+static int populate(struct world *world, bench_error *error) {
+    uint32_t *positions = malloc((sugarscape_cells(&world->rules) + 1) * sizeof *positions);
+    if (!positions) {
+        return bench_error_set(error, "host memory ran out for the first agents");
+    }
+    int result = make_cells(world, error) ||
+                         make_agents(world, SUGARSCAPE_MALE, positions, error) ||
+                         make_agents(world, SUGARSCAPE_FEMALE, positions, error)
+                     ? -1
+                     : 0;
+    free(positions);
+    return result;
 }
 
 static void destroy(void *self) {
@@ -188,7 +238,7 @@ static int create(const sugarscape_desc *desc, void **self, bench_error *error) 
         create_buffers(world, error) || set_arguments(world, error) ||
         bench_compacting_create(&world->compacting, world->clump, world->heap, "Agent",
                                 desc->compaction, error) ||
-        make_cells(world, error) || run(world, POPULATE, 0, NULL, error) || finish(world, error)) {
+        populate(world, error) || finish(world, error)) {
         destroy(world);
         return -1;
     }

@@ -46,6 +46,11 @@ int sugarscape_rules_finish(sugarscape_rules *rules, bench_error *error);
 size_t sugarscape_cells(const sugarscape_rules *rules);
 uint32_t sugarscape_grid_cells(const sugarscape_rules *rules);
 
+/* The number of cell (x, y). */
+static inline uint32_t sugarscape_number(const sugarscape_rules *rules, uint32_t x, uint32_t y) {
+    return (y + rules->max_vision) * rules->pitch + rules->max_vision + x;
+}
+
 /* What a random number is drawn for: the third word of the generator's counter. */
 enum {
     SUGARSCAPE_DRAW_CELL,
@@ -55,6 +60,9 @@ enum {
     SUGARSCAPE_DRAW_BIRTHPLACE,
     SUGARSCAPE_DRAW_CHILD
 };
+
+/* SUGARSCAPE_MALE, _FEMALE or _NOBODY: who is on a cell of that number at the start. */
+uint32_t sugarscape_first_kind(const sugarscape_rules *rules, uint32_t cell);
 
 /* ---- States ---------------------------------------------------------------------------------- */
 

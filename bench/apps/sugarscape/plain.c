@@ -47,8 +47,8 @@ static int build(struct world *world, const sugarscape_desc *desc, bench_error *
     if (code != CL_SUCCESS) {
         return bench_error_cl(error, "the program of plain.cl", code);
     }
-    snprintf(options, sizeof options, "-cl-std=CL1.2 -DMAX_VISION=%u -DLAYOUT_AOS=%d",
-             desc->rules.max_vision, desc->variant == SUGARSCAPE_AOS);
+    snprintf(options, sizeof options, "-cl-std=CL1.2 -DLAYOUT_AOS=%d",
+             desc->variant == SUGARSCAPE_AOS);
     bench_add_random123(options, sizeof options);
     code = clBuildProgram(world->program, 1, &desc->device, options, NULL, NULL);
     if (code != CL_SUCCESS) {

@@ -32,28 +32,28 @@ struct sugarscape_sequential {
     struct agent *agents;
 };
 
-static uint32_t number_of(const sugarscape_rules *rules, uint32_t x, uint32_t y) {
-    return (y + rules->max_vision) * rules->pitch + rules->max_vision + x;
-}
-
 /* All cells of the world, row by row. */
 #define FOR_EACH_CELL(rules, cell)                                                                 \
     for (uint32_t y = 0; y < (rules)->height; y++)                                                 \
-        for (uint32_t cell = number_of((rules), 0, y), last = cell + (rules)->width; cell < last;  \
-             cell++)
+        for (uint32_t cell = sugarscape_number((rules), 0, y), last = cell + (rules)->width;       \
+             cell < last; cell++)
+
+static philox4x32_ctr_t draw_at(const sugarscape_rules *rules, uint32_t cell, uint32_t iteration,
+                                uint32_t purpose) {
+    philox4x32_ctr_t counter = {{cell, iteration, purpose, 0}};
+    philox4x32_key_t key = {{rules->seed, KEY_WORD}};
+    return philox4x32(counter, key);
+}
 
 static philox4x32_ctr_t draw(const sugarscape_sequential *world, uint32_t cell, uint32_t purpose) {
-    philox4x32_ctr_t counter = {{cell, world->iteration, purpose, 0}};
-    philox4x32_key_t key = {{world->rules.seed, KEY_WORD}};
-    return philox4x32(counter, key);
+    return draw_at(&world->rules, cell, world->iteration, purpose);
 }
 
 /* ---- What agents see ------------------------------------------------------------------------- */
 
-/* Places in the largest window are numbered in reading order, from 0. */
-static uint32_t place_of(const sugarscape_sequential *world, int32_t dx, int32_t dy) {
-    int32_t v = (int32_t)world->rules.max_vision;
-    return (uint32_t)((dy + v) * (2 * v + 1) + dx + v);
+/* A place in the window of sight, in reading order; nobody sees farther than 7. */
+static uint32_t place_of(int32_t dx, int32_t dy) {
+    return (uint32_t)((dy + 8) * 16 + dx + 7);
 }
 
 static uint32_t cell_at(const sugarscape_sequential *world, uint32_t cell, int32_t dx, int32_t dy) {
@@ -62,7 +62,7 @@ static uint32_t cell_at(const sugarscape_sequential *world, uint32_t cell, int32
 
 /* Ask for `target`, with a lot of 24 bits; of equal lots that of the higher place wins. */
 static uint32_t make_request(uint32_t lot, uint32_t place) {
-    return lot << 8 | (place + 1);
+    return lot << 8 | place;
 }
 
 static void ask(sugarscape_sequential *world, struct agent *agent, uint32_t target,
@@ -108,7 +108,7 @@ static void grow(sugarscape_sequential *world) {
 static void diffuse(sugarscape_sequential *world) {
     const sugarscape_rules *rules = &world->rules;
     FOR_EACH_CELL(rules, cell) {
-        uint32_t x = cell - number_of(rules, 0, y), neighbors = 0;
+        uint32_t x = cell - sugarscape_number(rules, 0, y), neighbors = 0;
         for (int32_t dy = -1; dy <= 1; dy++) {
             for (int32_t dx = -1; dx <= 1; dx++) {
                 world->sugar[cell] += world->shares[cell_at(world, cell, dx, dy)];
@@ -137,15 +137,13 @@ static void age_and_metabolize(sugarscape_sequential *world) {
 /* The richest vacant cell in sight; of equal ones the last in reading order from a random place. */
 static void prepare_move(sugarscape_sequential *world, uint32_t cell) {
     struct agent *agent = &world->agents[cell];
-    uint32_t side = 2 * world->rules.max_vision + 1, places = side * side;
     philox4x32_ctr_t random = draw(world, cell, SUGARSCAPE_DRAW_MOVE);
-    uint32_t turn = random.v[1] % places;
     uint32_t best = 0, best_target = 0, best_place = 0, best_rank = 0;
     int32_t vision = agent->vision;
     for (int32_t dy = -vision; dy <= vision; dy++) {
         for (int32_t dx = -vision; dx <= vision; dx++) {
-            uint32_t target = cell_at(world, cell, dx, dy), place = place_of(world, dx, dy);
-            uint32_t rank = (place + turn) % places, sugar = world->sugar[target];
+            uint32_t target = cell_at(world, cell, dx, dy), place = place_of(dx, dy);
+            uint32_t rank = (place + random.v[1]) % 256, sugar = world->sugar[target];
             if (!world->taken[target] &&
                 (best_target == 0 || sugar > best || (sugar == best && rank > best_rank))) {
                 best = sugar;
@@ -209,7 +207,7 @@ static void propose(sugarscape_sequential *world, uint32_t cell) {
                 is_ready(&world->rules, female) && female->sugar > best) {
                 best = female->sugar;
                 best_target = target;
-                best_place = place_of(world, dx, dy);
+                best_place = place_of(dx, dy);
             }
         }
     }
@@ -247,7 +245,7 @@ static void propose_offspring_target(sugarscape_sequential *world, uint32_t cell
     for (int32_t dy = -vision; dy <= vision; dy++) {
         for (int32_t dx = -vision; dx <= vision; dx++) {
             targets[count] = cell_at(world, cell, dx, dy);
-            places[count] = place_of(world, dx, dy);
+            places[count] = place_of(dx, dy);
             count += !world->taken[targets[count]];
         }
     }
@@ -329,24 +327,31 @@ void sugarscape_sequential_step(sugarscape_sequential *world) {
 
 /* ---- Lifetime and looking -------------------------------------------------------------------- */
 
+uint32_t sugarscape_first_kind(const sugarscape_rules *rules, uint32_t cell) {
+    uint32_t lot = draw_at(rules, cell, 0, SUGARSCAPE_DRAW_CELL).v[3] % 1000;
+    return lot < rules->male_permille                            ? SUGARSCAPE_MALE
+           : lot < rules->male_permille + rules->female_permille ? SUGARSCAPE_FEMALE
+                                                                 : SUGARSCAPE_NOBODY;
+}
+
 static void populate(sugarscape_sequential *world) {
     const sugarscape_rules *rules = &world->rules;
     FOR_EACH_CELL(rules, cell) {
         philox4x32_ctr_t ground = draw(world, cell, SUGARSCAPE_DRAW_CELL);
         philox4x32_ctr_t body = draw(world, cell, SUGARSCAPE_DRAW_AGENT);
         philox4x32_ctr_t needs = draw(world, cell, SUGARSCAPE_DRAW_NEEDS);
-        uint32_t lot = ground.v[3] % 1000;
+        uint32_t kind = sugarscape_first_kind(rules, cell);
         struct agent *agent = &world->agents[cell];
         world->taken[cell] = 0;
         if (ground.v[0] % 1000 < rules->source_permille) {
             world->growth[cell] = (uint8_t)(1 + ground.v[1] % rules->max_growth);
         }
         world->sugar[cell] = ground.v[2] % (rules->max_endowment + 1);
-        if (lot >= rules->male_permille + rules->female_permille) {
+        if (kind == SUGARSCAPE_NOBODY) {
             continue;
         }
         world->taken[cell] = 1;
-        agent->kind = lot < rules->male_permille ? SUGARSCAPE_MALE : SUGARSCAPE_FEMALE;
+        agent->kind = (uint8_t)kind;
         agent->vision = (uint8_t)(1 + body.v[0] % rules->max_vision);
         agent->max_age = (uint16_t)(rules->max_age - body.v[1] % (rules->max_age / 3 + 1));
         agent->age = (uint16_t)(body.v[2] % agent->max_age);

@@ -49,7 +49,8 @@ __kernel void cell_init(CLUMP_HEAP, __global uint *rows, rules r) {
     }
 }
 
-static void agent_init(CLUMP_HEAP, Agent self, uint position, body b) {
+/* Put an agent on a vacant cell. */
+static void agent_init(CLUMP_HEAP_FIXED, Agent self, Cell cell, uint parity, uint position, body b) {
     Agent_position(self) = position;
     Agent_request(self) = 0u;
     Agent_sugar(self) = b.sugar;
@@ -58,45 +59,37 @@ static void agent_init(CLUMP_HEAP, Agent self, uint position, body b) {
     Agent_endowment(self) = b.endowment;
     Agent_metabolism(self) = b.metabolism;
     Agent_vision(self) = b.vision;
-}
-
-/* A new agent on a vacant cell. Null if the heap is full, which counts it. */
-static Agent agent_make(CLUMP_HEAP, Cell cell, uint parity, uint position, body b) {
-    Agent agent;
-    if (b.kind == MALE) {
-        Male male = Male_new();
-        if (Male_is_null(male)) {
-            return Agent_null;
-        }
-        Male_mate(male) = Female_null;
-        agent = Male_as_Agent(male);
-    } else {
-        Female female = Female_new();
-        if (Female_is_null(female)) {
-            return Agent_null;
-        }
-        Female_children(female) = 0u;
-        Female_max_children(female) = b.max_children;
-        agent = Female_as_Agent(female);
-    }
-    agent_init(clump_heap, agent, position, b);
-    Cell_agent(cell) = agent;
+    Cell_agent(cell) = self;
     Cell_sugar(cell, parity) &= ~VACANT;
-    return agent;
 }
 
-/* Give each cell of the world its first agent, or none. */
-__kernel void populate(CLUMP_HEAP, __global const uint *rows, rules r) {
-    FOR_EACH_ROW(row, 0u, r.pitch / 64u * (r.height + 2u * r.max_vision)) {
-        FOR_EACH_SLOT(slot) {
-            uint number = row * 64u + slot;
-            if (is_inside(r, number % r.pitch - r.max_vision, number / r.pitch - r.max_vision)) {
-                body b = first_body(r, number);
-                if (b.kind) {
-                    agent_make(clump_heap, cell_at(rows, number), 0u, number, b);
-                }
-            }
-        }
+static void male_init(CLUMP_HEAP_FIXED, Male self, Cell cell, uint parity, uint position, body b) {
+    agent_init(clump_heap, Male_as_Agent(self), cell, parity, position, b);
+    Male_mate(self) = Female_null;
+}
+
+static void female_init(CLUMP_HEAP_FIXED, Female self, Cell cell, uint parity, uint position,
+                        body b) {
+    agent_init(clump_heap, Female_as_Agent(self), cell, parity, position, b);
+    Female_children(self) = 0u;
+    Female_max_children(self) = b.max_children;
+}
+
+/* Do-new over each sex: the first agents, on the cells of these numbers. */
+__kernel void first_males(CLUMP_HEAP, __global const uint *rows, rules r,
+                          __global const uint *positions) {
+    CLUMP_FOR_EACH_NEW(Male, self, i) {
+        uint position = positions[i];
+        body b = first_body(r, position);
+        male_init(clump_heap, self, cell_at(rows, position), 0u, position, b);
+    }
+}
+__kernel void first_females(CLUMP_HEAP, __global const uint *rows, rules r,
+                            __global const uint *positions) {
+    CLUMP_FOR_EACH_NEW(Female, self, i) {
+        uint position = positions[i];
+        body b = first_body(r, position);
+        female_init(clump_heap, self, cell_at(rows, position), 0u, position, b);
     }
 }
 
@@ -278,7 +271,19 @@ static void beget(CLUMP_HEAP, __global const uint *rows, rules r, uint iteration
     body mother = body_of(clump_heap, Female_as_Agent(female));
     mother.max_children = Female_max_children(female);
     body child = child_of(r, Male_position(male), iteration, father, mother);
-    agent_make(clump_heap, cell_at(rows, target), (iteration + 1u) % 2u, target, child);
+    Cell cell = cell_at(rows, target);
+    uint parity = (iteration + 1u) % 2u;
+    if (child.kind == MALE) {
+        Male son = Male_new();
+        if (!Male_is_null(son)) { /* else the heap is full, and counts it */
+            male_init(clump_heap, son, cell, parity, target, child);
+        }
+    } else {
+        Female daughter = Female_new();
+        if (!Female_is_null(daughter)) {
+            female_init(clump_heap, daughter, cell, parity, target, child);
+        }
+    }
     Male_sugar(male) = father.sugar - father.endowment / 2u;
     Female_sugar(female) = mother.sugar - mother.endowment / 2u;
     Female_children(female)++;
