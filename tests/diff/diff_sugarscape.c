@@ -223,12 +223,12 @@ static void test_full_heap(void **state) {
     static const struct {
         uint32_t width, females;
         const char *words;
-    } heaps[] = {{800, 0, "objects: Cell"}, {560, 900, "objects: Female"}, {560, 50, "no slot"}};
+    } heaps[] = {{800, 0, "objects: Cell"}, {500, 900, "objects: Female"}, {500, 20, "no slot"}};
     for (size_t i = 0; i < sizeof heaps / sizeof *heaps; i++) {
         bench_error error = {""};
         sugarscape_world world;
         sugarscape_desc desc = describe(heaps[i].width, 500, 1);
-        desc.rules.male_permille = 50;
+        desc.rules.male_permille = 20;
         desc.rules.female_permille = heaps[i].females;
         desc.rules.mating_age = 0;
         desc.rules.source_permille = 1000;
