@@ -28,6 +28,7 @@ static const bench_descriptor *const benchmarks[] = {
     &bench_app_generation,
     &bench_app_structure,
     &bench_app_barnes_hut,
+    &bench_app_sugarscape,
     /* clang-format on */
 };
 

@@ -23,5 +23,6 @@ extern const bench_descriptor bench_app_collision;     /* apps/collision/collisi
 extern const bench_descriptor bench_app_structure;     /* apps/structure/structure.c */
 extern const bench_descriptor bench_app_collision;
 extern const bench_descriptor bench_app_barnes_hut; /* apps/collision/collision.c */
+extern const bench_descriptor bench_app_sugarscape;    /* apps/sugarscape/sugarscape.c */
 
 #endif

@@ -237,6 +237,19 @@ static const suite_group groups[] = {
        "app=app-game-of-life heap_mb=256 steps=20"},
       {"generation", "app=app-generation heap_mb=4 steps=20",
        "app=app-generation heap_mb=256 steps=20"}}},
+    {"sugarscape",
+     "Sugarscape, a step, us",
+     "app-sugarscape",
+     "time_per_step_us",
+     {{"clump", "width=256 height=256 steps=50", "width=1700 height=1700 steps=100"},
+      {"by cell", "width=256 height=256 steps=50 compact=every:30 order=cell",
+       "width=1700 height=1700 steps=100 check=0 compact=every:30 order=cell"},
+      {"soa", "width=256 height=256 steps=50 variant=soa",
+       "width=1700 height=1700 steps=100 check=0 variant=soa"},
+      {"aos", "width=256 height=256 steps=50 variant=aos",
+       "width=1700 height=1700 steps=100 check=0 variant=aos"},
+      {"sequential", "width=256 height=256 steps=50 variant=sequential",
+       "width=1700 height=1700 steps=20 variant=sequential"}}},
 };
 #define GROUPS (sizeof groups / sizeof *groups)
 

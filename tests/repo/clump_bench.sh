@@ -37,6 +37,7 @@ small() {
         app-nbody) echo bodies=100 steps=10 ;;
         app-structure) echo nodes=400 steps=60 compact=every:7 ;;
         app-barnes-hut) echo bodies=500 steps=10 compact=every:4 ;;
+        app-sugarscape) echo width=64 height=48 steps=20 compact=every:7 order=cell ;;
         app-game-of-life | app-generation) echo width=64 height=48 steps=20 ;;
         *) fail "no small size is known for $1: add one here" ;;
     esac
@@ -87,6 +88,7 @@ same_outputs() {
         fail "$name: tables of clump and $variant differ"
 }
 same_outputs app-wa-tor 3 sequential width=40 height=30
+same_outputs app-sugarscape 5 soa width=40 height=30
 same_outputs app-collision 2 soa bodies=100 pixels=64 merge_distance=0.1
 same_outputs app-nbody 2 sequential bodies=50 pixels=64
 same_outputs app-structure 5 soa nodes=400 pixels=64
