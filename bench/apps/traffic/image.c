@@ -1,0 +1,101 @@
+/* Pictures of streets with cars. See network.h. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/png.h"
+#include "network.h"
+
+#define LANE_GAP 0.06 /* between the middle of a road and the cells of one direction */
+
+typedef struct canvas {
+    uint8_t *rgb;
+    uint32_t width, height;
+    double scale, left, top; /* of the map, in its coordinates */
+} canvas;
+
+typedef struct colour {
+    uint8_t rgb[3];
+} colour;
+
+static void put(canvas *on, double x, double y, int radius, colour c) {
+    int column = (int)((x - on->left) * on->scale), row = (int)((y - on->top) * on->scale);
+    for (int r = row - radius; r <= row + radius; r++) {
+        for (int q = column - radius; q <= column + radius; q++) {
+            if (r >= 0 && q >= 0 && r < (int)on->height && q < (int)on->width) {
+                memcpy(&on->rgb[3 * ((size_t)r * on->width + (size_t)q)], c.rgb, 3);
+            }
+        }
+    }
+}
+
+static colour colour_of(uint32_t code, uint32_t max_velocity) {
+    static const colour street = {{222, 222, 226}}, fast = {{188, 188, 200}};
+    double share = fmin((code >> 20 & 15) / (TRAFFIC_VELOCITY_MAX / 2.0), 1);
+    if (!(code & TRAFFIC_CODE_CAR)) {
+        return max_velocity > TRAFFIC_VELOCITY_MAX * 3 / 4 ? fast : street;
+    }
+    return (colour){{(uint8_t)(220 - 200 * share), (uint8_t)(30 + 120 * share), 40}};
+}
+
+/* The cells of a street, to the right of the line between its intersections; turn lanes lie over its
+ * end. Streets first, cars in a second round on top. */
+static void draw_street(canvas *on, const traffic_map *map, const traffic_network *network,
+                        const uint32_t *codes, uint32_t street, int is_car_round) {
+    const traffic_street *s = &map->streets[street];
+    const traffic_intersection *a = &map->intersections[s->from], *b = &map->intersections[s->to];
+    double dx = (double)b->x - (double)a->x, dy = (double)b->y - (double)a->y;
+    double length = fmax(hypot(dx, dy), 1e-9);
+    double side_x = -dy / length * LANE_GAP, side_y = dx / length * LANE_GAP;
+    uint32_t first = network->first_cells[street];
+    uint32_t next =
+        street + 1 < map->street_count ? network->first_cells[street + 1] : network->cell_count;
+    for (uint32_t cell = first; cell < next; cell++) {
+        uint32_t behind = cell - first - s->cells; /* of a turn lane */
+        double at = cell - first < s->cells ? (cell - first + 0.5) / (s->cells + TRAFFIC_LANE_CELLS)
+                                            : (s->cells + behind % TRAFFIC_LANE_CELLS + 0.5) /
+                                                  (s->cells + TRAFFIC_LANE_CELLS);
+        int is_car = (codes[cell] & TRAFFIC_CODE_CAR) != 0;
+        if (is_car == is_car_round) {
+            put(on, (double)a->x + dx * at + side_x, (double)a->y + dy * at + side_y, is_car,
+                colour_of(codes[cell], network->max_velocity[cell]));
+        }
+    }
+}
+
+static void find_bounds(const traffic_map *map, uint32_t pixels, canvas *on) {
+    double left = INFINITY, right = -INFINITY, top = INFINITY, bottom = -INFINITY;
+    for (uint32_t i = 0; i < map->intersection_count; i++) {
+        left = fmin(left, (double)map->intersections[i].x);
+        right = fmax(right, (double)map->intersections[i].x);
+        top = fmin(top, (double)map->intersections[i].y);
+        bottom = fmax(bottom, (double)map->intersections[i].y);
+    }
+    double margin = 2 * LANE_GAP + 0.01 * fmax(right - left, bottom - top);
+    double width = right - left + 2 * margin, height = bottom - top + 2 * margin;
+    on->left = left - margin;
+    on->top = top - margin;
+    on->scale = pixels / fmax(width, height);
+    on->width = (uint32_t)fmax(width * on->scale, 1);
+    on->height = (uint32_t)fmax(height * on->scale, 1);
+}
+
+int traffic_write_image(const char *path, uint32_t pixels, const traffic_map *map,
+                        const traffic_network *network, const uint32_t *codes, bench_error *error) {
+    canvas on;
+    find_bounds(map, pixels, &on);
+    size_t bytes = 3 * (size_t)on.width * on.height;
+    on.rgb = malloc(bytes);
+    if (!on.rgb) {
+        return bench_error_set(error, "host memory ran out for the picture");
+    }
+    memset(on.rgb, 255, bytes);
+    for (int is_car_round = 0; is_car_round < 2; is_car_round++) {
+        for (uint32_t i = 0; i < map->street_count; i++) {
+            draw_street(&on, map, network, codes, i, is_car_round);
+        }
+    }
+    int result = bench_png_write(path, on.width, on.height, on.rgb, error);
+    free(on.rgb);
+    return result;
+}
