@@ -83,7 +83,7 @@ static int create_program(struct heap_world *world, const traffic_desc *desc, be
     if (traffic_load_source("bench/apps/traffic/traffic.cl", &source, error)) {
         return -1;
     }
-    traffic_write_options(&world->network->rules, options, sizeof options);
+    traffic_write_options(options, sizeof options);
     clump_program_desc program = {.heap = world->heap,
                                   .source = source,
                                   .name = "traffic.cl",
@@ -264,13 +264,12 @@ static void destroy(traffic_world *base) {
 
 static int step(traffic_world *base, bench_error *error) {
     struct heap_world *world = (struct heap_world *)base;
+    traffic_moment now = traffic_get_moment(&world->network->rules, world->iteration++);
     for (int kernel = LOOK; kernel <= ACT; kernel++) {
-        if (set_arg(world, kernel, 0, sizeof world->iteration, &world->iteration, error) ||
-            run(world, kernel, error)) {
+        if (set_arg(world, kernel, 0, sizeof now, &now, error) || run(world, kernel, error)) {
             return -1;
         }
     }
-    world->iteration++;
     return bench_compacting_poll(&world->compacting, error);
 }
 

@@ -6,12 +6,14 @@
 #include "bench/png.h"
 #include "network.h"
 
-#define LANE_GAP 0.06 /* between the middle of a road and the cells of one direction */
+/* Between the middle of a road and the cells of one direction; of the mean distance of the ends
+ * of a street. */
+#define LANE_GAP 0.06
 
 typedef struct canvas {
     uint8_t *rgb;
     uint32_t width, height;
-    double scale, left, top; /* of the map, in its coordinates */
+    double scale, left, top, gap; /* of the map, in its coordinates */
 } canvas;
 
 typedef struct colour {
@@ -46,7 +48,8 @@ static void draw_street(canvas *on, const traffic_map *map, const traffic_networ
     const traffic_intersection *a = &map->intersections[s->from], *b = &map->intersections[s->to];
     double dx = (double)b->x - (double)a->x, dy = (double)b->y - (double)a->y;
     double length = fmax(hypot(dx, dy), 1e-9);
-    double side_x = -dy / length * LANE_GAP, side_y = dx / length * LANE_GAP;
+    double side_x = -dy / length * on->gap, side_y = dx / length * on->gap;
+    int radius = on->gap * on->scale > 3; /* so that streets do not touch */
     uint32_t first = network->first_cells[street];
     uint32_t next =
         street + 1 < map->street_count ? network->first_cells[street + 1] : network->cell_count;
@@ -57,7 +60,7 @@ static void draw_street(canvas *on, const traffic_map *map, const traffic_networ
                                                   (s->cells + TRAFFIC_LANE_CELLS);
         int is_car = (codes[cell] & TRAFFIC_CODE_CAR) != 0;
         if (is_car == is_car_round) {
-            put(on, (double)a->x + dx * at + side_x, (double)a->y + dy * at + side_y, is_car,
+            put(on, (double)a->x + dx * at + side_x, (double)a->y + dy * at + side_y, radius,
                 colour_of(codes[cell], network->max_velocity[cell]));
         }
     }
@@ -71,7 +74,14 @@ static void find_bounds(const traffic_map *map, uint32_t pixels, canvas *on) {
         top = fmin(top, (double)map->intersections[i].y);
         bottom = fmax(bottom, (double)map->intersections[i].y);
     }
-    double margin = 2 * LANE_GAP + 0.01 * fmax(right - left, bottom - top);
+    double sum = 0;
+    for (uint32_t i = 0; i < map->street_count; i++) {
+        const traffic_intersection *a = &map->intersections[map->streets[i].from];
+        const traffic_intersection *b = &map->intersections[map->streets[i].to];
+        sum += hypot((double)b->x - (double)a->x, (double)b->y - (double)a->y);
+    }
+    on->gap = LANE_GAP * sum / map->street_count;
+    double margin = 2 * on->gap + 0.01 * fmax(right - left, bottom - top) + 1e-6;
     double width = right - left + 2 * margin, height = bottom - top + 2 * margin;
     on->left = left - margin;
     on->top = top - margin;

@@ -13,6 +13,15 @@ traffic_rules traffic_rules_default(void) {
                            .is_smart = 1};
 }
 
+traffic_moment traffic_get_moment(const traffic_rules *rules, uint32_t step) {
+    return (traffic_moment){.step = step,
+                            .seed = rules->seed,
+                            .create_permille = rules->create_permille,
+                            .leave_permille = rules->leave_permille,
+                            .slow_permille = rules->slow_permille,
+                            .is_smart = rules->is_smart != 0};
+}
+
 traffic_census traffic_count(const uint32_t *codes, size_t cells) {
     traffic_census census = {0};
     for (size_t i = 0; i < cells; i++) {

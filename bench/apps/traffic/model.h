@@ -41,6 +41,12 @@ typedef struct traffic_rules {
 
 traffic_rules traffic_rules_default(void);
 
+/* What kernels get in every step: which one it is, and the rules that they know. */
+typedef struct traffic_moment {
+    uint32_t step, seed, create_permille, leave_permille, slow_permille, is_smart;
+} traffic_moment;
+traffic_moment traffic_get_moment(const traffic_rules *rules, uint32_t step);
+
 /* The greatest velocity of a car, from the number that it draws with. */
 static inline uint32_t traffic_car_velocity(uint32_t number) {
     return TRAFFIC_VELOCITY_MAX / 2 + number % (TRAFFIC_VELOCITY_MAX / 2);

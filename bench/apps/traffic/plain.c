@@ -31,7 +31,7 @@ struct plain_world {
     cl_mem cells[FIELDS]; /* one per field, or one of structs */
     cl_uint cells_count;
     cl_mem buffers[BUFFER_COUNT];
-    cl_uint step_index[KERNEL_COUNT]; /* of the parameter `step` */
+    cl_uint moment_index[KERNEL_COUNT]; /* of the parameter `now` */
     uint32_t iteration;
 };
 
@@ -47,7 +47,7 @@ static int build(struct plain_world *world, const traffic_desc *desc, bench_erro
     if (code != CL_SUCCESS) {
         return bench_error_cl(error, "the program of plain.cl", code);
     }
-    traffic_write_options(&desc->network->rules, rules, sizeof rules);
+    traffic_write_options(rules, sizeof rules);
     snprintf(options, sizeof options, "-cl-std=CL1.2 -DLAYOUT_AOS=%d %s",
              desc->variant == TRAFFIC_AOS, rules);
     if (clBuildProgram(world->program, 1, &desc->device, options, NULL, NULL) != CL_SUCCESS) {
@@ -127,7 +127,7 @@ static cl_int set_kernel(struct plain_world *world, int kernel, const parameter 
         code = p->number ? clSetKernelArg(k, at++, sizeof *p->number, p->number)
                          : clSetKernelArg(k, at++, sizeof(cl_mem), &world->buffers[p->buffer]);
     }
-    world->step_index[kernel] = at;
+    world->moment_index[kernel] = at;
     return code;
 }
 
@@ -190,15 +190,15 @@ static int finish(traffic_world *base, bench_error *error) {
 
 static int step(traffic_world *base, bench_error *error) {
     struct plain_world *world = (struct plain_world *)base;
+    traffic_moment now = traffic_get_moment(&world->network->rules, world->iteration++);
     cl_int code = CL_SUCCESS;
     for (int kernel = LOOK; kernel <= ACT && code == CL_SUCCESS; kernel++) {
-        code = clSetKernelArg(world->kernels[kernel], world->step_index[kernel],
-                              sizeof world->iteration, &world->iteration);
+        code =
+            clSetKernelArg(world->kernels[kernel], world->moment_index[kernel], sizeof now, &now);
         if (code == CL_SUCCESS && launch(world, kernel, error)) {
             return -1;
         }
     }
-    world->iteration++;
     code = code ? code : clFlush(world->queue);
     return code == CL_SUCCESS ? 0 : bench_error_cl(error, "a step", code);
 }

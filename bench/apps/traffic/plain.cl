@@ -76,10 +76,10 @@ __kernel void car_start(CELLS, __global const uint *starts, uint start_count) {
 
 /* ---- Looking --------------------------------------------------------------------------------- */
 
-static uint look_closer(CELLS, __global const special *at, uint number, uint step, uint distance) {
+static uint look_closer(CELLS, __global const special *at, moment now, uint number, uint distance) {
     if (at->is_sink) {
         bool leaves = at->count == 0u ||
-                      lot_of(number, step, distance, DRAW_LEAVE, 1000u) < LEAVE_PERMILLE;
+                      lot_of(now, number, distance, DRAW_LEAVE, 1000u) < now.leave_permille;
         return leaves ? NONE : at->out[0];
     }
     uint weights[DEGREE_MAX], total = 0u;
@@ -87,14 +87,14 @@ static uint look_closer(CELLS, __global const special *at, uint number, uint ste
         weights[k] = k < at->count ? AT(at->out[k], max_velocity) : 0u;
         total += weights[k];
     }
-    uint lot = lot_of(number, step, distance, DRAW_TURN, total), k = 0u;
+    uint lot = lot_of(now, number, distance, DRAW_TURN, total), k = 0u;
     for (uint sum = 0u; k < DEGREE_MAX - 1u && lot >= sum + weights[k]; k++) {
         sum += weights[k];
     }
     return at->out[k];
 }
 
-static void look_car(CELLS, __global const special *specials, uint self, uint step) {
+static void look_car(CELLS, __global const special *specials, uint self, moment now) {
     uint at = self, before = self, distance = 0u, number = AT(self, number);
     uint velocity = min(AT(self, car_velocity) + 1u, (uint)AT(self, car_max));
     bool leaves = false;
@@ -102,7 +102,7 @@ static void look_car(CELLS, __global const special *specials, uint self, uint st
     while (velocity > 0u) {
         uint next = AT(at, next);
         if (next & SPECIAL) {
-            next = look_closer(PASS, specials + (next & ~SPECIAL), number, step, distance);
+            next = look_closer(PASS, specials + (next & ~SPECIAL), now, number, distance);
             leaves = next == NONE;
         }
         if (leaves || distance >= velocity || AT(next, car_max)) {
@@ -119,7 +119,7 @@ static void look_car(CELLS, __global const special *specials, uint self, uint st
         at = next;
         distance++;
     }
-    if (distance > 0u && lot_of(number, step, 0u, DRAW_SLOW, 1000u) < SLOW_PERMILLE) {
+    if (distance > 0u && lot_of(now, number, 0u, DRAW_SLOW, 1000u) < now.slow_permille) {
         distance--;
         at = before;
         leaves = false;
@@ -146,10 +146,10 @@ static bool look_group(CELLS, __global const group *self) {
 }
 
 __kernel void look(CELLS, __global const special *specials, __global const group *groups,
-                   __global uchar *is_waiting, uint group_count, uint step) {
+                   __global uchar *is_waiting, uint group_count, moment now) {
     uint i = get_global_id(0);
     if (i < count && AT(i, car_max)) {
-        look_car(PASS, specials, i, step);
+        look_car(PASS, specials, i, now);
     }
     if (i < group_count && groups[i].has_sensor) {
         is_waiting[i] = look_group(PASS, groups + i);
@@ -170,10 +170,10 @@ static void act_car(CELLS, uint self) {
     AT(self, move) = STAY;
 }
 
-static void act_producer(CELLS, uint self, uint step) {
-    philox2x32_ctr_t random = draw(self, step, 0u, DRAW_CREATE);
+static void act_producer(CELLS, uint self, moment now) {
+    philox2x32_ctr_t random = draw(now, self, 0u, DRAW_CREATE);
     if (AT(self, limit)) {
-        if (random.v[0] % 1000u < CREATE_PERMILLE) {
+        if (random.v[0] % 1000u < now.create_permille) {
             AT(self, limit) = 0;
         }
         return;
@@ -192,14 +192,15 @@ static void set_signal(CELLS, __global const group *self, bool is_open) {
 }
 
 static void act_controller(CELLS, __global controller *self, __global uchar *open_group,
-                           __global const group *groups, __global const uchar *is_waiting) {
+                           __global const group *groups, __global const uchar *is_waiting,
+                           moment now) {
     uint phase = *open_group, next, waiting = 0u;
     for (uint k = 0u; k < self->group_count; k++) {
         waiting |= (uint)is_waiting[self->first_group + k] << k;
     }
     if (self->phase_steps) {
         uint timer = self->timer;
-        next = choose_light(waiting, self->group_count, phase, self->phase_steps, &timer);
+        next = choose_light(now, waiting, self->group_count, phase, self->phase_steps, &timer);
         self->timer = timer;
     } else {
         next = choose_yield(waiting, phase);
@@ -213,16 +214,16 @@ static void act_controller(CELLS, __global controller *self, __global uchar *ope
 
 __kernel void act(CELLS, __global const uint *producers, uint producer_count,
                   __global controller *controllers, __global uchar *phases, uint controller_count,
-                  __global const group *groups, __global const uchar *is_waiting, uint step) {
+                  __global const group *groups, __global const uchar *is_waiting, moment now) {
     uint i = get_global_id(0);
     if (i < count && AT(i, move)) {
         act_car(PASS, i);
     }
     if (i < producer_count) {
-        act_producer(PASS, producers[i], step);
+        act_producer(PASS, producers[i], now);
     }
     if (i < controller_count) {
-        act_controller(PASS, controllers + i, phases + i, groups, is_waiting);
+        act_controller(PASS, controllers + i, phases + i, groups, is_waiting, now);
     }
 }
 

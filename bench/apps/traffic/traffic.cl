@@ -116,12 +116,12 @@ __kernel void car_start(CLUMP_HEAP, __global const uint *cells, __global const u
 /* ---- Looking --------------------------------------------------------------------------------- */
 
 /* Where a car goes from a branch or a sink, `distance` cells into its step. Null: it leaves. */
-static Cell look_closer(CLUMP_HEAP_FIXED, Cell at, uint number, uint step, uint distance) {
+static Cell look_closer(CLUMP_HEAP_FIXED, Cell at, moment now, uint number, uint distance) {
     SinkCell sink = Cell_as_SinkCell(at);
     if (!SinkCell_is_null(sink)) {
         Cell beyond = SinkCell_beyond(sink);
         if (!Cell_is_null(beyond) &&
-            lot_of(number, step, distance, DRAW_LEAVE, 1000u) < LEAVE_PERMILLE) {
+            lot_of(now, number, distance, DRAW_LEAVE, 1000u) < now.leave_permille) {
             beyond = Cell_null;
         }
         return beyond;
@@ -132,14 +132,14 @@ static Cell look_closer(CLUMP_HEAP_FIXED, Cell at, uint number, uint step, uint 
         weights[k] = k < count ? Cell_max_velocity(BranchCell_outgoing(branch, k)) : 0u;
         total += weights[k];
     }
-    uint lot = lot_of(number, step, distance, DRAW_TURN, total), k = 0u;
+    uint lot = lot_of(now, number, distance, DRAW_TURN, total), k = 0u;
     for (uint sum = 0u; k < DEGREE_MAX - 1u && lot >= sum + weights[k]; k++) {
         sum += weights[k];
     }
     return BranchCell_outgoing(branch, k);
 }
 
-static void look_car(CLUMP_HEAP_FIXED, Car self, uint step) {
+static void look_car(CLUMP_HEAP_FIXED, Car self, moment now) {
     Cell at = Car_position(self), before = at;
     uint velocity = min(Car_velocity(self) + 1u, (uint)Car_max_velocity(self));
     uint distance = 0u, number = Car_number(self);
@@ -148,7 +148,7 @@ static void look_car(CLUMP_HEAP_FIXED, Car self, uint step) {
     while (velocity > 0u) { /* the first time; later, it only ends by break */
         Cell next = Cell_next(at);
         if (Cell_is_null(next)) {
-            next = look_closer(clump_heap, at, number, step, distance);
+            next = look_closer(clump_heap, at, now, number, distance);
             leaves = Cell_is_null(next);
         }
         if (leaves || distance >= velocity || !Car_is_null(Cell_car(next))) {
@@ -165,7 +165,7 @@ static void look_car(CLUMP_HEAP_FIXED, Car self, uint step) {
         at = next;
         distance++;
     }
-    if (distance > 0u && lot_of(number, step, 0u, DRAW_SLOW, 1000u) < SLOW_PERMILLE) {
+    if (distance > 0u && lot_of(now, number, 0u, DRAW_SLOW, 1000u) < now.slow_permille) {
         distance--;
         at = before;
         leaves = false;
@@ -193,9 +193,9 @@ static bool look_group(CLUMP_HEAP_FIXED, SharedSignalGroup self) {
     return false;
 }
 
-__kernel void look(CLUMP_HEAP_FIXED, uint step) {
+__kernel void look(CLUMP_HEAP_FIXED, moment now) {
     CLUMP_FOR_EACH(Car, self) {
-        look_car(clump_heap, self, step);
+        look_car(clump_heap, self, now);
     }
     CLUMP_FOR_EACH(SharedSignalGroup, self) {
         if (SharedSignalGroup_has_sensor(self)) {
@@ -222,10 +222,10 @@ static void act_car(CLUMP_HEAP, Car self) {
 }
 
 /* A producer closes its cell in one step, so that nobody comes, and sends out a car in the next. */
-static void act_producer(CLUMP_HEAP, Cell self, uint step) {
-    philox2x32_ctr_t random = draw(Cell_index(self), step, 0u, DRAW_CREATE);
+static void act_producer(CLUMP_HEAP, Cell self, moment now) {
+    philox2x32_ctr_t random = draw(now, Cell_index(self), 0u, DRAW_CREATE);
     if (Cell_limit(self) != 0) {
-        if (random.v[0] % 1000u < CREATE_PERMILLE) {
+        if (random.v[0] % 1000u < now.create_permille) {
             Cell_limit(self) = 0;
         }
         return;
@@ -265,18 +265,18 @@ static void switch_to(CLUMP_HEAP, TrafficController self, uint phase, uint next)
     }
 }
 
-__kernel void act(CLUMP_HEAP, uint step) {
+__kernel void act(CLUMP_HEAP, moment now) {
     CLUMP_FOR_EACH(Car, self) {
         act_car(clump_heap, self);
     }
     CLUMP_FOR_EACH(ProducerCell, self) {
-        act_producer(clump_heap, ProducerCell_as_Cell(self), step);
+        act_producer(clump_heap, ProducerCell_as_Cell(self), now);
     }
     CLUMP_FOR_EACH(TrafficLight, self) {
         TrafficController controller = TrafficLight_as_TrafficController(self);
-        uint waiting = IS_SMART ? get_waiting(clump_heap, controller) : 0u;
+        uint waiting = now.is_smart ? get_waiting(clump_heap, controller) : 0u;
         uint phase = TrafficController_phase(controller), timer = TrafficLight_timer(self);
-        uint next = choose_light(waiting, TrafficController_group_count(controller), phase,
+        uint next = choose_light(now, waiting, TrafficController_group_count(controller), phase,
                                  TrafficLight_phase_steps(self), &timer);
         TrafficLight_timer(self) = (uchar)timer;
         switch_to(clump_heap, controller, phase, next);

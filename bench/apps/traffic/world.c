@@ -31,18 +31,15 @@ int traffic_load_source(const char *name, char **source, bench_error *error) {
     return 0;
 }
 
-void traffic_write_options(const traffic_rules *rules, char *text, size_t bytes) {
+void traffic_write_options(char *text, size_t bytes) {
     /* The environment is for machines other than the build's. */
     const char *headers = getenv("RANDOM123_INCLUDE_DIR");
 #ifdef CLUMP_RANDOM123_INCLUDE_DIR
     headers = headers ? headers : CLUMP_RANDOM123_INCLUDE_DIR;
 #endif
-    snprintf(text, bytes,
-             "-DSEED=%uu -DCREATE_PERMILLE=%uu -DLEAVE_PERMILLE=%uu -DSLOW_PERMILLE=%uu "
-             "-DIS_SMART=%u -DDEGREE_MAX=%d -DLANE_CELLS=%du -DVELOCITY_MAX=%du %s %s",
-             rules->seed, rules->create_permille, rules->leave_permille, rules->slow_permille,
-             rules->is_smart, TRAFFIC_DEGREE_MAX, TRAFFIC_LANE_CELLS, TRAFFIC_VELOCITY_MAX,
-             headers ? "-I" : "", headers ? headers : "");
+    snprintf(text, bytes, "-DDEGREE_MAX=%d -DLANE_CELLS=%du -DVELOCITY_MAX=%du %s %s",
+             TRAFFIC_DEGREE_MAX, TRAFFIC_LANE_CELLS, TRAFFIC_VELOCITY_MAX, headers ? "-I" : "",
+             headers ? headers : "");
 }
 
 /* ---- Comparison ------------------------------------------------------------------------------ */

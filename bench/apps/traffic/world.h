@@ -63,7 +63,7 @@ static inline void traffic_world_destroy(traffic_world *world) { /* NULL is allo
 /* For a compiler: rules.clh and the file `name`, released by free(); and the options that the
  * kernels need. -1 and an error if one of them is not embedded in this program. */
 int traffic_load_source(const char *name, char **source, bench_error *error);
-void traffic_write_options(const traffic_rules *rules, char *text, size_t bytes);
+void traffic_write_options(char *text, size_t bytes);
 
 /* What must hold of a heap: its own invariants, and as many cars as the state has. 1 and a sentence
  * if it does not, -1 if that could not be found out. No heap: holds. */
