@@ -1,8 +1,11 @@
-/* Heaps for benchmarks, from a schema in words or in an embedded file. Read first: error.h. */
+/* Heaps, programs and statistics for benchmarks; schemas and kernels in words or in embedded files.
+ *
+ * Read first: error.h. */
 #ifndef BENCH_HEAP_H
 #define BENCH_HEAP_H
 
 #include "clump/heap.h"
+#include "clump/program.h"
 #include "error.h"
 
 typedef struct bench_heap_desc {
@@ -15,5 +18,27 @@ typedef struct bench_heap_desc {
 
 /* Returns 0, or -1 and *heap NULL. */
 int bench_heap_create(const bench_heap_desc *desc, clump_heap **heap, bench_error *error);
+
+typedef struct bench_program_desc {
+    clump_context *clump;
+    clump_heap *heap;
+    const char *file;           /* of bench_files.h */
+    const char *text;           /* the source if it is more than the file; NULL: the file */
+    const char *options;        /* NULL: none */
+    int uses_random123;         /* let kernels include Random123's headers */
+    const clump_tuning *tuning; /* NULL: the default */
+    const char *const *names;   /* of kernels */
+    uint32_t count;
+} bench_program_desc;
+
+/* Build a program and make its kernels, kernels[i] that of names[i]. If that fails, what was made so
+ * far is there to be destroyed. */
+int bench_program_create(const bench_program_desc *desc, clump_program **program,
+                         clump_kernel **kernels, bench_error *error);
+
+/* Statistics of the heap and of `count` classes by name, classes[i] those of names[i]. */
+int bench_heap_stats(clump_context *clump, clump_heap *heap, const char *const *names,
+                     uint32_t count, clump_heap_stats *stats, clump_class_stats *classes,
+                     bench_error *error);
 
 #endif

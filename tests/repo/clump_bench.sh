@@ -47,6 +47,42 @@ for name in $names; do
     "$bench" compare "$folder/$name.json" "$folder/$name.json" >/dev/null || fail "compare $name.json"
 done
 
+# NAME VARIANT KEY=VALUE...: a run with a few frames, a picture and a table. Its stops for the
+# progress bar, every 3 steps, are not those for outputs.
+outputs() {
+    local name=$1 variant=$2 sets=() at="$folder/$1-$2"
+    shift 2
+    rm -rf "$at"
+    mkdir -p "$at"
+    for pair in "$@" "variant=$variant" steps=101 every=40 sample=25 "frames=$at/frames" \
+        "csv=$at/course.csv" "image=$at/last.png"; do sets+=(--set "$pair"); done
+    "$bench" run "$name" "${sets[@]}" >"$at/out" 2>&1 || fail "$name with outputs: $(tail -3 "$at/out")"
+    [ "$(ls "$at/frames" | tr -dc '0-9\n' | tr '\n' ' ')" = "000000 000040 000080 000101 " ] ||
+        fail "$name: the frames are $(ls "$at/frames")"
+    cmp "$at/last.png" "$at/frames/frame-000101.png" || fail "$name: the last frame is not the image"
+    [ "$(cut -d, -f1 "$at/course.csv" | tr '\n' ' ')" = "step 0 25 50 75 100 101 " ] ||
+        fail "$name: the steps of the table are $(cut -d, -f1 "$at/course.csv")"
+}
+
+# NAME COLUMNS VARIANT KEY=VALUE...: its outputs are those of variant=clump: the frames, and the first
+# columns of the table, those that are not of the heap.
+same_outputs() {
+    local name=$1 columns=$2 variant=$3 a="$folder/$1-clump" b="$folder/$1-$3"
+    shift 3
+    outputs "$name" clump "$@"
+    outputs "$name" "$variant" "$@"
+    diff -r "$a/frames" "$b/frames" || fail "$name: frames of clump and $variant differ"
+    cmp "$a/frames/frame-000000.png" "$a/last.png" >/dev/null && fail "$name: the pictures do not change"
+    diff <(cut -d, -f"1-$columns" "$a/course.csv") <(cut -d, -f"1-$columns" "$b/course.csv") ||
+        fail "$name: tables of clump and $variant differ"
+}
+same_outputs app-wa-tor 3 sequential width=40 height=30
+same_outputs app-collision 2 soa bodies=100 pixels=64 merge_distance=0.1
+same_outputs app-nbody 2 sequential bodies=50 pixels=64
+same_outputs app-generation 4 soa width=40 height=30
+[ "$(sed -n 1p "$folder/app-generation-clump/course.csv" | tr ',' '\n' | tail -1)" = Cell_blocks ] ||
+    fail "the table of app-generation ends in another column"
+
 # STATUS WORDS ARGUMENT...
 refused() {
     local status=0 expected=$1 words=$2
@@ -64,5 +100,10 @@ refused 2 "KEY=VALUE" run enumerate --set objects
 refused 2 "nowhere" run enumerate --device nowhere
 refused 2 "suite" nothing
 refused 2 "--out" suite
+printf '%s\n' x,y,vx,vy,mass 0,0,0,0,1 '0,0,zero,0,1' >"$folder/bodies.csv"
+refused 1 "bodies.csv, line 3: .*'0,0,zero,0,1'" run app-nbody --set "input=$folder/bodies.csv"
+refused 1 "every is for frames" run app-wa-tor --set every=3
+refused 1 "variant=clump" run app-nbody --set variant=soa --set profile=plot.svg
+refused 1 "cannot make the folder $folder/no/where" run app-wa-tor --set "frames=$folder/no/where"
 refused 2 "nothing.json" compare "$folder/nothing.json" "$folder/enumerate.json"
 echo "$(echo "$names" | wc -w) benchmarks"

@@ -7,14 +7,15 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "bench/compaction_option.h"
+#include "bench/phases.h"
 #include "bench/registry.h"
+#include "bench/steps.h"
 #include "world.h"
-
-#define PROGRESS_PARTS 50
 
 typedef struct run_state {
     bench_env *env;
@@ -25,10 +26,17 @@ typedef struct run_state {
     uint32_t steps;
     collision_body *first;             /* the first states */
     collision_body *found, *reference; /* the last ones, and those of the reference */
+    bench_outputs outputs;
     bench_compaction compaction;
     uint64_t checksum; /* of the first round */
     uint32_t rounds;   /* done */
 } run_state;
+
+/* What steps and outputs are given. */
+typedef struct run_world {
+    run_state *run;
+    collision_world world;
+} run_world;
 
 static uint32_t get_u32(const bench_values *values, const char *key) {
     return (uint32_t)bench_int(values, key);
@@ -97,30 +105,48 @@ static int read_parameters(run_state *run, int is_merging) {
 
 /* ---- Measuring ------------------------------------------------------------------------------- */
 
-/* Make all steps. The first is not measured if there are others: devices compile kernels when they
- * first run them. */
-static int make_steps(run_state *run, collision_world *world, const char *label, double *us) {
-    bench_progress progress;
-    int result = 0;
-    double total_us = 0;
-    bench_progress_begin(&progress, run->env, label, run->steps);
-    for (uint32_t done = 0; result == 0 && done < run->steps;) {
-        uint32_t part = done ? run->steps / PROGRESS_PARTS + 1 : 1;
-        uint32_t stop = part < run->steps - done ? done + part : run->steps;
-        double start_us = bench_now_us();
-        for (uint32_t i = done; result == 0 && i < stop; i++) {
-            result = collision_world_step(world, run->error);
-        }
-        if (result == 0) {
-            result = collision_world_finish(world, run->error);
-        }
-        total_us += done > 0 || run->steps == 1 ? bench_now_us() - start_us : 0;
-        done = stop;
-        bench_progress_update(&progress, done);
+static int step(void *world, bench_error *error) {
+    return collision_world_step(&((run_world *)world)->world, error);
+}
+
+static int finish(void *world, bench_error *error) {
+    return collision_world_finish(&((run_world *)world)->world, error);
+}
+
+static int sample(void *world, double *values, bench_error *error) {
+    run_world *of = world;
+    if (collision_world_read(&of->world, of->run->found, error)) {
+        return -1;
     }
-    bench_progress_end(&progress);
-    *us = total_us / (run->steps > 1 ? run->steps - 1 : 1);
-    return result;
+    values[0] = collision_count(of->run->found, of->run->desc.count);
+    return 0;
+}
+
+static int draw(void *world, uint8_t *rgb, bench_error *error) {
+    run_world *of = world;
+    if (collision_world_read(&of->world, of->run->found, error)) {
+        return -1;
+    }
+    collision_draw(of->run->found, of->run->desc.count, of->run->outputs.desc.width, rgb);
+    return 0;
+}
+
+/* Make all steps, with outputs if there is a series for them. */
+static int make_steps(run_world *world, const char *label, bench_series *series, int is_quiet,
+                      double *us) {
+    const run_state *run = world->run;
+    bench_steps steps = {.label = label,
+                         .steps = run->steps,
+                         .world = world,
+                         .step = step,
+                         .finish = finish,
+                         .heap = collision_world_heap(&world->world),
+                         .sample = sample,
+                         .draw = draw,
+                         .outputs = &run->outputs,
+                         .series = series,
+                         .is_quiet = is_quiet};
+    return bench_steps_run(run->env, &steps, us, run->error);
 }
 
 static void report_bodies(run_state *run, double us) {
@@ -166,21 +192,55 @@ static int report_heap(run_state *run, const collision_world *world) {
     return 0;
 }
 
+static int time_phase(void *world, cl_event *events, bench_error *error) {
+    return collision_world_time_step(&((run_world *)world)->world, events, error);
+}
+
+/* Goes on from the final state, which has been read by now. */
+static int time_phases(run_world *world) {
+    const run_state *run = world->run;
+    const char *const *names;
+    uint32_t count = collision_world_phases(&run->desc.rules, &names);
+    return run->desc.variant == COLLISION_SEQUENTIAL
+               ? 0
+               : bench_phases_run(world, time_phase, names, count, run->results, run->error);
+}
+
 static int run_round(run_state *run) {
-    collision_world world;
+    run_world of = {.run = run};
     double us = 0;
-    if (collision_world_create(&run->desc, &world, run->error)) {
+    if (collision_world_create(&run->desc, &of.world, run->error)) {
         return -1;
     }
-    int result = make_steps(run, &world, bench_text(run->values, "variant"), &us);
+    int result = make_steps(&of, bench_text(run->values, "variant"), &run->outputs.series, 0, &us);
     if (result == 0) {
-        result = collision_world_read(&world, run->found, run->error);
+        result = collision_world_read(&of.world, run->found, run->error);
     }
     if (result == 0) {
         report_bodies(run, us);
-        result = report_heap(run, &world);
+        result = report_heap(run, &of.world);
     }
-    collision_world_destroy(&world);
+    if (result == 0) {
+        result = time_phases(&of);
+    }
+    collision_world_destroy(&of.world);
+    return result;
+}
+
+/* The course without compaction, beside which the profile shows the other. */
+static int run_without(run_state *run) {
+    run_world of = {.run = run};
+    collision_desc desc = run->desc;
+    double us = 0;
+    desc.compaction = NULL;
+    if (collision_world_create(&desc, &of.world, run->error)) {
+        return -1;
+    }
+    int result = make_steps(&of, "not compacted", &run->outputs.without, 1, &us);
+    collision_world_destroy(&of.world);
+    if (result == 0) {
+        bench_sample(run->results, "time_per_step_without_us", "us", us);
+    }
     return result;
 }
 
@@ -203,18 +263,18 @@ static void check_mass(run_state *run) {
 
 static int check_bodies(run_state *run) {
     collision_desc desc = run->desc;
-    collision_world world;
+    run_world of = {.run = run};
     bench_error difference = {""};
     double us = 0;
     desc.variant = COLLISION_SEQUENTIAL;
-    if (collision_world_create(&desc, &world, run->error)) {
+    if (collision_world_create(&desc, &of.world, run->error)) {
         return -1;
     }
-    int result = make_steps(run, &world, "sequential reference", &us);
+    int result = make_steps(&of, "sequential reference", NULL, 1, &us);
     if (result == 0) {
-        result = collision_world_read(&world, run->reference, run->error);
+        result = collision_world_read(&of.world, run->reference, run->error);
     }
-    collision_world_destroy(&world);
+    collision_world_destroy(&of.world);
     if (result) {
         return result;
     }
@@ -231,9 +291,8 @@ static int check_bodies(run_state *run) {
 /* ---- The benchmark --------------------------------------------------------------------------- */
 
 static int run_rounds(run_state *run) {
-    const char *image = bench_text(run->values, "image");
     int is_sequential = run->desc.variant == COLLISION_SEQUENTIAL;
-    int result = 0;
+    int result = run->compaction.is_on && run->outputs.profile ? run_without(run) : 0;
     for (uint32_t round = 0; result == 0 && round < run->env->repeat; round++) {
         result = run_round(run);
     }
@@ -247,17 +306,26 @@ static int run_rounds(run_state *run) {
         bench_check(run->results, 1, "no mass was lost; %s",
                     is_sequential ? "this is the reference" : "no reference was run (check=0)");
     }
-    if (result == 0 && image[0]) {
-        result = collision_write_image(image, get_u32(run->values, "pixels"), run->found,
-                                       run->desc.count, run->error);
-    }
-    return result;
+    return result ? result : bench_outputs_write(&run->outputs, run->results, run->error);
+}
+
+static int create_outputs(run_state *run, char *title, size_t bytes) {
+    static const char *const columns[] = {"bodies", NULL};
+    static const bench_outputs_class classes[] = {{"Body", "#1f77b4"}, {NULL, NULL}};
+    uint32_t pixels = get_u32(run->values, "pixels");
+    bench_outputs_desc desc = {
+        .title = title, .columns = columns, .classes = classes, .width = pixels, .height = pixels};
+    snprintf(title, bytes, "%s, %u bodies", run->desc.rules.is_merging ? "collision" : "n-body",
+             run->desc.count);
+    return bench_outputs_create(&desc, run->values, &run->outputs, run->error);
 }
 
 int collision_run(bench_env *env, const bench_values *values, bench_results *results,
                   int is_merging) {
     run_state run = {.env = env, .values = values, .results = results, .error = &results->error};
-    int result = read_parameters(&run, is_merging);
+    char title[96];
+    int result =
+        read_parameters(&run, is_merging) || create_outputs(&run, title, sizeof title) ? -1 : 0;
     if (result == 0) {
         run.desc.bodies = run.first;
         run.found = calloc(run.desc.count, sizeof *run.found);
@@ -269,6 +337,7 @@ int collision_run(bench_env *env, const bench_values *values, bench_results *res
     free(run.first);
     free(run.found);
     free(run.reference);
+    bench_outputs_release(&run.outputs);
     return result;
 }
 

@@ -2,26 +2,17 @@
 #include "heap.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "bench/heap.h"
-
-/* Kernels in the order in which they are created; from FIND on only if merging. */
-static const char *const kernel_names[] = {"body_init", "write_bodies",   "compute_force",
-                                           "update",    "find_candidate", "request",
-                                           "merge",     "delete_merged"};
-enum { INIT, WRITE, FORCE, UPDATE, FIND, REQUEST, MERGE, DELETE, KERNEL_COUNT };
+#include "device.h"
 
 struct world {
-    cl_context context;
-    cl_command_queue queue;
     clump_context *clump;
-    uint32_t count;
-    int kernel_count;
+    uint32_t kernel_count;
     clump_heap *heap;
     clump_program *program;
-    clump_kernel *kernels[KERNEL_COUNT];
-    cl_mem states; /* collision_body of each: the first ones, later those to read */
+    clump_kernel *kernels[COLLISION_KERNEL_COUNT];
+    collision_states states;
     bench_compacting compacting;
 };
 
@@ -31,6 +22,10 @@ clump_heap *collision_heap_get(const void *self) {
 
 const bench_compacting *collision_heap_compactions(const void *self) {
     return &((const struct world *)self)->compacting;
+}
+
+int collision_heap_compact(void *self, bench_error *error) {
+    return bench_compacting_poll(&((struct world *)self)->compacting, error);
 }
 
 static int fail(const struct world *world, bench_error *error, const char *what,
@@ -54,24 +49,18 @@ static int create_program(struct world *world, const collision_desc *desc, bench
     if (!source) {
         return -1;
     }
-    clump_program_desc program = {.heap = world->heap,
-                                  .source = source,
-                                  .name = "collision.cl",
+    world->kernel_count = collision_kernel_count(&desc->rules);
+    bench_program_desc program = {.clump = world->clump,
+                                  .heap = world->heap,
+                                  .file = "bench/apps/collision/collision.cl",
+                                  .text = source,
                                   .options = desc->rules.is_merging ? "-DMERGING=1" : "-DMERGING=0",
-                                  .tuning = desc->tuning};
-    clump_status status = clump_program_create(&program, &world->program);
+                                  .tuning = &desc->tuning,
+                                  .names = collision_kernel_names,
+                                  .count = world->kernel_count};
+    int result = bench_program_create(&program, &world->program, world->kernels, error);
     free(source);
-    if (status != CLUMP_OK) {
-        return fail(world, error, "building collision.cl", status);
-    }
-    world->kernel_count = desc->rules.is_merging ? KERNEL_COUNT : FIND;
-    for (int i = 0; i < world->kernel_count; i++) {
-        status = clump_kernel_create(world->program, kernel_names[i], &world->kernels[i]);
-        if (status != CLUMP_OK) {
-            return fail(world, error, kernel_names[i], status);
-        }
-    }
-    return 0;
+    return result;
 }
 
 static int set_numbers(struct world *world, int kernel, const float *numbers, uint32_t count,
@@ -90,34 +79,29 @@ static int set_constants(struct world *world, const collision_constants *constan
                          bench_error *error) {
     float force[] = {constants->softening2, constants->scale};
     float update[] = {constants->kick, constants->dt};
-    if (set_numbers(world, FORCE, force, 2, error) ||
-        set_numbers(world, UPDATE, update, 2, error)) {
+    if (set_numbers(world, COLLISION_FORCE, force, 2, error) ||
+        set_numbers(world, COLLISION_UPDATE, update, 2, error)) {
         return -1;
     }
-    return world->kernel_count > FIND ? set_numbers(world, FIND, &constants->reach2, 1, error) : 0;
+    return world->kernel_count > COLLISION_FIND
+               ? set_numbers(world, COLLISION_FIND, &constants->reach2, 1, error)
+               : 0;
 }
 
 static int create_bodies(struct world *world, const collision_desc *desc, bench_error *error) {
     uint64_t made = 0;
-    cl_int code = CL_SUCCESS;
-    world->states = clCreateBuffer(world->context, CL_MEM_READ_WRITE,
-                                   desc->count * sizeof *desc->bodies, NULL, &code);
-    if (code == CL_SUCCESS) {
-        code =
-            clEnqueueWriteBuffer(world->queue, world->states, CL_TRUE, 0,
-                                 desc->count * sizeof *desc->bodies, desc->bodies, 0, NULL, NULL);
+    if (collision_states_create(desc, &world->states, error)) {
+        return -1;
     }
-    if (code != CL_SUCCESS) {
-        return bench_error_cl(error, "the buffer of the first states", code);
-    }
+    cl_mem *buffer = &world->states.buffer;
     clump_status status =
-        clump_kernel_set_arg(world->kernels[INIT], 0, sizeof world->states, &world->states);
+        clump_kernel_set_arg(world->kernels[COLLISION_INIT], 0, sizeof *buffer, buffer);
     if (status == CLUMP_OK) {
-        status =
-            clump_kernel_set_arg(world->kernels[WRITE], 0, sizeof world->states, &world->states);
+        status = clump_kernel_set_arg(world->kernels[COLLISION_WRITE], 0, sizeof *buffer, buffer);
     }
     if (status == CLUMP_OK) {
-        status = clump_do_new(world->heap, "Body", desc->count, world->kernels[INIT], &made, NULL);
+        status = clump_do_new(world->heap, "Body", desc->count, world->kernels[COLLISION_INIT],
+                              &made, NULL);
     }
     if (status != CLUMP_OK) {
         return fail(world, error, "making the bodies", status);
@@ -134,10 +118,8 @@ static void destroy(void *self) {
     if (!world) {
         return;
     }
-    if (world->states) {
-        clReleaseMemObject(world->states);
-    }
-    for (int i = 0; i < KERNEL_COUNT; i++) {
+    collision_states_destroy(&world->states);
+    for (uint32_t i = 0; i < COLLISION_KERNEL_COUNT; i++) {
         clump_kernel_destroy(world->kernels[i]);
     }
     clump_program_destroy(world->program);
@@ -159,9 +141,6 @@ static int create(const collision_desc *desc, const collision_constants *constan
         return bench_error_set(error, "host memory ran out");
     }
     world->clump = desc->clump;
-    world->context = desc->context;
-    world->queue = desc->queue;
-    world->count = desc->count;
     if (create_heap(world, desc, error) || create_program(world, desc, error) ||
         set_constants(world, constants, error) ||
         bench_compacting_create(&world->compacting, world->clump, world->heap, "Body",
@@ -174,32 +153,26 @@ static int create(const collision_desc *desc, const collision_constants *constan
     return 0;
 }
 
-static int step(void *self, bench_error *error) {
+static int step(void *self, cl_event *events, bench_error *error) {
     struct world *world = self;
-    for (int kernel = FORCE; kernel < world->kernel_count; kernel++) {
-        clump_status status = clump_do_all(world->heap, world->kernels[kernel], NULL);
+    for (uint32_t kernel = COLLISION_FORCE; kernel < world->kernel_count; kernel++) {
+        clump_sync sync = {.event = events ? &events[kernel - COLLISION_FORCE] : NULL};
+        clump_status status = clump_do_all(world->heap, world->kernels[kernel], &sync);
         if (status != CLUMP_OK) {
-            return fail(world, error, kernel_names[kernel], status);
+            return fail(world, error, collision_kernel_names[kernel], status);
         }
     }
-    return bench_compacting_poll(&world->compacting, error);
+    return 0;
 }
 
 static int read_bodies(void *self, collision_body *bodies, bench_error *error) {
     struct world *world = self;
-    size_t bytes = world->count * sizeof *bodies;
-    cl_uint zero = 0;
-    cl_int code = clEnqueueFillBuffer(world->queue, world->states, &zero, sizeof zero, 0, bytes, 0,
-                                      NULL, NULL);
-    clump_status status = clump_do_all(world->heap, world->kernels[WRITE], NULL);
-    if (status != CLUMP_OK) {
-        return fail(world, error, "write_bodies", status);
+    if (collision_states_clear(&world->states, error)) {
+        return -1;
     }
-    if (code == CL_SUCCESS) {
-        code = clEnqueueReadBuffer(world->queue, world->states, CL_TRUE, 0, bytes, bodies, 0, NULL,
-                                   NULL);
-    }
-    return code == CL_SUCCESS ? 0 : bench_error_cl(error, "reading the bodies", code);
+    clump_status status = clump_do_all(world->heap, world->kernels[COLLISION_WRITE], NULL);
+    return status == CLUMP_OK ? collision_states_read(&world->states, bodies, error)
+                              : fail(world, error, "write_bodies", status);
 }
 
 const collision_ops collision_heap_ops = {

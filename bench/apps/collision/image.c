@@ -1,9 +1,7 @@
 /* Pictures of bodies. See model.h. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "bench/png.h"
 #include "model.h"
 
 typedef struct canvas {
@@ -30,14 +28,10 @@ static void draw_disc(canvas *on, double x, double y, double radius, uint8_t lig
     }
 }
 
-int collision_write_image(const char *path, uint32_t pixels, const collision_body *bodies,
-                          uint32_t count, bench_error *error) {
-    canvas on = {.rgb = malloc(3 * (size_t)pixels * pixels), .pixels = pixels};
+void collision_draw(const collision_body *bodies, uint32_t count, uint32_t pixels, uint8_t *rgb) {
+    canvas on = {.rgb = rgb, .pixels = pixels};
     double mean = 0;
-    if (!on.rgb) {
-        return bench_error_set(error, "host memory ran out for the picture");
-    }
-    memset(on.rgb, 255, 3 * (size_t)pixels * pixels);
+    memset(rgb, 255, 3 * (size_t)pixels * pixels);
     for (uint32_t i = 0; i < count; i++) {
         mean += (double)bodies[i].mass / count;
     }
@@ -52,7 +46,4 @@ int collision_write_image(const char *path, uint32_t pixels, const collision_bod
                   (1 - (double)body->y) / 2 * (pixels - 1), radius,
                   (uint8_t)(170 / fmax(1, sqrt(share))));
     }
-    int result = bench_png_write(path, pixels, pixels, on.rgb, error);
-    free(on.rgb);
-    return result;
 }

@@ -55,8 +55,7 @@ uint64_t collision_checksum(const collision_body *bodies, uint32_t count); /* 64
 int collision_compare(const collision_body *found, const collision_body *expected, uint32_t count,
                       uint32_t step, bench_error *error);
 
-/* PNG of `pixels` x `pixels`: bodies as discs, larger and darker with their mass. */
-int collision_write_image(const char *path, uint32_t pixels, const collision_body *bodies,
-                          uint32_t count, bench_error *error);
+/* `pixels` x `pixels` of 3 bytes: bodies as discs, larger and darker with their mass. */
+void collision_draw(const collision_body *bodies, uint32_t count, uint32_t pixels, uint8_t *rgb);
 
 #endif

@@ -1,18 +1,11 @@
 /* The baselines in plain OpenCL: host side of plain.cl. See world.h. */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "world.h"
+#include "device.h"
 
 #define GROUP 64
 #define LOG_BYTES 1500
-
-/* As in heap.c. */
-static const char *const kernel_names[] = {"body_init", "write_bodies",   "compute_force",
-                                           "update",    "find_candidate", "request",
-                                           "merge",     "delete_merged"};
-enum { INIT, WRITE, FORCE, UPDATE, FIND, REQUEST, MERGE, DELETE, KERNEL_COUNT };
 
 /* Bytes of the fields of plain.cl, in order; the last four only if merging. */
 static const size_t field_bytes[] = {4, 4, 4, 4, 4, 4, 4, 4, 4, 1, 1};
@@ -25,11 +18,12 @@ struct world {
     cl_context context;
     cl_command_queue queue;
     uint32_t count;
-    int kernel_count, buffer_count;
+    uint32_t kernel_count;
+    int buffer_count;
     cl_program program;
-    cl_kernel kernels[KERNEL_COUNT];
+    cl_kernel kernels[COLLISION_KERNEL_COUNT];
     cl_mem buffers[FIELDS_MERGING]; /* one per field, or one of structs */
-    cl_mem states;
+    collision_states states;
 };
 
 static int build(struct world *world, const collision_desc *desc, bench_error *error) {
@@ -53,10 +47,10 @@ static int build(struct world *world, const collision_desc *desc, bench_error *e
                               log, NULL);
         return bench_error_set(error, "plain.cl does not build (%d): %s", code, log);
     }
-    for (int i = 0; i < world->kernel_count; i++) {
-        world->kernels[i] = clCreateKernel(world->program, kernel_names[i], &code);
+    for (uint32_t i = 0; i < world->kernel_count; i++) {
+        world->kernels[i] = clCreateKernel(world->program, collision_kernel_names[i], &code);
         if (code != CL_SUCCESS) {
-            return bench_error_cl(error, kernel_names[i], code);
+            return bench_error_cl(error, collision_kernel_names[i], code);
         }
     }
     return 0;
@@ -71,25 +65,20 @@ static int create_buffers(struct world *world, const collision_desc *desc, bench
         world->buffers[i] =
             clCreateBuffer(world->context, CL_MEM_READ_WRITE, world->count * bytes, NULL, &code);
     }
-    size_t bytes = world->count * sizeof *desc->bodies;
-    if (code == CL_SUCCESS) {
-        world->states = clCreateBuffer(world->context, CL_MEM_READ_WRITE, bytes, NULL, &code);
-    }
-    if (code == CL_SUCCESS) {
-        code = clEnqueueWriteBuffer(world->queue, world->states, CL_TRUE, 0, bytes, desc->bodies, 0,
-                                    NULL, NULL);
-    }
-    return code == CL_SUCCESS ? 0 : bench_error_cl(error, "the buffers of the bodies", code);
+    return code == CL_SUCCESS ? collision_states_create(desc, &world->states, error)
+                              : bench_error_cl(error, "the buffers of the bodies", code);
 }
 
 /* The count and the buffers, the same for all kernels, and what each has behind them. */
 static int set_arguments(struct world *world, const collision_constants *constants,
                          bench_error *error) {
-    const float numbers[KERNEL_COUNT][2] = {[FORCE] = {constants->softening2, constants->scale},
-                                            [UPDATE] = {constants->kick, constants->dt},
-                                            [FIND] = {constants->reach2, 0}};
-    static const cl_uint number_counts[KERNEL_COUNT] = {[FORCE] = 2, [UPDATE] = 2, [FIND] = 1};
-    for (int k = 0; k < world->kernel_count; k++) {
+    const float numbers[COLLISION_KERNEL_COUNT][2] = {
+        [COLLISION_FORCE] = {constants->softening2, constants->scale},
+        [COLLISION_UPDATE] = {constants->kick, constants->dt},
+        [COLLISION_FIND] = {constants->reach2, 0}};
+    static const cl_uint number_counts[COLLISION_KERNEL_COUNT] = {
+        [COLLISION_FORCE] = 2, [COLLISION_UPDATE] = 2, [COLLISION_FIND] = 1};
+    for (uint32_t k = 0; k < world->kernel_count; k++) {
         cl_kernel kernel = world->kernels[k];
         cl_uint at = 0;
         cl_int code = clSetKernelArg(kernel, at++, sizeof world->count, &world->count);
@@ -99,21 +88,21 @@ static int set_arguments(struct world *world, const collision_constants *constan
         for (cl_uint i = 0; code == CL_SUCCESS && i < number_counts[k]; i++) {
             code = clSetKernelArg(kernel, at++, sizeof(float), &numbers[k][i]);
         }
-        if (code == CL_SUCCESS && (k == INIT || k == WRITE)) {
-            code = clSetKernelArg(kernel, at++, sizeof world->states, &world->states);
+        if (code == CL_SUCCESS && (k == COLLISION_INIT || k == COLLISION_WRITE)) {
+            code = clSetKernelArg(kernel, at++, sizeof(cl_mem), &world->states.buffer);
         }
         if (code != CL_SUCCESS) {
-            return bench_error_cl(error, kernel_names[k], code);
+            return bench_error_cl(error, collision_kernel_names[k], code);
         }
     }
     return 0;
 }
 
-static int launch(struct world *world, int kernel, bench_error *error) {
+static int launch(struct world *world, uint32_t kernel, cl_event *event, bench_error *error) {
     size_t local = GROUP, global = ((size_t)world->count + GROUP - 1) / GROUP * GROUP;
     cl_int code = clEnqueueNDRangeKernel(world->queue, world->kernels[kernel], 1, NULL, &global,
-                                         &local, 0, NULL, NULL);
-    return code == CL_SUCCESS ? 0 : bench_error_cl(error, kernel_names[kernel], code);
+                                         &local, 0, NULL, event);
+    return code == CL_SUCCESS ? 0 : bench_error_cl(error, collision_kernel_names[kernel], code);
 }
 
 static void destroy(void *self) {
@@ -126,10 +115,8 @@ static void destroy(void *self) {
             clReleaseMemObject(world->buffers[i]);
         }
     }
-    if (world->states) {
-        clReleaseMemObject(world->states);
-    }
-    for (int i = 0; i < KERNEL_COUNT; i++) {
+    collision_states_destroy(&world->states);
+    for (uint32_t i = 0; i < COLLISION_KERNEL_COUNT; i++) {
         if (world->kernels[i]) {
             clReleaseKernel(world->kernels[i]);
         }
@@ -155,9 +142,9 @@ static int create(const collision_desc *desc, const collision_constants *constan
     world->context = desc->context;
     world->queue = desc->queue;
     world->count = desc->count;
-    world->kernel_count = desc->rules.is_merging ? KERNEL_COUNT : FIND;
+    world->kernel_count = collision_kernel_count(&desc->rules);
     if (build(world, desc, error) || create_buffers(world, desc, error) ||
-        set_arguments(world, constants, error) || launch(world, INIT, error) ||
+        set_arguments(world, constants, error) || launch(world, COLLISION_INIT, NULL, error) ||
         finish(world, error)) {
         destroy(world);
         return -1;
@@ -166,10 +153,10 @@ static int create(const collision_desc *desc, const collision_constants *constan
     return 0;
 }
 
-static int step(void *self, bench_error *error) {
+static int step(void *self, cl_event *events, bench_error *error) {
     struct world *world = self;
-    for (int kernel = FORCE; kernel < world->kernel_count; kernel++) {
-        if (launch(world, kernel, error)) {
+    for (uint32_t kernel = COLLISION_FORCE; kernel < world->kernel_count; kernel++) {
+        if (launch(world, kernel, events ? &events[kernel - COLLISION_FORCE] : NULL, error)) {
             return -1;
         }
     }
@@ -180,18 +167,11 @@ static int step(void *self, bench_error *error) {
 
 static int read_bodies(void *self, collision_body *bodies, bench_error *error) {
     struct world *world = self;
-    size_t bytes = world->count * sizeof *bodies;
-    cl_uint zero = 0;
-    cl_int code = clEnqueueFillBuffer(world->queue, world->states, &zero, sizeof zero, 0, bytes, 0,
-                                      NULL, NULL);
-    if (launch(world, WRITE, error)) {
-        return -1;
-    }
-    if (code == CL_SUCCESS) {
-        code = clEnqueueReadBuffer(world->queue, world->states, CL_TRUE, 0, bytes, bodies, 0, NULL,
-                                   NULL);
-    }
-    return code == CL_SUCCESS ? 0 : bench_error_cl(error, "reading the bodies", code);
+    return collision_states_clear(&world->states, error) ||
+                   launch(world, COLLISION_WRITE, NULL, error) ||
+                   collision_states_read(&world->states, bodies, error)
+               ? -1
+               : 0;
 }
 
 const collision_ops collision_plain_ops = {

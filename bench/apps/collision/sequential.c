@@ -253,8 +253,9 @@ static int create(const collision_desc *desc, const collision_constants *constan
     return 0;
 }
 
-static int step(void *self, bench_error *error) {
+static int step(void *self, cl_event *events, bench_error *error) {
     struct world *world = self;
+    (void)events;
     (void)error;
     compute_forces(world);
     update(world);

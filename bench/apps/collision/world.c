@@ -1,11 +1,9 @@
 /* The variants behind one set of calls, and their comparison. See world.h. */
 #include "world.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "bench/bench_files.h"
+#include "device.h"
 #include "heap.h"
 
 int collision_world_create(const collision_desc *desc, collision_world *world, bench_error *error) {
@@ -35,7 +33,19 @@ void collision_world_destroy(collision_world *world) {
 }
 
 int collision_world_step(collision_world *world, bench_error *error) {
-    return world->ops->step(world->self, error);
+    if (world->ops->step(world->self, NULL, error)) {
+        return -1;
+    }
+    return world->ops == &collision_heap_ops ? collision_heap_compact(world->self, error) : 0;
+}
+
+uint32_t collision_world_phases(const collision_rules *rules, const char *const **names) {
+    *names = collision_kernel_names + COLLISION_FORCE;
+    return collision_kernel_count(rules) - COLLISION_FORCE;
+}
+
+int collision_world_time_step(collision_world *world, cl_event *events, bench_error *error) {
+    return world->ops->step(world->self, events, error);
 }
 
 int collision_world_finish(collision_world *world, bench_error *error) {
@@ -54,23 +64,6 @@ clump_heap *collision_world_heap(const collision_world *world) {
 
 const bench_compacting *collision_world_compactions(const collision_world *world) {
     return world->ops == &collision_heap_ops ? collision_heap_compactions(world->self) : NULL;
-}
-
-char *collision_load_source(const char *name, bench_error *error) {
-    const clumpi_cl_file *arithmetic = bench_file_find("bench/apps/collision/arithmetic.clh");
-    const clumpi_cl_file *kernels = bench_file_find(name);
-    if (!arithmetic || !kernels) {
-        bench_error_set(error, "%s or its arithmetic.clh is not embedded in this program", name);
-        return NULL;
-    }
-    size_t bytes = arithmetic->bytes + kernels->bytes + 64;
-    char *source = malloc(bytes);
-    if (!source) {
-        bench_error_set(error, "host memory ran out for %s", name);
-        return NULL;
-    }
-    snprintf(source, bytes, "%s\n#line 1\n%s", arithmetic->data, kernels->data);
-    return source;
 }
 
 /* ---- Comparison ------------------------------------------------------------------------------ */

@@ -37,7 +37,8 @@ typedef struct collision_ops {
     int (*create)(const collision_desc *desc, const collision_constants *constants, void **self,
                   bench_error *error);
     void (*destroy)(void *self); /* NULL is allowed */
-    int (*step)(void *self, bench_error *error);
+    /* `events`: NULL, or one to fill in for each phase, if the variant has events. */
+    int (*step)(void *self, cl_event *events, bench_error *error);
     int (*finish)(void *self, bench_error *error);
     int (*read)(void *self, collision_body *bodies, bench_error *error);
 } collision_ops;
@@ -55,6 +56,13 @@ void collision_world_destroy(collision_world *world); /* all zero is allowed */
 /* Enqueue a step and, if it is time, a compaction; does not wait (sequential: makes it). */
 int collision_world_step(collision_world *world, bench_error *error);
 
+/* The phases of a step by name; the number of them. */
+uint32_t collision_world_phases(const collision_rules *rules, const char *const **names);
+
+/* The same without a compaction, and with an event for each phase, which the caller releases. Not for
+ * sequential. */
+int collision_world_time_step(collision_world *world, cl_event *events, bench_error *error);
+
 /* Wait for all steps, and fail if a kernel reported an error. */
 int collision_world_finish(collision_world *world, bench_error *error);
 
@@ -64,10 +72,6 @@ int collision_world_read(collision_world *world, collision_body *bodies, bench_e
 /* The heap of the variant clump and its compactions, else NULL. */
 clump_heap *collision_world_heap(const collision_world *world);
 const bench_compacting *collision_world_compactions(const collision_world *world);
-
-/* arithmetic.clh and the file `name`, for a compiler. Released by free(). NULL and an error if
- * either is not embedded. */
-char *collision_load_source(const char *name, bench_error *error);
 
 /* Run the variant of `desc` and the sequential one side by side and compare them before the first
  * and after every step; check the heap every `check_every` steps (0: only at the end). `left`: the

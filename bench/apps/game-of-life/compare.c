@@ -89,7 +89,8 @@ static int check_heap(const worlds *w) {
 static int run(worlds *w, uint32_t steps, uint32_t check_every) {
     int result = compare(w);
     for (w->step = 1; result == 0 && w->step <= steps; w->step++) {
-        if (life_heap_step(w->heap, w->error) || life_grid_step(w->grid, w->error)) {
+        if (life_heap_step(w->heap, NULL, w->error) || life_heap_compact(w->heap, w->error) ||
+            life_grid_step(w->grid, NULL, w->error)) {
             return -1;
         }
         life_world_step(w->fast);
@@ -118,6 +119,10 @@ int life_compare_run(const life_desc *desc, uint32_t steps, uint32_t check_every
         } else {
             result = bench_error_set(error, "host memory ran out");
         }
+    }
+    if (result == 0 && desc->compaction && life_heap_compactions(w.heap)->moves == 0) {
+        bench_error_set(error, "no compaction moved anything: equal worlds show nothing");
+        result = 1;
     }
     if (result == 0 && last) {
         life_world_encode(w.plain, last);

@@ -1,34 +1,60 @@
 /* The Game of Life and generational automata: living cells and candidates as objects.
  *
  * `size` is the width and the height of the world, `rule` has born, survive and states of model.h:
- * arguments, so that one build serves all worlds. A cell has two states: `now`, 0 or 1, numbers
- * those of this step, the other those of the next. A step has two phases:
+ * arguments, so that one build serves all worlds. What a cell knows is one word, `life`:
  *
- *   prepare  every agent computes the next state of its cell from the states of its neighbours;
- *   update   agents are made and freed so that they fit the next states.
+ *     bits  7 ..  0  its state
+ *     bits 15 ..  8  its next state
+ *     bits 19 .. 16  how many neighbours live
+ *     bits 28 .. 20  between the phases: neighbours for which it makes a candidate, by place
  *
- * Neither reads what it writes: prepare writes next states and reads present ones, update writes
- * references to agents and reads states. (Update also asks whether a cell has an agent; spread()
- * says why the answer does not matter where it can change.) So the order of visits does not matter.
- * A cell without an agent is dead in both states.
+ * A cell without an agent is dead, and so is all beside it: its word is 0. A step has two phases:
+ *
+ *   announce  an agent whose cell is about to come alive or to die tells the neighbours, by atomic
+ *             additions to their counts; nobody reads a count. No object comes or goes.
+ *   settle    every agent brings its cell into the next state, becomes what fits it, and decides the
+ *             state after that. It touches its own cell and those it makes a candidate for, which
+ *             have no agent; nobody reads what another writes.
+ *
+ * So the order of visits does not matter, and only cells that change look around.
  *
  * Read first: game_of_life.schema.
  */
 
+#define PLACES 9u    /* of the square around a cell; 4 is the middle */
+#define NEIGHBOR_ONE (1u << 16)
+#define FIRSTS_SHIFT 20
+
+/* The neighbours of cell number `i`: `other` in place `k` of the square around it, those of the eight
+ * that the world has. */
+#define FOR_NEIGHBORS(i, k, other)                                                                 \
+    for (uint k = 0u; k < PLACES; k++)                                                             \
+        for (uint other = life_neighbor(size, i, k); other != NOWHERE; other = NOWHERE)
 #define NOWHERE 0xffffffffu
 
-/* The neighbours of cell number `i`, as `other`: those of the eight that the world has. */
-#define FOR_NEIGHBORS(i, other)                                                                    \
-    for (int x = (int)((i) % size.x), y = (int)((i) / size.x), k = 0; k < 9; k++)          \
-        for (uint other = life_neighbor(size, x, y, k); other != NOWHERE; other = NOWHERE)
+static inline uint life_neighbor(uint2 size, uint i, uint k) {
+    uint x = i % size.x + k % 3u - 1u, y = i / size.x + k / 3u - 1u; /* -1 is large */
+    return k != 4u && x < size.x && y < size.y ? y * size.x + x : NOWHERE;
+}
 
-/* The number of the cell in place `k` of the square around (x, y), or NOWHERE if that is the
- * middle or outside of the world. */
-static inline uint life_neighbor(uint2 size, int x, int y, int k) {
-    x += k % 3 - 1;
-    y += k / 3 - 1;
-    int is_inside = x >= 0 && x < (int)size.x && y >= 0 && y < (int)size.y;
-    return is_inside && k != 4 ? (uint)y * size.x + (uint)x : NOWHERE;
+static inline uint life_state(uint life) { return life & 0xffu; }
+static inline uint life_next(uint life) { return life >> 8 & 0xffu; }
+static inline uint life_count(uint life) { return life >> 16 & 0xfu; }
+
+/* The word of a cell in a state, with what it decides by the rule. */
+static inline uint life_decided(uint4 rule, uint state, uint count) {
+    uint next = state + 1u < rule.z ? state + 1u : 0u;
+    if (state == 0u) {
+        next = rule.x >> count & 1u;
+    } else if (state == 1u && (rule.y >> count & 1u)) {
+        next = 1u;
+    }
+    return count << 16 | next << 8 | state;
+}
+
+/* Whether neighbours have to be told. */
+static inline bool life_is_changing(uint life) {
+    return (life_state(life) == 1u) != (life_next(life) == 1u);
 }
 
 static inline Cell cell_at(__global const uint *cells, uint i) {
@@ -37,166 +63,151 @@ static inline Cell cell_at(__global const uint *cells, uint i) {
     return cell;
 }
 
-static uint count_alive(CLUMP_HEAP_FIXED, __global const uint *cells, uint2 size, uint i,
-                        uint when) {
-    uint count = 0u;
-    FOR_NEIGHBORS(i, other) {
-        count += Cell_state(cell_at(cells, other), when) == 1;
-    }
-    return count;
+/* The new agent of a cell, whose word is `life`. If the heap is full, it counts that, and what is
+ * written here goes to the null row. */
+static void agent_init(CLUMP_HEAP, Agent self, Cell cell, uint i, uint life) {
+    Agent_cell(self) = cell;
+    Agent_index(self) = i;
+    Agent_is_changing(self) = life_is_changing(life);
+    Cell_agent(cell) = self;
 }
 
-static int is_beside_life(CLUMP_HEAP_FIXED, __global const uint *cells, uint2 size, uint i,
-                          uint when) {
-    FOR_NEIGHBORS(i, other) {
-        if (Cell_state(cell_at(cells, other), when) == 1) {
-            return 1;
-        }
-    }
-    return 0;
+static void alive_make(CLUMP_HEAP, Cell cell, uint i, uint life) {
+    agent_init(clump_heap, Alive_as_Agent(Alive_new()), cell, i, life);
 }
 
-static Agent alive_make(CLUMP_HEAP, uint i) {
-    Alive alive = Alive_new();
-    if (Alive_is_null(alive)) {
-        return Agent_null; /* the heap is full, and counts it */
-    }
-    Alive_cell(alive) = i;
-    return Alive_as_Agent(alive);
-}
-
-static Agent candidate_make(CLUMP_HEAP, uint i) {
-    Candidate candidate = Candidate_new();
-    if (Candidate_is_null(candidate)) {
-        return Agent_null;
-    }
-    Candidate_cell(candidate) = i;
-    return Candidate_as_Agent(candidate);
+static void candidate_make(CLUMP_HEAP, Cell cell, uint i, uint life) {
+    agent_init(clump_heap, Candidate_as_Agent(Candidate_new()), cell, i, life);
 }
 
 /* ---- Making the world ------------------------------------------------------------------------ */
 
-/* Do-new over Cell: note where each lies, and give it its first state. */
-__kernel void cell_init(CLUMP_HEAP, __global uint *cells, __global const uchar *world) {
+/* Do-new over Cell: note where each lies. */
+__kernel void cell_init(CLUMP_HEAP, __global uint *cells) {
     CLUMP_FOR_EACH_NEW(Cell, self, i) {
         cells[i] = self.id;
         Cell_agent(self) = Agent_null;
-        Cell_state(self, 0) = world[i];
-        Cell_state(self, 1) = 0;
+        Cell_life(self) = 0u;
     }
 }
 
-/* Once for each cell: its first agent, or none. */
-__kernel void cell_populate(CLUMP_HEAP, __global const uint *cells, uint2 size) {
-    uint i = (uint)get_global_id(0);
+/* Once for each cell: its first state and its first agent, or none. */
+__kernel void cell_populate(CLUMP_HEAP, __global const uint *cells, uint2 size,
+                            __global const uchar *world, uint4 rule) {
+    uint i = (uint)get_global_id(0), count = 0u;
     if (i >= size.x * size.y) {
         return;
     }
-    Cell cell = cell_at(cells, i);
-    if (Cell_state(cell, 0) != 0) {
-        Cell_agent(cell) = alive_make(clump_heap, i);
-    } else if (is_beside_life(clump_heap, cells, size, i, 0u)) {
-        Cell_agent(cell) = candidate_make(clump_heap, i);
+    FOR_NEIGHBORS(i, k, other) {
+        count += world[other] == 1;
+    }
+    if (world[i] != 0 || count > 0u) {
+        Cell cell = cell_at(cells, i);
+        uint life = life_decided(rule, world[i], count);
+        Cell_life(cell) = life;
+        if (world[i] != 0) {
+            alive_make(clump_heap, cell, i, life);
+        } else {
+            candidate_make(clump_heap, cell, i, life);
+        }
     }
 }
 
 /* ---- The phases of a step -------------------------------------------------------------------- */
 
-__kernel void agent_prepare(CLUMP_HEAP_FIXED, __global const uint *cells, uint2 size, uint now,
-                            uint4 rule) {
+/* Of all that tell a cell without an agent that they come alive, one is the first: it finds the word
+ * 0, and will make the candidate. Counts of cells with an agent pass 0 too, hence the second
+ * question. */
+__kernel void agent_announce(CLUMP_HEAP_FIXED, __global const uint *cells, uint2 size) {
     CLUMP_FOR_EACH(Agent, self) {
-        uint i = Agent_cell(self);
-        Cell cell = cell_at(cells, i);
-        uint state = Cell_state(cell, now);
-        uint next = state + 1u < rule.z ? state + 1u : 0u;
-        if (state < 2u) {
-            uint count = count_alive(clump_heap, cells, size, i, now);
-            if (state == 0u) {
-                next = rule.x >> count & 1u;
-            } else if (rule.y >> count & 1u) {
-                next = 1u;
+        if (!Agent_is_changing(self)) {
+            continue;
+        }
+        Cell cell = Agent_cell(self);
+        uint i = Agent_index(self), firsts = 0u;
+        uint change = life_next(Cell_life(cell)) == 1u ? NEIGHBOR_ONE : 0u - NEIGHBOR_ONE;
+        FOR_NEIGHBORS(i, k, other) {
+            Cell beside = cell_at(cells, other);
+            uint old = atomic_add(&Cell_life(beside), change);
+            if (old == 0u && Agent_is_null(Cell_agent(beside))) {
+                firsts |= 1u << k;
             }
         }
-        Cell_state(cell, 1u - now) = (uchar)next;
-    }
-}
-
-/* Looks at the present state only if the next is 1. */
-static inline int is_newborn(CLUMP_HEAP_FIXED, Cell cell, uint now) {
-    return Cell_state(cell, 1u - now) == 1 && Cell_state(cell, now) == 0;
-}
-
-/* Of the cells around `i` that come alive in this step, the first. There is one. */
-static uint find_first_newborn(CLUMP_HEAP_FIXED, __global const uint *cells, uint2 size, uint i,
-                               uint now) {
-    FOR_NEIGHBORS(i, other) {
-        if (is_newborn(clump_heap, cell_at(cells, other), now)) {
-            return other;
-        }
-    }
-    return NOWHERE;
-}
-
-/* Cell `i` comes alive: its neighbours without an agent become candidates. Each is made by the
- * first of the newborn beside it and by nobody else (thesis 7.8.2). Whether a neighbour has an
- * agent can change meanwhile in one way only: the first makes it. The others do nothing in both
- * cases. No agent beside a newborn cell goes without leaving another, since that cell lives in the
- * next step. */
-static void spread(CLUMP_HEAP, __global const uint *cells, uint2 size, uint i, uint now) {
-    FOR_NEIGHBORS(i, other) {
-        Cell cell = cell_at(cells, other);
-        if (Agent_is_null(Cell_agent(cell)) &&
-            find_first_newborn(clump_heap, cells, size, other, now) == i) {
-            Cell_agent(cell) = candidate_make(clump_heap, other);
+        if (firsts) {
+            atomic_or(&Cell_life(cell), firsts << FIRSTS_SHIFT);
         }
     }
 }
 
-__kernel void agent_update(CLUMP_HEAP, __global const uint *cells, uint2 size, uint now) {
+/* Cell `i` came alive: candidates for those neighbours that had no agent and were first told by it. */
+static void spread(CLUMP_HEAP, __global const uint *cells, uint2 size, uint4 rule, uint i,
+                   uint firsts) {
+    FOR_NEIGHBORS(i, k, other) {
+        if (firsts >> k & 1u) {
+            Cell cell = cell_at(cells, other);
+            uint life = life_decided(rule, 0u, life_count(Cell_life(cell)));
+            Cell_life(cell) = life;
+            candidate_make(clump_heap, cell, other, life);
+        }
+    }
+}
+
+__kernel void agent_settle(CLUMP_HEAP, __global const uint *cells, uint2 size, uint4 rule) {
     CLUMP_FOR_EACH(Candidate, self) {
-        uint i = Candidate_cell(self);
-        Cell cell = cell_at(cells, i);
-        if (Cell_state(cell, 1u - now) == 1) {
+        Cell cell = Candidate_cell(self);
+        uint before = Cell_life(cell), count = life_count(before), state = life_next(before);
+        uint life = life_decided(rule, state, count);
+        Cell_life(cell) = life;
+        if (state == 1u) {
+            uint i = Candidate_index(self);
             Candidate_free(self);
-            Cell_agent(cell) = alive_make(clump_heap, i);
-            spread(clump_heap, cells, size, i, now);
-        } else if (!is_beside_life(clump_heap, cells, size, i, 1u - now)) {
+            alive_make(clump_heap, cell, i, life);
+            spread(clump_heap, cells, size, rule, i, before >> FIRSTS_SHIFT);
+        } else if (count == 0u) {
             Candidate_free(self);
             Cell_agent(cell) = Agent_null;
+        } else {
+            Candidate_is_changing(self) = life_is_changing(life);
         }
     }
     CLUMP_FOR_EACH(Alive, self) {
-        uint i = Alive_cell(self);
-        Cell cell = cell_at(cells, i);
-        if (Cell_state(cell, 1u - now) == 0) {
-            Alive_free(self);
-            if (is_beside_life(clump_heap, cells, size, i, 1u - now)) {
-                Cell_agent(cell) = candidate_make(clump_heap, i);
-            } else {
-                Cell_agent(cell) = Agent_null;
-                Cell_state(cell, now) = 0; /* nobody looks at it in this phase: see is_newborn() */
-            }
+        Cell cell = Alive_cell(self);
+        uint before = Cell_life(cell), count = life_count(before), state = life_next(before);
+        uint life = life_decided(rule, state, count);
+        Cell_life(cell) = life;
+        if (state != 0u) {
+            Alive_is_changing(self) = life_is_changing(life);
+            continue;
+        }
+        uint i = Alive_index(self);
+        Alive_free(self);
+        if (count > 0u) {
+            candidate_make(clump_heap, cell, i, life);
+        } else {
+            Cell_agent(cell) = Agent_null;
         }
     }
 }
 
 /* ---- Looking --------------------------------------------------------------------------------- */
 
-/* Once for each cell: its state, and a count of the cells whose agent does not fit them. */
+/* Once for each cell: its state, and a count of the cells that do not know their neighbours or whose
+ * agent does not fit them. */
 __kernel void write_world(CLUMP_HEAP_FIXED, __global const uint *cells, uint2 size,
-                          __global uchar *world,
-                          __global uint *misfits, uint now) {
-    uint i = (uint)get_global_id(0);
+                          __global uchar *world, __global uint *misfits) {
+    uint i = (uint)get_global_id(0), count = 0u;
     if (i >= size.x * size.y) {
         return;
     }
+    FOR_NEIGHBORS(i, k, other) {
+        count += life_state(Cell_life(cell_at(cells, other))) == 1u;
+    }
     Cell cell = cell_at(cells, i);
     Agent agent = Cell_agent(cell);
-    uint state = Cell_state(cell, now);
-    int is_candidate = state == 0u && is_beside_life(clump_heap, cells, size, i, now);
-    int fits = Agent_is_Alive(agent) == (state != 0u) &&
-               Agent_is_Candidate(agent) == is_candidate &&
-               (Agent_is_null(agent) || Agent_cell(agent) == i);
+    uint life = Cell_life(cell), state = life_state(life);
+    int fits = life_count(life) == count && Agent_is_Alive(agent) == (state != 0u) &&
+               Agent_is_Candidate(agent) == (state == 0u && count > 0u) &&
+               (Agent_is_null(agent) || (Agent_cell(agent).id == cell.id && Agent_index(agent) == i));
     if (!fits) {
         atomic_inc(misfits);
     }

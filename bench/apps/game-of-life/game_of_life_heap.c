@@ -1,7 +1,6 @@
 /* The world on the heap: host side of game_of_life.cl. See game_of_life.h. */
 #include <stdlib.h>
 
-#include "bench/bench_files.h"
 #include "bench/heap.h"
 #include "game_of_life.h"
 
@@ -11,8 +10,8 @@
 #define KERNEL_LIST(X)                                                                             \
     X(cell_init)                                                                                   \
     X(cell_populate)                                                                               \
-    X(agent_prepare)                                                                               \
-    X(agent_update)                                                                                \
+    X(agent_announce)                                                                              \
+    X(agent_settle)                                                                                \
     X(write_world)
 
 typedef enum kernel_id {
@@ -27,14 +26,12 @@ struct life_heap {
     cl_command_queue queue;
     life_rules rules;
     uint32_t cells;
-    uint32_t now; /* which of a cell's states are those of this step */
     clump_heap *heap;
     clump_program *program;
     clump_kernel *kernels[KERNEL_COUNT];
     cl_mem references; /* to the cells, one uint each */
     cl_mem world;      /* one byte per cell: the beginning, later what is read back */
     cl_mem misfits;    /* one uint */
-    uint32_t alive_class, candidate_class, cell_class;
     bench_compacting compacting;
 };
 
@@ -52,7 +49,7 @@ static int set_arg(life_heap *world, kernel_id kernel, uint32_t index, const voi
     return status == CLUMP_OK ? 0 : fail(world, error, "setting an argument", status);
 }
 
-/* A cell has 6 bytes and at most one agent of 4. Three times that is room for the bitmaps and for
+/* A cell has 8 bytes and at most one agent of 9. Nearly twice that is room for the bitmaps and for
  * classes that shrink without giving up their blocks; the constant, for small worlds whose few
  * blocks are mostly empty. */
 static uint64_t get_heap_bytes(const life_desc *desc) {
@@ -60,29 +57,12 @@ static uint64_t get_heap_bytes(const life_desc *desc) {
     return desc->heap_bytes ? desc->heap_bytes : cells * 32 + (8u << 20);
 }
 
-static int find_class(life_heap *world, const char *name, uint32_t *id, bench_error *error) {
-    clump_class_info info;
-    clump_status status = clump_schema_find_class(clump_heap_get_schema(world->heap), name, &info);
-    if (status != CLUMP_OK) {
-        return bench_error_set(error, "game_of_life.schema has no class %s", name);
-    }
-    *id = info.id;
-    return 0;
-}
-
 static int create_heap(life_heap *world, const life_desc *desc, bench_error *error) {
     bench_heap_desc heap = {.clump = world->clump,
                             .file = "bench/apps/game-of-life/game_of_life.schema",
                             .bytes = get_heap_bytes(desc),
                             .block_rows = desc->block_rows};
-    if (bench_heap_create(&heap, &world->heap, error)) {
-        return -1;
-    }
-    return find_class(world, "Alive", &world->alive_class, error) ||
-                   find_class(world, "Candidate", &world->candidate_class, error) ||
-                   find_class(world, "Cell", &world->cell_class, error)
-               ? -1
-               : 0;
+    return bench_heap_create(&heap, &world->heap, error);
 }
 
 static int create_program(life_heap *world, const life_desc *desc, bench_error *error) {
@@ -91,23 +71,13 @@ static int create_program(life_heap *world, const life_desc *desc, bench_error *
         KERNEL_LIST(KERNEL_NAME)
 #undef KERNEL_NAME
     };
-    const clumpi_cl_file *text = bench_file_find("bench/apps/game-of-life/game_of_life.cl");
-    if (!text) {
-        return bench_error_set(error, "game_of_life.cl is not embedded in this program");
-    }
-    clump_program_desc program_desc = {
-        .heap = world->heap, .source = text->data, .name = text->name, .tuning = desc->tuning};
-    clump_status status = clump_program_create(&program_desc, &world->program);
-    if (status != CLUMP_OK) {
-        return fail(world, error, "building game_of_life.cl", status);
-    }
-    for (int i = 0; i < KERNEL_COUNT; i++) {
-        status = clump_kernel_create(world->program, names[i], &world->kernels[i]);
-        if (status != CLUMP_OK) {
-            return fail(world, error, names[i], status);
-        }
-    }
-    return 0;
+    bench_program_desc program = {.clump = world->clump,
+                                  .heap = world->heap,
+                                  .file = "bench/apps/game-of-life/game_of_life.cl",
+                                  .tuning = &desc->tuning,
+                                  .names = names,
+                                  .count = KERNEL_COUNT};
+    return bench_program_create(&program, &world->program, world->kernels, error);
 }
 
 static int create_buffers(life_heap *world, const life_desc *desc, bench_error *error) {
@@ -136,8 +106,10 @@ static int create_buffers(life_heap *world, const life_desc *desc, bench_error *
         }
     }
     const cl_uint4 rule = {{world->rules.born, world->rules.survive, world->rules.states, 0}};
-    return set_arg(world, KERNEL_agent_prepare, 3, &rule, sizeof rule, error) ||
-                   set_arg(world, KERNEL_cell_init, 1, &world->world, sizeof world->world, error) ||
+    return set_arg(world, KERNEL_agent_settle, 2, &rule, sizeof rule, error) ||
+                   set_arg(world, KERNEL_cell_populate, 2, &world->world, sizeof world->world,
+                           error) ||
+                   set_arg(world, KERNEL_cell_populate, 3, &rule, sizeof rule, error) ||
                    set_arg(world, KERNEL_write_world, 2, &world->world, sizeof world->world,
                            error) ||
                    set_arg(world, KERNEL_write_world, 3, &world->misfits, sizeof world->misfits,
@@ -213,18 +185,19 @@ void life_heap_destroy(life_heap *world) {
     free(world);
 }
 
-int life_heap_step(life_heap *world, bench_error *error) {
-    static const kernel_id phases[] = {KERNEL_agent_prepare, KERNEL_agent_update};
+int life_heap_step(life_heap *world, cl_event *events, bench_error *error) {
+    static const kernel_id phases[] = {KERNEL_agent_announce, KERNEL_agent_settle};
     for (size_t i = 0; i < sizeof phases / sizeof *phases; i++) {
-        if (set_arg(world, phases[i], 2, &world->now, sizeof world->now, error)) {
-            return -1;
-        }
-        clump_status status = clump_do_all(world->heap, world->kernels[phases[i]], NULL);
+        clump_sync sync = {.event = events ? &events[i] : NULL};
+        clump_status status = clump_do_all(world->heap, world->kernels[phases[i]], &sync);
         if (status != CLUMP_OK) {
             return fail(world, error, "a do-all", status);
         }
     }
-    world->now ^= 1;
+    return 0;
+}
+
+int life_heap_compact(life_heap *world, bench_error *error) {
     return bench_compacting_poll(&world->compacting, error);
 }
 
@@ -244,8 +217,7 @@ int life_heap_encode(life_heap *world, uint8_t *codes, uint32_t *misfits, bench_
     if (code != CL_SUCCESS) {
         return bench_error_cl(error, "writing a zero", code);
     }
-    if (set_arg(world, KERNEL_write_world, 4, &world->now, sizeof world->now, error) ||
-        run_over_cells(world, KERNEL_write_world, error)) {
+    if (run_over_cells(world, KERNEL_write_world, error)) {
         return -1;
     }
     code = clEnqueueReadBuffer(world->queue, world->world, CL_TRUE, 0, world->cells, codes, 0, NULL,
@@ -258,13 +230,13 @@ int life_heap_encode(life_heap *world, uint8_t *codes, uint32_t *misfits, bench_
 }
 
 int life_heap_usage(life_heap *world, life_usage *usage, bench_error *error) {
-    clump_class_stats classes[4]; /* Agent, Alive, Candidate, Cell */
-    clump_status status = clump_heap_calc_stats(world->heap, &usage->heap, classes, 4);
-    if (status != CLUMP_OK) {
-        return fail(world, error, "the statistics", status);
+    static const char *const names[] = {"Alive", "Candidate", "Cell"};
+    clump_class_stats classes[3];
+    if (bench_heap_stats(world->clump, world->heap, names, 3, &usage->heap, classes, error)) {
+        return -1;
     }
-    usage->alive = classes[world->alive_class - 1];
-    usage->candidate = classes[world->candidate_class - 1];
-    usage->cell = classes[world->cell_class - 1];
+    usage->alive = classes[0];
+    usage->candidate = classes[1];
+    usage->cell = classes[2];
     return 0;
 }

@@ -2,14 +2,16 @@
 #include "run.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/png.h"
+#include "bench/outputs.h"
+#include "bench/phases.h"
+#include "bench/steps.h"
 #include "game_of_life.h"
 #include "pattern.h"
 
-#define PROGRESS_PARTS 50
 #define SIDE_DEFAULT 512
 
 typedef struct run_state {
@@ -21,6 +23,7 @@ typedef struct run_state {
     uint32_t steps;
     size_t cells;
     uint8_t *start, *codes, *reference; /* the first world, the last, and that of the reference */
+    bench_outputs outputs;
     bench_compaction compaction;
     uint64_t checksum; /* of the first round */
     int has_checksum;
@@ -28,6 +31,7 @@ typedef struct run_state {
 
 /* A world of one of the variants; the others are NULL. */
 typedef struct any_world {
+    run_state *run;
     life_heap *heap;
     life_grid *grid;
     life_world *sequential;
@@ -45,7 +49,7 @@ static int is_variant(const run_state *run, const char *name) {
 
 static int create_world(run_state *run, any_world *world) {
     life_desc desc = {.rules = run->rules, .codes = run->start};
-    *world = (any_world){0};
+    *world = (any_world){.run = run};
     if (is_variant(run, "sequential")) {
         world->sequential = life_world_create(&run->rules, run->start, 0);
         return world->sequential ? 0 : bench_error_set(run->error, "host memory ran out");
@@ -67,24 +71,30 @@ static void destroy_world(any_world *world) {
     life_world_destroy(world->sequential);
 }
 
-static int step_world(any_world *world, bench_error *error) {
+static int step_world(void *self, bench_error *error) {
+    const any_world *world = self;
     if (world->heap) {
-        return life_heap_step(world->heap, error);
+        return life_heap_step(world->heap, NULL, error) || life_heap_compact(world->heap, error)
+                   ? -1
+                   : 0;
     }
     if (world->grid) {
-        return life_grid_step(world->grid, error);
+        return life_grid_step(world->grid, NULL, error);
     }
     life_world_step(world->sequential);
     return 0;
 }
 
-static int finish_world(any_world *world, bench_error *error) {
+static int finish_world(void *self, bench_error *error) {
+    const any_world *world = self;
     return world->heap   ? life_heap_finish(world->heap, error)
            : world->grid ? life_grid_finish(world->grid, error)
                          : 0;
 }
 
-static int encode_world(run_state *run, any_world *world) {
+/* Into run->codes. */
+static int encode_world(const any_world *world) {
+    run_state *run = world->run;
     uint32_t misfits = 0;
     if (world->sequential) {
         life_world_encode(world->sequential, run->codes);
@@ -102,40 +112,87 @@ static int encode_world(run_state *run, any_world *world) {
     return 0;
 }
 
+/* Living cells black, dying ones gray and paler with time, candidates red (thesis Fig. 7.22). */
+static void color(const run_state *run, uint32_t x, uint32_t y, uint8_t *rgb) {
+    uint32_t state = run->codes[(size_t)y * run->rules.width + x];
+    if (state > 0) {
+        uint32_t gray = state == 1 ? 0 : 90 + 140 * (state - 2) / run->rules.states;
+        memset(rgb, (int)gray, 3);
+        return;
+    }
+    memset(rgb, 255, 3);
+    if (life_is_beside_life(&run->rules, run->codes, x, y)) {
+        rgb[1] = rgb[2] = 130;
+    }
+}
+
+static int draw_world(void *self, uint8_t *rgb, bench_error *error) {
+    const any_world *world = self;
+    (void)error; /* encode_world() leaves it in the run's, which is the same */
+    if (encode_world(world)) {
+        return -1;
+    }
+    for (uint32_t y = 0; y < world->run->rules.height; y++) {
+        for (uint32_t x = 0; x < world->run->rules.width; x++) {
+            color(world->run, x, y, &rgb[3 * ((size_t)y * world->run->rules.width + x)]);
+        }
+    }
+    return 0;
+}
+
+static int sample_world(void *self, double *values, bench_error *error) {
+    const any_world *world = self;
+    (void)error;
+    if (encode_world(world)) {
+        return -1;
+    }
+    life_population population = life_count(&world->run->rules, world->run->codes);
+    values[0] = (double)population.alive;
+    values[1] = (double)population.dying;
+    values[2] = (double)population.candidates;
+    return 0;
+}
+
 /* ---- Measuring ------------------------------------------------------------------------------- */
 
-/* The first step is not measured if there are others: devices compile kernels when they first run
- * them. */
-static double per_step(const run_state *run, double total_us) {
-    return total_us / (run->steps > 1 ? run->steps - 1 : 1);
+static int run_steps(any_world *world, const char *label, bench_series *series, int is_quiet,
+                     double *us) {
+    const run_state *run = world->run;
+    bench_steps steps = {.label = label,
+                         .steps = run->steps,
+                         .world = world,
+                         .step = step_world,
+                         .finish = finish_world,
+                         .heap = world->heap ? life_heap_get(world->heap) : NULL,
+                         .sample = sample_world,
+                         .draw = draw_world,
+                         .outputs = &run->outputs,
+                         .series = series,
+                         .is_quiet = is_quiet};
+    return bench_steps_run(run->env, &steps, us, run->error);
 }
 
-static int run_steps(run_state *run, any_world *world, const char *label, double *total_us) {
-    bench_progress progress;
-    uint32_t part = run->steps / PROGRESS_PARTS + 1;
-    int result = 0;
-    bench_progress_begin(&progress, run->env, label, run->steps);
-    for (uint32_t done = 0; result == 0 && done < run->steps;) {
-        uint32_t stop = done == 0 ? 1 : done + part < run->steps ? done + part : run->steps;
-        double start_us = bench_now_us();
-        for (uint32_t i = done; result == 0 && i < stop; i++) {
-            result = step_world(world, run->error);
-        }
-        if (result == 0) {
-            result = finish_world(world, run->error);
-        }
-        *total_us += done > 0 || run->steps == 1 ? bench_now_us() - start_us : 0;
-        done = stop;
-        bench_progress_update(&progress, done);
+static int time_step(void *self, cl_event *events, bench_error *error) {
+    const any_world *world = self;
+    return world->heap ? life_heap_step(world->heap, events, error)
+                       : life_grid_step(world->grid, events, error);
+}
+
+/* Goes on from the final world, which has been read by now. */
+static int time_phases(run_state *run, any_world *world) {
+    static const char *const heap_phases[LIFE_HEAP_PHASES] = {"announce", "settle"};
+    static const char *const grid_phases[] = {"step"};
+    if (world->sequential) {
+        return 0;
     }
-    bench_progress_end(&progress);
-    return result;
+    return bench_phases_run(world, time_step, world->heap ? heap_phases : grid_phases,
+                            world->heap ? LIFE_HEAP_PHASES : 1, run->results, run->error);
 }
 
-static void report_world(run_state *run, double total_us) {
+static void report_world(run_state *run, double us) {
     life_population population = life_count(&run->rules, run->codes);
     uint64_t checksum = life_checksum(run->codes, run->cells);
-    bench_sample(run->results, "time_per_step_us", "us", per_step(run, total_us));
+    bench_sample(run->results, "time_per_step_us", "us", us);
     bench_sample(run->results, "checksum", "number", (double)(checksum & 0xffffffffu));
     bench_sample(run->results, "alive", "cells", (double)population.alive);
     if (run->rules.states > 2) {
@@ -182,19 +239,40 @@ static int report_heap(run_state *run, life_heap *heap) {
 
 static int run_round(run_state *run) {
     any_world world;
-    double total_us = 0;
+    double us = 0;
     int result = create_world(run, &world);
     if (result == 0) {
-        result = run_steps(run, &world, bench_text(run->values, "variant"), &total_us);
+        result =
+            run_steps(&world, bench_text(run->values, "variant"), &run->outputs.series, 0, &us);
     }
     if (result == 0) {
-        result = encode_world(run, &world);
+        result = encode_world(&world);
     }
     if (result == 0) {
-        report_world(run, total_us);
+        report_world(run, us);
         result = world.heap ? report_heap(run, world.heap) : 0;
     }
+    if (result == 0) {
+        result = time_phases(run, &world);
+    }
     destroy_world(&world);
+    return result;
+}
+
+/* The course without compaction, beside which the profile shows the other. */
+static int run_without(run_state *run) {
+    any_world world;
+    double us = 0;
+    run->compaction.is_on = 0;
+    int result = create_world(run, &world);
+    run->compaction.is_on = 1;
+    if (result == 0) {
+        result = run_steps(&world, "not compacted", &run->outputs.without, 1, &us);
+    }
+    destroy_world(&world);
+    if (result == 0) {
+        bench_sample(run->results, "time_per_step_without_us", "us", us);
+    }
     return result;
 }
 
@@ -204,13 +282,14 @@ static int run_round(run_state *run) {
  * followed cell by cell. */
 static int check_world(run_state *run) {
     int is_sequential = is_variant(run, "sequential");
-    double total_us = 0;
+    double us = 0;
     size_t differences = 0, first = 0;
-    any_world world = {.sequential = life_world_create(&run->rules, run->start, is_sequential)};
+    any_world world = {.run = run,
+                       .sequential = life_world_create(&run->rules, run->start, is_sequential)};
     if (!world.sequential) {
         return bench_error_set(run->error, "host memory ran out for the reference");
     }
-    int result = run_steps(run, &world, "sequential reference", &total_us);
+    int result = run_steps(&world, "sequential reference", NULL, 1, &us);
     life_world_encode(world.sequential, run->reference);
     destroy_world(&world);
     for (size_t i = run->cells; i > 0; i--) {
@@ -220,7 +299,7 @@ static int check_world(run_state *run) {
         }
     }
     if (!is_sequential) {
-        bench_sample(run->results, "sequential_time_per_step_us", "us", per_step(run, total_us));
+        bench_sample(run->results, "sequential_time_per_step_us", "us", us);
     }
     if (differences) {
         bench_check(run->results, 0,
@@ -261,37 +340,31 @@ static int make_start(run_state *run, const life_pattern *pattern) {
     return 0;
 }
 
-/* Living cells black, dying ones gray and paler with time, candidates red (thesis Fig. 7.22). */
-static void color(const run_state *run, uint32_t x, uint32_t y, uint8_t *rgb) {
-    uint32_t state = run->codes[(size_t)y * run->rules.width + x];
-    if (state > 0) {
-        uint32_t gray = state == 1 ? 0 : 90 + 140 * (state - 2) / run->rules.states;
-        memset(rgb, (int)gray, 3);
-        return;
-    }
-    memset(rgb, 255, 3);
-    if (life_is_beside_life(&run->rules, run->codes, x, y)) {
-        rgb[1] = rgb[2] = 130;
-    }
+static int create_outputs(run_state *run, char *title, size_t bytes) {
+    static const char *const columns[] = {"alive", "dying", "candidates", NULL};
+    static const bench_outputs_class classes[] = {
+        {"Alive", "#1f77b4"}, {"Candidate", "#d62728"}, {"Cell", NULL}, {NULL, NULL}};
+    bench_outputs_desc desc = {.title = title,
+                               .columns = columns,
+                               .classes = classes,
+                               .width = run->rules.width,
+                               .height = run->rules.height};
+    snprintf(title, bytes, "Cellular automaton, %u x %u cells", run->rules.width,
+             run->rules.height);
+    return bench_outputs_create(&desc, run->values, &run->outputs, run->error);
 }
 
-static int write_image(run_state *run) {
-    const char *path = bench_text(run->values, "image");
-    if (!path[0]) {
-        return 0;
+static int run_rounds(run_state *run) {
+    int result = run->compaction.is_on && run->outputs.profile ? run_without(run) : 0;
+    for (uint32_t round = 0; result == 0 && round < run->env->repeat; round++) {
+        result = run_round(run);
     }
-    uint8_t *rgb = malloc(3 * run->cells);
-    if (!rgb) {
-        return bench_error_set(run->error, "host memory ran out for the picture");
+    if (result == 0 && bench_int(run->values, "check")) {
+        result = check_world(run);
+    } else if (result == 0) {
+        bench_check(run->results, 1, "the run finished; the reference was not asked for (check=0)");
     }
-    for (uint32_t y = 0; y < run->rules.height; y++) {
-        for (uint32_t x = 0; x < run->rules.width; x++) {
-            color(run, x, y, &rgb[3 * ((size_t)y * run->rules.width + x)]);
-        }
-    }
-    int result = bench_png_write(path, run->rules.width, run->rules.height, rgb, run->error);
-    free(rgb);
-    return result;
+    return result ? result : bench_outputs_write(&run->outputs, run->results, run->error);
 }
 
 int life_run(bench_env *env, const bench_values *values, const char *rule, bench_results *results) {
@@ -301,6 +374,7 @@ int life_run(bench_env *env, const bench_values *values, const char *rule, bench
                      .error = &results->error,
                      .steps = get_u32(values, "steps")};
     life_pattern pattern = {0};
+    char title[96];
     const char *path = bench_text(values, "pattern");
     if (life_rule_parse(rule, &run.rules, run.error) ||
         bench_compaction_parse(values, "cell", &run.compaction, run.error)) {
@@ -311,20 +385,13 @@ int life_run(bench_env *env, const bench_values *values, const char *rule, bench
         result = make_start(&run, &pattern);
     }
     life_pattern_release(&pattern);
-    for (uint32_t round = 0; result == 0 && round < env->repeat; round++) {
-        result = run_round(&run);
-    }
-    if (result == 0 && bench_int(values, "check")) {
-        result = check_world(&run);
-    } else if (result == 0) {
-        bench_check(results, 1, "the run finished; the reference was not asked for (check=0)");
-    }
     if (result == 0) {
-        result = write_image(&run);
+        result = create_outputs(&run, title, sizeof title) ? -1 : run_rounds(&run);
     }
     free(run.start);
     free(run.codes);
     free(run.reference);
+    bench_outputs_release(&run.outputs);
     return result;
 }
 

@@ -8,6 +8,7 @@
 
 #include "bench/bench.h"
 #include "bench/compaction_option.h"
+#include "bench/outputs.h"
 
 /* Parameters that both have; the first lines of their lists. */
 /* clang-format off */
@@ -24,7 +25,7 @@
     {"block_rows", BENCH_INT, "0", "rows of a block of agents; 0: from the heap", 0, 64, NULL},    \
     BENCH_COMPACTION_PARAMS,                                                                       \
     {"check", BENCH_INT, "1", "1: run the reference too and compare", 0, 1, NULL},                 \
-    {"image", BENCH_STRING, "", "PNG file for the final world", 0, 0, NULL}
+    BENCH_OUTPUT_PARAMS
 /* clang-format on */
 
 /* By `rule`, as life_rule_parse() reads it. */

@@ -111,7 +111,7 @@ void life_grid_destroy(life_grid *world) {
     free(world);
 }
 
-int life_grid_step(life_grid *world, bench_error *error) {
+int life_grid_step(life_grid *world, cl_event *event, bench_error *error) {
     size_t local[2] = {LOCAL_X, LOCAL_Y};
     size_t global[2] = {(world->words + LOCAL_X - 1) / LOCAL_X * LOCAL_X,
                         (world->rules.height + LOCAL_Y - 1) / LOCAL_Y * LOCAL_Y};
@@ -121,7 +121,7 @@ int life_grid_step(life_grid *world, bench_error *error) {
     }
     if (code == CL_SUCCESS) {
         code = clEnqueueNDRangeKernel(world->queue, world->kernel, 2, NULL, global, local, 0, NULL,
-                                      NULL);
+                                      event);
     }
     world->now ^= 1;
     return code == CL_SUCCESS ? 0 : bench_error_cl(error, "a step of the grid", code);

@@ -92,6 +92,10 @@ typedef struct wa_tor_population {
 /* Count an encoded world. */
 wa_tor_population wa_tor_count(const uint32_t *world, size_t cells);
 
+/* A pixel of 3 bytes for each cell of an encoded world: sea light blue, fish green and darker towards
+ * spawning, sharks red and darker with hunger. */
+void wa_tor_paint(const wa_tor_rules *rules, const uint32_t *codes, uint8_t *rgb);
+
 /* ---- The sequential world -------------------------------------------------------------------- */
 
 typedef struct wa_tor_world wa_tor_world;

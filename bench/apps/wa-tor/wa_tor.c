@@ -11,12 +11,10 @@
 
 #include "bench/bench.h"
 #include "bench/compaction_option.h"
+#include "bench/outputs.h"
+#include "bench/phases.h"
 #include "bench/registry.h"
-#include "output.h"
-
-#define PHASE_STEPS 10 /* steps behind the measured ones, with an event for every phase */
-#define PROGRESS_PARTS 50
-#define SERIES_POINTS 250
+#include "bench/steps.h"
 
 typedef struct run_state {
     bench_env *env;
@@ -24,21 +22,23 @@ typedef struct run_state {
     bench_results *results;
     bench_error *error;
     wa_tor_rules rules;
-    uint32_t steps, sample; /* sample 0: no series */
+    uint32_t steps;
     size_t cells;
     uint32_t *codes, *reference; /* the final world, and that of the reference */
-    wa_tor_series series;
-    wa_tor_series without; /* the same without compaction, for the profile */
+    bench_outputs outputs;
     bench_compaction compaction;
     uint64_t checksum; /* of the first round */
 } run_state;
 
+/* What steps and outputs are given: one of the two worlds. */
+typedef struct any_world {
+    run_state *run;
+    wa_tor_heap *heap;
+    wa_tor_world *sequential;
+} any_world;
+
 static uint32_t get_u32(const bench_values *values, const char *key) {
     return (uint32_t)bench_int(values, key);
-}
-
-static int wants(const run_state *run, const char *key) {
-    return bench_text(run->values, key)[0] != '\0';
 }
 
 static wa_tor_rules get_rules(const bench_values *values) {
@@ -54,40 +54,80 @@ static wa_tor_rules get_rules(const bench_values *values) {
     return rules;
 }
 
-/* Where the clock is looked at next: after the first step, then at each sample or progress. */
-static uint32_t next_stop(const run_state *run, uint32_t done) {
-    uint32_t part = run->sample ? run->sample : run->steps / PROGRESS_PARTS + 1;
-    uint32_t stop = done == 0 ? 1 : done - done % part + part;
-    return stop < run->steps ? stop : run->steps;
-}
+/* ---- What is done with either world ---------------------------------------------------------- */
 
-/* The first step is not measured if there are others: devices compile kernels when they first run
- * them. */
-static int is_measured(const run_state *run, uint32_t done) {
-    return done > 0 || run->steps == 1;
-}
-
-static double per_step(const run_state *run, double total_us) {
-    return total_us / (run->steps > 1 ? run->steps - 1 : 1);
-}
-
-static int is_sampled(const run_state *run, uint32_t done) {
-    return run->sample && (done % run->sample == 0 || done == run->steps);
-}
-
-static int add_sample(run_state *run, uint32_t step, uint64_t fish, uint64_t sharks,
-                      const wa_tor_usage *usage) {
-    wa_tor_sample sample = {.step = step, .fish = fish, .sharks = sharks};
-    if (usage) {
-        sample.usage = *usage;
+static int step(void *world, bench_error *error) {
+    const any_world *any = world;
+    if (any->heap) {
+        return wa_tor_heap_step(any->heap, NULL, error) || wa_tor_heap_compact(any->heap, error)
+                   ? -1
+                   : 0;
     }
-    return wa_tor_series_add(&run->series, &sample, run->error);
+    wa_tor_world_step(any->sequential);
+    return 0;
 }
 
-static void report_world(run_state *run, double total_us) {
+static int finish(void *world, bench_error *error) {
+    const any_world *any = world;
+    return any->heap ? wa_tor_heap_finish(any->heap, error) : 0;
+}
+
+static int encode(const any_world *any, bench_error *error) {
+    if (any->heap) {
+        return wa_tor_heap_encode(any->heap, any->run->codes, error);
+    }
+    wa_tor_world_encode(any->sequential, any->run->codes);
+    return 0;
+}
+
+static int sample(void *world, double *values, bench_error *error) {
+    const any_world *any = world;
+    wa_tor_population population;
+    if (any->heap) {
+        wa_tor_usage usage;
+        if (wa_tor_heap_usage(any->heap, &usage, error)) {
+            return -1;
+        }
+        population = (wa_tor_population){usage.fish.objects, usage.shark.objects};
+    } else {
+        population = wa_tor_world_population(any->sequential);
+    }
+    values[0] = (double)population.fish;
+    values[1] = (double)population.sharks;
+    return 0;
+}
+
+static int draw(void *world, uint8_t *rgb, bench_error *error) {
+    const any_world *any = world;
+    if (encode(any, error)) {
+        return -1;
+    }
+    wa_tor_paint(&any->run->rules, any->run->codes, rgb);
+    return 0;
+}
+
+/* All steps. `series`: where samples go. `is_quiet`: no pictures. */
+static int run_steps(any_world *any, const char *label, bench_series *series, int is_quiet,
+                     double *us) {
+    const run_state *run = any->run;
+    bench_steps steps = {.label = label,
+                         .steps = run->steps,
+                         .world = any,
+                         .step = step,
+                         .finish = finish,
+                         .heap = any->heap ? wa_tor_heap_get(any->heap) : NULL,
+                         .sample = sample,
+                         .draw = draw,
+                         .outputs = &run->outputs,
+                         .series = series,
+                         .is_quiet = is_quiet};
+    return bench_steps_run(run->env, &steps, us, run->error);
+}
+
+static void report_world(run_state *run, double us) {
     wa_tor_population population = wa_tor_count(run->codes, run->cells);
     uint64_t checksum = wa_tor_checksum(run->codes, run->cells);
-    bench_sample(run->results, "time_per_step_us", "us", per_step(run, total_us));
+    bench_sample(run->results, "time_per_step_us", "us", us);
     bench_sample(run->results, "checksum", "number", (double)(checksum & 0xffffffffu));
     bench_sample(run->results, "fish", "objects", (double)population.fish);
     bench_sample(run->results, "sharks", "objects", (double)population.sharks);
@@ -103,83 +143,18 @@ static void report_world(run_state *run, double total_us) {
 
 /* ---- On the heap ----------------------------------------------------------------------------- */
 
-static int sample_heap(run_state *run, wa_tor_heap *world, uint32_t step) {
-    wa_tor_usage usage;
-    if (wa_tor_heap_usage(world, &usage, run->error)) {
-        return -1;
-    }
-    return add_sample(run, step, usage.fish.objects, usage.shark.objects, &usage);
-}
-
-static int step_heap(run_state *run, wa_tor_heap *world, double *total_us) {
-    bench_progress progress;
-    int result = run->sample ? sample_heap(run, world, 0) : 0;
-    bench_progress_begin(&progress, run->env, "wa-tor on the heap", run->steps);
-    for (uint32_t done = 0; result == 0 && done < run->steps;) {
-        uint32_t stop = next_stop(run, done);
-        double start_us = bench_now_us();
-        for (uint32_t i = done; result == 0 && i < stop; i++) {
-            result =
-                wa_tor_heap_step(world, NULL, run->error) || wa_tor_heap_compact(world, run->error)
-                    ? -1
-                    : 0;
-        }
-        if (result == 0) {
-            result = wa_tor_heap_finish(world, run->error);
-        }
-        *total_us += is_measured(run, done) ? bench_now_us() - start_us : 0;
-        done = stop;
-        if (result == 0 && is_sampled(run, done)) {
-            result = sample_heap(run, world, done);
-        }
-        bench_progress_update(&progress, done);
-    }
-    bench_progress_end(&progress);
-    return result;
-}
-
-/* A phase lasts from the end of the one before to its own end, so the list of objects that a do-all
- * needs counts for it. */
-static int report_phases(run_state *run, const bench_span *spans) {
-    static const char *const names[] = {
-#define PHASE_NAME(name, label, kernel, draw) "phase_" #label "_us",
-        WA_TOR_PHASE_LIST(PHASE_NAME)
-#undef PHASE_NAME
-    };
-    for (unsigned i = 0; i < PHASE_STEPS * WA_TOR_PHASE_COUNT; i++) {
-        uint64_t begin = i > 0 ? spans[i - 1].end_ns : spans[i].start_ns;
-        double us = spans[i].end_ns > begin ? (double)(spans[i].end_ns - begin) * 1e-3 : 0;
-        bench_sample(run->results, names[i % WA_TOR_PHASE_COUNT], "us", us);
-    }
-    return 0;
+static int time_phase(void *world, cl_event *events, bench_error *error) {
+    return wa_tor_heap_step(world, events, error);
 }
 
 /* Goes on from the final world, which has been read by now. */
 static int time_phases(run_state *run, wa_tor_heap *world) {
-    cl_event events[PHASE_STEPS][WA_TOR_PHASE_COUNT] = {{NULL}};
-    bench_span spans[PHASE_STEPS * WA_TOR_PHASE_COUNT] = {{0, 0}};
-    int result = 0;
-    for (int step = 0; result == 0 && step < PHASE_STEPS; step++) {
-        result = wa_tor_heap_step(world, events[step], run->error);
-    }
-    for (int i = 0; i < PHASE_STEPS * WA_TOR_PHASE_COUNT; i++) {
-        cl_event event = events[i / WA_TOR_PHASE_COUNT][i % WA_TOR_PHASE_COUNT];
-        if (event && bench_event_take(event, &spans[i], run->error)) {
-            result = -1;
-        }
-    }
-    return result ? result : report_phases(run, spans);
-}
-
-/* The most blocks that any sample has in use. */
-static double find_peak(const wa_tor_series *series) {
-    uint32_t peak = 0;
-    for (size_t i = 0; i < series->count; i++) {
-        const clump_heap_stats *heap = &series->samples[i].usage.heap;
-        uint32_t blocks = heap->blocks - heap->free_blocks;
-        peak = blocks > peak ? blocks : peak;
-    }
-    return peak;
+    static const char *const names[] = {
+#define PHASE_NAME(name, label, kernel, draw) #label,
+        WA_TOR_PHASE_LIST(PHASE_NAME)
+#undef PHASE_NAME
+    };
+    return bench_phases_run(world, time_phase, names, WA_TOR_PHASE_COUNT, run->results, run->error);
 }
 
 static int report_heap(run_state *run, wa_tor_heap *world) {
@@ -192,8 +167,9 @@ static int report_heap(run_state *run, wa_tor_heap *world) {
     bench_sample(run->results, "fragmentation", "share", usage.heap.fragmentation);
     bench_sample(run->results, "fragmentation_fish", "share", usage.fish.fragmentation);
     bench_sample(run->results, "fragmentation_sharks", "share", usage.shark.fragmentation);
-    if (run->series.count) {
-        bench_sample(run->results, "blocks_peak", "blocks", find_peak(&run->series));
+    if (run->outputs.series.rows) {
+        bench_sample(run->results, "blocks_peak", "blocks",
+                     bench_series_max(&run->outputs.series, "blocks"));
     }
     if (run->compaction.is_on) {
         bench_compaction_report(wa_tor_heap_compactions(world), run->results);
@@ -227,18 +203,18 @@ static wa_tor_heap_desc get_heap_desc(const run_state *run) {
 static int run_without(run_state *run) {
     wa_tor_heap_desc desc = get_heap_desc(run);
     wa_tor_heap *world = NULL;
-    double total_us = 0;
+    double us = 0;
     desc.compaction = NULL;
-    int result = wa_tor_heap_create(&desc, &world, run->error);
-    if (result == 0) {
-        result = step_heap(run, world, &total_us);
+    if (wa_tor_heap_create(&desc, &world, run->error)) {
+        return -1;
     }
+    int result = run_steps(&(any_world){run, world, NULL}, "wa-tor, not compacted",
+                           &run->outputs.without, 1, &us);
     wa_tor_heap_destroy(world);
-    run->without = run->series;
-    run->series = (wa_tor_series){NULL, 0, 0};
     if (result == 0) {
-        bench_sample(run->results, "time_per_step_without_us", "us", per_step(run, total_us));
-        bench_sample(run->results, "blocks_peak_without", "blocks", find_peak(&run->without));
+        bench_sample(run->results, "time_per_step_without_us", "us", us);
+        bench_sample(run->results, "blocks_peak_without", "blocks",
+                     bench_series_max(&run->outputs.without, "blocks"));
     }
     return result;
 }
@@ -246,16 +222,17 @@ static int run_without(run_state *run) {
 static int run_heap(run_state *run) {
     wa_tor_heap_desc desc = get_heap_desc(run);
     wa_tor_heap *world = NULL;
-    double total_us = 0;
-    int result = wa_tor_heap_create(&desc, &world, run->error);
-    if (result == 0) {
-        result = step_heap(run, world, &total_us);
+    double us = 0;
+    if (wa_tor_heap_create(&desc, &world, run->error)) {
+        return -1;
     }
+    int result = run_steps(&(any_world){run, world, NULL}, "wa-tor on the heap",
+                           &run->outputs.series, 0, &us);
     if (result == 0) {
         result = wa_tor_heap_encode(world, run->codes, run->error);
     }
     if (result == 0) {
-        report_world(run, total_us);
+        report_world(run, us);
         result = report_heap(run, world);
     }
     if (result == 0) {
@@ -267,73 +244,44 @@ static int run_heap(run_state *run) {
 
 /* ---- In sequential C ------------------------------------------------------------------------- */
 
-static void compare_sample(run_state *run, const wa_tor_sample *sample,
-                           wa_tor_population population) {
-    if (sample->fish != population.fish || sample->sharks != population.sharks) {
-        bench_check(run->results, 0,
-                    "after %u steps there are %" PRIu64 " fish and %" PRIu64
-                    " sharks, in the reference %" PRIu64 " and %" PRIu64,
-                    sample->step, sample->fish, sample->sharks, population.fish, population.sharks);
-    }
-}
-
-/* Run a sequential world to the end. `collect`: add samples to the series, otherwise compare the
- * populations with the samples that are there. */
-static int step_sequential(run_state *run, wa_tor_world *world, const char *label, int collect,
-                           double *total_us) {
-    bench_progress progress;
-    size_t next = 0;
-    int result = 0;
-    bench_progress_begin(&progress, run->env, label, run->steps);
-    for (uint32_t done = 0; result == 0;) {
-        wa_tor_population population = wa_tor_world_population(world);
-        if (is_sampled(run, done) && collect) {
-            result = add_sample(run, done, population.fish, population.sharks, NULL);
-        } else if (is_sampled(run, done) && next < run->series.count) {
-            compare_sample(run, &run->series.samples[next++], population);
-        }
-        if (done == run->steps) {
-            break;
-        }
-        uint32_t stop = next_stop(run, done);
-        double start_us = bench_now_us();
-        for (uint32_t i = done; i < stop; i++) {
-            wa_tor_world_step(world);
-        }
-        *total_us += is_measured(run, done) ? bench_now_us() - start_us : 0;
-        done = stop;
-        bench_progress_update(&progress, done);
-    }
-    bench_progress_end(&progress);
-    return result;
-}
-
 static int run_sequential(run_state *run) {
-    double total_us = 0;
+    double us = 0;
     wa_tor_world *world = wa_tor_world_create(&run->rules, 0);
     if (!world) {
         return bench_error_set(run->error, "host memory ran out for the sequential world");
     }
-    int result = step_sequential(run, world, "sequential wa-tor", 1, &total_us);
+    int result = run_steps(&(any_world){run, NULL, world}, "sequential wa-tor",
+                           &run->outputs.series, 0, &us);
     if (result == 0) {
         wa_tor_world_encode(world, run->codes);
-        report_world(run, total_us);
+        report_world(run, us);
     }
     wa_tor_world_destroy(world);
     return result;
+}
+
+static void compare_samples(run_state *run, const bench_series *expected) {
+    bench_error difference;
+    if (bench_series_compare(&run->outputs.series, expected,
+                             bench_outputs_own_columns(&run->outputs), &difference)) {
+        bench_check(run->results, 0, "%.500s", difference.text);
+    }
 }
 
 /* The reference of the heap is the sequential world; that of the sequential world is itself with
  * its cells and agents visited in another order. */
 static int check_world(run_state *run) {
     int is_heap = bench_is(run->values, "variant", "clump");
-    double total_us = 0;
+    double us = 0;
     size_t differences = 0, first = 0;
+    bench_series series = {.columns = 0};
     wa_tor_world *world = wa_tor_world_create(&run->rules, is_heap ? 0 : 1);
     if (!world) {
         return bench_error_set(run->error, "host memory ran out for the reference");
     }
-    int result = step_sequential(run, world, "sequential reference", 0, &total_us);
+    int result = run_steps(&(any_world){run, NULL, world}, "sequential reference", &series, 1, &us);
+    compare_samples(run, &series);
+    bench_series_release(&series);
     wa_tor_world_encode(world, run->reference);
     wa_tor_world_destroy(world);
     for (size_t i = run->cells; i > 0; i--) {
@@ -343,7 +291,7 @@ static int check_world(run_state *run) {
         }
     }
     if (is_heap) {
-        bench_sample(run->results, "sequential_time_per_step_us", "us", per_step(run, total_us));
+        bench_sample(run->results, "sequential_time_per_step_us", "us", us);
     }
     if (differences) {
         bench_check(run->results, 0,
@@ -360,29 +308,10 @@ static int check_world(run_state *run) {
 
 /* ---- The benchmark --------------------------------------------------------------------------- */
 
-static int write_outputs(run_state *run) {
-    const bench_values *values = run->values;
-    bench_error plot_error;
-    if (wants(run, "image") &&
-        wa_tor_write_image(bench_text(values, "image"), &run->rules, run->codes, run->error)) {
-        return -1;
-    }
-    if (wants(run, "csv") &&
-        wa_tor_write_csv(bench_text(values, "csv"), &run->series, run->error)) {
-        return -1;
-    }
-    if (wants(run, "profile") && wa_tor_write_profile(bench_text(values, "profile"), &run->rules,
-                                                      &run->series, &run->without, &plot_error)) {
-        bench_note(run->results, "%.400s", plot_error.text);
-    }
-    return 0;
-}
-
 static int run_rounds(run_state *run) {
     int is_heap = bench_is(run->values, "variant", "clump");
-    int result = run->compaction.is_on && wants(run, "profile") ? run_without(run) : 0;
+    int result = run->compaction.is_on && run->outputs.profile ? run_without(run) : 0;
     for (uint32_t round = 0; result == 0 && round < run->env->repeat; round++) {
-        run->series.count = 0;
         result = is_heap ? run_heap(run) : run_sequential(run);
     }
     if (result == 0 && bench_int(run->values, "check")) {
@@ -391,7 +320,20 @@ static int run_rounds(run_state *run) {
         bench_check(run->results, 1, "%s; the reference was not asked for (check=0)",
                     is_heap ? "the heap's invariants hold" : "the run finished");
     }
-    return result ? result : write_outputs(run);
+    return result ? result : bench_outputs_write(&run->outputs, run->results, run->error);
+}
+
+static int create_outputs(run_state *run, char *title, size_t bytes) {
+    static const char *const columns[] = {"fish", "sharks", NULL};
+    static const bench_outputs_class classes[] = {
+        {"Fish", "#2ca02c"}, {"Shark", "#d62728"}, {"Cell", NULL}, {NULL, NULL}};
+    bench_outputs_desc desc = {.title = title,
+                               .columns = columns,
+                               .classes = classes,
+                               .width = run->rules.width,
+                               .height = run->rules.height};
+    snprintf(title, bytes, "Wa-Tor, %u x %u cells", run->rules.width, run->rules.height);
+    return bench_outputs_create(&desc, run->values, &run->outputs, run->error);
 }
 
 static int run_wa_tor(bench_env *env, const bench_values *values, bench_results *results) {
@@ -400,17 +342,15 @@ static int run_wa_tor(bench_env *env, const bench_values *values, bench_results 
                      .results = results,
                      .error = &results->error,
                      .rules = get_rules(values),
-                     .steps = get_u32(values, "steps"),
-                     .sample = get_u32(values, "sample")};
+                     .steps = get_u32(values, "steps")};
+    char title[96];
     const char *fault = wa_tor_rules_check(&run.rules);
     if (fault) {
         return bench_error_set(run.error, "%s", fault);
     }
-    if (bench_compaction_parse(values, "position", &run.compaction, run.error)) {
+    if (bench_compaction_parse(values, "position", &run.compaction, run.error) ||
+        create_outputs(&run, title, sizeof title)) {
         return -1;
-    }
-    if (!run.sample && (wants(&run, "profile") || wants(&run, "csv"))) {
-        run.sample = run.steps / SERIES_POINTS + 1;
     }
     run.cells = (size_t)run.rules.width * run.rules.height;
     run.codes = malloc(run.cells * sizeof *run.codes);
@@ -420,8 +360,7 @@ static int run_wa_tor(bench_env *env, const bench_values *values, bench_results 
                      : bench_error_set(run.error, "host memory ran out for the encoded worlds");
     free(run.codes);
     free(run.reference);
-    free(run.series.samples);
-    free(run.without.samples);
+    bench_outputs_release(&run.outputs);
     return result;
 }
 
@@ -445,10 +384,7 @@ static const bench_param params[] = {
     {"block_rows", BENCH_INT, "0", "rows of a block of fish; 0: from the heap", 0, 64, NULL},
     BENCH_COMPACTION_PARAMS,
     {"check", BENCH_INT, "1", "1: run the reference too and compare", 0, 1, NULL},
-    {"sample", BENCH_INT, "0", "steps between statistics; 0: none, or 250 for files", 0, 1e6, NULL},
-    {"image", BENCH_STRING, "", "PNG file for the final world", 0, 0, NULL},
-    {"profile", BENCH_STRING, "", "SVG or PNG file for the memory profile", 0, 0, NULL},
-    {"csv", BENCH_STRING, "", "file for the course of populations and memory", 0, 0, NULL},
+    BENCH_OUTPUT_PARAMS,
     {NULL, BENCH_INT, NULL, NULL, 0, 0, NULL}};
 
 const bench_descriptor bench_app_wa_tor = {

@@ -1,9 +1,6 @@
 /* Wa-Tor on the heap: host side of wa_tor.cl. See wa_tor.h. */
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "bench/bench_files.h"
 #include "bench/heap.h"
 #include "wa_tor.h"
 
@@ -37,7 +34,6 @@ struct wa_tor_heap {
     clump_program *program;
     clump_kernel *kernels[KERNEL_COUNT];
     cl_mem codes; /* one uint per cell: references while the world is made, then its encoding */
-    uint32_t fish_class, shark_class, cell_class;
     bench_compacting compacting;
 };
 
@@ -82,30 +78,13 @@ static int run(wa_tor_heap *world, kernel_id kernel, cl_event *event, bench_erro
     return status == CLUMP_OK ? 0 : fail(world, error, "a do-all", status);
 }
 
-static int find_class(wa_tor_heap *world, const char *name, uint32_t *id, bench_error *error) {
-    clump_class_info info;
-    clump_status status = clump_schema_find_class(clump_heap_get_schema(world->heap), name, &info);
-    if (status != CLUMP_OK) {
-        return bench_error_set(error, "wa_tor.schema has no class %s", name);
-    }
-    *id = info.id;
-    return 0;
-}
-
 static int create_heap(wa_tor_heap *world, const wa_tor_heap_desc *desc, bench_error *error) {
     bench_heap_desc heap = {
         .clump = world->clump,
         .file = "bench/apps/wa-tor/wa_tor.schema",
         .bytes = desc->heap_bytes ? desc->heap_bytes : wa_tor_heap_bytes(&world->rules),
         .block_rows = desc->block_rows};
-    if (bench_heap_create(&heap, &world->heap, error)) {
-        return -1;
-    }
-    return find_class(world, "Fish", &world->fish_class, error) ||
-                   find_class(world, "Shark", &world->shark_class, error) ||
-                   find_class(world, "Cell", &world->cell_class, error)
-               ? -1
-               : 0;
+    return bench_heap_create(&heap, &world->heap, error);
 }
 
 static int create_program(wa_tor_heap *world, const clump_tuning *tuning, bench_error *error) {
@@ -114,33 +93,14 @@ static int create_program(wa_tor_heap *world, const clump_tuning *tuning, bench_
         KERNEL_LIST(KERNEL_NAME)
 #undef KERNEL_NAME
     };
-    const clumpi_cl_file *text = bench_file_find("bench/apps/wa-tor/wa_tor.cl");
-    char options[600];
-    if (!text) {
-        return bench_error_set(error, "wa_tor.cl is not embedded in this program");
-    }
-    /* Where the kernels find Random123; the environment is for machines other than the build's. */
-    const char *headers = getenv("RANDOM123_INCLUDE_DIR");
-#ifdef CLUMP_RANDOM123_INCLUDE_DIR
-    headers = headers ? headers : CLUMP_RANDOM123_INCLUDE_DIR;
-#endif
-    snprintf(options, sizeof options, headers ? "-I %s" : "%s", headers ? headers : "");
-    clump_program_desc desc = {.heap = world->heap,
-                               .source = text->data,
-                               .name = text->name,
-                               .options = options,
-                               .tuning = *tuning};
-    clump_status status = clump_program_create(&desc, &world->program);
-    if (status != CLUMP_OK) {
-        return fail(world, error, "building wa_tor.cl", status);
-    }
-    for (int i = 0; i < KERNEL_COUNT; i++) {
-        status = clump_kernel_create(world->program, names[i], &world->kernels[i]);
-        if (status != CLUMP_OK) {
-            return fail(world, error, names[i], status);
-        }
-    }
-    return 0;
+    bench_program_desc program = {.clump = world->clump,
+                                  .heap = world->heap,
+                                  .file = "bench/apps/wa-tor/wa_tor.cl",
+                                  .uses_random123 = 1,
+                                  .tuning = tuning,
+                                  .names = names,
+                                  .count = KERNEL_COUNT};
+    return bench_program_create(&program, &world->program, world->kernels, error);
 }
 
 static int create_codes(wa_tor_heap *world, bench_error *error) {
@@ -286,13 +246,13 @@ int wa_tor_heap_encode(wa_tor_heap *world, uint32_t *codes, bench_error *error) 
 }
 
 int wa_tor_heap_usage(wa_tor_heap *world, wa_tor_usage *usage, bench_error *error) {
-    clump_class_stats classes[4]; /* Agent, Fish, Shark, Cell */
-    clump_status status = clump_heap_calc_stats(world->heap, &usage->heap, classes, 4);
-    if (status != CLUMP_OK) {
-        return fail(world, error, "the statistics", status);
+    static const char *const names[] = {"Fish", "Shark", "Cell"};
+    clump_class_stats classes[3];
+    if (bench_heap_stats(world->clump, world->heap, names, 3, &usage->heap, classes, error)) {
+        return -1;
     }
-    usage->fish = classes[world->fish_class - 1];
-    usage->shark = classes[world->shark_class - 1];
-    usage->cell = classes[world->cell_class - 1];
+    usage->fish = classes[0];
+    usage->shark = classes[1];
+    usage->cell = classes[2];
     return 0;
 }
