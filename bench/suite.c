@@ -94,6 +94,19 @@ static const suite_group groups[] = {
        "width=4096 height=4096 steps=100 variant=soa"},
       {"sequential", "width=512 height=512 steps=50 variant=sequential",
        "width=4096 height=4096 steps=100 variant=sequential"}}},
+    {"traffic",
+     "traffic on a network of streets, a step, us",
+     "app-traffic",
+     "time_per_step_us",
+     {{"clump", "intersections=1000 steps=100", "intersections=17500 steps=500"},
+      {"by cell", "intersections=1000 steps=100 compact=every:50 order=cell",
+       "intersections=17500 steps=500 compact=every:50 order=cell"},
+      {"soa", "intersections=1000 steps=100 variant=soa",
+       "intersections=17500 steps=500 variant=soa"},
+      {"aos", "intersections=1000 steps=100 variant=aos",
+       "intersections=17500 steps=500 variant=aos"},
+      {"sequential", "intersections=1000 steps=100 variant=sequential",
+       "intersections=17500 steps=500 variant=sequential"}}},
 };
 #define GROUPS (sizeof groups / sizeof *groups)
 

@@ -5,8 +5,6 @@
 #include "bench/heap.h"
 #include "world.h"
 
-#define OPTIONS_BYTES 1024
-
 /* In the order in which they are created. */
 static const char *const kernel_names[] = {"cell_init",  "cell_link",  "group_init",
                                            "light_init", "yield_init", "car_start",
@@ -60,8 +58,9 @@ static int set_arg(struct heap_world *world, int kernel, uint32_t index, size_t 
     return status == CLUMP_OK ? 0 : fail(world, error, kernel_names[kernel], status);
 }
 
-static int run(struct heap_world *world, int kernel, bench_error *error) {
-    clump_status status = clump_do_all(world->heap, world->kernels[kernel], NULL);
+static int run(struct heap_world *world, int kernel, cl_event *event, bench_error *error) {
+    clump_sync sync = {.event = event};
+    clump_status status = clump_do_all(world->heap, world->kernels[kernel], &sync);
     return status == CLUMP_OK ? 0 : fail(world, error, kernel_names[kernel], status);
 }
 
@@ -79,28 +78,22 @@ static int create_heap(struct heap_world *world, const traffic_desc *desc, bench
 }
 
 static int create_program(struct heap_world *world, const traffic_desc *desc, bench_error *error) {
-    char options[OPTIONS_BYTES], *source;
+    char *source;
     if (traffic_load_source("bench/apps/traffic/traffic.cl", &source, error)) {
         return -1;
     }
-    traffic_write_options(options, sizeof options);
-    clump_program_desc program = {.heap = world->heap,
-                                  .source = source,
-                                  .name = "traffic.cl",
-                                  .options = options,
-                                  .tuning = desc->tuning};
-    clump_status status = clump_program_create(&program, &world->program);
+    bench_program_desc program = {.clump = world->clump,
+                                  .heap = world->heap,
+                                  .file = "bench/apps/traffic/traffic.cl",
+                                  .text = source,
+                                  .options = traffic_options,
+                                  .uses_random123 = 1,
+                                  .tuning = &desc->tuning,
+                                  .names = kernel_names,
+                                  .count = KERNEL_COUNT};
+    int result = bench_program_create(&program, &world->program, world->kernels, error);
     free(source);
-    if (status != CLUMP_OK) {
-        return fail(world, error, "building traffic.cl", status);
-    }
-    for (int i = 0; i < KERNEL_COUNT; i++) {
-        status = clump_kernel_create(world->program, kernel_names[i], &world->kernels[i]);
-        if (status != CLUMP_OK) {
-            return fail(world, error, kernel_names[i], status);
-        }
-    }
-    return 0;
+    return result;
 }
 
 /* ---- Objects --------------------------------------------------------------------------------- */
@@ -221,7 +214,7 @@ static int make_objects(setup *s, const uint32_t counts[4]) {
                  make(s, classes[i], counts[i], CELL_INIT);
         first += counts[i];
     }
-    return result || run(s->world, CELL_LINK, s->error) ||
+    return result || run(s->world, CELL_LINK, NULL, s->error) ||
                    make(s, "SharedSignalGroup", n->group_count, GROUP_INIT) ||
                    make(s, "TrafficLight", n->light_count, LIGHT_INIT) ||
                    make(s, "YieldController", n->controller_count - n->light_count, YIELD_INIT) ||
@@ -262,15 +255,17 @@ static void destroy(traffic_world *base) {
     free(world);
 }
 
-static int step(traffic_world *base, bench_error *error) {
+static int step(traffic_world *base, cl_event *events, bench_error *error) {
     struct heap_world *world = (struct heap_world *)base;
     traffic_moment now = traffic_get_moment(&world->network->rules, world->iteration++);
-    for (int kernel = LOOK; kernel <= ACT; kernel++) {
-        if (set_arg(world, kernel, 0, sizeof now, &now, error) || run(world, kernel, error)) {
+    for (int phase = 0; phase < TRAFFIC_PHASES; phase++) {
+        int kernel = LOOK + phase;
+        if (set_arg(world, kernel, 0, sizeof now, &now, error) ||
+            run(world, kernel, events ? &events[phase] : NULL, error)) {
             return -1;
         }
     }
-    return bench_compacting_poll(&world->compacting, error);
+    return events ? 0 : bench_compacting_poll(&world->compacting, error);
 }
 
 static int finish(traffic_world *base, bench_error *error) {
@@ -281,7 +276,7 @@ static int finish(traffic_world *base, bench_error *error) {
 
 static int read_codes(traffic_world *base, uint32_t *codes, bench_error *error) {
     struct heap_world *world = (struct heap_world *)base;
-    if (finish(base, error) || run(world, WRITE, error)) {
+    if (finish(base, error) || run(world, WRITE, NULL, error)) {
         return -1;
     }
     cl_int code =

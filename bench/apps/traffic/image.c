@@ -1,9 +1,7 @@
 /* Pictures of streets with cars. See network.h. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "bench/png.h"
 #include "network.h"
 
 /* Between the middle of a road and the cells of one direction; of the mean distance of the ends
@@ -40,8 +38,8 @@ static colour colour_of(uint32_t code, uint32_t max_velocity) {
     return (colour){{(uint8_t)(220 - 200 * share), (uint8_t)(30 + 120 * share), 40}};
 }
 
-/* The cells of a street, to the right of the line between its intersections; turn lanes lie over its
- * end. Streets first, cars in a second round on top. */
+/* The cells of a street, to the right of the line between its intersections; turn lanes lie over
+ * its end. Streets first, cars in a second round on top. */
 static void draw_street(canvas *on, const traffic_map *map, const traffic_network *network,
                         const uint32_t *codes, uint32_t street, int is_car_round) {
     const traffic_street *s = &map->streets[street];
@@ -66,7 +64,9 @@ static void draw_street(canvas *on, const traffic_map *map, const traffic_networ
     }
 }
 
-static void find_bounds(const traffic_map *map, uint32_t pixels, canvas *on) {
+/* All of the canvas but its pixels. */
+static canvas fit(const traffic_map *map, uint32_t pixels) {
+    canvas on = {.rgb = NULL};
     double left = INFINITY, right = -INFINITY, top = INFINITY, bottom = -INFINITY;
     for (uint32_t i = 0; i < map->intersection_count; i++) {
         left = fmin(left, (double)map->intersections[i].x);
@@ -80,32 +80,31 @@ static void find_bounds(const traffic_map *map, uint32_t pixels, canvas *on) {
         const traffic_intersection *b = &map->intersections[map->streets[i].to];
         sum += hypot((double)b->x - (double)a->x, (double)b->y - (double)a->y);
     }
-    on->gap = LANE_GAP * sum / map->street_count;
-    double margin = 2 * on->gap + 0.01 * fmax(right - left, bottom - top) + 1e-6;
+    on.gap = LANE_GAP * sum / map->street_count;
+    double margin = 2 * on.gap + 0.01 * fmax(right - left, bottom - top) + 1e-6;
     double width = right - left + 2 * margin, height = bottom - top + 2 * margin;
-    on->left = left - margin;
-    on->top = top - margin;
-    on->scale = pixels / fmax(width, height);
-    on->width = (uint32_t)fmax(width * on->scale, 1);
-    on->height = (uint32_t)fmax(height * on->scale, 1);
+    on.left = left - margin;
+    on.top = top - margin;
+    on.scale = pixels / fmax(width, height);
+    on.width = (uint32_t)fmax(width * on.scale, 1);
+    on.height = (uint32_t)fmax(height * on.scale, 1);
+    return on;
 }
 
-int traffic_write_image(const char *path, uint32_t pixels, const traffic_map *map,
-                        const traffic_network *network, const uint32_t *codes, bench_error *error) {
-    canvas on;
-    find_bounds(map, pixels, &on);
-    size_t bytes = 3 * (size_t)on.width * on.height;
-    on.rgb = malloc(bytes);
-    if (!on.rgb) {
-        return bench_error_set(error, "host memory ran out for the picture");
-    }
-    memset(on.rgb, 255, bytes);
+void traffic_fit_image(const traffic_map *map, uint32_t pixels, uint32_t *width, uint32_t *height) {
+    canvas on = fit(map, pixels);
+    *width = on.width;
+    *height = on.height;
+}
+
+void traffic_draw(const traffic_map *map, const traffic_network *network, const uint32_t *codes,
+                  uint32_t pixels, uint8_t *rgb) {
+    canvas on = fit(map, pixels);
+    on.rgb = rgb;
+    memset(rgb, 255, 3 * (size_t)on.width * on.height);
     for (int is_car_round = 0; is_car_round < 2; is_car_round++) {
         for (uint32_t i = 0; i < map->street_count; i++) {
             draw_street(&on, map, network, codes, i, is_car_round);
         }
     }
-    int result = bench_png_write(path, on.width, on.height, on.rgb, error);
-    free(on.rgb);
-    return result;
 }

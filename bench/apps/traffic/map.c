@@ -15,7 +15,7 @@
 #define MAIN_STREETS 5u /* every fifth line */
 #define MAIN_LIMIT 9u
 
-/* Of 1000 pairs of neighbours: no street, a street to the right or down, one back; the rest both. */
+/* Of 1000 pairs of neighbours: none, one to the right or down, one back; the rest have both. */
 #define NO_STREET 200u
 #define FORWARD_UP_TO 375u
 #define BACKWARD_UP_TO 550u

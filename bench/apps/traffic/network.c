@@ -9,7 +9,7 @@
 
 #define KEY_WORD 0x43656c6cu
 
-/* What a place draws: of a cell, what it is and whether a car starts there; of a light, its timer. */
+/* What is drawn for a place: what a cell is, whether a car starts there; the timer of a light. */
 enum { DRAW_KIND, DRAW_START, DRAW_TIMER };
 
 /* The streets of an intersection, each in the order of the map. */

@@ -120,8 +120,13 @@ int traffic_network_create(const traffic_map *map, const traffic_rules *rules,
                            traffic_network *network, bench_error *error);
 void traffic_network_destroy(traffic_network *network);
 
-/* PNG of at most `pixels` x `pixels`: streets grey; cars green, the slower the redder. */
-int traffic_write_image(const char *path, uint32_t pixels, const traffic_map *map,
-                        const traffic_network *network, const uint32_t *codes, bench_error *error);
+/* ---- Pictures (image.c) ---------------------------------------------------------------------- */
+
+/* The size of a picture whose greater side is `pixels`. */
+void traffic_fit_image(const traffic_map *map, uint32_t pixels, uint32_t *width, uint32_t *height);
+
+/* Streets grey, fast ones darker; cars green, the slower the redder. */
+void traffic_draw(const traffic_map *map, const traffic_network *network, const uint32_t *codes,
+                  uint32_t pixels, uint8_t *rgb);
 
 #endif

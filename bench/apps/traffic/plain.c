@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/heap.h"
 #include "world.h"
 
 #define GROUP_ITEMS 64
@@ -36,7 +37,7 @@ struct plain_world {
 };
 
 static int build(struct plain_world *world, const traffic_desc *desc, bench_error *error) {
-    char options[OPTIONS_BYTES + 64], rules[OPTIONS_BYTES], log[LOG_BYTES] = "", *source;
+    char options[OPTIONS_BYTES], log[LOG_BYTES] = "", *source;
     cl_int code = CL_SUCCESS;
     if (traffic_load_source("bench/apps/traffic/plain.cl", &source, error)) {
         return -1;
@@ -47,9 +48,9 @@ static int build(struct plain_world *world, const traffic_desc *desc, bench_erro
     if (code != CL_SUCCESS) {
         return bench_error_cl(error, "the program of plain.cl", code);
     }
-    traffic_write_options(rules, sizeof rules);
     snprintf(options, sizeof options, "-cl-std=CL1.2 -DLAYOUT_AOS=%d %s",
-             desc->variant == TRAFFIC_AOS, rules);
+             desc->variant == TRAFFIC_AOS, traffic_options);
+    bench_add_random123(options, sizeof options);
     if (clBuildProgram(world->program, 1, &desc->device, options, NULL, NULL) != CL_SUCCESS) {
         clGetProgramBuildInfo(world->program, desc->device, CL_PROGRAM_BUILD_LOG, sizeof log - 1,
                               log, NULL);
@@ -150,11 +151,11 @@ static int set_kernels(struct plain_world *world, bench_error *error) {
     return code == CL_SUCCESS ? 0 : bench_error_cl(error, "setting an argument", code);
 }
 
-static int launch(struct plain_world *world, int kernel, bench_error *error) {
+static int launch(struct plain_world *world, int kernel, cl_event *event, bench_error *error) {
     size_t local = GROUP_ITEMS;
     size_t global = (world->network->cell_count + local - 1) / local * local;
     cl_int code = clEnqueueNDRangeKernel(world->queue, world->kernels[kernel], 1, NULL, &global,
-                                         &local, 0, NULL, NULL);
+                                         &local, 0, NULL, event);
     return code == CL_SUCCESS ? 0 : bench_error_cl(error, kernel_names[kernel], code);
 }
 
@@ -188,14 +189,15 @@ static int finish(traffic_world *base, bench_error *error) {
     return code == CL_SUCCESS ? 0 : bench_error_cl(error, "the steps so far", code);
 }
 
-static int step(traffic_world *base, bench_error *error) {
+static int step(traffic_world *base, cl_event *events, bench_error *error) {
     struct plain_world *world = (struct plain_world *)base;
     traffic_moment now = traffic_get_moment(&world->network->rules, world->iteration++);
     cl_int code = CL_SUCCESS;
-    for (int kernel = LOOK; kernel <= ACT && code == CL_SUCCESS; kernel++) {
+    for (int phase = 0; phase < TRAFFIC_PHASES && code == CL_SUCCESS; phase++) {
+        int kernel = LOOK + phase;
         code =
             clSetKernelArg(world->kernels[kernel], world->moment_index[kernel], sizeof now, &now);
-        if (code == CL_SUCCESS && launch(world, kernel, error)) {
+        if (code == CL_SUCCESS && launch(world, kernel, events ? &events[phase] : NULL, error)) {
             return -1;
         }
     }
@@ -205,7 +207,7 @@ static int step(traffic_world *base, bench_error *error) {
 
 static int read_codes(traffic_world *base, uint32_t *codes, bench_error *error) {
     struct plain_world *world = (struct plain_world *)base;
-    if (launch(world, WRITE, error)) {
+    if (launch(world, WRITE, NULL, error)) {
         return -1;
     }
     cl_int code =
@@ -229,8 +231,8 @@ int traffic_plain_create(const traffic_desc *desc, traffic_world **out, bench_er
     world->queue = desc->queue;
     int result = build(world, desc, error) ||
                  create_buffers(world, desc->variant == TRAFFIC_AOS, error) ||
-                 set_kernels(world, error) || launch(world, CELL_INIT, error) ||
-                 launch(world, CAR_START, error) || finish(&world->base, error);
+                 set_kernels(world, error) || launch(world, CELL_INIT, NULL, error) ||
+                 launch(world, CAR_START, NULL, error) || finish(&world->base, error);
     for (int i = NEXT; i <= LIMIT && result == 0; i++) {
         clReleaseMemObject(world->buffers[i]);
         world->buffers[i] = NULL;

@@ -167,8 +167,8 @@ static void set_signal(struct sequential *world, uint32_t group, int is_open) {
     }
 }
 
-/* The group that is to be open next: the only one that waits, or in turn; at a yield sign, the first
- * one that waits. */
+/* The group that is to be open next: the only one that waits, or in turn; at a yield sign, the
+ * first one that waits. */
 static uint32_t choose_group(struct sequential *world, const traffic_controller *c, uint32_t phase,
                              uint8_t *timer) {
     const uint8_t *is_waiting = world->is_waiting + c->first_group;
@@ -215,8 +215,9 @@ static void destroy(traffic_world *base) {
     free(world);
 }
 
-static int step(traffic_world *base, bench_error *error) {
+static int step(traffic_world *base, cl_event *events, bench_error *error) {
     struct sequential *world = (struct sequential *)base;
+    (void)events;
     const traffic_network *n = world->network;
     int result = 0;
     for (uint32_t i = 0; i < world->car_count; i++) {

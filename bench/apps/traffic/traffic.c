@@ -4,14 +4,15 @@
  * Read first: bench/bench.h, world.h.
  */
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "bench/bench.h"
 #include "bench/compaction_option.h"
+#include "bench/phases.h"
 #include "bench/registry.h"
+#include "bench/steps.h"
 #include "world.h"
-
-#define PROGRESS_PARTS 50
 
 typedef struct run_state {
     bench_env *env;
@@ -23,10 +24,19 @@ typedef struct run_state {
     traffic_network network;
     uint32_t steps;
     uint32_t *codes, *reference; /* the last state, and that of the reference */
+    bench_outputs outputs;
+    char title[96];
     bench_compaction compaction;
     uint64_t checksum; /* of the first round */
     uint32_t rounds;   /* done */
 } run_state;
+
+/* What steps and outputs are given. */
+typedef struct run_world {
+    run_state *run;
+    traffic_world *world;
+    uint32_t *codes; /* where states are read to */
+} run_world;
 
 static uint32_t get_u32(const bench_values *values, const char *key) {
     return (uint32_t)bench_int(values, key);
@@ -101,29 +111,61 @@ static int read_parameters(run_state *run) {
 
 /* ---- Measuring ------------------------------------------------------------------------------- */
 
-/* Make a world, all steps, and read its state. The first step is not measured if there are others:
- * devices compile kernels when they first run them. */
-static int run_world(run_state *run, const traffic_desc *desc, const char *label, uint32_t *codes,
-                     traffic_world **world, double *us) {
-    bench_progress progress;
-    double total_us = 0;
-    int result = traffic_world_create(desc, world, run->error);
-    bench_progress_begin(&progress, run->env, label, run->steps);
-    for (uint32_t done = 0; result == 0 && done < run->steps;) {
-        uint32_t part = done ? run->steps / PROGRESS_PARTS + 1 : 1;
-        uint32_t stop = part < run->steps - done ? done + part : run->steps;
-        double start_us = bench_now_us();
-        for (uint32_t i = done; result == 0 && i < stop; i++) {
-            result = (*world)->ops->step(*world, run->error);
-        }
-        result = result ? result : (*world)->ops->finish(*world, run->error);
-        total_us += done > 0 || run->steps == 1 ? bench_now_us() - start_us : 0;
-        done = stop;
-        bench_progress_update(&progress, done);
+static int step(void *world, bench_error *error) {
+    traffic_world *of = ((run_world *)world)->world;
+    return of->ops->step(of, NULL, error);
+}
+
+static int finish(void *world, bench_error *error) {
+    traffic_world *of = ((run_world *)world)->world;
+    return of->ops->finish(of, error);
+}
+
+static int sample(void *world, double *values, bench_error *error) {
+    run_world *of = world;
+    if (of->world->ops->read(of->world, of->codes, error)) {
+        return -1;
     }
-    bench_progress_end(&progress);
-    *us = total_us / (run->steps > 1 ? run->steps - 1 : 1);
-    return result ? result : (*world)->ops->read(*world, codes, run->error);
+    traffic_census census = traffic_count(of->codes, of->run->network.cell_count);
+    values[0] = (double)census.cars;
+    values[1] = (double)census.moving;
+    return 0;
+}
+
+static int draw(void *world, uint8_t *rgb, bench_error *error) {
+    run_world *of = world;
+    const run_state *run = of->run;
+    if (of->world->ops->read(of->world, of->codes, error)) {
+        return -1;
+    }
+    traffic_draw(&run->map, &run->network, of->codes, get_u32(run->values, "pixels"), rgb);
+    return 0;
+}
+
+/* Make a world and all steps, and read its state. `series`: where samples go. `is_quiet`: no
+ * pictures. */
+static int run_steps(run_world *of, const traffic_desc *desc, const char *label,
+                     bench_series *series, int is_quiet, double *us) {
+    const run_state *run = of->run;
+    if (traffic_world_create(desc, &of->world, run->error)) {
+        return -1;
+    }
+    const struct traffic_ops *ops = of->world->ops;
+    bench_steps steps = {.label = label,
+                         .steps = run->steps,
+                         .world = of,
+                         .step = step,
+                         .finish = finish,
+                         .heap = ops->get_heap ? ops->get_heap(of->world) : NULL,
+                         .sample = sample,
+                         .draw = draw,
+                         .outputs = &run->outputs,
+                         .series = series,
+                         .is_quiet = is_quiet};
+    return bench_steps_run(run->env, &steps, us, run->error) ||
+                   ops->read(of->world, of->codes, run->error)
+               ? -1
+               : 0;
 }
 
 static void report_traffic(run_state *run, double us) {
@@ -171,16 +213,39 @@ static int report_heap(run_state *run, const traffic_world *world) {
     return result < 0 ? bench_error_set(run->error, "%.2000s", fault.text) : 0;
 }
 
+static int time_step(void *world, cl_event *events, bench_error *error) {
+    traffic_world *of = ((run_world *)world)->world;
+    return of->ops->step(of, events, error);
+}
+
 static int run_round(run_state *run) {
-    traffic_world *world = NULL;
+    static const char *const phases[TRAFFIC_PHASES] = {"look", "act"};
+    run_world of = {.run = run, .codes = run->codes};
     double us = 0;
-    int result =
-        run_world(run, &run->desc, bench_text(run->values, "variant"), run->codes, &world, &us);
+    int result = run_steps(&of, &run->desc, bench_text(run->values, "variant"),
+                           &run->outputs.series, 0, &us);
     if (result == 0) {
         report_traffic(run, us);
-        result = report_heap(run, world);
+        result = report_heap(run, of.world);
     }
-    traffic_world_destroy(world);
+    if (result == 0 && run->desc.variant != TRAFFIC_SEQUENTIAL) {
+        result = bench_phases_run(&of, time_step, phases, TRAFFIC_PHASES, run->results, run->error);
+    }
+    traffic_world_destroy(of.world);
+    return result;
+}
+
+/* The course without compaction, beside which the profile shows the other. */
+static int run_without(run_state *run) {
+    run_world of = {.run = run, .codes = run->codes};
+    traffic_desc desc = run->desc;
+    double us = 0;
+    desc.compaction = NULL;
+    int result = run_steps(&of, &desc, "not compacted", &run->outputs.without, 1, &us);
+    traffic_world_destroy(of.world);
+    if (result == 0) {
+        bench_sample(run->results, "time_per_step_without_us", "us", us);
+    }
     return result;
 }
 
@@ -188,12 +253,12 @@ static int run_round(run_state *run) {
 
 static int check_against_reference(run_state *run) {
     traffic_desc desc = run->desc;
-    traffic_world *world = NULL;
+    run_world of = {.run = run, .codes = run->reference};
     bench_error difference = {""};
     double us = 0;
     desc.variant = TRAFFIC_SEQUENTIAL;
-    int result = run_world(run, &desc, "sequential reference", run->reference, &world, &us);
-    traffic_world_destroy(world);
+    int result = run_steps(&of, &desc, "sequential reference", NULL, 1, &us);
+    traffic_world_destroy(of.world);
     if (result) {
         return result;
     }
@@ -224,23 +289,32 @@ static void check_state(run_state *run) {
     bench_check(run->results, 1, "all limits and velocities are in bounds; no reference was run");
 }
 
+static int create_outputs(run_state *run) {
+    static const char *const columns[] = {"cars", "moving", NULL};
+    static const bench_outputs_class classes[] = {
+        {"Car", "#1f77b4"}, {"Cell", NULL}, {"TrafficController", NULL}, {NULL, NULL}};
+    bench_outputs_desc desc = {.title = run->title, .columns = columns, .classes = classes};
+    snprintf(run->title, sizeof run->title, "traffic, %u cells", run->network.cell_count);
+    traffic_fit_image(&run->map, get_u32(run->values, "pixels"), &desc.width, &desc.height);
+    return bench_outputs_create(&desc, run->values, &run->outputs, run->error);
+}
+
 static int run_all(run_state *run) {
-    const char *image = bench_text(run->values, "image");
-    int result = read_parameters(run);
+    int result = read_parameters(run) || create_outputs(run) ? -1 : 0;
+    if (result == 0 && run->compaction.is_on && run->outputs.profile) {
+        result = run_without(run);
+    }
     for (uint32_t round = 0; result == 0 && round < run->env->repeat; round++) {
         result = run_round(run);
     }
-    if (result == 0) {
-        check_state(run);
+    if (result) {
+        return result;
     }
-    if (result == 0 && bench_int(run->values, "check") && run->desc.variant != TRAFFIC_SEQUENTIAL) {
+    check_state(run);
+    if (bench_int(run->values, "check") && run->desc.variant != TRAFFIC_SEQUENTIAL) {
         result = check_against_reference(run);
     }
-    if (result == 0 && image[0]) {
-        result = traffic_write_image(image, get_u32(run->values, "pixels"), &run->map,
-                                     &run->network, run->codes, run->error);
-    }
-    return result;
+    return result ? result : bench_outputs_write(&run->outputs, run->results, run->error);
 }
 
 static int run_traffic(bench_env *env, const bench_values *values, bench_results *results) {
@@ -248,6 +322,7 @@ static int run_traffic(bench_env *env, const bench_values *values, bench_results
     int result = run_all(&run);
     traffic_network_destroy(&run.network);
     traffic_map_release(&run.map);
+    bench_outputs_release(&run.outputs);
     free(run.codes);
     free(run.reference);
     return result;
@@ -266,16 +341,18 @@ static const bench_param params[] = {
     {"cars", BENCH_INT, "50", "at the start, per 1000 cells", 0, 1000, NULL},
     {"producers", BENCH_INT, "20", "cells where cars come in, per 1000", 0, 500, NULL},
     {"sinks", BENCH_INT, "3", "cells where cars go out, per 1000", 0, 500, NULL},
-    {"create", BENCH_INT, "20", "producers that want to send a car, per 1000 and step", 0, 1000, NULL},
+    {"create", BENCH_INT, "20", "producers that want to send a car, per 1000 and step", 0, 1000,
+     NULL},
     {"leave", BENCH_INT, "1000", "cars on a sink that leave, per 1000", 0, 1000, NULL},
     {"slow", BENCH_INT, "200", "cars that dawdle, per 1000 and step", 0, 1000, NULL},
-    {"lights", BENCH_ENUM, "smart", "traffic lights that see who waits, or not", 0, 0, "smart|timed"},
+    {"lights", BENCH_ENUM, "smart", "traffic lights that see who waits, or not", 0, 0,
+     "smart|timed"},
     {"phase", BENCH_INT, "5", "longest green phase, in steps", 1, 250, NULL},
     {"heap_mb", BENCH_INT, "0", "size of the heap in MiB; 0: from the cells", 0, 1e6, NULL},
     {"block_rows", BENCH_INT, "0", "rows of a block; 0: from the heap", 0, 64, NULL},
     {"check", BENCH_INT, "1", "1: run the reference too and compare", 0, 1, NULL},
-    {"image", BENCH_STRING, "", "PNG file for the final state", 0, 0, NULL},
-    {"pixels", BENCH_INT, "800", "greater side of the image", 16, 8192, NULL},
+    {"pixels", BENCH_INT, "800", "greater side of pictures", 16, 8192, NULL},
+    BENCH_OUTPUT_PARAMS,
     BENCH_COMPACTION_PARAMS,
     {NULL, BENCH_INT, NULL, NULL, 0, 0, NULL}};
 /* clang-format on */

@@ -31,16 +31,10 @@ int traffic_load_source(const char *name, char **source, bench_error *error) {
     return 0;
 }
 
-void traffic_write_options(char *text, size_t bytes) {
-    /* The environment is for machines other than the build's. */
-    const char *headers = getenv("RANDOM123_INCLUDE_DIR");
-#ifdef CLUMP_RANDOM123_INCLUDE_DIR
-    headers = headers ? headers : CLUMP_RANDOM123_INCLUDE_DIR;
-#endif
-    snprintf(text, bytes, "-DDEGREE_MAX=%d -DLANE_CELLS=%du -DVELOCITY_MAX=%du %s %s",
-             TRAFFIC_DEGREE_MAX, TRAFFIC_LANE_CELLS, TRAFFIC_VELOCITY_MAX, headers ? "-I" : "",
-             headers ? headers : "");
-}
+#define TEXT_OF(value) #value
+#define OPTION(name, value) " -D" name "=" TEXT_OF(value)
+const char traffic_options[] = OPTION("DEGREE_MAX", TRAFFIC_DEGREE_MAX)
+    OPTION("LANE_CELLS", TRAFFIC_LANE_CELLS) OPTION("VELOCITY_MAX", TRAFFIC_VELOCITY_MAX);
 
 /* ---- Comparison ------------------------------------------------------------------------------ */
 
@@ -88,8 +82,8 @@ static int compare(pair *both, uint32_t step) {
 static int run_steps(pair *both, uint32_t steps, uint32_t check_every) {
     int result = compare(both, 0);
     for (uint32_t step = 1; result == 0 && step <= steps; step++) {
-        if (both->found->ops->step(both->found, both->error) ||
-            both->expected->ops->step(both->expected, both->error)) {
+        if (both->found->ops->step(both->found, NULL, both->error) ||
+            both->expected->ops->step(both->expected, NULL, both->error)) {
             return -1;
         }
         result = compare(both, step);

@@ -30,6 +30,9 @@ typedef struct traffic_desc {
     const clump_compactor_desc *compaction; /* heap and classes are filled in. NULL: never */
 } traffic_desc;
 
+/* A step looks, then acts. */
+#define TRAFFIC_PHASES 2
+
 /* The first member of each variant's own world. */
 typedef struct traffic_world {
     const struct traffic_ops *ops;
@@ -37,8 +40,9 @@ typedef struct traffic_world {
 
 struct traffic_ops {
     void (*destroy)(traffic_world *world);
-    /* Enqueue a step and, if it is time, a compaction; does not wait (sequential: makes it). */
-    int (*step)(traffic_world *world, bench_error *error);
+    /* Enqueue a step and, if it is time, a compaction; does not wait (sequential: makes it).
+     * `events`: one for each phase, and no compaction; or NULL. */
+    int (*step)(traffic_world *world, cl_event *events, bench_error *error);
     /* Wait for all steps, and fail if a kernel reported an error. */
     int (*finish)(traffic_world *world, bench_error *error);
     /* Wait, and write the state, one word per cell. */
@@ -60,10 +64,10 @@ static inline void traffic_world_destroy(traffic_world *world) { /* NULL is allo
     }
 }
 
-/* For a compiler: rules.clh and the file `name`, released by free(); and the options that the
- * kernels need. -1 and an error if one of them is not embedded in this program. */
+/* For a compiler: rules.clh and the file `name`, released by free(); -1 and an error if one of them
+ * is not embedded in this program. And the options that the kernels need. */
 int traffic_load_source(const char *name, char **source, bench_error *error);
-void traffic_write_options(char *text, size_t bytes);
+extern const char traffic_options[];
 
 /* What must hold of a heap: its own invariants, and as many cars as the state has. 1 and a sentence
  * if it does not, -1 if that could not be found out. No heap: holds. */
