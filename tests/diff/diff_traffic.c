@@ -71,9 +71,9 @@ static traffic_desc describe(const traffic_network *network) {
                           .block_rows = 1};
 }
 
-static void run(const traffic_desc *desc, uint32_t steps) {
+static void run(const traffic_desc *desc, uint32_t steps, uint64_t *moves) {
     bench_error error = {""};
-    if (traffic_compare_run(desc, steps, 10, &error))
+    if (traffic_compare_run(desc, steps, 10, moves, &error))
         fail_msg("variant %d, %u cells, seed %u: %s", (int)desc->variant, desc->network->cell_count,
                  desc->network->rules.seed, error.text);
 }
@@ -83,7 +83,7 @@ static void run_all(const traffic_network *network, uint32_t steps) {
     traffic_desc desc = describe(network);
     for (size_t i = 0; i < sizeof variants / sizeof *variants; i++) {
         desc.variant = variants[i];
-        run(&desc, steps);
+        run(&desc, steps, NULL);
     }
 }
 
@@ -339,16 +339,18 @@ static void test_compacted(void **state) {
         {.order = CLUMP_ORDER_FIELD, .order_field = "position"},
     };
     traffic_rules rules = traffic_rules_default();
-    rules.create_permille = 100;
-    rules.sink_permille = 20;
+    rules.start_permille = 200; /* many, most of which leave soon */
+    rules.sink_permille = 50;
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
         clump_compactor_desc compaction = {.compact = ways[i], .every = 3};
         traffic_network network;
+        uint64_t moves = 0;
         rules.seed = (uint32_t)i + 10;
         make_town(60, 40, 250, &rules, &network);
         traffic_desc desc = describe(&network);
         desc.compaction = &compaction;
-        run(&desc, 60);
+        run(&desc, 60, &moves);
+        if (moves < 60) fail_msg("only %llu cars moved", (unsigned long long)moves);
         traffic_network_destroy(&network);
     }
 }
@@ -363,7 +365,7 @@ static void test_heap(void **state) {
     make_town(30, 20, 500, &rules, &network);
     traffic_desc desc = describe(&network);
     desc.tuning.checked = 1;
-    run(&desc, 30);
+    run(&desc, 30, NULL);
     traffic_network_destroy(&network);
     make_town(500, 100, 500, &rules, &network);
     desc.heap_bytes = 1 << 20;

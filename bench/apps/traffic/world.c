@@ -95,7 +95,7 @@ static int run_steps(pair *both, uint32_t steps, uint32_t check_every) {
 }
 
 int traffic_compare_run(const traffic_desc *desc, uint32_t steps, uint32_t check_every,
-                        bench_error *error) {
+                        uint64_t *moves, bench_error *error) {
     size_t cells = desc->network->cell_count;
     pair both = {.desc = desc, .error = error};
     traffic_desc sequential = *desc;
@@ -108,6 +108,9 @@ int traffic_compare_run(const traffic_desc *desc, uint32_t steps, uint32_t check
     } else if (traffic_world_create(desc, &both.found, error) == 0 &&
                traffic_world_create(&sequential, &both.expected, error) == 0) {
         result = run_steps(&both, steps, check_every);
+        if (moves) {
+            *moves = both.found->ops->get_compactions(both.found)->moves;
+        }
     }
     traffic_world_destroy(both.found);
     traffic_world_destroy(both.expected);

@@ -75,9 +75,10 @@ int traffic_check_heap(const traffic_world *world, const traffic_desc *desc, con
                        bench_error *error);
 
 /* Run the variant of `desc` and the sequential one side by side; compare them before the first and
- * after every step, and check the heap every `check_every` steps and at the end. Returns 0 if they
- * are equal throughout, 1 if they differ, -1 if one could not be run. */
+ * after every step, and check the heap every `check_every` steps and at the end. `moves`: of all
+ * compactions; NULL if nobody asks. Returns 0 if they are equal throughout, 1 if they differ, -1 if
+ * one could not be run. */
 int traffic_compare_run(const traffic_desc *desc, uint32_t steps, uint32_t check_every,
-                        bench_error *error);
+                        uint64_t *moves, bench_error *error);
 
 #endif
