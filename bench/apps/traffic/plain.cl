@@ -82,16 +82,11 @@ static uint look_closer(CELLS, __global const special *at, moment now, uint numb
                       lot_of(now, number, distance, DRAW_LEAVE, 1000u) < now.leave_permille;
         return leaves ? NONE : at->out[0];
     }
-    uint weights[DEGREE_MAX], total = 0u;
+    uint weights[DEGREE_MAX];
     for (uint k = 0u; k < DEGREE_MAX; k++) {
         weights[k] = k < at->count ? AT(at->out[k], max_velocity) : 0u;
-        total += weights[k];
     }
-    uint lot = lot_of(now, number, distance, DRAW_TURN, total), k = 0u;
-    for (uint sum = 0u; k < DEGREE_MAX - 1u && lot >= sum + weights[k]; k++) {
-        sum += weights[k];
-    }
-    return at->out[k];
+    return at->out[choose_lane(now, number, distance, weights)];
 }
 
 static void look_car(CELLS, __global const special *specials, uint self, moment now) {
@@ -99,7 +94,7 @@ static void look_car(CELLS, __global const special *specials, uint self, moment 
     uint velocity = min(AT(self, car_velocity) + 1u, (uint)AT(self, car_max));
     bool leaves = false;
     velocity = min(velocity, (uint)AT(self, limit));
-    while (velocity > 0u) {
+    while (velocity > 0u && distance <= velocity) {
         uint next = AT(at, next);
         if (next & SPECIAL) {
             next = look_closer(PASS, specials + (next & ~SPECIAL), now, number, distance);

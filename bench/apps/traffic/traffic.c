@@ -291,8 +291,7 @@ static void check_state(run_state *run) {
 
 static int create_outputs(run_state *run) {
     static const char *const columns[] = {"cars", "moving", NULL};
-    static const bench_outputs_class classes[] = {
-        {"Car", "#1f77b4"}, {"Cell", NULL}, {"TrafficController", NULL}, {NULL, NULL}};
+    static const bench_outputs_class classes[] = {{"Car", "#1f77b4"}, {"Cell", NULL}, {NULL, NULL}};
     bench_outputs_desc desc = {.title = run->title, .columns = columns, .classes = classes};
     snprintf(run->title, sizeof run->title, "traffic, %u cells", run->network.cell_count);
     traffic_fit_image(&run->map, get_u32(run->values, "pixels"), &desc.width, &desc.height);

@@ -127,16 +127,11 @@ static Cell look_closer(CLUMP_HEAP_FIXED, Cell at, moment now, uint number, uint
         return beyond;
     }
     BranchCell branch = {at.id}; /* what has no next is one or the other */
-    uint weights[DEGREE_MAX], total = 0u, count = BranchCell_outgoing_count(branch);
+    uint weights[DEGREE_MAX], count = BranchCell_outgoing_count(branch);
     for (uint k = 0u; k < DEGREE_MAX; k++) {
         weights[k] = k < count ? Cell_max_velocity(BranchCell_outgoing(branch, k)) : 0u;
-        total += weights[k];
     }
-    uint lot = lot_of(now, number, distance, DRAW_TURN, total), k = 0u;
-    for (uint sum = 0u; k < DEGREE_MAX - 1u && lot >= sum + weights[k]; k++) {
-        sum += weights[k];
-    }
-    return BranchCell_outgoing(branch, k);
+    return BranchCell_outgoing(branch, choose_lane(now, number, distance, weights));
 }
 
 static void look_car(CLUMP_HEAP_FIXED, Car self, moment now) {
@@ -145,7 +140,7 @@ static void look_car(CLUMP_HEAP_FIXED, Car self, moment now) {
     uint distance = 0u, number = Car_number(self);
     bool leaves = false;
     velocity = min(velocity, (uint)Cell_limit(at));
-    while (velocity > 0u) { /* the first time; later, it only ends by break */
+    while (velocity > 0u && distance <= velocity) { /* so at most VELOCITY_MAX + 1 times */
         Cell next = Cell_next(at);
         if (Cell_is_null(next)) {
             next = look_closer(clump_heap, at, now, number, distance);
