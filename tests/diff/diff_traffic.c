@@ -374,6 +374,32 @@ static void test_heap(void **state) {
     traffic_network_destroy(&network);
 }
 
+/* A heap with room for the cells and few cars: that it is full is reported, at the latest when the
+ * state is read. */
+static void test_full(void **state) {
+    (void)state;
+    traffic_rules rules = {.seed = 3, .phase_steps = 5, .producer_permille = 500};
+    bench_error error = {""};
+    traffic_world *world;
+    traffic_network network;
+    rules.create_permille = 1000;
+    make_town(100, 60, 500, &rules, &network);
+    traffic_desc desc = describe(&network);
+    desc.heap_bytes = 256 << 10;
+    while (traffic_world_create(&desc, &world, &error)) {
+        if (!strstr(error.text, "the heap has room for")) fail_msg("%s", error.text);
+        desc.heap_bytes += 32 << 10;
+        assert_true(desc.heap_bytes < 4 << 20);
+    }
+    int result = 0;
+    for (uint32_t step = 0; step < 20 && result == 0; step++)
+        result = world->ops->step(world, NULL, &error) || world->ops->finish(world, &error);
+    traffic_world_destroy(world);
+    traffic_network_destroy(&network);
+    assert_int_not_equal(result, 0);
+    if (!strstr(error.text, "an allocation returned null")) fail_msg("%s", error.text);
+}
+
 /* ---- Maps ------------------------------------------------------------------------------------ */
 
 #define TWO "intersection 1 0 0\nintersection 2 1 0\n"
@@ -486,8 +512,8 @@ int main(void) {
         cmocka_unit_test(test_producers), cmocka_unit_test(test_invariant),
         cmocka_unit_test(test_towns),     cmocka_unit_test(test_crowded),
         cmocka_unit_test(test_compacted), cmocka_unit_test(test_heap),
-        cmocka_unit_test(test_map),       cmocka_unit_test(test_bad_maps),
-        cmocka_unit_test(test_too_large),
+        cmocka_unit_test(test_full),      cmocka_unit_test(test_map),
+        cmocka_unit_test(test_bad_maps),  cmocka_unit_test(test_too_large),
     };
     result = cmocka_run_group_tests_name("traffic", tests, NULL, NULL);
     cl_fixture_close(&fixture);
