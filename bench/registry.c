@@ -29,6 +29,7 @@ static const bench_descriptor *const benchmarks[] = {
     &bench_app_structure,
     &bench_app_barnes_hut,
     &bench_app_sugarscape,
+    &bench_app_traffic,
     /* clang-format on */
 };
 

@@ -24,5 +24,6 @@ extern const bench_descriptor bench_app_structure;     /* apps/structure/structu
 extern const bench_descriptor bench_app_collision;
 extern const bench_descriptor bench_app_barnes_hut; /* apps/collision/collision.c */
 extern const bench_descriptor bench_app_sugarscape;    /* apps/sugarscape/sugarscape.c */
+extern const bench_descriptor bench_app_traffic;       /* apps/traffic/traffic.c */
 
 #endif

@@ -250,6 +250,19 @@ static const suite_group groups[] = {
        "width=1700 height=1700 steps=100 check=0 variant=aos"},
       {"sequential", "width=256 height=256 steps=50 variant=sequential",
        "width=1700 height=1700 steps=20 variant=sequential"}}},
+    {"traffic",
+     "traffic on a network of streets, a step, us",
+     "app-traffic",
+     "time_per_step_us",
+     {{"clump", "intersections=1000 steps=100", "intersections=17500 steps=500"},
+      {"by cell", "intersections=1000 steps=100 compact=every:50 order=cell",
+       "intersections=17500 steps=500 compact=every:50 order=cell"},
+      {"soa", "intersections=1000 steps=100 variant=soa",
+       "intersections=17500 steps=500 variant=soa"},
+      {"aos", "intersections=1000 steps=100 variant=aos",
+       "intersections=17500 steps=500 variant=aos"},
+      {"sequential", "intersections=1000 steps=100 variant=sequential",
+       "intersections=17500 steps=500 variant=sequential"}}},
 };
 #define GROUPS (sizeof groups / sizeof *groups)
 

@@ -38,6 +38,7 @@ small() {
         app-structure) echo nodes=400 steps=60 compact=every:7 ;;
         app-barnes-hut) echo bodies=500 steps=10 compact=every:4 ;;
         app-sugarscape) echo width=64 height=48 steps=20 compact=every:7 order=cell ;;
+        app-traffic) echo intersections=20 street_cells=20 steps=20 compact=every:7 ;;
         app-game-of-life | app-generation) echo width=64 height=48 steps=20 ;;
         *) fail "no small size is known for $1: add one here" ;;
     esac
@@ -93,6 +94,7 @@ same_outputs app-collision 2 soa bodies=100 pixels=64 merge_distance=0.1
 same_outputs app-nbody 2 sequential bodies=50 pixels=64
 same_outputs app-structure 5 soa nodes=400 pixels=64
 same_outputs app-generation 4 soa width=40 height=30
+same_outputs app-traffic 3 aos intersections=20 street_cells=20 pixels=64
 [ "$(sed -n 1p "$folder/app-generation-clump/course.csv" | tr ',' '\n' | tail -1)" = Cell_blocks ] ||
     fail "the table of app-generation ends in another column"
 
@@ -123,6 +125,8 @@ refused 1 "bodies.csv, line 3: .*'0,0,zero,0,1'" run app-nbody --set "input=$fol
 refused 1 "app-nothing.*app-wa-tor" run capacity --set app=app-nothing
 refused 1 "how large" run capacity --set app=enumerate
 refused 1 "KEY=VALUE" run capacity --set set=nonsense
+printf '%s\n' 'intersection 1 0 0' 'street 1 2 10' >"$folder/map.streets"
+refused 1 "map.streets, line 2: there must be: street FROM TO" run app-traffic --set "map=$folder/map.streets"
 refused 1 "every is for frames" run app-wa-tor --set every=3
 refused 1 "variant=clump" run app-nbody --set variant=soa --set profile=plot.svg
 refused 1 "cannot make the folder $folder/no/where" run app-wa-tor --set "frames=$folder/no/where"
