@@ -21,8 +21,7 @@ extern const bench_descriptor bench_app_generation;    /* apps/generation/genera
 extern const bench_descriptor bench_app_nbody;         /* apps/nbody/nbody.c */
 extern const bench_descriptor bench_app_collision;     /* apps/collision/collision.c */
 extern const bench_descriptor bench_app_structure;     /* apps/structure/structure.c */
-extern const bench_descriptor bench_app_collision;
-extern const bench_descriptor bench_app_barnes_hut; /* apps/collision/collision.c */
+extern const bench_descriptor bench_app_barnes_hut;    /* apps/barnes-hut/barnes_hut.c */
 extern const bench_descriptor bench_app_sugarscape;    /* apps/sugarscape/sugarscape.c */
 extern const bench_descriptor bench_app_traffic;       /* apps/traffic/traffic.c */
 
