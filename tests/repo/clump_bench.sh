@@ -84,6 +84,12 @@ same_outputs app-generation 4 soa width=40 height=30
 [ "$(sed -n 1p "$folder/app-generation-clump/course.csv" | tr ',' '\n' | tail -1)" = Cell_blocks ] ||
     fail "the table of app-generation ends in another column"
 
+# 28 bytes of fields and 20 of states for each of 100 bodies, in each of the rounds.
+"$bench" run app-nbody --set variant=soa --set bodies=100 --set steps=2 --repeat 3 >"$folder/memory" 2>&1
+grep -q "buffer_bytes  *B  *4800  *4800  *4800" "$folder/memory" ||
+    [ -z "$(grep buffer_bytes "$folder/capacity.txt")" ] || # a shared libclump
+    fail "100 bodies in arrays take other bytes than 4800: $(grep buffer_bytes "$folder/memory")"
+
 # STATUS WORDS ARGUMENT...
 refused() {
     local status=0 expected=$1 words=$2
