@@ -72,7 +72,7 @@ static outcome try_size(capacity *c, double size) {
     return run_app(c, "clump", size, "0");
 }
 
-/* The largest size that runs, 0 if none does. */
+/* The largest size that runs, 0 if none does. That one a little larger does not is asked anew. */
 static int find_largest(capacity *c, double *largest) {
     const bench_param *param = &c->app->params[bench_find_param(c->app->params, c->app->size)];
     double runs = 0, full = fmax(FIRST, param->min);
@@ -88,6 +88,12 @@ static int find_largest(capacity *c, double *largest) {
         *(got == RAN ? &runs : &full) = middle;
     }
     *largest = runs;
+    if (got != STOPPED && runs < param->max) {
+        got = try_size(c, full);
+        bench_check(c->results, got == FULL && full - runs <= fmax(1, PRECISION * runs),
+                    "%s=%.0f ran, and %.0f %s", c->app->size, runs, full,
+                    got == FULL ? "has no room" : "ran too");
+    }
     return got == STOPPED ? -1 : 0;
 }
 

@@ -99,6 +99,11 @@ same_outputs app-traffic 3 aos intersections=20 street_cells=20 pixels=64
     fail "the table of app-generation ends in another column"
 
 [ "$(wc -l <"$folder/churn.csv")" -eq 6 ] || fail "alloc-churn's table has not 5 samples"
+# 28 bytes of fields and 20 of states for each of 100 bodies, in each of the rounds.
+"$bench" run app-nbody --set variant=soa --set bodies=100 --set steps=2 --repeat 3 >"$folder/memory" 2>&1
+grep -q "buffer_bytes  *B  *4800  *4800  *4800" "$folder/memory" ||
+    [ -z "$(grep buffer_bytes "$folder/capacity.txt")" ] || # a shared libclump
+    fail "100 bodies in arrays take other bytes than 4800: $(grep buffer_bytes "$folder/memory")"
 
 # STATUS WORDS ARGUMENT...
 refused() {
