@@ -1,5 +1,6 @@
-/* What the sequential programs of collision and barnes-hut compute with: arithmetic.clh written again,
- * for the host. On x86 a loop that uses it is compiled twice, and the machine decides when it runs.
+/* What the sequential programs of collision and barnes-hut compute with: arithmetic.clh written
+ * again, for the host. On x86 a loop that uses it is compiled twice, and the machine decides when
+ * it runs.
  *
  * Read first: README.md.
  */
