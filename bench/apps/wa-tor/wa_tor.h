@@ -1,5 +1,5 @@
-/* Wa-Tor in its variants: on the heap, in plain OpenCL, in sequential C; behind one set of calls; and
- * side by side with the reference.
+/* Wa-Tor in its variants: on the heap, in plain OpenCL, in sequential C; behind one set of calls;
+ * and side by side with the reference.
  *
  * The benchmark (wa_tor.c) and the test of the same rules run through these calls. They take a
  * clump_context and the OpenCL objects behind it, not a bench_env, so that a test can use its own.
@@ -119,8 +119,8 @@ int wa_tor_any_time_step(wa_tor_any *any, cl_event *events, bench_error *error);
 int wa_tor_any_finish(wa_tor_any *any, bench_error *error);
 int wa_tor_any_encode(wa_tor_any *any, uint32_t *codes, bench_error *error);
 
-/* rules.clh and the kernels of a file named without folder. Released by free(). NULL and an error if
- * one is not embedded. */
+/* rules.clh and the kernels of a file named without folder. Released by free(). NULL and an error
+ * if one is not embedded. */
 char *wa_tor_load_source(const char *kernels, bench_error *error);
 
 /* ---- Side by side (compare.c) ---------------------------------------------------------------- */
