@@ -12,12 +12,14 @@ static const char *const variants[] = {
     [WA_TOR_CLUMP] = "clump", [WA_TOR_SOA] = "soa", [WA_TOR_AOS] = "aos"};
 #define VARIANTS (sizeof variants / sizeof *variants)
 
+/* A heap of one size: kernels are compiled for it. */
 static wa_tor_desc describe(uint32_t width, uint32_t height, uint32_t seed) {
     wa_tor_desc desc = {.context = fixture.context,
                         .device = fixture.device,
                         .queue = fixture.queue,
                         .rules = wa_tor_rules_default(),
                         .clump = fixture.clump,
+                        .heap_bytes = 10 << 20,
                         .block_rows = 1};
     desc.rules.width = width;
     desc.rules.height = height;
@@ -63,9 +65,11 @@ static void test_middle(void **state) {
     run_all(describe(128, 96, 7), 60);
 }
 
+/* And a heap of the size that the world asks for. */
 static void test_wide_blocks(void **state) {
     (void)state;
     wa_tor_desc desc = describe(200, 130, 8);
+    desc.heap_bytes = 0;
     desc.block_rows = 16;
     run(&desc, 40);
 }

@@ -45,12 +45,8 @@ typedef struct cell {
 #define IS_OUTSIDE (X >= width || Y >= height)
 #define HERE (Y * width + X)
 
-/* Neighbour i of this work-item's cell: left, above, right, below, around the edges. */
 static uint neighbor(uint width, uint height, uint i) {
-    uint x = X, y = Y;
-    x = i == 0u ? (x > 0u ? x : width) - 1u : i == 2u ? (x + 1u < width ? x + 1u : 0u) : x;
-    y = i == 1u ? (y > 0u ? y : height) - 1u : i == 3u ? (y + 1u < height ? y + 1u : 0u) : y;
-    return y * width + x;
+    return neighbor_of(HERE, X, width, width * height, i);
 }
 
 /* Which of the neighbours hold that kind, as a mask. */
@@ -114,8 +110,7 @@ __kernel void shark_select(GRID, uint iteration, uint seed) {
     AT(n, wish) = wish;
 }
 
-/* The neighbours that wish to come here, as a mask. Neighbour i knows this cell as its neighbour
- * (i + 2) % 4. */
+/* The neighbours that wish to come here, as a mask. */
 static uint find_wishes(GRID) {
     uint mask = 0u;
     for (uint i = 0u; i < 4u; i++) {

@@ -7,7 +7,6 @@
 /* Kernels in the order in which they are created. */
 #define KERNEL_LIST(X)                                                                             \
     X(cell_init)                                                                                   \
-    X(cell_link)                                                                                   \
     X(cell_populate)                                                                               \
     X(fish_select)                                                                                 \
     X(shark_select)                                                                                \
@@ -28,19 +27,20 @@ struct wa_tor_heap {
     cl_context context;
     cl_command_queue queue;
     wa_tor_rules rules;
-    uint32_t cells, iteration;
+    uint32_t cells, row_count, iteration;
     clump_heap *heap;
     clump_program *program;
     clump_kernel *kernels[KERNEL_COUNT];
-    cl_mem codes; /* one uint per cell: references while the world is made, then its encoding */
+    cl_mem rows;  /* a reference for each row of 64 cells, and a count of misplaced ones */
+    cl_mem codes; /* the encoded world */
     bench_compacting compacting;
 };
 
 uint64_t wa_tor_heap_bytes(const wa_tor_rules *rules) {
-    /* A cell has 28 bytes and at most one agent of at most 16. Twice that is room for the bitmaps
+    /* A cell has 12 bytes and at most one agent of at most 16. Twice that is room for the bitmaps
      * and for classes that shrink without giving up their blocks; the constant, for small worlds
      * whose few blocks are mostly empty. */
-    return (uint64_t)rules->width * rules->height * 96 + (8u << 20);
+    return (uint64_t)rules->width * rules->height * 56 + (8u << 20);
 }
 
 clump_heap *wa_tor_heap_get(wa_tor_heap *world) {
@@ -52,23 +52,21 @@ static int fail(const wa_tor_heap *world, bench_error *error, const char *what,
     return bench_error_clump(error, what, world->clump, status);
 }
 
-/* Set arguments 0 .. count-1 of a kernel, each a uint. */
-static int set_numbers(wa_tor_heap *world, kernel_id kernel, const uint32_t *numbers,
+static int set_arg(wa_tor_heap *world, kernel_id kernel, uint32_t at, size_t bytes,
+                   const void *value, bench_error *error) {
+    clump_status status = clump_kernel_set_arg(world->kernels[kernel], at, bytes, value);
+    return status == CLUMP_OK ? 0 : fail(world, error, "setting an argument", status);
+}
+
+/* Set numbers from argument `at` on. */
+static int set_numbers(wa_tor_heap *world, kernel_id kernel, uint32_t at, const uint32_t *numbers,
                        uint32_t count, bench_error *error) {
     for (uint32_t i = 0; i < count; i++) {
-        clump_status status =
-            clump_kernel_set_arg(world->kernels[kernel], i, sizeof *numbers, &numbers[i]);
-        if (status != CLUMP_OK) {
-            return fail(world, error, "setting an argument", status);
+        if (set_arg(world, kernel, at + i, sizeof *numbers, &numbers[i], error)) {
+            return -1;
         }
     }
     return 0;
-}
-
-static int set_codes(wa_tor_heap *world, kernel_id kernel, bench_error *error) {
-    clump_status status =
-        clump_kernel_set_arg(world->kernels[kernel], 0, sizeof world->codes, &world->codes);
-    return status == CLUMP_OK ? 0 : fail(world, error, "setting an argument", status);
 }
 
 static int run(wa_tor_heap *world, kernel_id kernel, cl_event *event, bench_error *error) {
@@ -109,38 +107,64 @@ static int create_program(wa_tor_heap *world, const clump_tuning *tuning, bench_
     return result;
 }
 
-static int create_codes(wa_tor_heap *world, bench_error *error) {
+static int create_buffers(wa_tor_heap *world, bench_error *error) {
     cl_int code = CL_SUCCESS;
-    world->codes = clCreateBuffer(world->context, CL_MEM_READ_WRITE,
-                                  (size_t)world->cells * sizeof(uint32_t), NULL, &code);
-    if (code != CL_SUCCESS) {
-        return bench_error_cl(error, "a buffer of the encoded world", code);
+    uint32_t zero = 0;
+    size_t rows = world->row_count * sizeof zero;
+    world->rows =
+        clCreateBuffer(world->context, CL_MEM_READ_WRITE, rows + sizeof zero, NULL, &code);
+    if (code == CL_SUCCESS) {
+        code = clEnqueueWriteBuffer(world->queue, world->rows, CL_TRUE, rows, sizeof zero, &zero, 0,
+                                    NULL, NULL);
     }
-    return set_codes(world, KERNEL_cell_init, error) || set_codes(world, KERNEL_cell_link, error) ||
-                   set_codes(world, KERNEL_write_world, error)
-               ? -1
-               : 0;
+    if (code == CL_SUCCESS) {
+        world->codes = clCreateBuffer(world->context, CL_MEM_READ_WRITE,
+                                      (size_t)world->cells * sizeof(uint32_t), NULL, &code);
+    }
+    return code == CL_SUCCESS ? 0 : bench_error_cl(error, "the buffers of the world", code);
 }
 
 /* Arguments that do not change from step to step; see the kernels' parameters. */
 static int set_rules(wa_tor_heap *world, bench_error *error) {
+    static const kernel_id users[] = {KERNEL_cell_init, KERNEL_fish_select,  KERNEL_cell_decide,
+                                      KERNEL_fish_move, KERNEL_shark_select, KERNEL_shark_move};
+    static const kernel_id finders[] = {KERNEL_fish_select, KERNEL_cell_decide,
+                                        KERNEL_shark_select};
     const wa_tor_rules *rules = &world->rules;
     uint32_t populate[] = {rules->seed,       rules->fish_permille, rules->shark_permille,
                            rules->fish_spawn, rules->shark_spawn,   rules->shark_energy};
-    uint32_t fish_move[] = {rules->fish_spawn};
     uint32_t shark_move[] = {rules->shark_spawn, rules->shark_energy, rules->shark_gain};
-    uint32_t size[] = {rules->width, rules->height};
-    for (uint32_t i = 0; i < 2; i++) {
-        clump_status status =
-            clump_kernel_set_arg(world->kernels[KERNEL_cell_link], 1 + i, sizeof size[i], &size[i]);
-        if (status != CLUMP_OK) {
-            return fail(world, error, "setting an argument", status);
+    uint32_t size[] = {rules->width, world->cells};
+    for (size_t i = 0; i < sizeof users / sizeof *users; i++) {
+        if (set_arg(world, users[i], 0, sizeof world->rows, &world->rows, error)) {
+            return -1;
         }
     }
-    return set_numbers(world, KERNEL_cell_populate, populate, 6, error) ||
-                   set_numbers(world, KERNEL_fish_move, fish_move, 1, error) ||
-                   set_numbers(world, KERNEL_shark_move, shark_move, 3, error)
+    for (size_t i = 0; i < sizeof finders / sizeof *finders; i++) {
+        if (set_numbers(world, finders[i], 1, size, 2, error)) {
+            return -1;
+        }
+    }
+    return set_arg(world, KERNEL_write_world, 0, sizeof world->codes, &world->codes, error) ||
+                   set_numbers(world, KERNEL_cell_init, 1, &world->row_count, 1, error) ||
+                   set_numbers(world, KERNEL_cell_populate, 0, populate, 6, error) ||
+                   set_numbers(world, KERNEL_fish_move, 1, &rules->fish_spawn, 1, error) ||
+                   set_numbers(world, KERNEL_shark_move, 1, shark_move, 3, error)
                ? -1
+               : 0;
+}
+
+/* The cells' table holds only if they are in order; see cell_init. */
+static int check_rows(wa_tor_heap *world, bench_error *error) {
+    uint32_t misplaced = 0;
+    cl_int code =
+        clEnqueueReadBuffer(world->queue, world->rows, CL_TRUE, world->row_count * sizeof misplaced,
+                            sizeof misplaced, &misplaced, 0, NULL, NULL);
+    if (code != CL_SUCCESS) {
+        return bench_error_cl(error, "reading the count of misplaced cells", code);
+    }
+    return misplaced
+               ? bench_error_set(error, "%u cells do not lie in whole rows of the heap", misplaced)
                : 0;
 }
 
@@ -155,8 +179,7 @@ static int populate(wa_tor_heap *world, bench_error *error) {
         return bench_error_set(error, "the heap has room for %llu of %u cells",
                                (unsigned long long)made, world->cells);
     }
-    if (run(world, KERNEL_cell_link, NULL, error) ||
-        run(world, KERNEL_cell_populate, NULL, error)) {
+    if (check_rows(world, error) || run(world, KERNEL_cell_populate, NULL, error)) {
         return -1;
     }
     return wa_tor_heap_finish(world, error);
@@ -173,8 +196,9 @@ int wa_tor_heap_create(const wa_tor_desc *desc, wa_tor_heap **out, bench_error *
     world->queue = desc->queue;
     world->rules = desc->rules;
     world->cells = desc->rules.width * desc->rules.height;
+    world->row_count = (world->cells + 63) / 64;
     if (create_heap(world, desc, error) || create_program(world, &desc->tuning, error) ||
-        create_codes(world, error) || set_rules(world, error) ||
+        create_buffers(world, error) || set_rules(world, error) ||
         bench_compacting_create(&world->compacting, world->clump, world->heap, "Agent",
                                 desc->compaction, error) ||
         populate(world, error)) {
@@ -188,6 +212,9 @@ int wa_tor_heap_create(const wa_tor_desc *desc, wa_tor_heap **out, bench_error *
 void wa_tor_heap_destroy(wa_tor_heap *world) {
     if (!world) {
         return;
+    }
+    if (world->rows) {
+        clReleaseMemObject(world->rows);
     }
     if (world->codes) {
         clReleaseMemObject(world->codes);
@@ -216,7 +243,7 @@ int wa_tor_heap_step(wa_tor_heap *world, cl_event *events, bench_error *error) {
         uint32_t count = kernel == KERNEL_cell_decide                                    ? 3
                          : kernel == KERNEL_fish_select || kernel == KERNEL_shark_select ? 2
                                                                                          : 0;
-        if (set_numbers(world, kernel, numbers, count, error) ||
+        if (set_numbers(world, kernel, 3, numbers, count, error) ||
             run(world, kernel, events ? &events[phase] : NULL, error)) {
             return -1;
         }
