@@ -156,7 +156,7 @@ static void test_no_memory(void **state) {
     desc.nodes = 100;
     desc.variant = BARNES_HUT_SOA;
     assert_int_equal(barnes_hut_world_create(&desc, &world, &error), -1);
-    assert_string_equal(error.text, "100 nodes are too few for 2000 bodies");
+    assert_string_equal(error.text, "100 nodes are too few for 2000 bodies as they lie; give more");
     desc.variant = BARNES_HUT_CLUMP;
     desc.heap_bytes = 60000; /* not even enough for the bodies */
     assert_int_equal(barnes_hut_world_create(&desc, &world, &error), -1);

@@ -226,9 +226,11 @@ static int finish(void *self, bench_error *error) {
     if (read_counters(world, counters, error)) {
         return -1;
     }
-    return counters[NODES_LACKING] ? bench_error_set(error, "%u nodes are too few for %u bodies",
-                                                     world->nodes, world->bodies)
-                                   : 0;
+    if (counters[NODES_LACKING]) {
+        return bench_error_set(error, "%u nodes are too few for %u bodies as they lie; give more",
+                               world->nodes, world->bodies);
+    }
+    return 0;
 }
 
 static int create(const barnes_hut_desc *desc, const barnes_hut_constants *constants, void **self,
