@@ -67,7 +67,7 @@ static int run(struct heap_world *world, int kernel, cl_event *event, bench_erro
 /* ---- Heap and program ------------------------------------------------------------------------ */
 
 static int create_heap(struct heap_world *world, const traffic_desc *desc, bench_error *error) {
-    /* A cell has 18 bytes, and at most one car of 15; half of that again for bitmaps and blocks in
+    /* A cell has 18 bytes, and at most one car of 19; a third of that again for bitmaps and blocks in
      * part filled; the constant, for small worlds whose few blocks are mostly empty. */
     uint64_t enough = (uint64_t)world->network->cell_count * 50 + (16u << 20);
     bench_heap_desc heap = {.clump = world->clump,
