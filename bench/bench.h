@@ -50,6 +50,9 @@ void bench_values_init(bench_values *values, const bench_param *params);
 /* Assign one. An unknown key and a value out of range are errors that name what is valid. */
 int bench_values_set(bench_values *values, const char *key, const char *text, bench_error *error);
 
+/* Assign several: "key=value key=value". */
+int bench_values_set_all(bench_values *values, const char *text, bench_error *error);
+
 /* Look up. The key must be one of the benchmark's own and of the right kind. */
 int64_t bench_int(const bench_values *values, const char *key);
 double bench_float(const bench_values *values, const char *key);
@@ -174,8 +177,9 @@ bench_number bench_number_of(double value);
 typedef struct bench_descriptor {
     const char *name;
     const char *sentence;
-    const bench_param *params;                       /* ended by an entry without key */
-    uint32_t repeat;                                 /* rounds if --repeat is not given */
+    const bench_param *params; /* ended by an entry without key */
+    uint32_t repeat;           /* rounds if --repeat is not given */
+    const char *size; /* the parameter that says how large the problem is, for capacity; or NULL */
     int (*needs_device)(const bench_values *values); /* NULL: always */
     /* Returns 0, or -1 with the reason in results->error. */
     int (*run)(bench_env *env, const bench_values *values, bench_results *results);

@@ -1,140 +1,189 @@
-/* The benchmark capacity: the largest problem that fits in a heap (thesis Fig. 5.9).
+/* Capacity: the largest problem of an application that runs in a heap of a fixed size, and the
+ * memory that its baselines take for the same problem (thesis Fig. 5.9).
  *
- * A problem of size n has n * counts[k] objects of each class k, made by do-news. The largest n that
- * gets all its objects is searched for by bisection; what does not become objects is accounted for, in
- * shares of the bytes asked for, whose sum with `usable` is 1:
+ * The application is run again and again, with its parameter `size` (bench_descriptor) doubled until
+ * it runs out of memory and then bisected. The largest size that ran is run once more with its own
+ * check.
+ * Memory is all buffers, those beside the heap too.
  *
- *     usable           bytes of the objects by their declared sizes: what plain arrays would take that
- *                      were made for exactly these objects
- *     lost_metadata    states, bitmaps, hints, lists, and what is left of their last block
- *     lost_layout      rows rounded up to granules, and tails of blocks that no row fits in
- *     lost_open        slots without objects, blocks that are free, and what is left of the buffer
- *
- * The check: that the sum of all tags is that of the objects wanted, the heap's invariants, and that
- * requests which got nothing were reported, each time.
- *
- * Read first: bench.h, population.h.
+ * Read first: bench.h, memory.h.
  */
-#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "bench.h"
-#include "population.h"
+#include "memory.h"
 #include "registry.h"
 
+#define FIRST 16.0      /* size to begin with */
+#define PRECISION 0.005 /* of the result */
+
 typedef struct capacity {
-    population p;
-    uint32_t counts[POPULATION_KINDS_MAX];
-    uint64_t unit_bytes; /* of the objects of a problem of size 1 */
+    bench_env *env;
+    const bench_values *values; /* of this benchmark */
+    bench_results *results;
+    bench_error *error;
+    const bench_descriptor *app;
+    bench_values *app_values;
+    bench_results *app_results;
 } capacity;
 
-/* 1 if a problem of size n gets its objects, 0 if not; they stay. */
-static int try_size(capacity *c, uint64_t n, int *fits) {
-    uint64_t missing = 0;
-    if (population_clear(&c->p)) return -1;
-    for (uint32_t k = 0; k < c->p.kinds; k++) {
-        uint64_t made = 0;
-        if (population_do_new(&c->p, k, n * c->counts[k], &made)) return -1;
-        missing += n * c->counts[k] - made;
-    }
-    *fits = missing == 0;
-    return bench_rig_verify(&c->p.rig, missing);
+typedef enum outcome { STOPPED = -1, RAN, FULL } outcome;
+
+static int set(capacity *c, const char *key, const char *text) {
+    return bench_values_set(c->app_values, key, text, c->error);
 }
 
-static int search(capacity *c, uint64_t *best) {
-    uint64_t low = 0, high = c->p.heap_bytes / c->unit_bytes + 1; /* low fits, high does not */
-    while (high - low > 1) {
-        uint64_t n = low + (high - low) / 2;
-        int fits = 0;
-        if (try_size(c, n, &fits)) return -1;
-        if (fits) {
-            low = n;
-        } else {
-            high = n;
-        }
+static int set_number(capacity *c, const char *key, double number) {
+    char text[32];
+    snprintf(text, sizeof text, "%.0f", number);
+    return set(c, key, text);
+}
+
+/* Run the application at a size. Its metrics stay until the next run. */
+static outcome run_app(capacity *c, const char *variant, double size, const char *check) {
+    bench_values_init(c->app_values, c->app->params);
+    bench_results_release(c->app_results);
+    bench_results_init(c->app_results);
+    if (set_number(c, "steps", (double)bench_int(c->values, "steps")) ||
+        bench_values_set_all(c->app_values, bench_text(c->values, "set"), c->error) ||
+        set(c, "variant", variant) || set_number(c, c->app->size, size) || set(c, "check", check) ||
+        set_number(c, "heap_mb", (double)bench_int(c->values, "heap_mb"))) {
+        return STOPPED;
     }
-    *best = low;
+    bench_memory_restart();
+    if (c->app->run(c->env, c->app_values, c->app_results)) {
+        const char *why = c->app_results->error.text;
+        return strstr(why, "room for") || strstr(why, "no block was free")
+                   ? FULL
+                   : (outcome)bench_error_set(c->error, "%s=%.0f: %.1800s", c->app->size, size,
+                                              why);
+    }
+    if (!c->app_results->is_ok) {
+        bench_check(c->results, 0, "%s=%.0f: %.400s", c->app->size, size,
+                    c->app_results->check_message);
+    }
+    return RAN;
+}
+
+static outcome try_size(capacity *c, double size) {
+    return run_app(c, "clump", size, "0");
+}
+
+/* The largest size that runs, 0 if none does. */
+static int find_largest(capacity *c, double *largest) {
+    const bench_param *param = &c->app->params[bench_find_param(c->app->params, c->app->size)];
+    double runs = 0, full = fmax(FIRST, param->min);
+    outcome got = try_size(c, full);
+    while (got == RAN && runs < param->max) {
+        runs = full;
+        full = fmin(2 * full, param->max);
+        got = runs < full ? try_size(c, full) : RAN;
+    }
+    while (got != STOPPED && full - runs > fmax(1, PRECISION * runs) && runs < param->max) {
+        double middle = floor((runs + full) / 2);
+        got = try_size(c, middle);
+        *(got == RAN ? &runs : &full) = middle;
+    }
+    *largest = runs;
+    return got == STOPPED ? -1 : 0;
+}
+
+/* A baseline at that size: its bytes beside those of clump, and the size that it would reach in the
+ * memory that clump took. */
+static int measure_baseline(capacity *c, const char *variant, double size, double clump_bytes) {
+    char names[3][64];
+    const bench_param *param = &c->app->params[bench_find_param(c->app->params, "variant")];
+    if (!strstr(param->choices, variant)) {
+        bench_note(c->results, "%s has no variant %s", c->app->name, variant);
+        return 0;
+    }
+    outcome got = run_app(c, variant, size, "0");
+    if (got != RAN) {
+        return got == STOPPED ? -1 : bench_error_set(c->error, "%s has no room", variant);
+    }
+    double bytes = (double)bench_memory_peak();
+    snprintf(names[0], sizeof names[0], "bytes_per_unit_%s", variant);
+    snprintf(names[1], sizeof names[1], "size_%s", variant);
+    snprintf(names[2], sizeof names[2], "memory_over_%s", variant);
+    bench_sample(c->results, names[0], "B", bytes / size);
+    bench_sample(c->results, names[1], "units", floor(size * clump_bytes / bytes));
+    bench_sample(c->results, names[2], "ratio", clump_bytes / bytes);
     return 0;
 }
 
-static int check_sum(capacity *c, uint64_t n) {
-    cl_ulong sum = 0;
-    uint64_t expected = 0;
-    clump_status status =
-        clump_reduce(c->p.rig.heap, c->p.rig.kernels[POPULATION_SUM], &sum, sizeof sum, NULL);
-    if (status != CLUMP_OK) return bench_rig_fail(&c->p.rig, "the sum", status);
-    for (uint32_t k = 0; k < c->p.kinds; k++) {
-        uint64_t objects = n * c->counts[k];
-        expected += objects * (objects - 1) / 2;
+static int measure(capacity *c) {
+    double heap_bytes = (double)bench_int(c->values, "heap_mb") * 0x1p20, size = 0;
+    if (find_largest(c, &size)) {
+        return -1;
     }
-    bench_check(c->p.rig.results, n && sum == expected,
-                "a problem of size %" PRIu64 ", whose tags sum up to %" PRIu64 " of %" PRIu64, n,
-                (uint64_t)sum, expected);
-    return 0;
-}
-
-static int account(capacity *c, uint64_t n) {
-    bench_results *results = c->p.rig.results;
-    const clump_heap_layout *layout = &c->p.layout;
-    clump_heap_stats all;
-    clump_class_stats kinds[POPULATION_KINDS_MAX];
-    uint64_t open = c->p.heap_bytes - layout->bytes, rounding = 0, objects = 0;
-    if (population_stats(&c->p, &all, kinds)) return -1;
-    for (uint32_t k = 0; k < c->p.kinds; k++) {
-        rounding += kinds[k].bytes - kinds[k].slots * c->p.bytes[k];
-        open += (kinds[k].slots - kinds[k].objects) * c->p.bytes[k];
-        objects += kinds[k].objects;
+    if (size == 0) {
+        return bench_error_set(c->error, "not even %s=%.0f has room: %.1800s", c->app->size, FIRST,
+                               c->app_results->error.text);
     }
-    open += (uint64_t)all.free_blocks * layout->granule_bytes * layout->block_granules;
-    double asked = (double)c->p.heap_bytes;
-    bench_sample(results, "problem_size", "units", (double)n);
-    bench_sample(results, "objects", "objects", (double)objects);
-    bench_sample(results, "usable", "share", (double)(n * c->unit_bytes) / asked);
-    bench_sample(results, "lost_metadata", "share", (double)layout->metadata_bytes / asked);
-    bench_sample(results, "lost_layout", "share", (double)rounding / asked);
-    bench_sample(results, "lost_open", "share", (double)open / asked);
-    uint64_t sum = n * c->unit_bytes + layout->metadata_bytes + rounding + open;
-    bench_check(results, sum == c->p.heap_bytes,
-                "%" PRIu64 " objects; %" PRIu64 " of %" PRIu64 " bytes are accounted for", objects,
-                sum, c->p.heap_bytes);
-    return 0;
-}
-
-static int read_counts(capacity *c, const bench_values *values) {
-    static const population_range range = {1, 1000, 1};
-    uint32_t count = 0;
-    if (population_parse(values, "counts", &range, c->counts, &count, c->p.rig.error)) return -1;
-    if (count != c->p.kinds) {
-        return bench_error_set(c->p.rig.error,
-                               "counts has %u numbers, sizes %u: one for each class", count,
-                               c->p.kinds);
+    if (run_app(c, "clump", size, bench_int(c->values, "check") ? "1" : "0") != RAN) {
+        return bench_error_set(c->error, "%s=%.0f ran once, but not again: %.1800s", c->app->size,
+                               size, c->app_results->error.text);
     }
-    for (uint32_t k = 0; k < c->p.kinds; k++) {
-        c->unit_bytes += (uint64_t)c->counts[k] * c->p.bytes[k];
+    double clump_bytes = (double)bench_memory_peak();
+    bench_check(c->results, 1, "%s=%.0f: %.400s", c->app->size, size,
+                c->app_results->check_message);
+    bench_sample(c->results, "size_clump", "units", size);
+    bench_sample(c->results, "heap_per_unit", "B", heap_bytes / size);
+    if (clump_bytes == 0) {
+        bench_note(c->results, "libclump is shared, so buffers are not counted");
+        return 0;
     }
-    return 0;
+    bench_sample(c->results, "bytes_per_unit_clump", "B", clump_bytes / size);
+    return measure_baseline(c, "soa", size, clump_bytes) ||
+                   measure_baseline(c, "aos", size, clump_bytes)
+               ? -1
+               : 0;
 }
 
 static int run_capacity(bench_env *env, const bench_values *values, bench_results *results) {
-    capacity c = {.unit_bytes = 0};
-    uint64_t best = 0;
-    int fits = 0;
-    int result = population_create(&c.p, env, values, (clump_tuning){0}, results) ||
-                         read_counts(&c, values) || search(&c, &best) ||
-                         try_size(&c, best, &fits) || check_sum(&c, best) || account(&c, best)
-                     ? -1
-                     : 0;
-    population_release(&c.p);
+    capacity c = {.env = env, .values = values, .results = results, .error = &results->error};
+    uint32_t repeat = env->repeat;
+    c.app = bench_registry_find(bench_text(values, "app"), c.error);
+    if (!c.app) {
+        return -1;
+    }
+    if (!c.app->size) {
+        return bench_error_set(c.error, "%s has no parameter that says how large the problem is",
+                               c.app->name);
+    }
+    c.app_values = calloc(1, sizeof *c.app_values);
+    c.app_results = calloc(1, sizeof *c.app_results);
+    int result = -1;
+    if (c.app_values && c.app_results) {
+        env->repeat = 1;
+        bench_note(results, "a unit is 1 of %s of %s", c.app->size, c.app->name);
+        result = measure(&c);
+        env->repeat = repeat;
+        bench_results_release(c.app_results);
+    } else {
+        bench_error_set(c.error, "host memory ran out");
+    }
+    free(c.app_values);
+    free(c.app_results);
     return result;
 }
 
 static const bench_param params[] = {
-    POPULATION_PARAMS("64"),
-    {"counts", BENCH_STRING, "1,1,1,1", "objects of each class in a problem of size 1", 0, 0, NULL},
+    {"app", BENCH_STRING, "app-wa-tor", "the application", 0, 0, NULL},
+    {"heap_mb", BENCH_INT, "4", "size of the heap in MiB", 1, 1e6, NULL},
+    {"steps", BENCH_INT, "10", "steps that must be made", 1, 1e6, NULL},
+    {"set", BENCH_STRING, "", "its other parameters: KEY=VALUE KEY=VALUE ...", 0, 0, NULL},
+    {"check", BENCH_INT, "1", "1: check the run of the largest size", 0, 1, NULL},
     {NULL, BENCH_INT, NULL, NULL, 0, 0, NULL}};
 
 const bench_descriptor bench_capacity = {
     .name = "capacity",
-    .sentence = "The largest problem that fits in a heap, and where the rest of the bytes is",
+    .sentence =
+        "The largest problem of an application in a heap of fixed size, and the memory of its "
+        "baselines (thesis Fig. 5.9)",
     .params = params,
     .repeat = 1,
     .run = run_capacity};

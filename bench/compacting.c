@@ -11,7 +11,7 @@ int bench_compacting_create(bench_compacting *c, clump_context *clump, clump_hea
     clump_compactor_desc own = *desc;
     own.heap = heap;
     own.compact.classes = c->classes;
-    own.compact.class_count = 1;
+    own.compact.class_count = class_name ? 1 : 0;
     clump_status status = clump_compactor_create(&own, &c->compactor);
     if (status == CLUMP_OK) {
         status = clump_compact(heap, &own.compact, NULL, NULL);

@@ -33,8 +33,7 @@ int bench_heap_create(const bench_heap_desc *desc, clump_heap **heap, bench_erro
     return status == CLUMP_OK ? 0 : bench_error_clump(error, "the heap", desc->clump, status);
 }
 
-/* " -I FOLDER" where Random123 is; the environment is for machines other than the build's. */
-static void add_random123(char *options, size_t bytes) {
+void bench_add_random123(char *options, size_t bytes) {
     const char *headers = getenv("RANDOM123_INCLUDE_DIR");
     size_t at = strlen(options);
 #ifdef CLUMP_RANDOM123_INCLUDE_DIR
@@ -52,7 +51,7 @@ int bench_program_create(const bench_program_desc *desc, clump_program **program
     }
     snprintf(options, sizeof options, "%s", desc->options ? desc->options : "");
     if (desc->uses_random123) {
-        add_random123(options, sizeof options);
+        bench_add_random123(options, sizeof options);
     }
     clump_program_desc program_desc = {.heap = desc->heap,
                                        .source = desc->text ? desc->text : file->data,

@@ -31,6 +31,10 @@ typedef struct bench_program_desc {
     uint32_t count;
 } bench_program_desc;
 
+/* Add " -I FOLDER" to the options of a compiler, where Random123 is: for programs that are not made
+ * here. The environment's RANDOM123_INCLUDE_DIR is for machines other than the build's. */
+void bench_add_random123(char *options, size_t bytes);
+
 /* Build a program and make its kernels, kernels[i] that of names[i]. If that fails, what was made so
  * far is there to be destroyed. */
 int bench_program_create(const bench_program_desc *desc, clump_program **program,

@@ -112,6 +112,21 @@ static const bench_value *look_up(const bench_values *values, const char *key) {
     return &values->values[index];
 }
 
+int bench_values_set_all(bench_values *values, const char *text, bench_error *error) {
+    for (text += strspn(text, " "); *text; text += strspn(text, " ")) {
+        char key[64], value[BENCH_TEXT_BYTES];
+        int length = 0;
+        if (sscanf(text, "%63[^= ]=%511[^ ]%n", key, value, &length) != 2) {
+            return bench_error_set(error, "'%.200s' is not KEY=VALUE KEY=VALUE ...", text);
+        }
+        if (bench_values_set(values, key, value, error)) {
+            return -1;
+        }
+        text += length;
+    }
+    return 0;
+}
+
 int64_t bench_int(const bench_values *values, const char *key) {
     return (int64_t)look_up(values, key)->number;
 }

@@ -9,10 +9,28 @@
 #include "registry.h"
 
 static const bench_descriptor *const benchmarks[] = {
-    &bench_alloc_mixed,   &bench_alloc_churn,       &bench_alloc_exhaust,  &bench_capacity,
-    &bench_alloc_bulk,    &bench_field_bandwidth,   &bench_host_access,    &bench_alloc_scalability,
-    &bench_enumerate,     &bench_compact_synthetic, &bench_app_wa_tor,     &bench_app_nbody,
-    &bench_app_collision, &bench_app_game_of_life,  &bench_app_generation,
+    /* clang-format off */
+    &bench_alloc_scalability,
+    &bench_alloc_mixed,
+    &bench_alloc_churn,
+    &bench_alloc_exhaust,
+    &bench_alloc_capacity,
+    &bench_alloc_bulk,
+    &bench_enumerate,
+    &bench_field_bandwidth,
+    &bench_host_access,
+    &bench_compact_synthetic,
+    &bench_capacity,
+    &bench_app_wa_tor,
+    &bench_app_nbody,
+    &bench_app_collision,
+    &bench_app_game_of_life,
+    &bench_app_generation,
+    &bench_app_structure,
+    &bench_app_barnes_hut,
+    &bench_app_sugarscape,
+    &bench_app_traffic,
+    /* clang-format on */
 };
 
 size_t bench_registry_count(void) {

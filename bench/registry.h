@@ -8,16 +8,21 @@ extern const bench_descriptor bench_alloc_scalability; /* bench_alloc.c */
 extern const bench_descriptor bench_alloc_mixed;       /* bench_mixed.c */
 extern const bench_descriptor bench_alloc_churn;       /* bench_churn.c */
 extern const bench_descriptor bench_alloc_exhaust;     /* bench_exhaust.c */
-extern const bench_descriptor bench_capacity;          /* bench_capacity.c */
+extern const bench_descriptor bench_alloc_capacity;    /* bench_alloc_capacity.c */
 extern const bench_descriptor bench_alloc_bulk;        /* bench_bulk.c */
 extern const bench_descriptor bench_field_bandwidth;   /* bench_field.c */
 extern const bench_descriptor bench_host_access;       /* bench_host.c */
 extern const bench_descriptor bench_enumerate;         /* bench_enumerate.c */
 extern const bench_descriptor bench_compact_synthetic; /* bench_compact.c */
+extern const bench_descriptor bench_capacity;          /* bench_capacity.c */
 extern const bench_descriptor bench_app_wa_tor;        /* apps/wa-tor/wa_tor.c */
 extern const bench_descriptor bench_app_game_of_life;  /* apps/game-of-life/game_of_life.c */
 extern const bench_descriptor bench_app_generation;    /* apps/generation/generation.c */
 extern const bench_descriptor bench_app_nbody;         /* apps/nbody/nbody.c */
 extern const bench_descriptor bench_app_collision;     /* apps/collision/collision.c */
+extern const bench_descriptor bench_app_structure;     /* apps/structure/structure.c */
+extern const bench_descriptor bench_app_barnes_hut;    /* apps/barnes-hut/barnes_hut.c */
+extern const bench_descriptor bench_app_sugarscape;    /* apps/sugarscape/sugarscape.c */
+extern const bench_descriptor bench_app_traffic;       /* apps/traffic/traffic.c */
 
 #endif

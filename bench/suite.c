@@ -87,9 +87,9 @@ static const suite_group groups[] = {
       {"16 and 64 B", "sizes=16,64", "heap_mb=1024 sizes=16,64"},
       {"24 and 200 B", "sizes=24,200", "heap_mb=1024 sizes=24,200"},
       {"16 to 128 B", "heap_mb=16", "heap_mb=1024"}}},
-    {"capacity",
+    {"alloc-capacity",
      "largest problem, share of the heap's bytes",
-     "capacity",
+     "alloc-capacity",
      "usable",
      {{"16 B", "sizes=16 counts=1", "heap_mb=1024 sizes=16 counts=1"},
       {"64 B", "sizes=64 counts=1", "heap_mb=1024 sizes=64 counts=1"},
@@ -181,6 +181,41 @@ static const suite_group groups[] = {
        "bodies=20000 steps=50 check=0 compact=every:10"},
       {"soa", "bodies=1000 steps=50 variant=soa", "bodies=20000 steps=50 check=0 variant=soa"},
       {"aos", "bodies=1000 steps=50 variant=aos", "bodies=20000 steps=50 check=0 variant=aos"}}},
+    {"structure",
+     "springs between any two nodes, a step, us",
+     "app-structure",
+     "time_per_step_us",
+     {{"clump", "network=random nodes=20000 steps=30 speed=4",
+       "network=random nodes=500000 steps=50 check=0"},
+      {"compacted", "network=random nodes=20000 steps=30 speed=4 compact=every:10",
+       "network=random nodes=500000 steps=50 check=0 compact=every:10"},
+      {"soa", "network=random nodes=20000 steps=30 speed=4 variant=soa",
+       "network=random nodes=500000 steps=50 check=0 variant=soa"},
+      {"aos", "network=random nodes=20000 steps=30 speed=4 variant=aos",
+       "network=random nodes=500000 steps=50 check=0 variant=aos"},
+      {"sequential", "network=random nodes=20000 steps=30 speed=4 variant=sequential",
+       "network=random nodes=500000 steps=5 variant=sequential"}}},
+    {"structure-sheet",
+     "a sheet that tears, a step, us",
+     "app-structure",
+     "time_per_step_us",
+     {{"clump", "nodes=16000 steps=60", "nodes=1000000 steps=200 check=0"},
+      {"compacted", "nodes=16000 steps=60 compact=every:20",
+       "nodes=1000000 steps=200 check=0 compact=every:20"},
+      {"soa", "nodes=16000 steps=60 variant=soa", "nodes=1000000 steps=200 check=0 variant=soa"}}},
+    {"barnes-hut",
+     "bodies in a quadtree, a step, us",
+     "app-barnes-hut",
+     "time_per_step_us",
+     {{"clump", "bodies=20000 steps=50", "bodies=300000 steps=100 check=0"},
+      {"compacted", "bodies=20000 steps=50 compact=every:20",
+       "bodies=300000 steps=100 check=0 compact=every:20"},
+      {"by Morton code", "bodies=20000 steps=50 compact=every:20 order=cell",
+       "bodies=300000 steps=100 check=0 compact=every:20 order=cell"},
+      {"soa", "bodies=20000 steps=50 variant=soa", "bodies=300000 steps=100 check=0 variant=soa"},
+      {"aos", "bodies=20000 steps=50 variant=aos", "bodies=300000 steps=100 check=0 variant=aos"},
+      {"sequential", "bodies=20000 steps=50 variant=sequential check=0",
+       "bodies=300000 steps=5 variant=sequential check=0"}}},
     {"game-of-life",
      "Game of Life, a step, us",
      "app-game-of-life",
@@ -190,6 +225,44 @@ static const suite_group groups[] = {
        "width=4096 height=4096 steps=100 variant=soa"},
       {"sequential", "width=512 height=512 steps=50 variant=sequential",
        "width=4096 height=4096 steps=100 variant=sequential"}}},
+    {"capacity",
+     "the largest size in a heap: all memory, clump over soa",
+     "capacity",
+     "memory_over_soa",
+     {{"collision", "app=app-collision heap_mb=1 steps=1 check=0",
+       "app=app-collision heap_mb=16 steps=2 check=0"},
+      {"nbody", "app=app-nbody heap_mb=1 steps=1 check=0",
+       "app=app-nbody heap_mb=16 steps=2 check=0"},
+      {"game-of-life", "app=app-game-of-life heap_mb=4 steps=20",
+       "app=app-game-of-life heap_mb=256 steps=20"},
+      {"generation", "app=app-generation heap_mb=4 steps=20",
+       "app=app-generation heap_mb=256 steps=20"}}},
+    {"sugarscape",
+     "Sugarscape, a step, us",
+     "app-sugarscape",
+     "time_per_step_us",
+     {{"clump", "width=256 height=256 steps=50", "width=1700 height=1700 steps=100"},
+      {"by cell", "width=256 height=256 steps=50 compact=every:30 order=cell",
+       "width=1700 height=1700 steps=100 check=0 compact=every:30 order=cell"},
+      {"soa", "width=256 height=256 steps=50 variant=soa",
+       "width=1700 height=1700 steps=100 check=0 variant=soa"},
+      {"aos", "width=256 height=256 steps=50 variant=aos",
+       "width=1700 height=1700 steps=100 check=0 variant=aos"},
+      {"sequential", "width=256 height=256 steps=50 variant=sequential",
+       "width=1700 height=1700 steps=20 variant=sequential"}}},
+    {"traffic",
+     "traffic on a network of streets, a step, us",
+     "app-traffic",
+     "time_per_step_us",
+     {{"clump", "intersections=1000 steps=100", "intersections=17500 steps=500"},
+      {"by cell", "intersections=1000 steps=100 compact=every:50 order=cell",
+       "intersections=17500 steps=500 compact=every:50 order=cell"},
+      {"soa", "intersections=1000 steps=100 variant=soa",
+       "intersections=17500 steps=500 variant=soa"},
+      {"aos", "intersections=1000 steps=100 variant=aos",
+       "intersections=17500 steps=500 variant=aos"},
+      {"sequential", "intersections=1000 steps=100 variant=sequential",
+       "intersections=17500 steps=500 variant=sequential"}}},
 };
 #define GROUPS (sizeof groups / sizeof *groups)
 
@@ -209,22 +282,6 @@ typedef struct suite {
     uint32_t repeat; /* 0: each benchmark's own */
     suite_result results[GROUPS][ENTRIES_MAX];
 } suite;
-
-static int apply_sets(const char *text, bench_values *values, bench_error *error) {
-    while (*text) {
-        char key[64], value[BENCH_TEXT_BYTES];
-        int length = 0;
-        if (sscanf(text, "%63[^=]=%511s%n", key, value, &length) != 2) {
-            return bench_error_set(error, "the suite has '%s', which is no key=value", text);
-        }
-        if (bench_values_set(values, key, value, error)) {
-            return -1;
-        }
-        text += length;
-        text += strspn(text, " ");
-    }
-    return 0;
-}
 
 static suite_result pick(const bench_results *results, const char *name) {
     suite_result r = {NAN, NAN, NAN, NAN, "", results->is_ok, ""};
@@ -254,7 +311,7 @@ static int run_entry(suite *s, size_t g, size_t e, bench_error *error) {
     if (!stopped) {
         const suite_entry *entry = &group->entries[e];
         bench_values_init(values, benchmark->params);
-        stopped = apply_sets(s->is_large ? entry->gpu : entry->cpu, values, error);
+        stopped = bench_values_set_all(values, s->is_large ? entry->gpu : entry->cpu, error);
     }
     if (!stopped) {
         s->env->repeat = s->repeat ? s->repeat : benchmark->repeat;

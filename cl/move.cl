@@ -126,28 +126,31 @@ static inline void copy_object(const recipe *r, uint from_id, uint to_id) {
 
 #if CLUMPI_ROW_PER_ITEM
 
-#define COPY_COLUMN(type, ahead)                                                                   \
-    for (uint n = 0; n < objects; n++) {                                                           \
-        uint slot = slots[n] & 63u, to_slot = places[n] & 63u;                                     \
-        __global const uchar *from = r->heap + row_granule[slots[n] >> 6] * r->granule_bytes +     \
-                                     c.base + slot * c.stride;                                     \
-        __global uchar *to =                                                                       \
-            r->heap + (places[n] >> 6) * r->granule_bytes + c.base + to_slot * c.stride;           \
-        COPY_ELEMENTS(type, ahead)                                                                 \
-    }
+#define COPY_ELEMENT(type)                                                                          \
+    for (uint n = 0; n < objects; n++)                                                             \
+        *(__global type *)(to[n] + at + to_slots[n] * c.stride) =                                  \
+            *(__global const type *)(row + at + (slots[n] & 63u) * c.stride);
 
-/* All objects of a batch on a CPU: column by column, so that what is known of a column stays in
- * registers. */
-static inline void copy_batch(const recipe *r, __local const ushort *slots,
-                              __local const uint *places, __local const uint *row_granule,
-                              uint objects) {
+/* The objects of one row on a CPU: element by element, so that a row is read from its begin to its end
+ * and what is known of a column stays in registers. */
+static inline void copy_row(const recipe *r, __global const uchar *row, __local const ushort *slots,
+                            __local const uint *places, uint objects) {
+    __global uchar *to[64];
+    uchar to_slots[64];
+    for (uint n = 0; n < objects; n++) {
+        to[n] = r->heap + (places[n] >> 6) * r->granule_bytes;
+        to_slots[n] = (uchar)(places[n] & 63u);
+    }
     for (uint i = 0; i < r->columns; i++) {
         const clumpi_column c = r->all[i];
-        if (c.width == 4u) COPY_COLUMN(uint, 8)
-        else if (c.width == 16u) COPY_COLUMN(uint4, 2)
-        else if (c.width == 8u) COPY_COLUMN(uint2, 4)
-        else if (c.width == 2u) COPY_COLUMN(ushort, 4)
-        else COPY_COLUMN(uchar, 4)
+        ulong at = c.base;
+        for (uint e = 0; e < c.count; e++, at += c.step) {
+            if (c.width == 4u) COPY_ELEMENT(uint)
+            else if (c.width == 16u) COPY_ELEMENT(uint4)
+            else if (c.width == 8u) COPY_ELEMENT(uint2)
+            else if (c.width == 2u) COPY_ELEMENT(ushort)
+            else COPY_ELEMENT(uchar)
+        }
     }
 }
 
@@ -280,7 +283,11 @@ __kernel void clumpi_move(__global uchar *heap, uint header_at, uint factor, uin
             for (uint n = me; n < objects; n += items) places[n] = place_far(&v, &b, first + n);
         barrier(CLK_LOCAL_MEM_FENCE);
 #if CLUMPI_ROW_PER_ITEM
-        copy_batch(&r, slots, places, row_granule, objects);
+        for (uint q = 0; q < b.row_count; q++) {
+            uint begin = row_first[q], end = q + 1u < b.row_count ? row_first[q + 1u] : objects;
+            copy_row(&r, r.heap + row_granule[q] * r.granule_bytes, slots + begin, places + begin,
+                     end - begin);
+        }
 #else
         for (uint n = me; n < objects; n += items)
             copy_object(&r, row_granule[slots[n] >> 6] << 6 | (slots[n] & 63u), places[n]);

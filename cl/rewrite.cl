@@ -30,7 +30,8 @@ static inline reach reach_of(const clumpi_view *v) {
 /* granule / block_granules by a multiplication: at most 26 bits times the header's 32-bit reciprocal
  * (Granlund and Montgomery, PLDI 1994). */
 static inline uint block_of(const reach *r, uint granule) {
-    return r->shift == CLUMPI_NONE ? granule : mul_hi(granule, r->reciprocal) >> r->shift;
+    if (r->shift == CLUMPI_NONE) return granule;
+    return (uint)((ulong)granule * r->reciprocal >> 32) >> r->shift;
 }
 
 /* Does a reference name a live object of the classes first .. last? Garbage does not. */
@@ -183,21 +184,33 @@ static inline void rewrite_field(const clumpi_view *v, const reach *r, const pur
 
 #if CLUMPI_ROW_PER_ITEM
 
-/* The 64 references of a row on a CPU, in three sweeps: which lead into sources, which of these to live
- * objects, and storing the new ones. What is left goes to the front of a list without a branch, as a
- * branch on what nobody can foresee costs more than all the rest; and look-ups of one sweep overlap. */
-static inline void rewrite_row(const clumpi_view *v, const reach *r, const clumpi_column *column,
-                               __global uchar *fields, ulong bits, clumpi_tally *tally) {
-    uint refs[64];
-    uchar slots[64];
+#define ROWS_AT_ONCE 8u
+
+/* The references of up to ROWS_AT_ONCE rows on a CPU, in sweeps: reading them, which lead into sources,
+ * which of these to live objects, and storing the new ones. What is left goes to the front of a list
+ * without a branch, as a branch on what nobody can foresee costs more than all the rest; and a sweep
+ * over many has its look-ups overlap. */
+static inline void rewrite_rows(const clumpi_view *v, const reach *r, const clumpi_column *column,
+                                __global uchar *fields, uint granule, uint row_granules, uint rows,
+                                clumpi_tally *tally) {
+    uint refs[ROWS_AT_ONCE * 64u];
+    ushort slots[ROWS_AT_ONCE * 64u];
     uint into = 0, live = 0;
-    for (uint slot = 0; slot < 64u; slot++) {
-        uint ref = *(__global uint *)(fields + slot * column->stride) & (0u - (uint)(bits >> slot & 1ul));
-        uint granule = ref >> 6, block = granule < r->end ? block_of(r, granule) : 0u;
-        tally->examined += ref != 0;
-        refs[into] = ref;
-        slots[into] = (uchar)slot;
-        into += clumpi_is_moved(r->moved, block);
+    ulong row_bytes = row_granules * r->granule_bytes;
+    for (uint row = 0; row < rows; row++)
+        for (uint slot = 0; slot < 64u; slot++)
+            refs[row << 6 | slot] =
+                *(__global const uint *)(fields + row * row_bytes + slot * column->stride);
+    for (uint row = 0; row < rows; row++) {
+        ulong bits = clumpi_row_bits(v, granule + row * row_granules);
+        for (uint slot = 0; slot < 64u; slot++) {
+            uint ref = refs[row << 6 | slot] & (0u - (uint)(bits >> slot & 1ul));
+            uint target = ref >> 6, block = target < r->end ? block_of(r, target) : 0u;
+            tally->examined += ref != 0;
+            refs[into] = ref;
+            slots[into] = (ushort)(row << 6 | slot);
+            into += clumpi_is_moved(r->moved, block);
+        }
     }
     for (uint i = 0; i < into; i++) {
         uint ref = refs[i], class_id = clumpi_class_of_state(r->states[block_of(r, ref >> 6)]);
@@ -207,9 +220,13 @@ static inline void rewrite_row(const clumpi_view *v, const reach *r, const clump
                 (class_id >= column->first) & (class_id <= column->last);
     }
     for (uint i = 0; i < live; i++) {
-        __global const uint *row = (__global const uint *)(r->heap + (refs[i] >> 6) * r->granule_bytes);
-        *(__global uint *)(fields + slots[i] * column->stride) = row[refs[i] & 63u];
+        __global const uint *row =
+            (__global const uint *)(r->heap + (refs[i] >> 6) * r->granule_bytes);
+        refs[i] = row[refs[i] & 63u];
     }
+    for (uint i = 0; i < live; i++)
+        *(__global uint *)(fields + (slots[i] >> 6) * row_bytes +
+                           (slots[i] & 63u) * column->stride) = refs[i];
     tally->dangling += into - live;
     tally->rewritten += live;
 }
@@ -224,18 +241,19 @@ static inline void rewrite_element(const clumpi_view *v, const reach *r, const p
                                    uint row_granules, clumpi_tally *tally) {
 #if CLUMPI_ROW_PER_ITEM
     clumpi_tally t = {0, 0, 0, 0};
-    for (uint row = 0; row < rows; row++) {
-        uint g = granule + row * row_granules;
-        ulong bits = clumpi_row_bits(v, g);
-        __global uchar *fields = r->heap + base + g * r->granule_bytes;
-        if (!bits) continue;
-        if (!p->record.entries && !p->null_dangling) {
-            rewrite_row(v, r, column, fields, bits, &t);
-            continue;
-        }
-        for (uint slot = 0; slot < 64u; slot++) {
-            __global uint *field = (__global uint *)(fields + slot * column->stride);
-            rewrite_field(v, r, p, column, field, bits >> slot & 1ul ? *field : 0u, &t);
+    __global uchar *fields = r->heap + base + granule * r->granule_bytes;
+    if (!p->record.entries && !p->null_dangling) {
+        for (uint row = 0; row < rows; row += ROWS_AT_ONCE)
+            rewrite_rows(v, r, column, fields + row * row_granules * r->granule_bytes,
+                         granule + row * row_granules, row_granules, min(rows - row, ROWS_AT_ONCE),
+                         &t);
+    } else {
+        for (uint at = 0; at < rows * 64u; at++) {
+            uint g = (at >> 6) * row_granules, slot = at & 63u;
+            __global uint *field =
+                (__global uint *)(fields + g * r->granule_bytes + slot * column->stride);
+            uint value = clumpi_row_bits(v, granule + g) >> slot & 1ul ? *field : 0u;
+            rewrite_field(v, r, p, column, field, value, &t);
         }
     }
     tally->examined += t.examined;

@@ -145,9 +145,9 @@ clump_status clumpi_build(clump_context *c, const char *source, const char *opti
 /* Returns where the user's part stands. */
 static clumpi_user_part append_program(clumpi_text *t, const clump_program_desc *desc,
                                        const char *name) {
-    static const char *const files[] = {"cl/layout.h",      "cl/prelude.clh", "cl/bitmap.clh",
-                                        "cl/block.clh",     "cl/alloc.clh",   "cl/lanes.clh",
-                                        "cl/device_api.clh"};
+    static const char *const files[] = {"cl/layout.h",       "cl/prelude.clh", "cl/bitmap.clh",
+                                        "cl/block.clh",      "cl/alloc.clh",   "cl/lanes.clh",
+                                        "cl/device_api.clh", "cl/staged.clh"};
     const clumpi_geometry *g = &desc->heap->geometry;
     clumpi_text_append(t,
                        "#define CLUMPI_HEADER_AT %uu\n"

@@ -25,15 +25,20 @@ small() {
         alloc-mixed) echo heap_mb=1 sizes=16,64 warm=3 ;;
         alloc-churn) echo heap_mb=1 sizes=16,64 steps=40 pattern=waves period=20 csv="$folder/churn.csv" ;;
         alloc-exhaust) echo heap_mb=1 sizes=16,64 ;;
-        capacity) echo heap_mb=1 sizes=16,64 counts=3,1 ;;
+        alloc-capacity) echo heap_mb=1 sizes=16,64 counts=3,1 ;;
         alloc-bulk) echo objects=20000 ;;
         field-bandwidth) echo objects=20000 layout=aos type=uint2 ;;
         host-access) echo objects=20000 density=0.5 type=ushort ;;
         enumerate) echo objects=20000 density=0.5 together=64 ;;
         compact-synthetic) echo objects=20000 ;;
+        capacity) echo app=app-generation heap_mb=1 steps=3 ;;
         app-wa-tor) echo width=64 height=48 steps=20 compact=every:7 ;;
         app-collision) echo bodies=100 steps=10 ;;
         app-nbody) echo bodies=100 steps=10 ;;
+        app-structure) echo nodes=400 steps=60 compact=every:7 ;;
+        app-barnes-hut) echo bodies=500 steps=10 compact=every:4 ;;
+        app-sugarscape) echo width=64 height=48 steps=20 compact=every:7 order=cell ;;
+        app-traffic) echo intersections=20 street_cells=20 steps=20 compact=every:7 ;;
         app-game-of-life | app-generation) echo width=64 height=48 steps=20 ;;
         *) fail "no small size is known for $1: add one here" ;;
     esac
@@ -84,9 +89,12 @@ same_outputs() {
         fail "$name: tables of clump and $variant differ"
 }
 same_outputs app-wa-tor 3 sequential width=40 height=30
+same_outputs app-sugarscape 5 soa width=40 height=30
 same_outputs app-collision 2 soa bodies=100 pixels=64 merge_distance=0.1
 same_outputs app-nbody 2 sequential bodies=50 pixels=64
+same_outputs app-structure 5 soa nodes=400 pixels=64
 same_outputs app-generation 4 soa width=40 height=30
+same_outputs app-traffic 3 aos intersections=20 street_cells=20 pixels=64
 [ "$(sed -n 1p "$folder/app-generation-clump/course.csv" | tr ',' '\n' | tail -1)" = Cell_blocks ] ||
     fail "the table of app-generation ends in another column"
 
@@ -107,13 +115,18 @@ refused 2 "objects" run enumerate --set objects=many
 refused 2 "planner|merge" run compact-synthetic --set strategy=none
 refused 2 "KEY=VALUE" run enumerate --set objects
 refused 1 "sizes.*multiple of 4 from 8" run alloc-mixed --set sizes=16,6
-refused 1 "one for each class" run capacity --set sizes=16,64 --set counts=1
+refused 1 "one for each class" run alloc-capacity --set sizes=16,64 --set counts=1
 refused 1 "touch=9" run field-bandwidth --set touch=9
 refused 2 "nowhere" run enumerate --device nowhere
 refused 2 "suite" nothing
 refused 2 "--out" suite
 printf '%s\n' x,y,vx,vy,mass 0,0,0,0,1 '0,0,zero,0,1' >"$folder/bodies.csv"
 refused 1 "bodies.csv, line 3: .*'0,0,zero,0,1'" run app-nbody --set "input=$folder/bodies.csv"
+refused 1 "app-nothing.*app-wa-tor" run capacity --set app=app-nothing
+refused 1 "how large" run capacity --set app=enumerate
+refused 1 "KEY=VALUE" run capacity --set set=nonsense
+printf '%s\n' 'intersection 1 0 0' 'street 1 2 10' >"$folder/map.streets"
+refused 1 "map.streets, line 2: there must be: street FROM TO" run app-traffic --set "map=$folder/map.streets"
 refused 1 "every is for frames" run app-wa-tor --set every=3
 refused 1 "variant=clump" run app-nbody --set variant=soa --set profile=plot.svg
 refused 1 "cannot make the folder $folder/no/where" run app-wa-tor --set "frames=$folder/no/where"

@@ -356,5 +356,6 @@ const bench_descriptor bench_app_collision = {
     .sentence = "Bodies that attract each other and merge: objects only freed (thesis 7.2)",
     .params = params,
     .repeat = 1,
+    .size = "bodies",
     .needs_device = collision_needs_device,
     .run = run_collision};

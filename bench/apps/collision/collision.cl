@@ -22,18 +22,45 @@ __kernel void body_init(CLUMP_HEAP, __global const float *states) {
     }
 }
 
+/* What a body sees of another one; aligned, so that it comes from local memory in one access. */
+typedef struct __attribute__((aligned(16))) sight {
+    float x, y, mass;
+    uint id;
+} sight;
+
+static inline sight see(CLUMP_HEAP_FIXED, Body body) {
+    sight s = {Body_x(body), Body_y(body), Body_mass(body), Body_id(body)};
+    return s;
+}
+
+/* Pulls, in quanta. */
+typedef struct pulls {
+    long x, y;
+} pulls;
+
+static inline pulls add(pulls a, pulls b) {
+    pulls sum = {a.x + b.x, a.y + b.y};
+    return sum;
+}
+
 __kernel void compute_force(CLUMP_HEAP_FIXED, float softening2, float scale) {
-    CLUMP_FOR_EACH(Body, self) {
-        float x = Body_x(self), y = Body_y(self);
-        long sum_x = 0, sum_y = 0;
-        CLUMP_FOR_ALL(Body, other) { /* itself too, which pulls with 0 */
-            float dx = Body_x(other) - x, dy = Body_y(other) - y;
-            float f = pull(dx, dy, Body_mass(other), softening2, scale);
-            sum_x += quantise(f * dx);
-            sum_y += quantise(f * dy);
+    CLUMP_STAGE(sight, staged);
+    CLUMP_STAGE(pulls, parts);
+    CLUMP_FOR_EACH_TOGETHER(Body, self) {
+        sight me = {0.0f, 0.0f, 0.0f, 0u};
+        if (CLUMP_TAKES_PART(self)) me = see(clump_heap, self);
+        pulls sum = {0, 0};
+        CLUMP_FOR_ALL_STAGED(Body, other, sight, it, staged, see(clump_heap, other)) {
+            float dx = it.x - me.x, dy = it.y - me.y; /* itself too, which pulls with 0 */
+            float f = pull(dx, dy, it.mass, softening2, scale);
+            sum.x += quantise(f * dx);
+            sum.y += quantise(f * dy);
         }
-        Body_force_x(self) = convert_float_rte(sum_x);
-        Body_force_y(self) = convert_float_rte(sum_y);
+        CLUMP_COMBINE(parts, sum, add);
+        if (CLUMP_OWNS(self)) {
+            Body_force_x(self) = convert_float_rte(sum.x);
+            Body_force_y(self) = convert_float_rte(sum.y);
+        }
     }
 }
 
@@ -51,25 +78,52 @@ __kernel void update(CLUMP_HEAP_FIXED, float kick, float dt) {
 
 #if MERGING
 
+/* A body that may be taken in; id 0: none at this distance. */
+typedef struct neighbor {
+    float distance2;
+    uint id;
+    Body body;
+} neighbor;
+
+static inline neighbor nearer(neighbor a, neighbor b) {
+    int is_b = b.distance2 < a.distance2 || (b.distance2 == a.distance2 && b.id < a.id);
+    return is_b ? b : a;
+}
+
+typedef struct suitable {
+    sight seen;
+    Body body;
+} suitable;
+
+static inline suitable see_whole(CLUMP_HEAP_FIXED, Body body) {
+    suitable s = {see(clump_heap, body), body};
+    return s;
+}
+
 /* Each body looks for the nearest lighter one in reach; of equally near ones, for the lowest id. */
 __kernel void find_candidate(CLUMP_HEAP_FIXED, float reach2) {
-    CLUMP_FOR_EACH(Body, self) {
-        float x = Body_x(self), y = Body_y(self), mass = Body_mass(self);
-        uint id = Body_id(self), best_id = 0u;
-        float best = reach2;
-        Body candidate = Body_null;
-        CLUMP_FOR_ALL(Body, other) {
-            float d = distance2(Body_x(other) - x, Body_y(other) - y);
-            if (d <= best && d < reach2 && is_lighter(Body_mass(other), Body_id(other), mass, id) &&
-                (d < best || Body_id(other) < best_id)) {
-                best = d;
-                best_id = Body_id(other);
-                candidate = other;
+    CLUMP_STAGE(suitable, staged);
+    CLUMP_STAGE(neighbor, parts);
+    CLUMP_FOR_EACH_TOGETHER(Body, self) {
+        sight me = {0.0f, 0.0f, 0.0f, 0u};
+        if (CLUMP_TAKES_PART(self)) me = see(clump_heap, self);
+        neighbor best = {reach2, 0u, Body_null};
+        CLUMP_FOR_ALL_STAGED(Body, other, suitable, it, staged, see_whole(clump_heap, other)) {
+            float d = distance2(it.seen.x - me.x, it.seen.y - me.y);
+            if (d <= best.distance2 && d < reach2 &&
+                is_lighter(it.seen.mass, it.seen.id, me.mass, me.id) &&
+                (d < best.distance2 || it.seen.id < best.id)) {
+                best.distance2 = d;
+                best.id = it.seen.id;
+                best.body = it.body;
             }
         }
-        Body_candidate(self) = candidate;
-        Body_suitor(self) = 0u;
-        Body_is_merged(self) = 0;
+        CLUMP_COMBINE(parts, best, nearer);
+        if (CLUMP_OWNS(self)) {
+            Body_candidate(self) = best.body;
+            Body_suitor(self) = 0u;
+            Body_is_merged(self) = 0;
+        }
     }
 }
 

@@ -10,22 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arithmetic.h"
 #include "world.h"
 
 #define PULL_MAX 1073741824.0f /* 2^30 quanta */
 #define NOBODY UINT32_MAX
-
-/* On x86 the loop over pairs is compiled twice, and the machine decides when it runs. */
-#if defined(__x86_64__) && defined(__GNUC__)
-#define HAVE_TWO_LOOPS 1
-#else
-#define HAVE_TWO_LOOPS 0
-#endif
-#if defined(__GNUC__)
-#define ALWAYS_INLINE inline __attribute__((always_inline))
-#else
-#define ALWAYS_INLINE inline
-#endif
 
 struct world {
     collision_constants constants;
@@ -37,30 +26,7 @@ struct world {
     void *memory;
 };
 
-/* 1 / sqrt(a): a guess from the bits, and two steps of Newton's method. */
-static ALWAYS_INLINE float inverse_sqrt(float a) {
-    float half_a = -0.5f * a, y;
-    uint32_t bits;
-    memcpy(&bits, &a, sizeof bits);
-    bits = 0x5f3759dfu - (bits >> 1);
-    memcpy(&y, &bits, sizeof y);
-    y = y * fmaf(half_a * y, y, 1.5f);
-    return y * fmaf(half_a * y, y, 1.5f);
-}
-
-static float inverse(float a) {
-    uint32_t bits;
-    float y;
-    memcpy(&bits, &a, sizeof bits);
-    bits = 0x7ef311c7u - bits;
-    memcpy(&y, &bits, sizeof y);
-    for (int i = 0; i < 4; i++) {
-        y = fmaf(y, fmaf(-a, y, 1.0f), y);
-    }
-    return y;
-}
-
-static ALWAYS_INLINE int32_t quantise(float v) {
+static COLLISION_INLINE int32_t quantise(float v) {
     v = v > PULL_MAX ? PULL_MAX : v;
     v = v < -PULL_MAX ? -PULL_MAX : v;
     return (int32_t)rintf(v);
@@ -68,14 +34,14 @@ static ALWAYS_INLINE int32_t quantise(float v) {
 
 /* ---- The phases ------------------------------------------------------------------------------ */
 
-static ALWAYS_INLINE void compute_forces_with(struct world *world) {
+static COLLISION_INLINE void compute_forces_with(struct world *world) {
     const float *restrict x = world->x, *restrict y = world->y, *restrict mass = world->mass;
     float softening2 = world->constants.softening2, scale = world->constants.scale;
     for (uint32_t i = 0; i < world->count; i++) {
         int64_t sum_x = 0, sum_y = 0;
         for (uint32_t j = 0; j < world->count; j++) {
             float dx = x[j] - x[i], dy = y[j] - y[i];
-            float r = inverse_sqrt(fmaf(dx, dx, fmaf(dy, dy, softening2)));
+            float r = collision_inverse_sqrt(fmaf(dx, dx, fmaf(dy, dy, softening2)));
             float f = mass[j] * scale * (r * r * r);
             sum_x += quantise(f * dx);
             sum_y += quantise(f * dy);
@@ -85,14 +51,14 @@ static ALWAYS_INLINE void compute_forces_with(struct world *world) {
     }
 }
 
-#if HAVE_TWO_LOOPS
+#if COLLISION_TWO_LOOPS
 __attribute__((target("avx2,fma"))) static void compute_forces_fma(struct world *world) {
     compute_forces_with(world);
 }
 #endif
 
 static void compute_forces(struct world *world) {
-#if HAVE_TWO_LOOPS
+#if COLLISION_TWO_LOOPS
     if (world->has_fma) {
         compute_forces_fma(world);
         return;
@@ -118,12 +84,12 @@ static void update(struct world *world) {
 }
 
 /* Whether body j may be merged into body i. */
-static ALWAYS_INLINE int is_lighter(const struct world *world, uint32_t j, uint32_t i) {
+static COLLISION_INLINE int is_lighter(const struct world *world, uint32_t j, uint32_t i) {
     float m1 = world->mass[i], m2 = world->mass[j];
     return m2 < m1 || (m2 == m1 && world->id[j] > world->id[i]);
 }
 
-static ALWAYS_INLINE void find_candidates_with(struct world *world) {
+static COLLISION_INLINE void find_candidates_with(struct world *world) {
     const float *restrict x = world->x, *restrict y = world->y;
     for (uint32_t i = 0; i < world->count; i++) {
         float best = world->constants.reach2;
@@ -143,14 +109,14 @@ static ALWAYS_INLINE void find_candidates_with(struct world *world) {
     }
 }
 
-#if HAVE_TWO_LOOPS
+#if COLLISION_TWO_LOOPS
 __attribute__((target("avx2,fma"))) static void find_candidates_fma(struct world *world) {
     find_candidates_with(world);
 }
 #endif
 
 static void find_candidates(struct world *world) {
-#if HAVE_TWO_LOOPS
+#if COLLISION_TWO_LOOPS
     if (world->has_fma) {
         find_candidates_fma(world);
         return;
@@ -171,7 +137,7 @@ static void request(struct world *world) {
 /* Body i takes in body j. */
 static void merge_pair(struct world *world, uint32_t i, uint32_t j) {
     float m1 = world->mass[i], m2 = world->mass[j];
-    float r = inverse(m1 + m2);
+    float r = collision_inverse(m1 + m2);
     world->vx[i] = fmaf(world->vx[i], m1, world->vx[j] * m2) * r;
     world->vy[i] = fmaf(world->vy[i], m1, world->vy[j] * m2) * r;
     world->x[i] = (world->x[i] + world->x[j]) * 0.5f;
@@ -238,9 +204,7 @@ static int create(const collision_desc *desc, const collision_constants *constan
     world->constants = *constants;
     world->is_merging = desc->rules.is_merging;
     world->count = world->total = desc->count;
-#if HAVE_TWO_LOOPS
-    world->has_fma = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-#endif
+    world->has_fma = collision_has_fma();
     for (uint32_t i = 0; i < desc->count; i++) {
         world->x[i] = desc->bodies[i].x;
         world->y[i] = desc->bodies[i].y;

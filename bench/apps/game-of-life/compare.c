@@ -120,6 +120,10 @@ int life_compare_run(const life_desc *desc, uint32_t steps, uint32_t check_every
             result = bench_error_set(error, "host memory ran out");
         }
     }
+    if (result == 0 && desc->compaction && life_heap_compactions(w.heap)->moves == 0) {
+        bench_error_set(error, "no compaction moved anything: equal worlds show nothing");
+        result = 1;
+    }
     if (result == 0 && last) {
         life_world_encode(w.plain, last);
     }

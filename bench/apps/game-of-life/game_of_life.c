@@ -16,5 +16,6 @@ const bench_descriptor bench_app_game_of_life = {
         "(thesis 7.8)",
     .params = params,
     .repeat = 1,
+    .size = "height",
     .needs_device = life_needs_device,
     .run = run_game_of_life};

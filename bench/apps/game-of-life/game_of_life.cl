@@ -12,9 +12,9 @@
  *
  *   announce  an agent whose cell is about to come alive or to die tells the neighbours, by atomic
  *             additions to their counts; nobody reads a count. No object comes or goes.
- *   settle    every agent brings its cell into the next state, becomes what fits it, and decides the
- *             state after that. It touches its own cell and those it makes a candidate for, which
- *             have no agent; nobody reads what another writes.
+ *   settle    every agent brings its cell into the next state, becomes what fits it, and decides
+ *             the state after that. It touches its own cell and those it makes a candidate for,
+ *             which have no agent; nobody reads what another writes.
  *
  * So the order of visits does not matter, and only cells that change look around.
  *
@@ -25,8 +25,8 @@
 #define NEIGHBOR_ONE (1u << 16)
 #define FIRSTS_SHIFT 20
 
-/* The neighbours of cell number `i`: `other` in place `k` of the square around it, those of the eight
- * that the world has. */
+/* The neighbours of cell number `i`: `other` in place `k` of the square around it, those of the
+ * eight that the world has. */
 #define FOR_NEIGHBORS(i, k, other)                                                                 \
     for (uint k = 0u; k < PLACES; k++)                                                             \
         for (uint other = life_neighbor(size, i, k); other != NOWHERE; other = NOWHERE)
@@ -52,28 +52,32 @@ static inline uint life_decided(uint4 rule, uint state, uint count) {
     return count << 16 | next << 8 | state;
 }
 
+/* Whether neighbours have to be told. */
+static inline bool life_is_changing(uint life) {
+    return (life_state(life) == 1u) != (life_next(life) == 1u);
+}
+
 static inline Cell cell_at(__global const uint *cells, uint i) {
     Cell cell;
     cell.id = cells[i];
     return cell;
 }
 
-static Agent alive_make(CLUMP_HEAP, uint i) {
-    Alive alive = Alive_new();
-    if (Alive_is_null(alive)) {
-        return Agent_null; /* the heap is full, and counts it */
-    }
-    Alive_cell(alive) = i;
-    return Alive_as_Agent(alive);
+/* The new agent of a cell, whose word is `life`. If the heap is full, it counts that, and what is
+ * written here goes to the null row. */
+static void agent_init(CLUMP_HEAP, Agent self, Cell cell, uint i, uint life) {
+    Agent_cell(self) = cell;
+    Agent_index(self) = i;
+    Agent_is_changing(self) = life_is_changing(life);
+    Cell_agent(cell) = self;
 }
 
-static Agent candidate_make(CLUMP_HEAP, uint i) {
-    Candidate candidate = Candidate_new();
-    if (Candidate_is_null(candidate)) {
-        return Agent_null;
-    }
-    Candidate_cell(candidate) = i;
-    return Candidate_as_Agent(candidate);
+static void alive_make(CLUMP_HEAP, Cell cell, uint i, uint life) {
+    agent_init(clump_heap, Alive_as_Agent(Alive_new()), cell, i, life);
+}
+
+static void candidate_make(CLUMP_HEAP, Cell cell, uint i, uint life) {
+    agent_init(clump_heap, Candidate_as_Agent(Candidate_new()), cell, i, life);
 }
 
 /* ---- Making the world ------------------------------------------------------------------------ */
@@ -99,28 +103,32 @@ __kernel void cell_populate(CLUMP_HEAP, __global const uint *cells, uint2 size,
     }
     if (world[i] != 0 || count > 0u) {
         Cell cell = cell_at(cells, i);
-        Cell_life(cell) = life_decided(rule, world[i], count);
-        Cell_agent(cell) = world[i] ? alive_make(clump_heap, i) : candidate_make(clump_heap, i);
+        uint life = life_decided(rule, world[i], count);
+        Cell_life(cell) = life;
+        if (world[i] != 0) {
+            alive_make(clump_heap, cell, i, life);
+        } else {
+            candidate_make(clump_heap, cell, i, life);
+        }
     }
 }
 
 /* ---- The phases of a step -------------------------------------------------------------------- */
 
-/* Of all that tell a cell without an agent that they come alive, one is the first: it finds the word
- * 0, and will make the candidate. Counts of cells with an agent pass 0 too, hence the second
+/* Of all that tell a cell without an agent that they come alive, one is the first: it finds the
+ * word 0, and will make the candidate. Counts of cells with an agent pass 0 too, hence the second
  * question. */
 __kernel void agent_announce(CLUMP_HEAP_FIXED, __global const uint *cells, uint2 size) {
     CLUMP_FOR_EACH(Agent, self) {
-        uint i = Agent_cell(self);
-        Cell cell = cell_at(cells, i);
-        uint life = Cell_life(cell), was = life_state(life) == 1u, will = life_next(life) == 1u;
-        uint firsts = 0u;
-        if (was == will) {
+        if (!Agent_is_changing(self)) {
             continue;
         }
+        Cell cell = Agent_cell(self);
+        uint i = Agent_index(self), firsts = 0u;
+        uint change = life_next(Cell_life(cell)) == 1u ? NEIGHBOR_ONE : 0u - NEIGHBOR_ONE;
         FOR_NEIGHBORS(i, k, other) {
             Cell beside = cell_at(cells, other);
-            uint old = atomic_add(&Cell_life(beside), will ? NEIGHBOR_ONE : 0u - NEIGHBOR_ONE);
+            uint old = atomic_add(&Cell_life(beside), change);
             if (old == 0u && Agent_is_null(Cell_agent(beside))) {
                 firsts |= 1u << k;
             }
@@ -131,46 +139,60 @@ __kernel void agent_announce(CLUMP_HEAP_FIXED, __global const uint *cells, uint2
     }
 }
 
+/* Cell `i` came alive: candidates for those neighbours that had no agent and were first told by
+ * it. */
+static void spread(CLUMP_HEAP, __global const uint *cells, uint2 size, uint4 rule, uint i,
+                   uint firsts) {
+    for (; firsts; firsts &= firsts - 1u) { /* the first of each lane together, the second, .. */
+        uint other = life_neighbor(size, i, popcount((firsts & (0u - firsts)) - 1u));
+        Cell cell = cell_at(cells, other);
+        uint life = life_decided(rule, 0u, life_count(Cell_life(cell)));
+        Cell_life(cell) = life;
+        candidate_make(clump_heap, cell, other, life);
+    }
+}
+
 __kernel void agent_settle(CLUMP_HEAP, __global const uint *cells, uint2 size, uint4 rule) {
     CLUMP_FOR_EACH(Candidate, self) {
-        uint i = Candidate_cell(self);
-        Cell cell = cell_at(cells, i);
-        uint life = Cell_life(cell), count = life_count(life), state = life_next(life);
-        Cell_life(cell) = life_decided(rule, state, count);
+        Cell cell = Candidate_cell(self);
+        uint before = Cell_life(cell), count = life_count(before), state = life_next(before);
+        uint life = life_decided(rule, state, count);
+        Cell_life(cell) = life;
         if (state == 1u) {
+            uint i = Candidate_index(self);
             Candidate_free(self);
-            Cell_agent(cell) = alive_make(clump_heap, i);
+            alive_make(clump_heap, cell, i, life);
+            spread(clump_heap, cells, size, rule, i, before >> FIRSTS_SHIFT);
         } else if (count == 0u) {
             Candidate_free(self);
             Cell_agent(cell) = Agent_null;
-        }
-        uint firsts = life >> FIRSTS_SHIFT;
-        if (firsts) {
-            FOR_NEIGHBORS(i, k, other) {
-                if (firsts >> k & 1u) {
-                    Cell beside = cell_at(cells, other);
-                    Cell_life(beside) = life_decided(rule, 0u, life_count(Cell_life(beside)));
-                    Cell_agent(beside) = candidate_make(clump_heap, other);
-                }
-            }
+        } else {
+            Candidate_is_changing(self) = life_is_changing(life);
         }
     }
     CLUMP_FOR_EACH(Alive, self) {
-        uint i = Alive_cell(self);
-        Cell cell = cell_at(cells, i);
-        uint life = Cell_life(cell), count = life_count(life), state = life_next(life);
-        Cell_life(cell) = life_decided(rule, state, count);
-        if (state == 0u) {
-            Alive_free(self);
-            Cell_agent(cell) = count ? candidate_make(clump_heap, i) : Agent_null;
+        Cell cell = Alive_cell(self);
+        uint before = Cell_life(cell), count = life_count(before), state = life_next(before);
+        uint life = life_decided(rule, state, count);
+        Cell_life(cell) = life;
+        if (state != 0u) {
+            Alive_is_changing(self) = life_is_changing(life);
+            continue;
+        }
+        uint i = Alive_index(self);
+        Alive_free(self);
+        if (count > 0u) {
+            candidate_make(clump_heap, cell, i, life);
+        } else {
+            Cell_agent(cell) = Agent_null;
         }
     }
 }
 
 /* ---- Looking --------------------------------------------------------------------------------- */
 
-/* Once for each cell: its state, and a count of the cells that do not know their neighbours or whose
- * agent does not fit them. */
+/* Once for each cell: its state, and a count of the cells that do not know their neighbours or
+ * whose agent does not fit them. */
 __kernel void write_world(CLUMP_HEAP_FIXED, __global const uint *cells, uint2 size,
                           __global uchar *world, __global uint *misfits) {
     uint i = (uint)get_global_id(0), count = 0u;
@@ -185,7 +207,8 @@ __kernel void write_world(CLUMP_HEAP_FIXED, __global const uint *cells, uint2 si
     uint life = Cell_life(cell), state = life_state(life);
     int fits = life_count(life) == count && Agent_is_Alive(agent) == (state != 0u) &&
                Agent_is_Candidate(agent) == (state == 0u && count > 0u) &&
-               (Agent_is_null(agent) || Agent_cell(agent) == i);
+               (Agent_is_null(agent) ||
+                (Agent_cell(agent).id == cell.id && Agent_index(agent) == i));
     if (!fits) {
         atomic_inc(misfits);
     }

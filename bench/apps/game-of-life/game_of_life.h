@@ -38,12 +38,12 @@ void life_heap_destroy(life_heap *world); /* NULL is allowed */
 
 #define LIFE_HEAP_PHASES 2 /* announce, settle */
 
-/* Enqueue a step; does not wait. `events`: NULL, or LIFE_HEAP_PHASES events to fill in, which the caller
- * releases. */
+/* Enqueue a step; does not wait. `events`: NULL, or LIFE_HEAP_PHASES events to fill in, which the
+ * caller releases. */
 int life_heap_step(life_heap *world, cl_event *events, bench_error *error);
 
-/* Between two steps: compact if it is time; nothing if the desc has no compaction. Only cells refer to
- * agents, and cells are not moved, so there is no reference outside the heap to take care of. */
+/* Between two steps: compact if it is time; nothing if the desc has no compaction. Only cells refer
+ * to agents, and cells are not moved, so there is no reference outside the heap to take care of. */
 int life_heap_compact(life_heap *world, bench_error *error);
 
 /* All compactions so far. */
@@ -52,8 +52,8 @@ const bench_compacting *life_heap_compactions(const life_heap *world);
 /* Wait for all steps, and fail if a kernel reported an error, such as a full heap. */
 int life_heap_finish(life_heap *world, bench_error *error);
 
-/* width * height codes of model.h, and the number of cells whose count of living neighbours or whose
- * agent does not fit the states: a fault. Waits. */
+/* width * height codes of model.h, and the number of cells whose count of living neighbours or
+ * whose agent does not fit the states: a fault. Waits. */
 int life_heap_encode(life_heap *world, uint8_t *codes, uint32_t *misfits, bench_error *error);
 
 /* Objects, slots and blocks. Waits. */

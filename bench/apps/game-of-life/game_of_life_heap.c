@@ -49,7 +49,7 @@ static int set_arg(life_heap *world, kernel_id kernel, uint32_t index, const voi
     return status == CLUMP_OK ? 0 : fail(world, error, "setting an argument", status);
 }
 
-/* A cell has 8 bytes and at most one agent of 4. Nearly three times that is room for the bitmaps and for
+/* A cell has 8 bytes and at most one agent of 9. Nearly twice that is room for the bitmaps and for
  * classes that shrink without giving up their blocks; the constant, for small worlds whose few
  * blocks are mostly empty. */
 static uint64_t get_heap_bytes(const life_desc *desc) {

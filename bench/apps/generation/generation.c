@@ -18,5 +18,6 @@ const bench_descriptor bench_app_generation = {
         "(thesis 7.8.3)",
     .params = params,
     .repeat = 1,
+    .size = "height",
     .needs_device = life_needs_device,
     .run = run_generation};

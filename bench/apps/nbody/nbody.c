@@ -18,5 +18,6 @@ const bench_descriptor bench_app_nbody = {
     .sentence = "Bodies that attract each other: a loop over all pairs of objects (thesis 7.1)",
     .params = params,
     .repeat = 1,
+    .size = "bodies",
     .needs_device = collision_needs_device,
     .run = run_nbody};

@@ -392,5 +392,6 @@ const bench_descriptor bench_app_wa_tor = {
     .sentence = "Fish and sharks on a torus: objects made and freed in every step (thesis 7.6)",
     .params = params,
     .repeat = 1,
+    .size = "height",
     .needs_device = needs_device,
     .run = run_wa_tor};

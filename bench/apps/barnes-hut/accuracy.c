@@ -1,0 +1,69 @@
+/* How accurate the forces are. See world.h. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "world.h"
+
+/* By all pairs, in double precision; masses count as shares of all mass. */
+static void sum_pairs(const barnes_hut_rules *rules, const collision_body *bodies, uint32_t count,
+                      uint32_t i, double force[2]) {
+    double total = 0;
+    force[0] = force[1] = 0;
+    for (uint32_t j = 0; j < count; j++) {
+        double dx = (double)bodies[j].x - (double)bodies[i].x;
+        double dy = (double)bodies[j].y - (double)bodies[i].y;
+        double d2 = dx * dx + dy * dy + rules->softening * rules->softening;
+        double f = (double)bodies[j].mass / (d2 * sqrt(d2));
+        total += (double)bodies[j].mass;
+        force[0] += f * dx;
+        force[1] += f * dy;
+    }
+    force[0] *= rules->gravity / total;
+    force[1] *= rules->gravity / total;
+}
+
+/* Bodies at rest have the velocity acceleration * dt after a step, but for those that hit a
+ * wall. */
+static void compare_forces(const barnes_hut_rules *rules, const collision_body *before,
+                           const collision_body *after, uint32_t count, double *difference) {
+    double wrong = 0, all = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        double force[2];
+        if (fabsf(after[i].x) >= 1 || fabsf(after[i].y) >= 1) {
+            continue;
+        }
+        sum_pairs(rules, before, count, i, force);
+        wrong += pow((double)after[i].vx / rules->dt - force[0], 2) +
+                 pow((double)after[i].vy / rules->dt - force[1], 2);
+        all += force[0] * force[0] + force[1] * force[1];
+    }
+    *difference = all > 0 ? sqrt(wrong / all) : 0;
+}
+
+int barnes_hut_measure_error(const barnes_hut_rules *rules, const collision_body *bodies,
+                             uint32_t count, double *difference, bench_error *error) {
+    collision_body *before = malloc(count * sizeof *before);
+    collision_body *after = malloc(count * sizeof *after);
+    barnes_hut_world world = {NULL, NULL};
+    int result = before && after ? 0 : bench_error_set(error, "host memory ran out");
+    if (result == 0) {
+        for (uint32_t i = 0; i < count; i++) {
+            before[i] = bodies[i];
+            before[i].vx = before[i].vy = 0;
+        }
+        barnes_hut_desc desc = {
+            .variant = BARNES_HUT_SEQUENTIAL, .rules = *rules, .bodies = before, .count = count};
+        result = barnes_hut_world_create(&desc, &world, error) ||
+                         barnes_hut_world_step(&world, error) ||
+                         barnes_hut_world_read(&world, after, NULL, error)
+                     ? -1
+                     : 0;
+    }
+    if (result == 0) {
+        compare_forces(rules, before, after, count, difference);
+    }
+    barnes_hut_world_destroy(&world);
+    free(before);
+    free(after);
+    return result;
+}

@@ -1,0 +1,104 @@
+/* Bodies in a quadtree, in one of four variants behind the same calls. They take a clump_context
+ * and the OpenCL objects behind it, not a bench_env, so that a test can use its own.
+ *
+ * Read first: model.h. Read next: heap.c, plain.c, sequential.c.
+ */
+#ifndef BARNES_HUT_WORLD_H
+#define BARNES_HUT_WORLD_H
+
+#include "bench/compacting.h"
+#include "clump/clump.h"
+#include "model.h"
+
+typedef enum barnes_hut_variant {
+    BARNES_HUT_CLUMP,
+    BARNES_HUT_SOA,
+    BARNES_HUT_AOS,
+    BARNES_HUT_SEQUENTIAL
+} barnes_hut_variant;
+
+typedef struct barnes_hut_desc {
+    barnes_hut_variant variant;
+    cl_context context; /* this and the next three: not for sequential */
+    cl_device_id device;
+    cl_command_queue queue; /* the one of `clump` */
+    clump_context *clump;   /* only for clump */
+    barnes_hut_rules rules;
+    const collision_body *bodies; /* copied */
+    uint32_t count;
+    uint32_t nodes; /* soa, aos: room for so many tree nodes; 0: enough for bodies not too close */
+    /* The rest is only for clump. */
+    uint64_t heap_bytes; /* 0: enough, likewise */
+    uint32_t block_rows; /* as in clump_heap_desc */
+    clump_tuning tuning;
+    const clump_compactor_desc *compaction; /* heap and classes are filled in. NULL: never */
+} barnes_hut_desc;
+
+/* The tree as far as variants are compared by it. */
+typedef struct barnes_hut_tree {
+    uint32_t nodes;  /* the root too */
+    uint8_t *levels; /* NULL, or for each body how deep it hangs, 1 below the root */
+} barnes_hut_tree;
+
+/* What a variant is made of. Every call but destroy returns 0 or -1; `self` is what create gave. */
+typedef struct barnes_hut_ops {
+    int (*create)(const barnes_hut_desc *desc, const barnes_hut_constants *constants, void **self,
+                  bench_error *error);
+    void (*destroy)(void *self);                                   /* NULL is allowed */
+    int (*step)(void *self, cl_event *events, bench_error *error); /* events: NULL, or as below */
+    int (*finish)(void *self, bench_error *error);
+    int (*read)(void *self, collision_body *bodies, barnes_hut_tree *tree, bench_error *error);
+} barnes_hut_ops;
+extern const barnes_hut_ops barnes_hut_heap_ops, barnes_hut_plain_ops, barnes_hut_sequential_ops;
+
+typedef struct barnes_hut_world {
+    const barnes_hut_ops *ops;
+    void *self;
+} barnes_hut_world;
+
+/* Returns 0, or -1 and nothing to destroy. */
+int barnes_hut_world_create(const barnes_hut_desc *desc, barnes_hut_world *world,
+                            bench_error *error);
+void barnes_hut_world_destroy(barnes_hut_world *world); /* all zero is allowed */
+
+/* Enqueue a step and, if it is time, a compaction; does not wait (sequential: makes it). */
+int barnes_hut_world_step(barnes_hut_world *world, bench_error *error);
+
+/* Enqueue a step of clump, soa or aos without compaction, with an event for each phase. */
+int barnes_hut_world_time_step(barnes_hut_world *world, cl_event *events, bench_error *error);
+
+/* Wait for all steps, and fail if a kernel reported an error or memory ran out. */
+int barnes_hut_world_finish(barnes_hut_world *world, bench_error *error);
+
+/* The state, `count` bodies, and the tree unless NULL. Waits. */
+int barnes_hut_world_read(barnes_hut_world *world, collision_body *bodies, barnes_hut_tree *tree,
+                          bench_error *error);
+
+/* The names of a step's kernels in clump, soa and aos. */
+#define BARNES_HUT_PHASES 5
+extern const char *const barnes_hut_phases[BARNES_HUT_PHASES];
+
+/* arithmetic.clh of collision, tree.clh and the file `name`, for a compiler. Released by free().
+ * NULL and an error if one is not embedded. */
+char *barnes_hut_load_source(const char *name, bench_error *error);
+
+/* Rounds in which all bodies get into an empty tree: 4^rounds is enough for their number, and then
+ * some for those that lie close together. */
+uint32_t barnes_hut_count_rounds(uint32_t count);
+
+/* Run the variant of `desc` and the sequential one side by side and compare bodies and tree
+ * before the first and after every step; check the heap, and that its tree hangs together, every
+ * `check_every` steps (0: only at the end). Returns 0 if they are equal throughout, 1 if they
+ * differ, -1 if one could not be run. */
+int barnes_hut_compare_run(const barnes_hut_desc *desc, uint32_t steps, uint32_t check_every,
+                           bench_error *error);
+
+/* What barnes_hut_measure_error() may find for random bodies; about twice of what it does. */
+#define BARNES_HUT_ERROR_MOST(theta) ((theta) * (theta) / 8)
+
+/* How far the accelerations of the first step are from those of all pairs: the root of their mean
+ * squared difference, divided by that of the accelerations by all pairs. Takes time count^2. */
+int barnes_hut_measure_error(const barnes_hut_rules *rules, const collision_body *bodies,
+                             uint32_t count, double *difference, bench_error *error);
+
+#endif

@@ -1,0 +1,110 @@
+/* What the variants on a device have in common. See device.h. */
+#include "device.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "bench/bench_files.h"
+
+/* ---- Steps ----------------------------------------------------------------------------------- */
+
+/* The first iteration is measured by kernel, the others as a whole. */
+enum { PHASE_FORCE = 1, PHASE_MOVE, PHASE_REST, PHASE_SEARCH };
+
+const char *const structure_phase_names[STRUCTURE_PHASES] = {
+    "pull",         "compute_force", "move", "other_iterations",
+    "begin_search", "join",          "mark", "remove_loose"};
+
+static cl_event *event_of(cl_event *events, int phase) {
+    return events ? &events[phase] : NULL;
+}
+
+static int iterate(structure_run_kernel *run, void *self, uint32_t iterations, cl_event *events,
+                   bench_error *error) {
+    for (uint32_t i = 0; i < iterations; i++) {
+        cl_event *force = i == 0 ? event_of(events, PHASE_FORCE) : NULL;
+        cl_event *move = i == 0                ? event_of(events, PHASE_MOVE)
+                         : i == iterations - 1 ? event_of(events, PHASE_REST)
+                                               : NULL;
+        if (run(self, STRUCTURE_FORCE, force, error) || run(self, STRUCTURE_MOVE, move, error)) {
+            return -1;
+        }
+    }
+    if (events && iterations == 1) { /* no others */
+        clRetainEvent(events[PHASE_MOVE]);
+        events[PHASE_REST] = events[PHASE_MOVE];
+    }
+    return 0;
+}
+
+int structure_run_step(structure_run_kernel *run, void *self, uint32_t iterations, cl_event *events,
+                       bench_error *error) {
+    if (run(self, STRUCTURE_PULL, event_of(events, 0), error) ||
+        iterate(run, self, iterations, events, error)) {
+        return -1;
+    }
+    for (int i = 0; i <= STRUCTURE_REMOVE - STRUCTURE_BEGIN_SEARCH; i++) {
+        structure_kernel kernel = (structure_kernel)(STRUCTURE_BEGIN_SEARCH + i);
+        if (run(self, kernel, event_of(events, PHASE_SEARCH + i), error)) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* ---- Sources and buffers --------------------------------------------------------------------- */
+
+char *structure_load_source(const char *name, bench_error *error) {
+    const char *const names[] = {"bench/apps/collision/arithmetic.clh",
+                                 "bench/apps/structure/arithmetic.clh",
+                                 "bench/apps/structure/search.clh", name};
+    const clumpi_cl_file *files[4];
+    size_t bytes = 64;
+    for (int i = 0; i < 4; i++) {
+        files[i] = bench_file_find(names[i]);
+        if (!files[i]) {
+            bench_error_set(error, "%s is not embedded in this program", names[i]);
+            return NULL;
+        }
+        bytes += files[i]->bytes;
+    }
+    char *source = malloc(bytes);
+    if (!source) {
+        bench_error_set(error, "host memory ran out for %s", name);
+        return NULL;
+    }
+    snprintf(source, bytes, "%s\n%s\n%s\n#line 1\n%s", files[0]->data, files[1]->data,
+             files[2]->data, files[3]->data);
+    return source;
+}
+
+int structure_buffer_create(cl_context context, size_t count, size_t bytes, const void *from,
+                            cl_mem *buffer, bench_error *error) {
+    cl_int code = CL_SUCCESS;
+    int is_filled = from && count;
+    /* OpenCL only reads what it copies, and wants it without const. */
+    *buffer = clCreateBuffer(
+        context, CL_MEM_READ_WRITE | (is_filled ? CL_MEM_COPY_HOST_PTR : (cl_mem_flags)0),
+        (count ? count : 1) * bytes, is_filled ? (void *)(uintptr_t)from : NULL, &code);
+    return code == CL_SUCCESS ? 0 : bench_error_cl(error, "a buffer of the structure", code);
+}
+
+void structure_buffer_destroy(cl_mem buffer) {
+    if (buffer) {
+        clReleaseMemObject(buffer);
+    }
+}
+
+int structure_read_state(structure_run_kernel *run, void *self, cl_command_queue queue,
+                         cl_mem buffer, structure_state *state, bench_error *error) {
+    size_t bytes = structure_state_bytes(state);
+    const cl_uint zero = 0;
+    cl_int code = clEnqueueFillBuffer(queue, buffer, &zero, sizeof zero, 0, bytes, 0, NULL, NULL);
+    if (code == CL_SUCCESS && run(self, STRUCTURE_WRITE, NULL, error)) {
+        return -1;
+    }
+    if (code == CL_SUCCESS) {
+        code = clEnqueueReadBuffer(queue, buffer, CL_TRUE, 0, bytes, state->words, 0, NULL, NULL);
+    }
+    return code == CL_SUCCESS ? 0 : bench_error_cl(error, "reading the state", code);
+}

@@ -1,0 +1,45 @@
+/* What the variants on a device have in common (heap.c, plain.c): the kernels of a step, which have
+ * the same names in both, their order, and how states are read. Read first: world.h.
+ */
+#ifndef STRUCTURE_DEVICE_H
+#define STRUCTURE_DEVICE_H
+
+#include "world.h"
+
+typedef enum structure_kernel {
+    STRUCTURE_PULL,
+    STRUCTURE_FORCE,
+    STRUCTURE_MOVE,
+    STRUCTURE_BEGIN_SEARCH,
+    STRUCTURE_JOIN,
+    STRUCTURE_MARK,
+    STRUCTURE_REMOVE,
+    STRUCTURE_WRITE,         /* not of a step */
+    STRUCTURE_KERNELS_SHARED /* those that make the structure follow, other ones in each variant */
+} structure_kernel;
+
+#define STRUCTURE_KERNEL_NAMES                                                                     \
+    "pull_nodes", "compute_force", "move", "begin_search", "join", "mark", "remove_loose",         \
+        "write_state"
+
+/* Call `run` for each kernel of a step, with the event that it is to give, or NULL. `events`: NULL,
+ * or one to fill in for each phase. */
+typedef int structure_run_kernel(void *self, structure_kernel kernel, cl_event *event,
+                                 bench_error *error);
+int structure_run_step(structure_run_kernel *run, void *self, uint32_t iterations, cl_event *events,
+                       bench_error *error);
+
+/* arithmetic.clh of collision and of this folder, search.clh and the file `name`, for a compiler.
+ * Released by free(). NULL and an error if one is not embedded. */
+char *structure_load_source(const char *name, bench_error *error);
+
+/* A buffer of `count` elements, at least one, with those of `from` if that is not NULL. */
+int structure_buffer_create(cl_context context, size_t count, size_t bytes, const void *from,
+                            cl_mem *buffer, bench_error *error);
+void structure_buffer_destroy(cl_mem buffer); /* NULL is allowed */
+
+/* Zero `buffer`, have the kernel write_state write all that is left into it, and read it. */
+int structure_read_state(structure_run_kernel *run, void *self, cl_command_queue queue,
+                         cl_mem buffer, structure_state *state, bench_error *error);
+
+#endif

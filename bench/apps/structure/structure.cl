@@ -1,0 +1,236 @@
+/* Nodes and springs as objects: one kernel per phase of a step, and those that make and show them.
+ *
+ * Compiled behind arithmetic.clh and search.clh. All kernels of a step but the last promise to free
+ * nothing: a spring that breaks gets stiffness 0, pulls no more, and is freed with all others at
+ * the end of the step. So the 2 * iterations + 5 kernels of a step share one list of objects.
+ *
+ * `changed` is one word: whether a spring broke in this step. If none did, the search for parts
+ * that have come off has nothing to find, and its kernels return at once; the host never looks.
+ *
+ * Read first: structure.schema, arithmetic.clh, search.clh.
+ */
+
+/* ---- Making and linking ---------------------------------------------------------------------- */
+
+/* A node of the network is ten words: x, y, vx, vy, inverse mass, five springs (number + 1; 0:
+ * none). `refs` takes the reference of each node. */
+static void base_init(CLUMP_HEAP, NodeBase self, uint id, __global const uint *nodes,
+                      __global uint *refs) {
+    NodeBase_pos(self) = (float2)(as_float(nodes[10u * id]), as_float(nodes[10u * id + 1u]));
+    NodeBase_parent(self) = NodeBase_null;
+    NodeBase_id(self) = id;
+    for (uint i = 0u; i < DEGREE; i++) {
+        NodeBase_pulls(self, i) = (float2)(0.0f);
+    }
+    refs[id] = self.id;
+}
+
+static float2 velocity_of(uint id, __global const uint *nodes) {
+    return (float2)(as_float(nodes[10u * id + 2u]), as_float(nodes[10u * id + 3u]));
+}
+
+__kernel void node_init(CLUMP_HEAP, __global const uint *nodes, __global uint *refs, uint first) {
+    CLUMP_FOR_EACH_NEW(Node, self, i) {
+        base_init(clump_heap, Node_as_NodeBase(self), first + i, nodes, refs);
+        Node_vel(self) = velocity_of(first + i, nodes);
+        Node_inverse_mass(self) = as_float(nodes[10u * (first + i) + 4u]);
+    }
+}
+
+__kernel void pull_node_init(CLUMP_HEAP, __global const uint *nodes, __global uint *refs,
+                             uint first) {
+    CLUMP_FOR_EACH_NEW(AnchorPullNode, self, i) {
+        base_init(clump_heap, AnchorPullNode_as_NodeBase(self), first + i, nodes, refs);
+        AnchorPullNode_vel(self) = velocity_of(first + i, nodes);
+    }
+}
+
+__kernel void anchor_init(CLUMP_HEAP, __global const uint *nodes, __global uint *refs, uint first) {
+    CLUMP_FOR_EACH_NEW(AnchorNode, self, i) {
+        base_init(clump_heap, AnchorNode_as_NodeBase(self), first + i, nodes, refs);
+    }
+}
+
+/* A spring of the network is six words: p1, p2, slots, stiffness, length, greatest force. */
+__kernel void spring_init(CLUMP_HEAP, __global const uint *springs, __global const uint *node_refs,
+                          __global uint *refs) {
+    CLUMP_FOR_EACH_NEW(Spring, self, i) {
+        __global const uint *from = springs + 6u * i;
+        Spring_p1(self).id = node_refs[from[0]];
+        Spring_p2(self).id = node_refs[from[1]];
+        Spring_slots(self) = (uchar)from[2];
+        Spring_stiffness(self) = as_float(from[3]);
+        Spring_length(self) = as_float(from[4]);
+        Spring_max_force(self) = as_float(from[5]);
+        Spring_id(self) = i;
+        refs[i] = self.id;
+    }
+}
+
+__kernel void link_nodes(CLUMP_HEAP_FIXED, __global const uint *nodes,
+                         __global const uint *spring_refs) {
+    CLUMP_FOR_EACH(NodeBase, self) {
+        __global const uint *slots = nodes + 10u * NodeBase_id(self) + 5u;
+        for (uint i = 0u; i < DEGREE; i++) {
+            NodeBase_springs(self, i).id = slots[i] != 0u ? spring_refs[slots[i] - 1u] : 0u;
+        }
+    }
+}
+
+/* ---- Forces and motion ----------------------------------------------------------------------- */
+
+/* Begins a step. The first has `is_first` 1: the network itself may have loose parts. */
+__kernel void pull_nodes(CLUMP_HEAP_FIXED, __global uint *changed, float dt, uint is_first) {
+    if (get_global_id(0) == 0) {
+        changed[0] = is_first;
+    }
+    CLUMP_FOR_EACH(AnchorPullNode, self) {
+        AnchorPullNode_pos(self) =
+            fma(AnchorPullNode_vel(self), (float2)(dt), AnchorPullNode_pos(self));
+    }
+}
+
+/* Each end of a spring has a place in its node that nobody else writes, so nothing is added up here
+ * and `move` looks nothing up. */
+__kernel void compute_force(CLUMP_HEAP_FIXED, __global uint *changed) {
+    CLUMP_FOR_EACH(Spring, self) {
+        float size;
+        NodeBase p1 = Spring_p1(self), p2 = Spring_p2(self);
+        float2 pull = pull_of(NodeBase_pos(p2) - NodeBase_pos(p1), Spring_stiffness(self),
+                              Spring_length(self), &size);
+        if (size > Spring_max_force(self)) {
+            Spring_stiffness(self) = 0.0f;
+            pull = (float2)(0.0f);
+            changed[0] = 1u;
+        }
+        uint slots = Spring_slots(self);
+        NodeBase_pulls(p1, slots & 15u) = pull;
+        NodeBase_pulls(p2, slots >> 4) = -pull;
+    }
+}
+
+/* The order in which the pulls are added up is that of the node's springs, in every variant. */
+__kernel void move(CLUMP_HEAP_FIXED, float dt, float keep) {
+    CLUMP_FOR_EACH(Node, self) {
+        float2 sum = Node_pulls(self, 0u) + Node_pulls(self, 1u) + Node_pulls(self, 2u) +
+                     Node_pulls(self, 3u) + Node_pulls(self, 4u);
+        float2 vel = fma(sum, (float2)(dt * Node_inverse_mass(self)), Node_vel(self)) * keep;
+        Node_vel(self) = vel;
+        Node_pos(self) = fma(vel, (float2)(dt), Node_pos(self));
+    }
+}
+
+/* ---- What has come off: search.clh says how -------------------------------------------------- */
+
+/* Forget broken springs. A node that is left without any is a part of its own, anchor or not. */
+static uint drop_broken(CLUMP_HEAP_FIXED, NodeBase self) {
+    uint left = 0u;
+    for (uint i = 0u; i < DEGREE; i++) {
+        Spring spring = NodeBase_springs(self, i);
+        if (Spring_is_null(spring)) {
+            continue;
+        }
+        if (Spring_stiffness(spring) == 0.0f) {
+            NodeBase_springs(self, i) = Spring_null;
+        } else {
+            left++;
+        }
+    }
+    return left;
+}
+
+__kernel void begin_search(CLUMP_HEAP_FIXED, __global const uint *changed) {
+    if (changed[0] == 0u) {
+        return;
+    }
+    CLUMP_FOR_EACH(AnchorNode, self) {
+        NodeBase base = AnchorNode_as_NodeBase(self);
+        NodeBase_parent(base) = drop_broken(clump_heap, base) ? NodeBase_null : base;
+    }
+    CLUMP_FOR_EACH(AnchorPullNode, self) {
+        NodeBase base = AnchorPullNode_as_NodeBase(self);
+        drop_broken(clump_heap, base);
+        NodeBase_parent(base) = base;
+    }
+    CLUMP_FOR_EACH(Node, self) {
+        NodeBase base = Node_as_NodeBase(self);
+        drop_broken(clump_heap, base);
+        NodeBase_parent(base) = base;
+    }
+}
+
+__kernel void join(CLUMP_HEAP_FIXED, __global const uint *changed) {
+    if (changed[0] == 0u) {
+        return;
+    }
+    CLUMP_FOR_EACH(Spring, self) {
+        if (Spring_stiffness(self) != 0.0f) {
+            unite(clump_heap, root_of_shortened(clump_heap, Spring_p1(self).id),
+                  root_of_shortened(clump_heap, Spring_p2(self).id));
+        }
+    }
+}
+
+/* Afterwards a node's parent is null, and a spring has stiffness, exactly if they stay. */
+__kernel void mark(CLUMP_HEAP_FIXED, __global const uint *changed) {
+    if (changed[0] == 0u) {
+        return;
+    }
+    CLUMP_FOR_EACH(NodeBase, self) {
+        PARENT(self.id) = root_of(clump_heap, self.id);
+    }
+    CLUMP_FOR_EACH(Spring, self) {
+        if (root_of(clump_heap, Spring_p1(self).id) != 0u) {
+            Spring_stiffness(self) = 0.0f;
+        }
+    }
+}
+
+__kernel void remove_loose(CLUMP_HEAP, __global const uint *changed) {
+    if (changed[0] == 0u) {
+        return;
+    }
+    CLUMP_FOR_EACH(Spring, self) {
+        if (Spring_stiffness(self) == 0.0f) {
+            Spring_free(self);
+        }
+    }
+    CLUMP_FOR_EACH(NodeBase, self) {
+        if (!NodeBase_is_null(NodeBase_parent(self))) {
+            NodeBase_free(self);
+        }
+    }
+}
+
+/* ---- Showing --------------------------------------------------------------------------------- */
+
+/* The state is all zero before: six words a node (x, y, vx, vy, springs, 1), then a word a spring:
+ * 1. What is gone stays zero. `springs` has bit i for springs[i]. */
+static void show(CLUMP_HEAP_FIXED, NodeBase self, float2 vel, __global uint *state) {
+    __global uint *to = state + 6u * NodeBase_id(self);
+    uint springs = 0u;
+    for (uint i = 0u; i < DEGREE; i++) {
+        springs |= (Spring_is_null(NodeBase_springs(self, i)) ? 0u : 1u) << i;
+    }
+    to[0] = as_uint(NodeBase_pos(self).x);
+    to[1] = as_uint(NodeBase_pos(self).y);
+    to[2] = as_uint(vel.x);
+    to[3] = as_uint(vel.y);
+    to[4] = springs;
+    to[5] = 1u;
+}
+
+__kernel void write_state(CLUMP_HEAP_FIXED, __global uint *state, uint nodes) {
+    CLUMP_FOR_EACH(Node, self) {
+        show(clump_heap, Node_as_NodeBase(self), Node_vel(self), state);
+    }
+    CLUMP_FOR_EACH(AnchorPullNode, self) {
+        show(clump_heap, AnchorPullNode_as_NodeBase(self), AnchorPullNode_vel(self), state);
+    }
+    CLUMP_FOR_EACH(AnchorNode, self) {
+        show(clump_heap, AnchorNode_as_NodeBase(self), (float2)(0.0f), state);
+    }
+    CLUMP_FOR_EACH(Spring, self) {
+        state[6u * nodes + Spring_id(self)] = 1u;
+    }
+}

@@ -1,0 +1,147 @@
+/* The variants behind one set of calls, and their comparison. See world.h. */
+#include "world.h"
+
+#include "heap.h"
+
+int structure_world_create(const structure_desc *desc, structure_world *world, bench_error *error) {
+    static const structure_ops *const all[] = {[STRUCTURE_CLUMP] = &structure_heap_ops,
+                                               [STRUCTURE_SOA] = &structure_plain_ops,
+                                               [STRUCTURE_AOS] = &structure_plain_ops,
+                                               [STRUCTURE_SEQUENTIAL] = &structure_sequential_ops};
+    *world = (structure_world){NULL, NULL};
+    if (all[desc->variant]->create(desc, &world->self, error)) {
+        return -1;
+    }
+    world->ops = all[desc->variant];
+    return 0;
+}
+
+void structure_world_destroy(structure_world *world) {
+    if (world->ops) {
+        world->ops->destroy(world->self);
+    }
+    *world = (structure_world){NULL, NULL};
+}
+
+int structure_world_step(structure_world *world, bench_error *error) {
+    if (world->ops->step(world->self, NULL, error)) {
+        return -1;
+    }
+    return world->ops == &structure_heap_ops ? structure_heap_compact(world->self, error) : 0;
+}
+
+int structure_world_time_step(structure_world *world, cl_event *events, bench_error *error) {
+    return world->ops->step(world->self, events, error);
+}
+
+int structure_world_finish(structure_world *world, bench_error *error) {
+    return world->ops->finish(world->self, error);
+}
+
+int structure_world_read(structure_world *world, structure_state *state, bench_error *error) {
+    return world->ops->finish(world->self, error) || world->ops->read(world->self, state, error)
+               ? -1
+               : 0;
+}
+
+clump_heap *structure_world_heap(const structure_world *world) {
+    return world->ops == &structure_heap_ops ? structure_heap_get(world->self) : NULL;
+}
+
+const bench_compacting *structure_world_compactions(const structure_world *world) {
+    return world->ops == &structure_heap_ops ? structure_heap_compactions(world->self) : NULL;
+}
+
+int structure_world_check_counts(const structure_world *world, clump_context *clump,
+                                 const structure_counts *counts, bench_error *error) {
+    const struct {
+        const char *name;
+        uint32_t expected;
+    } classes[] = {{"Node", counts->nodes},
+                   {"AnchorPullNode", counts->pull_nodes},
+                   {"AnchorNode", counts->anchors},
+                   {"Spring", counts->springs}};
+    clump_heap *heap = structure_world_heap(world);
+    for (size_t i = 0; heap && i < sizeof classes / sizeof *classes; i++) {
+        uint64_t objects = 0;
+        clump_status status = clump_heap_count(heap, classes[i].name, &objects);
+        if (status != CLUMP_OK) {
+            return bench_error_clump(error, "counting objects", clump, status);
+        }
+        if (objects != classes[i].expected) {
+            bench_error_set(error, "the heap holds %llu objects of class %s, of which %u were read",
+                            (unsigned long long)objects, classes[i].name, classes[i].expected);
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* ---- Comparison ------------------------------------------------------------------------------ */
+
+typedef struct pair {
+    structure_world found, expected;
+    structure_state found_state, expected_state;
+    const structure_desc *desc;
+} pair;
+
+static int compare(pair *worlds, uint32_t step, bench_error *error) {
+    if (structure_world_read(&worlds->found, &worlds->found_state, error) ||
+        structure_world_read(&worlds->expected, &worlds->expected_state, error)) {
+        return -1;
+    }
+    if (structure_compare(&worlds->found_state, &worlds->expected_state, step, error)) {
+        return 1;
+    }
+    int result = step ? structure_check(worlds->desc->network, &worlds->found_state, error) : 0;
+    structure_counts counts = structure_count(worlds->desc->network, &worlds->found_state);
+    return result
+               ? result
+               : structure_world_check_counts(&worlds->found, worlds->desc->clump, &counts, error);
+}
+
+static int check_heap(pair *worlds, bench_error *error) {
+    clump_heap *heap = structure_world_heap(&worlds->found);
+    clump_status status = heap ? clump_heap_check(heap) : CLUMP_OK;
+    if (status == CLUMP_OK) {
+        return 0;
+    }
+    bench_error_clump(error, "the heap check", worlds->desc->clump, status);
+    return status == CLUMP_ERR_CORRUPT ? 1 : -1;
+}
+
+static int run_pair(pair *worlds, uint32_t steps, uint32_t check_every, bench_error *error) {
+    int result = compare(worlds, 0, error);
+    for (uint32_t step = 1; result == 0 && step <= steps; step++) {
+        if (structure_world_step(&worlds->found, error) ||
+            structure_world_step(&worlds->expected, error)) {
+            return -1;
+        }
+        result = compare(worlds, step, error);
+        if (result == 0 && (step == steps || (check_every && step % check_every == 0))) {
+            result = check_heap(worlds, error);
+        }
+    }
+    return result;
+}
+
+int structure_compare_run(const structure_desc *desc, uint32_t steps, uint32_t check_every,
+                          structure_counts *left, bench_error *error) {
+    pair worlds = {.desc = desc};
+    structure_desc sequential = *desc;
+    sequential.variant = STRUCTURE_SEQUENTIAL;
+    int result = structure_state_create(desc->network, &worlds.found_state, error) ||
+                         structure_state_create(desc->network, &worlds.expected_state, error) ||
+                         structure_world_create(desc, &worlds.found, error) ||
+                         structure_world_create(&sequential, &worlds.expected, error)
+                     ? -1
+                     : run_pair(&worlds, steps, check_every, error);
+    if (result == 0 && left) {
+        *left = structure_count(desc->network, &worlds.found_state);
+    }
+    structure_world_destroy(&worlds.found);
+    structure_world_destroy(&worlds.expected);
+    structure_state_destroy(&worlds.found_state);
+    structure_state_destroy(&worlds.expected_state);
+    return result;
+}

@@ -1,0 +1,416 @@
+/* Sugarscape in plain sequential C: the reference that every other variant must equal.
+ *
+ * The agent on a cell lies in the array `agents` at the number of the cell; kind NOBODY if there is
+ * none. `taken` is 1 for those cells and for the frame, `wish` is the strongest request that a cell
+ * has got, 0 if none.
+ *
+ * Read first: model.h.
+ */
+#include <Random123/philox.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model.h"
+
+#define KEY_WORD 0x53756761u /* "Suga": keeps these numbers apart from other users of the seed */
+
+struct agent {
+    uint32_t sugar;
+    uint32_t request; /* what it asks of cell `target`, 0: nothing */
+    uint32_t target;
+    uint32_t mate; /* cell of the female who accepted, 0: none */
+    uint16_t age, max_age, endowment, metabolism;
+    uint8_t kind, vision, children, max_children;
+    uint8_t is_dead;
+};
+
+struct sugarscape_sequential {
+    sugarscape_rules rules;
+    uint32_t iteration, cells;
+    uint32_t *sugar, *shares, *wish;
+    uint8_t *growth, *taken;
+    struct agent *agents;
+};
+
+/* All cells of the world, row by row. */
+#define FOR_EACH_CELL(rules, cell)                                                                 \
+    for (uint32_t y = 0; y < (rules)->height; y++)                                                 \
+        for (uint32_t cell = sugarscape_number((rules), 0, y), last = cell + (rules)->width;       \
+             cell < last; cell++)
+
+static philox4x32_ctr_t draw_at(const sugarscape_rules *rules, uint32_t cell, uint32_t iteration,
+                                uint32_t purpose) {
+    philox4x32_ctr_t counter = {{cell, iteration, purpose, 0}};
+    philox4x32_key_t key = {{rules->seed, KEY_WORD}};
+    return philox4x32(counter, key);
+}
+
+static philox4x32_ctr_t draw(const sugarscape_sequential *world, uint32_t cell, uint32_t purpose) {
+    return draw_at(&world->rules, cell, world->iteration, purpose);
+}
+
+/* ---- What agents see ------------------------------------------------------------------------- */
+
+/* A place in the window of sight, in reading order; nobody sees farther than 7. */
+static uint32_t place_of(int32_t dx, int32_t dy) {
+    return (uint32_t)((dy + 8) * 16 + dx + 7);
+}
+
+static uint32_t cell_at(const sugarscape_sequential *world, uint32_t cell, int32_t dx, int32_t dy) {
+    return cell + (uint32_t)(dy * (int32_t)world->rules.pitch + dx);
+}
+
+/* Ask for `target`, with a lot of 24 bits; of equal lots that of the higher place wins. */
+static uint32_t make_request(uint32_t lot, uint32_t place) {
+    return lot << 8 | place;
+}
+
+static void ask(sugarscape_sequential *world, struct agent *agent, uint32_t target,
+                uint32_t request) {
+    agent->target = target;
+    agent->request = request;
+    if (request > world->wish[target]) {
+        world->wish[target] = request;
+    }
+}
+
+/* Was it granted? Takes the request back. */
+static int is_granted(sugarscape_sequential *world, struct agent *agent) {
+    int granted = agent->request && world->wish[agent->target] == agent->request;
+    if (granted) {
+        world->wish[agent->target] = 0;
+    }
+    agent->request = 0;
+    return granted;
+}
+
+static int is_ready(const sugarscape_rules *rules, const struct agent *agent) {
+    return agent->sugar > agent->endowment && agent->age >= rules->mating_age;
+}
+
+/* ---- The phases ------------------------------------------------------------------------------ */
+
+static void grow(sugarscape_sequential *world) {
+    const sugarscape_rules *rules = &world->rules;
+    FOR_EACH_CELL(rules, cell) {
+        uint32_t sugar = world->sugar[cell];
+        if (sugar < rules->capacity) {
+            sugar += world->growth[cell];
+            sugar = sugar < rules->capacity ? sugar : rules->capacity;
+        }
+        uint32_t share = sugar >> rules->diffusion;
+        world->shares[cell] = share < rules->max_diffusion ? share : rules->max_diffusion;
+        world->sugar[cell] = sugar;
+    }
+}
+
+/* Every neighbour gets a share; walls have none and get none. */
+static void diffuse(sugarscape_sequential *world) {
+    const sugarscape_rules *rules = &world->rules;
+    FOR_EACH_CELL(rules, cell) {
+        uint32_t x = cell - sugarscape_number(rules, 0, y), neighbors = 0;
+        for (int32_t dy = -1; dy <= 1; dy++) {
+            for (int32_t dx = -1; dx <= 1; dx++) {
+                world->sugar[cell] += world->shares[cell_at(world, cell, dx, dy)];
+                neighbors += x + (uint32_t)dx < rules->width && y + (uint32_t)dy < rules->height;
+            }
+        }
+        world->sugar[cell] -= world->shares[cell] * neighbors; /* the cell itself counts in both */
+    }
+}
+
+static void age_and_metabolize(sugarscape_sequential *world) {
+    FOR_EACH_CELL(&world->rules, cell) {
+        struct agent *agent = &world->agents[cell];
+        if (agent->kind == SUGARSCAPE_NOBODY) {
+            continue;
+        }
+        agent->age++;
+        if (agent->age > agent->max_age || agent->sugar < agent->metabolism) {
+            agent->is_dead = 1;
+        } else {
+            agent->sugar -= agent->metabolism;
+        }
+    }
+}
+
+/* The richest vacant cell in sight; of equal ones the last in reading order from a random place. */
+static void prepare_move(sugarscape_sequential *world, uint32_t cell) {
+    struct agent *agent = &world->agents[cell];
+    philox4x32_ctr_t random = draw(world, cell, SUGARSCAPE_DRAW_MOVE);
+    uint32_t best = 0, best_target = 0, best_place = 0, best_rank = 0;
+    int32_t vision = agent->vision;
+    for (int32_t dy = -vision; dy <= vision; dy++) {
+        for (int32_t dx = -vision; dx <= vision; dx++) {
+            uint32_t target = cell_at(world, cell, dx, dy), place = place_of(dx, dy);
+            uint32_t rank = (place + random.v[1]) % 256, sugar = world->sugar[target];
+            if (!world->taken[target] &&
+                (best_target == 0 || sugar > best || (sugar == best && rank > best_rank))) {
+                best = sugar;
+                best_target = target;
+                best_place = place;
+                best_rank = rank;
+            }
+        }
+    }
+    if (best_target) {
+        ask(world, agent, best_target, make_request(random.v[0] >> 8, best_place));
+    }
+}
+
+static void prepare_moves(sugarscape_sequential *world) {
+    FOR_EACH_CELL(&world->rules, cell) {
+        if (world->agents[cell].kind != SUGARSCAPE_NOBODY && !world->agents[cell].is_dead) {
+            prepare_move(world, cell);
+        }
+    }
+}
+
+static void update_moves(sugarscape_sequential *world) {
+    FOR_EACH_CELL(&world->rules, cell) {
+        struct agent *agent = &world->agents[cell];
+        uint32_t at = cell;
+        if (agent->kind == SUGARSCAPE_NOBODY || agent->is_dead || !agent->target) {
+            continue;
+        }
+        if (is_granted(world, agent)) {
+            at = agent->target;
+            world->agents[at] = *agent;
+            world->taken[at] = 1;
+            world->taken[cell] = 0;
+            memset(agent, 0, sizeof *agent);
+        }
+        world->agents[at].target = 0; /* has had its turn */
+    }
+}
+
+static void harvest(sugarscape_sequential *world) {
+    FOR_EACH_CELL(&world->rules, cell) {
+        struct agent *agent = &world->agents[cell];
+        if (agent->kind != SUGARSCAPE_NOBODY && !agent->is_dead) {
+            agent->sugar += world->sugar[cell];
+            world->sugar[cell] = 0;
+        }
+    }
+}
+
+/* The richest ready female in sight; of equal ones the first. */
+static void propose(sugarscape_sequential *world, uint32_t cell) {
+    struct agent *male = &world->agents[cell];
+    uint32_t best = 0, best_target = 0, best_place = 0;
+    int32_t vision = male->vision;
+    for (int32_t dy = -vision; dy <= vision; dy++) {
+        for (int32_t dx = -vision; dx <= vision; dx++) {
+            uint32_t target = cell_at(world, cell, dx, dy);
+            const struct agent *female = &world->agents[target];
+            if (female->kind == SUGARSCAPE_FEMALE && !female->is_dead &&
+                is_ready(&world->rules, female) && female->sugar > best) {
+                best = female->sugar;
+                best_target = target;
+                best_place = place_of(dx, dy);
+            }
+        }
+    }
+    if (best_target) {
+        uint32_t sugar = male->sugar < 0xffffffu ? male->sugar : 0xffffffu;
+        ask(world, male, best_target, make_request(sugar, best_place));
+    }
+}
+
+static void propose_all(sugarscape_sequential *world) {
+    FOR_EACH_CELL(&world->rules, cell) {
+        const struct agent *agent = &world->agents[cell];
+        if (agent->kind == SUGARSCAPE_MALE && !agent->is_dead && is_ready(&world->rules, agent)) {
+            propose(world, cell);
+        }
+    }
+}
+
+static void decide_proposals(sugarscape_sequential *world) {
+    FOR_EACH_CELL(&world->rules, cell) {
+        struct agent *male = &world->agents[cell];
+        if (male->kind == SUGARSCAPE_MALE && is_granted(world, male)) {
+            const struct agent *female = &world->agents[male->target];
+            male->mate = female->children < female->max_children ? male->target : 0;
+        }
+    }
+}
+
+/* A vacant cell in sight, any. */
+static void propose_offspring_target(sugarscape_sequential *world, uint32_t cell) {
+    struct agent *male = &world->agents[cell];
+    uint32_t targets[(2 * SUGARSCAPE_VISION_MAX + 1) * (2 * SUGARSCAPE_VISION_MAX + 1)];
+    uint32_t places[sizeof targets / sizeof *targets], count = 0;
+    int32_t vision = male->vision;
+    for (int32_t dy = -vision; dy <= vision; dy++) {
+        for (int32_t dx = -vision; dx <= vision; dx++) {
+            targets[count] = cell_at(world, cell, dx, dy);
+            places[count] = place_of(dx, dy);
+            count += !world->taken[targets[count]];
+        }
+    }
+    if (count) {
+        philox4x32_ctr_t random = draw(world, cell, SUGARSCAPE_DRAW_BIRTHPLACE);
+        uint32_t i = random.v[1] % count;
+        ask(world, male, targets[i], make_request(random.v[0] >> 8, places[i]));
+    }
+}
+
+static void propose_offspring_targets(sugarscape_sequential *world) {
+    FOR_EACH_CELL(&world->rules, cell) {
+        if (world->agents[cell].mate) {
+            propose_offspring_target(world, cell);
+        }
+    }
+}
+
+/* The mean, rounded up or down by a random bit. */
+static uint32_t mix(uint32_t a, uint32_t b, uint32_t *bits) {
+    uint32_t mean = (a + b + (*bits & 1u)) / 2;
+    *bits >>= 1;
+    return mean;
+}
+
+static struct agent make_child(const sugarscape_sequential *world, uint32_t cell,
+                               const struct agent *male, const struct agent *female) {
+    philox4x32_ctr_t random = draw(world, cell, SUGARSCAPE_DRAW_CHILD);
+    uint32_t bits = random.v[1];
+    struct agent child = {0};
+    child.kind = random.v[0] & 1u ? SUGARSCAPE_MALE : SUGARSCAPE_FEMALE;
+    child.sugar = male->endowment / 2u + female->endowment / 2u;
+    child.vision = (uint8_t)mix(male->vision, female->vision, &bits);
+    child.max_age = (uint16_t)mix(male->max_age, female->max_age, &bits);
+    child.endowment = (uint16_t)mix(male->endowment, female->endowment, &bits);
+    child.metabolism = (uint16_t)mix(male->metabolism, female->metabolism, &bits);
+    child.max_children = child.kind == SUGARSCAPE_FEMALE ? female->max_children : 0;
+    return child;
+}
+
+static void spawn_offspring(sugarscape_sequential *world) {
+    FOR_EACH_CELL(&world->rules, cell) {
+        struct agent *male = &world->agents[cell];
+        if (male->mate && is_granted(world, male)) {
+            struct agent *female = &world->agents[male->mate];
+            world->agents[male->target] = make_child(world, cell, male, female);
+            world->taken[male->target] = 1;
+            male->sugar -= male->endowment / 2u;
+            female->sugar -= female->endowment / 2u;
+            female->children++;
+        }
+        male->mate = male->target = 0;
+    }
+}
+
+static void bury_dead(sugarscape_sequential *world) {
+    FOR_EACH_CELL(&world->rules, cell) {
+        if (world->agents[cell].is_dead) {
+            memset(&world->agents[cell], 0, sizeof world->agents[cell]);
+            world->taken[cell] = 0;
+        }
+    }
+}
+
+void sugarscape_sequential_step(sugarscape_sequential *world) {
+    grow(world);
+    diffuse(world);
+    age_and_metabolize(world);
+    prepare_moves(world);
+    update_moves(world);
+    harvest(world);
+    propose_all(world);
+    decide_proposals(world);
+    propose_offspring_targets(world);
+    spawn_offspring(world);
+    bury_dead(world);
+    world->iteration++;
+}
+
+/* ---- Lifetime and looking -------------------------------------------------------------------- */
+
+uint32_t sugarscape_first_kind(const sugarscape_rules *rules, uint32_t cell) {
+    uint32_t lot = draw_at(rules, cell, 0, SUGARSCAPE_DRAW_CELL).v[3] % 1000;
+    return lot < rules->male_permille                            ? SUGARSCAPE_MALE
+           : lot < rules->male_permille + rules->female_permille ? SUGARSCAPE_FEMALE
+                                                                 : SUGARSCAPE_NOBODY;
+}
+
+static void populate(sugarscape_sequential *world) {
+    const sugarscape_rules *rules = &world->rules;
+    FOR_EACH_CELL(rules, cell) {
+        philox4x32_ctr_t ground = draw(world, cell, SUGARSCAPE_DRAW_CELL);
+        philox4x32_ctr_t body = draw(world, cell, SUGARSCAPE_DRAW_AGENT);
+        philox4x32_ctr_t needs = draw(world, cell, SUGARSCAPE_DRAW_NEEDS);
+        uint32_t kind = sugarscape_first_kind(rules, cell);
+        struct agent *agent = &world->agents[cell];
+        world->taken[cell] = 0;
+        if (ground.v[0] % 1000 < rules->source_permille) {
+            world->growth[cell] = (uint8_t)(1 + ground.v[1] % rules->max_growth);
+        }
+        world->sugar[cell] = ground.v[2] % (rules->max_endowment + 1);
+        if (kind == SUGARSCAPE_NOBODY) {
+            continue;
+        }
+        world->taken[cell] = 1;
+        agent->kind = (uint8_t)kind;
+        agent->vision = (uint8_t)(1 + body.v[0] % rules->max_vision);
+        agent->max_age = (uint16_t)(rules->max_age - body.v[1] % (rules->max_age / 3 + 1));
+        agent->age = (uint16_t)(body.v[2] % agent->max_age);
+        agent->endowment =
+            (uint16_t)(rules->max_endowment - body.v[3] % (rules->max_endowment * 3 / 4 + 1));
+        agent->sugar = agent->endowment;
+        agent->metabolism =
+            (uint16_t)(rules->max_metabolism - needs.v[0] % (rules->max_metabolism * 2 / 3 + 1));
+        if (agent->kind == SUGARSCAPE_FEMALE) {
+            agent->max_children = (uint8_t)(1 + needs.v[1] % rules->max_children);
+        }
+    }
+}
+
+sugarscape_sequential *sugarscape_sequential_create(const sugarscape_rules *rules) {
+    sugarscape_sequential *world = calloc(1, sizeof *world);
+    if (!world) {
+        return NULL;
+    }
+    size_t cells = world->cells = sugarscape_grid_cells(rules);
+    world->rules = *rules;
+    world->sugar = calloc(cells, sizeof *world->sugar);
+    world->shares = calloc(cells, sizeof *world->shares);
+    world->wish = calloc(cells, sizeof *world->wish);
+    world->growth = calloc(cells, sizeof *world->growth);
+    world->taken = malloc(cells);
+    world->agents = calloc(cells, sizeof *world->agents);
+    if (!world->sugar || !world->shares || !world->wish || !world->growth || !world->taken ||
+        !world->agents) {
+        sugarscape_sequential_destroy(world);
+        return NULL;
+    }
+    memset(world->taken, 1, cells);
+    populate(world);
+    return world;
+}
+
+void sugarscape_sequential_destroy(sugarscape_sequential *world) {
+    if (!world) {
+        return;
+    }
+    free(world->sugar);
+    free(world->shares);
+    free(world->wish);
+    free(world->growth);
+    free(world->taken);
+    free(world->agents);
+    free(world);
+}
+
+void sugarscape_sequential_read(const sugarscape_sequential *world, sugarscape_state *states) {
+    FOR_EACH_CELL(&world->rules, cell) {
+        const struct agent *a = &world->agents[cell];
+        *states++ = (sugarscape_state){.sugar = world->sugar[cell],
+                                       .agent_sugar = a->sugar,
+                                       .ages = a->age | (uint32_t)a->max_age << 16,
+                                       .needs = a->endowment | (uint32_t)a->metabolism << 16,
+                                       .traits = a->kind | (uint32_t)a->vision << 8 |
+                                                 (uint32_t)a->children << 16 |
+                                                 (uint32_t)a->max_children << 24};
+    }
+}

@@ -1,0 +1,216 @@
+/* The variants behind one set of calls, and their comparison. See world.h. */
+#include "world.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "bench/bench_files.h"
+#include "heap.h"
+
+/* ---- The sequential world as one of them ----------------------------------------------------- */
+
+static int create_sequential(const sugarscape_desc *desc, void **self, bench_error *error) {
+    *self = sugarscape_sequential_create(&desc->rules);
+    return *self ? 0 : bench_error_set(error, "host memory ran out for the sequential world");
+}
+
+static void destroy_sequential(void *self) {
+    sugarscape_sequential_destroy(self);
+}
+
+static int step_sequential(void *self, cl_event *events, bench_error *error) {
+    (void)events;
+    (void)error;
+    sugarscape_sequential_step(self);
+    return 0;
+}
+
+static int finish_sequential(void *self, bench_error *error) {
+    (void)self;
+    (void)error;
+    return 0;
+}
+
+static int read_sequential(void *self, sugarscape_state *states, bench_error *error) {
+    (void)error;
+    sugarscape_sequential_read(self, states);
+    return 0;
+}
+
+static const sugarscape_ops sequential_ops = {.create = create_sequential,
+                                              .destroy = destroy_sequential,
+                                              .step = step_sequential,
+                                              .finish = finish_sequential,
+                                              .read = read_sequential};
+
+/* ---- Any of them ----------------------------------------------------------------------------- */
+
+int sugarscape_world_create(const sugarscape_desc *desc, sugarscape_world *world,
+                            bench_error *error) {
+    static const sugarscape_ops *const all[] = {[SUGARSCAPE_CLUMP] = &sugarscape_heap_ops,
+                                                [SUGARSCAPE_SOA] = &sugarscape_plain_ops,
+                                                [SUGARSCAPE_AOS] = &sugarscape_plain_ops,
+                                                [SUGARSCAPE_SEQUENTIAL] = &sequential_ops};
+    *world = (sugarscape_world){NULL, NULL};
+    if (all[desc->variant]->create(desc, &world->self, error)) {
+        return -1;
+    }
+    world->ops = all[desc->variant];
+    return 0;
+}
+
+void sugarscape_world_destroy(sugarscape_world *world) {
+    if (world->ops) {
+        world->ops->destroy(world->self);
+    }
+    *world = (sugarscape_world){NULL, NULL};
+}
+
+int sugarscape_world_step(sugarscape_world *world, bench_error *error) {
+    if (world->ops->step(world->self, NULL, error)) {
+        return -1;
+    }
+    return sugarscape_world_heap(world) ? sugarscape_heap_compact(world->self, error) : 0;
+}
+
+int sugarscape_world_time_step(sugarscape_world *world, cl_event *events, bench_error *error) {
+    return world->ops->step(world->self, events, error);
+}
+
+int sugarscape_world_finish(sugarscape_world *world, bench_error *error) {
+    return world->ops->finish(world->self, error);
+}
+
+int sugarscape_world_read(sugarscape_world *world, sugarscape_state *states, bench_error *error) {
+    return world->ops->finish(world->self, error) || world->ops->read(world->self, states, error)
+               ? -1
+               : 0;
+}
+
+clump_heap *sugarscape_world_heap(const sugarscape_world *world) {
+    return world->ops == &sugarscape_heap_ops ? sugarscape_heap_get(world->self) : NULL;
+}
+
+const bench_compacting *sugarscape_world_compactions(const sugarscape_world *world) {
+    return world->ops == &sugarscape_heap_ops ? sugarscape_heap_compactions(world->self) : NULL;
+}
+
+/* ---- Kernels --------------------------------------------------------------------------------- */
+
+char *sugarscape_load_source(const char *grid, const char *kernels, bench_error *error) {
+    const char *const names[] = {grid, "rules.clh", kernels};
+    const clumpi_cl_file *files[3];
+    size_t bytes = 64, used = 0;
+    for (int i = 0; i < 3; i++) {
+        char path[128];
+        snprintf(path, sizeof path, "bench/apps/sugarscape/%s", names[i]);
+        files[i] = bench_file_find(path);
+        if (!files[i]) {
+            bench_error_set(error, "%s is not embedded in this program", path);
+            return NULL;
+        }
+        bytes += files[i]->bytes;
+    }
+    char *source = malloc(bytes);
+    if (!source) {
+        bench_error_set(error, "host memory ran out for %s", kernels);
+        return NULL;
+    }
+    for (int i = 0; i < 3; i++) {
+        used += (size_t)snprintf(source + used, bytes - used, "%s\n%s", i ? "#line 1\n" : "",
+                                 files[i]->data);
+    }
+    return source;
+}
+
+/* ---- Comparison ------------------------------------------------------------------------------ */
+
+typedef struct pair {
+    sugarscape_world found, expected;
+    sugarscape_state *found_states, *expected_states;
+    const sugarscape_desc *desc;
+} pair;
+
+static int compare_census(pair *worlds, uint32_t step, bench_error *error) {
+    clump_heap *heap = sugarscape_world_heap(&worlds->found);
+    static const char *const names[] = {"Male", "Female", "Cell"};
+    const sugarscape_rules *rules = &worlds->desc->rules;
+    sugarscape_census census = sugarscape_count(worlds->expected_states, sugarscape_cells(rules));
+    const uint64_t expected[] = {census.males, census.females, sugarscape_grid_cells(rules)};
+    for (int i = 0; heap && i < 3; i++) {
+        uint64_t objects = 0;
+        clump_status status = clump_heap_count(heap, names[i], &objects);
+        if (status != CLUMP_OK) {
+            return bench_error_clump(error, "counting objects", worlds->desc->clump, status);
+        }
+        if (objects != expected[i]) {
+            bench_error_set(error,
+                            "after %u steps the heap holds %" PRIu64 " %s instead of %" PRIu64,
+                            step, objects, names[i], expected[i]);
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static int compare(pair *worlds, uint32_t step, bench_error *error) {
+    const sugarscape_rules *rules = &worlds->desc->rules;
+    if (sugarscape_world_read(&worlds->found, worlds->found_states, error) ||
+        sugarscape_world_read(&worlds->expected, worlds->expected_states, error)) {
+        return -1;
+    }
+    return sugarscape_compare(rules, worlds->found_states, worlds->expected_states, step, error) ||
+                   sugarscape_check(rules, worlds->found_states, error)
+               ? 1
+               : compare_census(worlds, step, error);
+}
+
+static int check_heap(pair *worlds, bench_error *error) {
+    clump_heap *heap = sugarscape_world_heap(&worlds->found);
+    clump_status status = heap ? clump_heap_check(heap) : CLUMP_OK;
+    if (status == CLUMP_OK) {
+        return 0;
+    }
+    bench_error_clump(error, "the heap check", worlds->desc->clump, status);
+    return status == CLUMP_ERR_CORRUPT ? 1 : -1;
+}
+
+static int run_pair(pair *worlds, uint32_t steps, uint32_t check_every, bench_error *error) {
+    int result = compare(worlds, 0, error);
+    for (uint32_t step = 1; result == 0 && step <= steps; step++) {
+        if (sugarscape_world_step(&worlds->found, error) ||
+            sugarscape_world_step(&worlds->expected, error)) {
+            return -1;
+        }
+        result = compare(worlds, step, error);
+        if (result == 0 && (step == steps || (check_every && step % check_every == 0))) {
+            result = check_heap(worlds, error);
+        }
+    }
+    return result;
+}
+
+int sugarscape_compare_run(const sugarscape_desc *desc, uint32_t steps, uint32_t check_every,
+                           bench_error *error) {
+    pair worlds = {.desc = desc};
+    size_t cells = sugarscape_cells(&desc->rules);
+    sugarscape_desc sequential = *desc;
+    sequential.variant = SUGARSCAPE_SEQUENTIAL;
+    worlds.found_states = calloc(cells, sizeof(sugarscape_state));
+    worlds.expected_states = calloc(cells, sizeof(sugarscape_state));
+    int result = worlds.found_states && worlds.expected_states
+                     ? 0
+                     : bench_error_set(error, "host memory ran out");
+    if (result == 0) {
+        result = sugarscape_world_create(desc, &worlds.found, error) ||
+                         sugarscape_world_create(&sequential, &worlds.expected, error)
+                     ? -1
+                     : run_pair(&worlds, steps, check_every, error);
+    }
+    sugarscape_world_destroy(&worlds.found);
+    sugarscape_world_destroy(&worlds.expected);
+    free(worlds.found_states);
+    free(worlds.expected_states);
+    return result;
+}

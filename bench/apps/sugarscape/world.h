@@ -1,0 +1,90 @@
+/* A world in one of four variants behind the same calls. They take a clump_context and the OpenCL
+ * objects behind it, not a bench_env, so that a test can use its own.
+ *
+ * Read first: model.h. Read next: heap.c, plain.c.
+ */
+#ifndef SUGARSCAPE_WORLD_H
+#define SUGARSCAPE_WORLD_H
+
+#include "bench/compacting.h"
+#include "clump/clump.h"
+#include "model.h"
+
+typedef enum sugarscape_variant {
+    SUGARSCAPE_CLUMP,
+    SUGARSCAPE_SOA,
+    SUGARSCAPE_AOS,
+    SUGARSCAPE_SEQUENTIAL
+} sugarscape_variant;
+
+/* The phases of a step of the variants on a device, each a kernel of this name. */
+#define SUGARSCAPE_PHASE_LIST(X) X(diffuse) X(select_cell) X(move) X(propose) X(accept) X(spawn)
+enum {
+#define SUGARSCAPE_PHASE_ENUM(name) SUGARSCAPE_PHASE_##name,
+    SUGARSCAPE_PHASE_LIST(SUGARSCAPE_PHASE_ENUM)
+#undef SUGARSCAPE_PHASE_ENUM
+        SUGARSCAPE_PHASES
+};
+
+typedef struct sugarscape_desc {
+    sugarscape_variant variant;
+    cl_context context; /* this and the next three: not for sequential */
+    cl_device_id device;
+    cl_command_queue queue; /* the one of `clump` */
+    clump_context *clump;   /* only for clump, as is all that follows `rules` */
+    sugarscape_rules rules; /* finished */
+    uint64_t heap_bytes;    /* 0: enough for an agent on every cell */
+    uint32_t block_rows;    /* as in clump_heap_desc */
+    clump_tuning tuning;
+    const clump_compactor_desc
+        *compaction; /* of agents; heap and classes are filled in. NULL: never */
+} sugarscape_desc;
+
+/* What a variant is made of. Every call but destroy returns 0 or -1; `self` is what create gave.
+ * `events`: NULL, or one for each phase to fill in, which the caller releases. */
+typedef struct sugarscape_ops {
+    int (*create)(const sugarscape_desc *desc, void **self, bench_error *error);
+    void (*destroy)(void *self); /* NULL is allowed */
+    int (*step)(void *self, cl_event *events, bench_error *error);
+    int (*finish)(void *self, bench_error *error);
+    int (*read)(void *self, sugarscape_state *states, bench_error *error);
+} sugarscape_ops;
+extern const sugarscape_ops sugarscape_heap_ops, sugarscape_plain_ops;
+
+typedef struct sugarscape_world {
+    const sugarscape_ops *ops;
+    void *self;
+} sugarscape_world;
+
+/* A populated world. Returns 0, or -1 and nothing to destroy. */
+int sugarscape_world_create(const sugarscape_desc *desc, sugarscape_world *world,
+                            bench_error *error);
+void sugarscape_world_destroy(sugarscape_world *world); /* all zero is allowed */
+
+/* Enqueue a step and, if it is time, a compaction; does not wait (sequential: makes it). */
+int sugarscape_world_step(sugarscape_world *world, bench_error *error);
+
+/* Enqueue a step alone, with an event for each phase. Not for sequential. */
+int sugarscape_world_time_step(sugarscape_world *world, cl_event *events, bench_error *error);
+
+/* Wait for all steps, and fail if a kernel reported an error, such as a full heap. */
+int sugarscape_world_finish(sugarscape_world *world, bench_error *error);
+
+/* The state, width * height of them. Waits. */
+int sugarscape_world_read(sugarscape_world *world, sugarscape_state *states, bench_error *error);
+
+/* The heap of the variant clump and its compactions, else NULL. */
+clump_heap *sugarscape_world_heap(const sugarscape_world *world);
+const bench_compacting *sugarscape_world_compactions(const sugarscape_world *world);
+
+/* rules.clh between two files that are named without folder: how the grid is stored, and the kernels.
+ * Released by free(). NULL and an error if one is not embedded. */
+char *sugarscape_load_source(const char *grid, const char *kernels, bench_error *error);
+
+/* Run the variant of `desc` and the sequential one side by side and compare them before the first and
+ * after every step; check the heap every `check_every` steps (0: only at the end). Returns 0 if they
+ * are equal throughout, 1 if they differ, -1 if one could not be run. */
+int sugarscape_compare_run(const sugarscape_desc *desc, uint32_t steps, uint32_t check_every,
+                           bench_error *error);
+
+#endif

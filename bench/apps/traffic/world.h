@@ -1,0 +1,84 @@
+/* Traffic in one of four variants behind the same calls. They take a clump_context and the OpenCL
+ * objects behind it, not a bench_env, so that a test can use its own.
+ *
+ * Read first: network.h. Read next: sequential.c, heap.c, plain.c.
+ */
+#ifndef TRAFFIC_WORLD_H
+#define TRAFFIC_WORLD_H
+
+#include "bench/compacting.h"
+#include "clump/clump.h"
+#include "network.h"
+
+typedef enum traffic_variant {
+    TRAFFIC_CLUMP,
+    TRAFFIC_SOA,
+    TRAFFIC_AOS,
+    TRAFFIC_SEQUENTIAL
+} traffic_variant;
+
+typedef struct traffic_desc {
+    traffic_variant variant;
+    const traffic_network *network; /* must live as long as the world */
+    cl_context context;             /* this and the next three: not for sequential */
+    cl_device_id device;
+    cl_command_queue queue; /* the one of `clump` */
+    clump_context *clump;   /* only for clump, as is all that follows */
+    uint64_t heap_bytes;    /* 0: enough */
+    uint32_t block_rows;    /* as in clump_heap_desc */
+    clump_tuning tuning;
+    const clump_compactor_desc *compaction; /* heap and classes are filled in. NULL: never */
+} traffic_desc;
+
+/* A step looks, then acts. */
+#define TRAFFIC_PHASES 2
+
+/* The first member of each variant's own world. */
+typedef struct traffic_world {
+    const struct traffic_ops *ops;
+} traffic_world;
+
+struct traffic_ops {
+    void (*destroy)(traffic_world *world);
+    /* Enqueue a step and, if it is time, a compaction; does not wait (sequential: makes it).
+     * `events`: one for each phase, and no compaction; or NULL. */
+    int (*step)(traffic_world *world, cl_event *events, bench_error *error);
+    /* Wait for all steps, and fail if a kernel reported an error. */
+    int (*finish)(traffic_world *world, bench_error *error);
+    /* Wait, and write the state, one word per cell. */
+    int (*read)(traffic_world *world, uint32_t *codes, bench_error *error);
+    /* NULL for all but clump. */
+    clump_heap *(*get_heap)(const traffic_world *world);
+    const bench_compacting *(*get_compactions)(const traffic_world *world);
+};
+
+/* Returns 0, or -1 and nothing to destroy. Of these four, callers use the first. */
+int traffic_world_create(const traffic_desc *desc, traffic_world **world, bench_error *error);
+int traffic_heap_create(const traffic_desc *desc, traffic_world **world, bench_error *error);
+int traffic_plain_create(const traffic_desc *desc, traffic_world **world, bench_error *error);
+int traffic_sequential_create(const traffic_desc *desc, traffic_world **world, bench_error *error);
+
+static inline void traffic_world_destroy(traffic_world *world) { /* NULL is allowed */
+    if (world) {
+        world->ops->destroy(world);
+    }
+}
+
+/* For a compiler: rules.clh and the file `name`, released by free(); -1 and an error if one of them
+ * is not embedded in this program. And the options that the kernels need. */
+int traffic_load_source(const char *name, char **source, bench_error *error);
+extern const char traffic_options[];
+
+/* What must hold of a heap: its own invariants, and as many cars as the state has. 1 and a sentence
+ * if it does not, -1 if that could not be found out. No heap: holds. */
+int traffic_check_heap(const traffic_world *world, const traffic_desc *desc, const uint32_t *codes,
+                       bench_error *error);
+
+/* Run the variant of `desc` and the sequential one side by side; compare them before the first and
+ * after every step, and check the heap every `check_every` steps and at the end. `moves`: of all
+ * compactions; NULL if nobody asks. Returns 0 if they are equal throughout, 1 if they differ, -1 if
+ * one could not be run. */
+int traffic_compare_run(const traffic_desc *desc, uint32_t steps, uint32_t check_every,
+                        uint64_t *moves, bench_error *error);
+
+#endif

@@ -1,0 +1,233 @@
+/* A quadtree on the heap and in arrays against sequential C: every bit of every body, the number of
+ * nodes and the depth of every body, after every step. The rules are those of the benchmark, and so
+ * is the code.
+ *
+ * Read first: bench/apps/barnes-hut/world.h.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/apps/barnes-hut/world.h"
+#include "cl_fixture.h"
+
+static cl_fixture fixture;
+
+static const barnes_hut_variant variants[] = {BARNES_HUT_CLUMP, BARNES_HUT_SOA, BARNES_HUT_AOS};
+
+static barnes_hut_desc describe(const collision_body *bodies, uint32_t count) {
+    return (barnes_hut_desc){.context = fixture.context,
+                             .device = fixture.device,
+                             .queue = fixture.queue,
+                             .clump = fixture.clump,
+                             .rules = barnes_hut_rules_default(),
+                             .bodies = bodies,
+                             .count = count,
+                             .block_rows = 1};
+}
+
+static void run(const barnes_hut_desc *desc, uint32_t steps) {
+    bench_error error = {""};
+    if (barnes_hut_compare_run(desc, steps, 3, &error))
+        fail_msg("variant %d, %u bodies: %s", (int)desc->variant, desc->count, error.text);
+}
+
+static void run_all(barnes_hut_desc desc, uint32_t steps) {
+    for (size_t i = 0; i < sizeof variants / sizeof *variants; i++) {
+        desc.variant = variants[i];
+        run(&desc, steps);
+    }
+}
+
+static void run_random(uint32_t count, uint32_t seed, double dt, uint32_t steps) {
+    collision_body *bodies = calloc(count, sizeof *bodies);
+    assert_non_null(bodies);
+    collision_make_random(bodies, count, seed, 0);
+    barnes_hut_desc desc = describe(bodies, count);
+    desc.rules.dt = dt;
+    run_all(desc, steps);
+    free(bodies);
+}
+
+static void test_smallest(void **state) {
+    (void)state;
+    for (uint32_t count = 1; count < 6; count++) run_random(count, count, 0.2, 20);
+}
+
+static void test_middle(void **state) {
+    (void)state;
+    run_random(64, 1, 0.05, 20);
+    run_random(65, 2, 0.2, 20);
+    run_random(1000, 3, 0.01, 10);
+    run_random(3000, 4, 0.02, 6);
+}
+
+/* Everybody moves far in every step: nearly all are taken out and put in again, and walls are
+ * hit. */
+static void test_wild(void **state) {
+    (void)state;
+    run_random(700, 5, 1, 12);
+}
+
+/* Bodies at the same place, told apart by ids; next to each other down to the last bit; on a
+ * lattice; at the corners; with masses far apart. */
+static void test_degenerate(void **state) {
+    (void)state;
+    enum { COUNT = 100 };
+    collision_body bodies[COUNT];
+    barnes_hut_desc desc = describe(bodies, COUNT);
+    for (int i = 0; i < COUNT; i++) bodies[i] = (collision_body){.x = 0.25f, .y = -0.5f, .mass = 1};
+    run_all(desc, 4);
+    for (int i = 0; i < COUNT; i++) bodies[i].x = 1 - (float)i * 0x1p-24f;
+    run_all(desc, 4);
+    for (int i = 0; i < COUNT; i++) {
+        bodies[i] = (collision_body){.x = (float)(i % 10) * 0.125f - 0.5f,
+                                     .y = (float)(i / 10) * 0.125f - 0.5f,
+                                     .vx = (float)(i % 3) * 0.25f,
+                                     .mass = 1};
+    }
+    run_all(desc, 8);
+    for (int i = 0; i < COUNT; i++) {
+        bodies[i] = (collision_body){.x = i & 1 ? 1 : -1, .y = i & 2 ? 1 : -1, .vy = 3, .mass = 2};
+    }
+    run_all(desc, 8);
+    collision_make_random(bodies, COUNT, 6, 0);
+    for (int i = 0; i < COUNT; i++) bodies[i].mass = i % 10 == 0 ? 1e18f : 1e-18f;
+    run_all(desc, 8);
+}
+
+/* All fly to the middle and into few cells within a step: long chains in single slots. */
+static void test_crowd(void **state) {
+    (void)state;
+    enum { COUNT = 500 };
+    collision_body bodies[COUNT];
+    collision_make_random(bodies, COUNT, 7, 0);
+    for (int i = 0; i < COUNT; i++) {
+        bodies[i].vx = (0.001f * (float)(i % 20) - bodies[i].x) * 10;
+        bodies[i].vy = (0.001f * (float)(i / 20) - bodies[i].y) * 10;
+    }
+    barnes_hut_desc desc = describe(bodies, COUNT);
+    desc.rules.dt = 0.1;
+    run_all(desc, 3);
+}
+
+/* How far cells are opened changes all sums. */
+static void test_theta(void **state) {
+    (void)state;
+    static const double thetas[] = {0.05, 0.3, BARNES_HUT_THETA_MAX};
+    collision_body bodies[300];
+    collision_make_random(bodies, 300, 8, 0);
+    barnes_hut_desc desc = describe(bodies, 300);
+    for (size_t i = 0; i < sizeof thetas / sizeof *thetas; i++) {
+        desc.rules.theta = thetas[i];
+        run_all(desc, 5);
+    }
+}
+
+/* Objects move between steps, the root too; the tree must not notice. */
+static void test_compacted(void **state) {
+    (void)state;
+    static const clump_compact_desc ways[] = {
+        {0},
+        {.strategy = CLUMP_COMPACT_MERGE, .factor = 3},
+        {.order = CLUMP_ORDER_ADDRESS},
+        {.order = CLUMP_ORDER_FIELD}, /* by Morton code */
+    };
+    collision_body bodies[600];
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        clump_compactor_desc compaction = {.compact = ways[i], .every = 2};
+        collision_make_random(bodies, 600, 9 + (uint32_t)i, 0);
+        barnes_hut_desc desc = describe(bodies, 600);
+        desc.rules.dt = 0.05;
+        desc.compaction = &compaction;
+        run(&desc, 12);
+    }
+}
+
+/* Memory that runs out is said, not waited for: at the start, and while a tree grows. */
+static void test_no_memory(void **state) {
+    (void)state;
+    bench_error error = {""};
+    collision_body bodies[2000];
+    barnes_hut_world world;
+    collision_make_random(bodies, 2000, 10, 0);
+    barnes_hut_desc desc = describe(bodies, 2000);
+    desc.nodes = 100;
+    desc.variant = BARNES_HUT_SOA;
+    assert_int_equal(barnes_hut_world_create(&desc, &world, &error), -1);
+    assert_string_equal(error.text, "100 nodes are too few for 2000 bodies");
+    desc.variant = BARNES_HUT_CLUMP;
+    desc.heap_bytes = 60000; /* not even enough for the bodies */
+    assert_int_equal(barnes_hut_world_create(&desc, &world, &error), -1);
+    assert_non_null(strstr(error.text, "of 2000 objects of Body"));
+    desc.heap_bytes = 150000; /* enough for them, but not for the nodes */
+    assert_int_equal(barnes_hut_world_create(&desc, &world, &error), -1);
+    assert_non_null(strstr(error.text, "for class TreeNode"));
+    /* Four bodies need one node at first, and a chain of nodes when two of them meet. */
+    for (int i = 0; i < 4; i++) {
+        bodies[i] =
+            (collision_body){.x = i & 1 ? 0.53f : -0.53f, .y = i & 2 ? 0.53f : -0.53f, .mass = 1};
+    }
+    bodies[0].vx = 106.001f; /* to 1e-5 beside the next */
+    desc.variant = BARNES_HUT_AOS;
+    desc.count = 4;
+    desc.nodes = 4;
+    desc.rules.gravity = 0;
+    assert_int_equal(barnes_hut_world_create(&desc, &world, &error), 0);
+    assert_int_equal(barnes_hut_world_step(&world, &error), 0);
+    assert_int_equal(barnes_hut_world_finish(&world, &error), -1);
+    assert_int_equal(barnes_hut_world_step(&world, &error), 0); /* who is outside does no harm */
+    assert_int_equal(barnes_hut_world_finish(&world, &error), -1);
+    barnes_hut_world_destroy(&world);
+}
+
+static void test_refused(void **state) {
+    (void)state;
+    bench_error error = {""};
+    barnes_hut_world world;
+    collision_body body = {.mass = 1};
+    barnes_hut_desc desc = describe(&body, 0);
+    assert_int_equal(barnes_hut_world_create(&desc, &world, &error), -1);
+    assert_non_null(strstr(error.text, "1 to 4194304 bodies, not 0"));
+    desc.count = 1;
+    desc.rules.theta = 0.8;
+    assert_int_equal(barnes_hut_world_create(&desc, &world, &error), -1);
+    assert_non_null(strstr(error.text, "at most 0.7, not 0.8"));
+}
+
+/* Against the sum over all pairs: near it, but not so near that no cell was taken for a point. */
+static void test_accuracy(void **state) {
+    (void)state;
+    static const double thetas[] = {0.05, 0.3, 0.5, BARNES_HUT_THETA_MAX};
+    bench_error error = {""};
+    double difference = 0;
+    collision_body bodies[2000];
+    for (uint32_t seed = 11; seed < 14; seed++) {
+        collision_make_random(bodies, 2000, seed, 0);
+        for (size_t i = 0; i < sizeof thetas / sizeof *thetas; i++) {
+            barnes_hut_rules rules = barnes_hut_rules_default();
+            rules.theta = thetas[i];
+            assert_int_equal(barnes_hut_measure_error(&rules, bodies, 2000, &difference, &error),
+                             0);
+            double most = BARNES_HUT_ERROR_MOST(rules.theta), least = most / 20;
+            if (!(difference >= least && difference <= most))
+                fail_msg("theta %g, seed %u: forces are off by %g", rules.theta, seed, difference);
+        }
+    }
+}
+
+int main(void) {
+    int result = cl_fixture_open(&fixture, NULL);
+    if (result) return result;
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_smallest),  cmocka_unit_test(test_middle),
+        cmocka_unit_test(test_wild),      cmocka_unit_test(test_degenerate),
+        cmocka_unit_test(test_crowd),     cmocka_unit_test(test_theta),
+        cmocka_unit_test(test_compacted), cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_refused),   cmocka_unit_test(test_accuracy),
+    };
+    result = cmocka_run_group_tests_name("barnes-hut", tests, NULL, NULL);
+    cl_fixture_close(&fixture);
+    return result;
+}
