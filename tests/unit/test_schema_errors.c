@@ -55,6 +55,9 @@ static const bad_text grammar[] = {
     {"class A { size_t x; }", 1, 11, "expected a type, \"ref\" or \"}\", found \"size_t\""},
     {"class A { int; }", 1, 14, "expected the name of the field, found \";\""},
     {"class A { int *x; }", 1, 15, "expected the name of the field, found \"*\""},
+    {"class A { weak int x; }", 1, 16, "expected \"ref\", found \"int\"; only references can be weak"},
+    {"class A { weak; }", 1, 15, "expected \"ref\", found \";\""},
+    {"class A { weak weak ref A a; }", 1, 16, "expected \"ref\", found \"weak\""},
     {"class A { ref; }", 1, 14, "expected the name of the class referred to, found \";\""},
     {"class A { ref B; }", 1, 16, "expected the name of the field, found \";\""},
     {"class A { int x, y; }", 1, 16, "expected \"[\" or \";\", found \",\""},
@@ -222,7 +225,7 @@ static void test_accepted(void **state) {
     static const char *const texts[] = {
         "class A{int x;}class B{int y;}",
         "abstract abstract aos aos class A { } class B : A { int x; }",
-        "class class { int class; ref class ref; ref class packed[2] packed; int soa, }",
+        "class class { int class; ref class ref; ref class packed[2] packed; weak ref class weak; int soa, }",
         "class\fA\v{\r\nint/**/x[1];//\n}//",
         "class " A40 " { int " A64 "; }",
         "class A { int length; int sin; float M_PI2; int clum; int _x; }",
