@@ -120,11 +120,21 @@ static inline uint nth_reference(const clumpi_mark *m, uint ref, uint k, uint *f
                                     (ulong)k * column->step + (ref & 63u) * column->stride);
 }
 
+/* Is there no room in the queue any more? Then refilling ends; what waits goes on waiting. */
+static inline uint is_full(clumpi_mark *m) {
+    uint full = CLUMPI_LOAD(&m->control->queued[m->next]) >= m->capacity;
+    if (full) m->left_waiting = 1;
+    return full;
+}
+
 /* Put the objects of a row that wait back into the queue. */
 static inline void refill_row(clumpi_mark *m, uint granule, ulong bits) {
     uint at = CLUMPI_ADD(&m->control->queued[m->next], clumpi_popcount64(bits));
-    for (; bits; bits &= bits - 1ul)
-        clumpi_enqueue(m, at++, granule << 6 | clumpi_lowest64(bits));
+    for (; bits; bits &= bits - 1ul, at++) {
+        uint ref = granule << 6 | clumpi_lowest64(bits);
+        if (at < m->capacity) m->out[at] = ref;
+        else clumpi_let_wait(m, ref);
+    }
 }
 
 #if CLUMPI_ROW_PER_ITEM /* ---- A work-item is a work-group ---- */
@@ -263,7 +273,7 @@ static inline void rows_step(clumpi_mark *m, uint refill, sheaf *b) {
     uint scanned = 0;
     for (;;) {
         uint begin = CLUMPI_ADD(&m->control->cursor[m->now], ROWS_TILE);
-        if (begin >= m->r.end) break;
+        if (begin >= m->r.end || (refill && is_full(m))) break;
         uint end = min(begin + ROWS_TILE, m->r.end);
         for (uint g = begin; g < end; g++) {
             ulong bits = clumpi_take_waiting(m, g);
@@ -344,6 +354,7 @@ static inline void flush(clumpi_mark *m, const group_memory *s, uint most) {
     barrier(CLK_LOCAL_MEM_FENCE);
     for (uint i = (uint)get_local_id(0); i < n; i += (uint)get_local_size(0))
         clumpi_enqueue(m, s->shared[SHARED_AT] + i, s->parts[i]);
+    barrier(CLK_LOCAL_MEM_FENCE);
     if (get_local_id(0) == 0) s->shared[SHARED_COUNT] = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
 }
@@ -397,6 +408,7 @@ static inline void follow_by_rank(clumpi_mark *m, const group_memory *s, uint co
 
 static inline void queue_step(clumpi_mark *m, const group_memory *s) {
     uint me = (uint)get_local_id(0), items = (uint)get_local_size(0), length = queue_length(m);
+    if (me == 0) s->shared[SHARED_COUNT] = 0;
     for (;;) {
         uint tile = next_tile(m, s);
         if (tile > length / items || tile * items >= length) break;
@@ -496,8 +508,8 @@ static inline void rows_step(clumpi_mark *m, uint refill, const group_memory *s)
     for (;;) {
         uint tile = next_tile(m, s);
         if (tile > m->r.end / items || tile * items >= m->r.end) break;
-        uint g = tile * items + me;
-        ulong bits = g < m->r.end ? clumpi_take_waiting(m, g) : 0ul;
+        uint g = tile * items + me, skip = refill && is_full(m);
+        ulong bits = g < m->r.end && !skip ? clumpi_take_waiting(m, g) : 0ul;
         if (me == 0) s->shared[SHARED_WIDE] = 0;
         barrier(CLK_LOCAL_MEM_FENCE);
         scanned += clumpi_popcount64(bits);
@@ -525,7 +537,6 @@ __kernel void clumpi_mark_step(__global uchar *heap, uint header_at, __global uc
     clumpi_mark m = clumpi_mark_of(heap, header_at, marks, step);
     uint path = choose_path(&m);
     if (get_global_id(0) == 0) note_step(&m, path, step);
-    if (get_local_id(0) == 0) shared[SHARED_COUNT] = 0;
     if (path == CLUMPI_MARK_NARROW && get_group_id(0) == 0) narrow_step(&m, &s);
     if (path == CLUMPI_MARK_QUEUE) queue_step(&m, &s);
     if (path == CLUMPI_MARK_ROWS) rows_step(&m, 0, &s);

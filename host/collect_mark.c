@@ -12,8 +12,8 @@
 #define NARROW_PRESET 512u
 #define WIDE_PRESET 16u
 #define QUEUE_ROOM_LEAST 4096u
-#define BATCH_FIRST                                                                                \
-    4u /* steps between two readings of the control block: doubled each time, up to */
+/* Steps between two readings of the control block: doubled each time, up to the second number. */
+#define BATCH_FIRST 4u
 #define BATCH_MOST 32u
 
 clump_status clumpi_collect_run_on(clumpi_collection *r, clump_collect_phase phase,

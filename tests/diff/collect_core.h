@@ -23,7 +23,8 @@ typedef struct gc_case {
     uint32_t single_count;
     const char *classes[3];
     uint32_t class_count;
-    clump_ref *packed, *strided, *weak; /* registered; count references each, strided STRIDE words */
+    clump_ref *packed, *strided,
+        *weak; /* registered; count references each, strided STRIDE words */
     uint32_t count;
     clump_ref held[4]; /* handles */
     uint32_t held_count;
@@ -293,8 +294,10 @@ static void outside_close(const gc_case *c, outside *o, const snapshot *now, int
     if (only_mark) WORLD_CHECK(w, !memcmp(is, c->weak, c->count * 4), "weak references changed");
     cl_fixture_read(w->f, o->strided, is, c->count * STRIDE * 4);
     for (uint32_t i = 0; i < c->count * STRIDE; i++) {
-        if (i % STRIDE == 0) check_outside(c, now, c->strided[i], is[i], 0);
-        else WORLD_CHECK(w, is[i] == c->strided[i], "what is between references has changed");
+        if (i % STRIDE == 0)
+            check_outside(c, now, c->strided[i], is[i], 0);
+        else
+            WORLD_CHECK(w, is[i] == c->strided[i], "what is between references has changed");
     }
     free(is);
     clReleaseMemObject(o->packed);
