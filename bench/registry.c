@@ -11,6 +11,8 @@
 static const bench_descriptor *const benchmarks[] = {
     &bench_alloc_scalability, &bench_enumerate,     &bench_compact_synthetic, &bench_app_wa_tor,
     &bench_app_nbody,         &bench_app_collision, &bench_app_game_of_life,  &bench_app_generation,
+    &bench_mark_graph,        &bench_mark_random,   &bench_mark_list,         &bench_mark_lists,
+    &bench_mark_wide,         &bench_mark_single,   &bench_mark_vp_list,      &bench_mark_vp_arrays,
 };
 
 size_t bench_registry_count(void) {

@@ -13,4 +13,10 @@ extern const bench_descriptor bench_app_generation;    /* apps/generation/genera
 extern const bench_descriptor bench_app_nbody;         /* apps/nbody/nbody.c */
 extern const bench_descriptor bench_app_collision;     /* apps/collision/collision.c */
 
+/* bench_mark.c */
+extern const bench_descriptor bench_mark_graph, bench_mark_random, bench_mark_list,
+    bench_mark_lists;
+extern const bench_descriptor bench_mark_wide, bench_mark_single, bench_mark_vp_list;
+extern const bench_descriptor bench_mark_vp_arrays;
+
 #endif
