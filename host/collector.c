@@ -16,7 +16,8 @@ struct clump_collector {
     clump_collector_desc desc;
     uint32_t polls;  /* since the last run */
     uint32_t failed; /* allocations that the heap had counted when last looked at */
-    uint32_t used;   /* blocks in use after the last run */
+    uint32_t used;   /* blocks in use at the first poll after the last run */
+    int is_fresh;    /* that poll is still to come */
     int asked;
 };
 
@@ -91,7 +92,9 @@ static clump_status look(clump_collector *k, int *wanted) {
     uint32_t used;
     double blocks = d->heap->layout.block_count;
     status = count_used(k, &used);
-    *wanted = used >= d->fill * blocks && used >= k->used + d->growth * blocks;
+    if (!status && k->is_fresh) k->used = used;
+    if (!status) k->is_fresh = 0;
+    *wanted = !status && used >= d->fill * blocks && used >= k->used + d->growth * blocks;
     return status;
 }
 
@@ -109,5 +112,6 @@ clump_status clump_collector_poll(clump_collector *collector, int *ran,
     if (ran) *ran = 1;
     k->asked = 0;
     k->polls = 0;
-    return k->desc.fill > 0 ? count_used(k, &k->used) : CLUMP_OK;
+    k->is_fresh = 1;
+    return CLUMP_OK;
 }

@@ -22,7 +22,7 @@ typedef struct clump_collector_desc {
     uint32_t every; /* at every so-manieth poll */
 
     /* If this share of the heap's blocks is in use, 0 < fill <= 1, and at least `growth` of them more
-     * than after the last collection, so that a heap full of live objects is not collected in vain
+     * than at the first poll after the last collection, so that a heap full of live objects is not collected in vain
      * again and again. Reads 4 bytes per block on the device at each poll. */
     double fill;
     double growth; /* 0: 0.05 */
