@@ -1,15 +1,18 @@
 /* The benchmarks mark-...: marking graphs of many shapes, those of Maas et al. (ISMM 2012, Table 1)
  * among them, by each engine, by the host and by threads in plain C.
  *
- *     time_ms       roots and marking: of the device; of engine=host and engine=threads of the host,
+ *     time_ms       roots and marking: of the device; of engine=host and engine=threads of the
+ * host,
  *                   without copies. Its floor is what must at least be read and written, at the
  *                   bandwidth of a copy
- *     random_ms     what the same look-ups would take if there were nothing else: a read in no order for
- *                   each live object and for each reference, in as much memory as they lie in (measured)
+ *     random_ms     what the same look-ups would take if there were nothing else: a read in no
+ * order for
+ *                   each live object and for each reference, in as much memory as they lie in
+ * (measured)
  *     sweep_ms      of the collection that follows the last round
  *
- * Rounds only mark. The check: a sequential marker in C, node by node; then a collection, after which
- * exactly the live nodes must be left, their references right and the heap's invariants true.
+ * Rounds only mark. The check: a sequential marker in C, node by node; then a collection, after
+ * which exactly the live nodes must be left, their references right and the heap's invariants true.
  *
  * Read first: mark_graph.h, mark_heap.h.
  */

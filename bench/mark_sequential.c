@@ -1,9 +1,9 @@
 /* Marking a graph in plain C: by one thread, and by several that share a list of work.
  *
- * The graph is all there is: no headers, no classes, references as indices, the best case for C. Threads
- * take nodes from a common list in chunks and put what they reach into their own, which goes to the
- * common one when it is full or others are hungry. All are done when the list is empty and nobody
- * works.
+ * The graph is all there is: no headers, no classes, references as indices, the best case for C.
+ * Threads take nodes from a common list in chunks and put what they reach into their own, which
+ * goes to the common one when it is full or others are hungry. All are done when the list is empty
+ * and nobody works.
  *
  * Read first: mark_graph.h.
  */

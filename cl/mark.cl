@@ -1,13 +1,13 @@
 /* Marking: roots, and the steps that follow references until nothing new is reached.
  *
- * A step is one launch. It looks at what the step before left and goes one of four ways, the same for
- * all work-groups, since they decide by numbers that no step changes while it runs:
+ * A step is one launch. It looks at what the step before left and goes one of four ways, the same
+ * for all work-groups, since they decide by numbers that no step changes while it runs:
  *
  *   narrow   a small frontier: the first work-group alone follows it, level after level, in local
  *            memory, until it grows or the levels of a launch are used up. The others leave at once
- *   queue    one level of a wide frontier: tiles of the queue are dealt out by a counter. The frontier
- *            queue of Maas et al. (ISMM 2012), but with marking before enqueuing, so that each object
- *            is in the queue once, and with all compute units
+ *   queue    one level of a wide frontier: tiles of the queue are dealt out by a counter. The
+ *            frontier queue of Maas et al. (ISMM 2012), but with marking before enqueuing, so that
+ *            each object is in the queue once, and with all compute units
  *   rows     a sweep over the words of waiting objects: a row's objects are scanned together
  *   refill   the queue alone, after it overflowed: waiting objects go back to it
  *
@@ -109,7 +109,8 @@ static inline void note_step(const clumpi_mark *m, uint path, uint step) {
     if (path != CLUMPI_MARK_ROWS && c->waiting[m->now]) CLUMPI_STORE(&c->waiting[m->next], 1);
 }
 
-/* Reference number `k` of an object, of those that are followed; and the classes that it can name. */
+/* Reference number `k` of an object, of those that are followed; and the classes that it can name.
+ * */
 static inline uint nth_reference(const clumpi_mark *m, uint ref, uint k, uint *first, uint *last) {
     __global const clumpi_column *column = clumpi_columns(&m->v) +
                                            m->v.classes[clumpi_mark_class(m, ref)].refs;
@@ -143,8 +144,9 @@ static inline void refill_row(clumpi_mark *m, uint granule, ulong bits) {
 #define QUEUE_TILE 128u
 #define ROWS_TILE 1024u
 
-/* References that were read, and the classes that they can name: first | last << 16. Looked at many at
- * a time, because look-ups of one kind overlap, and atomic operations between them would stop that. */
+/* References that were read, and the classes that they can name: first | last << 16. Looked at many
+ * at a time, because look-ups of one kind overlap, and atomic operations between them would stop
+ * that. */
 typedef struct sheaf {
     uint count;
     uint refs[SHEAF], classes[SHEAF];
@@ -316,8 +318,8 @@ typedef struct group_memory {
     __local uint *fronts; /* 2 * CLUMPI_NARROW_MAX: of a narrow step; else the rows of a tile */
 } group_memory;
 
-/* Follow reference `k` of an object; the object it leads to if this work-item was the first to reach
- * it, else 0. */
+/* Follow reference `k` of an object; the object it leads to if this work-item was the first to
+ * reach it, else 0. */
 static inline uint follow_nth(clumpi_mark *m, uint object, uint k) {
     uint first, last, ref = nth_reference(m, object, k, &first, &last);
     m->read++;
@@ -369,8 +371,8 @@ static inline void follow_wide(clumpi_mark *m, const group_memory *s, uint objec
     }
 }
 
-/* The references of a tile's objects in one sequence, that of the prefix sums: work-items have equal
- * shares whatever the objects are like. */
+/* The references of a tile's objects in one sequence, that of the prefix sums: work-items have
+ * equal shares whatever the objects are like. */
 static inline void follow_by_sums(clumpi_mark *m, const group_memory *s, uint count) {
     uint me = (uint)get_local_id(0), items = (uint)get_local_size(0);
     (void)clumpi_group_scan(count, s->sums);
@@ -431,7 +433,8 @@ static inline void follow_narrow(clumpi_mark *m, const group_memory *s, uint obj
     else clumpi_pass_on(m, ref);
 }
 
-/* By the first group alone. An object's references are followed by one work-item, unless they are many. */
+/* By the first group alone. An object's references are followed by one work-item, unless they are
+ * many. */
 static inline void narrow_step(clumpi_mark *m, const group_memory *s) {
     uint me = (uint)get_local_id(0), items = (uint)get_local_size(0);
     uint wide = m->control->wide, narrow = m->control->narrow;
@@ -500,8 +503,8 @@ static inline void scan_row(clumpi_mark *m, uint granule, ulong bits) {
     }
 }
 
-/* Tiles of granules: find the rows with waiting objects, and scan them, or put their objects back into
- * the queue. */
+/* Tiles of granules: find the rows with waiting objects, and scan them, or put their objects back
+ * into the queue. */
 static inline void rows_step(clumpi_mark *m, uint refill, const group_memory *s) {
     uint me = (uint)get_local_id(0), items = (uint)get_local_size(0), scanned = 0;
     __local uint *low = s->fronts, *high = s->fronts + CLUMPI_MARK_ITEMS;

@@ -1,6 +1,6 @@
-/* After marking: weak references, the list of what dies, and the sweep, which gives the slots of all
- * objects that are still white back to the allocator: an AND for each row, credits for each block.
- * Fields are not touched. Hints and the counters of active blocks follow in finish.cl.
+/* After marking: weak references, the list of what dies, and the sweep, which gives the slots of
+ * all objects that are still white back to the allocator: an AND for each row, credits for each
+ * block. Fields are not touched. Hints and the counters of active blocks follow in finish.cl.
  *
  * Read first: mark.clh, finish.cl.
  */
@@ -56,8 +56,8 @@ __kernel void clumpi_sweep_weak_outside(__global uchar *heap, uint header_at,
     if (nulled) CLUMPI_ADD(&m.control->nulled, nulled);
 }
 
-/* dead[0]: how many objects of the classes first .. last die; then references to them, in no order, as
- * many as there is room for. The host has cleared dead[0]. */
+/* dead[0]: how many objects of the classes first .. last die; then references to them, in no order,
+ * as many as there is room for. The host has cleared dead[0]. */
 __kernel void clumpi_sweep_list(__global uchar *heap, uint header_at, __global uchar *marks,
                                 __global uint *dead, ulong room, uint first, uint last) {
     const clumpi_mark m = clumpi_mark_of(heap, header_at, marks, 0);
@@ -72,8 +72,8 @@ __kernel void clumpi_sweep_list(__global uchar *heap, uint header_at, __global u
     }
 }
 
-/* What only counting needs of a sweep, or (change 1) the sweep. Tiles of blocks; a team takes a block's
- * rows side by side. */
+/* What only counting needs of a sweep, or (change 1) the sweep. Tiles of blocks; a team takes a
+ * block's rows side by side. */
 __kernel void clumpi_sweep(__global uchar *heap, uint header_at, __global uchar *marks,
                            uint change) {
     __local uint kind[CLUMPI_TILE], dying[CLUMPI_TILE], freed[256], sums[3];

@@ -1,8 +1,9 @@
-/* Marking on the host: sequential, depth first, on a copy of the blocks in use. The reference for what
- * the device does, and written to be read.
+/* Marking on the host: sequential, depth first, on a copy of the blocks in use. The reference for
+ * what the device does, and written to be read.
  *
- * Roots are the device's work; what they led to is in the queue and among the waiting objects, and is
- * taken over from there. The words of white objects go back; queue and waiting objects are cleared.
+ * Roots are the device's work; what they led to is in the queue and among the waiting objects, and
+ * is taken over from there. The words of white objects go back; queue and waiting objects are
+ * cleared.
  *
  * Read first: collect.h, cl/mark.clh.
  */

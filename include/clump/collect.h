@@ -1,19 +1,19 @@
 /* Garbage collection: objects that no root leads to are freed.
  *
- * Roots are all registered buffers of references that are not weak and all handles (refs.h), and what
- * clump_collect_desc names: single references, and whole classes, whose objects all stay. From there
- * every reference field is followed that is not `weak` (schema.h). What is not reached dies: its slots
- * are free, its fields are not touched. Weak references to it become null.
+ * Roots are all registered buffers of references that are not weak and all handles (refs.h), and
+ * what clump_collect_desc names: single references, and whole classes, whose objects all stay. From
+ * there every reference field is followed that is not `weak` (schema.h). What is not reached dies:
+ * its slots are free, its fields are not touched. Weak references to it become null.
  *
- * A reference that names no live object of the class that its field declares is not followed. Kernels
- * must keep no references across a collection that no root leads to.
+ * A reference that names no live object of the class that its field declares is not followed.
+ * Kernels must keep no references across a collection that no root leads to.
  *
  * Marking is done on the device by one of three engines, all with the same result, or by the host.
  * They take turns where the shape of the graph asks for it: docs/collection.md.
  *
- * A collection takes a buffer at the first call, kept until the heap is destroyed: 16 bytes for each
- * granule of the heap (clump_heap_layout), 8 bytes for each object that the queue has room for, 1280
- * bytes. What the queue has no room for waits in the first part, so that nothing is lost.
+ * A collection takes a buffer at the first call, kept until the heap is destroyed: 16 bytes for
+ * each granule of the heap (clump_heap_layout), 8 bytes for each object that the queue has room
+ * for, 1280 bytes. What the queue has no room for waits in the first part, so that nothing is lost.
  *
  * Read first: heap.h, refs.h. Read next: collector.h (when to collect), compact.h.
  */
@@ -34,8 +34,8 @@ typedef enum clump_mark_engine {
                          the heap's size in host memory, and its time to come over */
 } clump_mark_engine;
 
-/* How the references of the objects of a work-group are dealt out to its work-items. CPUs have no use
- * for it. */
+/* How the references of the objects of a work-group are dealt out to its work-items. CPUs have no
+ * use for it. */
 typedef enum clump_mark_offsets {
     CLUMP_OFFSETS_PREFIX_SUM, /* all in one sequence: equal shares whatever the objects are like */
     CLUMP_OFFSETS_HISTOGRAM   /* all first ones, all second ones, ...; wide objects apart */
@@ -56,8 +56,8 @@ typedef struct clump_collect_desc {
     clump_mark_offsets offsets;
     uint32_t queue_room; /* objects that the queue has room for, 64 at least. 0: an eighth of what
                             the heap can hold for QUEUE, else half the granules */
-    uint32_t narrow;     /* fewest objects that are worth all work-groups: up to so many are for one
-                            alone, which does level after level. 0: 512; at most 1024; CLUMP_NEVER */
+    uint32_t narrow;     /* largest frontier that is left to one work-group alone, which does
+                            level after level. 0: 512; at most 1024; CLUMP_NEVER */
     uint32_t wide;       /* references above which an object is for a whole work-group. 0: 16;
                             CLUMP_NEVER: one work-item reads all of them */
 
@@ -67,8 +67,9 @@ typedef struct clump_collect_desc {
                                 to them in no order, as many as there is room for */
     const char *dead_class;  /* optional: only objects of this class and its subclasses go there */
     clump_kernel *finaliser; /* optional, with `dead`: launched as a do-all between marking and
-                                freeing, when nothing has changed yet. Its heap parameter is CLUMP_HEAP_FIXED, its parameter 0 behind
-                                it `__global const uint *dead`, set by the library */
+                                freeing, when nothing has changed yet. Its heap parameter is
+                                CLUMP_HEAP_FIXED, its parameter 0 behind that
+                                `__global const uint *dead`, set by the library */
 
     const clump_compact_desc *compact; /* optional: compact afterwards; {0} will do */
 } clump_collect_desc;
@@ -109,8 +110,8 @@ typedef struct clump_collect_report {
     double total_us;                      /* their sum, or with HOST what the host measured */
     double host_us; /* HOST: marking alone, of us[CLUMP_COLLECT_MARK], which has the copies too */
     uint64_t floor_bytes; /* what must at least be read and written: each reference of a live object
-                             once; for each granule of blocks in use a word of marks written and read
-                             and one of the bitmap read and written; each state read and written */
+                             once; for each granule of blocks in use a word of marks written and
+                             read and one of the bitmap read and written; each state likewise */
     clump_compact_report compact; /* if the call compacts */
 } clump_collect_report;
 
@@ -122,10 +123,10 @@ typedef struct clump_collect_report {
  * Blocks: yes, a few times while it marks; what follows marking only if `report` is given, or as
  * clump_compact() does.
  * Returns CLUMP_OK; CLUMP_ERR_NOT_FOUND class; CLUMP_ERR_USAGE a value out of range, options that
- * exclude each other, or what clump_compact() would refuse; CLUMP_ERR_CAPACITY an order of compaction
- * without enough free blocks (garbage is collected then); CLUMP_ERR_CL; CLUMP_ERR_MEMORY. The heap is
- * unchanged by a call that fails, except by CLUMP_ERR_CL from a device that gives up; then another
- * collection puts it right if objects did not move yet. */
+ * exclude each other, or what clump_compact() would refuse; CLUMP_ERR_CAPACITY an order of
+ * compaction without enough free blocks (garbage is collected then); CLUMP_ERR_CL;
+ * CLUMP_ERR_MEMORY. The heap is unchanged by a call that fails, except by CLUMP_ERR_CL from a
+ * device that gives up; then another collection puts it right if objects did not move yet. */
 CLUMP_API clump_status clump_collect(clump_heap *heap, const clump_collect_desc *desc,
                                      clump_collect_report *report, const clump_sync *sync);
 

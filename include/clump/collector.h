@@ -21,9 +21,9 @@ typedef struct clump_collector_desc {
 
     uint32_t every; /* at every so-manieth poll */
 
-    /* If this share of the heap's blocks is in use, 0 < fill <= 1, and at least `growth` of them more
-     * than at the first poll after the last collection, so that a heap full of live objects is not collected in vain
-     * again and again. Reads 4 bytes per block on the device at each poll. */
+    /* If this share of the heap's blocks is in use, 0 < fill <= 1, and at least `growth` of them
+     * more than at the first poll after the last collection, so that a heap full of live objects is
+     * not collected in vain again and again. Reads 4 bytes per block on the device at each poll. */
     double fill;
     double growth; /* 0: 0.05 */
 
@@ -32,8 +32,8 @@ typedef struct clump_collector_desc {
     int out_of_memory;
 } clump_collector_desc;
 
-/* CONSTRUCTOR. Returns CLUMP_OK; CLUMP_ERR_USAGE no trigger, a share that is not in 0 .. 1, or a desc
- * that clump_collect() would refuse; CLUMP_ERR_NOT_FOUND; CLUMP_ERR_MEMORY. */
+/* CONSTRUCTOR. Returns CLUMP_OK; CLUMP_ERR_USAGE no trigger, a share that is not in 0 .. 1, or a
+ * desc that clump_collect() would refuse; CLUMP_ERR_NOT_FOUND; CLUMP_ERR_MEMORY. */
 CLUMP_API clump_status clump_collector_create(const clump_collector_desc *desc,
                                               clump_collector **collector);
 /* DESTRUCTOR. NULL is allowed. */
@@ -42,11 +42,12 @@ CLUMP_API void clump_collector_destroy(clump_collector *collector);
 /* METHOD. Ask for a collection at the next poll, whatever the triggers say. */
 CLUMP_API void clump_collector_ask(clump_collector *collector);
 
-/* METHOD. Call at a safe point: where no kernel or host variable holds a reference that no root leads
- * to.
+/* METHOD. Call at a safe point: where no kernel or host variable holds a reference that no root
+ * leads to.
  *   ran     [out, optional]  1 if it collected
  *   report  [out, optional]  of that run
- * Blocks: yes, but for `every` alone, which does only when it collects. Returns as clump_collect(). */
+ * Blocks: yes, but for `every` alone, which does only when it collects. Returns as clump_collect().
+ * */
 CLUMP_API clump_status clump_collector_poll(clump_collector *collector, int *ran,
                                             clump_collect_report *report);
 

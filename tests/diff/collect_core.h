@@ -1,9 +1,9 @@
-/* What a collection must leave: the live set by a marker of the tests' own, on a snapshot of the heap
- * (compact_core.h), and one collection held against it.
+/* What a collection must leave: the live set by a marker of the tests' own, on a snapshot of the
+ * heap (compact_core.h), and one collection held against it.
  *
  * A *case* is a snapshot with its roots. case_run() puts the snapshot into the heap, collects, and
- * compares everything: where objects are, every field, weak references, buffers outside, the list of
- * the dead, the report.
+ * compares everything: where objects are, every field, weak references, buffers outside, the list
+ * of the dead, the report.
  *
  * Read first: compact_core.h, include/clump/collect.h.
  */
