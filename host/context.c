@@ -247,8 +247,9 @@ static clump_status build_library(clump_context *c) {
     static const char *const files[] = {
         "cl/layout.h", "cl/prelude.clh",  "cl/bitmap.clh", "cl/block.clh", "cl/scan.clh",
         "cl/init.cl",  "cl/enumerate.cl", "cl/new.cl",     "cl/stats.cl",  "cl/fields.cl",
-        "cl/sort.cl",  "cl/check.cl",     "cl/plan.clh",   "cl/plan.cl",   "cl/move.cl",
-        "cl/merge.cl", "cl/rewrite.cl",   "cl/finish.cl",  "cl/order.cl"};
+        "cl/sort.cl",  "cl/check.cl",     "cl/plan.clh",   "cl/reach.clh", "cl/plan.cl",
+        "cl/move.cl",  "cl/merge.cl",     "cl/rewrite.cl", "cl/finish.cl", "cl/order.cl",
+        "cl/mark.clh", "cl/mark.cl",      "cl/sweep.cl"};
     clumpi_text source = {.allocator = &c->allocator}, options = {.allocator = &c->allocator};
     clumpi_source_append(&source, files, sizeof files / sizeof *files);
     clumpi_options_append(&options, c);

@@ -143,6 +143,7 @@ void clump_heap_destroy(clump_heap *heap) {
     if (!heap) return;
     clump_context *c = heap->context;
     clumpi_refs_clear(heap);
+    clumpi_buffer_release(c, &heap->marks.buffer);
     if (heap->buffer) {
         c->cl.Finish(c->queue);
         c->cl.ReleaseMemObject(heap->buffer);

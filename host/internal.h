@@ -53,6 +53,14 @@
     X(merge_claim)                                                                                 \
     X(merge_pair)                                                                                  \
     X(merge_record)                                                                                \
+    X(mark_begin)                                                                                  \
+    X(mark_roots)                                                                                  \
+    X(mark_classes)                                                                                \
+    X(mark_step)                                                                                   \
+    X(sweep_weak)                                                                                  \
+    X(sweep_weak_outside)                                                                          \
+    X(sweep_list)                                                                                  \
+    X(sweep)                                                                                       \
     X(order_begin)                                                                                 \
     X(order_invert)
 
@@ -99,6 +107,14 @@ typedef struct clumpi_pace {
     double us_per_move;
 } clumpi_pace;
 
+/* What a collection marks in (cl/layout.h): NULL until the first, and after one that failed, since an
+ * empty buffer is what the next one expects. */
+typedef struct clumpi_marks {
+    cl_mem buffer;
+    uint32_t capacity; /* of the queue */
+    uint64_t bytes;
+} clumpi_marks;
+
 /* A registered buffer of references (refs.c). */
 struct clump_refs {
     clump_heap *heap;
@@ -106,7 +122,7 @@ struct clump_refs {
     cl_mem buffer; /* retained */
     uint64_t offset, count;
     uint32_t stride;
-    int null_dangling;
+    int null_dangling, weak;
 };
 
 typedef struct clumpi_handles clumpi_handles;
@@ -121,6 +137,7 @@ struct clump_heap {
     clump_refs *refs;        /* registered buffers of references */
     clumpi_handles *handles; /* NULL until the first one is made */
     clumpi_pace pace;        /* of compaction */
+    clumpi_marks marks;      /* of collection */
 };
 
 struct clump_program {

@@ -1,7 +1,7 @@
 /* Clump: a dynamic object heap for OpenCL programs. This header includes all others.
  *
  * Reading order: status.h, context.h, schema.h, heap.h, program.h, run.h; then cl/device_api.clh
- * for what kernels may call; then refs.h, compact.h, compactor.h. These headers are the reference;
+ * for what kernels may call; then refs.h, compact.h, compactor.h, collect.h, collector.h. These headers are the reference;
  * what they do not say is not promised.
  *
  * The library prints nothing, never exits, keeps no global state and starts no thread.
@@ -12,6 +12,8 @@
 #ifndef CLUMP_CLUMP_H
 #define CLUMP_CLUMP_H
 
+#include "clump/collect.h"
+#include "clump/collector.h"
 #include "clump/compact.h"
 #include "clump/compactor.h"
 #include "clump/context.h"

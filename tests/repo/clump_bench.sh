@@ -40,6 +40,12 @@ small() {
         app-sugarscape) echo width=64 height=48 steps=20 compact=every:7 order=cell ;;
         app-traffic) echo intersections=20 street_cells=20 steps=20 compact=every:7 ;;
         app-game-of-life | app-generation) echo width=64 height=48 steps=20 ;;
+        mark-random) echo objects=3000 ;;
+        mark-list) echo length=1000 ;;
+        mark-lists) echo lists=20 length=50 ;;
+        mark-vp-list) echo length=50 ;;
+        mark-vp-arrays) echo arrays=70 ;;
+        mark-*) echo engine=auto ;;
         *) fail "no small size is known for $1: add one here" ;;
     esac
 }
