@@ -11,6 +11,8 @@
 #ifndef CLUMPI_INTERNAL_H
 #define CLUMPI_INTERNAL_H
 
+#include <stdatomic.h>
+
 #include "cl/layout.h"
 #include "clump/clump.h"
 #include "memory.h"
@@ -83,6 +85,8 @@ struct clump_context {
     cl_event last;      /* last command enqueued, only kept for out-of-order queues */
     cl_program program; /* of the library's kernels; NULL until the first heap needs it */
     cl_kernel kernels[CLUMPI_KERNEL_COUNT];
+    clump_pool *pools; /* all that were made; destroyed ones are shells */
+    _Atomic(uint64_t) pool_bytes, pool_limit; /* of all pools; limit 0: none */
 };
 
 /* Geometry of a heap: sizes of rows and blocks, places of the metadata. Computed from schema, bytes
@@ -190,6 +194,11 @@ clump_status clumpi_run_kernel(clump_context *c, clumpi_kernel_id id, size_t glo
                                const clumpi_arg *args, uint32_t arg_count, const clump_sync *sync);
 clump_status clumpi_run_library(clump_heap *heap, clumpi_kernel_id id, size_t global, size_t local,
                                 const clumpi_arg *args, uint32_t arg_count, const clump_sync *sync);
+
+/* ---- pool.c ---- */
+
+/* Give back what destroyed pools leave behind. */
+void clumpi_pools_forget(clump_context *c);
 
 /* ---- geometry.c ---- */
 
