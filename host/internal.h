@@ -85,7 +85,7 @@ struct clump_context {
     cl_event last;      /* last command enqueued, only kept for out-of-order queues */
     cl_program program; /* of the library's kernels; NULL until the first heap needs it */
     cl_kernel kernels[CLUMPI_KERNEL_COUNT];
-    clump_pool *pools; /* all that were made; destroyed ones are shells */
+    clump_pool *pools;                        /* all that were made; destroyed ones are shells */
     _Atomic(uint64_t) pool_bytes, pool_limit; /* of all pools; limit 0: none */
 };
 
@@ -121,6 +121,8 @@ struct clump_heap {
     clumpi_geometry geometry;
     clump_heap_layout layout;
     cl_mem buffer;
+    clump_pool *pool; /* that the buffer is from, or NULL */
+    clump_allocation allocation;
     int list_valid;          /* the list in the buffer matches the objects */
     clump_refs *refs;        /* registered buffers of references */
     clumpi_handles *handles; /* NULL until the first one is made */
@@ -196,6 +198,9 @@ clump_status clumpi_run_library(clump_heap *heap, clumpi_kernel_id id, size_t gl
                                 const clumpi_arg *args, uint32_t arg_count, const clump_sync *sync);
 
 /* ---- pool.c ---- */
+
+/* Also of a pool that was destroyed. */
+clump_context *clumpi_pool_context(const clump_pool *pool);
 
 /* Give back what destroyed pools leave behind. */
 void clumpi_pools_forget(clump_context *c);

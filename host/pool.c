@@ -221,6 +221,10 @@ void clump_pool_destroy(clump_pool *shell) {
     shell->live = NULL;
 }
 
+clump_context *clumpi_pool_context(const clump_pool *pool) {
+    return pool->context;
+}
+
 void clumpi_pools_forget(clump_context *c) {
     while (c->pools) {
         clump_pool *shell = c->pools;
