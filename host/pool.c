@@ -1,6 +1,7 @@
 /* Pools: creation, destruction, allocating and freeing. Read first: pool.h. */
 #include "pool.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -22,6 +23,16 @@ clumpi_pool *clumpi_pool_enter(clump_pool *shell) {
 
 void clumpi_pool_leave(clumpi_pool *p) {
     clumpi_lock_give(&p->lock);
+}
+
+void clumpi_trace(clumpi_pool *p, const char *format, ...) {
+    if (!p->desc.trace) return;
+    char line[96];
+    va_list args;
+    va_start(args, format);
+    int bytes = vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    if (bytes > 0) p->desc.trace(p->desc.user, line, (size_t)bytes);
 }
 
 void clump_pool_get_error(clump_pool *pool, clump_error *error) {
@@ -384,6 +395,8 @@ clump_status clump_pool_alloc(clump_pool *pool, const clump_allocation_desc *des
     if (!status) {
         *allocation = clumpi_record_handle(p, record);
         if (region) *region = clumpi_record_region(p, clumpi_record_at(p, record));
+        clumpi_trace(p, "a %llx %llu%s\n", clumpi_trace_id(*allocation),
+                     (unsigned long long)desc->bytes, desc->movable ? " m" : "");
     }
     clumpi_pool_leave(p);
     return status;
@@ -448,6 +461,7 @@ clump_status clump_pool_free(clump_pool *pool, clump_allocation allocation) {
     if (!p) return CLUMP_ERR_USAGE;
     uint32_t record = allocation ? clumpi_record_find(p, allocation, "clump_pool_free") : 0;
     clump_status status = record ? free_record(p, record) : allocation ? p->error.status : CLUMP_OK;
+    if (record && !status) clumpi_trace(p, "f %llx\n", clumpi_trace_id(allocation));
     clumpi_pool_leave(p);
     return status;
 }

@@ -152,6 +152,14 @@ struct clumpi_pool {
 clumpi_pool *clumpi_pool_enter(clump_pool *shell);
 void clumpi_pool_leave(clumpi_pool *p);
 
+/* A line for the user's trace, if there is one. */
+void clumpi_trace(clumpi_pool *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* How a trace names an allocation: no two that live at a time have the same. */
+static inline unsigned long long clumpi_trace_id(clump_allocation allocation) {
+    return allocation & 0xFFFFFFFFFFFF;
+}
+
 /* ---- pool_record.c ---- */
 
 #define CLUMPI_RECORDS_SLAB 512u

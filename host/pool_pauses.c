@@ -50,8 +50,10 @@ void clumpi_frames_clear(clumpi_pool *p) {
 }
 
 static clump_status add_frame(clumpi_pool *p, cl_uint count, const cl_event *events) {
-    if (!count || !events)
-        return clumpi_fail(&p->error, CLUMP_ERR_USAGE, "clump_pool_frame: a frame has no events");
+    if (!count != !events)
+        return clumpi_fail(&p->error, CLUMP_ERR_USAGE,
+                           "clump_pool_frame: count and events must be both zero or both set");
+    if (!count) return CLUMP_OK;
     cl_ulong queued = 0;
     cl_int code = p->cl.GetEventProfilingInfo(events[0], CL_PROFILING_COMMAND_QUEUED, sizeof queued,
                                               &queued, NULL);
@@ -80,6 +82,7 @@ clump_status clump_pool_frame(clump_pool *pool, cl_uint count, const cl_event *e
     clumpi_pool *p = clumpi_pool_enter(pool);
     if (!p) return CLUMP_ERR_USAGE;
     clump_status status = add_frame(p, count, events);
+    if (!status) clumpi_trace(p, "e\n");
     clumpi_pool_leave(p);
     return status;
 }

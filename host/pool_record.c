@@ -126,17 +126,19 @@ static void stay(clumpi_record *r) {
     if (r->op) r->op->is_dropped = 1;
 }
 
-static clump_status set_movable(clumpi_pool *p, clumpi_record *r, int movable) {
+static clump_status set_movable(clumpi_pool *p, clumpi_record *r, clump_allocation allocation,
+                                int movable) {
     int was = r->is_movable;
     r->is_movable = movable != 0;
     p->kinds[r->chunk->memory].changes++;
     if (!r->chunk->is_unique) r->chunk->movable += (uint32_t)r->is_movable - (uint32_t)was;
     if (!movable) stay(r);
+    clumpi_trace(p, "m %llx %d\n", clumpi_trace_id(allocation), movable != 0);
     return CLUMP_OK;
 }
 
 clump_status clump_pool_set_movable(clump_pool *pool, clump_allocation allocation, int movable) {
-    ON_RECORD(pool, allocation, "clump_pool_set_movable", set_movable(p, r, movable));
+    ON_RECORD(pool, allocation, "clump_pool_set_movable", set_movable(p, r, allocation, movable));
 }
 
 static clump_status pin(clumpi_pool *p, clumpi_record *r, int by) {

@@ -71,6 +71,9 @@ typedef struct clump_allocation_info {
     void *user_data;
 } clump_allocation_info;
 
+/* Takes the next part of a text. */
+typedef void (*clump_write)(void *user, const char *text, size_t bytes);
+
 typedef enum clump_pool_flag {
     CLUMP_POOL_SINGLE_THREADED = 1 << 0, /* no lock */
     CLUMP_POOL_UNTOUCHED = 1 << 1,       /* do not write to new chunks */
@@ -102,9 +105,11 @@ typedef struct clump_pool_desc {
     void *user;
     clump_move_op (*decide)(void *user, const clump_move *move); /* before a copy */
     void (*moved)(void *user, const clump_move *move); /* the allocation now lies at move->to */
-    void (*leaked)(void *user,
-                   const clump_allocation_info *info); /* at destruction, for each that is
-                                                                        still there */
+    /* At destruction, for each allocation that is still there. */
+    void (*leaked)(void *user, const clump_allocation_info *info);
+    /* A line for each call that allocates, frees, sets movable or ends a frame: docs/pool.md. Called
+     * with the lock: it must not call the pool. */
+    clump_write trace;
 } clump_pool_desc;
 
 /* CONSTRUCTOR. Makes no chunk yet.
@@ -235,9 +240,6 @@ CLUMP_API clump_status clump_pool_calc_details(clump_pool *pool, clump_pool_deta
  * Blocks: only with margins. Returns CLUMP_OK; CLUMP_ERR_CORRUPT, the error says what and where;
  * CLUMP_ERR_CL; CLUMP_ERR_MEMORY. */
 CLUMP_API clump_status clump_pool_check(clump_pool *pool);
-
-/* Takes the next part of a text. */
-typedef void (*clump_write)(void *user, const char *text, size_t bytes);
 
 /* METHOD. The pool as JSON (docs/pool.md has the schema), or as a picture of all chunks (SVG): used ranges
  * movable and not, free ones, unique allocations. Walks all chunks. */

@@ -162,7 +162,7 @@ static void bad_calls(void **state) {
     REFUSED(pool, clump_pool_next_move(pool, NULL), CLUMP_ERR_USAGE, "place", before);
     REFUSED(pool, clump_pool_finish_move(pool, live, CLUMP_MOVE_COPY), CLUMP_ERR_USAGE,
             "no move of the allocation", before);
-    REFUSED(pool, clump_pool_frame(pool, 0, NULL), CLUMP_ERR_USAGE, "no events", before);
+    REFUSED(pool, clump_pool_frame(pool, 1, NULL), CLUMP_ERR_USAGE, "both set", before);
     REFUSED(pool, clump_pool_set_frames(pool, 0, 0.5), CLUMP_ERR_USAGE, "0 frames", before);
     REFUSED(pool, clump_pool_set_frames(pool, 65, 0.5), CLUMP_ERR_USAGE, "65 frames", before);
     REFUSED(pool, clump_pool_set_frames(pool, 3, 1.5), CLUMP_ERR_USAGE, "factor 1.5", before);
@@ -283,6 +283,34 @@ static void debugging(void **state) {
     assert_int_equal(leaks, 1);
     clump_pool_destroy(pool);
     assert_int_equal(leaks, 2);
+    cl_fixture_close(&f);
+}
+
+static char trace[256];
+static void keep_trace(void *user, const char *line, size_t bytes) {
+    strncat(trace, line, bytes);
+}
+
+/* What a trace has of a program's calls, and only of those that succeeded. */
+static void traces(void **state) {
+    cl_fixture f = open_fixture(NULL);
+    clump_pool *pool;
+    clump_error error;
+    clump_pool_desc desc = {.context = f.clump, .limit_bytes = 1 << 20, .trace = keep_trace};
+    assert_int_equal(clump_pool_create(&desc, &pool, &error), CLUMP_OK);
+    clump_allocation a, b, c;
+    clump_allocation_desc d = {.bytes = 1000, .movable = 1};
+    assert_int_equal(clump_pool_alloc(pool, &d, &a, NULL), CLUMP_OK);
+    d = (clump_allocation_desc){.bytes = 77};
+    assert_int_equal(clump_pool_alloc(pool, &d, &b, NULL), CLUMP_OK);
+    d.bytes = 4 << 20;
+    assert_int_equal(clump_pool_alloc(pool, &d, &c, NULL), CLUMP_ERR_CAPACITY);
+    assert_int_equal(clump_pool_set_movable(pool, b, 1), CLUMP_OK);
+    assert_int_equal(clump_pool_free(pool, a), CLUMP_OK);
+    assert_int_equal(clump_pool_free(pool, a), CLUMP_ERR_REFERENCE);
+    assert_int_equal(clump_pool_frame(pool, 0, NULL), CLUMP_OK);
+    assert_string_equal(trace, "a 1 1000 m\na 2 77\nm 2 1\nf 1\ne\n");
+    clump_pool_destroy(pool);
     cl_fixture_close(&f);
 }
 
@@ -633,11 +661,17 @@ static void requests_are_refused(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bad_descs),      cmocka_unit_test(bad_calls),
-        cmocka_unit_test(limits),         cmocka_unit_test(debugging),
-        cmocka_unit_test(images),         cmocka_unit_test(uses_are_waited_for),
-        cmocka_unit_test(calls_fail),     cmocka_unit_test(memory_is_short),
-        cmocka_unit_test(device_is_lost), cmocka_unit_test(requests_are_refused),
+        cmocka_unit_test(bad_descs),
+        cmocka_unit_test(bad_calls),
+        cmocka_unit_test(limits),
+        cmocka_unit_test(debugging),
+        cmocka_unit_test(images),
+        cmocka_unit_test(traces),
+        cmocka_unit_test(uses_are_waited_for),
+        cmocka_unit_test(calls_fail),
+        cmocka_unit_test(memory_is_short),
+        cmocka_unit_test(device_is_lost),
+        cmocka_unit_test(requests_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
