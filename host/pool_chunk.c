@@ -55,14 +55,20 @@ static clump_status fail_device(clumpi_pool *p, const char *call, cl_int code, u
     return status;
 }
 
-/* Writing to it is what makes a device look for the memory. */
+/* Writing to it is what makes a device look for the memory: a GPU for all of it, a CPU page by page,
+ * which also keeps page faults out of later copies. */
 static clump_status touch(clumpi_pool *p, const clumpi_chunk *chunk) {
     static const uint32_t zero = 0;
     if (p->desc.flags & CLUMP_POOL_UNTOUCHED) return CLUMP_OK;
-    cl_int code =
-        p->cl.EnqueueWriteBuffer(p->desc.queue, chunk->buffer, CL_TRUE, chunk->bytes - sizeof zero,
-                                 sizeof zero, &zero, 0, NULL, NULL);
-    return code ? fail_device(p, "clEnqueueWriteBuffer", code, chunk->bytes) : CLUMP_OK;
+    uint64_t whole = chunk->bytes & ~(uint64_t)(sizeof zero - 1);
+    uint64_t bytes = p->context->capabilities.is_cpu ? whole : sizeof zero;
+    cl_event event = NULL;
+    cl_int code = p->cl.EnqueueFillBuffer(p->desc.queue, chunk->buffer, &zero, sizeof zero,
+                                          whole - bytes, bytes, 0, NULL, &event);
+    if (code) return fail_device(p, "clEnqueueFillBuffer", code, chunk->bytes);
+    code = p->cl.WaitForEvents(1, &event);
+    p->cl.ReleaseEvent(event);
+    return code ? fail_device(p, "clWaitForEvents", code, chunk->bytes) : CLUMP_OK;
 }
 
 static clump_status make_buffer(clumpi_pool *p, clumpi_chunk *chunk) {

@@ -170,7 +170,7 @@ static clump_status make_moves(stepping *s) {
 static clump_status wait_for_copies(stepping *s) {
     clumpi_pool *p = s->p;
     clump_status status = CLUMP_OK;
-    for (size_t i = 0; i < p->op_count; i++) {
+    for (size_t i = p->op_count; i-- > 0;) { /* the last enqueued first: mostly one wait for all */
         cl_event event = p->ops[i]->event;
         if (!event || clumpi_event_is_complete(p, event)) continue;
         cl_int code = p->cl.RetainEvent(event);

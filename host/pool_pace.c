@@ -6,9 +6,21 @@
 #define SURPRISE_MAX                                                                               \
     2.0 /* by more than this no single measurement raises the expectation: it was disturbed */
 
+/* A measurement that is so much faster than expected makes what was learnt count so much less. */
+#define FASTER 0.5
+#define FORGET 0.25
+
 /* Before anything was measured: a slow device. */
 #define FIXED_GUESS 20000.0
 #define PER_BYTE_GUESS 1.0
+
+static void forget(clumpi_pace_model *m) {
+    m->nn *= FORGET;
+    m->nb *= FORGET;
+    m->bb *= FORGET;
+    m->nt *= FORGET;
+    m->bt *= FORGET;
+}
 
 void clumpi_pace_learn(clumpi_pace_model *m, double n, double b, double t) {
     if (!(t > 0) || !(n > 0)) return;
@@ -16,6 +28,7 @@ void clumpi_pace_learn(clumpi_pace_model *m, double n, double b, double t) {
         double expected = m->fixed_ns * n + m->ns_per_byte * b;
         if (m->measured > 4 && t > SURPRISE_MAX * expected) t = SURPRISE_MAX * expected;
         double ratio = t / expected;
+        if (ratio < FASTER) forget(m);
         m->excess = 1 + (m->excess - 1) * EXCESS_DECAY;
         if (ratio > m->excess) m->excess += (ratio - m->excess) * 0.25;
     } else {
