@@ -11,7 +11,7 @@
 static const bench_descriptor *const benchmarks[] = {
     &bench_alloc_scalability, &bench_enumerate,     &bench_compact_synthetic, &bench_app_wa_tor,
     &bench_app_nbody,         &bench_app_collision, &bench_app_game_of_life,  &bench_app_generation,
-    &bench_pool_trace,
+    &bench_pool_alloc,        &bench_pool_fit,      &bench_pool_trace,        &bench_pool_defrag,
 };
 
 size_t bench_registry_count(void) {

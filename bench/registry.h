@@ -12,6 +12,9 @@ extern const bench_descriptor bench_app_game_of_life;  /* apps/game-of-life/game
 extern const bench_descriptor bench_app_generation;    /* apps/generation/generation.c */
 extern const bench_descriptor bench_app_nbody;         /* apps/nbody/nbody.c */
 extern const bench_descriptor bench_app_collision;     /* apps/collision/collision.c */
+extern const bench_descriptor bench_pool_alloc;        /* bench_pool_alloc.c */
+extern const bench_descriptor bench_pool_fit;          /* bench_pool_fit.c */
 extern const bench_descriptor bench_pool_trace;        /* bench_pool_trace.c */
+extern const bench_descriptor bench_pool_defrag;       /* bench_pool_defrag.c */
 
 #endif
