@@ -8,7 +8,7 @@
  * index (bins for CLUMP_FIT_GOOD, the tree for the others) holds exactly the free nodes.
  * clump_suballoc_check() verifies them.
  *
- * Read first: include/clump/suballoc.h. Read next: suballoc.c, suballoc_bins.c, suballoc_tree.c.
+ * Read first: include/clump/suballoc.h. Read next: suballoc.c, suballoc_bins.h, suballoc_tree.c.
  */
 #ifndef CLUMPI_SUBALLOC_H
 #define CLUMPI_SUBALLOC_H
@@ -105,16 +105,7 @@ void clumpi_suballoc_release(clump_suballoc *s, uint32_t node);
  * that has room. */
 uint32_t clumpi_suballoc_top_bin(const clump_suballoc *s);
 
-/* ---- suballoc_bins.c, suballoc_tree.c: the free nodes ------------------------------------------ */
-
-/* The bin that holds nodes of a size; the lowest bin whose nodes all have the size, or more. */
-uint32_t clumpi_bin_of(uint64_t units);
-uint32_t clumpi_bin_above(uint64_t units);
-
-void clumpi_bins_insert(clump_suballoc *s, uint32_t node);
-void clumpi_bins_remove(clump_suballoc *s, uint32_t node);
-uint32_t clumpi_bins_find(const clump_suballoc *s, uint64_t units, uint64_t align);
-uint32_t clumpi_bins_top(const clump_suballoc *s);
+/* ---- suballoc_tree.c ------------------------------------------------------------------------ */
 
 /* Offset and size of a node must not change while it is in the tree. */
 void clumpi_tree_insert(clump_suballoc *s, uint32_t node);
@@ -122,5 +113,9 @@ void clumpi_tree_remove(clump_suballoc *s, uint32_t node);
 uint32_t clumpi_tree_find(const clump_suballoc *s, uint64_t units, uint64_t align);
 /* Nodes in the tree if it is well formed, else -1. */
 int64_t clumpi_tree_check(const clump_suballoc *s);
+
+/* The bin that holds nodes of a size: clumpi_bin_of(); the lowest bin whose nodes all have the size, or
+ * more: clumpi_bin_above(). */
+#include "suballoc_bins.h"
 
 #endif
