@@ -12,7 +12,7 @@
 
 #define CLUMPI_CUT_BITS 5u
 _Static_assert(CLUMPI_BIN_CUTS == 1u << CLUMPI_CUT_BITS, "a row's bits are one 32-bit word");
-#define CLUMPI_OWN_BIN_TRIES 4
+#define CLUMPI_OWN_BIN_TRIES 2
 
 static inline uint32_t clumpi_log2_of(uint64_t x) {
     return 63u - (uint32_t)__builtin_clzll(x);

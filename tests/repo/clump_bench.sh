@@ -28,6 +28,10 @@ small() {
         app-collision) echo bodies=100 steps=10 ;;
         app-nbody) echo bodies=100 steps=10 ;;
         app-game-of-life | app-generation) echo width=64 height=48 steps=20 ;;
+        pool-alloc) echo most_kb=512 chunk_kb=1024 count=4 ;;
+        pool-fit) echo sequences=2 chunk_kb=16384 ;;
+        pool-trace) echo frames=40 mb=8 chunk_kb=1024 defrag=budget ;;
+        pool-defrag) echo tests=2 rounds=10 scale=256 grid=0 ;;
         *) fail "no small size is known for $1: add one here" ;;
     esac
 }
