@@ -1,8 +1,8 @@
 /* The benchmark pool-fit (thesis 5.2): the same random sequences with every strategy.
  *
  * A sequence is rounds of allocations with a few frees between them. For each strategy: time of an
- * allocation and of a free, fragmentation f (5.1) and chunks at the end, means over all sequences. The
- * sequences are the same for all strategies; chunks are not written to.
+ * allocation and of a free, fragmentation f (5.1) and chunks at the end, means over all sequences.
+ * The sequences are the same for all strategies; chunks are not written to.
  *
  * Read first: bench.h, pool_trace.h.
  */

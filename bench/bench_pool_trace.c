@@ -1,8 +1,9 @@
-/* The benchmark pool-trace: a trace of allocations and frees replayed with a strategy, with or without
- * defragmentation between frames.
+/* The benchmark pool-trace: a trace of allocations and frees replayed with a strategy, with or
+ * without defragmentation between frames.
  *
- * Every allocation gets a tag at its begin and its end on the device; at the end all tags are read back,
- * and the pool is checked. Calls are timed in runs of one kind, so that the clock costs little.
+ * Every allocation gets a tag at its begin and its end on the device; at the end all tags are read
+ * back, and the pool is checked. Calls are timed in runs of one kind, so that the clock costs
+ * little.
  *
  * Read first: bench.h, pool_trace.h.
  */

@@ -2,8 +2,9 @@
  *
  *   games      a player walks over a map; sectors around it are loaded, those left behind unloaded
  *   training   layers allocate activations forward and free them backward; batches differ in size
- *   inference  sequences grow by cache pages and end at random; activations live for a layer; batches shrink
- *   particles  emitters whose arrays grow by half, copied to a new one each time, and that end at random
+ *   inference  sequences grow by cache pages and end at random; activations live for a layer;
+ *   batches shrink particles  emitters whose arrays grow by half, copied to a new one each time,
+ *   and that end at random
  */
 #include <stdlib.h>
 #include <string.h>

@@ -104,7 +104,8 @@ static clump_status make_buffer(clump_heap *heap) {
                           (unsigned long long)c->capabilities.allocation_bytes);
 }
 
-/* References are places in the buffer, so it could move; but the user's kernels know it as it is. */
+/* References are places in the buffer, so it could move; but the user's kernels know it as it is.
+ * */
 static clump_status take_from_pool(clump_heap *heap, clump_pool *pool) {
     clump_allocation_desc desc = {.bytes = heap->geometry.bytes, .name = "heap", .user_data = heap};
     clump_status status = clump_pool_alloc(pool, &desc, &heap->allocation, NULL);

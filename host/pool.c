@@ -244,7 +244,8 @@ void clumpi_pools_forget(clump_context *c) {
     }
 }
 
-/* ---- Allocating and freeing ------------------------------------------------------------------- */
+/* ---- Allocating and freeing -------------------------------------------------------------------
+ * */
 
 typedef struct request {
     const clump_allocation_desc *desc;
@@ -306,7 +307,8 @@ static clump_status place(clumpi_pool *p, const request *r, uint32_t record) {
     return CLUMP_OK;
 }
 
-/* The same, trying everything that may help. The lock is given up while the pool is defragmented. */
+/* The same, trying everything that may help. The lock is given up while the pool is defragmented.
+ * */
 static clump_status place_somehow(clumpi_pool *p, const request *r, uint32_t record) {
     clump_status status = place(p, r, record);
     if (status != CLUMP_ERR_CAPACITY) return status;

@@ -1,14 +1,16 @@
 /* Inside of a pool.
  *
- *   clump_pool (a shell, which stays until its context goes, so that use after destruction is noticed)
+ *   clump_pool (a shell, which stays until its context goes, so that use after destruction is
+ *   noticed)
  *      └─ clumpi_pool ─┬─ kinds[memory] ── chunks, by age, each with a suballocator; uniques
  *                      ├─ records: one for each allocation, in slabs
  *                      ├─ ops: moves under way; each holds a range at its target
  *                      └─ waiting: ranges that nobody owns but commands still use
  *
- * Invariants, whenever the lock is free: a used range of a chunk belongs to exactly one record, op (as its
- * target) or waiting range; bytes are those of all chunks; tops[i] is the top bin of chunk i; no chunk but one
- * of a kind is empty, and that only if the pool keeps one. clump_pool_check() verifies them.
+ * Invariants, whenever the lock is free: a used range of a chunk belongs to exactly one record, op
+ * (as its target) or waiting range; bytes are those of all chunks; tops[i] is the top bin of chunk
+ * i; no chunk but one of a kind is empty, and that only if the pool keeps one. clump_pool_check()
+ * verifies them.
  *
  * The functions here expect the lock to be held and fill the pool's error record when they fail.
  * Read first: include/clump/pool.h, suballoc.h. Read next: pool.c, pool_chunk.c, pool_defrag.c.
@@ -193,8 +195,9 @@ static inline int clumpi_record_is_free_to_move(const clumpi_record *r) {
 
 /* ---- pool_chunk.c ---- */
 
-/* Count device memory that is about to be taken: CLUMP_ERR_CAPACITY if a limit does not allow it. Then: a
- * chunk with room for `units`, or a unique one of exactly `units`. CLUMP_ERR_CAPACITY: no memory. */
+/* Count device memory that is about to be taken: CLUMP_ERR_CAPACITY if a limit does not allow it.
+ * Then: a chunk with room for `units`, or a unique one of exactly `units`. CLUMP_ERR_CAPACITY: no
+ * memory. */
 clump_status clumpi_bytes_reserve(clumpi_pool *p, uint64_t bytes);
 void clumpi_bytes_return(clumpi_pool *p, uint64_t bytes);
 clump_status clumpi_chunk_new(clumpi_pool *p, clump_memory memory, uint64_t units, int is_unique,
@@ -205,8 +208,8 @@ void clumpi_chunk_destroy(clumpi_pool *p, clumpi_chunk *chunk);
 uint32_t clumpi_chunks_find(clumpi_pool *p, clump_memory memory, uint64_t units, uint64_t align,
                             clumpi_chunk **chunk);
 
-/* Take units out of the free node that was found; 0 without host memory. `record`: whose they are, 0 for a
- * move's target. */
+/* Take units out of the free node that was found; 0 without host memory. `record`: whose they are,
+ * 0 for a move's target. */
 uint32_t clumpi_chunk_take(clumpi_pool *p, clumpi_chunk *chunk, uint32_t free_node, uint64_t at,
                            uint64_t units, uint32_t record);
 
@@ -242,8 +245,8 @@ typedef struct clumpi_plan_limits {
     double deadline_ns; /* on the clock of clumpi_now_ns(): stop searching then */
 } clumpi_plan_limits;
 
-/* Find, weigh and select moves: new ops in the state PLANNED, whose targets are reserved. What was planned
- * before a failure stays. */
+/* Find, weigh and select moves: new ops in the state PLANNED, whose targets are reserved. What was
+ * planned before a failure stays. */
 clump_status clumpi_plan(clumpi_pool *p, const clump_defrag_desc *desc,
                          const clumpi_plan_limits *limits);
 
@@ -267,16 +270,16 @@ void clumpi_op_swap(clumpi_pool *p, size_t op);
 
 void clumpi_op_tell(const clumpi_pool *p, const clumpi_op *op, clump_move *move);
 
-/* Copy between chunks; waits for `uses`, for the desc's events, and on an out-of-order queue for `after`. The
- * event is the caller's. */
+/* Copy between chunks; waits for `uses`, for the desc's events, and on an out-of-order queue for
+ * `after`. The event is the caller's. */
 clump_status clumpi_copy_range(clumpi_pool *p, cl_mem from, uint64_t from_at, cl_mem to,
                                uint64_t to_at, uint64_t bytes, const clumpi_events *uses,
                                const clump_defrag_desc *desc, cl_event after, cl_event *event);
 
 /* ---- pool_slide.c ---- */
 
-/* Slide movable allocations down over the gaps in front of them, within `budget_ns`; waits for the copies.
- * *moves: what was moved, to be released by the caller. */
+/* Slide movable allocations down over the gaps in front of them, within `budget_ns`; waits for the
+ * copies. *moves: what was moved, to be released by the caller. */
 clump_status clumpi_slide(clumpi_pool *p, const clump_defrag_desc *desc, double budget_ns,
                           clump_move **moves, size_t *count);
 void clumpi_scratch_release(clumpi_pool *p);

@@ -1,9 +1,11 @@
-/* Chunks of a pool: making, touching and releasing them; finding room in them. Read first: pool.h. */
+/* Chunks of a pool: making, touching and releasing them; finding room in them. Read first: pool.h.
+ * */
 #include "pool.h"
 
 #include <string.h>
 
-/* ---- Accounts ----------------------------------------------------------------------------------- */
+/* ---- Accounts
+ * ----------------------------------------------------------------------------------- */
 
 clump_status clumpi_bytes_reserve(clumpi_pool *p, uint64_t bytes) {
     uint64_t limit = p->desc.limit_bytes;
@@ -43,7 +45,8 @@ static void count_unused(clumpi_pool *p, const clumpi_chunk *chunk, uint64_t byt
     if (!chunk->is_unique) p->chunk_used -= bytes;
 }
 
-/* ---- Making and releasing ----------------------------------------------------------------------- */
+/* ---- Making and releasing
+ * ----------------------------------------------------------------------- */
 
 static clump_status fail_device(clumpi_pool *p, const char *call, cl_int code, uint64_t bytes) {
     clump_status status = clumpi_fail_cl(
@@ -55,8 +58,8 @@ static clump_status fail_device(clumpi_pool *p, const char *call, cl_int code, u
     return status;
 }
 
-/* Writing to it is what makes a device look for the memory: a GPU for all of it, a CPU page by page,
- * which also keeps page faults out of later copies. */
+/* Writing to it is what makes a device look for the memory: a GPU for all of it, a CPU page by
+ * page, which also keeps page faults out of later copies. */
 static clump_status touch(clumpi_pool *p, const clumpi_chunk *chunk) {
     static const uint32_t zero = 0;
     if (p->desc.flags & CLUMP_POOL_UNTOUCHED) return CLUMP_OK;
@@ -208,7 +211,8 @@ void clumpi_chunks_trim(clumpi_pool *p) {
                 clumpi_chunk_destroy(p, p->kinds[m].chunks[i]);
 }
 
-/* ---- Room ---------------------------------------------------------------------------------------- */
+/* ---- Room
+ * ---------------------------------------------------------------------------------------- */
 
 uint32_t clumpi_chunks_find(clumpi_pool *p, clump_memory memory, uint64_t units, uint64_t align,
                             clumpi_chunk **chunk) {

@@ -1,4 +1,5 @@
-/* Steps of a defragmentation: budget, callbacks, the order of things. Read first: pool.h, pool_plan.c. */
+/* Steps of a defragmentation: budget, callbacks, the order of things. Read first: pool.h,
+ * pool_plan.c. */
 #include <string.h>
 #include <time.h>
 
@@ -6,6 +7,7 @@
 
 #define PIECE_LEAST (UINT64_C(64) << 10) /* smaller parts of an allocation are not worth a copy */
 #define PROBE_BYTES (UINT64_C(4) << 10)  /* what is copied to learn how long copies take */
+#define BATCH_SHARE 0.7                  /* of the budget; later no more copies are begun */
 #define PLANNING_SHARE 0.2               /* of the budget, for the search */
 #define STARVED_STEPS 4u /* without a copy, until one is made to see if it is still so slow */
 
@@ -22,7 +24,7 @@ typedef struct stepping {
     double begin, budget_ns; /* 0: no limit */
     int waits;
     const clumpi_pace_model *pace;
-    double copies, bytes; /* enqueued in this step */
+    double batch_begin, copies, bytes; /* of copies that were not waited for yet */
 } stepping;
 
 static const clumpi_pace_model *choose_pace(const clumpi_pool *p, int waits) {
@@ -30,7 +32,8 @@ static const clumpi_pace_model *choose_pace(const clumpi_pool *p, int waits) {
     return &p->device_pace;
 }
 
-/* ---- Copies that have completed -------------------------------------------------------------------- */
+/* ---- Copies that have completed
+ * -------------------------------------------------------------------- */
 
 static void learn(clumpi_pool *p, const clumpi_op *op) {
     cl_ulong from = 0, to = 0;
@@ -82,26 +85,29 @@ static void progress(stepping *s) {
     clumpi_waiting_poll(p);
 }
 
-/* ---- Copying ----------------------------------------------------------------------------------------- */
+/* ---- Copying
+ * ----------------------------------------------------------------------------------------- */
 
 /* How much of `wanted` bytes may be copied now; 0: stop. */
 static uint64_t allowed(const stepping *s, uint64_t wanted) {
     uint64_t bytes = wanted;
     if (s->desc->max_bytes) {
-        uint64_t left = s->desc->max_bytes - (uint64_t)s->bytes;
+        uint64_t left = s->desc->max_bytes - s->report->copied_bytes;
         if (left < bytes) bytes = left;
     }
     if (s->budget_ns > 0) {
         double spent = s->waits ? clumpi_now_ns() - s->begin : 0;
         double planned = clumpi_pace_predict(s->pace, s->copies, s->bytes);
+        if (s->waits) planned += s->batch_begin - s->begin;
         if (planned > spent) spent = planned; /* the prediction holds the enqueuing, too */
         uint64_t fit = clumpi_pace_bytes(s->pace, 1, s->budget_ns - spent);
         int probes = !s->pace->measured || s->p->starved >= STARVED_STEPS;
-        if (probes && s->copies == 0 && fit < PROBE_BYTES) fit = PROBE_BYTES;
+        if (probes && !s->report->copied_bytes && fit < PROBE_BYTES) fit = PROBE_BYTES;
         if (fit < bytes) bytes = fit;
     }
     if (bytes == wanted) return wanted;
-    if (bytes < PIECE_LEAST && !(s->copies == 0 && bytes >= PROBE_BYTES)) return 0;
+    int is_first = !s->report->copied_bytes;
+    if (bytes < PIECE_LEAST && !(is_first && bytes >= PROBE_BYTES)) return 0;
     return bytes & ~UINT64_C(63);
 }
 
@@ -152,10 +158,12 @@ static clump_status make_moves(stepping *s) {
         clumpi_plan_limits limits = {
             .bytes = allowed(s, UINT64_MAX / 2),
             .ops = d->max_moves ? d->max_moves - begun : UINT32_MAX,
-            .deadline_ns = s->budget_ns > 0 ? s->begin + PLANNING_SHARE * s->budget_ns : 1e300,
+            .deadline_ns =
+                s->budget_ns > 0 ? s->batch_begin + PLANNING_SHARE * s->budget_ns : 1e300,
         };
         size_t first = p->op_count;
-        if (!limits.bytes || (s->budget_ns > 0 && clumpi_now_ns() > limits.deadline_ns && begun))
+        if (!limits.bytes ||
+            (s->budget_ns > 0 && s->copies > 0 && clumpi_now_ns() > limits.deadline_ns))
             break;
         status = clumpi_plan(p, d, &limits);
         s->report->begun += (uint32_t)(p->op_count - first);
@@ -165,7 +173,8 @@ static clump_status make_moves(stepping *s) {
     return status;
 }
 
-/* ---- Waiting ------------------------------------------------------------------------------------------ */
+/* ---- Waiting
+ * ------------------------------------------------------------------------------------------ */
 
 static clump_status wait_for_copies(stepping *s) {
     clumpi_pool *p = s->p;
@@ -186,7 +195,8 @@ static clump_status wait_for_copies(stepping *s) {
     return status;
 }
 
-/* ---- Steps -------------------------------------------------------------------------------------------- */
+/* ---- Steps
+ * -------------------------------------------------------------------------------------------- */
 
 static clump_status check_desc(clumpi_pool *p, const clump_defrag_desc *d) {
     if (!d->wait_count != !d->wait_list)
@@ -235,22 +245,39 @@ static clump_status slide(stepping *s) {
     return status;
 }
 
+/* Wait for what is enqueued, learn, and swap. */
+static clump_status finish_batch(stepping *s) {
+    clump_status status = wait_for_copies(s);
+    if (s->copies > 0 && !status)
+        clumpi_pace_learn(&s->p->wall_pace, s->copies, s->bytes, clumpi_now_ns() - s->batch_begin);
+    progress(s);
+    return status;
+}
+
+static int has_time(const stepping *s) {
+    return clumpi_now_ns() - s->begin < BATCH_SHARE * s->budget_ns;
+}
+
 static clump_status run(stepping *s) {
     clumpi_pool *p = s->p;
     uint32_t chunks = p->stats.chunks;
     progress(s);
-    clump_status status = make_moves(s);
-    s->report->predicted_ns = (uint64_t)clumpi_pace_predict(s->pace, s->copies, s->bytes);
-    if (s->copies > 0 && !s->waits) p->cl.Flush(p->desc.queue);
-    if (s->waits) {
-        clump_status waited = wait_for_copies(s);
-        if (!status) status = waited;
-        if (s->copies > 0 && !waited)
-            clumpi_pace_learn(&p->wall_pace, s->copies, s->bytes, clumpi_now_ns() - s->begin);
-        progress(s);
-    }
+    clump_status status;
+    double copies;
+    do { /* what was expected is an upper limit, so there may be time for more */
+        s->batch_begin = clumpi_now_ns();
+        s->copies = s->bytes = 0;
+        status = make_moves(s);
+        s->report->predicted_ns += (uint64_t)clumpi_pace_predict(s->pace, s->copies, s->bytes);
+        copies = s->copies;
+        if (copies > 0 && !s->waits) p->cl.Flush(p->desc.queue);
+        if (s->waits) {
+            clump_status waited = finish_batch(s);
+            if (!status) status = waited;
+        }
+    } while (!status && s->waits && s->budget_ns > 0 && copies > 0 && has_time(s));
     if (!status && s->desc->exclusive && !p->op_count) status = slide(s);
-    int is_starved = s->copies == 0 && s->budget_ns > 0 && !clumpi_plan_is_settled(p);
+    int is_starved = !s->report->copied_bytes && s->budget_ns > 0 && !clumpi_plan_is_settled(p);
     p->starved = is_starved ? p->starved + 1 : 0;
     s->report->under_way = (uint32_t)p->op_count;
     if (chunks > p->stats.chunks) s->report->chunks_released = chunks - p->stats.chunks;
@@ -324,7 +351,8 @@ clump_status clump_pool_defrag(clump_pool *pool, const clump_defrag_desc *desc,
     return status;
 }
 
-/* ---- Swapping by hand ----------------------------------------------------------------------------------- */
+/* ---- Swapping by hand
+ * ----------------------------------------------------------------------------------- */
 
 clump_status clump_pool_next_move(clump_pool *pool, clump_move *move) {
     if (move) memset(move, 0, sizeof *move);

@@ -3,9 +3,9 @@
 
 #include "pool.h"
 
-/* The oldest frame has completed: note its longest pause. Its last one reaches to the frame behind it, so it
- * is only known when that one has begun; it is counted with that one. Returns 0 if it has not completed, or
- * tells no times. */
+/* The oldest frame has completed: note its longest pause. Its last one reaches to the frame behind
+ * it, so it is only known when that one has begun; it is counted with that one. Returns 0 if it
+ * has not completed, or tells no times. */
 static int measure(clumpi_pool *p, clumpi_frame *frame) {
     uint64_t longest = 0, end = p->frame_last_end;
     for (size_t i = 0; i < frame->events.count; i++)

@@ -1,13 +1,14 @@
 /* Search, prioritisation and selection of moves (thesis 4.1 to 4.3).
  *
- * The thesis looks at every pair of an allocation and a free range below it. That is done here as long as
- * there are few pairs. Beyond, a cursor goes over the allocations from the last chunk to the first, a part in
- * each step, and asks a few chunks below for the range that their strategy would take, in constant time.
+ * The thesis looks at every pair of an allocation and a free range below it. That is done here as
+ * long as there are few pairs. Beyond, a cursor goes over the allocations from the last chunk to
+ * the first, a part in each step, and asks a few chunks below for the range that their strategy
+ * would take, in constant time.
  *
- * "Below" is what makes steps converge: a chunk with a greater share in use (or, as in the thesis, an older
- * one), or a lower offset of the same chunk. With u bytes used of B in a chunk, a move to a chunk whose u / B
- * is at least as great raises the sum of u * u / B; one within a chunk leaves that sum and lowers an offset.
- * Neither can go on for ever, nor come back.
+ * "Below" is what makes steps converge: a chunk with a greater share in use (or, as in the thesis,
+ * an older one), or a lower offset of the same chunk. With u bytes used of B in a chunk, a move to
+ * a chunk whose u / B is at least as great raises the sum of u * u / B; one within a chunk leaves
+ * that sum and lowers an offset. Neither can go on for ever, nor come back.
  *
  * Read first: pool.h, include/clump/defrag.h.
  */
@@ -37,7 +38,8 @@ typedef struct option {
     uint32_t number; /* in the order of finding */
 } option;
 
-/* ---- Order of chunks ------------------------------------------------------------------------------- */
+/* ---- Order of chunks
+ * ------------------------------------------------------------------------------- */
 
 static double share_of(const clumpi_chunk *c) {
     return (double)(c->ranges.used_units - c->leaving_units) / (double)c->ranges.units;
@@ -69,9 +71,11 @@ static int is_below(const plan *pl, const clumpi_chunk *to, uint64_t at, const c
     return to->rank < from->rank && share_of(to) >= share_of(from);
 }
 
-/* ---- Weights --------------------------------------------------------------------------------------- */
+/* ---- Weights
+ * --------------------------------------------------------------------------------------- */
 
-/* h_free: 0 without a gap, `weight` for one that is just too large to ignore, 0 for a useful one. */
+/* h_free: 0 without a gap, `weight` for one that is just too large to ignore, 0 for a useful one.
+ * */
 static double gap_weight(const plan *pl, double units, const clumpi_chunk *c) {
     double share = units / (double)c->ranges.units;
     if (share <= 0 || share >= pl->limit) return 0;
@@ -85,7 +89,8 @@ static double size_if_free(const clumpi_chunk *c, uint32_t node) {
     return n->state == CLUMPI_NODE_FREE ? (double)n->size : 0;
 }
 
-/* Weight of an allocation between two gaps, whose neighbours are `prev` and `next` (0: none): (4.2). */
+/* Weight of an allocation between two gaps, whose neighbours are `prev` and `next` (0: none):
+ * (4.2). */
 static double place_weight(const plan *pl, const clumpi_chunk *c, uint64_t at, double before,
                            double behind, uint32_t prev, uint32_t next) {
     double w = pl->alpha * (c->rank + (double)at / (double)c->ranges.units);
@@ -113,7 +118,8 @@ static double weight_after(const plan *pl, const clumpi_chunk *c, uint32_t free_
     return place_weight(pl, c, at, before, behind, n->prev, n->next);
 }
 
-/* ---- Options --------------------------------------------------------------------------------------- */
+/* ---- Options
+ * --------------------------------------------------------------------------------------- */
 
 static uint64_t units_of(const clumpi_record *r) {
     return clumpi_node_at(&r->chunk->ranges, r->node)->size;
@@ -171,7 +177,8 @@ static int is_enough(const plan *pl) {
     return pl->bytes >= pl->limits->bytes || pl->ops >= pl->limits->ops;
 }
 
-/* ---- Few pairs: all of them -------------------------------------------------------------------------- */
+/* ---- Few pairs: all of them
+ * -------------------------------------------------------------------------- */
 
 static int by_weight(const void *a, const void *b) {
     const option *x = a, *y = b;
@@ -214,7 +221,8 @@ static clump_status plan_all(plan *pl, size_t movable) {
     return status;
 }
 
-/* ---- Many: a part in each step ----------------------------------------------------------------------- */
+/* ---- Many: a part in each step
+ * ----------------------------------------------------------------------- */
 
 static void weigh_some(const plan *pl, option *best) {
     const clumpi_kind *k = pl->kind;
@@ -267,7 +275,8 @@ static clump_status plan_some(plan *pl) {
     return status;
 }
 
-/* ---- All kinds ----------------------------------------------------------------------------------------- */
+/* ---- All kinds
+ * ----------------------------------------------------------------------------------------- */
 
 static clump_status plan_kind(plan *pl) {
     clumpi_kind *k = pl->kind;

@@ -95,7 +95,8 @@ void clumpi_record_info(const clumpi_pool *p, uint32_t record, clump_allocation_
     };
 }
 
-/* ---- Calls ------------------------------------------------------------------------------------- */
+/* ---- Calls -------------------------------------------------------------------------------------
+ * */
 
 /* Most calls: enter, find the record, do something, leave. */
 #define ON_RECORD(pool, allocation, call, does)                                                    \
@@ -204,7 +205,8 @@ clump_status clump_pool_set_user_data(clump_pool *pool, clump_allocation allocat
     ON_RECORD(pool, allocation, "clump_pool_set_user_data", (r->user_data = user_data, CLUMP_OK));
 }
 
-/* ---- cl_mem objects on it ----------------------------------------------------------------------- */
+/* ---- cl_mem objects on it
+ * ----------------------------------------------------------------------- */
 
 static clump_status sub_buffer(clumpi_pool *p, clumpi_record *r, cl_mem *buffer) {
     if (!buffer)

@@ -1,8 +1,9 @@
 /* Sliding: moves by less than an allocation's size, with the lock held and the device waited for.
  *
- * OpenCL forbids copies that overlap. A move down by a gap is cut into pieces as large as the gap, which do
- * not; where the gap is small, pieces go through a scratch buffer. Either way piece i overwrites nothing of
- * the source but what pieces up to i hold. The source is gone when the copy has begun, hence `exclusive`.
+ * OpenCL forbids copies that overlap. A move down by a gap is cut into pieces as large as the gap,
+ * which do not; where the gap is small, pieces go through a scratch buffer. Either way piece i
+ * overwrites nothing of the source but what pieces up to i hold. The source is gone when the copy
+ * has begun, hence `exclusive`.
  *
  * Read first: pool.h.
  */
@@ -23,7 +24,8 @@ typedef struct slide {
     double copies, bytes;
 } slide;
 
-/* A scratch buffer of up to `wanted` bytes, as large as limits and device allow. Returns its size, 0: none. */
+/* A scratch buffer of up to `wanted` bytes, as large as limits and device allow. Returns its size,
+ * 0: none. */
 static uint64_t make_scratch(clumpi_pool *p, uint64_t wanted) {
     if (wanted > SCRATCH_BYTES) wanted = SCRATCH_BYTES;
     if (p->scratch_bytes >= wanted) return p->scratch_bytes;
@@ -123,7 +125,8 @@ static clump_status slide_one(slide *s, clumpi_chunk *c, uint32_t node, uint32_t
                               "%d times; the contents of allocation 0x%llx are lost", TRIES,
                               (unsigned long long)clumpi_record_handle(p, record));
     if (status) return status;
-    /* The source merges into the gap, whose node then has room for it: one node is left over, one needed. */
+    /* The source merges into the gap, whose node then has room for it: one node is left over, one
+     * needed. */
     clumpi_suballoc_release(ranges, node);
     uint32_t now = clumpi_suballoc_take(ranges, gap, at, units);
     clumpi_node_at(ranges, now)->user_data = (void *)(uintptr_t)record;

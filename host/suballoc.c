@@ -1,5 +1,5 @@
-/* Suballocators as their users see them: arguments checked, failures in words. See suballoc_core.c for
- * what happens, suballoc_check.c for statistics and the check.
+/* Suballocators as their users see them: arguments checked, failures in words. See suballoc_core.c
+ * for what happens, suballoc_check.c for statistics and the check.
  *
  * Read first: suballoc.h.
  */

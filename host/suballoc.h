@@ -1,11 +1,11 @@
 /* Inside of a suballocator: nodes, and the two indices of free ranges.
  *
- * A node is a range, used or free; nodes are linked by address, so that neighbours merge at once. They live
- * in slabs that never move: growing costs one request for 512 nodes, and no copying. All offsets and sizes
- * here are in units of the granularity. Node 0 is none.
+ * A node is a range, used or free; nodes are linked by address, so that neighbours merge at once.
+ * They live in slabs that never move: growing costs one request for 512 nodes, and no copying. All
+ * offsets and sizes here are in units of the granularity. Node 0 is none.
  *
- * Invariants: the nodes from `first` along `next` cover 0 .. units once; no two neighbours are free; the
- * index (bins for CLUMP_FIT_GOOD, the tree for the others) holds exactly the free nodes.
+ * Invariants: the nodes from `first` along `next` cover 0 .. units once; no two neighbours are
+ * free; the index (bins for CLUMP_FIT_GOOD, the tree for the others) holds exactly the free nodes.
  * clump_suballoc_check() verifies them.
  *
  * Read first: include/clump/suballoc.h. Read next: suballoc.c, suballoc_bins.h, suballoc_tree.c.
@@ -37,7 +37,8 @@ typedef struct clumpi_node {
 } clumpi_node;
 _Static_assert(sizeof(clumpi_node) == 32, "two nodes to a cache line");
 
-/* A treap: search tree by key, heap by a hash of the node's number. `max` is the largest size below. */
+/* A treap: search tree by key, heap by a hash of the node's number. `max` is the largest size
+ * below. */
 typedef struct clumpi_tree_link {
     uint32_t left, right;
     uint64_t max;
@@ -101,8 +102,8 @@ uint32_t clumpi_suballoc_find(const clump_suballoc *s, uint64_t units, uint64_t 
 uint32_t clumpi_suballoc_take(clump_suballoc *s, uint32_t node, uint64_t at, uint64_t units);
 void clumpi_suballoc_release(clump_suballoc *s, uint32_t node);
 
-/* The bin of the largest free node, 0 if there is none: a request whose clumpi_bin_above() is at most
- * that has room. */
+/* The bin of the largest free node, 0 if there is none: a request whose clumpi_bin_above() is at
+ * most that has room. */
 uint32_t clumpi_suballoc_top_bin(const clump_suballoc *s);
 
 /* ---- suballoc_tree.c ------------------------------------------------------------------------ */
@@ -114,8 +115,8 @@ uint32_t clumpi_tree_find(const clump_suballoc *s, uint64_t units, uint64_t alig
 /* Nodes in the tree if it is well formed, else -1. */
 int64_t clumpi_tree_check(const clump_suballoc *s);
 
-/* The bin that holds nodes of a size: clumpi_bin_of(); the lowest bin whose nodes all have the size, or
- * more: clumpi_bin_above(). */
+/* The bin that holds nodes of a size: clumpi_bin_of(); the lowest bin whose nodes all have the
+ * size, or more: clumpi_bin_above(). */
 #include "suballoc_bins.h"
 
 #endif

@@ -1,9 +1,10 @@
 /* Free ranges in bins by size: two levels of bitmaps find a bin that has a node in constant time.
  *
  * The algorithm is the published two-level segregated fit (Masmano et al., 2004). What differs: a
- * request looks first at a few nodes of its own bin, some of which may be too small, so that a range
- * that was just freed serves the next request of its size whatever that is; and at all of them before
- * it gives up. Functions are inline: they are short, and each call of them would be seen.
+ * request looks first at a few nodes of its own bin, some of which may be too small, so that a
+ * range that was just freed serves the next request of its size whatever that is; and at all of
+ * them before it gives up. Functions are inline: they are short, and each call of them would be
+ * seen.
  *
  * Included by suballoc.h, which is to be read first.
  */

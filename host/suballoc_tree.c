@@ -1,7 +1,8 @@
 /* Free ranges in a search tree, for the strategies that promise a certain one.
  *
- * First and worst fit order it by offset and keep the largest size below each node; best fit orders it by
- * size, then offset. A treap, since it balances itself by numbers that need not be stored.
+ * First and worst fit order it by offset and keep the largest size below each node; best fit
+ * orders it by size, then offset. A treap, since it balances itself by numbers that need not be
+ * stored.
  *
  * Read first: suballoc.h.
  */

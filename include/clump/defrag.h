@@ -3,13 +3,15 @@
  *   before  │ A │    │ B │    │ C │ │     chunk 1  │ D │             │
  *   after   │ A │ D │  │ B │    │ C │ │   chunk 1  │     (released)  │
  *
- * A step looks for moves, weighs them, copies as much as its budget allows, and swaps what earlier steps
- * copied. Nothing waits, unless asked to: a copy that is still under way is swapped by a later step. A large
- * allocation may take several steps. After every step all allocations are valid, at the old or the new place:
- * clump_pool_get_info() tells, and the callback `moved` of the pool.
+ * A step looks for moves, weighs them, copies as much as its budget allows, and swaps what earlier
+ * steps copied. Nothing waits, unless asked to: a copy that is still under way is swapped by a
+ * later step. A large allocation may take several steps. After every step all allocations are
+ * valid, at the old or the new place: clump_pool_get_info() tells, and the callback `moved` of the
+ * pool.
  *
- * Moves only ever lead to a fuller chunk (or an older one, see `order`) or to a lower offset of the same
- * chunk. So without new allocations or frees the steps come to an end, and none undoes another.
+ * Moves only ever lead to a fuller chunk (or an older one, see `order`) or to a lower offset of
+ * the same chunk. So without new allocations or frees the steps come to an end, and none undoes
+ * another.
  *
  * Names as in the thesis: P. Eichinger, Vulkan Memory-Management and Defragmentation, chapter 4.
  * Read first: pool.h.
@@ -29,15 +31,20 @@ typedef enum clump_defrag_order {
 } clump_defrag_order;
 
 typedef struct clump_defrag_desc {
-    uint64_t budget_ns; /* time of this step; 0: no limit. See `wait` for what is counted */
+    /* Time of this step; 0: no limit. With `wait` the time that the call takes, without it the time
+     * the device spends copying. Where it is too short for any copy, one step in five makes a small
+     * one, to see whether copies still take so long. */
+    uint64_t budget_ns;
     uint64_t max_bytes; /* to copy in this step; 0: no limit */
     uint32_t max_moves; /* to begin in this step; 0: no limit */
-    int use_pauses; /* the budget is what clump_pool_frame() learnt; budget_ns, if set, caps it */
-    int wait; /* wait for the copies and swap at once. The budget is then the time that the call
-                             takes; without, it is the time the device spends copying */
-    int exclusive; /* no command uses movable allocations until the call returns; implies wait. Allows
-                             moves by less than an allocation's size, which leave no copy behind */
-    int manual;    /* do not swap: clump_pool_next_move() and clump_pool_finish_move() */
+    int use_pauses;     /* the budget is what clump_pool_frame() learnt, at most budget_ns if set */
+    int wait;           /* wait for the copies and swap at once */
+    /* No command uses movable allocations until the call returns; implies wait. Allows moves by
+     * less than an allocation's size. They destroy the source as they go, are not asked about
+     * (`decide`), and if OpenCL refuses a copy three times in the middle of one, its contents are
+     * lost; the error then says whose. */
+    int exclusive;
+    int manual;     /* do not swap: clump_pool_next_move() and clump_pool_finish_move() */
     int no_weights; /* take moves in the order in which they are found */
     clump_defrag_order order;
     cl_uint wait_count; /* events that the copies wait for */
@@ -64,34 +71,35 @@ typedef struct clump_defrag_report {
 /* METHOD. One step.
  *   desc    [in, optional]   NULL: all zero, that is everything that can be moved now
  *   report  [out, optional]
- * Blocks: with wait or exclusive. Returns CLUMP_OK; CLUMP_ERR_USAGE, also while another thread's step runs;
- * CLUMP_ERR_MEMORY; CLUMP_ERR_CL. After a failure the pool is consistent; moves that were under way are
- * dropped or go on. */
+ * Blocks: with wait or exclusive. Returns CLUMP_OK; CLUMP_ERR_USAGE, also while another thread's
+ * step runs; CLUMP_ERR_MEMORY; CLUMP_ERR_CL. After a failure the pool is consistent; moves that
+ * were under way are dropped or go on. */
 CLUMP_API clump_status clump_pool_defrag_step(clump_pool *pool, const clump_defrag_desc *desc,
                                               clump_defrag_report *report);
 
-/* METHOD. Steps until there is nothing left to move, as one exclusive operation: no command may use movable
- * allocations meanwhile. Of the desc only order and weights count. Blocks: yes. */
+/* METHOD. Steps until there is nothing left to move, as one exclusive operation: no command may
+ * use movable allocations meanwhile. Of the desc only order and weights count. Blocks: yes. */
 CLUMP_API clump_status clump_pool_defrag(clump_pool *pool, const clump_defrag_desc *desc,
                                          clump_defrag_report *report);
 
-/* METHOD. With `manual`: a move whose copy has completed, in `move`; its allocation 0 if there is none. Then
- * say what to do: COPY swaps, IGNORE keeps the old place, DESTROY frees the allocation. Commands that still use
- * the old place are named with clump_pool_use() before. */
+/* METHOD. With `manual`: a move whose copy has completed, in `move`; its allocation 0 if there is
+ * none. Then say what to do: COPY swaps, IGNORE keeps the old place, DESTROY frees the allocation.
+ * Commands that still use the old place are named with clump_pool_use() before. */
 CLUMP_API clump_status clump_pool_next_move(clump_pool *pool, clump_move *move);
 CLUMP_API clump_status clump_pool_finish_move(clump_pool *pool, clump_allocation allocation,
                                               clump_move_op op);
 
-/* METHOD. Hand over the events of a frame's commands (retained; from a queue with profiling), in their order.
- * The pauses between them, and from the last to the first of the next frame, are looked at when they have
- * completed. A step with use_pauses may then take
+/* METHOD. Hand over the events of a frame's commands (retained; from a queue with profiling), in
+ * their order. The pauses between them, and from the last to the first of the next frame, are
+ * looked at when they have completed. A step with use_pauses may then take
  *     factor * (least over the last `frames` frames of (longest pause of the frame))
  * (thesis 4.4.2), measured in device time. 0 until as many frames are known. Without events the
  * call only ends a frame in the pool's trace. */
 CLUMP_API clump_status clump_pool_frame(clump_pool *pool, cl_uint count, const cl_event *events);
 CLUMP_API clump_status clump_pool_set_frames(clump_pool *pool, uint32_t frames, double factor);
 
-/* What copies were measured to take: ns = fixed_ns * copies + bytes * ns_per_byte; zeros: not known yet. */
+/* What copies were measured to take: ns = fixed_ns * copies + bytes * ns_per_byte; zeros: not
+ * known yet. */
 typedef struct clump_copy_pace {
     double fixed_ns, ns_per_byte;
     uint64_t pause_ns; /* what use_pauses would give now */

@@ -1,11 +1,13 @@
-/* A suballocator: gives out ranges of offsets. It knows no device and touches no memory but its own.
+/* A suballocator: gives out ranges of offsets. It knows no device and touches no memory but its
+ * own.
  *
  *   0                                                                     bytes
  *   │ used │ used │  free  │ used │ free │ used │            free           │
  *
- * A pool (pool.h) has one for each chunk; alone it serves whatever is cut into ranges: a mapped file, an
- * array of slots, a buffer that somebody else made. Two ranges never overlap, neighbouring free ranges are
- * always one, and a request is refused only if no free range can hold it.
+ * A pool (pool.h) has one for each chunk; alone it serves whatever is cut into ranges: a mapped
+ * file, an array of slots, a buffer that somebody else made. Two ranges never overlap,
+ * neighbouring free ranges are always one, and a request is refused only if no free range can hold
+ * it.
  *
  * Threads: one suballocator belongs to one thread at a time.
  * Read first: status.h. Read next: pool.h.
@@ -21,8 +23,9 @@ extern "C" {
 
 typedef struct clump_suballoc clump_suballoc;
 
-/* A range that was given out; 0 is none. It carries a generation and a mark of its suballocator, so that
- * a range freed twice or given to the wrong suballocator is refused (but for one case in 65,536). */
+/* A range that was given out; 0 is none. It carries a generation and a mark of its suballocator,
+ * so that a range freed twice or given to the wrong suballocator is refused (but for one case in
+ * 65,536). */
 typedef uint64_t clump_range;
 
 /* Which free range serves a request, of those that can. Ties go to the lowest offset. */
@@ -59,13 +62,15 @@ CLUMP_API void clump_suballoc_destroy(clump_suballoc *suballoc);
  *   user_data  kept with the range
  *   range      [out]            0 on failure
  *   offset     [out, optional]
- * Returns CLUMP_OK; CLUMP_ERR_CAPACITY no free range can hold it; CLUMP_ERR_USAGE; CLUMP_ERR_MEMORY. */
+ * Returns CLUMP_OK; CLUMP_ERR_CAPACITY no free range can hold it; CLUMP_ERR_USAGE;
+ * CLUMP_ERR_MEMORY. */
 CLUMP_API clump_status clump_suballoc_alloc(clump_suballoc *suballoc, uint64_t bytes,
                                             uint64_t alignment, void *user_data, clump_range *range,
                                             uint64_t *offset);
 
 /* METHOD. Take a range back; 0 is allowed and does nothing.
- * Returns CLUMP_OK; CLUMP_ERR_REFERENCE it is no range of this suballocator, or was freed before. */
+ * Returns CLUMP_OK; CLUMP_ERR_REFERENCE it is no range of this suballocator, or was freed before.
+ * */
 CLUMP_API clump_status clump_suballoc_free(clump_suballoc *suballoc, clump_range range);
 
 typedef struct clump_range_info {
@@ -77,8 +82,8 @@ typedef struct clump_range_info {
 CLUMP_API clump_status clump_suballoc_get(const clump_suballoc *suballoc, clump_range range,
                                           clump_range_info *info);
 
-/* METHOD. The ranges given out, in the order of their offsets: the first behind `range`, 0 for the very
- * first. *next is 0 behind the last. Returns CLUMP_OK; CLUMP_ERR_REFERENCE. */
+/* METHOD. The ranges given out, in the order of their offsets: the first behind `range`, 0 for the
+ * very first. *next is 0 behind the last. Returns CLUMP_OK; CLUMP_ERR_REFERENCE. */
 CLUMP_API clump_status clump_suballoc_next(const clump_suballoc *suballoc, clump_range range,
                                            clump_range *next);
 
@@ -105,8 +110,9 @@ typedef struct clump_suballoc_details {
 CLUMP_API void clump_suballoc_calc_details(const clump_suballoc *suballoc,
                                            clump_suballoc_details *details);
 
-/* METHOD. Verify all invariants: the ranges cover everything once, no two free ones are neighbours, the
- * index of free ranges holds exactly these, the counters are right. Walks all ranges; changes nothing.
+/* METHOD. Verify all invariants: the ranges cover everything once, no two free ones are
+ * neighbours, the index of free ranges holds exactly these, the counters are right. Walks all
+ * ranges; changes nothing.
  * Returns CLUMP_OK; CLUMP_ERR_CORRUPT, and the error says which and where. */
 CLUMP_API clump_status clump_suballoc_check(clump_suballoc *suballoc);
 

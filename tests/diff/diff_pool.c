@@ -1,5 +1,6 @@
-/* Random programs on pools: allocating, freeing, pinning, mapping, defragmenting in every way, with the contents
- * of all allocations compared against what was written, and all invariants checked.
+/* Random programs on pools: allocating, freeing, pinning, mapping, defragmenting in every way,
+ * with the contents of all allocations compared against what was written, and all invariants
+ * checked.
  *
  *   diff_pool [PROGRAMS [SEED]]
  *
@@ -80,7 +81,8 @@ static void verify_all(world *w) {
     assert_int_equal(stats.allocations, w->count);
 }
 
-/* ---- What a program does ------------------------------------------------------------------------------ */
+/* ---- What a program does
+ * ------------------------------------------------------------------------------ */
 
 static void do_alloc(world *w) {
     if (w->count == LIVE_MAX) return;
@@ -315,7 +317,8 @@ static void random_programs(void **state) {
     if (programs >= 40) assert_true(sum.moved > 500 && sum.ignored && sum.destroyed && sum.refused);
 }
 
-/* ---- Convergence ---------------------------------------------------------------------------------------- */
+/* ---- Convergence
+ * ---------------------------------------------------------------------------------------- */
 
 #define PLACES_MAX 64u
 
@@ -379,8 +382,8 @@ static void converges(void **state) {
         print_message("waste %.3f to %.3f in %u steps, %llu moves of %llu, chunks %u to %u\n",
                       before.waste, after.waste, steps, (unsigned long long)after.moves,
                       (unsigned long long)after.allocations, before.chunks, after.chunks);
-        /* As few chunks as can be, filled to 97%; with few large allocations, which cannot be packed
-         * tightly, one more. */
+        /* As few chunks as can be, filled to 97%; with few large allocations, which cannot be
+         * packed tightly, one more. */
         assert_true(after.chunks <= (double)after.used_bytes / (0.97 * (1 << 20)) + 1 + !many);
         assert_int_equal(clump_pool_defrag_step(pool, &step, &report), CLUMP_OK);
         assert_true(report.done && !report.begun);

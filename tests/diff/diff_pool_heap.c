@@ -1,4 +1,5 @@
-/* Heaps whose memory comes from a pool: several from one, compacted and freed, beside allocations that move.
+/* Heaps whose memory comes from a pool: several from one, compacted and freed, beside allocations
+ * that move.
  *
  * Read first: include/clump/heap.h, include/clump/pool.h.
  */

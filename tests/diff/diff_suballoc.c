@@ -2,8 +2,9 @@
  *
  *   diff_suballoc [PROGRAMS [SEED]]
  *
- * First, best and worst fit must place every request where the map says; good fit must find room whenever
- * there is some. All invariants are checked every few steps. Read first: tests/support/byte_map.h.
+ * First, best and worst fit must place every request where the map says; good fit must find room
+ * whenever there is some. All invariants are checked every few steps. Read first:
+ * tests/support/byte_map.h.
  */
 #include <stdio.h>
 #include <stdlib.h>

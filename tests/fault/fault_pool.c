@@ -1,7 +1,9 @@
-/* Pools: what is refused and in which words; every OpenCL call and every request for host memory made to fail.
+/* Pools: what is refused and in which words; every OpenCL call and every request for host memory
+ * made to fail.
  *
- * "Nothing changed" means: the dump of the pool is the same to the letter. After a call that failed the pool
- * passes its check, all contents are what was written, and the same call succeeds when it is tried again.
+ * "Nothing changed" means: the dump of the pool is the same to the letter. After a call that
+ * failed the pool passes its check, all contents are what was written, and the same call succeeds
+ * when it is tried again.
  *
  * Read first: include/clump/pool.h, failing.h.
  */
@@ -11,7 +13,8 @@
 #include "cl_fixture.h"
 #include "failing.h"
 
-/* ---- Bad input --------------------------------------------------------------------------------------- */
+/* ---- Bad input
+ * --------------------------------------------------------------------------------------- */
 
 static char *dumped; /* the last one; the caller of dump() frees it */
 static void append(void *user, const char *text, size_t bytes) {
@@ -385,7 +388,8 @@ static void images(void **state) {
     cl_fixture_close(&f);
 }
 
-/* ---- Every call fails ------------------------------------------------------------------------------------ */
+/* ---- Every call fails
+ * ------------------------------------------------------------------------------------ */
 
 #define THINGS 12u
 
@@ -529,8 +533,8 @@ static const struct {
 };
 #define FAULT_STEPS (sizeof steps / sizeof *steps)
 
-/* Failures that a step may live through: of releasing; of asking how far a command is, or how long it took;
- * of memory that is asked for again, or not necessary; of what sliding tries again. */
+/* Failures that a step may live through: of releasing; of asking how far a command is, or how long
+ * it took; of memory that is asked for again, or not necessary; of what sliding tries again. */
 static int may_be_ignored(clump_status (*step)(run *r)) {
     if (failing.refused) return step != step_context && step != step_pool;
     static const char *const quiet[] = {"clRelease", "clGetEventInfo", "clGetEventProfilingInfo",

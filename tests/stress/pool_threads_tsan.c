@@ -1,5 +1,6 @@
-/* One pool used by several threads at once, under ThreadSanitizer: three allocate, write, read back and free;
- * one defragments; one looks. Who reads or writes contents pins the allocation meanwhile.
+/* One pool used by several threads at once, under ThreadSanitizer: three allocate, write, read
+ * back and free; one defragments; one looks. Who reads or writes contents pins the allocation
+ * meanwhile.
  *
  *   pool_threads_tsan [ROUNDS]
  *

@@ -28,8 +28,8 @@ static cl_int unreleased(int kind, void *object) {
     return failing.code;
 }
 
-/* Programs are compiled once for all runs: a run's clCreateProgramWithSource gets a reference to the
- * program that an earlier run made of the same text, and builds it only if none has
+/* Programs are compiled once for all runs: a run's clCreateProgramWithSource gets a reference to
+ * the program that an earlier run made of the same text, and builds it only if none has
  * yet. */
 static struct {
     cl_program program;

@@ -1,8 +1,8 @@
 /* OpenCL entry points and an allocator that count, and fail when they are told to.
  *
- * A test of faults makes one run of a scenario for each call: in run n the n-th call returns an error without
- * doing anything (or all calls from the n-th on do), or the n-th request for host memory is refused. At the
- * end of every run nothing may be left.
+ * A test of faults makes one run of a scenario for each call: in run n the n-th call returns an
+ * error without doing anything (or all calls from the n-th on do), or the n-th request for host
+ * memory is refused. At the end of every run nothing may be left.
  *
  * Read first: cl_fixture.h.
  */

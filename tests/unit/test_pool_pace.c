@@ -1,5 +1,5 @@
-/* What a pool learns: how long copies take, on a simulated device; how long its pauses are, from events whose
- * times are made up.
+/* What a pool learns: how long copies take, on a simulated device; how long its pauses are, from
+ * events whose times are made up.
  *
  * Read first: host/pool_pace.h, include/clump/defrag.h.
  */
@@ -10,7 +10,8 @@
 #include "cl_fixture.h"
 #include "pool_pace.h"
 
-/* ---- Pace ------------------------------------------------------------------------------------------- */
+/* ---- Pace
+ * ------------------------------------------------------------------------------------------- */
 
 typedef struct device {
     double fixed, per_byte, noise,
@@ -82,7 +83,8 @@ static void nonsense(void **state) {
     assert_true(m.fixed_ns >= 0 && m.ns_per_byte >= 0);
 }
 
-/* ---- Pauses ----------------------------------------------------------------------------------------- */
+/* ---- Pauses
+ * ----------------------------------------------------------------------------------------- */
 
 #define EVENTS 64u
 static struct {
@@ -142,7 +144,8 @@ static void pauses(void **state) {
     assert_int_equal(clump_pool_create(&(clump_pool_desc){.context = f.clump}, &pool, &error),
                      CLUMP_OK);
     assert_int_equal(clump_pool_set_frames(pool, 3, 0.5), CLUMP_OK);
-    /* Frames of 1000: busy 0 - 200 and 300 - 600, so the longest pause is 400, to the next frame. */
+    /* Frames of 1000: busy 0 - 200 and 300 - 600, so the longest pause is 400, to the next frame.
+     * */
     cl_event frame[2];
     for (cl_ulong i = 0; i < 3; i++) {
         assert_int_equal(pause_of(pool), 0);

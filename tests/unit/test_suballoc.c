@@ -1,5 +1,5 @@
-/* Suballocators: what is refused and in which words, alignment, statistics, corruption found by the check,
- * host memory that runs out, and that costs do not grow.
+/* Suballocators: what is refused and in which words, alignment, statistics, corruption found by
+ * the check, host memory that runs out, and that costs do not grow.
  *
  * What requests do to the ranges is compared with a model in diff/diff_suballoc.c.
  * Read first: include/clump/suballoc.h.
@@ -138,7 +138,8 @@ static void check_finds(void **state) {
     }
 }
 
-/* ---- Host memory ------------------------------------------------------------------------------ */
+/* ---- Host memory ------------------------------------------------------------------------------
+ * */
 
 static struct {
     unsigned requests, refuse_at;
