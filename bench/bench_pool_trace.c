@@ -17,6 +17,8 @@
 #include "pool_trace.h"
 #include "registry.h"
 
+#define SETTLE_MAX 100000
+
 typedef struct live {
     uint64_t handle; /* of the pool or of the suballocator; 0: none */
     uint64_t bytes;
@@ -92,7 +94,7 @@ static int step(replay *r) {
     clump_pool_get_stats(r->pool, &stats);
     r->waste_sum += stats.waste;
     if (stats.waste > r->waste_peak) r->waste_peak = stats.waste;
-    if (!r->defragments) return 0;
+    if (!r->defragments || bench_is(r->values, "defrag", "end")) return 0;
     clFinish(r->env->queue); /* what the trace's program does is not the step's time */
     clump_defrag_desc desc;
     pool_bench_defrag(r->values, &desc);
@@ -171,10 +173,36 @@ static void sample_pool(replay *r) {
     bench_sample(results, "moved", "MiB", (double)stats.moved_bytes / 1048576);
 }
 
+/* What is left at the end, defragmented until nothing moves any more. */
+static int settle(replay *r, int is_measured) {
+    clump_defrag_desc desc;
+    clump_defrag_report report = {.done = 0};
+    clump_pool_stats stats;
+    uint32_t steps = 0, until_tenth = 0;
+    pool_bench_defrag(r->values, &desc);
+    clump_pool_get_stats(r->pool, &stats);
+    for (; !report.done && steps < SETTLE_MAX; steps++) {
+        if (stats.waste >= 0.1) until_tenth = steps + 1;
+        if (clump_pool_defrag_step(r->pool, &desc, &report))
+            return pool_bench_fail(r->error, "a step at the end", r->pool);
+        clump_pool_get_stats(r->pool, &stats);
+    }
+    clump_pool_trim(r->pool);
+    clump_pool_get_stats(r->pool, &stats);
+    if (is_measured) {
+        bench_sample(r->results, "settle_steps", "steps", steps);
+        bench_sample(r->results, "settle_until_tenth", "steps", until_tenth);
+        bench_sample(r->results, "waste_settled", "share", stats.waste);
+    }
+    if (!report.done) bench_check(r->results, 0, "%d steps at the end were not enough", SETTLE_MAX);
+    return 0;
+}
+
 static int check_pool(replay *r) {
     for (uint32_t id = 0; r->is_checked && id < r->trace.ids; id++)
         if (tag(r, id, 0)) return -1;
     if (clump_pool_check(r->pool)) return pool_bench_fail(r->error, "the check", r->pool);
+    if (pool_bench_check_dump(r->pool, r->results)) return -1;
     clump_pool_stats stats;
     clump_pool_get_stats(r->pool, &stats);
     if (stats.allocations + r->refused < r->allocs - r->frees)
@@ -200,18 +228,19 @@ static int run_round(replay *r, int is_virtual, int is_measured) {
     r->step_count = r->late = 0;
     int result = open_target(r, is_virtual);
     if (!result) result = replay_all(r);
-    if (!result && r->pool) result = check_pool(r);
-    if (!result && r->ranges && clump_suballoc_check(r->ranges))
-        bench_check(r->results, 0, "%.400s", clump_suballoc_get_error(r->ranges)->message);
     if (!result && is_measured) {
         bench_sample(r->results, "alloc_ns", "ns", 1e3 * r->alloc_us / (double)r->allocs);
         if (r->frees)
             bench_sample(r->results, "free_ns", "ns", 1e3 * r->free_us / (double)r->frees);
         if (r->pool) sample_pool(r);
         if (r->refused) bench_check(r->results, 0, "%" PRIu64 " requests refused", r->refused);
-        const char *picture = bench_text(r->values, "picture");
-        if (r->pool && *picture) result = pool_bench_draw(r->pool, picture, r->error);
     }
+    if (!result && r->defragments) result = settle(r, is_measured);
+    if (!result && r->pool) result = check_pool(r);
+    if (!result && r->ranges && clump_suballoc_check(r->ranges))
+        bench_check(r->results, 0, "%.400s", clump_suballoc_get_error(r->ranges)->message);
+    const char *picture = bench_text(r->values, "picture");
+    if (!result && r->pool && *picture) result = pool_bench_draw(r->pool, picture, r->error);
     clump_pool_destroy(r->pool);
     clump_suballoc_destroy(r->ranges);
     r->pool = NULL;
@@ -264,8 +293,10 @@ static const bench_param params[] = {
     {"mb", BENCH_INT, "128", "MiB live at its peak, about", 1, 1e6, NULL},
     {"target", BENCH_ENUM, "pool", "virtual: offsets only, without a device", 0, 0, "pool|virtual"},
     POOL_BENCH_PARAMS,
-    {"defrag", BENCH_ENUM, "off", "what a step between frames may do", 0, 0, "off|budget|all"},
-    {"budget_us", BENCH_INT, "500", "of a step, with defrag=budget", 1, 1e6, NULL},
+    {"defrag", BENCH_ENUM, "off",
+     "steps between frames, with a budget or all they can; end: with a budget, behind the trace", 0,
+     0, "off|budget|all|end"},
+    {"budget_us", BENCH_INT, "500", "of a step, with defrag=budget or end", 1, 1e6, NULL},
     {"order", BENCH_ENUM, "fullest", "chunks to fill first", 0, 0, "fullest|oldest"},
     {"check", BENCH_ENUM, "1", "compare contents", 0, 0, "0|1"},
     {"write", BENCH_STRING, "", "write the trace to this file", 0, 0, NULL},
