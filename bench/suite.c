@@ -110,7 +110,7 @@ static const suite_group groups[] = {
      "allocation with first fit, ns (the JSON has all strategies)",
      "pool-fit",
      "first_alloc_ns",
-     {{"random sequences", "sequences=200", "sequences=2000"}}},
+     {{"random sequences", "sequences=200", "sequences=400"}}},
     {"pool-waste",
      "mean waste of a pool over a trace, share",
      "pool-trace",
