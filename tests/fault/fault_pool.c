@@ -663,6 +663,61 @@ static void requests_are_refused(void **state) {
     cl_fixture_close(&on);
 }
 
+/* A heap from a pool, likewise: what fails leaves no heap, and the pool as it was. Returns 1 if the failure
+ * came to pass. */
+static int make_heap(const cl_fixture *on, const clump_schema *schema) {
+    run r = {.on = *on};
+    if (step_context(&r)) {
+        failing_check_nothing_left();
+        return 1;
+    }
+    clump_heap *heap = NULL;
+    clump_status status = step_pool(&r);
+    if (!status) {
+        clump_heap_desc desc = {
+            .context = r.context, .schema = schema, .bytes = 1 << 18, .pool = r.pool};
+        status = clump_heap_create(&desc, &heap);
+        assert_int_equal(heap != NULL, !status);
+        if (status) assert_int_equal(clump_context_get_error(r.context)->status, status);
+        clump_pool_stats stats;
+        assert_int_equal(clump_pool_get_stats(r.pool, &stats), CLUMP_OK);
+        assert_int_equal(stats.allocations, !status);
+        failing.fail_at = failing.refuse_at = 0;
+        assert_int_equal(clump_pool_check(r.pool), CLUMP_OK);
+    }
+    int came = failing.struck || failing.refused;
+    if (!came) assert_int_equal(status, CLUMP_OK);
+    clump_heap_destroy(heap);
+    clump_pool_destroy(r.pool);
+    clump_context_destroy(r.context);
+    failing_check_nothing_left();
+    return came;
+}
+
+static void heaps_from_pools(void **state) {
+    static const char text[] = "class Body { uint id; }";
+    cl_fixture on = open_fixture(NULL);
+    clump_schema *schema;
+    assert_int_equal(clump_schema_parse(text, strlen(text), NULL, &schema, NULL), CLUMP_OK);
+    for (int refuses = 0; refuses < 2; refuses++) {
+        uint64_t n = 0;
+        do {
+            memset(&failing, 0, sizeof failing);
+            failing.code = CL_INVALID_OPERATION;
+            if (refuses)
+                failing.refuse_at = ++n;
+            else
+                failing.fail_at = ++n;
+        } while (make_heap(&on, schema));
+        print_message("%llu failures\n", (unsigned long long)n - 1);
+        assert_true(n > 15);
+    }
+    clump_schema_destroy(schema);
+    clFinish(on.queue);
+    failing_forget_programs();
+    cl_fixture_close(&on);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bad_descs),
@@ -676,6 +731,7 @@ int main(void) {
         cmocka_unit_test(memory_is_short),
         cmocka_unit_test(device_is_lost),
         cmocka_unit_test(requests_are_refused),
+        cmocka_unit_test(heaps_from_pools),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
