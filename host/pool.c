@@ -374,6 +374,7 @@ static clump_status allocate(clumpi_pool *p, const clump_allocation_desc *desc, 
         clumpi_record_retire(p, i);
         return status;
     }
+    rec->is_live = 1;
     p->kinds[desc->memory].changes++;
     p->stats.allocations++;
     p->stats.allocated++;

@@ -170,7 +170,7 @@ static inline clumpi_record *clumpi_record_at(const clumpi_pool *p, uint32_t i) 
     return &p->slabs[i / CLUMPI_RECORDS_SLAB][i % CLUMPI_RECORDS_SLAB];
 }
 
-/* A new record, or 0 without host memory. */
+/* A new record, or 0 without host memory. It is live, and seen by others, when is_live is set. */
 uint32_t clumpi_record_new(clumpi_pool *p);
 void clumpi_record_retire(clumpi_pool *p, uint32_t record);
 clump_allocation clumpi_record_handle(const clumpi_pool *p, uint32_t record);

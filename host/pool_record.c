@@ -25,7 +25,7 @@ uint32_t clumpi_record_new(clumpi_pool *p) {
     uint32_t i = p->unused;
     clumpi_record *r = clumpi_record_at(p, i);
     p->unused = r->next;
-    *r = (clumpi_record){.generation = r->generation, .is_live = 1};
+    *r = (clumpi_record){.generation = r->generation};
     return i;
 }
 

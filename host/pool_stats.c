@@ -146,7 +146,8 @@ static clump_status check(clumpi_pool *p) {
         if (status) return status;
     }
     for (uint32_t i = 1; i < p->slab_count * CLUMPI_RECORDS_SLAB; i++) {
-        s.records += clumpi_record_at(p, i)->is_live;
+        if (!clumpi_record_at(p, i)->is_live) continue;
+        s.records++;
         s.asked += clumpi_record_at(p, i)->bytes;
     }
     uint64_t reserved = 0;

@@ -211,8 +211,16 @@ static void bad_calls(void **state) {
 
 /* Limits of a pool and of all pools; a full pool defragments and tries again. */
 static clump_allocation moved_last;
+static clump_pool *moving_pool;
+static void ignore_info(void *user, const clump_allocation_info *info) {
+    assert_non_null(info->region.buffer);
+}
+
+/* The request that made room is still under way: nobody may see anything of it. */
 static void note_move(void *user, const clump_move *move) {
     moved_last = move->allocation;
+    assert_int_equal(clump_pool_check(moving_pool), CLUMP_OK);
+    assert_int_equal(clump_pool_visit(moving_pool, ignore_info, NULL), CLUMP_OK);
 }
 
 static void limits(void **state) {
@@ -226,6 +234,7 @@ static void limits(void **state) {
                             .flags = CLUMP_POOL_COMPACT_WHEN_FULL,
                             .moved = note_move};
     assert_int_equal(clump_pool_create(&desc, &pool, &error), CLUMP_OK);
+    moving_pool = pool;
     clump_allocation all[8], large;
     clump_allocation_desc a = {.bytes = 256 << 10, .movable = 1};
     for (int i = 0; i < 8; i++)
