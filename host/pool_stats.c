@@ -83,7 +83,7 @@ static clump_status corrupt(clumpi_pool *p, const char *what, uint64_t found, ui
 }
 
 typedef struct sums {
-    uint64_t bytes, used, chunk_bytes, chunk_used, records, owned, ranges, asked;
+    uint64_t bytes, used, chunk_bytes, chunk_used, records, owned, ranges, asked, leaving;
 } sums;
 
 static clump_status check_chunk(clumpi_pool *p, clumpi_chunk *c, sums *s) {
@@ -109,6 +109,7 @@ static clump_status check_chunk(clumpi_pool *p, clumpi_chunk *c, sums *s) {
         s->owned++;
     }
     if (movable != c->movable) return corrupt(p, "movable ones of a chunk", c->movable, movable);
+    s->leaving += c->leaving_units;
     s->ranges += c->ranges.used_count;
     s->bytes += c->bytes;
     s->chunk_bytes += c->bytes;
@@ -150,14 +151,17 @@ static clump_status check(clumpi_pool *p) {
         s.records++;
         s.asked += clumpi_record_at(p, i)->bytes;
     }
-    uint64_t reserved = 0;
+    uint64_t reserved = 0, leaving = 0;
     for (size_t i = 0; i < p->waiting_count; i++) reserved += p->waiting[i].node != 0;
     for (size_t i = 0; i < p->op_count; i++) {
         const clumpi_op *op = p->ops[i];
         if (op->record && clumpi_record_at(p, op->record)->op != op)
             return corrupt(p, "a move whose allocation does not know it", op->record, 0);
+        if (op->record && op->from != op->to)
+            leaving += clumpi_node_at(&op->to->ranges, op->to_node)->size;
         reserved++;
     }
+    if (s.leaving != leaving) return corrupt(p, "units that leave chunks", s.leaving, leaving);
     s.used += s.chunk_used;
     if (s.owned != s.records) return corrupt(p, "allocations with a range", s.owned, s.records);
     if (s.records != p->stats.allocations)

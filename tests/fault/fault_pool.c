@@ -358,6 +358,44 @@ static void uses_are_waited_for(void **state) {
     cl_fixture_close(&f);
 }
 
+/* A copy waits for the commands that use its source, and nothing waits for the copy. */
+static void copies_wait_for_uses(void **state) {
+    cl_fixture f = open_fixture(NULL);
+    clump_pool *pool;
+    clump_error error;
+    clump_pool_desc desc = {.context = f.clump, .chunk_bytes = 1 << 20};
+    assert_int_equal(clump_pool_create(&desc, &pool, &error), CLUMP_OK);
+    clump_allocation a, b;
+    clump_region of_b;
+    clump_allocation_info info;
+    clump_allocation_desc d = {.bytes = 300 << 10, .movable = 1};
+    assert_int_equal(clump_pool_alloc(pool, &d, &a, NULL), CLUMP_OK);
+    d.bytes = 100 << 10;
+    assert_int_equal(clump_pool_alloc(pool, &d, &b, &of_b), CLUMP_OK);
+    assert_int_equal(clump_pool_free(pool, a), CLUMP_OK);
+    cl_int code;
+    cl_event blocks = clCreateUserEvent(f.context, &code);
+    assert_int_equal(clump_pool_use(pool, b, blocks), CLUMP_OK);
+    clump_defrag_report report;
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(clump_pool_defrag_step(pool, NULL, &report), CLUMP_OK);
+        assert_int_equal(report.begun, i == 0);
+        assert_true(report.under_way == 1 && !report.finished && !report.done);
+        assert_int_equal(clump_pool_get_info(pool, b, &info), CLUMP_OK);
+        assert_true(info.moving && info.region.offset == of_b.offset);
+    }
+    CHECK_CL(clSetUserEventStatus(blocks, CL_COMPLETE));
+    CHECK_CL(clFinish(f.queue));
+    assert_int_equal(clump_pool_defrag_step(pool, NULL, &report), CLUMP_OK);
+    assert_true(report.finished == 1 && !report.under_way);
+    assert_int_equal(clump_pool_get_info(pool, b, &info), CLUMP_OK);
+    assert_true(!info.moving && info.region.offset == 0);
+    clReleaseEvent(blocks);
+    assert_int_equal(clump_pool_check(pool), CLUMP_OK);
+    clump_pool_destroy(pool);
+    cl_fixture_close(&f);
+}
+
 /* Images work, or are refused with the reason; an allocation with one stays. */
 static void images(void **state) {
     cl_fixture f = open_fixture(NULL);
@@ -736,6 +774,7 @@ int main(void) {
         cmocka_unit_test(images),
         cmocka_unit_test(traces),
         cmocka_unit_test(uses_are_waited_for),
+        cmocka_unit_test(copies_wait_for_uses),
         cmocka_unit_test(calls_fail),
         cmocka_unit_test(memory_is_short),
         cmocka_unit_test(device_is_lost),
