@@ -38,6 +38,10 @@ static const bench_descriptor *const benchmarks[] = {
     &bench_mark_single,
     &bench_mark_vp_list,
     &bench_mark_vp_arrays,
+    &bench_pool_alloc,
+    &bench_pool_fit,
+    &bench_pool_trace,
+    &bench_pool_defrag,
     /* clang-format on */
 };
 

@@ -89,6 +89,7 @@ void clump_context_destroy(clump_context *c) {
     if (c->last) c->cl.ReleaseEvent(c->last);
     c->cl.ReleaseCommandQueue(c->queue);
     c->cl.ReleaseContext(c->context);
+    clumpi_pools_forget(c);
     clump_allocator allocator = c->allocator;
     clumpi_free(&allocator, c);
 }

@@ -11,6 +11,8 @@
 #ifndef CLUMPI_INTERNAL_H
 #define CLUMPI_INTERNAL_H
 
+#include <stdatomic.h>
+
 #include "cl/layout.h"
 #include "clump/clump.h"
 #include "memory.h"
@@ -91,6 +93,8 @@ struct clump_context {
     cl_event last;      /* last command enqueued, only kept for out-of-order queues */
     cl_program program; /* of the library's kernels; NULL until the first heap needs it */
     cl_kernel kernels[CLUMPI_KERNEL_COUNT];
+    clump_pool *pools;                        /* all that were made; destroyed ones are shells */
+    _Atomic(uint64_t) pool_bytes, pool_limit; /* of all pools; limit 0: none */
 };
 
 /* Geometry of a heap: sizes of rows and blocks, places of the metadata. Computed from schema, bytes
@@ -133,6 +137,8 @@ struct clump_heap {
     clumpi_geometry geometry;
     clump_heap_layout layout;
     cl_mem buffer;
+    clump_pool *pool; /* that the buffer is from, or NULL */
+    clump_allocation allocation;
     int list_valid;          /* the list in the buffer matches the objects */
     clump_refs *refs;        /* registered buffers of references */
     clumpi_handles *handles; /* NULL until the first one is made */
@@ -207,6 +213,14 @@ clump_status clumpi_run_kernel(clump_context *c, clumpi_kernel_id id, size_t glo
                                const clumpi_arg *args, uint32_t arg_count, const clump_sync *sync);
 clump_status clumpi_run_library(clump_heap *heap, clumpi_kernel_id id, size_t global, size_t local,
                                 const clumpi_arg *args, uint32_t arg_count, const clump_sync *sync);
+
+/* ---- pool.c ---- */
+
+/* Also of a pool that was destroyed. */
+clump_context *clumpi_pool_context(const clump_pool *pool);
+
+/* Give back what destroyed pools leave behind. */
+void clumpi_pools_forget(clump_context *c);
 
 /* ---- geometry.c ---- */
 

@@ -46,6 +46,10 @@ small() {
         mark-vp-list) echo length=50 ;;
         mark-vp-arrays) echo arrays=70 ;;
         mark-*) echo engine=auto ;;
+        pool-alloc) echo most_kb=512 chunk_kb=1024 count=4 ;;
+        pool-fit) echo sequences=2 chunk_kb=16384 ;;
+        pool-trace) echo frames=40 mb=8 chunk_kb=1024 defrag=budget ;;
+        pool-defrag) echo tests=2 rounds=10 scale=256 grid=0 ;;
         *) fail "no small size is known for $1: add one here" ;;
     esac
 }
