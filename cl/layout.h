@@ -174,7 +174,8 @@ typedef struct clumpi_mark_control {
     clumpi_u32 rows_below; /* what a sweep of at most so many objects leads to, by the queue */
     clumpi_u32 refill;     /* 1: by the queue only; waiting objects go back to it */
     clumpi_u32 histogram;  /* 1: the i-th references of a tile together; 0: by prefix sums */
-    clumpi_u32 host_pad[25];
+    clumpi_u32 levels_most; /* that one work-group does in a launch, at most CLUMPI_NARROW_LEVELS */
+    clumpi_u32 host_pad[24];
     /* Changed by steps. */
     clumpi_u32 queued[3];  /* objects in the queue; more than `capacity`: the others wait */
     clumpi_u32 waiting[3]; /* 1: objects wait */
@@ -196,7 +197,7 @@ enum { CLUMPI_MARK_NONE, CLUMPI_MARK_NARROW, CLUMPI_MARK_QUEUE, CLUMPI_MARK_ROWS
 #define CLUMPI_MARK_WHITE_AT 1280u
 #define CLUMPI_MARK_ITEMS 256u     /* most work-items of a group */
 #define CLUMPI_NARROW_MAX 1024u    /* largest `narrow` */
-#define CLUMPI_NARROW_LEVELS 8192u /* that one work-group does in a launch */
+#define CLUMPI_NARROW_LEVELS 8192u
 
 /* What the check kernel found first, in block order. */
 typedef struct clumpi_violation {

@@ -75,6 +75,11 @@ static inline uint queue_length(const clumpi_mark *m) {
     return min(m->control->queued[m->now], m->capacity);
 }
 
+/* Levels that a narrow step goes through. */
+static inline uint levels_most(const clumpi_mark *m) {
+    return min(m->control->levels_most, CLUMPI_NARROW_LEVELS);
+}
+
 /* Which way this step goes, and whether what it reaches is to wait. */
 static inline uint choose_path(clumpi_mark *m) {
     __global const clumpi_mark_control *c = m->control;
@@ -212,7 +217,7 @@ static inline void narrow_step(clumpi_mark *m, sheaf *b) {
     uint levels = 0, peak = 0;
     fronts[0].count = queue_length(m);
     for (uint i = 0; i < fronts[0].count; i++) fronts[0].refs[i] = m->in[i];
-    for (; levels < CLUMPI_NARROW_LEVELS; levels++) {
+    for (; levels < levels_most(m); levels++) {
         const front *at = &fronts[levels & 1u];
         front *next = &fronts[~levels & 1u];
         if (!at->count || at->count > m->control->narrow) break;
@@ -440,7 +445,8 @@ static inline void narrow_step(clumpi_mark *m, const group_memory *s) {
     uint wide = m->control->wide, narrow = m->control->narrow;
     uint n = queue_length(m), levels = 0, peak = n;
     for (uint i = me; i < n; i += items) s->fronts[i] = m->in[i];
-    for (; n && n <= narrow && levels < CLUMPI_NARROW_LEVELS; levels++) {
+    uint most = levels_most(m);
+    for (; n && n <= narrow && levels < most; levels++) {
         __local const uint *at = s->fronts + (levels & 1u) * CLUMPI_NARROW_MAX;
         __local uint *next = s->fronts + (~levels & 1u) * CLUMPI_NARROW_MAX;
         barrier(CLK_LOCAL_MEM_FENCE); /* s->shared was read */

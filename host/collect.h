@@ -52,8 +52,8 @@ clump_status clumpi_collect_mark(clumpi_collection *r);
 
 /* ---- collect_host.c ---- */
 
-/* Go on on the host with what roots lead to. */
-clump_status clumpi_collect_mark_host(clumpi_collection *r);
+/* Go on on the host from what step `step` would find, to the end. */
+clump_status clumpi_collect_mark_host(clumpi_collection *r, clumpi_u32 step);
 
 /* ---- For collector.c ---- */
 

@@ -128,14 +128,15 @@ static clump_status scan(host_mark *m, clump_ref ref) {
     return status;
 }
 
-/* What roots led to. */
-static clump_status take_roots(host_mark *m, const clumpi_mark_control *control) {
+/* What is in the queue that the step would read, and what waits. */
+static clump_status take_over(host_mark *m, const clumpi_mark_control *control, clumpi_u32 step) {
     clump_status status = CLUMP_OK;
     uint64_t granules = clumpi_mark_granules(m->heap);
-    uint32_t queued =
-        control->queued[0] < control->capacity ? control->queued[0] : control->capacity;
-    clump_ref *refs = fetch(m, m->heap->marks.buffer, CLUMPI_MARK_WHITE_AT + 16 * granules,
-                            queued * sizeof *refs, &status);
+    uint32_t queued = control->queued[step % 3];
+    if (queued > control->capacity) queued = control->capacity;
+    uint64_t at = CLUMPI_MARK_WHITE_AT + 16 * granules +
+                  (step % 2 ? (uint64_t)control->capacity * sizeof(clump_ref) : 0);
+    clump_ref *refs = fetch(m, m->heap->marks.buffer, at, queued * sizeof *refs, &status);
     for (uint32_t i = 0; i < queued && !status; i++) status = push(m, refs[i]);
     clumpi_free(m->allocator, refs);
     for (uint64_t g = 0; g < granules; g++)
@@ -144,15 +145,21 @@ static clump_status take_roots(host_mark *m, const clumpi_mark_control *control)
     return status;
 }
 
-static clump_status mark(host_mark *m, clumpi_collection *r) {
-    clump_status status = take_roots(m, &r->control);
+static clump_status mark(host_mark *m, clumpi_collection *r, clumpi_u32 step) {
+    clump_status status = take_over(m, &r->control, step);
     double start = now_us();
     while (m->count && !status) status = scan(m, ((clump_ref *)m->stack)[--m->count]);
     r->report.host_us = now_us() - start;
     return status;
 }
 
-clump_status clumpi_collect_mark_host(clumpi_collection *r) {
+static void add(clumpi_u32 *words, uint64_t n) {
+    n += (uint64_t)words[1] << 32 | words[0];
+    words[0] = (clumpi_u32)n;
+    words[1] = (clumpi_u32)(n >> 32);
+}
+
+clump_status clumpi_collect_mark_host(clumpi_collection *r, clumpi_u32 step) {
     clump_heap *heap = r->heap;
     clump_context *c = heap->context;
     host_mark m = {.heap = heap, .allocator = &c->allocator};
@@ -160,18 +167,17 @@ clump_status clumpi_collect_mark_host(clumpi_collection *r) {
     clump_status status = clumpi_collect_read(r);
     double start = now_us();
     if (!status) status = fetch_all(&m);
-    if (!status) status = mark(&m, r);
+    if (!status) status = mark(&m, r, step);
     if (!status) status = clumpi_write(c, heap->marks.buffer, CLUMPI_MARK_WHITE_AT, words, m.white);
     if (!status) status = clumpi_clear(c, heap->marks.buffer, CLUMPI_MARK_WHITE_AT + words, words);
     clumpi_mark_control *k = &r->control;
-    k->peak = (clumpi_u32)m.peak;
-    k->read[0] = (clumpi_u32)m.read;
-    k->read[1] = (clumpi_u32)(m.read >> 32);
-    k->followed[0] = (clumpi_u32)m.followed;
-    k->followed[1] = (clumpi_u32)(m.followed >> 32);
+    k->changes += step > 0; /* it took over from the device */
+    if (m.peak > k->peak) k->peak = (clumpi_u32)m.peak;
+    add(k->read, m.read);
+    add(k->followed, m.followed);
     if (!status) status = clumpi_write(c, heap->marks.buffer, 0, sizeof *k, k);
     drop_all(&m);
     if (!status) status = clumpi_finish(c);
-    r->report.us[CLUMP_COLLECT_MARK] = now_us() - start;
+    r->report.us[CLUMP_COLLECT_MARK] += now_us() - start;
     return status;
 }

@@ -16,6 +16,15 @@
 #define BATCH_FIRST 4u
 #define BATCH_MOST 32u
 
+/* Handing a long narrow graph over to the host, where a level takes a cache miss and not a
+ * microsecond or two: once as much time was spent as the copies will take, so that neither choice
+ * is wrong by more than a factor of two. Guesses: of a level, of the calls, of the bytes in a
+ * microsecond. */
+#define LEVELS_FIRST 64u /* in a launch, while that may be better */
+#define LEVEL_US 2.0
+#define CALLS_US 200.0
+#define COPY_BYTES_PER_US 8000.0
+
 clump_status clumpi_collect_run_on(clumpi_collection *r, clump_collect_phase phase,
                                    clumpi_kernel_id id, size_t groups, size_t local,
                                    const clumpi_arg *args, uint32_t arg_count) {
@@ -94,6 +103,12 @@ static clump_status make_buffer(clumpi_collection *r, uint32_t capacity) {
     return CLUMP_OK;
 }
 
+/* A device that is a CPU is as good at it as the host. */
+static int may_hand_over(const clumpi_collection *r) {
+    return r->desc->engine == CLUMP_MARK_AUTO && !r->desc->stay &&
+           !r->heap->context->capabilities.is_cpu;
+}
+
 static clump_status prepare(clumpi_collection *r) {
     const clump_collect_desc *d = r->desc;
     uint32_t room = d->queue_room ? d->queue_room : preset_room(r);
@@ -103,12 +118,14 @@ static clump_status prepare(clumpi_collection *r) {
     uint32_t narrow = d->narrow == CLUMP_NEVER ? 0 : d->narrow ? d->narrow : NARROW_PRESET;
     uint64_t rows = clumpi_mark_granules(r->heap) / 8;
     clumpi_mark_control *m = &r->control;
-    *m = (clumpi_mark_control){.capacity = room,
-                               .narrow = narrow,
-                               .wide = d->wide ? d->wide : WIDE_PRESET,
-                               .rows_above = rows < narrow ? narrow : (clumpi_u32)rows,
-                               .refill = d->engine == CLUMP_MARK_QUEUE,
-                               .histogram = d->offsets == CLUMP_OFFSETS_HISTOGRAM};
+    *m =
+        (clumpi_mark_control){.capacity = room,
+                              .narrow = narrow,
+                              .wide = d->wide ? d->wide : WIDE_PRESET,
+                              .rows_above = rows < narrow ? narrow : (clumpi_u32)rows,
+                              .refill = d->engine == CLUMP_MARK_QUEUE,
+                              .levels_most = may_hand_over(r) ? LEVELS_FIRST : CLUMPI_NARROW_LEVELS,
+                              .histogram = d->offsets == CLUMP_OFFSETS_HISTOGRAM};
     if (d->engine == CLUMP_MARK_QUEUE) m->rows_above = UINT32_MAX;
     if (d->engine == CLUMP_MARK_ROWS) m->rows_above = narrow;
     m->rows_below = d->engine == CLUMP_MARK_ROWS ? narrow : m->rows_above / 4;
@@ -160,10 +177,37 @@ static uint64_t progress(const clumpi_mark_control *m) {
     return (uint64_t)m->levels + m->sweeps + m->refills;
 }
 
+/* Is what is left narrow, and has been for so long that the host should go on? If not yet, the next
+ * launches do more levels. */
+static clump_status look_at_narrow(clumpi_collection *r, clumpi_u32 step, int *hand_over) {
+    clumpi_mark_control *m = &r->control;
+    clump_heap *heap = r->heap;
+    *hand_over = 0;
+    if (!may_hand_over(r) || m->path != CLUMPI_MARK_NARROW || m->waiting[step % 3] ||
+        m->queued[step % 3] > m->narrow)
+        return CLUMP_OK;
+    double spent = m->narrow_levels * LEVEL_US, block_bytes = heap->geometry.header.block_granules;
+    block_bytes *= heap->geometry.header.granule_bytes;
+    if (spent > CALLS_US) {
+        clump_heap_stats all;
+        clump_status status = clump_heap_calc_stats(heap, &all, NULL, 0);
+        if (status) return status;
+        double bytes = block_bytes * (all.blocks - all.free_blocks) +
+                       24.0 * (double)clumpi_mark_granules(heap);
+        *hand_over = spent > CALLS_US + bytes / COPY_BYTES_PER_US;
+        if (*hand_over) return CLUMP_OK;
+    }
+    if (m->levels_most < CLUMPI_NARROW_LEVELS) m->levels_most *= 2;
+    return clumpi_write(heap->context, heap->marks.buffer,
+                        offsetof(clumpi_mark_control, levels_most), sizeof m->levels_most,
+                        &m->levels_most);
+}
+
 static clump_status mark_device(clumpi_collection *r) {
     clump_status status = CLUMP_OK;
     const clumpi_mark_control *m = &r->control;
     clumpi_u32 step = 0;
+    int hand_over = 0;
     for (uint32_t batch = BATCH_FIRST; !status; batch = batch < BATCH_MOST ? 2 * batch : batch) {
         uint64_t before = progress(m);
         for (uint32_t i = 0; i < batch && !status; i++, step++) {
@@ -176,6 +220,8 @@ static clump_status mark_device(clumpi_collection *r) {
             status = clumpi_fail(&r->heap->context->error, CLUMP_ERR_CORRUPT,
                                  "clump_collect: marking does not come to its end, which only "
                                  "memory corruption explains");
+        if (!status) status = look_at_narrow(r, step, &hand_over);
+        if (!status && hand_over) return clumpi_collect_mark_host(r, step);
     }
     return status;
 }
@@ -184,5 +230,5 @@ clump_status clumpi_collect_mark(clumpi_collection *r) {
     clump_status status = prepare(r);
     if (!status) status = mark_roots(r);
     if (status) return status;
-    return r->desc->engine == CLUMP_MARK_HOST ? clumpi_collect_mark_host(r) : mark_device(r);
+    return r->desc->engine == CLUMP_MARK_HOST ? clumpi_collect_mark_host(r, 0) : mark_device(r);
 }

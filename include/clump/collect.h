@@ -61,6 +61,10 @@ typedef struct clump_collect_desc {
     uint32_t wide;       /* references above which an object is for a whole work-group. 0: 16;
                             CLUMP_NEVER: one work-item reads all of them */
 
+    int stay; /* 1: AUTO does not hand long narrow graphs over to the host. By default it does, on
+                 devices that are no CPU, once as much time was spent on them as HOST will take to
+                 copy the blocks in use */
+
     /* What happens to the dead. */
     int only_mark; /* 1: count, but free nothing and null nothing */
     cl_mem dead;   /* optional: gets the number of objects that die, 4 bytes, then references
@@ -108,7 +112,8 @@ typedef struct clump_collect_report {
     uint64_t memory_bytes;        /* device memory that collections of the heap keep */
     double us[CLUMP_COLLECT_PHASE_COUNT]; /* device time; 0 if the queue does no profiling */
     double total_us;                      /* their sum, or with HOST what the host measured */
-    double host_us; /* HOST: marking alone, of us[CLUMP_COLLECT_MARK], which has the copies too */
+    double host_us; /* what the host marked: that alone, of us[CLUMP_COLLECT_MARK], which has the
+                       copies too. 0: nothing was handed over */
     uint64_t floor_bytes; /* what must at least be read and written: each reference of a live object
                              once; for each granule of blocks in use a word of marks written and
                              read and one of the bitmap read and written; each state likewise */

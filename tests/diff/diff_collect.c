@@ -437,6 +437,31 @@ static void chain(void **state) {
     case_drop(&c);
 }
 
+/* A long list is handed over to the host, by devices that are no CPU: what the host decides by is
+ * all that is changed here. */
+static void handed_over(void **state) {
+    int *is_cpu = &f->clump->capabilities.is_cpu, was = *is_cpu;
+    gc_case c;
+    uint32_t count;
+    empty_case(LONG, 0, &c);
+    *is_cpu = 0;
+    clump_ref *n = shuffled(&c, "Node", &count);
+    make_chain(&c, n, count);
+    free(n);
+    case_expect(&c);
+    for (int stay = 0; stay < 2; stay++) {
+        LABEL(c.w, "chain of %u, stay %d", c.live_count, stay);
+        clump_collect_report r = case_run(&c, &(clump_collect_desc){.stay = stay});
+        WORLD_CHECK(c.w, (r.host_us > 0) == !stay, "the host took %g us", r.host_us);
+        WORLD_CHECK(c.w,
+                    stay || (r.engine_changes && r.levels > 100 && r.levels < c.live_count / 2),
+                    "%u changes, %u levels", r.engine_changes, r.levels);
+        if (stay) same_number(c.w, "levels", r.levels, c.live_count);
+    }
+    case_drop(&c);
+    *is_cpu = was;
+}
+
 /* ---- Around kernels -------------------------------------------------------------------------- */
 
 static const char source[] =
@@ -690,7 +715,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(random_nodes),   cmocka_unit_test(all_garbage),
         cmocka_unit_test(no_garbage),     cmocka_unit_test(chain),
         cmocka_unit_test(finalisers),     cmocka_unit_test(room_again),
-        cmocka_unit_test(triggers),
+        cmocka_unit_test(triggers),       cmocka_unit_test(handed_over),
     };
     const struct CMUnitTest few[] = {
         cmocka_unit_test(random_middle),

@@ -124,6 +124,27 @@ refused() {
     grep -q -- "$words" "$folder/err" || fail "'$*' does not say '$words': $(cat "$folder/err")"
 }
 refused 2 "there are.*enumerate" run nothing
+# A graph of three nodes, two of which refer to each other and one of these is a root: plain, compressed,
+# cut short, and with a reference to a node that is none.
+word() { printf "\\x$(printf %02x "$1")\\x00\\x00\\x00"; }
+graph() { # TARGET
+    printf 'HGRAPH1\0'
+    for n in 3 2 1 0 0 0 1 2 2 "$1" 0 8 40 600 0; do word "$n"; done
+    printf '\0\0\0'
+}
+graph 1 >"$folder/graph"
+gzip -c "$folder/graph" >"$folder/graph.gz"
+for file in graph graph.gz; do
+    "$bench" run mark-graph --set "file=$folder/$file" --repeat 1 >"$folder/out" ||
+        fail "mark-graph does not read $file"
+    grep -q "check: ok: 2 of 3 nodes live" "$folder/out" || fail "mark-graph: $(cat "$folder/out")"
+done
+head -c 50 "$folder/graph" >"$folder/short"
+graph 3 >"$folder/wrong"
+refused 1 "ends too early" run mark-graph --set "file=$folder/short"
+refused 1 "a node that it has not" run mark-graph --set "file=$folder/wrong"
+refused 1 "is no graph" run mark-graph --set "file=$0"
+refused 1 "cannot open" run mark-graph --set "file=$folder/nothing"
 refused 2 "objects" run enumerate --set nothing=1
 refused 2 "objects" run enumerate --set objects=-1
 refused 2 "objects" run enumerate --set objects=many
