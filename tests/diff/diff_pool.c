@@ -85,25 +85,27 @@ static void verify_all(world *w) {
 
 static void do_alloc(world *w) {
     if (w->count == LIVE_MAX) return;
-    thing *t = &w->things[w->count];
-    *t = (thing){.tag = w->next_tag++, .movable = pick(w, 8) != 0};
-    t->bytes = 1 + pick(w, pick(w, 4) ? 9000 : BYTES_MAX);
-    clump_allocation_desc desc = {.bytes = t->bytes,
+    thing made = {.tag = w->next_tag++, .movable = pick(w, 8) != 0};
+    made.bytes = 1 + pick(w, pick(w, 4) ? 9000 : BYTES_MAX);
+    clump_allocation_desc desc = {.bytes = made.bytes,
                                   .alignment = pick(w, 6) ? 0 : 128u << pick(w, 5),
                                   .memory = pick(w, 10) ? CLUMP_MEMORY_DEVICE : CLUMP_MEMORY_HOST,
-                                  .movable = t->movable,
+                                  .movable = made.movable,
                                   .unique = pick(w, 30) == 0,
                                   .name = pick(w, 5) ? NULL : "thing",
-                                  .user_data = t};
-    clump_status status = clump_pool_alloc(w->pool, &desc, &t->allocation, &t->region);
+                                  .user_data = NULL};
+    clump_status status = clump_pool_alloc(w->pool, &desc, &made.allocation, &made.region);
     if (status == CLUMP_ERR_CAPACITY) {
         w->refused++;
         return;
     }
     POOL_OK(w, status);
-    assert_int_equal(t->region.bytes, t->bytes);
-    if (desc.alignment) assert_int_equal(t->region.offset % desc.alignment, 0);
-    w->count++;
+    assert_int_equal(made.region.bytes, made.bytes);
+    if (desc.alignment) assert_int_equal(made.region.offset % desc.alignment, 0);
+    /* Only now: to make room the pool may have moved and destroyed others. */
+    thing *t = &w->things[w->count++];
+    *t = made;
+    POOL_OK(w, clump_pool_set_user_data(w->pool, t->allocation, t));
     fill(w, t);
 }
 
