@@ -4,8 +4,7 @@
 
 #include <string.h>
 
-/* ---- Accounts
- * ----------------------------------------------------------------------------------- */
+/* ---- Accounts -------------------------------------------------------------------------------- */
 
 clump_status clumpi_bytes_reserve(clumpi_pool *p, uint64_t bytes) {
     uint64_t limit = p->desc.limit_bytes;
@@ -45,8 +44,7 @@ static void count_unused(clumpi_pool *p, const clumpi_chunk *chunk, uint64_t byt
     if (!chunk->is_unique) p->chunk_used -= bytes;
 }
 
-/* ---- Making and releasing
- * ----------------------------------------------------------------------- */
+/* ---- Making and releasing -------------------------------------------------------------------- */
 
 static clump_status fail_device(clumpi_pool *p, const char *call, cl_int code, uint64_t bytes) {
     clump_status status = clumpi_fail_cl(
@@ -211,8 +209,7 @@ void clumpi_chunks_trim(clumpi_pool *p) {
                 clumpi_chunk_destroy(p, p->kinds[m].chunks[i]);
 }
 
-/* ---- Room
- * ---------------------------------------------------------------------------------------- */
+/* ---- Room ------------------------------------------------------------------------------------ */
 
 uint32_t clumpi_chunks_find(clumpi_pool *p, clump_memory memory, uint64_t units, uint64_t align,
                             clumpi_chunk **chunk) {

@@ -32,8 +32,7 @@ static const clumpi_pace_model *choose_pace(const clumpi_pool *p, int waits) {
     return &p->device_pace;
 }
 
-/* ---- Copies that have completed
- * -------------------------------------------------------------------- */
+/* ---- Copies that have completed -------------------------------------------------------------- */
 
 static void learn(clumpi_pool *p, const clumpi_op *op) {
     cl_ulong from = 0, to = 0;
@@ -85,8 +84,7 @@ static void progress(stepping *s) {
     clumpi_waiting_poll(p);
 }
 
-/* ---- Copying
- * ----------------------------------------------------------------------------------------- */
+/* ---- Copying --------------------------------------------------------------------------------- */
 
 /* How much of `wanted` bytes may be copied now; 0: stop. */
 static uint64_t allowed(const stepping *s, uint64_t wanted) {
@@ -173,8 +171,7 @@ static clump_status make_moves(stepping *s) {
     return status;
 }
 
-/* ---- Waiting
- * ------------------------------------------------------------------------------------------ */
+/* ---- Waiting --------------------------------------------------------------------------------- */
 
 static clump_status wait_for_copies(stepping *s) {
     clumpi_pool *p = s->p;
@@ -195,8 +192,7 @@ static clump_status wait_for_copies(stepping *s) {
     return status;
 }
 
-/* ---- Steps
- * -------------------------------------------------------------------------------------------- */
+/* ---- Steps ----------------------------------------------------------------------------------- */
 
 static clump_status check_desc(clumpi_pool *p, const clump_defrag_desc *d) {
     if (!d->wait_count != !d->wait_list)
@@ -351,8 +347,7 @@ clump_status clump_pool_defrag(clump_pool *pool, const clump_defrag_desc *desc,
     return status;
 }
 
-/* ---- Swapping by hand
- * ----------------------------------------------------------------------------------- */
+/* ---- Swapping by hand ------------------------------------------------------------------------ */
 
 clump_status clump_pool_next_move(clump_pool *pool, clump_move *move) {
     if (move) memset(move, 0, sizeof *move);

@@ -17,8 +17,7 @@ static void append_string(clumpi_text *t, const char *s) {
     clumpi_text_append_bytes(t, "\"", 1);
 }
 
-/* ---- JSON
- * ------------------------------------------------------------------------------------------ */
+/* ---- JSON ------------------------------------------------------------------------------------ */
 
 static void append_range(clumpi_pool *p, clumpi_text *t, uint64_t offset, uint64_t bytes,
                          uint32_t record, int is_free) {
@@ -104,8 +103,7 @@ static void append_json(clumpi_pool *p, clumpi_text *t) {
     clumpi_text_append(t, "\n  ]\n}\n");
 }
 
-/* ---- The picture
- * ------------------------------------------------------------------------------------ */
+/* ---- The picture ----------------------------------------------------------------------------- */
 
 #define BAR_WIDTH 1000.0
 #define BAR_HEIGHT 18

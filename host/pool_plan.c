@@ -38,8 +38,7 @@ typedef struct option {
     uint32_t number; /* in the order of finding */
 } option;
 
-/* ---- Order of chunks
- * ------------------------------------------------------------------------------- */
+/* ---- Order of chunks ------------------------------------------------------------------------- */
 
 static double share_of(const clumpi_chunk *c) {
     return (double)(c->ranges.used_units - c->leaving_units) / (double)c->ranges.units;
@@ -71,8 +70,7 @@ static int is_below(const plan *pl, const clumpi_chunk *to, uint64_t at, const c
     return to->rank < from->rank && share_of(to) >= share_of(from);
 }
 
-/* ---- Weights
- * --------------------------------------------------------------------------------------- */
+/* ---- Weights --------------------------------------------------------------------------------- */
 
 /* h_free: 0 without a gap, `weight` for one that is just too large to ignore, 0 for a useful one.
  * */
@@ -118,8 +116,7 @@ static double weight_after(const plan *pl, const clumpi_chunk *c, uint32_t free_
     return place_weight(pl, c, at, before, behind, n->prev, n->next);
 }
 
-/* ---- Options
- * --------------------------------------------------------------------------------------- */
+/* ---- Options --------------------------------------------------------------------------------- */
 
 static uint64_t units_of(const clumpi_record *r) {
     return clumpi_node_at(&r->chunk->ranges, r->node)->size;
@@ -177,8 +174,7 @@ static int is_enough(const plan *pl) {
     return pl->bytes >= pl->limits->bytes || pl->ops >= pl->limits->ops;
 }
 
-/* ---- Few pairs: all of them
- * -------------------------------------------------------------------------- */
+/* ---- Few pairs: all of them ------------------------------------------------------------------ */
 
 static int by_weight(const void *a, const void *b) {
     const option *x = a, *y = b;
@@ -221,8 +217,7 @@ static clump_status plan_all(plan *pl, size_t movable) {
     return status;
 }
 
-/* ---- Many: a part in each step
- * ----------------------------------------------------------------------- */
+/* ---- Many: a part in each step --------------------------------------------------------------- */
 
 static void weigh_some(const plan *pl, option *best) {
     const clumpi_kind *k = pl->kind;
@@ -275,8 +270,94 @@ static clump_status plan_some(plan *pl) {
     return status;
 }
 
-/* ---- All kinds
- * ----------------------------------------------------------------------------------------- */
+/* ---- Packing a chunk anew ------------------------------------------------------------------- */
+
+/* Holes that nothing fits into keep chunks from becoming empty. When there is nothing else to do, the
+ * chunk with the most in such holes is copied into the empty one, without them; what it then has in
+ * one piece, others can fill. This leaves the sum of u * u / B and lowers offsets, like a move within
+ * a chunk.
+ *
+ * Only where it helps: if at least a chunk would become free if all were packed, and the waste is
+ * PACKED_WASTE or more. */
+#define PACKED_WASTE 0.1
+
+/* Units in all free ranges but the largest, if everything in the chunk may move; else 0. */
+static uint64_t scattered_units(const plan *pl, const clumpi_chunk *c) {
+    const clump_suballoc *ranges = &c->ranges;
+    uint64_t largest = 0;
+    if (c->movable != ranges->used_count || ranges->free_count < 2 ||
+        c->repacked_at == pl->p->stats.freed + 1)
+        return 0;
+    for (uint32_t i = ranges->first; i; i = clumpi_node_at(ranges, i)->next) {
+        const clumpi_node *n = clumpi_node_at(ranges, i);
+        if (n->state == CLUMPI_NODE_FREE) {
+            if (n->size > largest) largest = n->size;
+            continue;
+        }
+        uint32_t record = record_of(n);
+        if (!may_move(pl, record) || clumpi_record_at(pl->p, record)->align_log) return 0;
+    }
+    return ranges->units - ranges->used_units - largest;
+}
+
+static clumpi_chunk *choose_scattered(const plan *pl, const clumpi_chunk *empty) {
+    clumpi_chunk *chosen = NULL;
+    uint64_t most = 0;
+    for (size_t i = 0; i < pl->kind->count; i++) {
+        clumpi_chunk *c = pl->kind->chunks[i];
+        if (!c->ranges.used_count || c->ranges.used_units > empty->ranges.units ||
+            c->ranges.used_count > pl->limits->ops - pl->ops)
+            continue;
+        uint64_t units = scattered_units(pl, c);
+        if (units <= most) continue;
+        most = units;
+        chosen = c;
+    }
+    return chosen;
+}
+
+/* The empty chunk to pack into, if it is worth while. */
+static clumpi_chunk *choose_empty(const plan *pl) {
+    clumpi_chunk *empty = NULL;
+    uint64_t used = 0, all = 0, least = UINT64_MAX;
+    for (size_t i = 0; i < pl->kind->count; i++) {
+        clumpi_chunk *c = pl->kind->chunks[i];
+        uint64_t units = c->ranges.units;
+        if (!c->ranges.used_count) {
+            if (!empty || units > empty->ranges.units) empty = c;
+            continue;
+        }
+        used += c->ranges.used_units;
+        all += units;
+        if (units < least) least = units;
+    }
+    int helps = all && used + least <= all && (double)(all - used) >= PACKED_WASTE * (double)all;
+    return helps ? empty : NULL;
+}
+
+static clump_status plan_repack(plan *pl) {
+    clumpi_pool *p = pl->p;
+    clumpi_chunk *to = choose_empty(pl);
+    clumpi_chunk *from = to ? choose_scattered(pl, to) : NULL;
+    if (!from) return CLUMP_OK;
+    to->repacked_at = p->stats.freed + 1;
+    pl->kind->changes++;
+    for (uint32_t i = from->ranges.first; i; i = clumpi_node_at(&from->ranges, i)->next) {
+        uint32_t record = record_of(clumpi_node_at(&from->ranges, i));
+        if (!record) continue;
+        uint64_t units = clumpi_node_at(&from->ranges, i)->size;
+        uint32_t room = clumpi_suballoc_find(&to->ranges, units, 1); /* one piece: always there */
+        uint64_t at = clumpi_node_at(&to->ranges, room)->offset;
+        uint32_t node = clumpi_chunk_take(p, to, room, at, units, 0);
+        if (!node || !clumpi_op_new(p, record, to, node))
+            return clumpi_fail(&p->error, CLUMP_ERR_MEMORY, "no host memory for a move");
+        pl->bytes += clumpi_record_at(p, record)->bytes;
+        pl->ops++;
+    }
+    return CLUMP_OK;
+}
+
+/* ---- All kinds ------------------------------------------------------------------------------- */
 
 static clump_status plan_kind(plan *pl) {
     clumpi_kind *k = pl->kind;
@@ -309,6 +390,9 @@ clump_status clumpi_plan(clumpi_pool *p, const clump_defrag_desc *d,
     for (int m = 0; !status && m < CLUMP_MEMORY_COUNT && !is_enough(&pl); m++) {
         pl.kind = &p->kinds[m];
         status = plan_kind(&pl);
+        int is_settled = pl.kind->settled == pl.kind->changes + 1;
+        if (!status && is_settled && !p->op_count && d->order == CLUMP_DEFRAG_FULLEST)
+            status = plan_repack(&pl);
     }
     return status;
 }

@@ -205,8 +205,7 @@ clump_status clump_pool_set_user_data(clump_pool *pool, clump_allocation allocat
     ON_RECORD(pool, allocation, "clump_pool_set_user_data", (r->user_data = user_data, CLUMP_OK));
 }
 
-/* ---- cl_mem objects on it
- * ----------------------------------------------------------------------- */
+/* ---- cl_mem objects on it -------------------------------------------------------------------- */
 
 static clump_status sub_buffer(clumpi_pool *p, clumpi_record *r, cl_mem *buffer) {
     if (!buffer)

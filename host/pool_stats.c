@@ -74,8 +74,7 @@ clump_status clump_pool_visit(clump_pool *pool,
     return status;
 }
 
-/* ---- The check
- * ------------------------------------------------------------------------------------ */
+/* ---- The check ------------------------------------------------------------------------------- */
 
 static clump_status corrupt(clumpi_pool *p, const char *what, uint64_t found, uint64_t expected) {
     return clumpi_fail(&p->error, CLUMP_ERR_CORRUPT, "%s: %llu instead of %llu", what,

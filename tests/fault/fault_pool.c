@@ -14,8 +14,7 @@
 #include "cl_fixture.h"
 #include "failing.h"
 
-/* ---- Bad input
- * --------------------------------------------------------------------------------------- */
+/* ---- Bad input ------------------------------------------------------------------------------- */
 
 static char *dumped; /* the last one; the caller of dump() frees it */
 static void append(void *user, const char *text, size_t bytes) {
@@ -437,8 +436,7 @@ static void images(void **state) {
     cl_fixture_close(&f);
 }
 
-/* ---- Every call fails
- * ------------------------------------------------------------------------------------ */
+/* ---- Every call fails ------------------------------------------------------------------------ */
 
 #define THINGS 12u
 
