@@ -1,5 +1,5 @@
-/* Wa-Tor on the heap against Wa-Tor in sequential C: every cell and the heap's invariants after
- * every step. The rules are those of the benchmark, and so is the code.
+/* Wa-Tor on the heap and in plain OpenCL against Wa-Tor in sequential C: every cell and the heap's
+ * invariants after every step. The rules are those of the benchmark, and so is the code.
  *
  * Read first: bench/apps/wa-tor/wa_tor.h.
  */
@@ -8,53 +8,75 @@
 
 static cl_fixture fixture;
 
-static void run(uint32_t width, uint32_t height, uint32_t seed, uint32_t block_rows,
-                uint32_t steps) {
-    wa_tor_heap_desc desc = {.context = fixture.context,
-                             .queue = fixture.queue,
-                             .clump = fixture.clump,
-                             .rules = wa_tor_rules_default(),
-                             .block_rows = block_rows};
+static const char *const variants[] = {
+    [WA_TOR_CLUMP] = "clump", [WA_TOR_SOA] = "soa", [WA_TOR_AOS] = "aos"};
+#define VARIANTS (sizeof variants / sizeof *variants)
+
+static wa_tor_desc describe(uint32_t width, uint32_t height, uint32_t seed) {
+    wa_tor_desc desc = {.context = fixture.context,
+                        .device = fixture.device,
+                        .queue = fixture.queue,
+                        .rules = wa_tor_rules_default(),
+                        .clump = fixture.clump,
+                        .block_rows = 1};
     desc.rules.width = width;
     desc.rules.height = height;
     desc.rules.seed = seed;
+    return desc;
+}
+
+/* Returns the moves of compaction. */
+static uint64_t run(const wa_tor_desc *desc, uint32_t steps) {
+    uint64_t moves = 0;
     bench_error error = {""};
-    int result = wa_tor_compare_run(&desc, steps, 1, &error);
-    if (result)
-        fail_msg("%u x %u, seed %u, block_rows %u: %s", width, height, seed, block_rows,
+    if (wa_tor_compare_run(desc, steps, 1, &moves, &error))
+        fail_msg("%s, %u x %u, seed %u, block_rows %u: %s", variants[desc->variant],
+                 desc->rules.width, desc->rules.height, desc->rules.seed, desc->block_rows,
                  error.text);
+    return moves;
+}
+
+static void run_all(wa_tor_desc desc, uint32_t steps) {
+    for (size_t i = 0; i < VARIANTS; i++) {
+        desc.variant = (wa_tor_variant)i;
+        run(&desc, steps);
+    }
 }
 
 static void test_smallest(void **state) {
     (void)state;
-    for (uint32_t seed = 1; seed < 4; seed++) run(8, 8, seed, 1, 60);
+    for (uint32_t seed = 1; seed < 4; seed++) run_all(describe(8, 8, seed), 60);
+}
+
+/* Where a cell is its own neighbour, or the same one twice. */
+static void test_narrow(void **state) {
+    (void)state;
+    run_all(describe(1, 1, 1), 5);
+    run_all(describe(1, 40, 1), 40);
+    run_all(describe(70, 2, 2), 40);
 }
 
 static void test_middle(void **state) {
     (void)state;
-    run(37, 53, 5, 1, 100);
-    run(37, 53, 6, 1, 100);
-    run(128, 96, 7, 1, 60);
+    run_all(describe(37, 53, 5), 100);
+    run_all(describe(37, 53, 6), 100);
+    run_all(describe(128, 96, 7), 60);
 }
 
 static void test_wide_blocks(void **state) {
     (void)state;
-    run(200, 130, 8, 16, 40);
+    wa_tor_desc desc = describe(200, 130, 8);
+    desc.block_rows = 16;
+    run(&desc, 40);
 }
 
+/* The sharks starve, and the fish take the world. */
 static void test_few_fish(void **state) {
     (void)state;
-    wa_tor_heap_desc desc = {.context = fixture.context,
-                             .queue = fixture.queue,
-                             .clump = fixture.clump,
-                             .rules = wa_tor_rules_default(),
-                             .block_rows = 1};
-    desc.rules.width = 40;
-    desc.rules.height = 25;
-    desc.rules.fish_permille = 20; /* the sharks starve, and the fish take the world */
+    wa_tor_desc desc = describe(40, 25, 42);
+    desc.rules.fish_permille = 20;
     desc.rules.shark_permille = 300;
-    bench_error error = {""};
-    if (wa_tor_compare_run(&desc, 120, 1, &error)) fail_msg("%s", error.text);
+    run_all(desc, 120);
 }
 
 /* Objects move between steps; the world must not notice. */
@@ -71,17 +93,9 @@ static void test_compacted(void **state) {
     };
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
         clump_compactor_desc compaction = {.compact = ways[i], .every = 3};
-        wa_tor_heap_desc desc = {.context = fixture.context,
-                                 .queue = fixture.queue,
-                                 .clump = fixture.clump,
-                                 .rules = wa_tor_rules_default(),
-                                 .compaction = &compaction,
-                                 .block_rows = 1};
-        desc.rules.width = 90;
-        desc.rules.height = 70;
-        desc.rules.seed = 11 + (uint32_t)i;
-        bench_error error = {""};
-        if (wa_tor_compare_run(&desc, 60, 1, &error)) fail_msg("way %zu: %s", i, error.text);
+        wa_tor_desc desc = describe(90, 70, 11 + (uint32_t)i);
+        desc.compaction = &compaction;
+        if (run(&desc, 60) == 0) fail_msg("way %zu moved nothing; the test shows nothing", i);
     }
 }
 
@@ -89,9 +103,9 @@ int main(void) {
     int result = cl_fixture_open(&fixture, NULL);
     if (result) return result;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_smallest),    cmocka_unit_test(test_middle),
-        cmocka_unit_test(test_wide_blocks), cmocka_unit_test(test_few_fish),
-        cmocka_unit_test(test_compacted),
+        cmocka_unit_test(test_smallest), cmocka_unit_test(test_narrow),
+        cmocka_unit_test(test_middle),   cmocka_unit_test(test_wide_blocks),
+        cmocka_unit_test(test_few_fish), cmocka_unit_test(test_compacted),
     };
     result = cmocka_run_group_tests_name("wa-tor", tests, NULL, NULL);
     cl_fixture_close(&fixture);

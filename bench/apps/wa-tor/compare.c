@@ -1,4 +1,4 @@
-/* Wa-Tor on the heap against Wa-Tor in sequential C, step by step. See wa_tor.h. */
+/* Wa-Tor in any variant against Wa-Tor in sequential C, step by step. See wa_tor.h. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,22 +8,20 @@
 
 /* Both worlds after the same number of steps. */
 typedef struct pair {
-    wa_tor_heap *heap;
-    wa_tor_world *sequential;
-    uint32_t *heap_codes, *sequential_codes;
+    wa_tor_any found;
+    wa_tor_world *expected;
+    uint32_t *found_codes, *expected_codes;
     uint32_t width, cells;
 } pair;
 
 static int compare_codes(const pair *worlds, uint32_t step, bench_error *error) {
     static const char *const kinds[] = {"empty", "a fish", "a shark", "of no kind"};
     for (uint32_t i = 0; i < worlds->cells; i++) {
-        uint32_t found = worlds->heap_codes[i];
-        uint32_t expected = worlds->sequential_codes[i];
+        uint32_t found = worlds->found_codes[i];
+        uint32_t expected = worlds->expected_codes[i];
         if (found != expected) {
             bench_error_set(
-                error,
-                "after %u steps cell (%u, %u) is %s (%08x) on the heap and %s (%08x) in "
-                "the reference",
+                error, "after %u steps cell (%u, %u) is %s (%08x) and in the reference %s (%08x)",
                 step, i % worlds->width, i / worlds->width, kinds[wa_tor_kind(found)], found,
                 kinds[wa_tor_kind(expected)], expected);
             return 1;
@@ -34,10 +32,13 @@ static int compare_codes(const pair *worlds, uint32_t step, bench_error *error) 
 
 static int compare_populations(pair *worlds, uint32_t step, bench_error *error) {
     wa_tor_usage usage;
-    if (wa_tor_heap_usage(worlds->heap, &usage, error)) {
+    if (!worlds->found.heap) {
+        return 0;
+    }
+    if (wa_tor_heap_usage(worlds->found.heap, &usage, error)) {
         return -1;
     }
-    wa_tor_population expected = wa_tor_world_population(worlds->sequential);
+    wa_tor_population expected = wa_tor_world_population(worlds->expected);
     if (usage.fish.objects != expected.fish || usage.shark.objects != expected.sharks ||
         usage.cell.objects != worlds->cells) {
         bench_error_set(error,
@@ -51,18 +52,19 @@ static int compare_populations(pair *worlds, uint32_t step, bench_error *error) 
 }
 
 static int compare(pair *worlds, uint32_t step, bench_error *error) {
-    if (wa_tor_heap_finish(worlds->heap, error) ||
-        wa_tor_heap_encode(worlds->heap, worlds->heap_codes, error)) {
+    if (wa_tor_any_finish(&worlds->found, error) ||
+        wa_tor_any_encode(&worlds->found, worlds->found_codes, error)) {
         return -1;
     }
-    wa_tor_world_encode(worlds->sequential, worlds->sequential_codes);
+    wa_tor_world_encode(worlds->expected, worlds->expected_codes);
     int result = compare_codes(worlds, step, error);
     return result ? result : compare_populations(worlds, step, error);
 }
 
 static int check_heap(pair *worlds, clump_context *clump, uint32_t step, bench_error *error) {
     char what[64];
-    clump_status status = clump_heap_check(wa_tor_heap_get(worlds->heap));
+    wa_tor_heap *heap = worlds->found.heap;
+    clump_status status = heap ? clump_heap_check(wa_tor_heap_get(heap)) : CLUMP_OK;
     if (status == CLUMP_OK) {
         return 0;
     }
@@ -75,11 +77,10 @@ static int run_pair(pair *worlds, clump_context *clump, uint32_t steps, uint32_t
                     bench_error *error) {
     int result = compare(worlds, 0, error);
     for (uint32_t step = 1; result == 0 && step <= steps; step++) {
-        if (wa_tor_heap_step(worlds->heap, NULL, error) ||
-            wa_tor_heap_compact(worlds->heap, error)) {
+        if (wa_tor_any_step(&worlds->found, error)) {
             return -1;
         }
-        wa_tor_world_step(worlds->sequential);
+        wa_tor_world_step(worlds->expected);
         result = compare(worlds, step, error);
         if (result == 0 && (step == steps || (check_every && step % check_every == 0))) {
             result = check_heap(worlds, clump, step, error);
@@ -88,23 +89,26 @@ static int run_pair(pair *worlds, clump_context *clump, uint32_t steps, uint32_t
     return result;
 }
 
-int wa_tor_compare_run(const wa_tor_heap_desc *desc, uint32_t steps, uint32_t check_every,
-                       bench_error *error) {
+int wa_tor_compare_run(const wa_tor_desc *desc, uint32_t steps, uint32_t check_every,
+                       uint64_t *moves, bench_error *error) {
     pair worlds = {.width = desc->rules.width, .cells = desc->rules.width * desc->rules.height};
-    int result = wa_tor_heap_create(desc, &worlds.heap, error);
+    int result = wa_tor_any_create(desc, &worlds.found, error);
     if (result == 0) {
-        worlds.sequential = wa_tor_world_create(&desc->rules, 0);
-        worlds.heap_codes = malloc(worlds.cells * sizeof(uint32_t));
-        worlds.sequential_codes = malloc(worlds.cells * sizeof(uint32_t));
-        if (worlds.sequential && worlds.heap_codes && worlds.sequential_codes) {
+        worlds.expected = wa_tor_world_create(&desc->rules, 0);
+        worlds.found_codes = malloc(worlds.cells * sizeof(uint32_t));
+        worlds.expected_codes = malloc(worlds.cells * sizeof(uint32_t));
+        if (worlds.expected && worlds.found_codes && worlds.expected_codes) {
             result = run_pair(&worlds, desc->clump, steps, check_every, error);
         } else {
             result = bench_error_set(error, "host memory ran out");
         }
     }
-    free(worlds.heap_codes);
-    free(worlds.sequential_codes);
-    wa_tor_world_destroy(worlds.sequential);
-    wa_tor_heap_destroy(worlds.heap);
+    if (moves) {
+        *moves = worlds.found.heap ? wa_tor_heap_compactions(worlds.found.heap)->moves : 0;
+    }
+    free(worlds.found_codes);
+    free(worlds.expected_codes);
+    wa_tor_world_destroy(worlds.expected);
+    wa_tor_any_destroy(&worlds.found);
     return result;
 }

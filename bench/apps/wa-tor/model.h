@@ -34,15 +34,13 @@ typedef enum wa_tor_draw {
     WA_TOR_DRAW_POPULATE
 } wa_tor_draw;
 
-/* The eight phases of a step, in order: enumerator, name in reports, kernel of wa_tor.cl, and the
- * draw if the kernel makes one (phases that draw nothing have WA_TOR_DRAW_POPULATE, which no step
- * uses). */
+/* The six phases of a step, in order: enumerator, name in reports, kernel of wa_tor.cl and plain.cl,
+ * and the draw if the kernel makes one (phases that draw nothing have WA_TOR_DRAW_POPULATE, which no
+ * step uses). */
 #define WA_TOR_PHASE_LIST(X)                                                                       \
-    X(FISH_RESET, fish_reset, cell_reset, WA_TOR_DRAW_POPULATE)                                    \
     X(FISH_SELECT, fish_select, fish_select, WA_TOR_DRAW_FISH_SELECT)                              \
     X(FISH_DECIDE, fish_decide, cell_decide, WA_TOR_DRAW_FISH_DECIDE)                              \
     X(FISH_MOVE, fish_move, fish_move, WA_TOR_DRAW_POPULATE)                                       \
-    X(SHARK_RESET, shark_reset, cell_reset, WA_TOR_DRAW_POPULATE)                                  \
     X(SHARK_SELECT, shark_select, shark_select, WA_TOR_DRAW_SHARK_SELECT)                          \
     X(SHARK_DECIDE, shark_decide, cell_decide, WA_TOR_DRAW_SHARK_DECIDE)                           \
     X(SHARK_MOVE, shark_move, shark_move, WA_TOR_DRAW_POPULATE)

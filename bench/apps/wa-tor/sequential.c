@@ -3,7 +3,7 @@
  * The classes of the object-oriented program are arrays here:
  *
  *     cell_agent, cell_requests   by cell: number of the agent on it (0: none), requests to enter
- *                                 it (bit i: from neighbour i, bit 4: its own agent stays)
+ *                                 it (bit i: from neighbour i)
  *     agents                      by agent number, 1 .. cells: struct agent
  *     fish, sharks                the numbers of all live agents of the kind, without holes
  *     unused                      a stack of the agent numbers that are free
@@ -15,12 +15,10 @@
  */
 #include <Random123/philox.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "model.h"
 
 #define KEY_WORD 0x57615472u /* "WaTr": keeps these numbers apart from other users of the seed */
-#define REQUEST_STAY 4u      /* the request of the agent that is on the cell already */
 
 struct agent {
     uint32_t kind;
@@ -98,6 +96,12 @@ static philox4x32_ctr_t draw(const wa_tor_world *world, uint32_t cell, wa_tor_dr
     return philox4x32(counter, key);
 }
 
+/* One of `count` candidates; one that is alone needs no random number. */
+static uint32_t draw_index(const wa_tor_world *world, uint32_t cell, wa_tor_draw what,
+                           uint32_t count) {
+    return count > 1 ? draw(world, cell, what).v[0] % count : 0;
+}
+
 /* Neighbour 0 is to the left, 1 above, 2 to the right, 3 below; (i + 2) % 4 looks back. */
 static void find_neighbors(const wa_tor_world *world, uint32_t cell, uint32_t at[4]) {
     uint32_t width = world->rules.width;
@@ -173,10 +177,6 @@ static uint32_t cell_at(const wa_tor_world *world, uint32_t i) {
 
 /* ---- The phases ------------------------------------------------------------------------------ */
 
-static void reset_cells(wa_tor_world *world) {
-    memset(world->cell_requests, 0, world->cells);
-}
-
 /* Ask to enter one of the neighbours of `cell` that hold `kind`, at random; 0 if there is none. */
 static int request_neighbor(wa_tor_world *world, uint32_t cell, uint32_t kind, wa_tor_draw what) {
     uint32_t neighbors[4], candidates[4], count = 0;
@@ -190,7 +190,7 @@ static int request_neighbor(wa_tor_world *world, uint32_t cell, uint32_t kind, w
     if (count == 0) {
         return 0;
     }
-    uint32_t selected = candidates[draw(world, cell, what).v[0] % count];
+    uint32_t selected = candidates[draw_index(world, cell, what, count)];
     world->cell_requests[neighbors[selected]] |= (uint8_t)(1u << (selected + 2) % 4);
     return 1;
 }
@@ -200,9 +200,7 @@ static void select_fish(wa_tor_world *world) {
     for (uint32_t i = 0; i < world->fish.count; i++) {
         struct agent *fish = &world->agents[world->fish.ids[i]];
         fish->spawn_timer++;
-        if (!request_neighbor(world, fish->position, WA_TOR_KIND_EMPTY, WA_TOR_DRAW_FISH_SELECT)) {
-            world->cell_requests[fish->position] |= 1u << REQUEST_STAY;
-        }
+        request_neighbor(world, fish->position, WA_TOR_KIND_EMPTY, WA_TOR_DRAW_FISH_SELECT);
     }
 }
 
@@ -216,29 +214,30 @@ static void select_sharks(wa_tor_world *world) {
             continue; /* it dies in move_sharks() and must not block another's way until then */
         }
         uint32_t cell = shark->position;
-        if (!request_neighbor(world, cell, WA_TOR_KIND_FISH, WA_TOR_DRAW_SHARK_SELECT) &&
-            !request_neighbor(world, cell, WA_TOR_KIND_EMPTY, WA_TOR_DRAW_SHARK_SELECT)) {
-            world->cell_requests[cell] |= 1u << REQUEST_STAY;
+        if (!request_neighbor(world, cell, WA_TOR_KIND_FISH, WA_TOR_DRAW_SHARK_SELECT)) {
+            request_neighbor(world, cell, WA_TOR_KIND_EMPTY, WA_TOR_DRAW_SHARK_SELECT);
         }
     }
 }
 
-/* Grant each cell to one of the agents that asked for it. The others stay where they are. */
+/* Grant each cell to one of the agents that asked for it, and forget their requests. The others stay
+ * where they are: their new_position is their position. */
 static void decide(wa_tor_world *world, wa_tor_draw what) {
     permute_cells(world);
     for (uint32_t n = 0; n < world->cells; n++) {
         uint32_t cell = cell_at(world, n);
         uint32_t requests = world->cell_requests[cell];
-        if (requests == 0 || requests >> REQUEST_STAY) {
-            continue; /* who stays has new_position = position already */
+        if (requests == 0) {
+            continue;
         }
+        world->cell_requests[cell] = 0;
         uint32_t neighbors[4], candidates[4], count = 0;
         for (uint32_t i = 0; i < 4; i++) {
             if (requests >> i & 1u) {
                 candidates[count++] = i;
             }
         }
-        uint32_t selected = candidates[draw(world, cell, what).v[0] % count];
+        uint32_t selected = candidates[draw_index(world, cell, what, count)];
         find_neighbors(world, cell, neighbors);
         uint32_t id = world->cell_agent[neighbors[selected]];
         world->agents[id].new_position = cell;
@@ -300,11 +299,9 @@ static void move_sharks(wa_tor_world *world) {
 }
 
 void wa_tor_world_step(wa_tor_world *world) {
-    reset_cells(world);
     select_fish(world);
     decide(world, WA_TOR_DRAW_FISH_DECIDE);
     move_fish(world);
-    reset_cells(world);
     select_sharks(world);
     decide(world, WA_TOR_DRAW_SHARK_DECIDE);
     move_sharks(world);

@@ -21,7 +21,7 @@ typedef struct run_state {
     const bench_values *values;
     bench_results *results;
     bench_error *error;
-    wa_tor_rules rules;
+    wa_tor_desc desc;
     uint32_t steps;
     size_t cells;
     uint32_t *codes, *reference; /* the final world, and that of the reference */
@@ -30,12 +30,11 @@ typedef struct run_state {
     uint64_t checksum; /* of the first round */
 } run_state;
 
-/* What steps and outputs are given: one of the two worlds. */
-typedef struct any_world {
+/* What steps and outputs are given. */
+typedef struct run_world {
     run_state *run;
-    wa_tor_heap *heap;
-    wa_tor_world *sequential;
-} any_world;
+    wa_tor_any world;
+} run_world;
 
 static uint32_t get_u32(const bench_values *values, const char *key) {
     return (uint32_t)bench_int(values, key);
@@ -54,68 +53,69 @@ static wa_tor_rules get_rules(const bench_values *values) {
     return rules;
 }
 
-/* ---- What is done with either world ---------------------------------------------------------- */
+static wa_tor_variant get_variant(const bench_values *values) {
+    static const char *const names[] = {
+        [WA_TOR_CLUMP] = "clump", [WA_TOR_SOA] = "soa", [WA_TOR_AOS] = "aos"};
+    int variant = WA_TOR_CLUMP;
+    while (variant < WA_TOR_SEQUENTIAL && !bench_is(values, "variant", names[variant])) {
+        variant++;
+    }
+    return (wa_tor_variant)variant;
+}
+
+static wa_tor_desc get_desc(bench_env *env, const bench_values *values) {
+    wa_tor_desc desc = {.variant = get_variant(values),
+                        .context = env->context,
+                        .device = env->device,
+                        .queue = env->queue,
+                        .rules = get_rules(values),
+                        .clump = env->clump,
+                        .heap_bytes = (uint64_t)bench_int(values, "heap_mb") << 20,
+                        .block_rows = get_u32(values, "block_rows")};
+    return desc;
+}
+
+/* ---- What is done with a world of any variant ------------------------------------------------ */
 
 static int step(void *world, bench_error *error) {
-    const any_world *any = world;
-    if (any->heap) {
-        return wa_tor_heap_step(any->heap, NULL, error) || wa_tor_heap_compact(any->heap, error)
-                   ? -1
-                   : 0;
-    }
-    wa_tor_world_step(any->sequential);
-    return 0;
+    return wa_tor_any_step(&((run_world *)world)->world, error);
 }
 
 static int finish(void *world, bench_error *error) {
-    const any_world *any = world;
-    return any->heap ? wa_tor_heap_finish(any->heap, error) : 0;
-}
-
-static int encode(const any_world *any, bench_error *error) {
-    if (any->heap) {
-        return wa_tor_heap_encode(any->heap, any->run->codes, error);
-    }
-    wa_tor_world_encode(any->sequential, any->run->codes);
-    return 0;
+    return wa_tor_any_finish(&((run_world *)world)->world, error);
 }
 
 static int sample(void *world, double *values, bench_error *error) {
-    const any_world *any = world;
-    wa_tor_population population;
-    if (any->heap) {
-        wa_tor_usage usage;
-        if (wa_tor_heap_usage(any->heap, &usage, error)) {
-            return -1;
-        }
-        population = (wa_tor_population){usage.fish.objects, usage.shark.objects};
-    } else {
-        population = wa_tor_world_population(any->sequential);
+    run_world *of = world;
+    run_state *run = of->run;
+    if (wa_tor_any_encode(&of->world, run->codes, error)) {
+        return -1;
     }
+    wa_tor_population population = wa_tor_count(run->codes, run->cells);
     values[0] = (double)population.fish;
     values[1] = (double)population.sharks;
     return 0;
 }
 
 static int draw(void *world, uint8_t *rgb, bench_error *error) {
-    const any_world *any = world;
-    if (encode(any, error)) {
+    run_world *of = world;
+    if (wa_tor_any_encode(&of->world, of->run->codes, error)) {
         return -1;
     }
-    wa_tor_paint(&any->run->rules, any->run->codes, rgb);
+    wa_tor_paint(&of->run->desc.rules, of->run->codes, rgb);
     return 0;
 }
 
 /* All steps. `series`: where samples go. `is_quiet`: no pictures. */
-static int run_steps(any_world *any, const char *label, bench_series *series, int is_quiet,
+static int run_steps(run_world *of, const char *label, bench_series *series, int is_quiet,
                      double *us) {
-    const run_state *run = any->run;
+    const run_state *run = of->run;
     bench_steps steps = {.label = label,
                          .steps = run->steps,
-                         .world = any,
+                         .world = of,
                          .step = step,
                          .finish = finish,
-                         .heap = any->heap ? wa_tor_heap_get(any->heap) : NULL,
+                         .heap = of->world.heap ? wa_tor_heap_get(of->world.heap) : NULL,
                          .sample = sample,
                          .draw = draw,
                          .outputs = &run->outputs,
@@ -141,20 +141,21 @@ static void report_world(run_state *run, double us) {
     }
 }
 
-/* ---- On the heap ----------------------------------------------------------------------------- */
-
 static int time_phase(void *world, cl_event *events, bench_error *error) {
-    return wa_tor_heap_step(world, events, error);
+    return wa_tor_any_time_step(&((run_world *)world)->world, events, error);
 }
 
 /* Goes on from the final world, which has been read by now. */
-static int time_phases(run_state *run, wa_tor_heap *world) {
+static int time_phases(run_world *of) {
     static const char *const names[] = {
 #define PHASE_NAME(name, label, kernel, draw) #label,
         WA_TOR_PHASE_LIST(PHASE_NAME)
 #undef PHASE_NAME
     };
-    return bench_phases_run(world, time_phase, names, WA_TOR_PHASE_COUNT, run->results, run->error);
+    const run_state *run = of->run;
+    return of->world.sequential ? 0
+                                : bench_phases_run(of, time_phase, names, WA_TOR_PHASE_COUNT,
+                                                   run->results, run->error);
 }
 
 static int report_heap(run_state *run, wa_tor_heap *world) {
@@ -188,29 +189,38 @@ static int report_heap(run_state *run, wa_tor_heap *world) {
     return 0;
 }
 
-static wa_tor_heap_desc get_heap_desc(const run_state *run) {
-    wa_tor_heap_desc desc = {.context = run->env->context,
-                             .queue = run->env->queue,
-                             .clump = run->env->clump,
-                             .rules = run->rules,
-                             .heap_bytes = (uint64_t)bench_int(run->values, "heap_mb") << 20,
-                             .block_rows = get_u32(run->values, "block_rows"),
-                             .compaction = run->compaction.is_on ? &run->compaction.desc : NULL};
-    return desc;
+static int run_round(run_state *run) {
+    run_world of = {.run = run};
+    double us = 0;
+    if (wa_tor_any_create(&run->desc, &of.world, run->error)) {
+        return -1;
+    }
+    int result = run_steps(&of, bench_text(run->values, "variant"), &run->outputs.series, 0, &us);
+    if (result == 0) {
+        result = wa_tor_any_encode(&of.world, run->codes, run->error);
+    }
+    if (result == 0) {
+        report_world(run, us);
+        result = of.world.heap ? report_heap(run, of.world.heap) : 0;
+    }
+    if (result == 0) {
+        result = time_phases(&of);
+    }
+    wa_tor_any_destroy(&of.world);
+    return result;
 }
 
 /* The course without compaction, for comparison. */
 static int run_without(run_state *run) {
-    wa_tor_heap_desc desc = get_heap_desc(run);
-    wa_tor_heap *world = NULL;
+    wa_tor_desc desc = run->desc;
+    run_world of = {.run = run};
     double us = 0;
     desc.compaction = NULL;
-    if (wa_tor_heap_create(&desc, &world, run->error)) {
+    if (wa_tor_any_create(&desc, &of.world, run->error)) {
         return -1;
     }
-    int result = run_steps(&(any_world){run, world, NULL}, "wa-tor, not compacted",
-                           &run->outputs.without, 1, &us);
-    wa_tor_heap_destroy(world);
+    int result = run_steps(&of, "not compacted", &run->outputs.without, 1, &us);
+    wa_tor_any_destroy(&of.world);
     if (result == 0) {
         bench_sample(run->results, "time_per_step_without_us", "us", us);
         bench_sample(run->results, "blocks_peak_without", "blocks",
@@ -219,46 +229,7 @@ static int run_without(run_state *run) {
     return result;
 }
 
-static int run_heap(run_state *run) {
-    wa_tor_heap_desc desc = get_heap_desc(run);
-    wa_tor_heap *world = NULL;
-    double us = 0;
-    if (wa_tor_heap_create(&desc, &world, run->error)) {
-        return -1;
-    }
-    int result = run_steps(&(any_world){run, world, NULL}, "wa-tor on the heap",
-                           &run->outputs.series, 0, &us);
-    if (result == 0) {
-        result = wa_tor_heap_encode(world, run->codes, run->error);
-    }
-    if (result == 0) {
-        report_world(run, us);
-        result = report_heap(run, world);
-    }
-    if (result == 0) {
-        result = time_phases(run, world);
-    }
-    wa_tor_heap_destroy(world);
-    return result;
-}
-
-/* ---- In sequential C ------------------------------------------------------------------------- */
-
-static int run_sequential(run_state *run) {
-    double us = 0;
-    wa_tor_world *world = wa_tor_world_create(&run->rules, 0);
-    if (!world) {
-        return bench_error_set(run->error, "host memory ran out for the sequential world");
-    }
-    int result = run_steps(&(any_world){run, NULL, world}, "sequential wa-tor",
-                           &run->outputs.series, 0, &us);
-    if (result == 0) {
-        wa_tor_world_encode(world, run->codes);
-        report_world(run, us);
-    }
-    wa_tor_world_destroy(world);
-    return result;
-}
+/* ---- The check ------------------------------------------------------------------------------- */
 
 static void compare_samples(run_state *run, const bench_series *expected) {
     bench_error difference;
@@ -268,30 +239,13 @@ static void compare_samples(run_state *run, const bench_series *expected) {
     }
 }
 
-/* The reference of the heap is the sequential world; that of the sequential world is itself with
- * its cells and agents visited in another order. */
-static int check_world(run_state *run) {
-    int is_heap = bench_is(run->values, "variant", "clump");
-    double us = 0;
+static void compare_worlds(run_state *run, const char *reference) {
     size_t differences = 0, first = 0;
-    bench_series series = {.columns = 0};
-    wa_tor_world *world = wa_tor_world_create(&run->rules, is_heap ? 0 : 1);
-    if (!world) {
-        return bench_error_set(run->error, "host memory ran out for the reference");
-    }
-    int result = run_steps(&(any_world){run, NULL, world}, "sequential reference", &series, 1, &us);
-    compare_samples(run, &series);
-    bench_series_release(&series);
-    wa_tor_world_encode(world, run->reference);
-    wa_tor_world_destroy(world);
     for (size_t i = run->cells; i > 0; i--) {
         if (run->codes[i - 1] != run->reference[i - 1]) {
             differences++;
             first = i - 1;
         }
-    }
-    if (is_heap) {
-        bench_sample(run->results, "sequential_time_per_step_us", "us", us);
     }
     if (differences) {
         bench_check(run->results, 0,
@@ -299,26 +253,55 @@ static int check_world(run_state *run) {
                     "%08x instead of %08x",
                     differences, run->cells, first, run->codes[first], run->reference[first]);
     } else {
-        bench_check(run->results, 1, "all %zu cells equal %s after %u steps", run->cells,
-                    is_heap ? "the sequential reference" : "those of a run in shuffled order",
+        bench_check(run->results, 1, "all %zu cells equal %s after %u steps", run->cells, reference,
                     run->steps);
     }
+}
+
+/* The reference is the sequential world; that of the sequential world is itself with its cells and
+ * agents visited in another order. */
+static int check_world(run_state *run) {
+    int is_sequential = run->desc.variant == WA_TOR_SEQUENTIAL;
+    wa_tor_desc desc = run->desc;
+    run_world of = {.run = run};
+    bench_series series = {.columns = 0};
+    double us = 0;
+    desc.variant = WA_TOR_SEQUENTIAL;
+    desc.shuffle = is_sequential ? 1 : 0;
+    if (wa_tor_any_create(&desc, &of.world, run->error)) {
+        return -1;
+    }
+    uint32_t *found = run->codes; /* samples read into it */
+    run->codes = run->reference;
+    int result = run_steps(&of, "sequential reference", &series, 1, &us);
+    run->codes = found;
+    wa_tor_world_encode(of.world.sequential, run->reference);
+    wa_tor_any_destroy(&of.world);
+    if (result == 0) {
+        compare_samples(run, &series);
+        compare_worlds(
+            run, is_sequential ? "those of a run in shuffled order" : "the sequential reference");
+    }
+    if (result == 0 && !is_sequential) {
+        bench_sample(run->results, "sequential_time_per_step_us", "us", us);
+    }
+    bench_series_release(&series);
     return result;
 }
 
 /* ---- The benchmark --------------------------------------------------------------------------- */
 
 static int run_rounds(run_state *run) {
-    int is_heap = bench_is(run->values, "variant", "clump");
     int result = run->compaction.is_on && run->outputs.profile ? run_without(run) : 0;
     for (uint32_t round = 0; result == 0 && round < run->env->repeat; round++) {
-        result = is_heap ? run_heap(run) : run_sequential(run);
+        result = run_round(run);
     }
     if (result == 0 && bench_int(run->values, "check")) {
         result = check_world(run);
     } else if (result == 0) {
-        bench_check(run->results, 1, "%s; the reference was not asked for (check=0)",
-                    is_heap ? "the heap's invariants hold" : "the run finished");
+        bench_check(
+            run->results, 1, "%s; the reference was not asked for (check=0)",
+            run->desc.variant == WA_TOR_CLUMP ? "the heap's invariants hold" : "the run finished");
     }
     return result ? result : bench_outputs_write(&run->outputs, run->results, run->error);
 }
@@ -330,9 +313,9 @@ static int create_outputs(run_state *run, char *title, size_t bytes) {
     bench_outputs_desc desc = {.title = title,
                                .columns = columns,
                                .classes = classes,
-                               .width = run->rules.width,
-                               .height = run->rules.height};
-    snprintf(title, bytes, "Wa-Tor, %u x %u cells", run->rules.width, run->rules.height);
+                               .width = run->desc.rules.width,
+                               .height = run->desc.rules.height};
+    snprintf(title, bytes, "Wa-Tor, %u x %u cells", run->desc.rules.width, run->desc.rules.height);
     return bench_outputs_create(&desc, run->values, &run->outputs, run->error);
 }
 
@@ -341,10 +324,10 @@ static int run_wa_tor(bench_env *env, const bench_values *values, bench_results 
                      .values = values,
                      .results = results,
                      .error = &results->error,
-                     .rules = get_rules(values),
+                     .desc = get_desc(env, values),
                      .steps = get_u32(values, "steps")};
     char title[96];
-    const char *fault = wa_tor_rules_check(&run.rules);
+    const char *fault = wa_tor_rules_check(&run.desc.rules);
     if (fault) {
         return bench_error_set(run.error, "%s", fault);
     }
@@ -352,7 +335,8 @@ static int run_wa_tor(bench_env *env, const bench_values *values, bench_results 
         create_outputs(&run, title, sizeof title)) {
         return -1;
     }
-    run.cells = (size_t)run.rules.width * run.rules.height;
+    run.desc.compaction = run.compaction.is_on ? &run.compaction.desc : NULL;
+    run.cells = (size_t)run.desc.rules.width * run.desc.rules.height;
     run.codes = malloc(run.cells * sizeof *run.codes);
     run.reference = malloc(run.cells * sizeof *run.reference);
     int result = run.codes && run.reference
@@ -365,11 +349,12 @@ static int run_wa_tor(bench_env *env, const bench_values *values, bench_results 
 }
 
 static int needs_device(const bench_values *values) {
-    return bench_is(values, "variant", "clump");
+    return get_variant(values) != WA_TOR_SEQUENTIAL;
 }
 
 static const bench_param params[] = {
-    {"variant", BENCH_ENUM, "clump", "objects on the heap, or plain C", 0, 0, "clump|sequential"},
+    {"variant", BENCH_ENUM, "clump", "objects on the heap, agents merged into cells, or plain C", 0,
+     0, "clump|soa|aos|sequential"},
     {"width", BENCH_INT, "512", "cells of a row", 1, 65536, NULL},
     {"height", BENCH_INT, "512", "rows of cells", 1, 65536, NULL},
     {"steps", BENCH_INT, "500", "steps to simulate", 1, 1e6, NULL},

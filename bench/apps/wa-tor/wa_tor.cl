@@ -4,37 +4,8 @@
  * equal cell by cell. Every phase reads only what it does not write, except for an object's own
  * fields; so no atomics are needed, and the order of visits does not matter.
  *
- * Read first: wa_tor.schema.
+ * Read first: wa_tor.schema, rules.clh, which is compiled in front of this.
  */
-#define R123_STATIC_INLINE static inline
-#include <Random123/philox.h>
-
-/* The draws of wa_tor_draw in model.h. */
-#define DRAW_FISH_SELECT 0u
-#define DRAW_SHARK_SELECT 2u
-#define DRAW_POPULATE 4u
-
-#define KEY_WORD 0x57615472u
-#define STAY 4
-
-static philox4x32_ctr_t draw_all(uint cell, uint iteration, uint draw, uint seed) {
-    philox4x32_ctr_t counter = {{cell, iteration, draw, 0u}};
-    philox4x32_key_t key = {{seed, KEY_WORD}};
-    return philox4x32(counter, key);
-}
-
-static uint draw_one(uint cell, uint iteration, uint draw, uint seed) {
-    return draw_all(cell, iteration, draw, seed).v[0];
-}
-
-/* The index of one of the set bits of `mask`, which has some: bit number random % count of them. */
-static uint pick(uint mask, uint random) {
-    for (uint skip = random % popcount(mask); skip > 0u; skip--) {
-        mask &= mask - 1u;
-    }
-    return 31u - clz(mask & (0u - mask));
-}
-
 /* ---- Making the world ------------------------------------------------------------------------ */
 
 /* Do-new over Cell: number the cells and note where each lies. */
@@ -78,6 +49,7 @@ __kernel void cell_link(CLUMP_HEAP_FIXED, __global const uint *cells, uint width
         Cell_neighbors(self, 2).id = cells[x < width - 1u ? i + 1u : i - (width - 1u)];
         Cell_neighbors(self, 3).id = cells[i < last_row ? i + width : i - last_row];
         Cell_agent(self) = Agent_null;
+        Cell_requests(self) = (uchar4)(0);
     }
 }
 
@@ -86,10 +58,10 @@ __kernel void cell_populate(CLUMP_HEAP, uint seed, uint fish_permille, uint shar
                             uint fish_spawn, uint shark_spawn, uint shark_energy) {
     CLUMP_FOR_EACH(Cell, self) {
         philox4x32_ctr_t random = draw_all(Cell_index(self), 0u, DRAW_POPULATE, seed);
-        uint lot = random.v[0] % 1000u;
-        if (lot < fish_permille) {
+        uint kind = first_kind(random, fish_permille, shark_permille);
+        if (kind == FISH) {
             Cell_agent(self) = fish_make(clump_heap, self, random.v[1] % (fish_spawn + 1u));
-        } else if (lot < fish_permille + shark_permille) {
+        } else if (kind == SHARK) {
             Cell_agent(self) =
                 shark_make(clump_heap, self, random.v[1] % (shark_spawn + 1u), shark_energy);
         }
@@ -98,24 +70,16 @@ __kernel void cell_populate(CLUMP_HEAP, uint seed, uint fish_permille, uint shar
 
 /* ---- The phases of a step -------------------------------------------------------------------- */
 
-__kernel void cell_reset(CLUMP_HEAP_FIXED) {
-    CLUMP_FOR_EACH(Cell, self) {
-        for (int i = 0; i < 5; i++) {
-            Cell_neighbor_request(self, i) = 0;
-        }
-    }
-}
-
-/* Ask to enter one of the neighbours in `mask`, or to stay if it is 0. Only this cell's agent
- * writes that request: neighbour i knows the cell as its neighbour (i + 2) % 4. */
+/* Ask to enter one of the neighbours in `mask`; who may enter none stays. Only this cell's agent writes
+ * that byte: neighbour i knows the cell as its neighbour (i + 2) % 4. */
 static void request(CLUMP_HEAP_FIXED, Cell cell, uint mask, uint iteration, uint draw, uint seed) {
     if (mask == 0u) {
-        Cell_neighbor_request(cell, STAY) = 1;
         return;
     }
-    uint selected = pick(mask, draw_one(Cell_index(cell), iteration, draw, seed));
+    uint random = is_alone(mask) ? 0u : draw_one(Cell_index(cell), iteration, draw, seed);
+    uint selected = pick(mask, random);
     Cell target = Cell_neighbors(cell, selected);
-    Cell_neighbor_request(target, (selected + 2u) % 4u) = 1;
+    ((__global uchar *)&Cell_requests(target))[(selected + 2u) % 4u] = 1;
 }
 
 __kernel void fish_select(CLUMP_HEAP_FIXED, uint iteration, uint seed) {
@@ -150,18 +114,18 @@ __kernel void shark_select(CLUMP_HEAP_FIXED, uint iteration, uint seed) {
     }
 }
 
-/* Grant each cell to one of the agents that asked for it. The others stay where they are. */
+/* Grant each cell to one of the agents that asked for it, and forget their requests. The others stay
+ * where they are: their new_position is their position. */
 __kernel void cell_decide(CLUMP_HEAP_FIXED, uint iteration, uint seed, uint draw) {
     CLUMP_FOR_EACH(Cell, self) {
-        uint requests = 0u;
-        for (uint i = 0u; i < 5u; i++) {
-            requests |= (uint)Cell_neighbor_request(self, i) << i;
+        uchar4 asked = Cell_requests(self);
+        uint mask = asked.s0 | asked.s1 << 1 | asked.s2 << 2 | asked.s3 << 3;
+        if (mask == 0u) {
+            continue;
         }
-        if (requests == 0u || requests >> STAY) {
-            continue; /* who stays has new_position = position already */
-        }
-        uint selected = pick(requests, draw_one(Cell_index(self), iteration, draw, seed));
-        Agent granted = Cell_agent(Cell_neighbors(self, selected));
+        Cell_requests(self) = (uchar4)(0);
+        uint random = is_alone(mask) ? 0u : draw_one(Cell_index(self), iteration, draw, seed);
+        Agent granted = Cell_agent(Cell_neighbors(self, pick(mask, random)));
         Agent_new_position(granted) = self;
     }
 }
@@ -212,20 +176,15 @@ __kernel void shark_move(CLUMP_HEAP, uint shark_spawn, uint shark_energy, uint s
 
 /* ---- Looking --------------------------------------------------------------------------------- */
 
-/* The encoding of model.h. */
-static uint encode(uint kind, uint spawn_timer, uint energy) {
-    return kind << 30 | min(energy, 0xffffu) << 12 | min(spawn_timer, 0xfffu);
-}
-
 __kernel void write_world(CLUMP_HEAP_FIXED, __global uint *world) {
     CLUMP_FOR_EACH(Cell, self) {
         Agent agent = Cell_agent(self);
         uint code = 0u;
         if (Agent_is_Fish(agent)) {
-            code = encode(1u, Fish_spawn_timer(Agent_as_Fish(agent)), 0u);
+            code = encode(FISH, Fish_spawn_timer(Agent_as_Fish(agent)), 0u);
         } else if (Agent_is_Shark(agent)) {
             Shark shark = Agent_as_Shark(agent);
-            code = encode(2u, Shark_spawn_timer(shark), Shark_energy(shark));
+            code = encode(SHARK, Shark_spawn_timer(shark), Shark_energy(shark));
         }
         world[Cell_index(self)] = code;
     }

@@ -9,7 +9,6 @@
     X(cell_init)                                                                                   \
     X(cell_link)                                                                                   \
     X(cell_populate)                                                                               \
-    X(cell_reset)                                                                                  \
     X(fish_select)                                                                                 \
     X(shark_select)                                                                                \
     X(cell_decide)                                                                                 \
@@ -38,7 +37,7 @@ struct wa_tor_heap {
 };
 
 uint64_t wa_tor_heap_bytes(const wa_tor_rules *rules) {
-    /* A cell has 29 bytes and at most one agent of at most 16. Twice that is room for the bitmaps
+    /* A cell has 28 bytes and at most one agent of at most 16. Twice that is room for the bitmaps
      * and for classes that shrink without giving up their blocks; the constant, for small worlds
      * whose few blocks are mostly empty. */
     return (uint64_t)rules->width * rules->height * 96 + (8u << 20);
@@ -78,7 +77,7 @@ static int run(wa_tor_heap *world, kernel_id kernel, cl_event *event, bench_erro
     return status == CLUMP_OK ? 0 : fail(world, error, "a do-all", status);
 }
 
-static int create_heap(wa_tor_heap *world, const wa_tor_heap_desc *desc, bench_error *error) {
+static int create_heap(wa_tor_heap *world, const wa_tor_desc *desc, bench_error *error) {
     bench_heap_desc heap = {
         .clump = world->clump,
         .file = "bench/apps/wa-tor/wa_tor.schema",
@@ -93,14 +92,21 @@ static int create_program(wa_tor_heap *world, const clump_tuning *tuning, bench_
         KERNEL_LIST(KERNEL_NAME)
 #undef KERNEL_NAME
     };
+    char *source = wa_tor_load_source("wa_tor.cl", error);
+    if (!source) {
+        return -1;
+    }
     bench_program_desc program = {.clump = world->clump,
                                   .heap = world->heap,
                                   .file = "bench/apps/wa-tor/wa_tor.cl",
+                                  .text = source,
                                   .uses_random123 = 1,
                                   .tuning = tuning,
                                   .names = names,
                                   .count = KERNEL_COUNT};
-    return bench_program_create(&program, &world->program, world->kernels, error);
+    int result = bench_program_create(&program, &world->program, world->kernels, error);
+    free(source);
+    return result;
 }
 
 static int create_codes(wa_tor_heap *world, bench_error *error) {
@@ -156,12 +162,8 @@ static int populate(wa_tor_heap *world, bench_error *error) {
     return wa_tor_heap_finish(world, error);
 }
 
-int wa_tor_heap_create(const wa_tor_heap_desc *desc, wa_tor_heap **out, bench_error *error) {
+int wa_tor_heap_create(const wa_tor_desc *desc, wa_tor_heap **out, bench_error *error) {
     *out = NULL;
-    const char *fault = wa_tor_rules_check(&desc->rules);
-    if (fault) {
-        return bench_error_set(error, "%s", fault);
-    }
     wa_tor_heap *world = calloc(1, sizeof *world);
     if (!world) {
         return bench_error_set(error, "host memory ran out");

@@ -1,0 +1,85 @@
+/* The variants behind one set of calls. See wa_tor.h. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "bench/bench_files.h"
+#include "wa_tor.h"
+
+int wa_tor_any_create(const wa_tor_desc *desc, wa_tor_any *any, bench_error *error) {
+    *any = (wa_tor_any){NULL, NULL, NULL};
+    const char *fault = wa_tor_rules_check(&desc->rules);
+    if (fault) {
+        return bench_error_set(error, "%s", fault);
+    }
+    switch (desc->variant) {
+    case WA_TOR_CLUMP: return wa_tor_heap_create(desc, &any->heap, error);
+    case WA_TOR_SOA:
+    case WA_TOR_AOS: return wa_tor_plain_create(desc, &any->plain, error);
+    default: any->sequential = wa_tor_world_create(&desc->rules, desc->shuffle);
+    }
+    return any->sequential ? 0
+                           : bench_error_set(error, "host memory ran out for the sequential world");
+}
+
+void wa_tor_any_destroy(wa_tor_any *any) {
+    wa_tor_heap_destroy(any->heap);
+    wa_tor_plain_destroy(any->plain);
+    wa_tor_world_destroy(any->sequential);
+    *any = (wa_tor_any){NULL, NULL, NULL};
+}
+
+int wa_tor_any_time_step(wa_tor_any *any, cl_event *events, bench_error *error) {
+    return any->heap ? wa_tor_heap_step(any->heap, events, error)
+                     : wa_tor_plain_step(any->plain, events, error);
+}
+
+int wa_tor_any_step(wa_tor_any *any, bench_error *error) {
+    if (any->sequential) {
+        wa_tor_world_step(any->sequential);
+        return 0;
+    }
+    if (wa_tor_any_time_step(any, NULL, error)) {
+        return -1;
+    }
+    return any->heap ? wa_tor_heap_compact(any->heap, error) : 0;
+}
+
+int wa_tor_any_finish(wa_tor_any *any, bench_error *error) {
+    if (any->sequential) {
+        return 0;
+    }
+    return any->heap ? wa_tor_heap_finish(any->heap, error)
+                     : wa_tor_plain_finish(any->plain, error);
+}
+
+int wa_tor_any_encode(wa_tor_any *any, uint32_t *codes, bench_error *error) {
+    if (any->sequential) {
+        wa_tor_world_encode(any->sequential, codes);
+        return 0;
+    }
+    return any->heap ? wa_tor_heap_encode(any->heap, codes, error)
+                     : wa_tor_plain_encode(any->plain, codes, error);
+}
+
+char *wa_tor_load_source(const char *kernels, bench_error *error) {
+    const char *const names[] = {"rules.clh", kernels};
+    const clumpi_cl_file *files[2];
+    size_t bytes = 32;
+    for (int i = 0; i < 2; i++) {
+        char path[128];
+        snprintf(path, sizeof path, "bench/apps/wa-tor/%s", names[i]);
+        files[i] = bench_file_find(path);
+        if (!files[i]) {
+            bench_error_set(error, "%s is not embedded in this program", path);
+            return NULL;
+        }
+        bytes += files[i]->bytes;
+    }
+    char *source = malloc(bytes);
+    if (!source) {
+        bench_error_set(error, "host memory ran out for %s", kernels);
+        return NULL;
+    }
+    snprintf(source, bytes, "%s\n#line 1\n%s", files[0]->data, files[1]->data);
+    return source;
+}
