@@ -1,8 +1,8 @@
 /* Clump: a dynamic object heap for OpenCL programs. This header includes all others.
  *
  * Reading order: status.h, context.h, schema.h, heap.h, program.h, run.h; then cl/device_api.clh
- * for what kernels may call; then refs.h, compact.h, compactor.h, collect.h, collector.h. These headers are the reference;
- * what they do not say is not promised.
+ * for what kernels may call; then refs.h, compact.h, compactor.h, collect.h, collector.h. These
+ * headers are the reference; what they do not say is not promised.
  *
  * The library prints nothing, never exits, keeps no global state and starts no thread.
  * It does not: choose a device, create contexts or queues, share one heap among devices, run
