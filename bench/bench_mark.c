@@ -73,6 +73,7 @@ static void sample_report(mark_state *s) {
                     ? r->host_us
                     : r->us[CLUMP_COLLECT_ROOTS] + r->us[CLUMP_COLLECT_MARK];
     bench_sample(results, "time_ms", "ms", us * 1e-3);
+    bench_sample(results, "roots_ms", "ms", r->us[CLUMP_COLLECT_ROOTS] * 1e-3);
     bench_sample(results, "levels", "levels", r->levels);
     bench_sample(results, "narrow_levels", "levels", r->narrow_levels);
     bench_sample(results, "sweeps", "sweeps", r->sweeps);

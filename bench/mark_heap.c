@@ -109,15 +109,22 @@ static int make_buffer(const mark_heap *h, const void *data, uint64_t bytes, cl_
     return code ? bench_error_cl(error, "a buffer of the graph", code) : 0;
 }
 
+static uint64_t row_bytes(const kind *c) {
+    return 64 * (4 + 4 * (uint64_t)c->refs + c->pad);
+}
+
+/* A block holds a row of the largest class and at most 64 rows of any. */
 static uint64_t heap_bytes(const mark_heap *h) {
-    uint64_t bytes = UINT64_C(16) << 20;
+    uint64_t bytes = UINT64_C(16) << 20, block = 64 * 1024;
+    for (size_t k = 0; k < REF_KINDS * PAD_KINDS; k++)
+        if (h->kinds[k].count && row_bytes(&h->kinds[k]) > block) block = row_bytes(&h->kinds[k]);
+    block += block / 4; /* what rounding to granules may cost */
     for (size_t k = 0; k < REF_KINDS * PAD_KINDS; k++) {
         const kind *c = &h->kinds[k];
-        uint64_t row = 64 * (4 + 4 * (uint64_t)c->refs + c->pad);
-        /* Whole blocks, of up to 64 rows of the smallest class or one of the largest. */
-        if (c->count) bytes += (c->count / 64 + 1) * row * 5 / 4 + (UINT64_C(1) << 20);
+        uint64_t rows = block / 2 / row_bytes(c) < 64 ? block / 2 / row_bytes(c) : 64;
+        if (c->count) bytes += (c->count / 64 / (rows ? rows : 1) + 2) * block;
     }
-    return bytes;
+    return bytes + bytes / 8;
 }
 
 static int create(mark_heap *h, uint64_t bytes, bench_error *error) {

@@ -25,8 +25,10 @@
 /* All live objects are white; nothing waits (which the last collection left so). */
 __kernel void clumpi_mark_begin(__global uchar *heap, uint header_at, __global uchar *marks) {
     clumpi_mark m = clumpi_mark_of(heap, header_at, marks, 0);
-    ulong words = (ulong)m.r.end * CLUMPI_WORDS_PER_ROW;
-    for (ulong i = get_global_id(0); i < words; i += get_global_size(0)) m.white[i] = m.v.bits[i];
+    const clumpi_part part = clumpi_part_of((ulong)m.r.end * CLUMPI_WORDS_PER_ROW);
+    __global const clumpi_word *bits = m.v.bits;
+    __global clumpi_word *white = m.white;
+    for (ulong i = part.begin; i < part.end; i += part.step) white[i] = bits[i];
 }
 
 /* References at offset + i * stride, in words. */
@@ -34,7 +36,8 @@ __kernel void clumpi_mark_roots(__global uchar *heap, uint header_at, __global u
                                 __global const uint *refs, ulong offset, uint stride, ulong count) {
     clumpi_mark m = clumpi_mark_of(heap, header_at, marks, ROOT_STEP);
     uint roots = 0, dangling = 0;
-    for (ulong i = get_global_id(0); i < count; i += get_global_size(0)) {
+    const clumpi_part part = clumpi_part_of(count);
+    for (ulong i = part.begin; i < part.end; i += part.step) {
         uint ref = refs[offset + i * stride];
         if (ref == 0) continue;
         roots++;
@@ -54,7 +57,9 @@ __kernel void clumpi_mark_classes(__global uchar *heap, uint header_at, __global
                                   uint first, uint last) {
     clumpi_mark m = clumpi_mark_of(heap, header_at, marks, ROOT_STEP);
     uint roots = 0;
-    for (uint g = (uint)get_global_id(0); g < m.r.end; g += (uint)get_global_size(0)) {
+    const clumpi_part part = clumpi_part_of(m.r.end);
+    for (ulong at = part.begin; at < part.end; at += part.step) {
+        uint g = (uint)at;
         ulong bits = clumpi_row_bits(&m.v, g), white = clumpi_mark_row(&m, m.white, g);
         uint class_id = bits ? clumpi_mark_class(&m, g << 6) : 0u;
         if (!bits || class_id < first || class_id > last) continue;

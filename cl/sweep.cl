@@ -51,7 +51,8 @@ __kernel void clumpi_sweep_weak_outside(__global uchar *heap, uint header_at,
                                         uint stride, ulong count) {
     const clumpi_mark m = clumpi_mark_of(heap, header_at, marks, 0);
     uint nulled = 0;
-    for (ulong i = get_global_id(0); i < count; i += get_global_size(0))
+    const clumpi_part part = clumpi_part_of(count);
+    for (ulong i = part.begin; i < part.end; i += part.step)
         nulled += null_weak(&m, refs + offset + i * stride, 1, m.r.class_count);
     if (nulled) CLUMPI_ADD(&m.control->nulled, nulled);
 }
@@ -61,7 +62,9 @@ __kernel void clumpi_sweep_weak_outside(__global uchar *heap, uint header_at,
 __kernel void clumpi_sweep_list(__global uchar *heap, uint header_at, __global uchar *marks,
                                 __global uint *dead, ulong room, uint first, uint last) {
     const clumpi_mark m = clumpi_mark_of(heap, header_at, marks, 0);
-    for (uint g = (uint)get_global_id(0); g < m.r.end; g += (uint)get_global_size(0)) {
+    const clumpi_part part = clumpi_part_of(m.r.end);
+    for (ulong i = part.begin; i < part.end; i += part.step) {
+        uint g = (uint)i;
         ulong bits = clumpi_mark_row(&m, m.white, g);
         if (!bits) continue;
         uint class_id = clumpi_mark_class(&m, g << 6);

@@ -216,7 +216,7 @@ static clump_status mark_device(clumpi_collection *r) {
         }
         if (!status) status = clumpi_collect_read(r);
         if (status || (!m->queued[step % 3] && !m->waiting[step % 3])) break;
-        if (progress(m) == before)
+        if (progress(m) == before || progress(m) > 256 * clumpi_mark_granules(r->heap))
             status = clumpi_fail(&r->heap->context->error, CLUMP_ERR_CORRUPT,
                                  "clump_collect: marking does not come to its end, which only "
                                  "memory corruption explains");

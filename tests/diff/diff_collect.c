@@ -11,9 +11,7 @@
 #include "collect_core.h"
 #include "device.h"
 
-#ifndef CHAIN
-#define CHAIN 100000u
-#endif
+#define CHAIN 1000000u
 
 static cl_fixture fixture;
 static cl_fixture *const f = &fixture;
@@ -670,7 +668,6 @@ static void close_all(int failed) {
     memset(opened, 0, sizeof opened);
 }
 
-#ifndef COLLECT_SLOW
 /* As if the device were no CPU, and had two compute units: kernels are chosen at the first heap. */
 static int open_tiny(void) {
     int result = open_all(0, 0);
@@ -691,16 +688,10 @@ static void tiny(void **state) {
     case_drop(&c);
     close_worlds();
 }
-#endif
 
 int main(int argc, char **argv) {
     const char *text = getenv("CLUMP_SEED");
     if (text) seed = strtoull(text, NULL, 0);
-#ifdef COLLECT_SLOW
-    (void)argc;
-    (void)argv;
-    const struct CMUnitTest tests[] = {cmocka_unit_test(chain)};
-#else
     if (argc > 1 && strcmp(argv[1], "tiny") == 0) {
         const struct CMUnitTest alone[] = {cmocka_unit_test(tiny)};
         int opening = open_tiny();
@@ -722,12 +713,10 @@ int main(int argc, char **argv) {
         cmocka_unit_test(stars),
         cmocka_unit_test(finalisers),
     };
-#endif
     int result = open_all(0, 0);
     if (result) return result;
     result = cmocka_run_group_tests_name("collection", tests, NULL, NULL);
     close_all(result);
-#ifndef COLLECT_SLOW
     if (open_all(0, 1) == 0) {
         int failed = cmocka_run_group_tests_name("queue out of order", few, NULL, NULL);
         close_all(failed);
@@ -738,6 +727,5 @@ int main(int argc, char **argv) {
         close_all(failed);
         result += failed;
     }
-#endif
     return result;
 }
