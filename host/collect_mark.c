@@ -16,13 +16,13 @@
 #define BATCH_FIRST 4u
 #define BATCH_MOST 32u
 
-/* Handing a long narrow graph over to the host, where a level takes a cache miss and not a
- * microsecond or two: once as much time was spent as the copies will take, so that neither choice
- * is wrong by more than a factor of two. Guesses: of a level, of the calls, of the bytes in a
- * microsecond. */
-#define LEVELS_FIRST 64u /* in a launch, while that may be better */
-#define LEVEL_US 2.0
-#define CALLS_US 200.0
+/* Handing a long narrow graph over to the host, where a level takes a cache miss and not some
+ * microseconds: once as much time was spent as the copies will take, so that neither choice is wrong
+ * by more than a factor of two. A level and the calls as `clump-bench run mark-list` had them on an
+ * H200; the bytes in a microsecond are a guess. */
+#define LEVELS_FIRST 16u /* in a launch, while that may be better */
+#define LEVEL_US 4.0
+#define CALLS_US 190.0
 #define COPY_BYTES_PER_US 8000.0
 
 clump_status clumpi_collect_run_on(clumpi_collection *r, clump_collect_phase phase,
@@ -53,11 +53,18 @@ clump_status clumpi_collect_outside(clumpi_collection *r, clump_collect_phase ph
 
 /* ---- The buffer ------------------------------------------------------------------------------ */
 
+/* GPUs do without sweeps over rows unless they are asked for: on an H200 they take five times as long
+ * as the queue (`mark-random`, 10^7 objects). */
+static clumpi_u32 by_queue_alone(const clumpi_collection *r) {
+    return r->desc->engine == CLUMP_MARK_QUEUE ||
+           (r->desc->engine == CLUMP_MARK_AUTO && !r->heap->context->capabilities.is_cpu);
+}
+
 /* Room of the queue where the desc leaves it open. */
 static uint32_t preset_room(const clumpi_collection *r) {
     const clumpi_geometry *g = &r->heap->geometry;
     uint64_t granules = clumpi_mark_granules(r->heap), room = granules / 2;
-    if (r->desc->engine == CLUMP_MARK_QUEUE) {
+    if (by_queue_alone(r)) {
         uint32_t smallest = UINT32_MAX; /* row, in granules */
         for (uint32_t id = 1; id <= g->header.class_count; id++)
             if (g->classes[id].rows && g->classes[id].row_granules < smallest)
@@ -123,10 +130,10 @@ static clump_status prepare(clumpi_collection *r) {
                               .narrow = narrow,
                               .wide = d->wide ? d->wide : WIDE_PRESET,
                               .rows_above = rows < narrow ? narrow : (clumpi_u32)rows,
-                              .refill = d->engine == CLUMP_MARK_QUEUE,
+                              .refill = by_queue_alone(r),
                               .levels_most = may_hand_over(r) ? LEVELS_FIRST : CLUMPI_NARROW_LEVELS,
                               .histogram = d->offsets == CLUMP_OFFSETS_HISTOGRAM};
-    if (d->engine == CLUMP_MARK_QUEUE) m->rows_above = UINT32_MAX;
+    if (by_queue_alone(r)) m->rows_above = UINT32_MAX;
     if (d->engine == CLUMP_MARK_ROWS) m->rows_above = narrow;
     m->rows_below = d->engine == CLUMP_MARK_ROWS ? narrow : m->rows_above / 4;
     m->scanned[0] = UINT32_MAX; /* nothing is known of the sweep in front of the first */

@@ -27,7 +27,7 @@ extern "C" {
 #endif
 
 typedef enum clump_mark_engine {
-    CLUMP_MARK_AUTO,  /* by the queue while few objects are reached at a time, else by rows */
+    CLUMP_MARK_AUTO, /* GPUs: by the queue. CPUs: while few objects are reached at a time, else by rows */
     CLUMP_MARK_QUEUE, /* a frontier queue of references (Maas et al., ISMM 2012) */
     CLUMP_MARK_ROWS,  /* rows with objects that were reached: each field of a row read in one go */
     CLUMP_MARK_HOST /* sequentially in C, on a copy of the heap: the reference for the others. Takes

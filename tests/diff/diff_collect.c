@@ -416,7 +416,7 @@ static void chain(void **state) {
     free(n);
     case_expect(&c);
     static const clump_collect_desc few[] = {
-        {.engine = CLUMP_MARK_AUTO, .compact = &compacting},
+        {.engine = CLUMP_MARK_AUTO, .stay = 1, .compact = &compacting},
         {.engine = CLUMP_MARK_QUEUE},
         {.engine = CLUMP_MARK_ROWS},
         {.engine = CLUMP_MARK_HOST},
