@@ -99,6 +99,7 @@ same_outputs() {
         fail "$name: tables of clump and $variant differ"
 }
 same_outputs app-wa-tor 3 sequential width=40 height=30
+same_outputs app-wa-tor 3 soa width=40 height=30
 same_outputs app-sugarscape 5 soa width=40 height=30
 same_outputs app-collision 2 soa bodies=100 pixels=64 merge_distance=0.1
 same_outputs app-nbody 2 sequential bodies=50 pixels=64

@@ -127,7 +127,7 @@ static int run_pair(pair *worlds, uint32_t steps, uint32_t check_every, bench_er
 }
 
 int collision_compare_run(const collision_desc *desc, uint32_t steps, uint32_t check_every,
-                          uint32_t *left, bench_error *error) {
+                          uint32_t *left, uint64_t *moves, bench_error *error) {
     pair worlds = {.desc = desc};
     collision_desc sequential = *desc;
     sequential.variant = COLLISION_SEQUENTIAL;
@@ -144,6 +144,10 @@ int collision_compare_run(const collision_desc *desc, uint32_t steps, uint32_t c
     }
     if (result == 0 && left) {
         *left = collision_count(worlds.found_bodies, desc->count);
+    }
+    if (result == 0 && moves) {
+        const bench_compacting *compactions = collision_world_compactions(&worlds.found);
+        *moves = compactions ? compactions->moves : 0;
     }
     collision_world_destroy(&worlds.found);
     collision_world_destroy(&worlds.expected);

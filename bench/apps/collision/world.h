@@ -75,9 +75,9 @@ const bench_compacting *collision_world_compactions(const collision_world *world
 
 /* Run the variant of `desc` and the sequential one side by side and compare them before the first
  * and after every step; check the heap every `check_every` steps (0: only at the end). `left`: the
- * bodies at the end, NULL if nobody asks. Returns 0 if they are equal throughout, 1 if they differ,
- * -1 if one could not be run. */
+ * bodies at the end, `moves`: the objects that compaction moved; NULL if nobody asks. Returns 0 if
+ * they are equal throughout, 1 if they differ, -1 if one could not be run. */
 int collision_compare_run(const collision_desc *desc, uint32_t steps, uint32_t check_every,
-                          uint32_t *left, bench_error *error);
+                          uint32_t *left, uint64_t *moves, bench_error *error);
 
 #endif

@@ -28,6 +28,21 @@ void wa_tor_any_destroy(wa_tor_any *any) {
     *any = (wa_tor_any){NULL, NULL, NULL};
 }
 
+uint32_t wa_tor_any_phases(const wa_tor_any *any, const char *const **names) {
+    static const char *const heap[] = {
+#define PHASE_NAME(name, label, kernel, draw) #label,
+        WA_TOR_PHASE_LIST(PHASE_NAME)
+#undef PHASE_NAME
+    };
+    static const char *const plain[] = {
+#define PHASE_NAME(name) #name,
+        WA_TOR_PLAIN_PHASE_LIST(PHASE_NAME)
+#undef PHASE_NAME
+    };
+    *names = any->heap ? heap : plain;
+    return any->heap ? WA_TOR_PHASE_COUNT : any->plain ? WA_TOR_PLAIN_PHASES : 0;
+}
+
 int wa_tor_any_time_step(wa_tor_any *any, cl_event *events, bench_error *error) {
     return any->heap ? wa_tor_heap_step(any->heap, events, error)
                      : wa_tor_plain_step(any->plain, events, error);

@@ -103,7 +103,7 @@ int wa_tor_compare_run(const wa_tor_desc *desc, uint32_t steps, uint32_t check_e
             result = bench_error_set(error, "host memory ran out");
         }
     }
-    if (moves) {
+    if (result == 0 && moves) {
         *moves = worlds.found.heap ? wa_tor_heap_compactions(worlds.found.heap)->moves : 0;
     }
     free(worlds.found_codes);

@@ -34,9 +34,9 @@ typedef enum wa_tor_draw {
     WA_TOR_DRAW_POPULATE
 } wa_tor_draw;
 
-/* The six phases of a step, in order: enumerator, name in reports, kernel of wa_tor.cl and plain.cl,
- * and the draw if the kernel makes one (phases that draw nothing have WA_TOR_DRAW_POPULATE, which no
- * step uses). */
+/* The six phases of a step, in order: enumerator, name in reports, kernel of wa_tor.cl, and the
+ * draw if the kernel makes one (phases that draw nothing have WA_TOR_DRAW_POPULATE, which no step
+ * uses). */
 #define WA_TOR_PHASE_LIST(X)                                                                       \
     X(FISH_SELECT, fish_select, fish_select, WA_TOR_DRAW_FISH_SELECT)                              \
     X(FISH_DECIDE, fish_decide, cell_decide, WA_TOR_DRAW_FISH_DECIDE)                              \

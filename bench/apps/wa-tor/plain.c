@@ -9,17 +9,17 @@
 #define LOCAL_Y 4u
 #define LOG_BYTES 1500
 
-/* The phases, then the others. Two phases are one kernel with other arguments. */
+/* The phases, then the others. */
 static const char *const kernel_names[] = {
-#define PHASE_KERNEL(name, label, kernel, draw) #kernel,
-    WA_TOR_PHASE_LIST(PHASE_KERNEL)
-#undef PHASE_KERNEL
+#define PHASE_NAME(name) #name,
+    WA_TOR_PLAIN_PHASE_LIST(PHASE_NAME)
+#undef PHASE_NAME
         "populate",
     "write_world"};
-enum { POPULATE = WA_TOR_PHASE_COUNT, WRITE_WORLD, KERNEL_COUNT };
+enum { POPULATE = WA_TOR_PLAIN_PHASES, WRITE_WORLD, KERNEL_COUNT };
 
 /* Bytes of the fields of a cell in plain.cl, in order. */
-static const size_t field_bytes[] = {4, 4, 1, 1, 1};
+static const size_t field_bytes[] = {4, 4, 1, 1};
 #define FIELDS (sizeof field_bytes / sizeof *field_bytes)
 #define STRUCT_BYTES 12
 
@@ -92,41 +92,34 @@ static int set_numbers(wa_tor_plain *world, int kernel, cl_uint at, const uint32
     return code == CL_SUCCESS ? 0 : bench_error_cl(error, kernel_names[kernel], code);
 }
 
-/* All kernels have the buffers and the size; then come the rules that they obey. Who draws
- * has the step and the seed there, which wa_tor_plain_step() sets. */
+/* All kernels have the buffers and the size; then a phase has the step and the seed, which
+ * wa_tor_plain_step() sets, and the rules that it obeys. */
 static int set_arguments(wa_tor_plain *world, bench_error *error) {
     const wa_tor_rules *rules = &world->rules;
     uint32_t size[] = {rules->width, rules->height};
     uint32_t populate[] = {rules->seed,       rules->fish_permille, rules->shark_permille,
                            rules->fish_spawn, rules->shark_spawn,   rules->shark_energy};
     uint32_t shark_move[] = {rules->shark_spawn, rules->shark_energy, rules->shark_gain};
-    uint32_t fish_draw = WA_TOR_DRAW_FISH_DECIDE, shark_draw = WA_TOR_DRAW_SHARK_DECIDE;
-    cl_uint after_size = world->buffer_count + 2;
-    for (int k = 0; k < KERNEL_COUNT; k++) {
-        cl_int code = CL_SUCCESS;
+    cl_uint at = world->buffer_count + 2;
+    cl_int code = CL_SUCCESS;
+    for (int k = 0; code == CL_SUCCESS && k < KERNEL_COUNT; k++) {
         for (cl_uint i = 0; code == CL_SUCCESS && i < world->buffer_count; i++) {
             code = clSetKernelArg(world->kernels[k], i, sizeof(cl_mem), &world->buffers[i]);
-        }
-        if (code != CL_SUCCESS) {
-            return bench_error_cl(error, kernel_names[k], code);
         }
         if (set_numbers(world, k, world->buffer_count, size, 2, error)) {
             return -1;
         }
     }
-    cl_int code =
-        clSetKernelArg(world->kernels[WRITE_WORLD], after_size, sizeof world->codes, &world->codes);
-    if (code != CL_SUCCESS) {
-        return bench_error_cl(error, kernel_names[WRITE_WORLD], code);
+    if (code == CL_SUCCESS) {
+        code = clSetKernelArg(world->kernels[WRITE_WORLD], at, sizeof world->codes, &world->codes);
     }
-    return set_numbers(world, POPULATE, after_size, populate, 6, error) ||
-                   set_numbers(world, WA_TOR_PHASE_FISH_DECIDE, after_size + 2, &fish_draw, 1,
+    if (code != CL_SUCCESS) {
+        return bench_error_cl(error, "the arguments of plain.cl", code);
+    }
+    return set_numbers(world, POPULATE, at, populate, 6, error) ||
+                   set_numbers(world, WA_TOR_PLAIN_fish_move, at + 2, &rules->fish_spawn, 1,
                                error) ||
-                   set_numbers(world, WA_TOR_PHASE_SHARK_DECIDE, after_size + 2, &shark_draw, 1,
-                               error) ||
-                   set_numbers(world, WA_TOR_PHASE_FISH_MOVE, after_size, &rules->fish_spawn, 1,
-                               error) ||
-                   set_numbers(world, WA_TOR_PHASE_SHARK_MOVE, after_size, shark_move, 3, error)
+                   set_numbers(world, WA_TOR_PLAIN_shark_move, at + 2, shark_move, 3, error)
                ? -1
                : 0;
 }
@@ -183,15 +176,10 @@ void wa_tor_plain_destroy(wa_tor_plain *world) {
     free(world);
 }
 
-static int is_drawing(int phase) {
-    return phase != WA_TOR_PHASE_FISH_MOVE && phase != WA_TOR_PHASE_SHARK_MOVE;
-}
-
 int wa_tor_plain_step(wa_tor_plain *world, cl_event *events, bench_error *error) {
     uint32_t numbers[] = {world->iteration, world->rules.seed};
-    for (int phase = 0; phase < WA_TOR_PHASE_COUNT; phase++) {
-        if ((is_drawing(phase) &&
-             set_numbers(world, phase, world->buffer_count + 2, numbers, 2, error)) ||
+    for (int phase = 0; phase < WA_TOR_PLAIN_PHASES; phase++) {
+        if (set_numbers(world, phase, world->buffer_count + 2, numbers, 2, error) ||
             launch(world, phase, events ? &events[phase] : NULL, error)) {
             return -1;
         }

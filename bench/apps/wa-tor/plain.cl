@@ -1,19 +1,20 @@
 /* The baselines: the phases of wa_tor.cl by hand, on a grid whose cells have the fields of agents
  * (thesis Fig. 7.17), as an array for each field (LAYOUT_AOS 0) or an array of structs (1).
  *
- * A work-item per cell. Nothing is made or freed: an agent that moves is copied from cell to cell, and
- * every kernel asks every cell whether there is an agent of the right kind. Neighbours are found by
- * arithmetic. A wish stands on the cell of the agent that has it, and who decides looks at the wishes
- * around: reads that are consecutive, and every phase writes all of what the next one reads, so nothing
- * has to be reset.
+ * A work-item per cell. Nothing is made or freed: an agent that moves is copied from cell to cell,
+ * and every kernel asks every cell whether there is an agent of the right kind. Neighbours are found
+ * by arithmetic. A wish stands on the cell of the agent that has it, and the cell that decides looks
+ * at the wishes around: reads of consecutive bytes. All wishes are written in every phase that has
+ * some, so nothing has to be reset; and who decides also moves, since all work-items look at all
+ * cells anyway.
  *
- * Invariant: who has no wish leaves its cell alone while others move, and nobody else has a reason to
- * write a cell whose agent has a wish. So a cell is written by one work-item: who was granted it.
+ * Invariant: each agent has one wish, and a cell that somebody wants has an agent of the other kind
+ * or none. So two cells that take part in a move take part in no other one.
  *
  * Read first: rules.clh, which is compiled in front of this.
  */
 
-/* Values of `wish`, and of `grant` up to 4: neighbour i is i + 1. */
+/* Values of `wish`; neighbour i is i + 1. */
 #define NOBODY 0u
 #define DIES 5u
 
@@ -21,7 +22,7 @@
 
 typedef struct cell {
     uint spawn_timer, energy;
-    uchar kind, wish, grant;
+    uchar kind, wish;
 } cell;
 
 #define GRID __global cell *all, uint width, uint height
@@ -32,8 +33,8 @@ typedef struct cell {
 
 #define GRID                                                                                       \
     __global uint *all_spawn_timer, __global uint *all_energy, __global uchar *all_kind,           \
-        __global uchar *all_wish, __global uchar *all_grant, uint width, uint height
-#define GRID_HERE all_spawn_timer, all_energy, all_kind, all_wish, all_grant, width, height
+        __global uchar *all_wish, uint width, uint height
+#define GRID_HERE all_spawn_timer, all_energy, all_kind, all_wish, width, height
 #define AT(n, field) all_##field[n]
 
 #endif
@@ -61,13 +62,8 @@ static uint find(GRID, uint kind) {
     return mask;
 }
 
-/* One of the neighbours in `mask`, as a wish or a grant. */
 static uint choose(uint mask, uint cell, uint iteration, uint draw, uint seed) {
-    if (mask == 0u) {
-        return NOBODY;
-    }
-    uint random = is_alone(mask) ? 0u : draw_one(cell, iteration, draw, seed);
-    return pick(mask, random) + 1u;
+    return pick(mask, is_alone(mask) ? 0u : draw_one(cell, iteration, draw, seed));
 }
 
 __kernel void populate(GRID, uint seed, uint fish_permille, uint shark_permille, uint fish_spawn,
@@ -92,7 +88,8 @@ __kernel void fish_select(GRID, uint iteration, uint seed) {
     }
     if (AT(n, kind) == FISH) {
         AT(n, spawn_timer)++;
-        wish = choose(find(GRID_HERE, EMPTY), n, iteration, DRAW_FISH_SELECT, seed);
+        uint vacant = find(GRID_HERE, EMPTY);
+        wish = vacant ? choose(vacant, n, iteration, DRAW_FISH_SELECT, seed) + 1u : NOBODY;
     }
     AT(n, wish) = wish;
 }
@@ -110,79 +107,71 @@ __kernel void shark_select(GRID, uint iteration, uint seed) {
             wish = DIES;
         } else {
             uint prey = find(GRID_HERE, FISH);
-            wish = choose(prey ? prey : find(GRID_HERE, EMPTY), n, iteration, DRAW_SHARK_SELECT,
-                          seed);
+            uint mask = prey ? prey : find(GRID_HERE, EMPTY);
+            wish = mask ? choose(mask, n, iteration, DRAW_SHARK_SELECT, seed) + 1u : NOBODY;
         }
     }
     AT(n, wish) = wish;
 }
 
-/* Neighbour i knows this cell as its neighbour (i + 2) % 4. */
-__kernel void cell_decide(GRID, uint iteration, uint seed, uint draw) {
-    uint n = HERE, mask = 0u;
-    if (IS_OUTSIDE) {
-        return;
-    }
+/* The neighbours that wish to come here, as a mask. Neighbour i knows this cell as its neighbour
+ * (i + 2) % 4. */
+static uint find_wishes(GRID) {
+    uint mask = 0u;
     for (uint i = 0u; i < 4u; i++) {
         mask |= (uint)(AT(neighbor(width, height, i), wish) == (i + 2u) % 4u + 1u) << i;
     }
-    AT(n, grant) = choose(mask, n, iteration, draw, seed);
-}
-
-/* Where the agent here was granted to go, or here. */
-static uint find_target(GRID, uint wish) {
-    uint target = neighbor(width, height, wish - 1u);
-    return AT(target, grant) == (wish + 1u) % 4u + 1u ? target : HERE;
+    return mask;
 }
 
 /* The fish leaves a fish with timer 0 behind, or nothing. */
-__kernel void fish_move(GRID, uint fish_spawn) {
+__kernel void fish_move(GRID, uint iteration, uint seed, uint fish_spawn) {
     uint n = HERE;
-    if (IS_OUTSIDE || AT(n, wish) == NOBODY) {
+    if (IS_OUTSIDE) {
         return;
     }
-    uint target = find_target(GRID_HERE, AT(n, wish));
-    if (target == n) {
+    uint mask = find_wishes(GRID_HERE);
+    if (mask == 0u) {
         return;
     }
-    uint spawn_timer = AT(n, spawn_timer);
+    uint from = neighbor(width, height, choose(mask, n, iteration, DRAW_FISH_DECIDE, seed));
+    uint spawn_timer = AT(from, spawn_timer);
     if (spawn_timer > fish_spawn) {
         spawn_timer = 0u;
-        AT(n, spawn_timer) = 0u;
+        AT(from, spawn_timer) = 0u;
     } else {
-        AT(n, kind) = EMPTY;
+        AT(from, kind) = EMPTY;
     }
-    AT(target, kind) = FISH;
-    AT(target, spawn_timer) = spawn_timer;
+    AT(n, kind) = FISH;
+    AT(n, spawn_timer) = spawn_timer;
 }
 
-__kernel void shark_move(GRID, uint shark_spawn, uint shark_energy, uint shark_gain) {
+__kernel void shark_move(GRID, uint iteration, uint seed, uint shark_spawn, uint shark_energy,
+                         uint shark_gain) {
     uint n = HERE;
-    if (IS_OUTSIDE || AT(n, wish) == NOBODY) {
+    if (IS_OUTSIDE) {
         return;
     }
     if (AT(n, wish) == DIES) {
         AT(n, kind) = EMPTY;
         return;
     }
-    uint target = find_target(GRID_HERE, AT(n, wish));
-    if (target == n) {
+    uint mask = find_wishes(GRID_HERE);
+    if (mask == 0u) {
         return;
     }
-    uint spawn_timer = AT(n, spawn_timer), energy = AT(n, energy);
-    if (AT(target, kind) == FISH) {
-        energy += shark_gain;
-    }
+    uint from = neighbor(width, height, choose(mask, n, iteration, DRAW_SHARK_DECIDE, seed));
+    uint spawn_timer = AT(from, spawn_timer);
+    AT(n, energy) = AT(from, energy) + (AT(n, kind) == FISH ? shark_gain : 0u);
     if (spawn_timer > shark_spawn) {
         spawn_timer = 0u;
-        AT(n, spawn_timer) = 0u;
-        AT(n, energy) = shark_energy;
+        AT(from, spawn_timer) = 0u;
+        AT(from, energy) = shark_energy;
     } else {
-        AT(n, kind) = EMPTY;
+        AT(from, kind) = EMPTY;
     }
-    AT(target, kind) = SHARK;
-    AT(target, spawn_timer) = spawn_timer;
-    AT(target, energy) = energy;
+    AT(n, kind) = SHARK;
+    AT(n, spawn_timer) = spawn_timer;
 }
 
 /* ---- Looking --------------------------------------------------------------------------------- */

@@ -220,8 +220,8 @@ static void select_sharks(wa_tor_world *world) {
     }
 }
 
-/* Grant each cell to one of the agents that asked for it, and forget their requests. The others stay
- * where they are: their new_position is their position. */
+/* Grant each cell to one of the agents that asked for it, and forget their requests. The others
+ * stay where they are: their new_position is their position. */
 static void decide(wa_tor_world *world, wa_tor_draw what) {
     permute_cells(world);
     for (uint32_t n = 0; n < world->cells; n++) {

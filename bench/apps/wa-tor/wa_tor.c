@@ -147,15 +147,10 @@ static int time_phase(void *world, cl_event *events, bench_error *error) {
 
 /* Goes on from the final world, which has been read by now. */
 static int time_phases(run_world *of) {
-    static const char *const names[] = {
-#define PHASE_NAME(name, label, kernel, draw) #label,
-        WA_TOR_PHASE_LIST(PHASE_NAME)
-#undef PHASE_NAME
-    };
-    const run_state *run = of->run;
-    return of->world.sequential ? 0
-                                : bench_phases_run(of, time_phase, names, WA_TOR_PHASE_COUNT,
-                                                   run->results, run->error);
+    const char *const *names;
+    uint32_t count = wa_tor_any_phases(&of->world, &names);
+    return count ? bench_phases_run(of, time_phase, names, count, of->run->results, of->run->error)
+                 : 0;
 }
 
 static int report_heap(run_state *run, wa_tor_heap *world) {

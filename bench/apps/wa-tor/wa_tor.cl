@@ -70,8 +70,8 @@ __kernel void cell_populate(CLUMP_HEAP, uint seed, uint fish_permille, uint shar
 
 /* ---- The phases of a step -------------------------------------------------------------------- */
 
-/* Ask to enter one of the neighbours in `mask`; who may enter none stays. Only this cell's agent writes
- * that byte: neighbour i knows the cell as its neighbour (i + 2) % 4. */
+/* Ask to enter one of the neighbours in `mask`; who may enter none stays. Only this cell's agent
+ * writes that byte: neighbour i knows the cell as its neighbour (i + 2) % 4. */
 static void request(CLUMP_HEAP_FIXED, Cell cell, uint mask, uint iteration, uint draw, uint seed) {
     if (mask == 0u) {
         return;
@@ -114,8 +114,8 @@ __kernel void shark_select(CLUMP_HEAP_FIXED, uint iteration, uint seed) {
     }
 }
 
-/* Grant each cell to one of the agents that asked for it, and forget their requests. The others stay
- * where they are: their new_position is their position. */
+/* Grant each cell to one of the agents that asked for it, and forget their requests. The others
+ * stay where they are: their new_position is their position. */
 __kernel void cell_decide(CLUMP_HEAP_FIXED, uint iteration, uint seed, uint draw) {
     CLUMP_FOR_EACH(Cell, self) {
         uchar4 asked = Cell_requests(self);

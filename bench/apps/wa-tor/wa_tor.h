@@ -1,5 +1,5 @@
-/* Wa-Tor in its variants: on the heap, in plain OpenCL, in sequential C; behind one set of calls; and
- * side by side with the reference.
+/* Wa-Tor in its variants: on the heap, in plain OpenCL, in sequential C; behind one set of calls;
+ * and side by side with the reference.
  *
  * The benchmark (wa_tor.c) and the test of the same rules run through these calls. They take a
  * clump_context and the OpenCL objects behind it, not a bench_env, so that a test can use its own.
@@ -78,7 +78,16 @@ clump_heap *wa_tor_heap_get(wa_tor_heap *world);
 
 typedef struct wa_tor_plain wa_tor_plain;
 
-/* The same calls for the variants soa and aos. */
+/* The phases of a step, each a kernel of this name: a move decides first. */
+#define WA_TOR_PLAIN_PHASE_LIST(X) X(fish_select) X(fish_move) X(shark_select) X(shark_move)
+enum {
+#define WA_TOR_PLAIN_ENUM(name) WA_TOR_PLAIN_##name,
+    WA_TOR_PLAIN_PHASE_LIST(WA_TOR_PLAIN_ENUM)
+#undef WA_TOR_PLAIN_ENUM
+        WA_TOR_PLAIN_PHASES
+};
+
+/* The same calls for the variants soa and aos; WA_TOR_PLAIN_PHASES events. */
 int wa_tor_plain_create(const wa_tor_desc *desc, wa_tor_plain **world, bench_error *error);
 void wa_tor_plain_destroy(wa_tor_plain *world); /* NULL is allowed */
 int wa_tor_plain_step(wa_tor_plain *world, cl_event *events, bench_error *error);
@@ -101,14 +110,17 @@ void wa_tor_any_destroy(wa_tor_any *any); /* all NULL is allowed */
 /* Enqueue a step and, if it is time, a compaction; does not wait (sequential: makes it). */
 int wa_tor_any_step(wa_tor_any *any, bench_error *error);
 
+/* The phases of a step by name; the number of them, 0 for sequential. */
+uint32_t wa_tor_any_phases(const wa_tor_any *any, const char *const **names);
+
 /* Enqueue a step alone, with an event for each phase. Not for sequential. */
 int wa_tor_any_time_step(wa_tor_any *any, cl_event *events, bench_error *error);
 
 int wa_tor_any_finish(wa_tor_any *any, bench_error *error);
 int wa_tor_any_encode(wa_tor_any *any, uint32_t *codes, bench_error *error);
 
-/* rules.clh and the kernels of a file named without folder. Released by free(). NULL and an error if
- * one is not embedded. */
+/* rules.clh and the kernels of a file named without folder. Released by free(). NULL and an error
+ * if one is not embedded. */
 char *wa_tor_load_source(const char *kernels, bench_error *error);
 
 /* ---- Side by side (compare.c) ---------------------------------------------------------------- */
