@@ -1,11 +1,8 @@
 /* The variants behind one set of calls, and their comparison. See world.h. */
 #include "world.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "bench/bench_files.h"
 #include "heap.h"
 
 const char *const barnes_hut_phases[BARNES_HUT_PHASES] = {"compute_force", "move", "push", "split",
@@ -71,30 +68,8 @@ int barnes_hut_world_read(barnes_hut_world *world, collision_body *bodies, barne
                : 0;
 }
 
-char *barnes_hut_load_source(const char *name, bench_error *error) {
-    const char *const names[] = {"bench/apps/collision/arithmetic.clh",
-                                 "bench/apps/barnes-hut/tree.clh", name};
-    const clumpi_cl_file *files[3];
-    size_t bytes = 1, used = 0;
-    for (int i = 0; i < 3; i++) {
-        files[i] = bench_file_find(names[i]);
-        if (!files[i]) {
-            bench_error_set(error, "%s is not embedded in this program", names[i]);
-            return NULL;
-        }
-        bytes += files[i]->bytes + 16;
-    }
-    char *source = malloc(bytes);
-    if (!source) {
-        bench_error_set(error, "host memory ran out for %s", name);
-        return NULL;
-    }
-    for (int i = 0; i < 3; i++) {
-        int n = snprintf(source + used, bytes - used, "\n#line 1\n%s", files[i]->data);
-        used += n > 0 ? (size_t)n : 0;
-    }
-    return source;
-}
+const char *const barnes_hut_sources[] = {"bench/apps/collision/arithmetic.clh",
+                                          "bench/apps/barnes-hut/tree.clh", NULL};
 
 /* ---- Comparison ------------------------------------------------------------------------------ */
 

@@ -2,10 +2,8 @@
 #include "world.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 
-#include "bench/bench_files.h"
 #include "heap.h"
 
 /* ---- The sequential world as one of them ----------------------------------------------------- */
@@ -94,34 +92,6 @@ clump_heap *sugarscape_world_heap(const sugarscape_world *world) {
 
 const bench_compacting *sugarscape_world_compactions(const sugarscape_world *world) {
     return world->ops == &sugarscape_heap_ops ? sugarscape_heap_compactions(world->self) : NULL;
-}
-
-/* ---- Kernels --------------------------------------------------------------------------------- */
-
-char *sugarscape_load_source(const char *grid, const char *kernels, bench_error *error) {
-    const char *const names[] = {grid, "rules.clh", kernels};
-    const clumpi_cl_file *files[3];
-    size_t bytes = 64, used = 0;
-    for (int i = 0; i < 3; i++) {
-        char path[128];
-        snprintf(path, sizeof path, "bench/apps/sugarscape/%s", names[i]);
-        files[i] = bench_file_find(path);
-        if (!files[i]) {
-            bench_error_set(error, "%s is not embedded in this program", path);
-            return NULL;
-        }
-        bytes += files[i]->bytes;
-    }
-    char *source = malloc(bytes);
-    if (!source) {
-        bench_error_set(error, "host memory ran out for %s", kernels);
-        return NULL;
-    }
-    for (int i = 0; i < 3; i++) {
-        used += (size_t)snprintf(source + used, bytes - used, "%s\n%s", i ? "#line 1\n" : "",
-                                 files[i]->data);
-    }
-    return source;
 }
 
 /* ---- Comparison ------------------------------------------------------------------------------ */

@@ -77,10 +77,6 @@ int sugarscape_world_read(sugarscape_world *world, sugarscape_state *states, ben
 clump_heap *sugarscape_world_heap(const sugarscape_world *world);
 const bench_compacting *sugarscape_world_compactions(const sugarscape_world *world);
 
-/* rules.clh between two files that are named without folder: how the grid is stored, and the
- * kernels. Released by free(). NULL and an error if one is not embedded. */
-char *sugarscape_load_source(const char *grid, const char *kernels, bench_error *error);
-
 /* Run the variant of `desc` and the sequential one side by side and compare them before the
  * first and after every step; check the heap every `check_every` steps (0: only at the end).
  * Returns 0 if they are equal throughout, 1 if they differ, -1 if one could not be run. */

@@ -2,10 +2,7 @@
 #include "world.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
-
-#include "bench/bench_files.h"
 
 int traffic_world_create(const traffic_desc *desc, traffic_world **world, bench_error *error) {
     switch (desc->variant) {
@@ -15,21 +12,7 @@ int traffic_world_create(const traffic_desc *desc, traffic_world **world, bench_
     }
 }
 
-int traffic_load_source(const char *name, char **source, bench_error *error) {
-    const clumpi_cl_file *rules = bench_file_find("bench/apps/traffic/rules.clh");
-    const clumpi_cl_file *kernels = bench_file_find(name);
-    *source = NULL;
-    if (!rules || !kernels) {
-        return bench_error_set(error, "%s or its rules.clh is not embedded in this program", name);
-    }
-    size_t bytes = rules->bytes + kernels->bytes + 16;
-    *source = malloc(bytes);
-    if (!*source) {
-        return bench_error_set(error, "host memory ran out for %s", name);
-    }
-    snprintf(*source, bytes, "%s\n#line 1\n%s", rules->data, kernels->data);
-    return 0;
-}
+const char *const traffic_sources[] = {"bench/apps/traffic/rules.clh", NULL};
 
 #define TEXT_OF(value) #value
 #define OPTION(name, value) " -D" name "=" TEXT_OF(value)

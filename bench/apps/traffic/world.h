@@ -64,9 +64,9 @@ static inline void traffic_world_destroy(traffic_world *world) { /* NULL is allo
     }
 }
 
-/* For a compiler: rules.clh and the file `name`, released by free(); -1 and an error if one of them
- * is not embedded in this program. And the options that the kernels need. */
-int traffic_load_source(const char *name, char **source, bench_error *error);
+/* What kernels include, files as bench_load_source() takes them before another, and the options that
+ * they need. */
+extern const char *const traffic_sources[];
 extern const char traffic_options[];
 
 /* What must hold of a heap: its own invariants, and as many cars as the state has. 1 and a sentence
