@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/app.h"
 #include "bench/compaction_option.h"
 #include "bench/outputs.h"
 #include "bench/phases.h"
@@ -41,31 +42,11 @@ typedef struct any_world {
     barnes_hut_tree tree;
 } any_world;
 
-static uint32_t get_u32(const bench_values *values, const char *key) {
-    return (uint32_t)bench_int(values, key);
-}
-
-static int needs_device(const bench_values *values) {
-    return !bench_is(values, "variant", "sequential");
-}
-
 /* ---- Parameters ------------------------------------------------------------------------------ */
-
-static barnes_hut_variant get_variant(const bench_values *values) {
-    static const char *const names[] = {[BARNES_HUT_CLUMP] = "clump",
-                                        [BARNES_HUT_SOA] = "soa",
-                                        [BARNES_HUT_AOS] = "aos",
-                                        [BARNES_HUT_SEQUENTIAL] = "sequential"};
-    unsigned variant = 0;
-    while (variant < BARNES_HUT_SEQUENTIAL && !bench_is(values, "variant", names[variant])) {
-        variant++;
-    }
-    return (barnes_hut_variant)variant;
-}
 
 static int get_bodies(run_state *run) {
     const char *path = bench_text(run->values, "input");
-    uint32_t count = get_u32(run->values, "bodies");
+    uint32_t count = bench_u32(run->values, "bodies");
     if (path[0]) {
         if (collision_read_csv(path, &run->first, &run->desc.count, run->error)) {
             return -1;
@@ -77,23 +58,23 @@ static int get_bodies(run_state *run) {
     if (!run->first) {
         return bench_error_set(run->error, "host memory ran out for the bodies");
     }
-    collision_make_random(run->first, count, get_u32(run->values, "seed"), 0);
+    collision_make_random(run->first, count, bench_u32(run->values, "seed"), 0);
     run->desc.count = count;
     return 0;
 }
 
 static int read_parameters(run_state *run) {
     const bench_values *values = run->values;
-    run->steps = get_u32(values, "steps");
-    run->pixels = get_u32(values, "pixels");
-    run->desc = (barnes_hut_desc){.variant = get_variant(values),
+    run->steps = bench_u32(values, "steps");
+    run->pixels = bench_u32(values, "pixels");
+    run->desc = (barnes_hut_desc){.variant = bench_app_variant(values),
                                   .context = run->env->context,
                                   .device = run->env->device,
                                   .queue = run->env->queue,
                                   .clump = run->env->clump,
-                                  .nodes = get_u32(values, "nodes"),
+                                  .nodes = bench_u32(values, "nodes"),
                                   .heap_bytes = (uint64_t)bench_int(values, "heap_mb") << 20,
-                                  .block_rows = get_u32(values, "block_rows"),
+                                  .block_rows = bench_u32(values, "block_rows"),
                                   .rules = {.dt = bench_float(values, "dt"),
                                             .gravity = bench_float(values, "gravity"),
                                             .softening = bench_float(values, "softening"),
@@ -228,10 +209,9 @@ static int run_round(run_state *run) {
     if (result == 0) {
         run->nodes = any.tree.nodes;
         report_bodies(run, us);
-        result = run->desc.variant == BARNES_HUT_CLUMP ? report_heap(run, &any) : 0;
+        result = run->desc.variant == BENCH_CLUMP ? report_heap(run, &any) : 0;
     }
-    if (result == 0 &&
-        run->desc.variant != BARNES_HUT_SEQUENTIAL) { /* goes on from the last state */
+    if (result == 0 && run->desc.variant != BENCH_SEQUENTIAL) { /* goes on from the last state */
         result = bench_phases_run(&any, time_phase, barnes_hut_phases, BARNES_HUT_PHASES,
                                   run->results, run->error);
     }
@@ -282,7 +262,7 @@ static int check_bodies(run_state *run) {
     bench_series series = {.columns = 0};
     bench_error difference = {""};
     double us = 0;
-    desc.variant = BARNES_HUT_SEQUENTIAL;
+    desc.variant = BENCH_SEQUENTIAL;
     if (barnes_hut_world_create(&desc, &any.world, run->error)) {
         return -1;
     }
@@ -309,7 +289,7 @@ static int check_bodies(run_state *run) {
 /* ---- The benchmark --------------------------------------------------------------------------- */
 
 static int run_rounds(run_state *run) {
-    int is_sequential = run->desc.variant == BARNES_HUT_SEQUENTIAL;
+    int is_sequential = run->desc.variant == BENCH_SEQUENTIAL;
     int is_checked = bench_int(run->values, "check") != 0;
     int result = run->compaction.is_on && run->outputs.profile ? run_without(run) : 0;
     for (uint32_t round = 0; result == 0 && round < run->env->repeat; round++) {
@@ -387,5 +367,6 @@ const bench_descriptor bench_app_barnes_hut = {
     .sentence = "Bodies in a quadtree: nodes made and freed as bodies move (thesis 7.3)",
     .params = params,
     .repeat = 1,
-    .needs_device = needs_device,
+    .size = "bodies",
+    .needs_device = bench_app_needs_device,
     .run = run_barnes_hut};

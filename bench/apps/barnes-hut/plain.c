@@ -33,7 +33,7 @@ static int build_program(struct world *world, const barnes_hut_desc *desc, bench
         .queue = desc->queue,
         .file = "bench/apps/barnes-hut/plain.cl",
         .before = barnes_hut_sources,
-        .options = desc->variant == BARNES_HUT_AOS ? "-DLAYOUT_AOS=1" : "-DLAYOUT_AOS=0",
+        .options = desc->variant == BENCH_AOS ? "-DLAYOUT_AOS=1" : "-DLAYOUT_AOS=0",
         .names = kernel_names,
         .count = KERNEL_COUNT};
     return bench_plain_create(&plain, &world->plain, error);
@@ -149,7 +149,7 @@ static int create(const barnes_hut_desc *desc, const barnes_hut_constants *const
     world->nodes = desc->nodes ? desc->nodes : 2 * desc->count + 4096;
     world->pass = 1;
     if (build_program(world, desc, error) ||
-        create_tree(world, desc->variant == BARNES_HUT_AOS, error) ||
+        create_tree(world, desc->variant == BENCH_AOS, error) ||
         create_states(world, desc, error) || set_arguments(world, constants, error) ||
         launch(world, INIT, NULL, error) || launch(world, ROOT, NULL, error) ||
         build_tree(world, error) || finish(world, error)) {

@@ -7,18 +7,12 @@
 #define BARNES_HUT_WORLD_H
 
 #include "bench/compacting.h"
+#include "bench/variant.h"
 #include "clump/clump.h"
 #include "model.h"
 
-typedef enum barnes_hut_variant {
-    BARNES_HUT_CLUMP,
-    BARNES_HUT_SOA,
-    BARNES_HUT_AOS,
-    BARNES_HUT_SEQUENTIAL
-} barnes_hut_variant;
-
 typedef struct barnes_hut_desc {
-    barnes_hut_variant variant;
+    bench_variant variant;
     cl_context context; /* this and the next three: not for sequential */
     cl_device_id device;
     cl_command_queue queue; /* the one of `clump` */

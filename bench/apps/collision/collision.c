@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/app.h"
 #include "bench/compaction_option.h"
 #include "bench/phases.h"
 #include "bench/registry.h"
@@ -38,31 +39,11 @@ typedef struct run_world {
     collision_world world;
 } run_world;
 
-static uint32_t get_u32(const bench_values *values, const char *key) {
-    return (uint32_t)bench_int(values, key);
-}
-
-int collision_needs_device(const bench_values *values) {
-    return !bench_is(values, "variant", "sequential");
-}
-
 /* ---- Parameters ------------------------------------------------------------------------------ */
-
-static collision_variant get_variant(const bench_values *values) {
-    static const char *const names[] = {[COLLISION_CLUMP] = "clump",
-                                        [COLLISION_SOA] = "soa",
-                                        [COLLISION_AOS] = "aos",
-                                        [COLLISION_SEQUENTIAL] = "sequential"};
-    unsigned variant = 0;
-    while (variant < COLLISION_SEQUENTIAL && !bench_is(values, "variant", names[variant])) {
-        variant++;
-    }
-    return (collision_variant)variant;
-}
 
 static int get_bodies(run_state *run) {
     const char *path = bench_text(run->values, "input");
-    uint32_t count = get_u32(run->values, "bodies");
+    uint32_t count = bench_u32(run->values, "bodies");
     if (path[0]) {
         if (collision_read_csv(path, &run->first, &run->desc.count, run->error)) {
             return -1;
@@ -74,21 +55,21 @@ static int get_bodies(run_state *run) {
     if (!run->first) {
         return bench_error_set(run->error, "host memory ran out for the bodies");
     }
-    collision_make_random(run->first, count, get_u32(run->values, "seed"), 0);
+    collision_make_random(run->first, count, bench_u32(run->values, "seed"), 0);
     run->desc.count = count;
     return 0;
 }
 
 static int read_parameters(run_state *run, int is_merging) {
     const bench_values *values = run->values;
-    run->steps = get_u32(values, "steps");
-    run->desc.variant = get_variant(values);
+    run->steps = bench_u32(values, "steps");
+    run->desc.variant = bench_app_variant(values);
     run->desc.context = run->env->context;
     run->desc.device = run->env->device;
     run->desc.queue = run->env->queue;
     run->desc.clump = run->env->clump;
     run->desc.heap_bytes = (uint64_t)bench_int(values, "heap_mb") << 20;
-    run->desc.block_rows = get_u32(values, "block_rows");
+    run->desc.block_rows = bench_u32(values, "block_rows");
     run->desc.rules = (collision_rules){.dt = bench_float(values, "dt"),
                                         .gravity = bench_float(values, "gravity"),
                                         .softening = bench_float(values, "softening"),
@@ -201,7 +182,7 @@ static int time_phases(run_world *world) {
     const run_state *run = world->run;
     const char *const *names;
     uint32_t count = collision_world_phases(&run->desc.rules, &names);
-    return run->desc.variant == COLLISION_SEQUENTIAL
+    return run->desc.variant == BENCH_SEQUENTIAL
                ? 0
                : bench_phases_run(world, time_phase, names, count, run->results, run->error);
 }
@@ -266,7 +247,7 @@ static int check_bodies(run_state *run) {
     run_world of = {.run = run};
     bench_error difference = {""};
     double us = 0;
-    desc.variant = COLLISION_SEQUENTIAL;
+    desc.variant = BENCH_SEQUENTIAL;
     if (collision_world_create(&desc, &of.world, run->error)) {
         return -1;
     }
@@ -291,7 +272,7 @@ static int check_bodies(run_state *run) {
 /* ---- The benchmark --------------------------------------------------------------------------- */
 
 static int run_rounds(run_state *run) {
-    int is_sequential = run->desc.variant == COLLISION_SEQUENTIAL;
+    int is_sequential = run->desc.variant == BENCH_SEQUENTIAL;
     int result = run->compaction.is_on && run->outputs.profile ? run_without(run) : 0;
     for (uint32_t round = 0; result == 0 && round < run->env->repeat; round++) {
         result = run_round(run);
@@ -312,7 +293,7 @@ static int run_rounds(run_state *run) {
 static int create_outputs(run_state *run, char *title, size_t bytes) {
     static const char *const columns[] = {"bodies", NULL};
     static const bench_outputs_class classes[] = {{"Body", "#1f77b4"}, {NULL, NULL}};
-    uint32_t pixels = get_u32(run->values, "pixels");
+    uint32_t pixels = bench_u32(run->values, "pixels");
     bench_outputs_desc desc = {
         .title = title, .columns = columns, .classes = classes, .width = pixels, .height = pixels};
     snprintf(title, bytes, "%s, %u bodies", run->desc.rules.is_merging ? "collision" : "n-body",
@@ -357,5 +338,5 @@ const bench_descriptor bench_app_collision = {
     .params = params,
     .repeat = 1,
     .size = "bodies",
-    .needs_device = collision_needs_device,
+    .needs_device = bench_app_needs_device,
     .run = run_collision};

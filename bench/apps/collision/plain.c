@@ -29,13 +29,13 @@ static int build(struct world *world, const collision_desc *desc, bench_error *e
                               .names = collision_kernel_names,
                               .count = world->kernel_count};
     snprintf(options, sizeof options, "-DMERGING=%d -DLAYOUT_AOS=%d", desc->rules.is_merging != 0,
-             desc->variant == COLLISION_AOS);
+             desc->variant == BENCH_AOS);
     return bench_plain_create(&plain, &world->plain, error);
 }
 
 /* The count and the bodies. */
 static int create_bodies(struct world *world, const collision_desc *desc, bench_error *error) {
-    int is_merging = desc->rules.is_merging, is_aos = desc->variant == COLLISION_AOS;
+    int is_merging = desc->rules.is_merging, is_aos = desc->variant == BENCH_AOS;
     const size_t *bytes = !is_aos ? field_bytes : is_merging ? struct_bytes_merging : struct_bytes;
     size_t fields = is_aos ? 1 : is_merging ? FIELDS_MERGING : FIELDS;
     return bench_plain_set_common(&world->plain, sizeof world->count, &world->count, error) ||

@@ -44,7 +44,7 @@ static int build(struct world *world, const structure_desc *desc, bench_error *e
                               .options = options,
                               .names = kernel_names,
                               .count = KERNEL_COUNT};
-    int is_aos = desc->variant == STRUCTURE_AOS;
+    int is_aos = desc->variant == BENCH_AOS;
     snprintf(options, sizeof options, "-DLAYOUT_AOS=%d -DFOREST_STRIDE=%zu", is_aos,
              is_aos ? node_struct[0] / 4 : 1);
     return bench_plain_create(&plain, &world->plain, error);
@@ -150,7 +150,7 @@ static int create(const structure_desc *desc, void **self, bench_error *error) {
     world->iterations = desc->rules.iterations;
     find_sizes(world, network);
     if (build(world, desc, error) ||
-        create_world(world, network, desc->variant == STRUCTURE_AOS, error) ||
+        create_world(world, network, desc->variant == BENCH_AOS, error) ||
         set_arguments(world, desc, error) || fill(world, network, error)) {
         destroy(world);
         return -1;

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "bench/app.h"
 #include "bench/compaction_option.h"
 #include "bench/heap.h"
 #include "bench/phases.h"
@@ -35,39 +36,19 @@ typedef struct run_world {
     structure_world world;
 } run_world;
 
-static uint32_t get_u32(const bench_values *values, const char *key) {
-    return (uint32_t)bench_int(values, key);
-}
-
-static int needs_device(const bench_values *values) {
-    return !bench_is(values, "variant", "sequential");
-}
-
 /* ---- Parameters ------------------------------------------------------------------------------ */
-
-static structure_variant get_variant(const bench_values *values) {
-    static const char *const names[] = {[STRUCTURE_CLUMP] = "clump",
-                                        [STRUCTURE_SOA] = "soa",
-                                        [STRUCTURE_AOS] = "aos",
-                                        [STRUCTURE_SEQUENTIAL] = "sequential"};
-    unsigned variant = 0;
-    while (variant < STRUCTURE_SEQUENTIAL && !bench_is(values, "variant", names[variant])) {
-        variant++;
-    }
-    return (structure_variant)variant;
-}
 
 static int make_network(run_state *run) {
     const bench_values *values = run->values;
     structure_network_desc network = {
         .kind = bench_is(values, "network", "random") ? STRUCTURE_RANDOM : STRUCTURE_SHEET,
-        .nodes = get_u32(values, "nodes"),
-        .seed = get_u32(values, "seed"),
+        .nodes = bench_u32(values, "nodes"),
+        .seed = bench_u32(values, "seed"),
         .speed = bench_float(values, "speed"),
         .strength = bench_float(values, "strength"),
-        .pull_percent = get_u32(values, "pull_percent"),
-        .anchor_percent = get_u32(values, "anchor_percent"),
-        .spring_percent = get_u32(values, "spring_percent")};
+        .pull_percent = bench_u32(values, "pull_percent"),
+        .anchor_percent = bench_u32(values, "anchor_percent"),
+        .spring_percent = bench_u32(values, "spring_percent")};
     if (structure_network_create(&network, &run->network, run->error)) {
         return -1;
     }
@@ -80,17 +61,17 @@ static int make_network(run_state *run) {
 
 static int read_parameters(run_state *run) {
     const bench_values *values = run->values;
-    run->steps = get_u32(values, "steps");
-    run->desc = (structure_desc){.variant = get_variant(values),
+    run->steps = bench_u32(values, "steps");
+    run->desc = (structure_desc){.variant = bench_app_variant(values),
                                  .context = run->env->context,
                                  .device = run->env->device,
                                  .queue = run->env->queue,
                                  .clump = run->env->clump,
-                                 .rules = {.iterations = get_u32(values, "iterations"),
+                                 .rules = {.iterations = bench_u32(values, "iterations"),
                                            .dt = (float)bench_float(values, "dt"),
                                            .keep = (float)(1 - bench_float(values, "damping"))},
                                  .heap_bytes = (uint64_t)bench_int(values, "heap_mb") << 20,
-                                 .block_rows = get_u32(values, "block_rows")};
+                                 .block_rows = bench_u32(values, "block_rows")};
     if (bench_compaction_parse(values, "id", &run->compaction, run->error)) {
         return -1;
     }
@@ -204,7 +185,7 @@ static int time_phase(void *world, cl_event *events, bench_error *error) {
 /* Goes on from the final state, which has been read by now. */
 static int time_phases(run_world *world) {
     const run_state *run = world->run;
-    return run->desc.variant == STRUCTURE_SEQUENTIAL
+    return run->desc.variant == BENCH_SEQUENTIAL
                ? 0
                : bench_phases_run(world, time_phase, structure_phase_names, STRUCTURE_PHASES,
                                   run->results, run->error);
@@ -267,7 +248,7 @@ static int check_state(run_state *run) {
     run_world of = {.run = run};
     bench_error difference = {""};
     double us = 0;
-    desc.variant = STRUCTURE_SEQUENTIAL;
+    desc.variant = BENCH_SEQUENTIAL;
     if (structure_world_create(&desc, &of.world, run->error)) {
         return -1;
     }
@@ -293,7 +274,7 @@ static int check_state(run_state *run) {
 /* ---- The benchmark --------------------------------------------------------------------------- */
 
 static int run_rounds(run_state *run) {
-    int is_sequential = run->desc.variant == STRUCTURE_SEQUENTIAL;
+    int is_sequential = run->desc.variant == BENCH_SEQUENTIAL;
     int result = run->compaction.is_on && run->outputs.profile ? run_without(run) : 0;
     for (uint32_t round = 0; result == 0 && round < run->env->repeat; round++) {
         result = run_round(run);
@@ -320,7 +301,7 @@ static int create_outputs(run_state *run, char *title, size_t bytes) {
                                                   {"AnchorPullNode", NULL},
                                                   {"AnchorNode", NULL},
                                                   {NULL, NULL}};
-    uint32_t pixels = get_u32(run->values, "pixels");
+    uint32_t pixels = bench_u32(run->values, "pixels");
     bench_outputs_desc desc = {
         .title = title, .columns = columns, .classes = classes, .width = pixels, .height = pixels};
     snprintf(title, bytes, "structure, %u nodes and %u springs", run->network.node_count,
@@ -375,5 +356,6 @@ const bench_descriptor bench_app_structure = {
     .sentence = "Nodes and springs that break and come off: objects only freed (thesis 7.4)",
     .params = params,
     .repeat = 1,
-    .needs_device = needs_device,
+    .size = "nodes",
+    .needs_device = bench_app_needs_device,
     .run = run_structure};

@@ -34,7 +34,7 @@ static int build(struct world *world, const sugarscape_desc *desc, bench_error *
         .queue = desc->queue,
         .file = "bench/apps/sugarscape/plain.cl",
         .before = before,
-        .options = desc->variant == SUGARSCAPE_AOS ? "-DLAYOUT_AOS=1" : "-DLAYOUT_AOS=0",
+        .options = desc->variant == BENCH_AOS ? "-DLAYOUT_AOS=1" : "-DLAYOUT_AOS=0",
         .uses_random123 = 1,
         .names = kernel_names,
         .count = KERNEL_COUNT};
@@ -43,7 +43,7 @@ static int build(struct world *world, const sugarscape_desc *desc, bench_error *
 
 /* All kernels have the number of cells, the cells and the rules; then comes the step, if any. */
 static int set_arguments(struct world *world, const sugarscape_desc *desc, bench_error *error) {
-    int is_aos = desc->variant == SUGARSCAPE_AOS;
+    int is_aos = desc->variant == BENCH_AOS;
     bench_plain *plain = &world->plain;
     const bench_plain_arg states = {WRITE_STATES, 1, sizeof(cl_mem), &world->states};
     return bench_plain_set_common(plain, sizeof world->cells, &world->cells, error) ||

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "bench/app.h"
 #include "bench/compaction_option.h"
 #include "bench/heap.h"
 #include "bench/phases.h"
@@ -35,54 +36,34 @@ typedef struct run_world {
     sugarscape_world world;
 } run_world;
 
-static uint32_t get_u32(const bench_values *values, const char *key) {
-    return (uint32_t)bench_int(values, key);
-}
-
-static int needs_device(const bench_values *values) {
-    return !bench_is(values, "variant", "sequential");
-}
-
 /* ---- Parameters ------------------------------------------------------------------------------ */
-
-static sugarscape_variant get_variant(const bench_values *values) {
-    static const char *const names[] = {[SUGARSCAPE_CLUMP] = "clump",
-                                        [SUGARSCAPE_SOA] = "soa",
-                                        [SUGARSCAPE_AOS] = "aos",
-                                        [SUGARSCAPE_SEQUENTIAL] = "sequential"};
-    unsigned variant = 0;
-    while (variant < SUGARSCAPE_SEQUENTIAL && !bench_is(values, "variant", names[variant])) {
-        variant++;
-    }
-    return (sugarscape_variant)variant;
-}
 
 static int read_parameters(run_state *run) {
     const bench_values *values = run->values;
-    run->steps = get_u32(values, "steps");
-    run->desc = (sugarscape_desc){.variant = get_variant(values),
+    run->steps = bench_u32(values, "steps");
+    run->desc = (sugarscape_desc){.variant = bench_app_variant(values),
                                   .context = run->env->context,
                                   .device = run->env->device,
                                   .queue = run->env->queue,
                                   .clump = run->env->clump,
                                   .heap_bytes = (uint64_t)bench_int(values, "heap_mb") << 20,
-                                  .block_rows = get_u32(values, "block_rows"),
-                                  .rules = {.width = get_u32(values, "width"),
-                                            .height = get_u32(values, "height"),
-                                            .seed = get_u32(values, "seed"),
-                                            .male_permille = get_u32(values, "males"),
-                                            .female_permille = get_u32(values, "females"),
-                                            .max_vision = get_u32(values, "vision"),
-                                            .max_age = get_u32(values, "max_age"),
-                                            .max_endowment = get_u32(values, "endowment"),
-                                            .max_metabolism = get_u32(values, "metabolism"),
-                                            .max_children = get_u32(values, "children"),
-                                            .mating_age = get_u32(values, "mating_age"),
-                                            .capacity = get_u32(values, "capacity"),
-                                            .source_permille = get_u32(values, "sources"),
-                                            .max_growth = get_u32(values, "growth"),
-                                            .diffusion = get_u32(values, "diffusion"),
-                                            .max_diffusion = get_u32(values, "max_diffusion")}};
+                                  .block_rows = bench_u32(values, "block_rows"),
+                                  .rules = {.width = bench_u32(values, "width"),
+                                            .height = bench_u32(values, "height"),
+                                            .seed = bench_u32(values, "seed"),
+                                            .male_permille = bench_u32(values, "males"),
+                                            .female_permille = bench_u32(values, "females"),
+                                            .max_vision = bench_u32(values, "vision"),
+                                            .max_age = bench_u32(values, "max_age"),
+                                            .max_endowment = bench_u32(values, "endowment"),
+                                            .max_metabolism = bench_u32(values, "metabolism"),
+                                            .max_children = bench_u32(values, "children"),
+                                            .mating_age = bench_u32(values, "mating_age"),
+                                            .capacity = bench_u32(values, "capacity"),
+                                            .source_permille = bench_u32(values, "sources"),
+                                            .max_growth = bench_u32(values, "growth"),
+                                            .diffusion = bench_u32(values, "diffusion"),
+                                            .max_diffusion = bench_u32(values, "max_diffusion")}};
     if (sugarscape_rules_finish(&run->desc.rules, run->error) ||
         bench_compaction_parse(values, "position", &run->compaction, run->error)) {
         return -1;
@@ -206,7 +187,7 @@ static int time_phases(run_world *world) {
 #undef PHASE_NAME
     };
     const run_state *run = world->run;
-    return run->desc.variant == SUGARSCAPE_SEQUENTIAL
+    return run->desc.variant == BENCH_SEQUENTIAL
                ? 0
                : bench_phases_run(world, time_phase, names, SUGARSCAPE_PHASES, run->results,
                                   run->error);
@@ -257,7 +238,7 @@ static int check_world(run_state *run) {
     bench_error difference = {""};
     bench_series series = {.columns = 0};
     double us = 0;
-    desc.variant = SUGARSCAPE_SEQUENTIAL;
+    desc.variant = BENCH_SEQUENTIAL;
     if (sugarscape_world_create(&desc, &of.world, run->error)) {
         return -1;
     }
@@ -288,7 +269,7 @@ static int check_world(run_state *run) {
 /* ---- The benchmark --------------------------------------------------------------------------- */
 
 static int run_rounds(run_state *run) {
-    int is_sequential = run->desc.variant == SUGARSCAPE_SEQUENTIAL;
+    int is_sequential = run->desc.variant == BENCH_SEQUENTIAL;
     int result = run->compaction.is_on && run->outputs.profile ? run_without(run) : 0;
     for (uint32_t round = 0; result == 0 && round < run->env->repeat; round++) {
         result = run_round(run);
@@ -363,5 +344,6 @@ const bench_descriptor bench_app_sugarscape = {
     .sentence = "Agents that seek sugar, mate and die on a grid of cells (thesis 7.7)",
     .params = params,
     .repeat = 1,
-    .needs_device = needs_device,
+    .size = "height",
+    .needs_device = bench_app_needs_device,
     .run = run_sugarscape};

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "bench/side_by_side.h"
 #include "heap.h"
 
 /* ---- The sequential world as one of them ----------------------------------------------------- */
@@ -46,10 +47,10 @@ static const sugarscape_ops sequential_ops = {.create = create_sequential,
 
 int sugarscape_world_create(const sugarscape_desc *desc, sugarscape_world *world,
                             bench_error *error) {
-    static const sugarscape_ops *const all[] = {[SUGARSCAPE_CLUMP] = &sugarscape_heap_ops,
-                                                [SUGARSCAPE_SOA] = &sugarscape_plain_ops,
-                                                [SUGARSCAPE_AOS] = &sugarscape_plain_ops,
-                                                [SUGARSCAPE_SEQUENTIAL] = &sequential_ops};
+    static const sugarscape_ops *const all[] = {[BENCH_CLUMP] = &sugarscape_heap_ops,
+                                                [BENCH_SOA] = &sugarscape_plain_ops,
+                                                [BENCH_AOS] = &sugarscape_plain_ops,
+                                                [BENCH_SEQUENTIAL] = &sequential_ops};
     *world = (sugarscape_world){NULL, NULL};
     if (all[desc->variant]->create(desc, &world->self, error)) {
         return -1;
@@ -124,7 +125,8 @@ static int compare_census(pair *worlds, uint32_t step, bench_error *error) {
     return 0;
 }
 
-static int compare(pair *worlds, uint32_t step, bench_error *error) {
+static int compare(void *both, uint32_t step, bench_error *error) {
+    pair *worlds = both;
     const sugarscape_rules *rules = &worlds->desc->rules;
     if (sugarscape_world_read(&worlds->found, worlds->found_states, error) ||
         sugarscape_world_read(&worlds->expected, worlds->expected_states, error)) {
@@ -136,29 +138,21 @@ static int compare(pair *worlds, uint32_t step, bench_error *error) {
                : compare_census(worlds, step, error);
 }
 
-static int check_heap(pair *worlds, bench_error *error) {
-    clump_heap *heap = sugarscape_world_heap(&worlds->found);
-    clump_status status = heap ? clump_heap_check(heap) : CLUMP_OK;
-    if (status == CLUMP_OK) {
-        return 0;
-    }
-    bench_error_clump(error, "the heap check", worlds->desc->clump, status);
-    return status == CLUMP_ERR_CORRUPT ? 1 : -1;
+static int step_both(void *both, bench_error *error) {
+    pair *worlds = both;
+    return sugarscape_world_step(&worlds->found, error) ||
+                   sugarscape_world_step(&worlds->expected, error)
+               ? -1
+               : 0;
 }
 
 static int run_pair(pair *worlds, uint32_t steps, uint32_t check_every, bench_error *error) {
-    int result = compare(worlds, 0, error);
-    for (uint32_t step = 1; result == 0 && step <= steps; step++) {
-        if (sugarscape_world_step(&worlds->found, error) ||
-            sugarscape_world_step(&worlds->expected, error)) {
-            return -1;
-        }
-        result = compare(worlds, step, error);
-        if (result == 0 && (step == steps || (check_every && step % check_every == 0))) {
-            result = check_heap(worlds, error);
-        }
-    }
-    return result;
+    const bench_pair both = {.worlds = worlds,
+                             .clump = worlds->desc->clump,
+                             .heap = sugarscape_world_heap(&worlds->found),
+                             .step = step_both,
+                             .compare = compare};
+    return bench_pair_run(&both, steps, check_every, error);
 }
 
 int sugarscape_compare_run(const sugarscape_desc *desc, uint32_t steps, uint32_t check_every,
@@ -166,7 +160,7 @@ int sugarscape_compare_run(const sugarscape_desc *desc, uint32_t steps, uint32_t
     pair worlds = {.desc = desc};
     size_t cells = sugarscape_cells(&desc->rules);
     sugarscape_desc sequential = *desc;
-    sequential.variant = SUGARSCAPE_SEQUENTIAL;
+    sequential.variant = BENCH_SEQUENTIAL;
     worlds.found_states = calloc(cells, sizeof(sugarscape_state));
     worlds.expected_states = calloc(cells, sizeof(sugarscape_state));
     int result = worlds.found_states && worlds.expected_states

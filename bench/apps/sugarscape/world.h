@@ -7,15 +7,9 @@
 #define SUGARSCAPE_WORLD_H
 
 #include "bench/compacting.h"
+#include "bench/variant.h"
 #include "clump/clump.h"
 #include "model.h"
-
-typedef enum sugarscape_variant {
-    SUGARSCAPE_CLUMP,
-    SUGARSCAPE_SOA,
-    SUGARSCAPE_AOS,
-    SUGARSCAPE_SEQUENTIAL
-} sugarscape_variant;
 
 /* The phases of a step of the variants on a device, each a kernel of this name. */
 #define SUGARSCAPE_PHASE_LIST(X) X(diffuse) X(select_cell) X(move) X(propose) X(accept) X(spawn)
@@ -27,7 +21,7 @@ enum {
 };
 
 typedef struct sugarscape_desc {
-    sugarscape_variant variant;
+    bench_variant variant;
     cl_context context; /* this and the next three: not for sequential */
     cl_device_id device;
     cl_command_queue queue; /* the one of `clump` */

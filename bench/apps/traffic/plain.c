@@ -38,7 +38,7 @@ static int build(struct plain_world *world, const traffic_desc *desc, bench_erro
                               .uses_random123 = 1,
                               .names = kernel_names,
                               .count = KERNEL_COUNT};
-    snprintf(options, sizeof options, "-DLAYOUT_AOS=%d %s", desc->variant == TRAFFIC_AOS,
+    snprintf(options, sizeof options, "-DLAYOUT_AOS=%d %s", desc->variant == BENCH_AOS,
              traffic_options);
     return bench_plain_create(&plain, &world->plain, error);
 }
@@ -165,7 +165,7 @@ int traffic_plain_create(const traffic_desc *desc, traffic_world **out, bench_er
     world->base.ops = &plain_ops;
     world->network = desc->network;
     int result = build(world, desc, error) ||
-                 create_cells(world, desc->variant == TRAFFIC_AOS, error) ||
+                 create_cells(world, desc->variant == BENCH_AOS, error) ||
                  create_buffers(world, error) || set_arguments(world, error) ||
                  launch(world, CELL_INIT, NULL, error) || launch(world, CAR_START, NULL, error) ||
                  finish(&world->base, error);

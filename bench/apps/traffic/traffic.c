@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "bench/app.h"
 #include "bench/bench.h"
 #include "bench/compaction_option.h"
 #include "bench/phases.h"
@@ -38,39 +39,24 @@ typedef struct run_world {
     uint32_t *codes; /* where states are read to */
 } run_world;
 
-static uint32_t get_u32(const bench_values *values, const char *key) {
-    return (uint32_t)bench_int(values, key);
-}
-
-static int needs_device(const bench_values *values) {
-    return !bench_is(values, "variant", "sequential");
-}
-
 /* ---- Parameters ------------------------------------------------------------------------------ */
-
-static traffic_variant get_variant(const bench_values *values) {
-    return bench_is(values, "variant", "clump") ? TRAFFIC_CLUMP
-           : bench_is(values, "variant", "soa") ? TRAFFIC_SOA
-           : bench_is(values, "variant", "aos") ? TRAFFIC_AOS
-                                                : TRAFFIC_SEQUENTIAL;
-}
 
 static int create_network(run_state *run) {
     const bench_values *values = run->values;
     const char *path = bench_text(values, "map");
-    traffic_rules rules = {.seed = get_u32(values, "seed"),
-                           .start_permille = get_u32(values, "cars"),
-                           .producer_permille = get_u32(values, "producers"),
-                           .sink_permille = get_u32(values, "sinks"),
-                           .create_permille = get_u32(values, "create"),
-                           .leave_permille = get_u32(values, "leave"),
-                           .slow_permille = get_u32(values, "slow"),
-                           .phase_steps = get_u32(values, "phase"),
+    traffic_rules rules = {.seed = bench_u32(values, "seed"),
+                           .start_permille = bench_u32(values, "cars"),
+                           .producer_permille = bench_u32(values, "producers"),
+                           .sink_permille = bench_u32(values, "sinks"),
+                           .create_permille = bench_u32(values, "create"),
+                           .leave_permille = bench_u32(values, "leave"),
+                           .slow_permille = bench_u32(values, "slow"),
+                           .phase_steps = bench_u32(values, "phase"),
                            .is_smart = bench_is(values, "lights", "smart") != 0};
     traffic_map_desc town = {.seed = rules.seed,
-                             .intersections = get_u32(values, "intersections"),
-                             .street_cells = get_u32(values, "street_cells"),
-                             .yield_permille = get_u32(values, "yield")};
+                             .intersections = bench_u32(values, "intersections"),
+                             .street_cells = bench_u32(values, "street_cells"),
+                             .yield_permille = bench_u32(values, "yield")};
     if (path[0] ? traffic_map_read(path, &run->map, run->error)
                 : traffic_map_draw(&town, &run->map, run->error)) {
         return -1;
@@ -92,15 +78,15 @@ static int read_parameters(run_state *run) {
         create_network(run)) {
         return -1;
     }
-    run->steps = get_u32(values, "steps");
-    run->desc = (traffic_desc){.variant = get_variant(values),
+    run->steps = bench_u32(values, "steps");
+    run->desc = (traffic_desc){.variant = bench_app_variant(values),
                                .network = &run->network,
                                .context = run->env->context,
                                .device = run->env->device,
                                .queue = run->env->queue,
                                .clump = run->env->clump,
                                .heap_bytes = (uint64_t)bench_int(values, "heap_mb") << 20,
-                               .block_rows = get_u32(values, "block_rows"),
+                               .block_rows = bench_u32(values, "block_rows"),
                                .compaction = run->compaction.is_on ? &run->compaction.desc : NULL};
     run->codes = calloc(run->network.cell_count, sizeof *run->codes);
     run->reference = calloc(run->network.cell_count, sizeof *run->reference);
@@ -138,7 +124,7 @@ static int draw(void *world, uint8_t *rgb, bench_error *error) {
     if (of->world->ops->read(of->world, of->codes, error)) {
         return -1;
     }
-    traffic_draw(&run->map, &run->network, of->codes, get_u32(run->values, "pixels"), rgb);
+    traffic_draw(&run->map, &run->network, of->codes, bench_u32(run->values, "pixels"), rgb);
     return 0;
 }
 
@@ -197,16 +183,20 @@ static int report_heap(run_state *run, const traffic_world *world) {
     if (!world->ops->get_heap) {
         return 0;
     }
-    clump_status status = clump_heap_calc_stats(world->ops->get_heap(world), &stats, NULL, 0);
+    clump_heap *heap = world->ops->get_heap(world);
+    clump_status status = clump_heap_calc_stats(heap, &stats, NULL, 0);
+    if (status == CLUMP_OK) {
+        status = clump_heap_check(heap);
+    }
     if (status != CLUMP_OK) {
-        return bench_error_clump(run->error, "the statistics", run->env->clump, status);
+        return bench_error_clump(run->error, "the heap", run->env->clump, status);
     }
     bench_sample(run->results, "blocks", "blocks", stats.blocks - stats.free_blocks);
     bench_sample(run->results, "fragmentation", "share", stats.fragmentation);
     if (run->compaction.is_on) {
         bench_compaction_report(world->ops->get_compactions(world), run->results);
     }
-    int result = traffic_check_heap(world, &run->desc, run->codes, &fault);
+    int result = traffic_check_cars(world, &run->desc, run->codes, &fault);
     if (result == 1) {
         bench_check(run->results, 0, "%.500s", fault.text);
     }
@@ -228,7 +218,7 @@ static int run_round(run_state *run) {
         report_traffic(run, us);
         result = report_heap(run, of.world);
     }
-    if (result == 0 && run->desc.variant != TRAFFIC_SEQUENTIAL) {
+    if (result == 0 && run->desc.variant != BENCH_SEQUENTIAL) {
         result = bench_phases_run(&of, time_step, phases, TRAFFIC_PHASES, run->results, run->error);
     }
     traffic_world_destroy(of.world);
@@ -256,7 +246,7 @@ static int check_against_reference(run_state *run) {
     run_world of = {.run = run, .codes = run->reference};
     bench_error difference = {""};
     double us = 0;
-    desc.variant = TRAFFIC_SEQUENTIAL;
+    desc.variant = BENCH_SEQUENTIAL;
     int result = run_steps(&of, &desc, "sequential reference", NULL, 1, &us);
     traffic_world_destroy(of.world);
     if (result) {
@@ -294,7 +284,7 @@ static int create_outputs(run_state *run) {
     static const bench_outputs_class classes[] = {{"Car", "#1f77b4"}, {"Cell", NULL}, {NULL, NULL}};
     bench_outputs_desc desc = {.title = run->title, .columns = columns, .classes = classes};
     snprintf(run->title, sizeof run->title, "traffic, %u cells", run->network.cell_count);
-    traffic_fit_image(&run->map, get_u32(run->values, "pixels"), &desc.width, &desc.height);
+    traffic_fit_image(&run->map, bench_u32(run->values, "pixels"), &desc.width, &desc.height);
     return bench_outputs_create(&desc, run->values, &run->outputs, run->error);
 }
 
@@ -310,7 +300,7 @@ static int run_all(run_state *run) {
         return result;
     }
     check_state(run);
-    if (bench_int(run->values, "check") && run->desc.variant != TRAFFIC_SEQUENTIAL) {
+    if (bench_int(run->values, "check") && run->desc.variant != BENCH_SEQUENTIAL) {
         result = check_against_reference(run);
     }
     return result ? result : bench_outputs_write(&run->outputs, run->results, run->error);
@@ -361,5 +351,6 @@ const bench_descriptor bench_app_traffic = {
     .sentence = "Cars on a network of streets, with traffic lights (thesis 7.5)",
     .params = params,
     .repeat = 1,
-    .needs_device = needs_device,
+    .size = "intersections",
+    .needs_device = bench_app_needs_device,
     .run = run_traffic};
