@@ -3,7 +3,7 @@
  *
  * The application is run again and again, with its parameter `size` (bench_descriptor) doubled until
  * it runs out of memory and then bisected. The largest size that ran is run once more with its own
- * check.
+ * check; if it has no room then, a little smaller.
  * Memory is all buffers, those beside the heap too.
  *
  * Read first: bench.h, memory.h.
@@ -19,6 +19,7 @@
 
 #define FIRST 16.0      /* size to begin with */
 #define PRECISION 0.005 /* of the result */
+#define AGAIN 4         /* sizes to try beside the largest one if it does not do the same again */
 
 typedef struct capacity {
     bench_env *env;
@@ -72,7 +73,9 @@ static outcome try_size(capacity *c, double size) {
     return run_app(c, "clump", size, "0");
 }
 
-/* The largest size that runs, 0 if none does. That one a little larger does not is asked anew. */
+/* The largest size that runs, 0 if none does. That one a little larger does not is asked anew. Where
+ * objects come and go in an order that is not the same in every run, whether the last blocks suffice
+ * differs too, so the answer may move by a few steps of less than PRECISION, as in run_largest(). */
 static int find_largest(capacity *c, double *largest) {
     const bench_param *param = &c->app->params[bench_find_param(c->app->params, c->app->size)];
     double runs = 0, full = fmax(FIRST, param->min);
@@ -90,6 +93,12 @@ static int find_largest(capacity *c, double *largest) {
     *largest = runs;
     if (got != STOPPED && runs < param->max) {
         got = try_size(c, full);
+        for (int i = 0; got == RAN && i < AGAIN && full < param->max; i++) {
+            runs = full;
+            full = fmin(ceil(full * (1 + PRECISION / AGAIN)), param->max);
+            got = try_size(c, full);
+        }
+        *largest = runs;
         bench_check(c->results, got == FULL && full - runs <= fmax(1, PRECISION * runs),
                     "%s=%.0f ran, and %.0f %s", c->app->size, runs, full,
                     got == FULL ? "has no room" : "ran too");
@@ -120,6 +129,17 @@ static int measure_baseline(capacity *c, const char *variant, double size, doubl
     return 0;
 }
 
+/* Once more, with its own check; a little smaller if it has no room now. */
+static outcome run_largest(capacity *c, double *size) {
+    const char *check = bench_int(c->values, "check") ? "1" : "0";
+    outcome got = run_app(c, "clump", *size, check);
+    for (int i = 0; got == FULL && i < AGAIN; i++) {
+        *size = floor(*size * (1 - PRECISION / AGAIN));
+        got = run_app(c, "clump", *size, check);
+    }
+    return got;
+}
+
 static int measure(capacity *c) {
     double heap_bytes = (double)bench_int(c->values, "heap_mb") * 0x1p20, size = 0;
     if (find_largest(c, &size)) {
@@ -129,9 +149,10 @@ static int measure(capacity *c) {
         return bench_error_set(c->error, "not even %s=%.0f has room: %.1800s", c->app->size, FIRST,
                                c->app_results->error.text);
     }
-    if (run_app(c, "clump", size, bench_int(c->values, "check") ? "1" : "0") != RAN) {
+    double largest = size;
+    if (run_largest(c, &size) != RAN) {
         return bench_error_set(c->error, "%s=%.0f ran once, but not again: %.1800s", c->app->size,
-                               size, c->app_results->error.text);
+                               largest, c->app_results->error.text);
     }
     double clump_bytes = (double)bench_memory_peak();
     bench_check(c->results, 1, "%s=%.0f: %.400s", c->app->size, size,
