@@ -11,7 +11,7 @@
 
 static cl_fixture fixture;
 
-static const sugarscape_variant variants[] = {SUGARSCAPE_CLUMP, SUGARSCAPE_SOA, SUGARSCAPE_AOS};
+static const bench_variant variants[] = {BENCH_CLUMP, BENCH_SOA, BENCH_AOS};
 
 /* All heaps are of one size, so that they have one geometry, for which kernels are compiled
  * once. */

@@ -78,22 +78,16 @@ static int create_heap(struct heap_world *world, const traffic_desc *desc, bench
 }
 
 static int create_program(struct heap_world *world, const traffic_desc *desc, bench_error *error) {
-    char *source;
-    if (traffic_load_source("bench/apps/traffic/traffic.cl", &source, error)) {
-        return -1;
-    }
     bench_program_desc program = {.clump = world->clump,
                                   .heap = world->heap,
                                   .file = "bench/apps/traffic/traffic.cl",
-                                  .text = source,
+                                  .before = traffic_sources,
                                   .options = traffic_options,
                                   .uses_random123 = 1,
                                   .tuning = &desc->tuning,
                                   .names = kernel_names,
                                   .count = KERNEL_COUNT};
-    int result = bench_program_create(&program, &world->program, world->kernels, error);
-    free(source);
-    return result;
+    return bench_program_create(&program, &world->program, world->kernels, error);
 }
 
 /* ---- Objects --------------------------------------------------------------------------------- */
