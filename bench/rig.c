@@ -2,10 +2,6 @@
 #include "rig.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "bench_files.h"
 
 #define LOCAL_SIZE 64
 

@@ -2,7 +2,6 @@
 #include "heap.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "bench/heap.h"
 

@@ -9,7 +9,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "bench/app.h"
 #include "bench/registry.h"
@@ -28,20 +27,15 @@ typedef struct run_state {
 
 static int get_bodies(run_state *run) {
     const char *path = bench_text(run->app.values, "input");
-    uint32_t count = bench_u32(run->app.values, "bodies");
+    run->desc.count = bench_u32(run->app.values, "bodies");
+    if (collision_get_bodies(path, bench_u32(run->app.values, "seed"), &run->first,
+                             &run->desc.count, run->app.error)) {
+        return -1;
+    }
+    run->desc.bodies = run->first;
     if (path[0]) {
-        if (collision_read_csv(path, &run->first, &run->desc.count, run->app.error)) {
-            return -1;
-        }
         bench_note(run->app.results, "%u bodies from %.400s", run->desc.count, path);
-        return 0;
     }
-    run->first = malloc(count * sizeof *run->first);
-    if (!run->first) {
-        return bench_error_set(run->app.error, "host memory ran out for the bodies");
-    }
-    collision_make_random(run->first, count, bench_u32(run->app.values, "seed"), 0);
-    run->desc.count = count;
     return 0;
 }
 
@@ -221,7 +215,6 @@ int collision_run(bench_env *env, const bench_values *values, bench_results *res
     int result = read_parameters(&run, is_merging) || create_outputs(&run, title, sizeof title);
     if (result == 0) {
         ops.phase_count = collision_world_phases(&run.desc.rules, &ops.phases);
-        run.desc.bodies = run.first;
         run.found = calloc(run.desc.count, sizeof *run.found);
         run.reference = calloc(run.desc.count, sizeof *run.reference);
         result = run.found && run.reference

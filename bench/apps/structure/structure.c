@@ -3,11 +3,9 @@
  *
  * Read first: bench/bench.h, world.h.
  */
-#include <inttypes.h>
 #include <stdio.h>
 
 #include "bench/app.h"
-#include "bench/heap.h"
 #include "bench/registry.h"
 #include "world.h"
 

@@ -3,7 +3,6 @@
  *
  * Read first: bench/bench.h, world.h.
  */
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
