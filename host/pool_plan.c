@@ -272,10 +272,10 @@ static clump_status plan_some(plan *pl) {
 
 /* ---- Packing a chunk anew ------------------------------------------------------------------- */
 
-/* Holes that nothing fits into keep chunks from becoming empty. When there is nothing else to do, the
- * chunk with the most in such holes is copied into the empty one, without them; what it then has in
- * one piece, others can fill. This leaves the sum of u * u / B and lowers offsets, like a move within
- * a chunk.
+/* Holes that nothing fits into keep chunks from becoming empty. When there is nothing else to do,
+ * the chunk with the most in such holes is copied into the empty one, without them; what it then
+ * has in one piece, others can fill. This leaves the sum of u * u / B and lowers offsets, like a
+ * move within a chunk.
  *
  * Only where it helps: if at least a chunk would become free if all were packed, and the waste is
  * PACKED_WASTE or more. */
