@@ -44,7 +44,6 @@ typedef struct clumpi_chunk {
     uint64_t leaving_units; /* of which ops are moving to other chunks */
     uint32_t rank;          /* in the order of the last plan: 0 is to be filled first */
     uint32_t cursor;        /* node at which the search for moves goes on; 0: the last */
-    uint64_t repacked_at;   /* number of frees + 1 when it was filled by packing another anew */
     clump_suballoc ranges;  /* not of unique ones */
 } clumpi_chunk;
 

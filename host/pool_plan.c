@@ -272,10 +272,10 @@ static clump_status plan_some(plan *pl) {
 
 /* ---- Packing a chunk anew ------------------------------------------------------------------- */
 
-/* Holes that nothing fits into keep chunks from becoming empty. When there is nothing else to do, the
- * chunk with the most in such holes is copied into the empty one, without them; what it then has in
- * one piece, others can fill. This leaves the sum of u * u / B and lowers offsets, like a move within
- * a chunk.
+/* Holes that nothing fits into keep chunks from becoming empty. When there is nothing else to do,
+ * the chunk with the most in such holes is copied into the empty one, without them; what it then
+ * has in one piece, others can fill. This leaves the sum of u * u / B and lowers offsets, like a
+ * move within a chunk.
  *
  * Only where it helps: if at least a chunk would become free if all were packed, and the waste is
  * PACKED_WASTE or more. */
@@ -285,9 +285,7 @@ static clump_status plan_some(plan *pl) {
 static uint64_t scattered_units(const plan *pl, const clumpi_chunk *c) {
     const clump_suballoc *ranges = &c->ranges;
     uint64_t largest = 0;
-    if (c->movable != ranges->used_count || ranges->free_count < 2 ||
-        c->repacked_at == pl->p->stats.freed + 1)
-        return 0;
+    if (c->movable != ranges->used_count || ranges->free_count < 2) return 0;
     for (uint32_t i = ranges->first; i; i = clumpi_node_at(ranges, i)->next) {
         const clumpi_node *n = clumpi_node_at(ranges, i);
         if (n->state == CLUMPI_NODE_FREE) {
@@ -340,7 +338,6 @@ static clump_status plan_repack(plan *pl) {
     clumpi_chunk *to = choose_empty(pl);
     clumpi_chunk *from = to ? choose_scattered(pl, to) : NULL;
     if (!from) return CLUMP_OK;
-    to->repacked_at = p->stats.freed + 1;
     pl->kind->changes++;
     for (uint32_t i = from->ranges.first; i; i = clumpi_node_at(&from->ranges, i)->next) {
         uint32_t record = record_of(clumpi_node_at(&from->ranges, i));

@@ -11,8 +11,8 @@
  *
  * Moves lead to a chunk of which a greater share is in use (or an older one, see `order`) or to a
  * lower offset of the same chunk. When there is no such move, the waste is 10% or more, and the
- * chunks could be one fewer, a chunk with holes is copied into the empty one, without its holes,
- * once. So without new allocations or frees the steps come to an end, and none undoes another.
+ * chunks could be one fewer, a chunk with holes is copied into the empty one, without its holes.
+ * So without new allocations or frees the steps come to an end, and none undoes another.
  *
  * Names as in the thesis: P. Eichinger, Vulkan Memory-Management and Defragmentation, chapter 4.
  * Read first: pool.h.

@@ -150,7 +150,8 @@ typedef struct clump_allocation_desc {
 /* METHOD. Allocate.
  *   allocation  [out]            0 on failure
  *   region      [out, optional]
- * Blocks: only if a chunk must be made (it is touched), or with CLUMP_POOL_COMPACT_WHEN_FULL.
+ * Blocks: only if a chunk must be made (it is touched: that waits for the pool's queue, with the
+ * lock), or with CLUMP_POOL_COMPACT_WHEN_FULL.
  * Returns CLUMP_OK; CLUMP_ERR_USAGE; CLUMP_ERR_CAPACITY the memory is not there, or a limit does
  * not allow it: the error tells which, with the OpenCL code if the device refused;
  * CLUMP_ERR_MEMORY; CLUMP_ERR_CL. */
@@ -194,8 +195,8 @@ CLUMP_API clump_status clump_pool_set_user_data(clump_pool *pool, clump_allocati
 /* METHOD. Map an allocation on the pool's queue; unmap it, once for each map. A mapped one stays
  * where it is.
  *   flags  CL_MAP_READ, CL_MAP_WRITE
- * Blocks: yes; unmapping: no. Returns CLUMP_OK; CLUMP_ERR_REFERENCE; CLUMP_ERR_USAGE;
- * CLUMP_ERR_CL. */
+ * Blocks: yes, with the lock; unmapping: no. Returns CLUMP_OK; CLUMP_ERR_REFERENCE;
+ * CLUMP_ERR_USAGE; CLUMP_ERR_CL. */
 CLUMP_API clump_status clump_pool_map(clump_pool *pool, clump_allocation allocation,
                                       cl_map_flags flags, void **memory);
 CLUMP_API clump_status clump_pool_unmap(clump_pool *pool, clump_allocation allocation,

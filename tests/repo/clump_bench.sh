@@ -124,6 +124,19 @@ refused() {
     [ "$status" -eq "$expected" ] || fail "'$*' exits with $status, not $expected"
     grep -q -- "$words" "$folder/err" || fail "'$*' does not say '$words': $(cat "$folder/err")"
 }
+# A trace that is written can be replayed; one that is wrong is refused, with the line.
+trace=$folder/trace
+"$bench" run pool-trace --set frames=20 --set mb=4 --set target=virtual --set "write=$trace" \
+    --repeat 1 >"$folder/out" 2>&1 || fail "pool-trace does not write: $(tail -3 "$folder/out")"
+"$bench" run pool-trace --set "file=$trace" --set target=virtual --repeat 1 >"$folder/out" 2>&1 ||
+    fail "pool-trace does not replay: $(tail -3 "$folder/out")"
+echo "f 77" >>"$trace"
+lines=$(wc -l <"$trace")
+status=0
+"$bench" run pool-trace --set "file=$trace" --set target=virtual >"$folder/out" 2>&1 || status=$?
+[ "$status" -ne 0 ] || fail "a trace that frees what is not there is replayed"
+grep -q "line $lines: no live allocation" "$folder/out" || fail "no line: $(cat "$folder/out")"
+
 refused 2 "there are.*enumerate" run nothing
 # A graph of three nodes, two of which refer to each other and one of these is a root: plain, compressed,
 # cut short, and with a reference to a node that is none.
