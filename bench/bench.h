@@ -55,6 +55,7 @@ int bench_values_set_all(bench_values *values, const char *text, bench_error *er
 
 /* Look up. The key must be one of the benchmark's own and of the right kind. */
 int64_t bench_int(const bench_values *values, const char *key);
+uint32_t bench_u32(const bench_values *values, const char *key);
 double bench_float(const bench_values *values, const char *key);
 const char *bench_text(const bench_values *values, const char *key); /* enum and string */
 int bench_is(const bench_values *values, const char *key, const char *text);

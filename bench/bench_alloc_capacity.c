@@ -94,7 +94,8 @@ static int account(capacity *c, uint64_t n) {
     bench_sample(results, "lost_open", "share", (double)open / asked);
     uint64_t sum = n * c->unit_bytes + layout->metadata_bytes + rounding + open;
     bench_check(results, sum == c->p.heap_bytes,
-                "%" PRIu64 " of %" PRIu64 " bytes are accounted for", sum, c->p.heap_bytes);
+                "%" PRIu64 " objects; %" PRIu64 " of %" PRIu64 " bytes are accounted for", objects,
+                sum, c->p.heap_bytes);
     return 0;
 }
 

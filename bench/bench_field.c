@@ -173,6 +173,10 @@ static int run_field(bench_env *env, const bench_values *values, bench_results *
                          verify(&f)
                      ? -1
                      : 0;
+    if (result == 0) {
+        bench_check(results, 1, "%u objects, plain arrays and copy: every field as it should be",
+                    f.objects);
+    }
     bench_rig_release(&f.rig);
     if (f.plain) clReleaseMemObject(f.plain);
     if (f.copy) clReleaseMemObject(f.copy);

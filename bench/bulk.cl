@@ -3,6 +3,7 @@
  */
 static void fill(CLUMP_HEAP, Item item, uint number) {
     Item_number(item) = number;
+#pragma unroll /* before a loop over objects is vectorised */
     for (uint i = 0u; i < WORDS; i++) Item_payload(item, i) = number + i;
 }
 

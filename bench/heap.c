@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "bench/bench_files.h"
+#include "source.h"
 
 int bench_heap_create(const bench_heap_desc *desc, clump_heap **heap, bench_error *error) {
     const char *text = desc->text, *name = desc->file ? desc->file : "the schema";
@@ -44,23 +45,21 @@ void bench_add_random123(char *options, size_t bytes) {
 
 int bench_program_create(const bench_program_desc *desc, clump_program **program,
                          clump_kernel **kernels, bench_error *error) {
-    const clumpi_cl_file *file = bench_file_find(desc->file);
-    char options[1024];
-    if (!file) {
-        return bench_error_set(error, "%s is not embedded in this program", desc->file);
+    char options[1024], *source = bench_load_source(desc->before, desc->file, error);
+    if (!source) {
+        return -1;
     }
     snprintf(options, sizeof options, "%s", desc->options ? desc->options : "");
     if (desc->uses_random123) {
         bench_add_random123(options, sizeof options);
     }
-    clump_program_desc program_desc = {.heap = desc->heap,
-                                       .source = desc->text ? desc->text : file->data,
-                                       .name = file->name,
-                                       .options = options};
+    clump_program_desc program_desc = {
+        .heap = desc->heap, .source = source, .name = desc->file, .options = options};
     if (desc->tuning) {
         program_desc.tuning = *desc->tuning;
     }
     clump_status status = clump_program_create(&program_desc, program);
+    free(source);
     if (status != CLUMP_OK) {
         return bench_error_clump(error, desc->file, desc->clump, status);
     }

@@ -23,7 +23,7 @@ typedef struct bench_program_desc {
     clump_context *clump;
     clump_heap *heap;
     const char *file;           /* of bench_files.h */
-    const char *text;           /* the source if it is more than the file; NULL: the file */
+    const char *const *before;  /* files before it, as bench_load_source() takes them */
     const char *options;        /* NULL: none */
     int uses_random123;         /* let kernels include Random123's headers */
     const clump_tuning *tuning; /* NULL: the default */

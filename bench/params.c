@@ -131,6 +131,10 @@ int64_t bench_int(const bench_values *values, const char *key) {
     return (int64_t)look_up(values, key)->number;
 }
 
+uint32_t bench_u32(const bench_values *values, const char *key) {
+    return (uint32_t)bench_int(values, key);
+}
+
 double bench_float(const bench_values *values, const char *key) {
     return look_up(values, key)->number;
 }

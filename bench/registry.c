@@ -30,6 +30,18 @@ static const bench_descriptor *const benchmarks[] = {
     &bench_app_barnes_hut,
     &bench_app_sugarscape,
     &bench_app_traffic,
+    &bench_mark_graph,
+    &bench_mark_random,
+    &bench_mark_list,
+    &bench_mark_lists,
+    &bench_mark_wide,
+    &bench_mark_single,
+    &bench_mark_vp_list,
+    &bench_mark_vp_arrays,
+    &bench_pool_alloc,
+    &bench_pool_fit,
+    &bench_pool_trace,
+    &bench_pool_defrag,
     /* clang-format on */
 };
 

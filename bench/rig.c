@@ -2,10 +2,6 @@
 #include "rig.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "bench_files.h"
 
 #define LOCAL_SIZE 64
 
@@ -19,46 +15,21 @@ int bench_rig_fail(bench_rig *rig, const char *what, clump_status status) {
     return bench_error_clump(rig->error, what, rig->clump, status);
 }
 
-/* The files one behind the other; the caller frees. */
-static char *load_source(bench_rig *rig, const char *const *files) {
-    size_t bytes = 1;
-    for (size_t i = 0; i < BENCH_RIG_FILES_MAX && files[i]; i++) {
-        const clumpi_cl_file *file = bench_file_find(files[i]);
-        if (!file) {
-            bench_error_set(rig->error, "%s is not embedded in this program", files[i]);
-            return NULL;
-        }
-        bytes += file->bytes + 1;
-    }
-    char *source = malloc(bytes), *end = source;
-    if (!source) {
-        bench_error_set(rig->error, "out of memory");
-        return NULL;
-    }
-    for (size_t i = 0; i < BENCH_RIG_FILES_MAX && files[i]; i++) {
-        const clumpi_cl_file *file = bench_file_find(files[i]);
-        memcpy(end, file->data, file->bytes);
-        end += file->bytes;
-        *end++ = '\n';
-    }
-    *end = 0;
-    return source;
-}
-
 static int create_program(bench_rig *rig, const bench_rig_desc *desc) {
-    char *source = load_source(rig, desc->files);
-    if (!source) return -1;
+    const char *before[BENCH_RIG_FILES_MAX] = {NULL};
+    size_t last = 0;
+    for (; last + 1 < BENCH_RIG_FILES_MAX && desc->files[last + 1]; last++) {
+        before[last] = desc->files[last];
+    }
     bench_program_desc program = {.clump = rig->clump,
                                   .heap = rig->heap,
-                                  .file = desc->files[0],
-                                  .text = source,
+                                  .file = desc->files[last],
+                                  .before = before,
                                   .options = desc->options,
                                   .tuning = &desc->tuning,
                                   .names = desc->kernels,
                                   .count = desc->kernel_count};
-    int result = bench_program_create(&program, &rig->program, rig->kernels, rig->error);
-    free(source);
-    return result;
+    return bench_program_create(&program, &rig->program, rig->kernels, rig->error);
 }
 
 int bench_rig_create(bench_rig *rig, const bench_rig_desc *desc) {

@@ -64,7 +64,8 @@ typedef struct clumpi_class {
     clumpi_u32 last;         /* last class id of the subtree */
     clumpi_u32 copies, refs, columns_end; /* columns copies .. refs-1 are what a move copies, refs ..
                                              columns_end-1 the reference fields */
-    clumpi_u32 fixed_pad[25];
+    clumpi_u32 weak; /* of these, weak .. columns_end-1 are the weak ones */
+    clumpi_u32 fixed_pad[24];
     /* Changed by kernels. */
     clumpi_u32 blocks;    /* allocated blocks */
     clumpi_u32 active;    /* set bits of the level-0 active hints */
@@ -157,6 +158,46 @@ typedef struct clumpi_tally {
 #define CLUMPI_TALLIES 4u    /* work-groups that compaction launches for each one of a do-all */
 #define CLUMPI_MOVE_ROWS 32u    /* rows of sources that a work-group moves at a time, at most */
 #define CLUMPI_HOLE_ROWS 512u   /* rows of targets whose free slots it numbers in local memory */
+
+/* Marking (cl/mark.clh): a buffer of the library's own. The control block, references of an object by
+ * class id (256 words), then for each granule a word of white objects and one of objects that wait to
+ * be scanned, then two queues of `capacity` references.
+ *
+ * Steps are launches of one kernel. Step n reads what [n % 3] says, writes [(n + 1) % 3] and clears
+ * [(n + 2) % 3], so that no step changes what it decides by. */
+typedef struct clumpi_mark_control {
+    /* Set by the host. */
+    clumpi_u32 capacity;
+    clumpi_u32 narrow;     /* frontiers of at most so many objects are for one work-group alone */
+    clumpi_u32 wide;       /* more references than that are shared by a work-group */
+    clumpi_u32 rows_above; /* what a frontier of more objects leads to is marked by rows next */
+    clumpi_u32 rows_below; /* what a sweep of at most so many objects leads to, by the queue */
+    clumpi_u32 refill;     /* 1: by the queue only; waiting objects go back to it */
+    clumpi_u32 histogram;  /* 1: the i-th references of a tile together; 0: by prefix sums */
+    clumpi_u32 levels_most; /* that one work-group does in a launch, at most CLUMPI_NARROW_LEVELS */
+    clumpi_u32 host_pad[24];
+    /* Changed by steps. */
+    clumpi_u32 queued[3];  /* objects in the queue; more than `capacity`: the others wait */
+    clumpi_u32 waiting[3]; /* 1: objects wait */
+    clumpi_u32 scanned[3]; /* objects of a sweep */
+    clumpi_u32 cursor[3];  /* tiles given out */
+    clumpi_u32 path;       /* CLUMPI_MARK_... of the last step */
+    clumpi_u32 levels, sweeps, refills, narrow_levels, changes, peak;
+    clumpi_u32 overflows; /* objects that found the queue full */
+    clumpi_u32 read[2], followed[2]; /* references, low and high words; followed: not null */
+    clumpi_u32 roots, roots_dangling;
+    clumpi_u32 nulled; /* weak references */
+    clumpi_u32 marked, dead, blocks, blocks_freed; /* blocks: in use before the sweep */
+    clumpi_u32 step_pad[1];
+} clumpi_mark_control;
+
+enum { CLUMPI_MARK_NONE, CLUMPI_MARK_NARROW, CLUMPI_MARK_QUEUE, CLUMPI_MARK_ROWS, CLUMPI_MARK_REFILL };
+
+#define CLUMPI_MARK_REFS_AT 256u   /* byte offsets in the buffer */
+#define CLUMPI_MARK_WHITE_AT 1280u
+#define CLUMPI_MARK_ITEMS 256u     /* most work-items of a group */
+#define CLUMPI_NARROW_MAX 1024u    /* largest `narrow` */
+#define CLUMPI_NARROW_LEVELS 8192u
 
 /* What the check kernel found first, in block order. */
 typedef struct clumpi_violation {

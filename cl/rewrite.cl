@@ -7,43 +7,7 @@
  * Read first: plan.clh, move.cl. Read next: finish.cl.
  */
 #include "cl/plan.clh"
-
-/* What every reference is held against. In private memory, because the compiler cannot know that the
- * references that are stored do not change the header, and would read it again after each. */
-typedef struct reach {
-    __global uchar *heap;
-    __global const uint *states, *moved;
-    ulong granule_bytes;
-    uint first_block, block_end, end; /* end: granules in front of block_end */
-    uint class_count, granules, reciprocal, shift;
-} reach;
-
-static inline reach reach_of(const clumpi_view *v) {
-    __global const clumpi_header *h = v->header;
-    reach r = {v->heap,        v->states,      clumpi_words_at(v, h->at_moved),
-               h->granule_bytes, h->first_block, h->block_end,
-               h->block_end * h->block_granules,
-               h->class_count, h->block_granules, h->block_reciprocal, h->block_shift};
-    return r;
-}
-
-/* granule / block_granules by a multiplication: at most 26 bits times the header's 32-bit reciprocal
- * (Granlund and Montgomery, PLDI 1994). */
-static inline uint block_of(const reach *r, uint granule) {
-    if (r->shift == CLUMPI_NONE) return granule;
-    return (uint)((ulong)granule * r->reciprocal >> 32) >> r->shift;
-}
-
-/* Does a reference name a live object of the classes first .. last? Garbage does not. */
-static inline uint names_object(const clumpi_view *v, const reach *r, uint ref, uint first,
-                                uint last) {
-    uint granule = ref >> 6, block = block_of(r, granule);
-    if (block < r->first_block || granule >= r->end) return 0;
-    uint class_id = clumpi_class_of_state(r->states[block]);
-    if (class_id < first || class_id > last) return 0;
-    /* Where no row starts all bits are 0. */
-    return (uint)(clumpi_row_bits(v, granule) >> (ref & 63u)) & 1u;
-}
+#include "cl/reach.clh"
 
 #define SEEN_NOTHING 0u
 #define SEEN_LIVE 1u     /* a live object, or not looked at closely */
@@ -56,11 +20,12 @@ typedef struct sight {
 
 /* What a reference to one of the classes first .. last leads to, while sources still have their
  * bitmaps and states. */
-static inline sight follow(const clumpi_view *v, const reach *r, uint ref, uint first, uint last) {
+static inline sight follow(const clumpi_view *v, const clumpi_reach *r, uint ref, uint first,
+                           uint last) {
     sight s = {SEEN_NOTHING, ref};
     if (ref == 0) return s;
     s.kind = SEEN_LIVE;
-    uint granule = ref >> 6, block = block_of(r, granule);
+    uint granule = ref >> 6, block = clumpi_block_of(r, granule);
     if (granule >= r->end || !clumpi_is_moved(r->moved, block)) return s;
     s.kind = SEEN_DANGLING;
     if (!(clumpi_row_bits(v, granule) >> (ref & 63u) & 1ul)) return s;
@@ -108,12 +73,12 @@ static inline ulong recorded_bits(const records *r, const recorded *d, uint row)
 }
 
 /* As follow(), by working out anew where the object went (ISMM 3.8, Alg. 1). */
-static inline sight follow_record(const clumpi_view *v, const reach *to, const records *r, uint ref,
-                                  uint first, uint last) {
+static inline sight follow_record(const clumpi_view *v, const clumpi_reach *to, const records *r,
+                                  uint ref, uint first, uint last) {
     sight s = {SEEN_NOTHING, ref};
     if (ref == 0) return s;
     s.kind = SEEN_LIVE;
-    uint granule = ref >> 6, block = granule < to->end ? block_of(to, granule) : 0u;
+    uint granule = ref >> 6, block = granule < to->end ? clumpi_block_of(to, granule) : 0u;
     uint entry = clumpi_record_entry(block, r->entries);
     if (r->table[entry] != block) return s;
     uint c = clumpi_class_of_state(v->states[block]), k = v->classes[c].row_granules;
@@ -160,19 +125,20 @@ typedef struct purpose {
     records record;     /* of recomputation */
 } purpose;
 
-static inline sight look(const clumpi_view *v, const reach *r, const purpose *p,
+static inline sight look(const clumpi_view *v, const clumpi_reach *r, const purpose *p,
                          const clumpi_column *column, uint ref) {
     if (p->record.entries)
         return follow_record(v, r, &p->record, ref, column->first, column->last);
     if (!p->null_dangling) return follow(v, r, ref, column->first, column->last);
     sight s = {SEEN_NOTHING, 0};
     if (ref)
-        s.kind = names_object(v, r, ref, column->first, column->last) ? SEEN_LIVE : SEEN_DANGLING;
+        s.kind = clumpi_names_object(v, r, ref, column->first, column->last) ? SEEN_LIVE
+                                                                             : SEEN_DANGLING;
     return s;
 }
 
 /* One field; `ref` is what it holds, or 0 for a slot without an object. */
-static inline void rewrite_field(const clumpi_view *v, const reach *r, const purpose *p,
+static inline void rewrite_field(const clumpi_view *v, const clumpi_reach *r, const purpose *p,
                                  const clumpi_column *column, __global uint *field, uint ref,
                                  clumpi_tally *tally) {
     sight seen = look(v, r, p, column, ref);
@@ -190,9 +156,9 @@ static inline void rewrite_field(const clumpi_view *v, const reach *r, const pur
  * which of these to live objects, and storing the new ones. What is left goes to the front of a list
  * without a branch, as a branch on what nobody can foresee costs more than all the rest; and a sweep
  * over many has its look-ups overlap. */
-static inline void rewrite_rows(const clumpi_view *v, const reach *r, const clumpi_column *column,
-                                __global uchar *fields, uint granule, uint row_granules, uint rows,
-                                clumpi_tally *tally) {
+static inline void rewrite_rows(const clumpi_view *v, const clumpi_reach *r,
+                                const clumpi_column *column, __global uchar *fields, uint granule,
+                                uint row_granules, uint rows, clumpi_tally *tally) {
     uint refs[ROWS_AT_ONCE * 64u];
     ushort slots[ROWS_AT_ONCE * 64u];
     uint into = 0, live = 0;
@@ -205,7 +171,7 @@ static inline void rewrite_rows(const clumpi_view *v, const reach *r, const clum
         ulong bits = clumpi_row_bits(v, granule + row * row_granules);
         for (uint slot = 0; slot < 64u; slot++) {
             uint ref = refs[row << 6 | slot] & (0u - (uint)(bits >> slot & 1ul));
-            uint target = ref >> 6, block = target < r->end ? block_of(r, target) : 0u;
+            uint target = ref >> 6, block = target < r->end ? clumpi_block_of(r, target) : 0u;
             tally->examined += ref != 0;
             refs[into] = ref;
             slots[into] = (ushort)(row << 6 | slot);
@@ -213,7 +179,8 @@ static inline void rewrite_rows(const clumpi_view *v, const reach *r, const clum
         }
     }
     for (uint i = 0; i < into; i++) {
-        uint ref = refs[i], class_id = clumpi_class_of_state(r->states[block_of(r, ref >> 6)]);
+        uint ref = refs[i], block = clumpi_block_of(r, ref >> 6);
+        uint class_id = clumpi_class_of_state(r->states[block]);
         slots[live] = slots[i];
         refs[live] = ref;
         live += (uint)(clumpi_row_bits(v, ref >> 6) >> (ref & 63u) & 1ul) &
@@ -236,7 +203,7 @@ static inline void rewrite_rows(const clumpi_view *v, const reach *r, const clum
 /* The references in one element of a column, of all rows of a block. On a GPU one loop over all slots,
  * one reference at a time: looking at several together was tried, and lost more by needing registers
  * than it won, and two loops cost an eighth. On a CPU row by row. */
-static inline void rewrite_element(const clumpi_view *v, const reach *r, const purpose *p,
+static inline void rewrite_element(const clumpi_view *v, const clumpi_reach *r, const purpose *p,
                                    const clumpi_column *column, ulong base, uint granule, uint rows,
                                    uint row_granules, clumpi_tally *tally) {
 #if CLUMPI_ROW_PER_ITEM
@@ -273,7 +240,7 @@ static inline void rewrite_element(const clumpi_view *v, const reach *r, const p
 
 /* All references of the heap that can point to a class that takes part; a work-group per block. */
 static inline void rewrite_all(clumpi_view v, purpose p, __local uint *sums) {
-    const reach r = reach_of(&v);
+    const clumpi_reach r = clumpi_reach_of(&v);
     clumpi_tally tally = {0, 0, 0, 0};
     for (uint block = r.first_block + (uint)get_group_id(0); block < r.block_end;
          block += (uint)get_num_groups(0)) {
@@ -338,7 +305,7 @@ __kernel void clumpi_rewrite_outside(__global uchar *heap, uint header_at, __glo
                                      uint null_dangling) {
     __local uint sums[3];
     clumpi_view v = clumpi_view_of(heap, header_at);
-    const reach r = reach_of(&v);
+    const clumpi_reach r = clumpi_reach_of(&v);
     clumpi_tally t = {0, 0, 0, 0};
     for (ulong i = get_global_id(0); i < count; i += get_global_size(0)) {
         __global uint *place = refs + offset + i * stride;
@@ -346,7 +313,7 @@ __kernel void clumpi_rewrite_outside(__global uchar *heap, uint header_at, __glo
         if (ref == 0) continue;
         t.examined++;
         if (check) {
-            if (names_object(&v, &r, ref, 1, r.class_count)) continue;
+            if (clumpi_names_object(&v, &r, ref, 1, r.class_count)) continue;
             t.dangling++;
             if (null_dangling) *place = 0;
         } else {

@@ -1,5 +1,6 @@
 /* Columns: what lies where in the rows of a class, for kernels that know no schema. Moving an object
- * copies all columns of its class, rewriting references visits the reference columns.
+ * copies all columns of its class, rewriting references visits the reference columns, marking those of
+ * them that are not weak, which come first.
  *
  * A column is a sequence of elements in equal steps. Neighbouring fields of one width, elements of
  * arrays, and parts of wide vectors fall into one column where their steps allow it, so that most
@@ -53,15 +54,21 @@ static void append_field(const clump_schema *schema, const clump_field_info *f, 
                    to.last);
 }
 
+typedef enum wanted { ALL_FIELDS, STRONG_REFS, WEAK_REFS } wanted;
+
+static int is_wanted(const clump_field_info *f, wanted what) {
+    return what == ALL_FIELDS || (f->type == CLUMP_TYPE_REF && f->weak == (what == WEAK_REFS));
+}
+
 /* Fields of the class and, before them, of its bases. */
-static void append_class(const clump_schema *schema, uint32_t id, int refs_only, column_list *c) {
+static void append_class(const clump_schema *schema, uint32_t id, wanted what, column_list *c) {
     clump_class_info info;
     clump_schema_get_class(schema, id, &info);
-    if (info.base) append_class(schema, info.base, refs_only, c);
+    if (info.base) append_class(schema, info.base, what, c);
     for (uint32_t i = 0; i < info.field_count; i++) {
         clump_field_info f;
         clump_schema_get_field(schema, id, i, &f);
-        if (!refs_only || f.type == CLUMP_TYPE_REF) append_field(schema, &f, refs_only, c);
+        if (is_wanted(&f, what)) append_field(schema, &f, what != ALL_FIELDS, c);
     }
 }
 
@@ -72,9 +79,11 @@ uint32_t clumpi_columns_build(const clump_schema *schema, clumpi_class *classes,
         clump_class_info info;
         clump_schema_get_class(schema, id, &info);
         classes[id].copies = c.begin = c.count;
-        if (!info.is_abstract) append_class(schema, id, 0, &c);
+        if (!info.is_abstract) append_class(schema, id, ALL_FIELDS, &c);
         classes[id].refs = c.begin = c.count;
-        if (!info.is_abstract) append_class(schema, id, 1, &c);
+        if (!info.is_abstract) append_class(schema, id, STRONG_REFS, &c);
+        classes[id].weak = c.begin = c.count;
+        if (!info.is_abstract) append_class(schema, id, WEAK_REFS, &c);
         classes[id].columns_end = c.count;
     }
     return c.count;

@@ -63,9 +63,9 @@ static uint64_t moves_within(const clumpi_pace *pace, double us) {
 /* Learn from a run; without profiling from the wall clock. */
 static void learn(clump_heap *heap, const clumpi_compaction *r, uint64_t moves, double wall_us) {
     clumpi_pace *pace = &heap->pace;
-    double move_us = r->is_timed ? r->report.us[CLUMP_PHASE_MOVE] : wall_us, total = 0;
+    double move_us = r->timed.is_on ? r->report.us[CLUMP_PHASE_MOVE] : wall_us, total = 0;
     for (int i = 0; i < CLUMP_COMPACT_PHASE_COUNT; i++) total += r->report.us[i];
-    pace->fixed_us = r->is_timed ? total - move_us : 0;
+    pace->fixed_us = r->timed.is_on ? total - move_us : 0;
     if (moves) pace->us_per_move = move_us / (double)moves;
 }
 
@@ -98,8 +98,8 @@ static clump_status run_reported(clumpi_compaction *r, clump_compact_report *rep
     census before, after;
     clump_status status = count(r, &before);
     if (!status) status = run_strategy(r);
-    if (!status)
-        status = clumpi_compact_read_times(r); /* of a last pass that had nothing to move */
+    if (!status) /* Of a last pass that had nothing to move. */
+        status = clumpi_timed_read(r->heap->context, &r->timed);
     if (!status) status = count(r, &after);
     if (status) return status;
     p->objects = before.objects;
@@ -107,6 +107,7 @@ static clump_status run_reported(clumpi_compaction *r, clump_compact_report *rep
     p->fragmentation_before = fragmentation(&before);
     p->fragmentation_after = fragmentation(&after);
     for (int i = 0; i < CLUMP_COMPACT_PHASE_COUNT; i++) p->total_us += p->us[i];
+    p->launches = r->timed.launches;
     p->floor_bytes =
         2 * p->bytes_moved + 4 * p->moves + 2 * 4 * p->refs_rewritten + before.reference_bytes;
     *report = *p;
@@ -130,11 +131,13 @@ clump_status clump_compact(clump_heap *heap, const clump_compact_desc *desc,
         if (!r.tallies)
             return clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for the report");
     }
-    r.is_timed = (report || r.desc->max_us > 0) && c->has_profiling;
+    r.timed = (clumpi_timed){.is_on = (report || r.desc->max_us > 0) && c->has_profiling,
+                             .what = "compaction",
+                             .us = r.report.us};
     status = clumpi_sync_begin(c, sync);
     if (!status) status = report ? run_reported(&r, report) : run_strategy(&r);
     clumpi_free(&c->allocator, r.tallies);
     clump_error error = c->error; /* keep the cause, whatever letting go of events runs into */
-    if (clumpi_compact_read_times(&r) && status) c->error = error;
+    if (clumpi_timed_read(c, &r.timed) && status) c->error = error;
     return status ? status : clumpi_sync_end(c, sync);
 }

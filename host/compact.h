@@ -2,14 +2,12 @@
  * compact_run.c what all strategies launch; planner.c and merge.c are the strategies, order.c the orders
  * of the planner.
  *
- * Read first: internal.h, include/clump/compact.h, cl/plan.clh.
+ * Read first: internal.h, timed.h, include/clump/compact.h, cl/plan.clh.
  */
 #ifndef CLUMPI_COMPACT_H
 #define CLUMPI_COMPACT_H
 
-#include "internal.h"
-
-#define CLUMPI_COMMANDS_MAX 64u /* timed commands between two readings of their events */
+#include "timed.h"
 
 typedef struct clumpi_compaction {
     clump_heap *heap;
@@ -18,12 +16,7 @@ typedef struct clumpi_compaction {
     clump_compact_report report;
     int wants_report;
     clumpi_tally *tallies; /* room for those of all work-groups, if a report is wanted */
-    int is_timed;          /* keep events and read their times */
-    struct {
-        cl_event event;
-        clump_compact_phase phase;
-    } commands[CLUMPI_COMMANDS_MAX];
-    uint32_t command_count;
+    clumpi_timed timed;    /* its phases are clump_compact_phase, its times those of the report */
 } clumpi_compaction;
 
 static inline int clumpi_is_selected(const clumpi_compaction *r, uint32_t class_id) {
@@ -51,15 +44,16 @@ clump_status clumpi_compact_run(clumpi_compaction *r, clump_compact_phase phase,
                                 clumpi_kernel_id id, size_t groups, size_t local,
                                 const clumpi_arg *args, uint32_t arg_count);
 
-/* Add up the times of the commands so far, and let go of their events. Blocks. */
-clump_status clumpi_compact_read_times(clumpi_compaction *r);
-
 /* Work-groups for kernels that take blocks in chunks, and for those that stride over the heap. */
 size_t clumpi_compact_plan_groups(const clump_heap *heap);
 size_t clumpi_compact_wide_groups(const clump_heap *heap);
 
 /* Work-items of a group that takes a block: no more than the block has slots. */
 size_t clumpi_compact_block_local(const clump_heap *heap);
+
+/* States and plans as they are: what hints and counters follow from them. `fresh` as in clumpi_moving. */
+clump_status clumpi_compact_finish(clump_heap *heap, clumpi_timed *timed, uint32_t phase,
+                                   clumpi_u32 fresh);
 
 /* The plans as they are on the device, plans[0 .. class_count]. Blocks. */
 clump_status clumpi_compact_read_plans(clump_heap *heap, clumpi_class_plan *plans);

@@ -1,8 +1,6 @@
 /* The commands of a compaction that all strategies share: launching and timing them, and with a plan on
  * the device everything from dangling references to the freed blocks.
  *
- * Invariant: each timed command has an event until clumpi_compact_read_times() lets go of it.
- *
  * Read first: compact.h, cl/plan.clh. Read next: planner.c, merge.c.
  */
 #include "compact.h"
@@ -10,19 +8,7 @@
 clump_status clumpi_compact_run(clumpi_compaction *r, clump_compact_phase phase,
                                 clumpi_kernel_id id, size_t groups, size_t local,
                                 const clumpi_arg *args, uint32_t arg_count) {
-    cl_event event = NULL;
-    clump_sync sync = {.event = r->is_timed ? &event : NULL};
-    clump_status status =
-        clumpi_run_library(r->heap, id, groups * local, local, args, arg_count, &sync);
-    r->report.launches += !status;
-    if (!event) return status;
-    if (r->command_count < CLUMPI_COMMANDS_MAX) {
-        r->commands[r->command_count].event = event;
-        r->commands[r->command_count++].phase = phase;
-    } else {
-        r->heap->context->cl.ReleaseEvent(event);
-    }
-    return status;
+    return clumpi_timed_run(r->heap, &r->timed, phase, id, groups, local, args, arg_count);
 }
 
 size_t clumpi_compact_plan_groups(const clump_heap *heap) {
@@ -38,26 +24,6 @@ size_t clumpi_compact_wide_groups(const clump_heap *heap) {
 size_t clumpi_compact_block_local(const clump_heap *heap) {
     size_t local = heap->context->sizes.do_all_local, slots = heap->geometry.header.capacity_max;
     return slots < local ? slots : local;
-}
-
-clump_status clumpi_compact_read_times(clumpi_compaction *r) {
-    clump_context *c = r->heap->context;
-    clump_status status = r->command_count ? clumpi_finish(c) : CLUMP_OK;
-    for (uint32_t i = 0; i < r->command_count; i++) {
-        cl_event event = r->commands[i].event;
-        cl_ulong start = 0, end = 0;
-        cl_int code = c->cl.GetEventProfilingInfo(event, CL_PROFILING_COMMAND_START, sizeof start,
-                                                  &start, NULL);
-        if (!code)
-            code = c->cl.GetEventProfilingInfo(event, CL_PROFILING_COMMAND_END, sizeof end, &end,
-                                               NULL);
-        c->cl.ReleaseEvent(event);
-        if (code && !status)
-            status = clumpi_fail_cl(&c->error, "clGetEventProfilingInfo", code, "compaction");
-        if (!code) r->report.us[r->commands[i].phase] += (double)(end - start) * 1e-3;
-    }
-    r->command_count = 0;
-    return status;
 }
 
 /* What the work-groups of the last rewriting kernel saw, added to three counters. */
@@ -168,20 +134,20 @@ static clump_status run_rewrite(clumpi_compaction *r, const clumpi_moving *m) {
                               args, 6);
 }
 
-static clump_status run_finish(clumpi_compaction *r, const clumpi_arg *fresh) {
-    const clump_heap *heap = r->heap;
+clump_status clumpi_compact_finish(clump_heap *heap, clumpi_timed *timed, uint32_t phase,
+                                   clumpi_u32 fresh) {
     const clumpi_launch_sizes *sizes = &heap->context->sizes;
     /* Wide tiles only where there are enough of them for all work-groups. */
     size_t words = heap->geometry.header.hint_count[0], groups = clumpi_compact_wide_groups(heap);
     clumpi_u32 tile = words < 2 * groups ? 1 : words < 8 * groups ? 2 : 8;
-    clumpi_arg args[] = {{sizeof tile, &tile}};
+    clumpi_arg args[] = {{sizeof tile, &tile}, {sizeof fresh, &fresh}};
     clump_status status =
-        clumpi_compact_run(r, CLUMP_PHASE_FINISH, CLUMPI_KERNEL_finish,
-                           words < groups ? words : groups, sizes->scan_local, args, 1);
+        clumpi_timed_run(heap, timed, phase, CLUMPI_KERNEL_finish, words < groups ? words : groups,
+                         sizes->scan_local, &args[0], 1);
     if (!status)
         status =
-            clumpi_compact_run(r, CLUMP_PHASE_FINISH, CLUMPI_KERNEL_finish_counters,
-                               heap->geometry.header.class_count + 1, sizes->scan_local, fresh, 1);
+            clumpi_timed_run(heap, timed, phase, CLUMPI_KERNEL_finish_counters,
+                             heap->geometry.header.class_count + 1, sizes->scan_local, &args[1], 1);
     return status;
 }
 
@@ -212,8 +178,8 @@ clump_status clumpi_compact_apply(clumpi_compaction *r, const clumpi_moving *mov
     if (!status) status = run_rewrite(r, moving);
     if (!status) status = add_tallies(r, &p->refs_examined, &p->refs_rewritten, &dangling);
     if (!status) status = run_outside(r, CLUMP_PHASE_REWRITE, 0);
-    if (!status) status = run_finish(r, fill);
+    if (!status) status = clumpi_compact_finish(heap, &r->timed, CLUMP_PHASE_FINISH, moving->fresh);
     p->refs_dangling += dangling;
     if (!status && (r->wants_report || moves)) status = add_plans(r, moving, moves);
-    return status ? status : clumpi_compact_read_times(r);
+    return status ? status : clumpi_timed_read(heap->context, &r->timed);
 }

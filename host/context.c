@@ -89,6 +89,7 @@ void clump_context_destroy(clump_context *c) {
     if (c->last) c->cl.ReleaseEvent(c->last);
     c->cl.ReleaseCommandQueue(c->queue);
     c->cl.ReleaseContext(c->context);
+    clumpi_pools_forget(c);
     clump_allocator allocator = c->allocator;
     clumpi_free(&allocator, c);
 }
@@ -247,8 +248,9 @@ static clump_status build_library(clump_context *c) {
     static const char *const files[] = {
         "cl/layout.h", "cl/prelude.clh",  "cl/bitmap.clh", "cl/block.clh", "cl/scan.clh",
         "cl/init.cl",  "cl/enumerate.cl", "cl/new.cl",     "cl/stats.cl",  "cl/fields.cl",
-        "cl/sort.cl",  "cl/check.cl",     "cl/plan.clh",   "cl/plan.cl",   "cl/move.cl",
-        "cl/merge.cl", "cl/rewrite.cl",   "cl/finish.cl",  "cl/order.cl"};
+        "cl/sort.cl",  "cl/check.cl",     "cl/plan.clh",   "cl/reach.clh", "cl/plan.cl",
+        "cl/move.cl",  "cl/merge.cl",     "cl/rewrite.cl", "cl/finish.cl", "cl/order.cl",
+        "cl/mark.clh", "cl/mark.cl",      "cl/sweep.cl"};
     clumpi_text source = {.allocator = &c->allocator}, options = {.allocator = &c->allocator};
     clumpi_source_append(&source, files, sizeof files / sizeof *files);
     clumpi_options_append(&options, c);

@@ -47,8 +47,7 @@ static void text_info(probe *p, cl_device_info name, char *text, size_t capacity
     text[length] = 0;
 }
 
-/* Is `name` one of the words of the space-separated list? */
-static int has_word(const char *list, const char *name) {
+int clumpi_has_word(const char *list, const char *name) {
     size_t length = strlen(name);
     for (const char *at = strstr(list, name); at; at = strstr(at + 1, name))
         if ((at == list || at[-1] == ' ') && (at[length] == ' ' || at[length] == 0)) return 1;
@@ -63,15 +62,15 @@ static uint32_t find_features(probe *p, int is_cpu) {
     if (bytes <= sizeof extensions) info(p, CL_DEVICE_EXTENSIONS, bytes, extensions);
     const char *list = extensions;
     uint32_t features = 0;
-    if (has_word(list, "cl_khr_int64_base_atomics") &&
-        has_word(list, "cl_khr_int64_extended_atomics"))
+    if (clumpi_has_word(list, "cl_khr_int64_base_atomics") &&
+        clumpi_has_word(list, "cl_khr_int64_extended_atomics"))
         features |= CLUMP_FEATURE_INT64_ATOMICS;
-    if (has_word(list, "cl_khr_fp64")) features |= CLUMP_FEATURE_FP64;
+    if (clumpi_has_word(list, "cl_khr_fp64")) features |= CLUMP_FEATURE_FP64;
     /* A CPU runs the lanes of a sub-group one after the other: ballots in branches fail there. */
-    if (!is_cpu && has_word(list, "cl_khr_subgroups") && has_word(list, "cl_khr_subgroup_ballot"))
+    if (!is_cpu && clumpi_has_word(list, "cl_khr_subgroups") && clumpi_has_word(list, "cl_khr_subgroup_ballot"))
         features |= CLUMP_FEATURE_SUBGROUPS;
     cl_uint major = 0; /* redux.sync, which coalesced frees use, needs sm_80 */
-    if (has_word(list, "cl_nv_device_attribute_query") &&
+    if (clumpi_has_word(list, "cl_nv_device_attribute_query") &&
         !p->cl->GetDeviceInfo(p->device, CL_DEVICE_COMPUTE_CAPABILITY_MAJOR_NV, sizeof major,
                               &major, NULL) &&
         major >= 8)

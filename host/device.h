@@ -7,6 +7,9 @@
 /* A complete table: the user's entries, the linked functions for those left NULL. */
 clump_cl_functions clumpi_cl_resolve(const clump_cl_functions *cl);
 
+/* Is `name` one of the words of the space-separated list? */
+int clumpi_has_word(const char *list, const char *name);
+
 clump_status clumpi_device_probe(const clump_cl_functions *cl, cl_device_id device,
                                  uint32_t disable, clump_capabilities *capabilities,
                                  clump_error *error);

@@ -40,6 +40,9 @@ static clump_status check_desc(const clump_heap_desc *desc, uint64_t *bytes) {
     if (desc->block_rows > CLUMPI_ROWS_MAX)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE, "block_rows is %u, at most %u are possible",
                            desc->block_rows, CLUMPI_ROWS_MAX);
+    if (desc->pool && clumpi_pool_context(desc->pool) != c)
+        return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
+                           "the pool of a heap belongs to another clump_context than the heap");
     *bytes = desc->bytes;
     if (!*bytes) *bytes = (uint64_t)((double)c->capabilities.memory_bytes * desc->device_share);
     if (*bytes > c->capabilities.memory_bytes)
@@ -87,6 +90,31 @@ static clump_status initialise(clump_heap *heap) {
     return status;
 }
 
+static clump_status make_buffer(clump_heap *heap) {
+    clump_context *c = heap->context;
+    uint64_t bytes = heap->geometry.bytes;
+    cl_int code = CL_SUCCESS;
+    heap->buffer = c->cl.CreateBuffer(c->context, CL_MEM_READ_WRITE, bytes, NULL, &code);
+    if (!code) return CLUMP_OK;
+    heap->buffer = NULL;
+    return clumpi_fail_cl(&c->error, "clCreateBuffer", code,
+                          "%llu bytes for a heap (the device says that one buffer can have "
+                          "%llu)",
+                          (unsigned long long)bytes,
+                          (unsigned long long)c->capabilities.allocation_bytes);
+}
+
+/* References are places in the buffer, so it could move; but the user's kernels know it as it is.
+ * */
+static clump_status take_from_pool(clump_heap *heap, clump_pool *pool) {
+    clump_allocation_desc desc = {.bytes = heap->geometry.bytes, .name = "heap", .user_data = heap};
+    clump_status status = clump_pool_alloc(pool, &desc, &heap->allocation, NULL);
+    if (!status) heap->pool = pool;
+    if (!status) status = clump_pool_get_buffer(pool, heap->allocation, &heap->buffer);
+    if (status) clump_pool_get_error(pool, &heap->context->error);
+    return status;
+}
+
 static clump_status create(const clump_heap_desc *desc, uint64_t bytes, clump_heap *heap) {
     clump_context *c = desc->context;
     clumpi_geometry *g = &heap->geometry;
@@ -105,17 +133,8 @@ static clump_status create(const clump_heap_desc *desc, uint64_t bytes, clump_he
     };
     status = clumpi_schema_copy(desc->schema, &c->allocator, &heap->schema);
     if (status) return clumpi_fail(&c->error, status, "no host memory for the heap's schema");
-    cl_int code = CL_SUCCESS;
-    heap->buffer = c->cl.CreateBuffer(c->context, CL_MEM_READ_WRITE, g->bytes, NULL, &code);
-    if (code) {
-        heap->buffer = NULL;
-        return clumpi_fail_cl(&c->error, "clCreateBuffer", code,
-                              "%llu bytes for a heap (the device says that one buffer can have "
-                              "%llu)",
-                              (unsigned long long)g->bytes,
-                              (unsigned long long)c->capabilities.allocation_bytes);
-    }
-    return initialise(heap);
+    status = desc->pool ? take_from_pool(heap, desc->pool) : make_buffer(heap);
+    return status ? status : initialise(heap);
 }
 
 clump_status clump_heap_create(const clump_heap_desc *desc, clump_heap **heap) {
@@ -143,10 +162,12 @@ void clump_heap_destroy(clump_heap *heap) {
     if (!heap) return;
     clump_context *c = heap->context;
     clumpi_refs_clear(heap);
-    if (heap->buffer) {
-        c->cl.Finish(c->queue);
-        c->cl.ReleaseMemObject(heap->buffer);
-    }
+    if (heap->buffer) c->cl.Finish(c->queue);
+    clumpi_buffer_release(c, &heap->marks.buffer);
+    if (heap->pool)
+        clump_pool_free(heap->pool, heap->allocation);
+    else
+        clumpi_buffer_release(c, &heap->buffer);
     clump_schema_destroy(heap->schema);
     clumpi_free(&c->allocator, heap);
 }

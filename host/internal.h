@@ -11,6 +11,8 @@
 #ifndef CLUMPI_INTERNAL_H
 #define CLUMPI_INTERNAL_H
 
+#include <stdatomic.h>
+
 #include "cl/layout.h"
 #include "clump/clump.h"
 #include "memory.h"
@@ -53,6 +55,14 @@
     X(merge_claim)                                                                                 \
     X(merge_pair)                                                                                  \
     X(merge_record)                                                                                \
+    X(mark_begin)                                                                                  \
+    X(mark_roots)                                                                                  \
+    X(mark_classes)                                                                                \
+    X(mark_step)                                                                                   \
+    X(sweep_weak)                                                                                  \
+    X(sweep_weak_outside)                                                                          \
+    X(sweep_list)                                                                                  \
+    X(sweep)                                                                                       \
     X(order_begin)                                                                                 \
     X(order_invert)
 
@@ -83,6 +93,8 @@ struct clump_context {
     cl_event last;      /* last command enqueued, only kept for out-of-order queues */
     cl_program program; /* of the library's kernels; NULL until the first heap needs it */
     cl_kernel kernels[CLUMPI_KERNEL_COUNT];
+    clump_pool *pools;                        /* all that were made; destroyed ones are shells */
+    _Atomic(uint64_t) pool_bytes, pool_limit; /* of all pools; limit 0: none */
 };
 
 /* Geometry of a heap: sizes of rows and blocks, places of the metadata. Computed from schema, bytes
@@ -99,6 +111,14 @@ typedef struct clumpi_pace {
     double us_per_move;
 } clumpi_pace;
 
+/* What a collection marks in (cl/layout.h): NULL until the first, and after one that failed, since an
+ * empty buffer is what the next one expects. */
+typedef struct clumpi_marks {
+    cl_mem buffer;
+    uint32_t capacity; /* of the queue */
+    uint64_t bytes;
+} clumpi_marks;
+
 /* A registered buffer of references (refs.c). */
 struct clump_refs {
     clump_heap *heap;
@@ -106,7 +126,7 @@ struct clump_refs {
     cl_mem buffer; /* retained */
     uint64_t offset, count;
     uint32_t stride;
-    int null_dangling;
+    int null_dangling, weak;
 };
 
 typedef struct clumpi_handles clumpi_handles;
@@ -117,10 +137,13 @@ struct clump_heap {
     clumpi_geometry geometry;
     clump_heap_layout layout;
     cl_mem buffer;
+    clump_pool *pool; /* that the buffer is from, or NULL */
+    clump_allocation allocation;
     int list_valid;          /* the list in the buffer matches the objects */
     clump_refs *refs;        /* registered buffers of references */
     clumpi_handles *handles; /* NULL until the first one is made */
     clumpi_pace pace;        /* of compaction */
+    clumpi_marks marks;      /* of collection */
 };
 
 struct clump_program {
@@ -190,6 +213,14 @@ clump_status clumpi_run_kernel(clump_context *c, clumpi_kernel_id id, size_t glo
                                const clumpi_arg *args, uint32_t arg_count, const clump_sync *sync);
 clump_status clumpi_run_library(clump_heap *heap, clumpi_kernel_id id, size_t global, size_t local,
                                 const clumpi_arg *args, uint32_t arg_count, const clump_sync *sync);
+
+/* ---- pool.c ---- */
+
+/* Also of a pool that was destroyed. */
+clump_context *clumpi_pool_context(const clump_pool *pool);
+
+/* Give back what destroyed pools leave behind. */
+void clumpi_pools_forget(clump_context *c);
 
 /* ---- geometry.c ---- */
 

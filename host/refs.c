@@ -65,7 +65,8 @@ clump_status clump_refs_register(clump_heap *heap, const clump_refs_desc *desc, 
                       .offset = desc->offset,
                       .count = desc->count,
                       .stride = stride,
-                      .null_dangling = desc->null_dangling};
+                      .null_dangling = desc->null_dangling,
+                      .weak = desc->weak};
     heap->refs = *refs = r;
     return CLUMP_OK;
 }

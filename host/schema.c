@@ -233,6 +233,9 @@ static clump_status check_field_type(clump_schema *s, const clump_field_desc *de
     if (desc->packed && !desc->count)
         return clumpi_fail_at(&s->error, CLUMP_ERR_SCHEMA, at->name.line, at->name.column,
                               "field \"%s\" is packed, but only an array can be", desc->name);
+    if (desc->weak && desc->type != CLUMP_TYPE_REF)
+        return clumpi_fail_at(&s->error, CLUMP_ERR_SCHEMA, at->name.line, at->name.column,
+                              "field \"%s\" is weak, but only a reference can be", desc->name);
     uint32_t bytes = clumpi_type_bytes(desc->type, desc->width ? desc->width : 1);
     if (desc->count > CLUMP_OBJECT_BYTES_MAX / bytes)
         return clumpi_fail_at(&s->error, CLUMP_ERR_SCHEMA, at->count.line, at->count.column,
@@ -271,6 +274,7 @@ clump_status clumpi_schema_declare_field(clump_schema *s, uint32_t class_index,
                                                 .width = desc->width ? desc->width : 1,
                                                 .count = desc->count,
                                                 .packed = !!desc->packed,
+                                                .weak = !!desc->weak,
                                                 .places = *places};
     clumpi_index_put(&s->field_names, hash_field(class_index, desc->name), index);
     return CLUMP_OK;

@@ -75,7 +75,7 @@ typedef struct clumpi_field_decl {
     uint32_t class_index;     /* in class_decls */
     clump_type type;
     uint32_t width, count;
-    int packed;
+    int packed, weak;
     clumpi_field_places places;
 } clumpi_field_decl;
 

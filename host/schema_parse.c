@@ -213,6 +213,7 @@ static clump_status fail_field_start(parser *p, const char *class_name) {
             for (uint32_t width = 1; width <= 16; ++width)
                 clumpi_guess_offer(&guess, clump_type_name((clump_type)type, width));
         clumpi_guess_offer(&guess, "ref");
+        clumpi_guess_offer(&guess, "weak");
         if (clumpi_schema_find_decl(p->schema, name.text) != CLUMPI_NONE)
             snprintf(hint, sizeof hint, "; a reference is written \"ref %s\"", name.text);
         else
@@ -255,6 +256,12 @@ static clump_status parse_field(parser *p, uint32_t class_index, const char *cla
     clump_field_desc field = {.type = CLUMP_TYPE_REF};
     clumpi_field_places places = {.type = p->token.place};
     name_buffer name, ref;
+    if (is_word(p, "weak")) {
+        field.weak = 1;
+        advance(p);
+        if (!is_word(p, "ref"))
+            return fail_expected(p, "\"ref\"", "; only references can be weak");
+    }
     if (is_word(p, "ref")) {
         advance(p);
         if (p->token.kind != TOKEN_NAME)

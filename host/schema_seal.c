@@ -151,6 +151,7 @@ static clump_status fill_fields(sealing *w) {
                                .width = decl->width,
                                .count = decl->count,
                                .packed = decl->packed,
+                               .weak = decl->weak,
                                .element_bytes = clumpi_type_bytes(decl->type, decl->width)};
         if (!decl->ref_at) continue;
         uint32_t target = clumpi_schema_find_decl(s, s->names + decl->ref_at);

@@ -27,6 +27,8 @@
     X(RetainMemObject)                                                                             \
     X(ReleaseMemObject)                                                                            \
     X(GetMemObjectInfo)                                                                            \
+    X(CreateSubBuffer)                                                                             \
+    X(CreateImage)                                                                                 \
     X(CreateProgramWithSource)                                                                     \
     X(BuildProgram)                                                                                \
     X(GetProgramBuildInfo)                                                                         \
@@ -42,7 +44,11 @@
     X(EnqueueWriteBuffer)                                                                          \
     X(EnqueueFillBuffer)                                                                           \
     X(EnqueueCopyBuffer)                                                                           \
+    X(EnqueueMapBuffer)                                                                            \
+    X(EnqueueUnmapMemObject)                                                                       \
     X(EnqueueMarkerWithWaitList)                                                                   \
+    X(WaitForEvents)                                                                               \
+    X(GetEventInfo)                                                                                \
     X(RetainEvent)                                                                                 \
     X(ReleaseEvent)                                                                                \
     X(GetEventProfilingInfo)                                                                       \

@@ -1,8 +1,9 @@
 /* Clump: a dynamic object heap for OpenCL programs. This header includes all others.
  *
  * Reading order: status.h, context.h, schema.h, heap.h, program.h, run.h; then cl/device_api.clh
- * for what kernels may call; then refs.h, compact.h, compactor.h. These headers are the reference;
- * what they do not say is not promised.
+ * for what kernels may call; then refs.h, compact.h, compactor.h, collect.h, collector.h. Buffers without
+ * a heap: suballoc.h, pool.h, defrag.h. These headers are the reference; what they do not say is not
+ * promised.
  *
  * The library prints nothing, never exits, keeps no global state and starts no thread.
  * It does not: choose a device, create contexts or queues, share one heap among devices, run
@@ -12,14 +13,19 @@
 #ifndef CLUMP_CLUMP_H
 #define CLUMP_CLUMP_H
 
+#include "clump/collect.h"
+#include "clump/collector.h"
 #include "clump/compact.h"
 #include "clump/compactor.h"
 #include "clump/context.h"
+#include "clump/defrag.h"
 #include "clump/heap.h"
+#include "clump/pool.h"
 #include "clump/program.h"
 #include "clump/refs.h"
 #include "clump/run.h"
 #include "clump/schema.h"
 #include "clump/status.h"
+#include "clump/suballoc.h"
 
 #endif

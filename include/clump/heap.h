@@ -15,6 +15,7 @@
 #define CLUMP_HEAP_H
 
 #include "clump/context.h"
+#include "clump/pool.h"
 #include "clump/schema.h"
 
 #ifdef __cplusplus
@@ -32,6 +33,8 @@ typedef struct clump_heap_desc {
     uint32_t block_rows;        /* rows of 64 objects of the smallest class in a block, 1 .. 64;
                                    0: chosen from `bytes`. Wide blocks allocate faster, narrow ones
                                    fragment less */
+    clump_pool *pool;           /* of the same context: the heap's memory comes from it, and goes
+                                   back to it; it must outlive the heap. NULL: an own buffer */
 } clump_heap_desc;
 
 /* Where things lie. Fixed at creation; two heaps with equal granule_bytes and block_granules and

@@ -1,7 +1,8 @@
 /* References outside the heap: buffers of references that kernels use, and handles that the host
- * holds. What is registered here is kept right when objects move (compact.h).
+ * holds. What is registered here is kept right when objects move (compact.h), and keeps its objects
+ * alive (collect.h).
  *
- * Read first: heap.h. Read next: compact.h.
+ * Read first: heap.h. Read next: compact.h, collect.h.
  */
 #ifndef CLUMP_REFS_H
 #define CLUMP_REFS_H
@@ -23,6 +24,8 @@ typedef struct clump_refs_desc {
     uint64_t count;    /* at least 1 */
     int null_dangling; /* 1: a reference whose object is not live becomes null at the next
                            compaction; 0: it is left as it is. Counted either way */
+    int weak;          /* 1: a collection (collect.h) does not start from them, and makes null those
+                           whose object is not live afterwards; 0: they are roots */
 } clump_refs_desc;
 
 /* CONSTRUCTOR. Register a buffer of references with the heap.

@@ -16,6 +16,7 @@
  *     class Cell {
  *         ref Cell neighbors[4];        // fixed-length array: one SOA array per index
  *         ref Agent agent;
+ *         weak ref Agent last;          // does not keep its object alive (collect.h)
  *         bool request[5] packed;       // array whose elements lie together, object by object
  *         float4 colour;
  *     }
@@ -25,7 +26,7 @@
  *
  *     schema = { class } ;
  *     class  = { "abstract" | "aos" | "soa" } "class" NAME [ ":" NAME ] "{" { field } "}" ;
- *     field  = ( TYPE | "ref" NAME ) NAME [ "[" NUMBER "]" [ "packed" ] ] ";" ;
+ *     field  = ( TYPE | [ "weak" ] "ref" NAME ) NAME [ "[" NUMBER "]" [ "packed" ] ] ";" ;
  *
  * TYPE is bool or one of OpenCL's char uchar short ushort int uint long ulong float double, or a
  * vector of these (float2, uchar16, ...). Classes may be used before they are declared.
@@ -93,6 +94,8 @@ typedef struct clump_field_desc {
     const char *ref_class; /* for CLUMP_TYPE_REF: the class referred to; may be added later */
     uint32_t count;        /* 0: a plain field; n >= 1: an array of n elements */
     int packed;            /* arrays only: elements contiguous per object */
+    int weak;              /* references only: a collection (collect.h) does not follow them, and
+                              makes them null when their object dies */
 } clump_field_desc;
 
 /* CONSTRUCTOR. An empty schema.
@@ -163,6 +166,7 @@ typedef struct clump_field_info {
     uint32_t ref_class; /* id, 0 unless type is CLUMP_TYPE_REF */
     uint32_t count;     /* 0 for a plain field, else elements of the array */
     int packed;
+    int weak;
     uint32_t element_bytes;
     uint32_t base_bytes; /* b, s and t of the layout formula above, in bytes */
     uint32_t stride_bytes;

@@ -671,7 +671,7 @@ static int compare_credits(const void *a, const void *b) {
     return x < y ? 1 : x > y ? -1 : 0;
 }
 
-static class_plan plan_of(const snapshot *s, uint32_t id) {
+static inline class_plan plan_of(const snapshot *s, uint32_t id) {
     const world *w = s->w;
     class_plan p = {0};
     p.credits = malloc((w->h->block_end - w->h->first_block + 1) * sizeof *p.credits);
@@ -689,14 +689,14 @@ static class_plan plan_of(const snapshot *s, uint32_t id) {
 }
 
 /* Moves that leave the `keep` fullest blocks. */
-static uint64_t plan_moves(const class_plan *p, uint64_t keep) {
+static inline uint64_t plan_moves(const class_plan *p, uint64_t keep) {
     uint64_t moves = 0;
     for (uint64_t i = keep; i < p->blocks; i++) moves += p->credits[i];
     return moves;
 }
 
 /* Blocks at most n / (n + 1) full. */
-static uint32_t plan_candidates(const class_plan *p, uint32_t capacity, uint32_t n) {
+static inline uint32_t plan_candidates(const class_plan *p, uint32_t capacity, uint32_t n) {
     uint32_t candidates = 0;
     for (uint32_t i = 0; i < p->blocks; i++)
         candidates += (uint64_t)p->credits[i] * (n + 1) <= (uint64_t)capacity * n;

@@ -14,7 +14,7 @@
 
 static cl_fixture fixture;
 
-static const barnes_hut_variant variants[] = {BARNES_HUT_CLUMP, BARNES_HUT_SOA, BARNES_HUT_AOS};
+static const bench_variant variants[] = {BENCH_CLUMP, BENCH_SOA, BENCH_AOS};
 
 static barnes_hut_desc describe(const collision_body *bodies, uint32_t count) {
     return (barnes_hut_desc){.context = fixture.context,
@@ -154,23 +154,31 @@ static void test_no_memory(void **state) {
     collision_make_random(bodies, 2000, 10, 0);
     barnes_hut_desc desc = describe(bodies, 2000);
     desc.nodes = 100;
-    desc.variant = BARNES_HUT_SOA;
+    desc.variant = BENCH_SOA;
     assert_int_equal(barnes_hut_world_create(&desc, &world, &error), -1);
-    assert_string_equal(error.text, "100 nodes are too few for 2000 bodies");
-    desc.variant = BARNES_HUT_CLUMP;
-    desc.heap_bytes = 60000; /* not even enough for the bodies */
+    assert_string_equal(error.text, "100 nodes are too few for 2000 bodies as they lie; give more");
+    desc.variant = BENCH_CLUMP;
+    /* Not even enough for the bodies; enough for them, but not for the nodes. On GPUs metadata take so
+     * much that the first is none for the heap either, and where the second is, depends on the device. */
+    desc.heap_bytes = 60000;
     assert_int_equal(barnes_hut_world_create(&desc, &world, &error), -1);
-    assert_non_null(strstr(error.text, "of 2000 objects of Body"));
-    desc.heap_bytes = 150000; /* enough for them, but not for the nodes */
-    assert_int_equal(barnes_hut_world_create(&desc, &world, &error), -1);
-    assert_non_null(strstr(error.text, "for class TreeNode"));
+    assert_true(strstr(error.text, "of 2000 objects of Body") ||
+                strstr(error.text, "a heap of 60000 bytes is too small"));
+    int is_short_of_nodes = 0;
+    for (desc.heap_bytes = 150000; barnes_hut_world_create(&desc, &world, &error);
+         desc.heap_bytes += 30000) {
+        is_short_of_nodes |= strstr(error.text, "for class TreeNode") != NULL;
+        assert_true(desc.heap_bytes < 8000000);
+    }
+    barnes_hut_world_destroy(&world);
+    assert_true(is_short_of_nodes);
     /* Four bodies need one node at first, and a chain of nodes when two of them meet. */
     for (int i = 0; i < 4; i++) {
         bodies[i] =
             (collision_body){.x = i & 1 ? 0.53f : -0.53f, .y = i & 2 ? 0.53f : -0.53f, .mass = 1};
     }
     bodies[0].vx = 106.001f; /* to 1e-5 beside the next */
-    desc.variant = BARNES_HUT_AOS;
+    desc.variant = BENCH_AOS;
     desc.count = 4;
     desc.nodes = 4;
     desc.rules.gravity = 0;

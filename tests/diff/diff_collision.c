@@ -13,7 +13,7 @@
 
 static cl_fixture fixture;
 
-static const collision_variant variants[] = {COLLISION_CLUMP, COLLISION_SOA, COLLISION_AOS};
+static const bench_variant variants[] = {BENCH_CLUMP, BENCH_SOA, BENCH_AOS};
 
 static collision_desc describe(const collision_body *bodies, uint32_t count) {
     return (collision_desc){.context = fixture.context,
@@ -134,7 +134,7 @@ static void test_one_merge(void **state) {
     collision_body bodies[2] = {{.x = 0.5f, .y = 0.25f, .vx = 1, .mass = 1},
                                 {.x = 0.5f, .y = 0.25f, .vy = 2, .mass = 3}};
     collision_desc desc = describe(bodies, 2);
-    desc.variant = COLLISION_SEQUENTIAL;
+    desc.variant = BENCH_SEQUENTIAL;
     desc.rules.gravity = 0;
     desc.rules.merge_distance = 0.1;
     collision_world world;
@@ -157,7 +157,7 @@ static void test_pull(void **state) {
     bench_error error = {""};
     collision_body bodies[2] = {{.x = -0.25f, .mass = 1}, {.x = 0.25f, .mass = 3}};
     collision_desc desc = describe(bodies, 2);
-    desc.variant = COLLISION_SEQUENTIAL;
+    desc.variant = BENCH_SEQUENTIAL;
     desc.rules.gravity = 4; /* of mass 4: G is 1 */
     desc.rules.softening = 1e-4;
     collision_world world;

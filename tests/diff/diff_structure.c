@@ -11,7 +11,7 @@
 
 static cl_fixture fixture;
 
-static const structure_variant variants[] = {STRUCTURE_CLUMP, STRUCTURE_SOA, STRUCTURE_AOS};
+static const bench_variant variants[] = {BENCH_CLUMP, BENCH_SOA, BENCH_AOS};
 
 /* One size of heap for all, so that they run the same programs. */
 static structure_desc describe(const structure_network *network) {
@@ -112,7 +112,7 @@ static void test_force(void **state) {
         structure_desc desc = describe(&network);
         structure_world world;
         structure_state after;
-        desc.variant = STRUCTURE_SEQUENTIAL;
+        desc.variant = BENCH_SEQUENTIAL;
         desc.rules.iterations = 1;
         desc.rules.keep = 0.5f;
         assert_int_equal(structure_state_create(&network, &after, &error), 0);

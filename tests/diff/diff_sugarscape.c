@@ -1,5 +1,5 @@
-/* Sugarscape on the heap and merged into a grid against sequential C: every cell and every agent after
- * every step. The rules are those of the benchmark, and so is the code.
+/* Sugarscape on the heap and merged into a grid against sequential C: every cell and every agent
+ * after every step. The rules are those of the benchmark, and so is the code.
  *
  * Read first: bench/apps/sugarscape/world.h.
  */
@@ -11,9 +11,10 @@
 
 static cl_fixture fixture;
 
-static const sugarscape_variant variants[] = {SUGARSCAPE_CLUMP, SUGARSCAPE_SOA, SUGARSCAPE_AOS};
+static const bench_variant variants[] = {BENCH_CLUMP, BENCH_SOA, BENCH_AOS};
 
-/* All heaps are of one size, so that they have one geometry, for which kernels are compiled once. */
+/* All heaps are of one size, so that they have one geometry, for which kernels are compiled
+ * once. */
 static sugarscape_desc describe(uint32_t width, uint32_t height, uint32_t seed) {
     sugarscape_desc desc = {.context = fixture.context,
                             .device = fixture.device,
@@ -90,8 +91,8 @@ static void test_growth(void **state) {
     assert_int_equal(last.cell_sugar, first.cell_sugar);
 }
 
-/* Who has nobody to mate with has no children; all die of age in the end. Hardly anyone dies who needs
- * little and may grow old. */
+/* Who has nobody to mate with has no children; all die of age in the end. Hardly anyone dies who
+ * needs little and may grow old. */
 static void test_lives(void **state) {
     (void)state;
     sugarscape_rules rules = sugarscape_rules_default();

@@ -79,7 +79,7 @@ static void run(const traffic_desc *desc, uint32_t steps, uint64_t *moves) {
 }
 
 static void run_all(const traffic_network *network, uint32_t steps) {
-    static const traffic_variant variants[] = {TRAFFIC_CLUMP, TRAFFIC_SOA, TRAFFIC_AOS};
+    static const bench_variant variants[] = {BENCH_CLUMP, BENCH_SOA, BENCH_AOS};
     traffic_desc desc = describe(network);
     for (size_t i = 0; i < sizeof variants / sizeof *variants; i++) {
         desc.variant = variants[i];
@@ -96,7 +96,7 @@ typedef struct reference {
 
 static reference reference_open(const traffic_network *network) {
     bench_error error = {""};
-    traffic_desc desc = {.variant = TRAFFIC_SEQUENTIAL, .network = network};
+    traffic_desc desc = {.variant = BENCH_SEQUENTIAL, .network = network};
     reference r = {.network = network, .codes = calloc(network->cell_count, sizeof(uint32_t))};
     assert_non_null(r.codes);
     assert_int_equal(traffic_world_create(&desc, &r.world, &error), 0);

@@ -12,235 +12,9 @@
 #include <string.h>
 
 #include "cl_fixture.h"
+#include "failing.h"
 
 #define OBJECTS 1000u
-
-/* ---- Calls that count and fail -------------------------------------------------------------- */
-
-enum { CONTEXT, QUEUE, BUFFER, PROGRAM, KERNEL, EVENT, KINDS };
-
-/* An object whose release was made to fail: the test releases it in the library's place. */
-typedef struct leftover {
-    int kind;
-    void *object;
-} leftover;
-
-static struct {
-    uint64_t calls, fail_at; /* OpenCL calls so far; the one to fail, from 1; 0: none */
-    int persistent;          /* all later ones fail too */
-    cl_int code;
-    const char *struck; /* the call that was made to fail first */
-    uint64_t requests, refuse_at;
-    int refused;
-    long blocks;       /* of host memory, live */
-    long live[KINDS];  /* references held */
-    leftover left[64]; /* of a persistent failure: one for every object of the scenario */
-    unsigned left_count;
-} f;
-
-static const char optional_query[] = "clGetDeviceInfo of a vendor's own";
-
-static int strike(const char *name) {
-    f.calls++;
-    if (!f.fail_at || f.calls < f.fail_at || (f.calls > f.fail_at && !f.persistent)) return 0;
-    if (!f.struck) f.struck = name;
-    return 1;
-}
-
-static cl_int retained(int kind, cl_int code) {
-    if (!code) f.live[kind]++;
-    return code;
-}
-
-static cl_int unreleased(int kind, void *object) {
-    assert_true(f.left_count < sizeof f.left / sizeof *f.left);
-    f.left[f.left_count++] = (leftover){kind, object};
-    return f.code;
-}
-
-/* Programs are compiled once for all runs: a run's clCreateProgramWithSource gets a reference to the
- * program that an earlier run made of the same text, and builds it only if none has
- * yet. */
-static struct {
-    cl_program program;
-    char *source;
-    int built;
-    cl_int result;
-} cached[8];
-static unsigned cached_count;
-
-static cl_program cache_program(cl_context context, const char *source, cl_int *code) {
-    for (unsigned i = 0; i < cached_count; i++) {
-        if (strcmp(cached[i].source, source) != 0) continue;
-        *code = clRetainProgram(cached[i].program);
-        return cached[i].program;
-    }
-    cl_program program = clCreateProgramWithSource(context, 1, &source, NULL, code);
-    assert_int_equal(*code, CL_SUCCESS);
-    assert_true(cached_count < sizeof cached / sizeof *cached);
-    clRetainProgram(program);
-    cached[cached_count].program = program;
-    cached[cached_count].built = 0;
-    cached[cached_count++].source = strdup(source);
-    return program;
-}
-
-static void forget_programs(void) {
-    for (unsigned i = 0; i < cached_count; i++) {
-        clReleaseProgram(cached[i].program);
-        free(cached[i].source);
-    }
-    cached_count = 0;
-}
-
-#define PASS(name, parameters, ...)                                                                \
-    static cl_int CL_API_CALL fail_##name parameters {                                             \
-        return strike("cl" #name) ? f.code : cl##name(__VA_ARGS__);                                \
-    }
-#define RETAIN(name, type, kind)                                                                   \
-    static cl_int CL_API_CALL fail_##name(type object) {                                           \
-        return strike("cl" #name) ? f.code : retained(kind, cl##name(object));                     \
-    }
-#define RELEASE(name, type, kind)                                                                  \
-    static cl_int CL_API_CALL fail_##name(type object) {                                           \
-        if (strike("cl" #name)) return unreleased(kind, object);                                   \
-        f.live[kind]--;                                                                            \
-        return cl##name(object);                                                                   \
-    }
-#define CREATE(name, type, kind, parameters, ...)                                                  \
-    static type CL_API_CALL fail_##name parameters {                                               \
-        if (strike("cl" #name)) {                                                                  \
-            *code = f.code;                                                                        \
-            return NULL;                                                                           \
-        }                                                                                          \
-        type object = cl##name(__VA_ARGS__);                                                       \
-        if (object) f.live[kind]++;                                                                \
-        return object;                                                                             \
-    }
-/* The last parameter is the event to give back, which may be NULL. */
-#define ENQUEUE(name, parameters, ...)                                                             \
-    static cl_int CL_API_CALL fail_##name parameters {                                             \
-        if (strike("cl" #name)) return f.code;                                                     \
-        cl_int code = cl##name(__VA_ARGS__);                                                       \
-        return event ? retained(EVENT, code) : code;                                               \
-    }
-
-/* What a device need not have is asked for by its vendor's number, and a failure means no. */
-static cl_int CL_API_CALL fail_GetDeviceInfo(cl_device_id a, cl_device_info b, size_t c, void *d,
-                                             size_t *e) {
-    int optional = b >= 0x4000 && b < 0x5000;
-    if (strike(optional ? optional_query : "clGetDeviceInfo")) return f.code;
-    return clGetDeviceInfo(a, b, c, d, e);
-}
-PASS(GetPlatformInfo, (cl_platform_id a, cl_platform_info b, size_t c, void *d, size_t *e), a, b, c,
-     d, e)
-PASS(GetContextInfo, (cl_context a, cl_context_info b, size_t c, void *d, size_t *e), a, b, c, d, e)
-PASS(GetCommandQueueInfo,
-     (cl_command_queue a, cl_command_queue_info b, size_t c, void *d, size_t *e), a, b, c, d, e)
-RETAIN(RetainContext, cl_context, CONTEXT)
-RELEASE(ReleaseContext, cl_context, CONTEXT)
-RETAIN(RetainCommandQueue, cl_command_queue, QUEUE)
-RELEASE(ReleaseCommandQueue, cl_command_queue, QUEUE)
-CREATE(CreateBuffer, cl_mem, BUFFER,
-       (cl_context a, cl_mem_flags b, size_t c, void *d, cl_int *code), a, b, c, d, code)
-RETAIN(RetainMemObject, cl_mem, BUFFER)
-RELEASE(ReleaseMemObject, cl_mem, BUFFER)
-PASS(GetMemObjectInfo, (cl_mem a, cl_mem_info b, size_t c, void *d, size_t *e), a, b, c, d, e)
-static cl_program CL_API_CALL fail_CreateProgramWithSource(cl_context a, cl_uint b, const char **c,
-                                                           const size_t *d, cl_int *code) {
-    if (strike("clCreateProgramWithSource")) {
-        *code = f.code;
-        return NULL;
-    }
-    f.live[PROGRAM]++;
-    return cache_program(a, c[0], code);
-}
-
-static cl_int CL_API_CALL fail_BuildProgram(cl_program a, cl_uint b, const cl_device_id *c,
-                                            const char *d, void(CL_CALLBACK *e)(cl_program, void *),
-                                            void *g) {
-    if (strike("clBuildProgram")) return f.code;
-    unsigned i = 0;
-    while (cached[i].program != a) i++;
-    if (!cached[i].built) cached[i].result = clBuildProgram(a, b, c, d, e, g);
-    cached[i].built = 1;
-    return cached[i].result;
-}
-
-PASS(GetProgramBuildInfo,
-     (cl_program a, cl_device_id b, cl_program_build_info c, size_t d, void *e, size_t *g), a, b, c,
-     d, e, g)
-RELEASE(ReleaseProgram, cl_program, PROGRAM)
-CREATE(CreateKernel, cl_kernel, KERNEL, (cl_program a, const char *b, cl_int *code), a, b, code)
-RELEASE(ReleaseKernel, cl_kernel, KERNEL)
-PASS(SetKernelArg, (cl_kernel a, cl_uint b, size_t c, const void *d), a, b, c, d)
-PASS(GetKernelInfo, (cl_kernel a, cl_kernel_info b, size_t c, void *d, size_t *e), a, b, c, d, e)
-PASS(GetKernelArgInfo, (cl_kernel a, cl_uint b, cl_kernel_arg_info c, size_t d, void *e, size_t *g),
-     a, b, c, d, e, g)
-PASS(GetKernelWorkGroupInfo,
-     (cl_kernel a, cl_device_id b, cl_kernel_work_group_info c, size_t d, void *e, size_t *g), a, b,
-     c, d, e, g)
-ENQUEUE(EnqueueNDRangeKernel,
-        (cl_command_queue a, cl_kernel b, cl_uint c, const size_t *d, const size_t *e,
-         const size_t *g, cl_uint h, const cl_event *i, cl_event *event),
-        a, b, c, d, e, g, h, i, event)
-ENQUEUE(EnqueueReadBuffer,
-        (cl_command_queue a, cl_mem b, cl_bool c, size_t d, size_t e, void *g, cl_uint h,
-         const cl_event *i, cl_event *event),
-        a, b, c, d, e, g, h, i, event)
-ENQUEUE(EnqueueWriteBuffer,
-        (cl_command_queue a, cl_mem b, cl_bool c, size_t d, size_t e, const void *g, cl_uint h,
-         const cl_event *i, cl_event *event),
-        a, b, c, d, e, g, h, i, event)
-ENQUEUE(EnqueueFillBuffer,
-        (cl_command_queue a, cl_mem b, const void *c, size_t d, size_t e, size_t g, cl_uint h,
-         const cl_event *i, cl_event *event),
-        a, b, c, d, e, g, h, i, event)
-ENQUEUE(EnqueueCopyBuffer,
-        (cl_command_queue a, cl_mem b, cl_mem c, size_t d, size_t e, size_t g, cl_uint h,
-         const cl_event *i, cl_event *event),
-        a, b, c, d, e, g, h, i, event)
-ENQUEUE(EnqueueMarkerWithWaitList,
-        (cl_command_queue a, cl_uint b, const cl_event *c, cl_event *event), a, b, c, event)
-RETAIN(RetainEvent, cl_event, EVENT)
-RELEASE(ReleaseEvent, cl_event, EVENT)
-PASS(GetEventProfilingInfo, (cl_event a, cl_profiling_info b, size_t c, void *d, size_t *e), a, b,
-     c, d, e)
-PASS(Flush, (cl_command_queue a), a)
-PASS(Finish, (cl_command_queue a), a)
-
-static const clump_cl_functions failing = {
-#define MEMBER(name) .name = fail_##name,
-    CLUMP_CL_FUNCTION_LIST(MEMBER)
-#undef MEMBER
-};
-
-static int refuse(void) {
-    f.requests++;
-    if (f.requests != f.refuse_at) return 0;
-    f.refused = 1;
-    return 1;
-}
-
-static void *allocate(void *user, size_t bytes) {
-    if (refuse()) return NULL;
-    void *memory = malloc(bytes);
-    if (memory) f.blocks++;
-    return memory;
-}
-
-static void *reallocate(void *user, void *memory, size_t bytes) {
-    if (refuse()) return NULL;
-    if (!memory) f.blocks++;
-    return realloc(memory, bytes);
-}
-
-static void release(void *user, void *memory) {
-    f.blocks -= memory != NULL;
-    free(memory);
-}
-
-static const clump_allocator refusing = {allocate, reallocate, release, NULL};
 
 /* ---- The scenario --------------------------------------------------------------------------- */
 
@@ -280,15 +54,16 @@ static const char source[] =
     "}\n";
 
 static clump_status step_schema(run *r) {
-    return clump_schema_parse(schema_text, strlen(schema_text), &refusing, &r->schema, &r->error);
+    return clump_schema_parse(schema_text, strlen(schema_text), &failing_allocator, &r->schema,
+                              &r->error);
 }
 
 static clump_status step_context(run *r) {
     clump_context_desc desc = {.context = r->on.context,
                                .device = r->on.device,
                                .queue = r->on.queue,
-                               .allocator = refusing,
-                               .cl = &failing};
+                               .allocator = failing_allocator,
+                               .cl = &failing_cl};
     return clump_context_create(&desc, &r->context, &r->error);
 }
 
@@ -334,7 +109,7 @@ static clump_status step_do_new(run *r) {
     clump_sync sync = {.event = &r->made};
     uint64_t made = 1;
     /* The event is given as soon as the kernel is enqueued; what fails later must not lose it. */
-    if (r->made) fail_ReleaseEvent(r->made);
+    if (r->made) failing_cl.ReleaseEvent(r->made);
     r->made = NULL;
     clump_status status = clump_do_new(r->heap, "Body", OBJECTS, r->init, &made, &sync);
     assert_int_equal(made, status ? 0 : OBJECTS);
@@ -353,7 +128,7 @@ static clump_status step_reduce(run *r) {
     uint32_t count = 0;
     clump_status status = clump_reduce(r->heap, r->count, &count, sizeof count, NULL);
     /* A do-new that failed half-way may have made its objects, so twice as many are right too. */
-    if (!status) assert_true(count == OBJECTS || (f.struck && count == 2 * OBJECTS));
+    if (!status) assert_true(count == OBJECTS || (failing.struck && count == 2 * OBJECTS));
     return status;
 }
 
@@ -377,7 +152,7 @@ static clump_status step_check(run *r) {
 static clump_status step_enumerate(run *r) {
     uint64_t count;
     clump_status status = clump_heap_enumerate(r->heap, "Body", r->refs, 4 * OBJECTS, &count);
-    if (!status) assert_true(count == OBJECTS || (f.struck && count == 2 * OBJECTS));
+    if (!status) assert_true(count == OBJECTS || (failing.struck && count == 2 * OBJECTS));
     return status;
 }
 
@@ -443,9 +218,56 @@ static clump_status step_order(run *r) {
     return clump_compact(r->heap, &desc, NULL, NULL);
 }
 
+/* A root in a buffer, a handle and a class; nothing is freed. */
+static clump_status step_mark(run *r) {
+    static const char *const stars[] = {"Star"};
+    clump_collect_report report;
+    clump_collect_desc desc = {.roots = r->refs,
+                               .root_count = 9,
+                               .root_classes = stars,
+                               .root_class_count = 1,
+                               .only_mark = 1};
+    clump_status status = clump_collect(r->heap, &desc, &report, NULL);
+    if (!status) assert_true(report.live > 0 && report.roots >= report.live);
+    return status;
+}
+
+static clump_status step_mark_host(run *r) {
+    static const char *const bodies[] = {"Body"};
+    clump_collect_report report;
+    clump_collect_desc desc = {
+        .root_classes = bodies, .root_class_count = 1, .engine = CLUMP_MARK_HOST, .only_mark = 1};
+    clump_status status = clump_collect(r->heap, &desc, &report, NULL);
+    if (!status) assert_int_equal(report.dead, 0);
+    return status;
+}
+
+static clump_status step_collector(run *r) {
+    clump_collector *collector;
+    clump_collector_desc desc = {
+        .heap = r->heap, .every = 1, .fill = 1, .out_of_memory = 1, .collect = {.only_mark = 1}};
+    int ran = 0;
+    clump_status status = clump_collector_create(&desc, &collector);
+    if (!status) status = clump_collector_poll(collector, &ran, NULL);
+    assert_int_equal(ran, !status);
+    clump_collector_destroy(collector);
+    return status;
+}
+
+/* Garbage goes; what is left is compacted. */
+static clump_status step_collect(run *r) {
+    static const char *const bodies[] = {"Body"};
+    static const clump_compact_desc compact;
+    clump_collect_report report;
+    clump_collect_desc desc = {.root_classes = bodies, .root_class_count = 1, .compact = &compact};
+    clump_status status = clump_collect(r->heap, &desc, &report, NULL);
+    if (!status) assert_int_equal(report.dead, 0);
+    return status;
+}
+
 /* A device that gives up while objects move leaves the heap as it is (compact.h). */
 static int moves_objects(clump_status (*step)(run *r)) {
-    return step == step_compact || step == step_merge || step == step_order;
+    return step == step_compact || step == step_merge || step == step_order || step == step_collect;
 }
 
 /* Fails in good order: with its own status, the log kept, and all of it released. */
@@ -458,7 +280,7 @@ static clump_status step_broken(run *r) {
     r->broken = NULL;
     const clump_error *e = clump_context_get_error(r->context);
     /* Failures of what fetches the log leave a message without it; others are about themselves. */
-    if (status == CLUMP_ERR_BUILD && e->cl_code != f.code) return CLUMP_OK;
+    if (status == CLUMP_ERR_BUILD && e->cl_code != failing.code) return CLUMP_OK;
     return status;
 }
 
@@ -471,14 +293,15 @@ static const struct {
         STEP(kernel_count) STEP(kernel_drop) STEP(set_arg) STEP(do_new) STEP(do_all) STEP(reduce)
             STEP(stats) STEP(count) STEP(check) STEP(enumerate) STEP(read_field) STEP(write_field)
                 STEP(get_field) STEP(set_field) STEP(handle) STEP(drop) STEP(poll) STEP(kernel_key)
-                    STEP(compact) STEP(check) STEP(merge) STEP(order) STEP(check) STEP(broken)
+                    STEP(mark) STEP(mark_host) STEP(collector) STEP(compact) STEP(check) STEP(merge)
+                        STEP(order) STEP(check) STEP(collect) STEP(check) STEP(broken)
 #undef STEP
 };
 #define STEPS (sizeof steps / sizeof *steps)
 
 static void destroy(run *r) {
-    if (r->made) fail_ReleaseEvent(r->made);
-    if (r->moved) fail_ReleaseEvent(r->moved);
+    if (r->made) failing_cl.ReleaseEvent(r->made);
+    if (r->moved) failing_cl.ReleaseEvent(r->moved);
     clump_kernel_destroy(r->init);
     clump_kernel_destroy(r->move);
     clump_kernel_destroy(r->count);
@@ -495,9 +318,10 @@ static void destroy(run *r) {
 /* Failures that do not have to fail the step: of releasing, of fetching a build log, of memory for
  * the log of a program that is wrong anyway. */
 static int may_be_ignored(clump_status (*step)(run *r)) {
-    if (f.refused) return step == step_broken;
-    return strncmp(f.struck, "clRelease", 9) == 0 || f.struck == optional_query ||
-           strcmp(f.struck, "clGetProgramBuildInfo") == 0;
+    if (failing.refused) return step == step_broken;
+    return strncmp(failing.struck, "clRelease", 9) == 0 ||
+           failing.struck == failing_optional_query ||
+           strcmp(failing.struck, "clGetProgramBuildInfo") == 0;
 }
 
 static void check_failure(const run *r, const char *step, clump_status status) {
@@ -505,44 +329,22 @@ static void check_failure(const run *r, const char *step, clump_status status) {
     assert_true(status < 0);
     assert_int_equal(e->status, status);
     assert_true(strlen(e->message) > 10);
-    if (f.refused) {
+    if (failing.refused) {
         if (status != CLUMP_ERR_MEMORY)
-            fail_msg("step %s, request %llu refused: %s: %s", step, (unsigned long long)f.refuse_at,
-                     clump_status_name(status), e->message);
+            fail_msg("step %s, request %llu refused: %s: %s", step,
+                     (unsigned long long)failing.refuse_at, clump_status_name(status), e->message);
         return;
     }
-    if (!f.struck) fail_msg("step %s fails by itself: %s", step, e->message);
+    if (!failing.struck) fail_msg("step %s fails by itself: %s", step, e->message);
     /* A lost device that was first asked what it need not have, or to let go, is noticed later. */
-    int quiet = f.struck == optional_query || strncmp(f.struck, "clRelease", 9) == 0;
-    int later = f.persistent && quiet && e->call != NULL;
-    if (!later && (!strstr(e->message, f.struck) || !e->call || strcmp(e->call, f.struck) != 0))
+    int quiet =
+        failing.struck == failing_optional_query || strncmp(failing.struck, "clRelease", 9) == 0;
+    int later = failing.persistent && quiet && e->call != NULL;
+    if (!later &&
+        (!strstr(e->message, failing.struck) || !e->call || strcmp(e->call, failing.struck) != 0))
         fail_msg("step %s: call %llu, %s, failed, but the message is: %s", step,
-                 (unsigned long long)f.calls, f.struck, e->message);
-    assert_int_equal(e->cl_code, f.code);
-}
-
-static void check_nothing_left(void) {
-    static const char *const names[] = {"context", "queue", "buffer", "program", "kernel", "event"};
-    for (unsigned i = 0; i < f.left_count; i++) {
-        leftover l = f.left[i];
-        f.live[l.kind]--;
-        switch (l.kind) {
-        case CONTEXT: clReleaseContext(l.object); break;
-        case QUEUE: clReleaseCommandQueue(l.object); break;
-        case BUFFER: clReleaseMemObject(l.object); break;
-        case PROGRAM: clReleaseProgram(l.object); break;
-        case KERNEL: clReleaseKernel(l.object); break;
-        default: clReleaseEvent(l.object);
-        }
-    }
-    for (int kind = 0; kind < KINDS; kind++)
-        if (f.live[kind])
-            fail_msg("%ld references to a %s left after %s (call %llu) failed", f.live[kind],
-                     names[kind], f.struck ? f.struck : "nothing", (unsigned long long)f.fail_at);
-    if (f.blocks)
-        fail_msg("%ld blocks of host memory left after %s (call %llu, request %llu) failed",
-                 f.blocks, f.struck ? f.struck : "a request", (unsigned long long)f.fail_at,
-                 (unsigned long long)f.refuse_at);
+                 (unsigned long long)failing.calls, failing.struck, e->message);
+    assert_int_equal(e->cl_code, failing.code);
 }
 
 /* One run. Returns 1 if the failure came to pass. */
@@ -551,32 +353,33 @@ static int run_once(const cl_fixture *on) {
     memset(&r, 0, sizeof r);
     r.on = *on;
     for (size_t i = 0; i < STEPS; i++) {
-        int hit_before = f.struck || f.refused;
+        int hit_before = failing.struck || failing.refused;
         if (hit_before && steps[i].call == step_broken) break; /* slow, and nothing new */
         clump_status status = steps[i].call(&r);
-        int hit = (f.struck || f.refused) && !hit_before;
+        int hit = (failing.struck || failing.refused) && !hit_before;
         if (!status) {
             if (hit && !may_be_ignored(steps[i].call))
                 fail_msg("step %s succeeds though %s failed", steps[i].name,
-                         f.struck ? f.struck : "a request for memory");
+                         failing.struck ? failing.struck : "a request for memory");
             continue;
         }
-        if (!hit && f.persistent) break; /* what was hit first could be ignored */
-        if (!hit && f.struck) fail_msg("step %s fails long after %s", steps[i].name, f.struck);
+        if (!hit && failing.persistent) break; /* what was hit first could be ignored */
+        if (!hit && failing.struck)
+            fail_msg("step %s fails long after %s", steps[i].name, failing.struck);
         check_failure(&r, steps[i].name, status);
-        if (f.persistent || (f.struck && moves_objects(steps[i].call))) break;
+        if (failing.persistent || (failing.struck && moves_objects(steps[i].call))) break;
         if (r.heap && clump_heap_check(r.heap))
             fail_msg("after step %s: %s", steps[i].name,
                      clump_context_get_error(r.context)->message);
         status = steps[i].call(&r);
         if (status)
             fail_msg("step %s, second try after %s failed: %s", steps[i].name,
-                     f.struck ? f.struck : "a request",
+                     failing.struck ? failing.struck : "a request",
                      r.context ? clump_context_get_error(r.context)->message : r.error.message);
     }
     destroy(&r);
-    int came = f.struck || f.refused;
-    check_nothing_left();
+    int came = failing.struck || failing.refused;
+    failing_check_nothing_left();
     return came;
 }
 
@@ -592,7 +395,7 @@ static cl_fixture open_device(int out_of_order) {
 
 static void close_device(cl_fixture *on) {
     clFinish(on->queue);
-    forget_programs();
+    failing_forget_programs();
     cl_fixture_close(on);
 }
 
@@ -600,10 +403,10 @@ static void strike_all(int out_of_order, cl_int code, int persistent) {
     cl_fixture on = open_device(out_of_order);
     uint64_t n = 0;
     do {
-        memset(&f, 0, sizeof f);
-        f.fail_at = ++n;
-        f.code = code;
-        f.persistent = persistent;
+        memset(&failing, 0, sizeof failing);
+        failing.fail_at = ++n;
+        failing.code = code;
+        failing.persistent = persistent;
     } while (run_once(&on));
     print_message("%llu calls made to fail\n", (unsigned long long)n - 1);
     assert_true(n > 200);
@@ -626,8 +429,8 @@ static void requests_are_refused(void **state) {
     cl_fixture on = open_device(0);
     uint64_t n = 0;
     do {
-        memset(&f, 0, sizeof f);
-        f.refuse_at = ++n;
+        memset(&failing, 0, sizeof failing);
+        failing.refuse_at = ++n;
     } while (run_once(&on));
     print_message("%llu requests refused\n", (unsigned long long)n - 1);
     assert_true(n > 20);
@@ -636,10 +439,10 @@ static void requests_are_refused(void **state) {
 
 static void nothing_fails(void **state) {
     cl_fixture on = open_device(0);
-    memset(&f, 0, sizeof f);
+    memset(&failing, 0, sizeof failing);
     assert_false(run_once(&on));
-    print_message("%llu OpenCL calls, %llu requests for memory\n", (unsigned long long)f.calls,
-                  (unsigned long long)f.requests);
+    print_message("%llu OpenCL calls, %llu requests for memory\n",
+                  (unsigned long long)failing.calls, (unsigned long long)failing.requests);
     close_device(&on);
 }
 

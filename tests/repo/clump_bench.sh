@@ -40,6 +40,16 @@ small() {
         app-sugarscape) echo width=64 height=48 steps=20 compact=every:7 order=cell ;;
         app-traffic) echo intersections=20 street_cells=20 steps=20 compact=every:7 ;;
         app-game-of-life | app-generation) echo width=64 height=48 steps=20 ;;
+        mark-random) echo objects=3000 ;;
+        mark-list) echo length=1000 ;;
+        mark-lists) echo lists=20 length=50 ;;
+        mark-vp-list) echo length=50 ;;
+        mark-vp-arrays) echo arrays=70 ;;
+        mark-*) echo engine=auto ;;
+        pool-alloc) echo most_kb=512 chunk_kb=1024 count=4 ;;
+        pool-fit) echo sequences=2 chunk_kb=16384 ;;
+        pool-trace) echo frames=40 mb=8 chunk_kb=1024 defrag=budget ;;
+        pool-defrag) echo tests=2 rounds=10 scale=256 grid=0 ;;
         *) fail "no small size is known for $1: add one here" ;;
     esac
 }
@@ -114,7 +124,41 @@ refused() {
     [ "$status" -eq "$expected" ] || fail "'$*' exits with $status, not $expected"
     grep -q -- "$words" "$folder/err" || fail "'$*' does not say '$words': $(cat "$folder/err")"
 }
+# A trace that is written can be replayed; one that is wrong is refused, with the line.
+trace=$folder/trace
+"$bench" run pool-trace --set frames=20 --set mb=4 --set target=virtual --set "write=$trace" \
+    --repeat 1 >"$folder/out" 2>&1 || fail "pool-trace does not write: $(tail -3 "$folder/out")"
+"$bench" run pool-trace --set "file=$trace" --set target=virtual --repeat 1 >"$folder/out" 2>&1 ||
+    fail "pool-trace does not replay: $(tail -3 "$folder/out")"
+echo "f 77" >>"$trace"
+lines=$(wc -l <"$trace")
+status=0
+"$bench" run pool-trace --set "file=$trace" --set target=virtual >"$folder/out" 2>&1 || status=$?
+[ "$status" -ne 0 ] || fail "a trace that frees what is not there is replayed"
+grep -q "line $lines: no live allocation" "$folder/out" || fail "no line: $(cat "$folder/out")"
+
 refused 2 "there are.*enumerate" run nothing
+# A graph of three nodes, two of which refer to each other and one of these is a root: plain, compressed,
+# cut short, and with a reference to a node that is none.
+word() { printf "\\x$(printf %02x "$1")\\x00\\x00\\x00"; }
+graph() { # TARGET
+    printf 'HGRAPH1\0'
+    for n in 3 2 1 0 0 0 1 2 2 "$1" 0 8 40 600 0; do word "$n"; done
+    printf '\0\0\0'
+}
+graph 1 >"$folder/graph"
+gzip -c "$folder/graph" >"$folder/graph.gz"
+for file in graph graph.gz; do
+    "$bench" run mark-graph --set "file=$folder/$file" --repeat 1 >"$folder/out" ||
+        fail "mark-graph does not read $file"
+    grep -q "check: ok: 2 of 3 nodes live" "$folder/out" || fail "mark-graph: $(cat "$folder/out")"
+done
+head -c 50 "$folder/graph" >"$folder/short"
+graph 3 >"$folder/wrong"
+refused 1 "ends too early" run mark-graph --set "file=$folder/short"
+refused 1 "a node that it has not" run mark-graph --set "file=$folder/wrong"
+refused 1 "is no graph" run mark-graph --set "file=$0"
+refused 1 "cannot open" run mark-graph --set "file=$folder/nothing"
 refused 2 "objects" run enumerate --set nothing=1
 refused 2 "objects" run enumerate --set objects=-1
 refused 2 "objects" run enumerate --set objects=many

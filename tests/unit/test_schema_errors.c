@@ -55,6 +55,10 @@ static const bad_text grammar[] = {
     {"class A { size_t x; }", 1, 11, "expected a type, \"ref\" or \"}\", found \"size_t\""},
     {"class A { int; }", 1, 14, "expected the name of the field, found \";\""},
     {"class A { int *x; }", 1, 15, "expected the name of the field, found \"*\""},
+    {"class A { weak int x; }", 1, 16,
+     "expected \"ref\", found \"int\"; only references can be weak"},
+    {"class A { weak; }", 1, 15, "expected \"ref\", found \";\""},
+    {"class A { weak weak ref A a; }", 1, 16, "expected \"ref\", found \"weak\""},
     {"class A { ref; }", 1, 14, "expected the name of the class referred to, found \";\""},
     {"class A { ref B; }", 1, 16, "expected the name of the field, found \";\""},
     {"class A { int x, y; }", 1, 16, "expected \"[\" or \";\", found \",\""},
@@ -222,7 +226,8 @@ static void test_accepted(void **state) {
     static const char *const texts[] = {
         "class A{int x;}class B{int y;}",
         "abstract abstract aos aos class A { } class B : A { int x; }",
-        "class class { int class; ref class ref; ref class packed[2] packed; int soa, }",
+        "class class { int class; ref class ref; ref class packed[2] packed; weak ref class weak; "
+        "int soa, }",
         "class\fA\v{\r\nint/**/x[1];//\n}//",
         "class " A40 " { int " A64 "; }",
         "class A { int length; int sin; float M_PI2; int clum; int _x; }",
@@ -234,7 +239,7 @@ static void test_accepted(void **state) {
         clump_schema *schema;
         clump_status status = clump_schema_parse(texts[i], strlen(texts[i]), NULL, &schema, &error);
         if (i == 2) { /* the words of the format are no keywords; the comma is the only error */
-            assert_int_equal(error.column, 76);
+            assert_int_equal(error.column, 97);
             assert_non_null(strstr(error.message, "found \",\""));
             continue;
         }
@@ -261,7 +266,8 @@ static clump_status add_class(clump_schema *s, const char *name, const char *bas
 
 static clump_status add_field(clump_schema *s, const char *name, clump_type type, uint32_t width,
                               uint32_t count, const char *ref_class) {
-    clump_field_desc desc = {name, type, width, ref_class, count, 0};
+    clump_field_desc desc = {
+        .name = name, .type = type, .width = width, .ref_class = ref_class, .count = count};
     return clump_schema_add_field(s, "Alpha", &desc);
 }
 
@@ -304,6 +310,11 @@ static void test_calls_refused(void **state) {
         clump_schema_add_field(
             s, "Alpha", &(clump_field_desc){.name = "x", .type = CLUMP_TYPE_INT, .packed = 1}),
         bad, "only an array");
+    expect_error(
+        s,
+        clump_schema_add_field(s, "Alpha",
+                               &(clump_field_desc){.name = "x", .type = CLUMP_TYPE_INT, .weak = 1}),
+        bad, "only a reference can be");
     assert_int_equal(clump_schema_add_field(s, "Alpha", &x), CLUMP_OK);
     expect_error(s, clump_schema_add_field(s, "Alpha", &x), bad, "declared twice");
     assert_int_equal(add_class(s, "B", "Gone"), CLUMP_OK);

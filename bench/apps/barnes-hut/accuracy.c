@@ -52,7 +52,7 @@ int barnes_hut_measure_error(const barnes_hut_rules *rules, const collision_body
             before[i].vx = before[i].vy = 0;
         }
         barnes_hut_desc desc = {
-            .variant = BARNES_HUT_SEQUENTIAL, .rules = *rules, .bodies = before, .count = count};
+            .variant = BENCH_SEQUENTIAL, .rules = *rules, .bodies = before, .count = count};
         result = barnes_hut_world_create(&desc, &world, error) ||
                          barnes_hut_world_step(&world, error) ||
                          barnes_hut_world_read(&world, after, NULL, error)

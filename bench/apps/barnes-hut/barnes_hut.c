@@ -6,121 +6,104 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "bench/compaction_option.h"
-#include "bench/outputs.h"
-#include "bench/phases.h"
+#include "bench/app.h"
 #include "bench/registry.h"
-#include "bench/steps.h"
 #include "heap.h"
 
 #define PAIRS_BODIES_MAX 5000 /* up to so many, forces are compared with those of all pairs */
 
 typedef struct run_state {
-    bench_env *env;
-    const bench_values *values;
-    bench_results *results;
-    bench_error *error;
+    bench_app app;
     barnes_hut_desc desc;
-    uint32_t steps, pixels;
+    uint32_t pixels;
     collision_body *first;             /* the first states */
     collision_body *found, *reference; /* the last ones, and those of the reference */
-    uint8_t *levels;
-    uint32_t nodes; /* at the end */
-    bench_outputs outputs;
-    bench_compaction compaction;
-    uint64_t checksum; /* of the first round */
-} run_state;
-
-/* What steps and outputs are given: a world, and where its bodies can be read to. */
-typedef struct any_world {
-    run_state *run;
-    barnes_hut_world world;
-    collision_body *bodies;
+    collision_body *place;             /* which of them are read now, and the tree with them */
     barnes_hut_tree tree;
-} any_world;
-
-static uint32_t get_u32(const bench_values *values, const char *key) {
-    return (uint32_t)bench_int(values, key);
-}
-
-static int needs_device(const bench_values *values) {
-    return !bench_is(values, "variant", "sequential");
-}
+    uint32_t nodes; /* at the end */
+    barnes_hut_world world;
+} run_state;
 
 /* ---- Parameters ------------------------------------------------------------------------------ */
 
-static barnes_hut_variant get_variant(const bench_values *values) {
-    static const char *const names[] = {[BARNES_HUT_CLUMP] = "clump",
-                                        [BARNES_HUT_SOA] = "soa",
-                                        [BARNES_HUT_AOS] = "aos",
-                                        [BARNES_HUT_SEQUENTIAL] = "sequential"};
-    unsigned variant = 0;
-    while (variant < BARNES_HUT_SEQUENTIAL && !bench_is(values, "variant", names[variant])) {
-        variant++;
-    }
-    return (barnes_hut_variant)variant;
-}
-
 static int get_bodies(run_state *run) {
-    const char *path = bench_text(run->values, "input");
-    uint32_t count = get_u32(run->values, "bodies");
+    const char *path = bench_text(run->app.values, "input");
+    run->desc.count = bench_u32(run->app.values, "bodies");
+    if (collision_get_bodies(path, bench_u32(run->app.values, "seed"), &run->first,
+                             &run->desc.count, run->app.error)) {
+        return -1;
+    }
+    run->desc.bodies = run->first;
     if (path[0]) {
-        if (collision_read_csv(path, &run->first, &run->desc.count, run->error)) {
-            return -1;
-        }
-        bench_note(run->results, "%u bodies from %.400s", run->desc.count, path);
-        return 0;
+        bench_note(run->app.results, "%u bodies from %.400s", run->desc.count, path);
     }
-    run->first = malloc(count * sizeof *run->first);
-    if (!run->first) {
-        return bench_error_set(run->error, "host memory ran out for the bodies");
-    }
-    collision_make_random(run->first, count, get_u32(run->values, "seed"), 0);
-    run->desc.count = count;
     return 0;
 }
 
 static int read_parameters(run_state *run) {
-    const bench_values *values = run->values;
-    run->steps = get_u32(values, "steps");
-    run->pixels = get_u32(values, "pixels");
-    run->desc = (barnes_hut_desc){.variant = get_variant(values),
-                                  .context = run->env->context,
-                                  .device = run->env->device,
-                                  .queue = run->env->queue,
-                                  .clump = run->env->clump,
-                                  .nodes = get_u32(values, "nodes"),
+    const bench_values *values = run->app.values;
+    const bench_env *env = run->app.env;
+    run->pixels = bench_u32(values, "pixels");
+    run->desc = (barnes_hut_desc){.context = env->context,
+                                  .device = env->device,
+                                  .queue = env->queue,
+                                  .clump = env->clump,
+                                  .nodes = bench_u32(values, "nodes"),
                                   .heap_bytes = (uint64_t)bench_int(values, "heap_mb") << 20,
-                                  .block_rows = get_u32(values, "block_rows"),
+                                  .block_rows = bench_u32(values, "block_rows"),
                                   .rules = {.dt = bench_float(values, "dt"),
                                             .gravity = bench_float(values, "gravity"),
                                             .softening = bench_float(values, "softening"),
                                             .theta = bench_float(values, "theta")}};
-    if (bench_compaction_parse(values, "by Morton code", &run->compaction, run->error)) {
-        return -1;
-    }
-    run->desc.compaction = run->compaction.is_on ? &run->compaction.desc : NULL;
     return get_bodies(run);
 }
 
-/* ---- What is done with a world --------------------------------------------------------------- */
+/* ---- For bench_app --------------------------------------------------------------------------- */
 
-static int step(void *world, bench_error *error) {
-    return barnes_hut_world_step(&((any_world *)world)->world, error);
+static int create(void *app, bench_variant variant, const clump_compactor_desc *compaction,
+                  int is_reference, bench_error *error) {
+    run_state *run = app;
+    barnes_hut_desc desc = run->desc;
+    desc.variant = variant;
+    desc.compaction = compaction;
+    run->place = is_reference ? run->reference : run->found;
+    return barnes_hut_world_create(&desc, &run->world, error);
 }
 
-static int finish(void *world, bench_error *error) {
-    return barnes_hut_world_finish(&((any_world *)world)->world, error);
+static void destroy(void *app) {
+    barnes_hut_world_destroy(&((run_state *)app)->world);
 }
 
-static int time_phase(void *world, cl_event *events, bench_error *error) {
-    return barnes_hut_world_time_step(&((any_world *)world)->world, events, error);
+static int step(void *app, bench_error *error) {
+    return barnes_hut_world_step(&((run_state *)app)->world, error);
 }
 
-static int read_state(any_world *any, bench_error *error) {
-    return barnes_hut_world_read(&any->world, any->bodies, &any->tree, error);
+static int finish(void *app, bench_error *error) {
+    return barnes_hut_world_finish(&((run_state *)app)->world, error);
+}
+
+static int time_step(void *app, cl_event *events, bench_error *error) {
+    return barnes_hut_world_time_step(&((run_state *)app)->world, events, error);
+}
+
+static int is_heap(const run_state *run) {
+    return run->world.ops == &barnes_hut_heap_ops;
+}
+
+static clump_heap *get_heap(void *app) {
+    const run_state *run = app;
+    return is_heap(run) ? barnes_hut_heap_get(run->world.self) : NULL;
+}
+
+static const bench_compacting *get_compactions(void *app) {
+    const run_state *run = app;
+    return is_heap(run) ? barnes_hut_heap_compactions(run->world.self) : NULL;
+}
+
+static int read_state(void *app, bench_error *error) {
+    run_state *run = app;
+    return barnes_hut_world_read(&run->world, run->place, &run->tree, error);
 }
 
 static uint32_t find_depth(const uint8_t *levels, uint32_t count) {
@@ -131,201 +114,113 @@ static uint32_t find_depth(const uint8_t *levels, uint32_t count) {
     return depth;
 }
 
-static int sample(void *world, double *values, bench_error *error) {
-    any_world *any = world;
-    if (read_state(any, error)) {
+static int sample(void *app, double *values, bench_error *error) {
+    run_state *run = app;
+    if (read_state(app, error)) {
         return -1;
     }
-    values[0] = any->tree.nodes;
-    values[1] = find_depth(any->tree.levels, any->run->desc.count);
+    values[0] = run->tree.nodes;
+    values[1] = find_depth(run->tree.levels, run->desc.count);
     return 0;
 }
 
-static int draw(void *world, uint8_t *rgb, bench_error *error) {
-    any_world *any = world;
-    return read_state(any, error)
+static int draw(void *app, uint8_t *rgb, bench_error *error) {
+    run_state *run = app;
+    return read_state(app, error)
                ? -1
-               : barnes_hut_paint(any->bodies, any->run->desc.count, any->run->pixels, rgb, error);
+               : barnes_hut_paint(run->place, run->desc.count, run->pixels, rgb, error);
 }
 
-/* All steps, and the state behind them. `series`: where samples go. `is_quiet`: no pictures. */
-static int run_steps(any_world *any, const char *label, bench_series *series, int is_quiet,
-                     double *us) {
-    const run_state *run = any->run;
-    int is_heap = any->world.ops == &barnes_hut_heap_ops;
-    bench_steps steps = {.label = label,
-                         .steps = run->steps,
-                         .world = any,
-                         .step = step,
-                         .finish = finish,
-                         .heap = is_heap ? barnes_hut_heap_get(any->world.self) : NULL,
-                         .sample = sample,
-                         .draw = draw,
-                         .outputs = &run->outputs,
-                         .series = series,
-                         .is_quiet = is_quiet};
-    return bench_steps_run(run->env, &steps, us, run->error) ? -1 : read_state(any, run->error);
+static uint64_t checksum(void *app) {
+    run_state *run = app;
+    return collision_checksum(run->found, run->desc.count);
 }
 
-/* ---- Measuring ------------------------------------------------------------------------------- */
-
-static void report_bodies(run_state *run, double us) {
-    uint64_t checksum = collision_checksum(run->found, run->desc.count);
-    bench_sample(run->results, "time_per_step_us", "us", us);
-    bench_sample(run->results, "checksum", "number", (double)(checksum & 0xffffffffu));
-    bench_sample(run->results, "nodes", "objects", run->nodes);
-    bench_sample(run->results, "depth", "levels", find_depth(run->levels, run->desc.count));
-    if (!run->checksum) {
-        run->checksum = checksum;
-        bench_note(run->results, "checksum of the bodies %016" PRIx64, checksum);
-    } else if (run->checksum != checksum) {
-        bench_check(run->results, 0,
-                    "two rounds gave different bodies: %016" PRIx64 " and %016" PRIx64,
-                    run->checksum, checksum);
-    }
+static void report(void *app) {
+    run_state *run = app;
+    run->nodes = run->tree.nodes;
+    bench_sample(run->app.results, "nodes", "objects", run->nodes);
+    bench_sample(run->app.results, "depth", "levels",
+                 find_depth(run->tree.levels, run->desc.count));
+    snprintf(run->app.what, sizeof run->app.what, "%u bodies and %u nodes", run->desc.count,
+             run->nodes);
 }
 
-static int report_heap(run_state *run, const any_world *any) {
-    clump_heap *heap = barnes_hut_heap_get(any->world.self);
-    clump_heap_stats stats;
+static int report_heap(void *app, bench_error *error) {
+    run_state *run = app;
     uint64_t bodies = 0;
     uint32_t faults = 0;
-    clump_status status = clump_heap_calc_stats(heap, &stats, NULL, 0);
-    if (status == CLUMP_OK) {
-        status = clump_heap_check(heap);
-    }
-    if (status == CLUMP_OK) {
-        status = clump_heap_count(heap, "Body", &bodies);
-    }
+    clump_status status = clump_heap_count(get_heap(app), "Body", &bodies);
     if (status != CLUMP_OK) {
-        return bench_error_clump(run->error, "the heap", run->env->clump, status);
+        return bench_error_clump(error, "counting bodies", run->app.env->clump, status);
     }
-    if (barnes_hut_heap_count_faults(any->world.self, &faults, run->error)) {
+    if (barnes_hut_heap_count_faults(run->world.self, &faults, error)) {
         return -1;
     }
-    bench_sample(run->results, "blocks", "blocks", stats.blocks - stats.free_blocks);
-    bench_sample(run->results, "fragmentation", "share", stats.fragmentation);
-    if (run->compaction.is_on) {
-        bench_compaction_report(barnes_hut_heap_compactions(any->world.self), run->results);
-    }
     if (bodies != run->desc.count || faults) {
-        bench_check(run->results, 0,
-                    "the heap holds %" PRIu64
-                    " of %u bodies, and its tree hangs together wrongly "
-                    "in %u places",
-                    bodies, run->desc.count, faults);
+        bench_error_set(error,
+                        "the heap holds %" PRIu64
+                        " of %u bodies, and its tree hangs together "
+                        "wrongly in %u places",
+                        bodies, run->desc.count, faults);
+        return 1;
     }
     return 0;
 }
 
-static int run_round(run_state *run) {
-    any_world any = {.run = run, .bodies = run->found, .tree = {.levels = run->levels}};
-    double us = 0;
-    if (barnes_hut_world_create(&run->desc, &any.world, run->error)) {
-        return -1;
-    }
-    int result = run_steps(&any, bench_text(run->values, "variant"), &run->outputs.series, 0, &us);
-    if (result == 0) {
-        run->nodes = any.tree.nodes;
-        report_bodies(run, us);
-        result = run->desc.variant == BARNES_HUT_CLUMP ? report_heap(run, &any) : 0;
-    }
-    if (result == 0 &&
-        run->desc.variant != BARNES_HUT_SEQUENTIAL) { /* goes on from the last state */
-        result = bench_phases_run(&any, time_phase, barnes_hut_phases, BARNES_HUT_PHASES,
-                                  run->results, run->error);
-    }
-    barnes_hut_world_destroy(&any.world);
-    return result;
-}
-
-/* The course without compaction, for comparison. */
-static int run_without(run_state *run) {
-    any_world any = {.run = run, .bodies = run->found, .tree = {.levels = run->levels}};
-    barnes_hut_desc desc = run->desc;
-    double us = 0;
-    desc.compaction = NULL;
-    if (barnes_hut_world_create(&desc, &any.world, run->error)) {
-        return -1;
-    }
-    int result = run_steps(&any, "not compacted", &run->outputs.without, 1, &us);
-    barnes_hut_world_destroy(&any.world);
-    if (result == 0) {
-        bench_sample(run->results, "time_per_step_without_us", "us", us);
-    }
-    return result;
-}
-
-/* ---- Checking -------------------------------------------------------------------------------- */
-
 /* Small runs only. What a file has may be such that forces cancel out, so it is not judged. */
-static int check_forces(run_state *run) {
+static int check_forces(void *app, bench_error *error) {
+    run_state *run = app;
     double difference = 0, theta = run->desc.rules.theta;
-    if (run->desc.count > PAIRS_BODIES_MAX) {
+    if (run->desc.count > PAIRS_BODIES_MAX || !bench_int(run->app.values, "check")) {
         return 0;
     }
     if (barnes_hut_measure_error(&run->desc.rules, run->first, run->desc.count, &difference,
-                                 run->error)) {
+                                 error)) {
         return -1;
     }
-    bench_sample(run->results, "force_error", "share", difference);
-    if (!bench_text(run->values, "input")[0] && difference > BARNES_HUT_ERROR_MOST(theta)) {
-        bench_check(run->results, 0, "forces are off by %g of those of all pairs; at most %g",
-                    difference, BARNES_HUT_ERROR_MOST(theta));
+    bench_sample(run->app.results, "force_error", "share", difference);
+    if (!bench_text(run->app.values, "input")[0] && difference > BARNES_HUT_ERROR_MOST(theta)) {
+        bench_error_set(error, "forces are off by %g of those of all pairs; at most %g", difference,
+                        BARNES_HUT_ERROR_MOST(theta));
+        return 1;
     }
     return 0;
 }
 
-static int check_bodies(run_state *run) {
-    any_world any = {.run = run, .bodies = run->reference, .tree = {.levels = run->levels}};
-    barnes_hut_desc desc = run->desc;
-    bench_series series = {.columns = 0};
-    bench_error difference = {""};
-    double us = 0;
-    desc.variant = BARNES_HUT_SEQUENTIAL;
-    if (barnes_hut_world_create(&desc, &any.world, run->error)) {
-        return -1;
+static int compare(void *app, bench_error *error) {
+    run_state *run = app;
+    if (collision_compare(run->found, run->reference, run->desc.count, run->app.steps, error)) {
+        return 1;
     }
-    int result = run_steps(&any, "sequential reference", &series, 1, &us);
-    if (result == 0) {
-        bench_sample(run->results, "sequential_time_per_step_us", "us", us);
+    if (run->nodes != run->tree.nodes) {
+        bench_error_set(error, "after %u steps the tree has %u nodes instead of %u", run->app.steps,
+                        run->nodes, run->tree.nodes);
+        return 1;
     }
-    if (result == 0 &&
-        (bench_series_compare(&run->outputs.series, &series,
-                              bench_outputs_own_columns(&run->outputs), &difference) ||
-         collision_compare(run->found, run->reference, desc.count, run->steps, &difference))) {
-        bench_check(run->results, 0, "%.500s", difference.text);
-    } else if (result == 0) {
-        bench_check(run->results, run->nodes == any.tree.nodes,
-                    "all %u bodies equal the sequential reference after %u steps; %u nodes, %u "
-                    "expected",
-                    desc.count, run->steps, run->nodes, any.tree.nodes);
-    }
-    bench_series_release(&series);
-    barnes_hut_world_destroy(&any.world);
-    return result;
+    return 0;
 }
+
+static const bench_app_ops ops = {.create = create,
+                                  .destroy = destroy,
+                                  .step = step,
+                                  .finish = finish,
+                                  .sample = sample,
+                                  .draw = draw,
+                                  .get_heap = get_heap,
+                                  .get_compactions = get_compactions,
+                                  .time_step = time_step,
+                                  .phases = barnes_hut_phases,
+                                  .phase_count = BARNES_HUT_PHASES,
+                                  .read = read_state,
+                                  .checksum = checksum,
+                                  .report = report,
+                                  .report_heap = report_heap,
+                                  .check = check_forces,
+                                  .compare = compare,
+                                  .state = "bodies"};
 
 /* ---- The benchmark --------------------------------------------------------------------------- */
-
-static int run_rounds(run_state *run) {
-    int is_sequential = run->desc.variant == BARNES_HUT_SEQUENTIAL;
-    int is_checked = bench_int(run->values, "check") != 0;
-    int result = run->compaction.is_on && run->outputs.profile ? run_without(run) : 0;
-    for (uint32_t round = 0; result == 0 && round < run->env->repeat; round++) {
-        result = run_round(run);
-    }
-    if (result == 0 && is_checked) {
-        result = check_forces(run);
-    }
-    if (result == 0 && is_checked && !is_sequential) {
-        result = check_bodies(run);
-    } else if (result == 0) {
-        bench_check(run->results, 1, "%s",
-                    is_sequential ? "this is the reference" : "no reference was run (check=0)");
-    }
-    return result ? result : bench_outputs_write(&run->outputs, run->results, run->error);
-}
 
 static int create_outputs(run_state *run, char *title, size_t bytes) {
     static const char *const columns[] = {"nodes", "depth", NULL};
@@ -337,27 +232,29 @@ static int create_outputs(run_state *run, char *title, size_t bytes) {
                                .width = run->pixels,
                                .height = run->pixels};
     snprintf(title, bytes, "barnes-hut, %u bodies", run->desc.count);
-    return bench_outputs_create(&desc, run->values, &run->outputs, run->error);
+    return bench_outputs_create(&desc, run->app.values, &run->app.outputs, run->app.error);
 }
 
 static int run_barnes_hut(bench_env *env, const bench_values *values, bench_results *results) {
-    run_state run = {.env = env, .values = values, .results = results, .error = &results->error};
+    run_state run = {.place = NULL};
     char title[96];
-    int result = read_parameters(&run) || create_outputs(&run, title, sizeof title) ? -1 : 0;
+    int result = bench_app_init(&run.app, &ops, env, values, results, "by Morton code") ||
+                         read_parameters(&run) || create_outputs(&run, title, sizeof title)
+                     ? -1
+                     : 0;
     if (result == 0) {
-        run.desc.bodies = run.first;
         run.found = calloc(run.desc.count, sizeof *run.found);
         run.reference = calloc(run.desc.count, sizeof *run.reference);
-        run.levels = calloc(run.desc.count, 1);
-        result = run.found && run.reference && run.levels
-                     ? run_rounds(&run)
-                     : bench_error_set(run.error, "host memory ran out for the bodies");
+        run.tree.levels = calloc(run.desc.count, 1);
+        result = run.found && run.reference && run.tree.levels
+                     ? bench_app_run(&run.app)
+                     : bench_error_set(run.app.error, "host memory ran out for the bodies");
     }
     free(run.first);
     free(run.found);
     free(run.reference);
-    free(run.levels);
-    bench_outputs_release(&run.outputs);
+    free(run.tree.levels);
+    bench_outputs_release(&run.app.outputs);
     return result;
 }
 
@@ -387,5 +284,6 @@ const bench_descriptor bench_app_barnes_hut = {
     .sentence = "Bodies in a quadtree: nodes made and freed as bodies move (thesis 7.3)",
     .params = params,
     .repeat = 1,
-    .needs_device = needs_device,
+    .size = "bodies",
+    .needs_device = bench_app_needs_device,
     .run = run_barnes_hut};

@@ -25,6 +25,16 @@ __kernel void body_init(CLUMP_HEAP, __global const float *states) {
     }
 }
 
+/* What a node keeps of its child's reach2. It is 0 unless the child is a node, which is cheaper to
+ * ask than the child's class: the heap need not be asked where the child is. */
+static inline __global float *reach2_below(CLUMP_HEAP_FIXED, TreeNode node, uint i) {
+    return (__global float *)&TreeNode_below(node) + 12u + i;
+}
+
+static inline int holds_node(CLUMP_HEAP_FIXED, TreeNode node, uint i) {
+    return *reach2_below(clump_heap, node, i) > 0.0f;
+}
+
 static inline void clear_node(CLUMP_HEAP, TreeNode self, uint level, float inverse_theta,
                               uint pass) {
     TreeNode_level(self) = (ushort)level;
@@ -32,6 +42,7 @@ static inline void clear_node(CLUMP_HEAP, TreeNode self, uint level, float inver
     for (uint i = 0u; i < 4u; i++) {
         TreeNode_children(self, i) = NodeBase_null;
     }
+    TreeNode_below(self) = (float16)(0.0f);
     TreeNode_pending(self) = 0u;
     TreeNode_leaf_pass(self) = pass;
 }
@@ -110,13 +121,12 @@ __kernel void push(CLUMP_HEAP_FIXED, __global const TreeNode *root) {
         for (uint level = 0u; level < LEVELS; level++) {
             uint i = find_child(own.x, own.y, Body_id(self), level);
             volatile __global uint *slot = &TreeNode_children(node, i).id;
-            TreeNode below = NodeBase_as_TreeNode((NodeBase){*slot});
-            if (TreeNode_is_null(below)) {
+            if (!holds_node(clump_heap, node, i)) {
                 Body_next(self) = (Body){atomic_xchg(slot, self.id)};
                 TreeNode_leaf_pass(node) = TOUCHED;
                 break;
             }
-            node = below;
+            node.id = *slot;
         }
     }
 }
@@ -138,6 +148,7 @@ static inline TreeNode make_child(CLUMP_HEAP, TreeNode node, uint i, float inver
         TreeNode_child_index(child) = (ushort)i;
         clear_node(clump_heap, child, TreeNode_level(node) + 1u, inverse_theta, pass);
         TreeNode_children(node, i) = TreeNode_as_NodeBase(child);
+        *reach2_below(clump_heap, node, i) = TreeNode_summary(child).w;
     }
     return child;
 }
@@ -153,9 +164,9 @@ static inline void insert(CLUMP_HEAP, TreeNode node, Body body, float inverse_th
             settle(clump_heap, body, node, i);
             return;
         }
-        Body other = NodeBase_as_Body(child);
-        TreeNode below = (TreeNode){child.id};
-        if (!Body_is_null(other)) {
+        TreeNode below = {child.id};
+        if (!holds_node(clump_heap, node, i)) {
+            Body other = {child.id};
             below = make_child(clump_heap, node, i, inverse_theta, pass);
             if (TreeNode_is_null(below)) {
                 break;
@@ -189,10 +200,12 @@ __kernel void split(CLUMP_HEAP, uint longest, float inverse_theta, uint pass) {
         }
         uint nodes = 0u;
         for (uint i = 0u; i < 4u; i++) {
-            NodeBase child = TreeNode_children(self, i);
-            Body body = NodeBase_as_Body(child);
+            Body body = {TreeNode_children(self, i).id};
             if (Body_is_null(body)) {
-                nodes += !NodeBase_is_null(child);
+                continue;
+            }
+            if (holds_node(clump_heap, self, i)) {
+                nodes++;
                 continue;
             }
             if (Body_is_null(Body_next(body))) {
@@ -330,6 +343,7 @@ __kernel void count_faults(CLUMP_HEAP_FIXED, __global const TreeNode *root) {
             bodies += !NodeBase_is_null(child) && NodeBase_is_Body(child);
             nodes += !NodeBase_is_null(child) && NodeBase_is_TreeNode(child);
             faults += !NodeBase_is_null(child) && NodeBase_parent(child).id != node.id;
+            faults += NodeBase_is_TreeNode(child) != holds_node(clump_heap, node, i);
         }
         faults += !is_root && (!is_linked(clump_heap, TreeNode_as_NodeBase(node)) ||
                                (nodes == 0u && bodies < 2u));

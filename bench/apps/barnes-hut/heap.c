@@ -2,7 +2,6 @@
 #include "heap.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "bench/heap.h"
 
@@ -62,21 +61,14 @@ static int create_heap(struct world *world, const barnes_hut_desc *desc, bench_e
 }
 
 static int create_program(struct world *world, const barnes_hut_desc *desc, bench_error *error) {
-    char *source = barnes_hut_load_source("bench/apps/barnes-hut/barnes_hut.cl", error);
-    if (!source) {
-        return -1;
-    }
-    clump_program_desc program = {
-        .heap = world->heap, .source = source, .name = "barnes_hut.cl", .tuning = desc->tuning};
-    int result = check(world, clump_program_create(&program, &world->program),
-                       "building barnes_hut.cl", error);
-    free(source);
-    for (int i = 0; result == 0 && i < KERNEL_COUNT; i++) {
-        result =
-            check(world, clump_kernel_create(world->program, kernel_names[i], &world->kernels[i]),
-                  kernel_names[i], error);
-    }
-    return result;
+    bench_program_desc program = {.clump = world->clump,
+                                  .heap = world->heap,
+                                  .file = "bench/apps/barnes-hut/barnes_hut.cl",
+                                  .before = barnes_hut_sources,
+                                  .tuning = &desc->tuning,
+                                  .names = kernel_names,
+                                  .count = KERNEL_COUNT};
+    return bench_program_create(&program, &world->program, world->kernels, error);
 }
 
 static int create_buffers(struct world *world, const barnes_hut_desc *desc, bench_error *error) {

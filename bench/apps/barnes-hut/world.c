@@ -1,11 +1,9 @@
 /* The variants behind one set of calls, and their comparison. See world.h. */
 #include "world.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "bench/bench_files.h"
+#include "bench/side_by_side.h"
 #include "heap.h"
 
 const char *const barnes_hut_phases[BARNES_HUT_PHASES] = {"compute_force", "move", "push", "split",
@@ -21,11 +19,10 @@ uint32_t barnes_hut_count_rounds(uint32_t count) {
 
 int barnes_hut_world_create(const barnes_hut_desc *desc, barnes_hut_world *world,
                             bench_error *error) {
-    static const barnes_hut_ops *const all[] = {
-        [BARNES_HUT_CLUMP] = &barnes_hut_heap_ops,
-        [BARNES_HUT_SOA] = &barnes_hut_plain_ops,
-        [BARNES_HUT_AOS] = &barnes_hut_plain_ops,
-        [BARNES_HUT_SEQUENTIAL] = &barnes_hut_sequential_ops};
+    static const barnes_hut_ops *const all[] = {[BENCH_CLUMP] = &barnes_hut_heap_ops,
+                                                [BENCH_SOA] = &barnes_hut_plain_ops,
+                                                [BENCH_AOS] = &barnes_hut_plain_ops,
+                                                [BENCH_SEQUENTIAL] = &barnes_hut_sequential_ops};
     *world = (barnes_hut_world){NULL, NULL};
     if (desc->count == 0 || desc->count > COLLISION_BODIES_MAX) {
         return bench_error_set(error, "there must be 1 to %u bodies, not %u", COLLISION_BODIES_MAX,
@@ -71,30 +68,8 @@ int barnes_hut_world_read(barnes_hut_world *world, collision_body *bodies, barne
                : 0;
 }
 
-char *barnes_hut_load_source(const char *name, bench_error *error) {
-    const char *const names[] = {"bench/apps/collision/arithmetic.clh",
-                                 "bench/apps/barnes-hut/tree.clh", name};
-    const clumpi_cl_file *files[3];
-    size_t bytes = 1, used = 0;
-    for (int i = 0; i < 3; i++) {
-        files[i] = bench_file_find(names[i]);
-        if (!files[i]) {
-            bench_error_set(error, "%s is not embedded in this program", names[i]);
-            return NULL;
-        }
-        bytes += files[i]->bytes + 16;
-    }
-    char *source = malloc(bytes);
-    if (!source) {
-        bench_error_set(error, "host memory ran out for %s", name);
-        return NULL;
-    }
-    for (int i = 0; i < 3; i++) {
-        int n = snprintf(source + used, bytes - used, "\n#line 1\n%s", files[i]->data);
-        used += n > 0 ? (size_t)n : 0;
-    }
-    return source;
-}
+const char *const barnes_hut_sources[] = {"bench/apps/collision/arithmetic.clh",
+                                          "bench/apps/barnes-hut/tree.clh", NULL};
 
 /* ---- Comparison ------------------------------------------------------------------------------ */
 
@@ -130,7 +105,8 @@ static int read_state(state *s, bench_error *error) {
     return barnes_hut_world_read(&s->world, s->bodies, &s->tree, error);
 }
 
-static int compare(pair *states, uint32_t step, bench_error *error) {
+static int compare(void *both, uint32_t step, bench_error *error) {
+    pair *states = both;
     if (read_state(&states->found, error) || read_state(&states->expected, error)) {
         return -1;
     }
@@ -141,18 +117,10 @@ static int compare(pair *states, uint32_t step, bench_error *error) {
                : 0;
 }
 
-static int check_heap(pair *states, uint32_t step, bench_error *error) {
+static int check_tree(void *both, uint32_t step, bench_error *error) {
+    pair *states = both;
     uint32_t faults = 0;
-    if (states->desc->variant != BARNES_HUT_CLUMP) {
-        return 0;
-    }
-    void *self = states->found.world.self;
-    clump_status status = clump_heap_check(barnes_hut_heap_get(self));
-    if (status != CLUMP_OK) {
-        bench_error_clump(error, "the heap check", states->desc->clump, status);
-        return status == CLUMP_ERR_CORRUPT ? 1 : -1;
-    }
-    if (barnes_hut_heap_count_faults(self, &faults, error)) {
+    if (barnes_hut_heap_count_faults(states->found.world.self, &faults, error)) {
         return -1;
     }
     if (faults) {
@@ -162,19 +130,23 @@ static int check_heap(pair *states, uint32_t step, bench_error *error) {
     return faults != 0;
 }
 
+static int step_both(void *both, bench_error *error) {
+    pair *states = both;
+    return barnes_hut_world_step(&states->found.world, error) ||
+                   barnes_hut_world_step(&states->expected.world, error)
+               ? -1
+               : 0;
+}
+
 static int run_pair(pair *states, uint32_t steps, uint32_t check_every, bench_error *error) {
-    int result = compare(states, 0, error);
-    for (uint32_t step = 1; result == 0 && step <= steps; step++) {
-        if (barnes_hut_world_step(&states->found.world, error) ||
-            barnes_hut_world_step(&states->expected.world, error)) {
-            return -1;
-        }
-        result = compare(states, step, error);
-        if (result == 0 && (step == steps || (check_every && step % check_every == 0))) {
-            result = check_heap(states, step, error);
-        }
-    }
-    return result;
+    int is_heap = states->desc->variant == BENCH_CLUMP;
+    const bench_pair both = {.worlds = states,
+                             .clump = states->desc->clump,
+                             .heap = is_heap ? barnes_hut_heap_get(states->found.world.self) : NULL,
+                             .step = step_both,
+                             .compare = compare,
+                             .check_heap = check_tree};
+    return bench_pair_run(&both, steps, check_every, error);
 }
 
 static int create_state(const barnes_hut_desc *desc, state *s, bench_error *error) {
@@ -196,7 +168,7 @@ int barnes_hut_compare_run(const barnes_hut_desc *desc, uint32_t steps, uint32_t
                            bench_error *error) {
     pair states = {.desc = desc};
     barnes_hut_desc sequential = *desc;
-    sequential.variant = BARNES_HUT_SEQUENTIAL;
+    sequential.variant = BENCH_SEQUENTIAL;
     int result = create_state(desc, &states.found, error) ||
                          create_state(&sequential, &states.expected, error)
                      ? -1

@@ -7,18 +7,12 @@
 #define BARNES_HUT_WORLD_H
 
 #include "bench/compacting.h"
+#include "bench/variant.h"
 #include "clump/clump.h"
 #include "model.h"
 
-typedef enum barnes_hut_variant {
-    BARNES_HUT_CLUMP,
-    BARNES_HUT_SOA,
-    BARNES_HUT_AOS,
-    BARNES_HUT_SEQUENTIAL
-} barnes_hut_variant;
-
 typedef struct barnes_hut_desc {
-    barnes_hut_variant variant;
+    bench_variant variant;
     cl_context context; /* this and the next three: not for sequential */
     cl_device_id device;
     cl_command_queue queue; /* the one of `clump` */
@@ -78,9 +72,8 @@ int barnes_hut_world_read(barnes_hut_world *world, collision_body *bodies, barne
 #define BARNES_HUT_PHASES 5
 extern const char *const barnes_hut_phases[BARNES_HUT_PHASES];
 
-/* arithmetic.clh of collision, tree.clh and the file `name`, for a compiler. Released by free().
- * NULL and an error if one is not embedded. */
-char *barnes_hut_load_source(const char *name, bench_error *error);
+/* What kernels include: files as bench_load_source() takes them before another. */
+extern const char *const barnes_hut_sources[];
 
 /* Rounds in which all bodies get into an empty tree: 4^rounds is enough for their number, and then
  * some for those that lie close together. */

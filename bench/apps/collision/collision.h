@@ -26,6 +26,5 @@
 
 int collision_run(bench_env *env, const bench_values *values, bench_results *results,
                   int is_merging);
-int collision_needs_device(const bench_values *values);
 
 #endif

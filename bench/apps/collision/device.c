@@ -1,31 +1,11 @@
 /* What the variants on a device have in common. See device.h. */
 #include "device.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-
-#include "bench/bench_files.h"
-
 const char *const collision_kernel_names[COLLISION_KERNEL_COUNT] = {
     "body_init",      "write_bodies", "compute_force", "update",
     "find_candidate", "request",      "merge",         "delete_merged"};
 
-char *collision_load_source(const char *name, bench_error *error) {
-    const clumpi_cl_file *arithmetic = bench_file_find("bench/apps/collision/arithmetic.clh");
-    const clumpi_cl_file *kernels = bench_file_find(name);
-    if (!arithmetic || !kernels) {
-        bench_error_set(error, "%s or its arithmetic.clh is not embedded in this program", name);
-        return NULL;
-    }
-    size_t bytes = arithmetic->bytes + kernels->bytes + 64;
-    char *source = malloc(bytes);
-    if (!source) {
-        bench_error_set(error, "host memory ran out for %s", name);
-        return NULL;
-    }
-    snprintf(source, bytes, "%s\n#line 1\n%s", arithmetic->data, kernels->data);
-    return source;
-}
+const char *const collision_sources[] = {"bench/apps/collision/arithmetic.clh", NULL};
 
 int collision_states_create(const collision_desc *desc, collision_states *states,
                             bench_error *error) {

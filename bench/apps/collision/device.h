@@ -26,9 +26,8 @@ static inline uint32_t collision_kernel_count(const collision_rules *rules) {
     return rules->is_merging ? COLLISION_KERNEL_COUNT : COLLISION_FIND;
 }
 
-/* arithmetic.clh and the file `name`, for a compiler. Released by free(). NULL and an error if
- * either is not embedded. */
-char *collision_load_source(const char *name, bench_error *error);
+/* What kernels include: files as bench_load_source() takes them before another. */
+extern const char *const collision_sources[];
 
 /* A collision_body of each body: the first states, later those to read. */
 typedef struct collision_states {

@@ -45,22 +45,16 @@ static int create_heap(struct world *world, const collision_desc *desc, bench_er
 }
 
 static int create_program(struct world *world, const collision_desc *desc, bench_error *error) {
-    char *source = collision_load_source("bench/apps/collision/collision.cl", error);
-    if (!source) {
-        return -1;
-    }
     world->kernel_count = collision_kernel_count(&desc->rules);
     bench_program_desc program = {.clump = world->clump,
                                   .heap = world->heap,
                                   .file = "bench/apps/collision/collision.cl",
-                                  .text = source,
+                                  .before = collision_sources,
                                   .options = desc->rules.is_merging ? "-DMERGING=1" : "-DMERGING=0",
                                   .tuning = &desc->tuning,
                                   .names = collision_kernel_names,
                                   .count = world->kernel_count};
-    int result = bench_program_create(&program, &world->program, world->kernels, error);
-    free(source);
-    return result;
+    return bench_program_create(&program, &world->program, world->kernels, error);
 }
 
 static int set_numbers(struct world *world, int kernel, const float *numbers, uint32_t count,

@@ -3,14 +3,15 @@
 
 #include <stdlib.h>
 
+#include "bench/side_by_side.h"
 #include "device.h"
 #include "heap.h"
 
 int collision_world_create(const collision_desc *desc, collision_world *world, bench_error *error) {
-    static const collision_ops *const all[] = {[COLLISION_CLUMP] = &collision_heap_ops,
-                                               [COLLISION_SOA] = &collision_plain_ops,
-                                               [COLLISION_AOS] = &collision_plain_ops,
-                                               [COLLISION_SEQUENTIAL] = &collision_sequential_ops};
+    static const collision_ops *const all[] = {[BENCH_CLUMP] = &collision_heap_ops,
+                                               [BENCH_SOA] = &collision_plain_ops,
+                                               [BENCH_AOS] = &collision_plain_ops,
+                                               [BENCH_SEQUENTIAL] = &collision_sequential_ops};
     *world = (collision_world){NULL, NULL};
     if (desc->count == 0 || desc->count > COLLISION_BODIES_MAX) {
         return bench_error_set(error, "there must be 1 to %u bodies, not %u", COLLISION_BODIES_MAX,
@@ -74,7 +75,8 @@ typedef struct pair {
     const collision_desc *desc;
 } pair;
 
-static int compare(pair *worlds, uint32_t step, bench_error *error) {
+static int compare(void *both, uint32_t step, bench_error *error) {
+    pair *worlds = both;
     uint32_t count = worlds->desc->count;
     if (collision_world_read(&worlds->found, worlds->found_bodies, error) ||
         collision_world_read(&worlds->expected, worlds->expected_bodies, error)) {
@@ -101,36 +103,28 @@ static int compare(pair *worlds, uint32_t step, bench_error *error) {
     return 0;
 }
 
-static int check_heap(pair *worlds, bench_error *error) {
-    clump_heap *heap = collision_world_heap(&worlds->found);
-    clump_status status = heap ? clump_heap_check(heap) : CLUMP_OK;
-    if (status == CLUMP_OK) {
-        return 0;
-    }
-    bench_error_clump(error, "the heap check", worlds->desc->clump, status);
-    return status == CLUMP_ERR_CORRUPT ? 1 : -1;
+static int step_both(void *both, bench_error *error) {
+    pair *worlds = both;
+    return collision_world_step(&worlds->found, error) ||
+                   collision_world_step(&worlds->expected, error)
+               ? -1
+               : 0;
 }
 
 static int run_pair(pair *worlds, uint32_t steps, uint32_t check_every, bench_error *error) {
-    int result = compare(worlds, 0, error);
-    for (uint32_t step = 1; result == 0 && step <= steps; step++) {
-        if (collision_world_step(&worlds->found, error) ||
-            collision_world_step(&worlds->expected, error)) {
-            return -1;
-        }
-        result = compare(worlds, step, error);
-        if (result == 0 && (step == steps || (check_every && step % check_every == 0))) {
-            result = check_heap(worlds, error);
-        }
-    }
-    return result;
+    const bench_pair both = {.worlds = worlds,
+                             .clump = worlds->desc->clump,
+                             .heap = collision_world_heap(&worlds->found),
+                             .step = step_both,
+                             .compare = compare};
+    return bench_pair_run(&both, steps, check_every, error);
 }
 
 int collision_compare_run(const collision_desc *desc, uint32_t steps, uint32_t check_every,
                           uint32_t *left, uint64_t *moves, bench_error *error) {
     pair worlds = {.desc = desc};
     collision_desc sequential = *desc;
-    sequential.variant = COLLISION_SEQUENTIAL;
+    sequential.variant = BENCH_SEQUENTIAL;
     worlds.found_bodies = calloc(desc->count, sizeof(collision_body));
     worlds.expected_bodies = calloc(desc->count, sizeof(collision_body));
     int result = worlds.found_bodies && worlds.expected_bodies

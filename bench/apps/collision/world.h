@@ -7,18 +7,12 @@
 #define COLLISION_WORLD_H
 
 #include "bench/compacting.h"
+#include "bench/variant.h"
 #include "clump/clump.h"
 #include "model.h"
 
-typedef enum collision_variant {
-    COLLISION_CLUMP,
-    COLLISION_SOA,
-    COLLISION_AOS,
-    COLLISION_SEQUENTIAL
-} collision_variant;
-
 typedef struct collision_desc {
-    collision_variant variant;
+    bench_variant variant;
     cl_context context; /* this and the next three: not for sequential */
     cl_device_id device;
     cl_command_queue queue; /* the one of `clump` */

@@ -3,6 +3,7 @@
  *
  * Read first: bench/apps/collision/collision.h.
  */
+#include "bench/app.h"
 #include "bench/apps/collision/collision.h"
 #include "bench/registry.h"
 
@@ -19,5 +20,5 @@ const bench_descriptor bench_app_nbody = {
     .params = params,
     .repeat = 1,
     .size = "bodies",
-    .needs_device = collision_needs_device,
+    .needs_device = bench_app_needs_device,
     .run = run_nbody};

@@ -1,11 +1,6 @@
 /* What the variants on a device have in common. See device.h. */
 #include "device.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-
-#include "bench/bench_files.h"
-
 /* ---- Steps ----------------------------------------------------------------------------------- */
 
 /* The first iteration is measured by kernel, the others as a whole. */
@@ -54,29 +49,9 @@ int structure_run_step(structure_run_kernel *run, void *self, uint32_t iteration
 
 /* ---- Sources and buffers --------------------------------------------------------------------- */
 
-char *structure_load_source(const char *name, bench_error *error) {
-    const char *const names[] = {"bench/apps/collision/arithmetic.clh",
-                                 "bench/apps/structure/arithmetic.clh",
-                                 "bench/apps/structure/search.clh", name};
-    const clumpi_cl_file *files[4];
-    size_t bytes = 64;
-    for (int i = 0; i < 4; i++) {
-        files[i] = bench_file_find(names[i]);
-        if (!files[i]) {
-            bench_error_set(error, "%s is not embedded in this program", names[i]);
-            return NULL;
-        }
-        bytes += files[i]->bytes;
-    }
-    char *source = malloc(bytes);
-    if (!source) {
-        bench_error_set(error, "host memory ran out for %s", name);
-        return NULL;
-    }
-    snprintf(source, bytes, "%s\n%s\n%s\n#line 1\n%s", files[0]->data, files[1]->data,
-             files[2]->data, files[3]->data);
-    return source;
-}
+const char *const structure_sources[] = {"bench/apps/collision/arithmetic.clh",
+                                         "bench/apps/structure/arithmetic.clh",
+                                         "bench/apps/structure/search.clh", NULL};
 
 int structure_buffer_create(cl_context context, size_t count, size_t bytes, const void *from,
                             cl_mem *buffer, bench_error *error) {

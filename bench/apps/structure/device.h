@@ -29,9 +29,8 @@ typedef int structure_run_kernel(void *self, structure_kernel kernel, cl_event *
 int structure_run_step(structure_run_kernel *run, void *self, uint32_t iterations, cl_event *events,
                        bench_error *error);
 
-/* arithmetic.clh of collision and of this folder, search.clh and the file `name`, for a compiler.
- * Released by free(). NULL and an error if one is not embedded. */
-char *structure_load_source(const char *name, bench_error *error);
+/* What kernels include: files as bench_load_source() takes them before another. */
+extern const char *const structure_sources[];
 
 /* A buffer of `count` elements, at least one, with those of `from` if that is not NULL. */
 int structure_buffer_create(cl_context context, size_t count, size_t bytes, const void *from,

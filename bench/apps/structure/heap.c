@@ -61,20 +61,14 @@ static int create_heap(struct world *world, const structure_desc *desc, bench_er
 }
 
 static int create_program(struct world *world, const structure_desc *desc, bench_error *error) {
-    char *source = structure_load_source("bench/apps/structure/structure.cl", error);
-    if (!source) {
-        return -1;
-    }
     bench_program_desc program = {.clump = world->clump,
                                   .heap = world->heap,
                                   .file = "bench/apps/structure/structure.cl",
-                                  .text = source,
+                                  .before = structure_sources,
                                   .tuning = &desc->tuning,
                                   .names = kernel_names,
                                   .count = KERNEL_COUNT};
-    int result = bench_program_create(&program, &world->program, world->kernels, error);
-    free(source);
-    return result;
+    return bench_program_create(&program, &world->program, world->kernels, error);
 }
 
 /* ---- Arguments ------------------------------------------------------------------------------- */

@@ -3,75 +3,38 @@
  *
  * Read first: bench/bench.h, world.h.
  */
-#include <inttypes.h>
 #include <stdio.h>
 
-#include "bench/compaction_option.h"
-#include "bench/heap.h"
-#include "bench/phases.h"
+#include "bench/app.h"
 #include "bench/registry.h"
-#include "bench/steps.h"
 #include "world.h"
 
 typedef struct run_state {
-    bench_env *env;
-    const bench_values *values;
-    bench_results *results;
-    bench_error *error;
+    bench_app app;
     structure_desc desc;
-    uint32_t steps;
     structure_network network;
-    structure_state found, reference; /* the last states */
+    structure_state found, reference, *place; /* the last states; where they are read to now */
     structure_counts left;
-    bench_outputs outputs;
-    bench_compaction compaction;
-    uint64_t checksum; /* of the first round */
-    uint32_t rounds;   /* done */
-} run_state;
-
-/* What steps and outputs are given. */
-typedef struct run_world {
-    run_state *run;
     structure_world world;
-} run_world;
-
-static uint32_t get_u32(const bench_values *values, const char *key) {
-    return (uint32_t)bench_int(values, key);
-}
-
-static int needs_device(const bench_values *values) {
-    return !bench_is(values, "variant", "sequential");
-}
+} run_state;
 
 /* ---- Parameters ------------------------------------------------------------------------------ */
 
-static structure_variant get_variant(const bench_values *values) {
-    static const char *const names[] = {[STRUCTURE_CLUMP] = "clump",
-                                        [STRUCTURE_SOA] = "soa",
-                                        [STRUCTURE_AOS] = "aos",
-                                        [STRUCTURE_SEQUENTIAL] = "sequential"};
-    unsigned variant = 0;
-    while (variant < STRUCTURE_SEQUENTIAL && !bench_is(values, "variant", names[variant])) {
-        variant++;
-    }
-    return (structure_variant)variant;
-}
-
 static int make_network(run_state *run) {
-    const bench_values *values = run->values;
+    const bench_values *values = run->app.values;
     structure_network_desc network = {
         .kind = bench_is(values, "network", "random") ? STRUCTURE_RANDOM : STRUCTURE_SHEET,
-        .nodes = get_u32(values, "nodes"),
-        .seed = get_u32(values, "seed"),
+        .nodes = bench_u32(values, "nodes"),
+        .seed = bench_u32(values, "seed"),
         .speed = bench_float(values, "speed"),
         .strength = bench_float(values, "strength"),
-        .pull_percent = get_u32(values, "pull_percent"),
-        .anchor_percent = get_u32(values, "anchor_percent"),
-        .spring_percent = get_u32(values, "spring_percent")};
-    if (structure_network_create(&network, &run->network, run->error)) {
+        .pull_percent = bench_u32(values, "pull_percent"),
+        .anchor_percent = bench_u32(values, "anchor_percent"),
+        .spring_percent = bench_u32(values, "spring_percent")};
+    if (structure_network_create(&network, &run->network, run->app.error)) {
         return -1;
     }
-    bench_note(run->results, "%u nodes (%u pull, %u are anchors) and %u springs",
+    bench_note(run->app.results, "%u nodes (%u pull, %u are anchors) and %u springs",
                run->network.node_count, run->network.first_anchor - run->network.first_pull,
                run->network.node_count - run->network.first_anchor, run->network.spring_count);
     run->desc.network = &run->network;
@@ -79,44 +42,73 @@ static int make_network(run_state *run) {
 }
 
 static int read_parameters(run_state *run) {
-    const bench_values *values = run->values;
-    run->steps = get_u32(values, "steps");
-    run->desc = (structure_desc){.variant = get_variant(values),
-                                 .context = run->env->context,
-                                 .device = run->env->device,
-                                 .queue = run->env->queue,
-                                 .clump = run->env->clump,
-                                 .rules = {.iterations = get_u32(values, "iterations"),
+    const bench_values *values = run->app.values;
+    const bench_env *env = run->app.env;
+    run->desc = (structure_desc){.context = env->context,
+                                 .device = env->device,
+                                 .queue = env->queue,
+                                 .clump = env->clump,
+                                 .rules = {.iterations = bench_u32(values, "iterations"),
                                            .dt = (float)bench_float(values, "dt"),
                                            .keep = (float)(1 - bench_float(values, "damping"))},
                                  .heap_bytes = (uint64_t)bench_int(values, "heap_mb") << 20,
-                                 .block_rows = get_u32(values, "block_rows")};
-    if (bench_compaction_parse(values, "id", &run->compaction, run->error)) {
+                                 .block_rows = bench_u32(values, "block_rows")};
+    if (make_network(run) || structure_state_create(&run->network, &run->found, run->app.error) ||
+        structure_state_create(&run->network, &run->reference, run->app.error)) {
         return -1;
     }
-    run->desc.compaction = run->compaction.is_on ? &run->compaction.desc : NULL;
-    return make_network(run) || structure_state_create(&run->network, &run->found, run->error) ||
-                   structure_state_create(&run->network, &run->reference, run->error)
-               ? -1
-               : 0;
+    snprintf(run->app.what, sizeof run->app.what, "%u nodes and %u springs",
+             run->network.node_count, run->network.spring_count);
+    return 0;
 }
 
-/* ---- Measuring ------------------------------------------------------------------------------- */
+/* ---- For bench_app --------------------------------------------------------------------------- */
 
-static int step(void *world, bench_error *error) {
-    return structure_world_step(&((run_world *)world)->world, error);
+static int create(void *app, bench_variant variant, const clump_compactor_desc *compaction,
+                  int is_reference, bench_error *error) {
+    run_state *run = app;
+    structure_desc desc = run->desc;
+    desc.variant = variant;
+    desc.compaction = compaction;
+    run->place = is_reference ? &run->reference : &run->found;
+    return structure_world_create(&desc, &run->world, error);
 }
 
-static int finish(void *world, bench_error *error) {
-    return structure_world_finish(&((run_world *)world)->world, error);
+static void destroy(void *app) {
+    structure_world_destroy(&((run_state *)app)->world);
 }
 
-static int sample(void *world, double *values, bench_error *error) {
-    run_world *of = world;
-    if (structure_world_read(&of->world, &of->run->found, error)) {
+static int step(void *app, bench_error *error) {
+    return structure_world_step(&((run_state *)app)->world, error);
+}
+
+static int finish(void *app, bench_error *error) {
+    return structure_world_finish(&((run_state *)app)->world, error);
+}
+
+static int time_step(void *app, cl_event *events, bench_error *error) {
+    return structure_world_time_step(&((run_state *)app)->world, events, error);
+}
+
+static clump_heap *get_heap(void *app) {
+    return structure_world_heap(&((run_state *)app)->world);
+}
+
+static const bench_compacting *get_compactions(void *app) {
+    return structure_world_compactions(&((run_state *)app)->world);
+}
+
+static int read_state(void *app, bench_error *error) {
+    run_state *run = app;
+    return structure_world_read(&run->world, run->place, error);
+}
+
+static int sample(void *app, double *values, bench_error *error) {
+    run_state *run = app;
+    if (read_state(app, error)) {
         return -1;
     }
-    structure_counts counts = structure_count(&of->run->network, &of->run->found);
+    structure_counts counts = structure_count(&run->network, run->place);
     values[0] = counts.nodes;
     values[1] = counts.pull_nodes;
     values[2] = counts.anchors;
@@ -124,194 +116,63 @@ static int sample(void *world, double *values, bench_error *error) {
     return 0;
 }
 
-static int draw(void *world, uint8_t *rgb, bench_error *error) {
-    run_world *of = world;
-    if (structure_world_read(&of->world, &of->run->found, error)) {
+static int draw(void *app, uint8_t *rgb, bench_error *error) {
+    run_state *run = app;
+    if (read_state(app, error)) {
         return -1;
     }
-    structure_draw(&of->run->network, &of->run->found, of->run->outputs.desc.width, rgb);
+    structure_draw(&run->network, run->place, run->app.outputs.desc.width, rgb);
     return 0;
 }
 
-/* Make all steps, with outputs if there is a series for them. */
-static int make_steps(run_world *world, const char *label, bench_series *series, int is_quiet,
-                      double *us) {
-    const run_state *run = world->run;
-    bench_steps steps = {.label = label,
-                         .steps = run->steps,
-                         .world = world,
-                         .step = step,
-                         .finish = finish,
-                         .heap = structure_world_heap(&world->world),
-                         .sample = sample,
-                         .draw = draw,
-                         .outputs = &run->outputs,
-                         .series = series,
-                         .is_quiet = is_quiet};
-    return bench_steps_run(run->env, &steps, us, run->error);
+static uint64_t checksum(void *app) {
+    return structure_checksum(&((run_state *)app)->found);
 }
 
-static void report_state(run_state *run, double us) {
-    uint64_t checksum = structure_checksum(&run->found);
+static void report(void *app) {
+    run_state *run = app;
     run->left = structure_count(&run->network, &run->found);
-    bench_sample(run->results, "time_per_step_us", "us", us);
-    bench_sample(run->results, "checksum", "number", (double)(checksum & 0xffffffffu));
-    bench_sample(run->results, "nodes_left", "objects",
+    bench_sample(run->app.results, "nodes_left", "objects",
                  (double)run->left.nodes + run->left.pull_nodes + run->left.anchors);
-    bench_sample(run->results, "springs_left", "objects", run->left.springs);
-    if (run->rounds++ == 0) {
-        run->checksum = checksum;
-        bench_note(run->results, "checksum of the structure %016" PRIx64, checksum);
-    } else if (run->checksum != checksum) {
-        bench_check(run->results, 0,
-                    "two rounds gave different structures: %016" PRIx64 " and %016" PRIx64,
-                    run->checksum, checksum);
-    }
+    bench_sample(run->app.results, "springs_left", "objects", run->left.springs);
 }
 
-static int report_heap(run_state *run, const structure_world *world) {
-    clump_heap *heap = structure_world_heap(world);
-    clump_heap_stats stats;
-    bench_error difference = {""};
-    if (!heap) {
-        return 0;
-    }
-    if (bench_heap_stats(run->env->clump, heap, NULL, 0, &stats, NULL, run->error)) {
-        return -1;
-    }
-    clump_status status = clump_heap_check(heap);
-    if (status != CLUMP_OK) {
-        return bench_error_clump(run->error, "the heap", run->env->clump, status);
-    }
-    bench_sample(run->results, "blocks", "blocks", stats.blocks - stats.free_blocks);
-    bench_sample(run->results, "fragmentation", "share", stats.fragmentation);
-    int result = structure_world_check_counts(world, run->env->clump, &run->left, &difference);
-    if (result > 0) {
-        bench_check(run->results, 0, "%.500s", difference.text);
-    } else if (result < 0) {
-        *run->error = difference;
-    }
-    if (run->compaction.is_on) {
-        bench_compaction_report(structure_world_compactions(world), run->results);
-    }
-    return result < 0 ? -1 : 0;
+static int report_heap(void *app, bench_error *error) {
+    run_state *run = app;
+    return structure_world_check_counts(&run->world, run->app.env->clump, &run->left, error);
 }
 
-static int time_phase(void *world, cl_event *events, bench_error *error) {
-    return structure_world_time_step(&((run_world *)world)->world, events, error);
+static int check(void *app, bench_error *error) {
+    run_state *run = app;
+    return structure_check(&run->network, &run->found, error);
 }
 
-/* Goes on from the final state, which has been read by now. */
-static int time_phases(run_world *world) {
-    const run_state *run = world->run;
-    return run->desc.variant == STRUCTURE_SEQUENTIAL
-               ? 0
-               : bench_phases_run(world, time_phase, structure_phase_names, STRUCTURE_PHASES,
-                                  run->results, run->error);
+static int compare(void *app, bench_error *error) {
+    run_state *run = app;
+    return structure_compare(&run->found, &run->reference, run->app.steps, error);
 }
 
-static int run_round(run_state *run) {
-    run_world of = {.run = run};
-    double us = 0;
-    if (structure_world_create(&run->desc, &of.world, run->error)) {
-        return -1;
-    }
-    int result = make_steps(&of, bench_text(run->values, "variant"), &run->outputs.series, 0, &us);
-    if (result == 0) {
-        result = structure_world_read(&of.world, &run->found, run->error);
-    }
-    if (result == 0) {
-        report_state(run, us);
-        result = report_heap(run, &of.world);
-    }
-    if (result == 0) {
-        result = time_phases(&of);
-    }
-    structure_world_destroy(&of.world);
-    return result;
-}
-
-/* The course without compaction, beside which the profile shows the other. */
-static int run_without(run_state *run) {
-    run_world of = {.run = run};
-    structure_desc desc = run->desc;
-    double us = 0;
-    desc.compaction = NULL;
-    if (structure_world_create(&desc, &of.world, run->error)) {
-        return -1;
-    }
-    int result = make_steps(&of, "not compacted", &run->outputs.without, 1, &us);
-    structure_world_destroy(&of.world);
-    if (result == 0) {
-        bench_sample(run->results, "time_per_step_without_us", "us", us);
-    }
-    return result;
-}
-
-/* ---- Checking -------------------------------------------------------------------------------- */
-
-/* What must hold of any run, whatever the reference. */
-static int check_parts(run_state *run) {
-    bench_error fault = {""};
-    int result = structure_check(&run->network, &run->found, &fault);
-    if (result > 0) {
-        bench_check(run->results, 0, "%.500s", fault.text);
-    } else if (result < 0) {
-        *run->error = fault;
-    }
-    return result < 0 ? -1 : 0;
-}
-
-static int check_state(run_state *run) {
-    structure_desc desc = run->desc;
-    run_world of = {.run = run};
-    bench_error difference = {""};
-    double us = 0;
-    desc.variant = STRUCTURE_SEQUENTIAL;
-    if (structure_world_create(&desc, &of.world, run->error)) {
-        return -1;
-    }
-    int result = make_steps(&of, "sequential reference", NULL, 1, &us);
-    if (result == 0) {
-        result = structure_world_read(&of.world, &run->reference, run->error);
-    }
-    structure_world_destroy(&of.world);
-    if (result) {
-        return result;
-    }
-    bench_sample(run->results, "sequential_time_per_step_us", "us", us);
-    if (structure_compare(&run->found, &run->reference, run->steps, &difference)) {
-        bench_check(run->results, 0, "%.500s", difference.text);
-    } else {
-        bench_check(run->results, 1,
-                    "all %u nodes and %u springs equal the sequential reference after %u steps",
-                    run->network.node_count, run->network.spring_count, run->steps);
-    }
-    return 0;
-}
+static const bench_app_ops ops = {.create = create,
+                                  .destroy = destroy,
+                                  .step = step,
+                                  .finish = finish,
+                                  .sample = sample,
+                                  .draw = draw,
+                                  .get_heap = get_heap,
+                                  .get_compactions = get_compactions,
+                                  .time_step = time_step,
+                                  .phases = structure_phase_names,
+                                  .phase_count = STRUCTURE_PHASES,
+                                  .read = read_state,
+                                  .checksum = checksum,
+                                  .report = report,
+                                  .report_heap = report_heap,
+                                  .check = check,
+                                  .compare = compare,
+                                  .state = "structure",
+                                  .holds = "all that is left hangs on an anchor"};
 
 /* ---- The benchmark --------------------------------------------------------------------------- */
-
-static int run_rounds(run_state *run) {
-    int is_sequential = run->desc.variant == STRUCTURE_SEQUENTIAL;
-    int result = run->compaction.is_on && run->outputs.profile ? run_without(run) : 0;
-    for (uint32_t round = 0; result == 0 && round < run->env->repeat; round++) {
-        result = run_round(run);
-    }
-    if (result == 0) {
-        result = check_parts(run);
-    }
-    if (result) {
-        return result;
-    }
-    if (bench_int(run->values, "check") && !is_sequential) {
-        result = check_state(run);
-    } else {
-        bench_check(run->results, 1, "all that is left hangs on an anchor; %s",
-                    is_sequential ? "this is the reference" : "no reference was run (check=0)");
-    }
-    return result ? result : bench_outputs_write(&run->outputs, run->results, run->error);
-}
 
 static int create_outputs(run_state *run, char *title, size_t bytes) {
     static const char *const columns[] = {"nodes", "pull_nodes", "anchors", "springs", NULL};
@@ -320,25 +181,25 @@ static int create_outputs(run_state *run, char *title, size_t bytes) {
                                                   {"AnchorPullNode", NULL},
                                                   {"AnchorNode", NULL},
                                                   {NULL, NULL}};
-    uint32_t pixels = get_u32(run->values, "pixels");
+    uint32_t pixels = bench_u32(run->app.values, "pixels");
     bench_outputs_desc desc = {
         .title = title, .columns = columns, .classes = classes, .width = pixels, .height = pixels};
     snprintf(title, bytes, "structure, %u nodes and %u springs", run->network.node_count,
              run->network.spring_count);
-    return bench_outputs_create(&desc, run->values, &run->outputs, run->error);
+    return bench_outputs_create(&desc, run->app.values, &run->app.outputs, run->app.error);
 }
 
 static int run_structure(bench_env *env, const bench_values *values, bench_results *results) {
-    run_state run = {.env = env, .values = values, .results = results, .error = &results->error};
+    run_state run = {.place = NULL};
     char title[96];
-    int result = read_parameters(&run) || create_outputs(&run, title, sizeof title) ? -1 : 0;
-    if (result == 0) {
-        result = run_rounds(&run);
-    }
+    int result = bench_app_init(&run.app, &ops, env, values, results, "id") ||
+                         read_parameters(&run) || create_outputs(&run, title, sizeof title)
+                     ? -1
+                     : bench_app_run(&run.app);
     structure_state_destroy(&run.found);
     structure_state_destroy(&run.reference);
     structure_network_destroy(&run.network);
-    bench_outputs_release(&run.outputs);
+    bench_outputs_release(&run.app.outputs);
     return result;
 }
 
@@ -375,5 +236,6 @@ const bench_descriptor bench_app_structure = {
     .sentence = "Nodes and springs that break and come off: objects only freed (thesis 7.4)",
     .params = params,
     .repeat = 1,
-    .needs_device = needs_device,
+    .size = "nodes",
+    .needs_device = bench_app_needs_device,
     .run = run_structure};

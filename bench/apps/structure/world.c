@@ -1,13 +1,14 @@
 /* The variants behind one set of calls, and their comparison. See world.h. */
 #include "world.h"
 
+#include "bench/side_by_side.h"
 #include "heap.h"
 
 int structure_world_create(const structure_desc *desc, structure_world *world, bench_error *error) {
-    static const structure_ops *const all[] = {[STRUCTURE_CLUMP] = &structure_heap_ops,
-                                               [STRUCTURE_SOA] = &structure_plain_ops,
-                                               [STRUCTURE_AOS] = &structure_plain_ops,
-                                               [STRUCTURE_SEQUENTIAL] = &structure_sequential_ops};
+    static const structure_ops *const all[] = {[BENCH_CLUMP] = &structure_heap_ops,
+                                               [BENCH_SOA] = &structure_plain_ops,
+                                               [BENCH_AOS] = &structure_plain_ops,
+                                               [BENCH_SEQUENTIAL] = &structure_sequential_ops};
     *world = (structure_world){NULL, NULL};
     if (all[desc->variant]->create(desc, &world->self, error)) {
         return -1;
@@ -85,7 +86,8 @@ typedef struct pair {
     const structure_desc *desc;
 } pair;
 
-static int compare(pair *worlds, uint32_t step, bench_error *error) {
+static int compare(void *both, uint32_t step, bench_error *error) {
+    pair *worlds = both;
     if (structure_world_read(&worlds->found, &worlds->found_state, error) ||
         structure_world_read(&worlds->expected, &worlds->expected_state, error)) {
         return -1;
@@ -100,36 +102,28 @@ static int compare(pair *worlds, uint32_t step, bench_error *error) {
                : structure_world_check_counts(&worlds->found, worlds->desc->clump, &counts, error);
 }
 
-static int check_heap(pair *worlds, bench_error *error) {
-    clump_heap *heap = structure_world_heap(&worlds->found);
-    clump_status status = heap ? clump_heap_check(heap) : CLUMP_OK;
-    if (status == CLUMP_OK) {
-        return 0;
-    }
-    bench_error_clump(error, "the heap check", worlds->desc->clump, status);
-    return status == CLUMP_ERR_CORRUPT ? 1 : -1;
+static int step_both(void *both, bench_error *error) {
+    pair *worlds = both;
+    return structure_world_step(&worlds->found, error) ||
+                   structure_world_step(&worlds->expected, error)
+               ? -1
+               : 0;
 }
 
 static int run_pair(pair *worlds, uint32_t steps, uint32_t check_every, bench_error *error) {
-    int result = compare(worlds, 0, error);
-    for (uint32_t step = 1; result == 0 && step <= steps; step++) {
-        if (structure_world_step(&worlds->found, error) ||
-            structure_world_step(&worlds->expected, error)) {
-            return -1;
-        }
-        result = compare(worlds, step, error);
-        if (result == 0 && (step == steps || (check_every && step % check_every == 0))) {
-            result = check_heap(worlds, error);
-        }
-    }
-    return result;
+    const bench_pair both = {.worlds = worlds,
+                             .clump = worlds->desc->clump,
+                             .heap = structure_world_heap(&worlds->found),
+                             .step = step_both,
+                             .compare = compare};
+    return bench_pair_run(&both, steps, check_every, error);
 }
 
 int structure_compare_run(const structure_desc *desc, uint32_t steps, uint32_t check_every,
                           structure_counts *left, bench_error *error) {
     pair worlds = {.desc = desc};
     structure_desc sequential = *desc;
-    sequential.variant = STRUCTURE_SEQUENTIAL;
+    sequential.variant = BENCH_SEQUENTIAL;
     int result = structure_state_create(desc->network, &worlds.found_state, error) ||
                          structure_state_create(desc->network, &worlds.expected_state, error) ||
                          structure_world_create(desc, &worlds.found, error) ||

@@ -7,18 +7,12 @@
 #define STRUCTURE_WORLD_H
 
 #include "bench/compacting.h"
+#include "bench/variant.h"
 #include "clump/clump.h"
 #include "model.h"
 
-typedef enum structure_variant {
-    STRUCTURE_CLUMP,
-    STRUCTURE_SOA,
-    STRUCTURE_AOS,
-    STRUCTURE_SEQUENTIAL
-} structure_variant;
-
 typedef struct structure_desc {
-    structure_variant variant;
+    bench_variant variant;
     cl_context context; /* this and the next three: not for sequential */
     cl_device_id device;
     cl_command_queue queue; /* the one of `clump` */

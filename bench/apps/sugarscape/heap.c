@@ -58,25 +58,21 @@ static int create_heap(struct world *world, const sugarscape_desc *desc, bench_e
 }
 
 static int create_program(struct world *world, const sugarscape_desc *desc, bench_error *error) {
-    char *source = sugarscape_load_source("heap_grid.clh", "sugarscape.cl", error);
+    static const char *const before[] = {"bench/apps/sugarscape/heap_grid.clh",
+                                         "bench/apps/sugarscape/rules.clh", NULL};
     char options[40];
-    if (!source) {
-        return -1;
-    }
     snprintf(options, sizeof options, "-DROW_PER_ITEM=%d",
              clump_context_get_capabilities(world->clump)->is_cpu);
     bench_program_desc program = {.clump = world->clump,
                                   .heap = world->heap,
                                   .file = "bench/apps/sugarscape/sugarscape.cl",
-                                  .text = source,
+                                  .before = before,
                                   .options = options,
                                   .uses_random123 = 1,
                                   .tuning = &desc->tuning,
                                   .names = kernel_names,
                                   .count = KERNEL_COUNT};
-    int result = bench_program_create(&program, &world->program, world->kernels, error);
-    free(source);
-    return result;
+    return bench_program_create(&program, &world->program, world->kernels, error);
 }
 
 static int create_buffers(struct world *world, bench_error *error) {

@@ -1,7 +1,8 @@
 /* Pictures of the world. See model.h. */
 #include "model.h"
 
-/* Sugar from which on a cell is drawn in full yellow: most cells have far less than the capacity. */
+/* Sugar from which on a cell is drawn in full yellow: most cells have far less than the
+ * capacity. */
 #define SUGAR_SHOWN 100
 
 void sugarscape_draw(const sugarscape_state *states, size_t cells, uint8_t *rgb) {

@@ -4,9 +4,9 @@
  * decision depends on its place, time and purpose alone, so every variant gives the same world, in
  * whatever order cells and agents are visited.
  *
- * The grid. Cell (x, y) has the number (y + v) * pitch + v + x, with v = max_vision: around the world
- * lies a frame of walls at least v wide, so that nobody who looks around has to ask where the world
- * ends. The pitch is a multiple of 64, the length of a row of objects on a heap.
+ * The grid. Cell (x, y) has the number (y + v) * pitch + v + x, with v = max_vision: around the
+ * world lies a frame of walls at least v wide, so that nobody who looks around has to ask where the
+ * world ends. The pitch is a multiple of 64, the length of a row of objects on a heap.
  *
  * Read first: README.md. Read next: sequential.c.
  */

@@ -1,13 +1,14 @@
-/* The baselines: the kernels of sugarscape.cl by hand, on a grid whose cells have the fields of agents.
+/* The baselines: the kernels of sugarscape.cl by hand, on a grid whose cells have the fields of
+ * agents.
  *
- * A work-item per cell. Nothing is made or freed: an agent that moves is copied from cell to cell, and
- * every kernel asks every cell whether there is an agent of the right kind.
+ * A work-item per cell. Nothing is made or freed: an agent that moves is copied from cell to cell,
+ * and every kernel asks every cell whether there is an agent of the right kind.
  *
  * Read first: plain_grid.clh, sugarscape.cl.
  */
 
-/* Cells are numbered from `get_global_offset(0)`: the frame above and below is left out, but the walls
- * to both sides are not. */
+/* Cells are numbered from `get_global_offset(0)`: the frame above and below is left out, but the
+ * walls to both sides are not. */
 #define HERE ((uint)get_global_id(0))
 
 static void body_store(GRID, uint n, body b) {
@@ -98,8 +99,8 @@ static void copy_agent(GRID, uint to, uint from) {
     AT(to, children) = children;
 }
 
-/* Whoever was on its cell when the step began has it vacant bit of that time cleared: an agent that
- * comes while the kernel runs is not taken for one that was there. */
+/* Who was there when the step began is told by the word that diffuse() read: an agent that comes
+ * while the kernel runs is not moved again. */
 __kernel void move(GRID, rules r, uint iteration) {
     uint n = HERE, at = n, parity = (iteration + 1u) % 2u;
     uint x = n % r.pitch - r.max_vision;

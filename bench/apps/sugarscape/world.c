@@ -2,10 +2,9 @@
 #include "world.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 
-#include "bench/bench_files.h"
+#include "bench/side_by_side.h"
 #include "heap.h"
 
 /* ---- The sequential world as one of them ----------------------------------------------------- */
@@ -48,10 +47,10 @@ static const sugarscape_ops sequential_ops = {.create = create_sequential,
 
 int sugarscape_world_create(const sugarscape_desc *desc, sugarscape_world *world,
                             bench_error *error) {
-    static const sugarscape_ops *const all[] = {[SUGARSCAPE_CLUMP] = &sugarscape_heap_ops,
-                                                [SUGARSCAPE_SOA] = &sugarscape_plain_ops,
-                                                [SUGARSCAPE_AOS] = &sugarscape_plain_ops,
-                                                [SUGARSCAPE_SEQUENTIAL] = &sequential_ops};
+    static const sugarscape_ops *const all[] = {[BENCH_CLUMP] = &sugarscape_heap_ops,
+                                                [BENCH_SOA] = &sugarscape_plain_ops,
+                                                [BENCH_AOS] = &sugarscape_plain_ops,
+                                                [BENCH_SEQUENTIAL] = &sequential_ops};
     *world = (sugarscape_world){NULL, NULL};
     if (all[desc->variant]->create(desc, &world->self, error)) {
         return -1;
@@ -96,34 +95,6 @@ const bench_compacting *sugarscape_world_compactions(const sugarscape_world *wor
     return world->ops == &sugarscape_heap_ops ? sugarscape_heap_compactions(world->self) : NULL;
 }
 
-/* ---- Kernels --------------------------------------------------------------------------------- */
-
-char *sugarscape_load_source(const char *grid, const char *kernels, bench_error *error) {
-    const char *const names[] = {grid, "rules.clh", kernels};
-    const clumpi_cl_file *files[3];
-    size_t bytes = 64, used = 0;
-    for (int i = 0; i < 3; i++) {
-        char path[128];
-        snprintf(path, sizeof path, "bench/apps/sugarscape/%s", names[i]);
-        files[i] = bench_file_find(path);
-        if (!files[i]) {
-            bench_error_set(error, "%s is not embedded in this program", path);
-            return NULL;
-        }
-        bytes += files[i]->bytes;
-    }
-    char *source = malloc(bytes);
-    if (!source) {
-        bench_error_set(error, "host memory ran out for %s", kernels);
-        return NULL;
-    }
-    for (int i = 0; i < 3; i++) {
-        used += (size_t)snprintf(source + used, bytes - used, "%s\n%s", i ? "#line 1\n" : "",
-                                 files[i]->data);
-    }
-    return source;
-}
-
 /* ---- Comparison ------------------------------------------------------------------------------ */
 
 typedef struct pair {
@@ -154,7 +125,8 @@ static int compare_census(pair *worlds, uint32_t step, bench_error *error) {
     return 0;
 }
 
-static int compare(pair *worlds, uint32_t step, bench_error *error) {
+static int compare(void *both, uint32_t step, bench_error *error) {
+    pair *worlds = both;
     const sugarscape_rules *rules = &worlds->desc->rules;
     if (sugarscape_world_read(&worlds->found, worlds->found_states, error) ||
         sugarscape_world_read(&worlds->expected, worlds->expected_states, error)) {
@@ -166,29 +138,21 @@ static int compare(pair *worlds, uint32_t step, bench_error *error) {
                : compare_census(worlds, step, error);
 }
 
-static int check_heap(pair *worlds, bench_error *error) {
-    clump_heap *heap = sugarscape_world_heap(&worlds->found);
-    clump_status status = heap ? clump_heap_check(heap) : CLUMP_OK;
-    if (status == CLUMP_OK) {
-        return 0;
-    }
-    bench_error_clump(error, "the heap check", worlds->desc->clump, status);
-    return status == CLUMP_ERR_CORRUPT ? 1 : -1;
+static int step_both(void *both, bench_error *error) {
+    pair *worlds = both;
+    return sugarscape_world_step(&worlds->found, error) ||
+                   sugarscape_world_step(&worlds->expected, error)
+               ? -1
+               : 0;
 }
 
 static int run_pair(pair *worlds, uint32_t steps, uint32_t check_every, bench_error *error) {
-    int result = compare(worlds, 0, error);
-    for (uint32_t step = 1; result == 0 && step <= steps; step++) {
-        if (sugarscape_world_step(&worlds->found, error) ||
-            sugarscape_world_step(&worlds->expected, error)) {
-            return -1;
-        }
-        result = compare(worlds, step, error);
-        if (result == 0 && (step == steps || (check_every && step % check_every == 0))) {
-            result = check_heap(worlds, error);
-        }
-    }
-    return result;
+    const bench_pair both = {.worlds = worlds,
+                             .clump = worlds->desc->clump,
+                             .heap = sugarscape_world_heap(&worlds->found),
+                             .step = step_both,
+                             .compare = compare};
+    return bench_pair_run(&both, steps, check_every, error);
 }
 
 int sugarscape_compare_run(const sugarscape_desc *desc, uint32_t steps, uint32_t check_every,
@@ -196,7 +160,7 @@ int sugarscape_compare_run(const sugarscape_desc *desc, uint32_t steps, uint32_t
     pair worlds = {.desc = desc};
     size_t cells = sugarscape_cells(&desc->rules);
     sugarscape_desc sequential = *desc;
-    sequential.variant = SUGARSCAPE_SEQUENTIAL;
+    sequential.variant = BENCH_SEQUENTIAL;
     worlds.found_states = calloc(cells, sizeof(sugarscape_state));
     worlds.expected_states = calloc(cells, sizeof(sugarscape_state));
     int result = worlds.found_states && worlds.expected_states

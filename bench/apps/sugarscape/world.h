@@ -7,15 +7,9 @@
 #define SUGARSCAPE_WORLD_H
 
 #include "bench/compacting.h"
+#include "bench/variant.h"
 #include "clump/clump.h"
 #include "model.h"
-
-typedef enum sugarscape_variant {
-    SUGARSCAPE_CLUMP,
-    SUGARSCAPE_SOA,
-    SUGARSCAPE_AOS,
-    SUGARSCAPE_SEQUENTIAL
-} sugarscape_variant;
 
 /* The phases of a step of the variants on a device, each a kernel of this name. */
 #define SUGARSCAPE_PHASE_LIST(X) X(diffuse) X(select_cell) X(move) X(propose) X(accept) X(spawn)
@@ -27,7 +21,7 @@ enum {
 };
 
 typedef struct sugarscape_desc {
-    sugarscape_variant variant;
+    bench_variant variant;
     cl_context context; /* this and the next three: not for sequential */
     cl_device_id device;
     cl_command_queue queue; /* the one of `clump` */
@@ -77,13 +71,9 @@ int sugarscape_world_read(sugarscape_world *world, sugarscape_state *states, ben
 clump_heap *sugarscape_world_heap(const sugarscape_world *world);
 const bench_compacting *sugarscape_world_compactions(const sugarscape_world *world);
 
-/* rules.clh between two files that are named without folder: how the grid is stored, and the kernels.
- * Released by free(). NULL and an error if one is not embedded. */
-char *sugarscape_load_source(const char *grid, const char *kernels, bench_error *error);
-
-/* Run the variant of `desc` and the sequential one side by side and compare them before the first and
- * after every step; check the heap every `check_every` steps (0: only at the end). Returns 0 if they
- * are equal throughout, 1 if they differ, -1 if one could not be run. */
+/* Run the variant of `desc` and the sequential one side by side and compare them before the
+ * first and after every step; check the heap every `check_every` steps (0: only at the end).
+ * Returns 0 if they are equal throughout, 1 if they differ, -1 if one could not be run. */
 int sugarscape_compare_run(const sugarscape_desc *desc, uint32_t steps, uint32_t check_every,
                            bench_error *error);
 

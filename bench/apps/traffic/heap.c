@@ -67,7 +67,7 @@ static int run(struct heap_world *world, int kernel, cl_event *event, bench_erro
 /* ---- Heap and program ------------------------------------------------------------------------ */
 
 static int create_heap(struct heap_world *world, const traffic_desc *desc, bench_error *error) {
-    /* A cell has 18 bytes, and at most one car of 15; half of that again for bitmaps and blocks in
+    /* A cell has 18 bytes, and at most one car of 19; a third of that again for bitmaps and blocks in
      * part filled; the constant, for small worlds whose few blocks are mostly empty. */
     uint64_t enough = (uint64_t)world->network->cell_count * 50 + (16u << 20);
     bench_heap_desc heap = {.clump = world->clump,
@@ -78,22 +78,16 @@ static int create_heap(struct heap_world *world, const traffic_desc *desc, bench
 }
 
 static int create_program(struct heap_world *world, const traffic_desc *desc, bench_error *error) {
-    char *source;
-    if (traffic_load_source("bench/apps/traffic/traffic.cl", &source, error)) {
-        return -1;
-    }
     bench_program_desc program = {.clump = world->clump,
                                   .heap = world->heap,
                                   .file = "bench/apps/traffic/traffic.cl",
-                                  .text = source,
+                                  .before = traffic_sources,
                                   .options = traffic_options,
                                   .uses_random123 = 1,
                                   .tuning = &desc->tuning,
                                   .names = kernel_names,
                                   .count = KERNEL_COUNT};
-    int result = bench_program_create(&program, &world->program, world->kernels, error);
-    free(source);
-    return result;
+    return bench_program_create(&program, &world->program, world->kernels, error);
 }
 
 /* ---- Objects --------------------------------------------------------------------------------- */

@@ -1,14 +1,11 @@
 /* The baselines in plain OpenCL: host side of plain.cl. See world.h. */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "bench/heap.h"
+#include "bench/plain.h"
 #include "world.h"
 
-#define GROUP_ITEMS 64
-#define LOG_BYTES 1500
-#define OPTIONS_BYTES 1024
+#define OPTIONS_BYTES 128
 
 static const char *const kernel_names[] = {"cell_init", "car_start", "look", "act", "write_codes"};
 enum { CELL_INIT, CAR_START, LOOK, ACT, WRITE, KERNEL_COUNT };
@@ -16,7 +13,7 @@ enum { CELL_INIT, CAR_START, LOOK, ACT, WRITE, KERNEL_COUNT };
 /* Bytes of the fields of plain.cl, in order. */
 static const size_t field_bytes[] = {4, 4, 4, 4, 1, 1, 1, 1, 1};
 #define FIELDS 9
-#define STRUCT_BYTES 24
+static const size_t struct_bytes[] = {24};
 
 /* What there is besides cells; the first four only while the world is made. */
 enum { NEXT, PREVIOUS, MAX_VELOCITY, LIMIT, STARTS, SPECIALS, GROUPS, WAITING, PRODUCERS };
@@ -25,60 +22,39 @@ enum { CONTROLLERS = PRODUCERS + 1, PHASES, CODES, BUFFER_COUNT };
 struct plain_world {
     traffic_world base;
     const traffic_network *network;
-    cl_context context;
-    cl_command_queue queue;
-    cl_program program;
-    cl_kernel kernels[KERNEL_COUNT];
-    cl_mem cells[FIELDS]; /* one per field, or one of structs */
-    cl_uint cells_count;
+    bench_plain plain;
     cl_mem buffers[BUFFER_COUNT];
-    cl_uint moment_index[KERNEL_COUNT]; /* of the parameter `now` */
     uint32_t iteration;
 };
 
 static int build(struct plain_world *world, const traffic_desc *desc, bench_error *error) {
-    char options[OPTIONS_BYTES], log[LOG_BYTES] = "", *source;
-    cl_int code = CL_SUCCESS;
-    if (traffic_load_source("bench/apps/traffic/plain.cl", &source, error)) {
-        return -1;
-    }
-    const char *text = source;
-    world->program = clCreateProgramWithSource(world->context, 1, &text, NULL, &code);
-    free(source);
-    if (code != CL_SUCCESS) {
-        return bench_error_cl(error, "the program of plain.cl", code);
-    }
-    snprintf(options, sizeof options, "-cl-std=CL1.2 -DLAYOUT_AOS=%d %s",
-             desc->variant == TRAFFIC_AOS, traffic_options);
-    bench_add_random123(options, sizeof options);
-    if (clBuildProgram(world->program, 1, &desc->device, options, NULL, NULL) != CL_SUCCESS) {
-        clGetProgramBuildInfo(world->program, desc->device, CL_PROGRAM_BUILD_LOG, sizeof log - 1,
-                              log, NULL);
-        return bench_error_set(error, "plain.cl does not build: %s", log);
-    }
-    for (int i = 0; i < KERNEL_COUNT && code == CL_SUCCESS; i++) {
-        world->kernels[i] = clCreateKernel(world->program, kernel_names[i], &code);
-    }
-    return code == CL_SUCCESS ? 0 : bench_error_cl(error, "the kernels of plain.cl", code);
+    char options[OPTIONS_BYTES];
+    bench_plain_desc plain = {.context = desc->context,
+                              .device = desc->device,
+                              .queue = desc->queue,
+                              .file = "bench/apps/traffic/plain.cl",
+                              .before = traffic_sources,
+                              .options = options,
+                              .uses_random123 = 1,
+                              .names = kernel_names,
+                              .count = KERNEL_COUNT};
+    snprintf(options, sizeof options, "-DLAYOUT_AOS=%d %s", desc->variant == BENCH_AOS,
+             traffic_options);
+    return bench_plain_create(&plain, &world->plain, error);
 }
 
-/* Of `bytes`, those of `data` or else zero. */
-static cl_int create_buffer(struct plain_world *world, cl_mem *buffer, size_t bytes,
-                            const void *data) {
-    static const cl_uchar zero = 0;
-    cl_int code = CL_SUCCESS;
-    size_t size = bytes ? bytes : 4; /* OpenCL has no empty buffers */
-    *buffer = clCreateBuffer(world->context, CL_MEM_READ_WRITE, size, NULL, &code);
-    if (code == CL_SUCCESS) {
-        code = data && bytes
-                   ? clEnqueueWriteBuffer(world->queue, *buffer, CL_TRUE, 0, bytes, data, 0, NULL,
-                                          NULL)
-                   : clEnqueueFillBuffer(world->queue, *buffer, &zero, 1, 0, size, 0, NULL, NULL);
-    }
-    return code;
+/* The number of cells and the cells, the same for all kernels. */
+static int create_cells(struct plain_world *world, int is_aos, bench_error *error) {
+    const uint32_t *count = &world->network->cell_count;
+    return bench_plain_set_common(&world->plain, sizeof *count, count, error) ||
+                   bench_plain_set_objects(&world->plain, *count,
+                                           is_aos ? struct_bytes : field_bytes, is_aos ? 1 : FIELDS,
+                                           error)
+               ? -1
+               : 0;
 }
 
-static int create_buffers(struct plain_world *world, int is_aos, bench_error *error) {
+static int create_buffers(struct plain_world *world, bench_error *error) {
     const traffic_network *n = world->network;
     const struct {
         size_t count, bytes;
@@ -97,123 +73,84 @@ static int create_buffers(struct plain_world *world, int is_aos, bench_error *er
         [PHASES] = {n->controller_count, 1, NULL},
         [CODES] = {n->cell_count, 4, NULL},
     };
-    cl_int code = CL_SUCCESS;
-    world->cells_count = is_aos ? 1 : FIELDS;
-    for (cl_uint i = 0; i < world->cells_count && code == CL_SUCCESS; i++) {
-        size_t bytes = is_aos ? STRUCT_BYTES : field_bytes[i];
-        code = create_buffer(world, &world->cells[i], n->cell_count * bytes, NULL);
+    int result = 0;
+    for (int i = 0; i < BUFFER_COUNT && result == 0; i++) {
+        result = bench_plain_buffer(&world->plain, all[i].count, all[i].bytes, all[i].data,
+                                    &world->buffers[i], error);
     }
-    for (int i = 0; i < BUFFER_COUNT && code == CL_SUCCESS; i++) {
-        code = create_buffer(world, &world->buffers[i], all[i].count * all[i].bytes, all[i].data);
-    }
-    return code == CL_SUCCESS ? 0 : bench_error_cl(error, "the buffers of the streets", code);
+    return result;
 }
 
-/* A parameter behind the cells: a buffer, or a count if `number` is not NULL. */
-typedef struct parameter {
-    int buffer;
-    const uint32_t *number;
-} parameter;
+/* What each kernel has behind the cells, but the moment, which LOOK and ACT have last. */
+enum { LOOK_MOMENT = 4, ACT_MOMENT = 7 };
 
-static cl_int set_kernel(struct plain_world *world, int kernel, const parameter *parameters,
-                         cl_uint count) {
-    cl_kernel k = world->kernels[kernel];
-    cl_uint at = 0;
-    cl_int code = clSetKernelArg(k, at++, sizeof(cl_uint), &world->network->cell_count);
-    for (cl_uint i = 0; i < world->cells_count && code == CL_SUCCESS; i++) {
-        code = clSetKernelArg(k, at++, sizeof(cl_mem), &world->cells[i]);
-    }
-    for (cl_uint i = 0; i < count && code == CL_SUCCESS; i++) {
-        const parameter *p = &parameters[i];
-        code = p->number ? clSetKernelArg(k, at++, sizeof *p->number, p->number)
-                         : clSetKernelArg(k, at++, sizeof(cl_mem), &world->buffers[p->buffer]);
-    }
-    world->moment_index[kernel] = at;
-    return code;
-}
-
-static int set_kernels(struct plain_world *world, bench_error *error) {
+static int set_arguments(struct plain_world *world, bench_error *error) {
     const traffic_network *n = world->network;
-    const parameter cell_init[] = {
-        {NEXT, NULL}, {PREVIOUS, NULL}, {MAX_VELOCITY, NULL}, {LIMIT, NULL}};
-    const parameter car_start[] = {{STARTS, NULL}, {0, &n->start_count}};
-    const parameter look[] = {
-        {SPECIALS, NULL}, {GROUPS, NULL}, {WAITING, NULL}, {0, &n->group_count}};
-    const parameter act[] = {{PRODUCERS, NULL}, {0, &n->producer_count},   {CONTROLLERS, NULL},
-                             {PHASES, NULL},    {0, &n->controller_count}, {GROUPS, NULL},
-                             {WAITING, NULL}};
-    const parameter write[] = {{CODES, NULL}};
-    cl_int code = set_kernel(world, CELL_INIT, cell_init, 4);
-    code = code ? code : set_kernel(world, CAR_START, car_start, 2);
-    code = code ? code : set_kernel(world, LOOK, look, 4);
-    code = code ? code : set_kernel(world, ACT, act, 7);
-    code = code ? code : set_kernel(world, WRITE, write, 1);
-    return code == CL_SUCCESS ? 0 : bench_error_cl(error, "setting an argument", code);
+    const cl_mem *buffers = world->buffers;
+#define BUFFER(name) sizeof(cl_mem), &buffers[name]
+#define NUMBER(name) sizeof n->name, &n->name
+    const bench_plain_arg all[] = {{CELL_INIT, 0, BUFFER(NEXT)},
+                                   {CELL_INIT, 1, BUFFER(PREVIOUS)},
+                                   {CELL_INIT, 2, BUFFER(MAX_VELOCITY)},
+                                   {CELL_INIT, 3, BUFFER(LIMIT)},
+                                   {CAR_START, 0, BUFFER(STARTS)},
+                                   {CAR_START, 1, NUMBER(start_count)},
+                                   {LOOK, 0, BUFFER(SPECIALS)},
+                                   {LOOK, 1, BUFFER(GROUPS)},
+                                   {LOOK, 2, BUFFER(WAITING)},
+                                   {LOOK, 3, NUMBER(group_count)},
+                                   {ACT, 0, BUFFER(PRODUCERS)},
+                                   {ACT, 1, NUMBER(producer_count)},
+                                   {ACT, 2, BUFFER(CONTROLLERS)},
+                                   {ACT, 3, BUFFER(PHASES)},
+                                   {ACT, 4, NUMBER(controller_count)},
+                                   {ACT, 5, BUFFER(GROUPS)},
+                                   {ACT, 6, BUFFER(WAITING)},
+                                   {WRITE, 0, BUFFER(CODES)}};
+#undef BUFFER
+#undef NUMBER
+    return bench_plain_set(&world->plain, all, sizeof all / sizeof *all, error);
 }
 
-static int launch(struct plain_world *world, int kernel, cl_event *event, bench_error *error) {
-    size_t local = GROUP_ITEMS;
-    size_t global = (world->network->cell_count + local - 1) / local * local;
-    cl_int code = clEnqueueNDRangeKernel(world->queue, world->kernels[kernel], 1, NULL, &global,
-                                         &local, 0, NULL, event);
-    return code == CL_SUCCESS ? 0 : bench_error_cl(error, kernel_names[kernel], code);
+static int launch(struct plain_world *world, unsigned kernel, cl_event *event, bench_error *error) {
+    return bench_plain_launch(&world->plain, kernel, 0, world->network->cell_count, event, error);
 }
 
 /* ---- Lifetime and steps ---------------------------------------------------------------------- */
 
 static void destroy(traffic_world *base) {
     struct plain_world *world = (struct plain_world *)base;
-    for (int i = 0; i < FIELDS; i++) {
-        if (world->cells[i]) {
-            clReleaseMemObject(world->cells[i]);
-        }
-    }
-    for (int i = 0; i < BUFFER_COUNT; i++) {
-        if (world->buffers[i]) {
-            clReleaseMemObject(world->buffers[i]);
-        }
-    }
-    for (int i = 0; i < KERNEL_COUNT; i++) {
-        if (world->kernels[i]) {
-            clReleaseKernel(world->kernels[i]);
-        }
-    }
-    if (world->program) {
-        clReleaseProgram(world->program);
-    }
+    bench_plain_release(&world->plain);
     free(world);
 }
 
 static int finish(traffic_world *base, bench_error *error) {
-    cl_int code = clFinish(((struct plain_world *)base)->queue);
-    return code == CL_SUCCESS ? 0 : bench_error_cl(error, "the steps so far", code);
+    return bench_plain_finish(&((struct plain_world *)base)->plain, error);
 }
 
 static int step(traffic_world *base, cl_event *events, bench_error *error) {
     struct plain_world *world = (struct plain_world *)base;
     traffic_moment now = traffic_get_moment(&world->network->rules, world->iteration++);
-    cl_int code = CL_SUCCESS;
-    for (int phase = 0; phase < TRAFFIC_PHASES && code == CL_SUCCESS; phase++) {
-        int kernel = LOOK + phase;
-        code =
-            clSetKernelArg(world->kernels[kernel], world->moment_index[kernel], sizeof now, &now);
-        if (code == CL_SUCCESS && launch(world, kernel, events ? &events[phase] : NULL, error)) {
+    const bench_plain_arg moments[] = {{LOOK, LOOK_MOMENT, sizeof now, &now},
+                                       {ACT, ACT_MOMENT, sizeof now, &now}};
+    if (bench_plain_set(&world->plain, moments, 2, error)) {
+        return -1;
+    }
+    for (unsigned phase = 0; phase < TRAFFIC_PHASES; phase++) {
+        if (launch(world, LOOK + phase, events ? &events[phase] : NULL, error)) {
             return -1;
         }
     }
-    code = code ? code : clFlush(world->queue);
-    return code == CL_SUCCESS ? 0 : bench_error_cl(error, "a step", code);
+    return bench_plain_flush(&world->plain, error);
 }
 
 static int read_codes(traffic_world *base, uint32_t *codes, bench_error *error) {
     struct plain_world *world = (struct plain_world *)base;
-    if (launch(world, WRITE, NULL, error)) {
-        return -1;
-    }
-    cl_int code =
-        clEnqueueReadBuffer(world->queue, world->buffers[CODES], CL_TRUE, 0,
-                            world->network->cell_count * sizeof *codes, codes, 0, NULL, NULL);
-    return code == CL_SUCCESS ? 0 : bench_error_cl(error, "reading the state", code);
+    size_t bytes = world->network->cell_count * sizeof *codes;
+    return launch(world, WRITE, NULL, error) ||
+                   bench_plain_read(&world->plain, world->buffers[CODES], bytes, codes, error)
+               ? -1
+               : 0;
 }
 
 static const struct traffic_ops plain_ops = {
@@ -227,15 +164,13 @@ int traffic_plain_create(const traffic_desc *desc, traffic_world **out, bench_er
     }
     world->base.ops = &plain_ops;
     world->network = desc->network;
-    world->context = desc->context;
-    world->queue = desc->queue;
     int result = build(world, desc, error) ||
-                 create_buffers(world, desc->variant == TRAFFIC_AOS, error) ||
-                 set_kernels(world, error) || launch(world, CELL_INIT, NULL, error) ||
-                 launch(world, CAR_START, NULL, error) || finish(&world->base, error);
-    for (int i = NEXT; i <= LIMIT && result == 0; i++) {
-        clReleaseMemObject(world->buffers[i]);
-        world->buffers[i] = NULL;
+                 create_cells(world, desc->variant == BENCH_AOS, error) ||
+                 create_buffers(world, error) || set_arguments(world, error) ||
+                 launch(world, CELL_INIT, NULL, error) || launch(world, CAR_START, NULL, error) ||
+                 finish(&world->base, error);
+    for (int i = NEXT; i <= LIMIT; i++) {
+        bench_plain_drop(&world->plain, world->buffers[i]);
     }
     if (result) {
         destroy(&world->base);

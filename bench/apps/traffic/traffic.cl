@@ -98,6 +98,7 @@ __kernel void yield_init(CLUMP_HEAP, __global const uint *groups, __global const
 static void car_init(CLUMP_HEAP, Car self, Cell cell, uint number) {
     Car_position(self) = cell;
     Car_target(self) = cell;
+    Car_ahead(self) = Cell_next(cell);
     Car_number(self) = number;
     Car_velocity(self) = 0;
     Car_max_velocity(self) = (uchar)car_velocity(number);
@@ -135,13 +136,14 @@ static Cell look_closer(CLUMP_HEAP_FIXED, Cell at, moment now, uint number, uint
 }
 
 static void look_car(CLUMP_HEAP_FIXED, Car self, moment now) {
-    Cell at = Car_position(self), before = at;
+    /* To have `ahead` in the car saves a read that the next one would wait for. */
+    Cell at = Car_position(self), before = at, ahead = Car_ahead(self), ahead_before = ahead;
     uint velocity = min(Car_velocity(self) + 1u, (uint)Car_max_velocity(self));
     uint distance = 0u, number = Car_number(self);
     bool leaves = false;
     velocity = min(velocity, (uint)Cell_limit(at));
     while (velocity > 0u && distance <= velocity) { /* so at most VELOCITY_MAX + 1 times */
-        Cell next = Cell_next(at);
+        Cell next = ahead;
         if (Cell_is_null(next)) {
             next = look_closer(clump_heap, at, now, number, distance);
             leaves = Cell_is_null(next);
@@ -157,18 +159,22 @@ static void look_car(CLUMP_HEAP_FIXED, Car self, moment now) {
             velocity = limit;
         }
         before = at;
+        ahead_before = ahead;
         at = next;
+        ahead = Cell_next(at);
         distance++;
     }
     if (distance > 0u && lot_of(now, number, 0u, DRAW_SLOW, 1000u) < now.slow_permille) {
         distance--;
         at = before;
+        ahead = ahead_before;
         leaves = false;
     }
     Car_velocity(self) = (uchar)distance;
     Car_move(self) = leaves ? LEAVE : distance ? GO : STAY;
     if (distance) {
         Car_target(self) = at;
+        Car_ahead(self) = ahead;
     }
 }
 

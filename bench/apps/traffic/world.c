@@ -2,34 +2,19 @@
 #include "world.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 
-#include "bench/bench_files.h"
+#include "bench/side_by_side.h"
 
 int traffic_world_create(const traffic_desc *desc, traffic_world **world, bench_error *error) {
     switch (desc->variant) {
-    case TRAFFIC_CLUMP: return traffic_heap_create(desc, world, error);
-    case TRAFFIC_SEQUENTIAL: return traffic_sequential_create(desc, world, error);
+    case BENCH_CLUMP: return traffic_heap_create(desc, world, error);
+    case BENCH_SEQUENTIAL: return traffic_sequential_create(desc, world, error);
     default: return traffic_plain_create(desc, world, error);
     }
 }
 
-int traffic_load_source(const char *name, char **source, bench_error *error) {
-    const clumpi_cl_file *rules = bench_file_find("bench/apps/traffic/rules.clh");
-    const clumpi_cl_file *kernels = bench_file_find(name);
-    *source = NULL;
-    if (!rules || !kernels) {
-        return bench_error_set(error, "%s or its rules.clh is not embedded in this program", name);
-    }
-    size_t bytes = rules->bytes + kernels->bytes + 16;
-    *source = malloc(bytes);
-    if (!*source) {
-        return bench_error_set(error, "host memory ran out for %s", name);
-    }
-    snprintf(*source, bytes, "%s\n#line 1\n%s", rules->data, kernels->data);
-    return 0;
-}
+const char *const traffic_sources[] = {"bench/apps/traffic/rules.clh", NULL};
 
 #define TEXT_OF(value) #value
 #define OPTION(name, value) " -D" name "=" TEXT_OF(value)
@@ -38,7 +23,7 @@ const char traffic_options[] = OPTION("DEGREE_MAX", TRAFFIC_DEGREE_MAX)
 
 /* ---- Comparison ------------------------------------------------------------------------------ */
 
-int traffic_check_heap(const traffic_world *world, const traffic_desc *desc, const uint32_t *codes,
+int traffic_check_cars(const traffic_world *world, const traffic_desc *desc, const uint32_t *codes,
                        bench_error *error) {
     uint64_t objects = 0;
     if (!world->ops->get_heap) {
@@ -46,12 +31,8 @@ int traffic_check_heap(const traffic_world *world, const traffic_desc *desc, con
     }
     clump_heap *heap = world->ops->get_heap(world);
     clump_status status = clump_heap_count(heap, "Car", &objects);
-    if (status == CLUMP_OK) {
-        status = clump_heap_check(heap);
-    }
     if (status != CLUMP_OK) {
-        bench_error_clump(error, "the heap", desc->clump, status);
-        return status == CLUMP_ERR_CORRUPT ? 1 : -1;
+        return bench_error_clump(error, "counting cars", desc->clump, status);
     }
     uint64_t cars = traffic_count(codes, desc->network->cell_count).cars;
     if (objects != cars) {
@@ -67,39 +48,49 @@ typedef struct pair {
     const traffic_desc *desc;
     traffic_world *found, *expected;
     uint32_t *found_codes, *expected_codes;
-    bench_error *error;
 } pair;
 
-static int compare(pair *both, uint32_t step) {
-    if (both->found->ops->read(both->found, both->found_codes, both->error) ||
-        both->expected->ops->read(both->expected, both->expected_codes, both->error)) {
+static int compare(void *worlds, uint32_t step, bench_error *error) {
+    pair *both = worlds;
+    if (both->found->ops->read(both->found, both->found_codes, error) ||
+        both->expected->ops->read(both->expected, both->expected_codes, error)) {
         return -1;
     }
     return traffic_compare(both->found_codes, both->expected_codes, both->desc->network->cell_count,
-                           step, both->error);
+                           step, error);
 }
 
-static int run_steps(pair *both, uint32_t steps, uint32_t check_every) {
-    int result = compare(both, 0);
-    for (uint32_t step = 1; result == 0 && step <= steps; step++) {
-        if (both->found->ops->step(both->found, NULL, both->error) ||
-            both->expected->ops->step(both->expected, NULL, both->error)) {
-            return -1;
-        }
-        result = compare(both, step);
-        if (result == 0 && (step == steps || step % check_every == 0)) {
-            result = traffic_check_heap(both->found, both->desc, both->found_codes, both->error);
-        }
-    }
-    return result;
+static int step_both(void *worlds, bench_error *error) {
+    pair *both = worlds;
+    return both->found->ops->step(both->found, NULL, error) ||
+                   both->expected->ops->step(both->expected, NULL, error)
+               ? -1
+               : 0;
+}
+
+static int check_cars(void *worlds, uint32_t step, bench_error *error) {
+    pair *both = worlds;
+    (void)step;
+    return traffic_check_cars(both->found, both->desc, both->found_codes, error);
+}
+
+static int run_steps(pair *both, uint32_t steps, uint32_t check_every, bench_error *error) {
+    const struct traffic_ops *ops = both->found->ops;
+    const bench_pair worlds = {.worlds = both,
+                               .clump = both->desc->clump,
+                               .heap = ops->get_heap ? ops->get_heap(both->found) : NULL,
+                               .step = step_both,
+                               .compare = compare,
+                               .check_heap = check_cars};
+    return bench_pair_run(&worlds, steps, check_every, error);
 }
 
 int traffic_compare_run(const traffic_desc *desc, uint32_t steps, uint32_t check_every,
                         uint64_t *moves, bench_error *error) {
     size_t cells = desc->network->cell_count;
-    pair both = {.desc = desc, .error = error};
+    pair both = {.desc = desc};
     traffic_desc sequential = *desc;
-    sequential.variant = TRAFFIC_SEQUENTIAL;
+    sequential.variant = BENCH_SEQUENTIAL;
     both.found_codes = calloc(cells, sizeof(uint32_t));
     both.expected_codes = calloc(cells, sizeof(uint32_t));
     int result = -1;
@@ -107,7 +98,7 @@ int traffic_compare_run(const traffic_desc *desc, uint32_t steps, uint32_t check
         bench_error_set(error, "host memory ran out for the states");
     } else if (traffic_world_create(desc, &both.found, error) == 0 &&
                traffic_world_create(&sequential, &both.expected, error) == 0) {
-        result = run_steps(&both, steps, check_every);
+        result = run_steps(&both, steps, check_every, error);
         if (moves) {
             *moves = both.found->ops->get_compactions(both.found)->moves;
         }

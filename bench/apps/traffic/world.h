@@ -7,18 +7,12 @@
 #define TRAFFIC_WORLD_H
 
 #include "bench/compacting.h"
+#include "bench/variant.h"
 #include "clump/clump.h"
 #include "network.h"
 
-typedef enum traffic_variant {
-    TRAFFIC_CLUMP,
-    TRAFFIC_SOA,
-    TRAFFIC_AOS,
-    TRAFFIC_SEQUENTIAL
-} traffic_variant;
-
 typedef struct traffic_desc {
-    traffic_variant variant;
+    bench_variant variant;
     const traffic_network *network; /* must live as long as the world */
     cl_context context;             /* this and the next three: not for sequential */
     cl_device_id device;
@@ -64,14 +58,14 @@ static inline void traffic_world_destroy(traffic_world *world) { /* NULL is allo
     }
 }
 
-/* For a compiler: rules.clh and the file `name`, released by free(); -1 and an error if one of them
- * is not embedded in this program. And the options that the kernels need. */
-int traffic_load_source(const char *name, char **source, bench_error *error);
+/* What kernels include, files as bench_load_source() takes them before another, and the options that
+ * they need. */
+extern const char *const traffic_sources[];
 extern const char traffic_options[];
 
-/* What must hold of a heap: its own invariants, and as many cars as the state has. 1 and a sentence
+/* What must hold of a heap beside its own invariants: as many cars as the state has. 1 and a sentence
  * if it does not, -1 if that could not be found out. No heap: holds. */
-int traffic_check_heap(const traffic_world *world, const traffic_desc *desc, const uint32_t *codes,
+int traffic_check_cars(const traffic_world *world, const traffic_desc *desc, const uint32_t *codes,
                        bench_error *error);
 
 /* Run the variant of `desc` and the sequential one side by side; compare them before the first and

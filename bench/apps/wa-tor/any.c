@@ -1,8 +1,6 @@
 /* The variants behind one set of calls. See wa_tor.h. */
-#include <stdio.h>
 #include <stdlib.h>
 
-#include "bench/bench_files.h"
 #include "wa_tor.h"
 
 int wa_tor_any_create(const wa_tor_desc *desc, wa_tor_any *any, bench_error *error) {
@@ -76,25 +74,4 @@ int wa_tor_any_encode(wa_tor_any *any, uint32_t *codes, bench_error *error) {
                      : wa_tor_plain_encode(any->plain, codes, error);
 }
 
-char *wa_tor_load_source(const char *kernels, bench_error *error) {
-    const char *const names[] = {"rules.clh", kernels};
-    const clumpi_cl_file *files[2];
-    size_t bytes = 32;
-    for (int i = 0; i < 2; i++) {
-        char path[128];
-        snprintf(path, sizeof path, "bench/apps/wa-tor/%s", names[i]);
-        files[i] = bench_file_find(path);
-        if (!files[i]) {
-            bench_error_set(error, "%s is not embedded in this program", path);
-            return NULL;
-        }
-        bytes += files[i]->bytes;
-    }
-    char *source = malloc(bytes);
-    if (!source) {
-        bench_error_set(error, "host memory ran out for %s", kernels);
-        return NULL;
-    }
-    snprintf(source, bytes, "%s\n#line 1\n%s", files[0]->data, files[1]->data);
-    return source;
-}
+const char *const wa_tor_rules_files[] = {"bench/apps/wa-tor/rules.clh", NULL};

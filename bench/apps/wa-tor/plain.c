@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "bench/heap.h"
+#include "bench/source.h"
 #include "wa_tor.h"
 
 #define LOCAL_X 64u /* work-group: cells of a row, rows */
@@ -39,7 +40,7 @@ struct wa_tor_plain {
 static int build(wa_tor_plain *world, const wa_tor_desc *desc, bench_error *error) {
     char options[600], log[LOG_BYTES] = "";
     cl_int code = CL_SUCCESS;
-    char *source = wa_tor_load_source("plain.cl", error);
+    char *source = bench_load_source(wa_tor_rules_files, "bench/apps/wa-tor/plain.cl", error);
     if (!source) {
         return -1;
     }

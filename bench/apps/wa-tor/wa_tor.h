@@ -119,9 +119,7 @@ int wa_tor_any_time_step(wa_tor_any *any, cl_event *events, bench_error *error);
 int wa_tor_any_finish(wa_tor_any *any, bench_error *error);
 int wa_tor_any_encode(wa_tor_any *any, uint32_t *codes, bench_error *error);
 
-/* rules.clh and the kernels of a file named without folder. Released by free(). NULL and an error
- * if one is not embedded. */
-char *wa_tor_load_source(const char *kernels, bench_error *error);
+extern const char *const wa_tor_rules_files[]; /* what the kernels of both variants begin with */
 
 /* ---- Side by side (compare.c) ---------------------------------------------------------------- */
 

@@ -90,21 +90,15 @@ static int create_program(wa_tor_heap *world, const clump_tuning *tuning, bench_
         KERNEL_LIST(KERNEL_NAME)
 #undef KERNEL_NAME
     };
-    char *source = wa_tor_load_source("wa_tor.cl", error);
-    if (!source) {
-        return -1;
-    }
     bench_program_desc program = {.clump = world->clump,
                                   .heap = world->heap,
                                   .file = "bench/apps/wa-tor/wa_tor.cl",
-                                  .text = source,
+                                  .before = wa_tor_rules_files,
                                   .uses_random123 = 1,
                                   .tuning = tuning,
                                   .names = names,
                                   .count = KERNEL_COUNT};
-    int result = bench_program_create(&program, &world->program, world->kernels, error);
-    free(source);
-    return result;
+    return bench_program_create(&program, &world->program, world->kernels, error);
 }
 
 static int create_buffers(wa_tor_heap *world, bench_error *error) {

@@ -1,0 +1,204 @@
+/* An application as a benchmark. See app.h. */
+#include "app.h"
+
+#include <inttypes.h>
+
+#include "phases.h"
+#include "steps.h"
+
+/* ---- Parameters ------------------------------------------------------------------------------ */
+
+bench_variant bench_app_variant(const bench_values *values) {
+    static const char *const names[] = {[BENCH_CLUMP] = "clump",
+                                        [BENCH_SOA] = "soa",
+                                        [BENCH_AOS] = "aos",
+                                        [BENCH_SEQUENTIAL] = "sequential"};
+    unsigned variant = 0;
+    while (variant < BENCH_SEQUENTIAL && !bench_is(values, "variant", names[variant])) {
+        variant++;
+    }
+    return (bench_variant)variant;
+}
+
+int bench_app_needs_device(const bench_values *values) {
+    return bench_app_variant(values) != BENCH_SEQUENTIAL;
+}
+
+int bench_app_init(bench_app *app, const bench_app_ops *ops, bench_env *env,
+                   const bench_values *values, bench_results *results, const char *cell_field) {
+    *app = (bench_app){.ops = ops,
+                       .env = env,
+                       .values = values,
+                       .results = results,
+                       .error = &results->error,
+                       .variant = bench_app_variant(values),
+                       .steps = bench_u32(values, "steps")};
+    return cell_field ? bench_compaction_parse(values, cell_field, &app->compaction, app->error)
+                      : 0;
+}
+
+/* ---- Measuring ------------------------------------------------------------------------------- */
+
+typedef struct course {
+    const char *label;
+    bench_variant variant;
+    int is_compacted, is_reference;
+    bench_series *series; /* where samples go */
+    int is_quiet;         /* no pictures */
+} course;
+
+/* A world, all steps, and the state behind them. The caller destroys it, whatever comes back. */
+static int run_course(bench_app *app, const course *c, double *us) {
+    const bench_app_ops *ops = app->ops;
+    if (ops->create(app, c->variant, c->is_compacted ? &app->compaction.desc : NULL,
+                    c->is_reference, app->error)) {
+        return -1;
+    }
+    bench_steps steps = {.label = c->label,
+                         .steps = app->steps,
+                         .world = app,
+                         .step = ops->step,
+                         .finish = ops->finish,
+                         .heap = ops->get_heap(app),
+                         .sample = ops->sample,
+                         .draw = ops->draw,
+                         .outputs = &app->outputs,
+                         .series = c->series,
+                         .is_quiet = c->is_quiet};
+    return bench_steps_run(app->env, &steps, us, app->error) ? -1 : ops->read(app, app->error);
+}
+
+/* `result` and `fault` of a call that may find something that is not as it should be. */
+static int judge(bench_app *app, int result, const bench_error *fault) {
+    if (result > 0) {
+        bench_check(app->results, 0, "%.500s", fault->text);
+    }
+    return result < 0 ? bench_error_set(app->error, "%s", fault->text) : 0;
+}
+
+static void report_state(bench_app *app, double us) {
+    uint64_t checksum = app->ops->checksum(app);
+    bench_sample(app->results, "time_per_step_us", "us", us);
+    bench_sample(app->results, "checksum", "number", (double)(checksum & 0xffffffffu));
+    if (app->rounds++ == 0) {
+        app->checksum = checksum;
+        bench_note(app->results, "checksum of the %s %016" PRIx64, app->ops->state, checksum);
+    } else if (app->checksum != checksum) {
+        bench_check(app->results, 0, "two rounds gave different %s: %016" PRIx64 " and %016" PRIx64,
+                    app->ops->state, app->checksum, checksum);
+    }
+    app->ops->report(app);
+}
+
+static int report_heap(bench_app *app) {
+    clump_heap *heap = app->ops->get_heap(app);
+    clump_heap_stats stats;
+    bench_error fault = {""};
+    if (!heap) {
+        return 0;
+    }
+    clump_status status = clump_heap_calc_stats(heap, &stats, NULL, 0);
+    if (status == CLUMP_OK) {
+        status = clump_heap_check(heap);
+    }
+    if (status != CLUMP_OK) {
+        return bench_error_clump(app->error, "the heap", app->env->clump, status);
+    }
+    bench_sample(app->results, "blocks", "blocks", stats.blocks - stats.free_blocks);
+    bench_sample(app->results, "fragmentation", "share", stats.fragmentation);
+    int result = judge(app, app->ops->report_heap(app, &fault), &fault);
+    if (result == 0 && app->compaction.is_on) {
+        bench_compaction_report(app->ops->get_compactions(app), app->results);
+    }
+    return result;
+}
+
+static int run_round(bench_app *app) {
+    const bench_app_ops *ops = app->ops;
+    const course measured = {.label = bench_text(app->values, "variant"),
+                             .variant = app->variant,
+                             .is_compacted = app->compaction.is_on,
+                             .series = &app->outputs.series};
+    double us = 0;
+    int result = run_course(app, &measured, &us);
+    if (result == 0) {
+        report_state(app, us);
+        result = report_heap(app);
+    }
+    if (result == 0 && app->variant != BENCH_SEQUENTIAL) { /* goes on from the final state */
+        result = bench_phases_run(app, ops->time_step, ops->phases, ops->phase_count, app->results,
+                                  app->error);
+    }
+    ops->destroy(app);
+    return result;
+}
+
+/* The course without compaction, beside which the profile shows the other. */
+static int run_without(bench_app *app) {
+    const course without = {.label = "not compacted",
+                            .variant = app->variant,
+                            .series = &app->outputs.without,
+                            .is_quiet = 1};
+    double us = 0;
+    int result = run_course(app, &without, &us);
+    app->ops->destroy(app);
+    if (result == 0) {
+        bench_sample(app->results, "time_per_step_without_us", "us", us);
+    }
+    return result;
+}
+
+/* ---- Checking -------------------------------------------------------------------------------- */
+
+/* Samples must be those of the reference too, as the last state. */
+static int check_against_reference(bench_app *app) {
+    bench_series series = {.columns = 0};
+    const course reference = {.label = "sequential reference",
+                              .variant = BENCH_SEQUENTIAL,
+                              .is_reference = 1,
+                              .series = &series,
+                              .is_quiet = 1};
+    bench_error fault = {""};
+    double us = 0;
+    int result = run_course(app, &reference, &us);
+    if (result == 0) {
+        bench_sample(app->results, "sequential_time_per_step_us", "us", us);
+        if (bench_series_compare(&app->outputs.series, &series,
+                                 bench_outputs_own_columns(&app->outputs), &fault) ||
+            app->ops->compare(app, &fault)) {
+            bench_check(app->results, 0, "%.500s", fault.text);
+        } else {
+            bench_check(app->results, 1, "all %s equal the sequential reference after %u steps",
+                        app->what, app->steps);
+        }
+    }
+    app->ops->destroy(app);
+    bench_series_release(&series);
+    return result;
+}
+
+static int check(bench_app *app) {
+    const bench_app_ops *ops = app->ops;
+    bench_error fault = {""};
+    int is_reference = app->variant == BENCH_SEQUENTIAL;
+    if (ops->check && judge(app, ops->check(app, &fault), &fault)) {
+        return -1;
+    }
+    if (bench_int(app->values, "check") && !is_reference) {
+        return check_against_reference(app);
+    }
+    bench_check(app->results, 1, "%s%s%s", ops->holds ? ops->holds : "", ops->holds ? "; " : "",
+                is_reference ? "this is the reference" : "no reference was run (check=0)");
+    return 0;
+}
+
+int bench_app_run(bench_app *app) {
+    int result = app->compaction.is_on && app->outputs.profile ? run_without(app) : 0;
+    for (uint32_t round = 0; result == 0 && round < app->env->repeat; round++) {
+        result = run_round(app);
+    }
+    if (result == 0) {
+        result = check(app);
+    }
+    return result ? -1 : bench_outputs_write(&app->outputs, app->results, app->error);
+}

@@ -1,0 +1,74 @@
+/* An application as a benchmark: rounds of one variant, measured step by step and phase by phase, the
+ * same without compaction if a profile shows both, and the sequential reference.
+ *
+ * What an application adds is a bench_app_ops. Its own struct begins with a bench_app, which is what
+ * its calls are given. One world at a time is alive.
+ *
+ * Read first: bench.h, variant.h. Read next: steps.h, then any user, such as
+ * apps/sugarscape/sugarscape.c.
+ */
+#ifndef BENCH_APP_H
+#define BENCH_APP_H
+
+#include "bench.h"
+#include "compaction_option.h"
+#include "outputs.h"
+#include "variant.h"
+
+/* Calls return 0, or -1 with the reason in `error`; those marked * also 1 and a sentence there if
+ * something is not as it should be. */
+typedef struct bench_app_ops {
+    /* A world at its start. States are read to one place for the variant that is measured, to
+     * another one for the reference. */
+    int (*create)(void *app, bench_variant variant, const clump_compactor_desc *compaction,
+                  int is_reference, bench_error *error);
+    void (*destroy)(void *app);                 /* it, if there is one */
+    int (*step)(void *app, bench_error *error); /* as in bench_steps, like the next five */
+    int (*finish)(void *app, bench_error *error);
+    int (*sample)(void *app, double *values, bench_error *error);
+    int (*draw)(void *app, uint8_t *rgb, bench_error *error);
+    clump_heap *(*get_heap)(void *app); /* NULL: there is none */
+    const bench_compacting *(*get_compactions)(void *app);
+    int (*time_step)(void *app, cl_event *events, bench_error *error); /* as for bench_phases_run */
+    const char *const *phases;
+    unsigned phase_count;
+    int (*read)(void *app, bench_error *error);        /* the state, when all steps are made */
+    uint64_t (*checksum)(void *app);                   /* of the state that was read */
+    void (*report)(void *app);                         /* further metrics of it */
+    int (*report_heap)(void *app, bench_error *error); /* * and of the heap */
+    int (*check)(void *app, bench_error *error);       /* * whatever the reference; NULL: nothing */
+    int (*compare)(void *app, bench_error *error);     /* * both states */
+    const char *state;                                 /* what it is: "bodies" */
+    const char *holds; /* what check() makes sure of, as a sentence; or NULL */
+} bench_app_ops;
+
+typedef struct bench_app {
+    const bench_app_ops *ops;
+    bench_env *env;
+    const bench_values *values;
+    bench_results *results;
+    bench_error *error;
+    bench_variant variant;
+    uint32_t steps;
+    char what[96]; /* all that is compared: "400 cells" */
+    bench_outputs outputs;
+    bench_compaction compaction;
+    uint64_t checksum; /* of the first round */
+    uint32_t rounds;   /* done */
+} bench_app;
+
+/* The value of the parameter `variant`: clump|soa|aos|sequential. */
+bench_variant bench_app_variant(const bench_values *values);
+
+/* For bench_descriptor: all variants but sequential. */
+int bench_app_needs_device(const bench_values *values);
+
+/* Read the parameters variant and steps, and those of compaction. `cell_field` as in
+ * bench_compaction_parse(); NULL: the application has no such parameters. */
+int bench_app_init(bench_app *app, const bench_app_ops *ops, bench_env *env,
+                   const bench_values *values, bench_results *results, const char *cell_field);
+
+/* Run it all; `what` is filled in by now, and outputs are created. With the parameter `check`. */
+int bench_app_run(bench_app *app);
+
+#endif

@@ -1,0 +1,29 @@
+/* A variant beside the reference. See side_by_side.h. */
+#include "side_by_side.h"
+
+static int check_heap(const bench_pair *pair, uint32_t step, bench_error *error) {
+    if (!pair->heap) {
+        return 0;
+    }
+    clump_status status = clump_heap_check(pair->heap);
+    if (status != CLUMP_OK) {
+        bench_error_clump(error, "the heap check", pair->clump, status);
+        return status == CLUMP_ERR_CORRUPT ? 1 : -1;
+    }
+    return pair->check_heap ? pair->check_heap(pair->worlds, step, error) : 0;
+}
+
+int bench_pair_run(const bench_pair *pair, uint32_t steps, uint32_t check_every,
+                   bench_error *error) {
+    int result = pair->compare(pair->worlds, 0, error);
+    for (uint32_t step = 1; result == 0 && step <= steps; step++) {
+        if (pair->step(pair->worlds, error)) {
+            return -1;
+        }
+        result = pair->compare(pair->worlds, step, error);
+        if (result == 0 && (step == steps || (check_every && step % check_every == 0))) {
+            result = check_heap(pair, step, error);
+        }
+    }
+    return result;
+}

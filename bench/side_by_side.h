@@ -1,0 +1,28 @@
+/* Two worlds that make the same steps and are compared: a variant of an application and the
+ * reference. Read first: error.h. */
+#ifndef BENCH_SIDE_BY_SIDE_H
+#define BENCH_SIDE_BY_SIDE_H
+
+#include <stdint.h>
+
+#include "clump/heap.h"
+#include "error.h"
+
+/* Calls return 0, 1 and a sentence if the worlds are not as they should be, or -1. */
+typedef struct bench_pair {
+    void *worlds; /* what the calls are given */
+    clump_context *clump;
+    clump_heap *heap;                                                   /* NULL: none */
+    int (*step)(void *worlds, bench_error *error);                      /* of both */
+    int (*compare)(void *worlds, uint32_t step, bench_error *error);    /* of both */
+    int (*check_heap)(void *worlds, uint32_t step, bench_error *error); /* if there is one, beside
+                                                                          * its invariants; NULL:
+                                                                          * nothing */
+} bench_pair;
+
+/* Make all steps. Compare before the first and after every one; check the heap every `check_every`
+ * (0: only at the end) and at the end. Stops with what a call did not return 0 for. */
+int bench_pair_run(const bench_pair *pair, uint32_t steps, uint32_t check_every,
+                   bench_error *error);
+
+#endif

@@ -1,0 +1,63 @@
+/* Private: a collection under way. collect.c is the call, collect_check.c what it refuses,
+ * collect_mark.c the marking on the device, collect_host.c that on the host.
+ *
+ * Read first: internal.h, timed.h, include/clump/collect.h, cl/mark.clh.
+ */
+#ifndef CLUMPI_COLLECT_H
+#define CLUMPI_COLLECT_H
+
+#include "timed.h"
+
+typedef struct clumpi_collection {
+    clump_heap *heap;
+    const clump_collect_desc *desc;
+    clumpi_u32 dead_first, dead_last; /* classes of desc->dead_class */
+    uint64_t dead_room;               /* references that desc->dead has room for */
+    clump_collect_report report;
+    clumpi_timed timed;          /* its phases are clump_collect_phase */
+    clumpi_mark_control control; /* as last read */
+} clumpi_collection;
+
+/* Granules for which there are words of marks. */
+static inline uint64_t clumpi_mark_granules(const clump_heap *heap) {
+    const clumpi_header *h = &heap->geometry.header;
+    return (uint64_t)h->block_end * h->block_granules;
+}
+
+/* ---- collect_check.c ---- */
+
+/* Fill in what the desc says, or say what is wrong with it. */
+clump_status clumpi_collect_begin(clumpi_collection *r);
+
+/* ---- collect_mark.c ---- */
+
+/* Launch a kernel of marking or sweeping with the sizes of a do-all. Its first arguments are the
+ * heap, header_at and the marks; `args` are the others, at most CLUMPI_MARK_ARGS. */
+#define CLUMPI_MARK_ARGS 4u
+clump_status clumpi_collect_run(clumpi_collection *r, clump_collect_phase phase,
+                                clumpi_kernel_id id, const clumpi_arg *args, uint32_t arg_count);
+clump_status clumpi_collect_run_on(clumpi_collection *r, clump_collect_phase phase,
+                                   clumpi_kernel_id id, size_t groups, size_t local,
+                                   const clumpi_arg *args, uint32_t arg_count);
+
+/* A kernel that takes references outside the heap. */
+clump_status clumpi_collect_outside(clumpi_collection *r, clump_collect_phase phase,
+                                    clumpi_kernel_id id, const clump_refs *refs);
+
+/* Read r->control. Blocks. */
+clump_status clumpi_collect_read(clumpi_collection *r);
+
+/* Reach all that roots lead to. Blocks. */
+clump_status clumpi_collect_mark(clumpi_collection *r);
+
+/* ---- collect_host.c ---- */
+
+/* Go on on the host from what step `step` would find, to the end. */
+clump_status clumpi_collect_mark_host(clumpi_collection *r, clumpi_u32 step);
+
+/* ---- For collector.c ---- */
+
+/* What clump_collect() would say to this desc before it does anything. */
+clump_status clumpi_collect_check(clump_heap *heap, const clump_collect_desc *desc);
+
+#endif

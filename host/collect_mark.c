@@ -1,0 +1,241 @@
+/* Marking: the buffer of marks, roots, and steps in batches until nothing is left to do.
+ *
+ * Invariant: between collections the words of waiting objects are 0. A buffer of which that is not
+ * known is let go of (collect.c).
+ *
+ * Read first: collect.h, cl/mark.cl.
+ */
+#include <stddef.h>
+
+#include "collect.h"
+
+#define NARROW_PRESET 512u
+#define WIDE_PRESET 16u
+#define QUEUE_ROOM_LEAST 4096u
+/* Steps between two readings of the control block: doubled each time, up to the second number. */
+#define BATCH_FIRST 4u
+#define BATCH_MOST 32u
+
+/* Handing a long narrow graph over to the host, where a level takes a cache miss and not some
+ * microseconds: once as much time was spent as the copies will take, so that neither choice is wrong
+ * by more than a factor of two. A level and the calls as `clump-bench run mark-list` had them on an
+ * H200; the bytes in a microsecond are a guess. */
+#define LEVELS_FIRST 16u /* in a launch, while that may be better */
+#define LEVEL_US 4.0
+#define CALLS_US 190.0
+#define COPY_BYTES_PER_US 8000.0
+
+clump_status clumpi_collect_run_on(clumpi_collection *r, clump_collect_phase phase,
+                                   clumpi_kernel_id id, size_t groups, size_t local,
+                                   const clumpi_arg *args, uint32_t arg_count) {
+    clumpi_arg all[1 + CLUMPI_MARK_ARGS] = {{sizeof r->heap->marks.buffer, &r->heap->marks.buffer}};
+    for (uint32_t i = 0; i < arg_count; i++) all[1 + i] = args[i];
+    return clumpi_timed_run(r->heap, &r->timed, phase, id, groups, local, all, 1 + arg_count);
+}
+
+clump_status clumpi_collect_run(clumpi_collection *r, clump_collect_phase phase,
+                                clumpi_kernel_id id, const clumpi_arg *args, uint32_t arg_count) {
+    const clumpi_launch_sizes *sizes = &r->heap->context->sizes;
+    return clumpi_collect_run_on(r, phase, id, sizes->do_all_global / sizes->do_all_local,
+                                 sizes->do_all_local, args, arg_count);
+}
+
+clump_status clumpi_collect_outside(clumpi_collection *r, clump_collect_phase phase,
+                                    clumpi_kernel_id id, const clump_refs *refs) {
+    uint64_t offset = refs->offset / 4, count = refs->count;
+    clumpi_u32 stride = refs->stride / 4;
+    clumpi_arg args[] = {{sizeof refs->buffer, &refs->buffer},
+                         {sizeof offset, &offset},
+                         {sizeof stride, &stride},
+                         {sizeof count, &count}};
+    return clumpi_collect_run(r, phase, id, args, 4);
+}
+
+/* ---- The buffer ------------------------------------------------------------------------------ */
+
+/* GPUs do without sweeps over rows unless they are asked for: on an H200 they take five times as long
+ * as the queue (`mark-random`, 10^7 objects). */
+static clumpi_u32 by_queue_alone(const clumpi_collection *r) {
+    return r->desc->engine == CLUMP_MARK_QUEUE ||
+           (r->desc->engine == CLUMP_MARK_AUTO && !r->heap->context->capabilities.is_cpu);
+}
+
+/* Room of the queue where the desc leaves it open. */
+static uint32_t preset_room(const clumpi_collection *r) {
+    const clumpi_geometry *g = &r->heap->geometry;
+    uint64_t granules = clumpi_mark_granules(r->heap), room = granules / 2;
+    if (by_queue_alone(r)) {
+        uint32_t smallest = UINT32_MAX; /* row, in granules */
+        for (uint32_t id = 1; id <= g->header.class_count; id++)
+            if (g->classes[id].rows && g->classes[id].row_granules < smallest)
+                smallest = g->classes[id].row_granules;
+        room = granules / smallest * CLUMP_ROW_SLOTS / 8;
+    }
+    return room < QUEUE_ROOM_LEAST ? QUEUE_ROOM_LEAST : (uint32_t)room;
+}
+
+/* References of an object of exactly the class, those of weak fields left out. */
+static uint32_t count_refs(const clump_schema *schema, uint32_t class_id) {
+    uint32_t count = 0;
+    clump_class_info info;
+    for (uint32_t level = class_id; level; level = info.base) { /* the class and its bases */
+        clump_schema_get_class(schema, level, &info);
+        for (uint32_t i = 0; i < info.field_count; i++) {
+            clump_field_info f;
+            clump_schema_get_field(schema, level, i, &f);
+            if (f.type == CLUMP_TYPE_REF && !f.weak) count += f.count ? f.count : 1;
+        }
+    }
+    return count;
+}
+
+static clump_status make_buffer(clumpi_collection *r, uint32_t capacity) {
+    clump_heap *heap = r->heap;
+    clump_context *c = heap->context;
+    clumpi_u32 refs_of[CLUMPI_RESERVED + 1] = {0};
+    clumpi_marks made = {.capacity = capacity};
+    made.bytes = CLUMPI_MARK_WHITE_AT + 16 * clumpi_mark_granules(heap) + (uint64_t)8 * capacity;
+    for (uint32_t id = 1; id <= heap->geometry.header.class_count; id++)
+        refs_of[id] = count_refs(heap->schema, id);
+    clump_status status = clumpi_buffer_create(c, made.bytes, "marks", &made.buffer);
+    if (!status) status = clumpi_clear(c, made.buffer, 0, made.bytes);
+    if (!status)
+        status = clumpi_write(c, made.buffer, CLUMPI_MARK_REFS_AT, sizeof refs_of, refs_of);
+    if (status) {
+        clumpi_buffer_release(c, &made.buffer);
+        return status;
+    }
+    clumpi_buffer_release(c, &heap->marks.buffer);
+    heap->marks = made;
+    return CLUMP_OK;
+}
+
+/* A device that is a CPU is as good at it as the host. */
+static int may_hand_over(const clumpi_collection *r) {
+    return r->desc->engine == CLUMP_MARK_AUTO && !r->desc->stay &&
+           !r->heap->context->capabilities.is_cpu;
+}
+
+static clump_status prepare(clumpi_collection *r) {
+    const clump_collect_desc *d = r->desc;
+    uint32_t room = d->queue_room ? d->queue_room : preset_room(r);
+    clump_status status = CLUMP_OK;
+    if (!r->heap->marks.buffer || r->heap->marks.capacity != room) status = make_buffer(r, room);
+    if (status) return status;
+    uint32_t narrow = d->narrow == CLUMP_NEVER ? 0 : d->narrow ? d->narrow : NARROW_PRESET;
+    uint64_t rows = clumpi_mark_granules(r->heap) / 8;
+    clumpi_mark_control *m = &r->control;
+    *m =
+        (clumpi_mark_control){.capacity = room,
+                              .narrow = narrow,
+                              .wide = d->wide ? d->wide : WIDE_PRESET,
+                              .rows_above = rows < narrow ? narrow : (clumpi_u32)rows,
+                              .refill = by_queue_alone(r),
+                              .levels_most = may_hand_over(r) ? LEVELS_FIRST : CLUMPI_NARROW_LEVELS,
+                              .histogram = d->offsets == CLUMP_OFFSETS_HISTOGRAM};
+    if (by_queue_alone(r)) m->rows_above = UINT32_MAX;
+    if (d->engine == CLUMP_MARK_ROWS) m->rows_above = narrow;
+    m->rows_below = d->engine == CLUMP_MARK_ROWS ? narrow : m->rows_above / 4;
+    m->scanned[0] = UINT32_MAX; /* nothing is known of the sweep in front of the first */
+    return clumpi_write(r->heap->context, r->heap->marks.buffer, 0, sizeof *m, m);
+}
+
+clump_status clumpi_collect_read(clumpi_collection *r) {
+    clump_status status =
+        clumpi_read(r->heap->context, r->heap->marks.buffer, 0, sizeof r->control, &r->control);
+    r->report.readbacks += !status;
+    return status ? status : clumpi_timed_read(r->heap->context, &r->timed);
+}
+
+/* ---- Roots ----------------------------------------------------------------------------------- */
+
+static clump_status mark_desc_roots(clumpi_collection *r) {
+    const clump_collect_desc *d = r->desc;
+    clump_context *c = r->heap->context;
+    if (!d->root_count) return CLUMP_OK;
+    uint64_t bytes = d->root_count * sizeof *d->roots;
+    clump_refs refs = {.count = d->root_count, .stride = sizeof *d->roots};
+    clump_status status = clumpi_buffer_create(c, bytes, "roots", &refs.buffer);
+    if (!status) status = clumpi_write(c, refs.buffer, 0, bytes, d->roots);
+    if (!status)
+        status = clumpi_collect_outside(r, CLUMP_COLLECT_ROOTS, CLUMPI_KERNEL_mark_roots, &refs);
+    clumpi_buffer_release(c, &refs.buffer);
+    return status;
+}
+
+static clump_status mark_roots(clumpi_collection *r) {
+    const clump_collect_phase phase = CLUMP_COLLECT_ROOTS;
+    clump_status status = clumpi_collect_run(r, phase, CLUMPI_KERNEL_mark_begin, NULL, 0);
+    for (const clump_refs *s = r->heap->refs; s && !status; s = s->next)
+        if (!s->weak) status = clumpi_collect_outside(r, phase, CLUMPI_KERNEL_mark_roots, s);
+    if (!status) status = mark_desc_roots(r);
+    for (uint32_t i = 0; i < r->desc->root_class_count && !status; i++) {
+        clump_class_info info;
+        clump_schema_find_class(r->heap->schema, r->desc->root_classes[i], &info);
+        clumpi_arg args[] = {{sizeof info.id, &info.id}, {sizeof info.last, &info.last}};
+        status = clumpi_collect_run(r, phase, CLUMPI_KERNEL_mark_classes, args, 2);
+    }
+    return status;
+}
+
+/* ---- Steps ----------------------------------------------------------------------------------- */
+
+static uint64_t progress(const clumpi_mark_control *m) {
+    return (uint64_t)m->levels + m->sweeps + m->refills;
+}
+
+/* Is what is left narrow, and has been for so long that the host should go on? If not yet, the next
+ * launches do more levels. */
+static clump_status look_at_narrow(clumpi_collection *r, clumpi_u32 step, int *hand_over) {
+    clumpi_mark_control *m = &r->control;
+    clump_heap *heap = r->heap;
+    *hand_over = 0;
+    if (!may_hand_over(r) || m->path != CLUMPI_MARK_NARROW || m->waiting[step % 3] ||
+        m->queued[step % 3] > m->narrow)
+        return CLUMP_OK;
+    double spent = m->narrow_levels * LEVEL_US, block_bytes = heap->geometry.header.block_granules;
+    block_bytes *= heap->geometry.header.granule_bytes;
+    if (spent > CALLS_US) {
+        clump_heap_stats all;
+        clump_status status = clump_heap_calc_stats(heap, &all, NULL, 0);
+        if (status) return status;
+        double bytes = block_bytes * (all.blocks - all.free_blocks) +
+                       24.0 * (double)clumpi_mark_granules(heap);
+        *hand_over = spent > CALLS_US + bytes / COPY_BYTES_PER_US;
+        if (*hand_over) return CLUMP_OK;
+    }
+    if (m->levels_most < CLUMPI_NARROW_LEVELS) m->levels_most *= 2;
+    return clumpi_write(heap->context, heap->marks.buffer,
+                        offsetof(clumpi_mark_control, levels_most), sizeof m->levels_most,
+                        &m->levels_most);
+}
+
+static clump_status mark_device(clumpi_collection *r) {
+    clump_status status = CLUMP_OK;
+    const clumpi_mark_control *m = &r->control;
+    clumpi_u32 step = 0;
+    int hand_over = 0;
+    for (uint32_t batch = BATCH_FIRST; !status; batch = batch < BATCH_MOST ? 2 * batch : batch) {
+        uint64_t before = progress(m);
+        for (uint32_t i = 0; i < batch && !status; i++, step++) {
+            clumpi_arg args[] = {{sizeof step, &step}};
+            status = clumpi_collect_run(r, CLUMP_COLLECT_MARK, CLUMPI_KERNEL_mark_step, args, 1);
+        }
+        if (!status) status = clumpi_collect_read(r);
+        if (status || (!m->queued[step % 3] && !m->waiting[step % 3])) break;
+        if (progress(m) == before || progress(m) > 256 * clumpi_mark_granules(r->heap))
+            status = clumpi_fail(&r->heap->context->error, CLUMP_ERR_CORRUPT,
+                                 "clump_collect: marking does not come to its end, which only "
+                                 "memory corruption explains");
+        if (!status) status = look_at_narrow(r, step, &hand_over);
+        if (!status && hand_over) return clumpi_collect_mark_host(r, step);
+    }
+    return status;
+}
+
+clump_status clumpi_collect_mark(clumpi_collection *r) {
+    clump_status status = prepare(r);
+    if (!status) status = mark_roots(r);
+    if (status) return status;
+    return r->desc->engine == CLUMP_MARK_HOST ? clumpi_collect_mark_host(r, 0) : mark_device(r);
+}

@@ -1,0 +1,122 @@
+/* Inside of a suballocator: nodes, and the two indices of free ranges.
+ *
+ * A node is a range, used or free; nodes are linked by address, so that neighbours merge at once.
+ * They live in slabs that never move: growing costs one request for 512 nodes, and no copying. All
+ * offsets and sizes here are in units of the granularity. Node 0 is none.
+ *
+ * Invariants: the nodes from `first` along `next` cover 0 .. units once; no two neighbours are
+ * free; the index (bins for CLUMP_FIT_GOOD, the tree for the others) holds exactly the free nodes.
+ * clump_suballoc_check() verifies them.
+ *
+ * Read first: include/clump/suballoc.h. Read next: suballoc.c, suballoc_bins.h, suballoc_tree.c.
+ */
+#ifndef CLUMPI_SUBALLOC_H
+#define CLUMPI_SUBALLOC_H
+
+#include "clump/suballoc.h"
+#include "memory.h"
+
+#define CLUMPI_SLAB_BITS 9u
+#define CLUMPI_SLAB_NODES (1u << CLUMPI_SLAB_BITS)
+#define CLUMPI_UNITS_BITS 48u
+#define CLUMPI_UNITS_MASK ((UINT64_C(1) << CLUMPI_UNITS_BITS) - 1)
+
+enum { CLUMPI_NODE_UNUSED, CLUMPI_NODE_FREE, CLUMPI_NODE_USED };
+
+/* 32 bytes, so that two share a cache line: at 10^5 ranges, lines missed are what costs. */
+typedef struct clumpi_node {
+    uint64_t offset : 48, generation : 16; /* raised when the node becomes unused or free */
+    uint64_t size : 48, state : 16;
+    uint32_t prev, next; /* by address; unused nodes: next in the list of these */
+    union {
+        struct {
+            uint32_t bin_prev, bin_next; /* free, with bins */
+        };
+        void *user_data; /* used */
+    };
+} clumpi_node;
+_Static_assert(sizeof(clumpi_node) == 32, "two nodes to a cache line");
+
+/* A treap: search tree by key, heap by a hash of the node's number. `max` is the largest size
+ * below. */
+typedef struct clumpi_tree_link {
+    uint32_t left, right;
+    uint64_t max;
+} clumpi_tree_link;
+
+typedef struct clumpi_slab {
+    clumpi_node nodes[CLUMPI_SLAB_NODES];
+    clumpi_tree_link links[]; /* as many, with the tree */
+} clumpi_slab;
+
+/* Bins: sizes below 32 have one each, every power of two above is cut into 32. */
+#define CLUMPI_BIN_CUTS 32u
+#define CLUMPI_BIN_ROWS (CLUMPI_UNITS_BITS - 4u)
+#define CLUMPI_BINS (CLUMPI_BIN_ROWS * CLUMPI_BIN_CUTS)
+#define CLUMPI_BIN_NONE UINT32_MAX
+
+struct clump_suballoc {
+    clump_allocator allocator;
+    clumpi_slab **slabs;
+    size_t slab_count, slab_capacity;
+    uint32_t unused;      /* list of unused nodes */
+    uint32_t first, last; /* by address */
+    uint32_t unit_shift;  /* log2 of the granularity */
+    clump_fit fit;
+    uint16_t mark; /* in the ranges of this suballocator */
+    uint64_t units, used_units, used_count, free_count;
+    uint32_t root;      /* of the tree */
+    uint64_t bin_rows;  /* bit r: a bin of row r has a node */
+    uint32_t *bin_bits; /* bin_bits[r], bit i: bin 32 * r + i has one; NULL with the tree */
+    uint32_t *bins;     /* first node of each */
+    clump_error error;
+};
+
+static inline clumpi_node *clumpi_node_at(const clump_suballoc *s, uint32_t i) {
+    return &s->slabs[i >> CLUMPI_SLAB_BITS]->nodes[i & (CLUMPI_SLAB_NODES - 1)];
+}
+
+static inline clumpi_tree_link *clumpi_link_at(const clump_suballoc *s, uint32_t i) {
+    return &s->slabs[i >> CLUMPI_SLAB_BITS]->links[i & (CLUMPI_SLAB_NODES - 1)];
+}
+
+/* Where a range of `units`, at a multiple of `align` (a power of two), lies in a free node. */
+static inline uint64_t clumpi_node_place(const clumpi_node *node, uint64_t align) {
+    return (node->offset + align - 1) & ~(align - 1);
+}
+static inline int clumpi_node_fits(const clumpi_node *node, uint64_t units, uint64_t align) {
+    uint64_t end = node->offset + node->size, at = clumpi_node_place(node, align);
+    return at <= end && end - at >= units;
+}
+
+/* ---- suballoc_core.c: nodes. No checks, no words. -------------------------------------------- */
+
+/* 0 without host memory. The suballocator has its members units, unit_shift, fit, allocator set. */
+int clumpi_suballoc_init(clump_suballoc *s);
+void clumpi_suballoc_clear(clump_suballoc *s); /* gives all host memory back */
+
+/* The free node that the strategy takes for a request, or 0. Changes nothing. */
+uint32_t clumpi_suballoc_find(const clump_suballoc *s, uint64_t units, uint64_t align);
+
+/* Cut units .. out of the free node, at `at`. Returns the used node; 0 without host memory. */
+uint32_t clumpi_suballoc_take(clump_suballoc *s, uint32_t node, uint64_t at, uint64_t units);
+void clumpi_suballoc_release(clump_suballoc *s, uint32_t node);
+
+/* The bin of the largest free node, 0 if there is none: a request whose clumpi_bin_above() is at
+ * most that has room. */
+uint32_t clumpi_suballoc_top_bin(const clump_suballoc *s);
+
+/* ---- suballoc_tree.c ------------------------------------------------------------------------ */
+
+/* Offset and size of a node must not change while it is in the tree. */
+void clumpi_tree_insert(clump_suballoc *s, uint32_t node);
+void clumpi_tree_remove(clump_suballoc *s, uint32_t node);
+uint32_t clumpi_tree_find(const clump_suballoc *s, uint64_t units, uint64_t align);
+/* Nodes in the tree if it is well formed, else -1. */
+int64_t clumpi_tree_check(const clump_suballoc *s);
+
+/* The bin that holds nodes of a size: clumpi_bin_of(); the lowest bin whose nodes all have the
+ * size, or more: clumpi_bin_above(). */
+#include "suballoc_bins.h"
+
+#endif

@@ -1,0 +1,141 @@
+/* Garbage collection: objects that no root leads to are freed.
+ *
+ * Roots are all registered buffers of references that are not weak and all handles (refs.h), and
+ * what clump_collect_desc names: single references, and whole classes, whose objects all stay. From
+ * there every reference field is followed that is not `weak` (schema.h). What is not reached dies:
+ * its slots are free, its fields are not touched. Weak references to it become null.
+ *
+ * A reference that names no live object of the class that its field declares is not followed.
+ * Kernels must keep no references across a collection that no root leads to.
+ *
+ * Marking is done on the device by one of three engines, all with the same result, or by the host.
+ * They take turns where the shape of the graph asks for it: docs/collection.md.
+ *
+ * A collection takes a buffer at the first call, kept until the heap is destroyed: 16 bytes for
+ * each granule of the heap (clump_heap_layout), 8 bytes for each object that the queue has room
+ * for, 1280 bytes. What the queue has no room for waits in the first part, so that nothing is lost.
+ *
+ * Read first: heap.h, refs.h. Read next: collector.h (when to collect), compact.h.
+ */
+#ifndef CLUMP_COLLECT_H
+#define CLUMP_COLLECT_H
+
+#include "clump/compact.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum clump_mark_engine {
+    CLUMP_MARK_AUTO, /* GPUs: by the queue. CPUs: while few objects are reached at a time, else by rows */
+    CLUMP_MARK_QUEUE, /* a frontier queue of references (Maas et al., ISMM 2012) */
+    CLUMP_MARK_ROWS,  /* rows with objects that were reached: each field of a row read in one go */
+    CLUMP_MARK_HOST /* sequentially in C, on a copy of the heap: the reference for the others. Takes
+                         the heap's size in host memory, and its time to come over */
+} clump_mark_engine;
+
+/* How the references of the objects of a work-group are dealt out to its work-items. CPUs have no
+ * use for it. */
+typedef enum clump_mark_offsets {
+    CLUMP_OFFSETS_PREFIX_SUM, /* all in one sequence: equal shares whatever the objects are like */
+    CLUMP_OFFSETS_HISTOGRAM   /* all first ones, all second ones, ...; wide objects apart */
+} clump_mark_offsets;
+
+#define CLUMP_NEVER UINT32_MAX
+
+typedef struct clump_collect_desc {
+    /* Roots, beside those that are registered. */
+    const clump_ref *roots; /* nulls and references to no live object are disregarded. They
+                                        are not rewritten if the call compacts: make handles */
+    uint64_t root_count;
+    const char *const *root_classes; /* names; each stands for itself and its subclasses */
+    uint32_t root_class_count;
+
+    /* Marking. All results are the same; the numbers may differ. */
+    clump_mark_engine engine;
+    clump_mark_offsets offsets;
+    uint32_t queue_room; /* objects that the queue has room for, 64 at least. 0: an eighth of what
+                            the heap can hold for QUEUE, else half the granules */
+    uint32_t narrow;     /* largest frontier that is left to one work-group alone, which does
+                            level after level. 0: 512; at most 1024; CLUMP_NEVER */
+    uint32_t wide;       /* references above which an object is for a whole work-group. 0: 16;
+                            CLUMP_NEVER: one work-item reads all of them */
+
+    int stay; /* 1: AUTO does not hand long narrow graphs over to the host. By default it does, on
+                 devices that are no CPU, once as much time was spent on them as HOST will take to
+                 copy the blocks in use */
+
+    /* What happens to the dead. */
+    int only_mark; /* 1: count, but free nothing and null nothing */
+    cl_mem dead;   /* optional: gets the number of objects that die, 4 bytes, then references
+                                to them in no order, as many as there is room for */
+    const char *dead_class;  /* optional: only objects of this class and its subclasses go there */
+    clump_kernel *finaliser; /* optional, with `dead`: launched as a do-all between marking and
+                                freeing, when nothing has changed yet. Its heap parameter is
+                                CLUMP_HEAP_FIXED, its parameter 0 behind that
+                                `__global const uint *dead`, set by the library */
+
+    const clump_compact_desc *compact; /* optional: compact afterwards; {0} will do */
+} clump_collect_desc;
+
+/* Parts of a run, as timed by profiling events. */
+#define CLUMP_COLLECT_PHASE_LIST(X)                                                                \
+    X(ROOTS, "a clean slate, and what roots lead to")                                              \
+    X(MARK, "what these lead to")                                                                  \
+    X(WEAK, "weak references to the dead")                                                         \
+    X(LIST, "the list of the dead")                                                                \
+    X(SWEEP, "bitmaps, states and hints")
+typedef enum clump_collect_phase {
+#define CLUMP_COLLECT_PHASE_ENUM(name, text) CLUMP_COLLECT_##name,
+    CLUMP_COLLECT_PHASE_LIST(CLUMP_COLLECT_PHASE_ENUM)
+#undef CLUMP_COLLECT_PHASE_ENUM
+        CLUMP_COLLECT_PHASE_COUNT
+} clump_collect_phase;
+
+typedef struct clump_collect_report {
+    uint64_t live, dead;     /* objects that stay; that died */
+    uint64_t roots;          /* references of buffers, handles and desc that are not null, and
+                                     objects of root classes */
+    uint64_t roots_dangling; /* of the references: those that name no live object */
+    uint64_t refs_read;      /* references of live objects, those of weak fields left out */
+    uint64_t refs_followed;  /* of which not null */
+    uint64_t weak_nulled;
+    uint32_t blocks_freed;
+    uint32_t levels;              /* of the graph that the queue went through */
+    uint32_t narrow_levels;       /* of which: by one work-group alone */
+    uint32_t sweeps;              /* of all rows that wait; takes the place of levels */
+    uint32_t refills;             /* of the queue, after it overflowed */
+    uint32_t engine_changes;      /* between one work-group, the queue and rows */
+    uint32_t queue_peak;          /* most objects in the queue */
+    uint64_t queue_overflows;     /* objects that found it full */
+    uint32_t launches, readbacks; /* of marking and sweeping; readbacks wait for the device */
+    uint64_t memory_bytes;        /* device memory that collections of the heap keep */
+    double us[CLUMP_COLLECT_PHASE_COUNT]; /* device time; 0 if the queue does no profiling */
+    double total_us;                      /* their sum, or with HOST what the host measured */
+    double host_us; /* what the host marked: that alone, of us[CLUMP_COLLECT_MARK], which has the
+                       copies too. 0: nothing was handed over */
+    uint64_t floor_bytes; /* what must at least be read and written: each reference of a live object
+                             once; for each granule of blocks in use a word of marks written and
+                             read and one of the bitmap read and written; each state likewise */
+    clump_compact_report compact; /* if the call compacts */
+} clump_collect_report;
+
+/* METHOD. Collect.
+ *   desc    [in, optional]   NULL: registered buffers and handles are the roots; AUTO. Without any
+ *                            root every object dies
+ *   report  [out, optional]
+ *   sync    [in, optional]
+ * Blocks: yes, a few times while it marks; what follows marking only if `report` is given, or as
+ * clump_compact() does.
+ * Returns CLUMP_OK; CLUMP_ERR_NOT_FOUND class; CLUMP_ERR_USAGE a value out of range, options that
+ * exclude each other, or what clump_compact() would refuse; CLUMP_ERR_CAPACITY an order of
+ * compaction without enough free blocks (garbage is collected then); CLUMP_ERR_CL;
+ * CLUMP_ERR_MEMORY. The heap is unchanged by a call that fails, except by CLUMP_ERR_CL from a
+ * device that gives up; then another collection puts it right if objects did not move yet. */
+CLUMP_API clump_status clump_collect(clump_heap *heap, const clump_collect_desc *desc,
+                                     clump_collect_report *report, const clump_sync *sync);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

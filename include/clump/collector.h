@@ -1,0 +1,57 @@
+/* When to collect garbage: asked at safe points of the user's program, such as between iterations.
+ *
+ * Read first: collect.h.
+ */
+#ifndef CLUMP_COLLECTOR_H
+#define CLUMP_COLLECTOR_H
+
+#include "clump/collect.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct clump_collector clump_collector;
+
+/* At least one of `every`, `fill` and `out_of_memory`. */
+typedef struct clump_collector_desc {
+    clump_heap *heap; /* required; must outlive the collector */
+    clump_collect_desc
+        collect; /* what to do; what it points to must live as long as the collector */
+
+    uint32_t every; /* at every so-manieth poll */
+
+    /* If this share of the heap's blocks is in use, 0 < fill <= 1, and at least `growth` of them
+     * more than at the first poll after the last collection, so that a heap full of live objects is
+     * not collected in vain again and again. Reads 4 bytes per block on the device at each poll. */
+    double fill;
+    double growth; /* 0: 0.05 */
+
+    /* If an allocation has returned null since the last poll. What the heap counts for
+     * clump_heap_poll() is only looked at; who calls that in between is to ask by itself. */
+    int out_of_memory;
+} clump_collector_desc;
+
+/* CONSTRUCTOR. Returns CLUMP_OK; CLUMP_ERR_USAGE no trigger, a share that is not in 0 .. 1, or a
+ * desc that clump_collect() would refuse; CLUMP_ERR_NOT_FOUND; CLUMP_ERR_MEMORY. */
+CLUMP_API clump_status clump_collector_create(const clump_collector_desc *desc,
+                                              clump_collector **collector);
+/* DESTRUCTOR. NULL is allowed. */
+CLUMP_API void clump_collector_destroy(clump_collector *collector);
+
+/* METHOD. Ask for a collection at the next poll, whatever the triggers say. */
+CLUMP_API void clump_collector_ask(clump_collector *collector);
+
+/* METHOD. Call at a safe point: where no kernel or host variable holds a reference that no root
+ * leads to.
+ *   ran     [out, optional]  1 if it collected
+ *   report  [out, optional]  of that run
+ * Blocks: yes, but for `every` alone, which does only when it collects. Returns as clump_collect().
+ * */
+CLUMP_API clump_status clump_collector_poll(clump_collector *collector, int *ran,
+                                            clump_collect_report *report);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,113 @@
+/* Defragmentation of a pool: movable allocations are copied together, so that chunks become empty.
+ *
+ *   before  │ A │    │ B │    │ C │ │     chunk 1  │ D │             │
+ *   after   │ A │ D │  │ B │    │ C │ │   chunk 1  │     (released)  │
+ *
+ * A step looks for moves, weighs them, copies as much as its budget allows, and swaps what earlier
+ * steps copied. Nothing waits, unless asked to: a copy that is still under way is swapped by a
+ * later step. A large allocation may take several steps. After every step all allocations are
+ * valid, at the old or the new place: clump_pool_get_info() tells, and the callback `moved` of the
+ * pool.
+ *
+ * Moves lead to a chunk of which a greater share is in use (or an older one, see `order`) or to a
+ * lower offset of the same chunk. When there is no such move, the waste is 10% or more, and the
+ * chunks could be one fewer, a chunk with holes is copied into the empty one, without its holes.
+ * So without new allocations or frees the steps come to an end, and none undoes another.
+ *
+ * Names as in the thesis: P. Eichinger, Vulkan Memory-Management and Defragmentation, chapter 4.
+ * Read first: pool.h.
+ */
+#ifndef CLUMP_DEFRAG_H
+#define CLUMP_DEFRAG_H
+
+#include "clump/pool.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum clump_defrag_order {
+    CLUMP_DEFRAG_FULLEST = 0, /* empty the chunk with the least in it first */
+    CLUMP_DEFRAG_OLDEST       /* towards the first chunk made, as the thesis does */
+} clump_defrag_order;
+
+typedef struct clump_defrag_desc {
+    /* Time of this step; 0: no limit. With `wait` the time that the call takes, without it the time
+     * the device spends copying. Where it is too short for any copy, one step in five makes a small
+     * one, to see whether copies still take so long. */
+    uint64_t budget_ns;
+    uint64_t max_bytes; /* to copy in this step; 0: no limit */
+    uint32_t max_moves; /* to begin in this step; 0: no limit */
+    int use_pauses;     /* the budget is what clump_pool_frame() learnt, at most budget_ns if set */
+    int wait;           /* wait for the copies and swap at once */
+    /* No command uses movable allocations until the call returns; implies wait. Allows moves by
+     * less than an allocation's size. They destroy the source as they go, are not asked about
+     * (`decide`), and if OpenCL refuses a copy three times in the middle of one, its contents are
+     * lost; the error then says whose. */
+    int exclusive;
+    int manual;     /* do not swap: clump_pool_next_move() and clump_pool_finish_move() */
+    int no_weights; /* take moves in the order in which they are found */
+    clump_defrag_order order;
+    cl_uint wait_count; /* events that the copies wait for */
+    const cl_event *wait_list;
+
+    /* Weights; of a NULL desc, and where all are 0: 1, 0, 0.001, 0.01. */
+    double location_weight; /* alpha_loc in (4.4) */
+    double free_weight;     /* w_small: of a free range of s_small */
+    double free_small;      /* s_small, share of a chunk */
+    double free_limit;      /* s_limit, share of a chunk: larger ranges weigh nothing */
+} clump_defrag_desc;
+
+typedef struct clump_defrag_report {
+    uint32_t begun, finished, dropped; /* moves; dropped: freed, pinned or ignored meanwhile */
+    uint32_t under_way;                /* moves that later steps will finish */
+    uint64_t copied_bytes;             /* enqueued in this step */
+    uint32_t chunks_released;
+    uint64_t budget_ns;    /* what the step had, UINT64_MAX without a limit */
+    uint64_t predicted_ns; /* what it was expected to take */
+    double waste;          /* as in clump_pool_stats, afterwards */
+    int done;              /* nothing is left to move, and nothing is under way */
+} clump_defrag_report;
+
+/* METHOD. One step.
+ *   desc    [in, optional]   NULL: all zero, that is everything that can be moved now
+ *   report  [out, optional]
+ * Blocks: with wait or exclusive. Returns CLUMP_OK; CLUMP_ERR_USAGE, also while another thread's
+ * step runs; CLUMP_ERR_MEMORY; CLUMP_ERR_CL. After a failure the pool is consistent; moves that
+ * were under way are dropped or go on. */
+CLUMP_API clump_status clump_pool_defrag_step(clump_pool *pool, const clump_defrag_desc *desc,
+                                              clump_defrag_report *report);
+
+/* METHOD. Steps until there is nothing left to move, as one exclusive operation: no command may
+ * use movable allocations meanwhile. Of the desc only order and weights count. Blocks: yes. */
+CLUMP_API clump_status clump_pool_defrag(clump_pool *pool, const clump_defrag_desc *desc,
+                                         clump_defrag_report *report);
+
+/* METHOD. With `manual`: a move whose copy has completed, in `move`; its allocation 0 if there is
+ * none. Then say what to do: COPY swaps, IGNORE keeps the old place, DESTROY frees the allocation.
+ * Commands that still use the old place are named with clump_pool_use() before. */
+CLUMP_API clump_status clump_pool_next_move(clump_pool *pool, clump_move *move);
+CLUMP_API clump_status clump_pool_finish_move(clump_pool *pool, clump_allocation allocation,
+                                              clump_move_op op);
+
+/* METHOD. Hand over the events of a frame's commands (retained; from a queue with profiling), in
+ * their order. The pauses between them, and from the last to the first of the next frame, are
+ * looked at when they have completed. A step with use_pauses may then take
+ *     factor * (least over the last `frames` frames of (longest pause of the frame))
+ * (thesis 4.4.2), measured in device time. 0 until as many frames are known. Without events the
+ * call only ends a frame in the pool's trace. */
+CLUMP_API clump_status clump_pool_frame(clump_pool *pool, cl_uint count, const cl_event *events);
+CLUMP_API clump_status clump_pool_set_frames(clump_pool *pool, uint32_t frames, double factor);
+
+/* What copies were measured to take: ns = fixed_ns * copies + bytes * ns_per_byte; zeros: not
+ * known yet. */
+typedef struct clump_copy_pace {
+    double fixed_ns, ns_per_byte;
+    uint64_t pause_ns; /* what use_pauses would give now */
+} clump_copy_pace;
+CLUMP_API clump_status clump_pool_get_pace(clump_pool *pool, clump_copy_pace *pace);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,266 @@
+/* A pool: many OpenCL buffers in few large ones.
+ *
+ *   chunk 0  │ A   │ B │   free   │ C     │ free │      a chunk is one clCreateBuffer
+ *   chunk 1  │ D         │          free          │
+ *   unique   │ E                                            │   too large for a chunk
+ *
+ * An allocation is a region of a chunk, (cl_mem, offset, bytes), or a sub-buffer of it, or a
+ * buffer of its own. Regions of allocations that are movable may be moved together by
+ * defragmentation: defrag.h.
+ *
+ * OpenCL cannot be asked how much memory is free, so the pool keeps its own account and its own
+ * limits, and touches every new chunk, so that memory that is missing is missing here and not in a
+ * later kernel.
+ *
+ * Threads: all calls on one pool may come from any thread at any time, unless
+ * CLUMP_POOL_SINGLE_THREADED is set; a lock makes them one after the other. Exceptions: creation
+ * and destruction of a pool belong to the thread of its context, and no other call may run beside
+ * destruction. The pool only reads the context. Callbacks are called without the lock. A
+ * clump_allocator of the context must be as thread-safe as malloc.
+ *
+ * Wrong input is refused, with words, and changes nothing: CLUMP_ERR_REFERENCE for an allocation
+ * that is none of this pool or was freed, CLUMP_ERR_USAGE for everything else, also for a
+ * destroyed pool (as long as its context lives).
+ *
+ * Read first: suballoc.h. Read next: defrag.h.
+ */
+#ifndef CLUMP_POOL_H
+#define CLUMP_POOL_H
+
+#include "clump/suballoc.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct clump_pool clump_pool;
+
+/* An allocation; 0 is none. Carries a generation: one that was freed is not taken for a later one.
+ * */
+typedef uint64_t clump_allocation;
+
+/* Where an allocation lies. Commands that use the buffer must stay within offset .. offset +
+ * bytes. */
+typedef struct clump_region {
+    cl_mem buffer; /* not retained for the caller */
+    uint64_t offset, bytes;
+} clump_region;
+
+/* Chunks of each kind are apart. */
+typedef enum clump_memory {
+    CLUMP_MEMORY_DEVICE = 0,
+    CLUMP_MEMORY_HOST, /* CL_MEM_ALLOC_HOST_PTR: cheap to map */
+    CLUMP_MEMORY_COUNT
+} clump_memory;
+
+/* What defragmentation does with an allocation that it could move. */
+typedef enum clump_move_op {
+    CLUMP_MOVE_COPY = 0, /* move it */
+    CLUMP_MOVE_IGNORE,   /* leave it where it is, and do not ask again before something was freed */
+    CLUMP_MOVE_DESTROY   /* free it: its contents are not needed */
+} clump_move_op;
+
+typedef struct clump_move {
+    clump_allocation allocation;
+    clump_region from, to;
+    void *user_data; /* of the allocation */
+} clump_move;
+
+typedef struct clump_allocation_info {
+    clump_allocation allocation;
+    clump_region region;
+    clump_memory memory;
+    int movable, unique, moving; /* moving: a copy to another place is under way */
+    uint32_t pins, maps, images;
+    const char *name; /* NULL without; valid until it is freed or renamed */
+    void *user_data;
+} clump_allocation_info;
+
+/* Takes the next part of a text. */
+typedef void (*clump_write)(void *user, const char *text, size_t bytes);
+
+typedef enum clump_pool_flag {
+    CLUMP_POOL_SINGLE_THREADED = 1 << 0, /* no lock */
+    CLUMP_POOL_UNTOUCHED = 1 << 1,       /* do not write to new chunks */
+    CLUMP_POOL_KEEP_NONE = 1 << 2, /* release each chunk when it becomes empty; else one is kept */
+    /* A request that finds no memory defragments and tries again; needs `moved`. */
+    CLUMP_POOL_COMPACT_WHEN_FULL = 1 << 3,
+} clump_pool_flag;
+
+typedef struct clump_pool_desc {
+    clump_context *context; /* required; must outlive the pool */
+    cl_command_queue queue; /* for copies and touching; of that context. Default: the context's */
+    const char *name;       /* copied; default "pool" */
+    uint64_t
+        chunk_bytes; /* 0: automatic, from 1/8 of 64 MiB doubling to it; less on small devices */
+    uint64_t limit_bytes;  /* of device memory in all; 0: none but that of all pools, see below */
+    double unique_share;   /* requests above this share of a chunk get a buffer of their own;
+                                 above 0 and at most 1; 0: 0.5 */
+    uint32_t alignment;    /* of offsets and sizes: a power of two, at least the device's base
+                                 alignment, which is also the default */
+    clump_fit fit;         /* 0: CLUMP_FIT_GOOD */
+    uint32_t margin_bytes; /* debug mode: bytes with a pattern behind each allocation, looked at
+                                 by clump_pool_check(); 0: none */
+    uint32_t flags;        /* clump_pool_flag bits */
+
+    /* Callbacks, all optional; `user` is handed back. They may call the pool, but not defragment
+     * it. */
+    void *user;
+    clump_move_op (*decide)(void *user, const clump_move *move); /* before a copy */
+    void (*moved)(void *user, const clump_move *move); /* the allocation now lies at move->to */
+    /* At destruction, for each allocation that is still there. */
+    void (*leaked)(void *user, const clump_allocation_info *info);
+    /* A line for each call that allocates, frees, sets movable or ends a frame: docs/pool.md.
+     * Called with the lock: it must not call the pool. */
+    clump_write trace;
+} clump_pool_desc;
+
+/* CONSTRUCTOR. Makes no chunk yet.
+ *   pool   [out]            NULL on failure
+ *   error  [out, optional]  the words behind a failure
+ * Returns CLUMP_OK; CLUMP_ERR_USAGE; CLUMP_ERR_MEMORY; CLUMP_ERR_CL. */
+CLUMP_API clump_status clump_pool_create(const clump_pool_desc *desc, clump_pool **pool,
+                                         clump_error *error);
+
+/* DESTRUCTOR. NULL is allowed, and so is a pool that was destroyed. Waits for copies under way;
+ * releases all chunks, and with them all allocations. */
+CLUMP_API void clump_pool_destroy(clump_pool *pool);
+
+/* Copy the error of the last failed call on the pool, by any thread. */
+CLUMP_API void clump_pool_get_error(clump_pool *pool, clump_error *error);
+
+/* METHOD. Limit the device memory of all pools of a context together; 0: none. What is there
+ * stays. */
+CLUMP_API clump_status clump_pool_limit_all(clump_context *context, uint64_t bytes);
+CLUMP_API uint64_t clump_pool_get_bytes_of_all(const clump_context *context);
+
+/* ---- Allocations ---------------------------------------------------------------------------- */
+
+typedef struct clump_allocation_desc {
+    uint64_t bytes;     /* at least 1 */
+    uint64_t alignment; /* of the offset: a power of two; 0: the pool's */
+    clump_memory memory;
+    int movable; /* it may be moved: no command writes to it any more ("static" in the thesis; all
+                         others are "dynamic"). See clump_pool_set_movable() */
+    int unique;  /* give it a buffer of its own whatever its size */
+    const char *name; /* copied; default: none */
+    void *user_data;
+} clump_allocation_desc;
+
+/* METHOD. Allocate.
+ *   allocation  [out]            0 on failure
+ *   region      [out, optional]
+ * Blocks: only if a chunk must be made (it is touched: that waits for the pool's queue, with the
+ * lock), or with CLUMP_POOL_COMPACT_WHEN_FULL.
+ * Returns CLUMP_OK; CLUMP_ERR_USAGE; CLUMP_ERR_CAPACITY the memory is not there, or a limit does
+ * not allow it: the error tells which, with the OpenCL code if the device refused;
+ * CLUMP_ERR_MEMORY; CLUMP_ERR_CL. */
+CLUMP_API clump_status clump_pool_alloc(clump_pool *pool, const clump_allocation_desc *desc,
+                                        clump_allocation *allocation, clump_region *region);
+
+/* METHOD. Free; 0 is allowed and does nothing. Refused while the allocation is mapped, pinned or
+ * has images. Its memory is given out again when the commands named by clump_pool_use() have
+ * completed.
+ * Returns CLUMP_OK; CLUMP_ERR_REFERENCE; CLUMP_ERR_USAGE. */
+CLUMP_API clump_status clump_pool_free(clump_pool *pool, clump_allocation allocation);
+
+/* METHOD. What is known about an allocation, above all where it lies now. */
+CLUMP_API clump_status clump_pool_get_info(clump_pool *pool, clump_allocation allocation,
+                                           clump_allocation_info *info);
+
+/* METHOD. A cl_mem of its own: a sub-buffer, made at the first call; of a unique allocation, its
+ * buffer. The pool's; valid until the allocation is moved or freed. */
+CLUMP_API clump_status clump_pool_get_buffer(clump_pool *pool, clump_allocation allocation,
+                                             cl_mem *buffer);
+
+/* METHOD. May it be moved? The contents of a movable allocation must not be written, by no one. */
+CLUMP_API clump_status clump_pool_set_movable(clump_pool *pool, clump_allocation allocation,
+                                              int movable);
+
+/* METHOD. Keep it where it is for a while, as for commands in flight: pins are counted. A copy
+ * under way is dropped. */
+CLUMP_API clump_status clump_pool_pin(clump_pool *pool, clump_allocation allocation);
+CLUMP_API clump_status clump_pool_unpin(clump_pool *pool, clump_allocation allocation);
+
+/* METHOD. Commands up to `event` (retained) use the allocation where it lies: that place is not
+ * given to anyone else before the event completed, and a copy from it waits for the event. */
+CLUMP_API clump_status clump_pool_use(clump_pool *pool, clump_allocation allocation,
+                                      cl_event event);
+
+CLUMP_API clump_status clump_pool_set_name(clump_pool *pool, clump_allocation allocation,
+                                           const char *name);
+CLUMP_API clump_status clump_pool_set_user_data(clump_pool *pool, clump_allocation allocation,
+                                                void *user_data);
+
+/* METHOD. Map an allocation on the pool's queue; unmap it, once for each map. A mapped one stays
+ * where it is.
+ *   flags  CL_MAP_READ, CL_MAP_WRITE
+ * Blocks: yes, with the lock; unmapping: no. Returns CLUMP_OK; CLUMP_ERR_REFERENCE;
+ * CLUMP_ERR_USAGE; CLUMP_ERR_CL. */
+CLUMP_API clump_status clump_pool_map(clump_pool *pool, clump_allocation allocation,
+                                      cl_map_flags flags, void **memory);
+CLUMP_API clump_status clump_pool_unmap(clump_pool *pool, clump_allocation allocation,
+                                        void *memory);
+
+/* METHOD. An image on the memory of an allocation, where the device can:
+ * CL_MEM_OBJECT_IMAGE1D_BUFFER, and CL_MEM_OBJECT_IMAGE2D with cl_khr_image2d_from_buffer. The
+ * allocation stays where it is until clump_pool_release_image().
+ *   desc  its `buffer` is ignored
+ * Returns CLUMP_OK; CLUMP_ERR_UNSUPPORTED; CLUMP_ERR_USAGE; CLUMP_ERR_REFERENCE; CLUMP_ERR_CL. */
+CLUMP_API clump_status clump_pool_create_image(clump_pool *pool, clump_allocation allocation,
+                                               const cl_image_format *format,
+                                               const cl_image_desc *desc, cl_mem *image);
+CLUMP_API clump_status clump_pool_release_image(clump_pool *pool, clump_allocation allocation,
+                                                cl_mem image);
+
+/* METHOD. Release the empty chunks, also the one that is kept, and memory whose last use has
+ * completed. */
+CLUMP_API clump_status clump_pool_trim(clump_pool *pool);
+
+/* ---- Looking into the pool --------------------------------------------------------------------
+ * */
+
+/* Counters that are kept anyway. */
+typedef struct clump_pool_stats {
+    uint64_t bytes, bytes_peak;         /* device memory taken */
+    uint64_t used_bytes, used_peak;     /* given out, as rounded up; also to moves under way */
+    uint64_t asked_bytes;               /* as asked for */
+    uint32_t chunks, chunks_peak;       /* without unique ones */
+    uint32_t empty_chunks, unique;      /* empty ones are chunks too */
+    uint64_t allocations;               /* live */
+    uint64_t allocated, freed, refused; /* calls so far */
+    uint64_t moves, moved_bytes;        /* of defragmentation so far */
+    uint64_t waiting_bytes;             /* freed, but in use until some event */
+    double waste;                       /* share of the chunks that is not given out */
+} clump_pool_stats;
+
+/* METHOD. Constant time. */
+CLUMP_API clump_status clump_pool_get_stats(clump_pool *pool, clump_pool_stats *stats);
+
+typedef struct clump_pool_details {
+    uint64_t allocation_min, allocation_max; /* bytes as asked for; 0 without any */
+    uint64_t free_ranges, free_min, free_max;
+    double fragmentation; /* mean over the chunks of 1 - largest free range / free bytes */
+} clump_pool_details;
+
+/* METHOD. Walks all chunks. */
+CLUMP_API clump_status clump_pool_calc_details(clump_pool *pool, clump_pool_details *details);
+
+/* METHOD. Verify all invariants; with margins, read these back and compare.
+ * Blocks: only with margins. Returns CLUMP_OK; CLUMP_ERR_CORRUPT, the error says what and where;
+ * CLUMP_ERR_CL; CLUMP_ERR_MEMORY. */
+CLUMP_API clump_status clump_pool_check(clump_pool *pool);
+
+/* METHOD. The pool as JSON (docs/pool.md has the schema), or as a picture of all chunks (SVG):
+ * used ranges movable and not, free ones, unique allocations. Walks all chunks. */
+CLUMP_API clump_status clump_pool_dump(clump_pool *pool, clump_write write, void *user);
+CLUMP_API clump_status clump_pool_draw(clump_pool *pool, clump_write write, void *user);
+
+/* METHOD. Call `visit` for every allocation, in no order: what would leak if the pool ended now. */
+CLUMP_API clump_status clump_pool_visit(
+    clump_pool *pool, void (*visit)(void *user, const clump_allocation_info *info), void *user);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

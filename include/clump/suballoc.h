@@ -1,0 +1,125 @@
+/* A suballocator: gives out ranges of offsets. It knows no device and touches no memory but its
+ * own.
+ *
+ *   0                                                                     bytes
+ *   │ used │ used │  free  │ used │ free │ used │            free           │
+ *
+ * A pool (pool.h) has one for each chunk; alone it serves whatever is cut into ranges: a mapped
+ * file, an array of slots, a buffer that somebody else made. Two ranges never overlap,
+ * neighbouring free ranges are always one, and a request is refused only if no free range can hold
+ * it.
+ *
+ * Threads: one suballocator belongs to one thread at a time.
+ * Read first: status.h. Read next: pool.h.
+ */
+#ifndef CLUMP_SUBALLOC_H
+#define CLUMP_SUBALLOC_H
+
+#include "clump/context.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct clump_suballoc clump_suballoc;
+
+/* A range that was given out; 0 is none. It carries a generation and a mark of its suballocator,
+ * so that a range freed twice or given to the wrong suballocator is refused (but for one case in
+ * 65,536). */
+typedef uint64_t clump_range;
+
+/* Which free range serves a request, of those that can. Ties go to the lowest offset. */
+typedef enum clump_fit {
+    CLUMP_FIT_GOOD =
+        0,           /* one of nearly the best size, in constant time (two-level segregated fit) */
+    CLUMP_FIT_FIRST, /* the lowest offset; time grows with the logarithm of the free ranges */
+    CLUMP_FIT_BEST,  /* the smallest; likewise. Aligned requests may have to try several */
+    CLUMP_FIT_WORST, /* the largest; likewise */
+    CLUMP_FIT_COUNT
+} clump_fit;
+
+typedef struct clump_suballoc_desc {
+    uint64_t bytes;       /* what there is to give out; at least the granularity */
+    uint64_t granularity; /* power of two: offsets are multiples of it, sizes are rounded up to it;
+                                    0: 1. bytes / granularity is below 2^48 */
+    clump_fit fit;        /* 0: CLUMP_FIT_GOOD */
+    clump_allocator allocator; /* default: malloc, realloc, free */
+} clump_suballoc_desc;
+
+/* CONSTRUCTOR.
+ *   suballoc  [out]            NULL on failure
+ *   error     [out, optional]  the words behind a failure
+ * Returns CLUMP_OK; CLUMP_ERR_USAGE; CLUMP_ERR_MEMORY. */
+CLUMP_API clump_status clump_suballoc_create(const clump_suballoc_desc *desc,
+                                             clump_suballoc **suballoc, clump_error *error);
+
+/* DESTRUCTOR. NULL is allowed, and so are ranges that were not freed. */
+CLUMP_API void clump_suballoc_destroy(clump_suballoc *suballoc);
+
+/* METHOD. Give out a range.
+ *   bytes      at least 1; rounded up to the granularity
+ *   alignment  of the offset: a power of two, or 0 for the granularity
+ *   user_data  kept with the range
+ *   range      [out]            0 on failure
+ *   offset     [out, optional]
+ * Returns CLUMP_OK; CLUMP_ERR_CAPACITY no free range can hold it; CLUMP_ERR_USAGE;
+ * CLUMP_ERR_MEMORY. */
+CLUMP_API clump_status clump_suballoc_alloc(clump_suballoc *suballoc, uint64_t bytes,
+                                            uint64_t alignment, void *user_data, clump_range *range,
+                                            uint64_t *offset);
+
+/* METHOD. Take a range back; 0 is allowed and does nothing.
+ * Returns CLUMP_OK; CLUMP_ERR_REFERENCE it is no range of this suballocator, or was freed before.
+ * */
+CLUMP_API clump_status clump_suballoc_free(clump_suballoc *suballoc, clump_range range);
+
+typedef struct clump_range_info {
+    uint64_t offset, bytes; /* bytes as rounded up */
+    void *user_data;
+} clump_range_info;
+
+/* METHOD. What is known about a range. Returns CLUMP_OK; CLUMP_ERR_REFERENCE. */
+CLUMP_API clump_status clump_suballoc_get(const clump_suballoc *suballoc, clump_range range,
+                                          clump_range_info *info);
+
+/* METHOD. The ranges given out, in the order of their offsets: the first behind `range`, 0 for the
+ * very first. *next is 0 behind the last. Returns CLUMP_OK; CLUMP_ERR_REFERENCE. */
+CLUMP_API clump_status clump_suballoc_next(const clump_suballoc *suballoc, clump_range range,
+                                           clump_range *next);
+
+/* Counters that are kept anyway. */
+typedef struct clump_suballoc_stats {
+    uint64_t bytes, used_bytes; /* all there is; given out */
+    uint64_t ranges;            /* given out */
+    uint64_t free_ranges;
+    uint64_t metadata_bytes; /* host memory */
+} clump_suballoc_stats;
+
+/* METHOD. Constant time. */
+CLUMP_API void clump_suballoc_get_stats(const clump_suballoc *suballoc,
+                                        clump_suballoc_stats *stats);
+
+/* What only a walk over all ranges tells. Smallest values are 0 where there is nothing. */
+typedef struct clump_suballoc_details {
+    uint64_t range_min, range_max; /* bytes of the smallest and the largest range given out */
+    uint64_t free_min, free_max;   /* of the free ones */
+    double fragmentation; /* 1 - free_max / free bytes: 0 if all free bytes are in one range */
+} clump_suballoc_details;
+
+/* METHOD. Walks all ranges. */
+CLUMP_API void clump_suballoc_calc_details(const clump_suballoc *suballoc,
+                                           clump_suballoc_details *details);
+
+/* METHOD. Verify all invariants: the ranges cover everything once, no two free ones are
+ * neighbours, the index of free ranges holds exactly these, the counters are right. Walks all
+ * ranges; changes nothing.
+ * Returns CLUMP_OK; CLUMP_ERR_CORRUPT, and the error says which and where. */
+CLUMP_API clump_status clump_suballoc_check(clump_suballoc *suballoc);
+
+/* The error of the last failed call. Never NULL. */
+CLUMP_API const clump_error *clump_suballoc_get_error(const clump_suballoc *suballoc);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

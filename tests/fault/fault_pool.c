@@ -1,0 +1,785 @@
+/* Pools: what is refused and in which words; every OpenCL call and every request for host memory
+ * made to fail.
+ *
+ * "Nothing changed" means: the dump of the pool is the same to the letter. After a call that
+ * failed the pool passes its check, all contents are what was written, and the same call succeeds
+ * when it is tried again.
+ *
+ * Read first: include/clump/pool.h, failing.h.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "cl_fixture.h"
+#include "failing.h"
+
+/* ---- Bad input ------------------------------------------------------------------------------- */
+
+static char *dumped; /* the last one; the caller of dump() frees it */
+static void append(void *user, const char *text, size_t bytes) {
+    dumped = malloc(bytes + 1);
+    assert_non_null(dumped);
+    memcpy(dumped, text, bytes);
+    dumped[bytes] = 0;
+}
+
+static char *dump(clump_pool *pool) {
+    assert_int_equal(clump_pool_dump(pool, append, NULL), CLUMP_OK);
+    return dumped;
+}
+
+/* `refused` of the statistics counts calls, so it may differ. */
+static void same_dump(clump_pool *pool, const char *before, int line) {
+    char *now = dump(pool);
+    const char *a = strstr(before, "\"refused\""), *b = strstr(now, "\"refused\"");
+    assert_true(a && b);
+    if (a - before != b - now || memcmp(before, now, (size_t)(a - before)) != 0 ||
+        strcmp(strchr(a, ','), strchr(b, ',')) != 0)
+        fail_msg("line %d: a refused call changed the pool:\n%s\n%s", line, before, now);
+    free(now);
+}
+
+static void refused(clump_pool *pool, clump_status status, clump_status expected, const char *words,
+                    const char *call, int line, const char *before) {
+    clump_error error;
+    clump_pool_get_error(pool, &error);
+    cl_fixture_expect_words(&error, status, expected, words, call, line);
+    if (before) same_dump(pool, before, line);
+}
+#define REFUSED(pool, call, status, words, before)                                                 \
+    refused((pool), (call), (status), (words), #call, __LINE__, (before))
+
+static cl_fixture open_fixture(const clump_cl_functions *cl) {
+    cl_fixture f;
+    cl_fixture_desc desc = {.cl = cl};
+    int result = cl_fixture_open(&f, &desc);
+    if (result == CL_FIXTURE_SKIP) skip();
+    assert_int_equal(result, 0);
+    return f;
+}
+
+static void no_pool(clump_pool_desc desc, const char *words, int line) {
+    clump_pool *pool = (clump_pool *)&desc;
+    clump_error error;
+    clump_status status = clump_pool_create(&desc, &pool, &error);
+    assert_null(pool);
+    cl_fixture_expect_words(&error, status, CLUMP_ERR_USAGE, words, "clump_pool_create", line);
+}
+
+static void bad_descs(void **state) {
+    cl_fixture f = open_fixture(NULL), other = open_fixture(NULL);
+    clump_pool_desc d = {.context = f.clump};
+    no_pool((clump_pool_desc){0}, "with a context", __LINE__);
+#define BAD(member, value, words)                                                                  \
+    do {                                                                                           \
+        d = (clump_pool_desc){.context = f.clump, .member = (value)};                              \
+        no_pool(d, words, __LINE__);                                                               \
+    } while (0)
+    BAD(alignment, 384, "power of two");
+    BAD(alignment, 8, "base alignment");
+    BAD(chunk_bytes, 1, "chunks of 1 bytes");
+    BAD(limit_bytes, 1, "does not allow one chunk");
+    BAD(unique_share, 1.5, "unique_share is 1.5");
+    BAD(unique_share, -1, "unique_share is -1");
+    BAD(fit, CLUMP_FIT_COUNT, "strategy 4");
+    BAD(margin_bytes, 2u << 20, "margins of 2097152");
+    BAD(flags, CLUMP_POOL_COMPACT_WHEN_FULL, "`moved`");
+    BAD(queue, other.queue, "another cl_context");
+#undef BAD
+    clump_pool_destroy(NULL);
+    cl_fixture_close(&other);
+    cl_fixture_close(&f);
+}
+
+static void bad_calls(void **state) {
+    cl_fixture f = open_fixture(NULL);
+    clump_pool *pool, *other;
+    clump_error error;
+    clump_pool_desc desc = {.context = f.clump, .chunk_bytes = 1 << 20, .limit_bytes = 4 << 20};
+    assert_int_equal(clump_pool_create(&desc, &pool, &error), CLUMP_OK);
+    assert_int_equal(clump_pool_create(&desc, &other, &error), CLUMP_OK);
+    clump_allocation_desc a = {.bytes = 1000, .movable = 1, .name = "\"quoted\" \\ and\n so on"};
+    clump_allocation live, gone, foreign, none = 5;
+    clump_region region;
+    clump_allocation_info info;
+    cl_mem buffer;
+    void *memory;
+    assert_int_equal(clump_pool_alloc(pool, &a, &gone, NULL), CLUMP_OK);
+    assert_int_equal(clump_pool_alloc(pool, &a, &live, NULL), CLUMP_OK);
+    assert_int_equal(clump_pool_alloc(other, &a, &foreign, NULL), CLUMP_OK);
+    assert_int_equal(clump_pool_free(pool, gone), CLUMP_OK);
+    char *before = dump(pool);
+    assert_non_null(strstr(before, "\\\"quoted\\\" \\\\ and\\u000a so on"));
+#define ALLOC(change, status, words)                                                               \
+    do {                                                                                           \
+        clump_allocation_desc bad = a;                                                             \
+        change;                                                                                    \
+        none = 5;                                                                                  \
+        REFUSED(pool, clump_pool_alloc(pool, &bad, &none, &region), status, words, before);        \
+        assert_true(!none && !region.buffer);                                                      \
+    } while (0)
+    ALLOC(bad.bytes = 0, CLUMP_ERR_USAGE, "0 bytes");
+    ALLOC(bad.bytes = UINT64_MAX, CLUMP_ERR_CAPACITY, "device or limit allow 4194304");
+    ALLOC(bad.bytes = UINT64_MAX - 3000, CLUMP_ERR_CAPACITY, "in all");
+    ALLOC(bad.bytes = 4 << 20, CLUMP_ERR_CAPACITY, "is limited to 4194304");
+    ALLOC(bad.alignment = 48, CLUMP_ERR_USAGE, "power of two");
+    ALLOC(bad.alignment = UINT64_C(1) << 63, CLUMP_ERR_CAPACITY, "in all");
+    ALLOC(bad.memory = CLUMP_MEMORY_COUNT, CLUMP_ERR_USAGE, "no memory 2");
+    REFUSED(pool, clump_pool_alloc(pool, NULL, &none, NULL), CLUMP_ERR_USAGE, "desc", before);
+    REFUSED(pool, clump_pool_alloc(pool, &a, NULL, NULL), CLUMP_ERR_USAGE, "place", before);
+#define ALL_CALLS(X, h)                                                                            \
+    X(clump_pool_free(pool, h))                                                                    \
+    X(clump_pool_get_info(pool, h, &info))                                                         \
+    X(clump_pool_get_buffer(pool, h, &buffer))                                                     \
+    X(clump_pool_set_movable(pool, h, 1))                                                          \
+    X(clump_pool_pin(pool, h))                                                                     \
+    X(clump_pool_unpin(pool, h))                                                                   \
+    X(clump_pool_use(pool, h, NULL))                                                               \
+    X(clump_pool_set_name(pool, h, "x"))                                                           \
+    X(clump_pool_set_user_data(pool, h, NULL))                                                     \
+    X(clump_pool_map(pool, h, CL_MAP_READ, &memory))                                               \
+    X(clump_pool_unmap(pool, h, &region))                                                          \
+    X(clump_pool_create_image(pool, h, NULL, NULL, NULL))                                          \
+    X(clump_pool_release_image(pool, h, NULL))                                                     \
+    X(clump_pool_finish_move(pool, h, CLUMP_MOVE_COPY))
+#define IS_GONE(call) REFUSED(pool, call, CLUMP_ERR_REFERENCE, "freed before", before);
+#define IS_FOREIGN(call) REFUSED(pool, call, CLUMP_ERR_REFERENCE, "none of this pool", before);
+    ALL_CALLS(IS_GONE, gone)
+    if (foreign >> 48 != live >> 48) { /* their marks are equal once in 65,536 runs */
+        ALL_CALLS(IS_FOREIGN, foreign)
+    }
+    ALL_CALLS(IS_FOREIGN, live + 100000)
+    REFUSED(pool, clump_pool_unpin(pool, live), CLUMP_ERR_USAGE, "not pinned", before);
+    REFUSED(pool, clump_pool_use(pool, live, NULL), CLUMP_ERR_USAGE, "no event", before);
+    REFUSED(pool, clump_pool_map(pool, live, 0, &memory), CLUMP_ERR_USAGE, "CL_MAP_READ", before);
+    REFUSED(pool, clump_pool_unmap(pool, live, &region), CLUMP_ERR_USAGE, "not mapped", before);
+    REFUSED(pool, clump_pool_release_image(pool, live, NULL), CLUMP_ERR_USAGE, "no images", before);
+    REFUSED(pool, clump_pool_get_info(pool, live, NULL), CLUMP_ERR_USAGE, "place", before);
+    REFUSED(pool, clump_pool_get_buffer(pool, live, NULL), CLUMP_ERR_USAGE, "place", before);
+    REFUSED(pool, clump_pool_get_stats(pool, NULL), CLUMP_ERR_USAGE, "place", before);
+    REFUSED(pool, clump_pool_calc_details(pool, NULL), CLUMP_ERR_USAGE, "place", before);
+    REFUSED(pool, clump_pool_dump(pool, NULL, NULL), CLUMP_ERR_USAGE, "function", before);
+    REFUSED(pool, clump_pool_visit(pool, NULL, NULL), CLUMP_ERR_USAGE, "function", before);
+    REFUSED(pool, clump_pool_get_pace(pool, NULL), CLUMP_ERR_USAGE, "place", before);
+    REFUSED(pool, clump_pool_next_move(pool, NULL), CLUMP_ERR_USAGE, "place", before);
+    REFUSED(pool, clump_pool_finish_move(pool, live, CLUMP_MOVE_COPY), CLUMP_ERR_USAGE,
+            "no move of the allocation", before);
+    REFUSED(pool, clump_pool_frame(pool, 1, NULL), CLUMP_ERR_USAGE, "both set", before);
+    REFUSED(pool, clump_pool_set_frames(pool, 0, 0.5), CLUMP_ERR_USAGE, "0 frames", before);
+    REFUSED(pool, clump_pool_set_frames(pool, 65, 0.5), CLUMP_ERR_USAGE, "65 frames", before);
+    REFUSED(pool, clump_pool_set_frames(pool, 3, 1.5), CLUMP_ERR_USAGE, "factor 1.5", before);
+#define STEP(member, value, words)                                                                 \
+    REFUSED(pool, clump_pool_defrag_step(pool, &(clump_defrag_desc){.member = (value)}, NULL),     \
+            CLUMP_ERR_USAGE, words, before)
+    STEP(wait_count, 1, "wait_list");
+    STEP(order, (clump_defrag_order)2, "order 2");
+    STEP(location_weight, -1, "weights -1");
+    STEP(free_limit, 0.5, "free_small");
+    REFUSED(pool, clump_pool_defrag_step(pool, &(clump_defrag_desc){.manual = 1, .wait = 1}, NULL),
+            CLUMP_ERR_USAGE, "manual", before);
+    free(before);
+    /* What is in use is not freed. */
+    assert_int_equal(clump_pool_pin(pool, live), CLUMP_OK);
+    before = dump(pool);
+    REFUSED(pool, clump_pool_free(pool, live), CLUMP_ERR_USAGE, "1 pins", before);
+    free(before);
+    assert_int_equal(clump_pool_unpin(pool, live), CLUMP_OK);
+    assert_int_equal(clump_pool_map(pool, live, CL_MAP_WRITE, &memory), CLUMP_OK);
+    before = dump(pool);
+    REFUSED(pool, clump_pool_free(pool, live), CLUMP_ERR_USAGE, "1 maps", before);
+    free(before);
+    assert_int_equal(clump_pool_unmap(pool, live, memory), CLUMP_OK);
+    assert_int_equal(clump_pool_free(pool, live), CLUMP_OK);
+    /* After destruction every call is refused, as long as the context lives. */
+    clump_pool_destroy(pool);
+#define IS_DEAD(call) REFUSED(pool, call, CLUMP_ERR_USAGE, "was destroyed", NULL);
+    ALL_CALLS(IS_DEAD, live)
+    clump_pool_stats stats;
+    IS_DEAD(clump_pool_alloc(pool, &a, &none, NULL))
+    IS_DEAD(clump_pool_get_stats(pool, &stats))
+    IS_DEAD(clump_pool_check(pool))
+    IS_DEAD(clump_pool_trim(pool))
+    IS_DEAD(clump_pool_dump(pool, append, NULL))
+    IS_DEAD(clump_pool_defrag(pool, NULL, NULL))
+    IS_DEAD(clump_pool_defrag_step(pool, NULL, NULL))
+    IS_DEAD(clump_pool_frame(pool, 0, NULL))
+    clump_pool_destroy(pool);
+    clump_pool_destroy(other);
+    cl_fixture_close(&f);
+}
+
+/* Limits of a pool and of all pools; a full pool defragments and tries again. */
+static clump_allocation moved_last;
+static clump_pool *moving_pool;
+static void ignore_info(void *user, const clump_allocation_info *info) {
+    assert_non_null(info->region.buffer);
+}
+
+/* The request that made room is still under way: nobody may see anything of it. */
+static void note_move(void *user, const clump_move *move) {
+    moved_last = move->allocation;
+    assert_int_equal(clump_pool_check(moving_pool), CLUMP_OK);
+    assert_int_equal(clump_pool_visit(moving_pool, ignore_info, NULL), CLUMP_OK);
+}
+
+static void limits(void **state) {
+    cl_fixture f = open_fixture(NULL);
+    clump_pool *pool;
+    clump_error error;
+    clump_pool_desc desc = {.context = f.clump,
+                            .chunk_bytes = 1 << 20,
+                            .limit_bytes = 2 << 20,
+                            .unique_share = 1,
+                            .flags = CLUMP_POOL_COMPACT_WHEN_FULL,
+                            .moved = note_move};
+    assert_int_equal(clump_pool_create(&desc, &pool, &error), CLUMP_OK);
+    moving_pool = pool;
+    clump_allocation all[8], large;
+    clump_allocation_desc a = {.bytes = 256 << 10, .movable = 1};
+    for (int i = 0; i < 8; i++)
+        assert_int_equal(clump_pool_alloc(pool, &a, &all[i], NULL), CLUMP_OK);
+    REFUSED(pool, clump_pool_alloc(pool, &a, &large, NULL), CLUMP_ERR_CAPACITY,
+            "limited to 2097152", NULL);
+    for (int i = 0; i < 8; i += 2) assert_int_equal(clump_pool_free(pool, all[i]), CLUMP_OK);
+    a.bytes = 1 << 20; /* a whole chunk, of which there is none before moves */
+    assert_int_equal(clump_pool_alloc(pool, &a, &large, NULL), CLUMP_OK);
+    assert_true(moved_last != 0);
+    assert_int_equal(clump_pool_check(pool), CLUMP_OK);
+    assert_int_equal(clump_pool_free(pool, large), CLUMP_OK);
+    clump_pool_trim(pool);
+    assert_int_equal(clump_pool_get_bytes_of_all(f.clump), 1 << 20);
+    assert_int_equal(clump_pool_limit_all(f.clump, 1 << 20), CLUMP_OK);
+    REFUSED(pool, clump_pool_alloc(pool, &a, &large, NULL), CLUMP_ERR_CAPACITY,
+            "pools of the context", NULL);
+    assert_int_equal(clump_pool_limit_all(f.clump, 0), CLUMP_OK);
+    assert_int_equal(clump_pool_alloc(pool, &a, &large, NULL), CLUMP_OK);
+    clump_pool_destroy(pool);
+    cl_fixture_close(&f);
+}
+
+static unsigned leaks;
+static void count_leak(void *user, const clump_allocation_info *info) {
+    assert_string_equal(info->name, "forgotten");
+    assert_ptr_equal(info->user_data, user);
+    assert_int_equal(info->region.bytes, 77);
+    leaks++;
+}
+
+/* Margins show who writes behind an end; what is left at the end is reported. */
+static void debugging(void **state) {
+    cl_fixture f = open_fixture(NULL);
+    clump_pool *pool;
+    clump_error error;
+    int marker;
+    clump_pool_desc desc = {
+        .context = f.clump, .margin_bytes = 16, .leaked = count_leak, .user = &marker};
+    assert_int_equal(clump_pool_create(&desc, &pool, &error), CLUMP_OK);
+    clump_allocation_desc a = {.bytes = 300, .name = "narrow", .movable = 1};
+    clump_allocation narrow, forgotten;
+    clump_region region;
+    assert_int_equal(clump_pool_alloc(pool, &a, &narrow, &region), CLUMP_OK);
+    a = (clump_allocation_desc){.bytes = 77, .name = "forgotten", .user_data = &marker};
+    assert_int_equal(clump_pool_alloc(pool, &a, &forgotten, NULL), CLUMP_OK);
+    assert_int_equal(clump_pool_check(pool), CLUMP_OK);
+    uint64_t unit = f.capabilities->base_align_bytes < 16 ? 16 : f.capabilities->base_align_bytes;
+    uint64_t behind = region.offset + (300 + unit - 1) / unit * unit;
+    uint8_t byte = 1;
+    CHECK_CL(
+        clEnqueueWriteBuffer(f.queue, region.buffer, CL_TRUE, behind + 4, 1, &byte, 0, NULL, NULL));
+    REFUSED(pool, clump_pool_check(pool), CLUMP_ERR_CORRUPT, "(narrow), 300 bytes", NULL);
+    assert_int_equal(clump_pool_free(pool, narrow), CLUMP_OK);
+    assert_int_equal(clump_pool_check(pool), CLUMP_OK);
+    leaks = 0;
+    clump_pool_visit(pool, count_leak, &marker);
+    assert_int_equal(leaks, 1);
+    clump_pool_destroy(pool);
+    assert_int_equal(leaks, 2);
+    cl_fixture_close(&f);
+}
+
+static char trace[256];
+static void keep_trace(void *user, const char *line, size_t bytes) {
+    strncat(trace, line, bytes);
+}
+
+/* What a trace has of a program's calls, and only of those that succeeded. */
+static void traces(void **state) {
+    cl_fixture f = open_fixture(NULL);
+    clump_pool *pool;
+    clump_error error;
+    clump_pool_desc desc = {.context = f.clump, .limit_bytes = 1 << 20, .trace = keep_trace};
+    assert_int_equal(clump_pool_create(&desc, &pool, &error), CLUMP_OK);
+    clump_allocation a, b, c;
+    clump_allocation_desc d = {.bytes = 1000, .movable = 1};
+    assert_int_equal(clump_pool_alloc(pool, &d, &a, NULL), CLUMP_OK);
+    d = (clump_allocation_desc){.bytes = 77};
+    assert_int_equal(clump_pool_alloc(pool, &d, &b, NULL), CLUMP_OK);
+    d.bytes = 4 << 20;
+    assert_int_equal(clump_pool_alloc(pool, &d, &c, NULL), CLUMP_ERR_CAPACITY);
+    assert_int_equal(clump_pool_set_movable(pool, b, 1), CLUMP_OK);
+    assert_int_equal(clump_pool_free(pool, a), CLUMP_OK);
+    assert_int_equal(clump_pool_free(pool, a), CLUMP_ERR_REFERENCE);
+    assert_int_equal(clump_pool_frame(pool, 0, NULL), CLUMP_OK);
+    assert_string_equal(trace, "a 1 1000 m\na 2 77\nm 2 1\nf 1\ne\n");
+    clump_pool_destroy(pool);
+    cl_fixture_close(&f);
+}
+
+/* A place is not given out again before the commands that use it have completed. */
+static void uses_are_waited_for(void **state) {
+    cl_fixture f = open_fixture(NULL);
+    clump_pool *pool;
+    clump_error error;
+    clump_pool_desc desc = {.context = f.clump, .chunk_bytes = 1 << 20};
+    assert_int_equal(clump_pool_create(&desc, &pool, &error), CLUMP_OK);
+    clump_allocation a, b, c;
+    clump_region of_a, of_b, of_c;
+    clump_allocation_desc d = {.bytes = 400 << 10};
+    cl_int code;
+    cl_event blocks = clCreateUserEvent(f.context, &code);
+    assert_int_equal(clump_pool_alloc(pool, &d, &a, &of_a), CLUMP_OK);
+    assert_int_equal(clump_pool_use(pool, a, blocks), CLUMP_OK);
+    assert_int_equal(clump_pool_free(pool, a), CLUMP_OK);
+    clump_pool_stats stats;
+    clump_pool_get_stats(pool, &stats);
+    assert_int_equal(stats.waiting_bytes, 400 << 10);
+    assert_int_equal(stats.allocations, 0);
+    assert_int_equal(clump_pool_alloc(pool, &d, &b, &of_b), CLUMP_OK);
+    assert_true(of_b.offset != of_a.offset);
+    assert_int_equal(clump_pool_check(pool), CLUMP_OK);
+    CHECK_CL(clSetUserEventStatus(blocks, CL_COMPLETE));
+    assert_int_equal(clump_pool_trim(pool), CLUMP_OK);
+    assert_int_equal(clump_pool_alloc(pool, &d, &c, &of_c), CLUMP_OK);
+    assert_int_equal(of_c.offset, of_a.offset);
+    assert_int_equal(clump_pool_check(pool), CLUMP_OK);
+    clReleaseEvent(blocks);
+    clump_pool_destroy(pool);
+    cl_fixture_close(&f);
+}
+
+/* A copy waits for the commands that use its source, and nothing waits for the copy. */
+static void copies_wait_for_uses(void **state) {
+    cl_fixture f = open_fixture(NULL);
+    clump_pool *pool;
+    clump_error error;
+    clump_pool_desc desc = {.context = f.clump, .chunk_bytes = 1 << 20};
+    assert_int_equal(clump_pool_create(&desc, &pool, &error), CLUMP_OK);
+    clump_allocation a, b;
+    clump_region of_b;
+    clump_allocation_info info;
+    clump_allocation_desc d = {.bytes = 300 << 10, .movable = 1};
+    assert_int_equal(clump_pool_alloc(pool, &d, &a, NULL), CLUMP_OK);
+    d.bytes = 100 << 10;
+    assert_int_equal(clump_pool_alloc(pool, &d, &b, &of_b), CLUMP_OK);
+    assert_int_equal(clump_pool_free(pool, a), CLUMP_OK);
+    cl_int code;
+    cl_event blocks = clCreateUserEvent(f.context, &code);
+    assert_int_equal(clump_pool_use(pool, b, blocks), CLUMP_OK);
+    clump_defrag_report report;
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(clump_pool_defrag_step(pool, NULL, &report), CLUMP_OK);
+        nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL); /* enough for one that does not */
+        assert_int_equal(report.begun, i == 0);
+        assert_true(report.under_way == 1 && !report.finished && !report.done);
+        assert_int_equal(clump_pool_get_info(pool, b, &info), CLUMP_OK);
+        assert_true(info.moving && info.region.offset == of_b.offset);
+    }
+    CHECK_CL(clSetUserEventStatus(blocks, CL_COMPLETE));
+    CHECK_CL(clFinish(f.queue));
+    assert_int_equal(clump_pool_defrag_step(pool, NULL, &report), CLUMP_OK);
+    assert_true(report.finished == 1 && !report.under_way);
+    assert_int_equal(clump_pool_get_info(pool, b, &info), CLUMP_OK);
+    assert_true(!info.moving && info.region.offset == 0);
+    clReleaseEvent(blocks);
+    assert_int_equal(clump_pool_check(pool), CLUMP_OK);
+    clump_pool_destroy(pool);
+    cl_fixture_close(&f);
+}
+
+/* Images work, or are refused with the reason; an allocation with one stays. */
+static void images(void **state) {
+    cl_fixture f = open_fixture(NULL);
+    clump_pool *pool;
+    clump_error error;
+    clump_pool_desc desc = {.context = f.clump, .chunk_bytes = 1 << 20};
+    assert_int_equal(clump_pool_create(&desc, &pool, &error), CLUMP_OK);
+    clump_allocation a;
+    clump_allocation_desc d = {.bytes = 4096};
+    assert_int_equal(clump_pool_alloc(pool, &d, &a, NULL), CLUMP_OK);
+    cl_image_format format = {CL_RGBA, CL_UNORM_INT8};
+    cl_mem image;
+    cl_image_desc i = {.image_type = CL_MEM_OBJECT_IMAGE3D, .image_width = 16, .image_height = 1};
+    char *before = dump(pool);
+    clump_status status = clump_pool_create_image(pool, a, &format, &i, &image);
+    REFUSED(pool, status, CLUMP_ERR_UNSUPPORTED, "image", before);
+    free(before);
+    /* PoCL 3.1 makes them on whole buffers only. */
+    for (d.unique = 0; d.unique < 2; d.unique++) {
+        i = (cl_image_desc){.image_type = CL_MEM_OBJECT_IMAGE1D_BUFFER, .image_width = 1024};
+        assert_int_equal(clump_pool_alloc(pool, &d, &a, NULL), CLUMP_OK);
+        before = dump(pool);
+        status = clump_pool_create_image(pool, a, &format, &i, &image);
+        if (status) {
+            clump_pool_get_error(pool, &error);
+            print_message("%s\n", error.message);
+            assert_true(status == CLUMP_ERR_UNSUPPORTED || (status == CLUMP_ERR_CL && !d.unique));
+            same_dump(pool, before, __LINE__);
+        } else {
+            REFUSED(pool, clump_pool_free(pool, a), CLUMP_ERR_USAGE, "1 images", NULL);
+            assert_int_equal(clump_pool_release_image(pool, a, image), CLUMP_OK);
+        }
+        free(before);
+        assert_int_equal(clump_pool_free(pool, a), CLUMP_OK);
+    }
+    clump_pool_destroy(pool);
+    cl_fixture_close(&f);
+}
+
+/* ---- Every call fails ------------------------------------------------------------------------ */
+
+#define THINGS 12u
+
+typedef struct run {
+    cl_fixture on;
+    clump_context *context;
+    clump_pool *pool;
+    clump_allocation things[THINGS];
+    uint32_t bytes[THINGS];
+    cl_event event;
+    void *mapped;
+    clump_error error;
+} run;
+
+static clump_status step_context(run *r) {
+    clump_context_desc desc = {.context = r->on.context,
+                               .device = r->on.device,
+                               .queue = r->on.queue,
+                               .allocator = failing_allocator,
+                               .cl = &failing_cl};
+    return clump_context_create(&desc, &r->context, &r->error);
+}
+
+static clump_status step_pool(run *r) {
+    clump_pool_desc desc = {.context = r->context, .chunk_bytes = 64 << 10, .margin_bytes = 64};
+    return clump_pool_create(&desc, &r->pool, &r->error);
+}
+
+static uint8_t byte_of(uint32_t thing, uint32_t i) {
+    return (uint8_t)(thing * 37 + i * 5 + 1);
+}
+
+static clump_status step_alloc(run *r) {
+    for (uint32_t i = 0; i < THINGS; i++) {
+        if (r->things[i]) continue;
+        r->bytes[i] = 1000 + 4000 * (i % 5);
+        clump_allocation_desc desc = {.bytes = r->bytes[i],
+                                      .movable = i % 6 != 1,
+                                      .memory = i == 5 ? CLUMP_MEMORY_HOST : CLUMP_MEMORY_DEVICE,
+                                      .unique = i == 8,
+                                      .name = i % 4 ? NULL : "thing"};
+        clump_region region;
+        clump_status status = clump_pool_alloc(r->pool, &desc, &r->things[i], &region);
+        if (status) return status;
+        static uint8_t data[20000];
+        for (uint32_t k = 0; k < r->bytes[i]; k++) data[k] = byte_of(i, k);
+        CHECK_CL(clEnqueueWriteBuffer(r->on.queue, region.buffer, CL_TRUE, region.offset,
+                                      r->bytes[i], data, 0, NULL, NULL));
+    }
+    return CLUMP_OK;
+}
+
+static clump_status step_sub_buffer(run *r) {
+    cl_mem buffer;
+    return clump_pool_get_buffer(r->pool, r->things[2], &buffer);
+}
+
+static clump_status step_name(run *r) {
+    return clump_pool_set_name(r->pool, r->things[3], "another name");
+}
+
+static clump_status step_map(run *r) {
+    clump_status status = clump_pool_map(r->pool, r->things[3], CL_MAP_READ, &r->mapped);
+    assert_int_equal(r->mapped != NULL, !status);
+    return status;
+}
+
+static clump_status step_unmap(run *r) {
+    return clump_pool_unmap(r->pool, r->things[3], r->mapped);
+}
+
+static clump_status step_use(run *r) {
+    if (!r->event) CHECK_CL(clEnqueueMarkerWithWaitList(r->on.queue, 0, NULL, &r->event));
+    return clump_pool_use(r->pool, r->things[4], r->event);
+}
+
+static clump_status step_frame(run *r) {
+    CHECK_CL(clFinish(r->on.queue));
+    return clump_pool_frame(r->pool, 1, &r->event);
+}
+
+static clump_status step_free(run *r) {
+    for (uint32_t i = 0; i < THINGS; i += 2) {
+        clump_status status = clump_pool_free(r->pool, r->things[i]);
+        if (status) return status;
+        r->things[i] = 0;
+    }
+    return CLUMP_OK;
+}
+
+static clump_status step_async(run *r) {
+    return clump_pool_defrag_step(r->pool, &(clump_defrag_desc){.max_moves = 2}, NULL);
+}
+
+static clump_status step_wait(run *r) {
+    return clump_pool_defrag_step(r->pool, &(clump_defrag_desc){.wait = 1, .max_moves = 2}, NULL);
+}
+
+static clump_status step_manual(run *r) {
+    clump_status status = clump_pool_defrag_step(r->pool, &(clump_defrag_desc){.manual = 1}, NULL);
+    clFinish(r->on.queue);
+    clump_move move = {0};
+    while (!status && !(status = clump_pool_next_move(r->pool, &move)) && move.allocation)
+        status = clump_pool_finish_move(r->pool, move.allocation, CLUMP_MOVE_COPY);
+    return status;
+}
+
+static clump_status step_free_more(run *r) {
+    clump_status status = clump_pool_free(r->pool, r->things[3]);
+    if (!status) r->things[3] = 0;
+    return status;
+}
+
+static clump_status step_to_the_end(run *r) {
+    return clump_pool_defrag(r->pool, NULL, NULL);
+}
+
+static clump_status step_check(run *r) {
+    return clump_pool_check(r->pool);
+}
+
+static void ignore_text(void *user, const char *text, size_t bytes) {
+    assert_true(bytes > 20 && text[bytes - 1] == '\n');
+}
+
+static clump_status step_dump(run *r) {
+    clump_status status = clump_pool_dump(r->pool, ignore_text, NULL);
+    return status ? status : clump_pool_draw(r->pool, ignore_text, NULL);
+}
+
+static const struct {
+    const char *name;
+    clump_status (*call)(run *r);
+} steps[] = {
+#define FAULT_STEP(name) {#name, step_##name},
+    FAULT_STEP(context) FAULT_STEP(pool) FAULT_STEP(alloc) FAULT_STEP(sub_buffer) FAULT_STEP(name)
+        FAULT_STEP(map) FAULT_STEP(unmap) FAULT_STEP(use) FAULT_STEP(frame) FAULT_STEP(free)
+            FAULT_STEP(async) FAULT_STEP(wait) FAULT_STEP(manual) FAULT_STEP(free_more)
+                FAULT_STEP(to_the_end) FAULT_STEP(check) FAULT_STEP(dump)
+#undef FAULT_STEP
+};
+#define FAULT_STEPS (sizeof steps / sizeof *steps)
+
+/* Failures that a step may live through: of releasing; of asking how far a command is, or how long
+ * it took; of memory that is asked for again, or not necessary; of what sliding tries again. */
+static int may_be_ignored(clump_status (*step)(run *r)) {
+    if (failing.refused) return step != step_context && step != step_pool;
+    static const char *const quiet[] = {"clRelease", "clGetEventInfo", "clGetEventProfilingInfo",
+                                        "clFlush"};
+    for (unsigned i = 0; i < sizeof quiet / sizeof *quiet; i++)
+        if (strncmp(failing.struck, quiet[i], strlen(quiet[i])) == 0) return 1;
+    if (failing.struck == failing_optional_query) return 1;
+    if (step == step_alloc && failing.code == CL_OUT_OF_RESOURCES) return 1;
+    return step == step_to_the_end;
+}
+
+static void check_contents(run *r, const char *step) {
+    for (uint32_t i = 0; i < THINGS; i++) {
+        if (!r->things[i]) continue;
+        clump_allocation_info info;
+        assert_int_equal(clump_pool_get_info(r->pool, r->things[i], &info), CLUMP_OK);
+        static uint8_t data[20000];
+        CHECK_CL(clEnqueueReadBuffer(r->on.queue, info.region.buffer, CL_TRUE, info.region.offset,
+                                     r->bytes[i], data, 0, NULL, NULL));
+        for (uint32_t k = 0; k < r->bytes[i]; k++)
+            if (data[k] != byte_of(i, k))
+                fail_msg("step %s: byte %u of allocation %u is wrong after %s (call %llu)", step, k,
+                         i, failing.struck ? failing.struck : "a request",
+                         (unsigned long long)failing.fail_at);
+    }
+}
+
+static void check_failure(run *r, const char *step, clump_status status) {
+    clump_error e = r->error;
+    if (r->pool) clump_pool_get_error(r->pool, &e);
+    assert_int_equal(e.status, status);
+    assert_true(strlen(e.message) > 10);
+    if (failing.refused) {
+        assert_int_equal(status, CLUMP_ERR_MEMORY);
+        return;
+    }
+    if (!failing.struck) fail_msg("step %s fails by itself: %s", step, e.message);
+    assert_true(status == CLUMP_ERR_CL || status == CLUMP_ERR_CAPACITY);
+    if (failing.persistent) return; /* the first may have been lived through */
+    if (!strstr(e.message, failing.struck) || !e.call || strcmp(e.call, failing.struck) != 0)
+        fail_msg("step %s: call %llu, %s, failed, but the message is: %s", step,
+                 (unsigned long long)failing.calls, failing.struck, e.message);
+    assert_int_equal(e.cl_code, failing.code);
+}
+
+/* One run. Returns 1 if the failure came to pass. */
+static int run_once(const cl_fixture *on) {
+    static run r;
+    memset(&r, 0, sizeof r);
+    r.on = *on;
+    for (size_t i = 0; i < FAULT_STEPS; i++) {
+        int hit_before = failing.struck || failing.refused;
+        clump_status status = steps[i].call(&r);
+        int hit = (failing.struck || failing.refused) && !hit_before;
+        if (!status) {
+            if (hit && !may_be_ignored(steps[i].call))
+                fail_msg("step %s succeeds though %s failed", steps[i].name,
+                         failing.struck ? failing.struck : "a request for memory");
+            continue;
+        }
+        if (!hit && !failing.persistent)
+            fail_msg("step %s fails long after %s", steps[i].name,
+                     failing.struck ? failing.struck : "a request");
+        check_failure(&r, steps[i].name, status);
+        if (failing.persistent) break;
+        if (r.pool && clump_pool_check(r.pool)) {
+            clump_pool_get_error(r.pool, &r.error);
+            fail_msg("after step %s: %s", steps[i].name, r.error.message);
+        }
+        if (r.pool) check_contents(&r, steps[i].name);
+        status = steps[i].call(&r);
+        if (status) {
+            if (r.pool) clump_pool_get_error(r.pool, &r.error);
+            fail_msg("step %s, second try: %s", steps[i].name, r.error.message);
+        }
+    }
+    int came = failing.struck || failing.refused;
+    if (!failing.persistent && r.pool) {
+        failing.fail_at = failing.refuse_at = 0; /* the scenario is over */
+        assert_int_equal(clump_pool_check(r.pool), CLUMP_OK);
+        check_contents(&r, "at the end");
+    }
+    clFinish(on->queue);
+    clump_pool_destroy(r.pool);
+    clump_context_destroy(r.context);
+    if (r.event) clReleaseEvent(r.event);
+    failing_check_nothing_left();
+    return came;
+}
+
+static void strike_all(cl_int code, int persistent) {
+    cl_fixture on = open_fixture(NULL);
+    uint64_t n = 0;
+    do {
+        memset(&failing, 0, sizeof failing);
+        failing.fail_at = ++n;
+        failing.code = code;
+        failing.persistent = persistent;
+    } while (run_once(&on));
+    print_message("%llu calls made to fail\n", (unsigned long long)n - 1);
+    assert_true(n > 60);
+    cl_fixture_close(&on);
+}
+
+static void calls_fail(void **state) {
+    strike_all(CL_INVALID_OPERATION, 0);
+}
+
+static void memory_is_short(void **state) {
+    strike_all(CL_OUT_OF_RESOURCES, 0);
+}
+
+static void device_is_lost(void **state) {
+    strike_all(CL_OUT_OF_HOST_MEMORY, 1);
+}
+
+static void requests_are_refused(void **state) {
+    cl_fixture on = open_fixture(NULL);
+    uint64_t n = 0;
+    do {
+        memset(&failing, 0, sizeof failing);
+        failing.refuse_at = ++n;
+    } while (run_once(&on));
+    print_message("%llu requests refused\n", (unsigned long long)n - 1);
+    assert_true(n > 20);
+    cl_fixture_close(&on);
+}
+
+/* A heap from a pool, likewise: what fails leaves no heap, and the pool as it was. Returns 1 if the failure
+ * came to pass. */
+static int make_heap(const cl_fixture *on, const clump_schema *schema) {
+    run r = {.on = *on};
+    if (step_context(&r)) {
+        failing_check_nothing_left();
+        return 1;
+    }
+    clump_heap *heap = NULL;
+    clump_status status = step_pool(&r);
+    if (!status) {
+        clump_heap_desc desc = {
+            .context = r.context, .schema = schema, .bytes = 1 << 18, .pool = r.pool};
+        status = clump_heap_create(&desc, &heap);
+        assert_int_equal(heap != NULL, !status);
+        if (status) assert_int_equal(clump_context_get_error(r.context)->status, status);
+        clump_pool_stats stats;
+        assert_int_equal(clump_pool_get_stats(r.pool, &stats), CLUMP_OK);
+        assert_int_equal(stats.allocations, !status);
+        failing.fail_at = failing.refuse_at = 0;
+        assert_int_equal(clump_pool_check(r.pool), CLUMP_OK);
+    }
+    int came = failing.struck || failing.refused;
+    if (!came) assert_int_equal(status, CLUMP_OK);
+    clump_heap_destroy(heap);
+    clump_pool_destroy(r.pool);
+    clump_context_destroy(r.context);
+    failing_check_nothing_left();
+    return came;
+}
+
+static void heaps_from_pools(void **state) {
+    static const char text[] = "class Body { uint id; }";
+    cl_fixture on = open_fixture(NULL);
+    clump_schema *schema;
+    assert_int_equal(clump_schema_parse(text, strlen(text), NULL, &schema, NULL), CLUMP_OK);
+    for (int refuses = 0; refuses < 2; refuses++) {
+        uint64_t n = 0;
+        do {
+            memset(&failing, 0, sizeof failing);
+            failing.code = CL_INVALID_OPERATION;
+            if (refuses)
+                failing.refuse_at = ++n;
+            else
+                failing.fail_at = ++n;
+        } while (make_heap(&on, schema));
+        print_message("%llu failures\n", (unsigned long long)n - 1);
+        assert_true(n > 15);
+    }
+    clump_schema_destroy(schema);
+    clFinish(on.queue);
+    failing_forget_programs();
+    cl_fixture_close(&on);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bad_descs),
+        cmocka_unit_test(bad_calls),
+        cmocka_unit_test(limits),
+        cmocka_unit_test(debugging),
+        cmocka_unit_test(images),
+        cmocka_unit_test(traces),
+        cmocka_unit_test(uses_are_waited_for),
+        cmocka_unit_test(copies_wait_for_uses),
+        cmocka_unit_test(calls_fail),
+        cmocka_unit_test(memory_is_short),
+        cmocka_unit_test(device_is_lost),
+        cmocka_unit_test(requests_are_refused),
+        cmocka_unit_test(heaps_from_pools),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,259 @@
+/* See failing.h. */
+#include "failing.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+failing_state failing;
+
+const char failing_optional_query[] = "clGetDeviceInfo of a vendor's own";
+
+static int strike(const char *name) {
+    failing.calls++;
+    if (!failing.fail_at || failing.calls < failing.fail_at ||
+        (failing.calls > failing.fail_at && !failing.persistent))
+        return 0;
+    if (!failing.struck) failing.struck = name;
+    return 1;
+}
+
+static cl_int retained(int kind, cl_int code) {
+    if (!code) failing.live[kind]++;
+    return code;
+}
+
+static cl_int unreleased(int kind, void *object) {
+    assert_true(failing.left_count < sizeof failing.left / sizeof *failing.left);
+    failing.left[failing.left_count++] = (leftover){kind, object};
+    return failing.code;
+}
+
+/* Programs are compiled once for all runs: a run's clCreateProgramWithSource gets a reference to
+ * the program that an earlier run made of the same text, and builds it only if none has
+ * yet. */
+static struct {
+    cl_program program;
+    char *source;
+    int built;
+    cl_int result;
+} cached[8];
+static unsigned cached_count;
+
+static cl_program cache_program(cl_context context, const char *source, cl_int *code) {
+    for (unsigned i = 0; i < cached_count; i++) {
+        if (strcmp(cached[i].source, source) != 0) continue;
+        *code = clRetainProgram(cached[i].program);
+        return cached[i].program;
+    }
+    cl_program program = clCreateProgramWithSource(context, 1, &source, NULL, code);
+    assert_int_equal(*code, CL_SUCCESS);
+    assert_true(cached_count < sizeof cached / sizeof *cached);
+    clRetainProgram(program);
+    cached[cached_count].program = program;
+    cached[cached_count].built = 0;
+    cached[cached_count++].source = strdup(source);
+    return program;
+}
+
+void failing_forget_programs(void) {
+    for (unsigned i = 0; i < cached_count; i++) {
+        clReleaseProgram(cached[i].program);
+        free(cached[i].source);
+    }
+    cached_count = 0;
+}
+
+#define PASS(name, parameters, ...)                                                                \
+    static cl_int CL_API_CALL fail_##name parameters {                                             \
+        return strike("cl" #name) ? failing.code : cl##name(__VA_ARGS__);                          \
+    }
+#define RETAIN(name, type, kind)                                                                   \
+    static cl_int CL_API_CALL fail_##name(type object) {                                           \
+        return strike("cl" #name) ? failing.code : retained(kind, cl##name(object));               \
+    }
+#define RELEASE(name, type, kind)                                                                  \
+    static cl_int CL_API_CALL fail_##name(type object) {                                           \
+        if (strike("cl" #name)) return unreleased(kind, object);                                   \
+        failing.live[kind]--;                                                                      \
+        return cl##name(object);                                                                   \
+    }
+#define CREATE(name, type, kind, parameters, ...)                                                  \
+    static type CL_API_CALL fail_##name parameters {                                               \
+        if (strike("cl" #name)) {                                                                  \
+            *code = failing.code;                                                                  \
+            return NULL;                                                                           \
+        }                                                                                          \
+        type object = cl##name(__VA_ARGS__);                                                       \
+        if (object) failing.live[kind]++;                                                          \
+        return object;                                                                             \
+    }
+/* The last parameter is the event to give back, which may be NULL. */
+#define ENQUEUE(name, parameters, ...)                                                             \
+    static cl_int CL_API_CALL fail_##name parameters {                                             \
+        if (strike("cl" #name)) return failing.code;                                               \
+        cl_int code = cl##name(__VA_ARGS__);                                                       \
+        return event ? retained(FAILING_EVENT, code) : code;                                       \
+    }
+
+/* What a device need not have is asked for by its vendor's number, and a failure means no. */
+static cl_int CL_API_CALL fail_GetDeviceInfo(cl_device_id a, cl_device_info b, size_t c, void *d,
+                                             size_t *e) {
+    int optional = b >= 0x4000 && b < 0x5000;
+    if (strike(optional ? failing_optional_query : "clGetDeviceInfo")) return failing.code;
+    return clGetDeviceInfo(a, b, c, d, e);
+}
+PASS(GetPlatformInfo, (cl_platform_id a, cl_platform_info b, size_t c, void *d, size_t *e), a, b, c,
+     d, e)
+PASS(GetContextInfo, (cl_context a, cl_context_info b, size_t c, void *d, size_t *e), a, b, c, d, e)
+PASS(GetCommandQueueInfo,
+     (cl_command_queue a, cl_command_queue_info b, size_t c, void *d, size_t *e), a, b, c, d, e)
+RETAIN(RetainContext, cl_context, FAILING_CONTEXT)
+RELEASE(ReleaseContext, cl_context, FAILING_CONTEXT)
+RETAIN(RetainCommandQueue, cl_command_queue, FAILING_QUEUE)
+RELEASE(ReleaseCommandQueue, cl_command_queue, FAILING_QUEUE)
+CREATE(CreateBuffer, cl_mem, FAILING_BUFFER,
+       (cl_context a, cl_mem_flags b, size_t c, void *d, cl_int *code), a, b, c, d, code)
+RETAIN(RetainMemObject, cl_mem, FAILING_BUFFER)
+RELEASE(ReleaseMemObject, cl_mem, FAILING_BUFFER)
+CREATE(CreateSubBuffer, cl_mem, FAILING_BUFFER,
+       (cl_mem a, cl_mem_flags b, cl_buffer_create_type c, const void *d, cl_int *code), a, b, c, d,
+       code)
+CREATE(CreateImage, cl_mem, FAILING_BUFFER,
+       (cl_context a, cl_mem_flags b, const cl_image_format *c, const cl_image_desc *d, void *e,
+        cl_int *code),
+       a, b, c, d, e, code)
+PASS(GetMemObjectInfo, (cl_mem a, cl_mem_info b, size_t c, void *d, size_t *e), a, b, c, d, e)
+static cl_program CL_API_CALL fail_CreateProgramWithSource(cl_context a, cl_uint b, const char **c,
+                                                           const size_t *d, cl_int *code) {
+    if (strike("clCreateProgramWithSource")) {
+        *code = failing.code;
+        return NULL;
+    }
+    failing.live[FAILING_PROGRAM]++;
+    return cache_program(a, c[0], code);
+}
+
+static cl_int CL_API_CALL fail_BuildProgram(cl_program a, cl_uint b, const cl_device_id *c,
+                                            const char *d, void(CL_CALLBACK *e)(cl_program, void *),
+                                            void *g) {
+    if (strike("clBuildProgram")) return failing.code;
+    unsigned i = 0;
+    while (cached[i].program != a) i++;
+    if (!cached[i].built) cached[i].result = clBuildProgram(a, b, c, d, e, g);
+    cached[i].built = 1;
+    return cached[i].result;
+}
+
+PASS(GetProgramBuildInfo,
+     (cl_program a, cl_device_id b, cl_program_build_info c, size_t d, void *e, size_t *g), a, b, c,
+     d, e, g)
+RELEASE(ReleaseProgram, cl_program, FAILING_PROGRAM)
+CREATE(CreateKernel, cl_kernel, FAILING_KERNEL, (cl_program a, const char *b, cl_int *code), a, b,
+       code)
+RELEASE(ReleaseKernel, cl_kernel, FAILING_KERNEL)
+PASS(SetKernelArg, (cl_kernel a, cl_uint b, size_t c, const void *d), a, b, c, d)
+PASS(GetKernelInfo, (cl_kernel a, cl_kernel_info b, size_t c, void *d, size_t *e), a, b, c, d, e)
+PASS(GetKernelArgInfo, (cl_kernel a, cl_uint b, cl_kernel_arg_info c, size_t d, void *e, size_t *g),
+     a, b, c, d, e, g)
+PASS(GetKernelWorkGroupInfo,
+     (cl_kernel a, cl_device_id b, cl_kernel_work_group_info c, size_t d, void *e, size_t *g), a, b,
+     c, d, e, g)
+ENQUEUE(EnqueueNDRangeKernel,
+        (cl_command_queue a, cl_kernel b, cl_uint c, const size_t *d, const size_t *e,
+         const size_t *g, cl_uint h, const cl_event *i, cl_event *event),
+        a, b, c, d, e, g, h, i, event)
+ENQUEUE(EnqueueReadBuffer,
+        (cl_command_queue a, cl_mem b, cl_bool c, size_t d, size_t e, void *g, cl_uint h,
+         const cl_event *i, cl_event *event),
+        a, b, c, d, e, g, h, i, event)
+ENQUEUE(EnqueueWriteBuffer,
+        (cl_command_queue a, cl_mem b, cl_bool c, size_t d, size_t e, const void *g, cl_uint h,
+         const cl_event *i, cl_event *event),
+        a, b, c, d, e, g, h, i, event)
+ENQUEUE(EnqueueFillBuffer,
+        (cl_command_queue a, cl_mem b, const void *c, size_t d, size_t e, size_t g, cl_uint h,
+         const cl_event *i, cl_event *event),
+        a, b, c, d, e, g, h, i, event)
+ENQUEUE(EnqueueCopyBuffer,
+        (cl_command_queue a, cl_mem b, cl_mem c, size_t d, size_t e, size_t g, cl_uint h,
+         const cl_event *i, cl_event *event),
+        a, b, c, d, e, g, h, i, event)
+ENQUEUE(EnqueueMarkerWithWaitList,
+        (cl_command_queue a, cl_uint b, const cl_event *c, cl_event *event), a, b, c, event)
+static void *CL_API_CALL fail_EnqueueMapBuffer(cl_command_queue a, cl_mem b, cl_bool c,
+                                               cl_map_flags d, size_t e, size_t g, cl_uint h,
+                                               const cl_event *i, cl_event *event, cl_int *code) {
+    if (!strike("clEnqueueMapBuffer"))
+        return clEnqueueMapBuffer(a, b, c, d, e, g, h, i, event, code);
+    *code = failing.code;
+    return NULL;
+}
+ENQUEUE(EnqueueUnmapMemObject,
+        (cl_command_queue a, cl_mem b, void *c, cl_uint d, const cl_event *e, cl_event *event), a,
+        b, c, d, e, event)
+PASS(WaitForEvents, (cl_uint a, const cl_event *b), a, b)
+PASS(GetEventInfo, (cl_event a, cl_event_info b, size_t c, void *d, size_t *e), a, b, c, d, e)
+RETAIN(RetainEvent, cl_event, FAILING_EVENT)
+RELEASE(ReleaseEvent, cl_event, FAILING_EVENT)
+PASS(GetEventProfilingInfo, (cl_event a, cl_profiling_info b, size_t c, void *d, size_t *e), a, b,
+     c, d, e)
+PASS(Flush, (cl_command_queue a), a)
+PASS(Finish, (cl_command_queue a), a)
+
+const clump_cl_functions failing_cl = {
+#define MEMBER(name) .name = fail_##name,
+    CLUMP_CL_FUNCTION_LIST(MEMBER)
+#undef MEMBER
+};
+
+static int refuse(void) {
+    failing.requests++;
+    if (failing.requests != failing.refuse_at) return 0;
+    failing.refused = 1;
+    return 1;
+}
+
+static void *allocate(void *user, size_t bytes) {
+    if (refuse()) return NULL;
+    void *memory = malloc(bytes);
+    if (memory) failing.blocks++;
+    return memory;
+}
+
+static void *reallocate(void *user, void *memory, size_t bytes) {
+    if (refuse()) return NULL;
+    if (!memory) failing.blocks++;
+    return realloc(memory, bytes);
+}
+
+static void release(void *user, void *memory) {
+    failing.blocks -= memory != NULL;
+    free(memory);
+}
+
+const clump_allocator failing_allocator = {allocate, reallocate, release, NULL};
+
+void failing_check_nothing_left(void) {
+    static const char *const names[] = {"context", "queue", "buffer", "program", "kernel", "event"};
+    for (unsigned i = 0; i < failing.left_count; i++) {
+        leftover l = failing.left[i];
+        failing.live[l.kind]--;
+        switch (l.kind) {
+        case FAILING_CONTEXT: clReleaseContext(l.object); break;
+        case FAILING_QUEUE: clReleaseCommandQueue(l.object); break;
+        case FAILING_BUFFER: clReleaseMemObject(l.object); break;
+        case FAILING_PROGRAM: clReleaseProgram(l.object); break;
+        case FAILING_KERNEL: clReleaseKernel(l.object); break;
+        default: clReleaseEvent(l.object);
+        }
+    }
+    for (int kind = 0; kind < FAILING_KINDS; kind++)
+        if (failing.live[kind])
+            fail_msg("%ld references to a %s left after %s (call %llu) failed", failing.live[kind],
+                     names[kind], failing.struck ? failing.struck : "nothing",
+                     (unsigned long long)failing.fail_at);
+    if (failing.blocks)
+        fail_msg("%ld blocks of host memory left after %s (call %llu, request %llu) failed",
+                 failing.blocks, failing.struck ? failing.struck : "a request",
+                 (unsigned long long)failing.fail_at, (unsigned long long)failing.refuse_at);
+}

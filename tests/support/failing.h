@@ -1,0 +1,56 @@
+/* OpenCL entry points and an allocator that count, and fail when they are told to.
+ *
+ * A test of faults makes one run of a scenario for each call: in run n the n-th call returns an
+ * error without doing anything (or all calls from the n-th on do), or the n-th request for host
+ * memory is refused. At the end of every run nothing may be left.
+ *
+ * Read first: cl_fixture.h.
+ */
+#ifndef FAILING_H
+#define FAILING_H
+
+#include "cl_fixture.h"
+
+enum {
+    FAILING_CONTEXT,
+    FAILING_QUEUE,
+    FAILING_BUFFER,
+    FAILING_PROGRAM,
+    FAILING_KERNEL,
+    FAILING_EVENT,
+    FAILING_KINDS
+};
+
+/* An object whose release was made to fail: the test releases it in the library's place. */
+typedef struct leftover {
+    int kind;
+    void *object;
+} leftover;
+
+typedef struct failing_state {
+    uint64_t calls, fail_at; /* OpenCL calls so far; the one to fail, from 1; 0: none */
+    int persistent;          /* all later ones fail too */
+    cl_int code;
+    const char *struck; /* the call that was made to fail first */
+    uint64_t requests, refuse_at;
+    int refused;
+    long blocks;              /* of host memory, live */
+    long live[FAILING_KINDS]; /* references held */
+    leftover left[64];        /* of a persistent failure: one for every object of the scenario */
+    unsigned left_count;
+} failing_state;
+extern failing_state failing; /* set it to zeros and say what is to fail, before each run */
+
+extern const clump_cl_functions failing_cl;
+extern const clump_allocator failing_allocator;
+
+/* What a device need not have is asked for by its vendor's number, and a failure means no. */
+extern const char failing_optional_query[];
+
+/* Release what was made to stay by failed releases; fail the test if there is more. */
+void failing_check_nothing_left(void);
+
+/* Programs are kept from run to run; let them go. */
+void failing_forget_programs(void);
+
+#endif
