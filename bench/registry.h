@@ -30,9 +30,9 @@ extern const bench_descriptor bench_mark_graph, bench_mark_random, bench_mark_li
     bench_mark_lists;
 extern const bench_descriptor bench_mark_wide, bench_mark_single, bench_mark_vp_list;
 extern const bench_descriptor bench_mark_vp_arrays;
-extern const bench_descriptor bench_pool_alloc;        /* bench_pool_alloc.c */
-extern const bench_descriptor bench_pool_fit;          /* bench_pool_fit.c */
-extern const bench_descriptor bench_pool_trace;        /* bench_pool_trace.c */
-extern const bench_descriptor bench_pool_defrag;       /* bench_pool_defrag.c */
+extern const bench_descriptor bench_pool_alloc;  /* bench_pool_alloc.c */
+extern const bench_descriptor bench_pool_fit;    /* bench_pool_fit.c */
+extern const bench_descriptor bench_pool_trace;  /* bench_pool_trace.c */
+extern const bench_descriptor bench_pool_defrag; /* bench_pool_defrag.c */
 
 #endif

@@ -67,7 +67,8 @@ static uint32_t find_features(probe *p, int is_cpu) {
         features |= CLUMP_FEATURE_INT64_ATOMICS;
     if (clumpi_has_word(list, "cl_khr_fp64")) features |= CLUMP_FEATURE_FP64;
     /* A CPU runs the lanes of a sub-group one after the other: ballots in branches fail there. */
-    if (!is_cpu && clumpi_has_word(list, "cl_khr_subgroups") && clumpi_has_word(list, "cl_khr_subgroup_ballot"))
+    if (!is_cpu && clumpi_has_word(list, "cl_khr_subgroups") &&
+        clumpi_has_word(list, "cl_khr_subgroup_ballot"))
         features |= CLUMP_FEATURE_SUBGROUPS;
     cl_uint major = 0; /* redux.sync, which coalesced frees use, needs sm_80 */
     if (clumpi_has_word(list, "cl_nv_device_attribute_query") &&

@@ -259,8 +259,7 @@ static clump_status parse_field(parser *p, uint32_t class_index, const char *cla
     if (is_word(p, "weak")) {
         field.weak = 1;
         advance(p);
-        if (!is_word(p, "ref"))
-            return fail_expected(p, "\"ref\"", "; only references can be weak");
+        if (!is_word(p, "ref")) return fail_expected(p, "\"ref\"", "; only references can be weak");
     }
     if (is_word(p, "ref")) {
         advance(p);
