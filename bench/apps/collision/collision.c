@@ -20,7 +20,7 @@ typedef struct run_state {
     collision_body *first;             /* the first states */
     collision_body *found, *reference; /* the last ones, and those of the reference */
     collision_body *place;             /* which of them are read now */
-    collision_world world;
+    bench_world world;
 } run_state;
 
 /* ---- Parameters ------------------------------------------------------------------------------ */
@@ -75,32 +75,32 @@ static int create(void *app, bench_variant variant, const clump_compactor_desc *
 }
 
 static void destroy(void *app) {
-    collision_world_destroy(&((run_state *)app)->world);
+    bench_world_destroy(&((run_state *)app)->world);
 }
 
 static int step(void *app, bench_error *error) {
-    return collision_world_step(&((run_state *)app)->world, error);
+    return bench_world_step(&((run_state *)app)->world, error);
 }
 
 static int finish(void *app, bench_error *error) {
-    return collision_world_finish(&((run_state *)app)->world, error);
+    return bench_world_finish(&((run_state *)app)->world, error);
 }
 
 static int time_step(void *app, cl_event *events, bench_error *error) {
-    return collision_world_time_step(&((run_state *)app)->world, events, error);
+    return bench_world_time_step(&((run_state *)app)->world, events, error);
 }
 
 static clump_heap *get_heap(void *app) {
-    return collision_world_heap(&((run_state *)app)->world);
+    return bench_world_heap(&((run_state *)app)->world);
 }
 
 static const bench_compacting *get_compactions(void *app) {
-    return collision_world_compactions(&((run_state *)app)->world);
+    return bench_world_compactions(&((run_state *)app)->world);
 }
 
 static int read_state(void *app, bench_error *error) {
     run_state *run = app;
-    return collision_world_read(&run->world, run->place, error);
+    return bench_world_read(&run->world, run->place, error);
 }
 
 static int sample(void *app, double *values, bench_error *error) {
