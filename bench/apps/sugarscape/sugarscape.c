@@ -17,7 +17,7 @@ typedef struct run_state {
     sugarscape_desc desc;
     size_t cells;
     sugarscape_state *found, *reference, *place; /* the last states; where they are read to now */
-    sugarscape_world world;
+    bench_world world;
 } run_state;
 
 static int read_parameters(run_state *run) {
@@ -66,32 +66,32 @@ static int create(void *app, bench_variant variant, const clump_compactor_desc *
 }
 
 static void destroy(void *app) {
-    sugarscape_world_destroy(&((run_state *)app)->world);
+    bench_world_destroy(&((run_state *)app)->world);
 }
 
 static int step(void *app, bench_error *error) {
-    return sugarscape_world_step(&((run_state *)app)->world, error);
+    return bench_world_step(&((run_state *)app)->world, error);
 }
 
 static int finish(void *app, bench_error *error) {
-    return sugarscape_world_finish(&((run_state *)app)->world, error);
+    return bench_world_finish(&((run_state *)app)->world, error);
 }
 
 static int time_step(void *app, cl_event *events, bench_error *error) {
-    return sugarscape_world_time_step(&((run_state *)app)->world, events, error);
+    return bench_world_time_step(&((run_state *)app)->world, events, error);
 }
 
 static clump_heap *get_heap(void *app) {
-    return sugarscape_world_heap(&((run_state *)app)->world);
+    return bench_world_heap(&((run_state *)app)->world);
 }
 
 static const bench_compacting *get_compactions(void *app) {
-    return sugarscape_world_compactions(&((run_state *)app)->world);
+    return bench_world_compactions(&((run_state *)app)->world);
 }
 
 static int read_states(void *app, bench_error *error) {
     run_state *run = app;
-    return sugarscape_world_read(&run->world, run->place, error);
+    return bench_world_read(&run->world, run->place, error);
 }
 
 static int sample(void *app, double *values, bench_error *error) {
