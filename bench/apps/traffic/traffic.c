@@ -18,7 +18,7 @@ typedef struct run_state {
     uint32_t *codes, *reference; /* the last state, and that of the reference */
     uint32_t *place;             /* which of them is read now */
     char title[96];
-    traffic_world *world;
+    bench_world world;
 } run_state;
 
 /* ---- Parameters ------------------------------------------------------------------------------ */
@@ -88,38 +88,32 @@ static int create(void *app, bench_variant variant, const clump_compactor_desc *
 }
 
 static void destroy(void *app) {
-    run_state *run = app;
-    traffic_world_destroy(run->world);
-    run->world = NULL;
-}
-
-static int time_step(void *app, cl_event *events, bench_error *error) {
-    traffic_world *world = ((run_state *)app)->world;
-    return world->ops->step(world, events, error);
+    bench_world_destroy(&((run_state *)app)->world);
 }
 
 static int step(void *app, bench_error *error) {
-    return time_step(app, NULL, error);
+    return bench_world_step(&((run_state *)app)->world, error);
 }
 
 static int finish(void *app, bench_error *error) {
-    traffic_world *world = ((run_state *)app)->world;
-    return world->ops->finish(world, error);
+    return bench_world_finish(&((run_state *)app)->world, error);
+}
+
+static int time_step(void *app, cl_event *events, bench_error *error) {
+    return bench_world_time_step(&((run_state *)app)->world, events, error);
 }
 
 static clump_heap *get_heap(void *app) {
-    const traffic_world *world = ((run_state *)app)->world;
-    return world->ops->get_heap ? world->ops->get_heap(world) : NULL;
+    return bench_world_heap(&((run_state *)app)->world);
 }
 
 static const bench_compacting *get_compactions(void *app) {
-    const traffic_world *world = ((run_state *)app)->world;
-    return world->ops->get_compactions(world);
+    return bench_world_compactions(&((run_state *)app)->world);
 }
 
 static int read_state(void *app, bench_error *error) {
     run_state *run = app;
-    return run->world->ops->read(run->world, run->place, error);
+    return bench_world_read(&run->world, run->place, error);
 }
 
 static int sample(void *app, double *values, bench_error *error) {
@@ -161,7 +155,7 @@ static void report(void *app) {
 
 static int report_heap(void *app, bench_error *error) {
     run_state *run = app;
-    return traffic_check_cars(run->world, &run->desc, run->codes, error);
+    return traffic_check_cars(&run->world, &run->desc, run->codes, error);
 }
 
 /* What must hold of any state: limits and velocities within their bounds. */
@@ -220,7 +214,7 @@ static int create_outputs(run_state *run) {
 }
 
 static int run_traffic(bench_env *env, const bench_values *values, bench_results *results) {
-    run_state run = {.world = NULL};
+    run_state run = {.place = NULL};
     int result = bench_app_init(&run.app, &ops, env, values, results, "position") ||
                          read_parameters(&run) || create_outputs(&run)
                      ? -1
