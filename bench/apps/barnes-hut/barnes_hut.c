@@ -18,11 +18,9 @@ typedef struct run_state {
     barnes_hut_desc desc;
     uint32_t pixels;
     collision_body *first;             /* the first states */
-    collision_body *found, *reference; /* the last ones, and those of the reference */
-    collision_body *place;             /* which of them are read now, and the tree with them */
-    barnes_hut_tree tree;
-    uint32_t nodes; /* at the end */
-    barnes_hut_world world;
+    barnes_hut_state found, reference; /* the last ones, and those of the reference */
+    barnes_hut_state *place;           /* which of them are read now */
+    bench_world world;
 } run_state;
 
 /* ---- Parameters ------------------------------------------------------------------------------ */
@@ -67,43 +65,37 @@ static int create(void *app, bench_variant variant, const clump_compactor_desc *
     barnes_hut_desc desc = run->desc;
     desc.variant = variant;
     desc.compaction = compaction;
-    run->place = is_reference ? run->reference : run->found;
+    run->place = is_reference ? &run->reference : &run->found;
     return barnes_hut_world_create(&desc, &run->world, error);
 }
 
 static void destroy(void *app) {
-    barnes_hut_world_destroy(&((run_state *)app)->world);
+    bench_world_destroy(&((run_state *)app)->world);
 }
 
 static int step(void *app, bench_error *error) {
-    return barnes_hut_world_step(&((run_state *)app)->world, error);
+    return bench_world_step(&((run_state *)app)->world, error);
 }
 
 static int finish(void *app, bench_error *error) {
-    return barnes_hut_world_finish(&((run_state *)app)->world, error);
+    return bench_world_finish(&((run_state *)app)->world, error);
 }
 
 static int time_step(void *app, cl_event *events, bench_error *error) {
-    return barnes_hut_world_time_step(&((run_state *)app)->world, events, error);
-}
-
-static int is_heap(const run_state *run) {
-    return run->world.ops == &barnes_hut_heap_ops;
+    return bench_world_time_step(&((run_state *)app)->world, events, error);
 }
 
 static clump_heap *get_heap(void *app) {
-    const run_state *run = app;
-    return is_heap(run) ? barnes_hut_heap_get(run->world.self) : NULL;
+    return bench_world_heap(&((run_state *)app)->world);
 }
 
 static const bench_compacting *get_compactions(void *app) {
-    const run_state *run = app;
-    return is_heap(run) ? barnes_hut_heap_compactions(run->world.self) : NULL;
+    return bench_world_compactions(&((run_state *)app)->world);
 }
 
 static int read_state(void *app, bench_error *error) {
     run_state *run = app;
-    return barnes_hut_world_read(&run->world, run->place, &run->tree, error);
+    return bench_world_read(&run->world, run->place, error);
 }
 
 static uint32_t find_depth(const uint8_t *levels, uint32_t count) {
@@ -119,8 +111,8 @@ static int sample(void *app, double *values, bench_error *error) {
     if (read_state(app, error)) {
         return -1;
     }
-    values[0] = run->tree.nodes;
-    values[1] = find_depth(run->tree.levels, run->desc.count);
+    values[0] = run->place->nodes;
+    values[1] = find_depth(run->place->levels, run->desc.count);
     return 0;
 }
 
@@ -128,22 +120,21 @@ static int draw(void *app, uint8_t *rgb, bench_error *error) {
     run_state *run = app;
     return read_state(app, error)
                ? -1
-               : barnes_hut_paint(run->place, run->desc.count, run->pixels, rgb, error);
+               : barnes_hut_paint(run->place->bodies, run->desc.count, run->pixels, rgb, error);
 }
 
 static uint64_t checksum(void *app) {
     run_state *run = app;
-    return collision_checksum(run->found, run->desc.count);
+    return collision_checksum(run->found.bodies, run->desc.count);
 }
 
 static void report(void *app) {
     run_state *run = app;
-    run->nodes = run->tree.nodes;
-    bench_sample(run->app.results, "nodes", "objects", run->nodes);
+    bench_sample(run->app.results, "nodes", "objects", run->found.nodes);
     bench_sample(run->app.results, "depth", "levels",
-                 find_depth(run->tree.levels, run->desc.count));
+                 find_depth(run->found.levels, run->desc.count));
     snprintf(run->app.what, sizeof run->app.what, "%u bodies and %u nodes", run->desc.count,
-             run->nodes);
+             run->found.nodes);
 }
 
 static int report_heap(void *app, bench_error *error) {
@@ -190,12 +181,13 @@ static int check_forces(void *app, bench_error *error) {
 
 static int compare(void *app, bench_error *error) {
     run_state *run = app;
-    if (collision_compare(run->found, run->reference, run->desc.count, run->app.steps, error)) {
+    if (collision_compare(run->found.bodies, run->reference.bodies, run->desc.count, run->app.steps,
+                          error)) {
         return 1;
     }
-    if (run->nodes != run->tree.nodes) {
+    if (run->found.nodes != run->reference.nodes) {
         bench_error_set(error, "after %u steps the tree has %u nodes instead of %u", run->app.steps,
-                        run->nodes, run->tree.nodes);
+                        run->found.nodes, run->reference.nodes);
         return 1;
     }
     return 0;
@@ -239,21 +231,14 @@ static int run_barnes_hut(bench_env *env, const bench_values *values, bench_resu
     run_state run = {.place = NULL};
     char title[96];
     int result = bench_app_init(&run.app, &ops, env, values, results, "by Morton code") ||
-                         read_parameters(&run) || create_outputs(&run, title, sizeof title)
+                         read_parameters(&run) || create_outputs(&run, title, sizeof title) ||
+                         barnes_hut_state_create(run.desc.count, &run.found, run.app.error) ||
+                         barnes_hut_state_create(run.desc.count, &run.reference, run.app.error)
                      ? -1
-                     : 0;
-    if (result == 0) {
-        run.found = calloc(run.desc.count, sizeof *run.found);
-        run.reference = calloc(run.desc.count, sizeof *run.reference);
-        run.tree.levels = calloc(run.desc.count, 1);
-        result = run.found && run.reference && run.tree.levels
-                     ? bench_app_run(&run.app)
-                     : bench_error_set(run.app.error, "host memory ran out for the bodies");
-    }
+                     : bench_app_run(&run.app);
     free(run.first);
-    free(run.found);
-    free(run.reference);
-    free(run.tree.levels);
+    barnes_hut_state_destroy(&run.found);
+    barnes_hut_state_destroy(&run.reference);
     bench_outputs_release(&run.app.outputs);
     return result;
 }
