@@ -20,10 +20,6 @@ int bench_world_step(const bench_world *world, bench_error *error) {
     return compacting ? bench_compacting_poll(compacting, error) : 0;
 }
 
-int bench_world_time_step(const bench_world *world, cl_event *events, bench_error *error) {
-    return world->ops->step(world->self, events, error);
-}
-
 int bench_world_finish(const bench_world *world, bench_error *error) {
     return world->ops->finish(world->self, error);
 }

@@ -33,9 +33,6 @@ void bench_world_destroy(bench_world *world); /* and make it all zero, which is 
 /* Enqueue a step and, if it is time, a compaction; does not wait (sequential: makes it). */
 int bench_world_step(const bench_world *world, bench_error *error);
 
-/* Enqueue a step alone, with an event for each phase. Not for sequential. */
-int bench_world_time_step(const bench_world *world, cl_event *events, bench_error *error);
-
 int bench_world_finish(const bench_world *world, bench_error *error);
 
 /* Finish, then read. */

@@ -19,8 +19,6 @@ typedef struct run_state {
     uint32_t pixels;
     collision_body *first;             /* the first states */
     barnes_hut_state found, reference; /* the last ones, and those of the reference */
-    barnes_hut_state *place;           /* which of them are read now */
-    bench_world world;
 } run_state;
 
 /* ---- Parameters ------------------------------------------------------------------------------ */
@@ -60,42 +58,12 @@ static int read_parameters(run_state *run) {
 /* ---- For bench_app --------------------------------------------------------------------------- */
 
 static int create(void *app, bench_variant variant, const clump_compactor_desc *compaction,
-                  int is_reference, bench_error *error) {
+                  bench_error *error) {
     run_state *run = app;
     barnes_hut_desc desc = run->desc;
     desc.variant = variant;
     desc.compaction = compaction;
-    run->place = is_reference ? &run->reference : &run->found;
-    return barnes_hut_world_create(&desc, &run->world, error);
-}
-
-static void destroy(void *app) {
-    bench_world_destroy(&((run_state *)app)->world);
-}
-
-static int step(void *app, bench_error *error) {
-    return bench_world_step(&((run_state *)app)->world, error);
-}
-
-static int finish(void *app, bench_error *error) {
-    return bench_world_finish(&((run_state *)app)->world, error);
-}
-
-static int time_step(void *app, cl_event *events, bench_error *error) {
-    return bench_world_time_step(&((run_state *)app)->world, events, error);
-}
-
-static clump_heap *get_heap(void *app) {
-    return bench_world_heap(&((run_state *)app)->world);
-}
-
-static const bench_compacting *get_compactions(void *app) {
-    return bench_world_compactions(&((run_state *)app)->world);
-}
-
-static int read_state(void *app, bench_error *error) {
-    run_state *run = app;
-    return bench_world_read(&run->world, run->place, error);
+    return barnes_hut_world_create(&desc, &run->app.world, error);
 }
 
 static uint32_t find_depth(const uint8_t *levels, uint32_t count) {
@@ -106,21 +74,17 @@ static uint32_t find_depth(const uint8_t *levels, uint32_t count) {
     return depth;
 }
 
-static int sample(void *app, double *values, bench_error *error) {
+static void sample(void *app, const void *state, double *values) {
     run_state *run = app;
-    if (read_state(app, error)) {
-        return -1;
-    }
-    values[0] = run->place->nodes;
-    values[1] = find_depth(run->place->levels, run->desc.count);
-    return 0;
+    const barnes_hut_state *now = state;
+    values[0] = now->nodes;
+    values[1] = find_depth(now->levels, run->desc.count);
 }
 
-static int draw(void *app, uint8_t *rgb, bench_error *error) {
+static int draw(void *app, const void *state, uint8_t *rgb, bench_error *error) {
     run_state *run = app;
-    return read_state(app, error)
-               ? -1
-               : barnes_hut_paint(run->place->bodies, run->desc.count, run->pixels, rgb, error);
+    return barnes_hut_paint(((const barnes_hut_state *)state)->bodies, run->desc.count, run->pixels,
+                            rgb, error);
 }
 
 static uint64_t checksum(void *app) {
@@ -141,11 +105,11 @@ static int report_heap(void *app, bench_error *error) {
     run_state *run = app;
     uint64_t bodies = 0;
     uint32_t faults = 0;
-    clump_status status = clump_heap_count(get_heap(app), "Body", &bodies);
+    clump_status status = clump_heap_count(bench_world_heap(&run->app.world), "Body", &bodies);
     if (status != CLUMP_OK) {
         return bench_error_clump(error, "counting bodies", run->app.env->clump, status);
     }
-    if (barnes_hut_heap_count_faults(run->world.self, &faults, error)) {
+    if (barnes_hut_heap_count_faults(run->app.world.self, &faults, error)) {
         return -1;
     }
     if (bodies != run->desc.count || faults) {
@@ -194,17 +158,10 @@ static int compare(void *app, bench_error *error) {
 }
 
 static const bench_app_ops ops = {.create = create,
-                                  .destroy = destroy,
-                                  .step = step,
-                                  .finish = finish,
                                   .sample = sample,
                                   .draw = draw,
-                                  .get_heap = get_heap,
-                                  .get_compactions = get_compactions,
-                                  .time_step = time_step,
                                   .phases = barnes_hut_phases,
                                   .phase_count = BARNES_HUT_PHASES,
-                                  .read = read_state,
                                   .checksum = checksum,
                                   .report = report,
                                   .report_heap = report_heap,
@@ -228,14 +185,14 @@ static int create_outputs(run_state *run, char *title, size_t bytes) {
 }
 
 static int run_barnes_hut(bench_env *env, const bench_values *values, bench_results *results) {
-    run_state run = {.place = NULL};
+    run_state run = {.first = NULL};
     char title[96];
     int result = bench_app_init(&run.app, &ops, env, values, results, "by Morton code") ||
                          read_parameters(&run) || create_outputs(&run, title, sizeof title) ||
                          barnes_hut_state_create(run.desc.count, &run.found, run.app.error) ||
                          barnes_hut_state_create(run.desc.count, &run.reference, run.app.error)
                      ? -1
-                     : bench_app_run(&run.app);
+                     : bench_app_run(&run.app, &run.found, &run.reference);
     free(run.first);
     barnes_hut_state_destroy(&run.found);
     barnes_hut_state_destroy(&run.reference);
