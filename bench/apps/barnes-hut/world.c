@@ -107,21 +107,14 @@ static int check_tree(void *both, uint32_t step, bench_error *error) {
     return faults != 0;
 }
 
-static int step_both(void *both, bench_error *error) {
-    pair *worlds = both;
-    return bench_world_step(&worlds->found, error) || bench_world_step(&worlds->expected, error)
-               ? -1
-               : 0;
-}
-
 static int run_pair(pair *worlds, uint32_t steps, uint32_t check_every, bench_error *error) {
-    const bench_pair both = {.worlds = worlds,
-                             .clump = worlds->desc->clump,
-                             .heap = bench_world_heap(&worlds->found),
-                             .step = step_both,
-                             .compare = compare,
-                             .check_heap = check_tree};
-    return bench_pair_run(&both, steps, check_every, error);
+    const bench_pair course = {.found = &worlds->found,
+                               .expected = &worlds->expected,
+                               .clump = worlds->desc->clump,
+                               .self = worlds,
+                               .compare = compare,
+                               .check_heap = check_tree};
+    return bench_pair_run(&course, steps, check_every, error);
 }
 
 int barnes_hut_compare_run(const barnes_hut_desc *desc, uint32_t steps, uint32_t check_every,

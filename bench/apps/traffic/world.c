@@ -60,12 +60,6 @@ static int compare(void *worlds, uint32_t step, bench_error *error) {
                            step, error);
 }
 
-static int step_both(void *worlds, bench_error *error) {
-    pair *both = worlds;
-    return bench_world_step(&both->found, error) || bench_world_step(&both->expected, error) ? -1
-                                                                                             : 0;
-}
-
 static int check_cars(void *worlds, uint32_t step, bench_error *error) {
     pair *both = worlds;
     (void)step;
@@ -73,13 +67,13 @@ static int check_cars(void *worlds, uint32_t step, bench_error *error) {
 }
 
 static int run_steps(pair *both, uint32_t steps, uint32_t check_every, bench_error *error) {
-    const bench_pair worlds = {.worlds = both,
+    const bench_pair course = {.found = &both->found,
+                               .expected = &both->expected,
                                .clump = both->desc->clump,
-                               .heap = bench_world_heap(&both->found),
-                               .step = step_both,
+                               .self = both,
                                .compare = compare,
                                .check_heap = check_cars};
-    return bench_pair_run(&worlds, steps, check_every, error);
+    return bench_pair_run(&course, steps, check_every, error);
 }
 
 int traffic_compare_run(const traffic_desc *desc, uint32_t steps, uint32_t check_every,
