@@ -16,6 +16,9 @@ static int check_heap(const bench_pair *pair, uint32_t step, bench_error *error)
 
 int bench_pair_run(const bench_pair *pair, uint32_t steps, uint32_t check_every,
                    bench_error *error) {
+    if ((pair->variant == BENCH_CLUMP) != (bench_world_heap(pair->found) != NULL)) {
+        return bench_error_set(error, "the variant clump has a heap to check, and no other has");
+    }
     int result = pair->compare(pair->self, 0, error);
     for (uint32_t step = 1; result == 0 && step <= steps; step++) {
         if (bench_world_step(pair->found, error) || bench_world_step(pair->expected, error)) {

@@ -3,11 +3,13 @@
 #ifndef BENCH_SIDE_BY_SIDE_H
 #define BENCH_SIDE_BY_SIDE_H
 
+#include "variant.h"
 #include "world.h"
 
 /* Calls return 0, 1 and a sentence if the worlds are not as they should be, or -1. */
 typedef struct bench_pair {
     const bench_world *found, *expected; /* alive */
+    bench_variant variant;               /* of `found` */
     clump_context *clump;
     void *self;                                                       /* what the calls are given */
     int (*compare)(void *self, uint32_t step, bench_error *error);    /* of both */

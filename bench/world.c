@@ -31,7 +31,8 @@ int bench_world_read(const bench_world *world, void *state, bench_error *error) 
 }
 
 clump_heap *bench_world_heap(const bench_world *world) {
-    return world->ops->get_heap ? world->ops->get_heap(world->self) : NULL;
+    bench_compacting *compacting = find_compacting(world);
+    return compacting ? compacting->heap : NULL;
 }
 
 const bench_compacting *bench_world_compactions(const bench_world *world) {

@@ -18,8 +18,7 @@ typedef struct bench_world_ops {
     int (*finish)(void *self, bench_error *error);
     /* Write the state, in the application's own type, when all steps are finished. */
     int (*read)(void *self, void *state, bench_error *error);
-    clump_heap *(*get_heap)(const void *self); /* NULL, like the next: it has none */
-    bench_compacting *(*get_compacting)(void *self);
+    bench_compacting *(*get_compacting)(void *self); /* with its heap; NULL: it has none */
 } bench_world_ops;
 
 /* All zero: there is none. */

@@ -262,10 +262,6 @@ static int read_state(void *self, void *out, bench_error *error) {
     return code == CL_SUCCESS ? 0 : bench_error_cl(error, "reading the bodies", code);
 }
 
-static clump_heap *get_heap(const void *self) {
-    return ((const struct world *)self)->heap;
-}
-
 static bench_compacting *get_compacting(void *self) {
     return &((struct world *)self)->compacting;
 }
@@ -275,5 +271,4 @@ const barnes_hut_ops barnes_hut_heap_ops = {.create = create,
                                                       .step = step,
                                                       .finish = finish,
                                                       .read = read_state,
-                                                      .get_heap = get_heap,
                                                       .get_compacting = get_compacting}};

@@ -158,10 +158,6 @@ static int read_bodies(void *self, void *state, bench_error *error) {
                               : fail(world, error, "write_bodies", status);
 }
 
-static clump_heap *get_heap(const void *self) {
-    return ((const struct world *)self)->heap;
-}
-
 static bench_compacting *get_compacting(void *self) {
     return &((struct world *)self)->compacting;
 }
@@ -171,5 +167,4 @@ const collision_ops collision_heap_ops = {.create = create,
                                                     .step = step,
                                                     .finish = finish,
                                                     .read = read_bodies,
-                                                    .get_heap = get_heap,
                                                     .get_compacting = get_compacting}};

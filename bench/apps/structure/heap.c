@@ -253,10 +253,6 @@ static int read_state(void *self, void *state, bench_error *error) {
     return structure_read_state(run, world, world->queue, world->state, state, error);
 }
 
-static clump_heap *get_heap(const void *self) {
-    return ((const struct world *)self)->heap;
-}
-
 static bench_compacting *get_compacting(void *self) {
     return &((struct world *)self)->compacting;
 }
@@ -266,5 +262,4 @@ const structure_ops structure_heap_ops = {.create = create,
                                                     .step = step,
                                                     .finish = finish,
                                                     .read = read_state,
-                                                    .get_heap = get_heap,
                                                     .get_compacting = get_compacting}};

@@ -254,10 +254,6 @@ static int read_states(void *self, void *state, bench_error *error) {
     return code == CL_SUCCESS ? 0 : bench_error_cl(error, "reading the states", code);
 }
 
-static clump_heap *get_heap(const void *self) {
-    return ((const struct world *)self)->heap;
-}
-
 static bench_compacting *get_compacting(void *self) {
     return &((struct world *)self)->compacting;
 }
@@ -267,5 +263,4 @@ const sugarscape_ops sugarscape_heap_ops = {.create = create,
                                                       .step = step,
                                                       .finish = finish,
                                                       .read = read_states,
-                                                      .get_heap = get_heap,
                                                       .get_compacting = get_compacting}};

@@ -103,6 +103,7 @@ static int compare(void *both, uint32_t step, bench_error *error) {
 static int run_pair(pair *worlds, uint32_t steps, uint32_t check_every, bench_error *error) {
     const bench_pair course = {.found = &worlds->found,
                                .expected = &worlds->expected,
+                               .variant = worlds->desc->variant,
                                .clump = worlds->desc->clump,
                                .self = worlds,
                                .compare = compare};

@@ -279,10 +279,6 @@ static int read_codes(void *self, void *state, bench_error *error) {
     return code == CL_SUCCESS ? 0 : bench_error_cl(error, "reading the state", code);
 }
 
-static clump_heap *get_heap(const void *self) {
-    return ((const struct heap_world *)self)->heap;
-}
-
 static bench_compacting *get_compacting(void *self) {
     return &((struct heap_world *)self)->compacting;
 }
@@ -291,7 +287,6 @@ static const bench_world_ops heap_ops = {.destroy = destroy,
                                          .step = step,
                                          .finish = finish,
                                          .read = read_codes,
-                                         .get_heap = get_heap,
                                          .get_compacting = get_compacting};
 
 int traffic_heap_create(const traffic_desc *desc, bench_world *out, bench_error *error) {

@@ -69,6 +69,7 @@ static int check_cars(void *worlds, uint32_t step, bench_error *error) {
 static int run_steps(pair *both, uint32_t steps, uint32_t check_every, bench_error *error) {
     const bench_pair course = {.found = &both->found,
                                .expected = &both->expected,
+                               .variant = both->desc->variant,
                                .clump = both->desc->clump,
                                .self = both,
                                .compare = compare,
