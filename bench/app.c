@@ -47,25 +47,52 @@ typedef struct course {
     int is_quiet;         /* no pictures */
 } course;
 
+/* What bench_steps calls. */
+static int step(void *self, bench_error *error) {
+    return bench_world_step(&((bench_app *)self)->world, error);
+}
+
+static int finish(void *self, bench_error *error) {
+    return bench_world_finish(&((bench_app *)self)->world, error);
+}
+
+static int sample(void *self, double *values, bench_error *error) {
+    bench_app *app = self;
+    if (bench_world_read(&app->world, app->place, error)) {
+        return -1;
+    }
+    app->ops->sample(app, app->place, values);
+    return 0;
+}
+
+static int draw(void *self, uint8_t *rgb, bench_error *error) {
+    bench_app *app = self;
+    return bench_world_read(&app->world, app->place, error)
+               ? -1
+               : app->ops->draw(app, app->place, rgb, error);
+}
+
 /* A world, all steps, and the state behind them. The caller destroys it, whatever comes back. */
 static int run_course(bench_app *app, const course *c, double *us) {
-    const bench_app_ops *ops = app->ops;
-    if (ops->create(app, c->variant, c->is_compacted ? &app->compaction.desc : NULL,
-                    c->is_reference, app->error)) {
+    app->place = c->is_reference ? app->reference : app->found;
+    if (app->ops->create(app, c->variant, c->is_compacted ? &app->compaction.desc : NULL,
+                         app->error)) {
         return -1;
     }
     bench_steps steps = {.label = c->label,
                          .steps = app->steps,
                          .world = app,
-                         .step = ops->step,
-                         .finish = ops->finish,
-                         .heap = ops->get_heap(app),
-                         .sample = ops->sample,
-                         .draw = ops->draw,
+                         .step = step,
+                         .finish = finish,
+                         .heap = bench_world_heap(&app->world),
+                         .sample = sample,
+                         .draw = draw,
                          .outputs = &app->outputs,
                          .series = c->series,
                          .is_quiet = c->is_quiet};
-    return bench_steps_run(app->env, &steps, us, app->error) ? -1 : ops->read(app, app->error);
+    return bench_steps_run(app->env, &steps, us, app->error)
+               ? -1
+               : bench_world_read(&app->world, app->place, app->error);
 }
 
 /* `result` and `fault` of a call that may find something that is not as it should be. */
@@ -91,7 +118,7 @@ static void report_state(bench_app *app, double us) {
 }
 
 static int report_heap(bench_app *app) {
-    clump_heap *heap = app->ops->get_heap(app);
+    clump_heap *heap = bench_world_heap(&app->world);
     clump_heap_stats stats;
     bench_error fault = {""};
     if (!heap) {
@@ -108,7 +135,7 @@ static int report_heap(bench_app *app) {
     bench_sample(app->results, "fragmentation", "share", stats.fragmentation);
     int result = judge(app, app->ops->report_heap(app, &fault), &fault);
     if (result == 0 && app->compaction.is_on) {
-        bench_compaction_report(app->ops->get_compactions(app), app->results);
+        bench_compaction_report(bench_world_compactions(&app->world), app->results);
     }
     return result;
 }
@@ -126,10 +153,10 @@ static int run_round(bench_app *app) {
         result = report_heap(app);
     }
     if (result == 0 && app->variant != BENCH_SEQUENTIAL) { /* goes on from the final state */
-        result = bench_phases_run(app, ops->time_step, ops->phases, ops->phase_count, app->results,
-                                  app->error);
+        result = bench_phases_run(app->world.self, app->world.ops->step, ops->phases,
+                                  ops->phase_count, app->results, app->error);
     }
-    ops->destroy(app);
+    bench_world_destroy(&app->world);
     return result;
 }
 
@@ -141,7 +168,7 @@ static int run_without(bench_app *app) {
                             .is_quiet = 1};
     double us = 0;
     int result = run_course(app, &without, &us);
-    app->ops->destroy(app);
+    bench_world_destroy(&app->world);
     if (result == 0) {
         bench_sample(app->results, "time_per_step_without_us", "us", us);
     }
@@ -172,7 +199,7 @@ static int check_against_reference(bench_app *app) {
                         app->what, app->steps);
         }
     }
-    app->ops->destroy(app);
+    bench_world_destroy(&app->world);
     bench_series_release(&series);
     return result;
 }
@@ -192,7 +219,9 @@ static int check(bench_app *app) {
     return 0;
 }
 
-int bench_app_run(bench_app *app) {
+int bench_app_run(bench_app *app, void *found, void *reference) {
+    app->found = found;
+    app->reference = reference;
     int result = app->compaction.is_on && app->outputs.profile ? run_without(app) : 0;
     for (uint32_t round = 0; result == 0 && round < app->env->repeat; round++) {
         result = run_round(app);

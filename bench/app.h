@@ -4,7 +4,7 @@
  * What an application adds is a bench_app_ops. Its own struct begins with a bench_app, which is what
  * its calls are given. One world at a time is alive.
  *
- * Read first: bench.h, variant.h. Read next: steps.h, then any user, such as
+ * Read first: bench.h, variant.h, world.h. Read next: steps.h, then any user, such as
  * apps/sugarscape/sugarscape.c.
  */
 #ifndef BENCH_APP_H
@@ -14,27 +14,21 @@
 #include "compaction_option.h"
 #include "outputs.h"
 #include "variant.h"
+#include "world.h"
 
 /* Calls return 0, or -1 with the reason in `error`; those marked * also 1 and a sentence there if
  * something is not as it should be. */
 typedef struct bench_app_ops {
-    /* A world at its start. States are read to one place for the variant that is measured, to
-     * another one for the reference. */
+    /* app->world, at its start. */
     int (*create)(void *app, bench_variant variant, const clump_compactor_desc *compaction,
-                  int is_reference, bench_error *error);
-    void (*destroy)(void *app);                 /* it, if there is one */
-    int (*step)(void *app, bench_error *error); /* as in bench_steps, like the next five */
-    int (*finish)(void *app, bench_error *error);
-    int (*sample)(void *app, double *values, bench_error *error);
-    int (*draw)(void *app, uint8_t *rgb, bench_error *error);
-    clump_heap *(*get_heap)(void *app); /* NULL: there is none */
-    const bench_compacting *(*get_compactions)(void *app);
-    int (*time_step)(void *app, cl_event *events, bench_error *error); /* as for bench_phases_run */
+                  bench_error *error);
+    void (*sample)(void *app, const void *state, double *values); /* own columns */
+    int (*draw)(void *app, const void *state, uint8_t *rgb, bench_error *error);
     const char *const *phases;
     unsigned phase_count;
-    int (*read)(void *app, bench_error *error);        /* the state, when all steps are made */
-    uint64_t (*checksum)(void *app);                   /* of the state that was read */
-    void (*report)(void *app);                         /* further metrics of it */
+    /* The rest is of the last states. */
+    uint64_t (*checksum)(void *app);
+    void (*report)(void *app);                         /* further metrics */
     int (*report_heap)(void *app, bench_error *error); /* * and of the heap */
     int (*check)(void *app, bench_error *error);       /* * whatever the reference; NULL: nothing */
     int (*compare)(void *app, bench_error *error);     /* * both states */
@@ -53,8 +47,11 @@ typedef struct bench_app {
     char what[96]; /* all that is compared: "400 cells" */
     bench_outputs outputs;
     bench_compaction compaction;
-    uint64_t checksum; /* of the first round */
-    uint32_t rounds;   /* done */
+    bench_world world;
+    void *found, *reference; /* as for bench_app_run() */
+    void *place;             /* which of the two the world is read to */
+    uint64_t checksum;       /* of the first round */
+    uint32_t rounds;         /* done */
 } bench_app;
 
 /* The value of the parameter `variant`: clump|soa|aos|sequential. */
@@ -68,7 +65,9 @@ int bench_app_needs_device(const bench_values *values);
 int bench_app_init(bench_app *app, const bench_app_ops *ops, bench_env *env,
                    const bench_values *values, bench_results *results, const char *cell_field);
 
-/* Run it all; `what` is filled in by now, and outputs are created. With the parameter `check`. */
-int bench_app_run(bench_app *app);
+/* Run it all; `what` is filled in by now, and outputs are created. With the parameter `check`. States
+ * of the variant that is measured are read to `found`, those of the reference to `reference`: room for
+ * one each, in the application's own type. */
+int bench_app_run(bench_app *app, void *found, void *reference);
 
 #endif

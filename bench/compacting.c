@@ -4,7 +4,7 @@
 int bench_compacting_create(bench_compacting *c, clump_context *clump, clump_heap *heap,
                             const char *class_name, const clump_compactor_desc *desc,
                             bench_error *error) {
-    *c = (bench_compacting){.clump = clump, .classes = {class_name}};
+    *c = (bench_compacting){.clump = clump, .heap = heap, .classes = {class_name}};
     if (!desc) {
         return 0;
     }

@@ -11,6 +11,7 @@
 /* Must stay where it is while it is in use. All zero: never compacts. */
 typedef struct bench_compacting {
     clump_context *clump;
+    clump_heap *heap;
     clump_compactor *compactor; /* or NULL */
     const char *classes[1];
     /* All compactions so far. */

@@ -1,23 +1,21 @@
 /* Two worlds that make the same steps and are compared: a variant of an application and the
- * reference. Read first: error.h. */
+ * reference. Read first: world.h. */
 #ifndef BENCH_SIDE_BY_SIDE_H
 #define BENCH_SIDE_BY_SIDE_H
 
-#include <stdint.h>
-
-#include "clump/heap.h"
-#include "error.h"
+#include "variant.h"
+#include "world.h"
 
 /* Calls return 0, 1 and a sentence if the worlds are not as they should be, or -1. */
 typedef struct bench_pair {
-    void *worlds; /* what the calls are given */
+    const bench_world *found, *expected; /* alive */
+    bench_variant variant;               /* of `found` */
     clump_context *clump;
-    clump_heap *heap;                                                   /* NULL: none */
-    int (*step)(void *worlds, bench_error *error);                      /* of both */
-    int (*compare)(void *worlds, uint32_t step, bench_error *error);    /* of both */
-    int (*check_heap)(void *worlds, uint32_t step, bench_error *error); /* if there is one, beside
-                                                                          * its invariants; NULL:
-                                                                          * nothing */
+    void *self;                                                       /* what the calls are given */
+    int (*compare)(void *self, uint32_t step, bench_error *error);    /* of both */
+    int (*check_heap)(void *self, uint32_t step, bench_error *error); /* if `found` has one, beside
+                                                                        * its invariants; NULL:
+                                                                        * nothing */
 } bench_pair;
 
 /* Make all steps. Compare before the first and after every one; check the heap every `check_every`

@@ -150,7 +150,7 @@ static void test_no_memory(void **state) {
     (void)state;
     bench_error error = {""};
     collision_body bodies[2000];
-    barnes_hut_world world;
+    bench_world world;
     collision_make_random(bodies, 2000, 10, 0);
     barnes_hut_desc desc = describe(bodies, 2000);
     desc.nodes = 100;
@@ -170,7 +170,7 @@ static void test_no_memory(void **state) {
         is_short_of_nodes |= strstr(error.text, "for class TreeNode") != NULL;
         assert_true(desc.heap_bytes < 8000000);
     }
-    barnes_hut_world_destroy(&world);
+    bench_world_destroy(&world);
     assert_true(is_short_of_nodes);
     /* Four bodies need one node at first, and a chain of nodes when two of them meet. */
     for (int i = 0; i < 4; i++) {
@@ -183,17 +183,17 @@ static void test_no_memory(void **state) {
     desc.nodes = 4;
     desc.rules.gravity = 0;
     assert_int_equal(barnes_hut_world_create(&desc, &world, &error), 0);
-    assert_int_equal(barnes_hut_world_step(&world, &error), 0);
-    assert_int_equal(barnes_hut_world_finish(&world, &error), -1);
-    assert_int_equal(barnes_hut_world_step(&world, &error), 0); /* who is outside does no harm */
-    assert_int_equal(barnes_hut_world_finish(&world, &error), -1);
-    barnes_hut_world_destroy(&world);
+    assert_int_equal(bench_world_step(&world, &error), 0);
+    assert_int_equal(bench_world_finish(&world, &error), -1);
+    assert_int_equal(bench_world_step(&world, &error), 0); /* who is outside does no harm */
+    assert_int_equal(bench_world_finish(&world, &error), -1);
+    bench_world_destroy(&world);
 }
 
 static void test_refused(void **state) {
     (void)state;
     bench_error error = {""};
-    barnes_hut_world world;
+    bench_world world;
     collision_body body = {.mass = 1};
     barnes_hut_desc desc = describe(&body, 0);
     assert_int_equal(barnes_hut_world_create(&desc, &world, &error), -1);

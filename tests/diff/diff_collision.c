@@ -137,12 +137,12 @@ static void test_one_merge(void **state) {
     desc.variant = BENCH_SEQUENTIAL;
     desc.rules.gravity = 0;
     desc.rules.merge_distance = 0.1;
-    collision_world world;
+    bench_world world;
     collision_body after[2];
     assert_int_equal(collision_world_create(&desc, &world, &error), 0);
-    assert_int_equal(collision_world_step(&world, &error), 0);
-    assert_int_equal(collision_world_read(&world, after, &error), 0);
-    collision_world_destroy(&world);
+    assert_int_equal(bench_world_step(&world, &error), 0);
+    assert_int_equal(bench_world_read(&world, after, &error), 0);
+    bench_world_destroy(&world);
     assert_true(after[0].mass == 0); /* the lighter one is gone, and the heavier has its id */
     assert_true(after[1].mass == 4);
     assert_float_equal(after[1].vx, 0.25, 1e-6);
@@ -160,12 +160,12 @@ static void test_pull(void **state) {
     desc.variant = BENCH_SEQUENTIAL;
     desc.rules.gravity = 4; /* of mass 4: G is 1 */
     desc.rules.softening = 1e-4;
-    collision_world world;
+    bench_world world;
     collision_body after[2];
     assert_int_equal(collision_world_create(&desc, &world, &error), 0);
-    assert_int_equal(collision_world_step(&world, &error), 0);
-    assert_int_equal(collision_world_read(&world, after, &error), 0);
-    collision_world_destroy(&world);
+    assert_int_equal(bench_world_step(&world, &error), 0);
+    assert_int_equal(bench_world_read(&world, after, &error), 0);
+    bench_world_destroy(&world);
     assert_float_equal(after[0].vx, 0.12, 1e-5); /* 3 / (1/2)^2 for dt 0.01 */
     assert_float_equal(after[1].vx, -0.04, 1e-5);
     assert_true(after[0].vy == 0 && after[1].vy == 0);

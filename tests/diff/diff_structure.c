@@ -110,21 +110,21 @@ static void test_force(void **state) {
         structure_network network = make_row(2, 0);
         connect(&network, turned ? 1 : 0, turned ? 0 : 1, 0.75f, 10);
         structure_desc desc = describe(&network);
-        structure_world world;
+        bench_world world;
         structure_state after;
         desc.variant = BENCH_SEQUENTIAL;
         desc.rules.iterations = 1;
         desc.rules.keep = 0.5f;
         assert_int_equal(structure_state_create(&network, &after, &error), 0);
         assert_int_equal(structure_world_create(&desc, &world, &error), 0);
-        assert_int_equal(structure_world_step(&world, &error), 0);
-        assert_int_equal(structure_world_read(&world, &after, &error), 0);
+        assert_int_equal(bench_world_step(&world, &error), 0);
+        assert_int_equal(bench_world_read(&world, &after, &error), 0);
         /* force 2 * 0.25 on mass 2 for 0.2, half of it kept */
         assert_float_equal(after.nodes[0].vx, 0.025, 1e-6);
         assert_float_equal(after.nodes[0].x, 0.005, 1e-6);
         assert_true(after.nodes[0].y == 1 && after.nodes[0].vy == 0);
         assert_true(after.nodes[1].x == 1 && after.nodes[1].is_there && after.springs[0]);
-        structure_world_destroy(&world);
+        bench_world_destroy(&world);
         structure_state_destroy(&after);
         structure_network_destroy(&network);
     }
@@ -281,7 +281,7 @@ static void test_wrong_numbers(void **state) {
     assert_true(!network.nodes && !network.springs && network.node_count == 0);
     network = make_sheet(900, 1);
     structure_desc small = describe(&network);
-    structure_world world;
+    bench_world world;
     small.heap_bytes = 1 << 16;
     assert_int_equal(structure_world_create(&small, &world, &error), -1);
     structure_network_destroy(&network);

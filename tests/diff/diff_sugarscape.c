@@ -227,7 +227,7 @@ static void test_full_heap(void **state) {
     } heaps[] = {{800, 0, "objects: Cell"}, {500, 900, "objects: Female"}, {500, 20, "no slot"}};
     for (size_t i = 0; i < sizeof heaps / sizeof *heaps; i++) {
         bench_error error = {""};
-        sugarscape_world world;
+        bench_world world;
         sugarscape_desc desc = describe(heaps[i].width, 500, 1);
         desc.rules.male_permille = 20;
         desc.rules.female_permille = heaps[i].females;
@@ -237,13 +237,13 @@ static void test_full_heap(void **state) {
         int result = sugarscape_world_create(&desc, &world, &error);
         assert_int_equal(result, i < 2 ? -1 : 0);
         for (int step = 0; result == 0 && step < 50; step++) {
-            result = sugarscape_world_step(&world, &error);
-            if (result == 0) result = sugarscape_world_finish(&world, &error);
+            result = bench_world_step(&world, &error);
+            if (result == 0) result = bench_world_finish(&world, &error);
         }
         assert_int_equal(result, -1);
         if (!strstr(error.text, heaps[i].words))
             fail_msg("heap %zu is reported as '%s'", i, error.text);
-        sugarscape_world_destroy(&world);
+        bench_world_destroy(&world);
     }
 }
 

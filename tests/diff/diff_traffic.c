@@ -89,7 +89,7 @@ static void run_all(const traffic_network *network, uint32_t steps) {
 
 /* The reference, step by step. */
 typedef struct reference {
-    traffic_world *world;
+    bench_world world;
     const traffic_network *network;
     uint32_t *codes;
 } reference;
@@ -100,18 +100,18 @@ static reference reference_open(const traffic_network *network) {
     reference r = {.network = network, .codes = calloc(network->cell_count, sizeof(uint32_t))};
     assert_non_null(r.codes);
     assert_int_equal(traffic_world_create(&desc, &r.world, &error), 0);
-    assert_int_equal(r.world->ops->read(r.world, r.codes, &error), 0);
+    assert_int_equal(bench_world_read(&r.world, r.codes, &error), 0);
     return r;
 }
 
 static void reference_step(reference *r) {
     bench_error error = {""};
-    assert_int_equal(r->world->ops->step(r->world, NULL, &error), 0);
-    assert_int_equal(r->world->ops->read(r->world, r->codes, &error), 0);
+    assert_int_equal(bench_world_step(&r->world, &error), 0);
+    assert_int_equal(bench_world_read(&r->world, r->codes, &error), 0);
 }
 
 static void reference_close(reference *r) {
-    traffic_world_destroy(r->world);
+    bench_world_destroy(&r->world);
     free(r->codes);
 }
 
@@ -360,7 +360,7 @@ static void test_heap(void **state) {
     (void)state;
     traffic_rules rules = traffic_rules_default();
     bench_error error = {""};
-    traffic_world *world;
+    bench_world world;
     traffic_network network;
     make_town(30, 20, 500, &rules, &network);
     traffic_desc desc = describe(&network);
@@ -380,7 +380,7 @@ static void test_full(void **state) {
     (void)state;
     traffic_rules rules = {.seed = 3, .phase_steps = 5, .producer_permille = 500};
     bench_error error = {""};
-    traffic_world *world;
+    bench_world world;
     traffic_network network;
     rules.create_permille = 1000;
     make_town(100, 60, 500, &rules, &network);
@@ -393,8 +393,8 @@ static void test_full(void **state) {
     }
     int result = 0;
     for (uint32_t step = 0; step < 20 && result == 0; step++)
-        result = world->ops->step(world, NULL, &error) || world->ops->finish(world, &error);
-    traffic_world_destroy(world);
+        result = bench_world_step(&world, &error) || bench_world_finish(&world, &error);
+    bench_world_destroy(&world);
     traffic_network_destroy(&network);
     assert_int_not_equal(result, 0);
     if (!strstr(error.text, "an allocation returned null")) fail_msg("%s", error.text);

@@ -44,7 +44,7 @@ int barnes_hut_measure_error(const barnes_hut_rules *rules, const collision_body
                              uint32_t count, double *difference, bench_error *error) {
     collision_body *before = malloc(count * sizeof *before);
     collision_body *after = malloc(count * sizeof *after);
-    barnes_hut_world world = {NULL, NULL};
+    bench_world world = {NULL, NULL};
     int result = before && after ? 0 : bench_error_set(error, "host memory ran out");
     if (result == 0) {
         for (uint32_t i = 0; i < count; i++) {
@@ -53,16 +53,15 @@ int barnes_hut_measure_error(const barnes_hut_rules *rules, const collision_body
         }
         barnes_hut_desc desc = {
             .variant = BENCH_SEQUENTIAL, .rules = *rules, .bodies = before, .count = count};
-        result = barnes_hut_world_create(&desc, &world, error) ||
-                         barnes_hut_world_step(&world, error) ||
-                         barnes_hut_world_read(&world, after, NULL, error)
+        result = barnes_hut_world_create(&desc, &world, error) || bench_world_step(&world, error) ||
+                         bench_world_read(&world, &(barnes_hut_state){.bodies = after}, error)
                      ? -1
                      : 0;
     }
     if (result == 0) {
         compare_forces(rules, before, after, count, difference);
     }
-    barnes_hut_world_destroy(&world);
+    bench_world_destroy(&world);
     free(before);
     free(after);
     return result;

@@ -18,11 +18,7 @@ typedef struct run_state {
     barnes_hut_desc desc;
     uint32_t pixels;
     collision_body *first;             /* the first states */
-    collision_body *found, *reference; /* the last ones, and those of the reference */
-    collision_body *place;             /* which of them are read now, and the tree with them */
-    barnes_hut_tree tree;
-    uint32_t nodes; /* at the end */
-    barnes_hut_world world;
+    barnes_hut_state found, reference; /* the last ones, and those of the reference */
 } run_state;
 
 /* ---- Parameters ------------------------------------------------------------------------------ */
@@ -62,48 +58,12 @@ static int read_parameters(run_state *run) {
 /* ---- For bench_app --------------------------------------------------------------------------- */
 
 static int create(void *app, bench_variant variant, const clump_compactor_desc *compaction,
-                  int is_reference, bench_error *error) {
+                  bench_error *error) {
     run_state *run = app;
     barnes_hut_desc desc = run->desc;
     desc.variant = variant;
     desc.compaction = compaction;
-    run->place = is_reference ? run->reference : run->found;
-    return barnes_hut_world_create(&desc, &run->world, error);
-}
-
-static void destroy(void *app) {
-    barnes_hut_world_destroy(&((run_state *)app)->world);
-}
-
-static int step(void *app, bench_error *error) {
-    return barnes_hut_world_step(&((run_state *)app)->world, error);
-}
-
-static int finish(void *app, bench_error *error) {
-    return barnes_hut_world_finish(&((run_state *)app)->world, error);
-}
-
-static int time_step(void *app, cl_event *events, bench_error *error) {
-    return barnes_hut_world_time_step(&((run_state *)app)->world, events, error);
-}
-
-static int is_heap(const run_state *run) {
-    return run->world.ops == &barnes_hut_heap_ops;
-}
-
-static clump_heap *get_heap(void *app) {
-    const run_state *run = app;
-    return is_heap(run) ? barnes_hut_heap_get(run->world.self) : NULL;
-}
-
-static const bench_compacting *get_compactions(void *app) {
-    const run_state *run = app;
-    return is_heap(run) ? barnes_hut_heap_compactions(run->world.self) : NULL;
-}
-
-static int read_state(void *app, bench_error *error) {
-    run_state *run = app;
-    return barnes_hut_world_read(&run->world, run->place, &run->tree, error);
+    return barnes_hut_world_create(&desc, &run->app.world, error);
 }
 
 static uint32_t find_depth(const uint8_t *levels, uint32_t count) {
@@ -114,47 +74,42 @@ static uint32_t find_depth(const uint8_t *levels, uint32_t count) {
     return depth;
 }
 
-static int sample(void *app, double *values, bench_error *error) {
+static void sample(void *app, const void *state, double *values) {
     run_state *run = app;
-    if (read_state(app, error)) {
-        return -1;
-    }
-    values[0] = run->tree.nodes;
-    values[1] = find_depth(run->tree.levels, run->desc.count);
-    return 0;
+    const barnes_hut_state *now = state;
+    values[0] = now->nodes;
+    values[1] = find_depth(now->levels, run->desc.count);
 }
 
-static int draw(void *app, uint8_t *rgb, bench_error *error) {
+static int draw(void *app, const void *state, uint8_t *rgb, bench_error *error) {
     run_state *run = app;
-    return read_state(app, error)
-               ? -1
-               : barnes_hut_paint(run->place, run->desc.count, run->pixels, rgb, error);
+    return barnes_hut_paint(((const barnes_hut_state *)state)->bodies, run->desc.count, run->pixels,
+                            rgb, error);
 }
 
 static uint64_t checksum(void *app) {
     run_state *run = app;
-    return collision_checksum(run->found, run->desc.count);
+    return collision_checksum(run->found.bodies, run->desc.count);
 }
 
 static void report(void *app) {
     run_state *run = app;
-    run->nodes = run->tree.nodes;
-    bench_sample(run->app.results, "nodes", "objects", run->nodes);
+    bench_sample(run->app.results, "nodes", "objects", run->found.nodes);
     bench_sample(run->app.results, "depth", "levels",
-                 find_depth(run->tree.levels, run->desc.count));
+                 find_depth(run->found.levels, run->desc.count));
     snprintf(run->app.what, sizeof run->app.what, "%u bodies and %u nodes", run->desc.count,
-             run->nodes);
+             run->found.nodes);
 }
 
 static int report_heap(void *app, bench_error *error) {
     run_state *run = app;
     uint64_t bodies = 0;
     uint32_t faults = 0;
-    clump_status status = clump_heap_count(get_heap(app), "Body", &bodies);
+    clump_status status = clump_heap_count(bench_world_heap(&run->app.world), "Body", &bodies);
     if (status != CLUMP_OK) {
         return bench_error_clump(error, "counting bodies", run->app.env->clump, status);
     }
-    if (barnes_hut_heap_count_faults(run->world.self, &faults, error)) {
+    if (barnes_hut_heap_count_faults(run->app.world.self, &faults, error)) {
         return -1;
     }
     if (bodies != run->desc.count || faults) {
@@ -190,29 +145,23 @@ static int check_forces(void *app, bench_error *error) {
 
 static int compare(void *app, bench_error *error) {
     run_state *run = app;
-    if (collision_compare(run->found, run->reference, run->desc.count, run->app.steps, error)) {
+    if (collision_compare(run->found.bodies, run->reference.bodies, run->desc.count, run->app.steps,
+                          error)) {
         return 1;
     }
-    if (run->nodes != run->tree.nodes) {
+    if (run->found.nodes != run->reference.nodes) {
         bench_error_set(error, "after %u steps the tree has %u nodes instead of %u", run->app.steps,
-                        run->nodes, run->tree.nodes);
+                        run->found.nodes, run->reference.nodes);
         return 1;
     }
     return 0;
 }
 
 static const bench_app_ops ops = {.create = create,
-                                  .destroy = destroy,
-                                  .step = step,
-                                  .finish = finish,
                                   .sample = sample,
                                   .draw = draw,
-                                  .get_heap = get_heap,
-                                  .get_compactions = get_compactions,
-                                  .time_step = time_step,
                                   .phases = barnes_hut_phases,
                                   .phase_count = BARNES_HUT_PHASES,
-                                  .read = read_state,
                                   .checksum = checksum,
                                   .report = report,
                                   .report_heap = report_heap,
@@ -236,24 +185,17 @@ static int create_outputs(run_state *run, char *title, size_t bytes) {
 }
 
 static int run_barnes_hut(bench_env *env, const bench_values *values, bench_results *results) {
-    run_state run = {.place = NULL};
+    run_state run = {.first = NULL};
     char title[96];
     int result = bench_app_init(&run.app, &ops, env, values, results, "by Morton code") ||
-                         read_parameters(&run) || create_outputs(&run, title, sizeof title)
+                         read_parameters(&run) || create_outputs(&run, title, sizeof title) ||
+                         barnes_hut_state_create(run.desc.count, &run.found, run.app.error) ||
+                         barnes_hut_state_create(run.desc.count, &run.reference, run.app.error)
                      ? -1
-                     : 0;
-    if (result == 0) {
-        run.found = calloc(run.desc.count, sizeof *run.found);
-        run.reference = calloc(run.desc.count, sizeof *run.reference);
-        run.tree.levels = calloc(run.desc.count, 1);
-        result = run.found && run.reference && run.tree.levels
-                     ? bench_app_run(&run.app)
-                     : bench_error_set(run.app.error, "host memory ran out for the bodies");
-    }
+                     : bench_app_run(&run.app, &run.found, &run.reference);
     free(run.first);
-    free(run.found);
-    free(run.reference);
-    free(run.tree.levels);
+    barnes_hut_state_destroy(&run.found);
+    barnes_hut_state_destroy(&run.reference);
     bench_outputs_release(&run.app.outputs);
     return result;
 }

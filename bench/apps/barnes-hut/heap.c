@@ -29,14 +29,6 @@ struct world {
     bench_compacting compacting;
 };
 
-clump_heap *barnes_hut_heap_get(const void *self) {
-    return ((const struct world *)self)->heap;
-}
-
-const bench_compacting *barnes_hut_heap_compactions(const void *self) {
-    return &((const struct world *)self)->compacting;
-}
-
 static int check(const struct world *world, clump_status status, const char *what,
                  bench_error *error) {
     return status == CLUMP_OK ? 0 : bench_error_clump(error, what, world->clump, status);
@@ -248,31 +240,35 @@ static int step(void *self, cl_event *events, bench_error *error) {
             return -1;
         }
     }
-    if (events) {
-        return gather(world, &events[GATHER], error);
-    }
-    return gather(world, NULL, error) || bench_compacting_poll(&world->compacting, error) ? -1 : 0;
+    return gather(world, events ? &events[GATHER] : NULL, error);
 }
 
-static int read_bodies(void *self, collision_body *bodies, barnes_hut_tree *tree,
-                       bench_error *error) {
+static int read_state(void *self, void *out, bench_error *error) {
+    barnes_hut_state *state = out;
     struct world *world = self;
     uint64_t nodes = 0;
     if (do_all(world, WRITE, NULL, error) ||
         check(world, clump_heap_count(world->heap, "TreeNode", &nodes), "counting nodes", error)) {
         return -1;
     }
-    cl_int code = clEnqueueReadBuffer(world->queue, world->states, CL_TRUE, 0,
-                                      world->count * sizeof *bodies, bodies, 0, NULL, NULL);
-    if (code == CL_SUCCESS && tree && tree->levels) {
+    cl_int code =
+        clEnqueueReadBuffer(world->queue, world->states, CL_TRUE, 0,
+                            world->count * sizeof *state->bodies, state->bodies, 0, NULL, NULL);
+    if (code == CL_SUCCESS && state->levels) {
         code = clEnqueueReadBuffer(world->queue, world->levels, CL_TRUE, 0, world->count,
-                                   tree->levels, 0, NULL, NULL);
+                                   state->levels, 0, NULL, NULL);
     }
-    if (tree) {
-        tree->nodes = (uint32_t)nodes;
-    }
+    state->nodes = (uint32_t)nodes;
     return code == CL_SUCCESS ? 0 : bench_error_cl(error, "reading the bodies", code);
 }
 
-const barnes_hut_ops barnes_hut_heap_ops = {
-    .create = create, .destroy = destroy, .step = step, .finish = finish, .read = read_bodies};
+static bench_compacting *get_compacting(void *self) {
+    return &((struct world *)self)->compacting;
+}
+
+const barnes_hut_ops barnes_hut_heap_ops = {.create = create,
+                                            .world = {.destroy = destroy,
+                                                      .step = step,
+                                                      .finish = finish,
+                                                      .read = read_state,
+                                                      .get_compacting = get_compacting}};

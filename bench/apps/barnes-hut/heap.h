@@ -4,9 +4,6 @@
 
 #include "world.h"
 
-clump_heap *barnes_hut_heap_get(const void *self);
-const bench_compacting *barnes_hut_heap_compactions(const void *self);
-
 /* Objects that do not hang in the tree as they must. Waits. */
 int barnes_hut_heap_count_faults(void *self, uint32_t *faults, bench_error *error);
 

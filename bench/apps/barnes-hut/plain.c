@@ -173,22 +173,21 @@ static int step(void *self, cl_event *events, bench_error *error) {
     return bench_plain_flush(&world->plain, error);
 }
 
-static int read_bodies(void *self, collision_body *bodies, barnes_hut_tree *tree,
-                       bench_error *error) {
+static int read_state(void *self, void *out, bench_error *error) {
+    barnes_hut_state *state = out;
     struct world *world = self;
     cl_int counters[COUNTERS];
     if (launch(world, WRITE, NULL, error) || read_counters(world, counters, error) ||
-        bench_plain_read(&world->plain, world->states, world->bodies * sizeof *bodies, bodies,
-                         error) ||
-        (tree && tree->levels &&
-         bench_plain_read(&world->plain, world->levels, world->bodies, tree->levels, error))) {
+        bench_plain_read(&world->plain, world->states, world->bodies * sizeof *state->bodies,
+                         state->bodies, error) ||
+        (state->levels &&
+         bench_plain_read(&world->plain, world->levels, world->bodies, state->levels, error))) {
         return -1;
     }
-    if (tree) {
-        tree->nodes = (uint32_t)(counters[NODES_MADE] - counters[STACK_HEIGHT]);
-    }
+    state->nodes = (uint32_t)(counters[NODES_MADE] - counters[STACK_HEIGHT]);
     return 0;
 }
 
 const barnes_hut_ops barnes_hut_plain_ops = {
-    .create = create, .destroy = destroy, .step = step, .finish = finish, .read = read_bodies};
+    .create = create,
+    .world = {.destroy = destroy, .step = step, .finish = finish, .read = read_state}};

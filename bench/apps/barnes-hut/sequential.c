@@ -295,23 +295,22 @@ static int finish(void *self, bench_error *error) {
     return 0;
 }
 
-static int read_bodies(void *self, collision_body *bodies, barnes_hut_tree *tree,
-                       bench_error *error) {
+static int read_state(void *self, void *out, bench_error *error) {
+    barnes_hut_state *state = out;
     const struct world *world = self;
     (void)error;
     for (uint32_t i = 0; i < world->count; i++) {
         const summary *s = &world->summaries[i + 1];
-        bodies[i] = (collision_body){
+        state->bodies[i] = (collision_body){
             .x = s->x, .y = s->y, .vx = world->vx[i], .vy = world->vy[i], .mass = s->mass};
     }
-    if (tree) {
-        tree->nodes = world->node_count;
-        if (tree->levels) {
-            memcpy(tree->levels, world->levels, world->count);
-        }
+    state->nodes = world->node_count;
+    if (state->levels) {
+        memcpy(state->levels, world->levels, world->count);
     }
     return 0;
 }
 
 const barnes_hut_ops barnes_hut_sequential_ops = {
-    .create = create, .destroy = destroy, .step = step, .finish = finish, .read = read_bodies};
+    .create = create,
+    .world = {.destroy = destroy, .step = step, .finish = finish, .read = read_state}};

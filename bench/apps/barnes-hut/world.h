@@ -6,8 +6,8 @@
 #ifndef BARNES_HUT_WORLD_H
 #define BARNES_HUT_WORLD_H
 
-#include "bench/compacting.h"
 #include "bench/variant.h"
+#include "bench/world.h"
 #include "clump/clump.h"
 #include "model.h"
 
@@ -28,45 +28,28 @@ typedef struct barnes_hut_desc {
     const clump_compactor_desc *compaction; /* heap and classes are filled in. NULL: never */
 } barnes_hut_desc;
 
-/* The tree as far as variants are compared by it. */
-typedef struct barnes_hut_tree {
-    uint32_t nodes;  /* the root too */
+/* The bodies, and the tree as far as variants are compared by it. */
+typedef struct barnes_hut_state {
+    collision_body *bodies;
     uint8_t *levels; /* NULL, or for each body how deep it hangs, 1 below the root */
-} barnes_hut_tree;
+    uint32_t nodes;  /* the root too */
+} barnes_hut_state;
 
-/* What a variant is made of. Every call but destroy returns 0 or -1; `self` is what create gave. */
+/* Room for all of it. Returns 0 or -1; destroy it in any case, all zero is allowed. */
+int barnes_hut_state_create(uint32_t count, barnes_hut_state *state, bench_error *error);
+void barnes_hut_state_destroy(barnes_hut_state *state);
+
+/* What a variant is made of: `self` is what create gives, unless it returns -1. Its state is a
+ * barnes_hut_state. */
 typedef struct barnes_hut_ops {
     int (*create)(const barnes_hut_desc *desc, const barnes_hut_constants *constants, void **self,
                   bench_error *error);
-    void (*destroy)(void *self);                                   /* NULL is allowed */
-    int (*step)(void *self, cl_event *events, bench_error *error); /* events: NULL, or as below */
-    int (*finish)(void *self, bench_error *error);
-    int (*read)(void *self, collision_body *bodies, barnes_hut_tree *tree, bench_error *error);
+    bench_world_ops world;
 } barnes_hut_ops;
 extern const barnes_hut_ops barnes_hut_heap_ops, barnes_hut_plain_ops, barnes_hut_sequential_ops;
 
-typedef struct barnes_hut_world {
-    const barnes_hut_ops *ops;
-    void *self;
-} barnes_hut_world;
-
 /* Returns 0, or -1 and nothing to destroy. */
-int barnes_hut_world_create(const barnes_hut_desc *desc, barnes_hut_world *world,
-                            bench_error *error);
-void barnes_hut_world_destroy(barnes_hut_world *world); /* all zero is allowed */
-
-/* Enqueue a step and, if it is time, a compaction; does not wait (sequential: makes it). */
-int barnes_hut_world_step(barnes_hut_world *world, bench_error *error);
-
-/* Enqueue a step of clump, soa or aos without compaction, with an event for each phase. */
-int barnes_hut_world_time_step(barnes_hut_world *world, cl_event *events, bench_error *error);
-
-/* Wait for all steps, and fail if a kernel reported an error or memory ran out. */
-int barnes_hut_world_finish(barnes_hut_world *world, bench_error *error);
-
-/* The state, `count` bodies, and the tree unless NULL. Waits. */
-int barnes_hut_world_read(barnes_hut_world *world, collision_body *bodies, barnes_hut_tree *tree,
-                          bench_error *error);
+int barnes_hut_world_create(const barnes_hut_desc *desc, bench_world *world, bench_error *error);
 
 /* The names of a step's kernels in clump, soa and aos. */
 #define BARNES_HUT_PHASES 5

@@ -19,8 +19,6 @@ typedef struct run_state {
     collision_desc desc;
     collision_body *first;             /* the first states */
     collision_body *found, *reference; /* the last ones, and those of the reference */
-    collision_body *place;             /* which of them are read now */
-    collision_world world;
 } run_state;
 
 /* ---- Parameters ------------------------------------------------------------------------------ */
@@ -65,59 +63,23 @@ static int read_parameters(run_state *run, int is_merging) {
 /* ---- For bench_app --------------------------------------------------------------------------- */
 
 static int create(void *app, bench_variant variant, const clump_compactor_desc *compaction,
-                  int is_reference, bench_error *error) {
+                  bench_error *error) {
     run_state *run = app;
     collision_desc desc = run->desc;
     desc.variant = variant;
     desc.compaction = compaction;
-    run->place = is_reference ? run->reference : run->found;
-    return collision_world_create(&desc, &run->world, error);
+    return collision_world_create(&desc, &run->app.world, error);
 }
 
-static void destroy(void *app) {
-    collision_world_destroy(&((run_state *)app)->world);
-}
-
-static int step(void *app, bench_error *error) {
-    return collision_world_step(&((run_state *)app)->world, error);
-}
-
-static int finish(void *app, bench_error *error) {
-    return collision_world_finish(&((run_state *)app)->world, error);
-}
-
-static int time_step(void *app, cl_event *events, bench_error *error) {
-    return collision_world_time_step(&((run_state *)app)->world, events, error);
-}
-
-static clump_heap *get_heap(void *app) {
-    return collision_world_heap(&((run_state *)app)->world);
-}
-
-static const bench_compacting *get_compactions(void *app) {
-    return collision_world_compactions(&((run_state *)app)->world);
-}
-
-static int read_state(void *app, bench_error *error) {
+static void sample(void *app, const void *state, double *values) {
     run_state *run = app;
-    return collision_world_read(&run->world, run->place, error);
+    values[0] = collision_count(state, run->desc.count);
 }
 
-static int sample(void *app, double *values, bench_error *error) {
+static int draw(void *app, const void *state, uint8_t *rgb, bench_error *error) {
     run_state *run = app;
-    if (read_state(app, error)) {
-        return -1;
-    }
-    values[0] = collision_count(run->place, run->desc.count);
-    return 0;
-}
-
-static int draw(void *app, uint8_t *rgb, bench_error *error) {
-    run_state *run = app;
-    if (read_state(app, error)) {
-        return -1;
-    }
-    collision_draw(run->place, run->desc.count, run->app.outputs.desc.width, rgb);
+    (void)error;
+    collision_draw(state, run->desc.count, run->app.outputs.desc.width, rgb);
     return 0;
 }
 
@@ -136,7 +98,7 @@ static int report_heap(void *app, bench_error *error) {
     run_state *run = app;
     uint64_t objects = 0;
     uint32_t alive = collision_count(run->found, run->desc.count);
-    clump_status status = clump_heap_count(get_heap(app), "Body", &objects);
+    clump_status status = clump_heap_count(bench_world_heap(&run->app.world), "Body", &objects);
     if (status != CLUMP_OK) {
         return bench_error_clump(error, "counting bodies", run->app.env->clump, status);
     }
@@ -172,17 +134,10 @@ static int compare(void *app, bench_error *error) {
 }
 
 static const bench_app_ops any_ops = {.create = create,
-                                      .destroy = destroy,
-                                      .step = step,
-                                      .finish = finish,
                                       .sample = sample,
                                       .draw = draw,
-                                      .get_heap = get_heap,
-                                      .get_compactions = get_compactions,
-                                      .time_step = time_step,
                                       .phases = NULL,
                                       .phase_count = 0,
-                                      .read = read_state,
                                       .checksum = checksum,
                                       .report = report,
                                       .report_heap = report_heap,
@@ -206,7 +161,7 @@ static int create_outputs(run_state *run, char *title, size_t bytes) {
 
 int collision_run(bench_env *env, const bench_values *values, bench_results *results,
                   int is_merging) {
-    run_state run = {.place = NULL};
+    run_state run = {.first = NULL};
     bench_app_ops ops = any_ops;
     char title[96];
     if (bench_app_init(&run.app, &ops, env, values, results, is_merging ? "id" : NULL)) {
@@ -218,7 +173,7 @@ int collision_run(bench_env *env, const bench_values *values, bench_results *res
         run.found = calloc(run.desc.count, sizeof *run.found);
         run.reference = calloc(run.desc.count, sizeof *run.reference);
         result = run.found && run.reference
-                     ? bench_app_run(&run.app)
+                     ? bench_app_run(&run.app, run.found, run.reference)
                      : bench_error_set(run.app.error, "host memory ran out for the bodies");
     }
     free(run.first);

@@ -1,5 +1,5 @@
 /* Bodies on the heap: host side of collision.cl. See world.h. */
-#include "heap.h"
+#include "world.h"
 
 #include <stdlib.h>
 
@@ -15,18 +15,6 @@ struct world {
     collision_states states;
     bench_compacting compacting;
 };
-
-clump_heap *collision_heap_get(const void *self) {
-    return ((const struct world *)self)->heap;
-}
-
-const bench_compacting *collision_heap_compactions(const void *self) {
-    return &((const struct world *)self)->compacting;
-}
-
-int collision_heap_compact(void *self, bench_error *error) {
-    return bench_compacting_poll(&((struct world *)self)->compacting, error);
-}
 
 static int fail(const struct world *world, bench_error *error, const char *what,
                 clump_status status) {
@@ -159,7 +147,8 @@ static int step(void *self, cl_event *events, bench_error *error) {
     return 0;
 }
 
-static int read_bodies(void *self, collision_body *bodies, bench_error *error) {
+static int read_bodies(void *self, void *state, bench_error *error) {
+    collision_body *bodies = state;
     struct world *world = self;
     if (collision_states_clear(&world->states, error)) {
         return -1;
@@ -169,5 +158,13 @@ static int read_bodies(void *self, collision_body *bodies, bench_error *error) {
                               : fail(world, error, "write_bodies", status);
 }
 
-const collision_ops collision_heap_ops = {
-    .create = create, .destroy = destroy, .step = step, .finish = finish, .read = read_bodies};
+static bench_compacting *get_compacting(void *self) {
+    return &((struct world *)self)->compacting;
+}
+
+const collision_ops collision_heap_ops = {.create = create,
+                                          .world = {.destroy = destroy,
+                                                    .step = step,
+                                                    .finish = finish,
+                                                    .read = read_bodies,
+                                                    .get_compacting = get_compacting}};

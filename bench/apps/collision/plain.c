@@ -104,7 +104,8 @@ static int step(void *self, cl_event *events, bench_error *error) {
     return bench_plain_flush(&world->plain, error);
 }
 
-static int read_bodies(void *self, collision_body *bodies, bench_error *error) {
+static int read_bodies(void *self, void *state, bench_error *error) {
+    collision_body *bodies = state;
     struct world *world = self;
     return collision_states_clear(&world->states, error) ||
                    launch(world, COLLISION_WRITE, NULL, error) ||
@@ -114,4 +115,5 @@ static int read_bodies(void *self, collision_body *bodies, bench_error *error) {
 }
 
 const collision_ops collision_plain_ops = {
-    .create = create, .destroy = destroy, .step = step, .finish = finish, .read = read_bodies};
+    .create = create,
+    .world = {.destroy = destroy, .step = step, .finish = finish, .read = read_bodies}};

@@ -238,7 +238,8 @@ static int finish(void *self, bench_error *error) {
     return 0;
 }
 
-static int read_bodies(void *self, collision_body *bodies, bench_error *error) {
+static int read_bodies(void *self, void *state, bench_error *error) {
+    collision_body *bodies = state;
     const struct world *world = self;
     (void)error;
     memset(bodies, 0, world->total * sizeof *bodies);
@@ -253,4 +254,5 @@ static int read_bodies(void *self, collision_body *bodies, bench_error *error) {
 }
 
 const collision_ops collision_sequential_ops = {
-    .create = create, .destroy = destroy, .step = step, .finish = finish, .read = read_bodies};
+    .create = create,
+    .world = {.destroy = destroy, .step = step, .finish = finish, .read = read_bodies}};

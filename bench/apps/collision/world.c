@@ -5,14 +5,13 @@
 
 #include "bench/side_by_side.h"
 #include "device.h"
-#include "heap.h"
 
-int collision_world_create(const collision_desc *desc, collision_world *world, bench_error *error) {
+int collision_world_create(const collision_desc *desc, bench_world *world, bench_error *error) {
     static const collision_ops *const all[] = {[BENCH_CLUMP] = &collision_heap_ops,
                                                [BENCH_SOA] = &collision_plain_ops,
                                                [BENCH_AOS] = &collision_plain_ops,
                                                [BENCH_SEQUENTIAL] = &collision_sequential_ops};
-    *world = (collision_world){NULL, NULL};
+    *world = (bench_world){NULL, NULL};
     if (desc->count == 0 || desc->count > COLLISION_BODIES_MAX) {
         return bench_error_set(error, "there must be 1 to %u bodies, not %u", COLLISION_BODIES_MAX,
                                desc->count);
@@ -22,22 +21,8 @@ int collision_world_create(const collision_desc *desc, collision_world *world, b
     if (all[desc->variant]->create(desc, &constants, &world->self, error)) {
         return -1;
     }
-    world->ops = all[desc->variant];
+    world->ops = &all[desc->variant]->world;
     return 0;
-}
-
-void collision_world_destroy(collision_world *world) {
-    if (world->ops) {
-        world->ops->destroy(world->self);
-    }
-    *world = (collision_world){NULL, NULL};
-}
-
-int collision_world_step(collision_world *world, bench_error *error) {
-    if (world->ops->step(world->self, NULL, error)) {
-        return -1;
-    }
-    return world->ops == &collision_heap_ops ? collision_heap_compact(world->self, error) : 0;
 }
 
 uint32_t collision_world_phases(const collision_rules *rules, const char *const **names) {
@@ -45,32 +30,10 @@ uint32_t collision_world_phases(const collision_rules *rules, const char *const 
     return collision_kernel_count(rules) - COLLISION_FORCE;
 }
 
-int collision_world_time_step(collision_world *world, cl_event *events, bench_error *error) {
-    return world->ops->step(world->self, events, error);
-}
-
-int collision_world_finish(collision_world *world, bench_error *error) {
-    return world->ops->finish(world->self, error);
-}
-
-int collision_world_read(collision_world *world, collision_body *bodies, bench_error *error) {
-    return world->ops->finish(world->self, error) || world->ops->read(world->self, bodies, error)
-               ? -1
-               : 0;
-}
-
-clump_heap *collision_world_heap(const collision_world *world) {
-    return world->ops == &collision_heap_ops ? collision_heap_get(world->self) : NULL;
-}
-
-const bench_compacting *collision_world_compactions(const collision_world *world) {
-    return world->ops == &collision_heap_ops ? collision_heap_compactions(world->self) : NULL;
-}
-
 /* ---- Comparison ------------------------------------------------------------------------------ */
 
 typedef struct pair {
-    collision_world found, expected;
+    bench_world found, expected;
     collision_body *found_bodies, *expected_bodies;
     const collision_desc *desc;
 } pair;
@@ -78,14 +41,14 @@ typedef struct pair {
 static int compare(void *both, uint32_t step, bench_error *error) {
     pair *worlds = both;
     uint32_t count = worlds->desc->count;
-    if (collision_world_read(&worlds->found, worlds->found_bodies, error) ||
-        collision_world_read(&worlds->expected, worlds->expected_bodies, error)) {
+    if (bench_world_read(&worlds->found, worlds->found_bodies, error) ||
+        bench_world_read(&worlds->expected, worlds->expected_bodies, error)) {
         return -1;
     }
     if (collision_compare(worlds->found_bodies, worlds->expected_bodies, count, step, error)) {
         return 1;
     }
-    clump_heap *heap = collision_world_heap(&worlds->found);
+    clump_heap *heap = bench_world_heap(&worlds->found);
     uint64_t objects = 0;
     uint32_t alive = collision_count(worlds->expected_bodies, count);
     if (!heap) {
@@ -103,21 +66,14 @@ static int compare(void *both, uint32_t step, bench_error *error) {
     return 0;
 }
 
-static int step_both(void *both, bench_error *error) {
-    pair *worlds = both;
-    return collision_world_step(&worlds->found, error) ||
-                   collision_world_step(&worlds->expected, error)
-               ? -1
-               : 0;
-}
-
 static int run_pair(pair *worlds, uint32_t steps, uint32_t check_every, bench_error *error) {
-    const bench_pair both = {.worlds = worlds,
-                             .clump = worlds->desc->clump,
-                             .heap = collision_world_heap(&worlds->found),
-                             .step = step_both,
-                             .compare = compare};
-    return bench_pair_run(&both, steps, check_every, error);
+    const bench_pair course = {.found = &worlds->found,
+                               .expected = &worlds->expected,
+                               .variant = worlds->desc->variant,
+                               .clump = worlds->desc->clump,
+                               .self = worlds,
+                               .compare = compare};
+    return bench_pair_run(&course, steps, check_every, error);
 }
 
 int collision_compare_run(const collision_desc *desc, uint32_t steps, uint32_t check_every,
@@ -140,11 +96,11 @@ int collision_compare_run(const collision_desc *desc, uint32_t steps, uint32_t c
         *left = collision_count(worlds.found_bodies, desc->count);
     }
     if (result == 0 && moves) {
-        const bench_compacting *compactions = collision_world_compactions(&worlds.found);
+        const bench_compacting *compactions = bench_world_compactions(&worlds.found);
         *moves = compactions ? compactions->moves : 0;
     }
-    collision_world_destroy(&worlds.found);
-    collision_world_destroy(&worlds.expected);
+    bench_world_destroy(&worlds.found);
+    bench_world_destroy(&worlds.expected);
     free(worlds.found_bodies);
     free(worlds.expected_bodies);
     return result;

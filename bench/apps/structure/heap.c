@@ -1,5 +1,5 @@
 /* Nodes and springs on the heap: host side of structure.cl. See world.h. */
-#include "heap.h"
+#include "world.h"
 
 #include <stdlib.h>
 
@@ -30,18 +30,6 @@ struct world {
     cl_mem changed, state;
     bench_compacting compacting;
 };
-
-clump_heap *structure_heap_get(const void *self) {
-    return ((const struct world *)self)->heap;
-}
-
-const bench_compacting *structure_heap_compactions(const void *self) {
-    return &((const struct world *)self)->compacting;
-}
-
-int structure_heap_compact(void *self, bench_error *error) {
-    return bench_compacting_poll(&((struct world *)self)->compacting, error);
-}
 
 static int fail(const struct world *world, bench_error *error, const char *what,
                 clump_status status) {
@@ -260,10 +248,18 @@ static int step(void *self, cl_event *events, bench_error *error) {
                : 0;
 }
 
-static int read_state(void *self, structure_state *state, bench_error *error) {
+static int read_state(void *self, void *state, bench_error *error) {
     struct world *world = self;
     return structure_read_state(run, world, world->queue, world->state, state, error);
 }
 
-const structure_ops structure_heap_ops = {
-    .create = create, .destroy = destroy, .step = step, .finish = finish, .read = read_state};
+static bench_compacting *get_compacting(void *self) {
+    return &((struct world *)self)->compacting;
+}
+
+const structure_ops structure_heap_ops = {.create = create,
+                                          .world = {.destroy = destroy,
+                                                    .step = step,
+                                                    .finish = finish,
+                                                    .read = read_state,
+                                                    .get_compacting = get_compacting}};

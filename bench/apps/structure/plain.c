@@ -169,10 +169,11 @@ static int step(void *self, cl_event *events, bench_error *error) {
                : bench_plain_flush(&world->plain, error);
 }
 
-static int read_state(void *self, structure_state *state, bench_error *error) {
+static int read_state(void *self, void *state, bench_error *error) {
     struct world *world = self;
     return structure_read_state(run, world, world->plain.queue, world->state, state, error);
 }
 
 const structure_ops structure_plain_ops = {
-    .create = create, .destroy = destroy, .step = step, .finish = finish, .read = read_state};
+    .create = create,
+    .world = {.destroy = destroy, .step = step, .finish = finish, .read = read_state}};

@@ -262,7 +262,8 @@ static int finish(void *self, bench_error *error) {
     return 0;
 }
 
-static int read_state(void *self, structure_state *state, bench_error *error) {
+static int read_state(void *self, void *out, bench_error *error) {
+    structure_state *state = out;
     const struct world *world = self;
     (void)error;
     memset(state->words, 0, structure_state_bytes(state));
@@ -281,4 +282,5 @@ static int read_state(void *self, structure_state *state, bench_error *error) {
 }
 
 const structure_ops structure_sequential_ops = {
-    .create = create, .destroy = destroy, .step = step, .finish = finish, .read = read_state};
+    .create = create,
+    .world = {.destroy = destroy, .step = step, .finish = finish, .read = read_state}};

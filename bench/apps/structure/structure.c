@@ -13,9 +13,8 @@ typedef struct run_state {
     bench_app app;
     structure_desc desc;
     structure_network network;
-    structure_state found, reference, *place; /* the last states; where they are read to now */
+    structure_state found, reference; /* the last states */
     structure_counts left;
-    structure_world world;
 } run_state;
 
 /* ---- Parameters ------------------------------------------------------------------------------ */
@@ -65,63 +64,27 @@ static int read_parameters(run_state *run) {
 /* ---- For bench_app --------------------------------------------------------------------------- */
 
 static int create(void *app, bench_variant variant, const clump_compactor_desc *compaction,
-                  int is_reference, bench_error *error) {
+                  bench_error *error) {
     run_state *run = app;
     structure_desc desc = run->desc;
     desc.variant = variant;
     desc.compaction = compaction;
-    run->place = is_reference ? &run->reference : &run->found;
-    return structure_world_create(&desc, &run->world, error);
+    return structure_world_create(&desc, &run->app.world, error);
 }
 
-static void destroy(void *app) {
-    structure_world_destroy(&((run_state *)app)->world);
-}
-
-static int step(void *app, bench_error *error) {
-    return structure_world_step(&((run_state *)app)->world, error);
-}
-
-static int finish(void *app, bench_error *error) {
-    return structure_world_finish(&((run_state *)app)->world, error);
-}
-
-static int time_step(void *app, cl_event *events, bench_error *error) {
-    return structure_world_time_step(&((run_state *)app)->world, events, error);
-}
-
-static clump_heap *get_heap(void *app) {
-    return structure_world_heap(&((run_state *)app)->world);
-}
-
-static const bench_compacting *get_compactions(void *app) {
-    return structure_world_compactions(&((run_state *)app)->world);
-}
-
-static int read_state(void *app, bench_error *error) {
+static void sample(void *app, const void *state, double *values) {
     run_state *run = app;
-    return structure_world_read(&run->world, run->place, error);
-}
-
-static int sample(void *app, double *values, bench_error *error) {
-    run_state *run = app;
-    if (read_state(app, error)) {
-        return -1;
-    }
-    structure_counts counts = structure_count(&run->network, run->place);
+    structure_counts counts = structure_count(&run->network, state);
     values[0] = counts.nodes;
     values[1] = counts.pull_nodes;
     values[2] = counts.anchors;
     values[3] = counts.springs;
-    return 0;
 }
 
-static int draw(void *app, uint8_t *rgb, bench_error *error) {
+static int draw(void *app, const void *state, uint8_t *rgb, bench_error *error) {
     run_state *run = app;
-    if (read_state(app, error)) {
-        return -1;
-    }
-    structure_draw(&run->network, run->place, run->app.outputs.desc.width, rgb);
+    (void)error;
+    structure_draw(&run->network, state, run->app.outputs.desc.width, rgb);
     return 0;
 }
 
@@ -139,7 +102,7 @@ static void report(void *app) {
 
 static int report_heap(void *app, bench_error *error) {
     run_state *run = app;
-    return structure_world_check_counts(&run->world, run->app.env->clump, &run->left, error);
+    return structure_world_check_counts(&run->app.world, run->app.env->clump, &run->left, error);
 }
 
 static int check(void *app, bench_error *error) {
@@ -153,17 +116,10 @@ static int compare(void *app, bench_error *error) {
 }
 
 static const bench_app_ops ops = {.create = create,
-                                  .destroy = destroy,
-                                  .step = step,
-                                  .finish = finish,
                                   .sample = sample,
                                   .draw = draw,
-                                  .get_heap = get_heap,
-                                  .get_compactions = get_compactions,
-                                  .time_step = time_step,
                                   .phases = structure_phase_names,
                                   .phase_count = STRUCTURE_PHASES,
-                                  .read = read_state,
                                   .checksum = checksum,
                                   .report = report,
                                   .report_heap = report_heap,
@@ -190,12 +146,12 @@ static int create_outputs(run_state *run, char *title, size_t bytes) {
 }
 
 static int run_structure(bench_env *env, const bench_values *values, bench_results *results) {
-    run_state run = {.place = NULL};
+    run_state run = {.desc = {.network = NULL}};
     char title[96];
     int result = bench_app_init(&run.app, &ops, env, values, results, "id") ||
                          read_parameters(&run) || create_outputs(&run, title, sizeof title)
                      ? -1
-                     : bench_app_run(&run.app);
+                     : bench_app_run(&run.app, &run.found, &run.reference);
     structure_state_destroy(&run.found);
     structure_state_destroy(&run.reference);
     structure_network_destroy(&run.network);

@@ -2,58 +2,21 @@
 #include "world.h"
 
 #include "bench/side_by_side.h"
-#include "heap.h"
 
-int structure_world_create(const structure_desc *desc, structure_world *world, bench_error *error) {
+int structure_world_create(const structure_desc *desc, bench_world *world, bench_error *error) {
     static const structure_ops *const all[] = {[BENCH_CLUMP] = &structure_heap_ops,
                                                [BENCH_SOA] = &structure_plain_ops,
                                                [BENCH_AOS] = &structure_plain_ops,
                                                [BENCH_SEQUENTIAL] = &structure_sequential_ops};
-    *world = (structure_world){NULL, NULL};
+    *world = (bench_world){NULL, NULL};
     if (all[desc->variant]->create(desc, &world->self, error)) {
         return -1;
     }
-    world->ops = all[desc->variant];
+    world->ops = &all[desc->variant]->world;
     return 0;
 }
 
-void structure_world_destroy(structure_world *world) {
-    if (world->ops) {
-        world->ops->destroy(world->self);
-    }
-    *world = (structure_world){NULL, NULL};
-}
-
-int structure_world_step(structure_world *world, bench_error *error) {
-    if (world->ops->step(world->self, NULL, error)) {
-        return -1;
-    }
-    return world->ops == &structure_heap_ops ? structure_heap_compact(world->self, error) : 0;
-}
-
-int structure_world_time_step(structure_world *world, cl_event *events, bench_error *error) {
-    return world->ops->step(world->self, events, error);
-}
-
-int structure_world_finish(structure_world *world, bench_error *error) {
-    return world->ops->finish(world->self, error);
-}
-
-int structure_world_read(structure_world *world, structure_state *state, bench_error *error) {
-    return world->ops->finish(world->self, error) || world->ops->read(world->self, state, error)
-               ? -1
-               : 0;
-}
-
-clump_heap *structure_world_heap(const structure_world *world) {
-    return world->ops == &structure_heap_ops ? structure_heap_get(world->self) : NULL;
-}
-
-const bench_compacting *structure_world_compactions(const structure_world *world) {
-    return world->ops == &structure_heap_ops ? structure_heap_compactions(world->self) : NULL;
-}
-
-int structure_world_check_counts(const structure_world *world, clump_context *clump,
+int structure_world_check_counts(const bench_world *world, clump_context *clump,
                                  const structure_counts *counts, bench_error *error) {
     const struct {
         const char *name;
@@ -62,7 +25,7 @@ int structure_world_check_counts(const structure_world *world, clump_context *cl
                    {"AnchorPullNode", counts->pull_nodes},
                    {"AnchorNode", counts->anchors},
                    {"Spring", counts->springs}};
-    clump_heap *heap = structure_world_heap(world);
+    clump_heap *heap = bench_world_heap(world);
     for (size_t i = 0; heap && i < sizeof classes / sizeof *classes; i++) {
         uint64_t objects = 0;
         clump_status status = clump_heap_count(heap, classes[i].name, &objects);
@@ -81,15 +44,15 @@ int structure_world_check_counts(const structure_world *world, clump_context *cl
 /* ---- Comparison ------------------------------------------------------------------------------ */
 
 typedef struct pair {
-    structure_world found, expected;
+    bench_world found, expected;
     structure_state found_state, expected_state;
     const structure_desc *desc;
 } pair;
 
 static int compare(void *both, uint32_t step, bench_error *error) {
     pair *worlds = both;
-    if (structure_world_read(&worlds->found, &worlds->found_state, error) ||
-        structure_world_read(&worlds->expected, &worlds->expected_state, error)) {
+    if (bench_world_read(&worlds->found, &worlds->found_state, error) ||
+        bench_world_read(&worlds->expected, &worlds->expected_state, error)) {
         return -1;
     }
     if (structure_compare(&worlds->found_state, &worlds->expected_state, step, error)) {
@@ -102,21 +65,14 @@ static int compare(void *both, uint32_t step, bench_error *error) {
                : structure_world_check_counts(&worlds->found, worlds->desc->clump, &counts, error);
 }
 
-static int step_both(void *both, bench_error *error) {
-    pair *worlds = both;
-    return structure_world_step(&worlds->found, error) ||
-                   structure_world_step(&worlds->expected, error)
-               ? -1
-               : 0;
-}
-
 static int run_pair(pair *worlds, uint32_t steps, uint32_t check_every, bench_error *error) {
-    const bench_pair both = {.worlds = worlds,
-                             .clump = worlds->desc->clump,
-                             .heap = structure_world_heap(&worlds->found),
-                             .step = step_both,
-                             .compare = compare};
-    return bench_pair_run(&both, steps, check_every, error);
+    const bench_pair course = {.found = &worlds->found,
+                               .expected = &worlds->expected,
+                               .variant = worlds->desc->variant,
+                               .clump = worlds->desc->clump,
+                               .self = worlds,
+                               .compare = compare};
+    return bench_pair_run(&course, steps, check_every, error);
 }
 
 int structure_compare_run(const structure_desc *desc, uint32_t steps, uint32_t check_every,
@@ -133,8 +89,8 @@ int structure_compare_run(const structure_desc *desc, uint32_t steps, uint32_t c
     if (result == 0 && left) {
         *left = structure_count(desc->network, &worlds.found_state);
     }
-    structure_world_destroy(&worlds.found);
-    structure_world_destroy(&worlds.expected);
+    bench_world_destroy(&worlds.found);
+    bench_world_destroy(&worlds.expected);
     structure_state_destroy(&worlds.found_state);
     structure_state_destroy(&worlds.expected_state);
     return result;

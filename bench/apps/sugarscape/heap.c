@@ -1,5 +1,5 @@
 /* Agents and cells on the heap: host side of sugarscape.cl. See world.h. */
-#include "heap.h"
+#include "world.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,18 +28,6 @@ struct world {
     cl_mem states; /* what read() gives */
     bench_compacting compacting;
 };
-
-clump_heap *sugarscape_heap_get(const void *self) {
-    return ((const struct world *)self)->heap;
-}
-
-const bench_compacting *sugarscape_heap_compactions(const void *self) {
-    return &((const struct world *)self)->compacting;
-}
-
-int sugarscape_heap_compact(void *self, bench_error *error) {
-    return bench_compacting_poll(&((struct world *)self)->compacting, error);
-}
 
 static int fail(const struct world *world, bench_error *error, const char *what,
                 clump_status status) {
@@ -254,7 +242,8 @@ static int step(void *self, cl_event *events, bench_error *error) {
     return 0;
 }
 
-static int read_states(void *self, sugarscape_state *states, bench_error *error) {
+static int read_states(void *self, void *state, bench_error *error) {
+    sugarscape_state *states = state;
     struct world *world = self;
     if (run(world, WRITE_STATES, 1, NULL, error)) {
         return -1;
@@ -265,5 +254,13 @@ static int read_states(void *self, sugarscape_state *states, bench_error *error)
     return code == CL_SUCCESS ? 0 : bench_error_cl(error, "reading the states", code);
 }
 
-const sugarscape_ops sugarscape_heap_ops = {
-    .create = create, .destroy = destroy, .step = step, .finish = finish, .read = read_states};
+static bench_compacting *get_compacting(void *self) {
+    return &((struct world *)self)->compacting;
+}
+
+const sugarscape_ops sugarscape_heap_ops = {.create = create,
+                                            .world = {.destroy = destroy,
+                                                      .step = step,
+                                                      .finish = finish,
+                                                      .read = read_states,
+                                                      .get_compacting = get_compacting}};

@@ -111,7 +111,8 @@ static int step(void *self, cl_event *events, bench_error *error) {
     return bench_plain_flush(&world->plain, error);
 }
 
-static int read_states(void *self, sugarscape_state *states, bench_error *error) {
+static int read_states(void *self, void *state, bench_error *error) {
+    sugarscape_state *states = state;
     struct world *world = self;
     size_t bytes = sugarscape_cells(&world->rules) * sizeof *states;
     return launch(world, WRITE_STATES, NULL, error) ||
@@ -121,4 +122,5 @@ static int read_states(void *self, sugarscape_state *states, bench_error *error)
 }
 
 const sugarscape_ops sugarscape_plain_ops = {
-    .create = create, .destroy = destroy, .step = step, .finish = finish, .read = read_states};
+    .create = create,
+    .world = {.destroy = destroy, .step = step, .finish = finish, .read = read_states}};

@@ -16,8 +16,7 @@ typedef struct run_state {
     bench_app app;
     sugarscape_desc desc;
     size_t cells;
-    sugarscape_state *found, *reference, *place; /* the last states; where they are read to now */
-    sugarscape_world world;
+    sugarscape_state *found, *reference; /* the last states */
 } run_state;
 
 static int read_parameters(run_state *run) {
@@ -56,63 +55,27 @@ static int read_parameters(run_state *run) {
 /* ---- For bench_app --------------------------------------------------------------------------- */
 
 static int create(void *app, bench_variant variant, const clump_compactor_desc *compaction,
-                  int is_reference, bench_error *error) {
+                  bench_error *error) {
     run_state *run = app;
     sugarscape_desc desc = run->desc;
     desc.variant = variant;
     desc.compaction = compaction;
-    run->place = is_reference ? run->reference : run->found;
-    return sugarscape_world_create(&desc, &run->world, error);
+    return sugarscape_world_create(&desc, &run->app.world, error);
 }
 
-static void destroy(void *app) {
-    sugarscape_world_destroy(&((run_state *)app)->world);
-}
-
-static int step(void *app, bench_error *error) {
-    return sugarscape_world_step(&((run_state *)app)->world, error);
-}
-
-static int finish(void *app, bench_error *error) {
-    return sugarscape_world_finish(&((run_state *)app)->world, error);
-}
-
-static int time_step(void *app, cl_event *events, bench_error *error) {
-    return sugarscape_world_time_step(&((run_state *)app)->world, events, error);
-}
-
-static clump_heap *get_heap(void *app) {
-    return sugarscape_world_heap(&((run_state *)app)->world);
-}
-
-static const bench_compacting *get_compactions(void *app) {
-    return sugarscape_world_compactions(&((run_state *)app)->world);
-}
-
-static int read_states(void *app, bench_error *error) {
+static void sample(void *app, const void *state, double *values) {
     run_state *run = app;
-    return sugarscape_world_read(&run->world, run->place, error);
-}
-
-static int sample(void *app, double *values, bench_error *error) {
-    run_state *run = app;
-    if (read_states(app, error)) {
-        return -1;
-    }
-    sugarscape_census census = sugarscape_count(run->place, run->cells);
+    sugarscape_census census = sugarscape_count(state, run->cells);
     values[0] = (double)census.males;
     values[1] = (double)census.females;
     values[2] = (double)census.cell_sugar;
     values[3] = (double)census.agent_sugar;
-    return 0;
 }
 
-static int draw(void *app, uint8_t *rgb, bench_error *error) {
+static int draw(void *app, const void *state, uint8_t *rgb, bench_error *error) {
     run_state *run = app;
-    if (read_states(app, error)) {
-        return -1;
-    }
-    sugarscape_draw(run->place, run->cells, rgb);
+    (void)error;
+    sugarscape_draw(state, run->cells, rgb);
     return 0;
 }
 
@@ -137,7 +100,8 @@ static int report_heap(void *app, bench_error *error) {
     run_state *run = app;
     clump_class_stats classes[2];
     clump_heap_stats stats;
-    if (bench_heap_stats(run->app.env->clump, get_heap(app), names, 2, &stats, classes, error)) {
+    if (bench_heap_stats(run->app.env->clump, bench_world_heap(&run->app.world), names, 2, &stats,
+                         classes, error)) {
         return -1;
     }
     bench_sample(run->app.results, "fragmentation_males", "share", classes[0].fragmentation);
@@ -165,17 +129,10 @@ static const char *const phases[] = {
 };
 
 static const bench_app_ops ops = {.create = create,
-                                  .destroy = destroy,
-                                  .step = step,
-                                  .finish = finish,
                                   .sample = sample,
                                   .draw = draw,
-                                  .get_heap = get_heap,
-                                  .get_compactions = get_compactions,
-                                  .time_step = time_step,
                                   .phases = phases,
                                   .phase_count = SUGARSCAPE_PHASES,
-                                  .read = read_states,
                                   .checksum = checksum,
                                   .report = report,
                                   .report_heap = report_heap,
@@ -197,7 +154,7 @@ static int create_outputs(run_state *run, char *title, size_t bytes) {
 }
 
 static int run_sugarscape(bench_env *env, const bench_values *values, bench_results *results) {
-    run_state run = {.place = NULL};
+    run_state run = {.found = NULL};
     char title[96];
     if (bench_app_init(&run.app, &ops, env, values, results, "position") || read_parameters(&run) ||
         create_outputs(&run, title, sizeof title)) {
@@ -206,7 +163,7 @@ static int run_sugarscape(bench_env *env, const bench_values *values, bench_resu
     run.found = calloc(run.cells, sizeof *run.found);
     run.reference = calloc(run.cells, sizeof *run.reference);
     int result = run.found && run.reference
-                     ? bench_app_run(&run.app)
+                     ? bench_app_run(&run.app, run.found, run.reference)
                      : bench_error_set(run.app.error, "host memory ran out for the states");
     free(run.found);
     free(run.reference);

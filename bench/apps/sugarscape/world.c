@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "bench/side_by_side.h"
-#include "heap.h"
 
 /* ---- The sequential world as one of them ----------------------------------------------------- */
 
@@ -31,80 +30,43 @@ static int finish_sequential(void *self, bench_error *error) {
     return 0;
 }
 
-static int read_sequential(void *self, sugarscape_state *states, bench_error *error) {
+static int read_sequential(void *self, void *states, bench_error *error) {
     (void)error;
     sugarscape_sequential_read(self, states);
     return 0;
 }
 
 static const sugarscape_ops sequential_ops = {.create = create_sequential,
-                                              .destroy = destroy_sequential,
-                                              .step = step_sequential,
-                                              .finish = finish_sequential,
-                                              .read = read_sequential};
+                                              .world = {.destroy = destroy_sequential,
+                                                        .step = step_sequential,
+                                                        .finish = finish_sequential,
+                                                        .read = read_sequential}};
 
 /* ---- Any of them ----------------------------------------------------------------------------- */
 
-int sugarscape_world_create(const sugarscape_desc *desc, sugarscape_world *world,
-                            bench_error *error) {
+int sugarscape_world_create(const sugarscape_desc *desc, bench_world *world, bench_error *error) {
     static const sugarscape_ops *const all[] = {[BENCH_CLUMP] = &sugarscape_heap_ops,
                                                 [BENCH_SOA] = &sugarscape_plain_ops,
                                                 [BENCH_AOS] = &sugarscape_plain_ops,
                                                 [BENCH_SEQUENTIAL] = &sequential_ops};
-    *world = (sugarscape_world){NULL, NULL};
+    *world = (bench_world){NULL, NULL};
     if (all[desc->variant]->create(desc, &world->self, error)) {
         return -1;
     }
-    world->ops = all[desc->variant];
+    world->ops = &all[desc->variant]->world;
     return 0;
-}
-
-void sugarscape_world_destroy(sugarscape_world *world) {
-    if (world->ops) {
-        world->ops->destroy(world->self);
-    }
-    *world = (sugarscape_world){NULL, NULL};
-}
-
-int sugarscape_world_step(sugarscape_world *world, bench_error *error) {
-    if (world->ops->step(world->self, NULL, error)) {
-        return -1;
-    }
-    return sugarscape_world_heap(world) ? sugarscape_heap_compact(world->self, error) : 0;
-}
-
-int sugarscape_world_time_step(sugarscape_world *world, cl_event *events, bench_error *error) {
-    return world->ops->step(world->self, events, error);
-}
-
-int sugarscape_world_finish(sugarscape_world *world, bench_error *error) {
-    return world->ops->finish(world->self, error);
-}
-
-int sugarscape_world_read(sugarscape_world *world, sugarscape_state *states, bench_error *error) {
-    return world->ops->finish(world->self, error) || world->ops->read(world->self, states, error)
-               ? -1
-               : 0;
-}
-
-clump_heap *sugarscape_world_heap(const sugarscape_world *world) {
-    return world->ops == &sugarscape_heap_ops ? sugarscape_heap_get(world->self) : NULL;
-}
-
-const bench_compacting *sugarscape_world_compactions(const sugarscape_world *world) {
-    return world->ops == &sugarscape_heap_ops ? sugarscape_heap_compactions(world->self) : NULL;
 }
 
 /* ---- Comparison ------------------------------------------------------------------------------ */
 
 typedef struct pair {
-    sugarscape_world found, expected;
+    bench_world found, expected;
     sugarscape_state *found_states, *expected_states;
     const sugarscape_desc *desc;
 } pair;
 
 static int compare_census(pair *worlds, uint32_t step, bench_error *error) {
-    clump_heap *heap = sugarscape_world_heap(&worlds->found);
+    clump_heap *heap = bench_world_heap(&worlds->found);
     static const char *const names[] = {"Male", "Female", "Cell"};
     const sugarscape_rules *rules = &worlds->desc->rules;
     sugarscape_census census = sugarscape_count(worlds->expected_states, sugarscape_cells(rules));
@@ -128,8 +90,8 @@ static int compare_census(pair *worlds, uint32_t step, bench_error *error) {
 static int compare(void *both, uint32_t step, bench_error *error) {
     pair *worlds = both;
     const sugarscape_rules *rules = &worlds->desc->rules;
-    if (sugarscape_world_read(&worlds->found, worlds->found_states, error) ||
-        sugarscape_world_read(&worlds->expected, worlds->expected_states, error)) {
+    if (bench_world_read(&worlds->found, worlds->found_states, error) ||
+        bench_world_read(&worlds->expected, worlds->expected_states, error)) {
         return -1;
     }
     return sugarscape_compare(rules, worlds->found_states, worlds->expected_states, step, error) ||
@@ -138,21 +100,14 @@ static int compare(void *both, uint32_t step, bench_error *error) {
                : compare_census(worlds, step, error);
 }
 
-static int step_both(void *both, bench_error *error) {
-    pair *worlds = both;
-    return sugarscape_world_step(&worlds->found, error) ||
-                   sugarscape_world_step(&worlds->expected, error)
-               ? -1
-               : 0;
-}
-
 static int run_pair(pair *worlds, uint32_t steps, uint32_t check_every, bench_error *error) {
-    const bench_pair both = {.worlds = worlds,
-                             .clump = worlds->desc->clump,
-                             .heap = sugarscape_world_heap(&worlds->found),
-                             .step = step_both,
-                             .compare = compare};
-    return bench_pair_run(&both, steps, check_every, error);
+    const bench_pair course = {.found = &worlds->found,
+                               .expected = &worlds->expected,
+                               .variant = worlds->desc->variant,
+                               .clump = worlds->desc->clump,
+                               .self = worlds,
+                               .compare = compare};
+    return bench_pair_run(&course, steps, check_every, error);
 }
 
 int sugarscape_compare_run(const sugarscape_desc *desc, uint32_t steps, uint32_t check_every,
@@ -172,8 +127,8 @@ int sugarscape_compare_run(const sugarscape_desc *desc, uint32_t steps, uint32_t
                      ? -1
                      : run_pair(&worlds, steps, check_every, error);
     }
-    sugarscape_world_destroy(&worlds.found);
-    sugarscape_world_destroy(&worlds.expected);
+    bench_world_destroy(&worlds.found);
+    bench_world_destroy(&worlds.expected);
     free(worlds.found_states);
     free(worlds.expected_states);
     return result;

@@ -6,8 +6,8 @@
 #ifndef SUGARSCAPE_WORLD_H
 #define SUGARSCAPE_WORLD_H
 
-#include "bench/compacting.h"
 #include "bench/variant.h"
+#include "bench/world.h"
 #include "clump/clump.h"
 #include "model.h"
 
@@ -34,42 +34,16 @@ typedef struct sugarscape_desc {
         *compaction; /* of agents; heap and classes are filled in. NULL: never */
 } sugarscape_desc;
 
-/* What a variant is made of. Every call but destroy returns 0 or -1; `self` is what create gave.
- * `events`: NULL, or one for each phase to fill in, which the caller releases. */
+/* What a variant is made of: `self` is what create gives, unless it returns -1. Its state is a
+ * sugarscape_state for each cell. */
 typedef struct sugarscape_ops {
     int (*create)(const sugarscape_desc *desc, void **self, bench_error *error);
-    void (*destroy)(void *self); /* NULL is allowed */
-    int (*step)(void *self, cl_event *events, bench_error *error);
-    int (*finish)(void *self, bench_error *error);
-    int (*read)(void *self, sugarscape_state *states, bench_error *error);
+    bench_world_ops world;
 } sugarscape_ops;
 extern const sugarscape_ops sugarscape_heap_ops, sugarscape_plain_ops;
 
-typedef struct sugarscape_world {
-    const sugarscape_ops *ops;
-    void *self;
-} sugarscape_world;
-
 /* A populated world. Returns 0, or -1 and nothing to destroy. */
-int sugarscape_world_create(const sugarscape_desc *desc, sugarscape_world *world,
-                            bench_error *error);
-void sugarscape_world_destroy(sugarscape_world *world); /* all zero is allowed */
-
-/* Enqueue a step and, if it is time, a compaction; does not wait (sequential: makes it). */
-int sugarscape_world_step(sugarscape_world *world, bench_error *error);
-
-/* Enqueue a step alone, with an event for each phase. Not for sequential. */
-int sugarscape_world_time_step(sugarscape_world *world, cl_event *events, bench_error *error);
-
-/* Wait for all steps, and fail if a kernel reported an error, such as a full heap. */
-int sugarscape_world_finish(sugarscape_world *world, bench_error *error);
-
-/* The state, width * height of them. Waits. */
-int sugarscape_world_read(sugarscape_world *world, sugarscape_state *states, bench_error *error);
-
-/* The heap of the variant clump and its compactions, else NULL. */
-clump_heap *sugarscape_world_heap(const sugarscape_world *world);
-const bench_compacting *sugarscape_world_compactions(const sugarscape_world *world);
+int sugarscape_world_create(const sugarscape_desc *desc, bench_world *world, bench_error *error);
 
 /* Run the variant of `desc` and the sequential one side by side and compare them before the
  * first and after every step; check the heap every `check_every` steps (0: only at the end).

@@ -28,7 +28,6 @@ enum {
 enum { BUFFER_COUNT = STARTS + 1 };
 
 struct heap_world {
-    traffic_world base;
     const traffic_network *network;
     cl_context context;
     cl_command_queue queue;
@@ -217,12 +216,18 @@ static int make_objects(setup *s, const uint32_t counts[4]) {
                : 0;
 }
 
+static int finish(void *self, bench_error *error) {
+    struct heap_world *world = self;
+    clump_status status = clump_heap_poll(world->heap, NULL);
+    return status == CLUMP_OK ? 0 : fail(world, error, "the steps so far", status);
+}
+
 static int populate(struct heap_world *world, bench_error *error) {
     setup s = {.world = world, .error = error};
     uint32_t counts[4], *list = list_cells(world->network, counts);
     int result = list ? upload(&s, list) : bench_error_set(error, "host memory ran out");
     if (result == 0) {
-        result = make_objects(&s, counts) || world->base.ops->finish(&world->base, error) ? -1 : 0;
+        result = make_objects(&s, counts) || finish(world, error) ? -1 : 0;
     }
     for (int i = 0; i < BUFFER_COUNT; i++) {
         if (s.buffers[i]) {
@@ -235,8 +240,8 @@ static int populate(struct heap_world *world, bench_error *error) {
 
 /* ---- Lifetime and steps ---------------------------------------------------------------------- */
 
-static void destroy(traffic_world *base) {
-    struct heap_world *world = (struct heap_world *)base;
+static void destroy(void *self) {
+    struct heap_world *world = self;
     if (world->codes) {
         clReleaseMemObject(world->codes);
     }
@@ -249,8 +254,8 @@ static void destroy(traffic_world *base) {
     free(world);
 }
 
-static int step(traffic_world *base, cl_event *events, bench_error *error) {
-    struct heap_world *world = (struct heap_world *)base;
+static int step(void *self, cl_event *events, bench_error *error) {
+    struct heap_world *world = self;
     traffic_moment now = traffic_get_moment(&world->network->rules, world->iteration++);
     for (int phase = 0; phase < TRAFFIC_PHASES; phase++) {
         int kernel = LOOK + phase;
@@ -259,18 +264,13 @@ static int step(traffic_world *base, cl_event *events, bench_error *error) {
             return -1;
         }
     }
-    return events ? 0 : bench_compacting_poll(&world->compacting, error);
+    return 0;
 }
 
-static int finish(traffic_world *base, bench_error *error) {
-    struct heap_world *world = (struct heap_world *)base;
-    clump_status status = clump_heap_poll(world->heap, NULL);
-    return status == CLUMP_OK ? 0 : fail(world, error, "the steps so far", status);
-}
-
-static int read_codes(traffic_world *base, uint32_t *codes, bench_error *error) {
-    struct heap_world *world = (struct heap_world *)base;
-    if (finish(base, error) || run(world, WRITE, NULL, error)) {
+static int read_codes(void *self, void *state, bench_error *error) {
+    uint32_t *codes = state;
+    struct heap_world *world = self;
+    if (run(world, WRITE, NULL, error)) {
         return -1;
     }
     cl_int code =
@@ -279,28 +279,22 @@ static int read_codes(traffic_world *base, uint32_t *codes, bench_error *error) 
     return code == CL_SUCCESS ? 0 : bench_error_cl(error, "reading the state", code);
 }
 
-static clump_heap *get_heap(const traffic_world *base) {
-    return ((const struct heap_world *)base)->heap;
+static bench_compacting *get_compacting(void *self) {
+    return &((struct heap_world *)self)->compacting;
 }
 
-static const bench_compacting *get_compactions(const traffic_world *base) {
-    return &((const struct heap_world *)base)->compacting;
-}
+static const bench_world_ops heap_ops = {.destroy = destroy,
+                                         .step = step,
+                                         .finish = finish,
+                                         .read = read_codes,
+                                         .get_compacting = get_compacting};
 
-static const struct traffic_ops heap_ops = {.destroy = destroy,
-                                            .step = step,
-                                            .finish = finish,
-                                            .read = read_codes,
-                                            .get_heap = get_heap,
-                                            .get_compactions = get_compactions};
-
-int traffic_heap_create(const traffic_desc *desc, traffic_world **out, bench_error *error) {
+int traffic_heap_create(const traffic_desc *desc, bench_world *out, bench_error *error) {
     struct heap_world *world = calloc(1, sizeof *world);
-    *out = NULL;
+    *out = (bench_world){NULL, NULL};
     if (!world) {
         return bench_error_set(error, "host memory ran out");
     }
-    world->base.ops = &heap_ops;
     world->network = desc->network;
     world->context = desc->context;
     world->queue = desc->queue;
@@ -309,9 +303,9 @@ int traffic_heap_create(const traffic_desc *desc, traffic_world **out, bench_err
         bench_compacting_create(&world->compacting, world->clump, world->heap, "Car",
                                 desc->compaction, error) ||
         populate(world, error)) {
-        destroy(&world->base);
+        destroy(world);
         return -1;
     }
-    *out = &world->base;
+    *out = (bench_world){&heap_ops, world};
     return 0;
 }

@@ -20,7 +20,6 @@ enum { NEXT, PREVIOUS, MAX_VELOCITY, LIMIT, STARTS, SPECIALS, GROUPS, WAITING, P
 enum { CONTROLLERS = PRODUCERS + 1, PHASES, CODES, BUFFER_COUNT };
 
 struct plain_world {
-    traffic_world base;
     const traffic_network *network;
     bench_plain plain;
     cl_mem buffers[BUFFER_COUNT];
@@ -118,18 +117,18 @@ static int launch(struct plain_world *world, unsigned kernel, cl_event *event, b
 
 /* ---- Lifetime and steps ---------------------------------------------------------------------- */
 
-static void destroy(traffic_world *base) {
-    struct plain_world *world = (struct plain_world *)base;
+static void destroy(void *self) {
+    struct plain_world *world = self;
     bench_plain_release(&world->plain);
     free(world);
 }
 
-static int finish(traffic_world *base, bench_error *error) {
-    return bench_plain_finish(&((struct plain_world *)base)->plain, error);
+static int finish(void *self, bench_error *error) {
+    return bench_plain_finish(&((struct plain_world *)self)->plain, error);
 }
 
-static int step(traffic_world *base, cl_event *events, bench_error *error) {
-    struct plain_world *world = (struct plain_world *)base;
+static int step(void *self, cl_event *events, bench_error *error) {
+    struct plain_world *world = self;
     traffic_moment now = traffic_get_moment(&world->network->rules, world->iteration++);
     const bench_plain_arg moments[] = {{LOOK, LOOK_MOMENT, sizeof now, &now},
                                        {ACT, ACT_MOMENT, sizeof now, &now}};
@@ -144,8 +143,9 @@ static int step(traffic_world *base, cl_event *events, bench_error *error) {
     return bench_plain_flush(&world->plain, error);
 }
 
-static int read_codes(traffic_world *base, uint32_t *codes, bench_error *error) {
-    struct plain_world *world = (struct plain_world *)base;
+static int read_codes(void *self, void *state, bench_error *error) {
+    uint32_t *codes = state;
+    struct plain_world *world = self;
     size_t bytes = world->network->cell_count * sizeof *codes;
     return launch(world, WRITE, NULL, error) ||
                    bench_plain_read(&world->plain, world->buffers[CODES], bytes, codes, error)
@@ -153,29 +153,28 @@ static int read_codes(traffic_world *base, uint32_t *codes, bench_error *error) 
                : 0;
 }
 
-static const struct traffic_ops plain_ops = {
+static const bench_world_ops plain_ops = {
     .destroy = destroy, .step = step, .finish = finish, .read = read_codes};
 
-int traffic_plain_create(const traffic_desc *desc, traffic_world **out, bench_error *error) {
+int traffic_plain_create(const traffic_desc *desc, bench_world *out, bench_error *error) {
     struct plain_world *world = calloc(1, sizeof *world);
-    *out = NULL;
+    *out = (bench_world){NULL, NULL};
     if (!world) {
         return bench_error_set(error, "host memory ran out");
     }
-    world->base.ops = &plain_ops;
     world->network = desc->network;
     int result = build(world, desc, error) ||
                  create_cells(world, desc->variant == BENCH_AOS, error) ||
                  create_buffers(world, error) || set_arguments(world, error) ||
                  launch(world, CELL_INIT, NULL, error) || launch(world, CAR_START, NULL, error) ||
-                 finish(&world->base, error);
+                 finish(world, error);
     for (int i = NEXT; i <= LIMIT; i++) {
         bench_plain_drop(&world->plain, world->buffers[i]);
     }
     if (result) {
-        destroy(&world->base);
+        destroy(world);
         return -1;
     }
-    *out = &world->base;
+    *out = (bench_world){&plain_ops, world};
     return 0;
 }

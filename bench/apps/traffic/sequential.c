@@ -19,7 +19,6 @@ typedef struct car {
 } car;
 
 struct sequential {
-    traffic_world base;
     const traffic_network *network;
     uint32_t iteration, car_count, car_room;
     car *cars;
@@ -204,8 +203,8 @@ static void act_controller(struct sequential *world, uint32_t index) {
 
 /* ---- Lifetime and steps ---------------------------------------------------------------------- */
 
-static void destroy(traffic_world *base) {
-    struct sequential *world = (struct sequential *)base;
+static void destroy(void *self) {
+    struct sequential *world = self;
     free(world->cars);
     free(world->car_at);
     free(world->limit);
@@ -215,8 +214,8 @@ static void destroy(traffic_world *base) {
     free(world);
 }
 
-static int step(traffic_world *base, cl_event *events, bench_error *error) {
-    struct sequential *world = (struct sequential *)base;
+static int step(void *self, cl_event *events, bench_error *error) {
+    struct sequential *world = self;
     (void)events;
     const traffic_network *n = world->network;
     int result = 0;
@@ -239,36 +238,36 @@ static int step(traffic_world *base, cl_event *events, bench_error *error) {
     return result ? bench_error_set(error, "host memory ran out for %u cars", world->car_count) : 0;
 }
 
-static int finish(traffic_world *base, bench_error *error) {
-    (void)base;
+static int finish(void *self, bench_error *error) {
+    (void)self;
     (void)error;
     return 0;
 }
 
-static int read_codes(traffic_world *base, uint32_t *codes, bench_error *error) {
-    const struct sequential *world = (const struct sequential *)base;
+static int read_codes(void *self, void *state, bench_error *error) {
+    uint32_t *codes = state;
+    const struct sequential *world = self;
     (void)error;
     for (uint32_t i = 0; i < world->network->cell_count; i++) {
         codes[i] = (uint32_t)world->limit[i] << 24;
     }
     for (uint32_t i = 0; i < world->car_count; i++) {
-        const car *self = &world->cars[i];
-        codes[self->position] |= TRAFFIC_CODE_CAR | (uint32_t)self->velocity << 20 |
-                                 (uint32_t)self->max_velocity << 16 | (self->number & 0xffff);
+        const car *one = &world->cars[i];
+        codes[one->position] |= TRAFFIC_CODE_CAR | (uint32_t)one->velocity << 20 |
+                                (uint32_t)one->max_velocity << 16 | (one->number & 0xffff);
     }
     return 0;
 }
 
-static const struct traffic_ops sequential_ops = {
+static const bench_world_ops sequential_ops = {
     .destroy = destroy, .step = step, .finish = finish, .read = read_codes};
 
-int traffic_sequential_create(const traffic_desc *desc, traffic_world **out, bench_error *error) {
+int traffic_sequential_create(const traffic_desc *desc, bench_world *out, bench_error *error) {
     const traffic_network *n = desc->network;
     struct sequential *world = calloc(1, sizeof *world);
     int result = world ? 0 : -1;
-    *out = NULL;
+    *out = (bench_world){NULL, NULL};
     if (world) {
-        world->base.ops = &sequential_ops;
         world->network = n;
         world->car_at = calloc(n->cell_count, sizeof *world->car_at);
         world->limit = calloc(n->cell_count, 1);
@@ -290,10 +289,10 @@ int traffic_sequential_create(const traffic_desc *desc, traffic_world **out, ben
     }
     if (result) {
         if (world) {
-            destroy(&world->base);
+            destroy(world);
         }
         return bench_error_set(error, "host memory ran out for the sequential world");
     }
-    *out = &world->base;
+    *out = (bench_world){&sequential_ops, world};
     return 0;
 }

@@ -16,9 +16,7 @@ typedef struct run_state {
     traffic_map map;
     traffic_network network;
     uint32_t *codes, *reference; /* the last state, and that of the reference */
-    uint32_t *place;             /* which of them is read now */
     char title[96];
-    traffic_world *world;
 } run_state;
 
 /* ---- Parameters ------------------------------------------------------------------------------ */
@@ -78,67 +76,25 @@ static int read_parameters(run_state *run) {
 /* ---- For bench_app --------------------------------------------------------------------------- */
 
 static int create(void *app, bench_variant variant, const clump_compactor_desc *compaction,
-                  int is_reference, bench_error *error) {
+                  bench_error *error) {
     run_state *run = app;
     traffic_desc desc = run->desc;
     desc.variant = variant;
     desc.compaction = compaction;
-    run->place = is_reference ? run->reference : run->codes;
-    return traffic_world_create(&desc, &run->world, error);
+    return traffic_world_create(&desc, &run->app.world, error);
 }
 
-static void destroy(void *app) {
+static void sample(void *app, const void *state, double *values) {
     run_state *run = app;
-    traffic_world_destroy(run->world);
-    run->world = NULL;
-}
-
-static int time_step(void *app, cl_event *events, bench_error *error) {
-    traffic_world *world = ((run_state *)app)->world;
-    return world->ops->step(world, events, error);
-}
-
-static int step(void *app, bench_error *error) {
-    return time_step(app, NULL, error);
-}
-
-static int finish(void *app, bench_error *error) {
-    traffic_world *world = ((run_state *)app)->world;
-    return world->ops->finish(world, error);
-}
-
-static clump_heap *get_heap(void *app) {
-    const traffic_world *world = ((run_state *)app)->world;
-    return world->ops->get_heap ? world->ops->get_heap(world) : NULL;
-}
-
-static const bench_compacting *get_compactions(void *app) {
-    const traffic_world *world = ((run_state *)app)->world;
-    return world->ops->get_compactions(world);
-}
-
-static int read_state(void *app, bench_error *error) {
-    run_state *run = app;
-    return run->world->ops->read(run->world, run->place, error);
-}
-
-static int sample(void *app, double *values, bench_error *error) {
-    run_state *run = app;
-    if (read_state(app, error)) {
-        return -1;
-    }
-    traffic_census census = traffic_count(run->place, run->network.cell_count);
+    traffic_census census = traffic_count(state, run->network.cell_count);
     values[0] = (double)census.cars;
     values[1] = (double)census.moving;
-    return 0;
 }
 
-static int draw(void *app, uint8_t *rgb, bench_error *error) {
+static int draw(void *app, const void *state, uint8_t *rgb, bench_error *error) {
     run_state *run = app;
-    if (read_state(app, error)) {
-        return -1;
-    }
-    traffic_draw(&run->map, &run->network, run->place, bench_u32(run->app.values, "pixels"), rgb);
+    (void)error;
+    traffic_draw(&run->map, &run->network, state, bench_u32(run->app.values, "pixels"), rgb);
     return 0;
 }
 
@@ -161,7 +117,7 @@ static void report(void *app) {
 
 static int report_heap(void *app, bench_error *error) {
     run_state *run = app;
-    return traffic_check_cars(run->world, &run->desc, run->codes, error);
+    return traffic_check_cars(&run->app.world, &run->desc, run->codes, error);
 }
 
 /* What must hold of any state: limits and velocities within their bounds. */
@@ -189,17 +145,10 @@ static int compare(void *app, bench_error *error) {
 static const char *const phases[TRAFFIC_PHASES] = {"look", "act"};
 
 static const bench_app_ops ops = {.create = create,
-                                  .destroy = destroy,
-                                  .step = step,
-                                  .finish = finish,
                                   .sample = sample,
                                   .draw = draw,
-                                  .get_heap = get_heap,
-                                  .get_compactions = get_compactions,
-                                  .time_step = time_step,
                                   .phases = phases,
                                   .phase_count = TRAFFIC_PHASES,
-                                  .read = read_state,
                                   .checksum = checksum,
                                   .report = report,
                                   .report_heap = report_heap,
@@ -220,11 +169,11 @@ static int create_outputs(run_state *run) {
 }
 
 static int run_traffic(bench_env *env, const bench_values *values, bench_results *results) {
-    run_state run = {.world = NULL};
+    run_state run = {.codes = NULL};
     int result = bench_app_init(&run.app, &ops, env, values, results, "position") ||
                          read_parameters(&run) || create_outputs(&run)
                      ? -1
-                     : bench_app_run(&run.app);
+                     : bench_app_run(&run.app, run.codes, run.reference);
     traffic_network_destroy(&run.network);
     traffic_map_release(&run.map);
     bench_outputs_release(&run.app.outputs);

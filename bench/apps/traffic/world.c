@@ -6,7 +6,7 @@
 
 #include "bench/side_by_side.h"
 
-int traffic_world_create(const traffic_desc *desc, traffic_world **world, bench_error *error) {
+int traffic_world_create(const traffic_desc *desc, bench_world *world, bench_error *error) {
     switch (desc->variant) {
     case BENCH_CLUMP: return traffic_heap_create(desc, world, error);
     case BENCH_SEQUENTIAL: return traffic_sequential_create(desc, world, error);
@@ -23,13 +23,13 @@ const char traffic_options[] = OPTION("DEGREE_MAX", TRAFFIC_DEGREE_MAX)
 
 /* ---- Comparison ------------------------------------------------------------------------------ */
 
-int traffic_check_cars(const traffic_world *world, const traffic_desc *desc, const uint32_t *codes,
+int traffic_check_cars(const bench_world *world, const traffic_desc *desc, const uint32_t *codes,
                        bench_error *error) {
     uint64_t objects = 0;
-    if (!world->ops->get_heap) {
+    clump_heap *heap = bench_world_heap(world);
+    if (!heap) {
         return 0;
     }
-    clump_heap *heap = world->ops->get_heap(world);
     clump_status status = clump_heap_count(heap, "Car", &objects);
     if (status != CLUMP_OK) {
         return bench_error_clump(error, "counting cars", desc->clump, status);
@@ -46,43 +46,35 @@ int traffic_check_cars(const traffic_world *world, const traffic_desc *desc, con
 /* Two worlds with their states. */
 typedef struct pair {
     const traffic_desc *desc;
-    traffic_world *found, *expected;
+    bench_world found, expected;
     uint32_t *found_codes, *expected_codes;
 } pair;
 
 static int compare(void *worlds, uint32_t step, bench_error *error) {
     pair *both = worlds;
-    if (both->found->ops->read(both->found, both->found_codes, error) ||
-        both->expected->ops->read(both->expected, both->expected_codes, error)) {
+    if (bench_world_read(&both->found, both->found_codes, error) ||
+        bench_world_read(&both->expected, both->expected_codes, error)) {
         return -1;
     }
     return traffic_compare(both->found_codes, both->expected_codes, both->desc->network->cell_count,
                            step, error);
 }
 
-static int step_both(void *worlds, bench_error *error) {
-    pair *both = worlds;
-    return both->found->ops->step(both->found, NULL, error) ||
-                   both->expected->ops->step(both->expected, NULL, error)
-               ? -1
-               : 0;
-}
-
 static int check_cars(void *worlds, uint32_t step, bench_error *error) {
     pair *both = worlds;
     (void)step;
-    return traffic_check_cars(both->found, both->desc, both->found_codes, error);
+    return traffic_check_cars(&both->found, both->desc, both->found_codes, error);
 }
 
 static int run_steps(pair *both, uint32_t steps, uint32_t check_every, bench_error *error) {
-    const struct traffic_ops *ops = both->found->ops;
-    const bench_pair worlds = {.worlds = both,
+    const bench_pair course = {.found = &both->found,
+                               .expected = &both->expected,
+                               .variant = both->desc->variant,
                                .clump = both->desc->clump,
-                               .heap = ops->get_heap ? ops->get_heap(both->found) : NULL,
-                               .step = step_both,
+                               .self = both,
                                .compare = compare,
                                .check_heap = check_cars};
-    return bench_pair_run(&worlds, steps, check_every, error);
+    return bench_pair_run(&course, steps, check_every, error);
 }
 
 int traffic_compare_run(const traffic_desc *desc, uint32_t steps, uint32_t check_every,
@@ -100,11 +92,11 @@ int traffic_compare_run(const traffic_desc *desc, uint32_t steps, uint32_t check
                traffic_world_create(&sequential, &both.expected, error) == 0) {
         result = run_steps(&both, steps, check_every, error);
         if (moves) {
-            *moves = both.found->ops->get_compactions(both.found)->moves;
+            *moves = bench_world_compactions(&both.found)->moves;
         }
     }
-    traffic_world_destroy(both.found);
-    traffic_world_destroy(both.expected);
+    bench_world_destroy(&both.found);
+    bench_world_destroy(&both.expected);
     free(both.found_codes);
     free(both.expected_codes);
     return result;

@@ -6,8 +6,8 @@
 #ifndef TRAFFIC_WORLD_H
 #define TRAFFIC_WORLD_H
 
-#include "bench/compacting.h"
 #include "bench/variant.h"
+#include "bench/world.h"
 #include "clump/clump.h"
 #include "network.h"
 
@@ -27,36 +27,12 @@ typedef struct traffic_desc {
 /* A step looks, then acts. */
 #define TRAFFIC_PHASES 2
 
-/* The first member of each variant's own world. */
-typedef struct traffic_world {
-    const struct traffic_ops *ops;
-} traffic_world;
-
-struct traffic_ops {
-    void (*destroy)(traffic_world *world);
-    /* Enqueue a step and, if it is time, a compaction; does not wait (sequential: makes it).
-     * `events`: one for each phase, and no compaction; or NULL. */
-    int (*step)(traffic_world *world, cl_event *events, bench_error *error);
-    /* Wait for all steps, and fail if a kernel reported an error. */
-    int (*finish)(traffic_world *world, bench_error *error);
-    /* Wait, and write the state, one word per cell. */
-    int (*read)(traffic_world *world, uint32_t *codes, bench_error *error);
-    /* NULL for all but clump. */
-    clump_heap *(*get_heap)(const traffic_world *world);
-    const bench_compacting *(*get_compactions)(const traffic_world *world);
-};
-
-/* Returns 0, or -1 and nothing to destroy. Of these four, callers use the first. */
-int traffic_world_create(const traffic_desc *desc, traffic_world **world, bench_error *error);
-int traffic_heap_create(const traffic_desc *desc, traffic_world **world, bench_error *error);
-int traffic_plain_create(const traffic_desc *desc, traffic_world **world, bench_error *error);
-int traffic_sequential_create(const traffic_desc *desc, traffic_world **world, bench_error *error);
-
-static inline void traffic_world_destroy(traffic_world *world) { /* NULL is allowed */
-    if (world) {
-        world->ops->destroy(world);
-    }
-}
+/* Returns 0, or -1 and nothing to destroy. Of these four, callers use the first. The state
+ * is a word for each cell. */
+int traffic_world_create(const traffic_desc *desc, bench_world *world, bench_error *error);
+int traffic_heap_create(const traffic_desc *desc, bench_world *world, bench_error *error);
+int traffic_plain_create(const traffic_desc *desc, bench_world *world, bench_error *error);
+int traffic_sequential_create(const traffic_desc *desc, bench_world *world, bench_error *error);
 
 /* What kernels include, files as bench_load_source() takes them before another, and the options that
  * they need. */
@@ -65,7 +41,7 @@ extern const char traffic_options[];
 
 /* What must hold of a heap beside its own invariants: as many cars as the state has. 1 and a sentence
  * if it does not, -1 if that could not be found out. No heap: holds. */
-int traffic_check_cars(const traffic_world *world, const traffic_desc *desc, const uint32_t *codes,
+int traffic_check_cars(const bench_world *world, const traffic_desc *desc, const uint32_t *codes,
                        bench_error *error);
 
 /* Run the variant of `desc` and the sequential one side by side; compare them before the first and

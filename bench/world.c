@@ -1,0 +1,40 @@
+/* The calls of any world. See world.h. */
+#include "world.h"
+
+void bench_world_destroy(bench_world *world) {
+    if (world->ops) {
+        world->ops->destroy(world->self);
+    }
+    *world = (bench_world){NULL, NULL};
+}
+
+static bench_compacting *find_compacting(const bench_world *world) {
+    return world->ops->get_compacting ? world->ops->get_compacting(world->self) : NULL;
+}
+
+int bench_world_step(const bench_world *world, bench_error *error) {
+    if (world->ops->step(world->self, NULL, error)) {
+        return -1;
+    }
+    bench_compacting *compacting = find_compacting(world);
+    return compacting ? bench_compacting_poll(compacting, error) : 0;
+}
+
+int bench_world_finish(const bench_world *world, bench_error *error) {
+    return world->ops->finish(world->self, error);
+}
+
+int bench_world_read(const bench_world *world, void *state, bench_error *error) {
+    return world->ops->finish(world->self, error) || world->ops->read(world->self, state, error)
+               ? -1
+               : 0;
+}
+
+clump_heap *bench_world_heap(const bench_world *world) {
+    bench_compacting *compacting = find_compacting(world);
+    return compacting ? compacting->heap : NULL;
+}
+
+const bench_compacting *bench_world_compactions(const bench_world *world) {
+    return find_compacting(world);
+}

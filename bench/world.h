@@ -1,0 +1,44 @@
+/* The world of an application in one of its variants, behind one set of calls. How one is made, and
+ * what its state is, is the application's own: see world.h in its folder.
+ *
+ * Read first: variant.h, compacting.h. Read next: app.h, side_by_side.h.
+ */
+#ifndef BENCH_WORLD_H
+#define BENCH_WORLD_H
+
+#include "compacting.h"
+
+/* What a variant is made of. Calls return 0, or -1 with the reason in `error`. */
+typedef struct bench_world_ops {
+    void (*destroy)(void *self);
+    /* Enqueue a step, or make it. `events`: NULL, or one to fill in for each phase, if the variant
+     * has events; the caller releases them. */
+    int (*step)(void *self, cl_event *events, bench_error *error);
+    /* Wait for all steps, and fail if a kernel reported an error, such as a full heap. */
+    int (*finish)(void *self, bench_error *error);
+    /* Write the state, in the application's own type, when all steps are finished. */
+    int (*read)(void *self, void *state, bench_error *error);
+    bench_compacting *(*get_compacting)(void *self); /* with its heap; NULL: it has none */
+} bench_world_ops;
+
+/* All zero: there is none. */
+typedef struct bench_world {
+    const bench_world_ops *ops;
+    void *self; /* what `ops` are given */
+} bench_world;
+
+void bench_world_destroy(bench_world *world); /* and make it all zero, which is allowed */
+
+/* Enqueue a step and, if it is time, a compaction; does not wait (sequential: makes it). */
+int bench_world_step(const bench_world *world, bench_error *error);
+
+int bench_world_finish(const bench_world *world, bench_error *error);
+
+/* Finish, then read. */
+int bench_world_read(const bench_world *world, void *state, bench_error *error);
+
+/* NULL: there is none. */
+clump_heap *bench_world_heap(const bench_world *world);
+const bench_compacting *bench_world_compactions(const bench_world *world);
+
+#endif
