@@ -202,31 +202,24 @@ static inline void rewrite_rows(const clumpi_view *v, const clumpi_reach *r,
 
 /* The references in one element of a column, of all rows of a block. On a GPU one loop over all slots,
  * one reference at a time: looking at several together was tried, and lost more by needing registers
- * than it won, and two loops cost an eighth. On a CPU row by row. */
+ * than it won, and two loops cost an eighth. On a CPU so too, but for references to moved objects. */
 static inline void rewrite_element(const clumpi_view *v, const clumpi_reach *r, const purpose *p,
                                    const clumpi_column *column, ulong base, uint granule, uint rows,
                                    uint row_granules, clumpi_tally *tally) {
 #if CLUMPI_ROW_PER_ITEM
-    clumpi_tally t = {0, 0, 0, 0};
-    __global uchar *fields = r->heap + base + granule * r->granule_bytes;
     if (!p->record.entries && !p->null_dangling) {
+        clumpi_tally t = {0, 0, 0, 0};
+        __global uchar *fields = r->heap + base + granule * r->granule_bytes;
         for (uint row = 0; row < rows; row += ROWS_AT_ONCE)
             rewrite_rows(v, r, column, fields + row * row_granules * r->granule_bytes,
                          granule + row * row_granules, row_granules, min(rows - row, ROWS_AT_ONCE),
                          &t);
-    } else {
-        for (uint at = 0; at < rows * 64u; at++) {
-            uint g = (at >> 6) * row_granules, slot = at & 63u;
-            __global uint *field =
-                (__global uint *)(fields + g * r->granule_bytes + slot * column->stride);
-            uint value = clumpi_row_bits(v, granule + g) >> slot & 1ul ? *field : 0u;
-            rewrite_field(v, r, p, column, field, value, &t);
-        }
+        tally->examined += t.examined;
+        tally->dangling += t.dangling;
+        tally->rewritten += t.rewritten;
+        return;
     }
-    tally->examined += t.examined;
-    tally->dangling += t.dangling;
-    tally->rewritten += t.rewritten;
-#else
+#endif
     for (uint at = (uint)get_local_id(0); at < rows * 64u; at += (uint)get_local_size(0)) {
         uint g = granule + (at >> 6) * row_granules, slot = at & 63u;
         __global uint *field =
@@ -235,7 +228,6 @@ static inline void rewrite_element(const clumpi_view *v, const clumpi_reach *r, 
         uint ref = clumpi_row_bits(v, g) >> slot & 1ul ? value : 0u;
         rewrite_field(v, r, p, column, field, ref, tally);
     }
-#endif
 }
 
 /* All references of the heap that can point to a class that takes part; a work-group per block. */
