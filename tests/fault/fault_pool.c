@@ -674,15 +674,7 @@ static int run_once(const cl_fixture *on) {
 
 static void strike_all(cl_int code, int persistent) {
     cl_fixture on = open_fixture(NULL);
-    uint64_t n = 0;
-    do {
-        memset(&failing, 0, sizeof failing);
-        failing.fail_at = ++n;
-        failing.code = code;
-        failing.persistent = persistent;
-    } while (run_once(&on));
-    print_message("%llu calls made to fail\n", (unsigned long long)n - 1);
-    assert_true(n > 60);
+    assert_true(failing_strike_all(run_once, &on, code, persistent) > 60);
     cl_fixture_close(&on);
 }
 
@@ -700,13 +692,7 @@ static void device_is_lost(void **state) {
 
 static void requests_are_refused(void **state) {
     cl_fixture on = open_fixture(NULL);
-    uint64_t n = 0;
-    do {
-        memset(&failing, 0, sizeof failing);
-        failing.refuse_at = ++n;
-    } while (run_once(&on));
-    print_message("%llu requests refused\n", (unsigned long long)n - 1);
-    assert_true(n > 20);
+    assert_true(failing_refuse_all(run_once, &on) > 20);
     cl_fixture_close(&on);
 }
 

@@ -233,6 +233,29 @@ static void release(void *user, void *memory) {
 
 const clump_allocator failing_allocator = {allocate, reallocate, release, NULL};
 
+uint64_t failing_strike_all(failing_scenario *run, const cl_fixture *on, cl_int code,
+                            int persistent) {
+    uint64_t n = 0;
+    do {
+        memset(&failing, 0, sizeof failing);
+        failing.fail_at = ++n;
+        failing.code = code;
+        failing.persistent = persistent;
+    } while (run(on));
+    print_message("%llu calls made to fail\n", (unsigned long long)n - 1);
+    return n;
+}
+
+uint64_t failing_refuse_all(failing_scenario *run, const cl_fixture *on) {
+    uint64_t n = 0;
+    do {
+        memset(&failing, 0, sizeof failing);
+        failing.refuse_at = ++n;
+    } while (run(on));
+    print_message("%llu requests refused\n", (unsigned long long)n - 1);
+    return n;
+}
+
 void failing_check_nothing_left(void) {
     static const char *const names[] = {"context", "queue", "buffer", "program", "kernel", "event"};
     for (unsigned i = 0; i < failing.left_count; i++) {

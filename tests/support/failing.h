@@ -47,6 +47,17 @@ extern const clump_allocator failing_allocator;
 /* What a device need not have is asked for by its vendor's number, and a failure means no. */
 extern const char failing_optional_query[];
 
+/* A scenario: returns 1 if the failure came to pass in it. */
+typedef int failing_scenario(const cl_fixture *on);
+
+/* Run it with the first OpenCL call made to fail, then with the second, until there is no call left to
+ * fail; prints how many there were. Returns that number and 1. */
+uint64_t failing_strike_all(failing_scenario *run, const cl_fixture *on, cl_int code,
+                            int persistent);
+
+/* The same for requests of host memory. */
+uint64_t failing_refuse_all(failing_scenario *run, const cl_fixture *on);
+
 /* Release what was made to stay by failed releases; fail the test if there is more. */
 void failing_check_nothing_left(void);
 
