@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "../collision/first.h"
 #include "bench/app.h"
 #include "bench/registry.h"
 #include "heap.h"
@@ -23,20 +24,6 @@ typedef struct run_state {
 
 /* ---- Parameters ------------------------------------------------------------------------------ */
 
-static int get_bodies(run_state *run) {
-    const char *path = bench_text(run->app.values, "input");
-    run->desc.count = bench_u32(run->app.values, "bodies");
-    if (collision_get_bodies(path, bench_u32(run->app.values, "seed"), &run->first,
-                             &run->desc.count, run->app.error)) {
-        return -1;
-    }
-    run->desc.bodies = run->first;
-    if (path[0]) {
-        bench_note(run->app.results, "%u bodies from %.400s", run->desc.count, path);
-    }
-    return 0;
-}
-
 static int read_parameters(run_state *run) {
     const bench_values *values = run->app.values;
     const bench_env *env = run->app.env;
@@ -52,7 +39,9 @@ static int read_parameters(run_state *run) {
                                             .gravity = bench_float(values, "gravity"),
                                             .softening = bench_float(values, "softening"),
                                             .theta = bench_float(values, "theta")}};
-    return get_bodies(run);
+    int result = collision_first_bodies(&run->app, &run->first, &run->desc.count);
+    run->desc.bodies = run->first;
+    return result;
 }
 
 /* ---- For bench_app --------------------------------------------------------------------------- */

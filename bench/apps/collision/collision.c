@@ -12,6 +12,7 @@
 
 #include "bench/app.h"
 #include "bench/registry.h"
+#include "first.h"
 #include "world.h"
 
 typedef struct run_state {
@@ -22,20 +23,6 @@ typedef struct run_state {
 } run_state;
 
 /* ---- Parameters ------------------------------------------------------------------------------ */
-
-static int get_bodies(run_state *run) {
-    const char *path = bench_text(run->app.values, "input");
-    run->desc.count = bench_u32(run->app.values, "bodies");
-    if (collision_get_bodies(path, bench_u32(run->app.values, "seed"), &run->first,
-                             &run->desc.count, run->app.error)) {
-        return -1;
-    }
-    run->desc.bodies = run->first;
-    if (path[0]) {
-        bench_note(run->app.results, "%u bodies from %.400s", run->desc.count, path);
-    }
-    return 0;
-}
 
 static int read_parameters(run_state *run, int is_merging) {
     const bench_values *values = run->app.values;
@@ -53,9 +40,10 @@ static int read_parameters(run_state *run, int is_merging) {
     if (is_merging) {
         run->desc.rules.merge_distance = bench_float(values, "merge_distance");
     }
-    if (get_bodies(run)) {
+    if (collision_first_bodies(&run->app, &run->first, &run->desc.count)) {
         return -1;
     }
+    run->desc.bodies = run->first;
     snprintf(run->app.what, sizeof run->app.what, "%u bodies", run->desc.count);
     return 0;
 }

@@ -166,19 +166,6 @@ int collision_read_csv(const char *path, collision_body **bodies, uint32_t *coun
 
 /* ---- Comparison ------------------------------------------------------------------------------ */
 
-int collision_get_bodies(const char *path, uint32_t seed, collision_body **bodies, uint32_t *count,
-                         bench_error *error) {
-    if (path[0]) {
-        return collision_read_csv(path, bodies, count, error);
-    }
-    *bodies = malloc(*count * sizeof **bodies);
-    if (!*bodies) {
-        return bench_error_set(error, "host memory ran out for the bodies");
-    }
-    collision_make_random(*bodies, *count, seed, 0);
-    return 0;
-}
-
 uint32_t collision_count(const collision_body *bodies, uint32_t count) {
     uint32_t alive = 0;
     for (uint32_t i = 0; i < count; i++) {

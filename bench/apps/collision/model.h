@@ -48,11 +48,6 @@ void collision_make_random(collision_body *bodies, uint32_t count, uint32_t seed
 int collision_read_csv(const char *path, collision_body **bodies, uint32_t *count,
                        bench_error *error);
 
-/* The bodies of the file `path`, or if that is empty *count random ones. *bodies is the caller's to
- * free. */
-int collision_get_bodies(const char *path, uint32_t seed, collision_body **bodies, uint32_t *count,
-                         bench_error *error);
-
 uint32_t collision_count(const collision_body *bodies, uint32_t count);    /* those not gone */
 uint64_t collision_checksum(const collision_body *bodies, uint32_t count); /* 64-bit FNV-1a */
 
