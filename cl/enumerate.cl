@@ -6,6 +6,7 @@
  *
  * Read first: scan.clh; docs/design.md, "Enumeration".
  */
+#include "cl/block.clh"
 #include "cl/scan.clh"
 
 /* Lanes that a class starts a launch with (cl/alloc.clh): blocks that are filled side by side stay
@@ -39,8 +40,13 @@ __kernel void clumpi_list_count(__global uchar *heap, uint header_at) {
         if (get_group_id(0) == 0) v.classes[c].spread = lanes_of(v.classes[c].blocks);
     }
     if (get_group_id(0) != 0) return;
-    for (uint i = me; i < (classes + 1) * CLUMPI_LANES; i += items)
-        v.classes[i / CLUMPI_LANES].lanes[i % CLUMPI_LANES].at &= (1u << CLUMPI_RUN_SHIFT) - 1u;
+    for (uint i = me; i < (classes + 1) * CLUMPI_LANES; i += items) {
+        __global clumpi_lane_hint *lane = &v.classes[i / CLUMPI_LANES].lanes[i % CLUMPI_LANES];
+        uint block = clumpi_lane_block(lane->at);
+        __global const clumpi_class *c = &v.classes[i / CLUMPI_LANES];
+        uint holes = block && clumpi_block_has_holes(&v, block, c->rows, c->row_granules);
+        lane->at = holes ? block | CLUMPI_HOLES : block;
+    }
 }
 
 /* Where the rows of each class begin: for this group in `place`, and for all in begin[]. */

@@ -43,15 +43,19 @@ typedef uint32_t clumpi_u32;
 #define CLUMPI_RESERVED 255u /* class of the blocks that hold the metadata */
 #define CLUMPI_LEVELS_MAX 6  /* 32^6 > 2^26 blocks */
 #define CLUMPI_ROWS_MAX 64u  /* rows of a block: a block's non-empty rows fit one 64-bit mask */
-#define CLUMPI_RUN_SHIFT 26      /* blocks are fewer than granules, which have 26 bits */
+#define CLUMPI_RUN_SHIFT 26  /* blocks are fewer than granules, which have 26 bits */
+#define CLUMPI_RUN_MAX 31u
+#define CLUMPI_HOLES (1u << 31)
 #define CLUMPI_LANES 32u     /* blocks of a class that are filled side by side, at most */
 #define CLUMPI_ERRORS 4
 #define CLUMPI_REDUCE_BYTES 128u
 
 /* Where the work-items of one lane look first. 32 bytes, so that lanes do not share a sector. */
 typedef struct clumpi_lane_hint {
-    clumpi_u32 at; /* hint: run << 26 | block. A block with room, and how many behind it to open one
-                      after the other when it is full; 0: none yet. One word, so that they agree */
+    clumpi_u32 at; /* hint: holes << 31 | run << 26 | block. A block with room; its free slots may be
+                      anywhere (holes), not just behind those taken; and how many blocks behind it
+                      to open one after the other when it is full. 0: none yet. One word, so that
+                      they agree */
     clumpi_u32 pad[7];
 } clumpi_lane_hint;
 

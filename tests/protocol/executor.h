@@ -386,7 +386,7 @@ static void exec_keep(exec_thread *t, clumpi_slots slots) {
 static void exec_new(exec_thread *t, uint class_id, uint n) {
     clumpi_view v = tiny_view(&world->heap);
     clumpi_shape shape = tiny_shape(&world->heap, class_id);
-    clumpi_grant grant = {0, 0, 0};
+    clumpi_grant grant = {0, 0, 0, 0};
     uint served = 0, before = t->ref_count, seed = hosted_rotate ? clumpi_hash(exec_index(t)) : 0;
     uint others = 0;
     for (uint i = 0; i < exec.threads; i++)
@@ -536,7 +536,7 @@ static void exec_drain(uint class_id) {
     clumpi_view v = tiny_view(h);
     clumpi_shape shape = tiny_shape(h, class_id);
     for (;;) {
-        clumpi_grant grant = {0, 0, 0};
+        clumpi_grant grant = {0, 0, 0, 0};
         clumpi_slots slots = clumpi_take(&v, shape, &grant, 1, 0);
         if (!slots.bits || got > expected) break;
         got++;

@@ -45,7 +45,7 @@ static const fault faults[] = {
      {{"block.clh", "uint old = CLUMPI_ADD(&v->states[block], want);",
        "uint old = seen; CLUMPI_ADD(&v->states[block], want);"}}},
     {"surplus credits not returned",
-     {{"block.clh", "if (surplus) clumpi_block_return(v, block, surplus);", ""}}},
+     {{"block.clh", "if (kept < want) clumpi_block_return(v, block, want - kept);", ""}}},
     {"retirement without compare and swap",
      {{"block.clh", "if (CLUMPI_CAS(&v->states[block], empty, 0) != empty) return 0;",
        "if (CLUMPI_LOAD(&v->states[block]) != empty) return 0;\nCLUMPI_STORE(&v->states[block], "
@@ -83,10 +83,10 @@ static const fault faults[] = {
      {{"alloc.clh", "freed += clumpi_popcount(part & old);", "freed += clumpi_popcount(part);"}}},
     {"null without a sweep",
      {{"alloc.clh", "return clumpi_sweep(v, shape, want, seed);",
-       "clumpi_grant none = {0, 0, 0};\nreturn none;"}}},
+       "clumpi_grant none = {0, 0, 0, 0};\nreturn none;"}}},
     {"sweep gives up at a block that it lost",
-     {{"alloc.clh", "if (grant.credits) return grant;\n            unsure = 1;",
-       "if (grant.credits) return grant;"}}},
+     {{"alloc.clh", "*unsure = 1;\n    return grant;",
+       "*unsure = *unsure || kind == 0;\n    return grant;"}}},
     {"sweep reads the states before the epoch",
      {{"alloc.clh", "CLUMPI_FENCE(); /* the states", "/* the states"}}},
 };

@@ -86,7 +86,7 @@ static uint worker_random(worker *w, uint n) {
 static void worker_new(worker *w, const clumpi_view *v) {
     uint class_id = 1 + worker_random(w, heap.class_count), served = 0;
     uint n = 1 + (worker_random(w, 3) ? 0 : worker_random(w, 8));
-    clumpi_grant grant = {0, 0, 0};
+    clumpi_grant grant = {0, 0, 0, 0};
     n = min(n, THREADS_OBJECTS - w->count);
     while (served < n) {
         clumpi_slots slots =
