@@ -87,13 +87,9 @@ __kernel void clumpi_sweep(__global uchar *heap, uint header_at, __global uchar 
     clumpi_team team = clumpi_team_of(v.header->block_rows_max);
     for (uint c = me; c <= classes; c += items) freed[c] = 0;
     if (me == 0) sums[0] = sums[1] = sums[2] = 0;
-    if (change) { /* for finish.cl: no block is emptied by it, and all classes take part */
-        __global uint *moved = clumpi_words_at(&v, v.header->at_moved);
+    if (change) { /* for finish.cl: all classes take part */
         __global uint *plans = (__global uint *)clumpi_plans(&v);
         const uint words = sizeof(clumpi_class_plan) / 4u;
-        for (uint i = (uint)get_global_id(0); i < (m.r.block_end + 31u) / 32u;
-             i += (uint)get_global_size(0))
-            moved[i] = 0;
         for (uint i = (uint)get_global_id(0); i < (classes + 1u) * words;
              i += (uint)get_global_size(0))
             plans[i] = i % words == 0; /* clumpi_class_plan.selected */
