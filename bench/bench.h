@@ -224,10 +224,11 @@ int bench_demo(bench_env *env, const char *folder, bench_error *error);
 
 /* ---- Everything at once (suite.c) ------------------------------------------------------------- */
 
-/* All benchmarks at sizes that fit the device; suite.json, report.md and plots into `folder`. repeat 0:
- * each benchmark's own. Returns 0, 1 if a check failed, -1 if it could not be finished. */
-int bench_suite(bench_env *env, uint32_t repeat, const char *folder, const char *command,
-                bench_error *error);
+/* All benchmarks at sizes that fit the device, or the groups of them that are named; suite.json,
+ * report.md and plots into `folder`. repeat 0: each benchmark's own. Returns 0, 1 if a check failed, -1
+ * if it could not be finished. */
+int bench_suite(bench_env *env, const char *const *names, size_t name_count, uint32_t repeat,
+                const char *folder, const char *command, bench_error *error);
 
 /* ---- The figures of the paper on compaction (figures.c) -------------------------------------- */
 

@@ -37,7 +37,8 @@ static void print_usage(FILE *file) {
         "       clump-bench devices [--device SUBSTRING]\n"
         "       clump-bench run NAME... [--device SUBSTRING] [--set KEY=VALUE]...\n"
         "                   [--repeat N] [--seed N] [--json FILE]\n"
-        "       clump-bench suite --out FOLDER [--device SUBSTRING] [--repeat N] [--seed N]\n"
+        "       clump-bench suite [GROUP]... --out FOLDER [--device SUBSTRING] [--repeat N]\n"
+        "                   [--seed N]\n"
         "       clump-bench compare A.json B.json\n"
         "       clump-bench demo [--device SUBSTRING] [--seed N]\n"
         "       clump-bench figures --out FOLDER [--device SUBSTRING] [--set KEY=VALUE]...\n"
@@ -46,7 +47,8 @@ static void print_usage(FILE *file) {
         "list      the benchmarks with their parameters\n"
         "devices   the OpenCL devices; a star marks the one that would be used\n"
         "run       one or more benchmarks; --json writes the results to a file as well\n"
-        "suite     all of them at sizes that fit the device: one JSON, one report with plots\n"
+        "suite     all of them at sizes that fit the device, or the groups of its report that are\n"
+        "          named: one JSON, one report with plots\n"
         "compare   ratios B / A of the medians of two such files\n"
         "demo      Wa-Tor with pictures, checked against sequential C\n"
         "figures   the figures of the paper on compaction, as plots and tables\n"
@@ -315,7 +317,8 @@ static int command_suite(const options *given) {
         return EXIT_USAGE;
     }
     join_command(command, sizeof command, given);
-    int failed = bench_suite(&env, given->repeat, given->out, command, &error);
+    int failed = bench_suite(&env, given->names, given->name_count, given->repeat, given->out,
+                             command, &error);
     if (failed < 0) {
         fprintf(stderr, "clump-bench: %s\n", error.text);
     }
@@ -351,7 +354,7 @@ static const struct {
 } commands[] = {{"list", 0, command_list},
                 {"devices", 0, command_devices},
                 {"run", TAKES_NAMES | TAKES_VALUES | TAKES_REPEAT | TAKES_JSON, command_run},
-                {"suite", TAKES_OUT | TAKES_REPEAT, command_suite},
+                {"suite", TAKES_NAMES | TAKES_OUT | TAKES_REPEAT, command_suite},
                 {"compare", TAKES_NAMES, command_compare},
                 {"demo", 0, command_demo},
                 {"figures", TAKES_VALUES | TAKES_REPEAT | TAKES_OUT, command_figures}};

@@ -367,8 +367,9 @@ typedef struct suite {
     bench_env *env;
     const char *folder;
     bench_report *report;
-    int is_large;    /* sizes for GPUs */
-    uint32_t repeat; /* 0: each benchmark's own */
+    int is_large;           /* sizes for GPUs */
+    uint32_t repeat;        /* 0: each benchmark's own */
+    uint8_t is_run[GROUPS]; /* asked for */
     suite_result results[GROUPS][ENTRIES_MAX];
 } suite;
 
@@ -386,6 +387,26 @@ static suite_result pick(const bench_results *results, const char *name) {
         }
     }
     return r;
+}
+
+/* All groups, or those that are named by the files of their plots. */
+static int choose_groups(suite *s, const char *const *names, size_t count, bench_error *error) {
+    memset(s->is_run, count == 0, sizeof s->is_run);
+    for (size_t i = 0; i < count; i++) {
+        char known[BENCH_TEXT_BYTES] = "";
+        size_t g = 0, length = 0;
+        for (; g < GROUPS && strcmp(groups[g].file, names[i]) != 0; g++) {
+            length +=
+                (size_t)snprintf(known + length, sizeof known - length, " %s", groups[g].file);
+            length = length < sizeof known ? length : sizeof known - 1;
+        }
+        if (g == GROUPS) {
+            return bench_error_set(error, "the suite has no group '%s'; there are%s", names[i],
+                                   known);
+        }
+        s->is_run[g] = 1;
+    }
+    return 0;
 }
 
 static int run_entry(suite *s, size_t g, size_t e, bench_error *error) {
@@ -478,21 +499,25 @@ static int write_report(const suite *s, const char *command, bench_error *error)
             CLUMP_VERSION_TEXT, s->env->seed, command);
     fprintf(file, "`suite.json` has all metrics of all runs.\n");
     for (size_t g = 0; g < GROUPS; g++) {
-        for (size_t e = 0; e < ENTRIES_MAX && groups[g].entries[e].label; e++) {
+        for (size_t e = 0; s->is_run[g] && e < ENTRIES_MAX && groups[g].entries[e].label; e++) {
             if (!s->results[g][e].is_ok) {
                 fprintf(file, "\n**%s, %s: the check failed:** %s\n", groups[g].title,
                         groups[g].entries[e].label, s->results[g][e].message);
             }
         }
     }
-    for (size_t g = 0; g < GROUPS; g++) print_group(file, s, g, draw_group(s, g));
+    for (size_t g = 0; g < GROUPS; g++) {
+        if (s->is_run[g]) {
+            print_group(file, s, g, draw_group(s, g));
+        }
+    }
     int bad = ferror(file);
     bad |= fclose(file) != 0;
     return bad ? bench_error_set(error, "cannot write all of %s", path) : 0;
 }
 
-int bench_suite(bench_env *env, uint32_t repeat, const char *folder, const char *command,
-                bench_error *error) {
+int bench_suite(bench_env *env, const char *const *names, size_t name_count, uint32_t repeat,
+                const char *folder, const char *command, bench_error *error) {
     suite *s = calloc(1, sizeof *s);
     int stopped = s == NULL, failed = 0;
     if (s) {
@@ -507,10 +532,14 @@ int bench_suite(bench_env *env, uint32_t repeat, const char *folder, const char 
         s->repeat = repeat;
         s->is_large =
             !env->capabilities->is_cpu && env->capabilities->memory_bytes >= GPU_BYTES_LEAST;
+        stopped = choose_groups(s, names, name_count, error);
+    }
+    if (!stopped) {
         mkdir(folder, 0777); /* it may be there; writing shows what is wrong */
     }
     for (size_t g = 0; g < GROUPS && !stopped; g++) {
-        for (size_t e = 0; e < ENTRIES_MAX && groups[g].entries[e].label && !stopped; e++) {
+        for (size_t e = 0;
+             s->is_run[g] && e < ENTRIES_MAX && groups[g].entries[e].label && !stopped; e++) {
             stopped = run_entry(s, g, e, error);
             failed |= !s->results[g][e].is_ok;
         }

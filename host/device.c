@@ -160,7 +160,7 @@ clump_status clump_device_probe(cl_device_id device, uint32_t disable,
 void clumpi_device_sizes(const clump_capabilities *c, clumpi_launch_sizes *sizes) {
     if (c->is_cpu) {
         /* One contiguous range of rows per work-item; a few per core even out their lengths. */
-        sizes->do_all_local = 1;
+        sizes->do_all_local = sizes->changing_local = 1;
         sizes->do_all_global = c->compute_units * 4;
         sizes->scan_local = 1;
         sizes->scan_groups = c->compute_units * 4;
@@ -170,6 +170,9 @@ void clumpi_device_sizes(const clump_capabilities *c, clumpi_launch_sizes *sizes
     local -= local % 64; /* 64 work-items take a row */
     if (local == 0) local = 64;
     sizes->do_all_local = local;
+    /* The allocator takes 80 registers and more: of groups of 256, a compute unit of NVIDIA has room for
+     * two, and what is left is less wasted in smaller ones. */
+    sizes->changing_local = local < 128 ? local : 128;
     sizes->do_all_global = c->compute_units * 8 * local;
     sizes->scan_local = local;
     sizes->scan_groups = 256;

@@ -95,7 +95,8 @@ clump_status clump_do_all(clump_heap *heap, clump_kernel *k, const clump_sync *s
     clump_status status = prepare(heap, k, sync, "clump_do_all");
     if (status) return status;
     const clumpi_launch_sizes *sizes = &heap->context->sizes;
-    return launch(heap, k, sizes->do_all_global, sizes->do_all_local, sync, "of a do-all");
+    size_t local = k->fixed ? sizes->do_all_local : sizes->changing_local;
+    return launch(heap, k, sizes->do_all_global, local, sync, "of a do-all");
 }
 
 clump_status clump_launch(clump_heap *heap, clump_kernel *k, size_t global, size_t local,

@@ -170,6 +170,7 @@ refused 1 "touch=9" run field-bandwidth --set touch=9
 refused 2 "nowhere" run enumerate --device nowhere
 refused 2 "suite" nothing
 refused 2 "--out" suite
+refused 1 "no group 'nothing'.*alloc.*pool-fit" suite nothing --out "$folder/part"
 printf '%s\n' x,y,vx,vy,mass 0,0,0,0,1 '0,0,zero,0,1' >"$folder/bodies.csv"
 refused 1 "bodies.csv, line 3: .*'0,0,zero,0,1'" run app-nbody --set "input=$folder/bodies.csv"
 refused 1 "app-nothing.*app-wa-tor" run capacity --set app=app-nothing
