@@ -213,13 +213,17 @@ static clump_status look_at_narrow(clumpi_collection *r, clumpi_u32 step, int *h
 static clump_status mark_device(clumpi_collection *r) {
     clump_status status = CLUMP_OK;
     const clumpi_mark_control *m = &r->control;
+    const clumpi_launch_sizes *sizes = &r->heap->context->sizes;
+    size_t groups = sizes->do_all_global / sizes->do_all_local;
+    if (r->desc->groups && r->desc->groups < groups) groups = r->desc->groups;
     clumpi_u32 step = 0;
     int hand_over = 0;
     for (uint32_t batch = BATCH_FIRST; !status; batch = batch < BATCH_MOST ? 2 * batch : batch) {
         uint64_t before = progress(m);
         for (uint32_t i = 0; i < batch && !status; i++, step++) {
             clumpi_arg args[] = {{sizeof step, &step}};
-            status = clumpi_collect_run(r, CLUMP_COLLECT_MARK, CLUMPI_KERNEL_mark_step, args, 1);
+            status = clumpi_collect_run_on(r, CLUMP_COLLECT_MARK, CLUMPI_KERNEL_mark_step, groups,
+                                           sizes->do_all_local, args, 1);
         }
         if (!status) status = clumpi_collect_read(r);
         if (status || (!m->queued[step % 3] && !m->waiting[step % 3])) break;
