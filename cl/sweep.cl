@@ -45,13 +45,14 @@ __kernel void clumpi_sweep_weak(__global uchar *heap, uint header_at, __global u
     if (nulled) CLUMPI_ADD(&m.control->nulled, nulled);
 }
 
-/* A registered buffer of weak references, at offset + i * stride, in words. */
+/* A registered buffer of weak references, as clumpi_mark_roots() takes it. */
 __kernel void clumpi_sweep_weak_outside(__global uchar *heap, uint header_at,
                                         __global uchar *marks, __global uint *refs, ulong offset,
-                                        uint stride, ulong count) {
+                                        uint stride, ulong count, __global const uint *counted,
+                                        ulong counted_at) {
     const clumpi_mark m = clumpi_mark_of(heap, header_at, marks, 0);
     uint nulled = 0;
-    const clumpi_part part = clumpi_part_of(count);
+    const clumpi_part part = clumpi_part_of(clumpi_refs_count(count, counted, counted_at));
     for (ulong i = part.begin; i < part.end; i += part.step)
         nulled += null_weak(&m, refs + offset + i * stride, 1, m.r.class_count);
     if (nulled) CLUMPI_ADD(&m.control->nulled, nulled);

@@ -42,13 +42,15 @@ clump_status clumpi_collect_run(clumpi_collection *r, clump_collect_phase phase,
 
 clump_status clumpi_collect_outside(clumpi_collection *r, clump_collect_phase phase,
                                     clumpi_kernel_id id, const clump_refs *refs) {
-    uint64_t offset = refs->offset / 4, count = refs->count;
+    uint64_t offset = refs->offset / 4, count = refs->count, counted_at = refs->counted_at / 4;
     clumpi_u32 stride = refs->stride / 4;
     clumpi_arg args[] = {{sizeof refs->buffer, &refs->buffer},
                          {sizeof offset, &offset},
                          {sizeof stride, &stride},
-                         {sizeof count, &count}};
-    return clumpi_collect_run(r, phase, id, args, 4);
+                         {sizeof count, &count},
+                         {sizeof refs->counted, &refs->counted},
+                         {sizeof counted_at, &counted_at}};
+    return clumpi_collect_run(r, phase, id, args, 6);
 }
 
 /* ---- The buffer ------------------------------------------------------------------------------ */

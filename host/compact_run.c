@@ -49,15 +49,16 @@ static clump_status run_outside(clumpi_compaction *r, clump_compact_phase phase,
     clump_heap *heap = r->heap;
     clump_status status = CLUMP_OK;
     for (clump_refs *s = heap->refs; s && !status; s = s->next) {
-        uint64_t offset = s->offset / 4, count = s->count;
+        uint64_t offset = s->offset / 4, count = s->count, counted_at = s->counted_at / 4;
         clumpi_u32 stride = s->stride / 4, null_dangling = s->null_dangling != 0;
         clumpi_arg args[] = {
-            {sizeof s->buffer, &s->buffer}, {sizeof offset, &offset},
-            {sizeof stride, &stride},       {sizeof count, &count},
-            {sizeof check, &check},         {sizeof null_dangling, &null_dangling}};
+            {sizeof s->buffer, &s->buffer},   {sizeof offset, &offset},
+            {sizeof stride, &stride},         {sizeof count, &count},
+            {sizeof s->counted, &s->counted}, {sizeof counted_at, &counted_at},
+            {sizeof check, &check},           {sizeof null_dangling, &null_dangling}};
         status = clumpi_compact_run(r, phase, CLUMPI_KERNEL_rewrite_outside,
                                     clumpi_compact_wide_groups(heap),
-                                    heap->context->sizes.do_all_local, args, 6);
+                                    heap->context->sizes.do_all_local, args, 8);
         uint64_t ignored = 0;
         clump_compact_report *p = &r->report;
         if (!status)
