@@ -9,18 +9,22 @@
  * order for
  *                   each live object and for each reference, in as much memory as they lie in
  * (measured)
- *     sweep_ms      of the collection that follows the last round
+ *     sweep_ms      of the collections that follow the rounds. Its floor: a copy of as many bytes as
+ *                   bitmaps and states take, so that each is read and written once
  *
- * Rounds only mark. The check: a sequential marker in C, node by node; then a collection, after
- * which exactly the live nodes must be left, their references right and the heap's invariants true.
+ * Rounds only mark. The check: a sequential marker in C, node by node; then collections of copies of
+ * the heap, after the last of which exactly the live nodes must be left, their references right and
+ * the heap's invariants true.
  *
- * Read first: mark_graph.h, mark_heap.h.
+ * Read first: mark_graph.h, mark_heap.h, mark_synthetic.h.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "bench.h"
 #include "mark_heap.h"
+#include "mark_synthetic.h"
+#include "random_rate.h"
 #include "registry.h"
 
 #define MARK_PARAMS                                                                                \
@@ -31,6 +35,9 @@
         {"wide", BENCH_INT, "0", "references for a whole work-group; 0: default; -1: never",       \
          -1,     1e6,       NULL},                                                                 \
         {"queue_room", BENCH_INT, "0", "objects in the queue; 0: default", 0, 1e9, NULL},          \
+        {"groups", BENCH_INT,  "0", "work-groups of a step; 0: as many as run at once",            \
+         0,        UINT32_MAX, NULL},                                                              \
+        {"stay", BENCH_INT, "0", "1: auto gives nothing to the host", 0, 1, NULL},                 \
         {"threads", BENCH_INT, "2", "of engine=threads", 1, 64, NULL},                             \
         {"heap_mb", BENCH_INT, "0", "size of the heap in MiB; 0: from the graph", 0, 1e6, NULL},   \
         {"seed", BENCH_INT, "42", "of random graphs", 0, UINT32_MAX, NULL}, {                      \
@@ -46,17 +53,22 @@ typedef struct mark_state {
     const bench_values *values;
     mark_graph graph;
     mark_heap *heap;
+    mark_synthetic *synthetic; /* one of the two */
     uint32_t *live, *again;
     uint32_t live_count, live_parts;
     clump_collect_desc desc;
     clump_collect_report report; /* of the last round */
 } mark_state;
 
+typedef int heap_maker(mark_state *s); /* with all objects and roots, to be marked */
+
 static clump_collect_desc get_desc(const bench_values *values) {
     int64_t narrow = bench_int(values, "narrow"), wide = bench_int(values, "wide");
     clump_collect_desc desc = {.queue_room = (uint32_t)bench_int(values, "queue_room"),
                                .narrow = narrow < 0 ? CLUMP_NEVER : (uint32_t)narrow,
-                               .wide = wide < 0 ? CLUMP_NEVER : (uint32_t)wide};
+                               .wide = wide < 0 ? CLUMP_NEVER : (uint32_t)wide,
+                               .groups = bench_u32(values, "groups"),
+                               .stay = bench_int(values, "stay") != 0};
     if (bench_is(values, "engine", "queue")) desc.engine = CLUMP_MARK_QUEUE;
     if (bench_is(values, "engine", "rows")) desc.engine = CLUMP_MARK_ROWS;
     if (bench_is(values, "engine", "host")) desc.engine = CLUMP_MARK_HOST;
@@ -87,11 +99,20 @@ static void sample_report(mark_state *s) {
     bench_sample(results, "memory", "bytes", (double)r->memory_bytes);
 }
 
+static clump_heap *get_heap(const mark_state *s) {
+    return s->synthetic ? mark_synthetic_get(s->synthetic) : mark_heap_get(s->heap);
+}
+
+static int collect(mark_state *s, const clump_collect_desc *desc) {
+    clump_status status = clump_collect(get_heap(s), desc, &s->report, NULL);
+    return status ? bench_error_clump(s->error, "a collection", s->env->clump, status) : 0;
+}
+
 static int mark_round(mark_state *s, int is_measured) {
     clump_collect_desc desc = s->desc;
     double start = bench_now_us();
     desc.only_mark = 1;
-    if (mark_heap_collect(s->heap, &desc, &s->report, s->error)) return -1;
+    if (collect(s, &desc)) return -1;
     if (is_measured) {
         bench_sample(s->results, "wall_ms", "ms", (bench_now_us() - start) * 1e-3);
         sample_report(s);
@@ -129,64 +150,13 @@ static int run_rounds(mark_state *s, int by_threads) {
 
 /* ---- Bounds ---------------------------------------------------------------------------------- */
 
-static const char random_source[] =
-    "__kernel void random_reads(__global const uint *words, uint mask, uint reads,\n"
-    "                           __global uint *sink) {\n"
-    "    uint at = (uint)get_global_id(0) * 2654435761u, sum = 0;\n"
-    "    for (uint i = 0; i < reads; i++) {\n" /* the addresses do not depend on what is read */
-    "        at = at * 1664525u + 1013904223u;\n"
-    "        sum += words[(at ^ at >> 15) & mask];\n"
-    "    }\n"
-    "    if (sum == 1u) *sink = sum;\n"
-    "}\n";
-
-/* Reads a second of words in no order, in at least `bytes` of memory. */
-static int random_rate(const mark_state *s, uint64_t bytes, double *rate) {
-    cl_context context = s->env->context;
-    const char *text = random_source;
-    cl_int code = CL_SUCCESS;
-    uint64_t words = 1024, most = s->env->capabilities->allocation_bytes / 16;
-    while (words * 4 < bytes && words < most && words < UINT64_C(1) << 31) words *= 2;
-    size_t items = s->env->capabilities->is_cpu ? s->env->capabilities->compute_units * 4 : 1 << 18;
-    cl_uint mask = (cl_uint)(words - 1), reads = (cl_uint)((UINT64_C(1) << 23) / items);
-    cl_mem buffer = clCreateBuffer(context, CL_MEM_READ_WRITE, words * 4, NULL, &code);
-    cl_mem sink = code ? NULL : clCreateBuffer(context, CL_MEM_READ_WRITE, 4, NULL, &code);
-    cl_program program = code ? NULL : clCreateProgramWithSource(context, 1, &text, NULL, &code);
-    if (!code) code = clBuildProgram(program, 1, &s->env->device, "-cl-std=CL1.2", NULL, NULL);
-    cl_kernel kernel = code ? NULL : clCreateKernel(program, "random_reads", &code);
-    if (!code) {
-        const cl_uint zero = 0;
-        clSetKernelArg(kernel, 0, sizeof buffer, &buffer);
-        clSetKernelArg(kernel, 1, sizeof mask, &mask);
-        clSetKernelArg(kernel, 2, sizeof reads, &reads);
-        clSetKernelArg(kernel, 3, sizeof sink, &sink);
-        code = clEnqueueFillBuffer(s->env->queue, buffer, &zero, 4, 0, words * 4, 0, NULL, NULL);
-    }
-    size_t local = s->env->capabilities->is_cpu ? 1 : 256;
-    double best = 0;
-    for (int i = 0; i < 4 && !code; i++) { /* the first warms up */
-        cl_event event;
-        bench_span span;
-        code =
-            clEnqueueNDRangeKernel(s->env->queue, kernel, 1, NULL, &items, &local, 0, NULL, &event);
-        if (!code && bench_event_take(event, &span, s->error)) code = CL_INVALID_EVENT;
-        double us = code ? 0 : bench_span_us(span);
-        if (i && us > 0 && (best == 0 || us < best)) best = us;
-    }
-    if (kernel) clReleaseKernel(kernel);
-    if (program) clReleaseProgram(program);
-    if (sink) clReleaseMemObject(sink);
-    if (buffer) clReleaseMemObject(buffer);
-    *rate = best > 0 ? (double)items * reads / (best * 1e-6) : 0;
-    return code ? bench_error_cl(s->error, "the rate of random reads", code) : 0;
-}
-
 static int report_bounds(mark_state *s) {
     const clump_collect_report *r = &s->report;
     double copy = 0, in_marks = 0, in_heap = 0;
     uint64_t objects = s->graph.nodes, bytes = 4 * (s->graph.edges + objects);
     if (bench_copy_bandwidth(s->env, 0, &copy, s->error) ||
-        random_rate(s, objects / 8, &in_marks) || random_rate(s, bytes, &in_heap)) {
+        bench_random_rate(s->env, objects / 8, &in_marks, s->error) ||
+        bench_random_rate(s->env, bytes, &in_heap, s->error)) {
         return -1;
     }
     if (copy > 0) bench_floor(s->results, "time_ms", (double)r->floor_bytes / copy * 1e3);
@@ -200,26 +170,80 @@ static int report_bounds(mark_state *s) {
 
 /* ---- A benchmark ----------------------------------------------------------------------------- */
 
+/* What a sweep must at least do: read and write the bitmap of every row and the state of every
+ * block in use. */
+static int copy_for_sweep(mark_state *s, double *ms) {
+    clump_heap_stats all;
+    double copy = 0;
+    clump_status status = clump_heap_calc_stats(get_heap(s), &all, NULL, 0);
+    if (status) return bench_error_clump(s->error, "the statistics", s->env->clump, status);
+    uint64_t bytes = all.slots / CLUMP_ROW_SLOTS * 8 + (uint64_t)(all.blocks - all.free_blocks) * 4;
+    if (bench_copy_bandwidth(s->env, bytes, &copy, s->error)) return -1;
+    *ms = copy > 0 ? 2 * (double)bytes / copy * 1e3 : 0;
+    return 0;
+}
+
+/* Collect as often as rounds are measured, each time from the heap as it is now: from a copy of its
+ * buffer, which holds all that a collection changes. */
+static int collect_rounds(mark_state *s, double floor_ms) {
+    cl_command_queue queue = s->env->queue;
+    cl_mem heap = clump_heap_get_buffer(get_heap(s));
+    size_t bytes = clump_heap_get_layout(get_heap(s))->bytes;
+    cl_int code = CL_SUCCESS;
+    cl_mem copy = clCreateBuffer(s->env->context, CL_MEM_READ_WRITE, bytes, NULL, &code);
+    if (!code) code = clEnqueueCopyBuffer(queue, heap, copy, 0, 0, bytes, 0, NULL, NULL);
+    for (uint32_t i = 0; !code && i <= s->env->repeat; i++) { /* the first warms up */
+        if (i) code = clEnqueueCopyBuffer(queue, copy, heap, 0, 0, bytes, 0, NULL, NULL);
+        if (code) break;
+        if (collect(s, &s->desc)) {
+            clReleaseMemObject(copy);
+            return -1;
+        }
+        if (i) bench_sample(s->results, "sweep_ms", "ms", s->report.us[CLUMP_COLLECT_SWEEP] * 1e-3);
+    }
+    if (copy) clReleaseMemObject(copy);
+    if (code) return bench_error_cl(s->error, "a copy of the heap", code);
+    if (floor_ms > 0) bench_floor(s->results, "sweep_ms", floor_ms);
+    return 0;
+}
+
 static int collect_and_verify(mark_state *s) {
-    if (mark_heap_collect(s->heap, &s->desc, &s->report, s->error)) return -1;
-    bench_sample(s->results, "sweep_ms", "ms", s->report.us[CLUMP_COLLECT_SWEEP] * 1e-3);
-    int result = mark_heap_verify(s->heap, s->live, s->error);
+    double floor_ms = 0;
+    if (copy_for_sweep(s, &floor_ms) || collect_rounds(s, floor_ms)) return -1;
+    int result = s->synthetic ? mark_synthetic_verify(s->synthetic, s->live, s->error)
+                              : mark_heap_verify(s->heap, s->live, s->error);
     if (result <= 0) return result;
     bench_check(s->results, 0, "%.500s", s->error->text);
     return 0;
 }
 
-static int run_on_heap(mark_state *s) {
-    uint64_t bytes = (uint64_t)bench_int(s->values, "heap_mb") << 20;
-    s->desc = get_desc(s->values);
-    if (mark_heap_create(s->env, &s->graph, bytes, &s->heap, s->error) ||
-        mark_heap_build(s->heap, s->error) || run_rounds(s, 0) || report_bounds(s)) {
-        return -1;
-    }
-    return collect_and_verify(s);
+static uint64_t heap_bytes(const mark_state *s) {
+    return (uint64_t)bench_int(s->values, "heap_mb") << 20;
 }
 
-static int run_state(mark_state *s) {
+static int make_heap(mark_state *s) {
+    return mark_heap_create(s->env, &s->graph, heap_bytes(s), &s->heap, s->error) ||
+                   mark_heap_build(s->heap, s->error)
+               ? -1
+               : 0;
+}
+
+static int make_synthetic_heap(mark_state *s) {
+    mark_synthetic_desc desc = {.env = s->env,
+                                .graph = &s->graph,
+                                .objects = bench_u32(s->values, "objects"),
+                                .seed = bench_u32(s->values, "seed"),
+                                .dead = bench_float(s->values, "dead"),
+                                .heap_bytes = heap_bytes(s)};
+    return mark_synthetic_create(&desc, &s->synthetic, s->error);
+}
+
+static int run_on_heap(mark_state *s, heap_maker *fill_heap) {
+    s->desc = get_desc(s->values);
+    return fill_heap(s) || run_rounds(s, 0) || report_bounds(s) ? -1 : collect_and_verify(s);
+}
+
+static int run_state(mark_state *s, heap_maker *fill_heap) {
     size_t words = ((size_t)s->graph.nodes + 31) / 32;
     s->live = malloc(words * sizeof *s->live);
     s->again = malloc(words * sizeof *s->again);
@@ -237,19 +261,20 @@ static int run_state(mark_state *s) {
     if (s->live_parts)
         bench_note(s->results, "%u live objects more are parts of wide ones", s->live_parts);
     int by_threads = bench_is(s->values, "engine", "threads");
-    return by_threads ? run_rounds(s, 1) : run_on_heap(s);
+    return by_threads ? run_rounds(s, 1) : run_on_heap(s, fill_heap);
 }
 
 static int run_mark(bench_env *env, const bench_values *values, bench_results *results,
-                    graph_maker *make) {
+                    graph_maker *make, heap_maker *fill_heap) {
     mark_state s = {.env = env, .results = results, .error = &results->error, .values = values};
     if (make(values, &s.graph, s.error)) return -1;
-    int result = run_state(&s);
+    int result = run_state(&s, fill_heap);
     if (result == 0) {
         bench_check(results, 1, "%u of %u nodes live, each as a sequential marker in C has it",
                     s.live_count, s.graph.own);
     }
     mark_heap_destroy(s.heap);
+    mark_synthetic_destroy(s.synthetic);
     mark_graph_release(&s.graph);
     free(s.live);
     free(s.again);
@@ -264,10 +289,10 @@ static uint32_t get(const bench_values *values, const char *key) {
     return (uint32_t)bench_int(values, key);
 }
 
-/* The descriptor `bench_mark_NAME`, of the graph that make_NAME() makes. */
-#define MARK_BENCHMARK(id, text, words)                                                            \
+/* The descriptor `bench_mark_NAME`, of the graph that make_NAME() makes, in the heap of `make_heap`. */
+#define MARK_BENCHMARK_IN(make_heap, id, text, words)                                              \
     static int run_##id(bench_env *env, const bench_values *values, bench_results *results) {      \
-        return run_mark(env, values, results, make_##id);                                          \
+        return run_mark(env, values, results, make_##id, make_heap);                               \
     }                                                                                              \
     const bench_descriptor bench_mark_##id = {.name = "mark-" text,                                \
                                               .sentence = words,                                   \
@@ -275,6 +300,8 @@ static uint32_t get(const bench_values *values, const char *key) {
                                               .repeat = 5,                                         \
                                               .needs_device = needs_device,                        \
                                               .run = run_##id}
+
+#define MARK_BENCHMARK(id, text, words) MARK_BENCHMARK_IN(make_heap, id, text, words)
 
 static int make_graph(const bench_values *values, mark_graph *graph, bench_error *error) {
     const char *path = bench_text(values, "file");
@@ -349,3 +376,15 @@ static const bench_param params_vp_arrays[] = {
     {"arrays", BENCH_INT, "1024", "of 1024 objects each, of which 64 are live", 1, 1u << 18, NULL},
     MARK_PARAMS};
 MARK_BENCHMARK(vp_arrays, "vp-arrays", "Marking the arrays of objects of Veldema and Philippsen");
+
+static int make_synthetic(const bench_values *values, mark_graph *graph, bench_error *error) {
+    return mark_graph_synthetic(get(values, "objects"), bench_float(values, "dead"),
+                                bench_float(values, "held"), get(values, "seed"), graph, error);
+}
+static const bench_param params_synthetic[] = {
+    {"objects", BENCH_INT, "1048576", "objects of each of the two classes", 1, 1u << 29, NULL},
+    {"dead", BENCH_FLOAT, "60", "percent of one class that were freed at random", 0, 100, NULL},
+    {"held", BENCH_FLOAT, "10", "percent of the others of that class that are roots", 0, 100, NULL},
+    MARK_PARAMS};
+MARK_BENCHMARK_IN(make_synthetic_heap, synthetic, "synthetic",
+                  "Marking the heap that compact-synthetic compacts (ISMM 2019, section 4)");

@@ -4,31 +4,9 @@
  * whom it points to. So a kernel can tell what must be true after objects have moved, and no list
  * of what was true before is kept.
  *
- * Read first: compact.schema.
+ * Compiled behind compact_draw.clh. Read first: compact.schema.
  */
 #define PAYLOAD 6u
-
-/* What a random number is drawn for. */
-#define DRAW_DEATH 1u
-#define DRAW_OTHER_OF_A 2u
-#define DRAW_OTHER_OF_B 3u
-
-static uint draw(uint number, uint seed, uint purpose) {
-    uint h = number + seed * 0x9e3779b9u + purpose * 0x7feb352du;
-    h = (h ^ h >> 16) * 0x21f0aaadu;
-    h = (h ^ h >> 15) * 0xd35a2d97u;
-    return h ^ h >> 15;
-}
-
-/* Numbers below `objects`, with equal probability. */
-static uint pick(uint number, uint seed, uint purpose, uint objects) {
-    return mul_hi(draw(number, seed, purpose), objects);
-}
-
-/* `dead_below` is the share of the A that die, in units of 2^-32. */
-static uint dies(uint number, uint seed, ulong dead_below) {
-    return draw(number, seed, DRAW_DEATH) < dead_below;
-}
 
 static uint content(uint number, uint index) {
     return (number ^ index << 29) * 0x9e3779b1u;

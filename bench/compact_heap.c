@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench_files.h"
 #include "heap.h"
 
 #define OBJECT_BYTES 32u
@@ -84,16 +83,14 @@ static int create_kernels(compact_heap *h, bench_error *error) {
         KERNEL_LIST(KERNEL_NAME)
 #undef KERNEL_NAME
     };
-    const clumpi_cl_file *text = bench_file_find("bench/compact.cl");
-    if (!text) return bench_error_set(error, "compact.cl is not embedded in this program");
-    clump_program_desc desc = {.heap = h->heap, .source = text->data, .name = text->name};
-    clump_status status = clump_program_create(&desc, &h->program);
-    if (status != CLUMP_OK) return fail(h, "building compact.cl", status, error);
-    for (int i = 0; i < KERNEL_COUNT; i++) {
-        status = clump_kernel_create(h->program, names[i], &h->kernels[i]);
-        if (status != CLUMP_OK) return fail(h, names[i], status, error);
-    }
-    return 0;
+    static const char *const before[] = {"bench/compact_draw.clh", NULL};
+    bench_program_desc desc = {.clump = h->env->clump,
+                               .heap = h->heap,
+                               .file = "bench/compact.cl",
+                               .before = before,
+                               .names = names,
+                               .count = KERNEL_COUNT};
+    return bench_program_create(&desc, &h->program, h->kernels, error);
 }
 
 static int set(compact_heap *h, kernel_id kernel, uint32_t index, size_t bytes, const void *value,
@@ -238,8 +235,7 @@ static int inspect(compact_heap *h, double dead, bench_error *error) {
 }
 
 int compact_heap_build(compact_heap *h, double dead, bench_error *error) {
-    cl_ulong dead_below = (cl_ulong)(dead / 100 * 4294967296.0);
-    return build(h, dead_below, error) || inspect(h, dead, error) ? -1 : 0;
+    return build(h, compact_heap_below(dead), error) || inspect(h, dead, error) ? -1 : 0;
 }
 
 /* ---- Compacting and verifying ---------------------------------------------------------------- */
@@ -300,6 +296,23 @@ int compact_heap_verify(compact_heap *h, const clump_compact_desc *moved, bench_
     }
     result = compare_census("A", &h->a, &a, error);
     return result ? result : compare_census("B", &h->b, &b, error);
+}
+
+int compact_heap_verify_left(compact_heap *h, uint64_t a_left, uint64_t b_left,
+                             bench_error *error) {
+    census a, b;
+    int result = judge(h, "the heap check", clump_heap_check(h->heap), error);
+    if (result) return result;
+    if (take_census(h, &a, &b, error)) return -1;
+    census a_expected = {a_left, a.numbers, 0, 0}, b_expected = {b_left, b.numbers, 0, 0};
+    result = compare_census("A", &a_expected, &a, error);
+    return result ? result : compare_census("B", &b_expected, &b, error);
+}
+
+int compact_heap_read_places(compact_heap *h, clump_ref *places, bench_error *error) {
+    cl_int code = clEnqueueReadBuffer(h->env->queue, h->places_a, CL_TRUE, 0,
+                                      (size_t)h->objects * sizeof *places, places, 0, NULL, NULL);
+    return code == CL_SUCCESS ? 0 : bench_error_cl(error, "reading references", code);
 }
 
 /* ---- Fill levels ----------------------------------------------------------------------------- */

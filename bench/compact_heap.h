@@ -1,11 +1,11 @@
 /* The heap of the paper's synthetic benchmark (Springer and Masuhara, ISMM 2019, section 4):
  * objects of two classes that point to each other at random, of one of which a share dies.
  *
- * bench_compact.c compacts it and takes the time; figures.c looks at what is left. Both can build
- * it again and again, each time the same, and have every reference and every field verified on the
- * device.
+ * bench_compact.c compacts it and takes the time; figures.c looks at what is left;
+ * mark_synthetic.c has it marked. All can build it again and again, each time the same, and have
+ * every reference and every field verified on the device.
  *
- * Read first: bench.h, compact.schema, compact.cl.
+ * Read first: bench.h, compact.schema, compact_draw.clh, compact.cl.
  */
 #ifndef BENCH_COMPACT_HEAP_H
 #define BENCH_COMPACT_HEAP_H
@@ -31,6 +31,11 @@ void compact_heap_destroy(compact_heap *heap); /* NULL is allowed */
 
 clump_heap *compact_heap_get(compact_heap *heap);
 
+/* A share in percent, in units of 2^-32: draws (compact_draw.clh) below it have that share. */
+static inline uint64_t compact_heap_below(double percent) {
+    return (uint64_t)(percent / 100 * 4294967296.0);
+}
+
 /* Free what there is, make all objects and links anew, and let `dead` percent of the A die. */
 int compact_heap_build(compact_heap *heap, double dead, bench_error *error);
 
@@ -43,6 +48,14 @@ int compact_heap_compact(compact_heap *heap, const clump_compact_desc *desc,
  * `moved`: A was compacted with these, which decides what dangling references must be; NULL: not
  * yet. */
 int compact_heap_verify(compact_heap *heap, const clump_compact_desc *moved, bench_error *error);
+
+/* The same after a collection, which must have left so many; which ones is not looked at. */
+int compact_heap_verify_left(compact_heap *heap, uint64_t a_left, uint64_t b_left,
+                             bench_error *error);
+
+/* References to all A by number, those that died included, as they were when the heap was built.
+ * `places` has room for them all. */
+int compact_heap_read_places(compact_heap *heap, clump_ref *places, bench_error *error);
 
 /* How full the blocks of A are. */
 typedef struct compact_fill {

@@ -7,6 +7,9 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "compact_draw.clh"
+#include "compact_heap.h"
+
 void mark_graph_release(mark_graph *graph) {
     free(graph->offset);
     free(graph->target);
@@ -206,4 +209,52 @@ int mark_graph_arrays(uint32_t arrays, uint32_t length, uint32_t held, mark_grap
         graph->offset[i] = i < arrays ? i * length : leaves;
     for (uint32_t i = 0; i < held; i++) graph->root[i] = i;
     return split(graph, error);
+}
+
+/* ranks[i]: how many A with a number below i live, 0 .. objects. */
+static uint32_t rank_living(uint32_t objects, uint64_t dead_below, uint32_t seed, uint32_t *ranks) {
+    ranks[0] = 0;
+    for (uint32_t i = 0; i < objects; i++) ranks[i + 1] = ranks[i] + !dies(i, seed, dead_below);
+    return ranks[objects];
+}
+
+static uint32_t is_held(uint32_t number, uint32_t seed, uint64_t held_below) {
+    return draw(number, seed, DRAW_ROOT) < held_below;
+}
+
+static int link_synthetic(uint32_t objects, const uint32_t *ranks, uint64_t held_below,
+                          uint32_t seed, mark_graph *g, bench_error *error) {
+    uint32_t living = ranks[objects], node = 0, at = 0;
+    *g = (mark_graph){.nodes = living + objects, .edges = living};
+    for (uint32_t i = 0; i < objects; i++) {
+        uint32_t other = pick(i, seed, DRAW_OTHER_OF_B, objects);
+        g->edges += ranks[other + 1] - ranks[other];
+        g->roots += ranks[i + 1] > ranks[i] && is_held(i, seed, held_below);
+    }
+    if (allocate(g, error)) return -1;
+    uint32_t *root = g->root;
+    for (uint32_t i = 0; i < objects; i++) {
+        if (ranks[i + 1] == ranks[i]) continue;
+        if (is_held(i, seed, held_below)) *root++ = node;
+        g->offset[node++] = at;
+        g->target[at++] = living + pick(i, seed, DRAW_OTHER_OF_A, objects);
+    }
+    for (uint32_t i = 0; i < objects; i++) {
+        uint32_t other = pick(i, seed, DRAW_OTHER_OF_B, objects);
+        g->offset[node++] = at;
+        if (ranks[other + 1] > ranks[other]) g->target[at++] = ranks[other];
+    }
+    g->offset[node] = at;
+    return 0;
+}
+
+int mark_graph_synthetic(uint32_t objects, double dead, double held, uint32_t seed,
+                         mark_graph *graph, bench_error *error) {
+    memset(graph, 0, sizeof *graph);
+    uint32_t *ranks = malloc(((size_t)objects + 1) * sizeof *ranks);
+    if (!ranks) return bench_error_set(error, "host memory ran out for a graph");
+    rank_living(objects, compact_heap_below(dead), seed, ranks);
+    int result = link_synthetic(objects, ranks, compact_heap_below(held), seed, graph, error);
+    free(ranks);
+    return result;
 }

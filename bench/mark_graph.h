@@ -47,6 +47,12 @@ int mark_graph_lists(uint32_t lists, uint32_t length, uint32_t held, mark_graph 
 int mark_graph_arrays(uint32_t arrays, uint32_t length, uint32_t held, mark_graph *graph,
                       bench_error *error);
 
+/* The heap that compact-synthetic compacts (compact_heap.h): `objects` A and as many B that refer to
+ * each other at random. `dead` percent of the A were freed and are no nodes, references to them no
+ * edges; `held` percent of the others are roots. Nodes are the A that live, by number, then the B. */
+int mark_graph_synthetic(uint32_t objects, double dead, double held, uint32_t seed,
+                         mark_graph *graph, bench_error *error);
+
 /* ---- Marking in plain C (mark_sequential.c) -------------------------------------------------- */
 
 /* live: a bit for each node, cleared by the call. Returns the number of live nodes, parts not

@@ -252,10 +252,8 @@ int mark_heap_build(mark_heap *h, bench_error *error) {
     return link_all(h, 0, &wrong, error) || put_roots(h, error) ? -1 : 0;
 }
 
-int mark_heap_collect(mark_heap *h, const clump_collect_desc *desc, clump_collect_report *report,
-                      bench_error *error) {
-    clump_status status = clump_collect(h->heap, desc, report, NULL);
-    return status ? bench_error_clump(error, "a collection", h->env->clump, status) : 0;
+clump_heap *mark_heap_get(const mark_heap *h) {
+    return h->heap;
 }
 
 static int compare(const mark_heap *h, const uint32_t *live, const uint32_t *left, uint64_t count,

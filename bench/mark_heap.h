@@ -22,9 +22,8 @@ void mark_heap_destroy(mark_heap *heap); /* NULL is allowed */
 /* Make all objects and references. Once. */
 int mark_heap_build(mark_heap *heap, bench_error *error);
 
-/* Collect with the graph's roots. */
-int mark_heap_collect(mark_heap *heap, const clump_collect_desc *desc, clump_collect_report *report,
-                      bench_error *error);
+/* The graph's roots are registered with it. */
+clump_heap *mark_heap_get(const mark_heap *heap);
 
 /* After a collection: are exactly the live nodes left, with the references that they had? Returns
  * 0, 1 if not, -1 if that could not be found out. */

@@ -38,6 +38,7 @@ static const bench_descriptor *const benchmarks[] = {
     &bench_mark_single,
     &bench_mark_vp_list,
     &bench_mark_vp_arrays,
+    &bench_mark_synthetic,
     &bench_pool_alloc,
     &bench_pool_fit,
     &bench_pool_trace,

@@ -29,7 +29,7 @@ extern const bench_descriptor bench_app_traffic;       /* apps/traffic/traffic.c
 extern const bench_descriptor bench_mark_graph, bench_mark_random, bench_mark_list,
     bench_mark_lists;
 extern const bench_descriptor bench_mark_wide, bench_mark_single, bench_mark_vp_list;
-extern const bench_descriptor bench_mark_vp_arrays;
+extern const bench_descriptor bench_mark_vp_arrays, bench_mark_synthetic;
 extern const bench_descriptor bench_pool_alloc;  /* bench_pool_alloc.c */
 extern const bench_descriptor bench_pool_fit;    /* bench_pool_fit.c */
 extern const bench_descriptor bench_pool_trace;  /* bench_pool_trace.c */

@@ -1,4 +1,4 @@
-/* The end of a compaction or a sweep: sources become free blocks; hints and counters follow states.
+/* The end of a compaction: sources become free blocks, and hints and counters follow the states.
  *
  * Many blocks change at once and nothing else runs, so hints are made anew, word by word, instead of
  * being brought in line one by one (bitmap.clh).
@@ -25,9 +25,9 @@ static inline void empty_sources(const clumpi_view *v, uint begin, uint tile) {
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
 }
 
-/* States and bitmaps of the sources, if there are any; the lowest hint words of the free blocks and of
- * the classes that took part. A work-group takes a tile of `words` hint words at a time, at most 8. */
-__kernel void clumpi_finish(__global uchar *heap, uint header_at, uint words, uint has_sources) {
+/* States and bitmaps of the sources; the lowest hint words of the free blocks and of the classes that
+ * took part. A work-group takes a tile of `words` hint words at a time, at most 8. */
+__kernel void clumpi_finish(__global uchar *heap, uint header_at, uint words) {
     __local uint hints[8], change[256]; /* change: of active blocks, modulo 2^32 */
     clumpi_view v = clumpi_view_of(heap, header_at);
     uint me = (uint)get_local_id(0), items = (uint)get_local_size(0), tile = words * 32u;
@@ -35,7 +35,7 @@ __kernel void clumpi_finish(__global uchar *heap, uint header_at, uint words, ui
     for (uint c = me; c <= classes; c += items) change[c] = 0;
     for (uint begin = (uint)get_group_id(0) * tile; begin < end;
          begin += (uint)get_num_groups(0) * tile) {
-        if (has_sources) empty_sources(&v, begin, tile);
+        empty_sources(&v, begin, tile);
         for (uint c = 0; c <= classes; c++) {
             if (c && !clumpi_plans(&v)[c].selected) continue;
             for (uint w = me; w < words; w += items) hints[w] = 0;

@@ -31,25 +31,12 @@ __kernel void clumpi_mark_begin(__global uchar *heap, uint header_at, __global u
     for (ulong i = part.begin; i < part.end; i += part.step) white[i] = bits[i];
 }
 
-/* References at offset + i * stride, in words. */
-__kernel void clumpi_mark_roots(__global uchar *heap, uint header_at, __global uchar *marks,
-                                __global const uint *refs, ulong offset, uint stride, ulong count) {
-    clumpi_mark m = clumpi_mark_of(heap, header_at, marks, ROOT_STEP);
-    uint roots = 0, dangling = 0;
-    const clumpi_part part = clumpi_part_of(count);
-    for (ulong i = part.begin; i < part.end; i += part.step) {
-        uint ref = refs[offset + i * stride];
-        if (ref == 0) continue;
-        roots++;
-        if (!clumpi_names_object(&m.v, &m.r, ref, 1, m.r.class_count)) {
-            dangling++;
-        } else if (clumpi_is_white(&m, ref) && clumpi_reach_object(&m, ref, 1, m.r.class_count)) {
-            clumpi_pass_on(&m, ref);
-        }
-    }
-    clumpi_mark_tally(&m);
-    if (roots) CLUMPI_ADD(&m.control->roots, roots);
-    if (dangling) CLUMPI_ADD(&m.control->roots_dangling, dangling);
+/* At the end of a kernel of roots. References that are roots are no references of objects. */
+static inline void tally_roots(clumpi_mark *m, uint roots, uint dangling) {
+    m->read = m->followed = 0;
+    clumpi_mark_tally(m);
+    if (roots) CLUMPI_ADD(&m->control->roots, roots);
+    if (dangling) CLUMPI_ADD(&m->control->roots_dangling, dangling);
 }
 
 /* All objects of the classes first .. last. */
@@ -69,8 +56,7 @@ __kernel void clumpi_mark_classes(__global uchar *heap, uint header_at, __global
         clumpi_mark_row_set(&m, m.waiting, g, clumpi_mark_row(&m, m.waiting, g) | white);
         m.left_waiting = 1;
     }
-    clumpi_mark_tally(&m);
-    if (roots) CLUMPI_ADD(&m.control->roots, roots);
+    tally_roots(&m, roots, 0);
 }
 
 /* ---- What all ways share ---- */
@@ -311,6 +297,28 @@ __kernel void clumpi_mark_step(__global uchar *heap, uint header_at, __global uc
     if (path == CLUMPI_MARK_ROWS) rows_step(&m, 0, &b);
     if (path == CLUMPI_MARK_REFILL) rows_step(&m, 1, &b);
     clumpi_mark_tally(&m);
+}
+
+/* References at offset + i * stride, in words; how many: clumpi_refs_count(). */
+__kernel void clumpi_mark_roots(__global uchar *heap, uint header_at, __global uchar *marks,
+                                __global const uint *refs, ulong offset, uint stride, ulong count,
+                                __global const uint *counted, ulong counted_at) {
+    clumpi_mark m = clumpi_mark_of(heap, header_at, marks, ROOT_STEP);
+    sheaf b;
+    b.count = 0;
+    uint roots = 0, dangling = 0;
+    const clumpi_part part = clumpi_part_of(clumpi_refs_count(count, counted, counted_at));
+    for (ulong i = part.begin; i < part.end; i += part.step) {
+        uint ref = refs[offset + i * stride];
+        if (ref == 0) continue;
+        roots++;
+        dangling += !clumpi_names_object(&m.v, &m.r, ref, 1, m.r.class_count);
+        b.refs[b.count] = ref;
+        b.classes[b.count++] = 1u | m.r.class_count << 16;
+        if (b.count == SHEAF) drain(&m, &b, 0);
+    }
+    drain(&m, &b, 0);
+    tally_roots(&m, roots, dangling);
 }
 
 #else /* ---- 64 work-items and more in a work-group ---- */
@@ -556,6 +564,32 @@ __kernel void clumpi_mark_step(__global uchar *heap, uint header_at, __global uc
     if (path == CLUMPI_MARK_ROWS) rows_step(&m, 0, &s);
     if (path == CLUMPI_MARK_REFILL) rows_step(&m, 1, &s);
     clumpi_mark_tally(&m);
+}
+
+/* References at offset + i * stride, in words; how many: clumpi_refs_count(). */
+__kernel void clumpi_mark_roots(__global uchar *heap, uint header_at, __global uchar *marks,
+                                __global const uint *refs, ulong offset, uint stride, ulong count,
+                                __global const uint *counted, ulong counted_at) {
+    __local uint shared[SHARED_WORDS], parts[PARTS];
+    const group_memory s = {shared, 0, 0, parts, 0};
+    clumpi_mark m = clumpi_mark_of(heap, header_at, marks, ROOT_STEP);
+    uint items = (uint)get_local_size(0), roots = 0, dangling = 0;
+    ulong end = clumpi_refs_count(count, counted, counted_at);
+    if (get_local_id(0) == 0) shared[SHARED_COUNT] = 0;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (ulong tile = get_group_id(0); tile * items < end; tile += get_num_groups(0)) {
+        ulong i = tile * items + get_local_id(0);
+        uint ref = i < end ? refs[offset + i * stride] : 0u;
+        roots += ref != 0;
+        uint names = ref && clumpi_names_object(&m.v, &m.r, ref, 1, m.r.class_count);
+        dangling += ref && !names;
+        uint is_first = names && clumpi_is_white(&m, ref) &&
+                        clumpi_reach_object(&m, ref, 1, m.r.class_count);
+        collect(&m, &s, is_first ? ref : 0u);
+        flush(&m, &s, PARTS - items);
+    }
+    flush(&m, &s, 0);
+    tally_roots(&m, roots, dangling);
 }
 
 #endif

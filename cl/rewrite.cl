@@ -293,13 +293,15 @@ __kernel void clumpi_rewrite_recompute(__global uchar *heap, uint header_at, uin
  * that name no live object of any class are counted, and nulled if asked for. After it, `check` = 0:
  * those to moved objects are rewritten. */
 __kernel void clumpi_rewrite_outside(__global uchar *heap, uint header_at, __global uint *refs,
-                                     ulong offset, uint stride, ulong count, uint check,
+                                     ulong offset, uint stride, ulong count,
+                                     __global const uint *counted, ulong counted_at, uint check,
                                      uint null_dangling) {
     __local uint sums[3];
     clumpi_view v = clumpi_view_of(heap, header_at);
     const clumpi_reach r = clumpi_reach_of(&v);
     clumpi_tally t = {0, 0, 0, 0};
-    for (ulong i = get_global_id(0); i < count; i += get_global_size(0)) {
+    ulong end = clumpi_refs_count(count, counted, counted_at);
+    for (ulong i = get_global_id(0); i < end; i += get_global_size(0)) {
         __global uint *place = refs + offset + i * stride;
         uint ref = *place;
         if (ref == 0) continue;

@@ -1,6 +1,6 @@
 /* After marking: weak references, the list of what dies, and the sweep, which gives the slots of
- * all objects that are still white back to the allocator: an AND for each row, credits for each
- * block. Fields are not touched. Hints and the counters of active blocks follow in finish.cl.
+ * all objects that are still white back to the allocator: an AND for each row; credits and the
+ * lowest hints for each block. Fields are not touched. The upper hints follow in finish.cl.
  *
  * Read first: mark.clh, finish.cl.
  */
@@ -45,13 +45,14 @@ __kernel void clumpi_sweep_weak(__global uchar *heap, uint header_at, __global u
     if (nulled) CLUMPI_ADD(&m.control->nulled, nulled);
 }
 
-/* A registered buffer of weak references, at offset + i * stride, in words. */
+/* A registered buffer of weak references, as clumpi_mark_roots() takes it. */
 __kernel void clumpi_sweep_weak_outside(__global uchar *heap, uint header_at,
                                         __global uchar *marks, __global uint *refs, ulong offset,
-                                        uint stride, ulong count) {
+                                        uint stride, ulong count, __global const uint *counted,
+                                        ulong counted_at) {
     const clumpi_mark m = clumpi_mark_of(heap, header_at, marks, 0);
     uint nulled = 0;
-    const clumpi_part part = clumpi_part_of(count);
+    const clumpi_part part = clumpi_part_of(clumpi_refs_count(count, counted, counted_at));
     for (ulong i = part.begin; i < part.end; i += part.step)
         nulled += null_weak(&m, refs + offset + i * stride, 1, m.r.class_count);
     if (nulled) CLUMPI_ADD(&m.control->nulled, nulled);
@@ -75,63 +76,114 @@ __kernel void clumpi_sweep_list(__global uchar *heap, uint header_at, __global u
     }
 }
 
-/* What only counting needs of a sweep, or (change 1) the sweep. Tiles of blocks; a team takes a
- * block's rows side by side. */
+/* ---- The sweep ---- */
+
+#define SWEEP_TEAM 16u /* work-items that share a block, at most */
+#define SWEEP_ROWS 4u  /* that one of them reads before it writes any */
+
+/* Of the blocks that a work-item has looked at. */
+typedef struct sweep_tally {
+    uint dead, marked, blocks;
+} sweep_tally;
+
+/* The rows of a block of this class, as far as this member of the team goes. Returns how many
+ * objects of them die. */
+static inline uint sweep_rows(const clumpi_mark *m, const clumpi_team *team, uint block,
+                              uint class_id, uint change) {
+    uint rows = m->v.classes[class_id].rows, die = 0;
+    for (uint row = team->member; row < rows; row += SWEEP_ROWS * team->size) {
+        uint g[SWEEP_ROWS];
+        ulong white[SWEEP_ROWS], bits[SWEEP_ROWS];
+        for (uint i = 0; i < SWEEP_ROWS; i++) {
+            uint is_row = row + i * team->size < rows;
+            g[i] = clumpi_row_granule(&m->v, block, class_id, is_row ? row + i * team->size : row);
+            white[i] = is_row ? clumpi_mark_row(m, m->white, g[i]) : 0ul;
+            bits[i] = change && is_row ? clumpi_row_bits(&m->v, g[i]) : 0ul;
+        }
+        for (uint i = 0; i < SWEEP_ROWS; i++) {
+            die += clumpi_popcount64(white[i]);
+            if (change && white[i]) clumpi_row_bits_set(&m->v, g[i], bits[i] & ~white[i]);
+        }
+    }
+    return die;
+}
+
+/* For clumpi_finish_counters(): no block is emptied by it, and all classes take part. */
+static inline void clear_plans(const clumpi_view *v) {
+    __global uint *plans = (__global uint *)clumpi_plans(v);
+    const uint words = sizeof(clumpi_class_plan) / 4u;
+    for (uint i = (uint)get_global_id(0); i < (v->header->class_count + 1u) * words;
+         i += (uint)get_global_size(0))
+        plans[i] = i % words == 0; /* clumpi_class_plan.selected */
+}
+
+/* What only counting needs of a sweep, or (change 1) the sweep. A work-group takes the blocks of a
+ * hint word at a time; teams take the blocks, rows side by side. */
 __kernel void clumpi_sweep(__global uchar *heap, uint header_at, __global uchar *marks,
                            uint change) {
-    __local uint kind[CLUMPI_TILE], dying[CLUMPI_TILE], freed[256], sums[3];
+    __local uint states[CLUMPI_TILE], dying[CLUMPI_TILE], sums[3];
+    __local uint hints[256], freed[256], active[256]; /* by class; active: modulo 2^32 */
     const clumpi_mark m = clumpi_mark_of(heap, header_at, marks, 0);
     const clumpi_view v = m.v;
     uint me = (uint)get_local_id(0), items = (uint)get_local_size(0);
     uint classes = v.header->class_count;
-    clumpi_team team = clumpi_team_of(v.header->block_rows_max);
-    for (uint c = me; c <= classes; c += items) freed[c] = 0;
+    clumpi_team team = clumpi_team_of(min(SWEEP_TEAM, v.header->block_rows_max));
+    sweep_tally t = {0, 0, 0};
+    for (uint c = me; c <= classes; c += items) freed[c] = active[c] = 0;
     if (me == 0) sums[0] = sums[1] = sums[2] = 0;
-    if (change) { /* for finish.cl: all classes take part */
-        __global uint *plans = (__global uint *)clumpi_plans(&v);
-        const uint words = sizeof(clumpi_class_plan) / 4u;
-        for (uint i = (uint)get_global_id(0); i < (classes + 1u) * words;
-             i += (uint)get_global_size(0))
-            plans[i] = i % words == 0; /* clumpi_class_plan.selected */
-    }
-    clumpi_range chunk = clumpi_block_chunk(&v);
-    for (uint tile = chunk.begin; tile < chunk.end; tile += CLUMPI_TILE) {
-        uint blocks = min(CLUMPI_TILE, chunk.end - tile);
+    if (change) clear_plans(&v);
+    for (uint word = (uint)get_group_id(0); word < v.header->hint_count[0];
+         word += (uint)get_num_groups(0)) {
+        uint begin = max(word * 32u, m.r.first_block), end = min(word * 32u + 32u, m.r.block_end);
         barrier(CLK_LOCAL_MEM_FENCE);
-        for (uint b = me; b < blocks; b += items) {
-            kind[b] = clumpi_class_of_state(v.states[tile + b]);
+        for (uint c = me; c <= classes; c += items) hints[c] = 0;
+        for (uint b = me; begin + b < end; b += items) {
+            states[b] = v.states[begin + b];
             dying[b] = 0;
         }
         barrier(CLK_LOCAL_MEM_FENCE);
-        for (uint b = team.index; b < blocks; b += team.count) {
-            if (kind[b] == 0) continue;
-            uint rows = v.classes[kind[b]].rows, die = 0, stay = 0;
-            for (uint row = team.member; row < rows; row += team.size) {
-                uint g = clumpi_row_granule(&v, tile + b, kind[b], row);
-                ulong white = clumpi_mark_row(&m, m.white, g), bits = clumpi_row_bits(&v, g);
-                die += clumpi_popcount64(white);
-                stay += clumpi_popcount64(bits & ~white);
-                if (change && white) clumpi_row_bits_set(&v, g, bits & ~white);
-            }
+        for (uint b = team.index; b < CLUMPI_TILE && begin + b < end; b += team.count) {
+            uint class_id = clumpi_class_of_state(states[b]);
+            uint die = class_id ? sweep_rows(&m, &team, begin + b, class_id, change) : 0u;
             if (die) atomic_add(&dying[b], die);
-            if (die) atomic_add(&sums[0], die);
-            if (stay) atomic_add(&sums[1], stay);
         }
         barrier(CLK_LOCAL_MEM_FENCE);
-        for (uint b = me; b < blocks; b += items) {
-            if (kind[b]) atomic_inc(&sums[2]);
-            if (!dying[b]) continue;
-            uint credits = clumpi_credits_of_state(v.states[tile + b]) - dying[b];
-            if (!credits) atomic_inc(&freed[kind[b]]);
-            if (change)
-                v.states[tile + b] = credits ? kind[b] << CLUMPI_CLASS_SHIFT | credits : 0u;
+        for (uint b = me; begin + b < end; b += items) {
+            uint class_id = clumpi_class_of_state(states[b]);
+            uint credits = clumpi_credits_of_state(states[b]) - dying[b];
+            if (class_id) {
+                t.blocks++;
+                t.dead += dying[b];
+                t.marked += credits;
+            }
+            if (dying[b]) {
+                if (!credits) {
+                    atomic_inc(&freed[class_id]);
+                    class_id = 0;
+                }
+                if (change)
+                    v.states[begin + b] = class_id ? class_id << CLUMPI_CLASS_SHIFT | credits : 0u;
+            }
+            if (class_id == 0 || credits < v.classes[class_id].capacity)
+                atomic_or(&hints[class_id], 1u << (begin + b & 31u));
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+        for (uint c = me; change && c <= classes; c += items) {
+            __global uint *hint = clumpi_hint_word(&v, c, 0, word);
+            uint was = *hint;
+            if (hints[c] == was) continue;
+            *hint = hints[c];
+            active[c] += clumpi_popcount32(hints[c]) - clumpi_popcount32(was);
         }
     }
+    if (t.dead) atomic_add(&sums[0], t.dead);
+    if (t.marked) atomic_add(&sums[1], t.marked);
+    if (t.blocks) atomic_add(&sums[2], t.blocks);
     barrier(CLK_LOCAL_MEM_FENCE);
     for (uint c = 1 + me; c <= classes; c += items) {
-        if (!freed[c]) continue;
-        CLUMPI_ADD(&m.control->blocks_freed, freed[c]);
-        if (change) CLUMPI_SUB(&v.classes[c].blocks, freed[c]);
+        if (freed[c]) CLUMPI_ADD(&m.control->blocks_freed, freed[c]);
+        if (freed[c] && change) CLUMPI_SUB(&v.classes[c].blocks, freed[c]);
+        if (active[c]) CLUMPI_ADD(&v.classes[c].active, active[c]);
     }
     if (me != 0) return;
     if (sums[0]) CLUMPI_ADD(&m.control->dead, sums[0]);

@@ -48,13 +48,20 @@ static clump_status list_dead(clumpi_collection *r) {
     return status;
 }
 
+/* The lowest hints follow from the states in the same pass, so that two launches do. */
 static clump_status sweep(clumpi_collection *r) {
+    clump_heap *heap = r->heap;
+    const clumpi_launch_sizes *sizes = &heap->context->sizes;
+    size_t words = heap->geometry.header.hint_count[0];
+    size_t groups = sizes->do_all_global / sizes->do_all_local;
     clumpi_u32 change = !r->desc->only_mark;
     clumpi_arg args[] = {{sizeof change, &change}};
-    r->heap->list_valid = 0;
-    clump_status status = clumpi_collect_run(r, CLUMP_COLLECT_SWEEP, CLUMPI_KERNEL_sweep, args, 1);
+    heap->list_valid = 0;
+    clump_status status =
+        clumpi_collect_run_on(r, CLUMP_COLLECT_SWEEP, CLUMPI_KERNEL_sweep,
+                              words < groups ? words : groups, sizes->scan_local, args, 1);
     if (status || !change) return status;
-    return clumpi_compact_finish(r->heap, &r->timed, CLUMP_COLLECT_SWEEP, 0, 0);
+    return clumpi_compact_counters(heap, &r->timed, CLUMP_COLLECT_SWEEP, 0);
 }
 
 static uint64_t wide(const clumpi_u32 *words) {

@@ -33,7 +33,7 @@ clump_status clumpi_collect_begin(clumpi_collection *r);
 
 /* Launch a kernel of marking or sweeping with the sizes of a do-all. Its first arguments are the
  * heap, header_at and the marks; `args` are the others, at most CLUMPI_MARK_ARGS. */
-#define CLUMPI_MARK_ARGS 4u
+#define CLUMPI_MARK_ARGS 6u
 clump_status clumpi_collect_run(clumpi_collection *r, clump_collect_phase phase,
                                 clumpi_kernel_id id, const clumpi_arg *args, uint32_t arg_count);
 clump_status clumpi_collect_run_on(clumpi_collection *r, clump_collect_phase phase,

@@ -42,13 +42,15 @@ clump_status clumpi_collect_run(clumpi_collection *r, clump_collect_phase phase,
 
 clump_status clumpi_collect_outside(clumpi_collection *r, clump_collect_phase phase,
                                     clumpi_kernel_id id, const clump_refs *refs) {
-    uint64_t offset = refs->offset / 4, count = refs->count;
+    uint64_t offset = refs->offset / 4, count = refs->count, counted_at = refs->counted_at / 4;
     clumpi_u32 stride = refs->stride / 4;
     clumpi_arg args[] = {{sizeof refs->buffer, &refs->buffer},
                          {sizeof offset, &offset},
                          {sizeof stride, &stride},
-                         {sizeof count, &count}};
-    return clumpi_collect_run(r, phase, id, args, 4);
+                         {sizeof count, &count},
+                         {sizeof refs->counted, &refs->counted},
+                         {sizeof counted_at, &counted_at}};
+    return clumpi_collect_run(r, phase, id, args, 6);
 }
 
 /* ---- The buffer ------------------------------------------------------------------------------ */
@@ -213,13 +215,17 @@ static clump_status look_at_narrow(clumpi_collection *r, clumpi_u32 step, int *h
 static clump_status mark_device(clumpi_collection *r) {
     clump_status status = CLUMP_OK;
     const clumpi_mark_control *m = &r->control;
+    const clumpi_launch_sizes *sizes = &r->heap->context->sizes;
+    size_t groups = sizes->do_all_global / sizes->do_all_local;
+    if (r->desc->groups && r->desc->groups < groups) groups = r->desc->groups;
     clumpi_u32 step = 0;
     int hand_over = 0;
     for (uint32_t batch = BATCH_FIRST; !status; batch = batch < BATCH_MOST ? 2 * batch : batch) {
         uint64_t before = progress(m);
         for (uint32_t i = 0; i < batch && !status; i++, step++) {
             clumpi_arg args[] = {{sizeof step, &step}};
-            status = clumpi_collect_run(r, CLUMP_COLLECT_MARK, CLUMPI_KERNEL_mark_step, args, 1);
+            status = clumpi_collect_run_on(r, CLUMP_COLLECT_MARK, CLUMPI_KERNEL_mark_step, groups,
+                                           sizes->do_all_local, args, 1);
         }
         if (!status) status = clumpi_collect_read(r);
         if (status || (!m->queued[step % 3] && !m->waiting[step % 3])) break;

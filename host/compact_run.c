@@ -49,15 +49,16 @@ static clump_status run_outside(clumpi_compaction *r, clump_compact_phase phase,
     clump_heap *heap = r->heap;
     clump_status status = CLUMP_OK;
     for (clump_refs *s = heap->refs; s && !status; s = s->next) {
-        uint64_t offset = s->offset / 4, count = s->count;
+        uint64_t offset = s->offset / 4, count = s->count, counted_at = s->counted_at / 4;
         clumpi_u32 stride = s->stride / 4, null_dangling = s->null_dangling != 0;
         clumpi_arg args[] = {
-            {sizeof s->buffer, &s->buffer}, {sizeof offset, &offset},
-            {sizeof stride, &stride},       {sizeof count, &count},
-            {sizeof check, &check},         {sizeof null_dangling, &null_dangling}};
+            {sizeof s->buffer, &s->buffer},   {sizeof offset, &offset},
+            {sizeof stride, &stride},         {sizeof count, &count},
+            {sizeof s->counted, &s->counted}, {sizeof counted_at, &counted_at},
+            {sizeof check, &check},           {sizeof null_dangling, &null_dangling}};
         status = clumpi_compact_run(r, phase, CLUMPI_KERNEL_rewrite_outside,
                                     clumpi_compact_wide_groups(heap),
-                                    heap->context->sizes.do_all_local, args, 6);
+                                    heap->context->sizes.do_all_local, args, 8);
         uint64_t ignored = 0;
         clump_compact_report *p = &r->report;
         if (!status)
@@ -134,22 +135,24 @@ static clump_status run_rewrite(clumpi_compaction *r, const clumpi_moving *m) {
                               args, 6);
 }
 
-clump_status clumpi_compact_finish(clump_heap *heap, clumpi_timed *timed, uint32_t phase,
-                                   clumpi_u32 has_sources, clumpi_u32 fresh) {
-    const clumpi_launch_sizes *sizes = &heap->context->sizes;
+clump_status clumpi_compact_counters(clump_heap *heap, clumpi_timed *timed, uint32_t phase,
+                                     clumpi_u32 fresh) {
+    clumpi_arg args[] = {{sizeof fresh, &fresh}};
+    return clumpi_timed_run(heap, timed, phase, CLUMPI_KERNEL_finish_counters,
+                            heap->geometry.header.class_count + 1, heap->context->sizes.scan_local,
+                            args, 1);
+}
+
+static clump_status finish(clumpi_compaction *r, clumpi_u32 fresh) {
+    clump_heap *heap = r->heap;
     /* Wide tiles only where there are enough of them for all work-groups. */
     size_t words = heap->geometry.header.hint_count[0], groups = clumpi_compact_wide_groups(heap);
     clumpi_u32 tile = words < 2 * groups ? 1 : words < 8 * groups ? 2 : 8;
-    clumpi_arg args[] = {
-        {sizeof tile, &tile}, {sizeof has_sources, &has_sources}, {sizeof fresh, &fresh}};
-    clump_status status =
-        clumpi_timed_run(heap, timed, phase, CLUMPI_KERNEL_finish, words < groups ? words : groups,
-                         sizes->scan_local, &args[0], 2);
-    if (!status)
-        status =
-            clumpi_timed_run(heap, timed, phase, CLUMPI_KERNEL_finish_counters,
-                             heap->geometry.header.class_count + 1, sizes->scan_local, &args[2], 1);
-    return status;
+    clumpi_arg args[] = {{sizeof tile, &tile}};
+    clump_status status = clumpi_compact_run(r, CLUMP_PHASE_FINISH, CLUMPI_KERNEL_finish,
+                                             words < groups ? words : groups,
+                                             heap->context->sizes.scan_local, args, 1);
+    return status ? status : clumpi_compact_counters(heap, &r->timed, CLUMP_PHASE_FINISH, fresh);
 }
 
 clump_status clumpi_compact_apply(clumpi_compaction *r, const clumpi_moving *moving,
@@ -179,8 +182,7 @@ clump_status clumpi_compact_apply(clumpi_compaction *r, const clumpi_moving *mov
     if (!status) status = run_rewrite(r, moving);
     if (!status) status = add_tallies(r, &p->refs_examined, &p->refs_rewritten, &dangling);
     if (!status) status = run_outside(r, CLUMP_PHASE_REWRITE, 0);
-    if (!status)
-        status = clumpi_compact_finish(heap, &r->timed, CLUMP_PHASE_FINISH, 1, moving->fresh);
+    if (!status) status = finish(r, moving->fresh);
     p->refs_dangling += dangling;
     if (!status && (r->wants_report || moves)) status = add_plans(r, moving, moves);
     return status ? status : clumpi_timed_read(heap->context, &r->timed);

@@ -126,6 +126,8 @@ struct clump_refs {
     clump_refs *next;
     cl_mem buffer; /* retained */
     uint64_t offset, count;
+    cl_mem counted; /* retained, or NULL */
+    uint64_t counted_at;
     uint32_t stride;
     int null_dangling, weak;
 };

@@ -20,6 +20,19 @@ struct clumpi_handles {
     uint8_t *live; /* room: 1 for a handle in use */
 };
 
+static clump_status check_counted(clump_context *c, const clump_refs_desc *d) {
+    size_t bytes = 0;
+    cl_int code = c->cl.GetMemObjectInfo(d->counted, CL_MEM_SIZE, sizeof bytes, &bytes, NULL);
+    if (code) return clumpi_fail_cl(&c->error, "clGetMemObjectInfo", code, "buffer of a count");
+    if (d->counted_at % 4 || bytes < 4 || d->counted_at > bytes - 4)
+        return clumpi_fail(
+            &c->error, CLUMP_ERR_USAGE,
+            "a count of references at byte %llu: it must be a multiple of 4 and leave "
+            "4 bytes in its buffer of %zu",
+            (unsigned long long)d->counted_at, bytes);
+    return CLUMP_OK;
+}
+
 static clump_status check_refs_desc(clump_context *c, const clump_refs_desc *d, uint32_t stride) {
     if (!d->buffer || !d->count)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
@@ -38,7 +51,7 @@ static clump_status check_refs_desc(clump_context *c, const clump_refs_desc *d, 
                            "buffer of %zu bytes: at most %llu do",
                            (unsigned long long)d->count, (unsigned long long)d->offset, stride,
                            bytes, (unsigned long long)room);
-    return CLUMP_OK;
+    return d->counted ? check_counted(c, d) : CLUMP_OK;
 }
 
 clump_status clump_refs_register(clump_heap *heap, const clump_refs_desc *desc, clump_refs **refs) {
@@ -55,6 +68,10 @@ clump_status clump_refs_register(clump_heap *heap, const clump_refs_desc *desc, 
     if (!r)
         return clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for registered references");
     cl_int code = c->cl.RetainMemObject(desc->buffer);
+    if (!code && desc->counted) {
+        code = c->cl.RetainMemObject(desc->counted);
+        if (code) c->cl.ReleaseMemObject(desc->buffer);
+    }
     if (code) {
         clumpi_free(&c->allocator, r);
         return clumpi_fail_cl(&c->error, "clRetainMemObject", code, "buffer of references");
@@ -64,6 +81,8 @@ clump_status clump_refs_register(clump_heap *heap, const clump_refs_desc *desc, 
                       .buffer = desc->buffer,
                       .offset = desc->offset,
                       .count = desc->count,
+                      .counted = desc->counted,
+                      .counted_at = desc->counted_at,
                       .stride = stride,
                       .null_dangling = desc->null_dangling,
                       .weak = desc->weak};
@@ -78,6 +97,7 @@ void clump_refs_unregister(clump_refs *refs) {
     while (*at != refs) at = &(*at)->next;
     *at = refs->next;
     c->cl.ReleaseMemObject(refs->buffer);
+    if (refs->counted) c->cl.ReleaseMemObject(refs->counted);
     clumpi_free(&c->allocator, refs);
 }
 

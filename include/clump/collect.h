@@ -61,6 +61,9 @@ typedef struct clump_collect_desc {
     uint32_t wide;       /* references above which an object is for a whole work-group. 0: 16;
                             CLUMP_NEVER: one work-item reads all of them */
 
+    uint32_t groups; /* work-groups of a step; 1 keeps to one compute unit. 0: as many as the
+                            device runs at once, which is also the most */
+
     int stay; /* 1: AUTO does not hand long narrow graphs over to the host. By default it does, on
                  devices that are no CPU, once as much time was spent on them as HOST will take to
                  copy the blocks in use */

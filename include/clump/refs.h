@@ -18,19 +18,23 @@ typedef struct clump_refs clump_refs;
 /* `count` references at buffer + offset + i * stride. Each is null, garbage or a reference; what is
  * between them is not touched. */
 typedef struct clump_refs_desc {
-    cl_mem buffer;     /* required; retained until unregistered */
-    uint64_t offset;   /* bytes, a multiple of 4 */
-    uint32_t stride;   /* bytes, a multiple of 4; 0: 4, packed */
-    uint64_t count;    /* at least 1 */
-    int null_dangling; /* 1: a reference whose object is not live becomes null at the next
+    cl_mem buffer;   /* required; retained until unregistered */
+    uint64_t offset; /* bytes, a multiple of 4 */
+    uint32_t stride; /* bytes, a multiple of 4; 0: 4, packed */
+    uint64_t count;  /* at least 1 */
+    cl_mem counted;  /* optional: a uint at byte `counted_at` of this buffer says how many of them
+                          there are at the time, if it is less than `count`. What lies behind is not
+                          looked at. Retained until unregistered */
+    uint64_t counted_at; /* bytes, a multiple of 4 */
+    int null_dangling;   /* 1: a reference whose object is not live becomes null at the next
                            compaction; 0: it is left as it is. Counted either way */
-    int weak;          /* 1: a collection (collect.h) does not start from them, and makes null those
+    int weak; /* 1: a collection (collect.h) does not start from them, and makes null those
                            whose object is not live afterwards; 0: they are roots */
 } clump_refs_desc;
 
 /* CONSTRUCTOR. Register a buffer of references with the heap.
- * Blocks: no. Returns CLUMP_OK; CLUMP_ERR_USAGE no buffer, offset or stride no multiple of 4, no
- * references, or the buffer is too small (the message says what is needed); CLUMP_ERR_CL the buffer
+ * Blocks: no. Returns CLUMP_OK; CLUMP_ERR_USAGE no buffer, an offset or stride no multiple of 4, no
+ * references, or a buffer is too small (the message says what is needed); CLUMP_ERR_CL the buffer
  * is not valid (any more); CLUMP_ERR_MEMORY. */
 CLUMP_API clump_status clump_refs_register(clump_heap *heap, const clump_refs_desc *desc,
                                            clump_refs **refs);

@@ -26,6 +26,7 @@ typedef struct gc_case {
     clump_ref *packed, *strided,
         *weak; /* registered; count references each, strided STRIDE words */
     uint32_t count;
+    uint32_t counted;  /* of the packed and the weak ones: a word on the device says so */
     clump_ref held[4]; /* handles */
     uint32_t held_count;
     /* What is expected. */
@@ -84,10 +85,8 @@ static void mark_all(gc_case *c) {
     assert_true(m.list && c->live);
     for (uint32_t i = 0; i < c->single_count; i++) reach_root(&m, c->singles[i]);
     for (uint32_t i = 0; i < c->held_count; i++) reach_root(&m, c->held[i]);
-    for (uint32_t i = 0; i < c->count; i++) {
-        reach_root(&m, c->packed[i]);
-        reach_root(&m, c->strided[i * STRIDE]);
-    }
+    for (uint32_t i = 0; i < c->counted; i++) reach_root(&m, c->packed[i]);
+    for (uint32_t i = 0; i < c->count; i++) reach_root(&m, c->strided[i * STRIDE]);
     for (uint32_t i = 0; i < c->class_count; i++) {
         uint32_t id = cl_fixture_class_id(w->heap, c->classes[i]);
         for (uint32_t n = s->start[id]; n < s->start[w->classes[id].last + 1]; n++) {
@@ -155,7 +154,7 @@ static void case_expect(gc_case *c) {
         else
             put_free(w, c->after->image, c->before->refs[n]);
     }
-    for (uint32_t i = 0; i < c->count; i++)
+    for (uint32_t i = 0; i < c->counted; i++)
         c->nulled += c->weak[i] && !names_live(c, c->weak[i], 0);
     decode(c->after);
     retag(c, c->after);
@@ -254,7 +253,7 @@ static void check_outside(const gc_case *c, const snapshot *now, clump_ref was, 
 }
 
 typedef struct outside {
-    cl_mem packed, strided, weak;
+    cl_mem packed, strided, weak, counted;
     clump_refs *refs[3];
     clump_handle handles[4];
 } outside;
@@ -268,9 +267,15 @@ static void outside_open(const gc_case *c, outside *o) {
     o->packed = cl_fixture_buffer(w->f, c->packed, c->count * 4);
     o->strided = cl_fixture_buffer(w->f, c->strided, c->count * STRIDE * 4);
     o->weak = cl_fixture_buffer(w->f, c->weak, c->count * 4);
-    clump_refs_desc packed = {.buffer = o->packed, .count = c->count};
-    clump_refs_desc strided = {.buffer = o->strided, .stride = STRIDE * 4, .count = c->count};
-    clump_refs_desc weak = {.buffer = o->weak, .count = c->count, .weak = 1};
+    const uint32_t counted[] = {c->counted, c->count + 7}; /* the second is no limit */
+    o->counted = cl_fixture_buffer(w->f, counted, sizeof counted);
+    clump_refs_desc packed = {.buffer = o->packed, .count = c->count, .counted = o->counted};
+    clump_refs_desc strided = {.buffer = o->strided,
+                               .stride = STRIDE * 4,
+                               .count = c->count,
+                               .counted = o->counted,
+                               .counted_at = 4};
+    clump_refs_desc weak = {.buffer = o->weak, .count = c->count, .weak = 1, .counted = o->counted};
     CHECK_OK(w->f, clump_refs_register(w->heap, &packed, &o->refs[0]));
     CHECK_OK(w->f, clump_refs_register(w->heap, &weak, &o->refs[1]));
     CHECK_OK(w->f, clump_refs_register(w->heap, &strided, &o->refs[2]));
@@ -289,10 +294,13 @@ static void outside_close(const gc_case *c, outside *o, const snapshot *now, int
     clump_ref *is = malloc(c->count * STRIDE * 4);
     assert_non_null(is);
     cl_fixture_read(w->f, o->packed, is, c->count * 4);
-    for (uint32_t i = 0; i < c->count; i++) check_outside(c, now, c->packed[i], is[i], 0);
+    for (uint32_t i = 0; i < c->counted; i++) check_outside(c, now, c->packed[i], is[i], 0);
+    const uint32_t rest = (c->count - c->counted) * 4; /* bytes that nothing may look at */
+    WORLD_CHECK(w, !memcmp(is + c->counted, c->packed + c->counted, rest), "too many rewritten");
     cl_fixture_read(w->f, o->weak, is, c->count * 4);
-    for (uint32_t i = 0; i < c->count; i++)
+    for (uint32_t i = 0; i < c->counted; i++)
         if (!only_mark) check_outside(c, now, c->weak[i], is[i], 1);
+    WORLD_CHECK(w, !memcmp(is + c->counted, c->weak + c->counted, rest), "too many nulled");
     if (only_mark) WORLD_CHECK(w, !memcmp(is, c->weak, c->count * 4), "weak references changed");
     cl_fixture_read(w->f, o->strided, is, c->count * STRIDE * 4);
     for (uint32_t i = 0; i < c->count * STRIDE; i++) {
@@ -302,6 +310,7 @@ static void outside_close(const gc_case *c, outside *o, const snapshot *now, int
             WORLD_CHECK(w, is[i] == c->strided[i], "what is between references has changed");
     }
     free(is);
+    clReleaseMemObject(o->counted);
     clReleaseMemObject(o->packed);
     clReleaseMemObject(o->strided);
     clReleaseMemObject(o->weak);

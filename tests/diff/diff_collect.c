@@ -128,6 +128,7 @@ static void draw_roots(gc_case *c, uint32_t kinds) {
             c->held[c->held_count] = any_object(w, s);
     if (kinds & 4) {
         c->count = 1 + draw(w, 40);
+        c->counted = draw(w, c->count + 1);
         c->packed = malloc(c->count * 4);
         c->weak = malloc(c->count * 4);
         c->strided = malloc(c->count * STRIDE * 4);

@@ -371,6 +371,16 @@ static clump_status enlist(cl_mem buffer, uint64_t offset, uint32_t stride, uint
     return status;
 }
 
+/* 100 references of which a word at `at` of a buffer says how many there are. */
+static clump_status enlist_counted(cl_mem buffer, cl_mem counted, uint64_t at) {
+    clump_refs *refs = (clump_refs *)&t;
+    clump_refs_desc d = {.buffer = buffer, .count = 100, .counted = counted, .counted_at = at};
+    clump_status status = clump_refs_register(t.heap, &d, &refs);
+    assert_int_equal(refs == NULL, status != CLUMP_OK);
+    if (!status) clump_refs_unregister(refs);
+    return status;
+}
+
 static void registering(void **state) {
     cl_mem buffer = cl_fixture_buffer(&t.on, NULL, 400);
     clump_refs *refs = (clump_refs *)&t;
@@ -398,6 +408,15 @@ static void registering(void **state) {
     CHECK_OK(&t.on, enlist(buffer, 396, 0, 1));
     CHECK_OK(&t.on, enlist(buffer, 0, 12, 34));
     CHECK_OK(&t.on, enlist(buffer, 4, UINT32_MAX - 3, 1));
+    cl_mem word = cl_fixture_buffer(&t.on, NULL, 8);
+    REFUSED(USAGE, "byte 2:", enlist_counted(buffer, word, 2));
+    REFUSED(USAGE, "byte 8:", enlist_counted(buffer, word, 8));
+    REFUSED(USAGE, "buffer of 8", enlist_counted(buffer, word, UINT64_MAX - 3));
+    CHECK_OK(&t.on, enlist_counted(buffer, word, 4));
+    cl_uint word_held = 0;
+    CHECK_CL(clGetMemObjectInfo(word, CL_MEM_REFERENCE_COUNT, sizeof word_held, &word_held, NULL));
+    assert_int_equal(word_held, 1);
+    clReleaseMemObject(word);
     clump_refs_unregister(NULL);
     cl_uint held = 0;
     CHECK_CL(clGetMemObjectInfo(buffer, CL_MEM_REFERENCE_COUNT, sizeof held, &held, NULL));
