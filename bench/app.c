@@ -2,6 +2,7 @@
 #include "app.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 
 #include "phases.h"
 #include "steps.h"
@@ -35,6 +36,16 @@ int bench_app_init(bench_app *app, const bench_app_ops *ops, bench_env *env,
                        .steps = bench_u32(values, "steps")};
     return cell_field ? bench_compaction_parse(values, cell_field, &app->compaction, app->error)
                       : 0;
+}
+
+int bench_app_create_outputs(bench_app *app, const char *const *columns,
+                             const bench_outputs_class *classes, uint32_t width, uint32_t height) {
+    bench_outputs_desc desc = {.title = app->title,
+                               .columns = columns,
+                               .classes = classes,
+                               .width = width,
+                               .height = height};
+    return bench_outputs_create(&desc, app->values, &app->outputs, app->error);
 }
 
 /* ---- Measuring ------------------------------------------------------------------------------- */
@@ -74,9 +85,17 @@ static int draw(void *self, uint8_t *rgb, bench_error *error) {
 
 /* A world, all steps, and the state behind them. The caller destroys it, whatever comes back. */
 static int run_course(bench_app *app, const course *c, double *us) {
+    const bench_env *env = app->env;
+    bench_world_desc desc = {.variant = c->variant,
+                             .context = env->context,
+                             .device = env->device,
+                             .queue = env->queue,
+                             .clump = env->clump,
+                             .heap_bytes = (uint64_t)bench_int(app->values, "heap_mb") << 20,
+                             .block_rows = bench_u32(app->values, "block_rows"),
+                             .compaction = c->is_compacted ? &app->compaction.desc : NULL};
     app->place = c->is_reference ? app->reference : app->found;
-    if (app->ops->create(app, c->variant, c->is_compacted ? &app->compaction.desc : NULL,
-                         app->error)) {
+    if (app->ops->create(app, &desc, app->error)) {
         return -1;
     }
     bench_steps steps = {.label = c->label,
@@ -133,6 +152,10 @@ static int report_heap(bench_app *app) {
     }
     bench_sample(app->results, "blocks", "blocks", stats.blocks - stats.free_blocks);
     bench_sample(app->results, "fragmentation", "share", stats.fragmentation);
+    if (app->outputs.series.rows) {
+        bench_sample(app->results, "blocks_peak", "blocks",
+                     bench_series_max(&app->outputs.series, "blocks"));
+    }
     int result = judge(app, app->ops->report_heap(app, &fault), &fault);
     if (result == 0 && app->compaction.is_on) {
         bench_compaction_report(bench_world_compactions(&app->world), app->results);
@@ -171,6 +194,8 @@ static int run_without(bench_app *app) {
     bench_world_destroy(&app->world);
     if (result == 0) {
         bench_sample(app->results, "time_per_step_without_us", "us", us);
+        bench_sample(app->results, "blocks_peak_without", "blocks",
+                     bench_series_max(&app->outputs.without, "blocks"));
     }
     return result;
 }
@@ -178,7 +203,7 @@ static int run_without(bench_app *app) {
 /* ---- Checking -------------------------------------------------------------------------------- */
 
 /* Samples must be those of the reference too, as the last state. */
-static int check_against_reference(bench_app *app) {
+static int check_against_reference(bench_app *app, int is_second) {
     bench_series series = {.columns = 0};
     const course reference = {.label = "sequential reference",
                               .variant = BENCH_SEQUENTIAL,
@@ -189,14 +214,17 @@ static int check_against_reference(bench_app *app) {
     double us = 0;
     int result = run_course(app, &reference, &us);
     if (result == 0) {
-        bench_sample(app->results, "sequential_time_per_step_us", "us", us);
+        if (!is_second) {
+            bench_sample(app->results, "sequential_time_per_step_us", "us", us);
+        }
         if (bench_series_compare(&app->outputs.series, &series,
                                  bench_outputs_own_columns(&app->outputs), &fault) ||
             app->ops->compare(app, &fault)) {
             bench_check(app->results, 0, "%.500s", fault.text);
         } else {
-            bench_check(app->results, 1, "all %s equal the sequential reference after %u steps",
-                        app->what, app->steps);
+            bench_check(app->results, 1, "all %s equal %s after %u steps", app->what,
+                        is_second ? app->ops->second_reference : "the sequential reference",
+                        app->steps);
         }
     }
     bench_world_destroy(&app->world);
@@ -207,12 +235,13 @@ static int check_against_reference(bench_app *app) {
 static int check(bench_app *app) {
     const bench_app_ops *ops = app->ops;
     bench_error fault = {""};
-    int is_reference = app->variant == BENCH_SEQUENTIAL;
+    int is_sequential = app->variant == BENCH_SEQUENTIAL;
+    int is_reference = is_sequential && !ops->second_reference;
     if (ops->check && judge(app, ops->check(app, &fault), &fault)) {
         return -1;
     }
     if (bench_int(app->values, "check") && !is_reference) {
-        return check_against_reference(app);
+        return check_against_reference(app, is_sequential);
     }
     bench_check(app->results, 1, "%s%s%s", ops->holds ? ops->holds : "", ops->holds ? "; " : "",
                 is_reference ? "this is the reference" : "no reference was run (check=0)");
@@ -230,4 +259,14 @@ int bench_app_run(bench_app *app, void *found, void *reference) {
         result = check(app);
     }
     return result ? -1 : bench_outputs_write(&app->outputs, app->results, app->error);
+}
+
+int bench_app_run_bytes(bench_app *app, size_t bytes) {
+    void *found = calloc(bytes, 1), *reference = calloc(bytes, 1);
+    int result = found && reference
+                     ? bench_app_run(app, found, reference)
+                     : bench_error_set(app->error, "host memory ran out for the states");
+    free(found);
+    free(reference);
+    return result;
 }

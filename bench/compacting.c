@@ -1,6 +1,9 @@
 /* A compactor that keeps account. See compacting.h. */
 #include "compacting.h"
 
+#include <stdio.h>
+#include <string.h>
+
 int bench_compacting_create(bench_compacting *c, clump_context *clump, clump_heap *heap,
                             const char *class_name, const clump_compactor_desc *desc,
                             bench_error *error) {
@@ -32,7 +35,13 @@ int bench_compacting_poll(bench_compacting *c, bench_error *error) {
     }
     clump_status status = clump_compactor_poll(c->compactor, &ran, &report);
     if (status != CLUMP_OK) {
-        return bench_error_clump(error, "compacting", c->clump, status);
+        bench_error_clump(error, "compacting", c->clump, status);
+        if (status == CLUMP_ERR_CAPACITY && c->enough) {
+            size_t at = strlen(error->text);
+            snprintf(error->text + at, sizeof error->text - at, "; heap_mb=%u is enough",
+                     (unsigned)((c->enough + (1u << 20) - 1) >> 20));
+        }
+        return -1;
     }
     if (ran) {
         c->count++;

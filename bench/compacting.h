@@ -14,6 +14,7 @@ typedef struct bench_compacting {
     clump_heap *heap;
     clump_compactor *compactor; /* or NULL */
     const char *classes[1];
+    uint64_t enough; /* bytes of a heap with room for an order; 0: not known */
     /* All compactions so far. */
     uint32_t count;
     uint64_t moves, blocks_freed;

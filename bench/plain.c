@@ -20,7 +20,7 @@ static int build(bench_plain *plain, const bench_plain_desc *desc, bench_error *
         return -1;
     }
     const char *text = source;
-    plain->program = clCreateProgramWithSource(desc->context, 1, &text, NULL, &code);
+    plain->program = clCreateProgramWithSource(desc->world->context, 1, &text, NULL, &code);
     free(source);
     if (code != CL_SUCCESS) {
         return bench_error_cl(error, desc->file, code);
@@ -29,17 +29,19 @@ static int build(bench_plain *plain, const bench_plain_desc *desc, bench_error *
     if (desc->uses_random123) {
         bench_add_random123(options, sizeof options);
     }
-    code = clBuildProgram(plain->program, 1, &desc->device, options, NULL, NULL);
+    code = clBuildProgram(plain->program, 1, &desc->world->device, options, NULL, NULL);
     if (code != CL_SUCCESS) {
-        clGetProgramBuildInfo(plain->program, desc->device, CL_PROGRAM_BUILD_LOG, sizeof log - 1,
-                              log, NULL);
+        clGetProgramBuildInfo(plain->program, desc->world->device, CL_PROGRAM_BUILD_LOG,
+                              sizeof log - 1, log, NULL);
         return bench_error_set(error, "%s does not build (%d): %s", desc->file, code, log);
     }
     return 0;
 }
 
 int bench_plain_create(const bench_plain_desc *desc, bench_plain *plain, bench_error *error) {
-    *plain = (bench_plain){.context = desc->context, .queue = desc->queue, .names = desc->names};
+    const bench_world_desc *world = desc->world;
+    *plain = (bench_plain){.names = desc->names,
+                           .buffers = {.context = world->context, .queue = world->queue}};
     if (desc->count > BENCH_PLAIN_KERNELS_MAX) {
         return bench_error_set(error, "%s: %u kernels, but there is room for %d", desc->file,
                                desc->count, BENCH_PLAIN_KERNELS_MAX);
@@ -59,9 +61,7 @@ int bench_plain_create(const bench_plain_desc *desc, bench_plain *plain, bench_e
 }
 
 void bench_plain_release(bench_plain *plain) {
-    for (int i = 0; i < BENCH_PLAIN_BUFFERS_MAX; i++) {
-        bench_plain_drop(plain, plain->buffers[i]);
-    }
+    bench_buffers_release(&plain->buffers);
     for (uint32_t i = 0; i < plain->kernel_count; i++) {
         clReleaseKernel(plain->kernels[i]);
     }
@@ -69,48 +69,6 @@ void bench_plain_release(bench_plain *plain) {
         clReleaseProgram(plain->program);
     }
     *plain = (bench_plain){.kernel_count = 0};
-}
-
-/* ---- Buffers --------------------------------------------------------------------------------- */
-
-int bench_plain_buffer(bench_plain *plain, size_t count, size_t bytes, const void *from,
-                       cl_mem *buffer, bench_error *error) {
-    static const cl_uchar zero = 0;
-    size_t all = count ? count * bytes : bytes; /* OpenCL has no empty buffers */
-    cl_int code = CL_SUCCESS;
-    int i = 0;
-    while (i < BENCH_PLAIN_BUFFERS_MAX && plain->buffers[i]) {
-        i++;
-    }
-    if (i == BENCH_PLAIN_BUFFERS_MAX) {
-        return bench_error_set(error, "there is room for %d buffers", BENCH_PLAIN_BUFFERS_MAX);
-    }
-    *buffer = plain->buffers[i] =
-        clCreateBuffer(plain->context, CL_MEM_READ_WRITE, all, NULL, &code);
-    if (code == CL_SUCCESS) {
-        code =
-            from && count
-                ? clEnqueueWriteBuffer(plain->queue, *buffer, CL_TRUE, 0, all, from, 0, NULL, NULL)
-                : clEnqueueFillBuffer(plain->queue, *buffer, &zero, 1, 0, all, 0, NULL, NULL);
-    }
-    return code == CL_SUCCESS ? 0 : bench_error_cl(error, "a buffer of the baseline", code);
-}
-
-void bench_plain_drop(bench_plain *plain, cl_mem buffer) {
-    for (int i = 0; buffer && i < BENCH_PLAIN_BUFFERS_MAX; i++) {
-        if (plain->buffers[i] == buffer) {
-            clReleaseMemObject(buffer);
-            plain->buffers[i] = NULL;
-            return;
-        }
-    }
-}
-
-int bench_plain_read(bench_plain *plain, cl_mem buffer, size_t bytes, void *values,
-                     bench_error *error) {
-    cl_int code =
-        clEnqueueReadBuffer(plain->queue, buffer, CL_TRUE, 0, bytes, values, 0, NULL, NULL);
-    return code == CL_SUCCESS ? 0 : bench_error_cl(error, "reading the state", code);
 }
 
 /* ---- Arguments ------------------------------------------------------------------------------- */
@@ -121,10 +79,9 @@ static int set(bench_plain *plain, unsigned kernel, cl_uint at, size_t bytes, co
     return code == CL_SUCCESS ? 0 : bench_error_cl(error, plain->names[kernel], code);
 }
 
-int bench_plain_set(bench_plain *plain, const bench_plain_arg *args, size_t count,
-                    bench_error *error) {
+int bench_plain_set(bench_plain *plain, const bench_arg *args, size_t count, bench_error *error) {
     for (size_t i = 0; i < count; i++) {
-        const bench_plain_arg *arg = &args[i];
+        const bench_arg *arg = &args[i];
         if (set(plain, arg->kernel, plain->common + arg->index, arg->bytes, arg->value, error)) {
             return -1;
         }
@@ -147,7 +104,7 @@ int bench_plain_set_objects(bench_plain *plain, size_t count, const size_t *byte
                             bench_error *error) {
     for (size_t i = 0; i < fields; i++) {
         cl_mem buffer;
-        if (bench_plain_buffer(plain, count, bytes[i], NULL, &buffer, error) ||
+        if (bench_buffer_create(&plain->buffers, count, bytes[i], NULL, &buffer, error) ||
             bench_plain_set_common(plain, sizeof buffer, &buffer, error)) {
             return -1;
         }
@@ -161,17 +118,26 @@ int bench_plain_launch(bench_plain *plain, unsigned kernel, size_t first, size_t
                        cl_event *event, bench_error *error) {
     size_t local = BENCH_PLAIN_GROUP;
     size_t global = items ? (items + local - 1) / local * local : local;
-    cl_int code = clEnqueueNDRangeKernel(plain->queue, plain->kernels[kernel], 1, &first, &global,
-                                         &local, 0, NULL, event);
+    cl_int code = clEnqueueNDRangeKernel(plain->buffers.queue, plain->kernels[kernel], 1, &first,
+                                         &global, &local, 0, NULL, event);
     return code == CL_SUCCESS ? 0 : bench_error_cl(error, plain->names[kernel], code);
 }
 
 int bench_plain_flush(bench_plain *plain, bench_error *error) {
-    cl_int code = clFlush(plain->queue);
+    cl_int code = clFlush(plain->buffers.queue);
     return code == CL_SUCCESS ? 0 : bench_error_cl(error, "flushing the queue", code);
 }
 
-int bench_plain_finish(bench_plain *plain, bench_error *error) {
-    cl_int code = clFinish(plain->queue);
+/* ---- For bench_world_ops --------------------------------------------------------------------- */
+
+void bench_plain_destroy(void *world) {
+    if (world) {
+        bench_plain_release(world);
+    }
+    free(world);
+}
+
+int bench_plain_finish(void *world, bench_error *error) {
+    cl_int code = clFinish(((bench_plain *)world)->buffers.queue);
     return code == CL_SUCCESS ? 0 : bench_error_cl(error, "the steps so far", code);
 }

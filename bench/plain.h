@@ -7,7 +7,7 @@
  * Invariant: what bench_plain_create() and the calls after it made, bench_plain_release() releases,
  * whether or not they succeeded. Every function that can fail returns 0, or -1 and an error.
  *
- * Read first: source.h.
+ * Read first: buffers.h, source.h.
  */
 #ifndef BENCH_PLAIN_H
 #define BENCH_PLAIN_H
@@ -15,16 +15,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "error.h"
+#include "buffers.h"
+#include "world.h"
 
 #define BENCH_PLAIN_GROUP 64u /* work-items of a group */
 #define BENCH_PLAIN_KERNELS_MAX 16
-#define BENCH_PLAIN_BUFFERS_MAX 32
 
 typedef struct bench_plain_desc {
-    cl_context context;
-    cl_device_id device;
-    cl_command_queue queue;    /* in order */
+    const bench_world_desc *world;
     const char *file;          /* of bench_files.h */
     const char *const *before; /* files before it, as bench_load_source() takes them */
     const char *options;       /* beside the version of OpenCL C; NULL: none */
@@ -35,25 +33,16 @@ typedef struct bench_plain_desc {
 
 /* All zero: nothing to release. */
 typedef struct bench_plain {
-    cl_context context;
-    cl_command_queue queue;
     const char *const *names;
     cl_program program;
     cl_kernel kernels[BENCH_PLAIN_KERNELS_MAX];
-    cl_mem buffers[BENCH_PLAIN_BUFFERS_MAX];
+    bench_buffers buffers;
     uint32_t kernel_count;
     cl_uint common; /* arguments that all kernels have */
 } bench_plain;
 
 int bench_plain_create(const bench_plain_desc *desc, bench_plain *plain, bench_error *error);
 void bench_plain_release(bench_plain *plain);
-
-/* A buffer of `count` elements of `bytes`, with those of `from`, NULL: zeros. None is allowed. */
-int bench_plain_buffer(bench_plain *plain, size_t count, size_t bytes, const void *from,
-                       cl_mem *buffer, bench_error *error);
-
-/* Release it before the others. */
-void bench_plain_drop(bench_plain *plain, cl_mem buffer);
 
 /* The next of the arguments that all kernels have. */
 int bench_plain_set_common(bench_plain *plain, size_t bytes, const void *value, bench_error *error);
@@ -62,16 +51,7 @@ int bench_plain_set_common(bench_plain *plain, size_t bytes, const void *value, 
 int bench_plain_set_objects(bench_plain *plain, size_t count, const size_t *bytes, size_t fields,
                             bench_error *error);
 
-/* Argument `index` of those that are a kernel's own. */
-typedef struct bench_plain_arg {
-    unsigned kernel;
-    cl_uint index;
-    size_t bytes;
-    const void *value;
-} bench_plain_arg;
-
-int bench_plain_set(bench_plain *plain, const bench_plain_arg *args, size_t count,
-                    bench_error *error);
+int bench_plain_set(bench_plain *plain, const bench_arg *args, size_t count, bench_error *error);
 
 /* Enqueue a kernel for the work-items from `first` on, at least `items`: whole groups, and one if
  * there are none. `event`: NULL if nobody asks. */
@@ -79,10 +59,9 @@ int bench_plain_launch(bench_plain *plain, unsigned kernel, size_t first, size_t
                        cl_event *event, bench_error *error);
 
 int bench_plain_flush(bench_plain *plain, bench_error *error);
-int bench_plain_finish(bench_plain *plain, bench_error *error);
+/* ---- For bench_world_ops: `world` begins with a bench_plain ----------------------------------- */
 
-/* Waits for it. */
-int bench_plain_read(bench_plain *plain, cl_mem buffer, size_t bytes, void *values,
-                     bench_error *error);
+void bench_plain_destroy(void *world); /* and free it; NULL is allowed */
+int bench_plain_finish(void *world, bench_error *error);
 
 #endif

@@ -21,13 +21,11 @@ int bench_world_step(const bench_world *world, bench_error *error) {
 }
 
 int bench_world_finish(const bench_world *world, bench_error *error) {
-    return world->ops->finish(world->self, error);
+    return world->ops->finish ? world->ops->finish(world->self, error) : 0;
 }
 
 int bench_world_read(const bench_world *world, void *state, bench_error *error) {
-    return world->ops->finish(world->self, error) || world->ops->read(world->self, state, error)
-               ? -1
-               : 0;
+    return bench_world_finish(world, error) || world->ops->read(world->self, state, error) ? -1 : 0;
 }
 
 clump_heap *bench_world_heap(const bench_world *world) {

@@ -6,7 +6,22 @@
 #ifndef BENCH_WORLD_H
 #define BENCH_WORLD_H
 
+#include "clump/clump.h"
 #include "compacting.h"
+#include "variant.h"
+
+/* What a world of any application is made on, and how: its own desc begins with it. */
+typedef struct bench_world_desc {
+    bench_variant variant;
+    cl_context context; /* this and the next three: not for sequential */
+    cl_device_id device;
+    cl_command_queue queue; /* in order; the one of `clump` */
+    clump_context *clump;   /* this and the rest: only for clump */
+    uint64_t heap_bytes;    /* 0: enough for any course, and for the order of `compaction` */
+    uint32_t block_rows;    /* as in clump_heap_desc */
+    clump_tuning tuning;
+    const clump_compactor_desc *compaction; /* heap and classes are filled in. NULL: never */
+} bench_world_desc;
 
 /* What a variant is made of. Calls return 0, or -1 with the reason in `error`. */
 typedef struct bench_world_ops {
@@ -14,7 +29,8 @@ typedef struct bench_world_ops {
     /* Enqueue a step, or make it. `events`: NULL, or one to fill in for each phase, if the variant
      * has events; the caller releases them. */
     int (*step)(void *self, cl_event *events, bench_error *error);
-    /* Wait for all steps, and fail if a kernel reported an error, such as a full heap. */
+    /* Wait for all steps, and fail if a kernel reported an error, such as a full heap. NULL: steps
+     * are made at once. */
     int (*finish)(void *self, bench_error *error);
     /* Write the state, in the application's own type, when all steps are finished. */
     int (*read)(void *self, void *state, bench_error *error);

@@ -9,33 +9,29 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "app_fixture.h"
 #include "bench/apps/barnes-hut/world.h"
-#include "cl_fixture.h"
 
 static cl_fixture fixture;
 
 static const bench_variant variants[] = {BENCH_CLUMP, BENCH_SOA, BENCH_AOS};
 
 static barnes_hut_desc describe(const collision_body *bodies, uint32_t count) {
-    return (barnes_hut_desc){.context = fixture.context,
-                             .device = fixture.device,
-                             .queue = fixture.queue,
-                             .clump = fixture.clump,
+    return (barnes_hut_desc){.world = app_fixture_world(&fixture, 0),
                              .rules = barnes_hut_rules_default(),
                              .bodies = bodies,
-                             .count = count,
-                             .block_rows = 1};
+                             .count = count};
 }
 
 static void run(const barnes_hut_desc *desc, uint32_t steps) {
     bench_error error = {""};
     if (barnes_hut_compare_run(desc, steps, 3, &error))
-        fail_msg("variant %d, %u bodies: %s", (int)desc->variant, desc->count, error.text);
+        fail_msg("variant %d, %u bodies: %s", (int)desc->world.variant, desc->count, error.text);
 }
 
 static void run_all(barnes_hut_desc desc, uint32_t steps) {
     for (size_t i = 0; i < sizeof variants / sizeof *variants; i++) {
-        desc.variant = variants[i];
+        desc.world.variant = variants[i];
         run(&desc, steps);
     }
 }
@@ -140,7 +136,7 @@ static void test_compacted(void **state) {
         collision_make_random(bodies, 600, 9 + (uint32_t)i, 0);
         barnes_hut_desc desc = describe(bodies, 600);
         desc.rules.dt = 0.05;
-        desc.compaction = &compaction;
+        desc.world.compaction = &compaction;
         run(&desc, 12);
     }
 }
@@ -154,21 +150,21 @@ static void test_no_memory(void **state) {
     collision_make_random(bodies, 2000, 10, 0);
     barnes_hut_desc desc = describe(bodies, 2000);
     desc.nodes = 100;
-    desc.variant = BENCH_SOA;
+    desc.world.variant = BENCH_SOA;
     assert_int_equal(barnes_hut_world_create(&desc, &world, &error), -1);
     assert_string_equal(error.text, "100 nodes are too few for 2000 bodies as they lie; give more");
-    desc.variant = BENCH_CLUMP;
+    desc.world.variant = BENCH_CLUMP;
     /* Not even enough for the bodies; enough for them, but not for the nodes. On GPUs metadata take so
      * much that the first is none for the heap either, and where the second is, depends on the device. */
-    desc.heap_bytes = 60000;
+    desc.world.heap_bytes = 60000;
     assert_int_equal(barnes_hut_world_create(&desc, &world, &error), -1);
     assert_true(strstr(error.text, "of 2000 objects of Body") ||
                 strstr(error.text, "a heap of 60000 bytes is too small"));
     int is_short_of_nodes = 0;
-    for (desc.heap_bytes = 150000; barnes_hut_world_create(&desc, &world, &error);
-         desc.heap_bytes += 30000) {
+    for (desc.world.heap_bytes = 150000; barnes_hut_world_create(&desc, &world, &error);
+         desc.world.heap_bytes += 30000) {
         is_short_of_nodes |= strstr(error.text, "for class TreeNode") != NULL;
-        assert_true(desc.heap_bytes < 8000000);
+        assert_true(desc.world.heap_bytes < 8000000);
     }
     bench_world_destroy(&world);
     assert_true(is_short_of_nodes);
@@ -178,7 +174,7 @@ static void test_no_memory(void **state) {
             (collision_body){.x = i & 1 ? 0.53f : -0.53f, .y = i & 2 ? 0.53f : -0.53f, .mass = 1};
     }
     bodies[0].vx = 106.001f; /* to 1e-5 beside the next */
-    desc.variant = BENCH_AOS;
+    desc.world.variant = BENCH_AOS;
     desc.count = 4;
     desc.nodes = 4;
     desc.rules.gravity = 0;

@@ -8,22 +8,18 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "app_fixture.h"
 #include "bench/apps/collision/world.h"
-#include "cl_fixture.h"
 
 static cl_fixture fixture;
 
 static const bench_variant variants[] = {BENCH_CLUMP, BENCH_SOA, BENCH_AOS};
 
 static collision_desc describe(const collision_body *bodies, uint32_t count) {
-    return (collision_desc){.context = fixture.context,
-                            .device = fixture.device,
-                            .queue = fixture.queue,
-                            .clump = fixture.clump,
+    return (collision_desc){.world = app_fixture_world(&fixture, 0),
                             .rules = collision_rules_default(),
                             .bodies = bodies,
-                            .count = count,
-                            .block_rows = 1};
+                            .count = count};
 }
 
 /* `least` bodies must have merged. Returns the moves of compaction. */
@@ -32,16 +28,16 @@ static uint64_t run(const collision_desc *desc, uint32_t steps, uint32_t least) 
     uint32_t left = 0;
     uint64_t moves = 0;
     if (collision_compare_run(desc, steps, 5, &left, &moves, &error))
-        fail_msg("variant %d, %u bodies: %s", (int)desc->variant, desc->count, error.text);
+        fail_msg("variant %d, %u bodies: %s", (int)desc->world.variant, desc->count, error.text);
     if (desc->count - left < least)
         fail_msg("variant %d: only %u of %u bodies merged; the test shows nothing",
-                 (int)desc->variant, desc->count - left, desc->count);
+                 (int)desc->world.variant, desc->count - left, desc->count);
     return moves;
 }
 
 static void run_all(collision_desc desc, uint32_t steps, uint32_t least) {
     for (size_t i = 0; i < sizeof variants / sizeof *variants; i++) {
-        desc.variant = variants[i];
+        desc.world.variant = variants[i];
         run(&desc, steps, least);
     }
 }
@@ -122,7 +118,7 @@ static void test_compacted(void **state) {
         collision_make_random(bodies, 600, 9 + (uint32_t)i, 0);
         collision_desc desc = describe(bodies, 600);
         desc.rules.merge_distance = 0.03;
-        desc.compaction = &compaction;
+        desc.world.compaction = &compaction;
         if (run(&desc, 40, 100) == 0) fail_msg("way %zu moved nothing; the test shows nothing", i);
     }
 }
@@ -134,7 +130,7 @@ static void test_one_merge(void **state) {
     collision_body bodies[2] = {{.x = 0.5f, .y = 0.25f, .vx = 1, .mass = 1},
                                 {.x = 0.5f, .y = 0.25f, .vy = 2, .mass = 3}};
     collision_desc desc = describe(bodies, 2);
-    desc.variant = BENCH_SEQUENTIAL;
+    desc.world.variant = BENCH_SEQUENTIAL;
     desc.rules.gravity = 0;
     desc.rules.merge_distance = 0.1;
     bench_world world;
@@ -157,7 +153,7 @@ static void test_pull(void **state) {
     bench_error error = {""};
     collision_body bodies[2] = {{.x = -0.25f, .mass = 1}, {.x = 0.25f, .mass = 3}};
     collision_desc desc = describe(bodies, 2);
-    desc.variant = BENCH_SEQUENTIAL;
+    desc.world.variant = BENCH_SEQUENTIAL;
     desc.rules.gravity = 4; /* of mass 4: G is 1 */
     desc.rules.softening = 1e-4;
     bench_world world;

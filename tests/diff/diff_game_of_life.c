@@ -2,36 +2,38 @@
  * every cell, every agent, and the heap's invariants. The code is that of the benchmark. Then what
  * its patterns are read from, well-formed and not.
  *
- * Read first: bench/apps/game-of-life/game_of_life.h, pattern.h.
+ * Read first: bench/apps/game-of-life/world.h, pattern.h.
  */
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/apps/game-of-life/game_of_life.h"
+#include "app_fixture.h"
 #include "bench/apps/game-of-life/pattern.h"
-#include "cl_fixture.h"
+#include "bench/apps/game-of-life/world.h"
 
 #define PATTERNS CLUMP_SOURCE_DIR "/bench/apps/game-of-life/patterns/"
 
 static cl_fixture fixture;
 
 static life_desc get_desc(uint32_t width, uint32_t height, const char *rule, uint8_t *codes) {
-    life_desc desc = {.context = fixture.context,
-                      .queue = fixture.queue,
-                      .device = fixture.device,
-                      .clump = fixture.clump,
+    life_desc desc = {.world = app_fixture_world(&fixture, 0),
                       .rules = {.width = width, .height = height},
-                      .codes = codes,
-                      .block_rows = 1};
+                      .codes = codes};
     bench_error error;
     if (life_rule_parse(rule, &desc.rules, &error)) fail_msg("%s", error.text);
     return desc;
 }
 
-static void run(const life_desc *desc, uint32_t steps, uint32_t check_every, uint8_t *last) {
-    bench_error error = {""};
-    if (life_compare_run(desc, steps, check_every, last, &error))
-        fail_msg("%u x %u: %s", desc->rules.width, desc->rules.height, error.text);
+/* All variants. */
+static void run(life_desc desc, uint32_t steps, uint32_t check_every, uint8_t *last) {
+    static const bench_variant variants[] = {BENCH_CLUMP, BENCH_SOA, BENCH_SEQUENTIAL};
+    for (size_t i = 0; i < sizeof variants / sizeof *variants; i++) {
+        bench_error error = {""};
+        desc.world.variant = variants[i];
+        if (life_compare_run(&desc, steps, check_every, last, &error))
+            fail_msg("variant %d, %u x %u: %s", (int)variants[i], desc.rules.width,
+                     desc.rules.height, error.text);
+    }
 }
 
 static void run_random(uint32_t width, uint32_t height, const char *rule, uint32_t seed,
@@ -39,7 +41,7 @@ static void run_random(uint32_t width, uint32_t height, const char *rule, uint32
     uint8_t *codes = malloc(width * height);
     life_desc desc = get_desc(width, height, rule, codes);
     life_fill(&desc.rules, seed, permille, codes);
-    run(&desc, steps, 1, NULL);
+    run(desc, steps, 1, NULL);
     free(codes);
 }
 
@@ -80,7 +82,7 @@ static void run_pattern(const char *name, uint32_t width, uint32_t height, uint3
         life_pattern_place(&pattern, &desc.rules, first, &error))
         fail_msg("%s", error.text);
     life_pattern_release(&pattern);
-    run(&desc, steps, 20, last);
+    run(desc, steps, 20, last);
 }
 
 /* One cell down and one to the right every 4 steps. */
@@ -127,9 +129,9 @@ static void test_compacted(void **state) {
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
         clump_compactor_desc compaction = {.compact = ways[i], .every = 3};
         life_desc desc = get_desc(120, 90, i % 2 ? "345/2/4" : "23/3", codes);
-        desc.compaction = &compaction;
+        desc.world.compaction = &compaction;
         life_fill(&desc.rules, 20 + (uint32_t)i, 300, codes);
-        run(&desc, 60, 1, NULL);
+        run(desc, 60, 1, NULL);
     }
 }
 

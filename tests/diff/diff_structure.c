@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "app_fixture.h"
 #include "bench/apps/structure/world.h"
-#include "cl_fixture.h"
 
 static cl_fixture fixture;
 
@@ -15,14 +15,9 @@ static const bench_variant variants[] = {BENCH_CLUMP, BENCH_SOA, BENCH_AOS};
 
 /* One size of heap for all, so that they run the same programs. */
 static structure_desc describe(const structure_network *network) {
-    return (structure_desc){.context = fixture.context,
-                            .device = fixture.device,
-                            .queue = fixture.queue,
-                            .clump = fixture.clump,
+    return (structure_desc){.world = app_fixture_world(&fixture, 16 << 20),
                             .rules = structure_rules_default(),
-                            .network = network,
-                            .heap_bytes = 16 << 20,
-                            .block_rows = 1};
+                            .network = network};
 }
 
 /* At least `least` springs must have gone. */
@@ -31,18 +26,18 @@ static structure_counts run(const structure_desc *desc, uint32_t steps, uint32_t
     structure_counts left = {0, 0, 0, 0};
     uint32_t springs = desc->network->spring_count;
     if (structure_compare_run(desc, steps, 5, &left, &error))
-        fail_msg("variant %d, %u nodes: %s", (int)desc->variant, desc->network->node_count,
+        fail_msg("variant %d, %u nodes: %s", (int)desc->world.variant, desc->network->node_count,
                  error.text);
     if (springs - left.springs < least)
         fail_msg("variant %d: only %u of %u springs have gone; the test shows nothing",
-                 (int)desc->variant, springs - left.springs, springs);
+                 (int)desc->world.variant, springs - left.springs, springs);
     return left;
 }
 
 static structure_counts run_all(structure_desc desc, uint32_t steps, uint32_t least) {
     structure_counts left = {0, 0, 0, 0};
     for (size_t i = 0; i < sizeof variants / sizeof *variants; i++) {
-        desc.variant = variants[i];
+        desc.world.variant = variants[i];
         left = run(&desc, steps, least);
     }
     return left;
@@ -112,7 +107,7 @@ static void test_force(void **state) {
         structure_desc desc = describe(&network);
         bench_world world;
         structure_state after;
-        desc.variant = BENCH_SEQUENTIAL;
+        desc.world.variant = BENCH_SEQUENTIAL;
         desc.rules.iterations = 1;
         desc.rules.keep = 0.5f;
         assert_int_equal(structure_state_create(&network, &after, &error), 0);
@@ -249,7 +244,7 @@ static void test_compacted(void **state) {
                                         make(random_network(700, 21 + (uint32_t)i))};
         for (int k = 0; k < 2; k++) {
             structure_desc desc = describe(&networks[k]);
-            desc.compaction = &compaction;
+            desc.world.compaction = &compaction;
             run(&desc, 25, 100);
             structure_network_destroy(&networks[k]);
         }
@@ -261,7 +256,7 @@ static void test_checked_access(void **state) {
     (void)state;
     structure_network network = make(random_network(300, 31));
     structure_desc desc = describe(&network);
-    desc.tuning.checked = 1;
+    desc.world.tuning.checked = 1;
     run(&desc, 15, 50);
     structure_network_destroy(&network);
 }
@@ -282,7 +277,7 @@ static void test_wrong_numbers(void **state) {
     network = make_sheet(900, 1);
     structure_desc small = describe(&network);
     bench_world world;
-    small.heap_bytes = 1 << 16;
+    small.world.heap_bytes = 1 << 16;
     assert_int_equal(structure_world_create(&small, &world, &error), -1);
     structure_network_destroy(&network);
 }

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "app_fixture.h"
 #include "bench/apps/sugarscape/world.h"
-#include "cl_fixture.h"
 
 static cl_fixture fixture;
 
@@ -16,13 +16,8 @@ static const bench_variant variants[] = {BENCH_CLUMP, BENCH_SOA, BENCH_AOS};
 /* All heaps are of one size, so that they have one geometry, for which kernels are compiled
  * once. */
 static sugarscape_desc describe(uint32_t width, uint32_t height, uint32_t seed) {
-    sugarscape_desc desc = {.context = fixture.context,
-                            .device = fixture.device,
-                            .queue = fixture.queue,
-                            .clump = fixture.clump,
-                            .rules = sugarscape_rules_default(),
-                            .heap_bytes = 8u << 20,
-                            .block_rows = 1};
+    sugarscape_desc desc = {.world = app_fixture_world(&fixture, 8u << 20),
+                            .rules = sugarscape_rules_default()};
     desc.rules.width = width;
     desc.rules.height = height;
     desc.rules.seed = seed;
@@ -33,13 +28,13 @@ static void run(sugarscape_desc desc, uint32_t steps) {
     bench_error error = {""};
     assert_int_equal(sugarscape_rules_finish(&desc.rules, &error), 0);
     if (sugarscape_compare_run(&desc, steps, 10, &error))
-        fail_msg("variant %d, %u x %u, seed %u: %s", (int)desc.variant, desc.rules.width,
+        fail_msg("variant %d, %u x %u, seed %u: %s", (int)desc.world.variant, desc.rules.width,
                  desc.rules.height, desc.rules.seed, error.text);
 }
 
 static void run_all(sugarscape_desc desc, uint32_t steps) {
     for (size_t i = 0; i < sizeof variants / sizeof *variants; i++) {
-        desc.variant = variants[i];
+        desc.world.variant = variants[i];
         run(desc, steps);
     }
 }
@@ -180,7 +175,7 @@ static void test_compacted(void **state) {
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
         clump_compactor_desc compaction = {.compact = ways[i], .every = 3};
         sugarscape_desc desc = describe(90, 70, 20 + (uint32_t)i);
-        desc.compaction = &compaction;
+        desc.world.compaction = &compaction;
         run(desc, 60);
     }
 }
@@ -224,7 +219,8 @@ static void test_full_heap(void **state) {
     static const struct {
         uint32_t width, females;
         const char *words;
-    } heaps[] = {{800, 0, "objects: Cell"}, {500, 900, "objects: Female"}, {500, 20, "no slot"}};
+    } heaps[] = {
+        {800, 0, "objects of Cell"}, {500, 900, "objects of Female"}, {500, 20, "no slot"}};
     for (size_t i = 0; i < sizeof heaps / sizeof *heaps; i++) {
         bench_error error = {""};
         bench_world world;

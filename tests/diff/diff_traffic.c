@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "app_fixture.h"
 #include "bench/apps/traffic/world.h"
-#include "cl_fixture.h"
 
 #define MAP_BYTES 4096
 
@@ -63,26 +63,21 @@ static void place(traffic_network *network, const traffic_start *starts, uint32_
 }
 
 static traffic_desc describe(const traffic_network *network) {
-    return (traffic_desc){.network = network,
-                          .context = fixture.context,
-                          .device = fixture.device,
-                          .queue = fixture.queue,
-                          .clump = fixture.clump,
-                          .block_rows = 1};
+    return (traffic_desc){.network = network, .world = app_fixture_world(&fixture, 0)};
 }
 
 static void run(const traffic_desc *desc, uint32_t steps, uint64_t *moves) {
     bench_error error = {""};
     if (traffic_compare_run(desc, steps, 10, moves, &error))
-        fail_msg("variant %d, %u cells, seed %u: %s", (int)desc->variant, desc->network->cell_count,
-                 desc->network->rules.seed, error.text);
+        fail_msg("variant %d, %u cells, seed %u: %s", (int)desc->world.variant,
+                 desc->network->cell_count, desc->network->rules.seed, error.text);
 }
 
 static void run_all(const traffic_network *network, uint32_t steps) {
     static const bench_variant variants[] = {BENCH_CLUMP, BENCH_SOA, BENCH_AOS};
     traffic_desc desc = describe(network);
     for (size_t i = 0; i < sizeof variants / sizeof *variants; i++) {
-        desc.variant = variants[i];
+        desc.world.variant = variants[i];
         run(&desc, steps, NULL);
     }
 }
@@ -96,7 +91,7 @@ typedef struct reference {
 
 static reference reference_open(const traffic_network *network) {
     bench_error error = {""};
-    traffic_desc desc = {.variant = BENCH_SEQUENTIAL, .network = network};
+    traffic_desc desc = {.world = {.variant = BENCH_SEQUENTIAL}, .network = network};
     reference r = {.network = network, .codes = calloc(network->cell_count, sizeof(uint32_t))};
     assert_non_null(r.codes);
     assert_int_equal(traffic_world_create(&desc, &r.world, &error), 0);
@@ -348,7 +343,7 @@ static void test_compacted(void **state) {
         rules.seed = (uint32_t)i + 10;
         make_town(60, 40, 250, &rules, &network);
         traffic_desc desc = describe(&network);
-        desc.compaction = &compaction;
+        desc.world.compaction = &compaction;
         run(&desc, 60, &moves);
         if (moves < 60) fail_msg("only %llu cars moved", (unsigned long long)moves);
         traffic_network_destroy(&network);
@@ -364,11 +359,11 @@ static void test_heap(void **state) {
     traffic_network network;
     make_town(30, 20, 500, &rules, &network);
     traffic_desc desc = describe(&network);
-    desc.tuning.checked = 1;
+    desc.world.tuning.checked = 1;
     run(&desc, 30, NULL);
     traffic_network_destroy(&network);
     make_town(500, 100, 500, &rules, &network);
-    desc.heap_bytes = 1 << 20;
+    desc.world.heap_bytes = 1 << 20;
     assert_int_equal(traffic_world_create(&desc, &world, &error), -1);
     if (!strstr(error.text, "the heap has room for")) fail_msg("%s", error.text);
     traffic_network_destroy(&network);
@@ -385,11 +380,11 @@ static void test_full(void **state) {
     rules.create_permille = 1000;
     make_town(100, 60, 500, &rules, &network);
     traffic_desc desc = describe(&network);
-    desc.heap_bytes = 256 << 10;
+    desc.world.heap_bytes = 256 << 10;
     while (traffic_world_create(&desc, &world, &error)) {
         if (!strstr(error.text, "the heap has room for")) fail_msg("%s", error.text);
-        desc.heap_bytes += 32 << 10;
-        assert_true(desc.heap_bytes < 4 << 20);
+        desc.world.heap_bytes += 32 << 10;
+        assert_true(desc.world.heap_bytes < 4 << 20);
     }
     int result = 0;
     for (uint32_t step = 0; step < 20 && result == 0; step++)

@@ -1,26 +1,21 @@
 /* Wa-Tor on the heap and in plain OpenCL against Wa-Tor in sequential C: every cell and the heap's
  * invariants after every step. The rules are those of the benchmark, and so is the code.
  *
- * Read first: bench/apps/wa-tor/wa_tor.h.
+ * Read first: bench/apps/wa-tor/world.h.
  */
-#include "bench/apps/wa-tor/wa_tor.h"
-#include "cl_fixture.h"
+#include "app_fixture.h"
+#include "bench/apps/wa-tor/world.h"
 
 static cl_fixture fixture;
 
 static const char *const variants[] = {
-    [WA_TOR_CLUMP] = "clump", [WA_TOR_SOA] = "soa", [WA_TOR_AOS] = "aos"};
+    [BENCH_CLUMP] = "clump", [BENCH_SOA] = "soa", [BENCH_AOS] = "aos"};
 #define VARIANTS (sizeof variants / sizeof *variants)
 
 /* A heap of one size: kernels are compiled for it. */
 static wa_tor_desc describe(uint32_t width, uint32_t height, uint32_t seed) {
-    wa_tor_desc desc = {.context = fixture.context,
-                        .device = fixture.device,
-                        .queue = fixture.queue,
-                        .rules = wa_tor_rules_default(),
-                        .clump = fixture.clump,
-                        .heap_bytes = 10 << 20,
-                        .block_rows = 1};
+    wa_tor_desc desc = {.world = app_fixture_world(&fixture, 10 << 20),
+                        .rules = wa_tor_rules_default()};
     desc.rules.width = width;
     desc.rules.height = height;
     desc.rules.seed = seed;
@@ -32,15 +27,15 @@ static uint64_t run(const wa_tor_desc *desc, uint32_t steps) {
     uint64_t moves = 0;
     bench_error error = {""};
     if (wa_tor_compare_run(desc, steps, 1, &moves, &error))
-        fail_msg("%s, %u x %u, seed %u, block_rows %u: %s", variants[desc->variant],
-                 desc->rules.width, desc->rules.height, desc->rules.seed, desc->block_rows,
+        fail_msg("%s, %u x %u, seed %u, block_rows %u: %s", variants[desc->world.variant],
+                 desc->rules.width, desc->rules.height, desc->rules.seed, desc->world.block_rows,
                  error.text);
     return moves;
 }
 
 static void run_all(wa_tor_desc desc, uint32_t steps) {
     for (size_t i = 0; i < VARIANTS; i++) {
-        desc.variant = (wa_tor_variant)i;
+        desc.world.variant = (bench_variant)i;
         run(&desc, steps);
     }
 }
@@ -69,8 +64,8 @@ static void test_middle(void **state) {
 static void test_wide_blocks(void **state) {
     (void)state;
     wa_tor_desc desc = describe(200, 130, 8);
-    desc.heap_bytes = 0;
-    desc.block_rows = 16;
+    desc.world.heap_bytes = 0;
+    desc.world.block_rows = 16;
     run(&desc, 40);
 }
 
@@ -98,7 +93,7 @@ static void test_compacted(void **state) {
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
         clump_compactor_desc compaction = {.compact = ways[i], .every = 3};
         wa_tor_desc desc = describe(90, 70, 11 + (uint32_t)i);
-        desc.compaction = &compaction;
+        desc.world.compaction = &compaction;
         if (run(&desc, 60) == 0) fail_msg("way %zu moved nothing; the test shows nothing", i);
     }
 }

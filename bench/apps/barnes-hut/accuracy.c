@@ -51,8 +51,10 @@ int barnes_hut_measure_error(const barnes_hut_rules *rules, const collision_body
             before[i] = bodies[i];
             before[i].vx = before[i].vy = 0;
         }
-        barnes_hut_desc desc = {
-            .variant = BENCH_SEQUENTIAL, .rules = *rules, .bodies = before, .count = count};
+        barnes_hut_desc desc = {.world = {.variant = BENCH_SEQUENTIAL},
+                                .rules = *rules,
+                                .bodies = before,
+                                .count = count};
         result = barnes_hut_world_create(&desc, &world, error) || bench_world_step(&world, error) ||
                          bench_world_read(&world, &(barnes_hut_state){.bodies = after}, error)
                      ? -1

@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "../collision/collision.h"
 #include "../collision/first.h"
-#include "bench/app.h"
 #include "bench/registry.h"
 #include "heap.h"
 
@@ -26,15 +26,8 @@ typedef struct run_state {
 
 static int read_parameters(run_state *run) {
     const bench_values *values = run->app.values;
-    const bench_env *env = run->app.env;
     run->pixels = bench_u32(values, "pixels");
-    run->desc = (barnes_hut_desc){.context = env->context,
-                                  .device = env->device,
-                                  .queue = env->queue,
-                                  .clump = env->clump,
-                                  .nodes = bench_u32(values, "nodes"),
-                                  .heap_bytes = (uint64_t)bench_int(values, "heap_mb") << 20,
-                                  .block_rows = bench_u32(values, "block_rows"),
+    run->desc = (barnes_hut_desc){.nodes = bench_u32(values, "nodes"),
                                   .rules = {.dt = bench_float(values, "dt"),
                                             .gravity = bench_float(values, "gravity"),
                                             .softening = bench_float(values, "softening"),
@@ -46,13 +39,10 @@ static int read_parameters(run_state *run) {
 
 /* ---- For bench_app --------------------------------------------------------------------------- */
 
-static int create(void *app, bench_variant variant, const clump_compactor_desc *compaction,
-                  bench_error *error) {
+static int create(void *app, const bench_world_desc *world, bench_error *error) {
     run_state *run = app;
-    barnes_hut_desc desc = run->desc;
-    desc.variant = variant;
-    desc.compaction = compaction;
-    return barnes_hut_world_create(&desc, &run->app.world, error);
+    run->desc.world = *world;
+    return barnes_hut_world_create(&run->desc, &run->app.world, error);
 }
 
 static uint32_t find_depth(const uint8_t *levels, uint32_t count) {
@@ -160,24 +150,18 @@ static const bench_app_ops ops = {.create = create,
 
 /* ---- The benchmark --------------------------------------------------------------------------- */
 
-static int create_outputs(run_state *run, char *title, size_t bytes) {
+static int create_outputs(run_state *run) {
     static const char *const columns[] = {"nodes", "depth", NULL};
     static const bench_outputs_class classes[] = {
         {"Body", "#1f77b4"}, {"TreeNode", "#ff7f0e"}, {NULL, NULL}};
-    bench_outputs_desc desc = {.title = title,
-                               .columns = columns,
-                               .classes = classes,
-                               .width = run->pixels,
-                               .height = run->pixels};
-    snprintf(title, bytes, "barnes-hut, %u bodies", run->desc.count);
-    return bench_outputs_create(&desc, run->app.values, &run->app.outputs, run->app.error);
+    snprintf(run->app.title, sizeof run->app.title, "barnes-hut, %u bodies", run->desc.count);
+    return bench_app_create_outputs(&run->app, columns, classes, run->pixels, run->pixels);
 }
 
 static int run_barnes_hut(bench_env *env, const bench_values *values, bench_results *results) {
     run_state run = {.first = NULL};
-    char title[96];
     int result = bench_app_init(&run.app, &ops, env, values, results, "by Morton code") ||
-                         read_parameters(&run) || create_outputs(&run, title, sizeof title) ||
+                         read_parameters(&run) || create_outputs(&run) ||
                          barnes_hut_state_create(run.desc.count, &run.found, run.app.error) ||
                          barnes_hut_state_create(run.desc.count, &run.reference, run.app.error)
                      ? -1
@@ -190,24 +174,11 @@ static int run_barnes_hut(bench_env *env, const bench_values *values, bench_resu
 }
 
 static const bench_param params[] = {
-    {"variant", BENCH_ENUM, "clump", "objects on the heap, plain OpenCL, or plain C", 0, 0,
-     "clump|soa|aos|sequential"},
-    {"bodies", BENCH_INT, "20000", "bodies", 1, COLLISION_BODIES_MAX, NULL},
-    {"steps", BENCH_INT, "50", "steps to simulate", 1, 1e6, NULL},
-    {"seed", BENCH_INT, "42", "of the first states", 0, UINT32_MAX, NULL},
-    {"input", BENCH_STRING, "", "CSV file of first states: x,y,vx,vy,mass", 0, 0, NULL},
-    {"dt", BENCH_FLOAT, "0.01", "time of a step", 1e-9, 1, NULL},
-    {"gravity", BENCH_FLOAT, "1", "constant of gravity times all mass", 0, 1000, NULL},
-    {"softening", BENCH_FLOAT, "0.01", "added to distances, squared", 1e-4, 1, NULL},
+    COLLISION_PARAMS("20000", "50"),
     {"theta", BENCH_FLOAT, "0.5", "a cell is a point from its size / theta on", 0.01,
      BARNES_HUT_THETA_MAX, NULL},
     {"nodes", BENCH_INT, "0", "soa, aos: room for tree nodes; 0: from the bodies", 0, 1e8, NULL},
-    {"heap_mb", BENCH_INT, "0", "clump: size of the heap in MiB; 0: from the bodies", 0, 1e6, NULL},
-    {"block_rows", BENCH_INT, "0", "rows of a block; 0: from the heap", 0, 64, NULL},
     BENCH_COMPACTION_PARAMS,
-    {"check", BENCH_INT, "1", "1: run the reference too and compare", 0, 1, NULL},
-    {"pixels", BENCH_INT, "800", "width and height of pictures", 16, 8192, NULL},
-    BENCH_OUTPUT_PARAMS,
     {NULL, BENCH_INT, NULL, NULL, 0, 0, NULL}};
 
 const bench_descriptor bench_app_barnes_hut = {

@@ -28,12 +28,10 @@ struct world {
 
 static int build_program(struct world *world, const barnes_hut_desc *desc, bench_error *error) {
     bench_plain_desc plain = {
-        .context = desc->context,
-        .device = desc->device,
-        .queue = desc->queue,
+        .world = &desc->world,
         .file = "bench/apps/barnes-hut/plain.cl",
         .before = barnes_hut_sources,
-        .options = desc->variant == BENCH_AOS ? "-DLAYOUT_AOS=1" : "-DLAYOUT_AOS=0",
+        .options = desc->world.variant == BENCH_AOS ? "-DLAYOUT_AOS=1" : "-DLAYOUT_AOS=0",
         .names = kernel_names,
         .count = KERNEL_COUNT};
     return bench_plain_create(&plain, &world->plain, error);
@@ -43,8 +41,10 @@ static int build_program(struct world *world, const barnes_hut_desc *desc, bench
 static int create_tree(struct world *world, int is_aos, bench_error *error) {
     bench_plain *plain = &world->plain;
     cl_mem unused;
-    return bench_plain_buffer(plain, COUNTERS, sizeof(cl_int), NULL, &world->counters, error) ||
-                   bench_plain_buffer(plain, world->nodes, sizeof(cl_uint), NULL, &unused, error) ||
+    return bench_buffer_create(&plain->buffers, COUNTERS, sizeof(cl_int), NULL, &world->counters,
+                               error) ||
+                   bench_buffer_create(&plain->buffers, world->nodes, sizeof(cl_uint), NULL,
+                                       &unused, error) ||
                    bench_plain_set_common(plain, sizeof world->bodies, &world->bodies, error) ||
                    bench_plain_set_common(plain, sizeof world->nodes, &world->nodes, error) ||
                    bench_plain_set_common(plain, sizeof world->counters, &world->counters, error) ||
@@ -60,9 +60,10 @@ static int create_tree(struct world *world, int is_aos, bench_error *error) {
 }
 
 static int create_states(struct world *world, const barnes_hut_desc *desc, bench_error *error) {
-    return bench_plain_buffer(&world->plain, world->bodies, sizeof *desc->bodies, desc->bodies,
-                              &world->states, error) ||
-                   bench_plain_buffer(&world->plain, world->bodies, 1, NULL, &world->levels, error)
+    return bench_buffer_create(&world->plain.buffers, world->bodies, sizeof *desc->bodies,
+                               desc->bodies, &world->states, error) ||
+                   bench_buffer_create(&world->plain.buffers, world->bodies, 1, NULL,
+                                       &world->levels, error)
                ? -1
                : 0;
 }
@@ -70,16 +71,16 @@ static int create_states(struct world *world, const barnes_hut_desc *desc, bench
 static int set_arguments(struct world *world, const barnes_hut_constants *constants,
                          bench_error *error) {
     const cl_uint longest = LONGEST;
-    const bench_plain_arg all[] = {{INIT, 0, sizeof(cl_mem), &world->states},
-                                   {ROOT, 0, sizeof(float), &constants->inverse_theta},
-                                   {FORCE, 0, sizeof(float), &constants->softening2},
-                                   {MOVE, 0, sizeof(float), &constants->kick},
-                                   {MOVE, 1, sizeof(float), &constants->dt},
-                                   {SPLIT, 0, sizeof longest, &longest},
-                                   {SPLIT, 1, sizeof(float), &constants->inverse_theta},
-                                   {SPLIT, 2, sizeof world->pass, &world->pass},
-                                   {WRITE, 0, sizeof(cl_mem), &world->states},
-                                   {WRITE, 1, sizeof(cl_mem), &world->levels}};
+    const bench_arg all[] = {{INIT, 0, sizeof(cl_mem), &world->states},
+                             {ROOT, 0, sizeof(float), &constants->inverse_theta},
+                             {FORCE, 0, sizeof(float), &constants->softening2},
+                             {MOVE, 0, sizeof(float), &constants->kick},
+                             {MOVE, 1, sizeof(float), &constants->dt},
+                             {SPLIT, 0, sizeof longest, &longest},
+                             {SPLIT, 1, sizeof(float), &constants->inverse_theta},
+                             {SPLIT, 2, sizeof world->pass, &world->pass},
+                             {WRITE, 0, sizeof(cl_mem), &world->states},
+                             {WRITE, 1, sizeof(cl_mem), &world->levels}};
     return bench_plain_set(&world->plain, all, sizeof all / sizeof *all, error);
 }
 
@@ -90,8 +91,8 @@ static int launch(struct world *world, unsigned kernel, cl_event *event, bench_e
 }
 
 static int gather(struct world *world, cl_event *event, bench_error *error) {
-    const bench_plain_arg now = {GATHER, 0, sizeof world->pass, &world->pass},
-                          next = {SPLIT, 2, sizeof world->pass, &world->pass};
+    const bench_arg now = {GATHER, 0, sizeof world->pass, &world->pass},
+                    next = {SPLIT, 2, sizeof world->pass, &world->pass};
     if (bench_plain_set(&world->plain, &now, 1, error) || launch(world, GATHER, event, error)) {
         return -1;
     }
@@ -102,7 +103,7 @@ static int gather(struct world *world, cl_event *event, bench_error *error) {
 /* As in heap.c. */
 static int build_tree(struct world *world, bench_error *error) {
     const cl_uint any = UINT32_MAX;
-    const bench_plain_arg longest = {SPLIT, 0, sizeof any, &any};
+    const bench_arg longest = {SPLIT, 0, sizeof any, &any};
     uint32_t rounds = barnes_hut_count_rounds(world->bodies);
     for (uint32_t i = 0; i < rounds; i++) {
         if ((i + 1 == rounds && bench_plain_set(&world->plain, &longest, 1, error)) ||
@@ -113,17 +114,9 @@ static int build_tree(struct world *world, bench_error *error) {
     return gather(world, NULL, error);
 }
 
-static void destroy(void *self) {
-    struct world *world = self;
-    if (world) {
-        bench_plain_release(&world->plain);
-    }
-    free(world);
-}
-
 static int read_counters(struct world *world, cl_int counters[COUNTERS], bench_error *error) {
-    return bench_plain_read(&world->plain, world->counters, COUNTERS * sizeof *counters, counters,
-                            error);
+    return bench_buffer_read(&world->plain.buffers, world->counters, 0, COUNTERS * sizeof *counters,
+                             counters, error);
 }
 
 static int finish(void *self, bench_error *error) {
@@ -149,11 +142,11 @@ static int create(const barnes_hut_desc *desc, const barnes_hut_constants *const
     world->nodes = desc->nodes ? desc->nodes : 2 * desc->count + 4096;
     world->pass = 1;
     if (build_program(world, desc, error) ||
-        create_tree(world, desc->variant == BENCH_AOS, error) ||
+        create_tree(world, desc->world.variant == BENCH_AOS, error) ||
         create_states(world, desc, error) || set_arguments(world, constants, error) ||
         launch(world, INIT, NULL, error) || launch(world, ROOT, NULL, error) ||
         build_tree(world, error) || finish(world, error)) {
-        destroy(world);
+        bench_plain_destroy(world);
         return -1;
     }
     *self = world;
@@ -178,10 +171,10 @@ static int read_state(void *self, void *out, bench_error *error) {
     struct world *world = self;
     cl_int counters[COUNTERS];
     if (launch(world, WRITE, NULL, error) || read_counters(world, counters, error) ||
-        bench_plain_read(&world->plain, world->states, world->bodies * sizeof *state->bodies,
-                         state->bodies, error) ||
-        (state->levels &&
-         bench_plain_read(&world->plain, world->levels, world->bodies, state->levels, error))) {
+        bench_buffer_read(&world->plain.buffers, world->states, 0,
+                          world->bodies * sizeof *state->bodies, state->bodies, error) ||
+        (state->levels && bench_buffer_read(&world->plain.buffers, world->levels, 0, world->bodies,
+                                            state->levels, error))) {
         return -1;
     }
     state->nodes = (uint32_t)(counters[NODES_MADE] - counters[STACK_HEIGHT]);
@@ -190,4 +183,4 @@ static int read_state(void *self, void *out, bench_error *error) {
 
 const barnes_hut_ops barnes_hut_plain_ops = {
     .create = create,
-    .world = {.destroy = destroy, .step = step, .finish = finish, .read = read_state}};
+    .world = {.destroy = bench_plain_destroy, .step = step, .finish = finish, .read = read_state}};

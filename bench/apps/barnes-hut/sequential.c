@@ -30,7 +30,6 @@ typedef struct node {
 
 struct world {
     barnes_hut_constants constants;
-    int has_fma;
     uint32_t count, root, node_count, node_capacity;
     summary *summaries;
     node *nodes;
@@ -148,8 +147,8 @@ typedef struct pulls {
 
 /* The pulls of the children of a cell on a body at (x, y); those that must be opened are marked
  * instead. */
-static COLLISION_INLINE void look_into(const node *of, float x, float y, float softening2,
-                                       pulls *all, int is_opened[4]) {
+static BENCH_INLINE void look_into(const node *of, float x, float y, float softening2, pulls *all,
+                                   int is_opened[4]) {
     for (int j = 0; j < 4; j++) {
         float dx = of->x[j] - x, dy = of->y[j] - y;
         float r = collision_inverse_sqrt(fmaf(dx, dx, fmaf(dy, dy, softening2)));
@@ -160,8 +159,8 @@ static COLLISION_INLINE void look_into(const node *of, float x, float y, float s
     }
 }
 
-static COLLISION_INLINE int put(uint32_t *stack, int height, const uint32_t children[4],
-                                const int is_opened[4]) {
+static BENCH_INLINE int put(uint32_t *stack, int height, const uint32_t children[4],
+                            const int is_opened[4]) {
     for (int j = 0; j < 4; j++) {
         stack[height] = children[j];
         height += is_opened[j];
@@ -170,7 +169,7 @@ static COLLISION_INLINE int put(uint32_t *stack, int height, const uint32_t chil
 }
 
 /* Two cells at a time, as in barnes_hut.cl, so that sums have the same order. */
-static COLLISION_INLINE void compute_forces_with(struct world *world) {
+static BENCH_INLINE void compute_forces_with(struct world *world) {
     float softening2 = world->constants.softening2;
     uint32_t stack[STACK];
     for (uint32_t i = 1; i <= world->count; i++) {
@@ -195,21 +194,7 @@ static COLLISION_INLINE void compute_forces_with(struct world *world) {
     }
 }
 
-#if COLLISION_TWO_LOOPS
-__attribute__((target("avx2,fma"))) static void compute_forces_fma(struct world *world) {
-    compute_forces_with(world);
-}
-#endif
-
-static void compute_forces(struct world *world) {
-#if COLLISION_TWO_LOOPS
-    if (world->has_fma) {
-        compute_forces_fma(world);
-        return;
-    }
-#endif
-    compute_forces_with(world);
-}
+BENCH_TWO_LOOPS(compute_forces, struct world)
 
 /* One coordinate. At a wall a body stops and turns round. */
 static void move_body(float *x, float *v, float force, const barnes_hut_constants *constants) {
@@ -251,7 +236,6 @@ static int create(const barnes_hut_desc *desc, const barnes_hut_constants *const
     world->constants = *constants;
     world->count = desc->count;
     world->root = desc->count + 1;
-    world->has_fma = collision_has_fma();
     world->vx = calloc(count, 4 * sizeof(float));
     world->levels = calloc(count, 1);
     if (!world->vx || !world->levels || reserve_node(world)) {
@@ -289,12 +273,6 @@ static int step(void *self, cl_event *events, bench_error *error) {
     return 0;
 }
 
-static int finish(void *self, bench_error *error) {
-    (void)self;
-    (void)error;
-    return 0;
-}
-
 static int read_state(void *self, void *out, bench_error *error) {
     barnes_hut_state *state = out;
     const struct world *world = self;
@@ -312,5 +290,4 @@ static int read_state(void *self, void *out, bench_error *error) {
 }
 
 const barnes_hut_ops barnes_hut_sequential_ops = {
-    .create = create,
-    .world = {.destroy = destroy, .step = step, .finish = finish, .read = read_state}};
+    .create = create, .world = {.destroy = destroy, .step = step, .read = read_state}};

@@ -46,10 +46,10 @@ int barnes_hut_world_create(const barnes_hut_desc *desc, bench_world *world, ben
     }
     barnes_hut_constants constants =
         barnes_hut_find_constants(&desc->rules, desc->bodies, desc->count);
-    if (all[desc->variant]->create(desc, &constants, &world->self, error)) {
+    if (all[desc->world.variant]->create(desc, &constants, &world->self, error)) {
         return -1;
     }
-    world->ops = &all[desc->variant]->world;
+    world->ops = &all[desc->world.variant]->world;
     return 0;
 }
 
@@ -58,20 +58,20 @@ const char *const barnes_hut_sources[] = {"bench/apps/collision/arithmetic.clh",
 
 /* ---- Comparison ------------------------------------------------------------------------------ */
 
-typedef struct pair {
-    bench_world found, expected;
-    barnes_hut_state found_state, expected_state;
-    const barnes_hut_desc *desc;
-} pair;
+static int create(const void *desc, int is_reference, bench_world *world, bench_error *error) {
+    barnes_hut_desc own = *(const barnes_hut_desc *)desc;
+    own.world.variant = is_reference ? BENCH_SEQUENTIAL : own.world.variant;
+    return barnes_hut_world_create(&own, world, error);
+}
 
-static int compare_trees(const pair *worlds, uint32_t step, bench_error *error) {
-    const barnes_hut_state *found = &worlds->found_state, *expected = &worlds->expected_state;
+static int compare_trees(const bench_pair *pair, uint32_t step, bench_error *error) {
+    const barnes_hut_state *found = pair->found_state, *expected = pair->expected_state;
     if (found->nodes != expected->nodes) {
         bench_error_set(error, "after %u steps the tree has %u nodes instead of %u", step,
                         found->nodes, expected->nodes);
         return 1;
     }
-    for (uint32_t i = 0; i < worlds->desc->count; i++) {
+    for (uint32_t i = 0; i < ((const barnes_hut_desc *)pair->desc)->count; i++) {
         if (found->levels[i] != expected->levels[i]) {
             bench_error_set(error, "after %u steps body %u hangs at level %u instead of %u", step,
                             i + 1, found->levels[i], expected->levels[i]);
@@ -81,23 +81,16 @@ static int compare_trees(const pair *worlds, uint32_t step, bench_error *error) 
     return 0;
 }
 
-static int compare(void *both, uint32_t step, bench_error *error) {
-    pair *worlds = both;
-    if (bench_world_read(&worlds->found, &worlds->found_state, error) ||
-        bench_world_read(&worlds->expected, &worlds->expected_state, error)) {
-        return -1;
-    }
-    return collision_compare(worlds->found_state.bodies, worlds->expected_state.bodies,
-                             worlds->desc->count, step, error) ||
-                   compare_trees(worlds, step, error)
-               ? 1
-               : 0;
+static int compare(const bench_pair *pair, uint32_t step, bench_error *error) {
+    const barnes_hut_state *found = pair->found_state, *expected = pair->expected_state;
+    uint32_t count = ((const barnes_hut_desc *)pair->desc)->count;
+    return collision_compare(found->bodies, expected->bodies, count, step, error) ||
+           compare_trees(pair, step, error);
 }
 
-static int check_tree(void *both, uint32_t step, bench_error *error) {
-    pair *worlds = both;
+static int check_tree(const bench_pair *pair, uint32_t step, bench_error *error) {
     uint32_t faults = 0;
-    if (barnes_hut_heap_count_faults(worlds->found.self, &faults, error)) {
+    if (barnes_hut_heap_count_faults(pair->found.self, &faults, error)) {
         return -1;
     }
     if (faults) {
@@ -107,31 +100,22 @@ static int check_tree(void *both, uint32_t step, bench_error *error) {
     return faults != 0;
 }
 
-static int run_pair(pair *worlds, uint32_t steps, uint32_t check_every, bench_error *error) {
-    const bench_pair course = {.found = &worlds->found,
-                               .expected = &worlds->expected,
-                               .variant = worlds->desc->variant,
-                               .clump = worlds->desc->clump,
-                               .self = worlds,
-                               .compare = compare,
-                               .check_heap = check_tree};
-    return bench_pair_run(&course, steps, check_every, error);
-}
-
 int barnes_hut_compare_run(const barnes_hut_desc *desc, uint32_t steps, uint32_t check_every,
                            bench_error *error) {
-    pair worlds = {.desc = desc};
-    barnes_hut_desc sequential = *desc;
-    sequential.variant = BENCH_SEQUENTIAL;
-    int result = barnes_hut_state_create(desc->count, &worlds.found_state, error) ||
-                         barnes_hut_state_create(desc->count, &worlds.expected_state, error) ||
-                         barnes_hut_world_create(desc, &worlds.found, error) ||
-                         barnes_hut_world_create(&sequential, &worlds.expected, error)
-                     ? -1
-                     : run_pair(&worlds, steps, check_every, error);
-    bench_world_destroy(&worlds.found);
-    bench_world_destroy(&worlds.expected);
-    barnes_hut_state_destroy(&worlds.found_state);
-    barnes_hut_state_destroy(&worlds.expected_state);
+    barnes_hut_state found, expected;
+    bench_pair pair = {.desc = desc,
+                       .world = &desc->world,
+                       .found_state = &found,
+                       .expected_state = &expected,
+                       .create = create,
+                       .compare = compare,
+                       .check_heap = check_tree};
+    int result = barnes_hut_state_create(desc->count, &found, error) |
+                 barnes_hut_state_create(desc->count, &expected, error);
+    if (result == 0) {
+        result = bench_pair_run(&pair, steps, check_every, error);
+    }
+    barnes_hut_state_destroy(&found);
+    barnes_hut_state_destroy(&expected);
     return result;
 }

@@ -6,26 +6,15 @@
 #ifndef BARNES_HUT_WORLD_H
 #define BARNES_HUT_WORLD_H
 
-#include "bench/variant.h"
 #include "bench/world.h"
-#include "clump/clump.h"
 #include "model.h"
 
 typedef struct barnes_hut_desc {
-    bench_variant variant;
-    cl_context context; /* this and the next three: not for sequential */
-    cl_device_id device;
-    cl_command_queue queue; /* the one of `clump` */
-    clump_context *clump;   /* only for clump */
+    bench_world_desc world;
     barnes_hut_rules rules;
     const collision_body *bodies; /* copied */
     uint32_t count;
     uint32_t nodes; /* soa, aos: room for so many tree nodes; 0: enough for bodies not too close */
-    /* The rest is only for clump. */
-    uint64_t heap_bytes; /* 0: enough, likewise */
-    uint32_t block_rows; /* as in clump_heap_desc */
-    clump_tuning tuning;
-    const clump_compactor_desc *compaction; /* heap and classes are filled in. NULL: never */
 } barnes_hut_desc;
 
 /* The bodies, and the tree as far as variants are compared by it. */

@@ -1,8 +1,7 @@
 /* What the sequential programs of collision and barnes-hut compute with: arithmetic.clh written
- * again, for the host. On x86 a loop that uses it is compiled twice, and the machine decides when
- * it runs.
+ * again, for the host.
  *
- * Read first: README.md.
+ * Read first: README.md. Read next: bench/fma.h.
  */
 #ifndef COLLISION_ARITHMETIC_H
 #define COLLISION_ARITHMETIC_H
@@ -11,27 +10,10 @@
 #include <stdint.h>
 #include <string.h>
 
-#if defined(__x86_64__) && defined(__GNUC__)
-#define COLLISION_TWO_LOOPS 1
-#else
-#define COLLISION_TWO_LOOPS 0
-#endif
-#if defined(__GNUC__)
-#define COLLISION_INLINE inline __attribute__((always_inline))
-#else
-#define COLLISION_INLINE inline
-#endif
-
-static inline int collision_has_fma(void) {
-#if COLLISION_TWO_LOOPS
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-#else
-    return 0;
-#endif
-}
+#include "bench/fma.h"
 
 /* 1 / sqrt(a): a guess from the bits, and two steps of Newton's method. */
-static COLLISION_INLINE float collision_inverse_sqrt(float a) {
+static BENCH_INLINE float collision_inverse_sqrt(float a) {
     float half_a = -0.5f * a, y;
     uint32_t bits;
     memcpy(&bits, &a, sizeof bits);

@@ -18,22 +18,14 @@
 typedef struct run_state {
     bench_app app;
     collision_desc desc;
-    collision_body *first;             /* the first states */
-    collision_body *found, *reference; /* the last ones, and those of the reference */
+    collision_body *first; /* the first states */
 } run_state;
 
 /* ---- Parameters ------------------------------------------------------------------------------ */
 
 static int read_parameters(run_state *run, int is_merging) {
     const bench_values *values = run->app.values;
-    const bench_env *env = run->app.env;
-    run->desc = (collision_desc){.context = env->context,
-                                 .device = env->device,
-                                 .queue = env->queue,
-                                 .clump = env->clump,
-                                 .heap_bytes = (uint64_t)bench_int(values, "heap_mb") << 20,
-                                 .block_rows = bench_u32(values, "block_rows"),
-                                 .rules = {.dt = bench_float(values, "dt"),
+    run->desc = (collision_desc){.rules = {.dt = bench_float(values, "dt"),
                                            .gravity = bench_float(values, "gravity"),
                                            .softening = bench_float(values, "softening"),
                                            .is_merging = is_merging}};
@@ -50,13 +42,10 @@ static int read_parameters(run_state *run, int is_merging) {
 
 /* ---- For bench_app --------------------------------------------------------------------------- */
 
-static int create(void *app, bench_variant variant, const clump_compactor_desc *compaction,
-                  bench_error *error) {
+static int create(void *app, const bench_world_desc *world, bench_error *error) {
     run_state *run = app;
-    collision_desc desc = run->desc;
-    desc.variant = variant;
-    desc.compaction = compaction;
-    return collision_world_create(&desc, &run->app.world, error);
+    run->desc.world = *world;
+    return collision_world_create(&run->desc, &run->app.world, error);
 }
 
 static void sample(void *app, const void *state, double *values) {
@@ -73,19 +62,19 @@ static int draw(void *app, const void *state, uint8_t *rgb, bench_error *error) 
 
 static uint64_t checksum(void *app) {
     run_state *run = app;
-    return collision_checksum(run->found, run->desc.count);
+    return collision_checksum(run->app.found, run->desc.count);
 }
 
 static void report(void *app) {
     run_state *run = app;
     bench_sample(run->app.results, "bodies_left", "objects",
-                 collision_count(run->found, run->desc.count));
+                 collision_count(run->app.found, run->desc.count));
 }
 
 static int report_heap(void *app, bench_error *error) {
     run_state *run = app;
     uint64_t objects = 0;
-    uint32_t alive = collision_count(run->found, run->desc.count);
+    uint32_t alive = collision_count(run->app.found, run->desc.count);
     clump_status status = clump_heap_count(bench_world_heap(&run->app.world), "Body", &objects);
     if (status != CLUMP_OK) {
         return bench_error_clump(error, "counting bodies", run->app.env->clump, status);
@@ -102,12 +91,13 @@ static int report_heap(void *app, bench_error *error) {
  * once, so the bound is that of as many roundings as there were merges. */
 static int check_mass(void *app, bench_error *error) {
     run_state *run = app;
+    const collision_body *found = run->app.found;
     double before = 0, after = 0;
     for (uint32_t i = 0; i < run->desc.count; i++) {
         before += (double)run->first[i].mass;
-        after += (double)run->found[i].mass;
+        after += (double)found[i].mass;
     }
-    uint32_t merges = run->desc.count - collision_count(run->found, run->desc.count);
+    uint32_t merges = run->desc.count - collision_count(run->app.found, run->desc.count);
     if (!(fabs(after - before) <= before * (merges * 0x1p-24 + 1e-12))) {
         bench_error_set(error, "all bodies together had mass %.9g and now have %.9g", before,
                         after);
@@ -118,7 +108,8 @@ static int check_mass(void *app, bench_error *error) {
 
 static int compare(void *app, bench_error *error) {
     run_state *run = app;
-    return collision_compare(run->found, run->reference, run->desc.count, run->app.steps, error);
+    return collision_compare(run->app.found, run->app.reference, run->desc.count, run->app.steps,
+                             error);
 }
 
 static const bench_app_ops any_ops = {.create = create,
@@ -136,37 +127,28 @@ static const bench_app_ops any_ops = {.create = create,
 
 /* ---- The benchmark --------------------------------------------------------------------------- */
 
-static int create_outputs(run_state *run, char *title, size_t bytes) {
+static int create_outputs(run_state *run) {
     static const char *const columns[] = {"bodies", NULL};
     static const bench_outputs_class classes[] = {{"Body", "#1f77b4"}, {NULL, NULL}};
     uint32_t pixels = bench_u32(run->app.values, "pixels");
-    bench_outputs_desc desc = {
-        .title = title, .columns = columns, .classes = classes, .width = pixels, .height = pixels};
-    snprintf(title, bytes, "%s, %u bodies", run->desc.rules.is_merging ? "collision" : "n-body",
-             run->desc.count);
-    return bench_outputs_create(&desc, run->app.values, &run->app.outputs, run->app.error);
+    snprintf(run->app.title, sizeof run->app.title, "%s, %u bodies",
+             run->desc.rules.is_merging ? "collision" : "n-body", run->desc.count);
+    return bench_app_create_outputs(&run->app, columns, classes, pixels, pixels);
 }
 
 int collision_run(bench_env *env, const bench_values *values, bench_results *results,
                   int is_merging) {
     run_state run = {.first = NULL};
     bench_app_ops ops = any_ops;
-    char title[96];
     if (bench_app_init(&run.app, &ops, env, values, results, is_merging ? "id" : NULL)) {
         return -1;
     }
-    int result = read_parameters(&run, is_merging) || create_outputs(&run, title, sizeof title);
+    int result = read_parameters(&run, is_merging) || create_outputs(&run);
     if (result == 0) {
         ops.phase_count = collision_world_phases(&run.desc.rules, &ops.phases);
-        run.found = calloc(run.desc.count, sizeof *run.found);
-        run.reference = calloc(run.desc.count, sizeof *run.reference);
-        result = run.found && run.reference
-                     ? bench_app_run(&run.app, run.found, run.reference)
-                     : bench_error_set(run.app.error, "host memory ran out for the bodies");
+        result = bench_app_run_bytes(&run.app, run.desc.count * sizeof(collision_body));
     }
     free(run.first);
-    free(run.found);
-    free(run.reference);
     bench_outputs_release(&run.app.outputs);
     return result ? -1 : 0;
 }
@@ -176,7 +158,7 @@ static int run_collision(bench_env *env, const bench_values *values, bench_resul
 }
 
 static const bench_param params[] = {
-    COLLISION_COMMON_PARAMS("2000", "100"),
+    COLLISION_PARAMS("2000", "100"),
     {"merge_distance", BENCH_FLOAT, "0.005", "bodies nearer than this merge", 0, 1, NULL},
     BENCH_COMPACTION_PARAMS,
     {NULL, BENCH_INT, NULL, NULL, 0, 0, NULL}};

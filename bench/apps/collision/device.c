@@ -1,41 +1,24 @@
 /* What the variants on a device have in common. See device.h. */
 #include "device.h"
 
+#include <string.h>
+
 const char *const collision_kernel_names[COLLISION_KERNEL_COUNT] = {
     "body_init",      "write_bodies", "compute_force", "update",
     "find_candidate", "request",      "merge",         "delete_merged"};
 
 const char *const collision_sources[] = {"bench/apps/collision/arithmetic.clh", NULL};
 
-int collision_states_create(const collision_desc *desc, collision_states *states,
-                            bench_error *error) {
-    cl_int code = CL_SUCCESS;
-    *states = (collision_states){.queue = desc->queue, .bytes = desc->count * sizeof *desc->bodies};
-    states->buffer = clCreateBuffer(desc->context, CL_MEM_READ_WRITE, states->bytes, NULL, &code);
-    if (code == CL_SUCCESS) {
-        code = clEnqueueWriteBuffer(desc->queue, states->buffer, CL_TRUE, 0, states->bytes,
-                                    desc->bodies, 0, NULL, NULL);
-    }
-    return code == CL_SUCCESS ? 0 : bench_error_cl(error, "the buffer of the first states", code);
-}
-
-void collision_states_destroy(collision_states *states) {
-    if (states->buffer) {
-        clReleaseMemObject(states->buffer);
-    }
-    *states = (collision_states){.bytes = 0};
-}
-
-int collision_states_clear(const collision_states *states, bench_error *error) {
-    const cl_uint zero = 0;
-    cl_int code = clEnqueueFillBuffer(states->queue, states->buffer, &zero, sizeof zero, 0,
-                                      states->bytes, 0, NULL, NULL);
-    return code == CL_SUCCESS ? 0 : bench_error_cl(error, "clearing the states", code);
-}
-
-int collision_states_read(const collision_states *states, collision_body *bodies,
-                          bench_error *error) {
-    cl_int code = clEnqueueReadBuffer(states->queue, states->buffer, CL_TRUE, 0, states->bytes,
-                                      bodies, 0, NULL, NULL);
-    return code == CL_SUCCESS ? 0 : bench_error_cl(error, "reading the bodies", code);
+size_t collision_list_args(const collision_rules *rules, const collision_constants *constants,
+                           const cl_mem *states, bench_arg args[COLLISION_ARGS]) {
+    const bench_arg all[COLLISION_ARGS] = {
+        {COLLISION_INIT, 0, sizeof *states, states},
+        {COLLISION_WRITE, 0, sizeof *states, states},
+        {COLLISION_FORCE, 0, sizeof(float), &constants->softening2},
+        {COLLISION_FORCE, 1, sizeof(float), &constants->scale},
+        {COLLISION_UPDATE, 0, sizeof(float), &constants->kick},
+        {COLLISION_UPDATE, 1, sizeof(float), &constants->dt},
+        {COLLISION_FIND, 0, sizeof(float), &constants->reach2}};
+    memcpy(args, all, sizeof all);
+    return rules->is_merging ? COLLISION_ARGS : COLLISION_ARGS - 1;
 }

@@ -18,7 +18,7 @@
 
 struct world {
     collision_constants constants;
-    int is_merging, has_fma;
+    int is_merging;
     uint32_t count, total; /* now, and at the start */
     float *x, *y, *vx, *vy, *mass, *force_x, *force_y;
     uint32_t *id, *candidate, *suitor; /* candidates are indices, suitors ids */
@@ -26,7 +26,7 @@ struct world {
     void *memory;
 };
 
-static COLLISION_INLINE int32_t quantise(float v) {
+static BENCH_INLINE int32_t quantise(float v) {
     v = v > PULL_MAX ? PULL_MAX : v;
     v = v < -PULL_MAX ? -PULL_MAX : v;
     return (int32_t)rintf(v);
@@ -34,7 +34,7 @@ static COLLISION_INLINE int32_t quantise(float v) {
 
 /* ---- The phases ------------------------------------------------------------------------------ */
 
-static COLLISION_INLINE void compute_forces_with(struct world *world) {
+static BENCH_INLINE void compute_forces_with(struct world *world) {
     const float *restrict x = world->x, *restrict y = world->y, *restrict mass = world->mass;
     float softening2 = world->constants.softening2, scale = world->constants.scale;
     for (uint32_t i = 0; i < world->count; i++) {
@@ -51,21 +51,7 @@ static COLLISION_INLINE void compute_forces_with(struct world *world) {
     }
 }
 
-#if COLLISION_TWO_LOOPS
-__attribute__((target("avx2,fma"))) static void compute_forces_fma(struct world *world) {
-    compute_forces_with(world);
-}
-#endif
-
-static void compute_forces(struct world *world) {
-#if COLLISION_TWO_LOOPS
-    if (world->has_fma) {
-        compute_forces_fma(world);
-        return;
-    }
-#endif
-    compute_forces_with(world);
-}
+BENCH_TWO_LOOPS(compute_forces, struct world)
 
 static float bounce(float x, float v) {
     return (x > 1.0f && v > 0.0f) || (x < -1.0f && v < 0.0f) ? -v : v;
@@ -84,12 +70,12 @@ static void update(struct world *world) {
 }
 
 /* Whether body j may be merged into body i. */
-static COLLISION_INLINE int is_lighter(const struct world *world, uint32_t j, uint32_t i) {
+static BENCH_INLINE int is_lighter(const struct world *world, uint32_t j, uint32_t i) {
     float m1 = world->mass[i], m2 = world->mass[j];
     return m2 < m1 || (m2 == m1 && world->id[j] > world->id[i]);
 }
 
-static COLLISION_INLINE void find_candidates_with(struct world *world) {
+static BENCH_INLINE void find_candidates_with(struct world *world) {
     const float *restrict x = world->x, *restrict y = world->y;
     for (uint32_t i = 0; i < world->count; i++) {
         float best = world->constants.reach2;
@@ -109,21 +95,7 @@ static COLLISION_INLINE void find_candidates_with(struct world *world) {
     }
 }
 
-#if COLLISION_TWO_LOOPS
-__attribute__((target("avx2,fma"))) static void find_candidates_fma(struct world *world) {
-    find_candidates_with(world);
-}
-#endif
-
-static void find_candidates(struct world *world) {
-#if COLLISION_TWO_LOOPS
-    if (world->has_fma) {
-        find_candidates_fma(world);
-        return;
-    }
-#endif
-    find_candidates_with(world);
-}
+BENCH_TWO_LOOPS(find_candidates, struct world)
 
 static void request(struct world *world) {
     for (uint32_t i = 0; i < world->count; i++) {
@@ -204,7 +176,6 @@ static int create(const collision_desc *desc, const collision_constants *constan
     world->constants = *constants;
     world->is_merging = desc->rules.is_merging;
     world->count = world->total = desc->count;
-    world->has_fma = collision_has_fma();
     for (uint32_t i = 0; i < desc->count; i++) {
         world->x[i] = desc->bodies[i].x;
         world->y[i] = desc->bodies[i].y;
@@ -232,12 +203,6 @@ static int step(void *self, cl_event *events, bench_error *error) {
     return 0;
 }
 
-static int finish(void *self, bench_error *error) {
-    (void)self;
-    (void)error;
-    return 0;
-}
-
 static int read_bodies(void *self, void *state, bench_error *error) {
     collision_body *bodies = state;
     const struct world *world = self;
@@ -254,5 +219,4 @@ static int read_bodies(void *self, void *state, bench_error *error) {
 }
 
 const collision_ops collision_sequential_ops = {
-    .create = create,
-    .world = {.destroy = destroy, .step = step, .finish = finish, .read = read_bodies}};
+    .create = create, .world = {.destroy = destroy, .step = step, .read = read_bodies}};

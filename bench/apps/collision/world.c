@@ -18,10 +18,10 @@ int collision_world_create(const collision_desc *desc, bench_world *world, bench
     }
     collision_constants constants =
         collision_find_constants(&desc->rules, desc->bodies, desc->count);
-    if (all[desc->variant]->create(desc, &constants, &world->self, error)) {
+    if (all[desc->world.variant]->create(desc, &constants, &world->self, error)) {
         return -1;
     }
-    world->ops = &all[desc->variant]->world;
+    world->ops = &all[desc->world.variant]->world;
     return 0;
 }
 
@@ -32,31 +32,26 @@ uint32_t collision_world_phases(const collision_rules *rules, const char *const 
 
 /* ---- Comparison ------------------------------------------------------------------------------ */
 
-typedef struct pair {
-    bench_world found, expected;
-    collision_body *found_bodies, *expected_bodies;
-    const collision_desc *desc;
-} pair;
+static int create(const void *desc, int is_reference, bench_world *world, bench_error *error) {
+    collision_desc own = *(const collision_desc *)desc;
+    own.world.variant = is_reference ? BENCH_SEQUENTIAL : own.world.variant;
+    return collision_world_create(&own, world, error);
+}
 
-static int compare(void *both, uint32_t step, bench_error *error) {
-    pair *worlds = both;
-    uint32_t count = worlds->desc->count;
-    if (bench_world_read(&worlds->found, worlds->found_bodies, error) ||
-        bench_world_read(&worlds->expected, worlds->expected_bodies, error)) {
-        return -1;
-    }
-    if (collision_compare(worlds->found_bodies, worlds->expected_bodies, count, step, error)) {
+static int compare(const bench_pair *pair, uint32_t step, bench_error *error) {
+    uint32_t count = ((const collision_desc *)pair->desc)->count;
+    if (collision_compare(pair->found_state, pair->expected_state, count, step, error)) {
         return 1;
     }
-    clump_heap *heap = bench_world_heap(&worlds->found);
+    clump_heap *heap = bench_world_heap(&pair->found);
     uint64_t objects = 0;
-    uint32_t alive = collision_count(worlds->expected_bodies, count);
+    uint32_t alive = collision_count(pair->expected_state, count);
     if (!heap) {
         return 0;
     }
     clump_status status = clump_heap_count(heap, "Body", &objects);
     if (status != CLUMP_OK) {
-        return bench_error_clump(error, "counting bodies", worlds->desc->clump, status);
+        return bench_error_clump(error, "counting bodies", pair->world->clump, status);
     }
     if (objects != alive) {
         bench_error_set(error, "after %u steps the heap holds %llu bodies instead of %u", step,
@@ -66,42 +61,24 @@ static int compare(void *both, uint32_t step, bench_error *error) {
     return 0;
 }
 
-static int run_pair(pair *worlds, uint32_t steps, uint32_t check_every, bench_error *error) {
-    const bench_pair course = {.found = &worlds->found,
-                               .expected = &worlds->expected,
-                               .variant = worlds->desc->variant,
-                               .clump = worlds->desc->clump,
-                               .self = worlds,
-                               .compare = compare};
-    return bench_pair_run(&course, steps, check_every, error);
-}
-
 int collision_compare_run(const collision_desc *desc, uint32_t steps, uint32_t check_every,
                           uint32_t *left, uint64_t *moves, bench_error *error) {
-    pair worlds = {.desc = desc};
-    collision_desc sequential = *desc;
-    sequential.variant = BENCH_SEQUENTIAL;
-    worlds.found_bodies = calloc(desc->count, sizeof(collision_body));
-    worlds.expected_bodies = calloc(desc->count, sizeof(collision_body));
-    int result = worlds.found_bodies && worlds.expected_bodies
-                     ? 0
+    bench_pair pair = {.desc = desc,
+                       .world = &desc->world,
+                       .found_state = calloc(desc->count, sizeof(collision_body)),
+                       .expected_state = calloc(desc->count, sizeof(collision_body)),
+                       .create = create,
+                       .compare = compare};
+    int result = pair.found_state && pair.expected_state
+                     ? bench_pair_run(&pair, steps, check_every, error)
                      : bench_error_set(error, "host memory ran out");
-    if (result == 0) {
-        result = collision_world_create(desc, &worlds.found, error) ||
-                         collision_world_create(&sequential, &worlds.expected, error)
-                     ? -1
-                     : run_pair(&worlds, steps, check_every, error);
-    }
     if (result == 0 && left) {
-        *left = collision_count(worlds.found_bodies, desc->count);
+        *left = collision_count(pair.found_state, desc->count);
     }
     if (result == 0 && moves) {
-        const bench_compacting *compactions = bench_world_compactions(&worlds.found);
-        *moves = compactions ? compactions->moves : 0;
+        *moves = pair.moves;
     }
-    bench_world_destroy(&worlds.found);
-    bench_world_destroy(&worlds.expected);
-    free(worlds.found_bodies);
-    free(worlds.expected_bodies);
+    free(pair.found_state);
+    free(pair.expected_state);
     return result;
 }

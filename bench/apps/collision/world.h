@@ -6,24 +6,14 @@
 #ifndef COLLISION_WORLD_H
 #define COLLISION_WORLD_H
 
-#include "bench/variant.h"
 #include "bench/world.h"
-#include "clump/clump.h"
 #include "model.h"
 
 typedef struct collision_desc {
-    bench_variant variant;
-    cl_context context; /* this and the next three: not for sequential */
-    cl_device_id device;
-    cl_command_queue queue; /* the one of `clump` */
-    clump_context *clump;   /* only for clump, as is all that follows `count` */
+    bench_world_desc world;
     collision_rules rules;
     const collision_body *bodies; /* copied */
     uint32_t count;
-    uint64_t heap_bytes; /* 0: enough */
-    uint32_t block_rows; /* as in clump_heap_desc */
-    clump_tuning tuning;
-    const clump_compactor_desc *compaction; /* heap and classes are filled in. NULL: never */
 } collision_desc;
 
 /* What a variant is made of: `self` is what create gives, unless it returns -1. Its state is `count`

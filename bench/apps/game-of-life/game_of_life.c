@@ -17,5 +17,5 @@ const bench_descriptor bench_app_game_of_life = {
     .params = params,
     .repeat = 1,
     .size = "height",
-    .needs_device = life_needs_device,
+    .needs_device = bench_app_needs_device,
     .run = run_game_of_life};

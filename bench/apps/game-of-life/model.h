@@ -64,13 +64,14 @@ int life_is_beside_life(const life_rules *rules, const uint8_t *codes, uint32_t 
 
 /* ---- The world in sequential C --------------------------------------------------------------- */
 
-typedef struct life_world life_world;
+typedef struct life_sequential life_sequential;
 
 /* `is_plain`: follow the rule cell by cell, with no thought of speed, as a reference for the other.
  * NULL if memory ran out. */
-life_world *life_world_create(const life_rules *rules, const uint8_t *codes, int is_plain);
-void life_world_destroy(life_world *world); /* NULL is allowed */
-void life_world_step(life_world *world);
-void life_world_encode(const life_world *world, uint8_t *codes);
+life_sequential *life_sequential_create(const life_rules *rules, const uint8_t *codes,
+                                        int is_plain);
+void life_sequential_destroy(life_sequential *world); /* NULL is allowed */
+void life_sequential_step(life_sequential *world);
+void life_sequential_encode(const life_sequential *world, uint8_t *codes);
 
 #endif

@@ -5,7 +5,7 @@
 #include "model.h"
 
 /* A border of one dead cell all around, so that every cell has eight neighbours. */
-struct life_world {
+struct life_sequential {
     life_rules rules;
     int is_plain;
     size_t stride;
@@ -13,8 +13,9 @@ struct life_world {
     uint8_t *columns, *counts; /* of a row: living cells of a column of three; of the square */
 };
 
-life_world *life_world_create(const life_rules *rules, const uint8_t *codes, int is_plain) {
-    life_world *world = calloc(1, sizeof *world);
+life_sequential *life_sequential_create(const life_rules *rules, const uint8_t *codes,
+                                        int is_plain) {
+    life_sequential *world = calloc(1, sizeof *world);
     if (!world) {
         return NULL;
     }
@@ -25,7 +26,7 @@ life_world *life_world_create(const life_rules *rules, const uint8_t *codes, int
     world->next = calloc(rules->height + 2u, world->stride);
     world->columns = calloc(2, world->stride);
     if (!world->now || !world->next || !world->columns) {
-        life_world_destroy(world);
+        life_sequential_destroy(world);
         return NULL;
     }
     world->counts = world->columns + world->stride;
@@ -35,7 +36,7 @@ life_world *life_world_create(const life_rules *rules, const uint8_t *codes, int
     return world;
 }
 
-void life_world_destroy(life_world *world) {
+void life_sequential_destroy(life_sequential *world) {
     if (!world) {
         return;
     }
@@ -45,7 +46,7 @@ void life_world_destroy(life_world *world) {
     free(world);
 }
 
-void life_world_encode(const life_world *world, uint8_t *codes) {
+void life_sequential_encode(const life_sequential *world, uint8_t *codes) {
     for (size_t y = 0; y < world->rules.height; y++) {
         memcpy(codes + y * world->rules.width, world->now + (y + 1) * world->stride + 1,
                world->rules.width);
@@ -54,7 +55,7 @@ void life_world_encode(const life_world *world, uint8_t *codes) {
 
 /* Loops without branches, which compilers vectorise. `row` is the first cell behind the border;
  * the square counts the cell itself too. */
-static void count_row(life_world *world, const uint8_t *row) {
+static void count_row(life_sequential *world, const uint8_t *row) {
     const uint8_t *above = row - world->stride, *below = row + world->stride;
     uint8_t *restrict columns = world->columns, *restrict counts = world->counts;
     ptrdiff_t width = world->rules.width;
@@ -81,7 +82,7 @@ static void apply_rule(const life_rules *rules, const uint8_t *counts, const uin
     }
 }
 
-static void step_fast(life_world *world) {
+static void step_fast(life_sequential *world) {
     const life_rules *rules = &world->rules;
     int is_conway =
         rules->states == 2 && rules->born == 1u << 3 && rules->survive == (1u << 2 | 1u << 3);
@@ -97,7 +98,7 @@ static void step_fast(life_world *world) {
     }
 }
 
-static void step_plain(life_world *world) {
+static void step_plain(life_sequential *world) {
     for (size_t y = 1; y <= world->rules.height; y++) {
         for (size_t x = 1; x <= world->rules.width; x++) {
             uint32_t neighbors = 0;
@@ -112,7 +113,7 @@ static void step_plain(life_world *world) {
     }
 }
 
-void life_world_step(life_world *world) {
+void life_sequential_step(life_sequential *world) {
     if (world->is_plain) {
         step_plain(world);
     } else {

@@ -11,7 +11,7 @@ static int run_nbody(bench_env *env, const bench_values *values, bench_results *
     return collision_run(env, values, results, 0);
 }
 
-static const bench_param params[] = {COLLISION_COMMON_PARAMS("2000", "100"),
+static const bench_param params[] = {COLLISION_PARAMS("2000", "100"),
                                      {NULL, BENCH_INT, NULL, NULL, 0, 0, NULL}};
 
 const bench_descriptor bench_app_nbody = {

@@ -47,39 +47,18 @@ int structure_run_step(structure_run_kernel *run, void *self, uint32_t iteration
     return 0;
 }
 
-/* ---- Sources and buffers --------------------------------------------------------------------- */
+/* ---- Sources and states ---------------------------------------------------------------------- */
 
 const char *const structure_sources[] = {"bench/apps/collision/arithmetic.clh",
                                          "bench/apps/structure/arithmetic.clh",
                                          "bench/apps/structure/search.clh", NULL};
 
-int structure_buffer_create(cl_context context, size_t count, size_t bytes, const void *from,
-                            cl_mem *buffer, bench_error *error) {
-    cl_int code = CL_SUCCESS;
-    int is_filled = from && count;
-    /* OpenCL only reads what it copies, and wants it without const. */
-    *buffer = clCreateBuffer(
-        context, CL_MEM_READ_WRITE | (is_filled ? CL_MEM_COPY_HOST_PTR : (cl_mem_flags)0),
-        (count ? count : 1) * bytes, is_filled ? (void *)(uintptr_t)from : NULL, &code);
-    return code == CL_SUCCESS ? 0 : bench_error_cl(error, "a buffer of the structure", code);
-}
-
-void structure_buffer_destroy(cl_mem buffer) {
-    if (buffer) {
-        clReleaseMemObject(buffer);
-    }
-}
-
-int structure_read_state(structure_run_kernel *run, void *self, cl_command_queue queue,
+int structure_read_state(structure_run_kernel *run, void *self, bench_buffers *buffers,
                          cl_mem buffer, structure_state *state, bench_error *error) {
     size_t bytes = structure_state_bytes(state);
-    const cl_uint zero = 0;
-    cl_int code = clEnqueueFillBuffer(queue, buffer, &zero, sizeof zero, 0, bytes, 0, NULL, NULL);
-    if (code == CL_SUCCESS && run(self, STRUCTURE_WRITE, NULL, error)) {
-        return -1;
-    }
-    if (code == CL_SUCCESS) {
-        code = clEnqueueReadBuffer(queue, buffer, CL_TRUE, 0, bytes, state->words, 0, NULL, NULL);
-    }
-    return code == CL_SUCCESS ? 0 : bench_error_cl(error, "reading the state", code);
+    return bench_buffer_clear(buffers, buffer, bytes, error) ||
+                   run(self, STRUCTURE_WRITE, NULL, error) ||
+                   bench_buffer_read(buffers, buffer, 0, bytes, state->words, error)
+               ? -1
+               : 0;
 }

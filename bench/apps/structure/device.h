@@ -4,6 +4,7 @@
 #ifndef STRUCTURE_DEVICE_H
 #define STRUCTURE_DEVICE_H
 
+#include "bench/buffers.h"
 #include "world.h"
 
 typedef enum structure_kernel {
@@ -32,13 +33,8 @@ int structure_run_step(structure_run_kernel *run, void *self, uint32_t iteration
 /* What kernels include: files as bench_load_source() takes them before another. */
 extern const char *const structure_sources[];
 
-/* A buffer of `count` elements, at least one, with those of `from` if that is not NULL. */
-int structure_buffer_create(cl_context context, size_t count, size_t bytes, const void *from,
-                            cl_mem *buffer, bench_error *error);
-void structure_buffer_destroy(cl_mem buffer); /* NULL is allowed */
-
 /* Zero `buffer`, have the kernel write_state write all that is left into it, and read it. */
-int structure_read_state(structure_run_kernel *run, void *self, cl_command_queue queue,
+int structure_read_state(structure_run_kernel *run, void *self, bench_buffers *buffers,
                          cl_mem buffer, structure_state *state, bench_error *error);
 
 #endif

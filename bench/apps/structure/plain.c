@@ -36,15 +36,13 @@ struct world {
 
 static int build(struct world *world, const structure_desc *desc, bench_error *error) {
     char options[96];
-    bench_plain_desc plain = {.context = desc->context,
-                              .device = desc->device,
-                              .queue = desc->queue,
+    bench_plain_desc plain = {.world = &desc->world,
                               .file = "bench/apps/structure/plain.cl",
                               .before = structure_sources,
                               .options = options,
                               .names = kernel_names,
                               .count = KERNEL_COUNT};
-    int is_aos = desc->variant == BENCH_AOS;
+    int is_aos = desc->world.variant == BENCH_AOS;
     snprintf(options, sizeof options, "-DLAYOUT_AOS=%d -DFOREST_STRIDE=%zu", is_aos,
              is_aos ? node_struct[0] / 4 : 1);
     return bench_plain_create(&plain, &world->plain, error);
@@ -75,19 +73,20 @@ static int set_arguments(struct world *world, const structure_desc *desc, bench_
     const structure_rules *rules = &desc->rules;
     const structure_network *network = desc->network;
     bench_plain *plain = &world->plain;
-    const bench_plain_arg all[] = {{STRUCTURE_PULL, 0, sizeof(cl_mem), &world->changed},
-                                   {STRUCTURE_PULL, 1, sizeof rules->dt, &rules->dt},
-                                   {STRUCTURE_FORCE, 0, sizeof(cl_mem), &world->changed},
-                                   {STRUCTURE_MOVE, 0, sizeof rules->dt, &rules->dt},
-                                   {STRUCTURE_MOVE, 1, sizeof rules->keep, &rules->keep},
-                                   {STRUCTURE_BEGIN_SEARCH, 0, sizeof(cl_mem), &world->changed},
-                                   {STRUCTURE_JOIN, 0, sizeof(cl_mem), &world->changed},
-                                   {STRUCTURE_MARK, 0, sizeof(cl_mem), &world->changed},
-                                   {STRUCTURE_REMOVE, 0, sizeof(cl_mem), &world->changed},
-                                   {STRUCTURE_WRITE, 0, sizeof(cl_mem), &world->state}};
+    const bench_arg all[] = {{STRUCTURE_PULL, 0, sizeof(cl_mem), &world->changed},
+                             {STRUCTURE_PULL, 1, sizeof rules->dt, &rules->dt},
+                             {STRUCTURE_FORCE, 0, sizeof(cl_mem), &world->changed},
+                             {STRUCTURE_MOVE, 0, sizeof rules->dt, &rules->dt},
+                             {STRUCTURE_MOVE, 1, sizeof rules->keep, &rules->keep},
+                             {STRUCTURE_BEGIN_SEARCH, 0, sizeof(cl_mem), &world->changed},
+                             {STRUCTURE_JOIN, 0, sizeof(cl_mem), &world->changed},
+                             {STRUCTURE_MARK, 0, sizeof(cl_mem), &world->changed},
+                             {STRUCTURE_REMOVE, 0, sizeof(cl_mem), &world->changed},
+                             {STRUCTURE_WRITE, 0, sizeof(cl_mem), &world->state}};
     size_t words = (size_t)network->node_count * STRUCTURE_NODE_WORDS + network->spring_count;
-    return bench_plain_buffer(plain, 1, sizeof(cl_uint), NULL, &world->changed, error) ||
-                   bench_plain_buffer(plain, words, sizeof(cl_uint), NULL, &world->state, error) ||
+    return bench_buffer_create(&plain->buffers, 1, sizeof(cl_uint), NULL, &world->changed, error) ||
+                   bench_buffer_create(&plain->buffers, words, sizeof(cl_uint), NULL, &world->state,
+                                       error) ||
                    bench_plain_set(plain, all, sizeof all / sizeof *all, error)
                ? -1
                : 0;
@@ -101,34 +100,22 @@ static int run(void *self, structure_kernel kernel, cl_event *event, bench_error
     return launch(self, kernel, event, error);
 }
 
-static int finish(void *self, bench_error *error) {
-    return bench_plain_finish(&((struct world *)self)->plain, error);
-}
-
 static int fill(struct world *world, const structure_network *network, bench_error *error) {
     bench_plain *plain = &world->plain;
     cl_mem nodes = NULL, springs = NULL;
-    const bench_plain_arg from[] = {{INIT, 0, sizeof nodes, &nodes},
-                                    {INIT, 1, sizeof springs, &springs}};
-    int result = bench_plain_buffer(plain, network->node_count, sizeof *network->nodes,
-                                    network->nodes, &nodes, error) ||
-                         bench_plain_buffer(plain, network->spring_count, sizeof *network->springs,
-                                            network->springs, &springs, error) ||
-                         bench_plain_set(plain, from, 2, error) ||
-                         launch(world, INIT, NULL, error) || bench_plain_finish(plain, error)
-                     ? -1
-                     : 0;
-    bench_plain_drop(plain, nodes);
-    bench_plain_drop(plain, springs);
+    const bench_arg from[] = {{INIT, 0, sizeof nodes, &nodes}, {INIT, 1, sizeof springs, &springs}};
+    int result =
+        bench_buffer_create(&plain->buffers, network->node_count, sizeof *network->nodes,
+                            network->nodes, &nodes, error) ||
+                bench_buffer_create(&plain->buffers, network->spring_count,
+                                    sizeof *network->springs, network->springs, &springs, error) ||
+                bench_plain_set(plain, from, 2, error) || launch(world, INIT, NULL, error) ||
+                bench_plain_finish(plain, error)
+            ? -1
+            : 0;
+    bench_buffer_drop(&plain->buffers, nodes);
+    bench_buffer_drop(&plain->buffers, springs);
     return result;
-}
-
-static void destroy(void *self) {
-    struct world *world = self;
-    if (world) {
-        bench_plain_release(&world->plain);
-    }
-    free(world);
 }
 
 /* Work-items for each range. */
@@ -150,9 +137,9 @@ static int create(const structure_desc *desc, void **self, bench_error *error) {
     world->iterations = desc->rules.iterations;
     find_sizes(world, network);
     if (build(world, desc, error) ||
-        create_world(world, network, desc->variant == BENCH_AOS, error) ||
+        create_world(world, network, desc->world.variant == BENCH_AOS, error) ||
         set_arguments(world, desc, error) || fill(world, network, error)) {
-        destroy(world);
+        bench_plain_destroy(world);
         return -1;
     }
     *self = world;
@@ -162,7 +149,7 @@ static int create(const structure_desc *desc, void **self, bench_error *error) {
 static int step(void *self, cl_event *events, bench_error *error) {
     struct world *world = self;
     cl_uint is_first = world->steps++ == 0;
-    const bench_plain_arg last = {STRUCTURE_PULL, 2, sizeof is_first, &is_first};
+    const bench_arg last = {STRUCTURE_PULL, 2, sizeof is_first, &is_first};
     return bench_plain_set(&world->plain, &last, 1, error) ||
                    structure_run_step(run, world, world->iterations, events, error)
                ? -1
@@ -171,9 +158,11 @@ static int step(void *self, cl_event *events, bench_error *error) {
 
 static int read_state(void *self, void *state, bench_error *error) {
     struct world *world = self;
-    return structure_read_state(run, world, world->plain.queue, world->state, state, error);
+    return structure_read_state(run, world, &world->plain.buffers, world->state, state, error);
 }
 
-const structure_ops structure_plain_ops = {
-    .create = create,
-    .world = {.destroy = destroy, .step = step, .finish = finish, .read = read_state}};
+const structure_ops structure_plain_ops = {.create = create,
+                                           .world = {.destroy = bench_plain_destroy,
+                                                     .step = step,
+                                                     .finish = bench_plain_finish,
+                                                     .read = read_state}};

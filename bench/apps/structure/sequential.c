@@ -28,7 +28,7 @@ typedef struct spring {
 
 struct world {
     structure_rules rules;
-    int has_fma, has_changed;
+    int has_changed;
     uint32_t first_pull, first_anchor, node_count, spring_count; /* of the network */
     uint32_t searches;
     node *nodes;
@@ -41,7 +41,7 @@ struct world {
 
 /* ---- Forces and motion ----------------------------------------------------------------------- */
 
-static COLLISION_INLINE void compute_forces_with(struct world *world) {
+static BENCH_INLINE void compute_forces_with(struct world *world) {
     for (uint32_t i = 0; i < world->live_spring_count; i++) {
         spring *s = &world->springs[world->live_springs[i]];
         node *a = &world->nodes[s->p1], *b = &world->nodes[s->p2];
@@ -61,7 +61,7 @@ static COLLISION_INLINE void compute_forces_with(struct world *world) {
     }
 }
 
-static COLLISION_INLINE void move_with(struct world *world) {
+static BENCH_INLINE void move_with(struct world *world) {
     float dt = world->rules.dt, keep = world->rules.keep;
     for (uint32_t i = 0; i < world->pull_at; i++) {
         node *n = &world->nodes[world->live_nodes[i]];
@@ -77,28 +77,14 @@ static COLLISION_INLINE void move_with(struct world *world) {
     }
 }
 
-static COLLISION_INLINE void iterate_with(struct world *world) {
+static BENCH_INLINE void iterate_with(struct world *world) {
     for (uint32_t i = 0; i < world->rules.iterations; i++) {
         compute_forces_with(world);
         move_with(world);
     }
 }
 
-#if COLLISION_TWO_LOOPS
-__attribute__((target("avx2,fma"))) static void iterate_fma(struct world *world) {
-    iterate_with(world);
-}
-#endif
-
-static void iterate(struct world *world) {
-#if COLLISION_TWO_LOOPS
-    if (world->has_fma) {
-        iterate_fma(world);
-        return;
-    }
-#endif
-    iterate_with(world);
-}
+BENCH_TWO_LOOPS(iterate, struct world)
 
 static void pull(struct world *world) {
     float dt = world->rules.dt;
@@ -232,7 +218,6 @@ static int create(const structure_desc *desc, void **self, bench_error *error) {
     world->node_count = world->live_node_count = network->node_count;
     world->spring_count = world->live_spring_count = network->spring_count;
     world->has_changed = 1; /* the network itself may have loose parts */
-    world->has_fma = collision_has_fma();
     if (!allocate(world)) {
         destroy(world);
         return bench_error_set(error, "host memory ran out for the sequential structure");
@@ -256,12 +241,6 @@ static int step(void *self, cl_event *events, bench_error *error) {
     return 0;
 }
 
-static int finish(void *self, bench_error *error) {
-    (void)self;
-    (void)error;
-    return 0;
-}
-
 static int read_state(void *self, void *out, bench_error *error) {
     structure_state *state = out;
     const struct world *world = self;
@@ -282,5 +261,4 @@ static int read_state(void *self, void *out, bench_error *error) {
 }
 
 const structure_ops structure_sequential_ops = {
-    .create = create,
-    .world = {.destroy = destroy, .step = step, .finish = finish, .read = read_state}};
+    .create = create, .world = {.destroy = destroy, .step = step, .read = read_state}};

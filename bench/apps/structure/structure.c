@@ -42,16 +42,9 @@ static int make_network(run_state *run) {
 
 static int read_parameters(run_state *run) {
     const bench_values *values = run->app.values;
-    const bench_env *env = run->app.env;
-    run->desc = (structure_desc){.context = env->context,
-                                 .device = env->device,
-                                 .queue = env->queue,
-                                 .clump = env->clump,
-                                 .rules = {.iterations = bench_u32(values, "iterations"),
-                                           .dt = (float)bench_float(values, "dt"),
-                                           .keep = (float)(1 - bench_float(values, "damping"))},
-                                 .heap_bytes = (uint64_t)bench_int(values, "heap_mb") << 20,
-                                 .block_rows = bench_u32(values, "block_rows")};
+    run->desc.rules = (structure_rules){.iterations = bench_u32(values, "iterations"),
+                                        .dt = (float)bench_float(values, "dt"),
+                                        .keep = (float)(1 - bench_float(values, "damping"))};
     if (make_network(run) || structure_state_create(&run->network, &run->found, run->app.error) ||
         structure_state_create(&run->network, &run->reference, run->app.error)) {
         return -1;
@@ -63,13 +56,10 @@ static int read_parameters(run_state *run) {
 
 /* ---- For bench_app --------------------------------------------------------------------------- */
 
-static int create(void *app, bench_variant variant, const clump_compactor_desc *compaction,
-                  bench_error *error) {
+static int create(void *app, const bench_world_desc *world, bench_error *error) {
     run_state *run = app;
-    structure_desc desc = run->desc;
-    desc.variant = variant;
-    desc.compaction = compaction;
-    return structure_world_create(&desc, &run->app.world, error);
+    run->desc.world = *world;
+    return structure_world_create(&run->desc, &run->app.world, error);
 }
 
 static void sample(void *app, const void *state, double *values) {
@@ -130,7 +120,7 @@ static const bench_app_ops ops = {.create = create,
 
 /* ---- The benchmark --------------------------------------------------------------------------- */
 
-static int create_outputs(run_state *run, char *title, size_t bytes) {
+static int create_outputs(run_state *run) {
     static const char *const columns[] = {"nodes", "pull_nodes", "anchors", "springs", NULL};
     static const bench_outputs_class classes[] = {{"Spring", "#d62728"},
                                                   {"Node", "#1f77b4"},
@@ -138,18 +128,15 @@ static int create_outputs(run_state *run, char *title, size_t bytes) {
                                                   {"AnchorNode", NULL},
                                                   {NULL, NULL}};
     uint32_t pixels = bench_u32(run->app.values, "pixels");
-    bench_outputs_desc desc = {
-        .title = title, .columns = columns, .classes = classes, .width = pixels, .height = pixels};
-    snprintf(title, bytes, "structure, %u nodes and %u springs", run->network.node_count,
-             run->network.spring_count);
-    return bench_outputs_create(&desc, run->app.values, &run->app.outputs, run->app.error);
+    snprintf(run->app.title, sizeof run->app.title, "structure, %u nodes and %u springs",
+             run->network.node_count, run->network.spring_count);
+    return bench_app_create_outputs(&run->app, columns, classes, pixels, pixels);
 }
 
 static int run_structure(bench_env *env, const bench_values *values, bench_results *results) {
     run_state run = {.desc = {.network = NULL}};
-    char title[96];
     int result = bench_app_init(&run.app, &ops, env, values, results, "id") ||
-                         read_parameters(&run) || create_outputs(&run, title, sizeof title)
+                         read_parameters(&run) || create_outputs(&run)
                      ? -1
                      : bench_app_run(&run.app, &run.found, &run.reference);
     structure_state_destroy(&run.found);
@@ -161,15 +148,12 @@ static int run_structure(bench_env *env, const bench_values *values, bench_resul
 
 /* clang-format off */
 static const bench_param params[] = {
-    {"variant", BENCH_ENUM, "clump", "objects on the heap, plain OpenCL, or plain C", 0, 0,
-     "clump|soa|aos|sequential"},
+    BENCH_APP_PARAMS(BENCH_APP_VARIANTS, "50", 1e6),
     {"network", BENCH_ENUM, "sheet", "a notched sheet, or springs between any two nodes", 0, 0,
      "sheet|random"},
     {"nodes", BENCH_INT, "16000", "nodes at the start; the thesis's program has 500000 and random",
      9, STRUCTURE_NODES_MAX, NULL},
-    {"steps", BENCH_INT, "50", "steps to simulate", 1, 1e6, NULL},
     {"iterations", BENCH_INT, "40", "of forces and motion in a step", 1, 10000, NULL},
-    {"seed", BENCH_INT, "42", "of the network", 0, UINT32_MAX, NULL},
     {"dt", BENCH_FLOAT, "0.2", "time of an iteration", 1e-6, 10, NULL},
     {"damping", BENCH_FLOAT, "0", "share of a velocity that an iteration takes away", 0, 1, NULL},
     {"speed", BENCH_FLOAT, "1", "factor of the speed of what is pulled", 0, 1000, NULL},
@@ -178,12 +162,8 @@ static const bench_param params[] = {
     {"anchor_percent", BENCH_INT, "10", "random: nodes that are anchors", 0, 100, NULL},
     {"spring_percent", BENCH_INT, "70", "random: springs, of those that 5 per node allow", 0, 100,
      NULL},
-    {"heap_mb", BENCH_INT, "0", "size of the heap in MiB; 0: from the network", 0, 1e6, NULL},
-    {"block_rows", BENCH_INT, "0", "rows of a block; 0: from the heap", 0, 64, NULL},
     BENCH_COMPACTION_PARAMS,
-    {"check", BENCH_INT, "1", "1: run the reference too and compare", 0, 1, NULL},
-    BENCH_OUTPUT_PARAMS,
-    {"pixels", BENCH_INT, "800", "width and height of pictures", 16, 8192, NULL},
+    BENCH_PIXELS_PARAM,
     {NULL, BENCH_INT, NULL, NULL, 0, 0, NULL}};
 /* clang-format on */
 

@@ -9,10 +9,10 @@ int structure_world_create(const structure_desc *desc, bench_world *world, bench
                                                [BENCH_AOS] = &structure_plain_ops,
                                                [BENCH_SEQUENTIAL] = &structure_sequential_ops};
     *world = (bench_world){NULL, NULL};
-    if (all[desc->variant]->create(desc, &world->self, error)) {
+    if (all[desc->world.variant]->create(desc, &world->self, error)) {
         return -1;
     }
-    world->ops = &all[desc->variant]->world;
+    world->ops = &all[desc->world.variant]->world;
     return 0;
 }
 
@@ -43,55 +43,41 @@ int structure_world_check_counts(const bench_world *world, clump_context *clump,
 
 /* ---- Comparison ------------------------------------------------------------------------------ */
 
-typedef struct pair {
-    bench_world found, expected;
-    structure_state found_state, expected_state;
-    const structure_desc *desc;
-} pair;
-
-static int compare(void *both, uint32_t step, bench_error *error) {
-    pair *worlds = both;
-    if (bench_world_read(&worlds->found, &worlds->found_state, error) ||
-        bench_world_read(&worlds->expected, &worlds->expected_state, error)) {
-        return -1;
-    }
-    if (structure_compare(&worlds->found_state, &worlds->expected_state, step, error)) {
-        return 1;
-    }
-    int result = step ? structure_check(worlds->desc->network, &worlds->found_state, error) : 0;
-    structure_counts counts = structure_count(worlds->desc->network, &worlds->found_state);
-    return result
-               ? result
-               : structure_world_check_counts(&worlds->found, worlds->desc->clump, &counts, error);
+static int create(const void *desc, int is_reference, bench_world *world, bench_error *error) {
+    structure_desc own = *(const structure_desc *)desc;
+    own.world.variant = is_reference ? BENCH_SEQUENTIAL : own.world.variant;
+    return structure_world_create(&own, world, error);
 }
 
-static int run_pair(pair *worlds, uint32_t steps, uint32_t check_every, bench_error *error) {
-    const bench_pair course = {.found = &worlds->found,
-                               .expected = &worlds->expected,
-                               .variant = worlds->desc->variant,
-                               .clump = worlds->desc->clump,
-                               .self = worlds,
-                               .compare = compare};
-    return bench_pair_run(&course, steps, check_every, error);
+static int compare(const bench_pair *pair, uint32_t step, bench_error *error) {
+    const structure_network *network = ((const structure_desc *)pair->desc)->network;
+    if (structure_compare(pair->found_state, pair->expected_state, step, error)) {
+        return 1;
+    }
+    int result = step ? structure_check(network, pair->found_state, error) : 0;
+    structure_counts counts = structure_count(network, pair->found_state);
+    return result ? result
+                  : structure_world_check_counts(&pair->found, pair->world->clump, &counts, error);
 }
 
 int structure_compare_run(const structure_desc *desc, uint32_t steps, uint32_t check_every,
                           structure_counts *left, bench_error *error) {
-    pair worlds = {.desc = desc};
-    structure_desc sequential = *desc;
-    sequential.variant = BENCH_SEQUENTIAL;
-    int result = structure_state_create(desc->network, &worlds.found_state, error) ||
-                         structure_state_create(desc->network, &worlds.expected_state, error) ||
-                         structure_world_create(desc, &worlds.found, error) ||
-                         structure_world_create(&sequential, &worlds.expected, error)
-                     ? -1
-                     : run_pair(&worlds, steps, check_every, error);
-    if (result == 0 && left) {
-        *left = structure_count(desc->network, &worlds.found_state);
+    structure_state found, expected;
+    bench_pair pair = {.desc = desc,
+                       .world = &desc->world,
+                       .found_state = &found,
+                       .expected_state = &expected,
+                       .create = create,
+                       .compare = compare};
+    int result = structure_state_create(desc->network, &found, error) |
+                 structure_state_create(desc->network, &expected, error);
+    if (result == 0) {
+        result = bench_pair_run(&pair, steps, check_every, error);
     }
-    bench_world_destroy(&worlds.found);
-    bench_world_destroy(&worlds.expected);
-    structure_state_destroy(&worlds.found_state);
-    structure_state_destroy(&worlds.expected_state);
+    if (result == 0 && left) {
+        *left = structure_count(desc->network, &found);
+    }
+    structure_state_destroy(&found);
+    structure_state_destroy(&expected);
     return result;
 }

@@ -6,23 +6,13 @@
 #ifndef STRUCTURE_WORLD_H
 #define STRUCTURE_WORLD_H
 
-#include "bench/variant.h"
 #include "bench/world.h"
-#include "clump/clump.h"
 #include "model.h"
 
 typedef struct structure_desc {
-    bench_variant variant;
-    cl_context context; /* this and the next three: not for sequential */
-    cl_device_id device;
-    cl_command_queue queue; /* the one of `clump` */
-    clump_context *clump;   /* only for clump, as is all that follows `network` */
+    bench_world_desc world;
     structure_rules rules;
     const structure_network *network; /* copied */
-    uint64_t heap_bytes;              /* 0: enough */
-    uint32_t block_rows;              /* as in clump_heap_desc */
-    clump_tuning tuning;
-    const clump_compactor_desc *compaction; /* heap and classes are filled in. NULL: never */
 } structure_desc;
 
 /* What a variant is made of: `self` is what create gives, unless it returns -1. Its state is a

@@ -29,12 +29,10 @@ static int build(struct world *world, const sugarscape_desc *desc, bench_error *
     static const char *const before[] = {"bench/apps/sugarscape/plain_grid.clh",
                                          "bench/apps/sugarscape/rules.clh", NULL};
     bench_plain_desc plain = {
-        .context = desc->context,
-        .device = desc->device,
-        .queue = desc->queue,
+        .world = &desc->world,
         .file = "bench/apps/sugarscape/plain.cl",
         .before = before,
-        .options = desc->variant == BENCH_AOS ? "-DLAYOUT_AOS=1" : "-DLAYOUT_AOS=0",
+        .options = desc->world.variant == BENCH_AOS ? "-DLAYOUT_AOS=1" : "-DLAYOUT_AOS=0",
         .uses_random123 = 1,
         .names = kernel_names,
         .count = KERNEL_COUNT};
@@ -43,15 +41,15 @@ static int build(struct world *world, const sugarscape_desc *desc, bench_error *
 
 /* All kernels have the number of cells, the cells and the rules; then comes the step, if any. */
 static int set_arguments(struct world *world, const sugarscape_desc *desc, bench_error *error) {
-    int is_aos = desc->variant == BENCH_AOS;
+    int is_aos = desc->world.variant == BENCH_AOS;
     bench_plain *plain = &world->plain;
-    const bench_plain_arg states = {WRITE_STATES, 1, sizeof(cl_mem), &world->states};
+    const bench_arg states = {WRITE_STATES, 1, sizeof(cl_mem), &world->states};
     return bench_plain_set_common(plain, sizeof world->cells, &world->cells, error) ||
                    bench_plain_set_objects(plain, world->cells, is_aos ? struct_bytes : field_bytes,
                                            is_aos ? 1 : FIELDS, error) ||
                    bench_plain_set_common(plain, sizeof world->rules, &world->rules, error) ||
-                   bench_plain_buffer(plain, sugarscape_cells(&world->rules),
-                                      sizeof(sugarscape_state), NULL, &world->states, error) ||
+                   bench_buffer_create(&plain->buffers, sugarscape_cells(&world->rules),
+                                       sizeof(sugarscape_state), NULL, &world->states, error) ||
                    bench_plain_set(plain, &states, 1, error)
                ? -1
                : 0;
@@ -60,7 +58,7 @@ static int set_arguments(struct world *world, const sugarscape_desc *desc, bench
 /* For every cell of the lines of the world, or of the frame too. A group divides the pitch. */
 static int launch(struct world *world, unsigned kernel, cl_event *event, bench_error *error) {
     const sugarscape_rules *rules = &world->rules;
-    const bench_plain_arg iteration = {kernel, 0, sizeof world->iteration, &world->iteration};
+    const bench_arg iteration = {kernel, 0, sizeof world->iteration, &world->iteration};
     if (kernel == POPULATE) {
         return bench_plain_launch(&world->plain, kernel, 0, world->cells, event, error);
     }
@@ -72,18 +70,6 @@ static int launch(struct world *world, unsigned kernel, cl_event *event, bench_e
                               (size_t)rules->height * rules->pitch, event, error);
 }
 
-static void destroy(void *self) {
-    struct world *world = self;
-    if (world) {
-        bench_plain_release(&world->plain);
-    }
-    free(world);
-}
-
-static int finish(void *self, bench_error *error) {
-    return bench_plain_finish(&((struct world *)self)->plain, error);
-}
-
 static int create(const sugarscape_desc *desc, void **self, bench_error *error) {
     struct world *world = calloc(1, sizeof *world);
     if (!world) {
@@ -92,8 +78,8 @@ static int create(const sugarscape_desc *desc, void **self, bench_error *error) 
     world->rules = desc->rules;
     world->cells = sugarscape_grid_cells(&desc->rules);
     if (build(world, desc, error) || set_arguments(world, desc, error) ||
-        launch(world, POPULATE, NULL, error) || finish(world, error)) {
-        destroy(world);
+        launch(world, POPULATE, NULL, error) || bench_plain_finish(world, error)) {
+        bench_plain_destroy(world);
         return -1;
     }
     *self = world;
@@ -116,11 +102,13 @@ static int read_states(void *self, void *state, bench_error *error) {
     struct world *world = self;
     size_t bytes = sugarscape_cells(&world->rules) * sizeof *states;
     return launch(world, WRITE_STATES, NULL, error) ||
-                   bench_plain_read(&world->plain, world->states, bytes, states, error)
+                   bench_buffer_read(&world->plain.buffers, world->states, 0, bytes, states, error)
                ? -1
                : 0;
 }
 
-const sugarscape_ops sugarscape_plain_ops = {
-    .create = create,
-    .world = {.destroy = destroy, .step = step, .finish = finish, .read = read_states}};
+const sugarscape_ops sugarscape_plain_ops = {.create = create,
+                                             .world = {.destroy = bench_plain_destroy,
+                                                       .step = step,
+                                                       .finish = bench_plain_finish,
+                                                       .read = read_states}};

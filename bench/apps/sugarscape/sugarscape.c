@@ -5,7 +5,6 @@
  */
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "bench/app.h"
 #include "bench/heap.h"
@@ -16,19 +15,11 @@ typedef struct run_state {
     bench_app app;
     sugarscape_desc desc;
     size_t cells;
-    sugarscape_state *found, *reference; /* the last states */
 } run_state;
 
 static int read_parameters(run_state *run) {
     const bench_values *values = run->app.values;
-    const bench_env *env = run->app.env;
-    run->desc = (sugarscape_desc){.context = env->context,
-                                  .device = env->device,
-                                  .queue = env->queue,
-                                  .clump = env->clump,
-                                  .heap_bytes = (uint64_t)bench_int(values, "heap_mb") << 20,
-                                  .block_rows = bench_u32(values, "block_rows"),
-                                  .rules = {.width = bench_u32(values, "width"),
+    run->desc = (sugarscape_desc){.rules = {.width = bench_u32(values, "width"),
                                             .height = bench_u32(values, "height"),
                                             .seed = bench_u32(values, "seed"),
                                             .male_permille = bench_u32(values, "males"),
@@ -54,13 +45,10 @@ static int read_parameters(run_state *run) {
 
 /* ---- For bench_app --------------------------------------------------------------------------- */
 
-static int create(void *app, bench_variant variant, const clump_compactor_desc *compaction,
-                  bench_error *error) {
+static int create(void *app, const bench_world_desc *world, bench_error *error) {
     run_state *run = app;
-    sugarscape_desc desc = run->desc;
-    desc.variant = variant;
-    desc.compaction = compaction;
-    return sugarscape_world_create(&desc, &run->app.world, error);
+    run->desc.world = *world;
+    return sugarscape_world_create(&run->desc, &run->app.world, error);
 }
 
 static void sample(void *app, const void *state, double *values) {
@@ -81,16 +69,16 @@ static int draw(void *app, const void *state, uint8_t *rgb, bench_error *error) 
 
 static uint64_t checksum(void *app) {
     run_state *run = app;
-    return sugarscape_checksum(run->found, run->cells);
+    return sugarscape_checksum(run->app.found, run->cells);
 }
 
 static void report(void *app) {
     run_state *run = app;
     bench_error fault = {""};
-    sugarscape_census census = sugarscape_count(run->found, run->cells);
+    sugarscape_census census = sugarscape_count(run->app.found, run->cells);
     bench_sample(run->app.results, "males", "objects", (double)census.males);
     bench_sample(run->app.results, "females", "objects", (double)census.females);
-    if (sugarscape_check(&run->desc.rules, run->found, &fault)) {
+    if (sugarscape_check(&run->desc.rules, run->app.found, &fault)) {
         bench_check(run->app.results, 0, "%.500s", fault.text);
     }
 }
@@ -106,7 +94,7 @@ static int report_heap(void *app, bench_error *error) {
     }
     bench_sample(run->app.results, "fragmentation_males", "share", classes[0].fragmentation);
     bench_sample(run->app.results, "fragmentation_females", "share", classes[1].fragmentation);
-    sugarscape_census census = sugarscape_count(run->found, run->cells);
+    sugarscape_census census = sugarscape_count(run->app.found, run->cells);
     if (classes[0].objects != census.males || classes[1].objects != census.females) {
         bench_error_set(error,
                         "the heap holds %" PRIu64 " males and %" PRIu64
@@ -119,7 +107,8 @@ static int report_heap(void *app, bench_error *error) {
 
 static int compare(void *app, bench_error *error) {
     run_state *run = app;
-    return sugarscape_compare(&run->desc.rules, run->found, run->reference, run->app.steps, error);
+    return sugarscape_compare(&run->desc.rules, run->app.found, run->app.reference, run->app.steps,
+                              error);
 }
 
 static const char *const phases[] = {
@@ -142,42 +131,29 @@ static const bench_app_ops ops = {.create = create,
 
 /* ---- The benchmark --------------------------------------------------------------------------- */
 
-static int create_outputs(run_state *run, char *title, size_t bytes) {
+static int create_outputs(run_state *run) {
     static const char *const columns[] = {"males", "females", "cell_sugar", "agent_sugar", NULL};
     static const bench_outputs_class classes[] = {
         {"Male", "#1f5ac8"}, {"Female", "#d7283c"}, {"Cell", NULL}, {NULL, NULL}};
     uint32_t width = run->desc.rules.width, height = run->desc.rules.height;
-    bench_outputs_desc desc = {
-        .title = title, .columns = columns, .classes = classes, .width = width, .height = height};
-    snprintf(title, bytes, "Sugarscape, %u x %u cells", width, height);
-    return bench_outputs_create(&desc, run->app.values, &run->app.outputs, run->app.error);
+    snprintf(run->app.title, sizeof run->app.title, "Sugarscape, %u x %u cells", width, height);
+    return bench_app_create_outputs(&run->app, columns, classes, width, height);
 }
 
 static int run_sugarscape(bench_env *env, const bench_values *values, bench_results *results) {
-    run_state run = {.found = NULL};
-    char title[96];
-    if (bench_app_init(&run.app, &ops, env, values, results, "position") || read_parameters(&run) ||
-        create_outputs(&run, title, sizeof title)) {
-        return -1;
-    }
-    run.found = calloc(run.cells, sizeof *run.found);
-    run.reference = calloc(run.cells, sizeof *run.reference);
-    int result = run.found && run.reference
-                     ? bench_app_run(&run.app, run.found, run.reference)
-                     : bench_error_set(run.app.error, "host memory ran out for the states");
-    free(run.found);
-    free(run.reference);
+    run_state run;
+    int result = bench_app_init(&run.app, &ops, env, values, results, "position") ||
+                         read_parameters(&run) || create_outputs(&run)
+                     ? -1
+                     : bench_app_run_bytes(&run.app, run.cells * sizeof(sugarscape_state));
     bench_outputs_release(&run.app.outputs);
     return result;
 }
 
 static const bench_param params[] = {
-    {"variant", BENCH_ENUM, "clump", "objects, agents merged into cells, or plain C", 0, 0,
-     "clump|soa|aos|sequential"},
+    BENCH_APP_PARAMS(BENCH_APP_VARIANTS, "100", 1e6),
     {"width", BENCH_INT, "512", "cells of a row", 1, 65535, NULL},
     {"height", BENCH_INT, "512", "rows of cells", 1, 65535, NULL},
-    {"steps", BENCH_INT, "100", "steps to simulate", 1, 1e6, NULL},
-    {"seed", BENCH_INT, "42", "decides the whole course", 0, UINT32_MAX, NULL},
     {"males", BENCH_INT, "120", "males at the start, per 1000 cells", 0, 1000, NULL},
     {"females", BENCH_INT, "150", "females at the start, per 1000 cells", 0, 1000, NULL},
     {"vision", BENCH_INT, "2", "the farthest that an agent sees, in cells", 1,
@@ -192,11 +168,7 @@ static const bench_param params[] = {
     {"growth", BENCH_INT, "50", "the most sugar that grows in a step", 1, 255, NULL},
     {"diffusion", BENCH_INT, "6", "d: a cell gives each neighbour sugar / 2^d", 3, 31, NULL},
     {"max_diffusion", BENCH_INT, "7", "but no more than this", 0, 255, NULL},
-    {"heap_mb", BENCH_INT, "0", "size of the heap in MiB; 0: from the cells", 0, 1e6, NULL},
-    {"block_rows", BENCH_INT, "0", "rows of a block; 0: from the heap", 0, 64, NULL},
     BENCH_COMPACTION_PARAMS,
-    {"check", BENCH_INT, "1", "1: run the reference too and compare", 0, 1, NULL},
-    BENCH_OUTPUT_PARAMS,
     {NULL, BENCH_INT, NULL, NULL, 0, 0, NULL}};
 
 const bench_descriptor bench_app_sugarscape = {

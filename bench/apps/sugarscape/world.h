@@ -6,9 +6,7 @@
 #ifndef SUGARSCAPE_WORLD_H
 #define SUGARSCAPE_WORLD_H
 
-#include "bench/variant.h"
 #include "bench/world.h"
-#include "clump/clump.h"
 #include "model.h"
 
 /* The phases of a step of the variants on a device, each a kernel of this name. */
@@ -21,17 +19,8 @@ enum {
 };
 
 typedef struct sugarscape_desc {
-    bench_variant variant;
-    cl_context context; /* this and the next three: not for sequential */
-    cl_device_id device;
-    cl_command_queue queue; /* the one of `clump` */
-    clump_context *clump;   /* only for clump, as is all that follows `rules` */
+    bench_world_desc world;
     sugarscape_rules rules; /* finished */
-    uint64_t heap_bytes;    /* 0: enough for an agent on every cell */
-    uint32_t block_rows;    /* as in clump_heap_desc */
-    clump_tuning tuning;
-    const clump_compactor_desc
-        *compaction; /* of agents; heap and classes are filled in. NULL: never */
 } sugarscape_desc;
 
 /* What a variant is made of: `self` is what create gives, unless it returns -1. Its state is a

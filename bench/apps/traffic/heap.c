@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/heap.h"
+#include "bench/objects.h"
 #include "world.h"
 
 /* In the order in which they are created. */
@@ -28,16 +28,10 @@ enum {
 enum { BUFFER_COUNT = STARTS + 1 };
 
 struct heap_world {
+    bench_objects objects;
     const traffic_network *network;
-    cl_context context;
-    cl_command_queue queue;
-    clump_context *clump;
-    clump_heap *heap;
-    clump_program *program;
-    clump_kernel *kernels[KERNEL_COUNT];
     cl_mem codes; /* one word per cell: references while the world is made, then the state */
     uint32_t iteration;
-    bench_compacting compacting;
 };
 
 typedef struct setup {
@@ -46,59 +40,23 @@ typedef struct setup {
     bench_error *error;
 } setup;
 
-static int fail(const struct heap_world *world, bench_error *error, const char *what,
-                clump_status status) {
-    return bench_error_clump(error, what, world->clump, status);
-}
-
-static int set_arg(struct heap_world *world, int kernel, uint32_t index, size_t bytes,
-                   const void *value, bench_error *error) {
-    clump_status status = clump_kernel_set_arg(world->kernels[kernel], index, bytes, value);
-    return status == CLUMP_OK ? 0 : fail(world, error, kernel_names[kernel], status);
-}
-
-static int run(struct heap_world *world, int kernel, cl_event *event, bench_error *error) {
-    clump_sync sync = {.event = event};
-    clump_status status = clump_do_all(world->heap, world->kernels[kernel], &sync);
-    return status == CLUMP_OK ? 0 : fail(world, error, kernel_names[kernel], status);
-}
-
-/* ---- Heap and program ------------------------------------------------------------------------ */
-
-static int create_heap(struct heap_world *world, const traffic_desc *desc, bench_error *error) {
+static int create_objects(struct heap_world *world, const traffic_desc *desc, bench_error *error) {
     /* A cell has 18 bytes, and at most one car of 19; a third of that again for bitmaps and blocks in
      * part filled; the constant, for small worlds whose few blocks are mostly empty. */
-    uint64_t enough = (uint64_t)world->network->cell_count * 50 + (16u << 20);
-    bench_heap_desc heap = {.clump = world->clump,
-                            .file = "bench/apps/traffic/traffic.schema",
-                            .bytes = desc->heap_bytes ? desc->heap_bytes : enough,
-                            .block_rows = desc->block_rows};
-    return bench_heap_create(&heap, &world->heap, error);
-}
-
-static int create_program(struct heap_world *world, const traffic_desc *desc, bench_error *error) {
-    bench_program_desc program = {.clump = world->clump,
-                                  .heap = world->heap,
+    bench_objects_desc objects = {.world = &desc->world,
+                                  .schema = "bench/apps/traffic/traffic.schema",
+                                  .enough = (uint64_t)world->network->cell_count * 50 + (16u << 20),
                                   .file = "bench/apps/traffic/traffic.cl",
                                   .before = traffic_sources,
                                   .options = traffic_options,
                                   .uses_random123 = 1,
-                                  .tuning = &desc->tuning,
                                   .names = kernel_names,
-                                  .count = KERNEL_COUNT};
-    return bench_program_create(&program, &world->program, world->kernels, error);
+                                  .count = KERNEL_COUNT,
+                                  .compacted = "Car"};
+    return bench_objects_create(&objects, &world->objects, error);
 }
 
 /* ---- Objects --------------------------------------------------------------------------------- */
-
-/* A buffer with `bytes` of `data`, or undefined; never of size 0, which OpenCL has not. */
-static int create_buffer(setup *s, cl_mem *buffer, size_t bytes, const void *data) {
-    cl_int code = CL_SUCCESS;
-    cl_mem_flags copy = data && bytes ? CL_MEM_COPY_HOST_PTR : 0;
-    *buffer = clCreateBuffer(s->world->context, CL_MEM_READ_WRITE | copy, bytes ? bytes : 4,
-                             copy ? (void *)(uintptr_t)data : NULL, &code);
-    return code == CL_SUCCESS ? 0 : bench_error_cl(s->error, "a buffer of the network", code);
-}
 
 /* The cells class by class: plain ones, producers, branches, sinks. `counts` of each. */
 static uint32_t *list_cells(const traffic_network *n, uint32_t counts[4]) {
@@ -144,57 +102,47 @@ static int upload(setup *s, const uint32_t *list) {
         [CONTROLLERS] = {n->controller_count, sizeof *n->controllers, n->controllers},
         [STARTS] = {n->start_count, sizeof *n->starts, n->starts},
     };
-    int result = create_buffer(s, &s->world->codes, n->cell_count * sizeof(uint32_t), NULL);
+    bench_buffers *buffers = &s->world->objects.buffers;
+    int result = bench_buffer_create(buffers, n->cell_count, 4, NULL, &s->world->codes, s->error);
     for (int i = 0; i < BUFFER_COUNT && result == 0; i++) {
-        result = create_buffer(s, &s->buffers[i], all[i].count * all[i].bytes, all[i].data);
-    }
-    return result;
-}
-
-/* The buffers are parameters `first` and on. */
-static int set_buffers(setup *s, int kernel, uint32_t first, const int *buffers, uint32_t count) {
-    int result = 0;
-    for (uint32_t i = 0; i < count && result == 0; i++) {
-        result =
-            set_arg(s->world, kernel, first + i, sizeof(cl_mem), &s->buffers[buffers[i]], s->error);
+        result = bench_buffer_create(buffers, all[i].count, all[i].bytes, all[i].data,
+                                     &s->buffers[i], s->error);
     }
     return result;
 }
 
 static int set_arguments(setup *s) {
     struct heap_world *world = s->world;
-    const int link[] = {NEXT, PREVIOUS, MAX_VELOCITY, LIMIT, SPECIALS}, list[] = {LIST};
-    const int groups[] = {GROUPS, GROUP_REFS}, control[] = {GROUP_REFS, CONTROLLERS};
-    const int starts[] = {STARTS},
-              has_cells[] = {CELL_INIT, CELL_LINK, GROUP_INIT, CAR_START, WRITE};
-    for (size_t i = 0; i < sizeof has_cells / sizeof *has_cells; i++) {
-        if (set_arg(world, has_cells[i], 0, sizeof world->codes, &world->codes, s->error)) {
-            return -1;
-        }
-    }
-    return set_buffers(s, CELL_INIT, 1, list, 1) || set_buffers(s, CELL_LINK, 1, link, 5) ||
-                   set_buffers(s, GROUP_INIT, 1, groups, 2) ||
-                   set_buffers(s, LIGHT_INIT, 0, control, 2) ||
-                   set_buffers(s, YIELD_INIT, 0, control, 2) ||
-                   set_arg(world, YIELD_INIT, 2, 4, &world->network->light_count, s->error) ||
-                   set_buffers(s, CAR_START, 1, starts, 1)
-               ? -1
-               : 0;
+#define CELLS(kernel)                                                                              \
+    { kernel, 0, sizeof(cl_mem), &world->codes }
+#define BUFFER(kernel, index, name)                                                                \
+    { kernel, index, sizeof(cl_mem), &s->buffers[name] }
+    const bench_arg all[] = {CELLS(CELL_INIT),
+                             BUFFER(CELL_INIT, 1, LIST),
+                             CELLS(CELL_LINK),
+                             BUFFER(CELL_LINK, 1, NEXT),
+                             BUFFER(CELL_LINK, 2, PREVIOUS),
+                             BUFFER(CELL_LINK, 3, MAX_VELOCITY),
+                             BUFFER(CELL_LINK, 4, LIMIT),
+                             BUFFER(CELL_LINK, 5, SPECIALS),
+                             CELLS(GROUP_INIT),
+                             BUFFER(GROUP_INIT, 1, GROUPS),
+                             BUFFER(GROUP_INIT, 2, GROUP_REFS),
+                             BUFFER(LIGHT_INIT, 0, GROUP_REFS),
+                             BUFFER(LIGHT_INIT, 1, CONTROLLERS),
+                             BUFFER(YIELD_INIT, 0, GROUP_REFS),
+                             BUFFER(YIELD_INIT, 1, CONTROLLERS),
+                             {YIELD_INIT, 2, 4, &world->network->light_count},
+                             CELLS(CAR_START),
+                             BUFFER(CAR_START, 1, STARTS),
+                             CELLS(WRITE)};
+#undef CELLS
+#undef BUFFER
+    return bench_objects_set(&world->objects, all, sizeof all / sizeof *all, s->error);
 }
 
-static int make(setup *s, const char *class_name, uint32_t count, int kernel) {
-    struct heap_world *world = s->world;
-    uint64_t made = 0;
-    clump_status status =
-        count ? clump_do_new(world->heap, class_name, count, world->kernels[kernel], &made, NULL)
-              : CLUMP_OK;
-    if (status != CLUMP_OK) {
-        return fail(world, s->error, class_name, status);
-    }
-    return made == count
-               ? 0
-               : bench_error_set(s->error, "the heap has room for %llu of %u objects of class %s",
-                                 (unsigned long long)made, count, class_name);
+static int make(setup *s, const char *class_name, uint32_t count, unsigned kernel) {
+    return bench_objects_do_new(&s->world->objects, class_name, count, kernel, s->error);
 }
 
 static int make_objects(setup *s, const uint32_t counts[4]) {
@@ -203,11 +151,12 @@ static int make_objects(setup *s, const uint32_t counts[4]) {
     int result = set_arguments(s);
     uint32_t first = 0;
     for (int i = 0; i < 4 && result == 0; i++) {
-        result = set_arg(s->world, CELL_INIT, 2, sizeof first, &first, s->error) ||
+        const bench_arg from = {CELL_INIT, 2, sizeof first, &first};
+        result = bench_objects_set(&s->world->objects, &from, 1, s->error) ||
                  make(s, classes[i], counts[i], CELL_INIT);
         first += counts[i];
     }
-    return result || run(s->world, CELL_LINK, NULL, s->error) ||
+    return result || bench_objects_do_all(&s->world->objects, CELL_LINK, NULL, s->error) ||
                    make(s, "SharedSignalGroup", n->group_count, GROUP_INIT) ||
                    make(s, "TrafficLight", n->light_count, LIGHT_INIT) ||
                    make(s, "YieldController", n->controller_count - n->light_count, YIELD_INIT) ||
@@ -216,23 +165,15 @@ static int make_objects(setup *s, const uint32_t counts[4]) {
                : 0;
 }
 
-static int finish(void *self, bench_error *error) {
-    struct heap_world *world = self;
-    clump_status status = clump_heap_poll(world->heap, NULL);
-    return status == CLUMP_OK ? 0 : fail(world, error, "the steps so far", status);
-}
-
 static int populate(struct heap_world *world, bench_error *error) {
     setup s = {.world = world, .error = error};
     uint32_t counts[4], *list = list_cells(world->network, counts);
     int result = list ? upload(&s, list) : bench_error_set(error, "host memory ran out");
     if (result == 0) {
-        result = make_objects(&s, counts) || finish(world, error) ? -1 : 0;
+        result = make_objects(&s, counts) || bench_objects_finish(world, error) ? -1 : 0;
     }
     for (int i = 0; i < BUFFER_COUNT; i++) {
-        if (s.buffers[i]) {
-            clReleaseMemObject(s.buffers[i]);
-        }
+        bench_buffer_drop(&world->objects.buffers, s.buffers[i]);
     }
     free(list);
     return result;
@@ -240,54 +181,34 @@ static int populate(struct heap_world *world, bench_error *error) {
 
 /* ---- Lifetime and steps ---------------------------------------------------------------------- */
 
-static void destroy(void *self) {
-    struct heap_world *world = self;
-    if (world->codes) {
-        clReleaseMemObject(world->codes);
-    }
-    for (int i = 0; i < KERNEL_COUNT; i++) {
-        clump_kernel_destroy(world->kernels[i]);
-    }
-    clump_program_destroy(world->program);
-    bench_compacting_destroy(&world->compacting);
-    clump_heap_destroy(world->heap);
-    free(world);
-}
-
 static int step(void *self, cl_event *events, bench_error *error) {
     struct heap_world *world = self;
     traffic_moment now = traffic_get_moment(&world->network->rules, world->iteration++);
     for (int phase = 0; phase < TRAFFIC_PHASES; phase++) {
-        int kernel = LOOK + phase;
-        if (set_arg(world, kernel, 0, sizeof now, &now, error) ||
-            run(world, kernel, events ? &events[phase] : NULL, error)) {
+        unsigned kernel = LOOK + (unsigned)phase;
+        const bench_arg moment = {kernel, 0, sizeof now, &now};
+        if (bench_objects_set(&world->objects, &moment, 1, error) ||
+            bench_objects_do_all(&world->objects, kernel, events ? &events[phase] : NULL, error)) {
             return -1;
         }
     }
     return 0;
 }
 
-static int read_codes(void *self, void *state, bench_error *error) {
-    uint32_t *codes = state;
+static int read_codes(void *self, void *codes, bench_error *error) {
     struct heap_world *world = self;
-    if (run(world, WRITE, NULL, error)) {
-        return -1;
-    }
-    cl_int code =
-        clEnqueueReadBuffer(world->queue, world->codes, CL_TRUE, 0,
-                            world->network->cell_count * sizeof *codes, codes, 0, NULL, NULL);
-    return code == CL_SUCCESS ? 0 : bench_error_cl(error, "reading the state", code);
+    size_t bytes = world->network->cell_count * sizeof(uint32_t);
+    return bench_objects_do_all(&world->objects, WRITE, NULL, error) ||
+                   bench_buffer_read(&world->objects.buffers, world->codes, 0, bytes, codes, error)
+               ? -1
+               : 0;
 }
 
-static bench_compacting *get_compacting(void *self) {
-    return &((struct heap_world *)self)->compacting;
-}
-
-static const bench_world_ops heap_ops = {.destroy = destroy,
+static const bench_world_ops heap_ops = {.destroy = bench_objects_destroy,
                                          .step = step,
-                                         .finish = finish,
+                                         .finish = bench_objects_finish,
                                          .read = read_codes,
-                                         .get_compacting = get_compacting};
+                                         .get_compacting = bench_objects_get_compacting};
 
 int traffic_heap_create(const traffic_desc *desc, bench_world *out, bench_error *error) {
     struct heap_world *world = calloc(1, sizeof *world);
@@ -296,14 +217,8 @@ int traffic_heap_create(const traffic_desc *desc, bench_world *out, bench_error 
         return bench_error_set(error, "host memory ran out");
     }
     world->network = desc->network;
-    world->context = desc->context;
-    world->queue = desc->queue;
-    world->clump = desc->clump;
-    if (create_heap(world, desc, error) || create_program(world, desc, error) ||
-        bench_compacting_create(&world->compacting, world->clump, world->heap, "Car",
-                                desc->compaction, error) ||
-        populate(world, error)) {
-        destroy(world);
+    if (create_objects(world, desc, error) || populate(world, error)) {
+        bench_objects_destroy(world);
         return -1;
     }
     *out = (bench_world){&heap_ops, world};

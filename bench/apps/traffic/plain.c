@@ -20,24 +20,22 @@ enum { NEXT, PREVIOUS, MAX_VELOCITY, LIMIT, STARTS, SPECIALS, GROUPS, WAITING, P
 enum { CONTROLLERS = PRODUCERS + 1, PHASES, CODES, BUFFER_COUNT };
 
 struct plain_world {
-    const traffic_network *network;
     bench_plain plain;
+    const traffic_network *network;
     cl_mem buffers[BUFFER_COUNT];
     uint32_t iteration;
 };
 
 static int build(struct plain_world *world, const traffic_desc *desc, bench_error *error) {
     char options[OPTIONS_BYTES];
-    bench_plain_desc plain = {.context = desc->context,
-                              .device = desc->device,
-                              .queue = desc->queue,
+    bench_plain_desc plain = {.world = &desc->world,
                               .file = "bench/apps/traffic/plain.cl",
                               .before = traffic_sources,
                               .options = options,
                               .uses_random123 = 1,
                               .names = kernel_names,
                               .count = KERNEL_COUNT};
-    snprintf(options, sizeof options, "-DLAYOUT_AOS=%d %s", desc->variant == BENCH_AOS,
+    snprintf(options, sizeof options, "-DLAYOUT_AOS=%d %s", desc->world.variant == BENCH_AOS,
              traffic_options);
     return bench_plain_create(&plain, &world->plain, error);
 }
@@ -74,8 +72,8 @@ static int create_buffers(struct plain_world *world, bench_error *error) {
     };
     int result = 0;
     for (int i = 0; i < BUFFER_COUNT && result == 0; i++) {
-        result = bench_plain_buffer(&world->plain, all[i].count, all[i].bytes, all[i].data,
-                                    &world->buffers[i], error);
+        result = bench_buffer_create(&world->plain.buffers, all[i].count, all[i].bytes, all[i].data,
+                                     &world->buffers[i], error);
     }
     return result;
 }
@@ -88,24 +86,24 @@ static int set_arguments(struct plain_world *world, bench_error *error) {
     const cl_mem *buffers = world->buffers;
 #define BUFFER(name) sizeof(cl_mem), &buffers[name]
 #define NUMBER(name) sizeof n->name, &n->name
-    const bench_plain_arg all[] = {{CELL_INIT, 0, BUFFER(NEXT)},
-                                   {CELL_INIT, 1, BUFFER(PREVIOUS)},
-                                   {CELL_INIT, 2, BUFFER(MAX_VELOCITY)},
-                                   {CELL_INIT, 3, BUFFER(LIMIT)},
-                                   {CAR_START, 0, BUFFER(STARTS)},
-                                   {CAR_START, 1, NUMBER(start_count)},
-                                   {LOOK, 0, BUFFER(SPECIALS)},
-                                   {LOOK, 1, BUFFER(GROUPS)},
-                                   {LOOK, 2, BUFFER(WAITING)},
-                                   {LOOK, 3, NUMBER(group_count)},
-                                   {ACT, 0, BUFFER(PRODUCERS)},
-                                   {ACT, 1, NUMBER(producer_count)},
-                                   {ACT, 2, BUFFER(CONTROLLERS)},
-                                   {ACT, 3, BUFFER(PHASES)},
-                                   {ACT, 4, NUMBER(controller_count)},
-                                   {ACT, 5, BUFFER(GROUPS)},
-                                   {ACT, 6, BUFFER(WAITING)},
-                                   {WRITE, 0, BUFFER(CODES)}};
+    const bench_arg all[] = {{CELL_INIT, 0, BUFFER(NEXT)},
+                             {CELL_INIT, 1, BUFFER(PREVIOUS)},
+                             {CELL_INIT, 2, BUFFER(MAX_VELOCITY)},
+                             {CELL_INIT, 3, BUFFER(LIMIT)},
+                             {CAR_START, 0, BUFFER(STARTS)},
+                             {CAR_START, 1, NUMBER(start_count)},
+                             {LOOK, 0, BUFFER(SPECIALS)},
+                             {LOOK, 1, BUFFER(GROUPS)},
+                             {LOOK, 2, BUFFER(WAITING)},
+                             {LOOK, 3, NUMBER(group_count)},
+                             {ACT, 0, BUFFER(PRODUCERS)},
+                             {ACT, 1, NUMBER(producer_count)},
+                             {ACT, 2, BUFFER(CONTROLLERS)},
+                             {ACT, 3, BUFFER(PHASES)},
+                             {ACT, 4, NUMBER(controller_count)},
+                             {ACT, 5, BUFFER(GROUPS)},
+                             {ACT, 6, BUFFER(WAITING)},
+                             {WRITE, 0, BUFFER(CODES)}};
 #undef BUFFER
 #undef NUMBER
     return bench_plain_set(&world->plain, all, sizeof all / sizeof *all, error);
@@ -117,21 +115,11 @@ static int launch(struct plain_world *world, unsigned kernel, cl_event *event, b
 
 /* ---- Lifetime and steps ---------------------------------------------------------------------- */
 
-static void destroy(void *self) {
-    struct plain_world *world = self;
-    bench_plain_release(&world->plain);
-    free(world);
-}
-
-static int finish(void *self, bench_error *error) {
-    return bench_plain_finish(&((struct plain_world *)self)->plain, error);
-}
-
 static int step(void *self, cl_event *events, bench_error *error) {
     struct plain_world *world = self;
     traffic_moment now = traffic_get_moment(&world->network->rules, world->iteration++);
-    const bench_plain_arg moments[] = {{LOOK, LOOK_MOMENT, sizeof now, &now},
-                                       {ACT, ACT_MOMENT, sizeof now, &now}};
+    const bench_arg moments[] = {{LOOK, LOOK_MOMENT, sizeof now, &now},
+                                 {ACT, ACT_MOMENT, sizeof now, &now}};
     if (bench_plain_set(&world->plain, moments, 2, error)) {
         return -1;
     }
@@ -148,13 +136,14 @@ static int read_codes(void *self, void *state, bench_error *error) {
     struct plain_world *world = self;
     size_t bytes = world->network->cell_count * sizeof *codes;
     return launch(world, WRITE, NULL, error) ||
-                   bench_plain_read(&world->plain, world->buffers[CODES], bytes, codes, error)
+                   bench_buffer_read(&world->plain.buffers, world->buffers[CODES], 0, bytes, codes,
+                                     error)
                ? -1
                : 0;
 }
 
 static const bench_world_ops plain_ops = {
-    .destroy = destroy, .step = step, .finish = finish, .read = read_codes};
+    .destroy = bench_plain_destroy, .step = step, .finish = bench_plain_finish, .read = read_codes};
 
 int traffic_plain_create(const traffic_desc *desc, bench_world *out, bench_error *error) {
     struct plain_world *world = calloc(1, sizeof *world);
@@ -164,15 +153,15 @@ int traffic_plain_create(const traffic_desc *desc, bench_world *out, bench_error
     }
     world->network = desc->network;
     int result = build(world, desc, error) ||
-                 create_cells(world, desc->variant == BENCH_AOS, error) ||
+                 create_cells(world, desc->world.variant == BENCH_AOS, error) ||
                  create_buffers(world, error) || set_arguments(world, error) ||
                  launch(world, CELL_INIT, NULL, error) || launch(world, CAR_START, NULL, error) ||
-                 finish(world, error);
+                 bench_plain_finish(world, error);
     for (int i = NEXT; i <= LIMIT; i++) {
-        bench_plain_drop(&world->plain, world->buffers[i]);
+        bench_buffer_drop(&world->plain.buffers, world->buffers[i]);
     }
     if (result) {
-        destroy(world);
+        bench_plain_destroy(world);
         return -1;
     }
     *out = (bench_world){&plain_ops, world};

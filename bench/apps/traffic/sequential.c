@@ -238,12 +238,6 @@ static int step(void *self, cl_event *events, bench_error *error) {
     return result ? bench_error_set(error, "host memory ran out for %u cars", world->car_count) : 0;
 }
 
-static int finish(void *self, bench_error *error) {
-    (void)self;
-    (void)error;
-    return 0;
-}
-
 static int read_codes(void *self, void *state, bench_error *error) {
     uint32_t *codes = state;
     const struct sequential *world = self;
@@ -260,7 +254,7 @@ static int read_codes(void *self, void *state, bench_error *error) {
 }
 
 static const bench_world_ops sequential_ops = {
-    .destroy = destroy, .step = step, .finish = finish, .read = read_codes};
+    .destroy = destroy, .step = step, .read = read_codes};
 
 int traffic_sequential_create(const traffic_desc *desc, bench_world *out, bench_error *error) {
     const traffic_network *n = desc->network;

@@ -4,7 +4,6 @@
  * Read first: bench/bench.h, world.h.
  */
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "bench/app.h"
 #include "bench/registry.h"
@@ -15,8 +14,6 @@ typedef struct run_state {
     traffic_desc desc;
     traffic_map map;
     traffic_network network;
-    uint32_t *codes, *reference; /* the last state, and that of the reference */
-    char title[96];
 } run_state;
 
 /* ---- Parameters ------------------------------------------------------------------------------ */
@@ -52,36 +49,12 @@ static int create_network(run_state *run) {
     return 0;
 }
 
-static int read_parameters(run_state *run) {
-    const bench_values *values = run->app.values;
-    const bench_env *env = run->app.env;
-    if (create_network(run)) {
-        return -1;
-    }
-    run->desc = (traffic_desc){.network = &run->network,
-                               .context = env->context,
-                               .device = env->device,
-                               .queue = env->queue,
-                               .clump = env->clump,
-                               .heap_bytes = (uint64_t)bench_int(values, "heap_mb") << 20,
-                               .block_rows = bench_u32(values, "block_rows")};
-    snprintf(run->app.what, sizeof run->app.what, "%u cells", run->network.cell_count);
-    run->codes = calloc(run->network.cell_count, sizeof *run->codes);
-    run->reference = calloc(run->network.cell_count, sizeof *run->reference);
-    return run->codes && run->reference
-               ? 0
-               : bench_error_set(run->app.error, "host memory ran out for the states");
-}
-
 /* ---- For bench_app --------------------------------------------------------------------------- */
 
-static int create(void *app, bench_variant variant, const clump_compactor_desc *compaction,
-                  bench_error *error) {
+static int create(void *app, const bench_world_desc *world, bench_error *error) {
     run_state *run = app;
-    traffic_desc desc = run->desc;
-    desc.variant = variant;
-    desc.compaction = compaction;
-    return traffic_world_create(&desc, &run->app.world, error);
+    run->desc = (traffic_desc){.world = *world, .network = &run->network};
+    return traffic_world_create(&run->desc, &run->app.world, error);
 }
 
 static void sample(void *app, const void *state, double *values) {
@@ -100,13 +73,13 @@ static int draw(void *app, const void *state, uint8_t *rgb, bench_error *error) 
 
 static uint64_t checksum(void *app) {
     run_state *run = app;
-    return traffic_checksum(run->codes, run->network.cell_count);
+    return traffic_checksum(run->app.found, run->network.cell_count);
 }
 
 static void report(void *app) {
     run_state *run = app;
     bench_results *results = run->app.results;
-    traffic_census census = traffic_count(run->codes, run->network.cell_count);
+    traffic_census census = traffic_count(run->app.found, run->network.cell_count);
     double cars = (double)census.cars;
     bench_sample(results, "cells", "objects", run->network.cell_count);
     bench_sample(results, "cars", "objects", cars);
@@ -117,14 +90,15 @@ static void report(void *app) {
 
 static int report_heap(void *app, bench_error *error) {
     run_state *run = app;
-    return traffic_check_cars(&run->app.world, &run->desc, run->codes, error);
+    return traffic_check_cars(&run->app.world, &run->desc, run->app.found, error);
 }
 
 /* What must hold of any state: limits and velocities within their bounds. */
 static int check(void *app, bench_error *error) {
     const run_state *run = app;
+    const uint32_t *codes = run->app.found;
     for (uint32_t i = 0; i < run->network.cell_count; i++) {
-        uint32_t code = run->codes[i], limit = code >> 24 & 15, velocity = code >> 20 & 15;
+        uint32_t code = codes[i], limit = code >> 24 & 15, velocity = code >> 20 & 15;
         uint32_t max = run->network.max_velocity[i], car_max = code >> 16 & 15;
         if ((limit != 0 && limit != max) || velocity > max || velocity > car_max ||
             ((code & TRAFFIC_CODE_CAR) != 0) != (car_max != 0)) {
@@ -138,8 +112,8 @@ static int check(void *app, bench_error *error) {
 
 static int compare(void *app, bench_error *error) {
     run_state *run = app;
-    return traffic_compare(run->codes, run->reference, run->network.cell_count, run->app.steps,
-                           error);
+    return traffic_compare(run->app.found, run->app.reference, run->network.cell_count,
+                           run->app.steps, error);
 }
 
 static const char *const phases[TRAFFIC_PHASES] = {"look", "act"};
@@ -162,36 +136,32 @@ static const bench_app_ops ops = {.create = create,
 static int create_outputs(run_state *run) {
     static const char *const columns[] = {"cars", "moving", NULL};
     static const bench_outputs_class classes[] = {{"Car", "#1f77b4"}, {"Cell", NULL}, {NULL, NULL}};
-    bench_outputs_desc desc = {.title = run->title, .columns = columns, .classes = classes};
-    snprintf(run->title, sizeof run->title, "traffic, %u cells", run->network.cell_count);
-    traffic_fit_image(&run->map, bench_u32(run->app.values, "pixels"), &desc.width, &desc.height);
-    return bench_outputs_create(&desc, run->app.values, &run->app.outputs, run->app.error);
+    uint32_t width, height;
+    snprintf(run->app.title, sizeof run->app.title, "traffic, %u cells", run->network.cell_count);
+    snprintf(run->app.what, sizeof run->app.what, "%u cells", run->network.cell_count);
+    traffic_fit_image(&run->map, bench_u32(run->app.values, "pixels"), &width, &height);
+    return bench_app_create_outputs(&run->app, columns, classes, width, height);
 }
 
 static int run_traffic(bench_env *env, const bench_values *values, bench_results *results) {
-    run_state run = {.codes = NULL};
+    run_state run = {.map = {.intersection_count = 0}};
     int result = bench_app_init(&run.app, &ops, env, values, results, "position") ||
-                         read_parameters(&run) || create_outputs(&run)
+                         create_network(&run) || create_outputs(&run)
                      ? -1
-                     : bench_app_run(&run.app, run.codes, run.reference);
+                     : bench_app_run_bytes(&run.app, run.network.cell_count * sizeof(uint32_t));
     traffic_network_destroy(&run.network);
     traffic_map_release(&run.map);
     bench_outputs_release(&run.app.outputs);
-    free(run.codes);
-    free(run.reference);
     return result;
 }
 
 /* clang-format off */
 static const bench_param params[] = {
-    {"variant", BENCH_ENUM, "clump", "objects on the heap, plain OpenCL, or plain C", 0, 0,
-     "clump|soa|aos|sequential"},
+    BENCH_APP_PARAMS(BENCH_APP_VARIANTS, "200", TRAFFIC_STEPS_MAX),
     {"intersections", BENCH_INT, "1000", "of a random town", 2, TRAFFIC_INTERSECTIONS_MAX, NULL},
     {"street_cells", BENCH_INT, "90", "of a street of that town, about", 1, 10000, NULL},
     {"yield", BENCH_INT, "250", "intersections with yield signs, per 1000", 0, 1000, NULL},
     {"map", BENCH_STRING, "", "file with streets, instead of a random town", 0, 0, NULL},
-    {"steps", BENCH_INT, "200", "steps to simulate", 1, TRAFFIC_STEPS_MAX, NULL},
-    {"seed", BENCH_INT, "42", "of the town and of all decisions", 0, UINT32_MAX, NULL},
     {"cars", BENCH_INT, "50", "at the start, per 1000 cells", 0, 1000, NULL},
     {"producers", BENCH_INT, "20", "cells where cars come in, per 1000", 0, 500, NULL},
     {"sinks", BENCH_INT, "3", "cells where cars go out, per 1000", 0, 500, NULL},
@@ -202,12 +172,8 @@ static const bench_param params[] = {
     {"lights", BENCH_ENUM, "smart", "traffic lights that see who waits, or not", 0, 0,
      "smart|timed"},
     {"phase", BENCH_INT, "5", "longest green phase, in steps", 1, 250, NULL},
-    {"heap_mb", BENCH_INT, "0", "size of the heap in MiB; 0: from the cells", 0, 1e6, NULL},
-    {"block_rows", BENCH_INT, "0", "rows of a block; 0: from the heap", 0, 64, NULL},
-    {"check", BENCH_INT, "1", "1: run the reference too and compare", 0, 1, NULL},
-    {"pixels", BENCH_INT, "800", "greater side of pictures", 16, 8192, NULL},
-    BENCH_OUTPUT_PARAMS,
     BENCH_COMPACTION_PARAMS,
+    BENCH_PIXELS_PARAM,
     {NULL, BENCH_INT, NULL, NULL, 0, 0, NULL}};
 /* clang-format on */
 

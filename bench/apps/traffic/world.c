@@ -7,7 +7,7 @@
 #include "bench/side_by_side.h"
 
 int traffic_world_create(const traffic_desc *desc, bench_world *world, bench_error *error) {
-    switch (desc->variant) {
+    switch (desc->world.variant) {
     case BENCH_CLUMP: return traffic_heap_create(desc, world, error);
     case BENCH_SEQUENTIAL: return traffic_sequential_create(desc, world, error);
     default: return traffic_plain_create(desc, world, error);
@@ -32,7 +32,7 @@ int traffic_check_cars(const bench_world *world, const traffic_desc *desc, const
     }
     clump_status status = clump_heap_count(heap, "Car", &objects);
     if (status != CLUMP_OK) {
-        return bench_error_clump(error, "counting cars", desc->clump, status);
+        return bench_error_clump(error, "counting cars", desc->world.clump, status);
     }
     uint64_t cars = traffic_count(codes, desc->network->cell_count).cars;
     if (objects != cars) {
@@ -43,61 +43,40 @@ int traffic_check_cars(const bench_world *world, const traffic_desc *desc, const
     return 0;
 }
 
-/* Two worlds with their states. */
-typedef struct pair {
-    const traffic_desc *desc;
-    bench_world found, expected;
-    uint32_t *found_codes, *expected_codes;
-} pair;
-
-static int compare(void *worlds, uint32_t step, bench_error *error) {
-    pair *both = worlds;
-    if (bench_world_read(&both->found, both->found_codes, error) ||
-        bench_world_read(&both->expected, both->expected_codes, error)) {
-        return -1;
-    }
-    return traffic_compare(both->found_codes, both->expected_codes, both->desc->network->cell_count,
-                           step, error);
+static int create(const void *desc, int is_reference, bench_world *world, bench_error *error) {
+    traffic_desc own = *(const traffic_desc *)desc;
+    own.world.variant = is_reference ? BENCH_SEQUENTIAL : own.world.variant;
+    return traffic_world_create(&own, world, error);
 }
 
-static int check_cars(void *worlds, uint32_t step, bench_error *error) {
-    pair *both = worlds;
+static int compare(const bench_pair *pair, uint32_t step, bench_error *error) {
+    const traffic_desc *desc = pair->desc;
+    return traffic_compare(pair->found_state, pair->expected_state, desc->network->cell_count, step,
+                           error);
+}
+
+static int check_cars(const bench_pair *pair, uint32_t step, bench_error *error) {
     (void)step;
-    return traffic_check_cars(&both->found, both->desc, both->found_codes, error);
-}
-
-static int run_steps(pair *both, uint32_t steps, uint32_t check_every, bench_error *error) {
-    const bench_pair course = {.found = &both->found,
-                               .expected = &both->expected,
-                               .variant = both->desc->variant,
-                               .clump = both->desc->clump,
-                               .self = both,
-                               .compare = compare,
-                               .check_heap = check_cars};
-    return bench_pair_run(&course, steps, check_every, error);
+    return traffic_check_cars(&pair->found, pair->desc, pair->found_state, error);
 }
 
 int traffic_compare_run(const traffic_desc *desc, uint32_t steps, uint32_t check_every,
                         uint64_t *moves, bench_error *error) {
     size_t cells = desc->network->cell_count;
-    pair both = {.desc = desc};
-    traffic_desc sequential = *desc;
-    sequential.variant = BENCH_SEQUENTIAL;
-    both.found_codes = calloc(cells, sizeof(uint32_t));
-    both.expected_codes = calloc(cells, sizeof(uint32_t));
-    int result = -1;
-    if (!both.found_codes || !both.expected_codes) {
-        bench_error_set(error, "host memory ran out for the states");
-    } else if (traffic_world_create(desc, &both.found, error) == 0 &&
-               traffic_world_create(&sequential, &both.expected, error) == 0) {
-        result = run_steps(&both, steps, check_every, error);
-        if (moves) {
-            *moves = bench_world_compactions(&both.found)->moves;
-        }
+    bench_pair pair = {.desc = desc,
+                       .world = &desc->world,
+                       .found_state = calloc(cells, sizeof(uint32_t)),
+                       .expected_state = calloc(cells, sizeof(uint32_t)),
+                       .create = create,
+                       .compare = compare,
+                       .check_heap = check_cars};
+    int result = pair.found_state && pair.expected_state
+                     ? bench_pair_run(&pair, steps, check_every, error)
+                     : bench_error_set(error, "host memory ran out for the states");
+    if (result == 0 && moves) {
+        *moves = pair.moves;
     }
-    bench_world_destroy(&both.found);
-    bench_world_destroy(&both.expected);
-    free(both.found_codes);
-    free(both.expected_codes);
+    free(pair.found_state);
+    free(pair.expected_state);
     return result;
 }

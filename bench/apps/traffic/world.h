@@ -6,22 +6,12 @@
 #ifndef TRAFFIC_WORLD_H
 #define TRAFFIC_WORLD_H
 
-#include "bench/variant.h"
 #include "bench/world.h"
-#include "clump/clump.h"
 #include "network.h"
 
 typedef struct traffic_desc {
-    bench_variant variant;
+    bench_world_desc world;
     const traffic_network *network; /* must live as long as the world */
-    cl_context context;             /* this and the next three: not for sequential */
-    cl_device_id device;
-    cl_command_queue queue; /* the one of `clump` */
-    clump_context *clump;   /* only for clump, as is all that follows */
-    uint64_t heap_bytes;    /* 0: enough */
-    uint32_t block_rows;    /* as in clump_heap_desc */
-    clump_tuning tuning;
-    const clump_compactor_desc *compaction; /* heap and classes are filled in. NULL: never */
 } traffic_desc;
 
 /* A step looks, then acts. */

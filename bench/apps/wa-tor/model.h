@@ -34,19 +34,17 @@ typedef enum wa_tor_draw {
     WA_TOR_DRAW_POPULATE
 } wa_tor_draw;
 
-/* The six phases of a step, in order: enumerator, name in reports, kernel of wa_tor.cl, and the
- * draw if the kernel makes one (phases that draw nothing have WA_TOR_DRAW_POPULATE, which no step
- * uses). */
+/* The six phases of a step, in order. */
 #define WA_TOR_PHASE_LIST(X)                                                                       \
-    X(FISH_SELECT, fish_select, fish_select, WA_TOR_DRAW_FISH_SELECT)                              \
-    X(FISH_DECIDE, fish_decide, cell_decide, WA_TOR_DRAW_FISH_DECIDE)                              \
-    X(FISH_MOVE, fish_move, fish_move, WA_TOR_DRAW_POPULATE)                                       \
-    X(SHARK_SELECT, shark_select, shark_select, WA_TOR_DRAW_SHARK_SELECT)                          \
-    X(SHARK_DECIDE, shark_decide, cell_decide, WA_TOR_DRAW_SHARK_DECIDE)                           \
-    X(SHARK_MOVE, shark_move, shark_move, WA_TOR_DRAW_POPULATE)
+    X(FISH_SELECT, fish_select)                                                                    \
+    X(FISH_DECIDE, fish_decide)                                                                    \
+    X(FISH_MOVE, fish_move)                                                                        \
+    X(SHARK_SELECT, shark_select)                                                                  \
+    X(SHARK_DECIDE, shark_decide)                                                                  \
+    X(SHARK_MOVE, shark_move)
 
 typedef enum wa_tor_phase {
-#define WA_TOR_PHASE_ENUM(name, label, kernel, draw) WA_TOR_PHASE_##name,
+#define WA_TOR_PHASE_ENUM(name, label) WA_TOR_PHASE_##name,
     WA_TOR_PHASE_LIST(WA_TOR_PHASE_ENUM)
 #undef WA_TOR_PHASE_ENUM
         WA_TOR_PHASE_COUNT
@@ -96,18 +94,18 @@ void wa_tor_paint(const wa_tor_rules *rules, const uint32_t *codes, uint8_t *rgb
 
 /* ---- The sequential world -------------------------------------------------------------------- */
 
-typedef struct wa_tor_world wa_tor_world;
+typedef struct wa_tor_sequential wa_tor_sequential;
 
 /* A populated world, or NULL if memory ran out or the rules are wrong. `shuffle` other than 0 makes
  * every phase visit its cells and agents in an order drawn from it, which must change nothing. */
-wa_tor_world *wa_tor_world_create(const wa_tor_rules *rules, uint32_t shuffle);
-void wa_tor_world_destroy(wa_tor_world *world); /* NULL is allowed */
+wa_tor_sequential *wa_tor_sequential_create(const wa_tor_rules *rules, uint32_t shuffle);
+void wa_tor_sequential_destroy(wa_tor_sequential *world); /* NULL is allowed */
 
-void wa_tor_world_step(wa_tor_world *world);
-void wa_tor_world_encode(const wa_tor_world *world, uint32_t *codes); /* width * height codes */
-wa_tor_population wa_tor_world_population(const wa_tor_world *world);
+void wa_tor_sequential_step(wa_tor_sequential *world);
+void wa_tor_sequential_encode(const wa_tor_sequential *world,
+                              uint32_t *codes); /* width * height codes */
 
 /* NULL if cells and agents agree with each other, else what does not. For tests. */
-const char *wa_tor_world_check(const wa_tor_world *world);
+const char *wa_tor_sequential_check(const wa_tor_sequential *world);
 
 #endif

@@ -1,8 +1,8 @@
-/* The baselines in plain OpenCL: host side of plain.cl. See wa_tor.h. */
+/* The baselines in plain OpenCL: host side of plain.cl. See world.h. */
 #include <stdlib.h>
 
 #include "bench/plain.h"
-#include "wa_tor.h"
+#include "world.h"
 
 #define LOCAL_X 64u /* work-group: cells of a row, rows */
 #define LOCAL_Y 4u
@@ -21,7 +21,7 @@ static const size_t field_bytes[] = {4, 4, 1, 1};
 #define FIELDS (sizeof field_bytes / sizeof *field_bytes)
 static const size_t struct_bytes[] = {12};
 
-struct wa_tor_plain {
+struct world {
     bench_plain plain;
     wa_tor_rules rules;
     uint32_t iteration;
@@ -29,14 +29,12 @@ struct wa_tor_plain {
     cl_mem codes;
 };
 
-static int build(wa_tor_plain *world, const wa_tor_desc *desc, bench_error *error) {
+static int build(struct world *world, const wa_tor_desc *desc, bench_error *error) {
     bench_plain_desc plain = {
-        .context = desc->context,
-        .device = desc->device,
-        .queue = desc->queue,
+        .world = &desc->world,
         .file = "bench/apps/wa-tor/plain.cl",
         .before = wa_tor_rules_files,
-        .options = desc->variant == WA_TOR_AOS ? "-DLAYOUT_AOS=1" : "-DLAYOUT_AOS=0",
+        .options = desc->world.variant == BENCH_AOS ? "-DLAYOUT_AOS=1" : "-DLAYOUT_AOS=0",
         .uses_random123 = 1,
         .names = kernel_names,
         .count = KERNEL_COUNT};
@@ -45,8 +43,8 @@ static int build(wa_tor_plain *world, const wa_tor_desc *desc, bench_error *erro
 
 /* All kernels have the cells and the size; then a phase has the step, the seed and the rules that
  * it obeys. */
-static int set_arguments(wa_tor_plain *world, const wa_tor_desc *desc, bench_error *error) {
-    int is_aos = desc->variant == WA_TOR_AOS;
+static int set_arguments(struct world *world, const wa_tor_desc *desc, bench_error *error) {
+    int is_aos = desc->world.variant == BENCH_AOS;
     size_t word = sizeof(uint32_t);
     bench_plain *plain = &world->plain;
     const wa_tor_rules *rules = &world->rules;
@@ -54,10 +52,10 @@ static int set_arguments(wa_tor_plain *world, const wa_tor_desc *desc, bench_err
                                 is_aos ? 1 : FIELDS, error) ||
         bench_plain_set_common(plain, word, &rules->width, error) ||
         bench_plain_set_common(plain, word, &rules->height, error) ||
-        bench_plain_buffer(plain, world->cells, word, NULL, &world->codes, error)) {
+        bench_buffer_create(&plain->buffers, world->cells, word, NULL, &world->codes, error)) {
         return -1;
     }
-    const bench_plain_arg args[] = {
+    const bench_arg args[] = {
         {POPULATE, 0, word, &rules->seed},
         {POPULATE, 1, word, &rules->fish_permille},
         {POPULATE, 2, word, &rules->shark_permille},
@@ -78,42 +76,35 @@ static int set_arguments(wa_tor_plain *world, const wa_tor_desc *desc, bench_err
 }
 
 /* In two dimensions, so that no work-item has to divide. */
-static int launch(wa_tor_plain *world, unsigned kernel, cl_event *event, bench_error *error) {
+static int launch(struct world *world, unsigned kernel, cl_event *event, bench_error *error) {
     size_t local[2] = {LOCAL_X, LOCAL_Y};
     size_t global[2] = {(world->rules.width + LOCAL_X - 1) / LOCAL_X * LOCAL_X,
                         (world->rules.height + LOCAL_Y - 1) / LOCAL_Y * LOCAL_Y};
-    cl_int code = clEnqueueNDRangeKernel(world->plain.queue, world->plain.kernels[kernel], 2, NULL,
-                                         global, local, 0, NULL, event);
+    cl_int code = clEnqueueNDRangeKernel(world->plain.buffers.queue, world->plain.kernels[kernel],
+                                         2, NULL, global, local, 0, NULL, event);
     return code == CL_SUCCESS ? 0 : bench_error_cl(error, kernel_names[kernel], code);
 }
 
-int wa_tor_plain_create(const wa_tor_desc *desc, wa_tor_plain **out, bench_error *error) {
-    *out = NULL;
-    wa_tor_plain *world = calloc(1, sizeof *world);
+static int create(const wa_tor_desc *desc, void **self, bench_error *error) {
+    struct world *world = calloc(1, sizeof *world);
     if (!world) {
         return bench_error_set(error, "host memory ran out");
     }
     world->rules = desc->rules;
     world->cells = (size_t)desc->rules.width * desc->rules.height;
     if (build(world, desc, error) || set_arguments(world, desc, error) ||
-        launch(world, POPULATE, NULL, error) || wa_tor_plain_finish(world, error)) {
-        wa_tor_plain_destroy(world);
+        launch(world, POPULATE, NULL, error) || bench_plain_finish(world, error)) {
+        bench_plain_destroy(world);
         return -1;
     }
-    *out = world;
+    *self = world;
     return 0;
 }
 
-void wa_tor_plain_destroy(wa_tor_plain *world) {
-    if (world) {
-        bench_plain_release(&world->plain);
-    }
-    free(world);
-}
-
-int wa_tor_plain_step(wa_tor_plain *world, cl_event *events, bench_error *error) {
+static int step(void *self, cl_event *events, bench_error *error) {
+    struct world *world = self;
     for (unsigned phase = 0; phase < WA_TOR_PLAIN_PHASES; phase++) {
-        const bench_plain_arg iteration = {phase, 0, sizeof world->iteration, &world->iteration};
+        const bench_arg iteration = {phase, 0, sizeof world->iteration, &world->iteration};
         if (bench_plain_set(&world->plain, &iteration, 1, error) ||
             launch(world, phase, events ? &events[phase] : NULL, error)) {
             return -1;
@@ -123,14 +114,17 @@ int wa_tor_plain_step(wa_tor_plain *world, cl_event *events, bench_error *error)
     return bench_plain_flush(&world->plain, error);
 }
 
-int wa_tor_plain_finish(wa_tor_plain *world, bench_error *error) {
-    return bench_plain_finish(&world->plain, error);
-}
-
-int wa_tor_plain_encode(wa_tor_plain *world, uint32_t *codes, bench_error *error) {
+static int read_codes(void *self, void *codes, bench_error *error) {
+    struct world *world = self;
     return launch(world, WRITE_WORLD, NULL, error) ||
-                   bench_plain_read(&world->plain, world->codes, world->cells * sizeof *codes,
-                                    codes, error)
+                   bench_buffer_read(&world->plain.buffers, world->codes, 0,
+                                     world->cells * sizeof(uint32_t), codes, error)
                ? -1
                : 0;
 }
+
+const wa_tor_ops wa_tor_plain_ops = {.create = create,
+                                     .world = {.destroy = bench_plain_destroy,
+                                               .step = step,
+                                               .finish = bench_plain_finish,
+                                               .read = read_codes}};

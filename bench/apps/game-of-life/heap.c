@@ -1,0 +1,121 @@
+/* The world on the heap: host side of game_of_life.cl. See world.h. */
+#include <stdlib.h>
+
+#include "bench/objects.h"
+#include "world.h"
+
+#define LOCAL 64 /* of launches over cells */
+
+/* In the order in which they are created. */
+enum { CELL_INIT, CELL_POPULATE, AGENT_ANNOUNCE, AGENT_SETTLE, WRITE_WORLD, KERNEL_COUNT };
+static const char *const kernel_names[KERNEL_COUNT] = {
+    "cell_init", "cell_populate", "agent_announce", "agent_settle", "write_world"};
+
+struct world {
+    bench_objects objects;
+    life_rules rules;
+    uint32_t cells;
+    cl_mem references; /* to the cells, one uint each */
+    cl_mem codes;      /* one byte per cell: the beginning, later what is read back */
+    cl_mem misfits;    /* one uint */
+};
+
+static int create_objects(struct world *world, const life_desc *desc, bench_error *error) {
+    /* A cell has 8 bytes and at most one agent of 9. Nearly twice that is room for the bitmaps and
+     * for classes that shrink without giving up their blocks; the constant, for small worlds whose
+     * few blocks are mostly empty. */
+    bench_objects_desc objects = {.world = &desc->world,
+                                  .schema = "bench/apps/game-of-life/game_of_life.schema",
+                                  .enough = (uint64_t)world->cells * 32 + (8u << 20),
+                                  .file = "bench/apps/game-of-life/game_of_life.cl",
+                                  .names = kernel_names,
+                                  .count = KERNEL_COUNT,
+                                  .compacted = "Agent"};
+    return bench_objects_create(&objects, &world->objects, error);
+}
+
+static int create_buffers(struct world *world, const life_desc *desc, bench_error *error) {
+    bench_buffers *buffers = &world->objects.buffers;
+    return bench_buffer_create(buffers, world->cells, sizeof(uint32_t), NULL, &world->references,
+                               error) ||
+                   bench_buffer_create(buffers, world->cells, 1, desc->codes, &world->codes,
+                                       error) ||
+                   bench_buffer_create(buffers, 1, sizeof(uint32_t), NULL, &world->misfits, error)
+               ? -1
+               : 0;
+}
+
+/* All kernels have the references, all but the first the size too. */
+static int set_arguments(struct world *world, bench_error *error) {
+    const cl_uint2 size = {{world->rules.width, world->rules.height}};
+    const cl_uint4 rule = {{world->rules.born, world->rules.survive, world->rules.states, 0}};
+    const bench_arg all[] = {{CELL_POPULATE, 1, sizeof size, &size},
+                             {CELL_POPULATE, 2, sizeof(cl_mem), &world->codes},
+                             {CELL_POPULATE, 3, sizeof rule, &rule},
+                             {AGENT_ANNOUNCE, 1, sizeof size, &size},
+                             {AGENT_SETTLE, 1, sizeof size, &size},
+                             {AGENT_SETTLE, 2, sizeof rule, &rule},
+                             {WRITE_WORLD, 1, sizeof size, &size},
+                             {WRITE_WORLD, 2, sizeof(cl_mem), &world->codes},
+                             {WRITE_WORLD, 3, sizeof(cl_mem), &world->misfits}};
+    return bench_objects_set_common(&world->objects, 0, sizeof world->references,
+                                    &world->references, error) ||
+                   bench_objects_set(&world->objects, all, sizeof all / sizeof *all, error)
+               ? -1
+               : 0;
+}
+
+static int run_over_cells(struct world *world, unsigned kernel, bench_error *error) {
+    bench_objects *objects = &world->objects;
+    size_t global = ((size_t)world->cells + LOCAL - 1) / LOCAL * LOCAL;
+    return bench_objects_check(
+        objects, clump_launch(objects->heap, objects->kernels[kernel], global, LOCAL, NULL),
+        kernel_names[kernel], error);
+}
+
+static int create(const life_desc *desc, void **self, bench_error *error) {
+    struct world *world = calloc(1, sizeof *world);
+    if (!world) {
+        return bench_error_set(error, "host memory ran out");
+    }
+    world->rules = desc->rules;
+    world->cells = desc->rules.width * desc->rules.height;
+    if (create_objects(world, desc, error) || create_buffers(world, desc, error) ||
+        set_arguments(world, error) ||
+        bench_objects_do_new(&world->objects, "Cell", world->cells, CELL_INIT, error) ||
+        run_over_cells(world, CELL_POPULATE, error) || bench_objects_finish(world, error)) {
+        bench_objects_destroy(world);
+        return -1;
+    }
+    *self = world;
+    return 0;
+}
+
+static int step(void *self, cl_event *events, bench_error *error) {
+    return bench_objects_do_all(self, AGENT_ANNOUNCE, events ? &events[0] : NULL, error) ||
+                   bench_objects_do_all(self, AGENT_SETTLE, events ? &events[1] : NULL, error)
+               ? -1
+               : 0;
+}
+
+static int read_codes(void *self, void *codes, bench_error *error) {
+    struct world *world = self;
+    bench_buffers *buffers = &world->objects.buffers;
+    uint32_t misfits = 0;
+    if (bench_buffer_clear(buffers, world->misfits, sizeof misfits, error) ||
+        run_over_cells(world, WRITE_WORLD, error) ||
+        bench_buffer_read(buffers, world->codes, 0, world->cells, codes, error) ||
+        bench_buffer_read(buffers, world->misfits, 0, sizeof misfits, &misfits, error)) {
+        return -1;
+    }
+    return misfits
+               ? bench_error_set(error, "%u cells have an agent that does not fit them", misfits)
+               : 0;
+}
+
+const life_ops life_heap_ops = {.create = create,
+                                .world = {.destroy = bench_objects_destroy,
+                                          .step = step,
+                                          .finish = bench_objects_finish,
+                                          .read = read_codes,
+                                          .get_compacting = bench_objects_get_compacting}};

@@ -1,0 +1,132 @@
+/* The variants behind one set of calls, and their comparison. See world.h. */
+#include "world.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/side_by_side.h"
+
+/* ---- The sequential world as one of them ----------------------------------------------------- */
+
+static int create_sequential(const life_desc *desc, void **self, bench_error *error) {
+    *self = life_sequential_create(&desc->rules, desc->codes, desc->is_plain);
+    return *self ? 0 : bench_error_set(error, "host memory ran out for the sequential world");
+}
+
+static void destroy_sequential(void *self) {
+    life_sequential_destroy(self);
+}
+
+static int step_sequential(void *self, cl_event *events, bench_error *error) {
+    (void)events;
+    (void)error;
+    life_sequential_step(self);
+    return 0;
+}
+
+static int read_sequential(void *self, void *codes, bench_error *error) {
+    (void)error;
+    life_sequential_encode(self, codes);
+    return 0;
+}
+
+static const life_ops sequential_ops = {
+    .create = create_sequential,
+    .world = {.destroy = destroy_sequential, .step = step_sequential, .read = read_sequential}};
+
+/* ---- Any of them ----------------------------------------------------------------------------- */
+
+int life_world_create(const life_desc *desc, bench_world *world, bench_error *error) {
+    const life_ops *ops = desc->world.variant == BENCH_CLUMP ? &life_heap_ops
+                          : desc->world.variant == BENCH_SOA ? &life_grid_ops
+                                                             : &sequential_ops;
+    *world = (bench_world){NULL, NULL};
+    if (life_rules_check(&desc->rules, error) || ops->create(desc, &world->self, error)) {
+        return -1;
+    }
+    world->ops = &ops->world;
+    return 0;
+}
+
+/* ---- Comparison ------------------------------------------------------------------------------ */
+
+int life_compare(const life_rules *rules, const uint8_t *found, const uint8_t *expected,
+                 uint32_t steps, bench_error *error) {
+    size_t cells = (size_t)rules->width * rules->height;
+    for (size_t i = 0; i < cells; i++) {
+        if (found[i] != expected[i]) {
+            bench_error_set(
+                error, "after %u steps cell (%zu, %zu) is in state %u and in the reference in %u",
+                steps, i % rules->width, i / rules->width, found[i], expected[i]);
+            return 1;
+        }
+    }
+    return 0;
+}
+
+int life_check_heap(const bench_world *world, const life_desc *desc, const uint8_t *codes,
+                    bench_error *error) {
+    static const char *const names[] = {"Alive", "Candidate", "Cell"};
+    clump_heap *heap = bench_world_heap(world);
+    if (!heap) {
+        return 0;
+    }
+    life_population population = life_count(&desc->rules, codes);
+    const uint64_t expected[] = {population.alive + population.dying, population.candidates,
+                                 (uint64_t)desc->rules.width * desc->rules.height};
+    for (int i = 0; i < 3; i++) {
+        uint64_t objects = 0;
+        clump_status status = clump_heap_count(heap, names[i], &objects);
+        if (status != CLUMP_OK) {
+            return bench_error_clump(error, "counting objects", desc->world.clump, status);
+        }
+        if (objects != expected[i]) {
+            bench_error_set(error,
+                            "the heap holds %" PRIu64
+                            " objects of class %s, the cells ask for "
+                            "%" PRIu64,
+                            objects, names[i], expected[i]);
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static int create(const void *desc, int is_reference, bench_world *world, bench_error *error) {
+    life_desc own = *(const life_desc *)desc;
+    own.is_plain = is_reference;
+    own.world.variant = is_reference ? BENCH_SEQUENTIAL : own.world.variant;
+    return life_world_create(&own, world, error);
+}
+
+static int compare(const bench_pair *pair, uint32_t step, bench_error *error) {
+    const life_desc *desc = pair->desc;
+    int result = life_compare(&desc->rules, pair->found_state, pair->expected_state, step, error);
+    return result ? result : life_check_heap(&pair->found, desc, pair->expected_state, error);
+}
+
+int life_compare_run(const life_desc *desc, uint32_t steps, uint32_t check_every, uint8_t *last,
+                     bench_error *error) {
+    size_t cells = (size_t)desc->rules.width * desc->rules.height;
+    bench_pair pair = {.desc = desc,
+                       .world = &desc->world,
+                       .found_state = malloc(cells),
+                       .expected_state = malloc(cells),
+                       .create = create,
+                       .compare = compare};
+    int result = pair.found_state && pair.expected_state
+                     ? bench_pair_run(&pair, steps, check_every, error)
+                     : bench_error_set(error, "host memory ran out");
+    if (result == 0 && desc->world.compaction && desc->world.variant == BENCH_CLUMP &&
+        pair.moves == 0) {
+        bench_error_set(error, "no compaction moved anything: equal worlds show nothing");
+        result = 1;
+    }
+    if (result == 0 && last) {
+        memcpy(last, pair.expected_state, cells);
+    }
+    free(pair.found_state);
+    free(pair.expected_state);
+    return result;
+}

@@ -1,0 +1,164 @@
+/* Wa-Tor on the heap: host side of wa_tor.cl. See world.h. */
+#include <stdlib.h>
+
+#include "bench/objects.h"
+#include "world.h"
+
+/* In the order in which they are created. */
+enum {
+    CELL_INIT,
+    CELL_POPULATE,
+    FISH_SELECT,
+    SHARK_SELECT,
+    CELL_DECIDE,
+    FISH_MOVE,
+    SHARK_MOVE,
+    WRITE_WORLD,
+    KERNEL_COUNT
+};
+static const char *const kernel_names[KERNEL_COUNT] = {
+    "cell_init",   "cell_populate", "fish_select", "shark_select",
+    "cell_decide", "fish_move",     "shark_move",  "write_world"};
+
+struct world {
+    bench_objects objects;
+    wa_tor_rules rules;
+    uint32_t cells, row_count, iteration;
+    cl_mem rows;  /* a reference for each row of 64 cells, and a count of misplaced ones */
+    cl_mem codes; /* the encoded world */
+};
+
+static int create_objects(struct world *world, const wa_tor_desc *desc, bench_error *error) {
+    /* A cell has 12 bytes and at most one agent of at most 16. Twice that is room for the bitmaps
+     * and for classes that shrink without giving up their blocks; the constant, for small worlds
+     * whose few blocks are mostly empty. */
+    bench_objects_desc objects = {.world = &desc->world,
+                                  .schema = "bench/apps/wa-tor/wa_tor.schema",
+                                  .enough = (uint64_t)world->cells * 56 + (8u << 20),
+                                  .file = "bench/apps/wa-tor/wa_tor.cl",
+                                  .before = wa_tor_rules_files,
+                                  .uses_random123 = 1,
+                                  .names = kernel_names,
+                                  .count = KERNEL_COUNT,
+                                  .compacted = "Agent"};
+    return bench_objects_create(&objects, &world->objects, error);
+}
+
+static int create_buffers(struct world *world, bench_error *error) {
+    bench_buffers *buffers = &world->objects.buffers;
+    return bench_buffer_create(buffers, world->row_count + 1, sizeof(uint32_t), NULL, &world->rows,
+                               error) ||
+                   bench_buffer_create(buffers, world->cells, sizeof(uint32_t), NULL, &world->codes,
+                                       error)
+               ? -1
+               : 0;
+}
+
+/* Those that do not change from step to step; see the kernels' parameters. */
+static int set_arguments(struct world *world, bench_error *error) {
+    const wa_tor_rules *rules = &world->rules;
+#define ROWS(kernel)                                                                               \
+    { kernel, 0, sizeof(cl_mem), &world->rows }
+#define NUMBER(kernel, index, number)                                                              \
+    { kernel, index, sizeof(uint32_t), &(number) }
+#define SIZE(kernel) NUMBER(kernel, 1, rules->width), NUMBER(kernel, 2, world->cells)
+    const bench_arg all[] = {ROWS(CELL_INIT),
+                             NUMBER(CELL_INIT, 1, world->row_count),
+                             NUMBER(CELL_POPULATE, 0, rules->seed),
+                             NUMBER(CELL_POPULATE, 1, rules->fish_permille),
+                             NUMBER(CELL_POPULATE, 2, rules->shark_permille),
+                             NUMBER(CELL_POPULATE, 3, rules->fish_spawn),
+                             NUMBER(CELL_POPULATE, 4, rules->shark_spawn),
+                             NUMBER(CELL_POPULATE, 5, rules->shark_energy),
+                             ROWS(FISH_SELECT),
+                             SIZE(FISH_SELECT),
+                             NUMBER(FISH_SELECT, 4, rules->seed),
+                             ROWS(SHARK_SELECT),
+                             SIZE(SHARK_SELECT),
+                             NUMBER(SHARK_SELECT, 4, rules->seed),
+                             ROWS(CELL_DECIDE),
+                             SIZE(CELL_DECIDE),
+                             NUMBER(CELL_DECIDE, 4, rules->seed),
+                             ROWS(FISH_MOVE),
+                             NUMBER(FISH_MOVE, 1, rules->fish_spawn),
+                             ROWS(SHARK_MOVE),
+                             NUMBER(SHARK_MOVE, 1, rules->shark_spawn),
+                             NUMBER(SHARK_MOVE, 2, rules->shark_energy),
+                             NUMBER(SHARK_MOVE, 3, rules->shark_gain),
+                             {WRITE_WORLD, 0, sizeof(cl_mem), &world->codes}};
+#undef ROWS
+#undef NUMBER
+#undef SIZE
+    return bench_objects_set(&world->objects, all, sizeof all / sizeof *all, error);
+}
+
+/* The cells' table holds only if they are in order; see cell_init. */
+static int check_rows(struct world *world, bench_error *error) {
+    uint32_t misplaced = 0;
+    if (bench_buffer_read(&world->objects.buffers, world->rows, world->row_count * sizeof misplaced,
+                          sizeof misplaced, &misplaced, error)) {
+        return -1;
+    }
+    return misplaced
+               ? bench_error_set(error, "%u cells do not lie in whole rows of the heap", misplaced)
+               : 0;
+}
+
+static int create(const wa_tor_desc *desc, void **self, bench_error *error) {
+    struct world *world = calloc(1, sizeof *world);
+    if (!world) {
+        return bench_error_set(error, "host memory ran out");
+    }
+    world->rules = desc->rules;
+    world->cells = desc->rules.width * desc->rules.height;
+    world->row_count = (world->cells + 63) / 64;
+    if (create_objects(world, desc, error) || create_buffers(world, error) ||
+        set_arguments(world, error) ||
+        bench_objects_do_new(&world->objects, "Cell", world->cells, CELL_INIT, error) ||
+        check_rows(world, error) ||
+        bench_objects_do_all(&world->objects, CELL_POPULATE, NULL, error) ||
+        bench_objects_finish(world, error)) {
+        bench_objects_destroy(world);
+        return -1;
+    }
+    *self = world;
+    return 0;
+}
+
+static int step(void *self, cl_event *events, bench_error *error) {
+    static const unsigned kernels[WA_TOR_PHASE_COUNT] = {FISH_SELECT,  CELL_DECIDE, FISH_MOVE,
+                                                         SHARK_SELECT, CELL_DECIDE, SHARK_MOVE};
+    static const uint32_t decisions[] = {WA_TOR_DRAW_FISH_DECIDE, WA_TOR_DRAW_SHARK_DECIDE};
+    struct world *world = self;
+    for (int phase = 0; phase < WA_TOR_PHASE_COUNT; phase++) {
+        unsigned kernel = kernels[phase];
+        const uint32_t *decision = &decisions[phase > WA_TOR_PHASE_FISH_DECIDE];
+        const bench_arg now[] = {{kernel, 3, sizeof world->iteration, &world->iteration},
+                                 {kernel, 5, sizeof *decision, decision}};
+        size_t count = kernel == CELL_DECIDE                             ? 2
+                       : kernel == FISH_SELECT || kernel == SHARK_SELECT ? 1
+                                                                         : 0;
+        if (bench_objects_set(&world->objects, now, count, error) ||
+            bench_objects_do_all(&world->objects, kernel, events ? &events[phase] : NULL, error)) {
+            return -1;
+        }
+    }
+    world->iteration++;
+    return 0;
+}
+
+static int read_codes(void *self, void *codes, bench_error *error) {
+    struct world *world = self;
+    return bench_objects_do_all(&world->objects, WRITE_WORLD, NULL, error) ||
+                   bench_buffer_read(&world->objects.buffers, world->codes, 0,
+                                     (size_t)world->cells * sizeof(uint32_t), codes, error)
+               ? -1
+               : 0;
+}
+
+const wa_tor_ops wa_tor_heap_ops = {.create = create,
+                                    .world = {.destroy = bench_objects_destroy,
+                                              .step = step,
+                                              .finish = bench_objects_finish,
+                                              .read = read_codes,
+                                              .get_compacting = bench_objects_get_compacting}};
