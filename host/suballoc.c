@@ -145,7 +145,7 @@ clump_status clump_suballoc_get(const clump_suballoc *s, clump_range range,
 clump_status clump_suballoc_next(const clump_suballoc *s, clump_range range, clump_range *next) {
     if (!s || !next) return CLUMP_ERR_USAGE;
     *next = 0;
-    uint32_t node = s->first;
+    uint32_t node = clumpi_suballoc_first(s);
     if (range) {
         node = node_of(s, range);
         if (!node) return CLUMP_ERR_REFERENCE;

@@ -19,15 +19,18 @@ static inline uint32_t clumpi_log2_of(uint64_t x) {
     return 63u - (uint32_t)__builtin_clzll(x);
 }
 
+/* Without branches: sizes are what a processor cannot foresee. */
+static inline uint32_t clumpi_bin_shift(uint64_t units) {
+    return clumpi_log2_of(units | CLUMPI_BIN_CUTS) - CLUMPI_CUT_BITS;
+}
+
 static inline uint32_t clumpi_bin_of(uint64_t units) {
-    if (units < CLUMPI_BIN_CUTS) return (uint32_t)units;
-    uint32_t shift = clumpi_log2_of(units) - CLUMPI_CUT_BITS;
+    uint32_t shift = clumpi_bin_shift(units);
     return (shift << CLUMPI_CUT_BITS) + (uint32_t)(units >> shift);
 }
 
 static inline uint32_t clumpi_bin_above(uint64_t units) {
-    if (units < CLUMPI_BIN_CUTS) return (uint32_t)units;
-    return clumpi_bin_of(units + ((UINT64_C(1) << (clumpi_log2_of(units) - CLUMPI_CUT_BITS)) - 1));
+    return clumpi_bin_of(units + ((UINT64_C(1) << clumpi_bin_shift(units)) - 1));
 }
 
 static inline void clumpi_bins_insert(clump_suballoc *s, uint32_t node) {
@@ -35,7 +38,7 @@ static inline void clumpi_bins_insert(clump_suballoc *s, uint32_t node) {
     uint32_t bin = clumpi_bin_of(n->size), head = s->bins[bin];
     n->bin_prev = 0;
     n->bin_next = head;
-    if (head) clumpi_node_at(s, head)->bin_prev = node;
+    clumpi_node_at(s, head)->bin_prev = node;
     s->bins[bin] = node;
     s->bin_bits[bin >> CLUMPI_CUT_BITS] |= 1u << (bin & (CLUMPI_BIN_CUTS - 1));
     s->bin_rows |= UINT64_C(1) << (bin >> CLUMPI_CUT_BITS);
@@ -43,7 +46,7 @@ static inline void clumpi_bins_insert(clump_suballoc *s, uint32_t node) {
 
 static inline void clumpi_bins_remove(clump_suballoc *s, uint32_t node) {
     clumpi_node *n = clumpi_node_at(s, node);
-    if (n->bin_next) clumpi_node_at(s, n->bin_next)->bin_prev = n->bin_prev;
+    clumpi_node_at(s, n->bin_next)->bin_prev = n->bin_prev;
     if (n->bin_prev) {
         clumpi_node_at(s, n->bin_prev)->bin_next = n->bin_next;
         return;
@@ -86,10 +89,11 @@ static inline uint32_t clumpi_bin_find(const clump_suballoc *s, uint32_t bin, ui
 }
 
 static inline uint32_t clumpi_bins_find(const clump_suballoc *s, uint64_t units, uint64_t align) {
-    uint32_t own = clumpi_bin_of(units);
-    uint32_t found = clumpi_bin_find(s, own, units, align, CLUMPI_OWN_BIN_TRIES);
-    if (found) return found;
-    uint32_t sure = clumpi_bin_above(units + align - 1);
+    uint32_t own = clumpi_bin_of(units), sure = clumpi_bin_above(units + align - 1), found;
+    if (own != sure) {
+        found = clumpi_bin_find(s, own, units, align, CLUMPI_OWN_BIN_TRIES);
+        if (found) return found;
+    }
     uint32_t bin = clumpi_bins_next(s, sure);
     if (bin != CLUMPI_BIN_NONE) return s->bins[bin];
     /* Nothing that is large enough for certain: look at all that may be. */

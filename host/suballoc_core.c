@@ -4,7 +4,7 @@
 #include "suballoc.h"
 
 static int add_slab(clump_suballoc *s) {
-    if (s->slab_count >= (UINT64_C(1) << (32 - CLUMPI_SLAB_BITS))) return 0;
+    if (s->slab_count >= (UINT64_C(1) << (CLUMPI_LINK_BITS - CLUMPI_SLAB_BITS))) return 0;
     if (!clumpi_grow(&s->allocator, (void **)&s->slabs, &s->slab_capacity, s->slab_count + 1,
                      sizeof *s->slabs))
         return 0;
@@ -15,7 +15,7 @@ static int add_slab(clump_suballoc *s) {
     s->slabs[s->slab_count++] = slab;
     for (uint32_t i = CLUMPI_SLAB_NODES; i-- > 0;) { /* the lowest is given out first */
         if (begin + i == 0) continue;                /* 0 is none */
-        slab->nodes[i].next = s->unused;
+        slab->nodes[i].next_link = s->unused;
         s->unused = begin + i;
     }
     return 1;
@@ -24,14 +24,21 @@ static int add_slab(clump_suballoc *s) {
 static uint32_t node_new(clump_suballoc *s) {
     if (!s->unused && !add_slab(s)) return 0;
     uint32_t i = s->unused;
-    s->unused = clumpi_node_at(s, i)->next;
+    s->unused = clumpi_node_at(s, i)->next_link;
     return i;
 }
 
-static void node_retire(clump_suballoc *s, uint32_t i) {
-    clumpi_node *n = clumpi_node_at(s, i);
-    n->state = CLUMPI_NODE_UNUSED;
-    n->next = s->unused;
+static inline void set_place(clumpi_node *n, uint64_t offset, uint32_t generation) {
+    n->place = offset | (uint64_t)generation << CLUMPI_UNITS_BITS;
+}
+
+static inline void set_extent(clumpi_node *n, uint64_t size, uint64_t state) {
+    n->extent = size | state << CLUMPI_UNITS_BITS;
+}
+
+static inline void node_retire(clump_suballoc *s, uint32_t i, clumpi_node *n) {
+    set_extent(n, 0, CLUMPI_NODE_UNUSED);
+    n->next_link = s->unused;
     s->unused = i;
 }
 
@@ -49,17 +56,13 @@ static void index_remove(clump_suballoc *s, uint32_t i) {
         clumpi_tree_remove(s, i);
 }
 
-static void set_place(clumpi_node *n, uint64_t offset, uint64_t size) {
-    n->offset = offset & CLUMPI_UNITS_MASK;
-    n->size = size & CLUMPI_UNITS_MASK;
-}
-
 /* A free node gets another place and size; within its bin nothing else has to change. */
-static void reshape(clump_suballoc *s, uint32_t i, uint64_t offset, uint64_t size) {
-    clumpi_node *n = clumpi_node_at(s, i);
+static inline void reshape(clump_suballoc *s, uint32_t i, clumpi_node *n, uint64_t offset,
+                           uint64_t size) {
     int stays = s->fit == CLUMP_FIT_GOOD && clumpi_bin_of(n->size) == clumpi_bin_of(size);
     if (!stays) index_remove(s, i);
-    set_place(n, offset, size);
+    set_place(n, offset, n->generation);
+    set_extent(n, size, CLUMPI_NODE_FREE);
     if (!stays) index_insert(s, i);
 }
 
@@ -75,10 +78,9 @@ int clumpi_suballoc_init(clump_suballoc *s) {
         return 0;
     }
     clumpi_node *n = clumpi_node_at(s, i);
-    set_place(n, 0, s->units);
-    n->state = CLUMPI_NODE_FREE;
-    n->prev = n->next = 0;
-    s->first = s->last = i;
+    set_extent(n, s->units, CLUMPI_NODE_FREE);
+    n->prev_link = n->next_link = 0;
+    clumpi_node_at(s, 0)->prev_link = clumpi_node_at(s, 0)->next_link = i | CLUMPI_LINK_FREE;
     s->free_count = 1;
     index_insert(s, i);
     return 1;
@@ -103,28 +105,19 @@ uint32_t clumpi_suballoc_top_bin(const clump_suballoc *s) {
     return s->root ? clumpi_bin_of(clumpi_link_at(s, s->root)->max) : 0;
 }
 
-/* Put node `i` in front of node `at`. */
-static void link_before(clump_suballoc *s, uint32_t i, uint32_t at) {
-    clumpi_node *n = clumpi_node_at(s, i), *behind = clumpi_node_at(s, at);
-    n->prev = behind->prev;
-    n->next = at;
-    if (n->prev)
-        clumpi_node_at(s, n->prev)->next = i;
-    else
-        s->first = i;
-    behind->prev = i;
-}
-
-static void unlink_node(clump_suballoc *s, uint32_t i) {
-    clumpi_node *n = clumpi_node_at(s, i);
-    if (n->prev)
-        clumpi_node_at(s, n->prev)->next = n->next;
-    else
-        s->first = n->next;
-    if (n->next)
-        clumpi_node_at(s, n->next)->prev = n->prev;
-    else
-        s->last = n->prev;
+/* Cut `front` units off a free node, as a free node before it; for a moment both are free. */
+static void split_front(clump_suballoc *s, uint32_t gap, uint32_t node, uint64_t front) {
+    clumpi_node *n = clumpi_node_at(s, node), *g = clumpi_node_at(s, gap);
+    uint64_t offset = n->offset;
+    reshape(s, node, n, offset + front, n->size - front);
+    set_place(g, offset, g->generation);
+    set_extent(g, front, CLUMPI_NODE_FREE);
+    g->prev_link = n->prev_link;
+    g->next_link = node | CLUMPI_LINK_FREE;
+    clumpi_node_at(s, n->prev)->next_link = gap | CLUMPI_LINK_FREE;
+    n->prev_link = gap | CLUMPI_LINK_FREE;
+    index_insert(s, gap);
+    s->free_count++;
 }
 
 uint32_t clumpi_suballoc_take(clump_suballoc *s, uint32_t node, uint64_t at, uint64_t units) {
@@ -133,28 +126,26 @@ uint32_t clumpi_suballoc_take(clump_suballoc *s, uint32_t node, uint64_t at, uin
     uint32_t used = node, gap = 0;
     if (front && !(gap = node_new(s))) return 0;
     if (back && !(used = node_new(s))) {
-        if (gap) node_retire(s, gap);
+        if (gap) node_retire(s, gap, clumpi_node_at(s, gap));
         return 0;
     }
+    if (front) split_front(s, gap, node, front);
+    clumpi_node *u = clumpi_node_at(s, used);
+    uint32_t prev_link = n->prev_link;
     if (back) { /* what is left keeps the node, and mostly its bin */
-        link_before(s, used, node);
-        reshape(s, node, at + units, back);
-        n = clumpi_node_at(s, used);
+        n->prev_link = used;
+        u->next_link = node | CLUMPI_LINK_FREE;
+        reshape(s, node, n, at + units, back);
     } else {
+        clumpi_node_at(s, n->next)->prev_link = node;
         index_remove(s, node);
         s->free_count--;
     }
-    if (gap) {
-        link_before(s, gap, used);
-        clumpi_node *g = clumpi_node_at(s, gap);
-        set_place(g, at - front, front);
-        g->state = CLUMPI_NODE_FREE;
-        index_insert(s, gap);
-        s->free_count++;
-    }
-    set_place(n, at, units);
-    n->state = CLUMPI_NODE_USED;
-    n->user_data = NULL;
+    set_place(u, at, u->generation);
+    set_extent(u, units, CLUMPI_NODE_USED);
+    u->prev_link = prev_link;
+    clumpi_node_at(s, prev_link & ~CLUMPI_LINK_FREE)->next_link = used;
+    u->user_data = NULL;
     s->used_units += units;
     s->used_count++;
     return used;
@@ -163,33 +154,36 @@ uint32_t clumpi_suballoc_take(clump_suballoc *s, uint32_t node, uint64_t at, uin
 void clumpi_suballoc_release(clump_suballoc *s, uint32_t node) {
     clumpi_node *n = clumpi_node_at(s, node);
     uint64_t offset = n->offset, size = n->size;
-    uint32_t prev = n->prev, next = n->next;
-    clumpi_node *before = prev ? clumpi_node_at(s, prev) : NULL;
-    clumpi_node *behind = next ? clumpi_node_at(s, next) : NULL;
-    int merge_prev = before && before->state == CLUMPI_NODE_FREE;
-    int merge_next = behind && behind->state == CLUMPI_NODE_FREE;
+    uint32_t prev = n->prev, next = n->next, merge_prev = n->prev_free, merge_next = n->next_free;
+    clumpi_node *before = clumpi_node_at(s, prev), *behind = clumpi_node_at(s, next);
     s->used_units -= size;
     s->used_count--;
-    n->generation++;
+    set_place(n, offset, n->generation + 1u);
     if (!merge_prev && !merge_next) {
-        n->state = CLUMPI_NODE_FREE;
+        set_extent(n, size, CLUMPI_NODE_FREE);
+        before->next_link = behind->prev_link = node | CLUMPI_LINK_FREE;
         index_insert(s, node);
         s->free_count++;
         return;
     }
-    unlink_node(s, node);
-    node_retire(s, node);
+    node_retire(s, node, n);
     if (!merge_prev) {
-        reshape(s, next, offset, size + behind->size);
+        before->next_link = next | CLUMPI_LINK_FREE;
+        behind->prev_link = prev;
+        reshape(s, next, behind, offset, size + behind->size);
         return;
     }
-    uint64_t all = before->size + size;
+    size += before->size;
     if (merge_next) {
-        all += behind->size;
+        size += behind->size;
         index_remove(s, next);
-        unlink_node(s, next);
-        node_retire(s, next);
+        uint32_t last = next;
+        next = behind->next;
+        node_retire(s, last, behind);
+        behind = clumpi_node_at(s, next);
         s->free_count--;
     }
-    reshape(s, prev, before->offset, all);
+    before->next_link = next;
+    behind->prev_link = prev | CLUMPI_LINK_FREE;
+    reshape(s, prev, before, before->offset, size);
 }
