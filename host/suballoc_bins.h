@@ -13,7 +13,7 @@
 
 #define CLUMPI_CUT_BITS 5u
 _Static_assert(CLUMPI_BIN_CUTS == 1u << CLUMPI_CUT_BITS, "a row's bits are one 32-bit word");
-#define CLUMPI_OWN_BIN_TRIES 2
+#define CLUMPI_FIRST_TRIES 2
 
 static inline uint32_t clumpi_log2_of(uint64_t x) {
     return 63u - (uint32_t)__builtin_clzll(x);
@@ -88,20 +88,24 @@ static inline uint32_t clumpi_bin_find(const clump_suballoc *s, uint32_t bin, ui
     return 0;
 }
 
-static inline uint32_t clumpi_bins_find(const clump_suballoc *s, uint64_t units, uint64_t align) {
-    uint32_t own = clumpi_bin_of(units), sure = clumpi_bin_above(units + align - 1), found;
-    if (own != sure) {
-        found = clumpi_bin_find(s, own, units, align, CLUMPI_OWN_BIN_TRIES);
-        if (found) return found;
-    }
-    uint32_t bin = clumpi_bins_next(s, sure);
-    if (bin != CLUMPI_BIN_NONE) return s->bins[bin];
+/* `bin` is the request's own or one above, and neither of its first nodes will do. */
+static inline uint32_t clumpi_bins_find_more(const clump_suballoc *s, uint32_t bin, uint64_t units,
+                                             uint64_t align) {
+    uint32_t sure = clumpi_bin_above(units + align - 1), found = clumpi_bins_next(s, sure);
+    if (found != CLUMPI_BIN_NONE) return s->bins[found];
     /* Nothing that is large enough for certain: look at all that may be. */
-    for (bin = clumpi_bins_next(s, own); bin < sure; bin = clumpi_bins_next(s, bin + 1)) {
+    for (; bin < sure; bin = clumpi_bins_next(s, bin + 1)) {
         found = clumpi_bin_find(s, bin, units, align, INT32_MAX);
         if (found) return found;
     }
     return 0;
+}
+
+static inline uint32_t clumpi_bins_find(const clump_suballoc *s, uint64_t units, uint64_t align) {
+    uint32_t bin = clumpi_bins_next(s, clumpi_bin_of(units));
+    if (bin == CLUMPI_BIN_NONE) return 0;
+    uint32_t found = clumpi_bin_find(s, bin, units, align, CLUMPI_FIRST_TRIES);
+    return found ? found : clumpi_bins_find_more(s, bin, units, align);
 }
 
 #endif
