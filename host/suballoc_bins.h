@@ -16,7 +16,7 @@ _Static_assert(CLUMPI_BIN_CUTS == 1u << CLUMPI_CUT_BITS, "a row's bits are one 3
 #define CLUMPI_FIRST_TRIES 2
 
 static inline uint32_t clumpi_log2_of(uint64_t x) {
-    return 63u - (uint32_t)__builtin_clzll(x);
+    return (uint32_t)__builtin_clzll(x) ^ 63u; /* not 63 - ...: one instruction */
 }
 
 /* Without branches: sizes are what a processor cannot foresee. */
@@ -33,29 +33,28 @@ static inline uint32_t clumpi_bin_above(uint64_t units) {
     return clumpi_bin_of(units + ((UINT64_C(1) << clumpi_bin_shift(units)) - 1));
 }
 
-static inline void clumpi_bins_insert(clump_suballoc *s, uint32_t node) {
-    clumpi_node *n = clumpi_node_at(s, node);
-    uint32_t bin = clumpi_bin_of(n->size), head = s->bins[bin];
+/* `bin` is that of the node's size. */
+static inline void clumpi_bins_insert(clump_suballoc *s, uint32_t i, clumpi_node *n, uint32_t bin) {
+    uint32_t head = s->bins[bin];
     n->bin_prev = 0;
     n->bin_next = head;
-    clumpi_node_at(s, head)->bin_prev = node;
-    s->bins[bin] = node;
+    clumpi_node_at(s, head)->bin_prev = i;
+    s->bins[bin] = i;
     s->bin_bits[bin >> CLUMPI_CUT_BITS] |= 1u << (bin & (CLUMPI_BIN_CUTS - 1));
     s->bin_rows |= UINT64_C(1) << (bin >> CLUMPI_CUT_BITS);
 }
 
-static inline void clumpi_bins_remove(clump_suballoc *s, uint32_t node) {
-    clumpi_node *n = clumpi_node_at(s, node);
-    clumpi_node_at(s, n->bin_next)->bin_prev = n->bin_prev;
-    if (n->bin_prev) {
-        clumpi_node_at(s, n->bin_prev)->bin_next = n->bin_next;
+static inline void clumpi_bins_remove(clump_suballoc *s, const clumpi_node *n, uint32_t bin) {
+    uint32_t prev = n->bin_prev, next = n->bin_next, row = bin >> CLUMPI_CUT_BITS;
+    clumpi_node_at(s, next)->bin_prev = prev;
+    if (prev) {
+        clumpi_node_at(s, prev)->bin_next = next;
         return;
     }
-    uint32_t bin = clumpi_bin_of(n->size), row = bin >> CLUMPI_CUT_BITS;
-    s->bins[bin] = n->bin_next;
-    if (n->bin_next) return;
-    s->bin_bits[row] &= ~(1u << (bin & (CLUMPI_BIN_CUTS - 1)));
-    if (!s->bin_bits[row]) s->bin_rows &= ~(UINT64_C(1) << row);
+    s->bins[bin] = next;
+    uint32_t bits = s->bin_bits[row] & ~((uint32_t)!next << (bin & (CLUMPI_BIN_CUTS - 1)));
+    s->bin_bits[row] = bits;
+    s->bin_rows &= ~((uint64_t)!bits << row);
 }
 
 /* The lowest bin from `bin` on that has a node. */

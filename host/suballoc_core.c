@@ -42,28 +42,39 @@ static inline void node_retire(clump_suballoc *s, uint32_t i, clumpi_node *n) {
     s->unused = i;
 }
 
-static void index_insert(clump_suballoc *s, uint32_t i) {
+static inline void index_insert(clump_suballoc *s, uint32_t i, clumpi_node *n) {
     if (s->fit == CLUMP_FIT_GOOD)
-        clumpi_bins_insert(s, i);
+        clumpi_bins_insert(s, i, n, clumpi_bin_of(n->size));
     else
         clumpi_tree_insert(s, i);
 }
 
-static void index_remove(clump_suballoc *s, uint32_t i) {
+static inline void index_remove(clump_suballoc *s, uint32_t i, const clumpi_node *n) {
     if (s->fit == CLUMP_FIT_GOOD)
-        clumpi_bins_remove(s, i);
+        clumpi_bins_remove(s, n, clumpi_bin_of(n->size));
     else
         clumpi_tree_remove(s, i);
+}
+
+static inline void set_free(clumpi_node *n, uint64_t offset, uint64_t size) {
+    set_place(n, offset, n->generation);
+    set_extent(n, size, CLUMPI_NODE_FREE);
 }
 
 /* A free node gets another place and size; within its bin nothing else has to change. */
 static inline void reshape(clump_suballoc *s, uint32_t i, clumpi_node *n, uint64_t offset,
                            uint64_t size) {
-    int stays = s->fit == CLUMP_FIT_GOOD && clumpi_bin_of(n->size) == clumpi_bin_of(size);
-    if (!stays) index_remove(s, i);
-    set_place(n, offset, n->generation);
-    set_extent(n, size, CLUMPI_NODE_FREE);
-    if (!stays) index_insert(s, i);
+    if (s->fit != CLUMP_FIT_GOOD) {
+        clumpi_tree_remove(s, i);
+        set_free(n, offset, size);
+        clumpi_tree_insert(s, i);
+        return;
+    }
+    uint32_t from = clumpi_bin_of(n->size), to = clumpi_bin_of(size);
+    set_free(n, offset, size);
+    if (from == to) return;
+    clumpi_bins_remove(s, n, from);
+    clumpi_bins_insert(s, i, n, to);
 }
 
 int clumpi_suballoc_init(clump_suballoc *s) {
@@ -82,7 +93,7 @@ int clumpi_suballoc_init(clump_suballoc *s) {
     n->prev_link = n->next_link = 0;
     clumpi_node_at(s, 0)->prev_link = clumpi_node_at(s, 0)->next_link = i | CLUMPI_LINK_FREE;
     s->free_count = 1;
-    index_insert(s, i);
+    index_insert(s, i, n);
     return 1;
 }
 
@@ -106,7 +117,7 @@ uint32_t clumpi_suballoc_top_bin(const clump_suballoc *s) {
 }
 
 /* Cut `front` units off a free node, as a free node before it; for a moment both are free. */
-static void split_front(clump_suballoc *s, uint32_t gap, uint32_t node, uint64_t front) {
+static __attribute__((noinline)) void split_front(clump_suballoc *s, uint32_t gap, uint32_t node, uint64_t front) {
     clumpi_node *n = clumpi_node_at(s, node), *g = clumpi_node_at(s, gap);
     uint64_t offset = n->offset;
     reshape(s, node, n, offset + front, n->size - front);
@@ -116,7 +127,7 @@ static void split_front(clump_suballoc *s, uint32_t gap, uint32_t node, uint64_t
     g->next_link = node | CLUMPI_LINK_FREE;
     clumpi_node_at(s, n->prev)->next_link = gap | CLUMPI_LINK_FREE;
     n->prev_link = gap | CLUMPI_LINK_FREE;
-    index_insert(s, gap);
+    index_insert(s, gap, g);
     s->free_count++;
 }
 
@@ -138,7 +149,7 @@ uint32_t clumpi_suballoc_take(clump_suballoc *s, uint32_t node, uint64_t at, uin
         reshape(s, node, n, at + units, back);
     } else {
         clumpi_node_at(s, n->next)->prev_link = node;
-        index_remove(s, node);
+        index_remove(s, node, n);
         s->free_count--;
     }
     set_place(u, at, u->generation);
@@ -162,7 +173,7 @@ void clumpi_suballoc_release(clump_suballoc *s, uint32_t node) {
     if (!merge_prev && !merge_next) {
         set_extent(n, size, CLUMPI_NODE_FREE);
         before->next_link = behind->prev_link = node | CLUMPI_LINK_FREE;
-        index_insert(s, node);
+        index_insert(s, node, n);
         s->free_count++;
         return;
     }
@@ -176,7 +187,7 @@ void clumpi_suballoc_release(clump_suballoc *s, uint32_t node) {
     size += before->size;
     if (merge_next) {
         size += behind->size;
-        index_remove(s, next);
+        index_remove(s, next, behind);
         uint32_t last = next;
         next = behind->next;
         node_retire(s, last, behind);
