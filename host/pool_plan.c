@@ -187,7 +187,8 @@ static void weigh_all(const plan *pl, option *best) {
     double before = pl->desc->no_weights ? 0 : weight_before(pl, r);
     for (size_t i = 0; i <= r->chunk->rank; i++) {
         clumpi_chunk *c = pl->kind->order[i];
-        for (uint32_t node = clumpi_suballoc_first(&c->ranges); node; node = clumpi_node_at(&c->ranges, node)->next)
+        for (uint32_t node = clumpi_suballoc_first(&c->ranges); node;
+             node = clumpi_node_at(&c->ranges, node)->next)
             if (clumpi_node_at(&c->ranges, node)->state == CLUMPI_NODE_FREE)
                 weigh(pl, c, node, before, best);
     }
@@ -201,7 +202,8 @@ static clump_status plan_all(plan *pl, size_t movable) {
     uint32_t count = 0;
     for (size_t i = 0; i < k->count; i++) {
         clumpi_chunk *c = k->order[i];
-        for (uint32_t node = clumpi_suballoc_first(&c->ranges); node; node = clumpi_node_at(&c->ranges, node)->next) {
+        for (uint32_t node = clumpi_suballoc_first(&c->ranges); node;
+             node = clumpi_node_at(&c->ranges, node)->next) {
             option o = {.record = record_of(clumpi_node_at(&c->ranges, node)), .number = count};
             if (!may_move(pl, o.record)) continue;
             weigh_all(pl, &o);
@@ -339,7 +341,8 @@ static clump_status plan_repack(plan *pl) {
     clumpi_chunk *from = to ? choose_scattered(pl, to) : NULL;
     if (!from) return CLUMP_OK;
     pl->kind->changes++;
-    for (uint32_t i = clumpi_suballoc_first(&from->ranges); i; i = clumpi_node_at(&from->ranges, i)->next) {
+    for (uint32_t i = clumpi_suballoc_first(&from->ranges); i;
+         i = clumpi_node_at(&from->ranges, i)->next) {
         uint32_t record = record_of(clumpi_node_at(&from->ranges, i));
         if (!record) continue;
         uint64_t units = clumpi_node_at(&from->ranges, i)->size;

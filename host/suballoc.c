@@ -3,9 +3,9 @@
  *
  * Read first: suballoc.h.
  */
-#include "suballoc.h"
-
 #include <string.h>
+
+#include "suballoc_nodes.h"
 
 static clump_status check_desc(const clump_suballoc_desc *desc, uint64_t granularity,
                                clump_error *error) {
@@ -103,7 +103,7 @@ clump_status clump_suballoc_alloc(clump_suballoc *s, uint64_t bytes, uint64_t al
     uint64_t units = (bytes >> s->unit_shift) + ((bytes & (unit - 1)) != 0);
     uint64_t align = alignment > unit ? alignment >> s->unit_shift : 1;
     if (align > UINT64_C(1) << CLUMPI_UNITS_BITS) align = UINT64_C(1) << CLUMPI_UNITS_BITS;
-    uint32_t free_node = units > s->units ? 0 : clumpi_suballoc_find(s, units, align);
+    uint32_t free_node = units > s->units ? 0 : clumpi_nodes_find(s, units, align);
     if (!free_node)
         return clumpi_fail(&s->error, CLUMP_ERR_CAPACITY,
                            "%llu bytes at a multiple of %llu fit none of the %llu free ranges, "
@@ -112,7 +112,7 @@ clump_status clump_suballoc_alloc(clump_suballoc *s, uint64_t bytes, uint64_t al
                            (unsigned long long)s->free_count,
                            (unsigned long long)((s->units - s->used_units) << s->unit_shift));
     uint64_t at = clumpi_node_place(clumpi_node_at(s, free_node), align);
-    uint32_t node = clumpi_suballoc_take(s, free_node, at, units);
+    uint32_t node = clumpi_nodes_take(s, free_node, at, units);
     if (!node) return clumpi_fail(&s->error, CLUMP_ERR_MEMORY, "no host memory for 512 ranges");
     clumpi_node_at(s, node)->user_data = user_data;
     *range = range_of(s, node);
@@ -125,7 +125,7 @@ clump_status clump_suballoc_free(clump_suballoc *s, clump_range range) {
     if (!range) return CLUMP_OK;
     uint32_t node = node_of(s, range);
     if (!node) return fail_range(s, range);
-    clumpi_suballoc_release(s, node);
+    clumpi_nodes_release(s, node);
     return CLUMP_OK;
 }
 

@@ -11,7 +11,8 @@
  * the others) holds exactly the free nodes.
  * clump_suballoc_check() verifies them.
  *
- * Read first: include/clump/suballoc.h. Read next: suballoc.c, suballoc_bins.h, suballoc_tree.c.
+ * Read first: include/clump/suballoc.h. Read next: suballoc.c, suballoc_nodes.h,
+ * suballoc_bins.h, suballoc_tree.c.
  */
 #ifndef CLUMPI_SUBALLOC_H
 #define CLUMPI_SUBALLOC_H
@@ -134,6 +135,8 @@ static inline int clumpi_node_fits(const clumpi_node *node, uint64_t units, uint
 /* 0 without host memory. The suballocator has its members units, unit_shift, fit, allocator set. */
 int clumpi_suballoc_init(clump_suballoc *s);
 void clumpi_suballoc_clear(clump_suballoc *s); /* gives all host memory back */
+
+int clumpi_suballoc_add_slab(clump_suballoc *s); /* more unused nodes; 0 without host memory */
 
 /* The free node that the strategy takes for a request, or 0. Changes nothing. */
 uint32_t clumpi_suballoc_find(const clump_suballoc *s, uint64_t units, uint64_t align);

@@ -1,9 +1,9 @@
 /* Free ranges in bins by size: two levels of bitmaps find a bin that has a node in constant time.
  *
  * The algorithm is the published two-level segregated fit (Masmano et al., 2004). What differs: a
- * request looks first at a few nodes of its own bin, some of which may be too small, so that a
- * range that was just freed serves the next request of its size whatever that is; and at all of
- * them before it gives up. Functions are inline: they are short, and each call of them would be
+ * request looks first at one node of its own bin, which may be too small, so that a range that was
+ * just freed serves the next request of its size whatever that is; and at all of them before it
+ * gives up. Functions are inline: they are short, and each call of them would be
  * seen.
  *
  * Included by suballoc.h, which is to be read first.
@@ -13,7 +13,6 @@
 
 #define CLUMPI_CUT_BITS 5u
 _Static_assert(CLUMPI_BIN_CUTS == 1u << CLUMPI_CUT_BITS, "a row's bits are one 32-bit word");
-#define CLUMPI_FIRST_TRIES 2
 
 static inline uint32_t clumpi_log2_of(uint64_t x) {
     return (uint32_t)__builtin_clzll(x) ^ 63u; /* not 63 - ...: one instruction */
@@ -77,34 +76,17 @@ static inline uint32_t clumpi_bins_top(const clump_suballoc *s) {
     return (row << CLUMPI_CUT_BITS) + clumpi_log2_of(s->bin_bits[row]);
 }
 
-static inline uint32_t clumpi_bin_find(const clump_suballoc *s, uint32_t bin, uint64_t units,
-                                       uint64_t align, int tries) {
-    for (uint32_t i = s->bins[bin]; i && tries--;) {
-        const clumpi_node *n = clumpi_node_at(s, i);
-        if (clumpi_node_fits(n, units, align)) return i;
-        i = n->bin_next;
-    }
-    return 0;
-}
-
-/* `bin` is the request's own or one above, and neither of its first nodes will do. */
-static inline uint32_t clumpi_bins_find_more(const clump_suballoc *s, uint32_t bin, uint64_t units,
-                                             uint64_t align) {
-    uint32_t sure = clumpi_bin_above(units + align - 1), found = clumpi_bins_next(s, sure);
-    if (found != CLUMPI_BIN_NONE) return s->bins[found];
-    /* Nothing that is large enough for certain: look at all that may be. */
-    for (; bin < sure; bin = clumpi_bins_next(s, bin + 1)) {
-        found = clumpi_bin_find(s, bin, units, align, INT32_MAX);
-        if (found) return found;
-    }
-    return 0;
-}
-
 static inline uint32_t clumpi_bins_find(const clump_suballoc *s, uint64_t units, uint64_t align) {
     uint32_t bin = clumpi_bins_next(s, clumpi_bin_of(units));
     if (bin == CLUMPI_BIN_NONE) return 0;
-    uint32_t found = clumpi_bin_find(s, bin, units, align, CLUMPI_FIRST_TRIES);
-    return found ? found : clumpi_bins_find_more(s, bin, units, align);
+    if (clumpi_node_fits(clumpi_node_at(s, s->bins[bin]), units, align)) return s->bins[bin];
+    uint32_t sure = clumpi_bin_above(units + align - 1), found = clumpi_bins_next(s, sure);
+    if (found != CLUMPI_BIN_NONE) return s->bins[found];
+    /* Nothing that is large enough for certain: look at all that may be. */
+    for (; bin < sure; bin = clumpi_bins_next(s, bin + 1))
+        for (uint32_t i = s->bins[bin]; i; i = clumpi_node_at(s, i)->bin_next)
+            if (clumpi_node_fits(clumpi_node_at(s, i), units, align)) return i;
+    return 0;
 }
 
 #endif
