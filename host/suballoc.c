@@ -80,7 +80,8 @@ static uint32_t node_of(const clump_suballoc *s, clump_range range) {
     return n->state == CLUMPI_NODE_USED && n->generation == (uint16_t)(range >> 32) ? node : 0;
 }
 
-static clump_status fail_range(clump_suballoc *s, clump_range range) {
+static __attribute__((noinline, cold)) clump_status fail_range(clump_suballoc *s,
+                                                               clump_range range) {
     uint32_t node = (uint32_t)range;
     int known = range >> 48 == s->mark && node && node >> CLUMPI_SLAB_BITS < s->slab_count;
     return clumpi_fail(&s->error, CLUMP_ERR_REFERENCE,
@@ -89,31 +90,43 @@ static clump_status fail_range(clump_suballoc *s, clump_range range) {
                        (unsigned long long)range);
 }
 
+/* Words are found elsewhere, so that a call that succeeds keeps no registers for them. */
+static __attribute__((noinline, cold)) clump_status fail_request(clump_suballoc *s, uint64_t bytes,
+                                                                 uint64_t alignment) {
+    return clumpi_fail(&s->error, CLUMP_ERR_USAGE,
+                       "%llu bytes at a multiple of %llu: at least 1 byte, a power of two and a "
+                       "place for the range are needed",
+                       (unsigned long long)bytes, (unsigned long long)alignment);
+}
+
+static __attribute__((noinline, cold)) clump_status fail_room(clump_suballoc *s, uint64_t bytes,
+                                                              uint64_t align) {
+    return clumpi_fail(&s->error, CLUMP_ERR_CAPACITY,
+                       "%llu bytes at a multiple of %llu fit none of the %llu free ranges, "
+                       "%llu bytes in all",
+                       (unsigned long long)bytes, (unsigned long long)(align << s->unit_shift),
+                       (unsigned long long)s->free_count,
+                       (unsigned long long)((s->units - s->used_units) << s->unit_shift));
+}
+
+static __attribute__((noinline, cold)) clump_status fail_memory(clump_suballoc *s) {
+    return clumpi_fail(&s->error, CLUMP_ERR_MEMORY, "no host memory for 512 ranges");
+}
+
 clump_status clump_suballoc_alloc(clump_suballoc *s, uint64_t bytes, uint64_t alignment,
                                   void *user_data, clump_range *range, uint64_t *offset) {
     if (range) *range = 0;
     if (!s) return CLUMP_ERR_USAGE;
-    if (!range || !bytes || (alignment & (alignment - 1)))
-        return clumpi_fail(
-            &s->error, CLUMP_ERR_USAGE,
-            "%llu bytes at a multiple of %llu: at least 1 byte, a power of two and a "
-            "place for the range are needed",
-            (unsigned long long)bytes, (unsigned long long)alignment);
+    if (!range || !bytes || (alignment & (alignment - 1))) return fail_request(s, bytes, alignment);
     uint64_t unit = UINT64_C(1) << s->unit_shift;
     uint64_t units = (bytes >> s->unit_shift) + ((bytes & (unit - 1)) != 0);
     uint64_t align = alignment > unit ? alignment >> s->unit_shift : 1;
     if (align > UINT64_C(1) << CLUMPI_UNITS_BITS) align = UINT64_C(1) << CLUMPI_UNITS_BITS;
     uint32_t free_node = units > s->units ? 0 : clumpi_nodes_find(s, units, align);
-    if (!free_node)
-        return clumpi_fail(&s->error, CLUMP_ERR_CAPACITY,
-                           "%llu bytes at a multiple of %llu fit none of the %llu free ranges, "
-                           "%llu bytes in all",
-                           (unsigned long long)bytes, (unsigned long long)(align << s->unit_shift),
-                           (unsigned long long)s->free_count,
-                           (unsigned long long)((s->units - s->used_units) << s->unit_shift));
+    if (!free_node) return fail_room(s, bytes, align);
     uint64_t at = clumpi_node_place(clumpi_node_at(s, free_node), align);
     uint32_t node = clumpi_nodes_take(s, free_node, at, units);
-    if (!node) return clumpi_fail(&s->error, CLUMP_ERR_MEMORY, "no host memory for 512 ranges");
+    if (!node) return fail_memory(s);
     clumpi_node_at(s, node)->user_data = user_data;
     *range = range_of(s, node);
     if (offset) *offset = at << s->unit_shift;
