@@ -68,8 +68,8 @@ const clump_error *clump_suballoc_get_error(const clump_suballoc *s) {
     return &s->error;
 }
 
-static clump_range range_of(const clump_suballoc *s, uint32_t node) {
-    return (uint64_t)s->mark << 48 | (uint64_t)clumpi_node_at(s, node)->generation << 32 | node;
+static clump_range range_of(const clump_suballoc *s, uint32_t node, const clumpi_node *n) {
+    return (uint64_t)s->mark << 48 | (uint64_t)n->generation << 32 | node;
 }
 
 /* The node of a range that is in use, or 0. */
@@ -125,10 +125,10 @@ clump_status clump_suballoc_alloc(clump_suballoc *s, uint64_t bytes, uint64_t al
     uint32_t free_node = units > s->units ? 0 : clumpi_nodes_find(s, units, align);
     if (!free_node) return fail_room(s, bytes, align);
     uint64_t at = clumpi_node_place(clumpi_node_at(s, free_node), align);
-    uint32_t node = clumpi_nodes_take(s, free_node, at, units);
-    if (!node) return fail_memory(s);
-    clumpi_node_at(s, node)->user_data = user_data;
-    *range = range_of(s, node);
+    uint32_t node;
+    const clumpi_node *n = clumpi_nodes_take(s, free_node, at, units, user_data, &node);
+    if (!n) return fail_memory(s);
+    *range = range_of(s, node, n);
     if (offset) *offset = at << s->unit_shift;
     return CLUMP_OK;
 }
@@ -138,7 +138,7 @@ clump_status clump_suballoc_free(clump_suballoc *s, clump_range range) {
     if (!range) return CLUMP_OK;
     uint32_t node = node_of(s, range);
     if (!node) return fail_range(s, range);
-    clumpi_nodes_release(s, node);
+    clumpi_nodes_release(s, node, clumpi_node_at(s, node));
     return CLUMP_OK;
 }
 
@@ -166,6 +166,6 @@ clump_status clump_suballoc_next(const clump_suballoc *s, clump_range range, clu
     }
     while (node && clumpi_node_at(s, node)->state != CLUMPI_NODE_USED)
         node = clumpi_node_at(s, node)->next;
-    if (node) *next = range_of(s, node);
+    if (node) *next = range_of(s, node, clumpi_node_at(s, node));
     return CLUMP_OK;
 }

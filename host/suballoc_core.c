@@ -61,9 +61,10 @@ uint32_t clumpi_suballoc_find(const clump_suballoc *s, uint64_t units, uint64_t 
 }
 
 uint32_t clumpi_suballoc_take(clump_suballoc *s, uint32_t node, uint64_t at, uint64_t units) {
-    return clumpi_nodes_take(s, node, at, units);
+    uint32_t used;
+    return clumpi_nodes_take(s, node, at, units, NULL, &used) ? used : 0;
 }
 
 void clumpi_suballoc_release(clump_suballoc *s, uint32_t node) {
-    clumpi_nodes_release(s, node);
+    clumpi_nodes_release(s, node, clumpi_node_at(s, node));
 }

@@ -87,15 +87,16 @@ static __attribute__((noinline)) void clumpi_node_split(clump_suballoc *s, uint3
     s->free_count++;
 }
 
-static inline uint32_t clumpi_nodes_take(clump_suballoc *s, uint32_t node, uint64_t at,
-                                         uint64_t units) {
+/* The used node, and its number at `number`; NULL without host memory. */
+static inline clumpi_node *clumpi_nodes_take(clump_suballoc *s, uint32_t node, uint64_t at,
+                                             uint64_t units, void *user_data, uint32_t *number) {
     clumpi_node *n = clumpi_node_at(s, node);
     uint64_t front = at - n->offset, back = n->size - front - units;
     uint32_t used = node, gap = 0;
-    if (front && !(gap = clumpi_node_new(s))) return 0;
+    if (front && !(gap = clumpi_node_new(s))) return NULL;
     if (back && !(used = clumpi_node_new(s))) {
         if (gap) clumpi_node_retire(s, gap, clumpi_node_at(s, gap));
-        return 0;
+        return NULL;
     }
     if (front) clumpi_node_split(s, gap, node, front);
     clumpi_node *u = clumpi_node_at(s, used);
@@ -113,14 +114,14 @@ static inline uint32_t clumpi_nodes_take(clump_suballoc *s, uint32_t node, uint6
     clumpi_node_set_extent(u, units, CLUMPI_NODE_USED);
     u->prev_link = prev_link;
     clumpi_node_at(s, prev_link & ~CLUMPI_LINK_FREE)->next_link = used;
-    u->user_data = NULL;
+    u->user_data = user_data;
     s->used_units += units;
     s->used_count++;
-    return used;
+    *number = used;
+    return u;
 }
 
-static inline void clumpi_nodes_release(clump_suballoc *s, uint32_t node) {
-    clumpi_node *n = clumpi_node_at(s, node);
+static inline void clumpi_nodes_release(clump_suballoc *s, uint32_t node, clumpi_node *n) {
     uint64_t offset = n->offset, size = n->size;
     uint32_t prev = n->prev, next = n->next, merge_prev = n->prev_free, merge_next = n->next_free;
     clumpi_node *before = clumpi_node_at(s, prev), *behind = clumpi_node_at(s, next);
