@@ -75,7 +75,7 @@ static clump_range range_of(const clump_suballoc *s, uint32_t node, const clumpi
 /* The node of a range that is in use, or 0. */
 static uint32_t node_of(const clump_suballoc *s, clump_range range) {
     uint32_t node = (uint32_t)range;
-    if (range >> 48 != s->mark || !node || node >> CLUMPI_SLAB_BITS >= s->slab_count) return 0;
+    if (range >> 48 != s->mark || !node || node >= s->fresh) return 0;
     const clumpi_node *n = clumpi_node_at(s, node);
     return n->state == CLUMPI_NODE_USED && n->generation == (uint16_t)(range >> 32) ? node : 0;
 }
@@ -83,7 +83,7 @@ static uint32_t node_of(const clump_suballoc *s, clump_range range) {
 static __attribute__((noinline, cold)) clump_status fail_range(clump_suballoc *s,
                                                                clump_range range) {
     uint32_t node = (uint32_t)range;
-    int known = range >> 48 == s->mark && node && node >> CLUMPI_SLAB_BITS < s->slab_count;
+    int known = range >> 48 == s->mark && node && node < s->fresh;
     return clumpi_fail(&s->error, CLUMP_ERR_REFERENCE,
                        known ? "range 0x%llx was freed before"
                              : "range 0x%llx was not given out by this suballocator",

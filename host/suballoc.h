@@ -93,7 +93,8 @@ struct clump_suballoc {
     clump_allocator allocator;
     clumpi_slab **slabs;
     size_t slab_count, slab_capacity;
-    uint32_t unused;     /* list of unused nodes */
+    uint32_t unused;     /* list of nodes that were used */
+    uint32_t fresh;      /* nodes from here on never were, nor written to: chunks come and go */
     uint32_t unit_shift; /* log2 of the granularity */
     clump_fit fit;
     uint16_t mark; /* in the ranges of this suballocator */
@@ -136,7 +137,8 @@ static inline int clumpi_node_fits(const clumpi_node *node, uint64_t units, uint
 int clumpi_suballoc_init(clump_suballoc *s);
 void clumpi_suballoc_clear(clump_suballoc *s); /* gives all host memory back */
 
-int clumpi_suballoc_add_slab(clump_suballoc *s); /* more unused nodes; 0 without host memory */
+/* A node that was never used; 0 without host memory. */
+uint32_t clumpi_node_fresh(clump_suballoc *s);
 
 /* The free node that the strategy takes for a request, or 0. Changes nothing. */
 uint32_t clumpi_suballoc_find(const clump_suballoc *s, uint64_t units, uint64_t align);

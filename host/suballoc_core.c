@@ -4,22 +4,22 @@
 
 #include "suballoc_nodes.h"
 
-int clumpi_suballoc_add_slab(clump_suballoc *s) {
+static int add_slab(clump_suballoc *s) {
     if (s->slab_count >= (UINT64_C(1) << (CLUMPI_LINK_BITS - CLUMPI_SLAB_BITS))) return 0;
     if (!clumpi_grow(&s->allocator, (void **)&s->slabs, &s->slab_capacity, s->slab_count + 1,
                      sizeof *s->slabs))
         return 0;
     size_t links = s->fit == CLUMP_FIT_GOOD ? 0 : CLUMPI_SLAB_NODES * sizeof(clumpi_tree_link);
-    clumpi_slab *slab = clumpi_alloc(&s->allocator, sizeof *slab + links);
+    clumpi_slab *slab = s->allocator.allocate(s->allocator.user, sizeof *slab + links);
     if (!slab) return 0;
-    uint32_t begin = (uint32_t)s->slab_count << CLUMPI_SLAB_BITS;
     s->slabs[s->slab_count++] = slab;
-    for (uint32_t i = CLUMPI_SLAB_NODES; i-- > 0;) { /* the lowest is given out first */
-        if (begin + i == 0) continue;                /* 0 is none */
-        slab->nodes[i].next_link = s->unused;
-        s->unused = begin + i;
-    }
     return 1;
+}
+
+uint32_t clumpi_node_fresh(clump_suballoc *s) {
+    if (s->fresh == s->slab_count << CLUMPI_SLAB_BITS && !add_slab(s)) return 0;
+    memset(clumpi_node_at(s, s->fresh), 0, sizeof(clumpi_node));
+    return s->fresh++;
 }
 
 int clumpi_suballoc_init(clump_suballoc *s) {
@@ -28,7 +28,8 @@ int clumpi_suballoc_init(clump_suballoc *s) {
         if (!s->bins) return 0;
         s->bin_bits = s->bins + CLUMPI_BINS;
     }
-    uint32_t i = clumpi_node_new(s);
+    clumpi_node_fresh(s);                             /* 0, which is none */
+    uint32_t i = s->fresh ? clumpi_node_fresh(s) : 0; /* fresh: the slab is there */
     if (!i) {
         clumpi_suballoc_clear(s);
         return 0;
@@ -48,6 +49,7 @@ void clumpi_suballoc_clear(clump_suballoc *s) {
     clumpi_free(&s->allocator, s->bins);
     s->slabs = NULL;
     s->slab_count = 0;
+    s->fresh = s->unused = 0;
     s->bins = NULL;
 }
 

@@ -11,8 +11,8 @@
 #include "suballoc.h"
 
 static inline uint32_t clumpi_node_new(clump_suballoc *s) {
-    if (!s->unused && !clumpi_suballoc_add_slab(s)) return 0;
     uint32_t i = s->unused;
+    if (!i) return clumpi_node_fresh(s);
     s->unused = clumpi_node_at(s, i)->next_link;
     return i;
 }
