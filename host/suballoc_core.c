@@ -28,8 +28,8 @@ int clumpi_suballoc_init(clump_suballoc *s) {
         if (!s->bins) return 0;
         s->bin_bits = s->bins + CLUMPI_BINS;
     }
-    clumpi_node_fresh(s);                             /* 0, which is none */
-    uint32_t i = s->fresh ? clumpi_node_fresh(s) : 0; /* fresh: the slab is there */
+    clumpi_node_fresh(s); /* node 0, which is none; then there is a slab, or no memory */
+    uint32_t i = s->slab_count ? clumpi_node_fresh(s) : 0;
     if (!i) {
         clumpi_suballoc_clear(s);
         return 0;
