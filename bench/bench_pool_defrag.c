@@ -12,12 +12,16 @@
 #include <string.h>
 
 #include "bench.h"
+#include "plot.h"
 #include "pool_bench.h"
 #include "pool_trace.h"
 #include "registry.h"
 
 #define LIVE_MAX 1024u
 #define STEPS 10
+#define WEIGHTS 5u
+
+static const double grid[WEIGHTS] = {0, 0.25, 0.5, 0.75, 1};
 
 typedef struct defrag_bench {
     bench_env *env;
@@ -28,6 +32,7 @@ typedef struct defrag_bench {
         uint32_t tag;
     } live[LIVE_MAX];
     uint32_t count;
+    double f[WEIGHTS][WEIGHTS], f_off; /* by location weight, then free-space weight */
 } defrag_bench;
 
 typedef struct defrag_sums {
@@ -116,21 +121,22 @@ static int run_test(defrag_bench *b, uint32_t test, const clump_defrag_desc *des
     return result ? -1 : 0;
 }
 
-static int run_setting(defrag_bench *b, const char *name, const clump_defrag_desc *desc) {
+static int run_setting(defrag_bench *b, const char *name, const clump_defrag_desc *desc,
+                       double *f) {
     defrag_sums sums = {0};
     int64_t tests = bench_int(b->values, "tests");
     for (uint32_t test = 0; test < tests; test++)
         if (run_test(b, test, desc, &sums)) return -1;
     char metric[64];
     snprintf(metric, sizeof metric, "f_%s", name);
-    bench_sample(b->results, metric, "share", sums.fragmentation / sums.rounds);
+    *f = sums.fragmentation / sums.rounds;
+    bench_sample(b->results, metric, "share", *f);
     snprintf(metric, sizeof metric, "chunks_%s", name);
     bench_sample(b->results, metric, "chunks", sums.chunks / sums.rounds);
     return 0;
 }
 
 static int run_grid(defrag_bench *b) {
-    static const double grid[] = {0, 0.25, 0.5, 0.75, 1};
     clump_defrag_desc desc = {.wait = 1, .order = CLUMP_DEFRAG_OLDEST};
     if (bench_is(b->values, "order", "fullest")) desc.order = CLUMP_DEFRAG_FULLEST;
     desc.max_moves = (uint32_t)bench_int(b->values, "moves");
@@ -138,20 +144,43 @@ static int run_grid(defrag_bench *b) {
     desc.free_limit = bench_float(b->values, "limit");
     clump_defrag_desc found_order = desc;
     found_order.no_weights = 1;
-    if (run_setting(b, "off", NULL) || run_setting(b, "unweighted", &found_order)) return -1;
+    if (run_setting(b, "off", NULL, &b->f_off) ||
+        run_setting(b, "unweighted", &found_order, &b->f[0][0]))
+        return -1;
     int all = bench_is(b->values, "grid", "1");
-    for (size_t i = 0; i < 5; i++) {
-        for (size_t k = 0; k < 5; k++) {
-            int is_corner = (i == 0 || i == 4) && (k == 0 || k == 4);
+    for (size_t i = 0; i < WEIGHTS; i++) {
+        for (size_t k = 0; k < WEIGHTS; k++) {
+            int is_corner = (i == 0 || i == WEIGHTS - 1) && (k == 0 || k == WEIGHTS - 1);
             if ((i == 0 && k == 0) || (!all && !is_corner)) continue; /* both 0: no weights */
             char name[48];
             desc.location_weight = grid[i];
             desc.free_weight = grid[k];
             snprintf(name, sizeof name, "a%g_w%g", grid[i], grid[k]);
-            if (run_setting(b, name, &desc)) return -1;
+            if (run_setting(b, name, &desc, &b->f[i][k])) return -1;
         }
     }
     return 0;
+}
+
+static int draw(const defrag_bench *b, const char *path, bench_error *error) {
+    static const char *const labels[WEIGHTS] = {"location 0", "location 0.25", "location 0.5",
+                                                "location 0.75", "location 1"};
+    static const char *const colors[WEIGHTS] = {"#d62728", "#ff7f0e", "#2ca02c", "#1f77b4",
+                                                "#9467bd"};
+    double off[WEIGHTS];
+    bench_plot plot = {.title = "fragmentation with weights of defragmentation",
+                       .x_label = "free-space weight",
+                       .y_label = "f, mean over all rounds",
+                       .x = grid,
+                       .points = WEIGHTS,
+                       .series_count = WEIGHTS + 1};
+    for (size_t i = 0; i < WEIGHTS; i++) {
+        off[i] = b->f_off;
+        plot.series[i] = (bench_plot_series){labels[i], colors[i], BENCH_PLOT_LINE, b->f[i]};
+    }
+    plot.series[WEIGHTS] =
+        (bench_plot_series){"no defragmentation", "#808080", BENCH_PLOT_DOTS, off};
+    return bench_plot_write(&plot, path, error);
 }
 
 static int run_defrag(bench_env *env, const bench_values *values, bench_results *results) {
@@ -163,6 +192,12 @@ static int run_defrag(bench_env *env, const bench_values *values, bench_results 
     int result = 0;
     for (uint32_t round = 0; !result && round < env->repeat; round++) result = run_grid(b);
     if (!result) bench_check(results, 1, "all contents kept, all pools consistent");
+    const char *path = bench_text(values, "plot");
+    bench_error error;
+    if (!result && *path && !bench_is(values, "grid", "1"))
+        bench_note(results, "no plot without the whole grid of weights: set grid=1");
+    else if (!result && *path && draw(b, path, &error))
+        bench_note(results, "%.400s", error.text);
     free(b);
     return result;
 }
@@ -177,6 +212,7 @@ static const bench_param params[] = {
     {"strategy", BENCH_ENUM, "first", "of the pool", 0, 0, "good|first|best|worst"},
     {"order", BENCH_ENUM, "oldest", "chunks to fill first", 0, 0, "fullest|oldest"},
     {"grid", BENCH_ENUM, "1", "all 24 pairs of weights, or only the corners", 0, 0, "0|1"},
+    {"plot", BENCH_STRING, "", "SVG or PNG of f over the weights, with grid=1", 0, 0, NULL},
     {NULL, BENCH_INT, NULL, NULL, 0, 0, NULL}};
 
 const bench_descriptor bench_pool_defrag = {

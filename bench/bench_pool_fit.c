@@ -8,8 +8,10 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "bench.h"
+#include "plot.h"
 #include "pool_bench.h"
 #include "pool_trace.h"
 #include "registry.h"
@@ -77,8 +79,28 @@ static int run_sequence(fit_bench *b, clump_fit fit, uint32_t sequence, fit_sums
     return failed ? -1 : 0;
 }
 
+static const char *const names[CLUMP_FIT_COUNT] = {"good", "first", "best", "worst"};
+
+static int draw(const bench_results *results, const char *path, bench_error *error) {
+    double medians[CLUMP_FIT_COUNT];
+    for (size_t fit = 0; fit < CLUMP_FIT_COUNT; fit++) {
+        char name[64];
+        snprintf(name, sizeof name, "%s_fragmentation", names[fit]);
+        for (size_t i = 0; i < results->metric_count; i++)
+            if (!strcmp(results->metrics[i].name, name))
+                medians[fit] = bench_metric_median(&results->metrics[i]);
+    }
+    bench_plot plot = {.title = "fragmentation at the end of random sequences",
+                       .x_label = "fit",
+                       .y_label = "f",
+                       .labels = names,
+                       .points = CLUMP_FIT_COUNT,
+                       .series = {{NULL, "#1f78b4", BENCH_PLOT_BAR, medians}},
+                       .series_count = 1};
+    return bench_plot_write(&plot, path, error);
+}
+
 static int run_fit(bench_env *env, const bench_values *values, bench_results *results) {
-    static const char *const names[CLUMP_FIT_COUNT] = {"good", "first", "best", "worst"};
     fit_bench *b = calloc(1, sizeof *b);
     if (!b) return bench_error_set(&results->error, "no host memory");
     b->env = env;
@@ -115,6 +137,9 @@ static int run_fit(bench_env *env, const bench_values *values, bench_results *re
     if (!result)
         bench_check(results, 1, "%u sequences, the same for each strategy; all pools consistent",
                     sequences);
+    const char *path = bench_text(values, "plot");
+    bench_error error;
+    if (!result && *path && draw(results, path, &error)) bench_note(results, "%.400s", error.text);
     free(b);
     return result;
 }
@@ -127,6 +152,7 @@ static const bench_param params[] = {
     {"least_kb", BENCH_INT, "256", "smallest size in KiB; all are as likely", 1, 1 << 20, NULL},
     {"most_kb", BENCH_INT, "16384", "largest size in KiB", 1, 1 << 24, NULL},
     {"chunk_kb", BENCH_INT, "65536", "size of a chunk in KiB", 1, 1 << 24, NULL},
+    {"plot", BENCH_STRING, "", "SVG or PNG of the fragmentation", 0, 0, NULL},
     {NULL, BENCH_INT, NULL, NULL, 0, 0, NULL}};
 
 const bench_descriptor bench_pool_fit = {

@@ -51,7 +51,7 @@ static void append_chunk(clumpi_pool *p, clumpi_text *t, const clumpi_chunk *c, 
         is_first ? "" : ",\n", c->serial, c->memory == CLUMP_MEMORY_HOST ? "host" : "device",
         c->is_unique ? "true" : "false", (unsigned long long)c->bytes, (unsigned long long)used);
     if (c->is_unique) append_range(p, t, 0, c->bytes, c->cursor, 0);
-    for (uint32_t i = c->is_unique ? 0 : c->ranges.first; i;) {
+    for (uint32_t i = c->is_unique ? 0 : clumpi_suballoc_first(&c->ranges); i;) {
         const clumpi_node *n = clumpi_node_at(&c->ranges, i);
         int is_free = n->state == CLUMPI_NODE_FREE;
         append_range(p, t, (uint64_t)n->offset << p->unit_shift, (uint64_t)n->size << p->unit_shift,
@@ -129,7 +129,7 @@ static void append_bar(clumpi_pool *p, clumpi_text *t, const clumpi_chunk *c, in
                        c->memory == CLUMP_MEMORY_HOST ? " (host)" : "", c->serial);
     append_box(t, 110, scale * (double)c->bytes, row,
                c->is_unique ? color_of(p, c->cursor) : "#e8e8e8");
-    for (uint32_t i = c->is_unique ? 0 : c->ranges.first; i;
+    for (uint32_t i = c->is_unique ? 0 : clumpi_suballoc_first(&c->ranges); i;
          i = clumpi_node_at(&c->ranges, i)->next) {
         const clumpi_node *n = clumpi_node_at(&c->ranges, i);
         if (n->state == CLUMPI_NODE_USED)

@@ -187,7 +187,8 @@ static void weigh_all(const plan *pl, option *best) {
     double before = pl->desc->no_weights ? 0 : weight_before(pl, r);
     for (size_t i = 0; i <= r->chunk->rank; i++) {
         clumpi_chunk *c = pl->kind->order[i];
-        for (uint32_t node = c->ranges.first; node; node = clumpi_node_at(&c->ranges, node)->next)
+        for (uint32_t node = clumpi_suballoc_first(&c->ranges); node;
+             node = clumpi_node_at(&c->ranges, node)->next)
             if (clumpi_node_at(&c->ranges, node)->state == CLUMPI_NODE_FREE)
                 weigh(pl, c, node, before, best);
     }
@@ -201,7 +202,8 @@ static clump_status plan_all(plan *pl, size_t movable) {
     uint32_t count = 0;
     for (size_t i = 0; i < k->count; i++) {
         clumpi_chunk *c = k->order[i];
-        for (uint32_t node = c->ranges.first; node; node = clumpi_node_at(&c->ranges, node)->next) {
+        for (uint32_t node = clumpi_suballoc_first(&c->ranges); node;
+             node = clumpi_node_at(&c->ranges, node)->next) {
             option o = {.record = record_of(clumpi_node_at(&c->ranges, node)), .number = count};
             if (!may_move(pl, o.record)) continue;
             weigh_all(pl, &o);
@@ -240,7 +242,7 @@ static int scan_chunk(plan *pl, clumpi_chunk *c, clump_status *status) {
     uint32_t node = c->cursor, visits = 0;
     /* The node of the cursor may mean something else by now; then the scan is only less even. */
     if (!node || clumpi_node_at(&c->ranges, node)->state == CLUMPI_NODE_UNUSED)
-        node = c->ranges.last;
+        node = clumpi_suballoc_last(&c->ranges);
     for (; node; node = clumpi_node_at(&c->ranges, node)->prev) {
         option o = {.record = record_of(clumpi_node_at(&c->ranges, node))};
         if (may_move(pl, o.record)) weigh_some(pl, &o);
@@ -286,7 +288,7 @@ static uint64_t scattered_units(const plan *pl, const clumpi_chunk *c) {
     const clump_suballoc *ranges = &c->ranges;
     uint64_t largest = 0;
     if (c->movable != ranges->used_count || ranges->free_count < 2) return 0;
-    for (uint32_t i = ranges->first; i; i = clumpi_node_at(ranges, i)->next) {
+    for (uint32_t i = clumpi_suballoc_first(ranges); i; i = clumpi_node_at(ranges, i)->next) {
         const clumpi_node *n = clumpi_node_at(ranges, i);
         if (n->state == CLUMPI_NODE_FREE) {
             if (n->size > largest) largest = n->size;
@@ -339,7 +341,8 @@ static clump_status plan_repack(plan *pl) {
     clumpi_chunk *from = to ? choose_scattered(pl, to) : NULL;
     if (!from) return CLUMP_OK;
     pl->kind->changes++;
-    for (uint32_t i = from->ranges.first; i; i = clumpi_node_at(&from->ranges, i)->next) {
+    for (uint32_t i = clumpi_suballoc_first(&from->ranges); i;
+         i = clumpi_node_at(&from->ranges, i)->next) {
         uint32_t record = record_of(clumpi_node_at(&from->ranges, i));
         if (!record) continue;
         uint64_t units = clumpi_node_at(&from->ranges, i)->size;

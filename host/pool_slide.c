@@ -145,7 +145,7 @@ static clump_status slide_one(slide *s, clumpi_chunk *c, uint32_t node, uint32_t
 
 static clump_status slide_chunk(slide *s, clumpi_chunk *c) {
     clump_suballoc *ranges = &c->ranges;
-    uint32_t node = ranges->first, prev = 0;
+    uint32_t node = clumpi_suballoc_first(ranges), prev = 0;
     while (node) {
         const clumpi_node *n = clumpi_node_at(ranges, node);
         uint32_t record = n->state == CLUMPI_NODE_USED ? (uint32_t)(uintptr_t)n->user_data : 0;

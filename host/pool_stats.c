@@ -95,7 +95,8 @@ static clump_status check_chunk(clumpi_pool *p, clumpi_chunk *c, sums *s) {
         return corrupt(p, "the largest bin of a chunk", k->tops[c->index],
                        clumpi_suballoc_top_bin(&c->ranges));
     uint64_t movable = 0;
-    for (uint32_t i = c->ranges.first; i; i = clumpi_node_at(&c->ranges, i)->next) {
+    for (uint32_t i = clumpi_suballoc_first(&c->ranges); i;
+         i = clumpi_node_at(&c->ranges, i)->next) {
         const clumpi_node *n = clumpi_node_at(&c->ranges, i);
         uint32_t record = n->state == CLUMPI_NODE_USED ? (uint32_t)(uintptr_t)n->user_data : 0;
         if (!record) continue;

@@ -3,9 +3,9 @@
  *
  * Read first: suballoc.h.
  */
-#include "suballoc.h"
-
 #include <string.h>
+
+#include "suballoc_nodes.h"
 
 static clump_status check_desc(const clump_suballoc_desc *desc, uint64_t granularity,
                                clump_error *error) {
@@ -68,54 +68,67 @@ const clump_error *clump_suballoc_get_error(const clump_suballoc *s) {
     return &s->error;
 }
 
-static clump_range range_of(const clump_suballoc *s, uint32_t node) {
-    return (uint64_t)s->mark << 48 | (uint64_t)clumpi_node_at(s, node)->generation << 32 | node;
+static clump_range range_of(const clump_suballoc *s, uint32_t node, const clumpi_node *n) {
+    return (uint64_t)s->mark << 48 | (uint64_t)n->generation << 32 | node;
 }
 
 /* The node of a range that is in use, or 0. */
 static uint32_t node_of(const clump_suballoc *s, clump_range range) {
     uint32_t node = (uint32_t)range;
-    if (range >> 48 != s->mark || !node || node >> CLUMPI_SLAB_BITS >= s->slab_count) return 0;
+    if (range >> 48 != s->mark || !node || node >= s->fresh) return 0;
     const clumpi_node *n = clumpi_node_at(s, node);
     return n->state == CLUMPI_NODE_USED && n->generation == (uint16_t)(range >> 32) ? node : 0;
 }
 
-static clump_status fail_range(clump_suballoc *s, clump_range range) {
+static __attribute__((noinline, cold)) clump_status fail_range(clump_suballoc *s,
+                                                               clump_range range) {
     uint32_t node = (uint32_t)range;
-    int known = range >> 48 == s->mark && node && node >> CLUMPI_SLAB_BITS < s->slab_count;
+    int known = range >> 48 == s->mark && node && node < s->fresh;
     return clumpi_fail(&s->error, CLUMP_ERR_REFERENCE,
                        known ? "range 0x%llx was freed before"
                              : "range 0x%llx was not given out by this suballocator",
                        (unsigned long long)range);
 }
 
+/* Words are found elsewhere, so that a call that succeeds keeps no registers for them. */
+static __attribute__((noinline, cold)) clump_status fail_request(clump_suballoc *s, uint64_t bytes,
+                                                                 uint64_t alignment) {
+    return clumpi_fail(&s->error, CLUMP_ERR_USAGE,
+                       "%llu bytes at a multiple of %llu: at least 1 byte, a power of two and a "
+                       "place for the range are needed",
+                       (unsigned long long)bytes, (unsigned long long)alignment);
+}
+
+static __attribute__((noinline, cold)) clump_status fail_room(clump_suballoc *s, uint64_t bytes,
+                                                              uint64_t align) {
+    return clumpi_fail(&s->error, CLUMP_ERR_CAPACITY,
+                       "%llu bytes at a multiple of %llu fit none of the %llu free ranges, "
+                       "%llu bytes in all",
+                       (unsigned long long)bytes, (unsigned long long)(align << s->unit_shift),
+                       (unsigned long long)s->free_count,
+                       (unsigned long long)((s->units - s->used_units) << s->unit_shift));
+}
+
+static __attribute__((noinline, cold)) clump_status fail_memory(clump_suballoc *s) {
+    return clumpi_fail(&s->error, CLUMP_ERR_MEMORY, "no host memory for 512 ranges");
+}
+
 clump_status clump_suballoc_alloc(clump_suballoc *s, uint64_t bytes, uint64_t alignment,
                                   void *user_data, clump_range *range, uint64_t *offset) {
     if (range) *range = 0;
     if (!s) return CLUMP_ERR_USAGE;
-    if (!range || !bytes || (alignment & (alignment - 1)))
-        return clumpi_fail(
-            &s->error, CLUMP_ERR_USAGE,
-            "%llu bytes at a multiple of %llu: at least 1 byte, a power of two and a "
-            "place for the range are needed",
-            (unsigned long long)bytes, (unsigned long long)alignment);
+    if (!range || !bytes || (alignment & (alignment - 1))) return fail_request(s, bytes, alignment);
     uint64_t unit = UINT64_C(1) << s->unit_shift;
     uint64_t units = (bytes >> s->unit_shift) + ((bytes & (unit - 1)) != 0);
     uint64_t align = alignment > unit ? alignment >> s->unit_shift : 1;
     if (align > UINT64_C(1) << CLUMPI_UNITS_BITS) align = UINT64_C(1) << CLUMPI_UNITS_BITS;
-    uint32_t free_node = units > s->units ? 0 : clumpi_suballoc_find(s, units, align);
-    if (!free_node)
-        return clumpi_fail(&s->error, CLUMP_ERR_CAPACITY,
-                           "%llu bytes at a multiple of %llu fit none of the %llu free ranges, "
-                           "%llu bytes in all",
-                           (unsigned long long)bytes, (unsigned long long)(align << s->unit_shift),
-                           (unsigned long long)s->free_count,
-                           (unsigned long long)((s->units - s->used_units) << s->unit_shift));
+    uint32_t free_node = units > s->units ? 0 : clumpi_nodes_find(s, units, align);
+    if (!free_node) return fail_room(s, bytes, align);
     uint64_t at = clumpi_node_place(clumpi_node_at(s, free_node), align);
-    uint32_t node = clumpi_suballoc_take(s, free_node, at, units);
-    if (!node) return clumpi_fail(&s->error, CLUMP_ERR_MEMORY, "no host memory for 512 ranges");
-    clumpi_node_at(s, node)->user_data = user_data;
-    *range = range_of(s, node);
+    uint32_t node;
+    const clumpi_node *n = clumpi_nodes_take(s, free_node, at, units, user_data, &node);
+    if (!n) return fail_memory(s);
+    *range = range_of(s, node, n);
     if (offset) *offset = at << s->unit_shift;
     return CLUMP_OK;
 }
@@ -125,7 +138,7 @@ clump_status clump_suballoc_free(clump_suballoc *s, clump_range range) {
     if (!range) return CLUMP_OK;
     uint32_t node = node_of(s, range);
     if (!node) return fail_range(s, range);
-    clumpi_suballoc_release(s, node);
+    clumpi_nodes_release(s, node, clumpi_node_at(s, node));
     return CLUMP_OK;
 }
 
@@ -145,7 +158,7 @@ clump_status clump_suballoc_get(const clump_suballoc *s, clump_range range,
 clump_status clump_suballoc_next(const clump_suballoc *s, clump_range range, clump_range *next) {
     if (!s || !next) return CLUMP_ERR_USAGE;
     *next = 0;
-    uint32_t node = s->first;
+    uint32_t node = clumpi_suballoc_first(s);
     if (range) {
         node = node_of(s, range);
         if (!node) return CLUMP_ERR_REFERENCE;
@@ -153,6 +166,6 @@ clump_status clump_suballoc_next(const clump_suballoc *s, clump_range range, clu
     }
     while (node && clumpi_node_at(s, node)->state != CLUMPI_NODE_USED)
         node = clumpi_node_at(s, node)->next;
-    if (node) *next = range_of(s, node);
+    if (node) *next = range_of(s, node, clumpi_node_at(s, node));
     return CLUMP_OK;
 }

@@ -2,13 +2,17 @@
  *
  * A node is a range, used or free; nodes are linked by address, so that neighbours merge at once.
  * They live in slabs that never move: growing costs one request for 512 nodes, and no copying. All
- * offsets and sizes here are in units of the granularity. Node 0 is none.
+ * offsets and sizes here are in units of the granularity. Node 0 is none: the links of the first
+ * and the last range lead to it, its own lead to them, and what is written to it by a bin's list
+ * is never read, so that no operation asks whether there is a neighbour.
  *
- * Invariants: the nodes from `first` along `next` cover 0 .. units once; no two neighbours are
- * free; the index (bins for CLUMP_FIT_GOOD, the tree for the others) holds exactly the free nodes.
+ * Invariants: the nodes from clumpi_suballoc_first() along `next` cover 0 .. units once; no two
+ * neighbours are free, and links say which are; the index (bins for CLUMP_FIT_GOOD, the tree for
+ * the others) holds exactly the free nodes.
  * clump_suballoc_check() verifies them.
  *
- * Read first: include/clump/suballoc.h. Read next: suballoc.c, suballoc_bins.h, suballoc_tree.c.
+ * Read first: include/clump/suballoc.h. Read next: suballoc.c, suballoc_nodes.h,
+ * suballoc_bins.h, suballoc_tree.c.
  */
 #ifndef CLUMPI_SUBALLOC_H
 #define CLUMPI_SUBALLOC_H
@@ -21,13 +25,42 @@
 #define CLUMPI_UNITS_BITS 48u
 #define CLUMPI_UNITS_MASK ((UINT64_C(1) << CLUMPI_UNITS_BITS) - 1)
 
+#define CLUMPI_LINK_BITS 31u
+#define CLUMPI_LINK_FREE (UINT32_C(1) << CLUMPI_LINK_BITS)
+
 enum { CLUMPI_NODE_UNUSED, CLUMPI_NODE_FREE, CLUMPI_NODE_USED };
 
-/* 32 bytes, so that two share a cache line: at 10^5 ranges, lines missed are what costs. */
+/* 32 bytes, so that two share a cache line: at 10^5 ranges, lines missed are what costs. A link
+ * also says whether the node it leads to is free, so that a range is freed, without merging, by
+ * reading its own line only.
+ *
+ * Fields are for reading. Words are written whole: after a store to a part of one, the next load
+ * of all of it would have to wait for the cache. */
 typedef struct clumpi_node {
-    uint64_t offset : 48, generation : 16; /* raised when the node becomes unused or free */
-    uint64_t size : 48, state : 16;
-    uint32_t prev, next; /* by address; unused nodes: next in the list of these */
+    union {
+        struct {
+            uint64_t offset : 48, generation : 16; /* raised when the node becomes unused or free */
+        };
+        uint64_t place;
+    };
+    union {
+        struct {
+            uint64_t size : 48, state : 16;
+        };
+        uint64_t extent;
+    };
+    union {
+        struct {
+            uint32_t prev : 31, prev_free : 1; /* by address */
+        };
+        uint32_t prev_link;
+    };
+    union {
+        struct {
+            uint32_t next : 31, next_free : 1; /* unused nodes: next in the list of these */
+        };
+        uint32_t next_link;
+    };
     union {
         struct {
             uint32_t bin_prev, bin_next; /* free, with bins */
@@ -36,6 +69,7 @@ typedef struct clumpi_node {
     };
 } clumpi_node;
 _Static_assert(sizeof(clumpi_node) == 32, "two nodes to a cache line");
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the first field has the low bits");
 
 /* A treap: search tree by key, heap by a hash of the node's number. `max` is the largest size
  * below. */
@@ -59,12 +93,12 @@ struct clump_suballoc {
     clump_allocator allocator;
     clumpi_slab **slabs;
     size_t slab_count, slab_capacity;
-    uint32_t unused;      /* list of unused nodes */
-    uint32_t first, last; /* by address */
-    uint32_t unit_shift;  /* log2 of the granularity */
+    uint32_t unused;     /* list of nodes that were used */
+    uint32_t fresh;      /* nodes from here on never were, nor written to: chunks come and go */
+    uint32_t unit_shift; /* log2 of the granularity */
     clump_fit fit;
     uint16_t mark; /* in the ranges of this suballocator */
-    uint64_t units, used_units, used_count, free_count;
+    uint64_t units, used_units, free_count, used_count;
     uint32_t root;      /* of the tree */
     uint64_t bin_rows;  /* bit r: a bin of row r has a node */
     uint32_t *bin_bits; /* bin_bits[r], bit i: bin 32 * r + i has one; NULL with the tree */
@@ -78,6 +112,14 @@ static inline clumpi_node *clumpi_node_at(const clump_suballoc *s, uint32_t i) {
 
 static inline clumpi_tree_link *clumpi_link_at(const clump_suballoc *s, uint32_t i) {
     return &s->slabs[i >> CLUMPI_SLAB_BITS]->links[i & (CLUMPI_SLAB_NODES - 1)];
+}
+
+/* By address; 0: none. */
+static inline uint32_t clumpi_suballoc_first(const clump_suballoc *s) {
+    return s->slabs[0]->nodes[0].next;
+}
+static inline uint32_t clumpi_suballoc_last(const clump_suballoc *s) {
+    return s->slabs[0]->nodes[0].prev;
 }
 
 /* Where a range of `units`, at a multiple of `align` (a power of two), lies in a free node. */
@@ -94,6 +136,9 @@ static inline int clumpi_node_fits(const clumpi_node *node, uint64_t units, uint
 /* 0 without host memory. The suballocator has its members units, unit_shift, fit, allocator set. */
 int clumpi_suballoc_init(clump_suballoc *s);
 void clumpi_suballoc_clear(clump_suballoc *s); /* gives all host memory back */
+
+/* A node that was never used; 0 without host memory. */
+uint32_t clumpi_node_fresh(clump_suballoc *s);
 
 /* The free node that the strategy takes for a request, or 0. Changes nothing. */
 uint32_t clumpi_suballoc_find(const clump_suballoc *s, uint64_t units, uint64_t align);

@@ -1,9 +1,9 @@
 /* Free ranges in bins by size: two levels of bitmaps find a bin that has a node in constant time.
  *
  * The algorithm is the published two-level segregated fit (Masmano et al., 2004). What differs: a
- * request looks first at a few nodes of its own bin, some of which may be too small, so that a
- * range that was just freed serves the next request of its size whatever that is; and at all of
- * them before it gives up. Functions are inline: they are short, and each call of them would be
+ * request looks first at one node of its own bin, which may be too small, so that a range that was
+ * just freed serves the next request of its size whatever that is; and at all of them before it
+ * gives up. Functions are inline: they are short, and each call of them would be
  * seen.
  *
  * Included by suballoc.h, which is to be read first.
@@ -13,46 +13,47 @@
 
 #define CLUMPI_CUT_BITS 5u
 _Static_assert(CLUMPI_BIN_CUTS == 1u << CLUMPI_CUT_BITS, "a row's bits are one 32-bit word");
-#define CLUMPI_OWN_BIN_TRIES 2
 
 static inline uint32_t clumpi_log2_of(uint64_t x) {
-    return 63u - (uint32_t)__builtin_clzll(x);
+    return (uint32_t)__builtin_clzll(x) ^ 63u; /* not 63 - ...: one instruction */
+}
+
+/* Without branches: sizes are what a processor cannot foresee. */
+static inline uint32_t clumpi_bin_shift(uint64_t units) {
+    return clumpi_log2_of(units | CLUMPI_BIN_CUTS) - CLUMPI_CUT_BITS;
 }
 
 static inline uint32_t clumpi_bin_of(uint64_t units) {
-    if (units < CLUMPI_BIN_CUTS) return (uint32_t)units;
-    uint32_t shift = clumpi_log2_of(units) - CLUMPI_CUT_BITS;
+    uint32_t shift = clumpi_bin_shift(units);
     return (shift << CLUMPI_CUT_BITS) + (uint32_t)(units >> shift);
 }
 
 static inline uint32_t clumpi_bin_above(uint64_t units) {
-    if (units < CLUMPI_BIN_CUTS) return (uint32_t)units;
-    return clumpi_bin_of(units + ((UINT64_C(1) << (clumpi_log2_of(units) - CLUMPI_CUT_BITS)) - 1));
+    return clumpi_bin_of(units + ((UINT64_C(1) << clumpi_bin_shift(units)) - 1));
 }
 
-static inline void clumpi_bins_insert(clump_suballoc *s, uint32_t node) {
-    clumpi_node *n = clumpi_node_at(s, node);
-    uint32_t bin = clumpi_bin_of(n->size), head = s->bins[bin];
+/* `bin` is that of the node's size. */
+static inline void clumpi_bins_insert(clump_suballoc *s, uint32_t i, clumpi_node *n, uint32_t bin) {
+    uint32_t head = s->bins[bin];
     n->bin_prev = 0;
     n->bin_next = head;
-    if (head) clumpi_node_at(s, head)->bin_prev = node;
-    s->bins[bin] = node;
+    clumpi_node_at(s, head)->bin_prev = i;
+    s->bins[bin] = i;
     s->bin_bits[bin >> CLUMPI_CUT_BITS] |= 1u << (bin & (CLUMPI_BIN_CUTS - 1));
     s->bin_rows |= UINT64_C(1) << (bin >> CLUMPI_CUT_BITS);
 }
 
-static inline void clumpi_bins_remove(clump_suballoc *s, uint32_t node) {
-    clumpi_node *n = clumpi_node_at(s, node);
-    if (n->bin_next) clumpi_node_at(s, n->bin_next)->bin_prev = n->bin_prev;
-    if (n->bin_prev) {
-        clumpi_node_at(s, n->bin_prev)->bin_next = n->bin_next;
+static inline void clumpi_bins_remove(clump_suballoc *s, const clumpi_node *n, uint32_t bin) {
+    uint32_t prev = n->bin_prev, next = n->bin_next, row = bin >> CLUMPI_CUT_BITS;
+    clumpi_node_at(s, next)->bin_prev = prev;
+    if (prev) {
+        clumpi_node_at(s, prev)->bin_next = next;
         return;
     }
-    uint32_t bin = clumpi_bin_of(n->size), row = bin >> CLUMPI_CUT_BITS;
-    s->bins[bin] = n->bin_next;
-    if (n->bin_next) return;
-    s->bin_bits[row] &= ~(1u << (bin & (CLUMPI_BIN_CUTS - 1)));
-    if (!s->bin_bits[row]) s->bin_rows &= ~(UINT64_C(1) << row);
+    s->bins[bin] = next;
+    uint32_t bits = s->bin_bits[row] & ~((uint32_t)!next << (bin & (CLUMPI_BIN_CUTS - 1)));
+    s->bin_bits[row] = bits;
+    s->bin_rows &= ~((uint64_t)!bits << row);
 }
 
 /* The lowest bin from `bin` on that has a node. */
@@ -75,28 +76,16 @@ static inline uint32_t clumpi_bins_top(const clump_suballoc *s) {
     return (row << CLUMPI_CUT_BITS) + clumpi_log2_of(s->bin_bits[row]);
 }
 
-static inline uint32_t clumpi_bin_find(const clump_suballoc *s, uint32_t bin, uint64_t units,
-                                       uint64_t align, int tries) {
-    for (uint32_t i = s->bins[bin]; i && tries--;) {
-        const clumpi_node *n = clumpi_node_at(s, i);
-        if (clumpi_node_fits(n, units, align)) return i;
-        i = n->bin_next;
-    }
-    return 0;
-}
-
 static inline uint32_t clumpi_bins_find(const clump_suballoc *s, uint64_t units, uint64_t align) {
-    uint32_t own = clumpi_bin_of(units);
-    uint32_t found = clumpi_bin_find(s, own, units, align, CLUMPI_OWN_BIN_TRIES);
-    if (found) return found;
-    uint32_t sure = clumpi_bin_above(units + align - 1);
-    uint32_t bin = clumpi_bins_next(s, sure);
-    if (bin != CLUMPI_BIN_NONE) return s->bins[bin];
+    uint32_t bin = clumpi_bins_next(s, clumpi_bin_of(units));
+    if (bin == CLUMPI_BIN_NONE) return 0;
+    if (clumpi_node_fits(clumpi_node_at(s, s->bins[bin]), units, align)) return s->bins[bin];
+    uint32_t sure = clumpi_bin_above(units + align - 1), found = clumpi_bins_next(s, sure);
+    if (found != CLUMPI_BIN_NONE) return s->bins[found];
     /* Nothing that is large enough for certain: look at all that may be. */
-    for (bin = clumpi_bins_next(s, own); bin < sure; bin = clumpi_bins_next(s, bin + 1)) {
-        found = clumpi_bin_find(s, bin, units, align, INT32_MAX);
-        if (found) return found;
-    }
+    for (; bin < sure; bin = clumpi_bins_next(s, bin + 1))
+        for (uint32_t i = s->bins[bin]; i; i = clumpi_node_at(s, i)->bin_next)
+            if (clumpi_node_fits(clumpi_node_at(s, i), units, align)) return i;
     return 0;
 }
 

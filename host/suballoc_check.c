@@ -25,7 +25,7 @@ static void widen(uint64_t bytes, uint64_t *min, uint64_t *max) {
 void clump_suballoc_calc_details(const clump_suballoc *s, clump_suballoc_details *d) {
     if (!s || !d) return;
     memset(d, 0, sizeof *d);
-    for (uint32_t i = s->first; i; i = clumpi_node_at(s, i)->next) {
+    for (uint32_t i = clumpi_suballoc_first(s); i; i = clumpi_node_at(s, i)->next) {
         const clumpi_node *n = clumpi_node_at(s, i);
         uint64_t bytes = (uint64_t)n->size << s->unit_shift;
         if (n->state == CLUMPI_NODE_USED)
@@ -64,8 +64,9 @@ static int64_t check_bins(const clump_suballoc *s) {
 clump_status clump_suballoc_check(clump_suballoc *s) {
     if (!s) return CLUMP_ERR_USAGE;
     uint64_t end = 0, used = 0, used_count = 0, free_count = 0, before = CLUMPI_NODE_USED;
-    uint32_t prev = 0;
-    for (uint32_t i = s->first; i; prev = i, i = clumpi_node_at(s, i)->next) {
+    const clumpi_node *none = clumpi_node_at(s, 0);
+    uint32_t prev = 0, told_free = none->next_free;
+    for (uint32_t i = none->next; i; prev = i, i = clumpi_node_at(s, i)->next) {
         const clumpi_node *n = clumpi_node_at(s, i);
         if (n->offset != end) return corrupt(s, "a range begins at unit", n->offset, end);
         if (n->prev != prev) return corrupt(s, "the node before a range", n->prev, prev);
@@ -74,6 +75,11 @@ clump_status clump_suballoc_check(clump_suballoc *s) {
             return corrupt(s, "state of a range", n->state, CLUMPI_NODE_USED);
         if (n->state == CLUMPI_NODE_FREE && before == CLUMPI_NODE_FREE)
             return corrupt(s, "free ranges side by side, the second at unit", n->offset, 0);
+        if (n->prev_free != (before == CLUMPI_NODE_FREE))
+            return corrupt(s, "the range before is free", n->prev_free, !n->prev_free);
+        if (told_free != (n->state == CLUMPI_NODE_FREE))
+            return corrupt(s, "the range behind is free", told_free, !told_free);
+        told_free = n->next_free;
         before = n->state;
         if (n->state == CLUMPI_NODE_USED) {
             used += n->size;
@@ -85,7 +91,9 @@ clump_status clump_suballoc_check(clump_suballoc *s) {
         if (end > s->units) break;
     }
     if (end != s->units) return corrupt(s, "units in all ranges", end, s->units);
-    if (prev != s->last) return corrupt(s, "the last node", s->last, prev);
+    if (prev != none->prev) return corrupt(s, "the last node", none->prev, prev);
+    if (told_free || none->prev_free != (before == CLUMPI_NODE_FREE))
+        return corrupt(s, "the last range is free", none->prev_free, !none->prev_free);
     if (used != s->used_units) return corrupt(s, "units given out", s->used_units, used);
     if (used_count != s->used_count)
         return corrupt(s, "ranges given out", s->used_count, used_count);

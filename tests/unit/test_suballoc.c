@@ -123,7 +123,12 @@ static void check_finds(void **state) {
         BROKEN(s->used_units++, s->used_units--);
         BROKEN(s->used_count++, s->used_count--);
         BROKEN(s->free_count++, s->free_count--);
-        BROKEN(s->last++, s->last--);
+        clumpi_node *none = clumpi_node_at(s, 0);
+        BROKEN(none->prev++, none->prev--);
+        BROKEN(none->prev_free ^= 1, none->prev_free ^= 1);
+        BROKEN(none->next_free ^= 1, none->next_free ^= 1);
+        BROKEN(n->prev_free ^= 1, n->prev_free ^= 1);
+        BROKEN(n->next_free ^= 1, n->next_free ^= 1);
         if (fit == CLUMP_FIT_GOOD) {
             BROKEN(s->bin_rows ^= 1, s->bin_rows ^= 1);
             BROKEN(s->bin_bits[0] ^= 1, s->bin_bits[0] ^= 1);
