@@ -347,10 +347,16 @@ static const bench_param params_lists[] = {
 MARK_BENCHMARK(lists, "lists", "Marking parallel linked lists (ISMM 2012, Table 1)");
 
 static int make_wide(const bench_values *values, mark_graph *graph, bench_error *error) {
-    return mark_graph_arrays(1, get(values, "width"), 1, graph, error);
+    uint32_t objects = get(values, "objects"), width = get(values, "width");
+    if (((uint64_t)width + 1) * objects > UINT32_C(1) << 30)
+        return bench_error_set(error, "%u objects of %u references are more than 2^30 nodes",
+                               objects, width);
+    return mark_graph_wide(objects, width, graph, error);
 }
 static const bench_param params_wide[] = {
-    {"width", BENCH_INT, "1000", "references of the object", 1, 1u << 20, NULL}, MARK_PARAMS};
+    {"width", BENCH_INT, "1000", "references of the object", 1, 1u << 20, NULL},
+    {"objects", BENCH_INT, "1", "such objects, each of which leads to the next", 1, 1u << 20, NULL},
+    MARK_PARAMS};
 MARK_BENCHMARK(wide, "wide", "Marking a very wide object (ISMM 2012, Table 1)");
 
 static int make_single(const bench_values *values, mark_graph *graph, bench_error *error) {

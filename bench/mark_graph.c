@@ -211,6 +211,20 @@ int mark_graph_arrays(uint32_t arrays, uint32_t length, uint32_t held, mark_grap
     return split(graph, error);
 }
 
+int mark_graph_wide(uint32_t count, uint32_t width, mark_graph *graph, bench_error *error) {
+    *graph = (mark_graph){
+        .nodes = count * (width + 1), .edges = (uint64_t)count * (width + 1) - 1, .roots = 1};
+    if (allocate(graph, error)) return -1;
+    uint32_t at = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        graph->offset[i] = at;
+        for (uint32_t k = 0; k < width; k++) graph->target[at++] = count + i * width + k;
+        if (i + 1 < count) graph->target[at++] = i + 1;
+    }
+    for (uint32_t i = count; i <= graph->nodes; i++) graph->offset[i] = at;
+    return split(graph, error);
+}
+
 /* ranks[i]: how many A with a number below i live, 0 .. objects. */
 static uint32_t rank_living(uint32_t objects, uint64_t dead_below, uint32_t seed, uint32_t *ranks) {
     ranks[0] = 0;

@@ -90,13 +90,14 @@ typedef struct sweep_tally {
  * objects of them die. */
 static inline uint sweep_rows(const clumpi_mark *m, const clumpi_team *team, uint block,
                               uint class_id, uint change) {
-    uint rows = m->v.classes[class_id].rows, die = 0;
+    uint first = clumpi_row_granule(&m->v, block, class_id, 0), die = 0;
+    uint rows = m->v.classes[class_id].rows, row_granules = m->v.classes[class_id].row_granules;
     for (uint row = team->member; row < rows; row += SWEEP_ROWS * team->size) {
         uint g[SWEEP_ROWS];
         ulong white[SWEEP_ROWS], bits[SWEEP_ROWS];
         for (uint i = 0; i < SWEEP_ROWS; i++) {
             uint is_row = row + i * team->size < rows;
-            g[i] = clumpi_row_granule(&m->v, block, class_id, is_row ? row + i * team->size : row);
+            g[i] = first + (is_row ? row + i * team->size : row) * row_granules;
             white[i] = is_row ? clumpi_mark_row(m, m->white, g[i]) : 0ul;
             bits[i] = change && is_row ? clumpi_row_bits(&m->v, g[i]) : 0ul;
         }

@@ -95,6 +95,8 @@ static const clump_collect_desc ways[] = {
     {.engine = CLUMP_MARK_HOST, .only_mark = 1},
     {.engine = CLUMP_MARK_AUTO, .compact = &compacting},
     {.engine = CLUMP_MARK_ROWS, .compact = &nulling},
+    {.engine = CLUMP_MARK_QUEUE, .groups = 1, .narrow = CLUMP_NEVER},
+    {.engine = CLUMP_MARK_ROWS, .groups = 3, .narrow = 4},
 };
 #define WAYS (sizeof ways / sizeof *ways)
 

@@ -45,6 +45,7 @@ small() {
         mark-lists) echo lists=20 length=50 ;;
         mark-vp-list) echo length=50 ;;
         mark-vp-arrays) echo arrays=70 ;;
+        mark-wide) echo width=50 objects=20 ;;
         mark-synthetic) echo objects=3000 ;;
         mark-*) echo engine=auto ;;
         pool-alloc) echo most_kb=512 chunk_kb=1024 count=4 ;;
