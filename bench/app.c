@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "heap.h"
 #include "phases.h"
 #include "steps.h"
 
@@ -161,6 +162,20 @@ static int report_heap(bench_app *app) {
         bench_compaction_report(bench_world_compactions(&app->world), app->results);
     }
     return result;
+}
+
+int bench_app_report_classes(bench_app *app, const char *const *classes, const char *const *metrics,
+                             uint32_t count, bench_error *error) {
+    clump_class_stats stats[BENCH_OUTPUTS_CLASSES_MAX];
+    clump_heap_stats all;
+    if (bench_heap_stats(app->env->clump, bench_world_heap(&app->world), classes, count, &all,
+                         stats, error)) {
+        return -1;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        bench_sample(app->results, metrics[i], "share", stats[i].fragmentation);
+    }
+    return 0;
 }
 
 static int run_round(bench_app *app) {

@@ -88,6 +88,10 @@ int bench_app_init(bench_app *app, const bench_app_ops *ops, bench_env *env,
 int bench_app_create_outputs(bench_app *app, const char *const *columns,
                              const bench_outputs_class *classes, uint32_t width, uint32_t height);
 
+/* For report_heap(): the fragmentation of each of `count` classes, as a metric of this name. */
+int bench_app_report_classes(bench_app *app, const char *const *classes, const char *const *metrics,
+                             uint32_t count, bench_error *error);
+
 /* Run it all; `what` is filled in by now, and outputs are created. With the parameter `check`. States
  * of the variant that is measured are read to `found`, those of the reference to `reference`: room for
  * one each, in the application's own type. */

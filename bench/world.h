@@ -53,6 +53,15 @@ int bench_world_finish(const bench_world *world, bench_error *error);
 /* Finish, then read. */
 int bench_world_read(const bench_world *world, void *state, bench_error *error);
 
+/* 0 if the heap holds so many objects of each class, or there is no heap; 1 and a sentence if not; -1 if
+ * it cannot be asked. */
+typedef struct bench_class_count {
+    const char *name;
+    uint64_t objects;
+} bench_class_count;
+int bench_world_check_counts(const bench_world *world, const bench_class_count *expected,
+                             size_t count, bench_error *error);
+
 /* NULL: there is none. */
 clump_heap *bench_world_heap(const bench_world *world);
 const bench_compacting *bench_world_compactions(const bench_world *world);

@@ -141,6 +141,28 @@ static void test_compacted(void **state) {
     }
 }
 
+static uint32_t count_blocks(barnes_hut_desc desc, clump_compact_order order) {
+    clump_compactor_desc compaction = {.compact = {.order = order}, .every = 1};
+    bench_error error = {""};
+    bench_world world;
+    clump_heap_stats stats;
+    desc.world.compaction = &compaction;
+    if (barnes_hut_world_create(&desc, &world, &error)) fail_msg("%s", error.text);
+    CHECK_OK(&fixture, clump_heap_calc_stats(bench_world_heap(&world), &stats, NULL, 0));
+    bench_world_destroy(&world);
+    return stats.blocks;
+}
+
+/* An order moves all objects of a class into free blocks: a heap of default size has them. */
+static void test_room_for_order(void **state) {
+    (void)state;
+    collision_body bodies[100];
+    collision_make_random(bodies, 100, 15, 0);
+    barnes_hut_desc desc = describe(bodies, 100);
+    uint32_t any = count_blocks(desc, CLUMP_ORDER_ANY);
+    assert_true(count_blocks(desc, CLUMP_ORDER_ADDRESS) >= 2 * any - 1);
+}
+
 /* Memory that runs out is said, not waited for: at the start, and while a tree grows. */
 static void test_no_memory(void **state) {
     (void)state;
@@ -228,8 +250,9 @@ int main(void) {
         cmocka_unit_test(test_smallest),  cmocka_unit_test(test_middle),
         cmocka_unit_test(test_wild),      cmocka_unit_test(test_degenerate),
         cmocka_unit_test(test_crowd),     cmocka_unit_test(test_theta),
-        cmocka_unit_test(test_compacted), cmocka_unit_test(test_no_memory),
-        cmocka_unit_test(test_refused),   cmocka_unit_test(test_accuracy),
+        cmocka_unit_test(test_compacted), cmocka_unit_test(test_room_for_order),
+        cmocka_unit_test(test_no_memory), cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_accuracy),
     };
     result = cmocka_run_group_tests_name("barnes-hut", tests, NULL, NULL);
     cl_fixture_close(&fixture);

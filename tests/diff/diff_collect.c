@@ -6,18 +6,17 @@
  * the kernels for GPUs whatever the device is, for Oclgrind (tests/diff/oclgrind.sh). Not on PoCL,
  * which goes wrong with groups of 256: hints made by finish.cl were seen to be all 0 there, now and
  * then.
- * Read first: collect_core.h.
+ * Read first: collect_core.h, worlds.h.
  */
 #include "collect_core.h"
 #include "device.h"
+#include "worlds.h"
 
 #define CHAIN 1000000u
 
 static cl_fixture fixture;
 static cl_fixture *const f = &fixture;
 static uint64_t seed = 1;
-
-#define LABEL(w, ...) snprintf((w)->label, sizeof(w)->label, __VA_ARGS__)
 
 /* ---- Worlds ---------------------------------------------------------------------------------- */
 
@@ -42,10 +41,7 @@ static const char shapes[] =
 
 enum { NARROW, MIDDLE, WIDE, SHAPES, LONG, WORLDS };
 
-static const struct {
-    const char *name, *schema;
-    uint32_t blocks, block_rows;
-} worlds[WORLDS] = {
+static const world_kind worlds[WORLDS] = {
     [NARROW] = {"narrow", graph, 50, 1},
     [MIDDLE] = {"middle", graph, 20, 4},
     [WIDE] = {"wide", graph, 8, 16},
@@ -53,21 +49,9 @@ static const struct {
     [LONG] = {"long", "class Node { uint tag; ref Node next; ref Node other; }", CHAIN / 4096 + 2,
               64},
 };
-static world *opened[WORLDS];
 
-/* The world, made at its first use; its random numbers start anew. */
 static world *enter(int which) {
-    if (!opened[which])
-        opened[which] =
-            world_open(f, worlds[which].schema, worlds[which].blocks, worlds[which].block_rows, 0);
-    opened[which]->random = seed * 1000003u + (uint64_t)which;
-    return opened[which];
-}
-
-static void close_worlds(void) {
-    for (int i = 0; i < WORLDS; i++)
-        if (opened[i]) world_close(opened[i]);
-    memset(opened, 0, sizeof opened);
+    return world_enter(f, worlds, which, seed);
 }
 
 /* ---- Ways to collect ------------------------------------------------------------------------- */

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "app_fixture.h"
 #include "bench/apps/collision/world.h"
@@ -171,10 +170,7 @@ static void test_pull(void **state) {
 static int read_text(const char *text, collision_body **bodies, uint32_t *count,
                      bench_error *error) {
     char path[] = "diff_collision.XXXXXX";
-    int descriptor = mkstemp(path);
-    assert_true(descriptor >= 0);
-    assert_int_equal(write(descriptor, text, strlen(text)), strlen(text));
-    close(descriptor);
+    app_fixture_write_text(path, text);
     int result = collision_read_csv(path, bodies, count, error);
     remove(path);
     return result;

@@ -1,11 +1,11 @@
 /* What compaction promises, on random heaps and around kernels.
  *
  * CLUMP_SEED (a number) changes the heaps.
- * Read first: compact_core.h.
+ * Read first: compact_core.h, worlds.h.
  */
 #include <time.h>
 
-#include "compact_core.h"
+#include "worlds.h"
 
 static cl_fixture fixture;
 static cl_fixture *const f = &fixture;
@@ -48,10 +48,7 @@ static void write_classes(void) {
 
 enum { NARROW, MIDDLE, WIDE, HUGE_OBJECTS, MANY_BLOCKS, ONE_BLOCK, MANY_CLASSES, WORLDS };
 
-static const struct {
-    const char *name, *schema;
-    uint32_t blocks, block_rows;
-} worlds[WORLDS] = {
+static const world_kind worlds[WORLDS] = {
     [NARROW] = {"narrow", graph, 150, 1},
     [MIDDLE] = {"middle", graph, 60, 4},
     [WIDE] = {"wide", graph, 24, 64},
@@ -60,21 +57,9 @@ static const struct {
     [ONE_BLOCK] = {"one block", graph, 1, 1},
     [MANY_CLASSES] = {"many classes", classes, 900, 1},
 };
-static world *opened[WORLDS];
 
-/* The world, made at its first use; its random numbers start anew. */
 static world *enter(int which) {
-    if (!opened[which])
-        opened[which] =
-            world_open(f, worlds[which].schema, worlds[which].blocks, worlds[which].block_rows, 0);
-    opened[which]->random = seed * 1000003u + (uint64_t)which;
-    return opened[which];
-}
-
-static void close_worlds(void) {
-    for (int i = 0; i < WORLDS; i++)
-        if (opened[i]) world_close(opened[i]);
-    memset(opened, 0, sizeof opened);
+    return world_enter(f, worlds, which, seed);
 }
 
 /* ---- One compaction -------------------------------------------------------------------------- */
@@ -227,8 +212,6 @@ static void run_again(world *w, const clump_compact_desc *desc) {
     done(&t);
     w->label[length] = 0;
 }
-
-#define LABEL(w, ...) snprintf((w)->label, sizeof(w)->label, __VA_ARGS__)
 
 /* ---- The planner ----------------------------------------------------------------------------- */
 

@@ -42,17 +42,18 @@ static void run_all(sugarscape_desc desc, uint32_t steps) {
 /* The reference after some steps. */
 static sugarscape_census find_census(sugarscape_rules rules, uint32_t steps) {
     bench_error error = {""};
+    bench_world world;
     assert_int_equal(sugarscape_rules_finish(&rules, &error), 0);
+    sugarscape_desc desc = {.world = {.variant = BENCH_SEQUENTIAL}, .rules = rules};
     size_t cells = sugarscape_cells(&rules);
-    sugarscape_sequential *world = sugarscape_sequential_create(&rules);
     sugarscape_state *states = calloc(cells, sizeof *states);
-    assert_non_null(world);
     assert_non_null(states);
-    for (uint32_t i = 0; i < steps; i++) sugarscape_sequential_step(world);
-    sugarscape_sequential_read(world, states);
+    assert_int_equal(sugarscape_world_create(&desc, &world, &error), 0);
+    for (uint32_t i = 0; i < steps; i++) assert_int_equal(bench_world_step(&world, &error), 0);
+    assert_int_equal(bench_world_read(&world, states, &error), 0);
     sugarscape_census census = sugarscape_count(states, cells);
     free(states);
-    sugarscape_sequential_destroy(world);
+    bench_world_destroy(&world);
     return census;
 }
 

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "app_fixture.h"
 #include "bench/apps/traffic/world.h"
@@ -36,10 +35,7 @@ static void make_town(uint32_t intersections, uint32_t street_cells, uint32_t yi
 
 static int read_text(const char *text, traffic_map *map, bench_error *error) {
     char path[] = "diff_traffic.XXXXXX";
-    int descriptor = mkstemp(path);
-    assert_true(descriptor >= 0);
-    assert_int_equal(write(descriptor, text, strlen(text)), strlen(text));
-    close(descriptor);
+    app_fixture_write_text(path, text);
     int result = traffic_map_read(path, map, error);
     remove(path);
     return result;

@@ -2,6 +2,11 @@
 #ifndef APP_FIXTURE_H
 #define APP_FIXTURE_H
 
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
 #include "bench/world.h"
 #include "cl_fixture.h"
 
@@ -13,6 +18,14 @@ static inline bench_world_desc app_fixture_world(const cl_fixture *f, uint64_t h
                               .clump = f->clump,
                               .heap_bytes = heap_bytes,
                               .block_rows = 1};
+}
+
+/* A file with this text; the caller removes it. `path` ends in XXXXXX, which is filled in. */
+static inline void app_fixture_write_text(char *path, const char *text) {
+    int descriptor = mkstemp(path);
+    assert_true(descriptor >= 0);
+    assert_int_equal(write(descriptor, text, strlen(text)), strlen(text));
+    close(descriptor);
 }
 
 #endif

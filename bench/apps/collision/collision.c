@@ -5,7 +5,6 @@
  */
 #include "collision.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -73,18 +72,7 @@ static void report(void *app) {
 
 static int report_heap(void *app, bench_error *error) {
     run_state *run = app;
-    uint64_t objects = 0;
-    uint32_t alive = collision_count(run->app.found, run->desc.count);
-    clump_status status = clump_heap_count(bench_world_heap(&run->app.world), "Body", &objects);
-    if (status != CLUMP_OK) {
-        return bench_error_clump(error, "counting bodies", run->app.env->clump, status);
-    }
-    if (objects != alive) {
-        bench_error_set(error, "the heap holds %" PRIu64 " bodies, of which %u were written",
-                        objects, alive);
-        return 1;
-    }
-    return 0;
+    return collision_check_heap(&run->app.world, run->app.found, run->desc.count, error);
 }
 
 /* What must hold of any run, whatever the reference: mass is neither made nor lost. Merging rounds

@@ -38,27 +38,17 @@ static int create(const void *desc, int is_reference, bench_world *world, bench_
     return collision_world_create(&own, world, error);
 }
 
+int collision_check_heap(const bench_world *world, const collision_body *bodies, uint32_t count,
+                         bench_error *error) {
+    const bench_class_count expected = {"Body", collision_count(bodies, count)};
+    return bench_world_check_counts(world, &expected, 1, error);
+}
+
 static int compare(const bench_pair *pair, uint32_t step, bench_error *error) {
     uint32_t count = ((const collision_desc *)pair->desc)->count;
-    if (collision_compare(pair->found_state, pair->expected_state, count, step, error)) {
-        return 1;
-    }
-    clump_heap *heap = bench_world_heap(&pair->found);
-    uint64_t objects = 0;
-    uint32_t alive = collision_count(pair->expected_state, count);
-    if (!heap) {
-        return 0;
-    }
-    clump_status status = clump_heap_count(heap, "Body", &objects);
-    if (status != CLUMP_OK) {
-        return bench_error_clump(error, "counting bodies", pair->world->clump, status);
-    }
-    if (objects != alive) {
-        bench_error_set(error, "after %u steps the heap holds %llu bodies instead of %u", step,
-                        (unsigned long long)objects, alive);
-        return 1;
-    }
-    return 0;
+    return collision_compare(pair->found_state, pair->expected_state, count, step, error)
+               ? 1
+               : collision_check_heap(&pair->found, pair->expected_state, count, error);
 }
 
 int collision_compare_run(const collision_desc *desc, uint32_t steps, uint32_t check_every,

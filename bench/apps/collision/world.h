@@ -31,6 +31,11 @@ int collision_world_create(const collision_desc *desc, bench_world *world, bench
 /* The phases of a step by name; the number of them. */
 uint32_t collision_world_phases(const collision_rules *rules, const char *const **names);
 
+/* 0 if the heap holds as many bodies as are left, or there is no heap; 1 and a sentence if not; -1 if it
+ * cannot be asked. */
+int collision_check_heap(const bench_world *world, const collision_body *bodies, uint32_t count,
+                         bench_error *error);
+
 /* Run the variant of `desc` and the sequential one side by side and compare them before the first
  * and after every step; check the heap every `check_every` steps (0: only at the end). `left`: the
  * bodies at the end, `moves`: the objects that compaction moved; NULL if nobody asks. Returns 0 if

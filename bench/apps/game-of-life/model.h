@@ -62,16 +62,4 @@ life_population life_count(const life_rules *rules, const uint8_t *codes);
 /* 1 if a neighbour of the cell lives. */
 int life_is_beside_life(const life_rules *rules, const uint8_t *codes, uint32_t x, uint32_t y);
 
-/* ---- The world in sequential C --------------------------------------------------------------- */
-
-typedef struct life_sequential life_sequential;
-
-/* `is_plain`: follow the rule cell by cell, with no thought of speed, as a reference for the other.
- * NULL if memory ran out. */
-life_sequential *life_sequential_create(const life_rules *rules, const uint8_t *codes,
-                                        int is_plain);
-void life_sequential_destroy(life_sequential *world); /* NULL is allowed */
-void life_sequential_step(life_sequential *world);
-void life_sequential_encode(const life_sequential *world, uint8_t *codes);
-
 #endif

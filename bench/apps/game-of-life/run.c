@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/heap.h"
 #include "pattern.h"
 #include "world.h"
 
@@ -79,17 +78,12 @@ static void report(void *app) {
 }
 
 static int report_heap(void *app, bench_error *error) {
-    static const char *const names[] = {"Alive", "Candidate"};
+    static const char *const classes[] = {"Alive", "Candidate"};
+    static const char *const metrics[] = {"fragmentation_alive", "fragmentation_candidates"};
     run_state *run = app;
-    clump_class_stats classes[2];
-    clump_heap_stats stats;
-    if (bench_heap_stats(run->app.env->clump, bench_world_heap(&run->app.world), names, 2, &stats,
-                         classes, error)) {
-        return -1;
-    }
-    bench_sample(run->app.results, "fragmentation_alive", "share", classes[0].fragmentation);
-    bench_sample(run->app.results, "fragmentation_candidates", "share", classes[1].fragmentation);
-    return life_check_heap(&run->app.world, &run->desc, run->app.found, error);
+    return bench_app_report_classes(app, classes, metrics, 2, error)
+               ? -1
+               : life_check_heap(&run->app.world, &run->desc.rules, run->app.found, error);
 }
 
 static int compare(void *app, bench_error *error) {

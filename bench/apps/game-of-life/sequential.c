@@ -1,11 +1,11 @@
-/* The world in sequential C, with two ways to make a step. See model.h. */
+/* The world in sequential C, with two ways to make a step. See world.h. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "model.h"
+#include "world.h"
 
 /* A border of one dead cell all around, so that every cell has eight neighbours. */
-struct life_sequential {
+struct world {
     life_rules rules;
     int is_plain;
     size_t stride;
@@ -13,49 +13,52 @@ struct life_sequential {
     uint8_t *columns, *counts; /* of a row: living cells of a column of three; of the square */
 };
 
-life_sequential *life_sequential_create(const life_rules *rules, const uint8_t *codes,
-                                        int is_plain) {
-    life_sequential *world = calloc(1, sizeof *world);
-    if (!world) {
-        return NULL;
-    }
-    world->rules = *rules;
-    world->is_plain = is_plain;
-    world->stride = (size_t)rules->width + 2;
-    world->now = calloc(rules->height + 2u, world->stride);
-    world->next = calloc(rules->height + 2u, world->stride);
-    world->columns = calloc(2, world->stride);
-    if (!world->now || !world->next || !world->columns) {
-        life_sequential_destroy(world);
-        return NULL;
-    }
-    world->counts = world->columns + world->stride;
-    for (size_t y = 0; y < rules->height; y++) {
-        memcpy(world->now + (y + 1) * world->stride + 1, codes + y * rules->width, rules->width);
-    }
-    return world;
-}
-
-void life_sequential_destroy(life_sequential *world) {
-    if (!world) {
-        return;
-    }
+static void destroy(void *self) {
+    struct world *world = self;
     free(world->now);
     free(world->next);
     free(world->columns);
     free(world);
 }
 
-void life_sequential_encode(const life_sequential *world, uint8_t *codes) {
+static int create(const life_desc *desc, void **self, bench_error *error) {
+    const life_rules *rules = &desc->rules;
+    struct world *world = calloc(1, sizeof *world);
+    if (!world) {
+        return bench_error_set(error, "host memory ran out");
+    }
+    world->rules = *rules;
+    world->is_plain = desc->is_plain;
+    world->stride = (size_t)rules->width + 2;
+    world->now = calloc(rules->height + 2u, world->stride);
+    world->next = calloc(rules->height + 2u, world->stride);
+    world->columns = calloc(2, world->stride);
+    if (!world->now || !world->next || !world->columns) {
+        destroy(world);
+        return bench_error_set(error, "host memory ran out for the sequential world");
+    }
+    world->counts = world->columns + world->stride;
+    for (size_t y = 0; y < rules->height; y++) {
+        memcpy(world->now + (y + 1) * world->stride + 1, desc->codes + y * rules->width,
+               rules->width);
+    }
+    *self = world;
+    return 0;
+}
+
+static int read_codes(void *self, void *codes, bench_error *error) {
+    const struct world *world = self;
+    (void)error;
     for (size_t y = 0; y < world->rules.height; y++) {
-        memcpy(codes + y * world->rules.width, world->now + (y + 1) * world->stride + 1,
+        memcpy((uint8_t *)codes + y * world->rules.width, world->now + (y + 1) * world->stride + 1,
                world->rules.width);
     }
+    return 0;
 }
 
 /* Loops without branches, which compilers vectorise. `row` is the first cell behind the border;
  * the square counts the cell itself too. */
-static void count_row(life_sequential *world, const uint8_t *row) {
+static void count_row(struct world *world, const uint8_t *row) {
     const uint8_t *above = row - world->stride, *below = row + world->stride;
     uint8_t *restrict columns = world->columns, *restrict counts = world->counts;
     ptrdiff_t width = world->rules.width;
@@ -82,7 +85,7 @@ static void apply_rule(const life_rules *rules, const uint8_t *counts, const uin
     }
 }
 
-static void step_fast(life_sequential *world) {
+static void step_fast(struct world *world) {
     const life_rules *rules = &world->rules;
     int is_conway =
         rules->states == 2 && rules->born == 1u << 3 && rules->survive == (1u << 2 | 1u << 3);
@@ -98,7 +101,7 @@ static void step_fast(life_sequential *world) {
     }
 }
 
-static void step_plain(life_sequential *world) {
+static void step_plain(struct world *world) {
     for (size_t y = 1; y <= world->rules.height; y++) {
         for (size_t x = 1; x <= world->rules.width; x++) {
             uint32_t neighbors = 0;
@@ -113,7 +116,10 @@ static void step_plain(life_sequential *world) {
     }
 }
 
-void life_sequential_step(life_sequential *world) {
+static int step(void *self, cl_event *events, bench_error *error) {
+    struct world *world = self;
+    (void)events;
+    (void)error;
     if (world->is_plain) {
         step_plain(world);
     } else {
@@ -122,4 +128,8 @@ void life_sequential_step(life_sequential *world) {
     uint8_t *now = world->now;
     world->now = world->next;
     world->next = now;
+    return 0;
 }
+
+const life_ops life_sequential_ops = {
+    .create = create, .world = {.destroy = destroy, .step = step, .read = read_codes}};

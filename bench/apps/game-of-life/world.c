@@ -1,46 +1,17 @@
 /* The variants behind one set of calls, and their comparison. See world.h. */
 #include "world.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "bench/side_by_side.h"
-
-/* ---- The sequential world as one of them ----------------------------------------------------- */
-
-static int create_sequential(const life_desc *desc, void **self, bench_error *error) {
-    *self = life_sequential_create(&desc->rules, desc->codes, desc->is_plain);
-    return *self ? 0 : bench_error_set(error, "host memory ran out for the sequential world");
-}
-
-static void destroy_sequential(void *self) {
-    life_sequential_destroy(self);
-}
-
-static int step_sequential(void *self, cl_event *events, bench_error *error) {
-    (void)events;
-    (void)error;
-    life_sequential_step(self);
-    return 0;
-}
-
-static int read_sequential(void *self, void *codes, bench_error *error) {
-    (void)error;
-    life_sequential_encode(self, codes);
-    return 0;
-}
-
-static const life_ops sequential_ops = {
-    .create = create_sequential,
-    .world = {.destroy = destroy_sequential, .step = step_sequential, .read = read_sequential}};
 
 /* ---- Any of them ----------------------------------------------------------------------------- */
 
 int life_world_create(const life_desc *desc, bench_world *world, bench_error *error) {
     const life_ops *ops = desc->world.variant == BENCH_CLUMP ? &life_heap_ops
                           : desc->world.variant == BENCH_SOA ? &life_grid_ops
-                                                             : &sequential_ops;
+                                                             : &life_sequential_ops;
     *world = (bench_world){NULL, NULL};
     if (life_rules_check(&desc->rules, error) || ops->create(desc, &world->self, error)) {
         return -1;
@@ -65,32 +36,13 @@ int life_compare(const life_rules *rules, const uint8_t *found, const uint8_t *e
     return 0;
 }
 
-int life_check_heap(const bench_world *world, const life_desc *desc, const uint8_t *codes,
+int life_check_heap(const bench_world *world, const life_rules *rules, const uint8_t *codes,
                     bench_error *error) {
-    static const char *const names[] = {"Alive", "Candidate", "Cell"};
-    clump_heap *heap = bench_world_heap(world);
-    if (!heap) {
-        return 0;
-    }
-    life_population population = life_count(&desc->rules, codes);
-    const uint64_t expected[] = {population.alive + population.dying, population.candidates,
-                                 (uint64_t)desc->rules.width * desc->rules.height};
-    for (int i = 0; i < 3; i++) {
-        uint64_t objects = 0;
-        clump_status status = clump_heap_count(heap, names[i], &objects);
-        if (status != CLUMP_OK) {
-            return bench_error_clump(error, "counting objects", desc->world.clump, status);
-        }
-        if (objects != expected[i]) {
-            bench_error_set(error,
-                            "the heap holds %" PRIu64
-                            " objects of class %s, the cells ask for "
-                            "%" PRIu64,
-                            objects, names[i], expected[i]);
-            return 1;
-        }
-    }
-    return 0;
+    life_population population = life_count(rules, codes);
+    const bench_class_count expected[] = {{"Alive", population.alive + population.dying},
+                                          {"Candidate", population.candidates},
+                                          {"Cell", (uint64_t)rules->width * rules->height}};
+    return bench_world_check_counts(world, expected, 3, error);
 }
 
 static int create(const void *desc, int is_reference, bench_world *world, bench_error *error) {
@@ -103,7 +55,8 @@ static int create(const void *desc, int is_reference, bench_world *world, bench_
 static int compare(const bench_pair *pair, uint32_t step, bench_error *error) {
     const life_desc *desc = pair->desc;
     int result = life_compare(&desc->rules, pair->found_state, pair->expected_state, step, error);
-    return result ? result : life_check_heap(&pair->found, desc, pair->expected_state, error);
+    return result ? result
+                  : life_check_heap(&pair->found, &desc->rules, pair->expected_state, error);
 }
 
 int life_compare_run(const life_desc *desc, uint32_t steps, uint32_t check_every, uint8_t *last,

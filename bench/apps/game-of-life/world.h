@@ -14,7 +14,9 @@ typedef struct life_desc {
     bench_world_desc world; /* not aos; compaction is of agents */
     life_rules rules;
     const uint8_t *codes; /* the world at the beginning, as in model.h; copied */
-    int is_plain;         /* only for sequential: as in life_sequential_create() */
+    /* Only for sequential: follow the rule cell by cell, with no thought of speed, as a reference for
+     * the others. */
+    int is_plain;
 } life_desc;
 
 /* What a variant is made of: `self` is what create gives, unless it returns -1. Its state is a byte of
@@ -24,7 +26,7 @@ typedef struct life_ops {
     int (*create)(const life_desc *desc, void **self, bench_error *error);
     bench_world_ops world;
 } life_ops;
-extern const life_ops life_heap_ops, life_grid_ops;
+extern const life_ops life_heap_ops, life_grid_ops, life_sequential_ops;
 
 /* Returns 0, or -1 and nothing to destroy. */
 int life_world_create(const life_desc *desc, bench_world *world, bench_error *error);
@@ -35,7 +37,7 @@ int life_compare(const life_rules *rules, const uint8_t *found, const uint8_t *e
 
 /* What must hold of a heap beside its own invariants: as many agents as the state asks for. 1 and a
  * sentence if it does not, -1 if that could not be found out. No heap: holds. */
-int life_check_heap(const bench_world *world, const life_desc *desc, const uint8_t *codes,
+int life_check_heap(const bench_world *world, const life_rules *rules, const uint8_t *codes,
                     bench_error *error);
 
 /* Run the variant of `desc` and the rule followed cell by cell side by side. Compare all cells before

@@ -92,7 +92,7 @@ static void report(void *app) {
 
 static int report_heap(void *app, bench_error *error) {
     run_state *run = app;
-    return structure_world_check_counts(&run->app.world, run->app.env->clump, &run->left, error);
+    return structure_check_heap(&run->app.world, &run->left, error);
 }
 
 static int check(void *app, bench_error *error) {

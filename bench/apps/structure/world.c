@@ -16,29 +16,13 @@ int structure_world_create(const structure_desc *desc, bench_world *world, bench
     return 0;
 }
 
-int structure_world_check_counts(const bench_world *world, clump_context *clump,
-                                 const structure_counts *counts, bench_error *error) {
-    const struct {
-        const char *name;
-        uint32_t expected;
-    } classes[] = {{"Node", counts->nodes},
-                   {"AnchorPullNode", counts->pull_nodes},
-                   {"AnchorNode", counts->anchors},
-                   {"Spring", counts->springs}};
-    clump_heap *heap = bench_world_heap(world);
-    for (size_t i = 0; heap && i < sizeof classes / sizeof *classes; i++) {
-        uint64_t objects = 0;
-        clump_status status = clump_heap_count(heap, classes[i].name, &objects);
-        if (status != CLUMP_OK) {
-            return bench_error_clump(error, "counting objects", clump, status);
-        }
-        if (objects != classes[i].expected) {
-            bench_error_set(error, "the heap holds %llu objects of class %s, of which %u were read",
-                            (unsigned long long)objects, classes[i].name, classes[i].expected);
-            return 1;
-        }
-    }
-    return 0;
+int structure_check_heap(const bench_world *world, const structure_counts *counts,
+                         bench_error *error) {
+    const bench_class_count expected[] = {{"Node", counts->nodes},
+                                          {"AnchorPullNode", counts->pull_nodes},
+                                          {"AnchorNode", counts->anchors},
+                                          {"Spring", counts->springs}};
+    return bench_world_check_counts(world, expected, 4, error);
 }
 
 /* ---- Comparison ------------------------------------------------------------------------------ */
@@ -56,8 +40,7 @@ static int compare(const bench_pair *pair, uint32_t step, bench_error *error) {
     }
     int result = step ? structure_check(network, pair->found_state, error) : 0;
     structure_counts counts = structure_count(network, pair->found_state);
-    return result ? result
-                  : structure_world_check_counts(&pair->found, pair->world->clump, &counts, error);
+    return result ? result : structure_check_heap(&pair->found, &counts, error);
 }
 
 int structure_compare_run(const structure_desc *desc, uint32_t steps, uint32_t check_every,

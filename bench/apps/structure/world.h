@@ -32,8 +32,8 @@ extern const char *const structure_phase_names[STRUCTURE_PHASES];
 
 /* 0 if the heap holds as many objects of each class as the state, or there is no heap; 1 and a
  * sentence if not; -1 if it cannot be asked. */
-int structure_world_check_counts(const bench_world *world, clump_context *clump,
-                                 const structure_counts *counts, bench_error *error);
+int structure_check_heap(const bench_world *world, const structure_counts *counts,
+                         bench_error *error);
 
 /* Run the variant of `desc` and the sequential one side by side and compare them before the first
  * and after every step; check the heap every `check_every` steps (0: only at the end). `left`: what

@@ -102,14 +102,4 @@ int sugarscape_check(const sugarscape_rules *rules, const sugarscape_state *stat
 /* Draw one pixel a cell, red, green, blue: sugar yellow, males blue, females red. */
 void sugarscape_draw(const sugarscape_state *states, size_t cells, uint8_t *rgb);
 
-/* ---- The sequential world -------------------------------------------------------------------- */
-
-typedef struct sugarscape_sequential sugarscape_sequential;
-
-/* A populated world, or NULL if host memory ran out. `rules` are finished. */
-sugarscape_sequential *sugarscape_sequential_create(const sugarscape_rules *rules);
-void sugarscape_sequential_destroy(sugarscape_sequential *world); /* NULL is allowed */
-void sugarscape_sequential_step(sugarscape_sequential *world);
-void sugarscape_sequential_read(const sugarscape_sequential *world, sugarscape_state *states);
-
 #endif

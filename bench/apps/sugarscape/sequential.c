@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model.h"
+#include "world.h"
 
 #define KEY_WORD 0x53756761u /* "Suga": keeps these numbers apart from other users of the seed */
 
@@ -24,7 +24,7 @@ struct agent {
     uint8_t is_dead;
 };
 
-struct sugarscape_sequential {
+struct world {
     sugarscape_rules rules;
     uint32_t iteration, cells;
     uint32_t *sugar, *shares, *wish;
@@ -45,7 +45,7 @@ static philox4x32_ctr_t draw_at(const sugarscape_rules *rules, uint32_t cell, ui
     return philox4x32(counter, key);
 }
 
-static philox4x32_ctr_t draw(const sugarscape_sequential *world, uint32_t cell, uint32_t purpose) {
+static philox4x32_ctr_t draw(const struct world *world, uint32_t cell, uint32_t purpose) {
     return draw_at(&world->rules, cell, world->iteration, purpose);
 }
 
@@ -56,7 +56,7 @@ static uint32_t place_of(int32_t dx, int32_t dy) {
     return (uint32_t)((dy + 8) * 16 + dx + 7);
 }
 
-static uint32_t cell_at(const sugarscape_sequential *world, uint32_t cell, int32_t dx, int32_t dy) {
+static uint32_t cell_at(const struct world *world, uint32_t cell, int32_t dx, int32_t dy) {
     return cell + (uint32_t)(dy * (int32_t)world->rules.pitch + dx);
 }
 
@@ -65,8 +65,7 @@ static uint32_t make_request(uint32_t lot, uint32_t place) {
     return lot << 8 | place;
 }
 
-static void ask(sugarscape_sequential *world, struct agent *agent, uint32_t target,
-                uint32_t request) {
+static void ask(struct world *world, struct agent *agent, uint32_t target, uint32_t request) {
     agent->target = target;
     agent->request = request;
     if (request > world->wish[target]) {
@@ -75,7 +74,7 @@ static void ask(sugarscape_sequential *world, struct agent *agent, uint32_t targ
 }
 
 /* Was it granted? Takes the request back. */
-static int is_granted(sugarscape_sequential *world, struct agent *agent) {
+static int is_granted(struct world *world, struct agent *agent) {
     int granted = agent->request && world->wish[agent->target] == agent->request;
     if (granted) {
         world->wish[agent->target] = 0;
@@ -90,7 +89,7 @@ static int is_ready(const sugarscape_rules *rules, const struct agent *agent) {
 
 /* ---- The phases ------------------------------------------------------------------------------ */
 
-static void grow(sugarscape_sequential *world) {
+static void grow(struct world *world) {
     const sugarscape_rules *rules = &world->rules;
     FOR_EACH_CELL(rules, cell) {
         uint32_t sugar = world->sugar[cell];
@@ -105,7 +104,7 @@ static void grow(sugarscape_sequential *world) {
 }
 
 /* Every neighbour gets a share; walls have none and get none. */
-static void diffuse(sugarscape_sequential *world) {
+static void diffuse(struct world *world) {
     const sugarscape_rules *rules = &world->rules;
     FOR_EACH_CELL(rules, cell) {
         uint32_t x = cell - sugarscape_number(rules, 0, y), neighbors = 0;
@@ -119,7 +118,7 @@ static void diffuse(sugarscape_sequential *world) {
     }
 }
 
-static void age_and_metabolize(sugarscape_sequential *world) {
+static void age_and_metabolize(struct world *world) {
     FOR_EACH_CELL(&world->rules, cell) {
         struct agent *agent = &world->agents[cell];
         if (agent->kind == SUGARSCAPE_NOBODY) {
@@ -135,7 +134,7 @@ static void age_and_metabolize(sugarscape_sequential *world) {
 }
 
 /* The richest vacant cell in sight; of equal ones the last in reading order from a random place. */
-static void prepare_move(sugarscape_sequential *world, uint32_t cell) {
+static void prepare_move(struct world *world, uint32_t cell) {
     struct agent *agent = &world->agents[cell];
     philox4x32_ctr_t random = draw(world, cell, SUGARSCAPE_DRAW_MOVE);
     uint32_t best = 0, best_target = 0, best_place = 0, best_rank = 0;
@@ -158,7 +157,7 @@ static void prepare_move(sugarscape_sequential *world, uint32_t cell) {
     }
 }
 
-static void prepare_moves(sugarscape_sequential *world) {
+static void prepare_moves(struct world *world) {
     FOR_EACH_CELL(&world->rules, cell) {
         if (world->agents[cell].kind != SUGARSCAPE_NOBODY && !world->agents[cell].is_dead) {
             prepare_move(world, cell);
@@ -166,7 +165,7 @@ static void prepare_moves(sugarscape_sequential *world) {
     }
 }
 
-static void update_moves(sugarscape_sequential *world) {
+static void update_moves(struct world *world) {
     FOR_EACH_CELL(&world->rules, cell) {
         struct agent *agent = &world->agents[cell];
         uint32_t at = cell;
@@ -184,7 +183,7 @@ static void update_moves(sugarscape_sequential *world) {
     }
 }
 
-static void harvest(sugarscape_sequential *world) {
+static void harvest(struct world *world) {
     FOR_EACH_CELL(&world->rules, cell) {
         struct agent *agent = &world->agents[cell];
         if (agent->kind != SUGARSCAPE_NOBODY && !agent->is_dead) {
@@ -195,7 +194,7 @@ static void harvest(sugarscape_sequential *world) {
 }
 
 /* The richest ready female in sight; of equal ones the first. */
-static void propose(sugarscape_sequential *world, uint32_t cell) {
+static void propose(struct world *world, uint32_t cell) {
     struct agent *male = &world->agents[cell];
     uint32_t best = 0, best_target = 0, best_place = 0;
     int32_t vision = male->vision;
@@ -217,7 +216,7 @@ static void propose(sugarscape_sequential *world, uint32_t cell) {
     }
 }
 
-static void propose_all(sugarscape_sequential *world) {
+static void propose_all(struct world *world) {
     FOR_EACH_CELL(&world->rules, cell) {
         const struct agent *agent = &world->agents[cell];
         if (agent->kind == SUGARSCAPE_MALE && !agent->is_dead && is_ready(&world->rules, agent)) {
@@ -226,7 +225,7 @@ static void propose_all(sugarscape_sequential *world) {
     }
 }
 
-static void decide_proposals(sugarscape_sequential *world) {
+static void decide_proposals(struct world *world) {
     FOR_EACH_CELL(&world->rules, cell) {
         struct agent *male = &world->agents[cell];
         if (male->kind == SUGARSCAPE_MALE && is_granted(world, male)) {
@@ -237,7 +236,7 @@ static void decide_proposals(sugarscape_sequential *world) {
 }
 
 /* A vacant cell in sight, any. */
-static void propose_offspring_target(sugarscape_sequential *world, uint32_t cell) {
+static void propose_offspring_target(struct world *world, uint32_t cell) {
     struct agent *male = &world->agents[cell];
     uint32_t targets[(2 * SUGARSCAPE_VISION_MAX + 1) * (2 * SUGARSCAPE_VISION_MAX + 1)];
     uint32_t places[sizeof targets / sizeof *targets], count = 0;
@@ -256,7 +255,7 @@ static void propose_offspring_target(sugarscape_sequential *world, uint32_t cell
     }
 }
 
-static void propose_offspring_targets(sugarscape_sequential *world) {
+static void propose_offspring_targets(struct world *world) {
     FOR_EACH_CELL(&world->rules, cell) {
         if (world->agents[cell].mate) {
             propose_offspring_target(world, cell);
@@ -271,8 +270,8 @@ static uint32_t mix(uint32_t a, uint32_t b, uint32_t *bits) {
     return mean;
 }
 
-static struct agent make_child(const sugarscape_sequential *world, uint32_t cell,
-                               const struct agent *male, const struct agent *female) {
+static struct agent make_child(const struct world *world, uint32_t cell, const struct agent *male,
+                               const struct agent *female) {
     philox4x32_ctr_t random = draw(world, cell, SUGARSCAPE_DRAW_CHILD);
     uint32_t bits = random.v[1];
     struct agent child = {0};
@@ -286,7 +285,7 @@ static struct agent make_child(const sugarscape_sequential *world, uint32_t cell
     return child;
 }
 
-static void spawn_offspring(sugarscape_sequential *world) {
+static void spawn_offspring(struct world *world) {
     FOR_EACH_CELL(&world->rules, cell) {
         struct agent *male = &world->agents[cell];
         if (male->mate && is_granted(world, male)) {
@@ -301,7 +300,7 @@ static void spawn_offspring(sugarscape_sequential *world) {
     }
 }
 
-static void bury_dead(sugarscape_sequential *world) {
+static void bury_dead(struct world *world) {
     FOR_EACH_CELL(&world->rules, cell) {
         if (world->agents[cell].is_dead) {
             memset(&world->agents[cell], 0, sizeof world->agents[cell]);
@@ -310,7 +309,10 @@ static void bury_dead(sugarscape_sequential *world) {
     }
 }
 
-void sugarscape_sequential_step(sugarscape_sequential *world) {
+static int step(void *self, cl_event *events, bench_error *error) {
+    struct world *world = self;
+    (void)events;
+    (void)error;
     grow(world);
     diffuse(world);
     age_and_metabolize(world);
@@ -323,6 +325,7 @@ void sugarscape_sequential_step(sugarscape_sequential *world) {
     spawn_offspring(world);
     bury_dead(world);
     world->iteration++;
+    return 0;
 }
 
 /* ---- Lifetime and looking -------------------------------------------------------------------- */
@@ -334,7 +337,7 @@ uint32_t sugarscape_first_kind(const sugarscape_rules *rules, uint32_t cell) {
                                                                  : SUGARSCAPE_NOBODY;
 }
 
-static void populate(sugarscape_sequential *world) {
+static void populate(struct world *world) {
     const sugarscape_rules *rules = &world->rules;
     FOR_EACH_CELL(rules, cell) {
         philox4x32_ctr_t ground = draw(world, cell, SUGARSCAPE_DRAW_CELL);
@@ -366,33 +369,8 @@ static void populate(sugarscape_sequential *world) {
     }
 }
 
-sugarscape_sequential *sugarscape_sequential_create(const sugarscape_rules *rules) {
-    sugarscape_sequential *world = calloc(1, sizeof *world);
-    if (!world) {
-        return NULL;
-    }
-    size_t cells = world->cells = sugarscape_grid_cells(rules);
-    world->rules = *rules;
-    world->sugar = calloc(cells, sizeof *world->sugar);
-    world->shares = calloc(cells, sizeof *world->shares);
-    world->wish = calloc(cells, sizeof *world->wish);
-    world->growth = calloc(cells, sizeof *world->growth);
-    world->taken = malloc(cells);
-    world->agents = calloc(cells, sizeof *world->agents);
-    if (!world->sugar || !world->shares || !world->wish || !world->growth || !world->taken ||
-        !world->agents) {
-        sugarscape_sequential_destroy(world);
-        return NULL;
-    }
-    memset(world->taken, 1, cells);
-    populate(world);
-    return world;
-}
-
-void sugarscape_sequential_destroy(sugarscape_sequential *world) {
-    if (!world) {
-        return;
-    }
+static void destroy(void *self) {
+    struct world *world = self;
     free(world->sugar);
     free(world->shares);
     free(world->wish);
@@ -402,7 +380,34 @@ void sugarscape_sequential_destroy(sugarscape_sequential *world) {
     free(world);
 }
 
-void sugarscape_sequential_read(const sugarscape_sequential *world, sugarscape_state *states) {
+static int create(const sugarscape_desc *desc, void **self, bench_error *error) {
+    struct world *world = calloc(1, sizeof *world);
+    if (!world) {
+        return bench_error_set(error, "host memory ran out");
+    }
+    size_t cells = world->cells = sugarscape_grid_cells(&desc->rules);
+    world->rules = desc->rules;
+    world->sugar = calloc(cells, sizeof *world->sugar);
+    world->shares = calloc(cells, sizeof *world->shares);
+    world->wish = calloc(cells, sizeof *world->wish);
+    world->growth = calloc(cells, sizeof *world->growth);
+    world->taken = malloc(cells);
+    world->agents = calloc(cells, sizeof *world->agents);
+    if (!world->sugar || !world->shares || !world->wish || !world->growth || !world->taken ||
+        !world->agents) {
+        destroy(world);
+        return bench_error_set(error, "host memory ran out for the sequential world");
+    }
+    memset(world->taken, 1, cells);
+    populate(world);
+    *self = world;
+    return 0;
+}
+
+static int read_states(void *self, void *state, bench_error *error) {
+    const struct world *world = self;
+    sugarscape_state *states = state;
+    (void)error;
     FOR_EACH_CELL(&world->rules, cell) {
         const struct agent *a = &world->agents[cell];
         *states++ = (sugarscape_state){.sugar = world->sugar[cell],
@@ -413,4 +418,8 @@ void sugarscape_sequential_read(const sugarscape_sequential *world, sugarscape_s
                                                  (uint32_t)a->children << 16 |
                                                  (uint32_t)a->max_children << 24};
     }
+    return 0;
 }
+
+const sugarscape_ops sugarscape_sequential_ops = {
+    .create = create, .world = {.destroy = destroy, .step = step, .read = read_states}};

@@ -3,11 +3,9 @@
  *
  * Read first: world.h, bench/bench.h.
  */
-#include <inttypes.h>
 #include <stdio.h>
 
 #include "bench/app.h"
-#include "bench/heap.h"
 #include "bench/registry.h"
 #include "world.h"
 
@@ -84,25 +82,12 @@ static void report(void *app) {
 }
 
 static int report_heap(void *app, bench_error *error) {
-    static const char *const names[] = {"Male", "Female"};
+    static const char *const classes[] = {"Male", "Female"};
+    static const char *const metrics[] = {"fragmentation_males", "fragmentation_females"};
     run_state *run = app;
-    clump_class_stats classes[2];
-    clump_heap_stats stats;
-    if (bench_heap_stats(run->app.env->clump, bench_world_heap(&run->app.world), names, 2, &stats,
-                         classes, error)) {
-        return -1;
-    }
-    bench_sample(run->app.results, "fragmentation_males", "share", classes[0].fragmentation);
-    bench_sample(run->app.results, "fragmentation_females", "share", classes[1].fragmentation);
-    sugarscape_census census = sugarscape_count(run->app.found, run->cells);
-    if (classes[0].objects != census.males || classes[1].objects != census.females) {
-        bench_error_set(error,
-                        "the heap holds %" PRIu64 " males and %" PRIu64
-                        " females, the cells %" PRIu64 " and %" PRIu64,
-                        classes[0].objects, classes[1].objects, census.males, census.females);
-        return 1;
-    }
-    return 0;
+    return bench_app_report_classes(app, classes, metrics, 2, error)
+               ? -1
+               : sugarscape_check_heap(&run->app.world, &run->desc.rules, run->app.found, error);
 }
 
 static int compare(void *app, bench_error *error) {

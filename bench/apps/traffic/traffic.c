@@ -90,7 +90,7 @@ static void report(void *app) {
 
 static int report_heap(void *app, bench_error *error) {
     run_state *run = app;
-    return traffic_check_cars(&run->app.world, &run->desc, run->app.found, error);
+    return traffic_check_heap(&run->app.world, &run->network, run->app.found, error);
 }
 
 /* What must hold of any state: limits and velocities within their bounds. */

@@ -1,7 +1,6 @@
 /* What the variants share, and their comparison. See world.h. */
 #include "world.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 
 #include "bench/side_by_side.h"
@@ -23,24 +22,10 @@ const char traffic_options[] = OPTION("DEGREE_MAX", TRAFFIC_DEGREE_MAX)
 
 /* ---- Comparison ------------------------------------------------------------------------------ */
 
-int traffic_check_cars(const bench_world *world, const traffic_desc *desc, const uint32_t *codes,
-                       bench_error *error) {
-    uint64_t objects = 0;
-    clump_heap *heap = bench_world_heap(world);
-    if (!heap) {
-        return 0;
-    }
-    clump_status status = clump_heap_count(heap, "Car", &objects);
-    if (status != CLUMP_OK) {
-        return bench_error_clump(error, "counting cars", desc->world.clump, status);
-    }
-    uint64_t cars = traffic_count(codes, desc->network->cell_count).cars;
-    if (objects != cars) {
-        bench_error_set(error, "the heap holds %" PRIu64 " cars, of which %" PRIu64 " are on cells",
-                        objects, cars);
-        return 1;
-    }
-    return 0;
+int traffic_check_heap(const bench_world *world, const traffic_network *network,
+                       const uint32_t *codes, bench_error *error) {
+    const bench_class_count expected = {"Car", traffic_count(codes, network->cell_count).cars};
+    return bench_world_check_counts(world, &expected, 1, error);
 }
 
 static int create(const void *desc, int is_reference, bench_world *world, bench_error *error) {
@@ -55,9 +40,10 @@ static int compare(const bench_pair *pair, uint32_t step, bench_error *error) {
                            error);
 }
 
-static int check_cars(const bench_pair *pair, uint32_t step, bench_error *error) {
+static int check_heap(const bench_pair *pair, uint32_t step, bench_error *error) {
+    const traffic_desc *desc = pair->desc;
     (void)step;
-    return traffic_check_cars(&pair->found, pair->desc, pair->found_state, error);
+    return traffic_check_heap(&pair->found, desc->network, pair->found_state, error);
 }
 
 int traffic_compare_run(const traffic_desc *desc, uint32_t steps, uint32_t check_every,
@@ -69,7 +55,7 @@ int traffic_compare_run(const traffic_desc *desc, uint32_t steps, uint32_t check
                        .expected_state = calloc(cells, sizeof(uint32_t)),
                        .create = create,
                        .compare = compare,
-                       .check_heap = check_cars};
+                       .check_heap = check_heap};
     int result = pair.found_state && pair.expected_state
                      ? bench_pair_run(&pair, steps, check_every, error)
                      : bench_error_set(error, "host memory ran out for the states");

@@ -31,8 +31,8 @@ extern const char traffic_options[];
 
 /* What must hold of a heap beside its own invariants: as many cars as the state has. 1 and a sentence
  * if it does not, -1 if that could not be found out. No heap: holds. */
-int traffic_check_cars(const bench_world *world, const traffic_desc *desc, const uint32_t *codes,
-                       bench_error *error);
+int traffic_check_heap(const bench_world *world, const traffic_network *network,
+                       const uint32_t *codes, bench_error *error);
 
 /* Run the variant of `desc` and the sequential one side by side; compare them before the first and
  * after every step, and check the heap every `check_every` steps and at the end. `moves`: of all

@@ -92,20 +92,4 @@ wa_tor_population wa_tor_count(const uint32_t *world, size_t cells);
  * spawning, sharks red and darker with hunger. */
 void wa_tor_paint(const wa_tor_rules *rules, const uint32_t *codes, uint8_t *rgb);
 
-/* ---- The sequential world -------------------------------------------------------------------- */
-
-typedef struct wa_tor_sequential wa_tor_sequential;
-
-/* A populated world, or NULL if memory ran out or the rules are wrong. `shuffle` other than 0 makes
- * every phase visit its cells and agents in an order drawn from it, which must change nothing. */
-wa_tor_sequential *wa_tor_sequential_create(const wa_tor_rules *rules, uint32_t shuffle);
-void wa_tor_sequential_destroy(wa_tor_sequential *world); /* NULL is allowed */
-
-void wa_tor_sequential_step(wa_tor_sequential *world);
-void wa_tor_sequential_encode(const wa_tor_sequential *world,
-                              uint32_t *codes); /* width * height codes */
-
-/* NULL if cells and agents agree with each other, else what does not. For tests. */
-const char *wa_tor_sequential_check(const wa_tor_sequential *world);
-
 #endif

@@ -16,7 +16,7 @@
 #include <Random123/philox.h>
 #include <stdlib.h>
 
-#include "model.h"
+#include "world.h"
 
 #define KEY_WORD 0x57615472u /* "WaTr": keeps these numbers apart from other users of the seed */
 
@@ -32,7 +32,7 @@ struct agent_list {
     uint32_t count;
 };
 
-struct wa_tor_sequential {
+struct world {
     wa_tor_rules rules;
     uint32_t cells, iteration;
     uint32_t *cell_agent;
@@ -90,20 +90,20 @@ wa_tor_population wa_tor_count(const uint32_t *world, size_t cells) {
     return population;
 }
 
-static philox4x32_ctr_t draw(const wa_tor_sequential *world, uint32_t cell, wa_tor_draw what) {
+static philox4x32_ctr_t draw(const struct world *world, uint32_t cell, wa_tor_draw what) {
     philox4x32_ctr_t counter = {{cell, world->iteration, (uint32_t)what, 0}};
     philox4x32_key_t key = {{world->rules.seed, KEY_WORD}};
     return philox4x32(counter, key);
 }
 
 /* One of `count` candidates; one that is alone needs no random number. */
-static uint32_t draw_index(const wa_tor_sequential *world, uint32_t cell, wa_tor_draw what,
+static uint32_t draw_index(const struct world *world, uint32_t cell, wa_tor_draw what,
                            uint32_t count) {
     return count > 1 ? draw(world, cell, what).v[0] % count : 0;
 }
 
 /* Neighbour 0 is to the left, 1 above, 2 to the right, 3 below; (i + 2) % 4 looks back. */
-static void find_neighbors(const wa_tor_sequential *world, uint32_t cell, uint32_t at[4]) {
+static void find_neighbors(const struct world *world, uint32_t cell, uint32_t at[4]) {
     uint32_t width = world->rules.width;
     uint32_t last_row = world->cells - width;
     uint32_t x = cell % width;
@@ -113,7 +113,7 @@ static void find_neighbors(const wa_tor_sequential *world, uint32_t cell, uint32
     at[3] = cell < last_row ? cell + width : cell - last_row;
 }
 
-static struct agent *agent_make(wa_tor_sequential *world, struct agent_list *list, uint32_t kind,
+static struct agent *agent_make(struct world *world, struct agent_list *list, uint32_t kind,
                                 uint32_t cell) {
     uint32_t id = world->unused[--world->unused_count];
     struct agent *agent = &world->agents[id];
@@ -125,7 +125,7 @@ static struct agent *agent_make(wa_tor_sequential *world, struct agent_list *lis
 }
 
 /* Takes the last of the list into the gap: a loop over the list that frees must run backwards. */
-static void agent_free(wa_tor_sequential *world, struct agent_list *list, uint32_t id) {
+static void agent_free(struct world *world, struct agent_list *list, uint32_t id) {
     uint32_t last = list->ids[--list->count];
     uint32_t slot = world->agents[id].slot;
     list->ids[slot] = last;
@@ -133,11 +133,11 @@ static void agent_free(wa_tor_sequential *world, struct agent_list *list, uint32
     world->unused[world->unused_count++] = id;
 }
 
-static struct agent *fish_make(wa_tor_sequential *world, uint32_t cell) {
+static struct agent *fish_make(struct world *world, uint32_t cell) {
     return agent_make(world, &world->fish, WA_TOR_KIND_FISH, cell);
 }
 
-static struct agent *shark_make(wa_tor_sequential *world, uint32_t cell) {
+static struct agent *shark_make(struct world *world, uint32_t cell) {
     struct agent *shark = agent_make(world, &world->sharks, WA_TOR_KIND_SHARK, cell);
     shark->energy = world->rules.shark_energy;
     return shark;
@@ -145,7 +145,7 @@ static struct agent *shark_make(wa_tor_sequential *world, uint32_t cell) {
 
 /* ---- Visiting in another order, for tests ---------------------------------------------------- */
 
-static void permute(wa_tor_sequential *world, uint32_t *items, uint32_t count) {
+static void permute(struct world *world, uint32_t *items, uint32_t count) {
     for (uint32_t i = count; i > 1; i--) {
         world->shuffle = world->shuffle * 1664525u + 1013904223u;
         uint32_t j = (uint32_t)((uint64_t)world->shuffle * i >> 32);
@@ -155,7 +155,7 @@ static void permute(wa_tor_sequential *world, uint32_t *items, uint32_t count) {
     }
 }
 
-static void permute_list(wa_tor_sequential *world, struct agent_list *list) {
+static void permute_list(struct world *world, struct agent_list *list) {
     if (!world->cell_order) {
         return;
     }
@@ -165,21 +165,20 @@ static void permute_list(wa_tor_sequential *world, struct agent_list *list) {
     }
 }
 
-static void permute_cells(wa_tor_sequential *world) {
+static void permute_cells(struct world *world) {
     if (world->cell_order) {
         permute(world, world->cell_order, world->cells);
     }
 }
 
-static uint32_t cell_at(const wa_tor_sequential *world, uint32_t i) {
+static uint32_t cell_at(const struct world *world, uint32_t i) {
     return world->cell_order ? world->cell_order[i] : i;
 }
 
 /* ---- The phases ------------------------------------------------------------------------------ */
 
 /* Ask to enter one of the neighbours of `cell` that hold `kind`, at random; 0 if there is none. */
-static int request_neighbor(wa_tor_sequential *world, uint32_t cell, uint32_t kind,
-                            wa_tor_draw what) {
+static int request_neighbor(struct world *world, uint32_t cell, uint32_t kind, wa_tor_draw what) {
     uint32_t neighbors[4], candidates[4], count = 0;
     find_neighbors(world, cell, neighbors);
     for (uint32_t i = 0; i < 4; i++) {
@@ -196,7 +195,7 @@ static int request_neighbor(wa_tor_sequential *world, uint32_t cell, uint32_t ki
     return 1;
 }
 
-static void select_fish(wa_tor_sequential *world) {
+static void select_fish(struct world *world) {
     permute_list(world, &world->fish);
     for (uint32_t i = 0; i < world->fish.count; i++) {
         struct agent *fish = &world->agents[world->fish.ids[i]];
@@ -205,7 +204,7 @@ static void select_fish(wa_tor_sequential *world) {
     }
 }
 
-static void select_sharks(wa_tor_sequential *world) {
+static void select_sharks(struct world *world) {
     permute_list(world, &world->sharks);
     for (uint32_t i = 0; i < world->sharks.count; i++) {
         struct agent *shark = &world->agents[world->sharks.ids[i]];
@@ -223,7 +222,7 @@ static void select_sharks(wa_tor_sequential *world) {
 
 /* Grant each cell to one of the agents that asked for it, and forget their requests. The others
  * stay where they are: their new_position is their position. */
-static void decide(wa_tor_sequential *world, wa_tor_draw what) {
+static void decide(struct world *world, wa_tor_draw what) {
     permute_cells(world);
     for (uint32_t n = 0; n < world->cells; n++) {
         uint32_t cell = cell_at(world, n);
@@ -245,7 +244,7 @@ static void decide(wa_tor_sequential *world, wa_tor_draw what) {
     }
 }
 
-static void move_fish(wa_tor_sequential *world) {
+static void move_fish(struct world *world) {
     permute_list(world, &world->fish);
     uint32_t count = world->fish.count; /* fish born below move in the next step */
     for (uint32_t i = 0; i < count; i++) {
@@ -265,7 +264,7 @@ static void move_fish(wa_tor_sequential *world) {
     }
 }
 
-static void move_shark(wa_tor_sequential *world, uint32_t id) {
+static void move_shark(struct world *world, uint32_t id) {
     struct agent *shark = &world->agents[id];
     uint32_t old_position = shark->position;
     if (shark->energy == 0) {
@@ -292,14 +291,17 @@ static void move_shark(wa_tor_sequential *world, uint32_t id) {
 
 /* Backwards: a death fills its place with the last of the list, which was visited already or was
  * born in this phase. */
-static void move_sharks(wa_tor_sequential *world) {
+static void move_sharks(struct world *world) {
     permute_list(world, &world->sharks);
     for (uint32_t i = world->sharks.count; i > 0; i--) {
         move_shark(world, world->sharks.ids[i - 1]);
     }
 }
 
-void wa_tor_sequential_step(wa_tor_sequential *world) {
+static int step(void *self, cl_event *events, bench_error *error) {
+    struct world *world = self;
+    (void)events;
+    (void)error;
     select_fish(world);
     decide(world, WA_TOR_DRAW_FISH_DECIDE);
     move_fish(world);
@@ -307,11 +309,12 @@ void wa_tor_sequential_step(wa_tor_sequential *world) {
     decide(world, WA_TOR_DRAW_SHARK_DECIDE);
     move_sharks(world);
     world->iteration++;
+    return 0;
 }
 
 /* ---- Lifetime and looking -------------------------------------------------------------------- */
 
-static void populate(wa_tor_sequential *world) {
+static void populate(struct world *world) {
     const wa_tor_rules *rules = &world->rules;
     for (uint32_t cell = 0; cell < world->cells; cell++) {
         philox4x32_ctr_t random = draw(world, cell, WA_TOR_DRAW_POPULATE);
@@ -324,7 +327,7 @@ static void populate(wa_tor_sequential *world) {
     }
 }
 
-static int allocate(wa_tor_sequential *world, int with_order) {
+static int allocate(struct world *world, int with_order) {
     size_t cells = world->cells;
     world->cell_agent = calloc(cells, sizeof *world->cell_agent);
     world->cell_requests = calloc(cells, sizeof *world->cell_requests);
@@ -339,36 +342,8 @@ static int allocate(wa_tor_sequential *world, int with_order) {
            world->sharks.ids && world->unused && (!with_order || world->cell_order);
 }
 
-wa_tor_sequential *wa_tor_sequential_create(const wa_tor_rules *rules, uint32_t shuffle) {
-    if (wa_tor_rules_check(rules)) {
-        return NULL;
-    }
-    wa_tor_sequential *world = calloc(1, sizeof *world);
-    if (!world) {
-        return NULL;
-    }
-    world->rules = *rules;
-    world->cells = rules->width * rules->height;
-    world->shuffle = shuffle;
-    if (!allocate(world, shuffle != 0)) {
-        wa_tor_sequential_destroy(world);
-        return NULL;
-    }
-    for (uint32_t i = 0; i < world->cells; i++) {
-        world->unused[i] = world->cells - i;
-        if (world->cell_order) {
-            world->cell_order[i] = i;
-        }
-    }
-    world->unused_count = world->cells;
-    populate(world);
-    return world;
-}
-
-void wa_tor_sequential_destroy(wa_tor_sequential *world) {
-    if (!world) {
-        return;
-    }
+static void destroy(void *self) {
+    struct world *world = self;
     free(world->cell_agent);
     free(world->cell_requests);
     free(world->agents);
@@ -379,16 +354,47 @@ void wa_tor_sequential_destroy(wa_tor_sequential *world) {
     free(world);
 }
 
-void wa_tor_sequential_encode(const wa_tor_sequential *world, uint32_t *codes) {
+static int create(const wa_tor_desc *desc, void **self, bench_error *error) {
+    struct world *world = calloc(1, sizeof *world);
+    if (!world) {
+        return bench_error_set(error, "host memory ran out");
+    }
+    world->rules = desc->rules;
+    world->cells = desc->rules.width * desc->rules.height;
+    world->shuffle = desc->shuffle;
+    if (!allocate(world, desc->shuffle != 0)) {
+        destroy(world);
+        return bench_error_set(error, "host memory ran out for the sequential world");
+    }
+    for (uint32_t i = 0; i < world->cells; i++) {
+        world->unused[i] = world->cells - i;
+        if (world->cell_order) {
+            world->cell_order[i] = i;
+        }
+    }
+    world->unused_count = world->cells;
+    populate(world);
+    *self = world;
+    return 0;
+}
+
+static int read_codes(void *self, void *state, bench_error *error) {
+    const struct world *world = self;
+    uint32_t *codes = state;
+    (void)error;
     for (uint32_t cell = 0; cell < world->cells; cell++) {
         const struct agent *agent = &world->agents[world->cell_agent[cell]];
         codes[cell] = world->cell_agent[cell]
                           ? wa_tor_encode(agent->kind, agent->spawn_timer, agent->energy)
                           : wa_tor_encode(WA_TOR_KIND_EMPTY, 0, 0);
     }
+    return 0;
 }
 
-static const char *check_list(const wa_tor_sequential *world, const struct agent_list *list,
+const wa_tor_ops wa_tor_sequential_ops = {
+    .create = create, .world = {.destroy = destroy, .step = step, .read = read_codes}};
+
+static const char *check_list(const struct world *world, const struct agent_list *list,
                               uint32_t kind) {
     for (uint32_t i = 0; i < list->count; i++) {
         uint32_t id = list->ids[i];
@@ -409,7 +415,8 @@ static const char *check_list(const wa_tor_sequential *world, const struct agent
     return NULL;
 }
 
-const char *wa_tor_sequential_check(const wa_tor_sequential *world) {
+const char *wa_tor_sequential_check(const void *self) {
+    const struct world *world = self;
     uint64_t held = 0;
     for (uint32_t cell = 0; cell < world->cells; cell++) {
         held += world->cell_agent[cell] != 0;

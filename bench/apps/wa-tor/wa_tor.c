@@ -6,7 +6,6 @@
 #include <stdio.h>
 
 #include "bench/app.h"
-#include "bench/heap.h"
 #include "bench/registry.h"
 #include "world.h"
 
@@ -74,17 +73,12 @@ static void report(void *app) {
 }
 
 static int report_heap(void *app, bench_error *error) {
-    static const char *const names[] = {"Fish", "Shark"};
+    static const char *const classes[] = {"Fish", "Shark"};
+    static const char *const metrics[] = {"fragmentation_fish", "fragmentation_sharks"};
     run_state *run = app;
-    clump_class_stats classes[2];
-    clump_heap_stats stats;
-    if (bench_heap_stats(run->app.env->clump, bench_world_heap(&run->app.world), names, 2, &stats,
-                         classes, error)) {
-        return -1;
-    }
-    bench_sample(run->app.results, "fragmentation_fish", "share", classes[0].fragmentation);
-    bench_sample(run->app.results, "fragmentation_sharks", "share", classes[1].fragmentation);
-    return wa_tor_check_heap(&run->app.world, &run->desc, run->app.found, error);
+    return bench_app_report_classes(app, classes, metrics, 2, error)
+               ? -1
+               : wa_tor_check_heap(&run->app.world, &run->desc.rules, run->app.found, error);
 }
 
 static int compare(void *app, bench_error *error) {

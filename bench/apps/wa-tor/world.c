@@ -1,40 +1,11 @@
 /* The variants behind one set of calls, and their comparison. See world.h. */
 #include "world.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 
 #include "bench/side_by_side.h"
 
 const char *const wa_tor_rules_files[] = {"bench/apps/wa-tor/rules.clh", NULL};
-
-/* ---- The sequential world as one of them ----------------------------------------------------- */
-
-static int create_sequential(const wa_tor_desc *desc, void **self, bench_error *error) {
-    *self = wa_tor_sequential_create(&desc->rules, desc->shuffle);
-    return *self ? 0 : bench_error_set(error, "host memory ran out for the sequential world");
-}
-
-static void destroy_sequential(void *self) {
-    wa_tor_sequential_destroy(self);
-}
-
-static int step_sequential(void *self, cl_event *events, bench_error *error) {
-    (void)events;
-    (void)error;
-    wa_tor_sequential_step(self);
-    return 0;
-}
-
-static int read_sequential(void *self, void *codes, bench_error *error) {
-    (void)error;
-    wa_tor_sequential_encode(self, codes);
-    return 0;
-}
-
-static const wa_tor_ops sequential_ops = {
-    .create = create_sequential,
-    .world = {.destroy = destroy_sequential, .step = step_sequential, .read = read_sequential}};
 
 /* ---- Any of them ----------------------------------------------------------------------------- */
 
@@ -42,7 +13,7 @@ int wa_tor_world_create(const wa_tor_desc *desc, bench_world *world, bench_error
     static const wa_tor_ops *const all[] = {[BENCH_CLUMP] = &wa_tor_heap_ops,
                                             [BENCH_SOA] = &wa_tor_plain_ops,
                                             [BENCH_AOS] = &wa_tor_plain_ops,
-                                            [BENCH_SEQUENTIAL] = &sequential_ops};
+                                            [BENCH_SEQUENTIAL] = &wa_tor_sequential_ops};
     const char *fault = wa_tor_rules_check(&desc->rules);
     *world = (bench_world){NULL, NULL};
     if (fault) {
@@ -57,27 +28,13 @@ int wa_tor_world_create(const wa_tor_desc *desc, bench_world *world, bench_error
 
 /* ---- Comparison ------------------------------------------------------------------------------ */
 
-int wa_tor_check_heap(const bench_world *world, const wa_tor_desc *desc, const uint32_t *codes,
+int wa_tor_check_heap(const bench_world *world, const wa_tor_rules *rules, const uint32_t *codes,
                       bench_error *error) {
-    static const char *const names[] = {"Fish", "Shark", "Cell"};
-    clump_heap *heap = bench_world_heap(world);
-    size_t cells = (size_t)desc->rules.width * desc->rules.height;
+    size_t cells = (size_t)rules->width * rules->height;
     wa_tor_population population = wa_tor_count(codes, cells);
-    const uint64_t expected[] = {population.fish, population.sharks, cells};
-    for (int i = 0; heap && i < 3; i++) {
-        uint64_t objects = 0;
-        clump_status status = clump_heap_count(heap, names[i], &objects);
-        if (status != CLUMP_OK) {
-            return bench_error_clump(error, "counting objects", desc->world.clump, status);
-        }
-        if (objects != expected[i]) {
-            bench_error_set(error,
-                            "the heap holds %" PRIu64 " objects of class %s, the state %" PRIu64,
-                            objects, names[i], expected[i]);
-            return 1;
-        }
-    }
-    return 0;
+    const bench_class_count expected[] = {
+        {"Fish", population.fish}, {"Shark", population.sharks}, {"Cell", cells}};
+    return bench_world_check_counts(world, expected, 3, error);
 }
 
 int wa_tor_compare(const wa_tor_rules *rules, const uint32_t *found, const uint32_t *expected,
@@ -110,7 +67,8 @@ static int compare(const bench_pair *pair, uint32_t step, bench_error *error) {
         return 1;
     }
     int result = wa_tor_compare(&desc->rules, pair->found_state, pair->expected_state, step, error);
-    return result ? result : wa_tor_check_heap(&pair->found, desc, pair->expected_state, error);
+    return result ? result
+                  : wa_tor_check_heap(&pair->found, &desc->rules, pair->expected_state, error);
 }
 
 int wa_tor_compare_run(const wa_tor_desc *desc, uint32_t steps, uint32_t check_every,

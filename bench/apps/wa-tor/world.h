@@ -12,7 +12,9 @@
 typedef struct wa_tor_desc {
     bench_world_desc world; /* compaction is of fish and sharks */
     wa_tor_rules rules;
-    uint32_t shuffle; /* only for sequential: as in wa_tor_sequential_create() */
+    /* Only for sequential: other than 0 makes every phase visit its cells and agents in an order drawn
+     * from it, which must change nothing. */
+    uint32_t shuffle;
 } wa_tor_desc;
 
 /* What a variant is made of: `self` is what create gives, unless it returns -1. Its state is a code
@@ -21,7 +23,7 @@ typedef struct wa_tor_ops {
     int (*create)(const wa_tor_desc *desc, void **self, bench_error *error);
     bench_world_ops world;
 } wa_tor_ops;
-extern const wa_tor_ops wa_tor_heap_ops, wa_tor_plain_ops;
+extern const wa_tor_ops wa_tor_heap_ops, wa_tor_plain_ops, wa_tor_sequential_ops;
 
 /* The phases of a step of the baselines, each a kernel of this name: a move decides first. Those on
  * the heap are in model.h. */
@@ -38,8 +40,11 @@ int wa_tor_world_create(const wa_tor_desc *desc, bench_world *world, bench_error
 
 /* What must hold of a heap beside its own invariants: as many fish and sharks as the state has. 1 and
  * a sentence if it does not, -1 if that could not be found out. No heap: holds. */
-int wa_tor_check_heap(const bench_world *world, const wa_tor_desc *desc, const uint32_t *codes,
+int wa_tor_check_heap(const bench_world *world, const wa_tor_rules *rules, const uint32_t *codes,
                       bench_error *error);
+
+/* NULL if cells and agents of a sequential world agree with each other, else what does not. */
+const char *wa_tor_sequential_check(const void *self);
 
 /* 0 if all cells are equal; 1 and the first that differs. */
 int wa_tor_compare(const wa_tor_rules *rules, const uint32_t *found, const uint32_t *expected,
