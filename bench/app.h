@@ -16,8 +16,8 @@
 #include "variant.h"
 #include "world.h"
 
-/* Lines of a list of parameters: those that all applications have. `variants` are choices, `steps` a
- * preset and the most. */
+/* Lines of a list of parameters: those that all applications have. `variants` are choices, `steps`
+ * a preset and the most. */
 /* clang-format off */
 #define BENCH_APP_PARAMS(variants, steps, steps_max)                                               \
     {"variant", BENCH_ENUM, "clump", "objects on the heap, plain OpenCL, or plain C", 0, 0,        \
@@ -50,7 +50,8 @@ typedef struct bench_app_ops {
     int (*compare)(void *app, bench_error *error);     /* * both states */
     const char *state;                                 /* what it is: "bodies" */
     const char *holds; /* what check() makes sure of, as a sentence; or NULL */
-    /* What the sequential variant itself is compared with; NULL: with nothing, it is the reference. */
+    /* What the sequential variant itself is compared with; NULL: with nothing, it is the
+     * reference. */
     const char *second_reference;
 } bench_app_ops;
 
@@ -79,8 +80,8 @@ bench_variant bench_app_variant(const bench_values *values);
 /* For bench_descriptor: all variants but sequential. */
 int bench_app_needs_device(const bench_values *values);
 
-/* Read the parameters variant, steps, heap_mb and block_rows, and those of compaction. `cell_field` as in
- * bench_compaction_parse(); NULL: the application has no such parameters. */
+/* Read the parameters variant, steps, heap_mb and block_rows, and those of compaction. `cell_field`
+ * as in bench_compaction_parse(); NULL: the application has no such parameters. */
 int bench_app_init(bench_app *app, const bench_app_ops *ops, bench_env *env,
                    const bench_values *values, bench_results *results, const char *cell_field);
 

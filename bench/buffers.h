@@ -1,8 +1,8 @@
 /* Buffers, and arguments of kernels: what programs in plain OpenCL (plain.h) and programs on a heap
  * (objects.h) have in common.
  *
- * Invariant: `all` holds what is to be released. Every function that can fail returns 0, or -1 and an
- * error.
+ * Invariant: `all` holds what is to be released. Every function that can fail returns 0, or -1 and
+ * an error.
  *
  * Read first: error.h.
  */

@@ -1,6 +1,6 @@
-/* Loops of sequential C that are compiled twice, since fmaf() is a slow call without the instruction:
- * for any machine, and on x86 for those with AVX2 and FMA; the machine decides when they run. Results
- * are the same to the bit.
+/* Loops of sequential C that are compiled twice, since fmaf() is a slow call without the
+ * instruction: for any machine, and on x86 for those with AVX2 and FMA; the machine decides when
+ * they run. Results are the same to the bit.
  *
  *     static BENCH_INLINE void add_with(struct world *world) { ... }
  *     BENCH_TWO_LOOPS(add, struct world) // defines void add(struct world *)

@@ -67,7 +67,7 @@ int bench_objects_do_new(bench_objects *objects, const char *class_name, uint64_
 int bench_objects_check(const bench_objects *objects, clump_status status, const char *what,
                         bench_error *error);
 
-/* ---- For bench_world_ops: `world` begins with a bench_objects --------------------------------- */
+/* ---- For bench_world_ops: `world` begins with a bench_objects ------------------------------- */
 
 void bench_objects_destroy(void *world); /* and free it; NULL is allowed */
 int bench_objects_finish(void *world, bench_error *error);

@@ -59,7 +59,7 @@ int bench_plain_launch(bench_plain *plain, unsigned kernel, size_t first, size_t
                        cl_event *event, bench_error *error);
 
 int bench_plain_flush(bench_plain *plain, bench_error *error);
-/* ---- For bench_world_ops: `world` begins with a bench_plain ----------------------------------- */
+/* ---- For bench_world_ops: `world` begins with a bench_plain ------------------------------- */
 
 void bench_plain_destroy(void *world); /* and free it; NULL is allowed */
 int bench_plain_finish(void *world, bench_error *error);

@@ -22,8 +22,9 @@ struct bench_pair {
     uint64_t moves;              /* of all compactions */
 };
 
-/* Make both worlds and all steps. Compare before the first and after every one; check the heap every
- * `check_every` (0: only at the end) and at the end. Stops with what a call did not return 0 for. */
+/* Make both worlds and all steps. Compare before the first and after every one; check the heap
+ * every `check_every` (0: only at the end) and at the end. Stops with what a call did not return 0
+ * for. */
 int bench_pair_run(bench_pair *pair, uint32_t steps, uint32_t check_every, bench_error *error);
 
 #endif

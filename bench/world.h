@@ -53,8 +53,8 @@ int bench_world_finish(const bench_world *world, bench_error *error);
 /* Finish, then read. */
 int bench_world_read(const bench_world *world, void *state, bench_error *error);
 
-/* 0 if the heap holds so many objects of each class, or there is no heap; 1 and a sentence if not; -1 if
- * it cannot be asked. */
+/* 0 if the heap holds so many objects of each class, or there is no heap; 1 and a sentence if not;
+ * -1 if it cannot be asked. */
 typedef struct bench_class_count {
     const char *name;
     uint64_t objects;

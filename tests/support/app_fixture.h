@@ -1,4 +1,5 @@
-/* Worlds of applications (bench/apps) on a test's own device. Read first: cl_fixture.h, bench/world.h. */
+/* Worlds of applications (bench/apps) on a test's own device. Read first: cl_fixture.h,
+ * bench/world.h. */
 #ifndef APP_FIXTURE_H
 #define APP_FIXTURE_H
 

@@ -27,8 +27,8 @@ static inline uint32_t collision_kernel_count(const collision_rules *rules) {
     return rules->is_merging ? COLLISION_KERNEL_COUNT : COLLISION_FIND;
 }
 
-/* Arguments that kernels have in both variants: `args` has room for COLLISION_ARGS. Returns how many;
- * what they point to must live until they are set. */
+/* Arguments that kernels have in both variants: `args` has room for COLLISION_ARGS. Returns how
+ * many; what they point to must live until they are set. */
 #define COLLISION_ARGS 7
 size_t collision_list_args(const collision_rules *rules, const collision_constants *constants,
                            const cl_mem *states, bench_arg args[COLLISION_ARGS]);

@@ -31,8 +31,8 @@ int collision_world_create(const collision_desc *desc, bench_world *world, bench
 /* The phases of a step by name; the number of them. */
 uint32_t collision_world_phases(const collision_rules *rules, const char *const **names);
 
-/* 0 if the heap holds as many bodies as are left, or there is no heap; 1 and a sentence if not; -1 if it
- * cannot be asked. */
+/* 0 if the heap holds as many bodies as are left, or there is no heap; 1 and a sentence if not; -1
+ * if it cannot be asked. */
 int collision_check_heap(const bench_world *world, const collision_body *bodies, uint32_t count,
                          bench_error *error);
 

@@ -1,6 +1,6 @@
 /* The world in one of three variants behind the same calls: on the heap, as a plain OpenCL grid, in
- * sequential C. They take a clump_context and the OpenCL objects behind it, not a bench_env, so that a
- * test can use its own.
+ * sequential C. They take a clump_context and the OpenCL objects behind it, not a bench_env, so
+ * that a test can use its own.
  *
  * Read first: model.h, game_of_life.schema, game_of_life.cl, soa.cl. Read next: heap.c, soa.c.
  */
@@ -14,14 +14,14 @@ typedef struct life_desc {
     bench_world_desc world; /* not aos; compaction is of agents */
     life_rules rules;
     const uint8_t *codes; /* the world at the beginning, as in model.h; copied */
-    /* Only for sequential: follow the rule cell by cell, with no thought of speed, as a reference for
-     * the others. */
+    /* Only for sequential: follow the rule cell by cell, with no thought of speed, as a reference
+     * for the others. */
     int is_plain;
 } life_desc;
 
-/* What a variant is made of: `self` is what create gives, unless it returns -1. Its state is a byte of
- * model.h for each cell. On the heap, read() fails if a cell's count of living neighbours or its agent
- * does not fit the states. */
+/* What a variant is made of: `self` is what create gives, unless it returns -1. Its state is a byte
+ * of model.h for each cell. On the heap, read() fails if a cell's count of living neighbours or its
+ * agent does not fit the states. */
 typedef struct life_ops {
     int (*create)(const life_desc *desc, void **self, bench_error *error);
     bench_world_ops world;
@@ -40,11 +40,11 @@ int life_compare(const life_rules *rules, const uint8_t *found, const uint8_t *e
 int life_check_heap(const bench_world *world, const life_rules *rules, const uint8_t *codes,
                     bench_error *error);
 
-/* Run the variant of `desc` and the rule followed cell by cell side by side. Compare all cells before
- * the first and after every step, and the agents; check the heap every `check_every` steps (0: only at
- * the end). With compaction, something must have moved. `last`, optional: the world at the end. Returns
- * 0 if all are equal throughout, 1 if they differ, -1 if one could not be run; `error` says where and
- * how. */
+/* Run the variant of `desc` and the rule followed cell by cell side by side. Compare all cells
+ * before the first and after every step, and the agents; check the heap every `check_every` steps
+ * (0: only at the end). With compaction, something must have moved. `last`, optional: the world at
+ * the end. Returns 0 if all are equal throughout, 1 if they differ, -1 if one could not be run;
+ * `error` says where and how. */
 int life_compare_run(const life_desc *desc, uint32_t steps, uint32_t check_every, uint8_t *last,
                      bench_error *error);
 

@@ -34,8 +34,8 @@ extern const sugarscape_ops sugarscape_heap_ops, sugarscape_plain_ops, sugarscap
 /* A populated world. Returns 0, or -1 and nothing to destroy. */
 int sugarscape_world_create(const sugarscape_desc *desc, bench_world *world, bench_error *error);
 
-/* What must hold of a heap beside its own invariants: as many agents as the state has. 1 and a sentence
- * if it does not, -1 if that could not be found out. No heap: holds. */
+/* What must hold of a heap beside its own invariants: as many agents as the state has. 1 and a
+ * sentence if it does not, -1 if that could not be found out. No heap: holds. */
 int sugarscape_check_heap(const bench_world *world, const sugarscape_rules *rules,
                           const sugarscape_state *states, bench_error *error);
 

@@ -1,5 +1,5 @@
-/* The benchmark app-wa-tor: runs a world in one of the variants, measures it, and compares it with the
- * reference.
+/* The benchmark app-wa-tor: runs a world in one of the variants, measures it, and compares it with
+ * the reference.
  *
  * Read first: world.h, bench/app.h.
  */

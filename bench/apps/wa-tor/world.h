@@ -12,8 +12,8 @@
 typedef struct wa_tor_desc {
     bench_world_desc world; /* compaction is of fish and sharks */
     wa_tor_rules rules;
-    /* Only for sequential: other than 0 makes every phase visit its cells and agents in an order drawn
-     * from it, which must change nothing. */
+    /* Only for sequential: other than 0 makes every phase visit its cells and agents in an order
+     * drawn from it, which must change nothing. */
     uint32_t shuffle;
 } wa_tor_desc;
 
@@ -38,8 +38,8 @@ enum {
 /* A populated world. Returns 0, or -1 and nothing to destroy. */
 int wa_tor_world_create(const wa_tor_desc *desc, bench_world *world, bench_error *error);
 
-/* What must hold of a heap beside its own invariants: as many fish and sharks as the state has. 1 and
- * a sentence if it does not, -1 if that could not be found out. No heap: holds. */
+/* What must hold of a heap beside its own invariants: as many fish and sharks as the state has. 1
+ * and a sentence if it does not, -1 if that could not be found out. No heap: holds. */
 int wa_tor_check_heap(const bench_world *world, const wa_tor_rules *rules, const uint32_t *codes,
                       bench_error *error);
 
@@ -52,10 +52,10 @@ int wa_tor_compare(const wa_tor_rules *rules, const uint32_t *found, const uint3
 
 extern const char *const wa_tor_rules_files[]; /* what the kernels of both variants begin with */
 
-/* Run the variant of `desc` and the sequential one side by side and compare them before the first and
- * after every step; check the heap every `check_every` steps (0: only at the end). `moves`: objects
- * that compaction moved. Returns 0 if they are equal throughout, 1 if they differ, -1 if one could
- * not be run. */
+/* Run the variant of `desc` and the sequential one side by side and compare them before the first
+ * and after every step; check the heap every `check_every` steps (0: only at the end). `moves`:
+ * objects that compaction moved. Returns 0 if they are equal throughout, 1 if they differ, -1 if
+ * one could not be run. */
 int wa_tor_compare_run(const wa_tor_desc *desc, uint32_t steps, uint32_t check_every,
                        uint64_t *moves, bench_error *error);
 
