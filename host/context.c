@@ -191,7 +191,10 @@ clump_status clumpi_write(clump_context *c, cl_mem buffer, uint64_t offset, uint
     return CLUMP_OK;
 }
 
-clump_status clumpi_clear(clump_context *c, cl_mem buffer, uint64_t offset, uint64_t bytes) {
+/* NVIDIA's fill has failed or hung from 2 GiB on (inducer/pyopencl issue 395). */
+#define CLEAR_BYTES_MOST (UINT64_C(256) << 20)
+
+static clump_status clear_piece(clump_context *c, cl_mem buffer, uint64_t offset, uint64_t bytes) {
     const uint32_t zero = 0;
     cl_event event = NULL;
     cl_int code = c->cl.EnqueueFillBuffer(c->queue, buffer, &zero, sizeof zero, offset, bytes,
@@ -202,6 +205,17 @@ clump_status clumpi_clear(clump_context *c, cl_mem buffer, uint64_t offset, uint
                               (unsigned long long)bytes, (unsigned long long)offset);
     if (!c->in_order) remember(c, event);
     return CLUMP_OK;
+}
+
+clump_status clumpi_clear(clump_context *c, cl_mem buffer, uint64_t offset, uint64_t bytes) {
+    clump_status status = CLUMP_OK;
+    while (bytes && !status) {
+        uint64_t piece = bytes < CLEAR_BYTES_MOST ? bytes : CLEAR_BYTES_MOST;
+        status = clear_piece(c, buffer, offset, piece);
+        offset += piece;
+        bytes -= piece;
+    }
+    return status;
 }
 
 clump_status clumpi_copy(clump_context *c, cl_mem from, uint64_t from_offset, cl_mem to,

@@ -85,7 +85,8 @@ static clump_status initialise(clump_heap *heap) {
             clumpi_run_library(heap, CLUMPI_KERNEL_init, c->sizes.scan_groups * c->sizes.scan_local,
                                c->sizes.scan_local, NULL, 0, NULL);
     /* Touch the last bytes too: some devices reserve memory at first use only. */
-    if (!status) status = clumpi_clear(c, heap->buffer, g->bytes - 4, 4);
+    const clumpi_u32 zero = 0;
+    if (!status) status = clumpi_write(c, heap->buffer, g->bytes - sizeof zero, sizeof zero, &zero);
     if (!status) status = clumpi_finish(c);
     return status;
 }
