@@ -86,6 +86,14 @@ static void progress(stepping *s) {
 
 /* ---- Copying --------------------------------------------------------------------------------- */
 
+/* Where a copy as such takes longer than the budget, because the device is busy with other things, the
+ * one that is made all the same should not be for a few bytes. */
+static uint64_t probe_bytes(const stepping *s) {
+    double per_byte = clumpi_pace_predict(s->pace, 0, 1);
+    double bytes = per_byte > 0 ? s->budget_ns / per_byte : 0;
+    return bytes > PROBE_BYTES ? (uint64_t)(bytes < 1e18 ? bytes : 1e18) : PROBE_BYTES;
+}
+
 /* How much of `wanted` bytes may be copied now; 0: stop. */
 static uint64_t allowed(const stepping *s, uint64_t wanted) {
     uint64_t bytes = wanted;
@@ -99,8 +107,10 @@ static uint64_t allowed(const stepping *s, uint64_t wanted) {
         if (s->waits) planned += s->batch_begin - s->begin;
         if (planned > spent) spent = planned; /* the prediction holds the enqueuing, too */
         uint64_t fit = clumpi_pace_bytes(s->pace, 1, s->budget_ns - spent);
-        int probes = !s->pace->measured || s->p->starved >= STARVED_STEPS;
-        if (probes && !s->report->copied_bytes && fit < PROBE_BYTES) fit = PROBE_BYTES;
+        uint64_t probe = 0;
+        if (!s->pace->measured) probe = PROBE_BYTES;
+        if (s->p->starved >= STARVED_STEPS) probe = probe_bytes(s);
+        if (!s->report->copied_bytes && fit < probe) fit = probe;
         if (fit < bytes) bytes = fit;
     }
     if (bytes == wanted) return wanted;
