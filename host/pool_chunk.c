@@ -62,11 +62,16 @@ static clump_status touch(clumpi_pool *p, const clumpi_chunk *chunk) {
     static const uint32_t zero = 0;
     if (p->desc.flags & CLUMP_POOL_UNTOUCHED) return CLUMP_OK;
     uint64_t whole = chunk->bytes & ~(uint64_t)(sizeof zero - 1);
-    uint64_t bytes = p->context->capabilities.is_cpu ? whole : sizeof zero;
+    int is_cpu = p->context->capabilities.is_cpu;
     cl_event event = NULL;
-    cl_int code = p->cl.EnqueueFillBuffer(p->desc.queue, chunk->buffer, &zero, sizeof zero,
-                                          whole - bytes, bytes, 0, NULL, &event);
-    if (code) return fail_device(p, "clEnqueueFillBuffer", code, chunk->bytes);
+    cl_int code =
+        is_cpu ? p->cl.EnqueueFillBuffer(p->desc.queue, chunk->buffer, &zero, sizeof zero, 0, whole,
+                                         0, NULL, &event)
+               : p->cl.EnqueueWriteBuffer(p->desc.queue, chunk->buffer, CL_FALSE,
+                                          whole - sizeof zero, sizeof zero, &zero, 0, NULL, &event);
+    if (code)
+        return fail_device(p, is_cpu ? "clEnqueueFillBuffer" : "clEnqueueWriteBuffer", code,
+                           chunk->bytes);
     code = p->cl.WaitForEvents(1, &event);
     p->cl.ReleaseEvent(event);
     return code ? fail_device(p, "clWaitForEvents", code, chunk->bytes) : CLUMP_OK;

@@ -1,7 +1,6 @@
 /* Rules, states and their comparison. See model.h. */
 #include "model.h"
 
-
 sugarscape_rules sugarscape_rules_default(void) {
     return (sugarscape_rules){.width = 512,
                               .height = 512,
