@@ -209,8 +209,8 @@ int bench_report_write(bench_report *report, const bench_env *env, const char *c
 void bench_report_print(const bench_env *env, const bench_descriptor *benchmark,
                         const bench_values *values, const bench_results *results);
 
-/* Run a benchmark, print its results and add them to the report; a run that stops, or checks nothing,
- * has failed its check. Returns 0 if the check passed. The caller releases `results`. */
+/* Run a benchmark, print its results and add them to the report; a run that stops, or checks
+ * nothing, has failed its check. Returns 0 if the check passed. The caller releases `results`. */
 int bench_run(bench_env *env, const bench_descriptor *benchmark, const bench_values *values,
               bench_report *report, bench_results *results);
 
@@ -225,8 +225,8 @@ int bench_demo(bench_env *env, const char *folder, bench_error *error);
 /* ---- Everything at once (suite.c) ------------------------------------------------------------- */
 
 /* All benchmarks at sizes that fit the device, or the groups of them that are named; suite.json,
- * report.md and plots into `folder`. repeat 0: each benchmark's own. Returns 0, 1 if a check failed, -1
- * if it could not be finished. */
+ * report.md and plots into `folder`. repeat 0: each benchmark's own. Returns 0, 1 if a check
+ * failed, -1 if it could not be finished. */
 int bench_suite(bench_env *env, const char *const *names, size_t name_count, uint32_t repeat,
                 const char *folder, const char *command, bench_error *error);
 

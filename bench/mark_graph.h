@@ -51,9 +51,10 @@ int mark_graph_arrays(uint32_t arrays, uint32_t length, uint32_t held, mark_grap
  * first has a root. */
 int mark_graph_wide(uint32_t count, uint32_t width, mark_graph *graph, bench_error *error);
 
-/* The heap that compact-synthetic compacts (compact_heap.h): `objects` A and as many B that refer to
- * each other at random. `dead` percent of the A were freed and are no nodes, references to them no
- * edges; `held` percent of the others are roots. Nodes are the A that live, by number, then the B. */
+/* The heap that compact-synthetic compacts (compact_heap.h): `objects` A and as many B that refer
+ * to each other at random. `dead` percent of the A were freed and are no nodes, references to them
+ * no edges; `held` percent of the others are roots. Nodes are the A that live, by number, then the
+ * B. */
 int mark_graph_synthetic(uint32_t objects, double dead, double held, uint32_t seed,
                          mark_graph *graph, bench_error *error);
 

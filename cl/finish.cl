@@ -1,4 +1,5 @@
-/* The end of a compaction: sources become free blocks, and hints and counters follow the states.
+/* The end of a compaction: sources become free blocks, and hints and counters follow the states. (A
+ * sweep makes the lowest hints itself, and shares the counters.)
  *
  * Many blocks change at once and nothing else runs, so hints are made anew, word by word, instead of
  * being brought in line one by one (bitmap.clh).
@@ -63,7 +64,7 @@ __kernel void clumpi_finish(__global uchar *heap, uint header_at, uint words) {
         if (change[c]) CLUMPI_ADD(&v.classes[c].active, change[c]);
 }
 
-/* The upper hint words, and the other counters. A work-group per set of hints. */
+/* The upper hint words, and the other counters; after a sweep, too. A work-group per set of hints. */
 __kernel void clumpi_finish_counters(__global uchar *heap, uint header_at, uint fresh) {
     clumpi_view v = clumpi_view_of(heap, header_at);
     uint me = (uint)get_local_id(0), items = (uint)get_local_size(0), c = (uint)get_group_id(0);

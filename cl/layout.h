@@ -52,10 +52,10 @@ typedef uint32_t clumpi_u32;
 
 /* Where the work-items of one lane look first. 32 bytes, so that lanes do not share a sector. */
 typedef struct clumpi_lane_hint {
-    clumpi_u32 at; /* hint: holes << 31 | run << 26 | block. A block with room; its free slots may be
-                      anywhere (holes), not just behind those taken; and how many blocks behind it
-                      to open one after the other when it is full. 0: none yet. One word, so that
-                      they agree */
+    clumpi_u32 at; /* hint: holes << 31 | run << 26 | block. A block with room; its free slots may
+                      be anywhere (holes), not just behind those taken; and how many blocks behind
+                      it to open one after the other when it is full. 0: none yet. One word, so
+                      that they agree */
     clumpi_u32 pad[7];
 } clumpi_lane_hint;
 

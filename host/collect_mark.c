@@ -16,14 +16,14 @@
 #define BATCH_FIRST 4u
 #define BATCH_MOST 32u
 
-/* Handing a long narrow graph over to the host, where a level takes a cache miss and not some
- * microseconds: once as much time was spent as the copies will take, so that neither choice is wrong
- * by more than a factor of two. A level and the calls as `clump-bench run mark-list` had them on an
- * H200; the bytes in a microsecond are a guess. */
+/* Handing a long narrow graph over to the host, where an object takes a cache miss, while a level
+ * takes the device some microseconds: if so few objects are reached at a time that the host is
+ * faster, once as much time was spent as the copies will take, so that neither choice is wrong by
+ * more than a factor of two. A level, the calls and a miss as `clump-bench run mark-list` and
+ * `mark-lists` had them on an H200; the bytes in a microsecond are a guess. */
 #define LEVELS_FIRST 16u /* in a launch, while that may be better */
 #define LEVEL_US 4.0
-#define HOST_OBJECT_US                                                                             \
-    0.05 /* a cache miss; `mark-lists`: with 80 lists side by side both are equal */
+#define HOST_OBJECT_US 0.05
 #define CALLS_US 190.0
 #define COPY_BYTES_PER_US 8000.0
 
@@ -102,7 +102,9 @@ static clump_status make_buffer(clumpi_collection *r, uint32_t capacity) {
     for (uint32_t id = 1; id <= heap->geometry.header.class_count; id++)
         refs_of[id] = count_refs(heap->schema, id);
     clump_status status = clumpi_buffer_create(c, made.bytes, "marks", &made.buffer);
-    if (!status) status = clumpi_clear(c, made.buffer, 0, made.bytes);
+    /* All but the queues. */
+    uint64_t words = CLUMPI_MARK_WHITE_AT + 16 * clumpi_mark_granules(heap);
+    if (!status) status = clumpi_clear(c, made.buffer, 0, words);
     if (!status)
         status = clumpi_write(c, made.buffer, CLUMPI_MARK_REFS_AT, sizeof refs_of, refs_of);
     if (status) {

@@ -191,7 +191,7 @@ clump_status clumpi_write(clump_context *c, cl_mem buffer, uint64_t offset, uint
     return CLUMP_OK;
 }
 
-/* NVIDIA's fill has failed or hung from 2 GiB on (inducer/pyopencl issue 395). */
+/* NVIDIA's fill has been seen to fail or hang from 2 GiB on (inducer/pyopencl issue 395). */
 #define CLEAR_BYTES_MOST (UINT64_C(256) << 20)
 
 static clump_status clear_piece(clump_context *c, cl_mem buffer, uint64_t offset, uint64_t bytes) {

@@ -170,8 +170,8 @@ void clumpi_device_sizes(const clump_capabilities *c, clumpi_launch_sizes *sizes
     local -= local % 64; /* 64 work-items take a row */
     if (local == 0) local = 64;
     sizes->do_all_local = local;
-    /* The allocator takes 80 registers and more: of groups of 256, a compute unit of NVIDIA has room for
-     * two, and what is left is less wasted in smaller ones. */
+    /* The allocator takes 80 registers and more: of groups of 256, a compute unit of NVIDIA has
+     * room for two, and what is left is less wasted in smaller ones. */
     sizes->changing_local = local < 128 ? local : 128;
     sizes->do_all_global = c->compute_units * 8 * local;
     sizes->scan_local = local;

@@ -84,7 +84,8 @@ static clump_status initialise(clump_heap *heap) {
         status =
             clumpi_run_library(heap, CLUMPI_KERNEL_init, c->sizes.scan_groups * c->sizes.scan_local,
                                c->sizes.scan_local, NULL, 0, NULL);
-    /* Touch the last bytes too: some devices reserve memory at first use only. */
+    /* Touch the last bytes too: some devices reserve memory at first use only. Written, not filled:
+     * the likely reason why heaps of 16 GiB could not be made on an H200. */
     const clumpi_u32 zero = 0;
     if (!status) status = clumpi_write(c, heap->buffer, g->bytes - sizeof zero, sizeof zero, &zero);
     if (!status) status = clumpi_finish(c);

@@ -86,8 +86,8 @@ static void progress(stepping *s) {
 
 /* ---- Copying --------------------------------------------------------------------------------- */
 
-/* Where a copy as such takes longer than the budget, because the device is busy with other things, the
- * one that is made all the same should not be for a few bytes. */
+/* Where a copy as such takes longer than the budget, because the device is busy with other things,
+ * the one that is made all the same should not be for a few bytes. */
 static uint64_t probe_bytes(const stepping *s) {
     double per_byte = clumpi_pace_predict(s->pace, 0, 1);
     double bytes = per_byte > 0 ? s->budget_ns / per_byte : 0;
