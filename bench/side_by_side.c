@@ -1,4 +1,6 @@
 /* A variant beside the reference. See side_by_side.h. */
+#include <stdlib.h>
+
 #include "side_by_side.h"
 
 static int check_heap(const bench_pair *pair, uint32_t step, bench_error *error) {
@@ -50,4 +52,18 @@ int bench_pair_run(bench_pair *pair, uint32_t steps, uint32_t check_every, bench
     bench_world_destroy(&pair->found);
     bench_world_destroy(&pair->expected);
     return result;
+}
+
+int bench_pair_run_plain(bench_pair *pair, size_t count, size_t bytes, uint32_t steps,
+                         uint32_t check_every, bench_error *error) {
+    pair->found_state = calloc(count, bytes);
+    pair->expected_state = calloc(count, bytes);
+    return pair->found_state && pair->expected_state
+               ? bench_pair_run(pair, steps, check_every, error)
+               : bench_error_set(error, "host memory ran out for the states");
+}
+
+void bench_pair_free(bench_pair *pair) {
+    free(pair->found_state);
+    free(pair->expected_state);
 }

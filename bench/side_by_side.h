@@ -27,4 +27,10 @@ struct bench_pair {
  * for. */
 int bench_pair_run(bench_pair *pair, uint32_t steps, uint32_t check_every, bench_error *error);
 
+/* The same for states without pointers: makes room for two of `count` elements of `bytes` each, of
+ * which the caller lets go with bench_pair_free(), whatever came of the run. */
+int bench_pair_run_plain(bench_pair *pair, size_t count, size_t bytes, uint32_t steps,
+                         uint32_t check_every, bench_error *error);
+void bench_pair_free(bench_pair *pair);
+
 #endif

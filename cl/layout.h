@@ -44,7 +44,7 @@ typedef uint32_t clumpi_u32;
 #define CLUMPI_LEVELS_MAX 6  /* 32^6 > 2^26 blocks */
 #define CLUMPI_ROWS_MAX 64u  /* rows of a block: a block's non-empty rows fit one 64-bit mask */
 #define CLUMPI_RUN_SHIFT 26  /* blocks are fewer than granules, which have 26 bits */
-#define CLUMPI_RUN_MAX 31u
+#define CLUMPI_RUN_MAX 31u   /* a run ends with a word of hints */
 #define CLUMPI_HOLES (1u << 31)
 #define CLUMPI_LANES 32u     /* blocks of a class that are filled side by side, at most */
 #define CLUMPI_ERRORS 4

@@ -98,13 +98,12 @@ static clump_status make_buffer(clumpi_collection *r, uint32_t capacity) {
     clump_context *c = heap->context;
     clumpi_u32 refs_of[CLUMPI_RESERVED + 1] = {0};
     clumpi_marks made = {.capacity = capacity};
-    made.bytes = CLUMPI_MARK_WHITE_AT + 16 * clumpi_mark_granules(heap) + (uint64_t)8 * capacity;
+    uint64_t without_queues = CLUMPI_MARK_WHITE_AT + 16 * clumpi_mark_granules(heap);
+    made.bytes = without_queues + (uint64_t)8 * capacity;
     for (uint32_t id = 1; id <= heap->geometry.header.class_count; id++)
         refs_of[id] = count_refs(heap->schema, id);
     clump_status status = clumpi_buffer_create(c, made.bytes, "marks", &made.buffer);
-    /* All but the queues. */
-    uint64_t words = CLUMPI_MARK_WHITE_AT + 16 * clumpi_mark_granules(heap);
-    if (!status) status = clumpi_clear(c, made.buffer, 0, words);
+    if (!status) status = clumpi_clear(c, made.buffer, 0, without_queues);
     if (!status)
         status = clumpi_write(c, made.buffer, CLUMPI_MARK_REFS_AT, sizeof refs_of, refs_of);
     if (status) {

@@ -59,12 +59,7 @@ static clump_status step_schema(run *r) {
 }
 
 static clump_status step_context(run *r) {
-    clump_context_desc desc = {.context = r->on.context,
-                               .device = r->on.device,
-                               .queue = r->on.queue,
-                               .allocator = failing_allocator,
-                               .cl = &failing_cl};
-    return clump_context_create(&desc, &r->context, &r->error);
+    return failing_context(&r->on, &r->context, &r->error);
 }
 
 static clump_status step_heap(run *r) {

@@ -452,12 +452,7 @@ typedef struct run {
 } run;
 
 static clump_status step_context(run *r) {
-    clump_context_desc desc = {.context = r->on.context,
-                               .device = r->on.device,
-                               .queue = r->on.queue,
-                               .allocator = failing_allocator,
-                               .cl = &failing_cl};
-    return clump_context_create(&desc, &r->context, &r->error);
+    return failing_context(&r->on, &r->context, &r->error);
 }
 
 static clump_status step_pool(run *r) {

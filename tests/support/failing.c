@@ -280,3 +280,12 @@ void failing_check_nothing_left(void) {
                  failing.blocks, failing.struck ? failing.struck : "a request",
                  (unsigned long long)failing.fail_at, (unsigned long long)failing.refuse_at);
 }
+
+clump_status failing_context(const cl_fixture *on, clump_context **context, clump_error *error) {
+    clump_context_desc desc = {.context = on->context,
+                               .device = on->device,
+                               .queue = on->queue,
+                               .allocator = failing_allocator,
+                               .cl = &failing_cl};
+    return clump_context_create(&desc, context, error);
+}

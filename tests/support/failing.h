@@ -47,6 +47,9 @@ extern const clump_allocator failing_allocator;
 /* What a device need not have is asked for by its vendor's number, and a failure means no. */
 extern const char failing_optional_query[];
 
+/* A context on the fixture's queue that calls both of these. */
+clump_status failing_context(const cl_fixture *on, clump_context **context, clump_error *error);
+
 /* A scenario: returns 1 if the failure came to pass in it. */
 typedef int failing_scenario(const cl_fixture *on);
 

@@ -1,8 +1,6 @@
 /* The variants behind one set of calls, and their comparison. See world.h. */
 #include "world.h"
 
-#include <stdlib.h>
-
 #include "bench/side_by_side.h"
 #include "device.h"
 
@@ -53,22 +51,15 @@ static int compare(const bench_pair *pair, uint32_t step, bench_error *error) {
 
 int collision_compare_run(const collision_desc *desc, uint32_t steps, uint32_t check_every,
                           uint32_t *left, uint64_t *moves, bench_error *error) {
-    bench_pair pair = {.desc = desc,
-                       .world = &desc->world,
-                       .found_state = calloc(desc->count, sizeof(collision_body)),
-                       .expected_state = calloc(desc->count, sizeof(collision_body)),
-                       .create = create,
-                       .compare = compare};
-    int result = pair.found_state && pair.expected_state
-                     ? bench_pair_run(&pair, steps, check_every, error)
-                     : bench_error_set(error, "host memory ran out");
+    bench_pair pair = {.desc = desc, .world = &desc->world, .create = create, .compare = compare};
+    int result =
+        bench_pair_run_plain(&pair, desc->count, sizeof(collision_body), steps, check_every, error);
     if (result == 0 && left) {
         *left = collision_count(pair.found_state, desc->count);
     }
     if (result == 0 && moves) {
         *moves = pair.moves;
     }
-    free(pair.found_state);
-    free(pair.expected_state);
+    bench_pair_free(&pair);
     return result;
 }

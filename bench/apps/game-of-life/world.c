@@ -1,7 +1,6 @@
 /* The variants behind one set of calls, and their comparison. See world.h. */
 #include "world.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "bench/side_by_side.h"
@@ -62,15 +61,8 @@ static int compare(const bench_pair *pair, uint32_t step, bench_error *error) {
 int life_compare_run(const life_desc *desc, uint32_t steps, uint32_t check_every, uint8_t *last,
                      bench_error *error) {
     size_t cells = (size_t)desc->rules.width * desc->rules.height;
-    bench_pair pair = {.desc = desc,
-                       .world = &desc->world,
-                       .found_state = malloc(cells),
-                       .expected_state = malloc(cells),
-                       .create = create,
-                       .compare = compare};
-    int result = pair.found_state && pair.expected_state
-                     ? bench_pair_run(&pair, steps, check_every, error)
-                     : bench_error_set(error, "host memory ran out");
+    bench_pair pair = {.desc = desc, .world = &desc->world, .create = create, .compare = compare};
+    int result = bench_pair_run_plain(&pair, cells, 1, steps, check_every, error);
     if (result == 0 && desc->world.compaction && desc->world.variant == BENCH_CLUMP &&
         pair.moves == 0) {
         bench_error_set(error, "no compaction moved anything: equal worlds show nothing");
@@ -79,7 +71,6 @@ int life_compare_run(const life_desc *desc, uint32_t steps, uint32_t check_every
     if (result == 0 && last) {
         memcpy(last, pair.expected_state, cells);
     }
-    free(pair.found_state);
-    free(pair.expected_state);
+    bench_pair_free(&pair);
     return result;
 }

@@ -1,8 +1,6 @@
 /* The variants behind one set of calls, and their comparison. See world.h. */
 #include "world.h"
 
-#include <stdlib.h>
-
 #include "bench/side_by_side.h"
 
 /* ---- Any of them ----------------------------------------------------------------------------- */
@@ -47,16 +45,9 @@ static int compare(const bench_pair *pair, uint32_t step, bench_error *error) {
 int sugarscape_compare_run(const sugarscape_desc *desc, uint32_t steps, uint32_t check_every,
                            bench_error *error) {
     size_t cells = sugarscape_cells(&desc->rules);
-    bench_pair pair = {.desc = desc,
-                       .world = &desc->world,
-                       .found_state = calloc(cells, sizeof(sugarscape_state)),
-                       .expected_state = calloc(cells, sizeof(sugarscape_state)),
-                       .create = create,
-                       .compare = compare};
-    int result = pair.found_state && pair.expected_state
-                     ? bench_pair_run(&pair, steps, check_every, error)
-                     : bench_error_set(error, "host memory ran out");
-    free(pair.found_state);
-    free(pair.expected_state);
+    bench_pair pair = {.desc = desc, .world = &desc->world, .create = create, .compare = compare};
+    int result =
+        bench_pair_run_plain(&pair, cells, sizeof(sugarscape_state), steps, check_every, error);
+    bench_pair_free(&pair);
     return result;
 }

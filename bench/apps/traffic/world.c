@@ -1,8 +1,6 @@
 /* What the variants share, and their comparison. See world.h. */
 #include "world.h"
 
-#include <stdlib.h>
-
 #include "bench/side_by_side.h"
 
 int traffic_world_create(const traffic_desc *desc, bench_world *world, bench_error *error) {
@@ -51,18 +49,13 @@ int traffic_compare_run(const traffic_desc *desc, uint32_t steps, uint32_t check
     size_t cells = desc->network->cell_count;
     bench_pair pair = {.desc = desc,
                        .world = &desc->world,
-                       .found_state = calloc(cells, sizeof(uint32_t)),
-                       .expected_state = calloc(cells, sizeof(uint32_t)),
                        .create = create,
                        .compare = compare,
                        .check_heap = check_heap};
-    int result = pair.found_state && pair.expected_state
-                     ? bench_pair_run(&pair, steps, check_every, error)
-                     : bench_error_set(error, "host memory ran out for the states");
+    int result = bench_pair_run_plain(&pair, cells, sizeof(uint32_t), steps, check_every, error);
     if (result == 0 && moves) {
         *moves = pair.moves;
     }
-    free(pair.found_state);
-    free(pair.expected_state);
+    bench_pair_free(&pair);
     return result;
 }

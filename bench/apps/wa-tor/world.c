@@ -1,8 +1,6 @@
 /* The variants behind one set of calls, and their comparison. See world.h. */
 #include "world.h"
 
-#include <stdlib.h>
-
 #include "bench/side_by_side.h"
 
 const char *const wa_tor_rules_files[] = {"bench/apps/wa-tor/rules.clh", NULL};
@@ -74,17 +72,9 @@ static int compare(const bench_pair *pair, uint32_t step, bench_error *error) {
 int wa_tor_compare_run(const wa_tor_desc *desc, uint32_t steps, uint32_t check_every,
                        uint64_t *moves, bench_error *error) {
     size_t cells = (size_t)desc->rules.width * desc->rules.height;
-    bench_pair pair = {.desc = desc,
-                       .world = &desc->world,
-                       .found_state = calloc(cells, sizeof(uint32_t)),
-                       .expected_state = calloc(cells, sizeof(uint32_t)),
-                       .create = create,
-                       .compare = compare};
-    int result = pair.found_state && pair.expected_state
-                     ? bench_pair_run(&pair, steps, check_every, error)
-                     : bench_error_set(error, "host memory ran out");
+    bench_pair pair = {.desc = desc, .world = &desc->world, .create = create, .compare = compare};
+    int result = bench_pair_run_plain(&pair, cells, sizeof(uint32_t), steps, check_every, error);
     *moves = pair.moves;
-    free(pair.found_state);
-    free(pair.expected_state);
+    bench_pair_free(&pair);
     return result;
 }
