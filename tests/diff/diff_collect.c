@@ -392,16 +392,30 @@ static void no_garbage(void **state) {
     shape("no garbage", SHAPES, 20, make_no_garbage, 0, 2);
 }
 
+/* 200 lists side by side; where one begins, it also refers to the beginning of the next. */
+static void make_ribbon(gc_case *c, clump_ref *n, uint32_t count) {
+    const uint32_t lists = 200, length = count / lists;
+    for (uint32_t i = 0; i < lists; i++) {
+        for (uint32_t k = 0; k + 1 < length; k++) NEXT(n[i * length + k], n[i * length + k + 1]);
+        if (i + 1 < lists) OTHER(n[i * length], n[(i + 1) * length]);
+    }
+    root(c, n[0]);
+}
+
+static void long_case(void (*make)(gc_case *, clump_ref *, uint32_t), gc_case *c) {
+    uint32_t count;
+    empty_case(LONG, 0, c);
+    clump_ref *n = shuffled(c, "Node", &count);
+    assert_true(count >= CHAIN);
+    make(c, n, count);
+    free(n);
+    case_expect(c);
+}
+
 /* The narrow way is what makes this end soon; the host is the reference. */
 static void chain(void **state) {
     gc_case c;
-    uint32_t count;
-    empty_case(LONG, 0, &c);
-    clump_ref *n = shuffled(&c, "Node", &count);
-    assert_true(count >= CHAIN);
-    make_chain(&c, n, count);
-    free(n);
-    case_expect(&c);
+    long_case(make_chain, &c);
     static const clump_collect_desc few[] = {
         {.engine = CLUMP_MARK_AUTO, .stay = 1, .compact = &compacting},
         {.engine = CLUMP_MARK_QUEUE},
@@ -427,13 +441,8 @@ static void chain(void **state) {
 static void handed_over(void **state) {
     int *is_cpu = &f->clump->capabilities.is_cpu, was = *is_cpu;
     gc_case c;
-    uint32_t count;
-    empty_case(LONG, 0, &c);
+    long_case(make_chain, &c);
     *is_cpu = 0;
-    clump_ref *n = shuffled(&c, "Node", &count);
-    make_chain(&c, n, count);
-    free(n);
-    case_expect(&c);
     for (int stay = 0; stay < 2; stay++) {
         LABEL(c.w, "chain of %u, stay %d", c.live_count, stay);
         clump_collect_report r = case_run(&c, &(clump_collect_desc){.stay = stay});
@@ -443,6 +452,20 @@ static void handed_over(void **state) {
                     "%u changes, %u levels", r.engine_changes, r.levels);
         if (stay) same_number(c.w, "levels", r.levels, c.live_count);
     }
+    case_drop(&c);
+    *is_cpu = was;
+}
+
+/* So many lists side by side are not: a level of them takes the host longer. */
+static void wide_enough_to_stay(void **state) {
+    int *is_cpu = &f->clump->capabilities.is_cpu, was = *is_cpu;
+    gc_case c;
+    long_case(make_ribbon, &c);
+    *is_cpu = 0;
+    LABEL(c.w, "ribbon of %u", c.live_count);
+    clump_collect_report r = case_run(&c, &(clump_collect_desc){0});
+    WORLD_CHECK(c.w, r.host_us == 0 && r.levels > 5000, "the host took %g us, %u levels", r.host_us,
+                r.levels);
     case_drop(&c);
     *is_cpu = was;
 }
@@ -685,15 +708,25 @@ int main(int argc, char **argv) {
         return opening ? opening : cmocka_run_group_tests_name("tiny", alone, NULL, NULL);
     }
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_narrow),  cmocka_unit_test(random_middle),
-        cmocka_unit_test(random_wide),    cmocka_unit_test(kinds_of_roots),
-        cmocka_unit_test(listed_classes), cmocka_unit_test(self_loops),
-        cmocka_unit_test(grid),           cmocka_unit_test(stars),
-        cmocka_unit_test(deep_then_wide), cmocka_unit_test(lists),
-        cmocka_unit_test(random_nodes),   cmocka_unit_test(all_garbage),
-        cmocka_unit_test(no_garbage),     cmocka_unit_test(chain),
-        cmocka_unit_test(finalisers),     cmocka_unit_test(room_again),
-        cmocka_unit_test(triggers),       cmocka_unit_test(handed_over),
+        cmocka_unit_test(random_narrow),
+        cmocka_unit_test(random_middle),
+        cmocka_unit_test(random_wide),
+        cmocka_unit_test(kinds_of_roots),
+        cmocka_unit_test(listed_classes),
+        cmocka_unit_test(self_loops),
+        cmocka_unit_test(grid),
+        cmocka_unit_test(stars),
+        cmocka_unit_test(deep_then_wide),
+        cmocka_unit_test(lists),
+        cmocka_unit_test(random_nodes),
+        cmocka_unit_test(all_garbage),
+        cmocka_unit_test(no_garbage),
+        cmocka_unit_test(chain),
+        cmocka_unit_test(finalisers),
+        cmocka_unit_test(room_again),
+        cmocka_unit_test(triggers),
+        cmocka_unit_test(handed_over),
+        cmocka_unit_test(wide_enough_to_stay),
     };
     const struct CMUnitTest few[] = {
         cmocka_unit_test(random_middle),
