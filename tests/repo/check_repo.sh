@@ -81,6 +81,8 @@ mapfile -t device_files < <(matching '\.(cl|clh)$')
 report "no notes of unfinished work" "$(search '\b(TO''DO|FIX''ME|X''XX)\b' "${files[@]}")"
 report "no paths of somebody's machine" \
     "$(search '(^|[^A-Za-z0-9_.$}/-])/(ho''me|ro''ot|wo''rk|Us''ers)/[A-Za-z0-9]' "${files[@]}")"
+report "nothing at the top that does not belong there" "$(matching '^[^/]+$' |
+    grep -vxE '\..*|CMakeLists\.txt|README\.md|CHANGELOG\.md|LICENSE' || true)"
 report "no tabs in C files" "$(search $'\t' "${c_files[@]}")"
 report "device code does not print" "$(search '\bprintf\b' "${device_files[@]}")"
 report "every file of the library opens with a comment" "$(
