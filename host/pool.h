@@ -9,8 +9,8 @@
  *
  * Invariants, whenever the lock is free: a used range of a chunk belongs to exactly one record, op
  * (as its target) or waiting range; bytes are those of all chunks; tops[i] is the top bin of chunk
- * i; no chunk but one of a kind is empty, and that only if the pool keeps one. clump_pool_check()
- * verifies them.
+ * i; no chunk but one of a kind is empty, and that only if the pool keeps one, or has_surplus.
+ * clump_pool_check() verifies them.
  *
  * The functions here expect the lock to be held and fill the pool's error record when they fail.
  * Read first: include/clump/pool.h, suballoc.h. Read next: pool.c, pool_chunk.c, pool_defrag.c.
@@ -137,7 +137,10 @@ struct clumpi_pool {
 
     /* Defragmentation. */
     int is_stepping;
-    uint32_t starved; /* steps whose budget was too small for any copy */
+    uint32_t starved;                /* steps whose budget was too small for any copy */
+    int defers_release, has_surplus; /* a step with a budget runs; it left empty chunks behind */
+    uint32_t unreleased;             /* steps whose budget was too small to release one of them */
+    clumpi_pace_model release_pace;  /* what that takes; no bytes are counted */
     cl_mem scratch;
     uint64_t scratch_bytes;
     clumpi_pace_model device_pace, wall_pace;
@@ -215,6 +218,9 @@ uint32_t clumpi_chunk_take(clumpi_pool *p, clumpi_chunk *chunk, uint32_t free_no
 
 /* Give a range (node 0: the whole unique chunk) back. The chunk may be gone afterwards. */
 void clumpi_chunk_give(clumpi_pool *p, clumpi_chunk *chunk, uint32_t node);
+
+/* Release an empty chunk of a kind if there are more than the pool keeps; returns whether. */
+int clumpi_chunks_release_one(clumpi_pool *p, clumpi_kind *k);
 
 /* Release all empty chunks. */
 void clumpi_chunks_trim(clumpi_pool *p);

@@ -272,13 +272,17 @@ void clumpi_chunk_give(clumpi_pool *p, clumpi_chunk *c, uint32_t node) {
     c->cursor = 0;
     k->empty++;
     p->stats.empty_chunks++;
-    if (k->empty < 2 && !(p->desc.flags & CLUMP_POOL_KEEP_NONE)) return;
-    /* Of two the younger one goes, which is the later in the list. */
-    clumpi_chunk *other = c;
-    for (size_t i = k->count; i-- > c->index;)
-        if (!k->chunks[i]->ranges.used_count) {
-            other = k->chunks[i];
-            break;
-        }
-    clumpi_chunk_destroy(p, other);
+    if (p->defers_release)
+        p->has_surplus = 1;
+    else
+        clumpi_chunks_release_one(p, k);
+}
+
+/* Of several the youngest goes, which is the last in the list. */
+int clumpi_chunks_release_one(clumpi_pool *p, clumpi_kind *k) {
+    if (k->empty < 2 && !(k->empty && p->desc.flags & CLUMP_POOL_KEEP_NONE)) return 0;
+    size_t i = k->count - 1;
+    while (k->chunks[i]->ranges.used_count) i--;
+    clumpi_chunk_destroy(p, k->chunks[i]);
+    return 1;
 }

@@ -9,7 +9,8 @@
 #define PROBE_BYTES (UINT64_C(4) << 10)  /* what is copied to learn how long copies take */
 #define BATCH_SHARE 0.7                  /* of the budget; later no more copies are begun */
 #define PLANNING_SHARE 0.2               /* of the budget, for the search */
-#define STARVED_STEPS 4u /* without a copy, until one is made to see if it is still so slow */
+#define RELEASE_SHARE 0.5 /* of the budget, for empty chunks that earlier steps left */
+#define STARVED_STEPS 4u  /* without a copy, until one is made to see if it is still so slow */
 
 double clumpi_now_ns(void) {
     struct timespec now;
@@ -82,6 +83,29 @@ static void progress(stepping *s) {
         /* Without the lock nothing is appended: only steps do that, and there is one. */
     }
     clumpi_waiting_poll(p);
+}
+
+/* ---- Empty chunks ---------------------------------------------------------------------------- */
+
+static int release_one(clumpi_pool *p) {
+    for (int m = 0; m < CLUMP_MEMORY_COUNT; m++)
+        if (clumpi_chunks_release_one(p, &p->kinds[m])) return 1;
+    return 0;
+}
+
+/* Release chunks that became empty in this step and earlier ones, within a share of the budget: a
+ * driver can take as long for a few of them as the whole budget. */
+static void release_surplus(stepping *s, double share) {
+    clumpi_pool *p = s->p;
+    while (p->has_surplus) {
+        double now = clumpi_now_ns(), left = s->begin + share * s->budget_ns - now;
+        int has_waited = p->unreleased >= STARVED_STEPS;
+        if (s->budget_ns > 0 && left < clumpi_pace_predict(&p->release_pace, 1, 0) && !has_waited)
+            return;
+        p->has_surplus = release_one(p);
+        p->unreleased = 0;
+        if (p->has_surplus) clumpi_pace_learn(&p->release_pace, 1, 0, clumpi_now_ns() - now);
+    }
 }
 
 /* ---- Copying --------------------------------------------------------------------------------- */
@@ -267,6 +291,8 @@ static int has_time(const stepping *s) {
 static clump_status run(stepping *s) {
     clumpi_pool *p = s->p;
     uint32_t chunks = p->stats.chunks;
+    p->unreleased = p->has_surplus ? p->unreleased + 1 : 0;
+    release_surplus(s, RELEASE_SHARE);
     progress(s);
     clump_status status;
     double copies;
@@ -283,13 +309,14 @@ static clump_status run(stepping *s) {
         }
     } while (!status && s->waits && s->budget_ns > 0 && copies > 0 && has_time(s));
     if (!status && s->desc->exclusive && !p->op_count) status = slide(s);
+    release_surplus(s, 1);
     int is_starved = !s->report->copied_bytes && s->budget_ns > 0 && !clumpi_plan_is_settled(p);
     p->starved = is_starved ? p->starved + 1 : 0;
     s->report->under_way = (uint32_t)p->op_count;
     if (chunks > p->stats.chunks) s->report->chunks_released = chunks - p->stats.chunks;
     s->report->waste =
         p->chunk_bytes_all ? 1 - (double)p->chunk_used / (double)p->chunk_bytes_all : 0;
-    s->report->done = !status && !p->op_count && clumpi_plan_is_settled(p);
+    s->report->done = !status && !p->op_count && !p->has_surplus && clumpi_plan_is_settled(p);
     return status;
 }
 
@@ -317,8 +344,9 @@ clump_status clump_pool_defrag_step(clump_pool *pool, const clump_defrag_desc *d
         s.pace = choose_pace(p, s.waits);
         report->budget_ns = s.budget_ns > 0 ? (uint64_t)s.budget_ns : UINT64_MAX;
         p->is_stepping = 1;
+        p->defers_release = s.budget_ns > 0;
         status = run(&s);
-        p->is_stepping = 0;
+        p->is_stepping = p->defers_release = 0;
     }
     clumpi_pool_leave(p);
     return status;

@@ -136,7 +136,7 @@ static clump_status check_kind(clumpi_pool *p, clumpi_kind *k, sums *s) {
             return corrupt(p, "a unique chunk's allocation is elsewhere", 1, 0);
     }
     if (empty != k->empty) return corrupt(p, "empty chunks", k->empty, empty);
-    if (empty > 1) return corrupt(p, "empty chunks that are kept", empty, 1);
+    if (empty > 1 && !p->has_surplus) return corrupt(p, "empty chunks that are kept", empty, 1);
     return CLUMP_OK;
 }
 

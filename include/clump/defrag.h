@@ -14,6 +14,9 @@
  * chunks could be one fewer, a chunk with holes is copied into the empty one, without its holes.
  * So without new allocations or frees the steps come to an end, and none undoes another.
  *
+ * Releasing chunks that became empty takes time of the driver, so steps with a budget leave some of
+ * them to the next steps, with half of their budget. Allocations may use them meanwhile.
+ *
  * Names as in the thesis: P. Eichinger, Vulkan Memory-Management and Defragmentation, chapter 4.
  * Read first: pool.h.
  */

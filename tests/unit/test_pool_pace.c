@@ -1,11 +1,12 @@
 /* What a pool learns: how long copies take, on a simulated device; how long its pauses are, from
- * events whose times are made up.
+ * events whose times are made up; how long the driver takes to release a chunk, which is slow here.
  *
  * Read first: host/pool_pace.h, include/clump/defrag.h.
  */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "cl_fixture.h"
 #include "pool_pace.h"
@@ -187,8 +188,61 @@ static void pauses(void **state) {
     cl_fixture_close(&f);
 }
 
+/* ---- Empty chunks ---------------------------------------------------------------------------- */
+
+#define SLOW_NS 40000000 /* for a chunk: more than the half of a budget that is meant for it */
+
+static unsigned released;
+
+static cl_int CL_API_CALL release_slowly(cl_mem buffer) {
+    nanosleep(&(struct timespec){.tv_nsec = SLOW_NS}, NULL);
+    released++;
+    return clReleaseMemObject(buffer);
+}
+
+/* A driver takes long to release chunks: steps leave that to later steps, one to each, and come to
+ * their end. */
+static void releases(void **state) {
+    clump_cl_functions functions = {.ReleaseMemObject = release_slowly};
+    cl_fixture f;
+    cl_fixture_desc desc = {.cl = &functions};
+    int result = cl_fixture_open(&f, &desc);
+    if (result == CL_FIXTURE_SKIP) skip();
+    assert_int_equal(result, 0);
+    clump_pool *pool;
+    clump_error error;
+    clump_allocation all[32];
+    assert_int_equal(clump_pool_create(&(clump_pool_desc){.context = f.clump, .chunk_bytes = 65536},
+                                       &pool, &error),
+                     CLUMP_OK);
+    clump_allocation_desc a = {.bytes = 30000, .movable = 1};
+    for (int i = 0; i < 32; i++)
+        assert_int_equal(clump_pool_alloc(pool, &a, &all[i], NULL), CLUMP_OK);
+    for (int i = 0; i < 32; i += 2) assert_int_equal(clump_pool_free(pool, all[i]), CLUMP_OK);
+    released = 0;
+    clump_defrag_desc step = {.budget_ns = SLOW_NS * 5 / 4, .wait = 1};
+    clump_defrag_report report;
+    clump_pool_stats stats;
+    unsigned steps = 0;
+    do {
+        unsigned before = released;
+        assert_int_equal(clump_pool_defrag_step(pool, &step, &report), CLUMP_OK);
+        assert_true(released - before <= 1);
+        assert_int_equal(clump_pool_check(pool), CLUMP_OK);
+        assert_true(++steps < 200);
+    } while (!report.done);
+    clump_pool_get_stats(pool, &stats);
+    print_message("%u chunks released in %u steps\n", released, steps);
+    assert_int_equal(stats.chunks, 9);
+    assert_int_equal(stats.empty_chunks, 1);
+    assert_int_equal(released, 7);
+    clump_pool_destroy(pool);
+    cl_fixture_close(&f);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(learns), cmocka_unit_test(keeps_budgets),
-                                       cmocka_unit_test(nonsense), cmocka_unit_test(pauses)};
+                                       cmocka_unit_test(nonsense), cmocka_unit_test(pauses),
+                                       cmocka_unit_test(releases)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
