@@ -64,18 +64,26 @@ __kernel void clumpi_finish(__global uchar *heap, uint header_at, uint words) {
         if (change[c]) CLUMPI_ADD(&v.classes[c].active, change[c]);
 }
 
-/* The upper hint words, and the other counters; after a sweep, too. A work-group per set of hints. */
+/* The upper hint words, and the other counters; after a sweep, too. A work-group per set of hints: it
+ * looks at 1024 words of a level at a time, side by side, for 32 of the next. */
 __kernel void clumpi_finish_counters(__global uchar *heap, uint header_at, uint fresh) {
+    __local uint upper[32];
     clumpi_view v = clumpi_view_of(heap, header_at);
     uint me = (uint)get_local_id(0), items = (uint)get_local_size(0), c = (uint)get_group_id(0);
     __global const clumpi_class_plan *p = &clumpi_plans(&v)[c];
     if (c && !p->selected) return;
     for (uint l = 1; l < v.header->hint_levels; l++) {
-        for (uint w = me; w < v.header->hint_count[l]; w += items) {
-            uint word = 0;
-            for (uint bit = 0; bit < 32u && w * 32u + bit < v.header->hint_count[l - 1]; bit++)
-                word |= (uint)(*clumpi_hint_word(&v, c, l - 1, w * 32u + bit) != 0) << bit;
-            *clumpi_hint_word(&v, c, l, w) = word;
+        uint lower = v.header->hint_count[l - 1];
+        for (uint begin = 0; begin < lower; begin += 1024u) {
+            uint words = (min(lower - begin, 1024u) + 31u) / 32u;
+            for (uint w = me; w < words; w += items) upper[w] = 0;
+            barrier(CLK_LOCAL_MEM_FENCE);
+            for (uint i = me; i < 1024u && begin + i < lower; i += items)
+                if (*clumpi_hint_word(&v, c, l - 1, begin + i))
+                    atomic_or(&upper[i >> 5], 1u << (i & 31u));
+            barrier(CLK_LOCAL_MEM_FENCE);
+            for (uint w = me; w < words; w += items)
+                *clumpi_hint_word(&v, c, l, begin / 32u + w) = upper[w];
         }
         barrier(CLK_GLOBAL_MEM_FENCE);
     }
