@@ -16,12 +16,25 @@ typedef struct clumpi_collection {
     clump_collect_report report;
     clumpi_timed timed;          /* its phases are clump_collect_phase */
     clumpi_mark_control control; /* as last read */
+    clumpi_u32 levels_before;    /* narrow ones before the host last gave back */
 } clumpi_collection;
 
 /* Granules for which there are words of marks. */
 static inline uint64_t clumpi_mark_granules(const clump_heap *heap) {
     const clumpi_header *h = &heap->geometry.header;
     return (uint64_t)h->block_end * h->block_granules;
+}
+
+/* A long narrow graph is handed over to the host, where an object takes a cache miss, while a level
+ * takes the device some microseconds: if so few objects are reached at a time that the host is
+ * faster, once as much time was spent as the copies will take. What has become wide again is given
+ * back, once as much time was lost at it as the copies take. So no choice is wrong by more than a
+ * factor of two. A level, the calls and a miss as `clump-bench run mark-list` and `mark-lists` had
+ * them on an H200; the bytes in a microsecond are a guess. */
+#define CLUMPI_LEVEL_US 4.0
+#define CLUMPI_HOST_OBJECT_US 0.05
+static inline double clumpi_hand_over_us(double bytes) {
+    return 190.0 + bytes / 8000.0;
 }
 
 /* ---- collect_check.c ---- */
@@ -52,8 +65,10 @@ clump_status clumpi_collect_mark(clumpi_collection *r);
 
 /* ---- collect_host.c ---- */
 
-/* Go on on the host from what step `step` would find, to the end. */
-clump_status clumpi_collect_mark_host(clumpi_collection *r, clumpi_u32 step);
+/* Go on on the host from what step `step` would find, with r->control as read behind the step before:
+ * to the end, which is marked in r->control by
+ * nothing queued and nothing waiting for that step; or, where may_return, until it is wide. Blocks. */
+clump_status clumpi_collect_mark_host(clumpi_collection *r, clumpi_u32 step, int may_return);
 
 /* ---- For collector.c ---- */
 

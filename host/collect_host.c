@@ -1,9 +1,9 @@
-/* Marking on the host: sequential, depth first, on a copy of the blocks in use. The reference for
+/* Marking on the host: sequential, level by level, on a copy of the blocks in use. The reference for
  * what the device does, and written to be read.
  *
  * Roots are the device's work; what they led to is in the queue and among the waiting objects, and
- * is taken over from there. The words of white objects go back; queue and waiting objects are
- * cleared.
+ * is taken over from there. The words of white objects go back; so do objects that are reached but
+ * not scanned, if the device is to go on, as waiting ones.
  *
  * Read first: collect.h, cl/mark.clh.
  */
@@ -20,9 +20,9 @@ typedef struct host_mark {
     clumpi_column *columns;
     uint8_t *image;       /* of the blocks from `from` on */
     uint64_t from, bytes; /* of the buffer */
-    void *stack;          /* of references: reached, not yet scanned */
-    size_t room, count, peak;
-    uint64_t read, followed;
+    void *front, *next;   /* of references: reached, not yet scanned; `next`: by the others */
+    size_t front_room, next_room, front_count, next_count, peak;
+    uint64_t levels, read, followed;
 } host_mark;
 
 static double now_us(void) {
@@ -81,16 +81,16 @@ static void drop_all(host_mark *m) {
     clumpi_free(m->allocator, m->white);
     clumpi_free(m->allocator, m->waiting);
     clumpi_free(m->allocator, m->image);
-    clumpi_free(m->allocator, m->stack);
+    clumpi_free(m->allocator, m->front);
+    clumpi_free(m->allocator, m->next);
 }
 
 /* ---- Marking --------------------------------------------------------------------------------- */
 
 static clump_status push(host_mark *m, clump_ref ref) {
-    if (!clumpi_grow(m->allocator, &m->stack, &m->room, m->count + 1, sizeof ref))
+    if (!clumpi_grow(m->allocator, &m->next, &m->next_room, m->next_count + 1, sizeof ref))
         return no_memory(m);
-    ((clump_ref *)m->stack)[m->count++] = ref;
-    if (m->count > m->peak) m->peak = m->count;
+    ((clump_ref *)m->next)[m->next_count++] = ref;
     return CLUMP_OK;
 }
 
@@ -140,17 +140,52 @@ static clump_status take_over(host_mark *m, const clumpi_mark_control *control, 
     for (uint32_t i = 0; i < queued && !status; i++) status = push(m, refs[i]);
     clumpi_free(m->allocator, refs);
     for (uint64_t g = 0; g < granules; g++)
-        for (uint64_t bits = m->waiting[g]; bits && !status; bits &= bits - 1)
-            status = push(m, (clump_ref)(g << 6) | (clump_ref)__builtin_ctzll(bits));
+        for (; m->waiting[g] && !status; m->waiting[g] &= m->waiting[g] - 1)
+            status = push(m, (clump_ref)(g << 6) | (clump_ref)__builtin_ctzll(m->waiting[g]));
     return status;
 }
 
-static clump_status mark(host_mark *m, clumpi_collection *r, clumpi_u32 step) {
+/* What was reached is scanned now. Returns how much it is. */
+static size_t swap_fronts(host_mark *m) {
+    void *front = m->front;
+    size_t room = m->front_room;
+    m->front = m->next;
+    m->front_room = m->next_room;
+    m->front_count = m->next_count;
+    m->next = front;
+    m->next_room = room;
+    m->next_count = 0;
+    if (m->front_count > m->peak) m->peak = m->front_count;
+    return m->front_count;
+}
+
+/* Leaves in `front` what the device is to go on with. */
+static clump_status mark(host_mark *m, clumpi_collection *r, clumpi_u32 step, int may_return) {
     clump_status status = take_over(m, &r->control, step);
-    double start = now_us();
-    while (m->count && !status) status = scan(m, ((clump_ref *)m->stack)[--m->count]);
-    r->report.host_us = now_us() - start;
+    double start = now_us(), lost = 0; /* what wide levels took longer than on the device */
+    double back = clumpi_hand_over_us(16.0 * (double)clumpi_mark_granules(m->heap));
+    while (!status && swap_fronts(m)) {
+        lost += (double)m->front_count * CLUMPI_HOST_OBJECT_US - CLUMPI_LEVEL_US;
+        if (lost < 0) lost = 0;
+        if (may_return && lost > back) break;
+        for (size_t i = 0; i < m->front_count && !status; i++)
+            status = scan(m, ((clump_ref *)m->front)[i]);
+        m->levels++;
+    }
+    r->report.host_us += now_us() - start;
     return status;
+}
+
+/* The words of waiting objects: what is left. */
+static clump_status write_waiting(host_mark *m, uint64_t at, uint64_t bytes) {
+    clump_context *c = m->heap->context;
+    cl_mem buffer = m->heap->marks.buffer;
+    if (!m->front_count) return clumpi_clear(c, buffer, at, bytes);
+    for (size_t i = 0; i < m->front_count; i++) {
+        clump_ref ref = ((clump_ref *)m->front)[i];
+        m->waiting[ref >> 6] |= UINT64_C(1) << (ref & 63);
+    }
+    return clumpi_write(c, buffer, at, bytes, m->waiting);
 }
 
 static void add(clumpi_u32 *words, uint64_t n) {
@@ -159,19 +194,23 @@ static void add(clumpi_u32 *words, uint64_t n) {
     words[1] = (clumpi_u32)(n >> 32);
 }
 
-clump_status clumpi_collect_mark_host(clumpi_collection *r, clumpi_u32 step) {
+clump_status clumpi_collect_mark_host(clumpi_collection *r, clumpi_u32 step, int may_return) {
     clump_heap *heap = r->heap;
     clump_context *c = heap->context;
     host_mark m = {.heap = heap, .allocator = &c->allocator};
     uint64_t words = clumpi_mark_granules(heap) * 8;
-    clump_status status = clumpi_collect_read(r);
     double start = now_us();
-    if (!status) status = fetch_all(&m);
-    if (!status) status = mark(&m, r, step);
+    clump_status status = fetch_all(&m);
+    if (!status) status = mark(&m, r, step, may_return);
     if (!status) status = clumpi_write(c, heap->marks.buffer, CLUMPI_MARK_WHITE_AT, words, m.white);
-    if (!status) status = clumpi_clear(c, heap->marks.buffer, CLUMPI_MARK_WHITE_AT + words, words);
+    if (!status) status = write_waiting(&m, CLUMPI_MARK_WHITE_AT + words, words);
     clumpi_mark_control *k = &r->control;
-    k->changes += step > 0; /* it took over from the device */
+    k->changes += step > 0;          /* from the device */
+    k->changes += m.front_count > 0; /* to the device */
+    k->path = CLUMPI_MARK_NONE;      /* that was counted */
+    k->queued[step % 3] = 0;
+    k->waiting[step % 3] = m.front_count > 0;
+    k->levels += (clumpi_u32)m.levels;
     if (m.peak > k->peak) k->peak = (clumpi_u32)m.peak;
     add(k->read, m.read);
     add(k->followed, m.followed);

@@ -16,16 +16,7 @@
 #define BATCH_FIRST 4u
 #define BATCH_MOST 32u
 
-/* Handing a long narrow graph over to the host, where an object takes a cache miss, while a level
- * takes the device some microseconds: if so few objects are reached at a time that the host is
- * faster, once as much time was spent as the copies will take, so that neither choice is wrong by
- * more than a factor of two. A level, the calls and a miss as `clump-bench run mark-list` and
- * `mark-lists` had them on an H200; the bytes in a microsecond are a guess. */
-#define LEVELS_FIRST 16u /* in a launch, while that may be better */
-#define LEVEL_US 4.0
-#define HOST_OBJECT_US 0.05
-#define CALLS_US 190.0
-#define COPY_BYTES_PER_US 8000.0
+#define LEVELS_FIRST 16u /* of one work-group in a launch, while the host may be better at it */
 
 clump_status clumpi_collect_run_on(clumpi_collection *r, clump_collect_phase phase,
                                    clumpi_kernel_id id, size_t groups, size_t local,
@@ -198,15 +189,17 @@ static clump_status look_at_narrow(clumpi_collection *r, clumpi_u32 step, int *h
     if (!may_hand_over(r) || m->path != CLUMPI_MARK_NARROW || m->waiting[step % 3] ||
         m->queued[step % 3] > m->narrow)
         return CLUMP_OK;
-    double spent = m->narrow_levels * LEVEL_US, block_bytes = heap->geometry.header.block_granules;
+    double spent = (m->narrow_levels - r->levels_before) * CLUMPI_LEVEL_US;
+    double block_bytes = heap->geometry.header.block_granules;
     block_bytes *= heap->geometry.header.granule_bytes;
-    if (spent > CALLS_US && m->queued[step % 3] * HOST_OBJECT_US < LEVEL_US) {
+    if (spent > clumpi_hand_over_us(0) &&
+        m->queued[step % 3] * CLUMPI_HOST_OBJECT_US < CLUMPI_LEVEL_US) {
         clump_heap_stats all;
         clump_status status = clump_heap_calc_stats(heap, &all, NULL, 0);
         if (status) return status;
         double bytes = block_bytes * (all.blocks - all.free_blocks) +
                        24.0 * (double)clumpi_mark_granules(heap);
-        *hand_over = spent > CALLS_US + bytes / COPY_BYTES_PER_US;
+        *hand_over = spent > clumpi_hand_over_us(bytes);
         if (*hand_over) return CLUMP_OK;
     }
     if (m->levels_most < CLUMPI_NARROW_LEVELS) m->levels_most *= 2;
@@ -217,13 +210,14 @@ static clump_status look_at_narrow(clumpi_collection *r, clumpi_u32 step, int *h
 
 static clump_status mark_device(clumpi_collection *r) {
     clump_status status = CLUMP_OK;
-    const clumpi_mark_control *m = &r->control;
+    clumpi_mark_control *m = &r->control;
     const clumpi_launch_sizes *sizes = &r->heap->context->sizes;
     size_t groups = sizes->do_all_global / sizes->do_all_local;
     if (r->desc->groups && r->desc->groups < groups) groups = r->desc->groups;
     clumpi_u32 step = 0;
-    int hand_over = 0;
-    for (uint32_t batch = BATCH_FIRST; !status; batch = batch < BATCH_MOST ? 2 * batch : batch) {
+    uint32_t batch = BATCH_FIRST;
+    while (!status) {
+        int hand_over = 0;
         uint64_t before = progress(m);
         for (uint32_t i = 0; i < batch && !status; i++, step++) {
             clumpi_arg args[] = {{sizeof step, &step}};
@@ -237,7 +231,13 @@ static clump_status mark_device(clumpi_collection *r) {
                                  "clump_collect: marking does not come to its end, which only "
                                  "memory corruption explains");
         if (!status) status = look_at_narrow(r, step, &hand_over);
-        if (!status && hand_over) return clumpi_collect_mark_host(r, step);
+        if (batch < BATCH_MOST) batch *= 2;
+        if (status || !hand_over) continue;
+        m->levels_most = LEVELS_FIRST; /* should it come back */
+        r->levels_before = m->narrow_levels;
+        batch = BATCH_FIRST;
+        status = clumpi_collect_mark_host(r, step, 1);
+        if (!m->waiting[step % 3]) break;
     }
     return status;
 }
@@ -245,6 +245,7 @@ static clump_status mark_device(clumpi_collection *r) {
 clump_status clumpi_collect_mark(clumpi_collection *r) {
     clump_status status = prepare(r);
     if (!status) status = mark_roots(r);
-    if (status) return status;
-    return r->desc->engine == CLUMP_MARK_HOST ? clumpi_collect_mark_host(r, 0) : mark_device(r);
+    if (status || r->desc->engine != CLUMP_MARK_HOST) return status ? status : mark_device(r);
+    status = clumpi_collect_read(r);
+    return status ? status : clumpi_collect_mark_host(r, 0, 0);
 }

@@ -66,7 +66,7 @@ typedef struct clump_collect_desc {
 
     int stay; /* 1: AUTO does not hand long narrow graphs over to the host. By default it does, on
                  devices that are no CPU, once as much time was spent on them as HOST will take to
-                 copy the blocks in use */
+                 copy the blocks in use; and takes back what becomes wide */
 
     /* What happens to the dead. */
     int only_mark; /* 1: count, but free nothing and null nothing */
@@ -104,11 +104,11 @@ typedef struct clump_collect_report {
     uint64_t refs_followed;  /* of which not null */
     uint64_t weak_nulled;
     uint32_t blocks_freed;
-    uint32_t levels;              /* of the graph that the queue went through */
+    uint32_t levels;              /* of the graph that the queue or the host went through */
     uint32_t narrow_levels;       /* of which: by one work-group alone */
     uint32_t sweeps;              /* of all rows that wait; takes the place of levels */
     uint32_t refills;             /* of the queue, after it overflowed */
-    uint32_t engine_changes;      /* between one work-group, the queue and rows */
+    uint32_t engine_changes;      /* between one work-group, the queue, rows and the host */
     uint32_t queue_peak;          /* most objects in the queue */
     uint64_t queue_overflows;     /* objects that found it full */
     uint32_t launches, readbacks; /* of marking and sweeping; readbacks wait for the device */

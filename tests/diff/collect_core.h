@@ -209,7 +209,7 @@ static void check_report(const gc_case *c, const clump_collect_desc *d,
                    (d->engine == CLUMP_MARK_AUTO && !w->heap->context->capabilities.is_cpu);
     same_number(w, by_queue ? "sweeps" : "refills", by_queue ? r->sweeps : r->refills, 0);
     if (d->engine == CLUMP_MARK_HOST)
-        same_number(w, "levels", r->levels + r->sweeps + r->engine_changes, 0);
+        same_number(w, "device levels", r->narrow_levels + r->sweeps + r->engine_changes, 0);
 }
 
 /* All dead objects of a class, each once. */
