@@ -346,6 +346,16 @@ static const bench_param params_lists[] = {
     MARK_PARAMS};
 MARK_BENCHMARK(lists, "lists", "Marking parallel linked lists (ISMM 2012, Table 1)");
 
+static int make_hourglass(const bench_values *values, mark_graph *graph, bench_error *error) {
+    return mark_graph_hourglass(get(values, "length"), get(values, "objects"), graph, error);
+}
+static const bench_param params_hourglass[] = {
+    {"length", BENCH_INT, "10000", "of both lists", 1, 1u << 26, NULL},
+    {"objects", BENCH_INT, "1000000", "of the tree between them", 1, 1u << 29, NULL},
+    MARK_PARAMS};
+MARK_BENCHMARK(hourglass, "hourglass",
+               "Marking a list, a tree and a list: handing over to the host and back");
+
 static int make_wide(const bench_values *values, mark_graph *graph, bench_error *error) {
     uint32_t objects = get(values, "objects"), width = get(values, "width");
     if (((uint64_t)width + 1) * objects > UINT32_C(1) << 30)

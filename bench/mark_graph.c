@@ -199,6 +199,24 @@ int mark_graph_lists(uint32_t lists, uint32_t length, uint32_t held, mark_graph 
     return 0;
 }
 
+int mark_graph_hourglass(uint32_t length, uint32_t tree, mark_graph *graph, bench_error *error) {
+    const uint32_t nodes = 2 * length + tree;
+    *graph = (mark_graph){.nodes = nodes, .edges = nodes - 1, .roots = 1};
+    if (allocate(graph, error)) return -1;
+    uint32_t at = 0;
+    for (uint32_t i = 0; i < nodes; i++) {
+        graph->offset[i] = at;
+        int is_in_tree = i >= length && i < length + tree;
+        uint32_t child = 2 * (i - length) + 1;
+        if (!is_in_tree && i + 1 < nodes) graph->target[at++] = i + 1;
+        for (uint32_t k = child; is_in_tree && k < child + 2 && k < tree; k++)
+            graph->target[at++] = length + k;
+        if (i + 1 == length + tree && i + 1 < nodes) graph->target[at++] = i + 1;
+    }
+    graph->offset[nodes] = at;
+    return 0;
+}
+
 int mark_graph_arrays(uint32_t arrays, uint32_t length, uint32_t held, mark_graph *graph,
                       bench_error *error) {
     uint32_t leaves = arrays * length;

@@ -43,6 +43,10 @@ int mark_graph_random(uint32_t nodes, uint32_t refs, double power, uint32_t root
 int mark_graph_lists(uint32_t lists, uint32_t length, uint32_t held, mark_graph *graph,
                      bench_error *error);
 
+/* A list of `length` nodes, at its end a binary tree of `tree` nodes, behind the last of which is a list
+ * as long: narrow, wide, narrow. */
+int mark_graph_hourglass(uint32_t length, uint32_t tree, mark_graph *graph, bench_error *error);
+
 /* `arrays` nodes that refer to `length` nodes each, these to none; the first `held` have a root. */
 int mark_graph_arrays(uint32_t arrays, uint32_t length, uint32_t held, mark_graph *graph,
                       bench_error *error);

@@ -34,6 +34,7 @@ static const bench_descriptor *const benchmarks[] = {
     &bench_mark_random,
     &bench_mark_list,
     &bench_mark_lists,
+    &bench_mark_hourglass,
     &bench_mark_wide,
     &bench_mark_single,
     &bench_mark_vp_list,

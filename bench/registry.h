@@ -27,7 +27,7 @@ extern const bench_descriptor bench_app_traffic;       /* apps/traffic/traffic.c
 
 /* bench_mark.c */
 extern const bench_descriptor bench_mark_graph, bench_mark_random, bench_mark_list,
-    bench_mark_lists;
+    bench_mark_lists, bench_mark_hourglass;
 extern const bench_descriptor bench_mark_wide, bench_mark_single, bench_mark_vp_list;
 extern const bench_descriptor bench_mark_vp_arrays, bench_mark_synthetic;
 extern const bench_descriptor bench_pool_alloc;  /* bench_pool_alloc.c */

@@ -43,6 +43,7 @@ small() {
         mark-random) echo objects=3000 ;;
         mark-list) echo length=1000 ;;
         mark-lists) echo lists=20 length=50 ;;
+        mark-hourglass) echo length=50 objects=3000 ;;
         mark-vp-list) echo length=50 ;;
         mark-vp-arrays) echo arrays=70 ;;
         mark-wide) echo width=50 objects=20 ;;
