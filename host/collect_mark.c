@@ -119,7 +119,7 @@ static clump_status prepare(clumpi_collection *r) {
     if (!r->heap->marks.buffer || r->heap->marks.capacity != room) status = make_buffer(r, room);
     if (status) return status;
     uint32_t narrow = d->narrow == CLUMP_NEVER ? 0 : d->narrow ? d->narrow : NARROW_PRESET;
-    uint64_t rows = clumpi_mark_granules(r->heap) / 8;
+    uint64_t rows = clumpi_mark_granules(r->heap);
     clumpi_mark_control *m = &r->control;
     *m =
         (clumpi_mark_control){.capacity = room,
