@@ -1,8 +1,8 @@
-/* The end of a compaction: sources become free blocks, and hints and counters follow the states. (A
- * sweep makes the lowest hints itself, and shares the counters.)
+/* The end of a compaction: sources become free blocks, and hints and counters follow the states.
  *
- * Many blocks change at once and nothing else runs, so hints are made anew, word by word, instead of
- * being brought in line one by one (bitmap.clh).
+ * Many blocks change at once and nothing else runs, so the lowest hints are made anew, word by word,
+ * instead of being brought in line one by one; the upper ones follow where a word has become zero or
+ * has been it (bitmap.clh).
  *
  * Read first: plan.clh, rewrite.cl.
  */
@@ -26,9 +26,9 @@ static inline void empty_sources(const clumpi_view *v, uint begin, uint tile) {
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
 }
 
-/* States and bitmaps of the sources; the lowest hint words of the free blocks and of the classes that
- * took part. A work-group takes a tile of `words` hint words at a time, at most 8. */
-__kernel void clumpi_finish(__global uchar *heap, uint header_at, uint words) {
+/* States and bitmaps of the sources; hints of the free blocks and of the classes that took part, and
+ * their counters. A work-group takes a tile of `words` hint words at a time, at most 8. */
+__kernel void clumpi_finish(__global uchar *heap, uint header_at, uint words, uint fresh) {
     __local uint hints[8], change[256]; /* change: of active blocks, modulo 2^32 */
     clumpi_view v = clumpi_view_of(heap, header_at);
     uint me = (uint)get_local_id(0), items = (uint)get_local_size(0), tile = words * 32u;
@@ -56,38 +56,16 @@ __kernel void clumpi_finish(__global uchar *heap, uint header_at, uint words) {
                 if (hints[w] == was) continue;
                 *hint = hints[w];
                 atomic_add(&change[c], clumpi_popcount32(hints[w]) - clumpi_popcount32(was));
+                if (!hints[w] != !was) clumpi_hint_agree(&v, c, 1, begin / 32u + w);
             }
         }
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    for (uint c = 1 + me; c <= classes; c += items)
+    for (uint c = 1 + me; c <= classes; c += items) {
+        __global const clumpi_class_plan *p = &clumpi_plans(&v)[c];
         if (change[c]) CLUMPI_ADD(&v.classes[c].active, change[c]);
-}
-
-/* The upper hint words, and the other counters; after a sweep, too. A work-group per set of hints: it
- * looks at 1024 words of a level at a time, side by side, for 32 of the next. */
-__kernel void clumpi_finish_counters(__global uchar *heap, uint header_at, uint fresh) {
-    __local uint upper[32];
-    clumpi_view v = clumpi_view_of(heap, header_at);
-    uint me = (uint)get_local_id(0), items = (uint)get_local_size(0), c = (uint)get_group_id(0);
-    __global const clumpi_class_plan *p = &clumpi_plans(&v)[c];
-    if (c && !p->selected) return;
-    for (uint l = 1; l < v.header->hint_levels; l++) {
-        uint lower = v.header->hint_count[l - 1];
-        for (uint begin = 0; begin < lower; begin += 1024u) {
-            uint words = (min(lower - begin, 1024u) + 31u) / 32u;
-            for (uint w = me; w < words; w += items) upper[w] = 0;
-            barrier(CLK_LOCAL_MEM_FENCE);
-            for (uint i = me; i < 1024u && begin + i < lower; i += items)
-                if (*clumpi_hint_word(&v, c, l - 1, begin + i))
-                    atomic_or(&upper[i >> 5], 1u << (i & 31u));
-            barrier(CLK_LOCAL_MEM_FENCE);
-            for (uint w = me; w < words; w += items)
-                *clumpi_hint_word(&v, c, l, begin / 32u + w) = upper[w];
-        }
-        barrier(CLK_GLOBAL_MEM_FENCE);
+        if (get_group_id(0) == 0 && p->selected)
+            v.classes[c].blocks += (fresh ? p->targets : 0u) - p->freed;
     }
-    if (me != 0) return;
-    if (c) v.classes[c].blocks += (fresh ? p->targets : 0u) - p->freed;
-    else CLUMPI_ADD(&v.header->epoch, 1); /* room appeared: cl/alloc.clh */
+    if (get_global_id(0) == 0) CLUMPI_ADD(&v.header->epoch, 1); /* room appeared: cl/alloc.clh */
 }

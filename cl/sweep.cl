@@ -1,6 +1,6 @@
 /* After marking: weak references, the list of what dies, and the sweep, which gives the slots of
- * all objects that are still white back to the allocator: an AND for each row; credits and the
- * lowest hints for each block. Fields are not touched. The upper hints follow in finish.cl.
+ * all objects that are still white back to the allocator: an AND for each row; credits and hints
+ * for each block. Fields are not touched.
  *
  * Read first: mark.clh, finish.cl.
  */
@@ -109,15 +109,6 @@ static inline uint sweep_rows(const clumpi_mark *m, const clumpi_team *team, uin
     return die;
 }
 
-/* For clumpi_finish_counters(): no block is emptied by it, and all classes take part. */
-static inline void clear_plans(const clumpi_view *v) {
-    __global uint *plans = (__global uint *)clumpi_plans(v);
-    const uint words = sizeof(clumpi_class_plan) / 4u;
-    for (uint i = (uint)get_global_id(0); i < (v->header->class_count + 1u) * words;
-         i += (uint)get_global_size(0))
-        plans[i] = i % words == 0; /* clumpi_class_plan.selected */
-}
-
 /* What only counting needs of a sweep, or (change 1) the sweep. A work-group takes the blocks of a
  * hint word at a time; teams take the blocks, rows side by side. */
 __kernel void clumpi_sweep(__global uchar *heap, uint header_at, __global uchar *marks,
@@ -132,7 +123,6 @@ __kernel void clumpi_sweep(__global uchar *heap, uint header_at, __global uchar 
     sweep_tally t = {0, 0, 0};
     for (uint c = me; c <= classes; c += items) freed[c] = active[c] = 0;
     if (me == 0) sums[0] = sums[1] = sums[2] = 0;
-    if (change) clear_plans(&v);
     for (uint word = (uint)get_group_id(0); word < v.header->hint_count[0];
          word += (uint)get_num_groups(0)) {
         uint begin = max(word * 32u, m.r.first_block), end = min(word * 32u + 32u, m.r.block_end);
@@ -175,6 +165,7 @@ __kernel void clumpi_sweep(__global uchar *heap, uint header_at, __global uchar 
             if (hints[c] == was) continue;
             *hint = hints[c];
             active[c] += clumpi_popcount32(hints[c]) - clumpi_popcount32(was);
+            if (!hints[c] != !was) clumpi_hint_agree(&v, c, 1, word);
         }
     }
     if (t.dead) atomic_add(&sums[0], t.dead);
@@ -190,4 +181,6 @@ __kernel void clumpi_sweep(__global uchar *heap, uint header_at, __global uchar 
     if (sums[0]) CLUMPI_ADD(&m.control->dead, sums[0]);
     if (sums[1]) CLUMPI_ADD(&m.control->marked, sums[1]);
     if (sums[2]) CLUMPI_ADD(&m.control->blocks, sums[2]);
+    if (change && get_group_id(0) == 0)
+        CLUMPI_ADD(&v.header->epoch, 1); /* room appeared: cl/alloc.clh */
 }

@@ -48,7 +48,6 @@ static clump_status list_dead(clumpi_collection *r) {
     return status;
 }
 
-/* The lowest hints follow from the states in the same pass, so that two launches do. */
 static clump_status sweep(clumpi_collection *r) {
     clump_heap *heap = r->heap;
     const clumpi_launch_sizes *sizes = &heap->context->sizes;
@@ -57,11 +56,8 @@ static clump_status sweep(clumpi_collection *r) {
     clumpi_u32 change = !r->desc->only_mark;
     clumpi_arg args[] = {{sizeof change, &change}};
     heap->list_valid = 0;
-    clump_status status =
-        clumpi_collect_run_on(r, CLUMP_COLLECT_SWEEP, CLUMPI_KERNEL_sweep,
-                              words < groups ? words : groups, sizes->scan_local, args, 1);
-    if (status || !change) return status;
-    return clumpi_compact_counters(heap, &r->timed, CLUMP_COLLECT_SWEEP, 0);
+    return clumpi_collect_run_on(r, CLUMP_COLLECT_SWEEP, CLUMPI_KERNEL_sweep,
+                                 words < groups ? words : groups, sizes->scan_local, args, 1);
 }
 
 static uint64_t wide(const clumpi_u32 *words) {

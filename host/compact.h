@@ -51,11 +51,6 @@ size_t clumpi_compact_wide_groups(const clump_heap *heap);
 /* Work-items of a group that takes a block: no more than the block has slots. */
 size_t clumpi_compact_block_local(const clump_heap *heap);
 
-/* States, plans and the lowest hints as they are: what the upper hints and the counters follow
- * from. `fresh` as in clumpi_moving. */
-clump_status clumpi_compact_counters(clump_heap *heap, clumpi_timed *timed, uint32_t phase,
-                                     clumpi_u32 fresh);
-
 /* The plans as they are on the device, plans[0 .. class_count]. Blocks. */
 clump_status clumpi_compact_read_plans(clump_heap *heap, clumpi_class_plan *plans);
 

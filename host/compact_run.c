@@ -135,24 +135,15 @@ static clump_status run_rewrite(clumpi_compaction *r, const clumpi_moving *m) {
                               args, 6);
 }
 
-clump_status clumpi_compact_counters(clump_heap *heap, clumpi_timed *timed, uint32_t phase,
-                                     clumpi_u32 fresh) {
-    clumpi_arg args[] = {{sizeof fresh, &fresh}};
-    return clumpi_timed_run(heap, timed, phase, CLUMPI_KERNEL_finish_counters,
-                            heap->geometry.header.class_count + 1, heap->context->sizes.scan_local,
-                            args, 1);
-}
-
 static clump_status finish(clumpi_compaction *r, clumpi_u32 fresh) {
     clump_heap *heap = r->heap;
     /* Wide tiles only where there are enough of them for all work-groups. */
     size_t words = heap->geometry.header.hint_count[0], groups = clumpi_compact_wide_groups(heap);
     clumpi_u32 tile = words < 2 * groups ? 1 : words < 8 * groups ? 2 : 8;
-    clumpi_arg args[] = {{sizeof tile, &tile}};
-    clump_status status = clumpi_compact_run(r, CLUMP_PHASE_FINISH, CLUMPI_KERNEL_finish,
-                                             words < groups ? words : groups,
-                                             heap->context->sizes.scan_local, args, 1);
-    return status ? status : clumpi_compact_counters(heap, &r->timed, CLUMP_PHASE_FINISH, fresh);
+    clumpi_arg args[] = {{sizeof tile, &tile}, {sizeof fresh, &fresh}};
+    return clumpi_compact_run(r, CLUMP_PHASE_FINISH, CLUMPI_KERNEL_finish,
+                              words < groups ? words : groups, heap->context->sizes.scan_local,
+                              args, 2);
 }
 
 clump_status clumpi_compact_apply(clumpi_compaction *r, const clumpi_moving *moving,

@@ -47,7 +47,6 @@
     X(rewrite)                                                                                     \
     X(null_dangling)                                                                               \
     X(rewrite_outside)                                                                             \
-    X(finish_counters)                                                                             \
     X(finish)                                                                                      \
     X(rewrite_recompute)                                                                           \
     X(merge_count)                                                                                 \
