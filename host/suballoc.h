@@ -87,7 +87,12 @@ typedef struct clumpi_slab {
 #define CLUMPI_BIN_CUTS 32u
 #define CLUMPI_BIN_ROWS (CLUMPI_UNITS_BITS - 4u)
 #define CLUMPI_BINS (CLUMPI_BIN_ROWS * CLUMPI_BIN_CUTS)
-#define CLUMPI_BIN_NONE UINT32_MAX
+
+/* The first node of a bin, 0 if it is empty, and its size (at most UINT32_MAX): whether it serves a
+ * request is known without its own cache line. */
+typedef struct clumpi_bin {
+    uint32_t node, size;
+} clumpi_bin;
 
 struct clump_suballoc {
     clump_allocator allocator;
@@ -100,9 +105,9 @@ struct clump_suballoc {
     uint16_t mark; /* in the ranges of this suballocator */
     uint64_t units, used_units, free_count, used_count;
     uint32_t root;      /* of the tree */
-    uint64_t bin_rows;  /* bit r: a bin of row r has a node */
-    uint32_t *bin_bits; /* bin_bits[r], bit i: bin 32 * r + i has one; NULL with the tree */
-    uint32_t *bins;     /* first node of each */
+    uint64_t bin_rows;  /* bit r: a bin of row r has a node; the row behind the last one always */
+    uint32_t bin_bits[CLUMPI_BIN_ROWS + 1]; /* [r], bit i: bin 32 * r + i has one */
+    clumpi_bin *bins;                       /* and one more, which is empty; NULL with the tree */
     clump_error error;
 };
 

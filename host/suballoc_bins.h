@@ -32,61 +32,76 @@ static inline uint32_t clumpi_bin_above(uint64_t units) {
     return clumpi_bin_of(units + ((UINT64_C(1) << clumpi_bin_shift(units)) - 1));
 }
 
+static inline void clumpi_bins_set_head(clump_suballoc *s, uint32_t bin, uint32_t node,
+                                        uint64_t size) {
+    s->bins[bin] = (clumpi_bin){node, size < UINT32_MAX ? (uint32_t)size : UINT32_MAX};
+}
+
 /* `bin` is that of the node's size. */
 static inline void clumpi_bins_insert(clump_suballoc *s, uint32_t i, clumpi_node *n, uint32_t bin) {
-    uint32_t head = s->bins[bin];
+    uint32_t head = s->bins[bin].node;
     n->bin_prev = 0;
     n->bin_next = head;
     clumpi_node_at(s, head)->bin_prev = i;
-    s->bins[bin] = i;
+    clumpi_bins_set_head(s, bin, i, n->size);
     s->bin_bits[bin >> CLUMPI_CUT_BITS] |= 1u << (bin & (CLUMPI_BIN_CUTS - 1));
     s->bin_rows |= UINT64_C(1) << (bin >> CLUMPI_CUT_BITS);
 }
 
 static inline void clumpi_bins_remove(clump_suballoc *s, const clumpi_node *n, uint32_t bin) {
     uint32_t prev = n->bin_prev, next = n->bin_next, row = bin >> CLUMPI_CUT_BITS;
-    clumpi_node_at(s, next)->bin_prev = prev;
+    clumpi_node *behind = clumpi_node_at(s, next);
+    behind->bin_prev = prev;
     if (prev) {
         clumpi_node_at(s, prev)->bin_next = next;
         return;
     }
-    s->bins[bin] = next;
+    clumpi_bins_set_head(s, bin, next, behind->size);
     uint32_t bits = s->bin_bits[row] & ~((uint32_t)!next << (bin & (CLUMPI_BIN_CUTS - 1)));
     s->bin_bits[row] = bits;
     s->bin_rows &= ~((uint64_t)!bits << row);
 }
 
-/* The lowest bin from `bin` on that has a node. */
+/* The lowest bin from `bin` on that has a node, or the one behind the last. */
 static inline uint32_t clumpi_bins_next(const clump_suballoc *s, uint32_t bin) {
     uint32_t row = bin >> CLUMPI_CUT_BITS;
-    if (row >= CLUMPI_BIN_ROWS) return CLUMPI_BIN_NONE;
     uint32_t bits = s->bin_bits[row] & (UINT32_MAX << (bin & (CLUMPI_BIN_CUTS - 1)));
     if (!bits) {
-        uint64_t rows = s->bin_rows & ~((UINT64_C(2) << row) - 1);
-        if (!rows) return CLUMPI_BIN_NONE;
-        row = (uint32_t)__builtin_ctzll(rows);
+        row = (uint32_t)__builtin_ctzll(s->bin_rows & ~((UINT64_C(2) << row) - 1));
         bits = s->bin_bits[row];
     }
     return (row << CLUMPI_CUT_BITS) + (uint32_t)__builtin_ctz(bits);
 }
 
 static inline uint32_t clumpi_bins_top(const clump_suballoc *s) {
-    if (!s->bin_rows) return 0;
-    uint32_t row = clumpi_log2_of(s->bin_rows);
+    uint64_t rows = s->bin_rows & ((UINT64_C(1) << CLUMPI_BIN_ROWS) - 1);
+    if (!rows) return 0;
+    uint32_t row = clumpi_log2_of(rows);
     return (row << CLUMPI_CUT_BITS) + clumpi_log2_of(s->bin_bits[row]);
 }
 
-static inline uint32_t clumpi_bins_find(const clump_suballoc *s, uint64_t units, uint64_t align) {
-    uint32_t bin = clumpi_bins_next(s, clumpi_bin_of(units));
-    if (bin == CLUMPI_BIN_NONE) return 0;
-    if (clumpi_node_fits(clumpi_node_at(s, s->bins[bin]), units, align)) return s->bins[bin];
-    uint32_t sure = clumpi_bin_above(units + align - 1), found = clumpi_bins_next(s, sure);
-    if (found != CLUMPI_BIN_NONE) return s->bins[found];
-    /* Nothing that is large enough for certain: look at all that may be. */
-    for (; bin < sure; bin = clumpi_bins_next(s, bin + 1))
-        for (uint32_t i = s->bins[bin]; i; i = clumpi_node_at(s, i)->bin_next)
+/* Any of the bins from the request's own up to `sure`, which are not large enough for certain. */
+static __attribute__((noinline)) uint32_t clumpi_bins_search(const clump_suballoc *s,
+                                                             uint64_t units, uint64_t align,
+                                                             uint32_t sure) {
+    for (uint32_t bin = clumpi_bins_next(s, clumpi_bin_of(units)); bin < sure;
+         bin = clumpi_bins_next(s, bin + 1))
+        for (uint32_t i = s->bins[bin].node; i; i = clumpi_node_at(s, i)->bin_next)
             if (clumpi_node_fits(clumpi_node_at(s, i), units, align)) return i;
     return 0;
+}
+
+static inline uint32_t clumpi_bins_find(const clump_suballoc *s, uint64_t units, uint64_t align) {
+    uint32_t own = clumpi_bin_of(units), sure;
+    if (align == 1) {
+        sure = own + (s->bins[own].size < units);
+    } else {
+        uint32_t node = s->bins[clumpi_bins_next(s, own)].node;
+        if (node && clumpi_node_fits(clumpi_node_at(s, node), units, align)) return node;
+        sure = clumpi_bin_above(units + align - 1);
+    }
+    uint32_t node = s->bins[clumpi_bins_next(s, sure)].node;
+    return node ? node : clumpi_bins_search(s, units, align, sure);
 }
 
 #endif

@@ -24,9 +24,10 @@ uint32_t clumpi_node_fresh(clump_suballoc *s) {
 
 int clumpi_suballoc_init(clump_suballoc *s) {
     if (s->fit == CLUMP_FIT_GOOD) {
-        s->bins = clumpi_alloc(&s->allocator, (CLUMPI_BINS + CLUMPI_BIN_ROWS) * sizeof *s->bins);
+        s->bins = clumpi_alloc(&s->allocator, (CLUMPI_BINS + 1) * sizeof *s->bins);
         if (!s->bins) return 0;
-        s->bin_bits = s->bins + CLUMPI_BINS;
+        s->bin_rows = UINT64_C(1) << CLUMPI_BIN_ROWS;
+        s->bin_bits[CLUMPI_BIN_ROWS] = 1;
     }
     clumpi_node_fresh(s); /* node 0, which is none; then there is a slab, or no memory */
     uint32_t i = s->slab_count ? clumpi_node_fresh(s) : 0;

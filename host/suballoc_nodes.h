@@ -61,7 +61,10 @@ static inline void clumpi_node_reshape(clump_suballoc *s, uint32_t i, clumpi_nod
     }
     uint32_t from = clumpi_bin_of(n->size), to = clumpi_bin_of(size);
     clumpi_node_set_free(n, offset, size);
-    if (from == to) return;
+    if (from == to) {
+        if (!n->bin_prev) clumpi_bins_set_head(s, to, i, size);
+        return;
+    }
     clumpi_bins_remove(s, n, from);
     clumpi_bins_insert(s, i, n, to);
 }
