@@ -20,10 +20,9 @@
 #include "clump/suballoc.h"
 #include "memory.h"
 
-#define CLUMPI_SLAB_BITS 9u
-#define CLUMPI_SLAB_NODES (1u << CLUMPI_SLAB_BITS)
 #define CLUMPI_UNITS_BITS 48u
 #define CLUMPI_UNITS_MASK ((UINT64_C(1) << CLUMPI_UNITS_BITS) - 1)
+#define CLUMPI_GENERATION_ONE (UINT64_C(1) << CLUMPI_UNITS_BITS)
 
 #define CLUMPI_LINK_BITS 31u
 #define CLUMPI_LINK_FREE (UINT32_C(1) << CLUMPI_LINK_BITS)
@@ -78,11 +77,6 @@ typedef struct clumpi_tree_link {
     uint64_t max;
 } clumpi_tree_link;
 
-typedef struct clumpi_slab {
-    clumpi_node nodes[CLUMPI_SLAB_NODES];
-    clumpi_tree_link links[]; /* as many, with the tree */
-} clumpi_slab;
-
 /* Bins: sizes below 32 have one each, every power of two above is cut into 32. */
 #define CLUMPI_BIN_CUTS 32u
 #define CLUMPI_BIN_ROWS (CLUMPI_UNITS_BITS - 4u)
@@ -90,41 +84,48 @@ typedef struct clumpi_slab {
 
 /* The first node of a bin, 0 if it is empty, and its size (at most UINT32_MAX): whether it serves a
  * request is known without its own cache line. */
-typedef struct clumpi_bin {
-    uint32_t node, size;
-} clumpi_bin;
+typedef uint64_t clumpi_bin; /* node | size << 32: one word, see clumpi_node */
+
+static inline uint32_t clumpi_bin_node(clumpi_bin bin) {
+    return (uint32_t)bin;
+}
+static inline clumpi_bin clumpi_bin_make(uint32_t node, uint64_t size) {
+    return node | (size < UINT32_MAX ? size : UINT32_MAX) << 32;
+}
 
 struct clump_suballoc {
     clump_allocator allocator;
-    clumpi_slab **slabs;
-    size_t slab_count, slab_capacity;
+    clumpi_node *nodes;      /* aligned in node_memory */
+    clumpi_tree_link *links; /* as many, with the tree; else NULL */
+    void *node_memory;
+    uint32_t capacity;   /* nodes there is memory for */
     uint32_t unused;     /* list of nodes that were used */
     uint32_t fresh;      /* nodes from here on never were, nor written to: chunks come and go */
     uint32_t unit_shift; /* log2 of the granularity */
     clump_fit fit;
-    uint16_t mark; /* in the ranges of this suballocator */
+    uint32_t mark; /* in the ranges of this suballocator: their upper 16 bits */
     uint64_t units, used_units, free_count, used_count;
-    uint32_t root;      /* of the tree */
-    uint64_t bin_rows;  /* bit r: a bin of row r has a node; the row behind the last one always */
+    uint32_t root;     /* of the tree */
+    uint64_t bin_rows; /* bit r: a bin of row r has a node; the row behind the last one always */
     uint32_t bin_bits[CLUMPI_BIN_ROWS + 1]; /* [r], bit i: bin 32 * r + i has one */
     clumpi_bin *bins;                       /* and one more, which is empty; NULL with the tree */
     clump_error error;
 };
 
 static inline clumpi_node *clumpi_node_at(const clump_suballoc *s, uint32_t i) {
-    return &s->slabs[i >> CLUMPI_SLAB_BITS]->nodes[i & (CLUMPI_SLAB_NODES - 1)];
+    return &s->nodes[i];
 }
 
 static inline clumpi_tree_link *clumpi_link_at(const clump_suballoc *s, uint32_t i) {
-    return &s->slabs[i >> CLUMPI_SLAB_BITS]->links[i & (CLUMPI_SLAB_NODES - 1)];
+    return &s->links[i];
 }
 
 /* By address; 0: none. */
 static inline uint32_t clumpi_suballoc_first(const clump_suballoc *s) {
-    return s->slabs[0]->nodes[0].next;
+    return s->nodes[0].next;
 }
 static inline uint32_t clumpi_suballoc_last(const clump_suballoc *s) {
-    return s->slabs[0]->nodes[0].prev;
+    return s->nodes[0].prev;
 }
 
 /* Where a range of `units`, at a multiple of `align` (a power of two), lies in a free node. */
@@ -142,8 +143,8 @@ static inline int clumpi_node_fits(const clumpi_node *node, uint64_t units, uint
 int clumpi_suballoc_init(clump_suballoc *s);
 void clumpi_suballoc_clear(clump_suballoc *s); /* gives all host memory back */
 
-/* A node that was never used; 0 without host memory. */
-uint32_t clumpi_node_fresh(clump_suballoc *s);
+/* Make memory for more nodes; these may move. 0 without host memory. */
+int clumpi_nodes_grow(clump_suballoc *s);
 
 /* The free node that the strategy takes for a request, or 0. Changes nothing. */
 uint32_t clumpi_suballoc_find(const clump_suballoc *s, uint64_t units, uint64_t align);

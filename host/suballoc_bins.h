@@ -34,12 +34,12 @@ static inline uint32_t clumpi_bin_above(uint64_t units) {
 
 static inline void clumpi_bins_set_head(clump_suballoc *s, uint32_t bin, uint32_t node,
                                         uint64_t size) {
-    s->bins[bin] = (clumpi_bin){node, size < UINT32_MAX ? (uint32_t)size : UINT32_MAX};
+    s->bins[bin] = clumpi_bin_make(node, size);
 }
 
 /* `bin` is that of the node's size. */
 static inline void clumpi_bins_insert(clump_suballoc *s, uint32_t i, clumpi_node *n, uint32_t bin) {
-    uint32_t head = s->bins[bin].node;
+    uint32_t head = clumpi_bin_node(s->bins[bin]);
     n->bin_prev = 0;
     n->bin_next = head;
     clumpi_node_at(s, head)->bin_prev = i;
@@ -86,21 +86,28 @@ static __attribute__((noinline)) uint32_t clumpi_bins_search(const clump_suballo
                                                              uint32_t sure) {
     for (uint32_t bin = clumpi_bins_next(s, clumpi_bin_of(units)); bin < sure;
          bin = clumpi_bins_next(s, bin + 1))
-        for (uint32_t i = s->bins[bin].node; i; i = clumpi_node_at(s, i)->bin_next)
+        for (uint32_t i = clumpi_bin_node(s->bins[bin]); i; i = clumpi_node_at(s, i)->bin_next)
             if (clumpi_node_fits(clumpi_node_at(s, i), units, align)) return i;
     return 0;
 }
 
+/* The bin whose first node serves a request: its own if that is large enough, else the lowest whose
+ * nodes all are. Without branches on sizes. */
+static inline uint32_t clumpi_bins_pick(const clump_suballoc *s, uint64_t units) {
+    uint32_t own = clumpi_bin_of(units);
+    return clumpi_bins_next(s, own + (s->bins[own] >> 32 < units));
+}
+
 static inline uint32_t clumpi_bins_find(const clump_suballoc *s, uint64_t units, uint64_t align) {
-    uint32_t own = clumpi_bin_of(units), sure;
+    uint32_t own = clumpi_bin_of(units), sure = own + 1, node;
     if (align == 1) {
-        sure = own + (s->bins[own].size < units);
+        node = clumpi_bin_node(s->bins[clumpi_bins_pick(s, units)]);
     } else {
-        uint32_t node = s->bins[clumpi_bins_next(s, own)].node;
+        node = clumpi_bin_node(s->bins[clumpi_bins_next(s, own)]);
         if (node && clumpi_node_fits(clumpi_node_at(s, node), units, align)) return node;
         sure = clumpi_bin_above(units + align - 1);
+        node = clumpi_bin_node(s->bins[clumpi_bins_next(s, sure)]);
     }
-    uint32_t node = s->bins[clumpi_bins_next(s, sure)].node;
     return node ? node : clumpi_bins_search(s, units, align, sure);
 }
 
