@@ -100,11 +100,13 @@ static __attribute__((noinline, cold)) clump_status fail_request(clump_suballoc 
 }
 
 static __attribute__((noinline, cold)) clump_status fail_room(clump_suballoc *s, uint64_t bytes,
-                                                              uint64_t align) {
+                                                              uint64_t alignment) {
+    uint64_t unit = UINT64_C(1) << s->unit_shift;
     return clumpi_fail(&s->error, CLUMP_ERR_CAPACITY,
                        "%llu bytes at a multiple of %llu fit none of the %llu free ranges, "
                        "%llu bytes in all",
-                       (unsigned long long)bytes, (unsigned long long)(align << s->unit_shift),
+                       (unsigned long long)bytes,
+                       (unsigned long long)(alignment > unit ? alignment : unit),
                        (unsigned long long)s->free_count,
                        (unsigned long long)((s->units - s->used_units) << s->unit_shift));
 }
@@ -113,13 +115,22 @@ static __attribute__((noinline, cold)) clump_status fail_memory(clump_suballoc *
     return clumpi_fail(&s->error, CLUMP_ERR_MEMORY, "no host memory for more ranges");
 }
 
-/* What most calls need: the beginning of the first node of a bin. 0: there is none, or no memory
- * for nodes. */
-static inline uint32_t alloc_quick(clump_suballoc *s, uint64_t units) {
-    uint32_t node = clumpi_bin_node(s->bins[clumpi_bins_pick(s, units)]), used = node;
-    if (!node || (clumpi_node_at(s, node)->size != units && !(used = clumpi_node_new(s)))) return 0;
-    clumpi_node_cut(s, CLUMP_FIT_GOOD, node, used, units);
-    return used;
+/* All requests but the simple ones. */
+static __attribute__((noinline)) clump_status alloc_any(clump_suballoc *s, uint64_t bytes,
+                                                        uint64_t alignment, void *user_data,
+                                                        clump_range *range, uint64_t *offset) {
+    uint64_t units = ((bytes - 1) >> s->unit_shift) + 1, align = alignment >> s->unit_shift;
+    align += !align;
+    if (align > UINT64_C(1) << CLUMPI_UNITS_BITS) align = UINT64_C(1) << CLUMPI_UNITS_BITS;
+    uint32_t node = clumpi_suballoc_find(s, units, align);
+    if (!node) return fail_room(s, bytes, alignment);
+    uint64_t at = clumpi_node_place(clumpi_node_at(s, node), align);
+    uint32_t used = clumpi_suballoc_take(s, node, at, units);
+    if (!used) return fail_memory(s);
+    clumpi_node_at(s, used)->user_data = user_data;
+    *range = range_of(s, used, clumpi_node_at(s, used));
+    if (offset) *offset = at << s->unit_shift;
+    return CLUMP_OK;
 }
 
 clump_status clump_suballoc_alloc(clump_suballoc *s, uint64_t bytes, uint64_t alignment,
@@ -127,22 +138,23 @@ clump_status clump_suballoc_alloc(clump_suballoc *s, uint64_t bytes, uint64_t al
     if (range) *range = 0;
     if (!s) return CLUMP_ERR_USAGE;
     if (!range || !bytes || (alignment & (alignment - 1))) return fail_request(s, bytes, alignment);
-    uint64_t units = ((bytes - 1) >> s->unit_shift) + 1, align = alignment >> s->unit_shift;
-    align += !align;
-    if (units > s->units) return fail_room(s, bytes, align);
-    uint32_t used = 0;
-    if (s->fit != CLUMP_FIT_GOOD || align > 1 || !(used = alloc_quick(s, units))) {
-        if (align > UINT64_C(1) << CLUMPI_UNITS_BITS) align = UINT64_C(1) << CLUMPI_UNITS_BITS;
-        uint32_t node = clumpi_suballoc_find(s, units, align);
-        if (!node) return fail_room(s, bytes, align);
-        uint64_t at = clumpi_node_place(clumpi_node_at(s, node), align);
-        used = clumpi_suballoc_take(s, node, at, units);
-        if (!used) return fail_memory(s);
+    uint64_t units = ((bytes - 1) >> s->unit_shift) + 1;
+    if (units > s->units) return fail_room(s, bytes, alignment);
+    if (s->fit != CLUMP_FIT_GOOD || alignment >> s->unit_shift > 1)
+        return alloc_any(s, bytes, alignment, user_data, range, offset);
+    /* What most calls need: the beginning of the first node of a bin. */
+    uint32_t bin = clumpi_bins_pick(s, units), node = clumpi_bin_node(s->bins[bin]), used = node;
+    clumpi_node *n = clumpi_node_at(s, node), *u = n;
+    if (n->size != units) {
+        used = s->unused;
+        u = clumpi_node_at(s, used);
+        if (!node || !used) return alloc_any(s, bytes, alignment, user_data, range, offset);
+        s->unused = u->next_link;
     }
-    clumpi_node *n = clumpi_node_at(s, used);
-    n->user_data = user_data;
-    *range = range_of(s, used, n);
+    *range = range_of(s, used, u);
     if (offset) *offset = (uint64_t)n->offset << s->unit_shift;
+    clumpi_bins_cut(s, bin, node, used, units);
+    u->user_data = user_data;
     return CLUMP_OK;
 }
 

@@ -23,6 +23,7 @@
 #define CLUMPI_UNITS_BITS 48u
 #define CLUMPI_UNITS_MASK ((UINT64_C(1) << CLUMPI_UNITS_BITS) - 1)
 #define CLUMPI_GENERATION_ONE (UINT64_C(1) << CLUMPI_UNITS_BITS)
+#define CLUMPI_USED_NOT_FREE ((uint64_t)(CLUMPI_NODE_USED - CLUMPI_NODE_FREE) << CLUMPI_UNITS_BITS)
 
 #define CLUMPI_LINK_BITS 31u
 #define CLUMPI_LINK_FREE (UINT32_C(1) << CLUMPI_LINK_BITS)
@@ -51,19 +52,18 @@ typedef struct clumpi_node {
     union {
         struct {
             uint32_t prev : 31, prev_free : 1; /* by address */
-        };
-        uint32_t prev_link;
-    };
-    union {
-        struct {
             uint32_t next : 31, next_free : 1; /* unused nodes: next in the list of these */
         };
-        uint32_t next_link;
+        struct {
+            uint32_t prev_link, next_link;
+        };
+        uint64_t links;
     };
     union {
         struct {
             uint32_t bin_prev, bin_next; /* free, with bins */
         };
+        uint64_t bin_links;
         void *user_data; /* used */
     };
 } clumpi_node;

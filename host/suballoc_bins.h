@@ -40,26 +40,32 @@ static inline void clumpi_bins_set_head(clump_suballoc *s, uint32_t bin, uint32_
 /* `bin` is that of the node's size. */
 static inline void clumpi_bins_insert(clump_suballoc *s, uint32_t i, clumpi_node *n, uint32_t bin) {
     uint32_t head = clumpi_bin_node(s->bins[bin]);
-    n->bin_prev = 0;
-    n->bin_next = head;
+    n->bin_links = (uint64_t)head << 32; /* none before it */
     clumpi_node_at(s, head)->bin_prev = i;
     clumpi_bins_set_head(s, bin, i, n->size);
     s->bin_bits[bin >> CLUMPI_CUT_BITS] |= 1u << (bin & (CLUMPI_BIN_CUTS - 1));
     s->bin_rows |= UINT64_C(1) << (bin >> CLUMPI_CUT_BITS);
 }
 
-static inline void clumpi_bins_remove(clump_suballoc *s, const clumpi_node *n, uint32_t bin) {
-    uint32_t prev = n->bin_prev, next = n->bin_next, row = bin >> CLUMPI_CUT_BITS;
+/* Remove the first node of a bin. */
+static inline void clumpi_bins_pop(clump_suballoc *s, const clumpi_node *n, uint32_t bin) {
+    uint32_t next = n->bin_next, row = bin >> CLUMPI_CUT_BITS;
     clumpi_node *behind = clumpi_node_at(s, next);
-    behind->bin_prev = prev;
-    if (prev) {
-        clumpi_node_at(s, prev)->bin_next = next;
-        return;
-    }
+    behind->bin_prev = 0;
     clumpi_bins_set_head(s, bin, next, behind->size);
     uint32_t bits = s->bin_bits[row] & ~((uint32_t)!next << (bin & (CLUMPI_BIN_CUTS - 1)));
     s->bin_bits[row] = bits;
     s->bin_rows &= ~((uint64_t)!bits << row);
+}
+
+static inline void clumpi_bins_remove(clump_suballoc *s, const clumpi_node *n, uint32_t bin) {
+    uint32_t prev = n->bin_prev, next = n->bin_next;
+    if (!prev) {
+        clumpi_bins_pop(s, n, bin);
+        return;
+    }
+    clumpi_node_at(s, next)->bin_prev = prev;
+    clumpi_node_at(s, prev)->bin_next = next;
 }
 
 /* The lowest bin from `bin` on that has a node, or the one behind the last. */

@@ -36,6 +36,27 @@ static inline void clumpi_node_set_extent(clumpi_node *n, uint64_t size, uint64_
     n->extent = size | state << CLUMPI_UNITS_BITS;
 }
 
+/* The node `used` gets the first units of the free node `node`, which may be the same if it has no
+ * more; the index is not told, nor the node's own place and extent. */
+static inline void clumpi_node_give(clump_suballoc *s, uint32_t node, uint32_t used,
+                                    uint64_t units) {
+    clumpi_node *n = clumpi_node_at(s, node), *u = clumpi_node_at(s, used);
+    uint32_t prev_link = n->prev_link;
+    s->used_units += units;
+    s->used_count++;
+    clumpi_node_at(s, prev_link & ~CLUMPI_LINK_FREE)->next_link = used;
+    if (used == node) {
+        clumpi_node_at(s, n->next)->prev_link = node;
+        n->extent += CLUMPI_USED_NOT_FREE;
+        s->free_count--;
+        return;
+    }
+    n->prev_link = used;
+    clumpi_node_set_place(u, n->offset);
+    clumpi_node_set_extent(u, units, CLUMPI_NODE_USED);
+    u->links = prev_link | (uint64_t)(node | CLUMPI_LINK_FREE) << 32;
+}
+
 static inline void clumpi_index_insert(clump_suballoc *s, clump_fit fit, uint32_t i,
                                        clumpi_node *n) {
     if (fit == CLUMP_FIT_GOOD)
@@ -75,27 +96,25 @@ static inline void clumpi_node_reshape(clump_suballoc *s, clump_fit fit, uint32_
     clumpi_bins_insert(s, i, n, to);
 }
 
-/* Give out the first units of a free node. */
-static inline clumpi_node *clumpi_node_cut(clump_suballoc *s, clump_fit fit, uint32_t node,
-                                           uint32_t used, uint64_t units) {
-    clumpi_node *n = clumpi_node_at(s, node), *u = clumpi_node_at(s, used);
-    uint32_t prev_link = n->prev_link;
-    if (used != node) { /* what is left keeps the node, and mostly its bin */
-        n->prev_link = used;
-        clumpi_node_set_place(u, n->offset);
-        u->prev_link = prev_link;
-        u->next_link = node | CLUMPI_LINK_FREE;
-        clumpi_node_reshape(s, fit, node, n, units, 0 - units);
-    } else {
-        clumpi_node_at(s, n->next)->prev_link = node;
-        clumpi_index_remove(s, fit, node, n);
-        s->free_count--;
+/* The first node of a bin loses its first units to node `used`, which is itself if it has no more. */
+static inline void clumpi_bins_cut(clump_suballoc *s, uint32_t bin, uint32_t node, uint32_t used,
+                                   uint64_t units) {
+    clumpi_node *n = clumpi_node_at(s, node);
+    uint64_t back = n->size - units;
+    clumpi_node_give(s, node, used, units);
+    if (used == node) {
+        clumpi_bins_pop(s, n, bin);
+        return;
     }
-    clumpi_node_set_extent(u, units, CLUMPI_NODE_USED);
-    clumpi_node_at(s, prev_link & ~CLUMPI_LINK_FREE)->next_link = used;
-    s->used_units += units;
-    s->used_count++;
-    return u;
+    n->place += units;
+    n->extent -= units;
+    uint32_t to = clumpi_bin_of(back);
+    if (to == bin) {
+        clumpi_bins_set_head(s, bin, node, back);
+        return;
+    }
+    clumpi_bins_pop(s, n, bin);
+    clumpi_bins_insert(s, node, n, to);
 }
 
 static inline void clumpi_node_free(clump_suballoc *s, clump_fit fit, uint32_t node) {
