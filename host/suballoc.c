@@ -163,7 +163,10 @@ clump_status clump_suballoc_free(clump_suballoc *s, clump_range range) {
     if (!range) return CLUMP_OK;
     uint32_t node = node_of(s, range);
     if (!node) return fail_range(s, range);
-    clumpi_node_free(s, s->fit, node);
+    if (s->fit == CLUMP_FIT_GOOD)
+        clumpi_node_free(s, CLUMP_FIT_GOOD, node);
+    else
+        clumpi_suballoc_release(s, node);
     return CLUMP_OK;
 }
 

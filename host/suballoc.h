@@ -143,8 +143,9 @@ static inline int clumpi_node_fits(const clumpi_node *node, uint64_t units, uint
 int clumpi_suballoc_init(clump_suballoc *s);
 void clumpi_suballoc_clear(clump_suballoc *s); /* gives all host memory back */
 
-/* Make memory for more nodes; these may move. 0 without host memory. */
-int clumpi_nodes_grow(clump_suballoc *s);
+/* Put some that never were used into the empty list of unused nodes; all may move. 0 without host
+ * memory. */
+int clumpi_nodes_make(clump_suballoc *s);
 
 /* The free node that the strategy takes for a request, or 0. Changes nothing. */
 uint32_t clumpi_suballoc_find(const clump_suballoc *s, uint64_t units, uint64_t align);

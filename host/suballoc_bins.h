@@ -37,12 +37,13 @@ static inline void clumpi_bins_set_head(clump_suballoc *s, uint32_t bin, uint32_
     s->bins[bin] = clumpi_bin_make(node, size);
 }
 
-/* `bin` is that of the node's size. */
-static inline void clumpi_bins_insert(clump_suballoc *s, uint32_t i, clumpi_node *n, uint32_t bin) {
+/* `size` is the node's, `bin` that of the size. */
+static inline void clumpi_bins_insert(clump_suballoc *s, uint32_t i, clumpi_node *n, uint64_t size,
+                                      uint32_t bin) {
     uint32_t head = clumpi_bin_node(s->bins[bin]);
     n->bin_links = (uint64_t)head << 32; /* none before it */
     clumpi_node_at(s, head)->bin_prev = i;
-    clumpi_bins_set_head(s, bin, i, n->size);
+    clumpi_bins_set_head(s, bin, i, size);
     s->bin_bits[bin >> CLUMPI_CUT_BITS] |= 1u << (bin & (CLUMPI_BIN_CUTS - 1));
     s->bin_rows |= UINT64_C(1) << (bin >> CLUMPI_CUT_BITS);
 }

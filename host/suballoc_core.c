@@ -5,8 +5,9 @@
 #include "suballoc_nodes.h"
 
 #define FIRST_NODES 64u
+#define MADE_NODES 16u
 
-int clumpi_nodes_grow(clump_suballoc *s) {
+static int grow(clump_suballoc *s) {
     const clump_allocator *a = &s->allocator;
     uint32_t wanted = s->capacity ? 2 * s->capacity : FIRST_NODES;
     if (wanted >> CLUMPI_LINK_BITS) return 0;
@@ -31,6 +32,15 @@ int clumpi_nodes_grow(clump_suballoc *s) {
     return 1;
 }
 
+int clumpi_nodes_make(clump_suballoc *s) {
+    if (s->fresh == s->capacity && !grow(s)) return 0;
+    uint32_t first = s->fresh;
+    for (unsigned i = 0; i < MADE_NODES; i++)
+        s->nodes[s->fresh++] = (clumpi_node){.next = i + 1 < MADE_NODES ? first + i + 1 : 0};
+    s->unused = first;
+    return 1;
+}
+
 int clumpi_suballoc_init(clump_suballoc *s) {
     if (s->fit == CLUMP_FIT_GOOD) {
         s->bins = clumpi_alloc(&s->allocator, (CLUMPI_BINS + 1) * sizeof *s->bins);
@@ -38,18 +48,18 @@ int clumpi_suballoc_init(clump_suballoc *s) {
         s->bin_rows = UINT64_C(1) << CLUMPI_BIN_ROWS;
         s->bin_bits[CLUMPI_BIN_ROWS] = 1;
     }
-    if (!clumpi_nodes_grow(s)) {
+    if (!clumpi_nodes_make(s)) {
         clumpi_suballoc_clear(s);
         return 0;
     }
-    clumpi_node_new(s); /* node 0, which is none */
+    s->unused = 1; /* node 0 is none */
     uint32_t i = clumpi_node_new(s);
     clumpi_node *n = clumpi_node_at(s, i);
     clumpi_node_set_extent(n, s->units, CLUMPI_NODE_FREE);
     n->prev_link = n->next_link = 0;
     clumpi_node_at(s, 0)->prev_link = clumpi_node_at(s, 0)->next_link = i | CLUMPI_LINK_FREE;
     s->free_count = 1;
-    clumpi_index_insert(s, s->fit, i, n);
+    clumpi_index_insert(s, s->fit, i, n, s->units);
     return 1;
 }
 
@@ -84,7 +94,7 @@ static void split(clump_suballoc *s, uint32_t gap, uint32_t node, uint64_t front
     clumpi_node_reshape(s, s->fit, node, n, front, 0 - front);
     clumpi_node_at(s, n->prev)->next_link = gap | CLUMPI_LINK_FREE;
     n->prev_link = gap | CLUMPI_LINK_FREE;
-    clumpi_index_insert(s, s->fit, gap, g);
+    clumpi_index_insert(s, s->fit, gap, g, front);
     s->free_count++;
 }
 

@@ -12,14 +12,10 @@
 
 /* A node for the caller to fill in; 0 without host memory. Others may have moved. */
 static inline uint32_t clumpi_node_new(clump_suballoc *s) {
+    if (!s->unused && !clumpi_nodes_make(s)) return 0;
     uint32_t i = s->unused;
-    if (i) {
-        s->unused = clumpi_node_at(s, i)->next_link;
-        return i;
-    }
-    if (s->fresh == s->capacity && !clumpi_nodes_grow(s)) return 0;
-    *clumpi_node_at(s, s->fresh) = (clumpi_node){.place = 0};
-    return s->fresh++;
+    s->unused = clumpi_node_at(s, i)->next_link;
+    return i;
 }
 
 static inline void clumpi_node_retire(clump_suballoc *s, uint32_t i, clumpi_node *n) {
@@ -57,10 +53,10 @@ static inline void clumpi_node_give(clump_suballoc *s, uint32_t node, uint32_t u
     u->links = prev_link | (uint64_t)(node | CLUMPI_LINK_FREE) << 32;
 }
 
-static inline void clumpi_index_insert(clump_suballoc *s, clump_fit fit, uint32_t i,
-                                       clumpi_node *n) {
+static inline void clumpi_index_insert(clump_suballoc *s, clump_fit fit, uint32_t i, clumpi_node *n,
+                                       uint64_t size) {
     if (fit == CLUMP_FIT_GOOD)
-        clumpi_bins_insert(s, i, n, clumpi_bin_of(n->size));
+        clumpi_bins_insert(s, i, n, size, clumpi_bin_of(size));
     else
         clumpi_tree_insert(s, i);
 }
@@ -93,7 +89,7 @@ static inline void clumpi_node_reshape(clump_suballoc *s, clump_fit fit, uint32_
         return;
     }
     clumpi_bins_remove(s, n, from);
-    clumpi_bins_insert(s, i, n, to);
+    clumpi_bins_insert(s, i, n, size, to);
 }
 
 /* The first node of a bin loses its first units to node `used`, which is itself if it has no more. */
@@ -114,7 +110,7 @@ static inline void clumpi_bins_cut(clump_suballoc *s, uint32_t bin, uint32_t nod
         return;
     }
     clumpi_bins_pop(s, n, bin);
-    clumpi_bins_insert(s, node, n, to);
+    clumpi_bins_insert(s, node, n, back, to);
 }
 
 static inline void clumpi_node_free(clump_suballoc *s, clump_fit fit, uint32_t node) {
@@ -128,7 +124,7 @@ static inline void clumpi_node_free(clump_suballoc *s, clump_fit fit, uint32_t n
     if (!merge_prev && !merge_next) {
         clumpi_node_set_extent(n, size, CLUMPI_NODE_FREE);
         before->next_link = behind->prev_link = node | CLUMPI_LINK_FREE;
-        clumpi_index_insert(s, fit, node, n);
+        clumpi_index_insert(s, fit, node, n, size);
         s->free_count++;
         return;
     }
