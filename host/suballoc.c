@@ -144,8 +144,9 @@ clump_status clump_suballoc_alloc(clump_suballoc *s, uint64_t bytes, uint64_t al
         return alloc_any(s, bytes, alignment, user_data, range, offset);
     /* What most calls need: the beginning of the first node of a bin. */
     uint32_t bin = clumpi_bins_pick(s, units), node = clumpi_bin_node(s->bins[bin]), used = node;
+    uint64_t size = clumpi_bins_head_size(s, bin);
     clumpi_node *n = clumpi_node_at(s, node), *u = n;
-    if (n->size != units) {
+    if (size != units) {
         used = s->unused;
         u = clumpi_node_at(s, used);
         if (!node || !used) return alloc_any(s, bytes, alignment, user_data, range, offset);
@@ -153,7 +154,7 @@ clump_status clump_suballoc_alloc(clump_suballoc *s, uint64_t bytes, uint64_t al
     }
     *range = range_of(s, used, u);
     if (offset) *offset = (uint64_t)n->offset << s->unit_shift;
-    clumpi_bins_cut(s, bin, node, used, units);
+    clumpi_bins_cut(s, bin, node, size, used, units);
     u->user_data = user_data;
     return CLUMP_OK;
 }

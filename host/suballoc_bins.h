@@ -37,6 +37,12 @@ static inline void clumpi_bins_set_head(clump_suballoc *s, uint32_t bin, uint32_
     s->bins[bin] = clumpi_bin_make(node, size);
 }
 
+/* Without the cache line of the node, so that no branch on the size waits for it. */
+static inline uint64_t clumpi_bins_head_size(const clump_suballoc *s, uint32_t bin) {
+    uint64_t size = s->bins[bin] >> 32;
+    return size < UINT32_MAX ? size : clumpi_node_at(s, clumpi_bin_node(s->bins[bin]))->size;
+}
+
 /* `size` is the node's, `bin` that of the size. */
 static inline void clumpi_bins_insert(clump_suballoc *s, uint32_t i, clumpi_node *n, uint64_t size,
                                       uint32_t bin) {

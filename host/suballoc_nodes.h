@@ -93,10 +93,10 @@ static inline void clumpi_node_reshape(clump_suballoc *s, clump_fit fit, uint32_
 }
 
 /* The first node of a bin loses its first units to node `used`, which is itself if it has no more. */
-static inline void clumpi_bins_cut(clump_suballoc *s, uint32_t bin, uint32_t node, uint32_t used,
-                                   uint64_t units) {
+static inline void clumpi_bins_cut(clump_suballoc *s, uint32_t bin, uint32_t node, uint64_t size,
+                                   uint32_t used, uint64_t units) {
     clumpi_node *n = clumpi_node_at(s, node);
-    uint64_t back = n->size - units;
+    uint64_t back = size - units;
     clumpi_node_give(s, node, used, units);
     if (used == node) {
         clumpi_bins_pop(s, n, bin);
