@@ -143,19 +143,26 @@ clump_status clump_suballoc_alloc(clump_suballoc *s, uint64_t bytes, uint64_t al
     if (s->fit != CLUMP_FIT_GOOD || alignment >> s->unit_shift > 1)
         return alloc_any(s, bytes, alignment, user_data, range, offset);
     /* What most calls need: the beginning of the first node of a bin. */
-    uint32_t bin = clumpi_bins_pick(s, units), node = clumpi_bin_node(s->bins[bin]), used = node;
-    uint64_t size = clumpi_bins_head_size(s, bin);
-    clumpi_node *n = clumpi_node_at(s, node), *u = n;
-    if (size != units) {
-        used = s->unused;
-        u = clumpi_node_at(s, used);
-        if (!node || !used) return alloc_any(s, bytes, alignment, user_data, range, offset);
-        s->unused = u->next_link;
+    uint32_t bin = clumpi_bins_pick(s, units), node = clumpi_bin_node(s->bins[bin]);
+    clumpi_node *n = clumpi_node_at(s, node);
+    uint64_t back = clumpi_bins_head_size(s, bin) - units, at = n->offset;
+    if (!back) {
+        *range = range_of(s, node, n);
+        if (offset) *offset = at << s->unit_shift;
+        clumpi_node_give(s, node, n, units);
+        clumpi_bins_pop(s, n, bin);
+        n->user_data = user_data;
+        return CLUMP_OK;
     }
+    uint32_t used = s->unused;
+    clumpi_node *u = clumpi_node_at(s, used);
+    if (!node || !used) return alloc_any(s, bytes, alignment, user_data, range, offset);
+    s->unused = u->next_link;
     *range = range_of(s, used, u);
-    if (offset) *offset = (uint64_t)n->offset << s->unit_shift;
-    clumpi_bins_cut(s, bin, node, size, used, units);
+    if (offset) *offset = at << s->unit_shift;
     u->user_data = user_data;
+    clumpi_node_give_front(s, node, n, used, u, units);
+    clumpi_bins_cut(s, bin, node, n, units, back);
     return CLUMP_OK;
 }
 

@@ -110,11 +110,11 @@ uint32_t clumpi_suballoc_take(clump_suballoc *s, uint32_t node, uint64_t at, uin
     if (front) split(s, gap, node, front);
     clumpi_node *n = clumpi_node_at(s, node);
     if (back) {
-        clumpi_node_give(s, node, used, units);
+        clumpi_node_give_front(s, node, n, used, clumpi_node_at(s, used), units);
         clumpi_node_reshape(s, s->fit, node, n, units, 0 - units);
     } else {
         clumpi_index_remove(s, s->fit, node, n);
-        clumpi_node_give(s, node, node, units);
+        clumpi_node_give(s, node, n, units);
     }
     return used;
 }

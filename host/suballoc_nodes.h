@@ -32,25 +32,28 @@ static inline void clumpi_node_set_extent(clumpi_node *n, uint64_t size, uint64_
     n->extent = size | state << CLUMPI_UNITS_BITS;
 }
 
-/* The node `used` gets the first units of the free node `node`, which may be the same if it has no
- * more; the index is not told, nor the node's own place and extent. */
-static inline void clumpi_node_give(clump_suballoc *s, uint32_t node, uint32_t used,
-                                    uint64_t units) {
-    clumpi_node *n = clumpi_node_at(s, node), *u = clumpi_node_at(s, used);
-    uint32_t prev_link = n->prev_link;
+/* A free node is given out whole; the index is not told. */
+static inline void clumpi_node_give(clump_suballoc *s, uint32_t i, clumpi_node *n, uint64_t units) {
+    clumpi_node_at(s, n->prev)->next_link = i;
+    clumpi_node_at(s, n->next)->prev_link = i;
+    n->extent += CLUMPI_USED_NOT_FREE;
+    s->free_count--;
     s->used_units += units;
     s->used_count++;
+}
+
+/* The first units of free node `i` are given out as node `used`; neither the index nor the free
+ * node's own place and extent are told. */
+static inline void clumpi_node_give_front(clump_suballoc *s, uint32_t i, clumpi_node *n,
+                                          uint32_t used, clumpi_node *u, uint64_t units) {
+    uint32_t prev_link = n->prev_link;
     clumpi_node_at(s, prev_link & ~CLUMPI_LINK_FREE)->next_link = used;
-    if (used == node) {
-        clumpi_node_at(s, n->next)->prev_link = node;
-        n->extent += CLUMPI_USED_NOT_FREE;
-        s->free_count--;
-        return;
-    }
     n->prev_link = used;
     clumpi_node_set_place(u, n->offset);
     clumpi_node_set_extent(u, units, CLUMPI_NODE_USED);
-    u->links = prev_link | (uint64_t)(node | CLUMPI_LINK_FREE) << 32;
+    u->links = prev_link | (uint64_t)(i | CLUMPI_LINK_FREE) << 32;
+    s->used_units += units;
+    s->used_count++;
 }
 
 static inline void clumpi_index_insert(clump_suballoc *s, clump_fit fit, uint32_t i, clumpi_node *n,
@@ -92,25 +95,18 @@ static inline void clumpi_node_reshape(clump_suballoc *s, clump_fit fit, uint32_
     clumpi_bins_insert(s, i, n, size, to);
 }
 
-/* The first node of a bin loses its first units to node `used`, which is itself if it has no more. */
-static inline void clumpi_bins_cut(clump_suballoc *s, uint32_t bin, uint32_t node, uint64_t size,
-                                   uint32_t used, uint64_t units) {
-    clumpi_node *n = clumpi_node_at(s, node);
-    uint64_t back = size - units;
-    clumpi_node_give(s, node, used, units);
-    if (used == node) {
-        clumpi_bins_pop(s, n, bin);
-        return;
-    }
+/* The first node of a bin loses its first units; `back` are left. */
+static inline void clumpi_bins_cut(clump_suballoc *s, uint32_t bin, uint32_t i, clumpi_node *n,
+                                   uint64_t units, uint64_t back) {
     n->place += units;
     n->extent -= units;
     uint32_t to = clumpi_bin_of(back);
     if (to == bin) {
-        clumpi_bins_set_head(s, bin, node, back);
+        clumpi_bins_set_head(s, bin, i, back);
         return;
     }
     clumpi_bins_pop(s, n, bin);
-    clumpi_bins_insert(s, node, n, back, to);
+    clumpi_bins_insert(s, i, n, back, to);
 }
 
 static inline void clumpi_node_free(clump_suballoc *s, clump_fit fit, uint32_t node) {
