@@ -86,7 +86,7 @@ static inline void clumpi_node_reshape(clump_suballoc *s, clump_fit fit, uint32_
     uint64_t size = n->size + grow;
     uint32_t from = clumpi_bin_of(n->size), to = clumpi_bin_of(size);
     n->place += move;
-    n->extent += grow;
+    clumpi_node_set_extent(n, size, CLUMPI_NODE_FREE);
     if (from == to) {
         if (!n->bin_prev) clumpi_bins_set_head(s, to, i, size);
         return;
@@ -99,7 +99,7 @@ static inline void clumpi_node_reshape(clump_suballoc *s, clump_fit fit, uint32_
 static inline void clumpi_bins_cut(clump_suballoc *s, uint32_t bin, uint32_t i, clumpi_node *n,
                                    uint64_t units, uint64_t back) {
     n->place += units;
-    n->extent -= units;
+    clumpi_node_set_extent(n, back, CLUMPI_NODE_FREE);
     uint32_t to = clumpi_bin_of(back);
     if (to == bin) {
         clumpi_bins_set_head(s, bin, i, back);
