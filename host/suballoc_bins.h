@@ -108,7 +108,7 @@ static __attribute__((noinline)) uint32_t clumpi_bins_search(const clump_suballo
  * nodes all are. Without branches on sizes. */
 static inline uint32_t clumpi_bins_pick(const clump_suballoc *s, uint64_t units) {
     uint32_t own = clumpi_bin_of(units);
-    return clumpi_bins_next(s, own + (s->bins[own] >> 32 < units));
+    return clumpi_bins_next(s, own + (clumpi_bins_head_size(s, own) < units));
 }
 
 static inline uint32_t clumpi_bins_find(const clump_suballoc *s, uint64_t units, uint64_t align) {

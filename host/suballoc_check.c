@@ -45,6 +45,9 @@ static clump_status corrupt(clump_suballoc *s, const char *what, uint64_t found,
 /* Every bin's nodes are free and of its sizes; returns how many there are, or -1. */
 static int64_t check_bins(const clump_suballoc *s) {
     int64_t count = 0;
+    if (!(s->bin_rows >> CLUMPI_BIN_ROWS) || s->bin_bits[CLUMPI_BIN_ROWS] != 1 ||
+        s->bins[CLUMPI_BINS])
+        return -1;
     for (uint32_t bin = 0; bin < CLUMPI_BINS; bin++) {
         uint32_t row = bin / CLUMPI_BIN_CUTS, bit = bin % CLUMPI_BIN_CUTS;
         if ((s->bin_bits[row] >> bit & 1) != (s->bins[bin] != 0)) return -1;

@@ -133,6 +133,10 @@ static void check_finds(void **state) {
             BROKEN(s->bin_rows ^= 1, s->bin_rows ^= 1);
             BROKEN(s->bin_bits[0] ^= 1, s->bin_bits[0] ^= 1);
             BROKEN(hole->bin_prev ^= 7, hole->bin_prev ^= 7);
+            clumpi_bin *head = &s->bins[clumpi_bin_of(hole->size)], *behind = &s->bins[CLUMPI_BINS];
+            BROKEN(*head ^= UINT64_C(1) << 32, *head ^= UINT64_C(1) << 32);
+            BROKEN(*behind = *head, *behind = 0);
+            BROKEN(s->bin_bits[CLUMPI_BIN_ROWS] = 0, s->bin_bits[CLUMPI_BIN_ROWS] = 1);
         } else {
             uint32_t root = s->root;
             BROKEN(s->root = clumpi_link_at(s, root)->right, s->root = root);
