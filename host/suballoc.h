@@ -1,14 +1,15 @@
 /* Inside of a suballocator: nodes, and the two indices of free ranges.
  *
  * A node is a range, used or free; nodes are linked by address, so that neighbours merge at once.
- * They live in slabs that never move: growing costs one request for 512 nodes, and no copying. All
- * offsets and sizes here are in units of the granularity. Node 0 is none: the links of the first
- * and the last range lead to it, its own lead to them, and what is written to it by a bin's list
- * is never read, so that no operation asks whether there is a neighbour.
+ * They live in one array that doubles, and moves then: numbers are kept, pointers never across a
+ * call that may need a node. All offsets and sizes here are in units of the granularity. Node 0 is
+ * none, of size 0: the links of the first and the last range lead to it, its own lead to them, and
+ * what is written to it by a bin's list is never read, so that no operation asks whether there is a
+ * neighbour.
  *
  * Invariants: the nodes from clumpi_suballoc_first() along `next` cover 0 .. units once; no two
  * neighbours are free, and links say which are; the index (bins for CLUMP_FIT_GOOD, the tree for
- * the others) holds exactly the free nodes.
+ * the others) holds exactly the free nodes; a bin tells the size of its first node.
  * clump_suballoc_check() verifies them.
  *
  * Read first: include/clump/suballoc.h. Read next: suballoc.c, suballoc_nodes.h,
@@ -82,9 +83,10 @@ typedef struct clumpi_tree_link {
 #define CLUMPI_BIN_ROWS (CLUMPI_UNITS_BITS - 4u)
 #define CLUMPI_BINS (CLUMPI_BIN_ROWS * CLUMPI_BIN_CUTS)
 
-/* The first node of a bin, 0 if it is empty, and its size (at most UINT32_MAX): whether it serves a
- * request is known without its own cache line. */
-typedef uint64_t clumpi_bin; /* node | size << 32: one word, see clumpi_node */
+/* node | size << 32 of a bin's first node; 0 if it is empty. The size is at most UINT32_MAX, which
+ * stands for all from there on. With it a request chooses a node, and knows what will be left of
+ * it, while the node's own line is still on its way. */
+typedef uint64_t clumpi_bin;
 
 static inline uint32_t clumpi_bin_node(clumpi_bin bin) {
     return (uint32_t)bin;
@@ -95,11 +97,11 @@ static inline clumpi_bin clumpi_bin_make(uint32_t node, uint64_t size) {
 
 struct clump_suballoc {
     clump_allocator allocator;
-    clumpi_node *nodes;      /* aligned in node_memory */
+    clumpi_node *nodes;      /* aligned in node_memory: none lies in two cache lines */
     clumpi_tree_link *links; /* as many, with the tree; else NULL */
-    void *node_memory;
-    uint32_t capacity;   /* nodes there is memory for */
-    uint32_t unused;     /* list of nodes that were used */
+    clumpi_node *node_memory;
+    size_t capacity, link_capacity; /* of node_memory, links */
+    uint32_t unused;                /* list of nodes that are neither used nor free */
     uint32_t fresh;      /* nodes from here on never were, nor written to: chunks come and go */
     uint32_t unit_shift; /* log2 of the granularity */
     clump_fit fit;
@@ -143,8 +145,8 @@ static inline int clumpi_node_fits(const clumpi_node *node, uint64_t units, uint
 int clumpi_suballoc_init(clump_suballoc *s);
 void clumpi_suballoc_clear(clump_suballoc *s); /* gives all host memory back */
 
-/* Put some that never were used into the empty list of unused nodes; all may move. 0 without host
- * memory. */
+/* Put nodes that never were used into the list of unused ones, which is empty. All nodes may move.
+ * 0 without host memory. */
 int clumpi_nodes_make(clump_suballoc *s);
 
 /* The free node that the strategy takes for a request, or 0. Changes nothing. */

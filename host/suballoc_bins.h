@@ -1,10 +1,9 @@
 /* Free ranges in bins by size: two levels of bitmaps find a bin that has a node in constant time.
  *
  * The algorithm is the published two-level segregated fit (Masmano et al., 2004). What differs: a
- * request looks first at one node of its own bin, which may be too small, so that a range that was
- * just freed serves the next request of its size whatever that is; and at all of them before it
- * gives up. Functions are inline: they are short, and each call of them would be
- * seen.
+ * request asks first for one node of its own bin, which may be too small, so that a range that was
+ * just freed serves the next request of its size whatever that is; and looks at all of them before
+ * it gives up. Functions are inline: they are short, and each call of them would be seen.
  *
  * Included by suballoc.h, which is to be read first.
  */
@@ -37,7 +36,6 @@ static inline void clumpi_bins_set_head(clump_suballoc *s, uint32_t bin, uint32_
     s->bins[bin] = clumpi_bin_make(node, size);
 }
 
-/* Without the cache line of the node, so that no branch on the size waits for it. */
 static inline uint64_t clumpi_bins_head_size(const clump_suballoc *s, uint32_t bin) {
     uint64_t size = s->bins[bin] >> 32;
     return size < UINT32_MAX ? size : clumpi_node_at(s, clumpi_bin_node(s->bins[bin]))->size;

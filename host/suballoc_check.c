@@ -5,14 +5,14 @@
 
 void clump_suballoc_get_stats(const clump_suballoc *s, clump_suballoc_stats *stats) {
     if (!s || !stats) return;
-    size_t node = sizeof *s->nodes + (s->links ? sizeof *s->links : 0);
     size_t bins = s->bins ? (CLUMPI_BINS + 1) * sizeof *s->bins : 0;
     *stats = (clump_suballoc_stats){
         .bytes = s->units << s->unit_shift,
         .used_bytes = s->used_units << s->unit_shift,
         .ranges = s->used_count,
         .free_ranges = s->free_count,
-        .metadata_bytes = sizeof *s + bins + (size_t)s->capacity * node,
+        .metadata_bytes =
+            sizeof *s + bins + s->capacity * sizeof *s->nodes + s->link_capacity * sizeof *s->links,
     };
 }
 

@@ -1,43 +1,34 @@
-/* Nodes of a suballocator: slabs, the first node, and what suballoc_nodes.h does with them for the
- * other files of host/. See suballoc.h. */
+/* Nodes of a suballocator: their memory, the first node, and what suballoc_nodes.h does with them
+ * for the other files of host/. See suballoc.h. */
 #include <string.h>
 
 #include "suballoc_nodes.h"
 
-#define FIRST_NODES 64u
 #define MADE_NODES 16u
 
+/* Room for MADE_NODES more. */
 static int grow(clump_suballoc *s) {
-    const clump_allocator *a = &s->allocator;
-    uint32_t wanted = s->capacity ? 2 * s->capacity : FIRST_NODES;
-    if (wanted >> CLUMPI_LINK_BITS) return 0;
-    if (s->fit != CLUMP_FIT_GOOD) {
-        size_t bytes = wanted * sizeof *s->links;
-        void *links =
-            s->links ? a->reallocate(a->user, s->links, bytes) : a->allocate(a->user, bytes);
-        if (!links) return 0;
-        s->links = links;
-    }
-    size_t bytes = (wanted + 1) * sizeof *s->nodes,
-           skew = (size_t)((char *)s->nodes - (char *)s->node_memory);
-    char *memory = s->node_memory ? a->reallocate(a->user, s->node_memory, bytes)
-                                  : a->allocate(a->user, bytes);
-    if (!memory) return 0;
-    /* Nodes do not straddle cache lines. */
+    size_t needed = (size_t)s->fresh + MADE_NODES + 1; /* one more, to align the others */
+    if (needed > CLUMPI_LINK_FREE) return 0;
+    if (s->fit != CLUMP_FIT_GOOD && !clumpi_grow(&s->allocator, (void **)&s->links,
+                                                 &s->link_capacity, needed, sizeof *s->links))
+        return 0;
+    size_t was = (size_t)((char *)s->nodes - (char *)s->node_memory);
+    if (!clumpi_grow(&s->allocator, (void **)&s->node_memory, &s->capacity, needed,
+                     sizeof *s->nodes))
+        return 0;
+    char *memory = (char *)s->node_memory;
     size_t gap = (0 - (uintptr_t)memory) % sizeof *s->nodes;
-    if (s->fresh && gap != skew) memmove(memory + gap, memory + skew, s->fresh * sizeof *s->nodes);
-    s->node_memory = memory;
+    if (gap != was) memmove(memory + gap, memory + was, s->fresh * sizeof *s->nodes);
     s->nodes = (clumpi_node *)(void *)(memory + gap);
-    s->capacity = wanted;
     return 1;
 }
 
 int clumpi_nodes_make(clump_suballoc *s) {
-    if (s->fresh == s->capacity && !grow(s)) return 0;
-    uint32_t first = s->fresh;
-    for (unsigned i = 0; i < MADE_NODES; i++)
-        s->nodes[s->fresh++] = (clumpi_node){.next = i + 1 < MADE_NODES ? first + i + 1 : 0};
-    s->unused = first;
+    if (!grow(s)) return 0;
+    s->unused = s->fresh;
+    for (uint32_t left = MADE_NODES; left--; s->fresh++)
+        *clumpi_node_at(s, s->fresh) = (clumpi_node){.next_link = left ? s->fresh + 1 : 0};
     return 1;
 }
 
@@ -70,7 +61,8 @@ void clumpi_suballoc_clear(clump_suballoc *s) {
     s->node_memory = NULL;
     s->nodes = NULL;
     s->links = NULL;
-    s->capacity = s->fresh = s->unused = 0;
+    s->capacity = s->link_capacity = 0;
+    s->fresh = s->unused = 0;
     s->bins = NULL;
 }
 
