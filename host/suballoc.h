@@ -81,7 +81,6 @@ typedef struct clumpi_tree_link {
 /* Bins: sizes below 32 have one each, every power of two above is cut into 32. */
 #define CLUMPI_BIN_CUTS 32u
 #define CLUMPI_BIN_ROWS (CLUMPI_UNITS_BITS - 4u)
-#define CLUMPI_BINS (CLUMPI_BIN_ROWS * CLUMPI_BIN_CUTS)
 
 /* node | size << 32 of a bin's first node; 0 if it is empty. The size is at most UINT32_MAX, which
  * stands for all from there on. With it a request chooses a node, and knows what will be left of
@@ -108,9 +107,10 @@ struct clump_suballoc {
     uint32_t mark; /* in the ranges of this suballocator: their upper 16 bits */
     uint64_t units, used_units, free_count, used_count;
     uint32_t root;     /* of the tree */
-    uint64_t bin_rows; /* bit r: a bin of row r has a node; the row behind the last one always */
+    uint64_t bin_rows; /* bit r: a bin of row r has a node; the row of bin_end always */
     uint32_t bin_bits[CLUMPI_BIN_ROWS + 1]; /* [r], bit i: bin 32 * r + i has one */
-    clumpi_bin *bins;                       /* and one more, which is empty; NULL with the tree */
+    uint32_t bin_end;                       /* bins there are: rows up to that of all units */
+    clumpi_bin *bins; /* and one more, which stays empty and ends searches; NULL with the tree */
     clump_error error;
 };
 

@@ -73,7 +73,7 @@ static inline void clumpi_bins_remove(clump_suballoc *s, const clumpi_node *n, u
     clumpi_node_at(s, prev)->bin_next = next;
 }
 
-/* The lowest bin from `bin` on that has a node, or the one behind the last. */
+/* The lowest bin from `bin` on, which is at most bin_end, that has a node; else bin_end. */
 static inline uint32_t clumpi_bins_next(const clump_suballoc *s, uint32_t bin) {
     uint32_t row = bin >> CLUMPI_CUT_BITS;
     uint32_t bits = s->bin_bits[row] & (UINT32_MAX << (bin & (CLUMPI_BIN_CUTS - 1)));
@@ -85,7 +85,7 @@ static inline uint32_t clumpi_bins_next(const clump_suballoc *s, uint32_t bin) {
 }
 
 static inline uint32_t clumpi_bins_top(const clump_suballoc *s) {
-    uint64_t rows = s->bin_rows & ((UINT64_C(1) << CLUMPI_BIN_ROWS) - 1);
+    uint64_t rows = s->bin_rows & ((UINT64_C(1) << (s->bin_end >> CLUMPI_CUT_BITS)) - 1);
     if (!rows) return 0;
     uint32_t row = clumpi_log2_of(rows);
     return (row << CLUMPI_CUT_BITS) + clumpi_log2_of(s->bin_bits[row]);
@@ -117,6 +117,7 @@ static inline uint32_t clumpi_bins_find(const clump_suballoc *s, uint64_t units,
         node = clumpi_bin_node(s->bins[clumpi_bins_next(s, own)]);
         if (node && clumpi_node_fits(clumpi_node_at(s, node), units, align)) return node;
         sure = clumpi_bin_above(units + align - 1);
+        if (sure > s->bin_end) sure = s->bin_end;
         node = clumpi_bin_node(s->bins[clumpi_bins_next(s, sure)]);
     }
     return node ? node : clumpi_bins_search(s, units, align, sure);

@@ -5,7 +5,7 @@
 
 void clump_suballoc_get_stats(const clump_suballoc *s, clump_suballoc_stats *stats) {
     if (!s || !stats) return;
-    size_t bins = s->bins ? (CLUMPI_BINS + 1) * sizeof *s->bins : 0;
+    size_t bins = s->bins ? (s->bin_end + 1) * sizeof *s->bins : 0;
     *stats = (clump_suballoc_stats){
         .bytes = s->units << s->unit_shift,
         .used_bytes = s->used_units << s->unit_shift,
@@ -45,10 +45,9 @@ static clump_status corrupt(clump_suballoc *s, const char *what, uint64_t found,
 /* Every bin's nodes are free and of its sizes; returns how many there are, or -1. */
 static int64_t check_bins(const clump_suballoc *s) {
     int64_t count = 0;
-    if (!(s->bin_rows >> CLUMPI_BIN_ROWS) || s->bin_bits[CLUMPI_BIN_ROWS] != 1 ||
-        s->bins[CLUMPI_BINS])
-        return -1;
-    for (uint32_t bin = 0; bin < CLUMPI_BINS; bin++) {
+    uint32_t rows = s->bin_end / CLUMPI_BIN_CUTS;
+    if (s->bin_rows >> rows != 1 || s->bin_bits[rows] != 1 || s->bins[s->bin_end]) return -1;
+    for (uint32_t bin = 0; bin < s->bin_end; bin++) {
         uint32_t row = bin / CLUMPI_BIN_CUTS, bit = bin % CLUMPI_BIN_CUTS;
         if ((s->bin_bits[row] >> bit & 1) != (s->bins[bin] != 0)) return -1;
         if ((s->bin_rows >> row & 1) != (s->bin_bits[row] != 0)) return -1;

@@ -34,10 +34,12 @@ int clumpi_nodes_make(clump_suballoc *s) {
 
 int clumpi_suballoc_init(clump_suballoc *s) {
     if (s->fit == CLUMP_FIT_GOOD) {
-        s->bins = clumpi_alloc(&s->allocator, (CLUMPI_BINS + 1) * sizeof *s->bins);
+        uint32_t rows = clumpi_bin_of(s->units) / CLUMPI_BIN_CUTS + 1;
+        s->bin_end = rows * CLUMPI_BIN_CUTS;
+        s->bins = clumpi_alloc(&s->allocator, (s->bin_end + 1) * sizeof *s->bins);
         if (!s->bins) return 0;
-        s->bin_rows = UINT64_C(1) << CLUMPI_BIN_ROWS;
-        s->bin_bits[CLUMPI_BIN_ROWS] = 1;
+        s->bin_rows = UINT64_C(1) << rows;
+        s->bin_bits[rows] = 1;
     }
     if (!clumpi_nodes_make(s)) {
         clumpi_suballoc_clear(s);
