@@ -302,7 +302,7 @@ static clump_status place(clumpi_pool *p, const request *r, uint32_t record) {
     uint64_t at = clumpi_node_place(clumpi_node_at(&chunk->ranges, free_node), r->align);
     rec->node = clumpi_chunk_take(p, chunk, free_node, at, r->units, record);
     if (!rec->node)
-        return clumpi_fail(&p->error, CLUMP_ERR_MEMORY, "no host memory for 512 ranges");
+        return clumpi_fail(&p->error, CLUMP_ERR_MEMORY, "no host memory for more ranges");
     rec->chunk = chunk;
     return CLUMP_OK;
 }

@@ -47,7 +47,7 @@ clump_status clump_suballoc_create(const clump_suballoc_desc *desc, clump_suball
         s->unit_shift = (uint32_t)__builtin_ctzll(granularity);
         s->units = desc->bytes >> s->unit_shift;
         s->fit = desc->fit;
-        s->mark = (uint16_t)(((uintptr_t)s * UINT64_C(0x9E3779B97F4A7C15)) >> 48);
+        s->mark = (uint32_t)(((uintptr_t)s * UINT64_C(0x9E3779B97F4A7C15)) >> 48) << 16;
     }
     if (!s || !clumpi_suballoc_init(s)) {
         clumpi_free(&allocator, s);
@@ -69,21 +69,21 @@ const clump_error *clump_suballoc_get_error(const clump_suballoc *s) {
 }
 
 static clump_range range_of(const clump_suballoc *s, uint32_t node, const clumpi_node *n) {
-    return (uint64_t)s->mark << 48 | (uint64_t)n->generation << 32 | node;
+    return (uint64_t)(s->mark | (uint32_t)n->generation) << 32 | node;
 }
 
 /* The node of a range that is in use, or 0. */
 static uint32_t node_of(const clump_suballoc *s, clump_range range) {
     uint32_t node = (uint32_t)range;
-    if (range >> 48 != s->mark || !node || node >= s->fresh) return 0;
+    if (node >= s->fresh) return 0;
     const clumpi_node *n = clumpi_node_at(s, node);
-    return n->state == CLUMPI_NODE_USED && n->generation == (uint16_t)(range >> 32) ? node : 0;
+    return n->state == CLUMPI_NODE_USED && range == range_of(s, node, n) ? node : 0;
 }
 
 static __attribute__((noinline, cold)) clump_status fail_range(clump_suballoc *s,
                                                                clump_range range) {
     uint32_t node = (uint32_t)range;
-    int known = range >> 48 == s->mark && node && node < s->fresh;
+    int known = range >> 48 == s->mark >> 16 && node && node < s->fresh;
     return clumpi_fail(&s->error, CLUMP_ERR_REFERENCE,
                        known ? "range 0x%llx was freed before"
                              : "range 0x%llx was not given out by this suballocator",
@@ -100,17 +100,37 @@ static __attribute__((noinline, cold)) clump_status fail_request(clump_suballoc 
 }
 
 static __attribute__((noinline, cold)) clump_status fail_room(clump_suballoc *s, uint64_t bytes,
-                                                              uint64_t align) {
+                                                              uint64_t alignment) {
+    uint64_t unit = UINT64_C(1) << s->unit_shift;
     return clumpi_fail(&s->error, CLUMP_ERR_CAPACITY,
                        "%llu bytes at a multiple of %llu fit none of the %llu free ranges, "
                        "%llu bytes in all",
-                       (unsigned long long)bytes, (unsigned long long)(align << s->unit_shift),
+                       (unsigned long long)bytes,
+                       (unsigned long long)(alignment > unit ? alignment : unit),
                        (unsigned long long)s->free_count,
                        (unsigned long long)((s->units - s->used_units) << s->unit_shift));
 }
 
 static __attribute__((noinline, cold)) clump_status fail_memory(clump_suballoc *s) {
-    return clumpi_fail(&s->error, CLUMP_ERR_MEMORY, "no host memory for 512 ranges");
+    return clumpi_fail(&s->error, CLUMP_ERR_MEMORY, "no host memory for more ranges");
+}
+
+/* All requests but the simple ones. */
+static __attribute__((noinline)) clump_status alloc_any(clump_suballoc *s, uint64_t bytes,
+                                                        uint64_t alignment, void *user_data,
+                                                        clump_range *range, uint64_t *offset) {
+    uint64_t units = ((bytes - 1) >> s->unit_shift) + 1, align = alignment >> s->unit_shift;
+    align += !align;
+    if (align > UINT64_C(1) << CLUMPI_UNITS_BITS) align = UINT64_C(1) << CLUMPI_UNITS_BITS;
+    uint32_t node = clumpi_suballoc_find(s, units, align);
+    if (!node) return fail_room(s, bytes, alignment);
+    uint64_t at = clumpi_node_place(clumpi_node_at(s, node), align);
+    uint32_t used = clumpi_suballoc_take(s, node, at, units);
+    if (!used) return fail_memory(s);
+    clumpi_node_at(s, used)->user_data = user_data;
+    *range = range_of(s, used, clumpi_node_at(s, used));
+    if (offset) *offset = at << s->unit_shift;
+    return CLUMP_OK;
 }
 
 clump_status clump_suballoc_alloc(clump_suballoc *s, uint64_t bytes, uint64_t alignment,
@@ -118,18 +138,31 @@ clump_status clump_suballoc_alloc(clump_suballoc *s, uint64_t bytes, uint64_t al
     if (range) *range = 0;
     if (!s) return CLUMP_ERR_USAGE;
     if (!range || !bytes || (alignment & (alignment - 1))) return fail_request(s, bytes, alignment);
-    uint64_t unit = UINT64_C(1) << s->unit_shift;
-    uint64_t units = (bytes >> s->unit_shift) + ((bytes & (unit - 1)) != 0);
-    uint64_t align = alignment > unit ? alignment >> s->unit_shift : 1;
-    if (align > UINT64_C(1) << CLUMPI_UNITS_BITS) align = UINT64_C(1) << CLUMPI_UNITS_BITS;
-    uint32_t free_node = units > s->units ? 0 : clumpi_nodes_find(s, units, align);
-    if (!free_node) return fail_room(s, bytes, align);
-    uint64_t at = clumpi_node_place(clumpi_node_at(s, free_node), align);
-    uint32_t node;
-    const clumpi_node *n = clumpi_nodes_take(s, free_node, at, units, user_data, &node);
-    if (!n) return fail_memory(s);
-    *range = range_of(s, node, n);
+    uint64_t units = ((bytes - 1) >> s->unit_shift) + 1;
+    if (units > s->units) return fail_room(s, bytes, alignment);
+    if (s->fit != CLUMP_FIT_GOOD || alignment >> s->unit_shift > 1)
+        return alloc_any(s, bytes, alignment, user_data, range, offset);
+    /* What most calls need: the beginning of the first node of a bin. */
+    uint32_t bin = clumpi_bins_pick(s, units), node = clumpi_bin_node(s->bins[bin]);
+    clumpi_node *n = clumpi_node_at(s, node);
+    uint64_t back = clumpi_bins_head_size(s, bin) - units, at = n->offset;
+    if (!back) {
+        *range = range_of(s, node, n);
+        if (offset) *offset = at << s->unit_shift;
+        clumpi_node_give(s, node, n, units);
+        clumpi_bins_pop(s, n, bin);
+        n->user_data = user_data;
+        return CLUMP_OK;
+    }
+    uint32_t used = s->unused;
+    clumpi_node *u = clumpi_node_at(s, used);
+    if (!node || !used) return alloc_any(s, bytes, alignment, user_data, range, offset);
+    s->unused = u->next_link;
+    *range = range_of(s, used, u);
     if (offset) *offset = at << s->unit_shift;
+    u->user_data = user_data;
+    clumpi_node_give_front(s, node, n, used, u, units);
+    clumpi_bins_cut(s, bin, node, n, units, back);
     return CLUMP_OK;
 }
 
@@ -138,7 +171,10 @@ clump_status clump_suballoc_free(clump_suballoc *s, clump_range range) {
     if (!range) return CLUMP_OK;
     uint32_t node = node_of(s, range);
     if (!node) return fail_range(s, range);
-    clumpi_nodes_release(s, node, clumpi_node_at(s, node));
+    if (s->fit == CLUMP_FIT_GOOD)
+        clumpi_node_free(s, CLUMP_FIT_GOOD, node);
+    else
+        clumpi_suballoc_release(s, node);
     return CLUMP_OK;
 }
 

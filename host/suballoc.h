@@ -1,14 +1,15 @@
 /* Inside of a suballocator: nodes, and the two indices of free ranges.
  *
  * A node is a range, used or free; nodes are linked by address, so that neighbours merge at once.
- * They live in slabs that never move: growing costs one request for 512 nodes, and no copying. All
- * offsets and sizes here are in units of the granularity. Node 0 is none: the links of the first
- * and the last range lead to it, its own lead to them, and what is written to it by a bin's list
- * is never read, so that no operation asks whether there is a neighbour.
+ * They live in one array that doubles, and moves then: numbers are kept, pointers never across a
+ * call that may need a node. All offsets and sizes here are in units of the granularity. Node 0 is
+ * none, of size 0: the links of the first and the last range lead to it, its own lead to them, and
+ * what is written to it by a bin's list is never read, so that no operation asks whether there is a
+ * neighbour.
  *
  * Invariants: the nodes from clumpi_suballoc_first() along `next` cover 0 .. units once; no two
  * neighbours are free, and links say which are; the index (bins for CLUMP_FIT_GOOD, the tree for
- * the others) holds exactly the free nodes.
+ * the others) holds exactly the free nodes; a bin tells the size of its first node.
  * clump_suballoc_check() verifies them.
  *
  * Read first: include/clump/suballoc.h. Read next: suballoc.c, suballoc_nodes.h,
@@ -20,10 +21,10 @@
 #include "clump/suballoc.h"
 #include "memory.h"
 
-#define CLUMPI_SLAB_BITS 9u
-#define CLUMPI_SLAB_NODES (1u << CLUMPI_SLAB_BITS)
 #define CLUMPI_UNITS_BITS 48u
 #define CLUMPI_UNITS_MASK ((UINT64_C(1) << CLUMPI_UNITS_BITS) - 1)
+#define CLUMPI_GENERATION_ONE (UINT64_C(1) << CLUMPI_UNITS_BITS)
+#define CLUMPI_USED_NOT_FREE ((uint64_t)(CLUMPI_NODE_USED - CLUMPI_NODE_FREE) << CLUMPI_UNITS_BITS)
 
 #define CLUMPI_LINK_BITS 31u
 #define CLUMPI_LINK_FREE (UINT32_C(1) << CLUMPI_LINK_BITS)
@@ -52,19 +53,18 @@ typedef struct clumpi_node {
     union {
         struct {
             uint32_t prev : 31, prev_free : 1; /* by address */
-        };
-        uint32_t prev_link;
-    };
-    union {
-        struct {
             uint32_t next : 31, next_free : 1; /* unused nodes: next in the list of these */
         };
-        uint32_t next_link;
+        struct {
+            uint32_t prev_link, next_link;
+        };
+        uint64_t links;
     };
     union {
         struct {
             uint32_t bin_prev, bin_next; /* free, with bins */
         };
+        uint64_t bin_links;
         void *user_data; /* used */
     };
 } clumpi_node;
@@ -78,48 +78,56 @@ typedef struct clumpi_tree_link {
     uint64_t max;
 } clumpi_tree_link;
 
-typedef struct clumpi_slab {
-    clumpi_node nodes[CLUMPI_SLAB_NODES];
-    clumpi_tree_link links[]; /* as many, with the tree */
-} clumpi_slab;
-
 /* Bins: sizes below 32 have one each, every power of two above is cut into 32. */
 #define CLUMPI_BIN_CUTS 32u
 #define CLUMPI_BIN_ROWS (CLUMPI_UNITS_BITS - 4u)
-#define CLUMPI_BINS (CLUMPI_BIN_ROWS * CLUMPI_BIN_CUTS)
-#define CLUMPI_BIN_NONE UINT32_MAX
+
+/* node | size << 32 of a bin's first node; 0 if it is empty. The size is at most UINT32_MAX, which
+ * stands for all from there on. With it a request chooses a node, and knows what will be left of
+ * it, while the node's own line is still on its way. */
+typedef uint64_t clumpi_bin;
+
+static inline uint32_t clumpi_bin_node(clumpi_bin bin) {
+    return (uint32_t)bin;
+}
+static inline clumpi_bin clumpi_bin_make(uint32_t node, uint64_t size) {
+    return node | (size < UINT32_MAX ? size : UINT32_MAX) << 32;
+}
 
 struct clump_suballoc {
     clump_allocator allocator;
-    clumpi_slab **slabs;
-    size_t slab_count, slab_capacity;
-    uint32_t unused;     /* list of nodes that were used */
+    clumpi_node *nodes;      /* aligned in node_memory: none lies in two cache lines */
+    clumpi_tree_link *links; /* as many, with the tree; else NULL */
+    clumpi_node *node_memory;
+    size_t capacity, link_capacity; /* of node_memory, links */
+    uint32_t unused;                /* list of nodes that are neither used nor free */
     uint32_t fresh;      /* nodes from here on never were, nor written to: chunks come and go */
     uint32_t unit_shift; /* log2 of the granularity */
     clump_fit fit;
-    uint16_t mark; /* in the ranges of this suballocator */
+    uint32_t mark; /* in the ranges of this suballocator: their upper 16 bits */
     uint64_t units, used_units, free_count, used_count;
-    uint32_t root;      /* of the tree */
-    uint64_t bin_rows;  /* bit r: a bin of row r has a node */
-    uint32_t *bin_bits; /* bin_bits[r], bit i: bin 32 * r + i has one; NULL with the tree */
-    uint32_t *bins;     /* first node of each */
+    uint32_t root;     /* of the tree */
+    uint64_t bin_rows; /* bit r: a bin of row r has a node; the row of bin_end always */
+    uint32_t bin_bits[CLUMPI_BIN_ROWS + 1]; /* [r], bit i: bin 32 * r + i has one */
+    uint32_t bin_end;                       /* bins there are: rows up to that of all units */
+    clumpi_bin *bins; /* and one more, which stays empty and ends searches; NULL with the tree */
     clump_error error;
 };
 
 static inline clumpi_node *clumpi_node_at(const clump_suballoc *s, uint32_t i) {
-    return &s->slabs[i >> CLUMPI_SLAB_BITS]->nodes[i & (CLUMPI_SLAB_NODES - 1)];
+    return &s->nodes[i];
 }
 
 static inline clumpi_tree_link *clumpi_link_at(const clump_suballoc *s, uint32_t i) {
-    return &s->slabs[i >> CLUMPI_SLAB_BITS]->links[i & (CLUMPI_SLAB_NODES - 1)];
+    return &s->links[i];
 }
 
 /* By address; 0: none. */
 static inline uint32_t clumpi_suballoc_first(const clump_suballoc *s) {
-    return s->slabs[0]->nodes[0].next;
+    return s->nodes[0].next;
 }
 static inline uint32_t clumpi_suballoc_last(const clump_suballoc *s) {
-    return s->slabs[0]->nodes[0].prev;
+    return s->nodes[0].prev;
 }
 
 /* Where a range of `units`, at a multiple of `align` (a power of two), lies in a free node. */
@@ -137,8 +145,9 @@ static inline int clumpi_node_fits(const clumpi_node *node, uint64_t units, uint
 int clumpi_suballoc_init(clump_suballoc *s);
 void clumpi_suballoc_clear(clump_suballoc *s); /* gives all host memory back */
 
-/* A node that was never used; 0 without host memory. */
-uint32_t clumpi_node_fresh(clump_suballoc *s);
+/* Put nodes that never were used into the list of unused ones, which is empty. All nodes may move.
+ * 0 without host memory. */
+int clumpi_nodes_make(clump_suballoc *s);
 
 /* The free node that the strategy takes for a request, or 0. Changes nothing. */
 uint32_t clumpi_suballoc_find(const clump_suballoc *s, uint64_t units, uint64_t align);

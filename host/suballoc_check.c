@@ -5,15 +5,14 @@
 
 void clump_suballoc_get_stats(const clump_suballoc *s, clump_suballoc_stats *stats) {
     if (!s || !stats) return;
-    size_t links = s->fit == CLUMP_FIT_GOOD ? 0 : CLUMPI_SLAB_NODES * sizeof(clumpi_tree_link);
-    size_t bins = s->bins ? (CLUMPI_BINS + CLUMPI_BIN_ROWS) * sizeof *s->bins : 0;
+    size_t bins = s->bins ? (s->bin_end + 1) * sizeof *s->bins : 0;
     *stats = (clump_suballoc_stats){
         .bytes = s->units << s->unit_shift,
         .used_bytes = s->used_units << s->unit_shift,
         .ranges = s->used_count,
         .free_ranges = s->free_count,
-        .metadata_bytes = sizeof *s + bins + s->slab_capacity * sizeof *s->slabs +
-                          s->slab_count * (sizeof(clumpi_slab) + links),
+        .metadata_bytes =
+            sizeof *s + bins + s->capacity * sizeof *s->nodes + s->link_capacity * sizeof *s->links,
     };
 }
 
@@ -46,11 +45,15 @@ static clump_status corrupt(clump_suballoc *s, const char *what, uint64_t found,
 /* Every bin's nodes are free and of its sizes; returns how many there are, or -1. */
 static int64_t check_bins(const clump_suballoc *s) {
     int64_t count = 0;
-    for (uint32_t bin = 0; bin < CLUMPI_BINS; bin++) {
+    uint32_t rows = s->bin_end / CLUMPI_BIN_CUTS;
+    if (s->bin_rows >> rows != 1 || s->bin_bits[rows] != 1 || s->bins[s->bin_end]) return -1;
+    for (uint32_t bin = 0; bin < s->bin_end; bin++) {
         uint32_t row = bin / CLUMPI_BIN_CUTS, bit = bin % CLUMPI_BIN_CUTS;
         if ((s->bin_bits[row] >> bit & 1) != (s->bins[bin] != 0)) return -1;
         if ((s->bin_rows >> row & 1) != (s->bin_bits[row] != 0)) return -1;
-        for (uint32_t i = s->bins[bin], prev = 0; i; prev = i, i = clumpi_node_at(s, i)->bin_next) {
+        uint32_t head = clumpi_bin_node(s->bins[bin]);
+        if (s->bins[bin] != clumpi_bin_make(head, clumpi_node_at(s, head)->size)) return -1;
+        for (uint32_t i = head, prev = 0; i; prev = i, i = clumpi_node_at(s, i)->bin_next) {
             const clumpi_node *n = clumpi_node_at(s, i);
             if (n->state != CLUMPI_NODE_FREE || n->bin_prev != prev ||
                 clumpi_bin_of(n->size) != bin)
