@@ -16,7 +16,8 @@ typedef struct clumpi_collection {
     clump_collect_report report;
     clumpi_timed timed;          /* its phases are clump_collect_phase */
     clumpi_mark_control control; /* as last read */
-    clumpi_u32 levels_before;    /* narrow ones before the host last gave back */
+    double
+        narrow_us; /* that narrow stretches took since the beginning, or since the host gave back */
 } clumpi_collection;
 
 /* Granules for which there are words of marks. */
@@ -26,12 +27,12 @@ static inline uint64_t clumpi_mark_granules(const clump_heap *heap) {
 }
 
 /* A long narrow graph is handed over to the host, where an object takes a cache miss, while a level
- * takes the device some microseconds: if so few objects are reached at a time that the host is
+ * takes the device a microsecond or more: if so few objects are reached at a time that the host is
  * faster, once as much time was spent as the copies will take. What has become wide again is given
  * back, once as much time was lost at it as the copies take. So no choice is wrong by more than a
- * factor of two. A level, the calls and a miss as `clump-bench run mark-list` and `mark-lists` had
- * them on an H200; the bytes in a microsecond are a guess. */
-#define CLUMPI_LEVEL_US 4.0
+ * factor of two. A level, a miss, the calls and the bytes in a microsecond are what `clump-bench run
+ * mark-list`, `mark-lists` and `mark-hourglass` had on an H200. */
+#define CLUMPI_LEVEL_US 1.5
 #define CLUMPI_HOST_OBJECT_US 0.05
 static inline double clumpi_hand_over_us(double bytes) {
     return 190.0 + bytes / 8000.0;

@@ -8,7 +8,6 @@
  * Read first: collect.h, cl/mark.clh.
  */
 #include <string.h>
-#include <time.h>
 
 #include "collect.h"
 
@@ -24,12 +23,6 @@ typedef struct host_mark {
     size_t front_room, next_room, front_count, next_count, peak;
     uint64_t levels, read, followed;
 } host_mark;
-
-static double now_us(void) {
-    struct timespec t;
-    timespec_get(&t, TIME_UTC);
-    return (double)t.tv_sec * 1e6 + (double)t.tv_nsec * 1e-3;
-}
 
 static clump_status no_memory(const host_mark *m) {
     return clumpi_fail(&m->heap->context->error, CLUMP_ERR_MEMORY,
@@ -162,7 +155,7 @@ static size_t swap_fronts(host_mark *m) {
 /* Leaves in `front` what the device is to go on with. */
 static clump_status mark(host_mark *m, clumpi_collection *r, clumpi_u32 step, int may_return) {
     clump_status status = take_over(m, &r->control, step);
-    double start = now_us(), lost = 0; /* what wide levels took longer than on the device */
+    double start = clumpi_now_ns(), lost = 0; /* what wide levels took longer than on the device */
     double back = clumpi_hand_over_us(16.0 * (double)clumpi_mark_granules(m->heap));
     while (!status && swap_fronts(m)) {
         lost += (double)m->front_count * CLUMPI_HOST_OBJECT_US - CLUMPI_LEVEL_US;
@@ -172,7 +165,7 @@ static clump_status mark(host_mark *m, clumpi_collection *r, clumpi_u32 step, in
             status = scan(m, ((clump_ref *)m->front)[i]);
         m->levels++;
     }
-    r->report.host_us += now_us() - start;
+    r->report.host_us += 1e-3 * (clumpi_now_ns() - start);
     return status;
 }
 
@@ -199,7 +192,7 @@ clump_status clumpi_collect_mark_host(clumpi_collection *r, clumpi_u32 step, int
     clump_context *c = heap->context;
     host_mark m = {.heap = heap, .allocator = &c->allocator};
     uint64_t words = clumpi_mark_granules(heap) * 8;
-    double start = now_us();
+    double start = clumpi_now_ns();
     clump_status status = fetch_all(&m);
     if (!status) status = mark(&m, r, step, may_return);
     if (!status) status = clumpi_write(c, heap->marks.buffer, CLUMPI_MARK_WHITE_AT, words, m.white);
@@ -217,6 +210,6 @@ clump_status clumpi_collect_mark_host(clumpi_collection *r, clumpi_u32 step, int
     if (!status) status = clumpi_write(c, heap->marks.buffer, 0, sizeof *k, k);
     drop_all(&m);
     if (!status) status = clumpi_finish(c);
-    r->report.us[CLUMP_COLLECT_MARK] += now_us() - start;
+    r->report.us[CLUMP_COLLECT_MARK] += 1e-3 * (clumpi_now_ns() - start);
     return status;
 }

@@ -182,24 +182,25 @@ static uint64_t progress(const clumpi_mark_control *m) {
 
 /* Is what is left narrow, and has been for so long that the host should go on? If not yet, the next
  * launches do more levels. */
-static clump_status look_at_narrow(clumpi_collection *r, clumpi_u32 step, int *hand_over) {
+static clump_status look_at_narrow(clumpi_collection *r, clumpi_u32 step, double took_us,
+                                   int *hand_over) {
     clumpi_mark_control *m = &r->control;
     clump_heap *heap = r->heap;
     *hand_over = 0;
     if (!may_hand_over(r) || m->path != CLUMPI_MARK_NARROW || m->waiting[step % 3] ||
         m->queued[step % 3] > m->narrow)
         return CLUMP_OK;
-    double spent = (m->narrow_levels - r->levels_before) * CLUMPI_LEVEL_US;
     double block_bytes = heap->geometry.header.block_granules;
     block_bytes *= heap->geometry.header.granule_bytes;
-    if (spent > clumpi_hand_over_us(0) &&
+    r->narrow_us += took_us;
+    if (r->narrow_us > clumpi_hand_over_us(0) &&
         m->queued[step % 3] * CLUMPI_HOST_OBJECT_US < CLUMPI_LEVEL_US) {
         clump_heap_stats all;
         clump_status status = clump_heap_calc_stats(heap, &all, NULL, 0);
         if (status) return status;
         double bytes = block_bytes * (all.blocks - all.free_blocks) +
                        24.0 * (double)clumpi_mark_granules(heap);
-        *hand_over = spent > clumpi_hand_over_us(bytes);
+        *hand_over = r->narrow_us > clumpi_hand_over_us(bytes);
         if (*hand_over) return CLUMP_OK;
     }
     if (m->levels_most < CLUMPI_NARROW_LEVELS) m->levels_most *= 2;
@@ -219,6 +220,7 @@ static clump_status mark_device(clumpi_collection *r) {
     while (!status) {
         int hand_over = 0;
         uint64_t before = progress(m);
+        double start = clumpi_now_ns();
         for (uint32_t i = 0; i < batch && !status; i++, step++) {
             clumpi_arg args[] = {{sizeof step, &step}};
             status = clumpi_collect_run_on(r, CLUMP_COLLECT_MARK, CLUMPI_KERNEL_mark_step, groups,
@@ -230,11 +232,11 @@ static clump_status mark_device(clumpi_collection *r) {
             status = clumpi_fail(&r->heap->context->error, CLUMP_ERR_CORRUPT,
                                  "clump_collect: marking does not come to its end, which only "
                                  "memory corruption explains");
-        if (!status) status = look_at_narrow(r, step, &hand_over);
+        if (!status) status = look_at_narrow(r, step, 1e-3 * (clumpi_now_ns() - start), &hand_over);
         if (batch < BATCH_MOST) batch *= 2;
         if (status || !hand_over) continue;
         m->levels_most = LEVELS_FIRST; /* should it come back */
-        r->levels_before = m->narrow_levels;
+        r->narrow_us = 0;
         batch = BATCH_FIRST;
         status = clumpi_collect_mark_host(r, step, 1);
         if (!m->waiting[step % 3]) break;

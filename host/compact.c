@@ -3,7 +3,6 @@
  * Read first: compact.h, compact_check.c, compact_run.c.
  */
 #include <string.h>
-#include <time.h>
 
 #include "compact.h"
 
@@ -69,20 +68,14 @@ static void learn(clump_heap *heap, const clumpi_compaction *r, uint64_t moves, 
     if (moves) pace->us_per_move = move_us / (double)moves;
 }
 
-static double now_us(void) {
-    struct timespec t;
-    timespec_get(&t, TIME_UTC);
-    return (double)t.tv_sec * 1e6 + (double)t.tv_nsec * 1e-3;
-}
-
 static clump_status run_within(clumpi_compaction *r) {
     clump_heap *heap = r->heap;
     uint64_t moves = 0;
     clump_status status = clumpi_finish(heap->context);
-    double start = now_us();
+    double start = clumpi_now_ns();
     if (!status) status = clumpi_planner_run(r, moves_within(&heap->pace, r->desc->max_us), &moves);
     if (!status) status = clumpi_finish(heap->context);
-    if (!status) learn(heap, r, moves, now_us() - start);
+    if (!status) learn(heap, r, moves, 1e-3 * (clumpi_now_ns() - start));
     return status;
 }
 

@@ -8,9 +8,8 @@
 #include "compactor.h"
 
 #include <string.h>
-#include <time.h>
 
-#include "internal.h"
+#include "timed.h"
 
 #define COST_LIMIT 0.01
 #define GUESS_GPU 1e12 /* bytes of objects that a run gets through in a second, about */
@@ -23,12 +22,6 @@ struct clump_compactor {
     uint32_t calls;                          /* since the last run; for `every` */
     clumpi_rule rule;                        /* for `automatic` */
 };
-
-static double now(void) {
-    struct timespec t;
-    if (timespec_get(&t, TIME_UTC) != TIME_UTC) return 0;
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* ---- Creation -------------------------------------------------------------------------------- */
 
@@ -143,21 +136,21 @@ static clump_status poll_blocks(clump_compactor *k, int *ran, clump_compact_repo
 static clump_status poll_automatic(clump_compactor *k, int *ran, clump_compact_report *report) {
     clump_context *c = k->desc.heap->context;
     clumpi_look look;
-    if (!clumpi_rule_polled(&k->rule, now())) return CLUMP_OK;
+    if (!clumpi_rule_polled(&k->rule, 1e-9 * clumpi_now_ns())) return CLUMP_OK;
     /* The first time, devices load or even compile the kernel; that is not what looking costs. */
     clump_status status = k->rule.looks ? clumpi_finish(c) : count(k, &look);
     if (status) return status;
-    look.begin = now();
+    look.begin = 1e-9 * clumpi_now_ns();
     status = count(k, &look);
     if (status) return status;
-    look.end = now();
+    look.end = 1e-9 * clumpi_now_ns();
     if (!clumpi_rule_looked(&k->rule, &look)) return CLUMP_OK;
     clump_compact_report own;
     memset(&own, 0, sizeof own);
     int first = k->rule.runs == 0;
     status = compact(k, ran, &own);
     if (!status) status = clumpi_finish(c);
-    clumpi_ran done = {.end = now(), .freed = status ? 0 : own.blocks_freed};
+    clumpi_ran done = {.end = 1e-9 * clumpi_now_ns(), .freed = status ? 0 : own.blocks_freed};
     done.cost = done.end - look.end;
     /* Likewise: of the first run only what the device did counts, if it can tell. */
     if (first && own.total_us > 0 && own.total_us * 1e-6 < done.cost)

@@ -23,6 +23,7 @@
 #include "lock.h"
 #include "pool_pace.h"
 #include "suballoc.h"
+#include "timed.h"
 
 typedef struct clumpi_pool clumpi_pool;
 typedef struct clumpi_op clumpi_op;
@@ -294,7 +295,5 @@ void clumpi_scratch_release(clumpi_pool *p);
 
 uint64_t clumpi_pauses_budget(clumpi_pool *p);
 void clumpi_frames_clear(clumpi_pool *p);
-
-double clumpi_now_ns(void);
 
 #endif

@@ -1,7 +1,6 @@
 /* Steps of a defragmentation: budget, callbacks, the order of things. Read first: pool.h,
  * pool_plan.c. */
 #include <string.h>
-#include <time.h>
 
 #include "pool.h"
 
@@ -11,12 +10,6 @@
 #define PLANNING_SHARE 0.2               /* of the budget, for the search */
 #define RELEASE_SHARE 0.5 /* of the budget, for empty chunks that earlier steps left */
 #define STARVED_STEPS 4u  /* without a copy, until one is made to see if it is still so slow */
-
-double clumpi_now_ns(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
-}
 
 typedef struct stepping {
     clumpi_pool *p;

@@ -1,6 +1,14 @@
 /* Commands of a call in several phases. See timed.h. */
 #include "timed.h"
 
+#include <time.h>
+
+double clumpi_now_ns(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
+}
+
 clump_status clumpi_timed_run(clump_heap *heap, clumpi_timed *t, uint32_t phase,
                               clumpi_kernel_id id, size_t groups, size_t local,
                               const clumpi_arg *args, uint32_t arg_count) {

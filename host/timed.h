@@ -28,6 +28,9 @@ clump_status clumpi_timed_run(clump_heap *heap, clumpi_timed *t, uint32_t phase,
                               clumpi_kernel_id id, size_t groups, size_t local,
                               const clumpi_arg *args, uint32_t arg_count);
 
+/* The host's clock, from somewhere on; it only goes forward. */
+double clumpi_now_ns(void);
+
 /* Add up the times of the commands so far, and let go of their events. Blocks if there are any. */
 clump_status clumpi_timed_read(clump_context *c, clumpi_timed *t);
 
