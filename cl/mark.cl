@@ -9,7 +9,7 @@
  *            frontier queue of Maas et al. (ISMM 2012), but with marking before enqueuing, so that
  *            each object is in the queue once, and with all compute units
  *   rows     a sweep over the words of waiting objects: a row's objects are scanned together
- *   refill   the queue alone, after it overflowed: waiting objects go back to it
+ *   refill   the queue alone, after it overflowed and is nearly empty: waiting objects go back to it
  *
  * No work-group waits for another. A step that finds nothing to do leaves at once, so the host
  * enqueues several and reads back once.
@@ -79,9 +79,11 @@ static inline uint choose_path(clumpi_mark *m) {
         m->by_rows = length > c->rows_above;
         return CLUMPI_MARK_QUEUE;
     }
+    /* Not behind a list that may be long. At least half the queue is free, so that what is there
+     * does not go round for ever. */
+    if (c->refill && c->waiting[m->now] && length <= m->capacity / 2u) return CLUMPI_MARK_REFILL;
     if (length) return CLUMPI_MARK_NARROW;
     if (!c->waiting[m->now]) return CLUMPI_MARK_NONE;
-    if (c->refill) return CLUMPI_MARK_REFILL;
     m->by_rows = c->scanned[m->now] > c->rows_below;
     return CLUMPI_MARK_ROWS;
 }
@@ -122,6 +124,13 @@ static inline uint is_full(clumpi_mark *m) {
     uint full = CLUMPI_LOAD(&m->control->queued[m->next]) >= m->capacity;
     if (full) m->left_waiting = 1;
     return full;
+}
+
+/* What is in the queue stays in it. */
+static inline void carry_over(clumpi_mark *m) {
+    uint length = queue_length(m);
+    for (uint i = (uint)get_global_id(0); i < length; i += (uint)get_global_size(0))
+        clumpi_enqueue(m, CLUMPI_ADD(&m->control->queued[m->next], 1), m->in[i]);
 }
 
 /* Put the objects of a row that wait back into the queue. */
@@ -295,6 +304,7 @@ __kernel void clumpi_mark_step(__global uchar *heap, uint header_at, __global uc
     if (path == CLUMPI_MARK_NARROW && get_global_id(0) == 0) narrow_step(&m, &b);
     if (path == CLUMPI_MARK_QUEUE) queue_step(&m, &b);
     if (path == CLUMPI_MARK_ROWS) rows_step(&m, 0, &b);
+    if (path == CLUMPI_MARK_REFILL) carry_over(&m);
     if (path == CLUMPI_MARK_REFILL) rows_step(&m, 1, &b);
     clumpi_mark_tally(&m);
 }
@@ -562,6 +572,7 @@ __kernel void clumpi_mark_step(__global uchar *heap, uint header_at, __global uc
     if (path == CLUMPI_MARK_NARROW && get_group_id(0) == 0) narrow_step(&m, &s);
     if (path == CLUMPI_MARK_QUEUE) queue_step(&m, &s);
     if (path == CLUMPI_MARK_ROWS) rows_step(&m, 0, &s);
+    if (path == CLUMPI_MARK_REFILL) carry_over(&m);
     if (path == CLUMPI_MARK_REFILL) rows_step(&m, 1, &s);
     clumpi_mark_tally(&m);
 }

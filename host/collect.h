@@ -35,7 +35,7 @@ static inline uint64_t clumpi_mark_granules(const clump_heap *heap) {
 #define CLUMPI_LEVEL_US 1.5
 #define CLUMPI_HOST_OBJECT_US 0.05
 static inline double clumpi_hand_over_us(double bytes) {
-    return 190.0 + bytes / 8000.0;
+    return 190.0 + bytes / 3000.0;
 }
 
 /* ---- collect_check.c ---- */
