@@ -16,8 +16,8 @@ typedef struct clumpi_collection {
     clump_collect_report report;
     clumpi_timed timed;          /* its phases are clump_collect_phase */
     clumpi_mark_control control; /* as last read */
-    double
-        narrow_us; /* that narrow stretches took since the beginning, or since the host gave back */
+    double narrow_us;            /* that narrow stretches took, since the host last gave back */
+    double copies_us;            /* that handing over is expected to take; 0: not asked yet */
 } clumpi_collection;
 
 /* Granules for which there are words of marks. */

@@ -180,31 +180,38 @@ static uint64_t progress(const clumpi_mark_control *m) {
     return (uint64_t)m->levels + m->sweeps + m->refills;
 }
 
-/* Is what is left narrow, and has been for so long that the host should go on? If not yet, the next
- * launches do more levels. */
-static clump_status look_at_narrow(clumpi_collection *r, clumpi_u32 step, double took_us,
-                                   int *hand_over) {
-    clumpi_mark_control *m = &r->control;
+/* Is what is left narrow, so that the host may take over? */
+static int is_narrow(const clumpi_collection *r, clumpi_u32 step) {
+    const clumpi_mark_control *m = &r->control;
+    return may_hand_over(r) && m->path == CLUMPI_MARK_NARROW && !m->waiting[step % 3] &&
+           m->queued[step % 3] <= m->narrow;
+}
+
+/* What copies for the host would take. */
+static clump_status predict_copies(clumpi_collection *r) {
     clump_heap *heap = r->heap;
-    *hand_over = 0;
-    if (!may_hand_over(r) || m->path != CLUMPI_MARK_NARROW || m->waiting[step % 3] ||
-        m->queued[step % 3] > m->narrow)
-        return CLUMP_OK;
-    double block_bytes = heap->geometry.header.block_granules;
-    block_bytes *= heap->geometry.header.granule_bytes;
-    r->narrow_us += took_us;
-    if (r->narrow_us > clumpi_hand_over_us(0) &&
-        m->queued[step % 3] * CLUMPI_HOST_OBJECT_US < CLUMPI_LEVEL_US) {
-        clump_heap_stats all;
-        clump_status status = clump_heap_calc_stats(heap, &all, NULL, 0);
-        if (status) return status;
-        double bytes = block_bytes * (all.blocks - all.free_blocks) +
-                       24.0 * (double)clumpi_mark_granules(heap);
-        *hand_over = r->narrow_us > clumpi_hand_over_us(bytes);
-        if (*hand_over) return CLUMP_OK;
-    }
+    const clumpi_header *h = &heap->geometry.header;
+    clump_heap_stats all;
+    clump_status status = clump_heap_calc_stats(heap, &all, NULL, 0);
+    if (status) return status;
+    uint64_t block_bytes = (uint64_t)h->block_granules * h->granule_bytes;
+    uint64_t bytes = block_bytes * (all.blocks - all.free_blocks) + 24 * clumpi_mark_granules(heap);
+    r->copies_us = clumpi_hand_over_us((double)bytes);
+    return CLUMP_OK;
+}
+
+/* Has it been narrow for so long that the host should go on? If not yet, the next launches do more
+ * levels. */
+static clump_status look_at_narrow(clumpi_collection *r, clumpi_u32 step, int *hand_over) {
+    clumpi_mark_control *m = &r->control;
+    clump_status status = CLUMP_OK;
+    int host_is_faster = m->queued[step % 3] * CLUMPI_HOST_OBJECT_US < CLUMPI_LEVEL_US;
+    if (host_is_faster && !r->copies_us && r->narrow_us > clumpi_hand_over_us(0))
+        status = predict_copies(r);
+    *hand_over = host_is_faster && r->copies_us > 0 && r->narrow_us > r->copies_us;
+    if (status || *hand_over) return status;
     if (m->levels_most < CLUMPI_NARROW_LEVELS) m->levels_most *= 2;
-    return clumpi_write(heap->context, heap->marks.buffer,
+    return clumpi_write(r->heap->context, r->heap->marks.buffer,
                         offsetof(clumpi_mark_control, levels_most), sizeof m->levels_most,
                         &m->levels_most);
 }
@@ -232,12 +239,16 @@ static clump_status mark_device(clumpi_collection *r) {
             status = clumpi_fail(&r->heap->context->error, CLUMP_ERR_CORRUPT,
                                  "clump_collect: marking does not come to its end, which only "
                                  "memory corruption explains");
-        if (!status) status = look_at_narrow(r, step, 1e-3 * (clumpi_now_ns() - start), &hand_over);
-        if (batch < BATCH_MOST) batch *= 2;
+        if (!status && is_narrow(r, step)) {
+            r->narrow_us += 1e-3 * (clumpi_now_ns() - start);
+            status = look_at_narrow(r, step, &hand_over);
+            batch = BATCH_FIRST; /* the levels of a step are doubled */
+        } else if (batch < BATCH_MOST) {
+            batch *= 2;
+        }
         if (status || !hand_over) continue;
         m->levels_most = LEVELS_FIRST; /* should it come back */
         r->narrow_us = 0;
-        batch = BATCH_FIRST;
         status = clumpi_collect_mark_host(r, step, 1);
         if (!m->waiting[step % 3]) break;
     }
