@@ -56,7 +56,7 @@ __kernel void clumpi_finish(__global uchar *heap, uint header_at, uint words, ui
                 if (hints[w] == was) continue;
                 *hint = hints[w];
                 atomic_add(&change[c], clumpi_popcount32(hints[w]) - clumpi_popcount32(was));
-                if (!hints[w] != !was) clumpi_hint_agree(&v, c, 1, begin / 32u + w);
+                clumpi_hint_follow(&v, c, begin / 32u + w, was, hints[w]);
             }
         }
     }

@@ -165,7 +165,7 @@ __kernel void clumpi_sweep(__global uchar *heap, uint header_at, __global uchar 
             if (hints[c] == was) continue;
             *hint = hints[c];
             active[c] += clumpi_popcount32(hints[c]) - clumpi_popcount32(was);
-            if (!hints[c] != !was) clumpi_hint_agree(&v, c, 1, word);
+            clumpi_hint_follow(&v, c, word, was, hints[c]);
         }
     }
     if (t.dead) atomic_add(&sums[0], t.dead);
