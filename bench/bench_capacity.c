@@ -21,6 +21,7 @@
 #define FIRST 16.0      /* size to begin with */
 #define PRECISION 0.005 /* of the result */
 #define MARGIN 0.03     /* how far off chance may take it */
+#define SEARCHES 4      /* if it does, this often */
 
 typedef struct capacity {
     bench_env *env;
@@ -74,30 +75,45 @@ static outcome try_size(capacity *c, double size) {
     return run_app(c, "clump", size, "0");
 }
 
-/* The largest size that runs, 0 if none does. That one beyond the margin does not is asked anew. */
+/* Between `runs`, which ran, and `most` a size that runs and one that does not, close to each other: by
+ * doubling, then by bisection. */
+static outcome search(capacity *c, double *runs, double *full, double most) {
+    outcome got = try_size(c, *full);
+    while (got == RAN && *runs < most) {
+        *runs = *full;
+        *full = fmin(2 * *full, most);
+        got = *runs < *full ? try_size(c, *full) : RAN;
+    }
+    while (got != STOPPED && *full - *runs > fmax(1, PRECISION * *runs) && *runs < most) {
+        double middle = floor((*runs + *full) / 2);
+        got = try_size(c, middle);
+        *(got == RAN ? runs : full) = middle;
+    }
+    return got;
+}
+
+/* The largest size that runs, 0 if none does. That one beyond the margin does not is asked anew; if it
+ * does, chance was against a smaller one, and the search goes on from there. */
 static int find_largest(capacity *c, double *largest) {
     const bench_param *param = &c->app->params[bench_find_param(c->app->params, c->app->size)];
-    double runs = 0, full = fmax(FIRST, param->min);
-    outcome got = try_size(c, full);
-    while (got == RAN && runs < param->max) {
-        runs = full;
-        full = fmin(2 * full, param->max);
-        got = runs < full ? try_size(c, full) : RAN;
-    }
-    while (got != STOPPED && full - runs > fmax(1, PRECISION * runs) && runs < param->max) {
-        double middle = floor((runs + full) / 2);
-        got = try_size(c, middle);
-        *(got == RAN ? &runs : &full) = middle;
+    double runs = 0, full = fmax(FIRST, param->min), beyond = 0;
+    outcome got = RAN;
+    for (int i = 0; i < SEARCHES && got == RAN && runs < param->max; i++) {
+        if (search(c, &runs, &full, param->max) == STOPPED) return -1;
+        if (runs >= param->max) break;
+        beyond = fmin(ceil(full * (1 + MARGIN)), param->max);
+        got = try_size(c, beyond);
+        if (got == STOPPED) return -1;
+        if (got == FULL) break;
+        runs = beyond;
+        full = fmin(2 * beyond, param->max);
     }
     *largest = runs;
-    if (got != STOPPED && runs < param->max) {
-        double beyond = fmin(ceil(full * (1 + MARGIN)), param->max);
-        got = try_size(c, beyond);
+    if (runs < param->max)
         bench_check(c->results, got == FULL && full - runs <= fmax(1, PRECISION * runs),
                     "%s=%.0f ran, and %.0f %s", c->app->size, runs, beyond,
                     got == FULL ? "has no room" : "ran too");
-    }
-    return got == STOPPED ? -1 : 0;
+    return 0;
 }
 
 /* A baseline at that size: its bytes beside those of clump, and the size that it would reach in the
