@@ -52,7 +52,7 @@ static clump_status sweep(clumpi_collection *r) {
     clump_heap *heap = r->heap;
     const clumpi_launch_sizes *sizes = &heap->context->sizes;
     size_t words = heap->geometry.header.hint_count[0];
-    size_t groups = sizes->do_all_global / sizes->do_all_local;
+    size_t groups = sizes->pass_groups;
     clumpi_u32 change = !r->desc->only_mark;
     clumpi_arg args[] = {{sizeof change, &change}};
     heap->list_valid = 0;

@@ -29,8 +29,8 @@ clump_status clumpi_collect_run_on(clumpi_collection *r, clump_collect_phase pha
 clump_status clumpi_collect_run(clumpi_collection *r, clump_collect_phase phase,
                                 clumpi_kernel_id id, const clumpi_arg *args, uint32_t arg_count) {
     const clumpi_launch_sizes *sizes = &r->heap->context->sizes;
-    return clumpi_collect_run_on(r, phase, id, sizes->do_all_global / sizes->do_all_local,
-                                 sizes->do_all_local, args, arg_count);
+    return clumpi_collect_run_on(r, phase, id, sizes->pass_groups, sizes->do_all_local, args,
+                                 arg_count);
 }
 
 clump_status clumpi_collect_outside(clumpi_collection *r, clump_collect_phase phase,
@@ -220,7 +220,7 @@ static clump_status mark_device(clumpi_collection *r) {
     clump_status status = CLUMP_OK;
     clumpi_mark_control *m = &r->control;
     const clumpi_launch_sizes *sizes = &r->heap->context->sizes;
-    size_t groups = sizes->do_all_global / sizes->do_all_local;
+    size_t groups = sizes->pass_groups;
     if (r->desc->groups && r->desc->groups < groups) groups = r->desc->groups;
     clumpi_u32 step = 0;
     uint32_t batch = BATCH_FIRST;

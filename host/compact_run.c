@@ -17,8 +17,7 @@ size_t clumpi_compact_plan_groups(const clump_heap *heap) {
 }
 
 size_t clumpi_compact_wide_groups(const clump_heap *heap) {
-    const clumpi_launch_sizes *sizes = &heap->context->sizes;
-    return sizes->do_all_global / sizes->do_all_local * CLUMPI_TALLIES;
+    return heap->context->sizes.pass_groups * CLUMPI_TALLIES;
 }
 
 size_t clumpi_compact_block_local(const clump_heap *heap) {

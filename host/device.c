@@ -159,9 +159,12 @@ clump_status clump_device_probe(cl_device_id device, uint32_t disable,
 
 void clumpi_device_sizes(const clump_capabilities *c, clumpi_launch_sizes *sizes) {
     if (c->is_cpu) {
-        /* One contiguous range of rows per work-item; a few per core even out their lengths. */
+        /* One contiguous range of rows per work-item. PoCL deals out work-groups by halves of what is
+         * left, but no more than 32 for each core at a time: with so many a core that comes late, or
+         * is busy with something else, costs little. */
         sizes->do_all_local = sizes->changing_local = 1;
-        sizes->do_all_global = c->compute_units * 4;
+        sizes->do_all_global = c->compute_units * 128;
+        sizes->pass_groups = c->compute_units * 4; /* these deal out their work themselves */
         sizes->scan_local = 1;
         sizes->scan_groups = c->compute_units * 4;
         return;
@@ -174,6 +177,7 @@ void clumpi_device_sizes(const clump_capabilities *c, clumpi_launch_sizes *sizes
      * room for two, and what is left is less wasted in smaller ones. */
     sizes->changing_local = local < 128 ? local : 128;
     sizes->do_all_global = c->compute_units * 8 * local;
+    sizes->pass_groups = c->compute_units * 8;
     sizes->scan_local = local;
     sizes->scan_groups = 256;
 }

@@ -725,6 +725,7 @@ static int open_tiny(void) {
     c->is_cpu = 0;
     clumpi_device_sizes(c, &f->clump->sizes);
     f->clump->sizes.do_all_global = 2 * f->clump->sizes.do_all_local;
+    f->clump->sizes.pass_groups = 2;
     f->clump->sizes.scan_groups = 2;
     return 0;
 }
