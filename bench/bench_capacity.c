@@ -75,8 +75,8 @@ static outcome try_size(capacity *c, double size) {
     return run_app(c, "clump", size, "0");
 }
 
-/* Between `runs`, which ran, and `most` a size that runs and one that does not, close to each other: by
- * doubling, then by bisection. */
+/* From *runs, which ran, and *full, to be tried: a size that runs and one that does not, close to each
+ * other, at most `most`; by doubling, then by bisection. */
 static outcome search(capacity *c, double *runs, double *full, double most) {
     outcome got = try_size(c, *full);
     while (got == RAN && *runs < most) {

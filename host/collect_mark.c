@@ -12,7 +12,8 @@
 #define NARROW_PRESET 512u
 #define WIDE_PRESET 16u
 #define QUEUE_ROOM_LEAST 4096u
-/* Steps between two readings of the control block: doubled each time, up to the second number. */
+/* Steps between two readings of the control block: doubled each time, up to the second number; while
+ * the host may take over, the first. */
 #define BATCH_FIRST 4u
 #define BATCH_MOST 32u
 

@@ -436,16 +436,22 @@ static void chain(void **state) {
     case_drop(&c);
 }
 
-/* A long list is handed over to the host, by devices that are no CPU: what the host decides by is
- * all that is changed here. */
-static void handed_over(void **state) {
+/* As on a device that is no CPU: what the host decides by is all that is changed. */
+static clump_collect_report run_off_cpu(gc_case *c, const clump_collect_desc *desc) {
     int *is_cpu = &f->clump->capabilities.is_cpu, was = *is_cpu;
+    *is_cpu = 0;
+    clump_collect_report r = case_run(c, desc);
+    *is_cpu = was;
+    return r;
+}
+
+/* A long list is handed over to the host. */
+static void handed_over(void **state) {
     gc_case c;
     long_case(make_chain, &c);
-    *is_cpu = 0;
     for (int stay = 0; stay < 2; stay++) {
         LABEL(c.w, "chain of %u, stay %d", c.live_count, stay);
-        clump_collect_report r = case_run(&c, &(clump_collect_desc){.stay = stay});
+        clump_collect_report r = run_off_cpu(&c, &(clump_collect_desc){.stay = stay});
         WORLD_CHECK(c.w, (r.host_us > 0) == !stay, "the host took %g us", r.host_us);
         WORLD_CHECK(c.w,
                     stay || (r.engine_changes && r.narrow_levels > 100 &&
@@ -454,7 +460,6 @@ static void handed_over(void **state) {
         same_number(c.w, "levels", r.levels, c.live_count);
     }
     case_drop(&c);
-    *is_cpu = was;
 }
 
 /* A list, at its end a tree, which is of an odd number of nodes, at whose end is a list. */
@@ -475,12 +480,10 @@ static void make_hourglass(gc_case *c, clump_ref *n, uint32_t count) {
 
 /* The tree is given back by the host, which takes over what is behind it, too. */
 static void given_back(void **state) {
-    int *is_cpu = &f->clump->capabilities.is_cpu, was = *is_cpu;
     gc_case c;
     long_case(make_hourglass, &c);
-    *is_cpu = 0;
     LABEL(c.w, "hourglass of %u", c.live_count);
-    clump_collect_report r = case_run(&c, &(clump_collect_desc){0});
+    clump_collect_report r = run_off_cpu(&c, &(clump_collect_desc){0});
     uint32_t tree = hourglass_tree(c.live_count), depth = 0;
     while (tree >> depth) depth++;
     depth += c.live_count - tree; /* a level that overflows the queue counts more than once */
@@ -492,21 +495,17 @@ static void given_back(void **state) {
         "the host took %g us, %u changes, %u refills, %u narrow levels", r.host_us,
         r.engine_changes, r.refills, r.narrow_levels);
     case_drop(&c);
-    *is_cpu = was;
 }
 
 /* So many lists side by side are not: a level of them takes the host longer. */
 static void wide_enough_to_stay(void **state) {
-    int *is_cpu = &f->clump->capabilities.is_cpu, was = *is_cpu;
     gc_case c;
     long_case(make_ribbon, &c);
-    *is_cpu = 0;
     LABEL(c.w, "ribbon of %u", c.live_count);
-    clump_collect_report r = case_run(&c, &(clump_collect_desc){0});
+    clump_collect_report r = run_off_cpu(&c, &(clump_collect_desc){0});
     WORLD_CHECK(c.w, r.host_us == 0 && r.levels > 5000, "the host took %g us, %u levels", r.host_us,
                 r.levels);
     case_drop(&c);
-    *is_cpu = was;
 }
 
 /* ---- Around kernels -------------------------------------------------------------------------- */

@@ -83,6 +83,13 @@ static void nonsense(void **state) {
     assert_true(m.fixed_ns >= 0 && m.ns_per_byte >= 0);
 }
 
+/* A fixture with some calls replaced. */
+static void open_with(cl_fixture *f, const clump_cl_functions *functions) {
+    int result = cl_fixture_open(f, &(cl_fixture_desc){.cl = functions});
+    if (result == CL_FIXTURE_SKIP) skip();
+    assert_int_equal(result, 0);
+}
+
 /* ---- Pauses ---------------------------------------------------------------------------------- */
 
 #define EVENTS 64u
@@ -137,10 +144,7 @@ static void pauses(void **state) {
     clump_cl_functions functions = {.GetEventProfilingInfo = profiling_info,
                                     .GetEventInfo = event_info};
     cl_fixture f;
-    cl_fixture_desc desc = {.cl = &functions};
-    int result = cl_fixture_open(&f, &desc);
-    if (result == CL_FIXTURE_SKIP) skip();
-    assert_int_equal(result, 0);
+    open_with(&f, &functions);
     clump_pool *pool;
     clump_error error;
     assert_int_equal(clump_pool_create(&(clump_pool_desc){.context = f.clump}, &pool, &error),
@@ -205,10 +209,7 @@ static cl_int CL_API_CALL release_slowly(cl_mem buffer) {
 static void releases(void **state) {
     clump_cl_functions functions = {.ReleaseMemObject = release_slowly};
     cl_fixture f;
-    cl_fixture_desc desc = {.cl = &functions};
-    int result = cl_fixture_open(&f, &desc);
-    if (result == CL_FIXTURE_SKIP) skip();
-    assert_int_equal(result, 0);
+    open_with(&f, &functions);
     clump_pool *pool;
     clump_error error;
     clump_allocation all[32];
