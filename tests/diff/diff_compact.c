@@ -498,8 +498,10 @@ static void queue_without_profiling(void **state) {
     plain.queue = clCreateCommandQueue(f->context, f->device, 0, &code);
 #pragma GCC diagnostic pop
     CHECK_CL(code);
-    clump_context_desc desc = {
-        .context = plain.context, .device = plain.device, .queue = plain.queue};
+    clump_context_desc desc = {.context = plain.context,
+                               .device = plain.device,
+                               .queue = plain.queue,
+                               .personality = f->capabilities->personality};
     clump_error error;
     if (clump_context_create(&desc, &plain.clump, &error)) fail_msg("%s", error.message);
     world *w = world_open(&plain, graph, 60, 4, seed);
@@ -1480,7 +1482,7 @@ static void order_key(void **state) {
 /* ---- Main ------------------------------------------------------------------------------------ */
 
 static int open_all(uint32_t disable, int out_of_order) {
-    return cl_fixture_open(f, &(cl_fixture_desc){disable, out_of_order, NULL});
+    return cl_fixture_open(f, &(cl_fixture_desc){.disable = disable, .out_of_order = out_of_order});
 }
 
 /* A device that says it has little local memory. */
