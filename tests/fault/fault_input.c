@@ -160,12 +160,24 @@ static void contexts(void **state) {
     check_unchanged("clump_context_create", __LINE__);
 }
 
+/* rusticl of Mesa 22.3 has no sub-devices, says so, and crashes when it is asked for some. */
+static int has_sub_devices(void) {
+    cl_device_partition_property ways[16] = {0};
+    size_t bytes = 0;
+    if (clGetDeviceInfo(t.on.device, CL_DEVICE_PARTITION_PROPERTIES, sizeof ways, ways, &bytes))
+        return 0;
+    for (size_t i = 0; i < bytes / sizeof *ways; i++)
+        if (ways[i] == CL_DEVICE_PARTITION_EQUALLY) return 1;
+    return 0;
+}
+
 /* A queue on another device of the same context; half of the device serves as the other one. */
 static void queue_of_another_device(void **state) {
     const cl_device_partition_property halves[] = {CL_DEVICE_PARTITION_EQUALLY, 1, 0};
     cl_device_id parts[64];
     cl_uint count = 0;
-    cl_int code = clCreateSubDevices(t.on.device, halves, 64, parts, &count);
+    cl_int code = CL_SUCCESS;
+    if (has_sub_devices()) code = clCreateSubDevices(t.on.device, halves, 64, parts, &count);
     if (code || count == 0) {
         print_message("left out: the device has no sub-devices (%d)\n", (int)code);
         skip();
