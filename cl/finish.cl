@@ -58,6 +58,9 @@ __kernel void clumpi_finish(__global uchar *heap, uint header_at, uint words, ui
                 atomic_add(&change[c], clumpi_popcount32(hints[w]) - clumpi_popcount32(was));
                 clumpi_hint_follow(&v, c, begin / 32u + w, was, hints[w]);
             }
+            /* Not needed by OpenCL's rules: PoCL goes wrong with what stands between the last barrier
+             * of a branch and its end (docs/portability.md). */
+            CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
         }
     }
     CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);

@@ -569,11 +569,16 @@ __kernel void clumpi_mark_step(__global uchar *heap, uint header_at, __global uc
     clumpi_mark m = clumpi_mark_of(heap, header_at, marks, step);
     uint path = choose_path(&m);
     if (get_global_id(0) == 0) note_step(&m, path, step);
+    /* The barriers between are not needed by OpenCL's rules: PoCL goes wrong with branches that contain
+     * barriers and do not end with one (docs/portability.md). */
     if (path == CLUMPI_MARK_NARROW && get_group_id(0) == 0) narrow_step(&m, &s);
+    CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
     if (path == CLUMPI_MARK_QUEUE) queue_step(&m, &s);
-    if (path == CLUMPI_MARK_ROWS) rows_step(&m, 0, &s);
+    CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
     if (path == CLUMPI_MARK_REFILL) carry_over(&m);
-    if (path == CLUMPI_MARK_REFILL) rows_step(&m, 1, &s);
+    if (path == CLUMPI_MARK_ROWS || path == CLUMPI_MARK_REFILL)
+        rows_step(&m, path == CLUMPI_MARK_REFILL, &s);
+    CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
     clumpi_mark_tally(&m);
 }
 

@@ -94,16 +94,29 @@ static clump_status initialise(clump_heap *heap) {
 
 static clump_status make_buffer(clump_heap *heap) {
     clump_context *c = heap->context;
-    uint64_t bytes = heap->geometry.bytes;
     cl_int code = CL_SUCCESS;
-    heap->buffer = c->cl.CreateBuffer(c->context, CL_MEM_READ_WRITE, bytes, NULL, &code);
+    heap->buffer =
+        c->cl.CreateBuffer(c->context, CL_MEM_READ_WRITE, heap->geometry.bytes, NULL, &code);
     if (!code) return CLUMP_OK;
     heap->buffer = NULL;
-    return clumpi_fail_cl(&c->error, "clCreateBuffer", code,
-                          "%llu bytes for a heap (the device says that one buffer can have "
-                          "%llu)",
-                          (unsigned long long)bytes,
-                          (unsigned long long)c->capabilities.allocation_bytes);
+    return clumpi_fail_cl(&c->error, "clCreateBuffer", code, "%llu bytes for a heap",
+                          (unsigned long long)heap->geometry.bytes);
+}
+
+/* Says what is wrong with the size, if that is why the buffer could not be made or first used. It is
+ * tried and not computed: some devices give more than they say. */
+static clump_status explain_size(clump_context *c, uint64_t bytes, clump_status status) {
+    clump_error *e = &c->error;
+    if (status != CLUMP_ERR_CL || !clumpi_is_no_room(e->cl_code)) return status;
+    const clump_capabilities *device = &c->capabilities;
+    clumpi_fail_cl(
+        e, e->call, e->cl_code,
+        "no room for a heap of %llu bytes; the device has %llu, and says that one buffer "
+        "can have %llu: ask for no more than that, with `bytes` or a smaller "
+        "`device_share`, or release other buffers",
+        (unsigned long long)bytes, (unsigned long long)device->memory_bytes,
+        (unsigned long long)device->allocation_bytes);
+    return e->status = CLUMP_ERR_CAPACITY;
 }
 
 /* References are places in the buffer, so it could move; but the user's kernels know it as it is.
@@ -135,8 +148,13 @@ static clump_status create(const clump_heap_desc *desc, uint64_t bytes, clump_he
     };
     status = clumpi_schema_copy(desc->schema, &c->allocator, &heap->schema);
     if (status) return clumpi_fail(&c->error, status, "no host memory for the heap's schema");
-    status = desc->pool ? take_from_pool(heap, desc->pool) : make_buffer(heap);
-    return status ? status : initialise(heap);
+    if (desc->pool) {
+        status = take_from_pool(heap, desc->pool);
+        return status ? status : initialise(heap);
+    }
+    status = make_buffer(heap);
+    if (!status) status = initialise(heap);
+    return explain_size(c, bytes, status);
 }
 
 clump_status clump_heap_create(const clump_heap_desc *desc, clump_heap **heap) {

@@ -51,4 +51,7 @@ clump_status clumpi_fail_at(clump_error *error, clump_status status, uint32_t li
 clump_status clumpi_fail_cl(clump_error *error, const char *call, cl_int code, const char *format,
                             ...) __attribute__((format(printf, 4, 5)));
 
+/* Whether an OpenCL call's code says that memory is lacking. */
+int clumpi_is_no_room(cl_int code);
+
 #endif

@@ -50,9 +50,7 @@ static clump_status fail_device(clumpi_pool *p, const char *call, cl_int code, u
     clump_status status = clumpi_fail_cl(
         &p->error, call, code, "%llu bytes for pool %.64s, which has %llu",
         (unsigned long long)bytes, p->name, (unsigned long long)p->stats.bytes - bytes);
-    if (code == CL_MEM_OBJECT_ALLOCATION_FAILURE || code == CL_OUT_OF_RESOURCES ||
-        code == CL_OUT_OF_HOST_MEMORY || code == CL_INVALID_BUFFER_SIZE)
-        p->error.status = status = CLUMP_ERR_CAPACITY;
+    if (clumpi_is_no_room(code)) p->error.status = status = CLUMP_ERR_CAPACITY;
     return status;
 }
 

@@ -74,3 +74,8 @@ clump_status clumpi_fail_cl(clump_error *error, const char *call, cl_int code, c
     va_end(args);
     return CLUMP_ERR_CL;
 }
+
+int clumpi_is_no_room(cl_int code) {
+    return code == CL_MEM_OBJECT_ALLOCATION_FAILURE || code == CL_OUT_OF_RESOURCES ||
+           code == CL_OUT_OF_HOST_MEMORY || code == CL_INVALID_BUFFER_SIZE;
+}

@@ -2,6 +2,14 @@
 # Installs the packages that building, testing and benchmarking need and that are missing, with
 # apt-get (Debian 12, Ubuntu 24.04). Does nothing, and needs no network, where all are there. Set
 # CLUMP_SETUP=0 to skip it, for instance where dependencies come through CMAKE_PREFIX_PATH.
+#
+#   setup.sh --implementations [NAME...]
+#
+# fetches further OpenCL implementations instead, for scripts/test.sh --all-devices: intel (Intel's CPU
+# runtime, from PyPI, 260 MiB), mesa (rusticl and clover, from apt) and oclgrind (from apt); all, if
+# none is named. Each goes to a folder of its own with a folder of ICD files, NAME/vendors, below
+# CLUMP_IMPLEMENTATIONS (default ~/.cache/clump/opencl), so no other program sees it. What cannot be had
+# is left out with words, and is no error.
 set -euo pipefail
 [ "${CLUMP_SETUP:-1}" != 0 ] || exit 0
 
@@ -11,10 +19,7 @@ required=(gcc g++ libc6-dev cmake ninja-build pkg-config
 # Without these some checks are skipped, or plots are not drawn.
 optional=(clang-14 llvm-14 clang-format-14 clang-tidy-14 oclgrind gnuplot-nox)
 
-if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
-    echo "setup: no apt-get here; needed are: ${required[*]}" >&2
-    exit 0
-fi
+has_apt() { command -v dpkg-query >/dev/null && command -v apt-get >/dev/null; }
 
 # missing PACKAGE...: those that are not installed, one a line.
 missing() {
@@ -26,27 +31,165 @@ missing() {
         esac
     done
 }
-mapfile -t need < <(missing "${required[@]}")
-mapfile -t want < <(missing "${optional[@]}")
-[ $((${#need[@]} + ${#want[@]})) -gt 0 ] || exit 0
 
 as_root=()
 if [ "$(id -u)" != 0 ]; then as_root=(sudo); fi
-apt() { # quiet unless it fails
+
+# quiet COMMAND...: says what it said only if it fails.
+quiet() {
     local log status=0
     log=$(mktemp)
-    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -y "$@" >"$log" 2>&1 || status=$?
+    "$@" >"$log" 2>&1 || status=$?
     if [ "$status" != 0 ]; then tail -n 5 "$log" >&2; fi
     rm -f "$log"
     return "$status"
 }
+apt() { quiet "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -y "$@"; }
 
-echo "setup: installing ${need[*]} ${want[*]}"
-apt update || echo "setup: the package lists could not be updated" >&2
-if [ ${#need[@]} -gt 0 ]; then
-    apt install --no-install-recommends "${need[@]}"
+update_lists() { apt update || echo "setup: the package lists could not be updated" >&2; }
+
+install_packages() {
+    local need want package
+    mapfile -t need < <(missing "${required[@]}")
+    mapfile -t want < <(missing "${optional[@]}")
+    [ $((${#need[@]} + ${#want[@]})) -gt 0 ] || return 0
+    echo "setup: installing ${need[*]} ${want[*]}"
+    update_lists
+    if [ ${#need[@]} -gt 0 ]; then
+        apt install --no-install-recommends "${need[@]}"
+    fi
+    for package in "${want[@]}"; do
+        apt install --no-install-recommends "$package" ||
+            echo "setup: going on without $package" >&2
+    done
+}
+
+# ---- Further implementations -------------------------------------------------------------------
+folder=${CLUMP_IMPLEMENTATIONS:-${XDG_CACHE_HOME:-$HOME/.cache}/clump/opencl}
+
+without() { # IMPLEMENTATION WHY
+    echo "setup: going on without $1: $2" >&2
+    rm -rf "${folder:?}/$1.part"
+}
+
+# An implementation is made in NAME.part, and gets its name when it is whole.
+begin() {
+    rm -rf "${folder:?}/$1.part"
+    mkdir -p "$folder/$1.part/vendors"
+    echo "setup: fetching OpenCL implementation $1"
+}
+complete() {
+    rm -rf "${folder:?}/$1"
+    mv "$folder/$1.part" "$folder/$1"
+}
+
+# The wheels are unpacked and not installed: they hold nothing for Python, and an installation would
+# be refused where the distribution manages Python's packages.
+get_intel() {
+    local part=$folder/intel.part wheel library
+    [ ! -d "$folder/intel" ] || return 0
+    if [ "$(uname -m)" != x86_64 ]; then
+        without intel "it is for x86-64"
+        return
+    fi
+    begin intel
+    if ! python3 -m pip --version >/dev/null 2>&1; then
+        if has_apt; then
+            update_lists
+            apt install --no-install-recommends python3-pip || true
+        fi
+    fi
+    if ! quiet timeout "${CLUMP_DOWNLOAD_SECONDS:-300}" python3 -m pip download \
+        --disable-pip-version-check --no-deps --dest "$part/wheels" \
+        "intel-opencl-rt==2026.2.*" "intel-cmplr-lib-rt==2026.2.*" "tbb==2023.*" tcmlib umf; then
+        without intel "pip could not download it"
+        return
+    fi
+    for wheel in "$part"/wheels/*.whl; do
+        if ! quiet python3 -m zipfile -e "$wheel" "$part/unpacked"; then
+            without intel "$wheel could not be unpacked"
+            return
+        fi
+    done
+    mkdir "$part/lib"
+    cp -r "$part"/unpacked/*.data/data/lib/. "$part/lib"
+    # The system's ICD loader is the one to use.
+    rm -rf "$part/wheels" "$part/unpacked" "$part"/lib/libOpenCL.so*
+    for library in "$part"/lib/lib*.so.*; do # wheels have copies instead of links
+        if cmp -s "$library" "${library%%.so.*}.so"; then
+            ln -f "${library%%.so.*}.so" "$library"
+        fi
+    done
+    if [ ! -f "$part/lib/libintelocl.so" ]; then
+        without intel "the packages hold no libintelocl.so"
+        return
+    fi
+    echo "$folder/intel/lib/libintelocl.so" >"$part/vendors/intel.icd"
+    complete intel
+}
+
+# The libraries that Mesa needs are installed; its own package is only unpacked, since its ICD files would
+# come before PoCL's, for all programs. Not at the price of another package (libclc-14 excludes
+# libclc-15).
+get_mesa() {
+    local part=$folder/mesa.part libraries icd
+    [ ! -d "$folder/mesa" ] || return 0
+    if ! has_apt; then
+        without mesa "there is no apt-get"
+        return
+    fi
+    begin mesa
+    update_lists
+    mapfile -t libraries < <(apt-cache depends mesa-opencl-icd 2>/dev/null |
+        awk '$1 == "Depends:" && $2 !~ /^</ { print $2 }')
+    if [ ${#libraries[@]} = 0 ] || ! apt install --no-install-recommends --no-remove \
+        "${libraries[@]}"; then
+        without mesa "what it depends on could not be installed"
+        return
+    fi
+    chmod 755 "$part" # apt fetches as a user of its own
+    if ! (cd "$part" && quiet apt-get -qq download mesa-opencl-icd &&
+        dpkg-deb -x mesa-opencl-icd_*.deb . && rm mesa-opencl-icd_*.deb); then
+        without mesa "its package could not be downloaded"
+        return
+    fi
+    mv "$part"/usr/lib/* "$part/lib"
+    [ -d "$part/lib/gallium-pipe" ] || mv "$part"/lib/*/gallium-pipe "$part/lib" 2>/dev/null || true
+    for icd in "$part"/etc/OpenCL/vendors/*.icd; do cp "$icd" "$part/vendors"; done
+    rm -rf "${part:?}/etc" "${part:?}/usr"
+    complete mesa
+}
+
+get_oclgrind() {
+    command -v oclgrind >/dev/null && return
+    if ! has_apt; then
+        without oclgrind "there is no apt-get"
+        return
+    fi
+    update_lists
+    apt install --no-install-recommends --no-remove oclgrind ||
+        without oclgrind "it could not be installed"
+}
+
+if [ "${1:-}" = --implementations ]; then
+    shift
+    mkdir -p "$folder"
+    for name in "${@:-intel mesa oclgrind}"; do
+        for one in $name; do
+            case $one in
+            intel | mesa | oclgrind) "get_$one" ;;
+            *)
+                echo "setup: no OpenCL implementation $one; there are intel, mesa and oclgrind" >&2
+                exit 2
+                ;;
+            esac
+        done
+    done
+    exit 0
 fi
-for package in "${want[@]}"; do
-    apt install --no-install-recommends "$package" ||
-        echo "setup: going on without $package" >&2
-done
+
+if ! has_apt; then
+    echo "setup: no apt-get here; needed are: ${required[*]}" >&2
+    exit 0
+fi
+install_packages

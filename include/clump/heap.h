@@ -29,7 +29,8 @@ typedef struct clump_heap_desc {
     clump_context *context;     /* required; must outlive the heap */
     const clump_schema *schema; /* required, sealed; what is needed is copied */
     uint64_t bytes;             /* all device memory the heap takes, metadata included */
-    double device_share;        /* instead of bytes: share of the device's memory, 0 < s <= 1 */
+    double device_share;        /* instead of bytes: share of the device's memory, 0 < s <= 1. One
+                                   buffer may have less than all (allocation_bytes of context.h) */
     uint32_t block_rows;        /* rows of 64 objects of the smallest class in a block, 1 .. 64;
                                    0: chosen from `bytes`. Wide blocks allocate faster, narrow ones
                                    fragment less */
@@ -51,9 +52,9 @@ typedef struct clump_heap_layout {
 /* CONSTRUCTOR. Reserve the buffer and initialise it on the device.
  * Blocks: yes, so that lack of memory shows here and not in a later kernel.
  * Returns CLUMP_OK; CLUMP_ERR_USAGE schema not sealed, both or neither of bytes and device_share;
- * CLUMP_ERR_CAPACITY too small for one block of the largest class, or too large for 32-bit
- * references (the message says what would fit); CLUMP_ERR_UNSUPPORTED a field type the device
- * lacks; CLUMP_ERR_CL; CLUMP_ERR_BUILD; CLUMP_ERR_MEMORY. On failure nothing is left behind. */
+ * CLUMP_ERR_CAPACITY too small for one block of the largest class, too large for 32-bit references,
+ * or more than the device gives (the message says what would fit); CLUMP_ERR_UNSUPPORTED a field
+ * type the device lacks; CLUMP_ERR_CL; CLUMP_ERR_BUILD; CLUMP_ERR_MEMORY. On failure nothing is left behind. */
 CLUMP_API clump_status clump_heap_create(const clump_heap_desc *desc, clump_heap **heap);
 
 /* DESTRUCTOR. NULL is allowed. Waits for the queue. Programs may go before or after. */

@@ -3,9 +3,7 @@
  * afterwards.
  *
  * CLUMP_SEED (a number) changes the heaps. With the argument `tiny`, a small heap is collected by
- * the kernels for GPUs whatever the device is, for Oclgrind (tests/diff/oclgrind.sh). Not on PoCL,
- * which goes wrong with groups of 256: hints made by finish.cl were seen to be all 0 there, now and
- * then.
+ * the kernels for GPUs whatever the device is, for Oclgrind (tests/diff/oclgrind.sh).
  * Read first: collect_core.h, worlds.h.
  */
 #include "collect_core.h"

@@ -258,11 +258,14 @@ cl_mem cl_fixture_buffer(const cl_fixture *f, const void *data, size_t bytes) {
     return buffer;
 }
 
-/* Both transfers wait for the queue, so that they are in order on any queue. */
+/* Both transfers wait for the queue, so that they are in order on any queue. A write does so afterwards
+ * too: on queues out of order Intel's CPU runtime returns from blocking writes of less than 512 bytes
+ * before they are done (docs/portability.md). */
 void cl_fixture_write(const cl_fixture *f, cl_mem buffer, const void *data, size_t bytes) {
     CHECK_CL(clFinish(f->queue));
     if (bytes)
         CHECK_CL(clEnqueueWriteBuffer(f->queue, buffer, CL_TRUE, 0, bytes, data, 0, NULL, NULL));
+    CHECK_CL(clFinish(f->queue));
 }
 
 void cl_fixture_read(const cl_fixture *f, cl_mem buffer, void *data, size_t bytes) {
