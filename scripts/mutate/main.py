@@ -7,6 +7,7 @@ import os
 import pathlib
 import random
 import shutil
+import signal
 import sys
 import threading
 import time
@@ -124,7 +125,7 @@ class Run:
         names = self.table.tests(mutant.path, self.side(mutant))
         if self.o.tests:
             names = [n for n in names if n.lstrip('~') in self.o.tests.split(',')]
-        return [n for n in names if n.lstrip('~') in copy.tests
+        return [n for n in names if scratch.base_of(n.lstrip('~')) in copy.tests
                 and n.lstrip('~') not in self.broken]
 
     # ---- Before ----
@@ -138,15 +139,18 @@ class Run:
         for copy in copies:
             copy.folder.mkdir(parents=True, exist_ok=True)
             copy.sync()
-        if not copies[0].clang:
-            sys.exit('mutate.sh needs clang, to tell kernels that do not compile')
+        paths = [s.path if isinstance(s, operators.Mutant) else s for s in slots]
+        if not copies[0].clang and any(p.startswith('cl/') for p in paths):
+            print('mutate.sh needs clang, to tell kernels that do not compile', file=sys.stderr)
+            sys.exit(77)
         if self.o.list:
             return copies
         for copy in copies:
             copy.configure()
         wanted = {t.lstrip('~') for s in slots for t in self._tests_for(s, copies[0])}
-        for name in sorted(self.table.names() - set(copies[0].tests)):
-            print(f'no test {name}: left out')
+        missing = {scratch.base_of(n) for n in self.table.names()} - set(copies[0].tests)
+        if missing:
+            print(f"no tests {' '.join(sorted(missing))}: left out")
         for copy in copies:
             copy.make(wanted)
         self._baseline(copies, sorted(wanted))
@@ -157,7 +161,7 @@ class Run:
             return self.tests_of(slot, copy)
         sides = ('cpu', 'gpu', 'both') if slot.startswith('cl/') else ('host',)
         names = [n for side in sides for n in self.table.tests(slot, side)]
-        return [n for n in names if n.lstrip('~') in copy.tests
+        return [n for n in names if scratch.base_of(n.lstrip('~')) in copy.tests
                 and (not self.o.tests or n.lstrip('~') in self.o.tests.split(','))]
 
     def _baseline(self, copies, names):
@@ -300,6 +304,13 @@ def main():
     options = arguments()
     options.folder = options.folder.resolve()
     os.nice(10)
+
+    def stop(*_):
+        scratch.kill_all()
+        os._exit(130)  # the next run puts the copies in order
+
+    signal.signal(signal.SIGINT, stop)
+    signal.signal(signal.SIGTERM, stop)
     draw = Draw(options)
     for words in draw.stale:
         print(f'mutants.txt: {words}', file=sys.stderr)

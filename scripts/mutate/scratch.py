@@ -11,6 +11,7 @@ import time
 import sources
 
 OUTPUT_MAX = 1 << 30  # bytes that a test may write to a file: mutants write without end
+MEMORY_MAX = 8 << 30  # and take; not of ThreadSanitizer, which takes address space by the terabyte
 CLANGS = ('clang-14', 'clang', 'clang-15', 'clang-16', 'clang-17', 'clang-18', 'clang-19')
 SYNTAX = ['-x', 'cl', '-cl-std=CL1.2', '-Xclang', '-finclude-default-header', '-w',
           '-D__OPENCL_VERSION__=120', '-I', '.', '-I', 'cl', '-target', 'spir64-unknown-unknown']
@@ -18,6 +19,28 @@ SYNTAX = ['-x', 'cl', '-cl-std=CL1.2', '-Xclang', '-finclude-default-header', '-
 
 class BuildError(Exception):
     pass
+
+
+def base_of(name):
+    """The ctest name in a name of the table: "TEST+ARGUMENT" runs it with an argument more."""
+    return name.split('+')[0]
+
+
+running = set()  # process groups of tests
+
+
+def kill_all():
+    for group in list(running):
+        try:
+            os.killpg(group, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+
+
+def _limit(memory):
+    resource.setrlimit(resource.RLIMIT_FSIZE, (OUTPUT_MAX, OUTPUT_MAX))
+    if memory:
+        resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
 
 
 def find_clang():
@@ -94,6 +117,7 @@ class Scratch:
 
     def make(self, names):
         """Build what tests need."""
+        names = {base_of(name) for name in names}
         targets = sorted({t for name in names for t in self.targets[name]})
         if targets:
             self._do(['ninja', '-C', str(self.build), '--quiet'] + targets)
@@ -162,18 +186,19 @@ class Scratch:
 
     def run(self, name, limit):
         """Run a test: 'passed', 'failed', 'hung' or 'skipped', and the seconds it took."""
-        test = self.tests[name]
+        test = self.tests[base_of(name)]
+        command = test['command'] + name.split('+')[1:]
         properties = {p['name']: p['value'] for p in test.get('properties', [])}
         env = dict(os.environ)
         env.update(e.split('=', 1) for e in properties.get('ENVIRONMENT', []))
+        memory = 0 if '_tsan' in name else MEMORY_MAX
         begin = time.monotonic()
         with open(self.folder / 'build' / 'output.txt', 'wb') as output:
             process = subprocess.Popen(
-                test['command'], cwd=properties.get('WORKING_DIRECTORY', self.build / 'tests'),
-                env=env, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
-                start_new_session=True,
-                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE,
-                                                      (OUTPUT_MAX, OUTPUT_MAX)))
+                command, cwd=properties.get('WORKING_DIRECTORY', self.build / 'tests'), env=env,
+                stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
+                start_new_session=True, preexec_fn=lambda: _limit(memory))
+            running.add(process.pid)
             try:
                 status = process.wait(limit)
             except subprocess.TimeoutExpired:
@@ -183,6 +208,7 @@ class Scratch:
             except ProcessLookupError:
                 pass
             process.wait()
+            running.discard(process.pid)
         seconds = time.monotonic() - begin
         if status is None:
             return 'hung', seconds
