@@ -22,7 +22,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 HERE = pathlib.Path(__file__).resolve().parent
 FILES = ('cl/*.cl', 'cl/*.clh', 'host/compact*.c', 'host/merge.c', 'host/planner.c', 'host/order.c',
          'host/sort.c', 'host/refs.c', 'host/collect*.c', 'host/pool*.c', 'host/suballoc*')
-LIMIT_LEAST, LIMIT_FACTOR = 30, 4  # seconds for a test; times what it took without a mutant
+LIMIT_LEAST, LIMIT_FACTOR = 30, 4  # seconds for a test; times what it takes without
 
 
 def arguments():
@@ -73,10 +73,11 @@ class Draw:
             if missing:
                 sys.exit(f"no mutant {', '.join(missing)}")
             return [found[i] for i in o.only]
-        slots = list(self.hand[:o.count]) if o.kind != 'random' else []
-        slots = [m for m in slots if self.programs(m)]
-        rest = o.count - len(slots) if o.kind != 'hand' else 0
         rng = random.Random(o.seed)
+        slots = [m for m in self.hand if self.programs(m)] if o.kind != 'random' else []
+        rng.shuffle(slots)
+        slots = slots[:o.count if o.kind == 'hand' else o.count // 2]
+        rest = o.count - len(slots) if o.kind != 'hand' else 0
         # A long file gets more, but not in proportion: its square root.
         share = {p: (sum(map(len, operators.candidates(p, self.text(p)).values()))) ** 0.5
                  for p in self.paths}
@@ -175,12 +176,12 @@ class Run:
             known = {'tree': digest.hexdigest(), 'seconds': {}}
         for name in names:
             if name not in known['seconds']:
-                verdict, seconds = copies[0].run(name, 1200)
+                verdict, seconds = copies[0].run_cold(name, 1200)
                 print(f'without a mutant: {name} {verdict} in {seconds:.1f} s', flush=True)
                 if verdict in ('failed', 'hung'):
                     sys.exit(f'{name} does not pass without a mutant')
                 known['seconds'][name] = seconds if verdict == 'passed' else None
-        file.write_text(json.dumps(known))
+                file.write_text(json.dumps(known))
         for name, seconds in known['seconds'].items():
             if seconds is None:
                 self.broken.add(name)
