@@ -13,6 +13,8 @@ import sources
 
 OUTPUT_MAX = 1 << 30  # bytes that a test may write to a file: mutants write without end
 MEMORY_MAX = 8 << 30  # and take; not of ThreadSanitizer, which takes address space by the terabyte
+# Tests whose kernels take longer to run as plain code than optimised ones to compile.
+OPTIMISED = ('diff_sort', 'stress_alloc')
 CLANGS = ('clang-14', 'clang', 'clang-15', 'clang-16', 'clang-17', 'clang-18', 'clang-19')
 SYNTAX = ['-x', 'cl', '-cl-std=CL1.2', '-Xclang', '-finclude-default-header', '-w',
           '-D__OPENCL_VERSION__=120', '-I', '.', '-I', 'cl', '-target', 'spir64-unknown-unknown']
