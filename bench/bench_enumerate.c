@@ -55,8 +55,11 @@ static void expect(enumerate_state *s) {
 
 static int create_context(enumerate_state *s, const bench_env *env, bench_error *error) {
     clump_cl_functions functions = {.EnqueueNDRangeKernel = count_launch};
-    clump_context_desc desc = {
-        .context = env->context, .device = env->device, .queue = env->queue, .cl = &functions};
+    clump_context_desc desc = {.context = env->context,
+                               .device = env->device,
+                               .queue = env->queue,
+                               .personality = env->capabilities->personality,
+                               .cl = &functions};
     clump_error detail = {0};
     if (clump_context_create(&desc, &s->clump, &detail) != CLUMP_OK) {
         return bench_error_set(error, "a second context: %s", detail.message);

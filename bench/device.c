@@ -131,6 +131,22 @@ int bench_env_list(const char *wanted, bench_error *error) {
     return 0;
 }
 
+/* CLUMP_PERSONALITY: cpu or gpu; not set: as fits the device. */
+static int choose_personality(clump_personality *personality, bench_error *error) {
+    const char *wanted = getenv("CLUMP_PERSONALITY");
+    *personality = CLUMP_PERSONALITY_DEVICE;
+    if (!wanted || !*wanted) return 0;
+    if (strcmp(wanted, "cpu") == 0) {
+        *personality = CLUMP_PERSONALITY_CPU;
+    } else if (strcmp(wanted, "gpu") == 0) {
+        *personality = CLUMP_PERSONALITY_GPU;
+    } else {
+        return bench_error_set(error, "CLUMP_PERSONALITY is '%.40s'; cpu and gpu are possible",
+                               wanted);
+    }
+    return 0;
+}
+
 static int open_entry(bench_env *env, const entry *chosen, bench_error *error) {
     cl_int code = CL_SUCCESS;
     env->platform = chosen->platform;
@@ -148,6 +164,7 @@ static int open_entry(bench_env *env, const entry *chosen, bench_error *error) {
     }
     clump_context_desc desc = {
         .context = env->context, .device = chosen->device, .queue = env->queue};
+    if (choose_personality(&desc.personality, error)) return -1;
     clump_error detail = {0};
     if (clump_context_create(&desc, &env->clump, &detail) != CLUMP_OK) {
         return bench_error_set(error, "cannot use %s: %s", chosen->name, detail.message);

@@ -23,7 +23,7 @@ __kernel void clumpi_list_count(__global uchar *heap, uint header_at) {
     uint me = (uint)get_local_id(0), items = (uint)get_local_size(0);
     uint classes = v.header->class_count, rows_max = v.header->block_rows_max;
     for (uint c = me; c <= classes; c += items) counts[c] = 0;
-    barrier(CLK_LOCAL_MEM_FENCE);
+    CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
     clumpi_range chunk = clumpi_block_chunk(&v);
     clumpi_team team = clumpi_team_of(rows_max);
     for (uint block = chunk.begin + team.index; block < chunk.end; block += team.count) {
@@ -33,7 +33,7 @@ __kernel void clumpi_list_count(__global uchar *heap, uint header_at) {
             if (clumpi_row_bits(&v, clumpi_row_granule(&v, block, class_id, row)))
                 atomic_inc(&counts[class_id]);
     }
-    barrier(CLK_LOCAL_MEM_FENCE);
+    CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
     __global uint *table = clumpi_words_at(&v, v.header->at_scan);
     for (uint c = me; c <= classes; c += items) {
         table[get_group_id(0) * (classes + 1) + c] = c ? counts[c] : 0;
@@ -56,7 +56,7 @@ static inline void list_places(const clumpi_view *v, __local uint *place, __loca
     __global const uint *table = clumpi_words_at(v, v->header->at_scan);
     __global uint *begin = clumpi_words_at(v, v->header->at_list_begin);
     for (uint c = me; c <= classes; c += items) place[c] = totals[c] = 0;
-    barrier(CLK_LOCAL_MEM_FENCE);
+    CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
     uint cells = (uint)get_num_groups(0) * (classes + 1);
     uint mine = (uint)get_group_id(0) * (classes + 1); /* cells before it: groups before this one */
     for (uint i = me; i < cells; i += items) {
@@ -64,7 +64,7 @@ static inline void list_places(const clumpi_view *v, __local uint *place, __loca
         if (n) atomic_add(&totals[i % (classes + 1)], n);
         if (n && i < mine) atomic_add(&place[i % (classes + 1)], n);
     }
-    barrier(CLK_LOCAL_MEM_FENCE);
+    CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
     if (me == 0) {
         uint sum = 0;
         for (uint c = 1; c <= classes; c++) {
@@ -74,7 +74,7 @@ static inline void list_places(const clumpi_view *v, __local uint *place, __loca
         }
         if (get_group_id(0) == 0) begin[classes + 1] = sum;
     }
-    barrier(CLK_LOCAL_MEM_FENCE);
+    CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
 }
 
 __kernel void clumpi_list_write(__global uchar *heap, uint header_at) {
@@ -95,21 +95,21 @@ __kernel void clumpi_list_write(__global uchar *heap, uint header_at) {
             kind[b] = clumpi_class_of_state(v.states[tile + b]);
             low[b] = high[b] = 0;
         }
-        barrier(CLK_LOCAL_MEM_FENCE);
+        CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
         for (uint b = team.index; b < blocks; b += team.count) {
             if (kind[b] == 0) continue;
             for (uint row = team.member; row < v.classes[kind[b]].rows; row += team.size)
                 if (clumpi_row_bits(&v, clumpi_row_granule(&v, tile + b, kind[b], row)))
                     atomic_or(row < 32u ? &low[b] : &high[b], 1u << (row & 31u));
         }
-        barrier(CLK_LOCAL_MEM_FENCE);
+        CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
         for (uint b = me; b < blocks; b += items) {
             uint at = place[kind[b]];
             for (uint a = 0; a < b; a++)
                 if (kind[a] == kind[b]) at += popcount(low[a]) + popcount(high[a]);
             start[b] = at;
         }
-        barrier(CLK_LOCAL_MEM_FENCE);
+        CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
         for (uint b = me; b < blocks; b += items)
             if (kind[b]) atomic_add(&place[kind[b]], popcount(low[b]) + popcount(high[b]));
         for (uint b = team.index; b < blocks; b += team.count) {
@@ -122,6 +122,6 @@ __kernel void clumpi_list_write(__global uchar *heap, uint header_at) {
                 masks[at] = clumpi_row_bits(&v, granule);
             }
         }
-        barrier(CLK_LOCAL_MEM_FENCE);
+        CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
     }
 }

@@ -19,14 +19,14 @@ __kernel void clumpi_rank_count(__global uchar *heap, uint header_at, uint first
     clumpi_view v = clumpi_view_of(heap, header_at);
     uint me = (uint)get_local_id(0), mine = 0;
     if (me == 0) objects = 0;
-    barrier(CLK_LOCAL_MEM_FENCE);
+    CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
     clumpi_range list = list_range(&v, first, last), chunk = clumpi_chunk(list.begin, list.end);
     __global const ulong *masks =
         (__global const ulong *)clumpi_words_at(&v, v.header->at_list_masks);
     for (uint r = chunk.begin + me; r < chunk.end; r += (uint)get_local_size(0))
         mine += clumpi_popcount64(masks[r]);
     atomic_add(&objects, mine);
-    barrier(CLK_LOCAL_MEM_FENCE);
+    CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
     if (me == 0) clumpi_words_at(&v, v.header->at_scan)[get_group_id(0)] = objects;
 }
 
@@ -50,7 +50,7 @@ __kernel void clumpi_rank_write(__global uchar *heap, uint header_at, uint first
         uint upto = clumpi_group_scan(count, sums);
         if (row < chunk.end) index[row] = before + upto - count;
         before += sums[items - 1];
-        barrier(CLK_LOCAL_MEM_FENCE);
+        CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
     }
 }
 

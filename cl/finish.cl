@@ -20,10 +20,10 @@ static inline void empty_sources(const clumpi_view *v, uint begin, uint tile) {
         if (row < v->classes[c].rows)
             clumpi_row_bits_set(v, clumpi_row_granule(v, block, c, row), 0);
     }
-    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE); /* states were needed until here */
+    CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE); /* states were needed until here */
     for (uint block = begin + me; block < end; block += items)
         if (clumpi_is_moved(moved, block)) v->states[block] = 0;
-    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+    CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
 }
 
 /* States and bitmaps of the sources; hints of the free blocks and of the classes that took part, and
@@ -40,7 +40,7 @@ __kernel void clumpi_finish(__global uchar *heap, uint header_at, uint words, ui
         for (uint c = 0; c <= classes; c++) {
             if (c && !clumpi_plans(&v)[c].selected) continue;
             for (uint w = me; w < words; w += items) hints[w] = 0;
-            barrier(CLK_LOCAL_MEM_FENCE);
+            CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
             for (uint i = me; i < tile; i += items) {
                 uint block = begin + i;
                 if (block < first || block >= end) continue;
@@ -49,7 +49,7 @@ __kernel void clumpi_finish(__global uchar *heap, uint header_at, uint words, ui
                     (!c || clumpi_credits_of_state(state) < v.classes[c].capacity))
                     atomic_or(&hints[i >> 5], 1u << (i & 31u));
             }
-            barrier(CLK_LOCAL_MEM_FENCE);
+            CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
             for (uint w = me; w < words && begin + w * 32u < end; w += items) {
                 __global uint *hint = clumpi_hint_word(&v, c, 0, begin / 32u + w);
                 uint was = *hint;
@@ -60,7 +60,7 @@ __kernel void clumpi_finish(__global uchar *heap, uint header_at, uint words, ui
             }
         }
     }
-    barrier(CLK_LOCAL_MEM_FENCE);
+    CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
     for (uint c = 1 + me; c <= classes; c += items) {
         __global const clumpi_class_plan *p = &clumpi_plans(&v)[c];
         if (change[c]) CLUMPI_ADD(&v.classes[c].active, change[c]);

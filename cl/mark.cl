@@ -357,9 +357,9 @@ static inline uint follow_nth(clumpi_mark *m, uint object, uint k) {
 
 /* Take the next tile of a step; all work-items of the group together. */
 static inline uint next_tile(const clumpi_mark *m, const group_memory *s) {
-    barrier(CLK_LOCAL_MEM_FENCE);
+    CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
     if (get_local_id(0) == 0) s->shared[SHARED_TILE] = CLUMPI_ADD(&m->control->cursor[m->now], 1);
-    barrier(CLK_LOCAL_MEM_FENCE);
+    CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
     return s->shared[SHARED_TILE];
 }
 
@@ -373,20 +373,20 @@ static inline void collect(clumpi_mark *m, const group_memory *s, uint ref) {
 /* Put what was collected into the queue if it is more than `most`. All together. */
 static inline void flush(clumpi_mark *m, const group_memory *s, uint most) {
     if (m->by_rows) return;
-    barrier(CLK_LOCAL_MEM_FENCE);
+    CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
     uint n = s->shared[SHARED_COUNT];
     if (n <= most) {
-        barrier(CLK_LOCAL_MEM_FENCE);
+        CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
         return;
     }
     if (get_local_id(0) == 0)
         s->shared[SHARED_AT] = CLUMPI_ADD(&m->control->queued[m->next], n);
-    barrier(CLK_LOCAL_MEM_FENCE);
+    CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
     for (uint i = (uint)get_local_id(0); i < n; i += (uint)get_local_size(0))
         clumpi_enqueue(m, s->shared[SHARED_AT] + i, s->parts[i]);
-    barrier(CLK_LOCAL_MEM_FENCE);
+    CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
     if (get_local_id(0) == 0) s->shared[SHARED_COUNT] = 0;
-    barrier(CLK_LOCAL_MEM_FENCE);
+    CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
 }
 
 /* References number from, from + 1, ... of one object, by the whole group. */
@@ -423,11 +423,11 @@ static inline void follow_by_sums(clumpi_mark *m, const group_memory *s, uint co
 static inline void follow_by_rank(clumpi_mark *m, const group_memory *s, uint count) {
     uint me = (uint)get_local_id(0), wide = m->control->wide;
     if (me == 0) s->shared[SHARED_WIDE] = s->shared[SHARED_MOST] = 0;
-    barrier(CLK_LOCAL_MEM_FENCE);
+    CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
     if (count > wide) s->sums[atomic_inc(&s->shared[SHARED_WIDE])] = s->tile[me];
     else if (count) atomic_max(&s->shared[SHARED_MOST], count);
     if (count > wide) count = 0;
-    barrier(CLK_LOCAL_MEM_FENCE);
+    CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
     uint most = s->shared[SHARED_MOST], n = s->shared[SHARED_WIDE];
     for (uint k = 0; k < most; k++) {
         collect(m, s, k < count ? follow_nth(m, s->tile[me], k) : 0u);
@@ -472,34 +472,34 @@ static inline void narrow_step(clumpi_mark *m, const group_memory *s) {
     for (; n && n <= narrow && levels < most; levels++) {
         __local const uint *at = s->fronts + (levels & 1u) * CLUMPI_NARROW_MAX;
         __local uint *next = s->fronts + (~levels & 1u) * CLUMPI_NARROW_MAX;
-        barrier(CLK_LOCAL_MEM_FENCE); /* s->shared was read */
+        CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE); /* s->shared was read */
         if (me == 0) s->shared[SHARED_COUNT] = s->shared[SHARED_WIDE] = 0;
-        barrier(CLK_LOCAL_MEM_FENCE);
+        CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
         for (uint i = me; i < n; i += items) {
             uint count = m->refs_of[clumpi_mark_class(m, at[i])];
             uint place = count > wide ? atomic_inc(&s->shared[SHARED_WIDE]) : CLUMPI_MARK_ITEMS;
             if (place < CLUMPI_MARK_ITEMS) s->sums[place] = at[i]; /* for the whole group, below */
             else for (uint k = 0; k < count; k++) follow_narrow(m, s, at[i], k, next);
         }
-        barrier(CLK_LOCAL_MEM_FENCE);
+        CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
         uint many = min(s->shared[SHARED_WIDE], CLUMPI_MARK_ITEMS);
         for (uint i = 0; i < many; i++) {
             uint count = m->refs_of[clumpi_mark_class(m, s->sums[i])];
             for (uint k = me; k < count; k += items) follow_narrow(m, s, s->sums[i], k, next);
         }
-        barrier(CLK_LOCAL_MEM_FENCE);
+        CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
         n = min(s->shared[SHARED_COUNT], CLUMPI_NARROW_MAX);
         peak = max(peak, n);
     }
     __local const uint *rest = s->fronts + (levels & 1u) * CLUMPI_NARROW_MAX;
-    barrier(CLK_LOCAL_MEM_FENCE);
+    CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
     if (me == 0) {
         s->shared[SHARED_AT] = n ? CLUMPI_ADD(&m->control->queued[m->next], n) : 0u;
         m->control->levels += levels;
         m->control->narrow_levels += levels;
         m->control->peak = max(m->control->peak, peak);
     }
-    barrier(CLK_LOCAL_MEM_FENCE);
+    CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
     for (uint i = me; i < n; i += items) clumpi_enqueue(m, s->shared[SHARED_AT] + i, rest[i]);
 }
 
@@ -543,7 +543,7 @@ static inline void rows_step(clumpi_mark *m, uint refill, const group_memory *s)
         uint g = tile * items + me, skip = refill && is_full(m);
         ulong bits = g < m->r.end && !skip ? clumpi_take_waiting(m, g) : 0ul;
         if (me == 0) s->shared[SHARED_WIDE] = 0;
-        barrier(CLK_LOCAL_MEM_FENCE);
+        CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
         scanned += clumpi_popcount64(bits);
         if (bits && refill) {
             refill_row(m, g, bits);
@@ -553,7 +553,7 @@ static inline void rows_step(clumpi_mark *m, uint refill, const group_memory *s)
             low[i] = (uint)bits;
             high[i] = (uint)(bits >> 32);
         }
-        barrier(CLK_LOCAL_MEM_FENCE);
+        CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
         uint n = s->shared[SHARED_WIDE];
         for (uint i = me >> 6; i < n; i += items >> 6)
             scan_row(m, s->tile[i], (ulong)high[i] << 32 | low[i]);
@@ -587,7 +587,7 @@ __kernel void clumpi_mark_roots(__global uchar *heap, uint header_at, __global u
     uint items = (uint)get_local_size(0), roots = 0, dangling = 0;
     ulong end = clumpi_refs_count(count, counted, counted_at);
     if (get_local_id(0) == 0) shared[SHARED_COUNT] = 0;
-    barrier(CLK_LOCAL_MEM_FENCE);
+    CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
     for (ulong tile = get_group_id(0); tile * items < end; tile += get_num_groups(0)) {
         ulong i = tile * items + get_local_id(0);
         uint ref = i < end ? refs[offset + i * stride] : 0u;

@@ -32,11 +32,11 @@ __kernel void clumpi_merge_count(__global uchar *heap, uint header_at, ulong4 se
     uint me = (uint)get_local_id(0), items = (uint)get_local_size(0);
     uint sets = v.header->class_count + 1;
     for (uint c = me; c < sets; c += items) counts[c] = 0;
-    barrier(CLK_LOCAL_MEM_FENCE);
+    CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
     clumpi_range chunk = clumpi_block_chunk(&v);
     for (uint b = chunk.begin + me; b < chunk.end; b += items)
         atomic_inc(&counts[candidate_class(&v, b, selected, factor)]);
-    barrier(CLK_LOCAL_MEM_FENCE);
+    CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
     for (uint c = me; c < sets; c += items)
         clumpi_plan_counts(&v)[(uint)get_group_id(0) * sets + c] = counts[c];
     if (get_group_id(0) != 0) return;
@@ -91,9 +91,9 @@ __kernel void clumpi_merge_write(__global uchar *heap, uint header_at, ulong4 se
         place[c] = before;
         candidates[c] = c ? all : 0;
     }
-    barrier(CLK_LOCAL_MEM_FENCE);
+    CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
     if (me == 0) plan_pass(&v, factor, retain, most, candidates, begins);
-    barrier(CLK_LOCAL_MEM_FENCE);
+    CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
     clumpi_range chunk = clumpi_block_chunk(&v);
     for (uint tile = chunk.begin; tile < chunk.end; tile += items) {
         uint block = tile + me;
@@ -105,7 +105,7 @@ __kernel void clumpi_merge_write(__global uchar *heap, uint header_at, ulong4 se
                 waits = 0;
             }
             uint all = sums[items - 1];
-            barrier(CLK_LOCAL_MEM_FENCE);
+            CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
             if (me == 0) place[c] += all;
         }
     }

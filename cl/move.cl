@@ -192,7 +192,7 @@ static inline uint number_objects(const clumpi_view *v, const batch *b, const sc
     }
     if (b->row) clumpi_group_scan(before, l->sums);
     *first = b->first + (b->row ? l->sums[items - 1] : 0u);
-    barrier(CLK_LOCAL_MEM_FENCE);
+    CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
     uint objects = clumpi_group_scan_array(l->row_first, b->row_count, l->sums);
 #if CLUMPI_ROW_PER_ITEM /* from bit to bit instead of slot by slot */
     for (uint r = me; r < b->row_count; r += items) {
@@ -220,7 +220,7 @@ static inline void number_holes(const clumpi_view *v, const batch *b, const scra
         l->hole_granule[q] = target_granule(v, b, q);
         l->hole_first[q] = clumpi_popcount64(~clumpi_row_bits(v, l->hole_granule[q]));
     }
-    barrier(CLK_LOCAL_MEM_FENCE);
+    CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
     clumpi_group_scan_array(l->hole_first, rows, l->sums);
     /* Holes in front of the first object's are those of the batch before. */
     uint skip = first_object - clumpi_plan_words(v)[clumpi_plan_list(v)[b->target]].x;
@@ -281,7 +281,7 @@ __kernel void clumpi_move(__global uchar *heap, uint header_at, uint factor, uin
             number_holes(&v, &b, &l, first, objects);
         else
             for (uint n = me; n < objects; n += items) places[n] = place_far(&v, &b, first + n);
-        barrier(CLK_LOCAL_MEM_FENCE);
+        CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
 #if CLUMPI_ROW_PER_ITEM
         for (uint q = 0; q < b.row_count; q++) {
             uint begin = row_first[q], end = q + 1u < b.row_count ? row_first[q + 1u] : objects;
@@ -292,12 +292,12 @@ __kernel void clumpi_move(__global uchar *heap, uint header_at, uint factor, uin
         for (uint n = me; n < objects; n += items)
             copy_object(&r, row_granule[slots[n] >> 6] << 6 | (slots[n] & 63u), places[n]);
 #endif
-        barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE); /* all have left */
+        CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE); /* all have left */
         for (uint n = me; n < objects; n += items) {
             ulong row = row_granule[slots[n] >> 6] * r.granule_bytes;
             ((__global uint *)(r.heap + row))[slots[n] & 63u] = places[n];
         }
-        barrier(CLK_LOCAL_MEM_FENCE);
+        CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
     }
 }
 
@@ -346,7 +346,7 @@ __kernel void clumpi_fill(__global uchar *heap, uint header_at, uint fresh) {
                     CLUMPI_STORE(&v.states[block], c << CLUMPI_CLASS_SHIFT |
                                                        (capacity - holes + coming[t]));
             }
-            barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+            CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
             for (uint i = me; i < count * rows; i += items) {
                 uint block = list[first + i / rows], row = i % rows, objects = coming[i / rows];
                 if (!objects) continue;
@@ -361,7 +361,7 @@ __kernel void clumpi_fill(__global uchar *heap, uint header_at, uint fresh) {
                         clumpi_row_bits_set(&v, granule, clumpi_row_bits(&v, granule) | end.mask);
                 }
             }
-            barrier(CLK_LOCAL_MEM_FENCE);
+            CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
         }
     }
 }

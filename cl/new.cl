@@ -17,7 +17,7 @@ __kernel void clumpi_new_count(__global uchar *heap, uint header_at, uint class_
     clumpi_view v = clumpi_view_of(heap, header_at);
     uint me = (uint)get_local_id(0), items = (uint)get_local_size(0);
     if (me < 1) counts[0] = counts[1] = 0;
-    barrier(CLK_LOCAL_MEM_FENCE);
+    CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
     clumpi_range chunk = clumpi_block_chunk(&v);
     for (uint b = chunk.begin + me; b < chunk.end; b += items) {
         uint state = v.states[b];
@@ -25,7 +25,7 @@ __kernel void clumpi_new_count(__global uchar *heap, uint header_at, uint class_
         if (clumpi_class_of_state(state) == class_id)
             atomic_add(&counts[1], v.classes[class_id].capacity - clumpi_credits_of_state(state));
     }
-    barrier(CLK_LOCAL_MEM_FENCE);
+    CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
     __global uint *table = clumpi_words_at(&v, v.header->at_scan);
     if (me == 0) {
         table[2 * get_group_id(0)] = counts[0];
@@ -126,7 +126,7 @@ __kernel void clumpi_new_claim(__global uchar *heap, uint header_at, uint class_
         uint blocks = min(CLUMPI_TILE, chunk.end - tile), in_blocks = blocks_before,
              in_slots = slots_before;
         for (uint b = me; b < blocks; b += items) state[b] = v.states[tile + b];
-        barrier(CLK_LOCAL_MEM_FENCE);
+        CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
         for (uint b = 0; b < blocks; b++) { /* every work-item counts along; b == its own: keep */
             uint is_free = state[b] == 0, is_ours = clumpi_class_of_state(state[b]) == class_id;
             uint room = is_ours ? capacity - clumpi_credits_of_state(state[b]) : 0;
@@ -146,7 +146,7 @@ __kernel void clumpi_new_claim(__global uchar *heap, uint header_at, uint class_
         }
         blocks_before = in_blocks;
         slots_before = in_slots;
-        barrier(CLK_LOCAL_MEM_FENCE);
+        CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
         for (uint i = me; i < blocks * rows; i += items) {
             uint b = i / rows, row = i % rows;
             if (fresh[b] && objects[b])
@@ -154,6 +154,6 @@ __kernel void clumpi_new_claim(__global uchar *heap, uint header_at, uint class_
             else if (!fresh[b] && objects[b] && row == 0)
                 fill_block(&v, tile + b, class_id, objects[b], first[b]);
         }
-        barrier(CLK_LOCAL_MEM_FENCE);
+        CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
     }
 }

@@ -70,7 +70,7 @@ static inline void find_threshold(__local const uint *histogram, bins mine, uint
             }
             before += n;
         }
-    barrier(CLK_LOCAL_MEM_FENCE);
+    CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
 }
 
 /* found[2] = below, found[3] = below_ties: the emptiest givers that together have at most
@@ -85,10 +85,10 @@ static inline void find_budget(__local const uint *histogram, bins mine, uint th
         found[2] = found[3] = found[4] = 0;
         found[5] = CLUMPI_NONE; /* the emptiest giver */
     }
-    barrier(CLK_LOCAL_MEM_FENCE);
+    CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
     uint emptiest = CLUMPI_NONE;
-    for (uint bin = mine.top; bin > mine.end; bin--)
-        if (givers(histogram, bin - 1, threshold, ties)) emptiest = bin - 1;
+    for (uint bin = mine.end; bin < mine.top; bin++)
+        if (givers(histogram, bin, threshold, ties)) emptiest = min(emptiest, bin);
     if (emptiest != CLUMPI_NONE) atomic_min(&found[5], emptiest);
     if (below <= max_moves && below + objects > max_moves)
         for (uint bin = mine.end; bin < mine.top; bin++) {
@@ -101,12 +101,12 @@ static inline void find_budget(__local const uint *histogram, bins mine, uint th
             }
             below += bin * n;
         }
-    barrier(CLK_LOCAL_MEM_FENCE);
+    CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
     if (me == 0 && found[4] == 0 && found[5] != CLUMPI_NONE) {
         found[2] = found[4] = found[5];
         found[3] = 1;
     }
-    barrier(CLK_LOCAL_MEM_FENCE);
+    CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
 }
 
 /* The plan of each class that takes part: a work-group per class, or one group for all in turn if a
@@ -122,10 +122,10 @@ __kernel void clumpi_plan_threshold(__global uchar *heap, uint header_at, ulong4
         clumpi_mark_columns(&v, c, selected);
         if (!clumpi_is_in(selected, c) || class->capacity == 0) continue;
         uint capacity = class->capacity, count = 0, objects = 0;
-        barrier(CLK_LOCAL_MEM_FENCE);
+        CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
         for (uint bin = me; bin <= capacity; bin += items)
             histogram[bin] = clumpi_plan_histogram_of(&v, c)[bin];
-        barrier(CLK_LOCAL_MEM_FENCE);
+        CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
         bins mine = bins_of(capacity);
         for (uint bin = mine.top; bin > mine.end; bin--) {
             count += histogram[bin - 1];
@@ -135,11 +135,11 @@ __kernel void clumpi_plan_threshold(__global uchar *heap, uint header_at, ulong4
         clumpi_class_plan p = {0};
         p.selected = 1;
         p.objects = sums[items - 1];
-        barrier(CLK_LOCAL_MEM_FENCE);
+        CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
         uint upto = clumpi_group_scan(count, sums);
         p.blocks = sums[items - 1];
         p.full = histogram[capacity];
-        barrier(CLK_LOCAL_MEM_FENCE);
+        CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
         if (p.blocks == 0) continue;
         ulong room = p.objects + (ulong)p.objects * slack_ppm / 1000000ul;
         uint keep = (uint)min((room + capacity - 1) / capacity, (ulong)p.blocks);
@@ -159,7 +159,7 @@ __kernel void clumpi_plan_threshold(__global uchar *heap, uint header_at, ulong4
                 gone += (bin - 1) * givers(histogram, bin - 1, p.threshold, p.ties);
             clumpi_group_scan(gone, sums);
             all = sums[items - 1];
-            barrier(CLK_LOCAL_MEM_FENCE);
+            CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
             p.below = p.threshold;
             p.below_ties = histogram[p.threshold] - p.ties;
             p.moves = all;
@@ -186,7 +186,7 @@ __kernel void clumpi_plan_threshold(__global uchar *heap, uint header_at, ulong4
         uint batch = clumpi_batch_blocks(class->rows);
         p.batches = (p.sources + batch - 1) / batch * clumpi_batch_parts(class->rows);
         if (me == 0) clumpi_plans(&v)[c] = p;
-        barrier(CLK_LOCAL_MEM_FENCE);
+        CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
     }
 }
 
@@ -218,7 +218,7 @@ __kernel void clumpi_plan_count(__global uchar *heap, uint header_at) {
     uint me = (uint)get_local_id(0), items = (uint)get_local_size(0);
     uint cells = (v.header->class_count + 1) * CLUMPI_COUNTS;
     for (uint i = me; i < cells; i += items) counts[i] = 0;
-    barrier(CLK_LOCAL_MEM_FENCE);
+    CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
     clumpi_range chunk = clumpi_block_chunk(&v);
     for (uint b = chunk.begin + me; b < chunk.end; b += items) {
         uint class_id = clumpi_class_of_state(v.states[b]);
@@ -243,7 +243,7 @@ __kernel void clumpi_plan_count(__global uchar *heap, uint header_at) {
             atomic_inc(&mine[CLUMPI_COUNT_BELOW_TIES]);
         }
     }
-    barrier(CLK_LOCAL_MEM_FENCE);
+    CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
     for (uint i = me; i < cells; i += items)
         clumpi_plan_counts(&v)[(uint)get_group_id(0) * cells + i] = counts[i];
 }
@@ -297,7 +297,7 @@ static inline void place_classes(const clumpi_view *v, __local uint *begins) {
         }
         if (get_group_id(0) == 0) plans[0].batches = batches;
     }
-    barrier(CLK_LOCAL_MEM_FENCE);
+    CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
 }
 
 /* The blocks of class `kind` in a tile, of which this work-item may have one; class 0 are the free
@@ -317,11 +317,11 @@ static inline void write_tile(const clumpi_view *v, __global const clumpi_class_
     t.below_ties += (ties >> 16) - below_tie;
     uint role = !mine ? ROLE_NONE : kind ? role_of(p, credits, &t) : ROLE_TARGET;
     uint source = role == ROLE_SOURCE, target = role == ROLE_TARGET && credits < capacity;
-    barrier(CLK_LOCAL_MEM_FENCE);
+    CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
     uint roles = clumpi_group_scan(source | target << 16, sums), all_roles = sums[last];
-    barrier(CLK_LOCAL_MEM_FENCE);
+    CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
     uint objects = clumpi_group_scan(source ? credits : 0u, sums), all_objects = sums[last];
-    barrier(CLK_LOCAL_MEM_FENCE);
+    CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
     uint holes = clumpi_group_scan(target ? capacity - credits : 0u, sums), all_holes = sums[last];
     t.sources += (roles & 0xffffu) - source;
     t.targets += (roles >> 16) - target;
@@ -335,7 +335,7 @@ static inline void write_tile(const clumpi_view *v, __global const clumpi_class_
         clumpi_plan_list(v)[begin + p->sources + t.targets] = block;
         clumpi_plan_words(v)[block] = (uint2)(hole, p->moves);
     }
-    barrier(CLK_LOCAL_MEM_FENCE);
+    CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
     if (me != 0) return;
     cells[CLUMPI_COUNT_TIES] += all_ties & 0xffffu;
     cells[CLUMPI_COUNT_BELOW_TIES] += all_ties >> 16;
@@ -358,7 +358,7 @@ __kernel void clumpi_plan_write(__global uchar *heap, uint header_at, uint fresh
         uint n = clumpi_plan_counts(&v)[i];
         if (n) atomic_add(&cells[i % width], n);
     }
-    barrier(CLK_LOCAL_MEM_FENCE);
+    CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
     for (uint c = 1 + me; c <= classes; c += items)
         if (plans[c].selected)
             tally_store(&cells[c * CLUMPI_COUNTS],

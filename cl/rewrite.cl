@@ -109,11 +109,11 @@ static inline sight follow_record(const clumpi_view *v, const clumpi_reach *to, 
 /* Sum up what the work-items of a group saw; one entry per group. */
 static inline void tally_up(const clumpi_view *v, clumpi_tally t, __local uint *sums) {
     if (get_local_id(0) == 0) sums[0] = sums[1] = sums[2] = 0;
-    barrier(CLK_LOCAL_MEM_FENCE);
+    CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
     atomic_add(&sums[0], t.examined);
     atomic_add(&sums[1], t.rewritten);
     atomic_add(&sums[2], t.dangling);
-    barrier(CLK_LOCAL_MEM_FENCE);
+    CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
     if (get_local_id(0) != 0) return;
     clumpi_tally all = {sums[0], sums[1], sums[2], 0};
     clumpi_tallies(v)[get_group_id(0)] = all;
@@ -273,7 +273,7 @@ __kernel void clumpi_rewrite_recompute(__global uchar *heap, uint header_at, uin
     uint me = (uint)get_local_id(0), items = (uint)get_local_size(0), all = factor + 1u;
     uint rows = v.header->block_rows_max;
     for (uint i = me; i < entries; i += items) table[i] = clumpi_record_table(&v)[i];
-    barrier(CLK_LOCAL_MEM_FENCE);
+    CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
     for (uint i = me; in_local && i < entries * all; i += items) {
         uint source = table[i / all];
         if (source == CLUMPI_NONE) continue;
@@ -284,7 +284,7 @@ __kernel void clumpi_rewrite_recompute(__global uchar *heap, uint header_at, uin
         for (uint row = 0; row < rows; row++)
             bits[i * rows + row] = clumpi_record_bits(&v)[at * rows + row];
     }
-    barrier(CLK_LOCAL_MEM_FENCE);
+    CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
     const purpose p = {0, {entries, factor, in_local, table, blocks, bits}};
     rewrite_all(v, p, sums);
 }

@@ -53,7 +53,7 @@ __kernel void clumpi_sort_count(__global const uint *keys_a, __global const uint
     keys += chunk.begin;
     for (uint i = me; i < chunk.end - chunk.begin; i += items)
         cells[SORT_CELL((keys[i] >> shift & (radix - 1u)) * items + me)]++;
-    barrier(CLK_LOCAL_MEM_FENCE);
+    CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
     /* Each work-item adds up as many cells as there are digits, side by side: of few digits. */
     uint digit = me * radix / items, sum = 0;
     for (uint i = me * radix; i < (me + 1) * radix; i++) {
@@ -65,7 +65,7 @@ __kernel void clumpi_sort_count(__global const uint *keys_a, __global const uint
         sum += cells[SORT_CELL(i)];
     }
     atomic_add(&totals[digit], sum);
-    barrier(CLK_LOCAL_MEM_FENCE);
+    CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
     for (uint d = me; d < radix; d += items)
         tables[SORT_TURNS + d * get_num_groups(0) + get_group_id(0)] = totals[d];
 }
@@ -83,13 +83,13 @@ __kernel void clumpi_sort_prefix(__global uint *tables, uint groups, uint bits) 
         clumpi_group_scan(lower, sums);
         uint at = sums[items - 1];
         for (uint tile = 0; tile < groups; tile += items) {
-            barrier(CLK_LOCAL_MEM_FENCE);
+            CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
             uint g = tile + me, here = g < groups ? counts[row + g] : 0;
             uint upto = clumpi_group_scan(here, sums);
             if (g < groups) places[row + g] = at + upto - here;
             at += sums[items - 1];
         }
-        barrier(CLK_LOCAL_MEM_FENCE);
+        CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
     }
 }
 
@@ -104,6 +104,7 @@ static inline bool sort_is_settled(__global uint *tables, __global const uint *p
     return settled;
 }
 
+#if !CLUMPI_ROW_PER_ITEM
 /* Move the pairs to their places; groups of many items, digits of 4 bits. Each tile is brought into
  * order in local memory first, so that neighbours are written side by side. */
 __kernel void clumpi_sort_scatter(__global uint *keys_a, __global uint *values_a,
@@ -136,7 +137,7 @@ __kernel void clumpi_sort_scatter(__global uint *keys_a, __global uint *values_a
             at[i] = cells[cell];
             if (me * SORT_ITEMS + i < n) cells[cell] = at[i] + 1u;
         }
-        barrier(CLK_LOCAL_MEM_FENCE);
+        CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
         uint sum = 0;
         for (uint i = 0; i < SORT_RADIX; i++) sum += cells[SORT_CELL(me * SORT_RADIX + i)];
         sum = clumpi_group_scan(sum, sums) - sum;
@@ -145,28 +146,28 @@ __kernel void clumpi_sort_scatter(__global uint *keys_a, __global uint *values_a
             cells[cell] = sum;
             sum += here;
         }
-        barrier(CLK_LOCAL_MEM_FENCE);
+        CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
         for (uint i = 0; i < SORT_ITEMS; i++)
             at[i] += cells[SORT_CELL((key[i] >> shift & (SORT_RADIX - 1u)) * items + me)];
         for (uint d = me; d < SORT_RADIX; d += items) first[d] = cells[SORT_CELL(d * items)];
-        barrier(CLK_LOCAL_MEM_FENCE); /* from here on the cells hold keys, then values */
+        CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE); /* from here on the cells hold keys, then values */
         for (uint i = 0; i < SORT_ITEMS; i++) {
             if (me * SORT_ITEMS + i >= n) break;
             cells[at[i]] = key[i];
             cells[tile + at[i]] = value[i];
         }
-        barrier(CLK_LOCAL_MEM_FENCE);
+        CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
         for (uint i = me; i < n; i += items) {
             uint d = cells[i] >> shift & (SORT_RADIX - 1u), to = place[d] + (i - first[d]);
             keys_to[to] = cells[i];
             values_to[to] = cells[tile + i];
         }
-        barrier(CLK_LOCAL_MEM_FENCE);
+        CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
         for (uint d = me; d < SORT_RADIX; d += items)
             place[d] += (d + 1u < SORT_RADIX ? first[d + 1u] : n) - first[d];
     }
 }
-
+#else
 /* The same for groups of one item, digits of 8 bits. */
 __kernel void clumpi_sort_deal(__global uint *keys_a, __global uint *values_a,
                                __global uint *keys_b, __global uint *values_b,
@@ -187,6 +188,7 @@ __kernel void clumpi_sort_deal(__global uint *keys_a, __global uint *values_a,
         values_to[to] = values[i];
     }
 }
+#endif
 
 /* Bring the pairs back into the caller's buffers if an odd number of passes moved them. */
 __kernel void clumpi_sort_finish(__global uint *keys_a, __global uint *values_a,

@@ -126,19 +126,19 @@ __kernel void clumpi_sweep(__global uchar *heap, uint header_at, __global uchar 
     for (uint word = (uint)get_group_id(0); word < v.header->hint_count[0];
          word += (uint)get_num_groups(0)) {
         uint begin = max(word * 32u, m.r.first_block), end = min(word * 32u + 32u, m.r.block_end);
-        barrier(CLK_LOCAL_MEM_FENCE);
+        CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
         for (uint c = me; c <= classes; c += items) hints[c] = 0;
         for (uint b = me; begin + b < end; b += items) {
             states[b] = v.states[begin + b];
             dying[b] = 0;
         }
-        barrier(CLK_LOCAL_MEM_FENCE);
+        CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
         for (uint b = team.index; b < CLUMPI_TILE && begin + b < end; b += team.count) {
             uint class_id = clumpi_class_of_state(states[b]);
             uint die = class_id ? sweep_rows(&m, &team, begin + b, class_id, change) : 0u;
             if (die) atomic_add(&dying[b], die);
         }
-        barrier(CLK_LOCAL_MEM_FENCE);
+        CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
         for (uint b = me; begin + b < end; b += items) {
             uint class_id = clumpi_class_of_state(states[b]);
             uint credits = clumpi_credits_of_state(states[b]) - dying[b];
@@ -158,7 +158,7 @@ __kernel void clumpi_sweep(__global uchar *heap, uint header_at, __global uchar 
             if (class_id == 0 || credits < v.classes[class_id].capacity)
                 atomic_or(&hints[class_id], 1u << (begin + b & 31u));
         }
-        barrier(CLK_LOCAL_MEM_FENCE);
+        CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
         for (uint c = me; change && c <= classes; c += items) {
             __global uint *hint = clumpi_hint_word(&v, c, 0, word);
             uint was = *hint;
@@ -171,7 +171,7 @@ __kernel void clumpi_sweep(__global uchar *heap, uint header_at, __global uchar 
     if (t.dead) atomic_add(&sums[0], t.dead);
     if (t.marked) atomic_add(&sums[1], t.marked);
     if (t.blocks) atomic_add(&sums[2], t.blocks);
-    barrier(CLK_LOCAL_MEM_FENCE);
+    CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
     for (uint c = 1 + me; c <= classes; c += items) {
         if (freed[c]) CLUMPI_ADD(&m.control->blocks_freed, freed[c]);
         if (freed[c] && change) CLUMPI_SUB(&v.classes[c].blocks, freed[c]);

@@ -53,7 +53,8 @@ clump_status clumpi_collect_outside(clumpi_collection *r, clump_collect_phase ph
  * as the queue (`mark-random`, 10^7 objects). */
 static clumpi_u32 by_queue_alone(const clumpi_collection *r) {
     return r->desc->engine == CLUMP_MARK_QUEUE ||
-           (r->desc->engine == CLUMP_MARK_AUTO && !r->heap->context->capabilities.is_cpu);
+           (r->desc->engine == CLUMP_MARK_AUTO &&
+            r->heap->context->capabilities.personality == CLUMP_PERSONALITY_GPU);
 }
 
 /* Room of the queue where the desc leaves it open. */
@@ -107,10 +108,10 @@ static clump_status make_buffer(clumpi_collection *r, uint32_t capacity) {
     return CLUMP_OK;
 }
 
-/* A device that is a CPU is as good at it as the host. */
+/* A CPU is as good at it as the host. */
 static int may_hand_over(const clumpi_collection *r) {
     return r->desc->engine == CLUMP_MARK_AUTO && !r->desc->stay &&
-           !r->heap->context->capabilities.is_cpu;
+           r->heap->context->capabilities.personality == CLUMP_PERSONALITY_GPU;
 }
 
 static clump_status prepare(clumpi_collection *r) {

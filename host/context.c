@@ -42,8 +42,8 @@ static clump_status create(const clump_context_desc *desc, clump_context *c) {
     c->cl = clumpi_cl_resolve(desc->cl);
     clump_status status = take_objects(desc, c);
     if (!status)
-        status =
-            clumpi_device_probe(&c->cl, desc->device, desc->disable, &c->capabilities, &c->error);
+        status = clumpi_device_probe(&c->cl, desc->device, desc->disable, desc->personality,
+                                     &c->capabilities, &c->error);
     if (status) return status;
     clumpi_device_sizes(&c->capabilities, &c->sizes);
     cl_int code = c->cl.RetainContext(c->context);
@@ -183,11 +183,19 @@ clump_status clumpi_read(clump_context *c, cl_mem buffer, uint64_t offset, uint6
 clump_status clumpi_write(clump_context *c, cl_mem buffer, uint64_t offset, uint64_t bytes,
                           const void *data) {
     if (bytes == 0) return CLUMP_OK;
-    cl_int code = c->cl.EnqueueWriteBuffer(c->queue, buffer, CL_TRUE, offset, bytes, data,
-                                           c->last ? 1 : 0, c->last ? &c->last : NULL, NULL);
+    cl_event event = NULL;
+    cl_int code =
+        c->cl.EnqueueWriteBuffer(c->queue, buffer, CL_TRUE, offset, bytes, data, c->last ? 1 : 0,
+                                 c->last ? &c->last : NULL, c->in_order ? NULL : &event);
     if (code)
         return clumpi_fail_cl(&c->error, "clEnqueueWriteBuffer", code, "%llu bytes at %llu",
                               (unsigned long long)bytes, (unsigned long long)offset);
+    if (c->in_order) return CLUMP_OK;
+    /* A blocking write of less than 512 bytes does not block on out-of-order queues of Intel's CPU
+     * runtime 2026.22 (docs/portability.md), so its event is waited for. */
+    code = c->cl.WaitForEvents(1, &event);
+    c->cl.ReleaseEvent(event);
+    if (code) return clumpi_fail_cl(&c->error, "clWaitForEvents", code, "a write");
     return CLUMP_OK;
 }
 
@@ -267,7 +275,7 @@ static clump_status build_library(clump_context *c) {
         "cl/mark.clh", "cl/mark.cl",      "cl/sweep.cl"};
     clumpi_text source = {.allocator = &c->allocator}, options = {.allocator = &c->allocator};
     clumpi_source_append(&source, files, sizeof files / sizeof *files);
-    clumpi_options_append(&options, c);
+    clumpi_options_append(&options, c, NULL);
     clump_status status;
     if (source.failed || options.failed)
         status = clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for kernel sources");
@@ -278,17 +286,42 @@ static clump_status build_library(clump_context *c) {
     return status;
 }
 
+clump_status clumpi_group_limit(clump_context *c, cl_kernel kernel, const char *name,
+                                size_t *limit) {
+    cl_int code = c->cl.GetKernelWorkGroupInfo(kernel, c->device, CL_KERNEL_WORK_GROUP_SIZE,
+                                               sizeof *limit, limit, NULL);
+    if (code) return clumpi_fail_cl(&c->error, "clGetKernelWorkGroupInfo", code, "kernel %s", name);
+    size_t least = c->capabilities.personality == CLUMP_PERSONALITY_CPU ? 1 : CLUMP_ROW_SLOTS;
+    if (*limit < least)
+        return clumpi_fail(&c->error, CLUMP_ERR_UNSUPPORTED,
+                           "the device runs kernel %s in groups of at most %zu work-items; %zu are "
+                           "needed",
+                           name, *limit, least);
+    *limit -= *limit % least;
+    return CLUMP_OK;
+}
+
+void clumpi_group_fit(size_t limit, size_t *global, size_t *local) {
+    if (*local <= limit) return;
+    *global = *global / *local * limit;
+    *local = limit;
+}
+
 cl_kernel clumpi_library_kernel(clump_context *c, clumpi_kernel_id id) {
     if (!c->program && build_library(c)) return NULL;
-    if (!c->kernels[id]) {
-        cl_int code = CL_SUCCESS;
-        c->kernels[id] = c->cl.CreateKernel(c->program, kernel_names[id], &code);
-        if (code) {
-            c->kernels[id] = NULL;
-            clumpi_fail_cl(&c->error, "clCreateKernel", code, "%s", kernel_names[id]);
-        }
+    if (c->kernels[id]) return c->kernels[id];
+    cl_int code = CL_SUCCESS;
+    cl_kernel kernel = c->cl.CreateKernel(c->program, kernel_names[id], &code);
+    if (code) {
+        clumpi_fail_cl(&c->error, "clCreateKernel", code, "%s", kernel_names[id]);
+        return NULL;
     }
-    return c->kernels[id];
+    if (clumpi_group_limit(c, kernel, kernel_names[id], &c->group_limits[id])) {
+        c->cl.ReleaseKernel(kernel);
+        return NULL;
+    }
+    c->kernels[id] = kernel;
+    return kernel;
 }
 
 static clump_status run_with(clump_context *c, cl_kernel kernel, clumpi_kernel_id id, cl_uint first,
@@ -300,6 +333,7 @@ static clump_status run_with(clump_context *c, cl_kernel kernel, clumpi_kernel_i
             return clumpi_fail_cl(&c->error, "clSetKernelArg", code, "kernel %s, parameter %u",
                                   kernel_names[id], first + i);
     }
+    clumpi_group_fit(c->group_limits[id], &global, &local);
     return clumpi_enqueue(c, kernel, kernel_names[id], global, local, sync);
 }
 

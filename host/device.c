@@ -7,6 +7,19 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Of OpenCL 2.1 and 3.0, which the headers leave out for a target of 1.2. */
+#ifndef CL_DEVICE_MAX_NUM_SUB_GROUPS
+#define CL_DEVICE_MAX_NUM_SUB_GROUPS 0x105C
+#endif
+#ifndef CL_DEVICE_OPENCL_C_ALL_VERSIONS
+#define CL_DEVICE_OPENCL_C_ALL_VERSIONS 0x1066
+#define CL_DEVICE_OPENCL_C_FEATURES 0x106F
+#endif
+typedef struct name_version { /* cl_name_version */
+    cl_uint version;          /* 10 bits of a major, 10 of a minor, 12 of a patch number */
+    char name[64];
+} name_version;
+
 #ifndef CL_DEVICE_COMPUTE_CAPABILITY_MAJOR_NV /* cl_nv_device_attribute_query */
 #define CL_DEVICE_COMPUTE_CAPABILITY_MAJOR_NV 0x4000
 #endif
@@ -33,6 +46,17 @@ static void info(probe *p, cl_device_info name, size_t bytes, void *value) {
     if (!p->code) p->code = p->cl->GetDeviceInfo(p->device, name, bytes, value, NULL);
 }
 
+/* For what not every device knows: 0 bytes then. */
+static size_t optional_info(probe *p, cl_device_info name, size_t capacity, void *value) {
+    size_t bytes = 0;
+    if (p->code) return 0;
+    cl_int code = p->cl->GetDeviceInfo(p->device, name, 0, NULL, &bytes);
+    if (!code && bytes <= capacity)
+        code = p->cl->GetDeviceInfo(p->device, name, bytes, value, NULL);
+    if (code && code != CL_INVALID_VALUE) p->code = code;
+    return !code && bytes <= capacity ? bytes : 0;
+}
+
 /* A string cut to the room there is. */
 static void text_info(probe *p, cl_device_info name, char *text, size_t capacity) {
     char whole[4096];
@@ -54,7 +78,7 @@ int clumpi_has_word(const char *list, const char *name) {
     return 0;
 }
 
-static uint32_t find_features(probe *p, int is_cpu) {
+static uint32_t find_features(probe *p, clump_personality personality) {
     char extensions[16384] = ""; /* stays empty if a device has more: then it has no features */
     size_t bytes = 0;
     if (!p->code) p->code = p->cl->GetDeviceInfo(p->device, CL_DEVICE_EXTENSIONS, 0, NULL, &bytes);
@@ -66,17 +90,42 @@ static uint32_t find_features(probe *p, int is_cpu) {
         clumpi_has_word(list, "cl_khr_int64_extended_atomics"))
         features |= CLUMP_FEATURE_INT64_ATOMICS;
     if (clumpi_has_word(list, "cl_khr_fp64")) features |= CLUMP_FEATURE_FP64;
-    /* A CPU runs the lanes of a sub-group one after the other: ballots in branches fail there. */
-    if (!is_cpu && clumpi_has_word(list, "cl_khr_subgroups") &&
-        clumpi_has_word(list, "cl_khr_subgroup_ballot"))
+    /* Where a work-item takes whole rows, it has no lanes beside it. Of OpenCL 3.0 the sub-groups
+     * themselves are a feature that need not be listed as an extension. */
+    cl_uint sub_groups = 0;
+    if (personality == CLUMP_PERSONALITY_GPU && clumpi_has_word(list, "cl_khr_subgroup_ballot") &&
+        (clumpi_has_word(list, "cl_khr_subgroups") ||
+         (optional_info(p, CL_DEVICE_MAX_NUM_SUB_GROUPS, sizeof sub_groups, &sub_groups) &&
+          sub_groups > 0)))
         features |= CLUMP_FEATURE_SUBGROUPS;
     cl_uint major = 0; /* redux.sync, which coalesced frees use, needs sm_80 */
     if (clumpi_has_word(list, "cl_nv_device_attribute_query") &&
-        !p->cl->GetDeviceInfo(p->device, CL_DEVICE_COMPUTE_CAPABILITY_MAJOR_NV, sizeof major,
-                              &major, NULL) &&
-        major >= 8)
+        optional_info(p, CL_DEVICE_COMPUTE_CAPABILITY_MAJOR_NV, sizeof major, &major) && major >= 8)
         features |= CLUMP_FEATURE_PTX;
     return features;
+}
+
+/* The language that programs are built as. Beyond 1.2 all that is used are fences at device scope:
+ * mem_fence() may stop at the work-group, and does on some devices. They are part of 2.0, and optional
+ * features of 3.0. */
+static void choose_language(probe *p, clump_capabilities *c) {
+    name_version list[128];
+    int has_2 = 0, has_3 = 0, has_scope = 0, has_order = 0;
+    size_t bytes = optional_info(p, CL_DEVICE_OPENCL_C_ALL_VERSIONS, sizeof list, list);
+    for (size_t i = 0; i < bytes / sizeof *list; i++) {
+        has_2 |= list[i].version >> 22 == 2;
+        has_3 |= list[i].version >> 22 == 3;
+    }
+    bytes = has_3 ? optional_info(p, CL_DEVICE_OPENCL_C_FEATURES, sizeof list, list) : 0;
+    for (size_t i = 0; i < bytes / sizeof *list; i++) {
+        list[i].name[sizeof list[i].name - 1] = 0;
+        has_scope |= strcmp(list[i].name, "__opencl_c_atomic_scope_device") == 0;
+        has_order |= strcmp(list[i].name, "__opencl_c_atomic_order_seq_cst") == 0;
+    }
+    char version[128] = ""; /* "OpenCL C 2.0 ...": devices without the lists */
+    text_info(p, CL_DEVICE_OPENCL_C_VERSION, version, sizeof version);
+    has_2 |= strncmp(version, "OpenCL C 2.", 11) == 0;
+    c->language = has_scope && has_order ? "CL3.0" : has_2 ? "CL2.0" : "CL1.2";
 }
 
 static void describe_paths(clump_capabilities *c) {
@@ -84,7 +133,8 @@ static void describe_paths(clump_capabilities *c) {
     c->coalescing = c->features & CLUMP_FEATURE_PTX         ? "ptx"
                     : c->features & CLUMP_FEATURE_SUBGROUPS ? "subgroup"
                                                             : "scalar";
-    c->mapping = c->is_cpu ? "rows per work-item" : "row per 64 work-items";
+    c->mapping =
+        c->personality == CLUMP_PERSONALITY_CPU ? "rows per work-item" : "row per 64 work-items";
 }
 
 static clump_status check_device(probe *p, clump_error *error) {
@@ -105,8 +155,38 @@ static clump_status check_device(probe *p, clump_error *error) {
     return CLUMP_OK;
 }
 
+/* "OpenCL 1.1 ..." */
+static clump_status check_version(const char *version, clump_error *error) {
+    unsigned major = 0, minor = 0;
+    if (sscanf(version, "OpenCL %u.%u", &major, &minor) == 2 && major * 100 + minor >= 102)
+        return CLUMP_OK;
+    return clumpi_fail(error, CLUMP_ERR_UNSUPPORTED,
+                       "the device's version is \"%.60s\"; OpenCL 1.2 or newer is needed", version);
+}
+
+#define GROUP_LEAST 64 /* of the kernels for GPUs: as many work-items take a row together */
+
+static clump_status choose_personality(clump_capabilities *c, clump_personality wanted,
+                                       clump_error *error) {
+    if (wanted > CLUMP_PERSONALITY_GPU)
+        return clumpi_fail(error, CLUMP_ERR_USAGE, "personality %u; there are 0 to %u",
+                           (unsigned)wanted, (unsigned)CLUMP_PERSONALITY_GPU);
+    if (wanted == CLUMP_PERSONALITY_GPU && c->work_group_max < GROUP_LEAST)
+        return clumpi_fail(
+            error, CLUMP_ERR_UNSUPPORTED,
+            "the device's largest work-group has %u work-items; the kernels for GPUs "
+            "need %u: use CLUMP_PERSONALITY_CPU",
+            c->work_group_max, GROUP_LEAST);
+    c->personality = wanted;
+    if (wanted == CLUMP_PERSONALITY_DEVICE)
+        c->personality = c->is_cpu || c->work_group_max < GROUP_LEAST ? CLUMP_PERSONALITY_CPU
+                                                                      : CLUMP_PERSONALITY_GPU;
+    return CLUMP_OK;
+}
+
 clump_status clumpi_device_probe(const clump_cl_functions *cl, cl_device_id device,
-                                 uint32_t disable, clump_capabilities *c, clump_error *error) {
+                                 uint32_t disable, clump_personality personality,
+                                 clump_capabilities *c, clump_error *error) {
     probe p = {cl, device, CL_SUCCESS, "clGetDeviceInfo"};
     memset(c, 0, sizeof *c);
     clump_status status = check_device(&p, error);
@@ -133,8 +213,14 @@ clump_status clumpi_device_probe(const clump_cl_functions *cl, cl_device_id devi
         if (p.code) p.call = "clGetPlatformInfo";
         snprintf(c->platform_name, sizeof c->platform_name, "%.127s", name);
     }
+    if (!p.code) status = check_version(c->device_version, error);
     c->is_cpu = (type & CL_DEVICE_TYPE_CPU) != 0;
-    c->features_found = find_features(&p, c->is_cpu);
+    c->work_group_max = (uint32_t)group;
+    if (!p.code && !status) status = choose_personality(c, personality, error);
+    if (status) return status;
+    c->features_found = find_features(&p, c->personality);
+    if (p.code) return clumpi_fail_cl(error, p.call, p.code, "while probing the device");
+    choose_language(&p, c);
     if (p.code) return clumpi_fail_cl(error, p.call, p.code, "while probing the device");
     c->features = c->features_found & ~disable;
     c->compute_units = units ? units : 1;
@@ -142,7 +228,6 @@ clump_status clumpi_device_probe(const clump_cl_functions *cl, cl_device_id devi
     c->memory_bytes = memory;
     c->allocation_bytes = allocation;
     c->local_bytes = local;
-    c->work_group_max = (uint32_t)group;
     describe_paths(c);
     return CLUMP_OK;
 }
@@ -154,11 +239,11 @@ clump_status clump_device_probe(cl_device_id device, uint32_t disable,
                            "clump_device_probe needs a device and a place "
                            "for the result");
     clump_cl_functions cl = clumpi_cl_resolve(NULL);
-    return clumpi_device_probe(&cl, device, disable, capabilities, error);
+    return clumpi_device_probe(&cl, device, disable, CLUMP_PERSONALITY_DEVICE, capabilities, error);
 }
 
 void clumpi_device_sizes(const clump_capabilities *c, clumpi_launch_sizes *sizes) {
-    if (c->is_cpu) {
+    if (c->personality == CLUMP_PERSONALITY_CPU) {
         /* One contiguous range of rows per work-item. PoCL deals out work-groups by halves of what is
          * left, but no more than 32 for each core at a time: with so many a core that comes late, or
          * is busy with something else, costs little. */
@@ -170,8 +255,7 @@ void clumpi_device_sizes(const clump_capabilities *c, clumpi_launch_sizes *sizes
         return;
     }
     size_t local = c->work_group_max < 256 ? c->work_group_max : 256;
-    local -= local % 64; /* 64 work-items take a row */
-    if (local == 0) local = 64;
+    local -= local % GROUP_LEAST;
     sizes->do_all_local = local;
     /* The allocator takes 80 registers and more: of groups of 256, a compute unit of NVIDIA has
      * room for two, and what is left is less wasted in smaller ones. */
@@ -179,5 +263,5 @@ void clumpi_device_sizes(const clump_capabilities *c, clumpi_launch_sizes *sizes
     sizes->do_all_global = c->compute_units * 8 * local;
     sizes->pass_groups = c->compute_units * 8;
     sizes->scan_local = local;
-    sizes->scan_groups = 256;
+    sizes->scan_groups = c->compute_units * 8 < 256 ? c->compute_units * 8 : 256;
 }

@@ -11,8 +11,8 @@ clump_cl_functions clumpi_cl_resolve(const clump_cl_functions *cl);
 int clumpi_has_word(const char *list, const char *name);
 
 clump_status clumpi_device_probe(const clump_cl_functions *cl, cl_device_id device,
-                                 uint32_t disable, clump_capabilities *capabilities,
-                                 clump_error *error);
+                                 uint32_t disable, clump_personality personality,
+                                 clump_capabilities *capabilities, clump_error *error);
 
 /* Launch sizes for the device: enough work-items to fill it, few enough that small heaps do not pay
  * for idle ones. */

@@ -94,6 +94,7 @@ struct clump_context {
     cl_event last;      /* last command enqueued, only kept for out-of-order queues */
     cl_program program; /* of the library's kernels; NULL until the first heap needs it */
     cl_kernel kernels[CLUMPI_KERNEL_COUNT];
+    size_t group_limits[CLUMPI_KERNEL_COUNT]; /* most work-items in a group, of those made so far */
     clump_pool *pools;                        /* all that were made; destroyed ones are shells */
     _Atomic(uint64_t) pool_bytes, pool_limit; /* of all pools; limit 0: none */
 };
@@ -160,6 +161,7 @@ struct clump_program {
 struct clump_kernel {
     clump_program *program;
     cl_kernel kernel;
+    size_t group_limit; /* most work-items in a group */
     int fixed;          /* neither makes nor frees objects */
     uint32_t arg_count; /* behind the heap parameter */
     uint8_t *arg_set;   /* per argument: was it set */
@@ -200,6 +202,13 @@ clump_status clumpi_sync_check(clump_context *c, const clump_sync *sync, const c
  * that completes when all enqueued so far has. */
 clump_status clumpi_sync_begin(clump_context *c, const clump_sync *sync);
 clump_status clumpi_sync_end(clump_context *c, const clump_sync *sync);
+
+/* The largest work-group that the device runs the kernel in, which can be below the device's own: a
+ * multiple of 64 where 64 work-items take a row. */
+clump_status clumpi_group_limit(clump_context *c, cl_kernel kernel, const char *name,
+                                size_t *limit);
+/* As many groups, but of at most `limit` work-items. */
+void clumpi_group_fit(size_t limit, size_t *global, size_t *local);
 
 /* One of the library's kernels; builds them all at the first call. NULL on failure (error is set).
  * */
@@ -245,8 +254,9 @@ uint32_t clumpi_columns_build(const clump_schema *schema, clumpi_class *classes,
 
 /* ---- program.c ---- */
 
-/* Options that turn capabilities and tuning into macros, appended to `text`. */
-void clumpi_options_append(clumpi_text *text, const clump_context *c);
+/* The language, unless the user's options (or NULL) name one, and options that turn capabilities into
+ * macros, appended to `text`. */
+void clumpi_options_append(clumpi_text *text, const clump_context *c, const char *user_options);
 
 /* Sources of the library, without #include lines and with #line marks, appended to `text`. */
 void clumpi_source_append(clumpi_text *text, const char *const *names, size_t count);

@@ -15,15 +15,16 @@
 
 #define DEFAULT_NAME "program.cl"
 
-void clumpi_options_append(clumpi_text *t, const clump_context *c) {
+void clumpi_options_append(clumpi_text *t, const clump_context *c, const char *user_options) {
     uint32_t f = c->capabilities.features;
-    /* Sub-group functions came with OpenCL C 2.0; everything else needs 1.2 only. */
-    clumpi_text_append(t, "-cl-std=%s -cl-kernel-arg-info",
-                       f & CLUMP_FEATURE_SUBGROUPS && !(f & CLUMP_FEATURE_PTX) ? "CL2.0" : "CL1.2");
+    if (!user_options || !strstr(user_options, "-cl-std="))
+        clumpi_text_append(t, "-cl-std=%s ", c->capabilities.language);
+    clumpi_text_append(t, "-cl-kernel-arg-info");
     clumpi_text_append(t, " -DCLUMPI_HAVE_INT64_ATOMICS=%d", !!(f & CLUMP_FEATURE_INT64_ATOMICS));
     clumpi_text_append(t, " -DCLUMPI_HAVE_PTX=%d", !!(f & CLUMP_FEATURE_PTX));
     clumpi_text_append(t, " -DCLUMPI_HAVE_SUBGROUPS=%d", !!(f & CLUMP_FEATURE_SUBGROUPS));
-    clumpi_text_append(t, " -DCLUMPI_ROW_PER_ITEM=%d", c->capabilities.is_cpu);
+    clumpi_text_append(t, " -DCLUMPI_ROW_PER_ITEM=%d",
+                       c->capabilities.personality == CLUMP_PERSONALITY_CPU);
     /* Race checkers take a volatile load beside an atomic for a race; Oclgrind says its name. It
      * does not know all intrinsics that optimisation leaves behind. */
     if (strstr(c->capabilities.platform_name, "Oclgrind"))
@@ -180,7 +181,7 @@ static clump_status create(const clump_program_desc *desc, clump_program *p) {
     const char *name = desc->name ? desc->name : DEFAULT_NAME;
     clumpi_text source = {.allocator = &c->allocator}, options = {.allocator = &c->allocator};
     clumpi_user_part user = append_program(&source, desc, name);
-    clumpi_options_append(&options, c);
+    clumpi_options_append(&options, c, desc->options);
     append_tuning(&options, desc);
     clump_status status;
     if (source.failed || options.failed) {
@@ -288,6 +289,7 @@ static clump_status create_kernel(clump_kernel *k, const char *name) {
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
                            "kernel %s has no parameters; the first must be CLUMP_HEAP", name);
     clump_status status = check_heap_parameter(k, name);
+    if (!status) status = clumpi_group_limit(c, k->kernel, name, &k->group_limit);
     if (status) return status;
     k->arg_count = count - 1;
     k->arg_set = clumpi_alloc(&c->allocator, count);

@@ -95,8 +95,10 @@ clump_status clump_do_all(clump_heap *heap, clump_kernel *k, const clump_sync *s
     clump_status status = prepare(heap, k, sync, "clump_do_all");
     if (status) return status;
     const clumpi_launch_sizes *sizes = &heap->context->sizes;
+    size_t global = sizes->do_all_global;
     size_t local = k->fixed ? sizes->do_all_local : sizes->changing_local;
-    return launch(heap, k, sizes->do_all_global, local, sync, "of a do-all");
+    clumpi_group_fit(k->group_limit, &global, &local);
+    return launch(heap, k, global, local, sync, "of a do-all");
 }
 
 clump_status clump_launch(clump_heap *heap, clump_kernel *k, size_t global, size_t local,
@@ -109,6 +111,11 @@ clump_status clump_launch(clump_heap *heap, clump_kernel *k, size_t global, size
                            "clump_launch: %zu work-items in groups of %zu; the first must be a "
                            "multiple of the second, and neither 0",
                            global, local);
+    if (local > k->group_limit)
+        return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
+                           "clump_launch: groups of %zu work-items; the device runs this kernel in "
+                           "groups of at most %zu",
+                           local, k->group_limit);
     return launch(heap, k, global, local, sync, "of a launch");
 }
 
@@ -138,9 +145,10 @@ clump_status clump_do_new(clump_heap *heap, const char *class_name, uint64_t cou
     if (!status)
         status = clumpi_run_library(heap, CLUMPI_KERNEL_new_claim, global, sizes->scan_local, args,
                                     2, NULL);
-    if (!status)
-        status = clumpi_enqueue(c, k->kernel, "of a do-new", sizes->do_all_global,
-                                sizes->do_all_local, sync);
+    global = sizes->do_all_global;
+    size_t local = sizes->do_all_local;
+    clumpi_group_fit(k->group_limit, &global, &local);
+    if (!status) status = clumpi_enqueue(c, k->kernel, "of a do-new", global, local, sync);
     if (status || !made) return status;
     clumpi_u32 objects = 0;
     status = clumpi_read(c, heap->buffer,
@@ -160,7 +168,9 @@ clump_status clump_reduce(clump_heap *heap, clump_kernel *k, void *result, size_
                            "clump_reduce: a result of %zu bytes; 1 to %u are possible", bytes,
                            CLUMPI_REDUCE_BYTES);
     const clumpi_launch_sizes *sizes = &c->sizes;
-    status = launch(heap, k, sizes->do_all_global, sizes->do_all_local, sync, "of a reduction");
+    size_t global = sizes->do_all_global, local = sizes->do_all_local;
+    clumpi_group_fit(k->group_limit, &global, &local);
+    status = launch(heap, k, global, local, sync, "of a reduction");
     if (status) return status;
     return clumpi_read(c, heap->buffer,
                        clumpi_header_offset(heap, offsetof(clumpi_header, reduced)), bytes, result);

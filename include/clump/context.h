@@ -43,19 +43,30 @@ typedef enum clump_feature {
                                              row bitmaps are handled 64 bits at a time, else 32 */
     CLUMP_FEATURE_PTX = 1 << 1,           /* NVIDIA's inline assembly: requests of a warp are
                                              coalesced with activemask, match and shfl */
-    CLUMP_FEATURE_SUBGROUPS = 1 << 2,     /* sub-group ballots on a GPU: the same, portably */
+    CLUMP_FEATURE_SUBGROUPS = 1 << 2,     /* sub-group ballots: the same, portably */
     CLUMP_FEATURE_FP64 = 1 << 3,          /* fields of type double */
     CLUMP_FEATURE_ALL = (1 << 4) - 1
 } clump_feature;
 
+/* Which kernels a device gets. Results are the same with either; speed is not. Meant for tests, and
+ * for running on a CPU, under its debuggers and checkers, what a program runs on a GPU. */
+typedef enum clump_personality {
+    CLUMP_PERSONALITY_DEVICE, /* those made for its kind of device */
+    CLUMP_PERSONALITY_CPU,    /* a work-item takes whole rows; the library's work-groups have one
+                                 work-item; marking by rows */
+    CLUMP_PERSONALITY_GPU /* 64 work-items take a row together; work-groups with barriers and local
+                                 memory; marking by a queue. Needs work-groups of 64 */
+} clump_personality;
+
 typedef struct clump_context_desc {
-    cl_context context;           /* required; retained */
-    cl_device_id device;          /* required; one of the context's devices */
-    cl_command_queue queue;       /* required; of that context and device; retained. Create it
+    cl_context context;            /* required; retained */
+    cl_device_id device;           /* required; one of the context's devices */
+    cl_command_queue queue;        /* required; of that context and device; retained. Create it
                                        with CL_QUEUE_PROFILING_ENABLE to read times of events */
-    uint32_t disable;             /* clump_feature bits never to use; default 0 */
-    clump_allocator allocator;    /* default: malloc, realloc, free */
-    const clump_cl_functions *cl; /* OpenCL entry points to call; default: the linked ones.
+    uint32_t disable;              /* clump_feature bits never to use; default 0 */
+    clump_personality personality; /* default: as fits the device */
+    clump_allocator allocator;     /* default: malloc, realloc, free */
+    const clump_cl_functions *cl;  /* OpenCL entry points to call; default: the linked ones.
                                        Copied. For tracing and for tests that make calls fail */
 } clump_context_desc;
 
@@ -65,9 +76,10 @@ typedef struct clump_capabilities {
     char device_name[128];
     char device_version[128]; /* CL_DEVICE_VERSION, "OpenCL 3.0 ..." */
     char driver_version[128];
-    int is_cpu;              /* 1: rows are taken one work-item each, else 64 work-items a row */
-    uint32_t features;       /* clump_feature bits that are there and not disabled */
-    uint32_t features_found; /* clump_feature bits that are there */
+    int is_cpu;                    /* by the device's type */
+    clump_personality personality; /* that was chosen: CPU or GPU, never DEVICE */
+    uint32_t features;             /* clump_feature bits that are there and not disabled */
+    uint32_t features_found;       /* clump_feature bits that are there */
     uint32_t compute_units;
     uint64_t memory_bytes;     /* CL_DEVICE_GLOBAL_MEM_SIZE */
     uint64_t allocation_bytes; /* CL_DEVICE_MAX_MEM_ALLOC_SIZE, as told; some devices give more */
@@ -75,6 +87,8 @@ typedef struct clump_capabilities {
     uint32_t base_align_bytes; /* CL_DEVICE_MEM_BASE_ADDR_ALIGN, converted from bits */
     uint32_t work_group_max;   /* CL_DEVICE_MAX_WORK_GROUP_SIZE */
     uint32_t word_bits;        /* 64 or 32: width of the atomics on row bitmaps */
+    const char *language;    /* "CL1.2", "CL2.0" or "CL3.0": what programs are built as. Above 1.2 the
+                                device has fences that reach the whole device */
     const char *coalescing;    /* "ptx", "subgroup" or "scalar": how requests are combined */
     const char *mapping;       /* "row per 64 work-items" or "rows per work-item" */
 } clump_capabilities;
@@ -100,7 +114,8 @@ CLUMP_API const clump_capabilities *clump_context_get_capabilities(const clump_c
  * status is CLUMP_OK if nothing failed yet. Overwritten by the next failure. */
 CLUMP_API const clump_error *clump_context_get_error(const clump_context *context);
 
-/* Probe a device without keeping anything: what clump_context_create() would find. */
+/* Probe a device without keeping anything: what clump_context_create() would find, with the personality
+ * that fits the device. */
 CLUMP_API clump_status clump_device_probe(cl_device_id device, uint32_t disable,
                                           clump_capabilities *capabilities, clump_error *error);
 

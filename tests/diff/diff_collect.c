@@ -438,10 +438,10 @@ static void chain(void **state) {
 
 /* As on a device that is no CPU: what the host decides by is all that is changed. */
 static clump_collect_report run_off_cpu(gc_case *c, const clump_collect_desc *desc) {
-    int *is_cpu = &f->clump->capabilities.is_cpu, was = *is_cpu;
-    *is_cpu = 0;
+    clump_personality *personality = &f->clump->capabilities.personality, was = *personality;
+    *personality = CLUMP_PERSONALITY_GPU;
     clump_collect_report r = case_run(c, desc);
-    *is_cpu = was;
+    *personality = was;
     return r;
 }
 
@@ -721,7 +721,7 @@ static int open_tiny(void) {
     int result = open_all(0, 0);
     if (result) return result;
     clump_capabilities *c = &f->clump->capabilities;
-    c->is_cpu = 0;
+    c->personality = CLUMP_PERSONALITY_GPU;
     clumpi_device_sizes(c, &f->clump->sizes);
     f->clump->sizes.do_all_global = 2 * f->clump->sizes.do_all_local;
     f->clump->sizes.pass_groups = 2;

@@ -498,8 +498,10 @@ static void queue_without_profiling(void **state) {
     plain.queue = clCreateCommandQueue(f->context, f->device, 0, &code);
 #pragma GCC diagnostic pop
     CHECK_CL(code);
-    clump_context_desc desc = {
-        .context = plain.context, .device = plain.device, .queue = plain.queue};
+    clump_context_desc desc = {.context = plain.context,
+                               .device = plain.device,
+                               .queue = plain.queue,
+                               .personality = f->capabilities->personality};
     clump_error error;
     if (clump_context_create(&desc, &plain.clump, &error)) fail_msg("%s", error.message);
     world *w = world_open(&plain, graph, 60, 4, seed);

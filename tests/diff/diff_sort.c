@@ -155,20 +155,32 @@ static void measure(uint32_t count) {
     free(keys);
 }
 
+static int open_for_one(void **state) {
+    return cl_fixture_open(&fixture, &(cl_fixture_desc){.personality = CLUMP_PERSONALITY_CPU});
+}
+static int open_for_many(void **state) {
+    return cl_fixture_open(&fixture, &(cl_fixture_desc){.personality = CLUMP_PERSONALITY_GPU});
+}
+static int open_as_it_is(void **state) {
+    return cl_fixture_open(&fixture, NULL);
+}
+static int close_again(void **state) {
+    cl_fixture_close(&fixture);
+    return 0;
+}
+
 int main(int argc, char **argv) {
     int result = cl_fixture_open(&fixture, NULL);
     if (result) return result;
-    if (argc > 1) {
-        measure((uint32_t)strtoul(argv[1], NULL, 0));
-        cl_fixture_close(&fixture);
-        return 0;
-    }
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(groups_of_one),     cmocka_unit_test(groups_of_many),
-        cmocka_unit_test(groups_of_a_few),   cmocka_unit_test(many_groups),
-        cmocka_unit_test(same_result_again),
-    };
-    result = cmocka_run_group_tests(tests, NULL, NULL);
+    if (argc > 1) measure((uint32_t)strtoul(argv[1], NULL, 0));
     cl_fixture_close(&fixture);
-    return result;
+    if (argc > 1) return 0;
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(groups_of_one, open_for_one, close_again),
+        cmocka_unit_test_setup_teardown(groups_of_many, open_for_many, close_again),
+        cmocka_unit_test_setup_teardown(groups_of_a_few, open_for_many, close_again),
+        cmocka_unit_test_setup_teardown(many_groups, open_as_it_is, close_again),
+        cmocka_unit_test_setup_teardown(same_result_again, open_as_it_is, close_again),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -151,11 +151,13 @@ static void give_back(void *user, void *old) {
 /* The fixture's context, but with memory of ours. */
 static void own_memory(void) {
     clump_error error;
+    clump_personality personality = t.on.capabilities->personality;
     clump_context_destroy(t.on.clump);
     clump_context_desc desc = {
         .context = t.on.context,
         .device = t.on.device,
         .queue = t.on.queue,
+        .personality = personality,
         .allocator = {request, request_more, give_back, NULL},
     };
     if (clump_context_create(&desc, &t.on.clump, &error)) fail_msg("%s", error.message);

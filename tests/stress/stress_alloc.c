@@ -134,7 +134,7 @@ static double seconds(void) {
 }
 
 static void set_up(void) {
-    int cpu = t.on.capabilities->is_cpu;
+    int cpu = t.on.capabilities->personality == CLUMP_PERSONALITY_CPU;
     t.items = cpu ? 512 : 16384;
     t.local = cpu ? 8 : 64; /* work-items of a group run one after the other on a CPU */
     t.heap = cl_fixture_heap(&t.on, schema_text, cpu ? 32u << 20 : 64u << 20, 1);

@@ -61,6 +61,18 @@ static cl_device_id find_device(void) {
     return count && !(wanted && *wanted) ? devices[0] : NULL;
 }
 
+/* What the desc asks for, or else CLUMP_PERSONALITY; 1 if that says something else. */
+static int find_personality(const cl_fixture_desc *desc, clump_personality *personality) {
+    const char *wanted = getenv("CLUMP_PERSONALITY");
+    *personality = desc->personality;
+    if (desc->personality || !wanted || !*wanted) return 0;
+    if (strcmp(wanted, "cpu") == 0)
+        *personality = CLUMP_PERSONALITY_CPU;
+    else if (strcmp(wanted, "gpu") == 0)
+        *personality = CLUMP_PERSONALITY_GPU;
+    return *personality == CLUMP_PERSONALITY_DEVICE;
+}
+
 static int fail_to_open(cl_fixture *f, int result, const char *what, const char *words) {
     fprintf(stderr, "%s: %s%s%s\n", result == CL_FIXTURE_SKIP ? "skipped" : "failed", what,
             *words ? ": " : "", words);
@@ -74,6 +86,9 @@ int cl_fixture_open(cl_fixture *f, const cl_fixture_desc *desc) {
     memset(f, 0, sizeof *f);
     f->device = find_device();
     if (!f->device) return fail_to_open(f, CL_FIXTURE_SKIP, "no OpenCL device to test with", "");
+    clump_personality personality;
+    if (find_personality(desc, &personality))
+        return fail_to_open(f, 1, "CLUMP_PERSONALITY", "it must be cpu or gpu");
     cl_int code = CL_SUCCESS;
     f->context = clCreateContext(NULL, 1, &f->device, NULL, NULL, &code);
     if (code) return fail_to_open(f, 1, "clCreateContext", "");
@@ -90,6 +105,7 @@ int cl_fixture_open(cl_fixture *f, const cl_fixture_desc *desc) {
                                   .device = f->device,
                                   .queue = f->queue,
                                   .disable = desc->disable,
+                                  .personality = personality,
                                   .cl = desc->cl};
     clump_error error;
     if (clump_context_create(&context, &f->clump, &error))

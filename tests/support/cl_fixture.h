@@ -4,6 +4,8 @@
  * CLUMP_DEVICE names the device by a part of "platform / device", in any case of letters; without
  * it the first GPU is taken, else the first device.
  *
+ * CLUMP_PERSONALITY, cpu or gpu, chooses the kernels (clump_context_desc.personality).
+ *
  * A check that fails ends the running cmocka test, and outside of one the program. What a failed
  * test leaves behind is not released.
  *
@@ -24,7 +26,10 @@
 #define CL_FIXTURE_SKIP 77
 
 typedef struct cl_fixture_desc {
-    uint32_t disable;             /* as in clump_context_desc */
+    uint32_t disable; /* as in clump_context_desc */
+    clump_personality
+        personality;              /* as in clump_context_desc; CLUMP_PERSONALITY_DEVICE leaves it to
+                                      the variable */
     int out_of_order;             /* of the queue */
     const clump_cl_functions *cl; /* as in clump_context_desc */
 } cl_fixture_desc;

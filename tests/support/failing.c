@@ -285,6 +285,7 @@ clump_status failing_context(const cl_fixture *on, clump_context **context, clum
     clump_context_desc desc = {.context = on->context,
                                .device = on->device,
                                .queue = on->queue,
+                               .personality = on->capabilities->personality,
                                .allocator = failing_allocator,
                                .cl = &failing_cl};
     return clump_context_create(&desc, context, error);
