@@ -1482,7 +1482,7 @@ static void order_key(void **state) {
 /* ---- Main ------------------------------------------------------------------------------------ */
 
 static int open_all(uint32_t disable, int out_of_order) {
-    return cl_fixture_open(f, &(cl_fixture_desc){disable, out_of_order, NULL});
+    return cl_fixture_open(f, &(cl_fixture_desc){.disable = disable, .out_of_order = out_of_order});
 }
 
 /* A device that says it has little local memory. */
