@@ -179,7 +179,6 @@ typedef struct client {
     clump_tuning tuning;
     size_t local;  /* of launches with sizes of our own */
     int own_sizes; /* 1: loops over objects get such launches, too */
-    int with_group;
     clump_schema *schema;
     clump_program *program;
     clump_kernel *kernels[KERNELS]; /* NULL: the round goes without it */
@@ -209,6 +208,7 @@ _Noreturn void complain(client *c, const char *format, ...) __attribute__((forma
 void same_number(client *c, const char *what, uint64_t found, uint64_t expected);
 
 void *must_alloc(size_t bytes); /* zeros */
+double seconds(void);
 
 uint32_t below(client *c, uint32_t n); /* a number below n; 0 for n = 0 */
 int chance(client *c, uint32_t percent);
@@ -337,7 +337,7 @@ OPERATION_LIST(OPERATION_DECLARE)
 
 /* One random operation on a random heap, and what is compared after it. */
 void operate(client *c);
-void print_operations(void); /* how often each ran */
+void print_operations(void); /* how often each ran, and for how long */
 
 /* Make the heap of `h`, empty. */
 void make_heap(client *c, heap_model *h);

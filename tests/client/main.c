@@ -114,7 +114,7 @@ uint32_t draw_salt(client *c) {
     return below(c, UINT32_MAX);
 }
 
-static double seconds(void) {
+double seconds(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
@@ -156,7 +156,14 @@ static void draw_tuning(client *c) {
     c->local = (size_t)64 << below(c, 3);
     if (c->local > c->on.capabilities->work_group_max) c->local = 64;
     c->own_sizes = chance(c, 30);
-    c->with_group = chance(c, 60);
+}
+
+/* Two of the kernels that make objects in places of their own; these take PoCL seconds to compile. */
+static void draw_makers(client *c, int *wanted) {
+    static const kernel_name makers[] = {KERNEL_each, KERNEL_two, KERNEL_group, KERNEL_loop};
+    uint32_t first = below(c, 4), second = (first + 1 + below(c, 3)) % 4;
+    for (int k = 0; k < KERNELS; k++) wanted[k] = 1;
+    for (uint32_t i = 0; i < 4; i++) wanted[makers[i]] = i == first || i == second;
 }
 
 static void make_kernels(client *c) {
@@ -165,11 +172,12 @@ static void make_kernels(client *c) {
         KERNEL_LIST(KERNEL_NAME)
 #undef KERNEL_NAME
     };
+    int wanted[KERNELS];
+    draw_makers(c, wanted);
     write_source(c);
     c->program = cl_fixture_program(&c->on, c->heaps[0].heap, c->source.at, NULL, &c->tuning);
     for (int k = 0; k < KERNELS; k++)
-        if (k != KERNEL_group || c->with_group)
-            c->kernels[k] = cl_fixture_kernel(&c->on, c->program, kernel_names[k]);
+        if (wanted[k]) c->kernels[k] = cl_fixture_kernel(&c->on, c->program, kernel_names[k]);
     c->out = must_alloc(OUT_WORDS * sizeof *c->out);
     c->list = must_alloc(OUT_WORDS * sizeof *c->list);
     c->out_buffer = cl_fixture_buffer(&c->on, c->out, OUT_WORDS * sizeof *c->out);
@@ -303,7 +311,7 @@ int main(int argc, char **argv) {
     static client c;
     uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 0) : 1, rounds = 0;
     double time_given = argc > 2 ? strtod(argv[2], NULL) : 60, start = seconds();
-    uint32_t operations = argc > 3 ? (uint32_t)strtoul(argv[3], NULL, 0) : 400;
+    uint32_t operations = argc > 3 ? (uint32_t)strtoul(argv[3], NULL, 0) : 1500;
     if (argc > 4 || !operations || !(time_given >= 0)) {
         fprintf(stderr, "usage: client [SEED [SECONDS [OPERATIONS]]]\n");
         return 2;

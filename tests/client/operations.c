@@ -6,10 +6,11 @@ typedef struct entry {
     uint32_t weight;
     operation *run;
     ull times;
+    double took; /* seconds in all, comparisons included */
 } entry;
 
 static entry entries[] = {
-#define OPERATION_ENTRY(name, weight) {#name, weight, name, 0},
+#define OPERATION_ENTRY(name, weight) {#name, weight, name, 0, 0},
     OPERATION_LIST(OPERATION_ENTRY)
 #undef OPERATION_ENTRY
 };
@@ -56,16 +57,21 @@ void operate(client *c) {
     uint32_t number = below(c, c->heap_count);
     heap_model *h = &c->heaps[number];
     entry *e = draw_entry(c, h);
+    double start = seconds();
     c->step++;
     e->times++;
     note(c, "\n  %u, heap %u, %s: ", c->step, number, e->name);
     e->run(c, h);
     settle(c, h);
     if (c->step % 5 == 0) compare_all(c, h);
+    e->took += seconds() - start;
 }
 
 void print_operations(void) {
-    for (int i = 0; i < ENTRIES; i++)
-        printf("%s%s %llu", i ? ", " : "operations: ", entries[i].name, entries[i].times);
-    printf("\n");
+    printf("operation          times  ms each\n");
+    for (int i = 0; i < ENTRIES; i++) {
+        const entry *e = &entries[i];
+        printf("%-17s %6llu %8.2f\n", e->name, e->times,
+               e->times ? 1e3 * e->took / (double)e->times : 0.0);
+    }
 }

@@ -228,9 +228,7 @@ static const char of_roles[] =
     "        BURIED r = {dead[1u + i]};\n"
     "        out[i] = CAT(BURIED, _is_live)(r) ? TAG(BURIED, r) : 0u;\n"
     "    }\n"
-    "}\n";
-
-static const char of_group[] =
+    "}\n"
     "__kernel void group(CLUMP_HEAP, __global uint *out, uint tag, uint salt, uint n,\n"
     "                    uint share) {\n"
     "    CLUMP_GROUP_SCRATCH;\n"
@@ -425,6 +423,6 @@ void write_source(client *c) {
             break;
         }
     for (int k = 0; k < c->class_count; k++) write_functions(c, &c->classes[k]);
-    text_append(&c->source, "%s%s", of_roles, c->with_group ? of_group : "");
+    text_append(&c->source, "%s", of_roles);
     write_general(c);
 }
