@@ -31,16 +31,34 @@ static size_t global_size(const client *c, uint32_t n) {
     return (n + c->local - 1) / c->local * c->local;
 }
 
+/* global 0: a do-all. Now and then it waits for an event and gives another. */
+static void launch(client *c, heap_model *h, clump_kernel *kernel, size_t global) {
+    cl_event before = NULL, after = NULL;
+    clump_sync sync = {.event = &after};
+    const clump_sync *used = chance(c, 20) ? &sync : NULL;
+    if (used && chance(c, 50)) {
+        CHECK_CL(clEnqueueMarkerWithWaitList(c->on.queue, 0, NULL, &before));
+        sync.wait_count = 1;
+        sync.wait_list = &before;
+    }
+    if (global)
+        CHECK_OK(&c->on, clump_launch(h->heap, kernel, global, c->local, used));
+    else
+        CHECK_OK(&c->on, clump_do_all(h->heap, kernel, used));
+    if (used) {
+        CHECK_CL(clWaitForEvents(1, &after));
+        clReleaseEvent(after);
+    }
+    if (before) clReleaseEvent(before);
+}
+
 static void launch_items(client *c, heap_model *h, clump_kernel *kernel, uint32_t n) {
-    CHECK_OK(&c->on, clump_launch(h->heap, kernel, global_size(c, n), c->local, NULL));
+    launch(c, h, kernel, global_size(c, n));
 }
 
 /* A kernel that is a loop over objects. */
 static void run_loops(client *c, heap_model *h, clump_kernel *kernel) {
-    if (c->own_sizes)
-        launch_items(c, h, kernel, (uint32_t)c->local * (1 + below(c, 16)));
-    else
-        CHECK_OK(&c->on, clump_do_all(h->heap, kernel, NULL));
+    launch(c, h, kernel, c->own_sizes ? c->local * (1 + below(c, 16)) : 0);
 }
 
 /* ---- Making objects ---------------------------------------------------------------------------- */

@@ -122,6 +122,16 @@ double seconds(void) {
 
 /* ---- A round ----------------------------------------------------------------------------------- */
 
+/* The kernels for CPUs or those for GPUs (CLUMP_PERSONALITY, see cl_fixture.h), unless the user has
+ * said which. */
+static void draw_personality(client *c) {
+    static const char *const personalities[] = {"cpu", "gpu"};
+    static int is_given = -1;
+    uint32_t drawn = below(c, 2);
+    if (is_given < 0) is_given = getenv("CLUMP_PERSONALITY") != NULL;
+    if (!is_given) setenv("CLUMP_PERSONALITY", personalities[drawn], 1);
+}
+
 /* The context of a round: features that the library must do without, and the kind of queue. */
 static cl_fixture_desc draw_context(client *c) {
     static const uint32_t features[] = {CLUMP_FEATURE_INT64_ATOMICS, CLUMP_FEATURE_PTX,
@@ -129,6 +139,7 @@ static cl_fixture_desc draw_context(client *c) {
     cl_fixture_desc desc = {.out_of_order = chance(c, 20)};
     for (int i = 0; i < 4; i++)
         if (chance(c, 25)) desc.disable |= features[i];
+    draw_personality(c);
     return desc;
 }
 
@@ -140,10 +151,11 @@ static int open_device(client *c) {
         desc.out_of_order = 0;
         result = cl_fixture_open(&c->on, &desc);
     }
-    text_append(&c->facts, "%s / %s, disabled %x, %s",
-                c->on.clump ? c->on.capabilities->platform_name : "",
-                c->on.clump ? c->on.capabilities->device_name : "", desc.disable,
-                desc.out_of_order ? "out of order" : "in order");
+    const clump_capabilities *can = c->on.capabilities;
+    if (!result)
+        text_append(&c->facts, "%s / %s, %s, %s, %u bits, disabled %x, %s", can->platform_name,
+                    can->device_name, can->mapping, can->coalescing, can->word_bits, desc.disable,
+                    desc.out_of_order ? "out of order" : "in order");
     return result;
 }
 
