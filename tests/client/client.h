@@ -113,6 +113,7 @@ typedef struct heap_model {
     uint32_t references; /* no reference is as large */
     object_model *objects;
     uint32_t count, room;
+    int got_room;        /* by the last operation, perhaps */
     uint32_t *number_at; /* by reference: 1 + number of the object there */
     clump_ref graves[GRAVES];
     uint32_t grave_count;                   /* so far */
@@ -185,7 +186,7 @@ typedef struct client {
     cl_mem out_buffer, list_buffer;
     uint32_t *out, *list;
     heap_model heaps[HEAPS_MAX];
-    uint32_t heap_count;
+    uint32_t heap_count, turn; /* turn: the heap of the operation at hand */
     uint32_t next_tag;
     clump_pool *pool; /* NULL: none */
     region_model regions[REGIONS_MAX];

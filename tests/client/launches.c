@@ -134,18 +134,15 @@ static void new_by_items(client *c, heap_model *h, clump_kernel *kernel, int cla
 }
 
 void new_each(client *c, heap_model *h) {
-    if (!c->kernels[KERNEL_each]) return;
     new_by_items(c, h, c->kernels[KERNEL_each], c->roles.each);
 }
 
 void new_group(client *c, heap_model *h) {
-    if (!c->kernels[KERNEL_group]) return;
     new_by_items(c, h, c->kernels[KERNEL_group], c->roles.group);
 }
 
 void new_two(client *c, heap_model *h) {
     clump_kernel *kernel = c->kernels[KERNEL_two];
-    if (!kernel) return;
     const int *class = c->roles.pair;
     uint32_t share[2] = {draw_share(c), draw_share(c)};
     uint32_t n = how_many(c, h, class[0]), salt = draw_salt(c);
@@ -201,7 +198,6 @@ static void take_children(client *c, heap_model *h, uint32_t total, uint32_t tag
 /* Parents make children, and some die when they have: c->expect.frees says so. */
 void new_loop(client *c, heap_model *h) {
     clump_kernel *kernel = c->kernels[KERNEL_loop];
-    if (!kernel) return;
     uint32_t salt = draw_salt(c), most = 1 + below(c, 6), share = 2 * draw_share(c), total;
     do {
         share /= 2;

@@ -26,7 +26,7 @@ static void draw_merge(client *c, compaction *x) {
 
 static void draw_planner(client *c, compaction *x, int with_orders) {
     clump_compact_desc *d = &x->desc;
-    if (with_orders && chance(c, 35)) {
+    if (with_orders && chance(c, 45)) {
         d->order = (clump_compact_order)(CLUMP_ORDER_ADDRESS + below(c, 3));
         if (d->order == CLUMP_ORDER_FIELD) d->order_field = "tag";
         if (d->order == CLUMP_ORDER_KEY) d->key_kernel = c->kernels[KERNEL_keys];
