@@ -57,7 +57,9 @@ static void print_round(void) {
     at_work = NULL;
     printf("\nFAILED at operation %u of the round of seed %llu\n%s\n%s\noperations:%s\n", c->step,
            (ull)c->seed, c->facts.at, c->schema_text.at, c->log.at);
-    printf("\nrepeat with: client %llu\n", (ull)c->seed);
+    const char *personality = getenv("CLUMP_PERSONALITY");
+    printf("\nrepeat with: %s%s client %llu 0\n", personality ? "CLUMP_PERSONALITY=" : "",
+           personality ? personality : "", (ull)c->seed);
     fflush(stdout);
 }
 
@@ -122,14 +124,15 @@ double seconds(void) {
 
 /* ---- A round ----------------------------------------------------------------------------------- */
 
-/* The kernels for CPUs or those for GPUs (CLUMP_PERSONALITY, see cl_fixture.h), unless the user has
- * said which. */
+/* CLUMP_PERSONALITY=random: the kernels for CPUs or those for GPUs, drawn for each round. Else the
+ * fixture does what the variable says. */
 static void draw_personality(client *c) {
     static const char *const personalities[] = {"cpu", "gpu"};
-    static int is_given = -1;
+    static int is_random = -1;
     uint32_t drawn = below(c, 2);
-    if (is_given < 0) is_given = getenv("CLUMP_PERSONALITY") != NULL;
-    if (!is_given) setenv("CLUMP_PERSONALITY", personalities[drawn], 1);
+    const char *given = getenv("CLUMP_PERSONALITY");
+    if (is_random < 0) is_random = given && strcmp(given, "random") == 0;
+    if (is_random) setenv("CLUMP_PERSONALITY", personalities[drawn], 1);
 }
 
 /* The context of a round: features that the library must do without, and the kind of queue. */
@@ -206,7 +209,7 @@ static void make_kernels(client *c) {
 /* A few objects or many thousands; most often some dozens of blocks. */
 static void draw_size(client *c, heap_model *h) {
     h->bytes = logarithmic(c, 50e3, 500e3);
-    h->blocks = logarithmic(c, 3, 150);
+    h->blocks = logarithmic(c, 3, 100);
 }
 
 /* Can a heap run the program that was made for the first one? */

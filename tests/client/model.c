@@ -88,8 +88,8 @@ static clump_ref draw_bits(client *c, heap_model *h) {
 
 clump_ref draw_reference(client *c, heap_model *h, int class) {
     uint32_t kind = below(c, 100);
-    if (kind < 12) return draw_bits(c, h);
-    return kind < 20 ? 0 : draw_live(c, h, class);
+    if (kind < 15) return draw_bits(c, h);
+    return kind < 22 ? 0 : draw_live(c, h, class);
 }
 
 uint32_t block_of(const heap_model *h, clump_ref ref) {

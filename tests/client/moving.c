@@ -90,10 +90,10 @@ typedef struct course {
     uint64_t outside_examined, outside_rewritten, outside_dangling;
 } course;
 
+/* Abstract classes count, too: what a field of theirs names is no object, and is looked at. */
 static int can_name_selected(const course *r, const field_model *f) {
     for (int k = 0; k < r->c->class_count; k++)
-        if (!r->c->classes[k].is_abstract && r->x->selected[k] && is_a(r->c, k, f->target))
-            return 1;
+        if (r->x->selected[k] && is_a(r->c, k, f->target)) return 1;
     return 0;
 }
 

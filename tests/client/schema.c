@@ -39,7 +39,7 @@ int is_scalar_uint(const field_model *f) {
 
 static clump_type draw_type(client *c) {
     static const clump_type few[] = {CLUMP_TYPE_UINT, CLUMP_TYPE_FLOAT, CLUMP_TYPE_INT};
-    if (chance(c, 35)) return CLUMP_TYPE_REF;
+    if (chance(c, 45)) return CLUMP_TYPE_REF;
     if (chance(c, 40)) return few[below(c, 3)];
     clump_type type = (clump_type)below(c, CLUMP_TYPE_REF);
     int has_double = (c->on.capabilities->features & CLUMP_FEATURE_FP64) != 0;
@@ -95,7 +95,8 @@ static void draw_one_class(client *c, int number) {
         memcpy(k->fields, base->fields, sizeof k->fields);
     }
     k->first_own = k->field_count;
-    for (uint32_t i = below(c, OWN_FIELDS_MAX + 1); i > 0; i--) draw_one_field(c, number);
+    uint32_t own = chance(c, 10) ? 0 : 1 + below(c, OWN_FIELDS_MAX);
+    for (; own > 0; own--) draw_one_field(c, number);
 }
 
 static void write_field(client *c, const field_model *f) {
@@ -168,7 +169,7 @@ static void ask_library(client *c) {
 
 void draw_schema(client *c) {
     clump_error error;
-    c->class_count = 1 + (int)below(c, CLASSES_MAX);
+    c->class_count = chance(c, 15) ? 1 + (int)below(c, 2) : 3 + (int)below(c, CLASSES_MAX - 2);
     for (int k = 0; k < c->class_count; k++) draw_one_class(c, k);
     for (int k = 0; k < c->class_count; k++) write_class(c, &c->classes[k]);
     draw_roles(c);
