@@ -78,7 +78,7 @@ int clumpi_has_word(const char *list, const char *name) {
     return 0;
 }
 
-static uint32_t find_features(probe *p, clump_personality personality) {
+static uint32_t find_features(probe *p, int is_cpu) {
     char extensions[16384] = ""; /* stays empty if a device has more: then it has no features */
     size_t bytes = 0;
     if (!p->code) p->code = p->cl->GetDeviceInfo(p->device, CL_DEVICE_EXTENSIONS, 0, NULL, &bytes);
@@ -90,10 +90,11 @@ static uint32_t find_features(probe *p, clump_personality personality) {
         clumpi_has_word(list, "cl_khr_int64_extended_atomics"))
         features |= CLUMP_FEATURE_INT64_ATOMICS;
     if (clumpi_has_word(list, "cl_khr_fp64")) features |= CLUMP_FEATURE_FP64;
-    /* Where a work-item takes whole rows, it has no lanes beside it. Of OpenCL 3.0 the sub-groups
-     * themselves are a feature that need not be listed as an extension. */
+    /* CPUs have no lanes beside each other, and their compilers are not good at ballots in branches
+     * (docs/portability.md). Of OpenCL 3.0 the sub-groups themselves are a feature that need not be
+     * listed as an extension. */
     cl_uint sub_groups = 0;
-    if (personality == CLUMP_PERSONALITY_GPU && clumpi_has_word(list, "cl_khr_subgroup_ballot") &&
+    if (!is_cpu && clumpi_has_word(list, "cl_khr_subgroup_ballot") &&
         (clumpi_has_word(list, "cl_khr_subgroups") ||
          (optional_info(p, CL_DEVICE_MAX_NUM_SUB_GROUPS, sizeof sub_groups, &sub_groups) &&
           sub_groups > 0)))
@@ -218,7 +219,7 @@ clump_status clumpi_device_probe(const clump_cl_functions *cl, cl_device_id devi
     c->work_group_max = (uint32_t)group;
     if (!p.code && !status) status = choose_personality(c, personality, error);
     if (status) return status;
-    c->features_found = find_features(&p, c->personality);
+    c->features_found = find_features(&p, c->is_cpu);
     if (p.code) return clumpi_fail_cl(error, p.call, p.code, "while probing the device");
     choose_language(&p, c);
     if (p.code) return clumpi_fail_cl(error, p.call, p.code, "while probing the device");
