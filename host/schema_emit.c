@@ -103,8 +103,7 @@ static void emit_tests(clumpi_text *t, const clump_class_info *c) {
                        id, n, n, id, id, n, id, span, n, id);
     clumpi_text_append(t,
                        "static inline void clumpi_free_%u(CLUMP_HEAP, %s clumpi_r) {\n"
-                       "    clumpi_view clumpi_v = CLUMPI_VIEW;\n"
-                       "    clumpi_free(&clumpi_v, %uu, %uu, clumpi_r.id);\n}\n"
+                       "    clumpi_free(clump_heap, %uu, %uu, clumpi_r.id);\n}\n"
                        "#define %s_free(clumpi_r) clumpi_free_%u(clump_heap, clumpi_r)\n",
                        id, n, id, c->last, n, id);
 }
@@ -116,18 +115,16 @@ static void emit_new(clumpi_text *t, const clump_class_info *c, const clumpi_cla
     clumpi_text_append(t,
                        "#define clumpi_shape_%u {%uu, %uu, %uu, %uu}\n"
                        "static inline %s clumpi_new_%u(CLUMP_HEAP) {\n"
-                       "    clumpi_view clumpi_v = CLUMPI_VIEW;\n"
                        "    clumpi_shape clumpi_s = clumpi_shape_%u;\n"
-                       "    %s clumpi_r = {clumpi_new(&clumpi_v, clumpi_s)};\n"
+                       "    %s clumpi_r = {clumpi_new(clump_heap, clumpi_s)};\n"
                        "    return clumpi_r;\n}\n"
                        "#define %s_new() clumpi_new_%u(clump_heap)\n",
                        id, id, k->row_granules, k->rows, k->capacity, n, id, id, n, n, id);
     clumpi_text_append(t,
                        "static inline %s clumpi_group_new_%u(CLUMP_HEAP, uint clumpi_want,\n"
                        "    __local clumpi_group *clumpi_scratch) {\n"
-                       "    clumpi_view clumpi_v = CLUMPI_VIEW;\n"
                        "    clumpi_shape clumpi_s = clumpi_shape_%u;\n"
-                       "    %s clumpi_r = {clumpi_group_new(&clumpi_v, clumpi_s, clumpi_want,\n"
+                       "    %s clumpi_r = {clumpi_group_new(clump_heap, clumpi_s, clumpi_want,\n"
                        "                                    clumpi_scratch)};\n"
                        "    return clumpi_r;\n}\n"
                        "#define %s_group_new(clumpi_want) \\\n"

@@ -1,6 +1,7 @@
 /* The heap at its limits: n free slots serve n work-items, one more gets null; emptied it is as
  * new; do-new takes what there is; frees that are wrong are counted and change nothing.
  *
+ * An argument is a pattern of the tests to run: "test_middle".
  * Read first: fill_core.h.
  */
 #include "fill_core.h"
@@ -74,9 +75,10 @@ static void test_many_blocks(void **state) {
     fill_close(&t);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
     int result = cl_fixture_open(&fixture, NULL);
     if (result) return result;
+    if (argc > 1) cmocka_set_test_filter(argv[1]);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_narrow),      cmocka_unit_test(test_middle),
         cmocka_unit_test(test_wide),        cmocka_unit_test(test_one_block),

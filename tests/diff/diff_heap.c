@@ -1,6 +1,7 @@
 /* Random programs of all operations, on heaps of many schemas, against the sequential model.
  *
  * CLUMP_SEED (a number) changes the programs.
+ * An argument is a pattern of the tests to run: "test_one_class".
  * Read first: heap_core.h.
  */
 #include "heap_core.h"
@@ -111,9 +112,10 @@ static void test_many_classes(void **state) {
     run(schema, PLAIN, 100, 1, 40, 400, 2);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
     int result = cl_fixture_open(&fixture, NULL);
     if (result) return result;
+    if (argc > 1) cmocka_set_test_filter(argv[1]);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_one_class),    cmocka_unit_test(test_sizes),
         cmocka_unit_test(test_types),        cmocka_unit_test(test_trees),

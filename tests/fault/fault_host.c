@@ -315,7 +315,6 @@ static void destroy(run *r) {
 static int may_be_ignored(clump_status (*step)(run *r)) {
     if (failing.refused) return step == step_broken;
     return strncmp(failing.struck, "clRelease", 9) == 0 ||
-           failing.struck == failing_optional_query ||
            strcmp(failing.struck, "clGetProgramBuildInfo") == 0;
 }
 
@@ -331,9 +330,8 @@ static void check_failure(const run *r, const char *step, clump_status status) {
         return;
     }
     if (!failing.struck) fail_msg("step %s fails by itself: %s", step, e->message);
-    /* A lost device that was first asked what it need not have, or to let go, is noticed later. */
-    int quiet =
-        failing.struck == failing_optional_query || strncmp(failing.struck, "clRelease", 9) == 0;
+    /* A lost device that was first asked to let go is noticed later. */
+    int quiet = strncmp(failing.struck, "clRelease", 9) == 0;
     int later = failing.persistent && quiet && e->call != NULL;
     if (!later &&
         (!strstr(e->message, failing.struck) || !e->call || strcmp(e->call, failing.struck) != 0))

@@ -6,8 +6,6 @@
 
 failing_state failing;
 
-const char failing_optional_query[] = "clGetDeviceInfo of a vendor's own";
-
 static int strike(const char *name) {
     failing.calls++;
     if (!failing.fail_at || failing.calls < failing.fail_at ||
@@ -95,13 +93,7 @@ void failing_forget_programs(void) {
         return event ? retained(FAILING_EVENT, code) : code;                                       \
     }
 
-/* What a device need not have is asked for by its vendor's number, and a failure means no. */
-static cl_int CL_API_CALL fail_GetDeviceInfo(cl_device_id a, cl_device_info b, size_t c, void *d,
-                                             size_t *e) {
-    int optional = b >= 0x4000 && b < 0x5000;
-    if (strike(optional ? failing_optional_query : "clGetDeviceInfo")) return failing.code;
-    return clGetDeviceInfo(a, b, c, d, e);
-}
+PASS(GetDeviceInfo, (cl_device_id a, cl_device_info b, size_t c, void *d, size_t *e), a, b, c, d, e)
 PASS(GetPlatformInfo, (cl_platform_id a, cl_platform_info b, size_t c, void *d, size_t *e), a, b, c,
      d, e)
 PASS(GetContextInfo, (cl_context a, cl_context_info b, size_t c, void *d, size_t *e), a, b, c, d, e)

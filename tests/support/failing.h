@@ -44,9 +44,6 @@ extern failing_state failing; /* set it to zeros and say what is to fail, before
 extern const clump_cl_functions failing_cl;
 extern const clump_allocator failing_allocator;
 
-/* What a device need not have is asked for by its vendor's number, and a failure means no. */
-extern const char failing_optional_query[];
-
 /* A context on the fixture's queue that calls both of these. */
 clump_status failing_context(const cl_fixture *on, clump_context **context, clump_error *error);
 

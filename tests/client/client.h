@@ -1,0 +1,357 @@
+/* A random client of the public API, held against a model on the host.
+ *
+ * A *round* draws a context, a schema, up to three heaps with one program, and a sequence of
+ * operations. Every operation says what must come of it; what kernels report, statistics and the
+ * heap check are compared after each, and everything that a heap holds after every few. A round
+ * depends on its seed alone, but for what the device leaves open: which work-item gets which slot,
+ * and who gets nothing where there is not enough.
+ *
+ *   schema.c      random classes and fields        outside.c    registered buffers and handles
+ *   source.c      the kernels of a round           moving.c     compaction
+ *   model.c       what the heaps must hold         collecting.c collection
+ *   launches.c    kernels that make, free, write   pooled.c     a pool beside the heaps
+ *   host_access.c fields from the host             verify.c     everything compared
+ *   operations.c  the list of operations           main.c       rounds, and what is printed
+ *
+ * Objects are known by a field `tag` that no two of a round share. Values of all other fields are
+ * hashes of the tag, of a number called *salt*, and of the place, so that the model keeps a salt
+ * where the heap keeps a value.
+ *
+ * Read first: include/clump/clump.h, tests/support/cl_fixture.h.
+ */
+#ifndef CLIENT_H
+#define CLIENT_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cl_fixture.h"
+
+enum {
+    CLASSES_MAX = 6,
+    OWN_FIELDS_MAX = 4,
+    FIELDS_MAX = CLASSES_MAX * OWN_FIELDS_MAX,
+    ELEMENTS_MAX = 4,
+    WIDTH_MAX = 16,
+    CODES_PER_FIELD = ELEMENTS_MAX * WIDTH_MAX,
+    HEAPS_MAX = 3,
+    ITEMS_MAX = 6000, /* work-items of a launch that makes objects, before rounding up */
+    OUT_WORDS = 2 * (ITEMS_MAX + 256) + 2,
+    GRAVES = 128,
+    OUTSIDES_MAX = 4,
+    HANDLES_MAX = 100, /* more than the library's first buffer of handles has room for */
+    REGIONS_MAX = 12
+};
+
+#define FIRST_TAG 2u          /* checksums have 0 for null and 1 for dangling references */
+#define LOOSE 0xfffffffeu     /* in the place of a reference: whatever is found there is right */
+#define UNTOUCHED 0xffffffffu /* of an output that no work-item has written */
+#define NO_CLASS (-1)
+
+typedef unsigned long long ull;
+
+typedef struct text {
+    char *at;
+    size_t length, room;
+} text;
+
+/* ---- Schema ------------------------------------------------------------------------------------ */
+
+typedef struct field_model {
+    char name[8];
+    clump_type type;
+    uint32_t number;   /* among all fields of the schema */
+    uint32_t width;    /* 1 for scalars */
+    uint32_t count;    /* 0 for a plain field */
+    uint32_t elements; /* 1 for a plain field */
+    uint32_t bytes;    /* of an element */
+    int packed, weak;
+    int target;  /* class referred to, or NO_CLASS */
+    int owner;   /* class that declares it */
+    uint32_t at; /* its first word in object_model.words */
+} field_model;
+
+typedef struct class_model {
+    char name[8];
+    int base; /* NO_CLASS: none */
+    int is_abstract, is_aos;
+    uint32_t id, object_bytes;                /* as the library says */
+    uint32_t words;                           /* of object_model.words */
+    uint32_t fields[FIELDS_MAX], field_count; /* numbers; inherited ones first, without the tag */
+    uint32_t first_own;                       /* fields[first_own] is the first of its own */
+} class_model;
+
+/* Classes that kernels of a round are about. */
+typedef struct roles {
+    int each, pair[2], group, parent, child, freed, looked_at, derived, crowd, buried;
+    int child_link; /* field of the child that can hold the parent, or -1 */
+} roles;
+
+/* ---- Model ------------------------------------------------------------------------------------- */
+
+typedef struct object_model {
+    uint32_t tag;
+    clump_ref ref;
+    int class;
+    uint32_t *words; /* for each element of each field its salt, or the reference that it holds */
+} object_model;
+
+/* A registered buffer of references. */
+typedef struct outside {
+    clump_refs *refs; /* NULL: this place is not in use */
+    clump_refs_desc desc;
+    uint32_t *image; /* all words of the buffer */
+    uint32_t words;
+    uint32_t limit; /* references that are looked at */
+} outside;
+
+typedef struct heap_model {
+    clump_heap *heap;
+    uint64_t bytes;
+    uint32_t blocks;     /* at least so many */
+    uint32_t references; /* no reference is as large */
+    object_model *objects;
+    uint32_t count, room;
+    int got_room;        /* by the last operation, perhaps */
+    uint32_t *number_at; /* by reference: 1 + number of the object there */
+    clump_ref graves[GRAVES];
+    uint32_t grave_count;                   /* so far */
+    clump_heap_stats stats;                 /* after the last operation */
+    clump_class_stats classes[CLASSES_MAX]; /* by id - 1 */
+    outside outsides[OUTSIDES_MAX];
+    struct {
+        clump_handle handle;
+        clump_ref ref;
+    } handles[HANDLES_MAX];
+    uint32_t handle_count;
+} heap_model;
+
+/* What must come of the operation at hand. */
+typedef struct expectation {
+    uint64_t asked[CLASSES_MAX], nulls[CLASSES_MAX];
+    uint64_t refused;                 /* double frees and bad references together */
+    uint64_t double_least, bad_least; /* of which certainly */
+    int frees;                        /* 1: a kernel that made objects freed others */
+} expectation;
+
+typedef struct region_model {
+    clump_allocation allocation; /* 0: none */
+    uint32_t words, salt;
+} region_model;
+
+typedef struct totals {
+    ull requests, nulls, frees, refused, moves, dead, weak_nulled, compared;
+} totals;
+
+#define KERNEL_LIST(X)                                                                             \
+    X(make)                                                                                        \
+    X(each)                                                                                        \
+    X(two)                                                                                         \
+    X(group)                                                                                       \
+    X(loop)                                                                                        \
+    X(drop)                                                                                        \
+    X(free_list)                                                                                   \
+    X(set)                                                                                         \
+    X(link)                                                                                        \
+    X(checksum)                                                                                    \
+    X(look)                                                                                        \
+    X(crowd)                                                                                       \
+    X(keys)                                                                                        \
+    X(bury)
+typedef enum kernel_name {
+#define KERNEL_ENUM(name) KERNEL_##name,
+    KERNEL_LIST(KERNEL_ENUM)
+#undef KERNEL_ENUM
+        KERNELS
+} kernel_name;
+
+typedef struct client {
+    cl_fixture on;
+    uint64_t seed, random;
+    uint32_t step;
+    text schema_text, source, facts, log; /* the last two are for messages */
+    class_model classes[CLASSES_MAX];
+    int class_count;
+    field_model fields[FIELDS_MAX];
+    uint32_t field_count;
+    roles roles;
+    uint32_t block_rows;
+    clump_tuning tuning;
+    size_t local;  /* of launches with sizes of our own */
+    int own_sizes; /* 1: loops over objects get such launches, too */
+    clump_schema *schema;
+    clump_program *program;
+    clump_kernel *kernels[KERNELS]; /* NULL: the round goes without it */
+    cl_mem out_buffer, list_buffer;
+    uint32_t *out, *list;
+    heap_model heaps[HEAPS_MAX];
+    uint32_t heap_count, turn; /* turn: the heap of the operation at hand */
+    uint32_t next_tag;
+    clump_pool *pool; /* NULL: none */
+    region_model regions[REGIONS_MAX];
+    expectation expect;
+    totals sum;
+} client;
+
+/* ---- main.c ------------------------------------------------------------------------------------ */
+
+void text_append(text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void text_clear(text *t);
+
+/* What the operation at hand does, for messages. */
+void note(client *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Something is wrong: print what, and all that is needed to see it again, and end the program. */
+_Noreturn void complain(client *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* `found` must be `expected`. */
+void same_number(client *c, const char *what, uint64_t found, uint64_t expected);
+
+void *must_alloc(size_t bytes); /* zeros */
+double seconds(void);
+
+uint32_t below(client *c, uint32_t n); /* a number below n; 0 for n = 0 */
+int chance(client *c, uint32_t percent);
+uint32_t logarithmic(client *c, double low, double high);
+uint32_t draw_salt(client *c);
+
+/* ---- schema.c ---------------------------------------------------------------------------------- */
+
+void draw_schema(client *c);
+int is_a(const client *c, int class, int base);
+int class_of_id(const client *c, uint32_t id);
+int draw_class(client *c); /* abstract ones, too */
+int draw_concrete(client *c);
+int draw_field(client *c, int references); /* number of a field, or -1 if there is none */
+int is_scalar_uint(const field_model *f);
+
+/* ---- source.c ---------------------------------------------------------------------------------- */
+
+void write_source(client *c);
+
+/* The hash of the kernels. `share` of 256 are picked. */
+int picks(uint32_t tag, uint32_t salt, uint32_t share);
+uint32_t children_of(uint32_t tag, uint32_t salt, uint32_t share, uint32_t most);
+
+/* The value of an element under a salt, as the host reads it; and the words that checksums have of
+ * the values of a component. */
+void put_value(const field_model *f, uint32_t element, uint32_t tag, uint32_t salt, uint8_t *value);
+uint32_t checksum_of(const client *c, const heap_model *h);
+uint32_t crowd_of(const client *c, const heap_model *h, int class);
+
+/* ---- model.c ----------------------------------------------------------------------------------- */
+
+void model_open(client *c, heap_model *h);
+void model_close(heap_model *h);
+object_model *object_at(const heap_model *h, clump_ref ref); /* NULL: none */
+/* 1 if the reference names a live object of the class; NO_CLASS: of any. */
+int names(const client *c, const heap_model *h, clump_ref ref, int class);
+void add_object(client *c, heap_model *h, int class, clump_ref ref, uint32_t tag, uint32_t salt);
+void remove_object(client *c, heap_model *h, clump_ref ref);
+uint32_t count_of(const client *c, const heap_model *h, int class); /* with subclasses */
+clump_ref draw_live(client *c, heap_model *h, int class);           /* 0: none was found */
+clump_ref draw_reference(client *c, heap_model *h, int class);      /* live, null, or any bits */
+uint32_t block_of(const heap_model *h, clump_ref ref);
+int block_is_free(const heap_model *h, clump_ref ref);
+
+/* ---- verify.c ---------------------------------------------------------------------------------- */
+
+/* After each operation: reports of kernels, statistics, the heap's own check. */
+void settle(client *c, heap_model *h);
+/* All objects and all their fields, what is outside, and checksums by a kernel. */
+void compare_all(client *c, heap_model *h);
+/* Objects were moved: to[number] gets where each object is now, found by its tag. */
+void find_again(client *c, heap_model *h, clump_ref *to);
+
+/* ---- outside.c --------------------------------------------------------------------------------- */
+
+void compare_outside(client *c, heap_model *h);
+void close_outside(client *c, heap_model *h);
+
+/* What a reference outside becomes: `follow` is called for each that is looked at, and for each
+ * handle, and returns the new one. */
+typedef struct outside_rules {
+    int null_dangling; /* as registered; handles have 1 */
+    int weak;
+} outside_rules;
+typedef clump_ref follow_outside(void *user, clump_ref ref, outside_rules rules);
+void change_outside(heap_model *h, follow_outside *follow, void *user);
+
+/* ---- moving.c ---------------------------------------------------------------------------------- */
+
+typedef struct compaction {
+    clump_compact_desc desc;
+    const char *class_names[CLASSES_MAX];
+    int selected[CLASSES_MAX];
+    uint32_t salt; /* of the keys */
+} compaction;
+
+/* with_orders: may be one that moves everything. */
+void draw_compaction(client *c, compaction *x, int with_orders);
+/* The heap was compacted: the model follows, and everything is compared. report may be NULL. */
+void follow_compaction(client *c, heap_model *h, const compaction *x,
+                       const clump_compact_report *report);
+
+/* ---- pooled.c ---------------------------------------------------------------------------------- */
+
+void open_pool(client *c);
+void close_pool(client *c);
+
+/* ---- operations.c ------------------------------------------------------------------------------ */
+
+typedef void operation(client *c, heap_model *h);
+
+/* name, weight */
+#define OPERATION_LIST(X)                                                                          \
+    X(do_new, 8)                                                                                   \
+    X(new_each, 8)                                                                                 \
+    X(new_two, 8)                                                                                  \
+    X(new_group, 6)                                                                                \
+    X(new_loop, 10)                                                                                \
+    X(free_some, 10)                                                                               \
+    X(free_listed, 6)                                                                              \
+    X(set_by_kernel, 6)                                                                            \
+    X(link_by_kernel, 14)                                                                          \
+    X(look_at, 5)                                                                                  \
+    X(crowd_together, 2)                                                                           \
+    X(write_fields, 6)                                                                             \
+    X(set_one_field, 6)                                                                            \
+    X(get_one_field, 4)                                                                            \
+    X(count_and_list, 4)                                                                           \
+    X(misuse, 3)                                                                                   \
+    X(register_buffer, 8)                                                                          \
+    X(unregister_buffer, 4)                                                                        \
+    X(write_buffer, 4)                                                                             \
+    X(make_handles, 8)                                                                             \
+    X(drop_handles, 4)                                                                             \
+    X(compact, 14)                                                                                 \
+    X(compact_when_due, 3)                                                                         \
+    X(collect, 12)                                                                                 \
+    X(collect_when_due, 2)                                                                         \
+    X(renew_heap, 1)                                                                               \
+    X(use_pool, 4)
+
+#define OPERATION_DECLARE(name, weight) operation name;
+OPERATION_LIST(OPERATION_DECLARE)
+#undef OPERATION_DECLARE
+
+/* One random operation on a random heap, and what is compared after it. */
+void operate(client *c);
+void print_operations(void); /* how often each ran, and for how long */
+
+/* Make the heap of `h`, empty. */
+void make_heap(client *c, heap_model *h);
+
+/* ---- launches.c -------------------------------------------------------------------------------- */
+
+/* Set the numbers as parameters from `first` on. */
+void set_numbers(client *c, clump_kernel *kernel, uint32_t first, uint32_t count,
+                 const uint32_t *values);
+#define SET_NUMBERS(c, kernel, first, ...)                                                         \
+    set_numbers((c), (kernel), (first), sizeof(uint32_t[]){__VA_ARGS__} / sizeof(uint32_t),        \
+                (uint32_t[]){__VA_ARGS__})
+void fill_out(client *c, uint32_t words, uint32_t value);
+void read_out(client *c, uint32_t words);
+
+#endif

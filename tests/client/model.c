@@ -1,0 +1,107 @@
+/* What the heaps must hold: objects by reference. */
+#include "client.h"
+
+void model_open(client *c, heap_model *h) {
+    const clump_heap_layout *layout = clump_heap_get_layout(h->heap);
+    h->references = (uint32_t)(layout->bytes / layout->granule_bytes * CLUMP_ROW_SLOTS);
+    h->number_at = must_alloc(h->references * sizeof *h->number_at);
+    h->count = h->grave_count = 0;
+    CHECK_OK(&c->on, clump_heap_calc_stats(h->heap, &h->stats, h->classes, CLASSES_MAX));
+}
+
+void model_close(heap_model *h) {
+    for (uint32_t n = 0; n < h->count; n++) free(h->objects[n].words);
+    free(h->objects);
+    free(h->number_at);
+    h->objects = NULL;
+    h->number_at = NULL;
+    h->count = h->room = 0;
+}
+
+object_model *object_at(const heap_model *h, clump_ref ref) {
+    uint32_t number = ref < h->references ? h->number_at[ref] : 0;
+    return number ? &h->objects[number - 1] : NULL;
+}
+
+int names(const client *c, const heap_model *h, clump_ref ref, int class) {
+    const object_model *o = object_at(h, ref);
+    return o && (class == NO_CLASS || is_a(c, o->class, class));
+}
+
+void add_object(client *c, heap_model *h, int class, clump_ref ref, uint32_t tag, uint32_t salt) {
+    if (ref >= h->references) complain(c, "%08x is no reference of this heap", ref);
+    const object_model *there = object_at(h, ref);
+    if (there) complain(c, "a new K%d is at %08x, where a live K%d is", class, ref, there->class);
+    if (h->count == h->room) {
+        h->room = 2 * h->room + 1024;
+        h->objects = realloc(h->objects, h->room * sizeof *h->objects);
+        assert_non_null(h->objects);
+    }
+    const class_model *k = &c->classes[class];
+    object_model *o = &h->objects[h->count++];
+    *o = (object_model){.tag = tag, .ref = ref, .class = class};
+    o->words = must_alloc((k->words + 1) * sizeof *o->words);
+    for (uint32_t i = 0; i < k->field_count; i++) {
+        const field_model *f = &c->fields[k->fields[i]];
+        for (uint32_t e = 0; e < f->elements && f->type != CLUMP_TYPE_REF; e++)
+            o->words[f->at + e] = salt;
+    }
+    h->number_at[ref] = h->count;
+}
+
+void remove_object(client *c, heap_model *h, clump_ref ref) {
+    object_model *o = object_at(h, ref);
+    if (!o) complain(c, "%08x was freed, where the model has no object", ref);
+    free(o->words);
+    h->number_at[ref] = 0;
+    h->graves[h->grave_count++ % GRAVES] = ref;
+    *o = h->objects[--h->count];
+    if (o->ref != ref) h->number_at[o->ref] = (uint32_t)(o - h->objects) + 1;
+}
+
+uint32_t count_of(const client *c, const heap_model *h, int class) {
+    uint32_t count = 0;
+    for (uint32_t n = 0; n < h->count; n++) count += is_a(c, h->objects[n].class, class);
+    return count;
+}
+
+clump_ref draw_live(client *c, heap_model *h, int class) {
+    for (int i = 0; i < 20 && h->count; i++) {
+        const object_model *o = &h->objects[below(c, h->count)];
+        if (is_a(c, o->class, class)) return o->ref;
+    }
+    return 0;
+}
+
+/* Bits of every kind that a reference can have. LOOSE means something else here. */
+static clump_ref draw_bits(client *c, heap_model *h) {
+    uint32_t graves = h->grave_count < GRAVES ? h->grave_count : GRAVES;
+    clump_ref ref = 0;
+    switch (below(c, 4)) {
+    case 0: ref = draw_salt(c); break;
+    case 1: ref = below(c, h->references); break;
+    case 2: ref = h->count ? h->objects[below(c, h->count)].ref : 0; break; /* of any class */
+    default: ref = graves ? h->graves[below(c, graves)] : 0;
+    }
+    return ref >= LOOSE ? 0 : ref;
+}
+
+clump_ref draw_reference(client *c, heap_model *h, int class) {
+    uint32_t kind = below(c, 100);
+    if (kind < 15) return draw_bits(c, h);
+    return kind < 22 ? 0 : draw_live(c, h, class);
+}
+
+uint32_t block_of(const heap_model *h, clump_ref ref) {
+    return (ref >> 6) / clump_heap_get_layout(h->heap)->block_granules;
+}
+
+int block_is_free(const heap_model *h, clump_ref ref) {
+    const clump_heap_layout *layout = clump_heap_get_layout(h->heap);
+    uint32_t block = block_of(h, ref);
+    if (block < layout->first_block || block - layout->first_block >= layout->block_count) return 0;
+    clump_ref first = (block * layout->block_granules) << 6;
+    for (uint32_t i = 0; i < layout->block_granules * CLUMP_ROW_SLOTS; i++)
+        if (object_at(h, first + i)) return 0;
+    return 1;
+}

@@ -1,0 +1,294 @@
+/* Compaction: objects are found again by their tags, and every reference must have followed. */
+#include "client.h"
+
+/* ---- What is asked for ------------------------------------------------------------------------- */
+
+static void select_classes(client *c, compaction *x) {
+    uint32_t count = chance(c, 60) ? 0 : 1 + below(c, 2);
+    for (uint32_t i = 0; i < count; i++) {
+        int class = draw_class(c);
+        x->class_names[i] = c->classes[class].name;
+        for (int k = 0; k < c->class_count; k++) x->selected[k] |= is_a(c, k, class);
+    }
+    for (int k = 0; k < c->class_count && !count; k++) x->selected[k] = 1;
+    x->desc.classes = count ? x->class_names : NULL;
+    x->desc.class_count = count;
+}
+
+static void draw_merge(client *c, compaction *x) {
+    clump_compact_desc *d = &x->desc;
+    d->strategy = CLUMP_COMPACT_MERGE;
+    d->factor = 1 + below(c, 4);
+    d->retain = below(c, 3);
+    d->max_passes = below(c, 3);
+    d->rewrite = (clump_compact_rewrite)below(c, CLUMP_REWRITE_RECOMPUTE_SHARED + 1);
+}
+
+static void draw_planner(client *c, compaction *x, int with_orders) {
+    clump_compact_desc *d = &x->desc;
+    if (with_orders && chance(c, 45)) {
+        d->order = (clump_compact_order)(CLUMP_ORDER_ADDRESS + below(c, 3));
+        if (d->order == CLUMP_ORDER_FIELD) d->order_field = "tag";
+        if (d->order == CLUMP_ORDER_KEY) d->key_kernel = c->kernels[KERNEL_keys];
+        SET_NUMBERS(c, c->kernels[KERNEL_keys], 1, x->salt);
+        return;
+    }
+    if (chance(c, 25)) d->slack = below(c, 101) / 100.0;
+    if (chance(c, 20))
+        d->max_moves = logarithmic(c, 1, 2000);
+    else if (chance(c, 15))
+        d->max_us = logarithmic(c, 1, 3000);
+}
+
+void draw_compaction(client *c, compaction *x, int with_orders) {
+    *x = (compaction){.salt = draw_salt(c)};
+    select_classes(c, x);
+    x->desc.null_dangling = chance(c, 30);
+    if (chance(c, 35))
+        draw_merge(c, x);
+    else
+        draw_planner(c, x, with_orders);
+    const clump_compact_desc *d = &x->desc;
+    note(c, "%s", d->strategy == CLUMP_COMPACT_MERGE ? "merge" : "planner");
+    if (d->class_count) note(c, ", %s", d->classes[0]);
+    if (d->class_count > 1) note(c, " and %s", d->classes[1]);
+    if (d->null_dangling) note(c, ", null_dangling");
+    if (d->strategy == CLUMP_COMPACT_MERGE)
+        note(c, ", factor %u, retain %u, max_passes %u, rewrite %d", d->factor, d->retain,
+             d->max_passes, (int)d->rewrite);
+    else
+        note(c, ", order %d, slack %g, max_moves %llu, max_us %g", (int)d->order, d->slack,
+             (ull)d->max_moves, d->max_us);
+}
+
+/* An order needs free blocks for each class in turn. */
+static int order_fits(const client *c, const heap_model *h, const compaction *x) {
+    uint64_t free_blocks = h->stats.free_blocks;
+    for (uint32_t id = 1; id <= (uint32_t)c->class_count; id++) {
+        const clump_class_stats *s = &h->classes[id - 1];
+        if (!s->objects || !x->selected[class_of_id(c, id)]) continue;
+        uint64_t capacity = s->slots / s->blocks, needed = (s->objects + capacity - 1) / capacity;
+        if (needed > free_blocks) return 0;
+        free_blocks += s->blocks - needed;
+    }
+    return 1;
+}
+
+/* ---- What must come of it ---------------------------------------------------------------------- */
+
+/* What is known of a run from before and after. */
+typedef struct course {
+    client *c;
+    heap_model *h;
+    const compaction *x;
+    clump_ref *to;    /* by number of the object before */
+    int looked;       /* dangling references outside were looked at */
+    int loose;        /* a slot that was left may have been filled again in the same run */
+    uint64_t objects; /* that take part */
+    uint64_t moved, bytes_moved;
+    uint64_t examined, rewritten, dangling; /* in objects */
+    uint64_t outside_examined, outside_rewritten, outside_dangling;
+} course;
+
+/* Abstract classes count, too: what a field of theirs names is no object, and is looked at. */
+static int can_name_selected(const course *r, const field_model *f) {
+    for (int k = 0; k < r->c->class_count; k++)
+        if (r->x->selected[k] && is_a(r->c, k, f->target)) return 1;
+    return 0;
+}
+
+static uint32_t number_of(const heap_model *h, clump_ref ref) {
+    return (uint32_t)(object_at(h, ref) - h->objects);
+}
+
+static clump_ref follow_inside(course *r, const field_model *f, clump_ref ref) {
+    int looked_at = can_name_selected(r, f);
+    if (!ref) return 0;
+    r->examined += looked_at;
+    if (names(r->c, r->h, ref, f->target)) {
+        clump_ref now = r->to[number_of(r->h, ref)];
+        r->rewritten += now != ref;
+        return now;
+    }
+    if (!looked_at) return ref;
+    r->dangling++;
+    return r->x->desc.null_dangling ? 0 : r->loose ? LOOSE : ref;
+}
+
+static clump_ref follow_one_outside(void *user, clump_ref ref, outside_rules rules) {
+    course *r = user;
+    if (!ref) return 0;
+    r->outside_examined++;
+    if (names(r->c, r->h, ref, NO_CLASS)) {
+        clump_ref now = r->to[number_of(r->h, ref)];
+        r->outside_rewritten += now != ref;
+        return now;
+    }
+    r->outside_dangling++;
+    if (rules.null_dangling && r->looked) return 0;
+    return rules.null_dangling || r->loose ? LOOSE : ref;
+}
+
+static void follow_all(course *r) {
+    client *c = r->c;
+    heap_model *h = r->h;
+    for (uint32_t n = 0; n < h->count; n++) {
+        object_model *o = &h->objects[n];
+        const class_model *k = &c->classes[o->class];
+        for (uint32_t i = 0; i < k->field_count; i++) {
+            const field_model *f = &c->fields[k->fields[i]];
+            for (uint32_t e = 0; e < f->elements && f->type == CLUMP_TYPE_REF; e++)
+                o->words[f->at + e] = follow_inside(r, f, o->words[f->at + e]);
+        }
+    }
+    change_outside(h, follow_one_outside, r);
+}
+
+/* Objects of classes that take no part stay where they are. */
+static void move_all(course *r) {
+    client *c = r->c;
+    heap_model *h = r->h;
+    for (uint32_t n = 0; n < h->count; n++) {
+        const object_model *o = &h->objects[n];
+        if (r->to[n] == o->ref) continue;
+        if (!r->x->selected[o->class])
+            complain(c, "tag %u of K%d, which takes no part, went from %08x to %08x", o->tag,
+                     o->class, o->ref, r->to[n]);
+        r->moved++;
+        r->bytes_moved += c->classes[o->class].object_bytes;
+    }
+    for (uint32_t n = 0; n < h->count; n++) h->number_at[h->objects[n].ref] = 0;
+    for (uint32_t n = 0; n < h->count; n++) {
+        h->objects[n].ref = r->to[n];
+        h->number_at[r->to[n]] = n + 1;
+    }
+}
+
+static void compare_course(const course *r, const clump_compact_report *p, uint64_t blocks_before,
+                           uint64_t blocks_after) {
+    client *c = r->c;
+    const clump_compact_desc *d = &r->x->desc;
+    int step = d->max_moves || d->max_us > 0;
+    same_number(c, "objects that take part", p->objects, r->objects);
+    same_number(c, "blocks before", p->blocks_before, blocks_before);
+    same_number(c, "blocks freed", p->blocks_freed, blocks_before - blocks_after);
+    if (d->strategy == CLUMP_COMPACT_MERGE) {
+        if (p->moves < r->moved || p->refs_rewritten < r->rewritten)
+            complain(c, "fewer moves or references rewritten than there were");
+    } else {
+        same_number(c, "moves", p->moves, r->moved);
+        same_number(c, "bytes moved", p->bytes_moved, r->bytes_moved);
+        if (!step) same_number(c, "moves left", p->moves_left, 0);
+    }
+    if (d->strategy != CLUMP_COMPACT_PLANNER || d->order != CLUMP_ORDER_ANY) return;
+    same_number(c, "references outside examined", p->outside_examined, r->outside_examined);
+    same_number(c, "references outside rewritten", p->outside_rewritten, r->outside_rewritten);
+    same_number(c, "references outside dangling", p->outside_dangling, r->outside_dangling);
+    same_number(c, "references rewritten", p->refs_rewritten, r->rewritten);
+    if (p->moves || d->null_dangling)
+        same_number(c, "references examined", p->refs_examined, r->examined);
+    if (d->null_dangling) same_number(c, "references dangling", p->refs_dangling, r->dangling);
+}
+
+/* A full run of the planner leaves the fewest blocks that can hold the objects. */
+static void compare_blocks(client *c, const heap_model *h, const compaction *x) {
+    const clump_compact_desc *d = &x->desc;
+    if (d->strategy == CLUMP_COMPACT_MERGE || d->slack > 0 || d->max_moves || d->max_us > 0) return;
+    for (int k = 0; k < c->class_count; k++) {
+        const clump_class_stats *s = &h->classes[c->classes[k].id - 1];
+        if (!x->selected[k] || !s->blocks) continue;
+        uint64_t capacity = s->slots / s->blocks;
+        same_number(c, "blocks of a class after the planner", s->blocks,
+                    (s->objects + capacity - 1) / capacity);
+    }
+}
+
+/* The list of a class is in the order of its keys, subclasses behind each other. */
+static void compare_order(client *c, heap_model *h, const compaction *x) {
+    const clump_compact_desc *d = &x->desc;
+    uint32_t last[CLASSES_MAX] = {0};
+    if (d->order != CLUMP_ORDER_FIELD && d->order != CLUMP_ORDER_KEY) return;
+    clump_ref *refs = must_alloc((h->count + 1) * sizeof *refs);
+    for (int k = 0; k < c->class_count; k++) {
+        uint64_t count;
+        if (!x->selected[k] || c->classes[k].is_abstract) continue;
+        CHECK_OK(&c->on, clump_heap_enumerate(h->heap, c->classes[k].name, refs, h->count, &count));
+        for (uint64_t i = 0; i < count; i++) {
+            const object_model *o = object_at(h, refs[i]);
+            uint32_t key = d->order_field ? o->tag : test_hash(o->tag ^ x->salt);
+            if (o->class != k) continue;
+            if (key < last[k]) complain(c, "objects of K%d are not in their order", k);
+            last[k] = key;
+        }
+    }
+    free(refs);
+}
+
+void follow_compaction(client *c, heap_model *h, const compaction *x,
+                       const clump_compact_report *report) {
+    course r = {.c = c, .h = h, .x = x, .to = must_alloc((h->count + 1) * sizeof *r.to)};
+    uint64_t before = 0, after = 0;
+    uint32_t classes = 0;
+    for (int k = 0; k < c->class_count; k++) {
+        const clump_class_stats *s = &h->classes[c->classes[k].id - 1];
+        before += x->selected[k] ? s->blocks : 0;
+        r.objects += x->selected[k] ? s->objects : 0;
+        classes += x->selected[k] && s->objects;
+    }
+    int ordered = x->desc.order != CLUMP_ORDER_ANY;
+    r.looked = !ordered || x->desc.null_dangling || r.objects;
+    r.loose = x->desc.strategy == CLUMP_COMPACT_MERGE || (ordered && classes > 1);
+    find_again(c, h, r.to);
+    follow_all(&r);
+    move_all(&r);
+    settle(c, h);
+    for (int k = 0; k < c->class_count; k++)
+        after += x->selected[k] ? h->classes[c->classes[k].id - 1].blocks : 0;
+    if (report) compare_course(&r, report, before, after);
+    compare_blocks(c, h, x);
+    compare_order(c, h, x);
+    compare_all(c, h);
+    c->sum.moves += r.moved;
+    free(r.to);
+}
+
+/* ---- Operations -------------------------------------------------------------------------------- */
+
+void compact(client *c, heap_model *h) {
+    compaction x;
+    clump_compact_report report;
+    int wants_report = chance(c, 75);
+    draw_compaction(c, &x, 1);
+    memset(&report, 0xee, sizeof report);
+    clump_status status = clump_compact(h->heap, &x.desc, wants_report ? &report : NULL, NULL);
+    if (x.desc.order != CLUMP_ORDER_ANY && !order_fits(c, h, &x)) {
+        note(c, " (does not fit)");
+        CHECK_STATUS(&c->on, status, CLUMP_ERR_CAPACITY);
+        compare_all(c, h);
+        return;
+    }
+    CHECK_OK(&c->on, status);
+    follow_compaction(c, h, &x, wants_report ? &report : NULL);
+}
+
+/* A compactor that is asked a few times. */
+void compact_when_due(client *c, heap_model *h) {
+    compaction x;
+    clump_compactor *compactor;
+    draw_compaction(c, &x, 0);
+    clump_compactor_desc desc = {.heap = h->heap, .compact = x.desc};
+    uint32_t kind = below(c, 3);
+    if (kind == 0) desc.every = 1 + below(c, 3);
+    if (kind == 1) desc.candidates = 1 + below(c, 4);
+    desc.automatic = kind == 2;
+    note(c, ", every %u, candidates %u, automatic %d", desc.every, desc.candidates, desc.automatic);
+    CHECK_OK(&c->on, clump_compactor_create(&desc, &compactor));
+    for (uint32_t i = 1; i <= 3; i++) {
+        int ran = 0;
+        clump_compact_report report;
+        CHECK_OK(&c->on, clump_compactor_poll(compactor, &ran, &report));
+        if (desc.every) same_number(c, "due by its number", (uint64_t)ran, i % desc.every == 0);
+        if (ran) follow_compaction(c, h, &x, &report);
+    }
+    clump_compactor_destroy(compactor);
+}

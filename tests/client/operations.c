@@ -1,0 +1,109 @@
+/* The list of operations, and how one is chosen and checked. */
+#include "client.h"
+
+typedef struct entry {
+    const char *name;
+    uint32_t weight;
+    operation *run;
+    ull times;
+    double took; /* seconds in all, comparisons included */
+} entry;
+
+static entry entries[] = {
+#define OPERATION_ENTRY(name, weight) {#name, weight, name, 0, 0},
+    OPERATION_LIST(OPERATION_ENTRY)
+#undef OPERATION_ENTRY
+};
+enum { ENTRIES = sizeof entries / sizeof *entries };
+
+void make_heap(client *c, heap_model *h) {
+    clump_heap_desc desc = {.context = c->on.clump,
+                            .schema = c->schema,
+                            .bytes = h->bytes,
+                            .block_rows = c->block_rows,
+                            .pool = chance(c, 70) ? c->pool : NULL};
+    clump_status status = clump_heap_create(&desc, &h->heap);
+    /* A block of the largest class may not have its place yet; then some blocks are wanted. */
+    while (status == CLUMP_ERR_CAPACITY ||
+           (!status && clump_heap_get_layout(h->heap)->block_count < h->blocks)) {
+        clump_heap_destroy(h->heap);
+        desc.bytes = h->bytes += h->bytes / 4;
+        status = clump_heap_create(&desc, &h->heap);
+    }
+    CHECK_OK(&c->on, status);
+    model_open(c, h);
+}
+
+/* A heap goes with all that is in it, and another comes. */
+void renew_heap(client *c, heap_model *h) {
+    close_outside(c, h);
+    clump_heap_destroy(h->heap);
+    model_close(h);
+    make_heap(c, h);
+}
+
+/* Operations whose kernels only some rounds have; and those that give room. */
+static const struct {
+    operation *run;
+    kernel_name kernel;
+} makers[] = {{new_each, KERNEL_each},
+              {new_two, KERNEL_two},
+              {new_group, KERNEL_group},
+              {new_loop, KERNEL_loop}};
+static operation *const relief[] = {free_some, free_some, collect, compact};
+
+static uint32_t weight_of(const client *c, const entry *e) {
+    for (int i = 0; i < 4; i++)
+        if (e->run == makers[i].run && !c->kernels[makers[i].kernel]) return 0;
+    return e->weight;
+}
+
+static entry *find_entry(operation *run) {
+    entry *e = entries;
+    while (e->run != run) e++;
+    return e;
+}
+
+static entry *draw_maker(client *c) {
+    uint32_t i = below(c, 4);
+    while (!c->kernels[makers[i].kernel]) i = (i + 1) % 4;
+    return find_entry(makers[i].run);
+}
+
+/* A full heap gives nulls and nothing else, so it gets room soon. Where there is room again, that is
+ * often tried at once: an allocator may remember that there was none. */
+static entry *draw_entry(client *c, const heap_model *h) {
+    if (!h->stats.free_blocks && chance(c, 40)) return find_entry(relief[below(c, 4)]);
+    if (h->got_room && chance(c, 40)) return draw_maker(c);
+    uint32_t all = 0;
+    for (int i = 0; i < ENTRIES; i++) all += weight_of(c, &entries[i]);
+    uint32_t at = below(c, all);
+    entry *e = entries;
+    for (; at >= weight_of(c, e); e++) at -= weight_of(c, e);
+    return e;
+}
+
+void operate(client *c) {
+    if (chance(c, 50)) c->turn = below(c, c->heap_count);
+    heap_model *h = &c->heaps[c->turn];
+    entry *e = draw_entry(c, h);
+    double start = seconds();
+    c->step++;
+    e->times++;
+    note(c, "\n  %u, heap %u, %s: ", c->step, c->turn, e->name);
+    h->got_room = 0;
+    for (int i = 0; i < 4; i++) h->got_room |= e->run == relief[i];
+    e->run(c, h);
+    settle(c, h);
+    if (c->step % 5 == 0) compare_all(c, h);
+    e->took += seconds() - start;
+}
+
+void print_operations(void) {
+    printf("operation          times  ms each\n");
+    for (int i = 0; i < ENTRIES; i++) {
+        const entry *e = &entries[i];
+        printf("%-17s %6llu %8.2f\n", e->name, e->times,
+               e->times ? 1e3 * e->took / (double)e->times : 0.0);
+    }
+}

@@ -1,0 +1,190 @@
+/* The library held against the model. */
+#include "client.h"
+
+#include <math.h>
+
+/* ---- After each operation ---------------------------------------------------------------------- */
+
+/* Null must mean no room. */
+static void justify_nulls(client *c, const heap_model *h, int class,
+                          const clump_class_stats *before, uint32_t free_before) {
+    const clump_class_stats *s = &h->classes[c->classes[class].id - 1];
+    const expectation *x = &c->expect;
+    uint64_t asked = 0, left = s->slots - s->objects;
+    if (!x->frees && (h->stats.free_blocks || left))
+        complain(c,
+                 "%llu nulls for %llu requests of K%d, nothing was freed, but %u free blocks and "
+                 "%llu free slots of it are left",
+                 (ull)x->nulls[class], (ull)x->asked[class], class, h->stats.free_blocks,
+                 (ull)left);
+    if (!x->frees || !before->blocks) return; /* without a block its capacity is not known */
+    for (int k = 0; k < c->class_count; k++) asked += x->asked[k];
+    uint64_t room = before->slots - before->objects + before->slots / before->blocks * free_before;
+    if (room >= asked)
+        complain(c, "%llu nulls for %llu requests of K%d, but there was room for %llu",
+                 (ull)x->nulls[class], (ull)x->asked[class], class, (ull)room);
+}
+
+static void compare_stats(client *c, heap_model *h) {
+    uint64_t objects = 0, slots = 0, blocks = h->stats.free_blocks;
+    for (int k = 0; k < c->class_count; k++) {
+        const clump_class_stats *s = &h->classes[c->classes[k].id - 1];
+        uint32_t exact = 0;
+        for (uint32_t n = 0; n < h->count; n++) exact += h->objects[n].class == k;
+        if (s->objects != exact)
+            complain(c, "%llu objects of K%d, expected %u", (ull)s->objects, k, exact);
+        double f = s->slots ? 1 - (double)s->objects / (double)s->slots : 0;
+        if (s->active_blocks > s->blocks || s->slots < s->objects ||
+            fabs(f - s->fragmentation) > 1e-9)
+            complain(c, "statistics of K%d contradict each other", k);
+        objects += s->objects;
+        slots += s->slots;
+        blocks += s->blocks;
+    }
+    same_number(c, "objects of the heap", h->stats.objects, objects);
+    same_number(c, "slots of the heap", h->stats.slots, slots);
+    same_number(c, "blocks of the heap", h->stats.blocks, blocks);
+}
+
+/* One event for each null, and for each free or access that must be refused. */
+static void compare_reports(client *c, heap_model *h) {
+    const expectation *x = &c->expect;
+    clump_device_report r;
+    uint64_t nulls = 0;
+    for (int k = 0; k < c->class_count; k++) nulls += x->nulls[k];
+    clump_status status = clump_heap_poll(h->heap, &r);
+    uint64_t doubles = r.errors[CLUMP_DEVICE_DOUBLE_FREE].count;
+    uint64_t bad = r.errors[CLUMP_DEVICE_BAD_REFERENCE].count;
+    CHECK_STATUS(&c->on, status, nulls || x->refused ? CLUMP_ERR_DEVICE : CLUMP_OK);
+    same_number(c, "reports of OUT_OF_MEMORY", r.errors[CLUMP_DEVICE_OUT_OF_MEMORY].count, nulls);
+    same_number(c, "reports of RETRY_BOUND", r.errors[CLUMP_DEVICE_RETRY_BOUND].count, 0);
+    same_number(c, "reports of DOUBLE_FREE and BAD_REFERENCE", doubles + bad, x->refused);
+    if (doubles < x->double_least || bad < x->bad_least)
+        complain(c, "%llu double frees and %llu bad references, expected at least %llu and %llu",
+                 (ull)doubles, (ull)bad, (ull)x->double_least, (ull)x->bad_least);
+    c->sum.nulls += nulls;
+    c->sum.refused += x->refused;
+}
+
+void settle(client *c, heap_model *h) {
+    clump_class_stats before[CLASSES_MAX];
+    uint32_t free_before = h->stats.free_blocks;
+    memcpy(before, h->classes, sizeof before);
+    compare_reports(c, h);
+    CHECK_OK(&c->on, clump_heap_calc_stats(h->heap, &h->stats, h->classes, CLASSES_MAX));
+    compare_stats(c, h);
+    for (int k = 0; k < c->class_count; k++)
+        if (c->expect.nulls[k]) justify_nulls(c, h, k, &before[c->classes[k].id - 1], free_before);
+    CHECK_OK(&c->on, clump_heap_check(h->heap));
+    memset(&c->expect, 0, sizeof c->expect);
+}
+
+/* ---- After every few --------------------------------------------------------------------------- */
+
+static void compare_element(client *c, heap_model *h, const field_model *f, uint32_t e,
+                            object_model *o, const uint8_t *found) {
+    uint32_t *word = &o->words[f->at + e], is, used = f->bytes;
+    if (f->type == CLUMP_TYPE_REF) {
+        memcpy(&is, found, sizeof is);
+        if (*word == LOOSE) *word = is;
+        if (is != *word)
+            complain(c, "K%d.%s[%u] of tag %u at %08x is %08x, expected %08x", o->class, f->name, e,
+                     o->tag, o->ref, is, *word);
+        return;
+    }
+    uint8_t expected[8 * WIDTH_MAX];
+    put_value(f, e, o->tag, *word, expected);
+    if (f->width == 3) used = used / 4 * 3; /* the rest of a 3-vector is nobody's */
+    if (memcmp(found, expected, used) != 0)
+        complain(c, "K%d.%s[%u] of tag %u at %08x is wrong", o->class, f->name, e, o->tag, o->ref);
+}
+
+/* What a class declares, of its objects and those of its subclasses. */
+static void compare_fields(client *c, heap_model *h, int class, const clump_ref *refs,
+                           uint32_t count, uint8_t *values) {
+    const class_model *k = &c->classes[class];
+    for (uint32_t i = k->first_own; i < k->field_count; i++) {
+        const field_model *f = &c->fields[k->fields[i]];
+        for (uint32_t e = 0; e < f->elements; e++) {
+            CHECK_OK(&c->on,
+                     clump_heap_read_field(h->heap, k->name, f->name, e, values, h->count + 1u));
+            for (uint32_t n = 0; n < count; n++)
+                compare_element(c, h, f, e, object_at(h, refs[n]), values + (size_t)n * f->bytes);
+        }
+    }
+    c->sum.compared += count;
+}
+
+/* The objects of a class and those below it, which must be those of the model, and their tags. */
+static uint32_t compare_list(client *c, heap_model *h, int class, clump_ref *refs, uint32_t *tags) {
+    uint64_t count = 0;
+    const char *name = c->classes[class].name;
+    CHECK_OK(&c->on, clump_heap_enumerate(h->heap, name, refs, h->count, &count));
+    same_number(c, "objects in the list of a class", count, count_of(c, h, class));
+    CHECK_OK(&c->on, clump_heap_read_field(h->heap, name, "tag", 0, tags, count));
+    for (uint32_t n = 0; n < count; n++) {
+        const object_model *o = object_at(h, refs[n]);
+        if (!o || !is_a(c, o->class, class))
+            complain(c, "%08x is listed as a K%d, and is none", refs[n], class);
+        if (tags[n] != o->tag)
+            complain(c, "the tag of %08x is %u, expected %u", refs[n], tags[n], o->tag);
+    }
+    return (uint32_t)count;
+}
+
+static void compare_checksum(client *c, heap_model *h) {
+    uint32_t sum = 0;
+    CHECK_OK(&c->on, clump_reduce(h->heap, c->kernels[KERNEL_checksum], &sum, sizeof sum, NULL));
+    same_number(c, "checksum by a kernel", sum, checksum_of(c, h));
+}
+
+void compare_all(client *c, heap_model *h) {
+    clump_ref *refs = must_alloc((h->count + 1) * sizeof *refs);
+    uint32_t *tags = must_alloc((h->count + 1) * sizeof *tags);
+    uint8_t *values = must_alloc((size_t)(h->count + 1) * 8 * WIDTH_MAX);
+    for (int k = 0; k < c->class_count; k++) {
+        uint32_t count = compare_list(c, h, k, refs, tags);
+        compare_fields(c, h, k, refs, count, values);
+    }
+    free(values);
+    free(tags);
+    free(refs);
+    compare_outside(c, h);
+    compare_checksum(c, h);
+}
+
+/* ---- After a compaction ------------------------------------------------------------------------ */
+
+/* Objects of one class and those below it, wherever they are now. */
+static void find_class(client *c, heap_model *h, int class, const uint32_t *number_of,
+                       clump_ref *to) {
+    clump_ref *refs = must_alloc((h->count + 1) * sizeof *refs);
+    uint32_t *tags = must_alloc((h->count + 1) * sizeof *tags);
+    uint64_t count = 0;
+    const char *name = c->classes[class].name;
+    CHECK_OK(&c->on, clump_heap_enumerate(h->heap, name, refs, h->count, &count));
+    same_number(c, "objects in the list of a class", count, count_of(c, h, class));
+    CHECK_OK(&c->on, clump_heap_read_field(h->heap, name, "tag", 0, tags, count));
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t number = tags[i] < c->next_tag ? number_of[tags[i]] : 0;
+        if (!number) complain(c, "%08x has tag %u, which no object had", refs[i], tags[i]);
+        if (!is_a(c, h->objects[number - 1].class, class))
+            complain(c, "%08x is listed as a K%d, and its tag %u is none", refs[i], class, tags[i]);
+        if (to[number - 1] && to[number - 1] != refs[i])
+            complain(c, "tag %u is at %08x and at %08x", tags[i], to[number - 1], refs[i]);
+        to[number - 1] = refs[i];
+    }
+    free(tags);
+    free(refs);
+}
+
+void find_again(client *c, heap_model *h, clump_ref *to) {
+    uint32_t *number_of = must_alloc(c->next_tag * sizeof *number_of);
+    for (uint32_t n = 0; n < h->count; n++) number_of[h->objects[n].tag] = n + 1;
+    memset(to, 0, h->count * sizeof *to);
+    for (int k = 0; k < c->class_count; k++) find_class(c, h, k, number_of, to);
+    for (uint32_t n = 0; n < h->count; n++)
+        if (!to[n] || to[n] >= h->references)
+            complain(c, "tag %u, which was at %08x, is gone", h->objects[n].tag, h->objects[n].ref);
+    free(number_of);
+}
