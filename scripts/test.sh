@@ -47,9 +47,13 @@ restore() {
 }
 trap restore EXIT
 
-# What clump-info says about the first device, in a line.
+# version NAME: what clump-info says about the driver of the first device, in a line.
 version() {
-    "$build/tools/clump-info" 2>&1 | sed -n 's/^ *driver *[:=]* *//p' | head -n 1 | cut -c 1-40
+    if [ "$1" = oclgrind ]; then
+        oclgrind --version 2>&1 | sed -n 's/^Oclgrind //p' | head -n 1
+        return
+    fi
+    "$build/tools/clump-info" 2>&1 | sed -n 's/^ *driver *//p' | head -n 1 | cut -c 1-40
 }
 
 # run NAME IS_SUPPORTED CTEST_ARGUMENT...: with the environment as it is.
@@ -66,7 +70,7 @@ run() {
     total=$(grep -cE '^ *[0-9]+/[0-9]+ Test ' "$log" || true)
     skipped=$(grep -cE '^ *[0-9]+/[0-9]+ Test .*\*\*\*Skipped' "$log" || true)
     failed=$(($(grep -cE '^ *[0-9]+/[0-9]+ Test .*(\*\*\*|Subprocess)' "$log" || true) - skipped))
-    printf '%-12s | %-40s | %6d | %6d | %7d\n' "$name" "$(version)" $((total - failed - skipped)) \
+    printf '%-12s | %-40s | %6d | %6d | %7d\n' "$name" "$(version "$name")" $((total - failed - skipped)) \
         "$failed" "$skipped" >>"$table"
     if [ "$result" != 0 ] && [ "$supported" = 1 ]; then status=1; fi
 }
@@ -93,7 +97,7 @@ for vendors in "$folder"/*/vendors; do
         exit "$status"
     ) || status=1
 done
-if wanted oclgrind && command -v oclgrind >/dev/null; then run oclgrind 0 -R oclgrind "$@"; fi
+if wanted oclgrind && command -v oclgrind >/dev/null; then run oclgrind 0 "$@" -R oclgrind; fi
 
 echo
 cat "$table"
