@@ -101,4 +101,5 @@ if wanted oclgrind && command -v oclgrind >/dev/null; then run oclgrind 0 "$@" -
 
 echo
 cat "$table"
+[ "$(wc -l <"$table")" -gt 1 ] || echo "none was found: see scripts/setup.sh --implementations"
 exit "$status"

@@ -87,10 +87,10 @@ typedef struct clump_capabilities {
     uint32_t base_align_bytes; /* CL_DEVICE_MEM_BASE_ADDR_ALIGN, converted from bits */
     uint32_t work_group_max;   /* CL_DEVICE_MAX_WORK_GROUP_SIZE */
     uint32_t word_bits;        /* 64 or 32: width of the atomics on row bitmaps */
-    const char *language;    /* "CL1.2", "CL2.0" or "CL3.0": what programs are built as. Above 1.2 the
+    const char *language; /* "CL1.2", "CL2.0" or "CL3.0": what programs are built as. Above 1.2 the
                                 device has fences that reach the whole device */
-    const char *coalescing;    /* "ptx", "subgroup" or "scalar": how requests are combined */
-    const char *mapping;       /* "row per 64 work-items" or "rows per work-item" */
+    const char *coalescing; /* "ptx", "subgroup" or "scalar": how requests are combined */
+    const char *mapping;    /* "row per 64 work-items" or "rows per work-item" */
 } clump_capabilities;
 
 /* CONSTRUCTOR. Probe the device and take references to the user's objects.
