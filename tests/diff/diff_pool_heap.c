@@ -117,17 +117,17 @@ static void refusals(void **state) {
     assert_int_equal(cl_fixture_open(&other, NULL), 0);
     clump_pool *pool;
     clump_error error;
-    clump_pool_desc of_pool = {.context = f.clump, .chunk_bytes = 1 << 20, .limit_bytes = 1 << 20};
+    uint64_t bytes = cl_fixture_small_heap_bytes(f.clump), limit = 4 * bytes;
+    clump_pool_desc of_pool = {.context = f.clump, .chunk_bytes = limit, .limit_bytes = limit};
     assert_int_equal(clump_pool_create(&of_pool, &pool, &error), CLUMP_OK);
     clump_schema *schema = parse();
     clump_heap *heap;
-    clump_heap_desc desc = {
-        .context = other.clump, .schema = schema, .bytes = 1 << 18, .pool = pool};
+    clump_heap_desc desc = {.context = other.clump, .schema = schema, .bytes = bytes, .pool = pool};
     clump_status status = clump_heap_create(&desc, &heap);
     cl_fixture_expect_words(clump_context_get_error(other.clump), status, CLUMP_ERR_USAGE,
                             "another clump_context", "clump_heap_create", __LINE__);
     desc.context = f.clump;
-    desc.bytes = 2 << 20;
+    desc.bytes = 2 * limit;
     status = clump_heap_create(&desc, &heap);
     cl_fixture_expect_words(clump_context_get_error(f.clump), status, CLUMP_ERR_CAPACITY,
                             "limit allow", "clump_heap_create", __LINE__);
@@ -135,7 +135,7 @@ static void refusals(void **state) {
     clump_pool_get_stats(pool, &stats);
     assert_int_equal(stats.allocations, 0);
     clump_pool_destroy(pool);
-    desc.bytes = 1 << 18;
+    desc.bytes = bytes;
     status = clump_heap_create(&desc, &heap);
     cl_fixture_expect_words(clump_context_get_error(f.clump), status, CLUMP_ERR_USAGE,
                             "was destroyed", "clump_heap_create", __LINE__);

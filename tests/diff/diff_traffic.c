@@ -378,9 +378,11 @@ static void test_full(void **state) {
     traffic_desc desc = describe(&network);
     desc.world.heap_bytes = 256 << 10;
     while (traffic_world_create(&desc, &world, &error)) {
-        if (!strstr(error.text, "the heap has room for")) fail_msg("%s", error.text);
+        /* On a device of many cores the metadata alone may not fit at first. */
+        if (!strstr(error.text, "the heap has room for") && !strstr(error.text, "is too small"))
+            fail_msg("%s", error.text);
         desc.world.heap_bytes += 32 << 10;
-        assert_true(desc.world.heap_bytes < 4 << 20);
+        assert_true(desc.world.heap_bytes < 16 << 20);
     }
     int result = 0;
     for (uint32_t step = 0; step < 20 && result == 0; step++)

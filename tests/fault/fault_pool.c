@@ -701,8 +701,10 @@ static int make_heap(const cl_fixture *on, const clump_schema *schema) {
     clump_heap *heap = NULL;
     clump_status status = step_pool(&r);
     if (!status) {
-        clump_heap_desc desc = {
-            .context = r.context, .schema = schema, .bytes = 1 << 18, .pool = r.pool};
+        clump_heap_desc desc = {.context = r.context,
+                                .schema = schema,
+                                .bytes = cl_fixture_small_heap_bytes(r.context),
+                                .pool = r.pool};
         status = clump_heap_create(&desc, &heap);
         assert_int_equal(heap != NULL, !status);
         if (status) assert_int_equal(clump_context_get_error(r.context)->status, status);

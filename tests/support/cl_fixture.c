@@ -177,6 +177,11 @@ clump_heap *cl_fixture_heap(const cl_fixture *f, const char *schema, uint64_t by
     return heap;
 }
 
+uint64_t cl_fixture_small_heap_bytes(const clump_context *context) {
+    const clumpi_launch_sizes *sizes = &context->sizes;
+    return (1 << 18) + sizes->do_all_global / sizes->do_all_local * CLUMPI_REDUCE_BYTES;
+}
+
 clump_heap *cl_fixture_heap_of_blocks(const cl_fixture *f, const char *schema, uint32_t blocks,
                                       uint32_t block_rows) {
     const clumpi_launch_sizes *sizes = &f->clump->sizes;

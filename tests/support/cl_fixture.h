@@ -82,6 +82,9 @@ void cl_fixture_expect_words(const clump_error *error, clump_status found, clump
 clump_heap *cl_fixture_heap(const cl_fixture *f, const char *schema, uint64_t bytes,
                             uint32_t block_rows);
 
+/* Bytes of a small heap of a few classes on this device: metadata grow with its compute units. */
+uint64_t cl_fixture_small_heap_bytes(const clump_context *context);
+
 /* The smallest heap that has so many usable blocks. */
 clump_heap *cl_fixture_heap_of_blocks(const cl_fixture *f, const char *schema, uint32_t blocks,
                                       uint32_t block_rows);
