@@ -48,6 +48,7 @@
 #define ITEMS_MAX 128u
 #define OWNED_GRANULES LANES_GRANULES
 #define CLASSES_MAX 8u
+#define TRACE 64u
 
 enum { LOCKSTEP, MERGED, ANY, SUBSET, APART, ALONE, ITEMS, MACHINES };
 static const char *const machine_names[] = {"lockstep", "merged", "any",  "subset",
@@ -85,10 +86,17 @@ static struct {
     uint64_t roomy[CLASSES_MAX]; /* blocks that had room for the class at all times */
     int racy;                    /* the program itself frees objects that others use */
     char failure[400];
+    struct {
+        uint32_t item, kind;
+        uint64_t mask, result;
+        lanes_site site;
+    } trace[TRACE]; /* the last operations of the run */
+    uint32_t traced;
     uint64_t random;
     char *stacks;
     /* Counted over all runs. */
-    uint64_t runs, operations, lane_operations, partial;
+    uint64_t runs, operations, lane_operations;
+    uint32_t meetings[MACHINES], met[MACHINES]; /* met: lanes */
 } m;
 
 lanes_item *lanes_me;
@@ -275,11 +283,27 @@ static void go_on(item *t, uint64_t result) {
     t->seen.history = lanes_more(t->seen.history, (uint64_t)t->kind);
     m.operations++;
     m.lane_operations += t->kind != LANES_MEMORY;
+    uint32_t at = m.traced++ % TRACE;
+    m.trace[at].item = t->seen.global;
+    m.trace[at].kind = (uint32_t)t->kind;
+    m.trace[at].mask = t->kind == LANES_MEMORY ? 0 : t->mask;
+    m.trace[at].result = result;
+    m.trace[at].site = t->site;
     if (++t->steps > 50000u) fail("lane %u does not end", t->seen.global);
     if (m.failure[0]) return;
     lanes_me = &t->seen;
     routine_resume(&t->routine);
     lanes_me = NULL;
+}
+
+static void print_trace(void) {
+    static const char *const names[] = {"memory", "barrier", "go on",  "here",  "read",     "with",
+                                        "or",     "sync",    "ballot", "first", "broadcast"};
+    for (uint32_t i = m.traced > TRACE ? m.traced - TRACE : 0; i < m.traced; i++)
+        printf("    %3u %-9s mask %8lx gave %16lx  %s, line %d\n", m.trace[i % TRACE].item,
+               names[m.trace[i % TRACE].kind], (ulong)m.trace[i % TRACE].mask,
+               (ulong)m.trace[i % TRACE].result, m.trace[i % TRACE].site.function,
+               m.trace[i % TRACE].site.line);
 }
 
 static inline item *lane_of(const item *t, uint32_t lane) {
@@ -314,7 +338,6 @@ static uint64_t who_is_here(const item *t) {
         if (m.machine == ALONE || m.machine == ITEMS) together = 0;
         here |= (uint64_t)(together || o == t) << i;
     }
-    m.partial += clumpi_popcount64(here) < lanes_of(t);
     return here;
 }
 
@@ -383,6 +406,8 @@ static void perform(item *t, uint64_t who) {
     }
     if (t->kind == LANES_SYNC) join_clocks(ids, count);
     m.tangles += entry;
+    m.meetings[m.machine] += entry;
+    m.met[m.machine] += entry ? count : 0;
     for (uint32_t i = 0; i < count && !m.failure[0]; i++) {
         item *o = &m.items[ids[i]];
         if (entry) o->tangle = m.tangles;
@@ -524,6 +549,7 @@ static void launch(const lanes_path *path, const char *kernel, int machine, uint
     m.group_items = group_items;
     m.in = in;
     m.runs++;
+    m.traced = 0;
     memset(m.items, 0, items * sizeof *m.items);
     memset(m.touched, 0, sizeof m.touched);
     for (uint32_t c = 1; c <= m.heap.class_count; c++) m.roomy[c] = ~0ul >> (64u - m.heap.blocks);

@@ -2,11 +2,13 @@
  * heaps that are half full to full, by each path of the device code on each machine of
  * lanes_machine.h. Each run is compared with the scalar path, one work-item after the other.
  *
- * Without arguments: all. protocol_lanes SEEDS [KERNEL]: so many heaps and inputs for each case.
+ * Without arguments: all. protocol_lanes SEEDS [KERNEL [SEED]]: so many heaps and inputs for each case,
+ * one kernel only, one of the inputs only.
  */
 #include "tests/protocol/lanes_machine.h"
 
-extern const lanes_path lanes_scalar, lanes_warps, lanes_warps32, lanes_subgroups;
+extern const lanes_path lanes_scalar, lanes_warps, lanes_warps32, lanes_warps_alone,
+    lanes_subgroups;
 
 typedef struct test_case {
     const char *kernel;
@@ -19,6 +21,7 @@ typedef struct outcome {
 } outcome;
 
 static uint32_t input[ITEMS_MAX * 8u], objects[OWNED_GRANULES * 64u], object_count;
+#define ALL_SEEDS UINT64_MAX
 static uint64_t compared, exhausted; /* runs with room for all, and others */
 
 /* ---- Heaps ---- */
@@ -59,10 +62,11 @@ static void make_heap(uint32_t full) {
         v.classes[c].last = lanes_classes[c].last;
         v.classes[c].spread = 1;
     }
-    for (uint32_t b = 0; b < h->blocks; b++)
-        if (random_below(100) < full)
-            fill_block(h->first_block + b, 1 + random_below(h->class_count),
-                       full == 100 || random_below(2) ? full : random_below(100));
+    for (uint32_t b = 0; b < h->blocks; b++) {
+        if (random_below(100) >= full) continue;
+        uint32_t class_id = 1 + random_below(h->class_count), as_full = random_below(2);
+        fill_block(h->first_block + b, class_id, full == 100 || as_full ? full : random_below(100));
+    }
     tiny_make_hints(h);
     for (uint32_t c = 1; c <= h->class_count && random_below(2); c++)
         for (uint32_t b = 0; b < h->blocks; b++)
@@ -235,27 +239,44 @@ static int run_case(const test_case *c) {
             "retries %u, seed %lu)\n",
             m.failure, c->kernel, path, machine, c->items, c->group_items, c->full, c->rotate,
             c->retries, (ulong)c->seed);
+    if (m.failure[0]) print_trace();
     return !m.failure[0];
 }
 
-int main(int argc, char **argv) {
+/* One kernel on heaps and work-groups of several sizes. */
+static int run_kernel(uint32_t kernel, uint32_t seeds, uint64_t only) {
     static const uint32_t sizes[][2] = {{32, 32}, {64, 64}, {128, 64}, {128, 128}, {48, 48}};
     static const uint32_t fulls[] = {50, 80, 95, 99, 100};
-    if (!routine_supported()) return 77;
-    uint64_t seeds = argc > 1 ? strtoul(argv[1], NULL, 10) : 4, seed = 0;
-    for (uint32_t k = 0; k < lanes_scalar.kernel_count; k++) {
-        const char *kernel = lanes_scalar.kernels[k].name;
-        if (argc > 2 && strcmp(kernel, argv[2]) != 0) continue;
-        for (uint32_t s = 0; s < 5; s++)
-            for (uint32_t f = 0; f < 5; f++)
-                for (uint64_t i = 0; i < seeds; i++, seed++) {
-                    test_case c = {kernel,        sizes[s][0],      sizes[s][1], fulls[f],
-                                   seed % 8 != 0, seed % 3 ? 8 : 1, seed};
-                    if (!run_case(&c)) return 1;
-                }
+    for (uint32_t i = 0; i < 25 * seeds; i++) {
+        const uint32_t *size = sizes[i % 5];
+        uint64_t seed = (uint64_t)kernel << 32 | i;
+        test_case c = {.kernel = lanes_scalar.kernels[kernel].name,
+                       .items = size[0],
+                       .group_items = size[1],
+                       .full = fulls[i / 5 % 5],
+                       .rotate = i % 8 != 0,
+                       .retries = i % 3 ? 8 : 1,
+                       .seed = seed};
+        if ((only == ALL_SEEDS || only == seed) && !run_case(&c)) return 0;
     }
+    return 1;
+}
+
+int main(int argc, char **argv) {
+    if (!routine_supported()) return 77;
+    uint32_t seeds = argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 10) : 5;
+    uint64_t only = argc > 3 ? strtoul(argv[3], NULL, 10) : ALL_SEEDS;
+    for (uint32_t k = 0; k < lanes_scalar.kernel_count; k++)
+        if ((argc < 3 || strcmp(lanes_scalar.kernels[k].name, argv[2]) == 0) &&
+            !run_kernel(k, seeds, only))
+            return 1;
     printf(
-        "%lu runs, %lu operations, of which %lu on lanes; %lu times only some lanes were there\n",
-        (ulong)m.runs, (ulong)m.operations, (ulong)m.lane_operations, (ulong)m.partial);
+        "%lu runs; in %lu comparisons there was room for all objects, in %lu not\n"
+        "%lu operations, %lu of them on lanes; lanes together, on average:",
+        (ulong)m.runs, (ulong)compared, (ulong)exhausted, (ulong)m.operations,
+        (ulong)m.lane_operations);
+    for (int i = 0; i < MACHINES; i++)
+        printf(" %s %.1f", machine_names[i], (double)m.met[i] / (double)max(1, m.meetings[i]));
+    printf("\n");
     return 0;
 }

@@ -94,6 +94,7 @@ static const struct {
     {"lanes_scalar", "-DLANES_WIDTH=1", of_groups, COUNT(of_groups)},
     {"lanes_warps", "-DLANES_WIDTH=32 -DCLUMPI_HAVE_PTX=1", of_warps, COUNT(of_warps)},
     {"lanes_warps32", "-DLANES_WIDTH=32 -DCLUMPI_HAVE_PTX=1 -DHOSTED_WORD_BITS=32", NULL, 0},
+    {"lanes_warps_alone", "-DLANES_WIDTH=32 -DCLUMPI_HAVE_PTX=1 -DCLUMP_COALESCE=0", NULL, 0},
     {"lanes_subgroups", "-DLANES_WIDTH=64 -DCLUMPI_HAVE_SUBGROUPS=1", of_subgroups,
      COUNT(of_subgroups)},
 };
