@@ -392,6 +392,15 @@ static uint64_t result_of(const item *t, uint64_t who) {
     return result;
 }
 
+/* SPIR-V leaves open what a broadcast does whose index is not the same for all active lanes. Lanes of
+ * several classes in one call, which only MERGED has, do that. */
+static void check_uniform(const item *t, uint64_t who) {
+    for (uint64_t rest = who; rest && m.machine != MERGED; rest &= rest - 1)
+        if (lane_of(t, clumpi_lowest64(rest))->from != t->from)
+            fail("%s, line %d: lanes %u and %u broadcast from different lanes", t->site.function,
+                 t->site.line, t->seen.global, lane_of(t, clumpi_lowest64(rest))->seen.global);
+}
+
 /* All of `who` perform the operation at which they stand. */
 static void perform(item *t, uint64_t who) {
     uint64_t results[64];
@@ -405,6 +414,7 @@ static void perform(item *t, uint64_t who) {
         ids[count++] = o->seen.global;
     }
     if (t->kind == LANES_SYNC) join_clocks(ids, count);
+    if (t->kind == LANES_BROADCAST) check_uniform(t, who);
     m.tangles += entry;
     m.meetings[m.machine] += entry;
     m.met[m.machine] += entry ? count : 0;

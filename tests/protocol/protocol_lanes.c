@@ -168,6 +168,10 @@ static void check_end(outcome *o) {
     if (e[CLUMPI_ERROR_OUT_OF_MEMORY].count != o->null_count)
         fail("%u times out of memory were reported, %u nulls given",
              e[CLUMPI_ERROR_OUT_OF_MEMORY].count, o->null_count);
+    const clumpi_error *none = &e[CLUMPI_ERROR_OUT_OF_MEMORY];
+    if (none->count && (none->ref != 0 || none->class_id > h->class_count ||
+                        !m.nulls[none->class_id] || none->work_item >= m.count))
+        fail("out of memory was reported for class %u, reference %08x", none->class_id, none->ref);
     uint32_t refused = e[CLUMPI_ERROR_DOUBLE_FREE].count + e[CLUMPI_ERROR_BAD_REFERENCE].count;
     if (refused != m.refused) fail("%u frees were refused, should be %u", refused, m.refused);
 }
