@@ -447,7 +447,6 @@ static int open_barriers(void) {
                 fail("work-items %u and %u wait at different barriers", first, first + i);
         join_clocks(ids, m.group_items);
         for (uint32_t i = 0; i < m.group_items && !m.failure[0]; i++) {
-            m.items[first + i].seen.history = m.items[first].seen.history;
             m.items[first + i].kind = LANES_PASSED; /* who goes on first is open */
         }
         opened = 1;
