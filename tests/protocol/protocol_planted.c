@@ -7,20 +7,7 @@
  *
  * The compiler is $CC, or cc.
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-typedef struct edit {
-    const char *file, *from, *to;
-} edit;
-
-typedef struct fault {
-    const char *name;
-    edit edits[2];
-} fault;
+#include "tests/protocol/planted.h"
 
 static const fault faults[] = {
     {"re-read dropped in agree",
@@ -94,60 +81,11 @@ static const fault faults[] = {
 static const char *const copied[] = {"layout.h", "prelude.clh", "bitmap.clh", "block.clh",
                                      "alloc.clh"};
 
-static char *read_text(const char *path) {
-    FILE *f = fopen(path, "rb");
-    char *text = calloc(1, 1u << 17);
-    if (!f || !text) abort();
-    if (fread(text, 1, (1u << 17) - 1u, f) == 0) abort();
-    fclose(f);
-    return text;
-}
-
-/* Replace what must occur exactly once. Returns the new text, NULL if it does not. */
-static char *replace(char *text, const edit *e) {
-    char *at = strstr(text, e->from);
-    if (!at || strstr(at + 1, e->from)) return NULL;
-    size_t size = strlen(text) + strlen(e->to) + 1;
-    char *result = malloc(size);
-    if (!result) abort();
-    snprintf(result, size, "%.*s%s%s", (int)(at - text), text, e->to, at + strlen(e->from));
-    free(text);
-    return result;
-}
-
-/* Write the patched sources to folder/cl. */
-static int write_sources(const char *folder, const fault *f) {
-    for (size_t i = 0; i < sizeof copied / sizeof copied[0]; i++) {
-        char path[512];
-        snprintf(path, sizeof path, "%s/cl/%s", CLUMP_SOURCE_DIR, copied[i]);
-        char *text = read_text(path);
-        for (size_t k = 0; f && k < 2 && f->edits[k].file; k++) {
-            if (strcmp(f->edits[k].file, copied[i]) != 0) continue;
-            text = replace(text, &f->edits[k]);
-            if (!text) {
-                printf("%s: its text is not in %s exactly once\n", f->name, copied[i]);
-                return 0;
-            }
-        }
-        snprintf(path, sizeof path, "%s/cl/%s", folder, copied[i]);
-        FILE *out = fopen(path, "wb");
-        if (!out || fputs(text, out) < 0 || fclose(out) != 0) abort();
-        free(text);
-    }
-    return 1;
-}
-
-/* Exit status of a shell command; -1: it did not end by itself. */
-static int shell(const char *command) {
-    int status = system(command);
-    return status != -1 && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
 /* Returns 1 if the fault was found. */
 static int find_fault(const char *folder, const fault *f) {
     char command[2048];
     const char *cc = getenv("CC");
-    if (!write_sources(folder, f)) return 0;
+    if (!write_sources(folder, f, copied, sizeof copied / sizeof copied[0])) return 0;
     snprintf(
         command, sizeof command,
         "%s -std=gnu11 -O1 -w -iquote '%s' -iquote '%s' '%s/tests/protocol/protocol_explore.c' "

@@ -44,7 +44,9 @@ typedef struct tiny_heap {
     _Alignas(128) uchar image[TINY_IMAGE_BYTES];
 } tiny_heap;
 
+#ifndef TINY_HEADER_AT
 #define TINY_HEADER_AT 1u
+#endif
 
 /* Slots of a row that are not blocked; spread, so that with 32-bit words both words have some. */
 static inline uint tiny_slot(uint n) {

@@ -1,0 +1,178 @@
+/* Faults planted in cl/lanes.clh must be found by protocol_lanes.
+ *
+ * As in protocol_planted.c: for each fault, one path of the device code is compiled against a patched
+ * copy of the sources, and linked with the others as they are. The compiler is $CC, or cc.
+ */
+#include "tests/protocol/planted.h"
+
+static const fault of_warps[] = {
+    {"lanes of all classes ask together",
+     {{"lanes.clh", "return clumpi_lanes_with(clumpi_lanes_here(), class_id);",
+       "(void)class_id; return clumpi_lanes_here();"}}},
+    {"rank off by one",
+     {{"lanes.clh", "((clumpi_lanes)1 << clumpi_lane()) - 1)",
+       "((clumpi_lanes)2 << clumpi_lane()) - 1)"}}},
+    {"leader taken from a later look at who is here",
+     {{"lanes.clh", "uint from = clumpi_lanes_first(mask);",
+       "uint from = clumpi_lanes_first(clumpi_lanes_here());"}}},
+    {"who asks together found out anew for each round",
+     {{"lanes.clh", "uint4 all = clumpi_lanes_share(mask,",
+       "uint4 all = clumpi_lanes_share(clumpi_lanes_meet(shape.class_id),"}}},
+    {"share from lane 0",
+     {{"lanes.clh", "uint from = clumpi_lanes_first(mask);", "uint from = 0;"}}},
+    {"upper half of the bits not shared",
+     {{"lanes.clh", "shared.z = clumpi_lane_read(mask, high, from);", "shared.z = high;"}}},
+    {"frees of different classes go together",
+     {{"lanes.clh", "(ulong)(first << 8 | last) << 32 | granule;", "granule;"}}},
+    {"frees of different rows go together",
+     {{"lanes.clh", "frees.y = clumpi_lanes_with64(frees.x, key);",
+       "frees.y = frees.x; (void)key;"}}},
+    {"two frees of one object taken for one",
+     {{"lanes.clh", "clumpi_popcount64(bits) == clumpi_lanes_count(frees.y);", "1;"}}},
+    {"the leader asks for those already served",
+     {{"lanes.clh", "&grant, count - served, seed);\n        uint4",
+       "&grant, count, seed);\n        uint4"}}},
+    {"a round counts as one object",
+     {{"lanes.clh", "        served += got;\n    }\n    return ref;",
+       "        served++;\n    }\n    return ref;"}}},
+    {"no order between the writes of lanes and the leader's release",
+     {{"lanes.clh", "    clumpi_lanes_sync(frees.y);\n", ""}}},
+    {"out of memory not reported",
+     {{"lanes.clh", "            if (rank == 0)\n                clumpi_report(",
+       "            if (0)\n                clumpi_report("}}},
+    {"out of memory reported by every lane",
+     {{"lanes.clh", "            if (rank == 0)\n                clumpi_report(",
+       "            clumpi_report("}}},
+    {"who has an object leaves",
+     {{"lanes.clh", "            ref = all.x << 6 | clumpi_nth_bit(bits, rank - served);",
+       "            return all.x << 6 | clumpi_nth_bit(bits, rank - served);"}}},
+    {"those that the leader frees for do not wait",
+     {{"lanes.clh", "    clumpi_lanes_stay(frees.x);",
+       "    if (clumpi_lane() == clumpi_lanes_first(frees.y)) clumpi_lanes_stay(frees.x);"}}},
+    {"frees wait for all lanes there are",
+     {{"lanes.clh", "clumpi_lanes_stay(frees.x);", "clumpi_lanes_stay(~0u);"}}},
+    {"an operation on lanes outside of the functions that stand once",
+     {{"lanes.clh", "clumpi_lanes mask = clumpi_lanes_meet(shape.class_id);",
+       "clumpi_lanes mask = clumpi_lanes_with(clumpi_lanes_here(), shape.class_id);"}}},
+};
+
+static const fault of_subgroups[] = {
+    {"a lane alone of its class takes the others with it",
+     {{"lanes.clh", "return value == first ? same : (clumpi_lanes)1 << clumpi_lane();",
+       "return same;"}}},
+    {"sub-groups: lanes of all classes ask together",
+     {{"lanes.clh", "sub_group_ballot(value == first)", "sub_group_ballot(1)"}}},
+};
+
+static const fault of_groups[] = {
+    {"group: ranks before the counter is cleared",
+     {{"lanes.clh", "group->failed = 0;\n    barrier(CLK_LOCAL_MEM_FENCE);",
+       "group->failed = 0;"}}},
+    {"group: counter read before all have their ranks",
+     {{"lanes.clh", "ref = 0;\n    barrier(CLK_LOCAL_MEM_FENCE);", "ref = 0;"}}},
+    {"group: runs read before the leader has them",
+     {{"lanes.clh", "group->served = done;\n        }\n        barrier(CLK_LOCAL_MEM_FENCE);",
+       "group->served = done;\n        }"}}},
+    {"group: runs overwritten while they are read",
+     {{"lanes.clh", "served = next;\n        barrier(CLK_LOCAL_MEM_FENCE);", "served = next;"}}},
+    {"group: no barrier for those who want nothing",
+     {{"lanes.clh", "uint wanted = group->wanted, served",
+       "if (!want) return 0;\n    uint wanted = group->wanted, served"}}},
+};
+
+static const char *const copied[] = {"layout.h",  "prelude.clh", "bitmap.clh",    "block.clh",
+                                     "alloc.clh", "lanes.clh",   "device_api.clh"};
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* Paths, and the faults that are planted in each. */
+static const struct {
+    const char *name, *options;
+    const fault *faults;
+    size_t fault_count;
+} paths[] = {
+    {"lanes_scalar", "-DLANES_WIDTH=1", of_groups, COUNT(of_groups)},
+    {"lanes_warps", "-DLANES_WIDTH=32 -DCLUMPI_HAVE_PTX=1", of_warps, COUNT(of_warps)},
+    {"lanes_warps32", "-DLANES_WIDTH=32 -DCLUMPI_HAVE_PTX=1 -DHOSTED_WORD_BITS=32", NULL, 0},
+    {"lanes_warps_alone", "-DLANES_WIDTH=32 -DCLUMPI_HAVE_PTX=1 -DCLUMP_COALESCE=0", NULL, 0},
+    {"lanes_subgroups", "-DLANES_WIDTH=64 -DCLUMPI_HAVE_SUBGROUPS=1", of_subgroups,
+     COUNT(of_subgroups)},
+};
+
+static int compile(const char *folder, const char *options, const char *source,
+                   const char *output) {
+    char command[2048];
+    const char *cc = getenv("CC");
+    snprintf(command, sizeof command,
+             "%s -std=gnu11 -O0 -w %s -I '%s' -iquote '%s' -iquote '%s' %s -o '%s/%s'",
+             cc && *cc ? cc : "cc", options, CLUMP_LANES_GENERATED, folder, CLUMP_SOURCE_DIR,
+             source, folder, output);
+    return shell(command) == 0;
+}
+
+static int compile_path(const char *folder, size_t path, const char *output) {
+    char options[256], source[512];
+    snprintf(options, sizeof options, "-c %s -DLANES_PATH=%s", paths[path].options,
+             paths[path].name);
+    snprintf(source, sizeof source, "'%s/tests/protocol/lanes/path.c'", CLUMP_SOURCE_DIR);
+    return compile(folder, options, source, output);
+}
+
+/* All paths, as they are. */
+static int compile_all(const char *folder) {
+    char source[512], output[64];
+    int good = write_sources(folder, NULL, copied, COUNT(copied));
+    for (size_t i = 0; i < COUNT(paths); i++) {
+        snprintf(output, sizeof output, "%s.o", paths[i].name);
+        good = good && compile_path(folder, i, output);
+    }
+    snprintf(source, sizeof source, "'%s/tests/protocol/protocol_lanes.c'", CLUMP_SOURCE_DIR);
+    return good && compile(folder, "-c", source, "protocol_lanes.o");
+}
+
+/* Returns 1 if the fault was found. */
+static int find_fault(const char *folder, size_t path, const fault *f) {
+    char objects[2048] = "", command[1024];
+    if (!write_sources(folder, f, copied, COUNT(copied))) return 0;
+    for (size_t i = 0; i < COUNT(paths); i++) {
+        size_t at = strlen(objects);
+        snprintf(objects + at, sizeof objects - at, "'%s/%s.o' ", folder,
+                 i == path ? "patched" : paths[i].name);
+    }
+    size_t end = strlen(objects);
+    snprintf(objects + end, sizeof objects - end, "'%s/protocol_lanes.o'", folder);
+    if (!compile_path(folder, path, "patched.o") || !compile(folder, "", objects, "planted")) {
+        printf("%s: does not compile\n", f->name);
+        return 0;
+    }
+    snprintf(command, sizeof command, "'%s/planted' 1 > '%s/output'", folder, folder);
+    int status = shell(command);
+    if (status != 1) {
+        printf("%s: NOT FOUND (exit status %d)\n", f->name, status);
+        return 0;
+    }
+    printf("%s:\n    ", f->name);
+    fflush(stdout);
+    snprintf(command, sizeof command, "grep -A1 '^FAULT' '%s/output'", folder);
+    return shell(command) == 0;
+}
+
+int main(int argc, char **argv) {
+    char folder[] = "planted.XXXXXX", command[256];
+    if (!mkdtemp(folder)) abort();
+    snprintf(command, sizeof command, "mkdir '%s/cl'", folder);
+    if (shell(command) != 0) abort();
+    size_t missed = 0, tried = 0;
+    int good = compile_all(folder);
+    if (!good) printf("the paths do not compile\n");
+    for (size_t p = 0; good && p < COUNT(paths); p++)
+        for (size_t i = 0; i < paths[p].fault_count; i++) {
+            if (argc > 1 && !strstr(paths[p].faults[i].name, argv[1])) continue;
+            tried++;
+            missed += !find_fault(folder, p, &paths[p].faults[i]);
+        }
+    snprintf(command, sizeof command, "rm -r '%s'", folder);
+    if (shell(command) != 0) abort();
+    printf("%zu of %zu faults found\n", tried - missed, tried);
+    return !good || missed != 0;
+}
