@@ -3,6 +3,10 @@
 # Arguments go to ctest (-R name, -L label). CLUMP_DEVICE=TEXT chooses the device by a part of "platform / device",
 # CLUMP_BUILD the build folder (default build/), CLUMP_TEST_TIMEOUT the seconds that a test may take (300).
 #
+#   test.sh --gpu-kernels [CTEST_ARGUMENT...]
+#
+# runs the tests on devices with the kernels that GPUs get, whatever the device is.
+#
 #   test.sh --all-devices [CTEST_ARGUMENT...]
 #
 # runs the tests on devices (labels diff, fault and stress) once for each OpenCL implementation that is found,
@@ -15,10 +19,17 @@ build=${CLUMP_BUILD:-$root/build}
 folder=${CLUMP_IMPLEMENTATIONS:-${XDG_CACHE_HOME:-$HOME/.cache}/clump/opencl}
 
 all_devices=0
-if [ "${1:-}" = --all-devices ]; then
+tests=(-LE 'slow|gpu-kernels')
+case "${1:-}" in
+--all-devices)
     all_devices=1
     shift
-fi
+    ;;
+--gpu-kernels)
+    tests=(-L gpu-kernels -LE slow)
+    shift
+    ;;
+esac
 "$root/scripts/setup.sh"
 "$root/scripts/build.sh" "$build" -DCLUMP_WERROR=ON -DCLUMP_BUILD_TESTS=ON -DCLUMP_BUILD_BENCH=ON \
     -DCLUMP_TEST_TIMEOUT="${CLUMP_TEST_TIMEOUT:-300}"
@@ -26,7 +37,7 @@ log=$build/test.log
 status=0
 
 if [ "$all_devices" = 0 ]; then
-    ctest --test-dir "$build" --output-on-failure -LE slow -j2 --no-tests=error "$@" 2>&1 |
+    ctest --test-dir "$build" --output-on-failure "${tests[@]}" -j2 --no-tests=error "$@" 2>&1 |
         tee "$log" || status=$?
 
     # The summary once more, for those who read only the end.
@@ -65,7 +76,7 @@ run() {
     # Compilers differ in what they need: the time limit is there to end what hangs.
     configure -DCLUMP_TEST_CACHE="$build/tests/cache-$name" \
         -DCLUMP_TEST_TIMEOUT="${CLUMP_TEST_TIMEOUT:-1500}"
-    ctest --test-dir "$build" --output-on-failure -L '^(diff|fault|stress)$' -LE slow -j2 "$@" 2>&1 |
+    ctest --test-dir "$build" --output-on-failure -L '^(diff|fault|stress)$' -LE 'slow|gpu-kernels' -j2 "$@" 2>&1 |
         tee "$log" || result=$?
     total=$(grep -cE '^ *[0-9]+/[0-9]+ Test ' "$log" || true)
     skipped=$(grep -cE '^ *[0-9]+/[0-9]+ Test .*\*\*\*Skipped' "$log" || true)

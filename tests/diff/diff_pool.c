@@ -328,14 +328,26 @@ static struct {
     uint32_t count[4000];
 } trail;
 
+/* Buffers are kept as long as the trail, so that a new one cannot have the address of one that went. */
+static void keep_place(size_t k, const clump_region *place) {
+    assert_true(trail.count[k] < PLACES_MAX);
+    CHECK_CL(clRetainMemObject(place->buffer));
+    trail.places[k][trail.count[k]++] = *place;
+}
+
+static void forget_places(void) {
+    for (size_t k = 0; k < sizeof trail.count / sizeof *trail.count; k++)
+        while (trail.count[k])
+            CHECK_CL(clReleaseMemObject(trail.places[k][--trail.count[k]].buffer));
+}
+
 static void note_place(void *user, const clump_move *move) {
     size_t k = (size_t)move->user_data;
     for (uint32_t i = 0; i < trail.count[k]; i++)
         if (trail.places[k][i].buffer == move->to.buffer &&
             trail.places[k][i].offset == move->to.offset)
             fail_msg("allocation %zu moves back to where it was", k);
-    assert_true(trail.count[k] < PLACES_MAX);
-    trail.places[k][trail.count[k]++] = move->to;
+    keep_place(k, &move->to);
 }
 
 /* Half of everything is freed; steps with a budget bring the waste down, and come to an end. */
@@ -344,7 +356,6 @@ static void converges(void **state) {
     int result = cl_fixture_open(&f, NULL);
     if (result == CL_FIXTURE_SKIP) skip();
     for (unsigned number = 0; number < 8; number++) {
-        memset(&trail, 0, sizeof trail);
         int many = number >= 4; /* more pairs than are all looked at */
         clump_pool_desc desc = {.context = f.clump,
                                 .chunk_bytes = 1 << 20,
@@ -363,7 +374,7 @@ static void converges(void **state) {
                 .bytes = bytes, .movable = 1, .user_data = (void *)(uintptr_t)i};
             clump_region region;
             assert_int_equal(clump_pool_alloc(pool, &a, &all[i], &region), CLUMP_OK);
-            trail.places[i][trail.count[i]++] = region;
+            keep_place(i, &region);
         }
         for (uint32_t i = 0; i < count; i++)
             if (test_random(&random, 100) < 55)
@@ -395,6 +406,7 @@ static void converges(void **state) {
         clump_pool_calc_details(pool, &details);
         assert_true(details.fragmentation < 1e-9); /* nothing stays: one free range a chunk */
         clump_pool_destroy(pool);
+        forget_places();
     }
     cl_fixture_close(&f);
 }
