@@ -4,6 +4,7 @@
  * class without a base declares the field `tag`.
  */
 #include "client.h"
+#include "model.h"
 
 int is_a(const client *c, int class, int base) {
     while (class >= 0 && class != base) class = c->classes[class].base;
@@ -46,20 +47,6 @@ static clump_type draw_type(client *c) {
     return type == CLUMP_TYPE_DOUBLE && !has_double ? CLUMP_TYPE_FLOAT : type;
 }
 
-static uint32_t scalar_bytes(clump_type type) {
-    switch (type) {
-    case CLUMP_TYPE_BOOL:
-    case CLUMP_TYPE_CHAR:
-    case CLUMP_TYPE_UCHAR: return 1;
-    case CLUMP_TYPE_SHORT:
-    case CLUMP_TYPE_USHORT: return 2;
-    case CLUMP_TYPE_LONG:
-    case CLUMP_TYPE_ULONG:
-    case CLUMP_TYPE_DOUBLE: return 8;
-    default: return 4;
-    }
-}
-
 static void draw_one_field(client *c, int owner) {
     static const uint32_t widths[] = {2, 3, 4, 8, 16};
     class_model *k = &c->classes[owner];
@@ -75,7 +62,7 @@ static void draw_one_field(client *c, int owner) {
     if (chance(c, 30)) f->count = 1 + below(c, ELEMENTS_MAX);
     f->packed = f->count && chance(c, 40);
     f->elements = f->count ? f->count : 1;
-    f->bytes = scalar_bytes(f->type) * (f->width == 3 ? 4 : f->width);
+    f->bytes = model_component_bytes(f->type) * (f->width == 3 ? 4 : f->width);
     snprintf(f->name, sizeof f->name, "f%u", f->number);
     f->at = k->words;
     k->words += f->elements;
