@@ -1,10 +1,12 @@
 """Plants faults one at a time and runs the tests that should see them: see scripts/mutate.sh."""
 import argparse
+import concurrent.futures as futures
 import fnmatch
 import hashlib
 import json
 import os
 import pathlib
+import queue
 import random
 import shutil
 import signal
@@ -146,14 +148,14 @@ class Run:
             sys.exit(77)
         if self.o.list:
             return copies
-        for copy in copies:
-            copy.configure()
+        with futures.ThreadPoolExecutor(self.o.jobs) as pool:
+            list(pool.map(scratch.Scratch.configure, copies))
         wanted = {t.lstrip('~') for s in slots for t in self._tests_for(s, copies[0])}
         missing = {scratch.base_of(n) for n in self.table.names()} - set(copies[0].tests)
         if missing:
             print(f"no tests {' '.join(sorted(missing))}: left out")
-        for copy in copies:
-            copy.make(wanted)
+        with futures.ThreadPoolExecutor(self.o.jobs) as pool:
+            list(pool.map(lambda copy: copy.make(wanted), copies))
         self._baseline(copies, sorted(wanted))
         return copies
 
@@ -174,9 +176,20 @@ class Run:
         known = json.loads(file.read_text()) if file.exists() else {}
         if known.get('tree') != digest.hexdigest():
             known = {'tree': digest.hexdigest(), 'seconds': {}}
-        for name in names:
-            if name not in known['seconds']:
-                verdict, seconds = copies[0].run_cold(name, 1200)
+        idle = queue.SimpleQueue()
+        for copy in copies:
+            idle.put(copy)
+
+        def run(name):
+            copy = idle.get()
+            try:
+                return name, *copy.run_cold(name, 1200)
+            finally:
+                idle.put(copy)
+
+        with futures.ThreadPoolExecutor(len(copies)) as pool:
+            unknown = [name for name in names if name not in known['seconds']]
+            for name, verdict, seconds in pool.map(run, unknown):
                 print(f'without a mutant: {name} {verdict} in {seconds:.1f} s', flush=True)
                 if verdict in ('failed', 'hung'):
                     sys.exit(f'{name} does not pass without a mutant')
@@ -187,9 +200,11 @@ class Run:
                 self.broken.add(name)
             else:
                 self.limits[name] = max(LIMIT_LEAST, LIMIT_FACTOR * seconds)
-        for copy in copies[1:]:
-            if not copy.cached():
-                shutil.copytree(copies[0].cache, copy.cache, dirs_exist_ok=True)
+        full = [copy for copy in copies if copy.cached()]
+        for copy in copies:
+            for other in full if not copy.cached() or unknown else []:
+                if other is not copy:
+                    shutil.copytree(other.cache, copy.cache, dirs_exist_ok=True)
 
     # ---- One mutant ----
 
