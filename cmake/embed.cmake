@@ -3,7 +3,7 @@
 # Included, it defines
 #   clump_embed(<output.c> TABLE <name> HEADER <header> FILES <file>...)
 # which adds the rule; files are named relative to the project's root, and that is the name in the
-# table. HEADER, named as in an #include, declares clumpi_cl_file (host/cl_files.h) and
+# table. HEADER, named as in an #include, declares clumpi_cl_file (host/core/cl_files.h) and
 #   extern const clumpi_cl_file <name>[];      ends in an element whose name is NULL
 #   extern const size_t <name>_count;          not counting that one
 # As a script (cmake -P) it does the work: OUTPUT, TABLE, HEADER, ROOT and LIST, a file with one

@@ -31,7 +31,7 @@ nvidia_64="$nvidia -Xclang -cl-ext=+cl_khr_int64_base_atomics,+cl_khr_int64_exte
 wide="-DCLUMPI_HAVE_INT64_ATOMICS=1"
 # Implementations declare ballots where they define this name, for the language of their choice.
 ballots="-DCLUMPI_HAVE_SUBGROUPS=1 -Dcl_khr_subgroup_ballot=1"
-# A line each: target and capabilities (cl/prelude.clh).
+# A line each: target and capabilities (cl/core/prelude.clh).
 variants=(
     "$check"
     "$check $wide"

@@ -1,6 +1,6 @@
 /* Clump: a dynamic object heap for OpenCL programs. This header includes all others.
  *
- * Reading order: status.h, context.h, schema.h, heap.h, program.h, run.h; then cl/device_api.clh
+ * Reading order: status.h, context.h, schema.h, heap.h, program.h, run.h; then cl/api/device_api.clh
  * for what kernels may call; then refs.h, compact.h, compactor.h, collect.h, collector.h. Buffers without
  * a heap: suballoc.h, pool.h, defrag.h. These headers are the reference; what they do not say is not
  * promised.

@@ -1,7 +1,7 @@
 /* Programs and kernels: the user's OpenCL C, compiled together with the schema of a heap.
  *
  * The library puts in front of the user's source what the schema generates (a reference type, field
- * accessors, new and free per class) and the device API (cl/device_api.clh documents it). Build
+ * accessors, new and free per class) and the device API (cl/api/device_api.clh documents it). Build
  * messages name the user's file and lines.
  *
  * Read first: heap.h. Read next: run.h.

@@ -1,7 +1,7 @@
 """The text of a source: what is code, which function bodies there are, which lines a program has."""
 import re
 
-# The programs that tests without a GPU build, as macros of cl/prelude.clh.
+# The programs that tests without a GPU build, as macros of cl/core/prelude.clh.
 CONFIGURATIONS = {
     'cpu': {'CLUMPI_ROW_PER_ITEM': 1, 'CLUMPI_HAVE_INT64_ATOMICS': 1},
     'cpu32': {'CLUMPI_ROW_PER_ITEM': 1},

@@ -2,7 +2,7 @@
  *
  * Two programs from one source: a libFuzzer target
  *     clang -fsanitize=fuzzer,address,undefined -Iinclude -iquote host -iquote tests/support
- *         fuzz_suballoc.c byte_map.c host/suballoc*.c host/memory.c host/status.c
+ *         fuzz_suballoc.c byte_map.c host/suballoc*.c host/core/memory.c host/core/status.c
  * and, with -DFUZZ_STANDALONE, one that needs no libFuzzer and runs under CTest:
  *     fuzz_suballoc [ROUNDS [SEED]]   seeded mutations of programs that got far
  *

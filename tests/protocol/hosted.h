@@ -1,4 +1,4 @@
-/* The protocol files of cl/ as host C: what cl/prelude.clh defines for OpenCL, over one function.
+/* The protocol files of cl/ as host C: what cl/core/prelude.clh defines for OpenCL, over one function.
  *
  * Every access to memory that others may change goes through hosted_op(), which the including test
  * defines: executor.h makes each one a point where another thread may run, threads_tsan.h makes them
@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "cl/layout.h"
+#include "cl/core/layout.h"
 
 #ifndef HOSTED_WORD_BITS
 #define HOSTED_WORD_BITS 64
@@ -112,6 +112,6 @@ static inline uint clumpi_work_item(void) {
     return hosted_thread();
 }
 
-#include "cl/alloc.clh"
+#include "cl/core/alloc.clh"
 
 #endif

@@ -1,4 +1,4 @@
-/* What cl/lanes.clh needs of a device, as host C: lanes of a warp or sub-group, work-groups with
+/* What cl/core/lanes.clh needs of a device, as host C: lanes of a warp or sub-group, work-groups with
  * barriers and local memory, and the dialect of user kernels. Included by lanes/path.c, which is
  * compiled once for each path of the device code.
  *

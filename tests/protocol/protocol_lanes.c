@@ -74,7 +74,7 @@ static void make_heap(uint32_t full) {
                 v.classes[c].lanes[random_below(4)].at = (h->first_block + b) | CLUMPI_HOLES;
 }
 
-/* The list of rows, as cl/enumerate.cl leaves it. */
+/* The list of rows, as cl/heap/enumerate.cl leaves it. */
 static void make_list(void) {
     tiny_heap *h = &m.heap;
     clumpi_view v = tiny_view(h);

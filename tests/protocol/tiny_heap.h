@@ -1,4 +1,4 @@
-/* Heaps of a few slots in host memory, laid out as cl/layout.h says, and the check of their
+/* Heaps of a few slots in host memory, laid out as cl/core/layout.h says, and the check of their
  * invariants.
  *
  * A row always has 64 slots. To have heaps of one or two slots, all but `per_row` slots of every row

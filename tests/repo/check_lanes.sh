@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# The rule of cl/lanes.clh: what involves other lanes stands once in a program, whatever kernels it has.
+# The rule of cl/core/lanes.clh: what involves other lanes stands once in a program, whatever kernels it has.
 # Compiles programs of one and of many kernels with the marks taken away by which clang knows that lanes
 # meet in an operation, optimises them eagerly, as a compiler does that does not know, and counts.
-# tests/diff/diff_lanes.c counts in what NVIDIA's compiler makes. Skips (77) without clang and opt.
+# tests/diff/heap/diff_lanes.c counts in what NVIDIA's compiler makes. Skips (77) without clang and opt.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 clang=$(command -v clang-14 || command -v clang || true)
@@ -50,7 +50,7 @@ __kernel void swap(CLUMP_HEAP, __global uint *out) {
 }
 EOF_KERNEL
 
-# As cl/lanes.clh has them.
+# As cl/core/lanes.clh has them.
 expected="activemask=2 match.any.sync.b32=1 match.any.sync.b64=1 shfl.sync=3 redux.sync=2 bar.warp.sync=2"
 failed=0
 for program in one many; do

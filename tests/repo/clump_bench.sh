@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # clump-bench as its users call it: every benchmark at a small size, with the check that it makes of itself
-# passed and the JSON as documented in bench/report.c; two such files compared; and wrong names, keys and
+# passed and the JSON as documented in bench/harness/report.c; two such files compared; and wrong names, keys and
 # values refused with words that list what is right.
 #
 #   clump_bench.sh PROGRAM FOLDER

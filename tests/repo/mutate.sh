@@ -23,7 +23,7 @@ expect() {
         exit 1
     fi
 }
-expect '^gap-uncounted host/suballoc_core.c:[0-9]+ hand: found by fuzz_suballoc'
-expect '^node-spare host/suballoc_core.c:[0-9]+ hand: equivalent'
-expect '^host/suballoc_core.c +2 +1 +1 +0$'
+expect '^gap-uncounted host/suballoc/core.c:[0-9]+ hand: found by fuzz_suballoc'
+expect '^node-spare host/suballoc/core.c:[0-9]+ hand: equivalent'
+expect '^host/suballoc/core.c +2 +1 +1 +0$'
 expect '^score: 1 of 1 found, 100.0%$'

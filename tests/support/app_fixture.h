@@ -1,5 +1,5 @@
 /* Worlds of applications (bench/apps) on a test's own device. Read first: cl_fixture.h,
- * bench/world.h. */
+ * bench/apps/world.h. */
 #ifndef APP_FIXTURE_H
 #define APP_FIXTURE_H
 
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "bench/world.h"
+#include "bench/apps/world.h"
 #include "cl_fixture.h"
 
 /* On the heap, in blocks of one row, so that there are many. `heap_bytes` 0: enough. */

@@ -1,14 +1,14 @@
 /* The benchmark app-barnes-hut: runs bodies in one of the variants, measures them, and compares
  * them with the reference.
  *
- * Read first: world.h, bench/bench.h.
+ * Read first: world.h, bench/harness/bench.h.
  */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "../collision/collision.h"
 #include "../collision/first.h"
-#include "bench/registry.h"
+#include "bench/harness/registry.h"
 #include "heap.h"
 
 #define PAIRS_BODIES_MAX 5000 /* up to so many, forces are compared with those of all pairs */

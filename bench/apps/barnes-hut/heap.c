@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "bench/objects.h"
+#include "bench/apps/objects.h"
 
 #define LONGEST 8 /* chains that one work-item takes apart while the first tree is built */
 

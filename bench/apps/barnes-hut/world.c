@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "bench/side_by_side.h"
+#include "bench/apps/side_by_side.h"
 #include "heap.h"
 
 const char *const barnes_hut_phases[BARNES_HUT_PHASES] = {"compute_force", "move", "push", "split",

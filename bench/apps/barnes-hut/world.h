@@ -6,7 +6,7 @@
 #ifndef BARNES_HUT_WORLD_H
 #define BARNES_HUT_WORLD_H
 
-#include "bench/world.h"
+#include "bench/apps/world.h"
 #include "model.h"
 
 typedef struct barnes_hut_desc {

@@ -1,7 +1,7 @@
 /* What the sequential programs of collision and barnes-hut compute with: arithmetic.clh written
  * again, for the host.
  *
- * Read first: README.md. Read next: bench/fma.h.
+ * Read first: README.md. Read next: bench/apps/fma.h.
  */
 #ifndef COLLISION_ARITHMETIC_H
 #define COLLISION_ARITHMETIC_H
@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "bench/fma.h"
+#include "bench/apps/fma.h"
 
 /* 1 / sqrt(a): a guess from the bits, and two steps of Newton's method. */
 static BENCH_INLINE float collision_inverse_sqrt(float a) {

@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "bench/app.h"
-#include "bench/registry.h"
+#include "bench/apps/app.h"
+#include "bench/harness/registry.h"
 #include "first.h"
 #include "world.h"
 

@@ -1,8 +1,8 @@
-/* The benchmark of bodies, for app-collision and app-nbody. Read first: bench/bench.h, world.h. */
+/* The benchmark of bodies, for app-collision and app-nbody. Read first: bench/harness/bench.h, world.h. */
 #ifndef COLLISION_H
 #define COLLISION_H
 
-#include "bench/app.h"
+#include "bench/apps/app.h"
 
 /* Parameters that app-collision and app-nbody have alike, and those of them that app-barnes-hut has
  * too; `bodies` and `steps` are presets. */

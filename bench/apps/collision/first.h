@@ -1,10 +1,10 @@
 /* The bodies that a run of collision, nbody or barnes-hut begins with.
  *
- * Read first: model.h, bench/app.h. */
+ * Read first: model.h, bench/apps/app.h. */
 #ifndef COLLISION_FIRST_H
 #define COLLISION_FIRST_H
 
-#include "bench/app.h"
+#include "bench/apps/app.h"
 #include "model.h"
 
 /* Those of the file that the parameter `input` names, which is noted; without one `bodies` random

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "bench/objects.h"
+#include "bench/apps/objects.h"
 #include "device.h"
 
 struct world {

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "bench/error.h"
+#include "bench/harness/error.h"
 
 #define COLLISION_BODIES_MAX (1u << 22)
 

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "bench/plain.h"
+#include "bench/apps/plain.h"
 #include "device.h"
 
 /* Bytes of the fields of plain.cl, in order; the last four only if merging. */

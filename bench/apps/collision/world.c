@@ -1,7 +1,7 @@
 /* The variants behind one set of calls, and their comparison. See world.h. */
 #include "world.h"
 
-#include "bench/side_by_side.h"
+#include "bench/apps/side_by_side.h"
 #include "device.h"
 
 int collision_world_create(const collision_desc *desc, bench_world *world, bench_error *error) {

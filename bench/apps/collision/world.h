@@ -6,7 +6,7 @@
 #ifndef COLLISION_WORLD_H
 #define COLLISION_WORLD_H
 
-#include "bench/world.h"
+#include "bench/apps/world.h"
 #include "model.h"
 
 typedef struct collision_desc {

@@ -1,5 +1,5 @@
 /* The benchmark app-game-of-life. Read first: run.h. */
-#include "bench/registry.h"
+#include "bench/harness/registry.h"
 #include "run.h"
 
 static int run_game_of_life(bench_env *env, const bench_values *values, bench_results *results) {

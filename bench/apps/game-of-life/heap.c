@@ -1,7 +1,7 @@
 /* The world on the heap: host side of game_of_life.cl. See world.h. */
 #include <stdlib.h>
 
-#include "bench/objects.h"
+#include "bench/apps/objects.h"
 #include "world.h"
 
 #define LOCAL 64 /* of launches over cells */

@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "bench/error.h"
+#include "bench/harness/error.h"
 
 #define LIFE_CELLS_MAX (1u << 28)
 #define LIFE_STATES_MAX 256u

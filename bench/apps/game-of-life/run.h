@@ -1,12 +1,12 @@
 /* What the benchmarks app-game-of-life and app-generation share: a run of any variant, measured and
  * compared with a reference.
  *
- * Read first: world.h, bench/app.h.
+ * Read first: world.h, bench/apps/app.h.
  */
 #ifndef LIFE_RUN_H
 #define LIFE_RUN_H
 
-#include "bench/app.h"
+#include "bench/apps/app.h"
 
 /* Parameters that both have; the first lines of their lists. */
 /* clang-format off */

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/plain.h"
+#include "bench/apps/plain.h"
 #include "world.h"
 
 #define LOCAL_X 32u /* work-group: words of a row, rows */

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "bench/side_by_side.h"
+#include "bench/apps/side_by_side.h"
 
 /* ---- Any of them ----------------------------------------------------------------------------- */
 

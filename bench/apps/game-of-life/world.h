@@ -7,7 +7,7 @@
 #ifndef LIFE_WORLD_H
 #define LIFE_WORLD_H
 
-#include "bench/world.h"
+#include "bench/apps/world.h"
 #include "model.h"
 
 typedef struct life_desc {

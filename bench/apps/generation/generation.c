@@ -1,6 +1,6 @@
 /* The benchmark app-generation. Read first: bench/apps/game-of-life/run.h. */
 #include "bench/apps/game-of-life/run.h"
-#include "bench/registry.h"
+#include "bench/harness/registry.h"
 
 static int run_generation(bench_env *env, const bench_values *values, bench_results *results) {
     return life_run(env, values, bench_text(values, "rule"), results);

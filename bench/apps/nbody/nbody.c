@@ -3,9 +3,9 @@
  *
  * Read first: bench/apps/collision/collision.h.
  */
-#include "bench/app.h"
+#include "bench/apps/app.h"
 #include "bench/apps/collision/collision.h"
-#include "bench/registry.h"
+#include "bench/harness/registry.h"
 
 static int run_nbody(bench_env *env, const bench_values *values, bench_results *results) {
     return collision_run(env, values, results, 0);

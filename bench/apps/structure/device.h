@@ -4,7 +4,7 @@
 #ifndef STRUCTURE_DEVICE_H
 #define STRUCTURE_DEVICE_H
 
-#include "bench/buffers.h"
+#include "bench/apps/buffers.h"
 #include "world.h"
 
 typedef enum structure_kernel {

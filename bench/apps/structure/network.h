@@ -10,7 +10,7 @@
 
 #include <stdint.h>
 
-#include "bench/error.h"
+#include "bench/harness/error.h"
 
 #define STRUCTURE_DEGREE 5 /* springs of a node, at most */
 #define STRUCTURE_NODES_MAX (1u << 23)

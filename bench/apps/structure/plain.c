@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "bench/plain.h"
+#include "bench/apps/plain.h"
 #include "device.h"
 
 /* Behind those of device.h. */

@@ -1,7 +1,7 @@
 /* The variants behind one set of calls, and their comparison. See world.h. */
 #include "world.h"
 
-#include "bench/side_by_side.h"
+#include "bench/apps/side_by_side.h"
 
 int structure_world_create(const structure_desc *desc, bench_world *world, bench_error *error) {
     static const structure_ops *const all[] = {[BENCH_CLUMP] = &structure_heap_ops,

@@ -6,7 +6,7 @@
 #ifndef STRUCTURE_WORLD_H
 #define STRUCTURE_WORLD_H
 
-#include "bench/world.h"
+#include "bench/apps/world.h"
 #include "model.h"
 
 typedef struct structure_desc {

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "bench/objects.h"
+#include "bench/apps/objects.h"
 
 /* Kernels in the order in which they are created: the phases, then the others. */
 static const char *const kernel_names[] = {

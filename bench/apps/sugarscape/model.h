@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "error.h"
+#include "bench/harness/error.h"
 
 #define SUGARSCAPE_CELLS_MAX (1u << 27) /* with the frame */
 #define SUGARSCAPE_VISION_MAX 7u        /* so that a place in the window of sight fits 8 bits */

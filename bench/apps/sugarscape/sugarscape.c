@@ -1,12 +1,12 @@
 /* The benchmark app-sugarscape: runs a world in one of the variants, measures it, and compares it
  * with the reference.
  *
- * Read first: world.h, bench/bench.h.
+ * Read first: world.h, bench/harness/bench.h.
  */
 #include <stdio.h>
 
-#include "bench/app.h"
-#include "bench/registry.h"
+#include "bench/apps/app.h"
+#include "bench/harness/registry.h"
 #include "world.h"
 
 typedef struct run_state {

@@ -6,7 +6,7 @@
 #ifndef SUGARSCAPE_WORLD_H
 #define SUGARSCAPE_WORLD_H
 
-#include "bench/world.h"
+#include "bench/apps/world.h"
 #include "model.h"
 
 /* The phases of a step of the variants on a device, each a kernel of this name. */

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/objects.h"
+#include "bench/apps/objects.h"
 #include "world.h"
 
 /* In the order in which they are created. */

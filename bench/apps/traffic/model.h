@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "bench/error.h"
+#include "bench/harness/error.h"
 
 #define TRAFFIC_VELOCITY_MAX 10 /* of cars and streets */
 #define TRAFFIC_STEPS_MAX 60000000u

@@ -1,12 +1,12 @@
 /* The benchmark app-traffic: runs traffic in one of the variants, measures it, and compares it with
  * the reference.
  *
- * Read first: bench/bench.h, world.h.
+ * Read first: bench/harness/bench.h, world.h.
  */
 #include <stdio.h>
 
-#include "bench/app.h"
-#include "bench/registry.h"
+#include "bench/apps/app.h"
+#include "bench/harness/registry.h"
 #include "world.h"
 
 typedef struct run_state {

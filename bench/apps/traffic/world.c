@@ -1,7 +1,7 @@
 /* What the variants share, and their comparison. See world.h. */
 #include "world.h"
 
-#include "bench/side_by_side.h"
+#include "bench/apps/side_by_side.h"
 
 int traffic_world_create(const traffic_desc *desc, bench_world *world, bench_error *error) {
     switch (desc->world.variant) {

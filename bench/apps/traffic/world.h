@@ -6,7 +6,7 @@
 #ifndef TRAFFIC_WORLD_H
 #define TRAFFIC_WORLD_H
 
-#include "bench/world.h"
+#include "bench/apps/world.h"
 #include "network.h"
 
 typedef struct traffic_desc {

@@ -1,7 +1,7 @@
 /* Wa-Tor on the heap: host side of wa_tor.cl. See world.h. */
 #include <stdlib.h>
 
-#include "bench/objects.h"
+#include "bench/apps/objects.h"
 #include "world.h"
 
 /* In the order in which they are created. */

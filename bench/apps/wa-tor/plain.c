@@ -1,7 +1,7 @@
 /* The baselines in plain OpenCL: host side of plain.cl. See world.h. */
 #include <stdlib.h>
 
-#include "bench/plain.h"
+#include "bench/apps/plain.h"
 #include "world.h"
 
 #define LOCAL_X 64u /* work-group: cells of a row, rows */

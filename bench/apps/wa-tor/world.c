@@ -1,7 +1,7 @@
 /* The variants behind one set of calls, and their comparison. See world.h. */
 #include "world.h"
 
-#include "bench/side_by_side.h"
+#include "bench/apps/side_by_side.h"
 
 const char *const wa_tor_rules_files[] = {"bench/apps/wa-tor/rules.clh", NULL};
 

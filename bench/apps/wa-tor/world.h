@@ -6,7 +6,7 @@
 #ifndef WA_TOR_WORLD_H
 #define WA_TOR_WORLD_H
 
-#include "bench/world.h"
+#include "bench/apps/world.h"
 #include "model.h"
 
 typedef struct wa_tor_desc {

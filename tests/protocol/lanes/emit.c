@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "internal.h"
+#include "core/core.h"
 
 int main(int argc, char **argv) {
     clump_schema *schema = NULL;

@@ -12,7 +12,7 @@
 
 #include "tests/protocol/lanes.h"
 
-#include "cl/device_api.clh"
+#include "cl/api/device_api.clh"
 
 /* Each use of an object's field is told to the machine. */
 #define clumpi_address(heap, id, base, stride)                                                     \

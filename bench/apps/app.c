@@ -1,0 +1,287 @@
+/* An application as a benchmark. See app.h. */
+#include "app.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "bench/harness/heap.h"
+#include "phases.h"
+#include "steps.h"
+
+/* ---- Parameters ------------------------------------------------------------------------------ */
+
+bench_variant bench_app_variant(const bench_values *values) {
+    static const char *const names[] = {[BENCH_CLUMP] = "clump",
+                                        [BENCH_SOA] = "soa",
+                                        [BENCH_AOS] = "aos",
+                                        [BENCH_SEQUENTIAL] = "sequential"};
+    unsigned variant = 0;
+    while (variant < BENCH_SEQUENTIAL && !bench_is(values, "variant", names[variant])) {
+        variant++;
+    }
+    return (bench_variant)variant;
+}
+
+int bench_app_needs_device(const bench_values *values) {
+    return bench_app_variant(values) != BENCH_SEQUENTIAL;
+}
+
+int bench_app_init(bench_app *app, const bench_app_ops *ops, bench_env *env,
+                   const bench_values *values, bench_results *results, const char *cell_field) {
+    *app = (bench_app){.ops = ops,
+                       .env = env,
+                       .values = values,
+                       .results = results,
+                       .error = &results->error,
+                       .variant = bench_app_variant(values),
+                       .steps = bench_u32(values, "steps")};
+    return cell_field ? bench_compaction_parse(values, cell_field, &app->compaction, app->error)
+                      : 0;
+}
+
+int bench_app_create_outputs(bench_app *app, const char *const *columns,
+                             const bench_outputs_class *classes, uint32_t width, uint32_t height) {
+    bench_outputs_desc desc = {.title = app->title,
+                               .columns = columns,
+                               .classes = classes,
+                               .width = width,
+                               .height = height};
+    return bench_outputs_create(&desc, app->values, &app->outputs, app->error);
+}
+
+/* ---- Measuring ------------------------------------------------------------------------------- */
+
+typedef struct course {
+    const char *label;
+    bench_variant variant;
+    int is_compacted, is_reference;
+    bench_series *series; /* where samples go */
+    int is_quiet;         /* no pictures */
+} course;
+
+/* What bench_steps calls. */
+static int step(void *self, bench_error *error) {
+    return bench_world_step(&((bench_app *)self)->world, error);
+}
+
+static int finish(void *self, bench_error *error) {
+    return bench_world_finish(&((bench_app *)self)->world, error);
+}
+
+static int sample(void *self, double *values, bench_error *error) {
+    bench_app *app = self;
+    if (bench_world_read(&app->world, app->place, error)) {
+        return -1;
+    }
+    app->ops->sample(app, app->place, values);
+    return 0;
+}
+
+static int draw(void *self, uint8_t *rgb, bench_error *error) {
+    bench_app *app = self;
+    return bench_world_read(&app->world, app->place, error)
+               ? -1
+               : app->ops->draw(app, app->place, rgb, error);
+}
+
+/* A world, all steps, and the state behind them. The caller destroys it, whatever comes back. */
+static int run_course(bench_app *app, const course *c, double *us) {
+    const bench_env *env = app->env;
+    bench_world_desc desc = {.variant = c->variant,
+                             .context = env->context,
+                             .device = env->device,
+                             .queue = env->queue,
+                             .clump = env->clump,
+                             .heap_bytes = (uint64_t)bench_int(app->values, "heap_mb") << 20,
+                             .block_rows = bench_u32(app->values, "block_rows"),
+                             .compaction = c->is_compacted ? &app->compaction.desc : NULL};
+    app->place = c->is_reference ? app->reference : app->found;
+    if (app->ops->create(app, &desc, app->error)) {
+        return -1;
+    }
+    bench_steps steps = {.label = c->label,
+                         .steps = app->steps,
+                         .world = app,
+                         .step = step,
+                         .finish = finish,
+                         .heap = bench_world_heap(&app->world),
+                         .sample = sample,
+                         .draw = draw,
+                         .outputs = &app->outputs,
+                         .series = c->series,
+                         .is_quiet = c->is_quiet};
+    return bench_steps_run(app->env, &steps, us, app->error)
+               ? -1
+               : bench_world_read(&app->world, app->place, app->error);
+}
+
+/* `result` and `fault` of a call that may find something that is not as it should be. */
+static int judge(bench_app *app, int result, const bench_error *fault) {
+    if (result > 0) {
+        bench_check(app->results, 0, "%.500s", fault->text);
+    }
+    return result < 0 ? bench_error_set(app->error, "%s", fault->text) : 0;
+}
+
+static void report_state(bench_app *app, double us) {
+    uint64_t checksum = app->ops->checksum(app);
+    bench_sample(app->results, "time_per_step_us", "us", us);
+    bench_sample(app->results, "checksum", "number", (double)(checksum & 0xffffffffu));
+    if (app->rounds++ == 0) {
+        app->checksum = checksum;
+        bench_note(app->results, "checksum of the %s %016" PRIx64, app->ops->state, checksum);
+    } else if (app->checksum != checksum) {
+        bench_check(app->results, 0, "two rounds gave different %s: %016" PRIx64 " and %016" PRIx64,
+                    app->ops->state, app->checksum, checksum);
+    }
+    app->ops->report(app);
+}
+
+static int report_heap(bench_app *app) {
+    clump_heap *heap = bench_world_heap(&app->world);
+    clump_heap_stats stats;
+    bench_error fault = {""};
+    if (!heap) {
+        return 0;
+    }
+    clump_status status = clump_heap_calc_stats(heap, &stats, NULL, 0);
+    if (status == CLUMP_OK) {
+        status = clump_heap_check(heap);
+    }
+    if (status != CLUMP_OK) {
+        return bench_error_clump(app->error, "the heap", app->env->clump, status);
+    }
+    bench_sample(app->results, "blocks", "blocks", stats.blocks - stats.free_blocks);
+    bench_sample(app->results, "fragmentation", "share", stats.fragmentation);
+    if (app->outputs.series.rows) {
+        bench_sample(app->results, "blocks_peak", "blocks",
+                     bench_series_max(&app->outputs.series, "blocks"));
+    }
+    int result = judge(app, app->ops->report_heap(app, &fault), &fault);
+    if (result == 0 && app->compaction.is_on) {
+        bench_compaction_report(bench_world_compactions(&app->world), app->results);
+    }
+    return result;
+}
+
+int bench_app_report_classes(bench_app *app, const char *const *classes, const char *const *metrics,
+                             uint32_t count, bench_error *error) {
+    clump_class_stats stats[BENCH_OUTPUTS_CLASSES_MAX];
+    clump_heap_stats all;
+    if (bench_heap_stats(app->env->clump, bench_world_heap(&app->world), classes, count, &all,
+                         stats, error)) {
+        return -1;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        bench_sample(app->results, metrics[i], "share", stats[i].fragmentation);
+    }
+    return 0;
+}
+
+static int run_round(bench_app *app) {
+    const bench_app_ops *ops = app->ops;
+    const course measured = {.label = bench_text(app->values, "variant"),
+                             .variant = app->variant,
+                             .is_compacted = app->compaction.is_on,
+                             .series = &app->outputs.series};
+    double us = 0;
+    int result = run_course(app, &measured, &us);
+    if (result == 0) {
+        report_state(app, us);
+        result = report_heap(app);
+    }
+    if (result == 0 && app->variant != BENCH_SEQUENTIAL) { /* goes on from the final state */
+        result = bench_phases_run(app->world.self, app->world.ops->step, ops->phases,
+                                  ops->phase_count, app->results, app->error);
+    }
+    bench_world_destroy(&app->world);
+    return result;
+}
+
+/* The course without compaction, beside which the profile shows the other. */
+static int run_without(bench_app *app) {
+    const course without = {.label = "not compacted",
+                            .variant = app->variant,
+                            .series = &app->outputs.without,
+                            .is_quiet = 1};
+    double us = 0;
+    int result = run_course(app, &without, &us);
+    bench_world_destroy(&app->world);
+    if (result == 0) {
+        bench_sample(app->results, "time_per_step_without_us", "us", us);
+        bench_sample(app->results, "blocks_peak_without", "blocks",
+                     bench_series_max(&app->outputs.without, "blocks"));
+    }
+    return result;
+}
+
+/* ---- Checking -------------------------------------------------------------------------------- */
+
+/* Samples must be those of the reference too, as the last state. */
+static int check_against_reference(bench_app *app, int is_second) {
+    bench_series series = {.columns = 0};
+    const course reference = {.label = "sequential reference",
+                              .variant = BENCH_SEQUENTIAL,
+                              .is_reference = 1,
+                              .series = &series,
+                              .is_quiet = 1};
+    bench_error fault = {""};
+    double us = 0;
+    int result = run_course(app, &reference, &us);
+    if (result == 0) {
+        if (!is_second) {
+            bench_sample(app->results, "sequential_time_per_step_us", "us", us);
+        }
+        if (bench_series_compare(&app->outputs.series, &series,
+                                 bench_outputs_own_columns(&app->outputs), &fault) ||
+            app->ops->compare(app, &fault)) {
+            bench_check(app->results, 0, "%.500s", fault.text);
+        } else {
+            bench_check(app->results, 1, "all %s equal %s after %u steps", app->what,
+                        is_second ? app->ops->second_reference : "the sequential reference",
+                        app->steps);
+        }
+    }
+    bench_world_destroy(&app->world);
+    bench_series_release(&series);
+    return result;
+}
+
+static int check(bench_app *app) {
+    const bench_app_ops *ops = app->ops;
+    bench_error fault = {""};
+    int is_sequential = app->variant == BENCH_SEQUENTIAL;
+    int is_reference = is_sequential && !ops->second_reference;
+    if (ops->check && judge(app, ops->check(app, &fault), &fault)) {
+        return -1;
+    }
+    if (bench_int(app->values, "check") && !is_reference) {
+        return check_against_reference(app, is_sequential);
+    }
+    bench_check(app->results, 1, "%s%s%s", ops->holds ? ops->holds : "", ops->holds ? "; " : "",
+                is_reference ? "this is the reference" : "no reference was run (check=0)");
+    return 0;
+}
+
+int bench_app_run(bench_app *app, void *found, void *reference) {
+    app->found = found;
+    app->reference = reference;
+    int result = app->compaction.is_on && app->outputs.profile ? run_without(app) : 0;
+    for (uint32_t round = 0; result == 0 && round < app->env->repeat; round++) {
+        result = run_round(app);
+    }
+    if (result == 0) {
+        result = check(app);
+    }
+    return result ? -1 : bench_outputs_write(&app->outputs, app->results, app->error);
+}
+
+int bench_app_run_bytes(bench_app *app, size_t bytes) {
+    void *found = calloc(bytes, 1), *reference = calloc(bytes, 1);
+    int result = found && reference
+                     ? bench_app_run(app, found, reference)
+                     : bench_error_set(app->error, "host memory ran out for the states");
+    free(found);
+    free(reference);
+    return result;
+}

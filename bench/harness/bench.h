@@ -1,0 +1,242 @@
+/* The frame of clump-bench: what a benchmark is, what it is given and what it gives back.
+ *
+ * A benchmark is a bench_descriptor in a file of its own, listed in registry.c. Its run function
+ * gets the device (bench_env) and the values of its parameters, and fills in a bench_results:
+ * metrics with samples, one check, notes. main.c does the rest: options, table, JSON, exit
+ * status.
+ *
+ * Read first: error.h. Read next: registry.c, then any benchmark, such as micro/alloc.c.
+ */
+#ifndef BENCH_BENCH_H
+#define BENCH_BENCH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "clump/clump.h"
+#include "error.h"
+
+#define BENCH_METRICS_MAX 64
+#define BENCH_NOTES_MAX 32
+#define BENCH_PARAMS_MAX 32
+#define BENCH_TEXT_BYTES 512
+
+/* ---- Parameters (params.c) ------------------------------------------------------------------- */
+
+typedef enum bench_kind { BENCH_INT, BENCH_FLOAT, BENCH_ENUM, BENCH_STRING } bench_kind;
+
+typedef struct bench_param {
+    const char *key; /* NULL ends a list of parameters */
+    bench_kind kind;
+    const char *preset; /* the default, as one would write it behind `--set key=` */
+    const char *meaning;
+    double min, max;     /* int and float: the range, both ends included */
+    const char *choices; /* enum: "one|two|three" */
+} bench_param;
+
+typedef struct bench_value {
+    char text[BENCH_TEXT_BYTES]; /* as it was given */
+    double number;               /* int and float; integers are exact up to 2^53 */
+} bench_value;
+
+typedef struct bench_values {
+    const bench_param *params;
+    bench_value values[BENCH_PARAMS_MAX];
+} bench_values;
+
+/* All defaults. */
+void bench_values_init(bench_values *values, const bench_param *params);
+
+/* Assign one. An unknown key and a value out of range are errors that name what is valid. */
+int bench_values_set(bench_values *values, const char *key, const char *text, bench_error *error);
+
+/* Assign several: "key=value key=value". */
+int bench_values_set_all(bench_values *values, const char *text, bench_error *error);
+
+/* Look up. The key must be one of the benchmark's own and of the right kind. */
+int64_t bench_int(const bench_values *values, const char *key);
+uint32_t bench_u32(const bench_values *values, const char *key);
+double bench_float(const bench_values *values, const char *key);
+const char *bench_text(const bench_values *values, const char *key); /* enum and string */
+int bench_is(const bench_values *values, const char *key, const char *text);
+
+/* The index of `key`, or -1. */
+int bench_find_param(const bench_param *params, const char *key);
+
+/* "1 .. 64" or "one, two, three" or "any text" into `text`. */
+void bench_describe_param(const bench_param *param, char *text, size_t bytes);
+
+/* ---- The device (device.c) ------------------------------------------------------------------- */
+
+/* How a long run shows that it lives: a bar if standard error is a terminal, otherwise nothing or
+ * a line for every tenth. */
+typedef enum bench_progress_mode { BENCH_PROGRESS_BAR, BENCH_PROGRESS_LINES } bench_progress_mode;
+
+typedef struct bench_env {
+    cl_platform_id platform;
+    cl_device_id device;
+    cl_context context;
+    cl_command_queue queue; /* in order, with profiling */
+    clump_context *clump;   /* NULL: the run needs no device and none was opened */
+    const clump_capabilities *capabilities;
+    uint32_t repeat; /* measured rounds that a benchmark makes, at least 1 */
+    uint32_t seed;
+    bench_progress_mode progress;
+} bench_env;
+
+/* Open the device whose "platform / device" contains `wanted`, ignoring case; NULL or "": the one
+ * that the environment variable CLUMP_DEVICE names in the same way, else the first GPU, else the
+ * first device. An unknown device is an error that lists those there are. */
+int bench_env_open(bench_env *env, const char *wanted, bench_error *error);
+void bench_env_close(bench_env *env);
+
+/* Print all devices, and which one would be taken. */
+int bench_env_list(const char *wanted, bench_error *error);
+
+double bench_now_us(void); /* a monotonic wall clock */
+
+/* Times of a completed command from its profiling information, and release of the event. */
+typedef struct bench_span {
+    uint64_t start_ns, end_ns;
+} bench_span;
+int bench_event_take(cl_event event, bench_span *span, bench_error *error);
+static inline double bench_span_us(bench_span span) {
+    return (double)(span.end_ns - span.start_ns) * 1e-3;
+}
+
+/* Measured bandwidth of the device, read plus written, with clEnqueueCopyBuffer on two buffers of
+ * `bytes`, 0: as much as is large and still fits: the floor for traffic. Takes the best of some
+ * rounds. */
+int bench_copy_bandwidth(const bench_env *env, size_t bytes, double *bytes_per_s,
+                         bench_error *error);
+
+/* ---- Progress (progress.c) ------------------------------------------------------------------- */
+
+typedef struct bench_progress {
+    bench_progress_mode mode;
+    const char *label;
+    uint64_t total;
+    double started_us, drawn_us;
+    unsigned tenth;
+    int is_terminal, is_drawn;
+} bench_progress;
+
+void bench_progress_begin(bench_progress *progress, const bench_env *env, const char *label,
+                          uint64_t total);
+void bench_progress_update(bench_progress *progress, uint64_t done);
+void bench_progress_end(bench_progress *progress);
+
+/* ---- Results (results.c) --------------------------------------------------------------------- */
+
+typedef struct bench_metric {
+    char name[64];
+    const char *unit;
+    double *samples;
+    size_t count, capacity;
+    double floor; /* the value that traffic or launches do not allow to beat */
+    int has_floor;
+} bench_metric;
+
+typedef struct bench_results {
+    bench_metric metrics[BENCH_METRICS_MAX];
+    size_t metric_count;
+    char notes[BENCH_NOTES_MAX][BENCH_TEXT_BYTES];
+    size_t note_count;
+    int is_checked, is_ok;
+    char check_message[BENCH_TEXT_BYTES];
+    bench_error error; /* what stopped the run, if it returned -1 */
+} bench_results;
+
+void bench_results_init(bench_results *results);
+void bench_results_release(bench_results *results);
+
+/* Add a sample to a metric, which the first sample makes. `unit` is a static string. */
+void bench_sample(bench_results *results, const char *metric, const char *unit, double value);
+
+/* The floor of a metric that has samples already. */
+void bench_floor(bench_results *results, const char *metric, double floor);
+
+/* Record the outcome of the check. Once failed, it stays failed with the first message. */
+void bench_check(bench_results *results, int ok, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+void bench_note(bench_results *results, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+double bench_metric_median(const bench_metric *metric);
+double bench_metric_min(const bench_metric *metric);
+double bench_metric_max(const bench_metric *metric);
+
+/* A number as people read it: integers in full, others with six digits. */
+typedef struct bench_number {
+    char text[32];
+} bench_number;
+bench_number bench_number_of(double value);
+
+/* ---- Benchmarks (registry.c) ----------------------------------------------------------------- */
+
+typedef struct bench_descriptor {
+    const char *name;
+    const char *sentence;
+    const bench_param *params; /* ended by an entry without key */
+    uint32_t repeat;           /* rounds if --repeat is not given */
+    const char *size; /* the parameter that says how large the problem is, for capacity; or NULL */
+    int (*needs_device)(const bench_values *values); /* NULL: always */
+    /* Returns 0, or -1 with the reason in results->error. */
+    int (*run)(bench_env *env, const bench_values *values, bench_results *results);
+} bench_descriptor;
+
+size_t bench_registry_count(void);
+const bench_descriptor *bench_registry_get(size_t index);
+
+/* NULL and an error that lists the names if there is none. */
+const bench_descriptor *bench_registry_find(const char *name, bench_error *error);
+
+/* ---- Reports (report.c, run.c, compare.c) ----------------------------------------------------------- */
+
+typedef struct bench_report bench_report; /* what --json writes */
+
+bench_report *bench_report_create(void);
+void bench_report_destroy(bench_report *report);
+void bench_report_add(bench_report *report, const bench_descriptor *benchmark,
+                      const bench_values *values, const bench_results *results);
+
+/* `env` after the runs, so that it is known whether a device was opened. */
+int bench_report_write(bench_report *report, const bench_env *env, const char *command,
+                       const char *path, bench_error *error);
+
+/* The same for people, on standard output. */
+void bench_report_print(const bench_env *env, const bench_descriptor *benchmark,
+                        const bench_values *values, const bench_results *results);
+
+/* Run a benchmark, print its results and add them to the report; a run that stops, or checks
+ * nothing, has failed its check. Returns 0 if the check passed. The caller releases `results`. */
+int bench_run(bench_env *env, const bench_descriptor *benchmark, const bench_values *values,
+              bench_report *report, bench_results *results);
+
+/* Print the ratios B / A of two files that bench_report_write() wrote. */
+int bench_compare(const char *path_a, const char *path_b, bench_error *error);
+
+/* ---- The demonstration (demo.c) -------------------------------------------------------------- */
+
+/* Wa-Tor, 512 x 512, checked, with pictures in `folder`. Returns 0 if all went well and agreed. */
+int bench_demo(bench_env *env, const char *folder, bench_error *error);
+
+/* ---- Everything at once (suite.c) ------------------------------------------------------------- */
+
+/* All benchmarks at sizes that fit the device, or the groups of them that are named; suite.json,
+ * report.md and plots into `folder`. repeat 0: each benchmark's own. Returns 0, 1 if a check
+ * failed, -1 if it could not be finished. */
+int bench_suite(bench_env *env, const char *const *names, size_t name_count, uint32_t repeat,
+                const char *folder, const char *command, bench_error *error);
+
+/* ---- The figures of the paper on compaction (figures.c) -------------------------------------- */
+
+extern const bench_param bench_figures_params[];
+
+/* Measure, and write plots and the numbers behind them into `folder`. A plot that cannot be drawn
+ * is no failure, but said. */
+int bench_figures(bench_env *env, const bench_values *values, const char *folder,
+                  bench_error *error);
+
+#endif

@@ -1,0 +1,96 @@
+/* Heaps, programs and statistics for benchmarks. See heap.h. */
+#include "heap.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench_files.h"
+#include "source.h"
+
+int bench_heap_create(const bench_heap_desc *desc, clump_heap **heap, bench_error *error) {
+    const char *text = desc->text, *name = desc->file ? desc->file : "the schema";
+    size_t bytes = text ? strlen(text) : 0;
+    clump_schema *schema = NULL;
+    clump_error detail = {0};
+    *heap = NULL;
+    if (desc->file) {
+        const clumpi_cl_file *file = bench_file_find(desc->file);
+        if (!file) {
+            return bench_error_set(error, "%s is not embedded in this program", desc->file);
+        }
+        text = file->data;
+        bytes = file->bytes;
+    }
+    if (clump_schema_parse(text, bytes, NULL, &schema, &detail) != CLUMP_OK) {
+        return bench_error_set(error, "%s, line %u: %s", name, detail.line, detail.message);
+    }
+    clump_heap_desc heap_desc = {.context = desc->clump,
+                                 .schema = schema,
+                                 .bytes = desc->bytes,
+                                 .block_rows = desc->block_rows};
+    clump_status status = clump_heap_create(&heap_desc, heap);
+    clump_schema_destroy(schema);
+    return status == CLUMP_OK ? 0 : bench_error_clump(error, "the heap", desc->clump, status);
+}
+
+void bench_add_random123(char *options, size_t bytes) {
+    const char *headers = getenv("RANDOM123_INCLUDE_DIR");
+    size_t at = strlen(options);
+#ifdef CLUMP_RANDOM123_INCLUDE_DIR
+    headers = headers ? headers : CLUMP_RANDOM123_INCLUDE_DIR;
+#endif
+    snprintf(options + at, bytes - at, headers ? " -I %s" : "%s", headers ? headers : "");
+}
+
+int bench_program_create(const bench_program_desc *desc, clump_program **program,
+                         clump_kernel **kernels, bench_error *error) {
+    char options[1024], *source = bench_load_source(desc->before, desc->file, error);
+    if (!source) {
+        return -1;
+    }
+    snprintf(options, sizeof options, "%s", desc->options ? desc->options : "");
+    if (desc->uses_random123) {
+        bench_add_random123(options, sizeof options);
+    }
+    clump_program_desc program_desc = {
+        .heap = desc->heap, .source = source, .name = desc->file, .options = options};
+    if (desc->tuning) {
+        program_desc.tuning = *desc->tuning;
+    }
+    clump_status status = clump_program_create(&program_desc, program);
+    free(source);
+    if (status != CLUMP_OK) {
+        return bench_error_clump(error, desc->file, desc->clump, status);
+    }
+    for (uint32_t i = 0; i < desc->count; i++) {
+        status = clump_kernel_create(*program, desc->names[i], &kernels[i]);
+        if (status != CLUMP_OK) {
+            return bench_error_clump(error, desc->names[i], desc->clump, status);
+        }
+    }
+    return 0;
+}
+
+int bench_heap_stats(clump_context *clump, clump_heap *heap, const char *const *names,
+                     uint32_t count, clump_heap_stats *stats, clump_class_stats *classes,
+                     bench_error *error) {
+    const clump_schema *schema = clump_heap_get_schema(heap);
+    uint32_t capacity = clump_schema_get_class_count(schema);
+    clump_class_stats *all = calloc(capacity, sizeof *all);
+    if (!all) {
+        return bench_error_set(error, "host memory ran out for statistics");
+    }
+    clump_status status = clump_heap_calc_stats(heap, stats, all, capacity);
+    int result = status == CLUMP_OK ? 0 : bench_error_clump(error, "the statistics", clump, status);
+    for (uint32_t i = 0; result == 0 && i < count; i++) {
+        clump_class_info info;
+        if (clump_schema_find_class(schema, names[i], &info) == CLUMP_OK) {
+            classes[i] = all[info.id - 1];
+        } else {
+            result = bench_error_set(error, "the schema has no class %s", names[i]);
+        }
+    }
+    free(all);
+    return result;
+}

@@ -1,0 +1,38 @@
+/* The descriptors of all benchmarks, each defined in a file of its own. Read first: bench.h. */
+#ifndef BENCH_REGISTRY_H
+#define BENCH_REGISTRY_H
+
+#include "bench.h"
+
+extern const bench_descriptor bench_alloc_scalability; /* micro/alloc.c */
+extern const bench_descriptor bench_alloc_mixed;       /* micro/mixed.c */
+extern const bench_descriptor bench_alloc_churn;       /* micro/churn.c */
+extern const bench_descriptor bench_alloc_exhaust;     /* micro/exhaust.c */
+extern const bench_descriptor bench_alloc_capacity;    /* micro/alloc_capacity.c */
+extern const bench_descriptor bench_alloc_bulk;        /* micro/bulk.c */
+extern const bench_descriptor bench_field_bandwidth;   /* micro/field.c */
+extern const bench_descriptor bench_host_access;       /* micro/host_access.c */
+extern const bench_descriptor bench_enumerate;         /* micro/enumerate.c */
+extern const bench_descriptor bench_compact_synthetic; /* micro/compact.c */
+extern const bench_descriptor bench_capacity;          /* micro/capacity.c */
+extern const bench_descriptor bench_app_wa_tor;        /* apps/wa-tor/wa_tor.c */
+extern const bench_descriptor bench_app_game_of_life;  /* apps/game-of-life/game_of_life.c */
+extern const bench_descriptor bench_app_generation;    /* apps/generation/generation.c */
+extern const bench_descriptor bench_app_nbody;         /* apps/nbody/nbody.c */
+extern const bench_descriptor bench_app_collision;     /* apps/collision/collision.c */
+extern const bench_descriptor bench_app_structure;     /* apps/structure/structure.c */
+extern const bench_descriptor bench_app_barnes_hut;    /* apps/barnes-hut/barnes_hut.c */
+extern const bench_descriptor bench_app_sugarscape;    /* apps/sugarscape/sugarscape.c */
+extern const bench_descriptor bench_app_traffic;       /* apps/traffic/traffic.c */
+
+/* mark/mark.c */
+extern const bench_descriptor bench_mark_graph, bench_mark_random, bench_mark_list,
+    bench_mark_lists, bench_mark_hourglass;
+extern const bench_descriptor bench_mark_wide, bench_mark_single, bench_mark_vp_list;
+extern const bench_descriptor bench_mark_vp_arrays, bench_mark_synthetic;
+extern const bench_descriptor bench_pool_alloc;  /* pool/alloc.c */
+extern const bench_descriptor bench_pool_fit;    /* pool/fit.c */
+extern const bench_descriptor bench_pool_trace;  /* pool/replay.c */
+extern const bench_descriptor bench_pool_defrag; /* pool/defrag.c */
+
+#endif

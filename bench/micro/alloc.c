@@ -1,0 +1,153 @@
+/* The benchmark alloc-scalability: all work-items make objects at once, then all free them.
+ *
+ * Read first: bench.h, rig.h, alloc.cl.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "bench/harness/bench.h"
+#include "bench/harness/registry.h"
+#include "rig.h"
+
+enum { MAKE, VERIFY, RELEASE, KERNEL_COUNT };
+
+typedef struct alloc_state {
+    bench_rig rig;
+    uint32_t items, per_item, bytes;
+    uint64_t count; /* items * per_item */
+    cl_mem ids, faults;
+} alloc_state;
+
+static int create_rig(alloc_state *s, bench_env *env, const bench_values *values,
+                      bench_results *results) {
+    static const char *const names[KERNEL_COUNT] = {"alloc_things", "verify_things", "free_things"};
+    char text[128];
+    snprintf(text, sizeof text, "class Thing { uint tag; uint payload[%u]; }", s->bytes / 4 - 1);
+    uint64_t heap_bytes = (uint64_t)bench_int(values, "heap_mb") << 20;
+    if (heap_bytes == 0) { /* bitmaps, blocks that work-items open side by side */
+        heap_bytes = s->count * s->bytes * 5 / 4 + (32u << 20);
+    }
+    bench_rig_desc desc = {.env = env,
+                           .results = results,
+                           .heap = {.text = text,
+                                    .bytes = heap_bytes,
+                                    .block_rows = (uint32_t)bench_int(values, "block_rows")},
+                           .files = {"bench/micro/alloc.cl"},
+                           .tuning = bench_rig_tuning(values),
+                           .kernels = names,
+                           .kernel_count = KERNEL_COUNT};
+    return bench_rig_create(&s->rig, &desc);
+}
+
+static int create_buffers(alloc_state *s) {
+    bench_rig *rig = &s->rig;
+    cl_uint sizes[] = {s->items, s->per_item};
+    if (bench_rig_buffer(rig, s->count * sizeof(cl_uint), &s->ids) ||
+        bench_rig_buffer(rig, 2 * sizeof(cl_uint), &s->faults)) {
+        return -1;
+    }
+    for (size_t kernel = 0; kernel < KERNEL_COUNT; kernel++) {
+        if (bench_rig_arg(rig, kernel, 0, sizeof s->ids, &s->ids) ||
+            bench_rig_arg(rig, kernel, 1, sizeof *sizes, &sizes[0]) ||
+            bench_rig_arg(rig, kernel, 2, sizeof *sizes, &sizes[1])) {
+            return -1;
+        }
+    }
+    return bench_rig_arg(rig, VERIFY, 3, sizeof s->faults, &s->faults);
+}
+
+static int verify_tags(alloc_state *s) {
+    cl_uint faults[2];
+    double us;
+    if (bench_rig_write(&s->rig, s->faults, sizeof faults, NULL) ||
+        bench_rig_launch(&s->rig, VERIFY, s->items, &us) ||
+        bench_rig_read(&s->rig, s->faults, sizeof faults, faults)) {
+        return -1;
+    }
+    if (faults[0] || faults[1]) {
+        bench_check(s->rig.results, 0,
+                    "of %" PRIu64 " allocations %u returned null, %u share a slot", s->count,
+                    faults[0], faults[1]);
+    }
+    return 0;
+}
+
+/* Poll, invariants and number of objects. */
+static int verify_heap(alloc_state *s, uint64_t expected, clump_class_stats *thing) {
+    if (bench_rig_verify(&s->rig, 0)) return -1;
+    clump_status status = clump_heap_calc_stats(s->rig.heap, NULL, thing, 1);
+    if (status != CLUMP_OK) return bench_rig_fail(&s->rig, "the statistics", status);
+    if (thing->objects != expected) {
+        bench_check(s->rig.results, 0, "the heap holds %" PRIu64 " objects instead of %" PRIu64,
+                    thing->objects, expected);
+    }
+    return 0;
+}
+
+static int run_round(alloc_state *s, int is_measured) {
+    clump_class_stats full, empty;
+    double make_us = 0, free_us = 0;
+    bench_results *results = s->rig.results;
+    if (bench_rig_launch(&s->rig, MAKE, s->items, &make_us) || verify_tags(s) ||
+        verify_heap(s, s->count, &full) || bench_rig_launch(&s->rig, RELEASE, s->items, &free_us) ||
+        verify_heap(s, 0, &empty)) {
+        return -1;
+    }
+    if (empty.blocks) {
+        bench_check(results, 0, "%u blocks stay allocated without objects", empty.blocks);
+    }
+    if (is_measured) {
+        bench_sample(results, "alloc_rate", "G/s", (double)s->count / make_us * 1e-3);
+        bench_sample(results, "free_rate", "G/s", (double)s->count / free_us * 1e-3);
+        bench_sample(results, "fragmentation_after", "share", full.fragmentation);
+        bench_sample(results, "utilisation", "share",
+                     full.bytes ? (double)(full.objects * s->bytes) / (double)full.bytes : 0);
+    }
+    return 0;
+}
+
+static void release(alloc_state *s) {
+    bench_rig_release(&s->rig);
+    if (s->ids) clReleaseMemObject(s->ids);
+    if (s->faults) clReleaseMemObject(s->faults);
+}
+
+static int run_alloc(bench_env *env, const bench_values *values, bench_results *results) {
+    alloc_state s = {.items = (uint32_t)bench_int(values, "items"),
+                     .per_item = (uint32_t)bench_int(values, "per_item"),
+                     .bytes = (uint32_t)atoi(bench_text(values, "bytes"))};
+    bench_progress progress;
+    s.count = (uint64_t)s.items * s.per_item;
+    if (s.count >= UINT32_MAX) {
+        return bench_error_set(&results->error, "items * per_item must be below 2^32");
+    }
+    int result = create_rig(&s, env, values, results) || create_buffers(&s) ? -1 : 0;
+    bench_progress_begin(&progress, env, "alloc-scalability", env->repeat + 1);
+    for (uint32_t round = 0; result == 0 && round <= env->repeat; round++) {
+        result = run_round(&s, round > 0); /* the first warms up */
+        bench_progress_update(&progress, round + 1);
+    }
+    bench_progress_end(&progress);
+    if (result == 0) {
+        bench_check(results, 1, "%" PRIu64 " objects: no null, no shared slot, all freed again",
+                    s.count);
+    }
+    release(&s);
+    return result;
+}
+
+static const bench_param params[] = {
+    {"items", BENCH_INT, "1048576", "work-items that allocate", 1, 1u << 30, NULL},
+    {"per_item", BENCH_INT, "1", "objects that each of them makes", 1, 1u << 20, NULL},
+    {"bytes", BENCH_ENUM, "16", "size of an object", 0, 0, "16|32|64"},
+    BENCH_RIG_HEAP_PARAMS,
+    BENCH_RIG_TUNING_PARAMS,
+    {NULL, BENCH_INT, NULL, NULL, 0, 0, NULL}};
+
+const bench_descriptor bench_alloc_scalability = {
+    .name = "alloc-scalability",
+    .sentence = "Rates at which all work-items together make and free objects of one class",
+    .params = params,
+    .repeat = 7,
+    .run = run_alloc};

@@ -1,0 +1,106 @@
+/* The benchmark alloc-mixed: objects of several classes and sizes are made and freed in the same
+ * kernel, in a heap that stays as full as it is.
+ *
+ * A table has an entry for each work-item. In each step every object dies with the probability
+ * `turnover`, and every entry that was empty gets an object of a class drawn at random, so that in the
+ * long run a share 1 / (1 + turnover) of the entries is taken: the table is made so long that this is
+ * the share `fill` of what the heap has room for. Where classes share a heap, room is never quite
+ * there for the class that asks: at 99% some requests get null. They are counted, and try again.
+ *
+ *     step_us      one kernel: all entries looked at, deaths and births
+ *     rate         objects made and freed, together
+ *     null_share   of the requests
+ *     fill         objects against population_room(), after the last step
+ *
+ * The check, after each step: population_verify().
+ *
+ * Read first: bench.h, population.h.
+ */
+#include <inttypes.h>
+
+#include "bench/harness/bench.h"
+#include "population.h"
+#include "bench/harness/registry.h"
+
+typedef struct mixed {
+    population p;
+    double turnover;
+    uint32_t seed;
+    population_count now;
+} mixed;
+
+static int step(mixed *m, uint32_t number, int is_measured) {
+    bench_results *results = m->p.rig.results;
+    population_move move = {
+        .end = m->p.entries, .seed = m->seed + number, .die = m->turnover, .is_born = 1};
+    uint64_t requests = m->p.entries - m->now.all;
+    double us;
+    if (population_step(&m->p, &move, &us) || population_verify(&m->p, requests, &m->now)) {
+        return -1;
+    }
+    if (is_measured) {
+        bench_sample(results, "step_us", "us", us);
+        bench_sample(results, "rate", "G/s", (double)(m->now.made + m->now.freed) / us * 1e-3);
+        bench_sample(results, "null_share", "share",
+                     requests ? 1.0 - (double)m->now.made / (double)requests : 0);
+        bench_sample(results, "fragmentation", "share", m->now.fragmentation);
+    }
+    return 0;
+}
+
+/* As many objects as there are to be in the long run. */
+static int fill(mixed *m, double share) {
+    uint64_t wanted = (uint64_t)((double)population_room(&m->p) * share);
+    if (population_create_table(&m->p, (uint64_t)((double)wanted * (1 + m->turnover)))) return -1;
+    population_move move = {.end = (uint32_t)wanted, .seed = m->seed, .is_born = 1};
+    double us;
+    return population_step(&m->p, &move, &us) || population_verify(&m->p, wanted, &m->now);
+}
+
+static int measure(mixed *m, uint32_t warm) {
+    const bench_env *env = m->p.rig.env;
+    bench_progress progress;
+    int result = 0;
+    bench_progress_begin(&progress, env, "alloc-mixed", warm + env->repeat);
+    for (uint32_t i = 0; result == 0 && i < warm + env->repeat; i++) {
+        result = step(m, i + 1, i >= warm);
+        bench_progress_update(&progress, i + 1);
+    }
+    bench_progress_end(&progress);
+    return result;
+}
+
+static int run_mixed(bench_env *env, const bench_values *values, bench_results *results) {
+    mixed m = {.turnover = bench_float(values, "turnover"), .seed = env->seed};
+    int result = population_create(&m.p, env, values, bench_rig_tuning(values), results) ||
+                         fill(&m, bench_float(values, "fill")) ||
+                         measure(&m, (uint32_t)bench_int(values, "warm"))
+                     ? -1
+                     : 0;
+    if (result == 0) {
+        double room = (double)population_room(&m.p);
+        bench_sample(results, "objects", "objects", (double)m.now.all);
+        bench_sample(results, "fill", "share", (double)m.now.all / room);
+        result = population_clear(&m.p);
+        bench_check(results, 1, "%" PRIu64 " objects of %u classes: each is its entry's own",
+                    m.now.all, m.p.kinds);
+    }
+    population_release(&m.p);
+    return result;
+}
+
+static const bench_param params[] = {
+    POPULATION_PARAMS("64"),
+    {"fill", BENCH_FLOAT, "0.9", "share of what the heap has room for", 0.001, 1, NULL},
+    {"turnover", BENCH_FLOAT, "0.1", "share of the objects that dies in a step", 0.001, 1, NULL},
+    {"warm", BENCH_INT, "20", "steps before the measured ones", 0, 1e6, NULL},
+    BENCH_RIG_TUNING_PARAMS,
+    {NULL, BENCH_INT, NULL, NULL, 0, 0, NULL}};
+
+const bench_descriptor bench_alloc_mixed = {
+    .name = "alloc-mixed",
+    .sentence =
+        "Objects of several sizes made and freed in one kernel, the heap as full as it stays",
+    .params = params,
+    .repeat = 20,
+    .run = run_mixed};

@@ -1,0 +1,81 @@
+/* What benchmarks of the heap have in common: a heap, the kernels of a program that runs on it, timed
+ * launches, and the verdict on what is left.
+ *
+ * Invariant: what bench_rig_create() began, bench_rig_release() ends, whether or not it succeeded.
+ * Every function returns 0, or -1 with the reason in results->error.
+ *
+ * Read first: bench.h, heap.h.
+ */
+#ifndef BENCH_RIG_H
+#define BENCH_RIG_H
+
+#include "bench/harness/bench.h"
+#include "bench/harness/heap.h"
+
+#define BENCH_RIG_KERNELS_MAX 8
+#define BENCH_RIG_FILES_MAX 3
+
+/* Lines of a list of parameters: the heap's and those of clump_tuning. */
+/* clang-format off */
+#define BENCH_RIG_HEAP_PARAMS                                                                      \
+    {"heap_mb", BENCH_INT, "0", "size of the heap in MiB; 0: from the objects", 0, 1e6, NULL},     \
+    {"block_rows", BENCH_INT, "0", "rows of a block; 0: from the heap", 0, 64, NULL}
+#define BENCH_RIG_TUNING_PARAMS                                                                    \
+    {"coalescing", BENCH_ENUM, "on", "combine the requests of a warp", 0, 0, "on|off"},            \
+    {"rotation", BENCH_ENUM, "on", "start searches at different places", 0, 0, "on|off"},          \
+    {"retries", BENCH_INT, "0", "look-ups before a block is opened; 0: default", 0, 1024, NULL}
+/* clang-format on */
+
+typedef struct bench_rig_desc {
+    bench_env *env;
+    bench_results *results;
+    bench_heap_desc heap;                   /* clump NULL: that of env */
+    const char *files[BENCH_RIG_FILES_MAX]; /* of bench_files.h, compiled as one in this order */
+    const char *options;
+    clump_tuning tuning;
+    const char *const *kernels; /* names; rig->kernels has the same order */
+    uint32_t kernel_count;
+    size_t local; /* work-items of a group in bench_rig_launch(); 0: 64 */
+} bench_rig_desc;
+
+typedef struct bench_rig {
+    bench_env *env;
+    bench_results *results;
+    bench_error *error;
+    clump_context *clump;
+    clump_heap *heap;
+    clump_program *program;
+    clump_kernel *kernels[BENCH_RIG_KERNELS_MAX];
+    size_t local;
+} bench_rig;
+
+/* The values of BENCH_RIG_TUNING_PARAMS. */
+clump_tuning bench_rig_tuning(const bench_values *values);
+
+int bench_rig_create(bench_rig *rig, const bench_rig_desc *desc);
+void bench_rig_release(bench_rig *rig);
+
+/* Returns -1: the library refused `what`. */
+int bench_rig_fail(bench_rig *rig, const char *what, clump_status status);
+
+int bench_rig_arg(bench_rig *rig, size_t kernel, uint32_t index, size_t bytes, const void *value);
+
+/* A do-new with that kernel; too little room is an error. */
+int bench_rig_do_new(bench_rig *rig, size_t kernel, const char *class_name, uint64_t count);
+
+/* At least `items` work-items; and a do-all. `us` is what the kernel alone took. */
+int bench_rig_launch(bench_rig *rig, size_t kernel, uint64_t items, double *us);
+int bench_rig_do_all(bench_rig *rig, size_t kernel, double *us);
+
+/* Compare with what should be: the heap's invariants hold, kernels reported `nulls` requests without
+ * memory (modulo 2^32) and nothing else. What differs fails the check. */
+int bench_rig_verify(bench_rig *rig, uint64_t nulls);
+
+int bench_rig_stats(bench_rig *rig, clump_heap_stats *stats);
+
+/* Buffers of the device; `values` NULL: all bytes 0. The caller releases with clReleaseMemObject(). */
+int bench_rig_buffer(bench_rig *rig, size_t bytes, cl_mem *buffer);
+int bench_rig_write(bench_rig *rig, cl_mem buffer, size_t bytes, const void *values);
+int bench_rig_read(bench_rig *rig, cl_mem buffer, size_t bytes, void *values);
+
+#endif

@@ -1,0 +1,581 @@
+/* clump-bench suite: all benchmarks at sizes that fit the device; one JSON file, one report in Markdown,
+ * and a plot for each group of runs.
+ *
+ * A new benchmark gets a group or an entry in the tables below; sizes are given for CPUs and for GPUs.
+ * Runs whose check fails are named at the top of the report, and make the suite fail.
+ *
+ * Read first: bench.h, plot.h.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "bench/harness/bench.h"
+#include "bench/harness/plot.h"
+
+#define ENTRIES_MAX 12
+#define GPU_BYTES_LEAST (UINT64_C(8) << 30) /* of memory: smaller GPUs get the sizes of CPUs */
+
+/* A run: its name in tables and plots, and what is set, "key=value key=value". */
+typedef struct suite_entry {
+    const char *label, *cpu, *gpu;
+} suite_entry;
+
+/* Runs of one benchmark that are compared by one metric. */
+typedef struct suite_group {
+    const char *file; /* of the plot */
+    const char *title, *benchmark, *metric;
+    suite_entry entries[ENTRIES_MAX]; /* ended by one without label */
+} suite_group;
+
+static const suite_group groups[] = {
+    {"alloc",
+     "objects made, 10^9 a second",
+     "alloc-scalability",
+     "alloc_rate",
+     {{"few x 16 B", "items=65536 bytes=16", "items=1048576 bytes=16"},
+      {"many x 16 B", "items=1048576 bytes=16", "items=16777216 bytes=16"},
+      {"many x 64 B", "items=1048576 bytes=64", "items=16777216 bytes=64"},
+      {"16384 x n", "items=16384 per_item=16 bytes=64", "items=16384 per_item=256 bytes=64"},
+      {"not coalesced", "items=1048576 bytes=16 coalescing=off",
+       "items=16777216 bytes=16 coalescing=off"}}},
+    {"free",
+     "objects freed, 10^9 a second",
+     "alloc-scalability",
+     "free_rate",
+     {{"many x 16 B", "items=1048576 bytes=16", "items=16777216 bytes=16"},
+      {"many x 64 B", "items=1048576 bytes=64", "items=16777216 bytes=64"}}},
+    {"alloc-mixed",
+     "objects made and freed in one kernel, 10^9 a second",
+     "alloc-mixed",
+     "rate",
+     {{"50% full", "heap_mb=16 sizes=16,64 fill=0.5", "heap_mb=4096 fill=0.5"},
+      {"90% full", "heap_mb=16 sizes=16,64", "heap_mb=4096"},
+      {"99% full", "heap_mb=16 sizes=16,64 fill=0.99", "heap_mb=4096 fill=0.99"},
+      {"90%, one class", "heap_mb=16 sizes=16", "heap_mb=4096 sizes=16"},
+      {"90%, not coalesced", "heap_mb=16 sizes=16,64 coalescing=off",
+       "heap_mb=4096 coalescing=off"},
+      {"90%, not rotated", "heap_mb=16 sizes=16,64 rotation=off", "heap_mb=64 rotation=off"},
+      {"90%, neither", "heap_mb=16 sizes=16,64 coalescing=off rotation=off",
+       "heap_mb=64 coalescing=off rotation=off"},
+      {"90%, rotated, as small", "heap_mb=16 sizes=16,64", "heap_mb=64"},
+      {"90%, 1 look-up", "heap_mb=16 sizes=16,64 retries=1", "heap_mb=4096 retries=1"}}},
+    {"alloc-churn",
+     "F while objects come and go",
+     "alloc-churn",
+     "fragmentation",
+     {{"random", "sizes=16,64", "heap_mb=1024"},
+      {"1 look-up", "sizes=16,64 retries=1", "heap_mb=1024 retries=1"},
+      {"2 look-ups", "sizes=16,64 retries=2", "heap_mb=1024 retries=2"},
+      {"16 look-ups", "sizes=16,64 retries=16", "heap_mb=1024 retries=16"},
+      {"1 row a block", "sizes=16,64 block_rows=1", "heap_mb=1024 block_rows=1"},
+      {"waves", "sizes=16,64 pattern=waves", "heap_mb=1024 pattern=waves"},
+      {"waves, 1 look-up", "sizes=16,64 pattern=waves retries=1",
+       "heap_mb=1024 pattern=waves retries=1"},
+      {"waves, 1 row", "sizes=16,64 pattern=waves block_rows=1",
+       "heap_mb=1024 pattern=waves block_rows=1"}}},
+    {"alloc-exhaust",
+     "share of the heap's bytes that objects get before null",
+     "alloc-exhaust",
+     "usable",
+     {{"8 B", "sizes=8", "heap_mb=1024 sizes=8"},
+      {"16 B", "sizes=16", "heap_mb=1024 sizes=16"},
+      {"64 B", "sizes=64", "heap_mb=1024 sizes=64"},
+      {"256 B", "sizes=256", "heap_mb=1024 sizes=256"},
+      {"16 and 64 B", "sizes=16,64", "heap_mb=1024 sizes=16,64"},
+      {"24 and 200 B", "sizes=24,200", "heap_mb=1024 sizes=24,200"},
+      {"16 to 128 B", "heap_mb=16", "heap_mb=1024"}}},
+    {"alloc-capacity",
+     "largest problem, share of the heap's bytes",
+     "alloc-capacity",
+     "usable",
+     {{"16 B", "sizes=16 counts=1", "heap_mb=1024 sizes=16 counts=1"},
+      {"64 B", "sizes=64 counts=1", "heap_mb=1024 sizes=64 counts=1"},
+      {"16 to 128 B", "heap_mb=64", "heap_mb=1024"},
+      {"the same, small heap", "heap_mb=4", "heap_mb=16"},
+      {"the same, large heap", "heap_mb=256", "heap_mb=16384"},
+      {"24 and 200 B, 4 to 1", "sizes=24,200 counts=4,1", "heap_mb=1024 sizes=24,200 counts=4,1"},
+      {"1 row a block", "heap_mb=64 block_rows=1", "heap_mb=1024 block_rows=1"}}},
+    {"alloc-bulk",
+     "objects made by a do-new, 10^9 a second",
+     "alloc-bulk",
+     "do_new_rate",
+     {{"few x 16 B", "objects=10000", "objects=100000"},
+      {"many x 16 B", "objects=1000000", "objects=10000000"},
+      {"most x 16 B", "objects=4000000", "objects=100000000"},
+      {"many x 64 B", "objects=1000000 bytes=64", "objects=10000000 bytes=64"},
+      {"many x 128 B", "objects=1000000 bytes=128", "objects=10000000 bytes=128"}}},
+    {"enumerate",
+     "bandwidth of a do-all, GB/s",
+     "enumerate",
+     "bandwidth",
+     {{"10^3", "objects=1000", "objects=1000"},
+      {"10^4", "objects=10000", "objects=10000"},
+      {"10^5", "objects=100000", "objects=100000"},
+      {"10^6", "objects=1000000", "objects=1000000"},
+      {"10^7", "objects=10000000", "objects=10000000"},
+      {"most", "objects=20000000", "objects=100000000"},
+      {"most, half freed", "objects=20000000 density=0.5", "objects=100000000 density=0.5"},
+      {"most, 1 in 10 left", "objects=20000000 density=0.1", "objects=100000000 density=0.1"},
+      {"the same, by rows", "objects=20000000 density=0.1 together=64",
+       "objects=100000000 density=0.1 together=64"}}},
+    {"enumerate-heaps",
+     "the list of objects, us",
+     "enumerate",
+     "list_us",
+     {{"10^5, heap as needed", "objects=100000", "objects=100000"},
+      {"10^5, large heap", "objects=100000 heap_mb=64", "objects=100000 heap_mb=1024"},
+      {"10^5, larger heap", "objects=100000 heap_mb=256", "objects=100000 heap_mb=16384"},
+      {"10^6, heap as needed", "objects=1000000", "objects=1000000"},
+      {"10^6, larger heap", "objects=1000000 heap_mb=256", "objects=1000000 heap_mb=16384"},
+      {"10^7, heap as needed", "objects=10000000", "objects=10000000"}}},
+    {"field-bandwidth",
+     "fields in a do-all, share of a copy kernel",
+     "field-bandwidth",
+     "share_of_copy",
+     {{"1 B x 2 of 8", "type=uchar", "objects=100000000 type=uchar"},
+      {"2 B x 2 of 8", "type=ushort", "objects=100000000 type=ushort"},
+      {"4 B x 2 of 8", "type=uint", "objects=100000000 type=uint"},
+      {"8 B x 2 of 8", "type=ulong", "objects=50000000 type=ulong"},
+      {"16 B x 2 of 8", "type=uint4", "objects=25000000 type=uint4"},
+      {"4 B x 8 of 8", "touch=8", "objects=100000000 touch=8"},
+      {"aos, 4 B x 2 of 8", "layout=aos", "objects=100000000 layout=aos"},
+      {"aos, 4 B x 8 of 8", "layout=aos touch=8", "objects=100000000 layout=aos touch=8"}}},
+    {"host-access",
+     "one field of all objects read by the host, GB/s",
+     "host-access",
+     "read_rate",
+     {{"1 B", "type=uchar", "objects=10000000 type=uchar"},
+      {"4 B", "objects=1000000", "objects=10000000"},
+      {"16 B", "type=uint4", "objects=10000000 type=uint4"},
+      {"4 B, half freed", "density=0.5", "objects=10000000 density=0.5"}}},
+    {"compact",
+     "compaction of a heap of which 60% died, ms",
+     "compact-synthetic",
+     "time_ms",
+     {{"planner", "objects=1048576", "objects=32768000"},
+      {"merge, n=3", "objects=1048576 strategy=merge", "objects=32768000 strategy=merge"},
+      {"planner, 64 slots", "objects=1048576 block_rows=1", "objects=32768000 block_rows=1"},
+      {"merge, 64 slots", "objects=1048576 block_rows=1 strategy=merge",
+       "objects=32768000 block_rows=1 strategy=merge"}}},
+    {"mark",
+     "marking of a random graph with two references an object, ms",
+     "mark-random",
+     "time_ms",
+     {{"auto", "objects=1000000", "objects=20000000"},
+      {"queue", "objects=1000000 engine=queue", "objects=20000000 engine=queue"},
+      {"rows", "objects=1000000 engine=rows", "objects=20000000 engine=rows"},
+      {"C, threads", "objects=1000000 engine=threads",
+       "objects=20000000 engine=threads threads=16"}}},
+    {"mark-synthetic",
+     "marking of the heap that is compacted above, ms",
+     "mark-synthetic",
+     "time_ms",
+     {{"auto", "objects=1048576", "objects=32768000"},
+      {"queue", "objects=1048576 engine=queue", "objects=32768000 engine=queue"},
+      {"none had died", "objects=1048576 dead=0", "objects=32768000 dead=0"},
+      {"C, threads", "objects=1048576 engine=threads",
+       "objects=32768000 engine=threads threads=16"}}},
+    {"sweep",
+     "the sweep after marking, ms; the floor is a copy of bitmaps and states",
+     "mark-random",
+     "sweep_ms",
+     {{"many", "objects=1000000", "objects=10000000"},
+      {"most", "objects=10000000", "objects=100000000"}}},
+    {"mark-lists",
+     "marking of linked lists, ms",
+     "mark-lists",
+     "time_ms",
+     {{"one, auto", "lists=1 length=10000", "lists=1 length=10000"},
+      {"one, host", "lists=1 length=10000 engine=host", "lists=1 length=10000 engine=host"},
+      {"256, auto", "lists=256 length=2000", "lists=256 length=10000"},
+      {"256, threads", "lists=256 length=2000 engine=threads",
+       "lists=256 length=10000 engine=threads threads=16"}}},
+    {"mark-hourglass",
+     "marking of a list, a tree and a list, ms",
+     "mark-hourglass",
+     "time_ms",
+     {{"auto", "", "objects=10000000"},
+      {"never by the host", "stay=1", "objects=10000000 stay=1"},
+      {"host", "engine=host", "objects=10000000 engine=host"},
+      {"threads", "engine=threads", "objects=10000000 engine=threads threads=16"}}},
+    {"wa-tor",
+     "Wa-Tor, a step, us",
+     "app-wa-tor",
+     "time_per_step_us",
+     {{"not compacted", "width=512 height=512 steps=100",
+       "width=2048 height=2048 steps=200 check=0"},
+      {"every 20 steps", "width=512 height=512 steps=100 compact=every:20",
+       "width=2048 height=2048 steps=200 check=0 compact=every:20"},
+      {"by cell", "width=512 height=512 steps=100 compact=every:20 order=cell",
+       "width=2048 height=2048 steps=200 check=0 compact=every:20 order=cell"},
+      {"automatic", "width=512 height=512 steps=100 compact=auto",
+       "width=2048 height=2048 steps=200 check=0 compact=auto"},
+      {"soa", "width=512 height=512 steps=100 variant=soa",
+       "width=2048 height=2048 steps=200 check=0 variant=soa"},
+      {"aos", "width=512 height=512 steps=100 variant=aos",
+       "width=2048 height=2048 steps=200 check=0 variant=aos"},
+      {"sequential", "width=512 height=512 steps=100 variant=sequential check=0",
+       "width=2048 height=2048 steps=20 variant=sequential check=0"}}},
+    {"collision",
+     "bodies that merge, a step, us",
+     "app-collision",
+     "time_per_step_us",
+     {{"clump", "bodies=1000 steps=50", "bodies=20000 steps=50 check=0"},
+      {"compacted", "bodies=1000 steps=50 compact=every:10",
+       "bodies=20000 steps=50 check=0 compact=every:10"},
+      {"soa", "bodies=1000 steps=50 variant=soa", "bodies=20000 steps=50 check=0 variant=soa"},
+      {"aos", "bodies=1000 steps=50 variant=aos", "bodies=20000 steps=50 check=0 variant=aos"}}},
+    {"nbody",
+     "bodies, a step, us",
+     "app-nbody",
+     "time_per_step_us",
+     {{"clump", "bodies=1000 steps=50", "bodies=20000 steps=50 check=0"},
+      {"soa", "bodies=1000 steps=50 variant=soa", "bodies=20000 steps=50 check=0 variant=soa"},
+      {"aos", "bodies=1000 steps=50 variant=aos", "bodies=20000 steps=50 check=0 variant=aos"},
+      {"sequential", "bodies=1000 steps=50 variant=sequential",
+       "bodies=2000 steps=10 variant=sequential"}}},
+    {"structure",
+     "springs between any two nodes, a step, us",
+     "app-structure",
+     "time_per_step_us",
+     {{"clump", "network=random nodes=20000 steps=30 speed=4",
+       "network=random nodes=500000 steps=50 check=0"},
+      {"compacted", "network=random nodes=20000 steps=30 speed=4 compact=every:10",
+       "network=random nodes=500000 steps=50 check=0 compact=every:10"},
+      {"soa", "network=random nodes=20000 steps=30 speed=4 variant=soa",
+       "network=random nodes=500000 steps=50 check=0 variant=soa"},
+      {"aos", "network=random nodes=20000 steps=30 speed=4 variant=aos",
+       "network=random nodes=500000 steps=50 check=0 variant=aos"},
+      {"sequential", "network=random nodes=20000 steps=30 speed=4 variant=sequential",
+       "network=random nodes=500000 steps=5 variant=sequential"}}},
+    {"structure-sheet",
+     "a sheet that tears, a step, us",
+     "app-structure",
+     "time_per_step_us",
+     {{"clump", "nodes=16000 steps=60", "nodes=1000000 steps=200 check=0"},
+      {"compacted", "nodes=16000 steps=60 compact=every:20",
+       "nodes=1000000 steps=200 check=0 compact=every:20"},
+      {"soa", "nodes=16000 steps=60 variant=soa", "nodes=1000000 steps=200 check=0 variant=soa"}}},
+    {"barnes-hut",
+     "bodies in a quadtree, a step, us",
+     "app-barnes-hut",
+     "time_per_step_us",
+     {{"clump", "bodies=20000 steps=50", "bodies=300000 steps=100 check=0"},
+      {"compacted", "bodies=20000 steps=50 compact=every:20",
+       "bodies=300000 steps=100 check=0 compact=every:20"},
+      {"by Morton code", "bodies=20000 steps=50 compact=every:20 order=cell",
+       "bodies=300000 steps=100 check=0 compact=every:20 order=cell"},
+      {"soa", "bodies=20000 steps=50 variant=soa", "bodies=300000 steps=100 check=0 variant=soa"},
+      {"aos", "bodies=20000 steps=50 variant=aos", "bodies=300000 steps=100 check=0 variant=aos"},
+      {"sequential", "bodies=20000 steps=50 variant=sequential check=0",
+       "bodies=300000 steps=5 variant=sequential check=0"}}},
+    {"game-of-life",
+     "Game of Life, a step, us",
+     "app-game-of-life",
+     "time_per_step_us",
+     {{"clump", "width=512 height=512 steps=50", "width=4096 height=4096 steps=100"},
+      {"soa", "width=512 height=512 steps=50 variant=soa",
+       "width=4096 height=4096 steps=100 variant=soa"},
+      {"sequential", "width=512 height=512 steps=50 variant=sequential",
+       "width=4096 height=4096 steps=100 variant=sequential"}}},
+    {"generation",
+     "generational automaton, a step, us",
+     "app-generation",
+     "time_per_step_us",
+     {{"clump", "width=512 height=512 steps=100", "width=5000 height=5000 steps=100 check=0"},
+      {"compacted", "width=512 height=512 steps=100 compact=every:50",
+       "width=5000 height=5000 steps=100 check=0 compact=every:50"},
+      {"soa", "width=512 height=512 steps=100 variant=soa",
+       "width=5000 height=5000 steps=100 check=0 variant=soa"},
+      {"sequential", "width=512 height=512 steps=100 variant=sequential",
+       "width=1000 height=1000 steps=20 variant=sequential"}}},
+    {"capacity",
+     "the largest size in a heap: all memory, clump over soa",
+     "capacity",
+     "memory_over_soa",
+     {{"wa-tor", "app=app-wa-tor heap_mb=4 steps=20", "app=app-wa-tor heap_mb=256 steps=20"},
+      {"collision", "app=app-collision heap_mb=1 steps=1 check=0",
+       "app=app-collision heap_mb=16 steps=2 check=0"},
+      {"nbody", "app=app-nbody heap_mb=1 steps=1 check=0",
+       "app=app-nbody heap_mb=16 steps=2 check=0"},
+      {"game-of-life", "app=app-game-of-life heap_mb=4 steps=20",
+       "app=app-game-of-life heap_mb=256 steps=20"},
+      {"generation", "app=app-generation heap_mb=4 steps=20",
+       "app=app-generation heap_mb=256 steps=20"},
+      {"barnes-hut", "app=app-barnes-hut heap_mb=4 steps=5",
+       "app=app-barnes-hut heap_mb=256 steps=5"},
+      {"structure", "app=app-structure heap_mb=4 steps=5 set=iterations=4",
+       "app=app-structure heap_mb=256 steps=5 set=iterations=4"},
+      {"sugarscape", "app=app-sugarscape heap_mb=16 steps=20",
+       "app=app-sugarscape heap_mb=256 steps=20"},
+      {"traffic", "app=app-traffic heap_mb=16 steps=20", "app=app-traffic heap_mb=256 steps=20"}}},
+    {"sugarscape",
+     "Sugarscape, a step, us",
+     "app-sugarscape",
+     "time_per_step_us",
+     {{"clump", "width=256 height=256 steps=50", "width=1700 height=1700 steps=100"},
+      {"by cell", "width=256 height=256 steps=50 compact=every:30 order=cell",
+       "width=1700 height=1700 steps=100 check=0 compact=every:30 order=cell"},
+      {"soa", "width=256 height=256 steps=50 variant=soa",
+       "width=1700 height=1700 steps=100 check=0 variant=soa"},
+      {"aos", "width=256 height=256 steps=50 variant=aos",
+       "width=1700 height=1700 steps=100 check=0 variant=aos"},
+      {"sequential", "width=256 height=256 steps=50 variant=sequential",
+       "width=1700 height=1700 steps=20 variant=sequential"}}},
+    {"traffic",
+     "traffic on a network of streets, a step, us",
+     "app-traffic",
+     "time_per_step_us",
+     {{"clump", "intersections=1000 steps=100", "intersections=17500 steps=500"},
+      {"by cell", "intersections=1000 steps=100 compact=every:50 order=cell",
+       "intersections=17500 steps=500 compact=every:50 order=cell"},
+      {"soa", "intersections=1000 steps=100 variant=soa",
+       "intersections=17500 steps=500 variant=soa"},
+      {"aos", "intersections=1000 steps=100 variant=aos",
+       "intersections=17500 steps=500 variant=aos"},
+      {"sequential", "intersections=1000 steps=100 variant=sequential",
+       "intersections=17500 steps=500 variant=sequential"}}},
+    {"pool-alloc",
+     "one allocation of a pool, ns",
+     "pool-alloc",
+     "chunk_1M_alloc_ns",
+     {{"chunk, one at a time", "most_kb=1024 touch=1", "touch=1"},
+      {"chunk, 64 at a time", "most_kb=1024 count=64 touch=1", "count=64 touch=1"}}},
+    {"pool-unique",
+     "one buffer of its own, ns",
+     "pool-alloc",
+     "unique_1M_alloc_ns",
+     {{"one at a time", "most_kb=1024 touch=1", "touch=1"},
+      {"64 at a time", "most_kb=1024 count=64 touch=1", "count=64 touch=1"}}},
+    {"pool-fit",
+     "allocation with first fit, ns (the JSON has all strategies)",
+     "pool-fit",
+     "first_alloc_ns",
+     {{"random sequences", "sequences=200", "sequences=400"}}},
+    {"pool-waste",
+     "mean waste of a pool over a trace, share",
+     "pool-trace",
+     "waste_mean",
+     {{"games", "chunk_kb=4096", "mb=4096 chunk_kb=65536"},
+      {"games, steps of 500 us", "chunk_kb=4096 defrag=budget",
+       "mb=4096 chunk_kb=65536 defrag=budget"},
+      {"games, all at once", "chunk_kb=4096 defrag=all", "mb=4096 chunk_kb=65536 defrag=all"},
+      {"inference", "shape=inference chunk_kb=4096", "shape=inference mb=4096 chunk_kb=65536"},
+      {"inference, steps of 500 us", "shape=inference chunk_kb=4096 defrag=budget",
+       "shape=inference mb=4096 chunk_kb=65536 defrag=budget"},
+      {"particles", "shape=particles chunk_kb=4096", "shape=particles mb=4096 chunk_kb=65536"},
+      {"particles, steps of 500 us", "shape=particles chunk_kb=4096 defrag=budget",
+       "shape=particles mb=4096 chunk_kb=65536 defrag=budget"}}},
+    {"pool-defrag",
+     "fragmentation f with location weight 1",
+     "pool-defrag",
+     "f_a1_w0",
+     {{"thesis 5.3", "tests=5 grid=0", "tests=25 scale=1"},
+      {"without a limit of moves", "tests=5 grid=0 moves=0", "tests=25 scale=1 moves=0"}}},
+};
+#define GROUPS (sizeof groups / sizeof *groups)
+
+/* Of the metric of a group. */
+typedef struct suite_result {
+    double median, min, max, floor; /* NAN: there is none */
+    const char *unit;
+    int is_ok;
+    char message[BENCH_TEXT_BYTES];
+} suite_result;
+
+typedef struct suite {
+    bench_env *env;
+    const char *folder;
+    bench_report *report;
+    int is_large;           /* sizes for GPUs */
+    uint32_t repeat;        /* 0: each benchmark's own */
+    uint8_t is_run[GROUPS]; /* asked for */
+    suite_result results[GROUPS][ENTRIES_MAX];
+} suite;
+
+static suite_result pick(const bench_results *results, const char *name) {
+    suite_result r = {NAN, NAN, NAN, NAN, "", results->is_ok, ""};
+    snprintf(r.message, sizeof r.message, "%s", results->check_message);
+    for (size_t i = 0; i < results->metric_count; i++) {
+        const bench_metric *metric = &results->metrics[i];
+        if (strcmp(metric->name, name) == 0 && metric->count) {
+            r.median = bench_metric_median(metric);
+            r.min = bench_metric_min(metric);
+            r.max = bench_metric_max(metric);
+            r.floor = metric->has_floor ? metric->floor : NAN;
+            r.unit = metric->unit;
+        }
+    }
+    return r;
+}
+
+/* All groups, or those that are named by the files of their plots. */
+static int choose_groups(suite *s, const char *const *names, size_t count, bench_error *error) {
+    memset(s->is_run, count == 0, sizeof s->is_run);
+    for (size_t i = 0; i < count; i++) {
+        char known[BENCH_TEXT_BYTES] = "";
+        size_t g = 0, length = 0;
+        for (; g < GROUPS && strcmp(groups[g].file, names[i]) != 0; g++) {
+            length +=
+                (size_t)snprintf(known + length, sizeof known - length, " %s", groups[g].file);
+            length = length < sizeof known ? length : sizeof known - 1;
+        }
+        if (g == GROUPS) {
+            return bench_error_set(error, "the suite has no group '%s'; there are%s", names[i],
+                                   known);
+        }
+        s->is_run[g] = 1;
+    }
+    return 0;
+}
+
+static int run_entry(suite *s, size_t g, size_t e, bench_error *error) {
+    const suite_group *group = &groups[g];
+    const bench_descriptor *benchmark = bench_registry_find(group->benchmark, error);
+    bench_values *values = malloc(sizeof *values);
+    bench_results *results = malloc(sizeof *results);
+    int stopped = !benchmark || !values || !results;
+    if (benchmark && stopped) {
+        bench_error_set(error, "out of memory");
+    }
+    if (!stopped) {
+        const suite_entry *entry = &group->entries[e];
+        bench_values_init(values, benchmark->params);
+        stopped = bench_values_set_all(values, s->is_large ? entry->gpu : entry->cpu, error);
+    }
+    if (!stopped) {
+        s->env->repeat = s->repeat ? s->repeat : benchmark->repeat;
+        bench_run(s->env, benchmark, values, s->report, results);
+        s->results[g][e] = pick(results, group->metric);
+        bench_results_release(results);
+    }
+    free(values);
+    free(results);
+    return stopped;
+}
+
+static void print_result(FILE *file, const suite_entry *entry, const suite_result *r) {
+    fprintf(file, "| %s | %s | %s | %s | ", entry->label, bench_number_of(r->median).text,
+            bench_number_of(r->min).text, bench_number_of(r->max).text);
+    fprintf(file, "%s | %s | %s |\n", isnan(r->floor) ? "" : bench_number_of(r->floor).text,
+            r->unit, r->is_ok ? "ok" : "**failed**");
+}
+
+static void print_group(FILE *file, const suite *s, size_t g, int has_plot) {
+    const suite_group *group = &groups[g];
+    fprintf(file, "\n## %s\n\n`%s`, metric `%s`\n\n", group->title, group->benchmark,
+            group->metric);
+    if (has_plot) {
+        fprintf(file, "![%s](%s.svg)\n\n", group->title, group->file);
+    }
+    fprintf(file,
+            "| run | median | min | max | floor | unit | check |\n"
+            "|---|---|---|---|---|---|---|\n");
+    for (size_t e = 0; e < ENTRIES_MAX && group->entries[e].label; e++) {
+        print_result(file, &group->entries[e], &s->results[g][e]);
+    }
+    for (size_t e = 0; e < ENTRIES_MAX && group->entries[e].label; e++) {
+        fprintf(file, "%s- %s: `%s`\n", e ? "" : "\n", group->entries[e].label,
+                s->is_large ? group->entries[e].gpu : group->entries[e].cpu);
+    }
+}
+
+static int draw_group(const suite *s, size_t g) {
+    const suite_group *group = &groups[g];
+    const char *labels[ENTRIES_MAX];
+    double medians[ENTRIES_MAX];
+    size_t count = 0;
+    for (; count < ENTRIES_MAX && group->entries[count].label; count++) {
+        labels[count] = group->entries[count].label;
+        medians[count] = s->results[g][count].median;
+    }
+    bench_plot plot = {.title = group->title,
+                       .x_label = "",
+                       .y_label = group->metric,
+                       .labels = labels,
+                       .points = count,
+                       .series = {{NULL, "#1f78b4", BENCH_PLOT_BAR, medians}},
+                       .series_count = 1};
+    char path[BENCH_TEXT_BYTES];
+    bench_error error;
+    snprintf(path, sizeof path, "%s/%s.svg", s->folder, group->file);
+    if (bench_plot_write(&plot, path, &error)) {
+        fprintf(stderr, "clump-bench: %s\n", error.text);
+        return 0;
+    }
+    return 1;
+}
+
+static int write_report(const suite *s, const char *command, bench_error *error) {
+    char path[BENCH_TEXT_BYTES];
+    snprintf(path, sizeof path, "%s/report.md", s->folder);
+    FILE *file = fopen(path, "w");
+    if (!file) {
+        return bench_error_set(error, "cannot write %s", path);
+    }
+    const clump_capabilities *found = s->env->capabilities;
+    fprintf(file, "# Clump on %s / %s\n\nDriver %s, %s; library %s; seed %u.\n\n    %s\n\n",
+            found->platform_name, found->device_name, found->driver_version, found->device_version,
+            CLUMP_VERSION_TEXT, s->env->seed, command);
+    fprintf(file, "`suite.json` has all metrics of all runs.\n");
+    for (size_t g = 0; g < GROUPS; g++) {
+        for (size_t e = 0; s->is_run[g] && e < ENTRIES_MAX && groups[g].entries[e].label; e++) {
+            if (!s->results[g][e].is_ok) {
+                fprintf(file, "\n**%s, %s: the check failed:** %s\n", groups[g].title,
+                        groups[g].entries[e].label, s->results[g][e].message);
+            }
+        }
+    }
+    for (size_t g = 0; g < GROUPS; g++) {
+        if (s->is_run[g]) {
+            print_group(file, s, g, draw_group(s, g));
+        }
+    }
+    int bad = ferror(file);
+    bad |= fclose(file) != 0;
+    return bad ? bench_error_set(error, "cannot write all of %s", path) : 0;
+}
+
+int bench_suite(bench_env *env, const char *const *names, size_t name_count, uint32_t repeat,
+                const char *folder, const char *command, bench_error *error) {
+    suite *s = calloc(1, sizeof *s);
+    int stopped = s == NULL, failed = 0;
+    if (s) {
+        s->report = bench_report_create();
+        stopped = s->report == NULL;
+    }
+    if (stopped) {
+        bench_error_set(error, "out of memory");
+    } else {
+        s->env = env;
+        s->folder = folder;
+        s->repeat = repeat;
+        s->is_large =
+            !env->capabilities->is_cpu && env->capabilities->memory_bytes >= GPU_BYTES_LEAST;
+        stopped = choose_groups(s, names, name_count, error);
+    }
+    if (!stopped) {
+        mkdir(folder, 0777); /* it may be there; writing shows what is wrong */
+    }
+    for (size_t g = 0; g < GROUPS && !stopped; g++) {
+        for (size_t e = 0;
+             s->is_run[g] && e < ENTRIES_MAX && groups[g].entries[e].label && !stopped; e++) {
+            stopped = run_entry(s, g, e, error);
+            failed |= !s->results[g][e].is_ok;
+        }
+    }
+    if (!stopped) {
+        char path[BENCH_TEXT_BYTES];
+        snprintf(path, sizeof path, "%s/suite.json", folder);
+        stopped = write_report(s, command, error) ||
+                  bench_report_write(s->report, env, command, path, error);
+    }
+    if (s) {
+        bench_report_destroy(s->report);
+    }
+    free(s);
+    return stopped ? -1 : failed;
+}

@@ -1,0 +1,611 @@
+/* Marking: roots, and the steps that follow references until nothing new is reached.
+ *
+ * A step is one launch. It looks at what the step before left and goes one of four ways, the same
+ * for all work-groups, since they decide by numbers that no step changes while it runs:
+ *
+ *   narrow   a small frontier: the first work-group alone follows it, level after level, in local
+ *            memory, until it grows or the levels of a launch are used up. The others leave at once
+ *   queue    one level of a wide frontier: tiles of the queue are dealt out by a counter. The
+ *            frontier queue of Maas et al. (ISMM 2012), but with marking before enqueuing, so that
+ *            each object is in the queue once, and with all compute units
+ *   rows     a sweep over the words of waiting objects: a row's objects are scanned together
+ *   refill   the queue alone, after it overflowed and is nearly empty: waiting objects go back to it
+ *
+ * No work-group waits for another. A step that finds nothing to do leaves at once, so the host
+ * enqueues several and reads back once.
+ *
+ * Read first: mark.clh. Read next: sweep.cl.
+ */
+#include "cl/collect/mark.clh"
+
+/* ---- Roots ---- */
+
+#define ROOT_STEP 5u /* what it leaves is where step 0 looks */
+
+/* All live objects are white; nothing waits (which the last collection left so). */
+__kernel void clumpi_mark_begin(__global uchar *heap, uint header_at, __global uchar *marks) {
+    clumpi_mark m = clumpi_mark_of(heap, header_at, marks, 0);
+    const clumpi_part part = clumpi_part_of((ulong)m.r.end * CLUMPI_WORDS_PER_ROW);
+    __global const clumpi_word *bits = m.v.bits;
+    __global clumpi_word *white = m.white;
+    for (ulong i = part.begin; i < part.end; i += part.step) white[i] = bits[i];
+}
+
+/* At the end of a kernel of roots. References that are roots are no references of objects. */
+static inline void tally_roots(clumpi_mark *m, uint roots, uint dangling) {
+    m->read = m->followed = 0;
+    clumpi_mark_tally(m);
+    if (roots) CLUMPI_ADD(&m->control->roots, roots);
+    if (dangling) CLUMPI_ADD(&m->control->roots_dangling, dangling);
+}
+
+/* All objects of the classes first .. last. */
+__kernel void clumpi_mark_classes(__global uchar *heap, uint header_at, __global uchar *marks,
+                                  uint first, uint last) {
+    clumpi_mark m = clumpi_mark_of(heap, header_at, marks, ROOT_STEP);
+    uint roots = 0;
+    const clumpi_part part = clumpi_part_of(m.r.end);
+    for (ulong at = part.begin; at < part.end; at += part.step) {
+        uint g = (uint)at;
+        ulong bits = clumpi_row_bits(&m.v, g), white = clumpi_mark_row(&m, m.white, g);
+        uint class_id = bits ? clumpi_mark_class(&m, g << 6) : 0u;
+        if (!bits || class_id < first || class_id > last) continue;
+        roots += clumpi_popcount64(bits);
+        if (!white) continue;
+        clumpi_mark_row_set(&m, m.white, g, 0);
+        clumpi_mark_row_set(&m, m.waiting, g, clumpi_mark_row(&m, m.waiting, g) | white);
+        m.left_waiting = 1;
+    }
+    tally_roots(&m, roots, 0);
+}
+
+/* ---- What all ways share ---- */
+
+/* Objects that are in the queue. */
+static inline uint queue_length(const clumpi_mark *m) {
+    return min(m->control->queued[m->now], m->capacity);
+}
+
+/* Levels that a narrow step goes through. */
+static inline uint levels_most(const clumpi_mark *m) {
+    return min(m->control->levels_most, CLUMPI_NARROW_LEVELS);
+}
+
+/* Which way this step goes, and whether what it reaches is to wait. */
+static inline uint choose_path(clumpi_mark *m) {
+    __global const clumpi_mark_control *c = m->control;
+    uint length = queue_length(m);
+    if (length > c->narrow) {
+        m->by_rows = length > c->rows_above;
+        return CLUMPI_MARK_QUEUE;
+    }
+    /* Not behind a list that may be long. At least half the queue is free, so that what is there
+     * does not go round for ever. */
+    if (c->refill && c->waiting[m->now] && length <= m->capacity / 2u) return CLUMPI_MARK_REFILL;
+    if (length) return CLUMPI_MARK_NARROW;
+    if (!c->waiting[m->now]) return CLUMPI_MARK_NONE;
+    m->by_rows = c->scanned[m->now] > c->rows_below;
+    return CLUMPI_MARK_ROWS;
+}
+
+/* By one work-item of the launch. */
+static inline void note_step(const clumpi_mark *m, uint path, uint step) {
+    __global clumpi_mark_control *c = m->control;
+    uint after = (step + 2u) % 3u;
+    c->queued[after] = c->waiting[after] = c->scanned[after] = c->cursor[after] = 0;
+    if (path == CLUMPI_MARK_NONE) return;
+    c->peak = max(c->peak, queue_length(m));
+    if (path == CLUMPI_MARK_REFILL) {
+        c->refills++;
+        return;
+    }
+    c->levels += path == CLUMPI_MARK_QUEUE; /* a narrow way counts its own */
+    c->sweeps += path == CLUMPI_MARK_ROWS;
+    c->changes += c->path != CLUMPI_MARK_NONE && c->path != path;
+    c->path = path;
+    /* Objects that waited in front of a queue still do behind it. */
+    if (path != CLUMPI_MARK_ROWS && c->waiting[m->now]) CLUMPI_STORE(&c->waiting[m->next], 1);
+}
+
+/* Reference number `k` of an object, of those that are followed; and the classes that it can name.
+ * */
+static inline uint nth_reference(const clumpi_mark *m, uint ref, uint k, uint *first, uint *last) {
+    __global const clumpi_column *column = clumpi_columns(&m->v) +
+                                           m->v.classes[clumpi_mark_class(m, ref)].refs;
+    for (; k >= column->count; column++) k -= column->count;
+    *first = column->first;
+    *last = column->last;
+    return *(__global const uint *)(m->r.heap + (ref >> 6) * m->r.granule_bytes + column->base +
+                                    (ulong)k * column->step + (ref & 63u) * column->stride);
+}
+
+/* Is there no room in the queue any more? Then refilling ends; what waits goes on waiting. */
+static inline uint is_full(clumpi_mark *m) {
+    uint full = CLUMPI_LOAD(&m->control->queued[m->next]) >= m->capacity;
+    if (full) m->left_waiting = 1;
+    return full;
+}
+
+/* What is in the queue stays in it. */
+static inline void carry_over(clumpi_mark *m) {
+    uint length = queue_length(m);
+    for (uint i = (uint)get_global_id(0); i < length; i += (uint)get_global_size(0))
+        clumpi_enqueue(m, CLUMPI_ADD(&m->control->queued[m->next], 1), m->in[i]);
+}
+
+/* Put the objects of a row that wait back into the queue. */
+static inline void refill_row(clumpi_mark *m, uint granule, ulong bits) {
+    uint at = CLUMPI_ADD(&m->control->queued[m->next], clumpi_popcount64(bits));
+    for (; bits; bits &= bits - 1ul, at++) {
+        uint ref = granule << 6 | clumpi_lowest64(bits);
+        if (at < m->capacity) m->out[at] = ref;
+        else clumpi_let_wait(m, ref);
+    }
+}
+
+#if CLUMPI_ROW_PER_ITEM /* ---- A work-item is a work-group ---- */
+
+#define SHEAF 256u
+#define QUEUE_TILE 128u
+#define ROWS_TILE 1024u
+
+/* References that were read, and the classes that they can name: first | last << 16. Looked at many
+ * at a time, because look-ups of one kind overlap, and atomic operations between them would stop
+ * that. */
+typedef struct sheaf {
+    uint count;
+    uint refs[SHEAF], classes[SHEAF];
+} sheaf;
+
+/* The next frontier of a narrow step. */
+typedef struct front {
+    uint count;
+    uint refs[CLUMPI_NARROW_MAX];
+} front;
+
+/* Reach what a sheaf refers to and pass it on, to `next` or (NULL) to all work-groups. */
+static inline void drain(clumpi_mark *m, sheaf *b, front *next) {
+    uint white = 0, reached = 0;
+    for (uint i = 0; i < b->count; i++) {
+        uint ref = b->refs[i], classes = b->classes[i];
+        b->refs[white] = ref;
+        b->classes[white] = classes;
+        m->followed += ref != 0;
+        white += clumpi_is_white(m, ref);
+    }
+    for (uint i = 0; i < white; i++) {
+        uint ref = b->refs[i], classes = b->classes[i];
+        b->refs[reached] = ref;
+        reached += clumpi_reach_object(m, ref, classes & 0xffffu, classes >> 16);
+    }
+    m->read += b->count;
+    b->count = 0;
+    uint i = 0;
+    if (next)
+        for (; i < reached && next->count < CLUMPI_NARROW_MAX; i++)
+            next->refs[next->count++] = b->refs[i];
+    if (m->by_rows) {
+        for (; i < reached; i++) clumpi_let_wait(m, b->refs[i]);
+    } else if (i < reached) {
+        uint at = CLUMPI_ADD(&m->control->queued[m->next], reached - i);
+        for (; i < reached; i++) clumpi_enqueue(m, at++, b->refs[i]);
+    }
+}
+
+/* Read all references of an object. */
+static inline void gather(clumpi_mark *m, uint ref, sheaf *b, front *next) {
+    __global const clumpi_class *class = &m->v.classes[clumpi_mark_class(m, ref)];
+    __global const uchar *row = m->r.heap + (ref >> 6) * m->r.granule_bytes;
+    for (uint c = class->refs; c < class->weak; c++) {
+        const clumpi_column column = clumpi_columns(&m->v)[c];
+        __global const uchar *at = row + column.base + (ref & 63u) * column.stride;
+        for (uint left = column.count; left;) {
+            uint part = min(left, SHEAF - b->count);
+            for (uint i = 0; i < part; i++, at += column.step) {
+                b->refs[b->count + i] = *(__global const uint *)at;
+                b->classes[b->count + i] = column.first | column.last << 16;
+            }
+            b->count += part;
+            left -= part;
+            if (b->count == SHEAF) drain(m, b, next);
+        }
+    }
+}
+
+static inline void narrow_step(clumpi_mark *m, sheaf *b) {
+    front fronts[2];
+    uint levels = 0, peak = 0;
+    fronts[0].count = queue_length(m);
+    for (uint i = 0; i < fronts[0].count; i++) fronts[0].refs[i] = m->in[i];
+    for (; levels < levels_most(m); levels++) {
+        const front *at = &fronts[levels & 1u];
+        front *next = &fronts[~levels & 1u];
+        if (!at->count || at->count > m->control->narrow) break;
+        next->count = 0;
+        for (uint i = 0; i < at->count; i++) gather(m, at->refs[i], b, next);
+        drain(m, b, next);
+        peak = max(peak, next->count);
+    }
+    m->control->peak = max(m->control->peak, peak);
+    const front *rest = &fronts[levels & 1u];
+    uint at = rest->count ? CLUMPI_ADD(&m->control->queued[m->next], rest->count) : 0u;
+    for (uint i = 0; i < rest->count; i++) clumpi_enqueue(m, at + i, rest->refs[i]);
+    m->control->levels += levels;
+    m->control->narrow_levels += levels;
+}
+
+static inline void queue_step(clumpi_mark *m, sheaf *b) {
+    uint length = queue_length(m);
+    for (;;) {
+        uint begin = CLUMPI_ADD(&m->control->cursor[m->now], QUEUE_TILE);
+        if (begin >= length) break;
+        uint end = min(begin + QUEUE_TILE, length);
+        for (uint i = begin; i < end; i++) gather(m, m->in[i], b, 0);
+    }
+    drain(m, b, 0);
+}
+
+/* One element of a column of the objects of a row. */
+static inline void gather_row(clumpi_mark *m, const clumpi_column *column, ulong base, uint granule,
+                              ulong bits, sheaf *b) {
+    __global const uchar *at = m->r.heap + base + granule * m->r.granule_bytes;
+    if (b->count > SHEAF - 64u) drain(m, b, 0);
+    uint n = b->count, classes = column->first | column->last << 16;
+    if (bits == ~0ul) {
+        for (uint slot = 0; slot < 64u; slot++) {
+            b->refs[n + slot] = *(__global const uint *)(at + slot * column->stride);
+            b->classes[n + slot] = classes;
+        }
+        n += 64u;
+    } else {
+        for (ulong rest = bits; rest; rest &= rest - 1ul, n++) {
+            b->refs[n] = *(__global const uint *)(at + clumpi_lowest64(rest) * column->stride);
+            b->classes[n] = classes;
+        }
+    }
+    b->count = n;
+}
+
+static inline void scan_row(clumpi_mark *m, uint granule, ulong bits, sheaf *b) {
+    __global const clumpi_class *class = &m->v.classes[clumpi_mark_class(m, granule << 6)];
+    for (uint c = class->refs; c < class->weak; c++) {
+        const clumpi_column column = clumpi_columns(&m->v)[c];
+        for (uint e = 0; e < column.count; e++)
+            gather_row(m, &column, column.base + e * (ulong)column.step, granule, bits, b);
+    }
+}
+
+/* All rows with waiting objects: scan them, or put them back into the queue. */
+static inline void rows_step(clumpi_mark *m, uint refill, sheaf *b) {
+    uint scanned = 0;
+    for (;;) {
+        uint begin = CLUMPI_ADD(&m->control->cursor[m->now], ROWS_TILE);
+        if (begin >= m->r.end || (refill && is_full(m))) break;
+        uint end = min(begin + ROWS_TILE, m->r.end);
+        for (uint g = begin; g < end; g++) {
+            ulong bits = clumpi_take_waiting(m, g);
+            if (!bits) continue;
+            scanned += clumpi_popcount64(bits);
+            if (refill) refill_row(m, g, bits);
+            else scan_row(m, g, bits, b);
+        }
+    }
+    drain(m, b, 0);
+    if (scanned) CLUMPI_ADD(&m->control->scanned[m->next], scanned);
+}
+
+__kernel void clumpi_mark_step(__global uchar *heap, uint header_at, __global uchar *marks,
+                               uint step) {
+    clumpi_mark m = clumpi_mark_of(heap, header_at, marks, step);
+    sheaf b;
+    b.count = 0;
+    uint path = choose_path(&m);
+    if (get_global_id(0) == 0) note_step(&m, path, step);
+    if (path == CLUMPI_MARK_NARROW && get_global_id(0) == 0) narrow_step(&m, &b);
+    if (path == CLUMPI_MARK_QUEUE) queue_step(&m, &b);
+    if (path == CLUMPI_MARK_ROWS) rows_step(&m, 0, &b);
+    if (path == CLUMPI_MARK_REFILL) carry_over(&m);
+    if (path == CLUMPI_MARK_REFILL) rows_step(&m, 1, &b);
+    clumpi_mark_tally(&m);
+}
+
+/* References at offset + i * stride, in words; how many: clumpi_refs_count(). */
+__kernel void clumpi_mark_roots(__global uchar *heap, uint header_at, __global uchar *marks,
+                                __global const uint *refs, ulong offset, uint stride, ulong count,
+                                __global const uint *counted, ulong counted_at) {
+    clumpi_mark m = clumpi_mark_of(heap, header_at, marks, ROOT_STEP);
+    sheaf b;
+    b.count = 0;
+    uint roots = 0, dangling = 0;
+    const clumpi_part part = clumpi_part_of(clumpi_refs_count(count, counted, counted_at));
+    for (ulong i = part.begin; i < part.end; i += part.step) {
+        uint ref = refs[offset + i * stride];
+        if (ref == 0) continue;
+        roots++;
+        dangling += !clumpi_names_object(&m.v, &m.r, ref, 1, m.r.class_count);
+        b.refs[b.count] = ref;
+        b.classes[b.count++] = 1u | m.r.class_count << 16;
+        if (b.count == SHEAF) drain(&m, &b, 0);
+    }
+    drain(&m, &b, 0);
+    tally_roots(&m, roots, dangling);
+}
+
+#else /* ---- 64 work-items and more in a work-group ---- */
+
+#define PARTS (2u * CLUMPI_MARK_ITEMS) /* objects that a work-group collects for the queue */
+
+enum { SHARED_COUNT, SHARED_AT, SHARED_TILE, SHARED_WIDE, SHARED_MOST, SHARED_WORDS };
+
+/* Local memory of a step. */
+typedef struct group_memory {
+    __local uint *shared; /* SHARED_WORDS */
+    __local uint *tile;   /* CLUMPI_MARK_ITEMS: objects */
+    __local uint *sums;   /* CLUMPI_MARK_ITEMS */
+    __local uint *parts;  /* PARTS: reached, not yet in the queue */
+    __local uint *fronts; /* 2 * CLUMPI_NARROW_MAX: of a narrow step; else the rows of a tile */
+} group_memory;
+
+/* Follow reference `k` of an object; the object it leads to if this work-item was the first to
+ * reach it, else 0. */
+static inline uint follow_nth(clumpi_mark *m, uint object, uint k) {
+    uint first, last, ref = nth_reference(m, object, k, &first, &last);
+    m->read++;
+    m->followed += ref != 0;
+    return clumpi_is_white(m, ref) && clumpi_reach_object(m, ref, first, last) ? ref : 0u;
+}
+
+/* Take the next tile of a step; all work-items of the group together. */
+static inline uint next_tile(const clumpi_mark *m, const group_memory *s) {
+    CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
+    if (get_local_id(0) == 0) s->shared[SHARED_TILE] = CLUMPI_ADD(&m->control->cursor[m->now], 1);
+    CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
+    return s->shared[SHARED_TILE];
+}
+
+/* Collect what was reached (0: nothing). */
+static inline void collect(clumpi_mark *m, const group_memory *s, uint ref) {
+    if (!ref) return;
+    if (m->by_rows) clumpi_let_wait(m, ref);
+    else s->parts[atomic_inc(&s->shared[SHARED_COUNT])] = ref;
+}
+
+/* Put what was collected into the queue if it is more than `most`. All together. */
+static inline void flush(clumpi_mark *m, const group_memory *s, uint most) {
+    if (m->by_rows) return;
+    CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
+    uint n = s->shared[SHARED_COUNT];
+    if (n <= most) {
+        CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
+        return;
+    }
+    if (get_local_id(0) == 0)
+        s->shared[SHARED_AT] = CLUMPI_ADD(&m->control->queued[m->next], n);
+    CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
+    for (uint i = (uint)get_local_id(0); i < n; i += (uint)get_local_size(0))
+        clumpi_enqueue(m, s->shared[SHARED_AT] + i, s->parts[i]);
+    CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
+    if (get_local_id(0) == 0) s->shared[SHARED_COUNT] = 0;
+    CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
+}
+
+/* References number from, from + 1, ... of one object, by the whole group. */
+static inline void follow_wide(clumpi_mark *m, const group_memory *s, uint object, uint from) {
+    uint end = m->refs_of[clumpi_mark_class(m, object)], items = (uint)get_local_size(0);
+    for (; from < end; from += items) {
+        uint k = from + (uint)get_local_id(0);
+        collect(m, s, k < end ? follow_nth(m, object, k) : 0u);
+        flush(m, s, PARTS - items);
+    }
+}
+
+/* The references of a tile's objects in one sequence, that of the prefix sums: work-items have
+ * equal shares whatever the objects are like. */
+static inline void follow_by_sums(clumpi_mark *m, const group_memory *s, uint count) {
+    uint me = (uint)get_local_id(0), items = (uint)get_local_size(0);
+    (void)clumpi_group_scan(count, s->sums);
+    uint all = s->sums[items - 1u];
+    for (uint base = 0; base < all; base += items) {
+        uint at = base + me, low = 0, high = items - 1u;
+        while (at < all && low < high) { /* the first object whose sum is larger */
+            uint middle = (low + high) / 2u;
+            if (s->sums[middle] > at) high = middle;
+            else low = middle + 1u;
+        }
+        uint before = low ? s->sums[low - 1u] : 0u;
+        collect(m, s, at < all ? follow_nth(m, s->tile[low], at - before) : 0u);
+        flush(m, s, PARTS - items);
+    }
+}
+
+/* First the first references of all objects of a tile, then the second ones, ...; the objects with
+ * more than `wide` are taken by the whole group, one after the other. */
+static inline void follow_by_rank(clumpi_mark *m, const group_memory *s, uint count) {
+    uint me = (uint)get_local_id(0), wide = m->control->wide;
+    if (me == 0) s->shared[SHARED_WIDE] = s->shared[SHARED_MOST] = 0;
+    CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
+    if (count > wide) s->sums[atomic_inc(&s->shared[SHARED_WIDE])] = s->tile[me];
+    else if (count) atomic_max(&s->shared[SHARED_MOST], count);
+    if (count > wide) count = 0;
+    CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
+    uint most = s->shared[SHARED_MOST], n = s->shared[SHARED_WIDE];
+    for (uint k = 0; k < most; k++) {
+        collect(m, s, k < count ? follow_nth(m, s->tile[me], k) : 0u);
+        flush(m, s, PARTS - (uint)get_local_size(0));
+    }
+    for (uint i = 0; i < n; i++) follow_wide(m, s, s->sums[i], 0);
+}
+
+static inline void queue_step(clumpi_mark *m, const group_memory *s) {
+    uint me = (uint)get_local_id(0), items = (uint)get_local_size(0), length = queue_length(m);
+    if (me == 0) s->shared[SHARED_COUNT] = 0;
+    for (;;) {
+        uint tile = next_tile(m, s);
+        if (tile > length / items || tile * items >= length) break;
+        uint at = tile * items + me, object = at < length ? m->in[at] : 0u;
+        uint count = object ? m->refs_of[clumpi_mark_class(m, object)] : 0u;
+        s->tile[me] = object;
+        if (m->control->histogram) follow_by_rank(m, s, count);
+        else follow_by_sums(m, s, count);
+    }
+    flush(m, s, 0);
+}
+
+/* What a reference leads to goes to the next frontier; where that is full, to the queue. */
+static inline void follow_narrow(clumpi_mark *m, const group_memory *s, uint object, uint k,
+                                 __local uint *next) {
+    uint ref = follow_nth(m, object, k);
+    if (!ref) return;
+    uint place = atomic_inc(&s->shared[SHARED_COUNT]);
+    if (place < CLUMPI_NARROW_MAX) next[place] = ref;
+    else clumpi_pass_on(m, ref);
+}
+
+/* By the first group alone. An object's references are followed by one work-item, unless they are
+ * many. */
+static inline void narrow_step(clumpi_mark *m, const group_memory *s) {
+    uint me = (uint)get_local_id(0), items = (uint)get_local_size(0);
+    uint wide = m->control->wide, narrow = m->control->narrow;
+    uint n = queue_length(m), levels = 0, peak = n;
+    for (uint i = me; i < n; i += items) s->fronts[i] = m->in[i];
+    uint most = levels_most(m);
+    for (; n && n <= narrow && levels < most; levels++) {
+        __local const uint *at = s->fronts + (levels & 1u) * CLUMPI_NARROW_MAX;
+        __local uint *next = s->fronts + (~levels & 1u) * CLUMPI_NARROW_MAX;
+        CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE); /* s->shared was read */
+        if (me == 0) s->shared[SHARED_COUNT] = s->shared[SHARED_WIDE] = 0;
+        CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
+        for (uint i = me; i < n; i += items) {
+            uint count = m->refs_of[clumpi_mark_class(m, at[i])];
+            uint place = count > wide ? atomic_inc(&s->shared[SHARED_WIDE]) : CLUMPI_MARK_ITEMS;
+            if (place < CLUMPI_MARK_ITEMS) s->sums[place] = at[i]; /* for the whole group, below */
+            else for (uint k = 0; k < count; k++) follow_narrow(m, s, at[i], k, next);
+        }
+        CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
+        uint many = min(s->shared[SHARED_WIDE], CLUMPI_MARK_ITEMS);
+        for (uint i = 0; i < many; i++) {
+            uint count = m->refs_of[clumpi_mark_class(m, s->sums[i])];
+            for (uint k = me; k < count; k += items) follow_narrow(m, s, s->sums[i], k, next);
+        }
+        CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
+        n = min(s->shared[SHARED_COUNT], CLUMPI_NARROW_MAX);
+        peak = max(peak, n);
+    }
+    __local const uint *rest = s->fronts + (levels & 1u) * CLUMPI_NARROW_MAX;
+    CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
+    if (me == 0) {
+        s->shared[SHARED_AT] = n ? CLUMPI_ADD(&m->control->queued[m->next], n) : 0u;
+        m->control->levels += levels;
+        m->control->narrow_levels += levels;
+        m->control->peak = max(m->control->peak, peak);
+    }
+    CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
+    for (uint i = me; i < n; i += items) clumpi_enqueue(m, s->shared[SHARED_AT] + i, rest[i]);
+}
+
+/* 64 work-items scan a row: each reference field of it is read in one go. A few objects with many
+ * references are better served object by object. */
+static inline void scan_row(clumpi_mark *m, uint granule, ulong bits) {
+    uint member = (uint)get_local_id(0) & 63u, row = granule << 6;
+    uint class_id = clumpi_mark_class(m, row), refs = m->refs_of[class_id];
+    if (refs > m->control->wide && clumpi_popcount64(bits) < 32u) {
+        for (; bits; bits &= bits - 1ul) {
+            for (uint k = member; k < refs; k += 64u) {
+                uint ref = follow_nth(m, row | clumpi_lowest64(bits), k);
+                if (ref) clumpi_pass_on(m, ref);
+            }
+        }
+        return;
+    }
+    if (!(bits >> member & 1ul)) return;
+    for (uint c = m->v.classes[class_id].refs; c < m->v.classes[class_id].weak; c++) {
+        const clumpi_column column = clumpi_columns(&m->v)[c];
+        __global const uchar *at = m->r.heap + granule * m->r.granule_bytes + column.base +
+                                   member * column.stride;
+        for (uint e = 0; e < column.count; e++, at += column.step) {
+            uint ref = *(__global const uint *)at;
+            m->followed += ref != 0;
+            if (clumpi_is_white(m, ref) && clumpi_reach_object(m, ref, column.first, column.last))
+                clumpi_pass_on(m, ref);
+        }
+        m->read += column.count;
+    }
+}
+
+/* Tiles of granules: find the rows with waiting objects, and scan them, or put their objects back
+ * into the queue. */
+static inline void rows_step(clumpi_mark *m, uint refill, const group_memory *s) {
+    uint me = (uint)get_local_id(0), items = (uint)get_local_size(0), scanned = 0;
+    __local uint *low = s->fronts, *high = s->fronts + CLUMPI_MARK_ITEMS;
+    for (;;) {
+        uint tile = next_tile(m, s);
+        if (tile > m->r.end / items || tile * items >= m->r.end) break;
+        uint g = tile * items + me, skip = refill && is_full(m);
+        ulong bits = g < m->r.end && !skip ? clumpi_take_waiting(m, g) : 0ul;
+        if (me == 0) s->shared[SHARED_WIDE] = 0;
+        CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
+        scanned += clumpi_popcount64(bits);
+        if (bits && refill) {
+            refill_row(m, g, bits);
+        } else if (bits) {
+            uint i = atomic_inc(&s->shared[SHARED_WIDE]);
+            s->tile[i] = g;
+            low[i] = (uint)bits;
+            high[i] = (uint)(bits >> 32);
+        }
+        CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
+        uint n = s->shared[SHARED_WIDE];
+        for (uint i = me >> 6; i < n; i += items >> 6)
+            scan_row(m, s->tile[i], (ulong)high[i] << 32 | low[i]);
+    }
+    if (scanned) CLUMPI_ADD(&m->control->scanned[m->next], scanned);
+}
+
+__kernel void clumpi_mark_step(__global uchar *heap, uint header_at, __global uchar *marks,
+                               uint step) {
+    __local uint shared[SHARED_WORDS], tile[CLUMPI_MARK_ITEMS], sums[CLUMPI_MARK_ITEMS];
+    __local uint parts[PARTS], fronts[2u * CLUMPI_NARROW_MAX];
+    const group_memory s = {shared, tile, sums, parts, fronts};
+    clumpi_mark m = clumpi_mark_of(heap, header_at, marks, step);
+    uint path = choose_path(&m);
+    if (get_global_id(0) == 0) note_step(&m, path, step);
+    /* The barriers between are not needed by OpenCL's rules: PoCL goes wrong with branches that contain
+     * barriers and do not end with one (docs/portability.md). */
+    if (path == CLUMPI_MARK_NARROW && get_group_id(0) == 0) narrow_step(&m, &s);
+    CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
+    if (path == CLUMPI_MARK_QUEUE) queue_step(&m, &s);
+    CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
+    if (path == CLUMPI_MARK_REFILL) carry_over(&m);
+    if (path == CLUMPI_MARK_ROWS || path == CLUMPI_MARK_REFILL)
+        rows_step(&m, path == CLUMPI_MARK_REFILL, &s);
+    CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
+    clumpi_mark_tally(&m);
+}
+
+/* References at offset + i * stride, in words; how many: clumpi_refs_count(). */
+__kernel void clumpi_mark_roots(__global uchar *heap, uint header_at, __global uchar *marks,
+                                __global const uint *refs, ulong offset, uint stride, ulong count,
+                                __global const uint *counted, ulong counted_at) {
+    __local uint shared[SHARED_WORDS], parts[PARTS];
+    const group_memory s = {shared, 0, 0, parts, 0};
+    clumpi_mark m = clumpi_mark_of(heap, header_at, marks, ROOT_STEP);
+    uint items = (uint)get_local_size(0), roots = 0, dangling = 0;
+    ulong end = clumpi_refs_count(count, counted, counted_at);
+    if (get_local_id(0) == 0) shared[SHARED_COUNT] = 0;
+    CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
+    for (ulong tile = get_group_id(0); tile * items < end; tile += get_num_groups(0)) {
+        ulong i = tile * items + get_local_id(0);
+        uint ref = i < end ? refs[offset + i * stride] : 0u;
+        roots += ref != 0;
+        uint names = ref && clumpi_names_object(&m.v, &m.r, ref, 1, m.r.class_count);
+        dangling += ref && !names;
+        uint is_first = names && clumpi_is_white(&m, ref) &&
+                        clumpi_reach_object(&m, ref, 1, m.r.class_count);
+        collect(&m, &s, is_first ? ref : 0u);
+        flush(&m, &s, PARTS - items);
+    }
+    flush(&m, &s, 0);
+    tally_roots(&m, roots, dangling);
+}
+
+#endif

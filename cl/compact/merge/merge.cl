@@ -1,0 +1,167 @@
+/* The merge strategy of CompactGpu (ISMM 2019, sec. 3; thesis 6.2): plan of one pass.
+ *
+ * With defragmentation factor n, blocks at most n / (n + 1) full are candidates. They are listed by
+ * address; of d candidates the first B = d / (n + 1) are sources, and source s is merged into the
+ * candidates s + B, s + 2B, .. s + nB, which have room for it whatever they hold. There the paper keeps
+ * a bitmap of candidates up to date with every allocation; here they are found from the state words
+ * (the alternative that it names in 3.2), since only a pass needs them.
+ *
+ * For rewriting by recomputation (ISMM 3.8) there are *records*: the bitmaps of all blocks of the pass as
+ * they were, in the order of the list, and a hash table of the sources that is small enough for local
+ * memory. Sources whose entry is taken by another wait for the next pass.
+ *
+ * Read first: plan.clh, move.cl.
+ */
+#include "cl/compact/plan.clh"
+
+static inline uint is_candidate(uint credits, uint capacity, uint factor) {
+    return (ulong)credits * (factor + 1u) <= (ulong)factor * capacity;
+}
+
+/* The class of the block at `block` if it is a candidate, else 0. */
+static inline uint candidate_class(const clumpi_view *v, uint block, ulong4 selected, uint factor) {
+    uint state = v->states[block], c = clumpi_class_of_state(state);
+    if (c == 0 || c > v->header->class_count || !clumpi_is_in(selected, c)) return 0;
+    return is_candidate(clumpi_credits_of_state(state), v->classes[c].capacity, factor) ? c : 0;
+}
+
+/* counts[group][class]: candidates. */
+__kernel void clumpi_merge_count(__global uchar *heap, uint header_at, ulong4 selected, uint factor) {
+    __local uint counts[256];
+    clumpi_view v = clumpi_view_of(heap, header_at);
+    uint me = (uint)get_local_id(0), items = (uint)get_local_size(0);
+    uint sets = v.header->class_count + 1;
+    for (uint c = me; c < sets; c += items) counts[c] = 0;
+    CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
+    clumpi_range chunk = clumpi_block_chunk(&v);
+    for (uint b = chunk.begin + me; b < chunk.end; b += items)
+        atomic_inc(&counts[candidate_class(&v, b, selected, factor)]);
+    CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
+    for (uint c = me; c < sets; c += items)
+        clumpi_plan_counts(&v)[(uint)get_group_id(0) * sets + c] = counts[c];
+    if (get_group_id(0) != 0) return;
+    for (uint c = 1; c < sets; c++) clumpi_mark_columns(&v, c, selected);
+}
+
+/* Sizes of the pass, from the candidates of each class. */
+static inline void plan_pass(const clumpi_view *v, uint factor, uint retain, uint most,
+                             __local const uint *candidates, __local uint *begins) {
+    uint at = 0, sources = 0, batches = 0;
+    for (uint c = 1; c <= v->header->class_count; c++) {
+        uint d = candidates[c], b = d > retain ? min(d / (factor + 1u), d - retain) : 0;
+        b = min(b, most - sources);
+        begins[c] = at;
+        if (get_group_id(0) == 0) {
+            clumpi_class_plan p = {0};
+            p.selected = b != 0;
+            p.blocks = d;
+            p.sources = b;
+            p.batches = b * clumpi_batch_parts(v->classes[c].rows);
+            p.targets = b * factor;
+            p.source_begin = at;
+            p.target_begin = at + b;
+            p.batch_begin = batches;
+            clumpi_plans(v)[c] = p;
+        }
+        at += d;
+        sources += b;
+        batches += b * clumpi_batch_parts(v->classes[c].rows);
+    }
+    if (get_group_id(0) == 0) clumpi_plans(v)[0].batches = batches;
+}
+
+/* The list of candidates, class by class, and the plans: at most `most` sources in all, which is how
+ * many entries the table of sources has if there is one. */
+__kernel void clumpi_merge_write(__global uchar *heap, uint header_at, ulong4 selected, uint factor,
+                                 uint retain, uint most) {
+    __local uint place[256], candidates[256], begins[256], sums[256], next[1];
+    clumpi_view v = clumpi_view_of(heap, header_at);
+    uint me = (uint)get_local_id(0), items = (uint)get_local_size(0);
+    uint sets = v.header->class_count + 1;
+    for (uint i = (uint)get_global_id(0); most != CLUMPI_NONE && i < most;
+         i += (uint)get_global_size(0))
+        clumpi_record_table(&v)[i] = CLUMPI_NONE;
+    for (uint c = me; c < sets; c += items) {
+        uint before = 0, all = 0;
+        for (uint g = 0; g < (uint)get_num_groups(0); g++) {
+            uint n = clumpi_plan_counts(&v)[g * sets + c];
+            before += g < (uint)get_group_id(0) ? n : 0;
+            all += n;
+        }
+        place[c] = before;
+        candidates[c] = c ? all : 0;
+    }
+    CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
+    if (me == 0) plan_pass(&v, factor, retain, most, candidates, begins);
+    CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
+    clumpi_range chunk = clumpi_block_chunk(&v);
+    for (uint tile = chunk.begin; tile < chunk.end; tile += items) {
+        uint block = tile + me;
+        uint waits = block < chunk.end ? candidate_class(&v, block, selected, factor) : 0;
+        for (uint c = clumpi_group_next(waits, next); c; c = clumpi_group_next(waits, next)) {
+            uint mine = waits == c, upto = clumpi_group_scan(mine, sums);
+            if (mine) {
+                clumpi_plan_list(&v)[begins[c] + place[c] + upto - 1] = block;
+                waits = 0;
+            }
+            uint all = sums[items - 1];
+            CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
+            if (me == 0) place[c] += all;
+        }
+    }
+}
+
+/* Sources into the table: the lowest of those with one entry. */
+__kernel void clumpi_merge_claim(__global uchar *heap, uint header_at, uint entries) {
+    clumpi_view v = clumpi_view_of(heap, header_at);
+    for (uint c = 1; c <= v.header->class_count; c++) {
+        __global const clumpi_class_plan *p = &clumpi_plans(&v)[c];
+        for (uint s = (uint)get_global_id(0); s < p->sources; s += (uint)get_global_size(0)) {
+            uint block = clumpi_plan_list(&v)[p->source_begin + s];
+            atomic_min(&clumpi_record_table(&v)[clumpi_record_entry(block, entries)], block);
+        }
+    }
+}
+
+/* Numbers of the holes of each source's targets; marks of the sources. entries 0: there is no table. */
+__kernel void clumpi_merge_pair(__global uchar *heap, uint header_at, uint factor, uint entries) {
+    clumpi_view v = clumpi_view_of(heap, header_at);
+    __global const uint *list = clumpi_plan_list(&v);
+    __global uint2 *words = clumpi_plan_words(&v);
+    __global uint *moved = clumpi_words_at(&v, v.header->at_moved);
+    for (uint c = 1; c <= v.header->class_count; c++) {
+        __global clumpi_class_plan *p = &clumpi_plans(&v)[c];
+        uint capacity = v.classes[c].capacity;
+        for (uint s = (uint)get_global_id(0); s < p->sources; s += (uint)get_global_size(0)) {
+            uint source = list[p->source_begin + s], holes = 0;
+            uint credits = clumpi_credits_of_state(v.states[source]);
+            uint takes_part =
+                !entries ||
+                clumpi_record_table(&v)[clumpi_record_entry(source, entries)] == source;
+            words[source] = (uint2)(0, s);
+            for (uint i = 0; i < factor; i++) {
+                uint target = list[p->target_begin + s + i * p->sources];
+                words[target] = (uint2)(holes, takes_part ? credits : 0u);
+                holes += capacity - clumpi_credits_of_state(v.states[target]);
+            }
+            if (!takes_part) continue;
+            atomic_or(&moved[source >> 5], 1u << (source & 31u));
+            atomic_add(&p->moves, credits);
+            atomic_inc(&p->freed);
+        }
+    }
+}
+
+/* Keep the bitmaps of the blocks of the pass as they are now. */
+__kernel void clumpi_merge_record(__global uchar *heap, uint header_at) {
+    clumpi_view v = clumpi_view_of(heap, header_at);
+    for (uint c = 1; c <= v.header->class_count; c++) {
+        __global const clumpi_class_plan *p = &clumpi_plans(&v)[c];
+        uint rows = v.classes[c].rows, count = (p->sources + p->targets) * rows;
+        for (uint i = (uint)get_global_id(0); i < count; i += (uint)get_global_size(0)) {
+            uint at = p->source_begin + i / rows, row = i % rows;
+            clumpi_record_bits(&v)[at * v.header->block_rows_max + row] = clumpi_row_bits(
+                &v, clumpi_row_granule(&v, clumpi_plan_list(&v)[at], c, row));
+        }
+    }
+}

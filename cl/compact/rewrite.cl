@@ -1,0 +1,321 @@
+/* References to moved objects, inside the heap and outside, and references to no object.
+ *
+ * Only reference columns that can point to a class that takes part are read (thesis 6.2.3). One bit
+ * per block says whether objects left it; only then the slot's bit is looked at, and only if it is set
+ * the forwarding reference. What a reference to a dead slot leads to is never read.
+ *
+ * Read first: plan.clh, move.cl. Read next: finish.cl.
+ */
+#include "cl/compact/plan.clh"
+#include "cl/compact/reach.clh"
+
+#define SEEN_NOTHING 0u
+#define SEEN_LIVE 1u     /* a live object, or not looked at closely */
+#define SEEN_DANGLING 2u /* none */
+#define SEEN_MOVED 3u
+
+typedef struct sight {
+    uint kind, ref; /* ref: what is to be stored, for SEEN_MOVED the new reference */
+} sight;
+
+/* What a reference to one of the classes first .. last leads to, while sources still have their
+ * bitmaps and states. */
+static inline sight follow(const clumpi_view *v, const clumpi_reach *r, uint ref, uint first,
+                           uint last) {
+    sight s = {SEEN_NOTHING, ref};
+    if (ref == 0) return s;
+    s.kind = SEEN_LIVE;
+    uint granule = ref >> 6, block = clumpi_block_of(r, granule);
+    if (granule >= r->end || !clumpi_is_moved(r->moved, block)) return s;
+    s.kind = SEEN_DANGLING;
+    if (!(clumpi_row_bits(v, granule) >> (ref & 63u) & 1ul)) return s;
+    uint class_id = clumpi_class_of_state(r->states[block]);
+    if (class_id < first || class_id > last) return s;
+    s.kind = SEEN_MOVED;
+    s.ref = ((__global const uint *)(r->heap + granule * r->granule_bytes))[ref & 63u];
+    return s;
+}
+
+/* Records of merge.cl in local memory: the table of sources, and in `in_local` mode for each entry the
+ * numbers and bitmaps of its source and its targets. entries 0: none, there are forwarding references. */
+typedef struct records {
+    uint entries, factor, in_local;
+    __local uint *table;
+    __local uint *blocks;
+    __local ulong *bits;
+} records;
+
+/* Block number `i` of a record (0: the source, then the targets) and its bitmaps. */
+typedef struct recorded {
+    uint block;
+    __local const ulong *local_bits;
+    __global const ulong *bits; /* unless they are local */
+} recorded;
+
+static inline recorded recorded_block(const clumpi_view *v, const records *r, uint class_id,
+                                      uint entry, uint i) {
+    uint rows = v->header->block_rows_max, at = entry * (r->factor + 1u) + i;
+    recorded d = {0, r->bits, clumpi_record_bits(v)};
+    if (r->in_local) {
+        d.block = r->blocks[at];
+        d.local_bits += at * rows;
+    } else {
+        __global const clumpi_class_plan *p = &clumpi_plans(v)[class_id];
+        at = p->source_begin + clumpi_plan_words(v)[r->table[entry]].y + i * p->sources;
+        d.block = clumpi_plan_list(v)[at];
+        d.bits += at * rows;
+    }
+    return d;
+}
+
+static inline ulong recorded_bits(const records *r, const recorded *d, uint row) {
+    return r->in_local ? d->local_bits[row] : d->bits[row];
+}
+
+/* As follow(), by working out anew where the object went (ISMM 3.8, Alg. 1). */
+static inline sight follow_record(const clumpi_view *v, const clumpi_reach *to, const records *r,
+                                  uint ref, uint first, uint last) {
+    sight s = {SEEN_NOTHING, ref};
+    if (ref == 0) return s;
+    s.kind = SEEN_LIVE;
+    uint granule = ref >> 6, block = granule < to->end ? clumpi_block_of(to, granule) : 0u;
+    uint entry = clumpi_record_entry(block, r->entries);
+    if (r->table[entry] != block) return s;
+    uint c = clumpi_class_of_state(v->states[block]), k = v->classes[c].row_granules;
+    uint offset = granule - block * v->header->block_granules, row = offset / k;
+    s.kind = SEEN_DANGLING;
+    recorded d = recorded_block(v, r, c, entry, 0);
+    if (c < first || c > last || offset % k || row >= v->classes[c].rows) return s;
+    ulong bits = recorded_bits(r, &d, row);
+    if (!(bits >> (ref & 63u) & 1ul)) return s;
+    uint number = clumpi_popcount64(bits & ((1ul << (ref & 63u)) - 1ul));
+    for (uint i = 0; i < row; i++) number += clumpi_popcount64(recorded_bits(r, &d, i));
+    for (uint i = 1; i <= r->factor; i++) {
+        d = recorded_block(v, r, c, entry, i);
+        for (row = 0; row < v->classes[c].rows; row++) {
+            ulong holes = ~recorded_bits(r, &d, row);
+            uint count = clumpi_popcount64(holes);
+            if (number < count) {
+                s.kind = SEEN_MOVED;
+                s.ref = clumpi_row_granule(v, d.block, c, row) << 6 | clumpi_nth_bit(holes, number);
+                return s;
+            }
+            number -= count;
+        }
+    }
+    return s;
+}
+
+/* Sum up what the work-items of a group saw; one entry per group. */
+static inline void tally_up(const clumpi_view *v, clumpi_tally t, __local uint *sums) {
+    if (get_local_id(0) == 0) sums[0] = sums[1] = sums[2] = 0;
+    CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
+    atomic_add(&sums[0], t.examined);
+    atomic_add(&sums[1], t.rewritten);
+    atomic_add(&sums[2], t.dangling);
+    CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
+    if (get_local_id(0) != 0) return;
+    clumpi_tally all = {sums[0], sums[1], sums[2], 0};
+    clumpi_tallies(v)[get_group_id(0)] = all;
+}
+
+/* What is done with references. */
+typedef struct purpose {
+    uint null_dangling; /* 1: nothing moved yet; null what names no live object of its class */
+    records record;     /* of recomputation */
+} purpose;
+
+static inline sight look(const clumpi_view *v, const clumpi_reach *r, const purpose *p,
+                         const clumpi_column *column, uint ref) {
+    if (p->record.entries)
+        return follow_record(v, r, &p->record, ref, column->first, column->last);
+    if (!p->null_dangling) return follow(v, r, ref, column->first, column->last);
+    sight s = {SEEN_NOTHING, 0};
+    if (ref)
+        s.kind = clumpi_names_object(v, r, ref, column->first, column->last) ? SEEN_LIVE
+                                                                             : SEEN_DANGLING;
+    return s;
+}
+
+/* One field; `ref` is what it holds, or 0 for a slot without an object. */
+static inline void rewrite_field(const clumpi_view *v, const clumpi_reach *r, const purpose *p,
+                                 const clumpi_column *column, __global uint *field, uint ref,
+                                 clumpi_tally *tally) {
+    sight seen = look(v, r, p, column, ref);
+    tally->examined += seen.kind != SEEN_NOTHING;
+    tally->dangling += seen.kind == SEEN_DANGLING;
+    tally->rewritten += seen.kind == SEEN_MOVED;
+    if (seen.kind == (p->null_dangling ? SEEN_DANGLING : SEEN_MOVED)) *field = seen.ref;
+}
+
+#if CLUMPI_ROW_PER_ITEM
+
+#define ROWS_AT_ONCE 8u
+
+/* The references of up to ROWS_AT_ONCE rows on a CPU, in sweeps: reading them, which lead into sources,
+ * which of these to live objects, and storing the new ones. What is left goes to the front of a list
+ * without a branch, as a branch on what nobody can foresee costs more than all the rest; and a sweep
+ * over many has its look-ups overlap. */
+static inline void rewrite_rows(const clumpi_view *v, const clumpi_reach *r,
+                                const clumpi_column *column, __global uchar *fields, uint granule,
+                                uint row_granules, uint rows, clumpi_tally *tally) {
+    uint refs[ROWS_AT_ONCE * 64u];
+    ushort slots[ROWS_AT_ONCE * 64u];
+    uint into = 0, live = 0;
+    ulong row_bytes = row_granules * r->granule_bytes;
+    for (uint row = 0; row < rows; row++)
+        for (uint slot = 0; slot < 64u; slot++)
+            refs[row << 6 | slot] =
+                *(__global const uint *)(fields + row * row_bytes + slot * column->stride);
+    for (uint row = 0; row < rows; row++) {
+        ulong bits = clumpi_row_bits(v, granule + row * row_granules);
+        for (uint slot = 0; slot < 64u; slot++) {
+            uint ref = refs[row << 6 | slot] & (0u - (uint)(bits >> slot & 1ul));
+            uint target = ref >> 6, block = target < r->end ? clumpi_block_of(r, target) : 0u;
+            tally->examined += ref != 0;
+            refs[into] = ref;
+            slots[into] = (ushort)(row << 6 | slot);
+            into += clumpi_is_moved(r->moved, block);
+        }
+    }
+    for (uint i = 0; i < into; i++) {
+        uint ref = refs[i], block = clumpi_block_of(r, ref >> 6);
+        uint class_id = clumpi_class_of_state(r->states[block]);
+        slots[live] = slots[i];
+        refs[live] = ref;
+        live += (uint)(clumpi_row_bits(v, ref >> 6) >> (ref & 63u) & 1ul) &
+                (class_id >= column->first) & (class_id <= column->last);
+    }
+    for (uint i = 0; i < live; i++) {
+        __global const uint *row =
+            (__global const uint *)(r->heap + (refs[i] >> 6) * r->granule_bytes);
+        refs[i] = row[refs[i] & 63u];
+    }
+    for (uint i = 0; i < live; i++)
+        *(__global uint *)(fields + (slots[i] >> 6) * row_bytes +
+                           (slots[i] & 63u) * column->stride) = refs[i];
+    tally->dangling += into - live;
+    tally->rewritten += live;
+}
+
+#endif
+
+/* The references in one element of a column, of all rows of a block. On a GPU one loop over all slots,
+ * one reference at a time: looking at several together was tried, and lost more by needing registers
+ * than it won, and two loops cost an eighth. On a CPU so too, but for references to moved objects. */
+static inline void rewrite_element(const clumpi_view *v, const clumpi_reach *r, const purpose *p,
+                                   const clumpi_column *column, ulong base, uint granule, uint rows,
+                                   uint row_granules, clumpi_tally *tally) {
+#if CLUMPI_ROW_PER_ITEM
+    if (!p->record.entries && !p->null_dangling) {
+        clumpi_tally t = {0, 0, 0, 0};
+        __global uchar *fields = r->heap + base + granule * r->granule_bytes;
+        for (uint row = 0; row < rows; row += ROWS_AT_ONCE)
+            rewrite_rows(v, r, column, fields + row * row_granules * r->granule_bytes,
+                         granule + row * row_granules, row_granules, min(rows - row, ROWS_AT_ONCE),
+                         &t);
+        tally->examined += t.examined;
+        tally->dangling += t.dangling;
+        tally->rewritten += t.rewritten;
+        return;
+    }
+#endif
+    for (uint at = (uint)get_local_id(0); at < rows * 64u; at += (uint)get_local_size(0)) {
+        uint g = granule + (at >> 6) * row_granules, slot = at & 63u;
+        __global uint *field =
+            (__global uint *)(r->heap + base + g * r->granule_bytes + slot * column->stride);
+        uint value = *field; /* before it is known to be one, so that both loads overlap */
+        uint ref = clumpi_row_bits(v, g) >> slot & 1ul ? value : 0u;
+        rewrite_field(v, r, p, column, field, ref, tally);
+    }
+}
+
+/* All references of the heap that can point to a class that takes part; a work-group per block. */
+static inline void rewrite_all(clumpi_view v, purpose p, __local uint *sums) {
+    const clumpi_reach r = clumpi_reach_of(&v);
+    clumpi_tally tally = {0, 0, 0, 0};
+    for (uint block = r.first_block + (uint)get_group_id(0); block < r.block_end;
+         block += (uint)get_num_groups(0)) {
+        uint c = clumpi_class_of_state(r.states[block]);
+        if (c == 0 || (!p.null_dangling && clumpi_is_moved(r.moved, block))) continue;
+        uint rows = v.classes[c].rows, row_granules = v.classes[c].row_granules;
+        uint end = v.classes[c].columns_end;
+        for (uint i = v.classes[c].refs; i < end; i++) {
+            clumpi_column column = clumpi_columns(&v)[i];
+            for (uint e = 0; column.hit && e < column.count; e++)
+                rewrite_element(&v, &r, &p, &column, column.base + e * (ulong)column.step,
+                                block * r.granules, rows, row_granules, &tally);
+        }
+    }
+    tally_up(&v, tally, sums);
+}
+
+__kernel void clumpi_rewrite(__global uchar *heap, uint header_at) {
+    __local uint sums[3];
+    const purpose p = {0, {0, 0, 0, sums, sums, (__local ulong *)0}};
+    rewrite_all(clumpi_view_of(heap, header_at), p, sums);
+}
+
+/* Before anything moves: null the references that name no live object of their class. */
+__kernel void clumpi_null_dangling(__global uchar *heap, uint header_at) {
+    __local uint sums[3];
+    const purpose p = {1, {0, 0, 0, sums, sums, (__local ulong *)0}};
+    rewrite_all(clumpi_view_of(heap, header_at), p, sums);
+}
+
+/* table: entries words; blocks and bits: (factor + 1) * entries words, and block_rows_max times as many
+ * bitmaps, where `in_local` says so. */
+__kernel void clumpi_rewrite_recompute(__global uchar *heap, uint header_at, uint entries,
+                                       uint factor, uint in_local, __local uint *table,
+                                       __local uint *blocks, __local ulong *bits) {
+    __local uint sums[3];
+    clumpi_view v = clumpi_view_of(heap, header_at);
+    uint me = (uint)get_local_id(0), items = (uint)get_local_size(0), all = factor + 1u;
+    uint rows = v.header->block_rows_max;
+    for (uint i = me; i < entries; i += items) table[i] = clumpi_record_table(&v)[i];
+    CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
+    for (uint i = me; in_local && i < entries * all; i += items) {
+        uint source = table[i / all];
+        if (source == CLUMPI_NONE) continue;
+        uint c = clumpi_class_of_state(v.states[source]);
+        __global const clumpi_class_plan *p = &clumpi_plans(&v)[c];
+        uint at = p->source_begin + clumpi_plan_words(&v)[source].y + i % all * p->sources;
+        blocks[i] = clumpi_plan_list(&v)[at];
+        for (uint row = 0; row < rows; row++)
+            bits[i * rows + row] = clumpi_record_bits(&v)[at * rows + row];
+    }
+    CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
+    const purpose p = {0, {entries, factor, in_local, table, blocks, bits}};
+    rewrite_all(v, p, sums);
+}
+
+/* A registered buffer: references at offset + i * stride, in words. Before the move, `check` = 1: those
+ * that name no live object of any class are counted, and nulled if asked for. After it, `check` = 0:
+ * those to moved objects are rewritten. */
+__kernel void clumpi_rewrite_outside(__global uchar *heap, uint header_at, __global uint *refs,
+                                     ulong offset, uint stride, ulong count,
+                                     __global const uint *counted, ulong counted_at, uint check,
+                                     uint null_dangling) {
+    __local uint sums[3];
+    clumpi_view v = clumpi_view_of(heap, header_at);
+    const clumpi_reach r = clumpi_reach_of(&v);
+    clumpi_tally t = {0, 0, 0, 0};
+    ulong end = clumpi_refs_count(count, counted, counted_at);
+    for (ulong i = get_global_id(0); i < end; i += get_global_size(0)) {
+        __global uint *place = refs + offset + i * stride;
+        uint ref = *place;
+        if (ref == 0) continue;
+        t.examined++;
+        if (check) {
+            if (clumpi_names_object(&v, &r, ref, 1, r.class_count)) continue;
+            t.dangling++;
+            if (null_dangling) *place = 0;
+        } else {
+            sight seen = follow(&v, &r, ref, 1, r.class_count);
+            if (seen.kind != SEEN_MOVED) continue;
+            *place = seen.ref;
+            t.rewritten++;
+        }
+    }
+    tally_up(&v, t, sums);
+}

@@ -1,0 +1,109 @@
+/* The heap check: every invariant of layout.h, on the device.
+ *
+ * Each violation has a key (block << 4 | code). The first launch finds the lowest key, the second,
+ * given that key, leaves its details; what lies outside blocks is then left to one work-item. So
+ * the answer is the same in every run. The result lies in the scan area: a clumpi_violation, then
+ * tallies per class.
+ *
+ * Read first: layout.h.
+ */
+#include "cl/core/scan.clh"
+
+/* Words of the tallies: blocks and active hints per class, filled by the first launch. */
+#define TALLY_BLOCKS(c) (8u + 2u * (c))
+#define TALLY_ACTIVE(c) (9u + 2u * (c))
+
+static inline void violation(__global uint *result, uint reporting, uint code, uint block,
+                             uint class_id, uint expected, uint found) {
+    uint key = block << 4 | code;
+    if (!reporting) {
+        atomic_min(&result[0], key);
+    } else if (result[0] == key && !result[6]) { /* several may share a key: the first one found */
+        result[6] = 1;
+        result[1] = code;
+        result[2] = block;
+        result[3] = class_id;
+        result[4] = expected;
+        result[5] = found;
+    }
+}
+
+/* Bits of a block against its credits. */
+static inline void check_bits(const clumpi_view *v, __global uint *result, uint reporting,
+                              uint block, uint class_id, uint credits) {
+    uint granules = v->header->block_granules, live = 0;
+    uint k = class_id ? v->classes[class_id].row_granules : 1u;
+    uint rows = class_id ? v->classes[class_id].rows : 0u;
+    for (uint i = 0; i < granules; i++) {
+        uint bits = clumpi_popcount64(clumpi_row_bits(v, block * granules + i));
+        if (i % k == 0 && i / k < rows)
+            live += bits;
+        else if (bits)
+            violation(result, reporting, CLUMPI_VIOLATION_STRAY, block, class_id, i, bits);
+    }
+    if (live != credits)
+        violation(result, reporting, CLUMPI_VIOLATION_BITS, block, class_id, credits, live);
+}
+
+static inline void check_block(const clumpi_view *v, __global uint *result, uint reporting,
+                               uint block) {
+    uint state = v->states[block];
+    uint class_id = clumpi_class_of_state(state), credits = clumpi_credits_of_state(state);
+    if (class_id > v->header->class_count || (class_id && !v->classes[class_id].rows)) {
+        violation(result, reporting, CLUMPI_VIOLATION_CLASS, block, class_id, state, class_id);
+        return;
+    }
+    uint capacity = class_id ? v->classes[class_id].capacity : 0;
+    if (class_id && credits > capacity)
+        violation(result, reporting, CLUMPI_VIOLATION_CAPACITY, block, class_id, capacity, credits);
+    if (!class_id && credits)
+        violation(result, reporting, CLUMPI_VIOLATION_FREE_CREDITS, block, 0, 0, credits);
+    if (class_id && !credits)
+        violation(result, reporting, CLUMPI_VIOLATION_EMPTY, block, class_id, 1, 0);
+    check_bits(v, result, reporting, block, class_id, credits);
+    for (uint set = 0; set <= v->header->class_count; set++) {
+        uint truth = clumpi_hint_truth(v, set, 0, block);
+        uint hint = *clumpi_hint_word(v, set, 0, block >> 5) >> (block & 31u) & 1u;
+        if (truth != hint)
+            violation(result, reporting,
+                      set ? CLUMPI_VIOLATION_ACTIVE_HINT : CLUMPI_VIOLATION_FREE_HINT, block, set,
+                      truth, hint);
+        if (!reporting && set && hint) atomic_inc(&result[TALLY_ACTIVE(set)]);
+    }
+    if (!reporting && class_id) atomic_inc(&result[TALLY_BLOCKS(class_id)]);
+}
+
+__kernel void clumpi_check_blocks(__global uchar *heap, uint header_at, uint reporting) {
+    clumpi_view v = clumpi_view_of(heap, header_at);
+    __global uint *result = clumpi_words_at(&v, v.header->at_scan);
+    for (uint b = v.header->first_block + (uint)get_global_id(0); b < v.header->block_end;
+         b += (uint)get_global_size(0))
+        check_block(&v, result, reporting, b);
+}
+
+/* Upper hints and the counters of the class table; after all blocks were tallied. */
+__kernel void clumpi_check_rest(__global uchar *heap, uint header_at, uint reporting) {
+    clumpi_view v = clumpi_view_of(heap, header_at);
+    __global uint *result = clumpi_words_at(&v, v.header->at_scan);
+    uint end = v.header->block_end, me = (uint)get_global_id(0), items = (uint)get_global_size(0);
+    for (uint set = 0; set <= v.header->class_count; set++) {
+        for (uint l = 1; l < v.header->hint_levels; l++) {
+            for (uint i = me; i < v.header->hint_count[l - 1]; i += items) {
+                uint truth = clumpi_hint_truth(&v, set, l, i);
+                uint hint = *clumpi_hint_word(&v, set, l, i >> 5) >> (i & 31u) & 1u;
+                if (truth != hint)
+                    violation(result, reporting, CLUMPI_VIOLATION_UPPER_HINT, end, set, truth,
+                              hint);
+            }
+        }
+    }
+    for (uint c = 1 + me; c <= v.header->class_count; c += items) {
+        __global const clumpi_class *k = &v.classes[c];
+        if (k->blocks != result[TALLY_BLOCKS(c)])
+            violation(result, reporting, CLUMPI_VIOLATION_BLOCKS, end, c, result[TALLY_BLOCKS(c)],
+                      k->blocks);
+        if (k->active != result[TALLY_ACTIVE(c)])
+            violation(result, reporting, CLUMPI_VIOLATION_ACTIVE, end, c, result[TALLY_ACTIVE(c)],
+                      k->active);
+    }
+}

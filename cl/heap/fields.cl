@@ -1,0 +1,125 @@
+/* Moving field values between objects and dense host arrays, and listing references.
+ *
+ * The rows come from the do-all list; clumpi_rank_count and _write number their objects in list
+ * order (the index array of the list), after which every slot knows its place in the dense array.
+ *
+ * Read first: enumerate.cl.
+ */
+#include "cl/core/scan.clh"
+
+static inline clumpi_range list_range(const clumpi_view *v, uint first, uint last) {
+    __global const uint *begin = clumpi_words_at(v, v->header->at_list_begin);
+    clumpi_range r = {begin[first], begin[last + 1]};
+    return r;
+}
+
+/* table[group]: objects in the group's rows. */
+__kernel void clumpi_rank_count(__global uchar *heap, uint header_at, uint first, uint last) {
+    __local uint objects;
+    clumpi_view v = clumpi_view_of(heap, header_at);
+    uint me = (uint)get_local_id(0), mine = 0;
+    if (me == 0) objects = 0;
+    CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
+    clumpi_range list = list_range(&v, first, last), chunk = clumpi_chunk(list.begin, list.end);
+    __global const ulong *masks =
+        (__global const ulong *)clumpi_words_at(&v, v.header->at_list_masks);
+    for (uint r = chunk.begin + me; r < chunk.end; r += (uint)get_local_size(0))
+        mine += clumpi_popcount64(masks[r]);
+    atomic_add(&objects, mine);
+    CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
+    if (me == 0) clumpi_words_at(&v, v.header->at_scan)[get_group_id(0)] = objects;
+}
+
+/* index[row]: objects before the row; table[groups]: all of them. */
+__kernel void clumpi_rank_write(__global uchar *heap, uint header_at, uint first, uint last) {
+    __local uint sums[256]; /* the host launches at most 256 work-items a group */
+    clumpi_view v = clumpi_view_of(heap, header_at);
+    uint me = (uint)get_local_id(0), items = (uint)get_local_size(0), before = 0, all = 0;
+    __global uint *table = clumpi_words_at(&v, v.header->at_scan);
+    __global uint *index = clumpi_words_at(&v, v.header->at_list_index);
+    __global const ulong *masks =
+        (__global const ulong *)clumpi_words_at(&v, v.header->at_list_masks);
+    for (uint g = 0; g < (uint)get_num_groups(0); g++) {
+        before += g < (uint)get_group_id(0) ? table[g] : 0;
+        all += table[g];
+    }
+    if (get_global_id(0) == 0) table[get_num_groups(0)] = all;
+    clumpi_range list = list_range(&v, first, last), chunk = clumpi_chunk(list.begin, list.end);
+    for (uint tile = chunk.begin; tile < chunk.end; tile += items) {
+        uint row = tile + me, count = row < chunk.end ? clumpi_popcount64(masks[row]) : 0;
+        uint upto = clumpi_group_scan(count, sums);
+        if (row < chunk.end) index[row] = before + upto - count;
+        before += sums[items - 1];
+        CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
+    }
+}
+
+#define DIRECTION_READ 0u
+#define DIRECTION_WRITE 1u
+#define DIRECTION_REFS 2u
+
+/* One row, and this work-item's slots of it: me, me + items, ... */
+typedef struct row_copy {
+    __global uchar *field; /* of slot 0 */
+    ulong index;           /* number of the row's first object */
+    ulong mask;
+    uint stride, me, items, bytes, direction;
+} row_copy;
+
+/* The place of the object in `slot`, counted from the row's first. */
+static inline uint rank_in_row(ulong mask, uint slot) {
+    return clumpi_popcount64(mask & ((1ul << slot) - 1ul));
+}
+
+/* A function per width, so that accesses are as wide as elements and loops over full rows have no
+ * branch. Nothing of `c` changes while values are stored. */
+#define COPY_ROW(type, pieces)                                                                     \
+    static inline void copy_row_##type(row_copy c, __global uchar *values) {                       \
+        __global type *dense = (__global type *)values + c.index * (pieces);                       \
+        for (uint slot = c.me; slot < 64u; slot += c.items) {                                      \
+            if (c.mask != ~0ul && !(c.mask >> slot & 1ul)) continue;                               \
+            uint rank = c.mask == ~0ul ? slot : rank_in_row(c.mask, slot);                         \
+            __global type *f = (__global type *)(c.field + slot * c.stride);                       \
+            for (uint p = 0; p < (pieces); p++) {                                                  \
+                if (c.direction == DIRECTION_READ) dense[rank * (pieces) + p] = f[p];              \
+                else f[p] = dense[rank * (pieces) + p];                                            \
+            }                                                                                      \
+        }                                                                                          \
+    }
+COPY_ROW(uchar, 1u)
+COPY_ROW(ushort, 1u)
+COPY_ROW(uint, 1u)
+COPY_ROW(ulong, 1u)
+COPY_ROW(uint4, c.bytes / 16u) /* and wider */
+
+static inline void list_row_refs(row_copy c, uint row, __global uint *refs) {
+    for (uint slot = c.me; slot < 64u; slot += c.items)
+        if (c.mask >> slot & 1ul) refs[c.index + rank_in_row(c.mask, slot)] = row << 6 | slot;
+}
+
+/* The value, or the reference, of each object from or to place number index[row] + rank.
+ * Neighbouring rows go to the same group: on a CPU that is one core. */
+__kernel void clumpi_field_copy(__global uchar *heap, uint header_at, uint first, uint last,
+                                uint base, uint stride, uint bytes, uint direction,
+                                __global uchar *values) {
+    clumpi_view v = clumpi_view_of(heap, header_at);
+    clumpi_range list = list_range(&v, first, last), chunk = clumpi_chunk(list.begin, list.end);
+    __global const uint *rows = clumpi_words_at(&v, v.header->at_list_rows);
+    __global const uint *index = clumpi_words_at(&v, v.header->at_list_index);
+    __global const ulong *masks =
+        (__global const ulong *)clumpi_words_at(&v, v.header->at_list_masks);
+    ulong granule_bytes = v.header->granule_bytes;
+    uint items = min((uint)get_local_size(0), 64u), me = (uint)get_local_id(0);
+    row_copy c = {0, 0, 0, stride, me % items, items, bytes, direction};
+    for (uint r = chunk.begin + me / items; r < chunk.end; r += (uint)get_local_size(0) / items) {
+        c.field = heap + rows[r] * granule_bytes + base;
+        c.index = index[r];
+        c.mask = masks[r];
+        if (direction == DIRECTION_REFS) list_row_refs(c, rows[r], (__global uint *)values);
+        else if (bytes == 1u) copy_row_uchar(c, values);
+        else if (bytes == 2u) copy_row_ushort(c, values);
+        else if (bytes == 4u) copy_row_uint(c, values);
+        else if (bytes == 8u) copy_row_ulong(c, values);
+        else copy_row_uint4(c, values);
+    }
+}

@@ -1,0 +1,126 @@
+/* What clump_collect() was asked for: classes by name, and every option in its range.
+ *
+ * Invariant: nothing is launched and nothing changed here.
+ *
+ * Read first: collect.h. Read next: collect.c.
+ */
+#include "collect/collect.h"
+
+#define QUEUE_ROOM_MIN 64u
+
+static clump_status find_class(const clumpi_collection *r, const char *name,
+                               clump_class_info *info) {
+    if (name && !clump_schema_find_class(r->heap->schema, name, info)) return CLUMP_OK;
+    return clumpi_fail(&r->heap->context->error, CLUMP_ERR_NOT_FOUND,
+                       "clump_collect: the heap has no class \"%s\"", name ? name : "(null)");
+}
+
+static clump_status check_roots(const clumpi_collection *r) {
+    const clump_collect_desc *d = r->desc;
+    clump_error *e = &r->heap->context->error;
+    if (d->root_count && !d->roots)
+        return clumpi_fail(e, CLUMP_ERR_USAGE,
+                           "clump_collect: root_count is %llu, but there are no roots",
+                           (unsigned long long)d->root_count);
+    if (d->root_class_count && !d->root_classes)
+        return clumpi_fail(e, CLUMP_ERR_USAGE,
+                           "clump_collect: root_class_count is %u, but there are no root_classes",
+                           d->root_class_count);
+    clump_status status = CLUMP_OK;
+    clump_class_info info;
+    for (uint32_t i = 0; i < d->root_class_count && !status; i++)
+        status = find_class(r, d->root_classes[i], &info);
+    return status;
+}
+
+static clump_status check_marking(const clumpi_collection *r) {
+    const clump_collect_desc *d = r->desc;
+    clump_error *e = &r->heap->context->error;
+    if (d->engine < CLUMP_MARK_AUTO || d->engine > CLUMP_MARK_HOST)
+        return clumpi_fail(e, CLUMP_ERR_USAGE, "clump_collect: there is no engine %d",
+                           (int)d->engine);
+    if (d->offsets < CLUMP_OFFSETS_PREFIX_SUM || d->offsets > CLUMP_OFFSETS_HISTOGRAM)
+        return clumpi_fail(e, CLUMP_ERR_USAGE, "clump_collect: there are no offsets %d",
+                           (int)d->offsets);
+    if (d->queue_room && (d->queue_room < QUEUE_ROOM_MIN || d->queue_room > UINT32_MAX / 2))
+        return clumpi_fail(e, CLUMP_ERR_USAGE,
+                           "clump_collect: queue_room is %u; %u .. %u is possible, and 0",
+                           d->queue_room, QUEUE_ROOM_MIN, UINT32_MAX / 2);
+    if (d->narrow > CLUMPI_NARROW_MAX && d->narrow != CLUMP_NEVER)
+        return clumpi_fail(e, CLUMP_ERR_USAGE,
+                           "clump_collect: narrow is %u; 0 .. %u is possible, and CLUMP_NEVER",
+                           d->narrow, CLUMPI_NARROW_MAX);
+    return CLUMP_OK;
+}
+
+static clump_status check_finaliser(const clumpi_collection *r) {
+    const clump_kernel *k = r->desc->finaliser;
+    clump_error *e = &r->heap->context->error;
+    if (!k) return CLUMP_OK;
+    if (!r->desc->dead)
+        return clumpi_fail(e, CLUMP_ERR_USAGE,
+                           "clump_collect: a finaliser needs a buffer `dead`, which lists its "
+                           "objects");
+    if (r->desc->only_mark)
+        return clumpi_fail(e, CLUMP_ERR_USAGE,
+                           "clump_collect: with only_mark nothing dies, so there can be no "
+                           "finaliser");
+    if (k->arg_count == 0)
+        return clumpi_fail(e, CLUMP_ERR_USAGE,
+                           "clump_collect: a finaliser needs a parameter `__global const uint "
+                           "*dead` behind the heap");
+    if (!k->fixed)
+        return clumpi_fail(e, CLUMP_ERR_USAGE,
+                           "clump_collect: a finaliser's heap parameter must be "
+                           "CLUMP_HEAP_FIXED");
+    for (uint32_t i = 1; i < k->arg_count; i++)
+        if (!k->arg_set[i])
+            return clumpi_fail(e, CLUMP_ERR_USAGE,
+                               "clump_collect: parameter %u of the finaliser was never set", i);
+    return CLUMP_OK;
+}
+
+static clump_status check_dead(clumpi_collection *r) {
+    const clump_collect_desc *d = r->desc;
+    clump_context *c = r->heap->context;
+    r->dead_first = 1;
+    r->dead_last = r->heap->geometry.header.class_count;
+    if (d->dead_class && !d->dead)
+        return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
+                           "clump_collect: dead_class is for a buffer `dead`, and there is none");
+    if (d->dead_class) {
+        clump_class_info info = {0};
+        clump_status status = find_class(r, d->dead_class, &info);
+        if (status) return status;
+        r->dead_first = info.id;
+        r->dead_last = info.last;
+    }
+    if (!d->dead) return CLUMP_OK;
+    size_t bytes = 0;
+    cl_int code = c->cl.GetMemObjectInfo(d->dead, CL_MEM_SIZE, sizeof bytes, &bytes, NULL);
+    if (code) return clumpi_fail_cl(&c->error, "clGetMemObjectInfo", code, "buffer `dead`");
+    if (bytes < 2 * sizeof(clump_ref))
+        return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
+                           "clump_collect: the buffer `dead` has %zu bytes; a number and a "
+                           "reference need 8",
+                           bytes);
+    r->dead_room = bytes / sizeof(clump_ref) - 1;
+    return CLUMP_OK;
+}
+
+clump_status clumpi_collect_begin(clumpi_collection *r) {
+    clump_status status = check_roots(r);
+    if (!status) status = check_marking(r);
+    if (!status) status = check_finaliser(r);
+    if (!status) status = check_dead(r);
+    if (status || !r->desc->compact) return status;
+    if (r->desc->only_mark)
+        return clumpi_fail(&r->heap->context->error, CLUMP_ERR_USAGE,
+                           "clump_collect: only_mark and compact exclude each other");
+    return clumpi_compact_check(r->heap, r->desc->compact);
+}
+
+clump_status clumpi_collect_check(clump_heap *heap, const clump_collect_desc *desc) {
+    clumpi_collection r = {.heap = heap, .desc = desc};
+    return clumpi_collect_begin(&r);
+}

@@ -1,0 +1,130 @@
+/* clump_collect(): marking, weak references, finalisers, the sweep, compaction, and the report.
+ *
+ * Read first: collect.h, check.c, mark.c. Read next: cl/collect/sweep.cl, collector.c.
+ */
+#include "collect/collect.h"
+
+#include <string.h>
+
+#include "compact/compact.h"
+
+/* Is there a weak field in the heap? */
+static int has_weak_fields(const clump_heap *heap) {
+    for (uint32_t id = 1; id <= heap->geometry.header.class_count; id++) {
+        const clumpi_class *k = &heap->geometry.classes[id];
+        if (k->weak < k->columns_end) return 1;
+    }
+    return 0;
+}
+
+static clump_status null_weak(clumpi_collection *r) {
+    const clump_collect_phase phase = CLUMP_COLLECT_WEAK;
+    clump_status status = CLUMP_OK;
+    if (has_weak_fields(r->heap))
+        status = clumpi_collect_run_on(r, phase, CLUMPI_KERNEL_sweep_weak,
+                                       clumpi_compact_wide_groups(r->heap),
+                                       clumpi_compact_block_local(r->heap), NULL, 0);
+    for (const clump_refs *s = r->heap->refs; s && !status; s = s->next)
+        if (s->weak) status = clumpi_collect_outside(r, phase, CLUMPI_KERNEL_sweep_weak_outside, s);
+    return status;
+}
+
+/* desc->dead, and the finaliser. */
+static clump_status list_dead(clumpi_collection *r) {
+    const clump_collect_desc *d = r->desc;
+    clump_context *c = r->heap->context;
+    if (!d->dead) return CLUMP_OK;
+    clumpi_arg args[] = {{sizeof d->dead, &d->dead},
+                         {sizeof r->dead_room, &r->dead_room},
+                         {sizeof r->dead_first, &r->dead_first},
+                         {sizeof r->dead_last, &r->dead_last}};
+    clump_status status = clumpi_clear(c, d->dead, 0, sizeof(clumpi_u32));
+    if (!status)
+        status = clumpi_collect_run(r, CLUMP_COLLECT_LIST, CLUMPI_KERNEL_sweep_list, args, 4);
+    if (status || !d->finaliser) return status;
+    status = clump_kernel_set_arg(d->finaliser, 0, sizeof d->dead, &d->dead);
+    if (!status) status = clump_do_all(r->heap, d->finaliser, NULL);
+    d->finaliser->arg_set[0] = 0; /* the buffer is the caller's */
+    return status;
+}
+
+static clump_status sweep(clumpi_collection *r) {
+    clump_heap *heap = r->heap;
+    const clumpi_launch_sizes *sizes = &heap->context->sizes;
+    size_t words = heap->geometry.header.hint_count[0];
+    size_t groups = sizes->pass_groups;
+    clumpi_u32 change = !r->desc->only_mark;
+    clumpi_arg args[] = {{sizeof change, &change}};
+    heap->list_valid = 0;
+    return clumpi_collect_run_on(r, CLUMP_COLLECT_SWEEP, CLUMPI_KERNEL_sweep,
+                                 words < groups ? words : groups, sizes->scan_local, args, 1);
+}
+
+static uint64_t wide(const clumpi_u32 *words) {
+    return (uint64_t)words[1] << 32 | words[0];
+}
+
+static void fill_report(clumpi_collection *r) {
+    clump_collect_report *p = &r->report;
+    const clumpi_mark_control *m = &r->control;
+    const clumpi_header *h = &r->heap->geometry.header;
+    p->live = m->marked;
+    p->dead = m->dead;
+    p->roots = m->roots;
+    p->roots_dangling = m->roots_dangling;
+    p->refs_read = wide(m->read);
+    p->refs_followed = wide(m->followed);
+    p->weak_nulled = m->nulled;
+    p->blocks_freed = m->blocks_freed;
+    p->levels = m->levels;
+    p->narrow_levels = m->narrow_levels;
+    p->sweeps = m->sweeps;
+    p->refills = m->refills;
+    p->engine_changes = m->changes;
+    p->queue_peak = m->peak;
+    p->queue_overflows = m->overflows;
+    p->launches = r->timed.launches;
+    p->memory_bytes = r->heap->marks.bytes;
+    for (int i = 0; i < CLUMP_COLLECT_PHASE_COUNT; i++) p->total_us += p->us[i];
+    p->floor_bytes = sizeof(clump_ref) * p->refs_read +
+                     (uint64_t)m->blocks * (h->block_granules * UINT64_C(32) + 8);
+}
+
+static clump_status collect(clumpi_collection *r, clump_collect_report *report) {
+    clump_status status = clumpi_collect_mark(r);
+    if (!status) status = list_dead(r); /* can still be refused, so nothing has changed yet */
+    if (!status && !r->desc->only_mark) status = null_weak(r);
+    if (!status) status = sweep(r);
+    if (!status && report) status = clumpi_collect_read(r);
+    if (status) return status;
+    if (report) fill_report(r);
+    if (!r->desc->compact) return CLUMP_OK;
+    return clump_compact(r->heap, r->desc->compact, report ? &r->report.compact : NULL, NULL);
+}
+
+clump_status clump_collect(clump_heap *heap, const clump_collect_desc *desc,
+                           clump_collect_report *report, const clump_sync *sync) {
+    static const clump_collect_desc registered = {0};
+    if (report) memset(report, 0, sizeof *report);
+    if (!heap) return CLUMP_ERR_USAGE;
+    clump_context *c = heap->context;
+    clumpi_collection r = {.heap = heap, .desc = desc ? desc : &registered};
+    clump_status status = clumpi_sync_check(c, sync, "clump_collect");
+    if (!status) status = clumpi_collect_begin(&r);
+    if (status) return status;
+    r.timed = (clumpi_timed){
+        .is_on = report && c->has_profiling, .what = "collection", .us = r.report.us};
+    status = clumpi_sync_begin(c, sync);
+    if (!status) status = collect(&r, report);
+    clump_error error = c->error; /* keep the cause, whatever letting go of events runs into */
+    clump_status times = clumpi_timed_read(c, &r.timed);
+    if (times && status) c->error = error;
+    if (!status) status = times;
+    if (status) {
+        /* Objects may still wait in it. */
+        clumpi_buffer_release(c, &heap->marks.buffer);
+        return status;
+    }
+    if (report) *report = r.report;
+    return clumpi_sync_end(c, sync);
+}

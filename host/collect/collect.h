@@ -1,0 +1,79 @@
+/* Private: a collection under way. collect.c is the call, check.c what it refuses,
+ * mark.c the marking on the device, host.c that on the host.
+ *
+ * Read first: core/core.h, timed.h, include/clump/collect.h, cl/collect/mark.clh.
+ */
+#ifndef CLUMPI_COLLECT_H
+#define CLUMPI_COLLECT_H
+
+#include "core/timed.h"
+
+typedef struct clumpi_collection {
+    clump_heap *heap;
+    const clump_collect_desc *desc;
+    clumpi_u32 dead_first, dead_last; /* classes of desc->dead_class */
+    uint64_t dead_room;               /* references that desc->dead has room for */
+    clump_collect_report report;
+    clumpi_timed timed;          /* its phases are clump_collect_phase */
+    clumpi_mark_control control; /* as last read */
+    double narrow_us;            /* that narrow stretches took, since the host last gave back */
+    double copies_us;            /* that handing over is expected to take; 0: not asked yet */
+} clumpi_collection;
+
+/* Granules for which there are words of marks. */
+static inline uint64_t clumpi_mark_granules(const clump_heap *heap) {
+    const clumpi_header *h = &heap->geometry.header;
+    return (uint64_t)h->block_end * h->block_granules;
+}
+
+/* A long narrow graph is handed over to the host, where an object takes a cache miss, while a level
+ * takes the device a microsecond or more: if so few objects are reached at a time that the host is
+ * faster, once as much time was spent as the copies will take. What has become wide again is given
+ * back, once as much time was lost at it as the copies take. So no choice is wrong by more than a
+ * factor of two. A level, a miss, the calls and the bytes in a microsecond are what `clump-bench run
+ * mark-list`, `mark-lists` and `mark-hourglass` had on an H200. */
+#define CLUMPI_LEVEL_US 1.5
+#define CLUMPI_HOST_OBJECT_US 0.05
+static inline double clumpi_hand_over_us(double bytes) {
+    return 190.0 + bytes / 3000.0;
+}
+
+/* ---- check.c ---- */
+
+/* Fill in what the desc says, or say what is wrong with it. */
+clump_status clumpi_collect_begin(clumpi_collection *r);
+
+/* ---- mark.c ---- */
+
+/* Launch a kernel of marking or sweeping with the sizes of a do-all. Its first arguments are the
+ * heap, header_at and the marks; `args` are the others, at most CLUMPI_MARK_ARGS. */
+#define CLUMPI_MARK_ARGS 6u
+clump_status clumpi_collect_run(clumpi_collection *r, clump_collect_phase phase,
+                                clumpi_kernel_id id, const clumpi_arg *args, uint32_t arg_count);
+clump_status clumpi_collect_run_on(clumpi_collection *r, clump_collect_phase phase,
+                                   clumpi_kernel_id id, size_t groups, size_t local,
+                                   const clumpi_arg *args, uint32_t arg_count);
+
+/* A kernel that takes references outside the heap. */
+clump_status clumpi_collect_outside(clumpi_collection *r, clump_collect_phase phase,
+                                    clumpi_kernel_id id, const clump_refs *refs);
+
+/* Read r->control. Blocks. */
+clump_status clumpi_collect_read(clumpi_collection *r);
+
+/* Reach all that roots lead to. Blocks. */
+clump_status clumpi_collect_mark(clumpi_collection *r);
+
+/* ---- host.c ---- */
+
+/* Go on on the host from what step `step` would find, with r->control as read behind the step before:
+ * to the end, which is marked in r->control by
+ * nothing queued and nothing waiting for that step; or, where may_return, until it is wide. Blocks. */
+clump_status clumpi_collect_mark_host(clumpi_collection *r, clumpi_u32 step, int may_return);
+
+/* ---- For collector.c ---- */
+
+/* What clump_collect() would say to this desc before it does anything. */
+clump_status clumpi_collect_check(clump_heap *heap, const clump_collect_desc *desc);
+
+#endif

@@ -1,0 +1,117 @@
+/* Triggers of collection: counting polls, blocks in use, allocations that failed.
+ *
+ * Invariant: a collector that does not run clump_collect() leaves the heap as it is; one that does
+ * returns what that returned.
+ *
+ * Read first: include/clump/collector.h.
+ */
+#include <stddef.h>
+#include <string.h>
+
+#include "collect/collect.h"
+
+#define GROWTH_PRESET 0.05
+
+struct clump_collector {
+    clump_collector_desc desc;
+    uint32_t polls;  /* since the last run */
+    uint32_t failed; /* allocations that the heap had counted when last looked at */
+    uint32_t used;   /* blocks in use at the first poll after the last run */
+    int is_fresh;    /* that poll is still to come */
+    int asked;
+};
+
+static clump_status check_desc(const clump_collector_desc *d) {
+    clump_error *e = &d->heap->context->error;
+    if (!d->every && d->fill == 0 && !d->out_of_memory)
+        return clumpi_fail(e, CLUMP_ERR_USAGE,
+                           "a collector needs a trigger: every, fill or out_of_memory");
+    if (!(d->fill >= 0 && d->fill <= 1))
+        return clumpi_fail(e, CLUMP_ERR_USAGE, "fill of a collector is %g; 0 .. 1 is possible",
+                           d->fill);
+    if (!(d->growth >= 0 && d->growth <= 1))
+        return clumpi_fail(e, CLUMP_ERR_USAGE, "growth of a collector is %g; 0 .. 1 is possible",
+                           d->growth);
+    return clumpi_collect_check(d->heap, &d->collect);
+}
+
+clump_status clump_collector_create(const clump_collector_desc *desc, clump_collector **collector) {
+    if (collector) *collector = NULL;
+    if (!desc || !desc->heap) return CLUMP_ERR_USAGE; /* no context to hold words */
+    clump_context *c = desc->heap->context;
+    if (!collector)
+        return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
+                           "clump_collector_create needs a place for the result");
+    clump_status status = check_desc(desc);
+    if (status) return status;
+    clump_collector *k = clumpi_alloc(&c->allocator, sizeof *k);
+    if (!k) return clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for a collector");
+    k->desc = *desc;
+    if (!(desc->growth > 0)) k->desc.growth = GROWTH_PRESET;
+    *collector = k;
+    return CLUMP_OK;
+}
+
+void clump_collector_destroy(clump_collector *collector) {
+    if (collector) clumpi_free(&collector->desc.heap->context->allocator, collector);
+}
+
+void clump_collector_ask(clump_collector *collector) {
+    if (collector) collector->asked = 1;
+}
+
+/* Have allocations failed? The count goes back to 0 when the user polls the heap. */
+static clump_status look_for_failures(clump_collector *k, int *found) {
+    clump_heap *heap = k->desc.heap;
+    uint64_t at = clumpi_header_offset(heap, offsetof(clumpi_header, errors)) +
+                  CLUMP_DEVICE_OUT_OF_MEMORY * sizeof(clumpi_error);
+    clumpi_error error = {0};
+    clump_status status = clumpi_read(heap->context, heap->buffer, at, sizeof error, &error);
+    *found = !status && error.count != 0 && error.count != k->failed;
+    if (!status) k->failed = error.count;
+    return status;
+}
+
+static clump_status count_used(clump_collector *k, uint32_t *used) {
+    clump_heap_stats all;
+    clump_status status = clump_heap_calc_stats(k->desc.heap, &all, NULL, 0);
+    *used = status ? 0 : all.blocks - all.free_blocks;
+    return status;
+}
+
+static clump_status look(clump_collector *k, int *wanted) {
+    const clump_collector_desc *d = &k->desc;
+    clump_status status = CLUMP_OK;
+    *wanted = k->asked || (d->every && ++k->polls >= d->every);
+    if (d->out_of_memory) { /* always, so that what is old is not taken for new */
+        int failed;
+        status = look_for_failures(k, &failed);
+        *wanted |= failed;
+    }
+    if (status || *wanted || d->fill == 0) return status;
+    uint32_t used;
+    double blocks = d->heap->layout.block_count;
+    status = count_used(k, &used);
+    if (!status && k->is_fresh) k->used = used;
+    if (!status) k->is_fresh = 0;
+    *wanted = !status && used >= d->fill * blocks && used >= k->used + d->growth * blocks;
+    return status;
+}
+
+clump_status clump_collector_poll(clump_collector *collector, int *ran,
+                                  clump_collect_report *report) {
+    int wanted = 0;
+    if (ran) *ran = 0;
+    if (report) memset(report, 0, sizeof *report);
+    if (!collector) return CLUMP_ERR_USAGE;
+    clump_collector *k = collector;
+    clump_status status = look(k, &wanted);
+    if (status || !wanted) return status;
+    status = clump_collect(k->desc.heap, &k->desc.collect, report, NULL);
+    if (status) return status;
+    if (ran) *ran = 1;
+    k->asked = 0;
+    k->polls = 0;
+    k->is_fresh = 1;
+    return CLUMP_OK;
+}

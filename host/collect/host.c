@@ -1,0 +1,215 @@
+/* Marking on the host: sequential, level by level, on a copy of the blocks in use. The reference for
+ * what the device does, and written to be read.
+ *
+ * Roots are the device's work; what they led to is in the queue and among the waiting objects, and
+ * is taken over from there. The words of white objects go back; so do objects that are reached but
+ * not scanned, if the device is to go on, as waiting ones.
+ *
+ * Read first: collect.h, cl/collect/mark.clh.
+ */
+#include <string.h>
+
+#include "collect/collect.h"
+
+typedef struct host_mark {
+    const clump_heap *heap;
+    const clump_allocator *allocator;
+    clumpi_u32 *states;
+    uint64_t *white, *waiting; /* a word for each granule */
+    clumpi_column *columns;
+    uint8_t *image;       /* of the blocks from `from` on */
+    uint64_t from, bytes; /* of the buffer */
+    void *front, *next;   /* of references: reached, not yet scanned; `next`: by the others */
+    size_t front_room, next_room, front_count, next_count, peak;
+    uint64_t levels, read, followed;
+} host_mark;
+
+static clump_status no_memory(const host_mark *m) {
+    return clumpi_fail(&m->heap->context->error, CLUMP_ERR_MEMORY,
+                       "clump_collect: no host memory for marking on the host");
+}
+
+/* ---- Copies ---------------------------------------------------------------------------------- */
+
+/* A copy of a part of a buffer, or NULL with *status set. */
+static void *fetch(const host_mark *m, cl_mem buffer, uint64_t at, uint64_t bytes,
+                   clump_status *status) {
+    if (*status) return NULL;
+    void *copy = clumpi_alloc(m->allocator, bytes);
+    *status = copy ? clumpi_read(m->heap->context, buffer, at, bytes, copy) : no_memory(m);
+    return copy;
+}
+
+/* Blocks in use lie between two places. */
+static void find_blocks(host_mark *m) {
+    const clumpi_header *h = &m->heap->geometry.header;
+    uint32_t first = h->first_block, end = h->block_end;
+    while (first < end && !m->states[first]) first++;
+    while (end > first && !m->states[end - 1]) end--;
+    uint64_t block_bytes = (uint64_t)h->block_granules * h->granule_bytes;
+    m->from = first * block_bytes;
+    m->bytes = (end - first) * block_bytes;
+}
+
+static clump_status fetch_all(host_mark *m) {
+    const clump_heap *heap = m->heap;
+    const clumpi_header *h = &heap->geometry.header;
+    uint64_t words = clumpi_mark_granules(heap) * 8;
+    uint32_t columns = heap->geometry.classes[h->class_count].columns_end;
+    clump_status status = CLUMP_OK;
+    m->states = fetch(m, heap->buffer, (uint64_t)h->at_states * CLUMPI_UNIT,
+                      h->block_end * sizeof *m->states, &status);
+    m->columns = fetch(m, heap->buffer, (uint64_t)h->at_columns * CLUMPI_UNIT,
+                       columns * sizeof *m->columns, &status);
+    m->white = fetch(m, heap->marks.buffer, CLUMPI_MARK_WHITE_AT, words, &status);
+    m->waiting = fetch(m, heap->marks.buffer, CLUMPI_MARK_WHITE_AT + words, words, &status);
+    if (!status) find_blocks(m);
+    m->image = fetch(m, heap->buffer, m->from, m->bytes, &status);
+    return status;
+}
+
+static void drop_all(host_mark *m) {
+    clumpi_free(m->allocator, m->states);
+    clumpi_free(m->allocator, m->columns);
+    clumpi_free(m->allocator, m->white);
+    clumpi_free(m->allocator, m->waiting);
+    clumpi_free(m->allocator, m->image);
+    clumpi_free(m->allocator, m->front);
+    clumpi_free(m->allocator, m->next);
+}
+
+/* ---- Marking --------------------------------------------------------------------------------- */
+
+static clump_status push(host_mark *m, clump_ref ref) {
+    if (!clumpi_grow(m->allocator, &m->next, &m->next_room, m->next_count + 1, sizeof ref))
+        return no_memory(m);
+    ((clump_ref *)m->next)[m->next_count++] = ref;
+    return CLUMP_OK;
+}
+
+static uint32_t class_of(const host_mark *m, clump_ref ref) {
+    uint32_t block = (ref >> 6) / m->heap->geometry.header.block_granules;
+    return m->states[block] >> CLUMPI_CLASS_SHIFT;
+}
+
+/* A reference of a column. */
+static clump_status follow(host_mark *m, clump_ref ref, const clumpi_column *column) {
+    m->read++;
+    m->followed += ref != 0;
+    if ((ref >> 6) >= clumpi_mark_granules(m->heap)) return CLUMP_OK;
+    if (!(m->white[ref >> 6] >> (ref & 63) & 1)) return CLUMP_OK; /* reached, dead or null */
+    uint32_t class_id = class_of(m, ref);
+    if (class_id < column->first || class_id > column->last) return CLUMP_OK;
+    m->white[ref >> 6] &= ~(UINT64_C(1) << (ref & 63));
+    return push(m, ref);
+}
+
+static clump_status scan(host_mark *m, clump_ref ref) {
+    const clumpi_class *k = &m->heap->geometry.classes[class_of(m, ref)];
+    const uint8_t *row =
+        m->image + (uint64_t)(ref >> 6) * m->heap->geometry.header.granule_bytes - m->from;
+    clump_status status = CLUMP_OK;
+    for (uint32_t i = k->refs; i < k->weak; i++) {
+        const clumpi_column *column = &m->columns[i];
+        const uint8_t *at = row + column->base + (uint64_t)(ref & 63) * column->stride;
+        for (uint32_t e = 0; e < column->count && !status; e++, at += column->step) {
+            clump_ref to;
+            memcpy(&to, at, sizeof to);
+            status = follow(m, to, column);
+        }
+    }
+    return status;
+}
+
+/* What is in the queue that the step would read, and what waits. */
+static clump_status take_over(host_mark *m, const clumpi_mark_control *control, clumpi_u32 step) {
+    clump_status status = CLUMP_OK;
+    uint64_t granules = clumpi_mark_granules(m->heap);
+    uint32_t queued = control->queued[step % 3];
+    if (queued > control->capacity) queued = control->capacity;
+    uint64_t at = CLUMPI_MARK_WHITE_AT + 16 * granules +
+                  (step % 2 ? (uint64_t)control->capacity * sizeof(clump_ref) : 0);
+    clump_ref *refs = fetch(m, m->heap->marks.buffer, at, queued * sizeof *refs, &status);
+    for (uint32_t i = 0; i < queued && !status; i++) status = push(m, refs[i]);
+    clumpi_free(m->allocator, refs);
+    for (uint64_t g = 0; g < granules; g++)
+        for (; m->waiting[g] && !status; m->waiting[g] &= m->waiting[g] - 1)
+            status = push(m, (clump_ref)(g << 6) | (clump_ref)__builtin_ctzll(m->waiting[g]));
+    return status;
+}
+
+/* What was reached is scanned now. Returns how much it is. */
+static size_t swap_fronts(host_mark *m) {
+    void *front = m->front;
+    size_t room = m->front_room;
+    m->front = m->next;
+    m->front_room = m->next_room;
+    m->front_count = m->next_count;
+    m->next = front;
+    m->next_room = room;
+    m->next_count = 0;
+    if (m->front_count > m->peak) m->peak = m->front_count;
+    return m->front_count;
+}
+
+/* Leaves in `front` what the device is to go on with. */
+static clump_status mark(host_mark *m, clumpi_collection *r, clumpi_u32 step, int may_return) {
+    clump_status status = take_over(m, &r->control, step);
+    double start = clumpi_now_ns(), lost = 0; /* what wide levels took longer than on the device */
+    double back = clumpi_hand_over_us(16.0 * (double)clumpi_mark_granules(m->heap));
+    while (!status && swap_fronts(m)) {
+        lost += (double)m->front_count * CLUMPI_HOST_OBJECT_US - CLUMPI_LEVEL_US;
+        if (lost < 0) lost = 0;
+        if (may_return && lost > back) break;
+        for (size_t i = 0; i < m->front_count && !status; i++)
+            status = scan(m, ((clump_ref *)m->front)[i]);
+        m->levels++;
+    }
+    r->report.host_us += 1e-3 * (clumpi_now_ns() - start);
+    return status;
+}
+
+/* The words of waiting objects: what is left. */
+static clump_status write_waiting(host_mark *m, uint64_t at, uint64_t bytes) {
+    clump_context *c = m->heap->context;
+    cl_mem buffer = m->heap->marks.buffer;
+    if (!m->front_count) return clumpi_clear(c, buffer, at, bytes);
+    for (size_t i = 0; i < m->front_count; i++) {
+        clump_ref ref = ((clump_ref *)m->front)[i];
+        m->waiting[ref >> 6] |= UINT64_C(1) << (ref & 63);
+    }
+    return clumpi_write(c, buffer, at, bytes, m->waiting);
+}
+
+static void add(clumpi_u32 *words, uint64_t n) {
+    n += (uint64_t)words[1] << 32 | words[0];
+    words[0] = (clumpi_u32)n;
+    words[1] = (clumpi_u32)(n >> 32);
+}
+
+clump_status clumpi_collect_mark_host(clumpi_collection *r, clumpi_u32 step, int may_return) {
+    clump_heap *heap = r->heap;
+    clump_context *c = heap->context;
+    host_mark m = {.heap = heap, .allocator = &c->allocator};
+    uint64_t words = clumpi_mark_granules(heap) * 8;
+    double start = clumpi_now_ns();
+    clump_status status = fetch_all(&m);
+    if (!status) status = mark(&m, r, step, may_return);
+    if (!status) status = clumpi_write(c, heap->marks.buffer, CLUMPI_MARK_WHITE_AT, words, m.white);
+    if (!status) status = write_waiting(&m, CLUMPI_MARK_WHITE_AT + words, words);
+    clumpi_mark_control *k = &r->control;
+    k->changes += step > 0;          /* from the device */
+    k->changes += m.front_count > 0; /* to the device */
+    k->path = CLUMPI_MARK_NONE;      /* that was counted */
+    k->queued[step % 3] = 0;
+    k->waiting[step % 3] = m.front_count > 0;
+    k->levels += (clumpi_u32)m.levels;
+    if (m.peak > k->peak) k->peak = (clumpi_u32)m.peak;
+    add(k->read, m.read);
+    add(k->followed, m.followed);
+    if (!status) status = clumpi_write(c, heap->marks.buffer, 0, sizeof *k, k);
+    drop_all(&m);
+    if (!status) status = clumpi_finish(c);
+    r->report.us[CLUMP_COLLECT_MARK] += 1e-3 * (clumpi_now_ns() - start);
+    return status;
+}

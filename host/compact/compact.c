@@ -1,0 +1,136 @@
+/* clump_compact(): the strategy that was asked for, steps within a time, and the report.
+ *
+ * Read first: compact.h, check.c, run.c.
+ */
+#include <string.h>
+
+#include "compact/compact.h"
+
+/* Objects, slots and blocks of the classes that take part, and the bytes of all reference fields that
+ * can point to one of them. */
+typedef struct census {
+    uint64_t objects, slots, blocks, reference_bytes;
+} census;
+
+/* Bytes of such fields in one object of exactly the class. */
+static uint64_t reference_bytes_of(const clumpi_compaction *r, uint32_t class_id) {
+    const clump_schema *schema = r->heap->schema;
+    uint64_t bytes = 0;
+    clump_class_info info;
+    for (uint32_t level = class_id; level; level = info.base) { /* the class and its bases */
+        clump_schema_get_class(schema, level, &info);
+        for (uint32_t i = 0; i < info.field_count; i++) {
+            clump_field_info f;
+            clump_class_info to;
+            clump_schema_get_field(schema, level, i, &f);
+            if (f.type != CLUMP_TYPE_REF) continue;
+            clump_schema_get_class(schema, f.ref_class, &to);
+            int hit = 0;
+            for (uint32_t t = to.id; t <= to.last; t++) hit |= clumpi_is_selected(r, t);
+            if (hit) bytes += sizeof(clump_ref) * (f.count ? f.count : 1);
+        }
+    }
+    return bytes;
+}
+
+static clump_status count(clumpi_compaction *r, census *sum) {
+    clump_class_stats classes[CLUMP_CLASSES_MAX];
+    clump_status status = clump_heap_calc_stats(r->heap, NULL, classes, CLUMP_CLASSES_MAX);
+    *sum = (census){0};
+    for (uint32_t id = 1; id <= r->heap->geometry.header.class_count && !status; id++) {
+        const clump_class_stats *s = &classes[id - 1];
+        sum->reference_bytes += s->objects * reference_bytes_of(r, id);
+        if (!clumpi_is_selected(r, id)) continue;
+        sum->objects += s->objects;
+        sum->slots += s->slots;
+        sum->blocks += s->blocks;
+    }
+    return status;
+}
+
+static double fragmentation(const census *s) {
+    return s->slots ? 1.0 - (double)s->objects / (double)s->slots : 0.0;
+}
+
+/* max_us: as many moves as past runs could make in that time; one block's if nothing is known. */
+static uint64_t moves_within(const clumpi_pace *pace, double us) {
+    if (!(pace->us_per_move > 0)) return 1;
+    double moves = (us - pace->fixed_us) / pace->us_per_move;
+    return moves < 1 ? 1 : moves > 4e9 ? UINT64_C(4000000000) : (uint64_t)moves;
+}
+
+/* Learn from a run; without profiling from the wall clock. */
+static void learn(clump_heap *heap, const clumpi_compaction *r, uint64_t moves, double wall_us) {
+    clumpi_pace *pace = &heap->pace;
+    double move_us = r->timed.is_on ? r->report.us[CLUMP_PHASE_MOVE] : wall_us, total = 0;
+    for (int i = 0; i < CLUMP_COMPACT_PHASE_COUNT; i++) total += r->report.us[i];
+    pace->fixed_us = r->timed.is_on ? total - move_us : 0;
+    if (moves) pace->us_per_move = move_us / (double)moves;
+}
+
+static clump_status run_within(clumpi_compaction *r) {
+    clump_heap *heap = r->heap;
+    uint64_t moves = 0;
+    clump_status status = clumpi_finish(heap->context);
+    double start = clumpi_now_ns();
+    if (!status) status = clumpi_planner_run(r, moves_within(&heap->pace, r->desc->max_us), &moves);
+    if (!status) status = clumpi_finish(heap->context);
+    if (!status) learn(heap, r, moves, 1e-3 * (clumpi_now_ns() - start));
+    return status;
+}
+
+static clump_status run_strategy(clumpi_compaction *r) {
+    if (r->desc->strategy == CLUMP_COMPACT_MERGE) return clumpi_merge_run(r);
+    if (r->desc->order != CLUMP_ORDER_ANY) return clumpi_order_run(r);
+    if (r->desc->max_us > 0) return run_within(r);
+    return clumpi_planner_run(r, r->desc->max_moves, NULL);
+}
+
+static clump_status run_reported(clumpi_compaction *r, clump_compact_report *report) {
+    clump_compact_report *p = &r->report;
+    census before, after;
+    clump_status status = count(r, &before);
+    if (!status) status = run_strategy(r);
+    if (!status) /* Of a last pass that had nothing to move. */
+        status = clumpi_timed_read(r->heap->context, &r->timed);
+    if (!status) status = count(r, &after);
+    if (status) return status;
+    p->objects = before.objects;
+    p->blocks_before = (uint32_t)before.blocks;
+    p->fragmentation_before = fragmentation(&before);
+    p->fragmentation_after = fragmentation(&after);
+    for (int i = 0; i < CLUMP_COMPACT_PHASE_COUNT; i++) p->total_us += p->us[i];
+    p->launches = r->timed.launches;
+    p->floor_bytes =
+        2 * p->bytes_moved + 4 * p->moves + 2 * 4 * p->refs_rewritten + before.reference_bytes;
+    *report = *p;
+    return CLUMP_OK;
+}
+
+clump_status clump_compact(clump_heap *heap, const clump_compact_desc *desc,
+                           clump_compact_report *report, const clump_sync *sync) {
+    static const clump_compact_desc everything = {0};
+    if (report) memset(report, 0, sizeof *report);
+    if (!heap) return CLUMP_ERR_USAGE;
+    clump_context *c = heap->context;
+    clumpi_compaction r = {
+        .heap = heap, .desc = desc ? desc : &everything, .wants_report = report != NULL};
+    clump_status status = clumpi_sync_check(c, sync, "clump_compact");
+    if (!status) status = clumpi_compact_begin(&r);
+    if (status) return status;
+    if (report) { /* before anything changes */
+        r.tallies =
+            clumpi_alloc(&c->allocator, clumpi_compact_wide_groups(heap) * sizeof *r.tallies);
+        if (!r.tallies)
+            return clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for the report");
+    }
+    r.timed = (clumpi_timed){.is_on = (report || r.desc->max_us > 0) && c->has_profiling,
+                             .what = "compaction",
+                             .us = r.report.us};
+    status = clumpi_sync_begin(c, sync);
+    if (!status) status = report ? run_reported(&r, report) : run_strategy(&r);
+    clumpi_free(&c->allocator, r.tallies);
+    clump_error error = c->error; /* keep the cause, whatever letting go of events runs into */
+    if (clumpi_timed_read(c, &r.timed) && status) c->error = error;
+    return status ? status : clumpi_sync_end(c, sync);
+}

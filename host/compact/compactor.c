@@ -1,0 +1,171 @@
+/* Triggers of compaction: counting calls, counting blocks, and the rule of compactor.h.
+ *
+ * Invariant: a compactor that does not run clump_compact() leaves the heap as it is; one that does
+ * returns what that returned. Only `automatic` asks for the time.
+ *
+ * Read first: compactor.h, compactor_rule.c.
+ */
+#include "compact/compactor.h"
+
+#include <string.h>
+
+#include "core/timed.h"
+
+#define COST_LIMIT 0.01
+#define GUESS_GPU 1e12 /* bytes of objects that a run gets through in a second, about */
+#define GUESS_CPU 5e9
+#define SLACK_PARTS 1000000.0 /* slack counts in millionths, as in planner.c */
+
+struct clump_compactor {
+    clump_compactor_desc desc;
+    uint8_t selected[CLUMP_CLASSES_MAX + 1]; /* by class id */
+    uint32_t calls;                          /* since the last run; for `every` */
+    clumpi_rule rule;                        /* for `automatic` */
+};
+
+/* ---- Creation -------------------------------------------------------------------------------- */
+
+static clump_status check_desc(const clump_compactor_desc *desc) {
+    clump_context *c = desc->heap->context;
+    int by_blocks = desc->candidates != 0 || desc->share != 0;
+    int triggers = (desc->every != 0) + by_blocks + (desc->automatic != 0);
+    if (triggers != 1)
+        return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
+                           "a compactor needs one trigger: every, candidates or share, or "
+                           "automatic; %d are set",
+                           triggers);
+    if (!(desc->share >= 0 && desc->share <= 1))
+        return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
+                           "share of a compactor is %g; 0 .. 1 is possible", desc->share);
+    if (!(desc->cost_limit >= 0 && desc->cost_limit <= 1))
+        return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
+                           "cost_limit of a compactor is %g; 0 .. 1 is possible", desc->cost_limit);
+    return clumpi_compact_check(desc->heap, &desc->compact);
+}
+
+static void select_classes(clump_compactor *k) {
+    const clump_heap *heap = k->desc.heap;
+    const clump_compact_desc *desc = &k->desc.compact;
+    memset(k->selected, desc->class_count == 0, sizeof k->selected);
+    for (uint32_t i = 0; i < desc->class_count; i++) {
+        clump_class_info info;
+        if (clump_schema_find_class(heap->schema, desc->classes[i], &info)) continue; /* checked */
+        memset(k->selected + info.id, 1, info.last - info.id + 1);
+    }
+}
+
+clump_status clump_compactor_create(const clump_compactor_desc *desc, clump_compactor **compactor) {
+    if (compactor) *compactor = NULL;
+    if (!desc || !desc->heap) return CLUMP_ERR_USAGE; /* no context to hold words */
+    clump_context *c = desc->heap->context;
+    if (!compactor)
+        return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
+                           "clump_compactor_create needs a place for the result");
+    clump_status status = check_desc(desc);
+    if (status) return status;
+    clump_compactor *k = clumpi_alloc(&c->allocator, sizeof *k);
+    if (!k) return clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for a compactor");
+    k->desc = *desc;
+    select_classes(k);
+    clumpi_rule_init(&k->rule, desc->cost_limit > 0 ? desc->cost_limit : COST_LIMIT);
+    *compactor = k;
+    return CLUMP_OK;
+}
+
+void clump_compactor_destroy(clump_compactor *compactor) {
+    if (compactor) clumpi_free(&compactor->desc.heap->context->allocator, compactor);
+}
+
+/* ---- Looking --------------------------------------------------------------------------------- */
+
+/* Blocks of a class beyond those that its objects and the slack need. */
+static uint32_t freeable_of(const clump_class_stats *s, uint32_t capacity, uint64_t slack) {
+    if (!capacity) return 0; /* abstract */
+    uint64_t room = s->objects + s->objects * slack / (uint64_t)SLACK_PARTS;
+    uint64_t keep = room / capacity + (room % capacity != 0);
+    return keep < s->blocks ? s->blocks - (uint32_t)keep : 0;
+}
+
+/* Everything but the times. */
+static clump_status count(clump_compactor *k, clumpi_look *look) {
+    clump_heap *heap = k->desc.heap;
+    clump_class_stats classes[CLUMP_CLASSES_MAX];
+    clump_heap_stats all;
+    clump_status status = clump_heap_calc_stats(heap, &all, classes, CLUMP_CLASSES_MAX);
+    if (status) return status;
+    uint64_t slack = (uint64_t)(k->desc.compact.slack * SLACK_PARTS + 0.5);
+    double speed = heap->context->capabilities.is_cpu ? GUESS_CPU : GUESS_GPU;
+    look->heap_blocks = all.blocks;
+    look->free_blocks = all.free_blocks;
+    look->blocks = look->freeable = 0;
+    look->run_guess = 0;
+    for (uint32_t id = 1; id <= heap->geometry.header.class_count; id++) {
+        if (!k->selected[id]) continue;
+        const clump_class_stats *s = &classes[id - 1];
+        look->blocks += s->blocks;
+        look->run_guess += (double)s->bytes / speed;
+        look->freeable += freeable_of(s, heap->geometry.classes[id].capacity, slack);
+    }
+    return CLUMP_OK;
+}
+
+/* ---- Triggers -------------------------------------------------------------------------------- */
+
+static clump_status compact(clump_compactor *k, int *ran, clump_compact_report *report) {
+    clump_status status = clump_compact(k->desc.heap, &k->desc.compact, report, NULL);
+    if (!status) *ran = 1;
+    return status;
+}
+
+static clump_status poll_every(clump_compactor *k, int *ran, clump_compact_report *report) {
+    if (++k->calls < k->desc.every) return CLUMP_OK;
+    k->calls = 0;
+    return compact(k, ran, report);
+}
+
+static clump_status poll_blocks(clump_compactor *k, int *ran, clump_compact_report *report) {
+    clumpi_look look;
+    clump_status status = count(k, &look);
+    if (status) return status;
+    const clump_compactor_desc *d = &k->desc;
+    int enough = (d->candidates && look.freeable >= d->candidates) ||
+                 (d->share > 0 && look.freeable >= d->share * look.heap_blocks);
+    return enough ? compact(k, ran, report) : CLUMP_OK;
+}
+
+static clump_status poll_automatic(clump_compactor *k, int *ran, clump_compact_report *report) {
+    clump_context *c = k->desc.heap->context;
+    clumpi_look look;
+    if (!clumpi_rule_polled(&k->rule, 1e-9 * clumpi_now_ns())) return CLUMP_OK;
+    /* The first time, devices load or even compile the kernel; that is not what looking costs. */
+    clump_status status = k->rule.looks ? clumpi_finish(c) : count(k, &look);
+    if (status) return status;
+    look.begin = 1e-9 * clumpi_now_ns();
+    status = count(k, &look);
+    if (status) return status;
+    look.end = 1e-9 * clumpi_now_ns();
+    if (!clumpi_rule_looked(&k->rule, &look)) return CLUMP_OK;
+    clump_compact_report own;
+    memset(&own, 0, sizeof own);
+    int first = k->rule.runs == 0;
+    status = compact(k, ran, &own);
+    if (!status) status = clumpi_finish(c);
+    clumpi_ran done = {.end = 1e-9 * clumpi_now_ns(), .freed = status ? 0 : own.blocks_freed};
+    done.cost = done.end - look.end;
+    /* Likewise: of the first run only what the device did counts, if it can tell. */
+    if (first && own.total_us > 0 && own.total_us * 1e-6 < done.cost)
+        done.cost = own.total_us * 1e-6;
+    clumpi_rule_ran(&k->rule, &done);
+    if (!status && report) *report = own;
+    return status;
+}
+
+clump_status clump_compactor_poll(clump_compactor *k, int *ran, clump_compact_report *report) {
+    int dummy;
+    if (!ran) ran = &dummy;
+    *ran = 0;
+    if (report) memset(report, 0, sizeof *report);
+    if (!k) return CLUMP_ERR_USAGE;
+    if (k->desc.every) return poll_every(k, ran, report);
+    return k->desc.automatic ? poll_automatic(k, ran, report) : poll_blocks(k, ran, report);
+}

@@ -1,0 +1,82 @@
+/* The merge strategy: passes until no more than `retain` candidates of each class are left, or none
+ * can be merged. The host reads the plan of each pass, to know whether there is another.
+ *
+ * Read first: compact.h, cl/compact/merge/merge.cl.
+ */
+#include "compact/compact.h"
+
+#define RECORDS_MAX 4096u /* entries of the table of sources: 16 KB of local memory */
+
+/* Local memory that the records of one source take. */
+static uint64_t record_bytes(const clump_heap *heap, uint32_t factor) {
+    return 4 + (uint64_t)(factor + 1) * (4 + 8 * (uint64_t)heap->geometry.header.block_rows_max);
+}
+
+/* Entries of the table of sources; 0 for forwarding references. */
+static uint32_t record_entries(const clumpi_compaction *r) {
+    const clump_heap *heap = r->heap;
+    uint64_t most = heap->layout.block_count < RECORDS_MAX ? heap->layout.block_count : RECORDS_MAX;
+    if (r->desc->rewrite == CLUMP_REWRITE_FORWARD) return 0;
+    if (r->desc->rewrite == CLUMP_REWRITE_RECOMPUTE_GLOBAL) return (uint32_t)most;
+    /* A part of local memory is left for the kernel's own. */
+    uint64_t fit =
+        heap->context->capabilities.local_bytes * 3 / 4 / record_bytes(heap, r->desc->factor);
+    return (uint32_t)(fit < most ? fit : most);
+}
+
+clump_status clumpi_merge_check(const clumpi_compaction *r) {
+    if (r->desc->rewrite == CLUMP_REWRITE_FORWARD || record_entries(r)) return CLUMP_OK;
+    return clumpi_fail(&r->heap->context->error, CLUMP_ERR_USAGE,
+                       "clump_compact: the record of one source takes %llu bytes for factor %u, "
+                       "and the device has %llu of local memory; rewrite by other means",
+                       (unsigned long long)record_bytes(r->heap, r->desc->factor), r->desc->factor,
+                       (unsigned long long)r->heap->context->capabilities.local_bytes);
+}
+
+/* The plan of a pass; *sources is how many blocks it frees. */
+static clump_status plan_pass(clumpi_compaction *r, const clumpi_moving *m, uint32_t *sources) {
+    clump_heap *heap = r->heap;
+    clump_context *c = heap->context;
+    const clump_compact_phase phase = CLUMP_PHASE_PLAN;
+    size_t groups = clumpi_compact_plan_groups(heap), local = c->sizes.scan_local;
+    clumpi_u32 most = m->records ? m->records : UINT32_MAX;
+    clumpi_arg selected = {sizeof r->selected, r->selected},
+               factor = {sizeof m->factor, &m->factor};
+    clumpi_arg write[] = {
+        selected, factor, {sizeof r->desc->retain, &r->desc->retain}, {sizeof most, &most}};
+    clumpi_arg entries = {sizeof m->records, &m->records}, pair[] = {factor, entries};
+    clump_status status =
+        clumpi_compact_run(r, phase, CLUMPI_KERNEL_plan_clear, groups, local, NULL, 0);
+    if (!status)
+        status = clumpi_compact_run(r, phase, CLUMPI_KERNEL_merge_count, groups, local, write, 2);
+    if (!status)
+        status = clumpi_compact_run(r, phase, CLUMPI_KERNEL_merge_write, groups, local, write, 4);
+    if (!status && m->records)
+        status =
+            clumpi_compact_run(r, phase, CLUMPI_KERNEL_merge_claim, groups, local, &entries, 1);
+    if (!status)
+        status = clumpi_compact_run(r, phase, CLUMPI_KERNEL_merge_pair, groups, local, pair, 2);
+    if (!status && m->records)
+        status = clumpi_compact_run(r, phase, CLUMPI_KERNEL_merge_record, groups, local, NULL, 0);
+    clumpi_class_plan plans[CLUMP_CLASSES_MAX + 1];
+    if (!status) status = clumpi_compact_read_plans(heap, plans);
+    *sources = 0;
+    for (uint32_t id = 1; id <= heap->geometry.header.class_count && !status; id++)
+        *sources += plans[id].freed;
+    return status;
+}
+
+clump_status clumpi_merge_run(clumpi_compaction *r) {
+    const clumpi_moving moving = {.factor = r->desc->factor,
+                                  .records = record_entries(r),
+                                  .in_local = r->desc->rewrite == CLUMP_REWRITE_RECOMPUTE_SHARED};
+    uint32_t most = r->desc->max_passes ? r->desc->max_passes : UINT32_MAX, sources = 1;
+    clump_status status = CLUMP_OK;
+    r->heap->list_valid = 0; /* the plan stands in the list's place */
+    for (uint32_t pass = 0; pass < most && sources && !status; pass++) {
+        status = plan_pass(r, &moving, &sources);
+        /* The first also if it frees nothing: dangling references are to be looked at. */
+        if (!status && (sources || pass == 0)) status = clumpi_compact_apply(r, &moving, NULL);
+    }
+    return status;
+}

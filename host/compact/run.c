@@ -1,0 +1,179 @@
+/* The commands of a compaction that all strategies share: launching and timing them, and with a plan on
+ * the device everything from dangling references to the freed blocks.
+ *
+ * Read first: compact.h, cl/compact/plan.clh. Read next: planner.c, merge.c.
+ */
+#include "compact/compact.h"
+
+clump_status clumpi_compact_run(clumpi_compaction *r, clump_compact_phase phase,
+                                clumpi_kernel_id id, size_t groups, size_t local,
+                                const clumpi_arg *args, uint32_t arg_count) {
+    return clumpi_timed_run(r->heap, &r->timed, phase, id, groups, local, args, arg_count);
+}
+
+size_t clumpi_compact_plan_groups(const clump_heap *heap) {
+    size_t most = heap->context->sizes.scan_groups, tiles = (heap->layout.block_count + 31) / 32;
+    return tiles < most ? tiles : most;
+}
+
+size_t clumpi_compact_wide_groups(const clump_heap *heap) {
+    return heap->context->sizes.pass_groups * CLUMPI_TALLIES;
+}
+
+size_t clumpi_compact_block_local(const clump_heap *heap) {
+    size_t local = heap->context->sizes.do_all_local, slots = heap->geometry.header.capacity_max;
+    return slots < local ? slots : local;
+}
+
+/* What the work-groups of the last rewriting kernel saw, added to three counters. */
+static clump_status add_tallies(clumpi_compaction *r, uint64_t *examined, uint64_t *rewritten,
+                                uint64_t *dangling) {
+    clump_heap *heap = r->heap;
+    clump_context *c = heap->context;
+    if (!r->wants_report) return CLUMP_OK;
+    size_t groups = clumpi_compact_wide_groups(heap);
+    uint64_t at = (uint64_t)heap->geometry.header.at_scan * CLUMPI_UNIT +
+                  (heap->geometry.header.class_count + 1) * sizeof(clumpi_class_plan);
+    clump_status status = clumpi_read(c, heap->buffer, at, groups * sizeof *r->tallies, r->tallies);
+    for (size_t i = 0; i < groups && !status; i++) {
+        *examined += r->tallies[i].examined;
+        *rewritten += r->tallies[i].rewritten;
+        *dangling += r->tallies[i].dangling;
+    }
+    return status;
+}
+
+/* All registered buffers: look for dangling references (check 1), or rewrite (check 0). */
+static clump_status run_outside(clumpi_compaction *r, clump_compact_phase phase, clumpi_u32 check) {
+    clump_heap *heap = r->heap;
+    clump_status status = CLUMP_OK;
+    for (clump_refs *s = heap->refs; s && !status; s = s->next) {
+        uint64_t offset = s->offset / 4, count = s->count, counted_at = s->counted_at / 4;
+        clumpi_u32 stride = s->stride / 4, null_dangling = s->null_dangling != 0;
+        clumpi_arg args[] = {
+            {sizeof s->buffer, &s->buffer},   {sizeof offset, &offset},
+            {sizeof stride, &stride},         {sizeof count, &count},
+            {sizeof s->counted, &s->counted}, {sizeof counted_at, &counted_at},
+            {sizeof check, &check},           {sizeof null_dangling, &null_dangling}};
+        status = clumpi_compact_run(r, phase, CLUMPI_KERNEL_rewrite_outside,
+                                    clumpi_compact_wide_groups(heap),
+                                    heap->context->sizes.do_all_local, args, 8);
+        uint64_t ignored = 0;
+        clump_compact_report *p = &r->report;
+        if (!status)
+            status = check ? add_tallies(r, &p->outside_examined, &ignored, &p->outside_dangling)
+                           : add_tallies(r, &ignored, &p->outside_rewritten, &ignored);
+    }
+    return status;
+}
+
+/* References that name no object, before anything moves. */
+static clump_status run_check(clumpi_compaction *r) {
+    uint64_t ignored = 0;
+    clump_status status = CLUMP_OK;
+    if (r->desc->null_dangling) {
+        status = clumpi_compact_run(r, CLUMP_PHASE_CHECK, CLUMPI_KERNEL_null_dangling,
+                                    clumpi_compact_wide_groups(r->heap),
+                                    clumpi_compact_block_local(r->heap), NULL, 0);
+        /* Rewriting does not see what becomes null here, so it is counted as examined now. */
+        uint64_t nulled = 0;
+        if (!status) status = add_tallies(r, &ignored, &ignored, &nulled);
+        r->report.refs_examined += nulled;
+        r->report.refs_dangling += nulled;
+    }
+    return status ? status : run_outside(r, CLUMP_PHASE_CHECK, 1);
+}
+
+clump_status clumpi_compact_read_plans(clump_heap *heap, clumpi_class_plan *plans) {
+    const clumpi_header *h = &heap->geometry.header;
+    return clumpi_read(heap->context, heap->buffer, (uint64_t)h->at_scan * CLUMPI_UNIT,
+                       (h->class_count + 1) * sizeof *plans, plans);
+}
+
+/* Add what the plans say to the report. */
+static clump_status add_plans(clumpi_compaction *r, const clumpi_moving *moving, uint64_t *moves) {
+    clump_heap *heap = r->heap;
+    const clumpi_geometry *g = &heap->geometry;
+    clumpi_class_plan plans[CLUMP_CLASSES_MAX + 1];
+    clump_status status = clumpi_compact_read_plans(heap, plans);
+    if (status) return status;
+    clump_compact_report *p = &r->report;
+    uint64_t sum = 0;
+    p->moves_left = 0;
+    for (uint32_t id = 1; id <= g->header.class_count; id++) {
+        const clumpi_class_plan *plan = &plans[id];
+        clump_class_info info;
+        clump_schema_get_class(heap->schema, id, &info);
+        sum += plan->moves;
+        p->moves_left += plan->moves_left;
+        p->bytes_moved += (uint64_t)plan->moves * info.object_bytes;
+        p->blocks_freed += plan->freed;
+        if (moving->fresh) p->blocks_freed -= plan->targets;
+    }
+    p->moves += sum;
+    p->passes += sum > 0;
+    if (moves) *moves = sum;
+    return CLUMP_OK;
+}
+
+/* References inside the heap. */
+static clump_status run_rewrite(clumpi_compaction *r, const clumpi_moving *m) {
+    const clump_heap *heap = r->heap;
+    size_t wide = clumpi_compact_wide_groups(heap), local = clumpi_compact_block_local(heap);
+    if (!m->records)
+        return clumpi_compact_run(r, CLUMP_PHASE_REWRITE, CLUMPI_KERNEL_rewrite, wide, local, NULL,
+                                  0);
+    clumpi_u32 in_local = m->in_local != 0;
+    size_t blocks = in_local ? (size_t)m->records * (m->factor + 1) : 1;
+    size_t bitmaps = in_local ? blocks * heap->geometry.header.block_rows_max : 1;
+    clumpi_arg args[] = {
+        {sizeof m->records, &m->records},    {sizeof m->factor, &m->factor},
+        {sizeof in_local, &in_local},        {m->records * sizeof(clumpi_u32), NULL},
+        {blocks * sizeof(clumpi_u32), NULL}, {bitmaps * 8, NULL}};
+    return clumpi_compact_run(r, CLUMP_PHASE_REWRITE, CLUMPI_KERNEL_rewrite_recompute, wide, local,
+                              args, 6);
+}
+
+static clump_status finish(clumpi_compaction *r, clumpi_u32 fresh) {
+    clump_heap *heap = r->heap;
+    /* Wide tiles only where there are enough of them for all work-groups. */
+    size_t words = heap->geometry.header.hint_count[0], groups = clumpi_compact_wide_groups(heap);
+    clumpi_u32 tile = words < 2 * groups ? 1 : words < 8 * groups ? 2 : 8;
+    clumpi_arg args[] = {{sizeof tile, &tile}, {sizeof fresh, &fresh}};
+    return clumpi_compact_run(r, CLUMP_PHASE_FINISH, CLUMPI_KERNEL_finish,
+                              words < groups ? words : groups, heap->context->sizes.scan_local,
+                              args, 2);
+}
+
+clump_status clumpi_compact_apply(clumpi_compaction *r, const clumpi_moving *moving,
+                                  uint64_t *moves) {
+    clump_heap *heap = r->heap;
+    const clumpi_launch_sizes *sizes = &heap->context->sizes;
+    size_t wide = clumpi_compact_wide_groups(heap), local = sizes->do_all_local;
+    clumpi_u32 ordered = moving->order != NULL;
+    /* Merge moves block by block, the planner as many together as have rows for a work-group. */
+    size_t move_local = moving->factor ? clumpi_compact_block_local(heap) : local;
+    const cl_mem *order = ordered ? &moving->order : &heap->buffer;
+    clumpi_arg move[] = {{sizeof moving->factor, &moving->factor},
+                         {sizeof moving->fresh, &moving->fresh},
+                         {sizeof ordered, &ordered},
+                         {sizeof *order, order}};
+    clumpi_arg fill[] = {{sizeof moving->fresh, &moving->fresh}};
+    clump_compact_report *p = &r->report;
+    uint64_t dangling = 0;
+    heap->list_valid = 0; /* the plan stands in the list's place */
+    clump_status status = run_check(r);
+    if (!status)
+        status =
+            clumpi_compact_run(r, CLUMP_PHASE_MOVE, CLUMPI_KERNEL_move, wide, move_local, move, 4);
+    if (!status)
+        status = clumpi_compact_run(r, CLUMP_PHASE_FINISH, CLUMPI_KERNEL_fill, wide,
+                                    sizes->scan_local < 64 ? sizes->scan_local : 64, fill, 1);
+    if (!status) status = run_rewrite(r, moving);
+    if (!status) status = add_tallies(r, &p->refs_examined, &p->refs_rewritten, &dangling);
+    if (!status) status = run_outside(r, CLUMP_PHASE_REWRITE, 0);
+    if (!status) status = finish(r, moving->fresh);
+    p->refs_dangling += dangling;
+    if (!status && (r->wants_report || moves)) status = add_plans(r, moving, moves);
+    return status ? status : clumpi_timed_read(heap->context, &r->timed);
+}

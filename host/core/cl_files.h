@@ -1,0 +1,28 @@
+/* The device sources of cl/, embedded at build time as a table of texts.
+ *
+ * The build (cmake/embed.cmake) turns every cl/<name>.cl, cl/<name>.clh and cl/core/layout.h into one
+ * element, sorted by name. program.c hands the texts to clCreateProgramWithSource; the hashes go
+ * into the keys of program caches. Everything here is constant and lives as long as the process.
+ *
+ * Read first: nothing.
+ */
+#ifndef CLUMPI_CL_FILES_H
+#define CLUMPI_CL_FILES_H
+
+#include <stddef.h>
+
+typedef struct clumpi_cl_file {
+    const char *name; /* path from the root of the project, "cl/core/alloc.clh"; unique */
+    const char *data; /* the text; zero-terminated */
+    size_t bytes;     /* of the text, without the terminating zero */
+    const char *hash; /* SHA-256 of the text, 64 lower-case hexadecimal digits */
+} clumpi_cl_file;
+
+/* Ends in an element whose name is NULL, which clumpi_cl_files_count leaves out. */
+extern const clumpi_cl_file clumpi_cl_files[];
+extern const size_t clumpi_cl_files_count;
+
+/* The file of that name ("cl/core/alloc.clh"), or NULL. */
+const clumpi_cl_file *clumpi_cl_file_find(const char *name);
+
+#endif

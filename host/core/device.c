@@ -1,0 +1,267 @@
+/* Probing a device into capabilities. Nothing else in the library asks for a vendor's name.
+ *
+ * Read first: core.h, include/clump/context.h.
+ */
+#include "core/device.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Of OpenCL 2.1 and 3.0, which the headers leave out for a target of 1.2. */
+#ifndef CL_DEVICE_MAX_NUM_SUB_GROUPS
+#define CL_DEVICE_MAX_NUM_SUB_GROUPS 0x105C
+#endif
+#ifndef CL_DEVICE_OPENCL_C_ALL_VERSIONS
+#define CL_DEVICE_OPENCL_C_ALL_VERSIONS 0x1066
+#define CL_DEVICE_OPENCL_C_FEATURES 0x106F
+#endif
+typedef struct name_version { /* cl_name_version */
+    cl_uint version;          /* 10 bits of a major, 10 of a minor, 12 of a patch number */
+    char name[64];
+} name_version;
+
+#ifndef CL_DEVICE_COMPUTE_CAPABILITY_MAJOR_NV /* cl_nv_device_attribute_query */
+#define CL_DEVICE_COMPUTE_CAPABILITY_MAJOR_NV 0x4000
+#endif
+
+clump_cl_functions clumpi_cl_resolve(const clump_cl_functions *cl) {
+    clump_cl_functions table = {0};
+    if (cl) table = *cl;
+#define RESOLVE(name)                                                                              \
+    if (!table.name) table.name = cl##name;
+    CLUMP_CL_FUNCTION_LIST(RESOLVE)
+#undef RESOLVE
+    return table;
+}
+
+/* One probe in progress: the first failure stops the rest. */
+typedef struct probe {
+    const clump_cl_functions *cl;
+    cl_device_id device;
+    cl_int code;
+    const char *call; /* that returned the code */
+} probe;
+
+static void info(probe *p, cl_device_info name, size_t bytes, void *value) {
+    if (!p->code) p->code = p->cl->GetDeviceInfo(p->device, name, bytes, value, NULL);
+}
+
+/* For what not every device knows: 0 bytes then. */
+static size_t optional_info(probe *p, cl_device_info name, size_t capacity, void *value) {
+    size_t bytes = 0;
+    if (p->code) return 0;
+    cl_int code = p->cl->GetDeviceInfo(p->device, name, 0, NULL, &bytes);
+    if (!code && bytes <= capacity)
+        code = p->cl->GetDeviceInfo(p->device, name, bytes, value, NULL);
+    if (code && code != CL_INVALID_VALUE) p->code = code;
+    return !code && bytes <= capacity ? bytes : 0;
+}
+
+/* A string cut to the room there is. */
+static void text_info(probe *p, cl_device_info name, char *text, size_t capacity) {
+    char whole[4096];
+    size_t bytes = 0;
+    if (p->code) return;
+    p->code = p->cl->GetDeviceInfo(p->device, name, 0, NULL, &bytes);
+    if (p->code || bytes > sizeof whole) return;
+    p->code = p->cl->GetDeviceInfo(p->device, name, bytes, whole, NULL);
+    if (p->code || bytes == 0) return;
+    size_t length = bytes - 1 < capacity - 1 ? bytes - 1 : capacity - 1;
+    memcpy(text, whole, length);
+    text[length] = 0;
+}
+
+int clumpi_has_word(const char *list, const char *name) {
+    size_t length = strlen(name);
+    for (const char *at = strstr(list, name); at; at = strstr(at + 1, name))
+        if ((at == list || at[-1] == ' ') && (at[length] == ' ' || at[length] == 0)) return 1;
+    return 0;
+}
+
+static uint32_t find_features(probe *p, int is_cpu) {
+    char extensions[16384] = ""; /* stays empty if a device has more: then it has no features */
+    size_t bytes = 0;
+    if (!p->code) p->code = p->cl->GetDeviceInfo(p->device, CL_DEVICE_EXTENSIONS, 0, NULL, &bytes);
+    if (p->code) return 0;
+    if (bytes <= sizeof extensions) info(p, CL_DEVICE_EXTENSIONS, bytes, extensions);
+    const char *list = extensions;
+    uint32_t features = 0;
+    if (clumpi_has_word(list, "cl_khr_int64_base_atomics") &&
+        clumpi_has_word(list, "cl_khr_int64_extended_atomics"))
+        features |= CLUMP_FEATURE_INT64_ATOMICS;
+    if (clumpi_has_word(list, "cl_khr_fp64")) features |= CLUMP_FEATURE_FP64;
+    /* CPUs have no lanes beside each other, and their compilers are not good at ballots in branches
+     * (docs/portability.md). Of OpenCL 3.0 the sub-groups themselves are a feature that need not be
+     * listed as an extension. */
+    cl_uint sub_groups = 0;
+    if (!is_cpu && clumpi_has_word(list, "cl_khr_subgroup_ballot") &&
+        (clumpi_has_word(list, "cl_khr_subgroups") ||
+         (optional_info(p, CL_DEVICE_MAX_NUM_SUB_GROUPS, sizeof sub_groups, &sub_groups) &&
+          sub_groups > 0)))
+        features |= CLUMP_FEATURE_SUBGROUPS;
+    cl_uint major = 0; /* redux.sync, which coalesced frees use, needs sm_80 */
+    if (clumpi_has_word(list, "cl_nv_device_attribute_query") &&
+        optional_info(p, CL_DEVICE_COMPUTE_CAPABILITY_MAJOR_NV, sizeof major, &major) && major >= 8)
+        features |= CLUMP_FEATURE_PTX;
+    return features;
+}
+
+/* The language that programs are built as. Beyond 1.2 all that is used are fences at device scope:
+ * mem_fence() may stop at the work-group, and does on some devices. They are part of 2.0, and optional
+ * features of 3.0. */
+static void choose_language(probe *p, clump_capabilities *c) {
+    name_version list[128];
+    int has_2 = 0, has_3 = 0, has_scope = 0, has_order = 0;
+    size_t bytes = optional_info(p, CL_DEVICE_OPENCL_C_ALL_VERSIONS, sizeof list, list);
+    for (size_t i = 0; i < bytes / sizeof *list; i++) {
+        has_2 |= list[i].version >> 22 == 2;
+        has_3 |= list[i].version >> 22 == 3;
+    }
+    bytes = has_3 ? optional_info(p, CL_DEVICE_OPENCL_C_FEATURES, sizeof list, list) : 0;
+    for (size_t i = 0; i < bytes / sizeof *list; i++) {
+        list[i].name[sizeof list[i].name - 1] = 0;
+        has_scope |= strcmp(list[i].name, "__opencl_c_atomic_scope_device") == 0;
+        has_order |= strcmp(list[i].name, "__opencl_c_atomic_order_seq_cst") == 0;
+    }
+    char version[128] = ""; /* "OpenCL C 2.0 ...": devices without the lists */
+    text_info(p, CL_DEVICE_OPENCL_C_VERSION, version, sizeof version);
+    has_2 |= strncmp(version, "OpenCL C 2.", 11) == 0;
+    c->language = has_scope && has_order ? "CL3.0" : has_2 ? "CL2.0" : "CL1.2";
+}
+
+static void describe_paths(clump_capabilities *c) {
+    c->word_bits = c->features & CLUMP_FEATURE_INT64_ATOMICS ? 64 : 32;
+    c->coalescing = c->features & CLUMP_FEATURE_PTX         ? "ptx"
+                    : c->features & CLUMP_FEATURE_SUBGROUPS ? "subgroup"
+                                                            : "scalar";
+    c->mapping =
+        c->personality == CLUMP_PERSONALITY_CPU ? "rows per work-item" : "row per 64 work-items";
+}
+
+static clump_status check_device(probe *p, clump_error *error) {
+    cl_bool available = CL_FALSE, compiler = CL_FALSE, little = CL_FALSE;
+    char profile[64] = "";
+    info(p, CL_DEVICE_AVAILABLE, sizeof available, &available);
+    info(p, CL_DEVICE_COMPILER_AVAILABLE, sizeof compiler, &compiler);
+    info(p, CL_DEVICE_ENDIAN_LITTLE, sizeof little, &little);
+    text_info(p, CL_DEVICE_PROFILE, profile, sizeof profile);
+    if (p->code) return CLUMP_OK; /* reported by the caller */
+    if (!available) return clumpi_fail(error, CLUMP_ERR_UNSUPPORTED, "the device is not available");
+    if (!compiler)
+        return clumpi_fail(error, CLUMP_ERR_UNSUPPORTED, "the device has no OpenCL C compiler");
+    if (!little) return clumpi_fail(error, CLUMP_ERR_UNSUPPORTED, "the device is big-endian");
+    if (strcmp(profile, "FULL_PROFILE") != 0)
+        return clumpi_fail(error, CLUMP_ERR_UNSUPPORTED,
+                           "the device has profile %s, FULL_PROFILE is needed", profile);
+    return CLUMP_OK;
+}
+
+/* "OpenCL 1.1 ..." */
+static clump_status check_version(const char *version, clump_error *error) {
+    unsigned major = 0, minor = 0;
+    if (sscanf(version, "OpenCL %u.%u", &major, &minor) == 2 && major * 100 + minor >= 102)
+        return CLUMP_OK;
+    return clumpi_fail(error, CLUMP_ERR_UNSUPPORTED,
+                       "the device's version is \"%.60s\"; OpenCL 1.2 or newer is needed", version);
+}
+
+/* Work-groups of the kernels for GPUs are of whole rows: a work-item a slot. */
+static clump_status choose_personality(clump_capabilities *c, clump_personality wanted,
+                                       clump_error *error) {
+    if (wanted > CLUMP_PERSONALITY_GPU)
+        return clumpi_fail(error, CLUMP_ERR_USAGE, "personality %u; there are 0 to %u",
+                           (unsigned)wanted, (unsigned)CLUMP_PERSONALITY_GPU);
+    if (wanted == CLUMP_PERSONALITY_GPU && c->work_group_max < CLUMP_ROW_SLOTS)
+        return clumpi_fail(
+            error, CLUMP_ERR_UNSUPPORTED,
+            "the device's largest work-group has %u work-items; the kernels for GPUs "
+            "need %u: use CLUMP_PERSONALITY_CPU",
+            c->work_group_max, CLUMP_ROW_SLOTS);
+    c->personality = wanted;
+    if (wanted == CLUMP_PERSONALITY_DEVICE)
+        c->personality = c->is_cpu || c->work_group_max < CLUMP_ROW_SLOTS ? CLUMP_PERSONALITY_CPU
+                                                                          : CLUMP_PERSONALITY_GPU;
+    return CLUMP_OK;
+}
+
+clump_status clumpi_device_probe(const clump_cl_functions *cl, cl_device_id device,
+                                 uint32_t disable, clump_personality personality,
+                                 clump_capabilities *c, clump_error *error) {
+    probe p = {cl, device, CL_SUCCESS, "clGetDeviceInfo"};
+    memset(c, 0, sizeof *c);
+    clump_status status = check_device(&p, error);
+    if (status) return status;
+    cl_platform_id platform = NULL;
+    cl_device_type type = 0;
+    cl_uint units = 0, align_bits = 0;
+    cl_ulong memory = 0, allocation = 0, local = 0;
+    size_t group = 0;
+    info(&p, CL_DEVICE_PLATFORM, sizeof platform, &platform);
+    info(&p, CL_DEVICE_TYPE, sizeof type, &type);
+    info(&p, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof units, &units);
+    info(&p, CL_DEVICE_MEM_BASE_ADDR_ALIGN, sizeof align_bits, &align_bits);
+    info(&p, CL_DEVICE_GLOBAL_MEM_SIZE, sizeof memory, &memory);
+    info(&p, CL_DEVICE_MAX_MEM_ALLOC_SIZE, sizeof allocation, &allocation);
+    info(&p, CL_DEVICE_LOCAL_MEM_SIZE, sizeof local, &local);
+    info(&p, CL_DEVICE_MAX_WORK_GROUP_SIZE, sizeof group, &group);
+    text_info(&p, CL_DEVICE_NAME, c->device_name, sizeof c->device_name);
+    text_info(&p, CL_DEVICE_VERSION, c->device_version, sizeof c->device_version);
+    text_info(&p, CL_DRIVER_VERSION, c->driver_version, sizeof c->driver_version);
+    if (!p.code) {
+        char name[1024] = "";
+        p.code = cl->GetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof name, name, NULL);
+        if (p.code) p.call = "clGetPlatformInfo";
+        snprintf(c->platform_name, sizeof c->platform_name, "%.127s", name);
+    }
+    if (!p.code) status = check_version(c->device_version, error);
+    c->is_cpu = (type & CL_DEVICE_TYPE_CPU) != 0;
+    c->work_group_max = (uint32_t)group;
+    if (!p.code && !status) status = choose_personality(c, personality, error);
+    if (status) return status;
+    c->features_found = find_features(&p, c->is_cpu);
+    if (p.code) return clumpi_fail_cl(error, p.call, p.code, "while probing the device");
+    choose_language(&p, c);
+    if (p.code) return clumpi_fail_cl(error, p.call, p.code, "while probing the device");
+    c->features = c->features_found & ~disable;
+    c->compute_units = units ? units : 1;
+    c->base_align_bytes = align_bits / 8;
+    c->memory_bytes = memory;
+    c->allocation_bytes = allocation;
+    c->local_bytes = local;
+    describe_paths(c);
+    return CLUMP_OK;
+}
+
+clump_status clump_device_probe(cl_device_id device, uint32_t disable,
+                                clump_capabilities *capabilities, clump_error *error) {
+    if (!device || !capabilities)
+        return clumpi_fail(error, CLUMP_ERR_USAGE,
+                           "clump_device_probe needs a device and a place "
+                           "for the result");
+    clump_cl_functions cl = clumpi_cl_resolve(NULL);
+    return clumpi_device_probe(&cl, device, disable, CLUMP_PERSONALITY_DEVICE, capabilities, error);
+}
+
+void clumpi_device_sizes(const clump_capabilities *c, clumpi_launch_sizes *sizes) {
+    if (c->personality == CLUMP_PERSONALITY_CPU) {
+        /* One contiguous range of rows per work-item. PoCL deals out work-groups by halves of what is
+         * left, but no more than 32 for each core at a time: with so many a core that comes late, or
+         * is busy with something else, costs little. */
+        sizes->do_all_local = sizes->changing_local = 1;
+        sizes->do_all_global = c->compute_units * 128;
+        sizes->pass_groups = c->compute_units * 4; /* these deal out their work themselves */
+        sizes->scan_local = 1;
+        sizes->scan_groups = c->compute_units * 4;
+        return;
+    }
+    size_t local = c->work_group_max < 256 ? c->work_group_max : 256;
+    local -= local % CLUMP_ROW_SLOTS;
+    sizes->do_all_local = local;
+    /* The allocator takes 80 registers and more: of groups of 256, a compute unit of NVIDIA has
+     * room for two, and what is left is less wasted in smaller ones. */
+    sizes->changing_local = local < 128 ? local : 128;
+    sizes->do_all_global = c->compute_units * 8 * local;
+    sizes->pass_groups = c->compute_units * 8;
+    sizes->scan_local = local;
+    sizes->scan_groups = c->compute_units * 8 < 256 ? c->compute_units * 8 : 256;
+}

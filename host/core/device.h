@@ -1,0 +1,21 @@
+/* Probing of a device, and what follows from it. Read first: core.h. */
+#ifndef CLUMPI_DEVICE_H
+#define CLUMPI_DEVICE_H
+
+#include "core/core.h"
+
+/* A complete table: the user's entries, the linked functions for those left NULL. */
+clump_cl_functions clumpi_cl_resolve(const clump_cl_functions *cl);
+
+/* Is `name` one of the words of the space-separated list? */
+int clumpi_has_word(const char *list, const char *name);
+
+clump_status clumpi_device_probe(const clump_cl_functions *cl, cl_device_id device,
+                                 uint32_t disable, clump_personality personality,
+                                 clump_capabilities *capabilities, clump_error *error);
+
+/* Launch sizes for the device: enough work-items to fill it, few enough that small heaps do not pay
+ * for idle ones. */
+void clumpi_device_sizes(const clump_capabilities *capabilities, clumpi_launch_sizes *sizes);
+
+#endif

@@ -1,0 +1,88 @@
+/* Host memory and growing text. See memory.h. */
+#include "core/memory.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void *default_allocate(void *user, size_t bytes) {
+    (void)user;
+    return malloc(bytes);
+}
+
+static void *default_reallocate(void *user, void *memory, size_t bytes) {
+    (void)user;
+    return realloc(memory, bytes);
+}
+
+static void default_release(void *user, void *memory) {
+    (void)user;
+    free(memory);
+}
+
+clump_allocator clumpi_allocator_resolve(const clump_allocator *allocator) {
+    if (allocator && allocator->allocate) return *allocator;
+    return (clump_allocator){default_allocate, default_reallocate, default_release, NULL};
+}
+
+void *clumpi_alloc(const clump_allocator *a, size_t bytes) {
+    void *memory = a->allocate(a->user, bytes ? bytes : 1);
+    if (memory) memset(memory, 0, bytes ? bytes : 1);
+    return memory;
+}
+
+int clumpi_grow(const clump_allocator *a, void **array, size_t *capacity, size_t needed,
+                size_t element_bytes) {
+    if (needed <= *capacity) return 1;
+    size_t wanted = *capacity ? *capacity : 8;
+    while (wanted < needed) {
+        if (wanted > SIZE_MAX / 2 / element_bytes) return 0;
+        wanted *= 2;
+    }
+    void *grown = *array ? a->reallocate(a->user, *array, wanted * element_bytes)
+                         : a->allocate(a->user, wanted * element_bytes);
+    if (!grown) return 0;
+    *array = grown;
+    *capacity = wanted;
+    return 1;
+}
+
+void clumpi_free(const clump_allocator *a, void *memory) {
+    if (memory) a->release(a->user, memory);
+}
+
+char *clumpi_copy_text(const clump_allocator *a, const char *text, size_t bytes) {
+    char *copy = clumpi_alloc(a, bytes + 1);
+    if (copy && bytes) memcpy(copy, text, bytes);
+    return copy;
+}
+
+void clumpi_text_append_bytes(clumpi_text *text, const char *data, size_t bytes) {
+    if (text->failed) return;
+    if (!clumpi_grow(text->allocator, (void **)&text->data, &text->capacity,
+                     text->bytes + bytes + 1, 1)) {
+        text->failed = 1;
+        return;
+    }
+    if (bytes) memcpy(text->data + text->bytes, data, bytes);
+    text->bytes += bytes;
+    text->data[text->bytes] = 0;
+}
+
+void clumpi_text_append(clumpi_text *text, const char *format, ...) {
+    if (text->failed) return;
+    va_list args;
+    va_start(args, format);
+    int length = vsnprintf(NULL, 0, format, args);
+    va_end(args);
+    if (length < 0 || !clumpi_grow(text->allocator, (void **)&text->data, &text->capacity,
+                                   text->bytes + (size_t)length + 1, 1)) {
+        text->failed = 1;
+        return;
+    }
+    va_start(args, format);
+    vsnprintf(text->data + text->bytes, (size_t)length + 1, format, args);
+    va_end(args);
+    text->bytes += (size_t)length;
+}

@@ -1,0 +1,90 @@
+/* Columns: what lies where in the rows of a class, for kernels that know no schema. Moving an object
+ * copies all columns of its class, rewriting references visits the reference columns, marking those of
+ * them that are not weak, which come first.
+ *
+ * A column is a sequence of elements in equal steps. Neighbouring fields of one width, elements of
+ * arrays, and parts of wide vectors fall into one column where their steps allow it, so that most
+ * classes have few.
+ *
+ * Read first: core/core.h, cl/core/layout.h.
+ */
+#include "core/core.h"
+
+#define WIDTH_MAX 16u /* bytes of an element; wider ones are split */
+
+/* Where columns are put; `list` may be NULL to count only. */
+typedef struct column_list {
+    clumpi_column *list;
+    clumpi_column last; /* the one being extended, of `begin` .. */
+    uint32_t begin, count;
+} column_list;
+
+static void store(column_list *c) {
+    if (c->list && c->count > c->begin) c->list[c->count - 1] = c->last;
+}
+
+/* One element more, of the classes that it can point to if it is a reference. */
+static void append(column_list *c, uint32_t base, uint32_t stride, uint32_t width, uint32_t first,
+                   uint32_t last) {
+    clumpi_column *l = &c->last;
+    if (c->count > c->begin && l->stride == stride && l->width == width && l->first == first &&
+        l->last == last && base > l->base) {
+        uint32_t step = l->count == 1 ? base - l->base : l->step;
+        if (base == l->base + l->count * step) {
+            l->step = step;
+            l->count++;
+            store(c);
+            return;
+        }
+    }
+    c->count++;
+    *l = (clumpi_column){
+        .base = base, .stride = stride, .count = 1, .width = width, .first = first, .last = last};
+    store(c);
+}
+
+static void append_field(const clump_schema *schema, const clump_field_info *f, int refs_only,
+                         column_list *c) {
+    uint32_t width = f->element_bytes < WIDTH_MAX ? f->element_bytes : WIDTH_MAX;
+    clump_class_info to = {0};
+    if (refs_only) clump_schema_get_class(schema, f->ref_class, &to);
+    for (uint32_t e = 0; e < (f->count ? f->count : 1); e++)
+        for (uint32_t part = 0; part < f->element_bytes; part += width)
+            append(c, f->base_bytes + e * f->step_bytes + part, f->stride_bytes, width, to.id,
+                   to.last);
+}
+
+typedef enum wanted { ALL_FIELDS, STRONG_REFS, WEAK_REFS } wanted;
+
+static int is_wanted(const clump_field_info *f, wanted what) {
+    return what == ALL_FIELDS || (f->type == CLUMP_TYPE_REF && f->weak == (what == WEAK_REFS));
+}
+
+/* Fields of the class and, before them, of its bases. */
+static void append_class(const clump_schema *schema, uint32_t id, wanted what, column_list *c) {
+    clump_class_info info;
+    clump_schema_get_class(schema, id, &info);
+    if (info.base) append_class(schema, info.base, what, c);
+    for (uint32_t i = 0; i < info.field_count; i++) {
+        clump_field_info f;
+        clump_schema_get_field(schema, id, i, &f);
+        if (is_wanted(&f, what)) append_field(schema, &f, what != ALL_FIELDS, c);
+    }
+}
+
+uint32_t clumpi_columns_build(const clump_schema *schema, clumpi_class *classes,
+                              clumpi_column *columns) {
+    column_list c = {.list = columns};
+    for (uint32_t id = 1; id <= clump_schema_get_class_count(schema); id++) {
+        clump_class_info info;
+        clump_schema_get_class(schema, id, &info);
+        classes[id].copies = c.begin = c.count;
+        if (!info.is_abstract) append_class(schema, id, ALL_FIELDS, &c);
+        classes[id].refs = c.begin = c.count;
+        if (!info.is_abstract) append_class(schema, id, STRONG_REFS, &c);
+        classes[id].weak = c.begin = c.count;
+        if (!info.is_abstract) append_class(schema, id, WEAK_REFS, &c);
+        classes[id].columns_end = c.count;
+    }
+    return c.count;
+}

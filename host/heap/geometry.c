@@ -1,0 +1,275 @@
+/* The geometry of a heap: granule, block, capacity of each class, places of the metadata.
+ *
+ * Granule S. A row of class T takes 64 * size(T) bytes, rounded up to k_T granules, and every
+ * granule has 8 bytes of bitmap. S is the multiple of 64 bytes that makes both together cost least,
+ * for the class that loses most by rounding; and at least bytes / 2^26, so that 26 bits can number
+ * all granules.
+ *
+ * Block G. A block has G granules and holds floor(G / k_T) rows of T, at most 64. G grows from what
+ * the wished number of rows of the smallest class needs until the tail that no row fits in is at
+ * most 3% for every class, or as small as any G up to twice that size makes it.
+ *
+ * Invariants: header.first_block * G * S >= metadata; k_T >= 1; 1 <= rows_T <= 64 for concrete T.
+ *
+ * Read first: cl/core/layout.h.
+ */
+#include <string.h>
+
+#include "core/core.h"
+
+#define REF_GRANULES (1ull << 26)
+
+/* Row sizes of the concrete classes, in 64-byte units: size(T) bytes * 64 slots / 64. */
+typedef struct row_sizes {
+    uint32_t count;
+    uint32_t units[CLUMP_CLASSES_MAX];
+    uint32_t smallest, largest;
+    int align_128; /* some field has elements of 128 bytes, so granules must be multiples of 128 */
+} row_sizes;
+
+/* A forwarding reference must fit where an object was. */
+static uint32_t slot_bytes(const clump_class_info *info) {
+    return info->object_bytes < sizeof(clump_ref) ? sizeof(clump_ref) : info->object_bytes;
+}
+
+static void find_row_sizes(const clump_schema *schema, row_sizes *rows) {
+    memset(rows, 0, sizeof *rows);
+    rows->smallest = UINT32_MAX;
+    for (uint32_t id = 1; id <= clump_schema_get_class_count(schema); id++) {
+        clump_class_info info;
+        clump_schema_get_class(schema, id, &info);
+        for (uint32_t f = 0; f < info.field_count; f++) {
+            clump_field_info field;
+            clump_schema_get_field(schema, id, f, &field);
+            if (field.element_bytes > 64) rows->align_128 = 1;
+        }
+        if (info.is_abstract) continue;
+        uint32_t units = slot_bytes(&info);
+        rows->units[rows->count++] = units;
+        if (units < rows->smallest) rows->smallest = units;
+        if (units > rows->largest) rows->largest = units;
+    }
+}
+
+static uint32_t divide_up(uint64_t a, uint32_t b) {
+    return (uint32_t)((a + b - 1) / b);
+}
+
+/* Worst share, in 1/10000, that rounding rows to granules of `s` units wastes for any class, and
+ * the bitmaps' share. */
+static uint32_t granule_cost(const row_sizes *rows, uint32_t s) {
+    uint32_t worst = 0;
+    for (uint32_t i = 0; i < rows->count; i++) {
+        uint64_t taken = (uint64_t)divide_up(rows->units[i], s) * s;
+        uint32_t waste = (uint32_t)((taken - rows->units[i]) * 10000 / taken);
+        if (waste > worst) worst = waste;
+    }
+    return worst + 8 * 10000 / (s * CLUMPI_UNIT);
+}
+
+static uint32_t choose_granule(const row_sizes *rows, uint64_t bytes) {
+    uint32_t step = rows->align_128 ? 2 : 1;
+    uint64_t least = (bytes + REF_GRANULES * CLUMPI_UNIT - 1) / (REF_GRANULES * CLUMPI_UNIT);
+    uint32_t from = (uint32_t)((least + step - 1) / step * step);
+    if (from < step) from = step;
+    uint32_t to = rows->largest > from ? rows->largest : from;
+    uint32_t best = from, best_cost = UINT32_MAX;
+    for (uint32_t s = from; s <= to; s += step) {
+        uint32_t cost = granule_cost(rows, s);
+        if (cost <= best_cost) {
+            best = s;
+            best_cost = cost;
+        }
+    }
+    return best;
+}
+
+/* Worst share, in 1/1000, of a block of g granules that no row of some class can use. */
+static uint32_t tail_waste(const row_sizes *rows, uint32_t s, uint32_t g) {
+    uint32_t worst = 0;
+    for (uint32_t i = 0; i < rows->count; i++) {
+        uint32_t k = divide_up(rows->units[i], s), n = g / k;
+        if (n > CLUMPI_ROWS_MAX) n = CLUMPI_ROWS_MAX;
+        uint32_t waste = (uint32_t)((uint64_t)(g - n * k) * 1000 / g);
+        if (waste > worst) worst = waste;
+    }
+    return worst;
+}
+
+/* Rows of the smallest class that a block should have, when the user left it open: about a thousand
+ * blocks in a heap, so that small heaps stay flexible and large ones open blocks rarely. */
+static uint32_t default_rows(const row_sizes *rows, uint64_t bytes) {
+    uint64_t row_bytes = (uint64_t)rows->smallest * CLUMPI_UNIT;
+    uint64_t wanted = bytes / 1024 / row_bytes;
+    return wanted < 1 ? 1 : wanted > CLUMPI_ROWS_MAX ? CLUMPI_ROWS_MAX : (uint32_t)wanted;
+}
+
+static uint32_t choose_block(const row_sizes *rows, uint32_t s, uint32_t wanted_rows) {
+    uint32_t k_small = divide_up(rows->smallest, s), k_large = divide_up(rows->largest, s);
+    uint32_t from = wanted_rows * k_small;
+    if (from < k_large) from = k_large;
+    /* Beyond 64 rows of the smallest class the rest of a block would be lost to it. */
+    uint32_t to = from * 2, best = from, best_waste = UINT32_MAX;
+    for (uint32_t g = from; g <= to && best_waste > 30; g++) {
+        uint32_t waste = tail_waste(rows, s, g);
+        if (waste < best_waste) {
+            best = g;
+            best_waste = waste;
+        }
+    }
+    return best;
+}
+
+/* The reciprocal of block_granules, for numbers of 26 bits: with s = floor(log2(g)), one less for
+ * powers of two, m = floor(2^(32+s) / g) + 1 fits in 32 bits, and its error, at most g, does not show
+ * below 2^31. */
+static void find_reciprocal(clumpi_header *h) {
+    uint32_t g = h->block_granules, shift = 0;
+    while (UINT64_C(2) << shift < g) shift++;
+    h->block_shift = g == 1 ? UINT32_MAX : shift;
+    h->block_reciprocal = g == 1 ? 0 : (uint32_t)((UINT64_C(1) << (32 + shift)) / g + 1);
+}
+
+uint32_t clumpi_header_at(const clump_schema *schema) {
+    row_sizes rows;
+    find_row_sizes(schema, &rows);
+    return (rows.largest + 1) / 2 * 2; /* 128-byte lines */
+}
+
+static void fill_classes(const clump_schema *schema, clumpi_geometry *g) {
+    for (uint32_t id = 1; id <= g->header.class_count; id++) {
+        clump_class_info info;
+        clump_schema_get_class(schema, id, &info);
+        clumpi_class *c = &g->classes[id];
+        c->last = info.last;
+        c->spread = 1;
+        if (info.is_abstract) continue;
+        c->row_granules =
+            divide_up((uint64_t)slot_bytes(&info) * CLUMPI_UNIT, g->header.granule_bytes);
+        c->rows = g->header.block_granules / c->row_granules;
+        if (c->rows > CLUMPI_ROWS_MAX) c->rows = CLUMPI_ROWS_MAX;
+        c->capacity = c->rows * CLUMP_ROW_SLOTS;
+        if (c->rows > g->header.block_rows_max) g->header.block_rows_max = c->rows;
+    }
+    g->header.capacity_max = g->header.block_rows_max * CLUMP_ROW_SLOTS;
+}
+
+/* Lay `bytes` at the end of what is placed so far; returns where, in units, on a 128-byte line. */
+static uint32_t place(uint64_t *end_units, uint64_t bytes) {
+    uint64_t at = (*end_units + 1) / 2 * 2;
+    *end_units = at + (bytes + CLUMPI_UNIT - 1) / CLUMPI_UNIT;
+    return (uint32_t)at;
+}
+
+static uint64_t max64(uint64_t a, uint64_t b) {
+    return a > b ? a : b;
+}
+
+/* Bytes of the scan area: it serves the numbering kernels, reductions, statistics, the check and
+ * compaction in turn. */
+static uint64_t scan_bytes(const clumpi_header *h, uint32_t reduce_groups) {
+    uint64_t sets = h->class_count + 1;
+    uint64_t counts = h->scan_groups * sets * 4, pairs = (uint64_t)h->scan_groups * 8;
+    uint64_t partial = (uint64_t)reduce_groups * CLUMPI_REDUCE_BYTES;
+    uint64_t tables = CLUMPI_CHECK_BYTES(h->class_count) + CLUMPI_STATS_BYTES(h->class_count);
+    uint64_t plans = sets * sizeof(clumpi_class_plan),
+             groups = h->scan_groups * sets * CLUMPI_COUNTS;
+    uint64_t histograms = sets * (h->capacity_max + 1);
+    uint64_t tallies = (uint64_t)reduce_groups * CLUMPI_TALLIES * sizeof(clumpi_tally);
+    uint64_t compaction = plans + max64((groups + histograms) * 4, tallies);
+    return max64(max64(max64(counts, pairs), max64(partial, tables)), compaction);
+}
+
+/* Metadata for `blocks` blocks in all; returns its size in bytes. */
+static uint64_t place_metadata(clumpi_geometry *g, uint32_t blocks, uint32_t columns,
+                               uint32_t reduce_groups) {
+    clumpi_header *h = &g->header;
+    uint64_t end = h->self_at + sizeof(clumpi_header) / CLUMPI_UNIT + 1;
+    uint32_t words = blocks, total = 0, level = 0;
+    do {
+        words = divide_up(words, 32);
+        h->hint_level[level] = total;
+        h->hint_count[level++] = words;
+        total += words;
+    } while (words > 1);
+    h->hint_levels = level;
+    h->hint_words = (total + 31) / 32 * 32;
+    uint64_t rows = (uint64_t)blocks * h->block_rows_max, sets = h->class_count + 1;
+    h->at_classes = place(&end, sets * sizeof(clumpi_class));
+    h->at_states = place(&end, (uint64_t)blocks * 4);
+    h->at_bits = place(&end, (uint64_t)blocks * h->block_granules * 8);
+    h->at_hints = place(&end, sets * h->hint_words * 4);
+    h->at_list_begin = place(&end, (sets + 2) * 4);
+    h->at_list_rows = place(&end, rows * 4);
+    h->at_list_masks = place(&end, rows * 8);
+    h->at_list_index = place(&end, rows * 4);
+    h->at_columns = place(&end, (uint64_t)columns * sizeof(clumpi_column));
+    h->at_plan = place(&end, (uint64_t)blocks * 8);
+    h->at_moved = place(&end, (blocks + 31) / 32 * 4);
+    h->at_scan = place(&end, scan_bytes(h, reduce_groups));
+    return end * CLUMPI_UNIT;
+}
+
+/* What to tell a user whose heap is too small. */
+static clump_status too_small(const clump_schema *schema, const clumpi_geometry *g, uint64_t needed,
+                              clump_error *error) {
+    clump_class_info largest = {0}, info;
+    for (uint32_t id = 1; id <= clump_schema_get_class_count(schema); id++) {
+        clump_schema_get_class(schema, id, &info);
+        if (!info.is_abstract && info.object_bytes > largest.object_bytes) largest = info;
+    }
+    return clumpi_fail(error, CLUMP_ERR_CAPACITY,
+                       "a heap of %llu bytes is too small: metadata and one block of %llu bytes "
+                       "(64 objects of class %s take %llu) need %llu bytes",
+                       (unsigned long long)g->bytes,
+                       (unsigned long long)g->header.granule_bytes * g->header.block_granules,
+                       largest.name, (unsigned long long)largest.object_bytes * 64,
+                       (unsigned long long)needed);
+}
+
+clump_status clumpi_geometry_compute(const clump_schema *schema, uint64_t bytes,
+                                     uint32_t block_rows, uint32_t scan_groups,
+                                     uint32_t reduce_groups, clumpi_geometry *g,
+                                     clump_error *error) {
+    row_sizes rows;
+    find_row_sizes(schema, &rows);
+    memset(g, 0, sizeof *g);
+    g->bytes = bytes;
+    clumpi_header *h = &g->header;
+    if (bytes > REF_GRANULES * rows.largest * CLUMPI_UNIT)
+        return clumpi_fail(error, CLUMP_ERR_CAPACITY,
+                           "a heap of %llu bytes is too large for 32-bit references: with this "
+                           "schema at most %llu bytes can be used",
+                           (unsigned long long)bytes,
+                           (unsigned long long)(REF_GRANULES * rows.largest * CLUMPI_UNIT));
+    uint32_t s = choose_granule(&rows, bytes);
+    uint32_t wanted = block_rows ? block_rows : default_rows(&rows, bytes);
+    h->magic = CLUMPI_MAGIC;
+    h->self_at = clumpi_header_at(schema);
+    h->granule_bytes = s * CLUMPI_UNIT;
+    h->block_granules = choose_block(&rows, s, wanted);
+    find_reciprocal(h);
+    h->class_count = clump_schema_get_class_count(schema);
+    h->scan_groups = scan_groups;
+    h->epoch = 1; /* 0 is what `exhausted` starts with */
+    fill_classes(schema, g);
+    uint32_t columns = clumpi_columns_build(schema, g->classes, NULL);
+    uint64_t block_bytes = (uint64_t)h->granule_bytes * h->block_granules;
+    uint64_t blocks = bytes / block_bytes;
+    if (blocks * h->block_granules > REF_GRANULES) blocks = REF_GRANULES / h->block_granules;
+    uint64_t metadata = place_metadata(g, (uint32_t)(blocks ? blocks : 1), columns, reduce_groups);
+    uint64_t first = (metadata + block_bytes - 1) / block_bytes;
+    if (first >= blocks) {
+        /* The metadata grows with the blocks, so look for the number at which one is left. */
+        for (int i = 0; i < 100 && first >= blocks; i++) {
+            blocks = first + 1;
+            metadata = place_metadata(g, (uint32_t)blocks, columns, reduce_groups);
+            first = (metadata + block_bytes - 1) / block_bytes;
+        }
+        return too_small(schema, g, blocks * block_bytes, error);
+    }
+    h->first_block = (uint32_t)first;
+    h->block_end = (uint32_t)blocks;
+    g->bytes = blocks * block_bytes;
+    return CLUMP_OK;
+}

@@ -1,0 +1,252 @@
+/* Heaps: creation, destruction, and the errors that kernels reported.
+ *
+ * Read first: core/core.h, geometry.c.
+ */
+#include <stddef.h>
+#include <string.h>
+
+#include "core/core.h"
+
+/* Field types that the device must be able to handle. */
+static clump_status check_types(clump_context *c, const clump_schema *schema) {
+    if (c->capabilities.features & CLUMP_FEATURE_FP64) return CLUMP_OK;
+    for (uint32_t id = 1; id <= clump_schema_get_class_count(schema); id++) {
+        clump_class_info info;
+        clump_schema_get_class(schema, id, &info);
+        for (uint32_t i = 0; i < info.field_count; i++) {
+            clump_field_info field;
+            clump_schema_get_field(schema, id, i, &field);
+            if (field.type == CLUMP_TYPE_DOUBLE)
+                return clumpi_fail(&c->error, CLUMP_ERR_UNSUPPORTED,
+                                   "field %s of class %s is a double, which device %s lacks",
+                                   field.name, info.name, c->capabilities.device_name);
+        }
+    }
+    return CLUMP_OK;
+}
+
+static clump_status check_desc(const clump_heap_desc *desc, uint64_t *bytes) {
+    clump_context *c = desc->context;
+    if (!desc->schema || clump_schema_get_class_count(desc->schema) == 0)
+        return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
+                           "clump_heap_create needs a schema that is sealed");
+    if ((desc->bytes != 0) == (desc->device_share != 0))
+        return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
+                           "set one of bytes and device_share of a heap");
+    if (desc->device_share != 0 && !(desc->device_share > 0 && desc->device_share <= 1))
+        return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
+                           "device_share is %g; it must be above 0 and at most 1",
+                           desc->device_share);
+    if (desc->block_rows > CLUMPI_ROWS_MAX)
+        return clumpi_fail(&c->error, CLUMP_ERR_USAGE, "block_rows is %u, at most %u are possible",
+                           desc->block_rows, CLUMPI_ROWS_MAX);
+    if (desc->pool && clumpi_pool_context(desc->pool) != c)
+        return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
+                           "the pool of a heap belongs to another clump_context than the heap");
+    *bytes = desc->bytes;
+    if (!*bytes) *bytes = (uint64_t)((double)c->capabilities.memory_bytes * desc->device_share);
+    if (*bytes > c->capabilities.memory_bytes)
+        return clumpi_fail(
+            &c->error, CLUMP_ERR_CAPACITY, "a heap of %llu bytes: the device has %llu in all",
+            (unsigned long long)*bytes, (unsigned long long)c->capabilities.memory_bytes);
+    return check_types(c, desc->schema);
+}
+
+static clump_status write_columns(clump_heap *heap) {
+    clump_context *c = heap->context;
+    clumpi_geometry *g = &heap->geometry;
+    uint32_t count = g->classes[g->header.class_count].columns_end; /* of the last class */
+    if (!count) return CLUMP_OK;
+    clumpi_column *columns = clumpi_alloc(&c->allocator, count * sizeof *columns);
+    if (!columns)
+        return clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for %u columns", count);
+    clumpi_columns_build(heap->schema, g->classes, columns);
+    clump_status status =
+        clumpi_write(c, heap->buffer, (uint64_t)g->header.at_columns * CLUMPI_UNIT,
+                     count * sizeof *columns, columns);
+    clumpi_free(&c->allocator, columns);
+    return status;
+}
+
+/* Clear the metadata, write header, class table and columns, then let the device do the rest. */
+static clump_status initialise(clump_heap *heap) {
+    clump_context *c = heap->context;
+    const clumpi_geometry *g = &heap->geometry;
+    clump_status status = clumpi_clear(c, heap->buffer, 0, heap->layout.metadata_bytes);
+    if (!status)
+        status = clumpi_write(c, heap->buffer, clumpi_header_offset(heap, 0), sizeof g->header,
+                              &g->header);
+    if (!status)
+        status = clumpi_write(c, heap->buffer, (uint64_t)g->header.at_classes * CLUMPI_UNIT,
+                              (g->header.class_count + 1) * sizeof *g->classes, g->classes);
+    if (!status) status = write_columns(heap);
+    if (!status)
+        status =
+            clumpi_run_library(heap, CLUMPI_KERNEL_init, c->sizes.scan_groups * c->sizes.scan_local,
+                               c->sizes.scan_local, NULL, 0, NULL);
+    /* Touch the last bytes too: some devices reserve memory at first use only. Written, not filled:
+     * the likely reason why heaps of 16 GiB could not be made on an H200. */
+    const clumpi_u32 zero = 0;
+    if (!status) status = clumpi_write(c, heap->buffer, g->bytes - sizeof zero, sizeof zero, &zero);
+    if (!status) status = clumpi_finish(c);
+    return status;
+}
+
+static clump_status make_buffer(clump_heap *heap) {
+    clump_context *c = heap->context;
+    cl_int code = CL_SUCCESS;
+    heap->buffer =
+        c->cl.CreateBuffer(c->context, CL_MEM_READ_WRITE, heap->geometry.bytes, NULL, &code);
+    if (!code) return CLUMP_OK;
+    heap->buffer = NULL;
+    return clumpi_fail_cl(&c->error, "clCreateBuffer", code, "%llu bytes for a heap",
+                          (unsigned long long)heap->geometry.bytes);
+}
+
+/* Says what is wrong with the size, if that is why the buffer could not be made or first used. It is
+ * tried and not computed: some devices give more than they say. */
+static clump_status explain_size(clump_context *c, uint64_t bytes, clump_status status) {
+    clump_error *e = &c->error;
+    if (status != CLUMP_ERR_CL || !clumpi_is_no_room(e->cl_code)) return status;
+    const clump_capabilities *device = &c->capabilities;
+    clumpi_fail_cl(
+        e, e->call, e->cl_code,
+        "no room for a heap of %llu bytes; the device has %llu, and says that one buffer "
+        "can have %llu: ask for no more than that, with `bytes` or a smaller "
+        "`device_share`, or release other buffers",
+        (unsigned long long)bytes, (unsigned long long)device->memory_bytes,
+        (unsigned long long)device->allocation_bytes);
+    return e->status = CLUMP_ERR_CAPACITY;
+}
+
+/* References are places in the buffer, so it could move; but the user's kernels know it as it is.
+ * */
+static clump_status take_from_pool(clump_heap *heap, clump_pool *pool) {
+    clump_allocation_desc desc = {.bytes = heap->geometry.bytes, .name = "heap", .user_data = heap};
+    clump_status status = clump_pool_alloc(pool, &desc, &heap->allocation, NULL);
+    if (!status) heap->pool = pool;
+    if (!status) status = clump_pool_get_buffer(pool, heap->allocation, &heap->buffer);
+    if (status) clump_pool_get_error(pool, &heap->context->error);
+    return status;
+}
+
+static clump_status create(const clump_heap_desc *desc, uint64_t bytes, clump_heap *heap) {
+    clump_context *c = desc->context;
+    clumpi_geometry *g = &heap->geometry;
+    clump_status status = clumpi_geometry_compute(
+        desc->schema, bytes, desc->block_rows, (uint32_t)c->sizes.scan_groups,
+        (uint32_t)(c->sizes.do_all_global / c->sizes.do_all_local), g, &c->error);
+    if (status) return status;
+    uint32_t block_bytes = g->header.granule_bytes * g->header.block_granules;
+    heap->layout = (clump_heap_layout){
+        .bytes = g->bytes,
+        .metadata_bytes = (uint64_t)g->header.first_block * block_bytes,
+        .granule_bytes = g->header.granule_bytes,
+        .block_granules = g->header.block_granules,
+        .first_block = g->header.first_block,
+        .block_count = g->header.block_end - g->header.first_block,
+    };
+    status = clumpi_schema_copy(desc->schema, &c->allocator, &heap->schema);
+    if (status) return clumpi_fail(&c->error, status, "no host memory for the heap's schema");
+    if (desc->pool) {
+        status = take_from_pool(heap, desc->pool);
+        return status ? status : initialise(heap);
+    }
+    status = make_buffer(heap);
+    if (!status) status = initialise(heap);
+    return explain_size(c, bytes, status);
+}
+
+clump_status clump_heap_create(const clump_heap_desc *desc, clump_heap **heap) {
+    if (heap) *heap = NULL;
+    if (!desc || !heap || !desc->context) return CLUMP_ERR_USAGE; /* no context to hold words */
+    clump_context *c = desc->context;
+    uint64_t bytes = 0;
+    clump_status status = check_desc(desc, &bytes);
+    if (status) return status;
+    clump_heap *h = clumpi_alloc(&c->allocator, sizeof *h);
+    if (!h) return clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for a heap");
+    h->context = c;
+    status = create(desc, bytes, h);
+    if (status) {
+        clump_error error = c->error; /* keep the cause, whatever destruction runs into */
+        clump_heap_destroy(h);
+        c->error = error;
+        return status;
+    }
+    *heap = h;
+    return CLUMP_OK;
+}
+
+void clump_heap_destroy(clump_heap *heap) {
+    if (!heap) return;
+    clump_context *c = heap->context;
+    clumpi_refs_clear(heap);
+    if (heap->buffer) c->cl.Finish(c->queue);
+    clumpi_buffer_release(c, &heap->marks.buffer);
+    if (heap->pool)
+        clump_pool_free(heap->pool, heap->allocation);
+    else
+        clumpi_buffer_release(c, &heap->buffer);
+    clump_schema_destroy(heap->schema);
+    clumpi_free(&c->allocator, heap);
+}
+
+const clump_heap_layout *clump_heap_get_layout(const clump_heap *heap) {
+    return &heap->layout;
+}
+
+const clump_schema *clump_heap_get_schema(const clump_heap *heap) {
+    return heap->schema;
+}
+
+cl_mem clump_heap_get_buffer(const clump_heap *heap) {
+    return heap->buffer;
+}
+
+void clump_heap_touch(clump_heap *heap) {
+    heap->list_valid = 0;
+}
+
+_Static_assert(CLUMPI_ERRORS == CLUMP_DEVICE_ERROR_COUNT,
+               "heap.h and layout.h list the same errors");
+
+/* The first kind of error there is, in words. */
+static clump_status report_error(clump_heap *heap, const clumpi_error *errors) {
+    static const char *const texts[] = {
+#define ERROR_TEXT(name, text) text,
+        CLUMP_DEVICE_ERROR_LIST(ERROR_TEXT)
+#undef ERROR_TEXT
+    };
+    for (int i = 0; i < CLUMPI_ERRORS; i++) {
+        if (!errors[i].count) continue;
+        clump_class_info info = {.name = "(unknown)"};
+        if (errors[i].class_id) clump_schema_get_class(heap->schema, errors[i].class_id, &info);
+        return clumpi_fail(&heap->context->error, CLUMP_ERR_DEVICE,
+                           "%s; %u times, first by work-item %u for class %s, reference 0x%08x",
+                           texts[i], errors[i].count, errors[i].work_item, info.name,
+                           errors[i].ref);
+    }
+    return CLUMP_OK;
+}
+
+clump_status clump_heap_poll(clump_heap *heap, clump_device_report *report) {
+    if (report) memset(report, 0, sizeof *report);
+    if (!heap) return CLUMP_ERR_USAGE;
+    uint64_t offset = clumpi_header_offset(heap, offsetof(clumpi_header, errors));
+    clumpi_error errors[CLUMPI_ERRORS];
+    clump_status status = clumpi_read(heap->context, heap->buffer, offset, sizeof errors, errors);
+    if (status) return status;
+    int any = 0;
+    for (int i = 0; i < CLUMPI_ERRORS; i++) {
+        any |= errors[i].count != 0;
+        if (!report) continue;
+        report->errors[i].count = errors[i].count;
+        report->errors[i].class_id = errors[i].class_id;
+        report->errors[i].ref = errors[i].ref;
+        report->errors[i].work_item = errors[i].work_item;
+    }
+    if (!any) return CLUMP_OK;
+    status = clumpi_clear(heap->context, heap->buffer, offset, sizeof errors);
+    return status ? status : report_error(heap, errors);
+}

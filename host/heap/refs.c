@@ -1,0 +1,221 @@
+/* References outside the heap: registered buffers, and the handles of the host, which are one more
+ * such buffer that grows.
+ *
+ * Invariant: heap->refs lists all registered buffers, that of the handles included; each retains its
+ * cl_mem. A handle is its place in the buffer, counted from 1.
+ *
+ * Read first: core/core.h. compact.c keeps them right.
+ */
+#include <string.h>
+
+#include "core/core.h"
+
+#define HANDLES_FIRST 64u /* room in the first buffer of handles */
+
+struct clumpi_handles {
+    clump_refs *refs;
+    uint32_t room, used; /* places of the buffer; those given out so far, free ones included */
+    uint32_t *free;      /* room: places given back */
+    uint32_t free_count;
+    uint8_t *live; /* room: 1 for a handle in use */
+};
+
+static clump_status check_counted(clump_context *c, const clump_refs_desc *d) {
+    size_t bytes = 0;
+    cl_int code = c->cl.GetMemObjectInfo(d->counted, CL_MEM_SIZE, sizeof bytes, &bytes, NULL);
+    if (code) return clumpi_fail_cl(&c->error, "clGetMemObjectInfo", code, "buffer of a count");
+    if (d->counted_at % 4 || bytes < 4 || d->counted_at > bytes - 4)
+        return clumpi_fail(
+            &c->error, CLUMP_ERR_USAGE,
+            "a count of references at byte %llu: it must be a multiple of 4 and leave "
+            "4 bytes in its buffer of %zu",
+            (unsigned long long)d->counted_at, bytes);
+    return CLUMP_OK;
+}
+
+static clump_status check_refs_desc(clump_context *c, const clump_refs_desc *d, uint32_t stride) {
+    if (!d->buffer || !d->count)
+        return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
+                           "clump_refs_register needs a buffer and at least one reference");
+    if (d->offset % 4 || stride % 4)
+        return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
+                           "offset %llu and stride %u of references must be multiples of 4",
+                           (unsigned long long)d->offset, stride);
+    size_t bytes = 0;
+    cl_int code = c->cl.GetMemObjectInfo(d->buffer, CL_MEM_SIZE, sizeof bytes, &bytes, NULL);
+    if (code) return clumpi_fail_cl(&c->error, "clGetMemObjectInfo", code, "buffer of references");
+    uint64_t room = bytes >= 4 && d->offset <= bytes - 4 ? (bytes - 4 - d->offset) / stride + 1 : 0;
+    if (d->count > room)
+        return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
+                           "%llu references from byte %llu on, %u bytes apart, do not fit in a "
+                           "buffer of %zu bytes: at most %llu do",
+                           (unsigned long long)d->count, (unsigned long long)d->offset, stride,
+                           bytes, (unsigned long long)room);
+    return d->counted ? check_counted(c, d) : CLUMP_OK;
+}
+
+clump_status clump_refs_register(clump_heap *heap, const clump_refs_desc *desc, clump_refs **refs) {
+    if (refs) *refs = NULL;
+    if (!heap) return CLUMP_ERR_USAGE;
+    clump_context *c = heap->context;
+    if (!desc || !refs)
+        return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
+                           "clump_refs_register needs a description and a place for the result");
+    uint32_t stride = desc->stride ? desc->stride : sizeof(clump_ref);
+    clump_status status = check_refs_desc(c, desc, stride);
+    if (status) return status;
+    clump_refs *r = clumpi_alloc(&c->allocator, sizeof *r);
+    if (!r)
+        return clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for registered references");
+    cl_int code = c->cl.RetainMemObject(desc->buffer);
+    if (!code && desc->counted) {
+        code = c->cl.RetainMemObject(desc->counted);
+        if (code) c->cl.ReleaseMemObject(desc->buffer);
+    }
+    if (code) {
+        clumpi_free(&c->allocator, r);
+        return clumpi_fail_cl(&c->error, "clRetainMemObject", code, "buffer of references");
+    }
+    *r = (clump_refs){.heap = heap,
+                      .next = heap->refs,
+                      .buffer = desc->buffer,
+                      .offset = desc->offset,
+                      .count = desc->count,
+                      .counted = desc->counted,
+                      .counted_at = desc->counted_at,
+                      .stride = stride,
+                      .null_dangling = desc->null_dangling,
+                      .weak = desc->weak};
+    heap->refs = *refs = r;
+    return CLUMP_OK;
+}
+
+void clump_refs_unregister(clump_refs *refs) {
+    if (!refs) return;
+    clump_context *c = refs->heap->context;
+    clump_refs **at = &refs->heap->refs;
+    while (*at != refs) at = &(*at)->next;
+    *at = refs->next;
+    c->cl.ReleaseMemObject(refs->buffer);
+    if (refs->counted) c->cl.ReleaseMemObject(refs->counted);
+    clumpi_free(&c->allocator, refs);
+}
+
+/* ---- Handles ---------------------------------------------------------------------------------- */
+
+static void free_handles(clump_heap *heap, clumpi_handles *h) {
+    const clump_allocator *a = &heap->context->allocator;
+    if (!h) return;
+    clump_refs_unregister(h->refs);
+    clumpi_free(a, h->free);
+    clumpi_free(a, h->live);
+    clumpi_free(a, h);
+}
+
+void clumpi_refs_clear(clump_heap *heap) {
+    free_handles(heap, heap->handles);
+    heap->handles = NULL;
+    while (heap->refs) clump_refs_unregister(heap->refs);
+}
+
+/* A buffer for `room` handles, with those of `old`, which may be NULL. */
+static clump_status copy_buffer(clump_heap *heap, const clumpi_handles *old, clumpi_handles *h) {
+    clump_context *c = heap->context;
+    uint64_t bytes = (uint64_t)h->room * sizeof(clump_ref);
+    clump_ref *values = clumpi_alloc(&c->allocator, bytes); /* zeros */
+    if (!values)
+        return clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for %u handles", h->room);
+    cl_mem buffer;
+    clump_status status = clumpi_buffer_create(c, bytes, "handles", &buffer);
+    if (!status && old)
+        status = clumpi_read(c, old->refs->buffer, 0, (uint64_t)old->room * sizeof *values, values);
+    if (!status) status = clumpi_write(c, buffer, 0, bytes, values);
+    if (!status) {
+        clump_refs_desc desc = {.buffer = buffer, .count = h->room, .null_dangling = 1};
+        status = clump_refs_register(heap, &desc, &h->refs);
+    }
+    clumpi_buffer_release(c, &buffer);
+    clumpi_free(&c->allocator, values);
+    return status;
+}
+
+/* Twice as many, or the first. heap->handles is unchanged on failure. */
+static clump_status grow_handles(clump_heap *heap) {
+    clump_context *c = heap->context;
+    const clumpi_handles *old = heap->handles;
+    clumpi_handles *h = clumpi_alloc(&c->allocator, sizeof *h);
+    if (!h) return clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for handles");
+    h->room = old ? 2 * old->room : HANDLES_FIRST;
+    h->free = clumpi_alloc(&c->allocator, h->room * sizeof *h->free);
+    h->live = clumpi_alloc(&c->allocator, h->room);
+    clump_status status = CLUMP_OK;
+    if (!h->free || !h->live)
+        status = clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for %u handles", h->room);
+    if (!status) status = copy_buffer(heap, old, h);
+    if (status) {
+        free_handles(heap, h);
+        return status;
+    }
+    if (old) {
+        h->used = old->used; /* none is free, else nothing had to grow */
+        memcpy(h->live, old->live, old->room);
+    }
+    free_handles(heap, heap->handles);
+    heap->handles = h;
+    return CLUMP_OK;
+}
+
+clump_status clump_handle_create(clump_heap *heap, clump_ref ref, clump_handle *handle) {
+    if (handle) *handle = 0;
+    if (!heap) return CLUMP_ERR_USAGE;
+    clump_context *c = heap->context;
+    if (!handle)
+        return clumpi_fail(&c->error, CLUMP_ERR_USAGE, "clump_handle_create needs a place");
+    clump_status status = clumpi_ref_check(heap, ref, 1, heap->geometry.header.class_count);
+    clumpi_handles *h = heap->handles;
+    if (!status && (!h || (!h->free_count && h->used == h->room))) status = grow_handles(heap);
+    if (status) return status;
+    h = heap->handles;
+    uint32_t place = h->free_count ? h->free[h->free_count - 1] : h->used;
+    status = clumpi_write(c, h->refs->buffer, (uint64_t)place * sizeof ref, sizeof ref, &ref);
+    if (status) return status;
+    if (h->free_count)
+        h->free_count--;
+    else
+        h->used++;
+    h->live[place] = 1;
+    *handle = place + 1;
+    return CLUMP_OK;
+}
+
+static clump_status check_handle(clump_heap *heap, clump_handle handle) {
+    const clumpi_handles *h = heap->handles;
+    if (h && handle && handle <= h->used && h->live[handle - 1]) return CLUMP_OK;
+    return clumpi_fail(&heap->context->error, CLUMP_ERR_USAGE, "%u is no handle of this heap",
+                       handle);
+}
+
+clump_status clump_handle_get(clump_heap *heap, clump_handle handle, clump_ref *ref) {
+    if (ref) *ref = 0;
+    if (!heap) return CLUMP_ERR_USAGE;
+    clump_context *c = heap->context;
+    if (!ref) return clumpi_fail(&c->error, CLUMP_ERR_USAGE, "clump_handle_get needs a place");
+    clump_status status = check_handle(heap, handle);
+    if (status) return status;
+    return clumpi_read(c, heap->handles->refs->buffer, (uint64_t)(handle - 1) * sizeof *ref,
+                       sizeof *ref, ref);
+}
+
+clump_status clump_handle_destroy(clump_heap *heap, clump_handle handle) {
+    if (!heap) return CLUMP_ERR_USAGE;
+    clump_status status = check_handle(heap, handle);
+    if (status) return status;
+    clumpi_handles *h = heap->handles;
+    const clump_ref none = 0;
+    status = clumpi_write(heap->context, h->refs->buffer, (uint64_t)(handle - 1) * sizeof none,
+                          sizeof none, &none);
+    if (status) return status;
+    h->live[handle - 1] = 0;
+    h->free[h->free_count++] = handle - 1;
+    return CLUMP_OK;
+}

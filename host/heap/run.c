@@ -1,0 +1,177 @@
+/* Running kernels: do-all, do-new, reduction, and keeping the list of rows current.
+ *
+ * Invariant: heap->list_valid is 1 only if no kernel that may make or free objects was enqueued
+ * since the list was made. Everything happens in the order of the queue, so that is known on the
+ * host, and nothing is read back.
+ *
+ * Read first: core/core.h, cl/heap/enumerate.cl, cl/heap/new.cl.
+ */
+#include <stddef.h>
+#include <string.h>
+
+#include "core/core.h"
+
+/* The wait list alone, for the launches before the last, which gives the event. */
+static clump_sync waits_of(const clump_sync *sync) {
+    clump_sync waits = {0};
+    if (sync) waits = *sync;
+    waits.event = NULL;
+    return waits;
+}
+
+clump_status clumpi_list_update(clump_heap *heap, const clump_sync *sync) {
+    if (heap->list_valid) return CLUMP_OK;
+    const clumpi_launch_sizes *sizes = &heap->context->sizes;
+    size_t global = sizes->scan_groups * sizes->scan_local;
+    clump_sync waits = waits_of(sync);
+    clump_status status = clumpi_run_library(heap, CLUMPI_KERNEL_list_count, global,
+                                             sizes->scan_local, NULL, 0, &waits);
+    if (!status)
+        status = clumpi_run_library(heap, CLUMPI_KERNEL_list_write, global, sizes->scan_local, NULL,
+                                    0, NULL);
+    if (!status) heap->list_valid = 1;
+    return status;
+}
+
+/* Can the program run on the heap: same classes, same geometry? */
+static int same_layout(const clump_heap *heap, const clump_program *p) {
+    if (heap->context != p->context || heap->layout.granule_bytes != p->granule_bytes ||
+        heap->layout.block_granules != p->block_granules)
+        return 0;
+    uint32_t count = clump_schema_get_class_count(heap->schema);
+    if (count != clump_schema_get_class_count(p->schema)) return 0;
+    for (uint32_t id = 1; id <= count; id++) {
+        clump_class_info a, b;
+        clump_schema_get_class(heap->schema, id, &a);
+        clump_schema_get_class(p->schema, id, &b);
+        if (strcmp(a.name, b.name) != 0 || a.base != b.base || a.is_abstract != b.is_abstract ||
+            a.object_bytes != b.object_bytes || a.field_count != b.field_count)
+            return 0;
+        for (uint32_t i = 0; i < a.field_count; i++) {
+            clump_field_info f, g;
+            clump_schema_get_field(heap->schema, id, i, &f);
+            clump_schema_get_field(p->schema, id, i, &g);
+            if (strcmp(f.name, g.name) != 0 || f.type != g.type || f.width != g.width ||
+                f.count != g.count || f.base_bytes != g.base_bytes ||
+                f.stride_bytes != g.stride_bytes || f.step_bytes != g.step_bytes)
+                return 0;
+        }
+    }
+    return 1;
+}
+
+/* Everything that must hold before the first launch of a call, so that a failure changes nothing.
+ * */
+static clump_status prepare(clump_heap *heap, clump_kernel *k, const clump_sync *sync,
+                            const char *call) {
+    if (!heap || !k) return CLUMP_ERR_USAGE;
+    clump_context *c = heap->context;
+    clump_status status = clumpi_sync_check(c, sync, call);
+    if (status) return status;
+    if (!same_layout(heap, k->program))
+        return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
+                           "%s: the kernel's program was made for a heap of another layout or "
+                           "another context",
+                           call);
+    for (uint32_t i = 0; i < k->arg_count; i++)
+        if (!k->arg_set[i])
+            return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
+                               "%s: parameter %u behind the heap parameter was never set", call, i);
+    cl_int code = c->cl.SetKernelArg(k->kernel, 0, sizeof heap->buffer, &heap->buffer);
+    if (code) return clumpi_fail_cl(&c->error, "clSetKernelArg", code, "the heap parameter");
+    return CLUMP_OK;
+}
+
+/* List, then the kernel. */
+static clump_status launch(clump_heap *heap, clump_kernel *k, size_t global, size_t local,
+                           const clump_sync *sync, const char *call) {
+    clump_status status = clumpi_list_update(heap, sync);
+    if (status) return status;
+    if (!k->fixed) heap->list_valid = 0;
+    return clumpi_enqueue(heap->context, k->kernel, call, global, local, sync);
+}
+
+clump_status clump_do_all(clump_heap *heap, clump_kernel *k, const clump_sync *sync) {
+    clump_status status = prepare(heap, k, sync, "clump_do_all");
+    if (status) return status;
+    const clumpi_launch_sizes *sizes = &heap->context->sizes;
+    size_t global = sizes->do_all_global;
+    size_t local = k->fixed ? sizes->do_all_local : sizes->changing_local;
+    clumpi_group_fit(k->group_limit, &global, &local);
+    return launch(heap, k, global, local, sync, "of a do-all");
+}
+
+clump_status clump_launch(clump_heap *heap, clump_kernel *k, size_t global, size_t local,
+                          const clump_sync *sync) {
+    clump_status status = prepare(heap, k, sync, "clump_launch");
+    if (status) return status;
+    clump_context *c = heap->context;
+    if (local == 0 || global == 0 || global % local)
+        return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
+                           "clump_launch: %zu work-items in groups of %zu; the first must be a "
+                           "multiple of the second, and neither 0",
+                           global, local);
+    if (local > k->group_limit)
+        return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
+                           "clump_launch: groups of %zu work-items; the device runs this kernel in "
+                           "groups of at most %zu",
+                           local, k->group_limit);
+    return launch(heap, k, global, local, sync, "of a launch");
+}
+
+clump_status clump_do_new(clump_heap *heap, const char *class_name, uint64_t count, clump_kernel *k,
+                          uint64_t *made, const clump_sync *sync) {
+    if (made) *made = 0;
+    clump_status status = prepare(heap, k, sync, "clump_do_new");
+    if (status) return status;
+    clump_context *c = heap->context;
+    clump_class_info info;
+    if (!class_name || clump_schema_find_class(heap->schema, class_name, &info))
+        return clumpi_fail(&c->error, CLUMP_ERR_NOT_FOUND, "the heap has no class \"%s\"",
+                           class_name ? class_name : "(null)");
+    if (info.is_abstract)
+        return clumpi_fail(&c->error, CLUMP_ERR_USAGE, "class %s is abstract", info.name);
+    if (count > UINT32_C(1) << 31)
+        return clumpi_fail(&c->error, CLUMP_ERR_USAGE, "%llu objects; at most 2^31 at once",
+                           (unsigned long long)count);
+    const clumpi_launch_sizes *sizes = &c->sizes;
+    size_t global = sizes->scan_groups * sizes->scan_local;
+    clumpi_u32 wanted = (clumpi_u32)count;
+    clumpi_arg args[] = {{sizeof info.id, &info.id}, {sizeof wanted, &wanted}};
+    clump_sync waits = waits_of(sync);
+    heap->list_valid = 0; /* the rows of the new objects take its place */
+    status = clumpi_run_library(heap, CLUMPI_KERNEL_new_count, global, sizes->scan_local, args, 1,
+                                &waits);
+    if (!status)
+        status = clumpi_run_library(heap, CLUMPI_KERNEL_new_claim, global, sizes->scan_local, args,
+                                    2, NULL);
+    global = sizes->do_all_global;
+    size_t local = sizes->do_all_local;
+    clumpi_group_fit(k->group_limit, &global, &local);
+    if (!status) status = clumpi_enqueue(c, k->kernel, "of a do-new", global, local, sync);
+    if (status || !made) return status;
+    clumpi_u32 objects = 0;
+    status = clumpi_read(c, heap->buffer,
+                         clumpi_header_offset(heap, offsetof(clumpi_header, new_objects)),
+                         sizeof objects, &objects);
+    *made = objects;
+    return status;
+}
+
+clump_status clump_reduce(clump_heap *heap, clump_kernel *k, void *result, size_t bytes,
+                          const clump_sync *sync) {
+    clump_status status = prepare(heap, k, sync, "clump_reduce");
+    if (status) return status;
+    clump_context *c = heap->context;
+    if (!result || bytes == 0 || bytes > CLUMPI_REDUCE_BYTES)
+        return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
+                           "clump_reduce: a result of %zu bytes; 1 to %u are possible", bytes,
+                           CLUMPI_REDUCE_BYTES);
+    const clumpi_launch_sizes *sizes = &c->sizes;
+    size_t global = sizes->do_all_global, local = sizes->do_all_local;
+    clumpi_group_fit(k->group_limit, &global, &local);
+    status = launch(heap, k, global, local, sync, "of a reduction");
+    if (status) return status;
+    return clumpi_read(c, heap->buffer,
+                       clumpi_header_offset(heap, offsetof(clumpi_header, reduced)), bytes, result);
+}

@@ -1,0 +1,204 @@
+/* Field values and references between host and device: of all objects of a class, or of one.
+ *
+ * Read first: core/core.h, cl/heap/fields.cl.
+ */
+#include <string.h>
+
+#include "core/core.h"
+
+/* What a caller asked for, resolved: classes first .. last, and where the field lies in a row. */
+typedef struct target {
+    clumpi_u32 first, last;
+    clumpi_u32 base, stride, bytes;
+} target;
+
+enum { DIRECTION_READ, DIRECTION_WRITE, DIRECTION_REFS }; /* as in cl/heap/fields.cl */
+
+static clump_status find_class(clump_heap *heap, const char *name, target *t) {
+    clump_class_info info;
+    if (!name || clump_schema_find_class(heap->schema, name, &info))
+        return clumpi_fail(&heap->context->error, CLUMP_ERR_NOT_FOUND,
+                           "the heap has no class \"%s\"", name ? name : "(null)");
+    t->first = info.id;
+    t->last = info.last;
+    return CLUMP_OK;
+}
+
+static clump_status find_field(clump_heap *heap, const char *class_name, const char *name,
+                               uint32_t index, target *t) {
+    clump_context *c = heap->context;
+    clump_status status = find_class(heap, class_name, t);
+    if (status) return status;
+    clump_field_info f;
+    if (!name || clump_schema_find_field(heap->schema, t->first, name, &f))
+        return clumpi_fail(&c->error, CLUMP_ERR_NOT_FOUND, "class %s has no field \"%s\"",
+                           class_name, name ? name : "(null)");
+    if (index >= (f.count ? f.count : 1))
+        return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
+                           "field %s of class %s has %u elements; %u "
+                           "was asked for",
+                           name, class_name, f.count ? f.count : 1, index);
+    t->base = f.base_bytes + index * f.step_bytes;
+    t->stride = f.stride_bytes;
+    t->bytes = f.element_bytes;
+    return CLUMP_OK;
+}
+
+clump_status clumpi_rank(clump_heap *heap, clumpi_u32 first, clumpi_u32 last, uint64_t *count) {
+    clump_context *c = heap->context;
+    const clumpi_launch_sizes *sizes = &c->sizes;
+    size_t global = sizes->scan_groups * sizes->scan_local;
+    clumpi_arg args[] = {{sizeof first, &first}, {sizeof last, &last}};
+    clumpi_u32 objects = 0;
+    clump_status status = clumpi_list_update(heap, NULL);
+    if (!status)
+        status = clumpi_run_library(heap, CLUMPI_KERNEL_rank_count, global, sizes->scan_local, args,
+                                    2, NULL);
+    if (!status)
+        status = clumpi_run_library(heap, CLUMPI_KERNEL_rank_write, global, sizes->scan_local, args,
+                                    2, NULL);
+    if (!status)
+        status = clumpi_read(c, heap->buffer,
+                             (uint64_t)heap->geometry.header.at_scan * CLUMPI_UNIT +
+                                 sizes->scan_groups * sizeof objects,
+                             sizeof objects, &objects);
+    *count = objects;
+    return status;
+}
+
+/* Copy the values of `count` objects through a buffer of the device; exactly one of in and out. */
+static clump_status copy(clump_heap *heap, const target *t, clumpi_u32 direction, uint64_t count,
+                         uint64_t host_bytes, void *out, const void *in) {
+    clump_context *c = heap->context;
+    uint64_t bytes = count * t->bytes;
+    if (bytes == 0) return CLUMP_OK;
+    cl_mem values;
+    clump_status status = clumpi_buffer_create(c, bytes, "field values", &values);
+    if (status) return status;
+    clumpi_arg args[] = {{sizeof t->first, &t->first}, {sizeof t->last, &t->last},
+                         {sizeof t->base, &t->base},   {sizeof t->stride, &t->stride},
+                         {sizeof t->bytes, &t->bytes}, {sizeof direction, &direction},
+                         {sizeof values, &values}};
+    const clumpi_launch_sizes *sizes = &c->sizes;
+    status = in ? clumpi_write(c, values, 0, bytes, in) : CLUMP_OK;
+    if (!status)
+        status = clumpi_run_library(heap, CLUMPI_KERNEL_field_copy, sizes->do_all_global,
+                                    sizes->do_all_local, args, 7, NULL);
+    if (!status) status = out ? clumpi_read(c, values, 0, host_bytes, out) : clumpi_finish(c);
+    clumpi_buffer_release(c, &values);
+    return status;
+}
+
+clump_status clump_heap_enumerate(clump_heap *heap, const char *class_name, clump_ref *refs,
+                                  uint64_t capacity, uint64_t *count) {
+    if (count) *count = 0;
+    if (!heap || !count) return CLUMP_ERR_USAGE;
+    target t = {.bytes = sizeof(clump_ref)};
+    clump_status status = find_class(heap, class_name, &t);
+    if (!status) status = clumpi_rank(heap, t.first, t.last, count);
+    if (status || !refs) return status;
+    uint64_t wanted = *count < capacity ? *count : capacity;
+    return copy(heap, &t, DIRECTION_REFS, wanted ? *count : 0, wanted * sizeof *refs, refs, NULL);
+}
+
+clump_status clump_heap_read_field(clump_heap *heap, const char *class_name, const char *field,
+                                   uint32_t index, void *values, uint64_t count) {
+    if (!heap) return CLUMP_ERR_USAGE;
+    clump_context *c = heap->context;
+    if (!values)
+        return clumpi_fail(&c->error, CLUMP_ERR_USAGE, "clump_heap_read_field needs a place");
+    target t;
+    uint64_t objects;
+    clump_status status = find_field(heap, class_name, field, index, &t);
+    if (!status) status = clumpi_rank(heap, t.first, t.last, &objects);
+    if (status) return status;
+    if (objects > count)
+        return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
+                           "clump_heap_read_field: room for %llu values, class %s has %llu objects",
+                           (unsigned long long)count, class_name, (unsigned long long)objects);
+    return copy(heap, &t, DIRECTION_READ, objects, objects * t.bytes, values, NULL);
+}
+
+clump_status clump_heap_write_field(clump_heap *heap, const char *class_name, const char *field,
+                                    uint32_t index, const void *values, uint64_t count) {
+    if (!heap) return CLUMP_ERR_USAGE;
+    clump_context *c = heap->context;
+    if (!values)
+        return clumpi_fail(&c->error, CLUMP_ERR_USAGE, "clump_heap_write_field needs values");
+    target t;
+    uint64_t objects;
+    clump_status status = find_field(heap, class_name, field, index, &t);
+    if (!status) status = clumpi_rank(heap, t.first, t.last, &objects);
+    if (status) return status;
+    if (objects != count)
+        return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
+                           "clump_heap_write_field: %llu values for the %llu objects of class %s",
+                           (unsigned long long)count, (unsigned long long)objects, class_name);
+    return copy(heap, &t, DIRECTION_WRITE, objects, 0, NULL, values);
+}
+
+/* Two small reads: the block's state, the row's bits. */
+clump_status clumpi_ref_check(clump_heap *heap, clump_ref ref, clumpi_u32 first, clumpi_u32 last) {
+    clump_context *c = heap->context;
+    const clumpi_header *h = &heap->geometry.header;
+    uint32_t granule = ref >> 6, block = granule / h->block_granules;
+    uint32_t offset = granule % h->block_granules;
+    clumpi_u32 state = 0;
+    uint64_t bits = 0;
+    int live = 0;
+    if (block >= h->first_block && block < h->block_end) {
+        clump_status status =
+            clumpi_read(c, heap->buffer, (uint64_t)h->at_states * CLUMPI_UNIT + (uint64_t)block * 4,
+                        sizeof state, &state);
+        if (!status)
+            status = clumpi_read(c, heap->buffer,
+                                 (uint64_t)h->at_bits * CLUMPI_UNIT + (uint64_t)granule * 8,
+                                 sizeof bits, &bits);
+        if (status) return status;
+        uint32_t id = state >> CLUMPI_CLASS_SHIFT;
+        live = id >= first && id <= last && offset % heap->geometry.classes[id].row_granules == 0 &&
+               bits >> (ref & 63) & 1;
+    }
+    if (live) return CLUMP_OK;
+    clump_class_info info;
+    clump_schema_get_class(heap->schema, first, &info);
+    int any = first == 1 && last == heap->geometry.header.class_count;
+    return clumpi_fail(&c->error, CLUMP_ERR_REFERENCE, "reference 0x%08x names no live object%s%s",
+                       ref, any ? "" : " of class ", any ? "" : info.name);
+}
+
+/* Resolve and check everything about one field of one object; *offset is its place in the buffer.
+ * */
+static clump_status locate(clump_heap *heap, clump_ref ref, const char *class_name,
+                           const char *field, uint32_t index, target *t, uint64_t *offset) {
+    clump_status status = find_field(heap, class_name, field, index, t);
+    if (!status) status = clumpi_ref_check(heap, ref, t->first, t->last);
+    *offset = (uint64_t)(ref >> 6) * heap->layout.granule_bytes + t->base + (ref & 63) * t->stride;
+    return status;
+}
+
+clump_status clump_heap_get_field(clump_heap *heap, clump_ref ref, const char *class_name,
+                                  const char *field, uint32_t index, void *value) {
+    if (!heap) return CLUMP_ERR_USAGE;
+    if (!value)
+        return clumpi_fail(&heap->context->error, CLUMP_ERR_USAGE,
+                           "clump_heap_get_field needs a place");
+    target t = {0};
+    uint64_t offset;
+    clump_status status = locate(heap, ref, class_name, field, index, &t, &offset);
+    if (status) return status;
+    return clumpi_read(heap->context, heap->buffer, offset, t.bytes, value);
+}
+
+clump_status clump_heap_set_field(clump_heap *heap, clump_ref ref, const char *class_name,
+                                  const char *field, uint32_t index, const void *value) {
+    if (!heap) return CLUMP_ERR_USAGE;
+    if (!value)
+        return clumpi_fail(&heap->context->error, CLUMP_ERR_USAGE,
+                           "clump_heap_set_field needs a value");
+    target t = {0};
+    uint64_t offset;
+    clump_status status = locate(heap, ref, class_name, field, index, &t, &offset);
+    if (status) return status;
+    return clumpi_write(heap->context, heap->buffer, offset, t.bytes, value);
+}

@@ -1,0 +1,286 @@
+/* Chunks of a pool: making, touching and releasing them; finding room in them. Read first: pool.h.
+ * */
+#include "pool/pool.h"
+
+#include <string.h>
+
+/* ---- Accounts -------------------------------------------------------------------------------- */
+
+clump_status clumpi_bytes_reserve(clumpi_pool *p, uint64_t bytes) {
+    uint64_t limit = p->desc.limit_bytes;
+    if (limit && (p->stats.bytes > limit || bytes > limit - p->stats.bytes))
+        return clumpi_fail(&p->error, CLUMP_ERR_CAPACITY,
+                           "%llu bytes more: pool %.64s has %llu and is limited to %llu",
+                           (unsigned long long)bytes, p->name, (unsigned long long)p->stats.bytes,
+                           (unsigned long long)limit);
+    _Atomic(uint64_t) *all = &p->context->pool_bytes;
+    uint64_t before = atomic_fetch_add(all, bytes);
+    limit = atomic_load(&p->context->pool_limit);
+    if (limit && before + bytes > limit) {
+        atomic_fetch_sub(all, bytes);
+        return clumpi_fail(
+            &p->error, CLUMP_ERR_CAPACITY,
+            "%llu bytes more: the pools of the context have %llu and are limited to %llu",
+            (unsigned long long)bytes, (unsigned long long)before, (unsigned long long)limit);
+    }
+    p->stats.bytes += bytes;
+    if (p->stats.bytes > p->stats.bytes_peak) p->stats.bytes_peak = p->stats.bytes;
+    return CLUMP_OK;
+}
+
+void clumpi_bytes_return(clumpi_pool *p, uint64_t bytes) {
+    p->stats.bytes -= bytes;
+    atomic_fetch_sub(&p->context->pool_bytes, bytes);
+}
+
+static void count_used(clumpi_pool *p, const clumpi_chunk *chunk, uint64_t bytes) {
+    p->stats.used_bytes += bytes;
+    if (!chunk->is_unique) p->chunk_used += bytes;
+    if (p->stats.used_bytes > p->stats.used_peak) p->stats.used_peak = p->stats.used_bytes;
+}
+
+static void count_unused(clumpi_pool *p, const clumpi_chunk *chunk, uint64_t bytes) {
+    p->stats.used_bytes -= bytes;
+    if (!chunk->is_unique) p->chunk_used -= bytes;
+}
+
+/* ---- Making and releasing -------------------------------------------------------------------- */
+
+static clump_status fail_device(clumpi_pool *p, const char *call, cl_int code, uint64_t bytes) {
+    clump_status status = clumpi_fail_cl(
+        &p->error, call, code, "%llu bytes for pool %.64s, which has %llu",
+        (unsigned long long)bytes, p->name, (unsigned long long)p->stats.bytes - bytes);
+    if (clumpi_is_no_room(code)) p->error.status = status = CLUMP_ERR_CAPACITY;
+    return status;
+}
+
+/* Writing to it is what makes a device look for the memory: a GPU for all of it, a CPU page by
+ * page, which also keeps page faults out of later copies. */
+static clump_status touch(clumpi_pool *p, const clumpi_chunk *chunk) {
+    static const uint32_t zero = 0;
+    if (p->desc.flags & CLUMP_POOL_UNTOUCHED) return CLUMP_OK;
+    uint64_t whole = chunk->bytes & ~(uint64_t)(sizeof zero - 1);
+    int is_cpu = p->context->capabilities.is_cpu;
+    cl_event event = NULL;
+    cl_int code =
+        is_cpu ? p->cl.EnqueueFillBuffer(p->desc.queue, chunk->buffer, &zero, sizeof zero, 0, whole,
+                                         0, NULL, &event)
+               : p->cl.EnqueueWriteBuffer(p->desc.queue, chunk->buffer, CL_FALSE,
+                                          whole - sizeof zero, sizeof zero, &zero, 0, NULL, &event);
+    if (code)
+        return fail_device(p, is_cpu ? "clEnqueueFillBuffer" : "clEnqueueWriteBuffer", code,
+                           chunk->bytes);
+    code = p->cl.WaitForEvents(1, &event);
+    p->cl.ReleaseEvent(event);
+    return code ? fail_device(p, "clWaitForEvents", code, chunk->bytes) : CLUMP_OK;
+}
+
+static clump_status make_buffer(clumpi_pool *p, clumpi_chunk *chunk) {
+    clump_status status = clumpi_bytes_reserve(p, chunk->bytes);
+    if (status) return status;
+    cl_mem_flags flags = CL_MEM_READ_WRITE;
+    if (chunk->memory == CLUMP_MEMORY_HOST) flags |= CL_MEM_ALLOC_HOST_PTR;
+    cl_int code = CL_SUCCESS;
+    chunk->buffer = p->cl.CreateBuffer(p->context->context, flags, chunk->bytes, NULL, &code);
+    if (code) {
+        chunk->buffer = NULL;
+        status = fail_device(p, "clCreateBuffer", code, chunk->bytes);
+    } else {
+        status = touch(p, chunk);
+    }
+    if (!status) return CLUMP_OK;
+    if (chunk->buffer) p->cl.ReleaseMemObject(chunk->buffer);
+    chunk->buffer = NULL;
+    clumpi_bytes_return(p, chunk->bytes);
+    return status;
+}
+
+/* Room in the lists of the kind, so that what follows cannot fail. */
+static int grow_lists(clumpi_pool *p, clumpi_kind *k, int is_unique) {
+    const clump_allocator *a = &p->allocator;
+    if (is_unique)
+        return clumpi_grow(a, (void **)&k->uniques, &k->uniques_capacity, k->unique_count + 1,
+                           sizeof *k->uniques);
+    return clumpi_grow(a, (void **)&k->chunks, &k->chunks_capacity, k->count + 1,
+                       sizeof *k->chunks) &&
+           clumpi_grow(a, (void **)&k->tops, &k->tops_capacity, k->count + 1, sizeof *k->tops) &&
+           clumpi_grow(a, (void **)&k->order, &k->order_capacity, k->count + 1, sizeof *k->order);
+}
+
+static clump_status fail_host(clumpi_pool *p) {
+    return clumpi_fail(&p->error, CLUMP_ERR_MEMORY, "no host memory for a chunk");
+}
+
+static clump_status make_chunk(clumpi_pool *p, clumpi_chunk *chunk) {
+    clumpi_kind *k = &p->kinds[chunk->memory];
+    if (!grow_lists(p, k, chunk->is_unique)) return fail_host(p);
+    if (!chunk->is_unique) {
+        chunk->ranges.allocator = p->allocator;
+        chunk->ranges.fit = p->desc.fit;
+        chunk->ranges.unit_shift = p->unit_shift;
+        chunk->ranges.units = chunk->bytes >> p->unit_shift;
+        if (!clumpi_suballoc_init(&chunk->ranges)) return fail_host(p);
+    }
+    clump_status status = make_buffer(p, chunk);
+    if (status && !chunk->is_unique) clumpi_suballoc_clear(&chunk->ranges);
+    return status;
+}
+
+clump_status clumpi_chunk_new(clumpi_pool *p, clump_memory memory, uint64_t units, int is_unique,
+                              clumpi_chunk **chunk) {
+    uint64_t needed = units << p->unit_shift, bytes = needed;
+    if (!is_unique) {
+        bytes = clumpi_chunk_bytes_wanted(p, memory);
+        while (bytes < needed) bytes *= 2; /* of an automatic size: a large one early */
+    }
+    clumpi_chunk *c = clumpi_alloc(&p->allocator, sizeof *c);
+    if (!c) return fail_host(p);
+    c->memory = memory;
+    c->is_unique = is_unique;
+    c->bytes = bytes;
+    clump_status status = make_chunk(p, c);
+    /* An automatic size can be smaller where memory is short. */
+    while (status == CLUMP_ERR_CAPACITY && !p->desc.chunk_bytes && c->bytes / 2 >= needed &&
+           !is_unique && c->bytes > bytes / 8) {
+        c->bytes = c->bytes / 2 >> p->unit_shift << p->unit_shift;
+        status = make_chunk(p, c);
+    }
+    if (status) {
+        clumpi_free(&p->allocator, c);
+        return status;
+    }
+    clumpi_kind *k = &p->kinds[memory];
+    c->serial = p->serial++;
+    if (is_unique) {
+        c->index = (uint32_t)k->unique_count;
+        k->uniques[k->unique_count++] = c;
+        p->stats.unique++;
+        count_used(p, c, c->bytes);
+    } else {
+        c->index = (uint32_t)k->count;
+        k->order[k->count] = c;
+        k->tops[k->count] = clumpi_suballoc_top_bin(&c->ranges);
+        k->chunks[k->count++] = c;
+        k->empty++;
+        p->chunk_bytes_all += c->bytes;
+        p->stats.empty_chunks++;
+        if (++p->stats.chunks > p->stats.chunks_peak) p->stats.chunks_peak = p->stats.chunks;
+    }
+    *chunk = c;
+    return CLUMP_OK;
+}
+
+static void leave_lists(clumpi_pool *p, clumpi_chunk *c) {
+    clumpi_kind *k = &p->kinds[c->memory];
+    if (c->is_unique) {
+        k->uniques[c->index] = k->uniques[--k->unique_count];
+        k->uniques[c->index]->index = c->index;
+        p->stats.unique--;
+        return;
+    }
+    size_t behind = --k->count - c->index, at = 0;
+    memmove(k->chunks + c->index, k->chunks + c->index + 1, behind * sizeof *k->chunks);
+    memmove(k->tops + c->index, k->tops + c->index + 1, behind * sizeof *k->tops);
+    for (size_t i = c->index; i < k->count; i++) k->chunks[i]->index = (uint32_t)i;
+    while (k->order[at] != c) at++;
+    memmove(k->order + at, k->order + at + 1, (k->count - at) * sizeof *k->order);
+    p->stats.chunks--;
+    p->chunk_bytes_all -= c->bytes;
+}
+
+void clumpi_chunk_destroy(clumpi_pool *p, clumpi_chunk *c) {
+    if (c->is_unique) {
+        count_unused(p, c, c->bytes);
+    } else {
+        if (!c->ranges.used_count) {
+            p->kinds[c->memory].empty--;
+            p->stats.empty_chunks--;
+        }
+        count_unused(p, c, c->ranges.used_units << p->unit_shift);
+        clumpi_suballoc_clear(&c->ranges);
+    }
+    leave_lists(p, c);
+    p->cl.ReleaseMemObject(c->buffer);
+    clumpi_bytes_return(p, c->bytes);
+    clumpi_free(&p->allocator, c);
+}
+
+void clumpi_chunks_trim(clumpi_pool *p) {
+    for (int m = 0; m < CLUMP_MEMORY_COUNT; m++)
+        for (size_t i = p->kinds[m].count; p->kinds[m].empty && i-- > 0;)
+            if (!p->kinds[m].chunks[i]->ranges.used_count)
+                clumpi_chunk_destroy(p, p->kinds[m].chunks[i]);
+}
+
+/* ---- Room ------------------------------------------------------------------------------------ */
+
+uint32_t clumpi_chunks_find(clumpi_pool *p, clump_memory memory, uint64_t units, uint64_t align,
+                            clumpi_chunk **chunk) {
+    clumpi_kind *k = &p->kinds[memory];
+    clump_fit fit = p->desc.fit;
+    uint32_t sure = clumpi_bin_above(units + align - 1), maybe = clumpi_bin_of(units), found = 0;
+    if (fit == CLUMP_FIT_GOOD) /* the first chunk that has room for certain */
+        for (size_t i = 0; i < k->count; i++) {
+            if (k->tops[i] < sure) continue;
+            *chunk = k->chunks[i];
+            return clumpi_suballoc_find(&k->chunks[i]->ranges, units, align);
+        }
+    uint64_t best = 0;
+    for (size_t i = 0; i < k->count; i++) {
+        if (k->tops[i] < maybe) continue;
+        const clump_suballoc *ranges = &k->chunks[i]->ranges;
+        uint32_t node = clumpi_suballoc_find(ranges, units, align);
+        if (!node) continue;
+        uint64_t size = clumpi_node_at(ranges, node)->size;
+        if (found && !(fit == CLUMP_FIT_BEST ? size < best : size > best)) continue;
+        found = node;
+        best = size;
+        *chunk = k->chunks[i];
+        if (fit == CLUMP_FIT_GOOD || fit == CLUMP_FIT_FIRST) break;
+    }
+    return found;
+}
+
+uint32_t clumpi_chunk_take(clumpi_pool *p, clumpi_chunk *c, uint32_t free_node, uint64_t at,
+                           uint64_t units, uint32_t record) {
+    int was_empty = !c->ranges.used_count;
+    uint32_t node = clumpi_suballoc_take(&c->ranges, free_node, at, units);
+    if (!node) return 0;
+    clumpi_node_at(&c->ranges, node)->user_data = (void *)(uintptr_t)record;
+    count_used(p, c, units << p->unit_shift);
+    p->kinds[c->memory].tops[c->index] = clumpi_suballoc_top_bin(&c->ranges);
+    if (was_empty) {
+        p->kinds[c->memory].empty--;
+        p->stats.empty_chunks--;
+    }
+    return node;
+}
+
+void clumpi_chunk_give(clumpi_pool *p, clumpi_chunk *c, uint32_t node) {
+    clumpi_kind *k = &p->kinds[c->memory];
+    k->changes++;
+    if (c->is_unique) {
+        clumpi_chunk_destroy(p, c);
+        return;
+    }
+    count_unused(p, c, (uint64_t)clumpi_node_at(&c->ranges, node)->size << p->unit_shift);
+    clumpi_suballoc_release(&c->ranges, node);
+    k->tops[c->index] = clumpi_suballoc_top_bin(&c->ranges);
+    if (c->ranges.used_count) return;
+    c->cursor = 0;
+    k->empty++;
+    p->stats.empty_chunks++;
+    if (p->defers_release)
+        p->has_surplus = 1;
+    else
+        clumpi_chunks_release_one(p, k);
+}
+
+/* Of several the youngest goes, which is the last in the list. */
+int clumpi_chunks_release_one(clumpi_pool *p, clumpi_kind *k) {
+    if (k->empty < 2 && !(k->empty && p->desc.flags & CLUMP_POOL_KEEP_NONE)) return 0;
+    size_t i = k->count - 1;
+    while (k->chunks[i]->ranges.used_count) i--;
+    clumpi_chunk_destroy(p, k->chunks[i]);
+    return 1;
+}

@@ -1,0 +1,120 @@
+/* Pauses of the device between a frame's commands (thesis 4.4.2). Read first: pool.h. */
+#include <string.h>
+
+#include "pool/pool.h"
+
+/* The oldest frame has completed: note its longest pause. Its last one reaches to the frame behind
+ * it, so it is only known when that one has begun; it is counted with that one. Returns 0 if it
+ * has not completed, or tells no times. */
+static int measure(clumpi_pool *p, clumpi_frame *frame) {
+    uint64_t longest = 0, end = p->frame_last_end;
+    for (size_t i = 0; i < frame->events.count; i++)
+        if (!clumpi_event_is_complete(p, frame->events.list[i])) return 0;
+    for (size_t i = 0; i < frame->events.count; i++) {
+        cl_ulong from = 0, to = 0;
+        cl_event event = frame->events.list[i];
+        if (p->cl.GetEventProfilingInfo(event, CL_PROFILING_COMMAND_START, sizeof from, &from,
+                                        NULL) ||
+            p->cl.GetEventProfilingInfo(event, CL_PROFILING_COMMAND_END, sizeof to, &to, NULL))
+            continue;
+        if (end && from > end && from - end > longest) longest = from - end;
+        if (to > end) end = to;
+    }
+    if (p->frame_last_end) p->pauses[p->frames_seen++ % CLUMPI_FRAMES_MAX] = longest;
+    p->frame_last_end = end;
+    return 1;
+}
+
+static void poll_frames(clumpi_pool *p) {
+    for (uint32_t n = 0; n < CLUMPI_FRAMES_MAX; n++) { /* from the oldest on */
+        clumpi_frame *frame = &p->frames[(p->frame_at + n) % CLUMPI_FRAMES_MAX];
+        if (!frame->events.count) continue;
+        if (!measure(p, frame)) return;
+        clumpi_events_clear(p, &frame->events);
+    }
+}
+
+uint64_t clumpi_pauses_budget(clumpi_pool *p) {
+    poll_frames(p);
+    if (p->frames_seen < p->frames_wanted) return 0;
+    uint64_t least = UINT64_MAX;
+    for (uint64_t i = 1; i <= p->frames_wanted; i++) {
+        uint64_t pause = p->pauses[(p->frames_seen - i) % CLUMPI_FRAMES_MAX];
+        if (pause < least) least = pause;
+    }
+    return (uint64_t)(p->pause_factor * (double)least);
+}
+
+void clumpi_frames_clear(clumpi_pool *p) {
+    for (uint32_t i = 0; i < CLUMPI_FRAMES_MAX; i++) clumpi_events_clear(p, &p->frames[i].events);
+}
+
+static clump_status add_frame(clumpi_pool *p, cl_uint count, const cl_event *events) {
+    if (!count != !events)
+        return clumpi_fail(&p->error, CLUMP_ERR_USAGE,
+                           "clump_pool_frame: count and events must be both zero or both set");
+    if (!count) return CLUMP_OK;
+    cl_ulong queued = 0;
+    cl_int code = p->cl.GetEventProfilingInfo(events[0], CL_PROFILING_COMMAND_QUEUED, sizeof queued,
+                                              &queued, NULL);
+    if (code && code != CL_PROFILING_INFO_NOT_AVAILABLE)
+        return clumpi_fail_cl(&p->error, "clGetEventProfilingInfo", code, "is it an event?");
+    clumpi_events copy = {0};
+    if (!clumpi_grow(&p->allocator, (void **)&copy.list, &copy.capacity, count, sizeof *copy.list))
+        return clumpi_fail(&p->error, CLUMP_ERR_MEMORY, "no host memory for a frame's events");
+    for (cl_uint i = 0; i < count; i++) {
+        code = p->cl.RetainEvent(events[i]);
+        if (code) {
+            clumpi_events_clear(p, &copy);
+            return clumpi_fail_cl(&p->error, "clRetainEvent", code, "event %u of a frame", i);
+        }
+        copy.list[copy.count++] = events[i];
+    }
+    poll_frames(p);
+    clumpi_frame *frame = &p->frames[p->frame_at];
+    clumpi_events_clear(p, &frame->events); /* never looked at in 64 frames */
+    frame->events = copy;
+    p->frame_at = (p->frame_at + 1) % CLUMPI_FRAMES_MAX;
+    return CLUMP_OK;
+}
+
+clump_status clump_pool_frame(clump_pool *pool, cl_uint count, const cl_event *events) {
+    clumpi_pool *p = clumpi_pool_enter(pool);
+    if (!p) return CLUMP_ERR_USAGE;
+    clump_status status = add_frame(p, count, events);
+    if (!status) clumpi_trace(p, "e\n");
+    clumpi_pool_leave(p);
+    return status;
+}
+
+clump_status clump_pool_set_frames(clump_pool *pool, uint32_t frames, double factor) {
+    clumpi_pool *p = clumpi_pool_enter(pool);
+    if (!p) return CLUMP_ERR_USAGE;
+    clump_status status = CLUMP_OK;
+    if (!frames || frames > CLUMPI_FRAMES_MAX || !(factor > 0 && factor <= 1)) {
+        status =
+            clumpi_fail(&p->error, CLUMP_ERR_USAGE,
+                        "clump_pool_set_frames: %u frames, factor %g; 1 to %u frames and a factor "
+                        "above 0 and at most 1 are possible",
+                        frames, factor, CLUMPI_FRAMES_MAX);
+    } else {
+        p->frames_wanted = frames;
+        p->pause_factor = factor;
+    }
+    clumpi_pool_leave(p);
+    return status;
+}
+
+clump_status clump_pool_get_pace(clump_pool *pool, clump_copy_pace *pace) {
+    if (pace) memset(pace, 0, sizeof *pace);
+    clumpi_pool *p = clumpi_pool_enter(pool);
+    if (!p) return CLUMP_ERR_USAGE;
+    clump_status status = CLUMP_OK;
+    if (pace)
+        *pace = (clump_copy_pace){p->device_pace.fixed_ns, p->device_pace.ns_per_byte,
+                                  clumpi_pauses_budget(p)};
+    else
+        status = clumpi_fail(&p->error, CLUMP_ERR_USAGE, "clump_pool_get_pace: no place for it");
+    clumpi_pool_leave(p);
+    return status;
+}

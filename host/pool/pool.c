@@ -1,0 +1,479 @@
+/* Pools: creation, destruction, allocating and freeing. Read first: pool.h. */
+#include "pool/pool.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#define MARGIN_MAX (1u << 20)
+#define SHARE_PRESET 0.5
+#define CHUNK_PRESET (UINT64_C(64) << 20)
+#define CHUNK_LEAST (UINT64_C(1) << 20)
+
+static const clump_error destroyed = {
+    .status = CLUMP_ERR_USAGE,
+    .message = "the pool was destroyed; only its context may still be used",
+};
+
+clumpi_pool *clumpi_pool_enter(clump_pool *shell) {
+    if (!shell || !shell->live) return NULL;
+    clumpi_lock_take(&shell->live->lock);
+    return shell->live;
+}
+
+void clumpi_pool_leave(clumpi_pool *p) {
+    clumpi_lock_give(&p->lock);
+}
+
+void clumpi_trace(clumpi_pool *p, const char *format, ...) {
+    if (!p->desc.trace) return;
+    char line[96];
+    va_list args;
+    va_start(args, format);
+    int bytes = vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    if (bytes > 0) p->desc.trace(p->desc.user, line, (size_t)bytes);
+}
+
+void clump_pool_get_error(clump_pool *pool, clump_error *error) {
+    if (!error) return;
+    clumpi_pool *p = clumpi_pool_enter(pool);
+    *error = p ? p->error : destroyed;
+    if (p) clumpi_pool_leave(p);
+}
+
+clump_status clump_pool_limit_all(clump_context *context, uint64_t bytes) {
+    if (!context) return CLUMP_ERR_USAGE;
+    atomic_store(&context->pool_limit, bytes);
+    return CLUMP_OK;
+}
+
+uint64_t clump_pool_get_bytes_of_all(const clump_context *context) {
+    return context ? atomic_load(&context->pool_bytes) : 0;
+}
+
+/* ---- Creation and destruction ---------------------------------------------------------------- */
+
+static clump_status check_queue(const clump_pool_desc *desc, cl_command_queue queue, clumpi_pool *p,
+                                clump_error *error) {
+    cl_context owner = NULL;
+    cl_command_queue_properties properties = 0;
+    cl_int code = p->cl.GetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof owner, &owner, NULL);
+    if (!code)
+        code = p->cl.GetCommandQueueInfo(queue, CL_QUEUE_PROPERTIES, sizeof properties, &properties,
+                                         NULL);
+    if (code) return clumpi_fail_cl(error, "clGetCommandQueueInfo", code, "the queue of a pool");
+    if (owner != desc->context->context)
+        return clumpi_fail(error, CLUMP_ERR_USAGE,
+                           "the pool's queue belongs to another cl_context than its clump_context");
+    p->in_order = !(properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
+    p->has_profiling = (properties & CL_QUEUE_PROFILING_ENABLE) != 0;
+    return CLUMP_OK;
+}
+
+static clump_status check_desc(const clump_pool_desc *d, uint32_t base, clump_error *error) {
+    if (d->alignment & (d->alignment - 1) || (d->alignment && d->alignment < base))
+        return clumpi_fail(
+            error, CLUMP_ERR_USAGE,
+            "the alignment of a pool is %u; it must be a power of two and at least %u, "
+            "the device's base alignment",
+            d->alignment, base);
+    uint64_t least = d->alignment ? d->alignment : base;
+    if (d->chunk_bytes && d->chunk_bytes < least)
+        return clumpi_fail(error, CLUMP_ERR_USAGE, "chunks of %llu bytes; at least %llu are needed",
+                           (unsigned long long)d->chunk_bytes, (unsigned long long)least);
+    if (d->limit_bytes && d->limit_bytes < (d->chunk_bytes ? d->chunk_bytes : least))
+        return clumpi_fail(error, CLUMP_ERR_USAGE,
+                           "the limit of a pool, %llu bytes, does not allow one chunk",
+                           (unsigned long long)d->limit_bytes);
+    if (d->unique_share != 0 && !(d->unique_share > 0 && d->unique_share <= 1))
+        return clumpi_fail(error, CLUMP_ERR_USAGE,
+                           "unique_share is %g; it must be above 0 and at most 1", d->unique_share);
+    if ((unsigned)d->fit >= CLUMP_FIT_COUNT)
+        return clumpi_fail(error, CLUMP_ERR_USAGE, "there is no fit strategy %d", (int)d->fit);
+    if (d->margin_bytes > MARGIN_MAX)
+        return clumpi_fail(error, CLUMP_ERR_USAGE, "margins of %u bytes; at most %u are possible",
+                           d->margin_bytes, MARGIN_MAX);
+    if (d->flags & CLUMP_POOL_COMPACT_WHEN_FULL && !d->moved)
+        return clumpi_fail(
+            error, CLUMP_ERR_USAGE,
+            "CLUMP_POOL_COMPACT_WHEN_FULL moves allocations inside of others' requests: "
+            "it needs the callback `moved`");
+    return CLUMP_OK;
+}
+
+/* The size that chunks grow to. */
+static uint64_t choose_chunk_bytes(const clumpi_pool *p) {
+    const clump_capabilities *c = &p->context->capabilities;
+    uint64_t bytes = CHUNK_PRESET, most = c->memory_bytes / 32;
+    if (c->allocation_bytes < most) most = c->allocation_bytes;
+    if (p->desc.limit_bytes && p->desc.limit_bytes / 4 < most) most = p->desc.limit_bytes / 4;
+    while (bytes > most && bytes > CHUNK_LEAST) bytes /= 2;
+    return bytes;
+}
+
+static clump_status create(const clump_pool_desc *desc, clumpi_pool *p, clump_error *error) {
+    clump_context *c = desc->context;
+    uint32_t base = c->capabilities.base_align_bytes;
+    if (base < 16) base = 16; /* margins and touches write whole words */
+    clump_status status = check_desc(desc, base, error);
+    p->context = c;
+    p->cl = c->cl;
+    p->desc = *desc;
+    if (!desc->queue) p->desc.queue = c->queue;
+    if (!status) status = check_queue(desc, p->desc.queue, p, error);
+    if (status) return status;
+    if (!desc->alignment) p->desc.alignment = base;
+    if (desc->unique_share == 0) p->desc.unique_share = SHARE_PRESET;
+    p->unit_shift = (uint32_t)__builtin_ctz(p->desc.alignment);
+    p->margin_units = (desc->margin_bytes + p->desc.alignment - 1) >> p->unit_shift;
+    p->mark = (uint16_t)(((uintptr_t)p * UINT64_C(0x9E3779B97F4A7C15)) >> 48);
+    p->frames_wanted = 8;
+    p->pause_factor = 0.8;
+    if (desc->chunk_bytes)
+        p->desc.chunk_bytes = desc->chunk_bytes >> p->unit_shift << p->unit_shift;
+    const char *name = desc->name ? desc->name : "pool";
+    p->name = clumpi_copy_text(&p->allocator, name, strlen(name));
+    if (!p->name) return clumpi_fail(error, CLUMP_ERR_MEMORY, "no host memory for a pool");
+    p->desc.name = p->name;
+    cl_int code = p->cl.RetainCommandQueue(p->desc.queue);
+    if (code) return clumpi_fail_cl(error, "clRetainCommandQueue", code, "the queue of a pool");
+    return CLUMP_OK;
+}
+
+clump_status clump_pool_create(const clump_pool_desc *desc, clump_pool **pool, clump_error *error) {
+    if (pool) *pool = NULL;
+    if (!desc || !desc->context || !pool)
+        return clumpi_fail(
+            error, CLUMP_ERR_USAGE,
+            "clump_pool_create needs a desc with a context and a place for the result");
+    const clump_allocator *a = &desc->context->allocator;
+    clump_pool *shell = clumpi_alloc(a, sizeof *shell);
+    clumpi_pool *p = shell ? clumpi_alloc(a, sizeof *p) : NULL;
+    clump_status status = CLUMP_OK;
+    if (p) {
+        p->allocator = *a;
+        p->shell = shell;
+        status = create(desc, p, error);
+    } else {
+        status = clumpi_fail(error, CLUMP_ERR_MEMORY, "no host memory for a pool");
+    }
+    if (!status && !clumpi_lock_init(&p->lock, !(desc->flags & CLUMP_POOL_SINGLE_THREADED))) {
+        p->cl.ReleaseCommandQueue(p->desc.queue);
+        status = clumpi_fail(error, CLUMP_ERR_MEMORY, "no lock for a pool");
+    }
+    if (status) {
+        if (p) clumpi_free(a, p->name);
+        clumpi_free(a, p);
+        clumpi_free(a, shell);
+        return status;
+    }
+    *shell = (clump_pool){desc->context, desc->context->pools, p};
+    desc->context->pools = shell;
+    *pool = shell;
+    return CLUMP_OK;
+}
+
+uint64_t clumpi_chunk_bytes_wanted(const clumpi_pool *p, clump_memory memory) {
+    if (p->desc.chunk_bytes) return p->desc.chunk_bytes;
+    uint64_t bytes = choose_chunk_bytes(p);
+    size_t count = p->kinds[memory].count;
+    if (count < 3) bytes >>= 3 - count;
+    return bytes < CHUNK_LEAST ? CHUNK_LEAST : bytes;
+}
+
+static void report_leaks(clump_pool *shell) {
+    clumpi_pool *p = shell->live;
+    if (!p->desc.leaked) return;
+    for (uint32_t i = 1; i < p->slab_count * CLUMPI_RECORDS_SLAB; i++) {
+        if (!clumpi_record_at(p, i)->is_live) continue;
+        clump_allocation_info info;
+        clumpi_record_info(p, i, &info);
+        p->desc.leaked(p->desc.user, &info);
+    }
+}
+
+static void release_kind(clumpi_pool *p, clumpi_kind *k) {
+    while (k->count) clumpi_chunk_destroy(p, k->chunks[k->count - 1]);
+    while (k->unique_count) clumpi_chunk_destroy(p, k->uniques[k->unique_count - 1]);
+    clumpi_free(&p->allocator, k->chunks);
+    clumpi_free(&p->allocator, k->uniques);
+    clumpi_free(&p->allocator, k->order);
+    clumpi_free(&p->allocator, k->tops);
+}
+
+void clump_pool_destroy(clump_pool *shell) {
+    if (!shell || !shell->live) return;
+    clumpi_pool *p = shell->live;
+    report_leaks(shell);
+    for (size_t i = 0; i < p->op_count; i++) {
+        clumpi_op *op = p->ops[i];
+        if (op->event) {
+            p->cl.WaitForEvents(1, &op->event);
+            p->cl.ReleaseEvent(op->event);
+        }
+        clumpi_free(&p->allocator, op);
+    }
+    for (size_t i = 0; i < p->waiting_count; i++) clumpi_events_clear(p, &p->waiting[i].uses);
+    for (uint32_t i = 1; i < p->slab_count * CLUMPI_RECORDS_SLAB; i++)
+        if (clumpi_record_at(p, i)->is_live) clumpi_record_retire(p, i);
+    for (int i = 0; i < CLUMP_MEMORY_COUNT; i++) release_kind(p, &p->kinds[i]);
+    clumpi_scratch_release(p);
+    clumpi_frames_clear(p);
+    p->cl.ReleaseCommandQueue(p->desc.queue);
+    for (size_t i = 0; i < p->slab_count; i++) clumpi_free(&p->allocator, p->slabs[i]);
+    clumpi_free(&p->allocator, p->slabs);
+    clumpi_free(&p->allocator, p->ops);
+    clumpi_free(&p->allocator, p->waiting);
+    clumpi_free(&p->allocator, p->name);
+    clumpi_lock_clear(&p->lock);
+    clump_allocator allocator = p->allocator;
+    clumpi_free(&allocator, p);
+    shell->live = NULL;
+}
+
+clump_context *clumpi_pool_context(const clump_pool *pool) {
+    return pool->context;
+}
+
+void clumpi_pools_forget(clump_context *c) {
+    while (c->pools) {
+        clump_pool *shell = c->pools;
+        c->pools = shell->next;
+        clumpi_free(&c->allocator, shell);
+    }
+}
+
+/* ---- Allocating and freeing -------------------------------------------------------------------
+ * */
+
+typedef struct request {
+    const clump_allocation_desc *desc;
+    uint64_t units, align; /* margin included */
+} request;
+
+static clump_status check_request(clumpi_pool *p, const clump_allocation_desc *d, request *r) {
+    if (!d->bytes)
+        return clumpi_fail(&p->error, CLUMP_ERR_USAGE, "an allocation of 0 bytes; at least 1");
+    if (d->alignment & (d->alignment - 1))
+        return clumpi_fail(&p->error, CLUMP_ERR_USAGE,
+                           "an alignment of %llu; it must be a power of two or 0",
+                           (unsigned long long)d->alignment);
+    if ((unsigned)d->memory >= CLUMP_MEMORY_COUNT)
+        return clumpi_fail(&p->error, CLUMP_ERR_USAGE, "there is no memory %d", (int)d->memory);
+    uint64_t most = p->context->capabilities.memory_bytes;
+    if (p->desc.limit_bytes && p->desc.limit_bytes < most) most = p->desc.limit_bytes;
+    if (d->bytes > most || d->alignment > most) {
+        p->stats.refused++;
+        return clumpi_fail(&p->error, CLUMP_ERR_CAPACITY,
+                           "%llu bytes at a multiple of %llu; device or limit allow %llu in all",
+                           (unsigned long long)d->bytes, (unsigned long long)d->alignment,
+                           (unsigned long long)most);
+    }
+    uint64_t unit = p->desc.alignment;
+    r->desc = d;
+    r->units = (d->bytes + unit - 1) / unit + p->margin_units;
+    r->align = d->alignment > unit ? d->alignment / unit : 1;
+    return CLUMP_OK;
+}
+
+/* Find or make room and take it. */
+static clump_status place(clumpi_pool *p, const request *r, uint32_t record) {
+    clump_memory memory = r->desc->memory;
+    clumpi_record *rec = clumpi_record_at(p, record);
+    uint64_t chunk_bytes = p->desc.chunk_bytes ? p->desc.chunk_bytes : choose_chunk_bytes(p);
+    double share = (double)(r->units << p->unit_shift) / (double)chunk_bytes;
+    clumpi_chunk *chunk = NULL;
+    clump_status status;
+    if (r->desc->unique || share > p->desc.unique_share) {
+        status = clumpi_chunk_new(p, memory, r->units, 1, &chunk);
+        if (status) return status;
+        rec->chunk = chunk;
+        rec->node = 0;
+        chunk->cursor = record;
+        return CLUMP_OK;
+    }
+    uint32_t free_node = clumpi_chunks_find(p, memory, r->units, r->align, &chunk);
+    if (!free_node) {
+        status = clumpi_chunk_new(p, memory, r->units, 0, &chunk);
+        if (status) return status;
+        free_node = clumpi_suballoc_find(&chunk->ranges, r->units, r->align);
+    }
+    uint64_t at = clumpi_node_place(clumpi_node_at(&chunk->ranges, free_node), r->align);
+    rec->node = clumpi_chunk_take(p, chunk, free_node, at, r->units, record);
+    if (!rec->node)
+        return clumpi_fail(&p->error, CLUMP_ERR_MEMORY, "no host memory for more ranges");
+    rec->chunk = chunk;
+    return CLUMP_OK;
+}
+
+/* The same, trying everything that may help. The lock is given up while the pool is defragmented.
+ * */
+static clump_status place_somehow(clumpi_pool *p, const request *r, uint32_t record) {
+    clump_status status = place(p, r, record);
+    if (status != CLUMP_ERR_CAPACITY) return status;
+    clumpi_waiting_poll(p);
+    clumpi_chunks_trim(p);
+    status = place(p, r, record);
+    if (status != CLUMP_ERR_CAPACITY || !(p->desc.flags & CLUMP_POOL_COMPACT_WHEN_FULL) ||
+        p->is_stepping)
+        return status;
+    clump_error cause = p->error;
+    clumpi_pool_leave(p);
+    clump_defrag_report report = {0};
+    do {
+        status = clump_pool_defrag_step(p->shell, &(clump_defrag_desc){.wait = 1}, &report);
+    } while (!status && !report.done && report.finished);
+    clumpi_pool_enter(p->shell);
+    if (status == CLUMP_ERR_USAGE) { /* another thread was first */
+        p->error = cause;
+        status = CLUMP_ERR_CAPACITY;
+    }
+    if (status && status != CLUMP_ERR_CAPACITY) return status;
+    clumpi_waiting_poll(p);
+    clumpi_chunks_trim(p);
+    return place(p, r, record);
+}
+
+/* What the record says beside its place. */
+static clump_status describe(clumpi_pool *p, const request *r, uint32_t record) {
+    clumpi_record *rec = clumpi_record_at(p, record);
+    rec->bytes = r->desc->bytes;
+    rec->user_data = r->desc->user_data;
+    rec->is_movable = r->desc->movable != 0;
+    rec->align_log = (uint8_t)__builtin_ctzll(r->align);
+    if (!r->desc->name) return CLUMP_OK;
+    clumpi_extra *extra = clumpi_record_extra(p, rec);
+    if (extra) extra->name = clumpi_copy_text(&p->allocator, r->desc->name, strlen(r->desc->name));
+    if (extra && extra->name) return CLUMP_OK;
+    return clumpi_fail(&p->error, CLUMP_ERR_MEMORY, "no host memory for a name");
+}
+
+static void forget_place(clumpi_pool *p, clumpi_record *r, clumpi_events *uses) {
+    clumpi_record_forget_place(p, r);
+    if (r->is_movable && !r->chunk->is_unique) r->chunk->movable--;
+    clumpi_range_retire(p, r->chunk, r->node, uses);
+}
+
+static clump_status allocate(clumpi_pool *p, const clump_allocation_desc *desc, uint32_t *record) {
+    request r;
+    clump_status status = check_request(p, desc, &r);
+    if (status) return status;
+    uint32_t i = clumpi_record_new(p);
+    if (!i) return clumpi_fail(&p->error, CLUMP_ERR_MEMORY, "no host memory for 512 allocations");
+    status = describe(p, &r, i);
+    if (!status) status = place_somehow(p, &r, i);
+    clumpi_record *rec = clumpi_record_at(p, i);
+    if (!status) {
+        if (rec->is_movable && !rec->chunk->is_unique) rec->chunk->movable++;
+        if (p->margin_units) status = clumpi_margin_write(p, rec);
+        if (status) forget_place(p, rec, &(clumpi_events){0});
+    }
+    if (status) {
+        if (status == CLUMP_ERR_CAPACITY) p->stats.refused++;
+        clumpi_record_retire(p, i);
+        return status;
+    }
+    rec->is_live = 1;
+    p->kinds[desc->memory].changes++;
+    p->stats.allocations++;
+    p->stats.allocated++;
+    p->stats.asked_bytes += desc->bytes;
+    *record = i;
+    return CLUMP_OK;
+}
+
+clump_status clump_pool_alloc(clump_pool *pool, const clump_allocation_desc *desc,
+                              clump_allocation *allocation, clump_region *region) {
+    if (allocation) *allocation = 0;
+    if (region) memset(region, 0, sizeof *region);
+    clumpi_pool *p = clumpi_pool_enter(pool);
+    if (!p) return CLUMP_ERR_USAGE;
+    uint32_t record = 0;
+    clump_status status =
+        desc && allocation
+            ? allocate(p, desc, &record)
+            : clumpi_fail(&p->error, CLUMP_ERR_USAGE,
+                          "clump_pool_alloc needs a desc and a place for the allocation");
+    if (!status) {
+        *allocation = clumpi_record_handle(p, record);
+        if (region) *region = clumpi_record_region(p, clumpi_record_at(p, record));
+        clumpi_trace(p, "a %llx %llu%s\n", clumpi_trace_id(*allocation),
+                     (unsigned long long)desc->bytes, desc->movable ? " m" : "");
+    }
+    clumpi_pool_leave(p);
+    return status;
+}
+
+static clump_status check_unused(clumpi_pool *p, const clumpi_record *r) {
+    uint32_t maps = r->extra ? r->extra->maps : 0, images = r->extra ? r->extra->images : 0;
+    if (!r->pins && !maps && !images) return CLUMP_OK;
+    return clumpi_fail(
+        &p->error, CLUMP_ERR_USAGE,
+        "an allocation of %llu bytes%s%.64s cannot be freed: it has %u pins, %u maps and "
+        "%u images",
+        (unsigned long long)r->bytes, r->extra && r->extra->name ? ", " : "",
+        r->extra && r->extra->name ? r->extra->name : "", r->pins, maps, images);
+}
+
+/* A move of what is freed: its copy may still read the source. */
+static clump_status leave_op(clumpi_pool *p, clumpi_record *r, clumpi_events *uses) {
+    clumpi_op *op = r->op;
+    if (op->event) {
+        if (!clumpi_grow(&p->allocator, (void **)&uses->list, &uses->capacity, uses->count + 1,
+                         sizeof *uses->list))
+            return clumpi_fail(&p->error, CLUMP_ERR_MEMORY, "no host memory for an event");
+        cl_int code = p->cl.RetainEvent(op->event);
+        if (code) return clumpi_fail_cl(&p->error, "clRetainEvent", code, "of a copy");
+        uses->list[uses->count++] = op->event;
+    }
+    if (op->from != op->to)
+        op->from->leaving_units -= clumpi_node_at(&op->from->ranges, r->node)->size;
+    op->record = 0;
+    op->is_dropped = 1;
+    op->from = NULL;
+    r->op = NULL;
+    return CLUMP_OK;
+}
+
+static clump_status free_record(clumpi_pool *p, uint32_t record) {
+    clumpi_record *r = clumpi_record_at(p, record);
+    clumpi_events uses = {0};
+    clump_status status = check_unused(p, r);
+    if (status) return status;
+    if (r->extra) {
+        uses = r->extra->uses;
+        r->extra->uses = (clumpi_events){0};
+    }
+    if (r->op && (status = leave_op(p, r, &uses))) {
+        if (r->extra) r->extra->uses = uses;
+        if (!r->extra) clumpi_events_clear(p, &uses);
+        return status;
+    }
+    p->kinds[r->chunk->memory].changes++;
+    p->stats.allocations--;
+    p->stats.freed++;
+    p->stats.asked_bytes -= r->bytes;
+    forget_place(p, r, &uses);
+    clumpi_record_retire(p, record);
+    return CLUMP_OK;
+}
+
+clump_status clump_pool_free(clump_pool *pool, clump_allocation allocation) {
+    clumpi_pool *p = clumpi_pool_enter(pool);
+    if (!p) return CLUMP_ERR_USAGE;
+    uint32_t record = allocation ? clumpi_record_find(p, allocation, "clump_pool_free") : 0;
+    clump_status status = record ? free_record(p, record) : allocation ? p->error.status : CLUMP_OK;
+    if (record && !status) clumpi_trace(p, "f %llx\n", clumpi_trace_id(allocation));
+    clumpi_pool_leave(p);
+    return status;
+}
+
+clump_status clump_pool_trim(clump_pool *pool) {
+    clumpi_pool *p = clumpi_pool_enter(pool);
+    if (!p) return CLUMP_ERR_USAGE;
+    clumpi_waiting_poll(p);
+    clumpi_chunks_trim(p);
+    clumpi_pool_leave(p);
+    return CLUMP_OK;
+}

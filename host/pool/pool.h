@@ -1,0 +1,299 @@
+/* Inside of a pool.
+ *
+ *   clump_pool (a shell, which stays until its context goes, so that use after destruction is
+ *   noticed)
+ *      └─ clumpi_pool ─┬─ kinds[memory] ── chunks, by age, each with a suballocator; uniques
+ *                      ├─ records: one for each allocation, in slabs
+ *                      ├─ ops: moves under way; each holds a range at its target
+ *                      └─ waiting: ranges that nobody owns but commands still use
+ *
+ * Invariants, whenever the lock is free: a used range of a chunk belongs to exactly one record, op
+ * (as its target) or waiting range; bytes are those of all chunks; tops[i] is the top bin of chunk
+ * i; no chunk but one of a kind is empty, and that only if the pool keeps one, or has_surplus.
+ * clump_pool_check() verifies them.
+ *
+ * The functions here expect the lock to be held and fill the pool's error record when they fail.
+ * Read first: include/clump/pool.h, suballoc.h. Read next: pool.c, chunk.c, defrag.c.
+ */
+#ifndef CLUMPI_POOL_H
+#define CLUMPI_POOL_H
+
+#include "clump/defrag.h"
+#include "core/core.h"
+#include "core/lock.h"
+#include "pool/pace.h"
+#include "suballoc/suballoc.h"
+#include "core/timed.h"
+
+typedef struct clumpi_pool clumpi_pool;
+typedef struct clumpi_op clumpi_op;
+
+struct clump_pool {
+    clump_context *context;
+    clump_pool *next; /* of the context */
+    clumpi_pool *live;
+};
+
+typedef struct clumpi_chunk {
+    cl_mem buffer;
+    uint64_t bytes;
+    uint32_t index;  /* in its kind's chunks or uniques */
+    uint32_t serial; /* as the dump names it */
+    clump_memory memory;
+    int is_unique;
+    uint32_t movable;       /* records that may be moved */
+    uint64_t leaving_units; /* of which ops are moving to other chunks */
+    uint32_t rank;          /* in the order of the last plan: 0 is to be filled first */
+    uint32_t cursor;        /* node at which the search for moves goes on; 0: the last */
+    clump_suballoc ranges;  /* not of unique ones */
+} clumpi_chunk;
+
+typedef struct clumpi_events {
+    cl_event *list;
+    size_t count, capacity;
+} clumpi_events;
+
+/* What few allocations have. */
+typedef struct clumpi_extra {
+    char *name;
+    cl_mem sub_buffer;
+    uint32_t maps, images;
+    clumpi_events uses;
+} clumpi_extra;
+
+typedef struct clumpi_record {
+    clumpi_chunk *chunk;
+    uint64_t bytes; /* as asked for */
+    void *user_data;
+    clumpi_extra *extra; /* or NULL */
+    clumpi_op *op;       /* its move, or NULL */
+    uint64_t ignored_at; /* number of frees + 1 when a move of it was turned down */
+    uint32_t node;       /* 0: unique */
+    uint32_t pins;
+    uint32_t next; /* unused ones: list */
+    uint16_t generation;
+    uint8_t is_live, is_movable, align_log; /* align_log: of the offset, in units */
+} clumpi_record;
+
+typedef struct clumpi_waiting {
+    clumpi_chunk *chunk;
+    uint32_t node;
+    clumpi_events uses;
+} clumpi_waiting;
+
+enum { CLUMPI_OP_PLANNED, CLUMPI_OP_COPYING, CLUMPI_OP_COPIED };
+
+struct clumpi_op {
+    uint32_t record;         /* 0: freed meanwhile */
+    int state, is_dropped;   /* dropped: it will not be swapped */
+    clumpi_chunk *from, *to; /* from: NULL if freed meanwhile */
+    uint32_t to_node;
+    uint64_t from_at, to_at;       /* bytes */
+    uint64_t bytes, copied, piece; /* piece: of the last copy enqueued */
+    cl_event event;                /* of that copy */
+};
+
+typedef struct clumpi_kind {
+    clumpi_chunk **chunks, **uniques, **order; /* order: by rank */
+    uint32_t *tops;
+    size_t count, chunks_capacity, tops_capacity, order_capacity;
+    size_t unique_count, uniques_capacity;
+    uint32_t empty;
+    uint64_t changes,
+        settled;           /* of what plans depend on; changes + 1 when nothing was left to move */
+    size_t scan_at;        /* where in `order` the search goes on, counted from its end */
+    uint64_t scan_changes; /* changes when the search began with the last chunk */
+} clumpi_kind;
+
+#define CLUMPI_FRAMES_MAX 64u
+
+typedef struct clumpi_frame {
+    clumpi_events events;
+    uint64_t longest; /* pause so far */
+} clumpi_frame;
+
+struct clumpi_pool {
+    clump_pool *shell;
+    clump_context *context;
+    clump_allocator allocator;
+    clump_cl_functions cl;
+    clump_pool_desc desc; /* with defaults filled in */
+    char *name;
+    clumpi_lock lock;
+    clump_error error;
+    int in_order, has_profiling; /* of the queue */
+    uint32_t unit_shift, margin_units;
+    uint16_t mark;
+    uint32_t serial;
+    clumpi_kind kinds[CLUMP_MEMORY_COUNT];
+    clumpi_record **slabs;
+    size_t slab_count, slab_capacity;
+    uint32_t unused;
+    clumpi_op **ops;
+    size_t op_count, op_capacity;
+    clumpi_waiting *waiting;
+    size_t waiting_count, waiting_capacity;
+    clump_pool_stats stats;               /* but `waste` */
+    uint64_t chunk_bytes_all, chunk_used; /* of chunks without unique ones */
+
+    /* Defragmentation. */
+    int is_stepping;
+    uint32_t starved;                /* steps whose budget was too small for any copy */
+    int defers_release, has_surplus; /* a step with a budget runs; it left empty chunks behind */
+    uint32_t unreleased;             /* steps whose budget was too small to release one of them */
+    clumpi_pace_model release_pace;  /* what that takes; no bytes are counted */
+    cl_mem scratch;
+    uint64_t scratch_bytes;
+    clumpi_pace_model device_pace, wall_pace;
+    clumpi_frame frames[CLUMPI_FRAMES_MAX];
+    uint32_t frame_at, frames_wanted;
+    uint64_t pauses[CLUMPI_FRAMES_MAX]; /* of the last frames that completed */
+    uint64_t frames_seen, frame_last_end;
+    double pause_factor;
+};
+
+/* ---- pool.c ---- */
+
+/* The pool behind a shell, locked; NULL if there is none. */
+clumpi_pool *clumpi_pool_enter(clump_pool *shell);
+void clumpi_pool_leave(clumpi_pool *p);
+
+/* A line for the user's trace, if there is one. */
+void clumpi_trace(clumpi_pool *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* How a trace names an allocation: no two that live at a time have the same. */
+static inline unsigned long long clumpi_trace_id(clump_allocation allocation) {
+    return allocation & 0xFFFFFFFFFFFF;
+}
+
+/* ---- record.c ---- */
+
+#define CLUMPI_RECORDS_SLAB 512u
+
+static inline clumpi_record *clumpi_record_at(const clumpi_pool *p, uint32_t i) {
+    return &p->slabs[i / CLUMPI_RECORDS_SLAB][i % CLUMPI_RECORDS_SLAB];
+}
+
+/* A new record, or 0 without host memory. It is live, and seen by others, when is_live is set. */
+uint32_t clumpi_record_new(clumpi_pool *p);
+void clumpi_record_retire(clumpi_pool *p, uint32_t record);
+clump_allocation clumpi_record_handle(const clumpi_pool *p, uint32_t record);
+
+/* The live record of a handle; 0 and an error naming the call if there is none. */
+uint32_t clumpi_record_find(clumpi_pool *p, clump_allocation allocation, const char *call);
+
+/* NULL without host memory (the error is set). */
+clumpi_extra *clumpi_record_extra(clumpi_pool *p, clumpi_record *r);
+
+/* Release the sub-buffer that shows the present place. */
+void clumpi_record_forget_place(clumpi_pool *p, clumpi_record *r);
+
+clump_region clumpi_record_region(const clumpi_pool *p, const clumpi_record *r);
+void clumpi_record_info(const clumpi_pool *p, uint32_t record, clump_allocation_info *info);
+
+/* May defragmentation move it now? */
+static inline int clumpi_record_is_free_to_move(const clumpi_record *r) {
+    return r->is_movable && !r->pins && !r->chunk->is_unique &&
+           !(r->extra && (r->extra->maps || r->extra->images));
+}
+
+/* ---- chunk.c ---- */
+
+/* Count device memory that is about to be taken: CLUMP_ERR_CAPACITY if a limit does not allow it.
+ * Then: a chunk with room for `units`, or a unique one of exactly `units`. CLUMP_ERR_CAPACITY: no
+ * memory. */
+clump_status clumpi_bytes_reserve(clumpi_pool *p, uint64_t bytes);
+void clumpi_bytes_return(clumpi_pool *p, uint64_t bytes);
+clump_status clumpi_chunk_new(clumpi_pool *p, clump_memory memory, uint64_t units, int is_unique,
+                              clumpi_chunk **chunk);
+void clumpi_chunk_destroy(clumpi_pool *p, clumpi_chunk *chunk);
+
+/* Find room by the pool's strategy in the chunks there are; 0 if there is none. */
+uint32_t clumpi_chunks_find(clumpi_pool *p, clump_memory memory, uint64_t units, uint64_t align,
+                            clumpi_chunk **chunk);
+
+/* Take units out of the free node that was found; 0 without host memory. `record`: whose they are,
+ * 0 for a move's target. */
+uint32_t clumpi_chunk_take(clumpi_pool *p, clumpi_chunk *chunk, uint32_t free_node, uint64_t at,
+                           uint64_t units, uint32_t record);
+
+/* Give a range (node 0: the whole unique chunk) back. The chunk may be gone afterwards. */
+void clumpi_chunk_give(clumpi_pool *p, clumpi_chunk *chunk, uint32_t node);
+
+/* Release an empty chunk of a kind if there are more than the pool keeps; returns whether. */
+int clumpi_chunks_release_one(clumpi_pool *p, clumpi_kind *k);
+
+/* Release all empty chunks. */
+void clumpi_chunks_trim(clumpi_pool *p);
+
+uint64_t clumpi_chunk_bytes_wanted(const clumpi_pool *p, clump_memory memory);
+
+/* ---- wait.c: events ---- */
+
+int clumpi_event_is_complete(clumpi_pool *p, cl_event event);
+void clumpi_events_clear(clumpi_pool *p, clumpi_events *events);
+
+/* Give a range back when `uses` have completed; takes the events over. */
+void clumpi_range_retire(clumpi_pool *p, clumpi_chunk *chunk, uint32_t node, clumpi_events *uses);
+
+/* Give back what is waiting no longer. */
+void clumpi_waiting_poll(clumpi_pool *p);
+
+/* ---- margin.c ---- */
+
+clump_status clumpi_margin_write(clumpi_pool *p, const clumpi_record *r);
+clump_status clumpi_margins_check(clumpi_pool *p);
+
+/* ---- plan.c ---- */
+
+typedef struct clumpi_plan_limits {
+    uint64_t bytes;     /* to plan; the last op may go beyond, as it is copied in pieces */
+    uint32_t ops;       /* at most */
+    double deadline_ns; /* on the clock of clumpi_now_ns(): stop searching then */
+} clumpi_plan_limits;
+
+/* Find, weigh and select moves: new ops in the state PLANNED, whose targets are reserved. What was
+ * planned before a failure stays. */
+clump_status clumpi_plan(clumpi_pool *p, const clump_defrag_desc *desc,
+                         const clumpi_plan_limits *limits);
+
+/* Was everything searched, and is there nothing to move? */
+int clumpi_plan_is_settled(const clumpi_pool *p);
+
+/* ---- move.c ---- */
+
+/* An op for a record, its target taken. NULL without host memory: the target is given back. */
+clumpi_op *clumpi_op_new(clumpi_pool *p, uint32_t record, clumpi_chunk *to, uint32_t to_node);
+
+/* Give the op's target back once its copy has completed; the op is gone. */
+void clumpi_op_drop(clumpi_pool *p, size_t op);
+
+/* Enqueue the next `bytes` of an op. */
+clump_status clumpi_op_copy(clumpi_pool *p, clumpi_op *op, uint64_t bytes,
+                            const clump_defrag_desc *desc);
+
+/* A copy that has completed: swap, and retire the source; the op is gone. */
+void clumpi_op_swap(clumpi_pool *p, size_t op);
+
+void clumpi_op_tell(const clumpi_pool *p, const clumpi_op *op, clump_move *move);
+
+/* Copy between chunks; waits for `uses`, for the desc's events, and on an out-of-order queue for
+ * `after`. The event is the caller's. */
+clump_status clumpi_copy_range(clumpi_pool *p, cl_mem from, uint64_t from_at, cl_mem to,
+                               uint64_t to_at, uint64_t bytes, const clumpi_events *uses,
+                               const clump_defrag_desc *desc, cl_event after, cl_event *event);
+
+/* ---- slide.c ---- */
+
+/* Slide movable allocations down over the gaps in front of them, within `budget_ns`; waits for the
+ * copies. *moves: what was moved, to be released by the caller. */
+clump_status clumpi_slide(clumpi_pool *p, const clump_defrag_desc *desc, double budget_ns,
+                          clump_move **moves, size_t *count);
+void clumpi_scratch_release(clumpi_pool *p);
+
+/* ---- pauses.c ---- */
+
+uint64_t clumpi_pauses_budget(clumpi_pool *p);
+void clumpi_frames_clear(clumpi_pool *p);
+
+#endif

@@ -1,0 +1,287 @@
+/* Records of a pool's allocations, and the calls that ask or change them. Read first: pool.h. */
+#include <string.h>
+
+#include "pool/pool.h"
+
+static int add_slab(clumpi_pool *p) {
+    if (p->slab_count >= UINT32_MAX / CLUMPI_RECORDS_SLAB ||
+        !clumpi_grow(&p->allocator, (void **)&p->slabs, &p->slab_capacity, p->slab_count + 1,
+                     sizeof *p->slabs))
+        return 0;
+    clumpi_record *slab = clumpi_alloc(&p->allocator, CLUMPI_RECORDS_SLAB * sizeof *slab);
+    if (!slab) return 0;
+    uint32_t begin = (uint32_t)p->slab_count * CLUMPI_RECORDS_SLAB;
+    p->slabs[p->slab_count++] = slab;
+    for (uint32_t i = CLUMPI_RECORDS_SLAB; i-- > 0;) {
+        if (begin + i == 0) continue; /* 0 is none */
+        slab[i].next = p->unused;
+        p->unused = begin + i;
+    }
+    return 1;
+}
+
+uint32_t clumpi_record_new(clumpi_pool *p) {
+    if (!p->unused && !add_slab(p)) return 0;
+    uint32_t i = p->unused;
+    clumpi_record *r = clumpi_record_at(p, i);
+    p->unused = r->next;
+    *r = (clumpi_record){.generation = r->generation};
+    return i;
+}
+
+void clumpi_record_retire(clumpi_pool *p, uint32_t record) {
+    clumpi_record *r = clumpi_record_at(p, record);
+    if (r->extra) {
+        clumpi_record_forget_place(p, r);
+        clumpi_events_clear(p, &r->extra->uses);
+        clumpi_free(&p->allocator, r->extra->name);
+        clumpi_free(&p->allocator, r->extra);
+    }
+    *r = (clumpi_record){.generation = (uint16_t)(r->generation + 1), .next = p->unused};
+    p->unused = record;
+}
+
+clump_allocation clumpi_record_handle(const clumpi_pool *p, uint32_t record) {
+    return (uint64_t)p->mark << 48 | (uint64_t)clumpi_record_at(p, record)->generation << 32 |
+           record;
+}
+
+uint32_t clumpi_record_find(clumpi_pool *p, clump_allocation allocation, const char *call) {
+    uint32_t i = (uint32_t)allocation;
+    int known = allocation >> 48 == p->mark && i && i / CLUMPI_RECORDS_SLAB < p->slab_count;
+    if (known) {
+        const clumpi_record *r = clumpi_record_at(p, i);
+        if (r->is_live && r->generation == (uint16_t)(allocation >> 32)) return i;
+    }
+    clumpi_fail(&p->error, CLUMP_ERR_REFERENCE,
+                known ? "%s: allocation 0x%llx was freed before"
+                      : "%s: allocation 0x%llx is none of this pool",
+                call, (unsigned long long)allocation);
+    return 0;
+}
+
+clumpi_extra *clumpi_record_extra(clumpi_pool *p, clumpi_record *r) {
+    if (!r->extra) r->extra = clumpi_alloc(&p->allocator, sizeof *r->extra);
+    if (!r->extra)
+        clumpi_fail(&p->error, CLUMP_ERR_MEMORY, "no host memory for what an allocation has");
+    return r->extra;
+}
+
+void clumpi_record_forget_place(clumpi_pool *p, clumpi_record *r) {
+    if (!r->extra || !r->extra->sub_buffer) return;
+    p->cl.ReleaseMemObject(r->extra->sub_buffer);
+    r->extra->sub_buffer = NULL;
+}
+
+clump_region clumpi_record_region(const clumpi_pool *p, const clumpi_record *r) {
+    uint64_t units = r->node ? clumpi_node_at(&r->chunk->ranges, r->node)->offset : 0;
+    return (clump_region){r->chunk->buffer, units << p->unit_shift, r->bytes};
+}
+
+void clumpi_record_info(const clumpi_pool *p, uint32_t record, clump_allocation_info *info) {
+    const clumpi_record *r = clumpi_record_at(p, record);
+    *info = (clump_allocation_info){
+        .allocation = clumpi_record_handle(p, record),
+        .region = clumpi_record_region(p, r),
+        .memory = r->chunk->memory,
+        .movable = r->is_movable,
+        .unique = r->chunk->is_unique,
+        .moving = r->op != NULL,
+        .pins = r->pins,
+        .maps = r->extra ? r->extra->maps : 0,
+        .images = r->extra ? r->extra->images : 0,
+        .name = r->extra ? r->extra->name : NULL,
+        .user_data = r->user_data,
+    };
+}
+
+/* ---- Calls -------------------------------------------------------------------------------------
+ * */
+
+/* Most calls: enter, find the record, do something, leave. */
+#define ON_RECORD(pool, allocation, call, does)                                                    \
+    clumpi_pool *p = clumpi_pool_enter(pool);                                                      \
+    if (!p) return CLUMP_ERR_USAGE;                                                                \
+    uint32_t record = clumpi_record_find(p, allocation, call);                                     \
+    clumpi_record *r = record ? clumpi_record_at(p, record) : NULL;                                \
+    clump_status status = r ? (does) : CLUMP_ERR_REFERENCE;                                        \
+    clumpi_pool_leave(p);                                                                          \
+    return status
+
+static clump_status tell(clumpi_pool *p, uint32_t record, clump_allocation_info *info) {
+    if (!info)
+        return clumpi_fail(&p->error, CLUMP_ERR_USAGE,
+                           "clump_pool_get_info: no place for the info");
+    clumpi_record_info(p, record, info);
+    return CLUMP_OK;
+}
+
+clump_status clump_pool_get_info(clump_pool *pool, clump_allocation allocation,
+                                 clump_allocation_info *info) {
+    if (info) memset(info, 0, sizeof *info);
+    ON_RECORD(pool, allocation, "clump_pool_get_info", tell(p, record, info));
+}
+
+/* From now on it stays: a move under way is given up. */
+static void stay(clumpi_record *r) {
+    if (r->op) r->op->is_dropped = 1;
+}
+
+static clump_status set_movable(clumpi_pool *p, clumpi_record *r, clump_allocation allocation,
+                                int movable) {
+    int was = r->is_movable;
+    r->is_movable = movable != 0;
+    p->kinds[r->chunk->memory].changes++;
+    if (!r->chunk->is_unique) r->chunk->movable += (uint32_t)r->is_movable - (uint32_t)was;
+    if (!movable) stay(r);
+    clumpi_trace(p, "m %llx %d\n", clumpi_trace_id(allocation), movable != 0);
+    return CLUMP_OK;
+}
+
+clump_status clump_pool_set_movable(clump_pool *pool, clump_allocation allocation, int movable) {
+    ON_RECORD(pool, allocation, "clump_pool_set_movable", set_movable(p, r, allocation, movable));
+}
+
+static clump_status pin(clumpi_pool *p, clumpi_record *r, int by) {
+    if (by < 0 && !r->pins)
+        return clumpi_fail(&p->error, CLUMP_ERR_USAGE,
+                           "clump_pool_unpin: the allocation is not pinned");
+    r->pins += (uint32_t)by;
+    p->kinds[r->chunk->memory].changes++;
+    stay(r);
+    return CLUMP_OK;
+}
+
+clump_status clump_pool_pin(clump_pool *pool, clump_allocation allocation) {
+    ON_RECORD(pool, allocation, "clump_pool_pin", pin(p, r, 1));
+}
+
+clump_status clump_pool_unpin(clump_pool *pool, clump_allocation allocation) {
+    ON_RECORD(pool, allocation, "clump_pool_unpin", pin(p, r, -1));
+}
+
+static clump_status use(clumpi_pool *p, clumpi_record *r, cl_event event) {
+    if (!event) return clumpi_fail(&p->error, CLUMP_ERR_USAGE, "clump_pool_use: no event");
+    clumpi_extra *extra = clumpi_record_extra(p, r);
+    if (!extra) return CLUMP_ERR_MEMORY;
+    clumpi_events *uses = &extra->uses;
+    size_t kept = 0; /* events that have completed make room */
+    for (size_t i = 0; i < uses->count; i++) {
+        if (clumpi_event_is_complete(p, uses->list[i]))
+            p->cl.ReleaseEvent(uses->list[i]);
+        else
+            uses->list[kept++] = uses->list[i];
+    }
+    uses->count = kept;
+    if (!clumpi_grow(&p->allocator, (void **)&uses->list, &uses->capacity, kept + 1,
+                     sizeof *uses->list))
+        return clumpi_fail(&p->error, CLUMP_ERR_MEMORY, "no host memory for an event");
+    cl_int code = p->cl.RetainEvent(event);
+    if (code) return clumpi_fail_cl(&p->error, "clRetainEvent", code, "clump_pool_use");
+    uses->list[uses->count++] = event;
+    return CLUMP_OK;
+}
+
+clump_status clump_pool_use(clump_pool *pool, clump_allocation allocation, cl_event event) {
+    ON_RECORD(pool, allocation, "clump_pool_use", use(p, r, event));
+}
+
+static clump_status rename_record(clumpi_pool *p, clumpi_record *r, const char *name) {
+    clumpi_extra *extra = clumpi_record_extra(p, r);
+    if (!extra) return CLUMP_ERR_MEMORY;
+    char *copy = name ? clumpi_copy_text(&p->allocator, name, strlen(name)) : NULL;
+    if (name && !copy) return clumpi_fail(&p->error, CLUMP_ERR_MEMORY, "no host memory for a name");
+    clumpi_free(&p->allocator, extra->name);
+    extra->name = copy;
+    return CLUMP_OK;
+}
+
+clump_status clump_pool_set_name(clump_pool *pool, clump_allocation allocation, const char *name) {
+    ON_RECORD(pool, allocation, "clump_pool_set_name", rename_record(p, r, name));
+}
+
+clump_status clump_pool_set_user_data(clump_pool *pool, clump_allocation allocation,
+                                      void *user_data) {
+    ON_RECORD(pool, allocation, "clump_pool_set_user_data", (r->user_data = user_data, CLUMP_OK));
+}
+
+/* ---- cl_mem objects on it -------------------------------------------------------------------- */
+
+static clump_status sub_buffer(clumpi_pool *p, clumpi_record *r, cl_mem *buffer) {
+    if (!buffer)
+        return clumpi_fail(&p->error, CLUMP_ERR_USAGE,
+                           "clump_pool_get_buffer: no place for the buffer");
+    if (r->chunk->is_unique) {
+        *buffer = r->chunk->buffer;
+        return CLUMP_OK;
+    }
+    clumpi_extra *extra = clumpi_record_extra(p, r);
+    if (!extra) return CLUMP_ERR_MEMORY;
+    if (!extra->sub_buffer) {
+        clump_region region = clumpi_record_region(p, r);
+        cl_buffer_region place = {region.offset, region.bytes};
+        cl_int code = CL_SUCCESS;
+        cl_mem made = p->cl.CreateSubBuffer(region.buffer, CL_MEM_READ_WRITE,
+                                            CL_BUFFER_CREATE_TYPE_REGION, &place, &code);
+        if (code)
+            return clumpi_fail_cl(&p->error, "clCreateSubBuffer", code, "%llu bytes at %llu",
+                                  (unsigned long long)region.bytes,
+                                  (unsigned long long)region.offset);
+        extra->sub_buffer = made;
+    }
+    *buffer = extra->sub_buffer;
+    return CLUMP_OK;
+}
+
+clump_status clump_pool_get_buffer(clump_pool *pool, clump_allocation allocation, cl_mem *buffer) {
+    if (buffer) *buffer = NULL;
+    ON_RECORD(pool, allocation, "clump_pool_get_buffer", sub_buffer(p, r, buffer));
+}
+
+static clump_status map(clumpi_pool *p, clumpi_record *r, cl_map_flags flags, void **memory) {
+    if (!memory || !flags || (flags & ~(cl_map_flags)(CL_MAP_READ | CL_MAP_WRITE)))
+        return clumpi_fail(
+            &p->error, CLUMP_ERR_USAGE,
+            "clump_pool_map needs CL_MAP_READ or CL_MAP_WRITE or both, and a place for "
+            "the pointer");
+    clumpi_extra *extra = clumpi_record_extra(p, r);
+    if (!extra) return CLUMP_ERR_MEMORY;
+    clump_region region = clumpi_record_region(p, r);
+    cl_int code = CL_SUCCESS;
+    void *mapped = p->cl.EnqueueMapBuffer(p->desc.queue, region.buffer, CL_TRUE, flags,
+                                          region.offset, region.bytes, (cl_uint)extra->uses.count,
+                                          extra->uses.count ? extra->uses.list : NULL, NULL, &code);
+    if (code)
+        return clumpi_fail_cl(&p->error, "clEnqueueMapBuffer", code, "%llu bytes at %llu",
+                              (unsigned long long)region.bytes, (unsigned long long)region.offset);
+    *memory = mapped;
+    extra->maps++;
+    p->kinds[r->chunk->memory].changes++;
+    stay(r);
+    return CLUMP_OK;
+}
+
+clump_status clump_pool_map(clump_pool *pool, clump_allocation allocation, cl_map_flags flags,
+                            void **memory) {
+    if (memory) *memory = NULL;
+    ON_RECORD(pool, allocation, "clump_pool_map", map(p, r, flags, memory));
+}
+
+static clump_status unmap(clumpi_pool *p, clumpi_record *r, void *memory) {
+    if (!memory || !r->extra || !r->extra->maps)
+        return clumpi_fail(
+            &p->error, CLUMP_ERR_USAGE,
+            "clump_pool_unmap: the allocation is not mapped, or the pointer is NULL");
+    cl_int code =
+        p->cl.EnqueueUnmapMemObject(p->desc.queue, r->chunk->buffer, memory, 0, NULL, NULL);
+    if (code)
+        return clumpi_fail_cl(&p->error, "clEnqueueUnmapMemObject", code,
+                              "is it a pointer of clump_pool_map()?");
+    r->extra->maps--;
+    p->kinds[r->chunk->memory].changes++;
+    return CLUMP_OK;
+}
+
+clump_status clump_pool_unmap(clump_pool *pool, clump_allocation allocation, void *memory) {
+    ON_RECORD(pool, allocation, "clump_pool_unmap", unmap(p, r, memory));
+}

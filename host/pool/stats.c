@@ -1,0 +1,189 @@
+/* Statistics of a pool, and the check of its invariants. Read first: pool.h. */
+#include <string.h>
+
+#include "pool/pool.h"
+
+static double waste_of(const clumpi_pool *p) {
+    return p->chunk_bytes_all ? 1 - (double)p->chunk_used / (double)p->chunk_bytes_all : 0;
+}
+
+clump_status clump_pool_get_stats(clump_pool *pool, clump_pool_stats *stats) {
+    if (stats) memset(stats, 0, sizeof *stats);
+    clumpi_pool *p = clumpi_pool_enter(pool);
+    if (!p) return CLUMP_ERR_USAGE;
+    clump_status status = CLUMP_OK;
+    if (stats) {
+        *stats = p->stats;
+        stats->waste = waste_of(p);
+    } else {
+        status = clumpi_fail(&p->error, CLUMP_ERR_USAGE,
+                             "clump_pool_get_stats: no place for the statistics");
+    }
+    clumpi_pool_leave(p);
+    return status;
+}
+
+static void widen(uint64_t bytes, uint64_t *min, uint64_t *max) {
+    if (!*min || bytes < *min) *min = bytes;
+    if (bytes > *max) *max = bytes;
+}
+
+static void add_chunk(const clumpi_pool *p, const clumpi_chunk *c, clump_pool_details *d) {
+    clump_suballoc_details of_chunk;
+    clump_suballoc_calc_details(&c->ranges, &of_chunk);
+    d->free_ranges += c->ranges.free_count;
+    d->fragmentation += of_chunk.fragmentation / p->stats.chunks;
+    if (!of_chunk.free_max) return;
+    widen(of_chunk.free_min, &d->free_min, &d->free_max);
+    widen(of_chunk.free_max, &d->free_min, &d->free_max);
+}
+
+clump_status clump_pool_calc_details(clump_pool *pool, clump_pool_details *d) {
+    if (d) memset(d, 0, sizeof *d);
+    clumpi_pool *p = clumpi_pool_enter(pool);
+    if (!p) return CLUMP_ERR_USAGE;
+    clump_status status = CLUMP_OK;
+    if (!d)
+        status = clumpi_fail(&p->error, CLUMP_ERR_USAGE,
+                             "clump_pool_calc_details: no place for the details");
+    for (int m = 0; d && m < CLUMP_MEMORY_COUNT; m++)
+        for (size_t i = 0; i < p->kinds[m].count; i++) add_chunk(p, p->kinds[m].chunks[i], d);
+    for (uint32_t i = 1; d && i < p->slab_count * CLUMPI_RECORDS_SLAB; i++)
+        if (clumpi_record_at(p, i)->is_live)
+            widen(clumpi_record_at(p, i)->bytes, &d->allocation_min, &d->allocation_max);
+    clumpi_pool_leave(p);
+    return status;
+}
+
+clump_status clump_pool_visit(clump_pool *pool,
+                              void (*visit)(void *user, const clump_allocation_info *info),
+                              void *user) {
+    clumpi_pool *p = clumpi_pool_enter(pool);
+    if (!p) return CLUMP_ERR_USAGE;
+    clump_status status = CLUMP_OK;
+    if (!visit) status = clumpi_fail(&p->error, CLUMP_ERR_USAGE, "clump_pool_visit: no function");
+    for (uint32_t i = 1; visit && i < p->slab_count * CLUMPI_RECORDS_SLAB; i++) {
+        if (!clumpi_record_at(p, i)->is_live) continue;
+        clump_allocation_info info;
+        clumpi_record_info(p, i, &info);
+        clumpi_pool_leave(p);
+        visit(user, &info);
+        clumpi_pool_enter(pool);
+    }
+    clumpi_pool_leave(p);
+    return status;
+}
+
+/* ---- The check ------------------------------------------------------------------------------- */
+
+static clump_status corrupt(clumpi_pool *p, const char *what, uint64_t found, uint64_t expected) {
+    return clumpi_fail(&p->error, CLUMP_ERR_CORRUPT, "%s: %llu instead of %llu", what,
+                       (unsigned long long)found, (unsigned long long)expected);
+}
+
+typedef struct sums {
+    uint64_t bytes, used, chunk_bytes, chunk_used, records, owned, ranges, asked, leaving;
+} sums;
+
+static clump_status check_chunk(clumpi_pool *p, clumpi_chunk *c, sums *s) {
+    clumpi_kind *k = &p->kinds[c->memory];
+    clump_status status = clump_suballoc_check(&c->ranges);
+    if (status)
+        return clumpi_fail(&p->error, status, "chunk %u: %.400s", c->serial,
+                           c->ranges.error.message);
+    if (k->tops[c->index] != clumpi_suballoc_top_bin(&c->ranges))
+        return corrupt(p, "the largest bin of a chunk", k->tops[c->index],
+                       clumpi_suballoc_top_bin(&c->ranges));
+    uint64_t movable = 0;
+    for (uint32_t i = clumpi_suballoc_first(&c->ranges); i;
+         i = clumpi_node_at(&c->ranges, i)->next) {
+        const clumpi_node *n = clumpi_node_at(&c->ranges, i);
+        uint32_t record = n->state == CLUMPI_NODE_USED ? (uint32_t)(uintptr_t)n->user_data : 0;
+        if (!record) continue;
+        const clumpi_record *r = clumpi_record_at(p, record);
+        if (!r->is_live || r->chunk != c || r->node != i)
+            return corrupt(p, "a range names an allocation that is elsewhere", r->node, i);
+        if (r->bytes + ((uint64_t)p->margin_units << p->unit_shift) > n->size << p->unit_shift)
+            return corrupt(p, "bytes of a range", n->size << p->unit_shift, r->bytes);
+        movable += r->is_movable;
+        s->owned++;
+    }
+    if (movable != c->movable) return corrupt(p, "movable ones of a chunk", c->movable, movable);
+    s->leaving += c->leaving_units;
+    s->ranges += c->ranges.used_count;
+    s->bytes += c->bytes;
+    s->chunk_bytes += c->bytes;
+    s->chunk_used += c->ranges.used_units << p->unit_shift;
+    return CLUMP_OK;
+}
+
+static clump_status check_kind(clumpi_pool *p, clumpi_kind *k, sums *s) {
+    uint64_t empty = 0;
+    for (size_t i = 0; i < k->count; i++) {
+        if (k->chunks[i]->index != i) return corrupt(p, "index of a chunk", k->chunks[i]->index, i);
+        empty += !k->chunks[i]->ranges.used_count;
+        clump_status status = check_chunk(p, k->chunks[i], s);
+        if (status) return status;
+    }
+    for (size_t i = 0; i < k->unique_count; i++) {
+        const clumpi_chunk *c = k->uniques[i];
+        if (c->index != i) return corrupt(p, "index of a unique chunk", c->index, i);
+        s->bytes += c->bytes;
+        s->used += c->bytes;
+        if (!c->cursor) continue; /* waits for its last use */
+        s->owned++;
+        if (clumpi_record_at(p, c->cursor)->chunk != c)
+            return corrupt(p, "a unique chunk's allocation is elsewhere", 1, 0);
+    }
+    if (empty != k->empty) return corrupt(p, "empty chunks", k->empty, empty);
+    if (empty > 1 && !p->has_surplus) return corrupt(p, "empty chunks that are kept", empty, 1);
+    return CLUMP_OK;
+}
+
+static clump_status check(clumpi_pool *p) {
+    sums s = {0};
+    for (int m = 0; m < CLUMP_MEMORY_COUNT; m++) {
+        clump_status status = check_kind(p, &p->kinds[m], &s);
+        if (status) return status;
+    }
+    for (uint32_t i = 1; i < p->slab_count * CLUMPI_RECORDS_SLAB; i++) {
+        if (!clumpi_record_at(p, i)->is_live) continue;
+        s.records++;
+        s.asked += clumpi_record_at(p, i)->bytes;
+    }
+    uint64_t reserved = 0, leaving = 0;
+    for (size_t i = 0; i < p->waiting_count; i++) reserved += p->waiting[i].node != 0;
+    for (size_t i = 0; i < p->op_count; i++) {
+        const clumpi_op *op = p->ops[i];
+        if (op->record && clumpi_record_at(p, op->record)->op != op)
+            return corrupt(p, "a move whose allocation does not know it", op->record, 0);
+        if (op->record && op->from != op->to)
+            leaving += clumpi_node_at(&op->to->ranges, op->to_node)->size;
+        reserved++;
+    }
+    if (s.leaving != leaving) return corrupt(p, "units that leave chunks", s.leaving, leaving);
+    s.used += s.chunk_used;
+    if (s.owned != s.records) return corrupt(p, "allocations with a range", s.owned, s.records);
+    if (s.records != p->stats.allocations)
+        return corrupt(p, "allocations", p->stats.allocations, s.records);
+    if (s.ranges + p->stats.unique < s.owned + reserved)
+        return corrupt(p, "used ranges", s.ranges, s.owned + reserved);
+    if (s.asked != p->stats.asked_bytes)
+        return corrupt(p, "bytes asked for", p->stats.asked_bytes, s.asked);
+    s.bytes += p->scratch_bytes;
+    if (s.bytes != p->stats.bytes) return corrupt(p, "bytes", p->stats.bytes, s.bytes);
+    if (s.used != p->stats.used_bytes) return corrupt(p, "used bytes", p->stats.used_bytes, s.used);
+    if (s.chunk_used != p->chunk_used)
+        return corrupt(p, "used bytes of chunks", p->chunk_used, s.chunk_used);
+    if (s.chunk_bytes != p->chunk_bytes_all)
+        return corrupt(p, "bytes of chunks", p->chunk_bytes_all, s.chunk_bytes);
+    return p->margin_units ? clumpi_margins_check(p) : CLUMP_OK;
+}
+
+clump_status clump_pool_check(clump_pool *pool) {
+    clumpi_pool *p = clumpi_pool_enter(pool);
+    if (!p) return CLUMP_ERR_USAGE;
+    clump_status status = check(p);
+    clumpi_pool_leave(p);
+    return status;
+}

@@ -1,0 +1,420 @@
+/* Building a schema, asking it, copying it.
+ *
+ * Everything that adds to a schema, be it the C API or the parser, ends in the two declare
+ * functions here, which check what can be checked about one declaration alone. Checks that need
+ * the whole wait for clump_schema_seal() in seal.c.
+ *
+ * Invariant: a call that fails leaves the declarations as they were; so all memory that it needs is
+ * taken before anything is written. Read first: schema.h.
+ */
+#include "schema/schema.h"
+
+#include <string.h>
+
+/* ---- Types ----------------------------------------------------------------------------------- */
+
+#define WIDTH_COUNT 6
+#define VECTOR_NAMES(name)                                                                         \
+    { name, name "2", name "3", name "4", name "8", name "16" }
+
+static const uint32_t widths[WIDTH_COUNT] = {1, 2, 3, 4, 8, 16};
+
+/* By clump_type. Without vector names: no vectors. */
+static const struct {
+    uint32_t bytes;
+    const char *names[WIDTH_COUNT];
+} types[] = {
+    {1, {"bool"}},
+    {1, VECTOR_NAMES("char")},
+    {1, VECTOR_NAMES("uchar")},
+    {2, VECTOR_NAMES("short")},
+    {2, VECTOR_NAMES("ushort")},
+    {4, VECTOR_NAMES("int")},
+    {4, VECTOR_NAMES("uint")},
+    {8, VECTOR_NAMES("long")},
+    {8, VECTOR_NAMES("ulong")},
+    {4, VECTOR_NAMES("float")},
+    {8, VECTOR_NAMES("double")},
+    {4, {"ref"}},
+};
+#define TYPE_COUNT (sizeof types / sizeof *types)
+_Static_assert(TYPE_COUNT == CLUMP_TYPE_REF + 1, "one row per clump_type");
+
+const char *clump_type_name(clump_type type, uint32_t width) {
+    if ((uint32_t)type >= TYPE_COUNT) return "?";
+    for (size_t i = 0; i < WIDTH_COUNT; ++i)
+        if (widths[i] == (width ? width : 1) && types[type].names[i]) return types[type].names[i];
+    return "?";
+}
+
+int clumpi_type_from_name(const char *name, clump_type *type, uint32_t *width) {
+    for (uint32_t t = 0; t < CLUMP_TYPE_REF; ++t) {
+        for (size_t i = 0; i < WIDTH_COUNT && types[t].names[i]; ++i) {
+            if (strcmp(types[t].names[i], name) != 0) continue;
+            *type = (clump_type)t;
+            *width = widths[i];
+            return 1;
+        }
+    }
+    return 0;
+}
+
+uint32_t clumpi_type_bytes(clump_type type, uint32_t width) {
+    return types[type].bytes * (width == 3 ? 4 : width);
+}
+
+/* ---- Life ------------------------------------------------------------------------------------ */
+
+int clumpi_schema_allocator_is_whole(const clump_allocator *allocator) {
+    if (!allocator) return 1;
+    int given = !!allocator->allocate + !!allocator->reallocate + !!allocator->release;
+    return given == 0 || given == 3;
+}
+
+clump_status clump_schema_create(const clump_allocator *allocator, clump_schema **schema) {
+    if (!schema) return CLUMP_ERR_USAGE;
+    *schema = NULL;
+    if (!clumpi_schema_allocator_is_whole(allocator)) return CLUMP_ERR_USAGE;
+    clump_allocator resolved = clumpi_allocator_resolve(allocator);
+    clump_schema *s = clumpi_alloc(&resolved, sizeof *s);
+    if (!s) return CLUMP_ERR_MEMORY;
+    s->allocator = resolved;
+    *schema = s;
+    return CLUMP_OK;
+}
+
+void clumpi_schema_drop_decls(clump_schema *schema) {
+    clumpi_free(&schema->allocator, schema->class_decls);
+    clumpi_free(&schema->allocator, schema->field_decls);
+    clumpi_index_free(&schema->allocator, &schema->class_names);
+    clumpi_index_free(&schema->allocator, &schema->field_names);
+    schema->class_decls = NULL;
+    schema->field_decls = NULL;
+    schema->class_decl_count = schema->class_decl_capacity = 0;
+    schema->field_decl_count = schema->field_decl_capacity = 0;
+}
+
+void clump_schema_destroy(clump_schema *schema) {
+    if (!schema) return;
+    clump_allocator allocator = schema->allocator;
+    clumpi_schema_drop_decls(schema);
+    clumpi_free(&allocator, schema->classes);
+    clumpi_free(&allocator, schema->fields);
+    clumpi_free(&allocator, schema->names);
+    clumpi_free(&allocator, schema);
+}
+
+const clump_error *clump_schema_get_error(const clump_schema *schema) {
+    static const clump_error no_schema = {.status = CLUMP_ERR_USAGE,
+                                          .message = "there is no schema: NULL was given"};
+    return schema ? &schema->error : &no_schema;
+}
+
+/* ---- Declaring ------------------------------------------------------------------------------- */
+
+/* Append a name to the pool, in which there is room for it. NULL is the empty name at 0. */
+static uint32_t put_name(clump_schema *s, const char *name) {
+    if (!name) return 0;
+    uint32_t at = (uint32_t)s->names_bytes;
+    size_t bytes = strlen(name) + 1;
+    memcpy(s->names + at, name, bytes);
+    s->names_bytes += bytes;
+    return at;
+}
+
+/* Room in the pool for two names of checked length. */
+static int reserve_names(clump_schema *s) {
+    void *names = s->names;
+    size_t needed = s->names_bytes + (size_t)2 * (CLUMP_NAME_BYTES_MAX + 1) + 1;
+    if (!clumpi_grow(&s->allocator, &names, &s->names_capacity, needed, 1)) return 0;
+    s->names = names;
+    if (!s->names_bytes) s->names[s->names_bytes++] = 0;
+    return 1;
+}
+
+static int reserve_class(clump_schema *s) {
+    void *decls = s->class_decls;
+    int done = clumpi_grow(&s->allocator, &decls, &s->class_decl_capacity, s->class_decl_count + 1,
+                           sizeof *s->class_decls);
+    s->class_decls = decls;
+    return done && reserve_names(s) &&
+           clumpi_index_reserve(&s->allocator, &s->class_names, s->class_decl_count + 1);
+}
+
+static int reserve_field(clump_schema *s) {
+    void *decls = s->field_decls;
+    int done = clumpi_grow(&s->allocator, &decls, &s->field_decl_capacity, s->field_decl_count + 1,
+                           sizeof *s->field_decls);
+    s->field_decls = decls;
+    return done && reserve_names(s) &&
+           clumpi_index_reserve(&s->allocator, &s->field_names, s->field_decl_count + 1);
+}
+
+static uint32_t hash_name(const char *name) {
+    return clumpi_hash_bytes(CLUMPI_HASH_START, name, strlen(name));
+}
+
+static uint32_t hash_field(uint32_t class_index, const char *name) {
+    char key[2] = {(char)(class_index & 0xff), (char)(class_index >> 8)};
+    return clumpi_hash_bytes(clumpi_hash_bytes(CLUMPI_HASH_START, key, 2), name, strlen(name));
+}
+
+uint32_t clumpi_schema_find_decl(const clump_schema *s, const char *name) {
+    uint32_t hash = hash_name(name), i;
+    size_t probe = 0;
+    while ((i = clumpi_index_next(&s->class_names, hash, &probe)) != CLUMPI_NONE)
+        if (strcmp(s->names + s->class_decls[i].name_at, name) == 0) break;
+    return i;
+}
+
+static uint32_t find_field_decl(const clump_schema *s, uint32_t class_index, const char *name) {
+    uint32_t hash = hash_field(class_index, name), i;
+    size_t probe = 0;
+    while ((i = clumpi_index_next(&s->field_names, hash, &probe)) != CLUMPI_NONE)
+        if (s->field_decls[i].class_index == class_index &&
+            strcmp(s->names + s->field_decls[i].name_at, name) == 0)
+            break;
+    return i;
+}
+
+clump_status clumpi_schema_declare_class(clump_schema *s, const clump_class_desc *desc,
+                                         const clumpi_class_places *places) {
+    clumpi_class_places at = places ? *places : (clumpi_class_places){{0, 0}, {0, 0}};
+    clump_status status = clumpi_name_check(&s->error, 1, desc->name, at.name);
+    if (!status && desc->base)
+        status = clumpi_name_check_shape(&s->error, "base class", desc->base, at.base);
+    if (status) return status;
+    uint32_t line = at.name.line, column = at.name.column;
+    if (desc->layout != CLUMP_LAYOUT_SOA && desc->layout != CLUMP_LAYOUT_AOS)
+        return clumpi_fail_at(&s->error, CLUMP_ERR_SCHEMA, line, column,
+                              "class \"%s\" has layout %d, which is none", desc->name,
+                              (int)desc->layout);
+    if (clumpi_schema_find_decl(s, desc->name) != CLUMPI_NONE)
+        return clumpi_fail_at(&s->error, CLUMP_ERR_SCHEMA, line, column,
+                              "class \"%s\" is declared twice", desc->name);
+    if (s->class_decl_count == CLUMP_CLASSES_MAX)
+        return clumpi_fail_at(&s->error, CLUMP_ERR_SCHEMA, line, column,
+                              "class \"%s\" is one too many: a schema has at most %d classes",
+                              desc->name, CLUMP_CLASSES_MAX);
+    if (!reserve_class(s))
+        return clumpi_fail(&s->error, CLUMP_ERR_MEMORY, "no memory for class \"%s\"", desc->name);
+    uint32_t index = (uint32_t)s->class_decl_count++;
+    s->class_decls[index] = (clumpi_class_decl){.name_at = put_name(s, desc->name),
+                                                .base_at = put_name(s, desc->base),
+                                                .is_abstract = !!desc->is_abstract,
+                                                .layout = desc->layout,
+                                                .places = at};
+    clumpi_index_put(&s->class_names, hash_name(desc->name), index);
+    return CLUMP_OK;
+}
+
+/* Type, width, referred class and count of a field whose name is fine. */
+static clump_status check_field_type(clump_schema *s, const clump_field_desc *desc,
+                                     const clumpi_field_places *at) {
+    uint32_t line = at->type.line, column = at->type.column;
+    if ((uint32_t)desc->type >= TYPE_COUNT)
+        return clumpi_fail_at(&s->error, CLUMP_ERR_SCHEMA, line, column,
+                              "field \"%s\" has type %d, which is none", desc->name,
+                              (int)desc->type);
+    if (*clump_type_name(desc->type, desc->width) == '?')
+        return clumpi_fail_at(&s->error, CLUMP_ERR_SCHEMA, line, column,
+                              "field \"%s\" has vector width %u, which type %s does not have",
+                              desc->name, (unsigned)desc->width, clump_type_name(desc->type, 1));
+    if ((desc->type == CLUMP_TYPE_REF) != (desc->ref_class != NULL))
+        return clumpi_fail_at(&s->error, CLUMP_ERR_SCHEMA, line, column, "field \"%s\" %s",
+                              desc->name,
+                              desc->ref_class ? "names a class to refer to, but is of another type"
+                                              : "is a reference to no class: ref_class is NULL");
+    if (desc->ref_class) {
+        clump_status status =
+            clumpi_name_check_shape(&s->error, "referenced class", desc->ref_class, at->ref);
+        if (status) return status;
+    }
+    if (desc->packed && !desc->count)
+        return clumpi_fail_at(&s->error, CLUMP_ERR_SCHEMA, at->name.line, at->name.column,
+                              "field \"%s\" is packed, but only an array can be", desc->name);
+    if (desc->weak && desc->type != CLUMP_TYPE_REF)
+        return clumpi_fail_at(&s->error, CLUMP_ERR_SCHEMA, at->name.line, at->name.column,
+                              "field \"%s\" is weak, but only a reference can be", desc->name);
+    uint32_t bytes = clumpi_type_bytes(desc->type, desc->width ? desc->width : 1);
+    if (desc->count > CLUMP_OBJECT_BYTES_MAX / bytes)
+        return clumpi_fail_at(&s->error, CLUMP_ERR_SCHEMA, at->count.line, at->count.column,
+                              "array \"%s\" is too large: %u elements of %u bytes, where an object "
+                              "has at most %d bytes",
+                              desc->name, (unsigned)desc->count, (unsigned)bytes,
+                              CLUMP_OBJECT_BYTES_MAX);
+    return CLUMP_OK;
+}
+
+clump_status clumpi_schema_declare_field(clump_schema *s, uint32_t class_index,
+                                         const clump_field_desc *desc,
+                                         const clumpi_field_places *places) {
+    static const clumpi_field_places nowhere;
+    if (!places) places = &nowhere;
+    clump_status status = clumpi_name_check(&s->error, 0, desc->name, places->name);
+    if (!status) status = check_field_type(s, desc, places);
+    if (status) return status;
+    const char *class_name = s->names + s->class_decls[class_index].name_at;
+    if (find_field_decl(s, class_index, desc->name) != CLUMPI_NONE)
+        return clumpi_fail_at(&s->error, CLUMP_ERR_SCHEMA, places->name.line, places->name.column,
+                              "field \"%s\" is declared twice in class \"%s\"", desc->name,
+                              class_name);
+    if (s->field_decl_count == CLUMP_FIELDS_MAX)
+        return clumpi_fail_at(&s->error, CLUMP_ERR_SCHEMA, places->name.line, places->name.column,
+                              "field \"%s\" of class \"%s\" is one too many: a schema has at most "
+                              "%d fields",
+                              desc->name, class_name, CLUMP_FIELDS_MAX);
+    if (!reserve_field(s))
+        return clumpi_fail(&s->error, CLUMP_ERR_MEMORY, "no memory for field \"%s\"", desc->name);
+    uint32_t index = (uint32_t)s->field_decl_count++;
+    s->field_decls[index] = (clumpi_field_decl){.name_at = put_name(s, desc->name),
+                                                .ref_at = put_name(s, desc->ref_class),
+                                                .class_index = class_index,
+                                                .type = desc->type,
+                                                .width = desc->width ? desc->width : 1,
+                                                .count = desc->count,
+                                                .packed = !!desc->packed,
+                                                .weak = !!desc->weak,
+                                                .places = *places};
+    clumpi_index_put(&s->field_names, hash_field(class_index, desc->name), index);
+    return CLUMP_OK;
+}
+
+static clump_status fail_sealed(clump_schema *s) {
+    return clumpi_fail(&s->error, CLUMP_ERR_USAGE,
+                       "the schema is sealed: classes and fields must be added before");
+}
+
+clump_status clump_schema_add_class(clump_schema *schema, const clump_class_desc *desc) {
+    if (!schema) return CLUMP_ERR_USAGE;
+    if (!desc || !desc->name)
+        return clumpi_fail(&schema->error, CLUMP_ERR_USAGE, "a class needs a desc with a name");
+    if (schema->classes) return fail_sealed(schema);
+    return clumpi_schema_declare_class(schema, desc, NULL);
+}
+
+clump_status clump_schema_add_field(clump_schema *schema, const char *class_name,
+                                    const clump_field_desc *desc) {
+    if (!schema) return CLUMP_ERR_USAGE;
+    if (!class_name || !desc || !desc->name)
+        return clumpi_fail(&schema->error, CLUMP_ERR_USAGE,
+                           "a field needs a class name and a desc with a name");
+    if (schema->classes) return fail_sealed(schema);
+    uint32_t index = clumpi_schema_find_decl(schema, class_name);
+    if (index != CLUMPI_NONE) return clumpi_schema_declare_field(schema, index, desc, NULL);
+    clumpi_guess guess = {.wanted = class_name};
+    for (size_t i = 0; i < schema->class_decl_count; ++i)
+        clumpi_guess_offer(&guess, schema->names + schema->class_decls[i].name_at);
+    char quote[CLUMPI_QUOTE_BYTES], hint[CLUMPI_QUOTE_BYTES];
+    return clumpi_fail(&schema->error, CLUMP_ERR_NOT_FOUND, "there is no class %s%s",
+                       clumpi_quote_name(quote, class_name), clumpi_guess_text(&guess, hint));
+}
+
+/* ---- Asking ---------------------------------------------------------------------------------- */
+
+const clumpi_class_entry *clumpi_schema_class(const clump_schema *schema, uint32_t id) {
+    return schema && id - 1 < schema->class_count ? &schema->classes[id - 1] : NULL;
+}
+
+const clumpi_field_entry *clumpi_schema_field(const clump_schema *schema, uint32_t class_id,
+                                              uint32_t index) {
+    const clumpi_class_entry *c = clumpi_schema_class(schema, class_id);
+    return c && index < c->info.field_count ? &schema->fields[c->first_field + index] : NULL;
+}
+
+const clumpi_class_entry *clumpi_schema_find_class(const clump_schema *schema, const char *name) {
+    for (uint32_t id = 1; schema && id <= schema->class_count; ++id)
+        if (strcmp(schema->classes[id - 1].info.name, name) == 0) return &schema->classes[id - 1];
+    return NULL;
+}
+
+const clumpi_field_entry *clumpi_schema_find_field(const clump_schema *schema, uint32_t class_id,
+                                                   const char *name) {
+    const clumpi_class_entry *c = clumpi_schema_class(schema, class_id);
+    for (; c; c = clumpi_schema_class(schema, c->info.base)) {
+        const clumpi_field_entry *own = schema->fields + (c->info.field_count ? c->first_field : 0);
+        for (uint32_t i = 0; i < c->info.field_count; ++i)
+            if (strcmp(own[i].info.name, name) == 0) return &own[i];
+    }
+    return NULL;
+}
+
+uint32_t clump_schema_get_class_count(const clump_schema *schema) {
+    return schema ? schema->class_count : 0;
+}
+
+static clump_status give_class(const clumpi_class_entry *c, clump_class_info *info) {
+    if (!c) return CLUMP_ERR_NOT_FOUND;
+    *info = c->info;
+    return CLUMP_OK;
+}
+
+static clump_status give_field(const clumpi_field_entry *field, clump_field_info *info) {
+    if (!field) return CLUMP_ERR_NOT_FOUND;
+    *info = field->info;
+    return CLUMP_OK;
+}
+
+clump_status clump_schema_get_class(const clump_schema *schema, uint32_t id,
+                                    clump_class_info *info) {
+    if (!schema || !schema->classes || !info) return CLUMP_ERR_USAGE;
+    return give_class(clumpi_schema_class(schema, id), info);
+}
+
+clump_status clump_schema_find_class(const clump_schema *schema, const char *name,
+                                     clump_class_info *info) {
+    if (!schema || !schema->classes || !name || !info) return CLUMP_ERR_USAGE;
+    return give_class(clumpi_schema_find_class(schema, name), info);
+}
+
+clump_status clump_schema_get_field(const clump_schema *schema, uint32_t class_id, uint32_t index,
+                                    clump_field_info *info) {
+    if (!schema || !schema->classes || !info) return CLUMP_ERR_USAGE;
+    return give_field(clumpi_schema_field(schema, class_id, index), info);
+}
+
+clump_status clump_schema_find_field(const clump_schema *schema, uint32_t class_id,
+                                     const char *name, clump_field_info *info) {
+    if (!schema || !schema->classes || !name || !info) return CLUMP_ERR_USAGE;
+    return give_field(clumpi_schema_find_field(schema, class_id, name), info);
+}
+
+/* ---- Copying --------------------------------------------------------------------------------- */
+
+/* A copy of `bytes` bytes, or NULL. */
+static void *copy_memory(const clump_allocator *a, const void *from, size_t bytes) {
+    void *copy = clumpi_alloc(a, bytes);
+    if (copy && bytes) memcpy(copy, from, bytes);
+    return copy;
+}
+
+clump_status clumpi_schema_copy(const clump_schema *schema, const clump_allocator *allocator,
+                                clump_schema **copy) {
+    if (copy) *copy = NULL;
+    if (!copy || !schema || !schema->classes) return CLUMP_ERR_USAGE;
+    clump_schema *made;
+    clump_status status = clump_schema_create(allocator, &made);
+    if (status) return status;
+    const clump_allocator *a = &made->allocator;
+    made->names = copy_memory(a, schema->names, schema->names_bytes);
+    made->classes = copy_memory(a, schema->classes, schema->class_count * sizeof *made->classes);
+    made->fields = copy_memory(a, schema->fields, schema->field_count * sizeof *made->fields);
+    if (!made->names || !made->classes || !made->fields) {
+        clump_schema_destroy(made);
+        return CLUMP_ERR_MEMORY;
+    }
+    made->names_bytes = made->names_capacity = schema->names_bytes;
+    made->class_count = schema->class_count;
+    made->field_count = schema->field_count;
+    for (uint32_t i = 0; i < made->class_count; ++i) {
+        clumpi_class_entry *c = &made->classes[i];
+        c->info.name = made->names + (c->info.name - schema->names);
+        if (c->base_name) c->base_name = made->names + (c->base_name - schema->names);
+    }
+    for (uint32_t i = 0; i < made->field_count; ++i) {
+        clump_field_info *field = &made->fields[i].info;
+        field->name = made->names + (field->name - schema->names);
+    }
+    *copy = made;
+    return CLUMP_OK;
+}

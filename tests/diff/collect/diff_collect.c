@@ -1,0 +1,779 @@
+/* What a collection promises: for every engine exactly the live set of the tests' own marker, on
+ * random heaps and on graphs that are hard for one or the other engine, and the same graph
+ * afterwards.
+ *
+ * CLUMP_SEED (a number) changes the heaps. With the argument `tiny`, a small heap is collected by
+ * the kernels for GPUs whatever the device is, for Oclgrind (tests/support/oclgrind.sh).
+ * Read first: collect_core.h, worlds.h.
+ */
+#include "collect_core.h"
+#include "core/device.h"
+#include "diff/compact/worlds.h"
+
+#define CHAIN 1000000u
+
+static cl_fixture fixture;
+static cl_fixture *const f = &fixture;
+static uint64_t seed = 1;
+
+/* ---- Worlds ---------------------------------------------------------------------------------- */
+
+/* References from every class to every other, strong and weak, arrays of both layouts, aos, objects
+ * of one byte, wide objects. */
+static const char graph[] =
+    "abstract class Thing { uint tag; ref Thing any; weak ref Thing dim; }\n"
+    "class Node : Thing { ref Node next; ref Thing many[3]; ref Node few[2] packed; float3 p; }\n"
+    "class Leaf : Node { ulong w; ref Tiny tiny; weak ref Leaf pale[2]; bool b; }\n"
+    "abstract class Mid : Thing { ref Leaf leaf; uchar2 u[3]; }\n"
+    "aos class Pack : Mid { char c; ref Node n; weak ref Dot far; ref Thing t[2]; short s; }\n"
+    "class Plain : Mid { ushort z[3] packed; uint key; }\n"
+    "class Tiny { uchar v; }\n"
+    "aos class Dot { uint tag; ref Tiny t; ref Dot d; uchar x; }\n"
+    "class Wide { uint tag; ref Thing lots[40]; ref Dot more[30] packed; }\n"
+    "class Alone { uint tag; }\n";
+
+/* For graphs of one's own. */
+static const char shapes[] =
+    "class Node { uint tag; ref Node next; ref Node other; }\n"
+    "class Hub { uint tag; ref Node spokes[500]; ref Hub hub; ref Node tight[300] packed; }\n";
+
+enum { NARROW, MIDDLE, WIDE, SHAPES, LONG, WORLDS };
+
+static const world_kind worlds[WORLDS] = {
+    [NARROW] = {"narrow", graph, 50, 1},
+    [MIDDLE] = {"middle", graph, 20, 4},
+    [WIDE] = {"wide", graph, 8, 16},
+    [SHAPES] = {"shapes", shapes, 12, 4},
+    [LONG] = {"long", "class Node { uint tag; ref Node next; ref Node other; }", CHAIN / 4096 + 2,
+              64},
+};
+
+static world *enter(int which) {
+    return world_enter(f, worlds, which, seed);
+}
+
+/* ---- Ways to collect ------------------------------------------------------------------------- */
+
+static const clump_compact_desc compacting = {0}, nulling = {.null_dangling = 0, .slack = 0.2};
+
+/* All engines, as they come and with what they are to do rarely forced on them. */
+static const clump_collect_desc ways[] = {
+    {.engine = CLUMP_MARK_AUTO},
+    {.engine = CLUMP_MARK_HOST},
+    {.engine = CLUMP_MARK_QUEUE},
+    {.engine = CLUMP_MARK_QUEUE, .queue_room = 64, .narrow = CLUMP_NEVER},
+    {.engine = CLUMP_MARK_QUEUE, .queue_room = 64, .narrow = 8, .wide = 2},
+    {.engine = CLUMP_MARK_QUEUE, .offsets = CLUMP_OFFSETS_HISTOGRAM, .narrow = CLUMP_NEVER},
+    {.engine = CLUMP_MARK_QUEUE,
+     .offsets = CLUMP_OFFSETS_HISTOGRAM,
+     .wide = CLUMP_NEVER,
+     .narrow = 1024},
+    {.engine = CLUMP_MARK_QUEUE, .offsets = CLUMP_OFFSETS_HISTOGRAM, .queue_room = 64, .narrow = 1},
+    {.engine = CLUMP_MARK_ROWS},
+    {.engine = CLUMP_MARK_ROWS, .narrow = CLUMP_NEVER},
+    {.engine = CLUMP_MARK_ROWS, .narrow = 4, .wide = CLUMP_NEVER},
+    {.engine = CLUMP_MARK_AUTO, .queue_room = 64, .narrow = 4},
+    {.engine = CLUMP_MARK_AUTO, .only_mark = 1},
+    {.engine = CLUMP_MARK_HOST, .only_mark = 1},
+    {.engine = CLUMP_MARK_AUTO, .compact = &compacting},
+    {.engine = CLUMP_MARK_ROWS, .compact = &nulling},
+    {.engine = CLUMP_MARK_QUEUE, .groups = 1, .narrow = CLUMP_NEVER},
+    {.engine = CLUMP_MARK_ROWS, .groups = 3, .narrow = 4},
+};
+#define WAYS (sizeof ways / sizeof *ways)
+
+/* ---- Random heaps ---------------------------------------------------------------------------- */
+
+/* So many percent of the references are left as they are, the others become null. */
+static void thin_out(world *w, snapshot *s, uint32_t percent) {
+    for (uint32_t n = 0; n < s->count; n++)
+        for (uint32_t id = s->class_id[n]; id; id = w->classes[id].base)
+            for (uint32_t i = w->own[id]; i < w->own[id + 1]; i++)
+                for (uint32_t e = 0; e < elements(&w->fields[i]); e++)
+                    if (w->fields[i].type == CLUMP_TYPE_REF && draw(w, 100) >= percent)
+                        put_word(s, s->refs[n], &w->fields[i], e, 0);
+}
+
+static clump_ref any_object(world *w, const snapshot *s) {
+    return s->count ? s->refs[draw(w, s->count)] : 0;
+}
+
+/* Roots of all kinds, or of one: bit by bit of `kinds`. */
+static void draw_roots(gc_case *c, uint32_t kinds) {
+    world *w = c->w;
+    const snapshot *s = c->before;
+    if (kinds & 1)
+        for (c->single_count = 0; c->single_count < SINGLES; c->single_count++)
+            c->singles[c->single_count] = draw(w, 4)   ? any_object(w, s)
+                                          : draw(w, 2) ? random_bits(w, s)
+                                                       : 0;
+    if (kinds & 2 && s->count)
+        for (c->held_count = 0; c->held_count < 4; c->held_count++)
+            c->held[c->held_count] = any_object(w, s);
+    if (kinds & 4) {
+        c->count = 1 + draw(w, 40);
+        c->counted = draw(w, c->count + 1);
+        c->packed = malloc(c->count * 4);
+        c->weak = malloc(c->count * 4);
+        c->strided = malloc(c->count * STRIDE * 4);
+        assert_true(c->packed && c->weak && c->strided);
+        for (uint32_t i = 0; i < c->count; i++) {
+            c->packed[i] = draw(w, 3) ? any_object(w, s) : random_bits(w, s);
+            c->weak[i] = draw(w, 3) ? any_object(w, s) : random_bits(w, s);
+        }
+        for (uint32_t i = 0; i < c->count * STRIDE; i++)
+            c->strided[i] = draw(w, 3) ? any_object(w, s) : random_bits(w, s);
+    }
+    if (kinds & 8) {
+        c->classes[c->class_count++] = "Alone";
+        c->classes[c->class_count++] = draw(w, 2) ? "Tiny" : "Mid";
+    }
+}
+
+static void random_case(int which, const fill *how, uint32_t percent, uint32_t kinds,
+                        uint32_t number, gc_case *c) {
+    world *w = enter(which);
+    w->random += number * 7919;
+    memset(c, 0, sizeof *c);
+    c->w = w;
+    LABEL(w, "%s, making the heap", worlds[which].name);
+    c->before = world_fill(w, how);
+    thin_out(w, c->before, percent);
+    draw_roots(c, kinds);
+    case_expect(c);
+}
+
+static void try_ways(gc_case *c, const char *name, size_t from, size_t step) {
+    for (size_t i = from; i < WAYS; i += step) {
+        LABEL(c->w, "%s, way %zu, %u of %u live", name, i, c->live_count, c->before->count);
+        clump_collect_report r = case_run(c, &ways[i]);
+        if (ways[i].queue_room == 64 && r.queue_peak == 64 && ways[i].engine == CLUMP_MARK_QUEUE)
+            WORLD_CHECK(c->w, r.refills > 0, "the queue was not refilled");
+    }
+}
+
+static const fill fills[] = {
+    {.used = 100, .low = 0, .high = 100, .full = 10, .dangling = 4},
+    {.used = 60, .low = 0, .high = 40, .full = 5, .dangling = 10},
+    {.used = 100, .low = 100, .high = 100},
+    {.used = 100, .low = 0, .high = 0, .dangling = 20}, /* one object a block */
+    {.used = 0},
+};
+#define FILLS (sizeof fills / sizeof *fills)
+
+/* Heaps of all fill levels, few references and many, all roots. */
+static void random_world(int which) {
+    static const uint32_t percents[] = {8, 25, 100};
+    uint32_t number = 0;
+    for (size_t i = 0; i < FILLS; i++)
+        for (size_t p = 0; p < (i ? 2 : 3); p++, number++) {
+            gc_case c;
+            char name[64];
+            snprintf(name, sizeof name, "%s, fill %zu, %u%%", worlds[which].name, i, percents[p]);
+            random_case(which, &fills[i], percents[p], 15, number, &c);
+            try_ways(&c, name, number % 4, 4);
+            case_drop(&c);
+        }
+}
+
+static void random_narrow(void **state) {
+    random_world(NARROW);
+}
+
+static void random_middle(void **state) {
+    random_world(MIDDLE);
+}
+
+static void random_wide(void **state) {
+    random_world(WIDE);
+}
+
+/* Each kind of root alone, and none: then all objects die. */
+static void kinds_of_roots(void **state) {
+    for (uint32_t kinds = 0; kinds <= 8; kinds = kinds ? 2 * kinds : 1) {
+        gc_case c;
+        char name[32];
+        snprintf(name, sizeof name, "roots of kind %u", kinds);
+        random_case(MIDDLE, &fills[0], 12, kinds, 100 + kinds, &c);
+        if (!kinds) assert_int_equal(c.live_count, 0);
+        try_ways(&c, name, kinds % 2, 2);
+        case_drop(&c);
+    }
+}
+
+static void listed_classes(void **state) {
+    static const char *const names[] = {"Node", "Alone", "Thing"};
+    gc_case c;
+    random_case(MIDDLE, &fills[0], 8, 15, 200, &c);
+    for (int i = 0; i < 3; i++) {
+        LABEL(c.w, "the dead of class %s", names[i]);
+        case_run(&c, &(clump_collect_desc){.dead_class = names[i]});
+    }
+    case_drop(&c);
+}
+
+/* ---- Graphs that are hard -------------------------------------------------------------------- */
+
+/* Blocks full of `hubs` hubs (of which there may be fewer) and of nodes, all references null. */
+static void empty_case(int which, uint32_t hubs, gc_case *c) {
+    world *w = enter(which);
+    uint32_t blocks = w->h->block_end - w->h->first_block;
+    uint32_t *ids = calloc(2 * blocks, sizeof *ids), *credits = ids + blocks;
+    assert_non_null(ids);
+    for (uint32_t b = 0; b < blocks; b++) {
+        ids[b] = b % 2 && hubs && w->class_count > 1 ? 2 : 1;
+        credits[b] = w->k[ids[b]].capacity;
+        if (ids[b] == 1) continue;
+        if (credits[b] > hubs) credits[b] = hubs;
+        hubs -= credits[b];
+    }
+    memset(c, 0, sizeof *c);
+    c->w = w;
+    LABEL(w, "%s, making the heap", worlds[which].name);
+    c->before = world_put(w, ids, credits, &fills[2]);
+    thin_out(w, c->before, 0);
+    free(ids);
+}
+
+/* Objects of a class in a random order. */
+static clump_ref *shuffled(const gc_case *c, const char *class_name, uint32_t *count) {
+    world *w = c->w;
+    uint32_t id = cl_fixture_class_id(w->heap, class_name), from = c->before->start[id];
+    *count = c->before->start[id + 1] - from;
+    clump_ref *refs = malloc((*count + 1) * sizeof *refs);
+    assert_non_null(refs);
+    memcpy(refs, c->before->refs + from, *count * sizeof *refs);
+    for (uint32_t i = *count; i > 1; i--) {
+        uint32_t other = draw(w, i);
+        clump_ref t = refs[i - 1];
+        refs[i - 1] = refs[other];
+        refs[other] = t;
+    }
+    return refs;
+}
+
+static void link(const gc_case *c, clump_ref from, const char *class_name, const char *field,
+                 uint32_t element, clump_ref to) {
+    put_word(c->before, from, &c->w->fields[find_field(c->w, class_name, field)], element, to);
+}
+#define NEXT(from, to) link(c, from, "Node", "next", 0, to)
+#define OTHER(from, to) link(c, from, "Node", "other", 0, to)
+
+static void root(gc_case *c, clump_ref ref) {
+    c->singles[c->single_count++] = ref;
+}
+
+/* A list through three quarters of the nodes; the others form one that nothing leads to, and end in
+ * the first. */
+static void make_chain(gc_case *c, clump_ref *n, uint32_t count) {
+    uint32_t live = count / 4 * 3;
+    for (uint32_t i = 0; i + 1 < count; i++)
+        if (i + 1 != live) NEXT(n[i], n[i + 1]);
+    NEXT(n[count - 1], n[0]);
+    root(c, n[0]);
+}
+
+/* Every node refers to itself and to the first; one of them is a root. */
+static void make_loops(gc_case *c, clump_ref *n, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++) {
+        NEXT(n[i], n[i]);
+        OTHER(n[i], n[0]);
+    }
+    root(c, n[count / 2]);
+}
+
+/* Right and down. */
+static void make_grid(gc_case *c, clump_ref *n, uint32_t count) {
+    uint32_t side = 1;
+    while ((side + 1) * (side + 1) <= count) side++;
+    for (uint32_t i = 0; i < side * side; i++) {
+        if (i % side + 1 < side) NEXT(n[i], n[i + 1]);
+        if (i + side < side * side) OTHER(n[i], n[i + side]);
+    }
+    root(c, n[side + 1]); /* not its first row and column */
+}
+
+/* Wide objects that refer to nodes, and to the next of them. */
+static void make_stars(gc_case *c, clump_ref *n, uint32_t count) {
+    uint32_t hubs, at = 0;
+    clump_ref *h = shuffled(c, "Hub", &hubs);
+    for (uint32_t i = 0; i < hubs; i++) {
+        for (uint32_t e = 0; e < 500 && at < count; e++, at++)
+            link(c, h[i], "Hub", "spokes", e, n[at]);
+        for (uint32_t e = 0; e < 300 && at < count; e++, at++)
+            link(c, h[i], "Hub", "tight", e, n[at]);
+        if (i + 1 < hubs && i % 3 < 2) link(c, h[i], "Hub", "hub", 0, h[i + 1]);
+        if (i % 3 == 0 && i % 2 == 0 && c->single_count < SINGLES) root(c, h[i]);
+    }
+    free(h);
+}
+
+/* A list of 600, then a binary tree. */
+static void make_deep_then_wide(gc_case *c, clump_ref *n, uint32_t count) {
+    uint32_t deep = 600, tree = count - deep;
+    for (uint32_t i = 0; i < deep; i++) NEXT(n[i], n[i + 1]);
+    for (uint32_t i = 0; i < tree / 2; i++) {
+        if (2 * i + 1 < tree) NEXT(n[deep + i], n[deep + 2 * i + 1]);
+        if (2 * i + 2 < tree && i % 7) OTHER(n[deep + i], n[deep + 2 * i + 2]);
+    }
+    root(c, n[0]);
+}
+
+/* Wide, then lists side by side. */
+static void make_lists(gc_case *c, clump_ref *n, uint32_t count) {
+    uint32_t hubs, length = count / 800;
+    clump_ref *h = shuffled(c, "Hub", &hubs);
+    for (uint32_t i = 0; i < 800; i++) {
+        link(c, h[0], "Hub", i < 500 ? "spokes" : "tight", i < 500 ? i : i - 500, n[i * length]);
+        for (uint32_t k = 0; k + 1 < length; k++) NEXT(n[i * length + k], n[i * length + k + 1]);
+    }
+    root(c, h[0]);
+    free(h);
+}
+
+static void make_random(gc_case *c, clump_ref *n, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++) {
+        NEXT(n[i], n[draw(c->w, count)]);
+        if (i % 2) OTHER(n[i], n[draw(c->w, count)]);
+    }
+    root(c, n[0]);
+}
+
+static void make_garbage(gc_case *c, clump_ref *n, uint32_t count) {
+    make_random(c, n, count);
+    c->single_count = 0;
+}
+
+static void make_no_garbage(gc_case *c, clump_ref *n, uint32_t count) {
+    make_random(c, n, count);
+    c->classes[0] = "Node";
+    c->classes[1] = "Hub";
+    c->class_count = 2;
+}
+
+static void shape(const char *name, int which, uint32_t hubs,
+                  void (*make)(gc_case *c, clump_ref *n, uint32_t count), size_t from,
+                  size_t step) {
+    gc_case c;
+    uint32_t count;
+    empty_case(which, hubs, &c);
+    clump_ref *n = shuffled(&c, "Node", &count);
+    make(&c, n, count);
+    free(n);
+    case_expect(&c);
+    try_ways(&c, name, from, step);
+    case_drop(&c);
+}
+
+static void self_loops(void **state) {
+    shape("loops", SHAPES, 0, make_loops, 0, 1);
+}
+static void grid(void **state) {
+    shape("grid", SHAPES, 0, make_grid, 0, 1);
+}
+static void stars(void **state) {
+    shape("stars", SHAPES, 40, make_stars, 0, 1);
+}
+static void deep_then_wide(void **state) {
+    shape("deep then wide", SHAPES, 0, make_deep_then_wide, 0, 1);
+}
+static void lists(void **state) {
+    shape("lists", SHAPES, 1, make_lists, 0, 1);
+}
+static void random_nodes(void **state) {
+    shape("random", SHAPES, 0, make_random, 0, 1);
+}
+static void all_garbage(void **state) {
+    shape("all garbage", SHAPES, 20, make_garbage, 0, 2);
+}
+static void no_garbage(void **state) {
+    shape("no garbage", SHAPES, 20, make_no_garbage, 0, 2);
+}
+
+/* 200 lists side by side; where one begins, it also refers to the beginning of the next. */
+static void make_ribbon(gc_case *c, clump_ref *n, uint32_t count) {
+    const uint32_t lists = 200, length = count / lists;
+    for (uint32_t i = 0; i < lists; i++) {
+        for (uint32_t k = 0; k + 1 < length; k++) NEXT(n[i * length + k], n[i * length + k + 1]);
+        if (i + 1 < lists) OTHER(n[i * length], n[(i + 1) * length]);
+    }
+    root(c, n[0]);
+}
+
+static void long_case(void (*make)(gc_case *, clump_ref *, uint32_t), gc_case *c) {
+    uint32_t count;
+    empty_case(LONG, 0, c);
+    clump_ref *n = shuffled(c, "Node", &count);
+    assert_true(count >= CHAIN);
+    make(c, n, count);
+    free(n);
+    case_expect(c);
+}
+
+/* The narrow way is what makes this end soon; the host is the reference. */
+static void chain(void **state) {
+    gc_case c;
+    long_case(make_chain, &c);
+    static const clump_collect_desc few[] = {
+        {.engine = CLUMP_MARK_AUTO, .stay = 1, .compact = &compacting},
+        {.engine = CLUMP_MARK_QUEUE},
+        {.engine = CLUMP_MARK_ROWS},
+        {.engine = CLUMP_MARK_HOST},
+    };
+    for (size_t i = 0; i < sizeof few / sizeof *few; i++) {
+        LABEL(c.w, "chain of %u, way %zu", c.live_count, i);
+        clump_collect_report r = case_run(&c, &few[i]);
+        same_number(c.w, "levels", r.levels, c.live_count);
+        if (few[i].engine == CLUMP_MARK_HOST) continue;
+        same_number(c.w, "narrow levels", r.narrow_levels, c.live_count);
+        WORLD_CHECK(c.w,
+                    r.launches < 100 + 2 * c.live_count / CLUMPI_NARROW_LEVELS &&
+                        r.readbacks < 10 + r.launches / 4,
+                    "%u launches, %u readbacks", r.launches, r.readbacks);
+    }
+    case_drop(&c);
+}
+
+/* As on a device that is no CPU: what the host decides by is all that is changed. */
+static clump_collect_report run_off_cpu(gc_case *c, const clump_collect_desc *desc) {
+    clump_personality *personality = &f->clump->capabilities.personality, was = *personality;
+    *personality = CLUMP_PERSONALITY_GPU;
+    clump_collect_report r = case_run(c, desc);
+    *personality = was;
+    return r;
+}
+
+/* A long list is handed over to the host. */
+static void handed_over(void **state) {
+    gc_case c;
+    long_case(make_chain, &c);
+    for (int stay = 0; stay < 2; stay++) {
+        LABEL(c.w, "chain of %u, stay %d", c.live_count, stay);
+        clump_collect_report r = run_off_cpu(&c, &(clump_collect_desc){.stay = stay});
+        WORLD_CHECK(c.w, (r.host_us > 0) == !stay, "the host took %g us", r.host_us);
+        WORLD_CHECK(c.w,
+                    stay || (r.engine_changes && r.narrow_levels > 100 &&
+                             r.narrow_levels < c.live_count / 2),
+                    "%u changes, %u narrow levels", r.engine_changes, r.narrow_levels);
+        same_number(c.w, "levels", r.levels, c.live_count);
+    }
+    case_drop(&c);
+}
+
+/* A list, at its end a tree, which is of an odd number of nodes, at whose end is a list. */
+static uint32_t hourglass_tree(uint32_t count) {
+    return (count / 2 - 1) | 1;
+}
+
+static void make_hourglass(gc_case *c, clump_ref *n, uint32_t count) {
+    const uint32_t list = count / 4, tree = hourglass_tree(count);
+    for (uint32_t i = 0; i < list; i++) NEXT(n[i], n[i + 1]);
+    for (uint32_t i = 0; 2 * i + 2 < tree; i++) {
+        NEXT(n[list + i], n[list + 2 * i + 1]);
+        OTHER(n[list + i], n[list + 2 * i + 2]);
+    }
+    for (uint32_t i = list + tree - 1; i + 1 < count; i++) NEXT(n[i], n[i + 1]);
+    root(c, n[0]);
+}
+
+/* The tree is given back by the host, which takes over what is behind it, too. */
+static void given_back(void **state) {
+    gc_case c;
+    long_case(make_hourglass, &c);
+    LABEL(c.w, "hourglass of %u", c.live_count);
+    clump_collect_report r = run_off_cpu(&c, &(clump_collect_desc){0});
+    uint32_t tree = hourglass_tree(c.live_count), depth = 0;
+    while (tree >> depth) depth++;
+    depth += c.live_count - tree; /* a level that overflows the queue counts more than once */
+    WORLD_CHECK(c.w, r.levels >= depth && r.levels <= depth + 20 * r.refills,
+                "%u levels, expected %u", r.levels, depth);
+    WORLD_CHECK(
+        c.w,
+        r.host_us > 0 && r.engine_changes >= 4 && r.refills && r.narrow_levels < c.live_count / 4,
+        "the host took %g us, %u changes, %u refills, %u narrow levels", r.host_us,
+        r.engine_changes, r.refills, r.narrow_levels);
+    case_drop(&c);
+}
+
+/* So many lists side by side are not: a level of them takes the host longer. */
+static void wide_enough_to_stay(void **state) {
+    gc_case c;
+    long_case(make_ribbon, &c);
+    LABEL(c.w, "ribbon of %u", c.live_count);
+    clump_collect_report r = run_off_cpu(&c, &(clump_collect_desc){0});
+    WORLD_CHECK(c.w, r.host_us == 0 && r.levels > 5000, "the host took %g us, %u levels", r.host_us,
+                r.levels);
+    case_drop(&c);
+}
+
+/* ---- Around kernels -------------------------------------------------------------------------- */
+
+static const char source[] =
+    "__kernel void make(CLUMP_HEAP) {\n"
+    "    CLUMP_FOR_EACH_NEW(Item, self, i) {\n"
+    "        Item_value(self) = i;\n"
+    "        Item_next(self).id = i % 64u ? self.id - 1u : 0u;\n"
+    "        Item_next(self) = Item_is_null(Item_next(self)) || !Item_is_live(Item_next(self))\n"
+    "                              ? Item_null : Item_next(self);\n"
+    "    }\n"
+    "}\n"
+    "__kernel void last_words(CLUMP_HEAP_FIXED, __global const uint *dead, __global uint *sum,\n"
+    "                         uint factor) {\n"
+    "    for (uint i = get_global_id(0); i < dead[0]; i += get_global_size(0)) {\n"
+    "        Item item;\n"
+    "        item.id = dead[1 + i];\n"
+    "        if (Item_is_live(item)) atomic_add(sum, factor * (Item_value(item) + 1u));\n"
+    "    }\n"
+    "}\n"
+    "__kernel void fill(CLUMP_HEAP, uint count, __global uint *none) {\n"
+    "    for (uint i = get_global_id(0); i < count; i += get_global_size(0))\n"
+    "        if (Item_is_null(Item_new())) atomic_inc(none);\n"
+    "}\n";
+static const char items[] = "class Item { uint value; ref Item next; }";
+
+typedef struct kernels {
+    clump_heap *heap;
+    clump_program *program;
+    clump_kernel *make, *last_words, *fill;
+} kernels;
+
+static kernels kernels_open(uint32_t blocks) {
+    kernels k = {.heap = cl_fixture_heap_of_blocks(f, items, blocks, 2)};
+    k.program = cl_fixture_program(f, k.heap, source, NULL, NULL);
+    k.make = cl_fixture_kernel(f, k.program, "make");
+    k.last_words = cl_fixture_kernel(f, k.program, "last_words");
+    k.fill = cl_fixture_kernel(f, k.program, "fill");
+    return k;
+}
+
+static void kernels_close(kernels *k) {
+    clump_kernel_destroy(k->make);
+    clump_kernel_destroy(k->last_words);
+    clump_kernel_destroy(k->fill);
+    clump_program_destroy(k->program);
+    clump_heap_destroy(k->heap);
+}
+
+/* The finaliser sees every dead object while it still is one; the event comes after all of it. */
+static void finalisers(void **state) {
+    enum { COUNT = 640 };
+    kernels k = kernels_open(20);
+    uint64_t made, count;
+    clump_ref refs[COUNT];
+    uint32_t values[COUNT], sum = 0, factor = 3, expected = 0, one = 1;
+    CHECK_OK(f, clump_do_new(k.heap, "Item", COUNT, k.make, &made, NULL));
+    assert_int_equal(made, COUNT);
+    CHECK_OK(f, clump_heap_enumerate(k.heap, "Item", refs, COUNT, &count));
+    CHECK_OK(f, clump_heap_read_field(k.heap, "Item", "value", 0, values, COUNT));
+    /* In lists of 64, each object refers to its forerunner: of each list the first half stays. */
+    clump_ref roots[COUNT / 64];
+    for (uint32_t i = 0; i < COUNT; i++) {
+        if (values[i] % 64 == 31) roots[values[i] / 64] = refs[i];
+        if (values[i] % 64 > 31) expected += factor * (values[i] + 1);
+    }
+    cl_mem dead = cl_fixture_buffer(f, NULL, (COUNT + 1) * 4),
+           total = cl_fixture_buffer(f, &sum, 4);
+    cl_mem none = cl_fixture_buffer(f, NULL, 4);
+    SET_ARG(f, k.last_words, 1, total);
+    SET_ARG(f, k.last_words, 2, factor);
+    SET_ARG(f, k.fill, 0, one);
+    SET_ARG(f, k.fill, 1, none);
+    cl_event before, after;
+    CHECK_OK(f, clump_launch(k.heap, k.fill, 1, 1, &(clump_sync){.event = &before}));
+    clump_collect_desc d = {
+        .roots = roots, .root_count = COUNT / 64, .dead = dead, .finaliser = k.last_words};
+    clump_sync sync = {.wait_count = 1, .wait_list = &before, .event = &after};
+    CHECK_OK(f, clump_collect(k.heap, &d, NULL, &sync));
+    CHECK_CL(clWaitForEvents(1, &after));
+    CHECK_CL(clReleaseEvent(before));
+    CHECK_CL(clReleaseEvent(after));
+    CHECK_OK(f, clump_heap_count(k.heap, "Item", &count));
+    assert_int_equal(count, COUNT / 2);
+    cl_fixture_read(f, total, &sum, 4);
+    cl_fixture_read(f, dead, values, 4);
+    assert_int_equal(values[0], COUNT / 2 + 1); /* and the one that was just made, of any value */
+    clump_ref extra[COUNT + 1];
+    cl_fixture_read(f, dead, extra, sizeof extra);
+    for (uint32_t i = 0; i < COUNT / 2 + 1; i++) { /* which one: it is none of those known */
+        uint32_t known = 0, value;
+        for (uint32_t n = 0; n < COUNT; n++) known |= refs[n] == extra[1 + i];
+        if (known) continue;
+        uint64_t at = (uint64_t)(extra[1 + i] >> 6) * clump_heap_get_layout(k.heap)->granule_bytes;
+        CHECK_CL(clEnqueueReadBuffer(f->queue, clump_heap_get_buffer(k.heap), CL_TRUE,
+                                     at + (extra[1 + i] & 63) * 4, 4, &value, 0, NULL, NULL));
+        expected += factor * (value + 1);
+    }
+    assert_int_equal(sum, expected);
+    CHECK_HEAP(f, k.heap);
+    clReleaseMemObject(dead);
+    clReleaseMemObject(total);
+    clReleaseMemObject(none);
+    kernels_close(&k);
+}
+
+/* What was freed can be had again, from a heap that was full. */
+static void room_again(void **state) {
+    kernels k = kernels_open(8);
+    uint32_t none = 0, count = (uint32_t)cl_fixture_free_slots(f, k.heap, "Item");
+    for (int round = 0; round < 3; round++) {
+        cl_mem missed = cl_fixture_buffer(f, NULL, 4);
+        uint32_t more = count + 10;
+        SET_ARG(f, k.fill, 0, more);
+        SET_ARG(f, k.fill, 1, missed);
+        CHECK_OK(f, clump_launch(k.heap, k.fill, 256, 64, NULL));
+        cl_fixture_read(f, missed, &none, 4);
+        clReleaseMemObject(missed);
+        assert_int_equal(none, 10);
+        CHECK_STATUS(f, clump_heap_poll(k.heap, NULL), CLUMP_ERR_DEVICE);
+        clump_collect_report r;
+        CHECK_OK(f, clump_collect(k.heap, NULL, round == 1 ? NULL : &r, NULL));
+        if (round != 1) assert_int_equal(r.dead, count);
+        CHECK_HEAP(f, k.heap);
+    }
+    kernels_close(&k);
+}
+
+/* ---- When ------------------------------------------------------------------------------------ */
+
+static int polled(clump_collector *collector) {
+    int ran;
+    CHECK_OK(f, clump_collector_poll(collector, &ran, NULL));
+    return ran;
+}
+
+static void make_items(kernels *k, uint32_t count) {
+    cl_mem missed = cl_fixture_buffer(f, NULL, 4);
+    SET_ARG(f, k->fill, 0, count);
+    SET_ARG(f, k->fill, 1, missed);
+    CHECK_OK(f, clump_launch(k->heap, k->fill, 64, 64, NULL));
+    CHECK_CL(clFinish(f->queue));
+    clReleaseMemObject(missed);
+}
+
+static void triggers(void **state) {
+    kernels k = kernels_open(40);
+    uint32_t capacity = cl_fixture_capacity(k.heap, "Item");
+    clump_collector *collector;
+    clump_collector_desc every = {.heap = k.heap, .every = 3};
+    CHECK_OK(f, clump_collector_create(&every, &collector));
+    for (int i = 1; i <= 9; i++) assert_int_equal(polled(collector), i % 3 == 0);
+    clump_collector_ask(collector);
+    assert_int_equal(polled(collector), 1);
+    assert_int_equal(polled(collector), 0);
+    clump_collector_destroy(collector);
+
+    clump_collector_desc failed = {.heap = k.heap, .out_of_memory = 1};
+    CHECK_OK(f, clump_collector_create(&failed, &collector));
+    assert_int_equal(polled(collector), 0);
+    make_items(&k, 41 * capacity);
+    assert_int_equal(polled(collector), 1);
+    assert_int_equal(polled(collector), 0); /* still counted, but known */
+    CHECK_STATUS(f, clump_heap_poll(k.heap, NULL), CLUMP_ERR_DEVICE);
+    assert_int_equal(polled(collector), 0);
+    make_items(&k, 41 * capacity);
+    assert_int_equal(polled(collector), 1);
+    CHECK_STATUS(f, clump_heap_poll(k.heap, NULL), CLUMP_ERR_DEVICE);
+    clump_collector_destroy(collector);
+
+    /* With everything a root nothing dies, and the trigger must not fire again and again. */
+    static const char *const all[] = {"Item"};
+    clump_collector_desc full = {.heap = k.heap, .fill = 0.5, .growth = 0.2};
+    CHECK_OK(f, clump_collector_create(&full, &collector));
+    make_items(&k, 10 * capacity);
+    assert_int_equal(polled(collector), 0);
+    make_items(&k, 12 * capacity);
+    assert_int_equal(polled(collector), 1); /* all 22 die */
+    clump_collector_destroy(collector);
+    full.collect.root_classes = all;
+    full.collect.root_class_count = 1;
+    CHECK_OK(f, clump_collector_create(&full, &collector));
+    make_items(&k, 22 * capacity);
+    assert_int_equal(polled(collector), 1);
+    assert_int_equal(polled(collector), 0);
+    make_items(&k, 6 * capacity);
+    assert_int_equal(polled(collector), 0);
+    make_items(&k, 4 * capacity);
+    assert_int_equal(polled(collector), 1);
+    clump_collector_destroy(collector);
+    CHECK_HEAP(f, k.heap);
+    kernels_close(&k);
+}
+
+/* ---- Opening devices ------------------------------------------------------------------------- */
+
+static int open_all(uint32_t disable, int out_of_order) {
+    cl_fixture_desc desc = {.disable = disable, .out_of_order = out_of_order};
+    return cl_fixture_open(f, &desc);
+}
+
+static void close_all(int failed) {
+    if (!failed) {
+        close_worlds();
+        cl_fixture_close(f);
+    }
+    memset(opened, 0, sizeof opened);
+}
+
+/* As if the device were no CPU, and had two compute units: kernels are chosen at the first heap. */
+static int open_tiny(void) {
+    int result = open_all(0, 0);
+    if (result) return result;
+    clump_capabilities *c = &f->clump->capabilities;
+    c->personality = CLUMP_PERSONALITY_GPU;
+    clumpi_device_sizes(c, &f->clump->sizes);
+    f->clump->sizes.do_all_global = 2 * f->clump->sizes.do_all_local;
+    f->clump->sizes.pass_groups = 2;
+    f->clump->sizes.scan_groups = 2;
+    return 0;
+}
+
+static void tiny(void **state) {
+    gc_case c;
+    opened[MIDDLE] = world_open(f, graph, 4, 1, 0);
+    random_case(MIDDLE, &fills[0], 30, 15, 1, &c);
+    try_ways(&c, "tiny", 3, 4);
+    case_drop(&c);
+    close_worlds();
+}
+
+int main(int argc, char **argv) {
+    const char *text = getenv("CLUMP_SEED");
+    if (text) seed = strtoull(text, NULL, 0);
+    if (argc > 1 && strcmp(argv[1], "tiny") == 0) {
+        const struct CMUnitTest alone[] = {cmocka_unit_test(tiny)};
+        int opening = open_tiny();
+        return opening ? opening : cmocka_run_group_tests_name("tiny", alone, NULL, NULL);
+    }
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(random_narrow),  cmocka_unit_test(random_middle),
+        cmocka_unit_test(random_wide),    cmocka_unit_test(kinds_of_roots),
+        cmocka_unit_test(listed_classes), cmocka_unit_test(self_loops),
+        cmocka_unit_test(grid),           cmocka_unit_test(stars),
+        cmocka_unit_test(deep_then_wide), cmocka_unit_test(lists),
+        cmocka_unit_test(random_nodes),   cmocka_unit_test(all_garbage),
+        cmocka_unit_test(no_garbage),     cmocka_unit_test(chain),
+        cmocka_unit_test(finalisers),     cmocka_unit_test(room_again),
+        cmocka_unit_test(triggers),       cmocka_unit_test(handed_over),
+        cmocka_unit_test(given_back),     cmocka_unit_test(wide_enough_to_stay),
+    };
+    const struct CMUnitTest few[] = {
+        cmocka_unit_test(random_middle),
+        cmocka_unit_test(stars),
+        cmocka_unit_test(finalisers),
+    };
+    int result = open_all(0, 0);
+    if (result) return result;
+    result = cmocka_run_group_tests_name("collection", tests, NULL, NULL);
+    close_all(result);
+    if (open_all(0, 1) == 0) {
+        int failed = cmocka_run_group_tests_name("queue out of order", few, NULL, NULL);
+        close_all(failed);
+        result += failed;
+    }
+    if (!open_all(CLUMP_FEATURE_INT64_ATOMICS, 0)) {
+        int failed = cmocka_run_group_tests_name("32-bit words", few, NULL, NULL);
+        close_all(failed);
+        result += failed;
+    }
+    return result;
+}

@@ -1,0 +1,777 @@
+/* What the device API and the calls around it promise: loops, casts, launches, reductions, events,
+ * checked mode, and everything that is refused.
+ *
+ * Read first: cl/api/device_api.clh, tests/support/cl_fixture.h.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cl_fixture.h"
+
+#define DOTS 300u
+#define DISKS 200u
+#define SQUARES 130u
+#define SHAPES (DOTS + DISKS + SQUARES)
+#define HEAP_BYTES (1u << 20)
+
+static const char schema[] =
+    "abstract class Shape { uint tag; ref Shape next; }\n"
+    "class Dot : Shape { float x; float3 at[2]; ushort marks[3] packed; }\n"
+    "aos class Disk : Dot { float4 colour; uchar kind; short sizes[2]; }\n"
+    "class Square : Shape { uint side; }\n"
+    "class Lonely { uint tag; }\n";
+
+static const char source[] =
+    "__kernel void make(CLUMP_HEAP, uint base) {\n"
+    "    CLUMP_FOR_EACH_NEW(Shape, self, i) {\n"
+    "        Shape_tag(self) = base + i;\n"
+    "        Shape_next(self) = Shape_null;\n"
+    "        if (Shape_is_Dot(self)) Dot_x(Shape_as_Dot(self)) = (float)(base + i) * 0.5f;\n"
+    "    }\n"
+    "}\n"
+    "__kernel void visit(CLUMP_HEAP_FIXED, uint mode, __global uint *seen, __global uint *after) "
+    "{\n"
+    "    if (mode == 0u) CLUMP_FOR_EACH(Shape, self) atomic_inc(&seen[Shape_tag(self)]);\n"
+    "    if (mode == 1u) CLUMP_FOR_EACH(Dot, self) { atomic_inc(&seen[Dot_tag(self)]); }\n"
+    "    if (mode == 2u) CLUMP_FOR_EACH(Disk, self) atomic_inc(&seen[Disk_tag(self)]);\n"
+    "    if (mode == 3u) CLUMP_FOR_EACH(Square, self) atomic_inc(&seen[Square_tag(self)]);\n"
+    "    if (mode == 4u) CLUMP_FOR_EACH(Lonely, self) atomic_inc(&seen[Lonely_tag(self)]);\n"
+    "    if (mode == 5u) CLUMP_FOR_EACH(Shape, self) {\n"
+    "        if (Shape_tag(self) % 2u) continue;\n"
+    "        atomic_inc(&seen[Shape_tag(self)]);\n"
+    "    }\n"
+    "    if (mode == 6u) CLUMP_FOR_EACH(Shape, self) { atomic_inc(&seen[Shape_tag(self)]); break; "
+    "}\n"
+    "    if (mode == 7u) CLUMP_FOR_EACH(Shape, self) { atomic_inc(&seen[Shape_tag(self)]); return; "
+    "}\n"
+    "    atomic_inc(after);\n"
+    "}\n"
+    "__kernel void pairs(CLUMP_HEAP_FIXED, uint mode, __global uint *seen) {\n"
+    "    CLUMP_FOR_EACH(Dot, self) {\n"
+    "        CLUMP_FOR_ALL(Shape, other) {\n"
+    "            if (mode == 1u && Shape_tag(other) % 3u) continue;\n"
+    "            atomic_inc(&seen[Dot_tag(self)]);\n"
+    "            if (mode == 2u) break;\n"
+    "        }\n"
+    "    }\n"
+    "}\n"
+    "__kernel void spawn(CLUMP_HEAP, __global uint *visits) {\n"
+    "    CLUMP_FOR_EACH(Shape, self) {\n"
+    "        atomic_inc(visits);\n"
+    "        Square s = Square_new();\n"
+    "        if (Square_is_null(s)) continue;\n"
+    "        Square_tag(s) = 7u;\n"
+    "        Shape_next(self) = Square_as_Shape(s);\n"
+    "    }\n"
+    "}\n"
+    "__kernel void casts(CLUMP_HEAP_FIXED, __global uint *out) {\n"
+    "    CLUMP_FOR_EACH(Shape, s) {\n"
+    "        uint bits = Shape_class_of(s) | Shape_is_Dot(s) << 8 | Shape_is_Disk(s) << 9 |\n"
+    "                    Shape_is_Square(s) << 10 | Shape_is_live(s) << 11;\n"
+    "        Dot d = Shape_as_Dot(s);\n"
+    "        bits |= !Dot_is_null(d) << 12;\n"
+    "        if (!Dot_is_null(d)) bits |= (Dot_as_Shape(d).id == s.id) << 13 |\n"
+    "            Dot_is_Disk(d) << 14 | (Dot_as_Disk(d).id == s.id) << 15 | Dot_is_live(d) << 17;\n"
+    "        Square q = {s.id};\n"
+    "        bits |= Square_is_live(q) << 16;\n"
+    "        if (Shape_class_of(s) == Disk_CLASS) bits |= 1u << 18;\n"
+    "        out[Shape_tag(s)] = bits;\n"
+    "    }\n"
+    "    Shape n = Shape_null;\n"
+    "    Shape bad = {0xffffff80u};\n"
+    "    if (get_global_id(0) == 0)\n"
+    "        out[0] |= (Shape_is_null(n) + Shape_class_of(n) + Shape_is_live(n) + Shape_is_Dot(n) "
+    "+\n"
+    "                  !Dot_is_null(Shape_as_Dot(n)) + Shape_class_of(bad) + Shape_is_live(bad) +\n"
+    "                  Shape_is_Dot(bad)) << 24;\n"
+    "}\n"
+    "__kernel void drop(CLUMP_HEAP, uint rest) {\n"
+    "    CLUMP_FOR_EACH(Shape, self) if (Shape_tag(self) % 3u == rest) Shape_free(self);\n"
+    "}\n"
+    "__kernel void sum(CLUMP_HEAP_FIXED, uint lonely) {\n"
+    "    uint n = 0;\n"
+    "    if (lonely) CLUMP_FOR_EACH(Lonely, self) n += Lonely_tag(self);\n"
+    "    if (!lonely) CLUMP_FOR_EACH(Shape, self) n += Shape_tag(self);\n"
+    "    CLUMP_REDUCE(uint, n, CLUMP_SUM);\n"
+    "}\n"
+    "__kernel void sum4(CLUMP_HEAP_FIXED) {\n"
+    "    float4 s = 0;\n"
+    "    CLUMP_FOR_EACH(Dot, d) s += (float4)(1, Dot_x(d), 2, Dot_x(d) * 2);\n"
+    "    CLUMP_REDUCE(float4, s, CLUMP_SUM)\n"
+    "}\n"
+    "__kernel void least(CLUMP_HEAP_FIXED) {\n"
+    "    int m = INT_MAX;\n"
+    "    CLUMP_FOR_EACH(Disk, d) m = CLUMP_MIN(m, 5 - (int)Disk_tag(d));\n"
+    "    CLUMP_REDUCE(int, m, CLUMP_MIN);\n"
+    "}\n"
+    "__kernel void most(CLUMP_HEAP_FIXED) {\n"
+    "    ulong m = 0;\n"
+    "    CLUMP_FOR_EACH(Square, d) m = CLUMP_MAX(m, (ulong)Square_tag(d) << 33);\n"
+    "    CLUMP_REDUCE(ulong, m, CLUMP_MAX);\n"
+    "}\n"
+    "typedef struct { uint count, low, high, all; } span;\n"
+    "static span join(span a, span b) {\n"
+    "    span c = {a.count + b.count, min(a.low, b.low), max(a.high, b.high), a.all ^ b.all};\n"
+    "    return c;\n"
+    "}\n"
+    "__kernel void spans(CLUMP_HEAP_FIXED) {\n"
+    "    span s = {0, UINT_MAX, 0, 0};\n"
+    "    CLUMP_FOR_EACH(Shape, d) { uint t = Shape_tag(d); span one = {1, t, t, t}; s = join(s, "
+    "one); }\n"
+    "    CLUMP_REDUCE(span, s, join);\n"
+    "}\n"
+    "__kernel void fields(CLUMP_HEAP_FIXED, __global uint *wrong) {\n"
+    "    CLUMP_FOR_EACH(Disk, d) {\n"
+    "        uint t = Disk_tag(d);\n"
+    "        float4 c = Disk_colour(d);\n"
+    "        float3 a = Disk_at(d, 1);\n"
+    "        if (c.x != t || c.w != t + 3 || a.z != t * 2 || Disk_marks(d, 2) != t % 500u ||\n"
+    "            Disk_sizes(d, 1) != -(short)(t % 100) || Disk_kind(d) != (uchar)t)\n"
+    "            atomic_inc(wrong);\n"
+    "        Disk_colour(d) = c * 2; Disk_at(d, 0) = a; Disk_marks(d, 0) = (ushort)(t + 1);\n"
+    "        Disk_sizes(d, 0) = (short)(t - 7); Disk_kind(d) += 1;\n"
+    "    }\n"
+    "}\n"
+    "__kernel void not_a_heap(__global uint *x) { *x = 1; }\n"
+    "#ifndef __NV_CL_C_VERSION\n" /* its compiler emits invalid PTX for a kernel without parameters */
+    "__kernel void nothing(void) {}\n"
+    "#endif\n";
+
+/* ---- A table that counts --------------------------------------------------------------------- */
+
+static struct { uint32_t kernels, transfers, waits; } calls;
+
+static cl_int count_kernel(cl_command_queue q, cl_kernel k, cl_uint dim, const size_t *offset,
+                           const size_t *global, const size_t *local, cl_uint n,
+                           const cl_event *list, cl_event *event) {
+    calls.kernels++;
+    return clEnqueueNDRangeKernel(q, k, dim, offset, global, local, n, list, event);
+}
+static cl_int count_read(cl_command_queue q, cl_mem m, cl_bool block, size_t offset, size_t bytes,
+                         void *data, cl_uint n, const cl_event *list, cl_event *event) {
+    calls.transfers++;
+    return clEnqueueReadBuffer(q, m, block, offset, bytes, data, n, list, event);
+}
+static cl_int count_write(cl_command_queue q, cl_mem m, cl_bool block, size_t offset, size_t bytes,
+                          const void *data, cl_uint n, const cl_event *list, cl_event *event) {
+    calls.transfers++;
+    return clEnqueueWriteBuffer(q, m, block, offset, bytes, data, n, list, event);
+}
+static cl_int count_fill(cl_command_queue q, cl_mem m, const void *pattern, size_t pattern_bytes,
+                         size_t offset, size_t bytes, cl_uint n, const cl_event *list,
+                         cl_event *event) {
+    calls.transfers++;
+    return clEnqueueFillBuffer(q, m, pattern, pattern_bytes, offset, bytes, n, list, event);
+}
+static cl_int count_finish(cl_command_queue q) {
+    calls.waits++;
+    return clFinish(q);
+}
+static const clump_cl_functions counting = {.EnqueueNDRangeKernel = count_kernel,
+                                            .EnqueueReadBuffer = count_read,
+                                            .EnqueueWriteBuffer = count_write,
+                                            .EnqueueFillBuffer = count_fill,
+                                            .Finish = count_finish};
+
+/* ---- The world of the tests: made once, brought back to its start by each -------------------- */
+
+static cl_fixture fixture, *const f = &fixture;
+static clump_heap *heap;
+static clump_program *program;
+static cl_mem seen_buffer, after_buffer;
+static uint32_t seen[SHAPES + 1], after;
+enum { MAKE, VISIT, PAIRS, SPAWN, CASTS, DROP, SUM, SUM4, LEAST, MOST, SPANS, FIELDS, KERNELS };
+static clump_kernel *kernels[KERNELS];
+static const char *const kernel_names[] = {"make", "visit", "pairs", "spawn", "casts", "drop",
+                                           "sum",  "sum4",  "least", "most",  "spans", "fields"};
+
+static void open_world(const cl_fixture_desc *desc) {
+    assert_int_equal(cl_fixture_open(f, desc), 0);
+    heap = cl_fixture_heap(f, schema, HEAP_BYTES, 3);
+    program = cl_fixture_program(f, heap, source, NULL, NULL);
+    for (int i = 0; i < KERNELS; i++) kernels[i] = cl_fixture_kernel(f, program, kernel_names[i]);
+    seen_buffer = cl_fixture_buffer(f, NULL, sizeof seen);
+    after_buffer = cl_fixture_buffer(f, NULL, sizeof after);
+}
+
+static void close_world(void) {
+    clReleaseMemObject(seen_buffer);
+    clReleaseMemObject(after_buffer);
+    for (int i = 0; i < KERNELS; i++) clump_kernel_destroy(kernels[i]);
+    clump_program_destroy(program);
+    clump_heap_destroy(heap);
+    cl_fixture_close(f);
+}
+
+static void make(clump_heap *where, const char *name, uint32_t base, uint32_t count) {
+    uint64_t made;
+    SET_ARG(f, kernels[MAKE], 0, base);
+    CHECK_OK(f, clump_do_new(where, name, count, kernels[MAKE], &made, NULL));
+    assert_int_equal(made, count);
+}
+
+/* Tags: 0.. dots, then disks, then squares. */
+static void populate(clump_heap *where) {
+    for (uint32_t rest = 0; rest < 3; rest++) {
+        SET_ARG(f, kernels[DROP], 0, rest);
+        CHECK_OK(f, clump_do_all(where, kernels[DROP], NULL));
+    }
+    make(where, "Dot", 0, DOTS);
+    make(where, "Disk", DOTS, DISKS);
+    make(where, "Square", DOTS + DISKS, SQUARES);
+    CHECK_HEAP(f, where);
+}
+
+static void clear_seen(void) {
+    memset(seen, 0, sizeof seen);
+    after = 0;
+    cl_fixture_write(f, seen_buffer, seen, sizeof seen);
+    cl_fixture_write(f, after_buffer, &after, sizeof after);
+}
+
+static void fetch_seen(void) {
+    cl_fixture_read(f, seen_buffer, seen, sizeof seen);
+    cl_fixture_read(f, after_buffer, &after, sizeof after);
+}
+
+static void visit_in(clump_heap *where, uint32_t mode) {
+    clear_seen();
+    SET_ARG(f, kernels[VISIT], 0, mode);
+    SET_ARG(f, kernels[VISIT], 1, seen_buffer);
+    SET_ARG(f, kernels[VISIT], 2, after_buffer);
+    CHECK_OK(f, clump_do_all(where, kernels[VISIT], NULL));
+    fetch_seen();
+}
+
+static void visit(uint32_t mode) {
+    visit_in(heap, mode);
+}
+
+/* Tags first .. end-1 that are multiples of `step` were seen `times` times, and no others. */
+static void expect_seen(uint32_t first, uint32_t end, uint32_t step, uint32_t times) {
+    for (uint32_t i = 0; i < SHAPES; i++) {
+        uint32_t expected = i >= first && i < end && i % step == 0 ? times : 0;
+        if (seen[i] != expected) fail_msg("tag %u: %u times, expected %u", i, seen[i], expected);
+    }
+}
+
+/* ---- Loops ----------------------------------------------------------------------------------- */
+
+static void test_loops(void **state) {
+    (void)state;
+    populate(heap);
+    visit(0);
+    expect_seen(0, SHAPES, 1, 1);
+    uint32_t items = after; /* of a do-all */
+    visit(1);
+    expect_seen(0, DOTS + DISKS, 1, 1);
+    visit(2);
+    expect_seen(DOTS, DOTS + DISKS, 1, 1);
+    visit(3);
+    expect_seen(DOTS + DISKS, SHAPES, 1, 1);
+    visit(4);
+    expect_seen(0, 0, 1, 0);
+    assert_int_equal(after, items);
+    visit(5);
+    expect_seen(0, SHAPES, 2, 1);
+    assert_int_equal(after, items);
+    for (uint32_t mode = 6; mode < 8; mode++) { /* break and return: one object per work-item */
+        visit(mode);
+        uint32_t sum = 0;
+        for (uint32_t i = 0; i < SHAPES; i++) sum += seen[i];
+        assert_true(sum >= 1 && sum <= items);
+        assert_int_equal(after, mode == 6 ? items : items - sum);
+    }
+    for (uint32_t mode = 0; mode < 3; mode++) {
+        clear_seen();
+        SET_ARG(f, kernels[PAIRS], 0, mode);
+        SET_ARG(f, kernels[PAIRS], 1, seen_buffer);
+        CHECK_OK(f, clump_do_all(heap, kernels[PAIRS], NULL));
+        fetch_seen();
+        expect_seen(0, DOTS + DISKS, 1, mode == 0 ? SHAPES : mode == 1 ? SHAPES / 3 : 1);
+    }
+}
+
+static void test_new_objects_wait(void **state) {
+    (void)state;
+    uint64_t count;
+    populate(heap);
+    for (uint32_t before = SHAPES; before < 4 * SHAPES; before *= 2) {
+        clear_seen();
+        SET_ARG(f, kernels[SPAWN], 0, seen_buffer);
+        CHECK_OK(f, clump_do_all(heap, kernels[SPAWN], NULL));
+        fetch_seen();
+        CHECK_HEAP(f, heap);
+        assert_int_equal(seen[0], before);
+        CHECK_OK(f, clump_heap_count(heap, "Shape", &count));
+        assert_int_equal(count, 2 * before);
+    }
+    CHECK_OK(f, clump_heap_count(heap, "Square", &count));
+    assert_int_equal(count, 4 * SHAPES - DOTS - DISKS);
+}
+
+static void test_casts(void **state) {
+    (void)state;
+    populate(heap);
+    clear_seen();
+    SET_ARG(f, kernels[CASTS], 0, seen_buffer);
+    CHECK_OK(f, clump_do_all(heap, kernels[CASTS], NULL));
+    CHECK_OK(f, clump_do_all(heap, kernels[CASTS], NULL));
+    fetch_seen();
+    CHECK_HEAP(f, heap);
+    uint32_t dot = cl_fixture_class_id(heap, "Dot") | 1u << 8 | 1u << 11 | 3u << 12 | 1u << 17;
+    uint32_t disk = cl_fixture_class_id(heap, "Disk") | 3u << 8 | 1u << 11 | 15u << 12 | 3u << 17;
+    uint32_t square = cl_fixture_class_id(heap, "Square") | 1u << 10 | 1u << 11 | 1u << 16;
+    for (uint32_t i = 0; i < SHAPES; i++) {
+        uint32_t expected = i < DOTS ? dot : i < DOTS + DISKS ? disk : square;
+        uint32_t found = i ? seen[i] : seen[i] & 0xffffffu;
+        if (found != expected) fail_msg("tag %u: %08x, expected %08x", i, found, expected);
+    }
+    /* Null and garbage: only is_null says 1. The other write of out[0] may come later. */
+    assert_true(seen[0] >> 24 <= 1);
+}
+
+/* ---- Launches -------------------------------------------------------------------------------- */
+
+static void expect_launches(uint32_t kernel, uint32_t launches) {
+    memset(&calls, 0, sizeof calls);
+    CHECK_OK(f, clump_do_all(heap, kernels[kernel], NULL));
+    if (calls.kernels != launches || calls.transfers || calls.waits)
+        fail_msg("do-all of %s: %u launches, expected %u; %u transfers, %u waits",
+                 kernel_names[kernel], calls.kernels, launches, calls.transfers, calls.waits);
+}
+
+static void test_launches(void **state) {
+    (void)state;
+    populate(heap);
+    uint32_t mode = 0, rest = 0;
+    clear_seen();
+    SET_ARG(f, kernels[VISIT], 0, mode);
+    SET_ARG(f, kernels[VISIT], 1, seen_buffer);
+    SET_ARG(f, kernels[VISIT], 2, after_buffer);
+    SET_ARG(f, kernels[DROP], 0, rest);
+    expect_launches(VISIT, 3);
+    expect_launches(VISIT, 1);
+    expect_launches(VISIT, 1);
+    clump_heap_touch(heap);
+    expect_launches(VISIT, 3);
+    expect_launches(DROP, 1);
+    expect_launches(DROP, 3);
+    expect_launches(VISIT, 3);
+    uint64_t count;
+    CHECK_OK(f, clump_heap_count(heap, "Shape", &count));
+    CHECK_HEAP(f, heap);
+    expect_launches(VISIT, 1); /* looking into the heap leaves the list alone */
+    make(heap, "Dot", 0, 1);
+    expect_launches(VISIT, 3);
+    memset(&calls, 0, sizeof calls);
+    CHECK_OK(f, clump_do_new(heap, "Dot", 1, kernels[MAKE], NULL, NULL));
+    assert_true(calls.kernels <= 3 && !calls.transfers && !calls.waits);
+    fetch_seen();
+    assert_int_equal(seen[SHAPES - SHAPES % 3 - 1], 7);
+}
+
+/* ---- Reductions ------------------------------------------------------------------------------ */
+
+static void test_reductions(void **state) {
+    (void)state;
+    populate(heap);
+    uint32_t lonely = 0, sum = 1, n = SHAPES;
+    for (int again = 0; again < 2; again++) {
+        lonely = 0;
+        SET_ARG(f, kernels[SUM], 0, lonely);
+        CHECK_OK(f, clump_reduce(heap, kernels[SUM], &sum, sizeof sum, NULL));
+        assert_int_equal(sum, n * (n - 1) / 2);
+        lonely = 1;
+        SET_ARG(f, kernels[SUM], 0, lonely);
+        CHECK_OK(f, clump_reduce(heap, kernels[SUM], &sum, sizeof sum, NULL));
+        assert_int_equal(sum, 0);
+        cl_float4 four;
+        CHECK_OK(f, clump_reduce(heap, kernels[SUM4], &four, sizeof four, NULL));
+        uint32_t dots = DOTS + DISKS, tags = dots * (dots - 1) / 2;
+        assert_true(four.s[0] == dots && four.s[1] == tags * 0.5f && four.s[2] == 2 * dots &&
+                    four.s[3] == tags);
+        int32_t least;
+        CHECK_OK(f, clump_reduce(heap, kernels[LEAST], &least, sizeof least, NULL));
+        assert_int_equal(least, 5 - (int)(dots - 1));
+        uint64_t most;
+        CHECK_OK(f, clump_reduce(heap, kernels[MOST], &most, sizeof most, NULL));
+        assert_true(most == (uint64_t)(SHAPES - 1) << 33);
+        uint32_t span[4], all = 0;
+        for (uint32_t i = 0; i < n; i++) all ^= i;
+        CHECK_OK(f, clump_reduce(heap, kernels[SPANS], span, sizeof span, NULL));
+        assert_true(span[0] == n && span[1] == 0 && span[2] == n - 1 && span[3] == all);
+    }
+    CHECK_STATUS(f, clump_reduce(heap, kernels[SUM], &sum, 0, NULL), CLUMP_ERR_USAGE);
+    CHECK_STATUS(f, clump_reduce(heap, kernels[SUM], NULL, 4, NULL), CLUMP_ERR_USAGE);
+    CHECK_STATUS(f, clump_reduce(heap, kernels[SUM], &sum, 129, NULL), CLUMP_ERR_USAGE);
+}
+
+/* ---- Fields ---------------------------------------------------------------------------------- */
+
+static void write_disks(const uint32_t *tags) {
+    cl_float4 colour[DISKS], at[DISKS];
+    uint16_t marks[DISKS];
+    int16_t sizes[DISKS];
+    uint8_t kind[DISKS];
+    for (uint32_t i = 0; i < DISKS; i++) {
+        float t = (float)tags[i];
+        colour[i] = (cl_float4){{t, t + 1, t + 2, t + 3}};
+        at[i] = (cl_float4){{t, -t, t * 2, 0}};
+        marks[i] = (uint16_t)(tags[i] % 500);
+        sizes[i] = (int16_t) - (int)(tags[i] % 100);
+        kind[i] = (uint8_t)tags[i];
+    }
+    CHECK_OK(f, clump_heap_write_field(heap, "Disk", "colour", 0, colour, DISKS));
+    CHECK_OK(f, clump_heap_write_field(heap, "Disk", "at", 1, at, DISKS));
+    CHECK_OK(f, clump_heap_write_field(heap, "Disk", "marks", 2, marks, DISKS));
+    CHECK_OK(f, clump_heap_write_field(heap, "Disk", "sizes", 1, sizes, DISKS));
+    CHECK_OK(f, clump_heap_write_field(heap, "Disk", "kind", 0, kind, DISKS));
+}
+
+static void test_fields(void **state) {
+    (void)state;
+    populate(heap);
+    uint32_t tags[DISKS], refs[DISKS], wrong = 0;
+    uint64_t count;
+    CHECK_OK(f, clump_heap_read_field(heap, "Disk", "tag", 0, tags, DISKS));
+    CHECK_OK(f, clump_heap_enumerate(heap, "Disk", refs, DISKS, &count));
+    assert_int_equal(count, DISKS);
+    write_disks(tags);
+    cl_fixture_write(f, after_buffer, &wrong, sizeof wrong);
+    SET_ARG(f, kernels[FIELDS], 0, after_buffer);
+    CHECK_OK(f, clump_do_all(heap, kernels[FIELDS], NULL));
+    cl_fixture_read(f, after_buffer, &wrong, sizeof wrong);
+    assert_int_equal(wrong, 0);
+    /* The same order for enumerating, for reading all, and for reading one by one. */
+    cl_float4 at[DISKS], colour;
+    int16_t sizes[DISKS], size;
+    uint16_t mark;
+    uint8_t kind;
+    CHECK_OK(f, clump_heap_read_field(heap, "Disk", "at", 0, at, DISKS));
+    CHECK_OK(f, clump_heap_read_field(heap, "Disk", "sizes", 0, sizes, DISKS));
+    for (uint32_t i = 0; i < DISKS; i += 7) {
+        uint32_t tag;
+        float t = (float)tags[i];
+        CHECK_OK(f, clump_heap_get_field(heap, refs[i], "Shape", "tag", 0, &tag));
+        assert_int_equal(tag, tags[i]);
+        assert_true(at[i].s[0] == t && at[i].s[1] == -t && at[i].s[2] == 2 * t);
+        CHECK_OK(f, clump_heap_get_field(heap, refs[i], "Disk", "colour", 0, &colour));
+        assert_true(colour.s[0] == 2 * t && colour.s[3] == 2 * (t + 3));
+        CHECK_OK(f, clump_heap_get_field(heap, refs[i], "Dot", "marks", 0, &mark));
+        assert_int_equal(mark, tag + 1);
+        CHECK_OK(f, clump_heap_get_field(heap, refs[i], "Disk", "sizes", 0, &size));
+        assert_true(size == (int16_t)(tag - 7) && size == sizes[i]);
+        CHECK_OK(f, clump_heap_get_field(heap, refs[i], "Disk", "kind", 0, &kind));
+        assert_int_equal(kind, (uint8_t)(tag + 1));
+        mark = (uint16_t)i;
+        CHECK_OK(f, clump_heap_set_field(heap, refs[i], "Dot", "marks", 1, &mark));
+    }
+    uint16_t marks[DISKS];
+    CHECK_OK(f, clump_heap_read_field(heap, "Disk", "marks", 1, marks, DISKS));
+    for (uint32_t i = 0; i < DISKS; i += 7) assert_int_equal(marks[i], i);
+    clump_ref first[3];
+    CHECK_OK(f, clump_heap_enumerate(heap, "Disk", first, 3, &count));
+    assert_int_equal(count, DISKS);
+    assert_memory_equal(first, refs, sizeof first);
+}
+
+static void test_bad_fields(void **state) {
+    (void)state;
+    populate(heap);
+    uint32_t refs[DOTS], squares[SQUARES], tag = 77, values[SHAPES];
+    uint64_t count;
+    CHECK_OK(f, clump_heap_enumerate(heap, "Square", squares, SQUARES, &count));
+    CHECK_OK(f, clump_heap_enumerate(heap, "Dot", refs, DOTS, &count));
+    assert_int_equal(count, DOTS + DISKS);
+    uint32_t bad[] = {0, 1, 64, UINT32_MAX, squares[0], refs[0] + 64, refs[0] ^ 0x40000000u};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        if (i == 5 && clump_heap_get_field(heap, bad[i], "Dot", "tag", 0, &tag) == CLUMP_OK)
+            continue; /* the next row may begin there */
+        CHECK_STATUS(f, clump_heap_get_field(heap, bad[i], "Dot", "tag", 0, &tag),
+                     CLUMP_ERR_REFERENCE);
+        CHECK_STATUS(f, clump_heap_set_field(heap, bad[i], "Dot", "tag", 0, &tag),
+                     CLUMP_ERR_REFERENCE);
+    }
+    CHECK_OK(f, clump_heap_get_field(heap, squares[0], "Shape", "tag", 0, &tag));
+    CHECK_STATUS(f, clump_heap_get_field(heap, refs[0], "Dot", "side", 0, &tag),
+                 CLUMP_ERR_NOT_FOUND);
+    CHECK_STATUS(f, clump_heap_get_field(heap, refs[0], "Dat", "tag", 0, &tag),
+                 CLUMP_ERR_NOT_FOUND);
+    CHECK_STATUS(f, clump_heap_get_field(heap, refs[0], "Dot", "tag", 1, &tag), CLUMP_ERR_USAGE);
+    CHECK_STATUS(f, clump_heap_read_field(heap, "Shape", "tag", 0, values, SHAPES - 1),
+                 CLUMP_ERR_USAGE);
+    CHECK_STATUS(f, clump_heap_write_field(heap, "Shape", "tag", 0, values, SHAPES - 1),
+                 CLUMP_ERR_USAGE);
+    CHECK_STATUS(f, clump_heap_read_field(heap, "Dot", "at", 2, values, SHAPES), CLUMP_ERR_USAGE);
+    CHECK_STATUS(f, clump_heap_read_field(heap, "Dot", "y", 0, values, SHAPES),
+                 CLUMP_ERR_NOT_FOUND);
+    CHECK_STATUS(f, clump_heap_enumerate(heap, "None", NULL, 0, &count), CLUMP_ERR_NOT_FOUND);
+    CHECK_STATUS(f, clump_heap_count(heap, "None", &count), CLUMP_ERR_NOT_FOUND);
+    clump_class_stats few[2];
+    CHECK_STATUS(f, clump_heap_calc_stats(heap, NULL, few, 2), CLUMP_ERR_USAGE);
+    /* A freed one is none any more. */
+    CHECK_OK(f, clump_heap_get_field(heap, refs[1], "Dot", "tag", 0, &tag));
+    uint32_t rest = tag % 3;
+    SET_ARG(f, kernels[DROP], 0, rest);
+    CHECK_OK(f, clump_do_all(heap, kernels[DROP], NULL));
+    CHECK_STATUS(f, clump_heap_get_field(heap, refs[1], "Dot", "tag", 0, &tag),
+                 CLUMP_ERR_REFERENCE);
+    CHECK_HEAP(f, heap);
+}
+
+/* ---- Two heaps, refusals --------------------------------------------------------------------- */
+
+static void test_two_heaps(void **state) {
+    (void)state;
+    clump_heap *second = cl_fixture_heap(f, schema, HEAP_BYTES * 2, 3);
+    populate(heap);
+    populate(second);
+    uint32_t rest = 1;
+    SET_ARG(f, kernels[DROP], 0, rest);
+    CHECK_OK(f, clump_do_all(second, kernels[DROP], NULL));
+    visit_in(heap, 0);
+    expect_seen(0, SHAPES, 1, 1);
+    visit_in(second, 0);
+    for (uint32_t i = 0; i < SHAPES; i++) assert_int_equal(seen[i], i % 3 != 1);
+    visit_in(heap, 1);
+    expect_seen(0, DOTS + DISKS, 1, 1);
+    CHECK_HEAP(f, second);
+    clump_heap_destroy(second);
+    /* Other layouts: a wider block, another field, another name, fewer classes. */
+    static const struct {
+        const char *text;
+        uint32_t rows;
+    } others[] = {
+        {schema, 60},
+        {"abstract class Shape { uint tag; ref Shape next; }\n"
+         "class Dot : Shape { float x; float3 at[2]; ushort marks[3]; }\n"
+         "aos class Disk : Dot { float4 colour; uchar kind; short sizes[2]; }\n"
+         "class Square : Shape { uint side; } class Lonely { uint tag; }",
+         3},
+        {"abstract class Shape { uint tag; ref Shape next; }\n"
+         "class Dot : Shape { float x; float3 at[2]; ushort marks[3] packed; }\n"
+         "aos class Disk : Dot { float4 colour; uchar kind; short sizes[2]; }\n"
+         "class Square : Shape { uint edge; } class Lonely { uint tag; }",
+         3},
+        {"abstract class Shape { uint tag; ref Shape next; } class Dot : Shape { float x; }", 3},
+    };
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        second = cl_fixture_heap(f, others[i].text, HEAP_BYTES, others[i].rows);
+        CHECK_STATUS(f, clump_do_all(second, kernels[DROP], NULL), CLUMP_ERR_USAGE);
+        CHECK_STATUS(f, clump_do_new(second, "Dot", 1, kernels[MAKE], NULL, NULL), CLUMP_ERR_USAGE);
+        CHECK_HEAP(f, second);
+        clump_heap_destroy(second);
+    }
+}
+
+static void test_refusals(void **state) {
+    (void)state;
+    populate(heap);
+    clump_kernel *k = NULL;
+    uint64_t made;
+    uint32_t value = 0;
+    CHECK_STATUS(f, clump_kernel_create(program, "absent", &k), CLUMP_ERR_NOT_FOUND);
+    assert_null(k);
+    CHECK_STATUS(f, clump_kernel_create(program, "not_a_heap", &k), CLUMP_ERR_USAGE);
+    if (!strstr(f->capabilities->platform_name, "NVIDIA"))
+        CHECK_STATUS(f, clump_kernel_create(program, "nothing", &k), CLUMP_ERR_USAGE);
+    k = cl_fixture_kernel(f, program, "visit");
+    CHECK_OK(f, clump_kernel_set_arg(k, 0, sizeof value, &value));
+    CHECK_OK(f, clump_kernel_set_arg(k, 2, sizeof after_buffer, &after_buffer));
+    CHECK_STATUS(f, clump_kernel_set_arg(k, 3, sizeof value, &value), CLUMP_ERR_USAGE);
+    CHECK_STATUS(f, clump_kernel_set_arg(k, 0, 2 * sizeof value, &value), CLUMP_ERR_CL);
+    CHECK_STATUS(f, clump_do_all(heap, k, NULL), CLUMP_ERR_USAGE);
+    assert_non_null(strstr(clump_context_get_error(f->clump)->message, "1"));
+    CHECK_STATUS(f, clump_launch(heap, k, 64, 64, NULL), CLUMP_ERR_USAGE);
+    CHECK_STATUS(f, clump_reduce(heap, k, &value, 4, NULL), CLUMP_ERR_USAGE);
+    CHECK_OK(f, clump_kernel_set_arg(k, 1, sizeof seen_buffer, &seen_buffer));
+    CHECK_STATUS(f, clump_launch(heap, k, 65, 64, NULL), CLUMP_ERR_USAGE);
+    CHECK_STATUS(f, clump_launch(heap, k, 0, 64, NULL), CLUMP_ERR_USAGE);
+    CHECK_STATUS(f, clump_launch(heap, k, 64, 0, NULL), CLUMP_ERR_USAGE);
+    CHECK_STATUS(f, clump_do_new(heap, "None", 1, kernels[MAKE], &made, NULL), CLUMP_ERR_NOT_FOUND);
+    CHECK_STATUS(f, clump_do_new(heap, NULL, 1, kernels[MAKE], &made, NULL), CLUMP_ERR_NOT_FOUND);
+    CHECK_STATUS(f, clump_do_new(heap, "Shape", 1, kernels[MAKE], &made, NULL), CLUMP_ERR_USAGE);
+    CHECK_STATUS(f, clump_do_new(heap, "Dot", (UINT64_C(1) << 31) + 1, kernels[MAKE], &made, NULL),
+                 CLUMP_ERR_USAGE);
+    clump_sync sync = {.wait_count = 1};
+    CHECK_STATUS(f, clump_do_all(heap, k, &sync), CLUMP_ERR_USAGE);
+    assert_int_equal(clump_do_all(NULL, k, NULL), CLUMP_ERR_USAGE);
+    assert_int_equal(clump_do_all(heap, NULL, NULL), CLUMP_ERR_USAGE);
+    clump_kernel_destroy(k);
+    clump_kernel_destroy(NULL);
+    visit(0);
+    expect_seen(0, SHAPES, 1, 1);
+    CHECK_HEAP(f, heap);
+}
+
+static void expect_build_error(const char *text, const char *name, uint32_t line,
+                               const char *words) {
+    clump_program *p = NULL;
+    clump_program_desc desc = {.heap = heap, .source = text, .name = name};
+    CHECK_STATUS(f, clump_program_create(&desc, &p), CLUMP_ERR_BUILD);
+    const clump_error *e = clump_context_get_error(f->clump);
+    assert_non_null(p);
+    if (e->line != line || !e->column || !strstr(e->message, words))
+        fail_msg("line %u, column %u, expected line %u and \"%s\": %s", e->line, e->column, line,
+                 words, e->message);
+    assert_non_null(strstr(clump_program_get_log(p), words));
+    assert_non_null(strstr(clump_program_get_source(p), text));
+    clump_kernel *k;
+    CHECK_STATUS(f, clump_kernel_create(p, "f", &k), CLUMP_ERR_USAGE);
+    clump_program_destroy(p);
+}
+
+static void test_build_errors(void **state) {
+    (void)state;
+    expect_build_error("\n\n    __kernel void f(CLUMP_HEAP) { undeclared = 1; }\n", NULL, 3,
+                       "undeclared");
+    expect_build_error(
+        "__kernel void f(CLUMP_HEAP) {\n    Dot d = Dot_new();\n    Dot_y(d) = 1;\n}",
+        "my kernels.cl", 3, "Dot_y");
+    expect_build_error("__kernel void f(CLUMP_HEAP) {\n    Shape_new();\n}", "a.cl", 2,
+                       "Shape_new");
+    expect_build_error("__kernel void f(CLUMP_HEAP) {\n    Dot d = Square_new();\n}", "a.cl", 2,
+                       "Dot");
+    clump_program *p;
+    clump_program_desc desc = {.heap = heap};
+    CHECK_STATUS(f, clump_program_create(&desc, &p), CLUMP_ERR_USAGE);
+    assert_null(p);
+    desc.source = source;
+    desc.name = "a\"b";
+    CHECK_STATUS(f, clump_program_create(&desc, &p), CLUMP_ERR_USAGE);
+    desc.name = NULL;
+    desc.tuning.retries = 1025;
+    CHECK_STATUS(f, clump_program_create(&desc, &p), CLUMP_ERR_USAGE);
+}
+
+/* ---- Checked mode ---------------------------------------------------------------------------- */
+
+static void expect_poke(clump_kernel *poke, uint32_t ref, uint32_t reports) {
+    SET_ARG(f, poke, 0, ref);
+    CHECK_OK(f, clump_launch(heap, poke, 1, 1, NULL));
+    clump_device_report report;
+    CHECK_STATUS(f, clump_heap_poll(heap, &report), reports ? CLUMP_ERR_DEVICE : CLUMP_OK);
+    assert_int_equal(report.errors[CLUMP_DEVICE_BAD_REFERENCE].count, reports);
+    if (reports) assert_int_equal(report.errors[CLUMP_DEVICE_BAD_REFERENCE].ref, ref);
+    CHECK_HEAP(f, heap);
+}
+
+static void test_checked(void **state) {
+    (void)state;
+    static const char text[] =
+        "__kernel void poke(CLUMP_HEAP_FIXED, uint ref) {\n"
+        "    Dot d = {ref};\n"
+        "    Dot_x(d) = 5.0f;\n"
+        "    Dot_marks(d, 1) = Dot_tag(d);\n"
+        "}\n";
+    clump_tuning tuning = {.checked = 1};
+    clump_program *checked = cl_fixture_program(f, heap, text, NULL, &tuning);
+    clump_kernel *poke = cl_fixture_kernel(f, checked, "poke");
+    populate(heap);
+    uint32_t refs[DOTS + DISKS], squares[SQUARES], tag;
+    float x[DOTS + DISKS];
+    uint64_t count;
+    CHECK_OK(f, clump_heap_enumerate(heap, "Dot", refs, DOTS + DISKS, &count));
+    CHECK_OK(f, clump_heap_enumerate(heap, "Square", squares, SQUARES, &count));
+    expect_poke(poke, refs[0], 0);
+    expect_poke(poke, refs[DOTS + DISKS - 1], 0);
+    CHECK_OK(f, clump_heap_read_field(heap, "Dot", "x", 0, x, DOTS + DISKS));
+    assert_true(x[0] == 5.0f && x[DOTS + DISKS - 1] == 5.0f);
+    expect_poke(poke, 0, 3);
+    expect_poke(poke, squares[3], 3);
+    expect_poke(poke, UINT32_MAX, 3);
+    expect_poke(poke, 70, 3);
+    CHECK_OK(f, clump_heap_get_field(heap, refs[1], "Dot", "tag", 0, &tag));
+    uint32_t rest = tag % 3;
+    SET_ARG(f, kernels[DROP], 0, rest);
+    CHECK_OK(f, clump_do_all(heap, kernels[DROP], NULL));
+    expect_poke(poke, refs[1], 3);
+    clump_kernel_destroy(poke);
+    clump_program_destroy(checked);
+}
+
+/* ---- Wait lists and events ------------------------------------------------------------------- */
+
+static int is_complete(cl_event event) {
+    cl_int status = CL_QUEUED;
+    CHECK_CL(
+        clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, NULL));
+    return status == CL_COMPLETE;
+}
+
+static void test_events(void **state) {
+    (void)state;
+    populate(heap);
+    clear_seen();
+    cl_int code;
+    cl_event gate = clCreateUserEvent(f->context, &code), done[4] = {0};
+    CHECK_CL(code);
+    uint32_t mode = 0, base = SHAPES - 5;
+    SET_ARG(f, kernels[VISIT], 0, mode);
+    SET_ARG(f, kernels[VISIT], 1, seen_buffer);
+    SET_ARG(f, kernels[VISIT], 2, after_buffer);
+    SET_ARG(f, kernels[MAKE], 0, base);
+    clump_heap_touch(heap);
+    clump_sync first = {1, &gate, &done[0]}, second = {1, &done[0], &done[1]};
+    clump_sync third = {2, done, &done[2]}, fourth = {0, NULL, &done[3]};
+    CHECK_OK(f, clump_do_all(heap, kernels[VISIT], &first));
+    CHECK_OK(f, clump_do_all(heap, kernels[VISIT], &second));
+    CHECK_OK(f, clump_do_new(heap, "Dot", 5, kernels[MAKE], NULL, &third));
+    CHECK_OK(f, clump_do_all(heap, kernels[VISIT], &fourth));
+    CHECK_CL(clFlush(f->queue));
+    for (int i = 0; i < 4; i++) {
+        assert_non_null(done[i]);
+        assert_false(is_complete(done[i]));
+    }
+    CHECK_CL(clSetUserEventStatus(gate, CL_COMPLETE));
+    CHECK_CL(clWaitForEvents(4, done));
+    cl_ulong start[4], end[4];
+    for (int i = 0; i < 4; i++) {
+        CHECK_CL(clGetEventProfilingInfo(done[i], CL_PROFILING_COMMAND_START, 8, &start[i], NULL));
+        CHECK_CL(clGetEventProfilingInfo(done[i], CL_PROFILING_COMMAND_END, 8, &end[i], NULL));
+        assert_true(start[i] <= end[i] && (i == 0 || end[i - 1] <= start[i]));
+        CHECK_CL(clReleaseEvent(done[i]));
+    }
+    fetch_seen();
+    for (uint32_t i = 0; i < SHAPES; i++) assert_int_equal(seen[i], i < base ? 3 : 4);
+    uint32_t lonely = 0, sum;
+    cl_event reduced = NULL;
+    clump_sync last = {1, &gate, &reduced};
+    SET_ARG(f, kernels[SUM], 0, lonely);
+    CHECK_OK(f, clump_reduce(heap, kernels[SUM], &sum, sizeof sum, &last));
+    assert_true(is_complete(reduced));
+    clReleaseEvent(reduced);
+    clReleaseEvent(gate);
+    CHECK_HEAP(f, heap);
+}
+
+int main(void) {
+    int result = cl_fixture_open(f, NULL); /* is there a device at all? */
+    if (result) return result;
+    cl_fixture_close(f);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_loops),      cmocka_unit_test(test_new_objects_wait),
+        cmocka_unit_test(test_casts),      cmocka_unit_test(test_launches),
+        cmocka_unit_test(test_reductions), cmocka_unit_test(test_fields),
+        cmocka_unit_test(test_bad_fields), cmocka_unit_test(test_two_heaps),
+        cmocka_unit_test(test_refusals),   cmocka_unit_test(test_build_errors),
+        cmocka_unit_test(test_checked),    cmocka_unit_test(test_events),
+    };
+    const struct CMUnitTest again[] = {
+        cmocka_unit_test(test_loops),    cmocka_unit_test(test_new_objects_wait),
+        cmocka_unit_test(test_launches), cmocka_unit_test(test_reductions),
+        cmocka_unit_test(test_fields),   cmocka_unit_test(test_events),
+    };
+    open_world(&(cl_fixture_desc){.cl = &counting});
+    result = cmocka_run_group_tests_name("api, queue in order", tests, NULL, NULL);
+    close_world();
+    if (cl_fixture_open(f, &(cl_fixture_desc){.out_of_order = 1}) == 0) {
+        cl_fixture_close(f);
+        open_world(&(cl_fixture_desc){.cl = &counting, .out_of_order = 1});
+        result += cmocka_run_group_tests_name("api, queue out of order", again, NULL, NULL);
+        close_world();
+    }
+    return result;
+}

@@ -1,0 +1,367 @@
+/* The heap check finds what is planted: for every kind of violation a corruption is written straight
+ * into the buffer, the check must name block, class and both values, and be content once the words
+ * are put back. The check itself must change nothing but its own scratch area.
+ *
+ * Read first: cl/core/layout.h, cl/heap/check.cl.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cl_fixture.h"
+#include "core/core.h"
+
+/* A row of Large takes four granules, so that there are granules where no row starts; 1500 blocks
+ * give the hints three levels. */
+static const char schema_text[] =
+    "abstract class Any { uint a; } class Small : Any {} class Large : Any { uint b[3]; }";
+#define BLOCKS 1500u
+
+static const char source[] =
+    "__kernel void make(CLUMP_HEAP) {\n"
+    "    CLUMP_FOR_EACH_NEW(Any, self, i) Any_a(self) = i;\n"
+    "}\n";
+
+static struct {
+    cl_fixture on;
+    clump_heap *heap;
+    const clumpi_header *header;
+    uint32_t small, large, any;      /* class ids */
+    uint32_t full, part, large_part; /* blocks: of Small; of Small with room; of Large with room */
+    uint32_t empty;                  /* a free block */
+    unsigned seen[CLUMPI_VIOLATION_COUNT];
+} t;
+
+/* ---- Words of the buffer --------------------------------------------------------------------- */
+
+/* The old value of each word that was overwritten, the latest last. */
+static struct {
+    uint64_t offset;
+    uint32_t old;
+} planted[16];
+static unsigned planted_count;
+
+static uint32_t get(uint64_t offset) {
+    uint32_t word;
+    CHECK_CL(clEnqueueReadBuffer(t.on.queue, clump_heap_get_buffer(t.heap), CL_TRUE, offset, 4,
+                                 &word, 0, NULL, NULL));
+    return word;
+}
+
+static void put(uint64_t offset, uint32_t word) {
+    CHECK_CL(clEnqueueWriteBuffer(t.on.queue, clump_heap_get_buffer(t.heap), CL_TRUE, offset, 4,
+                                  &word, 0, NULL, NULL));
+}
+
+static void plant(uint64_t offset, uint32_t word) {
+    assert_true(planted_count < sizeof planted / sizeof *planted);
+    planted[planted_count].offset = offset;
+    planted[planted_count++].old = get(offset);
+    put(offset, word);
+}
+
+static void flip(uint64_t offset, uint32_t bits) {
+    plant(offset, get(offset) ^ bits);
+}
+
+static void undo(void) {
+    while (planted_count) {
+        planted_count--;
+        put(planted[planted_count].offset, planted[planted_count].old);
+    }
+}
+
+static uint64_t state_at(uint32_t block) {
+    return (uint64_t)t.header->at_states * CLUMPI_UNIT + block * 4u;
+}
+
+static uint64_t bits_at(uint32_t block, uint32_t granule) {
+    return (uint64_t)t.header->at_bits * CLUMPI_UNIT +
+           ((uint64_t)block * t.header->block_granules + granule) * 8u;
+}
+
+static uint64_t hint_at(uint32_t set, uint32_t level, uint32_t index) {
+    return (uint64_t)t.header->at_hints * CLUMPI_UNIT +
+           ((uint64_t)set * t.header->hint_words + t.header->hint_level[level] + index / 32) * 4u;
+}
+
+static uint64_t class_at(uint32_t id, size_t member) {
+    return (uint64_t)t.header->at_classes * CLUMPI_UNIT + id * sizeof(clumpi_class) + member;
+}
+
+static uint64_t header_at(size_t member) {
+    return (uint64_t)t.header->self_at * CLUMPI_UNIT + member;
+}
+
+static uint32_t class_of(uint32_t block) {
+    return get(state_at(block)) >> CLUMPI_CLASS_SHIFT;
+}
+static uint32_t credits_of(uint32_t block) {
+    return get(state_at(block)) & CLUMPI_CREDIT_MASK;
+}
+static uint32_t capacity_of(uint32_t id) {
+    return t.heap->geometry.classes[id].capacity;
+}
+static uint32_t state_of(uint32_t id, uint32_t credits) {
+    return id << CLUMPI_CLASS_SHIFT | credits;
+}
+
+/* ---- What must hold -------------------------------------------------------------------------- */
+
+/* The check says these words, twice the same; and nothing once the words are back. */
+static void expect(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static void expect(const char *format, ...) {
+    char words[512];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(words, sizeof words, format, args);
+    va_end(args);
+    for (int i = 0; i < 2; i++) {
+        clump_status status = clump_heap_check(t.heap);
+        const char *message = clump_context_get_error(t.on.clump)->message;
+        if (!status) fail_msg("the check does not see: %s", words);
+        assert_int_equal(status, CLUMP_ERR_CORRUPT);
+        if (strcmp(message, words) != 0) fail_msg("expected: %s\nfound:    %s", words, message);
+    }
+    undo();
+    CHECK_OK(&t.on, clump_heap_check(t.heap));
+}
+
+/* The same for a violation of layout.h's list, which is marked as seen. */
+#define EXPECT(code, ...)                                                                          \
+    do {                                                                                           \
+        t.seen[CLUMPI_VIOLATION_##code]++;                                                         \
+        expect(__VA_ARGS__);                                                                       \
+    } while (0)
+
+static uint32_t find_block(uint32_t id, int full) {
+    for (uint32_t b = t.header->first_block; b < t.header->block_end; b++)
+        if (class_of(b) == id && (!id || (credits_of(b) == capacity_of(id)) == full)) return b;
+    fail_msg("no block of class %u, full: %d", id, full);
+    return 0;
+}
+
+static int set_up(void **state) {
+    t.heap = cl_fixture_heap_of_blocks(&t.on, schema_text, BLOCKS, 4);
+    t.header = &t.heap->geometry.header;
+    t.any = cl_fixture_class_id(t.heap, "Any");
+    t.small = cl_fixture_class_id(t.heap, "Small");
+    t.large = cl_fixture_class_id(t.heap, "Large");
+    assert_true(t.header->hint_levels >= 3);
+    assert_true(t.heap->geometry.classes[t.large].row_granules > 1);
+    clump_program *p = cl_fixture_program(&t.on, t.heap, source, NULL, NULL);
+    clump_kernel *k = cl_fixture_kernel(&t.on, p, "make");
+    uint64_t made;
+    CHECK_OK(&t.on, clump_do_new(t.heap, "Small", 2 * capacity_of(t.small) + 70, k, &made, NULL));
+    CHECK_OK(&t.on, clump_do_new(t.heap, "Large", capacity_of(t.large) + 3, k, &made, NULL));
+    clump_kernel_destroy(k);
+    clump_program_destroy(p);
+    CHECK_HEAP(&t.on, t.heap);
+    t.full = find_block(t.small, 1);
+    t.part = find_block(t.small, 0);
+    t.large_part = find_block(t.large, 0);
+    t.empty = find_block(0, 0);
+    return 0;
+}
+
+static int tear_down(void **state) {
+    clump_heap_destroy(t.heap);
+    return 0;
+}
+
+/* ---- States ---------------------------------------------------------------------------------- */
+
+static void class_of_a_block(void **state) {
+    const uint32_t strange[] = {t.large + 1, t.any, 9, 254, CLUMPI_RESERVED};
+    for (size_t i = 0; i < sizeof strange / sizeof *strange; i++) {
+        uint32_t word = state_of(strange[i], 5);
+        plant(state_at(t.part), word);
+        EXPECT(CLASS, "block %u: its class %u is none of the schema (state %u, found %u)", t.part,
+               strange[i], word, strange[i]);
+    }
+    plant(state_at(t.header->block_end - 1), state_of(200, 0));
+    EXPECT(CLASS, "block %u: its class 200 is none of the schema (state %u, found 200)",
+           t.header->block_end - 1, state_of(200, 0));
+}
+
+static void credits(void **state) {
+    uint32_t capacity = capacity_of(t.small);
+    plant(state_at(t.full), state_of(t.small, capacity + 1));
+    EXPECT(CAPACITY, "block %u: class %u holds at most %u objects a block, credits say %u", t.full,
+           t.small, capacity, capacity + 1);
+    plant(state_at(t.part), state_of(t.small, CLUMPI_CREDIT_MASK));
+    EXPECT(CAPACITY, "block %u: class %u holds at most %u objects a block, credits say 16777215",
+           t.part, t.small, capacity);
+    plant(state_at(t.empty), 3);
+    EXPECT(FREE_CREDITS, "block %u: it is free (class 0) and must have 0 credits, has 3", t.empty);
+    plant(state_at(t.part), state_of(t.small, 0));
+    EXPECT(EMPTY, "block %u: it belongs to class %u and must have at least 1 credit, has 0", t.part,
+           t.small);
+    plant(state_at(t.empty), state_of(t.small, 0));
+    EXPECT(EMPTY, "block %u: it belongs to class %u and must have at least 1 credit, has 0",
+           t.empty, t.small);
+    plant(state_at(t.large_part), 0); /* its objects are forgotten: their bits are what is seen */
+    EXPECT(STRAY, "block %u: of class 0 has bits set in granule 0 where no row starts: 3 of them",
+           t.large_part);
+}
+
+/* ---- Bitmaps --------------------------------------------------------------------------------- */
+
+static void bitmaps(void **state) {
+    uint32_t had = credits_of(t.part);
+    const char *words = "block %u: of class %u has %u credits, but %u live slots in its bitmaps";
+    flip(bits_at(t.part, 0), 1); /* an object vanishes */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+    EXPECT(BITS, words, t.part, t.small, had, had - 1);
+    flip(bits_at(t.part, 1) + 4, 1u << 31); /* one appears, in the upper half of the second row */
+    EXPECT(BITS, words, t.part, t.small, had, had + 1);
+    plant(state_at(t.part), state_of(t.small, had + 1)); /* a credit leaks */
+    EXPECT(BITS, words, t.part, t.small, had + 1, had);
+    flip(bits_at(t.full, 0), ~0u); /* a whole word is overwritten */
+    EXPECT(BITS, words, t.full, t.small, capacity_of(t.small), capacity_of(t.small) - 32);
+#pragma GCC diagnostic pop
+}
+
+static void bits_where_no_row_starts(void **state) {
+    flip(bits_at(t.large_part, 1), 1u << 7);
+    EXPECT(STRAY, "block %u: of class %u has bits set in granule 1 where no row starts: 1 of them",
+           t.large_part, t.large);
+    flip(bits_at(t.large_part, 3) + 4, 3u << 30);
+    EXPECT(STRAY, "block %u: of class %u has bits set in granule 3 where no row starts: 2 of them",
+           t.large_part, t.large);
+    flip(bits_at(t.empty, 2), 1);
+    EXPECT(STRAY, "block %u: of class 0 has bits set in granule 2 where no row starts: 1 of them",
+           t.empty);
+}
+
+/* ---- Hints and counters ---------------------------------------------------------------------- */
+
+static void hints_of_blocks(void **state) {
+    flip(hint_at(0, 0, t.empty), 1u << t.empty % 32);
+    EXPECT(FREE_HINT, "block %u: of class 0: the free hint should be 1, is 0", t.empty);
+    flip(hint_at(0, 0, t.full), 1u << t.full % 32);
+    EXPECT(FREE_HINT, "block %u: of class 0: the free hint should be 0, is 1", t.full);
+    flip(hint_at(t.small, 0, t.part), 1u << t.part % 32);
+    EXPECT(ACTIVE_HINT, "block %u: the active hint of class %u should be 1, is 0", t.part, t.small);
+    flip(hint_at(t.small, 0, t.full), 1u << t.full % 32);
+    EXPECT(ACTIVE_HINT, "block %u: the active hint of class %u should be 0, is 1", t.full, t.small);
+    flip(hint_at(t.large, 0, t.part), 1u << t.part % 32);
+    EXPECT(ACTIVE_HINT, "block %u: the active hint of class %u should be 0, is 1", t.part, t.large);
+    flip(hint_at(t.any, 0, t.empty), 1u << t.empty % 32);
+    EXPECT(ACTIVE_HINT, "block %u: the active hint of class %u should be 0, is 1", t.empty, t.any);
+}
+
+/* A wrong upper bit, and all above it in line with it, so that there is one violation only. */
+static void flip_upwards(uint32_t set, uint32_t level, uint32_t block) {
+    for (; level < t.header->hint_levels; level++) {
+        uint32_t index = block >> 5 * level;
+        flip(hint_at(set, level, index), 1u << index % 32);
+    }
+}
+
+static void hints_of_hints(void **state) {
+    for (uint32_t level = 1; level < t.header->hint_levels; level++) {
+        flip_upwards(t.small, level, t.part); /* the one active block */
+        EXPECT(UPPER_HINT, "the heap: an upper bit of hint set %u should be 1, is 0", t.small);
+        flip_upwards(t.any, level, t.part); /* there is none */
+        EXPECT(UPPER_HINT, "the heap: an upper bit of hint set %u should be 0, is 1", t.any);
+        uint32_t index = (t.header->block_end - 1) >> 5 * level; /* one of many free ones */
+        flip(hint_at(0, level, index), 1u << index % 32);
+        EXPECT(UPPER_HINT, "the heap: an upper bit of hint set 0 should be 1, is 0");
+    }
+}
+
+static void counters(void **state) {
+    uint64_t blocks = class_at(t.small, offsetof(clumpi_class, blocks));
+    uint64_t active = class_at(t.large, offsetof(clumpi_class, active));
+    plant(blocks, 4);
+    EXPECT(BLOCKS, "the heap: class %u has 3 allocated blocks, its counter says 4", t.small);
+    plant(blocks, UINT32_MAX);
+    EXPECT(BLOCKS, "the heap: class %u has 3 allocated blocks, its counter says 4294967295",
+           t.small);
+    plant(active, 0);
+    EXPECT(ACTIVE, "the heap: class %u has 1 active hints, its counter says 0", t.large);
+    plant(class_at(t.any, offsetof(clumpi_class, active)), 1);
+    EXPECT(ACTIVE, "the heap: class %u has 0 active hints, its counter says 1", t.any);
+}
+
+static void header(void **state) {
+    const size_t members[] = {offsetof(clumpi_header, magic), offsetof(clumpi_header, block_end),
+                              offsetof(clumpi_header, at_scan),
+                              offsetof(clumpi_header, hint_count)};
+    for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
+        flip(header_at(members[i]), 1);
+        expect("the heap's header was overwritten on the device");
+    }
+}
+
+/* ---- Several at once, and none --------------------------------------------------------------- */
+
+static void lowest_block_is_named(void **state) {
+    uint32_t low = t.empty, high = t.header->block_end - 2;
+    assert_true(low < high);
+    plant(state_at(high), 7);
+    plant(state_at(low), 5);
+    flip(hint_at(0, 0, low), 1u << low % 32);
+    plant(class_at(t.small, offsetof(clumpi_class, blocks)), 99);
+    expect("block %u: it is free (class 0) and must have 0 credits, has 5", low);
+}
+
+static void check_changes_nothing(void **state) {
+    const clump_heap_layout *l = clump_heap_get_layout(t.heap);
+    uint64_t scan = (uint64_t)t.header->at_scan * CLUMPI_UNIT;
+    char *before = malloc(l->bytes), *after = malloc(l->bytes);
+    cl_mem buffer = clump_heap_get_buffer(t.heap);
+    flip(state_at(t.part), 1); /* the second pass, which reports, runs too */
+    CHECK_CL(clEnqueueReadBuffer(t.on.queue, buffer, CL_TRUE, 0, l->bytes, before, 0, NULL, NULL));
+    assert_int_equal(clump_heap_check(t.heap), CLUMP_ERR_CORRUPT);
+    CHECK_CL(clEnqueueReadBuffer(t.on.queue, buffer, CL_TRUE, 0, l->bytes, after, 0, NULL, NULL));
+    undo();
+    assert_true(scan < l->metadata_bytes);
+    assert_memory_equal(before, after, scan);
+    assert_memory_equal(before + l->metadata_bytes, after + l->metadata_bytes,
+                        l->bytes - l->metadata_bytes);
+    free(before);
+    free(after);
+    CHECK_OK(&t.on, clump_heap_check(t.heap));
+}
+
+static void all_kinds_were_seen(void **state) {
+    static const char *const names[] = {
+#define NAME(name, text) #name,
+        CLUMPI_VIOLATION_LIST(NAME)
+#undef NAME
+    };
+    for (int i = 0; i < CLUMPI_VIOLATION_COUNT; i++)
+        if (!t.seen[i]) fail_msg("no test plants the violation %s", names[i]);
+}
+
+/* Whatever a failed test left. */
+static int put_back(void **state) {
+    undo();
+    return 0;
+}
+
+int main(void) {
+#define TEST(name) cmocka_unit_test_teardown(name, put_back)
+    const struct CMUnitTest tests[] = {
+        TEST(class_of_a_block),
+        TEST(credits),
+        TEST(bitmaps),
+        TEST(bits_where_no_row_starts),
+        TEST(hints_of_blocks),
+        TEST(hints_of_hints),
+        TEST(counters),
+        TEST(header),
+        TEST(lowest_block_is_named),
+        TEST(check_changes_nothing),
+        TEST(all_kinds_were_seen),
+    };
+#undef TEST
+    int result = cl_fixture_open(&t.on, NULL);
+    if (result) return result;
+    result = cmocka_run_group_tests(tests, set_up, tear_down);
+    cl_fixture_close(&t.on);
+    return result;
+}

@@ -1,0 +1,249 @@
+/* What a pool learns: how long copies take, on a simulated device; how long its pauses are, from
+ * events whose times are made up; how long the driver takes to release a chunk, which is slow here.
+ *
+ * Read first: host/pool/pace.h, include/clump/defrag.h.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "cl_fixture.h"
+#include "pool/pace.h"
+
+/* ---- Pace ------------------------------------------------------------------------------------ */
+
+typedef struct device {
+    double fixed, per_byte, noise,
+        hiccups; /* hiccups: share of copies that take ten times as long */
+    uint64_t random;
+} device;
+
+static double uniform(device *d) {
+    return test_random(&d->random, 1000001) / 1e6;
+}
+
+static double run_copies(device *d, double n, double bytes) {
+    double t = (d->fixed * n + d->per_byte * bytes) * (1 + d->noise * (2 * uniform(d) - 1));
+    return uniform(d) < d->hiccups ? 10 * t : t;
+}
+
+static void learns(void **state) {
+    static const device devices[] = {{20000, 0.05, 0.1, 0, 1}, {3000, 0.0005, 0.05, 0, 2},
+                                     {100000, 1, 0.2, 0, 3},   {5000, 0.02, 0.1, 0.01, 4},
+                                     {0, 0.3, 0.1, 0, 5},      {8000, 0, 0.1, 0, 6}};
+    for (size_t k = 0; k < sizeof devices / sizeof *devices; k++) {
+        device d = devices[k];
+        clumpi_pace_model m = {0};
+        for (int i = 0; i < 200; i++) {
+            double n = 1 + test_random(&d.random, 8), bytes = pow(2, 12 + 12 * uniform(&d));
+            clumpi_pace_learn(&m, n, bytes, run_copies(&d, n, bytes));
+        }
+        double quiet = d.fixed * 4 + d.per_byte * 4e6, told = m.fixed_ns * 4 + m.ns_per_byte * 4e6;
+        if (fabs(told / quiet - 1) > 0.25)
+            fail_msg("device %zu: 4 copies of 1 MB take %.0f ns, expected %.0f", k, quiet, told);
+    }
+}
+
+/* Copies cut to a budget keep it, but for hiccups; when the device becomes slower, soon again. */
+static void keeps_budgets(void **state) {
+    device d = {20000, 0.05, 0.1, 0, 7};
+    clumpi_pace_model m = {0};
+    unsigned steps = 0, over = 0, late = 0;
+    double used = 0;
+    for (int i = 0; i < 6000; i++) {
+        if (i == 3000) d.per_byte *= 3;
+        double budget = 100000 + 200000 * uniform(&d);
+        uint64_t bytes = clumpi_pace_bytes(&m, 1, budget);
+        double t = run_copies(&d, 1, (double)bytes);
+        clumpi_pace_learn(&m, 1, (double)bytes, t);
+        if (i < 20) continue;
+        int is_late = i >= 3000 && i < 3050;
+        steps += !is_late;
+        over += !is_late && t > 1.2 * budget;
+        late += is_late && t > 1.2 * budget;
+        used += t / budget;
+    }
+    print_message("%u of %u over the budget by 20%%, %u of 50 after the change; %.2f of it used\n",
+                  over, steps, late, used / 5980);
+    assert_true(over <= steps / 100);
+    assert_true(late < 15);
+    assert_true(used / 5980 > 0.7);
+}
+
+static void nonsense(void **state) {
+    clumpi_pace_model m = {0};
+    clumpi_pace_learn(&m, 0, 100, 5);
+    clumpi_pace_learn(&m, 1, 100, 0);
+    clumpi_pace_learn(&m, 1, 100, NAN);
+    assert_int_equal(m.measured, 0);
+    assert_int_equal(clumpi_pace_bytes(&m, 1, 1), 0);
+    for (int i = 0; i < 10; i++) clumpi_pace_learn(&m, 1, 4096, 1e4); /* all alike */
+    assert_true(fabs(clumpi_pace_predict(&m, 1, 4096) - 1e4) < 1);
+    assert_true(m.fixed_ns >= 0 && m.ns_per_byte >= 0);
+}
+
+/* A fixture with some calls replaced. */
+static void open_with(cl_fixture *f, const clump_cl_functions *functions) {
+    int result = cl_fixture_open(f, &(cl_fixture_desc){.cl = functions});
+    if (result == CL_FIXTURE_SKIP) skip();
+    assert_int_equal(result, 0);
+}
+
+/* ---- Pauses ---------------------------------------------------------------------------------- */
+
+#define EVENTS 64u
+static struct {
+    cl_event event;
+    cl_ulong start, end;
+    cl_int status;
+} events[EVENTS];
+static unsigned event_count;
+
+static unsigned number_of(cl_event event) {
+    for (unsigned i = 0; i < event_count; i++)
+        if (events[i].event == event) return i;
+    fail_msg("the library asks for an event that is none of the test's");
+    return 0;
+}
+
+static cl_int CL_API_CALL profiling_info(cl_event event, cl_profiling_info what, size_t bytes,
+                                         void *value, size_t *size) {
+    unsigned i = number_of(event);
+    if (events[i].status != CL_COMPLETE) return CL_PROFILING_INFO_NOT_AVAILABLE;
+    memcpy(value, what == CL_PROFILING_COMMAND_END ? &events[i].end : &events[i].start, bytes);
+    return CL_SUCCESS;
+}
+
+static cl_int CL_API_CALL event_info(cl_event event, cl_event_info what, size_t bytes, void *value,
+                                     size_t *size) {
+    memcpy(value, &events[number_of(event)].status, bytes);
+    return CL_SUCCESS;
+}
+
+static cl_event command(const cl_fixture *f, cl_ulong start, cl_ulong end) {
+    cl_int code;
+    assert_true(event_count < EVENTS);
+    events[event_count].event = clCreateUserEvent(f->context, &code);
+    CHECK_CL(code);
+    /* Only what is told of it is made up: an implementation may wait for events that stay open. */
+    CHECK_CL(clSetUserEventStatus(events[event_count].event, CL_COMPLETE));
+    events[event_count].start = start;
+    events[event_count].end = end;
+    events[event_count].status = CL_COMPLETE;
+    return events[event_count++].event;
+}
+
+static uint64_t pause_of(clump_pool *pool) {
+    clump_copy_pace pace;
+    assert_int_equal(clump_pool_get_pace(pool, &pace), CLUMP_OK);
+    return pace.pause_ns;
+}
+
+static void pauses(void **state) {
+    clump_cl_functions functions = {.GetEventProfilingInfo = profiling_info,
+                                    .GetEventInfo = event_info};
+    cl_fixture f;
+    open_with(&f, &functions);
+    clump_pool *pool;
+    clump_error error;
+    assert_int_equal(clump_pool_create(&(clump_pool_desc){.context = f.clump}, &pool, &error),
+                     CLUMP_OK);
+    assert_int_equal(clump_pool_set_frames(pool, 3, 0.5), CLUMP_OK);
+    /* Frames of 1000: busy 0 - 200 and 300 - 600, so the longest pause is 400, to the next frame.
+     * */
+    cl_event frame[2];
+    for (cl_ulong i = 0; i < 3; i++) {
+        assert_int_equal(pause_of(pool), 0);
+        frame[0] = command(&f, 10000 + 1000 * i, 10200 + 1000 * i);
+        frame[1] = command(&f, 10300 + 1000 * i, 10600 + 1000 * i);
+        assert_int_equal(clump_pool_frame(pool, 2, frame), CLUMP_OK);
+    }
+    assert_int_equal(pause_of(pool), 0); /* of the first one only the end was of use */
+    frame[0] = command(&f, 13000, 13900);
+    assert_int_equal(clump_pool_frame(pool, 1, frame), CLUMP_OK);
+    assert_int_equal(pause_of(pool), 200); /* half of 400 */
+    /* A frame that leaves little counts as long as it is among the last three. */
+    frame[0] = command(&f, 14000, 14900);
+    assert_int_equal(clump_pool_frame(pool, 1, frame), CLUMP_OK);
+    assert_int_equal(pause_of(pool), 50);
+    for (cl_ulong i = 0; i < 3; i++) {
+        assert_int_equal(pause_of(pool), 50);
+        frame[0] = command(&f, 20000 + 5000 * i, 20900 + 5000 * i);
+        assert_int_equal(clump_pool_frame(pool, 1, frame), CLUMP_OK);
+    }
+    assert_int_equal(pause_of(pool), 2050);
+    /* A frame that is still running is not looked at, nor are those behind it. */
+    frame[0] = command(&f, 30950, 31000);
+    events[event_count - 1].status = CL_RUNNING;
+    assert_int_equal(clump_pool_frame(pool, 1, frame), CLUMP_OK);
+    frame[0] = command(&f, 31001, 31002);
+    assert_int_equal(clump_pool_frame(pool, 1, frame), CLUMP_OK);
+    assert_int_equal(pause_of(pool), 2050);
+    events[event_count - 2].status = CL_COMPLETE;
+    assert_int_equal(pause_of(pool), 0); /* 0.5 ns */
+    /* Half a pause of nothing lets a step do next to nothing. */
+    clump_defrag_report report;
+    assert_int_equal(clump_pool_defrag_step(pool, &(clump_defrag_desc){.use_pauses = 1}, &report),
+                     CLUMP_OK);
+    assert_int_equal(report.budget_ns, 1);
+    for (unsigned i = 0; i < event_count; i++) clReleaseEvent(events[i].event);
+    clump_pool_destroy(pool);
+    cl_fixture_close(&f);
+}
+
+/* ---- Empty chunks ---------------------------------------------------------------------------- */
+
+#define SLOW_NS 40000000 /* for a chunk: more than the half of a budget that is meant for it */
+
+static unsigned released;
+
+static cl_int CL_API_CALL release_slowly(cl_mem buffer) {
+    nanosleep(&(struct timespec){.tv_nsec = SLOW_NS}, NULL);
+    released++;
+    return clReleaseMemObject(buffer);
+}
+
+/* A driver takes long to release chunks: steps leave that to later steps, one to each, and come to
+ * their end. */
+static void releases(void **state) {
+    clump_cl_functions functions = {.ReleaseMemObject = release_slowly};
+    cl_fixture f;
+    open_with(&f, &functions);
+    clump_pool *pool;
+    clump_error error;
+    clump_allocation all[32];
+    assert_int_equal(clump_pool_create(&(clump_pool_desc){.context = f.clump, .chunk_bytes = 65536},
+                                       &pool, &error),
+                     CLUMP_OK);
+    clump_allocation_desc a = {.bytes = 30000, .movable = 1};
+    for (int i = 0; i < 32; i++)
+        assert_int_equal(clump_pool_alloc(pool, &a, &all[i], NULL), CLUMP_OK);
+    for (int i = 0; i < 32; i += 2) assert_int_equal(clump_pool_free(pool, all[i]), CLUMP_OK);
+    released = 0;
+    clump_defrag_desc step = {.budget_ns = SLOW_NS * 5 / 4, .wait = 1};
+    clump_defrag_report report;
+    clump_pool_stats stats;
+    unsigned steps = 0;
+    do {
+        unsigned before = released;
+        assert_int_equal(clump_pool_defrag_step(pool, &step, &report), CLUMP_OK);
+        assert_true(released - before <= 1);
+        assert_int_equal(clump_pool_check(pool), CLUMP_OK);
+        assert_true(++steps < 200);
+    } while (!report.done);
+    clump_pool_get_stats(pool, &stats);
+    print_message("%u chunks released in %u steps\n", released, steps);
+    assert_int_equal(stats.chunks, 9);
+    assert_int_equal(stats.empty_chunks, 1);
+    assert_int_equal(released, 7);
+    clump_pool_destroy(pool);
+    cl_fixture_close(&f);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(learns), cmocka_unit_test(keeps_budgets),
+                                       cmocka_unit_test(nonsense), cmocka_unit_test(pauses),
+                                       cmocka_unit_test(releases)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
