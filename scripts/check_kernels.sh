@@ -51,7 +51,7 @@ variants=(
 failures=0
 count=0
 shopt -s nullglob
-for file in cl/*.cl cl/*.clh; do
+for file in cl/*/*.cl cl/*/*.clh cl/*/*/*.cl; do
     count=$((count + 1))
     for variant in "${variants[@]}"; do
         # The words of a variant are to be split.

@@ -5,8 +5,8 @@
 #ifndef BENCH_COMPACTING_H
 #define BENCH_COMPACTING_H
 
-#include "clump/compactor.h"
 #include "bench/harness/error.h"
+#include "clump/compactor.h"
 
 /* Must stay where it is while it is in use. All zero: never compacts. */
 typedef struct bench_compacting {

@@ -22,10 +22,10 @@
 #include <string.h>
 
 #include "bench/harness/bench.h"
-#include "heap.h"
-#include "synthetic.h"
-#include "random_rate.h"
 #include "bench/harness/registry.h"
+#include "heap.h"
+#include "random_rate.h"
+#include "synthetic.h"
 
 #define MARK_PARAMS                                                                                \
     {"engine", BENCH_ENUM, "auto", "who marks", 0, 0, "auto|queue|rows|host|threads"},             \

@@ -22,9 +22,9 @@
 
 #include "bench/harness/bench.h"
 #include "bench/harness/plot.h"
-#include "population.h"
 #include "bench/harness/registry.h"
 #include "bench/harness/series.h"
+#include "population.h"
 
 typedef struct churn {
     population p;

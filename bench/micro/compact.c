@@ -21,8 +21,8 @@
 #include <string.h>
 
 #include "bench/harness/bench.h"
-#include "compact_heap.h"
 #include "bench/harness/registry.h"
+#include "compact_heap.h"
 
 #define F_TOLERANCE 1e-9
 

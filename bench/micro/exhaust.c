@@ -19,8 +19,8 @@
 #include <math.h>
 
 #include "bench/harness/bench.h"
-#include "population.h"
 #include "bench/harness/registry.h"
+#include "population.h"
 
 #define LAUNCHES 1024 /* until the first null, about */
 #define PASSES_MAX 64

@@ -19,8 +19,8 @@
 #include <inttypes.h>
 
 #include "bench/harness/bench.h"
-#include "population.h"
 #include "bench/harness/registry.h"
+#include "population.h"
 
 typedef struct mixed {
     population p;

@@ -13,8 +13,8 @@
 
 #include "bench/harness/bench.h"
 #include "bench/harness/plot.h"
-#include "pool_bench.h"
 #include "bench/harness/registry.h"
+#include "pool_bench.h"
 
 #define COUNT_MAX 4096
 #define SIZES_MAX 16

@@ -12,9 +12,9 @@
 
 #include "bench/harness/bench.h"
 #include "bench/harness/plot.h"
+#include "bench/harness/registry.h"
 #include "pool_bench.h"
 #include "trace.h"
-#include "bench/harness/registry.h"
 
 #define LIVE_MAX 4096u
 

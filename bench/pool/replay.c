@@ -13,9 +13,9 @@
 #include <string.h>
 
 #include "bench/harness/bench.h"
+#include "bench/harness/registry.h"
 #include "pool_bench.h"
 #include "trace.h"
-#include "bench/harness/registry.h"
 
 #define SETTLE_MAX 100000
 

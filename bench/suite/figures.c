@@ -21,8 +21,8 @@
 #include <sys/stat.h>
 
 #include "bench/harness/bench.h"
-#include "bench/micro/compact_heap.h"
 #include "bench/harness/plot.h"
+#include "bench/micro/compact_heap.h"
 
 #define BLOCK_ROWS 1u
 #define FACTORS 7

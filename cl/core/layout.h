@@ -46,7 +46,7 @@ typedef uint32_t clumpi_u32;
 #define CLUMPI_RUN_SHIFT 26  /* blocks are fewer than granules, which have 26 bits */
 #define CLUMPI_RUN_MAX 31u   /* a run ends with a word of hints */
 #define CLUMPI_HOLES (1u << 31)
-#define CLUMPI_LANES 32u     /* blocks of a class that are filled side by side, at most */
+#define CLUMPI_LANES 32u /* blocks of a class that are filled side by side, at most */
 #define CLUMPI_ERRORS 4
 #define CLUMPI_REDUCE_BYTES 128u
 
@@ -66,7 +66,8 @@ typedef struct clumpi_class {
     clumpi_u32 rows;         /* rows of a block; 0: abstract */
     clumpi_u32 capacity;     /* rows * 64 */
     clumpi_u32 last;         /* last class id of the subtree */
-    clumpi_u32 copies, refs, columns_end; /* columns copies .. refs-1 are what a move copies, refs ..
+    clumpi_u32 copies, refs,
+        columns_end; /* columns copies .. refs-1 are what a move copies, refs ..
                                              columns_end-1 the reference fields */
     clumpi_u32 weak; /* of these, weak .. columns_end-1 are the weak ones */
     clumpi_u32 fixed_pad[24];
@@ -86,7 +87,7 @@ typedef struct clumpi_column {
     clumpi_u32 base, stride, step, count;
     clumpi_u32 width;       /* bytes of an element: 1, 2, 4, 8 or 16 */
     clumpi_u32 first, last; /* of a reference: the classes that it can point to */
-    clumpi_u32 hit;         /* changed by each compaction: it can point to a class that takes part */
+    clumpi_u32 hit; /* changed by each compaction: it can point to a class that takes part */
 } clumpi_column;
 
 /* What kernels report, one entry per kind; the order is CLUMP_DEVICE_ERROR_LIST of heap.h. */
@@ -106,12 +107,13 @@ typedef struct clumpi_header {
     clumpi_u32 at_list_rows, at_list_masks, at_list_index, at_list_begin, at_scan;
     clumpi_u32 at_columns, at_plan, at_moved; /* columns; two words and a bit per block */
     clumpi_u32 capacity_max;                  /* most objects any class has in a block */
-    clumpi_u32 block_reciprocal, block_shift; /* granule / block_granules = mul_hi(granule, reciprocal)
+    clumpi_u32 block_reciprocal,
+        block_shift; /* granule / block_granules = mul_hi(granule, reciprocal)
                                                  >> shift; shift 0xffffffff: block_granules is 1 */
     clumpi_u32 scan_groups;
-    clumpi_u32 hint_words, hint_levels; /* words of one set; levels, the last has one word */
-    clumpi_u32 hint_level[CLUMPI_LEVELS_MAX];   /* first word of each level within a set */
-    clumpi_u32 hint_count[CLUMPI_LEVELS_MAX];   /* words of each level */
+    clumpi_u32 hint_words, hint_levels;       /* words of one set; levels, the last has one word */
+    clumpi_u32 hint_level[CLUMPI_LEVELS_MAX]; /* first word of each level within a set */
+    clumpi_u32 hint_count[CLUMPI_LEVELS_MAX]; /* words of each level */
     clumpi_u32 fixed_pad[26];
     /* Changed by kernels; each group on a 128-byte line of its own. */
     clumpi_u32 epoch; /* grows when room appears: a full block gets a free slot, a block is freed */
@@ -119,7 +121,7 @@ typedef struct clumpi_header {
     clumpi_error errors[CLUMPI_ERRORS];
     clumpi_u32 error_pad[16];
     clumpi_u32 new_rows, new_objects; /* of the last do-new: rows of its list, objects made */
-    clumpi_u32 reduce_done;                        /* groups that stored their partial result */
+    clumpi_u32 reduce_done;           /* groups that stored their partial result */
     clumpi_u32 new_pad[29];
     clumpi_u32 reduced[CLUMPI_REDUCE_BYTES / 4]; /* result of the last reduction */
 } clumpi_header;
@@ -129,9 +131,11 @@ typedef struct clumpi_header {
  * rewriting work-groups come later. at_plan has two words per block, at_moved a bit: 1 for a block
  * whose objects leave. The list area has the numbers of the blocks that give and take. */
 typedef struct clumpi_class_plan {
-    clumpi_u32 selected;  /* 1: the class takes part */
-    clumpi_u32 objects, blocks, full; /* live; allocated blocks before; of which without a free slot */
-    clumpi_u32 threshold, ties; /* blocks that stay: with more credits than `threshold`, and the first
+    clumpi_u32 selected; /* 1: the class takes part */
+    clumpi_u32 objects, blocks,
+        full; /* live; allocated blocks before; of which without a free slot */
+    clumpi_u32 threshold,
+        ties; /* blocks that stay: with more credits than `threshold`, and the first
                                    `ties` with as many */
     clumpi_u32 below, below_ties; /* blocks that give, of the others: with fewer credits than
                                      `below`, and the first `below_ties` with as many */
@@ -160,8 +164,8 @@ typedef struct clumpi_tally {
 } clumpi_tally;
 
 #define CLUMPI_TALLIES 4u    /* work-groups that compaction launches for each one of other passes */
-#define CLUMPI_MOVE_ROWS 32u    /* rows of sources that a work-group moves at a time, at most */
-#define CLUMPI_HOLE_ROWS 512u   /* rows of targets whose free slots it numbers in local memory */
+#define CLUMPI_MOVE_ROWS 32u /* rows of sources that a work-group moves at a time, at most */
+#define CLUMPI_HOLE_ROWS 512u /* rows of targets whose free slots it numbers in local memory */
 
 /* Marking (cl/collect/mark.clh): a buffer of the library's own. The control block, references of an object by
  * class id (256 words), then for each granule a word of white objects and one of objects that wait to
@@ -172,12 +176,12 @@ typedef struct clumpi_tally {
 typedef struct clumpi_mark_control {
     /* Set by the host. */
     clumpi_u32 capacity;
-    clumpi_u32 narrow;     /* frontiers of at most so many objects are for one work-group alone */
-    clumpi_u32 wide;       /* more references than that are shared by a work-group */
-    clumpi_u32 rows_above; /* what a frontier of more objects leads to is marked by rows next */
-    clumpi_u32 rows_below; /* what a sweep of at most so many objects leads to, by the queue */
-    clumpi_u32 refill;     /* 1: by the queue only; waiting objects go back to it */
-    clumpi_u32 histogram;  /* 1: the i-th references of a tile together; 0: by prefix sums */
+    clumpi_u32 narrow;      /* frontiers of at most so many objects are for one work-group alone */
+    clumpi_u32 wide;        /* more references than that are shared by a work-group */
+    clumpi_u32 rows_above;  /* what a frontier of more objects leads to is marked by rows next */
+    clumpi_u32 rows_below;  /* what a sweep of at most so many objects leads to, by the queue */
+    clumpi_u32 refill;      /* 1: by the queue only; waiting objects go back to it */
+    clumpi_u32 histogram;   /* 1: the i-th references of a tile together; 0: by prefix sums */
     clumpi_u32 levels_most; /* that one work-group does in a launch, at most CLUMPI_NARROW_LEVELS */
     clumpi_u32 host_pad[24];
     /* Changed by steps. */
@@ -187,20 +191,26 @@ typedef struct clumpi_mark_control {
     clumpi_u32 cursor[3];  /* tiles given out */
     clumpi_u32 path;       /* CLUMPI_MARK_... of the last step */
     clumpi_u32 levels, sweeps, refills, narrow_levels, changes, peak;
-    clumpi_u32 overflows; /* objects that found the queue full */
+    clumpi_u32 overflows;            /* objects that found the queue full */
     clumpi_u32 read[2], followed[2]; /* references, low and high words; followed: not null */
     clumpi_u32 roots, roots_dangling;
-    clumpi_u32 nulled; /* weak references */
+    clumpi_u32 nulled;                             /* weak references */
     clumpi_u32 marked, dead, blocks, blocks_freed; /* blocks: in use before the sweep */
     clumpi_u32 step_pad[1];
 } clumpi_mark_control;
 
-enum { CLUMPI_MARK_NONE, CLUMPI_MARK_NARROW, CLUMPI_MARK_QUEUE, CLUMPI_MARK_ROWS, CLUMPI_MARK_REFILL };
+enum {
+    CLUMPI_MARK_NONE,
+    CLUMPI_MARK_NARROW,
+    CLUMPI_MARK_QUEUE,
+    CLUMPI_MARK_ROWS,
+    CLUMPI_MARK_REFILL
+};
 
-#define CLUMPI_MARK_REFS_AT 256u   /* byte offsets in the buffer */
+#define CLUMPI_MARK_REFS_AT 256u /* byte offsets in the buffer */
 #define CLUMPI_MARK_WHITE_AT 1280u
-#define CLUMPI_MARK_ITEMS 256u     /* most work-items of a group */
-#define CLUMPI_NARROW_MAX 1024u    /* largest `narrow` */
+#define CLUMPI_MARK_ITEMS 256u  /* most work-items of a group */
+#define CLUMPI_NARROW_MAX 1024u /* largest `narrow` */
 #define CLUMPI_NARROW_LEVELS 8192u
 
 /* What the check kernel found first, in block order. */
@@ -231,7 +241,7 @@ enum {
 #define CLUMPI_VIOLATION_ENUM(name, text) CLUMPI_VIOLATION_##name,
     CLUMPI_VIOLATION_LIST(CLUMPI_VIOLATION_ENUM)
 #undef CLUMPI_VIOLATION_ENUM
-    CLUMPI_VIOLATION_COUNT
+        CLUMPI_VIOLATION_COUNT
 };
 
 #endif

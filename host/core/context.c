@@ -267,12 +267,18 @@ static const char *const kernel_names[CLUMPI_KERNEL_COUNT] = {
 };
 
 static clump_status build_library(clump_context *c) {
-    static const char *const files[] = {
-        "cl/core/layout.h", "cl/core/prelude.clh",  "cl/core/bitmap.clh", "cl/core/block.clh", "cl/core/scan.clh",
-        "cl/heap/init.cl",  "cl/heap/enumerate.cl", "cl/heap/new.cl",     "cl/heap/stats.cl",  "cl/heap/fields.cl",
-        "cl/sort/sort.cl",  "cl/heap/check.cl",     "cl/compact/plan.clh",   "cl/compact/reach.clh", "cl/compact/plan.cl",
-        "cl/compact/move.cl",  "cl/compact/merge/merge.cl",     "cl/compact/rewrite.cl", "cl/compact/finish.cl", "cl/compact/order.cl",
-        "cl/collect/mark.clh", "cl/collect/mark.cl",      "cl/collect/sweep.cl"};
+    static const char *const files[] = {"cl/core/layout.h",          "cl/core/prelude.clh",
+                                        "cl/core/bitmap.clh",        "cl/core/block.clh",
+                                        "cl/core/scan.clh",          "cl/heap/init.cl",
+                                        "cl/heap/enumerate.cl",      "cl/heap/new.cl",
+                                        "cl/heap/stats.cl",          "cl/heap/fields.cl",
+                                        "cl/sort/sort.cl",           "cl/heap/check.cl",
+                                        "cl/compact/plan.clh",       "cl/compact/reach.clh",
+                                        "cl/compact/plan.cl",        "cl/compact/move.cl",
+                                        "cl/compact/merge/merge.cl", "cl/compact/rewrite.cl",
+                                        "cl/compact/finish.cl",      "cl/compact/order.cl",
+                                        "cl/collect/mark.clh",       "cl/collect/mark.cl",
+                                        "cl/collect/sweep.cl"};
     clumpi_text source = {.allocator = &c->allocator}, options = {.allocator = &c->allocator};
     clumpi_source_append(&source, files, sizeof files / sizeof *files);
     clumpi_options_append(&options, c, NULL);

@@ -21,9 +21,9 @@
 #include "clump/defrag.h"
 #include "core/core.h"
 #include "core/lock.h"
+#include "core/timed.h"
 #include "pool/pace.h"
 #include "suballoc/suballoc.h"
-#include "core/timed.h"
 
 typedef struct clumpi_pool clumpi_pool;
 typedef struct clumpi_op clumpi_op;

@@ -153,7 +153,8 @@ class Scratch:
                         for name in programs]
         else:
             files = [path] if path.endswith('.c') else [
-                f'host/{f.name}' for f in sorted((self.folder / 'host').glob('suballoc*.c'))]
+                f'host/suballoc/{f.name}' for f in
+                sorted((self.folder / 'host' / 'suballoc').glob('*.c'))]
             commands = [['cc', '-std=gnu11', '-O2', '-w', '-S', '-o', '-', '-iquote', '.',
                          '-iquote', 'host', '-I', 'include', file] for file in files]
         code = ''

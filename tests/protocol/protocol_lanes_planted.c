@@ -7,81 +7,83 @@
 
 static const fault of_warps[] = {
     {"lanes of all classes ask together",
-     {{"lanes.clh", "return clumpi_lanes_with(clumpi_lanes_here(), class_id);",
+     {{"core/lanes.clh", "return clumpi_lanes_with(clumpi_lanes_here(), class_id);",
        "(void)class_id; return clumpi_lanes_here();"}}},
     {"rank off by one",
-     {{"lanes.clh", "((clumpi_lanes)1 << clumpi_lane()) - 1)",
+     {{"core/lanes.clh", "((clumpi_lanes)1 << clumpi_lane()) - 1)",
        "((clumpi_lanes)2 << clumpi_lane()) - 1)"}}},
     {"leader taken from a later look at who is here",
-     {{"lanes.clh", "uint from = clumpi_lanes_first(mask);",
+     {{"core/lanes.clh", "uint from = clumpi_lanes_first(mask);",
        "uint from = clumpi_lanes_first(clumpi_lanes_here());"}}},
     {"who asks together found out anew for each round",
-     {{"lanes.clh", "uint4 all = clumpi_lanes_share(mask,",
+     {{"core/lanes.clh", "uint4 all = clumpi_lanes_share(mask,",
        "uint4 all = clumpi_lanes_share(clumpi_lanes_meet(shape.class_id),"}}},
     {"share from lane 0",
-     {{"lanes.clh", "uint from = clumpi_lanes_first(mask);", "uint from = 0;"}}},
+     {{"core/lanes.clh", "uint from = clumpi_lanes_first(mask);", "uint from = 0;"}}},
     {"upper half of the bits not shared",
-     {{"lanes.clh", "shared.z = clumpi_lane_read(mask, high, from);", "shared.z = high;"}}},
+     {{"core/lanes.clh", "shared.z = clumpi_lane_read(mask, high, from);", "shared.z = high;"}}},
     {"frees of different classes go together",
-     {{"lanes.clh", "(ulong)(first << 8 | last) << 32 | granule;", "granule;"}}},
+     {{"core/lanes.clh", "(ulong)(first << 8 | last) << 32 | granule;", "granule;"}}},
     {"frees of different rows go together",
-     {{"lanes.clh", "frees.y = clumpi_lanes_with64(frees.x, key);",
+     {{"core/lanes.clh", "frees.y = clumpi_lanes_with64(frees.x, key);",
        "frees.y = frees.x; (void)key;"}}},
     {"two frees of one object taken for one",
-     {{"lanes.clh", "clumpi_popcount64(bits) == clumpi_lanes_count(frees.y);", "1;"}}},
+     {{"core/lanes.clh", "clumpi_popcount64(bits) == clumpi_lanes_count(frees.y);", "1;"}}},
     {"the leader asks for those already served",
-     {{"lanes.clh", "&grant, count - served, seed);\n        uint4",
+     {{"core/lanes.clh", "&grant, count - served, seed);\n        uint4",
        "&grant, count, seed);\n        uint4"}}},
     {"a round counts as one object",
-     {{"lanes.clh", "        served += got;\n    }\n    return ref;",
+     {{"core/lanes.clh", "        served += got;\n    }\n    return ref;",
        "        served++;\n    }\n    return ref;"}}},
     {"no order between the writes of lanes and the leader's release",
-     {{"lanes.clh", "    clumpi_lanes_sync(frees.y);\n", ""}}},
+     {{"core/lanes.clh", "    clumpi_lanes_sync(frees.y);\n", ""}}},
     {"out of memory not reported",
-     {{"lanes.clh", "            if (rank == 0)\n                clumpi_report(",
+     {{"core/lanes.clh", "            if (rank == 0)\n                clumpi_report(",
        "            if (0)\n                clumpi_report("}}},
     {"out of memory reported by every lane",
-     {{"lanes.clh", "            if (rank == 0)\n                clumpi_report(",
+     {{"core/lanes.clh", "            if (rank == 0)\n                clumpi_report(",
        "            clumpi_report("}}},
     {"who has an object leaves",
-     {{"lanes.clh", "            ref = all.x << 6 | clumpi_nth_bit(bits, rank - served);",
+     {{"core/lanes.clh", "            ref = all.x << 6 | clumpi_nth_bit(bits, rank - served);",
        "            return all.x << 6 | clumpi_nth_bit(bits, rank - served);"}}},
     {"those that the leader frees for do not wait",
-     {{"lanes.clh", "    clumpi_lanes_stay(frees.x);",
+     {{"core/lanes.clh", "    clumpi_lanes_stay(frees.x);",
        "    if (clumpi_lane() == clumpi_lanes_first(frees.y)) clumpi_lanes_stay(frees.x);"}}},
     {"frees wait for all lanes there are",
-     {{"lanes.clh", "clumpi_lanes_stay(frees.x);", "clumpi_lanes_stay(~0u);"}}},
+     {{"core/lanes.clh", "clumpi_lanes_stay(frees.x);", "clumpi_lanes_stay(~0u);"}}},
     {"an operation on lanes outside of the functions that stand once",
-     {{"lanes.clh", "clumpi_lanes mask = clumpi_lanes_meet(shape.class_id);",
+     {{"core/lanes.clh", "clumpi_lanes mask = clumpi_lanes_meet(shape.class_id);",
        "clumpi_lanes mask = clumpi_lanes_with(clumpi_lanes_here(), shape.class_id);"}}},
 };
 
 static const fault of_subgroups[] = {
     {"a lane alone of its class takes the others with it",
-     {{"lanes.clh", "return value == first ? same : (clumpi_lanes)1 << clumpi_lane();",
+     {{"core/lanes.clh", "return value == first ? same : (clumpi_lanes)1 << clumpi_lane();",
        "return same;"}}},
     {"sub-groups: lanes of all classes ask together",
-     {{"lanes.clh", "sub_group_ballot(value == first)", "sub_group_ballot(1)"}}},
+     {{"core/lanes.clh", "sub_group_ballot(value == first)", "sub_group_ballot(1)"}}},
 };
 
 static const fault of_groups[] = {
     {"group: ranks before the counter is cleared",
-     {{"lanes.clh", "group->failed = 0;\n    barrier(CLK_LOCAL_MEM_FENCE);",
+     {{"core/lanes.clh", "group->failed = 0;\n    barrier(CLK_LOCAL_MEM_FENCE);",
        "group->failed = 0;"}}},
     {"group: counter read before all have their ranks",
-     {{"lanes.clh", "ref = 0;\n    barrier(CLK_LOCAL_MEM_FENCE);", "ref = 0;"}}},
+     {{"core/lanes.clh", "ref = 0;\n    barrier(CLK_LOCAL_MEM_FENCE);", "ref = 0;"}}},
     {"group: runs read before the leader has them",
-     {{"lanes.clh", "group->served = done;\n        }\n        barrier(CLK_LOCAL_MEM_FENCE);",
+     {{"core/lanes.clh", "group->served = done;\n        }\n        barrier(CLK_LOCAL_MEM_FENCE);",
        "group->served = done;\n        }"}}},
     {"group: runs overwritten while they are read",
-     {{"lanes.clh", "served = next;\n        barrier(CLK_LOCAL_MEM_FENCE);", "served = next;"}}},
+     {{"core/lanes.clh", "served = next;\n        barrier(CLK_LOCAL_MEM_FENCE);",
+       "served = next;"}}},
     {"group: no barrier for those who want nothing",
-     {{"lanes.clh", "uint wanted = group->wanted, served",
+     {{"core/lanes.clh", "uint wanted = group->wanted, served",
        "if (!want) return 0;\n    uint wanted = group->wanted, served"}}},
 };
 
-static const char *const copied[] = {"layout.h",  "prelude.clh", "bitmap.clh",    "block.clh",
-                                     "alloc.clh", "lanes.clh",   "device_api.clh"};
+static const char *const copied[] = {"core/layout.h",     "core/prelude.clh", "core/bitmap.clh",
+                                     "core/block.clh",    "core/alloc.clh",   "core/lanes.clh",
+                                     "api/device_api.clh"};
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -160,7 +162,7 @@ static int find_fault(const char *folder, size_t path, const fault *f) {
 int main(int argc, char **argv) {
     char folder[] = "planted.XXXXXX", command[256];
     if (!mkdtemp(folder)) abort();
-    snprintf(command, sizeof command, "mkdir '%s/cl'", folder);
+    snprintf(command, sizeof command, "mkdir -p '%s/cl/core' '%s/cl/api'", folder, folder);
     if (shell(command) != 0) abort();
     size_t missed = 0, tried = 0;
     int good = compile_all(folder);

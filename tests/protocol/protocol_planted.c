@@ -11,16 +11,16 @@
 
 static const fault faults[] = {
     {"re-read dropped in agree",
-     {{"bitmap.clh", "if (now == truth) return crossed;", "(void)now; return crossed;"}}},
+     {{"core/bitmap.clh", "if (now == truth) return crossed;", "(void)now; return crossed;"}}},
     {"fence dropped in agree",
-     {{"bitmap.clh", "        CLUMPI_FENCE();\n        uint now", "uint now"}}},
-    {"fence dropped before agree", {{"bitmap.clh", "CLUMPI_FENCE_RELEASE();", ""}}},
+     {{"core/bitmap.clh", "        CLUMPI_FENCE();\n        uint now", "uint now"}}},
+    {"fence dropped before agree", {{"core/bitmap.clh", "CLUMPI_FENCE_RELEASE();", ""}}},
     {"upper hint not told that its word became zero or not",
-     {{"bitmap.clh", "crossed |= (old & ~bit) == 0;", "crossed = 0;"}}},
+     {{"core/bitmap.clh", "crossed |= (old & ~bit) == 0;", "crossed = 0;"}}},
     {"active hints counted without looking at the old word",
-     {{"bitmap.clh", "if (((old & bit) != 0) != (truth != 0)) {", "{"}}},
+     {{"core/bitmap.clh", "if (((old & bit) != 0) != (truth != 0)) {", "{"}}},
     {"bit set before the credit is held",
-     {{"block.clh", "uint old = CLUMPI_ADD(&v->states[block], want);",
+     {{"core/block.clh", "uint old = CLUMPI_ADD(&v->states[block], want);",
        "CLUMPI_GLOBAL clumpi_word *early = v->bits +\n"
        "    (ulong)block * v->header->block_granules * CLUMPI_WORDS_PER_ROW;\n"
        "clumpi_word bit = ~CLUMPI_BITS_LOAD(early);\n"
@@ -29,57 +29,62 @@ static const fault faults[] = {
        "uint old = CLUMPI_ADD(&v->states[block], want);\n"
        "if (bit) CLUMPI_BITS_RELEASE(early, bit);\n"}}},
     {"credit granted by what was read before",
-     {{"block.clh", "uint old = CLUMPI_ADD(&v->states[block], want);",
+     {{"core/block.clh", "uint old = CLUMPI_ADD(&v->states[block], want);",
        "uint old = seen; CLUMPI_ADD(&v->states[block], want);"}}},
     {"surplus credits not returned",
-     {{"block.clh", "if (kept < want) clumpi_block_return(v, block, want - kept);", ""}}},
+     {{"core/block.clh", "if (kept < want) clumpi_block_return(v, block, want - kept);", ""}}},
     {"retirement without compare and swap",
-     {{"block.clh", "if (CLUMPI_CAS(&v->states[block], empty, 0) != empty) return 0;",
+     {{"core/block.clh", "if (CLUMPI_CAS(&v->states[block], empty, 0) != empty) return 0;",
        "if (CLUMPI_LOAD(&v->states[block]) != empty) return 0;\nCLUMPI_STORE(&v->states[block], "
        "0);"}}},
-    {"no retirement", {{"block.clh", "if (clumpi_block_retire(v, block, class_id)) return;", ""}}},
+    {"no retirement",
+     {{"core/block.clh", "if (clumpi_block_retire(v, block, class_id)) return;", ""}}},
     {"open without compare and swap",
-     {{"block.clh", "uint seen = CLUMPI_CAS(&v->states[block], state, opened);",
+     {{"core/block.clh", "uint seen = CLUMPI_CAS(&v->states[block], state, opened);",
        "uint seen = CLUMPI_LOAD(&v->states[block]);\n"
        "if (seen == state) CLUMPI_STORE(&v->states[block], opened);"}}},
     {"open forgets credits of late comers",
-     {{"block.clh", "(class_id << CLUMPI_CLASS_SHIFT) + state + want;",
+     {{"core/block.clh", "(class_id << CLUMPI_CLASS_SHIFT) + state + want;",
        "(class_id << CLUMPI_CLASS_SHIFT) + want;"}}},
     {"hint not updated when a block became full",
-     {{"block.clh", "if (had < limit && had + want >= limit) clumpi_hint_agree(v, kind, 0, block);",
+     {{"core/block.clh",
+       "if (had < limit && had + want >= limit) clumpi_hint_agree(v, kind, 0, block);",
        "(void)limit;"}}},
     {"hint not updated when a full block got room",
-     {{"block.clh", "clumpi_hint_agree(v, class_id, 0, block);\n        clumpi_room_appeared(v);",
+     {{"core/block.clh",
+       "clumpi_hint_agree(v, class_id, 0, block);\n        clumpi_room_appeared(v);",
        "clumpi_room_appeared(v);"}}},
     {"epoch not moved when a full block got room",
-     {{"block.clh", "clumpi_hint_agree(v, class_id, 0, block);\n        clumpi_room_appeared(v);",
+     {{"core/block.clh",
+       "clumpi_hint_agree(v, class_id, 0, block);\n        clumpi_room_appeared(v);",
        "clumpi_hint_agree(v, class_id, 0, block);"}}},
     {"epoch not moved when a block was freed",
-     {{"block.clh", "clumpi_room_appeared(v);\n    return 1;", "return 1;"}}},
+     {{"core/block.clh", "clumpi_room_appeared(v);\n    return 1;", "return 1;"}}},
     {"a claim takes slots that others have",
-     {{"block.clh", "clumpi_word got = chosen & ~taken;", "clumpi_word got = chosen;"}}},
+     {{"core/block.clh", "clumpi_word got = chosen & ~taken;", "clumpi_word got = chosen;"}}},
     {"free clears the bit after returning the credit",
-     {{"alloc.clh", "clumpi_word old = CLUMPI_BITS_RELEASE(p, part),",
+     {{"core/alloc.clh", "clumpi_word old = CLUMPI_BITS_RELEASE(p, part),",
        "clumpi_word old = CLUMPI_BITS_LOAD(p),"},
-      {"alloc.clh", "if (freed) clumpi_block_return(v, place.block, freed);",
+      {"core/alloc.clh", "if (freed) clumpi_block_return(v, place.block, freed);",
        "if (freed) clumpi_block_return(v, place.block, freed);\n"
        "for (uint sub = 0; sub < CLUMPI_WORDS_PER_ROW; sub++)\n"
        "    CLUMPI_BITS_RELEASE(v->bits + (ulong)granule * CLUMPI_WORDS_PER_ROW + sub,\n"
        "                        (clumpi_word)(bits >> (sub * (CLUMPI_WORD_BITS & 63u))));"}}},
     {"double free not noticed",
-     {{"alloc.clh", "freed += clumpi_popcount(part & old);", "freed += clumpi_popcount(part);"}}},
+     {{"core/alloc.clh", "freed += clumpi_popcount(part & old);",
+       "freed += clumpi_popcount(part);"}}},
     {"null without a sweep",
-     {{"alloc.clh", "return clumpi_sweep(v, shape, want, seed);",
+     {{"core/alloc.clh", "return clumpi_sweep(v, shape, want, seed);",
        "clumpi_grant none = {0, 0, 0, 0};\nreturn none;"}}},
     {"sweep gives up at a block that it lost",
-     {{"alloc.clh", "*unsure = 1;\n    return grant;",
+     {{"core/alloc.clh", "*unsure = 1;\n    return grant;",
        "*unsure = *unsure || kind == 0;\n    return grant;"}}},
     {"sweep reads the states before the epoch",
-     {{"alloc.clh", "CLUMPI_FENCE(); /* the states", "/* the states"}}},
+     {{"core/alloc.clh", "CLUMPI_FENCE(); /* the states", "/* the states"}}},
 };
 
-static const char *const copied[] = {"layout.h", "prelude.clh", "bitmap.clh", "block.clh",
-                                     "alloc.clh"};
+static const char *const copied[] = {"core/layout.h", "core/prelude.clh", "core/bitmap.clh",
+                                     "core/block.clh", "core/alloc.clh"};
 
 /* Returns 1 if the fault was found. */
 static int find_fault(const char *folder, const fault *f) {
@@ -112,7 +117,7 @@ static int find_fault(const char *folder, const fault *f) {
 int main(int argc, char **argv) {
     char folder[] = "planted.XXXXXX", command[256];
     if (!mkdtemp(folder)) abort();
-    snprintf(command, sizeof command, "mkdir '%s/cl'", folder);
+    snprintf(command, sizeof command, "mkdir -p '%s/cl/core'", folder);
     if (shell(command) != 0) abort();
     size_t missed = 0, tried = 0;
     for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) {

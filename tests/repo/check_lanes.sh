@@ -15,7 +15,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 cat >"$work/one.cl" <<'EOF_KERNEL'
-#include "cl/device_api.clh"
+#include "cl/api/device_api.clh"
 __kernel void churn(CLUMP_HEAP, __global uint *out, uint steps) {
     clumpi_shape a = {1, 1, 64, 4096}, b = {2, 2, 32, 2048};
     uint made = 0, tag = (uint)get_global_id(0);
