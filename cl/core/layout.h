@@ -42,6 +42,7 @@ typedef uint32_t clumpi_u32;
 #define CLUMPI_CREDIT_MASK 0x00ffffffu
 #define CLUMPI_RESERVED 255u /* class of the blocks that hold the metadata */
 #define CLUMPI_LEVELS_MAX 6  /* 32^6 > 2^26 blocks */
+#define CLUMPI_ROW_SLOTS 64u /* objects of a row: CLUMP_ROW_SLOTS */
 #define CLUMPI_ROWS_MAX 64u  /* rows of a block: a block's non-empty rows fit one 64-bit mask */
 #define CLUMPI_RUN_SHIFT 26  /* blocks are fewer than granules, which have 26 bits */
 #define CLUMPI_RUN_MAX 31u   /* a run ends with a word of hints */

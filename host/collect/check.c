@@ -5,6 +5,7 @@
  * Read first: collect.h. Read next: collect.c.
  */
 #include "collect/collect.h"
+#include "compact/compact.h"
 
 #define QUEUE_ROOM_MIN 64u
 

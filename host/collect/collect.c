@@ -21,11 +21,12 @@ static clump_status null_weak(clumpi_collection *r) {
     const clump_collect_phase phase = CLUMP_COLLECT_WEAK;
     clump_status status = CLUMP_OK;
     if (has_weak_fields(r->heap))
-        status = clumpi_collect_run_on(r, phase, CLUMPI_KERNEL_sweep_weak,
+        status = clumpi_collect_run_on(r, phase, CLUMPI_COLLECT_KERNEL(sweep_weak),
                                        clumpi_compact_wide_groups(r->heap),
                                        clumpi_compact_block_local(r->heap), NULL, 0);
     for (const clump_refs *s = r->heap->refs; s && !status; s = s->next)
-        if (s->weak) status = clumpi_collect_outside(r, phase, CLUMPI_KERNEL_sweep_weak_outside, s);
+        if (s->weak)
+            status = clumpi_collect_outside(r, phase, CLUMPI_COLLECT_KERNEL(sweep_weak_outside), s);
     return status;
 }
 
@@ -40,7 +41,8 @@ static clump_status list_dead(clumpi_collection *r) {
                          {sizeof r->dead_last, &r->dead_last}};
     clump_status status = clumpi_clear(c, d->dead, 0, sizeof(clumpi_u32));
     if (!status)
-        status = clumpi_collect_run(r, CLUMP_COLLECT_LIST, CLUMPI_KERNEL_sweep_list, args, 4);
+        status =
+            clumpi_collect_run(r, CLUMP_COLLECT_LIST, CLUMPI_COLLECT_KERNEL(sweep_list), args, 4);
     if (status || !d->finaliser) return status;
     status = clump_kernel_set_arg(d->finaliser, 0, sizeof d->dead, &d->dead);
     if (!status) status = clump_do_all(r->heap, d->finaliser, NULL);
@@ -56,7 +58,7 @@ static clump_status sweep(clumpi_collection *r) {
     clumpi_u32 change = !r->desc->only_mark;
     clumpi_arg args[] = {{sizeof change, &change}};
     heap->list_valid = 0;
-    return clumpi_collect_run_on(r, CLUMP_COLLECT_SWEEP, CLUMPI_KERNEL_sweep,
+    return clumpi_collect_run_on(r, CLUMP_COLLECT_SWEEP, CLUMPI_COLLECT_KERNEL(sweep),
                                  words < groups ? words : groups, sizes->scan_local, args, 1);
 }
 
@@ -84,7 +86,7 @@ static void fill_report(clumpi_collection *r) {
     p->queue_peak = m->peak;
     p->queue_overflows = m->overflows;
     p->launches = r->timed.launches;
-    p->memory_bytes = r->heap->marks.bytes;
+    p->memory_bytes = r->marks->bytes;
     for (int i = 0; i < CLUMP_COLLECT_PHASE_COUNT; i++) p->total_us += p->us[i];
     p->floor_bytes = sizeof(clump_ref) * p->refs_read +
                      (uint64_t)m->blocks * (h->block_granules * UINT64_C(32) + 8);
@@ -108,7 +110,10 @@ clump_status clump_collect(clump_heap *heap, const clump_collect_desc *desc,
     if (report) memset(report, 0, sizeof *report);
     if (!heap) return CLUMP_ERR_USAGE;
     clump_context *c = heap->context;
-    clumpi_collection r = {.heap = heap, .desc = desc ? desc : &registered};
+    clumpi_collection r = {
+        .heap = heap, .marks = clumpi_marks_of(heap), .desc = desc ? desc : &registered};
+    if (!r.marks)
+        return clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for a collection");
     clump_status status = clumpi_sync_check(c, sync, "clump_collect");
     if (!status) status = clumpi_collect_begin(&r);
     if (status) return status;
@@ -122,7 +127,7 @@ clump_status clump_collect(clump_heap *heap, const clump_collect_desc *desc,
     if (!status) status = times;
     if (status) {
         /* Objects may still wait in it. */
-        clumpi_buffer_release(c, &heap->marks.buffer);
+        clumpi_buffer_release(c, &r.marks->buffer);
         return status;
     }
     if (report) *report = r.report;

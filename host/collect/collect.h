@@ -1,15 +1,40 @@
-/* Private: a collection under way. collect.c is the call, check.c what it refuses,
- * mark.c the marking on the device, host.c that on the host.
+/* Collection: collect.c is the call, check.c what it refuses, mark.c the marking on the device, host.c
+ * that on the host, collector.c the automatic one.
  *
- * Read first: core/core.h, timed.h, include/clump/collect.h, cl/collect/mark.clh.
+ * May use: core, schema, heap, sort, compact.
+ *
+ * Invariant: between two collections the buffer of marks is empty, or there is none.
+ *
+ * Read first: heap/heap.h, heap/timed.h, include/clump/collect.h, cl/collect/mark.clh.
  */
 #ifndef CLUMPI_COLLECT_H
 #define CLUMPI_COLLECT_H
 
-#include "core/timed.h"
+#include "clump/collect.h"
+#include "clump/collector.h"
+#include "heap/timed.h"
+
+#define CLUMPI_COLLECT_KERNELS(X)                                                                  \
+    X(mark_begin)                                                                                  \
+    X(mark_roots) X(mark_classes) X(mark_step) X(sweep_weak) X(sweep_weak_outside) X(sweep_list)   \
+        X(sweep)
+enum { CLUMPI_COLLECT_KERNELS(CLUMPI_KERNEL_INDEX) };
+extern const clumpi_library clumpi_collect_library;
+#define CLUMPI_COLLECT_KERNEL(name)                                                                \
+    ((clumpi_kernel_id){&clumpi_collect_library, CLUMPI_KERNEL_##name})
+
+/* What a heap's collections mark in (cl/core/layout.h): NULL until the first, and after one that failed,
+ * since an empty buffer is what the next one expects. */
+typedef struct clumpi_marks {
+    clumpi_attachment base; /* of the heap */
+    cl_mem buffer;
+    uint32_t capacity; /* of the queue */
+    uint64_t bytes;
+} clumpi_marks;
 
 typedef struct clumpi_collection {
     clump_heap *heap;
+    clumpi_marks *marks; /* of the heap */
     const clump_collect_desc *desc;
     clumpi_u32 dead_first, dead_last; /* classes of desc->dead_class */
     uint64_t dead_room;               /* references that desc->dead has room for */
@@ -44,6 +69,9 @@ static inline double clumpi_hand_over_us(double bytes) {
 clump_status clumpi_collect_begin(clumpi_collection *r);
 
 /* ---- mark.c ---- */
+
+/* Of the heap, made if there are none yet; NULL without host memory. */
+clumpi_marks *clumpi_marks_of(clump_heap *heap);
 
 /* Launch a kernel of marking or sweeping with the sizes of a do-all. Its first arguments are the
  * heap, header_at and the marks; `args` are the others, at most CLUMPI_MARK_ARGS. */

@@ -13,6 +13,7 @@
 
 typedef struct host_mark {
     const clump_heap *heap;
+    cl_mem marks;
     const clump_allocator *allocator;
     clumpi_u32 *states;
     uint64_t *white, *waiting; /* a word for each granule */
@@ -61,8 +62,8 @@ static clump_status fetch_all(host_mark *m) {
                       h->block_end * sizeof *m->states, &status);
     m->columns = fetch(m, heap->buffer, (uint64_t)h->at_columns * CLUMPI_UNIT,
                        columns * sizeof *m->columns, &status);
-    m->white = fetch(m, heap->marks.buffer, CLUMPI_MARK_WHITE_AT, words, &status);
-    m->waiting = fetch(m, heap->marks.buffer, CLUMPI_MARK_WHITE_AT + words, words, &status);
+    m->white = fetch(m, m->marks, CLUMPI_MARK_WHITE_AT, words, &status);
+    m->waiting = fetch(m, m->marks, CLUMPI_MARK_WHITE_AT + words, words, &status);
     if (!status) find_blocks(m);
     m->image = fetch(m, heap->buffer, m->from, m->bytes, &status);
     return status;
@@ -129,7 +130,7 @@ static clump_status take_over(host_mark *m, const clumpi_mark_control *control, 
     if (queued > control->capacity) queued = control->capacity;
     uint64_t at = CLUMPI_MARK_WHITE_AT + 16 * granules +
                   (step % 2 ? (uint64_t)control->capacity * sizeof(clump_ref) : 0);
-    clump_ref *refs = fetch(m, m->heap->marks.buffer, at, queued * sizeof *refs, &status);
+    clump_ref *refs = fetch(m, m->marks, at, queued * sizeof *refs, &status);
     for (uint32_t i = 0; i < queued && !status; i++) status = push(m, refs[i]);
     clumpi_free(m->allocator, refs);
     for (uint64_t g = 0; g < granules; g++)
@@ -172,7 +173,7 @@ static clump_status mark(host_mark *m, clumpi_collection *r, clumpi_u32 step, in
 /* The words of waiting objects: what is left. */
 static clump_status write_waiting(host_mark *m, uint64_t at, uint64_t bytes) {
     clump_context *c = m->heap->context;
-    cl_mem buffer = m->heap->marks.buffer;
+    cl_mem buffer = m->marks;
     if (!m->front_count) return clumpi_clear(c, buffer, at, bytes);
     for (size_t i = 0; i < m->front_count; i++) {
         clump_ref ref = ((clump_ref *)m->front)[i];
@@ -190,12 +191,12 @@ static void add(clumpi_u32 *words, uint64_t n) {
 clump_status clumpi_collect_mark_host(clumpi_collection *r, clumpi_u32 step, int may_return) {
     clump_heap *heap = r->heap;
     clump_context *c = heap->context;
-    host_mark m = {.heap = heap, .allocator = &c->allocator};
+    host_mark m = {.heap = heap, .marks = r->marks->buffer, .allocator = &c->allocator};
     uint64_t words = clumpi_mark_granules(heap) * 8;
     double start = clumpi_now_ns();
     clump_status status = fetch_all(&m);
     if (!status) status = mark(&m, r, step, may_return);
-    if (!status) status = clumpi_write(c, heap->marks.buffer, CLUMPI_MARK_WHITE_AT, words, m.white);
+    if (!status) status = clumpi_write(c, r->marks->buffer, CLUMPI_MARK_WHITE_AT, words, m.white);
     if (!status) status = write_waiting(&m, CLUMPI_MARK_WHITE_AT + words, words);
     clumpi_mark_control *k = &r->control;
     k->changes += step > 0;          /* from the device */
@@ -207,7 +208,7 @@ clump_status clumpi_collect_mark_host(clumpi_collection *r, clumpi_u32 step, int
     if (m.peak > k->peak) k->peak = (clumpi_u32)m.peak;
     add(k->read, m.read);
     add(k->followed, m.followed);
-    if (!status) status = clumpi_write(c, heap->marks.buffer, 0, sizeof *k, k);
+    if (!status) status = clumpi_write(c, r->marks->buffer, 0, sizeof *k, k);
     drop_all(&m);
     if (!status) status = clumpi_finish(c);
     r->report.us[CLUMP_COLLECT_MARK] += 1e-3 * (clumpi_now_ns() - start);

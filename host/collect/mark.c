@@ -9,6 +9,15 @@
 
 #include "collect/collect.h"
 
+static const char *const kernel_files[] = {
+    "cl/core/layout.h",   "cl/core/prelude.clh", "cl/core/bitmap.clh",   "cl/core/block.clh",
+    "cl/core/scan.clh",   "cl/compact/plan.clh", "cl/compact/reach.clh", "cl/collect/mark.clh",
+    "cl/collect/mark.cl", "cl/collect/sweep.cl"};
+static const char *const kernel_names[] = {CLUMPI_COLLECT_KERNELS(CLUMPI_KERNEL_NAME)};
+const clumpi_library clumpi_collect_library = {
+    kernel_files, sizeof kernel_files / sizeof *kernel_files, kernel_names,
+    sizeof kernel_names / sizeof *kernel_names};
+
 #define NARROW_PRESET 512u
 #define WIDE_PRESET 16u
 #define QUEUE_ROOM_LEAST 4096u
@@ -22,7 +31,7 @@
 clump_status clumpi_collect_run_on(clumpi_collection *r, clump_collect_phase phase,
                                    clumpi_kernel_id id, size_t groups, size_t local,
                                    const clumpi_arg *args, uint32_t arg_count) {
-    clumpi_arg all[1 + CLUMPI_MARK_ARGS] = {{sizeof r->heap->marks.buffer, &r->heap->marks.buffer}};
+    clumpi_arg all[1 + CLUMPI_MARK_ARGS] = {{sizeof r->marks->buffer, &r->marks->buffer}};
     for (uint32_t i = 0; i < arg_count; i++) all[1 + i] = args[i];
     return clumpi_timed_run(r->heap, &r->timed, phase, id, groups, local, all, 1 + arg_count);
 }
@@ -86,11 +95,26 @@ static uint32_t count_refs(const clump_schema *schema, uint32_t class_id) {
     return count;
 }
 
+static void release_marks(clumpi_attachment *base, clump_context *c) {
+    clumpi_marks *marks = (clumpi_marks *)base;
+    clumpi_buffer_release(c, &marks->buffer);
+    clumpi_free(&c->allocator, marks);
+}
+
+clumpi_marks *clumpi_marks_of(clump_heap *heap) {
+    static const char key;
+    clumpi_marks *marks = (clumpi_marks *)clumpi_attachment_find(heap->attachments, &key);
+    if (marks) return marks;
+    marks = clumpi_alloc(&heap->context->allocator, sizeof *marks);
+    if (marks) clumpi_attach(&heap->attachments, &marks->base, &key, release_marks);
+    return marks;
+}
+
 static clump_status make_buffer(clumpi_collection *r, uint32_t capacity) {
     clump_heap *heap = r->heap;
     clump_context *c = heap->context;
     clumpi_u32 refs_of[CLUMPI_RESERVED + 1] = {0};
-    clumpi_marks made = {.capacity = capacity};
+    clumpi_marks made = {.base = r->marks->base, .capacity = capacity};
     uint64_t without_queues = CLUMPI_MARK_WHITE_AT + 16 * clumpi_mark_granules(heap);
     made.bytes = without_queues + (uint64_t)8 * capacity;
     for (uint32_t id = 1; id <= heap->geometry.header.class_count; id++)
@@ -103,8 +127,8 @@ static clump_status make_buffer(clumpi_collection *r, uint32_t capacity) {
         clumpi_buffer_release(c, &made.buffer);
         return status;
     }
-    clumpi_buffer_release(c, &heap->marks.buffer);
-    heap->marks = made;
+    clumpi_buffer_release(c, &r->marks->buffer);
+    *r->marks = made;
     return CLUMP_OK;
 }
 
@@ -118,7 +142,7 @@ static clump_status prepare(clumpi_collection *r) {
     const clump_collect_desc *d = r->desc;
     uint32_t room = d->queue_room ? d->queue_room : preset_room(r);
     clump_status status = CLUMP_OK;
-    if (!r->heap->marks.buffer || r->heap->marks.capacity != room) status = make_buffer(r, room);
+    if (!r->marks->buffer || r->marks->capacity != room) status = make_buffer(r, room);
     if (status) return status;
     uint32_t narrow = d->narrow == CLUMP_NEVER ? 0 : d->narrow ? d->narrow : NARROW_PRESET;
     uint64_t rows = clumpi_mark_granules(r->heap);
@@ -135,12 +159,12 @@ static clump_status prepare(clumpi_collection *r) {
     if (d->engine == CLUMP_MARK_ROWS) m->rows_above = narrow;
     m->rows_below = d->engine == CLUMP_MARK_ROWS ? narrow : m->rows_above / 4;
     m->scanned[0] = UINT32_MAX; /* nothing is known of the sweep in front of the first */
-    return clumpi_write(r->heap->context, r->heap->marks.buffer, 0, sizeof *m, m);
+    return clumpi_write(r->heap->context, r->marks->buffer, 0, sizeof *m, m);
 }
 
 clump_status clumpi_collect_read(clumpi_collection *r) {
     clump_status status =
-        clumpi_read(r->heap->context, r->heap->marks.buffer, 0, sizeof r->control, &r->control);
+        clumpi_read(r->heap->context, r->marks->buffer, 0, sizeof r->control, &r->control);
     r->report.readbacks += !status;
     return status ? status : clumpi_timed_read(r->heap->context, &r->timed);
 }
@@ -156,22 +180,24 @@ static clump_status mark_desc_roots(clumpi_collection *r) {
     clump_status status = clumpi_buffer_create(c, bytes, "roots", &refs.buffer);
     if (!status) status = clumpi_write(c, refs.buffer, 0, bytes, d->roots);
     if (!status)
-        status = clumpi_collect_outside(r, CLUMP_COLLECT_ROOTS, CLUMPI_KERNEL_mark_roots, &refs);
+        status = clumpi_collect_outside(r, CLUMP_COLLECT_ROOTS, CLUMPI_COLLECT_KERNEL(mark_roots),
+                                        &refs);
     clumpi_buffer_release(c, &refs.buffer);
     return status;
 }
 
 static clump_status mark_roots(clumpi_collection *r) {
     const clump_collect_phase phase = CLUMP_COLLECT_ROOTS;
-    clump_status status = clumpi_collect_run(r, phase, CLUMPI_KERNEL_mark_begin, NULL, 0);
+    clump_status status = clumpi_collect_run(r, phase, CLUMPI_COLLECT_KERNEL(mark_begin), NULL, 0);
     for (const clump_refs *s = r->heap->refs; s && !status; s = s->next)
-        if (!s->weak) status = clumpi_collect_outside(r, phase, CLUMPI_KERNEL_mark_roots, s);
+        if (!s->weak)
+            status = clumpi_collect_outside(r, phase, CLUMPI_COLLECT_KERNEL(mark_roots), s);
     if (!status) status = mark_desc_roots(r);
     for (uint32_t i = 0; i < r->desc->root_class_count && !status; i++) {
         clump_class_info info;
         clump_schema_find_class(r->heap->schema, r->desc->root_classes[i], &info);
         clumpi_arg args[] = {{sizeof info.id, &info.id}, {sizeof info.last, &info.last}};
-        status = clumpi_collect_run(r, phase, CLUMPI_KERNEL_mark_classes, args, 2);
+        status = clumpi_collect_run(r, phase, CLUMPI_COLLECT_KERNEL(mark_classes), args, 2);
     }
     return status;
 }
@@ -213,7 +239,7 @@ static clump_status look_at_narrow(clumpi_collection *r, clumpi_u32 step, int *h
     *hand_over = host_is_faster && r->copies_us > 0 && r->narrow_us > r->copies_us;
     if (status || *hand_over) return status;
     if (m->levels_most < CLUMPI_NARROW_LEVELS) m->levels_most *= 2;
-    return clumpi_write(r->heap->context, r->heap->marks.buffer,
+    return clumpi_write(r->heap->context, r->marks->buffer,
                         offsetof(clumpi_mark_control, levels_most), sizeof m->levels_most,
                         &m->levels_most);
 }
@@ -232,8 +258,8 @@ static clump_status mark_device(clumpi_collection *r) {
         double start = clumpi_now_ns();
         for (uint32_t i = 0; i < batch && !status; i++, step++) {
             clumpi_arg args[] = {{sizeof step, &step}};
-            status = clumpi_collect_run_on(r, CLUMP_COLLECT_MARK, CLUMPI_KERNEL_mark_step, groups,
-                                           sizes->do_all_local, args, 1);
+            status = clumpi_collect_run_on(r, CLUMP_COLLECT_MARK, CLUMPI_COLLECT_KERNEL(mark_step),
+                                           groups, sizes->do_all_local, args, 1);
         }
         if (!status) status = clumpi_collect_read(r);
         if (status || (!m->queued[step % 3] && !m->waiting[step % 3])) break;

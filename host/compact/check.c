@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "compact/compact.h"
+#include "compact/merge/merge.h"
 
 /* Mark a class with its subclasses. */
 static clump_status select_class(clumpi_compaction *r, const char *name) {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "compact/compact.h"
+#include "compact/merge/merge.h"
 
 /* Objects, slots and blocks of the classes that take part, and the bytes of all reference fields that
  * can point to one of them. */
@@ -52,20 +53,42 @@ static double fragmentation(const census *s) {
     return s->slots ? 1.0 - (double)s->objects / (double)s->slots : 0.0;
 }
 
+/* What past compactions of a heap cost, in microseconds; 0: not known. */
+typedef struct pace {
+    clumpi_attachment base; /* of the heap */
+    double fixed_us;        /* of a run, whatever it moves */
+    double us_per_move;
+} pace;
+
+static void release_pace(clumpi_attachment *base, clump_context *c) {
+    clumpi_free(&c->allocator, base);
+}
+
+/* NULL without host memory. */
+static pace *pace_of(clump_heap *heap) {
+    static const char key;
+    pace *p = (pace *)clumpi_attachment_find(heap->attachments, &key);
+    if (p) return p;
+    p = clumpi_alloc(&heap->context->allocator, sizeof *p);
+    if (p) clumpi_attach(&heap->attachments, &p->base, &key, release_pace);
+    return p;
+}
+
 /* max_us: as many moves as past runs could make in that time; one block's if nothing is known. */
-static uint64_t moves_within(const clumpi_pace *pace, double us) {
-    if (!(pace->us_per_move > 0)) return 1;
-    double moves = (us - pace->fixed_us) / pace->us_per_move;
+static uint64_t moves_within(const pace *p, double us) {
+    if (!p || !(p->us_per_move > 0)) return 1;
+    double moves = (us - p->fixed_us) / p->us_per_move;
     return moves < 1 ? 1 : moves > 4e9 ? UINT64_C(4000000000) : (uint64_t)moves;
 }
 
 /* Learn from a run; without profiling from the wall clock. */
 static void learn(clump_heap *heap, const clumpi_compaction *r, uint64_t moves, double wall_us) {
-    clumpi_pace *pace = &heap->pace;
+    pace *p = pace_of(heap);
+    if (!p) return; /* the next run is guessed again */
     double move_us = r->timed.is_on ? r->report.us[CLUMP_PHASE_MOVE] : wall_us, total = 0;
     for (int i = 0; i < CLUMP_COMPACT_PHASE_COUNT; i++) total += r->report.us[i];
-    pace->fixed_us = r->timed.is_on ? total - move_us : 0;
-    if (moves) pace->us_per_move = move_us / (double)moves;
+    p->fixed_us = r->timed.is_on ? total - move_us : 0;
+    if (moves) p->us_per_move = move_us / (double)moves;
 }
 
 static clump_status run_within(clumpi_compaction *r) {
@@ -73,7 +96,8 @@ static clump_status run_within(clumpi_compaction *r) {
     uint64_t moves = 0;
     clump_status status = clumpi_finish(heap->context);
     double start = clumpi_now_ns();
-    if (!status) status = clumpi_planner_run(r, moves_within(&heap->pace, r->desc->max_us), &moves);
+    if (!status)
+        status = clumpi_planner_run(r, moves_within(pace_of(r->heap), r->desc->max_us), &moves);
     if (!status) status = clumpi_finish(heap->context);
     if (!status) learn(heap, r, moves, 1e-3 * (clumpi_now_ns() - start));
     return status;

@@ -1,13 +1,29 @@
-/* Private: a compaction under way. compact.c is the call, check.c what it refuses,
- * run.c what all strategies launch; planner.c and merge.c are the strategies, order.c the orders
- * of the planner.
+/* Compaction: compact.c is the call, check.c what it refuses, run.c what all strategies launch, planner.c
+ * and merge/ are the strategies, order.c the orders of the planner, compactor.c the automatic one.
  *
- * Read first: core/core.h, timed.h, include/clump/compact.h, cl/compact/plan.clh.
+ * May use: core, schema, heap, sort.
+ *
+ * Invariant: from the first kernel of a move to the last of `finish` nobody else's kernels run on the heap;
+ * afterwards the heap's invariants hold again (cl/core/layout.h).
+ *
+ * Read first: heap/heap.h, heap/timed.h, include/clump/compact.h, cl/compact/plan.clh.
  */
 #ifndef CLUMPI_COMPACT_H
 #define CLUMPI_COMPACT_H
 
-#include "core/timed.h"
+#include "clump/compact.h"
+#include "clump/compactor.h"
+#include "heap/timed.h"
+
+#define CLUMPI_COMPACT_KERNELS(X)                                                                  \
+    X(plan_clear)                                                                                  \
+    X(plan_histogram) X(plan_threshold) X(plan_count) X(plan_write) X(plan_pair) X(move) X(fill)   \
+        X(rewrite) X(null_dangling) X(rewrite_outside) X(finish) X(rewrite_recompute)              \
+            X(order_begin) X(order_invert)
+enum { CLUMPI_COMPACT_KERNELS(CLUMPI_KERNEL_INDEX) };
+extern const clumpi_library clumpi_compact_library;
+#define CLUMPI_COMPACT_KERNEL(name)                                                                \
+    ((clumpi_kernel_id){&clumpi_compact_library, CLUMPI_KERNEL_##name})
 
 typedef struct clumpi_compaction {
     clump_heap *heap;
@@ -33,6 +49,9 @@ typedef struct clumpi_moving {
 } clumpi_moving;
 
 /* ---- check.c ---- */
+
+/* What clump_compact() would say to this desc before it does anything. */
+clump_status clumpi_compact_check(clump_heap *heap, const clump_compact_desc *desc);
 
 /* Fill in what the desc says, or say what is wrong with it. */
 clump_status clumpi_compact_begin(clumpi_compaction *r);
@@ -67,8 +86,4 @@ clump_status clumpi_planner_run(clumpi_compaction *r, uint64_t max_moves, uint64
  * order, or object i to place order[i]. */
 clump_status clumpi_planner_run_fresh(clumpi_compaction *r, uint32_t class_id, cl_mem order);
 clump_status clumpi_order_run(clumpi_compaction *r);
-/* CLUMP_ERR_USAGE if the records of one source do not fit in local memory. */
-clump_status clumpi_merge_check(const clumpi_compaction *r);
-clump_status clumpi_merge_run(clumpi_compaction *r);
-
 #endif

@@ -9,7 +9,8 @@
 
 #include <string.h>
 
-#include "core/timed.h"
+#include "compact/compact.h"
+#include "heap/timed.h"
 
 #define COST_LIMIT 0.01
 #define GUESS_GPU 1e12 /* bytes of objects that a run gets through in a second, about */

@@ -7,6 +7,7 @@
  * Read first: compact.h, cl/compact/order.cl.
  */
 #include "compact/compact.h"
+#include "sort/sort.h"
 
 /* Buffers of an order; NULL is allowed to be released. */
 typedef struct ordering {
@@ -71,7 +72,7 @@ static clump_status gather_field(clumpi_compaction *r, uint32_t class_id, orderi
                          {sizeof bytes, &bytes},
                          {sizeof read, &read},
                          {sizeof o->keys, &o->keys}};
-    return clumpi_run_library(heap, CLUMPI_KERNEL_field_copy, sizes->do_all_global,
+    return clumpi_run_on_heap(heap, CLUMPI_HEAP_KERNEL(field_copy), sizes->do_all_global,
                               sizes->do_all_local, args, 7, NULL);
 }
 
@@ -88,13 +89,13 @@ static clump_status sort_class(clumpi_compaction *r, uint32_t class_id, uint64_t
                              : gather_field(r, class_id, o);
     clumpi_arg begin[] = {{sizeof o->numbers, &o->numbers}, {sizeof count, &count}};
     if (!status)
-        status = clumpi_run_kernel(c, CLUMPI_KERNEL_order_begin, sizes->do_all_global,
+        status = clumpi_run_kernel(c, CLUMPI_COMPACT_KERNEL(order_begin), sizes->do_all_global,
                                    sizes->do_all_local, begin, 2, NULL);
     if (!status) status = clumpi_sort_pairs(c, o->keys, o->numbers, count);
     clumpi_arg invert[] = {
         {sizeof o->numbers, &o->numbers}, {sizeof o->keys, &o->keys}, {sizeof count, &count}};
     if (!status)
-        status = clumpi_run_kernel(c, CLUMPI_KERNEL_order_invert, sizes->do_all_global,
+        status = clumpi_run_kernel(c, CLUMPI_COMPACT_KERNEL(order_invert), sizes->do_all_global,
                                    sizes->do_all_local, invert, 3, NULL);
     return status;
 }

@@ -24,19 +24,23 @@ static clump_status plan(clumpi_compaction *r, uint64_t max_moves, clumpi_u32 fr
     clumpi_arg write[] = {{sizeof fresh, &fresh}};
     const clump_compact_phase phase = CLUMP_PHASE_PLAN;
     clump_status status =
-        clumpi_compact_run(r, phase, CLUMPI_KERNEL_plan_clear, groups, local, NULL, 0);
+        clumpi_compact_run(r, phase, CLUMPI_COMPACT_KERNEL(plan_clear), groups, local, NULL, 0);
     if (!status)
-        status = clumpi_compact_run(r, phase, CLUMPI_KERNEL_plan_histogram, groups, local, NULL, 0);
+        status = clumpi_compact_run(r, phase, CLUMPI_COMPACT_KERNEL(plan_histogram), groups, local,
+                                    NULL, 0);
     /* A budget is shared by the classes in turn, so one group does them all. */
     if (!status)
-        status = clumpi_compact_run(r, phase, CLUMPI_KERNEL_plan_threshold,
+        status = clumpi_compact_run(r, phase, CLUMPI_COMPACT_KERNEL(plan_threshold),
                                     limit == UINT32_MAX ? classes : 1, local, threshold, 4);
     if (!status)
-        status = clumpi_compact_run(r, phase, CLUMPI_KERNEL_plan_count, groups, local, NULL, 0);
+        status =
+            clumpi_compact_run(r, phase, CLUMPI_COMPACT_KERNEL(plan_count), groups, local, NULL, 0);
     if (!status)
-        status = clumpi_compact_run(r, phase, CLUMPI_KERNEL_plan_write, groups, local, write, 1);
+        status = clumpi_compact_run(r, phase, CLUMPI_COMPACT_KERNEL(plan_write), groups, local,
+                                    write, 1);
     if (!status)
-        status = clumpi_compact_run(r, phase, CLUMPI_KERNEL_plan_pair, groups, local, NULL, 0);
+        status =
+            clumpi_compact_run(r, phase, CLUMPI_COMPACT_KERNEL(plan_pair), groups, local, NULL, 0);
     return status;
 }
 

@@ -5,6 +5,15 @@
  */
 #include "compact/compact.h"
 
+static const char *const kernel_files[] = {
+    "cl/core/layout.h",   "cl/core/prelude.clh",   "cl/core/bitmap.clh",   "cl/core/block.clh",
+    "cl/core/scan.clh",   "cl/compact/plan.clh",   "cl/compact/reach.clh", "cl/compact/plan.cl",
+    "cl/compact/move.cl", "cl/compact/rewrite.cl", "cl/compact/finish.cl", "cl/compact/order.cl"};
+static const char *const kernel_names[] = {CLUMPI_COMPACT_KERNELS(CLUMPI_KERNEL_NAME)};
+const clumpi_library clumpi_compact_library = {
+    kernel_files, sizeof kernel_files / sizeof *kernel_files, kernel_names,
+    sizeof kernel_names / sizeof *kernel_names};
+
 clump_status clumpi_compact_run(clumpi_compaction *r, clump_compact_phase phase,
                                 clumpi_kernel_id id, size_t groups, size_t local,
                                 const clumpi_arg *args, uint32_t arg_count) {
@@ -55,7 +64,7 @@ static clump_status run_outside(clumpi_compaction *r, clump_compact_phase phase,
             {sizeof stride, &stride},         {sizeof count, &count},
             {sizeof s->counted, &s->counted}, {sizeof counted_at, &counted_at},
             {sizeof check, &check},           {sizeof null_dangling, &null_dangling}};
-        status = clumpi_compact_run(r, phase, CLUMPI_KERNEL_rewrite_outside,
+        status = clumpi_compact_run(r, phase, CLUMPI_COMPACT_KERNEL(rewrite_outside),
                                     clumpi_compact_wide_groups(heap),
                                     heap->context->sizes.do_all_local, args, 8);
         uint64_t ignored = 0;
@@ -72,7 +81,7 @@ static clump_status run_check(clumpi_compaction *r) {
     uint64_t ignored = 0;
     clump_status status = CLUMP_OK;
     if (r->desc->null_dangling) {
-        status = clumpi_compact_run(r, CLUMP_PHASE_CHECK, CLUMPI_KERNEL_null_dangling,
+        status = clumpi_compact_run(r, CLUMP_PHASE_CHECK, CLUMPI_COMPACT_KERNEL(null_dangling),
                                     clumpi_compact_wide_groups(r->heap),
                                     clumpi_compact_block_local(r->heap), NULL, 0);
         /* Rewriting does not see what becomes null here, so it is counted as examined now. */
@@ -121,8 +130,8 @@ static clump_status run_rewrite(clumpi_compaction *r, const clumpi_moving *m) {
     const clump_heap *heap = r->heap;
     size_t wide = clumpi_compact_wide_groups(heap), local = clumpi_compact_block_local(heap);
     if (!m->records)
-        return clumpi_compact_run(r, CLUMP_PHASE_REWRITE, CLUMPI_KERNEL_rewrite, wide, local, NULL,
-                                  0);
+        return clumpi_compact_run(r, CLUMP_PHASE_REWRITE, CLUMPI_COMPACT_KERNEL(rewrite), wide,
+                                  local, NULL, 0);
     clumpi_u32 in_local = m->in_local != 0;
     size_t blocks = in_local ? (size_t)m->records * (m->factor + 1) : 1;
     size_t bitmaps = in_local ? blocks * heap->geometry.header.block_rows_max : 1;
@@ -130,8 +139,8 @@ static clump_status run_rewrite(clumpi_compaction *r, const clumpi_moving *m) {
         {sizeof m->records, &m->records},    {sizeof m->factor, &m->factor},
         {sizeof in_local, &in_local},        {m->records * sizeof(clumpi_u32), NULL},
         {blocks * sizeof(clumpi_u32), NULL}, {bitmaps * 8, NULL}};
-    return clumpi_compact_run(r, CLUMP_PHASE_REWRITE, CLUMPI_KERNEL_rewrite_recompute, wide, local,
-                              args, 6);
+    return clumpi_compact_run(r, CLUMP_PHASE_REWRITE, CLUMPI_COMPACT_KERNEL(rewrite_recompute),
+                              wide, local, args, 6);
 }
 
 static clump_status finish(clumpi_compaction *r, clumpi_u32 fresh) {
@@ -140,7 +149,7 @@ static clump_status finish(clumpi_compaction *r, clumpi_u32 fresh) {
     size_t words = heap->geometry.header.hint_count[0], groups = clumpi_compact_wide_groups(heap);
     clumpi_u32 tile = words < 2 * groups ? 1 : words < 8 * groups ? 2 : 8;
     clumpi_arg args[] = {{sizeof tile, &tile}, {sizeof fresh, &fresh}};
-    return clumpi_compact_run(r, CLUMP_PHASE_FINISH, CLUMPI_KERNEL_finish,
+    return clumpi_compact_run(r, CLUMP_PHASE_FINISH, CLUMPI_COMPACT_KERNEL(finish),
                               words < groups ? words : groups, heap->context->sizes.scan_local,
                               args, 2);
 }
@@ -164,10 +173,10 @@ clump_status clumpi_compact_apply(clumpi_compaction *r, const clumpi_moving *mov
     heap->list_valid = 0; /* the plan stands in the list's place */
     clump_status status = run_check(r);
     if (!status)
-        status =
-            clumpi_compact_run(r, CLUMP_PHASE_MOVE, CLUMPI_KERNEL_move, wide, move_local, move, 4);
+        status = clumpi_compact_run(r, CLUMP_PHASE_MOVE, CLUMPI_COMPACT_KERNEL(move), wide,
+                                    move_local, move, 4);
     if (!status)
-        status = clumpi_compact_run(r, CLUMP_PHASE_FINISH, CLUMPI_KERNEL_fill, wide,
+        status = clumpi_compact_run(r, CLUMP_PHASE_FINISH, CLUMPI_COMPACT_KERNEL(fill), wide,
                                     sizes->scan_local < 64 ? sizes->scan_local : 64, fill, 1);
     if (!status) status = run_rewrite(r, moving);
     if (!status) status = add_tallies(r, &p->refs_examined, &p->refs_rewritten, &dangling);

@@ -1,76 +1,20 @@
-/* Private types of the library: start here after include/clump/clump.h.
+/* Core: the context, its queue, and what every part needs: commands, building programs, kernels of the
+ * library, memory (memory.h), the device (device.h), words of failures.
  *
- * Glossary: granule, row, block, slot, reference as in cl/core/layout.h, which is shared with the
- * device. "Units" are 64 bytes (CLUMPI_UNIT), in which offsets into the heap buffer are counted.
+ * May use: nothing else of host/. cl/core/layout.h is shared with the device; its head has the glossary.
+ * "Units" are 64 bytes (CLUMPI_UNIT), in which offsets into a heap's buffer are counted.
  *
- * Invariant of all files here: a public call validates its arguments first, fills the context's
- * error record on failure, and leaves its object as it was.
+ * Invariant of all parts: a public call validates its arguments first, fills the context's error record
+ * on failure, and leaves its object as it was.
  *
- * Read next: context.c, geometry.c, heap.c, program.c, run.c.
+ * Read next: context.c, commands.c, build.c, kernels.c; then the part that is asked for.
  */
-#ifndef CLUMPI_INTERNAL_H
-#define CLUMPI_INTERNAL_H
-
-#include <stdatomic.h>
+#ifndef CLUMPI_CORE_H
+#define CLUMPI_CORE_H
 
 #include "cl/core/layout.h"
-#include "clump/clump.h"
+#include "clump/context.h"
 #include "core/memory.h"
-#include "schema/schema.h"
-
-/* Kernels of the library itself, compiled once per context and word width. */
-#define CLUMPI_KERNEL_LIST(X)                                                                      \
-    X(init)                                                                                        \
-    X(list_count)                                                                                  \
-    X(list_write)                                                                                  \
-    X(new_count)                                                                                   \
-    X(new_claim)                                                                                   \
-    X(stats)                                                                                       \
-    X(rank_count)                                                                                  \
-    X(rank_write)                                                                                  \
-    X(field_copy)                                                                                  \
-    X(sort_count)                                                                                  \
-    X(sort_prefix)                                                                                 \
-    X(sort_scatter)                                                                                \
-    X(sort_deal)                                                                                   \
-    X(sort_finish)                                                                                 \
-    X(check_blocks)                                                                                \
-    X(check_rest)                                                                                  \
-    X(plan_clear)                                                                                  \
-    X(plan_histogram)                                                                              \
-    X(plan_threshold)                                                                              \
-    X(plan_count)                                                                                  \
-    X(plan_write)                                                                                  \
-    X(plan_pair)                                                                                   \
-    X(move)                                                                                        \
-    X(fill)                                                                                        \
-    X(rewrite)                                                                                     \
-    X(null_dangling)                                                                               \
-    X(rewrite_outside)                                                                             \
-    X(finish)                                                                                      \
-    X(rewrite_recompute)                                                                           \
-    X(merge_count)                                                                                 \
-    X(merge_write)                                                                                 \
-    X(merge_claim)                                                                                 \
-    X(merge_pair)                                                                                  \
-    X(merge_record)                                                                                \
-    X(mark_begin)                                                                                  \
-    X(mark_roots)                                                                                  \
-    X(mark_classes)                                                                                \
-    X(mark_step)                                                                                   \
-    X(sweep_weak)                                                                                  \
-    X(sweep_weak_outside)                                                                          \
-    X(sweep_list)                                                                                  \
-    X(sweep)                                                                                       \
-    X(order_begin)                                                                                 \
-    X(order_invert)
-
-typedef enum clumpi_kernel_id {
-#define CLUMPI_KERNEL_ENUM(name) CLUMPI_KERNEL_##name,
-    CLUMPI_KERNEL_LIST(CLUMPI_KERNEL_ENUM)
-#undef CLUMPI_KERNEL_ENUM
-        CLUMPI_KERNEL_COUNT
-} clumpi_kernel_id;
 
 /* How the library's kernels and do-alls are launched on the device. */
 typedef struct clumpi_launch_sizes {
@@ -79,6 +23,14 @@ typedef struct clumpi_launch_sizes {
     size_t pass_groups; /* of do_all_local work-items, for marking, sweeping and compaction */
     size_t scan_groups, scan_local; /* of the numbering kernels (cl/core/scan.clh) */
 } clumpi_launch_sizes;
+
+/* What a part keeps with a context or a heap, which knows nothing of it but how to release it. */
+typedef struct clumpi_attachment clumpi_attachment;
+struct clumpi_attachment {
+    clumpi_attachment *next;
+    const void *key; /* an address that the part owns */
+    void (*release)(clumpi_attachment *attachment, clump_context *context);
+};
 
 struct clump_context {
     clump_allocator allocator;
@@ -89,90 +41,23 @@ struct clump_context {
     clump_capabilities capabilities;
     clumpi_launch_sizes sizes;
     clump_error error;
-    int in_order;       /* 0: every command waits for `last` */
-    int has_profiling;  /* of the queue */
-    cl_event last;      /* last command enqueued, only kept for out-of-order queues */
-    cl_program program; /* of the library's kernels; NULL until the first heap needs it */
-    cl_kernel kernels[CLUMPI_KERNEL_COUNT];
-    size_t group_limits[CLUMPI_KERNEL_COUNT]; /* most work-items in a group, of those made so far */
-    clump_pool *pools;                        /* all that were made; destroyed ones are shells */
-    _Atomic(uint64_t) pool_bytes, pool_limit; /* of all pools; limit 0: none */
+    int in_order;      /* 0: every command waits for `last` */
+    int has_profiling; /* of the queue */
+    cl_event last;     /* last command enqueued, only kept for out-of-order queues */
+    clumpi_attachment *attachments;
 };
-
-/* Geometry of a heap: sizes of rows and blocks, places of the metadata. Computed from schema, bytes
- * and desc alone (geometry.c), so that it can be tested without a device. */
-typedef struct clumpi_geometry {
-    uint64_t bytes;
-    clumpi_header header;                        /* as it goes to the device */
-    clumpi_class classes[CLUMP_CLASSES_MAX + 1]; /* likewise */
-} clumpi_geometry;
-
-/* What past compactions cost, in microseconds; 0: not known. */
-typedef struct clumpi_pace {
-    double fixed_us; /* of a run, whatever it moves */
-    double us_per_move;
-} clumpi_pace;
-
-/* What a collection marks in (cl/core/layout.h): NULL until the first, and after one that failed, since an
- * empty buffer is what the next one expects. */
-typedef struct clumpi_marks {
-    cl_mem buffer;
-    uint32_t capacity; /* of the queue */
-    uint64_t bytes;
-} clumpi_marks;
-
-/* A registered buffer of references (refs.c). */
-struct clump_refs {
-    clump_heap *heap;
-    clump_refs *next;
-    cl_mem buffer; /* retained */
-    uint64_t offset, count;
-    cl_mem counted; /* retained, or NULL */
-    uint64_t counted_at;
-    uint32_t stride;
-    int null_dangling, weak;
-};
-
-typedef struct clumpi_handles clumpi_handles;
-
-struct clump_heap {
-    clump_context *context;
-    clump_schema *schema; /* own copy */
-    clumpi_geometry geometry;
-    clump_heap_layout layout;
-    cl_mem buffer;
-    clump_pool *pool; /* that the buffer is from, or NULL */
-    clump_allocation allocation;
-    int list_valid;          /* the list in the buffer matches the objects */
-    clump_refs *refs;        /* registered buffers of references */
-    clumpi_handles *handles; /* NULL until the first one is made */
-    clumpi_pace pace;        /* of compaction */
-    clumpi_marks marks;      /* of collection */
-};
-
-struct clump_program {
-    clump_context *context;
-    clump_schema *schema; /* what the source was generated from */
-    uint32_t granule_bytes, block_granules;
-    cl_program program; /* NULL if the build failed */
-    char *source, *log;
-};
-
-struct clump_kernel {
-    clump_program *program;
-    cl_kernel kernel;
-    size_t group_limit; /* most work-items in a group */
-    int fixed;          /* neither makes nor frees objects */
-    uint32_t arg_count; /* behind the heap parameter */
-    uint8_t *arg_set;   /* per argument: was it set */
-};
-
-/* Byte offset of the header, or of a member of it, in the heap's buffer. */
-static inline uint64_t clumpi_header_offset(const clump_heap *heap, size_t member) {
-    return (uint64_t)heap->geometry.header.self_at * CLUMPI_UNIT + member;
-}
 
 /* ---- context.c ---- */
+
+void clumpi_attach(clumpi_attachment **list, clumpi_attachment *attachment, const void *key,
+                   void (*release)(clumpi_attachment *, clump_context *));
+clumpi_attachment *clumpi_attachment_find(clumpi_attachment *list, const void *key);
+void clumpi_attachments_release(clumpi_attachment **list, clump_context *c);
+
+/* The host's clock, from somewhere on; it only goes forward. */
+double clumpi_now_ns(void);
+
+/* ---- commands.c ---- */
 
 /* Enqueue a kernel. `sync` may be NULL; its event, if asked for, is that of this command. */
 clump_status clumpi_enqueue(clump_context *c, cl_kernel kernel, const char *name, size_t global,
@@ -203,56 +88,16 @@ clump_status clumpi_sync_check(clump_context *c, const clump_sync *sync, const c
 clump_status clumpi_sync_begin(clump_context *c, const clump_sync *sync);
 clump_status clumpi_sync_end(clump_context *c, const clump_sync *sync);
 
-/* The largest work-group that the device runs the kernel in, which can be below the device's own: a
- * multiple of 64 where 64 work-items take a row. */
-clump_status clumpi_group_limit(clump_context *c, cl_kernel kernel, const char *name,
-                                size_t *limit);
-/* As many groups, but of at most `limit` work-items. */
-void clumpi_group_fit(size_t limit, size_t *global, size_t *local);
+/* Where a heap's buffer may come from, besides OpenCL itself: the head of a clump_pool. */
+typedef struct clumpi_buffer_source clumpi_buffer_source;
+struct clumpi_buffer_source {
+    clump_context *context;
+    clump_status (*take)(clumpi_buffer_source *source, uint64_t bytes, void *owner,
+                         uint64_t *number, cl_mem *buffer, clump_error *error);
+    void (*give_back)(clumpi_buffer_source *source, uint64_t number);
+};
 
-/* One of the library's kernels; builds them all at the first call. NULL on failure (error is set).
- * */
-cl_kernel clumpi_library_kernel(clump_context *c, clumpi_kernel_id id);
-
-/* An argument of a kernel, as clSetKernelArg takes it. */
-typedef struct clumpi_arg {
-    size_t bytes;
-    const void *value;
-} clumpi_arg;
-
-/* Launch a library kernel; the second, one that begins with the heap and header_at. */
-clump_status clumpi_run_kernel(clump_context *c, clumpi_kernel_id id, size_t global, size_t local,
-                               const clumpi_arg *args, uint32_t arg_count, const clump_sync *sync);
-clump_status clumpi_run_library(clump_heap *heap, clumpi_kernel_id id, size_t global, size_t local,
-                                const clumpi_arg *args, uint32_t arg_count, const clump_sync *sync);
-
-/* ---- pool.c ---- */
-
-/* Also of a pool that was destroyed. */
-clump_context *clumpi_pool_context(const clump_pool *pool);
-
-/* Give back what destroyed pools leave behind. */
-void clumpi_pools_forget(clump_context *c);
-
-/* ---- geometry.c ---- */
-
-/* Units of the null row in front of the header: 64 times the largest object. */
-uint32_t clumpi_header_at(const clump_schema *schema);
-
-/* What clump_heap_create() decides. Fails with CLUMP_ERR_CAPACITY and words. */
-clump_status clumpi_geometry_compute(const clump_schema *schema, uint64_t bytes,
-                                     uint32_t block_rows, uint32_t scan_groups,
-                                     uint32_t reduce_groups, clumpi_geometry *geometry,
-                                     clump_error *error);
-
-/* ---- columns.c ---- */
-
-/* The columns of all classes (cl/core/layout.h): sets copies, refs and columns_end of classes[id], fills
- * columns[] unless it is NULL, and returns how many there are. */
-uint32_t clumpi_columns_build(const clump_schema *schema, clumpi_class *classes,
-                              clumpi_column *columns);
-
-/* ---- program.c ---- */
+/* ---- build.c ---- */
 
 /* The language, unless the user's options (or NULL) name one, and options that turn capabilities into
  * macros, appended to `text`. */
@@ -272,41 +117,39 @@ typedef struct clumpi_user_part {
 clump_status clumpi_build(clump_context *c, const char *source, const char *options,
                           const clumpi_user_part *user, cl_program *program, char **log);
 
-/* ---- heap/emit.c ---- */
+/* ---- kernels.c ---- */
 
-/* The OpenCL C that a schema generates. */
-void clumpi_schema_emit(clumpi_text *text, const clump_schema *schema,
-                        const clumpi_geometry *geometry);
+/* The largest work-group that the device runs the kernel in, which can be below the device's own: a
+ * multiple of 64 where 64 work-items take a row. */
+clump_status clumpi_group_limit(clump_context *c, cl_kernel kernel, const char *name,
+                                size_t *limit);
+/* As many groups, but of at most `limit` work-items. */
+void clumpi_group_fit(size_t limit, size_t *global, size_t *local);
 
-/* ---- values.c ---- */
+/* The kernels of a part: one program, built when the first of them is asked for. A part lists them as
+ * PART_KERNELS(X) in its header, for an enum and for the names. */
+typedef struct clumpi_library {
+    const char *const *files; /* of cl/, in order of inclusion */
+    size_t file_count;
+    const char *const *kernels; /* names */
+    size_t kernel_count;
+} clumpi_library;
+#define CLUMPI_KERNEL_INDEX(name) CLUMPI_KERNEL_##name,
+#define CLUMPI_KERNEL_NAME(name) "clumpi_" #name,
 
-/* Number the objects of the classes first .. last: index[] of their rows in the list, and how many
- * there are. Blocks. */
-clump_status clumpi_rank(clump_heap *heap, clumpi_u32 first, clumpi_u32 last, uint64_t *count);
+typedef struct clumpi_kernel_id {
+    const clumpi_library *library;
+    uint32_t index;
+} clumpi_kernel_id;
 
-/* CLUMP_OK if `ref` is a live object of the classes first .. last, else CLUMP_ERR_REFERENCE. Blocks. */
-clump_status clumpi_ref_check(clump_heap *heap, clump_ref ref, clumpi_u32 first, clumpi_u32 last);
+/* An argument of a kernel, as clSetKernelArg takes it. */
+typedef struct clumpi_arg {
+    size_t bytes;
+    const void *value;
+} clumpi_arg;
 
-/* ---- refs.c ---- */
-
-/* Unregister what is left, and give up all handles. */
-void clumpi_refs_clear(clump_heap *heap);
-
-/* ---- compact/check.c ---- */
-
-/* What clump_compact() would say to this desc before it does anything. */
-clump_status clumpi_compact_check(clump_heap *heap, const clump_compact_desc *desc);
-
-/* ---- sort.c ---- */
-
-/* Sort `count` pairs by key, stable. Both buffers have `count` uints; the result is in them. Takes
- * two buffers of the same size while it runs. Blocks: no. On failure the order of the pairs is
- * undefined, and some may be lost. */
-clump_status clumpi_sort_pairs(clump_context *c, cl_mem keys, cl_mem values, uint32_t count);
-
-/* ---- run.c ---- */
-
-/* Make the list of rows current if it is not: two launches, or none. */
-clump_status clumpi_list_update(clump_heap *heap, const clump_sync *sync);
+/* Launch a kernel of the library. Builds its program if nobody has yet. */
+clump_status clumpi_run_kernel(clump_context *c, clumpi_kernel_id id, size_t global, size_t local,
+                               const clumpi_arg *args, uint32_t arg_count, const clump_sync *sync);
 
 #endif

@@ -171,16 +171,16 @@ static clump_status choose_personality(clump_capabilities *c, clump_personality 
     if (wanted > CLUMP_PERSONALITY_GPU)
         return clumpi_fail(error, CLUMP_ERR_USAGE, "personality %u; there are 0 to %u",
                            (unsigned)wanted, (unsigned)CLUMP_PERSONALITY_GPU);
-    if (wanted == CLUMP_PERSONALITY_GPU && c->work_group_max < CLUMP_ROW_SLOTS)
+    if (wanted == CLUMP_PERSONALITY_GPU && c->work_group_max < CLUMPI_ROW_SLOTS)
         return clumpi_fail(
             error, CLUMP_ERR_UNSUPPORTED,
             "the device's largest work-group has %u work-items; the kernels for GPUs "
             "need %u: use CLUMP_PERSONALITY_CPU",
-            c->work_group_max, CLUMP_ROW_SLOTS);
+            c->work_group_max, CLUMPI_ROW_SLOTS);
     c->personality = wanted;
     if (wanted == CLUMP_PERSONALITY_DEVICE)
-        c->personality = c->is_cpu || c->work_group_max < CLUMP_ROW_SLOTS ? CLUMP_PERSONALITY_CPU
-                                                                          : CLUMP_PERSONALITY_GPU;
+        c->personality = c->is_cpu || c->work_group_max < CLUMPI_ROW_SLOTS ? CLUMP_PERSONALITY_CPU
+                                                                           : CLUMP_PERSONALITY_GPU;
     return CLUMP_OK;
 }
 
@@ -255,7 +255,7 @@ void clumpi_device_sizes(const clump_capabilities *c, clumpi_launch_sizes *sizes
         return;
     }
     size_t local = c->work_group_max < 256 ? c->work_group_max : 256;
-    local -= local % CLUMP_ROW_SLOTS;
+    local -= local % CLUMPI_ROW_SLOTS;
     sizes->do_all_local = local;
     /* The allocator takes 80 registers and more: of groups of 256, a compute unit of NVIDIA has
      * room for two, and what is left is less wasted in smaller ones. */

@@ -8,7 +8,7 @@
  *
  * Read first: core/core.h, cl/core/layout.h.
  */
-#include "core/core.h"
+#include "heap/heap.h"
 
 #define WIDTH_MAX 16u /* bytes of an element; wider ones are split */
 

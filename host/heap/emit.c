@@ -5,7 +5,7 @@
  *
  * Read first: include/clump/schema.h, cl/api/device_api.clh.
  */
-#include "core/core.h"
+#include "heap/heap.h"
 
 /* OpenCL C type of an element as a field holds it. */
 static void append_type(clumpi_text *t, const clump_schema *schema, const clump_field_info *f) {

@@ -15,7 +15,7 @@
  */
 #include <string.h>
 
-#include "core/core.h"
+#include "heap/heap.h"
 
 #define REF_GRANULES (1ull << 26)
 

@@ -5,7 +5,25 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "core/core.h"
+#include "heap/heap.h"
+
+static const char *const kernel_files[] = {
+    "cl/core/layout.h", "cl/core/prelude.clh", "cl/core/bitmap.clh",   "cl/core/block.clh",
+    "cl/core/scan.clh", "cl/heap/init.cl",     "cl/heap/enumerate.cl", "cl/heap/new.cl",
+    "cl/heap/stats.cl", "cl/heap/fields.cl",   "cl/heap/check.cl"};
+static const char *const kernel_names[] = {CLUMPI_HEAP_KERNELS(CLUMPI_KERNEL_NAME)};
+const clumpi_library clumpi_heap_library = {
+    kernel_files, sizeof kernel_files / sizeof *kernel_files, kernel_names,
+    sizeof kernel_names / sizeof *kernel_names};
+
+clump_status clumpi_run_on_heap(clump_heap *heap, clumpi_kernel_id id, size_t global, size_t local,
+                                const clumpi_arg *args, uint32_t arg_count,
+                                const clump_sync *sync) {
+    clumpi_arg all[2 + CLUMPI_HEAP_ARGS_MAX] = {
+        {sizeof heap->buffer, &heap->buffer}, {sizeof(clumpi_u32), &heap->geometry.header.self_at}};
+    for (uint32_t i = 0; i < arg_count; i++) all[2 + i] = args[i];
+    return clumpi_run_kernel(heap->context, id, global, local, all, 2 + arg_count, sync);
+}
 
 /* Field types that the device must be able to handle. */
 static clump_status check_types(clump_context *c, const clump_schema *schema) {
@@ -25,6 +43,11 @@ static clump_status check_types(clump_context *c, const clump_schema *schema) {
     return CLUMP_OK;
 }
 
+/* A pool begins with what a heap needs of it. */
+static clumpi_buffer_source *source_of(clump_pool *pool) {
+    return (clumpi_buffer_source *)pool;
+}
+
 static clump_status check_desc(const clump_heap_desc *desc, uint64_t *bytes) {
     clump_context *c = desc->context;
     if (!desc->schema || clump_schema_get_class_count(desc->schema) == 0)
@@ -40,7 +63,7 @@ static clump_status check_desc(const clump_heap_desc *desc, uint64_t *bytes) {
     if (desc->block_rows > CLUMPI_ROWS_MAX)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE, "block_rows is %u, at most %u are possible",
                            desc->block_rows, CLUMPI_ROWS_MAX);
-    if (desc->pool && clumpi_pool_context(desc->pool) != c)
+    if (desc->pool && source_of(desc->pool)->context != c)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
                            "the pool of a heap belongs to another clump_context than the heap");
     *bytes = desc->bytes;
@@ -81,9 +104,9 @@ static clump_status initialise(clump_heap *heap) {
                               (g->header.class_count + 1) * sizeof *g->classes, g->classes);
     if (!status) status = write_columns(heap);
     if (!status)
-        status =
-            clumpi_run_library(heap, CLUMPI_KERNEL_init, c->sizes.scan_groups * c->sizes.scan_local,
-                               c->sizes.scan_local, NULL, 0, NULL);
+        status = clumpi_run_on_heap(heap, CLUMPI_HEAP_KERNEL(init),
+                                    c->sizes.scan_groups * c->sizes.scan_local, c->sizes.scan_local,
+                                    NULL, 0, NULL);
     /* Touch the last bytes too: some devices reserve memory at first use only. Written, not filled:
      * the likely reason why heaps of 16 GiB could not be made on an H200. */
     const clumpi_u32 zero = 0;
@@ -119,14 +142,10 @@ static clump_status explain_size(clump_context *c, uint64_t bytes, clump_status 
     return e->status = CLUMP_ERR_CAPACITY;
 }
 
-/* References are places in the buffer, so it could move; but the user's kernels know it as it is.
- * */
-static clump_status take_from_pool(clump_heap *heap, clump_pool *pool) {
-    clump_allocation_desc desc = {.bytes = heap->geometry.bytes, .name = "heap", .user_data = heap};
-    clump_status status = clump_pool_alloc(pool, &desc, &heap->allocation, NULL);
-    if (!status) heap->pool = pool;
-    if (!status) status = clump_pool_get_buffer(pool, heap->allocation, &heap->buffer);
-    if (status) clump_pool_get_error(pool, &heap->context->error);
+static clump_status take_from_source(clump_heap *heap, clumpi_buffer_source *source) {
+    clump_status status = source->take(source, heap->geometry.bytes, heap, &heap->source_number,
+                                       &heap->buffer, &heap->context->error);
+    if (!status) heap->source = source;
     return status;
 }
 
@@ -149,7 +168,7 @@ static clump_status create(const clump_heap_desc *desc, uint64_t bytes, clump_he
     status = clumpi_schema_copy(desc->schema, &c->allocator, &heap->schema);
     if (status) return clumpi_fail(&c->error, status, "no host memory for the heap's schema");
     if (desc->pool) {
-        status = take_from_pool(heap, desc->pool);
+        status = take_from_source(heap, source_of(desc->pool));
         return status ? status : initialise(heap);
     }
     status = make_buffer(heap);
@@ -183,9 +202,9 @@ void clump_heap_destroy(clump_heap *heap) {
     clump_context *c = heap->context;
     clumpi_refs_clear(heap);
     if (heap->buffer) c->cl.Finish(c->queue);
-    clumpi_buffer_release(c, &heap->marks.buffer);
-    if (heap->pool)
-        clump_pool_free(heap->pool, heap->allocation);
+    clumpi_attachments_release(&heap->attachments, c);
+    if (heap->source)
+        heap->source->give_back(heap->source, heap->source_number);
     else
         clumpi_buffer_release(c, &heap->buffer);
     clump_schema_destroy(heap->schema);
@@ -208,6 +227,7 @@ void clump_heap_touch(clump_heap *heap) {
     heap->list_valid = 0;
 }
 
+_Static_assert(CLUMPI_ROW_SLOTS == CLUMP_ROW_SLOTS, "schema.h and layout.h have the same rows");
 _Static_assert(CLUMPI_ERRORS == CLUMP_DEVICE_ERROR_COUNT,
                "heap.h and layout.h list the same errors");
 

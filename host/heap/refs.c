@@ -8,7 +8,7 @@
  */
 #include <string.h>
 
-#include "core/core.h"
+#include "heap/heap.h"
 
 #define HANDLES_FIRST 64u /* room in the first buffer of handles */
 

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "core/core.h"
+#include "heap/heap.h"
 
 /* The wait list alone, for the launches before the last, which gives the event. */
 static clump_sync waits_of(const clump_sync *sync) {
@@ -24,11 +24,11 @@ clump_status clumpi_list_update(clump_heap *heap, const clump_sync *sync) {
     const clumpi_launch_sizes *sizes = &heap->context->sizes;
     size_t global = sizes->scan_groups * sizes->scan_local;
     clump_sync waits = waits_of(sync);
-    clump_status status = clumpi_run_library(heap, CLUMPI_KERNEL_list_count, global,
+    clump_status status = clumpi_run_on_heap(heap, CLUMPI_HEAP_KERNEL(list_count), global,
                                              sizes->scan_local, NULL, 0, &waits);
     if (!status)
-        status = clumpi_run_library(heap, CLUMPI_KERNEL_list_write, global, sizes->scan_local, NULL,
-                                    0, NULL);
+        status = clumpi_run_on_heap(heap, CLUMPI_HEAP_KERNEL(list_write), global, sizes->scan_local,
+                                    NULL, 0, NULL);
     if (!status) heap->list_valid = 1;
     return status;
 }
@@ -140,11 +140,11 @@ clump_status clump_do_new(clump_heap *heap, const char *class_name, uint64_t cou
     clumpi_arg args[] = {{sizeof info.id, &info.id}, {sizeof wanted, &wanted}};
     clump_sync waits = waits_of(sync);
     heap->list_valid = 0; /* the rows of the new objects take its place */
-    status = clumpi_run_library(heap, CLUMPI_KERNEL_new_count, global, sizes->scan_local, args, 1,
-                                &waits);
+    status = clumpi_run_on_heap(heap, CLUMPI_HEAP_KERNEL(new_count), global, sizes->scan_local,
+                                args, 1, &waits);
     if (!status)
-        status = clumpi_run_library(heap, CLUMPI_KERNEL_new_claim, global, sizes->scan_local, args,
-                                    2, NULL);
+        status = clumpi_run_on_heap(heap, CLUMPI_HEAP_KERNEL(new_claim), global, sizes->scan_local,
+                                    args, 2, NULL);
     global = sizes->do_all_global;
     size_t local = sizes->do_all_local;
     clumpi_group_fit(k->group_limit, &global, &local);

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/core.h"
+#include "heap/heap.h"
 
 static uint64_t scan_offset(const clump_heap *heap) {
     return (uint64_t)heap->geometry.header.at_scan * CLUMPI_UNIT;
@@ -19,9 +19,9 @@ static clump_status count_blocks(clump_heap *heap, clumpi_u32 *table) {
     const clumpi_launch_sizes *sizes = &c->sizes;
     clump_status status = clumpi_clear(c, heap->buffer, scan_offset(heap), bytes);
     if (!status)
-        status =
-            clumpi_run_library(heap, CLUMPI_KERNEL_stats, sizes->scan_groups * sizes->scan_local,
-                               sizes->scan_local, NULL, 0, NULL);
+        status = clumpi_run_on_heap(heap, CLUMPI_HEAP_KERNEL(stats),
+                                    sizes->scan_groups * sizes->scan_local, sizes->scan_local, NULL,
+                                    0, NULL);
     if (!status) status = clumpi_read(c, heap->buffer, scan_offset(heap), bytes, table);
     return status;
 }
@@ -82,13 +82,13 @@ static clump_status run_check(clump_heap *heap, clumpi_u32 reporting) {
     const clumpi_launch_sizes *sizes = &heap->context->sizes;
     size_t global = sizes->scan_groups * sizes->scan_local;
     clumpi_arg arg = {sizeof reporting, &reporting};
-    clump_status status = clumpi_run_library(heap, CLUMPI_KERNEL_check_blocks, global,
+    clump_status status = clumpi_run_on_heap(heap, CLUMPI_HEAP_KERNEL(check_blocks), global,
                                              sizes->scan_local, &arg, 1, NULL);
     /* Violations outside blocks share their key, so one work-item alone looks for the details. */
     size_t local = reporting ? 1 : sizes->scan_local;
     if (!status)
-        status = clumpi_run_library(heap, CLUMPI_KERNEL_check_rest, reporting ? 1 : global, local,
-                                    &arg, 1, NULL);
+        status = clumpi_run_on_heap(heap, CLUMPI_HEAP_KERNEL(check_rest), reporting ? 1 : global,
+                                    local, &arg, 1, NULL);
     return status;
 }
 

@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "core/core.h"
+#include "heap/heap.h"
 
 /* What a caller asked for, resolved: classes first .. last, and where the field lies in a row. */
 typedef struct target {
@@ -52,11 +52,11 @@ clump_status clumpi_rank(clump_heap *heap, clumpi_u32 first, clumpi_u32 last, ui
     clumpi_u32 objects = 0;
     clump_status status = clumpi_list_update(heap, NULL);
     if (!status)
-        status = clumpi_run_library(heap, CLUMPI_KERNEL_rank_count, global, sizes->scan_local, args,
-                                    2, NULL);
+        status = clumpi_run_on_heap(heap, CLUMPI_HEAP_KERNEL(rank_count), global, sizes->scan_local,
+                                    args, 2, NULL);
     if (!status)
-        status = clumpi_run_library(heap, CLUMPI_KERNEL_rank_write, global, sizes->scan_local, args,
-                                    2, NULL);
+        status = clumpi_run_on_heap(heap, CLUMPI_HEAP_KERNEL(rank_write), global, sizes->scan_local,
+                                    args, 2, NULL);
     if (!status)
         status = clumpi_read(c, heap->buffer,
                              (uint64_t)heap->geometry.header.at_scan * CLUMPI_UNIT +
@@ -82,7 +82,7 @@ static clump_status copy(clump_heap *heap, const target *t, clumpi_u32 direction
     const clumpi_launch_sizes *sizes = &c->sizes;
     status = in ? clumpi_write(c, values, 0, bytes, in) : CLUMP_OK;
     if (!status)
-        status = clumpi_run_library(heap, CLUMPI_KERNEL_field_copy, sizes->do_all_global,
+        status = clumpi_run_on_heap(heap, CLUMPI_HEAP_KERNEL(field_copy), sizes->do_all_global,
                                     sizes->do_all_local, args, 7, NULL);
     if (!status) status = out ? clumpi_read(c, values, 0, host_bytes, out) : clumpi_finish(c);
     clumpi_buffer_release(c, &values);

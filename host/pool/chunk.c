@@ -13,9 +13,9 @@ clump_status clumpi_bytes_reserve(clumpi_pool *p, uint64_t bytes) {
                            "%llu bytes more: pool %.64s has %llu and is limited to %llu",
                            (unsigned long long)bytes, p->name, (unsigned long long)p->stats.bytes,
                            (unsigned long long)limit);
-    _Atomic(uint64_t) *all = &p->context->pool_bytes;
+    _Atomic(uint64_t) *all = &p->account->bytes;
     uint64_t before = atomic_fetch_add(all, bytes);
-    limit = atomic_load(&p->context->pool_limit);
+    limit = atomic_load(&p->account->limit);
     if (limit && before + bytes > limit) {
         atomic_fetch_sub(all, bytes);
         return clumpi_fail(
@@ -30,7 +30,7 @@ clump_status clumpi_bytes_reserve(clumpi_pool *p, uint64_t bytes) {
 
 void clumpi_bytes_return(clumpi_pool *p, uint64_t bytes) {
     p->stats.bytes -= bytes;
-    atomic_fetch_sub(&p->context->pool_bytes, bytes);
+    atomic_fetch_sub(&p->account->bytes, bytes);
 }
 
 static void count_used(clumpi_pool *p, const clumpi_chunk *chunk, uint64_t bytes) {

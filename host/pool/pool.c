@@ -2,6 +2,7 @@
 #include "pool/pool.h"
 
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -42,14 +43,37 @@ void clump_pool_get_error(clump_pool *pool, clump_error *error) {
     if (p) clumpi_pool_leave(p);
 }
 
+static const char account_key;
+
+static void release_account(clumpi_attachment *base, clump_context *c) {
+    clumpi_free(&c->allocator, base);
+}
+
+static clumpi_pool_account *find_account(const clump_context *c) {
+    return (clumpi_pool_account *)clumpi_attachment_find(c->attachments, &account_key);
+}
+
+/* Made if there is none yet; NULL without host memory. */
+static clumpi_pool_account *account_of(clump_context *c) {
+    clumpi_pool_account *account = find_account(c);
+    if (account) return account;
+    account = clumpi_alloc(&c->allocator, sizeof *account);
+    if (account) clumpi_attach(&c->attachments, &account->base, &account_key, release_account);
+    return account;
+}
+
 clump_status clump_pool_limit_all(clump_context *context, uint64_t bytes) {
     if (!context) return CLUMP_ERR_USAGE;
-    atomic_store(&context->pool_limit, bytes);
+    clumpi_pool_account *account = account_of(context);
+    if (!account)
+        return clumpi_fail(&context->error, CLUMP_ERR_MEMORY, "no host memory for a limit");
+    atomic_store(&account->limit, bytes);
     return CLUMP_OK;
 }
 
 uint64_t clump_pool_get_bytes_of_all(const clump_context *context) {
-    return context ? atomic_load(&context->pool_bytes) : 0;
+    clumpi_pool_account *account = context ? find_account(context) : NULL;
+    return account ? atomic_load(&account->bytes) : 0;
 }
 
 /* ---- Creation and destruction ---------------------------------------------------------------- */
@@ -141,6 +165,33 @@ static clump_status create(const clump_pool_desc *desc, clumpi_pool *p, clump_er
     return CLUMP_OK;
 }
 
+/* ---- What a heap sees ------------------------------------------------------------------------- */
+
+/* References are places in the buffer, so it could move; but the user's kernels know it as it is. */
+static clump_status take_for_heap(clumpi_buffer_source *source, uint64_t bytes, void *owner,
+                                  uint64_t *number, cl_mem *buffer, clump_error *error) {
+    clump_pool *pool = (clump_pool *)source;
+    clump_allocation_desc desc = {.bytes = bytes, .name = "heap", .user_data = owner};
+    clump_allocation allocation = 0;
+    clump_status status = clump_pool_alloc(pool, &desc, &allocation, NULL);
+    if (!status) status = clump_pool_get_buffer(pool, allocation, buffer);
+    if (status) {
+        clump_pool_get_error(pool, error);
+        if (allocation) clump_pool_free(pool, allocation);
+    }
+    *number = allocation;
+    return status;
+}
+
+static void give_back_for_heap(clumpi_buffer_source *source, uint64_t number) {
+    clump_pool_free((clump_pool *)source, number);
+}
+
+/* A destroyed pool stays as a shell, so that its use is noticed. */
+static void release_shell(clumpi_attachment *base, clump_context *c) {
+    clumpi_free(&c->allocator, (char *)base - offsetof(clump_pool, base));
+}
+
 clump_status clump_pool_create(const clump_pool_desc *desc, clump_pool **pool, clump_error *error) {
     if (pool) *pool = NULL;
     if (!desc || !desc->context || !pool)
@@ -151,9 +202,11 @@ clump_status clump_pool_create(const clump_pool_desc *desc, clump_pool **pool, c
     clump_pool *shell = clumpi_alloc(a, sizeof *shell);
     clumpi_pool *p = shell ? clumpi_alloc(a, sizeof *p) : NULL;
     clump_status status = CLUMP_OK;
-    if (p) {
+    clumpi_pool_account *account = p ? account_of(desc->context) : NULL;
+    if (account) {
         p->allocator = *a;
         p->shell = shell;
+        p->account = account;
         status = create(desc, p, error);
     } else {
         status = clumpi_fail(error, CLUMP_ERR_MEMORY, "no host memory for a pool");
@@ -168,8 +221,9 @@ clump_status clump_pool_create(const clump_pool_desc *desc, clump_pool **pool, c
         clumpi_free(a, shell);
         return status;
     }
-    *shell = (clump_pool){desc->context, desc->context->pools, p};
-    desc->context->pools = shell;
+    shell->source = (clumpi_buffer_source){desc->context, take_for_heap, give_back_for_heap};
+    shell->live = p;
+    clumpi_attach(&desc->context->attachments, &shell->base, shell, release_shell);
     *pool = shell;
     return CLUMP_OK;
 }
@@ -230,18 +284,6 @@ void clump_pool_destroy(clump_pool *shell) {
     clump_allocator allocator = p->allocator;
     clumpi_free(&allocator, p);
     shell->live = NULL;
-}
-
-clump_context *clumpi_pool_context(const clump_pool *pool) {
-    return pool->context;
-}
-
-void clumpi_pools_forget(clump_context *c) {
-    while (c->pools) {
-        clump_pool *shell = c->pools;
-        c->pools = shell->next;
-        clumpi_free(&c->allocator, shell);
-    }
 }
 
 /* ---- Allocating and freeing -------------------------------------------------------------------

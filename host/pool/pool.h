@@ -1,4 +1,6 @@
-/* Inside of a pool.
+/* Pools of OpenCL buffers: suballocation, limits, moves, defragmentation.
+ *
+ * May use: core, suballoc.
  *
  *   clump_pool (a shell, which stays until its context goes, so that use after destruction is
  *   noticed)
@@ -18,10 +20,12 @@
 #ifndef CLUMPI_POOL_H
 #define CLUMPI_POOL_H
 
+#include <stdatomic.h>
+
 #include "clump/defrag.h"
+#include "clump/pool.h"
 #include "core/core.h"
 #include "core/lock.h"
-#include "core/timed.h"
 #include "pool/pace.h"
 #include "suballoc/suballoc.h"
 
@@ -29,10 +33,16 @@ typedef struct clumpi_pool clumpi_pool;
 typedef struct clumpi_op clumpi_op;
 
 struct clump_pool {
-    clump_context *context;
-    clump_pool *next; /* of the context */
-    clumpi_pool *live;
+    clumpi_buffer_source source; /* first: what a heap sees of it */
+    clumpi_attachment base;      /* of the context */
+    clumpi_pool *live;           /* NULL: destroyed */
 };
+
+/* Of all pools of a context. */
+typedef struct clumpi_pool_account {
+    clumpi_attachment base;         /* of the context */
+    _Atomic(uint64_t) bytes, limit; /* limit 0: none */
+} clumpi_pool_account;
 
 typedef struct clumpi_chunk {
     cl_mem buffer;
@@ -113,6 +123,7 @@ typedef struct clumpi_frame {
 } clumpi_frame;
 
 struct clumpi_pool {
+    clumpi_pool_account *account; /* of all pools of the context */
     clump_pool *shell;
     clump_context *context;
     clump_allocator allocator;

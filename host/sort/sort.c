@@ -4,7 +4,15 @@
  *
  * Read first: core/core.h, cl/sort/sort.cl.
  */
-#include "core/core.h"
+#include "sort/sort.h"
+
+static const char *const kernel_files[] = {"cl/core/layout.h", "cl/core/prelude.clh",
+                                           "cl/core/bitmap.clh", "cl/core/scan.clh",
+                                           "cl/sort/sort.cl"};
+static const char *const kernel_names[] = {CLUMPI_SORT_KERNELS(CLUMPI_KERNEL_NAME)};
+const clumpi_library clumpi_sort_library = {
+    kernel_files, sizeof kernel_files / sizeof *kernel_files, kernel_names,
+    sizeof kernel_names / sizeof *kernel_names};
 
 #define SORT_TURNS 16u /* words in front of the tables, as in cl/sort/sort.cl */
 #define SORT_ITEMS 8u  /* pairs of a work-item in a tile, likewise */
@@ -39,13 +47,14 @@ static clump_status run_pass(const sort_state *s, clumpi_u32 pass) {
     const clumpi_arg prefix[] = {
         {sizeof(cl_mem), &s->tables}, {sizeof s->groups, &s->groups}, {sizeof s->bits, &s->bits}};
     clump_status status =
-        launch(s, CLUMPI_KERNEL_sort_count, s->groups, count, sizeof count / sizeof *count);
+        launch(s, CLUMPI_SORT_KERNEL(sort_count), s->groups, count, sizeof count / sizeof *count);
     if (!status)
-        status = launch(s, CLUMPI_KERNEL_sort_prefix, (size_t)1 << s->bits, prefix,
+        status = launch(s, CLUMPI_SORT_KERNEL(sort_prefix), (size_t)1 << s->bits, prefix,
                         sizeof prefix / sizeof *prefix);
     if (status) return status;
-    if (s->context->sizes.scan_local == 1) return launch_all(s, CLUMPI_KERNEL_sort_deal, &pass);
-    return launch_all(s, CLUMPI_KERNEL_sort_scatter, &pass);
+    if (s->context->sizes.scan_local == 1)
+        return launch_all(s, CLUMPI_SORT_KERNEL(sort_deal), &pass);
+    return launch_all(s, CLUMPI_SORT_KERNEL(sort_scatter), &pass);
 }
 
 static clump_status sort(sort_state *s) {
@@ -60,7 +69,7 @@ static clump_status sort(sort_state *s) {
     if (!status) status = clumpi_clear(c, s->tables, 0, sizeof(clumpi_u32)); /* the first turn */
     const clumpi_u32 passes = KEY_BITS / s->bits;
     for (clumpi_u32 pass = 0; pass < passes && !status; pass++) status = run_pass(s, pass);
-    if (!status) status = launch_all(s, CLUMPI_KERNEL_sort_finish, &passes);
+    if (!status) status = launch_all(s, CLUMPI_SORT_KERNEL(sort_finish), &passes);
     return status;
 }
 

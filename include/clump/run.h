@@ -17,13 +17,6 @@
 extern "C" {
 #endif
 
-/* Events to wait for, and the event to give back, as in OpenCL. All zero: none. */
-typedef struct clump_sync {
-    cl_uint wait_count;
-    const cl_event *wait_list; /* NULL if wait_count is 0 */
-    cl_event *event; /* optional; completes with the last launch; the caller releases it */
-} clump_sync;
-
 /* METHOD. Do-all: launch `kernel` so that its loops cover all live objects of the classes that they
  * name (thesis 5.2.2). At most 3 launches, no readback.
  *   sync  [in, optional]

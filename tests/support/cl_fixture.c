@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/core.h"
+#include "heap/heap.h"
 
 #define DEVICES_MAX 32
 

@@ -3,7 +3,15 @@
  *
  * Read first: compact.h, cl/compact/merge/merge.cl.
  */
-#include "compact/compact.h"
+#include "compact/merge/merge.h"
+
+static const char *const kernel_files[] = {
+    "cl/core/layout.h", "cl/core/prelude.clh", "cl/core/bitmap.clh",       "cl/core/block.clh",
+    "cl/core/scan.clh", "cl/compact/plan.clh", "cl/compact/merge/merge.cl"};
+static const char *const kernel_names[] = {CLUMPI_MERGE_KERNELS(CLUMPI_KERNEL_NAME)};
+const clumpi_library clumpi_merge_library = {
+    kernel_files, sizeof kernel_files / sizeof *kernel_files, kernel_names,
+    sizeof kernel_names / sizeof *kernel_names};
 
 #define RECORDS_MAX 4096u /* entries of the table of sources: 16 KB of local memory */
 
@@ -46,18 +54,22 @@ static clump_status plan_pass(clumpi_compaction *r, const clumpi_moving *m, uint
         selected, factor, {sizeof r->desc->retain, &r->desc->retain}, {sizeof most, &most}};
     clumpi_arg entries = {sizeof m->records, &m->records}, pair[] = {factor, entries};
     clump_status status =
-        clumpi_compact_run(r, phase, CLUMPI_KERNEL_plan_clear, groups, local, NULL, 0);
+        clumpi_compact_run(r, phase, CLUMPI_COMPACT_KERNEL(plan_clear), groups, local, NULL, 0);
     if (!status)
-        status = clumpi_compact_run(r, phase, CLUMPI_KERNEL_merge_count, groups, local, write, 2);
+        status =
+            clumpi_compact_run(r, phase, CLUMPI_MERGE_KERNEL(merge_count), groups, local, write, 2);
     if (!status)
-        status = clumpi_compact_run(r, phase, CLUMPI_KERNEL_merge_write, groups, local, write, 4);
+        status =
+            clumpi_compact_run(r, phase, CLUMPI_MERGE_KERNEL(merge_write), groups, local, write, 4);
+    if (!status && m->records)
+        status = clumpi_compact_run(r, phase, CLUMPI_MERGE_KERNEL(merge_claim), groups, local,
+                                    &entries, 1);
+    if (!status)
+        status =
+            clumpi_compact_run(r, phase, CLUMPI_MERGE_KERNEL(merge_pair), groups, local, pair, 2);
     if (!status && m->records)
         status =
-            clumpi_compact_run(r, phase, CLUMPI_KERNEL_merge_claim, groups, local, &entries, 1);
-    if (!status)
-        status = clumpi_compact_run(r, phase, CLUMPI_KERNEL_merge_pair, groups, local, pair, 2);
-    if (!status && m->records)
-        status = clumpi_compact_run(r, phase, CLUMPI_KERNEL_merge_record, groups, local, NULL, 0);
+            clumpi_compact_run(r, phase, CLUMPI_MERGE_KERNEL(merge_record), groups, local, NULL, 0);
     clumpi_class_plan plans[CLUMP_CLASSES_MAX + 1];
     if (!status) status = clumpi_compact_read_plans(heap, plans);
     *sources = 0;

@@ -20,7 +20,7 @@
 #include <string.h>
 
 #include "cl_fixture.h"
-#include "core/core.h"
+#include "heap/heap.h"
 
 #define WORLD_FIELDS_MAX 256
 

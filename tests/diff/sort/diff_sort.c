@@ -12,7 +12,8 @@
 #include <time.h>
 
 #include "cl_fixture.h"
-#include "core/core.h"
+#include "heap/heap.h"
+#include "sort/sort.h"
 
 static cl_fixture fixture;
 

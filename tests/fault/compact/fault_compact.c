@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "cl_fixture.h"
-#include "core/core.h"
+#include "heap/heap.h"
 
 static const char schema_text[] =
     "abstract class Agent { uint tag; ref Agent friend; }"

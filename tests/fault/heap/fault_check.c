@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "cl_fixture.h"
-#include "core/core.h"
+#include "heap/heap.h"
 
 /* A row of Large takes four granules, so that there are granules where no row starts; 1500 blocks
  * give the hints three levels. */

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "core/core.h"
+#include "heap/heap.h"
 
 int main(int argc, char **argv) {
     clump_schema *schema = NULL;

@@ -1,13 +1,5 @@
 /* Commands of a call in several phases. See timed.h. */
-#include "core/timed.h"
-
-#include <time.h>
-
-double clumpi_now_ns(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
-}
+#include "heap/timed.h"
 
 clump_status clumpi_timed_run(clump_heap *heap, clumpi_timed *t, uint32_t phase,
                               clumpi_kernel_id id, size_t groups, size_t local,
@@ -15,7 +7,7 @@ clump_status clumpi_timed_run(clump_heap *heap, clumpi_timed *t, uint32_t phase,
     cl_event event = NULL;
     clump_sync sync = {.event = t->is_on ? &event : NULL};
     clump_status status =
-        clumpi_run_library(heap, id, groups * local, local, args, arg_count, &sync);
+        clumpi_run_on_heap(heap, id, groups * local, local, args, arg_count, &sync);
     t->launches += !status;
     if (!event) return status;
     if (t->count < CLUMPI_COMMANDS_MAX) {

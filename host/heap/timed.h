@@ -2,12 +2,12 @@
  *
  * Invariant: each timed command has an event until clumpi_timed_read() lets go of it.
  *
- * Read first: core.h. compact.h and collect.h build on this.
+ * Read first: heap.h. compact.h and collect.h build on this.
  */
 #ifndef CLUMPI_TIMED_H
 #define CLUMPI_TIMED_H
 
-#include "core/core.h"
+#include "heap/heap.h"
 
 #define CLUMPI_COMMANDS_MAX 64u /* timed commands between two readings of their events */
 
@@ -27,9 +27,6 @@ typedef struct clumpi_timed {
 clump_status clumpi_timed_run(clump_heap *heap, clumpi_timed *t, uint32_t phase,
                               clumpi_kernel_id id, size_t groups, size_t local,
                               const clumpi_arg *args, uint32_t arg_count);
-
-/* The host's clock, from somewhere on; it only goes forward. */
-double clumpi_now_ns(void);
 
 /* Add up the times of the commands so far, and let go of their events. Blocks if there are any. */
 clump_status clumpi_timed_read(clump_context *c, clumpi_timed *t);

@@ -1,0 +1,141 @@
+/* Building programs: putting sources together, the options, and telling what the compiler said.
+ *
+ * Each part of a program's text opens with a #line mark, so that build messages name the file they are
+ * about.
+ *
+ * Read first: core.h, cl_files.h.
+ */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/cl_files.h"
+#include "core/core.h"
+
+void clumpi_options_append(clumpi_text *t, const clump_context *c, const char *user_options) {
+    uint32_t f = c->capabilities.features;
+    if (!user_options || !strstr(user_options, "-cl-std="))
+        clumpi_text_append(t, "-cl-std=%s ", c->capabilities.language);
+    clumpi_text_append(t, "-cl-kernel-arg-info");
+    clumpi_text_append(t, " -DCLUMPI_HAVE_INT64_ATOMICS=%d", !!(f & CLUMP_FEATURE_INT64_ATOMICS));
+    clumpi_text_append(t, " -DCLUMPI_HAVE_PTX=%d", !!(f & CLUMP_FEATURE_PTX));
+    clumpi_text_append(t, " -DCLUMPI_HAVE_SUBGROUPS=%d", !!(f & CLUMP_FEATURE_SUBGROUPS));
+    clumpi_text_append(t, " -DCLUMPI_ROW_PER_ITEM=%d",
+                       c->capabilities.personality == CLUMP_PERSONALITY_CPU);
+    /* Race checkers take a volatile load beside an atomic for a race; Oclgrind says its name. It
+     * does not know all intrinsics that optimisation leaves behind. */
+    if (strstr(c->capabilities.platform_name, "Oclgrind"))
+        clumpi_text_append(t, " -DCLUMPI_ATOMIC_LOADS=1 -cl-opt-disable");
+}
+
+/* The parts are already in order of inclusion, so their includes become empty lines. */
+void clumpi_source_append(clumpi_text *t, const char *const *names, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        const clumpi_cl_file *file = clumpi_cl_file_find(names[i]);
+        if (!file) { /* cannot happen: the build embeds all of cl/ */
+            t->failed = 1;
+            return;
+        }
+        clumpi_text_append(t, "#line 1 \"%s\"\n", names[i]);
+        for (const char *at = file->data; *at;) {
+            const char *end = strchr(at, '\n');
+            size_t length = end ? (size_t)(end - at) + 1 : strlen(at);
+            if (strncmp(at, "#include \"cl/", 13) == 0)
+                clumpi_text_append_bytes(t, "\n", 1);
+            else
+                clumpi_text_append_bytes(t, at, length);
+            at += length;
+        }
+    }
+}
+
+/* "name:12:5" in the log: the first place in the user's source. */
+static void find_place(const char *log, const char *name, clump_error *error) {
+    size_t length = strlen(name);
+    for (const char *at = strstr(log, name); at; at = strstr(at + 1, name)) {
+        const char *colon = at + length;
+        if (*colon != ':' || !isdigit((unsigned char)colon[1])) continue;
+        char *end;
+        error->line = (uint32_t)strtoul(colon + 1, &end, 10);
+        if (*end == ':' && isdigit((unsigned char)end[1]))
+            error->column = (uint32_t)strtoul(end + 1, NULL, 10);
+        return;
+    }
+}
+
+/* NVIDIA's compiler disregards #line and counts from the start of the whole text: "<kernel>:1634:35".
+ * The same log with such places told as those of the user's source. Takes `log`. */
+static char *translate_log(clump_context *c, char *log, const clumpi_user_part *user) {
+    static const char whole[] = "<kernel>:";
+    if (!log || !user || !strstr(log, whole)) return log;
+    clumpi_text t = {.allocator = &c->allocator};
+    const char *from = log;
+    for (const char *at; (at = strstr(from, whole)) != NULL;) {
+        char *end;
+        unsigned long line = strtoul(at + sizeof whole - 1, &end, 10);
+        clumpi_text_append_bytes(&t, from, (size_t)(at - from));
+        if (line >= user->first_line)
+            clumpi_text_append(&t, "%s:%lu", user->name, line - user->first_line + 1);
+        else
+            clumpi_text_append_bytes(&t, at, (size_t)(end - at));
+        from = end;
+    }
+    clumpi_text_append(&t, "%s", from);
+    clumpi_free(&c->allocator, t.failed ? t.data : log);
+    return t.failed ? log : t.data;
+}
+
+/* The build log, or an empty text; NULL without memory. */
+static char *fetch_log(clump_context *c, cl_program program, const clumpi_user_part *user) {
+    size_t bytes = 0;
+    if (c->cl.GetProgramBuildInfo(program, c->device, CL_PROGRAM_BUILD_LOG, 0, NULL, &bytes))
+        bytes = 0;
+    char *log = clumpi_alloc(&c->allocator, bytes + 1);
+    if (log && bytes &&
+        c->cl.GetProgramBuildInfo(program, c->device, CL_PROGRAM_BUILD_LOG, bytes, log, NULL))
+        log[0] = 0;
+    return translate_log(c, log, user);
+}
+
+static clump_status build_failed(clump_context *c, cl_int code, const clumpi_user_part *user,
+                                 const char *log) {
+    clump_error *e = &c->error;
+    const char *from = user && log ? strstr(log, "error") : NULL;
+    while (from && from > log && from[-1] != '\n') from--; /* begin at the line of the error */
+    clumpi_fail_cl(e, "clBuildProgram", code, "%s does not compile:\n%s",
+                   user ? user->name : "the library's own code",
+                   from  ? from
+                   : log ? log
+                         : "");
+    e->status = CLUMP_ERR_BUILD;
+    if (user && log) find_place(from ? from : log, user->name, e);
+    return CLUMP_ERR_BUILD;
+}
+
+clump_status clumpi_build(clump_context *c, const char *source, const char *options,
+                          const clumpi_user_part *user, cl_program *program, char **log) {
+    cl_int code = CL_SUCCESS;
+    *program = NULL;
+    cl_program p = c->cl.CreateProgramWithSource(c->context, 1, &source, NULL, &code);
+    if (code)
+        return clumpi_fail_cl(&c->error, "clCreateProgramWithSource", code, "%zu bytes of source",
+                              strlen(source));
+    code = c->cl.BuildProgram(p, 1, &c->device, options, NULL, NULL);
+    char *text = code || log ? fetch_log(c, p, user) : NULL;
+    clump_status status = CLUMP_OK;
+    if (code == CL_OUT_OF_HOST_MEMORY || code == CL_OUT_OF_RESOURCES)
+        status = clumpi_fail_cl(&c->error, "clBuildProgram", code, "no resources to compile");
+    else if (code)
+        status = build_failed(c, code, user, text);
+    else if (log && !text)
+        status = clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for the build log");
+    if (log)
+        *log = text;
+    else
+        clumpi_free(&c->allocator, text);
+    if (status)
+        c->cl.ReleaseProgram(p);
+    else
+        *program = p;
+    return status;
+}

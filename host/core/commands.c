@@ -1,0 +1,166 @@
+/* Commands on the queue: launches, transfers, buffers of the library's own, waiting.
+ *
+ * Invariant: on an out-of-order queue `last` is the event of the last command enqueued, and every
+ * command waits for it; on an in-order queue `last` stays NULL.
+ *
+ * Read first: core.h.
+ */
+#include "core/core.h"
+
+clump_status clumpi_sync_check(clump_context *c, const clump_sync *sync, const char *call) {
+    if (sync && !sync->wait_count != !sync->wait_list)
+        return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
+                           "%s: wait_count and wait_list must be both zero or both set", call);
+    return CLUMP_OK;
+}
+
+/* On an out-of-order queue: remember the event as the one to wait for. Takes over `event`. */
+static void remember(clump_context *c, cl_event event) {
+    if (c->last) c->cl.ReleaseEvent(c->last);
+    c->last = event;
+}
+
+/* The user's wait list must be joined with `last` where the queue does not keep the order. */
+static clump_status wait_for_user(clump_context *c, const clump_sync *sync) {
+    if (c->in_order || !sync || !sync->wait_count) return CLUMP_OK;
+    cl_event all = NULL;
+    cl_int code =
+        c->cl.EnqueueMarkerWithWaitList(c->queue, sync->wait_count, sync->wait_list, &all);
+    if (code) return clumpi_fail_cl(&c->error, "clEnqueueMarkerWithWaitList", code, "wait list");
+    cl_event both[2] = {all, c->last}, joined = NULL;
+    code = c->cl.EnqueueMarkerWithWaitList(c->queue, c->last ? 2 : 1, both, &joined);
+    c->cl.ReleaseEvent(all);
+    if (code) return clumpi_fail_cl(&c->error, "clEnqueueMarkerWithWaitList", code, "wait list");
+    remember(c, joined);
+    return CLUMP_OK;
+}
+
+clump_status clumpi_sync_begin(clump_context *c, const clump_sync *sync) {
+    if (!c->in_order) return wait_for_user(c, sync);
+    if (!sync || !sync->wait_count) return CLUMP_OK;
+    cl_int code =
+        c->cl.EnqueueMarkerWithWaitList(c->queue, sync->wait_count, sync->wait_list, NULL);
+    if (code) return clumpi_fail_cl(&c->error, "clEnqueueMarkerWithWaitList", code, "wait list");
+    return CLUMP_OK;
+}
+
+clump_status clumpi_sync_end(clump_context *c, const clump_sync *sync) {
+    if (!sync || !sync->event) return CLUMP_OK;
+    cl_int code = c->cl.EnqueueMarkerWithWaitList(c->queue, c->last ? 1 : 0,
+                                                  c->last ? &c->last : NULL, sync->event);
+    if (code) return clumpi_fail_cl(&c->error, "clEnqueueMarkerWithWaitList", code, "event");
+    return CLUMP_OK;
+}
+
+clump_status clumpi_enqueue(clump_context *c, cl_kernel kernel, const char *name, size_t global,
+                            size_t local, const clump_sync *sync) {
+    clump_status status = wait_for_user(c, sync);
+    if (status) return status;
+    cl_event event = NULL;
+    int want = (sync && sync->event) || !c->in_order;
+    cl_uint waits = c->in_order ? (sync ? sync->wait_count : 0) : (c->last ? 1 : 0);
+    const cl_event *list = c->in_order ? (sync ? sync->wait_list : NULL) : &c->last;
+    cl_int code = c->cl.EnqueueNDRangeKernel(c->queue, kernel, 1, NULL, &global, &local, waits,
+                                             waits ? list : NULL, want ? &event : NULL);
+    if (code)
+        return clumpi_fail_cl(&c->error, "clEnqueueNDRangeKernel", code,
+                              "kernel %s, %zu work-items in groups of %zu", name, global, local);
+    if (!c->in_order) {
+        code = sync && sync->event ? c->cl.RetainEvent(event) : CL_SUCCESS;
+        remember(c, event);
+        if (code) return clumpi_fail_cl(&c->error, "clRetainEvent", code, "kernel %s", name);
+    }
+    if (sync && sync->event) *sync->event = event;
+    return CLUMP_OK;
+}
+
+clump_status clumpi_read(clump_context *c, cl_mem buffer, uint64_t offset, uint64_t bytes,
+                         void *data) {
+    if (bytes == 0) return CLUMP_OK;
+    cl_int code = c->cl.EnqueueReadBuffer(c->queue, buffer, CL_TRUE, offset, bytes, data,
+                                          c->last ? 1 : 0, c->last ? &c->last : NULL, NULL);
+    if (code)
+        return clumpi_fail_cl(&c->error, "clEnqueueReadBuffer", code, "%llu bytes at %llu",
+                              (unsigned long long)bytes, (unsigned long long)offset);
+    return CLUMP_OK;
+}
+
+clump_status clumpi_write(clump_context *c, cl_mem buffer, uint64_t offset, uint64_t bytes,
+                          const void *data) {
+    if (bytes == 0) return CLUMP_OK;
+    cl_event event = NULL;
+    cl_int code =
+        c->cl.EnqueueWriteBuffer(c->queue, buffer, CL_TRUE, offset, bytes, data, c->last ? 1 : 0,
+                                 c->last ? &c->last : NULL, c->in_order ? NULL : &event);
+    if (code)
+        return clumpi_fail_cl(&c->error, "clEnqueueWriteBuffer", code, "%llu bytes at %llu",
+                              (unsigned long long)bytes, (unsigned long long)offset);
+    if (c->in_order) return CLUMP_OK;
+    /* A blocking write of less than 512 bytes does not block on out-of-order queues of Intel's CPU
+     * runtime 2026.22 (docs/portability.md), so its event is waited for. */
+    code = c->cl.WaitForEvents(1, &event);
+    c->cl.ReleaseEvent(event);
+    if (code) return clumpi_fail_cl(&c->error, "clWaitForEvents", code, "a write");
+    return CLUMP_OK;
+}
+
+/* NVIDIA's fill has been seen to fail or hang from 2 GiB on (inducer/pyopencl issue 395). */
+#define CLEAR_BYTES_MOST (UINT64_C(256) << 20)
+
+static clump_status clear_piece(clump_context *c, cl_mem buffer, uint64_t offset, uint64_t bytes) {
+    const uint32_t zero = 0;
+    cl_event event = NULL;
+    cl_int code = c->cl.EnqueueFillBuffer(c->queue, buffer, &zero, sizeof zero, offset, bytes,
+                                          c->last ? 1 : 0, c->last ? &c->last : NULL,
+                                          c->in_order ? NULL : &event);
+    if (code)
+        return clumpi_fail_cl(&c->error, "clEnqueueFillBuffer", code, "%llu bytes at %llu",
+                              (unsigned long long)bytes, (unsigned long long)offset);
+    if (!c->in_order) remember(c, event);
+    return CLUMP_OK;
+}
+
+clump_status clumpi_clear(clump_context *c, cl_mem buffer, uint64_t offset, uint64_t bytes) {
+    clump_status status = CLUMP_OK;
+    while (bytes && !status) {
+        uint64_t piece = bytes < CLEAR_BYTES_MOST ? bytes : CLEAR_BYTES_MOST;
+        status = clear_piece(c, buffer, offset, piece);
+        offset += piece;
+        bytes -= piece;
+    }
+    return status;
+}
+
+clump_status clumpi_copy(clump_context *c, cl_mem from, uint64_t from_offset, cl_mem to,
+                         uint64_t to_offset, uint64_t bytes) {
+    cl_event event = NULL;
+    cl_int code =
+        c->cl.EnqueueCopyBuffer(c->queue, from, to, from_offset, to_offset, bytes, c->last ? 1 : 0,
+                                c->last ? &c->last : NULL, c->in_order ? NULL : &event);
+    if (code)
+        return clumpi_fail_cl(&c->error, "clEnqueueCopyBuffer", code, "%llu bytes",
+                              (unsigned long long)bytes);
+    if (!c->in_order) remember(c, event);
+    return CLUMP_OK;
+}
+
+clump_status clumpi_buffer_create(clump_context *c, uint64_t bytes, const char *what,
+                                  cl_mem *buffer) {
+    cl_int code = CL_SUCCESS;
+    *buffer = c->cl.CreateBuffer(c->context, CL_MEM_READ_WRITE, bytes, NULL, &code);
+    if (!code) return CLUMP_OK;
+    *buffer = NULL;
+    return clumpi_fail_cl(&c->error, "clCreateBuffer", code, "%llu bytes for %s",
+                          (unsigned long long)bytes, what);
+}
+
+void clumpi_buffer_release(clump_context *c, cl_mem *buffer) {
+    if (*buffer) c->cl.ReleaseMemObject(*buffer);
+    *buffer = NULL;
+}
+
+clump_status clumpi_finish(clump_context *c) {
+    cl_int code = c->cl.Finish(c->queue);
+    if (code) return clumpi_fail_cl(&c->error, "clFinish", code, "work enqueued before has failed");
+    return CLUMP_OK;
+}

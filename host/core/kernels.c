@@ -1,0 +1,110 @@
+/* The library's own kernels: each part has a program of them, built when the first is asked for.
+ *
+ * Invariant: a program that a context has is built, and has a place for each of its kernels.
+ *
+ * Read first: core.h, build.c.
+ */
+#include "core/core.h"
+
+/* The program of a part, as a context keeps it. */
+typedef struct built {
+    clumpi_attachment base;
+    cl_program program;
+    struct {
+        cl_kernel kernel;   /* NULL until it is asked for */
+        size_t group_limit; /* most work-items in a group */
+    } kernels[];
+} built;
+
+static void release(clumpi_attachment *base, clump_context *c) {
+    built *b = (built *)base;
+    const clumpi_library *library = base->key;
+    for (size_t i = 0; i < library->kernel_count; i++)
+        if (b->kernels[i].kernel) c->cl.ReleaseKernel(b->kernels[i].kernel);
+    if (b->program) c->cl.ReleaseProgram(b->program);
+    clumpi_free(&c->allocator, b);
+}
+
+static clump_status build(clump_context *c, const clumpi_library *library, cl_program *program) {
+    clumpi_text source = {.allocator = &c->allocator}, options = {.allocator = &c->allocator};
+    clumpi_source_append(&source, library->files, library->file_count);
+    clumpi_options_append(&options, c, NULL);
+    clump_status status;
+    if (source.failed || options.failed)
+        status = clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for kernel sources");
+    else
+        status = clumpi_build(c, source.data, options.data, NULL, program, NULL);
+    clumpi_free(&c->allocator, source.data);
+    clumpi_free(&c->allocator, options.data);
+    return status;
+}
+
+/* NULL on failure; the error is set. */
+static built *find_or_build(clump_context *c, const clumpi_library *library) {
+    built *b = (built *)clumpi_attachment_find(c->attachments, library);
+    if (b) return b;
+    b = clumpi_alloc(&c->allocator, sizeof *b + library->kernel_count * sizeof *b->kernels);
+    if (!b) {
+        clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for kernels");
+        return NULL;
+    }
+    if (build(c, library, &b->program)) {
+        clumpi_free(&c->allocator, b);
+        return NULL;
+    }
+    clumpi_attach(&c->attachments, &b->base, library, release);
+    return b;
+}
+
+clump_status clumpi_group_limit(clump_context *c, cl_kernel kernel, const char *name,
+                                size_t *limit) {
+    cl_int code = c->cl.GetKernelWorkGroupInfo(kernel, c->device, CL_KERNEL_WORK_GROUP_SIZE,
+                                               sizeof *limit, limit, NULL);
+    if (code) return clumpi_fail_cl(&c->error, "clGetKernelWorkGroupInfo", code, "kernel %s", name);
+    size_t least = c->capabilities.personality == CLUMP_PERSONALITY_CPU ? 1 : CLUMPI_ROW_SLOTS;
+    if (*limit < least)
+        return clumpi_fail(&c->error, CLUMP_ERR_UNSUPPORTED,
+                           "the device runs kernel %s in groups of at most %zu work-items; %zu are "
+                           "needed",
+                           name, *limit, least);
+    *limit -= *limit % least;
+    return CLUMP_OK;
+}
+
+void clumpi_group_fit(size_t limit, size_t *global, size_t *local) {
+    if (*local <= limit) return;
+    *global = *global / *local * limit;
+    *local = limit;
+}
+
+/* The kernel's index in its program is ready. */
+static clump_status make_kernel(clump_context *c, built *b, clumpi_kernel_id id) {
+    const char *name = id.library->kernels[id.index];
+    cl_int code = CL_SUCCESS;
+    cl_kernel kernel = c->cl.CreateKernel(b->program, name, &code);
+    if (code) return clumpi_fail_cl(&c->error, "clCreateKernel", code, "%s", name);
+    clump_status status = clumpi_group_limit(c, kernel, name, &b->kernels[id.index].group_limit);
+    if (status)
+        c->cl.ReleaseKernel(kernel);
+    else
+        b->kernels[id.index].kernel = kernel;
+    return status;
+}
+
+clump_status clumpi_run_kernel(clump_context *c, clumpi_kernel_id id, size_t global, size_t local,
+                               const clumpi_arg *args, uint32_t arg_count, const clump_sync *sync) {
+    const char *name = id.library->kernels[id.index];
+    built *b = find_or_build(c, id.library);
+    if (!b) return c->error.status;
+    clump_status status = b->kernels[id.index].kernel ? CLUMP_OK : make_kernel(c, b, id);
+    if (status) return status;
+    cl_kernel kernel = b->kernels[id.index].kernel;
+    for (cl_uint i = 0; i < arg_count; i++) {
+        cl_int code = c->cl.SetKernelArg(kernel, i, args[i].bytes, args[i].value);
+        if (code)
+            return clumpi_fail_cl(&c->error, "clSetKernelArg", code, "kernel %s, parameter %u",
+                                  name, i);
+    }
+    clumpi_group_fit(b->kernels[id.index].group_limit, &global, &local);
+    return clumpi_enqueue(c, kernel, name, global, local, sync);
+}

@@ -1,0 +1,147 @@
+/* Heaps: geometry, creation, programs and kernels of users, launches, the list of objects, values of
+ * fields, statistics, the check, references outside.
+ *
+ * May use: core, schema.
+ *
+ * Invariant: between two calls the invariants of cl/core/layout.h hold on the device, as far as the user's
+ * kernels keep to the device API; `list_valid` tells whether the list in the buffer is that of the objects.
+ *
+ * Read first: core/core.h, schema/schema.h. Read next: geometry.c, heap.c, program.c, run.c.
+ */
+#ifndef CLUMPI_HEAP_H
+#define CLUMPI_HEAP_H
+
+#include <stdatomic.h>
+
+#include "clump/heap.h"
+#include "clump/program.h"
+#include "clump/refs.h"
+#include "clump/run.h"
+#include "core/core.h"
+#include "schema/schema.h"
+
+#define CLUMPI_HEAP_KERNELS(X)                                                                     \
+    X(init)                                                                                        \
+    X(list_count)                                                                                  \
+    X(list_write)                                                                                  \
+    X(new_count)                                                                                   \
+    X(new_claim)                                                                                   \
+    X(stats)                                                                                       \
+    X(rank_count)                                                                                  \
+    X(rank_write)                                                                                  \
+    X(field_copy)                                                                                  \
+    X(check_blocks)                                                                                \
+    X(check_rest)
+enum { CLUMPI_HEAP_KERNELS(CLUMPI_KERNEL_INDEX) };
+extern const clumpi_library clumpi_heap_library;
+#define CLUMPI_HEAP_KERNEL(name) ((clumpi_kernel_id){&clumpi_heap_library, CLUMPI_KERNEL_##name})
+
+/* Geometry of a heap: sizes of rows and blocks, places of the metadata. Computed from schema, bytes
+ * and desc alone (geometry.c), so that it can be tested without a device. */
+typedef struct clumpi_geometry {
+    uint64_t bytes;
+    clumpi_header header;                        /* as it goes to the device */
+    clumpi_class classes[CLUMP_CLASSES_MAX + 1]; /* likewise */
+} clumpi_geometry;
+
+/* A registered buffer of references (refs.c). */
+struct clump_refs {
+    clump_heap *heap;
+    clump_refs *next;
+    cl_mem buffer; /* retained */
+    uint64_t offset, count;
+    cl_mem counted; /* retained, or NULL */
+    uint64_t counted_at;
+    uint32_t stride;
+    int null_dangling, weak;
+};
+
+typedef struct clumpi_handles clumpi_handles;
+
+struct clump_heap {
+    clump_context *context;
+    clump_schema *schema; /* own copy */
+    clumpi_geometry geometry;
+    clump_heap_layout layout;
+    cl_mem buffer;
+    clumpi_buffer_source *source;   /* that the buffer is from, or NULL */
+    uint64_t source_number;         /* by which it knows the buffer */
+    int list_valid;                 /* the list in the buffer matches the objects */
+    clump_refs *refs;               /* registered buffers of references */
+    clumpi_handles *handles;        /* NULL until the first one is made */
+    clumpi_attachment *attachments; /* what compaction and collection keep */
+};
+
+struct clump_program {
+    clump_context *context;
+    clump_schema *schema; /* what the source was generated from */
+    uint32_t granule_bytes, block_granules;
+    cl_program program; /* NULL if the build failed */
+    char *source, *log;
+};
+
+struct clump_kernel {
+    clump_program *program;
+    cl_kernel kernel;
+    size_t group_limit; /* most work-items in a group */
+    int fixed;          /* neither makes nor frees objects */
+    uint32_t arg_count; /* behind the heap parameter */
+    uint8_t *arg_set;   /* per argument: was it set */
+};
+
+/* Byte offset of the header, or of a member of it, in the heap's buffer. */
+static inline uint64_t clumpi_header_offset(const clump_heap *heap, size_t member) {
+    return (uint64_t)heap->geometry.header.self_at * CLUMPI_UNIT + member;
+}
+
+/* ---- heap.c ---- */
+
+/* Launch a kernel that begins with the heap and header_at; `args` are the others. */
+#define CLUMPI_HEAP_ARGS_MAX 14u
+clump_status clumpi_run_on_heap(clump_heap *heap, clumpi_kernel_id id, size_t global, size_t local,
+                                const clumpi_arg *args, uint32_t arg_count, const clump_sync *sync);
+
+/* ---- geometry.c ---- */
+
+/* Units of the null row in front of the header: 64 times the largest object. */
+uint32_t clumpi_header_at(const clump_schema *schema);
+
+/* What clump_heap_create() decides. Fails with CLUMP_ERR_CAPACITY and words. */
+clump_status clumpi_geometry_compute(const clump_schema *schema, uint64_t bytes,
+                                     uint32_t block_rows, uint32_t scan_groups,
+                                     uint32_t reduce_groups, clumpi_geometry *geometry,
+                                     clump_error *error);
+
+/* ---- columns.c ---- */
+
+/* The columns of all classes (cl/core/layout.h): sets copies, refs and columns_end of classes[id], fills
+ * columns[] unless it is NULL, and returns how many there are. */
+uint32_t clumpi_columns_build(const clump_schema *schema, clumpi_class *classes,
+                              clumpi_column *columns);
+
+/* ---- heap/emit.c ---- */
+
+/* The OpenCL C that a schema generates. */
+void clumpi_schema_emit(clumpi_text *text, const clump_schema *schema,
+                        const clumpi_geometry *geometry);
+
+/* ---- values.c ---- */
+
+/* Number the objects of the classes first .. last: index[] of their rows in the list, and how many
+ * there are. Blocks. */
+clump_status clumpi_rank(clump_heap *heap, clumpi_u32 first, clumpi_u32 last, uint64_t *count);
+
+/* CLUMP_OK if `ref` is a live object of the classes first .. last, else CLUMP_ERR_REFERENCE. Blocks. */
+clump_status clumpi_ref_check(clump_heap *heap, clump_ref ref, clumpi_u32 first, clumpi_u32 last);
+
+/* ---- refs.c ---- */
+
+/* Unregister what is left, and give up all handles. */
+void clumpi_refs_clear(clump_heap *heap);
+
+/* ---- run.c ---- */
+
+/* Make the list of rows current if it is not: two launches, or none. */
+clump_status clumpi_list_update(clump_heap *heap, const clump_sync *sync);
+
+#endif
