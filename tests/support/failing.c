@@ -34,7 +34,7 @@ static struct {
     char *source;
     int built;
     cl_int result;
-} cached[8];
+} cached[16];
 static unsigned cached_count;
 
 static cl_program cache_program(cl_context context, const char *source, cl_int *code) {

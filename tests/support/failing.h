@@ -36,7 +36,7 @@ typedef struct failing_state {
     int refused;
     long blocks;              /* of host memory, live */
     long live[FAILING_KINDS]; /* references held */
-    leftover left[64];        /* of a persistent failure: one for every object of the scenario */
+    leftover left[128];       /* of a persistent failure: one for every object of the scenario */
     unsigned left_count;
 } failing_state;
 extern failing_state failing; /* set it to zeros and say what is to fail, before each run */
