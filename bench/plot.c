@@ -63,10 +63,13 @@ static void print_header(FILE *script, const bench_plot *plot, const char *path)
     print_setting(script, "output", path);
     print_setting(script, "title", plot->title);
     print_setting(script, "xlabel", plot->x_label);
-    print_setting(script, "ylabel", plot->y_label);
-    fprintf(script, "set key outside right top\nset grid\n");
     double low, high;
-    if (find_log_range(plot, &low, &high)) {
+    int is_log_bars = find_log_range(plot, &low, &high);
+    char y_label[256];
+    snprintf(y_label, sizeof y_label, "%s%s", plot->y_label, is_log_bars ? ", logarithmic" : "");
+    print_setting(script, "ylabel", y_label);
+    fprintf(script, "set key outside right top\nset grid\n");
+    if (is_log_bars) {
         fprintf(script, "set logscale y\nset yrange [%.10g:%.10g]\n", low, high);
     } else {
         fprintf(script, plot->is_log_y ? "set logscale y\n" : "set yrange [0:*]\n");
