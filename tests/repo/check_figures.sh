@@ -72,7 +72,7 @@ fault "no metric tome" README.md 's/ time share/ tome share/'
 fault "no run g.three" README.md 's/g.one/g\/three/'
 fault "g.two failed" README.md 's/g.one/g\/two/'
 fault "b.json: .*No such file" README.md 's/d.a.json/d\/b.json/'
-fault "line 12: numbers without a comment" docs/benchmarks.md '/of other programs/d'
+fault "line 11: numbers without a comment" docs/benchmarks.md '/of other programs/d'
 fault "line 6: numbers without a comment" README.md 's/2 cores/2 us/'
 
 "$here/check_figures.py"
