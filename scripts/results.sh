@@ -38,7 +38,9 @@ done
 
 rm -rf "$made"
 mkdir -p "$made"
-"$build/bench/clump-bench" suite --out "$made" "$@"
+# The command is part of the results, so it names no folder of this machine.
+build=$(cd "$build" && pwd)
+(cd "$root/out" && "$build/bench/clump-bench" suite --out "results-$name" "$@")
 grep -qE '^Commit [0-9a-f]{40}, tree clean\.$' "$made/report.md" || {
     echo "$made/report.md does not name a clean commit." >&2
     exit 1
