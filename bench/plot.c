@@ -74,7 +74,10 @@ static void print_header(FILE *script, const bench_plot *plot, const char *path)
     } else {
         fprintf(script, plot->is_log_y ? "set logscale y\n" : "set yrange [0:*]\n");
     }
-    if (is_bars_alone(plot)) fprintf(script, "set xtics rotate by -20\n");
+    if (is_bars_alone(plot)) { /* room for long labels, and for the value on the longest bar */
+        fprintf(script, "set xtics rotate by -20\n");
+        if (!is_log_bars) fprintf(script, "set offsets 0, 0, graph 0.08, 0\n");
+    }
     fprintf(script, "set datafile missing 'nan'\nset boxwidth 0.7\n");
 }
 
