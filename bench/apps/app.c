@@ -258,8 +258,10 @@ static int check(bench_app *app) {
     if (bench_int(app->values, "check") && !is_reference) {
         return check_against_reference(app, is_sequential);
     }
-    bench_check(app->results, 1, "%s%s%s", ops->holds ? ops->holds : "", ops->holds ? "; " : "",
-                is_reference ? "this is the reference" : "no reference was run (check=0)");
+    bench_not_checked(app->results, "%s%s%s%s",
+                      is_reference ? "this is the reference" : "no reference was run (check=0)",
+                      app->variant == BENCH_CLUMP ? "; all invariants of the heap hold" : "",
+                      ops->holds ? "; " : "", ops->holds ? ops->holds : "");
     return 0;
 }
 

@@ -2,7 +2,7 @@
  *
  * A benchmark is a bench_descriptor in a file of its own, listed in registry.c. Its run function
  * gets the device (bench_env) and the values of its parameters, and fills in a bench_results:
- * metrics with samples, one check, notes. main.c does the rest: options, table, JSON, exit
+ * metrics with samples, one verdict, notes. main.c does the rest: options, table, JSON, exit
  * status.
  *
  * Read first: error.h. Read next: registry.c, then any benchmark, such as micro/alloc.c.
@@ -15,6 +15,7 @@
 
 #include "clump/clump.h"
 #include "error.h"
+#include "machine.h"
 
 #define BENCH_METRICS_MAX 64
 #define BENCH_NOTES_MAX 32
@@ -137,12 +138,24 @@ typedef struct bench_metric {
     int has_floor;
 } bench_metric;
 
+/* From the least to the most weighty: what a run says with more weight stays. */
+typedef enum bench_verdict {
+    BENCH_NO_VERDICT,
+    BENCH_OK,          /* compared with what must come out */
+    BENCH_NOT_CHECKED, /* there was nothing to compare with; the message says what was looked at */
+    BENCH_FAILED
+} bench_verdict;
+
+/* "ok", "not checked" or "failed". */
+const char *bench_verdict_name(bench_verdict verdict);
+
 typedef struct bench_results {
     bench_metric metrics[BENCH_METRICS_MAX];
     size_t metric_count;
     char notes[BENCH_NOTES_MAX][BENCH_TEXT_BYTES];
     size_t note_count;
-    int is_checked, is_ok;
+    bench_verdict verdict;
+    bench_machine machine; /* before the run */
     char check_message[BENCH_TEXT_BYTES];
     bench_error error; /* what stopped the run, if it returned -1 */
 } bench_results;
@@ -160,8 +173,15 @@ void bench_floor(bench_results *results, const char *metric, double floor);
 void bench_check(bench_results *results, int ok, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* Record that the run has no reference, with words for what was checked all the same. */
+void bench_not_checked(bench_results *results, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
 void bench_note(bench_results *results, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+
+/* NULL if there is none of that name. */
+bench_metric *bench_find_metric(bench_results *results, const char *name);
 
 double bench_metric_median(const bench_metric *metric);
 double bench_metric_min(const bench_metric *metric);
@@ -198,8 +218,30 @@ typedef struct bench_report bench_report; /* what --json writes */
 
 bench_report *bench_report_create(void);
 void bench_report_destroy(bench_report *report);
-void bench_report_add(bench_report *report, const bench_descriptor *benchmark,
-                      const bench_values *values, const bench_results *results);
+
+/* How a run is asked for beyond its benchmark and values. */
+typedef struct bench_request {
+    const char *key;  /* its name in the file, or NULL */
+    const char *set;  /* what was set, "key=value key=value"; or NULL */
+    int has_checksum; /* the run must end with `checksum`, which is that */
+    double checksum;  /* of the sequential reference; a check of its own */
+} bench_request;
+
+/* `request` NULL: nothing. */
+void bench_report_add(bench_report *report, const bench_request *request,
+                      const bench_descriptor *benchmark, const bench_values *values,
+                      const bench_results *results);
+
+/* All runs so far, in the form that they have in the file. The report owns them. */
+struct cJSON *bench_report_entries(bench_report *report);
+
+/* Go on with the file of an earlier call, if there is one, which must be of the same sitting: of this
+ * device, driver, commit and seed. */
+int bench_report_resume(bench_report *report, const bench_env *env, const char *path,
+                        bench_error *error);
+
+/* A file that bench_report_write() wrote; NULL and a sentence if it is none. The caller deletes it. */
+struct cJSON *bench_report_read(const char *path, bench_error *error);
 
 /* `env` after the runs, so that it is known whether a device was opened. */
 int bench_report_write(bench_report *report, const bench_env *env, const char *command,
@@ -209,10 +251,11 @@ int bench_report_write(bench_report *report, const bench_env *env, const char *c
 void bench_report_print(const bench_env *env, const bench_descriptor *benchmark,
                         const bench_values *values, const bench_results *results);
 
-/* Run a benchmark, print its results and add them to the report; a run that stops, or checks
- * nothing, has failed its check. Returns 0 if the check passed. The caller releases `results`. */
-int bench_run(bench_env *env, const bench_descriptor *benchmark, const bench_values *values,
-              bench_report *report, bench_results *results);
+/* Run a benchmark, print its results and add them to the report; a run that stops, or that neither
+ * checks nor says that it does not, has failed. Returns 1 if it failed, else 0. `request` may be NULL.
+ * The caller releases `results`. */
+int bench_run(bench_env *env, const bench_request *request, const bench_descriptor *benchmark,
+              const bench_values *values, bench_report *report, bench_results *results);
 
 /* Print the ratios B / A of two files that bench_report_write() wrote. */
 int bench_compare(const char *path_a, const char *path_b, bench_error *error);
@@ -225,10 +268,14 @@ int bench_demo(bench_env *env, const char *folder, bench_error *error);
 /* ---- Everything at once (suite.c) ------------------------------------------------------------- */
 
 /* All benchmarks at sizes that fit the device, or the groups of them that are named; suite.json,
- * report.md and plots into `folder`. repeat 0: each benchmark's own. Returns 0, 1 if a check
- * failed, -1 if it could not be finished. */
+ * report.md and plots into `folder`. Groups that are named are added to a suite.json of the same
+ * sitting that is there. repeat 0: each benchmark's own. Returns 0, 1 if a check failed, -1 if it
+ * could not be finished. */
 int bench_suite(bench_env *env, const char *const *names, size_t name_count, uint32_t repeat,
                 const char *folder, const char *command, bench_error *error);
+
+/* report.md and plots once more, from the suite.json of `folder` alone. */
+int bench_summary(const char *folder, bench_error *error);
 
 /* ---- The figures of the paper on compaction (figures.c) -------------------------------------- */
 

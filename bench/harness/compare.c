@@ -1,7 +1,7 @@
 /* Comparing two result files: ratios of medians, and whether the ranges overlap.
  *
  * Benchmarks are paired by name, the n-th of a name in A with the n-th in B. The files come from
- * outside, so nothing about their shape is taken for granted.
+ * outside, so nothing about their shape is taken for granted; what a file does not say is "?".
  *
  * Read first: report.c.
  */
@@ -12,51 +12,6 @@
 
 #include "bench.h"
 
-#define FILE_BYTES_MAX (256l << 20)
-
-static char *read_text(const char *path, bench_error *error) {
-    FILE *file = fopen(path, "rb");
-    if (!file) {
-        bench_error_set(error, "cannot read %s", path);
-        return NULL;
-    }
-    long bytes = fseek(file, 0, SEEK_END) == 0 ? ftell(file) : -1;
-    char *text = NULL;
-    if (bytes < 0 || bytes > FILE_BYTES_MAX || fseek(file, 0, SEEK_SET) != 0) {
-        bench_error_set(error, "%s is no file of at most 256 MiB", path);
-    } else {
-        text = malloc((size_t)bytes + 1);
-        if (!text || fread(text, 1, (size_t)bytes, file) != (size_t)bytes) {
-            bench_error_set(error, "cannot read all of %s", path);
-            free(text);
-            text = NULL;
-        } else {
-            text[bytes] = '\0';
-        }
-    }
-    fclose(file);
-    return text;
-}
-
-static cJSON *read_results(const char *path, bench_error *error) {
-    char *text = read_text(path, error);
-    if (!text) {
-        return NULL;
-    }
-    cJSON *root = cJSON_Parse(text);
-    free(text);
-    if (!root) {
-        bench_error_set(error, "%s is not JSON", path);
-    } else if (!cJSON_IsObject(cJSON_GetObjectItem(root, "context")) ||
-               !cJSON_IsArray(cJSON_GetObjectItem(root, "benchmarks"))) {
-        bench_error_set(error, "%s is no result of clump-bench: context or benchmarks is missing",
-                        path);
-        cJSON_Delete(root);
-        root = NULL;
-    }
-    return root;
-}
-
 static const char *text_of(const cJSON *object, const char *key) {
     const char *text = cJSON_GetStringValue(cJSON_GetObjectItem(object, key));
     return text ? text : "?";
@@ -64,9 +19,10 @@ static const char *text_of(const cJSON *object, const char *key) {
 
 static void print_context(const char *label, const char *path, const cJSON *root) {
     const cJSON *context = cJSON_GetObjectItem(root, "context");
-    printf("%s: %s: %s, driver %s, library %s, %s\n", label, path, text_of(context, "device"),
-           text_of(context, "driver"), text_of(context, "library_version"),
-           text_of(context, "date"));
+    printf("%s: %s: %s, driver %s, library %s, commit %s (%s), %s\n", label, path,
+           text_of(context, "device"), text_of(context, "driver"),
+           text_of(context, "library_version"), text_of(context, "commit"),
+           text_of(context, "tree"), text_of(context, "date"));
 }
 
 /* The benchmark of `root` with that name that comes after `skip` others of the name. */
@@ -139,6 +95,8 @@ static void print_metric(const cJSON *a, const cJSON *b) {
 static void compare_benchmark(const cJSON *a, const cJSON *b) {
     printf("\n%s\n", text_of(a, "name"));
     print_param_differences(a, b);
+    printf("  check: A %s, B %s\n", text_of(cJSON_GetObjectItem(a, "check"), "result"),
+           text_of(cJSON_GetObjectItem(b, "check"), "result"));
     printf("  %-26s %-8s %13s %13s %9s\n", "metric", "unit", "A", "B", "B / A");
     const cJSON *metrics_b = cJSON_GetObjectItem(b, "metrics");
     const cJSON *metric = NULL;
@@ -176,8 +134,8 @@ static void compare_results(const cJSON *a, const cJSON *b) {
 }
 
 int bench_compare(const char *path_a, const char *path_b, bench_error *error) {
-    cJSON *a = read_results(path_a, error);
-    cJSON *b = a ? read_results(path_b, error) : NULL;
+    cJSON *a = bench_report_read(path_a, error);
+    cJSON *b = a ? bench_report_read(path_b, error) : NULL;
     int result = -1;
     if (b) {
         print_context("A", path_a, a);

@@ -1,7 +1,7 @@
 /* clump-bench: measures the library on synthetic loads and on whole applications.
  *
- * Commands and options are read here; what a run is, is said in bench.h. Exit status: 0 all checks
- * passed, 1 a check failed or a run could not be finished, 2 the command line is wrong.
+ * Commands and options are read here; what a run is, is said in bench.h. Exit status: 0 no check
+ * failed, 1 one failed or a run could not be finished, 2 the command line is wrong.
  *
  * Read first: bench.h.
  */
@@ -39,6 +39,7 @@ static void print_usage(FILE *file) {
         "                   [--repeat N] [--seed N] [--json FILE]\n"
         "       clump-bench suite [GROUP]... --out FOLDER [--device SUBSTRING] [--repeat N]\n"
         "                   [--seed N]\n"
+        "       clump-bench report FOLDER\n"
         "       clump-bench compare A.json B.json\n"
         "       clump-bench demo [--device SUBSTRING] [--seed N]\n"
         "       clump-bench figures --out FOLDER [--device SUBSTRING] [--set KEY=VALUE]...\n"
@@ -48,7 +49,9 @@ static void print_usage(FILE *file) {
         "devices   the OpenCL devices; a star marks the one that would be used\n"
         "run       one or more benchmarks; --json writes the results to a file as well\n"
         "suite     all of them at sizes that fit the device, or the groups of its report that are\n"
-        "          named: one JSON, one report with plots\n"
+        "          named: one JSON, one report with plots; those that are named join the runs of\n"
+        "          the same sitting in FOLDER\n"
+        "report    report and plots again from FOLDER/suite.json, without a device\n"
         "compare   ratios B / A of the medians of two such files\n"
         "demo      Wa-Tor with pictures, checked against sequential C\n"
         "figures   the figures of the paper on compaction, as plots and tables\n"
@@ -251,7 +254,7 @@ static int command_run(const options *given) {
     for (size_t i = 0; i < given->name_count; i++) {
         env.repeat = given->repeat ? given->repeat : benchmarks[i]->repeat;
         bench_results results;
-        status |= bench_run(&env, benchmarks[i], &values[i], report, &results);
+        status |= bench_run(&env, NULL, benchmarks[i], &values[i], report, &results);
         bench_results_release(&results);
     }
     if (given->json) {
@@ -326,6 +329,18 @@ static int command_suite(const options *given) {
     return failed ? 1 : 0;
 }
 
+static int command_report(const options *given) {
+    bench_error error;
+    if (given->name_count != 1) {
+        return fail_usage("%s needs the folder of a suite", "report");
+    }
+    if (bench_summary(given->names[0], &error)) {
+        fprintf(stderr, "clump-bench: %s\n", error.text);
+        return EXIT_USAGE;
+    }
+    return 0;
+}
+
 static int command_compare(const options *given) {
     bench_error error;
     if (given->name_count != 2) {
@@ -355,6 +370,7 @@ static const struct {
                 {"devices", 0, command_devices},
                 {"run", TAKES_NAMES | TAKES_VALUES | TAKES_REPEAT | TAKES_JSON, command_run},
                 {"suite", TAKES_NAMES | TAKES_OUT | TAKES_REPEAT, command_suite},
+                {"report", TAKES_NAMES, command_report},
                 {"compare", TAKES_NAMES, command_compare},
                 {"demo", 0, command_demo},
                 {"figures", TAKES_VALUES | TAKES_REPEAT | TAKES_OUT, command_figures}};
@@ -379,6 +395,6 @@ int main(int argc, char **argv) {
         }
     }
     return fail_usage(
-        "unknown command '%s'; there are list, devices, run, suite, compare, demo, figures",
+        "unknown command '%s'; there are list, devices, run, suite, report, compare, demo, figures",
         command);
 }

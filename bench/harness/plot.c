@@ -4,10 +4,34 @@
  */
 #include "plot.h"
 
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define LOG_FROM 30.0  /* longest bar by shortest: a bar of 3% can hardly be seen */
+#define LOG_MARGIN 2.0 /* of the axis below the shortest bar and above the longest, as a factor */
+
+/* One series of bars, and nothing else, has room for values on it. */
+static int is_bars_alone(const bench_plot *plot) {
+    return plot->labels && plot->series_count == 1 && plot->series[0].style == BENCH_PLOT_BAR;
+}
+
+/* Where the axis begins and ends if it is to be logarithmic. Bars of 0 have no place on such an axis, and
+ * stay at its beginning. */
+static int find_log_range(const bench_plot *plot, double *low, double *high) {
+    *low = *high = NAN;
+    for (size_t i = 0; is_bars_alone(plot) && i < plot->points; i++) {
+        double y = plot->series[0].y[i];
+        if (y < 0) return 0;
+        if (y > 0) *low = fmin(*low, y), *high = fmax(*high, y); /* a NAN is passed over */
+    }
+    if (!(*high > LOG_FROM * *low)) return 0;
+    *low /= LOG_MARGIN;
+    *high *= LOG_MARGIN;
+    return 1;
+}
 
 static int has_suffix(const char *text, const char *suffix) {
     size_t length = strlen(text);
@@ -39,9 +63,21 @@ static void print_header(FILE *script, const bench_plot *plot, const char *path)
     print_setting(script, "output", path);
     print_setting(script, "title", plot->title);
     print_setting(script, "xlabel", plot->x_label);
-    print_setting(script, "ylabel", plot->y_label);
+    double low, high;
+    int is_log_bars = find_log_range(plot, &low, &high);
+    char y_label[256];
+    snprintf(y_label, sizeof y_label, "%s%s", plot->y_label, is_log_bars ? ", logarithmic" : "");
+    print_setting(script, "ylabel", y_label);
     fprintf(script, "set key outside right top\nset grid\n");
-    fprintf(script, plot->is_log_y ? "set logscale y\n" : "set yrange [0:*]\n");
+    if (is_log_bars) {
+        fprintf(script, "set logscale y\nset yrange [%.10g:%.10g]\n", low, high);
+    } else {
+        fprintf(script, plot->is_log_y ? "set logscale y\n" : "set yrange [0:*]\n");
+    }
+    if (is_bars_alone(plot)) { /* room for long labels, and for the value on the longest bar */
+        fprintf(script, "set xtics rotate by -20\n");
+        if (!is_log_bars) fprintf(script, "set offsets 0, 0, graph 0.08, 0\n");
+    }
     fprintf(script, "set datafile missing 'nan'\nset boxwidth 0.7\n");
 }
 
@@ -61,6 +97,20 @@ static void print_data(FILE *script, const bench_plot *plot) {
     fprintf(script, "end_of_data\n");
 }
 
+/* The value of each bar above its end. */
+static void print_values(FILE *script, const bench_plot *plot) {
+    double low, high;
+    int is_log = find_log_range(plot, &low, &high);
+    fprintf(script, ", '-' using 1:2:3 with labels offset 0,0.6 notitle\n");
+    for (size_t i = 0; i < plot->points; i++) {
+        double y = plot->series[0].y[i];
+        if (isnan(y)) continue;
+        fprintf(script, "%zu %.10g ", i, is_log ? fmax(y, low) : y);
+        fprintf(script, fabs(y) >= 1000 && fabs(y) < 1e6 ? "%.0f\n" : "%.3g\n", y);
+    }
+    fprintf(script, "e");
+}
+
 static void print_curves(FILE *script, const bench_plot *plot) {
     static const char *const styles[] = {
         "filledcurves x1 fillstyle transparent solid 0.35 noborder", "lines linewidth 2",
@@ -78,6 +128,7 @@ static void print_curves(FILE *script, const bench_plot *plot) {
             fprintf(script, "notitle");
         }
     }
+    if (is_bars_alone(plot)) print_values(script, plot);
     fputc('\n', script);
 }
 

@@ -1,12 +1,18 @@
 /* What a run prints and writes: a table for people, one JSON object for programs.
  *
- * {context: {device, driver, opencl_version, library_version, date, seed, command},
- *  benchmarks: [{name, params, check: {ok, message}, metrics: {NAME: {unit, median, min, max,
- *  floor?}}, notes?}]}
+ * {context: {device, device_mhz, driver, opencl_version, library_version, commit, tree, processors, date,
+ *            seed, command},
+ *  benchmarks: [{key?, set?, name, params, check: {result, message},
+ *                machine: {date, load, cpu_mhz_min, cpu_mhz_max},
+ *                metrics: {NAME: {unit, median, min, max, floor?}}, notes?}]}
  *
- * Read first: bench.h.
+ * `result` is "ok", "not checked" or "failed". null: could not be found out. `load` and clocks are those
+ * before the run; device_mhz is the highest clock that the device gives itself.
+ *
+ * Read first: bench.h, machine.h.
  */
 #include <cjson/cJSON.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,9 +20,14 @@
 
 #include "bench.h"
 
+#define FILE_BYTES_MAX (256l << 20)
+#define COMMAND_BYTES 8192
+#define DATE_BYTES 32
+
 struct bench_report {
     cJSON *benchmarks;
-    int failed; /* memory ran out on the way: said once, by bench_report_write() */
+    char command[COMMAND_BYTES]; /* of the file that is gone on with */
+    int failed;                  /* memory ran out on the way: said once, by bench_report_write() */
 };
 
 bench_report *bench_report_create(void) {
@@ -77,15 +88,41 @@ static int add_notes(cJSON *object, const bench_results *results) {
     return ok;
 }
 
-void bench_report_add(bench_report *report, const bench_descriptor *benchmark,
-                      const bench_values *values, const bench_results *results) {
+static void print_date(char *text, time_t time) {
+    struct tm utc;
+    *text = '\0';
+    if (gmtime_r(&time, &utc)) {
+        strftime(text, DATE_BYTES, "%Y-%m-%dT%H:%M:%SZ", &utc);
+    }
+}
+
+/* cJSON writes NAN as null. */
+static int add_machine(cJSON *object, const bench_machine *machine) {
+    char date[DATE_BYTES];
+    cJSON *entry = cJSON_AddObjectToObject(object, "machine");
+    print_date(date, machine->time);
+    return entry && cJSON_AddStringToObject(entry, "date", date) &&
+           cJSON_AddNumberToObject(entry, "load", machine->load) &&
+           cJSON_AddNumberToObject(entry, "cpu_mhz_min", machine->cpu_mhz_min) &&
+           cJSON_AddNumberToObject(entry, "cpu_mhz_max", machine->cpu_mhz_max);
+}
+
+static int add_text(cJSON *object, const char *key, const char *text) {
+    return !text || cJSON_AddStringToObject(object, key, text);
+}
+
+void bench_report_add(bench_report *report, const bench_request *request,
+                      const bench_descriptor *benchmark, const bench_values *values,
+                      const bench_results *results) {
     cJSON *object = cJSON_CreateObject();
-    int ok = object && cJSON_AddStringToObject(object, "name", benchmark->name) &&
-             add_params(object, values);
+    int ok = object && add_text(object, "key", request ? request->key : NULL) &&
+             add_text(object, "set", request ? request->set : NULL) &&
+             cJSON_AddStringToObject(object, "name", benchmark->name) && add_params(object, values);
     cJSON *check = ok ? cJSON_AddObjectToObject(object, "check") : NULL;
-    ok = check && cJSON_AddBoolToObject(check, "ok", results->is_ok) &&
+    ok = check && cJSON_AddStringToObject(check, "result", bench_verdict_name(results->verdict)) &&
          cJSON_AddStringToObject(check, "message", results->check_message) &&
-         add_metrics(object, results) && add_notes(object, results);
+         add_machine(object, &results->machine) && add_metrics(object, results) &&
+         add_notes(object, results);
     if (ok && cJSON_AddItemToArray(report->benchmarks, object)) {
         return;
     }
@@ -93,26 +130,128 @@ void bench_report_add(bench_report *report, const bench_descriptor *benchmark,
     report->failed = 1;
 }
 
-static int add_context(cJSON *root, const bench_env *env, const char *command) {
+struct cJSON *bench_report_entries(bench_report *report) {
+    return report->benchmarks;
+}
+
+/* What all files of a sitting have in common. */
+static int add_origin(cJSON *context, const bench_env *env) {
     const clump_capabilities *found = env->capabilities;
-    char device[300] = "none", date[32] = "";
+    char device[300] = "none";
+    cl_uint mhz = 0;
     if (found) {
         snprintf(device, sizeof device, "%s / %s", found->platform_name, found->device_name);
+        clGetDeviceInfo(env->device, CL_DEVICE_MAX_CLOCK_FREQUENCY, sizeof mhz, &mhz, NULL);
     }
-    time_t now = time(NULL);
-    struct tm utc;
-    if (gmtime_r(&now, &utc)) {
-        strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", &utc);
-    }
-    cJSON *context = cJSON_AddObjectToObject(root, "context");
-    return context && cJSON_AddStringToObject(context, "device", device) &&
+    return cJSON_AddStringToObject(context, "device", device) &&
+           cJSON_AddNumberToObject(context, "device_mhz", mhz ? (double)mhz : NAN) &&
            cJSON_AddStringToObject(context, "driver", found ? found->driver_version : "") &&
            cJSON_AddStringToObject(context, "opencl_version", found ? found->device_version : "") &&
            cJSON_AddStringToObject(context, "library_version", CLUMP_VERSION_TEXT) &&
-           cJSON_AddStringToObject(context, "date", date) &&
-           cJSON_AddNumberToObject(context, "seed", env->seed) &&
-           cJSON_AddStringToObject(context, "command", command);
+           cJSON_AddStringToObject(context, "commit", bench_commit) &&
+           cJSON_AddStringToObject(context, "tree", bench_tree) &&
+           cJSON_AddNumberToObject(context, "processors", (double)bench_machine_processors()) &&
+           cJSON_AddNumberToObject(context, "seed", env->seed);
 }
+
+static int add_context(cJSON *root, const bench_env *env, const char *before, const char *command) {
+    char date[DATE_BYTES], commands[2 * COMMAND_BYTES];
+    print_date(date, time(NULL));
+    snprintf(commands, sizeof commands, "%s%s%s", before, *before ? " && " : "", command);
+    cJSON *context = cJSON_AddObjectToObject(root, "context");
+    return context && add_origin(context, env) && cJSON_AddStringToObject(context, "date", date) &&
+           cJSON_AddStringToObject(context, "command", commands);
+}
+
+/* ---- Reading --------------------------------------------------------------------------------- */
+
+static char *read_text(const char *path, bench_error *error) {
+    FILE *file = fopen(path, "rb");
+    if (!file) {
+        bench_error_set(error, "cannot read %s", path);
+        return NULL;
+    }
+    long bytes = fseek(file, 0, SEEK_END) == 0 ? ftell(file) : -1;
+    char *text = NULL;
+    if (bytes < 0 || bytes > FILE_BYTES_MAX || fseek(file, 0, SEEK_SET) != 0) {
+        bench_error_set(error, "%s is no file of at most 256 MiB", path);
+    } else {
+        text = malloc((size_t)bytes + 1);
+        if (!text || fread(text, 1, (size_t)bytes, file) != (size_t)bytes) {
+            bench_error_set(error, "cannot read all of %s", path);
+            free(text);
+            text = NULL;
+        } else {
+            text[bytes] = '\0';
+        }
+    }
+    fclose(file);
+    return text;
+}
+
+cJSON *bench_report_read(const char *path, bench_error *error) {
+    char *text = read_text(path, error);
+    if (!text) {
+        return NULL;
+    }
+    cJSON *root = cJSON_Parse(text);
+    free(text);
+    if (!root) {
+        bench_error_set(error, "%s is not JSON", path);
+    } else if (!cJSON_IsObject(cJSON_GetObjectItem(root, "context")) ||
+               !cJSON_IsArray(cJSON_GetObjectItem(root, "benchmarks"))) {
+        bench_error_set(error, "%s is no result of clump-bench: context or benchmarks is missing",
+                        path);
+        cJSON_Delete(root);
+        root = NULL;
+    }
+    return root;
+}
+
+/* 1 if everything that add_origin() writes is the same in that file. */
+static int is_same_sitting(const cJSON *root, const bench_env *env, const char *path,
+                           bench_error *error) {
+    const cJSON *theirs = cJSON_GetObjectItem(root, "context"), *item = NULL;
+    cJSON *ours = cJSON_CreateObject();
+    int is_same = ours && add_origin(ours, env);
+    if (!is_same) {
+        bench_error_set(error, "memory ran out while reading %s", path);
+    }
+    cJSON_ArrayForEach(item, ours) {
+        const cJSON *other = cJSON_GetObjectItem(theirs, item->string);
+        int is_null = cJSON_IsNumber(item) && isnan(item->valuedouble) && cJSON_IsNull(other);
+        if (is_same && !is_null && !cJSON_Compare(item, other, 1)) {
+            bench_error_set(error,
+                            "%s is of another sitting, its %s differs; choose another folder", path,
+                            item->string);
+            is_same = 0;
+        }
+    }
+    cJSON_Delete(ours);
+    return is_same;
+}
+
+int bench_report_resume(bench_report *report, const bench_env *env, const char *path,
+                        bench_error *error) {
+    FILE *file = fopen(path, "rb");
+    if (!file) {
+        return 0;
+    }
+    fclose(file);
+    cJSON *root = bench_report_read(path, error);
+    int result = root && is_same_sitting(root, env, path, error) ? 0 : -1;
+    if (result == 0) {
+        cJSON *context = cJSON_GetObjectItem(root, "context");
+        const char *command = cJSON_GetStringValue(cJSON_GetObjectItem(context, "command"));
+        snprintf(report->command, sizeof report->command, "%s", command ? command : "");
+        cJSON_Delete(report->benchmarks);
+        report->benchmarks = cJSON_DetachItemFromObject(root, "benchmarks");
+    }
+    cJSON_Delete(root);
+    return result;
+}
+
+/* ---- Writing --------------------------------------------------------------------------------- */
 
 static int write_text(const char *path, const char *text, bench_error *error) {
     FILE *file = fopen(path, "w");
@@ -129,7 +268,7 @@ int bench_report_write(bench_report *report, const bench_env *env, const char *c
     cJSON *root = cJSON_CreateObject();
     char *text = NULL;
     int result = -1;
-    if (!report->failed && root && add_context(root, env, command) &&
+    if (!report->failed && root && add_context(root, env, report->command, command) &&
         cJSON_AddItemReferenceToObject(root, "benchmarks", report->benchmarks)) {
         text = cJSON_Print(root);
     }
@@ -176,8 +315,12 @@ static void print_metrics(const bench_results *results) {
 void bench_report_print(const bench_env *env, const bench_descriptor *benchmark,
                         const bench_values *values, const bench_results *results) {
     const clump_capabilities *found = env->capabilities;
+    const bench_machine *machine = &results->machine;
     printf("%s on %s%s%s\n", benchmark->name, found ? found->platform_name : "no device",
            found ? " / " : "", found ? found->device_name : "");
+    printf("  commit %.12s (%s), load %s, processors at %s to %s MHz\n", bench_commit, bench_tree,
+           bench_number_of(machine->load).text, bench_number_of(machine->cpu_mhz_min).text,
+           bench_number_of(machine->cpu_mhz_max).text);
     print_params(values);
     if (results->metric_count > 0) {
         print_metrics(results);
@@ -185,6 +328,6 @@ void bench_report_print(const bench_env *env, const bench_descriptor *benchmark,
     for (size_t i = 0; i < results->note_count; i++) {
         printf("  note: %s\n", results->notes[i]);
     }
-    printf("  check: %s: %s\n", results->is_ok ? "ok" : "FAILED", results->check_message);
+    printf("  check: %s: %s\n", bench_verdict_name(results->verdict), results->check_message);
     fflush(stdout);
 }

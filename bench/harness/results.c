@@ -1,4 +1,4 @@
-/* Results of a benchmark: metrics with their samples, the check, notes.
+/* Results of a benchmark: metrics with their samples, the verdict, notes.
  *
  * Read first: bench.h.
  */
@@ -21,7 +21,7 @@ void bench_results_release(bench_results *results) {
     bench_results_init(results);
 }
 
-static bench_metric *find_metric(bench_results *results, const char *name) {
+bench_metric *bench_find_metric(bench_results *results, const char *name) {
     for (size_t i = 0; i < results->metric_count; i++) {
         if (strcmp(results->metrics[i].name, name) == 0) {
             return &results->metrics[i];
@@ -42,7 +42,7 @@ static bench_metric *make_metric(bench_results *results, const char *name, const
 }
 
 void bench_sample(bench_results *results, const char *name, const char *unit, double value) {
-    bench_metric *metric = find_metric(results, name);
+    bench_metric *metric = bench_find_metric(results, name);
     if (!metric) {
         metric = make_metric(results, name, unit);
     }
@@ -60,23 +60,38 @@ void bench_sample(bench_results *results, const char *name, const char *unit, do
 }
 
 void bench_floor(bench_results *results, const char *name, double floor) {
-    bench_metric *metric = find_metric(results, name);
+    bench_metric *metric = bench_find_metric(results, name);
     if (metric) {
         metric->floor = floor;
         metric->has_floor = 1;
     }
 }
 
-void bench_check(bench_results *results, int ok, const char *format, ...) {
-    if (results->is_checked && !results->is_ok) {
+const char *bench_verdict_name(bench_verdict verdict) {
+    return verdict == BENCH_OK ? "ok" : verdict == BENCH_NOT_CHECKED ? "not checked" : "failed";
+}
+
+static void set_verdict(bench_results *results, bench_verdict verdict, const char *format,
+                        va_list arguments) {
+    if (results->verdict == BENCH_FAILED || verdict < results->verdict) {
         return;
     }
+    vsnprintf(results->check_message, sizeof results->check_message, format, arguments);
+    results->verdict = verdict;
+}
+
+void bench_check(bench_results *results, int ok, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(results->check_message, sizeof results->check_message, format, arguments);
+    set_verdict(results, ok ? BENCH_OK : BENCH_FAILED, format, arguments);
     va_end(arguments);
-    results->is_checked = 1;
-    results->is_ok = ok;
+}
+
+void bench_not_checked(bench_results *results, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    set_verdict(results, BENCH_NOT_CHECKED, format, arguments);
+    va_end(arguments);
 }
 
 void bench_note(bench_results *results, const char *format, ...) {

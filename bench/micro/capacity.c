@@ -64,7 +64,7 @@ static outcome run_app(capacity *c, const char *variant, double size, const char
                    : (outcome)bench_error_set(c->error, "%s=%.0f: %.1800s", c->app->size, size,
                                               why);
     }
-    if (!c->app_results->is_ok) {
+    if (c->app_results->verdict == BENCH_FAILED) {
         bench_check(c->results, 0, "%s=%.0f: %.400s", c->app->size, size,
                     c->app_results->check_message);
     }
@@ -165,8 +165,13 @@ static int measure(capacity *c) {
                                size, c->app_results->error.text);
     }
     double clump_bytes = (double)bench_memory_peak();
-    bench_check(c->results, 1, "%s=%.0f: %.400s", c->app->size, size,
-                c->app_results->check_message);
+    if (c->app_results->verdict == BENCH_NOT_CHECKED) {
+        bench_not_checked(c->results, "%s=%.0f: %.400s", c->app->size, size,
+                          c->app_results->check_message);
+    } else {
+        bench_check(c->results, 1, "%s=%.0f: %.400s", c->app->size, size,
+                    c->app_results->check_message);
+    }
     bench_sample(c->results, "size_clump", "units", size);
     bench_sample(c->results, "heap_per_unit", "B", heap_bytes / size);
     if (clump_bytes == 0) {

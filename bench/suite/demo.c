@@ -95,10 +95,10 @@ int bench_demo(bench_env *env, const char *folder, bench_error *error) {
         for (size_t i = 0; i < results.note_count; i++) {
             printf("  %s\n", results.notes[i]);
         }
-        printf("  %s: %s\n", results.is_ok ? "checked" : "FAILED", results.check_message);
+        printf("  %s: %s\n", bench_verdict_name(results.verdict), results.check_message);
         print_file(bench_text(&values, "image"));
         print_file(bench_text(&values, "profile"));
-        failed = !results.is_ok;
+        failed = results.verdict != BENCH_OK;
         if (failed) {
             bench_error_set(error, "the heap and the sequential reference do not agree");
         }

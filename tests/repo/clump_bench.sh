@@ -65,12 +65,40 @@ for name in $names; do
     "$bench" run "$name" "${sets[@]}" --repeat 1 --json "$folder/$name.json" >"$folder/$name.txt" 2>&1 ||
         fail "$name: $(tail -3 "$folder/$name.txt")"
     grep -q "check: ok: " "$folder/$name.txt" || fail "$name checks nothing"
-    for key in '"context"' '"device"' '"driver"' '"date"' '"seed"' '"benchmarks"' "\"$name\"" \
-        '"params"' '"check"' '"metrics"' '"unit"' '"median"' '"min"' '"max"'; do
+    for key in '"context"' '"device"' '"device_mhz"' '"driver"' '"processors"' '"date"' '"seed"' '"benchmarks"' "\"$name\"" \
+        '"params"' '"check"' '"machine"' '"metrics"' '"unit"' '"median"' '"min"' '"max"'; do
         grep -q "$key" "$folder/$name.json" || fail "$name.json has no $key"
     done
     "$bench" compare "$folder/$name.json" "$folder/$name.json" >/dev/null || fail "compare $name.json"
+    # Where it was measured; null is what this machine does not tell.
+    for line in '"result":.*"ok",' '"commit":.*"([0-9a-f]{40}|unknown)",' '"tree":.*"(clean|changed|unknown)",' \
+        '"load":.*[0-9],' '"cpu_mhz_min":.*([1-9][0-9]*|null),' '"cpu_mhz_max":.*([1-9][0-9]*|null)$'; do
+        grep -qE "$line" "$folder/$name.json" || fail "$name.json has no line $line"
+    done
 done
+load=$(cut -d' ' -f1 /proc/loadavg 2>/dev/null || true)
+[ -z "$load" ] || awk -v now="$load" -F'[:,]' '/"load"/ { if ($2 < 0 || $2 > now + 64 || $2 == "\tnull") bad = 1 }
+    END { exit bad }' "$folder"/alloc-*.json || fail "the load in the JSON is not that of this machine, $load"
+if grep -q '^cpu MHz' /proc/cpuinfo 2>/dev/null; then
+    grep -q '"cpu_mhz_min":.*null' "$folder/enumerate.json" && fail "no clocks, but /proc/cpuinfo has them"
+fi
+
+# WORDS NAME ARGUMENT...: a run that has nothing to be compared with says so, in the table and in the
+# JSON, and which check did run; and it has not failed.
+not_checked() {
+    local words=$1 name=$2
+    shift 2
+    "$bench" run "$name" "$@" --repeat 1 --json "$folder/out.json" >"$folder/out" 2>&1 ||
+        fail "$name $* fails: $(tail -3 "$folder/out")"
+    grep -q "check: not checked: .*$words" "$folder/out" || fail "$name $*: $(grep check: "$folder/out")"
+    grep -q '"result":.*"not checked"' "$folder/out.json" || fail "$name $* is something else in the JSON"
+    if grep -qw ok "$folder/out" "$folder/out.json"; then fail "$name $*: ok, and nothing was checked"; fi
+}
+not_checked "all invariants of the heap hold" app-wa-tor --set width=64 --set height=48 --set steps=5 --set check=0
+not_checked "no mass was lost" app-collision --set bodies=100 --set steps=5 --set check=0 --set variant=soa
+not_checked "this is the reference" app-nbody --set bodies=100 --set steps=5 --set variant=sequential
+not_checked "no reference was run" capacity --set app=app-generation --set heap_mb=1 --set steps=3 --set check=0
+not_checked "all invariants hold" pool-trace --set frames=20 --set mb=4 --set chunk_kb=1024 --set check=0
 
 # NAME VARIANT KEY=VALUE...: a run with a few frames, a picture and a table. Its stops for the
 # progress bar, every 3 steps, are not those for outputs.
@@ -173,7 +201,44 @@ refused 1 "touch=9" run field-bandwidth --set touch=9
 refused 2 "nowhere" run enumerate --device nowhere
 refused 2 "suite" nothing
 refused 2 "--out" suite
+refused 2 "folder of a suite" report
 refused 1 "no group 'nothing'.*alloc.*pool-fit" suite nothing --out "$folder/part"
+
+# Two calls of the suite are one sitting: one JSON, one report, with all that was said about checks. The
+# plots are what gnuplot is told.
+part=$folder/part
+rm -rf "$part" "$folder/path"
+mkdir -p "$folder/path"
+printf '#!/bin/sh\ncat >"%s/$(ls "%s/path" | wc -l).plot"\n' "$folder/path" "$folder" >"$folder/path/gnuplot"
+chmod +x "$folder/path/gnuplot"
+for group in game-of-life structure-sheet; do
+    PATH="$folder/path:$PATH" "$bench" suite "$group" --repeat 1 --out "$part" >"$folder/out" 2>&1 ||
+        fail "suite $group: $(tail -3 "$folder/out")"
+done
+for key in game-of-life/clump game-of-life/sequential structure-sheet/soa structure-sheet/soa/start; do
+    grep -q "\"key\":.*\"$key\"" "$part/suite.json" || fail "suite.json has no $key"
+done
+grep -q "^8 runs: 6 ok .*, 2 not checked .*, 0 failed" "$part/report.md" || fail "$(sed -n 9p "$part/report.md")"
+grep -q "^| soa | .* | not checked |" "$part/report.md" || fail "a run without reference is checked in the report"
+grep -q "^- soa: .*not checked: .*; the checksum is that of clump, compacted$" "$part/report.md" ||
+    fail "the report does not say with what soa agrees: $(grep '^- soa' "$part/report.md")"
+grep -q "^  - its start: .* variant=soa steps=21.; ok: .*sequential reference" "$part/report.md" ||
+    fail "the report does not say that the first steps are checked"
+grep -q "^Commit [0-9a-z]*, tree [a-z]*\.$" "$part/report.md" || fail "the report names no commit"
+cp "$part/report.md" "$folder/report.md"
+PATH="$folder/path:$PATH" "$bench" report "$part" || fail "no report from suite.json"
+cmp "$part/report.md" "$folder/report.md" || fail "the report of suite.json alone is another"
+refused 1 "another sitting, its seed differs" suite game-of-life --seed 7 --repeat 1 --out "$part"
+# Bars of 10,000 us beside some of 100 have a logarithmic axis, those that differ little have not; both have
+# their values on them.
+life=$(grep -l "Game of Life" "$folder"/path/*.plot | tail -1)
+sheet=$(grep -l "sheet" "$folder"/path/*.plot | tail -1)
+grep -q "^set logscale y" "$life" || fail "the axis of the Game of Life is not logarithmic"
+grep -q "^set logscale y" "$sheet" && fail "the axis of the sheet is logarithmic"
+for plot in "$life" "$sheet"; do
+    [ "$(sed -n '/ with labels /,/^e$/p' "$plot" | grep -cE '^[0-9]+ [0-9.e+]+ [0-9.e+]+$')" -ge 3 ] ||
+        fail "$plot has no values on its bars"
+done
 printf '%s\n' x,y,vx,vy,mass 0,0,0,0,1 '0,0,zero,0,1' >"$folder/bodies.csv"
 refused 1 "bodies.csv, line 3: .*'0,0,zero,0,1'" run app-nbody --set "input=$folder/bodies.csv"
 refused 1 "app-nothing.*app-wa-tor" run capacity --set app=app-nothing

@@ -1,0 +1,227 @@
+#!/usr/bin/env python3
+"""Compares the figures in documents with the files in bench/results that they come from.
+
+    check_figures.py [ROOT]
+
+A table with numbers, and in README.md a paragraph with a number and a unit, is followed by a comment that
+names the origin of each number:
+
+    <!-- figures of columns 2, 3
+    h200/alloc.json alloc_rate alloc_rate.min free_rate
+    h200/suite.json wa-tor/soa:time_per_step_us -
+    -->
+
+has a line for each row of the table: a file, then a word for each number in these columns, from left to
+right. After a paragraph, `<!-- figures` and all lines are for its numbers together. The words:
+
+    METRIC             the median; METRIC.min, .max, .floor
+    KEY:METRIC         of the run with that key; of the n-th run, from 0, if KEY is a number
+    FILE=...           of another file than that of the line
+    WORD//WORD         their ratio;  WORD*NUMBER  a product, as for other units
+    -                  no result: a parameter, a number of something else
+    other              measured with another program, which is not part of this repository
+
+A number is as exact as it is printed. One with % is a share times 100. A table of which no row has a file
+says so: <!-- figures of other programs -->, <!-- figures without a file: WHY -->, <!-- no figures -->.
+
+Fails if a number differs from its file, if a file or metric does not exist, if words and numbers do not
+match in count, or if a table says nothing.
+"""
+
+import json
+import pathlib
+import re
+import sys
+
+DOCUMENTS = ["README.md", "docs/benchmarks.md", "bench/results/README.md"]
+NUMBER = re.compile(r"(?<![\w.^])(\d+\^\d+|\d+(?:,\d{3})*(?:\.\d+)?)(%?)")
+WITH_UNIT = re.compile(r"(?<![\w.^])\d[\d,.]*(?:%| (?:us|ms|ns|s|[GM]/s|[GT]B/s|times|x)\b)")
+STATEMENTS = ("figures of other programs", "figures without a file: ", "no figures")
+
+
+class Wrong(Exception):
+    pass
+
+
+def plain(text):
+    """Without code and the targets of links."""
+    return re.sub(r"\]\([^)]*\)", "]", re.sub(r"`[^`]*`", "", text))
+
+
+def blocks(text):
+    """(line number, kind, lines) for each block: table, code, comment, text."""
+    lines = text.split("\n")
+    i = 0
+    while i < len(lines):
+        start = i
+        line = lines[i]
+        if not line.strip():
+            i += 1
+            continue
+        if line.startswith("```"):
+            i += 1
+            while i < len(lines) and not lines[i].startswith("```"):
+                i += 1
+            kind = "code"
+            i += 1
+        elif line.startswith("<!--"):
+            while i < len(lines) - 1 and "-->" not in lines[i]:
+                i += 1
+            kind = "comment"
+            i += 1
+        else:
+            kind = "table" if line.startswith("|") else "code" if line.startswith("    ") else "text"
+            i += 1
+            while i < len(lines) and lines[i].strip() and not lines[i].startswith(("```", "<!--")):
+                if kind == "table" and not lines[i].startswith("|"):
+                    break
+                i += 1
+        yield start + 1, kind, lines[start:i]
+
+
+class Results:
+    def __init__(self, root):
+        self.folder = root / "bench" / "results"
+        self.files = {}
+
+    def runs(self, file):
+        if file not in self.files:
+            try:
+                self.files[file] = json.loads((self.folder / file).read_text())["benchmarks"]
+            except (OSError, ValueError, KeyError) as error:
+                raise Wrong(f"bench/results/{file}: {error}") from None
+        return self.files[file]
+
+    def run(self, file, key):
+        runs = self.runs(file)
+        if key is None:
+            if len(runs) != 1:
+                raise Wrong(f"{file} has {len(runs)} runs, so a key is needed")
+            return runs[0]
+        found = runs[int(key): int(key) + 1] if key.isdigit() else [r for r in runs if r.get("key") == key]
+        if len(found) != 1:
+            raise Wrong(f"{file} has no run {key}")
+        return found[0]
+
+    def value(self, file, word):
+        if "//" in word:
+            above, below = word.split("//", 1)
+            return self.value(file, above) / self.value(file, below)
+        if "*" in word:
+            rest, factor = word.rsplit("*", 1)
+            return self.value(file, rest) * float(factor)
+        if "=" in word:
+            file, word = word.split("=", 1)
+        key, metric = word.rsplit(":", 1) if ":" in word else (None, word)
+        metric, _, stat = metric.partition(".")
+        run = self.run(file, key)
+        if metric not in run["metrics"]:
+            raise Wrong(f"{file} has no metric {metric}")
+        entry = run["metrics"][metric]
+        if run.get("check", {}).get("result") == "failed" or run.get("check", {}).get("ok") is False:
+            raise Wrong(f"{file}: the check of {run.get('key', run['name'])} failed")
+        if (stat or "median") not in entry:
+            raise Wrong(f"{file}: {metric} has no {stat}")
+        return entry[stat or "median"]
+
+
+def compare(results, file, numbers, words):
+    """Yields what is wrong; `numbers` are (text, percent)."""
+    if len(numbers) != len(words):
+        found = " ".join(text + percent for text, percent in numbers)
+        yield f"{len(numbers)} numbers ({found}), {len(words)} words ({' '.join(words)})"
+        return
+    for (text, percent), word in zip(numbers, words):
+        if word in ("-", "other"):
+            continue
+        try:
+            value = results.value(file, word) * (100 if percent else 1)
+        except (Wrong, ValueError, ZeroDivisionError) as error:
+            yield str(error)
+            continue
+        if "^" in text:
+            yield f"{text} is no figure, but has the word {word}"
+            continue
+        digits = len(text.partition(".")[2])
+        if abs(float(text.replace(",", "")) - value) > 0.5 * 10**-digits * (1 + 1e-6):
+            yield f"{text}{percent} is {value:.6g} in {file}: {word}"
+
+
+def cells(line):
+    return [cell.strip() for cell in line.strip().strip("|").split("|")]
+
+
+def check_table(results, table, comment):
+    head = re.match(r"figures of columns? ([\d, ]+)$", comment[0])
+    if not head:
+        yield "a table's comment begins with: figures of columns"
+        return
+    columns = [int(n) - 1 for n in head.group(1).split(",")]
+    rows = table[2:]
+    if len(rows) != len(comment) - 1:
+        yield f"{len(rows)} rows, {len(comment) - 1} lines of origins"
+        return
+    for row, line in zip(rows, comment[1:]):
+        found = cells(row)
+        numbers = [n for c in columns if c < len(found) for n in NUMBER.findall(plain(found[c]))]
+        file, *words = line.split()
+        for fault in compare(results, file, numbers, words):
+            yield f"row '{found[0]}': {fault}"
+
+
+def check_text(results, lines, comment):
+    """The file is named once, in the first line; the words may go over several."""
+    words = " ".join(comment).split()[1:]
+    if not words:
+        yield "the comment names nothing"
+        return
+    yield from compare(results, words[0], NUMBER.findall(plain(" ".join(lines))), words[1:])
+
+
+def check_document(results, root, name):
+    found = list(blocks((root / name).read_text()))
+    count = 0
+    for i, (number, kind, lines) in enumerate(found):
+        comment = None
+        if i + 1 < len(found) and found[i + 1][1] == "comment":
+            text = "\n".join(found[i + 1][2]).replace("<!--", "").replace("-->", "")
+            comment = [line.strip() for line in text.strip().split("\n")]
+        is_named = comment is not None and comment[0].startswith("figures")
+        if kind == "table":
+            needed = any(NUMBER.search(plain(line)) for line in lines[2:])
+        else:
+            needed = kind == "text" and name == "README.md" and WITH_UNIT.search(plain(" ".join(lines)))
+        faults = []
+        if comment is not None and comment[0].startswith(STATEMENTS):
+            pass
+        elif is_named and kind in ("table", "text"):
+            count += 1
+            check = check_table if kind == "table" else check_text
+            faults = check(results, lines, comment)
+        elif needed:
+            faults = ["numbers without a comment that names their origin"]
+        for fault in faults:
+            yield count, f"{name}, line {number}: {fault}"
+    yield count, None
+
+
+def main():
+    root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else __file__ + "/../../..").resolve()
+    results = Results(root)
+    failed = 0
+    for name in DOCUMENTS:
+        count = 0
+        for count, fault in check_document(results, root, name):
+            if fault:
+                failed += 1
+                print("FAILED:", fault)
+        if count == 0:
+            failed += 1
+            print(f"FAILED: {name} names no origin at all")
+        else:
+            print(f"{name}: {count} tables and paragraphs compared")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
