@@ -55,7 +55,8 @@ typedef struct clump_collect_desc {
     clump_mark_engine engine;
     clump_mark_offsets offsets;
     uint32_t queue_room; /* objects that the queue has room for, 64 at least. 0: an eighth of what
-                            the heap can hold for QUEUE, else half the granules */
+                            the heap can hold for QUEUE, and for AUTO with the kernels for
+                            GPUs; else half the granules */
     uint32_t narrow;     /* largest frontier that is left to one work-group alone, which does
                             level after level. 0: 512; at most 1024; CLUMP_NEVER */
     uint32_t wide;       /* references above which an object is for a whole work-group. 0: 16;
