@@ -9,7 +9,7 @@
  * Kernels must keep no references across a collection that no root leads to.
  *
  * Marking is done on the device by one of three engines, all with the same result, or by the host.
- * They take turns where the shape of the graph asks for it: docs/collection.md.
+ * They take turns where the shape of the graph asks for it: docs/internals/collect.md.
  *
  * A collection takes a buffer at the first call, kept until the heap is destroyed: 16 bytes for
  * each granule of the heap (clump_heap_layout), 8 bytes for each object that the queue has room

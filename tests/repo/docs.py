@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Checks every fenced code block of README.md and docs/, every link, and every path in backticks.
+"""Checks every fenced code block of README.md and docs/, every link, every path in backticks, and that the
+files named in a row of a table have the functions named there.
 
   docs.py FOLDER DOC_KERNELS CLUMP_BENCH COMPILER [ARGUMENT...]
 
@@ -217,6 +218,18 @@ def anchors(path):
         return {anchor_of(m[1]) for m in re.finditer(r"^#+ +(.*)$", file.read(), re.M)}
 
 
+def check_names(page, line, text):
+    """A row of a table that names files and functions: one of these files has the function."""
+    paths = [os.path.join(ROOT, p) for p in re.findall(r"`([\w-]+/[\w./-]+\.\w+)`", text)]
+    names = re.findall(r"`(\w+)\(\)`", text)
+    if not text.startswith("|") or not paths or not all(map(os.path.isfile, paths)):
+        return
+    files = [open(p, encoding="utf-8").read() for p in paths]
+    for name in names:
+        if not any(re.search(rf"\b{name}\(", file) for file in files):
+            fail(page, line, f"none of the files of this row has {name}()")
+
+
 def check_prose(page, lines):
     """Links lead to something, and so do paths in backticks."""
     in_block = False
@@ -237,6 +250,7 @@ def check_prose(page, lines):
                 fail(page, number + 1, f"{target}: no such heading")
         if not page.startswith("docs/") and page != "README.md":
             continue
+        check_names(page, number + 1, text)
         for word in re.findall(r"`([^`\s]+)`", text):
             if re.match(rf"({'|'.join(map(re.escape, TOP))})/[\w./-]+$", word) and \
                     not os.path.exists(os.path.join(ROOT, word)):
