@@ -108,7 +108,7 @@ def check_c(page, block):
         source = write(name_of(page, block, ".c"), "#include <clump/clump.h>\n" +
                        f"{given};\n{given} {{\n{line_mark}{block.text}}}\n")
         status, output = run(flags + ["-Wno-unused", "-c", source, "-o", source + ".o"] +
-                             [a for a in arguments if not a.endswith((".a", ".so")) and not a.startswith("-l")])
+                             [a for a in arguments if not a.endswith((".a", ".so")) and not a.startswith(("-l", "-Wl,"))])
         if status:
             fail(page, block.line, f"does not compile\n{output}")
         return True
