@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Checks every fenced code block of README.md and docs/, every link, every path in backticks, and that the
-files named in a row of a table have the functions named there.
+"""Checks every fenced code block of README.md and docs/, every link, every path and every name of the
+project in backticks, and that the files named in a row of a table have the functions named there.
 
   docs.py FOLDER DOC_KERNELS CLUMP_BENCH COMPILER [ARGUMENT...]
 
@@ -22,6 +22,7 @@ The language of a block says what is done with it. A block without one, or with 
 
 Exit status 77: no device. Everything else was checked then.
 """
+import functools
 import os
 import re
 import subprocess
@@ -218,6 +219,20 @@ def anchors(path):
         return {anchor_of(m[1]) for m in re.finditer(r"^#+ +(.*)$", file.read(), re.M)}
 
 
+@functools.lru_cache(maxsize=None)
+def known_words():
+    """The words of the sources that begin as names of the project do."""
+    words = set()
+    for top in ["include", "host", "cl", "cmake", "scripts", "tests", "CMakeLists.txt"]:
+        start = os.path.join(ROOT, top)
+        files = [start] if os.path.isfile(start) else \
+            [os.path.join(path, f) for path, _, names in os.walk(start) for f in names]
+        for name in files:
+            with open(name, encoding="utf-8", errors="replace") as file:
+                words.update(re.findall(r"\b(?:clumpi?|CLUMPI?)_\w+", file.read()))
+    return words
+
+
 def check_names(page, line, text):
     """A row of a table that names files and functions: one of these files has the function."""
     paths = [os.path.join(ROOT, p) for p in re.findall(r"`([\w-]+/[\w./-]+\.\w+)`", text)]
@@ -251,6 +266,9 @@ def check_prose(page, lines):
         if not page.startswith("docs/") and page != "README.md":
             continue
         check_names(page, number + 1, text)
+        for name in re.findall(r"\bclumpi?_\w*\w|\bCLUMPI?_\w*\w", " ".join(re.findall(r"`[^`]+`", text))):
+            if name not in known_words():
+                fail(page, number + 1, f"nothing is called {name}")
         for word in re.findall(r"`([^`\s]+)`", text):
             if re.match(rf"({'|'.join(map(re.escape, TOP))})/[\w./-]+$", word) and \
                     not os.path.exists(os.path.join(ROOT, word)):
