@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds, and makes the figures of docs/compaction-figures.md anew: plots and the numbers behind them.
+# Builds, and makes the figures of docs/measurements/compaction-paper.md anew: plots and the numbers behind them.
 # FIGURES names another folder for them. Arguments go on: --device NAME, --set objects=N,
 # --set table_objects=32768000 for the times of the paper's size.
 set -euo pipefail

@@ -29,7 +29,7 @@ int pool_bench_fail(bench_error *error, const char *what, clump_pool *pool);
 /* A step as the parameters defrag, budget_us and order say. */
 void pool_bench_defrag(const bench_values *values, clump_defrag_desc *desc);
 
-/* The JSON of the pool as docs/pool.md says, and its sums those of the statistics. */
+/* The JSON of the pool as docs/guide/pool.md says, and its sums those of the statistics. */
 int pool_bench_check_dump(clump_pool *pool, bench_results *results);
 
 int pool_bench_draw(clump_pool *pool, const char *path, bench_error *error);

@@ -1,6 +1,6 @@
 /* Traces of what programs ask of a pool: made up, read from a file, written to one.
  *
- * A trace is text, a line for each call (docs/pool.md):
+ * A trace is text, a line for each call (docs/guide/pool.md):
  *     a ID BYTES [m]   allocate; m: movable        f ID        free
  *     m ID 0|1         set movable                 e           end of a frame
  * IDs are hexadecimal; one that was freed may come again. Lines that begin with # are comments.

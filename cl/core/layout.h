@@ -1,11 +1,10 @@
+/* clang-format off */
 /* The heap's structures in device memory, shared by host and device.
  *
  *   heap buffer, in 64-byte units ("at_..." offsets count from its start):
  *
- *   | null row | header | class table | states | bitmaps | hints | lists | scan | blocks ...      
- *   | |<------------------- blocks 0 .. first_block-1, class RESERVED ----------->|<- first_block
- *   ..
- * |
+ *   | null row | header | class table | states | bitmaps | hints | lists | columns | plan | scan | block ...
+ *   |<-------------------- blocks 0 .. first_block-1, class RESERVED ----------------------->|<- first_block
  *
  *   block  = block_granules granules of granule_bytes; belongs to one class at a time
  *   row    = 64 slots of a class, row_granules[class] granules, at a granule boundary in its block
@@ -26,6 +25,7 @@
  *
  * All fields are 32-bit so that both sides agree without packing rules. Read next: prelude.clh.
  */
+/* clang-format on */
 #ifndef CLUMPI_LAYOUT_H
 #define CLUMPI_LAYOUT_H
 

@@ -4,7 +4,7 @@
  * rows of class c, so a class with its subclasses is one range. Each entry has the row's granule
  * and its bitmap as it was: a do-all sees the objects that existed when it was launched.
  *
- * Read first: scan.clh; docs/design.md, "Enumeration".
+ * Read first: scan.clh; docs/internals/heap.md.
  */
 #include "cl/core/block.clh"
 #include "cl/core/scan.clh"

@@ -1,6 +1,6 @@
 /* The rule of the trigger `automatic`. Everything here is arithmetic on what was measured.
  *
- * Read first: compactor.h; docs/compaction.md, "When to compact".
+ * Read first: compactor.h; docs/internals/compact.md, "The automatic rule".
  */
 #include "compact/compactor.h"
 

@@ -1,4 +1,5 @@
-/* Probing a device into capabilities. Nothing else in the library asks for a vendor's name.
+/* Probing a device into capabilities. Nothing else in the library asks which vendor a device is of;
+ * only the place of a build message is told by how NVIDIA's compiler writes it (program.c).
  *
  * Read first: core.h, include/clump/context.h.
  */

@@ -1,7 +1,7 @@
 /* The OpenCL C that a schema generates: types, field accessors, new, free, tests and casts.
  *
- * cl/api/device_api.clh documents what comes out here. One line per accessor, in the order of the
- * schema, so that the dump of a program reads like the schema itself.
+ * cl/api/device_api.clh documents what comes out here. Classes come in the order of
+ * their ids, and the fields of each in the order of its schema, inherited ones first.
  *
  * Read first: include/clump/schema.h, cl/api/device_api.clh.
  */

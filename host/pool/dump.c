@@ -1,4 +1,4 @@
-/* A pool as JSON and as a picture. docs/pool.md documents both. Read first: pool.h. */
+/* A pool as JSON and as a picture. docs/guide/pool.md documents both. Read first: pool.h. */
 #include <string.h>
 
 #include "pool/pool.h"

@@ -9,7 +9,7 @@
  * Kernels must keep no references across a collection that no root leads to.
  *
  * Marking is done on the device by one of three engines, all with the same result, or by the host.
- * They take turns where the shape of the graph asks for it: docs/collection.md.
+ * They take turns where the shape of the graph asks for it: docs/internals/collect.md.
  *
  * A collection takes a buffer at the first call, kept until the heap is destroyed: 16 bytes for
  * each granule of the heap (clump_heap_layout), 8 bytes for each object that the queue has room
@@ -55,7 +55,8 @@ typedef struct clump_collect_desc {
     clump_mark_engine engine;
     clump_mark_offsets offsets;
     uint32_t queue_room; /* objects that the queue has room for, 64 at least. 0: an eighth of what
-                            the heap can hold for QUEUE, else half the granules */
+                            the heap can hold for QUEUE, and for AUTO with the kernels for
+                            GPUs; else half the granules */
     uint32_t narrow;     /* largest frontier that is left to one work-group alone, which does
                             level after level. 0: 512; at most 1024; CLUMP_NEVER */
     uint32_t wide;       /* references above which an object is for a whole work-group. 0: 16;

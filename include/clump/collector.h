@@ -19,7 +19,7 @@ typedef struct clump_collector_desc {
     clump_collect_desc
         collect; /* what to do; what it points to must live as long as the collector */
 
-    uint32_t every; /* at every so-manieth poll */
+    uint32_t every; /* at every n-th poll */
 
     /* If this share of the heap's blocks is in use, 0 < fill <= 1, and at least `growth` of them
      * more than at the first poll after the last collection, so that a heap full of live objects is

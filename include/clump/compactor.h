@@ -27,7 +27,7 @@ typedef struct clump_compactor_desc {
     uint32_t candidates;
     double share;
 
-    /* Decide from fragmentation, measured cost and measured gain: docs/compaction.md, "When". */
+    /* Decide from fragmentation, measured cost and measured gain: docs/internals/compact.md. */
     int automatic;
     double cost_limit; /* share of the time that looking and compacting may take; 0: 0.01 */
 } clump_compactor_desc;

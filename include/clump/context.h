@@ -4,8 +4,9 @@
  * it and releases them with the context. All work is enqueued on that one queue; a queue with
  * out-of-order execution is used as if it were in order (each command waits for the one before).
  *
- * Threads: a context may be shared by heaps on different threads only if each thread has a context
- * of its own; one clump_context and everything made from it belong to one thread at a time.
+ * Threads: a clump_context and what is made from it belong to one thread at a time; pools are the
+ * exception, pool.h says how. Several contexts on several threads are independent, also if they
+ * share a cl_context.
  *
  * Read first: status.h. Read next: schema.h.
  */

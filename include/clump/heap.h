@@ -1,7 +1,7 @@
 /* A heap: objects of the classes of a schema, in one OpenCL buffer.
  *
  * The buffer holds blocks of one class each, their rows of 64 slots, allocation bitmaps and hints;
- * docs/design.md has the picture. Objects are made and freed by kernels (program.h, run.h); the
+ * docs/internals/core.md has the picture. Objects are made and freed by kernels (program.h, run.h); the
  * calls here create the heap, look into it and move field values between host and device.
  *
  * A reference (clump_ref) is 32 bits: granule index << 6 | slot; 0 is null. It stays valid until
@@ -133,7 +133,7 @@ CLUMP_API clump_status clump_heap_calc_stats(clump_heap *heap, clump_heap_stats 
 /* METHOD. Number of live objects of a class and its subclasses. Blocks: yes. */
 CLUMP_API clump_status clump_heap_count(clump_heap *heap, const char *class_name, uint64_t *count);
 
-/* METHOD. Verify every invariant of docs/design.md on the device: credits against bitmaps, free and
+/* METHOD. Verify every invariant of docs/internals/core.md on the device: credits against bitmaps, free and
  * active hints at every level, counters. Walks all metadata.
  * Blocks: yes. Returns CLUMP_OK; CLUMP_ERR_CORRUPT, and the context's error says which invariant
  * fails first, at which block, with both values; CLUMP_ERR_CL. Changes nothing. */

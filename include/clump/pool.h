@@ -110,7 +110,7 @@ typedef struct clump_pool_desc {
     void (*moved)(void *user, const clump_move *move); /* the allocation now lies at move->to */
     /* At destruction, for each allocation that is still there. */
     void (*leaked)(void *user, const clump_allocation_info *info);
-    /* A line for each call that allocates, frees, sets movable or ends a frame: docs/pool.md.
+    /* A line for each call that allocates, frees, sets movable or ends a frame: docs/guide/pool.md.
      * Called with the lock: it must not call the pool. */
     clump_write trace;
 } clump_pool_desc;
@@ -251,7 +251,7 @@ CLUMP_API clump_status clump_pool_calc_details(clump_pool *pool, clump_pool_deta
  * CLUMP_ERR_CL; CLUMP_ERR_MEMORY. */
 CLUMP_API clump_status clump_pool_check(clump_pool *pool);
 
-/* METHOD. The pool as JSON (docs/pool.md has the schema), or as a picture of all chunks (SVG):
+/* METHOD. The pool as JSON (docs/guide/pool.md has the schema), or as a picture of all chunks (SVG):
  * used ranges movable and not, free ones, unique allocations. Walks all chunks. */
 CLUMP_API clump_status clump_pool_dump(clump_pool *pool, clump_write write, void *user);
 CLUMP_API clump_status clump_pool_draw(clump_pool *pool, clump_write write, void *user);

@@ -6,7 +6,7 @@
  * the device by at most two small launches before it. Kernels whose heap parameter is
  * CLUMP_HEAP_FIXED promise to neither make nor free objects: after them the list is used again.
  *
- * Read first: program.h. Read next: docs/design.md.
+ * Read first: program.h. Read next: docs/internals/heap.md.
  */
 #ifndef CLUMP_RUN_H
 #define CLUMP_RUN_H

@@ -31,7 +31,7 @@
  * TYPE is bool or one of OpenCL's char uchar short ushort int uint long ulong float double, or a
  * vector of these (float2, uchar16, ...). Classes may be used before they are declared.
  *
- * Layout of a row, 64 objects (thesis 5.2.3 for the idea, docs/design.md for ours): a field with
+ * Layout of a row, 64 objects (thesis 5.2.3 for the idea, docs/internals/core.md for ours): a field with
  * stride s, step t and base b has element i of slot n at byte b + n*s + i*t of the row. A soa field
  * has s = its size and, as an array, t = 64*size; a packed array has s = count*size and t = size;
  * in an aos class s is the size of the struct of the fields that the class itself declares.

@@ -1,4 +1,4 @@
-/* The weights of moves in a pool: equations 4.1 to 4.4 of the thesis (docs/pool.md), each worked out
+/* The weights of moves in a pool: equations 4.1 to 4.4 of the thesis (docs/guide/pool.md), each worked out
  * by hand for small cases, and that moves are selected by them.
  *
  * The plan's own file is included, since what it exports only shows the order of moves. No device:

@@ -1,0 +1,317 @@
+#!/usr/bin/env python3
+"""Checks every fenced code block of README.md and docs/, every link, every path and every name of the
+project in backticks, and that the files named in a row of a table have the functions named there.
+
+  docs.py FOLDER DOC_KERNELS CLUMP_BENCH COMPILER [ARGUMENT...]
+
+FOLDER is for what is compiled here. DOC_KERNELS is the program of doc_kernels.c. CLUMP_BENCH may be
+"" (names of benchmarks are not checked then). ARGUMENTs are for compiling and linking C.
+
+The language of a block says what is done with it. A block without one, or with another, is a failure.
+
+  c       a program (it has main) is compiled, run, and prints what the page says: "It prints `...`".
+          Anything else is a fragment and is compiled as the body of a function; the comment
+          <!-- fragment: PARAMETERS --> before it declares what it uses
+  schema  the schema of all OpenCL blocks of the page. <!-- schema: TEXT --> does the same, unseen
+  opencl  all blocks of a page are one program, which is built for the device. The comment
+          <!-- run: ACTION... --> before a block runs kernels (doc_kernels.c has the actions, which are
+          done in the order of the page); every kernel must be run by one of them. A block after
+          <!-- fragment: PARAMETERS --> is the body of a function instead
+  sh      bash accepts it; programs of this repository that it names exist, and so do benchmarks
+  text    pictures and formats. Not for code
+
+Exit status 77: no device. Everything else was checked then.
+"""
+import functools
+import os
+import re
+import subprocess
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+TOP = "include host cl tests bench docs scripts cmake tools .ci".split()
+FENCE = re.compile(r"^\s*(```+)\s*([A-Za-z0-9_-]*)\s*$")
+COMMENT = re.compile(r"<!-- (\w+): ?(.*?) ?-->$", re.S)
+CODE_IN_TEXT = re.compile(r"__kernel|#include|\bclump_\w+\([^)]")
+
+failures = []
+
+
+def fail(page, line, words):
+    failures.append(f"{page}:{line}: {words}")
+
+
+def comment_at(lines, end):
+    """The comment whose last line is number `end`, as (key, value), or None."""
+    begin = end
+    while begin > 0 and lines[end].endswith("-->") and not lines[begin].startswith("<!--"):
+        begin -= 1
+    found = COMMENT.match("\n".join(lines[begin:end + 1])) if end >= 0 else None
+    return (found[1], found[2]) if found else None
+
+
+class Block:
+    """language, text, the line of its first line, the comment before it (a pair or None), what follows."""
+
+    def __init__(self, language, line, comment):
+        self.language, self.line, self.comment = language, line, comment
+        self.text, self.after = "", ""
+
+
+def read_blocks(page, lines):
+    """The fenced blocks, and (key, value, line) of <!-- schema: ... --> comments."""
+    blocks, schemas, i = [], [], 0
+    while i < len(lines):
+        comment = comment_at(lines, i)
+        if comment and comment[0] == "schema":
+            schemas.append((comment[1], i + 1))
+        fence = FENCE.match(lines[i])
+        if not fence:
+            i += 1
+            continue
+        block = Block(fence[2], i + 2, comment_at(lines, i - 1))
+        end = next((j for j in range(i + 1, len(lines)) if lines[j].strip() == fence[1]), None)
+        if end is None:
+            fail(page, i + 1, "the block does not end")
+            break
+        block.text = "".join(line + "\n" for line in lines[i + 1:end])
+        block.after = "\n".join(lines[end + 1:end + 4])
+        blocks.append(block)
+        i = end + 1
+    return blocks, schemas
+
+
+def run(command, **more):
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **more)
+    return done.returncode, done.stdout.strip()
+
+
+def write(name, text):
+    path = os.path.join(folder, name)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+    return path
+
+
+def name_of(page, block, ending):
+    return re.sub(r"\W", "_", page) + f"_{block.line}{ending}"
+
+
+def check_c(page, block):
+    """True if there was a device to run it on, or it is not a program."""
+    line_mark = f'#line {block.line} "{page}"\n'
+    flags = [compiler, "-std=c11", "-Wall", "-Wextra", "-Werror"]
+    if "int main(" not in block.text:
+        if not block.comment or block.comment[0] != "fragment":
+            fail(page, block.line, "a C block that is no program needs <!-- fragment: PARAMETERS -->")
+            return True
+        given = f"void fragment({block.comment[1] or 'void'})"
+        source = write(name_of(page, block, ".c"), "#include <clump/clump.h>\n" +
+                       f"{given};\n{given} {{\n{line_mark}{block.text}}}\n")
+        status, output = run(flags + ["-Wno-unused", "-c", source, "-o", source + ".o"] +
+                             [a for a in arguments if not a.endswith((".a", ".so")) and not a.startswith(("-l", "-Wl,"))])
+        if status:
+            fail(page, block.line, f"does not compile\n{output}")
+        return True
+    expected = re.search(r"It prints `([^`]*)`", block.after)
+    if not expected:
+        fail(page, block.line, "no line behind the program says what it prints")
+        return True
+    source = write(name_of(page, block, ".c"), line_mark + block.text)
+    program = source[:-2]
+    status, output = run(flags + [source, "-o", program] + arguments)
+    if status:
+        fail(page, block.line, f"does not compile\n{output}")
+        return True
+    # It may end without destroying anything, to be short.
+    status, output = run([program], env={**os.environ, "ASAN_OPTIONS": "detect_leaks=0"})
+    if status == 77:
+        return False
+    if status or output != expected[1]:
+        fail(page, block.line, f'status {status}, prints "{output}", the page says "{expected[1]}"')
+    return True
+
+
+def check_kernels(page, blocks, schemas):
+    """True if there was a device, or there are no kernels."""
+    kernels = [b for b in blocks if b.language == "opencl"]
+    texts = [(b.text, b.line) for b in blocks if b.language == "schema"] + schemas
+    if not kernels:
+        if texts:
+            fail(page, texts[0][1], "a schema without kernels")
+        return True
+    if len(texts) != 1:
+        fail(page, kernels[0].line, f"the page has {len(texts)} schemas, expected 1")
+        return True
+    source, actions, names = "", [], []
+    for number, block in enumerate(kernels):
+        mark = f'#line {block.line} "{page}"\n'
+        kind, value = block.comment or (None, "")
+        if kind == "fragment":
+            given = ", ".join(["CLUMP_HEAP"] + ([value] if value else []))
+            source += f"void fragment_{number}({given}) {{\n{mark}{block.text}}}\n"
+            continue
+        source += mark + block.text
+        names += re.findall(r"__kernel\s+void\s+(\w+)", block.text)
+        if kind == "run":
+            actions += value.split()
+    for name in names:
+        if not any(re.search(rf"^(all|reduce):{name}(:|$)|^new:\w+:\d+:{name}(:|$)", a) for a in actions):
+            fail(page, kernels[0].line, f"no action runs the kernel {name}")
+    first = kernels[0]
+    status, output = run([doc_kernels, write(name_of(page, first, ".schema"), texts[0][0] + "\n"),
+                          write(name_of(page, first, ".cl"), source)] + actions)
+    if status == 77:
+        return False
+    if status:
+        fail(page, first.line, f"the kernels of the page: status {status}\n{output}")
+    return True
+
+
+def exists_as_test(name):
+    """tests/ has a file NAME.c, or a folder of that name, for the program build/tests/NAME."""
+    for path, folders, files in os.walk(os.path.join(ROOT, "tests")):
+        if name in folders or name + ".c" in files:
+            return True
+    return False
+
+
+def check_shell(page, block):
+    status, output = run(["bash", "-n"], input=block.text)
+    if status:
+        fail(page, block.line, f"bash does not accept it: {output}")
+    base = ROOT
+    for number, text in enumerate(block.text.splitlines()):
+        line = block.line + number
+        words = re.split(r"[\s;&|]+", re.sub(r"(^|\s)#.*", "", text).strip())
+        for i, word in enumerate(words):
+            word = word.strip("'\"")
+            path = os.path.join(base, word)
+            if word == "cd" and i + 1 < len(words):
+                base = os.path.join(base, words[i + 1])
+                if not os.path.isdir(base):
+                    fail(page, line, f"no folder {words[i + 1]}")
+            elif word.startswith(("scripts/", ".ci/")):
+                if not os.access(path, os.X_OK):
+                    fail(page, line, f"no program {word}")
+            elif re.match(r"build[\w-]*/tests/\w", word):
+                if not exists_as_test(word.split("/")[2]):
+                    fail(page, line, f"no test {word}")
+            elif i and words[i - 1] == "cd":
+                continue
+            elif word.startswith(tuple(t + "/" for t in TOP)) and "*" not in word:
+                if not os.path.exists(path):
+                    fail(page, line, f"no {word}")
+            elif word.endswith("clump-bench") and words[i + 1:i + 2] == ["run"]:
+                name = words[i + 2]
+                if benchmarks and not name.isupper() and name not in benchmarks:
+                    fail(page, line, f"no benchmark {name}")
+
+
+def anchor_of(heading):
+    """As GitHub makes it."""
+    text = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading).replace("`", "").strip().lower()
+    return re.sub(r"[^\w\- ]", "", text).replace(" ", "-")
+
+
+def anchors(path):
+    with open(path, encoding="utf-8") as file:
+        return {anchor_of(m[1]) for m in re.finditer(r"^#+ +(.*)$", file.read(), re.M)}
+
+
+@functools.lru_cache(maxsize=None)
+def known_words():
+    """The words of the sources that begin as names of the project do."""
+    words = set()
+    for top in ["include", "host", "cl", "cmake", "scripts", "tests", "CMakeLists.txt"]:
+        start = os.path.join(ROOT, top)
+        files = [start] if os.path.isfile(start) else \
+            [os.path.join(path, f) for path, _, names in os.walk(start) for f in names]
+        for name in files:
+            with open(name, encoding="utf-8", errors="replace") as file:
+                words.update(re.findall(r"\b(?:clumpi?|CLUMPI?)_\w+", file.read()))
+    return words
+
+
+def check_names(page, line, text):
+    """A row of a table that names files and functions: one of these files has the function."""
+    paths = [os.path.join(ROOT, p) for p in re.findall(r"`([\w-]+/[\w./-]+\.\w+)`", text)]
+    names = re.findall(r"`(\w+)\(\)`", text)
+    if not text.startswith("|") or not paths or not all(map(os.path.isfile, paths)):
+        return
+    files = [open(p, encoding="utf-8").read() for p in paths]
+    for name in names:
+        if not any(re.search(rf"\b{name}\(", file) for file in files):
+            fail(page, line, f"none of the files of this row has {name}()")
+
+
+def check_prose(page, lines):
+    """Links lead to something, and so do paths in backticks."""
+    in_block = False
+    for number, text in enumerate(lines):
+        if FENCE.match(text):
+            in_block = not in_block
+        if in_block:
+            continue
+        for target in re.findall(r"\]\(([^)\s]+)\)", text):
+            if re.match(r"[a-z]+:", target):
+                continue
+            path, _, anchor = target.partition("#")
+            full = os.path.normpath(os.path.join(ROOT, os.path.dirname(page), path)) if path else \
+                os.path.join(ROOT, page)
+            if not os.path.exists(full):
+                fail(page, number + 1, f"the link {target} leads nowhere")
+            elif anchor and anchor not in anchors(full):
+                fail(page, number + 1, f"{target}: no such heading")
+        if not page.startswith("docs/") and page != "README.md":
+            continue
+        check_names(page, number + 1, text)
+        for name in re.findall(r"\bclumpi?_\w*\w|\bCLUMPI?_\w*\w", " ".join(re.findall(r"`[^`]+`", text))):
+            if name not in known_words():
+                fail(page, number + 1, f"nothing is called {name}")
+        for word in re.findall(r"`([^`\s]+)`", text):
+            if re.match(rf"({'|'.join(map(re.escape, TOP))})/[\w./-]+$", word) and \
+                    not os.path.exists(os.path.join(ROOT, word)):
+                fail(page, number + 1, f"there is no {word}")
+
+
+def all_pages():
+    found = []
+    for path, folders, files in os.walk(ROOT):
+        folders[:] = [f for f in folders if not f.startswith((".", "build")) and f != "out"]
+        found += [os.path.relpath(os.path.join(path, f), ROOT) for f in files if f.endswith(".md")]
+    return sorted(found)
+
+
+folder, doc_kernels, bench, compiler, *arguments = sys.argv[1:]
+os.makedirs(folder, exist_ok=True)
+benchmarks = None
+if bench:
+    benchmarks = set(re.findall(r"^([\w-]+)", run([bench, "list"])[1], re.M))
+had_device, count = True, 0
+for page in all_pages():
+    with open(os.path.join(ROOT, page), encoding="utf-8") as file:
+        lines = file.read().splitlines()
+    check_prose(page, lines)
+    if not page.startswith("docs/") and page != "README.md":
+        continue
+    blocks, schemas = read_blocks(page, lines)
+    count += len(blocks)
+    for block in blocks:
+        if block.language == "c":
+            had_device &= check_c(page, block)
+        elif block.language == "sh":
+            check_shell(page, block)
+        elif block.language == "text":
+            if CODE_IN_TEXT.search(block.text):
+                fail(page, block.line, "this is code: give its language")
+        elif block.language not in ("opencl", "schema"):
+            fail(page, block.line, f'no check for a block of the language "{block.language}"')
+    had_device &= check_kernels(page, blocks, schemas)
+
+for failure in failures:
+    print(f"FAILED: {failure}")
+if failures:
+    sys.exit(1)
+print(f"{count} blocks" + ("" if had_device else "; skipped: no device to run programs and kernels on"))
+sys.exit(0 if had_device else 77)
