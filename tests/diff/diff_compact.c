@@ -1496,7 +1496,7 @@ static cl_int CL_API_CALL get_device_info(cl_device_id device, cl_device_info na
 }
 
 static int open_little_local(void) {
-#define LINKED(name) .name = cl##name,
+#define LINKED(name, result, parameters) .name = cl##name,
     static clump_cl_functions functions = {CLUMP_CL_FUNCTION_LIST(LINKED)};
 #undef LINKED
     functions.GetDeviceInfo = get_device_info;
