@@ -17,8 +17,9 @@ clump_allocator clumpi_allocator_resolve(const clump_allocator *allocator);
 void *clumpi_alloc(const clump_allocator *a, size_t bytes);
 
 /* Grow an array to hold at least `needed` elements, doubling. Returns 0 and leaves all as it was if
- * memory runs out. `*array` may be NULL when *capacity is 0. New elements are not cleared. */
-int clumpi_grow(const clump_allocator *a, void **array, size_t *capacity, size_t needed,
+ * memory runs out. `array` is the address of a pointer to the elements, whatever their type is; that
+ * pointer may be NULL when *capacity is 0. New elements are not cleared. */
+int clumpi_grow(const clump_allocator *a, void *array, size_t *capacity, size_t needed,
                 size_t element_bytes);
 
 void clumpi_free(const clump_allocator *a, void *memory); /* NULL is allowed */

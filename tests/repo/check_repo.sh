@@ -64,6 +64,8 @@ report "no paths of somebody's machine" \
 report "nothing at the top that does not belong there" "$(matching '^[^/]+$' |
     grep -vxE '\..*|CMakeLists\.txt|README\.md|CHANGELOG\.md|LICENSE' || true)"
 report "no tabs in C files" "$(search $'\t' "${c_files[@]}")"
+report "no cast to void ** of the address of another pointer (strict aliasing)" \
+    "$(search '\(void ?\*\*\) ?&' "${c_files[@]}")"
 report "device code does not print" "$(search '\bprintf\b' "${device_files[@]}")"
 report "every file of the library opens with a comment" "$(
     for file in "${library_files[@]}"; do
