@@ -6,11 +6,13 @@
 #ifndef CLUMPI_COLLECT_H
 #define CLUMPI_COLLECT_H
 
+#include "clump/experimental.h"
 #include "timed.h"
 
 typedef struct clumpi_collection {
     clump_heap *heap;
     const clump_collect_desc *desc;
+    const clump_mark_tuning *tuning;  /* of desc, or all 0 */
     clumpi_u32 dead_first, dead_last; /* classes of desc->dead_class */
     uint64_t dead_room;               /* references that desc->dead has room for */
     clump_collect_report report;

@@ -7,6 +7,7 @@
 #ifndef CLUMPI_COMPACT_H
 #define CLUMPI_COMPACT_H
 
+#include "clump/experimental.h"
 #include "timed.h"
 
 typedef struct clumpi_compaction {

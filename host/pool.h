@@ -19,6 +19,7 @@
 #define CLUMPI_POOL_H
 
 #include "clump/defrag.h"
+#include "clump/experimental.h"
 #include "internal.h"
 #include "lock.h"
 #include "pool_pace.h"

@@ -227,15 +227,16 @@ static clump_status check_desc(clumpi_pool *p, const clump_defrag_desc *d) {
                            "wait_count and wait_list must be both zero or both set");
     if (d->order != CLUMP_DEFRAG_FULLEST && d->order != CLUMP_DEFRAG_OLDEST)
         return clumpi_fail(&p->error, CLUMP_ERR_USAGE, "there is no order %d", (int)d->order);
-    if (!(d->location_weight >= 0) || !(d->free_weight >= 0))
+    const clump_defrag_weights *w = d->weights;
+    if (w && (!(w->location >= 0) || !(w->free >= 0)))
         return clumpi_fail(&p->error, CLUMP_ERR_USAGE, "weights %g and %g; both must be at least 0",
-                           d->location_weight, d->free_weight);
-    if ((d->free_small != 0 || d->free_limit != 0) &&
-        !(d->free_small > 0 && d->free_limit > d->free_small && d->free_limit <= 1))
+                           w->location, w->free);
+    if (w && (w->free_small != 0 || w->free_limit != 0) &&
+        !(w->free_small > 0 && w->free_limit > w->free_small && w->free_limit <= 1))
         return clumpi_fail(
             &p->error, CLUMP_ERR_USAGE,
             "free_small is %g, free_limit %g; 0 < free_small < free_limit <= 1 is needed",
-            d->free_small, d->free_limit);
+            w->free_small, w->free_limit);
     if (d->manual && (d->wait || d->exclusive))
         return clumpi_fail(&p->error, CLUMP_ERR_USAGE,
                            "manual steps do not swap: wait and exclusive make no sense with them");

@@ -48,17 +48,11 @@ typedef struct clump_defrag_desc {
      * (`decide`), and if OpenCL refuses a copy three times in the middle of one, its contents are
      * lost; the error then says whose. */
     int exclusive;
-    int manual;     /* do not swap: clump_pool_next_move() and clump_pool_finish_move() */
-    int no_weights; /* take moves in the order in which they are found */
+    int manual; /* do not swap: clump_pool_next_move() and clump_pool_finish_move() */
     clump_defrag_order order;
     cl_uint wait_count; /* events that the copies wait for */
     const cl_event *wait_list;
-
-    /* Weights; of a NULL desc, and where all are 0: 1, 0, 0.001, 0.01. */
-    double location_weight; /* alpha_loc in (4.4) */
-    double free_weight;     /* w_small: of a free range of s_small */
-    double free_small;      /* s_small, share of a chunk */
-    double free_limit;      /* s_limit, share of a chunk: larger ranges weigh nothing */
+    const struct clump_defrag_weights *weights; /* experimental.h. NULL: as is best */
 } clump_defrag_desc;
 
 typedef struct clump_defrag_report {

@@ -23,7 +23,6 @@ extern "C" {
 
 typedef uint32_t clump_ref;
 typedef struct clump_heap clump_heap;
-struct clump_pool; /* pool.h */
 
 typedef struct clump_heap_desc {
     clump_context *context;     /* required; must outlive the heap */

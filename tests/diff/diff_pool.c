@@ -214,13 +214,14 @@ static void do_finish_moves(world *w) {
 }
 
 static void do_defrag(world *w) {
-    clump_defrag_desc desc = {.order = (clump_defrag_order)pick(w, 2),
-                              .no_weights = pick(w, 3) == 0};
+    clump_defrag_desc desc = {.order = (clump_defrag_order)pick(w, 2)};
+    clump_defrag_weights weights = {0}; /* moves as they are found */
+    if (pick(w, 3)) desc.weights = &weights;
     if (pick(w, 2)) {
-        desc.location_weight = pick(w, 5) * 0.25;
-        desc.free_weight = pick(w, 5) * 0.25;
-        desc.free_small = 0.01;
-        desc.free_limit = 0.1;
+        weights.location = pick(w, 5) * 0.25;
+        weights.free = pick(w, 5) * 0.25;
+        weights.free_small = 0.01;
+        weights.free_limit = 0.1;
     }
     if (pick(w, 2)) desc.budget_ns = 1000u << pick(w, 12);
     if (pick(w, 3) == 0) desc.max_moves = 1 + pick(w, 5);
