@@ -111,8 +111,9 @@ clump_status clump_pool_get_pace(clump_pool *pool, clump_copy_pace *pace) {
     if (!p) return CLUMP_ERR_USAGE;
     clump_status status = CLUMP_OK;
     if (pace)
-        *pace = (clump_copy_pace){p->device_pace.fixed_ns, p->device_pace.ns_per_byte,
-                                  clumpi_pauses_budget(p)};
+        *pace = (clump_copy_pace){.fixed_us = 1e-3 * p->device_pace.fixed_ns,
+                                  .us_per_byte = 1e-3 * p->device_pace.ns_per_byte,
+                                  .pause_us = 1e-3 * (double)clumpi_pauses_budget(p)};
     else
         status = clumpi_fail(&p->error, CLUMP_ERR_USAGE, "clump_pool_get_pace: no place for it");
     clumpi_pool_leave(p);
