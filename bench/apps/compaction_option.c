@@ -41,8 +41,8 @@ int bench_compaction_parse(const bench_values *values, const char *cell_field,
         return bench_error_set(error, "compact is for variant=clump");
     }
     if (bench_is(values, "strategy", "merge")) {
-        how->strategy = CLUMP_COMPACT_MERGE;
-        how->factor = (uint32_t)bench_int(values, "factor");
+        compaction->merge.factor = (uint32_t)bench_int(values, "factor");
+        how->merge = &compaction->merge;
     }
     if (bench_is(values, "order", "address")) {
         how->order = CLUMP_ORDER_ADDRESS;
@@ -50,7 +50,7 @@ int bench_compaction_parse(const bench_values *values, const char *cell_field,
         how->order = CLUMP_ORDER_FIELD;
         how->order_field = cell_field;
     }
-    if (how->strategy == CLUMP_COMPACT_MERGE && how->order != CLUMP_ORDER_ANY) {
+    if (how->merge && how->order != CLUMP_ORDER_ANY) {
         return bench_error_set(error, "order=%s needs strategy=planner; merge knows any",
                                bench_text(values, "order"));
     }

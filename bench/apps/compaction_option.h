@@ -7,6 +7,7 @@
 #define BENCH_COMPACTION_OPTION_H
 
 #include "bench/harness/bench.h"
+#include "clump/experimental.h"
 #include "compacting.h"
 
 /* Lines of a list of parameters. The application has a parameter `variant` too. */
@@ -22,7 +23,8 @@
 /* clang-format on */
 
 typedef struct bench_compaction {
-    clump_compactor_desc desc; /* without heap and classes; valid if is_on */
+    clump_compactor_desc desc; /* without heap and classes; valid if is_on, as long as this stays */
+    clump_merge_desc merge;    /* what desc may point to */
     int is_on;
 } bench_compaction;
 

@@ -40,7 +40,7 @@ static int create_program(bench_objects *objects, const bench_objects_desc *desc
                                   .before = desc->before,
                                   .options = desc->options,
                                   .uses_random123 = desc->uses_random123,
-                                  .tuning = &desc->world->tuning,
+                                  .checked = desc->world->checked,
                                   .names = desc->names,
                                   .count = desc->count};
     return bench_program_create(&program, &objects->program, objects->kernels, error);

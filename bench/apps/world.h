@@ -19,7 +19,7 @@ typedef struct bench_world_desc {
     clump_context *clump;   /* this and the rest: only for clump */
     uint64_t heap_bytes;    /* 0: enough for any course, and for the order of `compaction` */
     uint32_t block_rows;    /* as in clump_heap_desc */
-    clump_tuning tuning;
+    int checked;            /* verify each access to a field */
     const clump_compactor_desc *compaction; /* heap and classes are filled in. NULL: never */
 } bench_world_desc;
 

@@ -53,11 +53,12 @@ int bench_program_create(const bench_program_desc *desc, clump_program **program
     if (desc->uses_random123) {
         bench_add_random123(options, sizeof options);
     }
-    clump_program_desc program_desc = {
-        .heap = desc->heap, .source = source, .name = desc->file, .options = options};
-    if (desc->tuning) {
-        program_desc.tuning = *desc->tuning;
-    }
+    clump_program_desc program_desc = {.heap = desc->heap,
+                                       .source = source,
+                                       .name = desc->file,
+                                       .options = options,
+                                       .checked = desc->checked,
+                                       .tuning = desc->tuning};
     clump_status status = clump_program_create(&program_desc, program);
     free(source);
     if (status != CLUMP_OK) {

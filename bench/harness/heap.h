@@ -4,6 +4,7 @@
 #ifndef BENCH_HEAP_H
 #define BENCH_HEAP_H
 
+#include "clump/experimental.h"
 #include "clump/heap.h"
 #include "clump/program.h"
 #include "error.h"
@@ -26,7 +27,8 @@ typedef struct bench_program_desc {
     const char *const *before;  /* files before it, as bench_load_source() takes them */
     const char *options;        /* NULL: none */
     int uses_random123;         /* let kernels include Random123's headers */
-    const clump_tuning *tuning; /* NULL: the default */
+    const clump_alloc_tuning *tuning; /* NULL: the default */
+    int checked;                      /* verify each access to a field */
     const char *const *names;   /* of kernels */
     uint32_t count;
 } bench_program_desc;

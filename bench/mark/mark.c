@@ -22,6 +22,7 @@
 #include <string.h>
 
 #include "bench/harness/bench.h"
+#include "clump/experimental.h"
 #include "bench/harness/registry.h"
 #include "heap.h"
 #include "random_rate.h"
@@ -56,23 +57,29 @@ typedef struct mark_state {
     mark_synthetic *synthetic; /* one of the two */
     uint32_t *live, *again;
     uint32_t live_count, live_parts;
+    clump_mark_tuning tuning; /* of desc */
     clump_collect_desc desc;
     clump_collect_report report; /* of the last round */
 } mark_state;
 
 typedef int heap_maker(mark_state *s); /* with all objects and roots, to be marked */
 
-static clump_collect_desc get_desc(const bench_values *values) {
+static clump_mark_tuning get_tuning(const bench_values *values) {
     int64_t narrow = bench_int(values, "narrow"), wide = bench_int(values, "wide");
+    clump_mark_tuning tuning = {.narrow = narrow < 0 ? CLUMP_NEVER : (uint32_t)narrow,
+                                .wide = wide < 0 ? CLUMP_NEVER : (uint32_t)wide,
+                                .groups = bench_u32(values, "groups"),
+                                .stay = bench_int(values, "stay") != 0};
+    if (bench_is(values, "offsets", "histogram")) tuning.offsets = CLUMP_OFFSETS_HISTOGRAM;
+    return tuning;
+}
+
+static clump_collect_desc get_desc(const bench_values *values, const clump_mark_tuning *tuning) {
     clump_collect_desc desc = {.queue_room = (uint32_t)bench_int(values, "queue_room"),
-                               .narrow = narrow < 0 ? CLUMP_NEVER : (uint32_t)narrow,
-                               .wide = wide < 0 ? CLUMP_NEVER : (uint32_t)wide,
-                               .groups = bench_u32(values, "groups"),
-                               .stay = bench_int(values, "stay") != 0};
+                               .tuning = tuning};
     if (bench_is(values, "engine", "queue")) desc.engine = CLUMP_MARK_QUEUE;
     if (bench_is(values, "engine", "rows")) desc.engine = CLUMP_MARK_ROWS;
     if (bench_is(values, "engine", "host")) desc.engine = CLUMP_MARK_HOST;
-    if (bench_is(values, "offsets", "histogram")) desc.offsets = CLUMP_OFFSETS_HISTOGRAM;
     return desc;
 }
 
@@ -239,7 +246,8 @@ static int make_synthetic_heap(mark_state *s) {
 }
 
 static int run_on_heap(mark_state *s, heap_maker *fill_heap) {
-    s->desc = get_desc(s->values);
+    s->tuning = get_tuning(s->values);
+    s->desc = get_desc(s->values, &s->tuning);
     return fill_heap(s) || run_rounds(s, 0) || report_bounds(s) ? -1 : collect_and_verify(s);
 }
 

@@ -118,7 +118,7 @@ static int run_capacity(bench_env *env, const bench_values *values, bench_result
     capacity c = {.unit_bytes = 0};
     uint64_t best = 0;
     int fits = 0;
-    int result = population_create(&c.p, env, values, (clump_tuning){0}, results) ||
+    int result = population_create(&c.p, env, values, (clump_alloc_tuning){0}, results) ||
                          read_counts(&c, values) || search(&c, &best) ||
                          try_size(&c, best, &fits) || check_sum(&c, best) || account(&c, best)
                      ? -1

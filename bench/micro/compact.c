@@ -21,6 +21,7 @@
 #include <string.h>
 
 #include "bench/harness/bench.h"
+#include "clump/experimental.h"
 #include "bench/harness/registry.h"
 #include "compact_heap.h"
 
@@ -43,31 +44,31 @@ typedef struct compact_round {
     double wall_us;
 } compact_round;
 
-/* What strategies do not have in common; the library would refuse it in words of its own. */
-static int refuse_options(const clump_compact_desc *desc, bench_error *error) {
-    int is_planner = desc->strategy == CLUMP_COMPACT_PLANNER;
-    if (is_planner && (desc->retain || desc->rewrite != CLUMP_REWRITE_FORWARD)) {
+/* What strategies do not have in common. */
+static int refuse_options(const bench_values *values, const clump_compact_desc *desc,
+                          bench_error *error) {
+    if (!desc->merge && (bench_int(values, "retain") || !bench_is(values, "rewrite", "forward"))) {
         return bench_error_set(error, "retain and rewrite are options of strategy=merge");
     }
-    if (!is_planner && (desc->slack > 0 || desc->max_moves || desc->order != CLUMP_ORDER_ANY)) {
+    if (desc->merge && (desc->slack > 0 || desc->max_moves || desc->order != CLUMP_ORDER_ANY)) {
         return bench_error_set(error, "slack, max_moves and order are options of strategy=planner");
     }
     return 0;
 }
 
-static clump_compact_desc get_desc(const bench_values *values) {
-    clump_compact_desc desc = {.strategy = bench_is(values, "strategy", "merge")
-                                               ? CLUMP_COMPACT_MERGE
-                                               : CLUMP_COMPACT_PLANNER,
-                               .null_dangling = bench_int(values, "null_dangling") != 0,
+static clump_merge_desc get_merge(const bench_values *values) {
+    clump_merge_desc merge = {.factor = (uint32_t)bench_int(values, "factor"),
+                              .retain = (uint32_t)bench_int(values, "retain")};
+    if (bench_is(values, "rewrite", "global")) merge.rewrite = CLUMP_REWRITE_RECOMPUTE_GLOBAL;
+    if (bench_is(values, "rewrite", "shared")) merge.rewrite = CLUMP_REWRITE_RECOMPUTE_SHARED;
+    return merge;
+}
+
+static clump_compact_desc get_desc(const bench_values *values, const clump_merge_desc *merge) {
+    clump_compact_desc desc = {.null_dangling = bench_int(values, "null_dangling") != 0,
                                .slack = bench_float(values, "slack"),
-                               .max_moves = (uint64_t)bench_int(values, "max_moves"),
-                               .retain = (uint32_t)bench_int(values, "retain")};
-    if (desc.strategy == CLUMP_COMPACT_MERGE) {
-        desc.factor = (uint32_t)bench_int(values, "factor");
-    }
-    if (bench_is(values, "rewrite", "global")) desc.rewrite = CLUMP_REWRITE_RECOMPUTE_GLOBAL;
-    if (bench_is(values, "rewrite", "shared")) desc.rewrite = CLUMP_REWRITE_RECOMPUTE_SHARED;
+                               .max_moves = (uint64_t)bench_int(values, "max_moves")};
+    if (bench_is(values, "strategy", "merge")) desc.merge = merge;
     if (bench_is(values, "order", "address")) desc.order = CLUMP_ORDER_ADDRESS;
     if (bench_is(values, "order", "field")) {
         desc.order = CLUMP_ORDER_FIELD;
@@ -131,7 +132,7 @@ static void check_report(compact_state *s, const compact_round *round) {
                     round->before.objects, round->before.blocks, freed, report->objects,
                     report->blocks_before, report->blocks_freed);
     }
-    int is_least = s->desc.strategy == CLUMP_COMPACT_PLANNER && s->desc.order == CLUMP_ORDER_ANY;
+    int is_least = !s->desc.merge && s->desc.order == CLUMP_ORDER_ANY;
     if (is_least && report->moves + report->moves_left != minimum) {
         bench_check(s->results, 0,
                     "the planner made %" PRIu64 " moves and left %" PRIu64
@@ -215,18 +216,19 @@ static int report_floor(compact_state *s) {
 }
 
 static int run_compact(bench_env *env, const bench_values *values, bench_results *results) {
+    clump_merge_desc merge = get_merge(values);
     compact_state s = {.env = env,
                        .results = results,
                        .error = &results->error,
                        .dead = bench_float(values, "dead"),
-                       .desc = get_desc(values)};
+                       .desc = get_desc(values, &merge)};
     compact_heap_desc desc = {.env = env,
                               .objects = (uint32_t)bench_int(values, "objects"),
                               .seed = (uint32_t)bench_int(values, "seed"),
                               .heap_bytes = (uint64_t)bench_int(values, "heap_mb") << 20,
                               .block_rows = (uint32_t)bench_int(values, "block_rows"),
                               .has_copy_room = s.desc.order != CLUMP_ORDER_ANY};
-    if (refuse_options(&s.desc, s.error) || compact_heap_create(&desc, &s.heap, s.error)) {
+    if (refuse_options(values, &s.desc, s.error) || compact_heap_create(&desc, &s.heap, s.error)) {
         return -1;
     }
     int result = run_rounds(&s) || report_floor(&s) ? -1 : 0;

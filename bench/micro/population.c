@@ -41,7 +41,7 @@ int population_parse(const bench_values *values, const char *key, const populati
 }
 
 static int create_rig(population *p, bench_env *env, const bench_values *values,
-                      clump_tuning tuning, bench_results *results) {
+                      clump_alloc_tuning tuning, bench_results *results) {
     char schema[512], options[256];
     size_t schema_bytes =
         (size_t)snprintf(schema, sizeof schema, "abstract class Thing { uint tag; }\n");
@@ -99,7 +99,7 @@ static int find_capacities(population *p) {
 }
 
 int population_create(population *p, bench_env *env, const bench_values *values,
-                      clump_tuning tuning, bench_results *results) {
+                      clump_alloc_tuning tuning, bench_results *results) {
     *p = (population){.rig = {.env = env, .results = results, .error = &results->error}};
     if (population_parse(values, "sizes", &size_range, p->bytes, &p->kinds, p->rig.error) ||
         create_rig(p, env, values, tuning, results)) {

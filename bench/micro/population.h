@@ -54,7 +54,7 @@ typedef struct population_count {
 
 /* Heap and kernels for the parameters POPULATION_PARAMS and `tuning`; no table yet. */
 int population_create(population *p, bench_env *env, const bench_values *values,
-                      clump_tuning tuning, bench_results *results);
+                      clump_alloc_tuning tuning, bench_results *results);
 void population_release(population *p);
 
 /* Numbers with commas between, of a string parameter. What is wrong is said with what would be right. */

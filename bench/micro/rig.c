@@ -5,10 +5,10 @@
 
 #define LOCAL_SIZE 64
 
-clump_tuning bench_rig_tuning(const bench_values *values) {
-    return (clump_tuning){.no_coalescing = bench_is(values, "coalescing", "off"),
-                          .no_rotation = bench_is(values, "rotation", "off"),
-                          .retries = (uint32_t)bench_int(values, "retries")};
+clump_alloc_tuning bench_rig_tuning(const bench_values *values) {
+    return (clump_alloc_tuning){.no_coalescing = bench_is(values, "coalescing", "off"),
+                                .no_rotation = bench_is(values, "rotation", "off"),
+                                .retries = (uint32_t)bench_int(values, "retries")};
 }
 
 int bench_rig_fail(bench_rig *rig, const char *what, clump_status status) {

@@ -15,7 +15,7 @@
 #define BENCH_RIG_KERNELS_MAX 8
 #define BENCH_RIG_FILES_MAX 3
 
-/* Lines of a list of parameters: the heap's and those of clump_tuning. */
+/* Lines of a list of parameters: the heap's and those of clump_alloc_tuning. */
 /* clang-format off */
 #define BENCH_RIG_HEAP_PARAMS                                                                      \
     {"heap_mb", BENCH_INT, "0", "size of the heap in MiB; 0: from the objects", 0, 1e6, NULL},     \
@@ -32,7 +32,7 @@ typedef struct bench_rig_desc {
     bench_heap_desc heap;                   /* clump NULL: that of env */
     const char *files[BENCH_RIG_FILES_MAX]; /* of bench_files.h, compiled as one in this order */
     const char *options;
-    clump_tuning tuning;
+    clump_alloc_tuning tuning;
     const char *const *kernels; /* names; rig->kernels has the same order */
     uint32_t kernel_count;
     size_t local; /* work-items of a group in bench_rig_launch(); 0: 64 */
@@ -50,7 +50,7 @@ typedef struct bench_rig {
 } bench_rig;
 
 /* The values of BENCH_RIG_TUNING_PARAMS. */
-clump_tuning bench_rig_tuning(const bench_values *values);
+clump_alloc_tuning bench_rig_tuning(const bench_values *values);
 
 int bench_rig_create(bench_rig *rig, const bench_rig_desc *desc);
 void bench_rig_release(bench_rig *rig);

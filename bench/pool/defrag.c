@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "bench/harness/bench.h"
+#include "clump/experimental.h"
 #include "bench/harness/plot.h"
 #include "bench/harness/registry.h"
 #include "pool_bench.h"
@@ -140,21 +141,19 @@ static int run_grid(defrag_bench *b) {
     clump_defrag_desc desc = {.wait = 1, .order = CLUMP_DEFRAG_OLDEST};
     if (bench_is(b->values, "order", "fullest")) desc.order = CLUMP_DEFRAG_FULLEST;
     desc.max_moves = (uint32_t)bench_int(b->values, "moves");
-    desc.free_small = bench_float(b->values, "small");
-    desc.free_limit = bench_float(b->values, "limit");
-    clump_defrag_desc found_order = desc;
-    found_order.no_weights = 1;
-    if (run_setting(b, "off", NULL, &b->f_off) ||
-        run_setting(b, "unweighted", &found_order, &b->f[0][0]))
+    clump_defrag_weights weights = {.free_small = bench_float(b->values, "small"),
+                                    .free_limit = bench_float(b->values, "limit")};
+    desc.weights = &weights; /* both 0: moves as they are found */
+    if (run_setting(b, "off", NULL, &b->f_off) || run_setting(b, "unweighted", &desc, &b->f[0][0]))
         return -1;
     int all = bench_is(b->values, "grid", "1");
     for (size_t i = 0; i < WEIGHTS; i++) {
         for (size_t k = 0; k < WEIGHTS; k++) {
             int is_corner = (i == 0 || i == WEIGHTS - 1) && (k == 0 || k == WEIGHTS - 1);
-            if ((i == 0 && k == 0) || (!all && !is_corner)) continue; /* both 0: no weights */
+            if ((i == 0 && k == 0) || (!all && !is_corner)) continue; /* both 0: done */
             char name[48];
-            desc.location_weight = grid[i];
-            desc.free_weight = grid[k];
+            weights.location = grid[i];
+            weights.free = grid[k];
             snprintf(name, sizeof name, "a%g_w%g", grid[i], grid[k]);
             if (run_setting(b, name, &desc, &b->f[i][k])) return -1;
         }

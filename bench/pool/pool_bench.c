@@ -35,7 +35,7 @@ void pool_bench_defrag(const bench_values *values, clump_defrag_desc *desc) {
     memset(desc, 0, sizeof *desc);
     desc->wait = 1;
     if (!bench_is(values, "defrag", "all"))
-        desc->budget_ns = (uint64_t)bench_int(values, "budget_us") * 1000;
+        desc->budget_us = (double)bench_int(values, "budget_us");
     if (bench_is(values, "order", "oldest")) desc->order = CLUMP_DEFRAG_OLDEST;
 }
 

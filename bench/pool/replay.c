@@ -102,7 +102,7 @@ static int step(replay *r) {
     if (clump_pool_defrag_step(r->pool, &desc, NULL))
         return pool_bench_fail(r->error, "a step", r->pool);
     r->steps[r->step_count] = bench_now_us() - begin;
-    r->late += desc.budget_ns && r->steps[r->step_count] > 1.2e-3 * (double)desc.budget_ns;
+    r->late += desc.budget_us > 0 && r->steps[r->step_count] > 1.2 * desc.budget_us;
     r->step_count++;
     return 0;
 }

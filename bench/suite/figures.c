@@ -21,6 +21,7 @@
 #include <sys/stat.h>
 
 #include "bench/harness/bench.h"
+#include "clump/experimental.h"
 #include "bench/harness/plot.h"
 #include "bench/micro/compact_heap.h"
 
@@ -47,13 +48,10 @@ typedef struct figures_state {
     uint32_t objects, table_objects, seed, step;
 } figures_state;
 
-static clump_compact_desc desc_of(unsigned strategy) {
-    clump_compact_desc desc = {.strategy = CLUMP_COMPACT_PLANNER};
-    if (strategy != PLANNER) {
-        desc.strategy = CLUMP_COMPACT_MERGE;
-        desc.factor = factors[strategy];
-    }
-    return desc;
+/* `merge` is where the description of the merge strategy goes, if it is that. */
+static clump_compact_desc desc_of(unsigned strategy, clump_merge_desc *merge) {
+    *merge = (clump_merge_desc){.factor = strategy == PLANNER ? 0 : factors[strategy]};
+    return (clump_compact_desc){.merge = strategy == PLANNER ? NULL : merge};
 }
 
 /* ---- Files ----------------------------------------------------------------------------------- */
@@ -136,7 +134,8 @@ static int measure_quality(const figures_state *s, compact_heap *heap, double *c
     double dead = fmin(100, (double)(row * s->step));
     columns[DEAD * rows + row] = dead;
     for (unsigned strategy = 0; strategy < STRATEGIES; strategy++) {
-        clump_compact_desc desc = desc_of(strategy);
+        clump_merge_desc merge;
+        clump_compact_desc desc = desc_of(strategy, &merge);
         clump_compact_report report;
         double before, after;
         if (compact_heap_build(heap, dead, s->error) || find_fragmentation(s, heap, &before) ||
@@ -231,9 +230,10 @@ static int look(const figures_state *s, compact_heap *heap, unsigned strategy, c
 
 /* One pass after the other, until there is nothing left to do. */
 static int follow(const figures_state *s, compact_heap *heap, unsigned strategy, course *c) {
-    clump_compact_desc desc = desc_of(strategy);
+    clump_merge_desc merge;
+    clump_compact_desc desc = desc_of(strategy, &merge);
     clump_compact_report report;
-    if (strategy != PLANNER) desc.max_passes = 1;
+    merge.max_passes = 1;
     for (uint32_t pass = 0; pass <= PASSES_MAX; pass++) {
         c->candidates[pass] = c->fragmentation[pass] = NAN;
     }
@@ -263,7 +263,8 @@ static double relocations(const course *c) {
 /* What was seen pass by pass against the report, and against one run without interruption. */
 static int compare_courses(const figures_state *s, compact_heap *heap, unsigned strategy,
                            const course *c) {
-    clump_compact_desc desc = desc_of(strategy);
+    clump_merge_desc merge;
+    clump_compact_desc desc = desc_of(strategy, &merge);
     clump_compact_report report;
     double after;
     if (compact_heap_build(heap, FIXED_DEAD, s->error) || compact(s, heap, &desc, &report, NULL) ||
@@ -422,19 +423,18 @@ static int make_passes(const figures_state *s) {
 
 /* ---- Times (Table 1) ------------------------------------------------------------------------- */
 
+static const clump_merge_desc merges[] = {
+    {.factor = TABLE_FACTOR},
+    {.factor = TABLE_FACTOR, .rewrite = CLUMP_REWRITE_RECOMPUTE_GLOBAL},
+    {.factor = TABLE_FACTOR, .rewrite = CLUMP_REWRITE_RECOMPUTE_SHARED},
+};
 static const struct {
     const char *name;
     clump_compact_desc desc;
-} contestants[] = {{"planner", {.strategy = CLUMP_COMPACT_PLANNER}},
-                   {"merge forward", {.strategy = CLUMP_COMPACT_MERGE, .factor = TABLE_FACTOR}},
-                   {"merge global",
-                    {.strategy = CLUMP_COMPACT_MERGE,
-                     .factor = TABLE_FACTOR,
-                     .rewrite = CLUMP_REWRITE_RECOMPUTE_GLOBAL}},
-                   {"merge shared",
-                    {.strategy = CLUMP_COMPACT_MERGE,
-                     .factor = TABLE_FACTOR,
-                     .rewrite = CLUMP_REWRITE_RECOMPUTE_SHARED}}};
+} contestants[] = {{"planner", {0}},
+                   {"merge forward", {.merge = &merges[0]}},
+                   {"merge global", {.merge = &merges[1]}},
+                   {"merge shared", {.merge = &merges[2]}}};
 
 typedef struct timed_run {
     clump_compact_report report;

@@ -36,21 +36,22 @@ static clump_status check_roots(const clumpi_collection *r) {
 
 static clump_status check_marking(const clumpi_collection *r) {
     const clump_collect_desc *d = r->desc;
+    const clump_mark_tuning *t = r->tuning;
     clump_error *e = &r->heap->context->error;
     if (d->engine < CLUMP_MARK_AUTO || d->engine > CLUMP_MARK_HOST)
         return clumpi_fail(e, CLUMP_ERR_USAGE, "clump_collect: there is no engine %d",
                            (int)d->engine);
-    if (d->offsets < CLUMP_OFFSETS_PREFIX_SUM || d->offsets > CLUMP_OFFSETS_HISTOGRAM)
+    if (t->offsets < CLUMP_OFFSETS_PREFIX_SUM || t->offsets > CLUMP_OFFSETS_HISTOGRAM)
         return clumpi_fail(e, CLUMP_ERR_USAGE, "clump_collect: there are no offsets %d",
-                           (int)d->offsets);
+                           (int)t->offsets);
     if (d->queue_room && (d->queue_room < QUEUE_ROOM_MIN || d->queue_room > UINT32_MAX / 2))
         return clumpi_fail(e, CLUMP_ERR_USAGE,
                            "clump_collect: queue_room is %u; %u .. %u is possible, and 0",
                            d->queue_room, QUEUE_ROOM_MIN, UINT32_MAX / 2);
-    if (d->narrow > CLUMPI_NARROW_MAX && d->narrow != CLUMP_NEVER)
+    if (t->narrow > CLUMPI_NARROW_MAX && t->narrow != CLUMP_NEVER)
         return clumpi_fail(e, CLUMP_ERR_USAGE,
                            "clump_collect: narrow is %u; 0 .. %u is possible, and CLUMP_NEVER",
-                           d->narrow, CLUMPI_NARROW_MAX);
+                           t->narrow, CLUMPI_NARROW_MAX);
     return CLUMP_OK;
 }
 
@@ -110,6 +111,8 @@ static clump_status check_dead(clumpi_collection *r) {
 }
 
 clump_status clumpi_collect_begin(clumpi_collection *r) {
+    static const clump_mark_tuning best = {0};
+    r->tuning = r->desc->tuning ? r->desc->tuning : &best;
     clump_status status = check_roots(r);
     if (!status) status = check_marking(r);
     if (!status) status = check_finaliser(r);

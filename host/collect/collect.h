@@ -12,6 +12,7 @@
 
 #include "clump/collect.h"
 #include "clump/collector.h"
+#include "clump/experimental.h"
 #include "heap/timed.h"
 
 #define CLUMPI_COLLECT_KERNELS(X)                                                                  \
@@ -36,6 +37,7 @@ typedef struct clumpi_collection {
     clump_heap *heap;
     clumpi_marks *marks; /* of the heap */
     const clump_collect_desc *desc;
+    const clump_mark_tuning *tuning;  /* of desc, or all 0 */
     clumpi_u32 dead_first, dead_last; /* classes of desc->dead_class */
     uint64_t dead_room;               /* references that desc->dead has room for */
     clump_collect_report report;

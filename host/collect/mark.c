@@ -134,27 +134,28 @@ static clump_status make_buffer(clumpi_collection *r, uint32_t capacity) {
 
 /* A CPU is as good at it as the host. */
 static int may_hand_over(const clumpi_collection *r) {
-    return r->desc->engine == CLUMP_MARK_AUTO && !r->desc->stay &&
+    return r->desc->engine == CLUMP_MARK_AUTO && !r->tuning->stay &&
            r->heap->context->capabilities.personality == CLUMP_PERSONALITY_GPU;
 }
 
 static clump_status prepare(clumpi_collection *r) {
     const clump_collect_desc *d = r->desc;
+    const clump_mark_tuning *t = r->tuning;
     uint32_t room = d->queue_room ? d->queue_room : preset_room(r);
     clump_status status = CLUMP_OK;
     if (!r->marks->buffer || r->marks->capacity != room) status = make_buffer(r, room);
     if (status) return status;
-    uint32_t narrow = d->narrow == CLUMP_NEVER ? 0 : d->narrow ? d->narrow : NARROW_PRESET;
+    uint32_t narrow = t->narrow == CLUMP_NEVER ? 0 : t->narrow ? t->narrow : NARROW_PRESET;
     uint64_t rows = clumpi_mark_granules(r->heap);
     clumpi_mark_control *m = &r->control;
     *m =
         (clumpi_mark_control){.capacity = room,
                               .narrow = narrow,
-                              .wide = d->wide ? d->wide : WIDE_PRESET,
+                              .wide = t->wide ? t->wide : WIDE_PRESET,
                               .rows_above = rows < narrow ? narrow : (clumpi_u32)rows,
                               .refill = by_queue_alone(r),
                               .levels_most = may_hand_over(r) ? LEVELS_FIRST : CLUMPI_NARROW_LEVELS,
-                              .histogram = d->offsets == CLUMP_OFFSETS_HISTOGRAM};
+                              .histogram = t->offsets == CLUMP_OFFSETS_HISTOGRAM};
     if (by_queue_alone(r)) m->rows_above = UINT32_MAX;
     if (d->engine == CLUMP_MARK_ROWS) m->rows_above = narrow;
     m->rows_below = d->engine == CLUMP_MARK_ROWS ? narrow : m->rows_above / 4;
@@ -249,7 +250,7 @@ static clump_status mark_device(clumpi_collection *r) {
     clumpi_mark_control *m = &r->control;
     const clumpi_launch_sizes *sizes = &r->heap->context->sizes;
     size_t groups = sizes->pass_groups;
-    if (r->desc->groups && r->desc->groups < groups) groups = r->desc->groups;
+    if (r->tuning->groups && r->tuning->groups < groups) groups = r->tuning->groups;
     clumpi_u32 step = 0;
     uint32_t batch = BATCH_FIRST;
     while (!status) {

@@ -98,33 +98,29 @@ static clump_status check_planner(const clumpi_compaction *r) {
                            d->max_us);
     if (d->max_moves && d->max_us > 0)
         return clumpi_fail(e, CLUMP_ERR_USAGE, "clump_compact: set one of max_moves and max_us");
-    if (d->factor || d->retain || d->max_passes || d->rewrite != CLUMP_REWRITE_FORWARD)
-        return clumpi_fail(
-            e, CLUMP_ERR_USAGE,
-            "clump_compact: factor, retain, max_passes and rewrite are for the merge "
-            "strategy");
     return check_order(r);
 }
 
 static clump_status check_merge(const clumpi_compaction *r) {
     const clump_compact_desc *d = r->desc;
+    const clump_merge_desc *m = d->merge;
     clump_error *e = &r->heap->context->error;
     if (d->slack != 0 || d->max_moves || d->max_us != 0 || d->order != CLUMP_ORDER_ANY ||
         d->order_field || d->key_kernel)
         return clumpi_fail(e, CLUMP_ERR_USAGE,
                            "clump_compact: slack, steps and orders are for the planner");
-    if (d->rewrite < CLUMP_REWRITE_FORWARD || d->rewrite > CLUMP_REWRITE_RECOMPUTE_SHARED)
+    if (m->rewrite < CLUMP_REWRITE_FORWARD || m->rewrite > CLUMP_REWRITE_RECOMPUTE_SHARED)
         return clumpi_fail(e, CLUMP_ERR_USAGE, "clump_compact: there is no way %d to rewrite",
-                           (int)d->rewrite);
+                           (int)m->rewrite);
     for (uint32_t id = 1; id <= r->heap->geometry.header.class_count; id++) {
         uint32_t capacity = r->heap->geometry.classes[id].capacity;
         clump_class_info info;
         clump_schema_get_class(r->heap->schema, id, &info);
-        if (capacity && clumpi_is_selected(r, id) && (d->factor < 1 || d->factor >= capacity))
+        if (capacity && clumpi_is_selected(r, id) && (m->factor < 1 || m->factor >= capacity))
             return clumpi_fail(e, CLUMP_ERR_USAGE,
                                "clump_compact: factor is %u; 1 .. %u is possible for class %s, "
                                "whose blocks hold %u objects",
-                               d->factor, capacity - 1, info.name, capacity);
+                               m->factor, capacity - 1, info.name, capacity);
     }
     return clumpi_merge_check(r);
 }
@@ -132,12 +128,7 @@ static clump_status check_merge(const clumpi_compaction *r) {
 clump_status clumpi_compact_begin(clumpi_compaction *r) {
     clump_status status = select_classes(r);
     if (status) return status;
-    switch (r->desc->strategy) {
-    case CLUMP_COMPACT_PLANNER: return check_planner(r);
-    case CLUMP_COMPACT_MERGE: return check_merge(r);
-    }
-    return clumpi_fail(&r->heap->context->error, CLUMP_ERR_USAGE,
-                       "clump_compact: there is no strategy %d", (int)r->desc->strategy);
+    return r->desc->merge ? check_merge(r) : check_planner(r);
 }
 
 clump_status clumpi_compact_check(clump_heap *heap, const clump_compact_desc *desc) {

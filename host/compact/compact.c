@@ -104,7 +104,7 @@ static clump_status run_within(clumpi_compaction *r) {
 }
 
 static clump_status run_strategy(clumpi_compaction *r) {
-    if (r->desc->strategy == CLUMP_COMPACT_MERGE) return clumpi_merge_run(r);
+    if (r->desc->merge) return clumpi_merge_run(r);
     if (r->desc->order != CLUMP_ORDER_ANY) return clumpi_order_run(r);
     if (r->desc->max_us > 0) return run_within(r);
     return clumpi_planner_run(r, r->desc->max_moves, NULL);

@@ -13,6 +13,7 @@
 
 #include "clump/compact.h"
 #include "clump/compactor.h"
+#include "clump/experimental.h"
 #include "heap/timed.h"
 
 #define CLUMPI_COMPACT_KERNELS(X)                                                                  \

@@ -28,7 +28,7 @@ typedef struct name_version { /* cl_name_version */
 clump_cl_functions clumpi_cl_resolve(const clump_cl_functions *cl) {
     clump_cl_functions table = {0};
     if (cl) table = *cl;
-#define RESOLVE(name)                                                                              \
+#define RESOLVE(name, result, parameters)                                                          \
     if (!table.name) table.name = cl##name;
     CLUMP_CL_FUNCTION_LIST(RESOLVE)
 #undef RESOLVE

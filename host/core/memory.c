@@ -32,7 +32,7 @@ void *clumpi_alloc(const clump_allocator *a, size_t bytes) {
     return memory;
 }
 
-int clumpi_grow(const clump_allocator *a, void **array, size_t *capacity, size_t needed,
+int clumpi_grow(const clump_allocator *a, void *array, size_t *capacity, size_t needed,
                 size_t element_bytes) {
     if (needed <= *capacity) return 1;
     size_t wanted = *capacity ? *capacity : 8;
@@ -40,10 +40,12 @@ int clumpi_grow(const clump_allocator *a, void **array, size_t *capacity, size_t
         if (wanted > SIZE_MAX / 2 / element_bytes) return 0;
         wanted *= 2;
     }
-    void *grown = *array ? a->reallocate(a->user, *array, wanted * element_bytes)
-                         : a->allocate(a->user, wanted * element_bytes);
+    void *old; /* copied, not read through a void **, which the caller's pointer need not be */
+    memcpy(&old, array, sizeof old);
+    void *grown = old ? a->reallocate(a->user, old, wanted * element_bytes)
+                      : a->allocate(a->user, wanted * element_bytes);
     if (!grown) return 0;
-    *array = grown;
+    memcpy(array, &grown, sizeof grown);
     *capacity = wanted;
     return 1;
 }
@@ -60,8 +62,7 @@ char *clumpi_copy_text(const clump_allocator *a, const char *text, size_t bytes)
 
 void clumpi_text_append_bytes(clumpi_text *text, const char *data, size_t bytes) {
     if (text->failed) return;
-    if (!clumpi_grow(text->allocator, (void **)&text->data, &text->capacity,
-                     text->bytes + bytes + 1, 1)) {
+    if (!clumpi_grow(text->allocator, &text->data, &text->capacity, text->bytes + bytes + 1, 1)) {
         text->failed = 1;
         return;
     }
@@ -76,7 +77,7 @@ void clumpi_text_append(clumpi_text *text, const char *format, ...) {
     va_start(args, format);
     int length = vsnprintf(NULL, 0, format, args);
     va_end(args);
-    if (length < 0 || !clumpi_grow(text->allocator, (void **)&text->data, &text->capacity,
+    if (length < 0 || !clumpi_grow(text->allocator, &text->data, &text->capacity,
                                    text->bytes + (size_t)length + 1, 1)) {
         text->failed = 1;
         return;

@@ -1,14 +1,15 @@
 /* Host memory and error records, for all files of host/.
  *
  * All host memory of the library goes through a clump_allocator, so that a user can account for it
- * and a test can make the n-th request fail. Read first: include/clump/context.h.
+ * and a test can make the n-th request fail. Read first: include/clump/allocator.h.
  */
 #ifndef CLUMPI_MEMORY_H
 #define CLUMPI_MEMORY_H
 
 #include <stddef.h>
 
-#include "clump/context.h"
+#include "clump/allocator.h"
+#include "clump/status.h"
 
 /* A complete allocator: the user's, or malloc's where the user gave none. */
 clump_allocator clumpi_allocator_resolve(const clump_allocator *allocator);
@@ -17,8 +18,9 @@ clump_allocator clumpi_allocator_resolve(const clump_allocator *allocator);
 void *clumpi_alloc(const clump_allocator *a, size_t bytes);
 
 /* Grow an array to hold at least `needed` elements, doubling. Returns 0 and leaves all as it was if
- * memory runs out. `*array` may be NULL when *capacity is 0. New elements are not cleared. */
-int clumpi_grow(const clump_allocator *a, void **array, size_t *capacity, size_t needed,
+ * memory runs out. `array` is the address of a pointer to the elements, whatever their type is; that
+ * pointer may be NULL when *capacity is 0. New elements are not cleared. */
+int clumpi_grow(const clump_allocator *a, void *array, size_t *capacity, size_t needed,
                 size_t element_bytes);
 
 void clumpi_free(const clump_allocator *a, void *memory); /* NULL is allowed */

@@ -44,7 +44,7 @@ static clump_status check_types(clump_context *c, const clump_schema *schema) {
 }
 
 /* A pool begins with what a heap needs of it. */
-static clumpi_buffer_source *source_of(clump_pool *pool) {
+static clumpi_buffer_source *source_of(struct clump_pool *pool) {
     return (clumpi_buffer_source *)pool;
 }
 

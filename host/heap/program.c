@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "heap/heap.h"
+#include "clump/experimental.h"
 
 #define DEFAULT_NAME "program.cl"
 
@@ -36,11 +37,11 @@ static clumpi_user_part append_program(clumpi_text *t, const clump_program_desc 
 }
 
 static void append_tuning(clumpi_text *t, const clump_program_desc *desc) {
-    const clump_tuning *tuning = &desc->tuning;
-    clumpi_text_append(t, " -DCLUMP_COALESCE=%d -DCLUMP_ROTATE=%d", !tuning->no_coalescing,
-                       !tuning->no_rotation);
-    if (tuning->retries) clumpi_text_append(t, " -DCLUMP_RETRIES=%uu", tuning->retries);
-    if (tuning->checked) clumpi_text_append(t, " -DCLUMPI_CHECKED=1");
+    const clump_alloc_tuning *tuning = desc->tuning;
+    clumpi_text_append(t, " -DCLUMP_COALESCE=%d -DCLUMP_ROTATE=%d",
+                       !(tuning && tuning->no_coalescing), !(tuning && tuning->no_rotation));
+    if (tuning && tuning->retries) clumpi_text_append(t, " -DCLUMP_RETRIES=%uu", tuning->retries);
+    if (desc->checked) clumpi_text_append(t, " -DCLUMPI_CHECKED=1");
     if (desc->options && *desc->options) clumpi_text_append(t, " %s", desc->options);
 }
 
@@ -74,9 +75,9 @@ static clump_status check_desc(const clump_program_desc *desc) {
     if (desc->name && (strchr(desc->name, '"') || strchr(desc->name, '\n') || !*desc->name))
         return clumpi_fail(e, CLUMP_ERR_USAGE,
                            "a program's name must not be empty or have quotes or line ends in it");
-    if (desc->tuning.retries > 1024)
-        return clumpi_fail(e, CLUMP_ERR_USAGE, "tuning.retries is %u, at most 1024 make sense",
-                           desc->tuning.retries);
+    if (desc->tuning && desc->tuning->retries > 1024)
+        return clumpi_fail(e, CLUMP_ERR_USAGE, "tuning->retries is %u, at most 1024 make sense",
+                           desc->tuning->retries);
     return CLUMP_OK;
 }
 

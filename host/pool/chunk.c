@@ -99,12 +99,11 @@ static clump_status make_buffer(clumpi_pool *p, clumpi_chunk *chunk) {
 static int grow_lists(clumpi_pool *p, clumpi_kind *k, int is_unique) {
     const clump_allocator *a = &p->allocator;
     if (is_unique)
-        return clumpi_grow(a, (void **)&k->uniques, &k->uniques_capacity, k->unique_count + 1,
+        return clumpi_grow(a, &k->uniques, &k->uniques_capacity, k->unique_count + 1,
                            sizeof *k->uniques);
-    return clumpi_grow(a, (void **)&k->chunks, &k->chunks_capacity, k->count + 1,
-                       sizeof *k->chunks) &&
-           clumpi_grow(a, (void **)&k->tops, &k->tops_capacity, k->count + 1, sizeof *k->tops) &&
-           clumpi_grow(a, (void **)&k->order, &k->order_capacity, k->count + 1, sizeof *k->order);
+    return clumpi_grow(a, &k->chunks, &k->chunks_capacity, k->count + 1, sizeof *k->chunks) &&
+           clumpi_grow(a, &k->tops, &k->tops_capacity, k->count + 1, sizeof *k->tops) &&
+           clumpi_grow(a, &k->order, &k->order_capacity, k->count + 1, sizeof *k->order);
 }
 
 static clump_status fail_host(clumpi_pool *p) {

@@ -1,5 +1,6 @@
 /* Steps of a defragmentation: budget, callbacks, the order of things. Read first: pool.h,
  * plan.c. */
+#include <math.h>
 #include <string.h>
 
 #include "pool/pool.h"
@@ -227,15 +228,19 @@ static clump_status check_desc(clumpi_pool *p, const clump_defrag_desc *d) {
                            "wait_count and wait_list must be both zero or both set");
     if (d->order != CLUMP_DEFRAG_FULLEST && d->order != CLUMP_DEFRAG_OLDEST)
         return clumpi_fail(&p->error, CLUMP_ERR_USAGE, "there is no order %d", (int)d->order);
-    if (!(d->location_weight >= 0) || !(d->free_weight >= 0))
+    if (!(d->budget_us >= 0) || isinf(d->budget_us))
+        return clumpi_fail(&p->error, CLUMP_ERR_USAGE,
+                           "budget_us is %g; it must be 0 (no limit) or above", d->budget_us);
+    const clump_defrag_weights *w = d->weights;
+    if (w && (!(w->location >= 0) || !(w->free >= 0)))
         return clumpi_fail(&p->error, CLUMP_ERR_USAGE, "weights %g and %g; both must be at least 0",
-                           d->location_weight, d->free_weight);
-    if ((d->free_small != 0 || d->free_limit != 0) &&
-        !(d->free_small > 0 && d->free_limit > d->free_small && d->free_limit <= 1))
+                           w->location, w->free);
+    if (w && (w->free_small != 0 || w->free_limit != 0) &&
+        !(w->free_small > 0 && w->free_limit > w->free_small && w->free_limit <= 1))
         return clumpi_fail(
             &p->error, CLUMP_ERR_USAGE,
             "free_small is %g, free_limit %g; 0 < free_small < free_limit <= 1 is needed",
-            d->free_small, d->free_limit);
+            w->free_small, w->free_limit);
     if (d->manual && (d->wait || d->exclusive))
         return clumpi_fail(&p->error, CLUMP_ERR_USAGE,
                            "manual steps do not swap: wait and exclusive make no sense with them");
@@ -243,7 +248,7 @@ static clump_status check_desc(clumpi_pool *p, const clump_defrag_desc *d) {
 }
 
 static double choose_budget(clumpi_pool *p, const clump_defrag_desc *d) {
-    double budget = (double)d->budget_ns;
+    double budget = d->budget_us * 1e3;
     if (!d->use_pauses) return budget;
     double pause = (double)clumpi_pauses_budget(p);
     if (pause < 1) pause = 1; /* none: all but nothing */
@@ -293,7 +298,7 @@ static clump_status run(stepping *s) {
         s->batch_begin = clumpi_now_ns();
         s->copies = s->bytes = 0;
         status = make_moves(s);
-        s->report->predicted_ns += (uint64_t)clumpi_pace_predict(s->pace, s->copies, s->bytes);
+        s->report->predicted_us += 1e-3 * clumpi_pace_predict(s->pace, s->copies, s->bytes);
         copies = s->copies;
         if (copies > 0 && !s->waits) p->cl.Flush(p->desc.queue);
         if (s->waits) {
@@ -335,7 +340,7 @@ clump_status clump_pool_defrag_step(clump_pool *pool, const clump_defrag_desc *d
                       .budget_ns = choose_budget(p, desc),
                       .waits = desc->wait || desc->exclusive};
         s.pace = choose_pace(p, s.waits);
-        report->budget_ns = s.budget_ns > 0 ? (uint64_t)s.budget_ns : UINT64_MAX;
+        report->budget_us = s.budget_ns > 0 ? 1e-3 * s.budget_ns : INFINITY;
         p->is_stepping = 1;
         p->defers_release = s.budget_ns > 0;
         status = run(&s);
@@ -356,7 +361,8 @@ clump_status clump_pool_defrag(clump_pool *pool, const clump_defrag_desc *desc,
                                clump_defrag_report *report) {
     clump_defrag_desc d = desc ? *desc : (clump_defrag_desc){0};
     clump_defrag_report sum = {0}, step;
-    d.budget_ns = d.max_bytes = d.max_moves = 0;
+    d.budget_us = 0;
+    d.max_bytes = d.max_moves = 0;
     d.use_pauses = d.manual = 0;
     d.exclusive = 1;
     clump_status status;
@@ -367,10 +373,10 @@ clump_status clump_pool_defrag(clump_pool *pool, const clump_defrag_desc *desc,
         sum.dropped += step.dropped;
         sum.copied_bytes += step.copied_bytes;
         sum.chunks_released += step.chunks_released;
-        sum.predicted_ns += step.predicted_ns;
+        sum.predicted_us += step.predicted_us;
     } while (!status && !step.done && (step.finished || step.under_way));
     release_scratch(pool);
-    sum.budget_ns = step.budget_ns;
+    sum.budget_us = step.budget_us;
     sum.under_way = step.under_way;
     sum.waste = step.waste;
     sum.done = step.done;

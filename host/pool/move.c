@@ -6,8 +6,7 @@
 clumpi_op *clumpi_op_new(clumpi_pool *p, uint32_t record, clumpi_chunk *to, uint32_t to_node) {
     clumpi_record *r = clumpi_record_at(p, record);
     clumpi_op *op = NULL;
-    if (clumpi_grow(&p->allocator, (void **)&p->ops, &p->op_capacity, p->op_count + 1,
-                    sizeof *p->ops))
+    if (clumpi_grow(&p->allocator, &p->ops, &p->op_capacity, p->op_count + 1, sizeof *p->ops))
         op = clumpi_alloc(&p->allocator, sizeof *op);
     if (!op) {
         clumpi_chunk_give(p, to, to_node);
@@ -54,7 +53,7 @@ void clumpi_op_drop(clumpi_pool *p, size_t i) {
     clumpi_op *op = leave(p, i);
     clumpi_events uses = {0};
     if (op->event) {
-        if (clumpi_grow(&p->allocator, (void **)&uses.list, &uses.capacity, 1, sizeof *uses.list)) {
+        if (clumpi_grow(&p->allocator, &uses.list, &uses.capacity, 1, sizeof *uses.list)) {
             uses.list[uses.count++] = op->event;
         } else { /* nowhere to note it down */
             p->cl.WaitForEvents(1, &op->event);
@@ -94,8 +93,7 @@ static int join_waits(clumpi_pool *p, const clumpi_events *uses, const clump_def
     size_t of_uses = uses ? uses->count : 0, of_desc = desc ? desc->wait_count : 0;
     size_t count = of_uses + of_desc + (after != NULL);
     if (!count) return 1;
-    if (!clumpi_grow(&p->allocator, (void **)&all->list, &all->capacity, count, sizeof *all->list))
-        return 0;
+    if (!clumpi_grow(&p->allocator, &all->list, &all->capacity, count, sizeof *all->list)) return 0;
     if (of_uses) memcpy(all->list, uses->list, of_uses * sizeof *all->list);
     if (of_desc) memcpy(all->list + of_uses, desc->wait_list, of_desc * sizeof *all->list);
     if (after) all->list[count - 1] = after;

@@ -60,7 +60,7 @@ static clump_status add_frame(clumpi_pool *p, cl_uint count, const cl_event *eve
     if (code && code != CL_PROFILING_INFO_NOT_AVAILABLE)
         return clumpi_fail_cl(&p->error, "clGetEventProfilingInfo", code, "is it an event?");
     clumpi_events copy = {0};
-    if (!clumpi_grow(&p->allocator, (void **)&copy.list, &copy.capacity, count, sizeof *copy.list))
+    if (!clumpi_grow(&p->allocator, &copy.list, &copy.capacity, count, sizeof *copy.list))
         return clumpi_fail(&p->error, CLUMP_ERR_MEMORY, "no host memory for a frame's events");
     for (cl_uint i = 0; i < count; i++) {
         code = p->cl.RetainEvent(events[i]);
@@ -111,8 +111,9 @@ clump_status clump_pool_get_pace(clump_pool *pool, clump_copy_pace *pace) {
     if (!p) return CLUMP_ERR_USAGE;
     clump_status status = CLUMP_OK;
     if (pace)
-        *pace = (clump_copy_pace){p->device_pace.fixed_ns, p->device_pace.ns_per_byte,
-                                  clumpi_pauses_budget(p)};
+        *pace = (clump_copy_pace){.fixed_us = 1e-3 * p->device_pace.fixed_ns,
+                                  .us_per_byte = 1e-3 * p->device_pace.ns_per_byte,
+                                  .pause_us = 1e-3 * (double)clumpi_pauses_budget(p)};
     else
         status = clumpi_fail(&p->error, CLUMP_ERR_USAGE, "clump_pool_get_pace: no place for it");
     clumpi_pool_leave(p);

@@ -26,7 +26,8 @@ typedef struct plan {
     const clumpi_plan_limits *limits;
     clumpi_kind *kind;
     double alpha, small, limit, weight;
-    uint64_t bytes; /* planned */
+    int is_unweighted; /* moves are taken as they are found */
+    uint64_t bytes;    /* planned */
     uint32_t ops;
 } plan;
 
@@ -131,7 +132,7 @@ static void weigh(const plan *pl, clumpi_chunk *to, uint32_t free_node, double b
     if (!clumpi_node_fits(n, units, align)) return;
     uint64_t at = clumpi_node_place(n, align);
     if (!is_below(pl, to, at, r)) return;
-    if (pl->desc->no_weights) {
+    if (pl->is_unweighted) {
         if (best->free_node) return; /* the first found */
         best->weight = 0;
     } else {
@@ -184,7 +185,7 @@ static int by_weight(const void *a, const void *b) {
 
 static void weigh_all(const plan *pl, option *best) {
     const clumpi_record *r = clumpi_record_at(pl->p, best->record);
-    double before = pl->desc->no_weights ? 0 : weight_before(pl, r);
+    double before = pl->is_unweighted ? 0 : weight_before(pl, r);
     for (size_t i = 0; i <= r->chunk->rank; i++) {
         clumpi_chunk *c = pl->kind->order[i];
         for (uint32_t node = clumpi_suballoc_first(&c->ranges); node;
@@ -210,7 +211,7 @@ static clump_status plan_all(plan *pl, size_t movable) {
             if (o.free_node) options[count++] = o;
         }
     }
-    if (!pl->desc->no_weights) qsort(options, count, sizeof *options, by_weight);
+    if (!pl->is_unweighted) qsort(options, count, sizeof *options, by_weight);
     clump_status status = CLUMP_OK;
     for (uint32_t i = 0; !status && i < count && !is_enough(pl); i++)
         status = select_option(pl, &options[i]);
@@ -226,7 +227,7 @@ static void weigh_some(const plan *pl, option *best) {
     const clumpi_record *r = clumpi_record_at(pl->p, best->record);
     uint64_t units = units_of(r), align = UINT64_C(1) << r->align_log;
     uint32_t sure = clumpi_bin_above(units + align - 1);
-    double before = pl->desc->no_weights ? 0 : weight_before(pl, r);
+    double before = pl->is_unweighted ? 0 : weight_before(pl, r);
     for (size_t i = 0, tried = 0; i <= r->chunk->rank && tried < TARGETS_MAX; i++) {
         clumpi_chunk *c = k->order[i];
         if (k->tops[c->index] < sure) continue;
@@ -378,13 +379,15 @@ static clump_status plan_kind(plan *pl) {
 clump_status clumpi_plan(clumpi_pool *p, const clump_defrag_desc *d,
                          const clumpi_plan_limits *limits) {
     plan pl = {.p = p, .desc = d, .limits = limits, .alpha = 1, .small = 0.001, .limit = 0.01};
-    if (d->location_weight != 0 || d->free_weight != 0) {
-        pl.alpha = d->location_weight;
-        pl.weight = d->free_weight;
+    const clump_defrag_weights *w = d->weights;
+    if (w) {
+        pl.alpha = w->location;
+        pl.weight = w->free;
+        pl.is_unweighted = w->location == 0 && w->free == 0;
     }
-    if (d->free_small > 0 || d->free_limit > 0) {
-        pl.small = d->free_small;
-        pl.limit = d->free_limit;
+    if (w && w->free_small > 0) {
+        pl.small = w->free_small;
+        pl.limit = w->free_limit;
     }
     clump_status status = CLUMP_OK;
     for (int m = 0; !status && m < CLUMP_MEMORY_COUNT && !is_enough(&pl); m++) {

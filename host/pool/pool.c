@@ -462,7 +462,7 @@ static clump_status check_unused(clumpi_pool *p, const clumpi_record *r) {
 static clump_status leave_op(clumpi_pool *p, clumpi_record *r, clumpi_events *uses) {
     clumpi_op *op = r->op;
     if (op->event) {
-        if (!clumpi_grow(&p->allocator, (void **)&uses->list, &uses->capacity, uses->count + 1,
+        if (!clumpi_grow(&p->allocator, &uses->list, &uses->capacity, uses->count + 1,
                          sizeof *uses->list))
             return clumpi_fail(&p->error, CLUMP_ERR_MEMORY, "no host memory for an event");
         cl_int code = p->cl.RetainEvent(op->event);

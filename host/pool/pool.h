@@ -24,6 +24,7 @@
 
 #include "clump/defrag.h"
 #include "clump/pool.h"
+#include "clump/experimental.h"
 #include "core/core.h"
 #include "core/lock.h"
 #include "pool/pace.h"

@@ -5,7 +5,7 @@
 
 static int add_slab(clumpi_pool *p) {
     if (p->slab_count >= UINT32_MAX / CLUMPI_RECORDS_SLAB ||
-        !clumpi_grow(&p->allocator, (void **)&p->slabs, &p->slab_capacity, p->slab_count + 1,
+        !clumpi_grow(&p->allocator, &p->slabs, &p->slab_capacity, p->slab_count + 1,
                      sizeof *p->slabs))
         return 0;
     clumpi_record *slab = clumpi_alloc(&p->allocator, CLUMPI_RECORDS_SLAB * sizeof *slab);
@@ -173,8 +173,7 @@ static clump_status use(clumpi_pool *p, clumpi_record *r, cl_event event) {
             uses->list[kept++] = uses->list[i];
     }
     uses->count = kept;
-    if (!clumpi_grow(&p->allocator, (void **)&uses->list, &uses->capacity, kept + 1,
-                     sizeof *uses->list))
+    if (!clumpi_grow(&p->allocator, &uses->list, &uses->capacity, kept + 1, sizeof *uses->list))
         return clumpi_fail(&p->error, CLUMP_ERR_MEMORY, "no host memory for an event");
     cl_int code = p->cl.RetainEvent(event);
     if (code) return clumpi_fail_cl(&p->error, "clRetainEvent", code, "clump_pool_use");

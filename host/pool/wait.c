@@ -28,7 +28,7 @@ static uint64_t bytes_of(const clumpi_pool *p, const clumpi_chunk *chunk, uint32
 
 void clumpi_range_retire(clumpi_pool *p, clumpi_chunk *chunk, uint32_t node, clumpi_events *uses) {
     int is_free = all_complete(p, uses);
-    if (!is_free && !clumpi_grow(&p->allocator, (void **)&p->waiting, &p->waiting_capacity,
+    if (!is_free && !clumpi_grow(&p->allocator, &p->waiting, &p->waiting_capacity,
                                  p->waiting_count + 1, sizeof *p->waiting)) {
         p->cl.WaitForEvents((cl_uint)uses->count, uses->list); /* nowhere to note it down */
         is_free = 1;

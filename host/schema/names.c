@@ -389,9 +389,7 @@ static clump_status check_group(naming *n, uint32_t group) {
     for (uint32_t id = 1; id <= n->class_count; ++id)
         if (n->group[id - 1] == group) count += count_class_names(n, id);
     if (!count) return CLUMP_OK;
-    void *names = n->names;
-    int grown = clumpi_grow(n->allocator, &names, &n->name_capacity, count, sizeof *n->names);
-    n->names = names;
+    int grown = clumpi_grow(n->allocator, &n->names, &n->name_capacity, count, sizeof *n->names);
     clumpi_index_free(n->allocator, &n->set); /* a set of the right size is the cheapest to clear */
     if (!grown || !clumpi_index_reserve(n->allocator, &n->set, count))
         return clumpi_fail(n->error, CLUMP_ERR_MEMORY, "no memory to compare generated names");

@@ -124,29 +124,23 @@ static uint32_t put_name(clump_schema *s, const char *name) {
 
 /* Room in the pool for two names of checked length. */
 static int reserve_names(clump_schema *s) {
-    void *names = s->names;
     size_t needed = s->names_bytes + (size_t)2 * (CLUMP_NAME_BYTES_MAX + 1) + 1;
-    if (!clumpi_grow(&s->allocator, &names, &s->names_capacity, needed, 1)) return 0;
-    s->names = names;
+    if (!clumpi_grow(&s->allocator, &s->names, &s->names_capacity, needed, 1)) return 0;
     if (!s->names_bytes) s->names[s->names_bytes++] = 0;
     return 1;
 }
 
 static int reserve_class(clump_schema *s) {
-    void *decls = s->class_decls;
-    int done = clumpi_grow(&s->allocator, &decls, &s->class_decl_capacity, s->class_decl_count + 1,
-                           sizeof *s->class_decls);
-    s->class_decls = decls;
-    return done && reserve_names(s) &&
+    return clumpi_grow(&s->allocator, &s->class_decls, &s->class_decl_capacity,
+                       s->class_decl_count + 1, sizeof *s->class_decls) &&
+           reserve_names(s) &&
            clumpi_index_reserve(&s->allocator, &s->class_names, s->class_decl_count + 1);
 }
 
 static int reserve_field(clump_schema *s) {
-    void *decls = s->field_decls;
-    int done = clumpi_grow(&s->allocator, &decls, &s->field_decl_capacity, s->field_decl_count + 1,
-                           sizeof *s->field_decls);
-    s->field_decls = decls;
-    return done && reserve_names(s) &&
+    return clumpi_grow(&s->allocator, &s->field_decls, &s->field_decl_capacity,
+                       s->field_decl_count + 1, sizeof *s->field_decls) &&
+           reserve_names(s) &&
            clumpi_index_reserve(&s->allocator, &s->field_names, s->field_decl_count + 1);
 }
 

@@ -10,12 +10,11 @@
 static int grow(clump_suballoc *s) {
     size_t needed = (size_t)s->fresh + MADE_NODES + 1; /* one more, to align the others */
     if (needed > CLUMPI_LINK_FREE) return 0;
-    if (s->fit != CLUMP_FIT_GOOD && !clumpi_grow(&s->allocator, (void **)&s->links,
-                                                 &s->link_capacity, needed, sizeof *s->links))
+    if (s->fit != CLUMP_FIT_GOOD &&
+        !clumpi_grow(&s->allocator, &s->links, &s->link_capacity, needed, sizeof *s->links))
         return 0;
     size_t was = (size_t)((char *)s->nodes - (char *)s->node_memory);
-    if (!clumpi_grow(&s->allocator, (void **)&s->node_memory, &s->capacity, needed,
-                     sizeof *s->nodes))
+    if (!clumpi_grow(&s->allocator, &s->node_memory, &s->capacity, needed, sizeof *s->nodes))
         return 0;
     char *memory = (char *)s->node_memory;
     size_t gap = (0 - (uintptr_t)memory) % sizeof *s->nodes;

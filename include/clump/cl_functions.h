@@ -13,50 +13,76 @@
 #endif
 #include <CL/cl.h>
 
-/* The one list of entry points; a member `name` has the type of the function `clName`. */
+/* The one list of entry points: X(name, result, parameters) stands for the function `clName`. The
+ * compiler compares these types with those of the linked functions where host/device.c puts the
+ * latter into a table. */
 #define CLUMP_CL_FUNCTION_LIST(X)                                                                  \
-    X(GetDeviceInfo)                                                                               \
-    X(GetPlatformInfo)                                                                             \
-    X(GetContextInfo)                                                                              \
-    X(GetCommandQueueInfo)                                                                         \
-    X(RetainContext)                                                                               \
-    X(ReleaseContext)                                                                              \
-    X(RetainCommandQueue)                                                                          \
-    X(ReleaseCommandQueue)                                                                         \
-    X(CreateBuffer)                                                                                \
-    X(RetainMemObject)                                                                             \
-    X(ReleaseMemObject)                                                                            \
-    X(GetMemObjectInfo)                                                                            \
-    X(CreateSubBuffer)                                                                             \
-    X(CreateImage)                                                                                 \
-    X(CreateProgramWithSource)                                                                     \
-    X(BuildProgram)                                                                                \
-    X(GetProgramBuildInfo)                                                                         \
-    X(ReleaseProgram)                                                                              \
-    X(CreateKernel)                                                                                \
-    X(ReleaseKernel)                                                                               \
-    X(SetKernelArg)                                                                                \
-    X(GetKernelInfo)                                                                               \
-    X(GetKernelArgInfo)                                                                            \
-    X(GetKernelWorkGroupInfo)                                                                      \
-    X(EnqueueNDRangeKernel)                                                                        \
-    X(EnqueueReadBuffer)                                                                           \
-    X(EnqueueWriteBuffer)                                                                          \
-    X(EnqueueFillBuffer)                                                                           \
-    X(EnqueueCopyBuffer)                                                                           \
-    X(EnqueueMapBuffer)                                                                            \
-    X(EnqueueUnmapMemObject)                                                                       \
-    X(EnqueueMarkerWithWaitList)                                                                   \
-    X(WaitForEvents)                                                                               \
-    X(GetEventInfo)                                                                                \
-    X(RetainEvent)                                                                                 \
-    X(ReleaseEvent)                                                                                \
-    X(GetEventProfilingInfo)                                                                       \
-    X(Flush)                                                                                       \
-    X(Finish)
+    X(GetDeviceInfo, cl_int, (cl_device_id, cl_device_info, size_t, void *, size_t *))             \
+    X(GetPlatformInfo, cl_int, (cl_platform_id, cl_platform_info, size_t, void *, size_t *))       \
+    X(GetContextInfo, cl_int, (cl_context, cl_context_info, size_t, void *, size_t *))             \
+    X(GetCommandQueueInfo, cl_int,                                                                 \
+      (cl_command_queue, cl_command_queue_info, size_t, void *, size_t *))                         \
+    X(RetainContext, cl_int, (cl_context))                                                         \
+    X(ReleaseContext, cl_int, (cl_context))                                                        \
+    X(RetainCommandQueue, cl_int, (cl_command_queue))                                              \
+    X(ReleaseCommandQueue, cl_int, (cl_command_queue))                                             \
+    X(CreateBuffer, cl_mem, (cl_context, cl_mem_flags, size_t, void *, cl_int *))                  \
+    X(RetainMemObject, cl_int, (cl_mem))                                                           \
+    X(ReleaseMemObject, cl_int, (cl_mem))                                                          \
+    X(GetMemObjectInfo, cl_int, (cl_mem, cl_mem_info, size_t, void *, size_t *))                   \
+    X(CreateSubBuffer, cl_mem,                                                                     \
+      (cl_mem, cl_mem_flags, cl_buffer_create_type, const void *, cl_int *))                       \
+    X(CreateImage, cl_mem,                                                                         \
+      (cl_context, cl_mem_flags, const cl_image_format *, const cl_image_desc *, void *,           \
+       cl_int *))                                                                                  \
+    X(CreateProgramWithSource, cl_program,                                                         \
+      (cl_context, cl_uint, const char **, const size_t *, cl_int *))                              \
+    X(BuildProgram, cl_int,                                                                        \
+      (cl_program, cl_uint, const cl_device_id *, const char *,                                    \
+       void(CL_CALLBACK *)(cl_program, void *), void *))                                           \
+    X(GetProgramBuildInfo, cl_int,                                                                 \
+      (cl_program, cl_device_id, cl_program_build_info, size_t, void *, size_t *))                 \
+    X(ReleaseProgram, cl_int, (cl_program))                                                        \
+    X(CreateKernel, cl_kernel, (cl_program, const char *, cl_int *))                               \
+    X(ReleaseKernel, cl_int, (cl_kernel))                                                          \
+    X(SetKernelArg, cl_int, (cl_kernel, cl_uint, size_t, const void *))                            \
+    X(GetKernelInfo, cl_int, (cl_kernel, cl_kernel_info, size_t, void *, size_t *))                \
+    X(GetKernelArgInfo, cl_int,                                                                    \
+      (cl_kernel, cl_uint, cl_kernel_arg_info, size_t, void *, size_t *))                          \
+    X(GetKernelWorkGroupInfo, cl_int,                                                              \
+      (cl_kernel, cl_device_id, cl_kernel_work_group_info, size_t, void *, size_t *))              \
+    X(EnqueueNDRangeKernel, cl_int,                                                                \
+      (cl_command_queue, cl_kernel, cl_uint, const size_t *, const size_t *, const size_t *,       \
+       cl_uint, const cl_event *, cl_event *))                                                     \
+    X(EnqueueReadBuffer, cl_int,                                                                   \
+      (cl_command_queue, cl_mem, cl_bool, size_t, size_t, void *, cl_uint, const cl_event *,       \
+       cl_event *))                                                                                \
+    X(EnqueueWriteBuffer, cl_int,                                                                  \
+      (cl_command_queue, cl_mem, cl_bool, size_t, size_t, const void *, cl_uint, const cl_event *, \
+       cl_event *))                                                                                \
+    X(EnqueueFillBuffer, cl_int,                                                                   \
+      (cl_command_queue, cl_mem, const void *, size_t, size_t, size_t, cl_uint, const cl_event *,  \
+       cl_event *))                                                                                \
+    X(EnqueueCopyBuffer, cl_int,                                                                   \
+      (cl_command_queue, cl_mem, cl_mem, size_t, size_t, size_t, cl_uint, const cl_event *,        \
+       cl_event *))                                                                                \
+    X(EnqueueMapBuffer, void *,                                                                    \
+      (cl_command_queue, cl_mem, cl_bool, cl_map_flags, size_t, size_t, cl_uint, const cl_event *, \
+       cl_event *, cl_int *))                                                                      \
+    X(EnqueueUnmapMemObject, cl_int,                                                               \
+      (cl_command_queue, cl_mem, void *, cl_uint, const cl_event *, cl_event *))                   \
+    X(EnqueueMarkerWithWaitList, cl_int,                                                           \
+      (cl_command_queue, cl_uint, const cl_event *, cl_event *))                                   \
+    X(WaitForEvents, cl_int, (cl_uint, const cl_event *))                                          \
+    X(GetEventInfo, cl_int, (cl_event, cl_event_info, size_t, void *, size_t *))                   \
+    X(RetainEvent, cl_int, (cl_event))                                                             \
+    X(ReleaseEvent, cl_int, (cl_event))                                                            \
+    X(GetEventProfilingInfo, cl_int, (cl_event, cl_profiling_info, size_t, void *, size_t *))      \
+    X(Flush, cl_int, (cl_command_queue))                                                           \
+    X(Finish, cl_int, (cl_command_queue))
 
 typedef struct clump_cl_functions {
-#define CLUMP_CL_MEMBER(name) __typeof__(cl##name) *name;
+#define CLUMP_CL_MEMBER(name, result, parameters) result(CL_API_CALL *name) parameters;
     CLUMP_CL_FUNCTION_LIST(CLUMP_CL_MEMBER)
 #undef CLUMP_CL_MEMBER
 } clump_cl_functions;

@@ -1,9 +1,10 @@
-/* Clump: a dynamic object heap for OpenCL programs. This header includes all others.
+/* Clump: a dynamic object heap for OpenCL programs. This header includes all others except
+ * experimental.h.
  *
- * Reading order: status.h, context.h, schema.h, heap.h, program.h, run.h; then cl/api/device_api.clh
- * for what kernels may call; then refs.h, compact.h, compactor.h, collect.h, collector.h. Buffers without
- * a heap: suballoc.h, pool.h, defrag.h. These headers are the reference; what they do not say is not
- * promised.
+ * Reading order: status.h, allocator.h, context.h, schema.h, heap.h, program.h, run.h; then
+ * cl/api/device_api.clh for what kernels may call; then refs.h, compact.h, compactor.h, collect.h,
+ * collector.h. Buffers without a heap: suballoc.h, pool.h, defrag.h. These headers are the reference;
+ * what they do not say is not promised.
  *
  * The library prints nothing, never exits, keeps no global state and starts no thread.
  * It does not: choose a device, create contexts or queues, share one heap among devices, run
@@ -13,12 +14,15 @@
 #ifndef CLUMP_CLUMP_H
 #define CLUMP_CLUMP_H
 
+#include "clump/allocator.h"
+#include "clump/cl_functions.h"
 #include "clump/collect.h"
 #include "clump/collector.h"
 #include "clump/compact.h"
 #include "clump/compactor.h"
 #include "clump/context.h"
 #include "clump/defrag.h"
+#include "clump/export.h"
 #include "clump/heap.h"
 #include "clump/pool.h"
 #include "clump/program.h"

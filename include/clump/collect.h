@@ -34,15 +34,6 @@ typedef enum clump_mark_engine {
                          the heap's size in host memory, and its time to come over */
 } clump_mark_engine;
 
-/* How the references of the objects of a work-group are dealt out to its work-items. CPUs have no
- * use for it. */
-typedef enum clump_mark_offsets {
-    CLUMP_OFFSETS_PREFIX_SUM, /* all in one sequence: equal shares whatever the objects are like */
-    CLUMP_OFFSETS_HISTOGRAM   /* all first ones, all second ones, ...; wide objects apart */
-} clump_mark_offsets;
-
-#define CLUMP_NEVER UINT32_MAX
-
 typedef struct clump_collect_desc {
     /* Roots, beside those that are registered. */
     const clump_ref *roots; /* nulls and references to no live object are disregarded. They
@@ -53,21 +44,10 @@ typedef struct clump_collect_desc {
 
     /* Marking. All results are the same; the numbers may differ. */
     clump_mark_engine engine;
-    clump_mark_offsets offsets;
     uint32_t queue_room; /* objects that the queue has room for, 64 at least. 0: an eighth of what
                             the heap can hold for QUEUE, and for AUTO with the kernels for
                             GPUs; else half the granules */
-    uint32_t narrow;     /* largest frontier that is left to one work-group alone, which does
-                            level after level. 0: 512; at most 1024; CLUMP_NEVER */
-    uint32_t wide;       /* references above which an object is for a whole work-group. 0: 16;
-                            CLUMP_NEVER: one work-item reads all of them */
-
-    uint32_t groups; /* work-groups of a step; 1 keeps to one compute unit. 0: as many as the
-                            device runs at once, which is also the most */
-
-    int stay; /* 1: AUTO does not hand long narrow graphs over to the host. By default it does, on
-                 devices that are no CPU, once as much time was spent on them as HOST will take to
-                 copy the blocks in use; and takes back what becomes wide */
+    const struct clump_mark_tuning *tuning; /* experimental.h. NULL: as is best */
 
     /* What happens to the dead. */
     int only_mark; /* 1: count, but free nothing and null nothing */

@@ -1,13 +1,11 @@
 /* Compaction: objects move together so that few blocks hold them, and every reference to a moved
  * object is rewritten.
  *
- * Two strategies. The *planner* (default) looks at all blocks of a class at once: the K fullest stay,
- * K being the fewest that can hold the class, and the objects of all others move into their free
- * slots. That is the least number of moves that frees as many blocks, one pass, each reference
- * rewritten once; fewer slots than a block has stay free (in one block, unless the fullest blocks
- * had less room than that to begin with). The *merge* strategy is that of CompactGpu (Springer and Masuhara, ISMM 2019;
- * thesis ch. 6): one source block is merged into n target blocks, pass after pass; it is here to be
- * compared with.
+ * All blocks of a class are looked at at once: the K fullest stay, K being the fewest that can hold
+ * the class, and the objects of all others move into their free slots. That is the least number of
+ * moves that frees as many blocks, one pass, each reference rewritten once; fewer slots than a block
+ * has stay free (in one block, unless the fullest blocks had less room than that to begin with).
+ * Messages call this the planner; experimental.h has another strategy, to be compared with.
  *
  * What happens to references. After a call, every field of every live object, every registered
  * buffer (refs.h) and every handle that referred to a moved object refers to its new place; only
@@ -31,20 +29,7 @@
 extern "C" {
 #endif
 
-typedef enum clump_compact_strategy {
-    CLUMP_COMPACT_PLANNER,
-    CLUMP_COMPACT_MERGE
-} clump_compact_strategy;
-
-/* How the new place of a moved object is found when a reference to it is rewritten (merge only). */
-typedef enum clump_compact_rewrite {
-    CLUMP_REWRITE_FORWARD,          /* a forwarding reference where the object was (ISMM 3.4) */
-    CLUMP_REWRITE_RECOMPUTE_GLOBAL, /* computed from records in global memory (ISMM 3.8) */
-    CLUMP_REWRITE_RECOMPUTE_SHARED  /* computed from records in local memory: fewer of them fit, so
-                                       there are more passes */
-} clump_compact_rewrite;
-
-/* Where objects go (planner only). All but ANY move every object of a class, into free blocks: these
+/* Where objects go. All but ANY move every object of a class, into free blocks: these
  * must be there, one class at a time, or the call fails with CLUMP_ERR_CAPACITY. */
 typedef enum clump_compact_order {
     CLUMP_ORDER_ANY,     /* fewest moves; moved objects lose their neighbours */
@@ -58,10 +43,7 @@ typedef enum clump_compact_order {
 typedef struct clump_compact_desc {
     const char *const *classes; /* names; each stands for itself and its subclasses */
     uint32_t class_count;       /* 0: all classes of the heap */
-    clump_compact_strategy strategy;
-    int null_dangling; /* 1: see above; costs one more pass over the references */
-
-    /* Planner. */
+    int null_dangling;          /* 1: see above; costs one more pass over the references */
     double slack;       /* free slots to keep in each class, as a share of its objects, 0 .. 1: too
                            few make the next allocations slow (ISMM 3.6) */
     uint64_t max_moves; /* 0: no limit. Else a step: the emptiest blocks first, at most so many
@@ -76,14 +58,8 @@ typedef struct clump_compact_desc {
                                  `__global uint *keys`, set by the library; it stores one key for
                                  each object with CLUMP_FOR_EACH_NUMBERED(Class, self, number)
                                  keys[number] = ...; equal keys keep their order */
-
-    /* Merge. */
-    uint32_t factor; /* n, 1 .. capacity - 1: blocks at most n / (n + 1) full are candidates */
-    uint32_t retain; /* k1: candidates to leave in each class */
-    uint32_t
-        max_passes; /* 0: until no more than k1 are left. Repeated calls of one pass each do what
-                            one call without a limit does */
-    clump_compact_rewrite rewrite;
+    const struct clump_merge_desc *merge; /* experimental.h: another strategy, without slack, steps
+                                             and orders. NULL: the planner */
 } clump_compact_desc;
 
 /* Parts of a run, as timed by profiling events. */
@@ -103,11 +79,11 @@ typedef enum clump_compact_phase {
 /* Sums over the classes that took part, unless said otherwise. */
 typedef struct clump_compact_report {
     uint64_t objects;    /* live */
-    uint64_t moves;      /* of objects; merge may move one more than once */
+    uint64_t moves;      /* of objects */
     uint64_t moves_left; /* that a full run would still have to make; 0 but after a step */
     uint64_t bytes_moved;
     uint32_t blocks_before, blocks_freed;
-    uint32_t passes;             /* 1 for the planner, 0 if there was nothing to do */
+    uint32_t passes;             /* 1, 0 if there was nothing to do; `merge` has more */
     double fragmentation_before; /* F of these classes */
     double fragmentation_after;
     uint64_t refs_examined, refs_rewritten; /* in objects; examined: not null, in fields that can
@@ -123,13 +99,12 @@ typedef struct clump_compact_report {
 } clump_compact_report;
 
 /* METHOD. Compact.
- *   desc    [in, optional]   NULL: all classes, planner, no limit
+ *   desc    [in, optional]   NULL: all classes, no limit
  *   report  [out, optional]
  *   sync    [in, optional]
- * Blocks: the planner only if `report` is given, or max_us or an order; merge always, since each pass
- * depends on what the last one left.
+ * Blocks: only if `report` is given, or max_us, an order or `merge`.
  * Returns CLUMP_OK, also if there was nothing to do; CLUMP_ERR_NOT_FOUND class or field;
- * CLUMP_ERR_USAGE a value out of range, or options of the other strategy; CLUMP_ERR_CAPACITY an order
+ * CLUMP_ERR_USAGE a value out of range, or options that exclude each other; CLUMP_ERR_CAPACITY an order
  * without enough free blocks; CLUMP_ERR_CL; CLUMP_ERR_MEMORY. The heap is unchanged by a call that
  * fails, except by CLUMP_ERR_CL from a device that gives up. */
 CLUMP_API clump_status clump_compact(clump_heap *heap, const clump_compact_desc *desc,

@@ -8,18 +8,16 @@
  * exception, pool.h says how. Several contexts on several threads are independent, also if they
  * share a cl_context.
  *
- * Read first: status.h. Read next: schema.h.
+ * Read first: status.h, allocator.h, cl_functions.h. Read next: schema.h.
  */
 #ifndef CLUMP_CONTEXT_H
 #define CLUMP_CONTEXT_H
 
-#ifndef CL_TARGET_OPENCL_VERSION
-#define CL_TARGET_OPENCL_VERSION 120
-#endif
-#include <CL/cl.h>
-#include <stddef.h>
+#include <stdint.h>
 
+#include "clump/allocator.h"
 #include "clump/cl_functions.h"
+#include "clump/export.h"
 #include "clump/status.h"
 
 #ifdef __cplusplus
@@ -27,15 +25,6 @@ extern "C" {
 #endif
 
 typedef struct clump_context clump_context;
-
-/* Where host memory comes from. All three set, or all three NULL for malloc, realloc and free.
- * The functions have the contracts of their C namesakes; `user` is handed back to each. */
-typedef struct clump_allocator {
-    void *(*allocate)(void *user, size_t bytes);
-    void *(*reallocate)(void *user, void *memory, size_t bytes);
-    void (*release)(void *user, void *memory);
-    void *user;
-} clump_allocator;
 
 /* Optional features of a device, as bits. Whatever a device lacks has a slower path that gives the
  * same results; whatever it has can be forced off through clump_context_desc.disable. */

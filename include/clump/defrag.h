@@ -38,27 +38,21 @@ typedef struct clump_defrag_desc {
     /* Time of this step; 0: no limit. With `wait` the time that the call takes, without it the time
      * the device spends copying. Where it is too short for any copy, one step in five makes a small
      * one, to see whether copies still take so long. */
-    uint64_t budget_ns;
+    double budget_us;
     uint64_t max_bytes; /* to copy in this step; 0: no limit */
     uint32_t max_moves; /* to begin in this step; 0: no limit */
-    int use_pauses;     /* the budget is what clump_pool_frame() learnt, at most budget_ns if set */
+    int use_pauses;     /* the budget is what clump_pool_frame() learnt, at most budget_us if set */
     int wait;           /* wait for the copies and swap at once */
     /* No command uses movable allocations until the call returns; implies wait. Allows moves by
      * less than an allocation's size. They destroy the source as they go, are not asked about
      * (`decide`), and if OpenCL refuses a copy three times in the middle of one, its contents are
      * lost; the error then says whose. */
     int exclusive;
-    int manual;     /* do not swap: clump_pool_next_move() and clump_pool_finish_move() */
-    int no_weights; /* take moves in the order in which they are found */
+    int manual; /* do not swap: clump_pool_next_move() and clump_pool_finish_move() */
     clump_defrag_order order;
     cl_uint wait_count; /* events that the copies wait for */
     const cl_event *wait_list;
-
-    /* Weights; of a NULL desc, and where all are 0: 1, 0, 0.001, 0.01. */
-    double location_weight; /* alpha_loc in (4.4) */
-    double free_weight;     /* w_small: of a free range of s_small */
-    double free_small;      /* s_small, share of a chunk */
-    double free_limit;      /* s_limit, share of a chunk: larger ranges weigh nothing */
+    const struct clump_defrag_weights *weights; /* experimental.h. NULL: as is best */
 } clump_defrag_desc;
 
 typedef struct clump_defrag_report {
@@ -66,10 +60,10 @@ typedef struct clump_defrag_report {
     uint32_t under_way;                /* moves that later steps will finish */
     uint64_t copied_bytes;             /* enqueued in this step */
     uint32_t chunks_released;
-    uint64_t budget_ns;    /* what the step had, UINT64_MAX without a limit */
-    uint64_t predicted_ns; /* what it was expected to take */
-    double waste;          /* as in clump_pool_stats, afterwards */
-    int done;              /* nothing is left to move, and nothing is under way */
+    double budget_us;    /* what the step had, INFINITY without a limit */
+    double predicted_us; /* what it was expected to take */
+    double waste;        /* as in clump_pool_stats, afterwards */
+    int done;            /* nothing is left to move, and nothing is under way */
 } clump_defrag_report;
 
 /* METHOD. One step.
@@ -102,11 +96,11 @@ CLUMP_API clump_status clump_pool_finish_move(clump_pool *pool, clump_allocation
 CLUMP_API clump_status clump_pool_frame(clump_pool *pool, cl_uint count, const cl_event *events);
 CLUMP_API clump_status clump_pool_set_frames(clump_pool *pool, uint32_t frames, double factor);
 
-/* What copies were measured to take: ns = fixed_ns * copies + bytes * ns_per_byte; zeros: not
+/* What copies were measured to take: us = fixed_us * copies + bytes * us_per_byte; zeros: not
  * known yet. */
 typedef struct clump_copy_pace {
-    double fixed_ns, ns_per_byte;
-    uint64_t pause_ns; /* what use_pauses would give now */
+    double fixed_us, us_per_byte;
+    double pause_us; /* what use_pauses would give now */
 } clump_copy_pace;
 CLUMP_API clump_status clump_pool_get_pace(clump_pool *pool, clump_copy_pace *pace);
 

@@ -15,7 +15,6 @@
 #define CLUMP_HEAP_H
 
 #include "clump/context.h"
-#include "clump/pool.h"
 #include "clump/schema.h"
 
 #ifdef __cplusplus
@@ -34,7 +33,7 @@ typedef struct clump_heap_desc {
     uint32_t block_rows;        /* rows of 64 objects of the smallest class in a block, 1 .. 64;
                                    0: chosen from `bytes`. Wide blocks allocate faster, narrow ones
                                    fragment less */
-    clump_pool *pool;           /* of the same context: the heap's memory comes from it, and goes
+    struct clump_pool *pool;    /* of the same context: the heap's memory comes from it, and goes
                                    back to it; it must outlive the heap. NULL: an own buffer */
 } clump_heap_desc;
 

@@ -22,11 +22,12 @@
  * that is none of this pool or was freed, CLUMP_ERR_USAGE for everything else, also for a
  * destroyed pool (as long as its context lives).
  *
- * Read first: suballoc.h. Read next: defrag.h.
+ * Read first: context.h, suballoc.h. Read next: defrag.h.
  */
 #ifndef CLUMP_POOL_H
 #define CLUMP_POOL_H
 
+#include "clump/context.h"
 #include "clump/suballoc.h"
 
 #ifdef __cplusplus
@@ -84,7 +85,7 @@ typedef enum clump_pool_flag {
     CLUMP_POOL_UNTOUCHED = 1 << 1,       /* do not write to new chunks */
     CLUMP_POOL_KEEP_NONE = 1 << 2, /* release each chunk when it becomes empty; else one is kept */
     /* A request that finds no memory defragments and tries again; needs `moved`. */
-    CLUMP_POOL_COMPACT_WHEN_FULL = 1 << 3,
+    CLUMP_POOL_COMPACT_WHEN_FULL = 1 << 3
 } clump_pool_flag;
 
 typedef struct clump_pool_desc {

@@ -18,21 +18,13 @@ extern "C" {
 typedef struct clump_program clump_program;
 typedef struct clump_kernel clump_kernel;
 
-/* Parts of the allocator that can be switched off, so that a benchmark can show what each gives. */
-typedef struct clump_tuning {
-    int no_coalescing; /* 1: every work-item allocates and frees for itself */
-    int no_rotation;   /* 1: all searches start at the same place */
-    uint32_t retries;  /* look-ups of an existing block before a new one is opened regardless
-                            (r of thesis Fig. 5.11); 0: the default, 8 */
-    int checked;       /* 1: every field access verifies its reference (slow; for debugging) */
-} clump_tuning;
-
 typedef struct clump_program_desc {
     clump_heap *heap;    /* required; any heap with an equal layout can run the program */
     const char *source;  /* required; OpenCL C, zero-terminated; copied */
     const char *name;    /* what build messages call the source; default "program.cl" */
     const char *options; /* more build options, such as -D and -I; default none */
-    clump_tuning tuning;
+    int checked;         /* 1: every field access verifies its reference (slow; for debugging) */
+    const struct clump_alloc_tuning *tuning; /* experimental.h. NULL: as is best */
 } clump_program_desc;
 
 /* CONSTRUCTOR. Compile. Blocks: yes, while the device's compiler runs.

@@ -38,7 +38,7 @@
  * Inherited fields keep the places they have in the base class, so access through a base costs
  * nothing.
  *
- * Read first: status.h. Read next: heap.h.
+ * Needs no OpenCL header. Read first: status.h, allocator.h. Read next: heap.h.
  */
 #ifndef CLUMP_SCHEMA_H
 #define CLUMP_SCHEMA_H
@@ -46,6 +46,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "clump/allocator.h"
+#include "clump/export.h"
 #include "clump/status.h"
 
 #ifdef __cplusplus
@@ -60,7 +62,6 @@ extern "C" {
 #define CLUMP_ROW_SLOTS 64 /* objects of a row; a fixed property of the design */
 
 typedef struct clump_schema clump_schema;
-struct clump_allocator;
 
 /* Element types of fields. Vector types combine a scalar with a width of 2, 3, 4, 8 or 16. */
 typedef enum clump_type {
@@ -102,7 +103,7 @@ typedef struct clump_field_desc {
  *   allocator  [in, optional]  default malloc, realloc, free; copied
  *   schema     [out]           NULL on failure
  * Returns CLUMP_OK; CLUMP_ERR_USAGE; CLUMP_ERR_MEMORY. */
-CLUMP_API clump_status clump_schema_create(const struct clump_allocator *allocator,
+CLUMP_API clump_status clump_schema_create(const clump_allocator *allocator,
                                            clump_schema **schema);
 
 /* DESTRUCTOR. NULL is allowed. Heaps keep what they need: a schema may go before them. */
@@ -134,12 +135,12 @@ CLUMP_API clump_status clump_schema_seal(clump_schema *schema);
  * Returns CLUMP_OK; CLUMP_ERR_SCHEMA; CLUMP_ERR_USAGE; CLUMP_ERR_MEMORY. Time is linear in `bytes`.
  * */
 CLUMP_API clump_status clump_schema_parse(const char *text, size_t bytes,
-                                          const struct clump_allocator *allocator,
+                                          const clump_allocator *allocator,
                                           clump_schema **schema, clump_error *error);
 
 /* CONSTRUCTOR. The same from a file. CLUMP_ERR_IO if it cannot be read. */
 CLUMP_API clump_status clump_schema_parse_file(const char *path,
-                                               const struct clump_allocator *allocator,
+                                               const clump_allocator *allocator,
                                                clump_schema **schema, clump_error *error);
 
 /* The error of the last failed call on this schema. Never NULL. */

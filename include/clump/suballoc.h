@@ -10,12 +10,16 @@
  * it.
  *
  * Threads: one suballocator belongs to one thread at a time.
- * Read first: status.h. Read next: pool.h.
+ * Needs no OpenCL header. Read first: status.h, allocator.h. Read next: pool.h.
  */
 #ifndef CLUMP_SUBALLOC_H
 #define CLUMP_SUBALLOC_H
 
-#include "clump/context.h"
+#include <stdint.h>
+
+#include "clump/allocator.h"
+#include "clump/export.h"
+#include "clump/status.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -87,7 +87,7 @@ static void *work(void *seed) {
 static void *defragment(void *moves) {
     uint64_t random = 99;
     while (!atomic_load(&stop)) {
-        clump_defrag_desc desc = {.wait = (int)pick(&random, 2), .budget_ns = 2000000};
+        clump_defrag_desc desc = {.wait = (int)pick(&random, 2), .budget_us = 2000};
         REQUIRE(!clump_pool_defrag_step(pool, &desc, NULL));
     }
     clump_pool_stats stats;

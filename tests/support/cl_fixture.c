@@ -237,9 +237,12 @@ uint64_t cl_fixture_free_slots(const cl_fixture *f, clump_heap *heap, const char
 }
 
 clump_program *cl_fixture_program(const cl_fixture *f, clump_heap *heap, const char *source,
-                                  const char *options, const clump_tuning *tuning) {
+                                  const char *options, const cl_fixture_build *how) {
     clump_program_desc desc = {.heap = heap, .source = source, .options = options};
-    if (tuning) desc.tuning = *tuning;
+    if (how) {
+        desc.tuning = &how->tuning;
+        desc.checked = how->checked;
+    }
     clump_program *program;
     clump_status status = clump_program_create(&desc, &program);
     if (status == CLUMP_ERR_BUILD) print_error("%s\n", clump_program_get_log(program));

@@ -22,6 +22,7 @@
 #include <cmocka.h>
 
 #include "clump/clump.h"
+#include "clump/experimental.h"
 
 #define CL_FIXTURE_SKIP 77
 
@@ -95,9 +96,15 @@ uint64_t cl_fixture_free_slots(const cl_fixture *f, clump_heap *heap, const char
 
 uint32_t cl_fixture_class_id(clump_heap *heap, const char *class_name);
 
-/* A program; prints the build log if it does not build. options and tuning may be NULL. */
+/* How a program is built other than as is best. */
+typedef struct cl_fixture_build {
+    clump_alloc_tuning tuning;
+    int checked;
+} cl_fixture_build;
+
+/* A program; prints the build log if it does not build. options and how may be NULL. */
 clump_program *cl_fixture_program(const cl_fixture *f, clump_heap *heap, const char *source,
-                                  const char *options, const clump_tuning *tuning);
+                                  const char *options, const cl_fixture_build *how);
 clump_kernel *cl_fixture_kernel(const cl_fixture *f, clump_program *program, const char *name);
 
 /* A buffer with a copy of data, or with zeros if that is NULL; and what it holds now. */

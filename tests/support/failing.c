@@ -193,7 +193,7 @@ PASS(Flush, (cl_command_queue a), a)
 PASS(Finish, (cl_command_queue a), a)
 
 const clump_cl_functions failing_cl = {
-#define MEMBER(name) .name = fail_##name,
+#define MEMBER(name, result, parameters) .name = fail_##name,
     CLUMP_CL_FUNCTION_LIST(MEMBER)
 #undef MEMBER
 };

@@ -24,20 +24,21 @@ static uint64_t record_bytes(const clump_heap *heap, uint32_t factor) {
 static uint32_t record_entries(const clumpi_compaction *r) {
     const clump_heap *heap = r->heap;
     uint64_t most = heap->layout.block_count < RECORDS_MAX ? heap->layout.block_count : RECORDS_MAX;
-    if (r->desc->rewrite == CLUMP_REWRITE_FORWARD) return 0;
-    if (r->desc->rewrite == CLUMP_REWRITE_RECOMPUTE_GLOBAL) return (uint32_t)most;
+    if (r->desc->merge->rewrite == CLUMP_REWRITE_FORWARD) return 0;
+    if (r->desc->merge->rewrite == CLUMP_REWRITE_RECOMPUTE_GLOBAL) return (uint32_t)most;
     /* A part of local memory is left for the kernel's own. */
-    uint64_t fit =
-        heap->context->capabilities.local_bytes * 3 / 4 / record_bytes(heap, r->desc->factor);
+    uint64_t fit = heap->context->capabilities.local_bytes * 3 / 4 /
+                   record_bytes(heap, r->desc->merge->factor);
     return (uint32_t)(fit < most ? fit : most);
 }
 
 clump_status clumpi_merge_check(const clumpi_compaction *r) {
-    if (r->desc->rewrite == CLUMP_REWRITE_FORWARD || record_entries(r)) return CLUMP_OK;
+    if (r->desc->merge->rewrite == CLUMP_REWRITE_FORWARD || record_entries(r)) return CLUMP_OK;
     return clumpi_fail(&r->heap->context->error, CLUMP_ERR_USAGE,
                        "clump_compact: the record of one source takes %llu bytes for factor %u, "
                        "and the device has %llu of local memory; rewrite by other means",
-                       (unsigned long long)record_bytes(r->heap, r->desc->factor), r->desc->factor,
+                       (unsigned long long)record_bytes(r->heap, r->desc->merge->factor),
+                       r->desc->merge->factor,
                        (unsigned long long)r->heap->context->capabilities.local_bytes);
 }
 
@@ -50,8 +51,10 @@ static clump_status plan_pass(clumpi_compaction *r, const clumpi_moving *m, uint
     clumpi_u32 most = m->records ? m->records : UINT32_MAX;
     clumpi_arg selected = {sizeof r->selected, r->selected},
                factor = {sizeof m->factor, &m->factor};
-    clumpi_arg write[] = {
-        selected, factor, {sizeof r->desc->retain, &r->desc->retain}, {sizeof most, &most}};
+    clumpi_arg write[] = {selected,
+                          factor,
+                          {sizeof r->desc->merge->retain, &r->desc->merge->retain},
+                          {sizeof most, &most}};
     clumpi_arg entries = {sizeof m->records, &m->records}, pair[] = {factor, entries};
     clump_status status =
         clumpi_compact_run(r, phase, CLUMPI_COMPACT_KERNEL(plan_clear), groups, local, NULL, 0);
@@ -79,10 +82,12 @@ static clump_status plan_pass(clumpi_compaction *r, const clumpi_moving *m, uint
 }
 
 clump_status clumpi_merge_run(clumpi_compaction *r) {
-    const clumpi_moving moving = {.factor = r->desc->factor,
-                                  .records = record_entries(r),
-                                  .in_local = r->desc->rewrite == CLUMP_REWRITE_RECOMPUTE_SHARED};
-    uint32_t most = r->desc->max_passes ? r->desc->max_passes : UINT32_MAX, sources = 1;
+    const clumpi_moving moving = {
+        .factor = r->desc->merge->factor,
+        .records = record_entries(r),
+        .in_local = r->desc->merge->rewrite == CLUMP_REWRITE_RECOMPUTE_SHARED};
+    uint32_t most = r->desc->merge->max_passes ? r->desc->merge->max_passes : UINT32_MAX,
+             sources = 1;
     clump_status status = CLUMP_OK;
     r->heap->list_valid = 0; /* the plan stands in the list's place */
     for (uint32_t pass = 0; pass < most && sources && !status; pass++) {

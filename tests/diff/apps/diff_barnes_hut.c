@@ -124,9 +124,10 @@ static void test_theta(void **state) {
 /* Objects move between steps, the root too; the tree must not notice. */
 static void test_compacted(void **state) {
     (void)state;
+    static const clump_merge_desc merge = {.factor = 3};
     static const clump_compact_desc ways[] = {
         {0},
-        {.strategy = CLUMP_COMPACT_MERGE, .factor = 3},
+        {.merge = &merge},
         {.order = CLUMP_ORDER_ADDRESS},
         {.order = CLUMP_ORDER_FIELD}, /* by Morton code */
     };

@@ -106,9 +106,10 @@ static void test_not_merging(void **state) {
 /* Objects move between steps; the bodies must not notice. */
 static void test_compacted(void **state) {
     (void)state;
+    static const clump_merge_desc merge = {.factor = 3};
     static const clump_compact_desc ways[] = {
         {0},
-        {.strategy = CLUMP_COMPACT_MERGE, .factor = 3},
+        {.merge = &merge},
         {.order = CLUMP_ORDER_FIELD, .order_field = "id"},
     };
     collision_body bodies[600];

@@ -121,9 +121,10 @@ static void test_compacted(void **state) {
     (void)state;
     static uint8_t codes[120 * 90];
     static const char *const agents[] = {"Agent"};
+    static const clump_merge_desc merge = {.factor = 5};
     static const clump_compact_desc ways[] = {
         {0},
-        {.strategy = CLUMP_COMPACT_MERGE, .factor = 5},
+        {.merge = &merge},
         {.classes = agents, .class_count = 1, .order = CLUMP_ORDER_FIELD, .order_field = "cell"},
     };
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {

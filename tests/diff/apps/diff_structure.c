@@ -233,9 +233,10 @@ static void test_shares(void **state) {
 /* Objects move between steps; the structure must not notice. */
 static void test_compacted(void **state) {
     (void)state;
+    static const clump_merge_desc merge = {.factor = 3};
     static const clump_compact_desc ways[] = {
         {0},
-        {.strategy = CLUMP_COMPACT_MERGE, .factor = 3},
+        {.merge = &merge},
         {.order = CLUMP_ORDER_FIELD, .order_field = "id"},
     };
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
@@ -256,7 +257,7 @@ static void test_checked_access(void **state) {
     (void)state;
     structure_network network = make(random_network(300, 31));
     structure_desc desc = describe(&network);
-    desc.world.tuning.checked = 1;
+    desc.world.checked = 1;
     run(&desc, 15, 50);
     structure_network_destroy(&network);
 }

@@ -168,9 +168,10 @@ static void test_vision(void **state) {
 /* Objects move between steps; the world must not notice. */
 static void test_compacted(void **state) {
     (void)state;
+    static const clump_merge_desc merge = {.factor = 4};
     static const clump_compact_desc ways[] = {
         {0},
-        {.strategy = CLUMP_COMPACT_MERGE, .factor = 4},
+        {.merge = &merge},
         {.order = CLUMP_ORDER_FIELD, .order_field = "position"},
     };
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {

@@ -324,9 +324,10 @@ static void test_crowded(void **state) {
 /* Cars move in memory between steps; the traffic must not notice. */
 static void test_compacted(void **state) {
     (void)state;
+    static const clump_merge_desc merge = {.factor = 3};
     static const clump_compact_desc ways[] = {
         {0},
-        {.strategy = CLUMP_COMPACT_MERGE, .factor = 3},
+        {.merge = &merge},
         {.order = CLUMP_ORDER_FIELD, .order_field = "position"},
     };
     traffic_rules rules = traffic_rules_default();
@@ -355,7 +356,7 @@ static void test_heap(void **state) {
     traffic_network network;
     make_town(30, 20, 500, &rules, &network);
     traffic_desc desc = describe(&network);
-    desc.world.tuning.checked = 1;
+    desc.world.checked = 1;
     run(&desc, 30, NULL);
     traffic_network_destroy(&network);
     make_town(500, 100, 500, &rules, &network);

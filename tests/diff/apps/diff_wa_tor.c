@@ -82,9 +82,10 @@ static void test_few_fish(void **state) {
 static void test_compacted(void **state) {
     (void)state;
     static const char *const agents[] = {"Agent"};
+    static const clump_merge_desc merge = {.factor = 5};
     static const clump_compact_desc ways[] = {
         {0},
-        {.strategy = CLUMP_COMPACT_MERGE, .factor = 5},
+        {.merge = &merge},
         {.classes = agents,
          .class_count = 1,
          .order = CLUMP_ORDER_FIELD,

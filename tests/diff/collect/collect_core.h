@@ -202,7 +202,8 @@ static void check_report(const gc_case *c, const clump_collect_desc *d,
                 (unsigned long long)r->floor_bytes);
     WORLD_CHECK(w, r->narrow_levels <= r->levels && r->queue_peak <= c->before->count,
                 "%u narrow levels of %u, peak %u", r->narrow_levels, r->levels, r->queue_peak);
-    if (d->narrow == CLUMP_NEVER) same_number(w, "narrow levels", r->narrow_levels, 0);
+    if (d->tuning && d->tuning->narrow == CLUMP_NEVER)
+        same_number(w, "narrow levels", r->narrow_levels, 0);
     /* Objects that found the queue full are taken up by refills where it is alone, as AUTO has it on
      * GPUs, and by sweeps elsewhere. */
     int by_queue = d->engine == CLUMP_MARK_QUEUE ||

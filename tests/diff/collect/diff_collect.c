@@ -57,29 +57,34 @@ static world *enter(int which) {
 static const clump_compact_desc compacting = {0}, nulling = {.null_dangling = 0, .slack = 0.2};
 
 /* All engines, as they come and with what they are to do rarely forced on them. */
+#define TUNED(...)                                                                                 \
+    .tuning = &(const clump_mark_tuning) {                                                         \
+        __VA_ARGS__                                                                                \
+    }
 static const clump_collect_desc ways[] = {
     {.engine = CLUMP_MARK_AUTO},
     {.engine = CLUMP_MARK_HOST},
     {.engine = CLUMP_MARK_QUEUE},
-    {.engine = CLUMP_MARK_QUEUE, .queue_room = 64, .narrow = CLUMP_NEVER},
-    {.engine = CLUMP_MARK_QUEUE, .queue_room = 64, .narrow = 8, .wide = 2},
-    {.engine = CLUMP_MARK_QUEUE, .offsets = CLUMP_OFFSETS_HISTOGRAM, .narrow = CLUMP_NEVER},
+    {.engine = CLUMP_MARK_QUEUE, .queue_room = 64, TUNED(.narrow = CLUMP_NEVER)},
+    {.engine = CLUMP_MARK_QUEUE, .queue_room = 64, TUNED(.narrow = 8, .wide = 2)},
+    {.engine = CLUMP_MARK_QUEUE, TUNED(.offsets = CLUMP_OFFSETS_HISTOGRAM, .narrow = CLUMP_NEVER)},
     {.engine = CLUMP_MARK_QUEUE,
-     .offsets = CLUMP_OFFSETS_HISTOGRAM,
-     .wide = CLUMP_NEVER,
-     .narrow = 1024},
-    {.engine = CLUMP_MARK_QUEUE, .offsets = CLUMP_OFFSETS_HISTOGRAM, .queue_room = 64, .narrow = 1},
+     TUNED(.offsets = CLUMP_OFFSETS_HISTOGRAM, .wide = CLUMP_NEVER, .narrow = 1024)},
+    {.engine = CLUMP_MARK_QUEUE,
+     .queue_room = 64,
+     TUNED(.offsets = CLUMP_OFFSETS_HISTOGRAM, .narrow = 1)},
     {.engine = CLUMP_MARK_ROWS},
-    {.engine = CLUMP_MARK_ROWS, .narrow = CLUMP_NEVER},
-    {.engine = CLUMP_MARK_ROWS, .narrow = 4, .wide = CLUMP_NEVER},
-    {.engine = CLUMP_MARK_AUTO, .queue_room = 64, .narrow = 4},
+    {.engine = CLUMP_MARK_ROWS, TUNED(.narrow = CLUMP_NEVER)},
+    {.engine = CLUMP_MARK_ROWS, TUNED(.narrow = 4, .wide = CLUMP_NEVER)},
+    {.engine = CLUMP_MARK_AUTO, .queue_room = 64, TUNED(.narrow = 4)},
     {.engine = CLUMP_MARK_AUTO, .only_mark = 1},
     {.engine = CLUMP_MARK_HOST, .only_mark = 1},
     {.engine = CLUMP_MARK_AUTO, .compact = &compacting},
     {.engine = CLUMP_MARK_ROWS, .compact = &nulling},
-    {.engine = CLUMP_MARK_QUEUE, .groups = 1, .narrow = CLUMP_NEVER},
-    {.engine = CLUMP_MARK_ROWS, .groups = 3, .narrow = 4},
+    {.engine = CLUMP_MARK_QUEUE, TUNED(.groups = 1, .narrow = CLUMP_NEVER)},
+    {.engine = CLUMP_MARK_ROWS, TUNED(.groups = 3, .narrow = 4)},
 };
+#undef TUNED
 #define WAYS (sizeof ways / sizeof *ways)
 
 /* ---- Random heaps ---------------------------------------------------------------------------- */
@@ -414,8 +419,9 @@ static void long_case(void (*make)(gc_case *, clump_ref *, uint32_t), gc_case *c
 static void chain(void **state) {
     gc_case c;
     long_case(make_chain, &c);
+    static const clump_mark_tuning staying = {.stay = 1};
     static const clump_collect_desc few[] = {
-        {.engine = CLUMP_MARK_AUTO, .stay = 1, .compact = &compacting},
+        {.engine = CLUMP_MARK_AUTO, .tuning = &staying, .compact = &compacting},
         {.engine = CLUMP_MARK_QUEUE},
         {.engine = CLUMP_MARK_ROWS},
         {.engine = CLUMP_MARK_HOST},
@@ -449,7 +455,8 @@ static void handed_over(void **state) {
     long_case(make_chain, &c);
     for (int stay = 0; stay < 2; stay++) {
         LABEL(c.w, "chain of %u, stay %d", c.live_count, stay);
-        clump_collect_report r = run_off_cpu(&c, &(clump_collect_desc){.stay = stay});
+        clump_collect_report r =
+            run_off_cpu(&c, &(clump_collect_desc){.tuning = &(clump_mark_tuning){.stay = stay}});
         WORLD_CHECK(c.w, (r.host_us > 0) == !stay, "the host took %g us", r.host_us);
         WORLD_CHECK(c.w,
                     stay || (r.engine_changes && r.narrow_levels > 100 &&

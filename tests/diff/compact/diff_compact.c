@@ -183,7 +183,7 @@ static void run(trial *t, world *w, const clump_compact_desc *desc) {
     graph_rules rules = {.part = t->part,
                          .source = source,
                          .null_dangling = t->desc.null_dangling,
-                         .passes = t->desc.strategy == CLUMP_COMPACT_MERGE};
+                         .passes = t->desc.merge != NULL};
     same_graph(t->before, t->after, &rules, &t->counts);
     same_enumeration(t->after);
     check_sums(t);
@@ -197,7 +197,7 @@ static void done(trial *t) {
     t->before = t->after = NULL;
 }
 
-static const clump_compact_desc merging = {.strategy = CLUMP_COMPACT_MERGE, .factor = 1};
+static const clump_compact_desc merging = {.merge = &(const clump_merge_desc){.factor = 1}};
 
 /* The second time there is nothing to do. */
 static void run_again(world *w, const clump_compact_desc *desc) {
@@ -650,7 +650,7 @@ static int more_passes; /* 1: any number of passes will do */
 
 static void check_merge(const trial *t) {
     const world *w = t->w;
-    uint32_t n = t->desc.factor, k1 = t->desc.retain;
+    uint32_t n = t->desc.merge->factor, k1 = t->desc.merge->retain;
     double passes = 0;
     uint64_t bytes_least = UINT64_MAX, bytes_most = 0;
     for (uint32_t id = 1; id <= w->class_count; id++) {
@@ -696,14 +696,11 @@ static void check_merge(const trial *t) {
 }
 
 static void merge_in(int which, uint32_t n, uint32_t retain, size_t fill_number,
-                     clump_compact_rewrite rewrite) {
+                     clump_merge_rewrite rewrite) {
     trial t;
     world *w = enter(which);
-    clump_compact_desc desc = {.strategy = CLUMP_COMPACT_MERGE,
-                               .factor = n,
-                               .retain = retain,
-                               .rewrite = rewrite,
-                               .null_dangling = fill_number == 2};
+    clump_merge_desc merge = {.factor = n, .retain = retain, .rewrite = rewrite};
+    clump_compact_desc desc = {.merge = &merge, .null_dangling = fill_number == 2};
     w->random += n + fill_number * 7919;
     LABEL(w, "merge, %s, n = %u, k1 = %u, rewrite %d, fill %zu", worlds[which].name, n, retain,
           (int)rewrite, fill_number);
@@ -714,7 +711,7 @@ static void merge_in(int which, uint32_t n, uint32_t retain, size_t fill_number,
     run_again(w, &desc);
 }
 
-static void merge_all(clump_compact_rewrite rewrite) {
+static void merge_all(clump_merge_rewrite rewrite) {
     static const uint32_t factors[] = {1, 2, 5};
     for (int i = 0; i < 3; i++) {
         merge_in(NARROW, factors[i], 0, (size_t)i, rewrite);
@@ -749,10 +746,9 @@ static void merge_passes(void **state) {
     for (int i = 0; i < 6; i++) {
         trial t, step;
         world *w = enter(i % 2 ? NARROW : WIDE);
-        clump_compact_desc desc = {.strategy = CLUMP_COMPACT_MERGE,
-                                   .factor = i < 2 ? 1 : 3,
-                                   .rewrite = (clump_compact_rewrite)(i / 2)};
-        LABEL(w, "merge pass by pass, n = %u, rewrite %d", desc.factor, (int)desc.rewrite);
+        clump_merge_desc merge = {.factor = i < 2 ? 1 : 3, .rewrite = (clump_merge_rewrite)(i / 2)};
+        clump_compact_desc desc = {.merge = &merge};
+        LABEL(w, "merge pass by pass, n = %u, rewrite %d", merge.factor, (int)merge.rewrite);
         w->random += (uint64_t)i;
         snapshot *start = world_fill(w, &(fill){.used = 100, .low = 0, .high = 60, .full = 5});
         run(&t, w, &desc);
@@ -761,7 +757,7 @@ static void merge_passes(void **state) {
         snapshot_drop(start);
         uint64_t moves = 0;
         uint32_t passes = 0, freed = 0;
-        desc.max_passes = 1;
+        merge.max_passes = 1;
         do {
             run(&step, w, &desc);
             WORLD_CHECK(w, step.report.passes <= 1, "%u passes", step.report.passes);
@@ -784,7 +780,8 @@ static void merge_passes(void **state) {
 static void merge_few_records(void **state) {
     trial t;
     world *w = enter(NARROW);
-    clump_compact_desc desc = {.strategy = CLUMP_COMPACT_MERGE, .factor = 1};
+    clump_merge_desc merge = {.factor = 1};
+    clump_compact_desc desc = {.merge = &merge};
     LABEL(w, "merge, all records");
     snapshot *start = world_fill(w, &fills[1]);
     run(&t, w, &desc);
@@ -794,8 +791,8 @@ static void merge_few_records(void **state) {
     for (int i = 0; i < 2; i++) {
         LABEL(w, "merge, few records, n = %d", i + 1);
         snapshot_put(w, start);
-        desc.factor = (uint32_t)i + 1;
-        desc.rewrite = CLUMP_REWRITE_RECOMPUTE_SHARED;
+        merge.factor = (uint32_t)i + 1;
+        merge.rewrite = CLUMP_REWRITE_RECOMPUTE_SHARED;
         run(&t, w, &desc);
         more_passes = 1;
         check_merge(&t);
@@ -805,7 +802,7 @@ static void merge_few_records(void **state) {
         done(&t);
         run_again(w, &desc);
     }
-    desc.factor = 60;
+    merge.factor = 60;
     CHECK_STATUS(f, clump_compact(w->heap, &desc, NULL, NULL), CLUMP_ERR_USAGE);
     assert_non_null(strstr(clump_context_get_error(f->clump)->message, "local memory"));
     snapshot_drop(start);
@@ -817,7 +814,7 @@ static void merge_subset(void **state) {
     trial t;
     world *w = enter(NARROW);
     clump_compact_desc desc = {
-        .classes = names, .class_count = 2, .strategy = CLUMP_COMPACT_MERGE, .factor = 1};
+        .classes = names, .class_count = 2, .merge = &(clump_merge_desc){.factor = 1}};
     LABEL(w, "merge, subset");
     snapshot_drop(world_fill(w, &fills[1]));
     run(&t, w, &desc);
@@ -912,8 +909,8 @@ static void outside_with(int which, const clump_compact_desc *desc, const fill *
         {.offset = 0, .stride = 1, .count = OUTSIDE, .null_dangling = 1},
     };
     enum { ALL = sizeof all / sizeof *all };
-    LABEL(w, "references outside, %s, strategy %d, order %d, %u classes", worlds[which].name,
-          (int)desc->strategy, (int)desc->order, desc->class_count);
+    LABEL(w, "references outside, %s, order %d, %u classes", worlds[which].name, (int)desc->order,
+          desc->class_count);
     snapshot *start = world_fill(w, how);
     for (int i = 0; i < ALL; i++) outside_open(&all[i], w, start);
     snapshot_drop(start);
@@ -964,9 +961,8 @@ static void outside_buffers_merge(void **state) {
         clump_refs_desc desc = {.buffer = buffer, .count = start->count};
         CHECK_OK(f, clump_refs_register(w->heap, &desc, &registered));
         run(&t, w,
-            &(clump_compact_desc){.strategy = CLUMP_COMPACT_MERGE,
-                                  .factor = 2,
-                                  .rewrite = (clump_compact_rewrite)rewrite});
+            &(clump_compact_desc){.merge = &(clump_merge_desc){
+                                      .factor = 2, .rewrite = (clump_merge_rewrite)rewrite}});
         WORLD_CHECK(w, t.report.passes > 1, "%u passes", t.report.passes);
         clump_ref *to = find_moves(t.before, t.after);
         cl_fixture_read(f, buffer, now, start->count * sizeof *now);
@@ -1496,7 +1492,7 @@ static cl_int CL_API_CALL get_device_info(cl_device_id device, cl_device_info na
 }
 
 static int open_little_local(void) {
-#define LINKED(name) .name = cl##name,
+#define LINKED(name, result, parameters) .name = cl##name,
     static clump_cl_functions functions = {CLUMP_CL_FUNCTION_LIST(LINKED)};
 #undef LINKED
     functions.GetDeviceInfo = get_device_info;

@@ -227,12 +227,10 @@ static void of_some_classes(void **state) {
     /* Subclasses belong to it. The other strategy frees what it can. */
     scene_cull(&s, 0, 70);
     objects = scene_objects(&s);
-    desc = (clump_compactor_desc){.heap = s.heap,
-                                  .compact = {.classes = base,
-                                              .class_count = 1,
-                                              .strategy = CLUMP_COMPACT_MERGE,
-                                              .factor = 3},
-                                  .candidates = freeable(&s, "Left", 0) + freeable(&s, "Right", 0)};
+    desc = (clump_compactor_desc){
+        .heap = s.heap,
+        .compact = {.classes = base, .class_count = 1, .merge = &(clump_merge_desc){.factor = 3}},
+        .candidates = freeable(&s, "Left", 0) + freeable(&s, "Right", 0)};
     assert_int_equal(fires(&desc, &report), 1);
     assert_true(report.blocks_freed > 0);
     scene_check(&s, objects);
@@ -356,8 +354,10 @@ static void bad_input(void **state) {
         CLUMP_ERR_NOT_FOUND, "Nobody");
     refuse(&(clump_compactor_desc){.heap = heap, .every = 1, .compact = {.slack = 2}}, usage,
            "slack");
-    refuse(&(clump_compactor_desc){.heap = heap, .automatic = 1, .compact = {.factor = 2}}, usage,
-           "");
+    refuse(
+        &(clump_compactor_desc){
+            .heap = heap, .automatic = 1, .compact = {.merge = &(clump_merge_desc){0}}},
+        usage, "factor is 0");
     scene_close(&s);
 }
 

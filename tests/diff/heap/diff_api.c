@@ -642,7 +642,7 @@ static void test_build_errors(void **state) {
     desc.name = "a\"b";
     CHECK_STATUS(f, clump_program_create(&desc, &p), CLUMP_ERR_USAGE);
     desc.name = NULL;
-    desc.tuning.retries = 1025;
+    desc.tuning = &(clump_alloc_tuning){.retries = 1025};
     CHECK_STATUS(f, clump_program_create(&desc, &p), CLUMP_ERR_USAGE);
 }
 
@@ -666,8 +666,8 @@ static void test_checked(void **state) {
         "    Dot_x(d) = 5.0f;\n"
         "    Dot_marks(d, 1) = Dot_tag(d);\n"
         "}\n";
-    clump_tuning tuning = {.checked = 1};
-    clump_program *checked = cl_fixture_program(f, heap, text, NULL, &tuning);
+    cl_fixture_build how = {.checked = 1};
+    clump_program *checked = cl_fixture_program(f, heap, text, NULL, &how);
     clump_kernel *poke = cl_fixture_kernel(f, checked, "poke");
     populate(heap);
     uint32_t refs[DOTS + DISKS], squares[SQUARES], tag;

@@ -7,13 +7,13 @@
 #include "heap_core.h"
 
 static cl_fixture fixture;
-static clump_tuning tuning;
+static cl_fixture_build build;
 static int tiny;
 
 static void test_fill(void **state) {
     (void)state;
     fill_test t;
-    fill_open(&t, &fixture, tiny ? 4 : 20, tiny ? 1 : 2, "-cl-opt-disable", &tuning);
+    fill_open(&t, &fixture, tiny ? 4 : 20, tiny ? 1 : 2, "-cl-opt-disable", &build);
     uint32_t most = (uint32_t)cl_fixture_free_slots(&fixture, t.heap, "Small") + 1000;
     uint32_t *refs = malloc(2 * most * sizeof *refs);
     assert_non_null(refs);
@@ -52,17 +52,17 @@ static void test_programs(void **state) {
             .seed = seed,
             .steps = tiny ? 8 : 50,
             .items = tiny ? 40 : 400,
-            .tuning = tuning};
+            .build = build};
         heap_random_program(&config);
     }
 }
 
-static int run(const char *name, uint32_t disable, clump_tuning with, int out_of_order) {
+static int run(const char *name, uint32_t disable, cl_fixture_build with, int out_of_order) {
     cl_fixture_desc desc = {.disable = disable, .out_of_order = out_of_order};
     int result = cl_fixture_open(&fixture, &desc);
     if (result == CL_FIXTURE_SKIP && out_of_order) return 0;
     if (result) return result;
-    tuning = with;
+    build = with;
     print_message("%s: %u-bit words, %s\n", name, fixture.capabilities->word_bits,
                   fixture.capabilities->coalescing);
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_fill),
@@ -78,7 +78,8 @@ int main(int argc, char **argv) {
     if (result) return result;
     uint32_t features = fixture.capabilities->features;
     cl_fixture_close(&fixture);
-    clump_tuning none = {0}, all = {.no_coalescing = 1, .no_rotation = 1, .retries = 1};
+    cl_fixture_build none = {0},
+                     all = {.tuning = {.no_coalescing = 1, .no_rotation = 1, .retries = 1}};
     if (features & CLUMP_FEATURE_INT64_ATOMICS)
         result |= run("32-bit words", CLUMP_FEATURE_INT64_ATOMICS, none, 0);
     if (features & CLUMP_FEATURE_PTX) result |= run("no PTX", CLUMP_FEATURE_PTX, none, 0);
@@ -86,9 +87,9 @@ int main(int argc, char **argv) {
         result |= run("nothing optional but doubles",
                       CLUMP_FEATURE_ALL & ~(uint32_t)CLUMP_FEATURE_FP64, none, 0);
     result |= run("no coalescing, no rotation, one retry", 0, all, 0);
-    result |= run("no rotation", 0, (clump_tuning){.no_rotation = 1}, 1);
+    result |= run("no rotation", 0, (cl_fixture_build){.tuning.no_rotation = 1}, 1);
     if (features & (CLUMP_FEATURE_PTX | CLUMP_FEATURE_SUBGROUPS))
-        result |= run("no coalescing", 0, (clump_tuning){.no_coalescing = 1}, 0);
-    result |= run("checked", 0, (clump_tuning){.checked = 1}, 0);
+        result |= run("no coalescing", 0, (cl_fixture_build){.tuning.no_coalescing = 1}, 0);
+    result |= run("checked", 0, (cl_fixture_build){.checked = 1}, 0);
     return result;
 }

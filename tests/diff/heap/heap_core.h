@@ -21,7 +21,7 @@ typedef struct heap_config {
     const char *schema;
     uint64_t bytes; /* of the heap; 0: blocks */
     uint32_t blocks, block_rows;
-    clump_tuning tuning;
+    cl_fixture_build build;
     const char *options; /* of the compiler; may be NULL */
     uint64_t seed;
     uint32_t steps;
@@ -425,13 +425,14 @@ static int step_compact(heap_run *r) {
     uint32_t count = r->m->live_count;
     if (!count) return 0;
     const char *name = r->m->classes[1 + draw(r, r->m->class_count)].name;
+    clump_merge_desc merge = {0};
     clump_compact_desc desc = {.classes = &name, .class_count = draw(r, 3) == 0};
     switch (draw(r, 4)) {
     case 0: desc.max_moves = 1 + draw(r, 100); break;
     case 1:
-        desc.strategy = CLUMP_COMPACT_MERGE;
-        desc.factor = 1 + draw(r, 3);
-        desc.rewrite = (clump_compact_rewrite)draw(r, 3);
+        merge.factor = 1 + draw(r, 3);
+        merge.rewrite = (clump_merge_rewrite)draw(r, 3);
+        desc.merge = &merge;
         break;
     case 2: desc.order = CLUMP_ORDER_ADDRESS; break;
     default: desc.null_dangling = (int)draw(r, 2);
@@ -496,7 +497,7 @@ static void heap_run_open(heap_run *r, const heap_config *config) {
     r->m = model_create(clump_heap_get_schema(r->heap), limit);
     assert_non_null(r->m);
     char *source = heap_source(r->m, &r->names);
-    r->program = cl_fixture_program(r->f, r->heap, source, config->options, &config->tuning);
+    r->program = cl_fixture_program(r->f, r->heap, source, config->options, &config->build);
     free(source);
     r->ops = cl_fixture_kernel(r->f, r->program, "ops");
     r->visit = cl_fixture_kernel(r->f, r->program, "visit");

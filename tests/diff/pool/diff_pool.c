@@ -214,15 +214,16 @@ static void do_finish_moves(world *w) {
 }
 
 static void do_defrag(world *w) {
-    clump_defrag_desc desc = {.order = (clump_defrag_order)pick(w, 2),
-                              .no_weights = pick(w, 3) == 0};
+    clump_defrag_desc desc = {.order = (clump_defrag_order)pick(w, 2)};
+    clump_defrag_weights weights = {0}; /* moves as they are found */
+    if (pick(w, 3)) desc.weights = &weights;
     if (pick(w, 2)) {
-        desc.location_weight = pick(w, 5) * 0.25;
-        desc.free_weight = pick(w, 5) * 0.25;
-        desc.free_small = 0.01;
-        desc.free_limit = 0.1;
+        weights.location = pick(w, 5) * 0.25;
+        weights.free = pick(w, 5) * 0.25;
+        weights.free_small = 0.01;
+        weights.free_limit = 0.1;
     }
-    if (pick(w, 2)) desc.budget_ns = 1000u << pick(w, 12);
+    if (pick(w, 2)) desc.budget_us = 1u << pick(w, 12);
     if (pick(w, 3) == 0) desc.max_moves = 1 + pick(w, 5);
     if (pick(w, 3) == 0) desc.max_bytes = 1 + pick(w, 100000);
     clump_defrag_report report;
@@ -240,7 +241,7 @@ static void do_defrag(world *w) {
     POOL_OK(w, clump_pool_defrag_step(w->pool, &desc, &report));
     if (desc.max_moves && !desc.exclusive) assert_true(report.begun <= desc.max_moves);
     if (desc.max_bytes && !desc.exclusive) assert_true(report.copied_bytes <= desc.max_bytes);
-    if (desc.wait && !desc.budget_ns && !desc.max_bytes) assert_int_equal(report.under_way, 0);
+    if (desc.wait && desc.budget_us == 0 && !desc.max_bytes) assert_int_equal(report.under_way, 0);
     if (desc.manual) {
         clFinish(w->f->queue);
         do_finish_moves(w);
@@ -382,7 +383,7 @@ static void converges(void **state) {
         clump_pool_stats before, after;
         clump_pool_get_stats(pool, &before);
         assert_true(before.waste > 0.4);
-        clump_defrag_desc step = {.budget_ns = 300000, .wait = 1, .order = number % 2};
+        clump_defrag_desc step = {.budget_us = 300, .wait = 1, .order = number % 2};
         clump_defrag_report report;
         unsigned steps = 0;
         do {
@@ -436,7 +437,7 @@ static void packs_anew(void **state) {
     for (uint32_t i = 0; i < 64; i++) POOL_OK(&w, clump_pool_free(w.pool, holes[i]));
     clump_pool_stats before, after;
     POOL_OK(&w, clump_pool_get_stats(w.pool, &before));
-    clump_defrag_desc step = {.budget_ns = 500000, .wait = 1};
+    clump_defrag_desc step = {.budget_us = 500, .wait = 1};
     clump_defrag_report report;
     unsigned steps = 0;
     do {

@@ -99,6 +99,10 @@ static clump_status collect(clump_collect_desc desc) {
     if (status) assert_memory_equal(&report, &nothing, sizeof report);
     return status;
 }
+#define TUNED(...)                                                                                 \
+    .tuning = &(clump_mark_tuning) {                                                               \
+        __VA_ARGS__                                                                                \
+    }
 #define COLLECT(...) collect((clump_collect_desc){__VA_ARGS__})
 
 static void roots(void **state) {
@@ -116,10 +120,10 @@ static void roots(void **state) {
 static void marking(void **state) {
     REFUSED(USAGE, "engine 4", COLLECT(.engine = (clump_mark_engine)4));
     REFUSED(USAGE, "engine -1", COLLECT(.engine = (clump_mark_engine)-1));
-    REFUSED(USAGE, "offsets 2", COLLECT(.offsets = (clump_mark_offsets)2));
+    REFUSED(USAGE, "offsets 2", COLLECT(TUNED(.offsets = (clump_mark_offsets)2)));
     REFUSED(USAGE, "queue_room is 63", COLLECT(.queue_room = 63));
     REFUSED(USAGE, "queue_room", COLLECT(.queue_room = UINT32_MAX));
-    REFUSED(USAGE, "narrow is 1025", COLLECT(.narrow = 1025));
+    REFUSED(USAGE, "narrow is 1025", COLLECT(TUNED(.narrow = 1025)));
 }
 
 static void the_dead(void **state) {
@@ -169,7 +173,7 @@ static void triggers(void **state) {
     REFUSED(USAGE, "fill of a collector is -1", CREATE(.fill = -1));
     REFUSED(USAGE, "fill", CREATE(.fill = NAN));
     REFUSED(USAGE, "growth of a collector is 2", CREATE(.every = 1, .growth = 2));
-    REFUSED(USAGE, "narrow is 2000", CREATE(.every = 1, .collect = {.narrow = 2000}));
+    REFUSED(USAGE, "narrow is 2000", CREATE(.every = 1, .collect = {TUNED(.narrow = 2000)}));
     clump_collector_desc desc = {.heap = t.heap, .every = 1};
     REFUSED(USAGE, "a place", clump_collector_create(&desc, NULL));
     clump_collector *none = NULL;

@@ -222,12 +222,10 @@ static void classes(void **state) {
     REFUSED(NOT_FOUND, "\"\"", COMPACT(.classes = empty, .class_count = 1));
     REFUSED(NOT_FOUND, "null", COMPACT(.classes = none, .class_count = 1));
     REFUSED(USAGE, "class_count is 3", COMPACT(.class_count = 3));
-    REFUSED(NOT_FOUND, "\"Bod\"",
-            COMPACT(.classes = unknown, .class_count = 2, .strategy = CLUMP_COMPACT_MERGE,
-                    .factor = 1));
+    REFUSED(
+        NOT_FOUND, "\"Bod\"",
+        COMPACT(.classes = unknown, .class_count = 2, .merge = &(clump_merge_desc){.factor = 1}));
     REFUSED_SILENTLY(clump_compact(NULL, NULL, NULL, NULL));
-    REFUSED(USAGE, "strategy 2", COMPACT(.strategy = (clump_compact_strategy)2));
-    REFUSED(USAGE, "strategy -1", COMPACT(.strategy = (clump_compact_strategy)-1));
 }
 
 static void planner_values(void **state) {
@@ -240,30 +238,29 @@ static void planner_values(void **state) {
     REFUSED(USAGE, "max_us", COMPACT(.max_us = INFINITY));
     REFUSED(USAGE, "max_us", COMPACT(.max_us = -INFINITY));
     REFUSED(USAGE, "max_moves", COMPACT(.max_us = 5, .max_moves = 5));
-    REFUSED(USAGE, "factor", COMPACT(.factor = 1));
-    REFUSED(USAGE, "retain", COMPACT(.retain = 1));
-    REFUSED(USAGE, "rewrite", COMPACT(.rewrite = CLUMP_REWRITE_RECOMPUTE_GLOBAL));
-    REFUSED(USAGE, "max_passes", COMPACT(.max_passes = 1));
 }
 
-#define MERGE .strategy = CLUMP_COMPACT_MERGE
+#define MERGE(...)                                                                                 \
+    .merge = &(clump_merge_desc) {                                                                 \
+        __VA_ARGS__                                                                                \
+    }
 static void merge_values(void **state) {
     static const char *const star[] = {"Star"};
     uint32_t capacity = cl_fixture_capacity(t.heap, "Star");
     assert_true(capacity <= cl_fixture_capacity(t.heap, "Body"));
-    REFUSED(USAGE, "factor is 0", COMPACT(MERGE));
-    REFUSED(USAGE, "factor is 4294967295", COMPACT(MERGE, .factor = UINT32_MAX));
-    REFUSED(USAGE, "Star", COMPACT(MERGE, .factor = capacity, .classes = star, .class_count = 1));
-    REFUSED(USAGE, "factor", COMPACT(MERGE, .factor = capacity));
-    REFUSED(USAGE, "slack", COMPACT(MERGE, .factor = 1, .slack = 0.1));
-    REFUSED(USAGE, "slack", COMPACT(MERGE, .factor = 1, .slack = NAN));
-    REFUSED(USAGE, "steps", COMPACT(MERGE, .factor = 1, .max_moves = 1));
-    REFUSED(USAGE, "steps", COMPACT(MERGE, .factor = 1, .max_us = 1));
-    REFUSED(USAGE, "order", COMPACT(MERGE, .factor = 1, .order = CLUMP_ORDER_ADDRESS));
-    REFUSED(USAGE, "order", COMPACT(MERGE, .factor = 1, .order_field = "key"));
-    REFUSED(USAGE, "order", COMPACT(MERGE, .factor = 1, .key_kernel = t.good_keys));
-    REFUSED(USAGE, "3", COMPACT(MERGE, .factor = 1, .rewrite = (clump_compact_rewrite)3));
-    REFUSED(USAGE, "-1", COMPACT(MERGE, .factor = 1, .rewrite = (clump_compact_rewrite)-1));
+    REFUSED(USAGE, "factor is 0", COMPACT(MERGE(0)));
+    REFUSED(USAGE, "factor is 4294967295", COMPACT(MERGE(.factor = UINT32_MAX)));
+    REFUSED(USAGE, "Star", COMPACT(MERGE(.factor = capacity), .classes = star, .class_count = 1));
+    REFUSED(USAGE, "factor", COMPACT(MERGE(.factor = capacity)));
+    REFUSED(USAGE, "slack", COMPACT(MERGE(.factor = 1), .slack = 0.1));
+    REFUSED(USAGE, "slack", COMPACT(MERGE(.factor = 1), .slack = NAN));
+    REFUSED(USAGE, "steps", COMPACT(MERGE(.factor = 1), .max_moves = 1));
+    REFUSED(USAGE, "steps", COMPACT(MERGE(.factor = 1), .max_us = 1));
+    REFUSED(USAGE, "order", COMPACT(MERGE(.factor = 1), .order = CLUMP_ORDER_ADDRESS));
+    REFUSED(USAGE, "order", COMPACT(MERGE(.factor = 1), .order_field = "key"));
+    REFUSED(USAGE, "order", COMPACT(MERGE(.factor = 1), .key_kernel = t.good_keys));
+    REFUSED(USAGE, "3", COMPACT(MERGE(.factor = 1, .rewrite = (clump_merge_rewrite)3)));
+    REFUSED(USAGE, "-1", COMPACT(MERGE(.factor = 1, .rewrite = (clump_merge_rewrite)-1)));
 }
 
 static void wait_lists(void **state) {
@@ -491,11 +488,8 @@ static void memory_runs_out(void **state) {
         {.classes = body, .class_count = 1, .order = CLUMP_ORDER_ADDRESS},
         {.classes = body, .class_count = 1, .order = CLUMP_ORDER_FIELD, .order_field = "key"},
         {.classes = body, .class_count = 1, .order = CLUMP_ORDER_KEY, .key_kernel = t.good_keys},
-        {.strategy = CLUMP_COMPACT_MERGE, .factor = 1},
-        {.strategy = CLUMP_COMPACT_MERGE,
-         .factor = 2,
-         .rewrite = CLUMP_REWRITE_RECOMPUTE_GLOBAL,
-         .null_dangling = 1},
+        {MERGE(.factor = 1)},
+        {MERGE(.factor = 2, .rewrite = CLUMP_REWRITE_RECOMPUTE_GLOBAL), .null_dangling = 1},
         {.null_dangling = 1},
     };
     cl_mem buffer = cl_fixture_buffer(&t.on, t.refs, sizeof t.refs);
@@ -553,7 +547,7 @@ static void what_is_right(void **state) {
     CHECK_OK(&t.on, COMPACT(FIELD, .order_field = "tag", ONE("Agent")));
     CHECK_OK(&t.on, COMPACT(KEY, ONE("Agent"), .key_kernel = t.good_keys));
     uint32_t capacity = cl_fixture_capacity(t.heap, "Star");
-    CHECK_OK(&t.on, COMPACT(MERGE, .factor = capacity - 1, ONE("Star")));
+    CHECK_OK(&t.on, COMPACT(MERGE(.factor = capacity - 1), ONE("Star")));
     uint32_t modulus = 3;
     SET_ARG(&t.on, t.more_keys, 1, modulus);
     CHECK_OK(&t.on, COMPACT(KEY, ONE("Agent"), .key_kernel = t.more_keys));

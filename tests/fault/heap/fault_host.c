@@ -204,7 +204,7 @@ static clump_status step_compact(run *r) {
 }
 
 static clump_status step_merge(run *r) {
-    clump_compact_desc desc = {.strategy = CLUMP_COMPACT_MERGE, .factor = 3};
+    clump_compact_desc desc = {.merge = &(clump_merge_desc){.factor = 3}};
     return clump_compact(r->heap, &desc, NULL, NULL);
 }
 

@@ -451,8 +451,10 @@ static void large_classes(void **state) {
 
 static clump_status make_program(const char *text, const char *name, uint32_t retries) {
     clump_program *p = (clump_program *)&t;
-    clump_program_desc d = {
-        .heap = t.heap, .source = text, .name = name, .tuning.retries = retries};
+    clump_program_desc d = {.heap = t.heap,
+                            .source = text,
+                            .name = name,
+                            .tuning = &(clump_alloc_tuning){.retries = retries}};
     clump_status status = clump_program_create(&d, &p);
     if (status) assert_null(p);
     clump_program_destroy(p);

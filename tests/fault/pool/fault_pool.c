@@ -7,6 +7,7 @@
  *
  * Read first: include/clump/pool.h, failing.h.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -174,8 +175,11 @@ static void bad_calls(void **state) {
             CLUMP_ERR_USAGE, words, before)
     STEP(wait_count, 1, "wait_list");
     STEP(order, (clump_defrag_order)2, "order 2");
-    STEP(location_weight, -1, "weights -1");
-    STEP(free_limit, 0.5, "free_small");
+    STEP(budget_us, -1, "budget_us is -1");
+    STEP(budget_us, NAN, "budget_us");
+    STEP(budget_us, INFINITY, "budget_us");
+    STEP(weights, &(clump_defrag_weights){.location = -1}, "weights -1");
+    STEP(weights, &(clump_defrag_weights){.free_limit = 0.5}, "free_small");
     REFUSED(pool, clump_pool_defrag_step(pool, &(clump_defrag_desc){.manual = 1, .wait = 1}, NULL),
             CLUMP_ERR_USAGE, "manual", before);
     free(before);

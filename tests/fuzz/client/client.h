@@ -177,7 +177,7 @@ typedef struct client {
     uint32_t field_count;
     roles roles;
     uint32_t block_rows;
-    clump_tuning tuning;
+    cl_fixture_build build;
     size_t local;  /* of launches with sizes of our own */
     int own_sizes; /* 1: loops over objects get such launches, too */
     clump_schema *schema;
@@ -282,6 +282,7 @@ void change_outside(heap_model *h, follow_outside *follow, void *user);
 
 typedef struct compaction {
     clump_compact_desc desc;
+    clump_merge_desc merge; /* what desc may point to */
     const char *class_names[CLASSES_MAX];
     int selected[CLASSES_MAX];
     uint32_t salt; /* of the keys */

@@ -8,6 +8,7 @@ typedef struct collection {
     client *c;
     heap_model *h;
     clump_collect_desc desc;
+    clump_mark_tuning tuning;
     clump_ref roots[ROOTS_MAX];
     const char *class_names[2];
     int classes[2];
@@ -87,13 +88,15 @@ static void draw_roots(collection *g) {
 static void draw_marking(collection *g) {
     client *c = g->c;
     clump_collect_desc *d = &g->desc;
+    clump_mark_tuning *t = &g->tuning;
+    d->tuning = t;
     d->engine = (clump_mark_engine)below(c, CLUMP_MARK_HOST + 1);
-    d->offsets = (clump_mark_offsets)below(c, 2);
+    t->offsets = (clump_mark_offsets)below(c, 2);
     if (chance(c, 30)) d->queue_room = logarithmic(c, 64, 4096);
-    if (chance(c, 30)) d->narrow = chance(c, 50) ? CLUMP_NEVER : 1 + below(c, 1024);
-    if (chance(c, 30)) d->wide = chance(c, 50) ? CLUMP_NEVER : 1 + below(c, 8);
-    if (chance(c, 20)) d->groups = 1;
-    d->stay = chance(c, 30);
+    if (chance(c, 30)) t->narrow = chance(c, 50) ? CLUMP_NEVER : 1 + below(c, 1024);
+    if (chance(c, 30)) t->wide = chance(c, 50) ? CLUMP_NEVER : 1 + below(c, 8);
+    if (chance(c, 20)) t->groups = 1;
+    t->stay = chance(c, 30);
     d->only_mark = chance(c, 20);
 }
 
@@ -119,8 +122,9 @@ static void draw_burial(collection *g) {
 
 static void describe(const collection *g) {
     const clump_collect_desc *d = &g->desc;
+    const clump_mark_tuning *t = &g->tuning;
     note(g->c, "engine %d, offsets %d, queue_room %u, narrow %u, wide %u, groups %u, stay %d",
-         (int)d->engine, (int)d->offsets, d->queue_room, d->narrow, d->wide, d->groups, d->stay);
+         (int)d->engine, (int)t->offsets, d->queue_room, t->narrow, t->wide, t->groups, t->stay);
     note(g->c, ", %u roots", (uint32_t)d->root_count);
     for (uint32_t i = 0; i < d->root_class_count; i++) note(g->c, ", %s", g->class_names[i]);
     if (d->only_mark) note(g->c, ", only_mark");

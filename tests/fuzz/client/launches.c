@@ -329,7 +329,7 @@ static void compare_look(client *c, heap_model *h, uint32_t i, int touch) {
 
 void look_at(client *c, heap_model *h) {
     clump_kernel *kernel = c->kernels[KERNEL_look];
-    uint32_t n = logarithmic(c, 1, 200), touch = c->tuning.checked && chance(c, 50);
+    uint32_t n = logarithmic(c, 1, 200), touch = c->build.checked && chance(c, 50);
     note(c, "%u references as K%d%s", n, c->roles.looked_at, touch ? ", all read" : "");
     for (uint32_t i = 0; i < n; i++) c->list[i] = draw_reference(c, h, c->roles.looked_at);
     put_list(c, n);

@@ -164,10 +164,10 @@ static int open_device(client *c) {
 
 static void draw_tuning(client *c) {
     static const uint32_t retries[] = {0, 0, 1, 2, 16};
-    c->tuning.checked = chance(c, 20);
-    c->tuning.no_coalescing = chance(c, 20);
-    c->tuning.no_rotation = chance(c, 20);
-    c->tuning.retries = retries[below(c, 5)];
+    c->build.checked = chance(c, 20);
+    c->build.tuning.no_coalescing = chance(c, 20);
+    c->build.tuning.no_rotation = chance(c, 20);
+    c->build.tuning.retries = retries[below(c, 5)];
     c->local = (size_t)64 << below(c, 3);
     if (c->local > c->on.capabilities->work_group_max) c->local = 64;
     c->own_sizes = chance(c, 30);
@@ -190,7 +190,7 @@ static void make_kernels(client *c) {
     int wanted[KERNELS];
     draw_makers(c, wanted);
     write_source(c);
-    c->program = cl_fixture_program(&c->on, c->heaps[0].heap, c->source.at, NULL, &c->tuning);
+    c->program = cl_fixture_program(&c->on, c->heaps[0].heap, c->source.at, NULL, &c->build);
     for (int k = 0; k < KERNELS; k++)
         if (wanted[k]) c->kernels[k] = cl_fixture_kernel(&c->on, c->program, kernel_names[k]);
     c->out = must_alloc(OUT_WORDS * sizeof *c->out);
@@ -239,13 +239,13 @@ static void make_more_heaps(client *c) {
 
 static void describe(client *c) {
     const clump_heap_layout *l = clump_heap_get_layout(c->heaps[0].heap);
-    const clump_tuning *t = &c->tuning;
+    const clump_alloc_tuning *t = &c->build.tuning;
     text_append(&c->facts,
                 "\nblock_rows %u, blocks of %u x %u bytes, groups of %zu, %s, %s"
                 "\nchecked %d, no_coalescing %d, no_rotation %d, retries %u\nheaps of",
                 c->block_rows, l->block_granules, l->granule_bytes, c->local,
                 c->own_sizes ? "sizes of our own" : "do-alls", c->pool ? "a pool" : "no pool",
-                t->checked, t->no_coalescing, t->no_rotation, t->retries);
+                c->build.checked, t->no_coalescing, t->no_rotation, t->retries);
     for (uint32_t i = 0; i < c->heap_count; i++)
         text_append(&c->facts, " %llu", (ull)c->heaps[i].bytes);
     text_append(&c->facts, " bytes\n");

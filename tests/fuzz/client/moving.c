@@ -16,12 +16,12 @@ static void select_classes(client *c, compaction *x) {
 }
 
 static void draw_merge(client *c, compaction *x) {
-    clump_compact_desc *d = &x->desc;
-    d->strategy = CLUMP_COMPACT_MERGE;
-    d->factor = 1 + below(c, 4);
-    d->retain = below(c, 3);
-    d->max_passes = below(c, 3);
-    d->rewrite = (clump_compact_rewrite)below(c, CLUMP_REWRITE_RECOMPUTE_SHARED + 1);
+    clump_merge_desc *m = &x->merge;
+    m->factor = 1 + below(c, 4);
+    m->retain = below(c, 3);
+    m->max_passes = below(c, 3);
+    m->rewrite = (clump_merge_rewrite)below(c, CLUMP_REWRITE_RECOMPUTE_SHARED + 1);
+    x->desc.merge = m;
 }
 
 static void draw_planner(client *c, compaction *x, int with_orders) {
@@ -49,13 +49,13 @@ void draw_compaction(client *c, compaction *x, int with_orders) {
     else
         draw_planner(c, x, with_orders);
     const clump_compact_desc *d = &x->desc;
-    note(c, "%s", d->strategy == CLUMP_COMPACT_MERGE ? "merge" : "planner");
+    note(c, "%s", d->merge ? "merge" : "planner");
     if (d->class_count) note(c, ", %s", d->classes[0]);
     if (d->class_count > 1) note(c, " and %s", d->classes[1]);
     if (d->null_dangling) note(c, ", null_dangling");
-    if (d->strategy == CLUMP_COMPACT_MERGE)
-        note(c, ", factor %u, retain %u, max_passes %u, rewrite %d", d->factor, d->retain,
-             d->max_passes, (int)d->rewrite);
+    if (d->merge)
+        note(c, ", factor %u, retain %u, max_passes %u, rewrite %d", d->merge->factor,
+             d->merge->retain, d->merge->max_passes, (int)d->merge->rewrite);
     else
         note(c, ", order %d, slack %g, max_moves %llu, max_us %g", (int)d->order, d->slack,
              (ull)d->max_moves, d->max_us);
@@ -172,7 +172,7 @@ static void compare_course(const course *r, const clump_compact_report *p, uint6
     same_number(c, "objects that take part", p->objects, r->objects);
     same_number(c, "blocks before", p->blocks_before, blocks_before);
     same_number(c, "blocks freed", p->blocks_freed, blocks_before - blocks_after);
-    if (d->strategy == CLUMP_COMPACT_MERGE) {
+    if (d->merge) {
         if (p->moves < r->moved || p->refs_rewritten < r->rewritten)
             complain(c, "fewer moves or references rewritten than there were");
     } else {
@@ -180,7 +180,7 @@ static void compare_course(const course *r, const clump_compact_report *p, uint6
         same_number(c, "bytes moved", p->bytes_moved, r->bytes_moved);
         if (!step) same_number(c, "moves left", p->moves_left, 0);
     }
-    if (d->strategy != CLUMP_COMPACT_PLANNER || d->order != CLUMP_ORDER_ANY) return;
+    if (d->merge || d->order != CLUMP_ORDER_ANY) return;
     same_number(c, "references outside examined", p->outside_examined, r->outside_examined);
     same_number(c, "references outside rewritten", p->outside_rewritten, r->outside_rewritten);
     same_number(c, "references outside dangling", p->outside_dangling, r->outside_dangling);
@@ -193,7 +193,7 @@ static void compare_course(const course *r, const clump_compact_report *p, uint6
 /* A full run of the planner leaves the fewest blocks that can hold the objects. */
 static void compare_blocks(client *c, const heap_model *h, const compaction *x) {
     const clump_compact_desc *d = &x->desc;
-    if (d->strategy == CLUMP_COMPACT_MERGE || d->slack > 0 || d->max_moves || d->max_us > 0) return;
+    if (d->merge || d->slack > 0 || d->max_moves || d->max_us > 0) return;
     for (int k = 0; k < c->class_count; k++) {
         const clump_class_stats *s = &h->classes[c->classes[k].id - 1];
         if (!x->selected[k] || !s->blocks) continue;
@@ -237,7 +237,7 @@ void follow_compaction(client *c, heap_model *h, const compaction *x,
     }
     int ordered = x->desc.order != CLUMP_ORDER_ANY;
     r.looked = !ordered || x->desc.null_dangling || r.objects;
-    r.loose = x->desc.strategy == CLUMP_COMPACT_MERGE || (ordered && classes > 1);
+    r.loose = x->desc.merge || (ordered && classes > 1);
     find_again(c, h, r.to);
     follow_all(&r);
     move_all(&r);

@@ -213,7 +213,7 @@ static void difference(void **state) {
     EXPECT(other.weight, 2 - 5.05); /* less: taken instead */
     weigh(&f.plan, &f.chunks[0], gap_at(&f.chunks[0], 100), 5.05, &other);
     EXPECT(other.weight, 2 - 5.05); /* more: not taken */
-    f.desc.no_weights = 1;          /* the first one found, then */
+    f.plan.is_unweighted = 1;       /* the first one found, then */
     other = (option){.record = c};
     weigh_all(&f.plan, &other);
     assert_int_equal(other.free_node, gap_at(&f.chunks[0], 0));
@@ -251,8 +251,8 @@ static void selection(void **state) {
     close_pool(&f);
 
     put_choice(&f, &exact, &far);
-    f.desc = (clump_defrag_desc){
-        .location_weight = 1, .free_weight = 0.5, .free_small = 0.01, .free_limit = 0.1};
+    f.desc.weights =
+        &(clump_defrag_weights){.location = 1, .free = 0.5, .free_small = 0.01, .free_limit = 0.1};
     select_moves(&f, 1);
     assert_int_equal(f.pool.op_count, 1);
     assert_int_equal(f.pool.ops[0]->record, exact);
@@ -260,15 +260,15 @@ static void selection(void **state) {
 
     /* Where the worst gap is one of 90, one of 10 weighs too little: 2 * 0.5 / 9. */
     put_choice(&f, &exact, &far);
-    f.desc = (clump_defrag_desc){
-        .location_weight = 1, .free_weight = 0.5, .free_small = 0.09, .free_limit = 0.1};
+    f.desc.weights =
+        &(clump_defrag_weights){.location = 1, .free = 0.5, .free_small = 0.09, .free_limit = 0.1};
     select_moves(&f, 1);
     assert_int_equal(f.pool.ops[0]->record, far);
     close_pool(&f);
 
     /* Without weights the first one found. */
     put_choice(&f, &exact, &far);
-    f.desc = (clump_defrag_desc){.no_weights = 1};
+    f.desc.weights = &(clump_defrag_weights){0};
     select_moves(&f, 1);
     assert_int_equal(f.pool.ops[0]->record, exact);
     close_pool(&f);

@@ -1,0 +1,26 @@
+/* Where the library's host memory comes from.
+ *
+ * Read first: nothing. Read next: context.h, suballoc.h.
+ */
+#ifndef CLUMP_ALLOCATOR_H
+#define CLUMP_ALLOCATOR_H
+
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* All three set, or all three NULL for malloc, realloc and free. The functions have the contracts
+ * of their C namesakes; `user` is handed back to each. */
+typedef struct clump_allocator {
+    void *(*allocate)(void *user, size_t bytes);
+    void *(*reallocate)(void *user, void *memory, size_t bytes);
+    void (*release)(void *user, void *memory);
+    void *user;
+} clump_allocator;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,87 @@
+/* What is there to be compared with or to be switched off in measurements: other algorithms, parts
+ * that can be left out, weights and thresholds. No program needs it, a NULL pointer to any of these
+ * is what is recommended, and unlike the other headers this one may change in any version.
+ *
+ * Each structure is for one member of an ordinary one, which says where it goes.
+ *
+ * Needs no OpenCL header. Read first: program.h, compact.h, collect.h, defrag.h.
+ */
+#ifndef CLUMP_EXPERIMENTAL_H
+#define CLUMP_EXPERIMENTAL_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- Allocation: clump_program_desc.tuning -------------------------------------------------- */
+
+typedef struct clump_alloc_tuning {
+    int no_coalescing; /* 1: every work-item allocates and frees for itself */
+    int no_rotation;   /* 1: all searches start at the same place */
+    uint32_t retries;  /* look-ups of an existing block before a new one is opened regardless
+                          (r of thesis Fig. 5.11); 0: the default, 8; at most 1024 */
+} clump_alloc_tuning;
+
+/* ---- Compaction: clump_compact_desc.merge --------------------------------------------------- */
+
+/* How the new place of a moved object is found when a reference to it is rewritten. */
+typedef enum clump_merge_rewrite {
+    CLUMP_REWRITE_FORWARD,          /* a forwarding reference where the object was (ISMM 3.4) */
+    CLUMP_REWRITE_RECOMPUTE_GLOBAL, /* computed from records in global memory (ISMM 3.8) */
+    CLUMP_REWRITE_RECOMPUTE_SHARED  /* computed from records in local memory: fewer of them fit, so
+                                       there are more passes */
+} clump_merge_rewrite;
+
+/* The merge strategy of CompactGpu (Springer and Masuhara, ISMM 2019; thesis ch. 6) instead of the
+ * planner: one source block is merged into n target blocks, pass after pass. An object may move more
+ * than once. */
+typedef struct clump_merge_desc {
+    uint32_t factor;     /* n, 1 .. capacity - 1: blocks at most n / (n + 1) full are candidates */
+    uint32_t retain;     /* k1: candidates to leave in each class */
+    uint32_t max_passes; /* 0: until no more than k1 are left. Repeated calls of one pass each do
+                            what one call without a limit does */
+    clump_merge_rewrite rewrite;
+} clump_merge_desc;
+
+/* ---- Marking: clump_collect_desc.tuning ----------------------------------------------------- */
+
+/* How the references of the objects of a work-group are dealt out to its work-items. CPUs have no
+ * use for it. */
+typedef enum clump_mark_offsets {
+    CLUMP_OFFSETS_PREFIX_SUM, /* all in one sequence: equal shares whatever the objects are like */
+    CLUMP_OFFSETS_HISTOGRAM   /* all first ones, all second ones, ...; wide objects apart */
+} clump_mark_offsets;
+
+#define CLUMP_NEVER UINT32_MAX
+
+/* All results are the same; the numbers in the report may differ. */
+typedef struct clump_mark_tuning {
+    clump_mark_offsets offsets;
+    uint32_t narrow; /* largest frontier that is left to one work-group alone, which does level
+                        after level. 0: 512; at most 1024; CLUMP_NEVER */
+    uint32_t wide;   /* references above which an object is for a whole work-group. 0: 16;
+                        CLUMP_NEVER: one work-item reads all of them */
+    uint32_t groups; /* work-groups of a step; 1 keeps to one compute unit. 0: as many as the device
+                        runs at once, which is also the most */
+    int stay;        /* 1: AUTO does not hand long narrow graphs over to the host. By default it does,
+                        on devices that are no CPU, once as much time was spent on them as HOST will
+                        take to copy the blocks in use; and takes back what becomes wide */
+} clump_mark_tuning;
+
+/* ---- Defragmentation of a pool: clump_defrag_desc.weights ----------------------------------- */
+
+/* Weights of moves; those of NULL are 1, 0, 0.001, 0.01. Where location and free are both 0, moves
+ * are taken in the order in which they are found. */
+typedef struct clump_defrag_weights {
+    double location;   /* alpha_loc in (4.4) */
+    double free;       /* w_small: of a free range of s_small */
+    double free_small; /* s_small, share of a chunk. This and free_limit 0: as of NULL */
+    double free_limit; /* s_limit, share of a chunk: larger ranges weigh nothing */
+} clump_defrag_weights;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

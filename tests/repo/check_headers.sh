@@ -1,0 +1,115 @@
+#!/usr/bin/env bash
+# The public headers: each compiles alone, as strict C11 and as C++17, with no extension of a compiler,
+# and reaches no header of a layer above its own.
+#
+#   check_headers.sh [OPENCL_INCLUDE_DIR]
+#
+# Reports all findings, then fails. Uses CC and CXX, and clang if it is there.
+set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+opencl_include=${1:-}
+cd "$root"
+cc=${CC:-cc}
+cxx=${CXX:-c++}
+
+# ---- Layers -------------------------------------------------------------------------------------
+# Programs without OpenCL can include these.
+plain="allocator experimental export schema status suballoc"
+# A heap can take memory from a pool without knowing what a pool is.
+heap="heap program run refs compact compactor collect collector"
+pool="suballoc pool defrag"
+
+# ---- Warnings of clang that are argued away -----------------------------------------------------
+clang_exceptions=(
+    # C++98 has no comma after the last enumerator, which the lists of names leave there; C++17 has.
+    -Wno-c++98-compat-pedantic
+    # What a structure leaves unused is no mistake. Members stand in the order in which they are read.
+    -Wno-padded
+)
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+failures=0
+checks=0
+# report TITLE FINDINGS: an empty text is no finding.
+report() {
+    checks=$((checks + 1))
+    if [ -n "$2" ]; then
+        printf 'FAILED: %s\n%s\n\n' "$1" "$2"
+        failures=$((failures + 1))
+    fi
+}
+
+include_flags=(-Iinclude)
+if [ -n "$opencl_include" ] && [ "$opencl_include" != /usr/include ]; then
+    include_flags+=(-isystem "$opencl_include")
+fi
+# The place of this one comes before the system's.
+mkdir -p "$work/CL"
+echo '#error "an OpenCL header is included"' | tee "$work/CL/cl.h" "$work/CL/opencl.h" >/dev/null
+
+# What the compiler says to a program that is the header and one declaration.
+compile() { # HEADER COMPILER FLAG...
+    local header=$1
+    shift
+    printf '#include "clump/%s.h"\nextern int clump_is_not_empty;\n' "$header" |
+        "$@" -Werror -fsyntax-only "${include_flags[@]}" - 2>&1 || echo "(exit status not 0)"
+}
+
+headers=()
+for path in include/clump/*.h; do
+    name=${path##*/}
+    headers+=("${name%.h}")
+done
+strict=(-Wall -Wextra -Wundef -pedantic)
+clang=$(command -v clang || command -v clang-14 || true)
+clangxx=$(command -v clang++ || command -v clang++-14 || true)
+for header in "${headers[@]}"; do
+    report "$header.h alone as C11" "$(compile "$header" "$cc" -x c -std=c11 "${strict[@]}")"
+    if command -v "$cxx" >/dev/null; then
+        report "$header.h alone as C++17" "$(compile "$header" "$cxx" -x c++ -std=c++17 "${strict[@]}")"
+    fi
+    if [ -n "$clang" ]; then
+        report "$header.h alone as C11, all warnings of clang" \
+            "$(compile "$header" "$clang" -x c -std=c11 -Weverything "${clang_exceptions[@]}")"
+    fi
+    if [ -n "$clangxx" ]; then
+        report "$header.h alone as C++17, all warnings of clang" \
+            "$(compile "$header" "$clangxx" -x c++ -std=c++17 -Weverything "${clang_exceptions[@]}")"
+    fi
+    # Compilers let extensions pass whose names begin with two underscores.
+    report "$header.h has no names of a compiler's own" "$(
+        awk 'BEGIN { RS = "/[*]|[*]/" } NR % 2' "include/clump/$header.h" | grep -E '\b__[A-Za-z]' |
+            grep -vE '^#(ifdef __cplusplus|if defined\(__GNUC__\) )' |
+            grep -vE '^#define CLUMP_API __attribute__' || true
+    )"
+done
+for header in $plain; do
+    report "$header.h needs no OpenCL header" \
+        "$(compile "$header" "$cc" -x c -std=c11 "-I$work")"
+done
+
+# reached HEADER: the library's headers that it includes, and they in turn, without itself.
+reached() {
+    printf '#include "clump/%s.h"\n' "$1" | "$cc" -x c -M "${include_flags[@]}" - | tr ' \\' '\n\n' |
+        sed -n 's|^include/clump/\(.*\)\.h$|\1|p' | grep -vx "$1"
+}
+for header in "${headers[@]}"; do
+    beyond=experimental
+    for name in $heap; do [ "$name" != "$header" ] || beyond="$beyond $pool"; done
+    for name in $pool; do [ "$name" != "$header" ] || beyond="$beyond $heap"; done
+    report "$header.h reaches none of: $beyond" \
+        "$(reached "$header" | grep -xF "${beyond// /$'\n'}" || true)"
+done
+
+for header in "${headers[@]}"; do
+    case $header in clump | experimental) continue ;; esac
+    report "clump.h reaches $header.h" "$(reached clump | grep -qx "$header" || echo "it does not")"
+done
+
+if [ "$failures" -gt 0 ]; then
+    printf '%d of %d checks failed\n' "$failures" "$checks"
+    exit 1
+fi
+[ -n "$clang" ] || echo "without clang: its warnings were not looked at"
+printf 'all %d checks passed, %d headers\n' "$checks" "${#headers[@]}"
