@@ -1,15 +1,14 @@
 /* Host memory and error records, for all files of host/.
  *
  * All host memory of the library goes through a clump_allocator, so that a user can account for it
- * and a test can make the n-th request fail. Read first: include/clump/allocator.h.
+ * and a test can make the n-th request fail. Read first: include/clump/context.h.
  */
 #ifndef CLUMPI_MEMORY_H
 #define CLUMPI_MEMORY_H
 
 #include <stddef.h>
 
-#include "clump/allocator.h"
-#include "clump/status.h"
+#include "clump/context.h"
 
 /* A complete allocator: the user's, or malloc's where the user gave none. */
 clump_allocator clumpi_allocator_resolve(const clump_allocator *allocator);
