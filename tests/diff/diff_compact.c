@@ -30,18 +30,19 @@ static const char huge[] = GRAPH
     "class Huge { ulong16 lots[6]; ref Huge self; ref Pack p; uchar odd[3] packed; uint tag; }\n";
 static const char only[] = "class Only { uint tag; ref Only next; }";
 
-/* Class ids on both sides of 64, 128 and 192; filled in by main(). */
+/* Class ids on both sides of 64, 128 and 192, and references to each of them; filled in by main(). */
 #define CLASSES 220
 static char classes[CLASSES * 64];
 
 static void write_classes(void) {
+    static const int borders[] = {62, 63, 64, 126, 127, 128, 190, 191, 192};
     size_t at = 0;
     for (int i = 0; i < CLASSES; i++) {
         int ref = i % 8 == 3; /* there are more fields than a world can have otherwise */
         at += (size_t)snprintf(classes + at, sizeof classes - at, "class K%d { uint tag;", i);
         if (ref)
             at += (size_t)snprintf(classes + at, sizeof classes - at, " ref K%d r;",
-                                   (i * 37 + 5) % CLASSES);
+                                   i / 8 < 9 ? borders[i / 8] : (i * 37 + 5) % CLASSES);
         at += (size_t)snprintf(classes + at, sizeof classes - at, " }\n");
     }
 }
