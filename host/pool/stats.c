@@ -151,23 +151,21 @@ static clump_status check(clumpi_pool *p) {
         s.records++;
         s.asked += clumpi_record_at(p, i)->bytes;
     }
-    uint64_t reserved = 0, leaving = 0;
-    for (size_t i = 0; i < p->waiting_count; i++) reserved += p->waiting[i].node != 0;
+    uint64_t reserved = p->waiting_count + p->op_count, leaving = 0;
     for (size_t i = 0; i < p->op_count; i++) {
         const clumpi_op *op = p->ops[i];
         if (op->record && clumpi_record_at(p, op->record)->op != op)
             return corrupt(p, "a move whose allocation does not know it", op->record, 0);
         if (op->record && op->from != op->to)
             leaving += clumpi_node_at(&op->to->ranges, op->to_node)->size;
-        reserved++;
     }
     if (s.leaving != leaving) return corrupt(p, "units that leave chunks", s.leaving, leaving);
     s.used += s.chunk_used;
     if (s.owned != s.records) return corrupt(p, "allocations with a range", s.owned, s.records);
     if (s.records != p->stats.allocations)
         return corrupt(p, "allocations", p->stats.allocations, s.records);
-    if (s.ranges + p->stats.unique < s.owned + reserved)
-        return corrupt(p, "used ranges", s.ranges, s.owned + reserved);
+    if (s.ranges + p->stats.unique != s.owned + reserved)
+        return corrupt(p, "used ranges", s.ranges + p->stats.unique, s.owned + reserved);
     if (s.asked != p->stats.asked_bytes)
         return corrupt(p, "bytes asked for", p->stats.asked_bytes, s.asked);
     s.bytes += p->scratch_bytes;

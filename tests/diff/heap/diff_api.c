@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "cl_fixture.h"
+#include "heap/heap.h"
 
 #define DOTS 300u
 #define DISKS 200u
@@ -372,6 +373,23 @@ static void test_launches(void **state) {
     assert_int_equal(seen[SHAPES - SHAPES % 3 - 1], 7);
 }
 
+/* With fewer teams of 64 work-items than there are rows, so that each takes several. */
+static void test_few_teams(void **state) {
+    (void)state;
+    uint32_t mode = 0;
+    populate(heap);
+    SET_ARG(f, kernels[VISIT], 0, mode);
+    SET_ARG(f, kernels[VISIT], 1, seen_buffer);
+    SET_ARG(f, kernels[VISIT], 2, after_buffer);
+    for (size_t teams = 1; teams <= 7; teams++) {
+        clear_seen();
+        CHECK_OK(f, clump_launch(heap, kernels[VISIT], teams * 64, 64, NULL));
+        fetch_seen();
+        expect_seen(0, SHAPES, 1, 1);
+        assert_int_equal(after, teams * 64);
+    }
+}
+
 /* ---- Reductions ------------------------------------------------------------------------------ */
 
 static void test_reductions(void **state) {
@@ -403,6 +421,16 @@ static void test_reductions(void **state) {
         CHECK_OK(f, clump_reduce(heap, kernels[SPANS], span, sizeof span, NULL));
         assert_true(span[0] == n && span[1] == 0 && span[2] == n - 1 && span[3] == all);
     }
+    /* By odd numbers of work-groups, too. */
+    clumpi_launch_sizes before = f->clump->sizes;
+    lonely = 0;
+    SET_ARG(f, kernels[SUM], 0, lonely);
+    for (size_t groups = 1; groups <= 7; groups++) {
+        f->clump->sizes.do_all_global = groups * before.do_all_local;
+        CHECK_OK(f, clump_reduce(heap, kernels[SUM], &sum, sizeof sum, NULL));
+        assert_int_equal(sum, n * (n - 1) / 2);
+    }
+    f->clump->sizes = before;
     CHECK_STATUS(f, clump_reduce(heap, kernels[SUM], &sum, 0, NULL), CLUMP_ERR_USAGE);
     CHECK_STATUS(f, clump_reduce(heap, kernels[SUM], NULL, 4, NULL), CLUMP_ERR_USAGE);
     CHECK_STATUS(f, clump_reduce(heap, kernels[SUM], &sum, 129, NULL), CLUMP_ERR_USAGE);
@@ -752,12 +780,13 @@ int main(void) {
     if (result) return result;
     cl_fixture_close(f);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_loops),      cmocka_unit_test(test_new_objects_wait),
-        cmocka_unit_test(test_casts),      cmocka_unit_test(test_launches),
-        cmocka_unit_test(test_reductions), cmocka_unit_test(test_fields),
-        cmocka_unit_test(test_bad_fields), cmocka_unit_test(test_two_heaps),
-        cmocka_unit_test(test_refusals),   cmocka_unit_test(test_build_errors),
-        cmocka_unit_test(test_checked),    cmocka_unit_test(test_events),
+        cmocka_unit_test(test_loops),        cmocka_unit_test(test_new_objects_wait),
+        cmocka_unit_test(test_casts),        cmocka_unit_test(test_launches),
+        cmocka_unit_test(test_few_teams),    cmocka_unit_test(test_reductions),
+        cmocka_unit_test(test_fields),       cmocka_unit_test(test_bad_fields),
+        cmocka_unit_test(test_two_heaps),    cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_build_errors), cmocka_unit_test(test_checked),
+        cmocka_unit_test(test_events),
     };
     const struct CMUnitTest again[] = {
         cmocka_unit_test(test_loops),    cmocka_unit_test(test_new_objects_wait),

@@ -42,6 +42,10 @@ static const char source[] =
     "__kernel void no_keys(CLUMP_HEAP_FIXED) {\n"
     "    CLUMP_FOR_EACH(Agent, self) Agent_tag(self) += 1u;\n"
     "}\n"
+    "__kernel void rocks(CLUMP_HEAP, uint away) {\n"
+    "    if (!away) CLUMP_FOR_EACH_NEW(Rock, self, i) Rock_depth(self) = (int)i;\n"
+    "    if (away) CLUMP_FOR_EACH(Rock, self) Rock_free(self);\n"
+    "}\n"
     "__kernel void free_keys(CLUMP_HEAP, __global uint *keys) {\n"
     "    CLUMP_FOR_EACH_NUMBERED(Agent, self, number) { keys[number] = 0; Agent_free(self); }\n"
     "}\n";
@@ -332,8 +336,13 @@ static void key_kernels(void **state) {
 
 /* Blocks that an order needs are taken by others: the message says how many are missing. */
 static void room_for_orders(void **state) {
-    uint64_t made, free_slots = cl_fixture_free_slots(&t.on, t.heap, "Star"), count;
-    uint32_t base = BODIES + STARS, keep = KEEP;
+    uint64_t made, free_slots, count;
+    uint32_t base = BODIES + STARS, keep = KEEP, away = 0;
+    /* Classes without objects need no room; of others also the last of the schema is looked at. */
+    clump_kernel *rocks = cl_fixture_kernel(&t.on, t.program, "rocks");
+    SET_ARG(&t.on, rocks, 0, away);
+    CHECK_OK(&t.on, clump_do_new(t.heap, "Rock", 1, rocks, &made, NULL));
+    free_slots = cl_fixture_free_slots(&t.on, t.heap, "Star");
     SET_ARG(&t.on, t.make, 0, base);
     CHECK_OK(&t.on, clump_do_new(t.heap, "Star", free_slots, t.make, &made, NULL));
     assert_int_equal(made, free_slots);
@@ -342,7 +351,11 @@ static void room_for_orders(void **state) {
     REFUSED(CLUMP_ERR_CAPACITY, "class Star", COMPACT(FIELD, .order_field = "key", ONE("Star")));
     REFUSED(CLUMP_ERR_CAPACITY, "class Body",
             COMPACT(KEY, ONE("Agent"), .key_kernel = t.good_keys));
-    /* Classes without objects need none. */
+    REFUSED(CLUMP_ERR_CAPACITY, "class Rock", COMPACT(.order = CLUMP_ORDER_ADDRESS, ONE("Rock")));
+    away = 1;
+    SET_ARG(&t.on, rocks, 0, away);
+    CHECK_OK(&t.on, clump_do_all(t.heap, rocks, NULL));
+    clump_kernel_destroy(rocks);
     CHECK_OK(&t.on, COMPACT(.order = CLUMP_ORDER_ADDRESS, ONE("Rock")));
     /* Away with the new ones: tags that are no multiple. */
     CHECK_OK(&t.on, clump_heap_count(t.heap, "Agent", &count));

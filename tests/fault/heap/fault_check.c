@@ -308,6 +308,14 @@ static void lowest_block_is_named(void **state) {
     expect("block %u: it is free (class 0) and must have 0 credits, has 5", low);
 }
 
+/* Of several violations of one kind in a block the first is told, and no mixture of them. */
+static void first_of_a_kind_is_named(void **state) {
+    flip(bits_at(t.large_part, 3), 7u);
+    flip(bits_at(t.large_part, 1), 1u << 7);
+    expect("block %u: of class %u has bits set in granule 1 where no row starts: 1 of them",
+           t.large_part, t.large);
+}
+
 static void check_changes_nothing(void **state) {
     const clump_heap_layout *l = clump_heap_get_layout(t.heap);
     uint64_t scan = (uint64_t)t.header->at_scan * CLUMPI_UNIT;
@@ -355,6 +363,7 @@ int main(void) {
         TEST(counters),
         TEST(header),
         TEST(lowest_block_is_named),
+        TEST(first_of_a_kind_is_named),
         TEST(check_changes_nothing),
         TEST(all_kinds_were_seen),
     };

@@ -319,11 +319,65 @@ static void bad_numbers(void **state) {
     assert_int_equal(runs, 0);
 }
 
+/* A look at `at` that takes no time and sees 400 blocks, so many of them freeable. */
+static clumpi_look look_at(double at, uint32_t freeable) {
+    return (clumpi_look){.begin = at,
+                         .end = at,
+                         .heap_blocks = HEAP_BLOCKS,
+                         .free_blocks = HEAP_BLOCKS - 400,
+                         .blocks = 400,
+                         .freeable = freeable};
+}
+
+/* What a run costs and frees is expected to be as the last two were; the first may have cost more, so
+ * the second stands for itself, and from the third on they are averaged. */
+static void learns_from_runs(void **state) {
+    static const double costs[] = {5, 1, 3}, expected[] = {5, 1, 1.5};
+    static const double yields[] = {0.5, 0.75, 0.875};
+    clumpi_rule rule;
+    clumpi_rule_init(&rule, 0.5);
+    clumpi_look look = look_at(0, 0);
+    assert_int_equal(clumpi_rule_looked(&rule, &look), 0);
+    for (int i = 0; i < 3; i++) {
+        look = look_at(100 * (i + 1), 100);
+        clumpi_rule_looked(&rule, &look);
+        uint32_t freed = i ? 100 : 50;
+        clumpi_rule_ran(&rule,
+                        &(clumpi_ran){.end = look.end + 9, .cost = costs[i], .freed = freed});
+        assert_true(rule.run_cost == expected[i]);
+        assert_true(rule.yield == yields[i]);
+    }
+    assert_int_equal(rule.runs, 3);
+    assert_true(rule.run_spent == 9);
+}
+
+/* An effect is looked for from an eighth of a per cent of freeable blocks less on, that included. */
+static void least_effect(void **state) {
+    for (uint32_t before = 0; before <= 2; before++) {
+        clumpi_rule rule;
+        clumpi_rule_init(&rule, 0.5);
+        clumpi_look look = look_at(0, 0);
+        clumpi_rule_looked(&rule, &look);
+        for (int i = 0; i < 10; i++) clumpi_rule_polled(&rule, 10 * (i + 1));
+        look = look_at(100, before); /* mean freeable share: before / 800 */
+        clumpi_rule_looked(&rule, &look);
+        clumpi_rule_ran(&rule, &(clumpi_ran){.end = 101, .cost = 1, .freed = before});
+        rule.pending = 1; /* also where nothing was freed */
+        double gain_dd = rule.gain_dd;
+        for (int i = 0; i < 10; i++) clumpi_rule_polled(&rule, 101 + 10 * (i + 1));
+        look = look_at(201, 0);
+        clumpi_rule_looked(&rule, &look);
+        assert_int_equal(rule.pending, 0);
+        assert_int_equal(rule.gain_dd != gain_dd, before >= 1);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(finds_the_gain), cmocka_unit_test(finds_the_interval),
-        cmocka_unit_test(backs_off),      cmocka_unit_test(changes_its_mind),
-        cmocka_unit_test(leaves_alone),   cmocka_unit_test(short_of_memory),
+        cmocka_unit_test(finds_the_gain),   cmocka_unit_test(finds_the_interval),
+        cmocka_unit_test(backs_off),        cmocka_unit_test(changes_its_mind),
+        cmocka_unit_test(leaves_alone),     cmocka_unit_test(short_of_memory),
+        cmocka_unit_test(learns_from_runs), cmocka_unit_test(least_effect),
         cmocka_unit_test(bad_numbers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

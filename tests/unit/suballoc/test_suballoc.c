@@ -76,6 +76,23 @@ static void bad_calls(void **state) {
     clump_suballoc_destroy(other);
 }
 
+/* What tells the ranges of one suballocator from those of another is the upper half of a range; it has
+ * 16 bits to do so, none of which is the same in all suballocators. */
+static void marks(void **state) {
+    enum { COUNT = 128 };
+    clump_suballoc *s[COUNT];
+    uint32_t clear = 0, set = 0;
+    for (int i = 0; i < COUNT; i++) {
+        clump_range range;
+        s[i] = make(1 << 20, 128, CLUMP_FIT_GOOD);
+        assert_int_equal(clump_suballoc_alloc(s[i], 500, 0, NULL, &range, NULL), CLUMP_OK);
+        set |= (uint32_t)(range >> 32);
+        clear |= ~(uint32_t)(range >> 32);
+    }
+    for (int i = 0; i < COUNT; i++) clump_suballoc_destroy(s[i]);
+    assert_int_equal(set & clear & 0xffff0000u, 0xffff0000u);
+}
+
 /* One at offset 0 may have any alignment; sizes up to the limit. */
 static void limits(void **state) {
     clump_suballoc *s = make((UINT64_C(1) << 48) - 1, 1, CLUMP_FIT_GOOD);
@@ -259,7 +276,7 @@ int main(void) {
         cmocka_unit_test(bad_descs),       cmocka_unit_test(bad_calls),
         cmocka_unit_test(limits),          cmocka_unit_test(check_finds),
         cmocka_unit_test(alignments),      cmocka_unit_test(nothing_grows),
-        cmocka_unit_test(memory_runs_out),
+        cmocka_unit_test(memory_runs_out), cmocka_unit_test(marks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,72 @@
+/* Which word of a block's bitmaps the search for slots takes: of the few that it looks at the first with
+ * room for all that is wanted, or else the first of those with most room. The other tests of the
+ * protocol see only that slots are found; from a worse word it takes more rounds.
+ *
+ * Read first: cl/core/block.clh, hosted.h.
+ */
+#include <stdio.h>
+
+#include "tests/protocol/hosted.h"
+
+static inline uint hosted_thread(void) {
+    return 0;
+}
+
+static inline ulong hosted_op(enum hosted_kind kind, void *cell, ulong value, ulong expected,
+                              hosted_site site) {
+    (void)value, (void)expected, (void)site;
+    if (kind == HOSTED_BITS_LOAD) return *(const clumpi_word *)cell;
+    printf("FAILED: looking is more than loading\n");
+    return 0;
+}
+
+#define WORDS 9u
+
+static ulong random_state = 1;
+static ulong random_word(void) {
+    random_state = random_state * 6364136223846793005ul + 1442695040888963407ul;
+    return random_state ^ random_state >> 29;
+}
+
+/* As the comment of clumpi_look() has it. */
+static uint expected_word(const clumpi_word *bits, uint words, uint row_granules, uint from,
+                          uint want) {
+    uint best = from, most = 0;
+    for (uint k = 0; k < CLUMPI_LOOK; k++) {
+        uint word = (from + k) % words;
+        uint room = (uint)__builtin_popcountl(~bits[word * row_granules]);
+        if (room >= want) return word;
+        if (room > most) best = word;
+        if (room > most) most = room;
+    }
+    return best;
+}
+
+int main(void) {
+    uint failures = 0, seen[CLUMPI_LOOK] = {0};
+    for (uint i = 0; i < 100000 && failures < 10; i++) {
+        clumpi_word bits[WORDS * 3], taken = 0;
+        uint words = 1 + (uint)(random_word() >> 33) % WORDS;
+        uint row_granules = 1 + (uint)(random_word() >> 33) % 3;
+        uint from = (uint)(random_word() >> 33) % words,
+             want = 1 + (uint)(random_word() >> 33) % 64;
+        for (uint w = 0; w < WORDS * 3; w++) { /* from full to empty */
+            uint kind = (uint)(random_word() >> 33) % 4;
+            bits[w] = kind == 0   ? ~0ul
+                      : kind == 1 ? random_word() | random_word() | random_word()
+                      : kind == 2 ? random_word()
+                                  : random_word() & random_word() & random_word();
+        }
+        uint word = clumpi_look(bits, words, row_granules, from, want, &taken);
+        uint right = expected_word(bits, words, row_granules, from, want);
+        seen[(right + words - from) % words]++;
+        ulong there = bits[right * row_granules];
+        if (word == right && (taken == there || !~there)) continue;
+        printf("FAILED: %u words from %u on, %u wanted: word %u, expected %u\n", words, from, want,
+               word, right);
+        failures++;
+    }
+    for (uint k = 0; k < CLUMPI_LOOK; k++)
+        if (!seen[k]) printf("FAILED: the word at %u was never the right one\n", k), failures++;
+    return failures != 0;
+}
