@@ -27,13 +27,13 @@ void bench_compacting_destroy(bench_compacting *c) {
     c->compactor = NULL;
 }
 
-int bench_compacting_poll(bench_compacting *c, bench_error *error) {
+int bench_compacting_tick(bench_compacting *c, bench_error *error) {
     clump_compact_report report;
     int ran = 0;
     if (!c->compactor) {
         return 0;
     }
-    clump_status status = clump_compactor_poll(c->compactor, &ran, &report);
+    clump_status status = clump_compactor_tick(c->compactor, &ran, &report);
     if (status != CLUMP_OK) {
         bench_error_clump(error, "compacting", c->clump, status);
         if (status == CLUMP_ERR_CAPACITY && c->enough) {

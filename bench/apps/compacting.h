@@ -30,6 +30,6 @@ int bench_compacting_create(bench_compacting *c, clump_context *clump, clump_hea
 void bench_compacting_destroy(bench_compacting *c);
 
 /* Compact if it is time. */
-int bench_compacting_poll(bench_compacting *c, bench_error *error);
+int bench_compacting_tick(bench_compacting *c, bench_error *error);
 
 #endif

@@ -151,8 +151,8 @@ void bench_objects_destroy(void *world) {
 
 int bench_objects_finish(void *world, bench_error *error) {
     bench_objects *objects = world;
-    return bench_objects_check(objects, clump_heap_poll(objects->heap, NULL), "the steps so far",
-                               error);
+    return bench_objects_check(objects, clump_heap_fetch_errors(objects->heap, NULL),
+                               "the steps so far", error);
 }
 
 bench_compacting *bench_objects_get_compacting(void *world) {

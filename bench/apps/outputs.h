@@ -1,5 +1,5 @@
 /* What a run of an application leaves behind besides its metrics, on request: a picture of the final
- * state, a sequence of pictures, a table of its course, a memory profile (thesis Fig. 6.12). The same
+ * state, a sequence of pictures, a table of its course, a memory profile (Springer's thesis Fig. 6.12). The same
  * parameters and the same code for all applications, which only draw and count.
  *
  *     static const char *const columns[] = {"cars", NULL};                 // of its own

@@ -19,7 +19,7 @@ int bench_world_step(const bench_world *world, bench_error *error) {
         return -1;
     }
     bench_compacting *compacting = find_compacting(world);
-    return compacting ? bench_compacting_poll(compacting, error) : 0;
+    return compacting ? bench_compacting_tick(compacting, error) : 0;
 }
 
 int bench_world_finish(const bench_world *world, bench_error *error) {
@@ -44,7 +44,7 @@ int bench_world_check_counts(const bench_world *world, const bench_class_count *
     const bench_compacting *on = find_compacting(world);
     for (size_t i = 0; on && i < count; i++) {
         uint64_t objects = 0;
-        clump_status status = clump_heap_count(on->heap, expected[i].name, &objects);
+        clump_status status = clump_heap_calc_count(on->heap, expected[i].name, &objects);
         if (status != CLUMP_OK) {
             return bench_error_clump(error, "counting objects", on->clump, status);
         }

@@ -274,7 +274,7 @@ int mark_heap_verify(mark_heap *h, const uint32_t *live, bench_error *error) {
     uint64_t count = 0;
     uint32_t wrong = 0;
     clump_status status = clump_heap_check(h->heap);
-    if (!status) status = clump_heap_count(h->heap, "Node", &count);
+    if (!status) status = clump_heap_calc_count(h->heap, "Node", &count);
     uint32_t *left = malloc((count + 1) * sizeof *left);
     if (!left) return bench_error_set(error, "host memory ran out for the check");
     if (!status) status = clump_heap_read_field(h->heap, "Node", "node", 0, left, count);

@@ -98,7 +98,7 @@ static int compare(const mark_synthetic *h, const char *class_name, uint32_t fro
 static int verify_class(const mark_synthetic *h, const char *class_name, uint32_t from,
                         uint32_t end, const uint32_t *live, uint64_t *count, bench_error *error) {
     clump_heap *heap = compact_heap_get(h->heap);
-    clump_status status = clump_heap_count(heap, class_name, count);
+    clump_status status = clump_heap_calc_count(heap, class_name, count);
     uint32_t *numbers = malloc((*count + 1) * sizeof *numbers);
     uint8_t *left = calloc((size_t)h->objects + 1, 1);
     int result = numbers && left ? 0 : bench_error_set(error, "host memory ran out for the check");

@@ -73,7 +73,7 @@ static int verify_tags(alloc_state *s) {
     return 0;
 }
 
-/* Poll, invariants and number of objects. */
+/* Errors of kernels, invariants and number of objects. */
 static int verify_heap(alloc_state *s, uint64_t expected, clump_class_stats *thing) {
     if (bench_rig_verify(&s->rig, 0)) return -1;
     clump_status status = clump_heap_calc_stats(s->rig.heap, NULL, thing, 1);

@@ -1,4 +1,4 @@
-/* The benchmark alloc-capacity: the largest problem that fits in a heap (thesis Fig. 5.9).
+/* The benchmark alloc-capacity: the largest problem that fits in a heap (Springer's thesis Fig. 5.9).
  *
  * A problem of size n has n * counts[k] objects of each class k, made by do-news. The largest n that
  * gets all its objects is searched for by bisection; what does not become objects is accounted for, in

@@ -1,5 +1,5 @@
 /* Capacity: the largest problem of an application that runs in a heap of a fixed size, and the
- * memory that its baselines take for the same problem (thesis Fig. 5.9).
+ * memory that its baselines take for the same problem (Springer's thesis Fig. 5.9).
  *
  * The application is run again and again, with its parameter `size` (bench_descriptor) doubled until
  * it runs out of memory and then bisected. The largest size that ran is run once more with its own
@@ -225,7 +225,7 @@ const bench_descriptor bench_capacity = {
     .name = "capacity",
     .sentence =
         "The largest problem of an application in a heap of fixed size, and the memory of its "
-        "baselines (thesis Fig. 5.9)",
+        "baselines (Springer's thesis Fig. 5.9)",
     .params = params,
     .repeat = 1,
     .run = run_capacity};

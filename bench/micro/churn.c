@@ -1,4 +1,4 @@
-/* The benchmark alloc-churn: how fragmentation develops while objects come and go (thesis Fig. 5.10D
+/* The benchmark alloc-churn: how fragmentation develops while objects come and go (Springer's thesis Fig. 5.10D
  * and 5.11).
  *
  * pattern=random: each step a share `turnover` of the objects dies and every empty entry gets a new one,
@@ -60,7 +60,8 @@ static population_move get_move(const churn *c, uint32_t step) {
 static int sample(churn *c, uint32_t step, double us) {
     bench_results *results = c->p.rig.results;
     uint64_t nulls = 0;
-    if (population_poll(&c->p, &nulls) || population_verify(&c->p, POPULATION_POLLED, &c->now)) {
+    if (population_fetch_nulls(&c->p, &nulls) ||
+        population_verify(&c->p, POPULATION_FETCHED, &c->now)) {
         return -1;
     }
     c->nulls += nulls;

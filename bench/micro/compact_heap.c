@@ -219,7 +219,7 @@ static int inspect(compact_heap *h, double dead, bench_error *error) {
     double share = dead / 100;
     double expected = (double)h->objects * (1 - share);
     double spread = 6 * sqrt((double)h->objects * share * (1 - share)) + 1;
-    clump_status status = clump_heap_poll(h->heap, NULL);
+    clump_status status = clump_heap_fetch_errors(h->heap, NULL);
     if (status != CLUMP_OK) return fail(h, "building the heap", status, error);
     if (take_census(h, &h->a, &h->b, error)) return -1;
     if (h->a.wrong || h->b.wrong || h->a.damaged || h->b.damaged || h->b.objects != h->objects ||
@@ -285,7 +285,7 @@ static int judge(const compact_heap *h, const char *what, clump_status status, b
 int compact_heap_verify(compact_heap *h, const clump_compact_desc *moved, bench_error *error) {
     census a, b;
     cl_uint dead_is_null = moved && moved->null_dangling;
-    int result = judge(h, "the poll", clump_heap_poll(h->heap, NULL), error);
+    int result = judge(h, "the fetch of errors", clump_heap_fetch_errors(h->heap, NULL), error);
     if (result == 0) {
         result = judge(h, "the heap check", clump_heap_check(h->heap), error);
     }
@@ -328,11 +328,11 @@ static int find_capacity(compact_heap *h, uint32_t *capacity, bench_error *error
 }
 
 static int read_refs(compact_heap *h, clump_ref **refs, uint64_t *count, bench_error *error) {
-    clump_status status = clump_heap_count(h->heap, "A", count);
+    clump_status status = clump_heap_calc_count(h->heap, "A", count);
     if (status != CLUMP_OK) return fail(h, "the count", status, error);
     *refs = malloc((*count + 1) * sizeof **refs);
     if (!*refs) return bench_error_set(error, "host memory ran out for references");
-    status = clump_heap_enumerate(h->heap, "A", *refs, *count, count);
+    status = clump_heap_read_refs(h->heap, "A", *refs, *count, count);
     return status == CLUMP_OK ? 0 : fail(h, "the enumeration", status, error);
 }
 

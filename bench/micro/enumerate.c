@@ -180,7 +180,7 @@ static int check(enumerate_state *s) {
     uint64_t count = 0;
     clump_status status = clump_reduce(s->rig.heap, s->rig.kernels[SUM], &sum, sizeof sum, NULL);
     if (status != CLUMP_OK) return bench_rig_fail(&s->rig, "the reduction", status);
-    status = clump_heap_count(s->rig.heap, "Point", &count);
+    status = clump_heap_calc_count(s->rig.heap, "Point", &count);
     if (status != CLUMP_OK) return bench_rig_fail(&s->rig, "the count", status);
     bench_check(s->rig.results, sum == s->sum && count == s->live,
                 "%" PRIu64 " of %" PRIu64 " objects, whose numbers sum up to %" PRIu64

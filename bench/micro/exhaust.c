@@ -72,10 +72,10 @@ static int fill_slowly(exhaust *e) {
         move.end += chunk;
         move.seed = e->seed++;
         move.is_born = 1;
-        if (population_step(&e->p, &move, &us) || population_poll(&e->p, &nulls)) return -1;
+        if (population_step(&e->p, &move, &us) || population_fetch_nulls(&e->p, &nulls)) return -1;
     }
     if (!nulls) return bench_error_set(e->p.rig.error, "the heap does not become full");
-    if (population_verify(&e->p, POPULATION_POLLED, &e->now)) return -1;
+    if (population_verify(&e->p, POPULATION_FETCHED, &e->now)) return -1;
     bench_sample(e->p.rig.results, "usable_first_null", "share", share(e));
     return ask_on(e);
 }

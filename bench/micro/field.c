@@ -147,7 +147,7 @@ static int verify(field *f) {
         return -1;
     }
     clump_status status = clump_reduce(rig->heap, rig->kernels[VERIFY], &bad, sizeof bad, NULL);
-    if (status == CLUMP_OK) status = clump_heap_count(rig->heap, "Record", &live);
+    if (status == CLUMP_OK) status = clump_heap_calc_count(rig->heap, "Record", &live);
     if (status != CLUMP_OK) return bench_rig_fail(rig, "the verification", status);
     bench_check(rig->results, bad == 0 && live == count,
                 "%" PRIu64 " of %" PRIu64 " objects are wrong; %u were made", (uint64_t)bad, live,

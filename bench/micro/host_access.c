@@ -92,7 +92,7 @@ static int create_buffers(host *h) {
 static int find_objects(host *h) {
     bench_rig *rig = &h->rig;
     uint64_t count = 0;
-    clump_status status = clump_heap_enumerate(rig->heap, "Point", h->refs, h->live, &count);
+    clump_status status = clump_heap_read_refs(rig->heap, "Point", h->refs, h->live, &count);
     bench_check(rig->results, count == h->live, "%" PRIu64 " of %" PRIu64 " objects are enumerated",
                 count, h->live);
     if (status == CLUMP_OK && count == h->live) {
@@ -137,7 +137,7 @@ static int time_access(host *h, access what, double *us) {
         status = clump_heap_write_field(rig->heap, "Point", "value", 0, h->out, h->live);
         break;
     case ENUMERATE:
-        status = clump_heap_enumerate(rig->heap, "Point", h->refs, h->live, &count);
+        status = clump_heap_read_refs(rig->heap, "Point", h->refs, h->live, &count);
         break;
     }
     *us = bench_now_us() - begin;
@@ -154,9 +154,10 @@ static int time_calls(host *h, uint32_t seed, int is_write, double *us) {
         uint64_t index = bench_hash(i, seed) % h->live;
         put_value(h, index, seed, value);
         double begin = bench_now_us();
-        clump_status status =
-            is_write ? clump_heap_set_field(rig->heap, h->refs[index], "Point", "value", 0, value)
-                     : clump_heap_get_field(rig->heap, h->refs[index], "Point", "value", 0, found);
+        clump_status status = is_write ? clump_heap_write_object_field(rig->heap, h->refs[index],
+                                                                       "Point", "value", 0, value)
+                                       : clump_heap_read_object_field(rig->heap, h->refs[index],
+                                                                      "Point", "value", 0, found);
         *us += (bench_now_us() - begin) / CALLS;
         if (status != CLUMP_OK) return bench_rig_fail(rig, "access to one object", status);
         wrong += !is_write && memcmp(value, found, h->type->bytes) != 0;

@@ -155,13 +155,13 @@ int population_step(population *p, const population_move *move, double *us) {
     return bench_rig_launch(&p->rig, POPULATION_STEP, move->end - move->first, us);
 }
 
-int population_poll(population *p, uint64_t *nulls) {
+int population_fetch_nulls(population *p, uint64_t *nulls) {
     clump_device_report report;
-    clump_status status = clump_heap_poll(p->rig.heap, &report);
+    clump_status status = clump_heap_fetch_errors(p->rig.heap, &report);
     *nulls = report.errors[CLUMP_DEVICE_OUT_OF_MEMORY].count;
     return status == CLUMP_OK || status == CLUMP_ERR_DEVICE
                ? 0
-               : bench_rig_fail(&p->rig, "the poll", status);
+               : bench_rig_fail(&p->rig, "the fetch of errors", status);
 }
 
 /* What the objects say, from the device. */
@@ -204,7 +204,7 @@ int population_verify(population *p, uint64_t requests, population_count *count)
         bench_check(p->rig.results, 0, "%u objects are not those that their entries know",
                     tallies[2]);
     }
-    return bench_rig_verify(&p->rig, requests == POPULATION_POLLED ? 0 : requests - count->made);
+    return bench_rig_verify(&p->rig, requests == POPULATION_FETCHED ? 0 : requests - count->made);
 }
 
 int population_clear(population *p) {

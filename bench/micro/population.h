@@ -87,13 +87,13 @@ typedef struct population_move {
 int population_step(population *p, const population_move *move, double *us);
 
 /* Requests that got null since this, or population_verify(), was called last. */
-int population_poll(population *p, uint64_t *nulls);
+int population_fetch_nulls(population *p, uint64_t *nulls);
 
-#define POPULATION_POLLED UINT64_MAX
+#define POPULATION_FETCHED UINT64_MAX
 
 /* Count, and verify that every object is the one that its entry knows, that the heap has as many of
  * each class, its invariants, and that since the last count `requests` objects were asked for, of
- * which all that were not made were reported (POPULATION_POLLED: their reports were fetched already).
+ * which all that were not made were reported (POPULATION_FETCHED: their reports were fetched already).
  * What is wrong fails the check. */
 int population_verify(population *p, uint64_t requests, population_count *count);
 

@@ -88,9 +88,9 @@ int bench_rig_do_all(bench_rig *rig, size_t kernel, double *us) {
 
 int bench_rig_verify(bench_rig *rig, uint64_t nulls) {
     clump_device_report report;
-    clump_status status = clump_heap_poll(rig->heap, &report);
+    clump_status status = clump_heap_fetch_errors(rig->heap, &report);
     if (status != CLUMP_OK && status != CLUMP_ERR_DEVICE) {
-        return bench_rig_fail(rig, "the poll", status);
+        return bench_rig_fail(rig, "the fetch of errors", status);
     }
     for (int i = 0; i < CLUMP_DEVICE_ERROR_COUNT; i++) {
         uint32_t expected = i == CLUMP_DEVICE_OUT_OF_MEMORY ? (uint32_t)nulls : 0;

@@ -1,4 +1,4 @@
-/* The benchmark pool-alloc (thesis 5.1): one allocation and its free, or many before any is freed,
+/* The benchmark pool-alloc (Eichinger's thesis 5.1): one allocation and its free, or many before any is freed,
  * out of chunks and with a buffer each, over sizes.
  *
  * Metrics are named by what gives the memory and the size: chunk_128K_alloc_ns,

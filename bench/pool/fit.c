@@ -1,4 +1,4 @@
-/* The benchmark pool-fit (thesis 5.2): the same random sequences with every strategy.
+/* The benchmark pool-fit (Eichinger's thesis 5.2): the same random sequences with every strategy.
  *
  * A sequence is rounds of allocations with a few frees between them. For each strategy: time of an
  * allocation and of a free, fragmentation f (5.1) and chunks at the end, means over all sequences.
@@ -73,7 +73,7 @@ static int run_sequence(fit_bench *b, clump_fit fit, uint32_t sequence, fit_sums
     } else {
         sums->fragmentation += details.fragmentation;
         sums->chunks += stats.chunks;
-        sums->used += stats.asked_bytes;
+        sums->used += stats.requested_bytes;
     }
     clump_pool_destroy(pool);
     return failed ? -1 : 0;

@@ -369,7 +369,7 @@ const suite_group suite_groups[] = {
      "fragmentation f with location weight 1",
      "pool-defrag",
      "f_a1_w0",
-     {{"thesis 5.3", "tests=5 grid=0", "tests=25 scale=1"},
+     {{"Eichinger 5.3", "tests=5 grid=0", "tests=25 scale=1"},
       {"without a limit of moves", "tests=5 grid=0 moves=0", "tests=25 scale=1 moves=0"}}},
 };
 #define GROUPS (sizeof suite_groups / sizeof *suite_groups)

@@ -8,8 +8,8 @@
  *   queue    one level of a wide frontier: tiles of the queue are dealt out by a counter. The
  *            frontier queue of Maas et al. (ISMM 2012), but with marking before enqueuing, so that
  *            each object is in the queue once, and with all compute units
- *   rows     a sweep over the words of waiting objects: a row's objects are scanned together
- *   refill   the queue alone, after it overflowed and is nearly empty: waiting objects go back to it
+ *   rows     a sweep over the words of grey objects: a row's objects are scanned together
+ *   refill   the queue alone, after it overflowed and is nearly empty: grey objects go back to it
  *
  * No work-group waits for another. A step that finds nothing to do leaves at once, so the host
  * enqueues several and reads back once.
@@ -22,7 +22,7 @@
 
 #define ROOT_STEP 5u /* what it leaves is where step 0 looks */
 
-/* All live objects are white; nothing waits (which the last collection left so). */
+/* All live objects are white; none is grey (which the last collection left so). */
 __kernel void clumpi_mark_begin(__global uchar *heap, uint header_at, __global uchar *marks) {
     clumpi_mark m = clumpi_mark_of(heap, header_at, marks, 0);
     const clumpi_part part = clumpi_part_of((ulong)m.r.end * CLUMPI_WORDS_PER_ROW);
@@ -53,8 +53,8 @@ __kernel void clumpi_mark_classes(__global uchar *heap, uint header_at, __global
         roots += clumpi_popcount64(bits);
         if (!white) continue;
         clumpi_mark_row_set(&m, m.white, g, 0);
-        clumpi_mark_row_set(&m, m.waiting, g, clumpi_mark_row(&m, m.waiting, g) | white);
-        m.left_waiting = 1;
+        clumpi_mark_row_set(&m, m.grey, g, clumpi_mark_row(&m, m.grey, g) | white);
+        m.left_grey = 1;
     }
     tally_roots(&m, roots, 0);
 }
@@ -71,7 +71,7 @@ static inline uint levels_most(const clumpi_mark *m) {
     return min(m->control->levels_most, CLUMPI_NARROW_LEVELS);
 }
 
-/* Which way this step goes, and whether what it reaches is to wait. */
+/* Which way this step goes, and whether what it reaches becomes grey in its word. */
 static inline uint choose_path(clumpi_mark *m) {
     __global const clumpi_mark_control *c = m->control;
     uint length = queue_length(m);
@@ -81,9 +81,9 @@ static inline uint choose_path(clumpi_mark *m) {
     }
     /* Not behind a list that may be long. At least half the queue is free, so that what is there
      * does not go round for ever. */
-    if (c->refill && c->waiting[m->now] && length <= m->capacity / 2u) return CLUMPI_MARK_REFILL;
+    if (c->refill && c->grey[m->now] && length <= m->capacity / 2u) return CLUMPI_MARK_REFILL;
     if (length) return CLUMPI_MARK_NARROW;
-    if (!c->waiting[m->now]) return CLUMPI_MARK_NONE;
+    if (!c->grey[m->now]) return CLUMPI_MARK_NONE;
     m->by_rows = c->scanned[m->now] > c->rows_below;
     return CLUMPI_MARK_ROWS;
 }
@@ -92,7 +92,7 @@ static inline uint choose_path(clumpi_mark *m) {
 static inline void note_step(const clumpi_mark *m, uint path, uint step) {
     __global clumpi_mark_control *c = m->control;
     uint after = (step + 2u) % 3u;
-    c->queued[after] = c->waiting[after] = c->scanned[after] = c->cursor[after] = 0;
+    c->queued[after] = c->grey[after] = c->scanned[after] = c->cursor[after] = 0;
     if (path == CLUMPI_MARK_NONE) return;
     c->peak = max(c->peak, queue_length(m));
     if (path == CLUMPI_MARK_REFILL) {
@@ -103,8 +103,8 @@ static inline void note_step(const clumpi_mark *m, uint path, uint step) {
     c->sweeps += path == CLUMPI_MARK_ROWS;
     c->changes += c->path != CLUMPI_MARK_NONE && c->path != path;
     c->path = path;
-    /* Objects that waited in front of a queue still do behind it. */
-    if (path != CLUMPI_MARK_ROWS && c->waiting[m->now]) CLUMPI_STORE(&c->waiting[m->next], 1);
+    /* Objects that were grey before a step of the queue still are after it. */
+    if (path != CLUMPI_MARK_ROWS && c->grey[m->now]) CLUMPI_STORE(&c->grey[m->next], 1);
 }
 
 /* Reference number `k` of an object, of those that are followed; and the classes that it can name.
@@ -119,10 +119,10 @@ static inline uint nth_reference(const clumpi_mark *m, uint ref, uint k, uint *f
                                     (ulong)k * column->step + (ref & 63u) * column->stride);
 }
 
-/* Is there no room in the queue any more? Then refilling ends; what waits goes on waiting. */
+/* Is there no room in the queue any more? Then refilling ends; what is grey stays so. */
 static inline uint is_full(clumpi_mark *m) {
     uint full = CLUMPI_LOAD(&m->control->queued[m->next]) >= m->capacity;
-    if (full) m->left_waiting = 1;
+    if (full) m->left_grey = 1;
     return full;
 }
 
@@ -133,29 +133,29 @@ static inline void carry_over(clumpi_mark *m) {
         clumpi_enqueue(m, CLUMPI_ADD(&m->control->queued[m->next], 1), m->in[i]);
 }
 
-/* Put the objects of a row that wait back into the queue. */
+/* Put the grey objects of a row back into the queue. */
 static inline void refill_row(clumpi_mark *m, uint granule, ulong bits) {
     uint at = CLUMPI_ADD(&m->control->queued[m->next], clumpi_popcount64(bits));
     for (; bits; bits &= bits - 1ul, at++) {
         uint ref = granule << 6 | clumpi_lowest64(bits);
         if (at < m->capacity) m->out[at] = ref;
-        else clumpi_let_wait(m, ref);
+        else clumpi_make_grey(m, ref);
     }
 }
 
 #if CLUMPI_ROW_PER_ITEM /* ---- A work-item is a work-group ---- */
 
-#define SHEAF 256u
+#define REF_BATCH 256u
 #define QUEUE_TILE 128u
 #define ROWS_TILE 1024u
 
 /* References that were read, and the classes that they can name: first | last << 16. Looked at many
  * at a time, because look-ups of one kind overlap, and atomic operations between them would stop
  * that. */
-typedef struct sheaf {
+typedef struct ref_batch {
     uint count;
-    uint refs[SHEAF], classes[SHEAF];
-} sheaf;
+    uint refs[REF_BATCH], classes[REF_BATCH];
+} ref_batch;
 
 /* The next frontier of a narrow step. */
 typedef struct front {
@@ -163,8 +163,8 @@ typedef struct front {
     uint refs[CLUMPI_NARROW_MAX];
 } front;
 
-/* Reach what a sheaf refers to and pass it on, to `next` or (NULL) to all work-groups. */
-static inline void drain(clumpi_mark *m, sheaf *b, front *next) {
+/* Reach what a ref_batch refers to and pass it on, to `next` or (NULL) to all work-groups. */
+static inline void drain(clumpi_mark *m, ref_batch *b, front *next) {
     uint white = 0, reached = 0;
     for (uint i = 0; i < b->count; i++) {
         uint ref = b->refs[i], classes = b->classes[i];
@@ -185,7 +185,7 @@ static inline void drain(clumpi_mark *m, sheaf *b, front *next) {
         for (; i < reached && next->count < CLUMPI_NARROW_MAX; i++)
             next->refs[next->count++] = b->refs[i];
     if (m->by_rows) {
-        for (; i < reached; i++) clumpi_let_wait(m, b->refs[i]);
+        for (; i < reached; i++) clumpi_make_grey(m, b->refs[i]);
     } else if (i < reached) {
         uint at = CLUMPI_ADD(&m->control->queued[m->next], reached - i);
         for (; i < reached; i++) clumpi_enqueue(m, at++, b->refs[i]);
@@ -193,26 +193,26 @@ static inline void drain(clumpi_mark *m, sheaf *b, front *next) {
 }
 
 /* Read all references of an object. */
-static inline void gather(clumpi_mark *m, uint ref, sheaf *b, front *next) {
+static inline void gather(clumpi_mark *m, uint ref, ref_batch *b, front *next) {
     __global const clumpi_class *class = &m->v.classes[clumpi_mark_class(m, ref)];
     __global const uchar *row = m->r.heap + (ref >> 6) * m->r.granule_bytes;
     for (uint c = class->refs; c < class->weak; c++) {
         const clumpi_column column = clumpi_columns(&m->v)[c];
         __global const uchar *at = row + column.base + (ref & 63u) * column.stride;
         for (uint left = column.count; left;) {
-            uint part = min(left, SHEAF - b->count);
+            uint part = min(left, REF_BATCH - b->count);
             for (uint i = 0; i < part; i++, at += column.step) {
                 b->refs[b->count + i] = *(__global const uint *)at;
                 b->classes[b->count + i] = column.first | column.last << 16;
             }
             b->count += part;
             left -= part;
-            if (b->count == SHEAF) drain(m, b, next);
+            if (b->count == REF_BATCH) drain(m, b, next);
         }
     }
 }
 
-static inline void narrow_step(clumpi_mark *m, sheaf *b) {
+static inline void narrow_step(clumpi_mark *m, ref_batch *b) {
     front fronts[2];
     uint levels = 0, peak = 0;
     fronts[0].count = queue_length(m);
@@ -234,7 +234,7 @@ static inline void narrow_step(clumpi_mark *m, sheaf *b) {
     m->control->narrow_levels += levels;
 }
 
-static inline void queue_step(clumpi_mark *m, sheaf *b) {
+static inline void queue_step(clumpi_mark *m, ref_batch *b) {
     uint length = queue_length(m);
     for (;;) {
         uint begin = CLUMPI_ADD(&m->control->cursor[m->now], QUEUE_TILE);
@@ -247,9 +247,9 @@ static inline void queue_step(clumpi_mark *m, sheaf *b) {
 
 /* One element of a column of the objects of a row. */
 static inline void gather_row(clumpi_mark *m, const clumpi_column *column, ulong base, uint granule,
-                              ulong bits, sheaf *b) {
+                              ulong bits, ref_batch *b) {
     __global const uchar *at = m->r.heap + base + granule * m->r.granule_bytes;
-    if (b->count > SHEAF - 64u) drain(m, b, 0);
+    if (b->count > REF_BATCH - 64u) drain(m, b, 0);
     uint n = b->count, classes = column->first | column->last << 16;
     if (bits == ~0ul) {
         for (uint slot = 0; slot < 64u; slot++) {
@@ -266,7 +266,7 @@ static inline void gather_row(clumpi_mark *m, const clumpi_column *column, ulong
     b->count = n;
 }
 
-static inline void scan_row(clumpi_mark *m, uint granule, ulong bits, sheaf *b) {
+static inline void scan_row(clumpi_mark *m, uint granule, ulong bits, ref_batch *b) {
     __global const clumpi_class *class = &m->v.classes[clumpi_mark_class(m, granule << 6)];
     for (uint c = class->refs; c < class->weak; c++) {
         const clumpi_column column = clumpi_columns(&m->v)[c];
@@ -275,15 +275,15 @@ static inline void scan_row(clumpi_mark *m, uint granule, ulong bits, sheaf *b) 
     }
 }
 
-/* All rows with waiting objects: scan them, or put them back into the queue. */
-static inline void rows_step(clumpi_mark *m, uint refill, sheaf *b) {
+/* All rows with grey objects: scan them, or put them back into the queue. */
+static inline void rows_step(clumpi_mark *m, uint refill, ref_batch *b) {
     uint scanned = 0;
     for (;;) {
         uint begin = CLUMPI_ADD(&m->control->cursor[m->now], ROWS_TILE);
         if (begin >= m->r.end || (refill && is_full(m))) break;
         uint end = min(begin + ROWS_TILE, m->r.end);
         for (uint g = begin; g < end; g++) {
-            ulong bits = clumpi_take_waiting(m, g);
+            ulong bits = clumpi_take_grey(m, g);
             if (!bits) continue;
             scanned += clumpi_popcount64(bits);
             if (refill) refill_row(m, g, bits);
@@ -297,7 +297,7 @@ static inline void rows_step(clumpi_mark *m, uint refill, sheaf *b) {
 __kernel void clumpi_mark_step(__global uchar *heap, uint header_at, __global uchar *marks,
                                uint step) {
     clumpi_mark m = clumpi_mark_of(heap, header_at, marks, step);
-    sheaf b;
+    ref_batch b;
     b.count = 0;
     uint path = choose_path(&m);
     if (get_global_id(0) == 0) note_step(&m, path, step);
@@ -314,7 +314,7 @@ __kernel void clumpi_mark_roots(__global uchar *heap, uint header_at, __global u
                                 __global const uint *refs, ulong offset, uint stride, ulong count,
                                 __global const uint *counted, ulong counted_at) {
     clumpi_mark m = clumpi_mark_of(heap, header_at, marks, ROOT_STEP);
-    sheaf b;
+    ref_batch b;
     b.count = 0;
     uint roots = 0, dangling = 0;
     const clumpi_part part = clumpi_part_of(clumpi_refs_count(count, counted, counted_at));
@@ -325,7 +325,7 @@ __kernel void clumpi_mark_roots(__global uchar *heap, uint header_at, __global u
         dangling += !clumpi_names_object(&m.v, &m.r, ref, 1, m.r.class_count);
         b.refs[b.count] = ref;
         b.classes[b.count++] = 1u | m.r.class_count << 16;
-        if (b.count == SHEAF) drain(&m, &b, 0);
+        if (b.count == REF_BATCH) drain(&m, &b, 0);
     }
     drain(&m, &b, 0);
     tally_roots(&m, roots, dangling);
@@ -366,7 +366,7 @@ static inline uint next_tile(const clumpi_mark *m, const group_memory *s) {
 /* Collect what was reached (0: nothing). */
 static inline void collect(clumpi_mark *m, const group_memory *s, uint ref) {
     if (!ref) return;
-    if (m->by_rows) clumpi_let_wait(m, ref);
+    if (m->by_rows) clumpi_make_grey(m, ref);
     else s->parts[atomic_inc(&s->shared[SHARED_COUNT])] = ref;
 }
 
@@ -532,7 +532,7 @@ static inline void scan_row(clumpi_mark *m, uint granule, ulong bits) {
     }
 }
 
-/* Tiles of granules: find the rows with waiting objects, and scan them, or put their objects back
+/* Tiles of granules: find the rows with grey objects, and scan them, or put their objects back
  * into the queue. */
 static inline void rows_step(clumpi_mark *m, uint refill, const group_memory *s) {
     uint me = (uint)get_local_id(0), items = (uint)get_local_size(0), scanned = 0;
@@ -541,7 +541,7 @@ static inline void rows_step(clumpi_mark *m, uint refill, const group_memory *s)
         uint tile = next_tile(m, s);
         if (tile > m->r.end / items || tile * items >= m->r.end) break;
         uint g = tile * items + me, skip = refill && is_full(m);
-        ulong bits = g < m->r.end && !skip ? clumpi_take_waiting(m, g) : 0ul;
+        ulong bits = g < m->r.end && !skip ? clumpi_take_grey(m, g) : 0ul;
         if (me == 0) s->shared[SHARED_WIDE] = 0;
         CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
         scanned += clumpi_popcount64(bits);

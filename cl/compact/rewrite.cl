@@ -1,6 +1,6 @@
 /* References to moved objects, inside the heap and outside, and references to no object.
  *
- * Only reference columns that can point to a class that takes part are read (thesis 6.2.3). One bit
+ * Only reference columns that can point to a class that takes part are read (Springer's thesis 6.2.3). One bit
  * per block says whether objects left it; only then the slot's bit is looked at, and only if it is set
  * the forwarding reference. What a reference to a dead slot leads to is never read.
  *
@@ -14,15 +14,15 @@
 #define SEEN_DANGLING 2u /* none */
 #define SEEN_MOVED 3u
 
-typedef struct sight {
+typedef struct referent {
     uint kind, ref; /* ref: what is to be stored, for SEEN_MOVED the new reference */
-} sight;
+} referent;
 
 /* What a reference to one of the classes first .. last leads to, while sources still have their
  * bitmaps and states. */
-static inline sight follow(const clumpi_view *v, const clumpi_reach *r, uint ref, uint first,
+static inline referent follow(const clumpi_view *v, const clumpi_reach *r, uint ref, uint first,
                            uint last) {
-    sight s = {SEEN_NOTHING, ref};
+    referent s = {SEEN_NOTHING, ref};
     if (ref == 0) return s;
     s.kind = SEEN_LIVE;
     uint granule = ref >> 6, block = clumpi_block_of(r, granule);
@@ -73,9 +73,9 @@ static inline ulong recorded_bits(const records *r, const recorded *d, uint row)
 }
 
 /* As follow(), by working out anew where the object went (ISMM 3.8, Alg. 1). */
-static inline sight follow_record(const clumpi_view *v, const clumpi_reach *to, const records *r,
+static inline referent follow_record(const clumpi_view *v, const clumpi_reach *to, const records *r,
                                   uint ref, uint first, uint last) {
-    sight s = {SEEN_NOTHING, ref};
+    referent s = {SEEN_NOTHING, ref};
     if (ref == 0) return s;
     s.kind = SEEN_LIVE;
     uint granule = ref >> 6, block = granule < to->end ? clumpi_block_of(to, granule) : 0u;
@@ -120,17 +120,17 @@ static inline void tally_up(const clumpi_view *v, clumpi_tally t, __local uint *
 }
 
 /* What is done with references. */
-typedef struct purpose {
+typedef struct rewrite_mode {
     uint null_dangling; /* 1: nothing moved yet; null what names no live object of its class */
     records record;     /* of recomputation */
-} purpose;
+} rewrite_mode;
 
-static inline sight look(const clumpi_view *v, const clumpi_reach *r, const purpose *p,
+static inline referent look(const clumpi_view *v, const clumpi_reach *r, const rewrite_mode *p,
                          const clumpi_column *column, uint ref) {
     if (p->record.entries)
         return follow_record(v, r, &p->record, ref, column->first, column->last);
     if (!p->null_dangling) return follow(v, r, ref, column->first, column->last);
-    sight s = {SEEN_NOTHING, 0};
+    referent s = {SEEN_NOTHING, 0};
     if (ref)
         s.kind = clumpi_names_object(v, r, ref, column->first, column->last) ? SEEN_LIVE
                                                                              : SEEN_DANGLING;
@@ -138,10 +138,10 @@ static inline sight look(const clumpi_view *v, const clumpi_reach *r, const purp
 }
 
 /* One field; `ref` is what it holds, or 0 for a slot without an object. */
-static inline void rewrite_field(const clumpi_view *v, const clumpi_reach *r, const purpose *p,
+static inline void rewrite_field(const clumpi_view *v, const clumpi_reach *r, const rewrite_mode *p,
                                  const clumpi_column *column, __global uint *field, uint ref,
                                  clumpi_tally *tally) {
-    sight seen = look(v, r, p, column, ref);
+    referent seen = look(v, r, p, column, ref);
     tally->examined += seen.kind != SEEN_NOTHING;
     tally->dangling += seen.kind == SEEN_DANGLING;
     tally->rewritten += seen.kind == SEEN_MOVED;
@@ -203,7 +203,7 @@ static inline void rewrite_rows(const clumpi_view *v, const clumpi_reach *r,
 /* The references in one element of a column, of all rows of a block. On a GPU one loop over all slots,
  * one reference at a time: looking at several together was tried, and lost more by needing registers
  * than it won, and two loops cost an eighth. On a CPU so too, but for references to moved objects. */
-static inline void rewrite_element(const clumpi_view *v, const clumpi_reach *r, const purpose *p,
+static inline void rewrite_element(const clumpi_view *v, const clumpi_reach *r, const rewrite_mode *p,
                                    const clumpi_column *column, ulong base, uint granule, uint rows,
                                    uint row_granules, clumpi_tally *tally) {
 #if CLUMPI_ROW_PER_ITEM
@@ -231,7 +231,7 @@ static inline void rewrite_element(const clumpi_view *v, const clumpi_reach *r, 
 }
 
 /* All references of the heap that can point to a class that takes part; a work-group per block. */
-static inline void rewrite_all(clumpi_view v, purpose p, __local uint *sums) {
+static inline void rewrite_all(clumpi_view v, rewrite_mode p, __local uint *sums) {
     const clumpi_reach r = clumpi_reach_of(&v);
     clumpi_tally tally = {0, 0, 0, 0};
     for (uint block = r.first_block + (uint)get_group_id(0); block < r.block_end;
@@ -252,14 +252,14 @@ static inline void rewrite_all(clumpi_view v, purpose p, __local uint *sums) {
 
 __kernel void clumpi_rewrite(__global uchar *heap, uint header_at) {
     __local uint sums[3];
-    const purpose p = {0, {0, 0, 0, sums, sums, (__local ulong *)0}};
+    const rewrite_mode p = {0, {0, 0, 0, sums, sums, (__local ulong *)0}};
     rewrite_all(clumpi_view_of(heap, header_at), p, sums);
 }
 
 /* Before anything moves: null the references that name no live object of their class. */
 __kernel void clumpi_null_dangling(__global uchar *heap, uint header_at) {
     __local uint sums[3];
-    const purpose p = {1, {0, 0, 0, sums, sums, (__local ulong *)0}};
+    const rewrite_mode p = {1, {0, 0, 0, sums, sums, (__local ulong *)0}};
     rewrite_all(clumpi_view_of(heap, header_at), p, sums);
 }
 
@@ -285,7 +285,7 @@ __kernel void clumpi_rewrite_recompute(__global uchar *heap, uint header_at, uin
             bits[i * rows + row] = clumpi_record_bits(&v)[at * rows + row];
     }
     CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
-    const purpose p = {0, {entries, factor, in_local, table, blocks, bits}};
+    const rewrite_mode p = {0, {entries, factor, in_local, table, blocks, bits}};
     rewrite_all(v, p, sums);
 }
 
@@ -311,7 +311,7 @@ __kernel void clumpi_rewrite_outside(__global uchar *heap, uint header_at, __glo
             t.dangling++;
             if (null_dangling) *place = 0;
         } else {
-            sight seen = follow(&v, &r, ref, 1, r.class_count);
+            referent seen = follow(&v, &r, ref, 1, r.class_count);
             if (seen.kind != SEEN_MOVED) continue;
             *place = seen.ref;
             t.rewritten++;

@@ -169,7 +169,7 @@ typedef struct clumpi_tally {
 #define CLUMPI_HOLE_ROWS 512u /* rows of targets whose free slots it numbers in local memory */
 
 /* Marking (cl/collect/mark.clh): a buffer of the library's own. The control block, references of an object by
- * class id (256 words), then for each granule a word of white objects and one of objects that wait to
+ * class id (256 words), then for each granule a word of white objects and one of grey objects, which are to
  * be scanned, then two queues of `capacity` references.
  *
  * Steps are launches of one kernel. Step n reads what [n % 3] says, writes [(n + 1) % 3] and clears
@@ -181,13 +181,14 @@ typedef struct clumpi_mark_control {
     clumpi_u32 wide;        /* more references than that are shared by a work-group */
     clumpi_u32 rows_above;  /* what a frontier of more objects leads to is marked by rows next */
     clumpi_u32 rows_below;  /* what a sweep of at most so many objects leads to, by the queue */
-    clumpi_u32 refill;      /* 1: by the queue only; waiting objects go back to it */
+    clumpi_u32 refill;      /* 1: by the queue only; grey objects go back to it */
     clumpi_u32 histogram;   /* 1: the i-th references of a tile together; 0: by prefix sums */
     clumpi_u32 levels_most; /* that one work-group does in a launch, at most CLUMPI_NARROW_LEVELS */
     clumpi_u32 host_pad[24];
     /* Changed by steps. */
-    clumpi_u32 queued[3];  /* objects in the queue; more than `capacity`: the others wait */
-    clumpi_u32 waiting[3]; /* 1: objects wait */
+    clumpi_u32 queued
+        [3]; /* objects in the queue; more than `capacity`: the others are grey in their words */
+    clumpi_u32 grey[3];    /* 1: there are grey objects */
     clumpi_u32 scanned[3]; /* objects of a sweep */
     clumpi_u32 cursor[3];  /* tiles given out */
     clumpi_u32 path;       /* CLUMPI_MARK_... of the last step */

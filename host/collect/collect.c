@@ -126,7 +126,7 @@ clump_status clump_collect(clump_heap *heap, const clump_collect_desc *desc,
     if (times && status) c->error = error;
     if (!status) status = times;
     if (status) {
-        /* Objects may still wait in it. */
+        /* Objects may still be grey in it. */
         clumpi_buffer_release(c, &r.marks->buffer);
         return status;
     }

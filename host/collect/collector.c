@@ -1,4 +1,4 @@
-/* Triggers of collection: counting polls, blocks in use, allocations that failed.
+/* Triggers of collection: counting safepoints, blocks in use, allocations that failed.
  *
  * Invariant: a collector that does not run clump_collect() leaves the heap as it is; one that does
  * returns what that returned.
@@ -14,10 +14,10 @@
 
 struct clump_collector {
     clump_collector_desc desc;
-    uint32_t polls;  /* since the last run */
+    uint32_t safepoints; /* since the last run */
     uint32_t failed; /* allocations that the heap had counted when last looked at */
-    uint32_t used;   /* blocks in use at the first poll after the last run */
-    int is_fresh;    /* that poll is still to come */
+    uint32_t used;   /* blocks in use at the first safepoint after the last run */
+    int is_fresh;    /* that safepoint is still to come */
     int asked;
 };
 
@@ -56,11 +56,11 @@ void clump_collector_destroy(clump_collector *collector) {
     if (collector) clumpi_free(&collector->desc.heap->context->allocator, collector);
 }
 
-void clump_collector_ask(clump_collector *collector) {
+void clump_collector_request(clump_collector *collector) {
     if (collector) collector->asked = 1;
 }
 
-/* Have allocations failed? The count goes back to 0 when the user polls the heap. */
+/* Have allocations failed? The count goes back to 0 when the user fetches the errors of the heap. */
 static clump_status look_for_failures(clump_collector *k, int *found) {
     clump_heap *heap = k->desc.heap;
     uint64_t at = clumpi_header_offset(heap, offsetof(clumpi_header, errors)) +
@@ -82,7 +82,7 @@ static clump_status count_used(clump_collector *k, uint32_t *used) {
 static clump_status look(clump_collector *k, int *wanted) {
     const clump_collector_desc *d = &k->desc;
     clump_status status = CLUMP_OK;
-    *wanted = k->asked || (d->every && ++k->polls >= d->every);
+    *wanted = k->asked || (d->every && ++k->safepoints >= d->every);
     if (d->out_of_memory) { /* always, so that what is old is not taken for new */
         int failed;
         status = look_for_failures(k, &failed);
@@ -98,8 +98,8 @@ static clump_status look(clump_collector *k, int *wanted) {
     return status;
 }
 
-clump_status clump_collector_poll(clump_collector *collector, int *ran,
-                                  clump_collect_report *report) {
+clump_status clump_collector_safepoint(clump_collector *collector, int *ran,
+                                       clump_collect_report *report) {
     int wanted = 0;
     if (ran) *ran = 0;
     if (report) memset(report, 0, sizeof *report);
@@ -111,7 +111,7 @@ clump_status clump_collector_poll(clump_collector *collector, int *ran,
     if (status) return status;
     if (ran) *ran = 1;
     k->asked = 0;
-    k->polls = 0;
+    k->safepoints = 0;
     k->is_fresh = 1;
     return CLUMP_OK;
 }

@@ -1,9 +1,9 @@
 /* Marking on the host: sequential, level by level, on a copy of the blocks in use. The reference for
  * what the device does, and written to be read.
  *
- * Roots are the device's work; what they led to is in the queue and among the waiting objects, and
+ * Roots are the device's work; what they led to is in the queue and among the grey objects, and
  * is taken over from there. The words of white objects go back; so do objects that are reached but
- * not scanned, if the device is to go on, as waiting ones.
+ * not scanned, if the device is to go on, as grey ones.
  *
  * Read first: collect.h, cl/collect/mark.clh.
  */
@@ -16,7 +16,7 @@ typedef struct host_mark {
     cl_mem marks;
     const clump_allocator *allocator;
     clumpi_u32 *states;
-    uint64_t *white, *waiting; /* a word for each granule */
+    uint64_t *white, *grey; /* a word for each granule */
     clumpi_column *columns;
     uint8_t *image;       /* of the blocks from `from` on */
     uint64_t from, bytes; /* of the buffer */
@@ -63,7 +63,7 @@ static clump_status fetch_all(host_mark *m) {
     m->columns = fetch(m, heap->buffer, (uint64_t)h->at_columns * CLUMPI_UNIT,
                        columns * sizeof *m->columns, &status);
     m->white = fetch(m, m->marks, CLUMPI_MARK_WHITE_AT, words, &status);
-    m->waiting = fetch(m, m->marks, CLUMPI_MARK_WHITE_AT + words, words, &status);
+    m->grey = fetch(m, m->marks, CLUMPI_MARK_WHITE_AT + words, words, &status);
     if (!status) find_blocks(m);
     m->image = fetch(m, heap->buffer, m->from, m->bytes, &status);
     return status;
@@ -73,7 +73,7 @@ static void drop_all(host_mark *m) {
     clumpi_free(m->allocator, m->states);
     clumpi_free(m->allocator, m->columns);
     clumpi_free(m->allocator, m->white);
-    clumpi_free(m->allocator, m->waiting);
+    clumpi_free(m->allocator, m->grey);
     clumpi_free(m->allocator, m->image);
     clumpi_free(m->allocator, m->front);
     clumpi_free(m->allocator, m->next);
@@ -122,7 +122,7 @@ static clump_status scan(host_mark *m, clump_ref ref) {
     return status;
 }
 
-/* What is in the queue that the step would read, and what waits. */
+/* What is in the queue that the step would read, and what is grey. */
 static clump_status take_over(host_mark *m, const clumpi_mark_control *control, clumpi_u32 step) {
     clump_status status = CLUMP_OK;
     uint64_t granules = clumpi_mark_granules(m->heap);
@@ -134,8 +134,8 @@ static clump_status take_over(host_mark *m, const clumpi_mark_control *control, 
     for (uint32_t i = 0; i < queued && !status; i++) status = push(m, refs[i]);
     clumpi_free(m->allocator, refs);
     for (uint64_t g = 0; g < granules; g++)
-        for (; m->waiting[g] && !status; m->waiting[g] &= m->waiting[g] - 1)
-            status = push(m, (clump_ref)(g << 6) | (clump_ref)__builtin_ctzll(m->waiting[g]));
+        for (; m->grey[g] && !status; m->grey[g] &= m->grey[g] - 1)
+            status = push(m, (clump_ref)(g << 6) | (clump_ref)__builtin_ctzll(m->grey[g]));
     return status;
 }
 
@@ -170,16 +170,16 @@ static clump_status mark(host_mark *m, clumpi_collection *r, clumpi_u32 step, in
     return status;
 }
 
-/* The words of waiting objects: what is left. */
-static clump_status write_waiting(host_mark *m, uint64_t at, uint64_t bytes) {
+/* The words of grey objects: what is left. */
+static clump_status write_grey(host_mark *m, uint64_t at, uint64_t bytes) {
     clump_context *c = m->heap->context;
     cl_mem buffer = m->marks;
     if (!m->front_count) return clumpi_clear(c, buffer, at, bytes);
     for (size_t i = 0; i < m->front_count; i++) {
         clump_ref ref = ((clump_ref *)m->front)[i];
-        m->waiting[ref >> 6] |= UINT64_C(1) << (ref & 63);
+        m->grey[ref >> 6] |= UINT64_C(1) << (ref & 63);
     }
-    return clumpi_write(c, buffer, at, bytes, m->waiting);
+    return clumpi_write(c, buffer, at, bytes, m->grey);
 }
 
 static void add(clumpi_u32 *words, uint64_t n) {
@@ -197,13 +197,13 @@ clump_status clumpi_collect_mark_host(clumpi_collection *r, clumpi_u32 step, int
     clump_status status = fetch_all(&m);
     if (!status) status = mark(&m, r, step, may_return);
     if (!status) status = clumpi_write(c, r->marks->buffer, CLUMPI_MARK_WHITE_AT, words, m.white);
-    if (!status) status = write_waiting(&m, CLUMPI_MARK_WHITE_AT + words, words);
+    if (!status) status = write_grey(&m, CLUMPI_MARK_WHITE_AT + words, words);
     clumpi_mark_control *k = &r->control;
     k->changes += step > 0;          /* from the device */
     k->changes += m.front_count > 0; /* to the device */
     k->path = CLUMPI_MARK_NONE;      /* that was counted */
     k->queued[step % 3] = 0;
-    k->waiting[step % 3] = m.front_count > 0;
+    k->grey[step % 3] = m.front_count > 0;
     k->levels += (clumpi_u32)m.levels;
     if (m.peak > k->peak) k->peak = (clumpi_u32)m.peak;
     add(k->read, m.read);

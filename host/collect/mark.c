@@ -1,6 +1,6 @@
 /* Marking: the buffer of marks, roots, and steps in batches until nothing is left to do.
  *
- * Invariant: between collections the words of waiting objects are 0. A buffer of which that is not
+ * Invariant: between collections the words of grey objects are 0. A buffer of which that is not
  * known is let go of (collect.c).
  *
  * Read first: collect.h, cl/collect/mark.cl.
@@ -212,7 +212,7 @@ static uint64_t progress(const clumpi_mark_control *m) {
 /* Is what is left narrow, so that the host may take over? */
 static int is_narrow(const clumpi_collection *r, clumpi_u32 step) {
     const clumpi_mark_control *m = &r->control;
-    return may_hand_over(r) && m->path == CLUMPI_MARK_NARROW && !m->waiting[step % 3] &&
+    return may_hand_over(r) && m->path == CLUMPI_MARK_NARROW && !m->grey[step % 3] &&
            m->queued[step % 3] <= m->narrow;
 }
 
@@ -263,7 +263,7 @@ static clump_status mark_device(clumpi_collection *r) {
                                            groups, sizes->do_all_local, args, 1);
         }
         if (!status) status = clumpi_collect_read(r);
-        if (status || (!m->queued[step % 3] && !m->waiting[step % 3])) break;
+        if (status || (!m->queued[step % 3] && !m->grey[step % 3])) break;
         if (progress(m) == before || progress(m) > 256 * clumpi_mark_granules(r->heap))
             status = clumpi_fail(&r->heap->context->error, CLUMP_ERR_CORRUPT,
                                  "clump_collect: marking does not come to its end, which only "
@@ -279,7 +279,7 @@ static clump_status mark_device(clumpi_collection *r) {
         m->levels_most = LEVELS_FIRST; /* should it come back */
         r->narrow_us = 0;
         status = clumpi_collect_mark_host(r, step, 1);
-        if (!m->waiting[step % 3]) break;
+        if (!m->grey[step % 3]) break;
     }
     return status;
 }

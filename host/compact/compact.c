@@ -85,7 +85,7 @@ static uint64_t moves_within(const pace *p, double us) {
 static void learn(clump_heap *heap, const clumpi_compaction *r, uint64_t moves, double wall_us) {
     pace *p = pace_of(heap);
     if (!p) return; /* the next run is guessed again */
-    double move_us = r->timed.is_on ? r->report.us[CLUMP_PHASE_MOVE] : wall_us, total = 0;
+    double move_us = r->timed.is_on ? r->report.us[CLUMP_COMPACT_MOVE] : wall_us, total = 0;
     for (int i = 0; i < CLUMP_COMPACT_PHASE_COUNT; i++) total += r->report.us[i];
     p->fixed_us = r->timed.is_on ? total - move_us : 0;
     if (moves) p->us_per_move = move_us / (double)moves;

@@ -118,13 +118,13 @@ static clump_status compact(clump_compactor *k, int *ran, clump_compact_report *
     return status;
 }
 
-static clump_status poll_every(clump_compactor *k, int *ran, clump_compact_report *report) {
+static clump_status tick_every(clump_compactor *k, int *ran, clump_compact_report *report) {
     if (++k->calls < k->desc.every) return CLUMP_OK;
     k->calls = 0;
     return compact(k, ran, report);
 }
 
-static clump_status poll_blocks(clump_compactor *k, int *ran, clump_compact_report *report) {
+static clump_status tick_blocks(clump_compactor *k, int *ran, clump_compact_report *report) {
     clumpi_look look;
     clump_status status = count(k, &look);
     if (status) return status;
@@ -134,10 +134,10 @@ static clump_status poll_blocks(clump_compactor *k, int *ran, clump_compact_repo
     return enough ? compact(k, ran, report) : CLUMP_OK;
 }
 
-static clump_status poll_automatic(clump_compactor *k, int *ran, clump_compact_report *report) {
+static clump_status tick_automatic(clump_compactor *k, int *ran, clump_compact_report *report) {
     clump_context *c = k->desc.heap->context;
     clumpi_look look;
-    if (!clumpi_rule_polled(&k->rule, 1e-9 * clumpi_now_ns())) return CLUMP_OK;
+    if (!clumpi_rule_ticked(&k->rule, 1e-9 * clumpi_now_ns())) return CLUMP_OK;
     /* The first time, devices load or even compile the kernel; that is not what looking costs. */
     clump_status status = k->rule.looks ? clumpi_finish(c) : count(k, &look);
     if (status) return status;
@@ -161,12 +161,12 @@ static clump_status poll_automatic(clump_compactor *k, int *ran, clump_compact_r
     return status;
 }
 
-clump_status clump_compactor_poll(clump_compactor *k, int *ran, clump_compact_report *report) {
+clump_status clump_compactor_tick(clump_compactor *k, int *ran, clump_compact_report *report) {
     int dummy;
     if (!ran) ran = &dummy;
     *ran = 0;
     if (report) memset(report, 0, sizeof *report);
     if (!k) return CLUMP_ERR_USAGE;
-    if (k->desc.every) return poll_every(k, ran, report);
-    return k->desc.automatic ? poll_automatic(k, ran, report) : poll_blocks(k, ran, report);
+    if (k->desc.every) return tick_every(k, ran, report);
+    return k->desc.automatic ? tick_automatic(k, ran, report) : tick_blocks(k, ran, report);
 }

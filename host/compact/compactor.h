@@ -1,9 +1,9 @@
 /* When to compact, as a rule on measured numbers: no device, no clock, no memory of its own.
  *
- * The order of calls: clumpi_rule_init() once; clumpi_rule_polled() at each poll; if it says so, a
+ * The order of calls: clumpi_rule_init() once; clumpi_rule_ticked() at each tick; if it says so, a
  * look, handed over with clumpi_rule_looked(); if that says so, a run, with clumpi_rule_ran().
  * All times are seconds on one clock, of moments at which the queue was empty, except that of a
- * poll. docs/internals/compact.md, "The automatic rule", explains the rule; compactor.c carries it out.
+ * tick. docs/internals/compact.md, "The automatic rule", explains the rule; compactor.c carries it out.
  *
  * Invariant, whatever the program does: look_spent <= LOOK_SHARE * limit * elapsed when a look
  * begins, with its expected cost, and run_spent <= RUN_SHARE * limit * elapsed when a run begins,
@@ -40,21 +40,21 @@ typedef struct clumpi_rule {
 
     /* The window: from the end of the last look or run until now. */
     double window_start;
-    uint64_t window_polls;
+    uint64_t window_ticks;
     double window_share; /* freeable share of the blocks at its start */
 
     /* The last window that a look ended, and that look. */
-    double poll_time, mean_share; /* seconds a poll, mean freeable share */
-    uint64_t polls;
+    double tick_time, mean_share; /* seconds from tick to tick, mean freeable share */
+    uint64_t ticks;
     clumpi_look look;
 
     /* The last run. */
     double run_end;  /* or start */
     double interval; /* from the run before until it */
     int for_memory;  /* it was made since free blocks ran short */
-    int pending; /* its gain is still to be measured: poll_before, ... are those in front of it */
-    double poll_before, share_before, removed;
-    uint64_t polls_before;
+    int pending; /* its gain is still to be measured: tick_before, ... are those in front of it */
+    double tick_before, share_before, removed;
+    uint64_t ticks_before;
 
     /* What was learnt. */
     double gain_sd, gain_dd; /* gain = sd / dd: share of time saved per share of blocks freed */
@@ -65,8 +65,8 @@ typedef struct clumpi_rule {
 
 void clumpi_rule_init(clumpi_rule *rule, double limit);
 
-/* A poll at the time `now`: 1 if the queue should be emptied and a look taken. */
-int clumpi_rule_polled(clumpi_rule *rule, double now);
+/* A tick at the time `now`: 1 if the queue should be emptied and a look taken. */
+int clumpi_rule_ticked(clumpi_rule *rule, double now);
 
 /* 1 if a run should follow at once. */
 int clumpi_rule_looked(clumpi_rule *rule, const clumpi_look *look);

@@ -12,7 +12,7 @@
 #define LOOK_SHARE 0.25
 #define LOOK_SHARE_USUAL 0.125
 
-#define POLLS_MIN 8u       /* of a window, for a mean that means something */
+#define TICKS_MIN 8u       /* of a window, for a mean that means something */
 #define PROBE_LOOKS 20.0   /* what the first run is taken to cost at least, in looks */
 #define GAIN_FIRST 1.0     /* optimistic: a step takes as long as it has blocks */
 #define GAIN_FIRST_DD 1e-4 /* and how firmly that is believed, as the square of a share */
@@ -33,19 +33,19 @@ static double share(uint32_t part, uint32_t whole) {
     return whole ? (double)part / whole : 0;
 }
 
-int clumpi_rule_polled(clumpi_rule *r, double now) {
+int clumpi_rule_ticked(clumpi_rule *r, double now) {
     if (r->looks == 0) return 1; /* nothing is known before it, not even when work began */
-    r->window_polls++;
+    r->window_ticks++;
     /* Behind a run a short window: what was freed has not come back yet, which shows its effect. */
-    uint64_t least = r->pending ? r->polls_before / 4 : 0;
-    if (r->window_polls < POLLS_MIN || r->window_polls < least) return 0;
+    uint64_t least = r->pending ? r->ticks_before / 4 : 0;
+    if (r->window_ticks < TICKS_MIN || r->window_ticks < least) return 0;
     double part = r->pending ? LOOK_SHARE : LOOK_SHARE_USUAL;
     return r->look_spent + r->look_cost <= part * r->limit * (now - r->start);
 }
 
 static void open_window(clumpi_rule *r, double at, double freeable_share) {
     r->window_start = at;
-    r->window_polls = 0;
+    r->window_ticks = 0;
     r->window_share = freeable_share;
 }
 
@@ -70,8 +70,8 @@ static void judge(clumpi_rule *r, double now) {
     double less = r->share_before - r->mean_share;
     int worth = 0;
     r->pending = 0;
-    if (less >= SHARE_LEAST / 4 && r->poll_before > 0) {
-        double saved = 1 - r->poll_time / r->poll_before;
+    if (less >= SHARE_LEAST / 4 && r->tick_before > 0) {
+        double saved = 1 - r->tick_time / r->tick_before;
         r->gain_sd = r->gain_sd / 2 + saved * less;
         r->gain_dd = r->gain_dd / 2 + less * less;
         /* Runs are made when they are just worth it, so half of that is good enough. */
@@ -112,8 +112,8 @@ int clumpi_rule_looked(clumpi_rule *r, const clumpi_look *look) {
         return 0;
     }
     double window = look->begin > r->window_start ? look->begin - r->window_start : 0;
-    r->polls = r->window_polls;
-    r->poll_time = r->polls ? window / (double)r->polls : 0;
+    r->ticks = r->window_ticks;
+    r->tick_time = r->ticks ? window / (double)r->ticks : 0;
     r->mean_share = (r->window_share + freeable_share) / 2;
     if (r->pending) judge(r, look->end);
     open_window(r, look->end, freeable_share);
@@ -134,9 +134,9 @@ void clumpi_rule_ran(clumpi_rule *r, const clumpi_ran *ran) {
     r->run_end = ran->end;
     open_window(r, ran->end, share(look->freeable - freed, look->blocks - freed));
     r->pending = freed > 0;
-    r->poll_before = r->poll_time;
+    r->tick_before = r->tick_time;
     r->share_before = r->mean_share;
-    r->polls_before = r->polls;
+    r->ticks_before = r->ticks;
     r->removed = share(freed, look->blocks);
     if (freed == 0) hold(r, ran->end);
 }

@@ -22,7 +22,7 @@ static clump_status plan(clumpi_compaction *r, uint64_t max_moves, clumpi_u32 fr
                               {sizeof limit, &limit},
                               {sizeof fresh, &fresh}};
     clumpi_arg write[] = {{sizeof fresh, &fresh}};
-    const clump_compact_phase phase = CLUMP_PHASE_PLAN;
+    const clump_compact_phase phase = CLUMP_COMPACT_PLAN;
     clump_status status =
         clumpi_compact_run(r, phase, CLUMPI_COMPACT_KERNEL(plan_clear), groups, local, NULL, 0);
     if (!status)

@@ -81,7 +81,7 @@ static clump_status run_check(clumpi_compaction *r) {
     uint64_t ignored = 0;
     clump_status status = CLUMP_OK;
     if (r->desc->null_dangling) {
-        status = clumpi_compact_run(r, CLUMP_PHASE_CHECK, CLUMPI_COMPACT_KERNEL(null_dangling),
+        status = clumpi_compact_run(r, CLUMP_COMPACT_CHECK, CLUMPI_COMPACT_KERNEL(null_dangling),
                                     clumpi_compact_wide_groups(r->heap),
                                     clumpi_compact_block_local(r->heap), NULL, 0);
         /* Rewriting does not see what becomes null here, so it is counted as examined now. */
@@ -90,7 +90,7 @@ static clump_status run_check(clumpi_compaction *r) {
         r->report.refs_examined += nulled;
         r->report.refs_dangling += nulled;
     }
-    return status ? status : run_outside(r, CLUMP_PHASE_CHECK, 1);
+    return status ? status : run_outside(r, CLUMP_COMPACT_CHECK, 1);
 }
 
 clump_status clumpi_compact_read_plans(clump_heap *heap, clumpi_class_plan *plans) {
@@ -130,7 +130,7 @@ static clump_status run_rewrite(clumpi_compaction *r, const clumpi_moving *m) {
     const clump_heap *heap = r->heap;
     size_t wide = clumpi_compact_wide_groups(heap), local = clumpi_compact_block_local(heap);
     if (!m->records)
-        return clumpi_compact_run(r, CLUMP_PHASE_REWRITE, CLUMPI_COMPACT_KERNEL(rewrite), wide,
+        return clumpi_compact_run(r, CLUMP_COMPACT_REWRITE, CLUMPI_COMPACT_KERNEL(rewrite), wide,
                                   local, NULL, 0);
     clumpi_u32 in_local = m->in_local != 0;
     size_t blocks = in_local ? (size_t)m->records * (m->factor + 1) : 1;
@@ -139,7 +139,7 @@ static clump_status run_rewrite(clumpi_compaction *r, const clumpi_moving *m) {
         {sizeof m->records, &m->records},    {sizeof m->factor, &m->factor},
         {sizeof in_local, &in_local},        {m->records * sizeof(clumpi_u32), NULL},
         {blocks * sizeof(clumpi_u32), NULL}, {bitmaps * 8, NULL}};
-    return clumpi_compact_run(r, CLUMP_PHASE_REWRITE, CLUMPI_COMPACT_KERNEL(rewrite_recompute),
+    return clumpi_compact_run(r, CLUMP_COMPACT_REWRITE, CLUMPI_COMPACT_KERNEL(rewrite_recompute),
                               wide, local, args, 6);
 }
 
@@ -149,7 +149,7 @@ static clump_status finish(clumpi_compaction *r, clumpi_u32 fresh) {
     size_t words = heap->geometry.header.hint_count[0], groups = clumpi_compact_wide_groups(heap);
     clumpi_u32 tile = words < 2 * groups ? 1 : words < 8 * groups ? 2 : 8;
     clumpi_arg args[] = {{sizeof tile, &tile}, {sizeof fresh, &fresh}};
-    return clumpi_compact_run(r, CLUMP_PHASE_FINISH, CLUMPI_COMPACT_KERNEL(finish),
+    return clumpi_compact_run(r, CLUMP_COMPACT_FINISH, CLUMPI_COMPACT_KERNEL(finish),
                               words < groups ? words : groups, heap->context->sizes.scan_local,
                               args, 2);
 }
@@ -173,14 +173,14 @@ clump_status clumpi_compact_apply(clumpi_compaction *r, const clumpi_moving *mov
     heap->list_valid = 0; /* the plan stands in the list's place */
     clump_status status = run_check(r);
     if (!status)
-        status = clumpi_compact_run(r, CLUMP_PHASE_MOVE, CLUMPI_COMPACT_KERNEL(move), wide,
+        status = clumpi_compact_run(r, CLUMP_COMPACT_MOVE, CLUMPI_COMPACT_KERNEL(move), wide,
                                     move_local, move, 4);
     if (!status)
-        status = clumpi_compact_run(r, CLUMP_PHASE_FINISH, CLUMPI_COMPACT_KERNEL(fill), wide,
+        status = clumpi_compact_run(r, CLUMP_COMPACT_FINISH, CLUMPI_COMPACT_KERNEL(fill), wide,
                                     sizes->scan_local < 64 ? sizes->scan_local : 64, fill, 1);
     if (!status) status = run_rewrite(r, moving);
     if (!status) status = add_tallies(r, &p->refs_examined, &p->refs_rewritten, &dangling);
-    if (!status) status = run_outside(r, CLUMP_PHASE_REWRITE, 0);
+    if (!status) status = run_outside(r, CLUMP_COMPACT_REWRITE, 0);
     if (!status) status = finish(r, moving->fresh);
     p->refs_dangling += dangling;
     if (!status && (r->wants_report || moves)) status = add_plans(r, moving, moves);

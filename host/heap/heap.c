@@ -250,7 +250,7 @@ static clump_status report_error(clump_heap *heap, const clumpi_error *errors) {
     return CLUMP_OK;
 }
 
-clump_status clump_heap_poll(clump_heap *heap, clump_device_report *report) {
+clump_status clump_heap_fetch_errors(clump_heap *heap, clump_device_report *report) {
     if (report) memset(report, 0, sizeof *report);
     if (!heap) return CLUMP_ERR_USAGE;
     uint64_t offset = clumpi_header_offset(heap, offsetof(clumpi_header, errors));

@@ -195,11 +195,11 @@ static clump_status check_handle(clump_heap *heap, clump_handle handle) {
                        handle);
 }
 
-clump_status clump_handle_get(clump_heap *heap, clump_handle handle, clump_ref *ref) {
+clump_status clump_handle_read(clump_heap *heap, clump_handle handle, clump_ref *ref) {
     if (ref) *ref = 0;
     if (!heap) return CLUMP_ERR_USAGE;
     clump_context *c = heap->context;
-    if (!ref) return clumpi_fail(&c->error, CLUMP_ERR_USAGE, "clump_handle_get needs a place");
+    if (!ref) return clumpi_fail(&c->error, CLUMP_ERR_USAGE, "clump_handle_read needs a place");
     clump_status status = check_handle(heap, handle);
     if (status) return status;
     return clumpi_read(c, heap->handles->refs->buffer, (uint64_t)(handle - 1) * sizeof *ref,

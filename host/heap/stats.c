@@ -63,7 +63,7 @@ clump_status clump_heap_calc_stats(clump_heap *heap, clump_heap_stats *heap_stat
     return CLUMP_OK;
 }
 
-clump_status clump_heap_count(clump_heap *heap, const char *class_name, uint64_t *count) {
+clump_status clump_heap_calc_count(clump_heap *heap, const char *class_name, uint64_t *count) {
     if (count) *count = 0;
     if (!heap || !count) return CLUMP_ERR_USAGE;
     clump_class_info info;

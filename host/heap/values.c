@@ -89,7 +89,7 @@ static clump_status copy(clump_heap *heap, const target *t, clumpi_u32 direction
     return status;
 }
 
-clump_status clump_heap_enumerate(clump_heap *heap, const char *class_name, clump_ref *refs,
+clump_status clump_heap_read_refs(clump_heap *heap, const char *class_name, clump_ref *refs,
                                   uint64_t capacity, uint64_t *count) {
     if (count) *count = 0;
     if (!heap || !count) return CLUMP_ERR_USAGE;
@@ -177,12 +177,12 @@ static clump_status locate(clump_heap *heap, clump_ref ref, const char *class_na
     return status;
 }
 
-clump_status clump_heap_get_field(clump_heap *heap, clump_ref ref, const char *class_name,
-                                  const char *field, uint32_t index, void *value) {
+clump_status clump_heap_read_object_field(clump_heap *heap, clump_ref ref, const char *class_name,
+                                          const char *field, uint32_t index, void *value) {
     if (!heap) return CLUMP_ERR_USAGE;
     if (!value)
         return clumpi_fail(&heap->context->error, CLUMP_ERR_USAGE,
-                           "clump_heap_get_field needs a place");
+                           "clump_heap_read_object_field needs a place");
     target t = {0};
     uint64_t offset;
     clump_status status = locate(heap, ref, class_name, field, index, &t, &offset);
@@ -190,12 +190,12 @@ clump_status clump_heap_get_field(clump_heap *heap, clump_ref ref, const char *c
     return clumpi_read(heap->context, heap->buffer, offset, t.bytes, value);
 }
 
-clump_status clump_heap_set_field(clump_heap *heap, clump_ref ref, const char *class_name,
-                                  const char *field, uint32_t index, const void *value) {
+clump_status clump_heap_write_object_field(clump_heap *heap, clump_ref ref, const char *class_name,
+                                           const char *field, uint32_t index, const void *value) {
     if (!heap) return CLUMP_ERR_USAGE;
     if (!value)
         return clumpi_fail(&heap->context->error, CLUMP_ERR_USAGE,
-                           "clump_heap_set_field needs a value");
+                           "clump_heap_write_object_field needs a value");
     target t = {0};
     uint64_t offset;
     clump_status status = locate(heap, ref, class_name, field, index, &t, &offset);

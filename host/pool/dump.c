@@ -78,7 +78,7 @@ static void append_json(clumpi_pool *p, clumpi_text *t) {
     NUMBER(bytes_peak)
     NUMBER(used_bytes)
     NUMBER(used_peak)
-    NUMBER(asked_bytes)
+    NUMBER(requested_bytes)
     NUMBER(chunks)
     NUMBER(chunks_peak)
     NUMBER(empty_chunks)
@@ -167,7 +167,7 @@ static void append_svg(clumpi_pool *p, clumpi_text *t) {
     clumpi_text_append(t, "</svg>\n");
 }
 
-static clump_status dump(clump_pool *pool, clump_write write, void *user,
+static clump_status dump(clump_pool *pool, clump_write_fn write, void *user,
                          void (*append)(clumpi_pool *, clumpi_text *)) {
     clumpi_pool *p = clumpi_pool_enter(pool);
     if (!p) return CLUMP_ERR_USAGE;
@@ -184,10 +184,10 @@ static clump_status dump(clump_pool *pool, clump_write write, void *user,
     return status;
 }
 
-clump_status clump_pool_dump(clump_pool *pool, clump_write write, void *user) {
+clump_status clump_pool_dump(clump_pool *pool, clump_write_fn write, void *user) {
     return dump(pool, write, user, append_json);
 }
 
-clump_status clump_pool_draw(clump_pool *pool, clump_write write, void *user) {
+clump_status clump_pool_draw(clump_pool *pool, clump_write_fn write, void *user) {
     return dump(pool, write, user, append_svg);
 }

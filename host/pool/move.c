@@ -1,4 +1,4 @@
-/* Moves under way: copying, swapping, dropping (thesis 4.4, 4.5). Read first: pool.h. */
+/* Moves under way: copying, swapping, dropping (Eichinger's thesis 4.4, 4.5). Read first: pool.h. */
 #include <string.h>
 
 #include "pool/pool.h"

@@ -1,5 +1,5 @@
 /* How long copies take, learnt: ns = fixed * copies + bytes * per_byte, by least squares over past
- * measurements, older ones counting less. This is the thesis's moving average of speed (4.5, 4.6)
+ * measurements, older ones counting less. This is Eichinger's moving average of speed (4.5, 4.6)
  * with the cost of a copy as such taken apart, so that small copies do not spoil it.
  *
  * No device, no clock. Read first: nothing.

@@ -1,4 +1,4 @@
-/* Pauses of the device between a frame's commands (thesis 4.4.2). Read first: pool.h. */
+/* Pauses of the device between a frame's commands (Eichinger's thesis 4.4.2). Read first: pool.h. */
 #include <string.h>
 
 #include "pool/pool.h"
@@ -52,7 +52,7 @@ void clumpi_frames_clear(clumpi_pool *p) {
 static clump_status add_frame(clumpi_pool *p, cl_uint count, const cl_event *events) {
     if (!count != !events)
         return clumpi_fail(&p->error, CLUMP_ERR_USAGE,
-                           "clump_pool_frame: count and events must be both zero or both set");
+                           "clump_pool_end_frame: count and events must be both zero or both set");
     if (!count) return CLUMP_OK;
     cl_ulong queued = 0;
     cl_int code = p->cl.GetEventProfilingInfo(events[0], CL_PROFILING_COMMAND_QUEUED, sizeof queued,
@@ -78,7 +78,7 @@ static clump_status add_frame(clumpi_pool *p, cl_uint count, const cl_event *eve
     return CLUMP_OK;
 }
 
-clump_status clump_pool_frame(clump_pool *pool, cl_uint count, const cl_event *events) {
+clump_status clump_pool_end_frame(clump_pool *pool, cl_uint count, const cl_event *events) {
     clumpi_pool *p = clumpi_pool_enter(pool);
     if (!p) return CLUMP_ERR_USAGE;
     clump_status status = add_frame(p, count, events);

@@ -1,11 +1,11 @@
-/* Search, prioritisation and selection of moves (thesis 4.1 to 4.3).
+/* Search, prioritisation and selection of moves (Eichinger's thesis 4.1 to 4.3).
  *
- * The thesis looks at every pair of an allocation and a free range below it. That is done here as
+ * Eichinger's thesis looks at every pair of an allocation and a free range below it. That is done here as
  * long as there are few pairs. Beyond, a cursor goes over the allocations from the last chunk to
  * the first, a part in each step, and asks a few chunks below for the range that their strategy
  * would take, in constant time.
  *
- * "Below" is what makes steps converge: a chunk with a greater share in use (or, as in the thesis,
+ * "Below" is what makes steps converge: a chunk with a greater share in use (or, as in Eichinger's thesis,
  * an older one), or a lower offset of the same chunk. With u bytes used of B in a chunk, a move to
  * a chunk whose u / B is at least as great raises the sum of u * u / B; one within a chunk leaves
  * that sum and lowers an offset. Neither can go on for ever, nor come back.

@@ -62,7 +62,7 @@ static clumpi_pool_account *account_of(clump_context *c) {
     return account;
 }
 
-clump_status clump_pool_limit_all(clump_context *context, uint64_t bytes) {
+clump_status clump_pools_set_limit(clump_context *context, uint64_t bytes) {
     if (!context) return CLUMP_ERR_USAGE;
     clumpi_pool_account *account = account_of(context);
     if (!account)
@@ -71,7 +71,7 @@ clump_status clump_pool_limit_all(clump_context *context, uint64_t bytes) {
     return CLUMP_OK;
 }
 
-uint64_t clump_pool_get_bytes_of_all(const clump_context *context) {
+uint64_t clump_pools_get_bytes(const clump_context *context) {
     clumpi_pool_account *account = context ? find_account(context) : NULL;
     return account ? atomic_load(&account->bytes) : 0;
 }
@@ -420,7 +420,7 @@ static clump_status allocate(clumpi_pool *p, const clump_allocation_desc *desc, 
     p->kinds[desc->memory].changes++;
     p->stats.allocations++;
     p->stats.allocated++;
-    p->stats.asked_bytes += desc->bytes;
+    p->stats.requested_bytes += desc->bytes;
     *record = i;
     return CLUMP_OK;
 }
@@ -495,7 +495,7 @@ static clump_status free_record(clumpi_pool *p, uint32_t record) {
     p->kinds[r->chunk->memory].changes++;
     p->stats.allocations--;
     p->stats.freed++;
-    p->stats.asked_bytes -= r->bytes;
+    p->stats.requested_bytes -= r->bytes;
     forget_place(p, r, &uses);
     clumpi_record_retire(p, record);
     return CLUMP_OK;

@@ -297,7 +297,7 @@ clump_status clumpi_copy_range(clumpi_pool *p, cl_mem from, uint64_t from_at, cl
 
 /* ---- slide.c ---- */
 
-/* Slide movable allocations down over the gaps in front of them, within `budget_ns`; waits for the
+/* Slide movable allocations down over the gaps in front of them, within `budget_us`; waits for the
  * copies. *moves: what was moved, to be released by the caller. */
 clump_status clumpi_slide(clumpi_pool *p, const clump_defrag_desc *desc, double budget_ns,
                           clump_move **moves, size_t *count);

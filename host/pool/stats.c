@@ -166,8 +166,8 @@ static clump_status check(clumpi_pool *p) {
         return corrupt(p, "allocations", p->stats.allocations, s.records);
     if (s.ranges + p->stats.unique != s.owned + reserved)
         return corrupt(p, "used ranges", s.ranges + p->stats.unique, s.owned + reserved);
-    if (s.asked != p->stats.asked_bytes)
-        return corrupt(p, "bytes asked for", p->stats.asked_bytes, s.asked);
+    if (s.asked != p->stats.requested_bytes)
+        return corrupt(p, "bytes asked for", p->stats.requested_bytes, s.asked);
     s.bytes += p->scratch_bytes;
     if (s.bytes != p->stats.bytes) return corrupt(p, "bytes", p->stats.bytes, s.bytes);
     if (s.used != p->stats.used_bytes) return corrupt(p, "used bytes", p->stats.used_bytes, s.used);

@@ -293,7 +293,7 @@ static clump_status parse_field(parser *p, uint32_t class_index, const char *cla
 static clump_status parse_modifiers(parser *p, clump_class_desc *desc) {
     int has_layout = 0;
     for (; !is_word(p, "class"); advance(p)) {
-        clump_layout layout = is_word(p, "aos") ? CLUMP_LAYOUT_AOS : CLUMP_LAYOUT_SOA;
+        clump_class_layout layout = is_word(p, "aos") ? CLUMP_LAYOUT_AOS : CLUMP_LAYOUT_SOA;
         if (is_word(p, "abstract")) {
             desc->is_abstract = 1;
         } else if (is_word(p, "aos") || is_word(p, "soa")) {

@@ -66,7 +66,7 @@ typedef struct clumpi_field_places {
 typedef struct clumpi_class_decl {
     uint32_t name_at, base_at; /* in clump_schema.names; base_at 0: no base */
     int is_abstract;
-    clump_layout layout;
+    clump_class_layout layout;
     clumpi_class_places places;
 } clumpi_class_decl;
 

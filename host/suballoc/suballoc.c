@@ -178,8 +178,8 @@ clump_status clump_suballoc_free(clump_suballoc *s, clump_range range) {
     return CLUMP_OK;
 }
 
-clump_status clump_suballoc_get(const clump_suballoc *s, clump_range range,
-                                clump_range_info *info) {
+clump_status clump_suballoc_get_info(const clump_suballoc *s, clump_range range,
+                                     clump_range_info *info) {
     if (!s || !info) return CLUMP_ERR_USAGE;
     memset(info, 0, sizeof *info);
     uint32_t node = node_of(s, range);

@@ -13,7 +13,7 @@
  *
  * A collection takes a buffer at the first call, kept until the heap is destroyed: 16 bytes for
  * each granule of the heap (clump_heap_layout), 8 bytes for each object that the queue has room
- * for, 1280 bytes. What the queue has no room for waits in the first part, so that nothing is lost.
+ * for, 1280 bytes. What the queue has no room for is kept as grey bits in the first part, so that nothing is lost.
  *
  * Read first: heap.h, refs.h. Read next: collector.h (when to collect), compact.h.
  */
@@ -87,7 +87,7 @@ typedef struct clump_collect_report {
     uint32_t blocks_freed;
     uint32_t levels;              /* of the graph that the queue or the host went through */
     uint32_t narrow_levels;       /* of which: by one work-group alone */
-    uint32_t sweeps;              /* of all rows that wait; takes the place of levels */
+    uint32_t sweeps;              /* of all rows with grey objects; takes the place of levels */
     uint32_t refills;             /* of the queue, after it overflowed */
     uint32_t engine_changes;      /* between one work-group, the queue, rows and the host */
     uint32_t queue_peak;          /* most objects in the queue */

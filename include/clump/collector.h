@@ -19,16 +19,16 @@ typedef struct clump_collector_desc {
     clump_collect_desc
         collect; /* what to do; what it points to must live as long as the collector */
 
-    uint32_t every; /* at every n-th poll */
+    uint32_t every; /* at every n-th safepoint */
 
     /* If this share of the heap's blocks is in use, 0 < fill <= 1, and at least `growth` of them
-     * more than at the first poll after the last collection, so that a heap full of live objects is
-     * not collected in vain again and again. Reads 4 bytes per block on the device at each poll. */
+     * more than at the first safepoint after the last collection, so that a heap full of live objects is
+     * not collected in vain again and again. Reads 4 bytes per block on the device at each safepoint. */
     double fill;
     double growth; /* 0: 0.05 */
 
-    /* If an allocation has returned null since the last poll. What the heap counts for
-     * clump_heap_poll() is only looked at; who calls that in between is to ask by itself. */
+    /* If an allocation has returned null since the last safepoint. What the heap counts for
+     * clump_heap_fetch_errors() is only looked at; who calls that in between is to ask by itself. */
     int out_of_memory;
 } clump_collector_desc;
 
@@ -39,8 +39,8 @@ CLUMP_API clump_status clump_collector_create(const clump_collector_desc *desc,
 /* DESTRUCTOR. NULL is allowed. */
 CLUMP_API void clump_collector_destroy(clump_collector *collector);
 
-/* METHOD. Ask for a collection at the next poll, whatever the triggers say. */
-CLUMP_API void clump_collector_ask(clump_collector *collector);
+/* METHOD. Ask for a collection at the next safepoint, whatever the triggers say. */
+CLUMP_API void clump_collector_request(clump_collector *collector);
 
 /* METHOD. Call at a safe point: where no kernel or host variable holds a reference that no root
  * leads to.
@@ -48,8 +48,8 @@ CLUMP_API void clump_collector_ask(clump_collector *collector);
  *   report  [out, optional]  of that run
  * Blocks: yes, but for `every` alone, which does only when it collects. Returns as clump_collect().
  * */
-CLUMP_API clump_status clump_collector_poll(clump_collector *collector, int *ran,
-                                            clump_collect_report *report);
+CLUMP_API clump_status clump_collector_safepoint(clump_collector *collector, int *ran,
+                                                 clump_collect_report *report);
 
 #ifdef __cplusplus
 }

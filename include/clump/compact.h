@@ -70,7 +70,7 @@ typedef struct clump_compact_desc {
     X(REWRITE, "references inside and outside the heap")                                           \
     X(FINISH, "bitmaps, states and hints")
 typedef enum clump_compact_phase {
-#define CLUMP_COMPACT_PHASE_ENUM(name, text) CLUMP_PHASE_##name,
+#define CLUMP_COMPACT_PHASE_ENUM(name, text) CLUMP_COMPACT_##name,
     CLUMP_COMPACT_PHASE_LIST(CLUMP_COMPACT_PHASE_ENUM)
 #undef CLUMP_COMPACT_PHASE_ENUM
         CLUMP_COMPACT_PHASE_COUNT

@@ -45,7 +45,7 @@ CLUMP_API void clump_compactor_destroy(clump_compactor *compactor);
  *   report  [out, optional]  of that run; asking for it makes the run block
  * Blocks: `every`: no; k2: yes; automatic: only when it looks, which it does rarely enough to stay
  * within cost_limit. Returns as clump_compact(). */
-CLUMP_API clump_status clump_compactor_poll(clump_compactor *compactor, int *ran,
+CLUMP_API clump_status clump_compactor_tick(clump_compactor *compactor, int *ran,
                                             clump_compact_report *report);
 
 #ifdef __cplusplus

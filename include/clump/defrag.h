@@ -17,7 +17,7 @@
  * Releasing chunks that became empty takes time of the driver, so steps with a budget leave some of
  * them to the next steps, with half of their budget. Allocations may use them meanwhile.
  *
- * Names as in the thesis: P. Eichinger, Vulkan Memory-Management and Defragmentation, chapter 4.
+ * Names as in Eichinger's thesis: P. Eichinger, Vulkan Memory-Management and Defragmentation, chapter 4.
  * Read first: pool.h.
  */
 #ifndef CLUMP_DEFRAG_H
@@ -31,7 +31,7 @@ extern "C" {
 
 typedef enum clump_defrag_order {
     CLUMP_DEFRAG_FULLEST = 0, /* empty the chunk with the least in it first */
-    CLUMP_DEFRAG_OLDEST       /* towards the first chunk made, as the thesis does */
+    CLUMP_DEFRAG_OLDEST       /* towards the first chunk made, as Eichinger's thesis does */
 } clump_defrag_order;
 
 typedef struct clump_defrag_desc {
@@ -41,7 +41,7 @@ typedef struct clump_defrag_desc {
     double budget_us;
     uint64_t max_bytes; /* to copy in this step; 0: no limit */
     uint32_t max_moves; /* to begin in this step; 0: no limit */
-    int use_pauses;     /* the budget is what clump_pool_frame() learnt, at most budget_us if set */
+    int use_pauses; /* the budget is what clump_pool_end_frame() learnt, at most budget_us if set */
     int wait;           /* wait for the copies and swap at once */
     /* No command uses movable allocations until the call returns; implies wait. Allows moves by
      * less than an allocation's size. They destroy the source as they go, are not asked about
@@ -91,9 +91,10 @@ CLUMP_API clump_status clump_pool_finish_move(clump_pool *pool, clump_allocation
  * their order. The pauses between them, and from the last to the first of the next frame, are
  * looked at when they have completed. A step with use_pauses may then take
  *     factor * (least over the last `frames` frames of (longest pause of the frame))
- * (thesis 4.4.2), measured in device time. 0 until as many frames are known. Without events the
+ * (Eichinger's thesis 4.4.2), measured in device time. 0 until as many frames are known. Without events the
  * call only ends a frame in the pool's trace. */
-CLUMP_API clump_status clump_pool_frame(clump_pool *pool, cl_uint count, const cl_event *events);
+CLUMP_API clump_status clump_pool_end_frame(clump_pool *pool, cl_uint count,
+                                            const cl_event *events);
 CLUMP_API clump_status clump_pool_set_frames(clump_pool *pool, uint32_t frames, double factor);
 
 /* What copies were measured to take: us = fixed_us * copies + bytes * us_per_byte; zeros: not

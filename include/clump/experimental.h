@@ -21,7 +21,7 @@ typedef struct clump_alloc_tuning {
     int no_coalescing; /* 1: every work-item allocates and frees for itself */
     int no_rotation;   /* 1: all searches start at the same place */
     uint32_t retries;  /* look-ups of an existing block before a new one is opened regardless
-                          (r of thesis Fig. 5.11); 0: the default, 8; at most 1024 */
+                          (r of Springer's thesis Fig. 5.11); 0: the default, 8; at most 1024 */
 } clump_alloc_tuning;
 
 /* ---- Compaction: clump_compact_desc.merge --------------------------------------------------- */
@@ -34,7 +34,7 @@ typedef enum clump_merge_rewrite {
                                        there are more passes */
 } clump_merge_rewrite;
 
-/* The merge strategy of CompactGpu (Springer and Masuhara, ISMM 2019; thesis ch. 6) instead of the
+/* The merge strategy of CompactGpu (Springer and Masuhara, ISMM 2019; Springer's thesis ch. 6) instead of the
  * planner: one source block is merged into n target blocks, pass after pass. An object may move more
  * than once. */
 typedef struct clump_merge_desc {

@@ -90,7 +90,7 @@ typedef enum clump_device_error {
 
 typedef struct clump_device_report {
     struct {
-        uint32_t count;     /* events since the last poll; requests, for OUT_OF_MEMORY */
+        uint32_t count;     /* events since the last fetch; requests, for OUT_OF_MEMORY */
         uint32_t class_id;  /* of the first event; 0 if not known */
         clump_ref ref;      /* of the first event; 0 for OUT_OF_MEMORY */
         uint32_t work_item; /* global linear id of the first event, low 32 bits */
@@ -101,7 +101,7 @@ typedef struct clump_device_report {
  *   report  [out, optional]
  * Blocks: yes. Returns CLUMP_OK nothing was reported; CLUMP_ERR_DEVICE something was (the context's
  * error says it in words); CLUMP_ERR_CL. */
-CLUMP_API clump_status clump_heap_poll(clump_heap *heap, clump_device_report *report);
+CLUMP_API clump_status clump_heap_fetch_errors(clump_heap *heap, clump_device_report *report);
 
 /* ---- Looking into the heap ------------------------------------------------------------------ */
 
@@ -111,7 +111,7 @@ typedef struct clump_class_stats {
     uint32_t blocks;        /* allocated blocks */
     uint32_t active_blocks; /* of which: with a free slot */
     uint64_t bytes;         /* of its blocks */
-    double fragmentation;   /* F: 1 - objects / slots, 0 without blocks (thesis 5.6.3) */
+    double fragmentation;   /* F: 1 - objects / slots, 0 without blocks (Springer's thesis 5.6.3) */
 } clump_class_stats;
 
 typedef struct clump_heap_stats {
@@ -130,7 +130,8 @@ CLUMP_API clump_status clump_heap_calc_stats(clump_heap *heap, clump_heap_stats 
                                              clump_class_stats *classes, uint32_t capacity);
 
 /* METHOD. Number of live objects of a class and its subclasses. Blocks: yes. */
-CLUMP_API clump_status clump_heap_count(clump_heap *heap, const char *class_name, uint64_t *count);
+CLUMP_API clump_status clump_heap_calc_count(clump_heap *heap, const char *class_name,
+                                             uint64_t *count);
 
 /* METHOD. Verify every invariant of docs/internals/core.md on the device: credits against bitmaps, free and
  * active hints at every level, counters. Walks all metadata.
@@ -144,11 +145,11 @@ CLUMP_API clump_status clump_heap_check(clump_heap *heap);
  *   count     [out]            live objects; may exceed capacity
  * Blocks: yes. Returns CLUMP_OK; CLUMP_ERR_NOT_FOUND; CLUMP_ERR_USAGE; CLUMP_ERR_CL;
  * CLUMP_ERR_MEMORY. */
-CLUMP_API clump_status clump_heap_enumerate(clump_heap *heap, const char *class_name,
+CLUMP_API clump_status clump_heap_read_refs(clump_heap *heap, const char *class_name,
                                             clump_ref *refs, uint64_t capacity, uint64_t *count);
 
 /* METHOD. Read or write one field of all live objects of a class and its subclasses, packed, in the
- * order of clump_heap_enumerate().
+ * order of clump_heap_read_refs().
  *   field   the name; `index` is the array element, 0 for a plain field
  *   values  element_bytes of the field for each object (3-vectors take 4 elements, as in OpenCL)
  *   count   read: capacity in objects; write: must equal the number of live objects
@@ -164,10 +165,12 @@ CLUMP_API clump_status clump_heap_write_field(clump_heap *heap, const char *clas
 /* METHOD. The same for the one object `ref`, which must be a live object of the class.
  * Blocks: yes, with two small transfers to verify `ref` and one for the value.
  * Returns as above, and CLUMP_ERR_REFERENCE. */
-CLUMP_API clump_status clump_heap_get_field(clump_heap *heap, clump_ref ref, const char *class_name,
-                                            const char *field, uint32_t index, void *value);
-CLUMP_API clump_status clump_heap_set_field(clump_heap *heap, clump_ref ref, const char *class_name,
-                                            const char *field, uint32_t index, const void *value);
+CLUMP_API clump_status clump_heap_read_object_field(clump_heap *heap, clump_ref ref,
+                                                    const char *class_name, const char *field,
+                                                    uint32_t index, void *value);
+CLUMP_API clump_status clump_heap_write_object_field(clump_heap *heap, clump_ref ref,
+                                                     const char *class_name, const char *field,
+                                                     uint32_t index, const void *value);
 
 #ifdef __cplusplus
 }

@@ -78,7 +78,7 @@ typedef struct clump_allocation_info {
 } clump_allocation_info;
 
 /* Takes the next part of a text. */
-typedef void (*clump_write)(void *user, const char *text, size_t bytes);
+typedef void (*clump_write_fn)(void *user, const char *text, size_t bytes);
 
 typedef enum clump_pool_flag {
     CLUMP_POOL_SINGLE_THREADED = 1 << 0, /* no lock */
@@ -113,7 +113,7 @@ typedef struct clump_pool_desc {
     void (*leaked)(void *user, const clump_allocation_info *info);
     /* A line for each call that allocates, frees, sets movable or ends a frame: docs/guide/pool.md.
      * Called with the lock: it must not call the pool. */
-    clump_write trace;
+    clump_write_fn trace;
 } clump_pool_desc;
 
 /* CONSTRUCTOR. Makes no chunk yet.
@@ -132,8 +132,8 @@ CLUMP_API void clump_pool_get_error(clump_pool *pool, clump_error *error);
 
 /* METHOD. Limit the device memory of all pools of a context together; 0: none. What is there
  * stays. */
-CLUMP_API clump_status clump_pool_limit_all(clump_context *context, uint64_t bytes);
-CLUMP_API uint64_t clump_pool_get_bytes_of_all(const clump_context *context);
+CLUMP_API clump_status clump_pools_set_limit(clump_context *context, uint64_t bytes);
+CLUMP_API uint64_t clump_pools_get_bytes(const clump_context *context);
 
 /* ---- Allocations ---------------------------------------------------------------------------- */
 
@@ -141,7 +141,7 @@ typedef struct clump_allocation_desc {
     uint64_t bytes;     /* at least 1 */
     uint64_t alignment; /* of the offset: a power of two; 0: the pool's */
     clump_memory memory;
-    int movable; /* it may be moved: no command writes to it any more ("static" in the thesis; all
+    int movable; /* it may be moved: no command writes to it any more ("static" in Eichinger's thesis; all
                          others are "dynamic"). See clump_pool_set_movable() */
     int unique;  /* give it a buffer of its own whatever its size */
     const char *name; /* copied; default: none */
@@ -225,7 +225,7 @@ CLUMP_API clump_status clump_pool_trim(clump_pool *pool);
 typedef struct clump_pool_stats {
     uint64_t bytes, bytes_peak;         /* device memory taken */
     uint64_t used_bytes, used_peak;     /* given out, as rounded up; also to moves under way */
-    uint64_t asked_bytes;               /* as asked for */
+    uint64_t requested_bytes;           /* as asked for */
     uint32_t chunks, chunks_peak;       /* without unique ones */
     uint32_t empty_chunks, unique;      /* empty ones are chunks too */
     uint64_t allocations;               /* live */
@@ -254,8 +254,8 @@ CLUMP_API clump_status clump_pool_check(clump_pool *pool);
 
 /* METHOD. The pool as JSON (docs/guide/pool.md has the schema), or as a picture of all chunks (SVG):
  * used ranges movable and not, free ones, unique allocations. Walks all chunks. */
-CLUMP_API clump_status clump_pool_dump(clump_pool *pool, clump_write write, void *user);
-CLUMP_API clump_status clump_pool_draw(clump_pool *pool, clump_write write, void *user);
+CLUMP_API clump_status clump_pool_dump(clump_pool *pool, clump_write_fn write, void *user);
+CLUMP_API clump_status clump_pool_draw(clump_pool *pool, clump_write_fn write, void *user);
 
 /* METHOD. Call `visit` for every allocation, in no order: what would leak if the pool ended now. */
 CLUMP_API clump_status clump_pool_visit(

@@ -52,7 +52,7 @@ CLUMP_API clump_status clump_handle_create(clump_heap *heap, clump_ref ref, clum
 
 /* METHOD. Where the object is now; null (0) if it was found dead by a compaction.
  * Blocks: yes. Returns CLUMP_OK; CLUMP_ERR_USAGE no such handle; CLUMP_ERR_CL. */
-CLUMP_API clump_status clump_handle_get(clump_heap *heap, clump_handle handle, clump_ref *ref);
+CLUMP_API clump_status clump_handle_read(clump_heap *heap, clump_handle handle, clump_ref *ref);
 
 /* METHOD. Give a handle up. The object lives on. Returns CLUMP_OK; CLUMP_ERR_USAGE no such handle. */
 CLUMP_API clump_status clump_handle_destroy(clump_heap *heap, clump_handle handle);

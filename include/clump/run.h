@@ -18,7 +18,7 @@ extern "C" {
 #endif
 
 /* METHOD. Do-all: launch `kernel` so that its loops cover all live objects of the classes that they
- * name (thesis 5.2.2). At most 3 launches, no readback.
+ * name (Springer's thesis 5.2.2). At most 3 launches, no readback.
  *   sync  [in, optional]
  * Blocks: no. Returns CLUMP_OK; CLUMP_ERR_USAGE program and heap have different layouts, or an
  * argument was never set; CLUMP_ERR_CL. */

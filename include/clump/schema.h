@@ -31,7 +31,7 @@
  * TYPE is bool or one of OpenCL's char uchar short ushort int uint long ulong float double, or a
  * vector of these (float2, uchar16, ...). Classes may be used before they are declared.
  *
- * Layout of a row, 64 objects (thesis 5.2.3 for the idea, docs/internals/core.md for ours): a field with
+ * Layout of a row, 64 objects (Springer's thesis 5.2.3 for the idea, docs/internals/core.md for ours): a field with
  * stride s, step t and base b has element i of slot n at byte b + n*s + i*t of the row. A soa field
  * has s = its size and, as an array, t = 64*size; a packed array has s = count*size and t = size;
  * in an aos class s is the size of the struct of the fields that the class itself declares.
@@ -79,13 +79,13 @@ typedef enum clump_type {
     CLUMP_TYPE_REF     /* a clump_ref: 4 bytes */
 } clump_type;
 
-typedef enum clump_layout { CLUMP_LAYOUT_SOA = 0, CLUMP_LAYOUT_AOS = 1 } clump_layout;
+typedef enum clump_class_layout { CLUMP_LAYOUT_SOA = 0, CLUMP_LAYOUT_AOS = 1 } clump_class_layout;
 
 typedef struct clump_class_desc {
     const char *name;    /* required; an OpenCL C identifier that is not reserved; copied */
     const char *base;    /* name of the base class, or NULL; may be added later; copied */
     int is_abstract;     /* 1: no objects of exactly this class */
-    clump_layout layout; /* of the fields that this class declares; default soa */
+    clump_class_layout layout; /* of the fields that this class declares; default soa */
 } clump_class_desc;
 
 typedef struct clump_field_desc {
@@ -154,7 +154,7 @@ typedef struct clump_class_info {
     uint32_t base; /* id of the base class, 0 if none */
     uint32_t last; /* ids id .. last are the class and all its subclasses */
     int is_abstract;
-    clump_layout layout;
+    clump_class_layout layout;
     uint32_t field_count;  /* own fields */
     uint32_t object_bytes; /* bytes of one object; a row takes 64 times as many */
 } clump_class_info;

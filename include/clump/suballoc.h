@@ -83,8 +83,8 @@ typedef struct clump_range_info {
 } clump_range_info;
 
 /* METHOD. What is known about a range. Returns CLUMP_OK; CLUMP_ERR_REFERENCE. */
-CLUMP_API clump_status clump_suballoc_get(const clump_suballoc *suballoc, clump_range range,
-                                          clump_range_info *info);
+CLUMP_API clump_status clump_suballoc_get_info(const clump_suballoc *suballoc, clump_range range,
+                                               clump_range_info *info);
 
 /* METHOD. The ranges given out, in the order of their offsets: the first behind `range`, 0 for the
  * very first. *next is 0 behind the last. Returns CLUMP_OK; CLUMP_ERR_REFERENCE. */

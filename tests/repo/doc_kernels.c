@@ -132,7 +132,7 @@ static void act(char *action) {
         check_reduction(words + 1);
     } else if (!strcmp(verb, "count") && count == 3) {
         uint64_t found = 0;
-        CHECK_OK(&fixture, clump_heap_count(heap, words[1], &found));
+        CHECK_OK(&fixture, clump_heap_calc_count(heap, words[1], &found));
         if (found != strtoull(words[2], NULL, 10)) {
             fprintf(stderr, "%llu of %s, expected %s\n", (unsigned long long)found, words[1],
                     words[2]);

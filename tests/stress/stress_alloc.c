@@ -225,7 +225,7 @@ static uint64_t compare_with_bags(void) {
     cl_fixture_read(&t.on, t.counts, counts, t.items * 4);
     for (uint32_t c = 0; c < CLASSES; c++) {
         uint64_t found, expected = list_bags(bags, counts, c, classes[c].last, ours);
-        CHECK_OK(&t.on, clump_heap_enumerate(t.heap, classes[c].name, theirs, entries, &found));
+        CHECK_OK(&t.on, clump_heap_read_refs(t.heap, classes[c].name, theirs, entries, &found));
         if (found != expected)
             fail_msg("the bags hold %llu objects of class %s, the heap %llu",
                      (unsigned long long)expected, classes[c].name, (unsigned long long)found);
@@ -248,7 +248,7 @@ static uint64_t compare_with_bags(void) {
 /* What kernels reported is one OUT_OF_MEMORY for each null. */
 static void check_reports(const char *name, double nulls_max) {
     clump_device_report report;
-    clump_status status = clump_heap_poll(t.heap, &report);
+    clump_status status = clump_heap_fetch_errors(t.heap, &report);
     for (int e = 0; e < CLUMP_DEVICE_ERROR_COUNT; e++) {
         uint64_t expected = e == CLUMP_DEVICE_OUT_OF_MEMORY ? (uint32_t)t.nulls : 0;
         if (report.errors[e].count != expected)

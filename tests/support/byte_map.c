@@ -67,8 +67,8 @@ static const char *allocate(run *r, uint32_t size, uint32_t align_log) {
     for (int64_t i = at; i < at + units; i++)
         if (r->map[i]++) return "overlaps another range";
     clump_range_info info;
-    if (clump_suballoc_get(r->s, range, &info) || info.offset != offset || info.user_data != tag ||
-        info.bytes != (uint64_t)units * r->granularity)
+    if (clump_suballoc_get_info(r->s, range, &info) || info.offset != offset ||
+        info.user_data != tag || info.bytes != (uint64_t)units * r->granularity)
         return "a range is told otherwise than it was given out";
     r->live[r->live_count++] = (live_range){range, at, units};
     return NULL;
@@ -92,7 +92,7 @@ static const char *reject(run *r, uint32_t bits) {
     if (!bad) return NULL;
     r->counts->rejected++;
     clump_range_info info;
-    if (clump_suballoc_get(r->s, bad, &info) != CLUMP_ERR_REFERENCE)
+    if (clump_suballoc_get_info(r->s, bad, &info) != CLUMP_ERR_REFERENCE)
         return "a range that is none is told about";
     return clump_suballoc_free(r->s, bad) == CLUMP_ERR_REFERENCE ? NULL : "freed what is no range";
 }
@@ -123,7 +123,7 @@ static const char *check(run *r) {
     clump_range range = 0;
     while (!clump_suballoc_next(r->s, range, &range) && range) {
         clump_range_info info;
-        if (clump_suballoc_get(r->s, range, &info)) return "the walk finds what is no range";
+        if (clump_suballoc_get_info(r->s, range, &info)) return "the walk finds what is no range";
         if (walked++ && info.offset <= before) return "the walk is not in order";
         before = info.offset;
     }

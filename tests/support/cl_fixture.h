@@ -69,10 +69,10 @@ void cl_fixture_expect_cl(cl_int code, const char *call, const char *file, int l
 void cl_fixture_expect_words(const clump_error *error, clump_status found, clump_status expected,
                              const char *words, const char *call, int line);
 
-/* No kernel reported anything since the last poll, and all invariants of the heap hold. */
+/* No kernel reported anything since the last fetch, and all invariants of the heap hold. */
 #define CHECK_HEAP(f, heap)                                                                        \
     do {                                                                                           \
-        CHECK_OK(f, clump_heap_poll(heap, NULL));                                                  \
+        CHECK_OK(f, clump_heap_fetch_errors(heap, NULL));                                          \
         CHECK_OK(f, clump_heap_check(heap));                                                       \
     } while (0)
 

@@ -176,7 +176,7 @@ static const bench_param params[] = {
 
 const bench_descriptor bench_app_barnes_hut = {
     .name = "app-barnes-hut",
-    .sentence = "Bodies in a quadtree: nodes made and freed as bodies move (thesis 7.3)",
+    .sentence = "Bodies in a quadtree: nodes made and freed as bodies move (Springer's thesis 7.3)",
     .params = params,
     .repeat = 1,
     .size = "bodies",

@@ -154,7 +154,7 @@ static int read_state(void *self, void *out, bench_error *error) {
     bench_objects *objects = &world->objects;
     uint64_t nodes = 0;
     if (bench_objects_do_all(objects, WRITE, NULL, error) ||
-        bench_objects_check(objects, clump_heap_count(objects->heap, "TreeNode", &nodes),
+        bench_objects_check(objects, clump_heap_calc_count(objects->heap, "TreeNode", &nodes),
                             "counting nodes", error) ||
         bench_buffer_read(&objects->buffers, world->states, 0, world->count * sizeof *state->bodies,
                           state->bodies, error) ||

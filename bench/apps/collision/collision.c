@@ -153,7 +153,8 @@ static const bench_param params[] = {
 
 const bench_descriptor bench_app_collision = {
     .name = "app-collision",
-    .sentence = "Bodies that attract each other and merge: objects only freed (thesis 7.2)",
+    .sentence =
+        "Bodies that attract each other and merge: objects only freed (Springer's thesis 7.2)",
     .params = params,
     .repeat = 1,
     .size = "bodies",

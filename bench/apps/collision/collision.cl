@@ -23,13 +23,13 @@ __kernel void body_init(CLUMP_HEAP, __global const float *states) {
 }
 
 /* What a body sees of another one; aligned, so that it comes from local memory in one access. */
-typedef struct __attribute__((aligned(16))) sight {
+typedef struct __attribute__((aligned(16))) body_copy {
     float x, y, mass;
     uint id;
-} sight;
+} body_copy;
 
-static inline sight see(CLUMP_HEAP_FIXED, Body body) {
-    sight s = {Body_x(body), Body_y(body), Body_mass(body), Body_id(body)};
+static inline body_copy see(CLUMP_HEAP_FIXED, Body body) {
+    body_copy s = {Body_x(body), Body_y(body), Body_mass(body), Body_id(body)};
     return s;
 }
 
@@ -44,13 +44,13 @@ static inline pulls add(pulls a, pulls b) {
 }
 
 __kernel void compute_force(CLUMP_HEAP_FIXED, float softening2, float scale) {
-    CLUMP_STAGE(sight, staged);
+    CLUMP_STAGE(body_copy, staged);
     CLUMP_STAGE(pulls, parts);
     CLUMP_FOR_EACH_TOGETHER(Body, self) {
-        sight me = {0.0f, 0.0f, 0.0f, 0u};
+        body_copy me = {0.0f, 0.0f, 0.0f, 0u};
         if (CLUMP_TAKES_PART(self)) me = see(clump_heap, self);
         pulls sum = {0, 0};
-        CLUMP_FOR_ALL_STAGED(Body, other, sight, it, staged, see(clump_heap, other)) {
+        CLUMP_FOR_ALL_STAGED(Body, other, body_copy, it, staged, see(clump_heap, other)) {
             float dx = it.x - me.x, dy = it.y - me.y; /* itself too, which pulls with 0 */
             float f = pull(dx, dy, it.mass, softening2, scale);
             sum.x += quantise(f * dx);
@@ -91,7 +91,7 @@ static inline neighbor nearer(neighbor a, neighbor b) {
 }
 
 typedef struct suitable {
-    sight seen;
+    body_copy seen;
     Body body;
 } suitable;
 
@@ -105,7 +105,7 @@ __kernel void find_candidate(CLUMP_HEAP_FIXED, float reach2) {
     CLUMP_STAGE(suitable, staged);
     CLUMP_STAGE(neighbor, parts);
     CLUMP_FOR_EACH_TOGETHER(Body, self) {
-        sight me = {0.0f, 0.0f, 0.0f, 0u};
+        body_copy me = {0.0f, 0.0f, 0.0f, 0u};
         if (CLUMP_TAKES_PART(self)) me = see(clump_heap, self);
         neighbor best = {reach2, 0u, Body_null};
         CLUMP_FOR_ALL_STAGED(Body, other, suitable, it, staged, see_whole(clump_heap, other)) {

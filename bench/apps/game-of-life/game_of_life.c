@@ -13,7 +13,7 @@ const bench_descriptor bench_app_game_of_life = {
     .name = "app-game-of-life",
     .sentence =
         "Conway's Game of Life: only living cells and their neighbours are objects "
-        "(thesis 7.8)",
+        "(Springer's thesis 7.8)",
     .params = params,
     .repeat = 1,
     .size = "height",

@@ -28,7 +28,7 @@ static int create(void *app, const bench_world_desc *world, bench_error *error) 
     return life_world_create(&run->desc, &run->app.world, error);
 }
 
-/* Living cells black, dying ones gray and paler with time, candidates red (thesis Fig. 7.22). */
+/* Living cells black, dying ones gray and paler with time, candidates red (Springer's thesis Fig. 7.22). */
 static void color(const life_rules *rules, const uint8_t *codes, uint32_t x, uint32_t y,
                   uint8_t *rgb) {
     uint32_t state = codes[(size_t)y * rules->width + x];

@@ -15,7 +15,7 @@ const bench_descriptor bench_app_generation = {
     .name = "app-generation",
     .sentence =
         "A generational cellular automaton: dying cells stay and block their place "
-        "(thesis 7.8.3)",
+        "(Springer's thesis 7.8.3)",
     .params = params,
     .repeat = 1,
     .size = "height",

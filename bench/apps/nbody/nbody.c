@@ -16,7 +16,8 @@ static const bench_param params[] = {COLLISION_PARAMS("2000", "100"),
 
 const bench_descriptor bench_app_nbody = {
     .name = "app-nbody",
-    .sentence = "Bodies that attract each other: a loop over all pairs of objects (thesis 7.1)",
+    .sentence =
+        "Bodies that attract each other: a loop over all pairs of objects (Springer's thesis 7.1)",
     .params = params,
     .repeat = 1,
     .size = "bodies",

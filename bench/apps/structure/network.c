@@ -133,7 +133,7 @@ static int make_random(const structure_network_desc *desc, structure_network *ne
 #define SHEET_STRAIN 0.13    /* that the matrix bears, on the average */
 #define SHEET_PRESTRAIN 0.06 /* that it has from the beginning */
 #define SHEET_STRETCH 0.005  /* of the distance between columns: how far a step pulls the edge */
-#define STEP_DT 0.2          /* of the thesis's program, for which the speed is meant */
+#define STEP_DT 0.2          /* of Springer's program, for which the speed is meant */
 #define DISCS 6u             /* per side of the sheet */
 #define NOTCH_X 0.5
 #define NOTCH_DEPTH 0.15

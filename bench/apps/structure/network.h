@@ -35,7 +35,7 @@ typedef struct structure_network {
 
 typedef enum structure_kind {
     STRUCTURE_SHEET, /* a sheet of composite material, notched, held left and pulled right */
-    STRUCTURE_RANDOM /* springs between any two nodes, as the thesis's program makes them */
+    STRUCTURE_RANDOM /* springs between any two nodes, as Springer's program makes them */
 } structure_kind;
 
 typedef struct structure_network_desc {

@@ -2,7 +2,7 @@
  *
  * LAYOUT_AOS is 1 for an array of structs and 0 for an array per field. The three classes of nodes
  * are one, in the order of the network: ordinary ones, then those that pull, then anchors, so the
- * loops over a class are ranges. References are indices + 1, and 0 is none. As in the thesis (5.6)
+ * loops over a class are ranges. References are indices + 1, and 0 is none. As in Springer's thesis (5.6)
  * what is deleted stays in its place with its active flag cleared, and every loop asks for the
  * flag. Compiled behind arithmetic.clh and search.clh.
  *

@@ -151,7 +151,7 @@ static const bench_param params[] = {
     BENCH_APP_PARAMS(BENCH_APP_VARIANTS, "50", 1e6),
     {"network", BENCH_ENUM, "sheet", "a notched sheet, or springs between any two nodes", 0, 0,
      "sheet|random"},
-    {"nodes", BENCH_INT, "16000", "nodes at the start; the thesis's program has 500000 and random",
+    {"nodes", BENCH_INT, "16000", "nodes at the start; Springer's program has 500000 and random",
      9, STRUCTURE_NODES_MAX, NULL},
     {"iterations", BENCH_INT, "40", "of forces and motion in a step", 1, 10000, NULL},
     {"dt", BENCH_FLOAT, "0.2", "time of an iteration", 1e-6, 10, NULL},
@@ -169,7 +169,8 @@ static const bench_param params[] = {
 
 const bench_descriptor bench_app_structure = {
     .name = "app-structure",
-    .sentence = "Nodes and springs that break and come off: objects only freed (thesis 7.4)",
+    .sentence =
+        "Nodes and springs that break and come off: objects only freed (Springer's thesis 7.4)",
     .params = params,
     .repeat = 1,
     .size = "nodes",

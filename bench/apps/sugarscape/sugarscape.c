@@ -158,7 +158,7 @@ static const bench_param params[] = {
 
 const bench_descriptor bench_app_sugarscape = {
     .name = "app-sugarscape",
-    .sentence = "Agents that seek sugar, mate and die on a grid of cells (thesis 7.7)",
+    .sentence = "Agents that seek sugar, mate and die on a grid of cells (Springer's thesis 7.7)",
     .params = params,
     .repeat = 1,
     .size = "height",

@@ -179,7 +179,7 @@ static const bench_param params[] = {
 
 const bench_descriptor bench_app_traffic = {
     .name = "app-traffic",
-    .sentence = "Cars on a network of streets, with traffic lights (thesis 7.5)",
+    .sentence = "Cars on a network of streets, with traffic lights (Springer's thesis 7.5)",
     .params = params,
     .repeat = 1,
     .size = "intersections",

@@ -1,5 +1,5 @@
 /* The baselines: the phases of wa_tor.cl by hand, on a grid whose cells have the fields of agents
- * (thesis Fig. 7.17), as an array for each field (LAYOUT_AOS 0) or an array of structs (1).
+ * (Springer's thesis Fig. 7.17), as an array for each field (LAYOUT_AOS 0) or an array of structs (1).
  *
  * A work-item per cell. Nothing is made or freed: an agent that moves is copied from cell to cell,
  * and every kernel asks every cell whether there is an agent of the right kind. Neighbours are found

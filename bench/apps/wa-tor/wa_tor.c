@@ -151,7 +151,8 @@ static const bench_param params[] = {
 
 const bench_descriptor bench_app_wa_tor = {
     .name = "app-wa-tor",
-    .sentence = "Fish and sharks on a torus: objects made and freed in every step (thesis 7.6)",
+    .sentence =
+        "Fish and sharks on a torus: objects made and freed in every step (Springer's thesis 7.6)",
     .params = params,
     .repeat = 1,
     .size = "height",

@@ -1,4 +1,4 @@
-/* The merge strategy of CompactGpu (ISMM 2019, sec. 3; thesis 6.2): plan of one pass.
+/* The merge strategy of CompactGpu (ISMM 2019, sec. 3; Springer's thesis 6.2): plan of one pass.
  *
  * With defragmentation factor n, blocks at most n / (n + 1) full are candidates. They are listed by
  * address; of d candidates the first B = d / (n + 1) are sources, and source s is merged into the

@@ -46,7 +46,7 @@ clump_status clumpi_merge_check(const clumpi_compaction *r) {
 static clump_status plan_pass(clumpi_compaction *r, const clumpi_moving *m, uint32_t *sources) {
     clump_heap *heap = r->heap;
     clump_context *c = heap->context;
-    const clump_compact_phase phase = CLUMP_PHASE_PLAN;
+    const clump_compact_phase phase = CLUMP_COMPACT_PLAN;
     size_t groups = clumpi_compact_plan_groups(heap), local = c->sizes.scan_local;
     clumpi_u32 most = m->records ? m->records : UINT32_MAX;
     clumpi_arg selected = {sizeof r->selected, r->selected},

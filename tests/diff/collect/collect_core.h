@@ -288,7 +288,7 @@ static void outside_close(const gc_case *c, outside *o, const snapshot *now, int
     const world *w = c->w;
     for (uint32_t i = 0; i < c->held_count; i++) {
         clump_ref is;
-        CHECK_OK(w->f, clump_handle_get(w->heap, o->handles[i], &is));
+        CHECK_OK(w->f, clump_handle_read(w->heap, o->handles[i], &is));
         check_outside(c, now, c->held[i], is, 0);
         CHECK_OK(w->f, clump_handle_destroy(w->heap, o->handles[i]));
     }

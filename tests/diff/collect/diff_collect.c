@@ -570,7 +570,7 @@ static void finalisers(void **state) {
     uint32_t values[COUNT], sum = 0, factor = 3, expected = 0, one = 1;
     CHECK_OK(f, clump_do_new(k.heap, "Item", COUNT, k.make, &made, NULL));
     assert_int_equal(made, COUNT);
-    CHECK_OK(f, clump_heap_enumerate(k.heap, "Item", refs, COUNT, &count));
+    CHECK_OK(f, clump_heap_read_refs(k.heap, "Item", refs, COUNT, &count));
     CHECK_OK(f, clump_heap_read_field(k.heap, "Item", "value", 0, values, COUNT));
     /* In lists of 64, each object refers to its forerunner: of each list the first half stays. */
     clump_ref roots[COUNT / 64];
@@ -594,7 +594,7 @@ static void finalisers(void **state) {
     CHECK_CL(clWaitForEvents(1, &after));
     CHECK_CL(clReleaseEvent(before));
     CHECK_CL(clReleaseEvent(after));
-    CHECK_OK(f, clump_heap_count(k.heap, "Item", &count));
+    CHECK_OK(f, clump_heap_calc_count(k.heap, "Item", &count));
     assert_int_equal(count, COUNT / 2);
     cl_fixture_read(f, total, &sum, 4);
     cl_fixture_read(f, dead, values, 4);
@@ -632,7 +632,7 @@ static void room_again(void **state) {
         cl_fixture_read(f, missed, &none, 4);
         clReleaseMemObject(missed);
         assert_int_equal(none, 10);
-        CHECK_STATUS(f, clump_heap_poll(k.heap, NULL), CLUMP_ERR_DEVICE);
+        CHECK_STATUS(f, clump_heap_fetch_errors(k.heap, NULL), CLUMP_ERR_DEVICE);
         clump_collect_report r;
         if (round == 2) f->clump->sizes.pass_groups = 1; /* whichever group it is that tells */
         CHECK_OK(f, clump_collect(k.heap, NULL, round == 1 ? NULL : &r, NULL));
@@ -663,14 +663,14 @@ static void one_weak_field(void **state) {
         uint64_t made, count;
         clump_ref refs[2], last = 77;
         CHECK_OK(f, clump_do_new(heap, "Item", 2, make, &made, NULL));
-        CHECK_OK(f, clump_heap_enumerate(heap, "Item", refs, 2, &count));
+        CHECK_OK(f, clump_heap_read_refs(heap, "Item", refs, 2, &count));
         SET_ARG(f, link, 0, refs[1]);
         CHECK_OK(f, clump_do_all(heap, link, NULL));
         clump_collect_desc desc = {.roots = refs, .root_count = 1};
         CHECK_OK(f, clump_collect(heap, &desc, NULL, NULL));
         CHECK_OK(f, clump_heap_read_field(heap, "Item", "last", 0, &last, 1));
         assert_int_equal(last, 0);
-        CHECK_OK(f, clump_heap_count(heap, "Item", &count));
+        CHECK_OK(f, clump_heap_calc_count(heap, "Item", &count));
         assert_int_equal(count, 1);
         clump_kernel_destroy(make);
         clump_kernel_destroy(link);
@@ -681,9 +681,9 @@ static void one_weak_field(void **state) {
 
 /* ---- When ------------------------------------------------------------------------------------ */
 
-static int polled(clump_collector *collector) {
+static int safepoint(clump_collector *collector) {
     int ran;
-    CHECK_OK(f, clump_collector_poll(collector, &ran, NULL));
+    CHECK_OK(f, clump_collector_safepoint(collector, &ran, NULL));
     return ran;
 }
 
@@ -702,23 +702,23 @@ static void triggers(void **state) {
     clump_collector *collector;
     clump_collector_desc every = {.heap = k.heap, .every = 3};
     CHECK_OK(f, clump_collector_create(&every, &collector));
-    for (int i = 1; i <= 9; i++) assert_int_equal(polled(collector), i % 3 == 0);
-    clump_collector_ask(collector);
-    assert_int_equal(polled(collector), 1);
-    assert_int_equal(polled(collector), 0);
+    for (int i = 1; i <= 9; i++) assert_int_equal(safepoint(collector), i % 3 == 0);
+    clump_collector_request(collector);
+    assert_int_equal(safepoint(collector), 1);
+    assert_int_equal(safepoint(collector), 0);
     clump_collector_destroy(collector);
 
     clump_collector_desc failed = {.heap = k.heap, .out_of_memory = 1};
     CHECK_OK(f, clump_collector_create(&failed, &collector));
-    assert_int_equal(polled(collector), 0);
+    assert_int_equal(safepoint(collector), 0);
     make_items(&k, 41 * capacity);
-    assert_int_equal(polled(collector), 1);
-    assert_int_equal(polled(collector), 0); /* still counted, but known */
-    CHECK_STATUS(f, clump_heap_poll(k.heap, NULL), CLUMP_ERR_DEVICE);
-    assert_int_equal(polled(collector), 0);
+    assert_int_equal(safepoint(collector), 1);
+    assert_int_equal(safepoint(collector), 0); /* still counted, but known */
+    CHECK_STATUS(f, clump_heap_fetch_errors(k.heap, NULL), CLUMP_ERR_DEVICE);
+    assert_int_equal(safepoint(collector), 0);
     make_items(&k, 41 * capacity);
-    assert_int_equal(polled(collector), 1);
-    CHECK_STATUS(f, clump_heap_poll(k.heap, NULL), CLUMP_ERR_DEVICE);
+    assert_int_equal(safepoint(collector), 1);
+    CHECK_STATUS(f, clump_heap_fetch_errors(k.heap, NULL), CLUMP_ERR_DEVICE);
     clump_collector_destroy(collector);
 
     /* With everything a root nothing dies, and the trigger must not fire again and again. */
@@ -726,20 +726,20 @@ static void triggers(void **state) {
     clump_collector_desc full = {.heap = k.heap, .fill = 0.5, .growth = 0.2};
     CHECK_OK(f, clump_collector_create(&full, &collector));
     make_items(&k, 10 * capacity);
-    assert_int_equal(polled(collector), 0);
+    assert_int_equal(safepoint(collector), 0);
     make_items(&k, 12 * capacity);
-    assert_int_equal(polled(collector), 1); /* all 22 die */
+    assert_int_equal(safepoint(collector), 1); /* all 22 die */
     clump_collector_destroy(collector);
     full.collect.root_classes = all;
     full.collect.root_class_count = 1;
     CHECK_OK(f, clump_collector_create(&full, &collector));
     make_items(&k, 22 * capacity);
-    assert_int_equal(polled(collector), 1);
-    assert_int_equal(polled(collector), 0);
+    assert_int_equal(safepoint(collector), 1);
+    assert_int_equal(safepoint(collector), 0);
     make_items(&k, 6 * capacity);
-    assert_int_equal(polled(collector), 0);
+    assert_int_equal(safepoint(collector), 0);
     make_items(&k, 4 * capacity);
-    assert_int_equal(polled(collector), 1);
+    assert_int_equal(safepoint(collector), 1);
     clump_collector_destroy(collector);
     CHECK_HEAP(f, k.heap);
     kernels_close(&k);

@@ -626,7 +626,7 @@ static void same_graph(const snapshot *a, const snapshot *b, const graph_rules *
     free(to);
 }
 
-/* What clump_heap_enumerate() says is what the image holds. */
+/* What clump_heap_read_refs() says is what the image holds. */
 static void same_enumeration(const snapshot *s) {
     const world *w = s->w;
     clump_ref *refs = malloc((s->count + 1) * sizeof *refs);
@@ -634,7 +634,7 @@ static void same_enumeration(const snapshot *s) {
     for (uint32_t id = 1; id <= w->class_count; id = w->classes[id].last + 1) {
         uint32_t from = s->start[id], count = s->start[w->classes[id].last + 1] - from;
         uint64_t found = 0;
-        CHECK_OK(w->f, clump_heap_enumerate(w->heap, w->classes[id].name, refs, count, &found));
+        CHECK_OK(w->f, clump_heap_read_refs(w->heap, w->classes[id].name, refs, count, &found));
         WORLD_CHECK(w, found == count && memcmp(refs, s->refs + from, count * sizeof *refs) == 0,
                     "the enumeration of %s is not what is there", w->classes[id].name);
         if (w->tag[id] < 0 || w->fields[w->tag[id]].class_id != id) continue;

@@ -159,7 +159,8 @@ static void check_times(const trial *t) {
     }
     near(t, "the sum of times", r->total_us, sum);
     if (!r->moves) return;
-    WORLD_CHECK(t->w, r->us[CLUMP_PHASE_MOVE] > 0 && r->us[CLUMP_PHASE_FINISH] > 0 && r->launches,
+    WORLD_CHECK(t->w,
+                r->us[CLUMP_COMPACT_MOVE] > 0 && r->us[CLUMP_COMPACT_FINISH] > 0 && r->launches,
                 "moves took no time or no launches");
     /* Objects are read and written, forwards written; references are read, and of those rewritten
      * the forward and the reference as well. */
@@ -1020,7 +1021,7 @@ static void handles(void **state) {
         for (uint32_t j = 0; j < i; j++) assert_int_not_equal(handle[i], handle[j]);
     }
     for (uint32_t i = 0; i < HANDLES; i++) {
-        CHECK_OK(f, clump_handle_get(w->heap, handle[i], &ref));
+        CHECK_OK(f, clump_handle_read(w->heap, handle[i], &ref));
         assert_int_equal(ref, was[i]);
     }
     /* A part is given up, and another part loses its objects. */
@@ -1040,7 +1041,7 @@ static void handles(void **state) {
     graph_counts c = {0};
     for (uint32_t i = 0; i < HANDLES; i++) {
         if (i % 7 == 0) continue;
-        CHECK_OK(f, clump_handle_get(w->heap, handle[i], &ref));
+        CHECK_OK(f, clump_handle_read(w->heap, handle[i], &ref));
         c.examined++;
         if (!live_class(t.before, was[i])) {
             WORLD_CHECK(w, !ref, "handle %u of a freed object gives %08x", i, ref);
@@ -1054,10 +1055,10 @@ static void handles(void **state) {
     check_outside_counts(&t, &c);
     WORLD_CHECK(w, c.dangling >= 80, "only %llu are dead", (unsigned long long)c.dangling);
     /* Numbers that were given up are refused, and can be given out again. */
-    CHECK_STATUS(f, clump_handle_get(w->heap, handle[0], &ref), CLUMP_ERR_USAGE);
+    CHECK_STATUS(f, clump_handle_read(w->heap, handle[0], &ref), CLUMP_ERR_USAGE);
     clump_handle fresh;
     CHECK_OK(f, clump_handle_create(w->heap, t.after->refs[0], &fresh));
-    CHECK_OK(f, clump_handle_get(w->heap, fresh, &ref));
+    CHECK_OK(f, clump_handle_read(w->heap, fresh, &ref));
     assert_int_equal(ref, t.after->refs[0]);
     CHECK_OK(f, clump_handle_destroy(w->heap, fresh));
     for (uint32_t i = 0; i < HANDLES; i++)
@@ -1294,13 +1295,13 @@ static void allocation_after(void **state) {
         assert_int_equal(cl_fixture_free_slots(f, k.heap, "Dot"), 0);
         CHECK_OK(f, clump_launch(k.heap, k.spawn, 64, 64, NULL));
         clump_device_report errors;
-        CHECK_STATUS(f, clump_heap_poll(k.heap, &errors), CLUMP_ERR_DEVICE);
+        CHECK_STATUS(f, clump_heap_fetch_errors(k.heap, &errors), CLUMP_ERR_DEVICE);
         assert_int_equal(errors.errors[CLUMP_DEVICE_OUT_OF_MEMORY].count, 64);
         /* Full: nothing to move, nothing lost. */
         CHECK_OK(f, clump_compact(k.heap, NULL, &report, NULL));
         CHECK_HEAP(f, k.heap);
         uint64_t count;
-        CHECK_OK(f, clump_heap_count(k.heap, "Shape", &count));
+        CHECK_OK(f, clump_heap_calc_count(k.heap, "Shape", &count));
         assert_int_equal(count, SHAPES / KEEP + room + n);
         base = SHAPES; /* away with the new ones, whose tags are too large to look at */
         uint32_t *tags = malloc(count * sizeof *tags);
@@ -1341,12 +1342,12 @@ static void room_after_exhaustion(void **state) {
         SET_ARG(f, k.spawn_box, 1, base);
         CHECK_OK(f, clump_launch(k.heap, k.spawn_box, 256, 64, NULL));
         clump_device_report errors;
-        CHECK_STATUS(f, clump_heap_poll(k.heap, &errors), CLUMP_ERR_DEVICE);
+        CHECK_STATUS(f, clump_heap_fetch_errors(k.heap, &errors), CLUMP_ERR_DEVICE);
         assert_int_equal(errors.errors[CLUMP_DEVICE_OUT_OF_MEMORY].count, n);
         CHECK_OK(f, clump_compact(k.heap, i ? &merging : NULL, NULL, NULL));
         CHECK_OK(f, clump_launch(k.heap, k.spawn_box, 256, 64, NULL));
         CHECK_HEAP(f, k.heap);
-        CHECK_OK(f, clump_heap_count(k.heap, "Box", &count));
+        CHECK_OK(f, clump_heap_calc_count(k.heap, "Box", &count));
         assert_int_equal(count, n);
     }
 }
@@ -1376,7 +1377,7 @@ static void after_enqueued_frees(void **state) {
     CHECK_OK(f, clump_do_all(k.heap, k.drop, NULL));
     CHECK_OK(f, clump_compact(k.heap, NULL, NULL, NULL));
     uint64_t count;
-    CHECK_OK(f, clump_heap_count(k.heap, "Dot", &count));
+    CHECK_OK(f, clump_heap_calc_count(k.heap, "Dot", &count));
     assert_int_equal(count, 2 * DOTS / KEEP);
     CHECK_HEAP(f, k.heap);
 }
@@ -1393,7 +1394,7 @@ static void pending_errors(void **state) {
         CHECK_OK(f, clump_launch(k.heap, k.misuse, 1, 1, NULL));
         CHECK_OK(f, clump_compact(k.heap, i ? &merging : NULL, NULL, NULL));
         clump_device_report report;
-        CHECK_STATUS(f, clump_heap_poll(k.heap, &report), CLUMP_ERR_DEVICE);
+        CHECK_STATUS(f, clump_heap_fetch_errors(k.heap, &report), CLUMP_ERR_DEVICE);
         assert_int_equal(report.errors[CLUMP_DEVICE_DOUBLE_FREE].count, 1);
         assert_int_equal(report.errors[CLUMP_DEVICE_DOUBLE_FREE].ref, places[victim]);
         assert_int_equal(report.errors[CLUMP_DEVICE_OUT_OF_MEMORY].count, 0);

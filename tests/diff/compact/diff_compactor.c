@@ -133,7 +133,7 @@ static clump_compactor *open_compactor(const clump_compactor_desc *desc) {
 static int fires(const clump_compactor_desc *desc, clump_compact_report *report) {
     clump_compactor *compactor = open_compactor(desc);
     int ran = -1;
-    CHECK_OK(f, clump_compactor_poll(compactor, &ran, report));
+    CHECK_OK(f, clump_compactor_tick(compactor, &ran, report));
     clump_compactor_destroy(compactor);
     return ran;
 }
@@ -152,7 +152,7 @@ static void every_so_many_calls(void **state) {
             uint64_t objects = scene_objects(&s);
             uint32_t expected = freeable_all(&s);
             clump_compact_report report = {.objects = 1};
-            CHECK_OK(f, clump_compactor_poll(compactor, &ran, call % 2 ? &report : NULL));
+            CHECK_OK(f, clump_compactor_tick(compactor, &ran, call % 2 ? &report : NULL));
             assert_int_equal(ran, call % every[i] == 0);
             if (call % 2) {
                 assert_int_equal(report.objects, ran ? objects : 0);
@@ -161,7 +161,7 @@ static void every_so_many_calls(void **state) {
             if (ran) assert_int_equal(freeable_all(&s), 0);
             scene_check(&s, objects);
         }
-        CHECK_OK(f, clump_compactor_poll(compactor, NULL, NULL));
+        CHECK_OK(f, clump_compactor_tick(compactor, NULL, NULL));
         clump_compactor_destroy(compactor);
     }
     scene_close(&s);
@@ -255,7 +255,7 @@ static void automatically(void **state) {
             clump_compact_report report;
             int ran = -1;
             uint64_t objects = step % 10 ? 0 : scene_objects(&s);
-            CHECK_OK(f, clump_compactor_poll(compactor, &ran, &report));
+            CHECK_OK(f, clump_compactor_tick(compactor, &ran, &report));
             assert_true(ran == 0 || ran == 1);
             assert_true(ran || report.objects == 0);
             runs += ran;
@@ -283,7 +283,7 @@ static void automatically_for_memory(void **state) {
     clump_compact_report report;
     /* The rule waits until what it expects to spend is a small part of the time that passed. */
     for (time_t start = time(NULL); !ran && time(NULL) - start < 30;)
-        CHECK_OK(f, clump_compactor_poll(compactor, &ran, &report));
+        CHECK_OK(f, clump_compactor_tick(compactor, &ran, &report));
     assert_true(ran);
     assert_true(report.blocks_freed > 40);
     scene_check(&s, objects);
@@ -291,7 +291,7 @@ static void automatically_for_memory(void **state) {
     scene_close(&s);
 }
 
-/* What clump_compact() says is what a poll says, and the next poll tries again. */
+/* What clump_compact() says is what a tick says, and the next tick tries again. */
 static void passes_failures_on(void **state) {
     (void)state;
     scene s = scene_open(20);
@@ -302,12 +302,12 @@ static void passes_failures_on(void **state) {
     clump_compactor *compactor = open_compactor(&(clump_compactor_desc){
         .heap = s.heap, .compact = {.order = CLUMP_ORDER_ADDRESS}, .every = 2});
     int ran = -1;
-    CHECK_OK(f, clump_compactor_poll(compactor, &ran, NULL));
-    CHECK_STATUS(f, clump_compactor_poll(compactor, &ran, NULL), CLUMP_ERR_CAPACITY);
+    CHECK_OK(f, clump_compactor_tick(compactor, &ran, NULL));
+    CHECK_STATUS(f, clump_compactor_tick(compactor, &ran, NULL), CLUMP_ERR_CAPACITY);
     assert_int_equal(ran, 0);
     scene_check(&s, objects);
-    CHECK_OK(f, clump_compactor_poll(compactor, &ran, NULL));
-    CHECK_STATUS(f, clump_compactor_poll(compactor, &ran, NULL), CLUMP_ERR_CAPACITY);
+    CHECK_OK(f, clump_compactor_tick(compactor, &ran, NULL));
+    CHECK_STATUS(f, clump_compactor_tick(compactor, &ran, NULL), CLUMP_ERR_CAPACITY);
     clump_compactor_destroy(compactor);
     scene_close(&s);
 }
@@ -332,7 +332,7 @@ static void bad_input(void **state) {
                  CLUMP_ERR_USAGE);
     CHECK_STATUS(f, clump_compactor_create(&(clump_compactor_desc){.heap = heap, .every = 1}, NULL),
                  CLUMP_ERR_USAGE);
-    CHECK_STATUS(f, clump_compactor_poll(NULL, &ran, NULL), CLUMP_ERR_USAGE);
+    CHECK_STATUS(f, clump_compactor_tick(NULL, &ran, NULL), CLUMP_ERR_USAGE);
     assert_int_equal(ran, 0);
     clump_compactor_destroy(NULL);
     const clump_status usage = CLUMP_ERR_USAGE;

@@ -305,10 +305,10 @@ static void test_new_objects_wait(void **state) {
         fetch_seen();
         CHECK_HEAP(f, heap);
         assert_int_equal(seen[0], before);
-        CHECK_OK(f, clump_heap_count(heap, "Shape", &count));
+        CHECK_OK(f, clump_heap_calc_count(heap, "Shape", &count));
         assert_int_equal(count, 2 * before);
     }
-    CHECK_OK(f, clump_heap_count(heap, "Square", &count));
+    CHECK_OK(f, clump_heap_calc_count(heap, "Square", &count));
     assert_int_equal(count, 4 * SHAPES - DOTS - DISKS);
 }
 
@@ -361,7 +361,7 @@ static void test_launches(void **state) {
     expect_launches(DROP, 3);
     expect_launches(VISIT, 3);
     uint64_t count;
-    CHECK_OK(f, clump_heap_count(heap, "Shape", &count));
+    CHECK_OK(f, clump_heap_calc_count(heap, "Shape", &count));
     CHECK_HEAP(f, heap);
     expect_launches(VISIT, 1); /* looking into the heap leaves the list alone */
     make(heap, "Dot", 0, 1);
@@ -464,7 +464,7 @@ static void test_fields(void **state) {
     uint32_t tags[DISKS], refs[DISKS], wrong = 0;
     uint64_t count;
     CHECK_OK(f, clump_heap_read_field(heap, "Disk", "tag", 0, tags, DISKS));
-    CHECK_OK(f, clump_heap_enumerate(heap, "Disk", refs, DISKS, &count));
+    CHECK_OK(f, clump_heap_read_refs(heap, "Disk", refs, DISKS, &count));
     assert_int_equal(count, DISKS);
     write_disks(tags);
     cl_fixture_write(f, after_buffer, &wrong, sizeof wrong);
@@ -482,25 +482,25 @@ static void test_fields(void **state) {
     for (uint32_t i = 0; i < DISKS; i += 7) {
         uint32_t tag;
         float t = (float)tags[i];
-        CHECK_OK(f, clump_heap_get_field(heap, refs[i], "Shape", "tag", 0, &tag));
+        CHECK_OK(f, clump_heap_read_object_field(heap, refs[i], "Shape", "tag", 0, &tag));
         assert_int_equal(tag, tags[i]);
         assert_true(at[i].s[0] == t && at[i].s[1] == -t && at[i].s[2] == 2 * t);
-        CHECK_OK(f, clump_heap_get_field(heap, refs[i], "Disk", "colour", 0, &colour));
+        CHECK_OK(f, clump_heap_read_object_field(heap, refs[i], "Disk", "colour", 0, &colour));
         assert_true(colour.s[0] == 2 * t && colour.s[3] == 2 * (t + 3));
-        CHECK_OK(f, clump_heap_get_field(heap, refs[i], "Dot", "marks", 0, &mark));
+        CHECK_OK(f, clump_heap_read_object_field(heap, refs[i], "Dot", "marks", 0, &mark));
         assert_int_equal(mark, tag + 1);
-        CHECK_OK(f, clump_heap_get_field(heap, refs[i], "Disk", "sizes", 0, &size));
+        CHECK_OK(f, clump_heap_read_object_field(heap, refs[i], "Disk", "sizes", 0, &size));
         assert_true(size == (int16_t)(tag - 7) && size == sizes[i]);
-        CHECK_OK(f, clump_heap_get_field(heap, refs[i], "Disk", "kind", 0, &kind));
+        CHECK_OK(f, clump_heap_read_object_field(heap, refs[i], "Disk", "kind", 0, &kind));
         assert_int_equal(kind, (uint8_t)(tag + 1));
         mark = (uint16_t)i;
-        CHECK_OK(f, clump_heap_set_field(heap, refs[i], "Dot", "marks", 1, &mark));
+        CHECK_OK(f, clump_heap_write_object_field(heap, refs[i], "Dot", "marks", 1, &mark));
     }
     uint16_t marks[DISKS];
     CHECK_OK(f, clump_heap_read_field(heap, "Disk", "marks", 1, marks, DISKS));
     for (uint32_t i = 0; i < DISKS; i += 7) assert_int_equal(marks[i], i);
     clump_ref first[3];
-    CHECK_OK(f, clump_heap_enumerate(heap, "Disk", first, 3, &count));
+    CHECK_OK(f, clump_heap_read_refs(heap, "Disk", first, 3, &count));
     assert_int_equal(count, DISKS);
     assert_memory_equal(first, refs, sizeof first);
 }
@@ -510,24 +510,25 @@ static void test_bad_fields(void **state) {
     populate(heap);
     uint32_t refs[DOTS], squares[SQUARES], tag = 77, values[SHAPES];
     uint64_t count;
-    CHECK_OK(f, clump_heap_enumerate(heap, "Square", squares, SQUARES, &count));
-    CHECK_OK(f, clump_heap_enumerate(heap, "Dot", refs, DOTS, &count));
+    CHECK_OK(f, clump_heap_read_refs(heap, "Square", squares, SQUARES, &count));
+    CHECK_OK(f, clump_heap_read_refs(heap, "Dot", refs, DOTS, &count));
     assert_int_equal(count, DOTS + DISKS);
     uint32_t bad[] = {0, 1, 64, UINT32_MAX, squares[0], refs[0] + 64, refs[0] ^ 0x40000000u};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        if (i == 5 && clump_heap_get_field(heap, bad[i], "Dot", "tag", 0, &tag) == CLUMP_OK)
+        if (i == 5 && clump_heap_read_object_field(heap, bad[i], "Dot", "tag", 0, &tag) == CLUMP_OK)
             continue; /* the next row may begin there */
-        CHECK_STATUS(f, clump_heap_get_field(heap, bad[i], "Dot", "tag", 0, &tag),
+        CHECK_STATUS(f, clump_heap_read_object_field(heap, bad[i], "Dot", "tag", 0, &tag),
                      CLUMP_ERR_REFERENCE);
-        CHECK_STATUS(f, clump_heap_set_field(heap, bad[i], "Dot", "tag", 0, &tag),
+        CHECK_STATUS(f, clump_heap_write_object_field(heap, bad[i], "Dot", "tag", 0, &tag),
                      CLUMP_ERR_REFERENCE);
     }
-    CHECK_OK(f, clump_heap_get_field(heap, squares[0], "Shape", "tag", 0, &tag));
-    CHECK_STATUS(f, clump_heap_get_field(heap, refs[0], "Dot", "side", 0, &tag),
+    CHECK_OK(f, clump_heap_read_object_field(heap, squares[0], "Shape", "tag", 0, &tag));
+    CHECK_STATUS(f, clump_heap_read_object_field(heap, refs[0], "Dot", "side", 0, &tag),
                  CLUMP_ERR_NOT_FOUND);
-    CHECK_STATUS(f, clump_heap_get_field(heap, refs[0], "Dat", "tag", 0, &tag),
+    CHECK_STATUS(f, clump_heap_read_object_field(heap, refs[0], "Dat", "tag", 0, &tag),
                  CLUMP_ERR_NOT_FOUND);
-    CHECK_STATUS(f, clump_heap_get_field(heap, refs[0], "Dot", "tag", 1, &tag), CLUMP_ERR_USAGE);
+    CHECK_STATUS(f, clump_heap_read_object_field(heap, refs[0], "Dot", "tag", 1, &tag),
+                 CLUMP_ERR_USAGE);
     CHECK_STATUS(f, clump_heap_read_field(heap, "Shape", "tag", 0, values, SHAPES - 1),
                  CLUMP_ERR_USAGE);
     CHECK_STATUS(f, clump_heap_write_field(heap, "Shape", "tag", 0, values, SHAPES - 1),
@@ -535,16 +536,16 @@ static void test_bad_fields(void **state) {
     CHECK_STATUS(f, clump_heap_read_field(heap, "Dot", "at", 2, values, SHAPES), CLUMP_ERR_USAGE);
     CHECK_STATUS(f, clump_heap_read_field(heap, "Dot", "y", 0, values, SHAPES),
                  CLUMP_ERR_NOT_FOUND);
-    CHECK_STATUS(f, clump_heap_enumerate(heap, "None", NULL, 0, &count), CLUMP_ERR_NOT_FOUND);
-    CHECK_STATUS(f, clump_heap_count(heap, "None", &count), CLUMP_ERR_NOT_FOUND);
+    CHECK_STATUS(f, clump_heap_read_refs(heap, "None", NULL, 0, &count), CLUMP_ERR_NOT_FOUND);
+    CHECK_STATUS(f, clump_heap_calc_count(heap, "None", &count), CLUMP_ERR_NOT_FOUND);
     clump_class_stats few[2];
     CHECK_STATUS(f, clump_heap_calc_stats(heap, NULL, few, 2), CLUMP_ERR_USAGE);
     /* A freed one is none any more. */
-    CHECK_OK(f, clump_heap_get_field(heap, refs[1], "Dot", "tag", 0, &tag));
+    CHECK_OK(f, clump_heap_read_object_field(heap, refs[1], "Dot", "tag", 0, &tag));
     uint32_t rest = tag % 3;
     SET_ARG(f, kernels[DROP], 0, rest);
     CHECK_OK(f, clump_do_all(heap, kernels[DROP], NULL));
-    CHECK_STATUS(f, clump_heap_get_field(heap, refs[1], "Dot", "tag", 0, &tag),
+    CHECK_STATUS(f, clump_heap_read_object_field(heap, refs[1], "Dot", "tag", 0, &tag),
                  CLUMP_ERR_REFERENCE);
     CHECK_HEAP(f, heap);
 }
@@ -680,7 +681,7 @@ static void expect_poke(clump_kernel *poke, uint32_t ref, uint32_t reports) {
     SET_ARG(f, poke, 0, ref);
     CHECK_OK(f, clump_launch(heap, poke, 1, 1, NULL));
     clump_device_report report;
-    CHECK_STATUS(f, clump_heap_poll(heap, &report), reports ? CLUMP_ERR_DEVICE : CLUMP_OK);
+    CHECK_STATUS(f, clump_heap_fetch_errors(heap, &report), reports ? CLUMP_ERR_DEVICE : CLUMP_OK);
     assert_int_equal(report.errors[CLUMP_DEVICE_BAD_REFERENCE].count, reports);
     if (reports) assert_int_equal(report.errors[CLUMP_DEVICE_BAD_REFERENCE].ref, ref);
     CHECK_HEAP(f, heap);
@@ -701,8 +702,8 @@ static void test_checked(void **state) {
     uint32_t refs[DOTS + DISKS], squares[SQUARES], tag;
     float x[DOTS + DISKS];
     uint64_t count;
-    CHECK_OK(f, clump_heap_enumerate(heap, "Dot", refs, DOTS + DISKS, &count));
-    CHECK_OK(f, clump_heap_enumerate(heap, "Square", squares, SQUARES, &count));
+    CHECK_OK(f, clump_heap_read_refs(heap, "Dot", refs, DOTS + DISKS, &count));
+    CHECK_OK(f, clump_heap_read_refs(heap, "Square", squares, SQUARES, &count));
     expect_poke(poke, refs[0], 0);
     expect_poke(poke, refs[DOTS + DISKS - 1], 0);
     CHECK_OK(f, clump_heap_read_field(heap, "Dot", "x", 0, x, DOTS + DISKS));
@@ -711,7 +712,7 @@ static void test_checked(void **state) {
     expect_poke(poke, squares[3], 3);
     expect_poke(poke, UINT32_MAX, 3);
     expect_poke(poke, 70, 3);
-    CHECK_OK(f, clump_heap_get_field(heap, refs[1], "Dot", "tag", 0, &tag));
+    CHECK_OK(f, clump_heap_read_object_field(heap, refs[1], "Dot", "tag", 0, &tag));
     uint32_t rest = tag % 3;
     SET_ARG(f, kernels[DROP], 0, rest);
     CHECK_OK(f, clump_do_all(heap, kernels[DROP], NULL));

@@ -159,7 +159,7 @@ static void fill_expect(fill_test *t, const char *name, uint32_t n, uint32_t *re
     uint64_t count = 0;
     uint32_t *live = malloc((n + 1) * sizeof *live);
     assert_non_null(live);
-    CHECK_OK(t->f, clump_heap_enumerate(t->heap, name, live, n, &count));
+    CHECK_OK(t->f, clump_heap_read_refs(t->heap, name, live, n, &count));
     if (count != n) fail_msg("%s: %u live objects, expected %u", name, (uint32_t)count, n);
     qsort(refs, n, sizeof *refs, compare_refs);
     qsort(live, n, sizeof *live, compare_refs);
@@ -186,7 +186,7 @@ static void fill_expect_empty(fill_test *t) {
 static void fill_expect_report(fill_test *t, clump_device_error kind, uint32_t count,
                                const char *class_name, uint32_t ref, const char *what) {
     clump_device_report report;
-    CHECK_STATUS(t->f, clump_heap_poll(t->heap, &report), CLUMP_ERR_DEVICE);
+    CHECK_STATUS(t->f, clump_heap_fetch_errors(t->heap, &report), CLUMP_ERR_DEVICE);
     for (uint32_t i = 0; i < CLUMP_DEVICE_ERROR_COUNT; i++) {
         uint32_t expected = i == (uint32_t)kind ? count : 0;
         if (report.errors[i].count != expected)
@@ -199,7 +199,7 @@ static void fill_expect_report(fill_test *t, clump_device_error kind, uint32_t c
     if (ref && report.errors[kind].ref != ref)
         fail_msg("%s: reference %08x was reported, expected %08x", what, report.errors[kind].ref,
                  ref);
-    CHECK_HEAP(t->f, t->heap); /* and the poll cleared it */
+    CHECK_HEAP(t->f, t->heap); /* and the fetch cleared it */
 }
 
 /* Move a random part of the references to the end; returns how many stay in front. */
@@ -376,10 +376,10 @@ static void fill_bad_free(fill_test *t, const char *name, uint32_t ref, const ch
     uint32_t *before[FILL_CLASSES], count[FILL_CLASSES];
     for (int i = 0; i < FILL_CLASSES; i++) {
         uint64_t n = 0;
-        CHECK_OK(t->f, clump_heap_enumerate(t->heap, fill_classes[i], NULL, 0, &n));
+        CHECK_OK(t->f, clump_heap_read_refs(t->heap, fill_classes[i], NULL, 0, &n));
         count[i] = (uint32_t)n;
         before[i] = malloc((n + 1) * sizeof **before);
-        CHECK_OK(t->f, clump_heap_enumerate(t->heap, fill_classes[i], before[i], n, &n));
+        CHECK_OK(t->f, clump_heap_read_refs(t->heap, fill_classes[i], before[i], n, &n));
     }
     fill_free(t, name, 1, &ref);
     fill_expect_report(t, CLUMP_DEVICE_BAD_REFERENCE, 1, NULL, ref, what);

@@ -114,7 +114,7 @@ static int compare_class(heap_run *r, uint32_t id, uint32_t *exact) {
     uint64_t count = 0;
     uint32_t *refs = malloc((expected + 1) * sizeof *refs);
     int result = -1;
-    if (clump_heap_enumerate(r->heap, name, refs, expected, &count)) {
+    if (clump_heap_read_refs(r->heap, name, refs, expected, &count)) {
         snprintf(r->failure, sizeof r->failure, "enumerate %s: %.300s", name,
                  clump_context_get_error(r->f->clump)->message);
     } else if (count != expected) {
@@ -167,7 +167,7 @@ static int compare_stats(heap_run *r) {
 /* Only as many nulls as reported. */
 static int compare_reports(heap_run *r) {
     clump_device_report report;
-    clump_status status = clump_heap_poll(r->heap, &report);
+    clump_status status = clump_heap_fetch_errors(r->heap, &report);
     if (status && status != CLUMP_ERR_DEVICE) HEAP_TRY(r, status);
     for (int i = 0; i < CLUMP_DEVICE_ERROR_COUNT; i++) {
         uint32_t expected = i == CLUMP_DEVICE_OUT_OF_MEMORY ? r->full : 0;
@@ -396,7 +396,7 @@ static int step_host(heap_run *r) {
     uint64_t found;
     uint32_t *refs = malloc((count + 1) * sizeof *refs);
     uint8_t *values = calloc(count + 1, bytes), one[128];
-    HEAP_TRY(r, clump_heap_enumerate(r->heap, class_name, refs, count, &found));
+    HEAP_TRY(r, clump_heap_read_refs(r->heap, class_name, refs, count, &found));
     for (uint32_t i = 0; i < count; i++) {
         for (uint32_t c = 0; c < f->info.width; c++)
             model_component(f->info.type, test_hash(salt + 16 * i + c),
@@ -407,11 +407,12 @@ static int step_host(heap_run *r) {
     HEAP_TRY(r, clump_heap_write_field(r->heap, class_name, f->info.name, element, values, count));
     if (count) {
         uint32_t i = draw(r, count), other = draw(r, count);
-        HEAP_TRY(r, clump_heap_get_field(r->heap, refs[i], class_name, f->info.name, element, one));
+        HEAP_TRY(r, clump_heap_read_object_field(r->heap, refs[i], class_name, f->info.name,
+                                                 element, one));
         if (memcmp(one, values + i * bytes, f->info.width * part) != 0)
             HEAP_FAIL(r, "get_field of %s.%s[%u] is wrong", class_name, f->info.name, element);
-        HEAP_TRY(r, clump_heap_set_field(r->heap, refs[other], class_name, f->info.name, element,
-                                         values + i * bytes));
+        HEAP_TRY(r, clump_heap_write_object_field(r->heap, refs[other], class_name, f->info.name,
+                                                  element, values + i * bytes));
         memcpy(model_value(r->m, model_by_handle(r->m, refs[other]), field, element),
                values + i * bytes, bytes);
     }

@@ -295,7 +295,7 @@ static void run_program(const cl_fixture *f, uint64_t seed, unsigned number, wor
     sum->destroyed += w->destroyed;
     sum->refused += w->refused;
     clump_pool_destroy(w->pool);
-    assert_int_equal(clump_pool_get_bytes_of_all(f->clump), 0);
+    assert_int_equal(clump_pools_get_bytes(f->clump), 0);
     free(w);
 }
 

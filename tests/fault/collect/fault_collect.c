@@ -144,7 +144,7 @@ static void finaliser_of_another_heap(void **state) {
     uint64_t count;
     clump_collect_desc desc = {.dead = t.dead, .finaliser = t.stranger};
     CHECK_STATUS(&t.on, clump_collect(t.heap, &desc, NULL, NULL), USAGE);
-    CHECK_OK(&t.on, clump_heap_count(t.heap, "Body", &count));
+    CHECK_OK(&t.on, clump_heap_calc_count(t.heap, "Body", &count));
     assert_int_equal(count, 200);
     CHECK_HEAP(&t.on, t.heap);
 }
@@ -179,9 +179,9 @@ static void triggers(void **state) {
     clump_collector *none = NULL;
     int ran = 1;
     assert_int_equal(clump_collector_create(NULL, &none), USAGE);
-    assert_int_equal(clump_collector_poll(NULL, &ran, NULL), USAGE);
+    assert_int_equal(clump_collector_safepoint(NULL, &ran, NULL), USAGE);
     assert_int_equal(ran, 0);
-    clump_collector_ask(NULL);
+    clump_collector_request(NULL);
     clump_collector_destroy(NULL);
 }
 

@@ -189,7 +189,7 @@ static int set_up(void **state) {
     CHECK_OK(&t.on, clump_do_new(t.heap, "Star", STARS, t.make, &made, NULL));
     assert_int_equal(made, STARS);
     CHECK_OK(&t.on, clump_do_all(t.heap, t.drop, NULL));
-    CHECK_OK(&t.on, clump_heap_enumerate(t.heap, "Agent", t.refs, OBJECTS, &count));
+    CHECK_OK(&t.on, clump_heap_read_refs(t.heap, "Agent", t.refs, OBJECTS, &count));
     assert_int_equal(count, OBJECTS);
     const clumpi_header *h = &t.heap->geometry.header;
     t.bytes = clump_heap_get_layout(t.heap)->bytes;
@@ -358,7 +358,7 @@ static void room_for_orders(void **state) {
     clump_kernel_destroy(rocks);
     CHECK_OK(&t.on, COMPACT(.order = CLUMP_ORDER_ADDRESS, ONE("Rock")));
     /* Away with the new ones: tags that are no multiple. */
-    CHECK_OK(&t.on, clump_heap_count(t.heap, "Agent", &count));
+    CHECK_OK(&t.on, clump_heap_calc_count(t.heap, "Agent", &count));
     uint32_t *tags = malloc(count * sizeof *tags);
     CHECK_OK(&t.on, clump_heap_read_field(t.heap, "Agent", "tag", 0, tags, count));
     for (uint64_t i = 0; i < count; i++)
@@ -367,7 +367,7 @@ static void room_for_orders(void **state) {
     free(tags);
     SET_ARG(&t.on, t.drop, 0, keep);
     CHECK_OK(&t.on, clump_do_all(t.heap, t.drop, NULL));
-    CHECK_OK(&t.on, clump_heap_count(t.heap, "Agent", &count));
+    CHECK_OK(&t.on, clump_heap_calc_count(t.heap, "Agent", &count));
     assert_int_equal(count, OBJECTS);
     CHECK_HEAP(&t.on, t.heap);
 }
@@ -446,10 +446,10 @@ static void handles(void **state) {
     clump_ref ref = 77, dead = t.refs[OBJECTS - 1] ^ 1u;
     for (uint32_t i = 0; i < OBJECTS; i++) assert_int_not_equal(t.refs[i], dead);
     REFUSED_SILENTLY(clump_handle_create(NULL, t.refs[0], &a));
-    REFUSED_SILENTLY(clump_handle_get(NULL, 1, &ref));
+    REFUSED_SILENTLY(clump_handle_read(NULL, 1, &ref));
     REFUSED_SILENTLY(clump_handle_destroy(NULL, 1));
     /* Before there is any. */
-    REFUSED(USAGE, "1 is no handle", clump_handle_get(t.heap, 1, &ref));
+    REFUSED(USAGE, "1 is no handle", clump_handle_read(t.heap, 1, &ref));
     REFUSED(USAGE, "1 is no handle", clump_handle_destroy(t.heap, 1));
     REFUSED(USAGE, "place", clump_handle_create(t.heap, t.refs[0], NULL));
     REFUSED(CLUMP_ERR_REFERENCE, "", clump_handle_create(t.heap, dead, &a));
@@ -460,16 +460,16 @@ static void handles(void **state) {
     CHECK_OK(&t.on, clump_handle_create(t.heap, t.refs[0], &a));
     CHECK_OK(&t.on, clump_handle_create(t.heap, t.refs[0], &b)); /* twice the same object */
     assert_true(a && b && a != b);
-    REFUSED(USAGE, "place", clump_handle_get(t.heap, a, NULL));
-    REFUSED(USAGE, "0 is no handle", clump_handle_get(t.heap, 0, &ref));
+    REFUSED(USAGE, "place", clump_handle_read(t.heap, a, NULL));
+    REFUSED(USAGE, "0 is no handle", clump_handle_read(t.heap, 0, &ref));
     assert_int_equal(ref, 0);
-    REFUSED(USAGE, "4294967295", clump_handle_get(t.heap, UINT32_MAX, &ref));
+    REFUSED(USAGE, "4294967295", clump_handle_read(t.heap, UINT32_MAX, &ref));
     REFUSED(USAGE, "0 is no handle", clump_handle_destroy(t.heap, 0));
     REFUSED(USAGE, "4294967295", clump_handle_destroy(t.heap, UINT32_MAX));
     CHECK_OK(&t.on, clump_handle_destroy(t.heap, a));
     REFUSED(USAGE, "no handle", clump_handle_destroy(t.heap, a));
-    REFUSED(USAGE, "no handle", clump_handle_get(t.heap, a, &ref));
-    CHECK_OK(&t.on, clump_handle_get(t.heap, b, &ref));
+    REFUSED(USAGE, "no handle", clump_handle_read(t.heap, a, &ref));
+    CHECK_OK(&t.on, clump_handle_read(t.heap, b, &ref));
     assert_int_equal(ref, t.refs[0]);
     CHECK_OK(&t.on, clump_handle_destroy(t.heap, b));
 }
@@ -481,7 +481,7 @@ static void check_objects(void) {
     static uint32_t tags[OBJECTS], friends[OBJECTS];
     uint64_t count;
     CHECK_HEAP(&t.on, t.heap);
-    CHECK_OK(&t.on, clump_heap_enumerate(t.heap, "Agent", t.refs, OBJECTS, &count));
+    CHECK_OK(&t.on, clump_heap_read_refs(t.heap, "Agent", t.refs, OBJECTS, &count));
     assert_int_equal(count, OBJECTS);
     CHECK_OK(&t.on, clump_heap_read_field(t.heap, "Agent", "tag", 0, tags, count));
     CHECK_OK(&t.on, clump_heap_read_field(t.heap, "Agent", "friend", 0, friends, count));
@@ -543,7 +543,7 @@ static void memory_runs_out(void **state) {
             failed = memory.requests >= n;
             memory.refuse_at = 0;
             check_objects();
-            CHECK_OK(&t.on, clump_handle_get(t.heap, handle, &ref));
+            CHECK_OK(&t.on, clump_handle_read(t.heap, handle, &ref));
             assert_int_equal(clump_handle_destroy(t.heap, handle), CLUMP_OK);
             clump_refs_unregister(refs);
         }

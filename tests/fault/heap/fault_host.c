@@ -137,7 +137,7 @@ static clump_status step_stats(run *r) {
 
 static clump_status step_count(run *r) {
     uint64_t count;
-    return clump_heap_count(r->heap, "Star", &count);
+    return clump_heap_calc_count(r->heap, "Star", &count);
 }
 
 static clump_status step_check(run *r) {
@@ -146,7 +146,7 @@ static clump_status step_check(run *r) {
 
 static clump_status step_enumerate(run *r) {
     uint64_t count;
-    clump_status status = clump_heap_enumerate(r->heap, "Body", r->refs, 4 * OBJECTS, &count);
+    clump_status status = clump_heap_read_refs(r->heap, "Body", r->refs, 4 * OBJECTS, &count);
     if (!status) assert_true(count == OBJECTS || (failing.struck && count == 2 * OBJECTS));
     return status;
 }
@@ -160,29 +160,29 @@ static clump_status step_write_field(run *r) {
     static uint32_t ids[4 * OBJECTS];
     uint64_t count = 0;
     for (uint32_t i = 0; i < 4 * OBJECTS; i++) ids[i] = i;
-    clump_status status = clump_heap_count(r->heap, "Body", &count);
+    clump_status status = clump_heap_calc_count(r->heap, "Body", &count);
     return status ? status : clump_heap_write_field(r->heap, "Body", "id", 0, ids, count);
 }
 
 static clump_status step_get_field(run *r) {
     uint32_t id = UINT32_MAX;
-    clump_status status = clump_heap_get_field(r->heap, r->refs[7], "Body", "id", 0, &id);
+    clump_status status = clump_heap_read_object_field(r->heap, r->refs[7], "Body", "id", 0, &id);
     if (!status) assert_int_equal(id, 7);
     return status;
 }
 
 static clump_status step_set_field(run *r) {
     uint32_t id = 8;
-    return clump_heap_set_field(r->heap, r->refs[7], "Body", "id", 0, &id);
+    return clump_heap_write_object_field(r->heap, r->refs[7], "Body", "id", 0, &id);
 }
 
 static clump_status step_drop(run *r) {
     return clump_launch(r->heap, r->drop, 64, 1, NULL);
 }
 
-static clump_status step_poll(run *r) {
+static clump_status step_fetch_errors(run *r) {
     clump_device_report report;
-    clump_status status = clump_heap_poll(r->heap, &report);
+    clump_status status = clump_heap_fetch_errors(r->heap, &report);
     for (int i = 0; i < CLUMP_DEVICE_ERROR_COUNT; i++) assert_int_equal(report.errors[i].count, 0);
     return status;
 }
@@ -191,7 +191,7 @@ static clump_status step_handle(run *r) {
     clump_ref ref = 0;
     clump_status status =
         r->handle ? CLUMP_OK : clump_handle_create(r->heap, r->refs[8], &r->handle);
-    if (!status) status = clump_handle_get(r->heap, r->handle, &ref);
+    if (!status) status = clump_handle_read(r->heap, r->handle, &ref);
     if (!status) assert_int_equal(ref, r->refs[8]);
     return status;
 }
@@ -243,7 +243,7 @@ static clump_status step_collector(run *r) {
         .heap = r->heap, .every = 1, .fill = 1, .out_of_memory = 1, .collect = {.only_mark = 1}};
     int ran = 0;
     clump_status status = clump_collector_create(&desc, &collector);
-    if (!status) status = clump_collector_poll(collector, &ran, NULL);
+    if (!status) status = clump_collector_safepoint(collector, &ran, NULL);
     assert_int_equal(ran, !status);
     clump_collector_destroy(collector);
     return status;
@@ -287,9 +287,10 @@ static const struct {
     STEP(schema) STEP(context) STEP(heap) STEP(program) STEP(kernel_init) STEP(kernel_move)
         STEP(kernel_count) STEP(kernel_drop) STEP(set_arg) STEP(do_new) STEP(do_all) STEP(reduce)
             STEP(stats) STEP(count) STEP(check) STEP(enumerate) STEP(read_field) STEP(write_field)
-                STEP(get_field) STEP(set_field) STEP(handle) STEP(drop) STEP(poll) STEP(kernel_key)
-                    STEP(mark) STEP(mark_host) STEP(collector) STEP(compact) STEP(check) STEP(merge)
-                        STEP(order) STEP(check) STEP(collect) STEP(check) STEP(broken)
+                STEP(get_field) STEP(set_field) STEP(handle) STEP(drop) STEP(fetch_errors)
+                    STEP(kernel_key) STEP(mark) STEP(mark_host) STEP(collector) STEP(compact)
+                        STEP(check) STEP(merge) STEP(order) STEP(check) STEP(collect) STEP(check)
+                            STEP(broken)
 #undef STEP
 };
 #define STEPS (sizeof steps / sizeof *steps)

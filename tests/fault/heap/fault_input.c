@@ -54,7 +54,7 @@ static void check_unchanged(const char *call, int line) {
     clump_class_stats classes[3];
     clump_error kept = *clump_context_get_error(t.on.clump);
     if (clump_heap_check(t.heap) || clump_heap_calc_stats(t.heap, &stats, classes, 3) ||
-        clump_heap_poll(t.heap, NULL))
+        clump_heap_fetch_errors(t.heap, NULL))
         fail_msg("line %d, after %s: %s", line, call, clump_context_get_error(t.on.clump)->message);
     if (memcmp(&stats, &t.stats, sizeof stats) != 0 ||
         memcmp(classes, t.classes, sizeof classes) != 0)
@@ -99,7 +99,7 @@ static int set_up(void **state) {
     uint64_t made = 0, count = 0;
     CHECK_OK(&t.on, clump_do_new(t.heap, "Body", OBJECTS, t.init, &made, NULL));
     assert_int_equal(made, OBJECTS);
-    CHECK_OK(&t.on, clump_heap_enumerate(t.heap, "Body", t.refs, OBJECTS, &count));
+    CHECK_OK(&t.on, clump_heap_read_refs(t.heap, "Body", t.refs, OBJECTS, &count));
     CHECK_OK(&t.on, clump_heap_calc_stats(t.heap, &t.stats, t.classes, 3));
     assert_int_equal(t.stats.objects, OBJECTS);
     return 0;
@@ -648,24 +648,24 @@ static void counts(void **state) {
     clump_device_report report = {.errors[0].count = 7};
     uint64_t count = 7;
     clump_ref refs[2] = {7, 7};
-    REFUSED_SILENTLY(clump_heap_poll(NULL, &report));
+    REFUSED_SILENTLY(clump_heap_fetch_errors(NULL, &report));
     assert_int_equal(report.errors[0].count, 0);
     REFUSED_SILENTLY(clump_heap_check(NULL));
     REFUSED_SILENTLY(clump_heap_calc_stats(NULL, NULL, NULL, 0));
     REFUSED(USAGE, "room for 2 classes", clump_heap_calc_stats(t.heap, NULL, classes, 2));
     assert_int_equal(classes[0].objects, 7);
-    REFUSED_SILENTLY(clump_heap_count(NULL, "Body", &count));
+    REFUSED_SILENTLY(clump_heap_calc_count(NULL, "Body", &count));
     assert_int_equal(count, 0);
-    REFUSED_SILENTLY(clump_heap_count(t.heap, "Body", NULL));
-    REFUSED(NOT_FOUND, "(null)", clump_heap_count(t.heap, NULL, &count));
-    REFUSED(NOT_FOUND, "\"Planet\"", clump_heap_count(t.heap, "Planet", &count));
-    REFUSED_SILENTLY(clump_heap_enumerate(NULL, "Body", refs, 2, &count));
-    REFUSED_SILENTLY(clump_heap_enumerate(t.heap, "Body", refs, 2, NULL));
-    REFUSED(NOT_FOUND, "(null)", clump_heap_enumerate(t.heap, NULL, refs, 2, &count));
-    REFUSED(NOT_FOUND, "\"Planet\"", clump_heap_enumerate(t.heap, "Planet", refs, 2, &count));
+    REFUSED_SILENTLY(clump_heap_calc_count(t.heap, "Body", NULL));
+    REFUSED(NOT_FOUND, "(null)", clump_heap_calc_count(t.heap, NULL, &count));
+    REFUSED(NOT_FOUND, "\"Planet\"", clump_heap_calc_count(t.heap, "Planet", &count));
+    REFUSED_SILENTLY(clump_heap_read_refs(NULL, "Body", refs, 2, &count));
+    REFUSED_SILENTLY(clump_heap_read_refs(t.heap, "Body", refs, 2, NULL));
+    REFUSED(NOT_FOUND, "(null)", clump_heap_read_refs(t.heap, NULL, refs, 2, &count));
+    REFUSED(NOT_FOUND, "\"Planet\"", clump_heap_read_refs(t.heap, "Planet", refs, 2, &count));
     assert_int_equal(refs[0], 7);
     /* Too little room is no error: the count tells. */
-    CHECK_OK(&t.on, clump_heap_enumerate(t.heap, "Body", refs, 1, &count));
+    CHECK_OK(&t.on, clump_heap_read_refs(t.heap, "Body", refs, 1, &count));
     assert_int_equal(count, OBJECTS);
     assert_int_equal(refs[0], t.refs[0]);
     assert_int_equal(refs[1], 7);
@@ -716,21 +716,21 @@ static void references(void **state) {
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         REFUSED(CLUMP_ERR_REFERENCE, "names no live object of class Body",
-                clump_heap_get_field(h, bad[i], "Body", "id", 0, &id));
+                clump_heap_read_object_field(h, bad[i], "Body", "id", 0, &id));
         REFUSED(CLUMP_ERR_REFERENCE, "names no live object of class Body",
-                clump_heap_set_field(h, bad[i], "Body", "id", 0, &id));
+                clump_heap_write_object_field(h, bad[i], "Body", "id", 0, &id));
     }
     REFUSED(CLUMP_ERR_REFERENCE, "class Star",
-            clump_heap_get_field(h, t.refs[0], "Star", "id", 0, &id));
-    REFUSED_SILENTLY(clump_heap_get_field(NULL, t.refs[0], "Body", "id", 0, &id));
-    REFUSED_SILENTLY(clump_heap_set_field(NULL, t.refs[0], "Body", "id", 0, &id));
-    REFUSED(USAGE, "place", clump_heap_get_field(h, t.refs[0], "Body", "id", 0, NULL));
-    REFUSED(USAGE, "value", clump_heap_set_field(h, t.refs[0], "Body", "id", 0, NULL));
-    REFUSED(NOT_FOUND, "\"no\"", clump_heap_get_field(h, t.refs[0], "no", "id", 0, &id));
-    REFUSED(NOT_FOUND, "\"no\"", clump_heap_set_field(h, t.refs[0], "Body", "no", 0, &id));
-    REFUSED(USAGE, "elements", clump_heap_get_field(h, t.refs[0], "Body", "pair", 3, &id));
+            clump_heap_read_object_field(h, t.refs[0], "Star", "id", 0, &id));
+    REFUSED_SILENTLY(clump_heap_read_object_field(NULL, t.refs[0], "Body", "id", 0, &id));
+    REFUSED_SILENTLY(clump_heap_write_object_field(NULL, t.refs[0], "Body", "id", 0, &id));
+    REFUSED(USAGE, "place", clump_heap_read_object_field(h, t.refs[0], "Body", "id", 0, NULL));
+    REFUSED(USAGE, "value", clump_heap_write_object_field(h, t.refs[0], "Body", "id", 0, NULL));
+    REFUSED(NOT_FOUND, "\"no\"", clump_heap_read_object_field(h, t.refs[0], "no", "id", 0, &id));
+    REFUSED(NOT_FOUND, "\"no\"", clump_heap_write_object_field(h, t.refs[0], "Body", "no", 0, &id));
+    REFUSED(USAGE, "elements", clump_heap_read_object_field(h, t.refs[0], "Body", "pair", 3, &id));
     assert_int_equal(id, 7);
-    CHECK_OK(&t.on, clump_heap_get_field(h, t.refs[0], "Agent", "friend", 0, &id));
+    CHECK_OK(&t.on, clump_heap_read_object_field(h, t.refs[0], "Agent", "friend", 0, &id));
 }
 
 int main(void) {

@@ -166,7 +166,7 @@ static void bad_calls(void **state) {
     REFUSED(pool, clump_pool_next_move(pool, NULL), CLUMP_ERR_USAGE, "place", before);
     REFUSED(pool, clump_pool_finish_move(pool, live, CLUMP_MOVE_COPY), CLUMP_ERR_USAGE,
             "no move of the allocation", before);
-    REFUSED(pool, clump_pool_frame(pool, 1, NULL), CLUMP_ERR_USAGE, "both set", before);
+    REFUSED(pool, clump_pool_end_frame(pool, 1, NULL), CLUMP_ERR_USAGE, "both set", before);
     REFUSED(pool, clump_pool_set_frames(pool, 0, 0.5), CLUMP_ERR_USAGE, "0 frames", before);
     REFUSED(pool, clump_pool_set_frames(pool, 65, 0.5), CLUMP_ERR_USAGE, "65 frames", before);
     REFUSED(pool, clump_pool_set_frames(pool, 3, 1.5), CLUMP_ERR_USAGE, "factor 1.5", before);
@@ -207,7 +207,7 @@ static void bad_calls(void **state) {
     IS_DEAD(clump_pool_dump(pool, append, NULL))
     IS_DEAD(clump_pool_defrag(pool, NULL, NULL))
     IS_DEAD(clump_pool_defrag_step(pool, NULL, NULL))
-    IS_DEAD(clump_pool_frame(pool, 0, NULL))
+    IS_DEAD(clump_pool_end_frame(pool, 0, NULL))
     clump_pool_destroy(pool);
     clump_pool_destroy(other);
     cl_fixture_close(&f);
@@ -252,11 +252,11 @@ static void limits(void **state) {
     assert_int_equal(clump_pool_check(pool), CLUMP_OK);
     assert_int_equal(clump_pool_free(pool, large), CLUMP_OK);
     clump_pool_trim(pool);
-    assert_int_equal(clump_pool_get_bytes_of_all(f.clump), 1 << 20);
-    assert_int_equal(clump_pool_limit_all(f.clump, 1 << 20), CLUMP_OK);
+    assert_int_equal(clump_pools_get_bytes(f.clump), 1 << 20);
+    assert_int_equal(clump_pools_set_limit(f.clump, 1 << 20), CLUMP_OK);
     REFUSED(pool, clump_pool_alloc(pool, &a, &large, NULL), CLUMP_ERR_CAPACITY,
             "pools of the context", NULL);
-    assert_int_equal(clump_pool_limit_all(f.clump, 0), CLUMP_OK);
+    assert_int_equal(clump_pools_set_limit(f.clump, 0), CLUMP_OK);
     assert_int_equal(clump_pool_alloc(pool, &a, &large, NULL), CLUMP_OK);
     clump_pool_destroy(pool);
     cl_fixture_close(&f);
@@ -324,7 +324,7 @@ static void traces(void **state) {
     assert_int_equal(clump_pool_set_movable(pool, b, 1), CLUMP_OK);
     assert_int_equal(clump_pool_free(pool, a), CLUMP_OK);
     assert_int_equal(clump_pool_free(pool, a), CLUMP_ERR_REFERENCE);
-    assert_int_equal(clump_pool_frame(pool, 0, NULL), CLUMP_OK);
+    assert_int_equal(clump_pool_end_frame(pool, 0, NULL), CLUMP_OK);
     assert_string_equal(trace, "a 1 1000 m\na 2 77\nm 2 1\nf 1\ne\n");
     clump_pool_destroy(pool);
     cl_fixture_close(&f);
@@ -531,7 +531,7 @@ static clump_status step_use(run *r) {
 
 static clump_status step_frame(run *r) {
     CHECK_CL(clFinish(r->on.queue));
-    return clump_pool_frame(r->pool, 1, &r->event);
+    return clump_pool_end_frame(r->pool, 1, &r->event);
 }
 
 static clump_status step_free(run *r) {

@@ -287,8 +287,8 @@ void collect_when_due(client *c, heap_model *h) {
     for (uint32_t i = 1, ran = 0; i <= 2 && !ran; i++) {
         int collected = 0;
         clump_collect_report report;
-        if (i == 2) clump_collector_ask(collector);
-        CHECK_OK(&c->on, clump_collector_poll(collector, &collected, &report));
+        if (i == 2) clump_collector_request(collector);
+        CHECK_OK(&c->on, clump_collector_safepoint(collector, &collected, &report));
         ran = collected != 0;
         if (i == 2 || desc.every == 1) same_number(c, "collections on demand", ran, 1);
         if (ran) follow_collection(&g, &report);

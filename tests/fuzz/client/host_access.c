@@ -24,7 +24,7 @@ static void put_word(const field_model *f, uint32_t e, const object_model *o, ui
 
 static uint32_t list_class(client *c, heap_model *h, int class, clump_ref *refs) {
     uint64_t count = 0;
-    CHECK_OK(&c->on, clump_heap_enumerate(h->heap, c->classes[class].name, refs, h->count, &count));
+    CHECK_OK(&c->on, clump_heap_read_refs(h->heap, c->classes[class].name, refs, h->count, &count));
     same_number(c, "objects in the list of a class", count, count_of(c, h, class));
     return (uint32_t)count;
 }
@@ -72,9 +72,10 @@ void set_one_field(client *c, heap_model *h) {
         uint8_t value[8 * WIDTH_MAX] = {0};
         clump_status status = status_for(c, h, ref, class);
         put_word(f, e, o ? o : &nobody, word, value);
-        CHECK_STATUS(&c->on,
-                     clump_heap_set_field(h->heap, ref, c->classes[class].name, f->name, e, value),
-                     status);
+        CHECK_STATUS(
+            &c->on,
+            clump_heap_write_object_field(h->heap, ref, c->classes[class].name, f->name, e, value),
+            status);
         if (!status) o->words[f->at + e] = word;
     }
 }
@@ -90,9 +91,10 @@ void get_one_field(client *c, heap_model *h) {
         uint32_t e = below(c, f->elements), used = f->bytes;
         uint8_t found[8 * WIDTH_MAX], expected[8 * WIDTH_MAX] = {0};
         clump_status status = status_for(c, h, ref, class);
-        CHECK_STATUS(&c->on,
-                     clump_heap_get_field(h->heap, ref, c->classes[class].name, f->name, e, found),
-                     status);
+        CHECK_STATUS(
+            &c->on,
+            clump_heap_read_object_field(h->heap, ref, c->classes[class].name, f->name, e, found),
+            status);
         if (status) continue;
         const object_model *o = object_at(h, ref);
         put_word(f, e, o, o->words[f->at + e], expected);
@@ -106,12 +108,12 @@ void count_and_list(client *c, heap_model *h) {
     int class = draw_class(c);
     uint64_t count = 0;
     note(c, "K%d", class);
-    CHECK_OK(&c->on, clump_heap_count(h->heap, c->classes[class].name, &count));
+    CHECK_OK(&c->on, clump_heap_calc_count(h->heap, c->classes[class].name, &count));
     same_number(c, "count of a class", count, count_of(c, h, class));
     uint32_t room = below(c, (uint32_t)count + 4); /* not enough, as a rule */
     clump_ref *refs = must_alloc((room + 1) * sizeof *refs);
     refs[room] = UNTOUCHED;
-    CHECK_OK(&c->on, clump_heap_enumerate(h->heap, c->classes[class].name, refs, room, &count));
+    CHECK_OK(&c->on, clump_heap_read_refs(h->heap, c->classes[class].name, refs, room, &count));
     same_number(c, "listed", count, count_of(c, h, class));
     same_number(c, "what lies behind a list", refs[room], UNTOUCHED);
     for (uint32_t i = 0; i < room && i < count; i++)
@@ -126,7 +128,7 @@ void misuse(client *c, heap_model *h) {
     uint8_t value[8 * WIDTH_MAX];
     const char *none[] = {"Nobody"};
     note(c, "calls that are refused");
-    CHECK_STATUS(&c->on, clump_heap_count(h->heap, "Nobody", &count), CLUMP_ERR_NOT_FOUND);
+    CHECK_STATUS(&c->on, clump_heap_calc_count(h->heap, "Nobody", &count), CLUMP_ERR_NOT_FOUND);
     CHECK_STATUS(&c->on, clump_heap_read_field(h->heap, name, "nothing", 0, value, 1),
                  CLUMP_ERR_NOT_FOUND);
     CHECK_STATUS(&c->on, clump_heap_read_field(h->heap, name, "tag", 1, value, 1), CLUMP_ERR_USAGE);

@@ -212,7 +212,7 @@ static void compare_order(client *c, heap_model *h, const compaction *x) {
     for (int k = 0; k < c->class_count; k++) {
         uint64_t count;
         if (!x->selected[k] || c->classes[k].is_abstract) continue;
-        CHECK_OK(&c->on, clump_heap_enumerate(h->heap, c->classes[k].name, refs, h->count, &count));
+        CHECK_OK(&c->on, clump_heap_read_refs(h->heap, c->classes[k].name, refs, h->count, &count));
         for (uint64_t i = 0; i < count; i++) {
             const object_model *o = object_at(h, refs[i]);
             uint32_t key = d->order_field ? o->tag : test_hash(o->tag ^ x->salt);
@@ -286,7 +286,7 @@ void compact_when_due(client *c, heap_model *h) {
     for (uint32_t i = 1; i <= 3; i++) {
         int ran = 0;
         clump_compact_report report;
-        CHECK_OK(&c->on, clump_compactor_poll(compactor, &ran, &report));
+        CHECK_OK(&c->on, clump_compactor_tick(compactor, &ran, &report));
         if (desc.every) same_number(c, "due by its number", (uint64_t)ran, i % desc.every == 0);
         if (ran) follow_compaction(c, h, &x, &report);
     }

@@ -106,7 +106,7 @@ void drop_handles(client *c, heap_model *h) {
         clump_handle handle = h->handles[i].handle;
         clump_ref ref;
         CHECK_OK(&c->on, clump_handle_destroy(h->heap, handle));
-        CHECK_STATUS(&c->on, clump_handle_get(h->heap, handle, &ref), CLUMP_ERR_USAGE);
+        CHECK_STATUS(&c->on, clump_handle_read(h->heap, handle, &ref), CLUMP_ERR_USAGE);
         h->handles[i] = h->handles[--h->handle_count];
     }
 }
@@ -130,7 +130,7 @@ void compare_outside(client *c, heap_model *h) {
         if (h->outsides[i].refs) compare_buffer(c, &h->outsides[i]);
     for (uint32_t i = 0; i < h->handle_count; i++) {
         clump_ref is;
-        CHECK_OK(&c->on, clump_handle_get(h->heap, h->handles[i].handle, &is));
+        CHECK_OK(&c->on, clump_handle_read(h->heap, h->handles[i].handle, &is));
         if (h->handles[i].ref == LOOSE) h->handles[i].ref = is;
         if (is != h->handles[i].ref)
             complain(c, "handle %u is %08x, expected %08x", h->handles[i].handle, is,

@@ -52,7 +52,7 @@ static void compare_reports(client *c, heap_model *h) {
     clump_device_report r;
     uint64_t nulls = 0;
     for (int k = 0; k < c->class_count; k++) nulls += x->nulls[k];
-    clump_status status = clump_heap_poll(h->heap, &r);
+    clump_status status = clump_heap_fetch_errors(h->heap, &r);
     uint64_t doubles = r.errors[CLUMP_DEVICE_DOUBLE_FREE].count;
     uint64_t bad = r.errors[CLUMP_DEVICE_BAD_REFERENCE].count;
     CHECK_STATUS(&c->on, status, nulls || x->refused ? CLUMP_ERR_DEVICE : CLUMP_OK);
@@ -119,7 +119,7 @@ static void compare_fields(client *c, heap_model *h, int class, const clump_ref 
 static uint32_t compare_list(client *c, heap_model *h, int class, clump_ref *refs, uint32_t *tags) {
     uint64_t count = 0;
     const char *name = c->classes[class].name;
-    CHECK_OK(&c->on, clump_heap_enumerate(h->heap, name, refs, h->count, &count));
+    CHECK_OK(&c->on, clump_heap_read_refs(h->heap, name, refs, h->count, &count));
     same_number(c, "objects in the list of a class", count, count_of(c, h, class));
     CHECK_OK(&c->on, clump_heap_read_field(h->heap, name, "tag", 0, tags, count));
     for (uint32_t n = 0; n < count; n++) {
@@ -162,7 +162,7 @@ static void find_class(client *c, heap_model *h, int class, const uint32_t *numb
     uint32_t *tags = must_alloc((h->count + 1) * sizeof *tags);
     uint64_t count = 0;
     const char *name = c->classes[class].name;
-    CHECK_OK(&c->on, clump_heap_enumerate(h->heap, name, refs, h->count, &count));
+    CHECK_OK(&c->on, clump_heap_read_refs(h->heap, name, refs, h->count, &count));
     same_number(c, "objects in the list of a class", count, count_of(c, h, class));
     CHECK_OK(&c->on, clump_heap_read_field(h->heap, name, "tag", 0, tags, count));
     for (uint32_t i = 0; i < count; i++) {

@@ -104,7 +104,7 @@ static void simulate(program *p, int with_rule) {
         p->steps_time += time;
         uint32_t free_blocks = HEAP_BLOCKS - blocks_in_use(p);
         if (free_blocks < p->free_least) p->free_least = free_blocks;
-        if (!with_rule || !clumpi_rule_polled(&rule, p->clock)) continue;
+        if (!with_rule || !clumpi_rule_ticked(&rule, p->clock)) continue;
         look_and_run(p, &rule);
         /* The first look and the first run may exceed the limit, nothing else. */
         double spent = p->looks_time + p->runs_after_first - p->look;
@@ -304,12 +304,12 @@ static void bad_numbers(void **state) {
     (void)state;
     clumpi_rule rule;
     clumpi_rule_init(&rule, 0.01);
-    assert_true(clumpi_rule_polled(&rule, 100));
+    assert_true(clumpi_rule_ticked(&rule, 100));
     clumpi_look look = {.begin = 100, .end = 99, .heap_blocks = 10, .blocks = 5, .freeable = 5};
     assert_false(clumpi_rule_looked(&rule, &look));
     int runs = 0;
     for (int i = 0; i < 1000; i++) {
-        if (!clumpi_rule_polled(&rule, 50 - i)) continue;
+        if (!clumpi_rule_ticked(&rule, 50 - i)) continue;
         look.begin = 50 - i;
         look.end = look.begin;
         if (!clumpi_rule_looked(&rule, &look)) continue;
@@ -358,13 +358,13 @@ static void least_effect(void **state) {
         clumpi_rule_init(&rule, 0.5);
         clumpi_look look = look_at(0, 0);
         clumpi_rule_looked(&rule, &look);
-        for (int i = 0; i < 10; i++) clumpi_rule_polled(&rule, 10 * (i + 1));
+        for (int i = 0; i < 10; i++) clumpi_rule_ticked(&rule, 10 * (i + 1));
         look = look_at(100, before); /* mean freeable share: before / 800 */
         clumpi_rule_looked(&rule, &look);
         clumpi_rule_ran(&rule, &(clumpi_ran){.end = 101, .cost = 1, .freed = before});
         rule.pending = 1; /* also where nothing was freed */
         double gain_dd = rule.gain_dd;
-        for (int i = 0; i < 10; i++) clumpi_rule_polled(&rule, 101 + 10 * (i + 1));
+        for (int i = 0; i < 10; i++) clumpi_rule_ticked(&rule, 101 + 10 * (i + 1));
         look = look_at(201, 0);
         clumpi_rule_looked(&rule, &look);
         assert_int_equal(rule.pending, 0);

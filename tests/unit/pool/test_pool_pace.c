@@ -158,28 +158,28 @@ static void pauses(void **state) {
         assert_int_equal(pause_of(pool), 0);
         frame[0] = command(&f, 10000 + 1000 * i, 10200 + 1000 * i);
         frame[1] = command(&f, 10300 + 1000 * i, 10600 + 1000 * i);
-        assert_int_equal(clump_pool_frame(pool, 2, frame), CLUMP_OK);
+        assert_int_equal(clump_pool_end_frame(pool, 2, frame), CLUMP_OK);
     }
     assert_int_equal(pause_of(pool), 0); /* of the first one only the end was of use */
     frame[0] = command(&f, 13000, 13900);
-    assert_int_equal(clump_pool_frame(pool, 1, frame), CLUMP_OK);
+    assert_int_equal(clump_pool_end_frame(pool, 1, frame), CLUMP_OK);
     assert_int_equal(pause_of(pool), 200); /* half of 400 */
     /* A frame that leaves little counts as long as it is among the last three. */
     frame[0] = command(&f, 14000, 14900);
-    assert_int_equal(clump_pool_frame(pool, 1, frame), CLUMP_OK);
+    assert_int_equal(clump_pool_end_frame(pool, 1, frame), CLUMP_OK);
     assert_int_equal(pause_of(pool), 50);
     for (cl_ulong i = 0; i < 3; i++) {
         assert_int_equal(pause_of(pool), 50);
         frame[0] = command(&f, 20000 + 5000 * i, 20900 + 5000 * i);
-        assert_int_equal(clump_pool_frame(pool, 1, frame), CLUMP_OK);
+        assert_int_equal(clump_pool_end_frame(pool, 1, frame), CLUMP_OK);
     }
     assert_int_equal(pause_of(pool), 2050);
     /* A frame that is still running is not looked at, nor are those behind it. */
     frame[0] = command(&f, 30950, 31000);
     events[event_count - 1].status = CL_RUNNING;
-    assert_int_equal(clump_pool_frame(pool, 1, frame), CLUMP_OK);
+    assert_int_equal(clump_pool_end_frame(pool, 1, frame), CLUMP_OK);
     frame[0] = command(&f, 31001, 31002);
-    assert_int_equal(clump_pool_frame(pool, 1, frame), CLUMP_OK);
+    assert_int_equal(clump_pool_end_frame(pool, 1, frame), CLUMP_OK);
     assert_int_equal(pause_of(pool), 2050);
     events[event_count - 2].status = CL_COMPLETE;
     assert_int_equal(pause_of(pool), 0); /* 0.5 ns */

@@ -1,4 +1,4 @@
-/* The weights of moves in a pool: equations 4.1 to 4.4 of the thesis (docs/guide/pool.md), each worked out
+/* The weights of moves in a pool: equations 4.1 to 4.4 of Eichinger's thesis (docs/guide/pool.md), each worked out
  * by hand for small cases, and that moves are selected by them.
  *
  * The plan's own file is included, since what it exports only shows the order of moves. No device:
@@ -113,7 +113,7 @@ static void location_order(void **state) {
     close_pool(&f);
 }
 
-/* The thesis's figure 4.4: from 0 up to w_small at s_small, down to 0 at s_limit. */
+/* Eichinger's figure 4.4: from 0 up to w_small at s_small, down to 0 at s_limit. */
 static void gaps(void **state) {
     fixture f;
     open_pool(&f, 1);

@@ -285,8 +285,9 @@ static void test_calls_refused(void **state) {
     expect_error(s, add_class(s, "A", ""), bad, "base class name is empty");
     expect_error(s, add_class(s, NULL, NULL), usage, "name");
     expect_error(s, clump_schema_add_class(s, NULL), usage, "desc");
-    expect_error(s, clump_schema_add_class(s, &(clump_class_desc){"A", NULL, 0, (clump_layout)2}),
-                 bad, "layout 2");
+    expect_error(
+        s, clump_schema_add_class(s, &(clump_class_desc){"A", NULL, 0, (clump_class_layout)2}), bad,
+        "layout 2");
     assert_int_equal(add_class(s, "Alpha", NULL), CLUMP_OK);
     expect_error(s, add_class(s, "Alpha", NULL), bad, "declared twice");
     expect_error(s, clump_schema_seal(s), bad, "no bytes");

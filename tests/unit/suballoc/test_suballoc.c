@@ -61,7 +61,7 @@ static void bad_calls(void **state) {
     if (foreign != live) /* their marks are equal once in 65,536 runs */
         REFUSED(s, clump_suballoc_free(s, foreign), CLUMP_ERR_REFERENCE, "not given out by this");
     REFUSED(s, clump_suballoc_free(s, live + 1000), CLUMP_ERR_REFERENCE, "not given out by this");
-    assert_int_equal(clump_suballoc_get(s, live + 1, &info), CLUMP_ERR_REFERENCE);
+    assert_int_equal(clump_suballoc_get_info(s, live + 1, &info), CLUMP_ERR_REFERENCE);
     assert_int_equal(clump_suballoc_next(s, live + 1, &next), CLUMP_ERR_REFERENCE);
     clump_suballoc_stats stats;
     clump_suballoc_get_stats(s, &stats);
