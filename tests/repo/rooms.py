@@ -1,0 +1,144 @@
+#!/usr/bin/env python3
+"""The parts of the library use each other only as they may: reads the #includes of host/, cl/ and
+include/clump/, and compares them with PARTS.
+
+    rooms.py             check; exit status 1 names each include that is not allowed
+    rooms.py --graph     print the graph that docs/design.md shows
+
+The graph in docs/design.md, between <!-- rooms --> and <!-- end -->, must be the one that is printed.
+"""
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+# A part: what it may use besides itself. A part that may use another may use what that one uses.
+PARTS = {
+    'core': [],
+    'schema': ['core'],
+    'heap': ['schema'],
+    'sort': ['heap'],
+    'compact': ['heap', 'sort'],
+    'merge': ['compact'],
+    'collect': ['compact'],
+    'suballoc': ['core'],
+    'pool': ['suballoc'],
+}
+# The headers that users include, by the part that they are of. clump.h has all.
+PUBLIC = {
+    'core': 'allocator cl_functions context experimental export status',
+    'schema': 'schema',
+    'heap': 'heap program refs run',
+    'compact': 'compact compactor',
+    'collect': 'collect collector',
+    'suballoc': 'suballoc',
+    'pool': 'pool defrag',
+}
+# Kernels: cl/api is what programs of users get; it has no host side.
+CL_PARTS = {
+    'core': [], 'heap': ['core'], 'sort': ['core'], 'compact': ['core'], 'merge': ['compact'],
+    'collect': ['compact'], 'api': ['core'],
+}
+# The strategy that compaction launches is in a room of its own, which uses what compaction offers.
+EXCEPTIONS = {('compact', 'merge')}
+INCLUDE = re.compile(r'^#include "([^"]+)"', re.M)
+
+
+def closure(parts, part):
+    found, todo = set(), [part]
+    while todo:
+        p = todo.pop()
+        if p not in found:
+            found.add(p)
+            todo += parts[p]
+    return found
+
+
+def part_of(path):
+    """The part that a path below host/ or cl/ is of, or None."""
+    folders = path.split('/')[:-1]
+    return folders[-1] if folders else None
+
+
+def public_part(name):
+    return next((p for p, names in PUBLIC.items() if name in names.split()), None)
+
+
+def edges(folder):
+    """(file, line's include, from part, to part) of all quoted includes."""
+    for file in sorted((ROOT / folder).rglob('*')):
+        if file.suffix not in ('.c', '.h', '.cl', '.clh'):
+            continue
+        name = file.relative_to(ROOT / folder).as_posix()
+        for included in INCLUDE.findall(file.read_text()):
+            if included.startswith('clump/'):
+                to = public_part(included[6:-2])
+            elif included.startswith('cl/'):
+                to = part_of(included[3:]) if folder == 'cl' else 'core'
+                if folder == 'host' and included != 'cl/core/layout.h':
+                    to = None
+            else:
+                to = part_of(included)
+            yield f'{folder}/{name}', included, part_of(name), to
+
+
+def check(folder, parts):
+    problems = []
+    for file, included, of, to in edges(folder):
+        if of not in parts:
+            problems.append(f'{file}: is of no part; the parts are {", ".join(parts)}')
+        elif to not in parts:
+            problems.append(f'{file}: includes {included}, which is of no part that it may know')
+        elif to not in closure(parts, of) and (of, to) not in EXCEPTIONS:
+            problems.append(f'{file}: {of} includes {included}, which is of {to}; it may use '
+                            f'{", ".join(sorted(closure(parts, of) - {of})) or "no other part"}')
+    return problems
+
+
+def check_public():
+    problems = []
+    for header in sorted((ROOT / 'include' / 'clump').glob('*.h')):
+        of = public_part(header.stem)
+        if header.stem == 'clump':
+            continue
+        if not of:
+            problems.append(f'include/clump/{header.name}: of no part; name it in tests/repo/rooms.py')
+            continue
+        for included in INCLUDE.findall(header.read_text()):
+            to = public_part(included[6:-2])
+            if to not in closure(PARTS, of):
+                problems.append(f'include/clump/{header.name}: of {of}, includes {included}')
+    return problems
+
+
+def graph():
+    used = {}
+    for _, _, of, to in edges('host'):
+        if of != to and to in PARTS:
+            used.setdefault(of, set()).add(to)
+    lines = ['```text']
+    for part in PARTS:
+        to = [p for p in PARTS if p in used.get(part, ())]
+        lines.append(f'{part:<9}' + (f'uses {", ".join(to)}' if to else 'uses no other part'))
+    return '\n'.join(lines + ['```'])
+
+
+def main():
+    if '--graph' in sys.argv[1:]:
+        print(graph())
+        return 0
+    problems = check('host', PARTS) + check('cl', CL_PARTS) + check_public()
+    design = (ROOT / 'docs' / 'design.md').read_text()
+    shown = re.search(r'<!-- rooms -->\n(.*?)\n<!-- end -->', design, re.S)
+    if not shown or shown.group(1) != graph():
+        problems.append('docs/design.md: the graph of the parts is not what `tests/repo/rooms.py --graph` prints')
+    for problem in problems:
+        print('FAILED:', problem)
+    if not problems:
+        print('all includes are allowed')
+    return 1 if problems else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
