@@ -25,9 +25,14 @@ static uint64_t seed = 1;
     "aos class Dot { uint tag; ref Tiny t; ref Dot d; uchar x; }\n"                                \
     "class Alone { uint tag; }\n"
 
+/* Fields of turning widths are a column each: with these more than move.cl keeps in local memory. */
+#define TURNS(n) "uchar a" #n "; uint b" #n "; ushort c" #n "; uint d" #n ";"
+
 static const char graph[] = GRAPH;
 static const char huge[] = GRAPH
-    "class Huge { ulong16 lots[6]; ref Huge self; ref Pack p; uchar odd[3] packed; uint tag; }\n";
+    "class Huge { ulong16 lots[6]; ref Huge self; ref Pack p; uchar odd[3] packed; uint tag; }\n"
+    "class Motley { uint tag; " TURNS(0) TURNS(1) TURNS(2) TURNS(3) TURNS(4) TURNS(5) TURNS(6)
+        TURNS(7) TURNS(8) TURNS(9) "}\n";
 static const char only[] = "class Only { uint tag; ref Only next; }";
 
 /* Class ids on both sides of 64, 128 and 192, and references to each of them; filled in by main(). */
