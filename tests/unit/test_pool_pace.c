@@ -241,9 +241,37 @@ static void releases(void **state) {
     cl_fixture_close(&f);
 }
 
+/* What a whole defragmentation reports is the sum of its steps. */
+static void sums(void **state) {
+    cl_fixture f;
+    open_with(&f, NULL);
+    clump_pool *pool;
+    clump_error error;
+    clump_allocation all[32];
+    assert_int_equal(clump_pool_create(&(clump_pool_desc){.context = f.clump, .chunk_bytes = 65536},
+                                       &pool, &error),
+                     CLUMP_OK);
+    clump_allocation_desc a = {.bytes = 30000, .movable = 1};
+    for (int i = 0; i < 32; i++)
+        assert_int_equal(clump_pool_alloc(pool, &a, &all[i], NULL), CLUMP_OK);
+    for (int i = 0; i < 32; i += 2) assert_int_equal(clump_pool_free(pool, all[i]), CLUMP_OK);
+    clump_pool_stats stats;
+    clump_defrag_report report;
+    assert_int_equal(clump_pool_defrag(pool, NULL, &report), CLUMP_OK);
+    clump_pool_get_stats(pool, &stats);
+    assert_true(report.done && report.begun > 0 && !report.under_way);
+    assert_int_equal(report.finished + report.dropped, report.begun);
+    assert_int_equal(report.finished, stats.moves);
+    assert_int_equal(report.copied_bytes, report.finished * a.bytes);
+    assert_true(report.chunks_released > 0);
+    assert_true(report.predicted_ns > 0 && report.predicted_ns < UINT64_C(1000000000000));
+    clump_pool_destroy(pool);
+    cl_fixture_close(&f);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(learns), cmocka_unit_test(keeps_budgets),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(learns),   cmocka_unit_test(keeps_budgets),
                                        cmocka_unit_test(nonsense), cmocka_unit_test(pauses),
-                                       cmocka_unit_test(releases)};
+                                       cmocka_unit_test(releases), cmocka_unit_test(sums)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
