@@ -373,20 +373,24 @@ static void test_launches(void **state) {
     assert_int_equal(seen[SHAPES - SHAPES % 3 - 1], 7);
 }
 
-/* With fewer teams of 64 work-items than there are rows, so that each takes several. */
+/* With fewer teams of 64 work-items than there are rows, so that each takes several; and with about as
+ * many, where the team that takes the first row of a class is not the first. */
 static void test_few_teams(void **state) {
     (void)state;
-    uint32_t mode = 0;
+    static const uint32_t first[] = {0, 0, DOTS, DOTS + DISKS};
+    static const uint32_t end[] = {SHAPES, DOTS + DISKS, DOTS + DISKS, SHAPES};
     populate(heap);
-    SET_ARG(f, kernels[VISIT], 0, mode);
     SET_ARG(f, kernels[VISIT], 1, seen_buffer);
     SET_ARG(f, kernels[VISIT], 2, after_buffer);
-    for (size_t teams = 1; teams <= 7; teams++) {
-        clear_seen();
-        CHECK_OK(f, clump_launch(heap, kernels[VISIT], teams * 64, 64, NULL));
-        fetch_seen();
-        expect_seen(0, SHAPES, 1, 1);
-        assert_int_equal(after, teams * 64);
+    for (uint32_t mode = 0; mode < 4; mode++) {
+        SET_ARG(f, kernels[VISIT], 0, mode);
+        for (size_t teams = 1; teams <= 10; teams++) {
+            clear_seen();
+            CHECK_OK(f, clump_launch(heap, kernels[VISIT], teams * 64, 64, NULL));
+            fetch_seen();
+            expect_seen(first[mode], end[mode], 1, 1);
+            assert_int_equal(after, teams * 64);
+        }
     }
 }
 
