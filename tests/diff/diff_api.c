@@ -312,6 +312,32 @@ static void test_new_objects_wait(void **state) {
     assert_int_equal(count, 4 * SHAPES - DOTS - DISKS);
 }
 
+/* While a do-new makes objects no list of all of them holds: other loops of its kernel see none. */
+static void test_loops_in_do_new(void **state) {
+    (void)state;
+    static const uint32_t zeros[10];
+    uint32_t mode = 4;
+    populate(heap);
+    clear_seen();
+    SET_ARG(f, kernels[VISIT], 0, mode);
+    SET_ARG(f, kernels[VISIT], 1, seen_buffer);
+    SET_ARG(f, kernels[VISIT], 2, after_buffer);
+    for (int i = 0; i < 2; i++) {
+        uint64_t made;
+        CHECK_OK(f, clump_do_new(heap, "Lonely", 10, kernels[VISIT], &made, NULL));
+        fetch_seen();
+        expect_seen(0, SHAPES, 1, 0);
+        uint64_t count;
+        uint32_t refs[20];
+        CHECK_OK(f, clump_heap_enumerate(heap, "Lonely", refs, 20, &count));
+        assert_int_equal(count, 10 * (i + 1));
+        if (i == 0) CHECK_OK(f, clump_heap_write_field(heap, "Lonely", "tag", 0, zeros, 10));
+        if (i == 0) visit(4); /* so that there is a list to be forgotten */
+        if (i == 0) assert_int_equal(seen[0], 10);
+        clear_seen();
+    }
+}
+
 static void test_casts(void **state) {
     (void)state;
     populate(heap);
@@ -793,7 +819,7 @@ int main(void) {
         cmocka_unit_test(test_fields),       cmocka_unit_test(test_bad_fields),
         cmocka_unit_test(test_two_heaps),    cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_build_errors), cmocka_unit_test(test_checked),
-        cmocka_unit_test(test_events),
+        cmocka_unit_test(test_events),       cmocka_unit_test(test_loops_in_do_new),
     };
     const struct CMUnitTest again[] = {
         cmocka_unit_test(test_loops),    cmocka_unit_test(test_new_objects_wait),

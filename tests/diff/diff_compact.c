@@ -427,6 +427,31 @@ static void planner_slack(void **state) {
     }
 }
 
+/* So many objects that the slack asks for one slot more than blocks have: it takes another block. */
+static void planner_exact_slack(void **state) {
+    trial t;
+    world *w = enter(MANY_BLOCKS);
+    LABEL(w, "planner, slack of one slot more");
+    uint32_t blocks = w->h->block_end - w->h->first_block, id = 1, objects = 2;
+    while (!w->k[id].rows) id++;
+    uint32_t capacity = w->k[id].capacity;
+    while (objects / 2 * 3 % capacity != 1 && objects < 2 * blocks) objects += 2;
+    WORLD_CHECK(w, objects < 2 * blocks, "no such number");
+    uint32_t *ids = calloc(2 * blocks, sizeof *ids), *credits = ids + blocks;
+    assert_non_null(ids);
+    for (uint32_t b = 0; b < objects / 2; b++) {
+        ids[b] = id;
+        credits[b] = 2;
+    }
+    snapshot_drop(world_put(w, ids, credits, &(fill){.dangling = 1}));
+    free(ids);
+    run(&t, w, &(clump_compact_desc){.slack = 0.5});
+    class_plan after = plan_of(t.after, id);
+    equal(&t, "blocks", after.blocks, objects / 2 * 3 / capacity + 1);
+    free(after.credits);
+    done(&t);
+}
+
 /* ---- Steps ----------------------------------------------------------------------------------- */
 
 /* Steps until nothing is left, from the snapshot `from`; returns what the heap then holds. */
@@ -1557,6 +1582,7 @@ int main(void) {
         cmocka_unit_test(planner_subsets),
         cmocka_unit_test(planner_many_classes),
         cmocka_unit_test(planner_slack),
+        cmocka_unit_test(planner_exact_slack),
         cmocka_unit_test(planner_steps),
         cmocka_unit_test(planner_time_steps),
         cmocka_unit_test(queue_without_profiling),
