@@ -416,6 +416,10 @@ static void test_few_teams(void **state) {
             fetch_seen();
             expect_seen(first[mode], end[mode], 1, 1);
             assert_int_equal(after, teams * 64);
+            clear_seen(); /* half a team more, which takes nothing */
+            CHECK_OK(f, clump_launch(heap, kernels[VISIT], teams * 64 + 32, 32, NULL));
+            fetch_seen();
+            expect_seen(first[mode], end[mode], 1, 1);
         }
     }
 }

@@ -362,6 +362,11 @@ static void uses_are_waited_for(void **state) {
     cl_event blocks = clCreateUserEvent(f.context, &code);
     assert_int_equal(clump_pool_alloc(pool, &d, &a, &of_a), CLUMP_OK);
     assert_int_equal(clump_pool_use(pool, a, blocks), CLUMP_OK);
+    cl_event over =
+        clCreateUserEvent(f.context, &code); /* one more, which is no reason to forget */
+    CHECK_CL(clSetUserEventStatus(over, CL_COMPLETE));
+    assert_int_equal(clump_pool_use(pool, a, over), CLUMP_OK);
+    clReleaseEvent(over);
     assert_int_equal(clump_pool_free(pool, a), CLUMP_OK);
     clump_pool_stats stats;
     clump_pool_get_stats(pool, &stats);
