@@ -16,6 +16,8 @@ MEMORY_MAX = 8 << 30  # and take; not of ThreadSanitizer, which takes address sp
 # Tests whose kernels take longer to run as plain code than optimised ones to compile.
 OPTIMISED = ('diff_sort', 'stress_alloc')
 CLANGS = ('clang-14', 'clang', 'clang-15', 'clang-16', 'clang-17', 'clang-18', 'clang-19')
+# What runs with sanitizers see too, as far as it costs next to nothing: indices beyond an array.
+BOUNDS = '-fsanitize=bounds -fsanitize-undefined-trap-on-error'
 SYNTAX = ['-x', 'cl', '-cl-std=CL1.2', '-Xclang', '-finclude-default-header', '-w',
           '-D__OPENCL_VERSION__=120', '-I', '.', '-I', 'cl', '-target', 'spir64-unknown-unknown']
 
@@ -98,7 +100,8 @@ class Scratch:
         if not (self.build / 'build.ninja').exists():
             self._do(['cmake', '-S', str(self.folder), '-B', str(self.build), '-G', 'Ninja',
                       '-DCMAKE_BUILD_TYPE=RelWithDebInfo',
-                      '-DCMAKE_C_FLAGS_RELWITHDEBINFO=-O2 -DNDEBUG -w', '-DCLUMP_WERROR=OFF',
+                      f'-DCMAKE_C_FLAGS_RELWITHDEBINFO=-O2 -DNDEBUG -w {BOUNDS}',
+                      '-DCLUMP_WERROR=OFF',
                       '-DCLUMP_BUILD_TESTS=ON', '-DCLUMP_BUILD_BENCH=OFF', '-DCLUMP_INSTALL=OFF'])
         self._query()
 
@@ -212,6 +215,7 @@ class Scratch:
         # A mutant's kernels are compiled anew, and PoCL takes a third of the time for plain code.
         env.update(more or {})
         env.setdefault('POCL_EXTRA_BUILD_FLAGS', '-cl-opt-disable')
+        env.setdefault('CLUMP_DEVICE', 'portable')  # else tests take a GPU where there is one
         memory = 0 if '_tsan' in name else MEMORY_MAX
         begin = time.monotonic()
         with open(self.folder / 'build' / 'output.txt', 'wb') as output:

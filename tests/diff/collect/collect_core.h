@@ -332,13 +332,22 @@ static clump_collect_report case_run(gc_case *c, const clump_collect_desc *optio
     d.root_classes = c->classes;
     d.root_class_count = c->class_count;
     uint32_t room = c->before->count / 2 + 1;
-    clump_ref *dead = calloc(room + 1, sizeof *dead);
+    /* Words behind the list, which is too short for all, show who writes there. */
+    enum { GUARDS = 2 };
+    clump_ref *dead = calloc(room + 1 + GUARDS, sizeof *dead);
     assert_non_null(dead);
-    d.dead = cl_fixture_buffer(w->f, NULL, (room + 1) * sizeof *dead);
+    cl_mem around = cl_fixture_buffer(w->f, dead, (room + 1 + GUARDS) * sizeof *dead);
+    cl_buffer_region region = {0, (room + 1) * sizeof *dead};
+    cl_int code;
+    d.dead =
+        clCreateSubBuffer(around, CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION, &region, &code);
+    CHECK_CL(code);
     memset(&report, 0xee, sizeof report);
     CHECK_OK(w->f, clump_collect(w->heap, &d, &report, NULL));
-    cl_fixture_read(w->f, d.dead, dead, (room + 1) * sizeof *dead);
     clReleaseMemObject(d.dead);
+    cl_fixture_read(w->f, around, dead, (room + 1 + GUARDS) * sizeof *dead);
+    clReleaseMemObject(around);
+    for (uint32_t i = 0; i < GUARDS; i++) same_number(w, "a guard", dead[room + 1 + i], 0);
     check_report(c, &d, &report);
     check_dead(c, dead, room, d.dead_class);
     free(dead);

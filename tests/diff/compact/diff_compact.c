@@ -25,9 +25,14 @@ static uint64_t seed = 1;
     "aos class Dot { uint tag; ref Tiny t; ref Dot d; uchar x; }\n"                                \
     "class Alone { uint tag; }\n"
 
+/* Fields of turning widths are a column each: with these more than move.cl keeps in local memory. */
+#define TURNS(n) "uchar a" #n "; uint b" #n "; ushort c" #n "; uint d" #n ";"
+
 static const char graph[] = GRAPH;
 static const char huge[] = GRAPH
-    "class Huge { ulong16 lots[6]; ref Huge self; ref Pack p; uchar odd[3] packed; uint tag; }\n";
+    "class Huge { ulong16 lots[6]; ref Huge self; ref Pack p; uchar odd[3] packed; uint tag; }\n"
+    "class Motley { uint tag; " TURNS(0) TURNS(1) TURNS(2) TURNS(3) TURNS(4) TURNS(5) TURNS(6)
+        TURNS(7) TURNS(8) TURNS(9) "}\n";
 static const char only[] = "class Only { uint tag; ref Only next; }";
 
 /* Class ids on both sides of 64, 128 and 192, and references to each of them; filled in by main(). */
@@ -421,6 +426,31 @@ static void planner_slack(void **state) {
         check_references(&t);
         done(&t);
     }
+}
+
+/* So many objects that the slack asks for one slot more than blocks have: it takes another block. */
+static void planner_exact_slack(void **state) {
+    trial t;
+    world *w = enter(MANY_BLOCKS);
+    LABEL(w, "planner, slack of one slot more");
+    uint32_t blocks = w->h->block_end - w->h->first_block, id = 1, objects = 2;
+    while (!w->k[id].rows) id++;
+    uint32_t capacity = w->k[id].capacity;
+    while (objects / 2 * 3 % capacity != 1 && objects < 2 * blocks) objects += 2;
+    WORLD_CHECK(w, objects < 2 * blocks, "no such number");
+    uint32_t *ids = calloc(2 * blocks, sizeof *ids), *credits = ids + blocks;
+    assert_non_null(ids);
+    for (uint32_t b = 0; b < objects / 2; b++) {
+        ids[b] = id;
+        credits[b] = 2;
+    }
+    snapshot_drop(world_put(w, ids, credits, &(fill){.dangling = 1}));
+    free(ids);
+    run(&t, w, &(clump_compact_desc){.slack = 0.5});
+    class_plan after = plan_of(t.after, id);
+    equal(&t, "blocks", after.blocks, objects / 2 * 3 / capacity + 1);
+    free(after.credits);
+    done(&t);
 }
 
 /* ---- Steps ----------------------------------------------------------------------------------- */
@@ -1549,6 +1579,7 @@ int main(void) {
         cmocka_unit_test(planner_subsets),
         cmocka_unit_test(planner_many_classes),
         cmocka_unit_test(planner_slack),
+        cmocka_unit_test(planner_exact_slack),
         cmocka_unit_test(planner_steps),
         cmocka_unit_test(planner_time_steps),
         cmocka_unit_test(queue_without_profiling),

@@ -567,6 +567,31 @@ static void what_is_right(void **state) {
     check_objects();
 }
 
+/* An order needs the blocks that the classes before give up: fewer are free than the last one needs. */
+static void room_of_earlier_classes(void **state) {
+    enum { CLASSES = 4 };
+    clump_class_stats classes[CLASSES];
+    clump_heap_stats stats;
+    uint32_t base = 0, keep = 4 * KEEP, away = 0;
+    uint64_t made;
+    SET_ARG(&t.on, t.make, 0, base);
+    CHECK_OK(&t.on, clump_do_new(t.heap, "Body", BODIES, t.make, &made, NULL));
+    SET_ARG(&t.on, t.drop, 0, keep);
+    CHECK_OK(&t.on, clump_do_all(t.heap, t.drop, NULL));
+    CHECK_OK(&t.on, clump_heap_calc_stats(t.heap, &stats, NULL, 0));
+    clump_kernel *rocks = cl_fixture_kernel(&t.on, t.program, "rocks");
+    SET_ARG(&t.on, rocks, 0, away);
+    uint64_t blocks = stats.free_blocks / 2 + 1;
+    uint64_t count = blocks * cl_fixture_capacity(t.heap, "Rock");
+    CHECK_OK(&t.on, clump_do_new(t.heap, "Rock", count, rocks, &made, NULL));
+    CHECK_OK(&t.on, clump_heap_calc_stats(t.heap, &stats, classes, CLASSES));
+    assert_int_equal(classes[3].blocks, blocks);
+    assert_true(stats.free_blocks < blocks);
+    CHECK_OK(&t.on, COMPACT(.order = CLUMP_ORDER_ADDRESS));
+    CHECK_HEAP(&t.on, t.heap);
+    clump_kernel_destroy(rocks);
+}
+
 int main(void) {
     int result = cl_fixture_open(&t.on, NULL);
     if (result) return result;
@@ -576,7 +601,7 @@ int main(void) {
         cmocka_unit_test(order_fields),    cmocka_unit_test(key_kernels),
         cmocka_unit_test(room_for_orders), cmocka_unit_test(registering),
         cmocka_unit_test(handles),         cmocka_unit_test(memory_runs_out),
-        cmocka_unit_test(what_is_right),
+        cmocka_unit_test(what_is_right),   cmocka_unit_test(room_of_earlier_classes),
     };
     result = cmocka_run_group_tests_name("bad input to compaction", tests, set_up, tear_down);
     if (result) return result; /* a test that fails leaves things behind */

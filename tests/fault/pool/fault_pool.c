@@ -302,6 +302,28 @@ static void debugging(void **state) {
     cl_fixture_close(&f);
 }
 
+/* Host memory is what OpenCL is asked for, in chunks and in chunks of their own, and nothing else is. */
+static void memories(void **state) {
+    cl_fixture f = open_fixture(NULL);
+    clump_pool *pool;
+    clump_error error;
+    clump_pool_desc desc = {.context = f.clump};
+    assert_int_equal(clump_pool_create(&desc, &pool, &error), CLUMP_OK);
+    for (int i = 0; i < 4; i++) {
+        clump_memory memory = i & 1 ? CLUMP_MEMORY_HOST : CLUMP_MEMORY_DEVICE;
+        clump_allocation_desc a = {.bytes = 1000, .memory = memory, .unique = i >> 1};
+        clump_allocation made;
+        clump_region region;
+        cl_mem_flags flags = 0;
+        assert_int_equal(clump_pool_alloc(pool, &a, &made, &region), CLUMP_OK);
+        CHECK_CL(clGetMemObjectInfo(region.buffer, CL_MEM_FLAGS, sizeof flags, &flags, NULL));
+        assert_int_equal((flags & CL_MEM_ALLOC_HOST_PTR) != 0, memory == CLUMP_MEMORY_HOST);
+        assert_int_equal(clump_pool_free(pool, made), CLUMP_OK);
+    }
+    clump_pool_destroy(pool);
+    cl_fixture_close(&f);
+}
+
 static char trace[256];
 static void keep_trace(void *user, const char *line, size_t bytes) {
     strncat(trace, line, bytes);
@@ -344,6 +366,11 @@ static void uses_are_waited_for(void **state) {
     cl_event blocks = clCreateUserEvent(f.context, &code);
     assert_int_equal(clump_pool_alloc(pool, &d, &a, &of_a), CLUMP_OK);
     assert_int_equal(clump_pool_use(pool, a, blocks), CLUMP_OK);
+    cl_event over =
+        clCreateUserEvent(f.context, &code); /* one more, which is no reason to forget */
+    CHECK_CL(clSetUserEventStatus(over, CL_COMPLETE));
+    assert_int_equal(clump_pool_use(pool, a, over), CLUMP_OK);
+    clReleaseEvent(over);
     assert_int_equal(clump_pool_free(pool, a), CLUMP_OK);
     clump_pool_stats stats;
     clump_pool_get_stats(pool, &stats);
@@ -774,6 +801,7 @@ int main(void) {
         cmocka_unit_test(bad_calls),
         cmocka_unit_test(limits),
         cmocka_unit_test(debugging),
+        cmocka_unit_test(memories),
         cmocka_unit_test(images),
         cmocka_unit_test(traces),
         cmocka_unit_test(uses_are_waited_for),

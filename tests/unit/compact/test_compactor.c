@@ -372,13 +372,31 @@ static void least_effect(void **state) {
     }
 }
 
+/* When it tries anew after runs in vain, it takes a run to free all that could be freed, not more: of
+ * less than half a per cent nothing is expected. */
+static void tries_anew(void **state) {
+    for (uint32_t freeable = 1; freeable <= 3; freeable++) {
+        clumpi_rule rule;
+        clumpi_rule_init(&rule, 0.5);
+        clumpi_look look = look_at(0, 0);
+        clumpi_rule_looked(&rule, &look);
+        rule.runs = 1;
+        rule.run_cost = 1e-6;
+        rule.yield = 0;
+        rule.holding = 1;
+        rule.hold_end = 50;
+        look = look_at(100, freeable);
+        assert_int_equal(clumpi_rule_looked(&rule, &look), freeable >= 2);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(finds_the_gain),   cmocka_unit_test(finds_the_interval),
         cmocka_unit_test(backs_off),        cmocka_unit_test(changes_its_mind),
         cmocka_unit_test(leaves_alone),     cmocka_unit_test(short_of_memory),
         cmocka_unit_test(learns_from_runs), cmocka_unit_test(least_effect),
-        cmocka_unit_test(bad_numbers),
+        cmocka_unit_test(bad_numbers),      cmocka_unit_test(tries_anew),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

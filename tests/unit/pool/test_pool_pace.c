@@ -71,6 +71,21 @@ static void keeps_budgets(void **state) {
     assert_true(used / 5980 > 0.7);
 }
 
+/* A device that becomes much faster is known to be so after a few copies. */
+static void learns_anew(void **state) {
+    device d = {20000, 0.5, 0.02, 0, 8};
+    clumpi_pace_model m = {0};
+    for (int i = 0; i < 500; i++) {
+        if (i == 490) d.per_byte /= 10;
+        if (i == 490) d.fixed /= 10;
+        double bytes = pow(2, 12 + 12 * uniform(&d));
+        clumpi_pace_learn(&m, 1, bytes, run_copies(&d, 1, bytes));
+    }
+    double quiet = d.fixed + d.per_byte * 1e7, told = m.fixed_ns + m.ns_per_byte * 1e7;
+    print_message("10 MB take %.0f ns, expected %.0f\n", quiet, told);
+    assert_true(told < 2 * quiet);
+}
+
 static void nonsense(void **state) {
     clumpi_pace_model m = {0};
     clumpi_pace_learn(&m, 0, 100, 5);
@@ -233,6 +248,9 @@ static void releases(void **state) {
         assert_int_equal(clump_pool_check(pool), CLUMP_OK);
         assert_true(++steps < 200);
     } while (!report.done);
+    clump_copy_pace pace;
+    assert_int_equal(clump_pool_get_pace(pool, &pace), CLUMP_OK);
+    assert_true(pace.us_per_byte > 0); /* copies of one size: what they take is told by the byte */
     clump_pool_get_stats(pool, &stats);
     print_message("%u chunks released in %u steps\n", released, steps);
     assert_int_equal(stats.chunks, 9);
@@ -242,9 +260,38 @@ static void releases(void **state) {
     cl_fixture_close(&f);
 }
 
+/* What a whole defragmentation reports is the sum of its steps. */
+static void sums(void **state) {
+    cl_fixture f;
+    open_with(&f, NULL);
+    clump_pool *pool;
+    clump_error error;
+    clump_allocation all[32];
+    assert_int_equal(clump_pool_create(&(clump_pool_desc){.context = f.clump, .chunk_bytes = 65536},
+                                       &pool, &error),
+                     CLUMP_OK);
+    clump_allocation_desc a = {.bytes = 30000, .movable = 1};
+    for (int i = 0; i < 32; i++)
+        assert_int_equal(clump_pool_alloc(pool, &a, &all[i], NULL), CLUMP_OK);
+    for (int i = 0; i < 32; i += 2) assert_int_equal(clump_pool_free(pool, all[i]), CLUMP_OK);
+    clump_pool_stats stats;
+    clump_defrag_report report;
+    assert_int_equal(clump_pool_defrag(pool, NULL, &report), CLUMP_OK);
+    clump_pool_get_stats(pool, &stats);
+    assert_true(report.done && report.begun > 0 && !report.under_way);
+    assert_int_equal(report.finished + report.dropped, report.begun);
+    assert_int_equal(report.finished, stats.moves);
+    assert_int_equal(report.copied_bytes, report.finished * a.bytes);
+    assert_true(report.chunks_released > 0);
+    assert_true(report.predicted_us > 0 && report.predicted_us < 1e9);
+    clump_pool_destroy(pool);
+    cl_fixture_close(&f);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(learns), cmocka_unit_test(keeps_budgets),
-                                       cmocka_unit_test(nonsense), cmocka_unit_test(pauses),
-                                       cmocka_unit_test(releases)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(learns),     cmocka_unit_test(keeps_budgets), cmocka_unit_test(nonsense),
+        cmocka_unit_test(pauses),     cmocka_unit_test(releases),      cmocka_unit_test(sums),
+        cmocka_unit_test(learns_anew)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

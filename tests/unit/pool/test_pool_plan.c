@@ -304,13 +304,27 @@ static void order(void **state) {
     close_pool(&f);
 }
 
+/* Packing a chunk anew helps where the waste in the chunks that are in use is large; the empty one, which
+ * it needs, is no waste. */
+static void packing(void **state) {
+    static const uint64_t used[][2] = {{950, 950}, {950, 500}, {400, 400}};
+    for (int i = 0; i < 3; i++) {
+        fixture f;
+        open_pool(&f, 3);
+        put(&f, 0, 0, used[i][0]);
+        put(&f, 1, 0, used[i][1]);
+        assert_ptr_equal(choose_empty(&f.plan), i == 2 ? &f.chunks[2] : NULL);
+        close_pool(&f);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(location),    cmocka_unit_test(location_order),
         cmocka_unit_test(gaps),        cmocka_unit_test(place),
         cmocka_unit_test(place_after), cmocka_unit_test(place_without_gaps),
         cmocka_unit_test(difference),  cmocka_unit_test(selection),
-        cmocka_unit_test(order),
+        cmocka_unit_test(order),       cmocka_unit_test(packing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

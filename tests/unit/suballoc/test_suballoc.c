@@ -76,6 +76,24 @@ static void bad_calls(void **state) {
     clump_suballoc_destroy(other);
 }
 
+/* A hole of exactly the size that is wanted is taken where larger ones would do, but for the largest. */
+static void exact_holes(void **state) {
+    for (int fit = 0; fit < CLUMP_FIT_COUNT; fit++) {
+        for (uint64_t units = 1; units < 3000; units += 1 + units / 7) {
+            clump_suballoc *s = make(1 << 24, 128, (clump_fit)fit);
+            clump_range hole, next;
+            clump_range_info info;
+            assert_int_equal(clump_suballoc_alloc(s, units * 128, 0, NULL, &hole, NULL), CLUMP_OK);
+            assert_int_equal(clump_suballoc_alloc(s, 128, 0, NULL, &next, NULL), CLUMP_OK);
+            assert_int_equal(clump_suballoc_free(s, hole), CLUMP_OK);
+            assert_int_equal(clump_suballoc_alloc(s, units * 128, 0, NULL, &hole, NULL), CLUMP_OK);
+            assert_int_equal(clump_suballoc_get_info(s, hole, &info), CLUMP_OK);
+            assert_int_equal(info.offset == 0, fit != CLUMP_FIT_WORST);
+            clump_suballoc_destroy(s);
+        }
+    }
+}
+
 /* What tells the ranges of one suballocator from those of another is the upper half of a range; it has
  * 16 bits to do so, none of which is the same in all suballocators. */
 static void marks(void **state) {
@@ -277,6 +295,7 @@ int main(void) {
         cmocka_unit_test(limits),          cmocka_unit_test(check_finds),
         cmocka_unit_test(alignments),      cmocka_unit_test(nothing_grows),
         cmocka_unit_test(memory_runs_out), cmocka_unit_test(marks),
+        cmocka_unit_test(exact_holes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

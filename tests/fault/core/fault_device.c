@@ -1,0 +1,339 @@
+/* Devices that say of themselves what the real one does not: which are refused and in which words, and
+ * what programs are built as. The device is real; what it answers is overwritten here.
+ *
+ * Read first: include/clump/context.h.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "cl_fixture.h"
+#include "heap/heap.h"
+
+/* Of OpenCL 3.0, which the headers leave out for a target of 1.2. */
+#define C_ALL_VERSIONS 0x1066
+#define C_FEATURES 0x106F
+typedef struct name_version { /* cl_name_version */
+    cl_uint version;
+    char name[64];
+} name_version;
+
+/* What the device says; NULL or 0: what it really does. */
+static struct {
+    const char *version, *c_version;
+    name_version languages[4],
+        features[4]; /* up to one of version 0; none: it knows no such list */
+    cl_device_type type;
+    size_t group_max, kernel_group_max;
+    char options[1024]; /* of the last clBuildProgram */
+    int builds_nothing;
+    size_t widest; /* work-group enqueued since this was set to 0 */
+} says;
+
+static cl_fixture fixture;
+static cl_fixture *const f = &fixture;
+
+static cl_int answer(const void *value, size_t size, size_t capacity, void *to, size_t *needed) {
+    if (needed) *needed = size;
+    if (to && capacity < size) return CL_INVALID_VALUE;
+    if (to) memcpy(to, value, size);
+    return CL_SUCCESS;
+}
+
+static size_t list_bytes(const name_version *list) {
+    size_t count = 0;
+    while (list[count].version) count++;
+    return count * sizeof *list;
+}
+
+static cl_int CL_API_CALL get_device_info(cl_device_id device, cl_device_info name, size_t capacity,
+                                          void *to, size_t *needed) {
+    if (name == CL_DEVICE_VERSION && says.version)
+        return answer(says.version, strlen(says.version) + 1, capacity, to, needed);
+    if (name == CL_DEVICE_OPENCL_C_VERSION && says.c_version)
+        return answer(says.c_version, strlen(says.c_version) + 1, capacity, to, needed);
+    if (name == CL_DEVICE_TYPE && says.type)
+        return answer(&says.type, sizeof says.type, capacity, to, needed);
+    if (name == CL_DEVICE_MAX_WORK_GROUP_SIZE && says.group_max)
+        return answer(&says.group_max, sizeof says.group_max, capacity, to, needed);
+    if (says.c_version && (name == C_ALL_VERSIONS || name == C_FEATURES)) {
+        const name_version *list = name == C_FEATURES ? says.features : says.languages;
+        size_t bytes = list_bytes(list);
+        return bytes ? answer(list, bytes, capacity, to, needed) : CL_INVALID_VALUE;
+    }
+    return clGetDeviceInfo(device, name, capacity, to, needed);
+}
+
+static cl_int CL_API_CALL get_group_info(cl_kernel kernel, cl_device_id device,
+                                         cl_kernel_work_group_info name, size_t capacity, void *to,
+                                         size_t *needed) {
+    if (name == CL_KERNEL_WORK_GROUP_SIZE && says.kernel_group_max)
+        return answer(&says.kernel_group_max, sizeof says.kernel_group_max, capacity, to, needed);
+    return clGetKernelWorkGroupInfo(kernel, device, name, capacity, to, needed);
+}
+
+static cl_int CL_API_CALL build_program(cl_program program, cl_uint count,
+                                        const cl_device_id *devices, const char *options,
+                                        void(CL_CALLBACK *done)(cl_program, void *), void *user) {
+    snprintf(says.options, sizeof says.options, "%s", options);
+    if (says.builds_nothing) return CL_OUT_OF_RESOURCES;
+    return clBuildProgram(program, count, devices, options, done, user);
+}
+
+static cl_int CL_API_CALL enqueue_kernel(cl_command_queue queue, cl_kernel kernel,
+                                         cl_uint dimensions, const size_t *offset,
+                                         const size_t *global, const size_t *local,
+                                         cl_uint wait_count, const cl_event *wait_list,
+                                         cl_event *event) {
+    if (local && *local > says.widest) says.widest = *local;
+    return clEnqueueNDRangeKernel(queue, kernel, dimensions, offset, global, local, wait_count,
+                                  wait_list, event);
+}
+
+static const clump_cl_functions functions = {.GetDeviceInfo = get_device_info,
+                                             .GetKernelWorkGroupInfo = get_group_info,
+                                             .BuildProgram = build_program,
+                                             .EnqueueNDRangeKernel = enqueue_kernel};
+
+static clump_status create(clump_personality personality, clump_context **context,
+                           clump_error *error) {
+    clump_context_desc desc = {.context = f->context,
+                               .device = f->device,
+                               .queue = f->queue,
+                               .personality = personality,
+                               .cl = &functions};
+    return clump_context_create(&desc, context, error);
+}
+
+static void refused(clump_personality personality, clump_status expected, const char *words,
+                    int line) {
+    clump_context *context = (clump_context *)&says;
+    clump_error error;
+    clump_status status = create(personality, &context, &error);
+    cl_fixture_expect_words(&error, status, expected, words, "clump_context_create", line);
+    assert_null(context);
+}
+
+static clump_context *accepted(clump_personality personality) {
+    clump_context *context = NULL;
+    clump_error error;
+    if (create(personality, &context, &error)) fail_msg("%s", error.message);
+    return context;
+}
+
+static int as_it_is(void **state) {
+    (void)state;
+    memset(&says, 0, sizeof says);
+    return 0;
+}
+
+/* ---- Versions -------------------------------------------------------------------------------- */
+
+static void versions(void **state) {
+    static const char *const old[] = {"OpenCL 1.1 Maker", "OpenCL 1.0 ", "OpenCL", "OpenGL 4.6",
+                                      ""};
+    static const char *const fine[] = {"OpenCL 1.2 ", "OpenCL 2.0 Maker", "OpenCL 3.0 x",
+                                       "OpenCL 10.0 "};
+    (void)state;
+    for (size_t i = 0; i < sizeof old / sizeof *old; i++) {
+        char words[80];
+        says.version = old[i];
+        snprintf(words, sizeof words, "the device's version is \"%s\"; OpenCL 1.2", old[i]);
+        refused(CLUMP_PERSONALITY_DEVICE, CLUMP_ERR_UNSUPPORTED, words, __LINE__);
+    }
+    for (size_t i = 0; i < sizeof fine / sizeof *fine; i++) {
+        says.version = fine[i];
+        clump_context_destroy(accepted(CLUMP_PERSONALITY_DEVICE));
+    }
+}
+
+/* ---- Languages ------------------------------------------------------------------------------- */
+
+/* What heaps' programs are built as. */
+static void expect_language(const char *language) {
+    clump_context *context = accepted(CLUMP_PERSONALITY_DEVICE);
+    clump_schema *schema;
+    clump_heap *heap = NULL;
+    static const char text[] = "class Body { uint id; }";
+    char begin[32];
+    assert_string_equal(clump_context_get_capabilities(context)->language, language);
+    assert_int_equal(clump_schema_parse(text, strlen(text), NULL, &schema, NULL), CLUMP_OK);
+    clump_heap_desc desc = {
+        .context = context, .schema = schema, .bytes = cl_fixture_small_heap_bytes(context)};
+    says.builds_nothing = 1;
+    assert_int_not_equal(clump_heap_create(&desc, &heap), CLUMP_OK);
+    assert_null(heap);
+    snprintf(begin, sizeof begin, "-cl-std=%s ", language);
+    assert_int_equal(strncmp(says.options, begin, strlen(begin)), 0);
+    clump_schema_destroy(schema);
+    clump_context_destroy(context);
+}
+
+#define VERSION(major, minor) ((cl_uint)(major) << 22 | (cl_uint)(minor) << 12)
+#define SCOPE                                                                                      \
+    { VERSION(3, 0), "__opencl_c_atomic_scope_device" }
+#define ORDER                                                                                      \
+    { VERSION(3, 0), "__opencl_c_atomic_order_seq_cst" }
+#define OTHER                                                                                      \
+    { VERSION(3, 0), "__opencl_c_images" }
+
+static void languages(void **state) {
+    static const struct {
+        const char *c_version;
+        name_version languages[4], features[4];
+        const char *expected;
+    } cases[] = {
+        /* Without the lists of 3.0. */
+        {"OpenCL C 1.2 ", {{0}}, {{0}}, "CL1.2"},
+        {"OpenCL C 1.1 ", {{0}}, {{0}}, "CL1.2"},
+        {"OpenCL C 2.0 ", {{0}}, {{0}}, "CL2.0"},
+        {"OpenCL C 2.1 x", {{0}}, {{0}}, "CL2.0"},
+        /* With them. Fences at device scope are optional there, and each of two features is needed. */
+        {"OpenCL C 1.2 ", {{VERSION(1, 2), "OpenCL C"}}, {OTHER}, "CL1.2"},
+        {"OpenCL C 1.2 ", {{VERSION(2, 0), "OpenCL C"}}, {SCOPE, ORDER}, "CL2.0"},
+        {"OpenCL C 1.2 ", {{VERSION(3, 0), "OpenCL C"}}, {OTHER, SCOPE, ORDER}, "CL3.0"},
+        {"OpenCL C 1.2 ", {{VERSION(3, 0), "OpenCL C"}}, {SCOPE, OTHER}, "CL1.2"},
+        {"OpenCL C 1.2 ", {{VERSION(3, 0), "OpenCL C"}}, {ORDER}, "CL1.2"},
+        {"OpenCL C 1.2 ", {{VERSION(3, 0), "OpenCL C"}}, {{0}}, "CL1.2"},
+        {"OpenCL C 1.2 ",
+         {{VERSION(1, 2), "OpenCL C"}, {VERSION(2, 0), "OpenCL C"}, {VERSION(3, 0), "OpenCL C"}},
+         {SCOPE},
+         "CL2.0"},
+        {"OpenCL C 2.0 ", {{VERSION(3, 0), "OpenCL C"}}, {SCOPE, ORDER}, "CL3.0"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        as_it_is(NULL);
+        says.c_version = cases[i].c_version;
+        memcpy(says.languages, cases[i].languages, sizeof says.languages);
+        memcpy(says.features, cases[i].features, sizeof says.features);
+        print_message("%zu: %s\n", i, cases[i].expected);
+        expect_language(cases[i].expected);
+    }
+}
+
+/* A user's option stands alone. */
+static void language_of_the_user(void **state) {
+    static const char text[] = "__kernel void none(CLUMP_HEAP_FIXED) {}\n";
+    static const char *const options[] = {"-cl-std=CL1.2", "-DA=1 -cl-std=CL1.2", "-DA=1", NULL};
+    clump_schema *schema;
+    clump_heap *heap;
+    clump_context *context = accepted(CLUMP_PERSONALITY_DEVICE);
+    static const char classes[] = "class Body { uint id; }";
+    (void)state;
+    assert_int_equal(clump_schema_parse(classes, strlen(classes), NULL, &schema, NULL), CLUMP_OK);
+    clump_heap_desc desc = {
+        .context = context, .schema = schema, .bytes = cl_fixture_small_heap_bytes(context)};
+    assert_int_equal(clump_heap_create(&desc, &heap), CLUMP_OK);
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
+        clump_program *program = NULL;
+        clump_program_desc d = {.heap = heap, .source = text, .options = options[i]};
+        assert_int_equal(clump_program_create(&d, &program), CLUMP_OK);
+        const char *first = strstr(says.options, "-cl-std=");
+        assert_non_null(first);
+        assert_null(strstr(first + 1, "-cl-std="));
+        assert_int_equal(first == says.options, i >= 2);
+        clump_program_destroy(program);
+    }
+    clump_heap_destroy(heap);
+    clump_schema_destroy(schema);
+    clump_context_destroy(context);
+}
+
+/* ---- Personalities and work-groups ----------------------------------------------------------- */
+
+static void personalities(void **state) {
+    (void)state;
+    refused((clump_personality)3, CLUMP_ERR_USAGE, "personality 3; there are 0 to 2", __LINE__);
+    refused((clump_personality)-1, CLUMP_ERR_USAGE, "personality 4294967295", __LINE__);
+    says.group_max = 63;
+    refused(CLUMP_PERSONALITY_GPU, CLUMP_ERR_UNSUPPORTED, "largest work-group has 63", __LINE__);
+    static const struct {
+        cl_device_type type;
+        size_t group_max;
+        clump_personality wanted, expected;
+    } cases[] = {
+        {CL_DEVICE_TYPE_CPU, 4096, CLUMP_PERSONALITY_DEVICE, CLUMP_PERSONALITY_CPU},
+        {CL_DEVICE_TYPE_GPU, 64, CLUMP_PERSONALITY_DEVICE, CLUMP_PERSONALITY_GPU},
+        {CL_DEVICE_TYPE_ACCELERATOR, 64, CLUMP_PERSONALITY_DEVICE, CLUMP_PERSONALITY_GPU},
+        {CL_DEVICE_TYPE_GPU, 63, CLUMP_PERSONALITY_DEVICE, CLUMP_PERSONALITY_CPU},
+        {CL_DEVICE_TYPE_GPU, 64, CLUMP_PERSONALITY_CPU, CLUMP_PERSONALITY_CPU},
+        {CL_DEVICE_TYPE_CPU, 64, CLUMP_PERSONALITY_GPU, CLUMP_PERSONALITY_GPU},
+        {CL_DEVICE_TYPE_CPU, 1, CLUMP_PERSONALITY_CPU, CLUMP_PERSONALITY_CPU},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        says.type = cases[i].type;
+        says.group_max = cases[i].group_max;
+        clump_context *context = accepted(cases[i].wanted);
+        assert_int_equal(clump_context_get_capabilities(context)->personality, cases[i].expected);
+        clump_context_destroy(context);
+    }
+}
+
+/* A kernel that runs in smaller groups than the device: it gets groups of whole rows that fit, or its
+ * heap is refused. */
+static void smaller_groups(void **state) {
+    static const char text[] = "class Body { uint id; }";
+    static const char source[] =
+        "__kernel void make(CLUMP_HEAP) { CLUMP_FOR_EACH_NEW(Body, self, i) Body_id(self) = i; }\n"
+        "__kernel void sum(CLUMP_HEAP_FIXED) {\n"
+        "    uint n = 0;\n"
+        "    CLUMP_FOR_EACH(Body, self) n += Body_id(self);\n"
+        "    CLUMP_REDUCE(uint, n, CLUMP_SUM);\n"
+        "}\n";
+    static const size_t limits[] = {63, 64, 100, 191};
+    (void)state;
+    if (f->capabilities->work_group_max < 256) skip();
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+        clump_context *context = accepted(CLUMP_PERSONALITY_GPU);
+        clump_schema *schema;
+        clump_heap *heap = NULL;
+        assert_int_equal(clump_schema_parse(text, strlen(text), NULL, &schema, NULL), CLUMP_OK);
+        clump_heap_desc desc = {
+            .context = context, .schema = schema, .bytes = cl_fixture_small_heap_bytes(context)};
+        says.kernel_group_max = limits[i];
+        says.widest = 0;
+        clump_status status = clump_heap_create(&desc, &heap);
+        if (limits[i] < CLUMP_ROW_SLOTS) {
+            cl_fixture_expect_words(clump_context_get_error(context), status, CLUMP_ERR_UNSUPPORTED,
+                                    "in groups of at most 63 work-items; 64 are needed",
+                                    "clump_heap_create", __LINE__);
+            assert_null(heap);
+        } else {
+            assert_int_equal(status, CLUMP_OK);
+            clump_program *program = NULL;
+            clump_kernel *make, *sum;
+            uint64_t made;
+            uint32_t found = 0;
+            clump_program_desc d = {.heap = heap, .source = source};
+            assert_int_equal(clump_program_create(&d, &program), CLUMP_OK);
+            assert_int_equal(clump_kernel_create(program, "make", &make), CLUMP_OK);
+            assert_int_equal(clump_kernel_create(program, "sum", &sum), CLUMP_OK);
+            assert_int_equal(clump_do_new(heap, "Body", 1000, make, &made, NULL), CLUMP_OK);
+            assert_int_equal(clump_reduce(heap, sum, &found, sizeof found, NULL), CLUMP_OK);
+            assert_int_equal(found, 999 * 1000 / 2);
+            assert_int_equal(clump_heap_check(heap), CLUMP_OK);
+            assert_int_equal(says.widest, limits[i] / CLUMP_ROW_SLOTS * CLUMP_ROW_SLOTS);
+            clump_kernel_destroy(make);
+            clump_kernel_destroy(sum);
+            clump_program_destroy(program);
+        }
+        clump_heap_destroy(heap);
+        clump_schema_destroy(schema);
+        clump_context_destroy(context);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(versions, as_it_is),
+        cmocka_unit_test_setup(languages, as_it_is),
+        cmocka_unit_test_setup(language_of_the_user, as_it_is),
+        cmocka_unit_test_setup(personalities, as_it_is),
+        cmocka_unit_test_setup(smaller_groups, as_it_is),
+    };
+    int result = cl_fixture_open(f, NULL);
+    if (result) return result;
+    result = cmocka_run_group_tests(tests, NULL, NULL);
+    cl_fixture_close(f);
+    return result;
+}
