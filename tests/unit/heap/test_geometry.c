@@ -96,13 +96,14 @@ static double cost_of(const row_list *r, uint64_t granule) {
     return worst + 8 / (double)granule;
 }
 
-/* The largest share of a block that no row of some class can use. */
-static double tail_of(const row_list *r, uint64_t granule, uint64_t granules) {
-    double worst = 0;
+/* The largest share of a block, in whole thousandths, that no row of some class can use. */
+static uint64_t tail_of(const row_list *r, uint64_t granule, uint64_t granules) {
+    uint64_t worst = 0;
     for (uint32_t i = 0; i < r->count; i++) {
         uint64_t k = up(r->bytes[i], granule), n = granules / k;
         if (n > 64) n = 64;
-        worst = fmax(worst, (double)(granules - n * k) / (double)granules);
+        uint64_t tail = (granules - n * k) * 1000 / granules;
+        if (tail > worst) worst = tail;
     }
     return worst;
 }
@@ -150,11 +151,11 @@ static void expect_best(const heap_case *c) {
     uint64_t least = wanted * up(r.smallest, granule);
     if (least < up(r.largest, granule)) least = up(r.largest, granule);
     EXPECT(c, h->block_granules >= least && h->block_granules <= 2 * least);
-    double tail = tail_of(&r, granule, h->block_granules);
+    uint64_t tail = tail_of(&r, granule, h->block_granules);
     for (uint64_t g = least; g < h->block_granules; g++) /* none before it would have done */
-        EXPECT(c, tail_of(&r, granule, g) > 0.03 && tail_of(&r, granule, g) > tail);
-    for (uint64_t g = least; g <= 2 * least && tail > 0.031; g++)
-        EXPECT(c, tail <= tail_of(&r, granule, g) + 1e-3);
+        EXPECT(c, tail_of(&r, granule, g) > 30 && tail_of(&r, granule, g) > tail);
+    for (uint64_t g = least; g <= 2 * least && tail > 30; g++)
+        EXPECT(c, tail <= tail_of(&r, granule, g));
 }
 
 static void expect_hints(const heap_case *c) {
@@ -473,7 +474,8 @@ static void smallest_heap(void **state) {
         clump_schema *schema = pair_of(4, object_bytes[i]);
         for (size_t k = 0; k < sizeof wishes / sizeof *wishes; k++) {
             clump_error error = {0};
-            heap_case c = {0};
+            heap_case c = {.scan_groups = 1 + (uint32_t)i,
+                           .reduce_groups = 1 + (uint32_t)(7 * i * k)};
             assert_int_equal(compute(&c, schema, 1, wishes[k], &error), CLUMP_ERR_CAPACITY);
             const char *need = strstr(error.message, "need ");
             assert_non_null(need);
