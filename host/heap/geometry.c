@@ -256,7 +256,6 @@ clump_status clumpi_geometry_compute(const clump_schema *schema, uint64_t bytes,
     uint32_t columns = clumpi_columns_build(schema, g->classes, NULL);
     uint64_t block_bytes = (uint64_t)h->granule_bytes * h->block_granules;
     uint64_t blocks = bytes / block_bytes;
-    if (blocks * h->block_granules > REF_GRANULES) blocks = REF_GRANULES / h->block_granules;
     uint64_t metadata = place_metadata(g, (uint32_t)(blocks ? blocks : 1), columns, reduce_groups);
     uint64_t first = (metadata + block_bytes - 1) / block_bytes;
     if (first >= blocks) {

@@ -1,16 +1,16 @@
 /* What a collection must leave: the live set by a marker of the tests' own, on a snapshot of the
- * heap (compact_core.h), and one collection held against it.
+ * heap (world.h), and one collection held against it.
  *
  * A *case* is a snapshot with its roots. case_run() puts the snapshot into the heap, collects, and
  * compares everything: where objects are, every field, weak references, buffers outside, the list
  * of the dead, the report.
  *
- * Read first: compact_core.h, include/clump/collect.h.
+ * Read first: tests/diff/compact/world.h, include/clump/collect.h.
  */
 #ifndef COLLECT_CORE_H
 #define COLLECT_CORE_H
 
-#include "diff/compact/compact_core.h"
+#include "diff/compact/world.h"
 
 #define SINGLES 6u
 #define STRIDE 3u /* words from one reference of the strided buffer to the next */
@@ -37,346 +37,25 @@ typedef struct gc_case {
     snapshot *after; /* `before` without the dead, its weak references right */
 } gc_case;
 
-/* ---- The marker ------------------------------------------------------------------------------ */
+/* ---- What is expected (collect_expect.c) ----------------------------------------------------- */
 
-typedef struct marker {
-    gc_case *c;
-    uint32_t *list; /* numbers of objects that were reached; `done` of them are scanned */
-    uint32_t count, done;
-} marker;
+/* Mark, and fill in what is expected. Call when snapshot and roots are complete. */
+void case_expect(gc_case *c);
 
-static void reach(marker *m, clump_ref ref, uint32_t class_id) {
-    const snapshot *s = m->c->before;
-    uint32_t target = live_class(s, ref);
-    if (!target || (class_id && !is_a(s->w, target, class_id))) return;
-    uint32_t n = number_of(s, ref);
-    if (m->c->live[n]) return;
-    m->c->live[n] = 1;
-    m->list[m->count++] = n;
-}
+/* DESTRUCTOR of what a case holds. */
+void case_drop(gc_case *c);
 
-static void reach_root(marker *m, clump_ref ref) {
-    m->c->roots += ref != 0;
-    m->c->dangling += ref && !live_class(m->c->before, ref);
-    reach(m, ref, 0);
-}
-
-static void scan_object(marker *m, uint32_t n) {
-    const snapshot *s = m->c->before;
-    const world *w = s->w;
-    for (uint32_t id = s->class_id[n]; id; id = w->classes[id].base)
-        for (uint32_t i = w->own[id]; i < w->own[id + 1]; i++) {
-            const clump_field_info *field = &w->fields[i];
-            if (field->type != CLUMP_TYPE_REF || field->weak) continue;
-            for (uint32_t e = 0; e < elements(field); e++) {
-                clump_ref ref = word_at(s, s->refs[n], field, e);
-                m->c->read++;
-                m->c->followed += ref != 0;
-                reach(m, ref, field->ref_class);
-            }
-        }
-}
-
-static void mark_all(gc_case *c) {
-    const world *w = c->w;
-    const snapshot *s = c->before;
-    marker m = {.c = c, .list = malloc((s->count + 1) * sizeof *m.list)};
-    c->live = calloc(s->count + 1, 1);
-    assert_true(m.list && c->live);
-    for (uint32_t i = 0; i < c->single_count; i++) reach_root(&m, c->singles[i]);
-    for (uint32_t i = 0; i < c->held_count; i++) reach_root(&m, c->held[i]);
-    for (uint32_t i = 0; i < c->counted; i++) reach_root(&m, c->packed[i]);
-    for (uint32_t i = 0; i < c->count; i++) reach_root(&m, c->strided[i * STRIDE]);
-    for (uint32_t i = 0; i < c->class_count; i++) {
-        uint32_t id = cl_fixture_class_id(w->heap, c->classes[i]);
-        for (uint32_t n = s->start[id]; n < s->start[w->classes[id].last + 1]; n++) {
-            c->roots++;
-            reach(&m, s->refs[n], 0);
-        }
-    }
-    while (m.done < m.count) scan_object(&m, m.list[m.done++]);
-    c->live_count = m.count;
-    free(m.list);
-}
-
-/* ---- What is expected ------------------------------------------------------------------------ */
-
-/* Does a reference name an object that stays? */
-static int names_live(const gc_case *c, clump_ref ref, uint32_t class_id) {
-    uint32_t target = live_class(c->before, ref);
-    if (!target || (class_id && !is_a(c->w, target, class_id))) return 0;
-    return c->live[number_of(c->before, ref)];
-}
-
-static void expect_weak(gc_case *c, uint32_t n) {
-    const world *w = c->w;
-    clump_ref ref = c->before->refs[n];
-    for (uint32_t id = c->before->class_id[n]; id; id = w->classes[id].base)
-        for (uint32_t i = w->own[id]; i < w->own[id + 1]; i++)
-            for (uint32_t e = 0; w->fields[i].weak && e < elements(&w->fields[i]); e++) {
-                clump_ref to = word_at(c->before, ref, &w->fields[i], e);
-                if (!to || names_live(c, to, w->fields[i].ref_class)) continue;
-                put_word(c->after, ref, &w->fields[i], e, 0);
-                c->nulled++;
-            }
-}
+/* Does a reference name an object that stays? class_id 0: of any class. */
+int names_live(const gc_case *c, clump_ref ref, uint32_t class_id);
 
 /* Objects without a tag excepted: survivors numbered from 1, in both snapshots alike. */
-static void retag(const gc_case *c, snapshot *s) {
-    const world *w = c->w;
-    uint32_t *rank = calloc(c->before->count + 2, sizeof *rank), next = 0;
-    assert_non_null(rank);
-    for (uint32_t n = 0; n < c->before->count; n++)
-        if (c->live[n]) {
-            next++;
-            if (w->tag[c->before->class_id[n]] >= 0) rank[tag_of(c->before, n)] = next;
-        }
-    for (uint32_t n = 0; n < s->count; n++) {
-        if (w->tag[s->class_id[n]] < 0) continue;
-        uint32_t tag = tag_of(s, n);
-        put_word(s, s->refs[n], &w->fields[w->tag[s->class_id[n]]], 0,
-                 tag <= c->before->count ? rank[tag] : 0);
-    }
-    free(rank);
-}
+void retag(const gc_case *c, snapshot *s);
 
-/* Call when snapshot and roots are complete. */
-static void case_expect(gc_case *c) {
-    const world *w = c->w;
-    mark_all(c);
-    c->after = snapshot_new(w, c->before->image);
-    uint32_t blocks = 0;
-    for (uint32_t b = w->h->first_block; b < w->h->block_end; b++)
-        blocks += block_class(w, c->before->image, b) != 0;
-    for (uint32_t n = 0; n < c->before->count; n++) {
-        if (c->live[n])
-            expect_weak(c, n);
-        else
-            put_free(w, c->after->image, c->before->refs[n]);
-    }
-    for (uint32_t i = 0; i < c->counted; i++)
-        c->nulled += c->weak[i] && !names_live(c, c->weak[i], 0);
-    decode(c->after);
-    retag(c, c->after);
-    c->blocks_freed = blocks;
-    for (uint32_t b = w->h->first_block; b < w->h->block_end; b++)
-        c->blocks_freed -= block_class(w, c->after->image, b) != 0;
-}
+/* ---- One collection (collect_core.c) --------------------------------------------------------- */
 
-static void case_drop(gc_case *c) {
-    snapshot_drop(c->before);
-    snapshot_drop(c->after);
-    free(c->live);
-    free(c->packed);
-    free(c->strided);
-    free(c->weak);
-    memset(c, 0, sizeof *c);
-}
-
-/* ---- One collection -------------------------------------------------------------------------- */
-
-static void same_number(const world *w, const char *what, uint64_t found, uint64_t expected) {
-    WORLD_CHECK(w, found == expected, "%s: %llu, expected %llu", what, (unsigned long long)found,
-                (unsigned long long)expected);
-}
-
-static void check_report(const gc_case *c, const clump_collect_desc *d,
-                         const clump_collect_report *r) {
-    const world *w = c->w;
-    double sum = 0;
-    same_number(w, "live", r->live, c->live_count);
-    same_number(w, "dead", r->dead, c->before->count - c->live_count);
-    same_number(w, "roots", r->roots, c->roots);
-    same_number(w, "dangling roots", r->roots_dangling, c->dangling);
-    same_number(w, "blocks freed", r->blocks_freed, c->blocks_freed);
-    same_number(w, "weak references nulled", r->weak_nulled, d->only_mark ? 0 : c->nulled);
-    /* Each object is scanned once. */
-    same_number(w, "references read", r->refs_read, c->read);
-    same_number(w, "references followed", r->refs_followed, c->followed);
-    for (int i = 0; i < CLUMP_COLLECT_PHASE_COUNT; i++) sum += r->us[i];
-    WORLD_CHECK(w, fabs(sum - r->total_us) <= 1e-9 * sum, "the sum of times is %g, not %g",
-                r->total_us, sum);
-    WORLD_CHECK(w, r->us[CLUMP_COLLECT_SWEEP] > 0 && r->launches > 2 && r->readbacks > 0,
-                "nothing took time, or nothing was launched");
-    WORLD_CHECK(w, r->floor_bytes >= 4 * c->read, "floor_bytes is %llu",
-                (unsigned long long)r->floor_bytes);
-    WORLD_CHECK(w, r->narrow_levels <= r->levels && r->queue_peak <= c->before->count,
-                "%u narrow levels of %u, peak %u", r->narrow_levels, r->levels, r->queue_peak);
-    if (d->tuning && d->tuning->narrow == CLUMP_NEVER)
-        same_number(w, "narrow levels", r->narrow_levels, 0);
-    /* Objects that found the queue full are taken up by refills where it is alone, as AUTO has it on
-     * GPUs, and by sweeps elsewhere. */
-    int by_queue = d->engine == CLUMP_MARK_QUEUE ||
-                   (d->engine == CLUMP_MARK_AUTO &&
-                    w->heap->context->capabilities.personality == CLUMP_PERSONALITY_GPU);
-    same_number(w, by_queue ? "sweeps" : "refills", by_queue ? r->sweeps : r->refills, 0);
-    if (d->engine == CLUMP_MARK_HOST)
-        same_number(w, "device levels", r->narrow_levels + r->sweeps + r->engine_changes, 0);
-}
-
-/* All dead objects of a class, each once. */
-static void check_dead(const gc_case *c, const clump_ref *dead, uint32_t room,
-                       const char *class_name) {
-    const world *w = c->w;
-    const snapshot *s = c->before;
-    uint32_t first = class_name ? cl_fixture_class_id(w->heap, class_name) : 1, expected = 0;
-    uint32_t last = class_name ? w->classes[first].last : w->class_count;
-    uint8_t *seen = calloc(s->count + 1, 1);
-    assert_non_null(seen);
-    for (uint32_t n = s->start[first]; n < s->start[last + 1]; n++) expected += !c->live[n];
-    same_number(w, "dead on the list", dead[0], expected);
-    for (uint32_t i = 0; i < expected && i < room; i++) {
-        uint32_t id = live_class(s, dead[1 + i]);
-        WORLD_CHECK(w, id >= first && id <= last, "%08x on the list of the dead was no object",
-                    dead[1 + i]);
-        uint32_t n = number_of(s, dead[1 + i]);
-        WORLD_CHECK(w, !c->live[n] && !seen[n], "%08x is on the list, but %s", dead[1 + i],
-                    seen[n] ? "twice" : "it lives");
-        seen[n] = 1;
-    }
-    free(seen);
-}
-
-/* What a reference outside is afterwards: objects are known by their tags. */
-static void check_outside(const gc_case *c, const snapshot *now, clump_ref was, clump_ref is,
-                          int weak) {
-    const world *w = c->w;
-    if (!names_live(c, was, 0)) {
-        WORLD_CHECK(w, is == (weak ? 0 : was), "a%s reference %08x outside is now %08x",
-                    weak ? " weak" : "", was, is);
-        return;
-    }
-    uint32_t id = live_class(now, is);
-    WORLD_CHECK(w, id == live_class(c->before, was), "%08x outside is %08x, which is no object",
-                was, is);
-    if (w->tag[id] < 0) return;
-    /* Tags of `now` are new, those of `after` too, and there the object is where it was. */
-    WORLD_CHECK(w, tag_of(now, number_of(now, is)) == tag_of(c->after, number_of(c->after, was)),
-                "%08x outside is %08x, which is another object", was, is);
-}
-
-typedef struct outside {
-    cl_mem packed, strided, weak, counted;
-    clump_refs *refs[3];
-    clump_handle handles[4];
-} outside;
-
-static void outside_open(const gc_case *c, outside *o) {
-    const world *w = c->w;
-    memset(o, 0, sizeof *o);
-    for (uint32_t i = 0; i < c->held_count; i++)
-        CHECK_OK(w->f, clump_handle_create(w->heap, c->held[i], &o->handles[i]));
-    if (!c->count) return;
-    o->packed = cl_fixture_buffer(w->f, c->packed, c->count * 4);
-    o->strided = cl_fixture_buffer(w->f, c->strided, c->count * STRIDE * 4);
-    o->weak = cl_fixture_buffer(w->f, c->weak, c->count * 4);
-    const uint32_t counted[] = {c->counted, c->count + 7}; /* the second is no limit */
-    o->counted = cl_fixture_buffer(w->f, counted, sizeof counted);
-    clump_refs_desc packed = {.buffer = o->packed, .count = c->count, .counted = o->counted};
-    clump_refs_desc strided = {.buffer = o->strided,
-                               .stride = STRIDE * 4,
-                               .count = c->count,
-                               .counted = o->counted,
-                               .counted_at = 4};
-    clump_refs_desc weak = {.buffer = o->weak, .count = c->count, .weak = 1, .counted = o->counted};
-    CHECK_OK(w->f, clump_refs_register(w->heap, &packed, &o->refs[0]));
-    CHECK_OK(w->f, clump_refs_register(w->heap, &weak, &o->refs[1]));
-    CHECK_OK(w->f, clump_refs_register(w->heap, &strided, &o->refs[2]));
-}
-
-static void outside_close(const gc_case *c, outside *o, const snapshot *now, int only_mark) {
-    const world *w = c->w;
-    for (uint32_t i = 0; i < c->held_count; i++) {
-        clump_ref is;
-        CHECK_OK(w->f, clump_handle_read(w->heap, o->handles[i], &is));
-        check_outside(c, now, c->held[i], is, 0);
-        CHECK_OK(w->f, clump_handle_destroy(w->heap, o->handles[i]));
-    }
-    if (!c->count) return;
-    for (int i = 0; i < 3; i++) clump_refs_unregister(o->refs[i]);
-    clump_ref *is = malloc(c->count * STRIDE * 4);
-    assert_non_null(is);
-    cl_fixture_read(w->f, o->packed, is, c->count * 4);
-    for (uint32_t i = 0; i < c->counted; i++) check_outside(c, now, c->packed[i], is[i], 0);
-    const uint32_t rest = (c->count - c->counted) * 4; /* bytes that nothing may look at */
-    WORLD_CHECK(w, !memcmp(is + c->counted, c->packed + c->counted, rest), "too many rewritten");
-    cl_fixture_read(w->f, o->weak, is, c->count * 4);
-    for (uint32_t i = 0; i < c->counted; i++)
-        if (!only_mark) check_outside(c, now, c->weak[i], is[i], 1);
-    WORLD_CHECK(w, !memcmp(is + c->counted, c->weak + c->counted, rest), "too many nulled");
-    if (only_mark) WORLD_CHECK(w, !memcmp(is, c->weak, c->count * 4), "weak references changed");
-    cl_fixture_read(w->f, o->strided, is, c->count * STRIDE * 4);
-    for (uint32_t i = 0; i < c->count * STRIDE; i++) {
-        if (i % STRIDE == 0)
-            check_outside(c, now, c->strided[i], is[i], 0);
-        else
-            WORLD_CHECK(w, is[i] == c->strided[i], "what is between references has changed");
-    }
-    free(is);
-    clReleaseMemObject(o->counted);
-    clReleaseMemObject(o->packed);
-    clReleaseMemObject(o->strided);
-    clReleaseMemObject(o->weak);
-}
+void same_number(const world *w, const char *what, uint64_t found, uint64_t expected);
 
 /* Collect with these options (roots are filled in) and compare. */
-static clump_collect_report case_run(gc_case *c, const clump_collect_desc *options) {
-    world *w = c->w;
-    clump_collect_desc d = *options;
-    clump_collect_report report;
-    outside o;
-    snapshot_put(w, c->before);
-    outside_open(c, &o);
-    d.roots = c->singles;
-    d.root_count = c->single_count;
-    d.root_classes = c->classes;
-    d.root_class_count = c->class_count;
-    uint32_t room = c->before->count / 2 + 1;
-    /* Words behind the list, which is too short for all, show who writes there. */
-    enum { GUARDS = 2 };
-    clump_ref *dead = calloc(room + 1 + GUARDS, sizeof *dead);
-    assert_non_null(dead);
-    cl_mem around = cl_fixture_buffer(w->f, dead, (room + 1 + GUARDS) * sizeof *dead);
-    cl_buffer_region region = {0, (room + 1) * sizeof *dead};
-    cl_int code;
-    d.dead =
-        clCreateSubBuffer(around, CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION, &region, &code);
-    CHECK_CL(code);
-    memset(&report, 0xee, sizeof report);
-    CHECK_OK(w->f, clump_collect(w->heap, &d, &report, NULL));
-    clReleaseMemObject(d.dead);
-    cl_fixture_read(w->f, around, dead, (room + 1 + GUARDS) * sizeof *dead);
-    clReleaseMemObject(around);
-    for (uint32_t i = 0; i < GUARDS; i++) same_number(w, "a guard", dead[room + 1 + i], 0);
-    check_report(c, &d, &report);
-    check_dead(c, dead, room, d.dead_class);
-    free(dead);
-    CHECK_HEAP(w->f, w->heap);
-    snapshot *now = snapshot_take(w);
-    if (d.only_mark) {
-        WORLD_CHECK(w, same_slots(c->before, now), "only_mark has freed objects");
-        WORLD_CHECK(w, now->count == c->before->count, "objects are missing");
-        for (uint32_t n = 0; n < now->count; n++) {
-            uint64_t at = (uint64_t)(now->refs[n] >> 6) * w->h->granule_bytes;
-            WORLD_CHECK(w, !memcmp(now->image + at, c->before->image + at, w->h->granule_bytes),
-                        "only_mark has changed a field");
-        }
-        snapshot_drop(now);
-        now = snapshot_new(w, c->after->image); /* for what is outside: nothing moved */
-        decode(now);
-    } else {
-        same_number(w, "objects left", now->count, c->live_count);
-        same_enumeration(now);
-        if (!d.compact) WORLD_CHECK(w, same_slots(c->after, now), "others than expected are left");
-        retag(c, now);
-        graph_counts counts;
-        graph_rules rules = {.part = NULL};
-        same_graph(c->after, now, &rules, &counts);
-    }
-    if (d.compact) same_number(w, "objects compacted", report.compact.objects, c->live_count);
-    outside_close(c, &o, now, d.only_mark);
-    snapshot_drop(now);
-    return report;
-}
+clump_collect_report case_run(gc_case *c, const clump_collect_desc *options);
 
 #endif

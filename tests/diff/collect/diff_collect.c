@@ -6,6 +6,8 @@
  * the kernels for GPUs whatever the device is, for Oclgrind (tests/support/oclgrind.sh).
  * Read first: collect_core.h, worlds.h.
  */
+#include <string.h>
+
 #include "collect_core.h"
 #include "core/device.h"
 #include "diff/compact/worlds.h"
@@ -755,11 +757,8 @@ static int open_all(uint32_t disable, int out_of_order) {
 }
 
 static void close_all(int failed) {
-    if (!failed) {
-        close_worlds();
-        cl_fixture_close(f);
-    }
-    memset(opened, 0, sizeof opened);
+    close_worlds(failed);
+    if (!failed) cl_fixture_close(f);
 }
 
 /* As if the device were no CPU, and had two compute units: kernels are chosen at the first heap. */
@@ -781,7 +780,7 @@ static void tiny(void **state) {
     random_case(MIDDLE, &fills[0], 30, 15, 1, &c);
     try_ways(&c, "tiny", 3, 4);
     case_drop(&c);
-    close_worlds();
+    close_worlds(0);
 }
 
 int main(int argc, char **argv) {

@@ -1,46 +1,14 @@
-/* The kernels of a random program, written for any schema, and the operations they know.
+/* The OpenCL C of random programs, and what its operations give.
  *
- * Only some classes can be made or looped over in kernels: compilers need long for each.
- *
- * Read first: tests/support/model.h.
+ * Read first: heap_source.h.
  */
-#ifndef HEAP_CORE_SOURCE_H
-#define HEAP_CORE_SOURCE_H
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cl_fixture.h"
-#include "model.h"
+#include "heap_source.h"
 
-enum {
-    HEAP_OP_NONE,
-    HEAP_OP_NEW,  /* an object of class_id, filled with arg; gives its reference */
-    HEAP_OP_FREE, /* as class_id */
-    HEAP_OP_FILL, /* the fields that class_id has, with arg */
-    HEAP_OP_SUM,  /* gives a checksum of these */
-    HEAP_OP_LINK, /* set element of reference field to arg */
-    HEAP_OP_CAST  /* gives what class tests and casts from class_id say */
-};
-
-/* Eight words, like the uint8 that the kernel takes it for. */
-typedef struct heap_op {
-    uint32_t kind, class_id, ref, arg, field, element, pad[2];
-} heap_op;
-
-#define HEAP_MADE_MAX 2
-#define HEAP_SEEN_MAX 4
-
-/* Classes that kernels make; that do-alls loop over; whose objects a do-all frees and breeds. */
-typedef struct heap_names {
-    uint32_t made[HEAP_MADE_MAX], made_count;
-    uint32_t seen[HEAP_SEEN_MAX], seen_count;
-    uint32_t changed;
-} heap_names;
-
-/* ---- What the kernels should give -------------------------------------------------------------
- * */
+/* ---- What the kernels should give ------------------------------------------------------------ */
 
 /* A component as the number that goes into checksums. */
 static uint32_t component_word(clump_type type, const uint8_t *place) {
@@ -50,7 +18,7 @@ static uint32_t component_word(clump_type type, const uint8_t *place) {
     return (uint32_t)bits ^ (uint32_t)(bits >> 32);
 }
 
-static uint32_t heap_object_sum(const model *m, const model_object *object, uint32_t level) {
+uint32_t heap_object_sum(const model *m, const model_object *object, uint32_t level) {
     uint32_t sum = 0;
     for (uint32_t id = level; id; id = m->classes[id].base) {
         for (uint32_t f = m->own_fields[id]; f < m->own_fields[id + 1]; f++) {
@@ -67,15 +35,14 @@ static uint32_t heap_object_sum(const model *m, const model_object *object, uint
     return sum;
 }
 
-static uint32_t heap_object_casts(const model *m, const model_object *object, uint32_t level) {
+uint32_t heap_object_casts(const model *m, const model_object *object, uint32_t level) {
     uint32_t sum = test_hash(object->class_id);
     for (uint32_t id = level + 1; id <= m->classes[level].last; id++)
         if (model_is_a(m, object->class_id, id)) sum += test_hash(1000 + id);
     return sum;
 }
 
-/* The class as which kernels free an object: the root of its tree. */
-static uint32_t heap_free_view(const model *m, uint32_t class_id) {
+uint32_t heap_free_view(const model *m, uint32_t class_id) {
     while (m->classes[class_id].base) class_id = m->classes[class_id].base;
     return class_id;
 }
@@ -248,7 +215,7 @@ static void choose_names(const model *m, heap_names *names) {
     names->changed = 1; /* a root, so with subclasses if there are any */
 }
 
-static char *heap_source(const model *m, heap_names *names) {
+char *heap_source(const model *m, heap_names *names) {
     heap_text t = {0};
     choose_names(m, names);
     put(&t,
@@ -280,5 +247,3 @@ static char *heap_source(const model *m, heap_names *names) {
     put_loops(&t, m, names);
     return t.data;
 }
-
-#endif
