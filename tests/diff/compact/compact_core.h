@@ -208,7 +208,7 @@ static void decode(snapshot *s) {
     free(s->refs);
     free(s->class_id);
     s->first = calloc(granules, sizeof *s->first);
-    s->refs = malloc((room + 1) * sizeof *s->refs);
+    s->refs = calloc(room + 1, sizeof *s->refs);
     s->class_id = malloc(room + 1);
     assert_true(s->first && s->refs && s->class_id);
     s->count = 0;
@@ -431,7 +431,8 @@ static snapshot *world_put(world *w, const uint32_t *ids, const uint32_t *credit
 
 /* A random heap; returns its snapshot. */
 static snapshot *world_fill(world *w, const fill *how) {
-    uint32_t blocks = w->h->block_end - w->h->first_block, concrete[CLUMP_CLASSES_MAX], count = 0;
+    uint32_t blocks = w->h->block_end - w->h->first_block, concrete[CLUMP_CLASSES_MAX] = {0},
+             count = 0;
     uint32_t *ids = calloc(2 * blocks, sizeof *ids), *credits = ids + blocks;
     for (uint32_t id = 1; id <= w->class_count; id++)
         if (w->k[id].rows) concrete[count++] = id;
