@@ -23,10 +23,10 @@ static int run_batch(void *world, int (*step)(void *world, cl_event *events, ben
                      const char *const *names, unsigned count, unsigned steps,
                      bench_results *results, bench_error *error) {
     cl_event events[BENCH_PHASES_STEPS * BENCH_PHASES_MAX] = {NULL};
-    bench_span spans[BENCH_PHASES_STEPS * BENCH_PHASES_MAX];
+    bench_span spans[BENCH_PHASES_STEPS * BENCH_PHASES_MAX] = {{0}};
     int result = 0;
     for (unsigned i = 0; result == 0 && i < steps; i++) {
-        result = step(world, events + i * count, error);
+        result = step(world, events + (size_t)i * count, error);
     }
     for (unsigned i = 0; i < steps * count; i++) {
         if (events[i] && bench_event_take(events[i], &spans[i], error)) {

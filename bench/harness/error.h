@@ -25,4 +25,11 @@ int bench_error_clump(bench_error *error, const char *what, const clump_context 
 /* `what` was tried, and an OpenCL call returned `code`. */
 int bench_error_cl(bench_error *error, const char *what, cl_int code);
 
+/* clang-tidy reads one file at a time: this shows it that all three fail. */
+#ifdef __clang_analyzer__
+#define bench_error_set(...) ((void)(bench_error_set)(__VA_ARGS__), -1)
+#define bench_error_clump(...) ((void)(bench_error_clump)(__VA_ARGS__), -1)
+#define bench_error_cl(...) ((void)(bench_error_cl)(__VA_ARGS__), -1)
+#endif
+
 #endif

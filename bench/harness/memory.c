@@ -28,7 +28,7 @@ static void CL_CALLBACK count_destroyed(cl_mem buffer, void *bytes) {
 }
 
 static void count_created(uint64_t bytes) {
-    uint64_t sum = now += bytes, seen = peak;
+    uint64_t sum = atomic_fetch_add(&now, bytes) + bytes, seen = peak;
     while (seen < sum && !atomic_compare_exchange_weak(&peak, &seen, sum)) {
     }
 }

@@ -85,7 +85,7 @@ int bench_values_set(bench_values *values, const char *key, const char *text, be
         return bench_error_set(error, "'%.64s' is no value for %s (%s); valid: %s", text, key,
                                param->meaning, range);
     }
-    strcpy(value.text, text);
+    memcpy(value.text, text, strlen(text) + 1);
     values->values[index] = value;
     return 0;
 }

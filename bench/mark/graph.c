@@ -97,6 +97,7 @@ static const char *find_fault(const mark_graph *g) {
     for (uint32_t i = 0; i < g->nodes; i++)
         if (g->offset[i] > g->offset[i + 1]) return "its offsets do not grow";
     for (uint64_t i = 0; i < g->edges; i++)
+        /* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): all edges were read */
         if (g->target[i] >= g->nodes) return "it refers to a node that it has not";
     for (uint32_t i = 0; i < g->roots; i++)
         if (g->root[i] >= g->nodes) return "a root is a node that it has not";

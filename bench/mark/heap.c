@@ -9,8 +9,9 @@
 
 #define REF_KINDS 13
 #define PAD_KINDS 4
-#define SCHEMA_BYTES (REF_KINDS * PAD_KINDS * 160 + 64)
-#define SOURCE_BYTES (REF_KINDS * PAD_KINDS * 1536)
+#define KINDS ((size_t)REF_KINDS * PAD_KINDS)
+#define SCHEMA_BYTES (KINDS * 160 + 64)
+#define SOURCE_BYTES (KINDS * 1536)
 static const uint32_t ref_kinds[REF_KINDS] = {0, 1, 2, 3, 4, 6, 8, 12, 16, 32, 64, 256, 1024};
 static const uint32_t pad_kinds[PAD_KINDS] = {0, 24, 96, 480};
 
@@ -24,7 +25,7 @@ struct mark_heap {
     const mark_graph *graph;
     clump_heap *heap;
     clump_program *program;
-    kind kinds[REF_KINDS * PAD_KINDS];
+    kind kinds[KINDS];
     uint32_t *by_kind; /* nodes */
     cl_mem list, place, offset, target, roots, wrong;
     clump_refs *registered;
@@ -42,11 +43,11 @@ static int sort_nodes(mark_heap *h, bench_error *error) {
     const mark_graph *g = h->graph;
     h->by_kind = malloc((size_t)g->nodes * sizeof *h->by_kind);
     if (!h->by_kind) return bench_error_set(error, "host memory ran out for a heap");
-    for (size_t k = 0; k < REF_KINDS * PAD_KINDS; k++)
+    for (size_t k = 0; k < KINDS; k++)
         h->kinds[k] = (kind){.refs = ref_kinds[k / PAD_KINDS], .pad = pad_kinds[k % PAD_KINDS]};
     for (uint32_t i = 0; i < g->nodes; i++) h->kinds[kind_of(g, i)].count++;
-    uint32_t at = 0, next[REF_KINDS * PAD_KINDS];
-    for (size_t k = 0; k < REF_KINDS * PAD_KINDS; k++) {
+    uint32_t at = 0, next[KINDS];
+    for (size_t k = 0; k < KINDS; k++) {
         next[k] = h->kinds[k].first = at;
         at += h->kinds[k].count;
     }
@@ -59,7 +60,7 @@ static void write_texts(const mark_heap *h, char schema[SCHEMA_BYTES], char sour
     const size_t bytes = SOURCE_BYTES;
     size_t a = (size_t)snprintf(schema, SCHEMA_BYTES, "abstract class Node { uint node; }\n"),
            b = 0;
-    for (size_t k = 0; k < REF_KINDS * PAD_KINDS; k++) {
+    for (size_t k = 0; k < KINDS; k++) {
         const kind *c = &h->kinds[k];
         char name[32], refs[48] = "", pad[48] = "";
         if (!c->count) continue;
@@ -115,11 +116,11 @@ static uint64_t row_bytes(const kind *c) {
 
 /* A block holds a row of the largest class and at most 64 rows of any. */
 static uint64_t heap_bytes(const mark_heap *h) {
-    uint64_t bytes = UINT64_C(16) << 20, block = 64 * 1024;
-    for (size_t k = 0; k < REF_KINDS * PAD_KINDS; k++)
+    uint64_t bytes = UINT64_C(16) << 20, block = UINT64_C(64) << 10;
+    for (size_t k = 0; k < KINDS; k++)
         if (h->kinds[k].count && row_bytes(&h->kinds[k]) > block) block = row_bytes(&h->kinds[k]);
     block += block / 4; /* what rounding to granules may cost */
-    for (size_t k = 0; k < REF_KINDS * PAD_KINDS; k++) {
+    for (size_t k = 0; k < KINDS; k++) {
         const kind *c = &h->kinds[k];
         uint64_t rows = block / 2 / row_bytes(c) < 64 ? block / 2 / row_bytes(c) : 64;
         if (c->count) bytes += (c->count / 64 / (rows ? rows : 1) + 2) * block;
@@ -217,7 +218,7 @@ static int link_all(mark_heap *h, uint32_t verify, uint32_t *wrong, bench_error 
     cl_int code =
         clEnqueueWriteBuffer(h->env->queue, h->wrong, CL_TRUE, 0, 4, wrong, 0, NULL, NULL);
     if (code) return bench_error_cl(error, "the heap's links", code);
-    for (size_t k = 0; k < REF_KINDS * PAD_KINDS; k++)
+    for (size_t k = 0; k < KINDS; k++)
         if (h->kinds[k].count && link_kind(h, &h->kinds[k], verify, error)) return -1;
     code = clEnqueueReadBuffer(h->env->queue, h->wrong, CL_TRUE, 0, 4, wrong, 0, NULL, NULL);
     return code ? bench_error_cl(error, "the heap's links", code) : 0;
@@ -247,7 +248,7 @@ static int put_roots(mark_heap *h, bench_error *error) {
 
 int mark_heap_build(mark_heap *h, bench_error *error) {
     uint32_t wrong;
-    for (size_t k = 0; k < REF_KINDS * PAD_KINDS; k++)
+    for (size_t k = 0; k < KINDS; k++)
         if (h->kinds[k].count && make_kind(h, &h->kinds[k], error)) return -1;
     return link_all(h, 0, &wrong, error) || put_roots(h, error) ? -1 : 0;
 }

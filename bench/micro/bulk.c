@@ -72,7 +72,7 @@ static int create(bulk *b, bench_env *env, const bench_values *values, bench_res
 static int make(bulk *b, int kernel, double *us) {
     bench_rig *rig = &b->rig;
     cl_event events[2] = {NULL, NULL};
-    bench_span spans[2];
+    bench_span spans[2] = {{0}};
     clump_sync nothing = {.event = &events[0]}, sync = {.event = &events[1]};
     size_t global = ((size_t)b->objects + rig->local - 1) / rig->local * rig->local;
     clump_status status = clump_do_all(rig->heap, rig->kernels[NOTHING], &nothing);

@@ -91,7 +91,7 @@ static void report_round(compact_state *s, const compact_round *round) {
         char name[32];
         size_t length = strlen(phases[i]);
         for (size_t c = 0; c < length; c++) name[c] = (char)(phases[i][c] | 0x20);
-        strcpy(name + length, "_ms");
+        memcpy(name + length, "_ms", sizeof "_ms");
         bench_sample(results, name, "ms", report->us[i] * 1e-3);
     }
     bench_sample(results, "fragmentation_before", "share",

@@ -116,7 +116,7 @@ static int visit(enumerate_state *s, kernel_id kernel, cl_event *event, unsigned
 static int time_list(enumerate_state *s, int is_measured) {
     cl_event events[3] = {NULL, NULL, NULL};
     unsigned launches[3] = {0, 0, 0};
-    bench_span spans[3];
+    bench_span spans[3] = {{0}};
     int result = visit(s, NOTHING, &events[0], &launches[0]);
     clump_heap_touch(s->rig.heap);
     for (int i = 1; result == 0 && i < 3; i++) {

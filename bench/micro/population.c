@@ -85,7 +85,7 @@ int population_do_new(population *p, uint32_t kind, uint64_t count, uint64_t *ma
 
 /* A block of each class tells. */
 static int find_capacities(population *p) {
-    clump_class_stats kinds[POPULATION_KINDS_MAX];
+    clump_class_stats kinds[POPULATION_KINDS_MAX] = {{0}};
     for (uint32_t k = 0; k < p->kinds; k++) {
         uint64_t made = 0;
         if (population_do_new(p, k, 1, &made)) return -1;

@@ -442,7 +442,7 @@ static void drop_groups(suite *s) {
         const cJSON *entry = cJSON_GetArrayItem(entries, i);
         const char *key = cJSON_GetStringValue(cJSON_GetObjectItem(entry, "key"));
         size_t length = key ? strcspn(key, "/") : 0, g = 0;
-        while (g < GROUPS && (strlen(suite_groups[g].file) != length ||
+        while (g < GROUPS && (!key || strlen(suite_groups[g].file) != length ||
                               strncmp(suite_groups[g].file, key, length) != 0)) {
             g++;
         }

@@ -126,7 +126,7 @@ static clump_status run_reported(clumpi_compaction *r, clump_compact_report *rep
     for (int i = 0; i < CLUMP_COMPACT_PHASE_COUNT; i++) p->total_us += p->us[i];
     p->launches = r->timed.launches;
     p->floor_bytes =
-        2 * p->bytes_moved + 4 * p->moves + 2 * 4 * p->refs_rewritten + before.reference_bytes;
+        2 * p->bytes_moved + 4 * p->moves + 8 * p->refs_rewritten + before.reference_bytes;
     *report = *p;
     return CLUMP_OK;
 }

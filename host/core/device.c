@@ -249,10 +249,11 @@ void clumpi_device_sizes(const clump_capabilities *c, clumpi_launch_sizes *sizes
          * left, but no more than 32 for each core at a time: with so many a core that comes late, or
          * is busy with something else, costs little. */
         sizes->do_all_local = sizes->changing_local = 1;
-        sizes->do_all_global = c->compute_units * 128;
-        sizes->pass_groups = c->compute_units * 4; /* these deal out their work themselves */
+        sizes->do_all_global = (size_t)c->compute_units * 128;
+        /* The passes deal out their work themselves. */
+        sizes->pass_groups = (size_t)c->compute_units * 4;
         sizes->scan_local = 1;
-        sizes->scan_groups = c->compute_units * 4;
+        sizes->scan_groups = (size_t)c->compute_units * 4;
         return;
     }
     size_t local = c->work_group_max < 256 ? c->work_group_max : 256;
@@ -261,8 +262,8 @@ void clumpi_device_sizes(const clump_capabilities *c, clumpi_launch_sizes *sizes
     /* The allocator takes 80 registers and more: of groups of 256, a compute unit of NVIDIA has
      * room for two, and what is left is less wasted in smaller ones. */
     sizes->changing_local = local < 128 ? local : 128;
-    sizes->do_all_global = c->compute_units * 8 * local;
-    sizes->pass_groups = c->compute_units * 8;
+    sizes->do_all_global = 8 * local * c->compute_units;
+    sizes->pass_groups = (size_t)c->compute_units * 8;
     sizes->scan_local = local;
     sizes->scan_groups = c->compute_units * 8 < 256 ? c->compute_units * 8 : 256;
 }

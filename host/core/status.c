@@ -37,7 +37,7 @@ static void begin(clump_error *error, clump_status status) {
     error->status = status;
 }
 
-clump_status clumpi_fail(clump_error *error, clump_status status, const char *format, ...) {
+clump_status(clumpi_fail)(clump_error *error, clump_status status, const char *format, ...) {
     if (!error) return status;
     begin(error, status);
     va_list args;
@@ -60,8 +60,8 @@ clump_status clumpi_fail_at(clump_error *error, clump_status status, uint32_t li
     return status;
 }
 
-clump_status clumpi_fail_cl(clump_error *error, const char *call, cl_int code, const char *format,
-                            ...) {
+clump_status(clumpi_fail_cl)(clump_error *error, const char *call, cl_int code, const char *format,
+                             ...) {
     if (!error) return CLUMP_ERR_CL;
     begin(error, CLUMP_ERR_CL);
     error->cl_code = code;

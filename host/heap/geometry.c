@@ -74,10 +74,10 @@ static uint32_t choose_granule(const row_sizes *rows, uint64_t bytes) {
     if (from < step) from = step;
     uint32_t to = rows->largest > from ? rows->largest : from;
     uint32_t best = from, best_cost = UINT32_MAX;
-    for (uint32_t s = from; s <= to; s += step) {
-        uint32_t cost = granule_cost(rows, s);
+    for (uint64_t s = from; s <= to; s += step) {
+        uint32_t cost = granule_cost(rows, (uint32_t)s);
         if (cost <= best_cost) {
-            best = s;
+            best = (uint32_t)s;
             best_cost = cost;
         }
     }
@@ -205,7 +205,7 @@ static uint64_t place_metadata(clumpi_geometry *g, uint32_t blocks, uint32_t col
     h->at_list_index = place(&end, rows * 4);
     h->at_columns = place(&end, (uint64_t)columns * sizeof(clumpi_column));
     h->at_plan = place(&end, (uint64_t)blocks * 8);
-    h->at_moved = place(&end, (blocks + 31) / 32 * 4);
+    h->at_moved = place(&end, ((uint64_t)blocks + 31) / 32 * 4);
     h->at_scan = place(&end, scan_bytes(h, reduce_groups));
     return end * CLUMPI_UNIT;
 }

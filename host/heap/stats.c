@@ -15,7 +15,7 @@ static uint64_t scan_offset(const clump_heap *heap) {
 /* table[3 * class]: objects, blocks, active blocks; class 0 has the free blocks. */
 static clump_status count_blocks(clump_heap *heap, clumpi_u32 *table) {
     clump_context *c = heap->context;
-    uint64_t bytes = CLUMPI_STATS_BYTES(heap->geometry.header.class_count);
+    uint64_t bytes = (uint64_t)CLUMPI_STATS_BYTES(heap->geometry.header.class_count);
     const clumpi_launch_sizes *sizes = &c->sizes;
     clump_status status = clumpi_clear(c, heap->buffer, scan_offset(heap), bytes);
     if (!status)
@@ -53,7 +53,7 @@ clump_status clump_heap_calc_stats(clump_heap *heap, clump_heap_stats *heap_stat
     if (status) return status;
     clump_heap_stats sum = {.blocks = heap->layout.block_count, .free_blocks = table[1]};
     for (uint32_t id = 1; id <= count; id++) {
-        clump_class_stats s = class_stats(heap, id, &table[3 * id]);
+        clump_class_stats s = class_stats(heap, id, &table[3 * (size_t)id]);
         sum.objects += s.objects;
         sum.slots += s.slots;
         if (classes) classes[id - 1] = s;
@@ -73,7 +73,7 @@ clump_status clump_heap_calc_count(clump_heap *heap, const char *class_name, uin
     clumpi_u32 table[3 * (CLUMP_CLASSES_MAX + 1)];
     clump_status status = count_blocks(heap, table);
     if (status) return status;
-    for (uint32_t id = info.id; id <= info.last; id++) *count += table[3 * id];
+    for (uint32_t id = info.id; id <= info.last; id++) *count += table[3 * (size_t)id];
     return CLUMP_OK;
 }
 
@@ -130,8 +130,8 @@ clump_status clump_heap_check(clump_heap *heap) {
     const clumpi_u32 nothing = UINT32_MAX;
     clumpi_violation violation = {.key = 0};
     uint64_t at = scan_offset(heap);
-    status =
-        clumpi_clear(c, heap->buffer, at, CLUMPI_CHECK_BYTES(heap->geometry.header.class_count));
+    status = clumpi_clear(c, heap->buffer, at,
+                          (uint64_t)CLUMPI_CHECK_BYTES(heap->geometry.header.class_count));
     if (!status) status = clumpi_write(c, heap->buffer, at, sizeof nothing, &nothing);
     if (!status) status = run_check(heap, 0);
     if (!status) status = clumpi_read(c, heap->buffer, at, sizeof violation, &violation);

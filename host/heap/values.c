@@ -173,7 +173,8 @@ static clump_status locate(clump_heap *heap, clump_ref ref, const char *class_na
                            const char *field, uint32_t index, target *t, uint64_t *offset) {
     clump_status status = find_field(heap, class_name, field, index, t);
     if (!status) status = clumpi_ref_check(heap, ref, t->first, t->last);
-    *offset = (uint64_t)(ref >> 6) * heap->layout.granule_bytes + t->base + (ref & 63) * t->stride;
+    *offset = (uint64_t)(ref >> 6) * heap->layout.granule_bytes + t->base +
+              (uint64_t)(ref & 63) * t->stride;
     return status;
 }
 

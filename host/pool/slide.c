@@ -99,9 +99,9 @@ static clump_status copy_down(slide *s, const clumpi_record *r, uint64_t from, u
 static int fits_budget(const slide *s, uint64_t gap, uint64_t bytes) {
     uint64_t piece =
         gap * PIECES_MAX >= bytes ? gap : SCRATCH_BYTES / 2; /* halves: two copies each */
-    double copies = (double)((bytes + piece - 1) / piece);
-    return clumpi_pace_predict(&s->p->wall_pace, s->copies + copies, s->bytes + (double)bytes) <=
-           s->budget_ns;
+    uint64_t copies = (bytes + piece - 1) / piece;
+    return clumpi_pace_predict(&s->p->wall_pace, s->copies + (double)copies,
+                               s->bytes + (double)bytes) <= s->budget_ns;
 }
 
 /* The allocation of `node` slides over the free node in front of it. *moved says if it did. */

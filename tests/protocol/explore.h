@@ -231,7 +231,6 @@ static int explore_search(void) {
     for (;;) {
         explore_frame *f = &explore_frames[depth];
         if (!at_frame) explore_restore(f);
-        at_frame = 1;
         if (!explore_next(f, &first)) {
             explore_find(f->hash)->schedules = f->schedules;
             double schedules = f->schedules;

@@ -52,10 +52,8 @@ int main(void) {
              want = 1 + (uint)(random_word() >> 33) % 64;
         for (uint w = 0; w < WORDS * 3; w++) { /* from full to empty */
             uint kind = (uint)(random_word() >> 33) % 4;
-            bits[w] = kind == 0   ? ~0ul
-                      : kind == 1 ? random_word() | random_word() | random_word()
-                      : kind == 2 ? random_word()
-                                  : random_word() & random_word() & random_word();
+            clumpi_word x = random_word(), y = random_word(), z = random_word();
+            bits[w] = kind == 0 ? ~0ul : kind == 1 ? x | y | z : kind == 2 ? x : x & y & z;
         }
         uint word = clumpi_look(bits, words, row_granules, from, want, &taken);
         uint right = expected_word(bits, words, row_granules, from, want);

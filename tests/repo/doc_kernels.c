@@ -54,7 +54,7 @@ static void make_buffer(const char *name, const char *type, uint32_t count) {
     uint32_t *words = malloc(count * sizeof *words);
     if (!words || buffer_count == BUFFERS_MAX) give_up("too large or too many", name);
     int is_float = !strcmp(type, "float");
-    if (!is_float && strcmp(type, "uint")) give_up("no such type", type);
+    if (!is_float && strcmp(type, "uint") != 0) give_up("no such type", type);
     for (uint32_t i = 0; i < count; i++) {
         float value = (float)i;
         words[i] = i;
@@ -81,7 +81,7 @@ static clump_kernel *make_kernel(char *const *words, int count) {
             SET_ARG(&fixture, kernel, index, number);
         } else if (!strcmp(words[i], "buffer")) {
             int b = 0;
-            while (b < buffer_count && strcmp(buffers[b].name, value)) b++;
+            while (b < buffer_count && strcmp(buffers[b].name, value) != 0) b++;
             if (b == buffer_count) give_up("no such buffer", value);
             SET_ARG(&fixture, kernel, index, buffers[b].memory);
         } else {
@@ -103,7 +103,7 @@ static void check_reduction(char *const *words) {
         CHECK_OK(&fixture, clump_reduce(heap, kernel, &whole, sizeof whole, NULL));
         snprintf(found, sizeof found, "%u", whole);
     }
-    if (strcmp(found, words[2])) {
+    if (strcmp(found, words[2]) != 0) {
         fprintf(stderr, "%s: %s, expected %s\n", words[0], found, words[2]);
         exit(1);
     }

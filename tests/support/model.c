@@ -124,7 +124,7 @@ uint32_t model_count_exact(const model *m, uint32_t class_id) {
 
 void *model_value(const model *m, const model_object *object, uint32_t field, uint32_t element) {
     const model_field *f = &m->fields[field];
-    return object->values + f->offset + element * f->info.element_bytes;
+    return object->values + f->offset + (size_t)element * f->info.element_bytes;
 }
 
 /* ---- Values ---------------------------------------------------------------------------------- */
@@ -173,7 +173,7 @@ void model_fill(model *m, model_object *object, uint32_t level, uint32_t salt) {
             for (uint32_t e = 0; e < m->fields[f].elements; e++)
                 for (uint32_t c = 0; c < info->width; c++)
                     model_component(info->type, model_word(salt, f, e, c),
-                                    (uint8_t *)model_value(m, object, f, e) + c * bytes);
+                                    (uint8_t *)model_value(m, object, f, e) + (size_t)c * bytes);
         }
     }
 }

@@ -80,8 +80,8 @@ static int create(const life_desc *desc, void **self, bench_error *error) {
 static int step(void *self, cl_event *events, bench_error *error) {
     struct world *world = self;
     size_t local[2] = {LOCAL_X, LOCAL_Y};
-    size_t global[2] = {(world->words + LOCAL_X - 1) / LOCAL_X * LOCAL_X,
-                        (world->rules.height + LOCAL_Y - 1) / LOCAL_Y * LOCAL_Y};
+    size_t global[2] = {(world->words + local[0] - 1) / local[0] * local[0],
+                        (world->rules.height + local[1] - 1) / local[1] * local[1]};
     const bench_arg grids[] = {{0, 0, sizeof(cl_mem), &world->grids[world->now]},
                                {0, 1, sizeof(cl_mem), &world->grids[world->now ^ 1]}};
     if (bench_plain_set(&world->plain, grids, 2, error)) {

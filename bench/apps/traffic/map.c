@@ -35,9 +35,10 @@ static philox4x32_ctr_t draw(const drawing *town, uint32_t node, uint32_t purpos
 
 static void place(const drawing *town, uint32_t node) {
     philox4x32_ctr_t random = draw(town, node, 0);
+    uint32_t column = node % town->side, row = node / town->side;
     town->map->intersections[node] = (traffic_intersection){
-        .x = (float)(node % town->side) + (float)(random.v[0] % 512u) / 1024.0f - 0.25f,
-        .y = (float)(node / town->side) + (float)(random.v[1] % 512u) / 1024.0f - 0.25f,
+        .x = (float)column + (float)(random.v[0] % 512u) / 1024.0f - 0.25f,
+        .y = (float)row + (float)(random.v[1] % 512u) / 1024.0f - 0.25f,
         .control = random.v[2] % 1000u < town->desc->yield_permille ? TRAFFIC_YIELD : TRAFFIC_LIGHT,
     };
 }

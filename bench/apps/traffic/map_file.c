@@ -229,10 +229,10 @@ static int resolve(const reader *r, traffic_map *map, uint8_t *degrees) {
         if (to == TRAFFIC_NONE) {
             return -1;
         }
-        if (degrees[2 * from]++ == TRAFFIC_DEGREE_MAX) {
+        if (degrees[2 * (size_t)from]++ == TRAFFIC_DEGREE_MAX) {
             return fail_degree(r, named, "begin", named->from);
         }
-        if (degrees[2 * to + 1]++ == TRAFFIC_DEGREE_MAX) {
+        if (degrees[2 * (size_t)to + 1]++ == TRAFFIC_DEGREE_MAX) {
             return fail_degree(r, named, "end", named->to);
         }
         map->streets[i] = (traffic_street){from, to, named->cells, named->limit};
@@ -254,9 +254,9 @@ static int make_map(reader *r, traffic_map *map) {
                                    r->intersections[i - 1].line);
         }
     }
-    map->intersections = calloc(count + 1, sizeof *map->intersections);
-    map->streets = calloc(r->street_count, sizeof *map->streets);
-    uint8_t *degrees = calloc(count + 1, 2);
+    map->intersections = calloc(count + (size_t)1, sizeof *map->intersections);
+    map->streets = calloc(r->street_count + (size_t)1, sizeof *map->streets);
+    uint8_t *degrees = calloc(count + (size_t)1, 2);
     int result = map->intersections && map->streets && degrees
                      ? resolve(r, map, degrees)
                      : bench_error_set(r->error, "host memory ran out for %s", r->path);

@@ -163,6 +163,7 @@ static int lay_street(builder *b, uint32_t street) {
             result = lay_cell(b, cell);
         }
     }
+    /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): build() frees the junctions. */
     return result ? -1 : lay_end(b, last, &b->junctions[s->to]);
 }
 

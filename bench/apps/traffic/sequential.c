@@ -181,7 +181,7 @@ static uint32_t choose_group(struct sequential *world, const traffic_controller 
     }
     if (++*timer >= c->phase_steps) {
         *timer = 0;
-        return (phase + 1) % c->group_count;
+        return phase + 1 < c->group_count ? phase + 1 : 0;
     }
     if (world->network->rules.is_smart && waiting == 1 && first != phase) {
         *timer = 0;

@@ -78,8 +78,8 @@ static int set_arguments(struct world *world, const wa_tor_desc *desc, bench_err
 /* In two dimensions, so that no work-item has to divide. */
 static int launch(struct world *world, unsigned kernel, cl_event *event, bench_error *error) {
     size_t local[2] = {LOCAL_X, LOCAL_Y};
-    size_t global[2] = {(world->rules.width + LOCAL_X - 1) / LOCAL_X * LOCAL_X,
-                        (world->rules.height + LOCAL_Y - 1) / LOCAL_Y * LOCAL_Y};
+    size_t global[2] = {(world->rules.width + local[0] - 1) / local[0] * local[0],
+                        (world->rules.height + local[1] - 1) / local[1] * local[1]};
     cl_int code = clEnqueueNDRangeKernel(world->plain.buffers.queue, world->plain.kernels[kernel],
                                          2, NULL, global, local, 0, NULL, event);
     return code == CL_SUCCESS ? 0 : bench_error_cl(error, kernel_names[kernel], code);

@@ -15,6 +15,7 @@
 
 static cl_fixture fixture;
 
+/* NOLINTNEXTLINE(readability-non-const-parameter): callers fill the codes afterwards. */
 static life_desc get_desc(uint32_t width, uint32_t height, const char *rule, uint8_t *codes) {
     life_desc desc = {.world = app_fixture_world(&fixture, 0),
                       .rules = {.width = width, .height = height},
@@ -38,7 +39,7 @@ static void run(life_desc desc, uint32_t steps, uint32_t check_every, uint8_t *l
 
 static void run_random(uint32_t width, uint32_t height, const char *rule, uint32_t seed,
                        uint32_t permille, uint32_t steps) {
-    uint8_t *codes = malloc(width * height);
+    uint8_t *codes = malloc((size_t)width * height);
     life_desc desc = get_desc(width, height, rule, codes);
     life_fill(&desc.rules, seed, permille, codes);
     run(desc, steps, 1, NULL);
@@ -145,7 +146,7 @@ static void expect_cells(const char *data, size_t bytes, uint32_t width, uint32_
     if (life_pattern_parse("test", data, bytes, &pattern, &error)) fail_msg("%s", error.text);
     assert_int_equal(pattern.width, width);
     assert_int_equal(pattern.height, height);
-    for (size_t i = 0; i < width * height; i++)
+    for (size_t i = 0; i < (size_t)width * height; i++)
         if (pattern.cells[i] != (cells[i] == '*')) fail_msg("%.20s: cell %zu", data, i);
     life_pattern_release(&pattern);
 }

@@ -280,7 +280,7 @@ static void automatically_for_memory(void **state) {
     clump_compactor *compactor =
         open_compactor(&(clump_compactor_desc){.heap = s.heap, .automatic = 1, .cost_limit = 1});
     int ran = 0;
-    clump_compact_report report;
+    clump_compact_report report = {0};
     /* The rule waits until what it expects to spend is a small part of the time that passed. */
     for (time_t start = time(NULL); !ran && time(NULL) - start < 30;)
         CHECK_OK(f, clump_compactor_tick(compactor, &ran, &report));

@@ -148,7 +148,7 @@ void decode(snapshot *s) {
     free(s->refs);
     free(s->class_id);
     s->first = calloc(granules, sizeof *s->first);
-    s->refs = malloc((room + 1) * sizeof *s->refs);
+    s->refs = calloc(room + 1, sizeof *s->refs);
     s->class_id = malloc(room + 1);
     assert_true(s->first && s->refs && s->class_id);
     s->count = 0;

@@ -154,7 +154,8 @@ snapshot *world_put(world *w, const uint32_t *ids, const uint32_t *credits, cons
 }
 
 snapshot *world_fill(world *w, const fill *how) {
-    uint32_t blocks = w->h->block_end - w->h->first_block, concrete[CLUMP_CLASSES_MAX], count = 0;
+    uint32_t blocks = w->h->block_end - w->h->first_block, concrete[CLUMP_CLASSES_MAX] = {0},
+             count = 0;
     uint32_t *ids = calloc(2 * blocks, sizeof *ids), *credits = ids + blocks;
     for (uint32_t id = 1; id <= w->class_count; id++)
         if (w->k[id].rows) concrete[count++] = id;

@@ -86,8 +86,8 @@ static void test_big(void **state) {
     small = small / 12 * 12;
     middle = middle / 12 * 12;
     large = large / 12 * 12;
-    print_message("%llu bytes, %llu objects\n", (unsigned long long)bytes,
-                  (unsigned long long)(small + middle + large));
+    print_message("%llu bytes, %llu + %llu + %llu objects\n", (unsigned long long)bytes,
+                  (unsigned long long)small, (unsigned long long)middle, (unsigned long long)large);
     make(heap, program, "Small", small);
     make(heap, program, "Middle", middle);
     make(heap, program, "Large", large);

@@ -3,6 +3,8 @@
  * With the argument "tiny": so small that a checker, which interprets the kernels, has time for it.
  * Read first: fill_core.h, heap_core.h.
  */
+#include <string.h>
+
 #include "fill_core.h"
 #include "heap_core.h"
 

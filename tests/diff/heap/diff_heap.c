@@ -4,6 +4,9 @@
  * An argument is a pattern of the tests to run: "test_one_class".
  * Read first: heap_core.h.
  */
+#include <stdio.h>
+#include <string.h>
+
 #include "heap_core.h"
 
 static cl_fixture fixture;

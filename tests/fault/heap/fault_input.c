@@ -174,7 +174,7 @@ static int has_sub_devices(void) {
 /* A queue on another device of the same context; half of the device serves as the other one. */
 static void queue_of_another_device(void **state) {
     const cl_device_partition_property halves[] = {CL_DEVICE_PARTITION_EQUALLY, 1, 0};
-    cl_device_id parts[64];
+    cl_device_id parts[64] = {NULL};
     cl_uint count = 0;
     cl_int code = CL_SUCCESS;
     if (has_sub_devices()) code = clCreateSubDevices(t.on.device, halves, 64, parts, &count);

@@ -70,7 +70,7 @@ static void no_pool(clump_pool_desc desc, const char *words, int line) {
 
 static void bad_descs(void **state) {
     cl_fixture f = open_fixture(NULL), other = open_fixture(NULL);
-    clump_pool_desc d = {.context = f.clump};
+    clump_pool_desc d;
     no_pool((clump_pool_desc){0}, "with a context", __LINE__);
 #define BAD(member, value, words)                                                                  \
     do {                                                                                           \

@@ -271,7 +271,7 @@ static void leaves_alone(void **state) {
     p = usual();
     p.slower = 1;
     p.run = 500; /* more than it could ever bring */
-    r = compare(&p, "expensive runs");
+    compare(&p, "expensive runs");
     assert_true(p.runs <= 1); /* the first is the only way to find out, if nothing warns of it */
     p.guess = 50;
     r = compare(&p, "expensive runs, as guessed");

@@ -237,7 +237,7 @@ static void memory_runs_out(void **state) {
         for (unsigned n = 1;; n++) {
             memset(&memory, 0, sizeof memory);
             memory.refuse_at = n;
-            clump_suballoc_desc desc = {.bytes = 64 * RANGES,
+            clump_suballoc_desc desc = {.bytes = UINT64_C(64) * RANGES,
                                         .fit = (clump_fit)fit,
                                         .allocator = {allocate, reallocate, release, NULL}};
             clump_suballoc *s;
@@ -283,7 +283,7 @@ static void nothing_grows(void **state) {
         }
         clump_suballoc_get_stats(s, &after);
         assert_true(after.metadata_bytes <= before.metadata_bytes * 11 / 10);
-        assert_true(after.metadata_bytes < 20000 * 110);
+        assert_true(after.metadata_bytes < UINT64_C(20000) * 110);
         assert_int_equal(clump_suballoc_check(s), CLUMP_OK);
         clump_suballoc_destroy(s);
     }
