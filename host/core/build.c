@@ -3,6 +3,8 @@
  * Each part of a program's text opens with a #line mark, so that build messages name the file they are
  * about.
  *
+ * A program that is kept (cache.c) is not compiled again.
+ *
  * Read first: core.h, cl_files.h.
  */
 #include <ctype.h>
@@ -112,10 +114,10 @@ static clump_status build_failed(clump_context *c, cl_int code, const clumpi_use
     return CLUMP_ERR_BUILD;
 }
 
-clump_status clumpi_build(clump_context *c, const char *source, const char *options,
-                          const clumpi_user_part *user, cl_program *program, char **log) {
+static clump_status build_source(clump_context *c, const char *source, const char *options,
+                                 const clumpi_user_part *user, const clumpi_text *key,
+                                 cl_program *program, char **log) {
     cl_int code = CL_SUCCESS;
-    *program = NULL;
     cl_program p = c->cl.CreateProgramWithSource(c->context, 1, &source, NULL, &code);
     if (code)
         return clumpi_fail_cl(&c->error, "clCreateProgramWithSource", code, "%zu bytes of source",
@@ -129,6 +131,8 @@ clump_status clumpi_build(clump_context *c, const char *source, const char *opti
         status = build_failed(c, code, user, text);
     else if (log && !text)
         status = clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for the build log");
+    else
+        clumpi_cache_store(c, key, p, text);
     if (log)
         *log = text;
     else
@@ -137,5 +141,16 @@ clump_status clumpi_build(clump_context *c, const char *source, const char *opti
         c->cl.ReleaseProgram(p);
     else
         *program = p;
+    return status;
+}
+
+clump_status clumpi_build(clump_context *c, const char *source, const char *options,
+                          const clumpi_user_part *user, cl_program *program, char **log) {
+    clump_status status = CLUMP_OK;
+    *program = NULL;
+    clumpi_text key = clumpi_cache_key(c, source, options);
+    if (!clumpi_cache_load(c, &key, options, user != NULL, program, log))
+        status = build_source(c, source, options, user, &key, program, log);
+    clumpi_free(&c->allocator, key.data);
     return status;
 }
