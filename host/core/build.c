@@ -30,7 +30,8 @@ void clumpi_options_append(clumpi_text *t, const clump_context *c, const char *u
         clumpi_text_append(t, " -DCLUMPI_ATOMIC_LOADS=1 -cl-opt-disable");
 }
 
-/* The parts are already in order of inclusion, so their includes become empty lines. */
+/* The parts are already in order of inclusion, and what layout.h includes is for the host: includes become
+ * empty lines. */
 void clumpi_source_append(clumpi_text *t, const char *const *names, size_t count) {
     for (size_t i = 0; i < count; i++) {
         const clumpi_cl_file *file = clumpi_cl_file_find(names[i]);
@@ -42,7 +43,7 @@ void clumpi_source_append(clumpi_text *t, const char *const *names, size_t count
         for (const char *at = file->data; *at;) {
             const char *end = strchr(at, '\n');
             size_t length = end ? (size_t)(end - at) + 1 : strlen(at);
-            if (strncmp(at, "#include \"cl/", 13) == 0)
+            if (strncmp(at, "#include ", 9) == 0)
                 clumpi_text_append_bytes(t, "\n", 1);
             else
                 clumpi_text_append_bytes(t, at, length);

@@ -121,17 +121,21 @@ static void append_digest(clumpi_text *t, const void *data, size_t bytes) {
     for (size_t i = 0; i < sizeof digest; i++) clumpi_text_append(t, "%02x", digest[i]);
 }
 
-/* Whether a line may be a directive that takes in a file. More lines than that do no harm. */
+/* Whether a line may be a directive that takes in a file: one that names such a directive, or whose name
+ * goes on in the next line. */
 static int includes_files(const char *source) {
-    for (const char *at = source; *at;) {
-        size_t length = strcspn(at, "\n");
-        const char *sharp = memchr(at, '#', length), *digraph = strstr(at, "%:");
-        if (digraph && digraph < at + length && (!sharp || digraph < sharp)) sharp = digraph;
-        for (const char *word = sharp; word && word < at + length; word++)
-            if (strncmp(word, "include", 7) == 0 || strncmp(word, "import", 6) == 0 ||
-                strncmp(word, "embed", 5) == 0 || word[0] == '\\')
-                return 1;
-        at += length + (at[length] != 0);
+    static const char *const words[] = {"include", "import", "embed"};
+    for (const char *at = source; (at = strpbrk(at, "#%")) != NULL;) {
+        if (*at == '%' && at[1] != ':') { /* not the other way to write # */
+            at++;
+            continue;
+        }
+        at += *at == '%' ? 2 : 1;
+        const char *end = at + strcspn(at, "\n");
+        if (at[strspn(at, " \tabcdefghijklmnopqrstuvwxyz")] == '\\') return 1;
+        for (; at < end; at++)
+            for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+                if (strncmp(at, words[i], strlen(words[i])) == 0) return 1;
     }
     return 0;
 }
