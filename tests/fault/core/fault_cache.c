@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "cl_fixture.h"
+#include "core/sha256.h"
 #include "failing.h"
 #include "heap/heap.h"
 
@@ -415,10 +416,17 @@ static void damaged_entries(void **state) {
     expect_rebuilt(&f, &s, "damage", bytes - 1);
     s.bytes /= 2;
     expect_rebuilt(&f, &s, "its end", s.bytes);
-    /* A good entry of another program under this one's name. */
+    /* Whole, but with a binary that would end after the entry. */
+    s.data[24]++; /* the size of the binary */
+    memset(s.data + 32, 0, CLUMPI_SHA256_BYTES);
+    uint8_t digest[CLUMPI_SHA256_BYTES];
+    clumpi_sha256(s.data, s.bytes, digest);
+    memcpy(s.data + 32, digest, sizeof digest);
+    expect_rebuilt(&f, &s, "a wrong size", 24);
+    /* A good entry of another program under this one's name; only the hash of the source differs. */
     char name[96];
     snprintf(name, sizeof name, "%s", s.name);
-    assert_true(compiles_as(&f, SOURCE, "-cl-kernel-arg-info -DX", NULL));
+    assert_true(compiles_as(&f, SOURCE "\n", "-cl-kernel-arg-info", NULL));
     assert_string_not_equal(name, s.name);
     snprintf(s.name, sizeof s.name, "%s", name);
     expect_rebuilt(&f, &s, "another key", 0);
@@ -510,6 +518,17 @@ static void implementations_that_refuse(void **state) {
         assert_true(compiles(&f));
         *refusals[i] = 0;
     }
+    /* The library's own kernels are not asked about their arguments. */
+    clumpi_text key = clumpi_cache_key(f.clump, SOURCE, "-cl-kernel-arg-info");
+    cl_program program;
+    cl.no_info = 1;
+    assert_true(clumpi_cache_load(f.clump, &key, "-cl-kernel-arg-info", 0, &program, NULL));
+    clReleaseProgram(program);
+    cl.no_info = 0;
+    cl.refuse_build = 1;
+    assert_false(clumpi_cache_load(f.clump, &key, "-cl-kernel-arg-info", 0, &program, NULL));
+    cl.refuse_build = 0;
+    clumpi_free(&f.clump->allocator, key.data);
     assert_int_equal(clump_context_get_error(f.clump)->status, CLUMP_OK);
     cl_fixture_close(&f);
     free(s.data);
