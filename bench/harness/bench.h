@@ -80,7 +80,9 @@ typedef struct bench_env {
     cl_command_queue queue; /* in order, with profiling */
     clump_context *clump;   /* NULL: the run needs no device and none was opened */
     const clump_capabilities *capabilities;
-    uint32_t repeat; /* measured rounds that a benchmark makes, at least 1 */
+    int no_cache;     /* set it before opening: programs are not kept */
+    char cache[1024]; /* the folder where they are kept, or empty */
+    uint32_t repeat;  /* measured rounds that a benchmark makes, at least 1 */
     uint32_t seed;
     bench_progress_mode progress;
 } bench_env;

@@ -147,6 +147,20 @@ static int choose_personality(clump_personality *personality, bench_error *error
     return 0;
 }
 
+/* $XDG_CACHE_HOME/clump, or ~/.cache/clump. */
+static void choose_cache(bench_env *env) {
+    const char *caches = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    int n = 0;
+    if (caches && *caches) {
+        n = snprintf(env->cache, sizeof env->cache, "%s/clump", caches);
+    } else if (home && *home) {
+        n = snprintf(env->cache, sizeof env->cache, "%s/.cache/clump", home);
+    }
+    if (env->no_cache || (size_t)n >= sizeof env->cache) {
+        env->cache[0] = 0;
+    }
+}
+
 static int open_entry(bench_env *env, const entry *chosen, bench_error *error) {
     cl_int code = CL_SUCCESS;
     env->platform = chosen->platform;
@@ -165,6 +179,8 @@ static int open_entry(bench_env *env, const entry *chosen, bench_error *error) {
     clump_context_desc desc = {
         .context = env->context, .device = chosen->device, .queue = env->queue};
     if (choose_personality(&desc.personality, error)) return -1;
+    choose_cache(env);
+    desc.cache.folder = *env->cache ? env->cache : NULL;
     clump_error detail = {0};
     if (clump_context_create(&desc, &env->clump, &detail) != CLUMP_OK) {
         return bench_error_set(error, "cannot use %s: %s", chosen->name, detail.message);

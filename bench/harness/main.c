@@ -25,7 +25,7 @@ typedef struct options {
     size_t set_count;
     const char *device, *json, *out;
     uint32_t repeat, seed; /* repeat 0: the benchmark's own default */
-    int has_seed;
+    int has_seed, no_cache;
     int argc;
     char **argv; /* all of it, for reports */
 } options;
@@ -44,6 +44,7 @@ static void print_usage(FILE *file) {
         "       clump-bench demo [--device SUBSTRING] [--seed N]\n"
         "       clump-bench figures --out FOLDER [--device SUBSTRING] [--set KEY=VALUE]...\n"
         "                   [--repeat N] [--seed N]\n"
+        "All that take --device also take --no-cache.\n"
         "\n"
         "list      the benchmarks with their parameters\n"
         "devices   the OpenCL devices; a star marks the one that would be used\n"
@@ -57,7 +58,9 @@ static void print_usage(FILE *file) {
         "figures   the figures of the paper on compaction, as plots and tables\n"
         "\n"
         "SUBSTRING is any part of \"platform / device\"; CLUMP_DEVICE in the environment is its\n"
-        "default. Exit status 1: a check failed. 2: the command line is wrong.\n");
+        "default. Built programs are kept in $XDG_CACHE_HOME/clump or ~/.cache/clump, unless there "
+        "is\n"
+        "--no-cache. Exit status 1: a check failed. 2: the command line is wrong.\n");
 }
 
 static int fail_usage(const char *format, const char *word) {
@@ -101,7 +104,8 @@ static int take_option(options *given, const char *name, const char *value) {
         given->sets[given->set_count++] = value;
     } else {
         return fail_usage(
-            "unknown option '%s'; there are --device, --set, --repeat, --seed, --json, --out",
+            "unknown option '%s'; there are --device, --set, --repeat, --seed, --json, --out, "
+            "--no-cache",
             name);
     }
     return 0;
@@ -119,6 +123,10 @@ static int parse_options(options *given, int argc, char **argv) {
                 return fail_usage("too many names at '%s'", argv[i]);
             }
             given->names[given->name_count++] = argv[i];
+            continue;
+        }
+        if (strcmp(argv[i], "--no-cache") == 0) {
+            given->no_cache = 1;
             continue;
         }
         if (i + 1 == argc) {
@@ -238,7 +246,7 @@ static int command_run(const options *given) {
     const bench_descriptor *benchmarks[NAMES_MAX];
     bench_values *values = calloc(NAMES_MAX, sizeof *values);
     bench_report *report = bench_report_create();
-    bench_env env = {.seed = given->seed};
+    bench_env env = {.seed = given->seed, .no_cache = given->no_cache};
     bench_error error;
     int device_needed = 0, status = EXIT_USAGE;
     if (!values || !report) {
@@ -273,7 +281,10 @@ done:
 }
 
 static int command_demo(const options *given) {
-    bench_env env = {.seed = given->seed, .repeat = 1, .progress = BENCH_PROGRESS_LINES};
+    bench_env env = {.seed = given->seed,
+                     .no_cache = given->no_cache,
+                     .repeat = 1,
+                     .progress = BENCH_PROGRESS_LINES};
     bench_error error;
     if (bench_env_open(&env, given->device, &error)) {
         fprintf(stderr, "clump-bench: %s\n", error.text);
@@ -288,7 +299,8 @@ static int command_demo(const options *given) {
 }
 
 static int command_figures(const options *given) {
-    bench_env env = {.seed = given->seed, .progress = BENCH_PROGRESS_LINES};
+    bench_env env = {
+        .seed = given->seed, .no_cache = given->no_cache, .progress = BENCH_PROGRESS_LINES};
     bench_values values;
     bench_error error;
     if (!given->out) {
@@ -309,7 +321,7 @@ static int command_figures(const options *given) {
 }
 
 static int command_suite(const options *given) {
-    bench_env env = {.seed = given->seed};
+    bench_env env = {.seed = given->seed, .no_cache = given->no_cache};
     bench_error error;
     char command[2048];
     if (!given->out) {

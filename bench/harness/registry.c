@@ -16,6 +16,7 @@ static const bench_descriptor *const benchmarks[] = {
     &bench_alloc_exhaust,
     &bench_alloc_capacity,
     &bench_alloc_bulk,
+    &bench_start_up,
     &bench_enumerate,
     &bench_field_bandwidth,
     &bench_host_access,

@@ -59,7 +59,8 @@ static int create_context(enumerate_state *s, const bench_env *env, bench_error 
                                .device = env->device,
                                .queue = env->queue,
                                .personality = env->capabilities->personality,
-                               .cl = &functions};
+                               .cl = &functions,
+                               .cache = {.folder = *env->cache ? env->cache : NULL}};
     clump_error detail = {0};
     if (clump_context_create(&desc, &s->clump, &detail) != CLUMP_OK) {
         return bench_error_set(error, "a second context: %s", detail.message);

@@ -3,6 +3,8 @@
  * Each part of a program's text opens with a #line mark, so that build messages name the file they are
  * about.
  *
+ * A program that is kept (cache.c) is not compiled again.
+ *
  * Read first: core.h, cl_files.h.
  */
 #include <ctype.h>
@@ -28,7 +30,8 @@ void clumpi_options_append(clumpi_text *t, const clump_context *c, const char *u
         clumpi_text_append(t, " -DCLUMPI_ATOMIC_LOADS=1 -cl-opt-disable");
 }
 
-/* The parts are already in order of inclusion, so their includes become empty lines. */
+/* The parts are already in order of inclusion, and what layout.h includes is for the host: includes become
+ * empty lines. */
 void clumpi_source_append(clumpi_text *t, const char *const *names, size_t count) {
     for (size_t i = 0; i < count; i++) {
         const clumpi_cl_file *file = clumpi_cl_file_find(names[i]);
@@ -40,7 +43,7 @@ void clumpi_source_append(clumpi_text *t, const char *const *names, size_t count
         for (const char *at = file->data; *at;) {
             const char *end = strchr(at, '\n');
             size_t length = end ? (size_t)(end - at) + 1 : strlen(at);
-            if (strncmp(at, "#include \"cl/", 13) == 0)
+            if (strncmp(at, "#include ", 9) == 0)
                 clumpi_text_append_bytes(t, "\n", 1);
             else
                 clumpi_text_append_bytes(t, at, length);
@@ -112,10 +115,10 @@ static clump_status build_failed(clump_context *c, cl_int code, const clumpi_use
     return CLUMP_ERR_BUILD;
 }
 
-clump_status clumpi_build(clump_context *c, const char *source, const char *options,
-                          const clumpi_user_part *user, cl_program *program, char **log) {
+static clump_status build_source(clump_context *c, const char *source, const char *options,
+                                 const clumpi_user_part *user, const clumpi_text *key,
+                                 cl_program *program, char **log) {
     cl_int code = CL_SUCCESS;
-    *program = NULL;
     cl_program p = c->cl.CreateProgramWithSource(c->context, 1, &source, NULL, &code);
     if (code)
         return clumpi_fail_cl(&c->error, "clCreateProgramWithSource", code, "%zu bytes of source",
@@ -129,6 +132,8 @@ clump_status clumpi_build(clump_context *c, const char *source, const char *opti
         status = build_failed(c, code, user, text);
     else if (log && !text)
         status = clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for the build log");
+    else
+        clumpi_cache_store(c, key, p, text);
     if (log)
         *log = text;
     else
@@ -137,5 +142,16 @@ clump_status clumpi_build(clump_context *c, const char *source, const char *opti
         c->cl.ReleaseProgram(p);
     else
         *program = p;
+    return status;
+}
+
+clump_status clumpi_build(clump_context *c, const char *source, const char *options,
+                          const clumpi_user_part *user, cl_program *program, char **log) {
+    clump_status status = CLUMP_OK;
+    *program = NULL;
+    clumpi_text key = clumpi_cache_key(c, source, options);
+    if (!clumpi_cache_load(c, &key, options, user != NULL, program, log))
+        status = build_source(c, source, options, user, &key, program, log);
+    clumpi_free(&c->allocator, key.data);
     return status;
 }

@@ -66,9 +66,11 @@ clump_status clump_context_create(const clump_context_desc *desc, clump_context 
     clump_context *c = clumpi_alloc(&allocator, sizeof *c);
     if (!c) return clumpi_fail(error, CLUMP_ERR_MEMORY, "no host memory for a context");
     c->allocator = allocator;
-    clump_status status = create(desc, c);
+    clump_status status = clumpi_cache_open(c, &desc->cache);
+    if (!status) status = create(desc, c);
     if (status) {
         if (error) *error = c->error;
+        clumpi_cache_close(c);
         clumpi_free(&allocator, c);
         return status;
     }
@@ -82,6 +84,7 @@ void clump_context_destroy(clump_context *c) {
     if (c->last) c->cl.ReleaseEvent(c->last);
     c->cl.ReleaseCommandQueue(c->queue);
     c->cl.ReleaseContext(c->context);
+    clumpi_cache_close(c);
     clump_allocator allocator = c->allocator;
     clumpi_free(&allocator, c);
 }

@@ -7,7 +7,7 @@
  * Invariant of all parts: a public call validates its arguments first, fills the context's error record
  * on failure, and leaves its object as it was.
  *
- * Read next: context.c, commands.c, build.c, kernels.c; then the part that is asked for.
+ * Read next: context.c, commands.c, build.c, cache.c, kernels.c; then the part that is asked for.
  */
 #ifndef CLUMPI_CORE_H
 #define CLUMPI_CORE_H
@@ -45,6 +45,7 @@ struct clump_context {
     int has_profiling; /* of the queue */
     cl_event last;     /* last command enqueued, only kept for out-of-order queues */
     clumpi_attachment *attachments;
+    clump_cache cache; /* `load` is NULL if programs are not kept; `folder` is the context's own */
 };
 
 /* ---- context.c ---- */
@@ -112,10 +113,28 @@ typedef struct clumpi_user_part {
     uint32_t first_line; /* of the text; counted from 1 */
 } clumpi_user_part;
 
-/* Build; on failure the error has the first lines of the log and *log (if not NULL) all of it.
+/* Build, or take what is kept; on failure the error has the first lines of the log and *log (if not NULL) all of it.
  * `user` is NULL for the library's own programs. */
 clump_status clumpi_build(clump_context *c, const char *source, const char *options,
                           const clumpi_user_part *user, cl_program *program, char **log);
+
+/* ---- cache.c ---- */
+
+/* Take over what the desc says, to be released with the context. */
+clump_status clumpi_cache_open(clump_context *c, const clump_cache *cache);
+void clumpi_cache_close(clump_context *c);
+
+/* What tells a program from all others, as a text; without data if it cannot be kept. */
+clumpi_text clumpi_cache_key(const clump_context *c, const char *source, const char *options);
+
+/* The program and its log (of the allocator) if there is a good entry of the key, else 0. A key without
+ * data has none. `arg_info`: the program must know about the arguments of its kernels. */
+int clumpi_cache_load(clump_context *c, const clumpi_text *key, const char *options, int arg_info,
+                      cl_program *program, char **log);
+
+/* Keep a program that was built, with its log (or NULL). */
+void clumpi_cache_store(clump_context *c, const clumpi_text *key, cl_program program,
+                        const char *log);
 
 /* ---- kernels.c ---- */
 

@@ -37,11 +37,15 @@
        cl_int *))                                                                                  \
     X(CreateProgramWithSource, cl_program,                                                         \
       (cl_context, cl_uint, const char **, const size_t *, cl_int *))                              \
+    X(CreateProgramWithBinary, cl_program,                                                         \
+      (cl_context, cl_uint, const cl_device_id *, const size_t *, const unsigned char **,          \
+       cl_int *, cl_int *))                                                                        \
     X(BuildProgram, cl_int,                                                                        \
       (cl_program, cl_uint, const cl_device_id *, const char *,                                    \
        void(CL_CALLBACK *)(cl_program, void *), void *))                                           \
     X(GetProgramBuildInfo, cl_int,                                                                 \
       (cl_program, cl_device_id, cl_program_build_info, size_t, void *, size_t *))                 \
+    X(GetProgramInfo, cl_int, (cl_program, cl_program_info, size_t, void *, size_t *))             \
     X(ReleaseProgram, cl_int, (cl_program))                                                        \
     X(CreateKernel, cl_kernel, (cl_program, const char *, cl_int *))                               \
     X(ReleaseKernel, cl_int, (cl_kernel))                                                          \

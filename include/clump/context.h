@@ -48,6 +48,26 @@ typedef enum clump_personality {
                                  memory; marking by a queue. Needs work-groups of 64 */
 } clump_personality;
 
+/* Where built programs are kept, so that the next process does not compile them again: in a folder, or
+ * where a program's own functions put them. An entry is bytes under a name of at most 80 letters, digits
+ * and dots. It is checked when it is loaded: what is damaged, or of another device, driver, option or
+ * source, counts as missing. Nothing that goes wrong here fails a call; the program is built from its
+ * source then. The build log is kept too.
+ *
+ * Programs whose source includes files are not kept, since the files may change. Nothing is ever removed;
+ * entries may be removed at any time. What is loaded is code: only the user may be able to write there. */
+typedef struct clump_cache {
+    const char
+        *folder; /* copied; made with its parents when first needed. Several processes may use
+                           one at the same time. NULL: none */
+    /* Instead of a folder, set both. `load` returns the size of an entry, 0 if there is none, and writes
+     * it to `data` if it fits into `bytes`; it is called with 0 bytes first. `store` puts an entry in
+     * place of one of the same name. Both are called by the thread that uses the context. */
+    size_t (*load)(void *user, const char *name, void *data, size_t bytes);
+    void (*store)(void *user, const char *name, const void *data, size_t bytes);
+    void *user;
+} clump_cache;
+
 typedef struct clump_context_desc {
     cl_context context;            /* required; retained */
     cl_device_id device;           /* required; one of the context's devices */
@@ -58,6 +78,7 @@ typedef struct clump_context_desc {
     clump_allocator allocator;     /* default: malloc, realloc, free */
     const clump_cl_functions *cl;  /* OpenCL entry points to call; default: the linked ones.
                                        Copied. For tracing and for tests that make calls fail */
+    clump_cache cache;             /* default: programs are not kept */
 } clump_context_desc;
 
 /* What was found out about the device, once, at clump_context_create(). */
@@ -88,7 +109,8 @@ typedef struct clump_capabilities {
  *   context  [out]            set to NULL on failure
  *   error    [out, optional]  the words behind a failure (there is no context to ask yet)
  * Blocks: no.
- * Returns CLUMP_OK; CLUMP_ERR_USAGE an object is missing or they do not belong together;
+ * Returns CLUMP_OK; CLUMP_ERR_USAGE an object is missing or they do not belong together, or the cache
+ * has a folder and functions, or one function;
  * CLUMP_ERR_UNSUPPORTED no 32-bit atomics, no compiler, a big-endian or an embedded device;
  * CLUMP_ERR_MEMORY; CLUMP_ERR_CL. */
 CLUMP_API clump_status clump_context_create(const clump_context_desc *desc, clump_context **context,

@@ -29,6 +29,7 @@ small() {
         alloc-bulk) echo objects=20000 ;;
         field-bandwidth) echo objects=20000 layout=aos type=uint2 ;;
         host-access) echo objects=20000 density=0.5 type=ushort ;;
+        start-up) echo cache="$folder/start-up" ;;
         enumerate) echo objects=20000 density=0.5 together=64 ;;
         compact-synthetic) echo objects=20000 ;;
         capacity) echo app=app-generation heap_mb=1 steps=3 ;;

@@ -106,7 +106,9 @@ int cl_fixture_open(cl_fixture *f, const cl_fixture_desc *desc) {
                                   .queue = f->queue,
                                   .disable = desc->disable,
                                   .personality = personality,
-                                  .cl = desc->cl};
+                                  .cl = desc->cl,
+                                  .cache = desc->cache};
+    if (!desc->cache.load && !desc->cache.folder) context.cache.folder = getenv("CLUMP_CACHE");
     clump_error error;
     if (clump_context_create(&context, &f->clump, &error))
         return fail_to_open(f, 1, "clump_context_create", error.message);

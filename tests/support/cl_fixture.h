@@ -4,7 +4,8 @@
  * CLUMP_DEVICE names the device by a part of "platform / device", in any case of letters; without
  * it the first GPU is taken, else the first device.
  *
- * CLUMP_PERSONALITY, cpu or gpu, chooses the kernels (clump_context_desc.personality).
+ * CLUMP_PERSONALITY, cpu or gpu, chooses the kernels (clump_context_desc.personality). CLUMP_CACHE names
+ * the folder where programs are kept; without it they are not.
  *
  * A check that fails ends the running cmocka test, and outside of one the program. What a failed
  * test leaves behind is not released.
@@ -33,6 +34,7 @@ typedef struct cl_fixture_desc {
                                       the variable */
     int out_of_order;             /* of the queue */
     const clump_cl_functions *cl; /* as in clump_context_desc */
+    clump_cache cache; /* as in clump_context_desc; without any, the folder of CLUMP_CACHE */
 } cl_fixture_desc;
 
 typedef struct cl_fixture {

@@ -130,12 +130,18 @@ static cl_int CL_API_CALL fail_BuildProgram(cl_program a, cl_uint b, const cl_de
                                             void *g) {
     if (strike("clBuildProgram")) return failing.code;
     unsigned i = 0;
-    while (cached[i].program != a) i++;
+    while (i < cached_count && cached[i].program != a) i++;
+    if (i == cached_count) return clBuildProgram(a, b, c, d, e, g); /* made of a binary */
     if (!cached[i].built) cached[i].result = clBuildProgram(a, b, c, d, e, g);
     cached[i].built = 1;
     return cached[i].result;
 }
 
+CREATE(CreateProgramWithBinary, cl_program, FAILING_PROGRAM,
+       (cl_context a, cl_uint b, const cl_device_id *c, const size_t *d, const unsigned char **e,
+        cl_int *f, cl_int *code),
+       a, b, c, d, e, f, code)
+PASS(GetProgramInfo, (cl_program a, cl_program_info b, size_t c, void *d, size_t *e), a, b, c, d, e)
 PASS(GetProgramBuildInfo,
      (cl_program a, cl_device_id b, cl_program_build_info c, size_t d, void *e, size_t *g), a, b, c,
      d, e, g)

@@ -1,0 +1,300 @@
+/* Built programs that are kept between processes (clump_cache).
+ *
+ * An entry is a header, the key, the build log and the binary. The key is a text: device, driver,
+ * platform, options, SHA-256 of the source. The entry's name is the key's SHA-256.
+ *
+ * Invariant: nothing here fails a call or touches the error record. An entry is used only if its
+ * SHA-256 holds and its key is the one that was asked for; in any other case the program is built from its
+ * source and stored anew. A file appears under its name only when it is complete.
+ *
+ * Read first: core.h, build.c, sha256.h.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/core.h"
+#include "core/sha256.h"
+
+#define MAGIC "clump 1" /* with its zero: 8 bytes */
+#define DEVICES_MAX 64  /* of a cl_context; programs of one with more are not kept */
+
+/* What follows the header: key, log, binary. */
+typedef struct header {
+    char magic[8];
+    uint64_t key_bytes, log_bytes, binary_bytes;
+    uint8_t digest[CLUMPI_SHA256_BYTES]; /* of the whole entry, with zeros here */
+} header;
+
+/* ---- A folder ---- */
+
+/* Loads as clump_cache.load() does. Only regular files: others may block. */
+static size_t load_file(void *user, const char *name, void *data, size_t bytes) {
+    clump_context *c = user;
+    clumpi_text path = {.allocator = &c->allocator};
+    clumpi_text_append(&path, "%s/%s", c->cache.folder, name);
+    int file = path.failed ? -1 : open(path.data, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    clumpi_free(&c->allocator, path.data);
+    if (file < 0) return 0;
+    struct stat info;
+    size_t size = 0;
+    if (fstat(file, &info) == 0 && S_ISREG(info.st_mode) && info.st_size > 0)
+        size = (size_t)info.st_size;
+    size_t done = 0;
+    while (size <= bytes && done < size) {
+        ssize_t n = read(file, (char *)data + done, size - done);
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) break;
+        done += (size_t)n;
+    }
+    close(file);
+    return size <= bytes && done < size ? 0 : size;
+}
+
+/* Make the folders above the last '/' of the path. */
+static void make_folders(char *path) {
+    for (char *at = strchr(path + 1, '/'); at; at = strchr(at + 1, '/')) {
+        *at = 0;
+        mkdir(path, 0700); /* a failure is noticed when the file is opened */
+        *at = '/';
+    }
+}
+
+static int write_all(int file, const char *data, size_t bytes) {
+    while (bytes) {
+        ssize_t n = write(file, data, bytes);
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) return 0;
+        data += n;
+        bytes -= (size_t)n;
+    }
+    return 1;
+}
+
+/* A file of its own first, then rename() puts it in place at once. */
+static void store_file(void *user, const char *name, const void *data, size_t bytes) {
+    clump_context *c = user;
+    clumpi_text path = {.allocator = &c->allocator}, part = {.allocator = &c->allocator};
+    clumpi_text_append(&path, "%s/%s", c->cache.folder, name);
+    clumpi_text_append(&part, "%s.XXXXXX", path.data ? path.data : "");
+    int file = -1;
+    if (!path.failed && !part.failed) {
+        make_folders(part.data);
+        file = mkstemp(part.data);
+    }
+    if (file >= 0) {
+        int written = write_all(file, data, bytes);
+        written &= close(file) == 0;
+        if (!written || rename(part.data, path.data)) unlink(part.data);
+    }
+    clumpi_free(&c->allocator, path.data);
+    clumpi_free(&c->allocator, part.data);
+}
+
+clump_status clumpi_cache_open(clump_context *c, const clump_cache *cache) {
+    if (!cache->load != !cache->store || (cache->folder && cache->load))
+        return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
+                           "clump_cache: set folder, or both of load and store, or none");
+    c->cache = *cache;
+    if (!cache->folder) return CLUMP_OK;
+    if (!*cache->folder)
+        return clumpi_fail(&c->error, CLUMP_ERR_USAGE, "clump_cache: folder is an empty text");
+    const char *folder = clumpi_copy_text(&c->allocator, cache->folder, strlen(cache->folder));
+    c->cache = (clump_cache){folder, load_file, store_file, c};
+    return folder ? CLUMP_OK
+                  : clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for a context");
+}
+
+void clumpi_cache_close(clump_context *c) {
+    if (c->cache.load == load_file) clumpi_free(&c->allocator, (char *)c->cache.folder);
+}
+
+/* ---- Keys ---- */
+
+static void append_digest(clumpi_text *t, const void *data, size_t bytes) {
+    uint8_t digest[CLUMPI_SHA256_BYTES];
+    clumpi_sha256(data, bytes, digest);
+    for (size_t i = 0; i < sizeof digest; i++) clumpi_text_append(t, "%02x", digest[i]);
+}
+
+/* Whether a line may be a directive that takes in a file: one that names such a directive, or whose name
+ * goes on in the next line. */
+static int includes_files(const char *source) {
+    static const char *const words[] = {"include", "import", "embed"};
+    for (const char *at = source; (at = strpbrk(at, "#%")) != NULL;) {
+        if (*at == '%' && at[1] != ':') { /* not the other way to write # */
+            at++;
+            continue;
+        }
+        at += *at == '%' ? 2 : 1;
+        const char *end = at + strcspn(at, "\n");
+        if (at[strspn(at, " \tabcdefghijklmnopqrstuvwxyz")] == '\\') return 1;
+        for (; at < end; at++)
+            for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+                if (strncmp(at, words[i], strlen(words[i])) == 0) return 1;
+    }
+    return 0;
+}
+
+clumpi_text clumpi_cache_key(const clump_context *c, const char *source, const char *options) {
+    clumpi_text key = {.allocator = &c->allocator};
+    if (!c->cache.load || includes_files(source)) return key;
+    const clump_capabilities *has = &c->capabilities;
+    char version[256] = "";
+    cl_platform_id platform = NULL;
+    if (c->cl.GetDeviceInfo(c->device, CL_DEVICE_PLATFORM, sizeof platform, &platform, NULL) ||
+        c->cl.GetPlatformInfo(platform, CL_PLATFORM_VERSION, sizeof version, version, NULL))
+        return key;
+    clumpi_text_append(&key, "%s\n%s\n%s\n%s\n%s\n%s\n", has->platform_name, version,
+                       has->device_name, has->device_version, has->driver_version, options);
+    append_digest(&key, source, strlen(source));
+    if (key.failed) {
+        clumpi_free(&c->allocator, key.data);
+        key.data = NULL;
+    }
+    return key;
+}
+
+/* The name of a key's entry. */
+static clumpi_text name_entry(const clumpi_text *key) {
+    clumpi_text name = {.allocator = key->allocator};
+    append_digest(&name, key->data, key->bytes);
+    clumpi_text_append(&name, ".clump");
+    return name;
+}
+
+/* ---- Entries ---- */
+
+/* Puts the SHA-256 of an entry into its header. */
+static void seal(char *entry, size_t bytes, uint8_t digest[CLUMPI_SHA256_BYTES]) {
+    memset(entry + offsetof(header, digest), 0, CLUMPI_SHA256_BYTES);
+    clumpi_sha256(entry, bytes, digest);
+    memcpy(entry + offsetof(header, digest), digest, CLUMPI_SHA256_BYTES);
+}
+
+/* Whether it is a whole entry of the key. */
+static int check(char *entry, size_t bytes, const clumpi_text *key, header *h) {
+    if (bytes < sizeof *h) return 0;
+    memcpy(h, entry, sizeof *h);
+    size_t left = bytes - sizeof *h;
+    if (memcmp(h->magic, MAGIC, sizeof h->magic) != 0 || h->key_bytes != key->bytes ||
+        h->key_bytes > left || h->log_bytes > left - h->key_bytes ||
+        h->binary_bytes != left - h->key_bytes - h->log_bytes ||
+        memcmp(entry + sizeof *h, key->data, key->bytes) != 0)
+        return 0;
+    uint8_t digest[CLUMPI_SHA256_BYTES];
+    seal(entry, bytes, digest);
+    return memcmp(digest, h->digest, sizeof digest) == 0;
+}
+
+/* What load() has under the key's name, or NULL. */
+static char *load_entry(clump_context *c, const clumpi_text *key, size_t *bytes) {
+    clumpi_text name = name_entry(key);
+    *bytes = name.failed ? 0 : c->cache.load(c->cache.user, name.data, NULL, 0);
+    char *entry = *bytes ? clumpi_alloc(&c->allocator, *bytes) : NULL;
+    /* If it is replaced between the two calls, check() finds that. */
+    if (entry) c->cache.load(c->cache.user, name.data, entry, *bytes);
+    clumpi_free(&c->allocator, name.data);
+    return entry;
+}
+
+/* OpenCL promises that kernels know about their arguments only if they were built from source. One
+ * kernel stands for all. */
+static int has_arg_info(clump_context *c, cl_program program) {
+    char names[4096] = "";
+    if (c->cl.GetProgramInfo(program, CL_PROGRAM_KERNEL_NAMES, sizeof names, names, NULL)) return 0;
+    names[strcspn(names, ";")] = 0;
+    if (!*names) return 1;
+    cl_int code = CL_SUCCESS;
+    cl_kernel kernel = c->cl.CreateKernel(program, names, &code);
+    if (code) return 0;
+    cl_kernel_arg_type_qualifier qualifier;
+    size_t name_bytes;
+    code = c->cl.GetKernelArgInfo(kernel, 0, CL_KERNEL_ARG_TYPE_QUALIFIER, sizeof qualifier,
+                                  &qualifier, NULL);
+    if (!code) code = c->cl.GetKernelArgInfo(kernel, 0, CL_KERNEL_ARG_NAME, 0, NULL, &name_bytes);
+    c->cl.ReleaseKernel(kernel);
+    return !code;
+}
+
+static int build_binary(clump_context *c, const char *binary, size_t bytes, const char *options,
+                        int arg_info, cl_program *program) {
+    const unsigned char *data = (const unsigned char *)binary;
+    cl_int accepted = CL_SUCCESS, code = CL_SUCCESS;
+    cl_program p =
+        c->cl.CreateProgramWithBinary(c->context, 1, &c->device, &bytes, &data, &accepted, &code);
+    if (code) return 0;
+    if (accepted || c->cl.BuildProgram(p, 1, &c->device, options, NULL, NULL) ||
+        (arg_info && !has_arg_info(c, p))) {
+        c->cl.ReleaseProgram(p);
+        return 0;
+    }
+    *program = p;
+    return 1;
+}
+
+int clumpi_cache_load(clump_context *c, const clumpi_text *key, const char *options, int arg_info,
+                      cl_program *program, char **log) {
+    if (!key->data) return 0;
+    size_t bytes;
+    header h;
+    char *entry = load_entry(c, key, &bytes), *text = NULL;
+    int found = entry && check(entry, bytes, key, &h);
+    if (found) {
+        const char *log_at = entry + sizeof h + h.key_bytes;
+        text = log ? clumpi_copy_text(&c->allocator, log_at, (size_t)h.log_bytes) : NULL;
+        found = (!log || text) && build_binary(c, log_at + h.log_bytes, (size_t)h.binary_bytes,
+                                               options, arg_info, program);
+    }
+    if (found && log)
+        *log = text;
+    else
+        clumpi_free(&c->allocator, text);
+    clumpi_free(&c->allocator, entry);
+    return found;
+}
+
+/* Which of a program's devices is the context's, and how large its binary is: 0 if there is none. */
+static size_t find_binary(clump_context *c, cl_program program, cl_uint *count, cl_uint *index) {
+    cl_device_id devices[DEVICES_MAX];
+    size_t sizes[DEVICES_MAX], bytes = 0;
+    if (c->cl.GetProgramInfo(program, CL_PROGRAM_DEVICES, sizeof devices, devices, &bytes))
+        return 0;
+    *count = (cl_uint)(bytes / sizeof *devices);
+    *index = 0;
+    while (*index < *count && devices[*index] != c->device) ++*index;
+    if (*index == *count ||
+        c->cl.GetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof sizes, sizes, NULL))
+        return 0;
+    return sizes[*index];
+}
+
+void clumpi_cache_store(clump_context *c, const clumpi_text *key, cl_program program,
+                        const char *log) {
+    cl_uint count, index;
+    size_t binary_bytes = key->data ? find_binary(c, program, &count, &index) : 0;
+    if (!binary_bytes) return;
+    header h = {MAGIC, key->bytes, log ? strlen(log) : 0, binary_bytes, {0}};
+    size_t bytes = sizeof h + key->bytes + (size_t)h.log_bytes + binary_bytes;
+    char *entry = clumpi_alloc(&c->allocator, bytes);
+    clumpi_text name = name_entry(key);
+    if (entry && !name.failed) {
+        char *log_at = entry + sizeof h + key->bytes;
+        unsigned char *binaries[DEVICES_MAX] = {NULL}; /* NULL: not asked for */
+        memcpy(entry, &h, sizeof h);
+        memcpy(entry + sizeof h, key->data, key->bytes);
+        if (log) memcpy(log_at, log, (size_t)h.log_bytes);
+        binaries[index] = (unsigned char *)log_at + h.log_bytes;
+        if (!c->cl.GetProgramInfo(program, CL_PROGRAM_BINARIES, count * sizeof *binaries, binaries,
+                                  NULL)) {
+            seal(entry, bytes, h.digest);
+            c->cache.store(c->cache.user, name.data, entry, bytes);
+        }
+    }
+    clumpi_free(&c->allocator, name.data);
+    clumpi_free(&c->allocator, entry);
+}
