@@ -23,13 +23,13 @@ int bench_heap_create(const bench_heap_desc *desc, clump_heap **heap, bench_erro
 typedef struct bench_program_desc {
     clump_context *clump;
     clump_heap *heap;
-    const char *file;           /* of bench_files.h */
-    const char *const *before;  /* files before it, as bench_load_source() takes them */
-    const char *options;        /* NULL: none */
-    int uses_random123;         /* let kernels include Random123's headers */
+    const char *file;                 /* of bench_files.h */
+    const char *const *before;        /* files before it, as bench_load_source() takes them */
+    const char *options;              /* NULL: none */
+    int uses_random123;               /* let kernels include Random123's headers */
     const clump_alloc_tuning *tuning; /* NULL: the default */
     int checked;                      /* verify each access to a field */
-    const char *const *names;   /* of kernels */
+    const char *const *names;         /* of kernels */
     uint32_t count;
 } bench_program_desc;
 

@@ -22,8 +22,8 @@
 #include <string.h>
 
 #include "bench/harness/bench.h"
-#include "clump/experimental.h"
 #include "bench/harness/registry.h"
+#include "clump/experimental.h"
 #include "heap.h"
 #include "random_rate.h"
 #include "synthetic.h"

@@ -21,8 +21,8 @@
 #include <string.h>
 
 #include "bench/harness/bench.h"
-#include "clump/experimental.h"
 #include "bench/harness/registry.h"
+#include "clump/experimental.h"
 #include "compact_heap.h"
 
 #define F_TOLERANCE 1e-9

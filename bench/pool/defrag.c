@@ -12,9 +12,9 @@
 #include <string.h>
 
 #include "bench/harness/bench.h"
-#include "clump/experimental.h"
 #include "bench/harness/plot.h"
 #include "bench/harness/registry.h"
+#include "clump/experimental.h"
 #include "pool_bench.h"
 #include "trace.h"
 

@@ -21,9 +21,9 @@
 #include <sys/stat.h>
 
 #include "bench/harness/bench.h"
-#include "clump/experimental.h"
 #include "bench/harness/plot.h"
 #include "bench/micro/compact_heap.h"
+#include "clump/experimental.h"
 
 #define BLOCK_ROWS 1u
 #define FACTORS 7

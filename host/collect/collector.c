@@ -15,9 +15,9 @@
 struct clump_collector {
     clump_collector_desc desc;
     uint32_t safepoints; /* since the last run */
-    uint32_t failed; /* allocations that the heap had counted when last looked at */
-    uint32_t used;   /* blocks in use at the first safepoint after the last run */
-    int is_fresh;    /* that safepoint is still to come */
+    uint32_t failed;     /* allocations that the heap had counted when last looked at */
+    uint32_t used;       /* blocks in use at the first safepoint after the last run */
+    int is_fresh;        /* that safepoint is still to come */
     int asked;
 };
 

@@ -7,8 +7,8 @@
  */
 #include <string.h>
 
-#include "heap/heap.h"
 #include "clump/experimental.h"
+#include "heap/heap.h"
 
 #define DEFAULT_NAME "program.cl"
 

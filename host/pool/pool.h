@@ -23,8 +23,8 @@
 #include <stdatomic.h>
 
 #include "clump/defrag.h"
-#include "clump/pool.h"
 #include "clump/experimental.h"
+#include "clump/pool.h"
 #include "core/core.h"
 #include "core/lock.h"
 #include "pool/pace.h"

@@ -42,7 +42,7 @@ typedef struct clump_defrag_desc {
     uint64_t max_bytes; /* to copy in this step; 0: no limit */
     uint32_t max_moves; /* to begin in this step; 0: no limit */
     int use_pauses; /* the budget is what clump_pool_end_frame() learnt, at most budget_us if set */
-    int wait;           /* wait for the copies and swap at once */
+    int wait;       /* wait for the copies and swap at once */
     /* No command uses movable allocations until the call returns; implies wait. Allows moves by
      * less than an allocation's size. They destroy the source as they go, are not asked about
      * (`decide`), and if OpenCL refuses a copy three times in the middle of one, its contents are

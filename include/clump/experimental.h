@@ -65,7 +65,7 @@ typedef struct clump_mark_tuning {
                         CLUMP_NEVER: one work-item reads all of them */
     uint32_t groups; /* work-groups of a step; 1 keeps to one compute unit. 0: as many as the device
                         runs at once, which is also the most */
-    int stay;        /* 1: AUTO does not hand long narrow graphs over to the host. By default it does,
+    int stay; /* 1: AUTO does not hand long narrow graphs over to the host. By default it does,
                         on devices that are no CPU, once as much time was spent on them as HOST will
                         take to copy the blocks in use; and takes back what becomes wide */
 } clump_mark_tuning;

@@ -143,7 +143,7 @@ typedef struct clump_allocation_desc {
     clump_memory memory;
     int movable; /* it may be moved: no command writes to it any more ("static" in Eichinger's thesis; all
                          others are "dynamic"). See clump_pool_set_movable() */
-    int unique;  /* give it a buffer of its own whatever its size */
+    int unique;       /* give it a buffer of its own whatever its size */
     const char *name; /* copied; default: none */
     void *user_data;
 } clump_allocation_desc;

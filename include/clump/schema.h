@@ -82,9 +82,9 @@ typedef enum clump_type {
 typedef enum clump_class_layout { CLUMP_LAYOUT_SOA = 0, CLUMP_LAYOUT_AOS = 1 } clump_class_layout;
 
 typedef struct clump_class_desc {
-    const char *name;    /* required; an OpenCL C identifier that is not reserved; copied */
-    const char *base;    /* name of the base class, or NULL; may be added later; copied */
-    int is_abstract;     /* 1: no objects of exactly this class */
+    const char *name;          /* required; an OpenCL C identifier that is not reserved; copied */
+    const char *base;          /* name of the base class, or NULL; may be added later; copied */
+    int is_abstract;           /* 1: no objects of exactly this class */
     clump_class_layout layout; /* of the fields that this class declares; default soa */
 } clump_class_desc;
 
@@ -103,8 +103,7 @@ typedef struct clump_field_desc {
  *   allocator  [in, optional]  default malloc, realloc, free; copied
  *   schema     [out]           NULL on failure
  * Returns CLUMP_OK; CLUMP_ERR_USAGE; CLUMP_ERR_MEMORY. */
-CLUMP_API clump_status clump_schema_create(const clump_allocator *allocator,
-                                           clump_schema **schema);
+CLUMP_API clump_status clump_schema_create(const clump_allocator *allocator, clump_schema **schema);
 
 /* DESTRUCTOR. NULL is allowed. Heaps keep what they need: a schema may go before them. */
 CLUMP_API void clump_schema_destroy(clump_schema *schema);
@@ -135,12 +134,11 @@ CLUMP_API clump_status clump_schema_seal(clump_schema *schema);
  * Returns CLUMP_OK; CLUMP_ERR_SCHEMA; CLUMP_ERR_USAGE; CLUMP_ERR_MEMORY. Time is linear in `bytes`.
  * */
 CLUMP_API clump_status clump_schema_parse(const char *text, size_t bytes,
-                                          const clump_allocator *allocator,
-                                          clump_schema **schema, clump_error *error);
+                                          const clump_allocator *allocator, clump_schema **schema,
+                                          clump_error *error);
 
 /* CONSTRUCTOR. The same from a file. CLUMP_ERR_IO if it cannot be read. */
-CLUMP_API clump_status clump_schema_parse_file(const char *path,
-                                               const clump_allocator *allocator,
+CLUMP_API clump_status clump_schema_parse_file(const char *path, const clump_allocator *allocator,
                                                clump_schema **schema, clump_error *error);
 
 /* The error of the last failed call on this schema. Never NULL. */

@@ -221,8 +221,7 @@ int main(void) {
         cmocka_unit_test(planner_many_blocks), cmocka_unit_test(planner_one_block),
         cmocka_unit_test(planner_thin),        cmocka_unit_test(planner_null_dangling),
         cmocka_unit_test(planner_subsets),     cmocka_unit_test(planner_many_classes),
-        cmocka_unit_test(planner_slack),
-        cmocka_unit_test(planner_exact_slack),
+        cmocka_unit_test(planner_slack),       cmocka_unit_test(planner_exact_slack),
     };
     const struct CMUnitTest out_of_order[] = {
         cmocka_unit_test(planner_middle),
