@@ -18,7 +18,12 @@
 #define CLUMPI_COLLECT_KERNELS(X)                                                                  \
     X(mark_begin)                                                                                  \
     X(mark_roots)                                                                                  \
-    X(mark_classes) X(mark_step) X(sweep_weak) X(sweep_weak_outside) X(sweep_list) X(sweep)
+    X(mark_classes)                                                                                \
+    X(mark_step)                                                                                   \
+    X(sweep_weak)                                                                                  \
+    X(sweep_weak_outside)                                                                          \
+    X(sweep_list)                                                                                  \
+    X(sweep)
 enum { CLUMPI_COLLECT_KERNELS(CLUMPI_KERNEL_INDEX) };
 extern const clumpi_library clumpi_collect_library;
 #define CLUMPI_COLLECT_KERNEL(name)                                                                \

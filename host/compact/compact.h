@@ -19,9 +19,19 @@
 #define CLUMPI_COMPACT_KERNELS(X)                                                                  \
     X(plan_clear)                                                                                  \
     X(plan_histogram)                                                                              \
-    X(plan_threshold) X(plan_count) X(plan_write) X(plan_pair) X(move) X(fill) X(rewrite)          \
-        X(null_dangling) X(rewrite_outside) X(finish) X(rewrite_recompute) X(order_begin)          \
-            X(order_invert)
+    X(plan_threshold)                                                                              \
+    X(plan_count)                                                                                  \
+    X(plan_write)                                                                                  \
+    X(plan_pair)                                                                                   \
+    X(move)                                                                                        \
+    X(fill)                                                                                        \
+    X(rewrite)                                                                                     \
+    X(null_dangling)                                                                               \
+    X(rewrite_outside)                                                                             \
+    X(finish)                                                                                      \
+    X(rewrite_recompute)                                                                           \
+    X(order_begin)                                                                                 \
+    X(order_invert)
 enum { CLUMPI_COMPACT_KERNELS(CLUMPI_KERNEL_INDEX) };
 extern const clumpi_library clumpi_compact_library;
 #define CLUMPI_COMPACT_KERNEL(name)                                                                \

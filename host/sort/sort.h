@@ -10,7 +10,11 @@
 #include "core/core.h"
 
 #define CLUMPI_SORT_KERNELS(X)                                                                     \
-    X(sort_count) X(sort_prefix) X(sort_scatter) X(sort_deal) X(sort_finish)
+    X(sort_count)                                                                                  \
+    X(sort_prefix)                                                                                 \
+    X(sort_scatter)                                                                                \
+    X(sort_deal)                                                                                   \
+    X(sort_finish)
 enum { CLUMPI_SORT_KERNELS(CLUMPI_KERNEL_INDEX) };
 extern const clumpi_library clumpi_sort_library;
 #define CLUMPI_SORT_KERNEL(name) ((clumpi_kernel_id){&clumpi_sort_library, CLUMPI_KERNEL_##name})

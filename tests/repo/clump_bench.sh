@@ -63,7 +63,7 @@ names=$("$bench" list | sed -n 's/^\([a-z-]*\): .*/\1/p' | grep -v '^figures$')
 for name in $names; do
     sets=()
     for pair in $(small "$name"); do sets+=(--set "$pair"); done
-    "$bench" run "$name" "${sets[@]}" --repeat 1 --json "$folder/$name.json" >"$folder/$name.txt" 2>&1 ||
+    "$bench" run "$name" --no-cache "${sets[@]}" --repeat 1 --json "$folder/$name.json" >"$folder/$name.txt" 2>&1 ||
         fail "$name: $(tail -3 "$folder/$name.txt")"
     grep -q "check: ok: " "$folder/$name.txt" || fail "$name checks nothing"
     for key in '"context"' '"device"' '"device_mhz"' '"driver"' '"processors"' '"date"' '"seed"' '"benchmarks"' "\"$name\"" \
@@ -89,7 +89,7 @@ fi
 not_checked() {
     local words=$1 name=$2
     shift 2
-    "$bench" run "$name" "$@" --repeat 1 --json "$folder/out.json" >"$folder/out" 2>&1 ||
+    "$bench" run "$name" --no-cache "$@" --repeat 1 --json "$folder/out.json" >"$folder/out" 2>&1 ||
         fail "$name $* fails: $(tail -3 "$folder/out")"
     grep -q "check: not checked: .*$words" "$folder/out" || fail "$name $*: $(grep check: "$folder/out")"
     grep -q '"result":.*"not checked"' "$folder/out.json" || fail "$name $* is something else in the JSON"
@@ -110,7 +110,7 @@ outputs() {
     mkdir -p "$at"
     for pair in "$@" "variant=$variant" steps=101 every=40 sample=25 "frames=$at/frames" \
         "csv=$at/course.csv" "image=$at/last.png"; do sets+=(--set "$pair"); done
-    "$bench" run "$name" "${sets[@]}" >"$at/out" 2>&1 || fail "$name with outputs: $(tail -3 "$at/out")"
+    "$bench" run "$name" --no-cache "${sets[@]}" >"$at/out" 2>&1 || fail "$name with outputs: $(tail -3 "$at/out")"
     [ "$(ls "$at/frames" | tr -dc '0-9\n' | tr '\n' ' ')" = "000000 000040 000080 000101 " ] ||
         fail "$name: the frames are $(ls "$at/frames")"
     cmp "$at/last.png" "$at/frames/frame-000101.png" || fail "$name: the last frame is not the image"
@@ -143,7 +143,7 @@ same_outputs app-traffic 3 aos intersections=20 street_cells=20 pixels=64
 
 [ "$(wc -l <"$folder/churn.csv")" -eq 6 ] || fail "alloc-churn's table has not 5 samples"
 # 28 bytes of fields and 20 of states for each of 100 bodies, in each of the rounds.
-"$bench" run app-nbody --set variant=soa --set bodies=100 --set steps=2 --repeat 3 >"$folder/memory" 2>&1
+"$bench" run app-nbody --no-cache --set variant=soa --set bodies=100 --set steps=2 --repeat 3 >"$folder/memory" 2>&1
 grep -q "buffer_bytes  *B  *4800  *4800  *4800" "$folder/memory" ||
     [ -z "$(grep buffer_bytes "$folder/capacity.txt")" ] || # a shared libclump
     fail "100 bodies in arrays take other bytes than 4800: $(grep buffer_bytes "$folder/memory")"
@@ -213,7 +213,7 @@ mkdir -p "$folder/path"
 printf '#!/bin/sh\ncat >"%s/$(ls "%s/path" | wc -l).plot"\n' "$folder/path" "$folder" >"$folder/path/gnuplot"
 chmod +x "$folder/path/gnuplot"
 for group in game-of-life structure-sheet; do
-    PATH="$folder/path:$PATH" "$bench" suite "$group" --repeat 1 --out "$part" >"$folder/out" 2>&1 ||
+    PATH="$folder/path:$PATH" "$bench" suite "$group" --no-cache --repeat 1 --out "$part" >"$folder/out" 2>&1 ||
         fail "suite $group: $(tail -3 "$folder/out")"
 done
 for key in game-of-life/clump game-of-life/sequential structure-sheet/soa structure-sheet/soa/start; do

@@ -11,7 +11,11 @@
 #include "compact/compact.h"
 
 #define CLUMPI_MERGE_KERNELS(X)                                                                    \
-    X(merge_count) X(merge_write) X(merge_claim) X(merge_pair) X(merge_record)
+    X(merge_count)                                                                                 \
+    X(merge_write)                                                                                 \
+    X(merge_claim)                                                                                 \
+    X(merge_pair)                                                                                  \
+    X(merge_record)
 enum { CLUMPI_MERGE_KERNELS(CLUMPI_KERNEL_INDEX) };
 extern const clumpi_library clumpi_merge_library;
 #define CLUMPI_MERGE_KERNEL(name) ((clumpi_kernel_id){&clumpi_merge_library, CLUMPI_KERNEL_##name})
