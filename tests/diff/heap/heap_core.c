@@ -73,7 +73,7 @@ static uint32_t shrink(const heap_config *config, uint32_t *steps, uint32_t coun
 }
 
 void heap_random_program(const heap_config *config) {
-    uint32_t steps[HEAP_STEPS_MAX];
+    uint32_t steps[HEAP_STEPS_MAX] = {0};
     char failure[512];
     assert_true(config->steps <= HEAP_STEPS_MAX && config->items <= HEAP_ITEMS_MAX);
     for (uint32_t i = 0; i < config->steps; i++) steps[i] = i;
