@@ -138,7 +138,7 @@ static int compare_refs(const void *a, const void *b) {
 void fill_expect(fill_test *t, const char *name, uint32_t n, uint32_t *refs) {
     CHECK_HEAP(t->f, t->heap);
     uint64_t count = 0;
-    uint32_t *live = calloc(n + 1u, sizeof *live);
+    uint32_t *live = calloc((size_t)n + 1, sizeof *live);
     assert_non_null(live);
     CHECK_OK(t->f, clump_heap_read_refs(t->heap, name, live, n, &count));
     if (count != n) fail_msg("%s: %u live objects, expected %u", name, (uint32_t)count, n);
