@@ -103,7 +103,7 @@ static void release_marks(clumpi_attachment *base, clump_context *c) {
 
 clumpi_marks *clumpi_marks_of(clump_heap *heap) {
     static const char key;
-    clumpi_marks *marks = (clumpi_marks *)clumpi_attachment_find(heap->attachments, &key);
+    clumpi_marks *marks = (clumpi_marks *)clumpi_attachment_find(&heap->attachments, &key);
     if (marks) return marks;
     marks = clumpi_alloc(&heap->context->allocator, sizeof *marks);
     if (marks) clumpi_attach(&heap->attachments, &marks->base, &key, release_marks);

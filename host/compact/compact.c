@@ -67,7 +67,7 @@ static void release_pace(clumpi_attachment *base, clump_context *c) {
 /* NULL without host memory. */
 static pace *pace_of(clump_heap *heap) {
     static const char key;
-    pace *p = (pace *)clumpi_attachment_find(heap->attachments, &key);
+    pace *p = (pace *)clumpi_attachment_find(&heap->attachments, &key);
     if (p) return p;
     p = clumpi_alloc(&heap->context->allocator, sizeof *p);
     if (p) clumpi_attach(&heap->attachments, &p->base, &key, release_pace);

@@ -97,21 +97,22 @@ const clump_error *clump_context_get_error(const clump_context *c) {
     return &c->error;
 }
 
-void clumpi_attach(clumpi_attachment **list, clumpi_attachment *attachment, const void *key,
+void clumpi_attach(clumpi_attachments *list, clumpi_attachment *attachment, const void *key,
                    void (*release)(clumpi_attachment *, clump_context *)) {
-    *attachment = (clumpi_attachment){*list, key, release};
-    *list = attachment;
+    *attachment = (clumpi_attachment){atomic_load(list), key, release};
+    while (!atomic_compare_exchange_weak(list, &attachment->next, attachment)) {
+    }
 }
 
-clumpi_attachment *clumpi_attachment_find(clumpi_attachment *list, const void *key) {
-    while (list && list->key != key) list = list->next;
-    return list;
+clumpi_attachment *clumpi_attachment_find(const clumpi_attachments *list, const void *key) {
+    clumpi_attachment *at = atomic_load(list);
+    while (at && at->key != key) at = at->next;
+    return at;
 }
 
-void clumpi_attachments_release(clumpi_attachment **list, clump_context *c) {
-    while (*list) {
-        clumpi_attachment *first = *list;
-        *list = first->next;
+void clumpi_attachments_release(clumpi_attachments *list, clump_context *c) {
+    for (clumpi_attachment *first; (first = atomic_load(list)) != NULL;) {
+        atomic_store(list, first->next);
         first->release(first, c);
     }
 }

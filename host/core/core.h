@@ -12,6 +12,8 @@
 #ifndef CLUMPI_CORE_H
 #define CLUMPI_CORE_H
 
+#include <stdatomic.h>
+
 #include "cl/core/layout.h"
 #include "clump/context.h"
 #include "core/memory.h"
@@ -32,6 +34,9 @@ struct clumpi_attachment {
     void (*release)(clumpi_attachment *attachment, clump_context *context);
 };
 
+/* The newest first. It only grows until it is released, so that threads may search while one attaches. */
+typedef _Atomic(clumpi_attachment *) clumpi_attachments;
+
 struct clump_context {
     clump_allocator allocator;
     clump_cl_functions cl;
@@ -44,16 +49,16 @@ struct clump_context {
     int in_order;      /* 0: every command waits for `last` */
     int has_profiling; /* of the queue */
     cl_event last;     /* last command enqueued, only kept for out-of-order queues */
-    clumpi_attachment *attachments;
+    clumpi_attachments attachments;
     clump_cache cache; /* `load` is NULL if programs are not kept; `folder` is the context's own */
 };
 
 /* ---- context.c ---- */
 
-void clumpi_attach(clumpi_attachment **list, clumpi_attachment *attachment, const void *key,
+void clumpi_attach(clumpi_attachments *list, clumpi_attachment *attachment, const void *key,
                    void (*release)(clumpi_attachment *, clump_context *));
-clumpi_attachment *clumpi_attachment_find(clumpi_attachment *list, const void *key);
-void clumpi_attachments_release(clumpi_attachment **list, clump_context *c);
+clumpi_attachment *clumpi_attachment_find(const clumpi_attachments *list, const void *key);
+void clumpi_attachments_release(clumpi_attachments *list, clump_context *c);
 
 /* The host's clock, from somewhere on; it only goes forward. */
 double clumpi_now_ns(void);

@@ -41,7 +41,7 @@ static clump_status build(clump_context *c, const clumpi_library *library, cl_pr
 
 /* NULL on failure; the error is set. */
 static built *find_or_build(clump_context *c, const clumpi_library *library) {
-    built *b = (built *)clumpi_attachment_find(c->attachments, library);
+    built *b = (built *)clumpi_attachment_find(&c->attachments, library);
     if (b) return b;
     b = clumpi_alloc(&c->allocator, sizeof *b + library->kernel_count * sizeof *b->kernels);
     if (!b) {

@@ -69,7 +69,7 @@ struct clump_heap {
     int list_valid;                 /* the list in the buffer matches the objects */
     clump_refs *refs;               /* registered buffers of references */
     clumpi_handles *handles;        /* NULL until the first one is made */
-    clumpi_attachment *attachments; /* what compaction and collection keep */
+    clumpi_attachments attachments; /* what compaction and collection keep */
 };
 
 struct clump_program {

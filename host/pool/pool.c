@@ -50,7 +50,7 @@ static void release_account(clumpi_attachment *base, clump_context *c) {
 }
 
 static clumpi_pool_account *find_account(const clump_context *c) {
-    return (clumpi_pool_account *)clumpi_attachment_find(c->attachments, &account_key);
+    return (clumpi_pool_account *)clumpi_attachment_find(&c->attachments, &account_key);
 }
 
 /* Made if there is none yet; NULL without host memory. */
