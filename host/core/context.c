@@ -97,17 +97,24 @@ const clump_error *clump_context_get_error(const clump_context *c) {
     return &c->error;
 }
 
-void clumpi_attach(clumpi_attachments *list, clumpi_attachment *attachment, const void *key,
-                   void (*release)(clumpi_attachment *, clump_context *)) {
-    *attachment = (clumpi_attachment){atomic_load(list), key, release};
-    while (!atomic_compare_exchange_weak(list, &attachment->next, attachment)) {
-    }
+static clumpi_attachment *find_from(clumpi_attachment *at, const void *key) {
+    while (at && at->key != key) at = at->next;
+    return at;
 }
 
 clumpi_attachment *clumpi_attachment_find(const clumpi_attachments *list, const void *key) {
-    clumpi_attachment *at = atomic_load(list);
-    while (at && at->key != key) at = at->next;
-    return at;
+    return find_from(atomic_load(list), key);
+}
+
+clumpi_attachment *clumpi_attach(clumpi_attachments *list, clumpi_attachment *attachment,
+                                 const void *key,
+                                 void (*release)(clumpi_attachment *, clump_context *)) {
+    *attachment = (clumpi_attachment){atomic_load(list), key, release};
+    clumpi_attachment *other;
+    do {
+        other = find_from(attachment->next, key);
+    } while (!other && !atomic_compare_exchange_weak(list, &attachment->next, attachment));
+    return other ? other : attachment;
 }
 
 void clumpi_attachments_release(clumpi_attachments *list, clump_context *c) {

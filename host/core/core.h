@@ -34,7 +34,8 @@ struct clumpi_attachment {
     void (*release)(clumpi_attachment *attachment, clump_context *context);
 };
 
-/* The newest first. It only grows until it is released, so that threads may search while one attaches. */
+/* The newest first, one of each key. It only grows until it is released, so that threads may search and
+ * attach at the same time. */
 typedef _Atomic(clumpi_attachment *) clumpi_attachments;
 
 struct clump_context {
@@ -55,8 +56,11 @@ struct clump_context {
 
 /* ---- context.c ---- */
 
-void clumpi_attach(clumpi_attachments *list, clumpi_attachment *attachment, const void *key,
-                   void (*release)(clumpi_attachment *, clump_context *));
+/* Returns the attachment of the key: that of another thread if it came first, and then the one given is
+ * still the caller's. */
+clumpi_attachment *clumpi_attach(clumpi_attachments *list, clumpi_attachment *attachment,
+                                 const void *key,
+                                 void (*release)(clumpi_attachment *, clump_context *));
 clumpi_attachment *clumpi_attachment_find(const clumpi_attachments *list, const void *key);
 void clumpi_attachments_release(clumpi_attachments *list, clump_context *c);
 

@@ -6,7 +6,7 @@
 
 /* ---- Accounts -------------------------------------------------------------------------------- */
 
-clump_status clumpi_bytes_reserve(clumpi_pool *p, uint64_t bytes) {
+clump_status clumpi_bytes_reserve(clump_pool *p, uint64_t bytes) {
     uint64_t limit = p->desc.limit_bytes;
     if (limit && (p->stats.bytes > limit || bytes > limit - p->stats.bytes))
         return clumpi_fail(&p->error, CLUMP_ERR_CAPACITY,
@@ -28,25 +28,25 @@ clump_status clumpi_bytes_reserve(clumpi_pool *p, uint64_t bytes) {
     return CLUMP_OK;
 }
 
-void clumpi_bytes_return(clumpi_pool *p, uint64_t bytes) {
+void clumpi_bytes_return(clump_pool *p, uint64_t bytes) {
     p->stats.bytes -= bytes;
     atomic_fetch_sub(&p->account->bytes, bytes);
 }
 
-static void count_used(clumpi_pool *p, const clumpi_chunk *chunk, uint64_t bytes) {
+static void count_used(clump_pool *p, const clumpi_chunk *chunk, uint64_t bytes) {
     p->stats.used_bytes += bytes;
     if (!chunk->is_unique) p->chunk_used += bytes;
     if (p->stats.used_bytes > p->stats.used_peak) p->stats.used_peak = p->stats.used_bytes;
 }
 
-static void count_unused(clumpi_pool *p, const clumpi_chunk *chunk, uint64_t bytes) {
+static void count_unused(clump_pool *p, const clumpi_chunk *chunk, uint64_t bytes) {
     p->stats.used_bytes -= bytes;
     if (!chunk->is_unique) p->chunk_used -= bytes;
 }
 
 /* ---- Making and releasing -------------------------------------------------------------------- */
 
-static clump_status fail_device(clumpi_pool *p, const char *call, cl_int code, uint64_t bytes) {
+static clump_status fail_device(clump_pool *p, const char *call, cl_int code, uint64_t bytes) {
     clump_status status = clumpi_fail_cl(
         &p->error, call, code, "%llu bytes for pool %.64s, which has %llu",
         (unsigned long long)bytes, p->name, (unsigned long long)p->stats.bytes - bytes);
@@ -56,7 +56,7 @@ static clump_status fail_device(clumpi_pool *p, const char *call, cl_int code, u
 
 /* Writing to it is what makes a device look for the memory: a GPU for all of it, a CPU page by
  * page, which also keeps page faults out of later copies. */
-static clump_status touch(clumpi_pool *p, const clumpi_chunk *chunk) {
+static clump_status touch(clump_pool *p, const clumpi_chunk *chunk) {
     static const uint32_t zero = 0;
     if (p->desc.flags & CLUMP_POOL_UNTOUCHED) return CLUMP_OK;
     uint64_t whole = chunk->bytes & ~(uint64_t)(sizeof zero - 1);
@@ -75,7 +75,7 @@ static clump_status touch(clumpi_pool *p, const clumpi_chunk *chunk) {
     return code ? fail_device(p, "clWaitForEvents", code, chunk->bytes) : CLUMP_OK;
 }
 
-static clump_status make_buffer(clumpi_pool *p, clumpi_chunk *chunk) {
+static clump_status make_buffer(clump_pool *p, clumpi_chunk *chunk) {
     clump_status status = clumpi_bytes_reserve(p, chunk->bytes);
     if (status) return status;
     cl_mem_flags flags = CL_MEM_READ_WRITE;
@@ -96,7 +96,7 @@ static clump_status make_buffer(clumpi_pool *p, clumpi_chunk *chunk) {
 }
 
 /* Room in the lists of the kind, so that what follows cannot fail. */
-static int grow_lists(clumpi_pool *p, clumpi_kind *k, int is_unique) {
+static int grow_lists(clump_pool *p, clumpi_kind *k, int is_unique) {
     const clump_allocator *a = &p->allocator;
     if (is_unique)
         return clumpi_grow(a, &k->uniques, &k->uniques_capacity, k->unique_count + 1,
@@ -106,11 +106,11 @@ static int grow_lists(clumpi_pool *p, clumpi_kind *k, int is_unique) {
            clumpi_grow(a, &k->order, &k->order_capacity, k->count + 1, sizeof *k->order);
 }
 
-static clump_status fail_host(clumpi_pool *p) {
+static clump_status fail_host(clump_pool *p) {
     return clumpi_fail(&p->error, CLUMP_ERR_MEMORY, "no host memory for a chunk");
 }
 
-static clump_status make_chunk(clumpi_pool *p, clumpi_chunk *chunk) {
+static clump_status make_chunk(clump_pool *p, clumpi_chunk *chunk) {
     clumpi_kind *k = &p->kinds[chunk->memory];
     if (!grow_lists(p, k, chunk->is_unique)) return fail_host(p);
     if (!chunk->is_unique) {
@@ -125,7 +125,7 @@ static clump_status make_chunk(clumpi_pool *p, clumpi_chunk *chunk) {
     return status;
 }
 
-clump_status clumpi_chunk_new(clumpi_pool *p, clump_memory memory, uint64_t units, int is_unique,
+clump_status clumpi_chunk_new(clump_pool *p, clump_memory memory, uint64_t units, int is_unique,
                               clumpi_chunk **chunk) {
     uint64_t needed = units << p->unit_shift, bytes = needed;
     if (!is_unique) {
@@ -169,7 +169,7 @@ clump_status clumpi_chunk_new(clumpi_pool *p, clump_memory memory, uint64_t unit
     return CLUMP_OK;
 }
 
-static void leave_lists(clumpi_pool *p, clumpi_chunk *c) {
+static void leave_lists(clump_pool *p, clumpi_chunk *c) {
     clumpi_kind *k = &p->kinds[c->memory];
     if (c->is_unique) {
         k->uniques[c->index] = k->uniques[--k->unique_count];
@@ -187,7 +187,7 @@ static void leave_lists(clumpi_pool *p, clumpi_chunk *c) {
     p->chunk_bytes_all -= c->bytes;
 }
 
-void clumpi_chunk_destroy(clumpi_pool *p, clumpi_chunk *c) {
+void clumpi_chunk_destroy(clump_pool *p, clumpi_chunk *c) {
     if (c->is_unique) {
         count_unused(p, c, c->bytes);
     } else {
@@ -204,7 +204,7 @@ void clumpi_chunk_destroy(clumpi_pool *p, clumpi_chunk *c) {
     clumpi_free(&p->allocator, c);
 }
 
-void clumpi_chunks_trim(clumpi_pool *p) {
+void clumpi_chunks_trim(clump_pool *p) {
     for (int m = 0; m < CLUMP_MEMORY_COUNT; m++)
         for (size_t i = p->kinds[m].count; p->kinds[m].empty && i-- > 0;)
             if (!p->kinds[m].chunks[i]->ranges.used_count)
@@ -213,7 +213,7 @@ void clumpi_chunks_trim(clumpi_pool *p) {
 
 /* ---- Room ------------------------------------------------------------------------------------ */
 
-uint32_t clumpi_chunks_find(clumpi_pool *p, clump_memory memory, uint64_t units, uint64_t align,
+uint32_t clumpi_chunks_find(clump_pool *p, clump_memory memory, uint64_t units, uint64_t align,
                             clumpi_chunk **chunk) {
     clumpi_kind *k = &p->kinds[memory];
     clump_fit fit = p->desc.fit;
@@ -240,7 +240,7 @@ uint32_t clumpi_chunks_find(clumpi_pool *p, clump_memory memory, uint64_t units,
     return found;
 }
 
-uint32_t clumpi_chunk_take(clumpi_pool *p, clumpi_chunk *c, uint32_t free_node, uint64_t at,
+uint32_t clumpi_chunk_take(clump_pool *p, clumpi_chunk *c, uint32_t free_node, uint64_t at,
                            uint64_t units, uint32_t record) {
     int was_empty = !c->ranges.used_count;
     uint32_t node = clumpi_suballoc_take(&c->ranges, free_node, at, units);
@@ -255,7 +255,7 @@ uint32_t clumpi_chunk_take(clumpi_pool *p, clumpi_chunk *c, uint32_t free_node, 
     return node;
 }
 
-void clumpi_chunk_give(clumpi_pool *p, clumpi_chunk *c, uint32_t node) {
+void clumpi_chunk_give(clump_pool *p, clumpi_chunk *c, uint32_t node) {
     clumpi_kind *k = &p->kinds[c->memory];
     k->changes++;
     if (c->is_unique) {
@@ -276,7 +276,7 @@ void clumpi_chunk_give(clumpi_pool *p, clumpi_chunk *c, uint32_t node) {
 }
 
 /* Of several the youngest goes, which is the last in the list. */
-int clumpi_chunks_release_one(clumpi_pool *p, clumpi_kind *k) {
+int clumpi_chunks_release_one(clump_pool *p, clumpi_kind *k) {
     if (k->empty < 2 && !(k->empty && p->desc.flags & CLUMP_POOL_KEEP_NONE)) return 0;
     size_t i = k->count - 1;
     while (k->chunks[i]->ranges.used_count) i--;

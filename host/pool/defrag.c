@@ -13,7 +13,7 @@
 #define STARVED_STEPS 4u  /* without a copy, until one is made to see if it is still so slow */
 
 typedef struct stepping {
-    clumpi_pool *p;
+    clump_pool *p;
     const clump_defrag_desc *desc;
     clump_defrag_report *report;
     double begin, budget_ns; /* 0: no limit */
@@ -22,14 +22,14 @@ typedef struct stepping {
     double batch_begin, copies, bytes; /* of copies that were not waited for yet */
 } stepping;
 
-static const clumpi_pace_model *choose_pace(const clumpi_pool *p, int waits) {
+static const clumpi_pace_model *choose_pace(const clump_pool *p, int waits) {
     if (waits || !p->has_profiling || !p->device_pace.measured) return &p->wall_pace;
     return &p->device_pace;
 }
 
 /* ---- Copies that have completed -------------------------------------------------------------- */
 
-static void learn(clumpi_pool *p, const clumpi_op *op) {
+static void learn(clump_pool *p, const clumpi_op *op) {
     cl_ulong from = 0, to = 0;
     if (!p->has_profiling || !op->event) return;
     if (p->cl.GetEventProfilingInfo(op->event, CL_PROFILING_COMMAND_START, sizeof from, &from,
@@ -40,23 +40,23 @@ static void learn(clumpi_pool *p, const clumpi_op *op) {
 }
 
 /* Did the copy fail on the device? Then what is at the target is worth nothing. */
-static int has_failed(clumpi_pool *p, const clumpi_op *op) {
+static int has_failed(clump_pool *p, const clumpi_op *op) {
     cl_int state = CL_COMPLETE;
     return op->event && (p->cl.GetEventInfo(op->event, CL_EVENT_COMMAND_EXECUTION_STATUS,
                                             sizeof state, &state, NULL) ||
                          state < 0);
 }
 
-static void call_moved(clumpi_pool *p, const clump_move *move) {
+static void call_moved(clump_pool *p, const clump_move *move) {
     if (!p->desc.moved) return;
     clumpi_pool_leave(p);
     p->desc.moved(p->desc.user, move);
-    clumpi_pool_enter(p->shell);
+    clumpi_pool_enter(p);
 }
 
 /* Swap what is complete, drop what is not wanted. */
 static void progress(stepping *s) {
-    clumpi_pool *p = s->p;
+    clump_pool *p = s->p;
     for (size_t i = p->op_count; i-- > 0;) {
         clumpi_op *op = p->ops[i];
         int is_complete = !op->event || clumpi_event_is_complete(p, op->event);
@@ -81,7 +81,7 @@ static void progress(stepping *s) {
 
 /* ---- Empty chunks ---------------------------------------------------------------------------- */
 
-static int release_one(clumpi_pool *p) {
+static int release_one(clump_pool *p) {
     for (int m = 0; m < CLUMP_MEMORY_COUNT; m++)
         if (clumpi_chunks_release_one(p, &p->kinds[m])) return 1;
     return 0;
@@ -90,7 +90,7 @@ static int release_one(clumpi_pool *p) {
 /* Release chunks that became empty in this step and earlier ones, within a share of the budget: a
  * driver can take as long for a few of them as the whole budget. */
 static void release_surplus(stepping *s, double share) {
-    clumpi_pool *p = s->p;
+    clump_pool *p = s->p;
     while (p->has_surplus) {
         double now = clumpi_now_ns(), left = s->begin + share * s->budget_ns - now;
         int has_waited = p->unreleased >= STARVED_STEPS;
@@ -139,7 +139,7 @@ static uint64_t allowed(const stepping *s, uint64_t wanted) {
 
 /* Copy ops until the budget is used up; returns 1 if it is. */
 static int copy_ops(stepping *s, clump_status *status) {
-    clumpi_pool *p = s->p;
+    clump_pool *p = s->p;
     for (size_t i = 0; i < p->op_count; i++) {
         clumpi_op *op = p->ops[i];
         if (op->is_dropped || op->copied == op->bytes) continue;
@@ -157,7 +157,7 @@ static int copy_ops(stepping *s, clump_status *status) {
 
 /* Ask about the ops from `first` on. Those turned down are dropped; those not needed are freed. */
 static void decide(stepping *s, size_t first) {
-    clumpi_pool *p = s->p;
+    clump_pool *p = s->p;
     for (size_t i = first; p->desc.decide && i < p->op_count; i++) {
         clumpi_op *op = p->ops[i];
         if (op->is_dropped) continue;
@@ -165,8 +165,8 @@ static void decide(stepping *s, size_t first) {
         clumpi_op_tell(p, op, &move);
         clumpi_pool_leave(p);
         clump_move_op what = p->desc.decide(p->desc.user, &move);
-        if (what == CLUMP_MOVE_DESTROY) clump_pool_free(p->shell, move.allocation);
-        clumpi_pool_enter(p->shell);
+        if (what == CLUMP_MOVE_DESTROY) clump_pool_free(p, move.allocation);
+        clumpi_pool_enter(p);
         if (what == CLUMP_MOVE_COPY || !op->record) continue;
         op->is_dropped = 1;
         clumpi_record_at(p, op->record)->ignored_at = p->stats.freed + 1;
@@ -175,7 +175,7 @@ static void decide(stepping *s, size_t first) {
 
 /* Plan and copy, several times if there is time. */
 static clump_status make_moves(stepping *s) {
-    clumpi_pool *p = s->p;
+    clump_pool *p = s->p;
     const clump_defrag_desc *d = s->desc;
     clump_status status = CLUMP_OK;
     while (!copy_ops(s, &status)) {
@@ -202,7 +202,7 @@ static clump_status make_moves(stepping *s) {
 /* ---- Waiting --------------------------------------------------------------------------------- */
 
 static clump_status wait_for_copies(stepping *s) {
-    clumpi_pool *p = s->p;
+    clump_pool *p = s->p;
     clump_status status = CLUMP_OK;
     for (size_t i = p->op_count; i-- > 0;) { /* the last enqueued first: mostly one wait for all */
         cl_event event = p->ops[i]->event;
@@ -211,7 +211,7 @@ static clump_status wait_for_copies(stepping *s) {
         if (code) return clumpi_fail_cl(&p->error, "clRetainEvent", code, "a copy");
         clumpi_pool_leave(p);
         code = p->cl.WaitForEvents(1, &event);
-        clumpi_pool_enter(p->shell);
+        clumpi_pool_enter(p);
         p->cl.ReleaseEvent(event);
         if (code && !status)
             status =
@@ -222,7 +222,7 @@ static clump_status wait_for_copies(stepping *s) {
 
 /* ---- Steps ----------------------------------------------------------------------------------- */
 
-static clump_status check_desc(clumpi_pool *p, const clump_defrag_desc *d) {
+static clump_status check_desc(clump_pool *p, const clump_defrag_desc *d) {
     if (!d->wait_count != !d->wait_list)
         return clumpi_fail(&p->error, CLUMP_ERR_USAGE,
                            "wait_count and wait_list must be both zero or both set");
@@ -247,7 +247,7 @@ static clump_status check_desc(clumpi_pool *p, const clump_defrag_desc *d) {
     return CLUMP_OK;
 }
 
-static double choose_budget(clumpi_pool *p, const clump_defrag_desc *d) {
+static double choose_budget(clump_pool *p, const clump_defrag_desc *d) {
     double budget = d->budget_us * 1e3;
     if (!d->use_pauses) return budget;
     double pause = (double)clumpi_pauses_budget(p);
@@ -256,7 +256,7 @@ static double choose_budget(clumpi_pool *p, const clump_defrag_desc *d) {
 }
 
 static clump_status slide(stepping *s) {
-    clumpi_pool *p = s->p;
+    clump_pool *p = s->p;
     clump_move *moves = NULL;
     size_t count = 0;
     double left = 1e300;
@@ -287,7 +287,7 @@ static int has_time(const stepping *s) {
 }
 
 static clump_status run(stepping *s) {
-    clumpi_pool *p = s->p;
+    clump_pool *p = s->p;
     uint32_t chunks = p->stats.chunks;
     p->unreleased = p->has_surplus ? p->unreleased + 1 : 0;
     release_surplus(s, RELEASE_SHARE);
@@ -326,7 +326,7 @@ clump_status clump_pool_defrag_step(clump_pool *pool, const clump_defrag_desc *d
     if (!report) report = &own;
     memset(report, 0, sizeof *report);
     double begin = clumpi_now_ns();
-    clumpi_pool *p = clumpi_pool_enter(pool);
+    clump_pool *p = clumpi_pool_enter(pool);
     if (!p) return CLUMP_ERR_USAGE;
     clump_status status = check_desc(p, desc);
     if (!status && p->is_stepping)
@@ -351,7 +351,7 @@ clump_status clump_pool_defrag_step(clump_pool *pool, const clump_defrag_desc *d
 }
 
 static void release_scratch(clump_pool *pool) {
-    clumpi_pool *p = clumpi_pool_enter(pool);
+    clump_pool *p = clumpi_pool_enter(pool);
     if (!p) return;
     if (!p->is_stepping) clumpi_scratch_release(p);
     clumpi_pool_leave(p);
@@ -388,7 +388,7 @@ clump_status clump_pool_defrag(clump_pool *pool, const clump_defrag_desc *desc,
 
 clump_status clump_pool_next_move(clump_pool *pool, clump_move *move) {
     if (move) memset(move, 0, sizeof *move);
-    clumpi_pool *p = clumpi_pool_enter(pool);
+    clump_pool *p = clumpi_pool_enter(pool);
     if (!p) return CLUMP_ERR_USAGE;
     clump_status status = CLUMP_OK;
     if (!move)
@@ -405,7 +405,7 @@ clump_status clump_pool_next_move(clump_pool *pool, clump_move *move) {
     return status;
 }
 
-static clump_status finish_move(clumpi_pool *p, uint32_t record, clump_move_op what) {
+static clump_status finish_move(clump_pool *p, uint32_t record, clump_move_op what) {
     clumpi_record *r = clumpi_record_at(p, record);
     size_t i = 0;
     while (i < p->op_count && p->ops[i] != r->op) i++;
@@ -431,7 +431,7 @@ static clump_status finish_move(clumpi_pool *p, uint32_t record, clump_move_op w
 clump_status clump_pool_finish_move(clump_pool *pool, clump_allocation allocation,
                                     clump_move_op op) {
     if (op == CLUMP_MOVE_DESTROY) return clump_pool_free(pool, allocation);
-    clumpi_pool *p = clumpi_pool_enter(pool);
+    clump_pool *p = clumpi_pool_enter(pool);
     if (!p) return CLUMP_ERR_USAGE;
     uint32_t record = clumpi_record_find(p, allocation, "clump_pool_finish_move");
     clump_status status = record ? finish_move(p, record, op) : CLUMP_ERR_REFERENCE;

@@ -19,7 +19,7 @@ static void append_string(clumpi_text *t, const char *s) {
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
-static void append_range(clumpi_pool *p, clumpi_text *t, uint64_t offset, uint64_t bytes,
+static void append_range(clump_pool *p, clumpi_text *t, uint64_t offset, uint64_t bytes,
                          uint32_t record, int is_free) {
     clumpi_text_append(t, "        {\"offset\": %llu, \"bytes\": %llu, \"state\": \"%s\"",
                        (unsigned long long)offset, (unsigned long long)bytes,
@@ -42,7 +42,7 @@ static void append_range(clumpi_pool *p, clumpi_text *t, uint64_t offset, uint64
     clumpi_text_append(t, "}");
 }
 
-static void append_chunk(clumpi_pool *p, clumpi_text *t, const clumpi_chunk *c, int is_first) {
+static void append_chunk(clump_pool *p, clumpi_text *t, const clumpi_chunk *c, int is_first) {
     uint64_t used = c->is_unique ? c->bytes : c->ranges.used_units << p->unit_shift;
     clumpi_text_append(
         t,
@@ -62,7 +62,7 @@ static void append_chunk(clumpi_pool *p, clumpi_text *t, const clumpi_chunk *c, 
     clumpi_text_append(t, "\n    ]}");
 }
 
-static void append_json(clumpi_pool *p, clumpi_text *t) {
+static void append_json(clump_pool *p, clumpi_text *t) {
     static const char *const fits[CLUMP_FIT_COUNT] = {"good", "first", "best", "worst"};
     const clump_pool_stats *s = &p->stats;
     clumpi_text_append(t, "{\n  \"format\": \"clump pool 1\",\n  \"name\": ");
@@ -114,14 +114,14 @@ static void append_box(clumpi_text *t, double x, double width, int row, const ch
                        x, row * BAR_STEP + 30, width, BAR_HEIGHT, color);
 }
 
-static const char *color_of(const clumpi_pool *p, uint32_t record) {
+static const char *color_of(const clump_pool *p, uint32_t record) {
     if (!record) return "#d0a000"; /* reserved */
     const clumpi_record *r = clumpi_record_at(p, record);
     if (r->op) return "#d07030";
     return clumpi_record_is_free_to_move(r) ? "#4c9a52" : "#3f6fb0";
 }
 
-static void append_bar(clumpi_pool *p, clumpi_text *t, const clumpi_chunk *c, int row,
+static void append_bar(clump_pool *p, clumpi_text *t, const clumpi_chunk *c, int row,
                        double bytes_wide) {
     double scale = BAR_WIDTH / bytes_wide;
     clumpi_text_append(t, "<text x=\"4\" y=\"%d\">%s%s %u</text>\n", row * BAR_STEP + 43,
@@ -139,7 +139,7 @@ static void append_bar(clumpi_pool *p, clumpi_text *t, const clumpi_chunk *c, in
     }
 }
 
-static void append_svg(clumpi_pool *p, clumpi_text *t) {
+static void append_svg(clump_pool *p, clumpi_text *t) {
     uint64_t widest = 1;
     int rows = 0;
     for (int m = 0; m < CLUMP_MEMORY_COUNT; m++) {
@@ -168,8 +168,8 @@ static void append_svg(clumpi_pool *p, clumpi_text *t) {
 }
 
 static clump_status dump(clump_pool *pool, clump_write_fn write, void *user,
-                         void (*append)(clumpi_pool *, clumpi_text *)) {
-    clumpi_pool *p = clumpi_pool_enter(pool);
+                         void (*append)(clump_pool *, clumpi_text *)) {
+    clump_pool *p = clumpi_pool_enter(pool);
     if (!p) return CLUMP_ERR_USAGE;
     clump_allocator allocator = p->allocator;
     clumpi_text text = {.allocator = &allocator};

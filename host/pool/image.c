@@ -3,7 +3,7 @@
 #include "pool/pool.h"
 
 /* 1: yes, 0: no, negative: the question failed (the error is set). */
-static int device_says(clumpi_pool *p, cl_device_info what) {
+static int device_says(clump_pool *p, cl_device_info what) {
     cl_bool is_so = CL_FALSE;
     cl_int code = p->cl.GetDeviceInfo(p->context->device, what, sizeof is_so, &is_so, NULL);
     if (!code) return is_so == CL_TRUE;
@@ -11,14 +11,14 @@ static int device_says(clumpi_pool *p, cl_device_info what) {
     return -1;
 }
 
-static int has_extension(clumpi_pool *p, const char *name) {
+static int has_extension(clump_pool *p, const char *name) {
     char list[16384] = "";
     if (p->cl.GetDeviceInfo(p->context->device, CL_DEVICE_EXTENSIONS, sizeof list, list, NULL))
         return 0; /* too long to be read is no, too */
     return clumpi_has_word(list, name);
 }
 
-static clump_status check_type(clumpi_pool *p, const cl_image_desc *desc) {
+static clump_status check_type(clump_pool *p, const cl_image_desc *desc) {
     int images = device_says(p, CL_DEVICE_IMAGE_SUPPORT);
     if (images < 0) return CLUMP_ERR_CL;
     const char *device = p->context->capabilities.device_name;
@@ -43,7 +43,7 @@ clump_status clump_pool_create_image(clump_pool *pool, clump_allocation allocati
                                      const cl_image_format *format, const cl_image_desc *desc,
                                      cl_mem *image) {
     if (image) *image = NULL;
-    clumpi_pool *p = clumpi_pool_enter(pool);
+    clump_pool *p = clumpi_pool_enter(pool);
     if (!p) return CLUMP_ERR_USAGE;
     uint32_t record = clumpi_record_find(p, allocation, "clump_pool_create_image");
     clump_status status = record ? CLUMP_OK : CLUMP_ERR_REFERENCE;
@@ -85,7 +85,7 @@ clump_status clump_pool_create_image(clump_pool *pool, clump_allocation allocati
 }
 
 clump_status clump_pool_release_image(clump_pool *pool, clump_allocation allocation, cl_mem image) {
-    clumpi_pool *p = clumpi_pool_enter(pool);
+    clump_pool *p = clumpi_pool_enter(pool);
     if (!p) return CLUMP_ERR_USAGE;
     uint32_t record = clumpi_record_find(p, allocation, "clump_pool_release_image");
     clumpi_record *r = record ? clumpi_record_at(p, record) : NULL;

@@ -5,17 +5,17 @@
 
 #define PATTERN UINT32_C(0xC5A3E91D)
 
-static uint64_t margin_bytes(const clumpi_pool *p) {
+static uint64_t margin_bytes(const clump_pool *p) {
     return (uint64_t)p->margin_units << p->unit_shift;
 }
 
 /* The whole units behind the one that the last byte lies in. */
-static uint64_t margin_at(const clumpi_pool *p, const clumpi_record *r) {
+static uint64_t margin_at(const clump_pool *p, const clumpi_record *r) {
     uint64_t unit = p->desc.alignment;
     return clumpi_record_region(p, r).offset + (r->bytes + unit - 1) / unit * unit;
 }
 
-clump_status clumpi_margin_write(clumpi_pool *p, const clumpi_record *r) {
+clump_status clumpi_margin_write(clump_pool *p, const clumpi_record *r) {
     static const uint32_t pattern = PATTERN;
     cl_int code = p->cl.EnqueueFillBuffer(p->desc.queue, r->chunk->buffer, &pattern, sizeof pattern,
                                           margin_at(p, r), margin_bytes(p), 0, NULL, NULL);
@@ -23,7 +23,7 @@ clump_status clumpi_margin_write(clumpi_pool *p, const clumpi_record *r) {
     return clumpi_fail_cl(&p->error, "clEnqueueFillBuffer", code, "the margin of an allocation");
 }
 
-static clump_status check_margin(clumpi_pool *p, uint32_t record, uint32_t *words) {
+static clump_status check_margin(clump_pool *p, uint32_t record, uint32_t *words) {
     const clumpi_record *r = clumpi_record_at(p, record);
     cl_int code = p->cl.EnqueueReadBuffer(p->desc.queue, r->chunk->buffer, CL_TRUE, margin_at(p, r),
                                           margin_bytes(p), words, 0, NULL, NULL);
@@ -45,7 +45,7 @@ static clump_status check_margin(clumpi_pool *p, uint32_t record, uint32_t *word
     return CLUMP_OK;
 }
 
-clump_status clumpi_margins_check(clumpi_pool *p) {
+clump_status clumpi_margins_check(clump_pool *p) {
     uint32_t *words = clumpi_alloc(&p->allocator, margin_bytes(p));
     if (!words) return clumpi_fail(&p->error, CLUMP_ERR_MEMORY, "no host memory for a margin");
     clump_status status = CLUMP_OK;

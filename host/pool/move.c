@@ -3,7 +3,7 @@
 
 #include "pool/pool.h"
 
-clumpi_op *clumpi_op_new(clumpi_pool *p, uint32_t record, clumpi_chunk *to, uint32_t to_node) {
+clumpi_op *clumpi_op_new(clump_pool *p, uint32_t record, clumpi_chunk *to, uint32_t to_node) {
     clumpi_record *r = clumpi_record_at(p, record);
     clumpi_op *op = NULL;
     if (clumpi_grow(&p->allocator, &p->ops, &p->op_capacity, p->op_count + 1, sizeof *p->ops))
@@ -29,7 +29,7 @@ clumpi_op *clumpi_op_new(clumpi_pool *p, uint32_t record, clumpi_chunk *to, uint
     return op;
 }
 
-void clumpi_op_tell(const clumpi_pool *p, const clumpi_op *op, clump_move *move) {
+void clumpi_op_tell(const clump_pool *p, const clumpi_op *op, clump_move *move) {
     const clumpi_record *r = clumpi_record_at(p, op->record);
     *move = (clump_move){clumpi_record_handle(p, op->record),
                          {op->from->buffer, op->from_at, r->bytes},
@@ -38,7 +38,7 @@ void clumpi_op_tell(const clumpi_pool *p, const clumpi_op *op, clump_move *move)
 }
 
 /* The record is the op's no longer, nor is the op in the list. */
-static clumpi_op *leave(clumpi_pool *p, size_t i) {
+static clumpi_op *leave(clump_pool *p, size_t i) {
     clumpi_op *op = p->ops[i];
     p->ops[i] = p->ops[--p->op_count];
     if (op->record) {
@@ -49,7 +49,7 @@ static clumpi_op *leave(clumpi_pool *p, size_t i) {
     return op;
 }
 
-void clumpi_op_drop(clumpi_pool *p, size_t i) {
+void clumpi_op_drop(clump_pool *p, size_t i) {
     clumpi_op *op = leave(p, i);
     clumpi_events uses = {0};
     if (op->event) {
@@ -64,7 +64,7 @@ void clumpi_op_drop(clumpi_pool *p, size_t i) {
     clumpi_free(&p->allocator, op);
 }
 
-void clumpi_op_swap(clumpi_pool *p, size_t i) {
+void clumpi_op_swap(clump_pool *p, size_t i) {
     clumpi_op *op = leave(p, i);
     clumpi_record *r = clumpi_record_at(p, op->record);
     clumpi_chunk *from = r->chunk;
@@ -88,7 +88,7 @@ void clumpi_op_swap(clumpi_pool *p, size_t i) {
 }
 
 /* The events that a copy waits for, in one list. Returns 0 without host memory. */
-static int join_waits(clumpi_pool *p, const clumpi_events *uses, const clump_defrag_desc *desc,
+static int join_waits(clump_pool *p, const clumpi_events *uses, const clump_defrag_desc *desc,
                       cl_event after, clumpi_events *all) {
     size_t of_uses = uses ? uses->count : 0, of_desc = desc ? desc->wait_count : 0;
     size_t count = of_uses + of_desc + (after != NULL);
@@ -101,7 +101,7 @@ static int join_waits(clumpi_pool *p, const clumpi_events *uses, const clump_def
     return 1;
 }
 
-clump_status clumpi_copy_range(clumpi_pool *p, cl_mem from, uint64_t from_at, cl_mem to,
+clump_status clumpi_copy_range(clump_pool *p, cl_mem from, uint64_t from_at, cl_mem to,
                                uint64_t to_at, uint64_t bytes, const clumpi_events *uses,
                                const clump_defrag_desc *desc, cl_event after, cl_event *event) {
     clumpi_events waits = {0};
@@ -117,7 +117,7 @@ clump_status clumpi_copy_range(clumpi_pool *p, cl_mem from, uint64_t from_at, cl
                           (unsigned long long)bytes);
 }
 
-clump_status clumpi_op_copy(clumpi_pool *p, clumpi_op *op, uint64_t bytes,
+clump_status clumpi_op_copy(clump_pool *p, clumpi_op *op, uint64_t bytes,
                             const clump_defrag_desc *desc) {
     const clumpi_record *r = clumpi_record_at(p, op->record);
     cl_event event = NULL;

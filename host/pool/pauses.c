@@ -6,7 +6,7 @@
 /* The oldest frame has completed: note its longest pause. Its last one reaches to the frame behind
  * it, so it is only known when that one has begun; it is counted with that one. Returns 0 if it
  * has not completed, or tells no times. */
-static int measure(clumpi_pool *p, clumpi_frame *frame) {
+static int measure(clump_pool *p, clumpi_frame *frame) {
     uint64_t longest = 0, end = p->frame_last_end;
     for (size_t i = 0; i < frame->events.count; i++)
         if (!clumpi_event_is_complete(p, frame->events.list[i])) return 0;
@@ -25,7 +25,7 @@ static int measure(clumpi_pool *p, clumpi_frame *frame) {
     return 1;
 }
 
-static void poll_frames(clumpi_pool *p) {
+static void poll_frames(clump_pool *p) {
     for (uint32_t n = 0; n < CLUMPI_FRAMES_MAX; n++) { /* from the oldest on */
         clumpi_frame *frame = &p->frames[(p->frame_at + n) % CLUMPI_FRAMES_MAX];
         if (!frame->events.count) continue;
@@ -34,7 +34,7 @@ static void poll_frames(clumpi_pool *p) {
     }
 }
 
-uint64_t clumpi_pauses_budget(clumpi_pool *p) {
+uint64_t clumpi_pauses_budget(clump_pool *p) {
     poll_frames(p);
     if (p->frames_seen < p->frames_wanted) return 0;
     uint64_t least = UINT64_MAX;
@@ -45,11 +45,11 @@ uint64_t clumpi_pauses_budget(clumpi_pool *p) {
     return (uint64_t)(p->pause_factor * (double)least);
 }
 
-void clumpi_frames_clear(clumpi_pool *p) {
+void clumpi_frames_clear(clump_pool *p) {
     for (uint32_t i = 0; i < CLUMPI_FRAMES_MAX; i++) clumpi_events_clear(p, &p->frames[i].events);
 }
 
-static clump_status add_frame(clumpi_pool *p, cl_uint count, const cl_event *events) {
+static clump_status add_frame(clump_pool *p, cl_uint count, const cl_event *events) {
     if (!count != !events)
         return clumpi_fail(&p->error, CLUMP_ERR_USAGE,
                            "clump_pool_end_frame: count and events must be both zero or both set");
@@ -79,7 +79,7 @@ static clump_status add_frame(clumpi_pool *p, cl_uint count, const cl_event *eve
 }
 
 clump_status clump_pool_end_frame(clump_pool *pool, cl_uint count, const cl_event *events) {
-    clumpi_pool *p = clumpi_pool_enter(pool);
+    clump_pool *p = clumpi_pool_enter(pool);
     if (!p) return CLUMP_ERR_USAGE;
     clump_status status = add_frame(p, count, events);
     if (!status) clumpi_trace(p, "e\n");
@@ -88,7 +88,7 @@ clump_status clump_pool_end_frame(clump_pool *pool, cl_uint count, const cl_even
 }
 
 clump_status clump_pool_set_frames(clump_pool *pool, uint32_t frames, double factor) {
-    clumpi_pool *p = clumpi_pool_enter(pool);
+    clump_pool *p = clumpi_pool_enter(pool);
     if (!p) return CLUMP_ERR_USAGE;
     clump_status status = CLUMP_OK;
     if (!frames || frames > CLUMPI_FRAMES_MAX || !(factor > 0 && factor <= 1)) {
@@ -107,7 +107,7 @@ clump_status clump_pool_set_frames(clump_pool *pool, uint32_t frames, double fac
 
 clump_status clump_pool_get_pace(clump_pool *pool, clump_copy_pace *pace) {
     if (pace) memset(pace, 0, sizeof *pace);
-    clumpi_pool *p = clumpi_pool_enter(pool);
+    clump_pool *p = clumpi_pool_enter(pool);
     if (!p) return CLUMP_ERR_USAGE;
     clump_status status = CLUMP_OK;
     if (pace)

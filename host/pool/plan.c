@@ -21,7 +21,7 @@
 #define VISITS_PER_LOOK 64u
 
 typedef struct plan {
-    clumpi_pool *p;
+    clump_pool *p;
     const clump_defrag_desc *desc;
     const clumpi_plan_limits *limits;
     clumpi_kind *kind;
@@ -156,7 +156,7 @@ static uint32_t record_of(const clumpi_node *n) {
 
 /* Reserve the option's target, if it is still there and still below. */
 static clump_status select_option(plan *pl, const option *o) {
-    clumpi_pool *p = pl->p;
+    clump_pool *p = pl->p;
     clumpi_record *r = clumpi_record_at(p, o->record);
     const clumpi_node *n = clumpi_node_at(&o->to->ranges, o->free_node);
     uint64_t units = units_of(r), align = UINT64_C(1) << r->align_log;
@@ -196,7 +196,7 @@ static void weigh_all(const plan *pl, option *best) {
 }
 
 static clump_status plan_all(plan *pl, size_t movable) {
-    clumpi_pool *p = pl->p;
+    clump_pool *p = pl->p;
     clumpi_kind *k = pl->kind;
     option *options = clumpi_alloc(&p->allocator, movable * sizeof *options);
     if (!options) return clumpi_fail(&p->error, CLUMP_ERR_MEMORY, "no host memory for a plan");
@@ -337,7 +337,7 @@ static clumpi_chunk *choose_empty(const plan *pl) {
 }
 
 static clump_status plan_repack(plan *pl) {
-    clumpi_pool *p = pl->p;
+    clump_pool *p = pl->p;
     clumpi_chunk *to = choose_empty(pl);
     clumpi_chunk *from = to ? choose_scattered(pl, to) : NULL;
     if (!from) return CLUMP_OK;
@@ -376,7 +376,7 @@ static clump_status plan_kind(plan *pl) {
     return movable * free_ranges <= PAIRS_MAX ? plan_all(pl, movable) : plan_some(pl);
 }
 
-clump_status clumpi_plan(clumpi_pool *p, const clump_defrag_desc *d,
+clump_status clumpi_plan(clump_pool *p, const clump_defrag_desc *d,
                          const clumpi_plan_limits *limits) {
     plan pl = {.p = p, .desc = d, .limits = limits, .alpha = 1, .small = 0.001, .limit = 0.01};
     const clump_defrag_weights *w = d->weights;
@@ -400,7 +400,7 @@ clump_status clumpi_plan(clumpi_pool *p, const clump_defrag_desc *d,
     return status;
 }
 
-int clumpi_plan_is_settled(const clumpi_pool *p) {
+int clumpi_plan_is_settled(const clump_pool *p) {
     for (int m = 0; m < CLUMP_MEMORY_COUNT; m++)
         if (p->kinds[m].count && p->kinds[m].settled != p->kinds[m].changes + 1) return 0;
     return 1;

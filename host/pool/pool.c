@@ -2,7 +2,6 @@
 #include "pool/pool.h"
 
 #include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -11,22 +10,21 @@
 #define CHUNK_PRESET (UINT64_C(64) << 20)
 #define CHUNK_LEAST (UINT64_C(1) << 20)
 
-static const clump_error destroyed = {
+static const clump_error no_pool = {
     .status = CLUMP_ERR_USAGE,
-    .message = "the pool was destroyed; only its context may still be used",
+    .message = "the call was given NULL for a pool",
 };
 
-clumpi_pool *clumpi_pool_enter(clump_pool *shell) {
-    if (!shell || !shell->live) return NULL;
-    clumpi_lock_take(&shell->live->lock);
-    return shell->live;
+clump_pool *clumpi_pool_enter(clump_pool *pool) {
+    if (pool) clumpi_lock_take(&pool->lock);
+    return pool;
 }
 
-void clumpi_pool_leave(clumpi_pool *p) {
+void clumpi_pool_leave(clump_pool *p) {
     clumpi_lock_give(&p->lock);
 }
 
-void clumpi_trace(clumpi_pool *p, const char *format, ...) {
+void clumpi_trace(clump_pool *p, const char *format, ...) {
     if (!p->desc.trace) return;
     char line[96];
     va_list args;
@@ -38,8 +36,8 @@ void clumpi_trace(clumpi_pool *p, const char *format, ...) {
 
 void clump_pool_get_error(clump_pool *pool, clump_error *error) {
     if (!error) return;
-    clumpi_pool *p = clumpi_pool_enter(pool);
-    *error = p ? p->error : destroyed;
+    clump_pool *p = clumpi_pool_enter(pool);
+    *error = p ? p->error : no_pool;
     if (p) clumpi_pool_leave(p);
 }
 
@@ -53,13 +51,16 @@ static clumpi_pool_account *find_account(const clump_context *c) {
     return (clumpi_pool_account *)clumpi_attachment_find(&c->attachments, &account_key);
 }
 
-/* Made if there is none yet; NULL without host memory. */
+/* Made if there is none yet, by the first of several threads; NULL without host memory. */
 static clumpi_pool_account *account_of(clump_context *c) {
     clumpi_pool_account *account = find_account(c);
     if (account) return account;
     account = clumpi_alloc(&c->allocator, sizeof *account);
-    if (account) clumpi_attach(&c->attachments, &account->base, &account_key, release_account);
-    return account;
+    if (!account) return NULL;
+    clumpi_attachment *first =
+        clumpi_attach(&c->attachments, &account->base, &account_key, release_account);
+    if (first != &account->base) clumpi_free(&c->allocator, account);
+    return (clumpi_pool_account *)first;
 }
 
 clump_status clump_pools_set_limit(clump_context *context, uint64_t bytes) {
@@ -78,7 +79,7 @@ uint64_t clump_pools_get_bytes(const clump_context *context) {
 
 /* ---- Creation and destruction ---------------------------------------------------------------- */
 
-static clump_status check_queue(const clump_pool_desc *desc, cl_command_queue queue, clumpi_pool *p,
+static clump_status check_queue(const clump_pool_desc *desc, cl_command_queue queue, clump_pool *p,
                                 clump_error *error) {
     cl_context owner = NULL;
     cl_command_queue_properties properties = 0;
@@ -127,7 +128,7 @@ static clump_status check_desc(const clump_pool_desc *d, uint32_t base, clump_er
 }
 
 /* The size that chunks grow to. */
-static uint64_t choose_chunk_bytes(const clumpi_pool *p) {
+static uint64_t choose_chunk_bytes(const clump_pool *p) {
     const clump_capabilities *c = &p->context->capabilities;
     uint64_t bytes = CHUNK_PRESET, most = c->memory_bytes / 32;
     if (c->allocation_bytes < most) most = c->allocation_bytes;
@@ -136,7 +137,7 @@ static uint64_t choose_chunk_bytes(const clumpi_pool *p) {
     return bytes;
 }
 
-static clump_status create(const clump_pool_desc *desc, clumpi_pool *p, clump_error *error) {
+static clump_status create(const clump_pool_desc *desc, clump_pool *p, clump_error *error) {
     clump_context *c = desc->context;
     uint32_t base = c->capabilities.base_align_bytes;
     if (base < 16) base = 16; /* margins and touches write whole words */
@@ -187,11 +188,6 @@ static void give_back_for_heap(clumpi_buffer_source *source, uint64_t number) {
     clump_pool_free((clump_pool *)source, number);
 }
 
-/* A destroyed pool stays as a shell, so that its use is noticed. */
-static void release_shell(clumpi_attachment *base, clump_context *c) {
-    clumpi_free(&c->allocator, (char *)base - offsetof(clump_pool, base));
-}
-
 clump_status clump_pool_create(const clump_pool_desc *desc, clump_pool **pool, clump_error *error) {
     if (pool) *pool = NULL;
     if (!desc || !desc->context || !pool)
@@ -199,13 +195,12 @@ clump_status clump_pool_create(const clump_pool_desc *desc, clump_pool **pool, c
             error, CLUMP_ERR_USAGE,
             "clump_pool_create needs a desc with a context and a place for the result");
     const clump_allocator *a = &desc->context->allocator;
-    clump_pool *shell = clumpi_alloc(a, sizeof *shell);
-    clumpi_pool *p = shell ? clumpi_alloc(a, sizeof *p) : NULL;
+    clump_pool *p = clumpi_alloc(a, sizeof *p);
     clump_status status = CLUMP_OK;
     clumpi_pool_account *account = p ? account_of(desc->context) : NULL;
     if (account) {
         p->allocator = *a;
-        p->shell = shell;
+        p->source = (clumpi_buffer_source){desc->context, take_for_heap, give_back_for_heap};
         p->account = account;
         status = create(desc, p, error);
     } else {
@@ -218,17 +213,13 @@ clump_status clump_pool_create(const clump_pool_desc *desc, clump_pool **pool, c
     if (status) {
         if (p) clumpi_free(a, p->name);
         clumpi_free(a, p);
-        clumpi_free(a, shell);
         return status;
     }
-    shell->source = (clumpi_buffer_source){desc->context, take_for_heap, give_back_for_heap};
-    shell->live = p;
-    clumpi_attach(&desc->context->attachments, &shell->base, shell, release_shell);
-    *pool = shell;
+    *pool = p;
     return CLUMP_OK;
 }
 
-uint64_t clumpi_chunk_bytes_wanted(const clumpi_pool *p, clump_memory memory) {
+uint64_t clumpi_chunk_bytes_wanted(const clump_pool *p, clump_memory memory) {
     if (p->desc.chunk_bytes) return p->desc.chunk_bytes;
     uint64_t bytes = choose_chunk_bytes(p);
     size_t count = p->kinds[memory].count;
@@ -236,8 +227,7 @@ uint64_t clumpi_chunk_bytes_wanted(const clumpi_pool *p, clump_memory memory) {
     return bytes < CHUNK_LEAST ? CHUNK_LEAST : bytes;
 }
 
-static void report_leaks(clump_pool *shell) {
-    clumpi_pool *p = shell->live;
+static void report_leaks(clump_pool *p) {
     if (!p->desc.leaked) return;
     for (uint32_t i = 1; i < p->slab_count * CLUMPI_RECORDS_SLAB; i++) {
         if (!clumpi_record_at(p, i)->is_live) continue;
@@ -247,7 +237,7 @@ static void report_leaks(clump_pool *shell) {
     }
 }
 
-static void release_kind(clumpi_pool *p, clumpi_kind *k) {
+static void release_kind(clump_pool *p, clumpi_kind *k) {
     while (k->count) clumpi_chunk_destroy(p, k->chunks[k->count - 1]);
     while (k->unique_count) clumpi_chunk_destroy(p, k->uniques[k->unique_count - 1]);
     clumpi_free(&p->allocator, k->chunks);
@@ -256,10 +246,9 @@ static void release_kind(clumpi_pool *p, clumpi_kind *k) {
     clumpi_free(&p->allocator, k->tops);
 }
 
-void clump_pool_destroy(clump_pool *shell) {
-    if (!shell || !shell->live) return;
-    clumpi_pool *p = shell->live;
-    report_leaks(shell);
+void clump_pool_destroy(clump_pool *p) {
+    if (!p) return;
+    report_leaks(p);
     for (size_t i = 0; i < p->op_count; i++) {
         clumpi_op *op = p->ops[i];
         if (op->event) {
@@ -283,7 +272,6 @@ void clump_pool_destroy(clump_pool *shell) {
     clumpi_lock_clear(&p->lock);
     clump_allocator allocator = p->allocator;
     clumpi_free(&allocator, p);
-    shell->live = NULL;
 }
 
 /* ---- Allocating and freeing -------------------------------------------------------------------
@@ -294,7 +282,7 @@ typedef struct request {
     uint64_t units, align; /* margin included */
 } request;
 
-static clump_status check_request(clumpi_pool *p, const clump_allocation_desc *d, request *r) {
+static clump_status check_request(clump_pool *p, const clump_allocation_desc *d, request *r) {
     if (!d->bytes)
         return clumpi_fail(&p->error, CLUMP_ERR_USAGE, "an allocation of 0 bytes; at least 1");
     if (d->alignment & (d->alignment - 1))
@@ -320,7 +308,7 @@ static clump_status check_request(clumpi_pool *p, const clump_allocation_desc *d
 }
 
 /* Find or make room and take it. */
-static clump_status place(clumpi_pool *p, const request *r, uint32_t record) {
+static clump_status place(clump_pool *p, const request *r, uint32_t record) {
     clump_memory memory = r->desc->memory;
     clumpi_record *rec = clumpi_record_at(p, record);
     uint64_t chunk_bytes = p->desc.chunk_bytes ? p->desc.chunk_bytes : choose_chunk_bytes(p);
@@ -351,7 +339,7 @@ static clump_status place(clumpi_pool *p, const request *r, uint32_t record) {
 
 /* The same, trying everything that may help. The lock is given up while the pool is defragmented.
  * */
-static clump_status place_somehow(clumpi_pool *p, const request *r, uint32_t record) {
+static clump_status place_somehow(clump_pool *p, const request *r, uint32_t record) {
     clump_status status = place(p, r, record);
     if (status != CLUMP_ERR_CAPACITY) return status;
     clumpi_waiting_poll(p);
@@ -364,9 +352,9 @@ static clump_status place_somehow(clumpi_pool *p, const request *r, uint32_t rec
     clumpi_pool_leave(p);
     clump_defrag_report report = {0};
     do {
-        status = clump_pool_defrag_step(p->shell, &(clump_defrag_desc){.wait = 1}, &report);
+        status = clump_pool_defrag_step(p, &(clump_defrag_desc){.wait = 1}, &report);
     } while (!status && !report.done && report.finished);
-    clumpi_pool_enter(p->shell);
+    clumpi_pool_enter(p);
     if (status == CLUMP_ERR_USAGE) { /* another thread was first */
         p->error = cause;
         status = CLUMP_ERR_CAPACITY;
@@ -378,7 +366,7 @@ static clump_status place_somehow(clumpi_pool *p, const request *r, uint32_t rec
 }
 
 /* What the record says beside its place. */
-static clump_status describe(clumpi_pool *p, const request *r, uint32_t record) {
+static clump_status describe(clump_pool *p, const request *r, uint32_t record) {
     clumpi_record *rec = clumpi_record_at(p, record);
     rec->bytes = r->desc->bytes;
     rec->user_data = r->desc->user_data;
@@ -391,13 +379,13 @@ static clump_status describe(clumpi_pool *p, const request *r, uint32_t record) 
     return clumpi_fail(&p->error, CLUMP_ERR_MEMORY, "no host memory for a name");
 }
 
-static void forget_place(clumpi_pool *p, clumpi_record *r, clumpi_events *uses) {
+static void forget_place(clump_pool *p, clumpi_record *r, clumpi_events *uses) {
     clumpi_record_forget_place(p, r);
     if (r->is_movable && !r->chunk->is_unique) r->chunk->movable--;
     clumpi_range_retire(p, r->chunk, r->node, uses);
 }
 
-static clump_status allocate(clumpi_pool *p, const clump_allocation_desc *desc, uint32_t *record) {
+static clump_status allocate(clump_pool *p, const clump_allocation_desc *desc, uint32_t *record) {
     request r;
     clump_status status = check_request(p, desc, &r);
     if (status) return status;
@@ -429,7 +417,7 @@ clump_status clump_pool_alloc(clump_pool *pool, const clump_allocation_desc *des
                               clump_allocation *allocation, clump_region *region) {
     if (allocation) *allocation = 0;
     if (region) memset(region, 0, sizeof *region);
-    clumpi_pool *p = clumpi_pool_enter(pool);
+    clump_pool *p = clumpi_pool_enter(pool);
     if (!p) return CLUMP_ERR_USAGE;
     uint32_t record = 0;
     clump_status status =
@@ -447,7 +435,7 @@ clump_status clump_pool_alloc(clump_pool *pool, const clump_allocation_desc *des
     return status;
 }
 
-static clump_status check_unused(clumpi_pool *p, const clumpi_record *r) {
+static clump_status check_unused(clump_pool *p, const clumpi_record *r) {
     uint32_t maps = r->extra ? r->extra->maps : 0, images = r->extra ? r->extra->images : 0;
     if (!r->pins && !maps && !images) return CLUMP_OK;
     return clumpi_fail(
@@ -459,7 +447,7 @@ static clump_status check_unused(clumpi_pool *p, const clumpi_record *r) {
 }
 
 /* A move of what is freed: its copy may still read the source. */
-static clump_status leave_op(clumpi_pool *p, clumpi_record *r, clumpi_events *uses) {
+static clump_status leave_op(clump_pool *p, clumpi_record *r, clumpi_events *uses) {
     clumpi_op *op = r->op;
     if (op->event) {
         if (!clumpi_grow(&p->allocator, &uses->list, &uses->capacity, uses->count + 1,
@@ -478,7 +466,7 @@ static clump_status leave_op(clumpi_pool *p, clumpi_record *r, clumpi_events *us
     return CLUMP_OK;
 }
 
-static clump_status free_record(clumpi_pool *p, uint32_t record) {
+static clump_status free_record(clump_pool *p, uint32_t record) {
     clumpi_record *r = clumpi_record_at(p, record);
     clumpi_events uses = {0};
     clump_status status = check_unused(p, r);
@@ -502,7 +490,7 @@ static clump_status free_record(clumpi_pool *p, uint32_t record) {
 }
 
 clump_status clump_pool_free(clump_pool *pool, clump_allocation allocation) {
-    clumpi_pool *p = clumpi_pool_enter(pool);
+    clump_pool *p = clumpi_pool_enter(pool);
     if (!p) return CLUMP_ERR_USAGE;
     uint32_t record = allocation ? clumpi_record_find(p, allocation, "clump_pool_free") : 0;
     clump_status status = record ? free_record(p, record) : allocation ? p->error.status : CLUMP_OK;
@@ -512,7 +500,7 @@ clump_status clump_pool_free(clump_pool *pool, clump_allocation allocation) {
 }
 
 clump_status clump_pool_trim(clump_pool *pool) {
-    clumpi_pool *p = clumpi_pool_enter(pool);
+    clump_pool *p = clumpi_pool_enter(pool);
     if (!p) return CLUMP_ERR_USAGE;
     clumpi_waiting_poll(p);
     clumpi_chunks_trim(p);

@@ -2,12 +2,11 @@
  *
  * May use: core, suballoc.
  *
- *   clump_pool (a shell, which stays until its context goes, so that use after destruction is
- *   noticed)
- *      └─ clumpi_pool ─┬─ kinds[memory] ── chunks, by age, each with a suballocator; uniques
- *                      ├─ records: one for each allocation, in slabs
- *                      ├─ ops: moves under way; each holds a range at its target
- *                      └─ waiting: ranges that nobody owns but commands still use
+ *   clump_pool ─┬─ kinds[memory] ── chunks, by age, each with a suballocator; uniques
+ *               ├─ records: one for each allocation, in slabs
+ *               ├─ ops: moves under way; each holds a range at its target
+ *               ├─ waiting: ranges that nobody owns and that commands still use
+ *               └─ account: bytes and limit of all pools of the context; stays with the context
  *
  * Invariants, whenever the lock is free: a used range of a chunk belongs to exactly one record, op
  * (as its target) or waiting range; bytes are those of all chunks; tops[i] is the top bin of chunk
@@ -30,16 +29,9 @@
 #include "pool/pace.h"
 #include "suballoc/suballoc.h"
 
-typedef struct clumpi_pool clumpi_pool;
 typedef struct clumpi_op clumpi_op;
 
-struct clump_pool {
-    clumpi_buffer_source source; /* first: what a heap sees of it */
-    clumpi_attachment base;      /* of the context */
-    clumpi_pool *live;           /* NULL: destroyed */
-};
-
-/* Of all pools of a context. */
+/* Of all pools of a context: made with the first of them, or with their limit. */
 typedef struct clumpi_pool_account {
     clumpi_attachment base;         /* of the context */
     _Atomic(uint64_t) bytes, limit; /* limit 0: none */
@@ -123,9 +115,9 @@ typedef struct clumpi_frame {
     uint64_t longest; /* pause so far */
 } clumpi_frame;
 
-struct clumpi_pool {
-    clumpi_pool_account *account; /* of all pools of the context */
-    clump_pool *shell;
+struct clump_pool {
+    clumpi_buffer_source source; /* first: what a heap sees of it */
+    clumpi_pool_account *account;
     clump_context *context;
     clump_allocator allocator;
     clump_cl_functions cl;
@@ -145,7 +137,7 @@ struct clumpi_pool {
     size_t op_count, op_capacity;
     clumpi_waiting *waiting;
     size_t waiting_count, waiting_capacity;
-    clump_pool_stats stats;               /* but `waste` */
+    clump_pool_stats stats;               /* all except `waste` */
     uint64_t chunk_bytes_all, chunk_used; /* of chunks without unique ones */
 
     /* Defragmentation. */
@@ -166,12 +158,12 @@ struct clumpi_pool {
 
 /* ---- pool.c ---- */
 
-/* The pool behind a shell, locked; NULL if there is none. */
-clumpi_pool *clumpi_pool_enter(clump_pool *shell);
-void clumpi_pool_leave(clumpi_pool *p);
+/* Take the pool's lock; NULL if there is no pool. */
+clump_pool *clumpi_pool_enter(clump_pool *pool);
+void clumpi_pool_leave(clump_pool *p);
 
 /* A line for the user's trace, if there is one. */
-void clumpi_trace(clumpi_pool *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void clumpi_trace(clump_pool *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* How a trace names an allocation: no two that live at a time have the same. */
 static inline unsigned long long clumpi_trace_id(clump_allocation allocation) {
@@ -182,26 +174,26 @@ static inline unsigned long long clumpi_trace_id(clump_allocation allocation) {
 
 #define CLUMPI_RECORDS_SLAB 512u
 
-static inline clumpi_record *clumpi_record_at(const clumpi_pool *p, uint32_t i) {
+static inline clumpi_record *clumpi_record_at(const clump_pool *p, uint32_t i) {
     return &p->slabs[i / CLUMPI_RECORDS_SLAB][i % CLUMPI_RECORDS_SLAB];
 }
 
 /* A new record, or 0 without host memory. It is live, and seen by others, when is_live is set. */
-uint32_t clumpi_record_new(clumpi_pool *p);
-void clumpi_record_retire(clumpi_pool *p, uint32_t record);
-clump_allocation clumpi_record_handle(const clumpi_pool *p, uint32_t record);
+uint32_t clumpi_record_new(clump_pool *p);
+void clumpi_record_retire(clump_pool *p, uint32_t record);
+clump_allocation clumpi_record_handle(const clump_pool *p, uint32_t record);
 
 /* The live record of a handle; 0 and an error naming the call if there is none. */
-uint32_t clumpi_record_find(clumpi_pool *p, clump_allocation allocation, const char *call);
+uint32_t clumpi_record_find(clump_pool *p, clump_allocation allocation, const char *call);
 
 /* NULL without host memory (the error is set). */
-clumpi_extra *clumpi_record_extra(clumpi_pool *p, clumpi_record *r);
+clumpi_extra *clumpi_record_extra(clump_pool *p, clumpi_record *r);
 
 /* Release the sub-buffer that shows the present place. */
-void clumpi_record_forget_place(clumpi_pool *p, clumpi_record *r);
+void clumpi_record_forget_place(clump_pool *p, clumpi_record *r);
 
-clump_region clumpi_record_region(const clumpi_pool *p, const clumpi_record *r);
-void clumpi_record_info(const clumpi_pool *p, uint32_t record, clump_allocation_info *info);
+clump_region clumpi_record_region(const clump_pool *p, const clumpi_record *r);
+void clumpi_record_info(const clump_pool *p, uint32_t record, clump_allocation_info *info);
 
 /* May defragmentation move it now? */
 static inline int clumpi_record_is_free_to_move(const clumpi_record *r) {
@@ -214,47 +206,47 @@ static inline int clumpi_record_is_free_to_move(const clumpi_record *r) {
 /* Count device memory that is about to be taken: CLUMP_ERR_CAPACITY if a limit does not allow it.
  * Then: a chunk with room for `units`, or a unique one of exactly `units`. CLUMP_ERR_CAPACITY: no
  * memory. */
-clump_status clumpi_bytes_reserve(clumpi_pool *p, uint64_t bytes);
-void clumpi_bytes_return(clumpi_pool *p, uint64_t bytes);
-clump_status clumpi_chunk_new(clumpi_pool *p, clump_memory memory, uint64_t units, int is_unique,
+clump_status clumpi_bytes_reserve(clump_pool *p, uint64_t bytes);
+void clumpi_bytes_return(clump_pool *p, uint64_t bytes);
+clump_status clumpi_chunk_new(clump_pool *p, clump_memory memory, uint64_t units, int is_unique,
                               clumpi_chunk **chunk);
-void clumpi_chunk_destroy(clumpi_pool *p, clumpi_chunk *chunk);
+void clumpi_chunk_destroy(clump_pool *p, clumpi_chunk *chunk);
 
 /* Find room by the pool's strategy in the chunks there are; 0 if there is none. */
-uint32_t clumpi_chunks_find(clumpi_pool *p, clump_memory memory, uint64_t units, uint64_t align,
+uint32_t clumpi_chunks_find(clump_pool *p, clump_memory memory, uint64_t units, uint64_t align,
                             clumpi_chunk **chunk);
 
 /* Take units out of the free node that was found; 0 without host memory. `record`: whose they are,
  * 0 for a move's target. */
-uint32_t clumpi_chunk_take(clumpi_pool *p, clumpi_chunk *chunk, uint32_t free_node, uint64_t at,
+uint32_t clumpi_chunk_take(clump_pool *p, clumpi_chunk *chunk, uint32_t free_node, uint64_t at,
                            uint64_t units, uint32_t record);
 
 /* Give a range (node 0: the whole unique chunk) back. The chunk may be gone afterwards. */
-void clumpi_chunk_give(clumpi_pool *p, clumpi_chunk *chunk, uint32_t node);
+void clumpi_chunk_give(clump_pool *p, clumpi_chunk *chunk, uint32_t node);
 
 /* Release an empty chunk of a kind if there are more than the pool keeps; returns whether. */
-int clumpi_chunks_release_one(clumpi_pool *p, clumpi_kind *k);
+int clumpi_chunks_release_one(clump_pool *p, clumpi_kind *k);
 
 /* Release all empty chunks. */
-void clumpi_chunks_trim(clumpi_pool *p);
+void clumpi_chunks_trim(clump_pool *p);
 
-uint64_t clumpi_chunk_bytes_wanted(const clumpi_pool *p, clump_memory memory);
+uint64_t clumpi_chunk_bytes_wanted(const clump_pool *p, clump_memory memory);
 
 /* ---- wait.c: events ---- */
 
-int clumpi_event_is_complete(clumpi_pool *p, cl_event event);
-void clumpi_events_clear(clumpi_pool *p, clumpi_events *events);
+int clumpi_event_is_complete(clump_pool *p, cl_event event);
+void clumpi_events_clear(clump_pool *p, clumpi_events *events);
 
 /* Give a range back when `uses` have completed; takes the events over. */
-void clumpi_range_retire(clumpi_pool *p, clumpi_chunk *chunk, uint32_t node, clumpi_events *uses);
+void clumpi_range_retire(clump_pool *p, clumpi_chunk *chunk, uint32_t node, clumpi_events *uses);
 
 /* Give back what is waiting no longer. */
-void clumpi_waiting_poll(clumpi_pool *p);
+void clumpi_waiting_poll(clump_pool *p);
 
 /* ---- margin.c ---- */
 
-clump_status clumpi_margin_write(clumpi_pool *p, const clumpi_record *r);
-clump_status clumpi_margins_check(clumpi_pool *p);
+clump_status clumpi_margin_write(clump_pool *p, const clumpi_record *r);
+clump_status clumpi_margins_check(clump_pool *p);
 
 /* ---- plan.c ---- */
 
@@ -266,32 +258,32 @@ typedef struct clumpi_plan_limits {
 
 /* Find, weigh and select moves: new ops in the state PLANNED, whose targets are reserved. What was
  * planned before a failure stays. */
-clump_status clumpi_plan(clumpi_pool *p, const clump_defrag_desc *desc,
+clump_status clumpi_plan(clump_pool *p, const clump_defrag_desc *desc,
                          const clumpi_plan_limits *limits);
 
 /* Was everything searched, and is there nothing to move? */
-int clumpi_plan_is_settled(const clumpi_pool *p);
+int clumpi_plan_is_settled(const clump_pool *p);
 
 /* ---- move.c ---- */
 
 /* An op for a record, its target taken. NULL without host memory: the target is given back. */
-clumpi_op *clumpi_op_new(clumpi_pool *p, uint32_t record, clumpi_chunk *to, uint32_t to_node);
+clumpi_op *clumpi_op_new(clump_pool *p, uint32_t record, clumpi_chunk *to, uint32_t to_node);
 
 /* Give the op's target back once its copy has completed; the op is gone. */
-void clumpi_op_drop(clumpi_pool *p, size_t op);
+void clumpi_op_drop(clump_pool *p, size_t op);
 
 /* Enqueue the next `bytes` of an op. */
-clump_status clumpi_op_copy(clumpi_pool *p, clumpi_op *op, uint64_t bytes,
+clump_status clumpi_op_copy(clump_pool *p, clumpi_op *op, uint64_t bytes,
                             const clump_defrag_desc *desc);
 
 /* A copy that has completed: swap, and retire the source; the op is gone. */
-void clumpi_op_swap(clumpi_pool *p, size_t op);
+void clumpi_op_swap(clump_pool *p, size_t op);
 
-void clumpi_op_tell(const clumpi_pool *p, const clumpi_op *op, clump_move *move);
+void clumpi_op_tell(const clump_pool *p, const clumpi_op *op, clump_move *move);
 
 /* Copy between chunks; waits for `uses`, for the desc's events, and on an out-of-order queue for
  * `after`. The event is the caller's. */
-clump_status clumpi_copy_range(clumpi_pool *p, cl_mem from, uint64_t from_at, cl_mem to,
+clump_status clumpi_copy_range(clump_pool *p, cl_mem from, uint64_t from_at, cl_mem to,
                                uint64_t to_at, uint64_t bytes, const clumpi_events *uses,
                                const clump_defrag_desc *desc, cl_event after, cl_event *event);
 
@@ -299,13 +291,13 @@ clump_status clumpi_copy_range(clumpi_pool *p, cl_mem from, uint64_t from_at, cl
 
 /* Slide movable allocations down over the gaps in front of them, within `budget_us`; waits for the
  * copies. *moves: what was moved, to be released by the caller. */
-clump_status clumpi_slide(clumpi_pool *p, const clump_defrag_desc *desc, double budget_ns,
+clump_status clumpi_slide(clump_pool *p, const clump_defrag_desc *desc, double budget_ns,
                           clump_move **moves, size_t *count);
-void clumpi_scratch_release(clumpi_pool *p);
+void clumpi_scratch_release(clump_pool *p);
 
 /* ---- pauses.c ---- */
 
-uint64_t clumpi_pauses_budget(clumpi_pool *p);
-void clumpi_frames_clear(clumpi_pool *p);
+uint64_t clumpi_pauses_budget(clump_pool *p);
+void clumpi_frames_clear(clump_pool *p);
 
 #endif

@@ -3,7 +3,7 @@
 
 #include "pool/pool.h"
 
-static int add_slab(clumpi_pool *p) {
+static int add_slab(clump_pool *p) {
     if (p->slab_count >= UINT32_MAX / CLUMPI_RECORDS_SLAB ||
         !clumpi_grow(&p->allocator, &p->slabs, &p->slab_capacity, p->slab_count + 1,
                      sizeof *p->slabs))
@@ -20,7 +20,7 @@ static int add_slab(clumpi_pool *p) {
     return 1;
 }
 
-uint32_t clumpi_record_new(clumpi_pool *p) {
+uint32_t clumpi_record_new(clump_pool *p) {
     if (!p->unused && !add_slab(p)) return 0;
     uint32_t i = p->unused;
     clumpi_record *r = clumpi_record_at(p, i);
@@ -29,7 +29,7 @@ uint32_t clumpi_record_new(clumpi_pool *p) {
     return i;
 }
 
-void clumpi_record_retire(clumpi_pool *p, uint32_t record) {
+void clumpi_record_retire(clump_pool *p, uint32_t record) {
     clumpi_record *r = clumpi_record_at(p, record);
     if (r->extra) {
         clumpi_record_forget_place(p, r);
@@ -41,12 +41,12 @@ void clumpi_record_retire(clumpi_pool *p, uint32_t record) {
     p->unused = record;
 }
 
-clump_allocation clumpi_record_handle(const clumpi_pool *p, uint32_t record) {
+clump_allocation clumpi_record_handle(const clump_pool *p, uint32_t record) {
     return (uint64_t)p->mark << 48 | (uint64_t)clumpi_record_at(p, record)->generation << 32 |
            record;
 }
 
-uint32_t clumpi_record_find(clumpi_pool *p, clump_allocation allocation, const char *call) {
+uint32_t clumpi_record_find(clump_pool *p, clump_allocation allocation, const char *call) {
     uint32_t i = (uint32_t)allocation;
     int known = allocation >> 48 == p->mark && i && i / CLUMPI_RECORDS_SLAB < p->slab_count;
     if (known) {
@@ -60,25 +60,25 @@ uint32_t clumpi_record_find(clumpi_pool *p, clump_allocation allocation, const c
     return 0;
 }
 
-clumpi_extra *clumpi_record_extra(clumpi_pool *p, clumpi_record *r) {
+clumpi_extra *clumpi_record_extra(clump_pool *p, clumpi_record *r) {
     if (!r->extra) r->extra = clumpi_alloc(&p->allocator, sizeof *r->extra);
     if (!r->extra)
         clumpi_fail(&p->error, CLUMP_ERR_MEMORY, "no host memory for what an allocation has");
     return r->extra;
 }
 
-void clumpi_record_forget_place(clumpi_pool *p, clumpi_record *r) {
+void clumpi_record_forget_place(clump_pool *p, clumpi_record *r) {
     if (!r->extra || !r->extra->sub_buffer) return;
     p->cl.ReleaseMemObject(r->extra->sub_buffer);
     r->extra->sub_buffer = NULL;
 }
 
-clump_region clumpi_record_region(const clumpi_pool *p, const clumpi_record *r) {
+clump_region clumpi_record_region(const clump_pool *p, const clumpi_record *r) {
     uint64_t units = r->node ? clumpi_node_at(&r->chunk->ranges, r->node)->offset : 0;
     return (clump_region){r->chunk->buffer, units << p->unit_shift, r->bytes};
 }
 
-void clumpi_record_info(const clumpi_pool *p, uint32_t record, clump_allocation_info *info) {
+void clumpi_record_info(const clump_pool *p, uint32_t record, clump_allocation_info *info) {
     const clumpi_record *r = clumpi_record_at(p, record);
     *info = (clump_allocation_info){
         .allocation = clumpi_record_handle(p, record),
@@ -100,7 +100,7 @@ void clumpi_record_info(const clumpi_pool *p, uint32_t record, clump_allocation_
 
 /* Most calls: enter, find the record, do something, leave. */
 #define ON_RECORD(pool, allocation, call, does)                                                    \
-    clumpi_pool *p = clumpi_pool_enter(pool);                                                      \
+    clump_pool *p = clumpi_pool_enter(pool);                                                       \
     if (!p) return CLUMP_ERR_USAGE;                                                                \
     uint32_t record = clumpi_record_find(p, allocation, call);                                     \
     clumpi_record *r = record ? clumpi_record_at(p, record) : NULL;                                \
@@ -108,7 +108,7 @@ void clumpi_record_info(const clumpi_pool *p, uint32_t record, clump_allocation_
     clumpi_pool_leave(p);                                                                          \
     return status
 
-static clump_status tell(clumpi_pool *p, uint32_t record, clump_allocation_info *info) {
+static clump_status tell(clump_pool *p, uint32_t record, clump_allocation_info *info) {
     if (!info)
         return clumpi_fail(&p->error, CLUMP_ERR_USAGE,
                            "clump_pool_get_info: no place for the info");
@@ -127,7 +127,7 @@ static void stay(clumpi_record *r) {
     if (r->op) r->op->is_dropped = 1;
 }
 
-static clump_status set_movable(clumpi_pool *p, clumpi_record *r, clump_allocation allocation,
+static clump_status set_movable(clump_pool *p, clumpi_record *r, clump_allocation allocation,
                                 int movable) {
     int was = r->is_movable;
     r->is_movable = movable != 0;
@@ -142,7 +142,7 @@ clump_status clump_pool_set_movable(clump_pool *pool, clump_allocation allocatio
     ON_RECORD(pool, allocation, "clump_pool_set_movable", set_movable(p, r, allocation, movable));
 }
 
-static clump_status pin(clumpi_pool *p, clumpi_record *r, int by) {
+static clump_status pin(clump_pool *p, clumpi_record *r, int by) {
     if (by < 0 && !r->pins)
         return clumpi_fail(&p->error, CLUMP_ERR_USAGE,
                            "clump_pool_unpin: the allocation is not pinned");
@@ -160,7 +160,7 @@ clump_status clump_pool_unpin(clump_pool *pool, clump_allocation allocation) {
     ON_RECORD(pool, allocation, "clump_pool_unpin", pin(p, r, -1));
 }
 
-static clump_status use(clumpi_pool *p, clumpi_record *r, cl_event event) {
+static clump_status use(clump_pool *p, clumpi_record *r, cl_event event) {
     if (!event) return clumpi_fail(&p->error, CLUMP_ERR_USAGE, "clump_pool_use: no event");
     clumpi_extra *extra = clumpi_record_extra(p, r);
     if (!extra) return CLUMP_ERR_MEMORY;
@@ -185,7 +185,7 @@ clump_status clump_pool_use(clump_pool *pool, clump_allocation allocation, cl_ev
     ON_RECORD(pool, allocation, "clump_pool_use", use(p, r, event));
 }
 
-static clump_status rename_record(clumpi_pool *p, clumpi_record *r, const char *name) {
+static clump_status rename_record(clump_pool *p, clumpi_record *r, const char *name) {
     clumpi_extra *extra = clumpi_record_extra(p, r);
     if (!extra) return CLUMP_ERR_MEMORY;
     char *copy = name ? clumpi_copy_text(&p->allocator, name, strlen(name)) : NULL;
@@ -206,7 +206,7 @@ clump_status clump_pool_set_user_data(clump_pool *pool, clump_allocation allocat
 
 /* ---- cl_mem objects on it -------------------------------------------------------------------- */
 
-static clump_status sub_buffer(clumpi_pool *p, clumpi_record *r, cl_mem *buffer) {
+static clump_status sub_buffer(clump_pool *p, clumpi_record *r, cl_mem *buffer) {
     if (!buffer)
         return clumpi_fail(&p->error, CLUMP_ERR_USAGE,
                            "clump_pool_get_buffer: no place for the buffer");
@@ -237,7 +237,7 @@ clump_status clump_pool_get_buffer(clump_pool *pool, clump_allocation allocation
     ON_RECORD(pool, allocation, "clump_pool_get_buffer", sub_buffer(p, r, buffer));
 }
 
-static clump_status map(clumpi_pool *p, clumpi_record *r, cl_map_flags flags, void **memory) {
+static clump_status map(clump_pool *p, clumpi_record *r, cl_map_flags flags, void **memory) {
     if (!memory || !flags || (flags & ~(cl_map_flags)(CL_MAP_READ | CL_MAP_WRITE)))
         return clumpi_fail(
             &p->error, CLUMP_ERR_USAGE,
@@ -266,7 +266,7 @@ clump_status clump_pool_map(clump_pool *pool, clump_allocation allocation, cl_ma
     ON_RECORD(pool, allocation, "clump_pool_map", map(p, r, flags, memory));
 }
 
-static clump_status unmap(clumpi_pool *p, clumpi_record *r, void *memory) {
+static clump_status unmap(clump_pool *p, clumpi_record *r, void *memory) {
     if (!memory || !r->extra || !r->extra->maps)
         return clumpi_fail(
             &p->error, CLUMP_ERR_USAGE,

@@ -15,7 +15,7 @@
 #define TRIES 3
 
 typedef struct slide {
-    clumpi_pool *p;
+    clump_pool *p;
     const clump_defrag_desc *desc;
     double budget_ns;
     cl_event last;
@@ -26,7 +26,7 @@ typedef struct slide {
 
 /* A scratch buffer of up to `wanted` bytes, as large as limits and device allow. Returns its size,
  * 0: none. */
-static uint64_t make_scratch(clumpi_pool *p, uint64_t wanted) {
+static uint64_t make_scratch(clump_pool *p, uint64_t wanted) {
     if (wanted > SCRATCH_BYTES) wanted = SCRATCH_BYTES;
     if (p->scratch_bytes >= wanted) return p->scratch_bytes;
     uint64_t bytes = SCRATCH_LEAST;
@@ -48,7 +48,7 @@ static uint64_t make_scratch(clumpi_pool *p, uint64_t wanted) {
     return p->scratch_bytes;
 }
 
-void clumpi_scratch_release(clumpi_pool *p) {
+void clumpi_scratch_release(clump_pool *p) {
     if (!p->scratch) return;
     p->cl.ReleaseMemObject(p->scratch);
     clumpi_bytes_return(p, p->scratch_bytes);
@@ -106,7 +106,7 @@ static int fits_budget(const slide *s, uint64_t gap, uint64_t bytes) {
 
 /* The allocation of `node` slides over the free node in front of it. *moved says if it did. */
 static clump_status slide_one(slide *s, clumpi_chunk *c, uint32_t node, uint32_t gap, int *moved) {
-    clumpi_pool *p = s->p;
+    clump_pool *p = s->p;
     clump_suballoc *ranges = &c->ranges;
     uint32_t record = (uint32_t)(uintptr_t)clumpi_node_at(ranges, node)->user_data;
     clumpi_record *r = clumpi_record_at(p, record);
@@ -164,7 +164,7 @@ static clump_status slide_chunk(slide *s, clumpi_chunk *c) {
     return CLUMP_OK;
 }
 
-clump_status clumpi_slide(clumpi_pool *p, const clump_defrag_desc *desc, double budget_ns,
+clump_status clumpi_slide(clump_pool *p, const clump_defrag_desc *desc, double budget_ns,
                           clump_move **moves, size_t *count) {
     slide s = {.p = p, .desc = desc, .budget_ns = budget_ns};
     clump_status status = CLUMP_OK;

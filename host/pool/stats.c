@@ -3,13 +3,13 @@
 
 #include "pool/pool.h"
 
-static double waste_of(const clumpi_pool *p) {
+static double waste_of(const clump_pool *p) {
     return p->chunk_bytes_all ? 1 - (double)p->chunk_used / (double)p->chunk_bytes_all : 0;
 }
 
 clump_status clump_pool_get_stats(clump_pool *pool, clump_pool_stats *stats) {
     if (stats) memset(stats, 0, sizeof *stats);
-    clumpi_pool *p = clumpi_pool_enter(pool);
+    clump_pool *p = clumpi_pool_enter(pool);
     if (!p) return CLUMP_ERR_USAGE;
     clump_status status = CLUMP_OK;
     if (stats) {
@@ -28,7 +28,7 @@ static void widen(uint64_t bytes, uint64_t *min, uint64_t *max) {
     if (bytes > *max) *max = bytes;
 }
 
-static void add_chunk(const clumpi_pool *p, const clumpi_chunk *c, clump_pool_details *d) {
+static void add_chunk(const clump_pool *p, const clumpi_chunk *c, clump_pool_details *d) {
     clump_suballoc_details of_chunk;
     clump_suballoc_calc_details(&c->ranges, &of_chunk);
     d->free_ranges += c->ranges.free_count;
@@ -40,7 +40,7 @@ static void add_chunk(const clumpi_pool *p, const clumpi_chunk *c, clump_pool_de
 
 clump_status clump_pool_calc_details(clump_pool *pool, clump_pool_details *d) {
     if (d) memset(d, 0, sizeof *d);
-    clumpi_pool *p = clumpi_pool_enter(pool);
+    clump_pool *p = clumpi_pool_enter(pool);
     if (!p) return CLUMP_ERR_USAGE;
     clump_status status = CLUMP_OK;
     if (!d)
@@ -58,7 +58,7 @@ clump_status clump_pool_calc_details(clump_pool *pool, clump_pool_details *d) {
 clump_status clump_pool_visit(clump_pool *pool,
                               void (*visit)(void *user, const clump_allocation_info *info),
                               void *user) {
-    clumpi_pool *p = clumpi_pool_enter(pool);
+    clump_pool *p = clumpi_pool_enter(pool);
     if (!p) return CLUMP_ERR_USAGE;
     clump_status status = CLUMP_OK;
     if (!visit) status = clumpi_fail(&p->error, CLUMP_ERR_USAGE, "clump_pool_visit: no function");
@@ -76,7 +76,7 @@ clump_status clump_pool_visit(clump_pool *pool,
 
 /* ---- The check ------------------------------------------------------------------------------- */
 
-static clump_status corrupt(clumpi_pool *p, const char *what, uint64_t found, uint64_t expected) {
+static clump_status corrupt(clump_pool *p, const char *what, uint64_t found, uint64_t expected) {
     return clumpi_fail(&p->error, CLUMP_ERR_CORRUPT, "%s: %llu instead of %llu", what,
                        (unsigned long long)found, (unsigned long long)expected);
 }
@@ -85,7 +85,7 @@ typedef struct sums {
     uint64_t bytes, used, chunk_bytes, chunk_used, records, owned, ranges, asked, leaving;
 } sums;
 
-static clump_status check_chunk(clumpi_pool *p, clumpi_chunk *c, sums *s) {
+static clump_status check_chunk(clump_pool *p, clumpi_chunk *c, sums *s) {
     clumpi_kind *k = &p->kinds[c->memory];
     clump_status status = clump_suballoc_check(&c->ranges);
     if (status)
@@ -117,7 +117,7 @@ static clump_status check_chunk(clumpi_pool *p, clumpi_chunk *c, sums *s) {
     return CLUMP_OK;
 }
 
-static clump_status check_kind(clumpi_pool *p, clumpi_kind *k, sums *s) {
+static clump_status check_kind(clump_pool *p, clumpi_kind *k, sums *s) {
     uint64_t empty = 0;
     for (size_t i = 0; i < k->count; i++) {
         if (k->chunks[i]->index != i) return corrupt(p, "index of a chunk", k->chunks[i]->index, i);
@@ -140,7 +140,7 @@ static clump_status check_kind(clumpi_pool *p, clumpi_kind *k, sums *s) {
     return CLUMP_OK;
 }
 
-static clump_status check(clumpi_pool *p) {
+static clump_status check(clump_pool *p) {
     sums s = {0};
     for (int m = 0; m < CLUMP_MEMORY_COUNT; m++) {
         clump_status status = check_kind(p, &p->kinds[m], &s);
@@ -179,7 +179,7 @@ static clump_status check(clumpi_pool *p) {
 }
 
 clump_status clump_pool_check(clump_pool *pool) {
-    clumpi_pool *p = clumpi_pool_enter(pool);
+    clump_pool *p = clumpi_pool_enter(pool);
     if (!p) return CLUMP_ERR_USAGE;
     clump_status status = check(p);
     clumpi_pool_leave(p);

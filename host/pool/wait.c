@@ -1,7 +1,7 @@
 /* Ranges that nobody owns any more but that commands still use. Read first: pool.h. */
 #include "pool/pool.h"
 
-int clumpi_event_is_complete(clumpi_pool *p, cl_event event) {
+int clumpi_event_is_complete(clump_pool *p, cl_event event) {
     cl_int state = CL_QUEUED;
     /* A command that failed, negative, does not use anything any more either. */
     if (p->cl.GetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL))
@@ -9,24 +9,24 @@ int clumpi_event_is_complete(clumpi_pool *p, cl_event event) {
     return state <= CL_COMPLETE;
 }
 
-void clumpi_events_clear(clumpi_pool *p, clumpi_events *events) {
+void clumpi_events_clear(clump_pool *p, clumpi_events *events) {
     for (size_t i = 0; i < events->count; i++) p->cl.ReleaseEvent(events->list[i]);
     clumpi_free(&p->allocator, events->list);
     *events = (clumpi_events){0};
 }
 
-static int all_complete(clumpi_pool *p, const clumpi_events *uses) {
+static int all_complete(clump_pool *p, const clumpi_events *uses) {
     for (size_t i = 0; i < uses->count; i++)
         if (!clumpi_event_is_complete(p, uses->list[i])) return 0;
     return 1;
 }
 
-static uint64_t bytes_of(const clumpi_pool *p, const clumpi_chunk *chunk, uint32_t node) {
+static uint64_t bytes_of(const clump_pool *p, const clumpi_chunk *chunk, uint32_t node) {
     return node ? (uint64_t)clumpi_node_at(&chunk->ranges, node)->size << p->unit_shift
                 : chunk->bytes;
 }
 
-void clumpi_range_retire(clumpi_pool *p, clumpi_chunk *chunk, uint32_t node, clumpi_events *uses) {
+void clumpi_range_retire(clump_pool *p, clumpi_chunk *chunk, uint32_t node, clumpi_events *uses) {
     int is_free = all_complete(p, uses);
     if (!is_free && !clumpi_grow(&p->allocator, &p->waiting, &p->waiting_capacity,
                                  p->waiting_count + 1, sizeof *p->waiting)) {
@@ -47,7 +47,7 @@ void clumpi_range_retire(clumpi_pool *p, clumpi_chunk *chunk, uint32_t node, clu
     *uses = (clumpi_events){0};
 }
 
-void clumpi_waiting_poll(clumpi_pool *p) {
+void clumpi_waiting_poll(clump_pool *p) {
     for (size_t i = p->waiting_count; i-- > 0;) {
         clumpi_waiting w = p->waiting[i];
         if (!all_complete(p, &w.uses)) continue;

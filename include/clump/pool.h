@@ -13,14 +13,14 @@
  * later kernel.
  *
  * Threads: all calls on one pool may come from any thread at any time, unless
- * CLUMP_POOL_SINGLE_THREADED is set; a lock makes them one after the other. Exceptions: creation
- * and destruction of a pool belong to the thread of its context, and no other call may run beside
- * destruction. The pool only reads the context. Callbacks are called without the lock. A
+ * CLUMP_POOL_SINGLE_THREADED is set; a lock makes them one after the other. Pools of one context may be
+ * created and destroyed on any thread too, each while no other call on that pool runs.
+ * clump_pools_set_limit() belongs to the thread of the context. Callbacks are called without the lock. A
  * clump_allocator of the context must be as thread-safe as malloc.
  *
  * Wrong input is refused, with words, and changes nothing: CLUMP_ERR_REFERENCE for an allocation
- * that is none of this pool or was freed, CLUMP_ERR_USAGE for everything else, also for a
- * destroyed pool (as long as its context lives).
+ * that is none of this pool or was freed, CLUMP_ERR_USAGE for everything else. After destruction
+ * nothing is left of a pool: the caller must not use it any more.
  *
  * Read first: context.h, suballoc.h. Read next: defrag.h.
  */
@@ -123,8 +123,8 @@ typedef struct clump_pool_desc {
 CLUMP_API clump_status clump_pool_create(const clump_pool_desc *desc, clump_pool **pool,
                                          clump_error *error);
 
-/* DESTRUCTOR. NULL is allowed, and so is a pool that was destroyed. Waits for copies under way;
- * releases all chunks, and with them all allocations. */
+/* DESTRUCTOR. NULL is allowed. Waits for copies under way; releases all chunks, and with them all
+ * allocations. Heaps in the pool must be destroyed before. */
 CLUMP_API void clump_pool_destroy(clump_pool *pool);
 
 /* Copy the error of the last failed call on the pool, by any thread. */

@@ -16,7 +16,7 @@
 
 /* A pool with chunks of UNITS units of one byte, and a plan. */
 typedef struct fixture {
-    clumpi_pool pool;
+    clump_pool pool;
     clumpi_record *slab;
     clumpi_chunk chunks[CHUNKS_MAX], *list[CHUNKS_MAX], *order[CHUNKS_MAX];
     uint32_t tops[CHUNKS_MAX], records;
