@@ -117,27 +117,27 @@ static clump_status build_failed(clump_context *c, cl_int code, const clumpi_use
 
 static clump_status build_source(clump_context *c, const char *source, const char *options,
                                  const clumpi_user_part *user, const clumpi_text *key,
-                                 cl_program *program, char **log) {
+                                 cl_program *program, clumpi_user_texts *texts) {
     cl_int code = CL_SUCCESS;
     cl_program p = c->cl.CreateProgramWithSource(c->context, 1, &source, NULL, &code);
     if (code)
         return clumpi_fail_cl(&c->error, "clCreateProgramWithSource", code, "%zu bytes of source",
                               strlen(source));
     code = c->cl.BuildProgram(p, 1, &c->device, options, NULL, NULL);
-    char *text = code || log ? fetch_log(c, p, user) : NULL;
+    char *log = code || texts ? fetch_log(c, p, user) : NULL;
     clump_status status = CLUMP_OK;
     if (code == CL_OUT_OF_HOST_MEMORY || code == CL_OUT_OF_RESOURCES)
         status = clumpi_fail_cl(&c->error, "clBuildProgram", code, "no resources to compile");
     else if (code)
-        status = build_failed(c, code, user, text);
-    else if (log && !text)
+        status = build_failed(c, code, user, log);
+    else if (texts && !log)
         status = clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for the build log");
     else
-        clumpi_cache_store(c, key, p, text);
-    if (log)
-        *log = text;
+        clumpi_cache_store(c, key, p, log);
+    if (texts)
+        texts->log = log;
     else
-        clumpi_free(&c->allocator, text);
+        clumpi_free(&c->allocator, log);
     if (status)
         c->cl.ReleaseProgram(p);
     else
@@ -146,12 +146,51 @@ static clump_status build_source(clump_context *c, const char *source, const cha
 }
 
 clump_status clumpi_build(clump_context *c, const char *source, const char *options,
-                          const clumpi_user_part *user, cl_program *program, char **log) {
+                          const clumpi_user_part *user, cl_program *program,
+                          clumpi_user_texts *texts) {
     clump_status status = CLUMP_OK;
     *program = NULL;
+    if (texts) *texts = (clumpi_user_texts){0};
     clumpi_text key = clumpi_cache_key(c, source, options);
-    if (!clumpi_cache_load(c, &key, options, user != NULL, program, log))
-        status = build_source(c, source, options, user, &key, program, log);
+    if (!clumpi_cache_load(c, &key, options, program, texts))
+        status = build_source(c, source, options, user, &key, program, texts);
     clumpi_free(&c->allocator, key.data);
     return status;
+}
+
+void clumpi_user_texts_clear(clump_context *c, clumpi_user_texts *texts) {
+    clumpi_free(&c->allocator, texts->log);
+    clumpi_free(&c->allocator, texts->parameters);
+    *texts = (clumpi_user_texts){0};
+}
+
+/* ---- First parameters of kernels ---- */
+
+cl_int clumpi_parameter_ask(clump_context *c, cl_kernel kernel, clumpi_parameter *first) {
+    size_t bytes = 0;
+    *first = (clumpi_parameter){0};
+    cl_int code = c->cl.GetKernelArgInfo(kernel, 0, CL_KERNEL_ARG_NAME, 0, NULL, &bytes);
+    if (!code && bytes <= sizeof first->name)
+        code = c->cl.GetKernelArgInfo(kernel, 0, CL_KERNEL_ARG_NAME, sizeof first->name,
+                                      first->name, NULL);
+    cl_kernel_arg_type_qualifier qualifier = 0;
+    if (!code)
+        code = c->cl.GetKernelArgInfo(kernel, 0, CL_KERNEL_ARG_TYPE_QUALIFIER, sizeof qualifier,
+                                      &qualifier, NULL);
+    first->is_const = (qualifier & CL_KERNEL_ARG_TYPE_CONST) != 0;
+    return code;
+}
+
+cl_int clumpi_parameter_find(const char *parameters, const char *kernel, clumpi_parameter *first) {
+    size_t length = strlen(kernel);
+    *first = (clumpi_parameter){0};
+    for (const char *line = parameters, *end; (end = strchr(line, '\n')) != NULL; line = end + 1) {
+        if (strncmp(line, kernel, length) != 0 || line[length] != ' ') continue;
+        const char *name = line + length + 3; /* "KERNEL 0 NAME" */
+        size_t bytes = name < end ? (size_t)(end - name) : 0;
+        first->is_const = line[length + 1] == '1';
+        if (bytes < sizeof first->name) memcpy(first->name, name, bytes);
+        return CL_SUCCESS;
+    }
+    return CL_KERNEL_ARG_INFO_NOT_AVAILABLE;
 }

@@ -1,7 +1,7 @@
 /* Built programs that are kept between processes (clump_cache).
  *
- * An entry is a header, the key, the build log and the binary. The key is a text: device, driver,
- * platform, options, SHA-256 of the source. The entry's name is the key's SHA-256.
+ * An entry is a header, the key, the build log, the first parameters of the kernels and the binary. The key
+ * is a text: device, driver, platform, options, SHA-256 of the source. The entry's name is the key's SHA-256.
  *
  * Invariant: nothing here fails a call or touches the error record. An entry is used only if its
  * SHA-256 holds and its key is the one that was asked for; in any other case the program is built from its
@@ -20,13 +20,13 @@
 #include "core/core.h"
 #include "core/sha256.h"
 
-#define MAGIC "clump 1" /* with its zero: 8 bytes */
+#define MAGIC "clump 2" /* with its zero: 8 bytes */
 #define DEVICES_MAX 64  /* of a cl_context; programs of one with more are not kept */
 
-/* What follows the header: key, log, binary. */
+/* What follows the header: key, log, parameters, binary. */
 typedef struct header {
     char magic[8];
-    uint64_t key_bytes, log_bytes, binary_bytes;
+    uint64_t key_bytes, log_bytes, parameter_bytes, binary_bytes;
     uint8_t digest[CLUMPI_SHA256_BYTES]; /* of the whole entry, with zeros here */
 } header;
 
@@ -176,14 +176,21 @@ static void seal(char *entry, size_t bytes, uint8_t digest[CLUMPI_SHA256_BYTES])
     memcpy(entry + offsetof(header, digest), digest, CLUMPI_SHA256_BYTES);
 }
 
+/* Takes a part off what is left of an entry; 0 if it is longer. */
+static int take(uint64_t bytes, size_t *left) {
+    if (bytes > *left) return 0;
+    *left -= (size_t)bytes;
+    return 1;
+}
+
 /* Whether it is a whole entry of the key. */
 static int check(char *entry, size_t bytes, const clumpi_text *key, header *h) {
     if (bytes < sizeof *h) return 0;
     memcpy(h, entry, sizeof *h);
     size_t left = bytes - sizeof *h;
     if (memcmp(h->magic, MAGIC, sizeof h->magic) != 0 || h->key_bytes != key->bytes ||
-        h->key_bytes > left || h->log_bytes > left - h->key_bytes ||
-        h->binary_bytes != left - h->key_bytes - h->log_bytes ||
+        !take(h->key_bytes, &left) || !take(h->log_bytes, &left) ||
+        !take(h->parameter_bytes, &left) || h->binary_bytes != left ||
         memcmp(entry + sizeof *h, key->data, key->bytes) != 0)
         return 0;
     uint8_t digest[CLUMPI_SHA256_BYTES];
@@ -202,34 +209,14 @@ static char *load_entry(clump_context *c, const clumpi_text *key, size_t *bytes)
     return entry;
 }
 
-/* OpenCL promises that kernels know about their arguments only if they were built from source. One
- * kernel stands for all. */
-static int has_arg_info(clump_context *c, cl_program program) {
-    char names[4096] = "";
-    if (c->cl.GetProgramInfo(program, CL_PROGRAM_KERNEL_NAMES, sizeof names, names, NULL)) return 0;
-    names[strcspn(names, ";")] = 0;
-    if (!*names) return 1;
-    cl_int code = CL_SUCCESS;
-    cl_kernel kernel = c->cl.CreateKernel(program, names, &code);
-    if (code) return 0;
-    cl_kernel_arg_type_qualifier qualifier;
-    size_t name_bytes;
-    code = c->cl.GetKernelArgInfo(kernel, 0, CL_KERNEL_ARG_TYPE_QUALIFIER, sizeof qualifier,
-                                  &qualifier, NULL);
-    if (!code) code = c->cl.GetKernelArgInfo(kernel, 0, CL_KERNEL_ARG_NAME, 0, NULL, &name_bytes);
-    c->cl.ReleaseKernel(kernel);
-    return !code;
-}
-
 static int build_binary(clump_context *c, const char *binary, size_t bytes, const char *options,
-                        int arg_info, cl_program *program) {
+                        cl_program *program) {
     const unsigned char *data = (const unsigned char *)binary;
     cl_int accepted = CL_SUCCESS, code = CL_SUCCESS;
     cl_program p =
         c->cl.CreateProgramWithBinary(c->context, 1, &c->device, &bytes, &data, &accepted, &code);
     if (code) return 0;
-    if (accepted || c->cl.BuildProgram(p, 1, &c->device, options, NULL, NULL) ||
-        (arg_info && !has_arg_info(c, p))) {
+    if (accepted || c->cl.BuildProgram(p, 1, &c->device, options, NULL, NULL)) {
         c->cl.ReleaseProgram(p);
         return 0;
     }
@@ -237,23 +224,29 @@ static int build_binary(clump_context *c, const char *binary, size_t bytes, cons
     return 1;
 }
 
-int clumpi_cache_load(clump_context *c, const clumpi_text *key, const char *options, int arg_info,
-                      cl_program *program, char **log) {
+/* Copies what an entry says for a user's program; 0 without host memory. */
+static int copy_texts(clump_context *c, const char *log, const header *h,
+                      clumpi_user_texts *texts) {
+    texts->log = clumpi_copy_text(&c->allocator, log, (size_t)h->log_bytes);
+    texts->parameters =
+        clumpi_copy_text(&c->allocator, log + h->log_bytes, (size_t)h->parameter_bytes);
+    return texts->log && texts->parameters;
+}
+
+int clumpi_cache_load(clump_context *c, const clumpi_text *key, const char *options,
+                      cl_program *program, clumpi_user_texts *texts) {
     if (!key->data) return 0;
     size_t bytes;
     header h;
-    char *entry = load_entry(c, key, &bytes), *text = NULL;
+    char *entry = load_entry(c, key, &bytes);
     int found = entry && check(entry, bytes, key, &h);
     if (found) {
-        const char *log_at = entry + sizeof h + h.key_bytes;
-        text = log ? clumpi_copy_text(&c->allocator, log_at, (size_t)h.log_bytes) : NULL;
-        found = (!log || text) && build_binary(c, log_at + h.log_bytes, (size_t)h.binary_bytes,
-                                               options, arg_info, program);
+        const char *log = entry + sizeof h + h.key_bytes;
+        found = (!texts || copy_texts(c, log, &h, texts)) &&
+                build_binary(c, log + h.log_bytes + h.parameter_bytes, (size_t)h.binary_bytes,
+                             options, program);
     }
-    if (found && log)
-        *log = text;
-    else
-        clumpi_free(&c->allocator, text);
+    if (!found && texts) clumpi_user_texts_clear(c, texts);
     clumpi_free(&c->allocator, entry);
     return found;
 }
@@ -273,28 +266,65 @@ static size_t find_binary(clump_context *c, cl_program program, cl_uint *count, 
     return sizes[*index];
 }
 
+/* The first parameter of each kernel of a program that was built from source; returns whether it is
+ * known. */
+static int append_parameters(clump_context *c, cl_program program, clumpi_text *t) {
+    size_t bytes = 0;
+    if (c->cl.GetProgramInfo(program, CL_PROGRAM_KERNEL_NAMES, 0, NULL, &bytes)) return 0;
+    char *names = clumpi_alloc(&c->allocator, bytes + 1);
+    int known =
+        names && !c->cl.GetProgramInfo(program, CL_PROGRAM_KERNEL_NAMES, bytes, names, NULL);
+    for (char *name = names, *end; known && *name; name = end) {
+        end = name + strcspn(name, ";");
+        if (*end) *end++ = 0;
+        cl_int code = CL_SUCCESS;
+        cl_kernel kernel = c->cl.CreateKernel(program, name, &code);
+        clumpi_parameter first;
+        if (!code) {
+            code = clumpi_parameter_ask(c, kernel, &first);
+            c->cl.ReleaseKernel(kernel);
+        }
+        if (!code)
+            clumpi_text_append(t, "%s %d %s\n", name, first.is_const, first.name);
+        else if (code != CL_KERNEL_ARG_INFO_NOT_AVAILABLE && code != CL_INVALID_ARG_INDEX)
+            known = 0;
+    }
+    clumpi_free(&c->allocator, names);
+    return known && !t->failed;
+}
+
+/* Returns where what follows goes. */
+static char *append(char *at, const void *data, size_t bytes) {
+    if (bytes) memcpy(at, data, bytes);
+    return at + bytes;
+}
+
 void clumpi_cache_store(clump_context *c, const clumpi_text *key, cl_program program,
                         const char *log) {
     cl_uint count, index;
     size_t binary_bytes = key->data ? find_binary(c, program, &count, &index) : 0;
     if (!binary_bytes) return;
-    header h = {MAGIC, key->bytes, log ? strlen(log) : 0, binary_bytes, {0}};
-    size_t bytes = sizeof h + key->bytes + (size_t)h.log_bytes + binary_bytes;
-    char *entry = clumpi_alloc(&c->allocator, bytes);
+    clumpi_text parameters = {.allocator = &c->allocator};
+    int known = !log || append_parameters(c, program, &parameters);
+    header h = {MAGIC, key->bytes, log ? strlen(log) : 0, parameters.bytes, binary_bytes, {0}};
+    size_t bytes = sizeof h + key->bytes + (size_t)h.log_bytes + parameters.bytes + binary_bytes;
+    char *entry = known ? clumpi_alloc(&c->allocator, bytes) : NULL;
     clumpi_text name = name_entry(key);
     if (entry && !name.failed) {
-        char *log_at = entry + sizeof h + key->bytes;
+        char *at = entry;
         unsigned char *binaries[DEVICES_MAX] = {NULL}; /* NULL: not asked for */
-        memcpy(entry, &h, sizeof h);
-        memcpy(entry + sizeof h, key->data, key->bytes);
-        if (log) memcpy(log_at, log, (size_t)h.log_bytes);
-        binaries[index] = (unsigned char *)log_at + h.log_bytes;
+        at = append(at, &h, sizeof h);
+        at = append(at, key->data, key->bytes);
+        at = append(at, log, (size_t)h.log_bytes);
+        at = append(at, parameters.data, parameters.bytes);
+        binaries[index] = (unsigned char *)at;
         if (!c->cl.GetProgramInfo(program, CL_PROGRAM_BINARIES, count * sizeof *binaries, binaries,
                                   NULL)) {
             seal(entry, bytes, h.digest);
             c->cache.store(c->cache.user, name.data, entry, bytes);
         }
     }
+    clumpi_free(&c->allocator, parameters.data);
     clumpi_free(&c->allocator, name.data);
     clumpi_free(&c->allocator, entry);
 }

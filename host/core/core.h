@@ -122,10 +122,30 @@ typedef struct clumpi_user_part {
     uint32_t first_line; /* of the text; counted from 1 */
 } clumpi_user_part;
 
-/* Build, or take what is kept; on failure the error has the first lines of the log and *log (if not NULL) all of it.
- * `user` is NULL for the library's own programs. */
+/* What is known of a user's program beside the program. */
+typedef struct clumpi_user_texts {
+    char *log;        /* of the build */
+    char *parameters; /* for clumpi_parameter_find(); NULL: built from source, so OpenCL can be asked */
+} clumpi_user_texts;
+
+/* Build, or take what is kept; on failure the error has the first lines of the log. `user` and `texts` are
+ * NULL for the library's own programs; the caller clears `texts`, also after a failure. */
 clump_status clumpi_build(clump_context *c, const char *source, const char *options,
-                          const clumpi_user_part *user, cl_program *program, char **log);
+                          const clumpi_user_part *user, cl_program *program,
+                          clumpi_user_texts *texts);
+void clumpi_user_texts_clear(clump_context *c, clumpi_user_texts *texts);
+
+/* The first parameter of a kernel. */
+typedef struct clumpi_parameter {
+    char name[64]; /* empty if it is longer */
+    int is_const;  /* what it points to */
+} clumpi_parameter;
+
+/* OpenCL promises an answer only for programs that were built from source. So what it says then is kept
+ * beside the binary: a line for each kernel, "KERNEL 1 NAME", with 0 if it is not const. Returns what
+ * clGetKernelArgInfo() returns. */
+cl_int clumpi_parameter_ask(clump_context *c, cl_kernel kernel, clumpi_parameter *first);
+cl_int clumpi_parameter_find(const char *parameters, const char *kernel, clumpi_parameter *first);
 
 /* ---- cache.c ---- */
 
@@ -136,12 +156,12 @@ void clumpi_cache_close(clump_context *c);
 /* What tells a program from all others, as a text; without data if it cannot be kept. */
 clumpi_text clumpi_cache_key(const clump_context *c, const char *source, const char *options);
 
-/* The program and its log (of the allocator) if there is a good entry of the key, else 0. A key without
- * data has none. `arg_info`: the program must know about the arguments of its kernels. */
-int clumpi_cache_load(clump_context *c, const clumpi_text *key, const char *options, int arg_info,
-                      cl_program *program, char **log);
+/* The program, and its texts if it is a user's (else NULL), if there is a good entry of the key, else 0. A
+ * key without data has none. */
+int clumpi_cache_load(clump_context *c, const clumpi_text *key, const char *options,
+                      cl_program *program, clumpi_user_texts *texts);
 
-/* Keep a program that was built, with its log (or NULL). */
+/* Keep a program that was built from source, with its log if it is a user's (else NULL). */
 void clumpi_cache_store(clump_context *c, const clumpi_text *key, cl_program program,
                         const char *log);
 

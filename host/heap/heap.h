@@ -77,7 +77,8 @@ struct clump_program {
     clump_schema *schema; /* what the source was generated from */
     uint32_t granule_bytes, block_granules;
     cl_program program; /* NULL if the build failed */
-    char *source, *log;
+    char *source;
+    clumpi_user_texts texts;
 };
 
 struct clump_kernel {

@@ -62,7 +62,7 @@ static clump_status create(const clump_program_desc *desc, clump_program *p) {
         if (status)
             clumpi_fail(&c->error, status, "no host memory for the program's schema");
         else
-            status = clumpi_build(c, p->source, options.data, &user, &p->program, &p->log);
+            status = clumpi_build(c, p->source, options.data, &user, &p->program, &p->texts);
     }
     clumpi_free(&c->allocator, options.data);
     return status;
@@ -107,12 +107,12 @@ void clump_program_destroy(clump_program *p) {
     if (p->program) c->cl.ReleaseProgram(p->program);
     clump_schema_destroy(p->schema);
     clumpi_free(&c->allocator, p->source);
-    clumpi_free(&c->allocator, p->log);
+    clumpi_user_texts_clear(c, &p->texts);
     clumpi_free(&c->allocator, p);
 }
 
 const char *clump_program_get_log(const clump_program *p) {
-    return p->log ? p->log : "";
+    return p->texts.log ? p->texts.log : "";
 }
 
 const char *clump_program_get_source(const clump_program *p) {
@@ -122,24 +122,18 @@ const char *clump_program_get_source(const clump_program *p) {
 /* The first parameter must be the heap. Devices that cannot tell are believed. */
 static clump_status check_heap_parameter(clump_kernel *k, const char *name) {
     clump_context *c = k->program->context;
-    char parameter[64] = "";
-    size_t bytes = 0;
-    cl_int code = c->cl.GetKernelArgInfo(k->kernel, 0, CL_KERNEL_ARG_NAME, 0, NULL, &bytes);
+    const char *kept = k->program->texts.parameters;
+    clumpi_parameter first;
+    cl_int code = kept ? clumpi_parameter_find(kept, name, &first)
+                       : clumpi_parameter_ask(c, k->kernel, &first);
     if (code == CL_KERNEL_ARG_INFO_NOT_AVAILABLE) return CLUMP_OK;
-    if (!code && bytes <= sizeof parameter)
-        code = c->cl.GetKernelArgInfo(k->kernel, 0, CL_KERNEL_ARG_NAME, sizeof parameter, parameter,
-                                      NULL);
     if (code) return clumpi_fail_cl(&c->error, "clGetKernelArgInfo", code, "kernel %s", name);
-    if (strcmp(parameter, "clump_heap") != 0)
+    if (strcmp(first.name, "clump_heap") != 0)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
                            "the first parameter of kernel %s must be CLUMP_HEAP or "
                            "CLUMP_HEAP_FIXED",
                            name);
-    cl_kernel_arg_type_qualifier qualifier = 0;
-    code = c->cl.GetKernelArgInfo(k->kernel, 0, CL_KERNEL_ARG_TYPE_QUALIFIER, sizeof qualifier,
-                                  &qualifier, NULL);
-    if (code) return clumpi_fail_cl(&c->error, "clGetKernelArgInfo", code, "kernel %s", name);
-    k->fixed = (qualifier & CL_KERNEL_ARG_TYPE_CONST) != 0;
+    k->fixed = first.is_const;
     return CLUMP_OK;
 }
 

@@ -115,24 +115,24 @@ static cl_fixture open_with(clump_cache cache) {
 static int compiles_as(const cl_fixture *f, const char *source, const char *options, char **log) {
     clumpi_user_part user = {"test.cl", 1};
     cl_program program = NULL;
-    char *text = NULL;
+    clumpi_user_texts texts;
     unsigned sources = cl.sources;
-    CHECK_OK(f, clumpi_build(f->clump, source, options, &user, &program, &text));
-    assert_non_null(text);
+    CHECK_OK(f, clumpi_build(f->clump, source, options, &user, &program, &texts));
+    assert_non_null(texts.log);
+    int compiled = cl.sources != sources;
+    assert_int_equal(texts.parameters == NULL, compiled);
+    if (!compiled) assert_string_equal(texts.parameters, "f 1 clump_heap\n");
     cl_int code;
     cl_kernel kernel = clCreateKernel(program, "f", &code);
     CHECK_CL(code);
-    cl_kernel_arg_type_qualifier qualifier = 0;
-    CHECK_CL(clGetKernelArgInfo(kernel, 0, CL_KERNEL_ARG_TYPE_QUALIFIER, sizeof qualifier,
-                                &qualifier, NULL));
-    assert_true((qualifier & CL_KERNEL_ARG_TYPE_CONST) != 0);
     clReleaseKernel(kernel);
     clReleaseProgram(program);
-    if (log)
-        *log = text;
-    else
-        clumpi_free(&f->clump->allocator, text);
-    return cl.sources != sources;
+    if (log) {
+        *log = texts.log;
+        texts.log = NULL;
+    }
+    clumpi_user_texts_clear(f->clump, &texts);
+    return compiled;
 }
 
 static int compiles(const cl_fixture *f) {
@@ -347,16 +347,27 @@ static void heaps_and_programs(void **state) {
     for (int round = 0; round < 2; round++) {
         cl_fixture f = open_with(cache);
         cl.sources = cl.binaries = 0;
+        cl.no_info = round; /* of what a kept program's kernels take */
         clump_heap *heap = cl_fixture_heap(&f, "class A { uint x; }", 1u << 20, 0);
         clump_program *program = cl_fixture_program(
             &f, heap,
+            "__kernel void makes(CLUMP_HEAP_FIXED) {}\n" /* not what "make" is */
             "__kernel void make(CLUMP_HEAP) { CLUMP_FOR_EACH_NEW(A, a, i) A_x(a) = i; }\n"
             "__kernel void look(CLUMP_HEAP_FIXED) { CLUMP_FOR_EACH(A, a) A_x(a) += 1; }\n"
-            "__kernel void wrong(__global uint *numbers) {}\n",
+            "__kernel void wrong(__global uint *numbers) {}\n"
+            "__kernel void longer(__global uint *clump_heap_with_a_name_that_is_longer_than_any_"
+            "that_the_library_has) {}\n"
+            "__kernel void none(void) {}\n",
             NULL, NULL);
         clump_kernel *make = cl_fixture_kernel(&f, program, "make"),
-                     *look = cl_fixture_kernel(&f, program, "look"), *wrong;
+                     *look = cl_fixture_kernel(&f, program, "look"),
+                     *makes = cl_fixture_kernel(&f, program, "makes"), *wrong;
         CHECK_STATUS(&f, clump_kernel_create(program, "wrong", &wrong), CLUMP_ERR_USAGE);
+        CHECK_STATUS(&f, clump_kernel_create(program, "longer", &wrong), CLUMP_ERR_USAGE);
+        CHECK_STATUS(&f, clump_kernel_create(program, "none", &wrong), CLUMP_ERR_USAGE);
+        CHECK_STATUS(&f, clump_kernel_create(program, "mak", &wrong), CLUMP_ERR_NOT_FOUND);
+        assert_true(makes->fixed);
+        clump_kernel_destroy(makes);
         assert_false(make->fixed);
         assert_true(look->fixed);
         uint64_t made;
@@ -368,6 +379,7 @@ static void heaps_and_programs(void **state) {
         assert_int_equal(sum, 100 * 101 / 2);
         assert_int_equal(cl.sources > 0, round == 0);
         assert_int_equal(cl.binaries > 1, round == 1);
+        cl.no_info = 0;
         clump_kernel_destroy(make);
         clump_kernel_destroy(look);
         clump_program_destroy(program);
@@ -401,7 +413,7 @@ static void damaged_entries(void **state) {
         for (int bit = 0; bit < 8; bit += 7) {
             cl_program program;
             s.data[at] ^= (unsigned char)(1 << bit);
-            if (clumpi_cache_load(f.clump, &key, "-cl-kernel-arg-info", 1, &program, NULL))
+            if (clumpi_cache_load(f.clump, &key, "-cl-kernel-arg-info", &program, NULL))
                 fail_msg("byte %zu of %zu was damaged and the entry used", at, bytes);
             s.data[at] = good[at];
         }
@@ -410,7 +422,7 @@ static void damaged_entries(void **state) {
         cl_program program;
         if (s.bytes > bytes + 1 || s.bytes == bytes) continue;
         s.data[bytes] = 0;
-        if (clumpi_cache_load(f.clump, &key, "-cl-kernel-arg-info", 1, &program, NULL))
+        if (clumpi_cache_load(f.clump, &key, "-cl-kernel-arg-info", &program, NULL))
             fail_msg("an entry of %zu bytes was cut to %zu and used", bytes, s.bytes);
     }
     clumpi_free(&f.clump->allocator, key.data);
@@ -421,12 +433,14 @@ static void damaged_entries(void **state) {
     s.bytes /= 2;
     expect_rebuilt(&f, &s, "its end", s.bytes);
     /* Whole, but with a binary that would end after the entry. */
-    s.data[24]++; /* the size of the binary */
-    memset(s.data + 32, 0, CLUMPI_SHA256_BYTES);
-    uint8_t digest[CLUMPI_SHA256_BYTES];
-    clumpi_sha256(s.data, s.bytes, digest);
-    memcpy(s.data + 32, digest, sizeof digest);
-    expect_rebuilt(&f, &s, "a wrong size", 24);
+    for (size_t at = 8; at <= 32; at += 8) { /* the sizes of key, log, parameters, binary */
+        s.data[at]++;
+        memset(s.data + 40, 0, CLUMPI_SHA256_BYTES);
+        uint8_t digest[CLUMPI_SHA256_BYTES];
+        clumpi_sha256(s.data, s.bytes, digest);
+        memcpy(s.data + 40, digest, sizeof digest);
+        expect_rebuilt(&f, &s, "a wrong size", at);
+    }
     /* A good entry of another program under this one's name; only the hash of the source differs. */
     char name[96];
     snprintf(name, sizeof name, "%s", s.name);
@@ -508,7 +522,7 @@ static void files_that_are_wrong(void **state) {
 /* ---- Implementations that do not take their binaries, or do not give them ---- */
 
 static void implementations_that_refuse(void **state) {
-    int *const refusals[] = {&cl.refuse, &cl.refuse_build, &cl.no_info};
+    int *const refusals[] = {&cl.refuse, &cl.refuse_build};
     shelf s = {0};
     cl_fixture f = open_with(on_shelf(&s));
     cl.no_binary = 1;
@@ -522,17 +536,10 @@ static void implementations_that_refuse(void **state) {
         assert_true(compiles(&f));
         *refusals[i] = 0;
     }
-    /* The library's own kernels are not asked about their arguments. */
-    clumpi_text key = clumpi_cache_key(f.clump, SOURCE, "-cl-kernel-arg-info");
-    cl_program program;
+    /* Kernels of a binary that do not know about their parameters: what was known is kept. */
     cl.no_info = 1;
-    assert_true(clumpi_cache_load(f.clump, &key, "-cl-kernel-arg-info", 0, &program, NULL));
-    clReleaseProgram(program);
+    assert_false(compiles(&f));
     cl.no_info = 0;
-    cl.refuse_build = 1;
-    assert_false(clumpi_cache_load(f.clump, &key, "-cl-kernel-arg-info", 0, &program, NULL));
-    cl.refuse_build = 0;
-    clumpi_free(&f.clump->allocator, key.data);
     assert_int_equal(clump_context_get_error(f.clump)->status, CLUMP_OK);
     cl_fixture_close(&f);
     free(s.data);
@@ -580,13 +587,14 @@ static int build_twice(const cl_fixture *on) {
     for (int i = 0; context && i < 2; i++) {
         clumpi_user_part user = {"test.cl", 1};
         cl_program program = NULL;
-        char *log = NULL;
+        clumpi_user_texts texts;
         int hit_before = failing.struck || failing.refused;
-        status = clumpi_build(context, SOURCE, "-cl-kernel-arg-info", &user, &program, &log);
+        status = clumpi_build(context, SOURCE, "-cl-kernel-arg-info", &user, &program, &texts);
         assert_int_equal(program == NULL, status < 0);
+        if (texts.parameters) assert_string_equal(texts.parameters, "f 1 clump_heap\n");
         if (status && (hit_before || !(failing.struck || failing.refused)))
             fail_msg("it fails by itself: %s", clump_context_get_error(context)->message);
-        clumpi_free(&failing_allocator, log);
+        clumpi_user_texts_clear(context, &texts);
         if (program) failing_cl.ReleaseProgram(program);
     }
     clump_context_destroy(context);
