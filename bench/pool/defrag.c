@@ -106,7 +106,7 @@ static int run_test(defrag_bench *b, uint32_t test, const clump_defrag_desc *des
         clump_pool_stats stats;
         result = run_round(b, pool, seed, &n) || take_steps(b, pool, desc);
         if (result) break;
-        clump_pool_calc_details(pool, &details);
+        clump_pool_get_details(pool, &details);
         clump_pool_get_stats(pool, &stats);
         sums->fragmentation += details.fragmentation;
         sums->chunks += stats.chunks;

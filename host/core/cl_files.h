@@ -1,7 +1,8 @@
 /* The device sources of cl/, embedded at build time as a table of texts.
  *
- * The build (cmake/embed.cmake) turns every cl/<name>.cl, cl/<name>.clh and cl/core/layout.h into one
- * element, sorted by name. program.c hands the texts to clCreateProgramWithSource. Everything here is constant and lives as long as the process.
+ * The build (cmake/embed.cmake) turns every .cl and .clh file of cl/ and cl/core/layout.h into one element,
+ * sorted by name. clumpi_source_append() puts a program together from them. Everything here is constant
+ * and lives as long as the process.
  *
  * Read first: nothing.
  */
@@ -14,7 +15,6 @@ typedef struct clumpi_cl_file {
     const char *name; /* path from the root of the project, "cl/core/alloc.clh"; unique */
     const char *data; /* the text; zero-terminated */
     size_t bytes;     /* of the text, without the terminating zero */
-    const char *hash; /* SHA-256 of the text, 64 lower-case hexadecimal digits */
 } clumpi_cl_file;
 
 /* Ends in an element whose name is NULL, which clumpi_cl_files_count leaves out. */

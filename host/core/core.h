@@ -26,7 +26,7 @@ typedef struct clumpi_launch_sizes {
     size_t scan_groups, scan_local; /* of the numbering kernels (cl/core/scan.clh) */
 } clumpi_launch_sizes;
 
-/* What a part keeps with a context or a heap, which knows nothing of it but how to release it. */
+/* What a part keeps with a context or a heap, which can only find and release it. */
 typedef struct clumpi_attachment clumpi_attachment;
 struct clumpi_attachment {
     clumpi_attachment *next;
@@ -64,7 +64,7 @@ clumpi_attachment *clumpi_attach(clumpi_attachments *list, clumpi_attachment *at
 clumpi_attachment *clumpi_attachment_find(const clumpi_attachments *list, const void *key);
 void clumpi_attachments_release(clumpi_attachments *list, clump_context *c);
 
-/* The host's clock, from somewhere on; it only goes forward. */
+/* The host's clock, counted from an arbitrary time; it only goes forward. */
 double clumpi_now_ns(void);
 
 /* ---- commands.c ---- */
@@ -73,7 +73,7 @@ double clumpi_now_ns(void);
 clump_status clumpi_enqueue(clump_context *c, cl_kernel kernel, const char *name, size_t global,
                             size_t local, const clump_sync *sync);
 
-/* Blocking transfers, ordered behind everything enqueued. */
+/* Blocking transfers, after everything that was enqueued. */
 clump_status clumpi_read(clump_context *c, cl_mem buffer, uint64_t offset, uint64_t bytes,
                          void *data);
 clump_status clumpi_write(clump_context *c, cl_mem buffer, uint64_t offset, uint64_t bytes,
@@ -124,8 +124,9 @@ typedef struct clumpi_user_part {
 
 /* What is known of a user's program beside the program. */
 typedef struct clumpi_user_texts {
-    char *log;        /* of the build */
-    char *parameters; /* for clumpi_parameter_find(); NULL: built from source, so OpenCL can be asked */
+    char *log; /* of the build */
+    char *
+        parameters; /* for clumpi_parameter_find(); NULL: built from source, so OpenCL can be asked */
 } clumpi_user_texts;
 
 /* Build, or take what is kept; on failure the error has the first lines of the log. `user` and `texts` are
@@ -196,7 +197,7 @@ typedef struct clumpi_arg {
     const void *value;
 } clumpi_arg;
 
-/* Launch a kernel of the library. Builds its program if nobody has yet. */
+/* Launch a kernel of the library. Its program is built at its first launch. */
 clump_status clumpi_run_kernel(clump_context *c, clumpi_kernel_id id, size_t global, size_t local,
                                const clumpi_arg *args, uint32_t arg_count, const clump_sync *sync);
 

@@ -1,5 +1,6 @@
-/* Probing a device into capabilities. Nothing else in the library asks which vendor a device is of;
- * only the place of a build message is told by how NVIDIA's compiler writes it (program.c).
+/* Probing a device into capabilities. Nothing else in the library asks which vendor a device is of.
+ * build.c knows two implementations by other signs: NVIDIA's compiler by the places in its build log, and
+ * Oclgrind by the platform's name, since it needs other options.
  *
  * Read first: core.h, include/clump/context.h.
  */

@@ -28,12 +28,13 @@ static void append_range(clump_pool *p, clumpi_text *t, uint64_t offset, uint64_
                                 : "reserved");
     if (record) {
         const clumpi_record *r = clumpi_record_at(p, record);
-        clumpi_text_append(t,
-                           ", \"allocation\": \"0x%llx\", \"asked\": %llu, \"movable\": %s, "
-                           "\"moving\": %s, \"pins\": %u, \"maps\": %u",
-                           (unsigned long long)clumpi_record_handle(p, record),
-                           (unsigned long long)r->bytes, r->is_movable ? "true" : "false",
-                           r->op ? "true" : "false", r->pins, r->extra ? r->extra->maps : 0);
+        clumpi_text_append(
+            t,
+            ", \"allocation\": \"0x%llx\", \"requested_bytes\": %llu, \"movable\": %s, "
+            "\"moving\": %s, \"pins\": %u, \"maps\": %u",
+            (unsigned long long)clumpi_record_handle(p, record), (unsigned long long)r->bytes,
+            r->is_movable ? "true" : "false", r->op ? "true" : "false", r->pins,
+            r->extra ? r->extra->maps : 0);
         if (r->extra && r->extra->name) {
             clumpi_text_append(t, ", \"name\": ");
             append_string(t, r->extra->name);

@@ -30,7 +30,7 @@ static void widen(uint64_t bytes, uint64_t *min, uint64_t *max) {
 
 static void add_chunk(const clump_pool *p, const clumpi_chunk *c, clump_pool_details *d) {
     clump_suballoc_details of_chunk;
-    clump_suballoc_calc_details(&c->ranges, &of_chunk);
+    clump_suballoc_get_details(&c->ranges, &of_chunk);
     d->free_ranges += c->ranges.free_count;
     d->fragmentation += of_chunk.fragmentation / p->stats.chunks;
     if (!of_chunk.free_max) return;
@@ -38,14 +38,14 @@ static void add_chunk(const clump_pool *p, const clumpi_chunk *c, clump_pool_det
     widen(of_chunk.free_max, &d->free_min, &d->free_max);
 }
 
-clump_status clump_pool_calc_details(clump_pool *pool, clump_pool_details *d) {
+clump_status clump_pool_get_details(clump_pool *pool, clump_pool_details *d) {
     if (d) memset(d, 0, sizeof *d);
     clump_pool *p = clumpi_pool_enter(pool);
     if (!p) return CLUMP_ERR_USAGE;
     clump_status status = CLUMP_OK;
     if (!d)
         status = clumpi_fail(&p->error, CLUMP_ERR_USAGE,
-                             "clump_pool_calc_details: no place for the details");
+                             "clump_pool_get_details: no place for the details");
     for (int m = 0; d && m < CLUMP_MEMORY_COUNT; m++)
         for (size_t i = 0; i < p->kinds[m].count; i++) add_chunk(p, p->kinds[m].chunks[i], d);
     for (uint32_t i = 1; d && i < p->slab_count * CLUMPI_RECORDS_SLAB; i++)

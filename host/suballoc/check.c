@@ -21,7 +21,7 @@ static void widen(uint64_t bytes, uint64_t *min, uint64_t *max) {
     if (bytes > *max) *max = bytes;
 }
 
-void clump_suballoc_calc_details(const clump_suballoc *s, clump_suballoc_details *d) {
+void clump_suballoc_get_details(const clump_suballoc *s, clump_suballoc_details *d) {
     if (!s || !d) return;
     memset(d, 0, sizeof *d);
     for (uint32_t i = clumpi_suballoc_first(s); i; i = clumpi_node_at(s, i)->next) {

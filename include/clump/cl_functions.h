@@ -14,7 +14,7 @@
 #include <CL/cl.h>
 
 /* The one list of entry points: X(name, result, parameters) stands for the function `clName`. The
- * compiler compares these types with those of the linked functions where host/device.c puts the
+ * compiler compares these types with those of the linked functions where host/core/device.c puts the
  * latter into a table. */
 #define CLUMP_CL_FUNCTION_LIST(X)                                                                  \
     X(GetDeviceInfo, cl_int, (cl_device_id, cl_device_info, size_t, void *, size_t *))             \

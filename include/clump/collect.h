@@ -2,8 +2,8 @@
  *
  * Roots are all registered buffers of references that are not weak and all handles (refs.h), and
  * what clump_collect_desc names: single references, and whole classes, whose objects all stay. From
- * there every reference field is followed that is not `weak` (schema.h). What is not reached dies:
- * its slots are free, its fields are not touched. Weak references to it become null.
+ * there every reference field is followed that is not `weak` (schema.h). Objects that are not reached die:
+ * their slots are free, their fields are not touched. Weak references to them become null.
  *
  * A reference that names no live object of the class that its field declares is not followed.
  * Kernels must keep no references across a collection that no root leads to.
@@ -13,7 +13,7 @@
  *
  * A collection takes a buffer at the first call, kept until the heap is destroyed: 16 bytes for
  * each granule of the heap (clump_heap_layout), 8 bytes for each object that the queue has room
- * for, 1280 bytes. What the queue has no room for is kept as grey bits in the first part, so that nothing is lost.
+ * for, 1280 bytes. Objects that the queue has no room for become grey bits in the first part, so that none is lost.
  *
  * Read first: heap.h, refs.h. Read next: collector.h (when to collect), compact.h.
  */
@@ -35,7 +35,7 @@ typedef enum clump_mark_engine {
 } clump_mark_engine;
 
 typedef struct clump_collect_desc {
-    /* Roots, beside those that are registered. */
+    /* Roots, in addition to those that are registered. */
     const clump_ref *roots; /* nulls and references to no live object are disregarded. They
                                         are not rewritten if the call compacts: make handles */
     uint64_t root_count;
@@ -56,7 +56,7 @@ typedef struct clump_collect_desc {
     const char *dead_class;  /* optional: only objects of this class and its subclasses go there */
     clump_kernel *finaliser; /* optional, with `dead`: launched as a do-all between marking and
                                 freeing, when nothing has changed yet. Its heap parameter is
-                                CLUMP_HEAP_FIXED, its parameter 0 behind that
+                                CLUMP_HEAP_FIXED, its next parameter
                                 `__global const uint *dead`, set by the library */
 
     const clump_compact_desc *compact; /* optional: compact afterwards; {0} will do */
@@ -82,11 +82,11 @@ typedef struct clump_collect_report {
                                      objects of root classes */
     uint64_t roots_dangling; /* of the references: those that name no live object */
     uint64_t refs_read;      /* references of live objects, those of weak fields left out */
-    uint64_t refs_followed;  /* of which not null */
+    uint64_t refs_followed;  /* of these: not null */
     uint64_t weak_nulled;
     uint32_t blocks_freed;
     uint32_t levels;              /* of the graph that the queue or the host went through */
-    uint32_t narrow_levels;       /* of which: by one work-group alone */
+    uint32_t narrow_levels;       /* of these: by one work-group alone */
     uint32_t sweeps;              /* of all rows with grey objects; takes the place of levels */
     uint32_t refills;             /* of the queue, after it overflowed */
     uint32_t engine_changes;      /* between one work-group, the queue, rows and the host */

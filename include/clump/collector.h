@@ -28,7 +28,8 @@ typedef struct clump_collector_desc {
     double growth; /* 0: 0.05 */
 
     /* If an allocation has returned null since the last safepoint. What the heap counts for
-     * clump_heap_fetch_errors() is only looked at; who calls that in between is to ask by itself. */
+     * clump_heap_fetch_errors() is read and not cleared. A program that calls that function in between
+     * looks at its report and calls clump_collector_request(). */
     int out_of_memory;
 } clump_collector_desc;
 
@@ -46,7 +47,7 @@ CLUMP_API void clump_collector_request(clump_collector *collector);
  * leads to.
  *   ran     [out, optional]  1 if it collected
  *   report  [out, optional]  of that run
- * Blocks: yes, but for `every` alone, which does only when it collects. Returns as clump_collect().
+ * Blocks: yes; with `every` alone only when it collects. Returns as clump_collect().
  * */
 CLUMP_API clump_status clump_collector_safepoint(clump_collector *collector, int *ran,
                                                  clump_collect_report *report);

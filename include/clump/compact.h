@@ -5,7 +5,7 @@
  * the class, and the objects of all others move into their free slots. That is the least number of
  * moves that frees as many blocks, one pass, each reference rewritten once; fewer slots than a block
  * has stay free (in one block, unless the fullest blocks had less room than that to begin with).
- * Messages call this the planner; experimental.h has another strategy, to be compared with.
+ * Messages call this the planner; experimental.h has another strategy, for comparison.
  *
  * What happens to references. After a call, every field of every live object, every registered
  * buffer (refs.h) and every handle that referred to a moved object refers to its new place; only
@@ -29,7 +29,7 @@
 extern "C" {
 #endif
 
-/* Where objects go. All but ANY move every object of a class, into free blocks: these
+/* Where objects go. All except ANY move every object of a class, into free blocks: these
  * must be there, one class at a time, or the call fails with CLUMP_ERR_CAPACITY. */
 typedef enum clump_compact_order {
     CLUMP_ORDER_ANY,     /* fewest moves; moved objects lose their neighbours */
@@ -46,15 +46,15 @@ typedef struct clump_compact_desc {
     int null_dangling;          /* 1: see above; costs one more pass over the references */
     double slack;       /* free slots to keep in each class, as a share of its objects, 0 .. 1: too
                            few make the next allocations slow (ISMM 3.6) */
-    uint64_t max_moves; /* 0: no limit. Else a step: the emptiest blocks first, at most so many
-                           moves, but at least one block. Repeated steps make the moves of one full
+    uint64_t max_moves; /* 0: no limit. Else a step: the emptiest blocks first, at most that many
+                           moves, and at least one block. Repeated steps make the moves of one full
                            run, and end with the same slots in use */
-    double max_us;      /* 0: no limit. Else a step of about so many microseconds: max_moves chosen
+    double max_us;      /* 0: no limit. Else a step of about that many microseconds: max_moves chosen
                            from the speed of earlier steps (the first is of one block). What does
                            not depend on the moves, mostly reading all references, is not cut */
     clump_compact_order order;
     const char *order_field;  /* for CLUMP_ORDER_FIELD */
-    clump_kernel *key_kernel; /* for CLUMP_ORDER_KEY: its parameter 0 (behind the heap) is
+    clump_kernel *key_kernel; /* for CLUMP_ORDER_KEY: its parameter 0 (after the heap) is
                                  `__global uint *keys`, set by the library; it stores one key for
                                  each object with CLUMP_FOR_EACH_NUMBERED(Class, self, number)
                                  keys[number] = ...; equal keys keep their order */
@@ -80,7 +80,7 @@ typedef enum clump_compact_phase {
 typedef struct clump_compact_report {
     uint64_t objects;    /* live */
     uint64_t moves;      /* of objects */
-    uint64_t moves_left; /* that a full run would still have to make; 0 but after a step */
+    uint64_t moves_left; /* that a full run would still have to make; 0 except after a step */
     uint64_t bytes_moved;
     uint32_t blocks_before, blocks_freed;
     uint32_t passes;             /* 1, 0 if there was nothing to do; `merge` has more */
@@ -88,7 +88,7 @@ typedef struct clump_compact_report {
     double fragmentation_after;
     uint64_t refs_examined, refs_rewritten; /* in objects; examined: not null, in fields that can
                                                point to a class that takes part */
-    uint64_t refs_dangling;                 /* of which: see the head of this file */
+    uint64_t refs_dangling;                 /* of the examined: see the head of this file */
     uint64_t outside_examined, outside_rewritten, outside_dangling; /* registered and handles */
     double us[CLUMP_COMPACT_PHASE_COUNT]; /* device time; 0 if the queue does no profiling */
     double total_us;                      /* their sum */

@@ -21,9 +21,9 @@ typedef struct clump_compactor_desc {
 
     uint32_t every; /* m: at every m-th call (ISMM 3.7) */
 
-    /* After massive deallocations (k2, ISMM 3.7): if so many blocks could be freed, or as many as
-     * this share of the heap's blocks. Could be freed: blocks of the selected classes beyond those
-     * that their objects and the slack need. Reads 4 bytes per block on the device at each call. */
+    /* After massive deallocations (k2, ISMM 3.7): if this many blocks could be freed, or this share of
+     * the heap's blocks. The selected classes could free all blocks beyond those that their objects and
+     * the slack need. Reads 4 bytes per block on the device at each call. */
     uint32_t candidates;
     double share;
 

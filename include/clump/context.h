@@ -39,7 +39,7 @@ typedef enum clump_feature {
 } clump_feature;
 
 /* Which kernels a device gets. Results are the same with either; speed is not. Meant for tests, and
- * for running on a CPU, under its debuggers and checkers, what a program runs on a GPU. */
+ * for running the kernels of a GPU on a CPU, under its debuggers and checkers. */
 typedef enum clump_personality {
     CLUMP_PERSONALITY_DEVICE, /* those made for its kind of device */
     CLUMP_PERSONALITY_CPU,    /* a work-item takes whole rows; the library's work-groups have one
@@ -50,12 +50,12 @@ typedef enum clump_personality {
 
 /* Where built programs are kept, so that the next process does not compile them again: in a folder, or
  * where a program's own functions put them. An entry is bytes under a name of at most 80 letters, digits
- * and dots. It is checked when it is loaded: what is damaged, or of another device, driver, option or
- * source, counts as missing. Nothing that goes wrong here fails a call; the program is built from its
- * source then. The build log is kept too.
+ * and dots. It is checked when it is loaded: an entry that is damaged, or belongs to another device, driver,
+ * option or source, counts as missing. Nothing that goes wrong here fails a call; the program is built from
+ * its source then. The build log is kept too.
  *
  * Programs whose source includes files are not kept, since the files may change. Nothing is ever removed;
- * entries may be removed at any time. What is loaded is code: only the user may be able to write there. */
+ * entries may be removed at any time. An entry is code: nobody else may be able to write there. */
 typedef struct clump_cache {
     const char
         *folder; /* copied; made with its parents when first needed. Several processes may use
@@ -81,7 +81,7 @@ typedef struct clump_context_desc {
     clump_cache cache;             /* default: programs are not kept */
 } clump_context_desc;
 
-/* What was found out about the device, once, at clump_context_create(). */
+/* Facts about the device, probed once by clump_context_create(). */
 typedef struct clump_capabilities {
     char platform_name[128];
     char device_name[128];
@@ -107,7 +107,7 @@ typedef struct clump_capabilities {
 /* CONSTRUCTOR. Probe the device and take references to the user's objects.
  *   desc     [in]             copied
  *   context  [out]            set to NULL on failure
- *   error    [out, optional]  the words behind a failure (there is no context to ask yet)
+ *   error    [out, optional]  says why it failed (there is no context to ask yet)
  * Blocks: no.
  * Returns CLUMP_OK; CLUMP_ERR_USAGE an object is missing or they do not belong together, or the cache
  * has a folder and functions, or one function;

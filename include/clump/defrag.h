@@ -4,7 +4,7 @@
  *   after   │ A │ D │  │ B │    │ C │ │   chunk 1  │     (released)  │
  *
  * A step looks for moves, weighs them, copies as much as its budget allows, and swaps what earlier
- * steps copied. Nothing waits, unless asked to: a copy that is still under way is swapped by a
+ * steps copied. A step waits only if it is asked to: a copy that is still under way is swapped by a
  * later step. A large allocation may take several steps. After every step all allocations are
  * valid, at the old or the new place: clump_pool_get_info() tells, and the callback `moved` of the
  * pool.
@@ -97,11 +97,11 @@ CLUMP_API clump_status clump_pool_end_frame(clump_pool *pool, cl_uint count,
                                             const cl_event *events);
 CLUMP_API clump_status clump_pool_set_frames(clump_pool *pool, uint32_t frames, double factor);
 
-/* What copies were measured to take: us = fixed_us * copies + bytes * us_per_byte; zeros: not
+/* The time that copies take, as measured: us = fixed_us * copies + bytes * us_per_byte; zeros: not
  * known yet. */
 typedef struct clump_copy_pace {
     double fixed_us, us_per_byte;
-    double pause_us; /* what use_pauses would give now */
+    double pause_us; /* the budget of a step with use_pauses now */
 } clump_copy_pace;
 CLUMP_API clump_status clump_pool_get_pace(clump_pool *pool, clump_copy_pace *pace);
 

@@ -1,6 +1,6 @@
-/* What is there to be compared with or to be switched off in measurements: other algorithms, parts
- * that can be left out, weights and thresholds. No program needs it, a NULL pointer to any of these
- * is what is recommended, and unlike the other headers this one may change in any version.
+/* Options for comparisons and measurements: other algorithms, parts that can be left out, weights and
+ * thresholds. No program needs them; a NULL pointer to any of these is recommended. Unlike the other
+ * headers this one may change in any version.
  *
  * Each structure is for one member of an ordinary one, which says where it goes.
  *
@@ -47,8 +47,8 @@ typedef struct clump_merge_desc {
 
 /* ---- Marking: clump_collect_desc.tuning ----------------------------------------------------- */
 
-/* How the references of the objects of a work-group are dealt out to its work-items. CPUs have no
- * use for it. */
+/* How the references of the objects of a work-group are dealt out to its work-items. Not used on
+ * CPUs. */
 typedef enum clump_mark_offsets {
     CLUMP_OFFSETS_PREFIX_SUM, /* all in one sequence: equal shares whatever the objects are like */
     CLUMP_OFFSETS_HISTOGRAM   /* all first ones, all second ones, ...; wide objects apart */
@@ -72,12 +72,12 @@ typedef struct clump_mark_tuning {
 
 /* ---- Defragmentation of a pool: clump_defrag_desc.weights ----------------------------------- */
 
-/* Weights of moves; those of NULL are 1, 0, 0.001, 0.01. Where location and free are both 0, moves
+/* Weights of moves; the defaults (NULL) are 1, 0, 0.001, 0.01. Where location and free are both 0, moves
  * are taken in the order in which they are found. */
 typedef struct clump_defrag_weights {
     double location;   /* alpha_loc in (4.4) */
     double free;       /* w_small: of a free range of s_small */
-    double free_small; /* s_small, share of a chunk. This and free_limit 0: as of NULL */
+    double free_small; /* s_small, share of a chunk. This and free_limit 0: the defaults */
     double free_limit; /* s_limit, share of a chunk: larger ranges weigh nothing */
 } clump_defrag_weights;
 

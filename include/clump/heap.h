@@ -26,7 +26,7 @@ typedef struct clump_heap clump_heap;
 
 typedef struct clump_heap_desc {
     clump_context *context;     /* required; must outlive the heap */
-    const clump_schema *schema; /* required, sealed; what is needed is copied */
+    const clump_schema *schema; /* required, sealed; copied as far as the heap needs it */
     uint64_t bytes;             /* all device memory the heap takes, metadata included */
     double device_share;        /* instead of bytes: share of the device's memory, 0 < s <= 1. One
                                    buffer may have less than all (allocation_bytes of context.h) */
@@ -41,7 +41,7 @@ typedef struct clump_heap_desc {
  * the same schema can run the same programs. */
 typedef struct clump_heap_layout {
     uint64_t bytes;          /* of the buffer */
-    uint64_t metadata_bytes; /* of which: header, states, bitmaps, lists, in whole blocks */
+    uint64_t metadata_bytes; /* of these: header, states, bitmaps, lists, in whole blocks */
     uint32_t granule_bytes;  /* S: unit in which references count */
     uint32_t block_granules; /* G */
     uint32_t first_block;    /* blocks below hold the metadata */
@@ -53,10 +53,10 @@ typedef struct clump_heap_layout {
  * Returns CLUMP_OK; CLUMP_ERR_USAGE schema not sealed, both or neither of bytes and device_share;
  * CLUMP_ERR_CAPACITY too small for one block of the largest class, too large for 32-bit references,
  * or more than the device gives (the message says what would fit); CLUMP_ERR_UNSUPPORTED a field
- * type the device lacks; CLUMP_ERR_CL; CLUMP_ERR_BUILD; CLUMP_ERR_MEMORY. On failure nothing is left behind. */
+ * type the device lacks; CLUMP_ERR_CL; CLUMP_ERR_BUILD; CLUMP_ERR_MEMORY. On failure nothing stays allocated. */
 CLUMP_API clump_status clump_heap_create(const clump_heap_desc *desc, clump_heap **heap);
 
-/* DESTRUCTOR. NULL is allowed. Waits for the queue. Programs may go before or after. */
+/* DESTRUCTOR. NULL is allowed. Waits for the queue. Programs may be destroyed before or after. */
 CLUMP_API void clump_heap_destroy(clump_heap *heap);
 
 CLUMP_API const clump_heap_layout *clump_heap_get_layout(const clump_heap *heap);
@@ -109,7 +109,7 @@ typedef struct clump_class_stats {
     uint64_t objects;       /* live objects of exactly this class */
     uint64_t slots;         /* slots in its allocated blocks */
     uint32_t blocks;        /* allocated blocks */
-    uint32_t active_blocks; /* of which: with a free slot */
+    uint32_t active_blocks; /* of these: with a free slot */
     uint64_t bytes;         /* of its blocks */
     double fragmentation;   /* F: 1 - objects / slots, 0 without blocks (Springer's thesis 5.6.3) */
 } clump_class_stats;

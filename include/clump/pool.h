@@ -19,7 +19,7 @@
  * clump_allocator of the context must be as thread-safe as malloc.
  *
  * Wrong input is refused, with words, and changes nothing: CLUMP_ERR_REFERENCE for an allocation
- * that is none of this pool or was freed, CLUMP_ERR_USAGE for everything else. After destruction
+ * that is not of this pool or was freed, CLUMP_ERR_USAGE for everything else. After destruction
  * nothing is left of a pool: the caller must not use it any more.
  *
  * Read first: context.h, suballoc.h. Read next: defrag.h.
@@ -94,13 +94,13 @@ typedef struct clump_pool_desc {
     const char *name;       /* copied; default "pool" */
     uint64_t
         chunk_bytes; /* 0: automatic, from 1/8 of 64 MiB doubling to it; less on small devices */
-    uint64_t limit_bytes;  /* of device memory in all; 0: none but that of all pools, see below */
+    uint64_t limit_bytes;  /* of device memory in all; 0: only that of all pools, see below */
     double unique_share;   /* requests above this share of a chunk get a buffer of their own;
                                  above 0 and at most 1; 0: 0.5 */
     uint32_t alignment;    /* of offsets and sizes: a power of two, at least the device's base
                                  alignment, which is also the default */
     clump_fit fit;         /* 0: CLUMP_FIT_GOOD */
-    uint32_t margin_bytes; /* debug mode: bytes with a pattern behind each allocation, looked at
+    uint32_t margin_bytes; /* debug mode: bytes with a pattern after each allocation, checked
                                  by clump_pool_check(); 0: none */
     uint32_t flags;        /* clump_pool_flag bits */
 
@@ -118,7 +118,7 @@ typedef struct clump_pool_desc {
 
 /* CONSTRUCTOR. Makes no chunk yet.
  *   pool   [out]            NULL on failure
- *   error  [out, optional]  the words behind a failure
+ *   error  [out, optional]  says why it failed
  * Returns CLUMP_OK; CLUMP_ERR_USAGE; CLUMP_ERR_MEMORY; CLUMP_ERR_CL. */
 CLUMP_API clump_status clump_pool_create(const clump_pool_desc *desc, clump_pool **pool,
                                          clump_error *error);
@@ -130,8 +130,8 @@ CLUMP_API void clump_pool_destroy(clump_pool *pool);
 /* Copy the error of the last failed call on the pool, by any thread. */
 CLUMP_API void clump_pool_get_error(clump_pool *pool, clump_error *error);
 
-/* METHOD. Limit the device memory of all pools of a context together; 0: none. What is there
- * stays. */
+/* METHOD. Limit the device memory of all pools of a context together; 0: none. Memory that is
+ * taken already stays. */
 CLUMP_API clump_status clump_pools_set_limit(clump_context *context, uint64_t bytes);
 CLUMP_API uint64_t clump_pools_get_bytes(const clump_context *context);
 
@@ -165,16 +165,16 @@ CLUMP_API clump_status clump_pool_alloc(clump_pool *pool, const clump_allocation
  * Returns CLUMP_OK; CLUMP_ERR_REFERENCE; CLUMP_ERR_USAGE. */
 CLUMP_API clump_status clump_pool_free(clump_pool *pool, clump_allocation allocation);
 
-/* METHOD. What is known about an allocation, above all where it lies now. */
+/* METHOD. Facts about an allocation, such as where it lies now. */
 CLUMP_API clump_status clump_pool_get_info(clump_pool *pool, clump_allocation allocation,
                                            clump_allocation_info *info);
 
 /* METHOD. A cl_mem of its own: a sub-buffer, made at the first call; of a unique allocation, its
- * buffer. The pool's; valid until the allocation is moved or freed. */
+ * buffer. The pool's; valid until the allocation is moved or freed. Blocks: no. */
 CLUMP_API clump_status clump_pool_get_buffer(clump_pool *pool, clump_allocation allocation,
                                              cl_mem *buffer);
 
-/* METHOD. May it be moved? The contents of a movable allocation must not be written, by no one. */
+/* METHOD. May it be moved? No command may write to a movable allocation. */
 CLUMP_API clump_status clump_pool_set_movable(clump_pool *pool, clump_allocation allocation,
                                               int movable);
 
@@ -184,7 +184,7 @@ CLUMP_API clump_status clump_pool_pin(clump_pool *pool, clump_allocation allocat
 CLUMP_API clump_status clump_pool_unpin(clump_pool *pool, clump_allocation allocation);
 
 /* METHOD. Commands up to `event` (retained) use the allocation where it lies: that place is not
- * given to anyone else before the event completed, and a copy from it waits for the event. */
+ * given to another allocation before the event completed, and a copy from it waits for the event. */
 CLUMP_API clump_status clump_pool_use(clump_pool *pool, clump_allocation allocation,
                                       cl_event event);
 
@@ -221,7 +221,7 @@ CLUMP_API clump_status clump_pool_trim(clump_pool *pool);
 /* ---- Looking into the pool --------------------------------------------------------------------
  * */
 
-/* Counters that are kept anyway. */
+/* Counters that every call brings up to date. */
 typedef struct clump_pool_stats {
     uint64_t bytes, bytes_peak;         /* device memory taken */
     uint64_t used_bytes, used_peak;     /* given out, as rounded up; also to moves under way */
@@ -245,7 +245,7 @@ typedef struct clump_pool_details {
 } clump_pool_details;
 
 /* METHOD. Walks all chunks. */
-CLUMP_API clump_status clump_pool_calc_details(clump_pool *pool, clump_pool_details *details);
+CLUMP_API clump_status clump_pool_get_details(clump_pool *pool, clump_pool_details *details);
 
 /* METHOD. Verify all invariants; with margins, read these back and compare.
  * Blocks: only with margins. Returns CLUMP_OK; CLUMP_ERR_CORRUPT, the error says what and where;
@@ -257,7 +257,7 @@ CLUMP_API clump_status clump_pool_check(clump_pool *pool);
 CLUMP_API clump_status clump_pool_dump(clump_pool *pool, clump_write_fn write, void *user);
 CLUMP_API clump_status clump_pool_draw(clump_pool *pool, clump_write_fn write, void *user);
 
-/* METHOD. Call `visit` for every allocation, in no order: what would leak if the pool ended now. */
+/* METHOD. Call `visit` for every allocation, in no order: these would leak if the pool were destroyed now. */
 CLUMP_API clump_status clump_pool_visit(
     clump_pool *pool, void (*visit)(void *user, const clump_allocation_info *info), void *user);
 

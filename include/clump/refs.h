@@ -1,5 +1,5 @@
 /* References outside the heap: buffers of references that kernels use, and handles that the host
- * holds. What is registered here is kept right when objects move (compact.h), and keeps its objects
+ * holds. Registered references are rewritten when objects move (compact.h), and keep their objects
  * alive (collect.h).
  *
  * Read first: heap.h. Read next: compact.h, collect.h.
@@ -15,15 +15,15 @@ extern "C" {
 
 typedef struct clump_refs clump_refs;
 
-/* `count` references at buffer + offset + i * stride. Each is null, garbage or a reference; what is
- * between them is not touched. */
+/* `count` references at buffer + offset + i * stride. Each is null, garbage or a reference; bytes
+ * between them are not touched. */
 typedef struct clump_refs_desc {
     cl_mem buffer;   /* required; retained until unregistered */
     uint64_t offset; /* bytes, a multiple of 4 */
     uint32_t stride; /* bytes, a multiple of 4; 0: 4, packed */
     uint64_t count;  /* at least 1 */
     cl_mem counted;  /* optional: a uint at byte `counted_at` of this buffer says how many of them
-                          there are at the time, if it is less than `count`. What lies behind is not
+                          there are at the time, if it is less than `count`. Later ones are not
                           looked at. Retained until unregistered */
     uint64_t counted_at; /* bytes, a multiple of 4 */
     int null_dangling;   /* 1: a reference whose object is not live becomes null at the next
@@ -34,12 +34,12 @@ typedef struct clump_refs_desc {
 
 /* CONSTRUCTOR. Register a buffer of references with the heap.
  * Blocks: no. Returns CLUMP_OK; CLUMP_ERR_USAGE no buffer, an offset or stride no multiple of 4, no
- * references, or a buffer is too small (the message says what is needed); CLUMP_ERR_CL the buffer
+ * references, or a buffer is too small (the message says which size is needed); CLUMP_ERR_CL the buffer
  * is not valid (any more); CLUMP_ERR_MEMORY. */
 CLUMP_API clump_status clump_refs_register(clump_heap *heap, const clump_refs_desc *desc,
                                            clump_refs **refs);
 
-/* DESTRUCTOR. NULL is allowed. A heap that is destroyed unregisters what is left. */
+/* DESTRUCTOR. NULL is allowed. A heap that is destroyed unregisters its buffers. */
 CLUMP_API void clump_refs_unregister(clump_refs *refs);
 
 /* A reference that the host holds: its number stays the same when its object moves. 0 is none. */

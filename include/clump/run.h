@@ -2,7 +2,7 @@
  *
  * All calls enqueue on the context's queue and return; none reads anything back except where it
  * says "Blocks: yes". A kernel sees, in its CLUMP_FOR_EACH and CLUMP_FOR_ALL loops, the objects
- * that existed when it was enqueued to run: a list of non-empty rows with their bitmaps is made on
+ * that existed when it was enqueued: a list of non-empty rows with their bitmaps is made on
  * the device by at most two small launches before it. Kernels whose heap parameter is
  * CLUMP_HEAP_FIXED promise to neither make nor free objects: after them the list is used again.
  *
@@ -32,7 +32,7 @@ CLUMP_API clump_status clump_launch(clump_heap *heap, clump_kernel *kernel, size
 
 /* METHOD. Do-new: make `count` objects of a class and run `kernel` once for each; the kernel takes
  * them with CLUMP_FOR_EACH_NEW(Class, self, index), index 0 .. made-1. Whole rows of fresh blocks
- * are claimed without per-object atomics, then free slots of blocks in use; what does not fit is
+ * are claimed without per-object atomics, then free slots of blocks in use; objects that do not fit are
  * reported as OUT_OF_MEMORY and `made` is smaller.
  *   made  [out, optional]  objects made; asking for it makes the call block
  * If the kernel cannot be enqueued (CLUMP_ERR_CL), the objects may be there, undefined.

@@ -121,7 +121,7 @@ CLUMP_API clump_status clump_schema_add_field(clump_schema *schema, const char *
                                               const clump_field_desc *desc);
 
 /* METHOD. Check the whole and compute ids, offsets and sizes. Ids are given in depth-first order of
- * inheritance, so the subclasses of a class are the ids right behind its own.
+ * inheritance, so the ids of its subclasses follow that of a class.
  * Returns CLUMP_OK (also if already sealed); CLUMP_ERR_SCHEMA: no concrete class, unknown base or
  * referenced class, inheritance cycle, a concrete class without bytes, a class too large, a field
  * that hides an inherited one, two fields whose generated names are the same. */

@@ -1,8 +1,8 @@
 /* Status codes, and the error record that explains the last failure.
  *
  * Every fallible call of the library returns a clump_status: 0 is success, failures are negative.
- * A call that fails changes nothing, unless its comment says what. The words behind a failure (what
- * was wrong, where, what would be right) stand in a clump_error: see clump_context_get_error() and
+ * A call that fails changes nothing, unless its comment says what. A clump_error says why it failed (what
+ * was wrong, where, what would be right): see clump_context_get_error() and
  * the `error` parameter of the schema calls. Nothing is ever printed.
  *
  * Read first: nothing. Read next: context.h.

@@ -1,5 +1,5 @@
-/* A suballocator: gives out ranges of offsets. It knows no device and touches no memory but its
- * own.
+/* A suballocator: gives out ranges of offsets. It knows no device and touches no memory except
+ * its own.
  *
  *   0                                                                     bytes
  *   │ used │ used │  free  │ used │ free │ used │            free           │
@@ -28,7 +28,7 @@ extern "C" {
 typedef struct clump_suballoc clump_suballoc;
 
 /* A range that was given out; 0 is none. It carries a generation and a mark of its suballocator,
- * so that a range freed twice or given to the wrong suballocator is refused (but for one case in
+ * so that a range freed twice or given to the wrong suballocator is refused (except in one case of
  * 65,536). */
 typedef uint64_t clump_range;
 
@@ -43,7 +43,7 @@ typedef enum clump_fit {
 } clump_fit;
 
 typedef struct clump_suballoc_desc {
-    uint64_t bytes;       /* what there is to give out; at least the granularity */
+    uint64_t bytes;       /* offsets are below this; at least the granularity */
     uint64_t granularity; /* power of two: offsets are multiples of it, sizes are rounded up to it;
                                     0: 1. bytes / granularity is below 2^48 */
     clump_fit fit;        /* 0: CLUMP_FIT_GOOD */
@@ -52,7 +52,7 @@ typedef struct clump_suballoc_desc {
 
 /* CONSTRUCTOR.
  *   suballoc  [out]            NULL on failure
- *   error     [out, optional]  the words behind a failure
+ *   error     [out, optional]  says why it failed
  * Returns CLUMP_OK; CLUMP_ERR_USAGE; CLUMP_ERR_MEMORY. */
 CLUMP_API clump_status clump_suballoc_create(const clump_suballoc_desc *desc,
                                              clump_suballoc **suballoc, clump_error *error);
@@ -82,18 +82,18 @@ typedef struct clump_range_info {
     void *user_data;
 } clump_range_info;
 
-/* METHOD. What is known about a range. Returns CLUMP_OK; CLUMP_ERR_REFERENCE. */
+/* METHOD. Place, size and user data of a range. Returns CLUMP_OK; CLUMP_ERR_REFERENCE. */
 CLUMP_API clump_status clump_suballoc_get_info(const clump_suballoc *suballoc, clump_range range,
                                                clump_range_info *info);
 
-/* METHOD. The ranges given out, in the order of their offsets: the first behind `range`, 0 for the
- * very first. *next is 0 behind the last. Returns CLUMP_OK; CLUMP_ERR_REFERENCE. */
+/* METHOD. The ranges given out, in the order of their offsets: the first after `range`; with `range` 0
+ * the very first. *next is 0 after the last. Returns CLUMP_OK; CLUMP_ERR_REFERENCE. */
 CLUMP_API clump_status clump_suballoc_next(const clump_suballoc *suballoc, clump_range range,
                                            clump_range *next);
 
-/* Counters that are kept anyway. */
+/* Counters that every call brings up to date. */
 typedef struct clump_suballoc_stats {
-    uint64_t bytes, used_bytes; /* all there is; given out */
+    uint64_t bytes, used_bytes; /* in all; given out */
     uint64_t ranges;            /* given out */
     uint64_t free_ranges;
     uint64_t metadata_bytes; /* host memory */
@@ -103,7 +103,7 @@ typedef struct clump_suballoc_stats {
 CLUMP_API void clump_suballoc_get_stats(const clump_suballoc *suballoc,
                                         clump_suballoc_stats *stats);
 
-/* What only a walk over all ranges tells. Smallest values are 0 where there is nothing. */
+/* Facts that take a walk over all ranges. Smallest values are 0 where there is nothing. */
 typedef struct clump_suballoc_details {
     uint64_t range_min, range_max; /* bytes of the smallest and the largest range given out */
     uint64_t free_min, free_max;   /* of the free ones */
@@ -111,7 +111,7 @@ typedef struct clump_suballoc_details {
 } clump_suballoc_details;
 
 /* METHOD. Walks all ranges. */
-CLUMP_API void clump_suballoc_calc_details(const clump_suballoc *suballoc,
+CLUMP_API void clump_suballoc_get_details(const clump_suballoc *suballoc,
                                            clump_suballoc_details *details);
 
 /* METHOD. Verify all invariants: the ranges cover everything once, no two free ones are

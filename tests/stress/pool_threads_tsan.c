@@ -104,7 +104,7 @@ static void *look(void *written) {
     while (!atomic_load(&stop)) {
         clump_pool_details details;
         REQUIRE(!clump_pool_check(pool));
-        REQUIRE(!clump_pool_calc_details(pool, &details));
+        REQUIRE(!clump_pool_get_details(pool, &details));
         REQUIRE(!clump_pool_dump(pool, ignore, written));
     }
     return NULL;

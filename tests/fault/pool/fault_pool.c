@@ -159,7 +159,7 @@ static void bad_calls(void **state) {
     REFUSED(pool, clump_pool_get_info(pool, live, NULL), CLUMP_ERR_USAGE, "place", before);
     REFUSED(pool, clump_pool_get_buffer(pool, live, NULL), CLUMP_ERR_USAGE, "place", before);
     REFUSED(pool, clump_pool_get_stats(pool, NULL), CLUMP_ERR_USAGE, "place", before);
-    REFUSED(pool, clump_pool_calc_details(pool, NULL), CLUMP_ERR_USAGE, "place", before);
+    REFUSED(pool, clump_pool_get_details(pool, NULL), CLUMP_ERR_USAGE, "place", before);
     REFUSED(pool, clump_pool_dump(pool, NULL, NULL), CLUMP_ERR_USAGE, "function", before);
     REFUSED(pool, clump_pool_visit(pool, NULL, NULL), CLUMP_ERR_USAGE, "function", before);
     REFUSED(pool, clump_pool_get_pace(pool, NULL), CLUMP_ERR_USAGE, "place", before);

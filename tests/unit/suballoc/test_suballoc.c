@@ -123,7 +123,7 @@ static void limits(void **state) {
     assert_int_equal(offset, 8);
     assert_int_equal(clump_suballoc_check(s), CLUMP_OK);
     clump_suballoc_details details;
-    clump_suballoc_calc_details(s, &details);
+    clump_suballoc_get_details(s, &details);
     assert_int_equal(details.free_max, 3);
     assert_int_equal(details.range_min, 5);
     assert_true(details.fragmentation == 0);
