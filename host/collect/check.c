@@ -70,7 +70,7 @@ static clump_status check_finaliser(const clumpi_collection *r) {
     if (k->arg_count == 0)
         return clumpi_fail(e, CLUMP_ERR_USAGE,
                            "clump_collect: a finaliser needs a parameter `__global const uint "
-                           "*dead` behind the heap");
+                           "*dead` after the heap");
     if (!k->fixed)
         return clumpi_fail(e, CLUMP_ERR_USAGE,
                            "clump_collect: a finaliser's heap parameter must be "

@@ -79,7 +79,7 @@ static clump_status check_order(const clumpi_compaction *r) {
     if (!d->key_kernel || d->key_kernel->arg_count == 0)
         return clumpi_fail(e, CLUMP_ERR_USAGE,
                            "clump_compact: the order needs a key_kernel with a parameter "
-                           "`__global uint *keys` behind the heap");
+                           "`__global uint *keys` after the heap");
     if (!d->key_kernel->fixed)
         return clumpi_fail(e, CLUMP_ERR_USAGE,
                            "clump_compact: a key kernel's heap parameter must be CLUMP_HEAP_FIXED");

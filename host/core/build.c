@@ -25,7 +25,7 @@ void clumpi_options_append(clumpi_text *t, const clump_context *c, const char *u
     clumpi_text_append(t, " -DCLUMPI_ROW_PER_ITEM=%d",
                        c->capabilities.personality == CLUMP_PERSONALITY_CPU);
     /* Race checkers take a volatile load beside an atomic for a race; Oclgrind says its name. It
-     * does not know all intrinsics that optimisation leaves behind. */
+     * does not know all intrinsics that optimised code has. */
     if (strstr(c->capabilities.platform_name, "Oclgrind"))
         clumpi_text_append(t, " -DCLUMPI_ATOMIC_LOADS=1 -cl-opt-disable");
 }

@@ -93,7 +93,7 @@ void clumpi_buffer_release(clump_context *c, cl_mem *buffer);
 /* Check a wait list given by a user. */
 clump_status clumpi_sync_check(clump_context *c, const clump_sync *sync, const char *call);
 
-/* For calls of many commands: what is enqueued from now on waits for the user's events; an event
+/* For calls of many commands: commands enqueued from now on wait for the user's events; an event
  * that completes when all enqueued so far has. */
 clump_status clumpi_sync_begin(clump_context *c, const clump_sync *sync);
 clump_status clumpi_sync_end(clump_context *c, const clump_sync *sync);

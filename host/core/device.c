@@ -246,8 +246,8 @@ clump_status clump_device_probe(cl_device_id device, uint32_t disable,
 
 void clumpi_device_sizes(const clump_capabilities *c, clumpi_launch_sizes *sizes) {
     if (c->personality == CLUMP_PERSONALITY_CPU) {
-        /* One contiguous range of rows per work-item. PoCL deals out work-groups by halves of what is
-         * left, but no more than 32 for each core at a time: with so many a core that comes late, or
+        /* One contiguous range of rows per work-item. PoCL deals out half of the remaining work-groups at a
+         * time, and at most 32 for each core: with this many groups a core that comes late, or
          * is busy with something else, costs little. */
         sizes->do_all_local = sizes->changing_local = 1;
         sizes->do_all_global = (size_t)c->compute_units * 128;
@@ -261,7 +261,7 @@ void clumpi_device_sizes(const clump_capabilities *c, clumpi_launch_sizes *sizes
     local -= local % CLUMPI_ROW_SLOTS;
     sizes->do_all_local = local;
     /* The allocator takes 80 registers and more: of groups of 256, a compute unit of NVIDIA has
-     * room for two, and what is left is less wasted in smaller ones. */
+     * room for two, and smaller ones leave less of it unused. */
     sizes->changing_local = local < 128 ? local : 128;
     sizes->do_all_global = 8 * local * c->compute_units;
     sizes->pass_groups = (size_t)c->compute_units * 8;

@@ -1,4 +1,4 @@
-/* SHA-256 (FIPS 180-4), for what is kept of programs: cache.c.
+/* SHA-256 (FIPS 180-4), for the keys and entries of kept programs: cache.c.
  *
  * Read first: nothing.
  */

@@ -31,7 +31,7 @@ static void set_message(clump_error *error, const char *format, va_list args) {
     vsnprintf(error->message, sizeof error->message, format, args);
 }
 
-/* Start a record: everything zero but the status. */
+/* Start a record: everything zero except the status. */
 static void begin(clump_error *error, clump_status status) {
     memset(error, 0, offsetof(clump_error, message));
     error->status = status;

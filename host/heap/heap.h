@@ -86,7 +86,7 @@ struct clump_kernel {
     cl_kernel kernel;
     size_t group_limit; /* most work-items in a group */
     int fixed;          /* neither makes nor frees objects */
-    uint32_t arg_count; /* behind the heap parameter */
+    uint32_t arg_count; /* after the heap parameter */
     uint8_t *arg_set;   /* per argument: was it set */
 };
 
@@ -104,7 +104,7 @@ clump_status clumpi_run_on_heap(clump_heap *heap, clumpi_kernel_id id, size_t gl
 
 /* ---- geometry.c ---- */
 
-/* Units of the null row in front of the header: 64 times the largest object. */
+/* Units of the null row before the header: 64 times the largest object. */
 uint32_t clumpi_header_at(const clump_schema *schema);
 
 /* What clump_heap_create() decides. Fails with CLUMP_ERR_CAPACITY and words. */
@@ -137,7 +137,7 @@ clump_status clumpi_ref_check(clump_heap *heap, clump_ref ref, clumpi_u32 first,
 
 /* ---- refs.c ---- */
 
-/* Unregister what is left, and give up all handles. */
+/* Unregister all buffers, and give up all handles. */
 void clumpi_refs_clear(clump_heap *heap);
 
 /* ---- run.c ---- */

@@ -195,7 +195,7 @@ clump_status clump_kernel_set_arg(clump_kernel *k, uint32_t index, size_t bytes,
     clump_context *c = k->program->context;
     if (index >= k->arg_count)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
-                           "parameter %u: the kernel has %u behind its heap parameter, counted "
+                           "parameter %u: the kernel has %u after its heap parameter, counted "
                            "from 0",
                            index, k->arg_count);
     if (!bytes) /* not every implementation notices */

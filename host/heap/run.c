@@ -76,7 +76,7 @@ static clump_status prepare(clump_heap *heap, clump_kernel *k, const clump_sync 
     for (uint32_t i = 0; i < k->arg_count; i++)
         if (!k->arg_set[i])
             return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
-                               "%s: parameter %u behind the heap parameter was never set", call, i);
+                               "%s: parameter %u after the heap parameter was never set", call, i);
     cl_int code = c->cl.SetKernelArg(k->kernel, 0, sizeof heap->buffer, &heap->buffer);
     if (code) return clumpi_fail_cl(&c->error, "clSetKernelArg", code, "the heap parameter");
     return CLUMP_OK;

@@ -177,9 +177,9 @@ static void leave_lists(clump_pool *p, clumpi_chunk *c) {
         p->stats.unique--;
         return;
     }
-    size_t behind = --k->count - c->index, at = 0;
-    memmove(k->chunks + c->index, k->chunks + c->index + 1, behind * sizeof *k->chunks);
-    memmove(k->tops + c->index, k->tops + c->index + 1, behind * sizeof *k->tops);
+    size_t after = --k->count - c->index, at = 0;
+    memmove(k->chunks + c->index, k->chunks + c->index + 1, after * sizeof *k->chunks);
+    memmove(k->tops + c->index, k->tops + c->index + 1, after * sizeof *k->tops);
     for (size_t i = c->index; i < k->count; i++) k->chunks[i]->index = (uint32_t)i;
     while (k->order[at] != c) at++;
     memmove(k->order + at, k->order + at + 1, (k->count - at) * sizeof *k->order);

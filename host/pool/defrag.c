@@ -6,7 +6,7 @@
 #include "pool/pool.h"
 
 #define PIECE_LEAST (UINT64_C(64) << 10) /* smaller parts of an allocation are not worth a copy */
-#define PROBE_BYTES (UINT64_C(4) << 10)  /* what is copied to learn how long copies take */
+#define PROBE_BYTES (UINT64_C(4) << 10)  /* of a copy that is made to learn how long copies take */
 #define BATCH_SHARE 0.7                  /* of the budget; later no more copies are begun */
 #define PLANNING_SHARE 0.2               /* of the budget, for the search */
 #define RELEASE_SHARE 0.5 /* of the budget, for empty chunks that earlier steps left */
@@ -39,7 +39,7 @@ static void learn(clump_pool *p, const clumpi_op *op) {
     if (to > from) clumpi_pace_learn(&p->device_pace, 1, (double)op->piece, (double)(to - from));
 }
 
-/* Did the copy fail on the device? Then what is at the target is worth nothing. */
+/* Did the copy fail on the device? Then the bytes at the target are worth nothing. */
 static int has_failed(clump_pool *p, const clumpi_op *op) {
     cl_int state = CL_COMPLETE;
     return op->event && (p->cl.GetEventInfo(op->event, CL_EVENT_COMMAND_EXECUTION_STATUS,
@@ -54,7 +54,7 @@ static void call_moved(clump_pool *p, const clump_move *move) {
     clumpi_pool_enter(p);
 }
 
-/* Swap what is complete, drop what is not wanted. */
+/* Swap moves that are complete, drop those that are not wanted. */
 static void progress(stepping *s) {
     clump_pool *p = s->p;
     for (size_t i = p->op_count; i-- > 0;) {
@@ -251,7 +251,7 @@ static double choose_budget(clump_pool *p, const clump_defrag_desc *d) {
     double budget = d->budget_us * 1e3;
     if (!d->use_pauses) return budget;
     double pause = (double)clumpi_pauses_budget(p);
-    if (pause < 1) pause = 1; /* none: all but nothing */
+    if (pause < 1) pause = 1; /* none: next to nothing */
     return budget > 0 && budget < pause ? budget : pause;
 }
 
@@ -273,7 +273,7 @@ static clump_status slide(stepping *s) {
     return status;
 }
 
-/* Wait for what is enqueued, learn, and swap. */
+/* Wait for the copies enqueued, learn from their times, and swap. */
 static clump_status finish_batch(stepping *s) {
     clump_status status = wait_for_copies(s);
     if (s->copies > 0 && !status)

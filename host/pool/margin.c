@@ -1,4 +1,4 @@
-/* Margins: bytes with a pattern behind each allocation, in debug mode. Read first: pool.h. */
+/* Margins: bytes with a pattern after each allocation, in debug mode. Read first: pool.h. */
 #include <string.h>
 
 #include "pool/pool.h"
@@ -9,7 +9,7 @@ static uint64_t margin_bytes(const clump_pool *p) {
     return (uint64_t)p->margin_units << p->unit_shift;
 }
 
-/* The whole units behind the one that the last byte lies in. */
+/* The whole units after the one that the last byte lies in. */
 static uint64_t margin_at(const clump_pool *p, const clumpi_record *r) {
     uint64_t unit = p->desc.alignment;
     return clumpi_record_region(p, r).offset + (r->bytes + unit - 1) / unit * unit;
@@ -34,7 +34,7 @@ static clump_status check_margin(clump_pool *p, uint32_t record, uint32_t *words
         if (words[i] != PATTERN)
             return clumpi_fail(
                 &p->error, CLUMP_ERR_CORRUPT,
-                "somebody wrote %llu bytes behind the end of allocation 0x%llx (%.64s), "
+                "a write went %llu bytes beyond the end of allocation 0x%llx (%.64s), "
                 "%llu bytes in chunk %u at %llu",
                 (unsigned long long)(margin_at(p, r) + 4 * i - clumpi_record_region(p, r).offset -
                                      r->bytes),

@@ -3,7 +3,7 @@
 
 #include "pool/pool.h"
 
-/* The oldest frame has completed: note its longest pause. Its last one reaches to the frame behind
+/* The oldest frame has completed: note its longest pause. Its last one reaches to the frame after
  * it, so it is only known when that one has begun; it is counted with that one. Returns 0 if it
  * has not completed, or tells no times. */
 static int measure(clump_pool *p, clumpi_frame *frame) {

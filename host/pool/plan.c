@@ -91,10 +91,10 @@ static double size_if_free(const clumpi_chunk *c, uint32_t node) {
 /* Weight of an allocation between two gaps, whose neighbours are `prev` and `next` (0: none):
  * (4.2). */
 static double place_weight(const plan *pl, const clumpi_chunk *c, uint64_t at, double before,
-                           double behind, uint32_t prev, uint32_t next) {
+                           double after, uint32_t prev, uint32_t next) {
     double w = pl->alpha * (c->rank + (double)at / (double)c->ranges.units);
     if (pl->weight == 0) return w;
-    double b = gap_weight(pl, before, c), n = gap_weight(pl, behind, c);
+    double b = gap_weight(pl, before, c), n = gap_weight(pl, after, c);
     w += b + n;
     if (prev) w += b + gap_weight(pl, size_if_free(c, clumpi_node_at(&c->ranges, prev)->prev), c);
     if (next) w += n + gap_weight(pl, size_if_free(c, clumpi_node_at(&c->ranges, next)->next), c);
@@ -104,17 +104,17 @@ static double place_weight(const plan *pl, const clumpi_chunk *c, uint64_t at, d
 static double weight_before(const plan *pl, const clumpi_record *r) {
     const clumpi_chunk *c = r->chunk;
     const clumpi_node *n = clumpi_node_at(&c->ranges, r->node);
-    double before = size_if_free(c, n->prev), behind = size_if_free(c, n->next);
+    double before = size_if_free(c, n->prev), after = size_if_free(c, n->next);
     uint32_t prev = before > 0 ? clumpi_node_at(&c->ranges, n->prev)->prev : n->prev;
-    uint32_t next = behind > 0 ? clumpi_node_at(&c->ranges, n->next)->next : n->next;
-    return place_weight(pl, c, n->offset, before, behind, prev, next);
+    uint32_t next = after > 0 ? clumpi_node_at(&c->ranges, n->next)->next : n->next;
+    return place_weight(pl, c, n->offset, before, after, prev, next);
 }
 
 static double weight_after(const plan *pl, const clumpi_chunk *c, uint32_t free_node, uint64_t at,
                            uint64_t units) {
     const clumpi_node *n = clumpi_node_at(&c->ranges, free_node);
-    double before = (double)(at - n->offset), behind = (double)n->size - before - (double)units;
-    return place_weight(pl, c, at, before, behind, n->prev, n->next);
+    double before = (double)(at - n->offset), after = (double)n->size - before - (double)units;
+    return place_weight(pl, c, at, before, after, n->prev, n->next);
 }
 
 /* ---- Options --------------------------------------------------------------------------------- */
@@ -284,7 +284,7 @@ static clump_status plan_some(plan *pl) {
  * PACKED_WASTE or more. */
 #define PACKED_WASTE 0.1
 
-/* Units in all free ranges but the largest, if everything in the chunk may move; else 0. */
+/* Units in all free ranges except the largest, if everything in the chunk may move; else 0. */
 static uint64_t scattered_units(const plan *pl, const clumpi_chunk *c) {
     const clump_suballoc *ranges = &c->ranges;
     uint64_t largest = 0;

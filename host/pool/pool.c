@@ -168,7 +168,7 @@ static clump_status create(const clump_pool_desc *desc, clump_pool *p, clump_err
 
 /* ---- What a heap sees ------------------------------------------------------------------------- */
 
-/* References are places in the buffer, so it could move; but the user's kernels know it as it is. */
+/* References are places in the buffer, so the buffer could move. It does not, since the user's kernels may have it as an argument. */
 static clump_status take_for_heap(clumpi_buffer_source *source, uint64_t bytes, void *owner,
                                   uint64_t *number, cl_mem *buffer, clump_error *error) {
     clump_pool *pool = (clump_pool *)source;
@@ -446,7 +446,7 @@ static clump_status check_unused(clump_pool *p, const clumpi_record *r) {
         r->extra && r->extra->name ? r->extra->name : "", r->pins, maps, images);
 }
 
-/* A move of what is freed: its copy may still read the source. */
+/* A move of the allocation that is freed: its copy may still read the source. */
 static clump_status leave_op(clump_pool *p, clumpi_record *r, clumpi_events *uses) {
     clumpi_op *op = r->op;
     if (op->event) {

@@ -10,7 +10,7 @@
  *
  * Invariants, whenever the lock is free: a used range of a chunk belongs to exactly one record, op
  * (as its target) or waiting range; bytes are those of all chunks; tops[i] is the top bin of chunk
- * i; no chunk but one of a kind is empty, and that only if the pool keeps one, or has_surplus.
+ * i; at most one chunk of a kind is empty, and that only if the pool keeps one, unless has_surplus.
  * clump_pool_check() verifies them.
  *
  * The functions here expect the lock to be held and fill the pool's error record when they fail.
@@ -45,7 +45,7 @@ typedef struct clumpi_chunk {
     clump_memory memory;
     int is_unique;
     uint32_t movable;       /* records that may be moved */
-    uint64_t leaving_units; /* of which ops are moving to other chunks */
+    uint64_t leaving_units; /* of these, ops are moving to other chunks */
     uint32_t rank;          /* in the order of the last plan: 0 is to be filled first */
     uint32_t cursor;        /* node at which the search for moves goes on; 0: the last */
     clump_suballoc ranges;  /* not of unique ones */
@@ -142,10 +142,11 @@ struct clump_pool {
 
     /* Defragmentation. */
     int is_stepping;
-    uint32_t starved;                /* steps whose budget was too small for any copy */
-    int defers_release, has_surplus; /* a step with a budget runs; it left empty chunks behind */
-    uint32_t unreleased;             /* steps whose budget was too small to release one of them */
-    clumpi_pace_model release_pace;  /* what that takes; no bytes are counted */
+    uint32_t starved; /* steps whose budget was too small for any copy */
+    int defers_release,
+        has_surplus;     /* a step with a budget runs; it did not release all empty chunks */
+    uint32_t unreleased; /* steps whose budget was too small to release one of them */
+    clumpi_pace_model release_pace; /* what that takes; no bytes are counted */
     cl_mem scratch;
     uint64_t scratch_bytes;
     clumpi_pace_model device_pace, wall_pace;
@@ -240,7 +241,7 @@ void clumpi_events_clear(clump_pool *p, clumpi_events *events);
 /* Give a range back when `uses` have completed; takes the events over. */
 void clumpi_range_retire(clump_pool *p, clumpi_chunk *chunk, uint32_t node, clumpi_events *uses);
 
-/* Give back what is waiting no longer. */
+/* Give back the ranges whose uses have completed. */
 void clumpi_waiting_poll(clump_pool *p);
 
 /* ---- margin.c ---- */
@@ -289,7 +290,7 @@ clump_status clumpi_copy_range(clump_pool *p, cl_mem from, uint64_t from_at, cl_
 
 /* ---- slide.c ---- */
 
-/* Slide movable allocations down over the gaps in front of them, within `budget_us`; waits for the
+/* Slide movable allocations down over the gaps before them, within `budget_us`; waits for the
  * copies. *moves: what was moved, to be released by the caller. */
 clump_status clumpi_slide(clump_pool *p, const clump_defrag_desc *desc, double budget_ns,
                           clump_move **moves, size_t *count);

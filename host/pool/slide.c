@@ -56,7 +56,7 @@ void clumpi_scratch_release(clump_pool *p) {
     p->scratch_bytes = 0;
 }
 
-/* One copy behind the last. What has begun must be finished, so a failure is tried again. */
+/* One copy, after the last. A slide that has begun must be finished, so a failure is tried again. */
 static clump_status copy(slide *s, cl_mem from, uint64_t from_at, cl_mem to, uint64_t to_at,
                          uint64_t bytes, const clumpi_events *uses) {
     cl_event event = NULL;
@@ -104,7 +104,7 @@ static int fits_budget(const slide *s, uint64_t gap, uint64_t bytes) {
                                s->bytes + (double)bytes) <= s->budget_ns;
 }
 
-/* The allocation of `node` slides over the free node in front of it. *moved says if it did. */
+/* The allocation of `node` slides over the free node before it. *moved says if it did. */
 static clump_status slide_one(slide *s, clumpi_chunk *c, uint32_t node, uint32_t gap, int *moved) {
     clump_pool *p = s->p;
     clump_suballoc *ranges = &c->ranges;

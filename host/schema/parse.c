@@ -226,7 +226,7 @@ static clump_status fail_field_start(parser *p, const char *class_name) {
 
 /* ---- Parser ---------------------------------------------------------------------------------- */
 
-/* "[" NUMBER "]" [ "packed" ], from behind the bracket. */
+/* "[" NUMBER "]" [ "packed" ], from after the bracket. */
 static clump_status parse_array(parser *p, clump_field_desc *field, clumpi_field_places *places) {
     char quote[CLUMPI_QUOTE_BYTES];
     places->count = p->token.place;

@@ -100,7 +100,7 @@ struct clump_schema {
     clump_allocator allocator;
     clump_error error;
 
-    char *names; /* zero-terminated names behind each other; the one at 0 is empty */
+    char *names; /* zero-terminated names, one after the other; the one at 0 is empty */
     size_t names_bytes, names_capacity;
 
     clumpi_class_decl *class_decls;
@@ -196,7 +196,7 @@ const char *clumpi_reserved_builtin(const char *name);
 /* Is there a built-in name that begins with `prefix` and an underscore? */
 int clumpi_reserved_builtin_below(const char *prefix);
 
-/* Entry `index` of table 0 (words) or 1 (built-in names), NULL behind the last. For tests. */
+/* Entry `index` of table 0 (words) or 1 (built-in names), NULL after the last. For tests. */
 const char *clumpi_reserved_entry(int table, size_t index);
 
 #endif

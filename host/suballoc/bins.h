@@ -55,9 +55,9 @@ static inline void clumpi_bins_insert(clump_suballoc *s, uint32_t i, clumpi_node
 /* Remove the first node of a bin. */
 static inline void clumpi_bins_pop(clump_suballoc *s, const clumpi_node *n, uint32_t bin) {
     uint32_t next = n->bin_next, row = bin >> CLUMPI_CUT_BITS;
-    clumpi_node *behind = clumpi_node_at(s, next);
-    behind->bin_prev = 0;
-    clumpi_bins_set_head(s, bin, next, behind->size);
+    clumpi_node *after = clumpi_node_at(s, next);
+    after->bin_prev = 0;
+    clumpi_bins_set_head(s, bin, next, after->size);
     uint32_t bits = s->bin_bits[row] & ~((uint32_t)!next << (bin & (CLUMPI_BIN_CUTS - 1)));
     s->bin_bits[row] = bits;
     s->bin_rows &= ~((uint64_t)!bits << row);

@@ -81,7 +81,7 @@ clump_status clump_suballoc_check(clump_suballoc *s) {
         if (n->prev_free != (before == CLUMPI_NODE_FREE))
             return corrupt(s, "the range before is free", n->prev_free, !n->prev_free);
         if (told_free != (n->state == CLUMPI_NODE_FREE))
-            return corrupt(s, "the range behind is free", told_free, !told_free);
+            return corrupt(s, "the range after is free", told_free, !told_free);
         told_free = n->next_free;
         before = n->state;
         if (n->state == CLUMPI_NODE_USED) {

@@ -42,7 +42,7 @@ static inline void clumpi_node_give(clump_suballoc *s, uint32_t i, clumpi_node *
     s->used_count++;
 }
 
-/* Give out the first units of free node `i` as node `used`. What is left keeps the node, and mostly
+/* Give out the first units of free node `i` as node `used`. The rest keeps the node, and mostly
  * its bin; its place, its extent and the index are left to the caller. */
 static inline void clumpi_node_give_front(clump_suballoc *s, uint32_t i, clumpi_node *n,
                                           uint32_t used, clumpi_node *u, uint64_t units) {
@@ -113,13 +113,13 @@ static inline void clumpi_node_free(clump_suballoc *s, clump_fit fit, uint32_t n
     clumpi_node *n = clumpi_node_at(s, node);
     uint64_t size = n->size;
     uint32_t prev = n->prev, next = n->next, merge_prev = n->prev_free, merge_next = n->next_free;
-    clumpi_node *before = clumpi_node_at(s, prev), *behind = clumpi_node_at(s, next);
+    clumpi_node *before = clumpi_node_at(s, prev), *after = clumpi_node_at(s, next);
     s->used_units -= size;
     s->used_count--;
     n->place += CLUMPI_GENERATION_ONE;
     if (!merge_prev && !merge_next) {
         clumpi_node_set_extent(n, size, CLUMPI_NODE_FREE);
-        before->next_link = behind->prev_link = node | CLUMPI_LINK_FREE;
+        before->next_link = after->prev_link = node | CLUMPI_LINK_FREE;
         clumpi_index_insert(s, fit, node, n, size);
         s->free_count++;
         return;
@@ -127,21 +127,21 @@ static inline void clumpi_node_free(clump_suballoc *s, clump_fit fit, uint32_t n
     clumpi_node_retire(s, node, n);
     if (!merge_prev) {
         before->next_link = next | CLUMPI_LINK_FREE;
-        behind->prev_link = prev;
-        clumpi_node_reshape(s, fit, next, behind, 0 - size, size);
+        after->prev_link = prev;
+        clumpi_node_reshape(s, fit, next, after, 0 - size, size);
         return;
     }
     if (merge_next) {
-        size += behind->size;
-        clumpi_index_remove(s, fit, next, behind);
+        size += after->size;
+        clumpi_index_remove(s, fit, next, after);
         uint32_t last = next;
-        next = behind->next;
-        clumpi_node_retire(s, last, behind);
-        behind = clumpi_node_at(s, next);
+        next = after->next;
+        clumpi_node_retire(s, last, after);
+        after = clumpi_node_at(s, next);
         s->free_count--;
     }
     before->next_link = next;
-    behind->prev_link = prev | CLUMPI_LINK_FREE;
+    after->prev_link = prev | CLUMPI_LINK_FREE;
     clumpi_node_reshape(s, fit, prev, before, 0, size);
 }
 

@@ -115,7 +115,7 @@ static __attribute__((noinline, cold)) clump_status fail_memory(clump_suballoc *
     return clumpi_fail(&s->error, CLUMP_ERR_MEMORY, "no host memory for more ranges");
 }
 
-/* All requests but the simple ones. */
+/* All requests except the simple ones. */
 static __attribute__((noinline)) clump_status alloc_any(clump_suballoc *s, uint64_t bytes,
                                                         uint64_t alignment, void *user_data,
                                                         clump_range *range, uint64_t *offset) {
