@@ -64,8 +64,8 @@ typedef struct clump_collect_desc {
 
 /* Parts of a run, as timed by profiling events. */
 #define CLUMP_COLLECT_PHASE_LIST(X)                                                                \
-    X(ROOTS, "a clean slate, and what roots lead to")                                              \
-    X(MARK, "what these lead to")                                                                  \
+    X(ROOTS, "no object reached yet, then those of the roots")                                     \
+    X(MARK, "objects that these lead to")                                                          \
     X(WEAK, "weak references to the dead")                                                         \
     X(LIST, "the list of the dead")                                                                \
     X(SWEEP, "bitmaps, states and hints")

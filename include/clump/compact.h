@@ -46,10 +46,10 @@ typedef struct clump_compact_desc {
     int null_dangling;          /* 1: see above; costs one more pass over the references */
     double slack;       /* free slots to keep in each class, as a share of its objects, 0 .. 1: too
                            few make the next allocations slow (ISMM 3.6) */
-    uint64_t max_moves; /* 0: no limit. Else a step: the emptiest blocks first, at most that many
-                           moves, and at least one block. Repeated steps make the moves of one full
-                           run, and end with the same slots in use */
-    double max_us;      /* 0: no limit. Else a step of about that many microseconds: max_moves chosen
+    uint64_t max_moves; /* 0: no limit. Else a step: at most that many moves, except that one block
+                           is emptied in any case; the emptiest come first. Repeated steps make the
+                           moves of one full run, and end with the same slots in use */
+    double max_us; /* 0: no limit. Else a step of about that many microseconds: max_moves chosen
                            from the speed of earlier steps (the first is of one block). What does
                            not depend on the moves, mostly reading all references, is not cut */
     clump_compact_order order;
@@ -65,7 +65,7 @@ typedef struct clump_compact_desc {
 /* Parts of a run, as timed by profiling events. */
 #define CLUMP_COMPACT_PHASE_LIST(X)                                                                \
     X(CHECK, "dangling references")                                                                \
-    X(PLAN, "which blocks give, which take, and the numbers of objects and free slots")            \
+    X(PLAN, "source and target blocks, and the numbers of objects and free slots")                 \
     X(MOVE, "objects to their new places")                                                         \
     X(REWRITE, "references inside and outside the heap")                                           \
     X(FINISH, "bitmaps, states and hints")

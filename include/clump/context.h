@@ -57,9 +57,8 @@ typedef enum clump_personality {
  * Programs whose source includes files are not kept, since the files may change. Nothing is ever removed;
  * entries may be removed at any time. An entry is code: nobody else may be able to write there. */
 typedef struct clump_cache {
-    const char
-        *folder; /* copied; made with its parents when first needed. Several processes may use
-                           one at the same time. NULL: none */
+    const char *folder; /* copied; made with its parents when first needed. Several processes may
+                           use one at the same time. NULL: none */
     /* Instead of a folder, set both. `load` returns the size of an entry, 0 if there is none, and writes
      * it to `data` if it fits into `bytes`; it is called with 0 bytes first. `store` puts an entry in
      * place of one of the same name. Both are called by the thread that uses the context. */

@@ -92,17 +92,16 @@ typedef struct clump_pool_desc {
     clump_context *context; /* required; must outlive the pool */
     cl_command_queue queue; /* for copies and touching; of that context. Default: the context's */
     const char *name;       /* copied; default "pool" */
-    uint64_t
-        chunk_bytes; /* 0: automatic, from 1/8 of 64 MiB doubling to it; less on small devices */
-    uint64_t limit_bytes;  /* of device memory in all; 0: only that of all pools, see below */
-    double unique_share;   /* requests above this share of a chunk get a buffer of their own;
+    uint64_t chunk_bytes;   /* 0: automatic, doubling from 8 MiB to 64; less on small devices */
+    uint64_t limit_bytes;   /* of device memory in all; 0: only that of all pools, see below */
+    double unique_share;    /* requests above this share of a chunk get a buffer of their own;
                                  above 0 and at most 1; 0: 0.5 */
-    uint32_t alignment;    /* of offsets and sizes: a power of two, at least the device's base
+    uint32_t alignment;     /* of offsets and sizes: a power of two, at least the device's base
                                  alignment, which is also the default */
-    clump_fit fit;         /* 0: CLUMP_FIT_GOOD */
-    uint32_t margin_bytes; /* debug mode: bytes with a pattern after each allocation, checked
+    clump_fit fit;          /* 0: CLUMP_FIT_GOOD */
+    uint32_t margin_bytes;  /* debug mode: bytes with a pattern after each allocation, checked
                                  by clump_pool_check(); 0: none */
-    uint32_t flags;        /* clump_pool_flag bits */
+    uint32_t flags;         /* clump_pool_flag bits */
 
     /* Callbacks, all optional; `user` is handed back. They may call the pool, but not defragment
      * it. */

@@ -112,7 +112,7 @@ typedef struct clump_suballoc_details {
 
 /* METHOD. Walks all ranges. */
 CLUMP_API void clump_suballoc_get_details(const clump_suballoc *suballoc,
-                                           clump_suballoc_details *details);
+                                          clump_suballoc_details *details);
 
 /* METHOD. Verify all invariants: the ranges cover everything once, no two free ones are
  * neighbours, the index of free ranges holds exactly these, the counters are right. Walks all
