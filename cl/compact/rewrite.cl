@@ -61,7 +61,8 @@ static inline recorded recorded_block(const clumpi_view *v, const records *r, ui
         d.local_bits += at * rows;
     } else {
         __global const clumpi_class_plan *p = &clumpi_plans(v)[class_id];
-        at = p->source_begin + clumpi_plan_words(v)[r->table[entry]].y + i * p->sources;
+        at = p->source_begin + clumpi_block_plans(v)[r->table[entry]].source.target +
+             i * p->sources;
         d.block = clumpi_plan_list(v)[at];
         d.bits += at * rows;
     }
@@ -279,7 +280,7 @@ __kernel void clumpi_rewrite_recompute(__global uchar *heap, uint header_at, uin
         if (source == CLUMPI_NONE) continue;
         uint c = clumpi_class_of_state(v.states[source]);
         __global const clumpi_class_plan *p = &clumpi_plans(&v)[c];
-        uint at = p->source_begin + clumpi_plan_words(&v)[source].y + i % all * p->sources;
+        uint at = p->source_begin + clumpi_block_plans(&v)[source].source.target + i % all * p->sources;
         blocks[i] = clumpi_plan_list(&v)[at];
         for (uint row = 0; row < rows; row++)
             bits[i * rows + row] = clumpi_record_bits(&v)[at * rows + row];

@@ -13,6 +13,7 @@
 
 #include <stdatomic.h>
 
+#include "cl/heap/layout.h"
 #include "clump/heap.h"
 #include "clump/program.h"
 #include "clump/refs.h"

@@ -2,7 +2,7 @@
  *
  * Read first: core/core.h, cl/heap/fields.cl.
  */
-#include <string.h>
+#include <stddef.h>
 
 #include "heap/heap.h"
 
@@ -11,8 +11,6 @@ typedef struct target {
     clumpi_u32 first, last;
     clumpi_u32 base, stride, bytes;
 } target;
-
-enum { DIRECTION_READ, DIRECTION_WRITE, DIRECTION_REFS }; /* as in cl/heap/fields.cl */
 
 static clump_status find_class(clump_heap *heap, const char *name, target *t) {
     clump_class_info info;
@@ -59,8 +57,7 @@ clump_status clumpi_rank(clump_heap *heap, clumpi_u32 first, clumpi_u32 last, ui
                                     args, 2, NULL);
     if (!status)
         status = clumpi_read(c, heap->buffer,
-                             (uint64_t)heap->geometry.header.at_scan * CLUMPI_UNIT +
-                                 sizes->scan_groups * sizeof objects,
+                             clumpi_header_offset(heap, offsetof(clumpi_header, ranked)),
                              sizeof objects, &objects);
     *count = objects;
     return status;
@@ -98,7 +95,7 @@ clump_status clump_heap_read_refs(clump_heap *heap, const char *class_name, clum
     if (!status) status = clumpi_rank(heap, t.first, t.last, count);
     if (status || !refs) return status;
     uint64_t wanted = *count < capacity ? *count : capacity;
-    return copy(heap, &t, DIRECTION_REFS, wanted ? *count : 0, wanted * sizeof *refs, refs, NULL);
+    return copy(heap, &t, CLUMPI_COPY_REFS, wanted ? *count : 0, wanted * sizeof *refs, refs, NULL);
 }
 
 clump_status clump_heap_read_field(clump_heap *heap, const char *class_name, const char *field,
@@ -116,7 +113,7 @@ clump_status clump_heap_read_field(clump_heap *heap, const char *class_name, con
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
                            "clump_heap_read_field: room for %llu values, class %s has %llu objects",
                            (unsigned long long)count, class_name, (unsigned long long)objects);
-    return copy(heap, &t, DIRECTION_READ, objects, objects * t.bytes, values, NULL);
+    return copy(heap, &t, CLUMPI_COPY_READ, objects, objects * t.bytes, values, NULL);
 }
 
 clump_status clump_heap_write_field(clump_heap *heap, const char *class_name, const char *field,
@@ -134,7 +131,7 @@ clump_status clump_heap_write_field(clump_heap *heap, const char *class_name, co
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
                            "clump_heap_write_field: %llu values for the %llu objects of class %s",
                            (unsigned long long)count, (unsigned long long)objects, class_name);
-    return copy(heap, &t, DIRECTION_WRITE, objects, 0, NULL, values);
+    return copy(heap, &t, CLUMPI_COPY_WRITE, objects, 0, NULL, values);
 }
 
 /* Two small reads: the block's state, the row's bits. */
