@@ -5,6 +5,7 @@
  *
  * Read first: collect.h, cl/collect/mark.cl.
  */
+#include <assert.h>
 #include <stddef.h>
 
 #include "collect/collect.h"
@@ -32,6 +33,7 @@ clump_status clumpi_collect_run_on(clumpi_collection *r, clump_collect_phase pha
                                    clumpi_kernel_id id, size_t groups, size_t local,
                                    const clumpi_arg *args, uint32_t arg_count) {
     clumpi_arg all[1 + CLUMPI_MARK_ARGS] = {{sizeof r->marks->buffer, &r->marks->buffer}};
+    assert(arg_count <= CLUMPI_MARK_ARGS);
     for (uint32_t i = 0; i < arg_count; i++) all[1 + i] = args[i];
     return clumpi_timed_run(r->heap, &r->timed, phase, id, groups, local, all, 1 + arg_count);
 }
@@ -83,15 +85,9 @@ static uint32_t preset_room(const clumpi_collection *r) {
 /* References of an object of exactly the class, those of weak fields left out. */
 static uint32_t count_refs(const clump_schema *schema, uint32_t class_id) {
     uint32_t count = 0;
-    clump_class_info info;
-    for (uint32_t level = class_id; level; level = info.base) { /* the class and its bases */
-        clump_schema_get_class(schema, level, &info);
-        for (uint32_t i = 0; i < info.field_count; i++) {
-            clump_field_info f;
-            clump_schema_get_field(schema, level, i, &f);
-            if (f.type == CLUMP_TYPE_REF && !f.weak) count += f.count ? f.count : 1;
-        }
-    }
+    clump_field_info f;
+    for (clumpi_ref_walk w = {.schema = schema, .class_id = class_id}; clumpi_next_ref(&w, &f);)
+        if (!f.weak) count += f.count ? f.count : 1;
     return count;
 }
 
@@ -103,11 +99,7 @@ static void release_marks(clumpi_attachment *base, clump_context *c) {
 
 clumpi_marks *clumpi_marks_of(clump_heap *heap) {
     static const char key;
-    clumpi_marks *marks = (clumpi_marks *)clumpi_attachment_find(&heap->attachments, &key);
-    if (marks) return marks;
-    marks = clumpi_alloc(&heap->context->allocator, sizeof *marks);
-    if (marks) clumpi_attach(&heap->attachments, &marks->base, &key, release_marks);
-    return marks;
+    return clumpi_heap_keep(heap, &key, sizeof(clumpi_marks), release_marks);
 }
 
 static clump_status make_buffer(clumpi_collection *r, uint32_t capacity) {

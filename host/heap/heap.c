@@ -27,6 +27,15 @@ clump_status clumpi_run_on_heap(clump_heap *heap, clumpi_kernel_id id, size_t gl
     return clumpi_run_kernel(heap->context, id, global, local, all, 2 + arg_count, sync);
 }
 
+void *clumpi_heap_keep(clump_heap *heap, const void *key, size_t bytes,
+                       void (*release)(clumpi_attachment *, clump_context *)) {
+    clumpi_attachment *kept = clumpi_attachment_find(&heap->attachments, key);
+    if (kept) return kept;
+    kept = clumpi_alloc(&heap->context->allocator, bytes);
+    if (kept) clumpi_attach(&heap->attachments, kept, key, release);
+    return kept;
+}
+
 /* Field types that the device must be able to handle. */
 static clump_status check_types(clump_context *c, const clump_schema *schema) {
     if (c->capabilities.features & CLUMP_FEATURE_FP64) return CLUMP_OK;

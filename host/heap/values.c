@@ -98,19 +98,25 @@ clump_status clump_heap_read_refs(clump_heap *heap, const char *class_name, clum
     return copy(heap, &t, CLUMPI_COPY_REFS, wanted ? *count : 0, wanted * sizeof *refs, refs, NULL);
 }
 
+/* What reading and writing a field of all objects begin with. `missing`: what is wrong without values. */
+static clump_status find_values(clump_heap *heap, const char *class_name, const char *field,
+                                uint32_t index, const void *values, const char *missing, target *t,
+                                uint64_t *objects) {
+    if (!heap) return CLUMP_ERR_USAGE;
+    if (!values) return clumpi_fail(&heap->context->error, CLUMP_ERR_USAGE, "%s", missing);
+    clump_status status = find_field(heap, class_name, field, index, t);
+    return status ? status : clumpi_rank(heap, t->first, t->last, objects);
+}
+
 clump_status clump_heap_read_field(clump_heap *heap, const char *class_name, const char *field,
                                    uint32_t index, void *values, uint64_t count) {
-    if (!heap) return CLUMP_ERR_USAGE;
-    clump_context *c = heap->context;
-    if (!values)
-        return clumpi_fail(&c->error, CLUMP_ERR_USAGE, "clump_heap_read_field needs a place");
     target t;
     uint64_t objects;
-    clump_status status = find_field(heap, class_name, field, index, &t);
-    if (!status) status = clumpi_rank(heap, t.first, t.last, &objects);
+    clump_status status = find_values(heap, class_name, field, index, values,
+                                      "clump_heap_read_field needs a place", &t, &objects);
     if (status) return status;
     if (objects > count)
-        return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
+        return clumpi_fail(&heap->context->error, CLUMP_ERR_USAGE,
                            "clump_heap_read_field: room for %llu values, class %s has %llu objects",
                            (unsigned long long)count, class_name, (unsigned long long)objects);
     return copy(heap, &t, CLUMPI_COPY_READ, objects, objects * t.bytes, values, NULL);
@@ -118,17 +124,13 @@ clump_status clump_heap_read_field(clump_heap *heap, const char *class_name, con
 
 clump_status clump_heap_write_field(clump_heap *heap, const char *class_name, const char *field,
                                     uint32_t index, const void *values, uint64_t count) {
-    if (!heap) return CLUMP_ERR_USAGE;
-    clump_context *c = heap->context;
-    if (!values)
-        return clumpi_fail(&c->error, CLUMP_ERR_USAGE, "clump_heap_write_field needs values");
     target t;
     uint64_t objects;
-    clump_status status = find_field(heap, class_name, field, index, &t);
-    if (!status) status = clumpi_rank(heap, t.first, t.last, &objects);
+    clump_status status = find_values(heap, class_name, field, index, values,
+                                      "clump_heap_write_field needs values", &t, &objects);
     if (status) return status;
     if (objects != count)
-        return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
+        return clumpi_fail(&heap->context->error, CLUMP_ERR_USAGE,
                            "clump_heap_write_field: %llu values for the %llu objects of class %s",
                            (unsigned long long)count, (unsigned long long)objects, class_name);
     return copy(heap, &t, CLUMPI_COPY_WRITE, objects, 0, NULL, values);
@@ -164,10 +166,13 @@ clump_status clumpi_ref_check(clump_heap *heap, clump_ref ref, clumpi_u32 first,
                        ref, any ? "" : " of class ", any ? "" : info.name);
 }
 
-/* Resolve and check everything about one field of one object; *offset is its place in the buffer.
- * */
+/* Resolve and check everything about one field of one object; *offset is its place in the buffer, and
+ * `missing` what is wrong without a value. */
 static clump_status locate(clump_heap *heap, clump_ref ref, const char *class_name,
-                           const char *field, uint32_t index, target *t, uint64_t *offset) {
+                           const char *field, uint32_t index, const void *value,
+                           const char *missing, target *t, uint64_t *offset) {
+    if (!heap) return CLUMP_ERR_USAGE;
+    if (!value) return clumpi_fail(&heap->context->error, CLUMP_ERR_USAGE, "%s", missing);
     clump_status status = find_field(heap, class_name, field, index, t);
     if (!status) status = clumpi_ref_check(heap, ref, t->first, t->last);
     *offset = (uint64_t)(ref >> 6) * heap->layout.granule_bytes + t->base +
@@ -177,26 +182,18 @@ static clump_status locate(clump_heap *heap, clump_ref ref, const char *class_na
 
 clump_status clump_heap_read_object_field(clump_heap *heap, clump_ref ref, const char *class_name,
                                           const char *field, uint32_t index, void *value) {
-    if (!heap) return CLUMP_ERR_USAGE;
-    if (!value)
-        return clumpi_fail(&heap->context->error, CLUMP_ERR_USAGE,
-                           "clump_heap_read_object_field needs a place");
     target t = {0};
-    uint64_t offset;
-    clump_status status = locate(heap, ref, class_name, field, index, &t, &offset);
-    if (status) return status;
-    return clumpi_read(heap->context, heap->buffer, offset, t.bytes, value);
+    uint64_t offset = 0;
+    clump_status status = locate(heap, ref, class_name, field, index, value,
+                                 "clump_heap_read_object_field needs a place", &t, &offset);
+    return status ? status : clumpi_read(heap->context, heap->buffer, offset, t.bytes, value);
 }
 
 clump_status clump_heap_write_object_field(clump_heap *heap, clump_ref ref, const char *class_name,
                                            const char *field, uint32_t index, const void *value) {
-    if (!heap) return CLUMP_ERR_USAGE;
-    if (!value)
-        return clumpi_fail(&heap->context->error, CLUMP_ERR_USAGE,
-                           "clump_heap_write_object_field needs a value");
     target t = {0};
-    uint64_t offset;
-    clump_status status = locate(heap, ref, class_name, field, index, &t, &offset);
-    if (status) return status;
-    return clumpi_write(heap->context, heap->buffer, offset, t.bytes, value);
+    uint64_t offset = 0;
+    clump_status status = locate(heap, ref, class_name, field, index, value,
+                                 "clump_heap_write_object_field needs a value", &t, &offset);
+    return status ? status : clumpi_write(heap->context, heap->buffer, offset, t.bytes, value);
 }

@@ -8,6 +8,7 @@
  */
 #include <string.h>
 
+#include "cl/collect/layout.h"
 #include "collect_core.h"
 #include "core/device.h"
 #include "diff/compact/worlds.h"
