@@ -23,10 +23,18 @@
 
 #define SORT_RADIX (1u << CLUMPI_SORT_BITS)         /* digits, for groups of many items */
 #define SORT_RADIX_ONE (1u << CLUMPI_SORT_BITS_ONE) /* digits, for groups of one */
-#define SORT_CELLS 4096u /* 256 items by 16 digits, or by 8 keys and 8 values */
+#define SORT_CELLS 4096u /* 256 items by 16 digits */
 /* Place of a counter: a gap after 32 of them lets a warp walk along rows of 16 without all its
  * work-items meeting in one bank. */
 #define SORT_CELL(i) ((i) + ((i) >> 5))
+
+/* Local memory of a tile: counters while pairs are numbered, then the pairs in order. */
+typedef union sort_tile {
+    uint counters[SORT_CELL(SORT_CELLS)];
+    struct {
+        uint keys[256u * CLUMPI_SORT_ITEMS], values[256u * CLUMPI_SORT_ITEMS];
+    } pairs;
+} sort_tile;
 
 static inline __global clumpi_sort_head *sort_head(__global uchar *tables) {
     return (__global clumpi_sort_head *)tables;
@@ -141,7 +149,8 @@ static inline sort_pass sort_pass_of(__global uint *keys_a, __global uint *value
 __kernel void clumpi_sort_scatter(__global uint *keys_a, __global uint *values_a,
                                   __global uint *keys_b, __global uint *values_b,
                                   __global uchar *tables, uint count, uint pass) {
-    __local uint cells[SORT_CELL(SORT_CELLS)], sums[256];
+    __local sort_tile local_tile;
+    __local uint sums[256];
     __local uint place[SORT_RADIX], first[SORT_RADIX]; /* of a digit: in the buffers, in the tile */
     uint me = (uint)get_local_id(0), items = (uint)get_local_size(0);
     uint groups = (uint)get_num_groups(0), tile = items * CLUMPI_SORT_ITEMS, shift = pass * CLUMPI_SORT_BITS;
@@ -158,36 +167,37 @@ __kernel void clumpi_sort_scatter(__global uint *keys_a, __global uint *values_a
             key[i] = from < n ? p.keys[begin + from] : 0;
             value[i] = from < n ? p.values[begin + from] : 0;
         }
-        for (uint d = 0; d < SORT_RADIX; d++) cells[SORT_CELL(d * items + me)] = 0;
+        for (uint d = 0; d < SORT_RADIX; d++) local_tile.counters[SORT_CELL(d * items + me)] = 0;
         for (uint i = 0; i < CLUMPI_SORT_ITEMS; i++) {
             uint cell = SORT_CELL((key[i] >> shift & (SORT_RADIX - 1u)) * items + me);
-            at[i] = cells[cell];
-            if (me * CLUMPI_SORT_ITEMS + i < n) cells[cell] = at[i] + 1u;
+            at[i] = local_tile.counters[cell];
+            if (me * CLUMPI_SORT_ITEMS + i < n) local_tile.counters[cell] = at[i] + 1u;
         }
         CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
         uint sum = 0;
-        for (uint i = 0; i < SORT_RADIX; i++) sum += cells[SORT_CELL(me * SORT_RADIX + i)];
+        for (uint i = 0; i < SORT_RADIX; i++) sum += local_tile.counters[SORT_CELL(me * SORT_RADIX + i)];
         sum = clumpi_group_scan(sum, sums) - sum;
         for (uint i = 0; i < SORT_RADIX; i++) {
-            uint cell = SORT_CELL(me * SORT_RADIX + i), here = cells[cell];
-            cells[cell] = sum;
+            uint cell = SORT_CELL(me * SORT_RADIX + i), here = local_tile.counters[cell];
+            local_tile.counters[cell] = sum;
             sum += here;
         }
         CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
         for (uint i = 0; i < CLUMPI_SORT_ITEMS; i++)
-            at[i] += cells[SORT_CELL((key[i] >> shift & (SORT_RADIX - 1u)) * items + me)];
-        for (uint d = me; d < SORT_RADIX; d += items) first[d] = cells[SORT_CELL(d * items)];
-        CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE); /* from here on the cells hold keys, then values */
+            at[i] += local_tile.counters[SORT_CELL((key[i] >> shift & (SORT_RADIX - 1u)) * items + me)];
+        for (uint d = me; d < SORT_RADIX; d += items) first[d] = local_tile.counters[SORT_CELL(d * items)];
+        CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE); /* from here on the tile has its pairs */
         for (uint i = 0; i < CLUMPI_SORT_ITEMS; i++) {
             if (me * CLUMPI_SORT_ITEMS + i >= n) break;
-            cells[at[i]] = key[i];
-            cells[tile + at[i]] = value[i];
+            local_tile.pairs.keys[at[i]] = key[i];
+            local_tile.pairs.values[at[i]] = value[i];
         }
         CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
         for (uint i = me; i < n; i += items) {
-            uint d = cells[i] >> shift & (SORT_RADIX - 1u), to = place[d] + (i - first[d]);
-            p.keys_to[to] = cells[i];
-            p.values_to[to] = cells[tile + i];
+            uint sorted = local_tile.pairs.keys[i], d = sorted >> shift & (SORT_RADIX - 1u);
+            uint to = place[d] + (i - first[d]);
+            p.keys_to[to] = sorted;
+            p.values_to[to] = local_tile.pairs.values[i];
         }
         CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
         for (uint d = me; d < SORT_RADIX; d += items)

@@ -209,7 +209,9 @@ clump_status clumpi_collect_mark_host(clumpi_collection *r, clumpi_u32 step, int
     if (m.peak > k->peak) k->peak = (clumpi_u32)m.peak;
     add(k->read, m.read);
     add(k->followed, m.followed);
-    if (!status) status = clumpi_write(c, r->marks->buffer, offsetof(clumpi_marks_head, control), sizeof *k, k);
+    if (!status)
+        status =
+            clumpi_write(c, r->marks->buffer, offsetof(clumpi_marks_head, control), sizeof *k, k);
     drop_all(&m);
     if (!status) status = clumpi_finish(c);
     r->report.us[CLUMP_COLLECT_MARK] += 1e-3 * (clumpi_now_ns() - start);

@@ -11,9 +11,9 @@
 #include "collect/collect.h"
 
 static const char *const kernel_files[] = {
-    "cl/core/layout.h",     "cl/core/prelude.clh", "cl/core/bitmap.clh",   "cl/core/block.clh",
-    "cl/core/scan.clh",     "cl/compact/layout.h", "cl/compact/plan.clh",  "cl/compact/reach.clh",
-    "cl/collect/layout.h",  "cl/collect/mark.clh", "cl/collect/mark.cl",   "cl/collect/sweep.cl"};
+    "cl/core/layout.h",    "cl/core/prelude.clh", "cl/core/bitmap.clh",  "cl/core/block.clh",
+    "cl/core/scan.clh",    "cl/compact/layout.h", "cl/compact/plan.clh", "cl/compact/reach.clh",
+    "cl/collect/layout.h", "cl/collect/mark.clh", "cl/collect/mark.cl",  "cl/collect/sweep.cl"};
 static const char *const kernel_names[] = {CLUMPI_COLLECT_KERNELS(CLUMPI_KERNEL_NAME)};
 const clumpi_library clumpi_collect_library = {
     kernel_files, sizeof kernel_files / sizeof *kernel_files, kernel_names,

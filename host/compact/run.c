@@ -6,10 +6,10 @@
 #include "compact/compact.h"
 
 static const char *const kernel_files[] = {
-    "cl/core/layout.h",     "cl/core/prelude.clh",  "cl/core/bitmap.clh",  "cl/core/block.clh",
-    "cl/core/scan.clh",     "cl/compact/layout.h",  "cl/compact/plan.clh", "cl/compact/reach.clh",
-    "cl/compact/plan.cl",   "cl/compact/move.cl",   "cl/compact/rewrite.cl",
-    "cl/compact/finish.cl", "cl/compact/order.cl"};
+    "cl/core/layout.h",   "cl/core/prelude.clh", "cl/core/bitmap.clh",    "cl/core/block.clh",
+    "cl/core/scan.clh",   "cl/compact/layout.h", "cl/compact/plan.clh",   "cl/compact/reach.clh",
+    "cl/compact/plan.cl", "cl/compact/move.cl",  "cl/compact/rewrite.cl", "cl/compact/finish.cl",
+    "cl/compact/order.cl"};
 static const char *const kernel_names[] = {CLUMPI_COMPACT_KERNELS(CLUMPI_KERNEL_NAME)};
 const clumpi_library clumpi_compact_library = {
     kernel_files, sizeof kernel_files / sizeof *kernel_files, kernel_names,

@@ -172,7 +172,7 @@ static uint64_t max64(uint64_t a, uint64_t b) {
 static void place_scratch(clumpi_header *h, uint32_t reduce_groups, uint64_t *end) {
     const uint64_t sets = h->class_count + 1;
     const uint64_t of_calls[] = {
-        h->scan_groups * sets * sizeof(clumpi_u32),   /* list of rows */
+        h->scan_groups * sets * sizeof(clumpi_u32),    /* list of rows */
         h->scan_groups * sizeof(clumpi_new_supply),    /* do-new; a ranking needs less */
         (uint64_t)reduce_groups * CLUMPI_REDUCE_BYTES, /* reduction */
         CLUMPI_STATS_BYTES(h->class_count),

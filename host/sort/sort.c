@@ -8,7 +8,7 @@
 
 #include <stddef.h>
 
-static const char *const kernel_files[] = {"cl/core/layout.h", "cl/core/prelude.clh",
+static const char *const kernel_files[] = {"cl/core/layout.h",   "cl/core/prelude.clh",
                                            "cl/core/bitmap.clh", "cl/core/scan.clh",
                                            "cl/sort/layout.h",   "cl/sort/sort.cl"};
 static const char *const kernel_names[] = {CLUMPI_SORT_KERNELS(CLUMPI_KERNEL_NAME)};

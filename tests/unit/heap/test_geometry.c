@@ -234,9 +234,9 @@ static uint64_t expect_areas(const heap_case *c, phase now) {
         AREA(at_plan_counts,
              now == PLANNING ? c->scan_groups * sets * sizeof(clumpi_block_counts) : 0),
         AREA(at_plan_histograms, now == PLANNING ? sets * (h->capacity_max + 1) * 4 : 0),
-        AREA(at_tallies, now == REWRITING ? (uint64_t)c->reduce_groups * CLUMPI_TALLIES *
-                                                sizeof(clumpi_tally)
-                                          : 0),
+        AREA(at_tallies, now == REWRITING
+                             ? (uint64_t)c->reduce_groups * CLUMPI_TALLIES * sizeof(clumpi_tally)
+                             : 0),
         {"the blocks", h->first_block * block_bytes(&c->g),
          (h->block_end - h->first_block) * block_bytes(&c->g)},
         {"the end", c->g.bytes, 0},
