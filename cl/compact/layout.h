@@ -1,5 +1,5 @@
-/* The scratch memory of compaction, shared by host and device. It lies in the heap's buffer, so that a
- * compaction allocates nothing; host/heap/geometry.c places it.
+/* The scratch memory of compaction, shared by host and device. It lies in the heap's buffer, so that only an
+ * order, which sorts, asks for more; host/heap/geometry.c places it.
  *
  *   header.              holds                                                        from .. to
  *   at_plans             clumpi_class_plan [class id]; entry 0: sums                  plan .. finish

@@ -1,6 +1,6 @@
 /* The device sources of cl/, embedded at build time as a table of texts.
  *
- * The build (cmake/embed.cmake) turns every cl/<name>.cl, cl/<name>.clh and cl/core/layout.h into one
+ * The build (cmake/embed.cmake) turns every file of cl/ into one
  * element, sorted by name. program.c hands the texts to clCreateProgramWithSource. Everything here is constant and lives as long as the process.
  *
  * Read first: nothing.
