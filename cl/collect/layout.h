@@ -58,7 +58,8 @@ enum {
 
 typedef struct clumpi_marks_head {
     clumpi_mark_control control;
-    clumpi_u32 refs_of[CLUMPI_CLASS_IDS]; /* by class id: references of an object that are followed */
+    /* By class id: references of an object that are followed. */
+    clumpi_u32 refs_of[CLUMPI_CLASS_IDS];
 } clumpi_marks_head;
 
 /* Byte offsets in the buffer; granules are those of the heap in front of its end. */

@@ -1,16 +1,16 @@
 /* The scratch memory of compaction, shared by host and device. It lies in the heap's buffer, so that only an
  * order, which sorts, asks for more; host/heap/geometry.c places it.
  *
- *   header.              holds                                                        from .. to
- *   at_plans             clumpi_class_plan [class id]; entry 0: sums                  plan .. finish
- *   at_plan_counts       clumpi_block_counts [work-group][class id]                     plan
- *   at_plan_histograms   words [class id][capacity_max + 1]: blocks with so many objects   plan
- *   at_tallies           clumpi_tally [work-group]                                    check, rewrite
- *   at_plan_list         block numbers: those that give and take, class by class      plan .. finish
- *   at_block_plans       clumpi_block_plan [block]                                    plan .. finish
- *   at_moved             a bit per block: its objects leave                           plan .. finish
- *   at_record_table      words [entries]: sources, by hash                            merge .. rewrite
- *   at_record_bits       ulong [place in the list][block_rows_max]: bitmaps           merge .. rewrite
+ *   header.             holds                                                      from .. to
+ *   at_plans            clumpi_class_plan [class id]; entry 0: sums                plan .. finish
+ *   at_plan_counts      clumpi_block_counts [work-group][class id]                 plan
+ *   at_plan_histograms  words [class id][capacity_max + 1]: blocks by objects      plan
+ *   at_tallies          clumpi_tally [work-group]                                  check, rewrite
+ *   at_plan_list        block numbers: those that give and take, class by class    plan .. finish
+ *   at_block_plans      clumpi_block_plan [block]                                  plan .. finish
+ *   at_moved            a bit per block: its objects leave                         plan .. finish
+ *   at_record_table     words [entries]: sources, by hash                          merge .. rewrite
+ *   at_record_bits      ulong [place in the list][block_rows_max]: bitmaps         merge .. rewrite
  *
  * The plans and what follows them are in the scratch of calls (cl/heap/layout.h). The tallies stand where
  * the counts and histograms were, which nobody needs once the plan is made. The records stand in the place of
@@ -26,10 +26,10 @@
 
 /* Of a class. */
 typedef struct clumpi_class_plan {
-    clumpi_u32 selected; /* 1: the class takes part */
-    clumpi_u32 objects, blocks; /* live; allocated blocks before */
-    clumpi_u32 full;            /* of these, blocks without a free slot */
-    clumpi_u32 threshold, ties; /* blocks that stay: with more credits than `threshold`, and the
+    clumpi_u32 selected;          /* 1: the class takes part */
+    clumpi_u32 objects, blocks;   /* live; allocated blocks before */
+    clumpi_u32 full;              /* of these, blocks without a free slot */
+    clumpi_u32 threshold, ties;   /* blocks that stay: with more credits than `threshold`, and the
                                    first `ties` with as many */
     clumpi_u32 below, below_ties; /* blocks that give, of the others: with fewer credits than
                                      `below`, and the first `below_ties` with as many */

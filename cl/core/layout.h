@@ -113,7 +113,7 @@ typedef struct clumpi_header {
     clumpi_u32 at_list_rows, at_list_masks, at_list_index, at_list_begin;
     clumpi_u32 at_scan; /* scratch of one call after the other: cl/heap/layout.h */
     clumpi_u32 at_columns;
-    clumpi_u32 capacity_max;                  /* most objects any class has in a block */
+    clumpi_u32 capacity_max; /* most objects any class has in a block */
     clumpi_u32 block_reciprocal,
         block_shift; /* granule / block_granules = mul_hi(granule, reciprocal)
                                                  >> shift; shift 0xffffffff: block_granules is 1 */

@@ -4,7 +4,7 @@
  * last, and leaves nothing there for another. Who uses it, and what for:
  *
  *   list of rows   a word per work-group and class id: rows       enumerate.cl
- *   do-new         a clumpi_new_supply per work-group              new.cl
+ *   do-new         a clumpi_new_supply per work-group             new.cl
  *   ranking        a word per work-group: objects                 fields.cl
  *   reduction      a result of the user's type per work-group     device_api.clh
  *   statistics     a clumpi_stats_result                          stats.cl

@@ -9,14 +9,14 @@
 
 #include "cl/core/layout.h"
 
-#define CLUMPI_SORT_ITEMS 8u  /* pairs of a work-item in a tile */
+#define CLUMPI_SORT_ITEMS 8u    /* pairs of a work-item in a tile */
 #define CLUMPI_SORT_BITS 4u     /* of a digit, for work-groups of many items */
 #define CLUMPI_SORT_BITS_ONE 8u /* for work-groups of one */
 #define CLUMPI_SORT_PASSES 8u   /* over 32 bits, at most */
 
 typedef struct clumpi_sort_head {
-    clumpi_u32 turn[CLUMPI_SORT_PASSES + 1u]; /* by pass, and after the last: 0 if the caller's buffers
-                                                 have the pairs, 1 if the others do */
+    /* By pass, and after the last: 0 if the caller's buffers have the pairs, 1 if the others do. */
+    clumpi_u32 turn[CLUMPI_SORT_PASSES + 1u];
     clumpi_u32 pad[16u - CLUMPI_SORT_PASSES - 1u];
 } clumpi_sort_head;
 

@@ -178,7 +178,7 @@ static void place_scratch(clumpi_header *h, uint32_t reduce_groups, uint64_t *en
         CLUMPI_STATS_BYTES(h->class_count),
         CLUMPI_CHECK_BYTES(h->class_count),
     };
-    uint64_t begin = *end, one;
+    const uint64_t begin = *end;
     h->at_scan = h->at_plans = place(end, sets * sizeof(clumpi_class_plan));
     uint64_t planned = *end, tallied = *end;
     h->at_plan_counts = place(&planned, h->scan_groups * sets * sizeof(clumpi_block_counts));
@@ -187,7 +187,7 @@ static void place_scratch(clumpi_header *h, uint32_t reduce_groups, uint64_t *en
         place(&tallied, (uint64_t)reduce_groups * CLUMPI_TALLIES * sizeof(clumpi_tally));
     *end = max64(planned, tallied);
     for (size_t i = 0; i < sizeof of_calls / sizeof *of_calls; i++) {
-        one = begin;
+        uint64_t one = begin;
         place(&one, of_calls[i]);
         *end = max64(*end, one);
     }
