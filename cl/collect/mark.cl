@@ -335,15 +335,33 @@ __kernel void clumpi_mark_roots(__global uchar *heap, uint header_at, __global u
 
 #define PARTS (2u * CLUMPI_MARK_ITEMS) /* objects that a work-group collects for the queue */
 
-enum { SHARED_COUNT, SHARED_AT, SHARED_TILE, SHARED_WIDE, SHARED_MOST, SHARED_WORDS };
+/* What the work-items of a group tell each other. */
+typedef struct group_words {
+    uint count; /* of parts[], or of the next frontier of a narrow step */
+    uint at;    /* place in the queue that was reserved */
+    uint tile;  /* that the group took */
+    uint wide;  /* of wide[] */
+    uint rows;  /* of a tile */
+    uint most;  /* references that an object of the tile has, those of wide[] left out */
+} group_words;
+
+/* Of a step that goes this way: two frontiers, or the rows of a tile that have grey objects. */
+typedef union step_memory {
+    uint fronts[2][CLUMPI_NARROW_MAX];
+    struct {
+        uint granule[CLUMPI_MARK_ITEMS];
+        uint low[CLUMPI_MARK_ITEMS], high[CLUMPI_MARK_ITEMS]; /* halves of the word of grey objects */
+    } rows;
+} step_memory;
 
 /* Local memory of a step. */
 typedef struct group_memory {
-    __local uint *shared; /* SHARED_WORDS */
-    __local uint *tile;   /* CLUMPI_MARK_ITEMS: objects */
-    __local uint *sums;   /* CLUMPI_MARK_ITEMS */
-    __local uint *parts;  /* PARTS: reached, not yet in the queue */
-    __local uint *fronts; /* 2 * CLUMPI_NARROW_MAX: of a narrow step; else the rows of a tile */
+    __local group_words *shared;
+    __local uint *tile;  /* CLUMPI_MARK_ITEMS: objects */
+    __local uint *sums;  /* CLUMPI_MARK_ITEMS */
+    __local uint *wide;  /* CLUMPI_MARK_ITEMS: objects that the whole group takes together */
+    __local uint *parts; /* PARTS: reached, not yet in the queue */
+    __local step_memory *step;
 } group_memory;
 
 /* Follow reference `k` of an object; the object it leads to if this work-item was the first to
@@ -358,34 +376,34 @@ static inline uint follow_nth(clumpi_mark *m, uint object, uint k) {
 /* Take the next tile of a step; all work-items of the group together. */
 static inline uint next_tile(const clumpi_mark *m, const group_memory *s) {
     CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
-    if (get_local_id(0) == 0) s->shared[SHARED_TILE] = CLUMPI_ADD(&m->control->cursor[m->now], 1);
+    if (get_local_id(0) == 0) s->shared->tile = CLUMPI_ADD(&m->control->cursor[m->now], 1);
     CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
-    return s->shared[SHARED_TILE];
+    return s->shared->tile;
 }
 
 /* Collect what was reached (0: nothing). */
 static inline void collect(clumpi_mark *m, const group_memory *s, uint ref) {
     if (!ref) return;
     if (m->by_rows) clumpi_make_grey(m, ref);
-    else s->parts[atomic_inc(&s->shared[SHARED_COUNT])] = ref;
+    else s->parts[atomic_inc(&s->shared->count)] = ref;
 }
 
 /* Put what was collected into the queue if it is more than `most`. All together. */
 static inline void flush(clumpi_mark *m, const group_memory *s, uint most) {
     if (m->by_rows) return;
     CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
-    uint n = s->shared[SHARED_COUNT];
+    uint n = s->shared->count;
     if (n <= most) {
         CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
         return;
     }
     if (get_local_id(0) == 0)
-        s->shared[SHARED_AT] = CLUMPI_ADD(&m->control->queued[m->next], n);
+        s->shared->at = CLUMPI_ADD(&m->control->queued[m->next], n);
     CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
     for (uint i = (uint)get_local_id(0); i < n; i += (uint)get_local_size(0))
-        clumpi_enqueue(m, s->shared[SHARED_AT] + i, s->parts[i]);
+        clumpi_enqueue(m, s->shared->at + i, s->parts[i]);
     CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
-    if (get_local_id(0) == 0) s->shared[SHARED_COUNT] = 0;
+    if (get_local_id(0) == 0) s->shared->count = 0;
     CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
 }
 
@@ -422,23 +440,23 @@ static inline void follow_by_sums(clumpi_mark *m, const group_memory *s, uint co
  * more than `wide` are taken by the whole group, one after the other. */
 static inline void follow_by_rank(clumpi_mark *m, const group_memory *s, uint count) {
     uint me = (uint)get_local_id(0), wide = m->control->wide;
-    if (me == 0) s->shared[SHARED_WIDE] = s->shared[SHARED_MOST] = 0;
+    if (me == 0) s->shared->wide = s->shared->most = 0;
     CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
-    if (count > wide) s->sums[atomic_inc(&s->shared[SHARED_WIDE])] = s->tile[me];
-    else if (count) atomic_max(&s->shared[SHARED_MOST], count);
+    if (count > wide) s->wide[atomic_inc(&s->shared->wide)] = s->tile[me];
+    else if (count) atomic_max(&s->shared->most, count);
     if (count > wide) count = 0;
     CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
-    uint most = s->shared[SHARED_MOST], n = s->shared[SHARED_WIDE];
+    uint most = s->shared->most, n = s->shared->wide;
     for (uint k = 0; k < most; k++) {
         collect(m, s, k < count ? follow_nth(m, s->tile[me], k) : 0u);
         flush(m, s, PARTS - (uint)get_local_size(0));
     }
-    for (uint i = 0; i < n; i++) follow_wide(m, s, s->sums[i], 0);
+    for (uint i = 0; i < n; i++) follow_wide(m, s, s->wide[i], 0);
 }
 
 static inline void queue_step(clumpi_mark *m, const group_memory *s) {
     uint me = (uint)get_local_id(0), items = (uint)get_local_size(0), length = queue_length(m);
-    if (me == 0) s->shared[SHARED_COUNT] = 0;
+    if (me == 0) s->shared->count = 0;
     for (;;) {
         uint tile = next_tile(m, s);
         if (tile > length / items || tile * items >= length) break;
@@ -456,7 +474,7 @@ static inline void follow_narrow(clumpi_mark *m, const group_memory *s, uint obj
                                  __local uint *next) {
     uint ref = follow_nth(m, object, k);
     if (!ref) return;
-    uint place = atomic_inc(&s->shared[SHARED_COUNT]);
+    uint place = atomic_inc(&s->shared->count);
     if (place < CLUMPI_NARROW_MAX) next[place] = ref;
     else clumpi_pass_on(m, ref);
 }
@@ -467,40 +485,40 @@ static inline void narrow_step(clumpi_mark *m, const group_memory *s) {
     uint me = (uint)get_local_id(0), items = (uint)get_local_size(0);
     uint wide = m->control->wide, narrow = m->control->narrow;
     uint n = queue_length(m), levels = 0, peak = n;
-    for (uint i = me; i < n; i += items) s->fronts[i] = m->in[i];
+    for (uint i = me; i < n; i += items) s->step->fronts[0][i] = m->in[i];
     uint most = levels_most(m);
     for (; n && n <= narrow && levels < most; levels++) {
-        __local const uint *at = s->fronts + (levels & 1u) * CLUMPI_NARROW_MAX;
-        __local uint *next = s->fronts + (~levels & 1u) * CLUMPI_NARROW_MAX;
+        __local const uint *at = s->step->fronts[levels & 1u];
+        __local uint *next = s->step->fronts[~levels & 1u];
         CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE); /* s->shared was read */
-        if (me == 0) s->shared[SHARED_COUNT] = s->shared[SHARED_WIDE] = 0;
+        if (me == 0) s->shared->count = s->shared->wide = 0;
         CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
         for (uint i = me; i < n; i += items) {
             uint count = m->refs_of[clumpi_mark_class(m, at[i])];
-            uint place = count > wide ? atomic_inc(&s->shared[SHARED_WIDE]) : CLUMPI_MARK_ITEMS;
-            if (place < CLUMPI_MARK_ITEMS) s->sums[place] = at[i]; /* for the whole group, below */
+            uint place = count > wide ? atomic_inc(&s->shared->wide) : CLUMPI_MARK_ITEMS;
+            if (place < CLUMPI_MARK_ITEMS) s->wide[place] = at[i]; /* for the whole group, below */
             else for (uint k = 0; k < count; k++) follow_narrow(m, s, at[i], k, next);
         }
         CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
-        uint many = min(s->shared[SHARED_WIDE], CLUMPI_MARK_ITEMS);
+        uint many = min(s->shared->wide, CLUMPI_MARK_ITEMS);
         for (uint i = 0; i < many; i++) {
-            uint count = m->refs_of[clumpi_mark_class(m, s->sums[i])];
-            for (uint k = me; k < count; k += items) follow_narrow(m, s, s->sums[i], k, next);
+            uint count = m->refs_of[clumpi_mark_class(m, s->wide[i])];
+            for (uint k = me; k < count; k += items) follow_narrow(m, s, s->wide[i], k, next);
         }
         CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
-        n = min(s->shared[SHARED_COUNT], CLUMPI_NARROW_MAX);
+        n = min(s->shared->count, CLUMPI_NARROW_MAX);
         peak = max(peak, n);
     }
-    __local const uint *rest = s->fronts + (levels & 1u) * CLUMPI_NARROW_MAX;
+    __local const uint *rest = s->step->fronts[levels & 1u];
     CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
     if (me == 0) {
-        s->shared[SHARED_AT] = n ? CLUMPI_ADD(&m->control->queued[m->next], n) : 0u;
+        s->shared->at = n ? CLUMPI_ADD(&m->control->queued[m->next], n) : 0u;
         m->control->levels += levels;
         m->control->narrow_levels += levels;
         m->control->peak = max(m->control->peak, peak);
     }
     CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
-    for (uint i = me; i < n; i += items) clumpi_enqueue(m, s->shared[SHARED_AT] + i, rest[i]);
+    for (uint i = me; i < n; i += items) clumpi_enqueue(m, s->shared->at + i, rest[i]);
 }
 
 /* 64 work-items scan a row: each reference field of it is read in one go. A few objects with many
@@ -536,36 +554,38 @@ static inline void scan_row(clumpi_mark *m, uint granule, ulong bits) {
  * into the queue. */
 static inline void rows_step(clumpi_mark *m, uint refill, const group_memory *s) {
     uint me = (uint)get_local_id(0), items = (uint)get_local_size(0), scanned = 0;
-    __local uint *low = s->fronts, *high = s->fronts + CLUMPI_MARK_ITEMS;
     for (;;) {
         uint tile = next_tile(m, s);
         if (tile > m->r.end / items || tile * items >= m->r.end) break;
         uint g = tile * items + me, skip = refill && is_full(m);
         ulong bits = g < m->r.end && !skip ? clumpi_take_grey(m, g) : 0ul;
-        if (me == 0) s->shared[SHARED_WIDE] = 0;
+        if (me == 0) s->shared->rows = 0;
         CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
         scanned += clumpi_popcount64(bits);
         if (bits && refill) {
             refill_row(m, g, bits);
         } else if (bits) {
-            uint i = atomic_inc(&s->shared[SHARED_WIDE]);
-            s->tile[i] = g;
-            low[i] = (uint)bits;
-            high[i] = (uint)(bits >> 32);
+            uint i = atomic_inc(&s->shared->rows);
+            s->step->rows.granule[i] = g;
+            s->step->rows.low[i] = (uint)bits;
+            s->step->rows.high[i] = (uint)(bits >> 32);
         }
         CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
-        uint n = s->shared[SHARED_WIDE];
+        uint n = s->shared->rows;
         for (uint i = me >> 6; i < n; i += items >> 6)
-            scan_row(m, s->tile[i], (ulong)high[i] << 32 | low[i]);
+            scan_row(m, s->step->rows.granule[i],
+                     (ulong)s->step->rows.high[i] << 32 | s->step->rows.low[i]);
     }
     if (scanned) CLUMPI_ADD(&m->control->scanned[m->next], scanned);
 }
 
 __kernel void clumpi_mark_step(__global uchar *heap, uint header_at, __global uchar *marks,
                                uint step) {
-    __local uint shared[SHARED_WORDS], tile[CLUMPI_MARK_ITEMS], sums[CLUMPI_MARK_ITEMS];
-    __local uint parts[PARTS], fronts[2u * CLUMPI_NARROW_MAX];
-    const group_memory s = {shared, tile, sums, parts, fronts};
+    __local group_words shared;
+    __local uint tile[CLUMPI_MARK_ITEMS], sums[CLUMPI_MARK_ITEMS], wide[CLUMPI_MARK_ITEMS];
+    __local uint parts[PARTS];
+    __local step_memory memory;
+    const group_memory s = {&shared, tile, sums, wide, parts, &memory};
     clumpi_mark m = clumpi_mark_of(heap, header_at, marks, step);
     uint path = choose_path(&m);
     if (get_global_id(0) == 0) note_step(&m, path, step);
@@ -586,12 +606,13 @@ __kernel void clumpi_mark_step(__global uchar *heap, uint header_at, __global uc
 __kernel void clumpi_mark_roots(__global uchar *heap, uint header_at, __global uchar *marks,
                                 __global const uint *refs, ulong offset, uint stride, ulong count,
                                 __global const uint *counted, ulong counted_at) {
-    __local uint shared[SHARED_WORDS], parts[PARTS];
-    const group_memory s = {shared, 0, 0, parts, 0};
+    __local group_words shared;
+    __local uint parts[PARTS];
+    const group_memory s = {&shared, 0, 0, 0, parts, 0};
     clumpi_mark m = clumpi_mark_of(heap, header_at, marks, ROOT_STEP);
     uint items = (uint)get_local_size(0), roots = 0, dangling = 0;
     ulong end = clumpi_refs_count(count, counted, counted_at);
-    if (get_local_id(0) == 0) shared[SHARED_COUNT] = 0;
+    if (get_local_id(0) == 0) shared.count = 0;
     CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
     for (ulong tile = get_group_id(0); tile * items < end; tile += get_num_groups(0)) {
         ulong i = tile * items + get_local_id(0);

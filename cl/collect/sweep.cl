@@ -81,7 +81,7 @@ __kernel void clumpi_sweep_list(__global uchar *heap, uint header_at, __global u
 #define SWEEP_TEAM 16u /* work-items that share a block, at most */
 #define SWEEP_ROWS 4u  /* that one of them reads before it writes any */
 
-/* Of the blocks that a work-item has looked at. */
+/* Of the blocks that a work-item, or a work-group, has looked at. */
 typedef struct sweep_tally {
     uint dead, marked, blocks;
 } sweep_tally;
@@ -113,7 +113,8 @@ static inline uint sweep_rows(const clumpi_mark *m, const clumpi_team *team, uin
  * hint word at a time; teams take the blocks, rows side by side. */
 __kernel void clumpi_sweep(__global uchar *heap, uint header_at, __global uchar *marks,
                            uint change) {
-    __local uint states[CLUMPI_TILE], dying[CLUMPI_TILE], sums[3];
+    __local uint states[CLUMPI_TILE], dying[CLUMPI_TILE];
+    __local sweep_tally sums;
     __local uint hints[256], freed[256], active[256]; /* by class; active: modulo 2^32 */
     const clumpi_mark m = clumpi_mark_of(heap, header_at, marks, 0);
     const clumpi_view v = m.v;
@@ -122,7 +123,7 @@ __kernel void clumpi_sweep(__global uchar *heap, uint header_at, __global uchar 
     clumpi_team team = clumpi_team_of(min(SWEEP_TEAM, v.header->block_rows_max));
     sweep_tally t = {0, 0, 0};
     for (uint c = me; c <= classes; c += items) freed[c] = active[c] = 0;
-    if (me == 0) sums[0] = sums[1] = sums[2] = 0;
+    if (me == 0) sums.dead = sums.marked = sums.blocks = 0;
     for (uint word = (uint)get_group_id(0); word < v.header->hint_count[0];
          word += (uint)get_num_groups(0)) {
         uint begin = max(word * 32u, m.r.first_block), end = min(word * 32u + 32u, m.r.block_end);
@@ -168,9 +169,9 @@ __kernel void clumpi_sweep(__global uchar *heap, uint header_at, __global uchar 
             clumpi_hint_follow(&v, c, word, was, hints[c]);
         }
     }
-    if (t.dead) atomic_add(&sums[0], t.dead);
-    if (t.marked) atomic_add(&sums[1], t.marked);
-    if (t.blocks) atomic_add(&sums[2], t.blocks);
+    if (t.dead) atomic_add(&sums.dead, t.dead);
+    if (t.marked) atomic_add(&sums.marked, t.marked);
+    if (t.blocks) atomic_add(&sums.blocks, t.blocks);
     CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
     for (uint c = 1 + me; c <= classes; c += items) {
         if (freed[c]) CLUMPI_ADD(&m.control->blocks_freed, freed[c]);
@@ -178,9 +179,9 @@ __kernel void clumpi_sweep(__global uchar *heap, uint header_at, __global uchar 
         if (active[c]) CLUMPI_ADD(&v.classes[c].active, active[c]);
     }
     if (me != 0) return;
-    if (sums[0]) CLUMPI_ADD(&m.control->dead, sums[0]);
-    if (sums[1]) CLUMPI_ADD(&m.control->marked, sums[1]);
-    if (sums[2]) CLUMPI_ADD(&m.control->blocks, sums[2]);
+    if (sums.dead) CLUMPI_ADD(&m.control->dead, sums.dead);
+    if (sums.marked) CLUMPI_ADD(&m.control->marked, sums.marked);
+    if (sums.blocks) CLUMPI_ADD(&m.control->blocks, sums.blocks);
     if (change && get_group_id(0) == 0)
         CLUMPI_ADD(&v.header->epoch, 1); /* room appeared: cl/core/alloc.clh */
 }

@@ -12,7 +12,7 @@
 static inline void empty_sources(const clumpi_view *v, uint begin, uint tile) {
     uint me = (uint)get_local_id(0), items = (uint)get_local_size(0);
     uint end = min(begin + tile, v->header->block_end), rows_max = v->header->block_rows_max;
-    __global const uint *moved = clumpi_words_at(v, v->header->at_moved);
+    __global const uint *moved = clumpi_moved(v);
     for (uint i = me; begin + i / rows_max < end; i += items) {
         uint block = begin + i / rows_max, row = i % rows_max;
         if (!clumpi_is_moved(moved, block)) continue;

@@ -26,7 +26,7 @@ typedef struct batch {
 static inline batch batch_at(const clumpi_view *v, uint index, uint factor) {
     __global const clumpi_class_plan *plans = clumpi_plans(v);
     __global const uint *list = clumpi_plan_list(v);
-    __global const uint2 *words = clumpi_plan_words(v);
+    __global const clumpi_block_plan *block_plans = clumpi_block_plans(v);
     uint c = 1;
     while (c < v->header->class_count &&
            (plans[c].batches == 0 || index >= plans[c].batch_begin + plans[c].batches))
@@ -41,16 +41,16 @@ static inline batch batch_at(const clumpi_view *v, uint index, uint factor) {
     b.sources = min(blocks, plans[c].sources - begin);
     b.row = (index - plans[c].batch_begin) % parts * CLUMPI_MOVE_ROWS;
     b.row_count = parts > 1u ? min(CLUMPI_MOVE_ROWS, b.rows - b.row) : b.sources * b.rows;
-    uint2 at = words[list[b.source]];
-    b.first = at.x;
-    b.target = plans[c].target_begin + at.y;
+    const clumpi_block_plan at = block_plans[list[b.source]];
+    b.first = at.source.first_object;
+    b.target = plans[c].target_begin + at.source.target;
     b.stride = factor ? plans[c].sources : 1u;
     b.targets = factor;
     if (!factor) { /* up to where the next batch begins */
         uint next = begin + b.sources;
-        uint end = next < plans[c].sources ? words[list[b.source + b.sources]].y
+        uint end = next < plans[c].sources ? block_plans[list[b.source + b.sources]].source.target
                                            : plans[c].targets - 1;
-        b.targets = end - at.y + 1;
+        b.targets = end - at.source.target + 1;
     }
     return b;
 }
@@ -64,15 +64,16 @@ static inline uint target_granule(const clumpi_view *v, const batch *b, uint row
  * with so few holes that their rows do not fit in local memory. */
 static inline uint place_far(const clumpi_view *v, const batch *b, uint number) {
     __global const uint *list = clumpi_plan_list(v);
-    __global const uint2 *words = clumpi_plan_words(v);
+    __global const clumpi_block_plan *block_plans = clumpi_block_plans(v);
     uint low = 0, high = b->targets;
     while (high - low > 1) {
         uint middle = (low + high) / 2;
-        if (words[list[b->target + middle * b->stride]].x <= number) low = middle;
+        uint first = block_plans[list[b->target + middle * b->stride]].target.first_hole;
+        if (first <= number) low = middle;
         else high = middle;
     }
     uint block = list[b->target + low * b->stride];
-    uint left = number - words[block].x;
+    uint left = number - block_plans[block].target.first_hole;
     for (uint row = 0; row < b->rows; row++) {
         uint granule = clumpi_row_granule(v, block, b->class_id, row);
         ulong holes = ~clumpi_row_bits(v, granule);
@@ -223,7 +224,8 @@ static inline void number_holes(const clumpi_view *v, const batch *b, const scra
     CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
     clumpi_group_scan_array(l->hole_first, rows, l->sums);
     /* Holes in front of the first object's are those of the batch before. */
-    uint skip = first_object - clumpi_plan_words(v)[clumpi_plan_list(v)[b->target]].x;
+    uint skip =
+        first_object - clumpi_block_plans(v)[clumpi_plan_list(v)[b->target]].target.first_hole;
 #if CLUMPI_ROW_PER_ITEM
     for (uint q = me; q < rows && l->hole_first[q] < skip + objects; q += items) {
         uint number = l->hole_first[q] - skip, granule = l->hole_granule[q]; /* modulo 2^32 */
@@ -268,7 +270,7 @@ __kernel void clumpi_move(__global uchar *heap, uint header_at, uint factor, uin
     const scratch l = {slots, places, row_granule, row_first, hole_granule, hole_first, sums};
     clumpi_view v = clumpi_view_of(heap, header_at);
     uint me = (uint)get_local_id(0), items = (uint)get_local_size(0);
-    __global const uint *moved = clumpi_words_at(&v, v.header->at_moved);
+    __global const uint *moved = clumpi_moved(&v);
     for (uint index = (uint)get_group_id(0); index < clumpi_plans(&v)[0].batches;
          index += (uint)get_num_groups(0)) {
         batch b = batch_at(&v, index, factor);
@@ -339,9 +341,10 @@ __kernel void clumpi_fill(__global uchar *heap, uint header_at, uint fresh) {
             uint count = min(blocks, p->targets - first);
             for (uint t = me; t < count; t += items) {
                 uint block = list[first + t];
-                uint2 at = clumpi_plan_words(&v)[block]; /* first hole, objects in all */
+                const clumpi_block_plan plan = clumpi_block_plans(&v)[block];
+                uint coming_in = plan.target.coming, hole = plan.target.first_hole;
                 uint holes = capacity - (fresh ? 0u : clumpi_credits_of_state(v.states[block]));
-                coming[t] = at.y > at.x ? min(at.y - at.x, holes) : 0u;
+                coming[t] = coming_in > hole ? min(coming_in - hole, holes) : 0u;
                 if (coming[t])
                     CLUMPI_STORE(&v.states[block], c << CLUMPI_CLASS_SHIFT |
                                                        (capacity - holes + coming[t]));

@@ -20,7 +20,7 @@ __kernel void clumpi_plan_clear(__global uchar *heap, uint header_at) {
     uint classes = v.header->class_count, bins = (classes + 1) * (v.header->capacity_max + 1);
     __global uint *plans = (__global uint *)clumpi_plans(&v);
     __global uint *histogram = clumpi_plan_histogram_of(&v, 0);
-    __global uint *moved = clumpi_words_at(&v, v.header->at_moved);
+    __global uint *moved = clumpi_moved(&v);
     for (uint i = me; i < (classes + 1) * sizeof(clumpi_class_plan) / 4u; i += items) plans[i] = 0;
     for (uint i = me; i < bins; i += items) histogram[i] = 0;
     for (uint i = me; i < (v.header->block_end + 31u) / 32u; i += items) moved[i] = 0;
@@ -57,15 +57,23 @@ static inline bins bins_of(uint capacity) {
     return b;
 }
 
-/* found[0] = threshold, found[1] = ties: where the `keep` fullest blocks end. */
+/* What the work-items of a group find together about a class. */
+typedef struct limits {
+    uint threshold, ties;   /* where the `keep` fullest blocks end */
+    uint below, below_ties; /* the emptiest givers within a budget */
+    uint objects;           /* theirs */
+    uint emptiest;          /* fill level of the emptiest giver; CLUMPI_NONE: there is none */
+} limits;
+
+/* found->threshold and ties. */
 static inline void find_threshold(__local const uint *histogram, bins mine, uint keep,
-                                  uint before, uint count, __local uint *found) {
+                                  uint before, uint count, __local limits *found) {
     if (before < keep && keep <= before + count)
         for (uint bin = mine.top; bin > mine.end; bin--) {
             uint n = histogram[bin - 1];
             if (before + n >= keep) {
-                found[0] = bin - 1;
-                found[1] = keep - before;
+                found->threshold = bin - 1;
+                found->ties = keep - before;
                 break;
             }
             before += n;
@@ -73,38 +81,38 @@ static inline void find_threshold(__local const uint *histogram, bins mine, uint
     CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
 }
 
-/* found[2] = below, found[3] = below_ties: the emptiest givers that together have at most
- * `max_moves` objects, but at least one block. found[4] = their objects. */
+/* found->below, below_ties, objects: the emptiest givers that together have at most `max_moves` objects,
+ * and at least one block. */
 static inline void find_budget(__local const uint *histogram, bins mine, uint threshold, uint ties,
-                               uint max_moves, __local uint *found, __local uint *sums) {
+                               uint max_moves, __local limits *found, __local uint *sums) {
     uint me = (uint)get_local_id(0), items = (uint)get_local_size(0), objects = 0;
     for (uint bin = mine.top; bin > mine.end; bin--)
         objects += (bin - 1) * givers(histogram, bin - 1, threshold, ties);
     uint upto = clumpi_group_scan(objects, sums), below = sums[items - 1] - upto;
     if (me == 0) {
-        found[2] = found[3] = found[4] = 0;
-        found[5] = CLUMPI_NONE; /* the emptiest giver */
+        found->below = found->below_ties = found->objects = 0;
+        found->emptiest = CLUMPI_NONE;
     }
     CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
     uint emptiest = CLUMPI_NONE;
     for (uint bin = mine.end; bin < mine.top; bin++)
         if (givers(histogram, bin, threshold, ties)) emptiest = min(emptiest, bin);
-    if (emptiest != CLUMPI_NONE) atomic_min(&found[5], emptiest);
+    if (emptiest != CLUMPI_NONE) atomic_min(&found->emptiest, emptiest);
     if (below <= max_moves && below + objects > max_moves)
         for (uint bin = mine.end; bin < mine.top; bin++) {
             uint n = givers(histogram, bin, threshold, ties);
             if (below + bin * n > max_moves) {
-                found[2] = bin;
-                found[3] = bin ? (max_moves - below) / bin : 0;
-                found[4] = below + bin * found[3];
+                found->below = bin;
+                found->below_ties = bin ? (max_moves - below) / bin : 0;
+                found->objects = below + bin * found->below_ties;
                 break;
             }
             below += bin * n;
         }
     CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
-    if (me == 0 && found[4] == 0 && found[5] != CLUMPI_NONE) {
-        found[2] = found[4] = found[5];
-        found[3] = 1;
+    if (me == 0 && found->objects == 0 && found->emptiest != CLUMPI_NONE) {
+        found->below = found->objects = found->emptiest;
+        found->below_ties = 1;
     }
     CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
 }
@@ -113,7 +121,8 @@ static inline void find_budget(__local const uint *histogram, bins mine, uint th
  * budget has to be shared (max_moves != CLUMPI_NONE). */
 __kernel void clumpi_plan_threshold(__global uchar *heap, uint header_at, ulong4 selected,
                                     uint slack_ppm, uint max_moves, uint fresh) {
-    __local uint sums[256], found[8], histogram[CLUMPI_ROWS_MAX * 64u + 1u];
+    __local uint sums[256], histogram[CLUMPI_ROWS_MAX * 64u + 1u];
+    __local limits found;
     clumpi_view v = clumpi_view_of(heap, header_at);
     uint me = (uint)get_local_id(0), items = (uint)get_local_size(0), left = max_moves;
     for (uint c = 1 + (uint)get_group_id(0); c <= v.header->class_count;
@@ -151,9 +160,9 @@ __kernel void clumpi_plan_threshold(__global uchar *heap, uint header_at, ulong4
             p.sources = p.blocks;
             p.targets = keep;
         } else {
-            find_threshold(histogram, mine, keep, upto - count, count, found);
-            p.threshold = found[0];
-            p.ties = found[1];
+            find_threshold(histogram, mine, keep, upto - count, count, &found);
+            p.threshold = found.threshold;
+            p.ties = found.ties;
             uint gone = 0;
             for (uint bin = mine.top; bin > mine.end; bin--)
                 gone += (bin - 1) * givers(histogram, bin - 1, p.threshold, p.ties);
@@ -166,12 +175,12 @@ __kernel void clumpi_plan_threshold(__global uchar *heap, uint header_at, ulong4
             p.sources = p.blocks - keep;
             p.targets = keep - p.full;
             if (all > left) {
-                find_budget(histogram, mine, p.threshold, p.ties, left, found, sums);
+                find_budget(histogram, mine, p.threshold, p.ties, left, &found, sums);
                 /* The least step, one block, is for the first class that has one to give. */
-                uint none = left < max_moves && found[4] > left;
-                p.below = none ? 0 : found[2];
-                p.below_ties = none ? 0 : found[3];
-                p.moves = none ? 0 : found[4];
+                uint none = left < max_moves && found.objects > left;
+                p.below = none ? 0 : found.below;
+                p.below_ties = none ? 0 : found.below_ties;
+                p.moves = none ? 0 : found.objects;
                 p.sources = p.below_ties;
                 uint fewer = 0;
                 for (uint bin = mine.top; bin > mine.end; bin--)
@@ -190,17 +199,15 @@ __kernel void clumpi_plan_threshold(__global uchar *heap, uint header_at, ulong4
     }
 }
 
-/* Where a block in address order finds the counts of its class so far. */
-typedef struct tally {
-    uint sources, objects, targets, holes, ties, below_ties;
-} tally;
+#define COUNT_WORDS (sizeof(clumpi_block_counts) / 4u) /* counts are cleared, stored and summed by word */
 
 #define ROLE_NONE 0u
 #define ROLE_SOURCE 1u
 #define ROLE_TARGET 2u
 
 /* Does a block at the threshold or below give? `rank`: among those with as many credits that give. */
-static inline uint role_of(__global const clumpi_class_plan *p, uint credits, const tally *t) {
+static inline uint role_of(__global const clumpi_class_plan *p, uint credits,
+                           const clumpi_block_counts *t) {
     if (credits > p->threshold) return ROLE_TARGET;
     if (credits == p->threshold) {
         if (t->ties < p->ties) return ROLE_TARGET;
@@ -213,47 +220,45 @@ static inline uint role_of(__global const clumpi_class_plan *p, uint credits, co
 
 /* counts[group][class][..] of what needs no rank. Class 0: free blocks, in TARGETS. */
 __kernel void clumpi_plan_count(__global uchar *heap, uint header_at) {
-    __local uint counts[256 * CLUMPI_COUNTS];
+    __local clumpi_block_counts counts[CLUMPI_CLASS_IDS];
+    __local uint *words = (__local uint *)counts;
     clumpi_view v = clumpi_view_of(heap, header_at);
     uint me = (uint)get_local_id(0), items = (uint)get_local_size(0);
-    uint cells = (v.header->class_count + 1) * CLUMPI_COUNTS;
-    for (uint i = me; i < cells; i += items) counts[i] = 0;
+    uint sets = v.header->class_count + 1, width = sets * COUNT_WORDS;
+    for (uint i = me; i < width; i += items) words[i] = 0;
     CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
     clumpi_range chunk = clumpi_block_chunk(&v);
     for (uint b = chunk.begin + me; b < chunk.end; b += items) {
         uint class_id = clumpi_class_of_state(v.states[b]);
         uint credits = clumpi_credits_of_state(v.states[b]);
         if (class_id > v.header->class_count) continue;
-        __local uint *mine = &counts[class_id * CLUMPI_COUNTS];
+        __local clumpi_block_counts *mine = &counts[class_id];
         __global const clumpi_class_plan *p = &clumpi_plans(&v)[class_id];
         if (class_id == 0) {
-            atomic_inc(&mine[CLUMPI_COUNT_TARGETS]);
+            atomic_inc(&mine->targets);
         } else if (!p->selected) {
             continue;
         } else if (credits > p->threshold) {
             if (credits == v.classes[class_id].capacity) continue;
-            atomic_inc(&mine[CLUMPI_COUNT_TARGETS]);
-            atomic_add(&mine[CLUMPI_COUNT_HOLES], v.classes[class_id].capacity - credits);
+            atomic_inc(&mine->targets);
+            atomic_add(&mine->holes, v.classes[class_id].capacity - credits);
         } else if (credits == p->threshold) {
-            atomic_inc(&mine[CLUMPI_COUNT_TIES]);
+            atomic_inc(&mine->ties);
         } else if (credits < p->below) {
-            atomic_inc(&mine[CLUMPI_COUNT_SOURCES]);
-            atomic_add(&mine[CLUMPI_COUNT_OBJECTS], credits);
+            atomic_inc(&mine->sources);
+            atomic_add(&mine->objects, credits);
         } else if (credits == p->below) {
-            atomic_inc(&mine[CLUMPI_COUNT_BELOW_TIES]);
+            atomic_inc(&mine->below_ties);
         }
     }
     CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
-    for (uint i = me; i < cells; i += items)
-        clumpi_plan_counts(&v)[(uint)get_group_id(0) * cells + i] = counts[i];
+    __global uint *to = (__global uint *)&clumpi_plan_counts(&v)[(uint)get_group_id(0) * sets];
+    for (uint i = me; i < width; i += items) to[i] = words[i];
 }
 
-/* Turn sums of plan_count's cells into what counting block by block would have given. */
-static inline tally tally_from(__global const clumpi_class_plan *p, uint capacity,
-                               __local const uint *cells) {
-    tally t = {cells[CLUMPI_COUNT_SOURCES], cells[CLUMPI_COUNT_OBJECTS],
-               cells[CLUMPI_COUNT_TARGETS], cells[CLUMPI_COUNT_HOLES],
-               cells[CLUMPI_COUNT_TIES],    cells[CLUMPI_COUNT_BELOW_TIES]};
+/* Turn sums of what clumpi_plan_count() counted into what counting block by block would have given. */
+static inline clumpi_block_counts count_by_rank(__global const clumpi_class_plan *p, uint capacity,
+                                              clumpi_block_counts t) {
     uint stay = min(t.ties, p->ties), same = p->below == p->threshold;
     if (p->threshold < capacity) {
         t.targets += stay;
@@ -263,20 +268,6 @@ static inline tally tally_from(__global const clumpi_class_plan *p, uint capacit
     t.sources += give;
     t.objects += give * p->below;
     return t;
-}
-
-static inline tally tally_load(__local const uint *cells) {
-    tally t = {cells[0], cells[1], cells[2], cells[3], cells[4], cells[5]};
-    return t;
-}
-
-static inline void tally_store(__local uint *cells, tally t) {
-    cells[0] = t.sources;
-    cells[1] = t.objects;
-    cells[2] = t.targets;
-    cells[3] = t.holes;
-    cells[4] = t.ties;
-    cells[5] = t.below_ties;
 }
 
 /* Where the classes begin in the list of blocks and among the batches; plans[0] has the sums. */
@@ -301,14 +292,14 @@ static inline void place_classes(const clumpi_view *v, __local uint *begins) {
 }
 
 /* The blocks of class `kind` in a tile, of which this work-item may have one; class 0 are the free
- * blocks, which are targets of class c. `cells` has the counts in front of the tile, then behind it.
+ * blocks, which are targets of class c. `so_far` has the counts in front of the tile, then behind it.
  * All work-items of the group call together. */
 static inline void write_tile(const clumpi_view *v, __global const clumpi_class_plan *p, uint kind,
                               uint c, uint begin, uint block, uint state, uint mine,
-                              __local uint *cells, __local uint *sums) {
+                              __local clumpi_block_counts *so_far, __local uint *sums) {
     uint me = (uint)get_local_id(0), last = (uint)get_local_size(0) - 1;
     uint credits = clumpi_credits_of_state(state), capacity = v->classes[c].capacity;
-    tally t = tally_load(cells);
+    clumpi_block_counts t = *so_far;
     /* Two counts of at most 256 in one word. */
     uint tie = mine && kind && credits == p->threshold;
     uint below_tie = mine && kind && !tie && credits == p->below;
@@ -327,42 +318,45 @@ static inline void write_tile(const clumpi_view *v, __global const clumpi_class_
     t.targets += (roles >> 16) - target;
     if (source) {
         clumpi_plan_list(v)[begin + t.sources] = block;
-        clumpi_plan_words(v)[block] = (uint2)(t.objects + objects - credits, 0);
-        __global uint *moved = clumpi_words_at(v, v->header->at_moved);
+        clumpi_block_plans(v)[block].source.first_object = t.objects + objects - credits;
+        __global uint *moved = clumpi_moved(v);
         atomic_or(&moved[block >> 5], 1u << (block & 31u));
     } else if (target && t.targets < p->targets) {
         uint hole = kind ? t.holes + holes - (capacity - credits) : t.targets * capacity;
         clumpi_plan_list(v)[begin + p->sources + t.targets] = block;
-        clumpi_plan_words(v)[block] = (uint2)(hole, p->moves);
+        clumpi_block_plans(v)[block].target.first_hole = hole;
+        clumpi_block_plans(v)[block].target.coming = p->moves;
     }
     CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
     if (me != 0) return;
-    cells[CLUMPI_COUNT_TIES] += all_ties & 0xffffu;
-    cells[CLUMPI_COUNT_BELOW_TIES] += all_ties >> 16;
-    cells[CLUMPI_COUNT_SOURCES] += all_roles & 0xffffu;
-    cells[CLUMPI_COUNT_TARGETS] += all_roles >> 16;
-    cells[CLUMPI_COUNT_OBJECTS] += all_objects;
-    cells[CLUMPI_COUNT_HOLES] += all_holes;
+    so_far->ties += all_ties & 0xffffu;
+    so_far->below_ties += all_ties >> 16;
+    so_far->sources += all_roles & 0xffffu;
+    so_far->targets += all_roles >> 16;
+    so_far->objects += all_objects;
+    so_far->holes += all_holes;
 }
 
-/* The list, plan[] and the marks of moved blocks. fresh: the class whose targets are free blocks. */
+/* The list, the plans of blocks and the marks of moved blocks. fresh: the class whose targets are free blocks. */
 __kernel void clumpi_plan_write(__global uchar *heap, uint header_at, uint fresh) {
-    __local uint cells[256 * CLUMPI_COUNTS], begins[256], sums[256], next[1];
+    __local clumpi_block_counts so_far[CLUMPI_CLASS_IDS];
+    __local uint *words = (__local uint *)so_far;
+    __local uint begins[CLUMPI_CLASS_IDS], sums[256], next[1];
     clumpi_view v = clumpi_view_of(heap, header_at);
     uint me = (uint)get_local_id(0), items = (uint)get_local_size(0);
-    uint classes = v.header->class_count, width = (classes + 1) * CLUMPI_COUNTS;
+    uint classes = v.header->class_count, width = (classes + 1) * COUNT_WORDS;
     __global const clumpi_class_plan *plans = clumpi_plans(&v);
-    for (uint i = me; i < width; i += items) cells[i] = 0;
+    __global const uint *counts = (__global const uint *)clumpi_plan_counts(&v);
+    for (uint i = me; i < width; i += items) words[i] = 0;
     place_classes(&v, begins);
     for (uint i = me; i < (uint)get_group_id(0) * width; i += items) {
-        uint n = clumpi_plan_counts(&v)[i];
-        if (n) atomic_add(&cells[i % width], n);
+        uint n = counts[i];
+        if (n) atomic_add(&words[i % width], n);
     }
     CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
     for (uint c = 1 + me; c <= classes; c += items)
         if (plans[c].selected)
-            tally_store(&cells[c * CLUMPI_COUNTS],
-                        tally_from(&plans[c], v.classes[c].capacity, &cells[c * CLUMPI_COUNTS]));
+            so_far[c] = count_by_rank(&plans[c], v.classes[c].capacity, so_far[c]);
     clumpi_range chunk = clumpi_block_chunk(&v);
     for (uint tile = chunk.begin; tile < chunk.end; tile += items) {
         uint block = tile + me, state = block < chunk.end ? v.states[block] : 0;
@@ -371,7 +365,7 @@ __kernel void clumpi_plan_write(__global uchar *heap, uint header_at, uint fresh
         for (uint n = clumpi_group_next(waits, next); n; n = clumpi_group_next(waits, next)) {
             uint now = n - 1u, of = now ? now : fresh, mine = waits == n;
             write_tile(&v, &plans[of], now, of, begins[of], block, state, mine,
-                       &cells[now * CLUMPI_COUNTS], sums);
+                       &so_far[now], sums);
             if (mine) waits = 0;
         }
     }
@@ -381,18 +375,20 @@ __kernel void clumpi_plan_write(__global uchar *heap, uint header_at, uint fresh
 __kernel void clumpi_plan_pair(__global uchar *heap, uint header_at) {
     clumpi_view v = clumpi_view_of(heap, header_at);
     __global const uint *list = clumpi_plan_list(&v);
-    __global uint2 *words = clumpi_plan_words(&v);
+    __global clumpi_block_plan *block_plans = clumpi_block_plans(&v);
     for (uint c = 1; c <= v.header->class_count; c++) {
         __global const clumpi_class_plan *p = &clumpi_plans(&v)[c];
         for (uint s = (uint)get_global_id(0); s < p->sources; s += (uint)get_global_size(0)) {
-            uint source = list[p->source_begin + s], number = words[source].x;
+            uint source = list[p->source_begin + s];
+            uint number = block_plans[source].source.first_object;
             uint low = 0, high = p->targets; /* the last target whose first hole is <= number */
             while (high - low > 1) {
                 uint middle = (low + high) / 2;
-                if (words[list[p->target_begin + middle]].x <= number) low = middle;
+                uint first = block_plans[list[p->target_begin + middle]].target.first_hole;
+                if (first <= number) low = middle;
                 else high = middle;
             }
-            words[source].y = low;
+            block_plans[source].source.target = low;
         }
     }
 }

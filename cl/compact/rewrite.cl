@@ -61,7 +61,8 @@ static inline recorded recorded_block(const clumpi_view *v, const records *r, ui
         d.local_bits += at * rows;
     } else {
         __global const clumpi_class_plan *p = &clumpi_plans(v)[class_id];
-        at = p->source_begin + clumpi_plan_words(v)[r->table[entry]].y + i * p->sources;
+        at = p->source_begin + clumpi_block_plans(v)[r->table[entry]].source.target +
+             i * p->sources;
         d.block = clumpi_plan_list(v)[at];
         d.bits += at * rows;
     }
@@ -107,16 +108,16 @@ static inline referent follow_record(const clumpi_view *v, const clumpi_reach *t
 }
 
 /* Sum up what the work-items of a group saw; one entry per group. */
-static inline void tally_up(const clumpi_view *v, clumpi_tally t, __local uint *sums) {
-    if (get_local_id(0) == 0) sums[0] = sums[1] = sums[2] = 0;
+static inline void tally_up(const clumpi_view *v, clumpi_tally t, __local clumpi_tally *sums) {
+    if (get_local_id(0) == 0) sums->examined = sums->rewritten = sums->dangling = 0;
     CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
-    atomic_add(&sums[0], t.examined);
-    atomic_add(&sums[1], t.rewritten);
-    atomic_add(&sums[2], t.dangling);
+    atomic_add(&sums->examined, t.examined);
+    atomic_add(&sums->rewritten, t.rewritten);
+    atomic_add(&sums->dangling, t.dangling);
     CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
     if (get_local_id(0) != 0) return;
-    clumpi_tally all = {sums[0], sums[1], sums[2], 0};
-    clumpi_tallies(v)[get_group_id(0)] = all;
+    sums->pad = 0;
+    clumpi_tallies(v)[get_group_id(0)] = *sums;
 }
 
 /* What is done with references. */
@@ -231,7 +232,7 @@ static inline void rewrite_element(const clumpi_view *v, const clumpi_reach *r, 
 }
 
 /* All references of the heap that can point to a class that takes part; a work-group per block. */
-static inline void rewrite_all(clumpi_view v, rewrite_mode p, __local uint *sums) {
+static inline void rewrite_all(clumpi_view v, rewrite_mode p, __local clumpi_tally *sums) {
     const clumpi_reach r = clumpi_reach_of(&v);
     clumpi_tally tally = {0, 0, 0, 0};
     for (uint block = r.first_block + (uint)get_group_id(0); block < r.block_end;
@@ -251,16 +252,16 @@ static inline void rewrite_all(clumpi_view v, rewrite_mode p, __local uint *sums
 }
 
 __kernel void clumpi_rewrite(__global uchar *heap, uint header_at) {
-    __local uint sums[3];
-    const rewrite_mode p = {0, {0, 0, 0, sums, sums, (__local ulong *)0}};
-    rewrite_all(clumpi_view_of(heap, header_at), p, sums);
+    __local clumpi_tally sums;
+    const rewrite_mode p = {0, {0, 0, 0, &sums.pad, &sums.pad, (__local ulong *)0}};
+    rewrite_all(clumpi_view_of(heap, header_at), p, &sums);
 }
 
 /* Before anything moves: null the references that name no live object of their class. */
 __kernel void clumpi_null_dangling(__global uchar *heap, uint header_at) {
-    __local uint sums[3];
-    const rewrite_mode p = {1, {0, 0, 0, sums, sums, (__local ulong *)0}};
-    rewrite_all(clumpi_view_of(heap, header_at), p, sums);
+    __local clumpi_tally sums;
+    const rewrite_mode p = {1, {0, 0, 0, &sums.pad, &sums.pad, (__local ulong *)0}};
+    rewrite_all(clumpi_view_of(heap, header_at), p, &sums);
 }
 
 /* table: entries words; blocks and bits: (factor + 1) * entries words, and block_rows_max times as many
@@ -268,7 +269,7 @@ __kernel void clumpi_null_dangling(__global uchar *heap, uint header_at) {
 __kernel void clumpi_rewrite_recompute(__global uchar *heap, uint header_at, uint entries,
                                        uint factor, uint in_local, __local uint *table,
                                        __local uint *blocks, __local ulong *bits) {
-    __local uint sums[3];
+    __local clumpi_tally sums;
     clumpi_view v = clumpi_view_of(heap, header_at);
     uint me = (uint)get_local_id(0), items = (uint)get_local_size(0), all = factor + 1u;
     uint rows = v.header->block_rows_max;
@@ -279,14 +280,14 @@ __kernel void clumpi_rewrite_recompute(__global uchar *heap, uint header_at, uin
         if (source == CLUMPI_NONE) continue;
         uint c = clumpi_class_of_state(v.states[source]);
         __global const clumpi_class_plan *p = &clumpi_plans(&v)[c];
-        uint at = p->source_begin + clumpi_plan_words(&v)[source].y + i % all * p->sources;
+        uint at = p->source_begin + clumpi_block_plans(&v)[source].source.target + i % all * p->sources;
         blocks[i] = clumpi_plan_list(&v)[at];
         for (uint row = 0; row < rows; row++)
             bits[i * rows + row] = clumpi_record_bits(&v)[at * rows + row];
     }
     CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
     const rewrite_mode p = {0, {entries, factor, in_local, table, blocks, bits}};
-    rewrite_all(v, p, sums);
+    rewrite_all(v, p, &sums);
 }
 
 /* A registered buffer: references at offset + i * stride, in words. Before the move, `check` = 1: those
@@ -296,7 +297,7 @@ __kernel void clumpi_rewrite_outside(__global uchar *heap, uint header_at, __glo
                                      ulong offset, uint stride, ulong count,
                                      __global const uint *counted, ulong counted_at, uint check,
                                      uint null_dangling) {
-    __local uint sums[3];
+    __local clumpi_tally sums;
     clumpi_view v = clumpi_view_of(heap, header_at);
     const clumpi_reach r = clumpi_reach_of(&v);
     clumpi_tally t = {0, 0, 0, 0};
@@ -317,5 +318,5 @@ __kernel void clumpi_rewrite_outside(__global uchar *heap, uint header_at, __glo
             t.rewritten++;
         }
     }
-    tally_up(&v, t, sums);
+    tally_up(&v, t, &sums);
 }

@@ -3,8 +3,8 @@
  *
  *   heap buffer, in 64-byte units ("at_..." offsets count from its start):
  *
- *   | null row | header | class table | states | bitmaps | hints | lists | columns | plan | scan | block ...
- *   |<-------------------- blocks 0 .. first_block-1, class RESERVED ----------------------->|<- first_block
+ *   | null row | header | class table | states | bitmaps | hints | lists | columns | scratch | block ...
+ *   |<------------------ blocks 0 .. first_block-1, class RESERVED ------------------->|<- first_block
  *
  *   block  = block_granules granules of granule_bytes; belongs to one class at a time
  *   row    = 64 slots of a class, row_granules[class] granules, at a granule boundary in its block
@@ -15,6 +15,8 @@
  *            starts tells whether slot s is live; words of other granules stay 0
  *   hint   = bit per block, one set of words for free blocks (set 0) and one for the active blocks
  *            of each class (set = class id); level l+1 has a bit per word of level l that is not 0
+ *   scratch = memory that a call owns while it runs. What is in it is declared by the part that uses it:
+ *            cl/heap/layout.h, cl/compact/layout.h
  *
  * Invariants, true whenever no kernel runs (clump_heap_check() verifies them):
  *   1. credits(b) = number of bits set in the rows of b, and at most the capacity of its class
@@ -31,9 +33,11 @@
 
 #if defined(__OPENCL_VERSION__) || defined(__OPENCL_C_VERSION__)
 typedef uint clumpi_u32;
+typedef ulong clumpi_u64;
 #else
 #include <stdint.h>
 typedef uint32_t clumpi_u32;
+typedef uint64_t clumpi_u64;
 #endif
 
 #define CLUMPI_MAGIC 0x434c4d50u /* "CLMP" */
@@ -49,6 +53,7 @@ typedef uint32_t clumpi_u32;
 #define CLUMPI_HOLES (1u << 31)
 #define CLUMPI_LANES 32u /* blocks of a class that are filled side by side, at most */
 #define CLUMPI_ERRORS 4
+#define CLUMPI_CLASS_IDS 256u /* class ids, with 0 and CLUMPI_RESERVED */
 #define CLUMPI_REDUCE_BYTES 128u
 
 /* Where the work-items of one lane look first. 32 bytes, so that lanes do not share a sector. */
@@ -105,9 +110,10 @@ typedef struct clumpi_header {
     clumpi_u32 class_count;
     clumpi_u32 block_rows_max; /* most rows any class has in a block */
     clumpi_u32 at_classes, at_states, at_bits, at_hints;
-    clumpi_u32 at_list_rows, at_list_masks, at_list_index, at_list_begin, at_scan;
-    clumpi_u32 at_columns, at_plan, at_moved; /* columns; two words and a bit per block */
-    clumpi_u32 capacity_max;                  /* most objects any class has in a block */
+    clumpi_u32 at_list_rows, at_list_masks, at_list_index, at_list_begin;
+    clumpi_u32 at_scan; /* scratch of one call after the other: cl/heap/layout.h */
+    clumpi_u32 at_columns;
+    clumpi_u32 capacity_max; /* most objects any class has in a block */
     clumpi_u32 block_reciprocal,
         block_shift; /* granule / block_granules = mul_hi(granule, reciprocal)
                                                  >> shift; shift 0xffffffff: block_granules is 1 */
@@ -115,7 +121,11 @@ typedef struct clumpi_header {
     clumpi_u32 hint_words, hint_levels;       /* words of one set; levels, the last has one word */
     clumpi_u32 hint_level[CLUMPI_LEVELS_MAX]; /* first word of each level within a set */
     clumpi_u32 hint_count[CLUMPI_LEVELS_MAX]; /* words of each level */
-    clumpi_u32 fixed_pad[26];
+    /* Scratch of compaction: cl/compact/layout.h. */
+    clumpi_u32 at_plans, at_plan_counts, at_plan_histograms, at_tallies;
+    clumpi_u32 at_plan_list, at_block_plans, at_moved;
+    clumpi_u32 at_record_table, at_record_bits;
+    clumpi_u32 fixed_pad[19];
     /* Changed by kernels; each group on a 128-byte line of its own. */
     clumpi_u32 epoch; /* grows when room appears: a full block gets a free slot, a block is freed */
     clumpi_u32 epoch_pad[31];
@@ -123,127 +133,9 @@ typedef struct clumpi_header {
     clumpi_u32 error_pad[16];
     clumpi_u32 new_rows, new_objects; /* of the last do-new: rows of its list, objects made */
     clumpi_u32 reduce_done;           /* groups that stored their partial result */
-    clumpi_u32 new_pad[29];
+    clumpi_u32 ranked;                /* objects that the last ranking numbered (fields.cl) */
+    clumpi_u32 new_pad[28];
     clumpi_u32 reduced[CLUMPI_REDUCE_BYTES / 4]; /* result of the last reduction */
 } clumpi_header;
-
-/* Compaction (cl/compact/plan.clh). The scan area has, while one runs: a plan per class id (entry 0: sums),
- * then the counts of each work-group and a histogram per class, in whose place the tallies of the
- * rewriting work-groups come later. at_plan has two words per block, at_moved a bit: 1 for a block
- * whose objects leave. The list area has the numbers of the blocks that give and take. */
-typedef struct clumpi_class_plan {
-    clumpi_u32 selected; /* 1: the class takes part */
-    clumpi_u32 objects, blocks,
-        full; /* live; allocated blocks before; of which without a free slot */
-    clumpi_u32 threshold,
-        ties; /* blocks that stay: with more credits than `threshold`, and the first
-                                   `ties` with as many */
-    clumpi_u32 below, below_ties; /* blocks that give, of the others: with fewer credits than
-                                     `below`, and the first `below_ties` with as many */
-    clumpi_u32 moves, moves_left; /* objects in blocks that give; in others that should give */
-    clumpi_u32 sources, targets;  /* blocks that give; that take */
-    clumpi_u32 source_begin, target_begin; /* where they begin in the list of blocks */
-    clumpi_u32 batch_begin, batches;       /* of the move kernel */
-    clumpi_u32 freed; /* sources that give in this pass: all of the planner's */
-    clumpi_u32 pad[3];
-} clumpi_class_plan;
-
-/* Counts of a work-group of the planner, per class. */
-enum {
-    CLUMPI_COUNT_SOURCES, /* blocks below `below`, and their objects */
-    CLUMPI_COUNT_OBJECTS,
-    CLUMPI_COUNT_TARGETS, /* blocks above `threshold` with free slots, and these */
-    CLUMPI_COUNT_HOLES,
-    CLUMPI_COUNT_TIES,       /* blocks at `threshold` */
-    CLUMPI_COUNT_BELOW_TIES, /* blocks at `below`, if that is not `threshold` */
-    CLUMPI_COUNTS
-};
-
-/* What a work-group of a rewriting kernel saw. */
-typedef struct clumpi_tally {
-    clumpi_u32 examined, rewritten, dangling, pad;
-} clumpi_tally;
-
-#define CLUMPI_TALLIES 4u    /* work-groups that compaction launches for each one of other passes */
-#define CLUMPI_MOVE_ROWS 32u /* rows of sources that a work-group moves at a time, at most */
-#define CLUMPI_HOLE_ROWS 512u /* rows of targets whose free slots it numbers in local memory */
-
-/* Marking (cl/collect/mark.clh): a buffer of the library's own. The control block, references of an object by
- * class id (256 words), then for each granule a word of white objects and one of grey objects, which are to
- * be scanned, then two queues of `capacity` references.
- *
- * Steps are launches of one kernel. Step n reads what [n % 3] says, writes [(n + 1) % 3] and clears
- * [(n + 2) % 3], so that no step changes what it decides by. */
-typedef struct clumpi_mark_control {
-    /* Set by the host. */
-    clumpi_u32 capacity;
-    clumpi_u32 narrow;      /* frontiers of at most so many objects are for one work-group alone */
-    clumpi_u32 wide;        /* more references than that are shared by a work-group */
-    clumpi_u32 rows_above;  /* what a frontier of more objects leads to is marked by rows next */
-    clumpi_u32 rows_below;  /* what a sweep of at most so many objects leads to, by the queue */
-    clumpi_u32 refill;      /* 1: by the queue only; grey objects go back to it */
-    clumpi_u32 histogram;   /* 1: the i-th references of a tile together; 0: by prefix sums */
-    clumpi_u32 levels_most; /* that one work-group does in a launch, at most CLUMPI_NARROW_LEVELS */
-    clumpi_u32 host_pad[24];
-    /* Changed by steps. */
-    clumpi_u32 queued
-        [3]; /* objects in the queue; more than `capacity`: the others are grey in their words */
-    clumpi_u32 grey[3];    /* 1: there are grey objects */
-    clumpi_u32 scanned[3]; /* objects of a sweep */
-    clumpi_u32 cursor[3];  /* tiles given out */
-    clumpi_u32 path;       /* CLUMPI_MARK_... of the last step */
-    clumpi_u32 levels, sweeps, refills, narrow_levels, changes, peak;
-    clumpi_u32 overflows;            /* objects that found the queue full */
-    clumpi_u32 read[2], followed[2]; /* references, low and high words; followed: not null */
-    clumpi_u32 roots, roots_dangling;
-    clumpi_u32 nulled;                             /* weak references */
-    clumpi_u32 marked, dead, blocks, blocks_freed; /* blocks: in use before the sweep */
-    clumpi_u32 step_pad[1];
-} clumpi_mark_control;
-
-enum {
-    CLUMPI_MARK_NONE,
-    CLUMPI_MARK_NARROW,
-    CLUMPI_MARK_QUEUE,
-    CLUMPI_MARK_ROWS,
-    CLUMPI_MARK_REFILL
-};
-
-#define CLUMPI_MARK_REFS_AT 256u /* byte offsets in the buffer */
-#define CLUMPI_MARK_WHITE_AT 1280u
-#define CLUMPI_MARK_ITEMS 256u  /* most work-items of a group */
-#define CLUMPI_NARROW_MAX 1024u /* largest `narrow` */
-#define CLUMPI_NARROW_LEVELS 8192u
-
-/* What the check kernel found first, in block order. */
-typedef struct clumpi_violation {
-    clumpi_u32 key; /* block << 4 | code; 0xffffffff: nothing */
-    clumpi_u32 code, block, class_id, expected, found;
-} clumpi_violation;
-/* The check's result: a violation, and from word 8 on two tallies per class id. */
-#define CLUMPI_CHECK_BYTES(classes) ((8u + 2u * ((classes) + 1u)) * 4u)
-/* The statistics: three words per class id. */
-#define CLUMPI_STATS_BYTES(classes) (3u * ((classes) + 1u) * 4u)
-
-/* code of a clumpi_violation, and its words; %u are class, expected and found, in this order. */
-#define CLUMPI_VIOLATION_LIST(X)                                                                   \
-    X(CLASS, "its class %u is none of the schema (state %u, found %u)")                            \
-    X(CAPACITY, "class %u holds at most %u objects a block, credits say %u")                       \
-    X(FREE_CREDITS, "it is free (class %u) and must have %u credits, has %u")                      \
-    X(EMPTY, "it belongs to class %u and must have at least %u credit, has %u")                    \
-    X(BITS, "of class %u has %u credits, but %u live slots in its bitmaps")                        \
-    X(STRAY, "of class %u has bits set in granule %u where no row starts: %u of them")             \
-    X(FREE_HINT, "of class %u: the free hint should be %u, is %u")                                 \
-    X(ACTIVE_HINT, "the active hint of class %u should be %u, is %u")                              \
-    X(UPPER_HINT, "an upper bit of hint set %u should be %u, is %u")                               \
-    X(BLOCKS, "class %u has %u allocated blocks, its counter says %u")                             \
-    X(ACTIVE, "class %u has %u active hints, its counter says %u")
-
-enum {
-#define CLUMPI_VIOLATION_ENUM(name, text) CLUMPI_VIOLATION_##name,
-    CLUMPI_VIOLATION_LIST(CLUMPI_VIOLATION_ENUM)
-#undef CLUMPI_VIOLATION_ENUM
-        CLUMPI_VIOLATION_COUNT
-};
 
 #endif

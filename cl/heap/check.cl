@@ -2,34 +2,35 @@
  *
  * Each violation has a key (block << 4 | code). The first launch finds the lowest key, the second,
  * given that key, leaves its details; what lies outside blocks is then left to one work-item. So
- * the answer is the same in every run. The result lies in the scan area: a clumpi_violation, then
- * tallies per class.
+ * the answer is the same in every run. The result is a clumpi_check_result; the first launch fills its tallies.
  *
- * Read first: layout.h.
+ * Read first: cl/core/layout.h, cl/heap/layout.h.
  */
 #include "cl/core/scan.clh"
+#include "cl/heap/layout.h"
 
-/* Words of the tallies: blocks and active hints per class, filled by the first launch. */
-#define TALLY_BLOCKS(c) (8u + 2u * (c))
-#define TALLY_ACTIVE(c) (9u + 2u * (c))
+static inline __global clumpi_check_result *check_of(const clumpi_view *v) {
+    return (__global clumpi_check_result *)clumpi_words_at(v, v->header->at_scan);
+}
 
-static inline void violation(__global uint *result, uint reporting, uint code, uint block,
+static inline void violation(__global clumpi_check_result *result, uint reporting, uint code, uint block,
                              uint class_id, uint expected, uint found) {
+    __global clumpi_violation *first = &result->violation;
     uint key = block << 4 | code;
     if (!reporting) {
-        atomic_min(&result[0], key);
-    } else if (result[0] == key && !result[6]) { /* several may share a key: the first one found */
-        result[6] = 1;
-        result[1] = code;
-        result[2] = block;
-        result[3] = class_id;
-        result[4] = expected;
-        result[5] = found;
+        atomic_min(&first->key, key);
+    } else if (first->key == key && !first->is_told) { /* several may share a key: the first found */
+        first->is_told = 1;
+        first->code = code;
+        first->block = block;
+        first->class_id = class_id;
+        first->expected = expected;
+        first->found = found;
     }
 }
 
 /* Bits of a block against its credits. */
-static inline void check_bits(const clumpi_view *v, __global uint *result, uint reporting,
+static inline void check_bits(const clumpi_view *v, __global clumpi_check_result *result, uint reporting,
                               uint block, uint class_id, uint credits) {
     uint granules = v->header->block_granules, live = 0;
     uint k = class_id ? v->classes[class_id].row_granules : 1u;
@@ -45,7 +46,7 @@ static inline void check_bits(const clumpi_view *v, __global uint *result, uint 
         violation(result, reporting, CLUMPI_VIOLATION_BITS, block, class_id, credits, live);
 }
 
-static inline void check_block(const clumpi_view *v, __global uint *result, uint reporting,
+static inline void check_block(const clumpi_view *v, __global clumpi_check_result *result, uint reporting,
                                uint block) {
     uint state = v->states[block];
     uint class_id = clumpi_class_of_state(state), credits = clumpi_credits_of_state(state);
@@ -68,14 +69,14 @@ static inline void check_block(const clumpi_view *v, __global uint *result, uint
             violation(result, reporting,
                       set ? CLUMPI_VIOLATION_ACTIVE_HINT : CLUMPI_VIOLATION_FREE_HINT, block, set,
                       truth, hint);
-        if (!reporting && set && hint) atomic_inc(&result[TALLY_ACTIVE(set)]);
+        if (!reporting && set && hint) atomic_inc(&result->classes[set].active);
     }
-    if (!reporting && class_id) atomic_inc(&result[TALLY_BLOCKS(class_id)]);
+    if (!reporting && class_id) atomic_inc(&result->classes[class_id].blocks);
 }
 
 __kernel void clumpi_check_blocks(__global uchar *heap, uint header_at, uint reporting) {
     clumpi_view v = clumpi_view_of(heap, header_at);
-    __global uint *result = clumpi_words_at(&v, v.header->at_scan);
+    __global clumpi_check_result *result = check_of(&v);
     for (uint b = v.header->first_block + (uint)get_global_id(0); b < v.header->block_end;
          b += (uint)get_global_size(0))
         check_block(&v, result, reporting, b);
@@ -84,7 +85,7 @@ __kernel void clumpi_check_blocks(__global uchar *heap, uint header_at, uint rep
 /* Upper hints and the counters of the class table; after all blocks were tallied. */
 __kernel void clumpi_check_rest(__global uchar *heap, uint header_at, uint reporting) {
     clumpi_view v = clumpi_view_of(heap, header_at);
-    __global uint *result = clumpi_words_at(&v, v.header->at_scan);
+    __global clumpi_check_result *result = check_of(&v);
     uint end = v.header->block_end, me = (uint)get_global_id(0), items = (uint)get_global_size(0);
     for (uint set = 0; set <= v.header->class_count; set++) {
         for (uint l = 1; l < v.header->hint_levels; l++) {
@@ -99,11 +100,10 @@ __kernel void clumpi_check_rest(__global uchar *heap, uint header_at, uint repor
     }
     for (uint c = 1 + me; c <= v.header->class_count; c += items) {
         __global const clumpi_class *k = &v.classes[c];
-        if (k->blocks != result[TALLY_BLOCKS(c)])
-            violation(result, reporting, CLUMPI_VIOLATION_BLOCKS, end, c, result[TALLY_BLOCKS(c)],
-                      k->blocks);
-        if (k->active != result[TALLY_ACTIVE(c)])
-            violation(result, reporting, CLUMPI_VIOLATION_ACTIVE, end, c, result[TALLY_ACTIVE(c)],
-                      k->active);
+        const clumpi_class_tally seen = result->classes[c];
+        if (k->blocks != seen.blocks)
+            violation(result, reporting, CLUMPI_VIOLATION_BLOCKS, end, c, seen.blocks, k->blocks);
+        if (k->active != seen.active)
+            violation(result, reporting, CLUMPI_VIOLATION_ACTIVE, end, c, seen.active, k->active);
     }
 }

@@ -4,10 +4,16 @@
  * rows of class c, so a class with its subclasses is one range. Each entry has the row's granule
  * and its bitmap as it was: a do-all sees the objects that existed when it was launched.
  *
- * Read first: scan.clh; docs/internals/heap.md.
+ * Read first: scan.clh, cl/heap/layout.h; docs/internals/heap.md.
  */
 #include "cl/core/block.clh"
 #include "cl/core/scan.clh"
+#include "cl/heap/layout.h"
+
+/* counts[group][class]: non-empty rows. */
+static inline __global uint *row_counts(const clumpi_view *v) {
+    return clumpi_words_at(v, v->header->at_scan);
+}
 
 /* Lanes that a class starts a launch with (cl/core/alloc.clh): blocks that are filled side by side stay
  * below one in 128. */
@@ -16,7 +22,6 @@ static inline uint lanes_of(uint blocks) {
     return lanes ? 1u << (31u - clz(lanes)) : 1u;
 }
 
-/* counts[group][class]: non-empty rows. */
 __kernel void clumpi_list_count(__global uchar *heap, uint header_at) {
     __local uint counts[256];
     clumpi_view v = clumpi_view_of(heap, header_at);
@@ -34,9 +39,8 @@ __kernel void clumpi_list_count(__global uchar *heap, uint header_at) {
                 atomic_inc(&counts[class_id]);
     }
     CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
-    __global uint *table = clumpi_words_at(&v, v.header->at_scan);
     for (uint c = me; c <= classes; c += items) {
-        table[get_group_id(0) * (classes + 1) + c] = c ? counts[c] : 0;
+        row_counts(&v)[get_group_id(0) * (classes + 1) + c] = c ? counts[c] : 0;
         if (get_group_id(0) == 0) v.classes[c].spread = lanes_of(v.classes[c].blocks);
     }
     if (get_group_id(0) != 0) return;
@@ -53,14 +57,14 @@ __kernel void clumpi_list_count(__global uchar *heap, uint header_at) {
 static inline void list_places(const clumpi_view *v, __local uint *place, __local uint *totals) {
     uint me = (uint)get_local_id(0), items = (uint)get_local_size(0);
     uint classes = v->header->class_count;
-    __global const uint *table = clumpi_words_at(v, v->header->at_scan);
+    __global const uint *counts = row_counts(v);
     __global uint *begin = clumpi_words_at(v, v->header->at_list_begin);
     for (uint c = me; c <= classes; c += items) place[c] = totals[c] = 0;
     CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
     uint cells = (uint)get_num_groups(0) * (classes + 1);
     uint mine = (uint)get_group_id(0) * (classes + 1); /* cells before it: groups before this one */
     for (uint i = me; i < cells; i += items) {
-        uint n = table[i];
+        uint n = counts[i];
         if (n) atomic_add(&totals[i % (classes + 1)], n);
         if (n && i < mine) atomic_add(&place[i % (classes + 1)], n);
     }

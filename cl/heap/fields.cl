@@ -3,9 +3,10 @@
  * The rows come from the do-all list; clumpi_rank_count and _write number their objects in list
  * order (the index array of the list), after which every slot knows its place in the dense array.
  *
- * Read first: enumerate.cl.
+ * Read first: enumerate.cl, cl/heap/layout.h.
  */
 #include "cl/core/scan.clh"
+#include "cl/heap/layout.h"
 
 static inline clumpi_range list_range(const clumpi_view *v, uint first, uint last) {
     __global const uint *begin = clumpi_words_at(v, v->header->at_list_begin);
@@ -13,7 +14,11 @@ static inline clumpi_range list_range(const clumpi_view *v, uint first, uint las
     return r;
 }
 
-/* table[group]: objects in the group's rows. */
+/* A word per work-group: objects in its rows. */
+static inline __global uint *rank_counts(const clumpi_view *v) {
+    return clumpi_words_at(v, v->header->at_scan);
+}
+
 __kernel void clumpi_rank_count(__global uchar *heap, uint header_at, uint first, uint last) {
     __local uint objects;
     clumpi_view v = clumpi_view_of(heap, header_at);
@@ -27,23 +32,23 @@ __kernel void clumpi_rank_count(__global uchar *heap, uint header_at, uint first
         mine += clumpi_popcount64(masks[r]);
     atomic_add(&objects, mine);
     CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
-    if (me == 0) clumpi_words_at(&v, v.header->at_scan)[get_group_id(0)] = objects;
+    if (me == 0) rank_counts(&v)[get_group_id(0)] = objects;
 }
 
-/* index[row]: objects before the row; table[groups]: all of them. */
+/* index[row]: objects before the row; header.ranked: all of them. */
 __kernel void clumpi_rank_write(__global uchar *heap, uint header_at, uint first, uint last) {
     __local uint sums[256]; /* the host launches at most 256 work-items a group */
     clumpi_view v = clumpi_view_of(heap, header_at);
     uint me = (uint)get_local_id(0), items = (uint)get_local_size(0), before = 0, all = 0;
-    __global uint *table = clumpi_words_at(&v, v.header->at_scan);
+    __global const uint *counts = rank_counts(&v);
     __global uint *index = clumpi_words_at(&v, v.header->at_list_index);
     __global const ulong *masks =
         (__global const ulong *)clumpi_words_at(&v, v.header->at_list_masks);
     for (uint g = 0; g < (uint)get_num_groups(0); g++) {
-        before += g < (uint)get_group_id(0) ? table[g] : 0;
-        all += table[g];
+        before += g < (uint)get_group_id(0) ? counts[g] : 0;
+        all += counts[g];
     }
-    if (get_global_id(0) == 0) table[get_num_groups(0)] = all;
+    if (get_global_id(0) == 0) v.header->ranked = all;
     clumpi_range list = list_range(&v, first, last), chunk = clumpi_chunk(list.begin, list.end);
     for (uint tile = chunk.begin; tile < chunk.end; tile += items) {
         uint row = tile + me, count = row < chunk.end ? clumpi_popcount64(masks[row]) : 0;
@@ -54,16 +59,12 @@ __kernel void clumpi_rank_write(__global uchar *heap, uint header_at, uint first
     }
 }
 
-#define DIRECTION_READ 0u
-#define DIRECTION_WRITE 1u
-#define DIRECTION_REFS 2u
-
 /* One row, and this work-item's slots of it: me, me + items, ... */
 typedef struct row_copy {
     __global uchar *field; /* of slot 0 */
     ulong index;           /* number of the row's first object */
     ulong mask;
-    uint stride, me, items, bytes, direction;
+    uint stride, me, items, bytes, what;
 } row_copy;
 
 /* The place of the object in `slot`, counted from the row's first. */
@@ -81,7 +82,7 @@ static inline uint rank_in_row(ulong mask, uint slot) {
             uint rank = c.mask == ~0ul ? slot : rank_in_row(c.mask, slot);                         \
             __global type *f = (__global type *)(c.field + slot * c.stride);                       \
             for (uint p = 0; p < (pieces); p++) {                                                  \
-                if (c.direction == DIRECTION_READ) dense[rank * (pieces) + p] = f[p];              \
+                if (c.what == CLUMPI_COPY_READ) dense[rank * (pieces) + p] = f[p];              \
                 else f[p] = dense[rank * (pieces) + p];                                            \
             }                                                                                      \
         }                                                                                          \
@@ -100,7 +101,7 @@ static inline void list_row_refs(row_copy c, uint row, __global uint *refs) {
 /* The value, or the reference, of each object from or to place number index[row] + rank.
  * Neighbouring rows go to the same group: on a CPU that is one core. */
 __kernel void clumpi_field_copy(__global uchar *heap, uint header_at, uint first, uint last,
-                                uint base, uint stride, uint bytes, uint direction,
+                                uint base, uint stride, uint bytes, uint what,
                                 __global uchar *values) {
     clumpi_view v = clumpi_view_of(heap, header_at);
     clumpi_range list = list_range(&v, first, last), chunk = clumpi_chunk(list.begin, list.end);
@@ -110,12 +111,12 @@ __kernel void clumpi_field_copy(__global uchar *heap, uint header_at, uint first
         (__global const ulong *)clumpi_words_at(&v, v.header->at_list_masks);
     ulong granule_bytes = v.header->granule_bytes;
     uint items = min((uint)get_local_size(0), 64u), me = (uint)get_local_id(0);
-    row_copy c = {0, 0, 0, stride, me % items, items, bytes, direction};
+    row_copy c = {0, 0, 0, stride, me % items, items, bytes, what};
     for (uint r = chunk.begin + me / items; r < chunk.end; r += (uint)get_local_size(0) / items) {
         c.field = heap + rows[r] * granule_bytes + base;
         c.index = index[r];
         c.mask = masks[r];
-        if (direction == DIRECTION_REFS) list_row_refs(c, rows[r], (__global uint *)values);
+        if (what == CLUMPI_COPY_REFS) list_row_refs(c, rows[r], (__global uint *)values);
         else if (bytes == 1u) copy_row_uchar(c, values);
         else if (bytes == 2u) copy_row_ushort(c, values);
         else if (bytes == 4u) copy_row_uint(c, values);

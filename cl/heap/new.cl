@@ -6,30 +6,33 @@
  * meanwhile.
  *
  * The rows are left in the list (whose order is free) with the number of their first object.
- * Read first: scan.clh, block.clh.
+ * Read first: scan.clh, block.clh, cl/heap/layout.h.
  */
 #include "cl/core/block.clh"
 #include "cl/core/scan.clh"
+#include "cl/heap/layout.h"
 
-/* table[group] = {free blocks, free slots in blocks of the class}. */
+static inline __global clumpi_new_supply *new_supplies(const clumpi_view *v) {
+    return (__global clumpi_new_supply *)clumpi_words_at(v, v->header->at_scan);
+}
+
 __kernel void clumpi_new_count(__global uchar *heap, uint header_at, uint class_id) {
-    __local uint counts[2];
+    __local clumpi_new_supply count;
     clumpi_view v = clumpi_view_of(heap, header_at);
     uint me = (uint)get_local_id(0), items = (uint)get_local_size(0);
-    if (me < 1) counts[0] = counts[1] = 0;
+    if (me == 0) count.free_blocks = count.free_slots = 0;
     CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
     clumpi_range chunk = clumpi_block_chunk(&v);
     for (uint b = chunk.begin + me; b < chunk.end; b += items) {
         uint state = v.states[b];
-        if (state == 0) atomic_inc(&counts[0]);
+        if (state == 0) atomic_inc(&count.free_blocks);
         if (clumpi_class_of_state(state) == class_id)
-            atomic_add(&counts[1], v.classes[class_id].capacity - clumpi_credits_of_state(state));
+            atomic_add(&count.free_slots,
+                       v.classes[class_id].capacity - clumpi_credits_of_state(state));
     }
     CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
-    __global uint *table = clumpi_words_at(&v, v.header->at_scan);
     if (me == 0) {
-        table[2 * get_group_id(0)] = counts[0];
-        table[2 * get_group_id(0) + 1] = counts[1];
+        new_supplies(&v)[get_group_id(0)] = count;
         if (get_group_id(0) == 0) v.header->new_rows = 0;
     }
     /* The list's rows are about to be replaced: until it is made anew, no class has any. */
@@ -47,7 +50,7 @@ typedef struct new_plan {
 } new_plan;
 
 static inline new_plan plan_new(const clumpi_view *v, uint capacity, uint count) {
-    __global const uint *table = clumpi_words_at(v, v->header->at_scan);
+    __global const clumpi_new_supply *counts = new_supplies(v);
     new_plan p = {0, 0, 0, 0, 0};
     uint blocks = 0, slots = 0;
     for (uint g = 0; g < (uint)get_num_groups(0); g++) {
@@ -55,8 +58,8 @@ static inline new_plan plan_new(const clumpi_view *v, uint capacity, uint count)
             p.blocks_before = blocks;
             p.slots_before = slots;
         }
-        blocks += table[2 * g];
-        slots += table[2 * g + 1];
+        blocks += counts[g].free_blocks;
+        slots += counts[g].free_slots;
     }
     p.full = min(count / capacity, blocks);
     p.part = min(count - p.full * capacity, slots);

@@ -10,6 +10,7 @@
 #ifndef CLUMPI_COLLECT_H
 #define CLUMPI_COLLECT_H
 
+#include "cl/collect/layout.h"
 #include "clump/collect.h"
 #include "clump/collector.h"
 #include "clump/experimental.h"
@@ -29,7 +30,7 @@ extern const clumpi_library clumpi_collect_library;
 #define CLUMPI_COLLECT_KERNEL(name)                                                                \
     ((clumpi_kernel_id){&clumpi_collect_library, CLUMPI_KERNEL_##name})
 
-/* What a heap's collections mark in (cl/core/layout.h): NULL until the first, and after one that failed,
+/* What a heap's collections mark in (cl/collect/layout.h): NULL until the first, and after one that failed,
  * since an empty buffer is what the next one expects. */
 typedef struct clumpi_marks {
     clumpi_attachment base; /* of the heap */

@@ -7,6 +7,7 @@
  *
  * Read first: collect.h, cl/collect/mark.clh.
  */
+#include <stddef.h>
 #include <string.h>
 
 #include "collect/collect.h"
@@ -55,15 +56,15 @@ static void find_blocks(host_mark *m) {
 static clump_status fetch_all(host_mark *m) {
     const clump_heap *heap = m->heap;
     const clumpi_header *h = &heap->geometry.header;
-    uint64_t words = clumpi_mark_granules(heap) * 8;
+    uint64_t granules = clumpi_mark_granules(heap), words = granules * sizeof *m->white;
     uint32_t columns = heap->geometry.classes[h->class_count].columns_end;
     clump_status status = CLUMP_OK;
     m->states = fetch(m, heap->buffer, (uint64_t)h->at_states * CLUMPI_UNIT,
                       h->block_end * sizeof *m->states, &status);
     m->columns = fetch(m, heap->buffer, (uint64_t)h->at_columns * CLUMPI_UNIT,
                        columns * sizeof *m->columns, &status);
-    m->white = fetch(m, m->marks, CLUMPI_MARK_WHITE_AT, words, &status);
-    m->grey = fetch(m, m->marks, CLUMPI_MARK_WHITE_AT + words, words, &status);
+    m->white = fetch(m, m->marks, clumpi_marks_white_at(), words, &status);
+    m->grey = fetch(m, m->marks, clumpi_marks_grey_at(granules), words, &status);
     if (!status) find_blocks(m);
     m->image = fetch(m, heap->buffer, m->from, m->bytes, &status);
     return status;
@@ -128,8 +129,7 @@ static clump_status take_over(host_mark *m, const clumpi_mark_control *control, 
     uint64_t granules = clumpi_mark_granules(m->heap);
     uint32_t queued = control->queued[step % 3];
     if (queued > control->capacity) queued = control->capacity;
-    uint64_t at = CLUMPI_MARK_WHITE_AT + 16 * granules +
-                  (step % 2 ? (uint64_t)control->capacity * sizeof(clump_ref) : 0);
+    uint64_t at = clumpi_marks_queue_at(granules, control->capacity, step % 2);
     clump_ref *refs = fetch(m, m->marks, at, queued * sizeof *refs, &status);
     for (uint32_t i = 0; i < queued && !status; i++) status = push(m, refs[i]);
     clumpi_free(m->allocator, refs);
@@ -192,12 +192,13 @@ clump_status clumpi_collect_mark_host(clumpi_collection *r, clumpi_u32 step, int
     clump_heap *heap = r->heap;
     clump_context *c = heap->context;
     host_mark m = {.heap = heap, .marks = r->marks->buffer, .allocator = &c->allocator};
-    uint64_t words = clumpi_mark_granules(heap) * 8;
+    uint64_t granules = clumpi_mark_granules(heap), words = granules * sizeof *m.white;
     double start = clumpi_now_ns();
     clump_status status = fetch_all(&m);
     if (!status) status = mark(&m, r, step, may_return);
-    if (!status) status = clumpi_write(c, r->marks->buffer, CLUMPI_MARK_WHITE_AT, words, m.white);
-    if (!status) status = write_grey(&m, CLUMPI_MARK_WHITE_AT + words, words);
+    if (!status)
+        status = clumpi_write(c, r->marks->buffer, clumpi_marks_white_at(), words, m.white);
+    if (!status) status = write_grey(&m, clumpi_marks_grey_at(granules), words);
     clumpi_mark_control *k = &r->control;
     k->changes += step > 0;          /* from the device */
     k->changes += m.front_count > 0; /* to the device */
@@ -208,7 +209,9 @@ clump_status clumpi_collect_mark_host(clumpi_collection *r, clumpi_u32 step, int
     if (m.peak > k->peak) k->peak = (clumpi_u32)m.peak;
     add(k->read, m.read);
     add(k->followed, m.followed);
-    if (!status) status = clumpi_write(c, r->marks->buffer, 0, sizeof *k, k);
+    if (!status)
+        status =
+            clumpi_write(c, r->marks->buffer, offsetof(clumpi_marks_head, control), sizeof *k, k);
     drop_all(&m);
     if (!status) status = clumpi_finish(c);
     r->report.us[CLUMP_COLLECT_MARK] += 1e-3 * (clumpi_now_ns() - start);

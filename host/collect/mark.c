@@ -5,14 +5,15 @@
  *
  * Read first: collect.h, cl/collect/mark.cl.
  */
+#include <assert.h>
 #include <stddef.h>
 
 #include "collect/collect.h"
 
 static const char *const kernel_files[] = {
-    "cl/core/layout.h",   "cl/core/prelude.clh", "cl/core/bitmap.clh",   "cl/core/block.clh",
-    "cl/core/scan.clh",   "cl/compact/plan.clh", "cl/compact/reach.clh", "cl/collect/mark.clh",
-    "cl/collect/mark.cl", "cl/collect/sweep.cl"};
+    "cl/core/layout.h",    "cl/core/prelude.clh", "cl/core/bitmap.clh",  "cl/core/block.clh",
+    "cl/core/scan.clh",    "cl/compact/layout.h", "cl/compact/plan.clh", "cl/compact/reach.clh",
+    "cl/collect/layout.h", "cl/collect/mark.clh", "cl/collect/mark.cl",  "cl/collect/sweep.cl"};
 static const char *const kernel_names[] = {CLUMPI_COLLECT_KERNELS(CLUMPI_KERNEL_NAME)};
 const clumpi_library clumpi_collect_library = {
     kernel_files, sizeof kernel_files / sizeof *kernel_files, kernel_names,
@@ -32,6 +33,7 @@ clump_status clumpi_collect_run_on(clumpi_collection *r, clump_collect_phase pha
                                    clumpi_kernel_id id, size_t groups, size_t local,
                                    const clumpi_arg *args, uint32_t arg_count) {
     clumpi_arg all[1 + CLUMPI_MARK_ARGS] = {{sizeof r->marks->buffer, &r->marks->buffer}};
+    assert(arg_count <= CLUMPI_MARK_ARGS);
     for (uint32_t i = 0; i < arg_count; i++) all[1 + i] = args[i];
     return clumpi_timed_run(r->heap, &r->timed, phase, id, groups, local, all, 1 + arg_count);
 }
@@ -83,15 +85,9 @@ static uint32_t preset_room(const clumpi_collection *r) {
 /* References of an object of exactly the class, those of weak fields left out. */
 static uint32_t count_refs(const clump_schema *schema, uint32_t class_id) {
     uint32_t count = 0;
-    clump_class_info info;
-    for (uint32_t level = class_id; level; level = info.base) { /* the class and its bases */
-        clump_schema_get_class(schema, level, &info);
-        for (uint32_t i = 0; i < info.field_count; i++) {
-            clump_field_info f;
-            clump_schema_get_field(schema, level, i, &f);
-            if (f.type == CLUMP_TYPE_REF && !f.weak) count += f.count ? f.count : 1;
-        }
-    }
+    clump_field_info f;
+    for (clumpi_ref_walk w = {.schema = schema, .class_id = class_id}; clumpi_next_ref(&w, &f);)
+        if (!f.weak) count += f.count ? f.count : 1;
     return count;
 }
 
@@ -103,26 +99,23 @@ static void release_marks(clumpi_attachment *base, clump_context *c) {
 
 clumpi_marks *clumpi_marks_of(clump_heap *heap) {
     static const char key;
-    clumpi_marks *marks = (clumpi_marks *)clumpi_attachment_find(&heap->attachments, &key);
-    if (marks) return marks;
-    marks = clumpi_alloc(&heap->context->allocator, sizeof *marks);
-    if (marks) clumpi_attach(&heap->attachments, &marks->base, &key, release_marks);
-    return marks;
+    return clumpi_heap_keep(heap, &key, sizeof(clumpi_marks), release_marks);
 }
 
 static clump_status make_buffer(clumpi_collection *r, uint32_t capacity) {
     clump_heap *heap = r->heap;
     clump_context *c = heap->context;
-    clumpi_u32 refs_of[CLUMPI_RESERVED + 1] = {0};
-    clumpi_marks made = {.base = r->marks->base, .capacity = capacity};
-    uint64_t without_queues = CLUMPI_MARK_WHITE_AT + 16 * clumpi_mark_granules(heap);
-    made.bytes = without_queues + (uint64_t)8 * capacity;
+    const uint64_t granules = clumpi_mark_granules(heap);
+    clumpi_marks_head head = {.control = {.capacity = capacity}};
+    clumpi_marks made = {.base = r->marks->base,
+                         .capacity = capacity,
+                         .bytes = clumpi_marks_queue_at(granules, capacity, 2)};
     for (uint32_t id = 1; id <= heap->geometry.header.class_count; id++)
-        refs_of[id] = count_refs(heap->schema, id);
+        head.refs_of[id] = count_refs(heap->schema, id);
     clump_status status = clumpi_buffer_create(c, made.bytes, "marks", &made.buffer);
-    if (!status) status = clumpi_clear(c, made.buffer, 0, without_queues);
     if (!status)
-        status = clumpi_write(c, made.buffer, CLUMPI_MARK_REFS_AT, sizeof refs_of, refs_of);
+        status = clumpi_clear(c, made.buffer, 0, clumpi_marks_queue_at(granules, capacity, 0));
+    if (!status) status = clumpi_write(c, made.buffer, 0, sizeof head, &head);
     if (status) {
         clumpi_buffer_release(c, &made.buffer);
         return status;
@@ -160,12 +153,14 @@ static clump_status prepare(clumpi_collection *r) {
     if (d->engine == CLUMP_MARK_ROWS) m->rows_above = narrow;
     m->rows_below = d->engine == CLUMP_MARK_ROWS ? narrow : m->rows_above / 4;
     m->scanned[0] = UINT32_MAX; /* nothing is known of the sweep in front of the first */
-    return clumpi_write(r->heap->context, r->marks->buffer, 0, sizeof *m, m);
+    return clumpi_write(r->heap->context, r->marks->buffer, offsetof(clumpi_marks_head, control),
+                        sizeof *m, m);
 }
 
 clump_status clumpi_collect_read(clumpi_collection *r) {
     clump_status status =
-        clumpi_read(r->heap->context, r->marks->buffer, 0, sizeof r->control, &r->control);
+        clumpi_read(r->heap->context, r->marks->buffer, offsetof(clumpi_marks_head, control),
+                    sizeof r->control, &r->control);
     r->report.readbacks += !status;
     return status ? status : clumpi_timed_read(r->heap->context, &r->timed);
 }
@@ -241,7 +236,7 @@ static clump_status look_at_narrow(clumpi_collection *r, clumpi_u32 step, int *h
     if (status || *hand_over) return status;
     if (m->levels_most < CLUMPI_NARROW_LEVELS) m->levels_most *= 2;
     return clumpi_write(r->heap->context, r->marks->buffer,
-                        offsetof(clumpi_mark_control, levels_most), sizeof m->levels_most,
+                        offsetof(clumpi_marks_head, control.levels_most), sizeof m->levels_most,
                         &m->levels_most);
 }
 

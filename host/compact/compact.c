@@ -17,19 +17,13 @@ typedef struct census {
 static uint64_t reference_bytes_of(const clumpi_compaction *r, uint32_t class_id) {
     const clump_schema *schema = r->heap->schema;
     uint64_t bytes = 0;
-    clump_class_info info;
-    for (uint32_t level = class_id; level; level = info.base) { /* the class and its bases */
-        clump_schema_get_class(schema, level, &info);
-        for (uint32_t i = 0; i < info.field_count; i++) {
-            clump_field_info f;
-            clump_class_info to;
-            clump_schema_get_field(schema, level, i, &f);
-            if (f.type != CLUMP_TYPE_REF) continue;
-            clump_schema_get_class(schema, f.ref_class, &to);
-            int hit = 0;
-            for (uint32_t t = to.id; t <= to.last; t++) hit |= clumpi_is_selected(r, t);
-            if (hit) bytes += sizeof(clump_ref) * (f.count ? f.count : 1);
-        }
+    clump_field_info f;
+    for (clumpi_ref_walk w = {.schema = schema, .class_id = class_id}; clumpi_next_ref(&w, &f);) {
+        clump_class_info to;
+        clump_schema_get_class(schema, f.ref_class, &to);
+        int hit = 0;
+        for (uint32_t t = to.id; t <= to.last; t++) hit |= clumpi_is_selected(r, t);
+        if (hit) bytes += sizeof(clump_ref) * (f.count ? f.count : 1);
     }
     return bytes;
 }
@@ -67,11 +61,7 @@ static void release_pace(clumpi_attachment *base, clump_context *c) {
 /* NULL without host memory. */
 static pace *pace_of(clump_heap *heap) {
     static const char key;
-    pace *p = (pace *)clumpi_attachment_find(&heap->attachments, &key);
-    if (p) return p;
-    p = clumpi_alloc(&heap->context->allocator, sizeof *p);
-    if (p) clumpi_attach(&heap->attachments, &p->base, &key, release_pace);
-    return p;
+    return clumpi_heap_keep(heap, &key, sizeof(pace), release_pace);
 }
 
 /* max_us: as many moves as past runs could make in that time; one block's if nothing is known. */

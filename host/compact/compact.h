@@ -11,6 +11,7 @@
 #ifndef CLUMPI_COMPACT_H
 #define CLUMPI_COMPACT_H
 
+#include "cl/compact/layout.h"
 #include "clump/compact.h"
 #include "clump/compactor.h"
 #include "clump/experimental.h"

@@ -64,13 +64,13 @@ static clump_status gather_field(clumpi_compaction *r, uint32_t class_id, orderi
     clump_status status = clumpi_rank(heap, class_id, class_id, &count);
     if (status) return status;
     clump_schema_find_field(heap->schema, class_id, r->desc->order_field, &f);
-    clumpi_u32 bytes = f.element_bytes, read = 0;
+    clumpi_u32 bytes = f.element_bytes, what = CLUMPI_COPY_READ;
     clumpi_arg args[] = {{sizeof class_id, &class_id},
                          {sizeof class_id, &class_id},
                          {sizeof f.base_bytes, &f.base_bytes},
                          {sizeof f.stride_bytes, &f.stride_bytes},
                          {sizeof bytes, &bytes},
-                         {sizeof read, &read},
+                         {sizeof what, &what},
                          {sizeof o->keys, &o->keys}};
     return clumpi_run_on_heap(heap, CLUMPI_HEAP_KERNEL(field_copy), sizes->do_all_global,
                               sizes->do_all_local, args, 7, NULL);

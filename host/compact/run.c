@@ -6,9 +6,10 @@
 #include "compact/compact.h"
 
 static const char *const kernel_files[] = {
-    "cl/core/layout.h",   "cl/core/prelude.clh",   "cl/core/bitmap.clh",   "cl/core/block.clh",
-    "cl/core/scan.clh",   "cl/compact/plan.clh",   "cl/compact/reach.clh", "cl/compact/plan.cl",
-    "cl/compact/move.cl", "cl/compact/rewrite.cl", "cl/compact/finish.cl", "cl/compact/order.cl"};
+    "cl/core/layout.h",   "cl/core/prelude.clh", "cl/core/bitmap.clh",    "cl/core/block.clh",
+    "cl/core/scan.clh",   "cl/compact/layout.h", "cl/compact/plan.clh",   "cl/compact/reach.clh",
+    "cl/compact/plan.cl", "cl/compact/move.cl",  "cl/compact/rewrite.cl", "cl/compact/finish.cl",
+    "cl/compact/order.cl"};
 static const char *const kernel_names[] = {CLUMPI_COMPACT_KERNELS(CLUMPI_KERNEL_NAME)};
 const clumpi_library clumpi_compact_library = {
     kernel_files, sizeof kernel_files / sizeof *kernel_files, kernel_names,
@@ -41,8 +42,7 @@ static clump_status add_tallies(clumpi_compaction *r, uint64_t *examined, uint64
     clump_context *c = heap->context;
     if (!r->wants_report) return CLUMP_OK;
     size_t groups = clumpi_compact_wide_groups(heap);
-    uint64_t at = (uint64_t)heap->geometry.header.at_scan * CLUMPI_UNIT +
-                  (heap->geometry.header.class_count + 1) * sizeof(clumpi_class_plan);
+    uint64_t at = (uint64_t)heap->geometry.header.at_tallies * CLUMPI_UNIT;
     clump_status status = clumpi_read(c, heap->buffer, at, groups * sizeof *r->tallies, r->tallies);
     for (size_t i = 0; i < groups && !status; i++) {
         *examined += r->tallies[i].examined;
@@ -95,7 +95,7 @@ static clump_status run_check(clumpi_compaction *r) {
 
 clump_status clumpi_compact_read_plans(clump_heap *heap, clumpi_class_plan *plans) {
     const clumpi_header *h = &heap->geometry.header;
-    return clumpi_read(heap->context, heap->buffer, (uint64_t)h->at_scan * CLUMPI_UNIT,
+    return clumpi_read(heap->context, heap->buffer, (uint64_t)h->at_plans * CLUMPI_UNIT,
                        (h->class_count + 1) * sizeof *plans, plans);
 }
 
@@ -170,7 +170,7 @@ clump_status clumpi_compact_apply(clumpi_compaction *r, const clumpi_moving *mov
     clumpi_arg fill[] = {{sizeof moving->fresh, &moving->fresh}};
     clump_compact_report *p = &r->report;
     uint64_t dangling = 0;
-    heap->list_valid = 0; /* the plan stands in the list's place */
+    heap->list_valid = 0; /* objects change their rows */
     clump_status status = run_check(r);
     if (!status)
         status = clumpi_compact_run(r, CLUMP_COMPACT_MOVE, CLUMPI_COMPACT_KERNEL(move), wide,

@@ -30,8 +30,8 @@ void clumpi_options_append(clumpi_text *t, const clump_context *c, const char *u
         clumpi_text_append(t, " -DCLUMPI_ATOMIC_LOADS=1 -cl-opt-disable");
 }
 
-/* The parts are already in order of inclusion, and what layout.h includes is for the host: includes become
- * empty lines. */
+/* The files are already in order of inclusion, and what cl/core/layout.h includes is for the host: includes
+ * become empty lines. */
 void clumpi_source_append(clumpi_text *t, const char *const *names, size_t count) {
     for (size_t i = 0; i < count; i++) {
         const clumpi_cl_file *file = clumpi_cl_file_find(names[i]);

@@ -88,3 +88,17 @@ uint32_t clumpi_columns_build(const clump_schema *schema, clumpi_class *classes,
     }
     return c.count;
 }
+
+int clumpi_next_ref(clumpi_ref_walk *walk, clump_field_info *field) {
+    while (walk->class_id) {
+        clump_class_info info;
+        clump_schema_get_class(walk->schema, walk->class_id, &info);
+        while (walk->next < info.field_count) {
+            clump_schema_get_field(walk->schema, walk->class_id, walk->next++, field);
+            if (field->type == CLUMP_TYPE_REF) return 1;
+        }
+        walk->class_id = info.base;
+        walk->next = 0;
+    }
+    return 0;
+}

@@ -11,10 +11,12 @@
  *
  * Invariants: header.first_block * G * S >= metadata; k_T >= 1; 1 <= rows_T <= 64 for concrete T.
  *
- * Read first: cl/core/layout.h.
+ * Read first: cl/core/layout.h, cl/heap/layout.h. The scratch of compaction lies in the heap's buffer too, so
+ * that its layout is known here: cl/compact/layout.h.
  */
 #include <string.h>
 
+#include "cl/compact/layout.h"
 #include "heap/heap.h"
 
 #define REF_GRANULES (1ull << 26)
@@ -165,19 +167,30 @@ static uint64_t max64(uint64_t a, uint64_t b) {
     return a > b ? a : b;
 }
 
-/* Bytes of the scan area: it serves the numbering kernels, reductions, statistics, the check and
- * compaction in turn. */
-static uint64_t scan_bytes(const clumpi_header *h, uint32_t reduce_groups) {
-    uint64_t sets = h->class_count + 1;
-    uint64_t counts = h->scan_groups * sets * 4, pairs = (uint64_t)h->scan_groups * 8;
-    uint64_t partial = (uint64_t)reduce_groups * CLUMPI_REDUCE_BYTES;
-    uint64_t tables = CLUMPI_CHECK_BYTES(h->class_count) + CLUMPI_STATS_BYTES(h->class_count);
-    uint64_t plans = sets * sizeof(clumpi_class_plan),
-             groups = h->scan_groups * sets * CLUMPI_COUNTS;
-    uint64_t histograms = sets * (h->capacity_max + 1);
-    uint64_t tallies = (uint64_t)reduce_groups * CLUMPI_TALLIES * sizeof(clumpi_tally);
-    uint64_t compaction = plans + max64((groups + histograms) * 4, tallies);
-    return max64(max64(max64(counts, pairs), max64(partial, tables)), compaction);
+/* From header.at_scan on, in turn: calls of the heap (cl/heap/layout.h) and compaction's plans. `end`
+ * grows to the end of what takes most. */
+static void place_scratch(clumpi_header *h, uint32_t reduce_groups, uint64_t *end) {
+    const uint64_t sets = h->class_count + 1;
+    const uint64_t of_calls[] = {
+        h->scan_groups * sets * sizeof(clumpi_u32),    /* list of rows */
+        h->scan_groups * sizeof(clumpi_new_supply),    /* do-new; a ranking needs less */
+        (uint64_t)reduce_groups * CLUMPI_REDUCE_BYTES, /* reduction */
+        CLUMPI_STATS_BYTES(h->class_count),
+        CLUMPI_CHECK_BYTES(h->class_count),
+    };
+    const uint64_t begin = *end;
+    h->at_scan = h->at_plans = place(end, sets * sizeof(clumpi_class_plan));
+    uint64_t planned = *end, tallied = *end;
+    h->at_plan_counts = place(&planned, h->scan_groups * sets * sizeof(clumpi_block_counts));
+    h->at_plan_histograms = place(&planned, sets * (h->capacity_max + 1) * sizeof(clumpi_u32));
+    h->at_tallies =
+        place(&tallied, (uint64_t)reduce_groups * CLUMPI_TALLIES * sizeof(clumpi_tally));
+    *end = max64(planned, tallied);
+    for (size_t i = 0; i < sizeof of_calls / sizeof *of_calls; i++) {
+        uint64_t one = begin;
+        place(&one, of_calls[i]);
+        *end = max64(*end, one);
+    }
 }
 
 /* Metadata for `blocks` blocks in all; returns its size in bytes. */
@@ -204,9 +217,12 @@ static uint64_t place_metadata(clumpi_geometry *g, uint32_t blocks, uint32_t col
     h->at_list_masks = place(&end, rows * 8);
     h->at_list_index = place(&end, rows * 4);
     h->at_columns = place(&end, (uint64_t)columns * sizeof(clumpi_column));
-    h->at_plan = place(&end, (uint64_t)blocks * 8);
+    h->at_block_plans = place(&end, (uint64_t)blocks * sizeof(clumpi_block_plan));
+    h->at_plan_list = place(&end, (uint64_t)blocks * sizeof(clumpi_u32));
     h->at_moved = place(&end, ((uint64_t)blocks + 31) / 32 * 4);
-    h->at_scan = place(&end, scan_bytes(h, reduce_groups));
+    h->at_record_table = h->at_list_index;
+    h->at_record_bits = h->at_list_masks;
+    place_scratch(h, reduce_groups, &end);
     return end * CLUMPI_UNIT;
 }
 

@@ -2,15 +2,16 @@
  *
  * Read first: core/core.h, geometry.c.
  */
+#include <assert.h>
 #include <stddef.h>
 #include <string.h>
 
 #include "heap/heap.h"
 
 static const char *const kernel_files[] = {
-    "cl/core/layout.h", "cl/core/prelude.clh", "cl/core/bitmap.clh",   "cl/core/block.clh",
-    "cl/core/scan.clh", "cl/heap/init.cl",     "cl/heap/enumerate.cl", "cl/heap/new.cl",
-    "cl/heap/stats.cl", "cl/heap/fields.cl",   "cl/heap/check.cl"};
+    "cl/core/layout.h", "cl/core/prelude.clh", "cl/core/bitmap.clh", "cl/core/block.clh",
+    "cl/core/scan.clh", "cl/heap/layout.h",    "cl/heap/init.cl",    "cl/heap/enumerate.cl",
+    "cl/heap/new.cl",   "cl/heap/stats.cl",    "cl/heap/fields.cl",  "cl/heap/check.cl"};
 static const char *const kernel_names[] = {CLUMPI_HEAP_KERNELS(CLUMPI_KERNEL_NAME)};
 const clumpi_library clumpi_heap_library = {
     kernel_files, sizeof kernel_files / sizeof *kernel_files, kernel_names,
@@ -21,8 +22,18 @@ clump_status clumpi_run_on_heap(clump_heap *heap, clumpi_kernel_id id, size_t gl
                                 const clump_sync *sync) {
     clumpi_arg all[2 + CLUMPI_HEAP_ARGS_MAX] = {
         {sizeof heap->buffer, &heap->buffer}, {sizeof(clumpi_u32), &heap->geometry.header.self_at}};
+    assert(arg_count <= CLUMPI_HEAP_ARGS_MAX);
     for (uint32_t i = 0; i < arg_count; i++) all[2 + i] = args[i];
     return clumpi_run_kernel(heap->context, id, global, local, all, 2 + arg_count, sync);
+}
+
+void *clumpi_heap_keep(clump_heap *heap, const void *key, size_t bytes,
+                       void (*release)(clumpi_attachment *, clump_context *)) {
+    clumpi_attachment *kept = clumpi_attachment_find(&heap->attachments, key);
+    if (kept) return kept;
+    kept = clumpi_alloc(&heap->context->allocator, bytes);
+    if (kept) clumpi_attach(&heap->attachments, kept, key, release);
+    return kept;
 }
 
 /* Field types that the device must be able to handle. */
@@ -228,6 +239,7 @@ void clump_heap_touch(clump_heap *heap) {
 }
 
 _Static_assert(CLUMPI_ROW_SLOTS == CLUMP_ROW_SLOTS, "schema.h and layout.h have the same rows");
+_Static_assert(CLUMP_CLASSES_MAX < CLUMPI_RESERVED, "the class of metadata is no user's");
 _Static_assert(CLUMPI_ERRORS == CLUMP_DEVICE_ERROR_COUNT,
                "heap.h and layout.h list the same errors");
 

@@ -13,6 +13,7 @@
 
 #include <stdatomic.h>
 
+#include "cl/heap/layout.h"
 #include "clump/heap.h"
 #include "clump/program.h"
 #include "clump/refs.h"
@@ -102,6 +103,11 @@ static inline uint64_t clumpi_header_offset(const clump_heap *heap, size_t membe
 clump_status clumpi_run_on_heap(clump_heap *heap, clumpi_kernel_id id, size_t global, size_t local,
                                 const clumpi_arg *args, uint32_t arg_count, const clump_sync *sync);
 
+/* What a part keeps with the heap under a key, an address that the part owns: made of `bytes` zeros, with the
+ * attachment first, when it is asked for the first time. NULL without host memory. */
+void *clumpi_heap_keep(clump_heap *heap, const void *key, size_t bytes,
+                       void (*release)(clumpi_attachment *, clump_context *));
+
 /* ---- geometry.c ---- */
 
 /* Units of the null row before the header: 64 times the largest object. */
@@ -119,6 +125,15 @@ clump_status clumpi_geometry_compute(const clump_schema *schema, uint64_t bytes,
  * columns[] unless it is NULL, and returns how many there are. */
 uint32_t clumpi_columns_build(const clump_schema *schema, clumpi_class *classes,
                               clumpi_column *columns);
+
+/* The reference fields of a class and of its bases, one after the other:
+ *     for (clumpi_ref_walk w = {.schema = s, .class_id = id}; clumpi_next_ref(&w, &f);) */
+typedef struct clumpi_ref_walk {
+    const clump_schema *schema;
+    clumpi_u32 class_id; /* the class, then its bases */
+    uint32_t next;       /* field of it */
+} clumpi_ref_walk;
+int clumpi_next_ref(clumpi_ref_walk *walk, clump_field_info *field);
 
 /* ---- heap/emit.c ---- */
 

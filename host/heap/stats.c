@@ -1,6 +1,6 @@
-/* Statistics and the heap check. Both leave their results in the heap's scan area and read them.
+/* Statistics and the heap check. The kernels leave their results in the heap's scratch.
  *
- * Read first: core/core.h, cl/heap/stats.cl, cl/heap/check.cl.
+ * Read first: core/core.h, cl/heap/layout.h, cl/heap/stats.cl, cl/heap/check.cl.
  */
 #include <stddef.h>
 #include <stdio.h>
@@ -12,17 +12,17 @@ static uint64_t scan_offset(const clump_heap *heap) {
     return (uint64_t)heap->geometry.header.at_scan * CLUMPI_UNIT;
 }
 
-/* table[3 * class]: objects, blocks, active blocks; class 0 has the free blocks. */
-static clump_status count_blocks(clump_heap *heap, clumpi_u32 *table) {
+/* Entries 0 .. class_count of *counts. */
+static clump_status count_blocks(clump_heap *heap, clumpi_stats_result *counts) {
     clump_context *c = heap->context;
-    uint64_t bytes = (uint64_t)CLUMPI_STATS_BYTES(heap->geometry.header.class_count);
+    uint64_t bytes = CLUMPI_STATS_BYTES(heap->geometry.header.class_count);
     const clumpi_launch_sizes *sizes = &c->sizes;
     clump_status status = clumpi_clear(c, heap->buffer, scan_offset(heap), bytes);
     if (!status)
         status = clumpi_run_on_heap(heap, CLUMPI_HEAP_KERNEL(stats),
                                     sizes->scan_groups * sizes->scan_local, sizes->scan_local, NULL,
                                     0, NULL);
-    if (!status) status = clumpi_read(c, heap->buffer, scan_offset(heap), bytes, table);
+    if (!status) status = clumpi_read(c, heap->buffer, scan_offset(heap), bytes, counts);
     return status;
 }
 
@@ -30,9 +30,11 @@ static double fragmentation(uint64_t objects, uint64_t slots) {
     return slots ? 1.0 - (double)objects / (double)slots : 0.0;
 }
 
-static clump_class_stats class_stats(const clump_heap *heap, uint32_t id, const clumpi_u32 *row) {
+static clump_class_stats class_stats(const clump_heap *heap, uint32_t id,
+                                     const clumpi_class_count *count) {
     const clumpi_geometry *g = &heap->geometry;
-    clump_class_stats s = {.objects = row[0], .blocks = row[1], .active_blocks = row[2]};
+    clump_class_stats s = {
+        .objects = count->objects, .blocks = count->blocks, .active_blocks = count->active};
     s.slots = (uint64_t)s.blocks * g->classes[id].capacity;
     s.bytes = (uint64_t)s.blocks * g->header.block_granules * g->header.granule_bytes;
     s.fragmentation = fragmentation(s.objects, s.slots);
@@ -48,12 +50,13 @@ clump_status clump_heap_calc_stats(clump_heap *heap, clump_heap_stats *heap_stat
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
                            "clump_heap_calc_stats: room for %u classes, the heap has %u", capacity,
                            count);
-    clumpi_u32 table[3 * (CLUMP_CLASSES_MAX + 1)];
-    clump_status status = count_blocks(heap, table);
+    clumpi_stats_result counts;
+    clump_status status = count_blocks(heap, &counts);
     if (status) return status;
-    clump_heap_stats sum = {.blocks = heap->layout.block_count, .free_blocks = table[1]};
+    clump_heap_stats sum = {.blocks = heap->layout.block_count,
+                            .free_blocks = counts.classes[0].blocks};
     for (uint32_t id = 1; id <= count; id++) {
-        clump_class_stats s = class_stats(heap, id, &table[3 * (size_t)id]);
+        clump_class_stats s = class_stats(heap, id, &counts.classes[id]);
         sum.objects += s.objects;
         sum.slots += s.slots;
         if (classes) classes[id - 1] = s;
@@ -70,10 +73,10 @@ clump_status clump_heap_calc_count(clump_heap *heap, const char *class_name, uin
     if (!class_name || clump_schema_find_class(heap->schema, class_name, &info))
         return clumpi_fail(&heap->context->error, CLUMP_ERR_NOT_FOUND,
                            "the heap has no class \"%s\"", class_name ? class_name : "(null)");
-    clumpi_u32 table[3 * (CLUMP_CLASSES_MAX + 1)];
-    clump_status status = count_blocks(heap, table);
+    clumpi_stats_result counts;
+    clump_status status = count_blocks(heap, &counts);
     if (status) return status;
-    for (uint32_t id = info.id; id <= info.last; id++) *count += table[3 * (size_t)id];
+    for (uint32_t id = info.id; id <= info.last; id++) *count += counts.classes[id].objects;
     return CLUMP_OK;
 }
 
@@ -129,10 +132,12 @@ clump_status clump_heap_check(clump_heap *heap) {
     if (status) return status;
     const clumpi_u32 nothing = UINT32_MAX;
     clumpi_violation violation = {.key = 0};
-    uint64_t at = scan_offset(heap);
-    status = clumpi_clear(c, heap->buffer, at,
-                          (uint64_t)CLUMPI_CHECK_BYTES(heap->geometry.header.class_count));
-    if (!status) status = clumpi_write(c, heap->buffer, at, sizeof nothing, &nothing);
+    const uint64_t at = scan_offset(heap) + offsetof(clumpi_check_result, violation);
+    status = clumpi_clear(c, heap->buffer, scan_offset(heap),
+                          CLUMPI_CHECK_BYTES(heap->geometry.header.class_count));
+    if (!status)
+        status = clumpi_write(c, heap->buffer, at + offsetof(clumpi_violation, key), sizeof nothing,
+                              &nothing);
     if (!status) status = run_check(heap, 0);
     if (!status) status = clumpi_read(c, heap->buffer, at, sizeof violation, &violation);
     if (status || violation.key == nothing) return status;

@@ -2,7 +2,7 @@
  *
  * Read first: core/core.h, cl/heap/fields.cl.
  */
-#include <string.h>
+#include <stddef.h>
 
 #include "heap/heap.h"
 
@@ -11,8 +11,6 @@ typedef struct target {
     clumpi_u32 first, last;
     clumpi_u32 base, stride, bytes;
 } target;
-
-enum { DIRECTION_READ, DIRECTION_WRITE, DIRECTION_REFS }; /* as in cl/heap/fields.cl */
 
 static clump_status find_class(clump_heap *heap, const char *name, target *t) {
     clump_class_info info;
@@ -59,8 +57,7 @@ clump_status clumpi_rank(clump_heap *heap, clumpi_u32 first, clumpi_u32 last, ui
                                     args, 2, NULL);
     if (!status)
         status = clumpi_read(c, heap->buffer,
-                             (uint64_t)heap->geometry.header.at_scan * CLUMPI_UNIT +
-                                 sizes->scan_groups * sizeof objects,
+                             clumpi_header_offset(heap, offsetof(clumpi_header, ranked)),
                              sizeof objects, &objects);
     *count = objects;
     return status;
@@ -98,43 +95,45 @@ clump_status clump_heap_read_refs(clump_heap *heap, const char *class_name, clum
     if (!status) status = clumpi_rank(heap, t.first, t.last, count);
     if (status || !refs) return status;
     uint64_t wanted = *count < capacity ? *count : capacity;
-    return copy(heap, &t, DIRECTION_REFS, wanted ? *count : 0, wanted * sizeof *refs, refs, NULL);
+    return copy(heap, &t, CLUMPI_COPY_REFS, wanted ? *count : 0, wanted * sizeof *refs, refs, NULL);
+}
+
+/* What reading and writing a field of all objects begin with. `missing`: what is wrong without values. */
+static clump_status find_values(clump_heap *heap, const char *class_name, const char *field,
+                                uint32_t index, const void *values, const char *missing, target *t,
+                                uint64_t *objects) {
+    if (!heap) return CLUMP_ERR_USAGE;
+    if (!values) return clumpi_fail(&heap->context->error, CLUMP_ERR_USAGE, "%s", missing);
+    clump_status status = find_field(heap, class_name, field, index, t);
+    return status ? status : clumpi_rank(heap, t->first, t->last, objects);
 }
 
 clump_status clump_heap_read_field(clump_heap *heap, const char *class_name, const char *field,
                                    uint32_t index, void *values, uint64_t count) {
-    if (!heap) return CLUMP_ERR_USAGE;
-    clump_context *c = heap->context;
-    if (!values)
-        return clumpi_fail(&c->error, CLUMP_ERR_USAGE, "clump_heap_read_field needs a place");
     target t;
     uint64_t objects;
-    clump_status status = find_field(heap, class_name, field, index, &t);
-    if (!status) status = clumpi_rank(heap, t.first, t.last, &objects);
+    clump_status status = find_values(heap, class_name, field, index, values,
+                                      "clump_heap_read_field needs a place", &t, &objects);
     if (status) return status;
     if (objects > count)
-        return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
+        return clumpi_fail(&heap->context->error, CLUMP_ERR_USAGE,
                            "clump_heap_read_field: room for %llu values, class %s has %llu objects",
                            (unsigned long long)count, class_name, (unsigned long long)objects);
-    return copy(heap, &t, DIRECTION_READ, objects, objects * t.bytes, values, NULL);
+    return copy(heap, &t, CLUMPI_COPY_READ, objects, objects * t.bytes, values, NULL);
 }
 
 clump_status clump_heap_write_field(clump_heap *heap, const char *class_name, const char *field,
                                     uint32_t index, const void *values, uint64_t count) {
-    if (!heap) return CLUMP_ERR_USAGE;
-    clump_context *c = heap->context;
-    if (!values)
-        return clumpi_fail(&c->error, CLUMP_ERR_USAGE, "clump_heap_write_field needs values");
     target t;
     uint64_t objects;
-    clump_status status = find_field(heap, class_name, field, index, &t);
-    if (!status) status = clumpi_rank(heap, t.first, t.last, &objects);
+    clump_status status = find_values(heap, class_name, field, index, values,
+                                      "clump_heap_write_field needs values", &t, &objects);
     if (status) return status;
     if (objects != count)
-        return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
+        return clumpi_fail(&heap->context->error, CLUMP_ERR_USAGE,
                            "clump_heap_write_field: %llu values for the %llu objects of class %s",
                            (unsigned long long)count, (unsigned long long)objects, class_name);
-    return copy(heap, &t, DIRECTION_WRITE, objects, 0, NULL, values);
+    return copy(heap, &t, CLUMPI_COPY_WRITE, objects, 0, NULL, values);
 }
 
 /* Two small reads: the block's state, the row's bits. */
@@ -167,10 +166,13 @@ clump_status clumpi_ref_check(clump_heap *heap, clump_ref ref, clumpi_u32 first,
                        ref, any ? "" : " of class ", any ? "" : info.name);
 }
 
-/* Resolve and check everything about one field of one object; *offset is its place in the buffer.
- * */
+/* Resolve and check everything about one field of one object; *offset is its place in the buffer, and
+ * `missing` what is wrong without a value. */
 static clump_status locate(clump_heap *heap, clump_ref ref, const char *class_name,
-                           const char *field, uint32_t index, target *t, uint64_t *offset) {
+                           const char *field, uint32_t index, const void *value,
+                           const char *missing, target *t, uint64_t *offset) {
+    if (!heap) return CLUMP_ERR_USAGE;
+    if (!value) return clumpi_fail(&heap->context->error, CLUMP_ERR_USAGE, "%s", missing);
     clump_status status = find_field(heap, class_name, field, index, t);
     if (!status) status = clumpi_ref_check(heap, ref, t->first, t->last);
     *offset = (uint64_t)(ref >> 6) * heap->layout.granule_bytes + t->base +
@@ -180,26 +182,18 @@ static clump_status locate(clump_heap *heap, clump_ref ref, const char *class_na
 
 clump_status clump_heap_read_object_field(clump_heap *heap, clump_ref ref, const char *class_name,
                                           const char *field, uint32_t index, void *value) {
-    if (!heap) return CLUMP_ERR_USAGE;
-    if (!value)
-        return clumpi_fail(&heap->context->error, CLUMP_ERR_USAGE,
-                           "clump_heap_read_object_field needs a place");
     target t = {0};
-    uint64_t offset;
-    clump_status status = locate(heap, ref, class_name, field, index, &t, &offset);
-    if (status) return status;
-    return clumpi_read(heap->context, heap->buffer, offset, t.bytes, value);
+    uint64_t offset = 0;
+    clump_status status = locate(heap, ref, class_name, field, index, value,
+                                 "clump_heap_read_object_field needs a place", &t, &offset);
+    return status ? status : clumpi_read(heap->context, heap->buffer, offset, t.bytes, value);
 }
 
 clump_status clump_heap_write_object_field(clump_heap *heap, clump_ref ref, const char *class_name,
                                            const char *field, uint32_t index, const void *value) {
-    if (!heap) return CLUMP_ERR_USAGE;
-    if (!value)
-        return clumpi_fail(&heap->context->error, CLUMP_ERR_USAGE,
-                           "clump_heap_write_object_field needs a value");
     target t = {0};
-    uint64_t offset;
-    clump_status status = locate(heap, ref, class_name, field, index, &t, &offset);
-    if (status) return status;
-    return clumpi_write(heap->context, heap->buffer, offset, t.bytes, value);
+    uint64_t offset = 0;
+    clump_status status = locate(heap, ref, class_name, field, index, value,
+                                 "clump_heap_write_object_field needs a value", &t, &offset);
+    return status ? status : clumpi_write(heap->context, heap->buffer, offset, t.bytes, value);
 }

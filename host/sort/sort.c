@@ -2,20 +2,20 @@
  *
  * Invariant: nothing is read back; a pass that has nothing to do finds that out on the device.
  *
- * Read first: core/core.h, cl/sort/sort.cl.
+ * Read first: core/core.h, cl/sort/layout.h, cl/sort/sort.cl.
  */
 #include "sort/sort.h"
 
-static const char *const kernel_files[] = {"cl/core/layout.h", "cl/core/prelude.clh",
+#include <stddef.h>
+
+static const char *const kernel_files[] = {"cl/core/layout.h",   "cl/core/prelude.clh",
                                            "cl/core/bitmap.clh", "cl/core/scan.clh",
-                                           "cl/sort/sort.cl"};
+                                           "cl/sort/layout.h",   "cl/sort/sort.cl"};
 static const char *const kernel_names[] = {CLUMPI_SORT_KERNELS(CLUMPI_KERNEL_NAME)};
 const clumpi_library clumpi_sort_library = {
     kernel_files, sizeof kernel_files / sizeof *kernel_files, kernel_names,
     sizeof kernel_names / sizeof *kernel_names};
 
-#define SORT_TURNS 16u /* words in front of the tables, as in cl/sort/sort.cl */
-#define SORT_ITEMS 8u  /* pairs of a work-item in a tile, likewise */
 #define KEY_BITS 32u
 
 typedef struct sort_state {
@@ -60,13 +60,13 @@ static clump_status run_pass(const sort_state *s, clumpi_u32 pass) {
 static clump_status sort(sort_state *s) {
     clump_context *c = s->context;
     uint64_t bytes = (uint64_t)s->count * sizeof(clumpi_u32);
-    uint64_t cells = ((uint64_t)s->groups << s->bits) * 2;
     clump_status status = clumpi_buffer_create(c, bytes, "a sort", &s->keys_2);
     if (!status) status = clumpi_buffer_create(c, bytes, "a sort", &s->values_2);
     if (!status)
-        status = clumpi_buffer_create(c, (SORT_TURNS + cells) * sizeof(clumpi_u32), "a sort",
+        status = clumpi_buffer_create(c, clumpi_sort_table_at(s->bits, s->groups, 2), "a sort",
                                       &s->tables);
-    if (!status) status = clumpi_clear(c, s->tables, 0, sizeof(clumpi_u32)); /* the first turn */
+    if (!status)
+        status = clumpi_clear(c, s->tables, offsetof(clumpi_sort_head, turn), sizeof(clumpi_u32));
     const clumpi_u32 passes = KEY_BITS / s->bits;
     for (clumpi_u32 pass = 0; pass < passes && !status; pass++) status = run_pass(s, pass);
     if (!status) status = launch_all(s, CLUMPI_SORT_KERNEL(sort_finish), &passes);
@@ -76,7 +76,7 @@ static clump_status sort(sort_state *s) {
 clump_status clumpi_sort_pairs(clump_context *c, cl_mem keys, cl_mem values, uint32_t count) {
     if (count < 2) return CLUMP_OK;
     const clumpi_launch_sizes *sizes = &c->sizes;
-    const size_t tile = sizes->scan_local * SORT_ITEMS;
+    const size_t tile = sizes->scan_local * CLUMPI_SORT_ITEMS;
     size_t groups = sizes->scan_groups, tiles = (count - 1) / tile + 1;
     /* As many groups as run side by side, so that they hide each other's waiting. */
     size_t most = (size_t)c->capabilities.compute_units * 8;
@@ -87,7 +87,7 @@ clump_status clumpi_sort_pairs(clump_context *c, cl_mem keys, cl_mem values, uin
                     .values = values,
                     .count = count,
                     .groups = (clumpi_u32)groups,
-                    .bits = sizes->scan_local == 1 ? 8 : 4};
+                    .bits = sizes->scan_local == 1 ? CLUMPI_SORT_BITS_ONE : CLUMPI_SORT_BITS};
     clump_status status = sort(&s);
     clumpi_buffer_release(c, &s.keys_2);
     clumpi_buffer_release(c, &s.values_2);

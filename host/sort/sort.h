@@ -7,6 +7,7 @@
 #ifndef CLUMPI_SORT_H
 #define CLUMPI_SORT_H
 
+#include "cl/sort/layout.h"
 #include "core/core.h"
 
 #define CLUMPI_SORT_KERNELS(X)                                                                     \

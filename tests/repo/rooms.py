@@ -42,6 +42,10 @@ CL_PARTS = {
 }
 # The strategy that compaction launches is in a room of its own, which uses what compaction offers.
 EXCEPTIONS = {('compact', 'merge')}
+# Of the kernels' side the host knows what both share: the layout of each part that it may use.
+SHARED = re.compile(r'^cl/(\w+)/layout\.h$')
+# The scratch of compaction lies in the heap's buffer, so the file that lays this out knows how large it is.
+LAYOUTS = {('host/heap/geometry.c', 'cl/compact/layout.h')}
 INCLUDE = re.compile(r'^#include "([^"]+)"', re.M)
 
 
@@ -75,12 +79,12 @@ def edges(folder):
             if included.startswith('clump/'):
                 to = public_part(included[6:-2])
             elif included.startswith('cl/'):
-                to = part_of(included[3:]) if folder == 'cl' else 'core'
-                if folder == 'host' and included != 'cl/core/layout.h':
-                    to = None
+                shared = SHARED.match(included)
+                to = part_of(included[3:]) if folder == 'cl' else shared and shared.group(1)
             else:
                 to = part_of(included)
-            yield f'{folder}/{name}', included, part_of(name), to
+            if (f'{folder}/{name}', included) not in LAYOUTS:
+                yield f'{folder}/{name}', included, part_of(name), to
 
 
 def check(folder, parts):

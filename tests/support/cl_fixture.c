@@ -290,6 +290,22 @@ clump_kernel *cl_fixture_kernel(const cl_fixture *f, clump_program *program, con
     return kernel;
 }
 
+cl_fixture_kit cl_fixture_kit_open(const cl_fixture *f, const char *schema, uint32_t blocks,
+                                   const char *source,
+                                   const char *const names[CL_FIXTURE_KERNELS]) {
+    cl_fixture_kit kit = {.heap = cl_fixture_heap_of_blocks(f, schema, blocks, 2)};
+    kit.program = cl_fixture_program(f, kit.heap, source, NULL, NULL);
+    for (int i = 0; i < CL_FIXTURE_KERNELS && names[i]; i++)
+        kit.kernels[i] = cl_fixture_kernel(f, kit.program, names[i]);
+    return kit;
+}
+
+void cl_fixture_kit_close(cl_fixture_kit *kit) {
+    for (int i = 0; i < CL_FIXTURE_KERNELS; i++) clump_kernel_destroy(kit->kernels[i]);
+    clump_program_destroy(kit->program);
+    clump_heap_destroy(kit->heap);
+}
+
 cl_mem cl_fixture_buffer(const cl_fixture *f, const void *data, size_t bytes) {
     cl_int code = CL_SUCCESS;
     cl_mem buffer = clCreateBuffer(f->context, CL_MEM_READ_WRITE, bytes, NULL, &code);

@@ -110,6 +110,20 @@ clump_program *cl_fixture_program(const cl_fixture *f, clump_heap *heap, const c
                                   const char *options, const cl_fixture_build *how);
 clump_kernel *cl_fixture_kernel(const cl_fixture *f, clump_program *program, const char *name);
 
+/* A heap of so many blocks of two rows, a program for it, and the kernels of the program that a list names. */
+enum { CL_FIXTURE_KERNELS = 4 };
+typedef struct cl_fixture_kit {
+    clump_heap *heap;
+    clump_program *program;
+    clump_kernel *kernels[CL_FIXTURE_KERNELS]; /* in the list's order, then NULL */
+} cl_fixture_kit;
+
+/* CONSTRUCTOR. */
+cl_fixture_kit cl_fixture_kit_open(const cl_fixture *f, const char *schema, uint32_t blocks,
+                                   const char *source, const char *const names[CL_FIXTURE_KERNELS]);
+/* DESTRUCTOR. */
+void cl_fixture_kit_close(cl_fixture_kit *kit);
+
 /* A buffer with a copy of data, or with zeros if that is NULL; and what it holds now. */
 cl_mem cl_fixture_buffer(const cl_fixture *f, const void *data, size_t bytes);
 void cl_fixture_write(const cl_fixture *f, cl_mem buffer, const void *data, size_t bytes);

@@ -25,7 +25,7 @@ static inline uint candidate_class(const clumpi_view *v, uint block, ulong4 sele
     return is_candidate(clumpi_credits_of_state(state), v->classes[c].capacity, factor) ? c : 0;
 }
 
-/* counts[group][class]: candidates. */
+/* counts[group][class].sources: candidates. */
 __kernel void clumpi_merge_count(__global uchar *heap, uint header_at, ulong4 selected, uint factor) {
     __local uint counts[256];
     clumpi_view v = clumpi_view_of(heap, header_at);
@@ -38,7 +38,7 @@ __kernel void clumpi_merge_count(__global uchar *heap, uint header_at, ulong4 se
         atomic_inc(&counts[candidate_class(&v, b, selected, factor)]);
     CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
     for (uint c = me; c < sets; c += items)
-        clumpi_plan_counts(&v)[(uint)get_group_id(0) * sets + c] = counts[c];
+        clumpi_plan_counts(&v)[(uint)get_group_id(0) * sets + c].sources = counts[c];
     if (get_group_id(0) != 0) return;
     for (uint c = 1; c < sets; c++) clumpi_mark_columns(&v, c, selected);
 }
@@ -84,7 +84,7 @@ __kernel void clumpi_merge_write(__global uchar *heap, uint header_at, ulong4 se
     for (uint c = me; c < sets; c += items) {
         uint before = 0, all = 0;
         for (uint g = 0; g < (uint)get_num_groups(0); g++) {
-            uint n = clumpi_plan_counts(&v)[g * sets + c];
+            uint n = clumpi_plan_counts(&v)[g * sets + c].sources;
             before += g < (uint)get_group_id(0) ? n : 0;
             all += n;
         }
@@ -127,8 +127,8 @@ __kernel void clumpi_merge_claim(__global uchar *heap, uint header_at, uint entr
 __kernel void clumpi_merge_pair(__global uchar *heap, uint header_at, uint factor, uint entries) {
     clumpi_view v = clumpi_view_of(heap, header_at);
     __global const uint *list = clumpi_plan_list(&v);
-    __global uint2 *words = clumpi_plan_words(&v);
-    __global uint *moved = clumpi_words_at(&v, v.header->at_moved);
+    __global clumpi_block_plan *plans = clumpi_block_plans(&v);
+    __global uint *moved = clumpi_moved(&v);
     for (uint c = 1; c <= v.header->class_count; c++) {
         __global clumpi_class_plan *p = &clumpi_plans(&v)[c];
         uint capacity = v.classes[c].capacity;
@@ -138,10 +138,12 @@ __kernel void clumpi_merge_pair(__global uchar *heap, uint header_at, uint facto
             uint takes_part =
                 !entries ||
                 clumpi_record_table(&v)[clumpi_record_entry(source, entries)] == source;
-            words[source] = (uint2)(0, s);
+            plans[source].source.first_object = 0;
+            plans[source].source.target = s;
             for (uint i = 0; i < factor; i++) {
                 uint target = list[p->target_begin + s + i * p->sources];
-                words[target] = (uint2)(holes, takes_part ? credits : 0u);
+                plans[target].target.first_hole = holes;
+                plans[target].target.coming = takes_part ? credits : 0u;
                 holes += capacity - clumpi_credits_of_state(v.states[target]);
             }
             if (!takes_part) continue;

@@ -6,8 +6,8 @@
 #include "compact/merge/merge.h"
 
 static const char *const kernel_files[] = {
-    "cl/core/layout.h", "cl/core/prelude.clh", "cl/core/bitmap.clh",       "cl/core/block.clh",
-    "cl/core/scan.clh", "cl/compact/plan.clh", "cl/compact/merge/merge.cl"};
+    "cl/core/layout.h", "cl/core/prelude.clh", "cl/core/bitmap.clh",  "cl/core/block.clh",
+    "cl/core/scan.clh", "cl/compact/layout.h", "cl/compact/plan.clh", "cl/compact/merge/merge.cl"};
 static const char *const kernel_names[] = {CLUMPI_MERGE_KERNELS(CLUMPI_KERNEL_NAME)};
 const clumpi_library clumpi_merge_library = {
     kernel_files, sizeof kernel_files / sizeof *kernel_files, kernel_names,
@@ -89,7 +89,7 @@ clump_status clumpi_merge_run(clumpi_compaction *r) {
     uint32_t most = r->desc->merge->max_passes ? r->desc->merge->max_passes : UINT32_MAX,
              sources = 1;
     clump_status status = CLUMP_OK;
-    r->heap->list_valid = 0; /* the plan stands in the list's place */
+    r->heap->list_valid = 0; /* the records stand in the list's place */
     for (uint32_t pass = 0; pass < most && sources && !status; pass++) {
         status = plan_pass(r, &moving, &sources);
         /* The first also if it frees nothing: dangling references are to be looked at. */

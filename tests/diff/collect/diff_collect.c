@@ -8,6 +8,7 @@
  */
 #include <string.h>
 
+#include "cl/collect/layout.h"
 #include "collect_core.h"
 #include "core/device.h"
 #include "diff/compact/worlds.h"
@@ -540,37 +541,22 @@ static const char source[] =
     "}\n";
 static const char items[] = "class Item { uint value; ref Item next; }";
 
-typedef struct kernels {
-    clump_heap *heap;
-    clump_program *program;
-    clump_kernel *make, *last_words, *fill;
-} kernels;
+enum { MAKE, LAST_WORDS, FILL };
+static const char *const kernel_names[CL_FIXTURE_KERNELS] = {
+    [MAKE] = "make", [LAST_WORDS] = "last_words", [FILL] = "fill"};
 
-static kernels kernels_open(uint32_t blocks) {
-    kernels k = {.heap = cl_fixture_heap_of_blocks(f, items, blocks, 2)};
-    k.program = cl_fixture_program(f, k.heap, source, NULL, NULL);
-    k.make = cl_fixture_kernel(f, k.program, "make");
-    k.last_words = cl_fixture_kernel(f, k.program, "last_words");
-    k.fill = cl_fixture_kernel(f, k.program, "fill");
-    return k;
-}
-
-static void kernels_close(kernels *k) {
-    clump_kernel_destroy(k->make);
-    clump_kernel_destroy(k->last_words);
-    clump_kernel_destroy(k->fill);
-    clump_program_destroy(k->program);
-    clump_heap_destroy(k->heap);
+static cl_fixture_kit kit_open(uint32_t blocks) {
+    return cl_fixture_kit_open(f, items, blocks, source, kernel_names);
 }
 
 /* The finaliser sees every dead object while it still is one; the event comes after all of it. */
 static void finalisers(void **state) {
     enum { COUNT = 640 };
-    kernels k = kernels_open(20);
+    cl_fixture_kit k = kit_open(20);
     uint64_t made, count;
     clump_ref refs[COUNT];
     uint32_t values[COUNT], sum = 0, factor = 3, expected = 0, one = 1;
-    CHECK_OK(f, clump_do_new(k.heap, "Item", COUNT, k.make, &made, NULL));
+    CHECK_OK(f, clump_do_new(k.heap, "Item", COUNT, k.kernels[MAKE], &made, NULL));
     assert_int_equal(made, COUNT);
     CHECK_OK(f, clump_heap_read_refs(k.heap, "Item", refs, COUNT, &count));
     CHECK_OK(f, clump_heap_read_field(k.heap, "Item", "value", 0, values, COUNT));
@@ -583,21 +569,21 @@ static void finalisers(void **state) {
     cl_mem dead = cl_fixture_buffer(f, NULL, (COUNT + 1) * 4),
            total = cl_fixture_buffer(f, &sum, 4);
     cl_mem none = cl_fixture_buffer(f, NULL, 4);
-    SET_ARG(f, k.last_words, 1, total);
-    SET_ARG(f, k.last_words, 2, factor);
-    SET_ARG(f, k.fill, 0, one);
-    SET_ARG(f, k.fill, 1, none);
+    SET_ARG(f, k.kernels[LAST_WORDS], 1, total);
+    SET_ARG(f, k.kernels[LAST_WORDS], 2, factor);
+    SET_ARG(f, k.kernels[FILL], 0, one);
+    SET_ARG(f, k.kernels[FILL], 1, none);
     cl_event before, after;
-    CHECK_OK(f, clump_launch(k.heap, k.fill, 1, 1, &(clump_sync){.event = &before}));
+    CHECK_OK(f, clump_launch(k.heap, k.kernels[FILL], 1, 1, &(clump_sync){.event = &before}));
     clump_collect_desc d = {
-        .roots = roots, .root_count = COUNT / 64, .dead = dead, .finaliser = k.last_words};
+        .roots = roots, .root_count = COUNT / 64, .dead = dead, .finaliser = k.kernels[LAST_WORDS]};
     clump_sync sync = {.wait_count = 1, .wait_list = &before, .event = &after};
     CHECK_OK(f, clump_collect(k.heap, &d, NULL, &sync));
     CHECK_CL(clWaitForEvents(1, &after));
     CHECK_CL(clReleaseEvent(before));
     CHECK_CL(clReleaseEvent(after));
     /* The list was the finaliser's for that one launch only. */
-    CHECK_STATUS(f, clump_do_all(k.heap, k.last_words, NULL), CLUMP_ERR_USAGE);
+    CHECK_STATUS(f, clump_do_all(k.heap, k.kernels[LAST_WORDS], NULL), CLUMP_ERR_USAGE);
     CHECK_OK(f, clump_heap_calc_count(k.heap, "Item", &count));
     assert_int_equal(count, COUNT / 2);
     cl_fixture_read(f, total, &sum, 4);
@@ -619,20 +605,20 @@ static void finalisers(void **state) {
     clReleaseMemObject(dead);
     clReleaseMemObject(total);
     clReleaseMemObject(none);
-    kernels_close(&k);
+    cl_fixture_kit_close(&k);
 }
 
 /* What was freed can be had again, from a heap that was full. */
 static void room_again(void **state) {
     clumpi_launch_sizes before = f->clump->sizes;
-    kernels k = kernels_open(8);
+    cl_fixture_kit k = kit_open(8);
     uint32_t none = 0, count = (uint32_t)cl_fixture_free_slots(f, k.heap, "Item");
     for (int round = 0; round < 4; round++) {
         cl_mem missed = cl_fixture_buffer(f, NULL, 4);
         uint32_t more = count + 10;
-        SET_ARG(f, k.fill, 0, more);
-        SET_ARG(f, k.fill, 1, missed);
-        CHECK_OK(f, clump_launch(k.heap, k.fill, 256, 64, NULL));
+        SET_ARG(f, k.kernels[FILL], 0, more);
+        SET_ARG(f, k.kernels[FILL], 1, missed);
+        CHECK_OK(f, clump_launch(k.heap, k.kernels[FILL], 256, 64, NULL));
         cl_fixture_read(f, missed, &none, 4);
         clReleaseMemObject(missed);
         assert_int_equal(none, 10);
@@ -644,7 +630,7 @@ static void room_again(void **state) {
         CHECK_HEAP(f, k.heap);
     }
     f->clump->sizes = before;
-    kernels_close(&k);
+    cl_fixture_kit_close(&k);
 }
 
 /* The only weak field of the schema, in its first class and in its last. */
@@ -691,17 +677,17 @@ static int safepoint(clump_collector *collector) {
     return ran;
 }
 
-static void make_items(kernels *k, uint32_t count) {
+static void make_items(cl_fixture_kit *k, uint32_t count) {
     cl_mem missed = cl_fixture_buffer(f, NULL, 4);
-    SET_ARG(f, k->fill, 0, count);
-    SET_ARG(f, k->fill, 1, missed);
-    CHECK_OK(f, clump_launch(k->heap, k->fill, 64, 64, NULL));
+    SET_ARG(f, k->kernels[FILL], 0, count);
+    SET_ARG(f, k->kernels[FILL], 1, missed);
+    CHECK_OK(f, clump_launch(k->heap, k->kernels[FILL], 64, 64, NULL));
     CHECK_CL(clFinish(f->queue));
     clReleaseMemObject(missed);
 }
 
 static void triggers(void **state) {
-    kernels k = kernels_open(40);
+    cl_fixture_kit k = kit_open(40);
     uint32_t capacity = cl_fixture_capacity(k.heap, "Item");
     clump_collector *collector;
     clump_collector_desc every = {.heap = k.heap, .every = 3};
@@ -746,7 +732,7 @@ static void triggers(void **state) {
     assert_int_equal(safepoint(collector), 1);
     clump_collector_destroy(collector);
     CHECK_HEAP(f, k.heap);
-    kernels_close(&k);
+    cl_fixture_kit_close(&k);
 }
 
 /* ---- Opening devices ------------------------------------------------------------------------- */

@@ -142,9 +142,8 @@ int main(void) {
         cmocka_unit_test(planner_time_steps),
         cmocka_unit_test(queue_without_profiling),
     };
-    int result = trial_open(NULL);
-    if (result) return result;
-    result = cmocka_run_group_tests_name("budgets", tests, NULL, NULL);
-    trial_close(result);
-    return result;
+    const trial_group groups[] = {
+        TRIAL_GROUP("budgets", tests, TRIAL_AS_IS),
+    };
+    return TRIAL_MAIN(groups);
 }

@@ -412,14 +412,9 @@ int main(void) {
         cmocka_unit_test(events),
         cmocka_unit_test(registered_for_kernels),
     };
-    int result = trial_open(NULL), failed;
-    if (result) return result;
-    result = cmocka_run_group_tests_name("among kernels", tests, NULL, NULL);
-    close_all(result);
-    if (trial_open(&(cl_fixture_desc){.out_of_order = 1}) == 0) {
-        failed = cmocka_run_group_tests_name("queue out of order", out_of_order, NULL, NULL);
-        close_all(failed);
-        result += failed;
-    }
-    return result;
+    const trial_group groups[] = {
+        TRIAL_GROUP("among kernels", tests, TRIAL_AS_IS, .close = close_all),
+        TRIAL_GROUP("queue out of order", out_of_order, TRIAL_OUT_OF_ORDER, .close = close_all),
+    };
+    return TRIAL_MAIN(groups);
 }

@@ -204,14 +204,6 @@ static cl_int CL_API_CALL get_device_info(cl_device_id device, cl_device_info na
     return code;
 }
 
-static int open_little_local(void) {
-#define LINKED(name, result, parameters) .name = cl##name,
-    static clump_cl_functions functions = {CLUMP_CL_FUNCTION_LIST(LINKED)};
-#undef LINKED
-    functions.GetDeviceInfo = get_device_info;
-    return trial_open(&(cl_fixture_desc){.cl = &functions});
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(merge_forward),          cmocka_unit_test(merge_recompute_global),
@@ -224,21 +216,15 @@ int main(void) {
     const struct CMUnitTest little_local[] = {
         cmocka_unit_test(merge_few_records),
     };
-    int result = trial_open(NULL), failed;
-    if (result) return result;
-    uint32_t features = f->capabilities->features;
-    result = cmocka_run_group_tests_name("merging", tests, NULL, NULL);
-    trial_close(result);
-    if (features & CLUMP_FEATURE_INT64_ATOMICS &&
-        trial_open(&(cl_fixture_desc){.disable = CLUMP_FEATURE_INT64_ATOMICS}) == 0) {
-        failed = cmocka_run_group_tests_name("32-bit words", narrow_words, NULL, NULL);
-        trial_close(failed);
-        result += failed;
-    }
-    if (open_little_local() == 0) {
-        failed = cmocka_run_group_tests_name("little local memory", little_local, NULL, NULL);
-        trial_close(failed);
-        result += failed;
-    }
-    return result;
+#define LINKED(name, result, parameters) .name = cl##name,
+    clump_cl_functions functions = {CLUMP_CL_FUNCTION_LIST(LINKED)};
+#undef LINKED
+    functions.GetDeviceInfo = get_device_info;
+    const cl_fixture_desc little = {.cl = &functions};
+    const trial_group groups[] = {
+        TRIAL_GROUP("merging", tests, TRIAL_AS_IS),
+        TRIAL_GROUP("32-bit words", narrow_words, TRIAL_NARROW_WORDS),
+        TRIAL_GROUP("little local memory", little_local, .how = &little),
+    };
+    return TRIAL_MAIN(groups);
 }

@@ -165,14 +165,9 @@ int main(void) {
     const struct CMUnitTest out_of_order[] = {
         cmocka_unit_test(order_key),
     };
-    int result = trial_open(NULL), failed;
-    if (result) return result;
-    result = cmocka_run_group_tests_name("orders", tests, NULL, NULL);
-    trial_close(result);
-    if (trial_open(&(cl_fixture_desc){.out_of_order = 1}) == 0) {
-        failed = cmocka_run_group_tests_name("queue out of order", out_of_order, NULL, NULL);
-        trial_close(failed);
-        result += failed;
-    }
-    return result;
+    const trial_group groups[] = {
+        TRIAL_GROUP("orders", tests, TRIAL_AS_IS),
+        TRIAL_GROUP("queue out of order", out_of_order, TRIAL_OUT_OF_ORDER),
+    };
+    return TRIAL_MAIN(groups);
 }

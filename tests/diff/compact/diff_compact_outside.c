@@ -258,16 +258,9 @@ int main(void) {
     const struct CMUnitTest narrow_words[] = {
         cmocka_unit_test(outside_buffers),
     };
-    int result = trial_open(NULL), failed;
-    if (result) return result;
-    uint32_t features = f->capabilities->features;
-    result = cmocka_run_group_tests_name("references outside", tests, NULL, NULL);
-    trial_close(result);
-    if (features & CLUMP_FEATURE_INT64_ATOMICS &&
-        trial_open(&(cl_fixture_desc){.disable = CLUMP_FEATURE_INT64_ATOMICS}) == 0) {
-        failed = cmocka_run_group_tests_name("32-bit words", narrow_words, NULL, NULL);
-        trial_close(failed);
-        result += failed;
-    }
-    return result;
+    const trial_group groups[] = {
+        TRIAL_GROUP("references outside", tests, TRIAL_AS_IS),
+        TRIAL_GROUP("32-bit words", narrow_words, TRIAL_NARROW_WORDS),
+    };
+    return TRIAL_MAIN(groups);
 }

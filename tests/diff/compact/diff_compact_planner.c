@@ -6,8 +6,6 @@
 
 #include "trial.h"
 
-static cl_fixture *const f = &trial_fixture;
-
 /* Are there objects without a tag? Their places are not known for sure. */
 static int has_unknown(const trial *t) {
     for (uint32_t id = 1; id <= t->w->class_count; id++)
@@ -229,21 +227,10 @@ int main(void) {
     const struct CMUnitTest narrow_words[] = {
         cmocka_unit_test(planner_middle),
     };
-    int result = trial_open(NULL), failed;
-    if (result) return result;
-    uint32_t features = f->capabilities->features;
-    result = cmocka_run_group_tests_name("planner", tests, NULL, NULL);
-    trial_close(result);
-    if (trial_open(&(cl_fixture_desc){.out_of_order = 1}) == 0) {
-        failed = cmocka_run_group_tests_name("queue out of order", out_of_order, NULL, NULL);
-        trial_close(failed);
-        result += failed;
-    }
-    if (features & CLUMP_FEATURE_INT64_ATOMICS &&
-        trial_open(&(cl_fixture_desc){.disable = CLUMP_FEATURE_INT64_ATOMICS}) == 0) {
-        failed = cmocka_run_group_tests_name("32-bit words", narrow_words, NULL, NULL);
-        trial_close(failed);
-        result += failed;
-    }
-    return result;
+    const trial_group groups[] = {
+        TRIAL_GROUP("planner", tests, TRIAL_AS_IS),
+        TRIAL_GROUP("queue out of order", out_of_order, TRIAL_OUT_OF_ORDER),
+        TRIAL_GROUP("32-bit words", narrow_words, TRIAL_NARROW_WORDS),
+    };
+    return TRIAL_MAIN(groups);
 }

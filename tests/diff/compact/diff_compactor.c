@@ -42,30 +42,23 @@ static const char source[] =
     "    CLUMP_REDUCE(uint, count, CLUMP_SUM);\n"
     "}\n";
 
+enum { MAKE_SMALL, MAKE_BASE, CULL, ASTRAY };
+static const char *const kernel_names[CL_FIXTURE_KERNELS] = {
+    [MAKE_SMALL] = "make_small", [MAKE_BASE] = "make_base", [CULL] = "cull", [ASTRAY] = "astray"};
+
 typedef struct scene {
-    clump_heap *heap;
-    clump_program *program;
-    clump_kernel *make_small, *make_base, *cull, *astray;
+    cl_fixture_kit kit;
+    clump_heap *heap; /* its heap */
     uint32_t seed;
 } scene;
 
 static scene scene_open(uint32_t blocks) {
-    scene s = {.heap = cl_fixture_heap_of_blocks(f, schema, blocks, 2)};
-    s.program = cl_fixture_program(f, s.heap, source, NULL, NULL);
-    s.make_small = cl_fixture_kernel(f, s.program, "make_small");
-    s.make_base = cl_fixture_kernel(f, s.program, "make_base");
-    s.cull = cl_fixture_kernel(f, s.program, "cull");
-    s.astray = cl_fixture_kernel(f, s.program, "astray");
-    return s;
+    cl_fixture_kit kit = cl_fixture_kit_open(f, schema, blocks, source, kernel_names);
+    return (scene){.kit = kit, .heap = kit.heap};
 }
 
 static void scene_close(scene *s) {
-    clump_kernel_destroy(s->make_small);
-    clump_kernel_destroy(s->make_base);
-    clump_kernel_destroy(s->cull);
-    clump_kernel_destroy(s->astray);
-    clump_program_destroy(s->program);
-    clump_heap_destroy(s->heap);
+    cl_fixture_kit_close(&s->kit);
 }
 
 /* So many blocks of each class, full. */
@@ -79,7 +72,7 @@ static void scene_fill(scene *s, uint32_t small, uint32_t left, uint32_t right) 
             (uint64_t)classes[i].blocks * cl_fixture_capacity(s->heap, classes[i].name);
         if (count)
             CHECK_OK(f, clump_do_new(s->heap, classes[i].name, count,
-                                     i ? s->make_base : s->make_small, NULL, NULL));
+                                     s->kit.kernels[i ? MAKE_BASE : MAKE_SMALL], NULL, NULL));
     }
     CHECK_HEAP(f, s->heap);
 }
@@ -87,16 +80,16 @@ static void scene_fill(scene *s, uint32_t small, uint32_t left, uint32_t right) 
 /* Free so many of a hundred. */
 static void scene_cull(scene *s, uint32_t small, uint32_t base) {
     uint32_t seed = test_hash(++s->seed);
-    SET_ARG(f, s->cull, 0, seed);
-    SET_ARG(f, s->cull, 1, small);
-    SET_ARG(f, s->cull, 2, base);
-    CHECK_OK(f, clump_do_all(s->heap, s->cull, NULL));
+    SET_ARG(f, s->kit.kernels[CULL], 0, seed);
+    SET_ARG(f, s->kit.kernels[CULL], 1, small);
+    SET_ARG(f, s->kit.kernels[CULL], 2, base);
+    CHECK_OK(f, clump_do_all(s->heap, s->kit.kernels[CULL], NULL));
 }
 
 static void scene_check(scene *s, uint64_t objects) {
     uint32_t astray = 1;
     CHECK_HEAP(f, s->heap);
-    CHECK_OK(f, clump_reduce(s->heap, s->astray, &astray, sizeof astray, NULL));
+    CHECK_OK(f, clump_reduce(s->heap, s->kit.kernels[ASTRAY], &astray, sizeof astray, NULL));
     assert_int_equal(astray, 0);
     clump_heap_stats stats;
     CHECK_OK(f, clump_heap_calc_stats(s->heap, &stats, NULL, 0));

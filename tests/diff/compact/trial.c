@@ -93,6 +93,27 @@ void trial_close(int failed) {
     if (!failed) cl_fixture_close(f);
 }
 
+int trial_main(const trial_group *groups, size_t count) {
+    uint32_t features = 0;
+    int result = 0;
+    for (size_t i = 0; i < count; i++) {
+        const trial_group *g = &groups[i];
+        if (g->how && g->how->disable & ~features) continue;
+        int failed = trial_open(g->how);
+        if (failed && i == 0) return failed;
+        if (failed == CL_FIXTURE_SKIP) continue;
+        if (failed) return failed;
+        if (i == 0) features = f->capabilities->features;
+        failed = _cmocka_run_group_tests(g->name, g->tests, g->count, NULL, NULL);
+        if (g->close)
+            g->close(failed);
+        else
+            trial_close(failed);
+        result += failed;
+    }
+    return result;
+}
+
 /* ---- What a planner should do ---------------------------------------------------------------- */
 
 static int compare_credits(const void *a, const void *b) {

@@ -25,6 +25,31 @@ int trial_open(const cl_fixture_desc *desc);
 /* DESTRUCTOR. What a test that failed left behind stays. */
 void trial_close(int failed);
 
+/* Tests that run one after the other with a device opened for them. */
+typedef struct trial_group {
+    const char *name;
+    const struct CMUnitTest *tests;
+    size_t count;
+    const cl_fixture_desc *how; /* NULL: as is best */
+    void (*close)(int failed);  /* NULL: trial_close() */
+} trial_group;
+#define TRIAL_GROUP(text, list, ...)                                                               \
+    { .name = (text), .tests = (list), .count = sizeof(list) / sizeof *(list), __VA_ARGS__ }
+#define TRIAL_AS_IS .how = NULL
+#define TRIAL_OUT_OF_ORDER                                                                         \
+    .how = &(const cl_fixture_desc) {                                                              \
+        .out_of_order = 1                                                                          \
+    }
+#define TRIAL_NARROW_WORDS                                                                         \
+    .how = &(const cl_fixture_desc) {                                                              \
+        .disable = CLUMP_FEATURE_INT64_ATOMICS                                                     \
+    }
+
+/* What main() is to return. Without a device for the first group none is run; a later one is left out if
+ * there is none of its kind, or if the first has none of the features that it disables. */
+int trial_main(const trial_group *groups, size_t count);
+#define TRIAL_MAIN(groups) trial_main((groups), sizeof(groups) / sizeof *(groups))
+
 enum { NARROW, MIDDLE, WIDE, HUGE_OBJECTS, MANY_BLOCKS, ONE_BLOCK, MANY_CLASSES, WORLDS };
 extern const world_kind worlds[WORLDS];
 extern const char graph[]; /* schema of most of them */

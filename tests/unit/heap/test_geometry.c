@@ -16,6 +16,7 @@
 /* After the above, which it needs. */
 #include <cmocka.h>
 
+#include "cl/compact/layout.h"
 #include "heap/heap.h"
 
 #define GRANULES (UINT64_C(1) << 26) /* that a reference can number */
@@ -173,19 +174,16 @@ static void expect_hints(const heap_case *c) {
     EXPECT(c, h->hint_words >= words && h->hint_words < words + 32 && h->hint_words % 32 == 0);
 }
 
-/* What the scan area has to hold at one time, of all its users the most. */
-static uint64_t scan_bytes(const heap_case *c) {
+/* What calls of the heap have in its scratch, one after the other: of all the most. */
+static uint64_t call_bytes(const heap_case *c) {
     const clumpi_header *h = &c->g.header;
     uint64_t sets = h->class_count + 1;
     uint64_t most = (uint64_t)c->scan_groups * sets * 4; /* numbering */
     const uint64_t others[] = {
-        (uint64_t)c->scan_groups * 8,
+        (uint64_t)c->scan_groups * sizeof(clumpi_new_supply),
         (uint64_t)c->reduce_groups * CLUMPI_REDUCE_BYTES,
-        CLUMPI_CHECK_BYTES(h->class_count) + CLUMPI_STATS_BYTES(h->class_count),
-        sets * sizeof(clumpi_class_plan) +
-            (c->scan_groups * sets * CLUMPI_COUNTS + sets * (h->capacity_max + 1)) * 4,
-        sets * sizeof(clumpi_class_plan) +
-            (uint64_t)c->reduce_groups * CLUMPI_TALLIES * sizeof(clumpi_tally),
+        offsetof(clumpi_stats_result, classes[sets]),
+        offsetof(clumpi_check_result, classes[sets]),
     };
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (others[i] > most) most = others[i];
@@ -202,8 +200,12 @@ static int compare_areas(const void *a, const void *b) {
     return x->from < y->from ? -1 : x->from > y->from;
 }
 
-/* The areas begin on lines of 128 bytes, do not overlap, and end where the first block begins. */
-static void expect_areas(const heap_case *c) {
+/* Who owns the scratch: a call of the heap, or compaction in its first and in its second half. */
+typedef enum phase { CALLS, PLANNING, REWRITING, PHASES } phase;
+
+/* The areas begin on lines of 128 bytes, and do not overlap in any phase. Returns the bytes that they
+ * take, with the lines that they may leave free. */
+static uint64_t expect_areas(const heap_case *c, phase now) {
     const clumpi_header *h = &c->g.header;
     const row_list r = rows_of(c->schema);
     uint64_t blocks = h->block_end, sets = h->class_count + 1, rows = blocks * h->block_rows_max;
@@ -224,29 +226,40 @@ static void expect_areas(const heap_case *c) {
         AREA(at_list_masks, rows * 8),
         AREA(at_list_index, rows * 4),
         AREA(at_columns, columns * sizeof(clumpi_column)),
-        AREA(at_plan, blocks * 8),
+        AREA(at_block_plans, blocks * sizeof(clumpi_block_plan)),
+        AREA(at_plan_list, blocks * 4),
         AREA(at_moved, up(blocks, 32) * 4),
-        AREA(at_scan, scan_bytes(c)),
+        AREA(at_scan, now == CALLS ? call_bytes(c) : 0),
+        AREA(at_plans, now == CALLS ? 0 : sets * sizeof(clumpi_class_plan)),
+        AREA(at_plan_counts,
+             now == PLANNING ? c->scan_groups * sets * sizeof(clumpi_block_counts) : 0),
+        AREA(at_plan_histograms, now == PLANNING ? sets * (h->capacity_max + 1) * 4 : 0),
+        AREA(at_tallies, now == REWRITING
+                             ? (uint64_t)c->reduce_groups * CLUMPI_TALLIES * sizeof(clumpi_tally)
+                             : 0),
         {"the blocks", h->first_block * block_bytes(&c->g),
          (h->block_end - h->first_block) * block_bytes(&c->g)},
         {"the end", c->g.bytes, 0},
     };
 #undef AREA
-    const size_t count = sizeof areas / sizeof *areas;
+    const size_t all = sizeof areas / sizeof *areas;
+    size_t count = 0;
     uint64_t taken = 0;
-    for (size_t i = 0; i < count; i++) {
-        if (i < count - 2 && areas[i].from % 128)
+    for (size_t i = 0; i < all; i++) {
+        if (i < all - 2 && areas[i].from % 128)
             fail_msg("%s is at byte %llu", areas[i].name, (unsigned long long)areas[i].from);
-        if (i < count - 2) taken += up(areas[i].bytes, 128) * 128 + 128;
+        if (i < all - 2) taken += up(areas[i].bytes, 128) * 128 + 128;
+        if (areas[i].bytes || i == all - 1) areas[count++] = areas[i]; /* there in this phase */
     }
+    /* The records of merging, in the place of the list. */
+    EXPECT(c, h->at_record_table == h->at_list_index && h->at_record_bits == h->at_list_masks);
     qsort(areas, count, sizeof *areas, compare_areas);
     for (size_t i = 1; i < count; i++)
         if (areas[i - 1].from + areas[i - 1].bytes > areas[i].from)
             fail_msg("%s, %llu bytes from %llu on, and %s from %llu on overlap", areas[i - 1].name,
                      (unsigned long long)areas[i - 1].bytes, (unsigned long long)areas[i - 1].from,
                      areas[i].name, (unsigned long long)areas[i].from);
-    /* No block more than they need. */
-    EXPECT(c, (h->first_block - 1) * block_bytes(&c->g) < taken);
+    return taken;
 }
 
 /* Quotients of all numbers of 26 bits by multiplication, as clumpi_block_of() in cl/compact/reach.clh has
@@ -283,7 +296,13 @@ static void expect_sound(const heap_case *c) {
     expect_classes(c);
     expect_best(c);
     expect_hints(c);
-    expect_areas(c);
+    uint64_t taken = 0;
+    for (phase now = CALLS; now < PHASES; now++) {
+        uint64_t bytes = expect_areas(c, now);
+        if (bytes > taken) taken = bytes;
+    }
+    /* No block more than they need. */
+    EXPECT(c, (c->g.header.first_block - 1) * block_bytes(&c->g) < taken);
     expect_reciprocal(c);
 }
 
