@@ -304,6 +304,20 @@ static void order(void **state) {
     close_pool(&f);
 }
 
+/* An allocation that moves within its chunk is counted once: while it holds two ranges, the chunk does not
+ * look fuller than others, so nothing moves there that would move back afterwards. */
+static void order_under_way(void **state) {
+    fixture f;
+    open_pool(&f, 2);
+    uint32_t moving = put(&f, 0, 500, 300), other = put(&f, 1, 0, 400);
+    uint32_t target = clumpi_chunk_take(&f.pool, &f.chunks[0], gap_at(&f.chunks[0], 0), 0, 300, 0);
+    assert_non_null(clumpi_op_new(&f.pool, moving, &f.chunks[0], target));
+    order_chunks(&f.plan);
+    assert_int_equal(f.chunks[1].rank, 0);
+    assert_false(is_below(&f.plan, &f.chunks[0], 300, clumpi_record_at(&f.pool, other)));
+    close_pool(&f);
+}
+
 /* Packing a chunk anew helps where the waste in the chunks that are in use is large; the empty one, which
  * it needs, is no waste. */
 static void packing(void **state) {
@@ -320,11 +334,17 @@ static void packing(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(location),    cmocka_unit_test(location_order),
-        cmocka_unit_test(gaps),        cmocka_unit_test(place),
-        cmocka_unit_test(place_after), cmocka_unit_test(place_without_gaps),
-        cmocka_unit_test(difference),  cmocka_unit_test(selection),
-        cmocka_unit_test(order),       cmocka_unit_test(packing),
+        cmocka_unit_test(location),
+        cmocka_unit_test(location_order),
+        cmocka_unit_test(gaps),
+        cmocka_unit_test(place),
+        cmocka_unit_test(place_after),
+        cmocka_unit_test(place_without_gaps),
+        cmocka_unit_test(difference),
+        cmocka_unit_test(selection),
+        cmocka_unit_test(order),
+        cmocka_unit_test(packing),
+        cmocka_unit_test(order_under_way),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
