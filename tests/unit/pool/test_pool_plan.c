@@ -12,7 +12,7 @@
 #include "host/pool/plan.c"
 
 #define UNITS 1000u /* of a chunk */
-#define CHUNKS_MAX 3u
+#define CHUNKS_MAX 11u
 
 /* A pool with chunks of UNITS units of one byte, and a plan. */
 typedef struct fixture {
@@ -332,6 +332,27 @@ static void packing(void **state) {
     }
 }
 
+/* It helps from a waste of 10% on: ten chunks in use with exactly that, and an empty one. */
+static void packing_limit(void **state) {
+    for (uint64_t rest = 900; rest <= 901; rest++) {
+        fixture f;
+        open_pool(&f, 11);
+        for (uint32_t c = 0; c < 10; c++) put(&f, c, 0, c ? 900 : rest);
+        assert_ptr_equal(choose_empty(&f.plan), rest == 900 ? &f.chunks[10] : NULL);
+        close_pool(&f);
+    }
+}
+
+/* The holes of a chunk are its free ranges but the largest, wherever that is. */
+static void scattered(void **state) {
+    fixture f;
+    open_pool(&f, 1);
+    put(&f, 0, 100, 200); /* free: 100, 400, 50 */
+    put(&f, 0, 700, 250);
+    assert_int_equal(scattered_units(&f.plan, &f.chunks[0]), 150);
+    close_pool(&f);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(location),
@@ -345,6 +366,8 @@ int main(void) {
         cmocka_unit_test(order),
         cmocka_unit_test(packing),
         cmocka_unit_test(order_under_way),
+        cmocka_unit_test(packing_limit),
+        cmocka_unit_test(scattered),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
