@@ -92,9 +92,9 @@ static uint32_t find_features(probe *p, int is_cpu) {
         clumpi_has_word(list, "cl_khr_int64_extended_atomics"))
         features |= CLUMP_FEATURE_INT64_ATOMICS;
     if (clumpi_has_word(list, "cl_khr_fp64")) features |= CLUMP_FEATURE_FP64;
-    /* CPUs have no lanes beside each other, and their compilers are not good at ballots in branches
-     * (docs/portability.md). Of OpenCL 3.0 the sub-groups themselves are a feature that need not be
-     * listed as an extension. */
+    /* Not on CPUs: they have no lanes beside each other. PoCL lists ballots and lacks their functions,
+     * and Intel's is wrong without optimisation (docs/portability.md). Of OpenCL 3.0 the sub-groups
+     * themselves are a feature that need not be listed as an extension. */
     cl_uint sub_groups = 0;
     if (!is_cpu && clumpi_has_word(list, "cl_khr_subgroup_ballot") &&
         (clumpi_has_word(list, "cl_khr_subgroups") ||

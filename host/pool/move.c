@@ -23,7 +23,7 @@ clumpi_op *clumpi_op_new(clump_pool *p, uint32_t record, clumpi_chunk *to, uint3
         .bytes = margin ? (uint64_t)clumpi_node_at(&to->ranges, to_node)->size << p->unit_shift
                         : r->bytes,
     };
-    if (op->from != to) op->from->leaving_units += clumpi_node_at(&to->ranges, to_node)->size;
+    op->from->leaving_units += clumpi_node_at(&to->ranges, to_node)->size;
     r->op = op;
     p->ops[p->op_count++] = op;
     return op;
@@ -43,8 +43,7 @@ static clumpi_op *leave(clump_pool *p, size_t i) {
     p->ops[i] = p->ops[--p->op_count];
     if (op->record) {
         clumpi_record_at(p, op->record)->op = NULL;
-        if (op->from != op->to)
-            op->from->leaving_units -= clumpi_node_at(&op->to->ranges, op->to_node)->size;
+        op->from->leaving_units -= clumpi_node_at(&op->to->ranges, op->to_node)->size;
     }
     return op;
 }

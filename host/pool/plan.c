@@ -8,7 +8,8 @@
  * "Below" is what makes steps converge: a chunk with a greater share in use (or, as in Eichinger's thesis,
  * an older one), or a lower offset of the same chunk. With u bytes used of B in a chunk, a move to
  * a chunk whose u / B is at least as great raises the sum of u * u / B; one within a chunk leaves
- * that sum and lowers an offset. Neither can go on for ever, nor come back.
+ * that sum and lowers an offset. So neither can go on for ever, and no state comes back. A single
+ * allocation may: to a chunk that others have filled since. Moves under way count as done.
  *
  * Read first: pool.h, include/clump/defrag.h.
  */

@@ -457,8 +457,7 @@ static clump_status leave_op(clump_pool *p, clumpi_record *r, clumpi_events *use
         if (code) return clumpi_fail_cl(&p->error, "clRetainEvent", code, "of a copy");
         uses->list[uses->count++] = op->event;
     }
-    if (op->from != op->to)
-        op->from->leaving_units -= clumpi_node_at(&op->from->ranges, r->node)->size;
+    op->from->leaving_units -= clumpi_node_at(&op->from->ranges, r->node)->size;
     op->record = 0;
     op->is_dropped = 1;
     op->from = NULL;

@@ -45,7 +45,7 @@ typedef struct clumpi_chunk {
     clump_memory memory;
     int is_unique;
     uint32_t movable;       /* records that may be moved */
-    uint64_t leaving_units; /* of these, ops are moving to other chunks */
+    uint64_t leaving_units; /* used units that ops leave: the sources of moves under way */
     uint32_t rank;          /* in the order of the last plan: 0 is to be filled first */
     uint32_t cursor;        /* node at which the search for moves goes on; 0: the last */
     clump_suballoc ranges;  /* not of unique ones */

@@ -156,8 +156,7 @@ static clump_status check(clump_pool *p) {
         const clumpi_op *op = p->ops[i];
         if (op->record && clumpi_record_at(p, op->record)->op != op)
             return corrupt(p, "a move whose allocation does not know it", op->record, 0);
-        if (op->record && op->from != op->to)
-            leaving += clumpi_node_at(&op->to->ranges, op->to_node)->size;
+        if (op->record) leaving += clumpi_node_at(&op->to->ranges, op->to_node)->size;
     }
     if (s.leaving != leaving) return corrupt(p, "units that leave chunks", s.leaving, leaving);
     s.used += s.chunk_used;

@@ -73,6 +73,15 @@ static int find_personality(const cl_fixture_desc *desc, clump_personality *pers
     return *personality == CLUMP_PERSONALITY_DEVICE;
 }
 
+/* With CLUMP_SUBGROUPS the library takes the device for a GPU, since only those get sub-groups. */
+static cl_int CL_API_CALL say_gpu(cl_device_id device, cl_device_info name, size_t capacity,
+                                  void *to, size_t *needed) {
+    cl_int code = clGetDeviceInfo(device, name, capacity, to, needed);
+    cl_device_type type = CL_DEVICE_TYPE_GPU;
+    if (!code && name == CL_DEVICE_TYPE && to) memcpy(to, &type, sizeof type);
+    return code;
+}
+
 static int fail_to_open(cl_fixture *f, int result, const char *what, const char *words) {
     fprintf(stderr, "%s: %s%s%s\n", result == CL_FIXTURE_SKIP ? "skipped" : "failed", what,
             *words ? ": " : "", words);
@@ -101,18 +110,24 @@ int cl_fixture_open(cl_fixture *f, const cl_fixture_desc *desc) {
     if (code && desc->out_of_order)
         return fail_to_open(f, CL_FIXTURE_SKIP, "no out-of-order queue", "");
     if (code) return fail_to_open(f, 1, "clCreateCommandQueue", "");
+    const char *sub_groups = getenv("CLUMP_SUBGROUPS");
+    clump_cl_functions as_gpu = {0};
+    if (desc->cl) as_gpu = *desc->cl;
+    if (sub_groups && *sub_groups && !as_gpu.GetDeviceInfo) as_gpu.GetDeviceInfo = say_gpu;
     clump_context_desc context = {.context = f->context,
                                   .device = f->device,
                                   .queue = f->queue,
                                   .disable = desc->disable,
                                   .personality = personality,
-                                  .cl = desc->cl,
+                                  .cl = &as_gpu,
                                   .cache = desc->cache};
     if (!desc->cache.load && !desc->cache.folder) context.cache.folder = getenv("CLUMP_CACHE");
     clump_error error;
     if (clump_context_create(&context, &f->clump, &error))
         return fail_to_open(f, 1, "clump_context_create", error.message);
     f->capabilities = clump_context_get_capabilities(f->clump);
+    if (sub_groups && *sub_groups && !(f->capabilities->features_found & CLUMP_FEATURE_SUBGROUPS))
+        return fail_to_open(f, CL_FIXTURE_SKIP, "no sub-groups with ballots", "");
     return 0;
 }
 
@@ -238,27 +253,38 @@ uint64_t cl_fixture_free_slots(const cl_fixture *f, clump_heap *heap, const char
            (uint64_t)stats.free_blocks * cl_fixture_capacity(heap, class_name);
 }
 
-/* Does the device run what is compiled without optimisation? PoCL 7.1 does not: this is
- * tests/portability/opt_disable.cl. */
+/* Does the device run what is compiled without optimisation? PoCL 7.1 does not, and Intel's CPU runtime
+ * not with sub-groups: this is opt_disable.cl and sub_groups_plain.cl of tests/portability/. */
 static int plain_is_right(const cl_fixture *f) {
     static const char source[] =
+        "#if LANES > 1\n"
+        "#pragma OPENCL EXTENSION cl_khr_subgroup_ballot : enable\n"
+        "#define HERE popcount(sub_group_ballot(1).x)\n"
+        "#else\n"
+        "#define HERE 1\n"
+        "#endif\n"
         "void f(__global uint *out) { out[1] = (uint)get_global_id(0); }\n"
-        "__kernel void k(__global uint *out, uint n) { f(out); out[0] = 1; }\n";
+        "__kernel void k(__global uint *out, uint n) {\n"
+        "    f(out);\n"
+        "    if (get_global_id(0) == n) out[0] = HERE;\n"
+        "}\n";
     static int known = -1;
     if (known >= 0) return known;
     const char *text = source;
     cl_int code = CL_SUCCESS;
     cl_program program = clCreateProgramWithSource(f->context, 1, &text, NULL, &code);
     CHECK_CL(code);
-    CHECK_CL(clBuildProgram(program, 1, &f->device, "-cl-opt-disable", NULL, NULL));
+    size_t items = f->capabilities->features & CLUMP_FEATURE_SUBGROUPS ? 64 : 1;
+    char options[64];
+    snprintf(options, sizeof options, "-cl-opt-disable -DLANES=%u", (unsigned)items);
+    CHECK_CL(clBuildProgram(program, 1, &f->device, options, NULL, NULL));
     cl_kernel kernel = clCreateKernel(program, "k", &code);
     CHECK_CL(code);
     cl_uint out[2] = {0, 0}, n = 0;
     cl_mem buffer = cl_fixture_buffer(f, out, sizeof out);
     CHECK_CL(clSetKernelArg(kernel, 0, sizeof buffer, &buffer));
     CHECK_CL(clSetKernelArg(kernel, 1, sizeof n, &n));
-    size_t one = 1;
-    CHECK_CL(clEnqueueNDRangeKernel(f->queue, kernel, 1, NULL, &one, &one, 0, NULL, NULL));
+    CHECK_CL(clEnqueueNDRangeKernel(f->queue, kernel, 1, NULL, &items, &items, 0, NULL, NULL));
     CHECK_CL(clFinish(f->queue));
     cl_fixture_read(f, buffer, out, sizeof out);
     clReleaseMemObject(buffer);

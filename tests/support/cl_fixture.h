@@ -4,7 +4,8 @@
  * CLUMP_DEVICE names the device by a part of "platform / device", in any case of letters; without
  * it the first GPU is taken, else the first device.
  *
- * CLUMP_PERSONALITY, cpu or gpu, chooses the kernels (clump_context_desc.personality). CLUMP_CACHE names
+ * CLUMP_SUBGROUPS=1: the library takes the device for a GPU, so it uses sub-groups; skipped if the device
+ * lists none. CLUMP_PERSONALITY, cpu or gpu, chooses the kernels (clump_context_desc.personality). CLUMP_CACHE names
  * the folder where programs are kept; without it they are not.
  *
  * A check that fails ends the running cmocka test, and outside of one the program. What a failed

@@ -12,7 +12,7 @@
 #include "host/pool/plan.c"
 
 #define UNITS 1000u /* of a chunk */
-#define CHUNKS_MAX 3u
+#define CHUNKS_MAX 11u
 
 /* A pool with chunks of UNITS units of one byte, and a plan. */
 typedef struct fixture {
@@ -304,6 +304,20 @@ static void order(void **state) {
     close_pool(&f);
 }
 
+/* An allocation that moves within its chunk is counted once: while it holds two ranges, the chunk does not
+ * look fuller than others, so nothing moves there that would move back afterwards. */
+static void order_under_way(void **state) {
+    fixture f;
+    open_pool(&f, 2);
+    uint32_t moving = put(&f, 0, 500, 300), other = put(&f, 1, 0, 400);
+    uint32_t target = clumpi_chunk_take(&f.pool, &f.chunks[0], gap_at(&f.chunks[0], 0), 0, 300, 0);
+    assert_non_null(clumpi_op_new(&f.pool, moving, &f.chunks[0], target));
+    order_chunks(&f.plan);
+    assert_int_equal(f.chunks[1].rank, 0);
+    assert_false(is_below(&f.plan, &f.chunks[0], 300, clumpi_record_at(&f.pool, other)));
+    close_pool(&f);
+}
+
 /* Packing a chunk anew helps where the waste in the chunks that are in use is large; the empty one, which
  * it needs, is no waste. */
 static void packing(void **state) {
@@ -318,13 +332,42 @@ static void packing(void **state) {
     }
 }
 
+/* It helps from a waste of 10% on: ten chunks in use with exactly that, and an empty one. */
+static void packing_limit(void **state) {
+    for (uint64_t rest = 900; rest <= 901; rest++) {
+        fixture f;
+        open_pool(&f, 11);
+        for (uint32_t c = 0; c < 10; c++) put(&f, c, 0, c ? 900 : rest);
+        assert_ptr_equal(choose_empty(&f.plan), rest == 900 ? &f.chunks[10] : NULL);
+        close_pool(&f);
+    }
+}
+
+/* The holes of a chunk are its free ranges but the largest, wherever that is. */
+static void scattered(void **state) {
+    fixture f;
+    open_pool(&f, 1);
+    put(&f, 0, 100, 200); /* free: 100, 400, 50 */
+    put(&f, 0, 700, 250);
+    assert_int_equal(scattered_units(&f.plan, &f.chunks[0]), 150);
+    close_pool(&f);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(location),    cmocka_unit_test(location_order),
-        cmocka_unit_test(gaps),        cmocka_unit_test(place),
-        cmocka_unit_test(place_after), cmocka_unit_test(place_without_gaps),
-        cmocka_unit_test(difference),  cmocka_unit_test(selection),
-        cmocka_unit_test(order),       cmocka_unit_test(packing),
+        cmocka_unit_test(location),
+        cmocka_unit_test(location_order),
+        cmocka_unit_test(gaps),
+        cmocka_unit_test(place),
+        cmocka_unit_test(place_after),
+        cmocka_unit_test(place_without_gaps),
+        cmocka_unit_test(difference),
+        cmocka_unit_test(selection),
+        cmocka_unit_test(order),
+        cmocka_unit_test(packing),
+        cmocka_unit_test(order_under_way),
+        cmocka_unit_test(packing_limit),
+        cmocka_unit_test(scattered),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -78,7 +78,9 @@ static void bad_calls(void **state) {
 
 /* A hole of exactly the size that is wanted is taken where larger ones would do, but for the largest. */
 static void exact_holes(void **state) {
-    for (int fit = 0; fit < CLUMP_FIT_COUNT; fit++) {
+    for (int i = 0; i < 2 * CLUMP_FIT_COUNT; i++) {
+        int fit = i / 2;
+        uint64_t align = i % 2 ? 256 : 0; /* the hole is at 0 */
         for (uint64_t units = 1; units < 3000; units += 1 + units / 7) {
             clump_suballoc *s = make(1 << 24, 128, (clump_fit)fit);
             clump_range hole, next;
@@ -86,7 +88,8 @@ static void exact_holes(void **state) {
             assert_int_equal(clump_suballoc_alloc(s, units * 128, 0, NULL, &hole, NULL), CLUMP_OK);
             assert_int_equal(clump_suballoc_alloc(s, 128, 0, NULL, &next, NULL), CLUMP_OK);
             assert_int_equal(clump_suballoc_free(s, hole), CLUMP_OK);
-            assert_int_equal(clump_suballoc_alloc(s, units * 128, 0, NULL, &hole, NULL), CLUMP_OK);
+            assert_int_equal(clump_suballoc_alloc(s, units * 128, align, NULL, &hole, NULL),
+                             CLUMP_OK);
             assert_int_equal(clump_suballoc_get_info(s, hole, &info), CLUMP_OK);
             assert_int_equal(info.offset == 0, fit != CLUMP_FIT_WORST);
             clump_suballoc_destroy(s);
@@ -176,6 +179,10 @@ static void check_finds(void **state) {
     } while (0)
         BROKEN(n->offset++, n->offset--);
         BROKEN(n->size--, n->size++);
+        uint64_t size = n->size;
+        n->size = 0;
+        REFUSED(s, clump_suballoc_check(s), CLUMP_ERR_CORRUPT, "0 instead of 1");
+        n->size = size;
         BROKEN(n->prev++, n->prev--);
         BROKEN(n->state = CLUMPI_NODE_FREE, n->state = CLUMPI_NODE_USED);
         BROKEN(hole->state = CLUMPI_NODE_USED, hole->state = CLUMPI_NODE_FREE);
