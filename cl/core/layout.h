@@ -105,7 +105,7 @@ typedef struct clumpi_header {
     clumpi_u32 class_count;
     clumpi_u32 block_rows_max; /* most rows any class has in a block */
     clumpi_u32 at_classes, at_states, at_bits, at_hints;
-    clumpi_u32 at_list_rows, at_list_masks, at_list_index, at_list_begin, at_scan;
+    clumpi_u32 at_list_rows, at_list_masks, at_list_index, at_list_begin, at_list_full, at_scan;
     clumpi_u32 at_columns, at_plan, at_moved; /* columns; two words and a bit per block */
     clumpi_u32 capacity_max;                  /* most objects any class has in a block */
     clumpi_u32 block_reciprocal,
@@ -115,7 +115,7 @@ typedef struct clumpi_header {
     clumpi_u32 hint_words, hint_levels;       /* words of one set; levels, the last has one word */
     clumpi_u32 hint_level[CLUMPI_LEVELS_MAX]; /* first word of each level within a set */
     clumpi_u32 hint_count[CLUMPI_LEVELS_MAX]; /* words of each level */
-    clumpi_u32 fixed_pad[26];
+    clumpi_u32 fixed_pad[25];
     /* Changed by kernels; each group on a 128-byte line of its own. */
     clumpi_u32 epoch; /* grows when room appears: a full block gets a free slot, a block is freed */
     clumpi_u32 epoch_pad[31];
@@ -126,6 +126,12 @@ typedef struct clumpi_header {
     clumpi_u32 new_pad[29];
     clumpi_u32 reduced[CLUMPI_REDUCE_BYTES / 4]; /* result of the last reduction */
 } clumpi_header;
+
+/* Where a kernel over numbered objects finds the list, in units: its second parameter, CLUMP_NUMBERS.
+ * It is the same for all launches on a heap. */
+typedef struct clumpi_numbers {
+    clumpi_u32 rows, masks, index, begin, full;
+} clumpi_numbers;
 
 /* Compaction (cl/compact/plan.clh). The scan area has, while one runs: a plan per class id (entry 0: sums),
  * then the counts of each work-group and a histogram per class, in whose place the tallies of the

@@ -169,7 +169,7 @@ static uint64_t max64(uint64_t a, uint64_t b) {
  * compaction in turn. */
 static uint64_t scan_bytes(const clumpi_header *h, uint32_t reduce_groups) {
     uint64_t sets = h->class_count + 1;
-    uint64_t counts = h->scan_groups * sets * 4, pairs = (uint64_t)h->scan_groups * 8;
+    uint64_t counts = h->scan_groups * sets * 2 * 4, pairs = (uint64_t)h->scan_groups * 8;
     uint64_t partial = (uint64_t)reduce_groups * CLUMPI_REDUCE_BYTES;
     uint64_t tables = CLUMPI_CHECK_BYTES(h->class_count) + CLUMPI_STATS_BYTES(h->class_count);
     uint64_t plans = sets * sizeof(clumpi_class_plan),
@@ -200,6 +200,7 @@ static uint64_t place_metadata(clumpi_geometry *g, uint32_t blocks, uint32_t col
     h->at_bits = place(&end, (uint64_t)blocks * h->block_granules * 8);
     h->at_hints = place(&end, sets * h->hint_words * 4);
     h->at_list_begin = place(&end, (sets + 2) * 4);
+    h->at_list_full = place(&end, sets * 4);
     h->at_list_rows = place(&end, rows * 4);
     h->at_list_masks = place(&end, rows * 8);
     h->at_list_index = place(&end, rows * 4);

@@ -119,18 +119,29 @@ const char *clump_program_get_source(const clump_program *p) {
     return p->source;
 }
 
-/* The first parameter must be the heap. Devices that cannot tell are believed. */
-static clump_status check_heap_parameter(clump_kernel *k, const char *name) {
+/* Does parameter `index` have this name? A longer name is another one. */
+static cl_int has_name(const clump_kernel *k, cl_uint index, const char *name, int *has) {
     clump_context *c = k->program->context;
     char parameter[64] = "";
     size_t bytes = 0;
-    cl_int code = c->cl.GetKernelArgInfo(k->kernel, 0, CL_KERNEL_ARG_NAME, 0, NULL, &bytes);
-    if (code == CL_KERNEL_ARG_INFO_NOT_AVAILABLE) return CLUMP_OK;
+    cl_int code = c->cl.GetKernelArgInfo(k->kernel, index, CL_KERNEL_ARG_NAME, 0, NULL, &bytes);
     if (!code && bytes <= sizeof parameter)
-        code = c->cl.GetKernelArgInfo(k->kernel, 0, CL_KERNEL_ARG_NAME, sizeof parameter, parameter,
-                                      NULL);
+        code = c->cl.GetKernelArgInfo(k->kernel, index, CL_KERNEL_ARG_NAME, sizeof parameter,
+                                      parameter, NULL);
+    *has = strcmp(parameter, name) == 0;
+    return code;
+}
+
+/* The first parameter must be the heap; the second may be CLUMP_NUMBERS. Devices that cannot tell are
+ * believed, and have no numbers. */
+static clump_status check_heap_parameter(clump_kernel *k, const char *name, cl_uint count) {
+    clump_context *c = k->program->context;
+    int is_heap = 0;
+    cl_int code = has_name(k, 0, "clump_heap", &is_heap);
+    if (code == CL_KERNEL_ARG_INFO_NOT_AVAILABLE) return CLUMP_OK;
+    if (!code && count > 1) code = has_name(k, 1, "clump_numbers", &k->numbered);
     if (code) return clumpi_fail_cl(&c->error, "clGetKernelArgInfo", code, "kernel %s", name);
-    if (strcmp(parameter, "clump_heap") != 0)
+    if (!is_heap)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
                            "the first parameter of kernel %s must be CLUMP_HEAP or "
                            "CLUMP_HEAP_FIXED",
@@ -157,10 +168,10 @@ static clump_status create_kernel(clump_kernel *k, const char *name) {
     if (count == 0)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
                            "kernel %s has no parameters; the first must be CLUMP_HEAP", name);
-    clump_status status = check_heap_parameter(k, name);
+    clump_status status = check_heap_parameter(k, name, count);
     if (!status) status = clumpi_group_limit(c, k->kernel, name, &k->group_limit);
     if (status) return status;
-    k->arg_count = count - 1;
+    k->arg_count = count - 1 - (k->numbered ? 1 : 0);
     k->arg_set = clumpi_alloc(&c->allocator, count);
     if (!k->arg_set)
         return clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for kernel %s", name);
@@ -206,7 +217,7 @@ clump_status clump_kernel_set_arg(clump_kernel *k, uint32_t index, size_t bytes,
                            index, k->arg_count);
     if (!bytes) /* not every implementation notices */
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE, "parameter %u: its size is 0 bytes", index);
-    cl_int code = c->cl.SetKernelArg(k->kernel, index + 1, bytes, value);
+    cl_int code = c->cl.SetKernelArg(k->kernel, index + (k->numbered ? 2 : 1), bytes, value);
     if (code)
         return clumpi_fail_cl(&c->error, "clSetKernelArg", code, "parameter %u, %zu bytes", index,
                               bytes);

@@ -299,7 +299,7 @@ __kernel void gather(CLUMP_HEAP, uint pass) {
 
 /* Keys of a compaction that puts what is near in space together in memory. */
 __kernel void find_codes(CLUMP_HEAP_FIXED, __global uint *keys) {
-    CLUMP_FOR_EACH_NUMBERED(NodeBase, self, i) {
+    CLUMP_FOR_EACH_KEYED(NodeBase, self, i) {
         float4 summary = NodeBase_summary(self);
         keys[i] = find_morton_code(summary.x, summary.y);
     }
