@@ -68,7 +68,7 @@ struct clump_heap {
     uint64_t source_number;         /* by which it knows the buffer */
     int list_valid;                 /* the list in the buffer matches the objects */
     int list_numbered;              /* and its objects are numbered (cl/heap/enumerate.cl) */
-    int wants_numbers;              /* a kernel asked for numbers: all lists from then on have them */
+    int numbers_wanted;             /* a kernel asked for the numbers of this list */
     clump_refs *refs;               /* registered buffers of references */
     clumpi_handles *handles;        /* NULL until the first one is made */
     clumpi_attachments attachments; /* what compaction and collection keep */

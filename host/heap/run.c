@@ -19,11 +19,14 @@ static clump_sync waits_of(const clump_sync *sync) {
     return waits;
 }
 
-/* Objects are numbered along with the list, so that numbers take no launch of their own. */
+/* Objects are numbered along with the list, so that numbers take no launch of their own. A list is made with
+ * numbers if the kernel at hand asks for them, or one asked for those of the list before. */
 clump_status clumpi_list_update(clump_heap *heap, int numbered, const clump_sync *sync) {
-    if (numbered) heap->wants_numbers = 1;
+    int was_wanted = heap->numbers_wanted;
+    heap->numbers_wanted |= numbered;
     if (heap->list_valid && (heap->list_numbered || !numbered)) return CLUMP_OK;
-    clumpi_u32 with_numbers = heap->wants_numbers ? 1 : 0;
+    heap->numbers_wanted = numbered;
+    clumpi_u32 with_numbers = numbered || was_wanted ? 1 : 0;
     clumpi_arg args[] = {{sizeof with_numbers, &with_numbers}};
     const clumpi_launch_sizes *sizes = &heap->context->sizes;
     size_t global = sizes->scan_groups * sizes->scan_local;
@@ -34,7 +37,7 @@ clump_status clumpi_list_update(clump_heap *heap, int numbered, const clump_sync
         status = clumpi_run_on_heap(heap, CLUMPI_HEAP_KERNEL(list_write), global, sizes->scan_local,
                                     args, 1, NULL);
     if (!status) heap->list_valid = 1;
-    heap->list_numbered = !status && heap->wants_numbers;
+    heap->list_numbered = !status && with_numbers;
     return status;
 }
 

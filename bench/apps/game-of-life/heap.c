@@ -4,8 +4,6 @@
 #include "bench/apps/objects.h"
 #include "world.h"
 
-#define LOCAL 64 /* of launches over cells */
-
 /* In the order in which they are created. */
 enum { CELL_INIT, CELL_POPULATE, AGENT_ANNOUNCE, AGENT_SETTLE, WRITE_WORLD, KERNEL_COUNT };
 static const char *const kernel_names[KERNEL_COUNT] = {
@@ -65,14 +63,6 @@ static int set_arguments(struct world *world, bench_error *error) {
                : 0;
 }
 
-static int run_over_cells(struct world *world, unsigned kernel, bench_error *error) {
-    bench_objects *objects = &world->objects;
-    size_t global = ((size_t)world->cells + LOCAL - 1) / LOCAL * LOCAL;
-    return bench_objects_check(
-        objects, clump_launch(objects->heap, objects->kernels[kernel], global, LOCAL, NULL),
-        kernel_names[kernel], error);
-}
-
 static int create(const life_desc *desc, void **self, bench_error *error) {
     struct world *world = calloc(1, sizeof *world);
     if (!world) {
@@ -83,7 +73,8 @@ static int create(const life_desc *desc, void **self, bench_error *error) {
     if (create_objects(world, desc, error) || create_buffers(world, desc, error) ||
         set_arguments(world, error) ||
         bench_objects_do_new(&world->objects, "Cell", world->cells, CELL_INIT, error) ||
-        run_over_cells(world, CELL_POPULATE, error) || bench_objects_finish(world, error)) {
+        bench_objects_do_all(&world->objects, CELL_POPULATE, NULL, error) ||
+        bench_objects_finish(world, error)) {
         bench_objects_destroy(world);
         return -1;
     }
@@ -103,7 +94,7 @@ static int read_codes(void *self, void *codes, bench_error *error) {
     bench_buffers *buffers = &world->objects.buffers;
     uint32_t misfits = 0;
     if (bench_buffer_clear(buffers, world->misfits, sizeof misfits, error) ||
-        run_over_cells(world, WRITE_WORLD, error) ||
+        bench_objects_do_all(&world->objects, WRITE_WORLD, NULL, error) ||
         bench_buffer_read(buffers, world->codes, 0, world->cells, codes, error) ||
         bench_buffer_read(buffers, world->misfits, 0, sizeof misfits, &misfits, error)) {
         return -1;
