@@ -26,29 +26,6 @@ int bench_app_needs_device(const bench_values *values) {
     return bench_app_variant(values) != BENCH_SEQUENTIAL;
 }
 
-int bench_app_init(bench_app *app, const bench_app_ops *ops, bench_env *env,
-                   const bench_values *values, bench_results *results, const char *cell_field) {
-    *app = (bench_app){.ops = ops,
-                       .env = env,
-                       .values = values,
-                       .results = results,
-                       .error = &results->error,
-                       .variant = bench_app_variant(values),
-                       .steps = bench_u32(values, "steps")};
-    return cell_field ? bench_compaction_parse(values, cell_field, &app->compaction, app->error)
-                      : 0;
-}
-
-int bench_app_create_outputs(bench_app *app, const char *const *columns,
-                             const bench_outputs_class *classes, uint32_t width, uint32_t height) {
-    bench_outputs_desc desc = {.title = app->title,
-                               .columns = columns,
-                               .classes = classes,
-                               .width = width,
-                               .height = height};
-    return bench_outputs_create(&desc, app->values, &app->outputs, app->error);
-}
-
 /* ---- Measuring ------------------------------------------------------------------------------- */
 
 typedef struct course {
@@ -179,7 +156,6 @@ int bench_app_report_classes(bench_app *app, const char *const *classes, const c
 }
 
 static int run_round(bench_app *app) {
-    const bench_app_ops *ops = app->ops;
     const course measured = {.label = bench_text(app->values, "variant"),
                              .variant = app->variant,
                              .is_compacted = app->compaction.is_on,
@@ -191,8 +167,8 @@ static int run_round(bench_app *app) {
         result = report_heap(app);
     }
     if (result == 0 && app->variant != BENCH_SEQUENTIAL) { /* goes on from the final state */
-        result = bench_phases_run(app->world.self, app->world.ops->step, ops->phases,
-                                  ops->phase_count, app->results, app->error);
+        result = bench_phases_run(app->world.self, app->world.ops->step, app->phases,
+                                  app->phase_count, app->results, app->error);
     }
     bench_world_destroy(&app->world);
     return result;
@@ -265,9 +241,9 @@ static int check(bench_app *app) {
     return 0;
 }
 
-int bench_app_run(bench_app *app, void *found, void *reference) {
-    app->found = found;
-    app->reference = reference;
+/* ---- The whole ------------------------------------------------------------------------------- */
+
+static int run_rounds(bench_app *app) {
     int result = app->compaction.is_on && app->outputs.profile ? run_without(app) : 0;
     for (uint32_t round = 0; result == 0 && round < app->env->repeat; round++) {
         result = run_round(app);
@@ -278,12 +254,57 @@ int bench_app_run(bench_app *app, void *found, void *reference) {
     return result ? -1 : bench_outputs_write(&app->outputs, app->results, app->error);
 }
 
-int bench_app_run_bytes(bench_app *app, size_t bytes) {
-    void *found = calloc(bytes, 1), *reference = calloc(bytes, 1);
-    int result = found && reference
-                     ? bench_app_run(app, found, reference)
+/* With room for the states, if the application has not made it. */
+static int run_with_states(bench_app *app) {
+    if (app->state_bytes == 0) {
+        return run_rounds(app);
+    }
+    app->found = calloc(app->state_bytes, 1);
+    app->reference = calloc(app->state_bytes, 1);
+    int result = app->found && app->reference
+                     ? run_rounds(app)
                      : bench_error_set(app->error, "host memory ran out for the states");
-    free(found);
-    free(reference);
+    free(app->found);
+    free(app->reference);
+    return result;
+}
+
+static int create_outputs(bench_app *app) {
+    bench_outputs_desc desc = {.title = app->title,
+                               .columns = app->ops->columns,
+                               .classes = app->ops->classes,
+                               .width = app->width,
+                               .height = app->height};
+    return bench_outputs_create(&desc, app->values, &app->outputs, app->error);
+}
+
+static int run(bench_app *app) {
+    const char *cell_field = app->ops->cell_field;
+    return (cell_field &&
+            bench_compaction_parse(app->values, cell_field, &app->compaction, app->error)) ||
+                   app->ops->begin(app) || create_outputs(app) || run_with_states(app)
+               ? -1
+               : 0;
+}
+
+int bench_app_run(const bench_app_ops *ops, bench_env *env, const bench_values *values,
+                  bench_results *results) {
+    bench_app *app = calloc(1, ops->bytes);
+    if (!app) {
+        return bench_error_set(&results->error, "host memory ran out");
+    }
+    *app = (bench_app){.ops = ops,
+                       .env = env,
+                       .values = values,
+                       .results = results,
+                       .error = &results->error,
+                       .variant = bench_app_variant(values),
+                       .steps = bench_u32(values, "steps")};
+    int result = run(app);
+    bench_outputs_release(&app->outputs);
+    if (ops->end) {
+        ops->end(app);
+    }
+    free(app);
     return result;
 }

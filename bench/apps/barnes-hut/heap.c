@@ -1,4 +1,4 @@
-/* The quadtree on the heap: host side of barnes_hut.cl. See world.h. */
+/* The quadtree on the heap: host side of heap.cl. See world.h. */
 #include "heap.h"
 
 #include <stdlib.h>
@@ -35,9 +35,9 @@ static int create_objects(struct world *world, const barnes_hut_desc *desc, benc
     /* A body has 48 bytes and a node 112, of which there are about 0.76 for a body. Bodies that come
      * close to each other need more nodes. */
     bench_objects_desc objects = {.world = &desc->world,
-                                  .schema = "bench/apps/barnes-hut/barnes_hut.schema",
+                                  .schema = "bench/apps/barnes-hut/objects.schema",
                                   .enough = (uint64_t)desc->count * 256 + (8u << 20),
-                                  .file = "bench/apps/barnes-hut/barnes_hut.cl",
+                                  .file = "bench/apps/barnes-hut/heap.cl",
                                   .before = barnes_hut_sources,
                                   .names = kernel_names,
                                   .count = KERNEL_COUNT,

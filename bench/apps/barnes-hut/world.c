@@ -53,8 +53,8 @@ int barnes_hut_world_create(const barnes_hut_desc *desc, bench_world *world, ben
     return 0;
 }
 
-const char *const barnes_hut_sources[] = {"bench/apps/collision/arithmetic.clh",
-                                          "bench/apps/barnes-hut/tree.clh", NULL};
+const char *const barnes_hut_sources[] = {"bench/apps/collision/rules.clh",
+                                          "bench/apps/barnes-hut/rules.clh", NULL};
 
 /* ---- Comparison ------------------------------------------------------------------------------ */
 

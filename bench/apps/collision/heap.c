@@ -1,4 +1,4 @@
-/* Bodies on the heap: host side of collision.cl. See world.h. */
+/* Bodies on the heap: host side of heap.cl. See world.h. */
 #include "world.h"
 
 #include <stdlib.h>
@@ -16,10 +16,10 @@ static int create_objects(struct world *world, const collision_desc *desc, bench
     int is_merging = desc->rules.is_merging;
     /* A body has 41 bytes; twice that is room for bitmaps and the rest of blocks. */
     bench_objects_desc objects = {.world = &desc->world,
-                                  .schema = is_merging ? "bench/apps/collision/collision.schema"
-                                                       : "bench/apps/nbody/nbody.schema",
+                                  .schema = is_merging ? "bench/apps/collision/objects.schema"
+                                                       : "bench/apps/nbody/objects.schema",
                                   .enough = (uint64_t)desc->count * 96 + (8u << 20),
-                                  .file = "bench/apps/collision/collision.cl",
+                                  .file = "bench/apps/collision/heap.cl",
                                   .before = collision_sources,
                                   .options = is_merging ? "-DMERGING=1" : "-DMERGING=0",
                                   .names = collision_kernel_names,

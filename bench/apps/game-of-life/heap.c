@@ -1,4 +1,4 @@
-/* The world on the heap: host side of game_of_life.cl. See world.h. */
+/* The world on the heap: host side of heap.cl. See world.h. */
 #include <stdlib.h>
 
 #include "bench/apps/objects.h"
@@ -23,9 +23,9 @@ static int create_objects(struct world *world, const life_desc *desc, bench_erro
      * for classes that shrink without giving up their blocks; the constant, for small worlds whose
      * few blocks are mostly empty. */
     bench_objects_desc objects = {.world = &desc->world,
-                                  .schema = "bench/apps/game-of-life/game_of_life.schema",
+                                  .schema = "bench/apps/game-of-life/objects.schema",
                                   .enough = (uint64_t)world->cells * 32 + (8u << 20),
-                                  .file = "bench/apps/game-of-life/game_of_life.cl",
+                                  .file = "bench/apps/game-of-life/heap.cl",
                                   .names = kernel_names,
                                   .count = KERNEL_COUNT,
                                   .compacted = "Agent"};

@@ -49,8 +49,8 @@ int structure_run_step(structure_run_kernel *run, void *self, uint32_t iteration
 
 /* ---- Sources and states ---------------------------------------------------------------------- */
 
-const char *const structure_sources[] = {"bench/apps/collision/arithmetic.clh",
-                                         "bench/apps/structure/arithmetic.clh",
+const char *const structure_sources[] = {"bench/apps/collision/rules.clh",
+                                         "bench/apps/structure/rules.clh",
                                          "bench/apps/structure/search.clh", NULL};
 
 int structure_read_state(structure_run_kernel *run, void *self, bench_buffers *buffers,

@@ -1,4 +1,4 @@
-/* Nodes and springs on the heap: host side of structure.cl. See world.h. */
+/* Nodes and springs on the heap: host side of heap.cl. See world.h. */
 #include "world.h"
 
 #include <stdlib.h>
@@ -31,9 +31,9 @@ static int create_objects(struct world *world, const structure_desc *desc, bench
     const structure_network *network = desc->network;
     uint64_t enough = (uint64_t)network->node_count * 180 + (uint64_t)network->spring_count * 64;
     bench_objects_desc objects = {.world = &desc->world,
-                                  .schema = "bench/apps/structure/structure.schema",
+                                  .schema = "bench/apps/structure/objects.schema",
                                   .enough = enough + (8u << 20),
-                                  .file = "bench/apps/structure/structure.cl",
+                                  .file = "bench/apps/structure/heap.cl",
                                   .before = structure_sources,
                                   .names = kernel_names,
                                   .count = KERNEL_COUNT};

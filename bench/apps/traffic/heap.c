@@ -1,4 +1,4 @@
-/* Traffic as objects: host side of traffic.cl. See world.h. */
+/* Traffic as objects: host side of heap.cl. See world.h. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,9 +44,9 @@ static int create_objects(struct heap_world *world, const traffic_desc *desc, be
     /* A cell has 18 bytes, and at most one car of 19; a third of that again for bitmaps and blocks in
      * part filled; the constant, for small worlds whose few blocks are mostly empty. */
     bench_objects_desc objects = {.world = &desc->world,
-                                  .schema = "bench/apps/traffic/traffic.schema",
+                                  .schema = "bench/apps/traffic/objects.schema",
                                   .enough = (uint64_t)world->network->cell_count * 50 + (16u << 20),
-                                  .file = "bench/apps/traffic/traffic.cl",
+                                  .file = "bench/apps/traffic/heap.cl",
                                   .before = traffic_sources,
                                   .options = traffic_options,
                                   .uses_random123 = 1,

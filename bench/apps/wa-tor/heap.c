@@ -1,4 +1,4 @@
-/* Wa-Tor on the heap: host side of wa_tor.cl. See world.h. */
+/* Wa-Tor on the heap: host side of heap.cl. See world.h. */
 #include <stdlib.h>
 
 #include "bench/apps/objects.h"
@@ -33,9 +33,9 @@ static int create_objects(struct world *world, const wa_tor_desc *desc, bench_er
      * and for classes that shrink without giving up their blocks; the constant, for small worlds
      * whose few blocks are mostly empty. */
     bench_objects_desc objects = {.world = &desc->world,
-                                  .schema = "bench/apps/wa-tor/wa_tor.schema",
+                                  .schema = "bench/apps/wa-tor/objects.schema",
                                   .enough = (uint64_t)world->cells * 56 + (8u << 20),
-                                  .file = "bench/apps/wa-tor/wa_tor.cl",
+                                  .file = "bench/apps/wa-tor/heap.cl",
                                   .before = wa_tor_rules_files,
                                   .uses_random123 = 1,
                                   .names = kernel_names,

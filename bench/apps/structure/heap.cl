@@ -1,13 +1,13 @@
 /* Nodes and springs as objects: one kernel per phase of a step, and those that make and show them.
  *
- * Compiled behind arithmetic.clh and search.clh. All kernels of a step but the last promise to free
+ * Compiled behind rules.clh and search.clh. All kernels of a step but the last promise to free
  * nothing: a spring that breaks gets stiffness 0, pulls no more, and is freed with all others at
  * the end of the step. So the 2 * iterations + 5 kernels of a step share one list of objects.
  *
  * `changed` is one word: whether a spring broke in this step. If none did, the search for parts
  * that have come off has nothing to find, and its kernels return at once; the host never looks.
  *
- * Read first: structure.schema, arithmetic.clh, search.clh.
+ * Read first: objects.schema, rules.clh, search.clh.
  */
 
 /* ---- Making and linking ---------------------------------------------------------------------- */

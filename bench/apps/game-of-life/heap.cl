@@ -18,7 +18,7 @@
  *
  * So the order of visits does not matter, and only cells that change look around.
  *
- * Read first: game_of_life.schema.
+ * Read first: objects.schema.
  */
 
 #define PLACES 9u    /* of the square around a cell; 4 is the middle */

@@ -1,6 +1,6 @@
 /* The quadtree of objects: one kernel per phase of a step, and those that make and show it.
  *
- * Compiled behind arithmetic.clh of collision and tree.clh. Nothing waits and no loop is longer
+ * Compiled behind collision/rules.clh and rules.clh. Nothing waits and no loop is longer
  * than the tree is deep, but for the walk over the tree and over the bodies that came into one
  * slot.
  *
@@ -9,7 +9,7 @@
  * makes subtrees of chains. `gather` goes up from the nodes that have only bodies, takes away those
  * that are not needed any more, and sums up the others.
  *
- * Read first: README.md, barnes_hut.schema, tree.clh.
+ * Read first: README.md, objects.schema, rules.clh.
  */
 
 /* Do-new over Body. `states` has x, y, vx, vy, mass of each. */

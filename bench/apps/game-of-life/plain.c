@@ -1,4 +1,4 @@
-/* The world as a plain OpenCL grid: host side of soa.cl. See world.h. */
+/* The world as a plain OpenCL grid: host side of plain.cl. See world.h. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +26,7 @@ static int build(struct world *world, const life_desc *desc, bench_error *error)
     static const char *const names[] = {"grid_step"};
     char options[256];
     bench_plain_desc plain = {.world = &desc->world,
-                              .file = "bench/apps/game-of-life/soa.cl",
+                              .file = "bench/apps/game-of-life/plain.cl",
                               .options = options,
                               .names = names,
                               .count = 1};
@@ -103,7 +103,7 @@ static int read_codes(void *self, void *codes, bench_error *error) {
     return code == CL_SUCCESS ? 0 : bench_error_cl(error, "reading the grid", code);
 }
 
-const life_ops life_grid_ops = {.create = create,
+const life_ops life_plain_ops = {.create = create,
                                 .world = {.destroy = bench_plain_destroy,
                                           .step = step,
                                           .finish = bench_plain_finish,

@@ -1,9 +1,9 @@
 /* The benchmark app-collision: runs bodies in one of the variants, measures them, and compares them
- * with the reference. app-nbody is the same without merging (../nbody/nbody.c).
+ * with the reference. app-nbody is the same without merging (../nbody/benchmark.c).
  *
- * Read first: world.h, collision.h.
+ * Read first: world.h, benchmark.h.
  */
-#include "collision.h"
+#include "benchmark.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -11,7 +11,6 @@
 
 #include "bench/apps/app.h"
 #include "bench/harness/registry.h"
-#include "first.h"
 #include "world.h"
 
 typedef struct run_state {
@@ -20,9 +19,27 @@ typedef struct run_state {
     collision_body *first; /* the first states */
 } run_state;
 
-/* ---- Parameters ------------------------------------------------------------------------------ */
+/* ---- Beginning and end ----------------------------------------------------------------------- */
 
-static int read_parameters(run_state *run, int is_merging) {
+int collision_first_bodies(bench_app *app, collision_body **bodies, uint32_t *count) {
+    const char *path = bench_text(app->values, "input");
+    if (path[0]) {
+        if (collision_read_csv(path, bodies, count, app->error)) {
+            return -1;
+        }
+        bench_note(app->results, "%u bodies from %.400s", *count, path);
+        return 0;
+    }
+    *count = bench_u32(app->values, "bodies");
+    *bodies = malloc(*count * sizeof **bodies);
+    if (!*bodies) {
+        return bench_error_set(app->error, "host memory ran out for the bodies");
+    }
+    collision_make_random(*bodies, *count, bench_u32(app->values, "seed"), 0);
+    return 0;
+}
+
+static int begin(run_state *run, int is_merging) {
     const bench_values *values = run->app.values;
     run->desc = (collision_desc){.rules = {.dt = bench_float(values, "dt"),
                                            .gravity = bench_float(values, "gravity"),
@@ -36,10 +53,27 @@ static int read_parameters(run_state *run, int is_merging) {
     }
     run->desc.bodies = run->first;
     snprintf(run->app.what, sizeof run->app.what, "%u bodies", run->desc.count);
+    snprintf(run->app.title, sizeof run->app.title, "%s, %u bodies",
+             is_merging ? "collision" : "n-body", run->desc.count);
+    run->app.width = run->app.height = bench_u32(values, "pixels");
+    run->app.phase_count = collision_world_phases(&run->desc.rules, &run->app.phases);
+    run->app.state_bytes = run->desc.count * sizeof(collision_body);
     return 0;
 }
 
-/* ---- For bench_app --------------------------------------------------------------------------- */
+static int begin_collision(void *app) {
+    return begin(app, 1);
+}
+
+static int begin_nbody(void *app) {
+    return begin(app, 0);
+}
+
+static void end(void *app) {
+    free(((run_state *)app)->first);
+}
+
+/* ---- States ---------------------------------------------------------------------------------- */
 
 static int create(void *app, const bench_world_desc *world, bench_error *error) {
     run_state *run = app;
@@ -55,7 +89,7 @@ static void sample(void *app, const void *state, double *values) {
 static int draw(void *app, const void *state, uint8_t *rgb, bench_error *error) {
     run_state *run = app;
     (void)error;
-    collision_draw(state, run->desc.count, run->app.outputs.desc.width, rgb);
+    collision_paint(state, run->desc.count, run->app.outputs.desc.width, rgb);
     return 0;
 }
 
@@ -100,49 +134,37 @@ static int compare(void *app, bench_error *error) {
                              error);
 }
 
-static const bench_app_ops any_ops = {.create = create,
-                                      .sample = sample,
-                                      .draw = draw,
-                                      .phases = NULL,
-                                      .phase_count = 0,
-                                      .checksum = checksum,
-                                      .report = report,
-                                      .report_heap = report_heap,
-                                      .check = check_mass,
-                                      .compare = compare,
-                                      .state = "bodies",
-                                      .holds = "no mass was lost"};
-
 /* ---- The benchmark --------------------------------------------------------------------------- */
 
-static int create_outputs(run_state *run) {
-    static const char *const columns[] = {"bodies", NULL};
-    static const bench_outputs_class classes[] = {{"Body", "#1f77b4"}, {NULL, NULL}};
-    uint32_t pixels = bench_u32(run->app.values, "pixels");
-    snprintf(run->app.title, sizeof run->app.title, "%s, %u bodies",
-             run->desc.rules.is_merging ? "collision" : "n-body", run->desc.count);
-    return bench_app_create_outputs(&run->app, columns, classes, pixels, pixels);
-}
+static const char *const columns[] = {"bodies", NULL};
+static const bench_outputs_class classes[] = {{"Body", "#1f77b4"}, {NULL, NULL}};
 
-int collision_run(bench_env *env, const bench_values *values, bench_results *results,
-                  int is_merging) {
-    run_state run = {.first = NULL};
-    bench_app_ops ops = any_ops;
-    if (bench_app_init(&run.app, &ops, env, values, results, is_merging ? "id" : NULL)) {
-        return -1;
-    }
-    int result = read_parameters(&run, is_merging) || create_outputs(&run);
-    if (result == 0) {
-        ops.phase_count = collision_world_phases(&run.desc.rules, &ops.phases);
-        result = bench_app_run_bytes(&run.app, run.desc.count * sizeof(collision_body));
-    }
-    free(run.first);
-    bench_outputs_release(&run.app.outputs);
-    return result ? -1 : 0;
-}
+static const bench_app_ops ops = {.bytes = sizeof(run_state),
+                                  .cell_field = "id",
+                                  .columns = columns,
+                                  .classes = classes,
+                                  .begin = begin_collision,
+                                  .end = end,
+                                  .create = create,
+                                  .sample = sample,
+                                  .draw = draw,
+                                  .checksum = checksum,
+                                  .report = report,
+                                  .report_heap = report_heap,
+                                  .check = check_mass,
+                                  .compare = compare,
+                                  .state = "bodies",
+                                  .holds = "no mass was lost"};
 
 static int run_collision(bench_env *env, const bench_values *values, bench_results *results) {
-    return collision_run(env, values, results, 1);
+    return bench_app_run(&ops, env, values, results);
+}
+
+int collision_run_nbody(bench_env *env, const bench_values *values, bench_results *results) {
+    bench_app_ops nbody = ops;
+    nbody.cell_field = NULL;
+    nbody.begin = begin_nbody;
+    return bench_app_run(&nbody, env, values, results);
 }
 
 static const bench_param params[] = {

@@ -3,8 +3,8 @@
  *
  * Read first: world.h, bench/apps/app.h.
  */
-#ifndef LIFE_RUN_H
-#define LIFE_RUN_H
+#ifndef LIFE_BENCHMARK_H
+#define LIFE_BENCHMARK_H
 
 #include "bench/apps/app.h"
 
@@ -19,7 +19,7 @@
     BENCH_COMPACTION_PARAMS
 /* clang-format on */
 
-/* By `rule`, as life_rule_parse() reads it. */
-int life_run(bench_env *env, const bench_values *values, const char *rule, bench_results *results);
+/* By the rule that the parameter `rule` names. */
+int life_run_generation(bench_env *env, const bench_values *values, bench_results *results);
 
 #endif

@@ -7,7 +7,7 @@
  * open, so no two cars have the same target. So no atomics are needed, and the order of visits does
  * not matter.
  *
- * Compiled behind rules.clh. Read first: traffic.schema, README.md.
+ * Compiled behind rules.clh. Read first: objects.schema, README.md.
  */
 
 /* ---- Making the world ------------------------------------------------------------------------ */

@@ -1,0 +1,190 @@
+/* The benchmark app-game-of-life: runs a world in one of the variants, measures it, and compares it with
+ * the reference. app-generation is the same by another rule (../generation/benchmark.c).
+ *
+ * Read first: world.h, benchmark.h.
+ */
+#include "benchmark.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/harness/registry.h"
+#include "pattern.h"
+#include "world.h"
+
+#define SIDE_DEFAULT 512
+
+typedef struct run_state {
+    bench_app app;
+    life_desc desc;
+    size_t cells;
+    uint8_t *start; /* the first world */
+} run_state;
+
+/* ---- Beginning and end ----------------------------------------------------------------------- */
+
+static const char *const heap_phases[] = {"announce", "settle"};
+static const char *const grid_phases[] = {"step"};
+
+static int fill_start(run_state *run, const life_pattern *pattern) {
+    const bench_values *values = run->app.values;
+    uint32_t width = bench_u32(values, "width"), height = bench_u32(values, "height");
+    int has_pattern = pattern->cells != NULL;
+    life_rules *rules = &run->desc.rules;
+    rules->width = width ? width : has_pattern ? pattern->width : SIDE_DEFAULT;
+    rules->height = height ? height : has_pattern ? pattern->height : SIDE_DEFAULT;
+    if (life_rules_check(rules, run->app.error)) {
+        return -1;
+    }
+    run->cells = (size_t)rules->width * rules->height;
+    run->desc.codes = run->start = malloc(run->cells);
+    if (!run->start) {
+        return bench_error_set(run->app.error, "host memory ran out for the first world");
+    }
+    if (has_pattern) {
+        return life_pattern_place(pattern, rules, run->start, run->app.error);
+    }
+    life_fill(rules, bench_u32(values, "seed"), bench_u32(values, "density"), run->start);
+    return 0;
+}
+
+static int make_start(run_state *run) {
+    const char *path = bench_text(run->app.values, "pattern");
+    life_pattern pattern = {0};
+    int result = path[0] && life_pattern_read(path, &pattern, run->app.error)
+                     ? -1
+                     : fill_start(run, &pattern);
+    life_pattern_release(&pattern);
+    return result;
+}
+
+static int begin(run_state *run, const char *rule) {
+    const life_rules *rules = &run->desc.rules;
+    int is_heap = run->app.variant == BENCH_CLUMP;
+    if (life_rule_parse(rule, &run->desc.rules, run->app.error) || make_start(run)) {
+        return -1;
+    }
+    snprintf(run->app.what, sizeof run->app.what, "%zu cells", run->cells);
+    snprintf(run->app.title, sizeof run->app.title, "Cellular automaton, %u x %u cells",
+             rules->width, rules->height);
+    run->app.width = rules->width;
+    run->app.height = rules->height;
+    run->app.phases = is_heap ? heap_phases : grid_phases;
+    run->app.phase_count = is_heap ? sizeof heap_phases / sizeof *heap_phases : 1;
+    run->app.state_bytes = run->cells;
+    return 0;
+}
+
+static int begin_game_of_life(void *app) {
+    return begin(app, "23/3");
+}
+
+static int begin_generation(void *app) {
+    return begin(app, bench_text(((run_state *)app)->app.values, "rule"));
+}
+
+static void end(void *app) {
+    free(((run_state *)app)->start);
+}
+
+/* ---- States ---------------------------------------------------------------------------------- */
+
+/* What the sequential world is compared with follows the rule cell by cell. */
+static int create(void *app, const bench_world_desc *world, bench_error *error) {
+    run_state *run = app;
+    run->desc.world = *world;
+    run->desc.is_plain =
+        run->app.variant == BENCH_SEQUENTIAL && run->app.place == run->app.reference;
+    return life_world_create(&run->desc, &run->app.world, error);
+}
+
+static int draw(void *app, const void *state, uint8_t *rgb, bench_error *error) {
+    (void)error;
+    life_paint(&((run_state *)app)->desc.rules, state, rgb);
+    return 0;
+}
+
+static void sample(void *app, const void *state, double *values) {
+    run_state *run = app;
+    life_population population = life_count(&run->desc.rules, state);
+    values[0] = (double)population.alive;
+    values[1] = (double)population.dying;
+    values[2] = (double)population.candidates;
+}
+
+static uint64_t checksum(void *app) {
+    run_state *run = app;
+    return life_checksum(run->app.found, run->cells);
+}
+
+static void report(void *app) {
+    run_state *run = app;
+    life_population population = life_count(&run->desc.rules, run->app.found);
+    bench_sample(run->app.results, "alive", "cells", (double)population.alive);
+    if (run->desc.rules.states > 2) {
+        bench_sample(run->app.results, "dying", "cells", (double)population.dying);
+    }
+    bench_sample(run->app.results, "candidates", "cells", (double)population.candidates);
+}
+
+static int report_heap(void *app, bench_error *error) {
+    static const char *const classes[] = {"Alive", "Candidate"};
+    static const char *const metrics[] = {"fragmentation_alive", "fragmentation_candidates"};
+    run_state *run = app;
+    return bench_app_report_classes(app, classes, metrics, 2, error)
+               ? -1
+               : life_check_heap(&run->app.world, &run->desc.rules, run->app.found, error);
+}
+
+static int compare(void *app, bench_error *error) {
+    run_state *run = app;
+    return life_compare(&run->desc.rules, run->app.found, run->app.reference, run->app.steps,
+                        error);
+}
+
+/* ---- The benchmark --------------------------------------------------------------------------- */
+
+static const char *const columns[] = {"alive", "dying", "candidates", NULL};
+static const bench_outputs_class classes[] = {
+    {"Alive", "#1f77b4"}, {"Candidate", "#d62728"}, {"Cell", NULL}, {NULL, NULL}};
+
+static const bench_app_ops ops = {.bytes = sizeof(run_state),
+                                  .cell_field = "cell",
+                                  .columns = columns,
+                                  .classes = classes,
+                                  .begin = begin_game_of_life,
+                                  .end = end,
+                                  .create = create,
+                                  .sample = sample,
+                                  .draw = draw,
+                                  .checksum = checksum,
+                                  .report = report,
+                                  .report_heap = report_heap,
+                                  .compare = compare,
+                                  .state = "world",
+                                  .second_reference = "those of the rule followed cell by cell"};
+
+static int run_game_of_life(bench_env *env, const bench_values *values, bench_results *results) {
+    return bench_app_run(&ops, env, values, results);
+}
+
+int life_run_generation(bench_env *env, const bench_values *values, bench_results *results) {
+    bench_app_ops generation = ops;
+    generation.begin = begin_generation;
+    return bench_app_run(&generation, env, values, results);
+}
+
+static const bench_param params[] = {LIFE_PARAMS("500", "300"),
+                                     {NULL, BENCH_INT, NULL, NULL, 0, 0, NULL}};
+
+const bench_descriptor bench_app_game_of_life = {
+    .name = "app-game-of-life",
+    .sentence =
+        "Conway's Game of Life: only living cells and their neighbours are objects "
+        "(Springer's thesis 7.8)",
+    .params = params,
+    .repeat = 1,
+    .size = "height",
+    .needs_device = bench_app_needs_device,
+    .run = run_game_of_life};
