@@ -243,32 +243,6 @@ static int check(bench_app *app) {
 
 /* ---- The whole ------------------------------------------------------------------------------- */
 
-static int run_rounds(bench_app *app) {
-    int result = app->compaction.is_on && app->outputs.profile ? run_without(app) : 0;
-    for (uint32_t round = 0; result == 0 && round < app->env->repeat; round++) {
-        result = run_round(app);
-    }
-    if (result == 0) {
-        result = check(app);
-    }
-    return result ? -1 : bench_outputs_write(&app->outputs, app->results, app->error);
-}
-
-/* With room for the states, if the application has not made it. */
-static int run_with_states(bench_app *app) {
-    if (app->state_bytes == 0) {
-        return run_rounds(app);
-    }
-    app->found = calloc(app->state_bytes, 1);
-    app->reference = calloc(app->state_bytes, 1);
-    int result = app->found && app->reference
-                     ? run_rounds(app)
-                     : bench_error_set(app->error, "host memory ran out for the states");
-    free(app->found);
-    free(app->reference);
-    return result;
-}
-
 static int create_outputs(bench_app *app) {
     bench_outputs_desc desc = {.title = app->title,
                                .columns = app->ops->columns,
@@ -278,21 +252,21 @@ static int create_outputs(bench_app *app) {
     return bench_outputs_create(&desc, app->values, &app->outputs, app->error);
 }
 
-static int run(bench_app *app) {
-    const char *cell_field = app->ops->cell_field;
-    return (cell_field &&
-            bench_compaction_parse(app->values, cell_field, &app->compaction, app->error)) ||
-                   app->ops->begin(app) || create_outputs(app) || run_with_states(app)
-               ? -1
-               : 0;
+/* Room for the states, if the application has not made it. */
+static int create_states(bench_app *app) {
+    if (app->state_bytes == 0) {
+        return 0;
+    }
+    app->found = calloc(app->state_bytes, 1);
+    app->reference = calloc(app->state_bytes, 1);
+    return app->found && app->reference
+               ? 0
+               : bench_error_set(app->error, "host memory ran out for the states");
 }
 
-int bench_app_run(const bench_app_ops *ops, bench_env *env, const bench_values *values,
-                  bench_results *results) {
-    bench_app *app = calloc(1, ops->bytes);
-    if (!app) {
-        return bench_error_set(&results->error, "host memory ran out");
-    }
+int bench_app_begin(void *self, const bench_app_ops *ops, bench_env *env,
+                    const bench_values *values, bench_results *results) {
+    bench_app *app = self;
     *app = (bench_app){.ops = ops,
                        .env = env,
                        .values = values,
@@ -300,11 +274,33 @@ int bench_app_run(const bench_app_ops *ops, bench_env *env, const bench_values *
                        .error = &results->error,
                        .variant = bench_app_variant(values),
                        .steps = bench_u32(values, "steps")};
-    int result = run(app);
-    bench_outputs_release(&app->outputs);
-    if (ops->end) {
-        ops->end(app);
+    if ((ops->cell_field &&
+         bench_compaction_parse(values, ops->cell_field, &app->compaction, app->error)) ||
+        ops->begin(app) || create_outputs(app) || create_states(app)) {
+        return -1;
     }
-    free(app);
-    return result;
+    return app->compaction.is_on && app->outputs.profile ? run_without(app) : 0;
+}
+
+int bench_app_round(void *self, uint32_t number, int is_measured) {
+    (void)number;
+    (void)is_measured;
+    return run_round(self);
+}
+
+int bench_app_finish(void *self) {
+    bench_app *app = self;
+    return check(app) ? -1 : bench_outputs_write(&app->outputs, app->results, app->error);
+}
+
+void bench_app_end(void *self) {
+    bench_app *app = self;
+    bench_outputs_release(&app->outputs);
+    if (app->state_bytes) {
+        free(app->found);
+        free(app->reference);
+    }
+    if (app->ops->end) {
+        app->ops->end(app);
+    }
 }

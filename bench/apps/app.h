@@ -104,15 +104,21 @@ typedef struct bench_app {
 /* The value of the parameter `variant`: clump|soa|aos|sequential. */
 bench_variant bench_app_variant(const bench_values *values);
 
-/* For bench_descriptor: all variants but sequential. */
+/* All variants but sequential. */
 int bench_app_needs_device(const bench_values *values);
 
 /* For report_heap(): the fragmentation of each of `count` classes, as a metric of this name. */
 int bench_app_report_classes(bench_app *app, const char *const *classes, const char *const *metrics,
                              uint32_t count, bench_error *error);
 
-/* For bench_descriptor: begin, run all rounds, check, write the outputs, end. */
-int bench_app_run(const bench_app_ops *ops, bench_env *env, const bench_values *values,
-                  bench_results *results);
+/* For bench_descriptor, whose struct begins with a bench_app. */
+int bench_app_begin(void *self, const bench_app_ops *ops, bench_env *env,
+                    const bench_values *values, bench_results *results);
+int bench_app_round(void *self, uint32_t number, int is_measured);
+int bench_app_finish(void *self);
+void bench_app_end(void *self);
+#define BENCH_APP_CALLS                                                                            \
+    .repeat = 1, .needs_device = bench_app_needs_device, .has_progress = 1,                        \
+    .round = bench_app_round, .finish = bench_app_finish, .end = bench_app_end
 
 #endif

@@ -150,8 +150,7 @@ static const char *const columns[] = {"nodes", "depth", NULL};
 static const bench_outputs_class classes[] = {
     {"Body", "#1f77b4"}, {"TreeNode", "#ff7f0e"}, {NULL, NULL}};
 
-static const bench_app_ops ops = {.bytes = sizeof(run_state),
-                                  .cell_field = "by Morton code",
+static const bench_app_ops ops = {.cell_field = "by Morton code",
                                   .columns = columns,
                                   .classes = classes,
                                   .begin = begin,
@@ -166,8 +165,9 @@ static const bench_app_ops ops = {.bytes = sizeof(run_state),
                                   .compare = compare,
                                   .state = "bodies"};
 
-static int run_barnes_hut(bench_env *env, const bench_values *values, bench_results *results) {
-    return bench_app_run(&ops, env, values, results);
+static int begin_run(void *self, bench_env *env, const bench_values *values,
+                     bench_results *results) {
+    return bench_app_begin(self, &ops, env, values, results);
 }
 
 static const bench_param params[] = {
@@ -182,7 +182,7 @@ const bench_descriptor bench_app_barnes_hut = {
     .name = "app-barnes-hut",
     .sentence = "Bodies in a quadtree: nodes made and freed as bodies move (Springer's thesis 7.3)",
     .params = params,
-    .repeat = 1,
     .size = "bodies",
-    .needs_device = bench_app_needs_device,
-    .run = run_barnes_hut};
+    .bytes = sizeof(run_state),
+    .begin = begin_run,
+    BENCH_APP_CALLS};

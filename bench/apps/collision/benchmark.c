@@ -13,12 +13,6 @@
 #include "bench/harness/registry.h"
 #include "world.h"
 
-typedef struct run_state {
-    bench_app app;
-    collision_desc desc;
-    collision_body *first; /* the first states */
-} run_state;
-
 /* ---- Beginning and end ----------------------------------------------------------------------- */
 
 int collision_first_bodies(bench_app *app, collision_body **bodies, uint32_t *count) {
@@ -39,7 +33,7 @@ int collision_first_bodies(bench_app *app, collision_body **bodies, uint32_t *co
     return 0;
 }
 
-static int begin(run_state *run, int is_merging) {
+static int begin(collision_run *run, int is_merging) {
     const bench_values *values = run->app.values;
     run->desc = (collision_desc){.rules = {.dt = bench_float(values, "dt"),
                                            .gravity = bench_float(values, "gravity"),
@@ -70,49 +64,49 @@ static int begin_nbody(void *app) {
 }
 
 static void end(void *app) {
-    free(((run_state *)app)->first);
+    free(((collision_run *)app)->first);
 }
 
 /* ---- States ---------------------------------------------------------------------------------- */
 
 static int create(void *app, const bench_world_desc *world, bench_error *error) {
-    run_state *run = app;
+    collision_run *run = app;
     run->desc.world = *world;
     return collision_world_create(&run->desc, &run->app.world, error);
 }
 
 static void sample(void *app, const void *state, double *values) {
-    run_state *run = app;
+    collision_run *run = app;
     values[0] = collision_count(state, run->desc.count);
 }
 
 static int draw(void *app, const void *state, uint8_t *rgb, bench_error *error) {
-    run_state *run = app;
+    collision_run *run = app;
     (void)error;
     collision_paint(state, run->desc.count, run->app.outputs.desc.width, rgb);
     return 0;
 }
 
 static uint64_t checksum(void *app) {
-    run_state *run = app;
+    collision_run *run = app;
     return collision_checksum(run->app.found, run->desc.count);
 }
 
 static void report(void *app) {
-    run_state *run = app;
+    collision_run *run = app;
     bench_sample(run->app.results, "bodies_left", "objects",
                  collision_count(run->app.found, run->desc.count));
 }
 
 static int report_heap(void *app, bench_error *error) {
-    run_state *run = app;
+    collision_run *run = app;
     return collision_check_heap(&run->app.world, run->app.found, run->desc.count, error);
 }
 
 /* What must hold of any run, whatever the reference: mass is neither made nor lost. Merging rounds
  * once, so the bound is that of as many roundings as there were merges. */
 static int check_mass(void *app, bench_error *error) {
-    run_state *run = app;
+    collision_run *run = app;
     const collision_body *found = run->app.found;
     double before = 0, after = 0;
     for (uint32_t i = 0; i < run->desc.count; i++) {
@@ -129,7 +123,7 @@ static int check_mass(void *app, bench_error *error) {
 }
 
 static int compare(void *app, bench_error *error) {
-    run_state *run = app;
+    collision_run *run = app;
     return collision_compare(run->app.found, run->app.reference, run->desc.count, run->app.steps,
                              error);
 }
@@ -139,8 +133,7 @@ static int compare(void *app, bench_error *error) {
 static const char *const columns[] = {"bodies", NULL};
 static const bench_outputs_class classes[] = {{"Body", "#1f77b4"}, {NULL, NULL}};
 
-static const bench_app_ops ops = {.bytes = sizeof(run_state),
-                                  .cell_field = "id",
+static const bench_app_ops ops = {.cell_field = "id",
                                   .columns = columns,
                                   .classes = classes,
                                   .begin = begin_collision,
@@ -156,15 +149,29 @@ static const bench_app_ops ops = {.bytes = sizeof(run_state),
                                   .state = "bodies",
                                   .holds = "no mass was lost"};
 
-static int run_collision(bench_env *env, const bench_values *values, bench_results *results) {
-    return bench_app_run(&ops, env, values, results);
+static const bench_app_ops nbody_ops = {.columns = columns,
+                                        .classes = classes,
+                                        .begin = begin_nbody,
+                                        .end = end,
+                                        .create = create,
+                                        .sample = sample,
+                                        .draw = draw,
+                                        .checksum = checksum,
+                                        .report = report,
+                                        .report_heap = report_heap,
+                                        .check = check_mass,
+                                        .compare = compare,
+                                        .state = "bodies",
+                                        .holds = "no mass was lost"};
+
+static int begin_run(void *self, bench_env *env, const bench_values *values,
+                     bench_results *results) {
+    return bench_app_begin(self, &ops, env, values, results);
 }
 
-int collision_run_nbody(bench_env *env, const bench_values *values, bench_results *results) {
-    bench_app_ops nbody = ops;
-    nbody.cell_field = NULL;
-    nbody.begin = begin_nbody;
-    return bench_app_run(&nbody, env, values, results);
+int collision_begin_nbody(void *self, bench_env *env, const bench_values *values,
+                          bench_results *results) {
+    return bench_app_begin(self, &nbody_ops, env, values, results);
 }
 
 static const bench_param params[] = {
@@ -178,7 +185,7 @@ const bench_descriptor bench_app_collision = {
     .sentence =
         "Bodies that attract each other and merge: objects only freed (Springer's thesis 7.2)",
     .params = params,
-    .repeat = 1,
     .size = "bodies",
-    .needs_device = bench_app_needs_device,
-    .run = run_collision};
+    .bytes = sizeof(collision_run),
+    .begin = begin_run,
+    BENCH_APP_CALLS};

@@ -6,7 +6,7 @@
 #define COLLISION_BENCHMARK_H
 
 #include "bench/apps/app.h"
-#include "model.h"
+#include "world.h"
 
 /* Parameters that app-collision and app-nbody have alike, and those of them that app-barnes-hut has
  * too; `bodies` and `steps` are presets. */
@@ -22,7 +22,14 @@
     BENCH_APP_PARAMS(BENCH_APP_VARIANTS, steps, 1e6), COLLISION_BODY_PARAMS(bodies)
 /* clang-format on */
 
-int collision_run_nbody(bench_env *env, const bench_values *values, bench_results *results);
+typedef struct collision_run {
+    bench_app app;
+    collision_desc desc;
+    collision_body *first; /* the first states */
+} collision_run;
+
+int collision_begin_nbody(void *self, bench_env *env, const bench_values *values,
+                          bench_results *results);
 
 /* What a run of any of the three begins with: the bodies of the file that the parameter `input` names,
  * which is noted; without one `bodies` random ones by `seed`. *bodies is the caller's to free, also if

@@ -15,19 +15,12 @@
 
 #define SIDE_DEFAULT 512
 
-typedef struct run_state {
-    bench_app app;
-    life_desc desc;
-    size_t cells;
-    uint8_t *start; /* the first world */
-} run_state;
-
 /* ---- Beginning and end ----------------------------------------------------------------------- */
 
 static const char *const heap_phases[] = {"announce", "settle"};
 static const char *const grid_phases[] = {"step"};
 
-static int fill_start(run_state *run, const life_pattern *pattern) {
+static int fill_start(life_run *run, const life_pattern *pattern) {
     const bench_values *values = run->app.values;
     uint32_t width = bench_u32(values, "width"), height = bench_u32(values, "height");
     int has_pattern = pattern->cells != NULL;
@@ -49,7 +42,7 @@ static int fill_start(run_state *run, const life_pattern *pattern) {
     return 0;
 }
 
-static int make_start(run_state *run) {
+static int make_start(life_run *run) {
     const char *path = bench_text(run->app.values, "pattern");
     life_pattern pattern = {0};
     int result = path[0] && life_pattern_read(path, &pattern, run->app.error)
@@ -59,7 +52,7 @@ static int make_start(run_state *run) {
     return result;
 }
 
-static int begin(run_state *run, const char *rule) {
+static int begin(life_run *run, const char *rule) {
     const life_rules *rules = &run->desc.rules;
     int is_heap = run->app.variant == BENCH_CLUMP;
     if (life_rule_parse(rule, &run->desc.rules, run->app.error) || make_start(run)) {
@@ -81,18 +74,18 @@ static int begin_game_of_life(void *app) {
 }
 
 static int begin_generation(void *app) {
-    return begin(app, bench_text(((run_state *)app)->app.values, "rule"));
+    return begin(app, bench_text(((life_run *)app)->app.values, "rule"));
 }
 
 static void end(void *app) {
-    free(((run_state *)app)->start);
+    free(((life_run *)app)->start);
 }
 
 /* ---- States ---------------------------------------------------------------------------------- */
 
 /* What the sequential world is compared with follows the rule cell by cell. */
 static int create(void *app, const bench_world_desc *world, bench_error *error) {
-    run_state *run = app;
+    life_run *run = app;
     run->desc.world = *world;
     run->desc.is_plain =
         run->app.variant == BENCH_SEQUENTIAL && run->app.place == run->app.reference;
@@ -101,12 +94,12 @@ static int create(void *app, const bench_world_desc *world, bench_error *error) 
 
 static int draw(void *app, const void *state, uint8_t *rgb, bench_error *error) {
     (void)error;
-    life_paint(&((run_state *)app)->desc.rules, state, rgb);
+    life_paint(&((life_run *)app)->desc.rules, state, rgb);
     return 0;
 }
 
 static void sample(void *app, const void *state, double *values) {
-    run_state *run = app;
+    life_run *run = app;
     life_population population = life_count(&run->desc.rules, state);
     values[0] = (double)population.alive;
     values[1] = (double)population.dying;
@@ -114,12 +107,12 @@ static void sample(void *app, const void *state, double *values) {
 }
 
 static uint64_t checksum(void *app) {
-    run_state *run = app;
+    life_run *run = app;
     return life_checksum(run->app.found, run->cells);
 }
 
 static void report(void *app) {
-    run_state *run = app;
+    life_run *run = app;
     life_population population = life_count(&run->desc.rules, run->app.found);
     bench_sample(run->app.results, "alive", "cells", (double)population.alive);
     if (run->desc.rules.states > 2) {
@@ -131,14 +124,14 @@ static void report(void *app) {
 static int report_heap(void *app, bench_error *error) {
     static const char *const classes[] = {"Alive", "Candidate"};
     static const char *const metrics[] = {"fragmentation_alive", "fragmentation_candidates"};
-    run_state *run = app;
+    life_run *run = app;
     return bench_app_report_classes(app, classes, metrics, 2, error)
                ? -1
                : life_check_heap(&run->app.world, &run->desc.rules, run->app.found, error);
 }
 
 static int compare(void *app, bench_error *error) {
-    run_state *run = app;
+    life_run *run = app;
     return life_compare(&run->desc.rules, run->app.found, run->app.reference, run->app.steps,
                         error);
 }
@@ -149,8 +142,7 @@ static const char *const columns[] = {"alive", "dying", "candidates", NULL};
 static const bench_outputs_class classes[] = {
     {"Alive", "#1f77b4"}, {"Candidate", "#d62728"}, {"Cell", NULL}, {NULL, NULL}};
 
-static const bench_app_ops ops = {.bytes = sizeof(run_state),
-                                  .cell_field = "cell",
+static const bench_app_ops ops = {.cell_field = "cell",
                                   .columns = columns,
                                   .classes = classes,
                                   .begin = begin_game_of_life,
@@ -165,14 +157,30 @@ static const bench_app_ops ops = {.bytes = sizeof(run_state),
                                   .state = "world",
                                   .second_reference = "those of the rule followed cell by cell"};
 
-static int run_game_of_life(bench_env *env, const bench_values *values, bench_results *results) {
-    return bench_app_run(&ops, env, values, results);
+static const bench_app_ops generation_ops = {
+    .cell_field = "cell",
+    .columns = columns,
+    .classes = classes,
+    .begin = begin_generation,
+    .end = end,
+    .create = create,
+    .sample = sample,
+    .draw = draw,
+    .checksum = checksum,
+    .report = report,
+    .report_heap = report_heap,
+    .compare = compare,
+    .state = "world",
+    .second_reference = "those of the rule followed cell by cell"};
+
+static int begin_run(void *self, bench_env *env, const bench_values *values,
+                     bench_results *results) {
+    return bench_app_begin(self, &ops, env, values, results);
 }
 
-int life_run_generation(bench_env *env, const bench_values *values, bench_results *results) {
-    bench_app_ops generation = ops;
-    generation.begin = begin_generation;
-    return bench_app_run(&generation, env, values, results);
+int life_begin_generation(void *self, bench_env *env, const bench_values *values,
+                          bench_results *results) {
+    return bench_app_begin(self, &generation_ops, env, values, results);
 }
 
 static const bench_param params[] = {LIFE_PARAMS("500", "300"),
@@ -184,7 +192,7 @@ const bench_descriptor bench_app_game_of_life = {
         "Conway's Game of Life: only living cells and their neighbours are objects "
         "(Springer's thesis 7.8)",
     .params = params,
-    .repeat = 1,
     .size = "height",
-    .needs_device = bench_app_needs_device,
-    .run = run_game_of_life};
+    .bytes = sizeof(life_run),
+    .begin = begin_run,
+    BENCH_APP_CALLS};

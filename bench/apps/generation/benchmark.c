@@ -13,7 +13,7 @@ const bench_descriptor bench_app_generation = {
         "A generational cellular automaton: dying cells stay and block their place "
         "(Springer's thesis 7.8.3)",
     .params = params,
-    .repeat = 1,
     .size = "height",
-    .needs_device = bench_app_needs_device,
-    .run = life_run_generation};
+    .bytes = sizeof(life_run),
+    .begin = life_begin_generation,
+    BENCH_APP_CALLS};

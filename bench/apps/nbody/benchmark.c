@@ -15,7 +15,7 @@ const bench_descriptor bench_app_nbody = {
     .sentence =
         "Bodies that attract each other: a loop over all pairs of objects (Springer's thesis 7.1)",
     .params = params,
-    .repeat = 1,
     .size = "bodies",
-    .needs_device = bench_app_needs_device,
-    .run = collision_run_nbody};
+    .bytes = sizeof(collision_run),
+    .begin = collision_begin_nbody,
+    BENCH_APP_CALLS};

@@ -129,8 +129,7 @@ static const bench_outputs_class classes[] = {{"Spring", "#d62728"},
                                               {"AnchorNode", NULL},
                                               {NULL, NULL}};
 
-static const bench_app_ops ops = {.bytes = sizeof(run_state),
-                                  .cell_field = "id",
+static const bench_app_ops ops = {.cell_field = "id",
                                   .columns = columns,
                                   .classes = classes,
                                   .begin = begin,
@@ -146,8 +145,9 @@ static const bench_app_ops ops = {.bytes = sizeof(run_state),
                                   .state = "structure",
                                   .holds = "all that is left hangs on an anchor"};
 
-static int run_structure(bench_env *env, const bench_values *values, bench_results *results) {
-    return bench_app_run(&ops, env, values, results);
+static int begin_run(void *self, bench_env *env, const bench_values *values,
+                     bench_results *results) {
+    return bench_app_begin(self, &ops, env, values, results);
 }
 
 /* clang-format off */
@@ -176,7 +176,7 @@ const bench_descriptor bench_app_structure = {
     .sentence =
         "Nodes and springs that break and come off: objects only freed (Springer's thesis 7.4)",
     .params = params,
-    .repeat = 1,
     .size = "nodes",
-    .needs_device = bench_app_needs_device,
-    .run = run_structure};
+    .bytes = sizeof(run_state),
+    .begin = begin_run,
+    BENCH_APP_CALLS};

@@ -118,8 +118,7 @@ static const char *const columns[] = {"males", "females", "cell_sugar", "agent_s
 static const bench_outputs_class classes[] = {
     {"Male", "#1f5ac8"}, {"Female", "#d7283c"}, {"Cell", NULL}, {NULL, NULL}};
 
-static const bench_app_ops ops = {.bytes = sizeof(run_state),
-                                  .cell_field = "position",
+static const bench_app_ops ops = {.cell_field = "position",
                                   .columns = columns,
                                   .classes = classes,
                                   .begin = begin,
@@ -133,8 +132,9 @@ static const bench_app_ops ops = {.bytes = sizeof(run_state),
                                   .state = "world",
                                   .holds = "all agents are as the rules allow"};
 
-static int run_sugarscape(bench_env *env, const bench_values *values, bench_results *results) {
-    return bench_app_run(&ops, env, values, results);
+static int begin_run(void *self, bench_env *env, const bench_values *values,
+                     bench_results *results) {
+    return bench_app_begin(self, &ops, env, values, results);
 }
 
 static const bench_param params[] = {
@@ -162,7 +162,7 @@ const bench_descriptor bench_app_sugarscape = {
     .name = "app-sugarscape",
     .sentence = "Agents that seek sugar, mate and die on a grid of cells (Springer's thesis 7.7)",
     .params = params,
-    .repeat = 1,
     .size = "height",
-    .needs_device = bench_app_needs_device,
-    .run = run_sugarscape};
+    .bytes = sizeof(run_state),
+    .begin = begin_run,
+    BENCH_APP_CALLS};

@@ -143,8 +143,7 @@ static int compare(void *app, bench_error *error) {
 static const char *const columns[] = {"cars", "moving", NULL};
 static const bench_outputs_class classes[] = {{"Car", "#1f77b4"}, {"Cell", NULL}, {NULL, NULL}};
 
-static const bench_app_ops ops = {.bytes = sizeof(run_state),
-                                  .cell_field = "position",
+static const bench_app_ops ops = {.cell_field = "position",
                                   .columns = columns,
                                   .classes = classes,
                                   .begin = begin,
@@ -160,8 +159,9 @@ static const bench_app_ops ops = {.bytes = sizeof(run_state),
                                   .state = "state",
                                   .holds = "all limits and velocities are in bounds"};
 
-static int run_traffic(bench_env *env, const bench_values *values, bench_results *results) {
-    return bench_app_run(&ops, env, values, results);
+static int begin_run(void *self, bench_env *env, const bench_values *values,
+                     bench_results *results) {
+    return bench_app_begin(self, &ops, env, values, results);
 }
 
 /* clang-format off */
@@ -190,7 +190,7 @@ const bench_descriptor bench_app_traffic = {
     .name = "app-traffic",
     .sentence = "Cars on a network of streets, with traffic lights (Springer's thesis 7.5)",
     .params = params,
-    .repeat = 1,
     .size = "intersections",
-    .needs_device = bench_app_needs_device,
-    .run = run_traffic};
+    .bytes = sizeof(run_state),
+    .begin = begin_run,
+    BENCH_APP_CALLS};

@@ -115,8 +115,7 @@ static const char *const columns[] = {"fish", "sharks", NULL};
 static const bench_outputs_class classes[] = {
     {"Fish", "#2ca02c"}, {"Shark", "#d62728"}, {"Cell", NULL}, {NULL, NULL}};
 
-static const bench_app_ops ops = {.bytes = sizeof(run_state),
-                                  .cell_field = "position",
+static const bench_app_ops ops = {.cell_field = "position",
                                   .columns = columns,
                                   .classes = classes,
                                   .begin = begin,
@@ -130,8 +129,9 @@ static const bench_app_ops ops = {.bytes = sizeof(run_state),
                                   .state = "world",
                                   .second_reference = "those of a run in shuffled order"};
 
-static int run_wa_tor(bench_env *env, const bench_values *values, bench_results *results) {
-    return bench_app_run(&ops, env, values, results);
+static int begin_run(void *self, bench_env *env, const bench_values *values,
+                     bench_results *results) {
+    return bench_app_begin(self, &ops, env, values, results);
 }
 
 static const bench_param params[] = {
@@ -152,7 +152,7 @@ const bench_descriptor bench_app_wa_tor = {
     .sentence =
         "Fish and sharks on a torus: objects made and freed in every step (Springer's thesis 7.6)",
     .params = params,
-    .repeat = 1,
     .size = "height",
-    .needs_device = bench_app_needs_device,
-    .run = run_wa_tor};
+    .bytes = sizeof(run_state),
+    .begin = begin_run,
+    BENCH_APP_CALLS};
