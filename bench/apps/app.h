@@ -76,6 +76,11 @@ typedef struct bench_app_ops {
     const char *second_reference;
 } bench_app_ops;
 
+/* Members that have the same names in all applications. */
+#define BENCH_APP_OPS                                                                              \
+    .columns = columns, .classes = classes, .create = create, .sample = sample, .draw = draw,      \
+    .checksum = checksum, .report = report, .report_heap = report_heap, .compare = compare
+
 typedef struct bench_app {
     const bench_app_ops *ops;
     bench_env *env;

@@ -1,9 +1,9 @@
 /* The frame of clump-bench: what a benchmark is, what it is given and what it gives back.
  *
- * A benchmark is a bench_descriptor in a file of its own, listed in registry.c. Its run function
- * gets the device (bench_env) and the values of its parameters, and fills in a bench_results:
- * metrics with samples, one verdict, notes. main.c does the rest: options, table, JSON, exit
- * status.
+ * A benchmark is a bench_descriptor in a file of its own, listed in registry.c. Its calls get the
+ * device (bench_env) and the values of its parameters, and fill in a bench_results: metrics with
+ * samples, one verdict, notes. run.c makes the rounds; main.c does the rest: options, table, JSON,
+ * exit status.
  *
  * Read first: error.h. Read next: registry.c, then any benchmark, such as micro/alloc.c.
  */

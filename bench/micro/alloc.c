@@ -112,8 +112,6 @@ static int run_round(void *self, uint32_t number, int is_measured) {
 static void end(void *self) {
     alloc_state *s = self;
     bench_rig_release(&s->rig);
-    if (s->ids) clReleaseMemObject(s->ids);
-    if (s->faults) clReleaseMemObject(s->faults);
 }
 
 static int begin(void *self, bench_env *env, const bench_values *values, bench_results *results) {

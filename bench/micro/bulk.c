@@ -163,8 +163,6 @@ static int finish(void *self) {
 static void end(void *self) {
     bulk *b = self;
     bench_rig_release(&b->rig);
-    if (b->seen) clReleaseMemObject(b->seen);
-    if (b->faults) clReleaseMemObject(b->faults);
 }
 
 static const bench_param params[] = {

@@ -175,9 +175,6 @@ static int finish(void *self) {
 static void end(void *self) {
     field *f = self;
     bench_rig_release(&f->rig);
-    if (f->plain) clReleaseMemObject(f->plain);
-    if (f->copy) clReleaseMemObject(f->copy);
-    if (f->faults) clReleaseMemObject(f->faults);
 }
 
 static const bench_param params[] = {

@@ -266,7 +266,6 @@ static int finish(void *self) {
 static void end(void *self) {
     host *h = self;
     bench_rig_release(&h->rig);
-    if (h->plain) clReleaseMemObject(h->plain);
     free(h->refs);
     free(h->numbers);
     free(h->out);

@@ -150,20 +150,8 @@ static const char *const columns[] = {"nodes", "depth", NULL};
 static const bench_outputs_class classes[] = {
     {"Body", "#1f77b4"}, {"TreeNode", "#ff7f0e"}, {NULL, NULL}};
 
-static const bench_app_ops ops = {.cell_field = "by Morton code",
-                                  .columns = columns,
-                                  .classes = classes,
-                                  .begin = begin,
-                                  .end = end,
-                                  .create = create,
-                                  .sample = sample,
-                                  .draw = draw,
-                                  .checksum = checksum,
-                                  .report = report,
-                                  .report_heap = report_heap,
-                                  .check = check_forces,
-                                  .compare = compare,
-                                  .state = "bodies"};
+static const bench_app_ops ops = {BENCH_APP_OPS, .cell_field = "by Morton code", .begin = begin,
+                                  .end = end,    .check = check_forces,          .state = "bodies"};
 
 static int begin_run(void *self, bench_env *env, const bench_values *values,
                      bench_results *results) {

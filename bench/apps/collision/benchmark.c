@@ -133,36 +133,13 @@ static int compare(void *app, bench_error *error) {
 static const char *const columns[] = {"bodies", NULL};
 static const bench_outputs_class classes[] = {{"Body", "#1f77b4"}, {NULL, NULL}};
 
-static const bench_app_ops ops = {.cell_field = "id",
-                                  .columns = columns,
-                                  .classes = classes,
-                                  .begin = begin_collision,
-                                  .end = end,
-                                  .create = create,
-                                  .sample = sample,
-                                  .draw = draw,
-                                  .checksum = checksum,
-                                  .report = report,
-                                  .report_heap = report_heap,
-                                  .check = check_mass,
-                                  .compare = compare,
-                                  .state = "bodies",
-                                  .holds = "no mass was lost"};
+static const bench_app_ops ops = {
+    BENCH_APP_OPS,       .cell_field = "id", .begin = begin_collision,   .end = end,
+    .check = check_mass, .state = "bodies",  .holds = "no mass was lost"};
 
-static const bench_app_ops nbody_ops = {.columns = columns,
-                                        .classes = classes,
-                                        .begin = begin_nbody,
-                                        .end = end,
-                                        .create = create,
-                                        .sample = sample,
-                                        .draw = draw,
-                                        .checksum = checksum,
-                                        .report = report,
-                                        .report_heap = report_heap,
-                                        .check = check_mass,
-                                        .compare = compare,
-                                        .state = "bodies",
-                                        .holds = "no mass was lost"};
+static const bench_app_ops nbody_ops = {BENCH_APP_OPS,     .begin = begin_nbody,
+                                        .end = end,        .check = check_mass,
+                                        .state = "bodies", .holds = "no mass was lost"};
 
 static int begin_run(void *self, bench_env *env, const bench_values *values,
                      bench_results *results) {

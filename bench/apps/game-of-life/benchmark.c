@@ -142,34 +142,18 @@ static const char *const columns[] = {"alive", "dying", "candidates", NULL};
 static const bench_outputs_class classes[] = {
     {"Alive", "#1f77b4"}, {"Candidate", "#d62728"}, {"Cell", NULL}, {NULL, NULL}};
 
-static const bench_app_ops ops = {.cell_field = "cell",
-                                  .columns = columns,
-                                  .classes = classes,
+static const bench_app_ops ops = {BENCH_APP_OPS,
+                                  .cell_field = "cell",
                                   .begin = begin_game_of_life,
                                   .end = end,
-                                  .create = create,
-                                  .sample = sample,
-                                  .draw = draw,
-                                  .checksum = checksum,
-                                  .report = report,
-                                  .report_heap = report_heap,
-                                  .compare = compare,
                                   .state = "world",
                                   .second_reference = "those of the rule followed cell by cell"};
 
 static const bench_app_ops generation_ops = {
+    BENCH_APP_OPS,
     .cell_field = "cell",
-    .columns = columns,
-    .classes = classes,
     .begin = begin_generation,
     .end = end,
-    .create = create,
-    .sample = sample,
-    .draw = draw,
-    .checksum = checksum,
-    .report = report,
-    .report_heap = report_heap,
-    .compare = compare,
     .state = "world",
     .second_reference = "those of the rule followed cell by cell"};
 

@@ -129,19 +129,11 @@ static const bench_outputs_class classes[] = {{"Spring", "#d62728"},
                                               {"AnchorNode", NULL},
                                               {NULL, NULL}};
 
-static const bench_app_ops ops = {.cell_field = "id",
-                                  .columns = columns,
-                                  .classes = classes,
+static const bench_app_ops ops = {BENCH_APP_OPS,
+                                  .cell_field = "id",
                                   .begin = begin,
                                   .end = end,
-                                  .create = create,
-                                  .sample = sample,
-                                  .draw = draw,
-                                  .checksum = checksum,
-                                  .report = report,
-                                  .report_heap = report_heap,
                                   .check = check,
-                                  .compare = compare,
                                   .state = "structure",
                                   .holds = "all that is left hangs on an anchor"};
 

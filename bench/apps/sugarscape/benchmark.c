@@ -118,19 +118,8 @@ static const char *const columns[] = {"males", "females", "cell_sugar", "agent_s
 static const bench_outputs_class classes[] = {
     {"Male", "#1f5ac8"}, {"Female", "#d7283c"}, {"Cell", NULL}, {NULL, NULL}};
 
-static const bench_app_ops ops = {.cell_field = "position",
-                                  .columns = columns,
-                                  .classes = classes,
-                                  .begin = begin,
-                                  .create = create,
-                                  .sample = sample,
-                                  .draw = draw,
-                                  .checksum = checksum,
-                                  .report = report,
-                                  .report_heap = report_heap,
-                                  .compare = compare,
-                                  .state = "world",
-                                  .holds = "all agents are as the rules allow"};
+static const bench_app_ops ops = {BENCH_APP_OPS, .cell_field = "position", .begin = begin,
+                                  .state = "world", .holds = "all agents are as the rules allow"};
 
 static int begin_run(void *self, bench_env *env, const bench_values *values,
                      bench_results *results) {

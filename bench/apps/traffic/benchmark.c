@@ -143,19 +143,11 @@ static int compare(void *app, bench_error *error) {
 static const char *const columns[] = {"cars", "moving", NULL};
 static const bench_outputs_class classes[] = {{"Car", "#1f77b4"}, {"Cell", NULL}, {NULL, NULL}};
 
-static const bench_app_ops ops = {.cell_field = "position",
-                                  .columns = columns,
-                                  .classes = classes,
+static const bench_app_ops ops = {BENCH_APP_OPS,
+                                  .cell_field = "position",
                                   .begin = begin,
                                   .end = end,
-                                  .create = create,
-                                  .sample = sample,
-                                  .draw = draw,
-                                  .checksum = checksum,
-                                  .report = report,
-                                  .report_heap = report_heap,
                                   .check = check,
-                                  .compare = compare,
                                   .state = "state",
                                   .holds = "all limits and velocities are in bounds"};
 

@@ -115,17 +115,7 @@ static const char *const columns[] = {"fish", "sharks", NULL};
 static const bench_outputs_class classes[] = {
     {"Fish", "#2ca02c"}, {"Shark", "#d62728"}, {"Cell", NULL}, {NULL, NULL}};
 
-static const bench_app_ops ops = {.cell_field = "position",
-                                  .columns = columns,
-                                  .classes = classes,
-                                  .begin = begin,
-                                  .create = create,
-                                  .sample = sample,
-                                  .draw = draw,
-                                  .checksum = checksum,
-                                  .report = report,
-                                  .report_heap = report_heap,
-                                  .compare = compare,
+static const bench_app_ops ops = {BENCH_APP_OPS, .cell_field = "position", .begin = begin,
                                   .state = "world",
                                   .second_reference = "those of a run in shuffled order"};
 
