@@ -16,6 +16,10 @@
  *   image.c                   pictures
  *   benchmark.c               the application as a bench_app_ops, its parameters, its descriptor
  *
+ * and in each the same parts in the same order: heap.cl has making the world, the phases of a step,
+ * showing the world; heap.c and plain.c making the world, steps and states; world.c the variants and their
+ * comparison; benchmark.c beginning and end, states, the benchmark.
+ *
  * Files of other names are of that application alone; its README.md lists them. app-nbody and
  * app-generation are others with fewer rules or more, and have a benchmark.c alone.
  *

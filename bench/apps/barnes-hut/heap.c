@@ -23,6 +23,8 @@ struct world {
     clump_refs *refs;
 };
 
+/* ---- Making the world ------------------------------------------------------------------------ */
+
 int barnes_hut_heap_count_faults(void *self, uint32_t *faults, bench_error *error) {
     bench_objects *objects = self;
     return bench_objects_check(
@@ -138,6 +140,8 @@ static int create(const barnes_hut_desc *desc, const barnes_hut_constants *const
     *self = world;
     return 0;
 }
+
+/* ---- Steps and states ------------------------------------------------------------------------ */
 
 static int step(void *self, cl_event *events, bench_error *error) {
     for (unsigned kernel = FORCE; kernel < GATHER; kernel++) {

@@ -12,6 +12,8 @@
  * Read first: README.md, objects.schema, rules.clh.
  */
 
+/* ---- Making the world ------------------------------------------------------------------------ */
+
 /* Do-new over Body. `states` has x, y, vx, vy, mass of each. */
 __kernel void body_init(CLUMP_HEAP, __global const float *states) {
     CLUMP_FOR_EACH_NEW(Body, self, i) {
@@ -57,7 +59,7 @@ __kernel void root_init(CLUMP_HEAP, __global TreeNode *root, float inverse_theta
     }
 }
 
-/* ---- A step ---- */
+/* ---- The phases of a step -------------------------------------------------------------------- */
 
 /* All four. A packed array of 16 bytes lies at a multiple of 16. */
 static inline uint4 get_children(CLUMP_HEAP_FIXED, TreeNode node) {
@@ -295,7 +297,7 @@ __kernel void gather(CLUMP_HEAP, uint pass) {
     }
 }
 
-/* ---- Looking ---- */
+/* ---- Showing the world ----------------------------------------------------------------------- */
 
 /* Keys of a compaction that puts what is near in space together in memory. */
 __kernel void find_codes(CLUMP_HEAP_FIXED, __global uint *keys) {

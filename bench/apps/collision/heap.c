@@ -12,6 +12,8 @@ struct world {
     cl_mem states; /* a collision_body of each body: the first, later those to read */
 };
 
+/* ---- Making the world ------------------------------------------------------------------------ */
+
 static int create_objects(struct world *world, const collision_desc *desc, bench_error *error) {
     int is_merging = desc->rules.is_merging;
     /* A body has 41 bytes; twice that is room for bitmaps and the rest of blocks. */
@@ -55,6 +57,8 @@ static int create(const collision_desc *desc, const collision_constants *constan
     *self = world;
     return 0;
 }
+
+/* ---- Steps and states ------------------------------------------------------------------------ */
 
 static int step(void *self, cl_event *events, bench_error *error) {
     bench_objects *objects = self;

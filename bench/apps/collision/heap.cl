@@ -7,6 +7,8 @@
  * Read first: objects.schema, rules.clh.
  */
 
+/* ---- Making the world ------------------------------------------------------------------------ */
+
 /* Do-new over Body. `states` has x, y, vx, vy, mass of each. */
 __kernel void body_init(CLUMP_HEAP, __global const float *states) {
     CLUMP_FOR_EACH_NEW(Body, self, i) {
@@ -21,6 +23,8 @@ __kernel void body_init(CLUMP_HEAP, __global const float *states) {
 #endif
     }
 }
+
+/* ---- The phases of a step -------------------------------------------------------------------- */
 
 /* What a body sees of another one; aligned, so that it comes from local memory in one access. */
 typedef struct __attribute__((aligned(16))) body_copy {
@@ -167,6 +171,8 @@ __kernel void delete_merged(CLUMP_HEAP) {
 }
 
 #endif
+
+/* ---- Showing the world ----------------------------------------------------------------------- */
 
 /* Show: `states` is all zero before; a body that is gone keeps mass 0. */
 __kernel void write_bodies(CLUMP_HEAP_FIXED, __global float *states) {

@@ -18,6 +18,8 @@ struct world {
     cl_mem misfits;    /* one uint */
 };
 
+/* ---- Making the world ------------------------------------------------------------------------ */
+
 static int create_objects(struct world *world, const life_desc *desc, bench_error *error) {
     /* A cell has 8 bytes and at most one agent of 9. Nearly twice that is room for the bitmaps and
      * for classes that shrink without giving up their blocks; the constant, for small worlds whose
@@ -81,6 +83,8 @@ static int create(const life_desc *desc, void **self, bench_error *error) {
     *self = world;
     return 0;
 }
+
+/* ---- Steps and states ------------------------------------------------------------------------ */
 
 static int step(void *self, cl_event *events, bench_error *error) {
     return bench_objects_do_all(self, AGENT_ANNOUNCE, events ? &events[0] : NULL, error) ||

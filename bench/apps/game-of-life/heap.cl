@@ -189,7 +189,7 @@ __kernel void agent_settle(CLUMP_HEAP, __global const uint *cells, uint2 size, u
     }
 }
 
-/* ---- Looking --------------------------------------------------------------------------------- */
+/* ---- Showing the world ----------------------------------------------------------------------- */
 
 /* The state of each cell, and a count of the cells that do not know their neighbours or
  * whose agent does not fit them. */

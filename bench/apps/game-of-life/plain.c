@@ -18,6 +18,8 @@ struct world {
     uint32_t now; /* which of them is the world */
 };
 
+/* ---- Making the world ------------------------------------------------------------------------ */
+
 static size_t at_row(const struct world *world, size_t y) {
     return ((y + 1) * (world->words + 2u) + 1) * 4;
 }
@@ -77,6 +79,8 @@ static int create(const life_desc *desc, void **self, bench_error *error) {
     return 0;
 }
 
+/* ---- Steps and states ------------------------------------------------------------------------ */
+
 static int step(void *self, cl_event *events, bench_error *error) {
     struct world *world = self;
     size_t local[2] = {LOCAL_X, LOCAL_Y};
@@ -104,7 +108,7 @@ static int read_codes(void *self, void *codes, bench_error *error) {
 }
 
 const life_ops life_plain_ops = {.create = create,
-                                .world = {.destroy = bench_plain_destroy,
-                                          .step = step,
-                                          .finish = bench_plain_finish,
-                                          .read = read_codes}};
+                                 .world = {.destroy = bench_plain_destroy,
+                                           .step = step,
+                                           .finish = bench_plain_finish,
+                                           .read = read_codes}};

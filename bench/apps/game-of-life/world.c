@@ -5,7 +5,7 @@
 
 #include "bench/apps/side_by_side.h"
 
-/* ---- Any of them ----------------------------------------------------------------------------- */
+/* ---- The variants ---------------------------------------------------------------------------- */
 
 int life_world_create(const life_desc *desc, bench_world *world, bench_error *error) {
     const life_ops *ops = desc->world.variant == BENCH_CLUMP ? &life_heap_ops

@@ -25,6 +25,8 @@ struct world {
     structure_buffers own;
 };
 
+/* ---- Making the world ------------------------------------------------------------------------ */
+
 static int create_objects(struct world *world, const structure_desc *desc, bench_error *error) {
     /* A node has at most 88 bytes and a spring 29; twice that is room for bitmaps and the rest of
      * blocks. */
@@ -49,8 +51,6 @@ static int set_arguments(struct world *world, const structure_rules *rules, benc
                ? -1
                : 0;
 }
-
-/* ---- Making the objects ---------------------------------------------------------------------- */
 
 /* Buffers that are needed until all is linked: the network, and where its objects are. */
 typedef struct loading {
@@ -138,7 +138,7 @@ static int create(const structure_desc *desc, void **self, bench_error *error) {
     return 0;
 }
 
-/* ---- Steps and looking ----------------------------------------------------------------------- */
+/* ---- Steps and states ------------------------------------------------------------------------ */
 
 static int run(void *self, structure_kernel kernel, cl_event *event, bench_error *error) {
     return bench_objects_do_all(self, kernel, event, error);

@@ -35,6 +35,8 @@ struct world {
     structure_buffers own;
 };
 
+/* ---- Making the world ------------------------------------------------------------------------ */
+
 static int build(struct world *world, const structure_desc *desc, bench_error *error) {
     char options[96];
     bench_plain_desc plain = {.world = &desc->world,
@@ -133,6 +135,8 @@ static int create(const structure_desc *desc, void **self, bench_error *error) {
     *self = world;
     return 0;
 }
+
+/* ---- Steps and states ------------------------------------------------------------------------ */
 
 static int step(void *self, cl_event *events, bench_error *error) {
     struct world *world = self;

@@ -23,6 +23,8 @@ struct world {
     cl_mem states; /* what read() gives */
 };
 
+/* ---- Making the world ------------------------------------------------------------------------ */
+
 static int create_objects(struct world *world, const sugarscape_desc *desc, bench_error *error) {
     static const char *const before[] = {"bench/apps/sugarscape/heap_grid.clh",
                                          "bench/apps/sugarscape/rules.clh", NULL};
@@ -140,6 +142,8 @@ static int create(const sugarscape_desc *desc, void **self, bench_error *error) 
     *self = world;
     return 0;
 }
+
+/* ---- Steps and states ------------------------------------------------------------------------ */
 
 static int step(void *self, cl_event *events, bench_error *error) {
     struct world *world = self;

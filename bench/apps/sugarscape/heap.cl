@@ -326,7 +326,7 @@ __kernel void spawn(CLUMP_HEAP, __global const uint *rows, rules r, uint iterati
     }
 }
 
-/* ---- Looking --------------------------------------------------------------------------------- */
+/* ---- Showing the world ----------------------------------------------------------------------- */
 
 __kernel void write_states(CLUMP_HEAP_FIXED, __global const uint *rows, rules r, uint iteration,
                            __global uint *states) {

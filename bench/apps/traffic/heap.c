@@ -34,6 +34,8 @@ struct world {
     uint32_t iteration;
 };
 
+/* ---- Making the world ------------------------------------------------------------------------ */
+
 typedef struct setup {
     struct world *world;
     cl_mem buffers[BUFFER_COUNT];
@@ -55,8 +57,6 @@ static int create_objects(struct world *world, const traffic_desc *desc, bench_e
                                   .compacted = "Car"};
     return bench_objects_create(&objects, &world->objects, error);
 }
-
-/* ---- Objects --------------------------------------------------------------------------------- */
 
 /* The cells class by class: plain ones, producers, branches, sinks. `counts` of each. */
 static uint32_t *list_cells(const traffic_network *n, uint32_t counts[4]) {
@@ -179,8 +179,6 @@ static int populate(struct world *world, bench_error *error) {
     return result;
 }
 
-/* ---- Lifetime and steps ---------------------------------------------------------------------- */
-
 static int step(void *self, cl_event *events, bench_error *error) {
     struct world *world = self;
     traffic_moment now = traffic_get_moment(&world->network->rules, world->iteration++);
@@ -217,6 +215,8 @@ static int create(const traffic_desc *desc, void **self, bench_error *error) {
     *self = world;
     return 0;
 }
+
+/* ---- Steps and states ------------------------------------------------------------------------ */
 
 const traffic_ops traffic_heap_ops = {.create = create,
                                       .world = {.destroy = bench_objects_destroy,

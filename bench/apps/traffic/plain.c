@@ -26,6 +26,8 @@ struct world {
     uint32_t iteration;
 };
 
+/* ---- Making the world ------------------------------------------------------------------------ */
+
 static int build(struct world *world, const traffic_desc *desc, bench_error *error) {
     char options[OPTIONS_BYTES];
     bench_plain_desc plain = {.world = &desc->world,
@@ -113,8 +115,6 @@ static int launch(struct world *world, unsigned kernel, cl_event *event, bench_e
     return bench_plain_launch(&world->plain, kernel, 0, world->network->cell_count, event, error);
 }
 
-/* ---- Lifetime and steps ---------------------------------------------------------------------- */
-
 static int step(void *self, cl_event *events, bench_error *error) {
     struct world *world = self;
     traffic_moment now = traffic_get_moment(&world->network->rules, world->iteration++);
@@ -163,6 +163,8 @@ static int create(const traffic_desc *desc, void **self, bench_error *error) {
     *self = world;
     return 0;
 }
+
+/* ---- Steps and states ------------------------------------------------------------------------ */
 
 const traffic_ops traffic_plain_ops = {.create = create,
                                        .world = {.destroy = bench_plain_destroy,

@@ -3,6 +3,8 @@
 
 #include "bench/apps/side_by_side.h"
 
+/* ---- The variants ---------------------------------------------------------------------------- */
+
 int traffic_world_create(const traffic_desc *desc, bench_world *world, bench_error *error) {
     static const traffic_ops *const all[] = {[BENCH_CLUMP] = &traffic_heap_ops,
                                              [BENCH_SOA] = &traffic_plain_ops,

@@ -28,6 +28,8 @@ struct world {
     cl_mem codes; /* the encoded world */
 };
 
+/* ---- Making the world ------------------------------------------------------------------------ */
+
 static int create_objects(struct world *world, const wa_tor_desc *desc, bench_error *error) {
     /* A cell has 12 bytes and at most one agent of at most 16. Twice that is room for the bitmaps
      * and for classes that shrink without giving up their blocks; the constant, for small worlds
@@ -124,6 +126,8 @@ static int create(const wa_tor_desc *desc, void **self, bench_error *error) {
     *self = world;
     return 0;
 }
+
+/* ---- Steps and states ------------------------------------------------------------------------ */
 
 static int step(void *self, cl_event *events, bench_error *error) {
     static const unsigned kernels[WA_TOR_PHASE_COUNT] = {FISH_SELECT,  CELL_DECIDE, FISH_MOVE,

@@ -181,7 +181,7 @@ __kernel void shark_move(CLUMP_HEAP, __global const uint *rows, uint shark_spawn
     }
 }
 
-/* ---- Looking --------------------------------------------------------------------------------- */
+/* ---- Showing the world ----------------------------------------------------------------------- */
 
 __kernel void write_world(CLUMP_HEAP_FIXED, __global uint *world) {
     CLUMP_FOR_EACH(Cell, self) {
