@@ -97,6 +97,25 @@ static inline void list_places(const clumpi_view *v, uint numbered, __local uint
     CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
 }
 
+/* The numbers of a block's rows of the set `filled`, the first of which stands at `start` in the list;
+ * `objects`: the number of their first object. */
+static inline void number_rows(const clumpi_view *v, const clumpi_team *team, uint block,
+                               uint class_id, ulong filled, uint start, uint objects,
+                               __local uint *full) {
+    __global uint *index = clumpi_words_at(v, v->header->at_list_index);
+    uint before = 0; /* objects are those before row `before` */
+    for (uint row = team->member; row < CLUMPI_ROWS_MAX && filled; row += team->size) {
+        if (!(filled >> row & 1ul)) continue;
+        uint at = start + clumpi_popcount64(filled & ((1ul << row) - 1ul));
+        for (; before < row; before++)
+            objects += clumpi_popcount64(
+                clumpi_row_bits(v, clumpi_row_granule(v, block, class_id, before)));
+        index[at] = objects;
+        if (clumpi_row_bits(v, clumpi_row_granule(v, block, class_id, row)) != ~0ul)
+            atomic_min(&full[class_id], at);
+    }
+}
+
 __kernel void clumpi_list_write(__global uchar *heap, uint header_at, uint numbered) {
     __local uint place[512], totals[512];
     __local uint full[256]; /* by class: its first row with a hole in this group, or its end */
@@ -110,7 +129,6 @@ __kernel void clumpi_list_write(__global uchar *heap, uint header_at, uint numbe
     clumpi_team team = clumpi_team_of(v.header->block_rows_max);
     __global uint *rows = clumpi_words_at(&v, v.header->at_list_rows);
     __global ulong *masks = (__global ulong *)clumpi_words_at(&v, v.header->at_list_masks);
-    __global uint *index = clumpi_words_at(&v, v.header->at_list_index);
     list_places(&v, numbered, place, totals, full);
     clumpi_range chunk = clumpi_block_chunk(&v);
     for (uint tile = chunk.begin; tile < chunk.end; tile += CLUMPI_TILE) {
@@ -147,22 +165,17 @@ __kernel void clumpi_list_write(__global uchar *heap, uint header_at, uint numbe
         }
         for (uint b = team.index; b < blocks; b += team.count) {
             ulong filled = (ulong)high[b] << 32 | low[b];
-            uint before = 0, objects = number[b]; /* objects are those before row `before` */
             for (uint row = team.member; row < CLUMPI_ROWS_MAX && filled; row += team.size) {
                 if (!(filled >> row & 1ul)) continue;
                 uint granule = clumpi_row_granule(&v, tile + b, kind[b], row);
                 uint at = start[b] + clumpi_popcount64(filled & ((1ul << row) - 1ul));
-                ulong mask = clumpi_row_bits(&v, granule);
                 rows[at] = granule;
-                masks[at] = mask;
-                if (!numbered) continue;
-                for (; before < row; before++)
-                    objects += clumpi_popcount64(clumpi_row_bits(
-                        &v, clumpi_row_granule(&v, tile + b, kind[b], before)));
-                index[at] = objects;
-                if (mask != ~0ul) atomic_min(&full[kind[b]], at);
+                masks[at] = clumpi_row_bits(&v, granule);
             }
         }
+        for (uint b = numbered ? team.index : blocks; b < blocks; b += team.count)
+            number_rows(&v, &team, tile + b, kind[b], (ulong)high[b] << 32 | low[b], start[b],
+                        number[b], full);
         CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
     }
     if (!numbered) return;
