@@ -26,29 +26,6 @@ int bench_app_needs_device(const bench_values *values) {
     return bench_app_variant(values) != BENCH_SEQUENTIAL;
 }
 
-int bench_app_init(bench_app *app, const bench_app_ops *ops, bench_env *env,
-                   const bench_values *values, bench_results *results, const char *cell_field) {
-    *app = (bench_app){.ops = ops,
-                       .env = env,
-                       .values = values,
-                       .results = results,
-                       .error = &results->error,
-                       .variant = bench_app_variant(values),
-                       .steps = bench_u32(values, "steps")};
-    return cell_field ? bench_compaction_parse(values, cell_field, &app->compaction, app->error)
-                      : 0;
-}
-
-int bench_app_create_outputs(bench_app *app, const char *const *columns,
-                             const bench_outputs_class *classes, uint32_t width, uint32_t height) {
-    bench_outputs_desc desc = {.title = app->title,
-                               .columns = columns,
-                               .classes = classes,
-                               .width = width,
-                               .height = height};
-    return bench_outputs_create(&desc, app->values, &app->outputs, app->error);
-}
-
 /* ---- Measuring ------------------------------------------------------------------------------- */
 
 typedef struct course {
@@ -179,7 +156,6 @@ int bench_app_report_classes(bench_app *app, const char *const *classes, const c
 }
 
 static int run_round(bench_app *app) {
-    const bench_app_ops *ops = app->ops;
     const course measured = {.label = bench_text(app->values, "variant"),
                              .variant = app->variant,
                              .is_compacted = app->compaction.is_on,
@@ -191,8 +167,8 @@ static int run_round(bench_app *app) {
         result = report_heap(app);
     }
     if (result == 0 && app->variant != BENCH_SEQUENTIAL) { /* goes on from the final state */
-        result = bench_phases_run(app->world.self, app->world.ops->step, ops->phases,
-                                  ops->phase_count, app->results, app->error);
+        result = bench_phases_run(app->world.self, app->world.ops->step, app->phases,
+                                  app->phase_count, app->results, app->error);
     }
     bench_world_destroy(&app->world);
     return result;
@@ -265,25 +241,66 @@ static int check(bench_app *app) {
     return 0;
 }
 
-int bench_app_run(bench_app *app, void *found, void *reference) {
-    app->found = found;
-    app->reference = reference;
-    int result = app->compaction.is_on && app->outputs.profile ? run_without(app) : 0;
-    for (uint32_t round = 0; result == 0 && round < app->env->repeat; round++) {
-        result = run_round(app);
-    }
-    if (result == 0) {
-        result = check(app);
-    }
-    return result ? -1 : bench_outputs_write(&app->outputs, app->results, app->error);
+/* ---- The whole ------------------------------------------------------------------------------- */
+
+static int create_outputs(bench_app *app) {
+    bench_outputs_desc desc = {.title = app->title,
+                               .columns = app->ops->columns,
+                               .classes = app->ops->classes,
+                               .width = app->width,
+                               .height = app->height};
+    return bench_outputs_create(&desc, app->values, &app->outputs, app->error);
 }
 
-int bench_app_run_bytes(bench_app *app, size_t bytes) {
-    void *found = calloc(bytes, 1), *reference = calloc(bytes, 1);
-    int result = found && reference
-                     ? bench_app_run(app, found, reference)
-                     : bench_error_set(app->error, "host memory ran out for the states");
-    free(found);
-    free(reference);
-    return result;
+/* Room for the states, if the application has not made it. */
+static int create_states(bench_app *app) {
+    if (app->state_bytes == 0) {
+        return 0;
+    }
+    app->found = calloc(app->state_bytes, 1);
+    app->reference = calloc(app->state_bytes, 1);
+    return app->found && app->reference
+               ? 0
+               : bench_error_set(app->error, "host memory ran out for the states");
+}
+
+int bench_app_begin(void *self, const bench_app_ops *ops, bench_env *env,
+                    const bench_values *values, bench_results *results) {
+    bench_app *app = self;
+    *app = (bench_app){.ops = ops,
+                       .env = env,
+                       .values = values,
+                       .results = results,
+                       .error = &results->error,
+                       .variant = bench_app_variant(values),
+                       .steps = bench_u32(values, "steps")};
+    if ((ops->cell_field &&
+         bench_compaction_parse(values, ops->cell_field, &app->compaction, app->error)) ||
+        ops->begin(app) || create_outputs(app) || create_states(app)) {
+        return -1;
+    }
+    return app->compaction.is_on && app->outputs.profile ? run_without(app) : 0;
+}
+
+int bench_app_round(void *self, uint32_t number, int is_measured) {
+    (void)number;
+    (void)is_measured;
+    return run_round(self);
+}
+
+int bench_app_finish(void *self) {
+    bench_app *app = self;
+    return check(app) ? -1 : bench_outputs_write(&app->outputs, app->results, app->error);
+}
+
+void bench_app_end(void *self) {
+    bench_app *app = self;
+    bench_outputs_release(&app->outputs);
+    if (app->state_bytes) {
+        free(app->found);
+        free(app->reference);
+    }
+    if (app->ops->end) {
+        app->ops->end(app);
+    }
 }

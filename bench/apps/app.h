@@ -4,8 +4,27 @@
  * What an application adds is a bench_app_ops. Its own struct begins with a bench_app, which is what
  * its calls are given. One world at a time is alive.
  *
+ * The folder of each application has the same files:
+ *
+ *   README.md                 the rules in words, and what was measured
+ *   model.h, model.c          parameters and states as numbers; beginning, counting, checking
+ *   sequential.c              the reference in plain C
+ *   objects.schema, heap.cl   classes and kernels of the variant on the heap; heap.c is its host side
+ *   plain.cl, plain.c         the baselines in plain OpenCL, likewise
+ *   rules.clh                 what both kernel files compute with
+ *   world.h, world.c          all variants behind one set of calls, and their comparison
+ *   image.c                   pictures
+ *   benchmark.c               the application as a bench_app_ops, its parameters, its descriptor
+ *
+ * and in each the same parts in the same order: heap.cl has making the world, the phases of a step,
+ * showing the world; heap.c and plain.c making the world, steps and states; world.c the variants and their
+ * comparison; benchmark.c beginning and end, states, the benchmark.
+ *
+ * Files of other names are of that application alone; its README.md lists them. app-nbody and
+ * app-generation are others with fewer rules or more, and have a benchmark.c alone.
+ *
  * Read first: bench.h, variant.h, world.h. Read next: steps.h, then any user, such as
- * apps/sugarscape/sugarscape.c.
+ * apps/sugarscape/benchmark.c.
  */
 #ifndef BENCH_APP_H
 #define BENCH_APP_H
@@ -36,12 +55,18 @@
 /* Calls return 0, or -1 with the reason in `error`; those marked * also 1 and a sentence there if
  * something is not as it should be. */
 typedef struct bench_app_ops {
+    size_t bytes;               /* of the application's struct, which is all zero before begin() */
+    const char *cell_field;     /* as in bench_compaction_parse(); NULL: no such parameters */
+    const char *const *columns; /* as in bench_outputs_desc, and the next likewise */
+    const bench_outputs_class *classes;
+    /* Read the parameters, and make what worlds begin with. Fills in the members of bench_app from
+     * `what` to `reference`. */
+    int (*begin)(void *app);
+    void (*end)(void *app); /* release what begin() made, even if it failed; NULL: nothing */
     /* app->world, at its start. If app->place is app->reference, to compare with. */
     int (*create)(void *app, const bench_world_desc *desc, bench_error *error);
     void (*sample)(void *app, const void *state, double *values); /* own columns */
     int (*draw)(void *app, const void *state, uint8_t *rgb, bench_error *error);
-    const char *const *phases;
-    unsigned phase_count;
     /* The rest is of the last states. */
     uint64_t (*checksum)(void *app);
     void (*report)(void *app);                         /* further metrics */
@@ -55,6 +80,11 @@ typedef struct bench_app_ops {
     const char *second_reference;
 } bench_app_ops;
 
+/* Members that have the same names in all applications. */
+#define BENCH_APP_OPS                                                                              \
+    .columns = columns, .classes = classes, .create = create, .sample = sample, .draw = draw,      \
+    .checksum = checksum, .report = report, .report_heap = report_heap, .compare = compare
+
 typedef struct bench_app {
     const bench_app_ops *ops;
     bench_env *env;
@@ -63,42 +93,41 @@ typedef struct bench_app {
     bench_error *error;
     bench_variant variant;
     uint32_t steps;
-    char what[96];  /* all that is compared: "400 cells" */
-    char title[96]; /* of plots */
+    char what[96];             /* all that is compared: "400 cells" */
+    char title[96];            /* of plots */
+    uint32_t width, height;    /* of pictures, in pixels */
+    const char *const *phases; /* of a step, by name */
+    unsigned phase_count;
+    size_t state_bytes; /* of a state; 0: `found` and `reference` are there */
+    /* Where states of the variant that is measured go, and those of the reference: room for one each, in
+     * the application's own type. */
+    void *found, *reference;
+    void *place; /* which of the two the world is read to */
     bench_outputs outputs;
     bench_compaction compaction;
     bench_world world;
-    void *found, *reference; /* as for bench_app_run() */
-    void *place;             /* which of the two the world is read to */
-    uint64_t checksum;       /* of the first round */
-    uint32_t rounds;         /* done */
+    uint64_t checksum; /* of the first round */
+    uint32_t rounds;   /* done */
 } bench_app;
 
 /* The value of the parameter `variant`: clump|soa|aos|sequential. */
 bench_variant bench_app_variant(const bench_values *values);
 
-/* For bench_descriptor: all variants but sequential. */
+/* All variants but sequential. */
 int bench_app_needs_device(const bench_values *values);
-
-/* Read the parameters variant, steps, heap_mb and block_rows, and those of compaction. `cell_field`
- * as in bench_compaction_parse(); NULL: the application has no such parameters. */
-int bench_app_init(bench_app *app, const bench_app_ops *ops, bench_env *env,
-                   const bench_values *values, bench_results *results, const char *cell_field);
-
-/* Create the outputs; `title` is filled in by now, and the rest as in bench_outputs_desc. */
-int bench_app_create_outputs(bench_app *app, const char *const *columns,
-                             const bench_outputs_class *classes, uint32_t width, uint32_t height);
 
 /* For report_heap(): the fragmentation of each of `count` classes, as a metric of this name. */
 int bench_app_report_classes(bench_app *app, const char *const *classes, const char *const *metrics,
                              uint32_t count, bench_error *error);
 
-/* Run it all; `what` is filled in by now, and outputs are created. With the parameter `check`. States
- * of the variant that is measured are read to `found`, those of the reference to `reference`: room for
- * one each, in the application's own type. */
-int bench_app_run(bench_app *app, void *found, void *reference);
-
-/* The same with states that are `bytes` of memory each, in app->found and app->reference. */
-int bench_app_run_bytes(bench_app *app, size_t bytes);
+/* For bench_descriptor, whose struct begins with a bench_app. */
+int bench_app_begin(void *self, const bench_app_ops *ops, bench_env *env,
+                    const bench_values *values, bench_results *results);
+int bench_app_round(void *self, uint32_t number, int is_measured);
+int bench_app_finish(void *self);
+void bench_app_end(void *self);
+#define BENCH_APP_CALLS                                                                            \
+    .repeat = 1, .needs_device = bench_app_needs_device, .has_progress = 1,                        \
+    .round = bench_app_round, .finish = bench_app_finish, .end = bench_app_end
 
 #endif

@@ -12,7 +12,7 @@
 #ifndef BENCH_OBJECTS_H
 #define BENCH_OBJECTS_H
 
-#include "buffers.h"
+#include "bench/harness/buffers.h"
 #include "world.h"
 
 #define BENCH_OBJECTS_KERNELS_MAX 16

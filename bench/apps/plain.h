@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "buffers.h"
+#include "bench/harness/buffers.h"
 #include "world.h"
 
 #define BENCH_PLAIN_GROUP 64u /* work-items of a group */

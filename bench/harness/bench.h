@@ -1,9 +1,9 @@
 /* The frame of clump-bench: what a benchmark is, what it is given and what it gives back.
  *
- * A benchmark is a bench_descriptor in a file of its own, listed in registry.c. Its run function
- * gets the device (bench_env) and the values of its parameters, and fills in a bench_results:
- * metrics with samples, one verdict, notes. main.c does the rest: options, table, JSON, exit
- * status.
+ * A benchmark is a bench_descriptor in a file of its own, listed in registry.c. Its calls get the
+ * device (bench_env) and the values of its parameters, and fill in a bench_results: metrics with
+ * samples, one verdict, notes. run.c makes the rounds; main.c does the rest: options, table, JSON,
+ * exit status.
  *
  * Read first: error.h. Read next: registry.c, then any benchmark, such as micro/alloc.c.
  */
@@ -197,6 +197,9 @@ bench_number bench_number_of(double value);
 
 /* ---- Benchmarks (registry.c) ----------------------------------------------------------------- */
 
+/* What a benchmark is; harness/run.c runs it. It makes the benchmark's own struct, all zero, and calls
+ * begin(), round() for each round, finish(), and end() in any case. Calls return 0, or -1 with the reason
+ * in results->error. */
 typedef struct bench_descriptor {
     const char *name;
     const char *sentence;
@@ -204,8 +207,17 @@ typedef struct bench_descriptor {
     uint32_t repeat;           /* rounds if --repeat is not given */
     const char *size; /* the parameter that says how large the problem is, for capacity; or NULL */
     int (*needs_device)(const bench_values *values); /* NULL: always */
-    /* Returns 0, or -1 with the reason in results->error. */
-    int (*run)(bench_env *env, const bench_values *values, bench_results *results);
+    size_t bytes;            /* of the benchmark's own struct, which its calls get */
+    uint32_t warm_up;        /* rounds before the measured ones */
+    const char *warm_up_key; /* the parameter that has them instead; NULL: none */
+    const char
+        *rounds_key;  /* the parameter that has the measured rounds instead of --repeat, ... */
+    int is_single;    /* ... or there is one, whatever --repeat is */
+    int has_progress; /* rounds show their own */
+    int (*begin)(void *self, bench_env *env, const bench_values *values, bench_results *results);
+    int (*round)(void *self, uint32_t number, int is_measured); /* from 0, the first warm up */
+    int (*finish)(void *self); /* the last results and the check; NULL: nothing */
+    void (*end)(void *self);   /* release what there is */
 } bench_descriptor;
 
 size_t bench_registry_count(void);
@@ -252,6 +264,10 @@ int bench_report_write(bench_report *report, const bench_env *env, const char *c
 /* The same for people, on standard output. */
 void bench_report_print(const bench_env *env, const bench_descriptor *benchmark,
                         const bench_values *values, const bench_results *results);
+
+/* Run a benchmark into `results`, and nothing more. Returns 0, or -1 with the reason in results->error. */
+int bench_measure(bench_env *env, const bench_descriptor *benchmark, const bench_values *values,
+                  bench_results *results);
 
 /* Run a benchmark, print its results and add them to the report; a run that stops, or that neither
  * checks nor says that it does not, has failed. Returns 1 if it failed, else 0. `request` may be NULL.

@@ -16,15 +16,15 @@ extern const bench_descriptor bench_start_up;          /* micro/start_up.c */
 extern const bench_descriptor bench_enumerate;         /* micro/enumerate.c */
 extern const bench_descriptor bench_compact_synthetic; /* micro/compact.c */
 extern const bench_descriptor bench_capacity;          /* micro/capacity.c */
-extern const bench_descriptor bench_app_wa_tor;        /* apps/wa-tor/wa_tor.c */
-extern const bench_descriptor bench_app_game_of_life;  /* apps/game-of-life/game_of_life.c */
-extern const bench_descriptor bench_app_generation;    /* apps/generation/generation.c */
-extern const bench_descriptor bench_app_nbody;         /* apps/nbody/nbody.c */
-extern const bench_descriptor bench_app_collision;     /* apps/collision/collision.c */
-extern const bench_descriptor bench_app_structure;     /* apps/structure/structure.c */
-extern const bench_descriptor bench_app_barnes_hut;    /* apps/barnes-hut/barnes_hut.c */
-extern const bench_descriptor bench_app_sugarscape;    /* apps/sugarscape/sugarscape.c */
-extern const bench_descriptor bench_app_traffic;       /* apps/traffic/traffic.c */
+extern const bench_descriptor bench_app_wa_tor;        /* apps/wa-tor/benchmark.c */
+extern const bench_descriptor bench_app_game_of_life;  /* apps/game-of-life/benchmark.c */
+extern const bench_descriptor bench_app_generation;    /* apps/generation/benchmark.c */
+extern const bench_descriptor bench_app_nbody;         /* apps/nbody/benchmark.c */
+extern const bench_descriptor bench_app_collision;     /* apps/collision/benchmark.c */
+extern const bench_descriptor bench_app_structure;     /* apps/structure/benchmark.c */
+extern const bench_descriptor bench_app_barnes_hut;    /* apps/barnes-hut/benchmark.c */
+extern const bench_descriptor bench_app_sugarscape;    /* apps/sugarscape/benchmark.c */
+extern const bench_descriptor bench_app_traffic;       /* apps/traffic/benchmark.c */
 
 /* mark/mark.c */
 extern const bench_descriptor bench_mark_graph, bench_mark_random, bench_mark_list,

@@ -4,9 +4,41 @@
  */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "bench.h"
 #include "memory.h"
+
+static int run_rounds(void *self, const bench_env *env, const bench_descriptor *benchmark,
+                      const bench_values *values) {
+    uint32_t warm_up = benchmark->warm_up, rounds = benchmark->is_single ? 1 : env->repeat;
+    bench_progress progress;
+    int result = 0;
+    if (benchmark->warm_up_key) warm_up = bench_u32(values, benchmark->warm_up_key);
+    if (benchmark->rounds_key) rounds = bench_u32(values, benchmark->rounds_key);
+    int has_bar = !benchmark->has_progress;
+    if (has_bar) bench_progress_begin(&progress, env, benchmark->name, warm_up + rounds);
+    for (uint32_t i = 0; result == 0 && i < warm_up + rounds; i++) {
+        result = benchmark->round(self, i, i >= warm_up);
+        if (has_bar) bench_progress_update(&progress, i + 1);
+    }
+    if (has_bar) bench_progress_end(&progress);
+    return result;
+}
+
+int bench_measure(bench_env *env, const bench_descriptor *benchmark, const bench_values *values,
+                  bench_results *results) {
+    void *self = calloc(1, benchmark->bytes);
+    if (!self) return bench_error_set(&results->error, "host memory ran out");
+    int result = benchmark->begin(self, env, values, results) ||
+                         run_rounds(self, env, benchmark, values) ||
+                         (benchmark->finish && benchmark->finish(self))
+                     ? -1
+                     : 0;
+    benchmark->end(self);
+    free(self);
+    return result;
+}
 
 /* The run has no other reference: what ends like the reference is checked by that. */
 static void check_sum(const bench_request *request, bench_results *results) {
@@ -22,7 +54,7 @@ int bench_run(bench_env *env, const bench_request *request, const bench_descript
     bench_results_init(results);
     bench_machine_read(&results->machine);
     bench_memory_restart();
-    if (benchmark->run(env, values, results)) {
+    if (bench_measure(env, benchmark, values, results)) {
         bench_check(results, 0, "the run stopped: %.400s", results->error.text);
         fprintf(stderr, "clump-bench: %s: %s\n", benchmark->name, results->error.text);
     } else if (results->verdict == BENCH_NO_VERDICT) {

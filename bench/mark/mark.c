@@ -57,6 +57,7 @@ typedef struct mark_state {
     mark_synthetic *synthetic; /* one of the two */
     uint32_t *live, *again;
     uint32_t live_count, live_parts;
+    int by_threads;           /* engine=threads: without a heap */
     clump_mark_tuning tuning; /* of desc */
     clump_collect_desc desc;
     clump_collect_report report; /* of the last round */
@@ -141,18 +142,6 @@ static int thread_round(mark_state *s, int is_measured) {
     bench_check(s->results, live == s->live_count && !memcmp(s->live, s->again, bytes),
                 "the threads found %u live nodes, there are %u", live, s->live_count);
     return 0;
-}
-
-static int run_rounds(mark_state *s, int by_threads) {
-    bench_progress progress;
-    int result = 0;
-    bench_progress_begin(&progress, s->env, "marking", s->env->repeat + 1);
-    for (uint32_t round = 0; result == 0 && round <= s->env->repeat; round++) {
-        result = by_threads ? thread_round(s, round > 0) : mark_round(s, round > 0);
-        bench_progress_update(&progress, round + 1);
-    }
-    bench_progress_end(&progress);
-    return result;
 }
 
 /* ---- Bounds ---------------------------------------------------------------------------------- */
@@ -245,13 +234,8 @@ static int make_synthetic_heap(mark_state *s) {
     return mark_synthetic_create(&desc, &s->synthetic, s->error);
 }
 
-static int run_on_heap(mark_state *s, heap_maker *fill_heap) {
-    s->tuning = get_tuning(s->values);
-    s->desc = get_desc(s->values, &s->tuning);
-    return fill_heap(s) || run_rounds(s, 0) || report_bounds(s) ? -1 : collect_and_verify(s);
-}
-
-static int run_state(mark_state *s, heap_maker *fill_heap) {
+/* The live objects, by the marker in C. */
+static int find_live(mark_state *s) {
     size_t words = ((size_t)s->graph.nodes + 31) / 32;
     s->live = malloc(words * sizeof *s->live);
     s->again = malloc(words * sizeof *s->again);
@@ -268,25 +252,40 @@ static int run_state(mark_state *s, heap_maker *fill_heap) {
     bench_sample(s->results, "garbage", "objects", s->graph.own - s->live_count);
     if (s->live_parts)
         bench_note(s->results, "%u live objects more are parts of wide ones", s->live_parts);
-    int by_threads = bench_is(s->values, "engine", "threads");
-    return by_threads ? run_rounds(s, 1) : run_on_heap(s, fill_heap);
+    return 0;
 }
 
-static int run_mark(bench_env *env, const bench_values *values, bench_results *results,
-                    graph_maker *make, heap_maker *fill_heap) {
-    mark_state s = {.env = env, .results = results, .error = &results->error, .values = values};
-    if (make(values, &s.graph, s.error)) return -1;
-    int result = run_state(&s, fill_heap);
-    if (result == 0) {
-        bench_check(results, 1, "%u of %u nodes live, each as a sequential marker in C has it",
-                    s.live_count, s.graph.own);
-    }
-    mark_heap_destroy(s.heap);
-    mark_synthetic_destroy(s.synthetic);
-    mark_graph_release(&s.graph);
-    free(s.live);
-    free(s.again);
-    return result;
+static int begin(mark_state *s, const mark_state *from, graph_maker *make, heap_maker *fill_heap) {
+    *s = *from;
+    s->by_threads = bench_is(s->values, "engine", "threads");
+    if (make(s->values, &s->graph, s->error) || find_live(s)) return -1;
+    if (s->by_threads) return 0;
+    s->tuning = get_tuning(s->values);
+    s->desc = get_desc(s->values, &s->tuning);
+    return fill_heap(s);
+}
+
+static int run_round(void *self, uint32_t number, int is_measured) {
+    mark_state *s = self;
+    (void)number;
+    return s->by_threads ? thread_round(s, is_measured) : mark_round(s, is_measured);
+}
+
+static int finish(void *self) {
+    mark_state *s = self;
+    if (!s->by_threads && (report_bounds(s) || collect_and_verify(s))) return -1;
+    bench_check(s->results, 1, "%u of %u nodes live, each as a sequential marker in C has it",
+                s->live_count, s->graph.own);
+    return 0;
+}
+
+static void end(void *self) {
+    mark_state *s = self;
+    mark_heap_destroy(s->heap);
+    mark_synthetic_destroy(s->synthetic);
+    mark_graph_release(&s->graph);
+    free(s->live);
+    free(s->again);
 }
 
 static int needs_device(const bench_values *values) {
@@ -299,15 +298,23 @@ static uint32_t get(const bench_values *values, const char *key) {
 
 /* The descriptor `bench_mark_NAME`, of the graph that make_NAME() makes, in the heap of `make_heap`. */
 #define MARK_BENCHMARK_IN(make_heap, id, text, words)                                              \
-    static int run_##id(bench_env *env, const bench_values *values, bench_results *results) {      \
-        return run_mark(env, values, results, make_##id, make_heap);                               \
+    static int begin_##id(void *self, bench_env *env, const bench_values *values,                  \
+                          bench_results *results) {                                                \
+        const mark_state from = {                                                                  \
+            .env = env, .results = results, .error = &results->error, .values = values};           \
+        return begin(self, &from, make_##id, make_heap);                                           \
     }                                                                                              \
     const bench_descriptor bench_mark_##id = {.name = "mark-" text,                                \
                                               .sentence = words,                                   \
                                               .params = params_##id,                               \
                                               .repeat = 5,                                         \
                                               .needs_device = needs_device,                        \
-                                              .run = run_##id}
+                                              .bytes = sizeof(mark_state),                         \
+                                              .warm_up = 1,                                        \
+                                              .begin = begin_##id,                                 \
+                                              .round = run_round,                                  \
+                                              .finish = finish,                                    \
+                                              .end = end}
 
 #define MARK_BENCHMARK(id, text, words) MARK_BENCHMARK_IN(make_heap, id, text, words)
 

@@ -85,7 +85,9 @@ static int verify_heap(alloc_state *s, uint64_t expected, clump_class_stats *thi
     return 0;
 }
 
-static int run_round(alloc_state *s, int is_measured) {
+static int run_round(void *self, uint32_t number, int is_measured) {
+    alloc_state *s = self;
+    (void)number;
     clump_class_stats full, empty;
     double make_us = 0, free_us = 0;
     bench_results *results = s->rig.results;
@@ -107,34 +109,28 @@ static int run_round(alloc_state *s, int is_measured) {
     return 0;
 }
 
-static void release(alloc_state *s) {
+static void end(void *self) {
+    alloc_state *s = self;
     bench_rig_release(&s->rig);
-    if (s->ids) clReleaseMemObject(s->ids);
-    if (s->faults) clReleaseMemObject(s->faults);
 }
 
-static int run_alloc(bench_env *env, const bench_values *values, bench_results *results) {
-    alloc_state s = {.items = (uint32_t)bench_int(values, "items"),
-                     .per_item = (uint32_t)bench_int(values, "per_item"),
-                     .bytes = (uint32_t)atoi(bench_text(values, "bytes"))};
-    bench_progress progress;
-    s.count = (uint64_t)s.items * s.per_item;
-    if (s.count >= UINT32_MAX) {
+static int begin(void *self, bench_env *env, const bench_values *values, bench_results *results) {
+    alloc_state *s = self;
+    *s = (alloc_state){.items = (uint32_t)bench_int(values, "items"),
+                       .per_item = (uint32_t)bench_int(values, "per_item"),
+                       .bytes = (uint32_t)atoi(bench_text(values, "bytes"))};
+    s->count = (uint64_t)s->items * s->per_item;
+    if (s->count >= UINT32_MAX) {
         return bench_error_set(&results->error, "items * per_item must be below 2^32");
     }
-    int result = create_rig(&s, env, values, results) || create_buffers(&s) ? -1 : 0;
-    bench_progress_begin(&progress, env, "alloc-scalability", env->repeat + 1);
-    for (uint32_t round = 0; result == 0 && round <= env->repeat; round++) {
-        result = run_round(&s, round > 0); /* the first warms up */
-        bench_progress_update(&progress, round + 1);
-    }
-    bench_progress_end(&progress);
-    if (result == 0) {
-        bench_check(results, 1, "%" PRIu64 " objects: no null, no shared slot, all freed again",
-                    s.count);
-    }
-    release(&s);
-    return result;
+    return create_rig(s, env, values, results) || create_buffers(s) ? -1 : 0;
+}
+
+static int finish(void *self) {
+    alloc_state *s = self;
+    bench_check(s->rig.results, 1, "%" PRIu64 " objects: no null, no shared slot, all freed again",
+                s->count);
+    return 0;
 }
 
 static const bench_param params[] = {
@@ -150,4 +146,9 @@ const bench_descriptor bench_alloc_scalability = {
     .sentence = "Rates at which all work-items together make and free objects of one class",
     .params = params,
     .repeat = 7,
-    .run = run_alloc};
+    .bytes = sizeof(alloc_state),
+    .warm_up = 1,
+    .begin = begin,
+    .round = run_round,
+    .finish = finish,
+    .end = end};

@@ -114,17 +114,27 @@ static int read_counts(capacity *c, const bench_values *values) {
     return 0;
 }
 
-static int run_capacity(bench_env *env, const bench_values *values, bench_results *results) {
-    capacity c = {.unit_bytes = 0};
+static int begin(void *self, bench_env *env, const bench_values *values, bench_results *results) {
+    capacity *c = self;
+    return population_create(&c->p, env, values, (clump_alloc_tuning){0}, results) ||
+                   read_counts(c, values)
+               ? -1
+               : 0;
+}
+
+static int run_round(void *self, uint32_t number, int is_measured) {
+    capacity *c = self;
     uint64_t best = 0;
     int fits = 0;
-    int result = population_create(&c.p, env, values, (clump_alloc_tuning){0}, results) ||
-                         read_counts(&c, values) || search(&c, &best) ||
-                         try_size(&c, best, &fits) || check_sum(&c, best) || account(&c, best)
-                     ? -1
-                     : 0;
-    population_release(&c.p);
-    return result;
+    (void)number;
+    (void)is_measured;
+    return search(c, &best) || try_size(c, best, &fits) || check_sum(c, best) || account(c, best)
+               ? -1
+               : 0;
+}
+
+static void end(void *self) {
+    population_release(&((capacity *)self)->p);
 }
 
 static const bench_param params[] = {
@@ -137,4 +147,8 @@ const bench_descriptor bench_alloc_capacity = {
     .sentence = "The largest problem that fits in a heap, and where the rest of the bytes is",
     .params = params,
     .repeat = 1,
-    .run = run_capacity};
+    .bytes = sizeof(capacity),
+    .is_single = 1,
+    .begin = begin,
+    .round = run_round,
+    .end = end};

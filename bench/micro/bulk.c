@@ -131,23 +131,6 @@ static int run_way(bulk *b, int kernel, const char *way, int is_measured) {
     return 0;
 }
 
-static int measure(bulk *b) {
-    const bench_env *env = b->rig.env;
-    bench_progress progress;
-    int result = 0;
-    bench_progress_begin(&progress, env, "alloc-bulk", env->repeat + 1);
-    for (uint32_t round = 0; result == 0 && round <= env->repeat;
-         round++) { /* the first warms up */
-        result = run_way(b, INIT, "do_new", round > 0) || run_way(b, NEW, "new", round > 0) ||
-                         run_way(b, GROUP_NEW, "group_new", round > 0)
-                     ? -1
-                     : 0;
-        bench_progress_update(&progress, round + 1);
-    }
-    bench_progress_end(&progress);
-    return result;
-}
-
 static int find_floor(bulk *b) {
     double bytes_per_s = 0;
     if (bench_copy_bandwidth(b->rig.env, 0, &bytes_per_s, b->rig.error)) return -1;
@@ -155,17 +138,31 @@ static int find_floor(bulk *b) {
     return 0;
 }
 
-static int run_bulk(bench_env *env, const bench_values *values, bench_results *results) {
-    bulk b = {.objects = (uint32_t)bench_int(values, "objects"),
-              .bytes = (uint32_t)atoi(bench_text(values, "bytes"))};
-    int result = create(&b, env, values, results) || find_floor(&b) || measure(&b) ? -1 : 0;
-    if (result == 0) {
-        bench_check(results, 1, "%u objects in three ways, each there once", b.objects);
-    }
-    bench_rig_release(&b.rig);
-    if (b.seen) clReleaseMemObject(b.seen);
-    if (b.faults) clReleaseMemObject(b.faults);
-    return result;
+static int begin(void *self, bench_env *env, const bench_values *values, bench_results *results) {
+    bulk *b = self;
+    *b = (bulk){.objects = (uint32_t)bench_int(values, "objects"),
+                .bytes = (uint32_t)atoi(bench_text(values, "bytes"))};
+    return create(b, env, values, results) || find_floor(b) ? -1 : 0;
+}
+
+static int run_round(void *self, uint32_t number, int is_measured) {
+    bulk *b = self;
+    (void)number;
+    return run_way(b, INIT, "do_new", is_measured) || run_way(b, NEW, "new", is_measured) ||
+                   run_way(b, GROUP_NEW, "group_new", is_measured)
+               ? -1
+               : 0;
+}
+
+static int finish(void *self) {
+    bulk *b = self;
+    bench_check(b->rig.results, 1, "%u objects in three ways, each there once", b->objects);
+    return 0;
+}
+
+static void end(void *self) {
+    bulk *b = self;
+    bench_rig_release(&b->rig);
 }
 
 static const bench_param params[] = {
@@ -180,4 +177,9 @@ const bench_descriptor bench_alloc_bulk = {
     .sentence = "Many objects at once by a do-new, against one for each work-item in a kernel",
     .params = params,
     .repeat = 7,
-    .run = run_bulk};
+    .bytes = sizeof(bulk),
+    .warm_up = 1,
+    .begin = begin,
+    .round = run_round,
+    .finish = finish,
+    .end = end};

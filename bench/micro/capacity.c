@@ -57,7 +57,7 @@ static outcome run_app(capacity *c, const char *variant, double size, const char
         return STOPPED;
     }
     bench_memory_restart();
-    if (c->app->run(c->env, c->app_values, c->app_results)) {
+    if (bench_measure(c->env, c->app, c->app_values, c->app_results)) {
         const char *why = c->app_results->error.text;
         return strstr(why, "room for") || strstr(why, "no block was free")
                    ? FULL
@@ -185,32 +185,41 @@ static int measure(capacity *c) {
                : 0;
 }
 
-static int run_capacity(bench_env *env, const bench_values *values, bench_results *results) {
-    capacity c = {.env = env, .values = values, .results = results, .error = &results->error};
-    uint32_t repeat = env->repeat;
-    c.app = bench_registry_find(bench_text(values, "app"), c.error);
-    if (!c.app) {
+static int begin(void *self, bench_env *env, const bench_values *values, bench_results *results) {
+    capacity *c = self;
+    *c = (capacity){.env = env, .values = values, .results = results, .error = &results->error};
+    c->app = bench_registry_find(bench_text(values, "app"), c->error);
+    if (!c->app) {
         return -1;
     }
-    if (!c.app->size) {
-        return bench_error_set(c.error, "%s has no parameter that says how large the problem is",
-                               c.app->name);
+    if (!c->app->size) {
+        return bench_error_set(c->error, "%s has no parameter that says how large the problem is",
+                               c->app->name);
     }
-    c.app_values = calloc(1, sizeof *c.app_values);
-    c.app_results = calloc(1, sizeof *c.app_results);
-    int result = -1;
-    if (c.app_values && c.app_results) {
-        env->repeat = 1;
-        bench_note(results, "a unit is 1 of %s of %s", c.app->size, c.app->name);
-        result = measure(&c);
-        env->repeat = repeat;
-        bench_results_release(c.app_results);
-    } else {
-        bench_error_set(c.error, "host memory ran out");
-    }
-    free(c.app_values);
-    free(c.app_results);
+    c->app_values = calloc(1, sizeof *c->app_values);
+    c->app_results = calloc(1, sizeof *c->app_results);
+    return c->app_values && c->app_results ? 0 : bench_error_set(c->error, "host memory ran out");
+}
+
+static int run_round(void *self, uint32_t number, int is_measured) {
+    capacity *c = self;
+    uint32_t repeat = c->env->repeat;
+    (void)number;
+    (void)is_measured;
+    c->env->repeat = 1;
+    bench_note(c->results, "a unit is 1 of %s of %s", c->app->size, c->app->name);
+    int result = measure(c);
+    c->env->repeat = repeat;
     return result;
+}
+
+static void end(void *self) {
+    capacity *c = self;
+    if (c->app_results) {
+        bench_results_release(c->app_results);
+    }
+    free(c->app_values);
+    free(c->app_results);
 }
 
 static const bench_param params[] = {
@@ -228,4 +237,9 @@ const bench_descriptor bench_capacity = {
         "baselines (Springer's thesis Fig. 5.9)",
     .params = params,
     .repeat = 1,
-    .run = run_capacity};
+    .bytes = sizeof(capacity),
+    .is_single = 1,
+    .has_progress = 1,
+    .begin = begin,
+    .round = run_round,
+    .end = end};

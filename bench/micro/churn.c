@@ -29,6 +29,7 @@
 typedef struct churn {
     population p;
     bench_series series;
+    const bench_values *values;
     double turnover, low;
     uint32_t steps, every, period;
     int is_waves;
@@ -82,7 +83,7 @@ static int sample(churn *c, uint32_t step, double us) {
     return 0;
 }
 
-static int begin(churn *c, double fill) {
+static int fill_heap(churn *c, double fill) {
     static const char *const names[] = {"step",         "objects",       "blocks", "objects_share",
                                         "memory_share", "fragmentation", "nulls",  "step_us"};
     c->room = population_room(&c->p);
@@ -95,23 +96,6 @@ static int begin(churn *c, double fill) {
     population_move move = {.end = (uint32_t)wanted, .seed = c->seed, .is_born = 1};
     double us;
     return population_step(&c->p, &move, &us) || sample(c, 0, us) ? -1 : 0;
-}
-
-static int run_steps(churn *c) {
-    const bench_env *env = c->p.rig.env;
-    bench_progress progress;
-    int result = 0;
-    bench_progress_begin(&progress, env, "alloc-churn", c->steps);
-    for (uint32_t step = 1; result == 0 && step <= c->steps; step++) {
-        population_move move = get_move(c, step);
-        double us;
-        result = population_step(&c->p, &move, &us);
-        if (result == 0) bench_sample(c->p.rig.results, "step_us", "us", us);
-        if (result == 0 && (step % c->every == 0 || step == c->steps)) result = sample(c, step, us);
-        bench_progress_update(&progress, step);
-    }
-    bench_progress_end(&progress);
-    return result;
 }
 
 /* A plot that cannot be drawn is a note. */
@@ -146,7 +130,9 @@ static void draw(const churn *c, const char *path) {
     for (size_t i = 0; i < 3; i++) free(y[i]);
 }
 
-static int finish(churn *c, const bench_values *values) {
+static int finish(void *self) {
+    churn *c = self;
+    const bench_values *values = c->values;
     bench_results *results = c->p.rig.results;
     const char *csv = bench_text(values, "csv"), *plot = bench_text(values, "plot");
     bench_sample(results, "fragmentation_last", "share", c->now.fragmentation);
@@ -160,22 +146,37 @@ static int finish(churn *c, const bench_values *values) {
     return 0;
 }
 
-static int run_churn(bench_env *env, const bench_values *values, bench_results *results) {
-    churn c = {.turnover = bench_float(values, "turnover"),
-               .low = bench_float(values, "low"),
-               .steps = (uint32_t)bench_int(values, "steps"),
-               .every = (uint32_t)bench_int(values, "every"),
-               .period = (uint32_t)bench_int(values, "period"),
-               .is_waves = bench_is(values, "pattern", "waves"),
-               .seed = env->seed};
-    int result = population_create(&c.p, env, values, bench_rig_tuning(values), results) ||
-                         begin(&c, bench_float(values, "fill")) || run_steps(&c) ||
-                         finish(&c, values)
-                     ? -1
-                     : 0;
-    population_release(&c.p);
-    bench_series_release(&c.series);
-    return result;
+static int begin(void *self, bench_env *env, const bench_values *values, bench_results *results) {
+    churn *c = self;
+    *c = (churn){.values = values,
+                 .turnover = bench_float(values, "turnover"),
+                 .low = bench_float(values, "low"),
+                 .steps = (uint32_t)bench_int(values, "steps"),
+                 .every = (uint32_t)bench_int(values, "every"),
+                 .period = (uint32_t)bench_int(values, "period"),
+                 .is_waves = bench_is(values, "pattern", "waves"),
+                 .seed = env->seed};
+    return population_create(&c->p, env, values, bench_rig_tuning(values), results) ||
+                   fill_heap(c, bench_float(values, "fill"))
+               ? -1
+               : 0;
+}
+
+static int run_round(void *self, uint32_t number, int is_measured) {
+    churn *c = self;
+    uint32_t step = number + 1;
+    population_move move = get_move(c, step);
+    double us;
+    (void)is_measured;
+    if (population_step(&c->p, &move, &us)) return -1;
+    bench_sample(c->p.rig.results, "step_us", "us", us);
+    return step % c->every == 0 || step == c->steps ? sample(c, step, us) : 0;
+}
+
+static void end(void *self) {
+    churn *c = self;
+    population_release(&c->p);
+    bench_series_release(&c->series);
 }
 
 static const bench_param params[] = {
@@ -199,4 +200,9 @@ const bench_descriptor bench_alloc_churn = {
     .sentence = "Fragmentation over time while objects of several sizes come and go",
     .params = params,
     .repeat = 1,
-    .run = run_churn};
+    .bytes = sizeof(churn),
+    .rounds_key = "steps",
+    .begin = begin,
+    .round = run_round,
+    .finish = finish,
+    .end = end};

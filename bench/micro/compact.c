@@ -32,7 +32,9 @@ typedef struct compact_state {
     bench_results *results;
     bench_error *error;
     double dead;
+    clump_merge_desc merge; /* of desc */
     clump_compact_desc desc;
+    uint32_t objects; /* of each class */
     compact_heap *heap;
     uint64_t floor_bytes; /* of the last round; all rounds are alike */
 } compact_state;
@@ -174,7 +176,9 @@ static int verify(compact_state *s) {
     return result ? result : check_order(s);
 }
 
-static int run_round(compact_state *s, int is_measured) {
+static int run_round(void *self, uint32_t number, int is_measured) {
+    compact_state *s = self;
+    (void)number;
     compact_round round = {.wall_us = 0};
     int result =
         compact_heap_build(s->heap, s->dead, s->error) ||
@@ -193,18 +197,6 @@ static int run_round(compact_state *s, int is_measured) {
     return result;
 }
 
-static int run_rounds(compact_state *s) {
-    bench_progress progress;
-    int result = 0;
-    bench_progress_begin(&progress, s->env, "compact-synthetic", s->env->repeat + 1);
-    for (uint32_t round = 0; result == 0 && round <= s->env->repeat; round++) {
-        result = run_round(s, round > 0); /* the first warms up */
-        bench_progress_update(&progress, round + 1);
-    }
-    bench_progress_end(&progress);
-    return result;
-}
-
 static int report_floor(compact_state *s) {
     double bytes_per_s = 0;
     if (bench_copy_bandwidth(s->env, 0, &bytes_per_s, s->error)) return -1;
@@ -215,30 +207,38 @@ static int report_floor(compact_state *s) {
     return 0;
 }
 
-static int run_compact(bench_env *env, const bench_values *values, bench_results *results) {
-    clump_merge_desc merge = get_merge(values);
-    compact_state s = {.env = env,
-                       .results = results,
-                       .error = &results->error,
-                       .dead = bench_float(values, "dead"),
-                       .desc = get_desc(values, &merge)};
+static int begin(void *self, bench_env *env, const bench_values *values, bench_results *results) {
+    compact_state *s = self;
+    *s = (compact_state){.env = env,
+                         .results = results,
+                         .error = &results->error,
+                         .dead = bench_float(values, "dead"),
+                         .merge = get_merge(values),
+                         .objects = (uint32_t)bench_int(values, "objects")};
+    s->desc = get_desc(values, &s->merge);
     compact_heap_desc desc = {.env = env,
-                              .objects = (uint32_t)bench_int(values, "objects"),
+                              .objects = s->objects,
                               .seed = (uint32_t)bench_int(values, "seed"),
                               .heap_bytes = (uint64_t)bench_int(values, "heap_mb") << 20,
                               .block_rows = (uint32_t)bench_int(values, "block_rows"),
-                              .has_copy_room = s.desc.order != CLUMP_ORDER_ANY};
-    if (refuse_options(values, &s.desc, s.error) || compact_heap_create(&desc, &s.heap, s.error)) {
-        return -1;
-    }
-    int result = run_rounds(&s) || report_floor(&s) ? -1 : 0;
-    if (result == 0) {
-        bench_check(results, 1,
-                    "2 x %u objects: each refers to the same object as before and has its contents",
-                    desc.objects);
-    }
-    compact_heap_destroy(s.heap);
-    return result;
+                              .has_copy_room = s->desc.order != CLUMP_ORDER_ANY};
+    return refuse_options(values, &s->desc, s->error) ||
+                   compact_heap_create(&desc, &s->heap, s->error)
+               ? -1
+               : 0;
+}
+
+static int finish(void *self) {
+    compact_state *s = self;
+    if (report_floor(s)) return -1;
+    bench_check(s->results, 1,
+                "2 x %u objects: each refers to the same object as before and has its contents",
+                s->objects);
+    return 0;
+}
+
+static void end(void *self) {
+    compact_heap_destroy(((compact_state *)self)->heap);
 }
 
 static const bench_param params[] = {
@@ -264,4 +264,9 @@ const bench_descriptor bench_compact_synthetic = {
     .sentence = "Compaction after objects died at random (ISMM 2019, section 4)",
     .params = params,
     .repeat = 5,
-    .run = run_compact};
+    .bytes = sizeof(compact_state),
+    .warm_up = 1,
+    .begin = begin,
+    .round = run_round,
+    .finish = finish,
+    .end = end};

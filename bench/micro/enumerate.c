@@ -152,19 +152,6 @@ static int time_do_all(enumerate_state *s, int is_measured) {
     return 0;
 }
 
-static int measure(enumerate_state *s) {
-    bench_progress progress;
-    int result = 0;
-    bench_progress_begin(&progress, s->rig.env, "enumerate", s->rig.env->repeat + 1);
-    for (uint32_t round = 0; result == 0 && round <= s->rig.env->repeat; round++) {
-        /* the first round warms up */
-        result = time_list(s, round > 0) || time_do_all(s, round > 0) ? -1 : 0;
-        bench_progress_update(&progress, round + 1);
-    }
-    bench_progress_end(&progress);
-    return result;
-}
-
 static int report_floor(enumerate_state *s) {
     double bytes_per_s = 0;
     if (bench_copy_bandwidth(s->rig.env, 0, &bytes_per_s, s->rig.error)) return -1;
@@ -190,20 +177,35 @@ static int check(enumerate_state *s) {
     return bench_rig_verify(&s->rig, 0);
 }
 
-static int run_enumerate(bench_env *env, const bench_values *values, bench_results *results) {
+static int begin(void *self, bench_env *env, const bench_values *values, bench_results *results) {
+    enumerate_state *s = self;
     double density = bench_float(values, "density");
-    enumerate_state s = {.objects = (uint32_t)bench_int(values, "objects"),
-                         .seed = (uint32_t)bench_int(values, "seed"),
-                         .keep_below = (uint32_t)(density * (double)UINT32_MAX),
-                         .together = (uint32_t)bench_int(values, "together")};
-    expect(&s);
-    int result = create_context(&s, env, &results->error) || create_rig(&s, env, values, results) ||
-                         make_objects(&s) || measure(&s) || report_floor(&s) || check(&s)
-                     ? -1
-                     : 0;
-    bench_rig_release(&s.rig);
-    clump_context_destroy(s.clump);
-    return result;
+    *s = (enumerate_state){.objects = (uint32_t)bench_int(values, "objects"),
+                           .seed = (uint32_t)bench_int(values, "seed"),
+                           .keep_below = (uint32_t)(density * (double)UINT32_MAX),
+                           .together = (uint32_t)bench_int(values, "together")};
+    expect(s);
+    return create_context(s, env, &results->error) || create_rig(s, env, values, results) ||
+                   make_objects(s)
+               ? -1
+               : 0;
+}
+
+static int run_round(void *self, uint32_t number, int is_measured) {
+    enumerate_state *s = self;
+    (void)number;
+    return time_list(s, is_measured) || time_do_all(s, is_measured) ? -1 : 0;
+}
+
+static int finish(void *self) {
+    enumerate_state *s = self;
+    return report_floor(s) || check(s) ? -1 : 0;
+}
+
+static void end(void *self) {
+    enumerate_state *s = self;
+    bench_rig_release(&s->rig);
+    clump_context_destroy(s->clump);
 }
 
 static const bench_param params[] = {
@@ -220,4 +222,9 @@ const bench_descriptor bench_enumerate = {
     .sentence = "A do-all over all objects against a copy, and the list of objects it needs",
     .params = params,
     .repeat = 9,
-    .run = run_enumerate};
+    .bytes = sizeof(enumerate_state),
+    .warm_up = 1,
+    .begin = begin,
+    .round = run_round,
+    .finish = finish,
+    .end = end};

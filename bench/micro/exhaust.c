@@ -109,7 +109,10 @@ static int fill_at_once(exhaust *e) {
     return ask_on(e);
 }
 
-static int run_round(exhaust *e) {
+static int run_round(void *self, uint32_t number, int is_measured) {
+    exhaust *e = self;
+    (void)number;
+    (void)is_measured;
     e->now = (population_count){0};
     if (population_clear(&e->p) || fill_slowly(e)) return -1;
     bench_sample(e->p.rig.results, "usable", "share", share(e));
@@ -117,28 +120,26 @@ static int run_round(exhaust *e) {
     return time_failures(e) || fill_at_once(e) ? -1 : 0;
 }
 
-static int run_exhaust(bench_env *env, const bench_values *values, bench_results *results) {
-    exhaust e = {.seed = env->seed};
-    bench_progress progress;
-    int result = population_create(&e.p, env, values, bench_rig_tuning(values), results);
-    if (result == 0) { /* the surplus gets null */
-        uint64_t room = population_room(&e.p);
-        result = population_create_table(&e.p, room + room / 4 + 4096);
-    }
-    bench_progress_begin(&progress, env, "alloc-exhaust", env->repeat);
-    for (uint32_t round = 0; result == 0 && round < env->repeat; round++) {
-        result = run_round(&e);
-        bench_progress_update(&progress, round + 1);
-    }
-    bench_progress_end(&progress);
-    if (result == 0) {
-        bench_sample(results, "metadata", "share",
-                     (double)e.p.layout.metadata_bytes / (double)e.p.heap_bytes);
-        bench_check(results, 1, "%" PRIu64 " objects of %u classes, then null, and no room is left",
-                    e.now.all, e.p.kinds);
-    }
-    population_release(&e.p);
-    return result;
+static int begin(void *self, bench_env *env, const bench_values *values, bench_results *results) {
+    exhaust *e = self;
+    e->seed = env->seed;
+    if (population_create(&e->p, env, values, bench_rig_tuning(values), results)) return -1;
+    uint64_t room = population_room(&e->p); /* the surplus gets null */
+    return population_create_table(&e->p, room + room / 4 + 4096);
+}
+
+static int finish(void *self) {
+    exhaust *e = self;
+    bench_results *results = e->p.rig.results;
+    bench_sample(results, "metadata", "share",
+                 (double)e->p.layout.metadata_bytes / (double)e->p.heap_bytes);
+    bench_check(results, 1, "%" PRIu64 " objects of %u classes, then null, and no room is left",
+                e->now.all, e->p.kinds);
+    return 0;
+}
+
+static void end(void *self) {
+    population_release(&((exhaust *)self)->p);
 }
 
 static const bench_param params[] = {
@@ -149,4 +150,8 @@ const bench_descriptor bench_alloc_exhaust = {
     .sentence = "How much of the heap is usable before null, and what a null costs",
     .params = params,
     .repeat = 3,
-    .run = run_exhaust};
+    .bytes = sizeof(exhaust),
+    .begin = begin,
+    .round = run_round,
+    .finish = finish,
+    .end = end};

@@ -86,7 +86,9 @@ static int create_plain(field *f) {
                : 0;
 }
 
-static int run_round(field *f, int is_measured) {
+static int run_round(void *self, uint32_t number, int is_measured) {
+    field *f = self;
+    (void)number;
     bench_rig *rig = &f->rig;
     double us, plain_us, copy_us;
     if (bench_rig_do_all(rig, TOUCH, &us) ||
@@ -105,19 +107,6 @@ static int run_round(field *f, int is_measured) {
     bench_sample(rig->results, "share_of_copy", "share", bandwidth / copied);
     bench_sample(rig->results, "share_of_plain", "share", bandwidth / plain);
     return 0;
-}
-
-static int measure(field *f) {
-    const bench_env *env = f->rig.env;
-    bench_progress progress;
-    int result = 0;
-    bench_progress_begin(&progress, env, "field-bandwidth", env->repeat + 1);
-    for (uint32_t round = 0; result == 0 && round <= env->repeat; round++) {
-        result = run_round(f, round > 0); /* the first warms up */
-        bench_progress_update(&progress, round + 1);
-    }
-    bench_progress_end(&progress);
-    return result;
 }
 
 static int verify_plain(field *f, cl_mem values, const char *what) {
@@ -158,30 +147,34 @@ static int verify(field *f) {
                : 0;
 }
 
-static int run_field(bench_env *env, const bench_values *values, bench_results *results) {
-    field f = {.rig.error = &results->error,
-               .objects = (uint32_t)bench_int(values, "objects"),
-               .fields = (uint32_t)bench_int(values, "fields"),
-               .touch = (uint32_t)bench_int(values, "touch"),
-               .type = bench_value_type_of(values)};
-    if (f.touch > f.fields) {
-        return bench_error_set(&results->error, "touch=%u, but an object has %u fields", f.touch,
-                               f.fields);
+static int begin(void *self, bench_env *env, const bench_values *values, bench_results *results) {
+    field *f = self;
+    *f = (field){.rig.error = &results->error,
+                 .objects = (uint32_t)bench_int(values, "objects"),
+                 .fields = (uint32_t)bench_int(values, "fields"),
+                 .touch = (uint32_t)bench_int(values, "touch"),
+                 .type = bench_value_type_of(values)};
+    if (f->touch > f->fields) {
+        return bench_error_set(&results->error, "touch=%u, but an object has %u fields", f->touch,
+                               f->fields);
     }
-    int result = create_rig(&f, env, values, results) || create_plain(&f) ||
-                         bench_rig_do_new(&f.rig, INIT, "Record", f.objects) || measure(&f) ||
-                         verify(&f)
-                     ? -1
-                     : 0;
-    if (result == 0) {
-        bench_check(results, 1, "%u objects, plain arrays and copy: every field as it should be",
-                    f.objects);
-    }
-    bench_rig_release(&f.rig);
-    if (f.plain) clReleaseMemObject(f.plain);
-    if (f.copy) clReleaseMemObject(f.copy);
-    if (f.faults) clReleaseMemObject(f.faults);
-    return result;
+    return create_rig(f, env, values, results) || create_plain(f) ||
+                   bench_rig_do_new(&f->rig, INIT, "Record", f->objects)
+               ? -1
+               : 0;
+}
+
+static int finish(void *self) {
+    field *f = self;
+    if (verify(f)) return -1;
+    bench_check(f->rig.results, 1, "%u objects, plain arrays and copy: every field as it should be",
+                f->objects);
+    return 0;
+}
+
+static void end(void *self) {
+    field *f = self;
+    bench_rig_release(&f->rig);
 }
 
 static const bench_param params[] = {
@@ -199,4 +192,9 @@ const bench_descriptor bench_field_bandwidth = {
     .sentence = "Fields read and written in a do-all, as share of a copy kernel; soa and aos",
     .params = params,
     .repeat = 9,
-    .run = run_field};
+    .bytes = sizeof(field),
+    .warm_up = 1,
+    .begin = begin,
+    .round = run_round,
+    .finish = finish,
+    .end = end};

@@ -187,7 +187,7 @@ typedef struct host_times {
     double read, write, enumerate, get, set, plain_read, plain_write, plain_small;
 } host_times;
 
-static int run_round(host *h, uint32_t seed, host_times *t) {
+static int take_times(host *h, uint32_t seed, host_times *t) {
     size_t bytes = (size_t)h->live * h->type->bytes;
     for (uint64_t i = 0; i < h->live; i++) put_value(h, i, seed, h->out + i * h->type->bytes);
     if (time_plain(h, &t->plain_read, &t->plain_write, &t->plain_small) ||
@@ -237,41 +237,39 @@ static void report_floors(bench_results *results) {
     }
 }
 
-static int measure(host *h) {
-    bench_env *env = h->rig.env;
-    bench_progress progress;
-    int result = 0;
-    bench_progress_begin(&progress, env, "host-access", env->repeat + 1);
-    for (uint32_t round = 0; result == 0 && round <= env->repeat; round++) {
-        host_times times;
-        result = run_round(h, env->seed + 2 * round, &times);
-        if (result == 0 && round > 0) report(h, &times); /* the first warms up */
-        bench_progress_update(&progress, round + 1);
-    }
-    bench_progress_end(&progress);
-    report_floors(h->rig.results);
+static int begin(void *self, bench_env *env, const bench_values *values, bench_results *results) {
+    host *h = self;
+    *h = (host){.rig.error = &results->error,
+                .objects = (uint32_t)bench_int(values, "objects"),
+                .type = bench_value_type_of(values)};
+    return create_rig(h, env, values, results) || make_objects(h, bench_float(values, "density")) ||
+                   create_buffers(h) || find_objects(h)
+               ? -1
+               : 0;
+}
+
+static int run_round(void *self, uint32_t number, int is_measured) {
+    host *h = self;
+    host_times times;
+    int result = take_times(h, h->rig.env->seed + 2 * number, &times);
+    if (result == 0 && is_measured) report(h, &times);
     return result;
 }
 
-static int run_host(bench_env *env, const bench_values *values, bench_results *results) {
-    host h = {.rig.error = &results->error,
-              .objects = (uint32_t)bench_int(values, "objects"),
-              .type = bench_value_type_of(values)};
-    int result = create_rig(&h, env, values, results) ||
-                         make_objects(&h, bench_float(values, "density")) || create_buffers(&h) ||
-                         find_objects(&h) || measure(&h)
-                     ? -1
-                     : 0;
-    if (result == 0) {
-        bench_check(results, 1, "%" PRIu64 " objects: host and device see the same", h.live);
-    }
-    bench_rig_release(&h.rig);
-    if (h.plain) clReleaseMemObject(h.plain);
-    free(h.refs);
-    free(h.numbers);
-    free(h.out);
-    free(h.back);
-    return result;
+static int finish(void *self) {
+    host *h = self;
+    report_floors(h->rig.results);
+    bench_check(h->rig.results, 1, "%" PRIu64 " objects: host and device see the same", h->live);
+    return 0;
+}
+
+static void end(void *self) {
+    host *h = self;
+    bench_rig_release(&h->rig);
+    free(h->refs);
+    free(h->numbers);
+    free(h->out);
+    free(h->back);
 }
 
 static const bench_param params[] = {
@@ -286,4 +284,9 @@ const bench_descriptor bench_host_access = {
     .sentence = "Fields and references between host and device: of all objects, and of one",
     .params = params,
     .repeat = 7,
-    .run = run_host};
+    .bytes = sizeof(host),
+    .warm_up = 1,
+    .begin = begin,
+    .round = run_round,
+    .finish = finish,
+    .end = end};

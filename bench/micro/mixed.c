@@ -29,10 +29,11 @@ typedef struct mixed {
     population_count now;
 } mixed;
 
-static int step(mixed *m, uint32_t number, int is_measured) {
+static int run_round(void *self, uint32_t number, int is_measured) {
+    mixed *m = self;
     bench_results *results = m->p.rig.results;
     population_move move = {
-        .end = m->p.entries, .seed = m->seed + number, .die = m->turnover, .is_born = 1};
+        .end = m->p.entries, .seed = m->seed + number + 1, .die = m->turnover, .is_born = 1};
     uint64_t requests = m->p.entries - m->now.all;
     double us;
     if (population_step(&m->p, &move, &us) || population_verify(&m->p, requests, &m->now)) {
@@ -57,36 +58,29 @@ static int fill(mixed *m, double share) {
     return population_step(&m->p, &move, &us) || population_verify(&m->p, wanted, &m->now);
 }
 
-static int measure(mixed *m, uint32_t warm) {
-    const bench_env *env = m->p.rig.env;
-    bench_progress progress;
-    int result = 0;
-    bench_progress_begin(&progress, env, "alloc-mixed", warm + env->repeat);
-    for (uint32_t i = 0; result == 0 && i < warm + env->repeat; i++) {
-        result = step(m, i + 1, i >= warm);
-        bench_progress_update(&progress, i + 1);
-    }
-    bench_progress_end(&progress);
+static int begin(void *self, bench_env *env, const bench_values *values, bench_results *results) {
+    mixed *m = self;
+    *m = (mixed){.turnover = bench_float(values, "turnover"), .seed = env->seed};
+    return population_create(&m->p, env, values, bench_rig_tuning(values), results) ||
+                   fill(m, bench_float(values, "fill"))
+               ? -1
+               : 0;
+}
+
+static int finish(void *self) {
+    mixed *m = self;
+    bench_results *results = m->p.rig.results;
+    double room = (double)population_room(&m->p);
+    bench_sample(results, "objects", "objects", (double)m->now.all);
+    bench_sample(results, "fill", "share", (double)m->now.all / room);
+    int result = population_clear(&m->p);
+    bench_check(results, 1, "%" PRIu64 " objects of %u classes: each is its entry's own",
+                m->now.all, m->p.kinds);
     return result;
 }
 
-static int run_mixed(bench_env *env, const bench_values *values, bench_results *results) {
-    mixed m = {.turnover = bench_float(values, "turnover"), .seed = env->seed};
-    int result = population_create(&m.p, env, values, bench_rig_tuning(values), results) ||
-                         fill(&m, bench_float(values, "fill")) ||
-                         measure(&m, (uint32_t)bench_int(values, "warm"))
-                     ? -1
-                     : 0;
-    if (result == 0) {
-        double room = (double)population_room(&m.p);
-        bench_sample(results, "objects", "objects", (double)m.now.all);
-        bench_sample(results, "fill", "share", (double)m.now.all / room);
-        result = population_clear(&m.p);
-        bench_check(results, 1, "%" PRIu64 " objects of %u classes: each is its entry's own",
-                    m.now.all, m.p.kinds);
-    }
-    population_release(&m.p);
-    return result;
+static void end(void *self) {
+    population_release(&((mixed *)self)->p);
 }
 
 static const bench_param params[] = {
@@ -103,4 +97,9 @@ const bench_descriptor bench_alloc_mixed = {
         "Objects of several sizes made and freed in one kernel, the heap as full as it stays",
     .params = params,
     .repeat = 20,
-    .run = run_mixed};
+    .bytes = sizeof(mixed),
+    .warm_up_key = "warm",
+    .begin = begin,
+    .round = run_round,
+    .finish = finish,
+    .end = end};

@@ -39,11 +39,13 @@ int bench_rig_create(bench_rig *rig, const bench_rig_desc *desc) {
                        .results = desc->results,
                        .error = &desc->results->error,
                        .clump = heap.clump,
+                       .buffers = {.context = desc->env->context, .queue = desc->env->queue},
                        .local = desc->local ? desc->local : LOCAL_SIZE};
     return bench_heap_create(&heap, &rig->heap, rig->error) || create_program(rig, desc) ? -1 : 0;
 }
 
 void bench_rig_release(bench_rig *rig) {
+    bench_buffers_release(&rig->buffers);
     for (size_t i = 0; i < BENCH_RIG_KERNELS_MAX; i++) clump_kernel_destroy(rig->kernels[i]);
     clump_program_destroy(rig->program);
     clump_heap_destroy(rig->heap);
@@ -114,22 +116,14 @@ int bench_rig_stats(bench_rig *rig, clump_heap_stats *stats) {
 }
 
 int bench_rig_buffer(bench_rig *rig, size_t bytes, cl_mem *buffer) {
-    cl_int code = CL_SUCCESS;
-    *buffer = clCreateBuffer(rig->env->context, CL_MEM_READ_WRITE, bytes, NULL, &code);
-    return code == CL_SUCCESS ? 0 : bench_error_cl(rig->error, "a buffer", code);
+    return bench_buffer_create(&rig->buffers, 1, bytes, NULL, buffer, rig->error);
 }
 
 int bench_rig_write(bench_rig *rig, cl_mem buffer, size_t bytes, const void *values) {
-    static const cl_uchar zero = 0;
-    cl_command_queue queue = rig->env->queue;
-    cl_int code =
-        values ? clEnqueueWriteBuffer(queue, buffer, CL_TRUE, 0, bytes, values, 0, NULL, NULL)
-               : clEnqueueFillBuffer(queue, buffer, &zero, 1, 0, bytes, 0, NULL, NULL);
-    return code == CL_SUCCESS ? 0 : bench_error_cl(rig->error, "writing a buffer", code);
+    return values ? bench_buffer_write(&rig->buffers, buffer, bytes, values, rig->error)
+                  : bench_buffer_clear(&rig->buffers, buffer, bytes, rig->error);
 }
 
 int bench_rig_read(bench_rig *rig, cl_mem buffer, size_t bytes, void *values) {
-    cl_int code =
-        clEnqueueReadBuffer(rig->env->queue, buffer, CL_TRUE, 0, bytes, values, 0, NULL, NULL);
-    return code == CL_SUCCESS ? 0 : bench_error_cl(rig->error, "reading a buffer", code);
+    return bench_buffer_read(&rig->buffers, buffer, 0, bytes, values, rig->error);
 }

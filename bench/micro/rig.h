@@ -10,6 +10,7 @@
 #define BENCH_RIG_H
 
 #include "bench/harness/bench.h"
+#include "bench/harness/buffers.h"
 #include "bench/harness/heap.h"
 
 #define BENCH_RIG_KERNELS_MAX 8
@@ -46,6 +47,7 @@ typedef struct bench_rig {
     clump_heap *heap;
     clump_program *program;
     clump_kernel *kernels[BENCH_RIG_KERNELS_MAX];
+    bench_buffers buffers;
     size_t local;
 } bench_rig;
 
@@ -73,7 +75,7 @@ int bench_rig_verify(bench_rig *rig, uint64_t nulls);
 
 int bench_rig_stats(bench_rig *rig, clump_heap_stats *stats);
 
-/* Buffers of the device; `values` NULL: all bytes 0. The caller releases with clReleaseMemObject(). */
+/* Buffers of the device, with zeros at first; `values` NULL: zeros again. The rig releases them. */
 int bench_rig_buffer(bench_rig *rig, size_t bytes, cl_mem *buffer);
 int bench_rig_write(bench_rig *rig, cl_mem buffer, size_t bytes, const void *values);
 int bench_rig_read(bench_rig *rig, cl_mem buffer, size_t bytes, void *values);

@@ -122,30 +122,46 @@ static void release(start *s) {
     if (s->context) clReleaseContext(s->context);
 }
 
-static int run_start_up(bench_env *env, const bench_values *values, bench_results *results) {
-    int result = 0;
-    for (uint32_t round = 0; result == 0 && round < env->repeat; round++) {
-        start s = {.error = &results->error};
-        result = open_queue(&s, env);
-        double us[5] = {bench_now_us()};
-        if (!result) result = create_context(&s, env, bench_text(values, "cache"));
-        us[1] = bench_now_us();
-        if (!result) result = create_heap(&s);
-        us[2] = bench_now_us();
-        if (!result) result = create_program(&s);
-        us[3] = bench_now_us();
-        if (!result) result = visit(&s);
-        us[4] = bench_now_us();
-        if (!result) {
-            bench_sample(results, "heap_ms", "ms", (us[2] - us[1]) * 1e-3);
-            bench_sample(results, "program_ms", "ms", (us[3] - us[2]) * 1e-3);
-            bench_sample(results, "first_ms", "ms", (us[4] - us[3]) * 1e-3);
-            bench_sample(results, "total_ms", "ms", (us[4] - us[0]) * 1e-3);
-            result = check(&s, results);
-        }
-        release(&s);
+typedef struct start_up {
+    bench_env *env;
+    const bench_values *values;
+    bench_results *results;
+} start_up;
+
+static int begin(void *self, bench_env *env, const bench_values *values, bench_results *results) {
+    *(start_up *)self = (start_up){env, values, results};
+    return 0;
+}
+
+static int run_round(void *self, uint32_t number, int is_measured) {
+    start_up *u = self;
+    bench_results *results = u->results;
+    start s = {.error = &results->error};
+    (void)number;
+    (void)is_measured;
+    int result = open_queue(&s, u->env);
+    double us[5] = {bench_now_us()};
+    if (!result) result = create_context(&s, u->env, bench_text(u->values, "cache"));
+    us[1] = bench_now_us();
+    if (!result) result = create_heap(&s);
+    us[2] = bench_now_us();
+    if (!result) result = create_program(&s);
+    us[3] = bench_now_us();
+    if (!result) result = visit(&s);
+    us[4] = bench_now_us();
+    if (!result) {
+        bench_sample(results, "heap_ms", "ms", (us[2] - us[1]) * 1e-3);
+        bench_sample(results, "program_ms", "ms", (us[3] - us[2]) * 1e-3);
+        bench_sample(results, "first_ms", "ms", (us[4] - us[3]) * 1e-3);
+        bench_sample(results, "total_ms", "ms", (us[4] - us[0]) * 1e-3);
+        result = check(&s, results);
     }
+    release(&s);
     return result;
+}
+
+static void end(void *self) {
+    (void)self;
 }
 
 static const bench_param params[] = {
@@ -157,4 +173,7 @@ const bench_descriptor bench_start_up = {
     .sentence = "The first do-all of a small program, compiled or kept",
     .params = params,
     .repeat = 1,
-    .run = run_start_up};
+    .bytes = sizeof(start_up),
+    .begin = begin,
+    .round = run_round,
+    .end = end};

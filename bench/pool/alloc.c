@@ -25,6 +25,8 @@ typedef struct alloc_bench {
     const bench_values *values;
     clump_allocation handles[COUNT_MAX];
     uint32_t count;
+    clump_pool *pool;
+    size_t size_count;
     double sizes[SIZES_MAX], times[4][SIZES_MAX]; /* chunk alloc, free, unique alloc, free */
 } alloc_bench;
 
@@ -86,44 +88,53 @@ static int draw(const alloc_bench *b, size_t sizes, const char *path, bench_erro
     return bench_plot_write(&plot, path, error);
 }
 
-static int run_alloc(bench_env *env, const bench_values *values, bench_results *results) {
-    alloc_bench *b = calloc(1, sizeof *b);
-    if (!b) return bench_error_set(&results->error, "no host memory");
+static int begin(void *self, bench_env *env, const bench_values *values, bench_results *results) {
+    alloc_bench *b = self;
     b->env = env;
     b->results = results;
     b->values = values;
     b->count = (uint32_t)bench_int(values, "count");
-    uint64_t least = (uint64_t)bench_int(values, "least_kb") << 10;
-    uint64_t most = (uint64_t)bench_int(values, "most_kb") << 10;
     clump_pool_desc desc = {.context = env->clump,
                             .chunk_bytes = (uint64_t)bench_int(values, "chunk_kb") << 10,
                             .unique_share = 1,
                             .fit = pool_bench_fit(values),
                             .flags = bench_is(values, "touch", "1") ? 0 : CLUMP_POOL_UNTOUCHED};
-    clump_pool *pool = NULL;
     clump_error words;
-    size_t sizes = 0;
-    int result = 0;
-    if (most > desc.chunk_bytes)
-        result =
-            bench_error_set(&results->error, "most_kb is above chunk_kb: no chunk can hold it");
-    if (!result && clump_pool_create(&desc, &pool, &words))
-        result = bench_error_set(&results->error, "a pool: %.400s", words.message);
-    for (uint64_t bytes = least; !result && bytes <= most && sizes < SIZES_MAX; bytes *= 2) {
-        b->sizes[sizes] = log2((double)bytes);
-        result = run_size(b, pool, bytes, 0, sizes);
-        if (!result) result = run_size(b, pool, bytes, 1, sizes);
-        sizes++;
+    if ((uint64_t)bench_int(values, "most_kb") << 10 > desc.chunk_bytes)
+        return bench_error_set(&results->error, "most_kb is above chunk_kb: no chunk can hold it");
+    if (clump_pool_create(&desc, &b->pool, &words))
+        return bench_error_set(&results->error, "a pool: %.400s", words.message);
+    return 0;
+}
+
+/* All sizes, each with all its passes. */
+static int run_round(void *self, uint32_t number, int is_measured) {
+    alloc_bench *b = self;
+    uint64_t bytes = (uint64_t)bench_int(b->values, "least_kb") << 10;
+    uint64_t most = (uint64_t)bench_int(b->values, "most_kb") << 10;
+    (void)number;
+    (void)is_measured;
+    for (; bytes <= most && b->size_count < SIZES_MAX; bytes *= 2, b->size_count++) {
+        b->sizes[b->size_count] = log2((double)bytes);
+        if (run_size(b, b->pool, bytes, 0, b->size_count) ||
+            run_size(b, b->pool, bytes, 1, b->size_count))
+            return -1;
     }
-    if (!result)
-        bench_check(results, 1, "%zu sizes, %u at a time: all freed again, the pool is consistent",
-                    sizes, b->count);
-    const char *path = bench_text(values, "plot");
+    return 0;
+}
+
+static int finish(void *self) {
+    alloc_bench *b = self;
+    const char *path = bench_text(b->values, "plot");
     bench_error error;
-    if (!result && *path && draw(b, sizes, path, &error)) bench_note(results, "%.400s", error.text);
-    clump_pool_destroy(pool);
-    free(b);
-    return result;
+    bench_check(b->results, 1, "%zu sizes, %u at a time: all freed again, the pool is consistent",
+                b->size_count, b->count);
+    if (*path && draw(b, b->size_count, path, &error)) bench_note(b->results, "%.400s", error.text);
+    return 0;
+}
+
+static void end(void *self) {
+    clump_pool_destroy(((alloc_bench *)self)->pool);
 }
 
 static const bench_param params[] = {
@@ -141,4 +152,9 @@ const bench_descriptor bench_pool_alloc = {
     .sentence = "Time of allocations of a pool out of chunks and with a buffer each, over sizes",
     .params = params,
     .repeat = 5,
-    .run = run_alloc};
+    .bytes = sizeof(alloc_bench),
+    .is_single = 1,
+    .begin = begin,
+    .round = run_round,
+    .finish = finish,
+    .end = end};

@@ -65,7 +65,7 @@ static int tag(defrag_bench *b, clump_pool *pool, uint32_t i, int writes) {
     return 0;
 }
 
-static int run_round(defrag_bench *b, clump_pool *pool, uint32_t seed, uint32_t *n) {
+static int change_pool(defrag_bench *b, clump_pool *pool, uint32_t seed, uint32_t *n) {
     uint64_t scale = (uint64_t)bench_int(b->values, "scale");
     uint32_t allocs = 1 + pool_random(seed, n) % 5, frees = 1 + pool_random(seed, n) % 5;
     for (uint32_t i = 0; i < allocs && b->count < LIVE_MAX; i++) {
@@ -104,7 +104,7 @@ static int run_test(defrag_bench *b, uint32_t test, const clump_defrag_desc *des
     for (int64_t round = 0; !result && round < bench_int(b->values, "rounds"); round++) {
         clump_pool_details details;
         clump_pool_stats stats;
-        result = run_round(b, pool, seed, &n) || take_steps(b, pool, desc);
+        result = change_pool(b, pool, seed, &n) || take_steps(b, pool, desc);
         if (result) break;
         clump_pool_get_details(pool, &details);
         clump_pool_get_stats(pool, &stats);
@@ -182,23 +182,34 @@ static int draw(const defrag_bench *b, const char *path, bench_error *error) {
     return bench_plot_write(&plot, path, error);
 }
 
-static int run_defrag(bench_env *env, const bench_values *values, bench_results *results) {
-    defrag_bench *b = calloc(1, sizeof *b);
-    if (!b) return bench_error_set(&results->error, "no host memory");
+static int begin(void *self, bench_env *env, const bench_values *values, bench_results *results) {
+    defrag_bench *b = self;
     b->env = env;
     b->values = values;
     b->results = results;
-    int result = 0;
-    for (uint32_t round = 0; !result && round < env->repeat; round++) result = run_grid(b);
-    if (!result) bench_check(results, 1, "all contents kept, all pools consistent");
-    const char *path = bench_text(values, "plot");
+    return 0;
+}
+
+static int run_round(void *self, uint32_t number, int is_measured) {
+    (void)number;
+    (void)is_measured;
+    return run_grid(self);
+}
+
+static int finish(void *self) {
+    defrag_bench *b = self;
+    const char *path = bench_text(b->values, "plot");
     bench_error error;
-    if (!result && *path && !bench_is(values, "grid", "1"))
-        bench_note(results, "no plot without the whole grid of weights: set grid=1");
-    else if (!result && *path && draw(b, path, &error))
-        bench_note(results, "%.400s", error.text);
-    free(b);
-    return result;
+    bench_check(b->results, 1, "all contents kept, all pools consistent");
+    if (*path && !bench_is(b->values, "grid", "1"))
+        bench_note(b->results, "no plot without the whole grid of weights: set grid=1");
+    else if (*path && draw(b, path, &error))
+        bench_note(b->results, "%.400s", error.text);
+    return 0;
+}
+
+static void end(void *self) {
+    (void)self;
 }
 
 static const bench_param params[] = {
@@ -219,4 +230,8 @@ const bench_descriptor bench_pool_defrag = {
     .sentence = "Defragmentation of a pool over a grid of location and free-space weights",
     .params = params,
     .repeat = 1,
-    .run = run_defrag};
+    .bytes = sizeof(defrag_bench),
+    .begin = begin,
+    .round = run_round,
+    .finish = finish,
+    .end = end};

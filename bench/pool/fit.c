@@ -23,7 +23,8 @@ typedef struct fit_bench {
     const bench_values *values;
     bench_error *error;
     clump_allocation live[LIVE_MAX];
-    uint64_t used; /* bytes live at the end of a sequence */
+    bench_results *results;
+    uint32_t sequences;
 } fit_bench;
 
 typedef struct fit_sums {
@@ -100,48 +101,54 @@ static int draw(const bench_results *results, const char *path, bench_error *err
     return bench_plot_write(&plot, path, error);
 }
 
-static int run_fit(bench_env *env, const bench_values *values, bench_results *results) {
-    fit_bench *b = calloc(1, sizeof *b);
-    if (!b) return bench_error_set(&results->error, "no host memory");
+static int begin(void *self, bench_env *env, const bench_values *values, bench_results *results) {
+    fit_bench *b = self;
     b->env = env;
     b->values = values;
+    b->results = results;
     b->error = &results->error;
-    uint32_t sequences = (uint32_t)bench_int(values, "sequences");
-    int result = 0;
+    b->sequences = (uint32_t)bench_int(values, "sequences");
+    return 0;
+}
+
+static int run_round(void *self, uint32_t number, int is_measured) {
+    fit_bench *b = self;
+    bench_results *results = b->results;
     uint64_t used = 0;
-    bench_progress progress;
-    bench_progress_begin(&progress, env, "pool-fit", CLUMP_FIT_COUNT * (uint64_t)env->repeat);
-    for (uint32_t round = 0; !result && round < env->repeat; round++) {
-        for (int fit = 0; !result && fit < CLUMP_FIT_COUNT; fit++) {
-            fit_sums sums = {0};
-            for (uint32_t i = 0; !result && i < sequences; i++)
-                result = run_sequence(b, (clump_fit)fit, round * sequences + i, &sums);
-            if (result) break;
-            char name[64];
+    (void)is_measured;
+    for (int fit = 0; fit < CLUMP_FIT_COUNT; fit++) {
+        fit_sums sums = {0};
+        for (uint32_t i = 0; i < b->sequences; i++)
+            if (run_sequence(b, (clump_fit)fit, number * b->sequences + i, &sums)) return -1;
+        char name[64];
 #define SAMPLE(metric, unit, value)                                                                \
     (snprintf(name, sizeof name, "%s_" metric, names[fit]),                                        \
      bench_sample(results, name, unit, (value)))
-            SAMPLE("alloc_ns", "ns", 1e3 * sums.alloc_us / (double)sums.allocs);
-            SAMPLE("free_ns", "ns", 1e3 * sums.free_us / (double)sums.frees);
-            SAMPLE("fragmentation", "share", sums.fragmentation / sequences);
-            SAMPLE("chunks", "chunks", sums.chunks / sequences);
+        SAMPLE("alloc_ns", "ns", 1e3 * sums.alloc_us / (double)sums.allocs);
+        SAMPLE("free_ns", "ns", 1e3 * sums.free_us / (double)sums.frees);
+        SAMPLE("fragmentation", "share", sums.fragmentation / b->sequences);
+        SAMPLE("chunks", "chunks", sums.chunks / b->sequences);
 #undef SAMPLE
-            if (fit == 0) used = sums.used;
-            if (sums.used != used)
-                bench_check(results, 0, "with %s fit other bytes are live than with good fit",
-                            names[fit]);
-            bench_progress_update(&progress, (uint64_t)round * CLUMP_FIT_COUNT + (uint64_t)fit + 1);
-        }
+        if (fit == 0) used = sums.used;
+        if (sums.used != used)
+            bench_check(results, 0, "with %s fit other bytes are live than with good fit",
+                        names[fit]);
     }
-    bench_progress_end(&progress);
-    if (!result)
-        bench_check(results, 1, "%u sequences, the same for each strategy; all pools consistent",
-                    sequences);
-    const char *path = bench_text(values, "plot");
+    return 0;
+}
+
+static int finish(void *self) {
+    fit_bench *b = self;
+    const char *path = bench_text(b->values, "plot");
     bench_error error;
-    if (!result && *path && draw(results, path, &error)) bench_note(results, "%.400s", error.text);
-    free(b);
-    return result;
+    bench_check(b->results, 1, "%u sequences, the same for each strategy; all pools consistent",
+                b->sequences);
+    if (*path && draw(b->results, path, &error)) bench_note(b->results, "%.400s", error.text);
+    return 0;
+}
+
+static void end(void *self) {
+    (void)self;
 }
 
 static const bench_param params[] = {
@@ -161,4 +168,8 @@ const bench_descriptor bench_pool_fit = {
         "Fit strategies of a pool over the same random sequences: time, fragmentation, chunks",
     .params = params,
     .repeat = 3,
-    .run = run_fit};
+    .bytes = sizeof(fit_bench),
+    .begin = begin,
+    .round = run_round,
+    .finish = finish,
+    .end = end};

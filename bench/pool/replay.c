@@ -221,7 +221,10 @@ static int open_target(replay *r, int is_virtual) {
     return 0;
 }
 
-static int run_round(replay *r, int is_virtual, int is_measured) {
+static int run_round(void *self, uint32_t number, int is_measured) {
+    replay *r = self;
+    int is_virtual = bench_is(r->values, "target", "virtual");
+    (void)number;
     memset(r->live, 0, r->trace.ids * sizeof *r->live);
     r->alloc_us = r->free_us = r->waste_sum = r->waste_peak = 0;
     r->allocs = r->frees = r->refused = 0;
@@ -259,29 +262,36 @@ static int make_trace(replay *r) {
     return result;
 }
 
-static int run_trace(bench_env *env, const bench_values *values, bench_results *results) {
-    replay r = {.env = env, .results = results, .error = &results->error, .values = values};
+static int begin(void *self, bench_env *env, const bench_values *values, bench_results *results) {
+    replay *r = self;
+    *r = (replay){.env = env, .results = results, .error = &results->error, .values = values};
     int is_virtual = bench_is(values, "target", "virtual");
-    r.is_checked = !is_virtual && bench_is(values, "check", "1");
-    r.defragments = !is_virtual && !bench_is(values, "defrag", "off");
-    if (make_trace(&r)) return -1;
-    r.live = calloc(r.trace.ids + 1, sizeof *r.live);
-    r.steps = calloc(r.trace.frames + 1, sizeof *r.steps);
-    int result = r.live && r.steps ? 0 : bench_error_set(r.error, "no host memory for a replay");
-    for (uint32_t round = 0; !result && round <= env->repeat; round++)
-        result = run_round(&r, is_virtual, round > 0); /* the first warms up */
-    if (!result && !r.is_checked && !is_virtual)
-        bench_not_checked(results, "no contents were compared (check=0); all invariants hold");
-    else if (!result)
-        bench_check(results, 1, "%" PRIu64 " allocations in %" PRIu64 " frames, %s", r.trace.allocs,
-                    r.trace.frames,
-                    r.is_checked ? "all contents kept" : "all invariants of the ranges hold");
-    bench_note(results, "%" PRIu64 " allocations, at most %u live with %.1f MiB", r.trace.allocs,
-               r.trace.ids, (double)r.trace.peak_bytes / 1048576);
-    free(r.live);
-    free(r.steps);
-    pool_trace_release(&r.trace);
-    return result;
+    r->is_checked = !is_virtual && bench_is(values, "check", "1");
+    r->defragments = !is_virtual && !bench_is(values, "defrag", "off");
+    if (make_trace(r)) return -1;
+    r->live = calloc(r->trace.ids + 1, sizeof *r->live);
+    r->steps = calloc(r->trace.frames + 1, sizeof *r->steps);
+    return r->live && r->steps ? 0 : bench_error_set(r->error, "no host memory for a replay");
+}
+
+static int finish(void *self) {
+    replay *r = self;
+    if (!r->is_checked && !bench_is(r->values, "target", "virtual"))
+        bench_not_checked(r->results, "no contents were compared (check=0); all invariants hold");
+    else
+        bench_check(r->results, 1, "%" PRIu64 " allocations in %" PRIu64 " frames, %s",
+                    r->trace.allocs, r->trace.frames,
+                    r->is_checked ? "all contents kept" : "all invariants of the ranges hold");
+    bench_note(r->results, "%" PRIu64 " allocations, at most %u live with %.1f MiB",
+               r->trace.allocs, r->trace.ids, (double)r->trace.peak_bytes / 1048576);
+    return 0;
+}
+
+static void end(void *self) {
+    replay *r = self;
+    free(r->live);
+    free(r->steps);
+    pool_trace_release(&r->trace);
 }
 
 static int needs_device(const bench_values *values) {
@@ -311,4 +321,9 @@ const bench_descriptor bench_pool_trace = {
     .params = params,
     .repeat = 3,
     .needs_device = needs_device,
-    .run = run_trace};
+    .bytes = sizeof(replay),
+    .warm_up = 1,
+    .begin = begin,
+    .round = run_round,
+    .finish = finish,
+    .end = end};

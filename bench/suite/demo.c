@@ -87,7 +87,7 @@ int bench_demo(bench_env *env, const char *folder, bench_error *error) {
            env->capabilities->platform_name, env->capabilities->device_name);
     fflush(stdout);
     bench_results_init(&results);
-    int failed = bench_app_wa_tor.run(env, &values, &results);
+    int failed = bench_measure(env, &bench_app_wa_tor, &values, &results);
     if (failed) {
         bench_error_set(error, "%s", results.error.text);
     } else {

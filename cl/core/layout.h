@@ -110,7 +110,7 @@ typedef struct clumpi_header {
     clumpi_u32 class_count;
     clumpi_u32 block_rows_max; /* most rows any class has in a block */
     clumpi_u32 at_classes, at_states, at_bits, at_hints;
-    clumpi_u32 at_list_rows, at_list_masks, at_list_index, at_list_begin;
+    clumpi_u32 at_list_rows, at_list_masks, at_list_index, at_list_begin, at_list_full;
     clumpi_u32 at_scan; /* scratch of one call after the other: cl/heap/layout.h */
     clumpi_u32 at_columns;
     clumpi_u32 capacity_max; /* most objects any class has in a block */
@@ -125,7 +125,7 @@ typedef struct clumpi_header {
     clumpi_u32 at_plans, at_plan_counts, at_plan_histograms, at_tallies;
     clumpi_u32 at_plan_list, at_block_plans, at_moved;
     clumpi_u32 at_record_table, at_record_bits;
-    clumpi_u32 fixed_pad[19];
+    clumpi_u32 fixed_pad[18];
     /* Changed by kernels; each group on a 128-byte line of its own. */
     clumpi_u32 epoch; /* grows when room appears: a full block gets a free slot, a block is freed */
     clumpi_u32 epoch_pad[31];
@@ -137,5 +137,11 @@ typedef struct clumpi_header {
     clumpi_u32 new_pad[28];
     clumpi_u32 reduced[CLUMPI_REDUCE_BYTES / 4]; /* result of the last reduction */
 } clumpi_header;
+
+/* Where a kernel over numbered objects finds the list, in units: its second parameter, CLUMP_NUMBERS.
+ * It is the same for all launches on a heap. */
+typedef struct clumpi_numbers {
+    clumpi_u32 rows, masks, index, begin, full;
+} clumpi_numbers;
 
 #endif

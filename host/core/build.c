@@ -166,30 +166,43 @@ void clumpi_user_texts_clear(clump_context *c, clumpi_user_texts *texts) {
 
 /* ---- First parameters of kernels ---- */
 
-cl_int clumpi_parameter_ask(clump_context *c, cl_kernel kernel, clumpi_parameter *first) {
+static cl_int ask_name(clump_context *c, cl_kernel kernel, cl_uint index, char *name, size_t room) {
     size_t bytes = 0;
-    *first = (clumpi_parameter){0};
-    cl_int code = c->cl.GetKernelArgInfo(kernel, 0, CL_KERNEL_ARG_NAME, 0, NULL, &bytes);
-    if (!code && bytes <= sizeof first->name)
-        code = c->cl.GetKernelArgInfo(kernel, 0, CL_KERNEL_ARG_NAME, sizeof first->name,
-                                      first->name, NULL);
+    cl_int code = c->cl.GetKernelArgInfo(kernel, index, CL_KERNEL_ARG_NAME, 0, NULL, &bytes);
+    if (code || bytes > room) return code;
+    return c->cl.GetKernelArgInfo(kernel, index, CL_KERNEL_ARG_NAME, room, name, NULL);
+}
+
+cl_int clumpi_parameters_ask(clump_context *c, cl_kernel kernel, clumpi_parameters *p) {
+    *p = (clumpi_parameters){0};
+    cl_uint count = 0;
+    cl_int code = ask_name(c, kernel, 0, p->first, sizeof p->first);
+    if (!code) code = c->cl.GetKernelInfo(kernel, CL_KERNEL_NUM_ARGS, sizeof count, &count, NULL);
+    if (!code && count > 1) code = ask_name(c, kernel, 1, p->second, sizeof p->second);
     cl_kernel_arg_type_qualifier qualifier = 0;
     if (!code)
         code = c->cl.GetKernelArgInfo(kernel, 0, CL_KERNEL_ARG_TYPE_QUALIFIER, sizeof qualifier,
                                       &qualifier, NULL);
-    first->is_const = (qualifier & CL_KERNEL_ARG_TYPE_CONST) != 0;
+    p->is_const = (qualifier & CL_KERNEL_ARG_TYPE_CONST) != 0;
     return code;
 }
 
-cl_int clumpi_parameter_find(const char *parameters, const char *kernel, clumpi_parameter *first) {
+/* The word from `at` up to a space or the line's end. Returns where it ends. */
+static const char *take_word(const char *at, char *word, size_t room) {
+    size_t bytes = strcspn(at, " \n");
+    if (bytes < room) memcpy(word, at, bytes);
+    return at + bytes;
+}
+
+cl_int clumpi_parameters_find(const char *parameters, const char *kernel, clumpi_parameters *p) {
     size_t length = strlen(kernel);
-    *first = (clumpi_parameter){0};
+    *p = (clumpi_parameters){0};
     for (const char *line = parameters, *end; (end = strchr(line, '\n')) != NULL; line = end + 1) {
         if (strncmp(line, kernel, length) != 0 || line[length] != ' ') continue;
-        const char *name = line + length + 3; /* "KERNEL 0 NAME" */
-        size_t bytes = name < end ? (size_t)(end - name) : 0;
-        first->is_const = line[length + 1] == '1';
-        if (bytes < sizeof first->name) memcpy(first->name, name, bytes);
+        if ((size_t)(end - line) < length + 3) break; /* not "KERNEL 0 FIRST SECOND" */
+        p->is_const = line[length + 1] == '1';
+        const char *at = take_word(line + length + 3, p->first, sizeof p->first);
+        if (*at == ' ') take_word(at + 1, p->second, sizeof p->second);
         return CL_SUCCESS;
     }
     return CL_KERNEL_ARG_INFO_NOT_AVAILABLE;

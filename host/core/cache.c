@@ -20,7 +20,7 @@
 #include "core/core.h"
 #include "core/sha256.h"
 
-#define MAGIC "clump 2" /* with its zero: 8 bytes */
+#define MAGIC "clump 3" /* with its zero: 8 bytes */
 #define DEVICES_MAX 64  /* of a cl_context; programs of one with more are not kept */
 
 /* What follows the header: key, log, parameters, binary. */
@@ -266,7 +266,7 @@ static size_t find_binary(clump_context *c, cl_program program, cl_uint *count, 
     return sizes[*index];
 }
 
-/* The first parameter of each kernel of a program that was built from source; returns whether it is
+/* The first parameters of each kernel of a program that was built from source; returns whether it is
  * known. */
 static int append_parameters(clump_context *c, cl_program program, clumpi_text *t) {
     size_t bytes = 0;
@@ -279,13 +279,13 @@ static int append_parameters(clump_context *c, cl_program program, clumpi_text *
         if (*end) *end++ = 0;
         cl_int code = CL_SUCCESS;
         cl_kernel kernel = c->cl.CreateKernel(program, name, &code);
-        clumpi_parameter first;
+        clumpi_parameters p;
         if (!code) {
-            code = clumpi_parameter_ask(c, kernel, &first);
+            code = clumpi_parameters_ask(c, kernel, &p);
             c->cl.ReleaseKernel(kernel);
         }
         if (!code)
-            clumpi_text_append(t, "%s %d %s\n", name, first.is_const, first.name);
+            clumpi_text_append(t, "%s %d %s %s\n", name, p.is_const, p.first, p.second);
         else if (code != CL_KERNEL_ARG_INFO_NOT_AVAILABLE && code != CL_INVALID_ARG_INDEX)
             known = 0;
     }

@@ -126,7 +126,7 @@ typedef struct clumpi_user_part {
 typedef struct clumpi_user_texts {
     char *log; /* of the build */
     char *
-        parameters; /* for clumpi_parameter_find(); NULL: built from source, so OpenCL can be asked */
+        parameters; /* for clumpi_parameters_find(); NULL: built from source, so OpenCL can be asked */
 } clumpi_user_texts;
 
 /* Build, or take what is kept; on failure the error has the first lines of the log. `user` and `texts` are
@@ -136,17 +136,17 @@ clump_status clumpi_build(clump_context *c, const char *source, const char *opti
                           clumpi_user_texts *texts);
 void clumpi_user_texts_clear(clump_context *c, clumpi_user_texts *texts);
 
-/* The first parameter of a kernel. */
-typedef struct clumpi_parameter {
-    char name[64]; /* empty if it is longer */
-    int is_const;  /* what it points to */
-} clumpi_parameter;
+/* The first two parameters of a kernel. */
+typedef struct clumpi_parameters {
+    char first[64], second[64]; /* names; empty if longer, or if there is none */
+    int is_const;               /* what the first points to */
+} clumpi_parameters;
 
 /* OpenCL promises an answer only for programs that were built from source. So what it says then is kept
- * beside the binary: a line for each kernel, "KERNEL 1 NAME", with 0 if it is not const. Returns what
+ * beside the binary: a line for each kernel, "KERNEL 1 FIRST SECOND", with 0 if it is not const. Returns what
  * clGetKernelArgInfo() returns. */
-cl_int clumpi_parameter_ask(clump_context *c, cl_kernel kernel, clumpi_parameter *first);
-cl_int clumpi_parameter_find(const char *parameters, const char *kernel, clumpi_parameter *first);
+cl_int clumpi_parameters_ask(clump_context *c, cl_kernel kernel, clumpi_parameters *p);
+cl_int clumpi_parameters_find(const char *parameters, const char *kernel, clumpi_parameters *p);
 
 /* ---- cache.c ---- */
 

@@ -172,7 +172,7 @@ static uint64_t max64(uint64_t a, uint64_t b) {
 static void place_scratch(clumpi_header *h, uint32_t reduce_groups, uint64_t *end) {
     const uint64_t sets = h->class_count + 1;
     const uint64_t of_calls[] = {
-        h->scan_groups * sets * sizeof(clumpi_u32),    /* list of rows */
+        h->scan_groups * sets * 2 * sizeof(clumpi_u32), /* list of rows, and objects */
         h->scan_groups * sizeof(clumpi_new_supply),    /* do-new; a ranking needs less */
         (uint64_t)reduce_groups * CLUMPI_REDUCE_BYTES, /* reduction */
         CLUMPI_STATS_BYTES(h->class_count),
@@ -213,6 +213,7 @@ static uint64_t place_metadata(clumpi_geometry *g, uint32_t blocks, uint32_t col
     h->at_bits = place(&end, (uint64_t)blocks * h->block_granules * 8);
     h->at_hints = place(&end, sets * h->hint_words * 4);
     h->at_list_begin = place(&end, (sets + 2) * 4);
+    h->at_list_full = place(&end, sets * 4);
     h->at_list_rows = place(&end, rows * 4);
     h->at_list_masks = place(&end, rows * 8);
     h->at_list_index = place(&end, rows * 4);

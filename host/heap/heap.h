@@ -68,6 +68,8 @@ struct clump_heap {
     clumpi_buffer_source *source;   /* that the buffer is from, or NULL */
     uint64_t source_number;         /* by which it knows the buffer */
     int list_valid;                 /* the list in the buffer matches the objects */
+    int list_numbered;              /* and its objects are numbered (cl/heap/enumerate.cl) */
+    int numbers_wanted;             /* a kernel asked for the numbers of this list */
     clump_refs *refs;               /* registered buffers of references */
     clumpi_handles *handles;        /* NULL until the first one is made */
     clumpi_attachments attachments; /* what compaction and collection keep */
@@ -87,7 +89,8 @@ struct clump_kernel {
     cl_kernel kernel;
     size_t group_limit; /* most work-items in a group */
     int fixed;          /* neither makes nor frees objects */
-    uint32_t arg_count; /* after the heap parameter */
+    int numbered;       /* has the parameter CLUMP_NUMBERS */
+    uint32_t arg_count; /* after these */
     uint8_t *arg_set;   /* per argument: was it set */
 };
 
@@ -157,7 +160,7 @@ void clumpi_refs_clear(clump_heap *heap);
 
 /* ---- run.c ---- */
 
-/* Make the list of rows current if it is not: two launches, or none. */
-clump_status clumpi_list_update(clump_heap *heap, const clump_sync *sync);
+/* Make the list of rows current if it is not, if `numbered` with numbers: two launches, or none. */
+clump_status clumpi_list_update(clump_heap *heap, int numbered, const clump_sync *sync);
 
 #endif

@@ -119,21 +119,23 @@ const char *clump_program_get_source(const clump_program *p) {
     return p->source;
 }
 
-/* The first parameter must be the heap. Devices that cannot tell are believed. */
-static clump_status check_heap_parameter(clump_kernel *k, const char *name) {
+/* The first parameter must be the heap; the second may be CLUMP_NUMBERS. Devices that cannot tell are
+ * believed, and have no numbers. */
+static clump_status check_parameters(clump_kernel *k, const char *name) {
     clump_context *c = k->program->context;
     const char *kept = k->program->texts.parameters;
-    clumpi_parameter first;
-    cl_int code = kept ? clumpi_parameter_find(kept, name, &first)
-                       : clumpi_parameter_ask(c, k->kernel, &first);
+    clumpi_parameters p;
+    cl_int code =
+        kept ? clumpi_parameters_find(kept, name, &p) : clumpi_parameters_ask(c, k->kernel, &p);
     if (code == CL_KERNEL_ARG_INFO_NOT_AVAILABLE) return CLUMP_OK;
     if (code) return clumpi_fail_cl(&c->error, "clGetKernelArgInfo", code, "kernel %s", name);
-    if (strcmp(first.name, "clump_heap") != 0)
+    if (strcmp(p.first, "clump_heap") != 0)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
                            "the first parameter of kernel %s must be CLUMP_HEAP or "
                            "CLUMP_HEAP_FIXED",
                            name);
-    k->fixed = first.is_const;
+    k->fixed = p.is_const;
+    k->numbered = strcmp(p.second, "clump_numbers") == 0;
     return CLUMP_OK;
 }
 
@@ -151,10 +153,10 @@ static clump_status create_kernel(clump_kernel *k, const char *name) {
     if (count == 0)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
                            "kernel %s has no parameters; the first must be CLUMP_HEAP", name);
-    clump_status status = check_heap_parameter(k, name);
+    clump_status status = check_parameters(k, name);
     if (!status) status = clumpi_group_limit(c, k->kernel, name, &k->group_limit);
     if (status) return status;
-    k->arg_count = count - 1;
+    k->arg_count = count - 1 - (k->numbered ? 1 : 0);
     k->arg_set = clumpi_alloc(&c->allocator, count);
     if (!k->arg_set)
         return clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for kernel %s", name);
@@ -200,7 +202,7 @@ clump_status clump_kernel_set_arg(clump_kernel *k, uint32_t index, size_t bytes,
                            index, k->arg_count);
     if (!bytes) /* not every implementation notices */
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE, "parameter %u: its size is 0 bytes", index);
-    cl_int code = c->cl.SetKernelArg(k->kernel, index + 1, bytes, value);
+    cl_int code = c->cl.SetKernelArg(k->kernel, index + (k->numbered ? 2 : 1), bytes, value);
     if (code)
         return clumpi_fail_cl(&c->error, "clSetKernelArg", code, "parameter %u, %zu bytes", index,
                               bytes);

@@ -19,17 +19,25 @@ static clump_sync waits_of(const clump_sync *sync) {
     return waits;
 }
 
-clump_status clumpi_list_update(clump_heap *heap, const clump_sync *sync) {
-    if (heap->list_valid) return CLUMP_OK;
+/* Objects are numbered along with the list, so that numbers take no launch of their own. A list is made with
+ * numbers if the kernel at hand asks for them, or one asked for those of the list before. */
+clump_status clumpi_list_update(clump_heap *heap, int numbered, const clump_sync *sync) {
+    int was_wanted = heap->numbers_wanted;
+    heap->numbers_wanted |= numbered;
+    if (heap->list_valid && (heap->list_numbered || !numbered)) return CLUMP_OK;
+    heap->numbers_wanted = numbered;
+    clumpi_u32 with_numbers = numbered || was_wanted ? 1 : 0;
+    clumpi_arg args[] = {{sizeof with_numbers, &with_numbers}};
     const clumpi_launch_sizes *sizes = &heap->context->sizes;
     size_t global = sizes->scan_groups * sizes->scan_local;
     clump_sync waits = waits_of(sync);
     clump_status status = clumpi_run_on_heap(heap, CLUMPI_HEAP_KERNEL(list_count), global,
-                                             sizes->scan_local, NULL, 0, &waits);
+                                             sizes->scan_local, args, 1, &waits);
     if (!status)
         status = clumpi_run_on_heap(heap, CLUMPI_HEAP_KERNEL(list_write), global, sizes->scan_local,
-                                    NULL, 0, NULL);
+                                    args, 1, NULL);
     if (!status) heap->list_valid = 1;
+    heap->list_numbered = !status && with_numbers;
     return status;
 }
 
@@ -78,6 +86,12 @@ static clump_status prepare(clump_heap *heap, clump_kernel *k, const clump_sync 
             return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
                                "%s: parameter %u after the heap parameter was never set", call, i);
     cl_int code = c->cl.SetKernelArg(k->kernel, 0, sizeof heap->buffer, &heap->buffer);
+    if (!code && k->numbered) {
+        const clumpi_header *h = &heap->geometry.header;
+        clumpi_numbers numbers = {h->at_list_rows, h->at_list_masks, h->at_list_index,
+                                  h->at_list_begin, h->at_list_full};
+        code = c->cl.SetKernelArg(k->kernel, 1, sizeof numbers, &numbers);
+    }
     if (code) return clumpi_fail_cl(&c->error, "clSetKernelArg", code, "the heap parameter");
     return CLUMP_OK;
 }
@@ -85,7 +99,7 @@ static clump_status prepare(clump_heap *heap, clump_kernel *k, const clump_sync 
 /* List, then the kernel. */
 static clump_status launch(clump_heap *heap, clump_kernel *k, size_t global, size_t local,
                            const clump_sync *sync, const char *call) {
-    clump_status status = clumpi_list_update(heap, sync);
+    clump_status status = clumpi_list_update(heap, k->numbered, sync);
     if (status) return status;
     if (!k->fixed) heap->list_valid = 0;
     return clumpi_enqueue(heap->context, k->kernel, call, global, local, sync);
@@ -129,6 +143,10 @@ clump_status clump_do_new(clump_heap *heap, const char *class_name, uint64_t cou
     if (!class_name || clump_schema_find_class(heap->schema, class_name, &info))
         return clumpi_fail(&c->error, CLUMP_ERR_NOT_FOUND, "the heap has no class \"%s\"",
                            class_name ? class_name : "(null)");
+    if (k->numbered)
+        return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
+                           "clump_do_new: the kernel asks for CLUMP_NUMBERS, but the rows of the new "
+                           "objects stand in the place of the list");
     if (info.is_abstract)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE, "class %s is abstract", info.name);
     if (count > UINT32_C(1) << 31)

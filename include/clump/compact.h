@@ -56,7 +56,7 @@ typedef struct clump_compact_desc {
     const char *order_field;  /* for CLUMP_ORDER_FIELD */
     clump_kernel *key_kernel; /* for CLUMP_ORDER_KEY: its parameter 0 (after the heap) is
                                  `__global uint *keys`, set by the library; it stores one key for
-                                 each object with CLUMP_FOR_EACH_NUMBERED(Class, self, number)
+                                 each object with CLUMP_FOR_EACH_KEYED(Class, self, number)
                                  keys[number] = ...; equal keys keep their order */
     const struct clump_merge_desc *merge; /* experimental.h: another strategy, without slack, steps
                                              and orders. NULL: the planner */

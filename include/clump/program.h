@@ -53,7 +53,8 @@ CLUMP_API clump_status clump_kernel_create(clump_program *program, const char *n
 /* DESTRUCTOR. NULL is allowed. */
 CLUMP_API void clump_kernel_destroy(clump_kernel *kernel);
 
-/* METHOD. Set a parameter. `index` counts from 0 after the heap parameter. `value` NULL reserves
+/* METHOD. Set a parameter. `index` counts from 0 after the heap parameter and CLUMP_NUMBERS. `value` NULL
+ * reserves
  * `bytes` of local memory. As clSetKernelArg: the value is copied.
  * Returns CLUMP_OK; CLUMP_ERR_USAGE no such parameter; CLUMP_ERR_CL. */
 CLUMP_API clump_status clump_kernel_set_arg(clump_kernel *kernel, uint32_t index, size_t bytes,

@@ -37,7 +37,7 @@ CLUMP_API clump_status clump_launch(clump_heap *heap, clump_kernel *kernel, size
  *   made  [out, optional]  objects made; asking for it makes the call block
  * If the kernel cannot be enqueued (CLUMP_ERR_CL), the objects may be there, undefined.
  * Blocks: only if `made` is given. Returns CLUMP_OK; CLUMP_ERR_NOT_FOUND; CLUMP_ERR_USAGE abstract
- * class, count above 2^31, program of another layout; CLUMP_ERR_CL. */
+ * class, count above 2^31, a kernel with CLUMP_NUMBERS, program of another layout; CLUMP_ERR_CL. */
 CLUMP_API clump_status clump_do_new(clump_heap *heap, const char *class_name, uint64_t count,
                                     clump_kernel *kernel, uint64_t *made, const clump_sync *sync);
 

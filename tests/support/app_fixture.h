@@ -21,6 +21,18 @@ static inline bench_world_desc app_fixture_world(const cl_fixture *f, uint64_t h
                               .block_rows = 1};
 }
 
+/* Run a test's group on its fixture. What main() should return. */
+#define APP_FIXTURE_RUN(name, fixture, tests)                                                      \
+    app_fixture_run(name, fixture, tests, sizeof(tests) / sizeof *(tests))
+static inline int app_fixture_run(const char *name, cl_fixture *f, const struct CMUnitTest *tests,
+                                  size_t count) {
+    int result = cl_fixture_open(f, NULL);
+    if (result) return result;
+    result = _cmocka_run_group_tests(name, tests, count, NULL, NULL);
+    cl_fixture_close(f);
+    return result;
+}
+
 /* A file with this text; the caller removes it. `path` ends in XXXXXX, which is filled in. */
 static inline void app_fixture_write_text(char *path, const char *text) {
     int descriptor = mkstemp(path);

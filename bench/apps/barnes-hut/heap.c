@@ -1,4 +1,4 @@
-/* The quadtree on the heap: host side of barnes_hut.cl. See world.h. */
+/* The quadtree on the heap: host side of heap.cl. See world.h. */
 #include "heap.h"
 
 #include <stdlib.h>
@@ -23,6 +23,8 @@ struct world {
     clump_refs *refs;
 };
 
+/* ---- Making the world ------------------------------------------------------------------------ */
+
 int barnes_hut_heap_count_faults(void *self, uint32_t *faults, bench_error *error) {
     bench_objects *objects = self;
     return bench_objects_check(
@@ -35,9 +37,9 @@ static int create_objects(struct world *world, const barnes_hut_desc *desc, benc
     /* A body has 48 bytes and a node 112, of which there are about 0.76 for a body. Bodies that come
      * close to each other need more nodes. */
     bench_objects_desc objects = {.world = &desc->world,
-                                  .schema = "bench/apps/barnes-hut/barnes_hut.schema",
+                                  .schema = "bench/apps/barnes-hut/objects.schema",
                                   .enough = (uint64_t)desc->count * 256 + (8u << 20),
-                                  .file = "bench/apps/barnes-hut/barnes_hut.cl",
+                                  .file = "bench/apps/barnes-hut/heap.cl",
                                   .before = barnes_hut_sources,
                                   .names = kernel_names,
                                   .count = KERNEL_COUNT,
@@ -138,6 +140,8 @@ static int create(const barnes_hut_desc *desc, const barnes_hut_constants *const
     *self = world;
     return 0;
 }
+
+/* ---- Steps and states ------------------------------------------------------------------------ */
 
 static int step(void *self, cl_event *events, bench_error *error) {
     for (unsigned kernel = FORCE; kernel < GATHER; kernel++) {

@@ -26,6 +26,8 @@ struct world {
     cl_mem counters, states, levels;
 };
 
+/* ---- Making the world ------------------------------------------------------------------------ */
+
 static int build_program(struct world *world, const barnes_hut_desc *desc, bench_error *error) {
     bench_plain_desc plain = {
         .world = &desc->world,
@@ -152,6 +154,8 @@ static int create(const barnes_hut_desc *desc, const barnes_hut_constants *const
     *self = world;
     return 0;
 }
+
+/* ---- Steps and states ------------------------------------------------------------------------ */
 
 static int step(void *self, cl_event *events, bench_error *error) {
     struct world *world = self;

@@ -1,4 +1,4 @@
-/* The baselines: the kernels of barnes_hut.cl by hand, on arrays of a fixed size.
+/* The baselines: the kernels of heap.cl by hand, on arrays of a fixed size.
  *
  * Bodies have the numbers 1 .. bodies, nodes those behind them, of which the first is the root; 0
  * is none. LAYOUT_AOS is 1 for an array of structs for each of the two and 0 for an array per
@@ -6,7 +6,7 @@
  * numbers. That is enough here because no kernel gives and takes both. A node that is not in use is
  * never touched, nor a leaf in any pass, so it needs no flag.
  *
- * Compiled behind arithmetic.clh of collision and tree.clh. Read first: barnes_hut.cl.
+ * Compiled behind collision/rules.clh and rules.clh. Read first: heap.cl.
  */
 enum { NODES_MADE, NODES_BEFORE, STACK_HEIGHT, NODES_LACKING };
 

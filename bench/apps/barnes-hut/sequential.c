@@ -2,7 +2,7 @@
  * bit.
  *
  * The obvious way: the tree is built anew in each step, body by body. The arithmetic is that of
- * tree.clh, written again on purpose. No sum here has a product as an operand, so that no compiler
+ * rules.clh, written again on purpose. No sum here has a product as an operand, so that no compiler
  * can contract one.
  *
  * Read first: model.h.
@@ -11,10 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/apps/collision/arithmetic.h"
+#include "bench/apps/collision/rules.h"
 #include "world.h"
 
-#define STACK (6 * BARNES_HUT_LEVELS + 8) /* as in tree.clh */
+#define STACK (6 * BARNES_HUT_LEVELS + 8) /* as in rules.clh */
 #define NOTHING 0
 
 /* Of a body, or of a cell with its centre of mass. NOTHING has only zeros; then come the bodies,
@@ -168,7 +168,7 @@ static BENCH_INLINE int put(uint32_t *stack, int height, const uint32_t children
     return height;
 }
 
-/* Two cells at a time, as in barnes_hut.cl, so that sums have the same order. */
+/* Two cells at a time, as in heap.cl, so that sums have the same order. */
 static BENCH_INLINE void compute_forces_with(struct world *world) {
     float softening2 = world->constants.softening2;
     uint32_t stack[STACK];

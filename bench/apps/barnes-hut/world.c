@@ -30,6 +30,8 @@ void barnes_hut_state_destroy(barnes_hut_state *state) {
     free(state->levels);
 }
 
+/* ---- The variants ---------------------------------------------------------------------------- */
+
 int barnes_hut_world_create(const barnes_hut_desc *desc, bench_world *world, bench_error *error) {
     static const barnes_hut_ops *const all[] = {[BENCH_CLUMP] = &barnes_hut_heap_ops,
                                                 [BENCH_SOA] = &barnes_hut_plain_ops,
@@ -53,8 +55,8 @@ int barnes_hut_world_create(const barnes_hut_desc *desc, bench_world *world, ben
     return 0;
 }
 
-const char *const barnes_hut_sources[] = {"bench/apps/collision/arithmetic.clh",
-                                          "bench/apps/barnes-hut/tree.clh", NULL};
+const char *const barnes_hut_sources[] = {"bench/apps/collision/rules.clh",
+                                          "bench/apps/barnes-hut/rules.clh", NULL};
 
 /* ---- Comparison ------------------------------------------------------------------------------ */
 

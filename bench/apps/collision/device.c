@@ -7,7 +7,7 @@ const char *const collision_kernel_names[COLLISION_KERNEL_COUNT] = {
     "body_init",      "write_bodies", "compute_force", "update",
     "find_candidate", "request",      "merge",         "delete_merged"};
 
-const char *const collision_sources[] = {"bench/apps/collision/arithmetic.clh", NULL};
+const char *const collision_sources[] = {"bench/apps/collision/rules.clh", NULL};
 
 size_t collision_list_args(const collision_rules *rules, const collision_constants *constants,
                            const cl_mem *states, bench_arg args[COLLISION_ARGS]) {

@@ -4,7 +4,7 @@
 #ifndef COLLISION_DEVICE_H
 #define COLLISION_DEVICE_H
 
-#include "bench/apps/buffers.h"
+#include "bench/harness/buffers.h"
 #include "world.h"
 
 /* Kernels in the order in which they are created. A step is FORCE and all behind it; those from FIND on

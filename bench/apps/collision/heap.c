@@ -1,4 +1,4 @@
-/* Bodies on the heap: host side of collision.cl. See world.h. */
+/* Bodies on the heap: host side of heap.cl. See world.h. */
 #include "world.h"
 
 #include <stdlib.h>
@@ -12,14 +12,16 @@ struct world {
     cl_mem states; /* a collision_body of each body: the first, later those to read */
 };
 
+/* ---- Making the world ------------------------------------------------------------------------ */
+
 static int create_objects(struct world *world, const collision_desc *desc, bench_error *error) {
     int is_merging = desc->rules.is_merging;
     /* A body has 41 bytes; twice that is room for bitmaps and the rest of blocks. */
     bench_objects_desc objects = {.world = &desc->world,
-                                  .schema = is_merging ? "bench/apps/collision/collision.schema"
-                                                       : "bench/apps/nbody/nbody.schema",
+                                  .schema = is_merging ? "bench/apps/collision/objects.schema"
+                                                       : "bench/apps/nbody/objects.schema",
                                   .enough = (uint64_t)desc->count * 96 + (8u << 20),
-                                  .file = "bench/apps/collision/collision.cl",
+                                  .file = "bench/apps/collision/heap.cl",
                                   .before = collision_sources,
                                   .options = is_merging ? "-DMERGING=1" : "-DMERGING=0",
                                   .names = collision_kernel_names,
@@ -55,6 +57,8 @@ static int create(const collision_desc *desc, const collision_constants *constan
     *self = world;
     return 0;
 }
+
+/* ---- Steps and states ------------------------------------------------------------------------ */
 
 static int step(void *self, cl_event *events, bench_error *error) {
     bench_objects *objects = self;

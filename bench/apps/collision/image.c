@@ -28,7 +28,7 @@ static void draw_disc(canvas *on, double x, double y, double radius, uint8_t lig
     }
 }
 
-void collision_draw(const collision_body *bodies, uint32_t count, uint32_t pixels, uint8_t *rgb) {
+void collision_paint(const collision_body *bodies, uint32_t count, uint32_t pixels, uint8_t *rgb) {
     canvas on = {.rgb = rgb, .pixels = pixels};
     double mean = 0;
     memset(rgb, 255, 3 * (size_t)pixels * pixels);

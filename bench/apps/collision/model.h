@@ -56,6 +56,6 @@ int collision_compare(const collision_body *found, const collision_body *expecte
                       uint32_t step, bench_error *error);
 
 /* `pixels` x `pixels` of 3 bytes: bodies as discs, larger and darker with their mass. */
-void collision_draw(const collision_body *bodies, uint32_t count, uint32_t pixels, uint8_t *rgb);
+void collision_paint(const collision_body *bodies, uint32_t count, uint32_t pixels, uint8_t *rgb);
 
 #endif

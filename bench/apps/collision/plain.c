@@ -18,6 +18,8 @@ struct world {
     cl_mem states; /* a collision_body of each body: the first, later those to read */
 };
 
+/* ---- Making the world ------------------------------------------------------------------------ */
+
 static int build(struct world *world, const collision_desc *desc, bench_error *error) {
     char options[64];
     bench_plain_desc plain = {.world = &desc->world,
@@ -71,6 +73,8 @@ static int create(const collision_desc *desc, const collision_constants *constan
     *self = world;
     return 0;
 }
+
+/* ---- Steps and states ------------------------------------------------------------------------ */
 
 static int step(void *self, cl_event *events, bench_error *error) {
     struct world *world = self;

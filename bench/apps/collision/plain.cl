@@ -1,11 +1,11 @@
-/* The baselines: the kernels of collision.cl by hand, on arrays that nothing is taken out of.
+/* The baselines: the kernels of heap.cl by hand, on arrays that nothing is taken out of.
  *
  * LAYOUT_AOS is 1 for an array of structs and 0 for an array per field. A body's index is its id
  * less one; 0 stands for no body. As in Springer's thesis (5.6) a merged body stays in its place with its
  * active flag cleared, and every loop over bodies asks for the flag. Compiled behind
- * arithmetic.clh; MERGING as in collision.cl.
+ * rules.clh; MERGING as in heap.cl.
  *
- * Read first: collision.cl.
+ * Read first: heap.cl.
  */
 #if LAYOUT_AOS
 

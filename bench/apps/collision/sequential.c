@@ -1,7 +1,7 @@
 /* Bodies in plain sequential C: the reference that every other variant must equal, bit by bit.
  *
  * An array per field, without holes: the last body takes the place of one that is merged. The
- * arithmetic is that of arithmetic.clh, written again on purpose. No sum here has a product as an
+ * arithmetic is that of rules.clh, written again on purpose. No sum here has a product as an
  * operand, so that no compiler can contract one.
  *
  * Read first: model.h.
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "arithmetic.h"
+#include "rules.h"
 #include "world.h"
 
 #define PULL_MAX 1073741824.0f /* 2^30 quanta */

@@ -4,6 +4,8 @@
 #include "bench/apps/side_by_side.h"
 #include "device.h"
 
+/* ---- The variants ---------------------------------------------------------------------------- */
+
 int collision_world_create(const collision_desc *desc, bench_world *world, bench_error *error) {
     static const collision_ops *const all[] = {[BENCH_CLUMP] = &collision_heap_ops,
                                                [BENCH_SOA] = &collision_plain_ops,

@@ -1,10 +1,8 @@
-/* The world on the heap: host side of game_of_life.cl. See world.h. */
+/* The world on the heap: host side of heap.cl. See world.h. */
 #include <stdlib.h>
 
 #include "bench/apps/objects.h"
 #include "world.h"
-
-#define LOCAL 64 /* of launches over cells */
 
 /* In the order in which they are created. */
 enum { CELL_INIT, CELL_POPULATE, AGENT_ANNOUNCE, AGENT_SETTLE, WRITE_WORLD, KERNEL_COUNT };
@@ -20,14 +18,16 @@ struct world {
     cl_mem misfits;    /* one uint */
 };
 
+/* ---- Making the world ------------------------------------------------------------------------ */
+
 static int create_objects(struct world *world, const life_desc *desc, bench_error *error) {
     /* A cell has 8 bytes and at most one agent of 9. Nearly twice that is room for the bitmaps and
      * for classes that shrink without giving up their blocks; the constant, for small worlds whose
      * few blocks are mostly empty. */
     bench_objects_desc objects = {.world = &desc->world,
-                                  .schema = "bench/apps/game-of-life/game_of_life.schema",
+                                  .schema = "bench/apps/game-of-life/objects.schema",
                                   .enough = (uint64_t)world->cells * 32 + (8u << 20),
-                                  .file = "bench/apps/game-of-life/game_of_life.cl",
+                                  .file = "bench/apps/game-of-life/heap.cl",
                                   .names = kernel_names,
                                   .count = KERNEL_COUNT,
                                   .compacted = "Agent"};
@@ -65,14 +65,6 @@ static int set_arguments(struct world *world, bench_error *error) {
                : 0;
 }
 
-static int run_over_cells(struct world *world, unsigned kernel, bench_error *error) {
-    bench_objects *objects = &world->objects;
-    size_t global = ((size_t)world->cells + LOCAL - 1) / LOCAL * LOCAL;
-    return bench_objects_check(
-        objects, clump_launch(objects->heap, objects->kernels[kernel], global, LOCAL, NULL),
-        kernel_names[kernel], error);
-}
-
 static int create(const life_desc *desc, void **self, bench_error *error) {
     struct world *world = calloc(1, sizeof *world);
     if (!world) {
@@ -83,13 +75,16 @@ static int create(const life_desc *desc, void **self, bench_error *error) {
     if (create_objects(world, desc, error) || create_buffers(world, desc, error) ||
         set_arguments(world, error) ||
         bench_objects_do_new(&world->objects, "Cell", world->cells, CELL_INIT, error) ||
-        run_over_cells(world, CELL_POPULATE, error) || bench_objects_finish(world, error)) {
+        bench_objects_do_all(&world->objects, CELL_POPULATE, NULL, error) ||
+        bench_objects_finish(world, error)) {
         bench_objects_destroy(world);
         return -1;
     }
     *self = world;
     return 0;
 }
+
+/* ---- Steps and states ------------------------------------------------------------------------ */
 
 static int step(void *self, cl_event *events, bench_error *error) {
     return bench_objects_do_all(self, AGENT_ANNOUNCE, events ? &events[0] : NULL, error) ||
@@ -103,7 +98,7 @@ static int read_codes(void *self, void *codes, bench_error *error) {
     bench_buffers *buffers = &world->objects.buffers;
     uint32_t misfits = 0;
     if (bench_buffer_clear(buffers, world->misfits, sizeof misfits, error) ||
-        run_over_cells(world, WRITE_WORLD, error) ||
+        bench_objects_do_all(&world->objects, WRITE_WORLD, NULL, error) ||
         bench_buffer_read(buffers, world->codes, 0, world->cells, codes, error) ||
         bench_buffer_read(buffers, world->misfits, 0, sizeof misfits, &misfits, error)) {
         return -1;

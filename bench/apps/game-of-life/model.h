@@ -62,4 +62,7 @@ life_population life_count(const life_rules *rules, const uint8_t *codes);
 /* 1 if a neighbour of the cell lives. */
 int life_is_beside_life(const life_rules *rules, const uint8_t *codes, uint32_t x, uint32_t y);
 
+/* A pixel for each cell, three bytes each, row by row. */
+void life_paint(const life_rules *rules, const uint8_t *codes, uint8_t *rgb);
+
 #endif

@@ -5,11 +5,11 @@
 
 #include "bench/apps/side_by_side.h"
 
-/* ---- Any of them ----------------------------------------------------------------------------- */
+/* ---- The variants ---------------------------------------------------------------------------- */
 
 int life_world_create(const life_desc *desc, bench_world *world, bench_error *error) {
     const life_ops *ops = desc->world.variant == BENCH_CLUMP ? &life_heap_ops
-                          : desc->world.variant == BENCH_SOA ? &life_grid_ops
+                          : desc->world.variant == BENCH_SOA ? &life_plain_ops
                                                              : &life_sequential_ops;
     *world = (bench_world){NULL, NULL};
     if (life_rules_check(&desc->rules, error) || ops->create(desc, &world->self, error)) {

@@ -2,7 +2,7 @@
  * sequential C. They take a clump_context and the OpenCL objects behind it, not a bench_env, so
  * that a test can use its own.
  *
- * Read first: model.h, game_of_life.schema, game_of_life.cl, soa.cl. Read next: heap.c, soa.c.
+ * Read first: model.h, objects.schema, heap.cl, plain.cl. Read next: heap.c, plain.c.
  */
 #ifndef LIFE_WORLD_H
 #define LIFE_WORLD_H
@@ -26,7 +26,7 @@ typedef struct life_ops {
     int (*create)(const life_desc *desc, void **self, bench_error *error);
     bench_world_ops world;
 } life_ops;
-extern const life_ops life_heap_ops, life_grid_ops, life_sequential_ops;
+extern const life_ops life_heap_ops, life_plain_ops, life_sequential_ops;
 
 /* Returns 0, or -1 and nothing to destroy. */
 int life_world_create(const life_desc *desc, bench_world *world, bench_error *error);

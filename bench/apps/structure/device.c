@@ -1,6 +1,8 @@
 /* What the variants on a device have in common. See device.h. */
 #include "device.h"
 
+#include <string.h>
+
 /* ---- Steps ----------------------------------------------------------------------------------- */
 
 /* The first iteration is measured by kernel, the others as a whole. */
@@ -47,10 +49,37 @@ int structure_run_step(structure_run_kernel *run, void *self, uint32_t iteration
     return 0;
 }
 
+/* ---- Buffers and arguments -------------------------------------------------------------------- */
+
+int structure_create_buffers(bench_buffers *buffers, const structure_network *network,
+                             structure_buffers *own, bench_error *error) {
+    size_t words = (size_t)network->node_count * STRUCTURE_NODE_WORDS + network->spring_count;
+    return bench_buffer_create(buffers, 1, sizeof(cl_uint), NULL, &own->changed, error) ||
+                   bench_buffer_create(buffers, words, sizeof(cl_uint), NULL, &own->state, error)
+               ? -1
+               : 0;
+}
+
+void structure_list_args(const structure_rules *rules, const structure_buffers *own,
+                         bench_arg args[STRUCTURE_ARGS]) {
+    const bench_arg all[STRUCTURE_ARGS] = {
+        {STRUCTURE_PULL, 0, sizeof own->changed, &own->changed},
+        {STRUCTURE_PULL, 1, sizeof rules->dt, &rules->dt},
+        {STRUCTURE_FORCE, 0, sizeof own->changed, &own->changed},
+        {STRUCTURE_MOVE, 0, sizeof rules->dt, &rules->dt},
+        {STRUCTURE_MOVE, 1, sizeof rules->keep, &rules->keep},
+        {STRUCTURE_BEGIN_SEARCH, 0, sizeof own->changed, &own->changed},
+        {STRUCTURE_JOIN, 0, sizeof own->changed, &own->changed},
+        {STRUCTURE_MARK, 0, sizeof own->changed, &own->changed},
+        {STRUCTURE_REMOVE, 0, sizeof own->changed, &own->changed},
+        {STRUCTURE_WRITE, 0, sizeof own->state, &own->state}};
+    memcpy(args, all, sizeof all);
+}
+
 /* ---- Sources and states ---------------------------------------------------------------------- */
 
-const char *const structure_sources[] = {"bench/apps/collision/arithmetic.clh",
-                                         "bench/apps/structure/arithmetic.clh",
+const char *const structure_sources[] = {"bench/apps/collision/rules.clh",
+                                         "bench/apps/structure/rules.clh",
                                          "bench/apps/structure/search.clh", NULL};
 
 int structure_read_state(structure_run_kernel *run, void *self, bench_buffers *buffers,

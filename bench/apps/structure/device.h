@@ -4,7 +4,7 @@
 #ifndef STRUCTURE_DEVICE_H
 #define STRUCTURE_DEVICE_H
 
-#include "bench/apps/buffers.h"
+#include "bench/harness/buffers.h"
 #include "world.h"
 
 typedef enum structure_kernel {
@@ -29,6 +29,19 @@ typedef int structure_run_kernel(void *self, structure_kernel kernel, cl_event *
                                  bench_error *error);
 int structure_run_step(structure_run_kernel *run, void *self, uint32_t iterations, cl_event *events,
                        bench_error *error);
+
+/* What the host has for both: whether a spring broke, one word, and what states are read through. */
+typedef struct structure_buffers {
+    cl_mem changed, state;
+} structure_buffers;
+int structure_create_buffers(bench_buffers *buffers, const structure_network *network,
+                             structure_buffers *own, bench_error *error);
+
+/* Arguments that kernels have in both variants, and that do not change from step to step; what they
+ * point to must live until they are set. */
+#define STRUCTURE_ARGS 10
+void structure_list_args(const structure_rules *rules, const structure_buffers *own,
+                         bench_arg args[STRUCTURE_ARGS]);
 
 /* What kernels include: files as bench_load_source() takes them before another. */
 extern const char *const structure_sources[];

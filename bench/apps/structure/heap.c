@@ -1,4 +1,4 @@
-/* Nodes and springs on the heap: host side of structure.cl. See world.h. */
+/* Nodes and springs on the heap: host side of heap.cl. See world.h. */
 #include "world.h"
 
 #include <stdlib.h>
@@ -22,8 +22,10 @@ static const char *const kernel_names[KERNEL_COUNT] = {STRUCTURE_KERNEL_NAMES, "
 struct world {
     bench_objects objects;
     uint32_t iterations, node_count, steps;
-    cl_mem changed, state;
+    structure_buffers own;
 };
+
+/* ---- Making the world ------------------------------------------------------------------------ */
 
 static int create_objects(struct world *world, const structure_desc *desc, bench_error *error) {
     /* A node has at most 88 bytes and a spring 29; twice that is room for bitmaps and the rest of
@@ -31,42 +33,24 @@ static int create_objects(struct world *world, const structure_desc *desc, bench
     const structure_network *network = desc->network;
     uint64_t enough = (uint64_t)network->node_count * 180 + (uint64_t)network->spring_count * 64;
     bench_objects_desc objects = {.world = &desc->world,
-                                  .schema = "bench/apps/structure/structure.schema",
+                                  .schema = "bench/apps/structure/objects.schema",
                                   .enough = enough + (8u << 20),
-                                  .file = "bench/apps/structure/structure.cl",
+                                  .file = "bench/apps/structure/heap.cl",
                                   .before = structure_sources,
                                   .names = kernel_names,
                                   .count = KERNEL_COUNT};
     return bench_objects_create(&objects, &world->objects, error);
 }
 
-static int create_buffers(struct world *world, const structure_network *network,
-                          bench_error *error) {
-    bench_buffers *buffers = &world->objects.buffers;
-    size_t words = (size_t)network->node_count * STRUCTURE_NODE_WORDS + network->spring_count;
-    return bench_buffer_create(buffers, 1, sizeof(cl_uint), NULL, &world->changed, error) ||
-                   bench_buffer_create(buffers, words, sizeof(cl_uint), NULL, &world->state, error)
+static int set_arguments(struct world *world, const structure_rules *rules, bench_error *error) {
+    bench_arg shared[STRUCTURE_ARGS];
+    const bench_arg count = {STRUCTURE_WRITE, 1, sizeof world->node_count, &world->node_count};
+    structure_list_args(rules, &world->own, shared);
+    return bench_objects_set(&world->objects, shared, STRUCTURE_ARGS, error) ||
+                   bench_objects_set(&world->objects, &count, 1, error)
                ? -1
                : 0;
 }
-
-/* Those that do not change from step to step. */
-static int set_arguments(struct world *world, const structure_rules *rules, bench_error *error) {
-    const bench_arg all[] = {{STRUCTURE_PULL, 0, sizeof(cl_mem), &world->changed},
-                             {STRUCTURE_PULL, 1, sizeof rules->dt, &rules->dt},
-                             {STRUCTURE_FORCE, 0, sizeof(cl_mem), &world->changed},
-                             {STRUCTURE_MOVE, 0, sizeof rules->dt, &rules->dt},
-                             {STRUCTURE_MOVE, 1, sizeof rules->keep, &rules->keep},
-                             {STRUCTURE_BEGIN_SEARCH, 0, sizeof(cl_mem), &world->changed},
-                             {STRUCTURE_JOIN, 0, sizeof(cl_mem), &world->changed},
-                             {STRUCTURE_MARK, 0, sizeof(cl_mem), &world->changed},
-                             {STRUCTURE_REMOVE, 0, sizeof(cl_mem), &world->changed},
-                             {STRUCTURE_WRITE, 0, sizeof(cl_mem), &world->state},
-                             {STRUCTURE_WRITE, 1, sizeof world->node_count, &world->node_count}};
-    return bench_objects_set(&world->objects, all, sizeof all / sizeof *all, error);
-}
-
-/* ---- Making the objects ---------------------------------------------------------------------- */
 
 /* Buffers that are needed until all is linked: the network, and where its objects are. */
 typedef struct loading {
@@ -144,7 +128,8 @@ static int create(const structure_desc *desc, void **self, bench_error *error) {
     }
     world->iterations = desc->rules.iterations;
     world->node_count = desc->network->node_count;
-    if (create_objects(world, desc, error) || create_buffers(world, desc->network, error) ||
+    if (create_objects(world, desc, error) ||
+        structure_create_buffers(&world->objects.buffers, desc->network, &world->own, error) ||
         set_arguments(world, &desc->rules, error) || populate(world, desc->network, error)) {
         bench_objects_destroy(world);
         return -1;
@@ -153,7 +138,7 @@ static int create(const structure_desc *desc, void **self, bench_error *error) {
     return 0;
 }
 
-/* ---- Steps and looking ----------------------------------------------------------------------- */
+/* ---- Steps and states ------------------------------------------------------------------------ */
 
 static int run(void *self, structure_kernel kernel, cl_event *event, bench_error *error) {
     return bench_objects_do_all(self, kernel, event, error);
@@ -172,7 +157,8 @@ static int step(void *self, cl_event *events, bench_error *error) {
 
 static int read_state(void *self, void *state, bench_error *error) {
     struct world *world = self;
-    return structure_read_state(run, world, &world->objects.buffers, world->state, state, error);
+    return structure_read_state(run, world, &world->objects.buffers, world->own.state, state,
+                                error);
 }
 
 const structure_ops structure_heap_ops = {

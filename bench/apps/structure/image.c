@@ -115,7 +115,7 @@ static void find_frame(canvas *on, const structure_network *network) {
     on->bottom = (low[1] + high[1] - side) / 2;
 }
 
-void structure_draw(const structure_network *network, const structure_state *state, uint32_t pixels,
+void structure_paint(const structure_network *network, const structure_state *state, uint32_t pixels,
                     uint8_t *rgb) {
     canvas on = {.rgb = rgb, .pixels = pixels};
     find_frame(&on, network);

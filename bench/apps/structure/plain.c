@@ -32,8 +32,10 @@ struct world {
     bench_plain plain;
     cl_uint steps, iterations;
     size_t items[RANGE_COUNT];
-    cl_mem changed, state;
+    structure_buffers own;
 };
+
+/* ---- Making the world ------------------------------------------------------------------------ */
 
 static int build(struct world *world, const structure_desc *desc, bench_error *error) {
     char options[96];
@@ -71,26 +73,13 @@ static int create_world(struct world *world, const structure_network *network, i
 
 /* What each kernel has behind the world, but `init` and the last argument of `pull`. */
 static int set_arguments(struct world *world, const structure_desc *desc, bench_error *error) {
-    const structure_rules *rules = &desc->rules;
-    const structure_network *network = desc->network;
+    bench_arg shared[STRUCTURE_ARGS];
     bench_plain *plain = &world->plain;
-    const bench_arg all[] = {{STRUCTURE_PULL, 0, sizeof(cl_mem), &world->changed},
-                             {STRUCTURE_PULL, 1, sizeof rules->dt, &rules->dt},
-                             {STRUCTURE_FORCE, 0, sizeof(cl_mem), &world->changed},
-                             {STRUCTURE_MOVE, 0, sizeof rules->dt, &rules->dt},
-                             {STRUCTURE_MOVE, 1, sizeof rules->keep, &rules->keep},
-                             {STRUCTURE_BEGIN_SEARCH, 0, sizeof(cl_mem), &world->changed},
-                             {STRUCTURE_JOIN, 0, sizeof(cl_mem), &world->changed},
-                             {STRUCTURE_MARK, 0, sizeof(cl_mem), &world->changed},
-                             {STRUCTURE_REMOVE, 0, sizeof(cl_mem), &world->changed},
-                             {STRUCTURE_WRITE, 0, sizeof(cl_mem), &world->state}};
-    size_t words = (size_t)network->node_count * STRUCTURE_NODE_WORDS + network->spring_count;
-    return bench_buffer_create(&plain->buffers, 1, sizeof(cl_uint), NULL, &world->changed, error) ||
-                   bench_buffer_create(&plain->buffers, words, sizeof(cl_uint), NULL, &world->state,
-                                       error) ||
-                   bench_plain_set(plain, all, sizeof all / sizeof *all, error)
-               ? -1
-               : 0;
+    if (structure_create_buffers(&plain->buffers, desc->network, &world->own, error)) {
+        return -1;
+    }
+    structure_list_args(&desc->rules, &world->own, shared);
+    return bench_plain_set(plain, shared, STRUCTURE_ARGS, error);
 }
 
 static int launch(struct world *world, unsigned kernel, cl_event *event, bench_error *error) {
@@ -147,6 +136,8 @@ static int create(const structure_desc *desc, void **self, bench_error *error) {
     return 0;
 }
 
+/* ---- Steps and states ------------------------------------------------------------------------ */
+
 static int step(void *self, cl_event *events, bench_error *error) {
     struct world *world = self;
     cl_uint is_first = world->steps++ == 0;
@@ -159,7 +150,7 @@ static int step(void *self, cl_event *events, bench_error *error) {
 
 static int read_state(void *self, void *state, bench_error *error) {
     struct world *world = self;
-    return structure_read_state(run, world, &world->plain.buffers, world->state, state, error);
+    return structure_read_state(run, world, &world->plain.buffers, world->own.state, state, error);
 }
 
 const structure_ops structure_plain_ops = {.create = create,

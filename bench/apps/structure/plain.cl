@@ -1,12 +1,12 @@
-/* The baselines: the kernels of structure.cl by hand, on arrays that nothing is taken out of.
+/* The baselines: the kernels of heap.cl by hand, on arrays that nothing is taken out of.
  *
  * LAYOUT_AOS is 1 for an array of structs and 0 for an array per field. The three classes of nodes
  * are one, in the order of the network: ordinary ones, then those that pull, then anchors, so the
  * loops over a class are ranges. References are indices + 1, and 0 is none. As in Springer's thesis (5.6)
  * what is deleted stays in its place with its active flag cleared, and every loop asks for the
- * flag. Compiled behind arithmetic.clh and search.clh.
+ * flag. Compiled behind rules.clh and search.clh.
  *
- * Read first: structure.cl.
+ * Read first: heap.cl.
  */
 #if LAYOUT_AOS
 
@@ -54,7 +54,7 @@ typedef struct spring {
     for (uint i = (uint)get_global_id(0), once = 1u; once && i < springs; once = 0u)               \
         if (S(i, active))
 
-/* `nodes_from` and `springs_from` as in structure.cl. */
+/* `nodes_from` and `springs_from` as in heap.cl. */
 __kernel void init(WORLD, __global const uint *nodes_from, __global const uint *springs_from) {
     uint i = (uint)get_global_id(0);
     if (i < nodes) {
@@ -180,7 +180,7 @@ __kernel void remove_loose(WORLD, __global const uint *changed) {
     }
 }
 
-/* As in structure.cl; the state is all zero before. */
+/* As in heap.cl; the state is all zero before. */
 __kernel void write_state(WORLD, __global uint *state) {
     FOR_NODE(i, 0u, nodes) {
         __global uint *to = state + 6u * i;

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/apps/collision/arithmetic.h"
+#include "bench/apps/collision/rules.h"
 #include "world.h"
 
 typedef struct node {

@@ -3,6 +3,8 @@
 
 #include "bench/apps/side_by_side.h"
 
+/* ---- The variants ---------------------------------------------------------------------------- */
+
 int structure_world_create(const structure_desc *desc, bench_world *world, bench_error *error) {
     static const structure_ops *const all[] = {[BENCH_CLUMP] = &structure_heap_ops,
                                                [BENCH_SOA] = &structure_plain_ops,
@@ -16,6 +18,8 @@ int structure_world_create(const structure_desc *desc, bench_world *world, bench
     return 0;
 }
 
+/* ---- Comparison ------------------------------------------------------------------------------ */
+
 int structure_check_heap(const bench_world *world, const structure_counts *counts,
                          bench_error *error) {
     const bench_class_count expected[] = {{"Node", counts->nodes},
@@ -24,8 +28,6 @@ int structure_check_heap(const bench_world *world, const structure_counts *count
                                           {"Spring", counts->springs}};
     return bench_world_check_counts(world, expected, 4, error);
 }
-
-/* ---- Comparison ------------------------------------------------------------------------------ */
 
 static int create(const void *desc, int is_reference, bench_world *world, bench_error *error) {
     structure_desc own = *(const structure_desc *)desc;

@@ -1,4 +1,4 @@
-/* Agents and cells on the heap: host side of sugarscape.cl. See world.h. */
+/* Agents and cells on the heap: host side of heap.cl. See world.h. */
 #include "world.h"
 
 #include <stdio.h>
@@ -23,6 +23,8 @@ struct world {
     cl_mem states; /* what read() gives */
 };
 
+/* ---- Making the world ------------------------------------------------------------------------ */
+
 static int create_objects(struct world *world, const sugarscape_desc *desc, bench_error *error) {
     static const char *const before[] = {"bench/apps/sugarscape/heap_grid.clh",
                                          "bench/apps/sugarscape/rules.clh", NULL};
@@ -31,9 +33,9 @@ static int create_objects(struct world *world, const sugarscape_desc *desc, benc
      * one sex while the other needs them; the constant, for small worlds. */
     bench_objects_desc objects = {
         .world = &desc->world,
-        .schema = "bench/apps/sugarscape/sugarscape.schema",
+        .schema = "bench/apps/sugarscape/objects.schema",
         .enough = (uint64_t)sugarscape_grid_cells(&world->rules) * 72 + (8u << 20),
-        .file = "bench/apps/sugarscape/sugarscape.cl",
+        .file = "bench/apps/sugarscape/heap.cl",
         .before = before,
         .options = options,
         .uses_random123 = 1,
@@ -140,6 +142,8 @@ static int create(const sugarscape_desc *desc, void **self, bench_error *error) 
     *self = world;
     return 0;
 }
+
+/* ---- Steps and states ------------------------------------------------------------------------ */
 
 static int step(void *self, cl_event *events, bench_error *error) {
     struct world *world = self;

@@ -5,7 +5,7 @@
  * capacity. */
 #define SUGAR_SHOWN 100
 
-void sugarscape_draw(const sugarscape_state *states, size_t cells, uint8_t *rgb) {
+void sugarscape_paint(const sugarscape_state *states, size_t cells, uint8_t *rgb) {
     static const uint8_t colors[][3] = {
         [SUGARSCAPE_MALE] = {31, 90, 200}, [SUGARSCAPE_FEMALE] = {215, 40, 60}};
     for (size_t i = 0; i < cells; i++) {

@@ -100,6 +100,6 @@ int sugarscape_check(const sugarscape_rules *rules, const sugarscape_state *stat
                      bench_error *error);
 
 /* Draw one pixel a cell, red, green, blue: sugar yellow, males blue, females red. */
-void sugarscape_draw(const sugarscape_state *states, size_t cells, uint8_t *rgb);
+void sugarscape_paint(const sugarscape_state *states, size_t cells, uint8_t *rgb);
 
 #endif

@@ -25,6 +25,8 @@ struct world {
     cl_mem states;
 };
 
+/* ---- Making the world ------------------------------------------------------------------------ */
+
 static int build(struct world *world, const sugarscape_desc *desc, bench_error *error) {
     static const char *const before[] = {"bench/apps/sugarscape/plain_grid.clh",
                                          "bench/apps/sugarscape/rules.clh", NULL};
@@ -85,6 +87,8 @@ static int create(const sugarscape_desc *desc, void **self, bench_error *error) 
     *self = world;
     return 0;
 }
+
+/* ---- Steps and states ------------------------------------------------------------------------ */
 
 static int step(void *self, cl_event *events, bench_error *error) {
     struct world *world = self;

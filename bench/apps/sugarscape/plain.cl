@@ -1,10 +1,10 @@
-/* The baselines: the kernels of sugarscape.cl by hand, on a grid whose cells have the fields of
+/* The baselines: the kernels of heap.cl by hand, on a grid whose cells have the fields of
  * agents.
  *
  * A work-item per cell. Nothing is made or freed: an agent that moves is copied from cell to cell,
  * and every kernel asks every cell whether there is an agent of the right kind.
  *
- * Read first: plain_grid.clh, sugarscape.cl.
+ * Read first: plain_grid.clh, heap.cl.
  */
 
 /* Cells are numbered from `get_global_offset(0)`: the frame above and below is left out, but the

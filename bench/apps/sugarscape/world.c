@@ -3,7 +3,7 @@
 
 #include "bench/apps/side_by_side.h"
 
-/* ---- Any of them ----------------------------------------------------------------------------- */
+/* ---- The variants ---------------------------------------------------------------------------- */
 
 int sugarscape_world_create(const sugarscape_desc *desc, bench_world *world, bench_error *error) {
     static const sugarscape_ops *const all[] = {[BENCH_CLUMP] = &sugarscape_heap_ops,

@@ -1,4 +1,4 @@
-/* Traffic as objects: host side of traffic.cl. See world.h. */
+/* Traffic as objects: host side of heap.cl. See world.h. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,26 +27,28 @@ enum {
 };
 enum { BUFFER_COUNT = STARTS + 1 };
 
-struct heap_world {
+struct world {
     bench_objects objects;
     const traffic_network *network;
     cl_mem codes; /* one word per cell: references while the world is made, then the state */
     uint32_t iteration;
 };
 
+/* ---- Making the world ------------------------------------------------------------------------ */
+
 typedef struct setup {
-    struct heap_world *world;
+    struct world *world;
     cl_mem buffers[BUFFER_COUNT];
     bench_error *error;
 } setup;
 
-static int create_objects(struct heap_world *world, const traffic_desc *desc, bench_error *error) {
+static int create_objects(struct world *world, const traffic_desc *desc, bench_error *error) {
     /* A cell has 18 bytes, and at most one car of 19; a third of that again for bitmaps and blocks in
      * part filled; the constant, for small worlds whose few blocks are mostly empty. */
     bench_objects_desc objects = {.world = &desc->world,
-                                  .schema = "bench/apps/traffic/traffic.schema",
+                                  .schema = "bench/apps/traffic/objects.schema",
                                   .enough = (uint64_t)world->network->cell_count * 50 + (16u << 20),
-                                  .file = "bench/apps/traffic/traffic.cl",
+                                  .file = "bench/apps/traffic/heap.cl",
                                   .before = traffic_sources,
                                   .options = traffic_options,
                                   .uses_random123 = 1,
@@ -55,8 +57,6 @@ static int create_objects(struct heap_world *world, const traffic_desc *desc, be
                                   .compacted = "Car"};
     return bench_objects_create(&objects, &world->objects, error);
 }
-
-/* ---- Objects --------------------------------------------------------------------------------- */
 
 /* The cells class by class: plain ones, producers, branches, sinks. `counts` of each. */
 static uint32_t *list_cells(const traffic_network *n, uint32_t counts[4]) {
@@ -112,7 +112,7 @@ static int upload(setup *s, const uint32_t *list) {
 }
 
 static int set_arguments(setup *s) {
-    struct heap_world *world = s->world;
+    struct world *world = s->world;
 #define CELLS(kernel)                                                                              \
     { kernel, 0, sizeof(cl_mem), &world->codes }
 #define BUFFER(kernel, index, name)                                                                \
@@ -165,7 +165,7 @@ static int make_objects(setup *s, const uint32_t counts[4]) {
                : 0;
 }
 
-static int populate(struct heap_world *world, bench_error *error) {
+static int populate(struct world *world, bench_error *error) {
     setup s = {.world = world, .error = error};
     uint32_t counts[4], *list = list_cells(world->network, counts);
     int result = list ? upload(&s, list) : bench_error_set(error, "host memory ran out");
@@ -179,10 +179,8 @@ static int populate(struct heap_world *world, bench_error *error) {
     return result;
 }
 
-/* ---- Lifetime and steps ---------------------------------------------------------------------- */
-
 static int step(void *self, cl_event *events, bench_error *error) {
-    struct heap_world *world = self;
+    struct world *world = self;
     traffic_moment now = traffic_get_moment(&world->network->rules, world->iteration++);
     for (int phase = 0; phase < TRAFFIC_PHASES; phase++) {
         unsigned kernel = LOOK + (unsigned)phase;
@@ -196,7 +194,7 @@ static int step(void *self, cl_event *events, bench_error *error) {
 }
 
 static int read_codes(void *self, void *codes, bench_error *error) {
-    struct heap_world *world = self;
+    struct world *world = self;
     size_t bytes = world->network->cell_count * sizeof(uint32_t);
     return bench_objects_do_all(&world->objects, WRITE, NULL, error) ||
                    bench_buffer_read(&world->objects.buffers, world->codes, 0, bytes, codes, error)
@@ -204,15 +202,8 @@ static int read_codes(void *self, void *codes, bench_error *error) {
                : 0;
 }
 
-static const bench_world_ops heap_ops = {.destroy = bench_objects_destroy,
-                                         .step = step,
-                                         .finish = bench_objects_finish,
-                                         .read = read_codes,
-                                         .get_compacting = bench_objects_get_compacting};
-
-int traffic_heap_create(const traffic_desc *desc, bench_world *out, bench_error *error) {
-    struct heap_world *world = calloc(1, sizeof *world);
-    *out = (bench_world){NULL, NULL};
+static int create(const traffic_desc *desc, void **self, bench_error *error) {
+    struct world *world = calloc(1, sizeof *world);
     if (!world) {
         return bench_error_set(error, "host memory ran out");
     }
@@ -221,6 +212,15 @@ int traffic_heap_create(const traffic_desc *desc, bench_world *out, bench_error 
         bench_objects_destroy(world);
         return -1;
     }
-    *out = (bench_world){&heap_ops, world};
+    *self = world;
     return 0;
 }
+
+/* ---- Steps and states ------------------------------------------------------------------------ */
+
+const traffic_ops traffic_heap_ops = {.create = create,
+                                      .world = {.destroy = bench_objects_destroy,
+                                                .step = step,
+                                                .finish = bench_objects_finish,
+                                                .read = read_codes,
+                                                .get_compacting = bench_objects_get_compacting}};

@@ -97,7 +97,7 @@ void traffic_fit_image(const traffic_map *map, uint32_t pixels, uint32_t *width,
     *height = on.height;
 }
 
-void traffic_draw(const traffic_map *map, const traffic_network *network, const uint32_t *codes,
+void traffic_paint(const traffic_map *map, const traffic_network *network, const uint32_t *codes,
                   uint32_t pixels, uint8_t *rgb) {
     canvas on = fit(map, pixels);
     on.rgb = rgb;

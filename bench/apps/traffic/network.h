@@ -126,7 +126,7 @@ void traffic_network_destroy(traffic_network *network);
 void traffic_fit_image(const traffic_map *map, uint32_t pixels, uint32_t *width, uint32_t *height);
 
 /* Streets grey, fast ones darker; cars green, the slower the redder. */
-void traffic_draw(const traffic_map *map, const traffic_network *network, const uint32_t *codes,
+void traffic_paint(const traffic_map *map, const traffic_network *network, const uint32_t *codes,
                   uint32_t pixels, uint8_t *rgb);
 
 #endif

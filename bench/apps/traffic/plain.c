@@ -19,14 +19,16 @@ static const size_t struct_bytes[] = {24};
 enum { NEXT, PREVIOUS, MAX_VELOCITY, LIMIT, STARTS, SPECIALS, GROUPS, WAITING, PRODUCERS };
 enum { CONTROLLERS = PRODUCERS + 1, PHASES, CODES, BUFFER_COUNT };
 
-struct plain_world {
+struct world {
     bench_plain plain;
     const traffic_network *network;
     cl_mem buffers[BUFFER_COUNT];
     uint32_t iteration;
 };
 
-static int build(struct plain_world *world, const traffic_desc *desc, bench_error *error) {
+/* ---- Making the world ------------------------------------------------------------------------ */
+
+static int build(struct world *world, const traffic_desc *desc, bench_error *error) {
     char options[OPTIONS_BYTES];
     bench_plain_desc plain = {.world = &desc->world,
                               .file = "bench/apps/traffic/plain.cl",
@@ -41,7 +43,7 @@ static int build(struct plain_world *world, const traffic_desc *desc, bench_erro
 }
 
 /* The number of cells and the cells, the same for all kernels. */
-static int create_cells(struct plain_world *world, int is_aos, bench_error *error) {
+static int create_cells(struct world *world, int is_aos, bench_error *error) {
     const uint32_t *count = &world->network->cell_count;
     return bench_plain_set_common(&world->plain, sizeof *count, count, error) ||
                    bench_plain_set_objects(&world->plain, *count,
@@ -51,7 +53,7 @@ static int create_cells(struct plain_world *world, int is_aos, bench_error *erro
                : 0;
 }
 
-static int create_buffers(struct plain_world *world, bench_error *error) {
+static int create_buffers(struct world *world, bench_error *error) {
     const traffic_network *n = world->network;
     const struct {
         size_t count, bytes;
@@ -81,7 +83,7 @@ static int create_buffers(struct plain_world *world, bench_error *error) {
 /* What each kernel has behind the cells, but the moment, which LOOK and ACT have last. */
 enum { LOOK_MOMENT = 4, ACT_MOMENT = 7 };
 
-static int set_arguments(struct plain_world *world, bench_error *error) {
+static int set_arguments(struct world *world, bench_error *error) {
     const traffic_network *n = world->network;
     const cl_mem *buffers = world->buffers;
 #define BUFFER(name) sizeof(cl_mem), &buffers[name]
@@ -109,14 +111,12 @@ static int set_arguments(struct plain_world *world, bench_error *error) {
     return bench_plain_set(&world->plain, all, sizeof all / sizeof *all, error);
 }
 
-static int launch(struct plain_world *world, unsigned kernel, cl_event *event, bench_error *error) {
+static int launch(struct world *world, unsigned kernel, cl_event *event, bench_error *error) {
     return bench_plain_launch(&world->plain, kernel, 0, world->network->cell_count, event, error);
 }
 
-/* ---- Lifetime and steps ---------------------------------------------------------------------- */
-
 static int step(void *self, cl_event *events, bench_error *error) {
-    struct plain_world *world = self;
+    struct world *world = self;
     traffic_moment now = traffic_get_moment(&world->network->rules, world->iteration++);
     const bench_arg moments[] = {{LOOK, LOOK_MOMENT, sizeof now, &now},
                                  {ACT, ACT_MOMENT, sizeof now, &now}};
@@ -133,7 +133,7 @@ static int step(void *self, cl_event *events, bench_error *error) {
 
 static int read_codes(void *self, void *state, bench_error *error) {
     uint32_t *codes = state;
-    struct plain_world *world = self;
+    struct world *world = self;
     size_t bytes = world->network->cell_count * sizeof *codes;
     return launch(world, WRITE, NULL, error) ||
                    bench_buffer_read(&world->plain.buffers, world->buffers[CODES], 0, bytes, codes,
@@ -142,12 +142,8 @@ static int read_codes(void *self, void *state, bench_error *error) {
                : 0;
 }
 
-static const bench_world_ops plain_ops = {
-    .destroy = bench_plain_destroy, .step = step, .finish = bench_plain_finish, .read = read_codes};
-
-int traffic_plain_create(const traffic_desc *desc, bench_world *out, bench_error *error) {
-    struct plain_world *world = calloc(1, sizeof *world);
-    *out = (bench_world){NULL, NULL};
+static int create(const traffic_desc *desc, void **self, bench_error *error) {
+    struct world *world = calloc(1, sizeof *world);
     if (!world) {
         return bench_error_set(error, "host memory ran out");
     }
@@ -164,6 +160,14 @@ int traffic_plain_create(const traffic_desc *desc, bench_world *out, bench_error
         bench_plain_destroy(world);
         return -1;
     }
-    *out = (bench_world){&plain_ops, world};
+    *self = world;
     return 0;
 }
+
+/* ---- Steps and states ------------------------------------------------------------------------ */
+
+const traffic_ops traffic_plain_ops = {.create = create,
+                                       .world = {.destroy = bench_plain_destroy,
+                                                 .step = step,
+                                                 .finish = bench_plain_finish,
+                                                 .read = read_codes}};

@@ -1,11 +1,11 @@
-/* The baselines: traffic.cl by hand, on arrays of fixed size, without objects that come and go.
+/* The baselines: heap.cl by hand, on arrays of fixed size, without objects that come and go.
  *
  * As in Springer's thesis (5.6) cars are merged into cells: every cell has the fields of a car, and
  * `car_max` is 0 where there is none, so every loop over cars is one over all cells. LAYOUT_AOS is
  * 1 for cells as an array of structs and 0 for an array per field. A work-item takes cell i, signal
  * group or producer i, and controller i, as far as there are any.
  *
- * Compiled behind rules.clh. Read first: traffic.cl, network.h.
+ * Compiled behind rules.clh. Read first: heap.cl, network.h.
  */
 #if LAYOUT_AOS
 

@@ -18,7 +18,7 @@ typedef struct car {
     uint8_t velocity, max_velocity, move;
 } car;
 
-struct sequential {
+struct world {
     const traffic_network *network;
     uint32_t iteration, car_count, car_room;
     car *cars;
@@ -28,7 +28,7 @@ struct sequential {
     uint8_t *phase, *timer;
 };
 
-static philox2x32_ctr_t draw(const struct sequential *world, uint32_t who, uint32_t distance,
+static philox2x32_ctr_t draw(const struct world *world, uint32_t who, uint32_t distance,
                              uint32_t purpose) {
     philox2x32_ctr_t counter = {{who, world->iteration << 6 | distance << 2 | purpose}};
     philox2x32_key_t key = {{world->network->rules.seed}};
@@ -39,7 +39,7 @@ static philox2x32_ctr_t draw(const struct sequential *world, uint32_t who, uint3
 
 /* Where the car goes from a branch or a sink, `distance` cells into its step. TRAFFIC_NONE: it
  * leaves there. */
-static uint32_t look_closer(const struct sequential *world, const car *self, uint32_t special,
+static uint32_t look_closer(const struct world *world, const car *self, uint32_t special,
                             uint32_t distance) {
     const traffic_special *place = &world->network->specials[special & ~TRAFFIC_SPECIAL];
     const uint8_t *weights = world->network->max_velocity;
@@ -59,7 +59,7 @@ static uint32_t look_closer(const struct sequential *world, const car *self, uin
     return place->out[i];
 }
 
-static void look_car(const struct sequential *world, car *self) {
+static void look_car(const struct world *world, car *self) {
     uint32_t at = self->position, before = at, distance = 0;
     uint32_t velocity = self->velocity + 1u;
     int leaves = 0;
@@ -96,7 +96,7 @@ static void look_car(const struct sequential *world, car *self) {
 }
 
 /* Is there a car that could pass the signal in a step? */
-static int look_group(const struct sequential *world, const traffic_group *group) {
+static int look_group(const struct world *world, const traffic_group *group) {
     for (uint32_t lane = 0; lane < group->count; lane++) {
         uint32_t cell = group->cells[lane]; /* the first lane has the street behind it too */
         uint32_t reach = lane ? TRAFFIC_LANE_CELLS : world->network->max_velocity[cell];
@@ -112,7 +112,7 @@ static int look_group(const struct sequential *world, const traffic_group *group
 
 /* ---- Acting ---------------------------------------------------------------------------------- */
 
-static void act_car(struct sequential *world, uint32_t index) {
+static void act_car(struct world *world, uint32_t index) {
     car *self = &world->cars[index];
     if (self->move == STAY) {
         return;
@@ -130,7 +130,7 @@ static void act_car(struct sequential *world, uint32_t index) {
     }
 }
 
-static int add_car(struct sequential *world, uint32_t cell, uint32_t number) {
+static int add_car(struct world *world, uint32_t cell, uint32_t number) {
     if (world->car_count == world->car_room) {
         uint32_t room = world->car_room ? 2 * world->car_room : 1024;
         car *moved = realloc(world->cars, room * sizeof *moved);
@@ -147,7 +147,7 @@ static int add_car(struct sequential *world, uint32_t cell, uint32_t number) {
 }
 
 /* A producer closes its cell in one step, so that nobody comes, and sends out a car in the next. */
-static int act_producer(struct sequential *world, uint32_t cell) {
+static int act_producer(struct world *world, uint32_t cell) {
     philox2x32_ctr_t random = draw(world, cell, 0, TRAFFIC_DRAW_CREATE);
     if (world->limit[cell] == 0) {
         world->limit[cell] = world->network->max_velocity[cell];
@@ -159,7 +159,7 @@ static int act_producer(struct sequential *world, uint32_t cell) {
     return 0;
 }
 
-static void set_signal(struct sequential *world, uint32_t group, int is_open) {
+static void set_signal(struct world *world, uint32_t group, int is_open) {
     const traffic_group *g = &world->network->groups[group];
     for (uint32_t i = 0; i < g->count; i++) {
         world->limit[g->cells[i]] = is_open ? world->network->max_velocity[g->cells[i]] : 0;
@@ -168,7 +168,7 @@ static void set_signal(struct sequential *world, uint32_t group, int is_open) {
 
 /* The group that is to be open next: the only one that waits, or in turn; at a yield sign, the
  * first one that waits. */
-static uint32_t choose_group(struct sequential *world, const traffic_controller *c, uint32_t phase,
+static uint32_t choose_group(struct world *world, const traffic_controller *c, uint32_t phase,
                              uint8_t *timer) {
     const uint8_t *is_waiting = world->is_waiting + c->first_group;
     uint32_t waiting = 0, first = 0;
@@ -190,7 +190,7 @@ static uint32_t choose_group(struct sequential *world, const traffic_controller 
     return phase;
 }
 
-static void act_controller(struct sequential *world, uint32_t index) {
+static void act_controller(struct world *world, uint32_t index) {
     const traffic_controller *c = &world->network->controllers[index];
     uint32_t phase = world->phase[index];
     uint32_t next = choose_group(world, c, phase, &world->timer[index]);
@@ -204,7 +204,7 @@ static void act_controller(struct sequential *world, uint32_t index) {
 /* ---- Lifetime and steps ---------------------------------------------------------------------- */
 
 static void destroy(void *self) {
-    struct sequential *world = self;
+    struct world *world = self;
     free(world->cars);
     free(world->car_at);
     free(world->limit);
@@ -215,7 +215,7 @@ static void destroy(void *self) {
 }
 
 static int step(void *self, cl_event *events, bench_error *error) {
-    struct sequential *world = self;
+    struct world *world = self;
     (void)events;
     const traffic_network *n = world->network;
     int result = 0;
@@ -240,7 +240,7 @@ static int step(void *self, cl_event *events, bench_error *error) {
 
 static int read_codes(void *self, void *state, bench_error *error) {
     uint32_t *codes = state;
-    const struct sequential *world = self;
+    const struct world *world = self;
     (void)error;
     for (uint32_t i = 0; i < world->network->cell_count; i++) {
         codes[i] = (uint32_t)world->limit[i] << 24;
@@ -253,14 +253,10 @@ static int read_codes(void *self, void *state, bench_error *error) {
     return 0;
 }
 
-static const bench_world_ops sequential_ops = {
-    .destroy = destroy, .step = step, .read = read_codes};
-
-int traffic_sequential_create(const traffic_desc *desc, bench_world *out, bench_error *error) {
+static int create(const traffic_desc *desc, void **self, bench_error *error) {
     const traffic_network *n = desc->network;
-    struct sequential *world = calloc(1, sizeof *world);
+    struct world *world = calloc(1, sizeof *world);
     int result = world ? 0 : -1;
-    *out = (bench_world){NULL, NULL};
     if (world) {
         world->network = n;
         world->car_at = calloc(n->cell_count, sizeof *world->car_at);
@@ -287,6 +283,9 @@ int traffic_sequential_create(const traffic_desc *desc, bench_world *out, bench_
         }
         return bench_error_set(error, "host memory ran out for the sequential world");
     }
-    *out = (bench_world){&sequential_ops, world};
+    *self = world;
     return 0;
 }
+
+const traffic_ops traffic_sequential_ops = {
+    .create = create, .world = {.destroy = destroy, .step = step, .read = read_codes}};

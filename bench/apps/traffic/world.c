@@ -3,12 +3,19 @@
 
 #include "bench/apps/side_by_side.h"
 
+/* ---- The variants ---------------------------------------------------------------------------- */
+
 int traffic_world_create(const traffic_desc *desc, bench_world *world, bench_error *error) {
-    switch (desc->world.variant) {
-    case BENCH_CLUMP: return traffic_heap_create(desc, world, error);
-    case BENCH_SEQUENTIAL: return traffic_sequential_create(desc, world, error);
-    default: return traffic_plain_create(desc, world, error);
+    static const traffic_ops *const all[] = {[BENCH_CLUMP] = &traffic_heap_ops,
+                                             [BENCH_SOA] = &traffic_plain_ops,
+                                             [BENCH_AOS] = &traffic_plain_ops,
+                                             [BENCH_SEQUENTIAL] = &traffic_sequential_ops};
+    *world = (bench_world){NULL, NULL};
+    if (all[desc->world.variant]->create(desc, &world->self, error)) {
+        return -1;
     }
+    world->ops = &all[desc->world.variant]->world;
+    return 0;
 }
 
 const char *const traffic_sources[] = {"bench/apps/traffic/rules.clh", NULL};

@@ -14,15 +14,19 @@ typedef struct traffic_desc {
     const traffic_network *network; /* must live as long as the world */
 } traffic_desc;
 
+/* What a variant is made of: `self` is what create gives, unless it returns -1. Its state is a word of
+ * model.h for each cell. */
+typedef struct traffic_ops {
+    int (*create)(const traffic_desc *desc, void **self, bench_error *error);
+    bench_world_ops world;
+} traffic_ops;
+extern const traffic_ops traffic_heap_ops, traffic_plain_ops, traffic_sequential_ops;
+
 /* A step looks, then acts. */
 #define TRAFFIC_PHASES 2
 
-/* Returns 0, or -1 and nothing to destroy. Of these four, callers use the first. The state
- * is a word for each cell. */
+/* Returns 0, or -1 and nothing to destroy. */
 int traffic_world_create(const traffic_desc *desc, bench_world *world, bench_error *error);
-int traffic_heap_create(const traffic_desc *desc, bench_world *world, bench_error *error);
-int traffic_plain_create(const traffic_desc *desc, bench_world *world, bench_error *error);
-int traffic_sequential_create(const traffic_desc *desc, bench_world *world, bench_error *error);
 
 /* What kernels include, files as bench_load_source() takes them before another, and the options that
  * they need. */

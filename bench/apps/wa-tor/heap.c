@@ -1,4 +1,4 @@
-/* Wa-Tor on the heap: host side of wa_tor.cl. See world.h. */
+/* Wa-Tor on the heap: host side of heap.cl. See world.h. */
 #include <stdlib.h>
 
 #include "bench/apps/objects.h"
@@ -28,14 +28,16 @@ struct world {
     cl_mem codes; /* the encoded world */
 };
 
+/* ---- Making the world ------------------------------------------------------------------------ */
+
 static int create_objects(struct world *world, const wa_tor_desc *desc, bench_error *error) {
     /* A cell has 12 bytes and at most one agent of at most 16. Twice that is room for the bitmaps
      * and for classes that shrink without giving up their blocks; the constant, for small worlds
      * whose few blocks are mostly empty. */
     bench_objects_desc objects = {.world = &desc->world,
-                                  .schema = "bench/apps/wa-tor/wa_tor.schema",
+                                  .schema = "bench/apps/wa-tor/objects.schema",
                                   .enough = (uint64_t)world->cells * 56 + (8u << 20),
-                                  .file = "bench/apps/wa-tor/wa_tor.cl",
+                                  .file = "bench/apps/wa-tor/heap.cl",
                                   .before = wa_tor_rules_files,
                                   .uses_random123 = 1,
                                   .names = kernel_names,
@@ -124,6 +126,8 @@ static int create(const wa_tor_desc *desc, void **self, bench_error *error) {
     *self = world;
     return 0;
 }
+
+/* ---- Steps and states ------------------------------------------------------------------------ */
 
 static int step(void *self, cl_event *events, bench_error *error) {
     static const unsigned kernels[WA_TOR_PHASE_COUNT] = {FISH_SELECT,  CELL_DECIDE, FISH_MOVE,

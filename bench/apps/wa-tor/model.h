@@ -1,4 +1,4 @@
-/* Wa-Tor as numbers: the rules, their random numbers, and the sequential world that obeys them.
+/* Wa-Tor as numbers: the rules, their random numbers, and encoded worlds.
  *
  * README.md beside this file states the rules in words. A world is a torus of width * height cells;
  * cell (x, y) has index y * width + x. What two implementations compare is the encoded world, one

@@ -29,6 +29,8 @@ struct world {
     cl_mem codes;
 };
 
+/* ---- Making the world ------------------------------------------------------------------------ */
+
 static int build(struct world *world, const wa_tor_desc *desc, bench_error *error) {
     bench_plain_desc plain = {
         .world = &desc->world,
@@ -100,6 +102,8 @@ static int create(const wa_tor_desc *desc, void **self, bench_error *error) {
     *self = world;
     return 0;
 }
+
+/* ---- Steps and states ------------------------------------------------------------------------ */
 
 static int step(void *self, cl_event *events, bench_error *error) {
     struct world *world = self;

@@ -1,4 +1,4 @@
-/* The baselines: the phases of wa_tor.cl by hand, on a grid whose cells have the fields of agents
+/* The baselines: the phases of heap.cl by hand, on a grid whose cells have the fields of agents
  * (Springer's thesis Fig. 7.17), as an array for each field (LAYOUT_AOS 0) or an array of structs (1).
  *
  * A work-item per cell. Nothing is made or freed: an agent that moves is copied from cell to cell,

@@ -5,7 +5,7 @@
 
 const char *const wa_tor_rules_files[] = {"bench/apps/wa-tor/rules.clh", NULL};
 
-/* ---- Any of them ----------------------------------------------------------------------------- */
+/* ---- The variants ---------------------------------------------------------------------------- */
 
 int wa_tor_world_create(const wa_tor_desc *desc, bench_world *world, bench_error *error) {
     static const wa_tor_ops *const all[] = {[BENCH_CLUMP] = &wa_tor_heap_ops,

@@ -1,7 +1,7 @@
 /* Wa-Tor in one of four variants behind the same calls. They take a clump_context and the OpenCL
  * objects behind it, not a bench_env, so that a test can use its own.
  *
- * Read first: model.h, wa_tor.schema, wa_tor.cl, plain.cl. Read next: heap.c, plain.c.
+ * Read first: model.h, objects.schema, heap.cl, plain.cl. Read next: heap.c, plain.c.
  */
 #ifndef WA_TOR_WORLD_H
 #define WA_TOR_WORLD_H

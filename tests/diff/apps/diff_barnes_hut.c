@@ -14,8 +14,6 @@
 
 static cl_fixture fixture;
 
-static const bench_variant variants[] = {BENCH_CLUMP, BENCH_SOA, BENCH_AOS};
-
 static barnes_hut_desc describe(const collision_body *bodies, uint32_t count) {
     return (barnes_hut_desc){.world = app_fixture_world(&fixture, 0),
                              .rules = barnes_hut_rules_default(),
@@ -30,8 +28,8 @@ static void run(const barnes_hut_desc *desc, uint32_t steps) {
 }
 
 static void run_all(barnes_hut_desc desc, uint32_t steps) {
-    for (size_t i = 0; i < sizeof variants / sizeof *variants; i++) {
-        desc.world.variant = variants[i];
+    for (bench_variant variant = BENCH_CLUMP; variant <= BENCH_AOS; variant++) {
+        desc.world.variant = variant;
         run(&desc, steps);
     }
 }
@@ -245,8 +243,6 @@ static void test_accuracy(void **state) {
 }
 
 int main(void) {
-    int result = cl_fixture_open(&fixture, NULL);
-    if (result) return result;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_smallest),  cmocka_unit_test(test_middle),
         cmocka_unit_test(test_wild),      cmocka_unit_test(test_degenerate),
@@ -255,7 +251,5 @@ int main(void) {
         cmocka_unit_test(test_no_memory), cmocka_unit_test(test_refused),
         cmocka_unit_test(test_accuracy),
     };
-    result = cmocka_run_group_tests_name("barnes-hut", tests, NULL, NULL);
-    cl_fixture_close(&fixture);
-    return result;
+    return APP_FIXTURE_RUN("barnes-hut", &fixture, tests);
 }

@@ -12,8 +12,6 @@
 
 static cl_fixture fixture;
 
-static const bench_variant variants[] = {BENCH_CLUMP, BENCH_SOA, BENCH_AOS};
-
 static collision_desc describe(const collision_body *bodies, uint32_t count) {
     return (collision_desc){.world = app_fixture_world(&fixture, 0),
                             .rules = collision_rules_default(),
@@ -35,8 +33,8 @@ static uint64_t run(const collision_desc *desc, uint32_t steps, uint32_t least) 
 }
 
 static void run_all(collision_desc desc, uint32_t steps, uint32_t least) {
-    for (size_t i = 0; i < sizeof variants / sizeof *variants; i++) {
-        desc.world.variant = variants[i];
+    for (bench_variant variant = BENCH_CLUMP; variant <= BENCH_AOS; variant++) {
+        desc.world.variant = variant;
         run(&desc, steps, least);
     }
 }
@@ -210,8 +208,6 @@ static void test_input(void **state) {
 }
 
 int main(void) {
-    int result = cl_fixture_open(&fixture, NULL);
-    if (result) return result;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_one_merge),   cmocka_unit_test(test_pull),
         cmocka_unit_test(test_smallest),    cmocka_unit_test(test_middle),
@@ -219,7 +215,5 @@ int main(void) {
         cmocka_unit_test(test_not_merging), cmocka_unit_test(test_compacted),
         cmocka_unit_test(test_input),
     };
-    result = cmocka_run_group_tests_name("collision", tests, NULL, NULL);
-    cl_fixture_close(&fixture);
-    return result;
+    return APP_FIXTURE_RUN("collision", &fixture, tests);
 }

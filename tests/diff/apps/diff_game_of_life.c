@@ -268,8 +268,6 @@ static void test_rules(void **state) {
 }
 
 int main(void) {
-    int result = cl_fixture_open(&fixture, NULL);
-    if (result) return result;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_edges),       cmocka_unit_test(test_random_worlds),
         cmocka_unit_test(test_generations), cmocka_unit_test(test_glider),
@@ -278,7 +276,5 @@ int main(void) {
         cmocka_unit_test(test_malformed),   cmocka_unit_test(test_placing),
         cmocka_unit_test(test_rules),
     };
-    result = cmocka_run_group_tests_name("game-of-life", tests, NULL, NULL);
-    cl_fixture_close(&fixture);
-    return result;
+    return APP_FIXTURE_RUN("game-of-life", &fixture, tests);
 }

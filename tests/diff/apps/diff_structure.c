@@ -11,8 +11,6 @@
 
 static cl_fixture fixture;
 
-static const bench_variant variants[] = {BENCH_CLUMP, BENCH_SOA, BENCH_AOS};
-
 /* One size of heap for all, so that they run the same programs. */
 static structure_desc describe(const structure_network *network) {
     return (structure_desc){.world = app_fixture_world(&fixture, 16 << 20),
@@ -36,8 +34,8 @@ static structure_counts run(const structure_desc *desc, uint32_t steps, uint32_t
 
 static structure_counts run_all(structure_desc desc, uint32_t steps, uint32_t least) {
     structure_counts left = {0, 0, 0, 0};
-    for (size_t i = 0; i < sizeof variants / sizeof *variants; i++) {
-        desc.world.variant = variants[i];
+    for (bench_variant variant = BENCH_CLUMP; variant <= BENCH_AOS; variant++) {
+        desc.world.variant = variant;
         left = run(&desc, steps, least);
     }
     return left;
@@ -284,8 +282,6 @@ static void test_wrong_numbers(void **state) {
 }
 
 int main(void) {
-    int result = cl_fixture_open(&fixture, NULL);
-    if (result) return result;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_force),          cmocka_unit_test(test_break),
         cmocka_unit_test(test_nothing_left),   cmocka_unit_test(test_chain),
@@ -293,7 +289,5 @@ int main(void) {
         cmocka_unit_test(test_shares),         cmocka_unit_test(test_compacted),
         cmocka_unit_test(test_checked_access), cmocka_unit_test(test_wrong_numbers),
     };
-    result = cmocka_run_group_tests_name("structure", tests, NULL, NULL);
-    cl_fixture_close(&fixture);
-    return result;
+    return APP_FIXTURE_RUN("structure", &fixture, tests);
 }

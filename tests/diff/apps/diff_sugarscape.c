@@ -11,8 +11,6 @@
 
 static cl_fixture fixture;
 
-static const bench_variant variants[] = {BENCH_CLUMP, BENCH_SOA, BENCH_AOS};
-
 /* All heaps are of one size, so that they have one geometry, for which kernels are compiled
  * once. */
 static sugarscape_desc describe(uint32_t width, uint32_t height, uint32_t seed) {
@@ -33,8 +31,8 @@ static void run(sugarscape_desc desc, uint32_t steps) {
 }
 
 static void run_all(sugarscape_desc desc, uint32_t steps) {
-    for (size_t i = 0; i < sizeof variants / sizeof *variants; i++) {
-        desc.world.variant = variants[i];
+    for (bench_variant variant = BENCH_CLUMP; variant <= BENCH_AOS; variant++) {
+        desc.world.variant = variant;
         run(desc, steps);
     }
 }
@@ -246,8 +244,6 @@ static void test_full_heap(void **state) {
 }
 
 int main(void) {
-    int result = cl_fixture_open(&fixture, NULL);
-    if (result) return result;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sugar_stays), cmocka_unit_test(test_growth),
         cmocka_unit_test(test_lives),       cmocka_unit_test(test_children),
@@ -256,7 +252,5 @@ int main(void) {
         cmocka_unit_test(test_compacted),   cmocka_unit_test(test_wrong_rules),
         cmocka_unit_test(test_full_heap),
     };
-    result = cmocka_run_group_tests_name("sugarscape", tests, NULL, NULL);
-    cl_fixture_close(&fixture);
-    return result;
+    return APP_FIXTURE_RUN("sugarscape", &fixture, tests);
 }

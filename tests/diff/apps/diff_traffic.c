@@ -70,10 +70,9 @@ static void run(const traffic_desc *desc, uint32_t steps, uint64_t *moves) {
 }
 
 static void run_all(const traffic_network *network, uint32_t steps) {
-    static const bench_variant variants[] = {BENCH_CLUMP, BENCH_SOA, BENCH_AOS};
     traffic_desc desc = describe(network);
-    for (size_t i = 0; i < sizeof variants / sizeof *variants; i++) {
-        desc.world.variant = variants[i];
+    for (bench_variant variant = BENCH_CLUMP; variant <= BENCH_AOS; variant++) {
+        desc.world.variant = variant;
         run(&desc, steps, NULL);
     }
 }
@@ -498,8 +497,6 @@ static void test_too_large(void **state) {
 }
 
 int main(void) {
-    int result = cl_fixture_open(&fixture, NULL);
-    if (result) return result;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_one_car),   cmocka_unit_test(test_two_cars),
         cmocka_unit_test(test_lights),    cmocka_unit_test(test_yield),
@@ -509,7 +506,5 @@ int main(void) {
         cmocka_unit_test(test_full),      cmocka_unit_test(test_map),
         cmocka_unit_test(test_bad_maps),  cmocka_unit_test(test_too_large),
     };
-    result = cmocka_run_group_tests_name("traffic", tests, NULL, NULL);
-    cl_fixture_close(&fixture);
-    return result;
+    return APP_FIXTURE_RUN("traffic", &fixture, tests);
 }

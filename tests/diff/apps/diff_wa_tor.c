@@ -100,14 +100,10 @@ static void test_compacted(void **state) {
 }
 
 int main(void) {
-    int result = cl_fixture_open(&fixture, NULL);
-    if (result) return result;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_smallest), cmocka_unit_test(test_narrow),
         cmocka_unit_test(test_middle),   cmocka_unit_test(test_wide_blocks),
         cmocka_unit_test(test_few_fish), cmocka_unit_test(test_compacted),
     };
-    result = cmocka_run_group_tests_name("wa-tor", tests, NULL, NULL);
-    cl_fixture_close(&fixture);
-    return result;
+    return APP_FIXTURE_RUN("wa-tor", &fixture, tests);
 }

@@ -332,7 +332,8 @@ typedef struct potential {
 } potential;
 
 static potential calc_potential(clump_pool *pool, clump_defrag_order order) {
-    clumpi_pool *p = clumpi_pool_enter(pool);
+    clump_pool *p = pool;
+    clumpi_pool_enter(p);
     const clumpi_kind *k = &p->kinds[CLUMP_MEMORY_DEVICE];
     uint64_t squares = 0, serials = 0, offsets = 0, used[CHUNKS_MAX] = {0};
     assert_true(k->count <= CHUNKS_MAX);

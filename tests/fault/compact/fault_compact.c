@@ -34,10 +34,10 @@ static const char source[] =
     "    CLUMP_FOR_EACH(Agent, self) if (Agent_tag(self) % keep) Agent_free(self);\n"
     "}\n"
     "__kernel void good_keys(CLUMP_HEAP_FIXED, __global uint *keys) {\n"
-    "    CLUMP_FOR_EACH_NUMBERED(Agent, self, number) keys[number] = Agent_tag(self) % 10u;\n"
+    "    CLUMP_FOR_EACH_KEYED(Agent, self, number) keys[number] = Agent_tag(self) % 10u;\n"
     "}\n"
     "__kernel void more_keys(CLUMP_HEAP_FIXED, __global uint *keys, uint modulus) {\n"
-    "    CLUMP_FOR_EACH_NUMBERED(Agent, self, number) keys[number] = Agent_tag(self) % modulus;\n"
+    "    CLUMP_FOR_EACH_KEYED(Agent, self, number) keys[number] = Agent_tag(self) % modulus;\n"
     "}\n"
     "__kernel void no_keys(CLUMP_HEAP_FIXED) {\n"
     "    CLUMP_FOR_EACH(Agent, self) Agent_tag(self) += 1u;\n"
@@ -47,7 +47,7 @@ static const char source[] =
     "    if (away) CLUMP_FOR_EACH(Rock, self) Rock_free(self);\n"
     "}\n"
     "__kernel void free_keys(CLUMP_HEAP, __global uint *keys) {\n"
-    "    CLUMP_FOR_EACH_NUMBERED(Agent, self, number) { keys[number] = 0; Agent_free(self); }\n"
+    "    CLUMP_FOR_EACH_KEYED(Agent, self, number) { keys[number] = 0; Agent_free(self); }\n"
     "}\n";
 
 #define BODIES 4000u
@@ -314,7 +314,7 @@ static void key_kernels(void **state) {
     clump_program *program = cl_fixture_program(
         &t.on, other,
         "__kernel void keys(CLUMP_HEAP_FIXED, __global uint *keys) {\n"
-        "    CLUMP_FOR_EACH_NUMBERED(Agent, self, number) keys[number] = Agent_tag(self);\n"
+        "    CLUMP_FOR_EACH_KEYED(Agent, self, number) keys[number] = Agent_tag(self);\n"
         "}\n",
         NULL, NULL);
     clump_kernel *keys = cl_fixture_kernel(&t.on, program, "keys");

@@ -50,7 +50,7 @@ static const char source[] =
     "    CLUMP_FOR_EACH(Body, self) if (Body_id(self) & 1) Body_free(self);\n"
     "}\n"
     "__kernel void key(CLUMP_HEAP_FIXED, __global uint *keys) {\n"
-    "    CLUMP_FOR_EACH_NUMBERED(Body, self, i) keys[i] = Body_id(self) * 2654435761u;\n"
+    "    CLUMP_FOR_EACH_KEYED(Body, self, i) keys[i] = Body_id(self) * 2654435761u;\n"
     "}\n";
 
 static clump_status step_schema(run *r) {

@@ -381,7 +381,7 @@ static void write_general(client *c) {
     for (int k = 0; k < c->class_count; k++)
         if (c->classes[k].base < 0)
             text_append(t,
-                        "    CLUMP_FOR_EACH_NUMBERED(K%d, self, i) keys[i] = mix(K%d_tag(self) ^ "
+                        "    CLUMP_FOR_EACH_KEYED(K%d, self, i) keys[i] = mix(K%d_tag(self) ^ "
                         "salt);\n",
                         k, k);
     text_append(t, "}\n");

@@ -222,6 +222,7 @@ static uint64_t expect_areas(const heap_case *c, phase now) {
         AREA(at_bits, blocks * h->block_granules * 8),
         AREA(at_hints, sets * h->hint_words * 4),
         AREA(at_list_begin, (sets + 1) * 4),
+        AREA(at_list_full, sets * 4),
         AREA(at_list_rows, rows * 4),
         AREA(at_list_masks, rows * 8),
         AREA(at_list_index, rows * 4),

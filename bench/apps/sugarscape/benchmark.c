@@ -15,7 +15,16 @@ typedef struct run_state {
     size_t cells;
 } run_state;
 
-static int read_parameters(run_state *run) {
+/* ---- Beginning and end ----------------------------------------------------------------------- */
+
+static const char *const phases[] = {
+#define PHASE_NAME(name) #name,
+    SUGARSCAPE_PHASE_LIST(PHASE_NAME)
+#undef PHASE_NAME
+};
+
+static int begin(void *app) {
+    run_state *run = app;
     const bench_values *values = run->app.values;
     run->desc = (sugarscape_desc){.rules = {.width = bench_u32(values, "width"),
                                             .height = bench_u32(values, "height"),
@@ -38,10 +47,17 @@ static int read_parameters(run_state *run) {
     }
     run->cells = sugarscape_cells(&run->desc.rules);
     snprintf(run->app.what, sizeof run->app.what, "%zu cells", run->cells);
+    snprintf(run->app.title, sizeof run->app.title, "Sugarscape, %u x %u cells",
+             run->desc.rules.width, run->desc.rules.height);
+    run->app.width = run->desc.rules.width;
+    run->app.height = run->desc.rules.height;
+    run->app.phases = phases;
+    run->app.phase_count = SUGARSCAPE_PHASES;
+    run->app.state_bytes = run->cells * sizeof(sugarscape_state);
     return 0;
 }
 
-/* ---- For bench_app --------------------------------------------------------------------------- */
+/* ---- States ---------------------------------------------------------------------------------- */
 
 static int create(void *app, const bench_world_desc *world, bench_error *error) {
     run_state *run = app;
@@ -61,7 +77,7 @@ static void sample(void *app, const void *state, double *values) {
 static int draw(void *app, const void *state, uint8_t *rgb, bench_error *error) {
     run_state *run = app;
     (void)error;
-    sugarscape_draw(state, run->cells, rgb);
+    sugarscape_paint(state, run->cells, rgb);
     return 0;
 }
 
@@ -96,43 +112,18 @@ static int compare(void *app, bench_error *error) {
                               error);
 }
 
-static const char *const phases[] = {
-#define PHASE_NAME(name) #name,
-    SUGARSCAPE_PHASE_LIST(PHASE_NAME)
-#undef PHASE_NAME
-};
-
-static const bench_app_ops ops = {.create = create,
-                                  .sample = sample,
-                                  .draw = draw,
-                                  .phases = phases,
-                                  .phase_count = SUGARSCAPE_PHASES,
-                                  .checksum = checksum,
-                                  .report = report,
-                                  .report_heap = report_heap,
-                                  .compare = compare,
-                                  .state = "world",
-                                  .holds = "all agents are as the rules allow"};
-
 /* ---- The benchmark --------------------------------------------------------------------------- */
 
-static int create_outputs(run_state *run) {
-    static const char *const columns[] = {"males", "females", "cell_sugar", "agent_sugar", NULL};
-    static const bench_outputs_class classes[] = {
-        {"Male", "#1f5ac8"}, {"Female", "#d7283c"}, {"Cell", NULL}, {NULL, NULL}};
-    uint32_t width = run->desc.rules.width, height = run->desc.rules.height;
-    snprintf(run->app.title, sizeof run->app.title, "Sugarscape, %u x %u cells", width, height);
-    return bench_app_create_outputs(&run->app, columns, classes, width, height);
-}
+static const char *const columns[] = {"males", "females", "cell_sugar", "agent_sugar", NULL};
+static const bench_outputs_class classes[] = {
+    {"Male", "#1f5ac8"}, {"Female", "#d7283c"}, {"Cell", NULL}, {NULL, NULL}};
 
-static int run_sugarscape(bench_env *env, const bench_values *values, bench_results *results) {
-    run_state run;
-    int result = bench_app_init(&run.app, &ops, env, values, results, "position") ||
-                         read_parameters(&run) || create_outputs(&run)
-                     ? -1
-                     : bench_app_run_bytes(&run.app, run.cells * sizeof(sugarscape_state));
-    bench_outputs_release(&run.app.outputs);
-    return result;
+static const bench_app_ops ops = {BENCH_APP_OPS, .cell_field = "position", .begin = begin,
+                                  .state = "world", .holds = "all agents are as the rules allow"};
+
+static int begin_run(void *self, bench_env *env, const bench_values *values,
+                     bench_results *results) {
+    return bench_app_begin(self, &ops, env, values, results);
 }
 
 static const bench_param params[] = {
@@ -160,7 +151,7 @@ const bench_descriptor bench_app_sugarscape = {
     .name = "app-sugarscape",
     .sentence = "Agents that seek sugar, mate and die on a grid of cells (Springer's thesis 7.7)",
     .params = params,
-    .repeat = 1,
     .size = "height",
-    .needs_device = bench_app_needs_device,
-    .run = run_sugarscape};
+    .bytes = sizeof(run_state),
+    .begin = begin_run,
+    BENCH_APP_CALLS};

@@ -1,4 +1,4 @@
-/* The world as a plain OpenCL grid: host side of soa.cl. See world.h. */
+/* The world as a plain OpenCL grid: host side of plain.cl. See world.h. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +18,8 @@ struct world {
     uint32_t now; /* which of them is the world */
 };
 
+/* ---- Making the world ------------------------------------------------------------------------ */
+
 static size_t at_row(const struct world *world, size_t y) {
     return ((y + 1) * (world->words + 2u) + 1) * 4;
 }
@@ -26,7 +28,7 @@ static int build(struct world *world, const life_desc *desc, bench_error *error)
     static const char *const names[] = {"grid_step"};
     char options[256];
     bench_plain_desc plain = {.world = &desc->world,
-                              .file = "bench/apps/game-of-life/soa.cl",
+                              .file = "bench/apps/game-of-life/plain.cl",
                               .options = options,
                               .names = names,
                               .count = 1};
@@ -77,6 +79,8 @@ static int create(const life_desc *desc, void **self, bench_error *error) {
     return 0;
 }
 
+/* ---- Steps and states ------------------------------------------------------------------------ */
+
 static int step(void *self, cl_event *events, bench_error *error) {
     struct world *world = self;
     size_t local[2] = {LOCAL_X, LOCAL_Y};
@@ -103,8 +107,8 @@ static int read_codes(void *self, void *codes, bench_error *error) {
     return code == CL_SUCCESS ? 0 : bench_error_cl(error, "reading the grid", code);
 }
 
-const life_ops life_grid_ops = {.create = create,
-                                .world = {.destroy = bench_plain_destroy,
-                                          .step = step,
-                                          .finish = bench_plain_finish,
-                                          .read = read_codes}};
+const life_ops life_plain_ops = {.create = create,
+                                 .world = {.destroy = bench_plain_destroy,
+                                           .step = step,
+                                           .finish = bench_plain_finish,
+                                           .read = read_codes}};

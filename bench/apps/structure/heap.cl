@@ -1,16 +1,16 @@
 /* Nodes and springs as objects: one kernel per phase of a step, and those that make and show them.
  *
- * Compiled behind arithmetic.clh and search.clh. All kernels of a step but the last promise to free
+ * Compiled behind rules.clh and search.clh. All kernels of a step but the last promise to free
  * nothing: a spring that breaks gets stiffness 0, pulls no more, and is freed with all others at
  * the end of the step. So the 2 * iterations + 5 kernels of a step share one list of objects.
  *
  * `changed` is one word: whether a spring broke in this step. If none did, the search for parts
  * that have come off has nothing to find, and its kernels return at once; the host never looks.
  *
- * Read first: structure.schema, arithmetic.clh, search.clh.
+ * Read first: objects.schema, rules.clh, search.clh.
  */
 
-/* ---- Making and linking ---------------------------------------------------------------------- */
+/* ---- Making the world ------------------------------------------------------------------------ */
 
 /* A node of the network is ten words: x, y, vx, vy, inverse mass, five springs (number + 1; 0:
  * none). `refs` takes the reference of each node. */
@@ -77,7 +77,7 @@ __kernel void link_nodes(CLUMP_HEAP_FIXED, __global const uint *nodes,
     }
 }
 
-/* ---- Forces and motion ----------------------------------------------------------------------- */
+/* ---- The phases of a step: forces and motion ------------------------------------------------- */
 
 /* Begins a step. The first has `is_first` 1: the network itself may have loose parts. */
 __kernel void pull_nodes(CLUMP_HEAP_FIXED, __global uint *changed, float dt, uint is_first) {
@@ -120,7 +120,7 @@ __kernel void move(CLUMP_HEAP_FIXED, float dt, float keep) {
     }
 }
 
-/* ---- What has come off: search.clh says how -------------------------------------------------- */
+/* ---- The phases of a step: what has come off, by search.clh ---------------------------------- */
 
 /* Forget broken springs. A node that is left without any is a part of its own, anchor or not. */
 static uint drop_broken(CLUMP_HEAP_FIXED, NodeBase self) {
@@ -202,7 +202,7 @@ __kernel void remove_loose(CLUMP_HEAP, __global const uint *changed) {
     }
 }
 
-/* ---- Showing --------------------------------------------------------------------------------- */
+/* ---- Showing the world ----------------------------------------------------------------------- */
 
 /* The state is all zero before: six words a node (x, y, vx, vy, springs, 1), then a word a spring:
  * 1. What is gone stays zero. `springs` has bit i for springs[i]. */

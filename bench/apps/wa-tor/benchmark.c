@@ -15,7 +15,21 @@ typedef struct run_state {
     size_t cells;
 } run_state;
 
-static int read_parameters(run_state *run) {
+/* ---- Beginning and end ----------------------------------------------------------------------- */
+
+static const char *const heap_phases[] = {
+#define PHASE_NAME(name, label) #label,
+    WA_TOR_PHASE_LIST(PHASE_NAME)
+#undef PHASE_NAME
+};
+static const char *const plain_phases[] = {
+#define PHASE_NAME(name) #name,
+    WA_TOR_PLAIN_PHASE_LIST(PHASE_NAME)
+#undef PHASE_NAME
+};
+
+static int begin(void *app) {
+    run_state *run = app;
     const bench_values *values = run->app.values;
     run->desc = (wa_tor_desc){.rules = {.width = bench_u32(values, "width"),
                                         .height = bench_u32(values, "height"),
@@ -32,10 +46,18 @@ static int read_parameters(run_state *run) {
     }
     run->cells = (size_t)run->desc.rules.width * run->desc.rules.height;
     snprintf(run->app.what, sizeof run->app.what, "%zu cells", run->cells);
+    snprintf(run->app.title, sizeof run->app.title, "Wa-Tor, %u x %u cells", run->desc.rules.width,
+             run->desc.rules.height);
+    run->app.width = run->desc.rules.width;
+    run->app.height = run->desc.rules.height;
+    run->app.phases = run->app.variant == BENCH_CLUMP ? heap_phases : plain_phases;
+    run->app.phase_count =
+        run->app.variant == BENCH_CLUMP ? WA_TOR_PHASE_COUNT : WA_TOR_PLAIN_PHASES;
+    run->app.state_bytes = run->cells * sizeof(uint32_t);
     return 0;
 }
 
-/* ---- For bench_app --------------------------------------------------------------------------- */
+/* ---- States ---------------------------------------------------------------------------------- */
 
 /* What the sequential world is compared with visits cells and agents in another order. */
 static int create(void *app, const bench_world_desc *world, bench_error *error) {
@@ -87,53 +109,19 @@ static int compare(void *app, bench_error *error) {
                           error);
 }
 
-static const char *const heap_phases[] = {
-#define PHASE_NAME(name, label) #label,
-    WA_TOR_PHASE_LIST(PHASE_NAME)
-#undef PHASE_NAME
-};
-static const char *const plain_phases[] = {
-#define PHASE_NAME(name) #name,
-    WA_TOR_PLAIN_PHASE_LIST(PHASE_NAME)
-#undef PHASE_NAME
-};
-
-static const bench_app_ops any_ops = {.create = create,
-                                      .sample = sample,
-                                      .draw = draw,
-                                      .phases = plain_phases,
-                                      .phase_count = WA_TOR_PLAIN_PHASES,
-                                      .checksum = checksum,
-                                      .report = report,
-                                      .report_heap = report_heap,
-                                      .compare = compare,
-                                      .state = "world",
-                                      .second_reference = "those of a run in shuffled order"};
-
 /* ---- The benchmark --------------------------------------------------------------------------- */
 
-static int create_outputs(run_state *run) {
-    static const char *const columns[] = {"fish", "sharks", NULL};
-    static const bench_outputs_class classes[] = {
-        {"Fish", "#2ca02c"}, {"Shark", "#d62728"}, {"Cell", NULL}, {NULL, NULL}};
-    uint32_t width = run->desc.rules.width, height = run->desc.rules.height;
-    snprintf(run->app.title, sizeof run->app.title, "Wa-Tor, %u x %u cells", width, height);
-    return bench_app_create_outputs(&run->app, columns, classes, width, height);
-}
+static const char *const columns[] = {"fish", "sharks", NULL};
+static const bench_outputs_class classes[] = {
+    {"Fish", "#2ca02c"}, {"Shark", "#d62728"}, {"Cell", NULL}, {NULL, NULL}};
 
-static int run_wa_tor(bench_env *env, const bench_values *values, bench_results *results) {
-    run_state run;
-    bench_app_ops ops = any_ops;
-    if (bench_app_variant(values) == BENCH_CLUMP) {
-        ops.phases = heap_phases;
-        ops.phase_count = WA_TOR_PHASE_COUNT;
-    }
-    int result = bench_app_init(&run.app, &ops, env, values, results, "position") ||
-                         read_parameters(&run) || create_outputs(&run)
-                     ? -1
-                     : bench_app_run_bytes(&run.app, run.cells * sizeof(uint32_t));
-    bench_outputs_release(&run.app.outputs);
-    return result;
+static const bench_app_ops ops = {BENCH_APP_OPS, .cell_field = "position", .begin = begin,
+                                  .state = "world",
+                                  .second_reference = "those of a run in shuffled order"};
+
+static int begin_run(void *self, bench_env *env, const bench_values *values,
+                     bench_results *results) {
+    return bench_app_begin(self, &ops, env, values, results);
 }
 
 static const bench_param params[] = {
@@ -154,7 +142,7 @@ const bench_descriptor bench_app_wa_tor = {
     .sentence =
         "Fish and sharks on a torus: objects made and freed in every step (Springer's thesis 7.6)",
     .params = params,
-    .repeat = 1,
     .size = "height",
-    .needs_device = bench_app_needs_device,
-    .run = run_wa_tor};
+    .bytes = sizeof(run_state),
+    .begin = begin_run,
+    BENCH_APP_CALLS};

@@ -4,7 +4,7 @@
  * equal cell by cell. Every phase reads only what it does not write, except for an object's own
  * fields; so no atomics are needed, and the order of visits does not matter.
  *
- * Read first: wa_tor.schema, rules.clh, which is compiled in front of this.
+ * Read first: objects.schema, rules.clh, which is compiled in front of this.
  */
 /* Cells are the first objects of the heap and stay where they are, so each 64 of them fill a row of
  * the heap, and a table with a reference for each row leads to all (`rows`, made by cell_init). */
@@ -181,7 +181,7 @@ __kernel void shark_move(CLUMP_HEAP, __global const uint *rows, uint shark_spawn
     }
 }
 
-/* ---- Looking --------------------------------------------------------------------------------- */
+/* ---- Showing the world ----------------------------------------------------------------------- */
 
 __kernel void write_world(CLUMP_HEAP_FIXED, __global uint *world) {
     CLUMP_FOR_EACH(Cell, self) {

@@ -1,4 +1,4 @@
-/* Buffers of applications. See buffers.h. */
+/* Buffers of the device. See buffers.h. */
 #include "buffers.h"
 
 void bench_buffers_release(bench_buffers *buffers) {
@@ -20,13 +20,11 @@ int bench_buffer_create(bench_buffers *buffers, size_t count, size_t bytes, cons
     }
     *buffer = buffers->all[i] =
         clCreateBuffer(buffers->context, CL_MEM_READ_WRITE, all, NULL, &code);
-    if (code == CL_SUCCESS && !(from && count)) {
-        return bench_buffer_clear(buffers, *buffer, all, error);
+    if (code != CL_SUCCESS) {
+        return bench_error_cl(error, "a buffer", code);
     }
-    if (code == CL_SUCCESS) {
-        code = clEnqueueWriteBuffer(buffers->queue, *buffer, CL_TRUE, 0, all, from, 0, NULL, NULL);
-    }
-    return code == CL_SUCCESS ? 0 : bench_error_cl(error, "a buffer of the world", code);
+    return from && count ? bench_buffer_write(buffers, *buffer, all, from, error)
+                         : bench_buffer_clear(buffers, *buffer, all, error);
 }
 
 void bench_buffer_drop(bench_buffers *buffers, cl_mem buffer) {
@@ -45,9 +43,16 @@ int bench_buffer_clear(bench_buffers *buffers, cl_mem buffer, size_t bytes, benc
     return code == CL_SUCCESS ? 0 : bench_error_cl(error, "clearing a buffer", code);
 }
 
+int bench_buffer_write(bench_buffers *buffers, cl_mem buffer, size_t bytes, const void *values,
+                       bench_error *error) {
+    cl_int code =
+        clEnqueueWriteBuffer(buffers->queue, buffer, CL_TRUE, 0, bytes, values, 0, NULL, NULL);
+    return code == CL_SUCCESS ? 0 : bench_error_cl(error, "writing a buffer", code);
+}
+
 int bench_buffer_read(bench_buffers *buffers, cl_mem buffer, size_t at, size_t bytes, void *values,
                       bench_error *error) {
     cl_int code =
         clEnqueueReadBuffer(buffers->queue, buffer, CL_TRUE, at, bytes, values, 0, NULL, NULL);
-    return code == CL_SUCCESS ? 0 : bench_error_cl(error, "reading the state", code);
+    return code == CL_SUCCESS ? 0 : bench_error_cl(error, "reading a buffer", code);
 }

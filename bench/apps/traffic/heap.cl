@@ -7,7 +7,7 @@
  * open, so no two cars have the same target. So no atomics are needed, and the order of visits does
  * not matter.
  *
- * Compiled behind rules.clh. Read first: traffic.schema, README.md.
+ * Compiled behind rules.clh. Read first: objects.schema, README.md.
  */
 
 /* ---- Making the world ------------------------------------------------------------------------ */
@@ -114,7 +114,7 @@ __kernel void car_start(CLUMP_HEAP, __global const uint *cells, __global const u
     }
 }
 
-/* ---- Looking --------------------------------------------------------------------------------- */
+/* ---- The phases of a step: looking ----------------------------------------------------------- */
 
 /* Where a car goes from a branch or a sink, `distance` cells into its step. Null: it leaves. */
 static Cell look_closer(CLUMP_HEAP_FIXED, Cell at, moment now, uint number, uint distance) {
@@ -205,7 +205,7 @@ __kernel void look(CLUMP_HEAP_FIXED, moment now) {
     }
 }
 
-/* ---- Acting ---------------------------------------------------------------------------------- */
+/* ---- The phases of a step: acting ------------------------------------------------------------ */
 
 static void act_car(CLUMP_HEAP, Car self) {
     uint move = Car_move(self);
@@ -290,7 +290,7 @@ __kernel void act(CLUMP_HEAP, moment now) {
     }
 }
 
-/* ---- Looking at the world -------------------------------------------------------------------- */
+/* ---- Showing the world ----------------------------------------------------------------------- */
 
 __kernel void write_codes(CLUMP_HEAP_FIXED, __global uint *codes) {
     CLUMP_FOR_EACH(Cell, self) {

@@ -1,11 +1,13 @@
 /* Bodies as objects: one kernel per phase of a step, and those that make and show the bodies.
  *
- * Compiled behind arithmetic.clh. MERGING is 1 for collision and 0 for nbody, whose class Body has
+ * Compiled behind rules.clh. MERGING is 1 for collision and 0 for nbody, whose class Body has
  * no fields for it. Every phase reads only what it does not write, except for a body's own fields;
  * suitors are the one exception, a maximum of ids. So the order of visits does not matter.
  *
- * Read first: collision.schema, arithmetic.clh.
+ * Read first: objects.schema, rules.clh.
  */
+
+/* ---- Making the world ------------------------------------------------------------------------ */
 
 /* Do-new over Body. `states` has x, y, vx, vy, mass of each. */
 __kernel void body_init(CLUMP_HEAP, __global const float *states) {
@@ -21,6 +23,8 @@ __kernel void body_init(CLUMP_HEAP, __global const float *states) {
 #endif
     }
 }
+
+/* ---- The phases of a step -------------------------------------------------------------------- */
 
 /* What a body sees of another one; aligned, so that it comes from local memory in one access. */
 typedef struct __attribute__((aligned(16))) body_copy {
@@ -167,6 +171,8 @@ __kernel void delete_merged(CLUMP_HEAP) {
 }
 
 #endif
+
+/* ---- Showing the world ----------------------------------------------------------------------- */
 
 /* Show: `states` is all zero before; a body that is gone keeps mass 0. */
 __kernel void write_bodies(CLUMP_HEAP_FIXED, __global float *states) {

@@ -1,4 +1,4 @@
-/* What the sequential programs of collision and barnes-hut compute with: arithmetic.clh written
+/* What the sequential programs of collision and barnes-hut compute with: rules.clh written
  * again, for the host.
  *
  * Read first: README.md. Read next: bench/apps/fma.h.

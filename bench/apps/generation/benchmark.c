@@ -1,10 +1,6 @@
-/* The benchmark app-generation. Read first: bench/apps/game-of-life/run.h. */
-#include "bench/apps/game-of-life/run.h"
+/* The benchmark app-generation. Read first: bench/apps/game-of-life/benchmark.h. */
+#include "bench/apps/game-of-life/benchmark.h"
 #include "bench/harness/registry.h"
-
-static int run_generation(bench_env *env, const bench_values *values, bench_results *results) {
-    return life_run(env, values, bench_text(values, "rule"), results);
-}
 
 static const bench_param params[] = {{"rule", BENCH_STRING, "0235678/3468/255",
                                       "survival/birth/states, as in 23/3 or B3/S23", 0, 0, NULL},
@@ -17,7 +13,7 @@ const bench_descriptor bench_app_generation = {
         "A generational cellular automaton: dying cells stay and block their place "
         "(Springer's thesis 7.8.3)",
     .params = params,
-    .repeat = 1,
     .size = "height",
-    .needs_device = bench_app_needs_device,
-    .run = run_generation};
+    .bytes = sizeof(life_run),
+    .begin = life_begin_generation,
+    BENCH_APP_CALLS};

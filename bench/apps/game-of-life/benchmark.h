@@ -3,10 +3,11 @@
  *
  * Read first: world.h, bench/apps/app.h.
  */
-#ifndef LIFE_RUN_H
-#define LIFE_RUN_H
+#ifndef LIFE_BENCHMARK_H
+#define LIFE_BENCHMARK_H
 
 #include "bench/apps/app.h"
+#include "world.h"
 
 /* Parameters that both have; the first lines of their lists. */
 /* clang-format off */
@@ -19,7 +20,15 @@
     BENCH_COMPACTION_PARAMS
 /* clang-format on */
 
-/* By `rule`, as life_rule_parse() reads it. */
-int life_run(bench_env *env, const bench_values *values, const char *rule, bench_results *results);
+typedef struct life_run {
+    bench_app app;
+    life_desc desc;
+    size_t cells;
+    uint8_t *start; /* the first world */
+} life_run;
+
+/* By the rule that the parameter `rule` names. */
+int life_begin_generation(void *self, bench_env *env, const bench_values *values,
+                          bench_results *results);
 
 #endif

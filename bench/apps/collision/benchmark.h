@@ -1,8 +1,12 @@
-/* The benchmark of bodies, for app-collision and app-nbody. Read first: bench/harness/bench.h, world.h. */
-#ifndef COLLISION_H
-#define COLLISION_H
+/* What the benchmarks of bodies share: app-collision, app-nbody and app-barnes-hut.
+ *
+ * Read first: bench/apps/app.h, model.h.
+ */
+#ifndef COLLISION_BENCHMARK_H
+#define COLLISION_BENCHMARK_H
 
 #include "bench/apps/app.h"
+#include "world.h"
 
 /* Parameters that app-collision and app-nbody have alike, and those of them that app-barnes-hut has
  * too; `bodies` and `steps` are presets. */
@@ -18,7 +22,18 @@
     BENCH_APP_PARAMS(BENCH_APP_VARIANTS, steps, 1e6), COLLISION_BODY_PARAMS(bodies)
 /* clang-format on */
 
-int collision_run(bench_env *env, const bench_values *values, bench_results *results,
-                  int is_merging);
+typedef struct collision_run {
+    bench_app app;
+    collision_desc desc;
+    collision_body *first; /* the first states */
+} collision_run;
+
+int collision_begin_nbody(void *self, bench_env *env, const bench_values *values,
+                          bench_results *results);
+
+/* What a run of any of the three begins with: the bodies of the file that the parameter `input` names,
+ * which is noted; without one `bodies` random ones by `seed`. *bodies is the caller's to free, also if
+ * this fails. Returns 0, or -1 and app->error. */
+int collision_first_bodies(bench_app *app, collision_body **bodies, uint32_t *count);
 
 #endif

@@ -1,6 +1,6 @@
 /* The quadtree of objects: one kernel per phase of a step, and those that make and show it.
  *
- * Compiled behind arithmetic.clh of collision and tree.clh. Nothing waits and no loop is longer
+ * Compiled behind collision/rules.clh and rules.clh. Nothing waits and no loop is longer
  * than the tree is deep, but for the walk over the tree and over the bodies that came into one
  * slot.
  *
@@ -9,8 +9,10 @@
  * makes subtrees of chains. `gather` goes up from the nodes that have only bodies, takes away those
  * that are not needed any more, and sums up the others.
  *
- * Read first: README.md, barnes_hut.schema, tree.clh.
+ * Read first: README.md, objects.schema, rules.clh.
  */
+
+/* ---- Making the world ------------------------------------------------------------------------ */
 
 /* Do-new over Body. `states` has x, y, vx, vy, mass of each. */
 __kernel void body_init(CLUMP_HEAP, __global const float *states) {
@@ -57,7 +59,7 @@ __kernel void root_init(CLUMP_HEAP, __global TreeNode *root, float inverse_theta
     }
 }
 
-/* ---- A step ---- */
+/* ---- The phases of a step -------------------------------------------------------------------- */
 
 /* All four. A packed array of 16 bytes lies at a multiple of 16. */
 static inline uint4 get_children(CLUMP_HEAP_FIXED, TreeNode node) {
@@ -295,11 +297,11 @@ __kernel void gather(CLUMP_HEAP, uint pass) {
     }
 }
 
-/* ---- Looking ---- */
+/* ---- Showing the world ----------------------------------------------------------------------- */
 
 /* Keys of a compaction that puts what is near in space together in memory. */
 __kernel void find_codes(CLUMP_HEAP_FIXED, __global uint *keys) {
-    CLUMP_FOR_EACH_NUMBERED(NodeBase, self, i) {
+    CLUMP_FOR_EACH_KEYED(NodeBase, self, i) {
         float4 summary = NodeBase_summary(self);
         keys[i] = find_morton_code(summary.x, summary.y);
     }

@@ -18,7 +18,7 @@
  *
  * So the order of visits does not matter, and only cells that change look around.
  *
- * Read first: game_of_life.schema.
+ * Read first: objects.schema.
  */
 
 #define PLACES 9u    /* of the square around a cell; 4 is the middle */
@@ -82,7 +82,8 @@ static void candidate_make(CLUMP_HEAP, Cell cell, uint i, uint life) {
 
 /* ---- Making the world ------------------------------------------------------------------------ */
 
-/* Do-new over Cell: note where each lies. */
+/* Do-new over Cell: note where each lies. Cells stay, so the number of a cell as an object is that in
+ * the table. */
 __kernel void cell_init(CLUMP_HEAP, __global uint *cells) {
     CLUMP_FOR_EACH_NEW(Cell, self, i) {
         cells[i] = self.id;
@@ -91,24 +92,23 @@ __kernel void cell_init(CLUMP_HEAP, __global uint *cells) {
     }
 }
 
-/* Once for each cell: its first state and its first agent, or none. */
-__kernel void cell_populate(CLUMP_HEAP, __global const uint *cells, uint2 size,
+/* The first state of each cell, and its first agent, or none. */
+__kernel void cell_populate(CLUMP_HEAP, CLUMP_NUMBERS, __global const uint *cells, uint2 size,
                             __global const uchar *world, uint4 rule) {
-    uint i = (uint)get_global_id(0), count = 0u;
-    if (i >= size.x * size.y) {
-        return;
-    }
-    FOR_NEIGHBORS(i, k, other) {
-        count += world[other] == 1;
-    }
-    if (world[i] != 0 || count > 0u) {
-        Cell cell = cell_at(cells, i);
+    CLUMP_FOR_EACH_NUMBERED(Cell, self, i) {
+        uint count = 0u;
+        FOR_NEIGHBORS(i, k, other) {
+            count += world[other] == 1;
+        }
+        if (world[i] == 0 && count == 0u) {
+            continue;
+        }
         uint life = life_decided(rule, world[i], count);
-        Cell_life(cell) = life;
+        Cell_life(self) = life;
         if (world[i] != 0) {
-            alive_make(clump_heap, cell, i, life);
+            alive_make(clump_heap, self, i, life);
         } else {
-            candidate_make(clump_heap, cell, i, life);
+            candidate_make(clump_heap, self, i, life);
         }
     }
 }
@@ -189,28 +189,26 @@ __kernel void agent_settle(CLUMP_HEAP, __global const uint *cells, uint2 size, u
     }
 }
 
-/* ---- Looking --------------------------------------------------------------------------------- */
+/* ---- Showing the world ----------------------------------------------------------------------- */
 
-/* Once for each cell: its state, and a count of the cells that do not know their neighbours or
+/* The state of each cell, and a count of the cells that do not know their neighbours or
  * whose agent does not fit them. */
-__kernel void write_world(CLUMP_HEAP_FIXED, __global const uint *cells, uint2 size,
+__kernel void write_world(CLUMP_HEAP_FIXED, CLUMP_NUMBERS, __global const uint *cells, uint2 size,
                           __global uchar *world, __global uint *misfits) {
-    uint i = (uint)get_global_id(0), count = 0u;
-    if (i >= size.x * size.y) {
-        return;
+    CLUMP_FOR_EACH_NUMBERED(Cell, self, i) {
+        uint count = 0u;
+        FOR_NEIGHBORS(i, k, other) {
+            count += life_state(Cell_life(cell_at(cells, other))) == 1u;
+        }
+        Agent agent = Cell_agent(self);
+        uint life = Cell_life(self), state = life_state(life);
+        int fits = life_count(life) == count && Agent_is_Alive(agent) == (state != 0u) &&
+                   Agent_is_Candidate(agent) == (state == 0u && count > 0u) &&
+                   (Agent_is_null(agent) ||
+                    (Agent_cell(agent).id == self.id && Agent_index(agent) == i));
+        if (!fits) {
+            atomic_inc(misfits);
+        }
+        world[i] = (uchar)state;
     }
-    FOR_NEIGHBORS(i, k, other) {
-        count += life_state(Cell_life(cell_at(cells, other))) == 1u;
-    }
-    Cell cell = cell_at(cells, i);
-    Agent agent = Cell_agent(cell);
-    uint life = Cell_life(cell), state = life_state(life);
-    int fits = life_count(life) == count && Agent_is_Alive(agent) == (state != 0u) &&
-               Agent_is_Candidate(agent) == (state == 0u && count > 0u) &&
-               (Agent_is_null(agent) ||
-                (Agent_cell(agent).id == cell.id && Agent_index(agent) == i));
-    if (!fits) {
-        atomic_inc(misfits);
-    }
-    world[i] = (uchar)state;
 }

@@ -1,15 +1,11 @@
 /* The benchmark app-nbody: bodies that attract each other, and nothing else. The code is that of
  * app-collision without merging.
  *
- * Read first: bench/apps/collision/collision.h.
+ * Read first: bench/apps/collision/benchmark.h.
  */
+#include "bench/apps/collision/benchmark.h"
 #include "bench/apps/app.h"
-#include "bench/apps/collision/collision.h"
 #include "bench/harness/registry.h"
-
-static int run_nbody(bench_env *env, const bench_values *values, bench_results *results) {
-    return collision_run(env, values, results, 0);
-}
 
 static const bench_param params[] = {COLLISION_PARAMS("2000", "100"),
                                      {NULL, BENCH_INT, NULL, NULL, 0, 0, NULL}};
@@ -19,7 +15,7 @@ const bench_descriptor bench_app_nbody = {
     .sentence =
         "Bodies that attract each other: a loop over all pairs of objects (Springer's thesis 7.1)",
     .params = params,
-    .repeat = 1,
     .size = "bodies",
-    .needs_device = bench_app_needs_device,
-    .run = run_nbody};
+    .bytes = sizeof(collision_run),
+    .begin = collision_begin_nbody,
+    BENCH_APP_CALLS};

@@ -6,8 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "../collision/collision.h"
-#include "../collision/first.h"
+#include "bench/apps/collision/benchmark.h"
 #include "bench/harness/registry.h"
 #include "heap.h"
 
@@ -16,27 +15,43 @@
 typedef struct run_state {
     bench_app app;
     barnes_hut_desc desc;
-    uint32_t pixels;
     collision_body *first;             /* the first states */
     barnes_hut_state found, reference; /* the last ones, and those of the reference */
 } run_state;
 
-/* ---- Parameters ------------------------------------------------------------------------------ */
+/* ---- Beginning and end ----------------------------------------------------------------------- */
 
-static int read_parameters(run_state *run) {
+static int begin(void *app) {
+    run_state *run = app;
     const bench_values *values = run->app.values;
-    run->pixels = bench_u32(values, "pixels");
     run->desc = (barnes_hut_desc){.nodes = bench_u32(values, "nodes"),
                                   .rules = {.dt = bench_float(values, "dt"),
                                             .gravity = bench_float(values, "gravity"),
                                             .softening = bench_float(values, "softening"),
                                             .theta = bench_float(values, "theta")}};
-    int result = collision_first_bodies(&run->app, &run->first, &run->desc.count);
+    if (collision_first_bodies(&run->app, &run->first, &run->desc.count) ||
+        barnes_hut_state_create(run->desc.count, &run->found, run->app.error) ||
+        barnes_hut_state_create(run->desc.count, &run->reference, run->app.error)) {
+        return -1;
+    }
     run->desc.bodies = run->first;
-    return result;
+    snprintf(run->app.title, sizeof run->app.title, "barnes-hut, %u bodies", run->desc.count);
+    run->app.width = run->app.height = bench_u32(values, "pixels");
+    run->app.phases = barnes_hut_phases;
+    run->app.phase_count = BARNES_HUT_PHASES;
+    run->app.found = &run->found;
+    run->app.reference = &run->reference;
+    return 0;
 }
 
-/* ---- For bench_app --------------------------------------------------------------------------- */
+static void end(void *app) {
+    run_state *run = app;
+    free(run->first);
+    barnes_hut_state_destroy(&run->found);
+    barnes_hut_state_destroy(&run->reference);
+}
+
+/* ---- States ---------------------------------------------------------------------------------- */
 
 static int create(void *app, const bench_world_desc *world, bench_error *error) {
     run_state *run = app;
@@ -61,8 +76,8 @@ static void sample(void *app, const void *state, double *values) {
 
 static int draw(void *app, const void *state, uint8_t *rgb, bench_error *error) {
     run_state *run = app;
-    return barnes_hut_paint(((const barnes_hut_state *)state)->bodies, run->desc.count, run->pixels,
-                            rgb, error);
+    return barnes_hut_paint(((const barnes_hut_state *)state)->bodies, run->desc.count,
+                            run->app.width, rgb, error);
 }
 
 static uint64_t checksum(void *app) {
@@ -129,41 +144,18 @@ static int compare(void *app, bench_error *error) {
     return 0;
 }
 
-static const bench_app_ops ops = {.create = create,
-                                  .sample = sample,
-                                  .draw = draw,
-                                  .phases = barnes_hut_phases,
-                                  .phase_count = BARNES_HUT_PHASES,
-                                  .checksum = checksum,
-                                  .report = report,
-                                  .report_heap = report_heap,
-                                  .check = check_forces,
-                                  .compare = compare,
-                                  .state = "bodies"};
-
 /* ---- The benchmark --------------------------------------------------------------------------- */
 
-static int create_outputs(run_state *run) {
-    static const char *const columns[] = {"nodes", "depth", NULL};
-    static const bench_outputs_class classes[] = {
-        {"Body", "#1f77b4"}, {"TreeNode", "#ff7f0e"}, {NULL, NULL}};
-    snprintf(run->app.title, sizeof run->app.title, "barnes-hut, %u bodies", run->desc.count);
-    return bench_app_create_outputs(&run->app, columns, classes, run->pixels, run->pixels);
-}
+static const char *const columns[] = {"nodes", "depth", NULL};
+static const bench_outputs_class classes[] = {
+    {"Body", "#1f77b4"}, {"TreeNode", "#ff7f0e"}, {NULL, NULL}};
 
-static int run_barnes_hut(bench_env *env, const bench_values *values, bench_results *results) {
-    run_state run = {.first = NULL};
-    int result = bench_app_init(&run.app, &ops, env, values, results, "by Morton code") ||
-                         read_parameters(&run) || create_outputs(&run) ||
-                         barnes_hut_state_create(run.desc.count, &run.found, run.app.error) ||
-                         barnes_hut_state_create(run.desc.count, &run.reference, run.app.error)
-                     ? -1
-                     : bench_app_run(&run.app, &run.found, &run.reference);
-    free(run.first);
-    barnes_hut_state_destroy(&run.found);
-    barnes_hut_state_destroy(&run.reference);
-    bench_outputs_release(&run.app.outputs);
-    return result;
+static const bench_app_ops ops = {BENCH_APP_OPS, .cell_field = "by Morton code", .begin = begin,
+                                  .end = end,    .check = check_forces,          .state = "bodies"};
+
+static int begin_run(void *self, bench_env *env, const bench_values *values,
+                     bench_results *results) {
+    return bench_app_begin(self, &ops, env, values, results);
 }
 
 static const bench_param params[] = {
@@ -178,7 +170,7 @@ const bench_descriptor bench_app_barnes_hut = {
     .name = "app-barnes-hut",
     .sentence = "Bodies in a quadtree: nodes made and freed as bodies move (Springer's thesis 7.3)",
     .params = params,
-    .repeat = 1,
     .size = "bodies",
-    .needs_device = bench_app_needs_device,
-    .run = run_barnes_hut};
+    .bytes = sizeof(run_state),
+    .begin = begin_run,
+    BENCH_APP_CALLS};

@@ -7,7 +7,7 @@
  * Sugar is kept twice: step i reads sugar[i % 2] of all cells and writes the other, on which the
  * phases behind work. Cells go by their number, not by the list: 64 to a row of the heap.
  *
- * Read first: sugarscape.schema, rules.clh.
+ * Read first: objects.schema, rules.clh.
  */
 
 /* Rows of cells, from `begin` up to `end`: on CPUs a range of them for each work-item, which loops
@@ -326,7 +326,7 @@ __kernel void spawn(CLUMP_HEAP, __global const uint *rows, rules r, uint iterati
     }
 }
 
-/* ---- Looking --------------------------------------------------------------------------------- */
+/* ---- Showing the world ----------------------------------------------------------------------- */
 
 __kernel void write_states(CLUMP_HEAP_FIXED, __global const uint *rows, rules r, uint iteration,
                            __global uint *states) {

@@ -16,7 +16,7 @@ typedef struct run_state {
     traffic_network network;
 } run_state;
 
-/* ---- Parameters ------------------------------------------------------------------------------ */
+/* ---- Beginning and end ----------------------------------------------------------------------- */
 
 static int create_network(run_state *run) {
     const bench_values *values = run->app.values;
@@ -49,7 +49,29 @@ static int create_network(run_state *run) {
     return 0;
 }
 
-/* ---- For bench_app --------------------------------------------------------------------------- */
+static int begin(void *app) {
+    run_state *run = app;
+    static const char *const phases[TRAFFIC_PHASES] = {"look", "act"};
+    if (create_network(run)) {
+        return -1;
+    }
+    snprintf(run->app.what, sizeof run->app.what, "%u cells", run->network.cell_count);
+    snprintf(run->app.title, sizeof run->app.title, "traffic, %u cells", run->network.cell_count);
+    traffic_fit_image(&run->map, bench_u32(run->app.values, "pixels"), &run->app.width,
+                      &run->app.height);
+    run->app.phases = phases;
+    run->app.phase_count = TRAFFIC_PHASES;
+    run->app.state_bytes = run->network.cell_count * sizeof(uint32_t);
+    return 0;
+}
+
+static void end(void *app) {
+    run_state *run = app;
+    traffic_network_destroy(&run->network);
+    traffic_map_release(&run->map);
+}
+
+/* ---- States ---------------------------------------------------------------------------------- */
 
 static int create(void *app, const bench_world_desc *world, bench_error *error) {
     run_state *run = app;
@@ -67,7 +89,7 @@ static void sample(void *app, const void *state, double *values) {
 static int draw(void *app, const void *state, uint8_t *rgb, bench_error *error) {
     run_state *run = app;
     (void)error;
-    traffic_draw(&run->map, &run->network, state, bench_u32(run->app.values, "pixels"), rgb);
+    traffic_paint(&run->map, &run->network, state, bench_u32(run->app.values, "pixels"), rgb);
     return 0;
 }
 
@@ -116,43 +138,22 @@ static int compare(void *app, bench_error *error) {
                            run->app.steps, error);
 }
 
-static const char *const phases[TRAFFIC_PHASES] = {"look", "act"};
+/* ---- The benchmark --------------------------------------------------------------------------- */
 
-static const bench_app_ops ops = {.create = create,
-                                  .sample = sample,
-                                  .draw = draw,
-                                  .phases = phases,
-                                  .phase_count = TRAFFIC_PHASES,
-                                  .checksum = checksum,
-                                  .report = report,
-                                  .report_heap = report_heap,
+static const char *const columns[] = {"cars", "moving", NULL};
+static const bench_outputs_class classes[] = {{"Car", "#1f77b4"}, {"Cell", NULL}, {NULL, NULL}};
+
+static const bench_app_ops ops = {BENCH_APP_OPS,
+                                  .cell_field = "position",
+                                  .begin = begin,
+                                  .end = end,
                                   .check = check,
-                                  .compare = compare,
                                   .state = "state",
                                   .holds = "all limits and velocities are in bounds"};
 
-/* ---- The benchmark --------------------------------------------------------------------------- */
-
-static int create_outputs(run_state *run) {
-    static const char *const columns[] = {"cars", "moving", NULL};
-    static const bench_outputs_class classes[] = {{"Car", "#1f77b4"}, {"Cell", NULL}, {NULL, NULL}};
-    uint32_t width, height;
-    snprintf(run->app.title, sizeof run->app.title, "traffic, %u cells", run->network.cell_count);
-    snprintf(run->app.what, sizeof run->app.what, "%u cells", run->network.cell_count);
-    traffic_fit_image(&run->map, bench_u32(run->app.values, "pixels"), &width, &height);
-    return bench_app_create_outputs(&run->app, columns, classes, width, height);
-}
-
-static int run_traffic(bench_env *env, const bench_values *values, bench_results *results) {
-    run_state run = {.map = {.intersection_count = 0}};
-    int result = bench_app_init(&run.app, &ops, env, values, results, "position") ||
-                         create_network(&run) || create_outputs(&run)
-                     ? -1
-                     : bench_app_run_bytes(&run.app, run.network.cell_count * sizeof(uint32_t));
-    traffic_network_destroy(&run.network);
-    traffic_map_release(&run.map);
-    bench_outputs_release(&run.app.outputs);
-    return result;
+static int begin_run(void *self, bench_env *env, const bench_values *values,
+                     bench_results *results) {
+    return bench_app_begin(self, &ops, env, values, results);
 }
 
 /* clang-format off */
@@ -181,7 +182,7 @@ const bench_descriptor bench_app_traffic = {
     .name = "app-traffic",
     .sentence = "Cars on a network of streets, with traffic lights (Springer's thesis 7.5)",
     .params = params,
-    .repeat = 1,
     .size = "intersections",
-    .needs_device = bench_app_needs_device,
-    .run = run_traffic};
+    .bytes = sizeof(run_state),
+    .begin = begin_run,
+    BENCH_APP_CALLS};

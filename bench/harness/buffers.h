@@ -1,5 +1,5 @@
-/* Buffers, and arguments of kernels: what programs in plain OpenCL (plain.h) and programs on a heap
- * (objects.h) have in common.
+/* Buffers, and arguments of kernels: what programs in plain OpenCL (apps/plain.h) and programs on a heap
+ * (apps/objects.h, micro/rig.h) have in common.
  *
  * Invariant: `all` holds what is to be released. Every function that can fail returns 0, or -1 and
  * an error.
@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "bench/harness/error.h"
+#include "error.h"
 
 #define BENCH_BUFFERS_MAX 32
 
@@ -34,6 +34,10 @@ void bench_buffer_drop(bench_buffers *buffers, cl_mem buffer);
 
 /* Zeros in its first `bytes`. */
 int bench_buffer_clear(bench_buffers *buffers, cl_mem buffer, size_t bytes, bench_error *error);
+
+/* `bytes` of `values` to its beginning. Waits for it. */
+int bench_buffer_write(bench_buffers *buffers, cl_mem buffer, size_t bytes, const void *values,
+                       bench_error *error);
 
 /* From byte `at` on. Waits for it. */
 int bench_buffer_read(bench_buffers *buffers, cl_mem buffer, size_t at, size_t bytes, void *values,

@@ -17,7 +17,7 @@ typedef struct run_state {
     structure_counts left;
 } run_state;
 
-/* ---- Parameters ------------------------------------------------------------------------------ */
+/* ---- Beginning and end ----------------------------------------------------------------------- */
 
 static int make_network(run_state *run) {
     const bench_values *values = run->app.values;
@@ -40,7 +40,8 @@ static int make_network(run_state *run) {
     return 0;
 }
 
-static int read_parameters(run_state *run) {
+static int begin(void *app) {
+    run_state *run = app;
     const bench_values *values = run->app.values;
     run->desc.rules = (structure_rules){.iterations = bench_u32(values, "iterations"),
                                         .dt = (float)bench_float(values, "dt"),
@@ -51,10 +52,24 @@ static int read_parameters(run_state *run) {
     }
     snprintf(run->app.what, sizeof run->app.what, "%u nodes and %u springs",
              run->network.node_count, run->network.spring_count);
+    snprintf(run->app.title, sizeof run->app.title, "structure, %u nodes and %u springs",
+             run->network.node_count, run->network.spring_count);
+    run->app.width = run->app.height = bench_u32(values, "pixels");
+    run->app.phases = structure_phase_names;
+    run->app.phase_count = STRUCTURE_PHASES;
+    run->app.found = &run->found;
+    run->app.reference = &run->reference;
     return 0;
 }
 
-/* ---- For bench_app --------------------------------------------------------------------------- */
+static void end(void *app) {
+    run_state *run = app;
+    structure_state_destroy(&run->found);
+    structure_state_destroy(&run->reference);
+    structure_network_destroy(&run->network);
+}
+
+/* ---- States ---------------------------------------------------------------------------------- */
 
 static int create(void *app, const bench_world_desc *world, bench_error *error) {
     run_state *run = app;
@@ -74,7 +89,7 @@ static void sample(void *app, const void *state, double *values) {
 static int draw(void *app, const void *state, uint8_t *rgb, bench_error *error) {
     run_state *run = app;
     (void)error;
-    structure_draw(&run->network, state, run->app.outputs.desc.width, rgb);
+    structure_paint(&run->network, state, run->app.outputs.desc.width, rgb);
     return 0;
 }
 
@@ -105,45 +120,26 @@ static int compare(void *app, bench_error *error) {
     return structure_compare(&run->found, &run->reference, run->app.steps, error);
 }
 
-static const bench_app_ops ops = {.create = create,
-                                  .sample = sample,
-                                  .draw = draw,
-                                  .phases = structure_phase_names,
-                                  .phase_count = STRUCTURE_PHASES,
-                                  .checksum = checksum,
-                                  .report = report,
-                                  .report_heap = report_heap,
+/* ---- The benchmark --------------------------------------------------------------------------- */
+
+static const char *const columns[] = {"nodes", "pull_nodes", "anchors", "springs", NULL};
+static const bench_outputs_class classes[] = {{"Spring", "#d62728"},
+                                              {"Node", "#1f77b4"},
+                                              {"AnchorPullNode", NULL},
+                                              {"AnchorNode", NULL},
+                                              {NULL, NULL}};
+
+static const bench_app_ops ops = {BENCH_APP_OPS,
+                                  .cell_field = "id",
+                                  .begin = begin,
+                                  .end = end,
                                   .check = check,
-                                  .compare = compare,
                                   .state = "structure",
                                   .holds = "all that is left hangs on an anchor"};
 
-/* ---- The benchmark --------------------------------------------------------------------------- */
-
-static int create_outputs(run_state *run) {
-    static const char *const columns[] = {"nodes", "pull_nodes", "anchors", "springs", NULL};
-    static const bench_outputs_class classes[] = {{"Spring", "#d62728"},
-                                                  {"Node", "#1f77b4"},
-                                                  {"AnchorPullNode", NULL},
-                                                  {"AnchorNode", NULL},
-                                                  {NULL, NULL}};
-    uint32_t pixels = bench_u32(run->app.values, "pixels");
-    snprintf(run->app.title, sizeof run->app.title, "structure, %u nodes and %u springs",
-             run->network.node_count, run->network.spring_count);
-    return bench_app_create_outputs(&run->app, columns, classes, pixels, pixels);
-}
-
-static int run_structure(bench_env *env, const bench_values *values, bench_results *results) {
-    run_state run = {.desc = {.network = NULL}};
-    int result = bench_app_init(&run.app, &ops, env, values, results, "id") ||
-                         read_parameters(&run) || create_outputs(&run)
-                     ? -1
-                     : bench_app_run(&run.app, &run.found, &run.reference);
-    structure_state_destroy(&run.found);
-    structure_state_destroy(&run.reference);
-    structure_network_destroy(&run.network);
-    bench_outputs_release(&run.app.outputs);
-    return result;
+static int begin_run(void *self, bench_env *env, const bench_values *values,
+                     bench_results *results) {
+    return bench_app_begin(self, &ops, env, values, results);
 }
 
 /* clang-format off */
@@ -172,7 +168,7 @@ const bench_descriptor bench_app_structure = {
     .sentence =
         "Nodes and springs that break and come off: objects only freed (Springer's thesis 7.4)",
     .params = params,
-    .repeat = 1,
     .size = "nodes",
-    .needs_device = bench_app_needs_device,
-    .run = run_structure};
+    .bytes = sizeof(run_state),
+    .begin = begin_run,
+    BENCH_APP_CALLS};
