@@ -173,11 +173,10 @@ static cl_int ask_name(clump_context *c, cl_kernel kernel, cl_uint index, char *
     return c->cl.GetKernelArgInfo(kernel, index, CL_KERNEL_ARG_NAME, room, name, NULL);
 }
 
-cl_int clumpi_parameters_ask(clump_context *c, cl_kernel kernel, clumpi_parameters *p) {
+cl_int clumpi_parameters_ask(clump_context *c, cl_kernel kernel, cl_uint count,
+                             clumpi_parameters *p) {
     *p = (clumpi_parameters){0};
-    cl_uint count = 0;
     cl_int code = ask_name(c, kernel, 0, p->first, sizeof p->first);
-    if (!code) code = c->cl.GetKernelInfo(kernel, CL_KERNEL_NUM_ARGS, sizeof count, &count, NULL);
     if (!code && count > 1) code = ask_name(c, kernel, 1, p->second, sizeof p->second);
     cl_kernel_arg_type_qualifier qualifier = 0;
     if (!code)

@@ -280,12 +280,15 @@ static int append_parameters(clump_context *c, cl_program program, clumpi_text *
         cl_int code = CL_SUCCESS;
         cl_kernel kernel = c->cl.CreateKernel(program, name, &code);
         clumpi_parameters p;
+        cl_uint count = 0;
         if (!code) {
-            code = clumpi_parameters_ask(c, kernel, &p);
+            code = c->cl.GetKernelInfo(kernel, CL_KERNEL_NUM_ARGS, sizeof count, &count, NULL);
+            if (!code) code = clumpi_parameters_ask(c, kernel, count, &p);
             c->cl.ReleaseKernel(kernel);
         }
         if (!code)
-            clumpi_text_append(t, "%s %d %s %s\n", name, p.is_const, p.first, p.second);
+            clumpi_text_append(t, "%s %d %s%s%s\n", name, p.is_const, p.first, *p.second ? " " : "",
+                               p.second);
         else if (code != CL_KERNEL_ARG_INFO_NOT_AVAILABLE && code != CL_INVALID_ARG_INDEX)
             known = 0;
     }

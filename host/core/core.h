@@ -144,8 +144,9 @@ typedef struct clumpi_parameters {
 
 /* OpenCL promises an answer only for programs that were built from source. So what it says then is kept
  * beside the binary: a line for each kernel, "KERNEL 1 FIRST SECOND", with 0 if it is not const. Returns what
- * clGetKernelArgInfo() returns. */
-cl_int clumpi_parameters_ask(clump_context *c, cl_kernel kernel, clumpi_parameters *p);
+ * clGetKernelArgInfo() returns. count: parameters of the kernel. */
+cl_int clumpi_parameters_ask(clump_context *c, cl_kernel kernel, cl_uint count,
+                             clumpi_parameters *p);
 cl_int clumpi_parameters_find(const char *parameters, const char *kernel, clumpi_parameters *p);
 
 /* ---- cache.c ---- */

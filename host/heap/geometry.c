@@ -173,8 +173,8 @@ static void place_scratch(clumpi_header *h, uint32_t reduce_groups, uint64_t *en
     const uint64_t sets = h->class_count + 1;
     const uint64_t of_calls[] = {
         h->scan_groups * sets * 2 * sizeof(clumpi_u32), /* list of rows, and objects */
-        h->scan_groups * sizeof(clumpi_new_supply),    /* do-new; a ranking needs less */
-        (uint64_t)reduce_groups * CLUMPI_REDUCE_BYTES, /* reduction */
+        h->scan_groups * sizeof(clumpi_new_supply),     /* do-new; a ranking needs less */
+        (uint64_t)reduce_groups * CLUMPI_REDUCE_BYTES,  /* reduction */
         CLUMPI_STATS_BYTES(h->class_count),
         CLUMPI_CHECK_BYTES(h->class_count),
     };

@@ -121,12 +121,12 @@ const char *clump_program_get_source(const clump_program *p) {
 
 /* The first parameter must be the heap; the second may be CLUMP_NUMBERS. Devices that cannot tell are
  * believed, and have no numbers. */
-static clump_status check_parameters(clump_kernel *k, const char *name) {
+static clump_status check_parameters(clump_kernel *k, const char *name, cl_uint count) {
     clump_context *c = k->program->context;
     const char *kept = k->program->texts.parameters;
     clumpi_parameters p;
-    cl_int code =
-        kept ? clumpi_parameters_find(kept, name, &p) : clumpi_parameters_ask(c, k->kernel, &p);
+    cl_int code = kept ? clumpi_parameters_find(kept, name, &p)
+                       : clumpi_parameters_ask(c, k->kernel, count, &p);
     if (code == CL_KERNEL_ARG_INFO_NOT_AVAILABLE) return CLUMP_OK;
     if (code) return clumpi_fail_cl(&c->error, "clGetKernelArgInfo", code, "kernel %s", name);
     if (strcmp(p.first, "clump_heap") != 0)
@@ -153,7 +153,7 @@ static clump_status create_kernel(clump_kernel *k, const char *name) {
     if (count == 0)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
                            "kernel %s has no parameters; the first must be CLUMP_HEAP", name);
-    clump_status status = check_parameters(k, name);
+    clump_status status = check_parameters(k, name, count);
     if (!status) status = clumpi_group_limit(c, k->kernel, name, &k->group_limit);
     if (status) return status;
     k->arg_count = count - 1 - (k->numbered ? 1 : 0);

@@ -144,9 +144,10 @@ clump_status clump_do_new(clump_heap *heap, const char *class_name, uint64_t cou
         return clumpi_fail(&c->error, CLUMP_ERR_NOT_FOUND, "the heap has no class \"%s\"",
                            class_name ? class_name : "(null)");
     if (k->numbered)
-        return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
-                           "clump_do_new: the kernel asks for CLUMP_NUMBERS, but the rows of the new "
-                           "objects stand in the place of the list");
+        return clumpi_fail(
+            &c->error, CLUMP_ERR_USAGE,
+            "clump_do_new: the kernel asks for CLUMP_NUMBERS, but the rows of the new "
+            "objects stand in the place of the list");
     if (info.is_abstract)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE, "class %s is abstract", info.name);
     if (count > UINT32_C(1) << 31)

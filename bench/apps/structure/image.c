@@ -115,8 +115,8 @@ static void find_frame(canvas *on, const structure_network *network) {
     on->bottom = (low[1] + high[1] - side) / 2;
 }
 
-void structure_paint(const structure_network *network, const structure_state *state, uint32_t pixels,
-                    uint8_t *rgb) {
+void structure_paint(const structure_network *network, const structure_state *state,
+                     uint32_t pixels, uint8_t *rgb) {
     canvas on = {.rgb = rgb, .pixels = pixels};
     find_frame(&on, network);
     memset(rgb, 255, 3 * (size_t)pixels * pixels);

@@ -58,7 +58,7 @@ int structure_check(const structure_network *network, const structure_state *sta
 
 /* A picture, `pixels` wide and high: springs by their stress, from grey to red; what is gone, pale,
  * where it was. */
-void structure_paint(const structure_network *network, const structure_state *state, uint32_t pixels,
-                    uint8_t *rgb);
+void structure_paint(const structure_network *network, const structure_state *state,
+                     uint32_t pixels, uint8_t *rgb);
 
 #endif

@@ -98,7 +98,7 @@ void traffic_fit_image(const traffic_map *map, uint32_t pixels, uint32_t *width,
 }
 
 void traffic_paint(const traffic_map *map, const traffic_network *network, const uint32_t *codes,
-                  uint32_t pixels, uint8_t *rgb) {
+                   uint32_t pixels, uint8_t *rgb) {
     canvas on = fit(map, pixels);
     on.rgb = rgb;
     memset(rgb, 255, 3 * (size_t)on.width * on.height);

@@ -127,6 +127,6 @@ void traffic_fit_image(const traffic_map *map, uint32_t pixels, uint32_t *width,
 
 /* Streets grey, fast ones darker; cars green, the slower the redder. */
 void traffic_paint(const traffic_map *map, const traffic_network *network, const uint32_t *codes,
-                  uint32_t pixels, uint8_t *rgb);
+                   uint32_t pixels, uint8_t *rgb);
 
 #endif

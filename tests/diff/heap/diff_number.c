@@ -12,12 +12,13 @@
 #define ROOM 6000u /* objects of a class with its subclasses, at most */
 #define CLASSES 5u /* that are looked at, each in its own part of the output */
 
-static const char schema[] = "abstract class Base { uint tag; }\n"
-                             "class Plain : Base { uint a; }\n"
-                             "class Special : Plain { ulong b; }\n"
-                             "class Other : Base { float4 c; }\n"
-                             "class Alone { uint tag; ushort d; }\n"
-                             "class Nobody { uint nothing; }\n";
+static const char schema[] =
+    "abstract class Base { uint tag; }\n"
+    "class Plain : Base { uint a; }\n"
+    "class Special : Plain { ulong b; }\n"
+    "class Other : Base { float4 c; }\n"
+    "class Alone { uint tag; ushort d; }\n"
+    "class Nobody { uint nothing; }\n";
 static const char *const names[CLASSES] = {"Base", "Plain", "Special", "Other", "Alone"};
 
 static const char source[] =
@@ -103,9 +104,9 @@ static cl_fixture fixture, *const f = &fixture;
 static const char *options; /* whose loops */
 
 enum { MAKE, MAKE_ALONE, DROP, SEE, LOOK_UP, REPLACE, LEAVE, PLAIN, SUM, NEW_NUMBERED, KERNELS };
-static const char *const kernel_names[KERNELS] = {"make",    "make_alone", "drop",  "see", "look_up",
-                                                  "replace", "leave",      "plain", "sum",
-                                                  "new_numbered"};
+static const char *const kernel_names[KERNELS] = {"make",    "make_alone",  "drop",  "see",
+                                                  "look_up", "replace",     "leave", "plain",
+                                                  "sum",     "new_numbered"};
 
 typedef struct world {
     clump_heap *heap;
@@ -305,7 +306,8 @@ static void test_launches(void **state) {
     assert_int_equal(launches_of(&w, PLAIN), 3);
     assert_int_equal(launches_of(&w, SEE), 1);
     uint64_t count;
-    CHECK_OK(f, clump_heap_read_refs(w.heap, "Alone", NULL, 0, &count)); /* numbers in its own way */
+    CHECK_OK(f,
+             clump_heap_read_refs(w.heap, "Alone", NULL, 0, &count)); /* numbers in its own way */
     assert_int_equal(launches_of(&w, PLAIN), 1);
     assert_int_equal(launches_of(&w, SEE), 3);
     for (uint32_t round = 0; round < 2; round++) {
@@ -331,13 +333,15 @@ static void test_refused(void **state) {
     cl_fixture_expect_words(clump_context_get_error(f->clump),
                             clump_do_new(w.heap, "Alone", 10, w.kernels[NEW_NUMBERED], NULL, NULL),
                             CLUMP_ERR_USAGE, "CLUMP_NUMBERS", "do-new", __LINE__);
-    cl_fixture_expect_words(
-        clump_context_get_error(f->clump), clump_kernel_set_arg(w.kernels[SEE], 2, 4, &launches),
-        CLUMP_ERR_USAGE, "the kernel has 2", "set an argument", __LINE__);
-    expect_unbuilt(&w, "__kernel void f(CLUMP_HEAP_FIXED) {\n"
-                       "    CLUMP_FOR_EACH_NUMBERED(Alone, self, i) Alone_tag(self) = i;\n}\n");
-    expect_unbuilt(&w, "__kernel void f(CLUMP_HEAP_FIXED, uint i) {\n"
-                       "    Alone_tag(CLUMP_AT(Alone, i)) = 1u;\n}\n");
+    cl_fixture_expect_words(clump_context_get_error(f->clump),
+                            clump_kernel_set_arg(w.kernels[SEE], 2, 4, &launches), CLUMP_ERR_USAGE,
+                            "the kernel has 2", "set an argument", __LINE__);
+    expect_unbuilt(&w,
+                   "__kernel void f(CLUMP_HEAP_FIXED) {\n"
+                   "    CLUMP_FOR_EACH_NUMBERED(Alone, self, i) Alone_tag(self) = i;\n}\n");
+    expect_unbuilt(&w,
+                   "__kernel void f(CLUMP_HEAP_FIXED, uint i) {\n"
+                   "    Alone_tag(CLUMP_AT(Alone, i)) = 1u;\n}\n");
     close_world(&w);
 }
 

