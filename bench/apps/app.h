@@ -4,7 +4,7 @@
  * What an application adds is a bench_app_ops. Its own struct begins with a bench_app, which is what
  * its calls are given. One world at a time is alive.
  *
- * The folder of each application has the same files:
+ * Each folder has these files (game-of-life has no rules.clh):
  *
  *   README.md                 the rules in words, and what was measured
  *   model.h, model.c          parameters and states as numbers; beginning, counting, checking
@@ -21,7 +21,7 @@
  * comparison; benchmark.c beginning and end, states, the benchmark.
  *
  * Files of other names are of that application alone; its README.md lists them. app-nbody and
- * app-generation are others with fewer rules or more, and have a benchmark.c alone.
+ * app-generation are others with fewer rules or more, and have only a benchmark.c (nbody also its schema).
  *
  * Read first: bench.h, variant.h, world.h. Read next: steps.h, then any user, such as
  * apps/sugarscape/benchmark.c.

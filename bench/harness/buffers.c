@@ -37,9 +37,15 @@ void bench_buffer_drop(bench_buffers *buffers, cl_mem buffer) {
     }
 }
 
+/* In pieces: from 2 GiB on NVIDIA's fill does not end (docs/portability.md). */
 int bench_buffer_clear(bench_buffers *buffers, cl_mem buffer, size_t bytes, bench_error *error) {
     static const cl_uchar zero = 0;
-    cl_int code = clEnqueueFillBuffer(buffers->queue, buffer, &zero, 1, 0, bytes, 0, NULL, NULL);
+    const size_t most = (size_t)1 << 30;
+    cl_int code = CL_SUCCESS;
+    for (size_t at = 0; at < bytes && code == CL_SUCCESS; at += most) {
+        size_t piece = bytes - at < most ? bytes - at : most;
+        code = clEnqueueFillBuffer(buffers->queue, buffer, &zero, 1, at, piece, 0, NULL, NULL);
+    }
     return code == CL_SUCCESS ? 0 : bench_error_cl(error, "clearing a buffer", code);
 }
 

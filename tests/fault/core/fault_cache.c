@@ -357,14 +357,18 @@ static void heaps_and_programs(void **state) {
             "__kernel void wrong(__global uint *numbers) {}\n"
             "__kernel void longer(__global uint *clump_heap_with_a_name_that_is_longer_than_any_"
             "that_the_library_has) {}\n"
-            "__kernel void none(void) {}\n",
+            "#ifndef __NV_CL_C_VERSION\n" /* which cannot compile it: docs/portability.md */
+            "__kernel void none(void) {}\n"
+            "#endif\n",
             NULL, NULL);
         clump_kernel *make = cl_fixture_kernel(&f, program, "make"),
                      *look = cl_fixture_kernel(&f, program, "look"),
                      *makes = cl_fixture_kernel(&f, program, "makes"), *wrong;
+        clump_status status;
         CHECK_STATUS(&f, clump_kernel_create(program, "wrong", &wrong), CLUMP_ERR_USAGE);
         CHECK_STATUS(&f, clump_kernel_create(program, "longer", &wrong), CLUMP_ERR_USAGE);
-        CHECK_STATUS(&f, clump_kernel_create(program, "none", &wrong), CLUMP_ERR_USAGE);
+        status = clump_kernel_create(program, "none", &wrong);
+        assert_true(status == CLUMP_ERR_USAGE || status == CLUMP_ERR_NOT_FOUND);
         CHECK_STATUS(&f, clump_kernel_create(program, "mak", &wrong), CLUMP_ERR_NOT_FOUND);
         assert_true(makes->fixed);
         clump_kernel_destroy(makes);
