@@ -7,9 +7,7 @@ void bench_buffers_release(bench_buffers *buffers) {
     }
 }
 
-int bench_buffer_create(bench_buffers *buffers, size_t count, size_t bytes, const void *from,
-                        cl_mem *buffer, bench_error *error) {
-    size_t all = count ? count * bytes : bytes; /* OpenCL has no empty buffers */
+int bench_buffer_make(bench_buffers *buffers, size_t bytes, cl_mem *buffer, bench_error *error) {
     cl_int code = CL_SUCCESS;
     int i = 0;
     while (i < BENCH_BUFFERS_MAX && buffers->all[i]) {
@@ -19,10 +17,14 @@ int bench_buffer_create(bench_buffers *buffers, size_t count, size_t bytes, cons
         return bench_error_set(error, "there is room for %d buffers", BENCH_BUFFERS_MAX);
     }
     *buffer = buffers->all[i] =
-        clCreateBuffer(buffers->context, CL_MEM_READ_WRITE, all, NULL, &code);
-    if (code != CL_SUCCESS) {
-        return bench_error_cl(error, "a buffer", code);
-    }
+        clCreateBuffer(buffers->context, CL_MEM_READ_WRITE, bytes, NULL, &code);
+    return code == CL_SUCCESS ? 0 : bench_error_cl(error, "a buffer", code);
+}
+
+int bench_buffer_create(bench_buffers *buffers, size_t count, size_t bytes, const void *from,
+                        cl_mem *buffer, bench_error *error) {
+    size_t all = count ? count * bytes : bytes; /* OpenCL has no empty buffers */
+    if (bench_buffer_make(buffers, all, buffer, error)) return -1;
     return from && count ? bench_buffer_write(buffers, *buffer, all, from, error)
                          : bench_buffer_clear(buffers, *buffer, all, error);
 }
@@ -37,15 +39,9 @@ void bench_buffer_drop(bench_buffers *buffers, cl_mem buffer) {
     }
 }
 
-/* In pieces: from 2 GiB on NVIDIA's fill does not end (docs/portability.md). */
 int bench_buffer_clear(bench_buffers *buffers, cl_mem buffer, size_t bytes, bench_error *error) {
     static const cl_uchar zero = 0;
-    const size_t most = (size_t)1 << 30;
-    cl_int code = CL_SUCCESS;
-    for (size_t at = 0; at < bytes && code == CL_SUCCESS; at += most) {
-        size_t piece = bytes - at < most ? bytes - at : most;
-        code = clEnqueueFillBuffer(buffers->queue, buffer, &zero, 1, at, piece, 0, NULL, NULL);
-    }
+    cl_int code = clEnqueueFillBuffer(buffers->queue, buffer, &zero, 1, 0, bytes, 0, NULL, NULL);
     return code == CL_SUCCESS ? 0 : bench_error_cl(error, "clearing a buffer", code);
 }
 

@@ -25,6 +25,9 @@ typedef struct bench_buffers {
 
 void bench_buffers_release(bench_buffers *buffers);
 
+/* A buffer whose contents are undefined. */
+int bench_buffer_make(bench_buffers *buffers, size_t bytes, cl_mem *buffer, bench_error *error);
+
 /* A buffer of `count` elements of `bytes`, with those of `from`, NULL: zeros. None is allowed. */
 int bench_buffer_create(bench_buffers *buffers, size_t count, size_t bytes, const void *from,
                         cl_mem *buffer, bench_error *error);
@@ -32,7 +35,7 @@ int bench_buffer_create(bench_buffers *buffers, size_t count, size_t bytes, cons
 /* Release it before the others. */
 void bench_buffer_drop(bench_buffers *buffers, cl_mem buffer);
 
-/* Zeros in its first `bytes`. */
+/* Zeros in its first `bytes`, less than 2 GiB: NVIDIA's fill goes wrong above (docs/portability.md). */
 int bench_buffer_clear(bench_buffers *buffers, cl_mem buffer, size_t bytes, bench_error *error);
 
 /* `bytes` of `values` to its beginning. Waits for it. */

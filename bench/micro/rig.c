@@ -116,7 +116,7 @@ int bench_rig_stats(bench_rig *rig, clump_heap_stats *stats) {
 }
 
 int bench_rig_buffer(bench_rig *rig, size_t bytes, cl_mem *buffer) {
-    return bench_buffer_create(&rig->buffers, 1, bytes, NULL, buffer, rig->error);
+    return bench_buffer_make(&rig->buffers, bytes, buffer, rig->error);
 }
 
 int bench_rig_write(bench_rig *rig, cl_mem buffer, size_t bytes, const void *values) {

@@ -4,6 +4,7 @@
  *   header.             holds                                                      from .. to
  *   at_plans            clumpi_class_plan [class id]; entry 0: sums                plan .. finish
  *   at_plan_counts      clumpi_block_counts [work-group][class id]                 plan
+ *                       merge: words [work-group][class id]: candidates            plan
  *   at_plan_histograms  words [class id][capacity_max + 1]: blocks by objects      plan
  *   at_tallies          clumpi_tally [work-group]                                  check, rewrite
  *   at_plan_list        block numbers: those that give and take, class by class    plan .. finish

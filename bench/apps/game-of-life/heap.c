@@ -65,6 +65,14 @@ static int set_arguments(struct world *world, bench_error *error) {
                : 0;
 }
 
+/* 64 work-items for each row of cells, so that the first agents lie in the order of their cells. */
+static int populate(struct world *world, bench_error *error) {
+    bench_objects *o = &world->objects;
+    size_t items = (world->cells + 63) / 64 * 64;
+    return bench_objects_check(o, clump_launch(o->heap, o->kernels[CELL_POPULATE], items, 64, NULL),
+                               "the first agents", error);
+}
+
 static int create(const life_desc *desc, void **self, bench_error *error) {
     struct world *world = calloc(1, sizeof *world);
     if (!world) {
@@ -75,8 +83,7 @@ static int create(const life_desc *desc, void **self, bench_error *error) {
     if (create_objects(world, desc, error) || create_buffers(world, desc, error) ||
         set_arguments(world, error) ||
         bench_objects_do_new(&world->objects, "Cell", world->cells, CELL_INIT, error) ||
-        bench_objects_do_all(&world->objects, CELL_POPULATE, NULL, error) ||
-        bench_objects_finish(world, error)) {
+        populate(world, error) || bench_objects_finish(world, error)) {
         bench_objects_destroy(world);
         return -1;
     }

@@ -25,7 +25,11 @@ static inline uint candidate_class(const clumpi_view *v, uint block, ulong4 sele
     return is_candidate(clumpi_credits_of_state(state), v->classes[c].capacity, factor) ? c : 0;
 }
 
-/* counts[group][class].sources: candidates. */
+/* Candidates: a word for each work-group and class id, in the place of the planner's counts. */
+static inline __global uint *merge_counts(const clumpi_view *v) {
+    return clumpi_words_at(v, v->header->at_plan_counts);
+}
+
 __kernel void clumpi_merge_count(__global uchar *heap, uint header_at, ulong4 selected, uint factor) {
     __local uint counts[256];
     clumpi_view v = clumpi_view_of(heap, header_at);
@@ -38,7 +42,7 @@ __kernel void clumpi_merge_count(__global uchar *heap, uint header_at, ulong4 se
         atomic_inc(&counts[candidate_class(&v, b, selected, factor)]);
     CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
     for (uint c = me; c < sets; c += items)
-        clumpi_plan_counts(&v)[(uint)get_group_id(0) * sets + c].sources = counts[c];
+        merge_counts(&v)[(uint)get_group_id(0) * sets + c] = counts[c];
     if (get_group_id(0) != 0) return;
     for (uint c = 1; c < sets; c++) clumpi_mark_columns(&v, c, selected);
 }
@@ -84,7 +88,7 @@ __kernel void clumpi_merge_write(__global uchar *heap, uint header_at, ulong4 se
     for (uint c = me; c < sets; c += items) {
         uint before = 0, all = 0;
         for (uint g = 0; g < (uint)get_num_groups(0); g++) {
-            uint n = clumpi_plan_counts(&v)[g * sets + c].sources;
+            uint n = merge_counts(&v)[g * sets + c];
             before += g < (uint)get_group_id(0) ? n : 0;
             all += n;
         }
