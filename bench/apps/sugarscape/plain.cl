@@ -7,6 +7,8 @@
  * Read first: plain_grid.clh, heap.cl.
  */
 
+/* ---- The arrays ------------------------------------------------------------------------------ */
+
 /* Cells are numbered from `get_global_offset(0)`: the frame above and below is left out, but the
  * walls to both sides are not. */
 #define HERE ((uint)get_global_id(0))
@@ -30,6 +32,8 @@ static body body_load(GRID, uint n) {
               AT(n, endowment), AT(n, metabolism),  AT(n, vision), AT(n, max_children)};
     return b;
 }
+
+/* ---- Making the world ------------------------------------------------------------------------ */
 
 /* Of all cells, those of the frame too. */
 __kernel void populate(GRID, rules r) {
@@ -194,7 +198,7 @@ __kernel void spawn(GRID, rules r, uint iteration) {
     }
 }
 
-/* ---- Looking --------------------------------------------------------------------------------- */
+/* ---- Showing the world ----------------------------------------------------------------------- */
 
 __kernel void write_states(GRID, rules r, uint iteration, __global uint *states) {
     uint n = HERE, x = n % r.pitch - r.max_vision, y = n / r.pitch - r.max_vision;

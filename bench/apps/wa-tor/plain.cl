@@ -14,6 +14,8 @@
  * Read first: rules.clh, which is compiled in front of this.
  */
 
+/* ---- The arrays ------------------------------------------------------------------------------ */
+
 /* Values of `wish`; neighbour i is i + 1. */
 #define NOBODY 0u
 #define DIES 5u
@@ -61,6 +63,8 @@ static uint find(GRID, uint kind) {
 static uint choose(uint mask, uint cell, uint iteration, uint draw, uint seed) {
     return pick(mask, is_alone(mask) ? 0u : draw_one(cell, iteration, draw, seed));
 }
+
+/* ---- Making the world ------------------------------------------------------------------------ */
 
 __kernel void populate(GRID, uint seed, uint fish_permille, uint shark_permille, uint fish_spawn,
                        uint shark_spawn, uint shark_energy) {
@@ -169,7 +173,7 @@ __kernel void shark_move(GRID, uint iteration, uint seed, uint shark_spawn, uint
     AT(n, spawn_timer) = spawn_timer;
 }
 
-/* ---- Looking --------------------------------------------------------------------------------- */
+/* ---- Showing the world ----------------------------------------------------------------------- */
 
 __kernel void write_world(GRID, __global uint *world) {
     uint n = HERE;
