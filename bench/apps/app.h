@@ -26,7 +26,9 @@
  *   world.c      The variants; Comparison
  *   benchmark.c  Beginning and end; States; The benchmark
  *
- * A heading "The phases of a step: looking" is that of a part of the phases.
+ * A heading such as "The phases of a step: looking" is that of some of the phases. The kernel files have
+ * what all parts need, such as macros, in front of the first heading or under "The arrays". In
+ * game-of-life/plain.cl the host makes and shows the world; its headings say so.
  *
  * Files of other names are of that application alone; "Files of its own" in its README.md lists them.
  * app-nbody is collision with fewer rules, app-generation is game-of-life with more. Both have only a
@@ -122,7 +124,7 @@ typedef struct bench_app {
 /* The value of the parameter `variant`: clump|soa|aos|sequential. */
 bench_variant bench_app_variant(const bench_values *values);
 
-/* All variants but sequential. */
+/* All variants except sequential. */
 int bench_app_needs_device(const bench_values *values);
 
 /* For report_heap(): the fragmentation of each of `count` classes, as a metric of this name. */

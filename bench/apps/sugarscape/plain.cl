@@ -9,8 +9,8 @@
 
 /* ---- The arrays ------------------------------------------------------------------------------ */
 
-/* Cells are numbered from `get_global_offset(0)`: the frame above and below is left out, but the
- * walls to both sides are not. */
+/* Cells are numbered from `get_global_offset(0)`: the frame above and below is left out. The walls to
+ * both sides are not. */
 #define HERE ((uint)get_global_id(0))
 
 static void body_store(GRID, uint n, body b) {
@@ -103,7 +103,7 @@ static void copy_agent(GRID, uint to, uint from) {
     AT(to, children) = children;
 }
 
-/* Who was there when the step began is told by the word that diffuse() read: an agent that comes
+/* The word that diffuse() read tells which agent was there when the step began: an agent that comes
  * while the kernel runs is not moved again. */
 __kernel void move(GRID, rules r, uint iteration) {
     uint n = HERE, at = n, parity = (iteration + 1u) % 2u;

@@ -5,10 +5,10 @@
  * and every kernel asks every cell whether there is an agent of the right kind. Neighbours are found
  * by arithmetic. A wish stands on the cell of the agent that has it, and the cell that decides looks
  * at the wishes around: reads of consecutive bytes. All wishes are written in every phase that has
- * some, so nothing has to be reset; and who decides also moves, since all work-items look at all
- * cells anyway.
+ * some, so nothing has to be reset. The cell that decides also moves the agent, since all work-items
+ * look at all cells anyway.
  *
- * Invariant: each agent has one wish, and a cell that somebody wants has an agent of the other kind
+ * Invariant: each agent has one wish, and a cell that an agent wants has an agent of the other kind
  * or none. So two cells that take part in a move take part in no other one.
  *
  * Read first: rules.clh, which is compiled in front of this.
