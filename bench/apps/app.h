@@ -16,12 +16,23 @@
  *   image.c                   pictures
  *   benchmark.c               the application as a bench_app_ops, its parameters, its descriptor
  *
- * and in each the same parts in the same order: heap.cl has making the world, the phases of a step,
- * showing the world; heap.c and plain.c making the world, steps and states; world.c the variants and their
- * comparison; benchmark.c beginning and end, states, the benchmark.
+ * and in each the same parts in the same order, under headings of these names:
  *
- * Files of other names are of that application alone; its README.md lists them. app-nbody and
- * app-generation are others with fewer rules or more, and have only a benchmark.c (nbody also its schema).
+ *   README.md    Rules; Objects; Step; Variants; What is checked; Parameters; Measured; Files of its own
+ *   heap.cl      Making the world; The phases of a step; Showing the world
+ *   plain.cl     The arrays; Making the world; The phases of a step; Showing the world
+ *   heap.c       Making the world; Steps and states
+ *   plain.c      likewise
+ *   world.c      The variants; Comparison
+ *   benchmark.c  Beginning and end; States; The benchmark
+ *
+ * A heading such as "The phases of a step: looking" is that of some of the phases. The kernel files have
+ * what all parts need, such as macros, in front of the first heading or under "The arrays". In
+ * game-of-life/plain.cl the host makes and shows the world; its headings say so.
+ *
+ * Files of other names are of that application alone; "Files of its own" in its README.md lists them.
+ * app-nbody is collision with fewer rules, app-generation is game-of-life with more. Both have only a
+ * README.md and a benchmark.c (nbody also its schema).
  *
  * Read first: bench.h, variant.h, world.h. Read next: steps.h, then any user, such as
  * apps/sugarscape/benchmark.c.
@@ -113,7 +124,7 @@ typedef struct bench_app {
 /* The value of the parameter `variant`: clump|soa|aos|sequential. */
 bench_variant bench_app_variant(const bench_values *values);
 
-/* All variants but sequential. */
+/* All variants except sequential. */
 int bench_app_needs_device(const bench_values *values);
 
 /* For report_heap(): the fragmentation of each of `count` classes, as a metric of this name. */

@@ -8,6 +8,9 @@
  *
  * Compiled behind collision/rules.clh and rules.clh. Read first: heap.cl.
  */
+
+/* ---- The arrays ------------------------------------------------------------------------------ */
+
 enum { NODES_MADE, NODES_BEFORE, STACK_HEIGHT, NODES_LACKING };
 
 #if defined(__NV_CL_C_VERSION)
@@ -73,6 +76,8 @@ typedef struct node {
     for (uint e = (uint)get_global_id(0) + ROOT, once = 1u;                                        \
          once && e - bodies <= (uint)counters[counter]; once = 0u)
 
+/* ---- Making the world ------------------------------------------------------------------------ */
+
 __kernel void body_init(TREE, __global const float *states) {
     FOR_EACH_BODY(self) {
         __global const float *state = states + 5u * (self - 1u);
@@ -102,7 +107,7 @@ __kernel void root_init(TREE, float inverse_theta) {
     }
 }
 
-/* ---- A step ---- */
+/* ---- The phases of a step -------------------------------------------------------------------- */
 
 __kernel void compute_force(TREE, float softening2) {
     FOR_EACH_BODY(self) {
@@ -330,6 +335,8 @@ __kernel void gather(TREE, uint pass) {
         }
     }
 }
+
+/* ---- Showing the world ----------------------------------------------------------------------- */
 
 __kernel void write_bodies(TREE, __global float *states, __global uchar *levels) {
     FOR_EACH_BODY(self) {

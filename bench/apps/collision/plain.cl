@@ -7,6 +7,9 @@
  *
  * Read first: heap.cl.
  */
+
+/* ---- The arrays ------------------------------------------------------------------------------ */
+
 #if LAYOUT_AOS
 
 typedef struct body {
@@ -49,6 +52,8 @@ typedef struct body {
     for (uint i = get_global_id(0), once = 1u; once && i < count; once = 0u)                       \
         if (IS_ACTIVE(i))
 
+/* ---- Making the world ------------------------------------------------------------------------ */
+
 __kernel void body_init(BODIES, __global const float *states) {
     uint i = get_global_id(0);
     if (i >= count) {
@@ -63,6 +68,8 @@ __kernel void body_init(BODIES, __global const float *states) {
     AT(i, active) = 1;
 #endif
 }
+
+/* ---- The phases of a step -------------------------------------------------------------------- */
 
 __kernel void compute_force(BODIES, float softening2, float scale) {
     FOR_ACTIVE(i) {
@@ -149,6 +156,8 @@ __kernel void delete_merged(BODIES) {
 }
 
 #endif
+
+/* ---- Showing the world ----------------------------------------------------------------------- */
 
 __kernel void write_bodies(BODIES, __global float *states) {
     FOR_ACTIVE(i) {

@@ -4,6 +4,17 @@
  * The grid has a border of dead cells: a word at both sides of a row, a row above and below.
  * LIFE_BORN, LIFE_SURVIVE and LIFE_STATES come with the build options.
  */
+
+/* ---- The arrays ------------------------------------------------------------------------------ */
+
+/* Two grids of words, `now` and `next`. They change places after every step. */
+
+/* ---- Making the world ------------------------------------------------------------------------ */
+
+/* Without a kernel: the host fills the first grid, fill() in plain.c. */
+
+/* ---- The phases of a step -------------------------------------------------------------------- */
+
 #define IS_CONWAY (LIFE_STATES == 2 && LIFE_BORN == 8 && LIFE_SURVIVE == 12)
 
 /* 1 in every byte that is 0, else 0. */
@@ -63,3 +74,7 @@ __kernel void grid_step(__global const uint *now, __global uint *next, uint word
     uint result = next_states(states, counts);
     next[i] = x == words - 1u ? result & last : result;
 }
+
+/* ---- Showing the world ----------------------------------------------------------------------- */
+
+/* Without a kernel: the host reads the grid, read_codes() in plain.c. */

@@ -8,6 +8,9 @@
  *
  * Read first: heap.cl.
  */
+
+/* ---- The arrays ------------------------------------------------------------------------------ */
+
 #if LAYOUT_AOS
 
 typedef struct node {
@@ -54,6 +57,8 @@ typedef struct spring {
     for (uint i = (uint)get_global_id(0), once = 1u; once && i < springs; once = 0u)               \
         if (S(i, active))
 
+/* ---- Making the world ------------------------------------------------------------------------ */
+
 /* `nodes_from` and `springs_from` as in heap.cl. */
 __kernel void init(WORLD, __global const uint *nodes_from, __global const uint *springs_from) {
     uint i = (uint)get_global_id(0);
@@ -80,6 +85,8 @@ __kernel void init(WORLD, __global const uint *nodes_from, __global const uint *
         S(i, active) = 1;
     }
 }
+
+/* ---- The phases of a step: forces and motion ------------------------------------------------- */
 
 __kernel void pull_nodes(WORLD, __global uint *changed, float dt, uint is_first) {
     if (get_global_id(0) == 0) {
@@ -115,7 +122,7 @@ __kernel void move(WORLD, float dt, float keep) {
     }
 }
 
-/* ---- What has come off: search.clh says how -------------------------------------------------- */
+/* ---- The phases of a step: what has come off, by search.clh ---------------------------------- */
 
 __kernel void begin_search(WORLD, __global const uint *changed) {
     if (changed[0] == 0u) {
@@ -179,6 +186,8 @@ __kernel void remove_loose(WORLD, __global const uint *changed) {
         }
     }
 }
+
+/* ---- Showing the world ----------------------------------------------------------------------- */
 
 /* As in heap.cl; the state is all zero before. */
 __kernel void write_state(WORLD, __global uint *state) {

@@ -7,8 +7,10 @@
  * Read first: plain_grid.clh, heap.cl.
  */
 
-/* Cells are numbered from `get_global_offset(0)`: the frame above and below is left out, but the
- * walls to both sides are not. */
+/* ---- The arrays ------------------------------------------------------------------------------ */
+
+/* Cells are numbered from `get_global_offset(0)`: the frame above and below is left out. The walls to
+ * both sides are not. */
 #define HERE ((uint)get_global_id(0))
 
 static void body_store(GRID, uint n, body b) {
@@ -30,6 +32,8 @@ static body body_load(GRID, uint n) {
               AT(n, endowment), AT(n, metabolism),  AT(n, vision), AT(n, max_children)};
     return b;
 }
+
+/* ---- Making the world ------------------------------------------------------------------------ */
 
 /* Of all cells, those of the frame too. */
 __kernel void populate(GRID, rules r) {
@@ -99,7 +103,7 @@ static void copy_agent(GRID, uint to, uint from) {
     AT(to, children) = children;
 }
 
-/* Who was there when the step began is told by the word that diffuse() read: an agent that comes
+/* The word that diffuse() read tells which agent was there when the step began: an agent that comes
  * while the kernel runs is not moved again. */
 __kernel void move(GRID, rules r, uint iteration) {
     uint n = HERE, at = n, parity = (iteration + 1u) % 2u;
@@ -194,7 +198,7 @@ __kernel void spawn(GRID, rules r, uint iteration) {
     }
 }
 
-/* ---- Looking --------------------------------------------------------------------------------- */
+/* ---- Showing the world ----------------------------------------------------------------------- */
 
 __kernel void write_states(GRID, rules r, uint iteration, __global uint *states) {
     uint n = HERE, x = n % r.pitch - r.max_vision, y = n / r.pitch - r.max_vision;

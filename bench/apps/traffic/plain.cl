@@ -7,6 +7,9 @@
  *
  * Compiled behind rules.clh. Read first: heap.cl, network.h.
  */
+
+/* ---- The arrays ------------------------------------------------------------------------------ */
+
 #if LAYOUT_AOS
 
 typedef struct cell {
@@ -74,7 +77,7 @@ __kernel void car_start(CELLS, __global const uint *starts, uint start_count) {
     }
 }
 
-/* ---- Looking --------------------------------------------------------------------------------- */
+/* ---- The phases of a step: looking ----------------------------------------------------------- */
 
 static uint look_closer(CELLS, __global const special *at, moment now, uint number, uint distance) {
     if (at->is_sink) {
@@ -151,7 +154,7 @@ __kernel void look(CELLS, __global const special *specials, __global const group
     }
 }
 
-/* ---- Acting ---------------------------------------------------------------------------------- */
+/* ---- The phases of a step: acting ------------------------------------------------------------ */
 
 /* A cell that a car comes to was free when all looked, so its own `move` is STAY throughout. */
 static void act_car(CELLS, uint self) {
@@ -222,7 +225,7 @@ __kernel void act(CELLS, __global const uint *producers, uint producer_count,
     }
 }
 
-/* ---- Looking at the world -------------------------------------------------------------------- */
+/* ---- Showing the world ----------------------------------------------------------------------- */
 
 __kernel void write_codes(CELLS, __global uint *codes) {
     uint i = get_global_id(0);

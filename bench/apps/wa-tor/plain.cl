@@ -5,14 +5,16 @@
  * and every kernel asks every cell whether there is an agent of the right kind. Neighbours are found
  * by arithmetic. A wish stands on the cell of the agent that has it, and the cell that decides looks
  * at the wishes around: reads of consecutive bytes. All wishes are written in every phase that has
- * some, so nothing has to be reset; and who decides also moves, since all work-items look at all
- * cells anyway.
+ * some, so nothing has to be reset. The cell that decides also moves the agent, since all work-items
+ * look at all cells anyway.
  *
- * Invariant: each agent has one wish, and a cell that somebody wants has an agent of the other kind
+ * Invariant: each agent has one wish, and a cell that an agent wants has an agent of the other kind
  * or none. So two cells that take part in a move take part in no other one.
  *
  * Read first: rules.clh, which is compiled in front of this.
  */
+
+/* ---- The arrays ------------------------------------------------------------------------------ */
 
 /* Values of `wish`; neighbour i is i + 1. */
 #define NOBODY 0u
@@ -61,6 +63,8 @@ static uint find(GRID, uint kind) {
 static uint choose(uint mask, uint cell, uint iteration, uint draw, uint seed) {
     return pick(mask, is_alone(mask) ? 0u : draw_one(cell, iteration, draw, seed));
 }
+
+/* ---- Making the world ------------------------------------------------------------------------ */
 
 __kernel void populate(GRID, uint seed, uint fish_permille, uint shark_permille, uint fish_spawn,
                        uint shark_spawn, uint shark_energy) {
@@ -169,7 +173,7 @@ __kernel void shark_move(GRID, uint iteration, uint seed, uint shark_spawn, uint
     AT(n, spawn_timer) = spawn_timer;
 }
 
-/* ---- Looking --------------------------------------------------------------------------------- */
+/* ---- Showing the world ----------------------------------------------------------------------- */
 
 __kernel void write_world(GRID, __global uint *world) {
     uint n = HERE;
