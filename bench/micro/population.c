@@ -132,6 +132,8 @@ int population_create_table(population *p, uint64_t entries) {
     size_t bytes = (size_t)entries * sizeof(cl_uint);
     return bench_rig_buffer(rig, bytes, &p->ids) || bench_rig_buffer(rig, bytes, &p->before) ||
                    bench_rig_buffer(rig, TALLIES * sizeof(cl_uint), &p->tallies) ||
+                   bench_rig_write(rig, p->ids, bytes, NULL) ||
+                   bench_rig_write(rig, p->before, bytes, NULL) ||
                    bench_rig_arg(rig, POPULATION_STEP, 0, sizeof p->ids, &p->ids) ||
                    bench_rig_arg(rig, POPULATION_VERIFY, 0, sizeof p->ids, &p->ids) ||
                    bench_rig_arg(rig, POPULATION_VERIFY, 1, sizeof p->before, &p->before) ||

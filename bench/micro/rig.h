@@ -75,7 +75,7 @@ int bench_rig_verify(bench_rig *rig, uint64_t nulls);
 
 int bench_rig_stats(bench_rig *rig, clump_heap_stats *stats);
 
-/* Buffers of the device, with zeros at first; `values` NULL: zeros again. The rig releases them. */
+/* Buffers of the device. What is in a new one is undefined; `values` NULL: zeros. The rig releases them. */
 int bench_rig_buffer(bench_rig *rig, size_t bytes, cl_mem *buffer);
 int bench_rig_write(bench_rig *rig, cl_mem buffer, size_t bytes, const void *values);
 int bench_rig_read(bench_rig *rig, cl_mem buffer, size_t bytes, void *values);
