@@ -62,7 +62,7 @@ typedef struct clumpi_marks_head {
     clumpi_u32 refs_of[CLUMPI_CLASS_IDS];
 } clumpi_marks_head;
 
-/* Byte offsets in the buffer; granules are those of the heap in front of its end. */
+/* Byte offsets in the buffer; `granules` counts those of the heap up to its end. */
 static inline clumpi_u64 clumpi_marks_white_at(void) {
     return sizeof(clumpi_marks_head);
 }
