@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "clump/clump.h"
+#include "tests/stress/any_device.h"
 
 #define THREADS 4
 #define BYTES (64u << 10)
@@ -49,15 +50,6 @@ static void *create(void *place) {
     }
     REQUIRE(!clump_pool_create(&desc, place, NULL));
     return NULL;
-}
-
-static cl_device_id find_device(void) {
-    cl_platform_id platform;
-    cl_device_id device = NULL;
-    if (clGetPlatformIDs(1, &platform, NULL) ||
-        clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL))
-        return NULL;
-    return device;
 }
 
 /* One context: its account counts each of the pools, and is all that is left of them. */

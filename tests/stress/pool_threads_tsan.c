@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "clump/clump.h"
+#include "tests/stress/any_device.h"
 
 #define WORKERS 3
 #define LIVE 24u
@@ -108,15 +109,6 @@ static void *look(void *written) {
         REQUIRE(!clump_pool_dump(pool, ignore, written));
     }
     return NULL;
-}
-
-static cl_device_id find_device(void) {
-    cl_platform_id platform;
-    cl_device_id device = NULL;
-    if (clGetPlatformIDs(1, &platform, NULL) ||
-        clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL))
-        return NULL;
-    return device;
 }
 
 int main(int argc, char **argv) {
