@@ -19,7 +19,7 @@
 
 #define BENCH_METRICS_MAX 64
 #define BENCH_NOTES_MAX 32
-#define BENCH_PARAMS_MAX 32
+#define BENCH_PARAMS_MAX 40
 #define BENCH_TEXT_BYTES 512
 
 /* ---- Parameters (params.c) ------------------------------------------------------------------- */
@@ -29,7 +29,7 @@ typedef enum bench_kind { BENCH_INT, BENCH_FLOAT, BENCH_ENUM, BENCH_STRING } ben
 typedef struct bench_param {
     const char *key; /* NULL ends a list of parameters */
     bench_kind kind;
-    const char *preset; /* the default, as one would write it behind `--set key=` */
+    const char *initial; /* the default, as one would write it after `--set key=` */
     const char *meaning;
     double min, max;     /* int and float: the range, both ends included */
     const char *choices; /* enum: "one|two|three" */
@@ -40,15 +40,27 @@ typedef struct bench_value {
     double number;               /* int and float; integers are exact up to 2^53 */
 } bench_value;
 
+/* A set-up of somebody's, under a name. It should name each parameter that decides the work, so that the
+ * run is that set-up whatever our own defaults become. */
+typedef struct bench_preset {
+    const char *name;     /* NULL ends a list of presets */
+    const char *sentence; /* whose set-up it is */
+    const char *set;      /* "key=value key=value" */
+} bench_preset;
+
 typedef struct bench_values {
     const bench_param *params;
+    const bench_preset *presets; /* those that the benchmark has; NULL: none */
+    const bench_preset *preset;  /* the one that was assigned last; NULL: none was */
     bench_value values[BENCH_PARAMS_MAX];
 } bench_values;
 
-/* All defaults. */
-void bench_values_init(bench_values *values, const bench_param *params);
+/* All defaults. `presets` NULL: there are none. */
+void bench_values_init(bench_values *values, const bench_param *params,
+                       const bench_preset *presets);
 
-/* Assign one. An unknown key and a value out of range are errors that name what is valid. */
+/* Assign one. The key "preset" assigns all that the preset of that name sets; what is assigned later
+ * overrides it. An unknown key or preset and a value out of range are errors that name what is valid. */
 int bench_values_set(bench_values *values, const char *key, const char *text, bench_error *error);
 
 /* Assign several: "key=value key=value". */
@@ -60,6 +72,10 @@ uint32_t bench_u32(const bench_values *values, const char *key);
 double bench_float(const bench_values *values, const char *key);
 const char *bench_text(const bench_values *values, const char *key); /* enum and string */
 int bench_is(const bench_values *values, const char *key, const char *text);
+
+/* Whether the preset that was assigned sets this parameter, by its index, to another value than it has
+ * now. Such a run is not that set-up any more. A file is the same in whatever folder. */
+int bench_is_overridden(const bench_values *values, int index);
 
 /* The index of `key`, or -1. */
 int bench_find_param(const bench_param *params, const char *key);
@@ -203,8 +219,9 @@ bench_number bench_number_of(double value);
 typedef struct bench_descriptor {
     const char *name;
     const char *sentence;
-    const bench_param *params; /* ended by an entry without key */
-    uint32_t repeat;           /* rounds if --repeat is not given */
+    const bench_param *params;   /* ended by an entry without key */
+    const bench_preset *presets; /* ended by an entry without name; or NULL */
+    uint32_t repeat;             /* rounds if --repeat is not given */
     const char *size; /* the parameter that says how large the problem is, for capacity; or NULL */
     int (*needs_device)(const bench_values *values); /* NULL: always */
     size_t bytes;            /* of the benchmark's own struct, which its calls get */

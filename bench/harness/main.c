@@ -46,7 +46,8 @@ static void print_usage(FILE *file) {
         "                   [--repeat N] [--seed N]\n"
         "All that take --device also take --no-cache.\n"
         "\n"
-        "list      the benchmarks with their parameters\n"
+        "list      the benchmarks with their parameters and presets, which --set preset=NAME "
+        "assigns\n"
         "devices   the OpenCL devices; a star marks the one that would be used\n"
         "run       one or more benchmarks; --json writes the results to a file as well\n"
         "suite     all of them at sizes that fit the device, or the groups of its report that are\n"
@@ -168,13 +169,17 @@ static int refuse(const options *given, unsigned takes) {
     return 0;
 }
 
-static void print_params(const char *name, const char *sentence, const bench_param *params) {
+static void print_params(const char *name, const char *sentence, const bench_param *params,
+                         const bench_preset *presets) {
     printf("%s: %s\n", name, sentence);
     for (const bench_param *param = params; param->key; param++) {
         char range[256];
         bench_describe_param(param, range, sizeof range);
         printf("  %-14s default %-12s %s\n  %-14s   %s\n", param->key,
-               *param->preset ? param->preset : "(none)", param->meaning, "", range);
+               *param->initial ? param->initial : "(none)", param->meaning, "", range);
+    }
+    for (; presets && presets->name; presets++) {
+        printf("  preset=%s: %s\n    %s\n", presets->name, presets->sentence, presets->set);
     }
     printf("\n");
 }
@@ -183,10 +188,10 @@ static int command_list(const options *given) {
     (void)given;
     for (size_t i = 0; i < bench_registry_count(); i++) {
         const bench_descriptor *benchmark = bench_registry_get(i);
-        print_params(benchmark->name, benchmark->sentence, benchmark->params);
+        print_params(benchmark->name, benchmark->sentence, benchmark->params, benchmark->presets);
     }
     print_params("figures", "no benchmark but a command, with these parameters",
-                 bench_figures_params);
+                 bench_figures_params, NULL);
     return 0;
 }
 
@@ -233,7 +238,7 @@ static int prepare(const options *given, const bench_descriptor **benchmarks, be
         if (!benchmarks[i]) {
             return -1;
         }
-        bench_values_init(&values[i], benchmarks[i]->params);
+        bench_values_init(&values[i], benchmarks[i]->params, benchmarks[i]->presets);
         if (apply_sets(given, &values[i], error)) {
             return -1;
         }
@@ -307,7 +312,7 @@ static int command_figures(const options *given) {
         return fail_usage("%s needs --out FOLDER", "figures");
     }
     env.repeat = given->repeat ? given->repeat : FIGURES_REPEAT;
-    bench_values_init(&values, bench_figures_params);
+    bench_values_init(&values, bench_figures_params, NULL);
     if (apply_sets(given, &values, &error) || bench_env_open(&env, given->device, &error)) {
         fprintf(stderr, "clump-bench: %s\n", error.text);
         return EXIT_USAGE;

@@ -72,7 +72,34 @@ static int fail_key(const bench_values *values, const char *key, bench_error *er
     return bench_error_set(error, "no parameter is called '%.64s'; there are: %s", key, keys);
 }
 
+static int fail_preset(const bench_values *values, const char *name, bench_error *error) {
+    char names[512] = "";
+    size_t used = 0;
+    for (const bench_preset *p = values->presets; p && p->name && used < sizeof names; p++) {
+        int n = snprintf(names + used, sizeof names - used, "%s%s", used ? ", " : "", p->name);
+        used += n > 0 ? (size_t)n : 0;
+    }
+    return used ? bench_error_set(error, "no preset is called '%.64s'; there are: %s", name, names)
+                : bench_error_set(error, "there is no preset '%.64s': this benchmark has none",
+                                  name);
+}
+
+static int set_preset(bench_values *values, const char *name, bench_error *error) {
+    const bench_preset *preset = values->presets;
+    while (preset && preset->name && strcmp(preset->name, name) != 0) {
+        preset++;
+    }
+    if (!preset || !preset->name) {
+        return fail_preset(values, name, error);
+    }
+    values->preset = preset;
+    return bench_values_set_all(values, preset->set, error);
+}
+
 int bench_values_set(bench_values *values, const char *key, const char *text, bench_error *error) {
+    if (strcmp(key, "preset") == 0) {
+        return set_preset(values, text, error);
+    }
     int index = bench_find_param(values->params, key);
     if (index < 0) {
         return fail_key(values, key, error);
@@ -90,13 +117,15 @@ int bench_values_set(bench_values *values, const char *key, const char *text, be
     return 0;
 }
 
-void bench_values_init(bench_values *values, const bench_param *params) {
+void bench_values_init(bench_values *values, const bench_param *params,
+                       const bench_preset *presets) {
     memset(values, 0, sizeof *values);
     values->params = params;
+    values->presets = presets;
     for (int i = 0; params[i].key; i++) {
         bench_error error;
         if (i >= BENCH_PARAMS_MAX ||
-            bench_values_set(values, params[i].key, params[i].preset, &error)) {
+            bench_values_set(values, params[i].key, params[i].initial, &error)) {
             fprintf(stderr, "clump-bench: the default of parameter %s is wrong\n", params[i].key);
             abort(); /* a descriptor in our own source is wrong: tests list and init all of them */
         }
@@ -129,6 +158,39 @@ int bench_values_set_all(bench_values *values, const char *text, bench_error *er
 
 int64_t bench_int(const bench_values *values, const char *key) {
     return (int64_t)look_up(values, key)->number;
+}
+
+/* What a list "key=value key=value" sets `key` to, into `text` of BENCH_TEXT_BYTES; 0: to nothing. */
+static int find_in_set(const char *set, const char *key, char *text) {
+    char name[64], value[BENCH_TEXT_BYTES];
+    int length = 0, is_found = 0;
+    for (; sscanf(set, " %63[^= ]=%511[^ ]%n", name, value, &length) == 2; set += length) {
+        if (strcmp(name, key) == 0) {
+            memcpy(text, value, sizeof value);
+            is_found = 1;
+        }
+    }
+    return is_found;
+}
+
+/* Whether `path` is `file`, wherever that lies. */
+static int is_same_file(const char *path, const char *file) {
+    size_t all = strlen(path), end = strlen(file);
+    return strcmp(path, file) == 0 ||
+           (all > end && path[all - end - 1] == '/' && strcmp(path + all - end, file) == 0);
+}
+
+int bench_is_overridden(const bench_values *values, int index) {
+    const bench_param *param = &values->params[index];
+    bench_value value = {.number = 0};
+    if (!values->preset || !find_in_set(values->preset->set, param->key, value.text) ||
+        !is_valid(param, value.text, &value)) {
+        return 0;
+    }
+    const bench_value *now = &values->values[index];
+    return param->kind == BENCH_INT || param->kind == BENCH_FLOAT
+               ? now->number < value.number || now->number > value.number
+               : !is_same_file(now->text, value.text);
 }
 
 uint32_t bench_u32(const bench_values *values, const char *key) {

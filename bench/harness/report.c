@@ -2,10 +2,12 @@
  *
  * {context: {device, device_mhz, driver, opencl_version, library_version, commit, tree, processors, date,
  *            seed, command},
- *  benchmarks: [{key?, set?, name, params, check: {result, message},
+ *  benchmarks: [{key?, set?, name, preset?, preset_overridden?, params, check: {result, message},
  *                machine: {date, load, cpu_mhz_min, cpu_mhz_max},
  *                metrics: {NAME: {unit, median, min, max, floor?}}, notes?}]}
  *
+ * `preset` is the name of the one that was assigned, `preset_overridden` the keys of those of its
+ * parameters that have another value: such a run is not that set-up. Neither is there without a preset.
  * `result` is "ok", "not checked" or "failed". null: could not be found out. `load` and clocks are those
  * before the run; device_mhz is the highest clock that the device gives itself.
  *
@@ -56,6 +58,18 @@ static int add_params(cJSON *object, const bench_values *values) {
             ok = cJSON_AddNumberToObject(params, param->key, value->number) != NULL;
         } else {
             ok = cJSON_AddStringToObject(params, param->key, value->text) != NULL;
+        }
+    }
+    return ok;
+}
+
+static int add_preset(cJSON *object, const bench_values *values) {
+    cJSON *keys = NULL;
+    int ok = !values->preset || cJSON_AddStringToObject(object, "preset", values->preset->name);
+    for (int i = 0; ok && values->params[i].key; i++) {
+        if (bench_is_overridden(values, i)) {
+            keys = keys ? keys : cJSON_AddArrayToObject(object, "preset_overridden");
+            ok = keys && cJSON_AddItemToArray(keys, cJSON_CreateString(values->params[i].key));
         }
     }
     return ok;
@@ -117,7 +131,8 @@ void bench_report_add(bench_report *report, const bench_request *request,
     cJSON *object = cJSON_CreateObject();
     int ok = object && add_text(object, "key", request ? request->key : NULL) &&
              add_text(object, "set", request ? request->set : NULL) &&
-             cJSON_AddStringToObject(object, "name", benchmark->name) && add_params(object, values);
+             cJSON_AddStringToObject(object, "name", benchmark->name) &&
+             add_preset(object, values) && add_params(object, values);
     cJSON *check = ok ? cJSON_AddObjectToObject(object, "check") : NULL;
     ok = check && cJSON_AddStringToObject(check, "result", bench_verdict_name(results->verdict)) &&
          cJSON_AddStringToObject(check, "message", results->check_message) &&
@@ -299,6 +314,18 @@ static void print_params(const bench_values *values) {
     printf("\n");
 }
 
+static void print_preset(const bench_values *values) {
+    const char *between = "; not this set-up any more, since it has another value of ";
+    printf("  preset %s (%s)", values->preset->name, values->preset->sentence);
+    for (int i = 0; values->params[i].key; i++) {
+        if (bench_is_overridden(values, i)) {
+            printf("%s%s", between, values->params[i].key);
+            between = ", ";
+        }
+    }
+    printf("\n");
+}
+
 static void print_metrics(const bench_results *results) {
     printf("  %-26s %-8s %13s %13s %13s %13s\n", "metric", "unit", "median", "min", "max", "floor");
     for (size_t i = 0; i < results->metric_count; i++) {
@@ -321,6 +348,9 @@ void bench_report_print(const bench_env *env, const bench_descriptor *benchmark,
     printf("  commit %.12s (%s), load %s, processors at %s to %s MHz\n", bench_commit, bench_tree,
            bench_number_of(machine->load).text, bench_number_of(machine->cpu_mhz_min).text,
            bench_number_of(machine->cpu_mhz_max).text);
+    if (values->preset) {
+        print_preset(values);
+    }
     print_params(values);
     if (results->metric_count > 0) {
         print_metrics(results);

@@ -47,7 +47,7 @@ static int set_number(capacity *c, const char *key, double number) {
 
 /* Run the application at a size. Its metrics stay until the next run. */
 static outcome run_app(capacity *c, const char *variant, double size, const char *check) {
-    bench_values_init(c->app_values, c->app->params);
+    bench_values_init(c->app_values, c->app->params, c->app->presets);
     bench_results_release(c->app_results);
     bench_results_init(c->app_results);
     if (set_number(c, "steps", (double)bench_int(c->values, "steps")) ||

@@ -15,10 +15,10 @@
 
 /* Lines of a list of parameters. */
 /* clang-format off */
-#define POPULATION_PARAMS(heap_mb_preset)                                                          \
+#define POPULATION_PARAMS(heap_mb_initial)                                                         \
     {"sizes", BENCH_STRING, "16,32,64,128", "bytes of an object of each class, 1 to 4 classes", 0, \
      0, NULL},                                                                                     \
-    {"heap_mb", BENCH_INT, heap_mb_preset, "size of the heap in MiB", 1, 1e6, NULL},               \
+    {"heap_mb", BENCH_INT, heap_mb_initial, "size of the heap in MiB", 1, 1e6, NULL},              \
     {"block_rows", BENCH_INT, "0", "rows of a block; 0: from the heap", 0, 64, NULL}
 /* clang-format on */
 

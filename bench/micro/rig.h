@@ -24,7 +24,9 @@
 #define BENCH_RIG_TUNING_PARAMS                                                                    \
     {"coalescing", BENCH_ENUM, "on", "combine the requests of a warp", 0, 0, "on|off"},            \
     {"rotation", BENCH_ENUM, "on", "start searches at different places", 0, 0, "on|off"},          \
-    {"retries", BENCH_INT, "0", "look-ups before a block is opened; 0: default", 0, 1024, NULL}
+    {"retries", BENCH_INT, "0", "look-ups by hints; 0: default", 0, 1024, NULL}, {                   \
+        "registers", BENCH_INT, "0", "NVIDIA: of a work-item, at most; 0: default", 0, 255, NULL       \
+    }
 /* clang-format on */
 
 typedef struct bench_rig_desc {
@@ -36,7 +38,7 @@ typedef struct bench_rig_desc {
     clump_alloc_tuning tuning;
     const char *const *kernels; /* names; rig->kernels has the same order */
     uint32_t kernel_count;
-    size_t local; /* work-items of a group in bench_rig_launch(); 0: 64 */
+    size_t local; /* work-items of a group in bench_rig_launch(); 0: 256 */
 } bench_rig_desc;
 
 typedef struct bench_rig {

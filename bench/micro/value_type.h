@@ -6,8 +6,8 @@
 #include "bench/harness/bench.h"
 
 /* A line of a list of parameters. */
-#define BENCH_VALUE_TYPE_PARAM(preset)                                                             \
-    { "type", BENCH_ENUM, preset, "of a field", 0, 0, "uchar|ushort|uint|ulong|uint2|uint4" }
+#define BENCH_VALUE_TYPE_PARAM(initial)                                                            \
+    { "type", BENCH_ENUM, initial, "of a field", 0, 0, "uchar|ushort|uint|ulong|uint2|uint4" }
 
 typedef struct bench_value_type {
     const char *name, *scalar;

@@ -65,7 +65,7 @@ static int prepare(bench_values *values, const bench_env *env, const char *folde
         return bench_error_set(error, "cannot make the folder %s", folder);
     }
     snprintf(seed, sizeof seed, "%u", env->seed);
-    bench_values_init(values, bench_app_wa_tor.params);
+    bench_values_init(values, bench_app_wa_tor.params, bench_app_wa_tor.presets);
     if (set(values, "seed", "", seed, error) ||
         set(values, "image", folder, "/wa-tor.png", error) ||
         set(values, "profile", folder, "/wa-tor-memory.svg", error)) {

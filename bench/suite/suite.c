@@ -478,7 +478,7 @@ static int run_entry(suite *s, size_t g, size_t e, bench_error *error) {
         return -1;
     }
     suite_key(key, group->file, entry->label, 0);
-    bench_values_init(&s->values[e], benchmark->params);
+    bench_values_init(&s->values[e], benchmark->params, benchmark->presets);
     if (bench_values_set_all(&s->values[e], request.set, error)) {
         return -1;
     }

@@ -115,14 +115,14 @@ __kernel void clumpi_sweep(__global uchar *heap, uint header_at, __global uchar 
                            uint change) {
     __local uint states[CLUMPI_TILE], dying[CLUMPI_TILE];
     __local sweep_tally sums;
-    __local uint hints[256], freed[256], active[256]; /* by class; active: modulo 2^32 */
+    __local uint hints[256], freed[1]; /* hints: by class */
     const clumpi_mark m = clumpi_mark_of(heap, header_at, marks, 0);
     const clumpi_view v = m.v;
     uint me = (uint)get_local_id(0), items = (uint)get_local_size(0);
     uint classes = v.header->class_count;
     clumpi_team team = clumpi_team_of(min(SWEEP_TEAM, v.header->block_rows_max));
     sweep_tally t = {0, 0, 0};
-    for (uint c = me; c <= classes; c += items) freed[c] = active[c] = 0;
+    if (me == 0) freed[0] = 0;
     if (me == 0) sums.dead = sums.marked = sums.blocks = 0;
     for (uint word = (uint)get_group_id(0); word < v.header->hint_count[0];
          word += (uint)get_num_groups(0)) {
@@ -150,7 +150,7 @@ __kernel void clumpi_sweep(__global uchar *heap, uint header_at, __global uchar 
             }
             if (dying[b]) {
                 if (!credits) {
-                    atomic_inc(&freed[class_id]);
+                    atomic_inc(&freed[0]);
                     class_id = 0;
                 }
                 if (change)
@@ -161,24 +161,19 @@ __kernel void clumpi_sweep(__global uchar *heap, uint header_at, __global uchar 
         }
         CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
         for (uint c = me; change && c <= classes; c += items) {
-            __global uint *hint = clumpi_hint_word(&v, c, 0, word);
+            __global uint *hint = clumpi_hint_word(clumpi_home_of(&v), c, 0, word);
             uint was = *hint;
             if (hints[c] == was) continue;
             *hint = hints[c];
-            active[c] += clumpi_popcount32(hints[c]) - clumpi_popcount32(was);
-            clumpi_hint_follow(&v, c, word, was, hints[c]);
+            clumpi_hint_follow(clumpi_home_of(&v), c, word, was, hints[c]);
         }
     }
     if (t.dead) atomic_add(&sums.dead, t.dead);
     if (t.marked) atomic_add(&sums.marked, t.marked);
     if (t.blocks) atomic_add(&sums.blocks, t.blocks);
     CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
-    for (uint c = 1 + me; c <= classes; c += items) {
-        if (freed[c]) CLUMPI_ADD(&m.control->blocks_freed, freed[c]);
-        if (freed[c] && change) CLUMPI_SUB(&v.classes[c].blocks, freed[c]);
-        if (active[c]) CLUMPI_ADD(&v.classes[c].active, active[c]);
-    }
     if (me != 0) return;
+    if (freed[0]) CLUMPI_ADD(&m.control->blocks_freed, freed[0]);
     if (sums.dead) CLUMPI_ADD(&m.control->dead, sums.dead);
     if (sums.marked) CLUMPI_ADD(&m.control->marked, sums.marked);
     if (sums.blocks) CLUMPI_ADD(&m.control->blocks, sums.blocks);

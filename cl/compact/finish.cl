@@ -1,4 +1,4 @@
-/* The end of a compaction: sources become free blocks, and hints and counters follow the states.
+/* The end of a compaction: sources become free blocks, and hints follow the states.
  *
  * Many blocks change at once and nothing else runs, so the lowest hints are made anew, word by word,
  * instead of being brought in line one by one; the upper ones follow where a word has become zero or
@@ -26,14 +26,13 @@ static inline void empty_sources(const clumpi_view *v, uint begin, uint tile) {
     CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
 }
 
-/* States and bitmaps of the sources; hints of the free blocks and of the classes that took part, and
- * their counters. A work-group takes a tile of `words` hint words at a time, at most 8. */
-__kernel void clumpi_finish(__global uchar *heap, uint header_at, uint words, uint fresh) {
-    __local uint hints[8], change[256]; /* change: of active blocks, modulo 2^32 */
+/* States and bitmaps of the sources; hints of the free blocks and of the classes that took part.
+ * A work-group takes a tile of `words` hint words at a time, at most 8. */
+__kernel void clumpi_finish(__global uchar *heap, uint header_at, uint words) {
+    __local uint hints[8];
     clumpi_view v = clumpi_view_of(heap, header_at);
     uint me = (uint)get_local_id(0), items = (uint)get_local_size(0), tile = words * 32u;
     uint classes = v.header->class_count, first = v.header->first_block, end = v.header->block_end;
-    for (uint c = me; c <= classes; c += items) change[c] = 0;
     for (uint begin = (uint)get_group_id(0) * tile; begin < end;
          begin += (uint)get_num_groups(0) * tile) {
         empty_sources(&v, begin, tile);
@@ -51,24 +50,16 @@ __kernel void clumpi_finish(__global uchar *heap, uint header_at, uint words, ui
             }
             CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
             for (uint w = me; w < words && begin + w * 32u < end; w += items) {
-                __global uint *hint = clumpi_hint_word(&v, c, 0, begin / 32u + w);
+                __global uint *hint = clumpi_hint_word(clumpi_home_of(&v), c, 0, begin / 32u + w);
                 uint was = *hint;
                 if (hints[w] == was) continue;
                 *hint = hints[w];
-                atomic_add(&change[c], clumpi_popcount32(hints[w]) - clumpi_popcount32(was));
-                clumpi_hint_follow(&v, c, begin / 32u + w, was, hints[w]);
+                clumpi_hint_follow(clumpi_home_of(&v), c, begin / 32u + w, was, hints[w]);
             }
             /* Not needed by OpenCL's rules: PoCL goes wrong with what stands between the last barrier
              * of a branch and its end (docs/portability.md). */
             CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
         }
-    }
-    CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
-    for (uint c = 1 + me; c <= classes; c += items) {
-        __global const clumpi_class_plan *p = &clumpi_plans(&v)[c];
-        if (change[c]) CLUMPI_ADD(&v.classes[c].active, change[c]);
-        if (get_group_id(0) == 0 && p->selected)
-            v.classes[c].blocks += (fresh ? p->targets : 0u) - p->freed;
     }
     if (get_global_id(0) == 0) CLUMPI_ADD(&v.header->epoch, 1); /* room appeared: cl/core/alloc.clh */
 }

@@ -69,7 +69,7 @@ typedef struct clumpi_tally {
 } clumpi_tally;
 
 #define CLUMPI_TALLIES 4u    /* work-groups that compaction launches for each one of other passes */
-#define CLUMPI_MOVE_ROWS 32u /* rows of sources that a work-group moves at a time, at most */
-#define CLUMPI_HOLE_ROWS 512u /* rows of targets whose free slots it numbers in local memory */
+#define CLUMPI_MOVE_ROWS 16u /* rows of sources that a work-group moves at a time, at most */
+#define CLUMPI_HOLE_ROWS 256u /* rows of targets whose free slots it numbers in local memory */
 
 #endif

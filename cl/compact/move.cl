@@ -1,9 +1,9 @@
 /* Moving: objects of sources to the holes of targets, and forwarding references to where they were.
  *
- * A work-group takes a batch: as many neighbouring sources of one class as have 32 rows together, or
- * 32 rows of one. It numbers their objects and the holes that they go to from bitmaps alone, copies all columns,
- * and when the last object has left stores forwarding references in the first 256 bytes of each row,
- * one for each slot that had an object. Bitmaps are not touched, so other groups can read them meanwhile;
+ * A work-group takes a batch: as many neighbouring sources of one class as have 16 rows together, or
+ * 16 rows of one. It numbers their objects and the holes that they go to from bitmaps alone, copies all columns,
+ * and when the last object has left stores forwarding references from the begin of each row on,
+ * one for each of its objects. Bitmaps are not touched, so other groups can read them meanwhile;
  * clumpi_fill then sets the bits of the targets.
  *
  * factor 0 is the planner's: holes are numbered through the whole list of targets, and batches go
@@ -87,10 +87,10 @@ static inline uint place_far(const clumpi_view *v, const batch *b, uint number) 
 #define COPY_ELEMENTS(type, ahead)                                                                 \
     {                                                                                              \
         uint e = 0;                                                                                \
-        for (; e + ahead <= c.count; e += ahead, from += ahead * c.step, to += ahead * c.step) {   \
+        for (; e + ahead <= c.count; e += ahead) {                                                 \
             type w[ahead];                                                                         \
-            for (uint k = 0; k < ahead; k++) w[k] = *(__global const type *)(from + k * c.step);   \
-            for (uint k = 0; k < ahead; k++) *(__global type *)(to + k * c.step) = w[k];           \
+            for (uint k = 0; k < ahead; k++, from += c.step) w[k] = *(__global const type *)from;  \
+            for (uint k = 0; k < ahead; k++, to += c.step) *(__global type *)to = w[k];            \
         }                                                                                          \
         for (; e < c.count; e++, from += c.step, to += c.step)                                     \
             *(__global type *)to = *(__global const type *)from;                                   \
@@ -177,6 +177,23 @@ typedef struct scratch {
     __local uint *sums;
 } scratch;
 
+#define FETCH_SLOTS 16u
+
+/* Ask for a row early if FETCH_SLOTS or more of its slots are `needed`, which are in most of its sectors of 32
+ * bytes. Above all for a target: objects store parts of sectors, and the rest of each, left to the
+ * cache, would be read when it writes back, sector by sector. */
+static inline void fetch_row(const clumpi_view *v, uint class_id, uint granule, uint slot, ulong needed) {
+#if CLUMPI_HAVE_PTX
+    if (clumpi_popcount64(needed) < FETCH_SLOTS) return;
+    ulong granule_bytes = v->header->granule_bytes;
+    uint row_bytes = v->classes[class_id].row_granules * (uint)granule_bytes;
+    for (uint at = slot * 32u; at < row_bytes; at += 64u * 32u)
+        __asm__ volatile("prefetch.global.L2 [%0];" ::"l"(v->heap + granule * granule_bytes + at));
+#else
+    (void)v, (void)class_id, (void)granule, (void)slot, (void)needed;
+#endif
+}
+
 /* slots[] of the objects of the batch; returns how many there are. *first is the number of the first. */
 static inline uint number_objects(const clumpi_view *v, const batch *b, const scratch *l,
                                   uint *first) {
@@ -205,6 +222,7 @@ static inline uint number_objects(const clumpi_view *v, const batch *b, const sc
     for (uint i = me; i < b->row_count * 64u; i += items) {
         uint slot = i & 63u;
         ulong bits = clumpi_row_bits(v, l->row_granule[i >> 6]);
+        fetch_row(v, b->class_id, l->row_granule[i >> 6], slot, bits);
         if (bits >> slot & 1ul)
             l->slots[l->row_first[i >> 6] + clumpi_popcount64(bits & ((1ul << slot) - 1ul))] =
                 (ushort)i;
@@ -222,23 +240,29 @@ static inline void number_holes(const clumpi_view *v, const batch *b, const scra
         l->hole_first[q] = clumpi_popcount64(~clumpi_row_bits(v, l->hole_granule[q]));
     }
     CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
-    clumpi_group_scan_array(l->hole_first, rows, l->sums);
+    uint holes_in_all = clumpi_group_scan_array(l->hole_first, rows, l->sums);
     /* Holes in front of the first object's are those of the batch before. */
     uint skip =
         first_object - clumpi_block_plans(v)[clumpi_plan_list(v)[b->target]].target.first_hole;
+    for (uint q = me; q < rows; q += items)
+        if (l->hole_first[q] <= skip &&
+            skip < (q + 1u < rows ? l->hole_first[q + 1u] : holes_in_all))
+            l->sums[0] = q;
+    CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
+    uint begin = l->sums[0]; /* the row of the first object's hole */
 #if CLUMPI_ROW_PER_ITEM
-    for (uint q = me; q < rows && l->hole_first[q] < skip + objects; q += items) {
+    for (uint q = begin + me; q < rows && l->hole_first[q] < skip + objects; q += items) {
         uint number = l->hole_first[q] - skip, granule = l->hole_granule[q]; /* modulo 2^32 */
         for (ulong holes = ~clumpi_row_bits(v, granule); holes; holes &= holes - 1ul, number++)
             if (number < objects) l->places[number] = granule << 6 | clumpi_lowest64(holes);
     }
 #else
-    for (uint i = me; i < rows * 64u; i += items) {
+    for (uint i = begin * 64u + me; i < rows * 64u; i += items) {
         uint slot = i & 63u, first = l->hole_first[i >> 6];
-        if (first + 64u <= skip) continue;
         if (first >= skip + objects) break; /* numbers only grow */
         uint granule = l->hole_granule[i >> 6];
         ulong holes = ~clumpi_row_bits(v, granule);
+        if (~holes) fetch_row(v, b->class_id, granule, slot, holes);
         uint number = first + clumpi_popcount64(holes & ((1ul << slot) - 1ul)) - skip;
         if (holes >> slot & 1ul && number < objects) l->places[number] = granule << 6 | slot;
     }
@@ -279,7 +303,7 @@ __kernel void clumpi_move(__global uchar *heap, uint header_at, uint factor, uin
         uint first, objects = number_objects(&v, &b, &l, &first);
         if (fresh)
             number_fresh(&v, &b, &l, first, objects, ordered, order);
-        else if (b.targets * b.rows <= CLUMPI_HOLE_ROWS)
+        else if (objects && b.targets * b.rows <= CLUMPI_HOLE_ROWS)
             number_holes(&v, &b, &l, first, objects);
         else
             for (uint n = me; n < objects; n += items) places[n] = place_far(&v, &b, first + n);
@@ -296,8 +320,9 @@ __kernel void clumpi_move(__global uchar *heap, uint header_at, uint factor, uin
 #endif
         CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE); /* all have left */
         for (uint n = me; n < objects; n += items) {
-            ulong row = row_granule[slots[n] >> 6] * r.granule_bytes;
-            ((__global uint *)(r.heap + row))[slots[n] & 63u] = places[n];
+            uint q = slots[n] >> 6;
+            __global uchar *row = r.heap + row_granule[q] * r.granule_bytes;
+            ((__global uint *)row)[n - row_first[q]] = places[n];
         }
         CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
     }
@@ -325,7 +350,7 @@ static inline cut find_cut(const clumpi_view *v, uint block, uint class_id, uint
     return c;
 }
 
-/* Bits and credits of the targets. A work-group takes as many targets as have 64 rows together. */
+/* Bits and credits of the targets. A work-group takes as many targets as have 16 rows together. */
 __kernel void clumpi_fill(__global uchar *heap, uint header_at, uint fresh) {
     __local uint coming[CLUMPI_MOVE_ROWS]; /* per target */
     clumpi_view v = clumpi_view_of(heap, header_at);

@@ -28,11 +28,12 @@ static inline referent follow(const clumpi_view *v, const clumpi_reach *r, uint 
     uint granule = ref >> 6, block = clumpi_block_of(r, granule);
     if (granule >= r->end || !clumpi_is_moved(r->moved, block)) return s;
     s.kind = SEEN_DANGLING;
-    if (!(clumpi_row_bits(v, granule) >> (ref & 63u) & 1ul)) return s;
+    ulong bits = clumpi_row_bits(v, granule);
+    if (!(bits >> (ref & 63u) & 1ul)) return s;
     uint class_id = clumpi_class_of_state(r->states[block]);
     if (class_id < first || class_id > last) return s;
     s.kind = SEEN_MOVED;
-    s.ref = ((__global const uint *)(r->heap + granule * r->granule_bytes))[ref & 63u];
+    s.ref = *clumpi_forward(r->heap + granule * r->granule_bytes, bits, ref & 63u);
     return s;
 }
 
@@ -188,9 +189,8 @@ static inline void rewrite_rows(const clumpi_view *v, const clumpi_reach *r,
                 (class_id >= column->first) & (class_id <= column->last);
     }
     for (uint i = 0; i < live; i++) {
-        __global const uint *row =
-            (__global const uint *)(r->heap + (refs[i] >> 6) * r->granule_bytes);
-        refs[i] = row[refs[i] & 63u];
+        refs[i] = *clumpi_forward(r->heap + (refs[i] >> 6) * r->granule_bytes,
+                                  clumpi_row_bits(v, refs[i] >> 6), refs[i] & 63u);
     }
     for (uint i = 0; i < live; i++)
         *(__global uint *)(fields + (slots[i] >> 6) * row_bytes +
@@ -202,8 +202,9 @@ static inline void rewrite_rows(const clumpi_view *v, const clumpi_reach *r,
 #endif
 
 /* The references in one element of a column, of all rows of a block. On a GPU one loop over all slots,
- * one reference at a time: looking at several together was tried, and lost more by needing registers
- * than it won, and two loops cost an eighth. On a CPU so too, but for references to moved objects. */
+ * one reference at a time: looking at several together was tried, or reading the next one early, and lost
+ * as much by needing registers as it won, and two loops cost an eighth. On a CPU so too, except for
+ * references to moved objects. */
 static inline void rewrite_element(const clumpi_view *v, const clumpi_reach *r, const rewrite_mode *p,
                                    const clumpi_column *column, ulong base, uint granule, uint rows,
                                    uint row_granules, clumpi_tally *tally) {

@@ -3,8 +3,8 @@
  *
  *   heap buffer, in 64-byte units ("at_..." offsets count from its start):
  *
- *   | null row | header | class table | states | bitmaps | hints | lists | columns | scratch | block ...
- *   |<------------------ blocks 0 .. first_block-1, class RESERVED ------------------->|<- first_block
+ *   | null row | header | class table | states | bitmaps | hints | lists | reservations | columns | scratch | block ...
+ *   |<------------------------- blocks 0 .. first_block-1, class RESERVED ------------------------->|<- first_block
  *
  *   block  = block_granules granules of granule_bytes; belongs to one class at a time
  *   row    = 64 slots of a class, row_granules[class] granules, at a granule boundary in its block
@@ -18,12 +18,12 @@
  *   scratch = memory that a call owns while it runs. What is in it is declared by the part that uses it:
  *            cl/heap/layout.h, cl/compact/layout.h
  *
- * Invariants, true whenever no kernel runs (clump_heap_check() verifies them):
+ * Invariants, true whenever no kernel runs and nothing is reserved (clump_heap_check() verifies them; it gives
+ * reservations back first, reserve.clh):
  *   1. credits(b) = number of bits set in the rows of b, and at most the capacity of its class
  *   2. class(b) = 0 exactly if credits(b) = 0
  *   3. every hint equals its truth: free if class(b) = 0; active[T] if class(b) = T and
  *      credits(b) < capacity(T); upper bits as above
- *   4. blocks[T], active[T] of the class table equal the numbers of such blocks and hints
  *
  * All fields are 32-bit so that both sides agree without packing rules. Read next: prelude.clh.
  */
@@ -48,24 +48,47 @@ typedef uint64_t clumpi_u64;
 #define CLUMPI_LEVELS_MAX 6  /* 32^6 > 2^26 blocks */
 #define CLUMPI_ROW_SLOTS 64u /* objects of a row: CLUMP_ROW_SLOTS */
 #define CLUMPI_ROWS_MAX 64u  /* rows of a block: a block's non-empty rows fit one 64-bit mask */
-#define CLUMPI_RUN_SHIFT 26  /* blocks are fewer than granules, which have 26 bits */
-#define CLUMPI_RUN_MAX 31u   /* a run ends with a word of hints */
-#define CLUMPI_HOLES (1u << 31)
-#define CLUMPI_LANES 32u /* blocks of a class that are filled side by side, at most */
+#define CLUMPI_STRIPES 128u  /* of a reservation, at most; a power of two */
 #define CLUMPI_ERRORS 4
 #define CLUMPI_CLASS_IDS 256u /* class ids, with 0 and CLUMPI_RESERVED */
 #define CLUMPI_REDUCE_BYTES 128u
 
-/* Where the work-items of one lane look first. 32 bytes, so that lanes do not share a sector. */
-typedef struct clumpi_lane_hint {
-    clumpi_u32 at; /* hint: holes << 31 | run << 26 | block. A block with room; its free slots may
-                      be anywhere (holes), not just behind those taken; and how many blocks behind
-                      it to open one after the other when it is full. 0: none yet. One word, so
-                      that they agree */
-    clumpi_u32 pad[7];
-} clumpi_lane_hint;
+/* What is known of the demand for a class's slots: 32 bytes. */
+typedef struct clumpi_learnt {
+    clumpi_u32 demand;  /* slots that kernels asked for of late, when the list before was made */
+    clumpi_u32 growth;  /* how many objects more there were, when some had been asked for */
+    clumpi_u32 objects; /* that there were then */
+    clumpi_u32 asked;   /* since then */
+    clumpi_u32 unused; /* of those that were reserved since then, when they were given back */
+    clumpi_u32 is_turnover; /* 1: those who asked of late freed about as many */
+    clumpi_u32 exhausted;   /* clumpi_class.exhausted when the list before was made */
+    clumpi_u32 pad;
+} clumpi_learnt;
 
-/* One entry per class, index = class id; index 0 is unused. 1280 bytes. */
+/* What is reserved for a class (cl/core/reserve.clh). 256 bytes. The first line is all that a request for a
+ * reserved slot reads; kernels do not change it. */
+typedef struct clumpi_reservation {
+    clumpi_u32 at_stripes, at_slots; /* the class's stripes; the list of slots, of all classes. In units */
+    clumpi_u32 stripes;    /* in use, a power of two */
+    clumpi_u32 holes;      /* the first rows: 64 free slots each, of rows that are not empty */
+    clumpi_u32 holes_from; /* entry of row 0 in the list of slots */
+    clumpi_u32 empty_from; /* the other rows are empty; row i has entry empty_from + i. Modulo 2^32 */
+    clumpi_u32 at_rows, at_masks; /* header.at_list_rows, at_list_masks */
+    clumpi_u32 least;      /* slots that the host wants reserved always */
+    clumpi_u32 fixed_pad[23];
+    clumpi_u32 left; /* 0: all stripes were seen empty, and stay so */
+    clumpi_u32 left_pad[15];
+    clumpi_learnt learnt[2]; /* list number n of the heap is made by learnt[n & 1] and leaves the other one */
+} clumpi_reservation;
+
+/* One stripe: positions next .. limit - 1 are to be had. One 64-bit word, next << 32 | limit, so that
+ * whoever adds to `next` sees both. 128 bytes. */
+typedef struct clumpi_stripe {
+    clumpi_u32 limit, next;
+    clumpi_u32 pad[30];
+} clumpi_stripe;
+
+/* One entry per class, index = class id; index 0 is unused. The table follows the header. 512 bytes. */
 typedef struct clumpi_class {
     /* Fixed at creation. */
     clumpi_u32 row_granules; /* k */
@@ -78,13 +101,9 @@ typedef struct clumpi_class {
     clumpi_u32 weak; /* of these, weak .. columns_end-1 are the weak ones */
     clumpi_u32 fixed_pad[24];
     /* Changed by kernels. */
-    clumpi_u32 blocks;    /* allocated blocks */
-    clumpi_u32 active;    /* set bits of the level-0 active hints */
     clumpi_u32 exhausted; /* value of header.epoch at which a sweep found no room */
-    clumpi_u32 spread;    /* lanes that fill blocks of their own: grows with hunger, set back before
-                             each launch */
-    clumpi_u32 counter_pad[28];
-    clumpi_lane_hint lanes[CLUMPI_LANES];
+    clumpi_u32 counter_pad[31];
+    clumpi_reservation reserved;
 } clumpi_class;
 
 /* Elements of fields of one class, inherited ones included, that lie `step` bytes apart in a row:
@@ -125,10 +144,15 @@ typedef struct clumpi_header {
     clumpi_u32 at_plans, at_plan_counts, at_plan_histograms, at_tallies;
     clumpi_u32 at_plan_list, at_block_plans, at_moved;
     clumpi_u32 at_record_table, at_record_bits;
-    clumpi_u32 fixed_pad[18];
+    clumpi_u32 at_stripes, at_slots; /* reservations: stripes; the list of slots */
+    clumpi_u32 at_reserved;          /* a word per block: how many of its slots were reserved */
+    clumpi_u32 stripes;              /* of a class, at most */
+    clumpi_u32 slots_rows, slots_holes; /* entries of the list of slots: for rows; then for 64 holes each */
+    clumpi_u32 fixed_pad[12];
     /* Changed by kernels; each group on a 128-byte line of its own. */
     clumpi_u32 epoch; /* grows when room appears: a full block gets a free slot, a block is freed */
-    clumpi_u32 epoch_pad[31];
+    clumpi_u32 taking, taken; /* take-backs from other classes that were begun; that are done */
+    clumpi_u32 epoch_pad[29];
     clumpi_error errors[CLUMPI_ERRORS];
     clumpi_u32 error_pad[16];
     clumpi_u32 new_rows, new_objects; /* of the last do-new: rows of its list, objects made */

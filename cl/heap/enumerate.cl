@@ -1,4 +1,5 @@
-/* Lists of the non-empty rows of all classes, for do-alls: two launches, no readback.
+/* Lists of the non-empty rows of all classes, for do-alls, and the reservations for what kernels make: two
+ * launches, no readback.
  *
  * The list is ordered by class id, and within a class by address; begin[c] .. begin[c+1]-1 are the
  * rows of class c, so a class with its subclasses is one range. Each entry has the row's granule
@@ -8,183 +9,334 @@
  * class full[c], where its first row with a hole stands, or its end: up to there an object's number
  * alone says where it is.
  *
- * Read first: scan.clh, cl/heap/layout.h; docs/internals/heap.md.
+ * Read first: scan.clh, reserve.clh, cl/heap/layout.h; docs/internals/heap.md.
  */
-#include "cl/core/block.clh"
-#include "cl/core/scan.clh"
-#include "cl/heap/layout.h"
+#include "cl/heap/reserve.clh"
 
-/* counts[group][class]: non-empty rows. */
-static inline __global uint *row_counts(const clumpi_view *v) {
-    return clumpi_words_at(v, v->header->at_scan);
+/* counts[group][class]. All of it is words that are added up, so loops go by words. */
+#define COUNT_WORDS (sizeof(clumpi_list_tally) / 4u)
+static inline __global uint *list_counts(const clumpi_view *v, uint group) {
+    return clumpi_words_at(v, v->header->at_scan) + group * (v->header->class_count + 1) * COUNT_WORDS;
 }
 
-/* Lanes that a class starts a launch with (cl/core/alloc.clh): blocks that are filled side by side stay
- * below one in 128. */
-static inline uint lanes_of(uint blocks) {
-    uint lanes = min(blocks >> 7, CLUMPI_LANES);
-    return lanes ? 1u << (31u - clz(lanes)) : 1u;
-}
-
-/* What is counted for each class: its non-empty rows and, if `numbered`, its objects. Those of class c
- * stand at c and at classes + 1 + c. */
-static inline uint count_kinds(const clumpi_view *v, uint numbered) {
-    return (v->header->class_count + 1) * (numbered ? 2u : 1u);
-}
-
-/* row_counts[group][kind]. */
-__kernel void clumpi_list_count(__global uchar *heap, uint header_at, uint numbered) {
-    __local uint counts[512];
+/* Count. Blocks with reserved slots get their true credits; one without objects keeps its class for now, the
+ * second launch frees it. */
+/* turn: the number of the list, modulo 2 (clumpi_reservation). */
+__kernel void clumpi_list_count(__global uchar *heap, uint header_at, uint numbered, uint turn) {
+    __local clumpi_list_tally counts[CLUMPI_CLASS_IDS];
+    __local uint gave[1];
+    __local reserve_tile tile[1];
     clumpi_view v = clumpi_view_of(heap, header_at);
     uint me = (uint)get_local_id(0), items = (uint)get_local_size(0);
-    uint classes = v.header->class_count, rows_max = v.header->block_rows_max;
-    uint kinds = count_kinds(&v, numbered);
-    for (uint k = me; k < kinds; k += items) counts[k] = 0;
-    CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
+    uint words = (v.header->class_count + 1) * COUNT_WORDS;
+    __local uint *count_words = (__local uint *)counts;
+    reserve_learn(&v, turn);
+    for (uint i = me; i < words; i += items) count_words[i] = 0;
+    if (me == 0) gave[0] = 0;
     clumpi_range chunk = clumpi_block_chunk(&v);
-    clumpi_team team = clumpi_team_of(rows_max);
-    for (uint block = chunk.begin + team.index; block < chunk.end; block += team.count) {
-        uint state = v.states[block], class_id = clumpi_class_of_state(state);
-        if (class_id == 0) continue;
-        if (numbered && team.member == 0)
-            atomic_add(&counts[classes + 1 + class_id], clumpi_credits_of_state(state));
-        for (uint row = team.member; row < v.classes[class_id].rows; row += team.size)
-            if (clumpi_row_bits(&v, clumpi_row_granule(&v, block, class_id, row)))
-                atomic_inc(&counts[class_id]);
+    clumpi_team team = clumpi_team_of(v.header->block_rows_max);
+    for (uint first = chunk.begin; first < chunk.end; first += CLUMPI_TILE) {
+        uint blocks = min(CLUMPI_TILE, chunk.end - first);
+        reserve_load(&v, tile, first, blocks);
+        for (uint b = team.index; b < blocks; b += team.count) {
+            uint class_id = clumpi_class_of_state(tile->state[b]);
+            if (class_id == 0) continue;
+            for (uint row = team.member; row < v.classes[class_id].rows; row += team.size)
+                reserve_add_row(tile, b, clumpi_row_bits(&v, clumpi_row_granule(&v, first + b, class_id, row)));
+        }
+        CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
+        for (uint b = me; b < blocks; b += items) {
+            uint class_id = clumpi_class_of_state(tile->state[b]), credits = reserve_credits(tile, b);
+            if (credits != clumpi_credits_of_state(tile->state[b])) {
+                v.states[first + b] = class_id << CLUMPI_CLASS_SHIFT | credits;
+                gave[0] = 1;
+            }
+            if (credits == 0) {
+                atomic_inc(&counts[0].empty);
+                continue;
+            }
+            uint rows = tile->sums[b] >> 8 & 0xffu;
+            atomic_add(&counts[class_id].rows, rows);
+            atomic_add(&counts[class_id].partial, tile->sums[b] & 0xffu);
+            atomic_add(&counts[class_id].objects, credits);
+            atomic_add(&counts[class_id].empty, v.classes[class_id].rows - rows);
+        }
     }
     CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
-    for (uint k = me; k < kinds; k += items)
-        row_counts(&v)[(uint)get_group_id(0) * kinds + k] = counts[k];
-    if (get_group_id(0) != 0) return;
-    for (uint c = me; c <= classes; c += items) {
-        v.classes[c].spread = lanes_of(v.classes[c].blocks);
-        if (numbered) clumpi_words_at(&v, v.header->at_list_full)[c] = CLUMPI_NONE;
-    }
-    for (uint i = me; i < (classes + 1) * CLUMPI_LANES; i += items) {
-        __global clumpi_lane_hint *lane = &v.classes[i / CLUMPI_LANES].lanes[i % CLUMPI_LANES];
-        uint block = clumpi_lane_block(lane->at);
-        __global const clumpi_class *c = &v.classes[i / CLUMPI_LANES];
-        uint holes = block && clumpi_block_has_holes(&v, block, c->rows, c->row_granules);
-        lane->at = holes ? block | CLUMPI_HOLES : block;
-    }
+    for (uint i = me; i < words; i += items) list_counts(&v, (uint)get_group_id(0))[i] = count_words[i];
+    if (me == 0 && gave[0]) clumpi_room_appeared(clumpi_home_of(&v));
+    if (!numbered || get_group_id(0) != 0) return;
+    for (uint c = me; c <= v.header->class_count; c += items)
+        clumpi_words_at(&v, v.header->at_list_full)[c] = CLUMPI_NONE;
 }
 
-/* Where the rows, and the objects, of each class begin: for this group in `place`, and for all in
- * begin[]; where its rows end, in `full`. */
-static inline void list_places(const clumpi_view *v, uint numbered, __local uint *place,
-                               __local uint *totals, __local uint *full) {
+/* The counts of the groups before this one in `place`, those of all in `totals`. Then rows, partial rows and
+ * objects get numbers across classes: where those of each class begin is added, for rows also in begin[]; where
+ * its rows end is in `full`. */
+static inline void list_places(const clumpi_view *v, __local clumpi_list_tally *place,
+                               __local clumpi_list_tally *totals, __local uint *full) {
     uint me = (uint)get_local_id(0), items = (uint)get_local_size(0);
-    uint classes = v->header->class_count, kinds = count_kinds(v, numbered);
-    __global const uint *counts = row_counts(v);
+    uint classes = v->header->class_count, words = (classes + 1) * COUNT_WORDS;
+    __local uint *before = (__local uint *)place, *sums = (__local uint *)totals;
+    __global const uint *counts = list_counts(v, 0);
     __global uint *begin = clumpi_words_at(v, v->header->at_list_begin);
-    for (uint k = me; k < kinds; k += items) place[k] = totals[k] = 0;
+    for (uint i = me; i < words; i += items) before[i] = sums[i] = 0;
     CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
-    uint cells = (uint)get_num_groups(0) * kinds;
-    uint mine = (uint)get_group_id(0) * kinds; /* cells before it: groups before this one */
-    for (uint i = me; i < cells; i += items) {
-        uint n = counts[i];
-        if (n) atomic_add(&totals[i % kinds], n);
-        if (n && i < mine) atomic_add(&place[i % kinds], n);
+    /* Several work-items for each word, if there are enough of them, so that each sums up by itself. */
+    uint groups = (uint)get_num_groups(0), parts = max(items / words, 1u), part = me / words;
+    for (uint w = parts > 1 ? me % words : me; w < words && part < parts; w += items) {
+        uint sum = 0, sum_before = 0;
+        for (uint g = part; g < groups; g += 4u * parts) {
+            uint n[4]; /* none of these loads waits for another */
+            for (uint k = 0; k < 4u; k++) n[k] = g + k * parts < groups ? counts[(g + k * parts) * words + w] : 0u;
+            for (uint k = 0; k < 4u; k++) {
+                sum += n[k];
+                sum_before += g + k * parts < (uint)get_group_id(0) ? n[k] : 0u;
+            }
+        }
+        atomic_add(&sums[w], sum);
+        atomic_add(&before[w], sum_before);
     }
     CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
     if (me == 0) {
-        uint rows = 0, objects = 0;
+        clumpi_list_tally sum = {0, 0, 0, 0};
         for (uint c = 1; c <= classes; c++) {
-            if (get_group_id(0) == 0) begin[c] = rows;
-            place[c] += rows;
-            rows += totals[c];
-            full[c] = rows;
-            if (!numbered) continue;
-            place[classes + 1 + c] += objects;
-            objects += totals[classes + 1 + c];
+            if (get_group_id(0) == 0) begin[c] = sum.rows;
+            place[c].rows += sum.rows;
+            place[c].partial += sum.partial;
+            place[c].objects += sum.objects;
+            sum.rows += totals[c].rows;
+            sum.partial += totals[c].partial;
+            sum.objects += totals[c].objects;
+            full[c] = sum.rows;
         }
-        if (get_group_id(0) == 0) begin[classes + 1] = rows;
+        if (get_group_id(0) == 0) begin[classes + 1] = sum.rows;
     }
     CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
 }
 
-/* The numbers of a block's rows of the set `filled`, the first of which stands at `start` in the list;
- * `objects`: the number of their first object. */
-static inline void number_rows(const clumpi_view *v, const clumpi_team *team, uint block,
-                               uint class_id, ulong filled, uint start, uint objects,
-                               __local uint *full) {
-    __global uint *index = clumpi_words_at(v, v->header->at_list_index);
-    uint before = 0; /* objects are those before row `before` */
-    for (uint row = team->member; row < CLUMPI_ROWS_MAX && filled; row += team->size) {
-        if (!(filled >> row & 1ul)) continue;
-        uint at = start + clumpi_popcount64(filled & ((1ul << row) - 1ul));
-        for (; before < row; before++)
-            objects += clumpi_popcount64(
-                clumpi_row_bits(v, clumpi_row_granule(v, block, class_id, before)));
-        index[at] = objects;
-        if (clumpi_row_bits(v, clumpi_row_granule(v, block, class_id, row)) != ~0ul)
-            atomic_min(&full[class_id], at);
+#define LIST_PART 4u /* blocks of a tile that a work-item sums up */
+#define LIST_OCTETS (CLUMPI_ROWS_MAX / 8u)
+#define LIST_EMPTY 255u /* instead of a number of holes: the row is empty */
+
+/* A block of the tile, in local memory. */
+typedef struct list_block {
+    uint state;            /* before */
+    uint filled[2];        /* mask of its non-empty rows, */
+    uint partial[2];       /* and of those of them with a hole */
+    uint holes[LIST_OCTETS]; /* of these, in each octet of rows */
+    uint kind;             /* the class that it counts for: 0 if it is free */
+    clumpi_list_tally adds; /* what it adds to the counts of that */
+    clumpi_list_tally at;  /* numbers of its first row, and so on; of a free block: its own in at.empty */
+    uint hole;             /* number of its first hole, within its class */
+    uint owner;            /* of a free block: the class that it is reserved for, or 0 */
+} list_block;
+
+static inline ulong list_mask(__local const uint *words) { return (ulong)words[1] << 32 | words[0]; }
+static inline uint list_count_of(__local const uint *words) { return popcount(words[0]) + popcount(words[1]); }
+static inline uint list_is_free(uint state) { return clumpi_credits_of_state(state) == 0; }
+
+/* Eight rows of a block. */
+static inline void list_octet(const clumpi_view *v, __local list_block *b, uint octet, __local const uchar *holes) {
+    uint filled = 0, partial = 0, sum = 0, first = octet * 8u;
+    uint rows = list_is_free(b->state) ? 0u : v->classes[clumpi_class_of_state(b->state)].rows;
+    for (uint i = 0; i < 8u && first + i < rows; i++) {
+        uint here = holes[i];
+        if (here == LIST_EMPTY) continue;
+        filled |= 1u << i;
+        if (here) partial |= 1u << i;
+        sum += here;
+    }
+    b->holes[octet] = sum;
+    if (filled) atomic_or(&b->filled[first >> 5], filled << (first & 31u));
+    if (partial) atomic_or(&b->partial[first >> 5], partial << (first & 31u));
+}
+
+/* Holes of a block before a row. */
+static inline uint list_holes_before(__local const list_block *b, __local const uchar *holes, uint row) {
+    uint sum = 0;
+    for (uint octet = 0; octet < row >> 3; octet++) sum += b->holes[octet];
+    for (uint i = row & ~7u; i < row; i++) sum += holes[i] == LIST_EMPTY ? 0u : holes[i];
+    return sum;
+}
+
+static inline uint list_holes(__local const list_block *b) { return b->adds.rows * 64u - b->adds.objects; }
+
+/* What a block adds to the counts, once its rows were looked at; and where its class stands before the tile. */
+static inline void list_begin(const clumpi_view *v, __local list_block *b, __local const clumpi_list_tally *place,
+                              __local const uint *hole_place) {
+    clumpi_list_tally n = {0, 0, 0, 1};
+    b->kind = list_is_free(b->state) ? 0u : clumpi_class_of_state(b->state);
+    if (b->kind) {
+        n.rows = list_count_of(b->filled);
+        n.partial = list_count_of(b->partial);
+        n.objects = clumpi_credits_of_state(b->state);
+        n.empty = v->classes[b->kind].rows - n.rows;
+    }
+    b->adds = n;
+    b->at = place[b->kind];
+    b->hole = hole_place[b->kind];
+}
+
+/* The blocks before a block in the tile count for its numbers: those of one part of the tile. */
+static inline void list_before(__local list_block *tile, uint b, uint part) {
+    clumpi_list_tally n = {0, 0, 0, 0};
+    uint holes = 0, begin = part * LIST_PART, end = min(begin + LIST_PART, b);
+    for (uint i = begin; i < end; i++) {
+        if (tile[i].kind != tile[b].kind) continue;
+        n.rows += tile[i].adds.rows;
+        n.partial += tile[i].adds.partial;
+        n.objects += tile[i].adds.objects;
+        n.empty += tile[i].adds.empty;
+        holes += list_holes(&tile[i]);
+    }
+    if (n.empty) atomic_add(&tile[b].at.empty, n.empty);
+    if (n.rows == 0) return;
+    atomic_add(&tile[b].at.rows, n.rows);
+    atomic_add(&tile[b].at.partial, n.partial);
+    atomic_add(&tile[b].at.objects, n.objects);
+    atomic_add(&tile[b].hole, holes);
+}
+
+/* How many of `count` things from number `first` on are below `end`. */
+static inline uint list_below(uint first, uint count, uint end) {
+    return first < end ? min(count, end - first) : 0u;
+}
+
+/* Reserve a numbered block, or some of its slots. */
+static inline void list_reserve(const clumpi_view *v, __local list_block *b, uint first, uint block,
+                                __local const reserve_plan *plans, __local reserve_hints *hints) {
+    uint state = b->state, now = state, owner = 0;
+    if (b->kind == 0) {
+        owner = reserve_class_of(v, plans, b->at.empty);
+        now = owner ? owner << CLUMPI_CLASS_SHIFT | v->classes[owner].capacity : 0u;
+    } else {
+        now += list_below(b->hole, list_holes(b), plans[b->kind].hole_rows * 64u) +
+               list_below(b->at.empty, b->adds.empty, plans[b->kind].empty_rows) * 64u;
+    }
+    b->owner = owner;
+    reserve_settle(v, hints, first, block, state, now,
+                   clumpi_credits_of_state(now) - clumpi_credits_of_state(state));
+}
+
+/* A row with objects goes to the list. before: holes in its block before it. */
+static inline void list_filled(const clumpi_view *v, uint numbered, __local const list_block *b, uint granule,
+                            uint row, uint before, __local const reserve_plan *p, __local uint *full) {
+    ulong below = (1ul << row) - 1ul, bits = clumpi_row_bits(v, granule);
+    uint rows_before = clumpi_popcount64(list_mask(b->filled) & below), at = b->at.rows + rows_before;
+    clumpi_words_at(v, v->header->at_list_rows)[at] = granule;
+    ((__global ulong *)clumpi_words_at(v, v->header->at_list_masks))[at] = bits;
+    if (numbered)
+        clumpi_words_at(v, v->header->at_list_index)[at] = b->at.objects + rows_before * 64u - before;
+    if (~bits == 0) return;
+    if (numbered) atomic_min(full, at);
+    uint partial = b->at.partial + clumpi_popcount64(list_mask(b->partial) & below);
+    uint hole = b->hole + before, next = (hole + 63u) / 64u; /* the row of holes that may begin here */
+    __global uint *slots = clumpi_words_at(v, v->header->at_slots);
+    slots[partial] = at;
+    if (next * 64u - hole < 64u - clumpi_popcount64(bits) && next < p->hole_rows)
+        slots[p->holes_at + next] = partial << 6 | (next * 64u - hole);
+}
+
+/* The rows of a block go to their lists. */
+static inline void list_block_rows(const clumpi_view *v, uint numbered, __local const list_block *b, uint block,
+                                   __local const uchar *holes, const clumpi_team *team,
+                                   __local const reserve_plan *plans, __local uint *full) {
+    uint class_id = b->kind ? b->kind : b->owner;
+    if (class_id == 0) return;
+    __local const reserve_plan *p = &plans[class_id];
+    __global uint *slots = clumpi_words_at(v, v->header->at_slots);
+    uint rows = v->classes[class_id].rows;
+    ulong filled = list_mask(b->filled);
+    for (uint row = team->member; row < rows; row += team->size) {
+        uint granule = clumpi_row_granule(v, block, class_id, row);
+        if (filled >> row & 1ul) {
+            list_filled(v, numbered, b, granule, row, list_holes_before(b, holes, row), p, &full[class_id]);
+        } else if (b->owner) {
+            uint at = p->rows_at + p->empty_rows + reserve_turn(b->at.empty - p->blocks_at, p->blocks) * rows;
+            slots[at + row] = granule << 6;
+        } else {
+            uint empty = b->at.empty + clumpi_popcount64(~filled & ((1ul << row) - 1ul));
+            if (empty < p->empty_rows) slots[p->rows_at + empty] = granule << 6;
+        }
     }
 }
 
-__kernel void clumpi_list_write(__global uchar *heap, uint header_at, uint numbered) {
-    __local uint place[512], totals[512];
-    __local uint full[256]; /* by class: its first row with a hole in this group, or its end */
-    /* For each block of the tile: its class, the mask of its non-empty rows, its place in the list,
-     * its objects, the number of the first of them. */
-    __local uint kind[CLUMPI_TILE], low[CLUMPI_TILE], high[CLUMPI_TILE], start[CLUMPI_TILE];
-    __local uint credits[CLUMPI_TILE], number[CLUMPI_TILE];
+/* guess: work-items of the kernel that the list is made for, if that may make objects. neighbours: how many
+ * warps or, where work-items are alone, work-groups these are, or more. */
+__kernel void clumpi_list_write(__global uchar *heap, uint header_at, uint numbered, uint turn, uint guess,
+                                uint neighbours) {
+    __local clumpi_list_tally place[CLUMPI_CLASS_IDS], totals[CLUMPI_CLASS_IDS];
+    __local uint hole_place[CLUMPI_CLASS_IDS]; /* by class: holes before this tile */
+    __local uint full[CLUMPI_CLASS_IDS]; /* by class: its first row with a hole in this group, or its end */
+    __local reserve_plan plans[CLUMPI_CLASS_IDS];
+    __local reserve_hints hints[1];
+    __local list_block tile[CLUMPI_TILE];
+    __local uchar holes[CLUMPI_TILE * CLUMPI_ROWS_MAX]; /* of a row that is not empty */
     clumpi_view v = clumpi_view_of(heap, header_at);
-    uint me = (uint)get_local_id(0), items = (uint)get_local_size(0);
-    uint classes = v.header->class_count;
+    uint me = (uint)get_local_id(0), items = (uint)get_local_size(0), classes = v.header->class_count;
     clumpi_team team = clumpi_team_of(v.header->block_rows_max);
-    __global uint *rows = clumpi_words_at(&v, v.header->at_list_rows);
-    __global ulong *masks = (__global ulong *)clumpi_words_at(&v, v.header->at_list_masks);
-    list_places(&v, numbered, place, totals, full);
+    list_places(&v, place, totals, full);
+    uint rows = 0, objects = 0;
+    for (uint c = 1; c <= classes; c++) {
+        if (me == 0) hole_place[c] = (place[c].rows - rows) * 64u - (place[c].objects - objects);
+        rows += totals[c].rows;
+        objects += totals[c].objects;
+    }
+    reserve_share(&v, totals, turn, max(guess, objects), plans);
+    reserve_open(&v, turn, neighbours, totals, plans);
     clumpi_range chunk = clumpi_block_chunk(&v);
-    for (uint tile = chunk.begin; tile < chunk.end; tile += CLUMPI_TILE) {
-        uint blocks = min(CLUMPI_TILE, chunk.end - tile);
+    for (uint first = chunk.begin; first < chunk.end; first += CLUMPI_TILE) {
+        uint blocks = min(CLUMPI_TILE, chunk.end - first);
+        reserve_hints_clear(&v, hints);
         for (uint b = me; b < blocks; b += items) {
-            uint state = v.states[tile + b];
-            kind[b] = clumpi_class_of_state(state);
-            credits[b] = clumpi_credits_of_state(state);
-            low[b] = high[b] = 0;
+            tile[b].state = v.states[first + b];
+            tile[b].filled[0] = tile[b].filled[1] = tile[b].partial[0] = tile[b].partial[1] = 0;
         }
         CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
         for (uint b = team.index; b < blocks; b += team.count) {
-            if (kind[b] == 0) continue;
-            for (uint row = team.member; row < v.classes[kind[b]].rows; row += team.size)
-                if (clumpi_row_bits(&v, clumpi_row_granule(&v, tile + b, kind[b], row)))
-                    atomic_or(row < 32u ? &low[b] : &high[b], 1u << (row & 31u));
-        }
-        CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
-        for (uint b = me; b < blocks; b += items) {
-            uint at = place[kind[b]];
-            for (uint a = 0; a < b; a++)
-                if (kind[a] == kind[b]) at += popcount(low[a]) + popcount(high[a]);
-            start[b] = at;
-            if (!numbered) continue;
-            uint objects = place[classes + 1 + kind[b]];
-            for (uint a = 0; a < b; a++)
-                if (kind[a] == kind[b]) objects += credits[a];
-            number[b] = objects;
-        }
-        CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
-        for (uint b = me; b < blocks; b += items) {
-            if (kind[b]) atomic_add(&place[kind[b]], popcount(low[b]) + popcount(high[b]));
-            if (kind[b] && numbered) atomic_add(&place[classes + 1 + kind[b]], credits[b]);
-        }
-        for (uint b = team.index; b < blocks; b += team.count) {
-            ulong filled = (ulong)high[b] << 32 | low[b];
-            for (uint row = team.member; row < CLUMPI_ROWS_MAX && filled; row += team.size) {
-                if (!(filled >> row & 1ul)) continue;
-                uint granule = clumpi_row_granule(&v, tile + b, kind[b], row);
-                uint at = start[b] + clumpi_popcount64(filled & ((1ul << row) - 1ul));
-                rows[at] = granule;
-                masks[at] = clumpi_row_bits(&v, granule);
+            uint class_id = clumpi_class_of_state(tile[b].state);
+            if (list_is_free(tile[b].state)) continue;
+            for (uint row = team.member; row < v.classes[class_id].rows; row += team.size) {
+                ulong bits = clumpi_row_bits(&v, clumpi_row_granule(&v, first + b, class_id, row));
+                holes[b * CLUMPI_ROWS_MAX + row] = bits ? (uchar)(64u - clumpi_popcount64(bits)) : LIST_EMPTY;
             }
         }
-        for (uint b = numbered ? team.index : blocks; b < blocks; b += team.count)
-            number_rows(&v, &team, tile + b, kind[b], (ulong)high[b] << 32 | low[b], start[b],
-                        number[b], full);
+        CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
+        for (uint i = me; i < blocks * LIST_OCTETS; i += items)
+            list_octet(&v, &tile[i / LIST_OCTETS], i % LIST_OCTETS, &holes[i * 8u]);
+        CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
+        for (uint b = me; b < blocks; b += items) list_begin(&v, &tile[b], place, hole_place);
+        CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
+        for (uint i = me; i < blocks * (CLUMPI_TILE / LIST_PART); i += items)
+            list_before(tile, i / (CLUMPI_TILE / LIST_PART), i % (CLUMPI_TILE / LIST_PART));
+        CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
+        for (uint b = me; b < blocks; b += items) list_reserve(&v, &tile[b], first, first + b, plans, hints);
+        CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+        reserve_hints_write(&v, hints, first);
+        for (uint b = me; b < blocks; b += items) {
+            uint kind = tile[b].kind;
+            const clumpi_list_tally n = tile[b].adds;
+            atomic_add(&place[kind].empty, n.empty);
+            if (kind == 0) continue;
+            atomic_add(&place[kind].rows, n.rows);
+            atomic_add(&place[kind].partial, n.partial);
+            atomic_add(&place[kind].objects, n.objects);
+            atomic_add(&hole_place[kind], list_holes(&tile[b]));
+        }
+        for (uint b = team.index; b < blocks; b += team.count)
+            list_block_rows(&v, numbered, &tile[b], first + b, &holes[b * CLUMPI_ROWS_MAX], &team, plans, full);
         CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
     }
     if (!numbered) return;
     __global uint *all_full = clumpi_words_at(&v, v.header->at_list_full);
     for (uint c = 1 + me; c <= classes; c += items) atomic_min(&all_full[c], full[c]);
+}
+
+/* Give all reserved slots back. */
+__kernel void clumpi_unreserve(__global uchar *heap, uint header_at, uint turn) {
+    __local reserve_tile tile[1];
+    __local reserve_hints hints[1];
+    clumpi_view v = clumpi_view_of(heap, header_at);
+    reserve_end(&v, turn, tile, hints);
 }

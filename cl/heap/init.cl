@@ -18,7 +18,7 @@ __kernel void clumpi_init(__global uchar *heap, uint header_at) {
                 ulong from = (ulong)(w * 32u + bit) << (5u * l), to = from + (1ul << (5u * l));
                 if (from < end && to > first) word |= 1u << bit;
             }
-            *clumpi_hint_word(&v, 0, l, w) = word;
+            *clumpi_hint_word(clumpi_home_of(&v), 0, l, w) = word;
         }
     }
 }

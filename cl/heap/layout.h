@@ -3,12 +3,12 @@
  * Scratch lies in the heap's buffer, from header.at_scan on. A call owns it from its first kernel to its
  * last, and leaves nothing there for another. Who uses it, and what for:
  *
- *   list of rows   a word per work-group and class id: rows       enumerate.cl
+ *   list of rows   a clumpi_list_tally per work-group, class id   enumerate.cl
  *   do-new         a clumpi_new_supply per work-group             new.cl
  *   ranking        a word per work-group: objects                 fields.cl
  *   reduction      a result of the user's type per work-group     device_api.clh
  *   statistics     a clumpi_stats_result                          stats.cl
- *   check          a clumpi_check_result                          check.cl
+ *   check          a clumpi_violation                             check.cl
  *   compaction     what cl/compact/layout.h lists                 plan.clh
  *
  * Invariant: arrays of CLUMPI_CLASS_IDS entries are there for the class ids of the heap only. A copy on
@@ -21,6 +21,14 @@
 
 #include "cl/core/layout.h"
 
+/* What a work-group finds of a class for the list of rows. */
+typedef struct clumpi_list_tally {
+    clumpi_u32 rows;    /* non-empty ones */
+    clumpi_u32 partial; /* of these: rows with a free slot */
+    clumpi_u32 objects;
+    clumpi_u32 empty; /* empty rows of blocks in use; for class 0: free blocks */
+} clumpi_list_tally;
+
 /* What a work-group of do-new finds in its blocks. */
 typedef struct clumpi_new_supply {
     clumpi_u32 free_blocks;
@@ -30,6 +38,7 @@ typedef struct clumpi_new_supply {
 /* The statistics; the entry of class 0 counts the free blocks. */
 typedef struct clumpi_class_count {
     clumpi_u32 objects, blocks, active; /* active: allocated blocks with a free slot */
+    clumpi_u32 reserved; /* slots that were given back unused since the last list */
 } clumpi_class_count;
 
 typedef struct clumpi_stats_result {
@@ -45,18 +54,6 @@ typedef struct clumpi_violation {
     clumpi_u32 pad;
 } clumpi_violation;
 
-/* What the blocks say of a class, to be compared with its counters. */
-typedef struct clumpi_class_tally {
-    clumpi_u32 blocks, active;
-} clumpi_class_tally;
-
-typedef struct clumpi_check_result {
-    clumpi_violation violation;
-    clumpi_class_tally classes[CLUMPI_CLASS_IDS];
-} clumpi_check_result;
-#define CLUMPI_CHECK_BYTES(class_count)                                                            \
-    (sizeof(clumpi_violation) + ((class_count) + 1u) * sizeof(clumpi_class_tally))
-
 /* code of a clumpi_violation, and its words; %u are class, expected and found, in this order. */
 #define CLUMPI_VIOLATION_LIST(X)                                                                   \
     X(CLASS, "its class %u is none of the schema (state %u, found %u)")                            \
@@ -67,9 +64,7 @@ typedef struct clumpi_check_result {
     X(STRAY, "of class %u has bits set in granule %u where no row starts: %u of them")             \
     X(FREE_HINT, "of class %u: the free hint should be %u, is %u")                                 \
     X(ACTIVE_HINT, "the active hint of class %u should be %u, is %u")                              \
-    X(UPPER_HINT, "an upper bit of hint set %u should be %u, is %u")                               \
-    X(BLOCKS, "class %u has %u allocated blocks, its counter says %u")                             \
-    X(ACTIVE, "class %u has %u active hints, its counter says %u")
+    X(UPPER_HINT, "an upper bit of hint set %u should be %u, is %u")
 
 enum {
 #define CLUMPI_VIOLATION_ENUM(name, text) CLUMPI_VIOLATION_##name,

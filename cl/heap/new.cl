@@ -6,19 +6,22 @@
  * meanwhile.
  *
  * The rows are left in the list (whose order is free) with the number of their first object.
- * Read first: scan.clh, block.clh, cl/heap/layout.h.
+ * Read first: reserve.clh, cl/heap/layout.h.
  */
-#include "cl/core/block.clh"
-#include "cl/core/scan.clh"
-#include "cl/heap/layout.h"
+#include "cl/heap/reserve.clh"
 
 static inline __global clumpi_new_supply *new_supplies(const clumpi_view *v) {
     return (__global clumpi_new_supply *)clumpi_words_at(v, v->header->at_scan);
 }
 
-__kernel void clumpi_new_count(__global uchar *heap, uint header_at, uint class_id) {
+/* Gives back what is reserved, and counts. */
+__kernel void clumpi_new_count(__global uchar *heap, uint header_at, uint class_id, uint turn) {
     __local clumpi_new_supply count;
+    __local reserve_tile tile[1];
+    __local reserve_hints hints[1];
     clumpi_view v = clumpi_view_of(heap, header_at);
+    reserve_end(&v, turn, tile, hints);
+    CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
     uint me = (uint)get_local_id(0), items = (uint)get_local_size(0);
     if (me == 0) count.free_blocks = count.free_slots = 0;
     CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
@@ -86,9 +89,8 @@ static inline void fill_fresh_row(const clumpi_view *v, uint block, uint class_i
     list_row(v, granule, mask, index + row * 64u);
     if (row) return;
     CLUMPI_STORE(&v->states[block], class_id << CLUMPI_CLASS_SHIFT | objects);
-    CLUMPI_ADD(&v->classes[class_id].blocks, 1);
-    clumpi_hint_agree(v, class_id, 0, block);
-    clumpi_hint_agree(v, 0, 0, block);
+    clumpi_hint_agree(clumpi_home_of(v), class_id, 0, block);
+    clumpi_hint_agree(clumpi_home_of(v), 0, 0, block);
 }
 
 /* Up to `objects` free slots of a block in use, the first of them number `index`. */
@@ -107,7 +109,7 @@ static inline void fill_block(const clumpi_view *v, uint block, uint class_id, u
         left -= clumpi_popcount64(mask);
     }
     CLUMPI_ADD(&v->states[block], objects - left);
-    clumpi_hint_agree(v, class_id, 0, block);
+    clumpi_hint_agree(clumpi_home_of(v), class_id, 0, block);
 }
 
 __kernel void clumpi_new_claim(__global uchar *heap, uint header_at, uint class_id, uint count) {
@@ -121,7 +123,7 @@ __kernel void clumpi_new_claim(__global uchar *heap, uint header_at, uint class_
     if (get_global_id(0) == 0) {
         v.header->new_objects = made;
         if (made < count)
-            clumpi_report(&v, CLUMPI_ERROR_OUT_OF_MEMORY, count - made, class_id, 0);
+            clumpi_report(clumpi_home_of(&v), CLUMPI_ERROR_OUT_OF_MEMORY, count - made, class_id, 0);
     }
     clumpi_range chunk = clumpi_block_chunk(&v);
     uint blocks_before = p.blocks_before, slots_before = p.slots_before;

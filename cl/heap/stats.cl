@@ -6,10 +6,12 @@
 #include "cl/core/scan.clh"
 #include "cl/heap/layout.h"
 
-__kernel void clumpi_stats(__global uchar *heap, uint header_at) {
+__kernel void clumpi_stats(__global uchar *heap, uint header_at, uint turn) {
     clumpi_view v = clumpi_view_of(heap, header_at);
     __global clumpi_stats_result *stats =
         (__global clumpi_stats_result *)clumpi_words_at(&v, v.header->at_scan);
+    for (uint c = 1 + (uint)get_global_id(0); c <= v.header->class_count; c += (uint)get_global_size(0))
+        stats->classes[c].reserved = v.classes[c].reserved.learnt[turn].unused;
     for (uint b = v.header->first_block + (uint)get_global_id(0); b < v.header->block_end;
          b += (uint)get_global_size(0)) {
         uint class_id = clumpi_class_of_state(v.states[b]);

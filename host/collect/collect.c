@@ -57,6 +57,8 @@ static clump_status sweep(clumpi_collection *r) {
     size_t groups = sizes->pass_groups;
     clumpi_u32 change = !r->desc->only_mark;
     clumpi_arg args[] = {{sizeof change, &change}};
+    clump_status status = clumpi_unreserve(heap, NULL);
+    if (status) return status;
     heap->list_valid = 0;
     return clumpi_collect_run_on(r, CLUMP_COLLECT_SWEEP, CLUMPI_COLLECT_KERNEL(sweep),
                                  words < groups ? words : groups, sizes->scan_local, args, 1);

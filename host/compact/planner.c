@@ -23,8 +23,10 @@ static clump_status plan(clumpi_compaction *r, uint64_t max_moves, clumpi_u32 fr
                               {sizeof fresh, &fresh}};
     clumpi_arg write[] = {{sizeof fresh, &fresh}};
     const clump_compact_phase phase = CLUMP_COMPACT_PLAN;
-    clump_status status =
-        clumpi_compact_run(r, phase, CLUMPI_COMPACT_KERNEL(plan_clear), groups, local, NULL, 0);
+    clump_status status = clumpi_unreserve(heap, NULL);
+    if (!status)
+        status =
+            clumpi_compact_run(r, phase, CLUMPI_COMPACT_KERNEL(plan_clear), groups, local, NULL, 0);
     if (!status)
         status = clumpi_compact_run(r, phase, CLUMPI_COMPACT_KERNEL(plan_histogram), groups, local,
                                     NULL, 0);

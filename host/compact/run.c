@@ -125,6 +125,14 @@ static clump_status add_plans(clumpi_compaction *r, const clumpi_moving *moving,
     return CLUMP_OK;
 }
 
+/* More groups for moving than for other passes, if there can be work for them: of few, the last would leave
+ * much of the device idle. */
+static size_t move_groups(const clump_heap *heap) {
+    size_t rows = heap->geometry.header.block_rows_max, wide = clumpi_compact_wide_groups(heap);
+    size_t batches = heap->layout.block_count * ((rows + CLUMPI_MOVE_ROWS - 1) / CLUMPI_MOVE_ROWS);
+    return batches < 4 * wide ? batches : 4 * wide;
+}
+
 /* References inside the heap. */
 static clump_status run_rewrite(clumpi_compaction *r, const clumpi_moving *m) {
     const clump_heap *heap = r->heap;
@@ -143,15 +151,15 @@ static clump_status run_rewrite(clumpi_compaction *r, const clumpi_moving *m) {
                               wide, local, args, 6);
 }
 
-static clump_status finish(clumpi_compaction *r, clumpi_u32 fresh) {
+static clump_status finish(clumpi_compaction *r) {
     clump_heap *heap = r->heap;
     /* Wide tiles only where there are enough of them for all work-groups. */
     size_t words = heap->geometry.header.hint_count[0], groups = clumpi_compact_wide_groups(heap);
     clumpi_u32 tile = words < 2 * groups ? 1 : words < 8 * groups ? 2 : 8;
-    clumpi_arg args[] = {{sizeof tile, &tile}, {sizeof fresh, &fresh}};
+    clumpi_arg args[] = {{sizeof tile, &tile}};
     return clumpi_compact_run(r, CLUMP_COMPACT_FINISH, CLUMPI_COMPACT_KERNEL(finish),
                               words < groups ? words : groups, heap->context->sizes.scan_local,
-                              args, 2);
+                              args, 1);
 }
 
 clump_status clumpi_compact_apply(clumpi_compaction *r, const clumpi_moving *moving,
@@ -173,15 +181,15 @@ clump_status clumpi_compact_apply(clumpi_compaction *r, const clumpi_moving *mov
     heap->list_valid = 0; /* objects change their rows */
     clump_status status = run_check(r);
     if (!status)
-        status = clumpi_compact_run(r, CLUMP_COMPACT_MOVE, CLUMPI_COMPACT_KERNEL(move), wide,
-                                    move_local, move, 4);
+        status = clumpi_compact_run(r, CLUMP_COMPACT_MOVE, CLUMPI_COMPACT_KERNEL(move),
+                                    move_groups(heap), move_local, move, 4);
     if (!status)
         status = clumpi_compact_run(r, CLUMP_COMPACT_FINISH, CLUMPI_COMPACT_KERNEL(fill), wide,
                                     sizes->scan_local < 64 ? sizes->scan_local : 64, fill, 1);
     if (!status) status = run_rewrite(r, moving);
     if (!status) status = add_tallies(r, &p->refs_examined, &p->refs_rewritten, &dangling);
     if (!status) status = run_outside(r, CLUMP_COMPACT_REWRITE, 0);
-    if (!status) status = finish(r, moving->fresh);
+    if (!status) status = finish(r);
     p->refs_dangling += dangling;
     if (!status && (r->wants_report || moves)) status = add_plans(r, moving, moves);
     return status ? status : clumpi_timed_read(heap->context, &r->timed);

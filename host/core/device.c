@@ -260,8 +260,8 @@ void clumpi_device_sizes(const clump_capabilities *c, clumpi_launch_sizes *sizes
     size_t local = c->work_group_max < 256 ? c->work_group_max : 256;
     local -= local % CLUMPI_ROW_SLOTS;
     sizes->do_all_local = local;
-    /* The allocator takes 80 registers and more: of groups of 256, a compute unit of NVIDIA has
-     * room for two, and smaller ones leave less of it unused. */
+    /* Kernels that make objects take many registers: smaller groups leave less of a compute unit
+     * unused. */
     sizes->changing_local = local < 128 ? local : 128;
     sizes->do_all_global = 8 * local * c->compute_units;
     sizes->pass_groups = (size_t)c->compute_units * 8;

@@ -30,7 +30,7 @@ static void emit_field(clumpi_text *t, const clump_schema *schema, const clump_c
     clumpi_text_append(t, "#define %s_%s(clumpi_r%s) (*(__global ", c->name, f->name,
                        array ? ", clumpi_i" : "");
     append_type(t, schema, f);
-    clumpi_text_append(t, " *)clumpi_address(clump_heap, clumpi_id_%u(clump_heap, clumpi_r), %uu",
+    clumpi_text_append(t, " *)CLUMPI_FIELD(clump_heap, clumpi_id_%u(clump_heap, clumpi_r), %uu",
                        c->id, f->base_bytes);
     if (array) clumpi_text_append(t, " + (uint)(clumpi_i) * %uu", f->step_bytes);
     clumpi_text_append(t, ", %uu))\n", f->stride_bytes);
@@ -109,27 +109,22 @@ static void emit_tests(clumpi_text *t, const clump_class_info *c) {
 }
 
 /* What concrete classes have besides: two ways to make an object. */
-static void emit_new(clumpi_text *t, const clump_class_info *c, const clumpi_class *k) {
+static void emit_new(clumpi_text *t, const clump_class_info *c) {
     const char *n = c->name;
     uint32_t id = c->id;
     clumpi_text_append(t,
-                       "#define clumpi_shape_%u {%uu, %uu, %uu, %uu}\n"
                        "static inline %s clumpi_new_%u(CLUMP_HEAP) {\n"
-                       "    clumpi_shape clumpi_s = clumpi_shape_%u;\n"
-                       "    %s clumpi_r = {clumpi_new(clump_heap, clumpi_s)};\n"
+                       "    %s clumpi_r = {clumpi_new(clump_heap, %uu)};\n"
                        "    return clumpi_r;\n}\n"
                        "#define %s_new() clumpi_new_%u(clump_heap)\n",
-                       id, id, k->row_granules, k->rows, k->capacity, n, id, id, n, n, id);
-    clumpi_text_append(t,
-                       "static inline %s clumpi_group_new_%u(CLUMP_HEAP, uint clumpi_want,\n"
-                       "    __local clumpi_group *clumpi_scratch) {\n"
-                       "    clumpi_shape clumpi_s = clumpi_shape_%u;\n"
-                       "    %s clumpi_r = {clumpi_group_new(clump_heap, clumpi_s, clumpi_want,\n"
-                       "                                    clumpi_scratch)};\n"
-                       "    return clumpi_r;\n}\n"
-                       "#define %s_group_new(clumpi_want) \\\n"
-                       "    clumpi_group_new_%u(clump_heap, clumpi_want, &clump_group_scratch)\n",
-                       n, id, id, n, n, id);
+                       n, id, n, id, n, id);
+    clumpi_text_append(
+        t,
+        "static inline %s clumpi_group_new_%u(CLUMP_HEAP, uint clumpi_want) {\n"
+        "    %s clumpi_none = {0};\n"
+        "    return clumpi_want ? clumpi_new_%u(clump_heap) : clumpi_none;\n}\n"
+        "#define %s_group_new(clumpi_want) clumpi_group_new_%u(clump_heap, clumpi_want)\n",
+        n, id, n, id, n, id);
 }
 
 void clumpi_schema_emit(clumpi_text *t, const clump_schema *schema, const clumpi_geometry *g) {
@@ -145,7 +140,7 @@ void clumpi_schema_emit(clumpi_text *t, const clump_schema *schema, const clumpi
         clumpi_text_append(t, "\n/* class %s: %u bytes an object, %u objects a block */\n\n",
                            c.name, c.object_bytes, g->classes[id].capacity);
         emit_tests(t, &c);
-        if (!c.is_abstract) emit_new(t, &c, &g->classes[id]);
+        if (!c.is_abstract) emit_new(t, &c);
         emit_casts(t, schema, &c);
         emit_fields(t, schema, &c);
     }

@@ -21,6 +21,8 @@
 
 #define REF_GRANULES (1ull << 26)
 
+_Static_assert(sizeof(clumpi_header) % 128 == 0, "the class table begins where the header ends");
+
 /* Row sizes of the concrete classes, in 64-byte units: size(T) bytes * 64 slots / 64. */
 typedef struct row_sizes {
     uint32_t count;
@@ -144,7 +146,6 @@ static void fill_classes(const clump_schema *schema, clumpi_geometry *g) {
         clump_schema_get_class(schema, id, &info);
         clumpi_class *c = &g->classes[id];
         c->last = info.last;
-        c->spread = 1;
         if (info.is_abstract) continue;
         c->row_granules =
             divide_up((uint64_t)slot_bytes(&info) * CLUMPI_UNIT, g->header.granule_bytes);
@@ -172,11 +173,11 @@ static uint64_t max64(uint64_t a, uint64_t b) {
 static void place_scratch(clumpi_header *h, uint32_t reduce_groups, uint64_t *end) {
     const uint64_t sets = h->class_count + 1;
     const uint64_t of_calls[] = {
-        h->scan_groups * sets * 2 * sizeof(clumpi_u32), /* list of rows, and objects */
-        h->scan_groups * sizeof(clumpi_new_supply),     /* do-new; a ranking needs less */
-        (uint64_t)reduce_groups * CLUMPI_REDUCE_BYTES,  /* reduction */
+        h->scan_groups * sets * sizeof(clumpi_list_tally),
+        h->scan_groups * sizeof(clumpi_new_supply),    /* do-new; a ranking needs less */
+        (uint64_t)reduce_groups * CLUMPI_REDUCE_BYTES, /* reduction */
         CLUMPI_STATS_BYTES(h->class_count),
-        CLUMPI_CHECK_BYTES(h->class_count),
+        sizeof(clumpi_violation), /* check */
     };
     const uint64_t begin = *end;
     h->at_scan = h->at_plans = place(end, sets * sizeof(clumpi_class_plan));
@@ -193,11 +194,42 @@ static void place_scratch(clumpi_header *h, uint32_t reduce_groups, uint64_t *en
     }
 }
 
+/* Stripes for each class: not more than one for each four blocks, nor in sum more than a 256th of the
+ * heap. */
+static uint32_t stripes_of(const clumpi_header *h, uint32_t blocks) {
+    uint64_t bytes = (uint64_t)blocks * h->block_granules * h->granule_bytes;
+    uint64_t stripes = CLUMPI_STRIPES;
+    while (stripes > 1 && (stripes > blocks / 4 ||
+                           stripes * (h->class_count + 1) * sizeof(clumpi_stripe) > bytes / 256))
+        stripes /= 2;
+    return (uint32_t)stripes;
+}
+
+/* Where the reservations are, and what each class's says of it. */
+static void place_reservations(clumpi_geometry *g, uint32_t blocks, uint64_t *end) {
+    clumpi_header *h = &g->header;
+    h->stripes = stripes_of(h, blocks);
+    h->slots_rows = blocks * h->block_rows_max;
+    h->slots_holes = h->slots_rows / 4; /* so a quarter of all slots, at most */
+    h->at_stripes = place(end, ((uint64_t)h->class_count + 1) * h->stripes * sizeof(clumpi_stripe));
+    h->at_slots = place(end, ((uint64_t)h->slots_rows + h->slots_holes) * sizeof(clumpi_u32));
+    h->at_reserved = place(end, (uint64_t)blocks * sizeof(clumpi_u32));
+    for (uint32_t c = 0; c <= h->class_count; c++) {
+        clumpi_reservation *r = &g->classes[c].reserved;
+        r->at_stripes =
+            h->at_stripes + c * h->stripes * (uint32_t)(sizeof(clumpi_stripe) / CLUMPI_UNIT);
+        r->at_slots = h->at_slots;
+        r->at_rows = h->at_list_rows;
+        r->at_masks = h->at_list_masks;
+        r->stripes = h->stripes;
+    }
+}
+
 /* Metadata for `blocks` blocks in all; returns its size in bytes. */
 static uint64_t place_metadata(clumpi_geometry *g, uint32_t blocks, uint32_t columns,
                                uint32_t reduce_groups) {
     clumpi_header *h = &g->header;
-    uint64_t end = h->self_at + sizeof(clumpi_header) / CLUMPI_UNIT + 1;
+    uint64_t end = h->self_at + sizeof(clumpi_header) / CLUMPI_UNIT; /* the class table follows */
     uint32_t words = blocks, total = 0, level = 0;
     do {
         words = divide_up(words, 32);
@@ -217,6 +249,7 @@ static uint64_t place_metadata(clumpi_geometry *g, uint32_t blocks, uint32_t col
     h->at_list_rows = place(&end, rows * 4);
     h->at_list_masks = place(&end, rows * 8);
     h->at_list_index = place(&end, rows * 4);
+    place_reservations(g, blocks, &end);
     h->at_columns = place(&end, (uint64_t)columns * sizeof(clumpi_column));
     h->at_block_plans = place(&end, (uint64_t)blocks * sizeof(clumpi_block_plan));
     h->at_plan_list = place(&end, (uint64_t)blocks * sizeof(clumpi_u32));

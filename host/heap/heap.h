@@ -25,6 +25,7 @@
     X(init)                                                                                        \
     X(list_count)                                                                                  \
     X(list_write)                                                                                  \
+    X(unreserve)                                                                                   \
     X(new_count)                                                                                   \
     X(new_claim)                                                                                   \
     X(stats)                                                                                       \
@@ -70,6 +71,8 @@ struct clump_heap {
     int list_valid;                 /* the list in the buffer matches the objects */
     int list_numbered;              /* and its objects are numbered (cl/heap/enumerate.cl) */
     int numbers_wanted;             /* a kernel asked for the numbers of this list */
+    int reserved;                   /* slots may be reserved (cl/core/reserve.clh) */
+    clumpi_u32 list_turn;           /* number of the next list, modulo 2 */
     clump_refs *refs;               /* registered buffers of references */
     clumpi_handles *handles;        /* NULL until the first one is made */
     clumpi_attachments attachments; /* what compaction and collection keep */
@@ -160,7 +163,16 @@ void clumpi_refs_clear(clump_heap *heap);
 
 /* ---- run.c ---- */
 
-/* Make the list of rows current if it is not, if `numbered` with numbers: two launches, or none. */
-clump_status clumpi_list_update(clump_heap *heap, int numbered, const clump_sync *sync);
+/* Make the list of rows current if it is not, if `numbered` with numbers, and reserve slots
+ * (cl/heap/reserve.clh): two launches, or none. crowd: the work-items of the kernel that it is for, if that may
+ * make objects, or NULL. */
+typedef struct clumpi_crowd {
+    size_t global, local;
+} clumpi_crowd;
+clump_status clumpi_list_update(clump_heap *heap, int numbered, const clumpi_crowd *crowd,
+                                const clump_sync *sync);
+
+/* Give back what is reserved, so that the invariants of cl/core/layout.h hold: one launch, or none. */
+clump_status clumpi_unreserve(clump_heap *heap, const clump_sync *sync);
 
 #endif

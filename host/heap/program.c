@@ -10,20 +10,32 @@
 #include "clump/experimental.h"
 #include "heap/heap.h"
 
+#define DEFAULT_REGISTERS 48u
 #define DEFAULT_NAME "program.cl"
+
+/* A row has at most 64 parts, for the bits of clumpi_walk; a part is one line of the cache or more. */
+static clumpi_u32 part_bytes(const clumpi_geometry *g) {
+    clumpi_u32 bytes = 64;
+    for (clumpi_u32 id = 1; id <= g->header.class_count; id++)
+        while (bytes * 64 < g->classes[id].row_granules * g->header.granule_bytes) bytes *= 2;
+    return bytes;
+}
 
 /* Returns where the user's part stands. */
 static clumpi_user_part append_program(clumpi_text *t, const clump_program_desc *desc,
                                        const char *name) {
     static const char *const files[] = {
-        "cl/core/layout.h",  "cl/core/prelude.clh", "cl/core/bitmap.clh",    "cl/core/block.clh",
-        "cl/core/alloc.clh", "cl/core/lanes.clh",   "cl/api/device_api.clh", "cl/api/staged.clh"};
+        "cl/core/layout.h",  "cl/core/prelude.clh",   "cl/core/bitmap.clh",
+        "cl/core/block.clh", "cl/core/reserve.clh",   "cl/core/alloc.clh",
+        "cl/core/lanes.clh", "cl/api/device_api.clh", "cl/api/staged.clh"};
     const clumpi_geometry *g = &desc->heap->geometry;
     clumpi_text_append(t,
                        "#define CLUMPI_HEADER_AT %uu\n"
                        "#define CLUMPI_GRANULE_BYTES %uul\n"
+                       "#define CLUMPI_PART_BYTES %uu\n"
                        "#define CLUMPI_LAYOUT_BLOCK_GRANULES %uu\n",
-                       g->header.self_at, g->header.granule_bytes, g->header.block_granules);
+                       g->header.self_at, g->header.granule_bytes, part_bytes(g),
+                       g->header.block_granules);
     clumpi_source_append(t, files, sizeof files / sizeof *files);
     clumpi_text_append(t, "#line 1 \"(generated from the schema)\"\n");
     clumpi_schema_emit(t, desc->heap->schema, g);
@@ -42,6 +54,11 @@ static void append_tuning(clumpi_text *t, const clump_program_desc *desc) {
                        !(tuning && tuning->no_coalescing), !(tuning && tuning->no_rotation));
     if (tuning && tuning->retries) clumpi_text_append(t, " -DCLUMP_RETRIES=%uu", tuning->retries);
     if (desc->checked) clumpi_text_append(t, " -DCLUMPI_CHECKED=1");
+    /* The compiler takes twice as many for a kernel that makes objects, all for the path that is seldom gone
+     * (docs/measurements/allocation.md). The user's options come later and win. */
+    uint32_t registers = tuning && tuning->registers ? tuning->registers : DEFAULT_REGISTERS;
+    if (desc->heap->context->capabilities.features & CLUMP_FEATURE_PTX)
+        clumpi_text_append(t, " -cl-nv-maxrregcount=%u", registers);
     if (desc->options && *desc->options) clumpi_text_append(t, " %s", desc->options);
 }
 

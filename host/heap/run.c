@@ -21,23 +21,74 @@ static clump_sync waits_of(const clump_sync *sync) {
 
 /* Objects are numbered along with the list, so that numbers take no launch of their own. A list is made with
  * numbers if the kernel at hand asks for them, or one asked for those of the list before. */
-clump_status clumpi_list_update(clump_heap *heap, int numbered, const clump_sync *sync) {
+clump_status clumpi_list_update(clump_heap *heap, int numbered, const clumpi_crowd *crowd,
+                                const clump_sync *sync) {
     int was_wanted = heap->numbers_wanted;
     heap->numbers_wanted |= numbered;
     if (heap->list_valid && (heap->list_numbered || !numbered)) return CLUMP_OK;
     heap->numbers_wanted = numbered;
     clumpi_u32 with_numbers = numbered || was_wanted ? 1 : 0;
-    clumpi_arg args[] = {{sizeof with_numbers, &with_numbers}};
+    const clumpi_u32 many = UINT32_C(1) << 24; /* more of either make no difference */
+    clumpi_u32 guess = 0, neighbours = many;
+    if (crowd) {
+        uint64_t groups = crowd->global / crowd->local;
+        if (heap->context->capabilities.personality == CLUMP_PERSONALITY_GPU)
+            groups *= (crowd->local + 31) / 32;
+        guess = crowd->global < many ? (clumpi_u32)crowd->global : many;
+        neighbours = groups < many ? (clumpi_u32)groups : many;
+    }
+    clumpi_arg args[] = {{sizeof with_numbers, &with_numbers},
+                         {sizeof heap->list_turn, &heap->list_turn},
+                         {sizeof guess, &guess},
+                         {sizeof neighbours, &neighbours}};
     const clumpi_launch_sizes *sizes = &heap->context->sizes;
     size_t global = sizes->scan_groups * sizes->scan_local;
     clump_sync waits = waits_of(sync);
     clump_status status = clumpi_run_on_heap(heap, CLUMPI_HEAP_KERNEL(list_count), global,
-                                             sizes->scan_local, args, 1, &waits);
+                                             sizes->scan_local, args, 2, &waits);
     if (!status)
         status = clumpi_run_on_heap(heap, CLUMPI_HEAP_KERNEL(list_write), global, sizes->scan_local,
-                                    args, 1, NULL);
-    if (!status) heap->list_valid = 1;
+                                    args, 4, NULL);
+    if (!status) {
+        heap->list_valid = heap->reserved = 1;
+        heap->list_turn ^= 1;
+    }
     heap->list_numbered = !status && with_numbers;
+    return status;
+}
+
+clump_status clumpi_unreserve(clump_heap *heap, const clump_sync *sync) {
+    if (!heap->reserved) return CLUMP_OK;
+    const clumpi_launch_sizes *sizes = &heap->context->sizes;
+    clump_sync waits = waits_of(sync);
+    clumpi_arg turn = {sizeof heap->list_turn, &heap->list_turn};
+    clump_status status = clumpi_run_on_heap(heap, CLUMPI_HEAP_KERNEL(unreserve),
+                                             sizes->scan_groups * sizes->scan_local,
+                                             sizes->scan_local, &turn, 1, &waits);
+    if (!status) heap->reserved = 0;
+    return status;
+}
+
+clump_status clump_heap_reserve(clump_heap *heap, const char *class_name, uint64_t objects) {
+    if (!heap) return CLUMP_ERR_USAGE;
+    clump_context *c = heap->context;
+    clump_class_info info;
+    if (!class_name || clump_schema_find_class(heap->schema, class_name, &info))
+        return clumpi_fail(&c->error, CLUMP_ERR_NOT_FOUND, "the heap has no class \"%s\"",
+                           class_name ? class_name : "(null)");
+    if (info.is_abstract)
+        return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
+                           "clump_heap_reserve: class %s is abstract and has no objects",
+                           info.name);
+    if (objects > UINT32_C(1) << 31)
+        return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
+                           "clump_heap_reserve: %llu objects; at most 2^31 can be reserved",
+                           (unsigned long long)objects);
+    clumpi_u32 least = (clumpi_u32)objects;
+    uint64_t at = (uint64_t)heap->geometry.header.at_classes * CLUMPI_UNIT +
+                  info.id * sizeof(clumpi_class) + offsetof(clumpi_class, reserved.least);
+    clump_status status = clumpi_write(c, heap->buffer, at, sizeof least, &least);
+    if (!status) heap->list_valid = 0; /* the next list reserves as many */
     return status;
 }
 
@@ -99,7 +150,10 @@ static clump_status prepare(clump_heap *heap, clump_kernel *k, const clump_sync 
 /* List, then the kernel. */
 static clump_status launch(clump_heap *heap, clump_kernel *k, size_t global, size_t local,
                            const clump_sync *sync, const char *call) {
-    clump_status status = clumpi_list_update(heap, k->numbered, sync);
+    if (!k->fixed && !heap->reserved)
+        heap->list_valid = 0; /* what it reserves comes with its list */
+    const clumpi_crowd crowd = {global, local};
+    clump_status status = clumpi_list_update(heap, k->numbered, k->fixed ? NULL : &crowd, sync);
     if (status) return status;
     if (!k->fixed) heap->list_valid = 0;
     return clumpi_enqueue(heap->context, k->kernel, call, global, local, sync);
@@ -157,10 +211,11 @@ clump_status clump_do_new(clump_heap *heap, const char *class_name, uint64_t cou
     size_t global = sizes->scan_groups * sizes->scan_local;
     clumpi_u32 wanted = (clumpi_u32)count;
     clumpi_arg args[] = {{sizeof info.id, &info.id}, {sizeof wanted, &wanted}};
+    clumpi_arg supply[] = {args[0], {sizeof heap->list_turn, &heap->list_turn}};
     clump_sync waits = waits_of(sync);
     heap->list_valid = 0; /* the rows of the new objects take its place */
     status = clumpi_run_on_heap(heap, CLUMPI_HEAP_KERNEL(new_count), global, sizes->scan_local,
-                                args, 1, &waits);
+                                supply, 2, &waits);
     if (!status)
         status = clumpi_run_on_heap(heap, CLUMPI_HEAP_KERNEL(new_claim), global, sizes->scan_local,
                                     args, 2, NULL);

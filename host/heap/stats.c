@@ -17,12 +17,17 @@ static clump_status count_blocks(clump_heap *heap, clumpi_stats_result *counts) 
     clump_context *c = heap->context;
     uint64_t bytes = CLUMPI_STATS_BYTES(heap->geometry.header.class_count);
     const clumpi_launch_sizes *sizes = &c->sizes;
-    clump_status status = clumpi_clear(c, heap->buffer, scan_offset(heap), bytes);
+    int was_reserved = heap->reserved;
+    clumpi_arg turn = {sizeof heap->list_turn, &heap->list_turn};
+    clump_status status = clumpi_unreserve(heap, NULL);
+    if (!status) status = clumpi_clear(c, heap->buffer, scan_offset(heap), bytes);
     if (!status)
         status = clumpi_run_on_heap(heap, CLUMPI_HEAP_KERNEL(stats),
-                                    sizes->scan_groups * sizes->scan_local, sizes->scan_local, NULL,
-                                    0, NULL);
+                                    sizes->scan_groups * sizes->scan_local, sizes->scan_local,
+                                    &turn, 1, NULL);
     if (!status) status = clumpi_read(c, heap->buffer, scan_offset(heap), bytes, counts);
+    for (uint32_t id = 1; !was_reserved && id <= heap->geometry.header.class_count; id++)
+        counts->classes[id].reserved = 0; /* given back by an earlier call */
     return status;
 }
 
@@ -33,8 +38,10 @@ static double fragmentation(uint64_t objects, uint64_t slots) {
 static clump_class_stats class_stats(const clump_heap *heap, uint32_t id,
                                      const clumpi_class_count *count) {
     const clumpi_geometry *g = &heap->geometry;
-    clump_class_stats s = {
-        .objects = count->objects, .blocks = count->blocks, .active_blocks = count->active};
+    clump_class_stats s = {.objects = count->objects,
+                           .blocks = count->blocks,
+                           .active_blocks = count->active,
+                           .reserved = count->reserved};
     s.slots = (uint64_t)s.blocks * g->classes[id].capacity;
     s.bytes = (uint64_t)s.blocks * g->header.block_granules * g->header.granule_bytes;
     s.fragmentation = fragmentation(s.objects, s.slots);
@@ -129,12 +136,12 @@ clump_status clump_heap_check(clump_heap *heap) {
     if (!heap) return CLUMP_ERR_USAGE;
     clump_context *c = heap->context;
     clump_status status = check_header(heap);
+    if (!status) status = clumpi_unreserve(heap, NULL);
     if (status) return status;
     const clumpi_u32 nothing = UINT32_MAX;
     clumpi_violation violation = {.key = 0};
-    const uint64_t at = scan_offset(heap) + offsetof(clumpi_check_result, violation);
-    status = clumpi_clear(c, heap->buffer, scan_offset(heap),
-                          CLUMPI_CHECK_BYTES(heap->geometry.header.class_count));
+    const uint64_t at = scan_offset(heap);
+    status = clumpi_clear(c, heap->buffer, at, sizeof violation);
     if (!status)
         status = clumpi_write(c, heap->buffer, at + offsetof(clumpi_violation, key), sizeof nothing,
                               &nothing);

@@ -48,7 +48,7 @@ clump_status clumpi_rank(clump_heap *heap, clumpi_u32 first, clumpi_u32 last, ui
     size_t global = sizes->scan_groups * sizes->scan_local;
     clumpi_arg args[] = {{sizeof first, &first}, {sizeof last, &last}};
     clumpi_u32 objects = 0;
-    clump_status status = clumpi_list_update(heap, 0, NULL);
+    clump_status status = clumpi_list_update(heap, 0, NULL, NULL);
     heap->list_numbered = 0; /* its numbers give way to those of these classes */
     if (!status)
         status = clumpi_run_on_heap(heap, CLUMPI_HEAP_KERNEL(rank_count), global, sizes->scan_local,

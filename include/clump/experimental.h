@@ -20,8 +20,12 @@ extern "C" {
 typedef struct clump_alloc_tuning {
     int no_coalescing; /* 1: every work-item allocates and frees for itself */
     int no_rotation;   /* 1: all searches start at the same place */
-    uint32_t retries;  /* look-ups of an existing block before a new one is opened regardless
-                          (r of Springer's thesis Fig. 5.11); 0: the default, 8; at most 1024 */
+    uint32_t retries;  /* look-ups by hints before all blocks are looked at (r of Springer's thesis
+                          Fig. 5.11, where a block is opened then); 0: the default, 32; at most 1024 */
+    uint32_t
+        registers; /* NVIDIA: most registers of a work-item, 24 .. 255; 0: the default, 48. All kernels of
+                           the program get it. Kernels that mostly make objects gain from fewer, since more
+                           warps wait for memory at a time; large kernels may need more */
 } clump_alloc_tuning;
 
 /* ---- Compaction: clump_compact_desc.merge --------------------------------------------------- */

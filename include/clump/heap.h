@@ -112,6 +112,9 @@ typedef struct clump_class_stats {
     uint32_t active_blocks; /* of these: with a free slot */
     uint64_t bytes;         /* of its blocks */
     double fragmentation;   /* F: 1 - objects / slots, 0 without blocks (Springer's thesis 5.6.3) */
+    uint64_t
+        reserved; /* slots that were reserved for kernels when the call began; it gave them back, so
+                               that none of them counts above (docs/internals/core.md, "Reservations") */
 } clump_class_stats;
 
 typedef struct clump_heap_stats {
@@ -120,6 +123,16 @@ typedef struct clump_heap_stats {
     uint32_t free_blocks;
     double fragmentation; /* F over all classes */
 } clump_heap_stats;
+
+/* METHOD. Have slots of a class reserved before each launch that may make objects, as many as there is room
+ * for. Needed only where a kernel will ask for more objects than kernels did so far, and than it has work-items:
+ * such requests are slow otherwise. Takes no memory: what a kernel does not use stays free for all.
+ *   class_name [in]  a concrete class
+ *   objects    [in]  0 .. 2^31; replaces the number of the call before
+ * Blocks: yes, 4 bytes are written. Returns CLUMP_OK; CLUMP_ERR_USAGE: the class is abstract, or too many;
+ * CLUMP_ERR_NOT_FOUND; CLUMP_ERR_CL. Nothing is changed then. Threads: as for the heap. */
+CLUMP_API clump_status clump_heap_reserve(clump_heap *heap, const char *class_name,
+                                          uint64_t objects);
 
 /* METHOD. Count objects and blocks on the device.
  *   classes  [out, optional]  one entry per class id: classes[id - 1], capacity entries

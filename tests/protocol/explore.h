@@ -11,6 +11,9 @@
 #ifndef CLUMP_TESTS_EXPLORE_H
 #define CLUMP_TESTS_EXPLORE_H
 
+/* Somebody who takes a reservation back can stand still for as many sweeps as others make. Few of them, since
+ * each is a state; that more would not be needed for anything else, the checks of null say. */
+#define HOSTED_SWEEPS 2u
 #include "tests/protocol/executor.h"
 
 #include <time.h>
@@ -81,7 +84,7 @@ static hash128 explore_hash(void) {
     for (uint i = 0; i < exec.threads; i++) {
         const exec_thread *t = &world->threads[i];
         h = hash_more(hash_more(h, t->hash.a), t->hash.b);
-        h = hash_more(h, t->room << 3 | t->in_call << 1 | t->routine.done);
+        h = hash_more(h, t->room << 4 | t->was_given << 3 | t->in_call << 1 | t->routine.done);
         for (uint k = 0; k < t->stale_count; k++) {
             const exec_stale *s = &t->stale[k];
             h = hash_more(hash_more(h, (ulong)s->offset << 16 | s->writer << 1 | s->fenced),
@@ -139,7 +142,8 @@ static explore_frame *explore_push(uint depth) {
 /* ---- Reports ---- */
 
 static void program_print(const program *p) {
-    static const char *const names[] = {"new of class", "free own", "free all", "free old"};
+    static const char *const names[] = {"new of class", "free own", "free all", "free old",
+                                        "free first of thread"};
     for (uint i = 0; i < p->count; i++) {
         const program_op *o = &p->ops[i];
         if (o->kind == PROGRAM_NEW)
@@ -173,6 +177,12 @@ static void explore_cell(const exec_op *o, char *text, size_t size) {
         snprintf(text, size, "state[%u]", (offset - v.header->at_states * CLUMPI_UNIT) / 4u);
     else if (EXPLORE_IN(bits, end * v.header->block_granules * 8u))
         snprintf(text, size, "bits[%u]", (offset - v.header->at_bits * CLUMPI_UNIT) / 8u);
+    else if (EXPLORE_IN(stripes, sets * TINY_STRIPES * sizeof(clumpi_stripe)))
+        snprintf(text, size, "stripe[class %u, %u]",
+                 (uint)((offset - v.header->at_stripes * CLUMPI_UNIT) / sizeof(clumpi_stripe)) /
+                     TINY_STRIPES,
+                 (uint)((offset - v.header->at_stripes * CLUMPI_UNIT) / sizeof(clumpi_stripe)) %
+                     TINY_STRIPES);
     else if (EXPLORE_IN(hints, sets * v.header->hint_words * 4u))
         snprintf(text, size, "hint[set %u, word %u]",
                  (offset - v.header->at_hints * CLUMPI_UNIT) / 4u / v.header->hint_words,
@@ -187,9 +197,10 @@ static void explore_cell(const exec_op *o, char *text, size_t size) {
 }
 
 static void exec_print_op(uint thread, const exec_op *o) {
-    static const char *const kinds[] = {"load",    "store",     "add",        "sub",
-                                        "or",      "and",       "cas",        "fence",
-                                        "release", "bits load", "bits claim", "bits release"};
+    static const char *const kinds[] = {"load",    "store",       "add",        "sub",
+                                        "or",      "and",         "cas",        "fence",
+                                        "release", "load cached", "add64",      "cas64",
+                                        "load64",  "bits load",   "bits claim", "bits release"};
     char cell[64];
     explore_cell(o, cell, sizeof cell);
     printf("    %u %s:%d %s %s value %lx expected %lx -> %lx\n", thread, o->site.function,

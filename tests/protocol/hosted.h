@@ -11,6 +11,7 @@
 #define CLUMP_TESTS_HOSTED_H
 
 #include <stdint.h>
+#include <string.h>
 #include <sys/types.h>
 
 #include "cl/core/layout.h"
@@ -40,6 +41,10 @@ enum hosted_kind {
     HOSTED_CAS,
     HOSTED_FENCE,
     HOSTED_FENCE_RELEASE,
+    HOSTED_LOAD_CACHED,
+    HOSTED_ADD64,
+    HOSTED_CAS64,
+    HOSTED_LOAD64,
     HOSTED_BITS_LOAD,
     HOSTED_BITS_CLAIM,
     HOSTED_BITS_RELEASE
@@ -55,7 +60,7 @@ typedef struct hosted_site {
 /* Performs an operation and returns the word as it was. */
 static inline ulong hosted_op(enum hosted_kind kind, void *cell, ulong value, ulong expected,
                               hosted_site site);
-/* Number of the calling thread. */
+/* Number of the calling work-item. */
 static inline uint hosted_thread(void);
 
 static inline uint hosted_op32(enum hosted_kind kind, void *cell, uint value, uint expected,
@@ -68,6 +73,7 @@ static inline uint hosted_op32(enum hosted_kind kind, void *cell, uint value, ui
 #define HOSTED_OP32(kind, p, v, e) hosted_op32(kind, HOSTED_CELL(p), (v), (e), HOSTED_SITE)
 
 #define CLUMPI_LOAD(p) HOSTED_OP32(HOSTED_LOAD, p, 0, 0)
+#define CLUMPI_LOAD_CACHED(p) HOSTED_OP32(HOSTED_LOAD_CACHED, p, 0, 0)
 #define CLUMPI_STORE(p, v) ((void)HOSTED_OP32(HOSTED_STORE, p, v, 0))
 #define CLUMPI_ADD(p, v) HOSTED_OP32(HOSTED_ADD, p, v, 0)
 #define CLUMPI_SUB(p, v) HOSTED_OP32(HOSTED_SUB, p, v, 0)
@@ -79,6 +85,10 @@ static inline uint hosted_op32(enum hosted_kind kind, void *cell, uint value, ui
 
 #if HOSTED_WORD_BITS == 64
 #define CLUMPI_HAVE_INT64_ATOMICS 1
+#define CLUMPI_ADD64(p, v) hosted_op(HOSTED_ADD64, HOSTED_CELL(p), (v), 0, HOSTED_SITE)
+#define CLUMPI_CAS64(p, expected, desired)                                                         \
+    hosted_op(HOSTED_CAS64, HOSTED_CELL(p), (desired), (expected), HOSTED_SITE)
+#define CLUMPI_LOAD64(p) hosted_op(HOSTED_LOAD64, HOSTED_CELL(p), 0, 0, HOSTED_SITE)
 typedef ulong clumpi_word;
 #define CLUMPI_WORD_BITS 64u
 #else
@@ -86,9 +96,19 @@ typedef ulong clumpi_word;
 typedef uint clumpi_word;
 #define CLUMPI_WORD_BITS 32u
 #endif
+/* A function, since its result may go unused. */
+static inline clumpi_word hosted_claim(void *cell, ulong value, hosted_site site) {
+    return (clumpi_word)hosted_op(HOSTED_BITS_CLAIM, cell, value, 0, site);
+}
 #define HOSTED_BITS(kind, p, v) ((clumpi_word)hosted_op(kind, HOSTED_CELL(p), (v), 0, HOSTED_SITE))
-#define CLUMPI_BITS_LOAD(p) HOSTED_BITS(HOSTED_BITS_LOAD, p, 0)
-#define CLUMPI_BITS_CLAIM(p, v) HOSTED_BITS(HOSTED_BITS_CLAIM, p, v)
+/* Bits of each row that are set and belong to nobody (tiny_heap.h). Only the search for a slot sees them; others
+ * ask whether there are objects. */
+static ulong hosted_blocked;
+static inline clumpi_word hosted_objects(clumpi_word bits, const char *function) {
+    return strcmp(function, "clumpi_look") == 0 ? bits : bits & ~(clumpi_word)hosted_blocked;
+}
+#define CLUMPI_BITS_LOAD(p) hosted_objects(HOSTED_BITS(HOSTED_BITS_LOAD, p, 0), __func__)
+#define CLUMPI_BITS_CLAIM(p, v) hosted_claim(HOSTED_CELL(p), (v), HOSTED_SITE)
 #define CLUMPI_BITS_RELEASE(p, v) HOSTED_BITS(HOSTED_BITS_RELEASE, p, v)
 
 #define clumpi_popcount32(x) ((uint)__builtin_popcount((uint)(x)))
@@ -111,7 +131,26 @@ static inline uint clz(uint x) {
 static inline uint clumpi_work_item(void) {
     return hosted_thread();
 }
+#ifndef HOSTED_GROUP /* of 32 work-items, unless the test knows better */
+#define HOSTED_GROUP() (hosted_thread() / 32u)
+#define HOSTED_LOCAL() (hosted_thread() % 32u)
+#define HOSTED_ITEMS() 32u
+#endif
+static inline uint clumpi_group_number(void) {
+    return HOSTED_GROUP();
+}
+static inline uint clumpi_local_items(void) {
+    return HOSTED_ITEMS();
+}
+static inline uint clumpi_local_item(void) {
+    return HOSTED_LOCAL();
+}
 
+#include "cl/core/prelude.clh"
+#ifdef HOSTED_SWEEPS /* fewer leave fewer states to explore */
+#undef CLUMPI_SWEEPS
+#define CLUMPI_SWEEPS HOSTED_SWEEPS
+#endif
 #include "cl/core/alloc.clh"
 
 #endif

@@ -25,6 +25,9 @@ typedef struct uint4 {
     unsigned int x, y, z, w;
 } uint4;
 
+#define HOSTED_GROUP() (lanes_me->group)
+#define HOSTED_LOCAL() (lanes_me->local)
+#define HOSTED_ITEMS() (lanes_me->group_items)
 #include "tests/protocol/hosted.h"
 
 static inline ulong hosted_op(enum hosted_kind kind, void *cell, ulong value, ulong expected,

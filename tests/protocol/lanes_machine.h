@@ -40,7 +40,11 @@
 #define LANES_CLASSES lanes_classes
 #include "lanes_generated.h"
 
-#define TINY_IMAGE_BYTES LANES_HEAP_BYTES
+/* Stripes and slots that are reserved have a place of their own: a heap as small as this has one stripe only. */
+#define LANES_STRIPES_AT (LANES_HEAP_BYTES / CLUMPI_UNIT)
+#define LANES_LISTS_AT (LANES_STRIPES_AT + TINY_CLASSES * TINY_STRIPES * 2u)
+#define TINY_IMAGE_BYTES (LANES_LISTS_AT * CLUMPI_UNIT + TINY_CLASSES * sizeof(tiny_lists))
+#define TINY_RESERVED 32u
 #define TINY_HEADER_AT (lanes_header[1]) /* self_at */
 #define TINY_GRANULES 65536u
 #include "tests/protocol/tiny_heap.h"
@@ -76,7 +80,6 @@ static struct {
     const uint32_t *in;
     uint32_t patience; /* of 16 times that a lane could find out who is here, it waits as often */
     uint32_t tangles;
-    _Alignas(64) unsigned char local[ITEMS_MAX][2048];
     /* Books. */
     uint64_t owned[OWNED_GRANULES];
     struct {
@@ -85,6 +88,8 @@ static struct {
     uint32_t made[CLASSES_MAX], nulls[CLASSES_MAX], freed[CLASSES_MAX], refused;
     uint64_t roomy[CLASSES_MAX]; /* blocks that had room for the class at all times */
     int racy;                    /* the program itself frees objects that others use */
+    int met_thief;    /* a request found nothing, while another took a reservation back */
+    uint64_t thieves; /* of all runs: take-backs */
     char failure[400];
     struct {
         uint32_t item, kind;
@@ -152,7 +157,8 @@ uint64_t lanes_memory(int kind, void *cell, uint64_t value, uint64_t expected, l
 uint64_t lanes_meet_others(int kind, uint64_t mask, uint64_t value, uint32_t from,
                            const lanes_site *site) {
     item *t = running;
-    if (kind != LANES_BARRIER && strncmp(site->function, "clumpi_lane", 11) != 0)
+    if (kind != LANES_BARRIER && strncmp(site->function, "clumpi_lane", 11) != 0 &&
+        strcmp(site->function, "clumpi_new_warp") != 0)
         fail("%s has an operation on lanes, which only CLUMPI_TOGETHER functions may",  //
              site->function);
     t->mask = mask;
@@ -205,11 +211,6 @@ void lanes_freeing(uint32_t id, uint32_t first, uint32_t last) {
     }
 }
 
-void *lanes_local_memory(size_t bytes) {
-    if (bytes > sizeof m.local[0]) abort();
-    return m.local[lanes_me->group];
-}
-
 static void join_clocks(const uint32_t *who, uint32_t count) {
     uint32_t all[ITEMS_MAX] = {0};
     for (uint32_t i = 0; i < count; i++)
@@ -240,16 +241,32 @@ static void forget_touches(const item *t, uint64_t bits) {
 
 static void check_room(uint32_t block) {
     for (uint32_t c = 1; c <= m.heap.class_count; c++)
-        if (!tiny_room(&m.heap, m.heap.first_block + block, c)) m.roomy[c] &= ~(1ul << block);
+        if (m.roomy[c] >> block & 1u &&
+            !tiny_room_with_reserved(&m.heap, m.heap.first_block + block, c))
+            m.roomy[c] &= ~(1ul << block);
+}
+
+/* A stripe was `old`: the blocks of the slots that were handed out or taken back have less room. */
+static void check_stripe(uint32_t index, uint64_t old) {
+    const clumpi_stripe *now = tiny_stripes(&m.heap, index / TINY_STRIPES) + index % TINY_STRIPES;
+    const clumpi_reservation *r = &tiny_view(&m.heap).classes[index / TINY_STRIPES].reserved;
+    uint32_t block = UINT32_MAX;
+    for (uint32_t at = (uint32_t)(old >> 32); at < (uint32_t)old; at++) {
+        if (at >= now->next && at < now->limit) continue;
+        uint32_t other =
+            (tiny_reserved_slot(&m.heap, r, index % TINY_STRIPES, at) >> 6) / m.heap.block_granules;
+        if (other != block) check_room(other - m.heap.first_block);
+        block = other;
+    }
 }
 
 /* ---- Operations ---- */
 
 static uint64_t apply(item *t) {
     uint64_t offset = (uint64_t)((uchar *)t->cell - m.heap.image);
-    int bits = t->memory_kind >= HOSTED_BITS_LOAD;
-    int wide = bits && m.path->word_bits == 64, is_local = offset >= LANES_HEAP_BYTES;
-    if (is_local && (uint64_t)((uchar *)t->cell - m.local[0]) >= sizeof m.local) {
+    int bits = t->memory_kind >= HOSTED_ADD64;
+    int wide = bits && m.path->word_bits == 64;
+    if (offset >= sizeof m.heap.image) {
         fail("%s, line %d: an access beyond the heap", t->site.function, t->site.line);
         return 0;
     }
@@ -261,6 +278,8 @@ static uint64_t apply(item *t) {
     case HOSTED_OR:
     case HOSTED_BITS_CLAIM: now = old | t->value; break;
     case HOSTED_AND: now = old & t->value; break;
+    case HOSTED_ADD64: now = old + t->value; break;
+    case HOSTED_CAS64:
     case HOSTED_CAS: now = old == t->expected ? t->value : old; break;
     case HOSTED_BITS_RELEASE:
         check_release(t);
@@ -275,6 +294,12 @@ static uint64_t apply(item *t) {
     if (t->memory_kind == HOSTED_BITS_CLAIM) forget_touches(t, now & ~old);
     uint64_t block = (uint64_t)((uint *)t->cell - tiny_view(&m.heap).states) - m.heap.first_block;
     if (!bits && block < m.heap.blocks) check_room((uint32_t)block);
+    if (t->memory_kind == HOSTED_ADD64 || (t->memory_kind == HOSTED_CAS64 && now != old))
+        check_stripe((uint32_t)((offset - LANES_STRIPES_AT * CLUMPI_UNIT) / sizeof(clumpi_stripe)),
+                     old);
+    const clumpi_header *header = tiny_view(&m.heap).header;
+    if ((t->cell == &header->taken || t->cell == &header->taking) && t->memory_kind == HOSTED_LOAD)
+        m.met_thief |= header->taking != header->taken;
     return old;
 }
 

@@ -59,7 +59,6 @@ static inline int lanes_branch(int taken, uint32_t place) {
 uint32_t lanes_touch(uint32_t id); /* a field of the object is used; returns 0 */
 uint32_t lanes_made(uint32_t id, uint32_t class_id);
 void lanes_freeing(uint32_t id, uint32_t first, uint32_t last);
-void *lanes_local_memory(size_t bytes); /* of the work-group, one for each launch */
 
 /* ---- Paths ---- */
 

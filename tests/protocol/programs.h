@@ -4,7 +4,9 @@
 
 #include "tests/protocol/explore.h"
 
-/* Blocks 31 and 32 have their hints in different words, so hints have two levels there. */
+/* Blocks 31 and 32 have their hints in different words, so hints have two levels there. From RESERVED_SPECS on
+ * slots are reserved. */
+#define RESERVED_SPECS 11
 static const tiny_spec heap_specs[] = {
     {.name = "one free slot",
      .first_block = 1,
@@ -107,6 +109,138 @@ static const tiny_spec heap_specs[] = {
      .filled = {{1, 1, 1}},
      .filled_count = 1,
      .spent = 1},
+    [RESERVED_SPECS] = {.name = "one slot, reserved",
+                        .first_block = 1,
+                        .blocks = 1,
+                        .block_granules = 1,
+                        .per_row = 1,
+                        .class_count = 1,
+                        .classes = {{1, 1}},
+                        .reserved = {{0, 0, 1, 1, 1}},
+                        .reserved_count = 1},
+    {.name = "two slots, one taken, one reserved",
+     .first_block = 1,
+     .blocks = 1,
+     .block_granules = 1,
+     .per_row = 2,
+     .class_count = 1,
+     .classes = {{1, 1}},
+     .filled = {{0, 1, 1}},
+     .filled_count = 1,
+     .reserved = {{0, 0, 1, 1, 0}},
+     .reserved_count = 1},
+    {.name = "two slots, one reserved in the second stripe",
+     .first_block = 1,
+     .blocks = 1,
+     .block_granules = 1,
+     .per_row = 2,
+     .class_count = 1,
+     .classes = {{1, 1}},
+     .filled = {{0, 1, 1}},
+     .filled_count = 1,
+     .stripes = 2,
+     .reserved = {{1, 0, 1, 1, 0}},
+     .reserved_count = 1},
+    {.name = "given out, next about to be set back",
+     .first_block = 1,
+     .blocks = 1,
+     .block_granules = 1,
+     .per_row = 2,
+     .class_count = 1,
+     .classes = {{1, 1}},
+     .reserved = {{0, 0, 1, 1, 0}},
+     .reserved_count = 1,
+     .far = 1},
+    {.name = "two slots, reserved for another class",
+     .first_block = 1,
+     .blocks = 1,
+     .block_granules = 1,
+     .per_row = 2,
+     .class_count = 2,
+     .classes = {{1, 1}, {1, 1}},
+     .reserved = {{0, 0, 2, 2, 1}},
+     .reserved_count = 1},
+    {.name = "two slots, of another class, one reserved",
+     .first_block = 1,
+     .blocks = 1,
+     .block_granules = 1,
+     .per_row = 2,
+     .class_count = 2,
+     .classes = {{1, 1}, {1, 1}},
+     .filled = {{0, 2, 1}},
+     .filled_count = 1,
+     .reserved = {{0, 0, 2, 1, 0}},
+     .reserved_count = 1},
+    {.name = "a hole and a free block in one stripe",
+     .first_block = 31,
+     .blocks = 2,
+     .block_granules = 1,
+     .per_row = 2,
+     .class_count = 2,
+     .classes = {{1, 1}, {1, 1}},
+     .filled = {{0, 1, 1}},
+     .filled_count = 1,
+     .reserved = {{0, 0, 1, 1, 0}, {0, 1, 1, 2, 1}},
+     .reserved_count = 2},
+    {.name = "two classes, a block reserved for each",
+     .first_block = 31,
+     .blocks = 2,
+     .block_granules = 1,
+     .per_row = 1,
+     .class_count = 2,
+     .classes = {{1, 1}, {1, 1}},
+     .reserved = {{0, 0, 1, 1, 1}, {0, 1, 2, 1, 1}},
+     .reserved_count = 2},
+    {.name = "three classes, two slots reserved for the third",
+     .first_block = 1,
+     .blocks = 1,
+     .block_granules = 1,
+     .per_row = 2,
+     .class_count = 3,
+     .classes = {{1, 1}, {1, 1}, {1, 1}},
+     .reserved = {{0, 0, 3, 2, 1}},
+     .reserved_count = 1},
+    {.name = "two stripes of another class",
+     .first_block = 1,
+     .blocks = 2,
+     .block_granules = 1,
+     .per_row = 1,
+     .class_count = 2,
+     .classes = {{1, 1}, {1, 1}},
+     .stripes = 2,
+     .reserved = {{0, 0, 2, 1, 1}, {1, 1, 2, 1, 1}},
+     .reserved_count = 2},
+    {.name = "two blocks of another class in a row of holes",
+     .first_block = 1,
+     .blocks = 2,
+     .block_granules = 1,
+     .per_row = 1,
+     .class_count = 2,
+     .classes = {{1, 1}, {1, 1}},
+     .reserved = {{0, 0, 2, 1, 0}, {0, 1, 2, 1, 0}},
+     .reserved_count = 2},
+    {.name = "a hole and an empty row of a block in use",
+     .first_block = 1,
+     .blocks = 1,
+     .block_granules = 2,
+     .per_row = 2,
+     .class_count = 2,
+     .classes = {{1, 2}, {2, 1}},
+     .filled = {{0, 1, 1}},
+     .filled_count = 1,
+     .reserved = {{0, 0, 1, 1, 0}, {0, 0, 1, 2, 1}},
+     .reserved_count = 2},
+    {.name = "two rows of holes, the second from within a block",
+     .first_block = 1,
+     .blocks = 3,
+     .block_granules = 1,
+     .per_row = 33,
+     .class_count = 2,
+     .classes = {{1, 1}, {1, 1}},
+     .filled = {{0, 1, 30}, {2, 1, 3}},
+     .filled_count = 2,
+     .reserved = {{0, 0, 1, 3, 0}, {0, 1, 1, 33, 0}, {0, 2, 1, 30, 0}},
+     .reserved_count = 3},
 };
 #define HEAP_SPECS (sizeof heap_specs / sizeof heap_specs[0])
 
@@ -148,12 +282,14 @@ static uint programs_make(const tiny_spec *spec, uint length, program *list, uin
     return count;
 }
 
-/* Explore all pairs, or triples, of programs on a heap. Returns 0 if a fault was found. */
+/* Explore all programs, pairs or triples of them, on a heap. Returns 0 if a fault was found. */
 static int programs_explore(const tiny_spec *spec, uint threads, uint length) {
     static program list[512];
     uint count = programs_make(spec, length, list, 512);
     for (uint a = 0; a < count; a++) {
-        for (uint b = a; b < count; b++) {
+        const program *alone[1] = {&list[a]};
+        if (threads == 1 && !explore(spec, alone, 1)) return 0;
+        for (uint b = a; b < count && threads > 1; b++) {
             const program *chosen[3] = {&list[a], &list[b], NULL};
             if (threads == 2) {
                 if (!explore(spec, chosen, 2)) return 0;
@@ -168,6 +304,17 @@ static int programs_explore(const tiny_spec *spec, uint threads, uint length) {
     return 1;
 }
 
+/* Thread 0 frees the only object, and makes one of another class, which thread 1 frees. So thread 1 can see a
+ * block of the old class, the object of which it must free as one of the new class. Or thread 1 frees the old
+ * object, too, and must leave the new one alone. */
+static int programs_explore_given(const tiny_spec *spec) {
+    static const program gives = {2, {{PROGRAM_FREE_OLD, 0, 0}, {PROGRAM_NEW, 2, 1}}};
+    static const program frees = {1, {{PROGRAM_FREE_GIVEN, 0, 0}}};
+    static const program frees_too = {1, {{PROGRAM_FREE_OLD, 0, 0}}};
+    const program *const chosen[] = {&gives, &frees}, *const both_free[] = {&gives, &frees_too};
+    return explore(spec, chosen, 2) && explore(spec, both_free, 2);
+}
+
 /* Explore the heaps `first` .. `last` with and without rotation. Returns 0 if a fault was found. */
 static int programs_explore_heaps(uint first, uint last, uint threads, uint length, uint retries,
                                   uint weak) {
@@ -176,7 +323,9 @@ static int programs_explore_heaps(uint first, uint last, uint threads, uint leng
     exec.weak = weak;
     for (uint i = first; i <= last && i < HEAP_SPECS; i++) {
         for (hosted_rotate = 0; hosted_rotate < 2; hosted_rotate++)
-            if (!programs_explore(&heap_specs[i], threads, length)) return 0;
+            if (!(length ? programs_explore(&heap_specs[i], threads, length)
+                         : programs_explore_given(&heap_specs[i])))
+                return 0;
         snprintf(what, sizeof what, "%u x %u, retries %u, %s%s", threads, length, retries,
                  weak ? "weak, " : "", heap_specs[i].name);
         explore_summary(what);
@@ -184,7 +333,8 @@ static int programs_explore_heaps(uint first, uint last, uint threads, uint leng
     return 1;
 }
 
-/* What a test explores: rows of the arguments above, up to one with threads = 0. */
+/* What a test explores: rows of the arguments above, up to one with threads = 0. Length 0: an object is given
+ * to another thread. */
 typedef struct programs_row {
     uint first, last, threads, length, retries, weak;
 } programs_row;

@@ -29,13 +29,9 @@ static int explore_helped_retirement(void) {
 
 int main(void) {
     static const programs_row all[] = {
-        {0, 9, 2, 2, 1, 0},
-        {0, 6, 2, 2, 2, 0},
-        {0, 4, 2, 2, 1, 1},
-        {0, 6, 3, 1, 1, 0},
-        {0, 1, 3, 1, 2, 0},
-        {0, 1, 3, 1, 1, 1},
-        {0},
+        {0, 9, 2, 2, 1, 0},   {0, 6, 2, 2, 2, 0},   {0, 4, 2, 2, 1, 1},   {0, 6, 3, 1, 1, 0},
+        {0, 1, 3, 1, 2, 0},   {0, 1, 3, 1, 1, 1},   {20, 21, 2, 1, 1, 0}, {14, 14, 2, 2, 1, 0},
+        {16, 16, 2, 2, 1, 0}, {15, 15, 2, 1, 1, 1}, {17, 19, 2, 1, 1, 1}, {0},
     };
     if (!routine_supported()) return 77;
     return explore_helped_retirement() ? programs_main(all) : 1;

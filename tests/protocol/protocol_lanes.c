@@ -26,14 +26,15 @@ static uint64_t compared, exhausted; /* runs with room for all, and others */
 
 /* ---- Heaps ---- */
 
-/* Fill a block with objects of a class; of each 100 slots, `full`. */
-static void fill_block(uint32_t block, uint32_t class_id, uint32_t full) {
+/* Fill a block with objects of a class; of each 100 slots, `full`, and some rows not at all. */
+static void fill_block(uint32_t block, uint32_t class_id, uint32_t full, uint32_t empty_rows) {
     clumpi_view v = tiny_view(&m.heap);
     uint32_t live = 0;
     for (uint32_t row = 0; row < v.classes[class_id].rows; row++) {
         uint32_t granule = tiny_granule(&m.heap, block, class_id, row);
         uint64_t bits = 0;
-        for (uint32_t slot = 0; slot < 64; slot++)
+        uint32_t is_empty = empty_rows && random_below(4) == 0;
+        for (uint32_t slot = 0; slot < 64 && !is_empty; slot++)
             bits |= (uint64_t)(random_below(100) < full) << slot;
         *tiny_bits(&m.heap, granule) = m.owned[granule] = bits;
         live += clumpi_popcount64(bits);
@@ -41,7 +42,89 @@ static void fill_block(uint32_t block, uint32_t class_id, uint32_t full) {
     v.states[block] = live ? class_id << CLUMPI_CLASS_SHIFT | live : 0;
 }
 
-static void make_heap(uint32_t full) {
+/* Slots of the block's empty rows. */
+static uint32_t empty_room(uint32_t block, uint32_t class_id) {
+    uint32_t slots = 0;
+    for (uint32_t row = 0; row < tiny_view(&m.heap).classes[class_id].rows; row++)
+        slots += *tiny_bits(&m.heap, tiny_granule(&m.heap, block, class_id, row)) ? 0 : 64;
+    return slots;
+}
+
+/* Reserve some or all of the free slots of some blocks. */
+static void reserve(void) {
+    static tiny_spec spec;
+    tiny_heap *h = &m.heap;
+    clumpi_view v = tiny_view(h);
+    memset(&spec, 0, sizeof spec);
+    spec.first_block = h->first_block;
+    spec.per_row = h->per_row;
+    v.header->stripes = 1 + random_below(TINY_STRIPES);
+    uint32_t part = random_below(4), holes = 0;
+    uint32_t closed[TINY_CLASSES + 1][TINY_STRIPES] = {
+        0}; /* a row that is not whole was the last */
+    for (uint32_t b = 0; b < h->blocks; b++) {
+        uint32_t state = v.states[h->first_block + b], live = clumpi_credits_of_state(state);
+        uint32_t class_id = live ? clumpi_class_of_state(state) : 1 + random_below(h->class_count);
+        uint32_t room = v.classes[class_id].capacity - live, empty = random_below(4);
+        if (empty) empty = empty_room(h->first_block + b, class_id) > 0;
+        if (empty) room = empty_room(h->first_block + b, class_id);
+        uint32_t slots = random_below(empty ? 8 : 2) ? room : random_below(room + 1);
+        uint32_t stripe = random_below(v.header->stripes);
+        if (empty && closed[class_id][stripe]) continue;
+        if (random_below(4) < part || !slots || spec.reserved_count == TINY_RESERVED) continue;
+        if (!empty && holes + slots > 6u * 64u)
+            continue; /* the list has room for so many rows of both stripes */
+        holes += empty ? 0 : slots;
+        closed[class_id][stripe] |= empty && slots % 64u;
+        spec.reserved[spec.reserved_count].stripe = stripe;
+        spec.reserved[spec.reserved_count].block = b;
+        spec.reserved[spec.reserved_count].class_id = class_id;
+        spec.reserved[spec.reserved_count].slots = slots;
+        spec.reserved[spec.reserved_count++].empty = empty != 0;
+    }
+    v.header->at_stripes = LANES_STRIPES_AT;
+    h->at_lists = LANES_LISTS_AT;
+    for (uint32_t c = 1; c <= h->class_count; c++)
+        if (!tiny_reserve(h, &spec, c)) fail("what is reserved for class %u does not fit", c);
+}
+
+/* Some objects are where slots are reserved, as if others had been freed. */
+static void take_reserved(void) {
+    tiny_heap *h = &m.heap;
+    for (uint32_t c = 1; c <= h->class_count; c++) {
+        const clumpi_class *k = &tiny_view(h).classes[c];
+        for (uint32_t s = 0; s < k->reserved.stripes; s++) {
+            const clumpi_stripe *stripe = tiny_stripes(h, c) + s;
+            for (uint32_t at = stripe->next; at < stripe->limit; at += 1 + random_below(32)) {
+                uint32_t ref = tiny_reserved_slot(h, &k->reserved, s, at),
+                         row = random_below(k->rows);
+                uint32_t granule = tiny_granule(h, (ref >> 6) / h->block_granules, c, row);
+                uint64_t live = m.owned[granule];
+                if (!live) continue;
+                m.owned[granule] = *tiny_bits(h, granule) &= ~(live & (0 - live));
+                m.owned[ref >> 6] = *tiny_bits(h, ref >> 6) |= 1ul << (ref & 63u);
+            }
+        }
+    }
+}
+
+/* For paths without reservations: the same objects, but all slots that were reserved are free. */
+static void unreserve(void) {
+    tiny_heap *h = &m.heap;
+    clumpi_view v = tiny_view(h);
+    uint *reserved = (uint *)(void *)(h->image + v.header->at_reserved * CLUMPI_UNIT);
+    for (uint32_t b = h->first_block; b < h->first_block + h->blocks; b++) {
+        v.states[b] -= reserved[b];
+        reserved[b] = 0;
+        if (!clumpi_credits_of_state(v.states[b])) v.states[b] = 0;
+    }
+    for (uint32_t c = 1; c <= h->class_count; c++) {
+        memset(tiny_stripes(h, c), 0, TINY_STRIPES * sizeof(clumpi_stripe));
+        v.classes[c].reserved.left = 0;
+    }
+}
+
+static void make_heap(const lanes_path *path, uint32_t full) {
     tiny_heap *h = &m.heap;
     memset(h, 0, sizeof *h);
     memset(m.owned, 0, sizeof m.owned);
@@ -60,18 +143,18 @@ static void make_heap(uint32_t full) {
         v.classes[c].rows = lanes_classes[c].rows;
         v.classes[c].capacity = lanes_classes[c].capacity;
         v.classes[c].last = lanes_classes[c].last;
-        v.classes[c].spread = 1;
     }
+    uint32_t empty_rows = full < 95 && random_below(2);
     for (uint32_t b = 0; b < h->blocks; b++) {
-        if (random_below(100) >= full) continue;
+        if (random_below(100) >= full || (full == 100 && b == 0 && random_below(2))) continue;
         uint32_t class_id = 1 + random_below(h->class_count), as_full = random_below(2);
-        fill_block(h->first_block + b, class_id, full == 100 || as_full ? full : random_below(100));
+        fill_block(h->first_block + b, class_id, full == 100 || as_full ? full : random_below(100),
+                   empty_rows);
     }
+    reserve();
+    take_reserved();
+    if (path->word_bits != 64) unreserve();
     tiny_make_hints(h);
-    for (uint32_t c = 1; c <= h->class_count && random_below(2); c++)
-        for (uint32_t b = 0; b < h->blocks; b++)
-            if (clumpi_class_of_state(v.states[h->first_block + b]) == c)
-                v.classes[c].lanes[random_below(4)].at = (h->first_block + b) | CLUMPI_HOLES;
 }
 
 /* The list of rows, as cl/heap/enumerate.cl leaves it. */
@@ -162,8 +245,9 @@ static void check_end(outcome *o) {
                  (ulong)m.roomy[c]);
     }
     for (uint32_t c = 1; c <= h->class_count; c++)
-        if (m.nulls[c] && !freed && tiny_room_of_class(h, c))
+        if (m.nulls[c] && !freed && !m.met_thief && tiny_room_of_class(h, c))
             fail("null for class %u, but there is room at the end", c);
+    m.thieves += tiny_view(h).header->taken;
     const clumpi_error *e = tiny_view(h).header->errors;
     if (e[CLUMPI_ERROR_OUT_OF_MEMORY].count != o->null_count)
         fail("%u times out of memory were reported, %u nulls given",
@@ -180,7 +264,8 @@ static void check_end(outcome *o) {
 static void compare(const test_case *c, const outcome *scalar, const outcome *o) {
     compared += !scalar->null_count && !o->null_count;
     exhausted += scalar->null_count || o->null_count;
-    int one_class = strcmp(c->kernel, "one_if") == 0 || strcmp(c->kernel, "trips") == 0;
+    int one_class =
+        (strcmp(c->kernel, "one_if") == 0 || strcmp(c->kernel, "trips") == 0) && !m.met_thief;
     for (uint32_t k = 1; k <= m.heap.class_count && !m.failure[0]; k++) {
         int same_room = !scalar->null_count && !o->null_count;
         if ((same_room || one_class) && scalar->made[k] != o->made[k])
@@ -201,8 +286,9 @@ static void run(const test_case *c, const lanes_path *path, int machine, uint32_
     memset(m.nulls, 0, sizeof m.nulls);
     memset(m.freed, 0, sizeof m.freed);
     m.refused = 0;
+    m.met_thief = 0;
     m.failure[0] = 0;
-    make_heap(c->full);
+    make_heap(path, c->full);
     make_list();
     make_input(c);
     m.random += (uint64_t)machine << 40 | (uint64_t)patience << 32;
@@ -275,9 +361,9 @@ int main(int argc, char **argv) {
             !run_kernel(k, seeds, only))
             return 1;
     printf(
-        "%lu runs; in %lu comparisons there was room for all objects, in %lu not\n"
+        "%lu runs, %lu take-backs; in %lu comparisons there was room for all objects, in %lu not\n"
         "%lu operations, %lu of them on lanes; lanes together, on average:",
-        (ulong)m.runs, (ulong)compared, (ulong)exhausted, (ulong)m.operations,
+        (ulong)m.runs, (ulong)m.thieves, (ulong)compared, (ulong)exhausted, (ulong)m.operations,
         (ulong)m.lane_operations);
     for (int i = 0; i < MACHINES; i++)
         printf(" %s %.1f", machine_names[i], (double)m.met[i] / (double)max(1, m.meetings[i]));

@@ -7,21 +7,61 @@
 
 static const fault of_warps[] = {
     {"lanes of all classes ask together",
-     {{"core/lanes.clh", "return clumpi_lanes_with(clumpi_lanes_here(), class_id);",
-       "(void)class_id; return clumpi_lanes_here();"}}},
+     {{"core/lanes.clh", "return clumpi_lanes_with(clumpi_lanes_here(), key);",
+       "(void)key; return clumpi_lanes_here();"}}},
+    {"those who report meet those who ask",
+     {{"core/lanes.clh", "clumpi_lanes_meet(CLUMPI_CLASS_IDS + class_id)",
+       "clumpi_lanes_meet(class_id)"}}},
     {"rank off by one",
-     {{"core/lanes.clh", "((clumpi_lanes)1 << clumpi_lane()) - 1)",
-       "((clumpi_lanes)2 << clumpi_lane()) - 1)"}}},
+     {{"core/lanes.clh", "((clumpi_lanes)1 << lane) - 1)", "((clumpi_lanes)2 << lane) - 1)"}}},
+    {"rank among all lanes",
+     {{"core/lanes.clh", "clumpi_lanes_count(mask & (((clumpi_lanes)1 << lane) - 1))", "lane"}}},
+    {"the leader asks for one",
+     {{"core/lanes.clh", "(ulong)clumpi_lanes_count(mask) << 32", "1ul << 32"}}},
+    {"each lane looks in a stripe of its own",
+     {{"core/lanes.clh", "uint stripe = (clumpi_neighbourhood() + first)",
+       "uint stripe = (clumpi_neighbourhood() + lane)"}}},
     {"leader taken from a later look at who is here",
      {{"core/lanes.clh", "uint from = clumpi_lanes_first(mask);",
        "uint from = clumpi_lanes_first(clumpi_lanes_here());"}}},
-    {"who asks together found out anew for each round",
-     {{"core/lanes.clh", "uint4 all = clumpi_lanes_share(mask,",
-       "uint4 all = clumpi_lanes_share(clumpi_lanes_meet(shape.class_id),"}}},
+    {"who asks together found out anew before the leader tells",
+     {{"core/lanes.clh", "word = clumpi_lanes_share(mask, word);",
+       "word = clumpi_lanes_share(clumpi_lanes_meet(class_id), word);"}}},
     {"share from lane 0",
      {{"core/lanes.clh", "uint from = clumpi_lanes_first(mask);", "uint from = 0;"}}},
-    {"upper half of the bits not shared",
-     {{"core/lanes.clh", "shared.z = clumpi_lane_read(mask, high, from);", "shared.z = high;"}}},
+    {"upper half of a word not shared",
+     {{"core/lanes.clh", "uint high = clumpi_lane_read(mask, (uint)(word >> 32), from);",
+       "uint high = (uint)(word >> 32);"}}},
+    {"what the leader's claim found is not shared",
+     {{"core/lanes.clh", "    taken = clumpi_lanes_share(row.y, taken);\n", ""}}},
+    {"a slot that somebody took is given all the same",
+     {{"core/lanes.clh", "return taken >> slot & 1ul ? clumpi_lost(h, class_id, ref) : ref;",
+       "return ref;"}}},
+    {"those who claim go their way, those who free wait for them",
+     {{"core/lanes.clh", "    clumpi_lanes_stay(row.x);\n", ""}}},
+    {"a position beyond the limit",
+     {{"core/lanes.clh", "if (at >= clumpi_stripe_limit(word)) {",
+       "if (at > clumpi_stripe_limit(word)) {"}}},
+    {"a warp of several classes taken for one",
+     {{"core/lanes.clh", "(clumpi_lanes_or(here, both) == both)",
+       "(clumpi_lanes_or(here, both) != 0)"}}},
+    {"lanes that are not all taken for a warp",
+     {{"core/lanes.clh", "return (here == ~0u) &", "return (clumpi_lanes_count(here) >= 16u) &"}}},
+    {"a whole warp: claims the slots of the next row as if they were in the same",
+     {{"core/lanes.clh", "from + 32u <= limit && (from & 63u) <= 32u &&",
+       "from + 32u <= limit &&"}}},
+    {"a whole warp: holes taken for a row",
+     {{"core/lanes.clh", " && (from >> 6) * d.stripes + stripe >= d.holes;", ";"}}},
+    {"a whole warp: claims slots beyond the limit",
+     {{"core/lanes.clh", "uint whole = from + 32u <= limit &&", "uint whole ="}}},
+    {"a whole warp: a position beyond the limit",
+     {{"core/lanes.clh", "if (at >= limit) return 0;", "if (at > limit) return 0;"}}},
+    {"a whole warp: a slot that somebody took is given all the same",
+     {{"core/lanes.clh", ">> lane & 1u ? clumpi_lost(h, class_id, ref) : ref;",
+       ">> 31 >> 1 ? ref : ref;"}}},
+    {"a whole warp: what was taken is counted from the beginning of the row",
+     {{"core/lanes.clh", "    taken >>= from & 63u;\n", ""}}},
+    {"a whole warp asks for one", {{"core/lanes.clh", "32ul << 32);", "1ul << 32);"}}},
     {"frees of different classes go together",
      {{"core/lanes.clh", "(ulong)(first << 8 | last) << 32 | granule;", "granule;"}}},
     {"frees of different rows go together",
@@ -29,31 +69,20 @@ static const fault of_warps[] = {
        "frees.y = frees.x; (void)key;"}}},
     {"two frees of one object taken for one",
      {{"core/lanes.clh", "clumpi_popcount64(bits) == clumpi_lanes_count(frees.y);", "1;"}}},
-    {"the leader asks for those already served",
-     {{"core/lanes.clh", "&grant, count - served, seed);\n        uint4",
-       "&grant, count, seed);\n        uint4"}}},
-    {"a round counts as one object",
-     {{"core/lanes.clh", "        served += got;\n    }\n    return ref;",
-       "        served++;\n    }\n    return ref;"}}},
     {"no order between the writes of lanes and the leader's release",
      {{"core/lanes.clh", "    clumpi_lanes_sync(frees.y);\n", ""}}},
     {"out of memory not reported",
-     {{"core/lanes.clh", "            if (rank == 0)\n                clumpi_report(",
-       "            if (0)\n                clumpi_report("}}},
+     {{"core/lanes.clh", "    if (leads) clumpi_report(", "    if (0) clumpi_report("}}},
     {"out of memory reported by every lane",
-     {{"core/lanes.clh", "            if (rank == 0)\n                clumpi_report(",
-       "            clumpi_report("}}},
-    {"who has an object leaves",
-     {{"core/lanes.clh", "            ref = all.x << 6 | clumpi_nth_bit(bits, rank - served);",
-       "            return all.x << 6 | clumpi_nth_bit(bits, rank - served);"}}},
+     {{"core/lanes.clh", "    if (leads) clumpi_report(", "    clumpi_report("}}},
     {"those that the leader frees for do not wait",
      {{"core/lanes.clh", "    clumpi_lanes_stay(frees.x);",
        "    if (clumpi_lane() == clumpi_lanes_first(frees.y)) clumpi_lanes_stay(frees.x);"}}},
     {"frees wait for all lanes there are",
      {{"core/lanes.clh", "clumpi_lanes_stay(frees.x);", "clumpi_lanes_stay(~0u);"}}},
     {"an operation on lanes outside of the functions that stand once",
-     {{"core/lanes.clh", "clumpi_lanes mask = clumpi_lanes_meet(shape.class_id);",
-       "clumpi_lanes mask = clumpi_lanes_with(clumpi_lanes_here(), shape.class_id);"}}},
+     {{"core/lanes.clh", "clumpi_lanes mask = clumpi_lanes_meet(class_id);",
+       "clumpi_lanes mask = clumpi_lanes_with(clumpi_lanes_here(), class_id);"}}},
 };
 
 static const fault of_subgroups[] = {
@@ -64,26 +93,9 @@ static const fault of_subgroups[] = {
      {{"core/lanes.clh", "sub_group_ballot(value == first)", "sub_group_ballot(1)"}}},
 };
 
-static const fault of_groups[] = {
-    {"group: ranks before the counter is cleared",
-     {{"core/lanes.clh", "group->failed = 0;\n    barrier(CLK_LOCAL_MEM_FENCE);",
-       "group->failed = 0;"}}},
-    {"group: counter read before all have their ranks",
-     {{"core/lanes.clh", "ref = 0;\n    barrier(CLK_LOCAL_MEM_FENCE);", "ref = 0;"}}},
-    {"group: runs read before the leader has them",
-     {{"core/lanes.clh", "group->served = done;\n        }\n        barrier(CLK_LOCAL_MEM_FENCE);",
-       "group->served = done;\n        }"}}},
-    {"group: runs overwritten while they are read",
-     {{"core/lanes.clh", "served = next;\n        barrier(CLK_LOCAL_MEM_FENCE);",
-       "served = next;"}}},
-    {"group: no barrier for those who want nothing",
-     {{"core/lanes.clh", "uint wanted = group->wanted, served",
-       "if (!want) return 0;\n    uint wanted = group->wanted, served"}}},
-};
-
-static const char *const copied[] = {"core/layout.h",     "core/prelude.clh", "core/bitmap.clh",
-                                     "core/block.clh",    "core/alloc.clh",   "core/lanes.clh",
-                                     "api/device_api.clh"};
+static const char *const copied[] = {"core/layout.h",  "core/prelude.clh",  "core/bitmap.clh",
+                                     "core/block.clh", "core/reserve.clh",  "core/alloc.clh",
+                                     "core/lanes.clh", "api/device_api.clh"};
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -93,7 +105,7 @@ static const struct {
     const fault *faults;
     size_t fault_count;
 } paths[] = {
-    {"lanes_scalar", "-DLANES_WIDTH=1", of_groups, COUNT(of_groups)},
+    {"lanes_scalar", "-DLANES_WIDTH=1", NULL, 0},
     {"lanes_warps", "-DLANES_WIDTH=32 -DCLUMPI_HAVE_PTX=1", of_warps, COUNT(of_warps)},
     {"lanes_warps32", "-DLANES_WIDTH=32 -DCLUMPI_HAVE_PTX=1 -DHOSTED_WORD_BITS=32", NULL, 0},
     {"lanes_warps_alone", "-DLANES_WIDTH=32 -DCLUMPI_HAVE_PTX=1 -DCLUMP_COALESCE=0", NULL, 0},
@@ -147,7 +159,7 @@ static int find_fault(const char *folder, size_t path, const fault *f) {
         printf("%s: does not compile\n", f->name);
         return 0;
     }
-    snprintf(command, sizeof command, "'%s/planted' 1 > '%s/output'", folder, folder);
+    snprintf(command, sizeof command, "'%s/planted' 4 > '%s/output'", folder, folder);
     int status = shell(command);
     if (status != 1) {
         printf("%s: NOT FOUND (exit status %d)\n", f->name, status);

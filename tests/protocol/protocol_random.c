@@ -16,6 +16,31 @@ static uint random_below(uint n) {
     return (uint)(exec_mix(random_state) >> 16) % n;
 }
 
+/* Some or all of the free slots of some blocks. */
+static void random_reservation(tiny_spec *spec) {
+    uint closed[TINY_CLASSES][TINY_STRIPES] = {0}; /* a row that is not full was the last */
+    spec->stripes = 1 + random_below(TINY_STRIPES);
+    for (uint b = 0; b < spec->blocks && spec->reserved_count < TINY_RESERVED; b++) {
+        uint in_use = b < spec->filled_count, s = random_below(spec->stripes);
+        uint id = in_use ? spec->filled[b].class_id : 1 + random_below(spec->class_count);
+        uint room =
+            spec->classes[id - 1].rows * spec->per_row - (in_use ? spec->filled[b].live : 0);
+        uint empty = !in_use && random_below(2);
+        if (!room || closed[id - 1][s] || random_below(4) == 0) continue;
+        if (empty && spec->per_row < 64) {
+            room = spec->per_row;
+            closed[id - 1][s] = 1;
+        }
+        uint slots = empty || random_below(2) ? room : 1 + random_below(room);
+        if (!empty) slots = min(slots, 32); /* the list of holes has room for those */
+        spec->reserved[spec->reserved_count].stripe = s;
+        spec->reserved[spec->reserved_count].block = b;
+        spec->reserved[spec->reserved_count].class_id = id;
+        spec->reserved[spec->reserved_count].slots = slots;
+        spec->reserved[spec->reserved_count++].empty = empty;
+    }
+}
+
 static void random_heap(tiny_spec *spec) {
     memset(spec, 0, sizeof *spec);
     spec->name = "random";
@@ -37,6 +62,7 @@ static void random_heap(tiny_spec *spec) {
         spec->filled[i].live = 1 + random_below(spec->classes[id - 1].rows * spec->per_row);
     }
     spec->spent = random_below(2);
+    if (random_below(2)) random_reservation(spec);
 }
 
 /* Old objects are given out one by one, so that nobody frees what another has freed; except that with
@@ -100,23 +126,29 @@ static int random_run(uint seed) {
     random_schedule();
     if (!exec.failure[0]) exec_check_end();
     if (exec.failure[0])
-        printf("FAULT: %s (seed %u, %u threads, %u blocks, rotate %u, retries %u%s%s)\n",
-               exec.failure, seed, threads, spec.blocks, hosted_rotate, hosted_retries,
-               exec.weak ? ", weak" : "", stale ? ", stale frees" : "");
+        printf(
+            "FAULT: %s (seed %u, %u threads, %u blocks, %u reservations, rotate %u, retries "
+            "%u%s%s)\n",
+            exec.failure, seed, threads, spec.blocks, spec.reserved_count, hosted_rotate,
+            hosted_retries, exec.weak ? ", weak" : "", stale ? ", stale frees" : "");
     return !exec.failure[0];
 }
 
 int main(int argc, char **argv) {
     if (!routine_supported()) return 77;
     if (argc > 1) return !random_run((uint)strtoul(argv[1], NULL, 0));
-    ulong made = 0, nulls = 0, refused = 0;
+    ulong made = 0, nulls = 0, refused = 0, taken_back = 0;
     for (uint seed = 1; seed <= RUNS; seed++) {
         if (!random_run(seed)) return 1;
         made += world->allocated;
+        taken_back += tiny_view(&world->heap).header->taken;
         refused += world->expected_reports;
         for (uint i = 0; i < exec.threads; i++) nulls += world->threads[i].nulls != 0;
     }
-    printf("%u runs, %lu operations, %lu objects made, %lu threads met null, %lu frees refused\n",
-           RUNS, exec.operations, made, nulls, refused);
+    printf(
+        "%u runs, %lu operations, %lu objects made, %lu threads met null, %lu frees refused, %lu "
+        "take-backs, "
+        "%lu nulls because of them\n",
+        RUNS, exec.operations, made, nulls, refused, taken_back, exec.given_up);
     return 0;
 }

@@ -21,6 +21,8 @@
 #include <stdlib.h>
 
 #include "tests/protocol/tiny_heap.h"
+/* After what it uses. */
+#include "cl/core/lanes.clh"
 
 #ifndef HOSTED_RELEASE_ORDER
 #define HOSTED_RELEASE_ORDER __ATOMIC_RELEASE
@@ -34,16 +36,17 @@
 static _Thread_local uint thread_index;
 
 static inline uint hosted_thread(void) {
-    return thread_index;
+    return thread_index * 32u; /* each a warp, so that they look in different places */
 }
 
 static inline ulong hosted_op(enum hosted_kind kind, void *cell, ulong value, ulong expected,
                               hosted_site site) {
     uint *p = cell, wanted = (uint)expected;
-    clumpi_word *w = cell;
+    clumpi_word *w = cell, wanted_word = (clumpi_word)expected;
     (void)site;
     switch (kind) {
-    case HOSTED_LOAD: return __atomic_load_n(p, __ATOMIC_RELAXED);
+    case HOSTED_LOAD:
+    case HOSTED_LOAD_CACHED: return __atomic_load_n(p, __ATOMIC_RELAXED);
     case HOSTED_STORE: __atomic_store_n(p, (uint)value, __ATOMIC_RELAXED); return 0;
     case HOSTED_ADD: return __atomic_fetch_add(p, (uint)value, __ATOMIC_RELAXED);
     case HOSTED_SUB: return __atomic_fetch_sub(p, (uint)value, __ATOMIC_RELAXED);
@@ -52,6 +55,11 @@ static inline ulong hosted_op(enum hosted_kind kind, void *cell, ulong value, ul
     case HOSTED_CAS:
         __atomic_compare_exchange_n(p, &wanted, (uint)value, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
         return wanted;
+    case HOSTED_ADD64: return __atomic_fetch_add(w, (clumpi_word)value, __ATOMIC_RELAXED);
+    case HOSTED_CAS64:
+        __atomic_compare_exchange_n(w, &wanted_word, (clumpi_word)value, 0, __ATOMIC_RELAXED,
+                                    __ATOMIC_RELAXED);
+        return wanted_word;
     case HOSTED_FENCE:
     case HOSTED_FENCE_RELEASE:
 #if defined(__x86_64__)
@@ -60,6 +68,7 @@ static inline ulong hosted_op(enum hosted_kind kind, void *cell, ulong value, ul
         __asm__ volatile("dmb ish" ::: "memory");
 #endif
         return 0;
+    case HOSTED_LOAD64:
     case HOSTED_BITS_LOAD: return __atomic_load_n(w, __ATOMIC_RELAXED);
     case HOSTED_BITS_CLAIM: return __atomic_fetch_or(w, (clumpi_word)value, __ATOMIC_ACQUIRE);
     case HOSTED_BITS_RELEASE:
@@ -71,6 +80,7 @@ static inline ulong hosted_op(enum hosted_kind kind, void *cell, ulong value, ul
 static tiny_heap heap;
 static uint payload[TINY_GRANULES * 64u]; /* by reference */
 static atomic_uint failures, made, refused;
+static ulong taken_back; /* by all programs */
 
 typedef struct worker {
     pthread_t thread;
@@ -83,45 +93,38 @@ static uint worker_random(worker *w, uint n) {
     return clumpi_hash(w->seed) % n;
 }
 
-static void worker_new(worker *w, const clumpi_view *v) {
-    uint class_id = 1 + worker_random(w, heap.class_count), served = 0;
+static void worker_new(worker *w) {
+    uint class_id = 1 + worker_random(w, heap.class_count);
     uint n = 1 + (worker_random(w, 3) ? 0 : worker_random(w, 8));
-    clumpi_grant grant = {0, 0, 0, 0};
     n = min(n, THREADS_OBJECTS - w->count);
-    while (served < n) {
-        clumpi_slots slots =
-            clumpi_take(v, tiny_shape(&heap, class_id), &grant, n - served, clumpi_hash(w->index));
-        if (!slots.bits) {
+    for (uint served = 0; served < n; served++) {
+        uint ref = clumpi_new(heap.image, class_id);
+        if (!ref) {
             refused++;
             return;
         }
-        for (ulong rest = slots.bits; rest; rest &= rest - 1) {
-            uint ref = slots.granule << 6 | clumpi_lowest64(rest);
-            payload[ref] = ref ^ w->index << 24;
-            w->refs[w->count++] = ref;
-            served++;
-            made++;
-        }
+        payload[ref] = ref ^ w->index << 24;
+        w->refs[w->count++] = ref;
+        made++;
     }
 }
 
-static void worker_free(worker *w, const clumpi_view *v) {
+static void worker_free(worker *w) {
     uint i = worker_random(w, w->count), ref = w->refs[i];
     if (payload[ref] != (ref ^ w->index << 24)) failures++;
     payload[ref] = ~0u;
     w->refs[i] = w->refs[--w->count];
-    clumpi_free_slots(v, 1, heap.class_count, ref >> 6, 1ul << (ref & 63u));
+    clumpi_free_slots(tiny_home(&heap), 1, heap.class_count, ref >> 6, 1ul << (ref & 63u));
 }
 
 /* Moods, so that the heap fills and empties. */
 static void *worker_run(void *argument) {
     worker *w = argument;
-    clumpi_view v = tiny_view(&heap);
     thread_index = w->index;
     for (uint i = 0; i < THREADS_ROUNDS; i++) {
         uint chance = (i / 128u + w->index) % 3u ? 3 : 6;
-        if (w->count < THREADS_OBJECTS && worker_random(w, 8) < chance) worker_new(w, &v);
-        if (w->count && worker_random(w, 8) < 4) worker_free(w, &v);
+        if (w->count < THREADS_OBJECTS && worker_random(w, 8) < chance) worker_new(w);
+        if (w->count && worker_random(w, 8) < 4) worker_free(w);
     }
     return NULL;
 }
@@ -158,6 +161,7 @@ static int threads_run(const tiny_spec *spec, uint threads, uint seed) {
     }
     for (uint i = 0; i < threads; i++) pthread_join(workers[i].thread, NULL);
     const clumpi_error *errors = tiny_view(&heap).header->errors;
+    taken_back += tiny_view(&heap).header->taken;
     int good = tiny_check(&heap, text, sizeof text);
     if (!good)
         printf("FAULT: %s\n", text);
@@ -198,6 +202,48 @@ static int threads_main(uint repeats) {
          .per_row = 64,
          .class_count = 2,
          .classes = {{1, 2}, {2, 1}}},
+        {.name = "all reserved",
+         .first_block = 30,
+         .blocks = 6,
+         .block_granules = 2,
+         .per_row = 64,
+         .class_count = 2,
+         .classes = {{1, 2}, {2, 1}},
+         .stripes = 2,
+         .reserved = {{0, 0, 1, 128, 1},
+                      {1, 1, 1, 128, 1},
+                      {0, 2, 2, 64, 1},
+                      {1, 3, 2, 64, 1},
+                      {0, 4, 2, 64, 1},
+                      {1, 5, 1, 100, 1}},
+         .reserved_count = 6},
+        {.name = "holes and fresh blocks",
+         .first_block = 20,
+         .blocks = 40,
+         .block_granules = 2,
+         .per_row = 2,
+         .class_count = 3,
+         .classes = {{1, 2}, {2, 1}, {1, 1}},
+         .stripes = 2,
+         .reserved = {{0, 0, 1, 4, 0},
+                      {1, 1, 1, 3, 0},
+                      {0, 2, 2, 2, 0},
+                      {0, 3, 2, 2, 0},
+                      {1, 4, 3, 1, 0},
+                      {1, 5, 3, 2, 0},
+                      {0, 6, 1, 4, 0},
+                      {1, 7, 2, 2, 1},
+                      {0, 8, 3, 2, 1}},
+         .reserved_count = 9},
+        {.name = "one block, reserved for the other class",
+         .first_block = 1,
+         .blocks = 1,
+         .block_granules = 1,
+         .per_row = 8,
+         .class_count = 2,
+         .classes = {{1, 1}, {1, 1}},
+         .reserved = {{0, 0, 2, 8, 1}},
+         .reserved_count = 1},
     };
     uint programs = 0;
     for (uint seed = 0; seed < repeats; seed++)
@@ -208,8 +254,8 @@ static int threads_main(uint repeats) {
                 if (!threads_run(&specs[i], threads, seed)) return 1;
                 programs += threads;
             }
-    printf("%u programs of %u rounds, %u objects made, %u requests met null\n", programs,
-           THREADS_ROUNDS, (uint)made, (uint)refused);
+    printf("%u programs of %u rounds, %u objects made, %u requests met null, %lu take-backs\n",
+           programs, THREADS_ROUNDS, (uint)made, (uint)refused, taken_back);
     return 0;
 }
 

@@ -56,8 +56,10 @@ static clump_status plan_pass(clumpi_compaction *r, const clumpi_moving *m, uint
                           {sizeof r->desc->merge->retain, &r->desc->merge->retain},
                           {sizeof most, &most}};
     clumpi_arg entries = {sizeof m->records, &m->records}, pair[] = {factor, entries};
-    clump_status status =
-        clumpi_compact_run(r, phase, CLUMPI_COMPACT_KERNEL(plan_clear), groups, local, NULL, 0);
+    clump_status status = clumpi_unreserve(heap, NULL);
+    if (!status)
+        status =
+            clumpi_compact_run(r, phase, CLUMPI_COMPACT_KERNEL(plan_clear), groups, local, NULL, 0);
     if (!status)
         status =
             clumpi_compact_run(r, phase, CLUMPI_MERGE_KERNEL(merge_count), groups, local, write, 2);

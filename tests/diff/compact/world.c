@@ -85,10 +85,6 @@ uint64_t *bits_at(const world *w, uint8_t *image, uint32_t granule) {
     return (uint64_t *)(image + (uint64_t)w->h->at_bits * CLUMPI_UNIT) + granule;
 }
 
-clumpi_class *class_at(const world *w, uint8_t *image, uint32_t id) {
-    return (clumpi_class *)words_at(w, image, w->h->at_classes) + id;
-}
-
 uint32_t block_class(const world *w, uint8_t *image, uint32_t block) {
     return *state_at(w, image, block) >> CLUMPI_CLASS_SHIFT;
 }

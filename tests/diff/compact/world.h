@@ -82,7 +82,6 @@ uint32_t find_field(const world *w, const char *class_name, const char *name);
 uint32_t *words_at(const world *w, uint8_t *image, uint32_t units);
 uint32_t *state_at(const world *w, uint8_t *image, uint32_t block);
 uint64_t *bits_at(const world *w, uint8_t *image, uint32_t granule);
-clumpi_class *class_at(const world *w, uint8_t *image, uint32_t id);
 uint32_t block_class(const world *w, uint8_t *image, uint32_t block);
 uint32_t block_credits(const world *w, uint8_t *image, uint32_t block);
 

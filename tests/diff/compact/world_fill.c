@@ -28,10 +28,7 @@ void put_hints(const world *w, uint8_t *image) {
 /* A block of a class with so many objects, its slots drawn. */
 static void put_block(world *w, uint8_t *image, uint32_t block, uint32_t id, uint32_t credits) {
     const clumpi_class *k = &w->k[id];
-    clumpi_class *counters = class_at(w, image, id);
     *state_at(w, image, block) = id << CLUMPI_CLASS_SHIFT | credits;
-    counters->blocks++;
-    counters->active += credits < k->capacity;
     uint32_t left = credits;
     for (uint32_t slot = 0; slot < k->capacity; slot++) {
         if (draw(w, k->capacity - slot) >= left) continue;
@@ -44,11 +41,7 @@ static void put_block(world *w, uint8_t *image, uint32_t block, uint32_t id, uin
 void put_free(const world *w, uint8_t *image, clump_ref ref) {
     uint32_t block = block_of(w, ref), id = block_class(w, image, block);
     uint32_t credits = block_credits(w, image, block);
-    clumpi_class *counters = class_at(w, image, id);
     *bits_at(w, image, ref >> 6) &= ~(UINT64_C(1) << (ref & 63));
-    counters->active += credits == w->k[id].capacity && credits > 1;
-    counters->active -= credits == 1 && credits < w->k[id].capacity;
-    counters->blocks -= credits == 1;
     *state_at(w, image, block) = credits == 1 ? 0 : id << CLUMPI_CLASS_SHIFT | (credits - 1);
 }
 

@@ -399,6 +399,32 @@ static void test_launches(void **state) {
     assert_int_equal(seen[SHAPES - SHAPES % 3 - 1], 7);
 }
 
+/* One work-item has all rows on CPUs, where loops begin several at a time; on GPUs it has none. */
+static void test_one_work_item(void **state) {
+    (void)state;
+    uint32_t sum = 0;
+    populate(heap);
+    SET_ARG(f, kernels[VISIT], 1, seen_buffer);
+    SET_ARG(f, kernels[VISIT], 2, after_buffer);
+    for (uint32_t mode = 0; mode < 8; mode++) {
+        if (mode >= 1 && mode <= 4) continue; /* test_few_teams */
+        SET_ARG(f, kernels[VISIT], 0, mode);
+        clear_seen();
+        CHECK_OK(f, clump_launch(heap, kernels[VISIT], 1, 1, NULL));
+        fetch_seen();
+        if (mode == 0) sum = seen[0];
+        assert_in_range(sum, 0, 1);
+        if (mode < 6) {
+            expect_seen(0, SHAPES, mode == 5 ? 2 : 1, sum);
+            continue;
+        }
+        uint32_t visited = 0; /* break and return: one object */
+        for (uint32_t i = 0; i < SHAPES; i++) visited += seen[i];
+        assert_int_equal(visited, sum);
+        assert_int_equal(after, mode == 6 ? 1 : 1 - sum);
+    }
+}
+
 /* With fewer teams of 64 work-items than there are rows, so that each takes several; and with about as
  * many, where the team that takes the first row of a class is not the first. */
 static void test_few_teams(void **state) {
@@ -490,6 +516,43 @@ static void write_disks(const uint32_t *tags) {
     CHECK_OK(f, clump_heap_write_field(heap, "Disk", "marks", 2, marks, DISKS));
     CHECK_OK(f, clump_heap_write_field(heap, "Disk", "sizes", 1, sizes, DISKS));
     CHECK_OK(f, clump_heap_write_field(heap, "Disk", "kind", 0, kind, DISKS));
+}
+
+#define RESERVED 4000u
+
+/* Slots that were reserved for disks when a list was made. */
+static uint64_t reserved_disks(void) {
+    clump_class_stats classes[16] = {{0}};
+    clump_class_info info;
+    uint32_t wrong = 0;
+    assert_int_equal(clump_schema_find_class(clump_heap_get_schema(heap), "Disk", &info), CLUMP_OK);
+    cl_fixture_write(f, after_buffer, &wrong, sizeof wrong);
+    SET_ARG(f, kernels[FIELDS], 0, after_buffer);
+    CHECK_OK(f, clump_do_all(heap, kernels[FIELDS], NULL));
+    CHECK_OK(f, clump_heap_calc_stats(heap, NULL, classes, 16));
+    return classes[info.id - 1].reserved;
+}
+
+static void test_reserve(void **state) {
+    (void)state;
+    if (!(f->capabilities->features & CLUMP_FEATURE_INT64_ATOMICS)) skip();
+    populate(heap);
+    CHECK_OK(f, clump_heap_reserve(heap, "Disk", 0));
+    uint64_t before = reserved_disks();
+    assert_true(before < RESERVED);
+    CHECK_OK(f, clump_heap_reserve(heap, "Disk", RESERVED));
+    uint64_t reserved = reserved_disks();
+    assert_true(reserved >= RESERVED && reserved < 4 * RESERVED);
+    clump_class_stats classes[16] = {{0}};
+    CHECK_OK(f, clump_heap_calc_stats(heap, NULL, classes, 16)); /* given back by the call before */
+    for (int i = 0; i < 16; i++) assert_int_equal(classes[i].reserved, 0);
+    CHECK_OK(f, clump_heap_check(heap));
+    CHECK_STATUS(f, clump_heap_reserve(heap, "Disc", 1), CLUMP_ERR_NOT_FOUND);
+    CHECK_STATUS(f, clump_heap_reserve(heap, NULL, 1), CLUMP_ERR_NOT_FOUND);
+    CHECK_STATUS(f, clump_heap_reserve(heap, "Shape", 1), CLUMP_ERR_USAGE);
+    CHECK_STATUS(f, clump_heap_reserve(heap, "Disk", (UINT64_C(1) << 31) + 1), CLUMP_ERR_USAGE);
+    assert_int_equal(clump_heap_reserve(NULL, "Disk", 1), CLUMP_ERR_USAGE);
+    CHECK_OK(f, clump_heap_reserve(heap, "Disk", 0));
 }
 
 static void test_fields(void **state) {
@@ -818,13 +881,14 @@ int main(void) {
     if (result) return result;
     cl_fixture_close(f);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_loops),        cmocka_unit_test(test_new_objects_wait),
-        cmocka_unit_test(test_casts),        cmocka_unit_test(test_launches),
-        cmocka_unit_test(test_few_teams),    cmocka_unit_test(test_reductions),
-        cmocka_unit_test(test_fields),       cmocka_unit_test(test_bad_fields),
-        cmocka_unit_test(test_two_heaps),    cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_build_errors), cmocka_unit_test(test_checked),
-        cmocka_unit_test(test_events),       cmocka_unit_test(test_loops_in_do_new),
+        cmocka_unit_test(test_loops),         cmocka_unit_test(test_new_objects_wait),
+        cmocka_unit_test(test_casts),         cmocka_unit_test(test_launches),
+        cmocka_unit_test(test_one_work_item), cmocka_unit_test(test_few_teams),
+        cmocka_unit_test(test_reductions),    cmocka_unit_test(test_fields),
+        cmocka_unit_test(test_reserve),       cmocka_unit_test(test_bad_fields),
+        cmocka_unit_test(test_two_heaps),     cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_build_errors),  cmocka_unit_test(test_checked),
+        cmocka_unit_test(test_events),        cmocka_unit_test(test_loops_in_do_new),
     };
     const struct CMUnitTest again[] = {
         cmocka_unit_test(test_loops),    cmocka_unit_test(test_new_objects_wait),

@@ -39,8 +39,8 @@ static const struct {
     const char *name;
     unsigned count;
 } operations[] = {
-    {"activemask.b32", 2}, {"match.any.sync.b32", 1}, {"match.any.sync.b64", 1},
-    {"shfl.sync", 3},      {"redux.sync", 2},         {"bar.warp.sync", 2},
+    {"activemask.b32", 3}, {"match.any.sync.b32", 1}, {"match.any.sync.b64", 1},
+    {"shfl.sync", 5},      {"redux.sync", 3},         {"bar.warp.sync", 2},
 };
 
 static char *binary_of(const clump_program *program) {

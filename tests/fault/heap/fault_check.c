@@ -85,10 +85,6 @@ static uint64_t hint_at(uint32_t set, uint32_t level, uint32_t index) {
            ((uint64_t)set * t.header->hint_words + t.header->hint_level[level] + index / 32) * 4u;
 }
 
-static uint64_t class_at(uint32_t id, size_t member) {
-    return (uint64_t)t.header->at_classes * CLUMPI_UNIT + id * sizeof(clumpi_class) + member;
-}
-
 static uint64_t header_at(size_t member) {
     return (uint64_t)t.header->self_at * CLUMPI_UNIT + member;
 }
@@ -235,7 +231,7 @@ static void bits_where_no_row_starts(void **state) {
            t.empty);
 }
 
-/* ---- Hints and counters ---------------------------------------------------------------------- */
+/* ---- Hints ----------------------------------------------------------------------------------- */
 
 static void hints_of_blocks(void **state) {
     flip(hint_at(0, 0, t.empty), 1u << t.empty % 32);
@@ -272,20 +268,6 @@ static void hints_of_hints(void **state) {
     }
 }
 
-static void counters(void **state) {
-    uint64_t blocks = class_at(t.small, offsetof(clumpi_class, blocks));
-    uint64_t active = class_at(t.large, offsetof(clumpi_class, active));
-    plant(blocks, 4);
-    EXPECT(BLOCKS, "the heap: class %u has 3 allocated blocks, its counter says 4", t.small);
-    plant(blocks, UINT32_MAX);
-    EXPECT(BLOCKS, "the heap: class %u has 3 allocated blocks, its counter says 4294967295",
-           t.small);
-    plant(active, 0);
-    EXPECT(ACTIVE, "the heap: class %u has 1 active hints, its counter says 0", t.large);
-    plant(class_at(t.any, offsetof(clumpi_class, active)), 1);
-    EXPECT(ACTIVE, "the heap: class %u has 0 active hints, its counter says 1", t.any);
-}
-
 static void header(void **state) {
     const size_t members[] = {offsetof(clumpi_header, magic), offsetof(clumpi_header, block_end),
                               offsetof(clumpi_header, at_scan),
@@ -304,7 +286,6 @@ static void lowest_block_is_named(void **state) {
     plant(state_at(high), 7);
     plant(state_at(low), 5);
     flip(hint_at(0, 0, low), 1u << low % 32);
-    plant(class_at(t.small, offsetof(clumpi_class, blocks)), 99);
     expect("block %u: it is free (class 0) and must have 0 credits, has 5", low);
 }
 
@@ -360,7 +341,6 @@ int main(void) {
         TEST(bits_where_no_row_starts),
         TEST(hints_of_blocks),
         TEST(hints_of_hints),
-        TEST(counters),
         TEST(header),
         TEST(lowest_block_is_named),
         TEST(first_of_a_kind_is_named),

@@ -28,13 +28,9 @@ static inline uchar *lanes_call(uchar *heap, uint line) {
 }
 #undef CLUMP_HEAP
 #undef CLUMP_HEAP_FIXED
-#undef CLUMP_GROUP_SCRATCH
 #define CLUMP_HEAP uchar *lanes_heap
 #define CLUMP_HEAP_FIXED CLUMP_HEAP
 #define clump_heap lanes_call(lanes_heap, __LINE__)
-/* Local memory belongs to the group, not to the work-item whose stack would have it. */
-#define CLUMP_GROUP_SCRATCH clumpi_group *lanes_group = lanes_local_memory(sizeof *lanes_group)
-#define clump_group_scratch (*lanes_group)
 
 #include "tests/protocol/lanes/kernels.clh"
 

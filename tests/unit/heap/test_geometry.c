@@ -109,6 +109,23 @@ static uint64_t tail_of(const row_list *r, uint64_t granule, uint64_t granules) 
     return worst;
 }
 
+/* Nothing is reserved, and requests find the class's stripes, which follow each other. */
+static void expect_reservation(const heap_case *c, uint32_t id) {
+    const clumpi_header *h = &c->g.header;
+    const clumpi_reservation *r = &c->g.classes[id].reserved;
+    EXPECT(c,
+           h->stripes >= 1 && h->stripes <= CLUMPI_STRIPES && (h->stripes & (h->stripes - 1)) == 0);
+    EXPECT(c, r->stripes == h->stripes && r->at_slots == h->at_slots);
+    EXPECT(c, (uint64_t)r->at_stripes * 64 ==
+                  (uint64_t)h->at_stripes * 64 + (uint64_t)id * h->stripes * sizeof(clumpi_stripe));
+    EXPECT(c, r->at_rows == h->at_list_rows && r->at_masks == h->at_list_masks);
+    EXPECT(c, !r->holes && !r->least && !r->left);
+    for (int turn = 0; turn < 2; turn++) {
+        const clumpi_learnt *l = &r->learnt[turn];
+        EXPECT(c, !l->demand && !l->asked && !l->unused && !l->is_turnover);
+    }
+}
+
 static void expect_classes(const heap_case *c) {
     const clumpi_header *h = &c->g.header;
     uint32_t most = 0;
@@ -117,8 +134,8 @@ static void expect_classes(const heap_case *c) {
         clump_class_info info;
         const clumpi_class *k = &c->g.classes[id];
         clump_schema_get_class(c->schema, id, &info);
-        EXPECT(c, k->last == info.last && k->spread == 1);
-        EXPECT(c, !k->blocks && !k->active && !k->exhausted);
+        EXPECT(c, k->last == info.last && !k->exhausted);
+        expect_reservation(c, id);
         if (info.is_abstract) {
             EXPECT(c, !k->rows && !k->capacity && !k->row_granules);
             continue;
@@ -178,12 +195,13 @@ static void expect_hints(const heap_case *c) {
 static uint64_t call_bytes(const heap_case *c) {
     const clumpi_header *h = &c->g.header;
     uint64_t sets = h->class_count + 1;
-    uint64_t most = (uint64_t)c->scan_groups * sets * 4; /* numbering */
+    /* The list: rows, partial rows, objects and empty rows. */
+    uint64_t most = (uint64_t)c->scan_groups * sets * 4 * 4;
     const uint64_t others[] = {
         (uint64_t)c->scan_groups * sizeof(clumpi_new_supply),
         (uint64_t)c->reduce_groups * CLUMPI_REDUCE_BYTES,
         offsetof(clumpi_stats_result, classes[sets]),
-        offsetof(clumpi_check_result, classes[sets]),
+        sizeof(clumpi_violation),
     };
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (others[i] > most) most = others[i];
@@ -213,6 +231,12 @@ static uint64_t expect_areas(const heap_case *c, phase now) {
     for (uint32_t id = 1; id <= h->class_count; id++)
         if (c->g.classes[id].columns_end > columns) columns = c->g.classes[id].columns_end;
     EXPECT(c, h->self_at == clumpi_header_at(c->schema) && h->self_at * 64ull >= r.largest);
+    EXPECT(c, h->at_classes * 64ull == h->self_at * 64ull + sizeof *h); /* nobody looks it up */
+    /* Each row of the heap is partial, empty or neither; a quarter of all can be rows of holes. */
+    EXPECT(c, h->slots_rows == rows && h->slots_holes == rows / 4);
+    EXPECT(c, h->stripes == 1 ||
+                  (h->stripes <= blocks / 4 && h->stripes * sets * sizeof(clumpi_stripe) <=
+                                                   h->block_end * block_bytes(&c->g) / 256));
 #define AREA(at, bytes) {#at, (uint64_t)h->at * 64, bytes}
     area areas[] = {
         {"the null row", 0, r.largest},
@@ -226,6 +250,9 @@ static uint64_t expect_areas(const heap_case *c, phase now) {
         AREA(at_list_rows, rows * 4),
         AREA(at_list_masks, rows * 8),
         AREA(at_list_index, rows * 4),
+        AREA(at_stripes, sets * h->stripes * sizeof(clumpi_stripe)),
+        AREA(at_slots, (rows + h->slots_holes) * 4),
+        AREA(at_reserved, blocks * 4),
         AREA(at_columns, columns * sizeof(clumpi_column)),
         AREA(at_block_plans, blocks * sizeof(clumpi_block_plan)),
         AREA(at_plan_list, blocks * 4),
