@@ -2,6 +2,7 @@
 #include "app.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "bench/harness/heap.h"
@@ -32,8 +33,10 @@ typedef struct course {
     const char *label;
     bench_variant variant;
     int is_compacted, is_reference;
-    bench_series *series; /* where samples go */
+    uint32_t steps;
+    bench_series *series; /* where samples go; NULL: nowhere, and no pictures */
     int is_quiet;         /* no pictures */
+    int is_counted;       /* what is counted goes into the results */
 } course;
 
 /* What bench_steps calls. */
@@ -43,6 +46,11 @@ static int step(void *self, bench_error *error) {
 
 static int finish(void *self, bench_error *error) {
     return bench_world_finish(&((bench_app *)self)->world, error);
+}
+
+static void count(void *self, bench_tally *tally) {
+    const bench_world *world = &((bench_app *)self)->world;
+    world->ops->count(world->self, tally);
 }
 
 static int sample(void *self, double *values, bench_error *error) {
@@ -61,6 +69,19 @@ static int draw(void *self, uint8_t *rgb, bench_error *error) {
                : app->ops->draw(app, app->place, rgb, error);
 }
 
+/* Means over the steps; what was made is a metric where anything was. */
+static void report_counts(bench_app *app, const bench_tally *tally) {
+    for (int i = 0; app->ops->counted[i]; i++) {
+        char name[64];
+        snprintf(name, sizeof name, "%s_mean", app->ops->counted[i]);
+        bench_sample(app->results, name, "1/step", tally->present[i] / app->steps);
+        if (tally->made[i] > 0) {
+            snprintf(name, sizeof name, "%s_made", app->ops->counted[i]);
+            bench_sample(app->results, name, "1/step", tally->made[i] / app->steps);
+        }
+    }
+}
+
 /* A world, all steps, and the state behind them. The caller destroys it, whatever comes back. */
 static int run_course(bench_app *app, const course *c, double *us) {
     const bench_env *env = app->env;
@@ -76,20 +97,29 @@ static int run_course(bench_app *app, const course *c, double *us) {
     if (app->ops->create(app, &desc, app->error)) {
         return -1;
     }
+    bench_tally tally = {{0}, {0}};
+    int is_counted = c->is_counted && app->ops->counted && app->world.ops->count;
     bench_steps steps = {.label = c->label,
-                         .steps = app->steps,
+                         .steps = c->steps,
+                         .count = is_counted ? count : NULL,
+                         .tally = &tally,
                          .world = app,
                          .step = step,
                          .finish = finish,
                          .heap = bench_world_heap(&app->world),
                          .sample = sample,
                          .draw = draw,
-                         .outputs = &app->outputs,
+                         .outputs = c->series ? &app->outputs : NULL,
                          .series = c->series,
                          .is_quiet = c->is_quiet};
-    return bench_steps_run(app->env, &steps, us, app->error)
-               ? -1
-               : bench_world_read(&app->world, app->place, app->error);
+    if (bench_steps_run(app->env, &steps, us, app->error) ||
+        bench_world_read(&app->world, app->place, app->error)) {
+        return -1;
+    }
+    if (is_counted) {
+        report_counts(app, &tally);
+    }
+    return 0;
 }
 
 /* `result` and `fault` of a call that may find something that is not as it should be. */
@@ -155,8 +185,23 @@ int bench_app_report_classes(bench_app *app, const char *const *classes, const c
     return 0;
 }
 
+/* A step of a world of its own, since devices compile and load kernels when they first run them. */
+static int warm_up(bench_app *app) {
+    const course first = {.label = "warm-up",
+                          .variant = app->variant,
+                          .is_compacted = app->compaction.is_on,
+                          .steps = 1,
+                          .is_quiet = 1};
+    double us = 0;
+    int result = run_course(app, &first, &us);
+    bench_world_destroy(&app->world);
+    return result;
+}
+
 static int run_round(bench_app *app) {
-    const course measured = {.label = bench_text(app->values, "variant"),
+    const course measured = {.is_counted = app->variant == BENCH_SEQUENTIAL,
+                             .steps = app->steps,
+                             .label = bench_text(app->values, "variant"),
                              .variant = app->variant,
                              .is_compacted = app->compaction.is_on,
                              .series = &app->outputs.series};
@@ -177,6 +222,7 @@ static int run_round(bench_app *app) {
 /* The course without compaction, beside which the profile shows the other. */
 static int run_without(bench_app *app) {
     const course without = {.label = "not compacted",
+                            .steps = app->steps,
                             .variant = app->variant,
                             .series = &app->outputs.without,
                             .is_quiet = 1};
@@ -199,6 +245,8 @@ static int check_against_reference(bench_app *app, int is_second) {
     const course reference = {.label = "sequential reference",
                               .variant = BENCH_SEQUENTIAL,
                               .is_reference = 1,
+                              .is_counted = !is_second,
+                              .steps = app->steps,
                               .series = &series,
                               .is_quiet = 1};
     bench_error fault = {""};
@@ -277,6 +325,9 @@ int bench_app_begin(void *self, const bench_app_ops *ops, bench_env *env,
     if ((ops->cell_field &&
          bench_compaction_parse(values, ops->cell_field, &app->compaction, app->error)) ||
         ops->begin(app) || create_outputs(app) || create_states(app)) {
+        return -1;
+    }
+    if (app->variant != BENCH_SEQUENTIAL && warm_up(app)) {
         return -1;
     }
     return app->compaction.is_on && app->outputs.profile ? run_without(app) : 0;

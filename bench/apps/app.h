@@ -4,7 +4,7 @@
  * What an application adds is a bench_app_ops. Its own struct begins with a bench_app, which is what
  * its calls are given. One world at a time is alive.
  *
- * Each folder has these files (game-of-life has no rules.clh):
+ * Each folder has these files:
  *
  *   README.md                 the rules in words, and what was measured
  *   model.h, model.c          parameters and states as numbers; beginning, counting, checking
@@ -19,7 +19,7 @@
  * and in each the same parts in the same order, under headings of these names:
  *
  *   README.md    Rules; Objects; Step; Variants; What is checked; Parameters; Measured; Files of its own
- *   heap.cl      Making the world; The phases of a step; Showing the world
+ *   heap.cl      Making the world; The phases of a step; Showing the world (wa-tor: in show.clh)
  *   plain.cl     The arrays; Making the world; The phases of a step; Showing the world
  *   heap.c       Making the world; Steps and states
  *   plain.c      likewise
@@ -47,7 +47,7 @@
 #include "world.h"
 
 /* Lines of a list of parameters: those that all applications have. `variants` are choices, `steps`
- * a preset and the most. */
+ * a default and the most. */
 /* clang-format off */
 #define BENCH_APP_PARAMS(variants, steps, steps_max)                                               \
     {"variant", BENCH_ENUM, "clump", "objects on the heap, plain OpenCL, or plain C", 0, 0,        \
@@ -68,6 +68,7 @@
 typedef struct bench_app_ops {
     size_t bytes;               /* of the application's struct, which is all zero before begin() */
     const char *cell_field;     /* as in bench_compaction_parse(); NULL: no such parameters */
+    const char *const *counted; /* names of what bench_world_ops.count counts; NULL: nothing */
     const char *const *columns; /* as in bench_outputs_desc, and the next likewise */
     const bench_outputs_class *classes;
     /* Read the parameters, and make what worlds begin with. Fills in the members of bench_app from

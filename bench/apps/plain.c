@@ -114,13 +114,23 @@ int bench_plain_set_objects(bench_plain *plain, size_t count, const size_t *byte
 
 /* ---- Commands -------------------------------------------------------------------------------- */
 
-int bench_plain_launch(bench_plain *plain, unsigned kernel, size_t first, size_t items,
-                       cl_event *event, bench_error *error) {
-    size_t local = BENCH_PLAIN_GROUP;
-    size_t global = items ? (items + local - 1) / local * local : local;
+static int launch(bench_plain *plain, unsigned kernel, size_t first, size_t groups, size_t local,
+                  cl_event *event, bench_error *error) {
+    size_t global = groups * local;
     cl_int code = clEnqueueNDRangeKernel(plain->buffers.queue, plain->kernels[kernel], 1, &first,
                                          &global, &local, 0, NULL, event);
     return code == CL_SUCCESS ? 0 : bench_error_cl(error, plain->names[kernel], code);
+}
+
+int bench_plain_launch(bench_plain *plain, unsigned kernel, size_t first, size_t items,
+                       cl_event *event, bench_error *error) {
+    size_t groups = items ? (items + BENCH_PLAIN_GROUP - 1) / BENCH_PLAIN_GROUP : 1;
+    return launch(plain, kernel, first, groups, BENCH_PLAIN_GROUP, event, error);
+}
+
+int bench_plain_launch_groups(bench_plain *plain, unsigned kernel, size_t groups, size_t local,
+                              cl_event *event, bench_error *error) {
+    return launch(plain, kernel, 0, groups, local, event, error);
 }
 
 int bench_plain_flush(bench_plain *plain, bench_error *error) {

@@ -58,6 +58,10 @@ int bench_plain_set(bench_plain *plain, const bench_arg *args, size_t count, ben
 int bench_plain_launch(bench_plain *plain, unsigned kernel, size_t first, size_t items,
                        cl_event *event, bench_error *error);
 
+/* The same for whole groups of `local` work-items, for a kernel that needs that size. */
+int bench_plain_launch_groups(bench_plain *plain, unsigned kernel, size_t groups, size_t local,
+                              cl_event *event, bench_error *error);
+
 int bench_plain_flush(bench_plain *plain, bench_error *error);
 /* ---- For bench_world_ops: `world` begins with a bench_plain ------------------------------- */
 

@@ -5,15 +5,16 @@
 
 #define PROGRESS_PARTS 50
 
-/* Where the world is looked at next: after the first step, then at progress, samples and frames. */
+/* Where the world is looked at next: at progress, samples and frames, or
+ * after each step if that is counted. */
 static uint32_t next_stop(const bench_steps *s, uint32_t done) {
-    uint32_t parts[3] = {s->steps / PROGRESS_PARTS + 1, 0, 0};
-    uint32_t stop = done == 0 ? 1 : s->steps;
+    uint32_t parts[4] = {s->steps / PROGRESS_PARTS + 1, 0, 0, s->count ? 1 : 0};
+    uint32_t stop = s->steps;
     if (s->outputs) {
         parts[1] = s->series ? s->outputs->sample : 0;
         parts[2] = s->is_quiet ? 0 : s->outputs->every;
     }
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 4; i++) {
         uint32_t next = parts[i] ? done - done % parts[i] + parts[i] : s->steps;
         stop = next < stop ? next : stop;
     }
@@ -71,14 +72,17 @@ int bench_steps_run(const bench_env *env, const bench_steps *s, double *us_per_s
         uint32_t stop = next_stop(s, done);
         double start_us = bench_now_us();
         result = make(s, done, stop, error);
-        total_us += done > 0 || s->steps == 1 ? bench_now_us() - start_us : 0;
+        total_us += bench_now_us() - start_us;
         done = stop;
+        if (result == 0 && s->count) {
+            s->count(s->world, s->tally);
+        }
         if (result == 0) {
             result = look(env, s, done, error);
         }
         bench_progress_update(&progress, done);
     }
     bench_progress_end(&progress);
-    *us_per_step = total_us / (s->steps > 1 ? s->steps - 1 : 1);
+    *us_per_step = total_us / s->steps;
     return result;
 }

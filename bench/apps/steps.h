@@ -10,6 +10,7 @@
 #define BENCH_STEPS_H
 
 #include "outputs.h"
+#include "world.h"
 
 /* Calls return 0, or -1 with the reason in `error`. */
 typedef struct bench_steps {
@@ -18,6 +19,10 @@ typedef struct bench_steps {
     void *world;                                    /* what the calls are given */
     int (*step)(void *world, bench_error *error);   /* enqueue one, and compact if it is time */
     int (*finish)(void *world, bench_error *error); /* wait; NULL: nothing to wait for */
+    /* Add what there is after a step to the tally; NULL: is not asked. The clock
+     * stands still meanwhile. */
+    void (*count)(void *world, bench_tally *tally);
+    bench_tally *tally;
     /* The rest is for outputs. `outputs` NULL: none. */
     clump_heap *heap; /* sampled; NULL: none */
     int (*sample)(void *world, double *values,
@@ -28,8 +33,8 @@ typedef struct bench_steps {
     int is_quiet;         /* no pictures: a reference, or a run only for comparison */
 } bench_steps;
 
-/* Make all steps. *us_per_step is without the first if there are others: devices compile kernels when
- * they first run them. */
+/* Make all steps, of which *us_per_step is the mean. Devices compile kernels when they first run them:
+ * make a step of another world before. */
 int bench_steps_run(const bench_env *env, const bench_steps *steps, double *us_per_step,
                     bench_error *error);
 

@@ -23,6 +23,13 @@ typedef struct bench_world_desc {
     const clump_compactor_desc *compaction; /* heap and classes are filled in. NULL: never */
 } bench_world_desc;
 
+/* Sums over the steps that were made, for each quantity that the application counts: what there was
+ * after the step, and what it made. */
+#define BENCH_TALLY_MAX 8
+typedef struct bench_tally {
+    double present[BENCH_TALLY_MAX], made[BENCH_TALLY_MAX];
+} bench_tally;
+
 /* What a variant is made of. Calls return 0, or -1 with the reason in `error`. */
 typedef struct bench_world_ops {
     void (*destroy)(void *self);
@@ -35,6 +42,8 @@ typedef struct bench_world_ops {
     /* Write the state, in the application's own type, when all steps are finished. */
     int (*read)(void *self, void *state, bench_error *error);
     bench_compacting *(*get_compacting)(void *self); /* with its heap; NULL: it has none */
+    /* Add the counts of the last step; NULL: not counted. The sequential one counts. */
+    void (*count)(void *self, bench_tally *tally);
 } bench_world_ops;
 
 /* All zero: there is none. */

@@ -84,6 +84,37 @@ if grep -q '^cpu MHz' /proc/cpuinfo 2>/dev/null; then
     grep -q '"cpu_mhz_min":.*null' "$folder/enumerate.json" && fail "no clocks, but /proc/cpuinfo has them"
 fi
 
+patterns=$(dirname "$0")/../../bench/apps/game-of-life/patterns
+# Each preset in small: equal to the reference, named in the JSON, and what is overridden beside it.
+small_preset() {
+    case $1 in
+        app-wa-tor) echo width=48 height=64 steps=30 ;;
+        app-collision) echo bodies=300 steps=10 merge_distance=0.05 ;;
+        app-nbody) echo bodies=300 steps=10 ;;
+        app-structure) echo nodes=600 steps=10 iterations=10 ;;
+        app-barnes-hut) echo bodies=500 steps=10 ;;
+        app-game-of-life) echo "width=70 height=60 steps=30 pattern=$patterns/gosper-gun.rle" ;;
+        app-traffic) echo intersections=60 street_cells=30 steps=40 ;;
+        app-sugarscape) echo width=70 height=50 steps=60 ;;
+        app-generation) echo width=331 height=326 steps=20 ;;
+        *) fail "no small size is known for the presets of $1: add one here" ;;
+    esac
+}
+"$bench" list | awk '/^[a-z-]*: / { name = $1 } /^  preset=/ { print name $1 }' | sed 's/preset=\|:$//g' >"$folder/presets"
+[ -s "$folder/presets" ] || fail "clump-bench list lists no presets"
+while IFS=: read -r name preset; do
+    sets=(--set "preset=$preset")
+    for pair in $(small_preset "$name"); do sets+=(--set "$pair"); done
+    at=$folder/$name-$preset
+    "$bench" run "$name" --no-cache "${sets[@]}" --repeat 1 --json "$at.json" >"$at.txt" 2>&1 ||
+        fail "$name, preset $preset: $(tail -3 "$at.txt")"
+    grep -q "check: ok: .* sequential reference" "$at.txt" || fail "$name, preset $preset, checks nothing"
+    grep -q "\"preset\":.*\"$preset\"" "$at.json" || fail "$at.json does not name its preset"
+    grep -A9 '"preset_overridden"' "$at.json" | grep -q '"steps"' || fail "$at.json: steps are not overridden"
+    grep -q '_mean' "$at.json" || fail "$at.json does not say how many objects there were"
+done <"$folder/presets"
+if grep -q '"preset' "$folder/app-wa-tor.json"; then fail "a run without preset has one"; fi
+
 # WORDS NAME ARGUMENT...: a run that has nothing to be compared with says so, in the table and in the
 # JSON, and which check did run; and it has not failed.
 not_checked() {
@@ -199,6 +230,8 @@ refused 2 "KEY=VALUE" run enumerate --set objects
 refused 1 "sizes.*multiple of 4 from 8" run alloc-mixed --set sizes=16,6
 refused 1 "one for each class" run alloc-capacity --set sizes=16,64 --set counts=1
 refused 1 "touch=9" run field-bandwidth --set touch=9
+refused 2 "no preset is called 'nothing'; there are: dynasoar" run app-wa-tor --set preset=nothing
+refused 2 "there is no preset 'dynasoar'" run enumerate --set preset=dynasoar
 refused 2 "nowhere" run enumerate --device nowhere
 refused 2 "suite" nothing
 refused 2 "--out" suite

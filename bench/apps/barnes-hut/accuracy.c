@@ -12,14 +12,16 @@ static void sum_pairs(const barnes_hut_rules *rules, const collision_body *bodie
     for (uint32_t j = 0; j < count; j++) {
         double dx = (double)bodies[j].x - (double)bodies[i].x;
         double dy = (double)bodies[j].y - (double)bodies[i].y;
-        double d2 = dx * dx + dy * dy + rules->softening * rules->softening;
-        double f = (double)bodies[j].mass / (d2 * sqrt(d2));
+        double d2 = dx * dx + dy * dy, damped = d2 + rules->softening * rules->softening;
+        double distance = sqrt(rules->law == COLLISION_DAMPED ? d2 : damped);
+        double f = distance > 0 ? (double)bodies[j].mass / (damped * distance) : 0;
         total += (double)bodies[j].mass;
         force[0] += f * dx;
         force[1] += f * dy;
     }
-    force[0] *= rules->gravity / total;
-    force[1] *= rules->gravity / total;
+    double g = rules->gravity_constant > 0 ? rules->gravity_constant : rules->gravity / total;
+    force[0] *= g;
+    force[1] *= g;
 }
 
 /* Bodies at rest have the velocity acceleration * dt after a step, but for those that hit a

@@ -16,8 +16,10 @@ static const char *const kernel_names[KERNEL_COUNT] = {
 struct world {
     bench_objects objects;
     uint32_t count;
-    cl_uint pass;  /* the number of the next run of `gather` */
-    cl_mem states; /* collision_body of each: the first ones, later those to read */
+    cl_uint pass; /* the number of the next run of `gather` */
+    barnes_hut_constants constants;
+    cl_mem states; /* collision_body of each, the first ones */
+    cl_mem shown;  /* those to read */
     cl_mem levels;
     cl_mem root; /* a reference to it, registered with the heap */
     clump_refs *refs;
@@ -34,17 +36,23 @@ int barnes_hut_heap_count_faults(void *self, uint32_t *faults, bench_error *erro
 }
 
 static int create_objects(struct world *world, const barnes_hut_desc *desc, bench_error *error) {
-    /* A body has 48 bytes and a node 112, of which there are about 0.76 for a body. Bodies that come
-     * close to each other need more nodes. */
-    bench_objects_desc objects = {.world = &desc->world,
-                                  .schema = "bench/apps/barnes-hut/objects.schema",
-                                  .enough = (uint64_t)desc->count * 256 + (8u << 20),
-                                  .file = "bench/apps/barnes-hut/heap.cl",
-                                  .before = barnes_hut_sources,
-                                  .names = kernel_names,
-                                  .count = KERNEL_COUNT,
-                                  .compacted = "NodeBase",
-                                  .key_kernel = CODES};
+    /* A body has 48 bytes and a node 112, of which there are about 0.76 for a body; in double precision 80
+     * and 192. Bodies that come close to each other need more nodes. */
+    char options[BARNES_HUT_OPTIONS_BYTES];
+    int is_precise = desc->rules.is_precise;
+    barnes_hut_write_options(&world->constants, options);
+    bench_objects_desc objects = {
+        .world = &desc->world,
+        .schema = is_precise ? "bench/apps/barnes-hut/precise.schema"
+                             : "bench/apps/barnes-hut/objects.schema",
+        .enough = (uint64_t)desc->count * (is_precise ? 448 : 256) + (8u << 20),
+        .file = "bench/apps/barnes-hut/heap.cl",
+        .before = barnes_hut_sources,
+        .options = options,
+        .names = kernel_names,
+        .count = KERNEL_COUNT,
+        .compacted = "NodeBase",
+        .key_kernel = CODES};
     return bench_objects_create(&objects, &world->objects, error);
 }
 
@@ -53,6 +61,8 @@ static int create_buffers(struct world *world, const barnes_hut_desc *desc, benc
     bench_buffers *buffers = &objects->buffers;
     if (bench_buffer_create(buffers, desc->count, sizeof *desc->bodies, desc->bodies,
                             &world->states, error) ||
+        bench_buffer_create(buffers, desc->count, barnes_hut_shown_bytes(&world->constants), NULL,
+                            &world->shown, error) ||
         bench_buffer_create(buffers, desc->count, 1, NULL, &world->levels, error) ||
         bench_buffer_create(buffers, 1, sizeof(clump_ref), NULL, &world->root, error)) {
         return -1;
@@ -63,21 +73,22 @@ static int create_buffers(struct world *world, const barnes_hut_desc *desc, benc
 }
 
 /* All that stays the same; what changes from step to step is set again there. */
-static int set_arguments(struct world *world, const barnes_hut_constants *constants,
-                         bench_error *error) {
+static int set_arguments(struct world *world, bench_error *error) {
+    const barnes_hut_constants *constants = &world->constants;
     const cl_uint longest = LONGEST;
     const bench_arg all[] = {{INIT, 0, sizeof(cl_mem), &world->states},
                              {ROOT, 0, sizeof(cl_mem), &world->root},
-                             {ROOT, 1, sizeof(float), &constants->inverse_theta},
+                             {ROOT, 1, sizeof constants->reach, constants->reach},
                              {FORCE, 0, sizeof(cl_mem), &world->root},
-                             {FORCE, 1, sizeof(float), &constants->softening2},
-                             {MOVE, 0, sizeof(float), &constants->kick},
-                             {MOVE, 1, sizeof(float), &constants->dt},
+                             barnes_hut_real_arg(constants, FORCE, 1, &constants->softening2),
+                             {FORCE, 2, sizeof constants->path, &constants->path},
+                             barnes_hut_real_arg(constants, MOVE, 0, &constants->kick),
+                             barnes_hut_real_arg(constants, MOVE, 1, &constants->dt),
                              {PUSH, 0, sizeof(cl_mem), &world->root},
                              {SPLIT, 0, sizeof longest, &longest},
-                             {SPLIT, 1, sizeof(float), &constants->inverse_theta},
+                             {SPLIT, 1, sizeof constants->reach, constants->reach},
                              {SPLIT, 2, sizeof world->pass, &world->pass},
-                             {WRITE, 0, sizeof(cl_mem), &world->states},
+                             {WRITE, 0, sizeof(cl_mem), &world->shown},
                              {WRITE, 1, sizeof(cl_mem), &world->levels},
                              {FAULTS, 0, sizeof(cl_mem), &world->root}};
     return bench_objects_set(&world->objects, all, sizeof all / sizeof *all, error);
@@ -129,8 +140,9 @@ static int create(const barnes_hut_desc *desc, const barnes_hut_constants *const
     }
     world->count = desc->count;
     world->pass = 1;
+    world->constants = *constants;
     if (create_objects(world, desc, error) || create_buffers(world, desc, error) ||
-        set_arguments(world, constants, error) ||
+        set_arguments(world, error) ||
         bench_objects_do_new(&world->objects, "TreeNode", 1, ROOT, error) ||
         bench_objects_do_new(&world->objects, "Body", world->count, INIT, error) ||
         build(world, error) || bench_objects_finish(world, error)) {
@@ -160,8 +172,8 @@ static int read_state(void *self, void *out, bench_error *error) {
     if (bench_objects_do_all(objects, WRITE, NULL, error) ||
         bench_objects_check(objects, clump_heap_calc_count(objects->heap, "TreeNode", &nodes),
                             "counting nodes", error) ||
-        bench_buffer_read(&objects->buffers, world->states, 0, world->count * sizeof *state->bodies,
-                          state->bodies, error) ||
+        barnes_hut_read_bodies(&world->constants, &objects->buffers, world->shown, world->count,
+                               state, error) ||
         (state->levels && bench_buffer_read(&objects->buffers, world->levels, 0, world->count,
                                             state->levels, error))) {
         return -1;

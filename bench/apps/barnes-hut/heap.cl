@@ -19,9 +19,9 @@ __kernel void body_init(CLUMP_HEAP, __global const float *states) {
     CLUMP_FOR_EACH_NEW(Body, self, i) {
         __global const float *state = states + 5u * i;
         Body_parent(self) = TreeNode_null;
-        Body_summary(self) = (float4)(state[0], state[1], state[4], 0.0f);
-        Body_velocity(self) = (float2)(state[2], state[3]);
-        Body_force(self) = (float2)(0.0f, 0.0f);
+        Body_summary(self) = (real4)(state[0], state[1], state[4], 0.0f);
+        Body_velocity(self) = (real2)(state[2], state[3]);
+        Body_force(self) = (real2)(0.0f, 0.0f);
         Body_id(self) = i;
         Body_next(self) = Body_null;
     }
@@ -29,32 +29,32 @@ __kernel void body_init(CLUMP_HEAP, __global const float *states) {
 
 /* What a node keeps of its child's reach2. It is 0 unless the child is a node, which is cheaper to
  * ask than the child's class: the heap need not be asked where the child is. */
-static inline __global float *reach2_below(CLUMP_HEAP_FIXED, TreeNode node, uint i) {
-    return (__global float *)&TreeNode_below(node) + 12u + i;
+static inline __global real *reach2_below(CLUMP_HEAP_FIXED, TreeNode node, uint i) {
+    return (__global real *)&TreeNode_below(node) + 12u + i;
 }
 
 static inline int holds_node(CLUMP_HEAP_FIXED, TreeNode node, uint i) {
     return *reach2_below(clump_heap, node, i) > 0.0f;
 }
 
-static inline void clear_node(CLUMP_HEAP, TreeNode self, uint level, float inverse_theta,
+static inline void clear_node(CLUMP_HEAP, TreeNode self, uint level, float2 reach,
                               uint pass) {
     TreeNode_level(self) = (ushort)level;
-    TreeNode_summary(self) = (float4)(0.0f, 0.0f, 0.0f, find_reach2(level, inverse_theta));
+    TreeNode_summary(self) = (real4)(0.0f, 0.0f, 0.0f, find_reach2(level, reach));
     for (uint i = 0u; i < 4u; i++) {
         TreeNode_children(self, i) = NodeBase_null;
     }
-    TreeNode_below(self) = (float16)(0.0f);
+    TreeNode_below(self) = (real16)(0.0f);
     TreeNode_pending(self) = 0u;
     TreeNode_leaf_pass(self) = pass;
 }
 
 /* Do-new over TreeNode. */
-__kernel void root_init(CLUMP_HEAP, __global TreeNode *root, float inverse_theta) {
+__kernel void root_init(CLUMP_HEAP, __global TreeNode *root, float2 reach) {
     CLUMP_FOR_EACH_NEW(TreeNode, self, i) {
         TreeNode_parent(self) = TreeNode_null;
         TreeNode_child_index(self) = 0;
-        clear_node(clump_heap, self, 0u, inverse_theta, PASS_FIRST);
+        clear_node(clump_heap, self, 0u, reach, PASS_FIRST);
         root[i] = self;
     }
 }
@@ -66,12 +66,26 @@ static inline uint4 get_children(CLUMP_HEAP_FIXED, TreeNode node) {
     return *(__global const uint4 *)&TreeNode_children(node, 0u);
 }
 
-__kernel void compute_force(CLUMP_HEAP_FIXED, __global const TreeNode *root, float softening2) {
+/* The cells that a body is in are opened down to level `path`, by the way that leads to the body; below
+ * it they are near enough. */
+__kernel void compute_force(CLUMP_HEAP_FIXED, __global const TreeNode *root, real softening2,
+                            uint path) {
     CLUMP_FOR_EACH(Body, self) {
-        float4 own = Body_summary(self);
-        pulls all = {(float4)(0.0f), (float4)(0.0f)};
-        uint stack[STACK], height = 1u;
-        stack[0] = root[0].id;
+        real4 own = Body_summary(self);
+        pulls all = {(real4)(0.0f), (real4)(0.0f)};
+        uint stack[STACK], height = 0u, on_path = root[0].id;
+        for (uint level = 0u; level < path && on_path != 0u; level++) {
+            TreeNode node = {on_path};
+            uint i = find_child(own.x, own.y, Body_id(self), level);
+            mask4 next = mark_node(TreeNode_below(node), i);
+            uint4 children = get_children(clump_heap, node);
+            mask4 opened =
+                look_into(TreeNode_below(node), -1, next, own.x, own.y, softening2, &all);
+            height = put(stack, height, children, opened & ~next);
+            on_path = any(next) ? TreeNode_children(node, i).id : 0u;
+        }
+        stack[height] = on_path;
+        height += on_path != 0u;
         while (height > 0u) {
             TreeNode deeper = {stack[--height]}, other = deeper;
             int is_other = height > 0u ? -1 : 0;
@@ -79,10 +93,10 @@ __kernel void compute_force(CLUMP_HEAP_FIXED, __global const TreeNode *root, flo
             other.id = is_other ? stack[height] : deeper.id;
             uint4 deeper_children = get_children(clump_heap, deeper);
             uint4 other_children = get_children(clump_heap, other);
-            int4 deeper_opened =
-                look_into(TreeNode_below(deeper), -1, own.x, own.y, softening2, &all);
-            int4 other_opened =
-                look_into(TreeNode_below(other), is_other, own.x, own.y, softening2, &all);
+            mask4 deeper_opened =
+                look_into(TreeNode_below(deeper), -1, (mask4)(0), own.x, own.y, softening2, &all);
+            mask4 other_opened =
+                look_into(TreeNode_below(other), is_other, (mask4)(0), own.x, own.y, softening2, &all);
             height = put(stack, height, other_children, other_opened);
             height = put(stack, height, deeper_children, deeper_opened);
         }
@@ -91,15 +105,15 @@ __kernel void compute_force(CLUMP_HEAP_FIXED, __global const TreeNode *root, flo
 }
 
 /* And out of the tree with those that leave the cell of their slot. */
-__kernel void move(CLUMP_HEAP_FIXED, float kick, float dt) {
+__kernel void move(CLUMP_HEAP_FIXED, real kick, real dt) {
     CLUMP_FOR_EACH(Body, self) {
-        float4 from = Body_summary(self), to = from;
-        float2 force = Body_force(self), velocity = Body_velocity(self);
+        real4 from = Body_summary(self), to = from;
+        real2 force = Body_force(self), velocity = Body_velocity(self);
         velocity.x = fma(force.x, kick, velocity.x);
         velocity.y = fma(force.y, kick, velocity.y);
         to.x = move_to(from.x, velocity.x, dt);
         to.y = move_to(from.y, velocity.y, dt);
-        Body_velocity(self) = (float2)(turn(to.x, velocity.x), turn(to.y, velocity.y));
+        Body_velocity(self) = (real2)(turn(to.x, velocity.x), turn(to.y, velocity.y));
         Body_summary(self) = to;
         TreeNode parent = Body_parent(self);
         if (!TreeNode_is_null(parent) &&
@@ -118,7 +132,7 @@ __kernel void push(CLUMP_HEAP_FIXED, __global const TreeNode *root) {
         if (!TreeNode_is_null(Body_parent(self))) {
             continue;
         }
-        float4 own = Body_summary(self);
+        real4 own = Body_summary(self);
         TreeNode node = root[0];
         for (uint level = 0u; level < LEVELS; level++) {
             uint i = find_child(own.x, own.y, Body_id(self), level);
@@ -142,13 +156,13 @@ static inline void settle(CLUMP_HEAP, Body body, TreeNode node, uint i) {
 }
 
 /* Null if memory is exhausted, which the heap counts. */
-static inline TreeNode make_child(CLUMP_HEAP, TreeNode node, uint i, float inverse_theta,
+static inline TreeNode make_child(CLUMP_HEAP, TreeNode node, uint i, float2 reach,
                                   uint pass) {
     TreeNode child = TreeNode_new();
     if (!TreeNode_is_null(child)) {
         TreeNode_parent(child) = node;
         TreeNode_child_index(child) = (ushort)i;
-        clear_node(clump_heap, child, TreeNode_level(node) + 1u, inverse_theta, pass);
+        clear_node(clump_heap, child, TreeNode_level(node) + 1u, reach, pass);
         TreeNode_children(node, i) = TreeNode_as_NodeBase(child);
         *reach2_below(clump_heap, node, i) = TreeNode_summary(child).w;
     }
@@ -157,8 +171,8 @@ static inline TreeNode make_child(CLUMP_HEAP, TreeNode node, uint i, float inver
 
 /* Put a body into a subtree that only this work-item changes. The loop goes down a level each
  * time. */
-static inline void insert(CLUMP_HEAP, TreeNode node, Body body, float inverse_theta, uint pass) {
-    float4 own = Body_summary(body);
+static inline void insert(CLUMP_HEAP, TreeNode node, Body body, float2 reach, uint pass) {
+    real4 own = Body_summary(body);
     for (uint level = TreeNode_level(node); level < LEVELS; level++) {
         uint i = find_child(own.x, own.y, Body_id(body), level);
         NodeBase child = TreeNode_children(node, i);
@@ -169,13 +183,13 @@ static inline void insert(CLUMP_HEAP, TreeNode node, Body body, float inverse_th
         TreeNode below = {child.id};
         if (!holds_node(clump_heap, node, i)) {
             Body other = {child.id};
-            below = make_child(clump_heap, node, i, inverse_theta, pass);
+            below = make_child(clump_heap, node, i, reach, pass);
             if (TreeNode_is_null(below)) {
                 break;
             }
             TreeNode_pending(node) += 1u;
             TreeNode_leaf_pass(node) = NOT_A_LEAF;
-            float4 at = Body_summary(other);
+            real4 at = Body_summary(other);
             settle(clump_heap, other, below, find_child(at.x, at.y, Body_id(other), level + 1u));
         }
         node = below;
@@ -195,7 +209,7 @@ static inline int is_longer(CLUMP_HEAP, Body chain, uint limit) {
 /* Settle bodies where they were pushed to; where there are several, make a subtree of them. Of
  * more than `longest`, make only its root: these bodies, none of which was settled here before,
  * are pushed again in the next round, from where more work-items can take care of them. */
-__kernel void split(CLUMP_HEAP, uint longest, float inverse_theta, uint pass) {
+__kernel void split(CLUMP_HEAP, uint longest, float2 reach, uint pass) {
     CLUMP_FOR_EACH(TreeNode, self) {
         if (TreeNode_leaf_pass(self) != TOUCHED) {
             continue;
@@ -214,7 +228,7 @@ __kernel void split(CLUMP_HEAP, uint longest, float inverse_theta, uint pass) {
                 settle(clump_heap, body, self, i);
                 continue;
             }
-            TreeNode below = make_child(clump_heap, self, i, inverse_theta, pass);
+            TreeNode below = make_child(clump_heap, self, i, reach, pass);
             nodes += !TreeNode_is_null(below);
             if (TreeNode_is_null(below)) {
                 TreeNode_children(self, i) = NodeBase_null;
@@ -226,7 +240,7 @@ __kernel void split(CLUMP_HEAP, uint longest, float inverse_theta, uint pass) {
                 if (TreeNode_is_null(below)) {
                     Body_parent(body) = TreeNode_null; /* no memory: all stay outside */
                 } else {
-                    insert(clump_heap, below, body, inverse_theta, pass);
+                    insert(clump_heap, below, body, reach, pass);
                 }
                 body = next;
             }
@@ -252,14 +266,14 @@ static inline void replace(CLUMP_HEAP, TreeNode node, TreeNode parent, NodeBase 
  * must be read as volatile. */
 static inline void gather_node(CLUMP_HEAP, TreeNode node, TreeNode parent, uint pass) {
     sum all = {0.0f, 0.0f, 0.0f};
-    float4 parts[4];
+    real4 parts[4];
     uint nodes = 0u, count = 0u;
     NodeBase only = NodeBase_null;
     for (uint i = 0u; i < 4u; i++) {
         NodeBase child = {*(volatile __global uint *)&TreeNode_children(node, i).id};
-        parts[i] = (float4)(0.0f);
+        parts[i] = (real4)(0.0f);
         if (!NodeBase_is_null(child)) {
-            parts[i] = *(volatile __global float4 *)&NodeBase_summary(child);
+            parts[i] = *(volatile __global real4 *)&NodeBase_summary(child);
             add_to_sum(&all, parts[i]);
             nodes += parts[i].w > 0.0f; /* of a body it is 0 */
             count++;
@@ -302,18 +316,18 @@ __kernel void gather(CLUMP_HEAP, uint pass) {
 /* Keys of a compaction that puts what is near in space together in memory. */
 __kernel void find_codes(CLUMP_HEAP_FIXED, __global uint *keys) {
     CLUMP_FOR_EACH_KEYED(NodeBase, self, i) {
-        float4 summary = NodeBase_summary(self);
+        real4 summary = NodeBase_summary(self);
         keys[i] = find_morton_code(summary.x, summary.y);
     }
 }
 
 /* `levels` 0: not in the tree. */
-__kernel void write_bodies(CLUMP_HEAP_FIXED, __global float *states, __global uchar *levels) {
+__kernel void write_bodies(CLUMP_HEAP_FIXED, __global real *states, __global uchar *levels) {
     CLUMP_FOR_EACH(Body, self) {
         uint i = Body_id(self);
-        float4 summary = Body_summary(self);
-        float2 velocity = Body_velocity(self);
-        __global float *state = states + 5u * i;
+        real4 summary = Body_summary(self);
+        real2 velocity = Body_velocity(self);
+        __global real *state = states + 5u * i;
         state[0] = summary.x;
         state[1] = summary.y;
         state[2] = velocity.x;

@@ -22,15 +22,15 @@ enum { NODES_MADE, NODES_BEFORE, STACK_HEIGHT, NODES_LACKING };
 #if LAYOUT_AOS
 
 typedef struct body {
-    float4 summary;
-    float2 velocity, force;
+    real4 summary;
+    real2 velocity, force;
     uint parent, next;
     uchar child_index, level;
 } body;
 
 typedef struct node {
-    float16 below;
-    float4 summary;
+    real16 below;
+    real4 summary;
     uint children[4];
     uint parent, pending, leaf_pass;
     uchar child_index, level;
@@ -48,9 +48,9 @@ typedef struct node {
 
 #define TREE                                                                                       \
     uint bodies, uint nodes, __global volatile int *counters, __global uint *unused,               \
-    __global float4 *body_summary, __global float2 *body_velocity, __global float2 *body_force,    \
+    __global real4 *body_summary, __global real2 *body_velocity, __global real2 *body_force,    \
     __global uint *body_parent, __global uint *body_next, __global uchar *body_child_index,        \
-    __global uchar *body_level, __global float16 *node_below, __global float4 *node_summary,       \
+    __global uchar *body_level, __global real16 *node_below, __global real4 *node_summary,       \
     __global uint *node_children, __global uint *node_parent, __global uint *node_pending,         \
     __global uint *node_leaf_pass, __global uchar *node_child_index, __global uchar *node_level
 #define TREE_GIVEN                                                                                 \
@@ -82,15 +82,15 @@ __kernel void body_init(TREE, __global const float *states) {
     FOR_EACH_BODY(self) {
         __global const float *state = states + 5u * (self - 1u);
         BODY_AT(self, parent) = 0u;
-        BODY_AT(self, summary) = (float4)(state[0], state[1], state[4], 0.0f);
-        BODY_AT(self, velocity) = (float2)(state[2], state[3]);
+        BODY_AT(self, summary) = (real4)(state[0], state[1], state[4], 0.0f);
+        BODY_AT(self, velocity) = (real2)(state[2], state[3]);
         BODY_AT(self, next) = 0u;
     }
 }
 
-static inline void clear_node(TREE, uint self, uint level, float inverse_theta, uint pass) {
+static inline void clear_node(TREE, uint self, uint level, float2 reach, uint pass) {
     NODE_AT(self, level) = (uchar)level;
-    NODE_AT(self, summary) = (float4)(0.0f, 0.0f, 0.0f, find_reach2(level, inverse_theta));
+    NODE_AT(self, summary) = (real4)(0.0f, 0.0f, 0.0f, find_reach2(level, reach));
     for (uint i = 0u; i < 4u; i++) {
         CHILD_AT(self, i) = 0u;
     }
@@ -99,32 +99,42 @@ static inline void clear_node(TREE, uint self, uint level, float inverse_theta, 
 }
 
 /* The counters are all zero before. */
-__kernel void root_init(TREE, float inverse_theta) {
+__kernel void root_init(TREE, float2 reach) {
     if (get_global_id(0) == 0u) {
         counters[NODES_MADE] = 1;
         NODE_AT(ROOT, parent) = 0u;
-        clear_node(TREE_GIVEN, ROOT, 0u, inverse_theta, PASS_FIRST);
+        clear_node(TREE_GIVEN, ROOT, 0u, reach, PASS_FIRST);
     }
 }
 
 /* ---- The phases of a step -------------------------------------------------------------------- */
 
-__kernel void compute_force(TREE, float softening2) {
+__kernel void compute_force(TREE, real softening2, uint path) {
     FOR_EACH_BODY(self) {
-        float4 own = BODY_AT(self, summary);
-        pulls all = {(float4)(0.0f), (float4)(0.0f)};
-        uint stack[STACK], height = 1u;
-        stack[0] = ROOT;
+        real4 own = BODY_AT(self, summary);
+        pulls all = {(real4)(0.0f), (real4)(0.0f)};
+        uint stack[STACK], height = 0u, on_path = ROOT;
+        for (uint level = 0u; level < path && on_path != 0u; level++) {
+            uint i = find_child(own.x, own.y, self - 1u, level);
+            mask4 next = mark_node(NODE_AT(on_path, below), i);
+            uint4 children = CHILDREN_AT(on_path);
+            mask4 opened =
+                look_into(NODE_AT(on_path, below), -1, next, own.x, own.y, softening2, &all);
+            height = put(stack, height, children, opened & ~next);
+            on_path = any(next) ? CHILD_AT(on_path, i) : 0u;
+        }
+        stack[height] = on_path;
+        height += on_path != 0u;
         while (height > 0u) {
             uint deeper = stack[--height];
             int is_other = height > 0u ? -1 : 0;
             height += (uint)is_other;
             uint other = is_other ? stack[height] : deeper;
             uint4 deeper_children = CHILDREN_AT(deeper), other_children = CHILDREN_AT(other);
-            int4 deeper_opened =
-                look_into(NODE_AT(deeper, below), -1, own.x, own.y, softening2, &all);
-            int4 other_opened =
-                look_into(NODE_AT(other, below), is_other, own.x, own.y, softening2, &all);
+            mask4 deeper_opened =
+                look_into(NODE_AT(deeper, below), -1, (mask4)(0), own.x, own.y, softening2, &all);
+            mask4 other_opened =
+                look_into(NODE_AT(other, below), is_other, (mask4)(0), own.x, own.y, softening2, &all);
             height = put(stack, height, other_children, other_opened);
             height = put(stack, height, deeper_children, deeper_opened);
         }
@@ -132,15 +142,15 @@ __kernel void compute_force(TREE, float softening2) {
     }
 }
 
-__kernel void move(TREE, float kick, float dt) {
+__kernel void move(TREE, real kick, real dt) {
     FOR_EACH_BODY(self) {
-        float4 from = BODY_AT(self, summary), to = from;
-        float2 force = BODY_AT(self, force), velocity = BODY_AT(self, velocity);
+        real4 from = BODY_AT(self, summary), to = from;
+        real2 force = BODY_AT(self, force), velocity = BODY_AT(self, velocity);
         velocity.x = fma(force.x, kick, velocity.x);
         velocity.y = fma(force.y, kick, velocity.y);
         to.x = move_to(from.x, velocity.x, dt);
         to.y = move_to(from.y, velocity.y, dt);
-        BODY_AT(self, velocity) = (float2)(turn(to.x, velocity.x), turn(to.y, velocity.y));
+        BODY_AT(self, velocity) = (real2)(turn(to.x, velocity.x), turn(to.y, velocity.y));
         BODY_AT(self, summary) = to;
         uint parent = BODY_AT(self, parent);
         if (parent && leaves_cell(from.x, from.y, to.x, to.y, BODY_AT(self, level))) {
@@ -158,7 +168,7 @@ __kernel void push(TREE) {
         if (BODY_AT(self, parent)) {
             continue;
         }
-        float4 own = BODY_AT(self, summary);
+        real4 own = BODY_AT(self, summary);
         uint node = ROOT;
         for (uint level = 0u; level < LEVELS; level++) {
             uint i = find_child(own.x, own.y, self - 1u, level);
@@ -198,19 +208,19 @@ static inline uint take_node(TREE) {
     return 0u;
 }
 
-static inline uint make_child(TREE, uint node, uint i, float inverse_theta, uint pass) {
+static inline uint make_child(TREE, uint node, uint i, float2 reach, uint pass) {
     uint child = take_node(TREE_GIVEN);
     if (child) {
         NODE_AT(child, parent) = node;
         NODE_AT(child, child_index) = (uchar)i;
-        clear_node(TREE_GIVEN, child, NODE_AT(node, level) + 1u, inverse_theta, pass);
+        clear_node(TREE_GIVEN, child, NODE_AT(node, level) + 1u, reach, pass);
         CHILD_AT(node, i) = child;
     }
     return child;
 }
 
-static inline void insert(TREE, uint node, uint body, float inverse_theta, uint pass) {
-    float4 own = BODY_AT(body, summary);
+static inline void insert(TREE, uint node, uint body, float2 reach, uint pass) {
+    real4 own = BODY_AT(body, summary);
     for (uint level = NODE_AT(node, level); level < LEVELS; level++) {
         uint i = find_child(own.x, own.y, body - 1u, level);
         uint child = CHILD_AT(node, i);
@@ -220,13 +230,13 @@ static inline void insert(TREE, uint node, uint body, float inverse_theta, uint 
         }
         if (IS_BODY(child)) {
             uint other = child;
-            child = make_child(TREE_GIVEN, node, i, inverse_theta, pass);
+            child = make_child(TREE_GIVEN, node, i, reach, pass);
             if (!child) {
                 break;
             }
             NODE_AT(node, pending) += 1u;
             NODE_AT(node, leaf_pass) = NOT_A_LEAF;
-            float4 at = BODY_AT(other, summary);
+            real4 at = BODY_AT(other, summary);
             settle(TREE_GIVEN, other, child, find_child(at.x, at.y, other - 1u, level + 1u));
         }
         node = child;
@@ -243,7 +253,7 @@ static inline int is_longer(TREE, uint chain, uint limit) {
     return length > limit;
 }
 
-__kernel void split(TREE, uint longest, float inverse_theta, uint pass) {
+__kernel void split(TREE, uint longest, float2 reach, uint pass) {
     FOR_EACH_NODE(self, NODES_BEFORE) {
         if (NODE_AT(self, leaf_pass) != TOUCHED) {
             continue;
@@ -259,7 +269,7 @@ __kernel void split(TREE, uint longest, float inverse_theta, uint pass) {
                 settle(TREE_GIVEN, body, self, i);
                 continue;
             }
-            uint below = make_child(TREE_GIVEN, self, i, inverse_theta, pass);
+            uint below = make_child(TREE_GIVEN, self, i, reach, pass);
             below_count += below != 0u;
             if (!below) {
                 CHILD_AT(self, i) = 0u;
@@ -269,7 +279,7 @@ __kernel void split(TREE, uint longest, float inverse_theta, uint pass) {
             while (body) {
                 uint next = BODY_AT(body, next);
                 if (below) {
-                    insert(TREE_GIVEN, below, body, inverse_theta, pass);
+                    insert(TREE_GIVEN, below, body, reach, pass);
                 } else {
                     BODY_AT(body, parent) = 0u;
                 }
@@ -295,14 +305,14 @@ static inline void replace(TREE, uint node, uint parent, uint only) {
 
 static inline void gather_node(TREE, uint node, uint parent, uint pass) {
     sum all = {0.0f, 0.0f, 0.0f};
-    float4 parts[4];
+    real4 parts[4];
     uint below_count = 0u, count = 0u, only = 0u;
     for (uint i = 0u; i < 4u; i++) {
         uint child = *(volatile __global uint *)&CHILD_AT(node, i);
-        parts[i] = (float4)(0.0f);
+        parts[i] = (real4)(0.0f);
         if (child) {
-            parts[i] = *(IS_NODE(child) ? (volatile __global float4 *)&NODE_AT(child, summary)
-                                        : (volatile __global float4 *)&BODY_AT(child, summary));
+            parts[i] = *(IS_NODE(child) ? (volatile __global real4 *)&NODE_AT(child, summary)
+                                        : (volatile __global real4 *)&BODY_AT(child, summary));
             add_to_sum(&all, parts[i]);
             below_count += IS_NODE(child);
             count++;
@@ -338,11 +348,11 @@ __kernel void gather(TREE, uint pass) {
 
 /* ---- Showing the world ----------------------------------------------------------------------- */
 
-__kernel void write_bodies(TREE, __global float *states, __global uchar *levels) {
+__kernel void write_bodies(TREE, __global real *states, __global uchar *levels) {
     FOR_EACH_BODY(self) {
-        float4 summary = BODY_AT(self, summary);
-        float2 velocity = BODY_AT(self, velocity);
-        __global float *state = states + 5u * (self - 1u);
+        real4 summary = BODY_AT(self, summary);
+        real2 velocity = BODY_AT(self, velocity);
+        __global real *state = states + 5u * (self - 1u);
         state[0] = summary.x;
         state[1] = summary.y;
         state[2] = velocity.x;

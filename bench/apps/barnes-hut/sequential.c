@@ -1,5 +1,5 @@
 /* The quadtree in plain sequential C: the reference that every other variant must equal, bit by
- * bit.
+ * bit. sequential_precise.c is the same in double precision: it defines PRECISE and includes this file.
  *
  * The obvious way: the tree is built anew in each step, body by body. The arithmetic is that of
  * rules.clh, written again on purpose. No sum here has a product as an operand, so that no compiler
@@ -14,28 +14,84 @@
 #include "bench/apps/collision/rules.h"
 #include "world.h"
 
+#ifndef PRECISE
+#define PRECISE 0
+#endif
+
+#if PRECISE
+typedef double real;
+#define OF(number) (number).precise
+#define FMA fma
+#define FIND_CHILD barnes_hut_find_child_precise
+#else
+typedef float real;
+#define OF(number) (number).single
+#define FMA fmaf
+#define FIND_CHILD barnes_hut_find_child
+#endif
+
 #define STACK (6 * BARNES_HUT_LEVELS + 8) /* as in rules.clh */
 #define NOTHING 0
+#define DISTANCE2_MIN 1e-20f /* as in rules.clh of collision */
 
 /* Of a body, or of a cell with its centre of mass. NOTHING has only zeros; then come the bodies,
  * whose index is id + 1, and then the nodes, of which the first is the root. */
 typedef struct summary {
-    float x, y, mass, reach2;
+    real x, y, mass, reach2;
 } summary;
 
 typedef struct node {
-    uint32_t children[4];                 /* indices of summaries, or NOTHING */
-    float x[4], y[4], mass[4], reach2[4]; /* copies of these summaries */
+    uint32_t children[4];                /* indices of summaries, or NOTHING */
+    real x[4], y[4], mass[4], reach2[4]; /* copies of these summaries */
 } node;
 
 struct world {
     barnes_hut_constants constants;
     uint32_t count, root, node_count, node_capacity;
+    uint64_t pairs; /* of a body and a body or cell that pulled it, in the last step */
     summary *summaries;
     node *nodes;
-    float *vx, *vy, *force_x, *force_y;
+    real *vx, *vy, *force_x, *force_y;
     uint8_t *levels;
 };
+
+/* ---- Arithmetic ------------------------------------------------------------------------------ */
+
+#if PRECISE
+
+/* As in rules.clh: a guess from the bits, and four steps of Newton's method. */
+static BENCH_INLINE double inverse_sqrt(double a) {
+    double half_a = -0.5 * a, y;
+    uint64_t bits;
+    memcpy(&bits, &a, sizeof bits);
+    bits = 0x5fe6eb50c7b537a9u - (bits >> 1);
+    memcpy(&y, &bits, sizeof y);
+    y = y * fma(half_a * y, y, 1.5);
+    y = y * fma(half_a * y, y, 1.5);
+    y = y * fma(half_a * y, y, 1.5);
+    return y * fma(half_a * y, y, 1.5);
+}
+
+static double inverse(double a) {
+    return 1 / a;
+}
+
+#else
+
+#define inverse_sqrt collision_inverse_sqrt
+#define inverse collision_inverse
+
+#endif
+
+/* What a body or cell at this distance pulls with, divided by the distance. */
+static BENCH_INLINE real pull(real dx, real dy, real mass, real softening2, int is_damped) {
+    if (is_damped) {
+        real d2 = FMA(dx, dx, FMA(dy, dy, (real)DISTANCE2_MIN)), damped = d2 + softening2;
+        return mass * inverse_sqrt(d2 * (damped * damped));
+    }
+    real r = inverse_sqrt(FMA(dx, dx, FMA(dy, dy, softening2)));
+    return mass * (r * r * r);
+}
 
 /* ---- The tree -------------------------------------------------------------------------------- */
 
@@ -67,7 +123,8 @@ static uint32_t make_node(struct world *world, uint32_t level) {
     }
     uint32_t index = world->root + world->node_count;
     uint32_t capped = level < BARNES_HUT_GRID_LEVELS ? level : BARNES_HUT_GRID_LEVELS;
-    float reach = fmaf(ldexpf(2.0f, -(int)capped), world->constants.inverse_theta, 1e-6f);
+    const float *of = world->constants.reach;
+    float reach = fmaf(ldexpf(2.0f, -(int)capped), of[0], of[1]);
     world->nodes[world->node_count++] = (node){.children = {NOTHING, NOTHING, NOTHING, NOTHING}};
     world->summaries[index] = (summary){.reach2 = reach * reach};
     return index;
@@ -75,8 +132,7 @@ static uint32_t make_node(struct world *world, uint32_t level) {
 
 static uint32_t *find_slot(struct world *world, uint32_t at, uint32_t body, uint32_t level) {
     const summary *s = &world->summaries[body];
-    return &world->nodes[at - world->root]
-                .children[barnes_hut_find_child(s->x, s->y, body - 1, level)];
+    return &world->nodes[at - world->root].children[FIND_CHILD(s->x, s->y, body - 1, level)];
 }
 
 static int insert(struct world *world, uint32_t body) {
@@ -108,18 +164,18 @@ static void sum_up(struct world *world) {
     for (uint32_t i = world->node_count; i-- > 0;) {
         summary *all = &world->summaries[world->root + i];
         node *of = &world->nodes[i];
-        float x = 0, y = 0, mass = 0;
+        real x = 0, y = 0, mass = 0;
         for (int j = 0; j < 4; j++) {
             const summary *part = &world->summaries[of->children[j]];
             of->x[j] = part->x;
             of->y[j] = part->y;
             of->mass[j] = part->mass;
             of->reach2[j] = part->reach2;
-            x = fmaf(part->mass, part->x, x);
-            y = fmaf(part->mass, part->y, y);
+            x = FMA(part->mass, part->x, x);
+            y = FMA(part->mass, part->y, y);
             mass += part->mass;
         }
-        float r = collision_inverse(mass);
+        real r = inverse(mass);
         all->x = x * r;
         all->y = y * r;
         all->mass = mass;
@@ -142,20 +198,28 @@ static int build(struct world *world) {
 /* ---- The phases ------------------------------------------------------------------------------ */
 
 typedef struct pulls {
-    float x[4], y[4]; /* a sum for each child index */
+    real x[4], y[4]; /* a sum for each child index */
 } pulls;
 
-/* The pulls of the children of a cell on a body at (x, y); those that must be opened are marked
- * instead. */
-static BENCH_INLINE void look_into(const node *of, float x, float y, float softening2, pulls *all,
+/* What a body looks for its forces with. */
+typedef struct looker {
+    real x, y, softening2;
+    uint32_t pairs;
+    pulls all;
+} looker;
+
+/* The pulls of the children of a cell; those that must be opened are marked instead, `forced` too unless
+ * it is -1. */
+static BENCH_INLINE void look_into(looker *me, const node *of, int forced, int is_damped,
                                    int is_opened[4]) {
     for (int j = 0; j < 4; j++) {
-        float dx = of->x[j] - x, dy = of->y[j] - y;
-        float r = collision_inverse_sqrt(fmaf(dx, dx, fmaf(dy, dy, softening2)));
-        is_opened[j] = fmaf(dx, dx, dy * dy) < of->reach2[j];
-        float f = is_opened[j] ? 0.0f : of->mass[j] * (r * r * r);
-        all->x[j] = fmaf(f, dx, all->x[j]);
-        all->y[j] = fmaf(f, dy, all->y[j]);
+        real dx = of->x[j] - me->x, dy = of->y[j] - me->y;
+        is_opened[j] = FMA(dx, dx, dy * dy) < of->reach2[j] || j == forced;
+        real f = pull(dx, dy, of->mass[j], me->softening2, is_damped);
+        f = is_opened[j] ? 0 : f;
+        me->all.x[j] = FMA(f, dx, me->all.x[j]);
+        me->all.y[j] = FMA(f, dy, me->all.y[j]);
+        me->pairs += !is_opened[j] && of->mass[j] > 0;
     }
 }
 
@@ -168,40 +232,71 @@ static BENCH_INLINE int put(uint32_t *stack, int height, const uint32_t children
     return height;
 }
 
+/* Open the cells that body i is in, down to level `path` of the tree. */
+static BENCH_INLINE int follow_path(const struct world *world, looker *me, uint32_t i,
+                                    int is_damped, uint32_t *stack) {
+    uint32_t at = world->root;
+    int height = 0;
+    for (uint32_t level = 0; level < world->constants.path; level++) {
+        const node *of = &world->nodes[at - world->root];
+        uint32_t child = FIND_CHILD(me->x, me->y, i - 1, level);
+        int is_node = of->children[child] >= world->root, is_opened[4];
+        look_into(me, of, is_node ? (int)child : -1, is_damped, is_opened);
+        is_opened[child] = 0;
+        height = put(stack, height, of->children, is_opened);
+        if (!is_node) {
+            return height;
+        }
+        at = of->children[child];
+    }
+    stack[height] = at;
+    return height + 1;
+}
+
 /* Two cells at a time, as in heap.cl, so that sums have the same order. */
-static BENCH_INLINE void compute_forces_with(struct world *world) {
-    float softening2 = world->constants.softening2;
+static BENCH_INLINE void compute_forces_by(struct world *world, int is_damped) {
     uint32_t stack[STACK];
+    world->pairs = 0;
     for (uint32_t i = 1; i <= world->count; i++) {
-        float x = world->summaries[i].x, y = world->summaries[i].y;
-        pulls all = {{0, 0, 0, 0}, {0, 0, 0, 0}};
-        int height = 1;
-        stack[0] = world->root;
+        looker me = {.x = world->summaries[i].x,
+                     .y = world->summaries[i].y,
+                     .softening2 = OF(world->constants.softening2)};
+        int height = follow_path(world, &me, i, is_damped, stack);
         while (height > 0) {
             const node *deeper = &world->nodes[stack[--height] - world->root];
             const node *other = height > 0 ? &world->nodes[stack[--height] - world->root] : NULL;
             int is_opened[4];
-            look_into(deeper, x, y, softening2, &all, is_opened);
+            look_into(&me, deeper, -1, is_damped, is_opened);
             if (other) {
                 int other_opened[4];
-                look_into(other, x, y, softening2, &all, other_opened);
+                look_into(&me, other, -1, is_damped, other_opened);
                 height = put(stack, height, other->children, other_opened);
             }
             height = put(stack, height, deeper->children, is_opened);
         }
-        world->force_x[i - 1] = (all.x[0] + all.x[1]) + (all.x[2] + all.x[3]);
-        world->force_y[i - 1] = (all.y[0] + all.y[1]) + (all.y[2] + all.y[3]);
+        const pulls *all = &me.all;
+        world->force_x[i - 1] = (all->x[0] + all->x[1]) + (all->x[2] + all->x[3]);
+        world->force_y[i - 1] = (all->y[0] + all->y[1]) + (all->y[2] + all->y[3]);
+        world->pairs += me.pairs;
+    }
+}
+
+static BENCH_INLINE void compute_forces_with(struct world *world) {
+    if (world->constants.law == COLLISION_DAMPED) {
+        compute_forces_by(world, 1);
+    } else {
+        compute_forces_by(world, 0);
     }
 }
 
 BENCH_TWO_LOOPS(compute_forces, struct world)
 
 /* One coordinate. At a wall a body stops and turns round. */
-static void move_body(float *x, float *v, float force, const barnes_hut_constants *constants) {
-    float speed = fmaf(force, constants->kick, *v);
-    float to = fmaf(speed, constants->dt, *x);
-    to = to > 1.0f ? 1.0f : to < -1.0f ? -1.0f : to;
-    *v = (to >= 1.0f && speed > 0.0f) || (to <= -1.0f && speed < 0.0f) ? -speed : speed;
+static void move_body(real *x, real *v, real force, const barnes_hut_constants *constants) {
+    real speed = FMA(force, OF(constants->kick), *v);
+    real to = FMA(speed, OF(constants->dt), *x);
+    to = to > 1 ? 1 : to < -1 ? -1 : to;
+    *v = (to >= 1 && speed > 0) || (to <= -1 && speed < 0) ? -speed : speed;
     *x = to;
 }
 
@@ -236,7 +331,7 @@ static int create(const barnes_hut_desc *desc, const barnes_hut_constants *const
     world->constants = *constants;
     world->count = desc->count;
     world->root = desc->count + 1;
-    world->vx = calloc(count, 4 * sizeof(float));
+    world->vx = calloc(count, 4 * sizeof(real));
     world->levels = calloc(count, 1);
     if (!world->vx || !world->levels || reserve_node(world)) {
         destroy(world);
@@ -279,8 +374,15 @@ static int read_state(void *self, void *out, bench_error *error) {
     (void)error;
     for (uint32_t i = 0; i < world->count; i++) {
         const summary *s = &world->summaries[i + 1];
-        state->bodies[i] = (collision_body){
-            .x = s->x, .y = s->y, .vx = world->vx[i], .vy = world->vy[i], .mass = s->mass};
+        const real body[5] = {s->x, s->y, world->vx[i], world->vy[i], s->mass};
+        state->bodies[i] = (collision_body){.x = (float)body[0],
+                                            .y = (float)body[1],
+                                            .vx = (float)body[2],
+                                            .vy = (float)body[3],
+                                            .mass = (float)body[4]};
+        for (int j = 0; state->exact && j < 5; j++) {
+            state->exact[5 * (size_t)i + (size_t)j] = (double)body[j];
+        }
     }
     state->nodes = world->node_count;
     if (state->levels) {
@@ -289,5 +391,18 @@ static int read_state(void *self, void *out, bench_error *error) {
     return 0;
 }
 
+/* In the order of barnes_hut_counted. */
+static void count(void *self, bench_tally *tally) {
+    const struct world *world = self;
+    tally->present[0] += world->count;
+    tally->present[1] += world->node_count;
+    tally->present[2] += (double)world->pairs;
+}
+
+#if PRECISE
+const barnes_hut_ops barnes_hut_precise_sequential_ops = {
+#else
 const barnes_hut_ops barnes_hut_sequential_ops = {
-    .create = create, .world = {.destroy = destroy, .step = step, .read = read_state}};
+#endif
+    .create = create,
+    .world = {.destroy = destroy, .step = step, .read = read_state, .count = count}};

@@ -7,6 +7,7 @@
 #define BARNES_HUT_WORLD_H
 
 #include "bench/apps/world.h"
+#include "bench/harness/buffers.h"
 #include "model.h"
 
 typedef struct barnes_hut_desc {
@@ -20,12 +21,14 @@ typedef struct barnes_hut_desc {
 /* The bodies, and the tree as far as variants are compared by it. */
 typedef struct barnes_hut_state {
     collision_body *bodies;
+    double *exact;   /* NULL, or of each body x, y, vx, vy, mass in double precision */
     uint8_t *levels; /* NULL, or for each body how deep it hangs, 1 below the root */
     uint32_t nodes;  /* the root too */
 } barnes_hut_state;
 
 /* Room for all of it. Returns 0 or -1; destroy it in any case, all zero is allowed. */
-int barnes_hut_state_create(uint32_t count, barnes_hut_state *state, bench_error *error);
+int barnes_hut_state_create(uint32_t count, int is_precise, barnes_hut_state *state,
+                            bench_error *error);
 void barnes_hut_state_destroy(barnes_hut_state *state);
 
 /* What a variant is made of: `self` is what create gives, unless it returns -1. Its state is a
@@ -35,7 +38,11 @@ typedef struct barnes_hut_ops {
                   bench_error *error);
     bench_world_ops world;
 } barnes_hut_ops;
-extern const barnes_hut_ops barnes_hut_heap_ops, barnes_hut_plain_ops, barnes_hut_sequential_ops;
+extern const barnes_hut_ops barnes_hut_heap_ops, barnes_hut_plain_ops, barnes_hut_sequential_ops,
+    barnes_hut_precise_sequential_ops;
+
+/* Whether a device can compute in double precision, as is_precise wants. */
+int barnes_hut_has_doubles(cl_device_id device);
 
 /* Returns 0, or -1 and nothing to destroy. */
 int barnes_hut_world_create(const barnes_hut_desc *desc, bench_world *world, bench_error *error);
@@ -46,6 +53,26 @@ extern const char *const barnes_hut_phases[BARNES_HUT_PHASES];
 
 /* What kernels include: files as bench_load_source() takes them before another. */
 extern const char *const barnes_hut_sources[];
+
+/* Macros for the kernels. */
+#define BARNES_HUT_OPTIONS_BYTES 64
+void barnes_hut_write_options(const barnes_hut_constants *constants,
+                              char text[BARNES_HUT_OPTIONS_BYTES]);
+
+/* A number as an argument of a kernel in the right precision; it must live until it is set. */
+bench_arg barnes_hut_real_arg(const barnes_hut_constants *constants, unsigned kernel, cl_uint index,
+                              const barnes_hut_real *number);
+
+/* Bytes of a body in the buffer that write_bodies fills, and how it is read: into `exact` too, if it is
+ * there. */
+size_t barnes_hut_shown_bytes(const barnes_hut_constants *constants);
+int barnes_hut_read_bodies(const barnes_hut_constants *constants, bench_buffers *buffers,
+                           cl_mem shown, uint32_t count, barnes_hut_state *state,
+                           bench_error *error);
+
+/* 0 if the bodies are equal, bit by bit; else 1 and a sentence. */
+int barnes_hut_compare_bodies(const barnes_hut_state *found, const barnes_hut_state *expected,
+                              uint32_t count, uint32_t step, bench_error *error);
 
 /* Rounds in which all bodies get into an empty tree: 4^rounds is enough for their number, and then
  * some for those that lie close together. */
@@ -58,7 +85,8 @@ uint32_t barnes_hut_count_rounds(uint32_t count);
 int barnes_hut_compare_run(const barnes_hut_desc *desc, uint32_t steps, uint32_t check_every,
                            bench_error *error);
 
-/* What barnes_hut_measure_error() may find for random bodies; about twice of what it does. */
+/* What barnes_hut_measure_error() may find for random bodies; about twice of what it does. With a fixed
+ * opening it has no such bound: large cells next to a body are points too. */
 #define BARNES_HUT_ERROR_MOST(theta) ((theta) * (theta) / 8)
 
 /* How far the accelerations of the first step are from those of all pairs: the root of their mean

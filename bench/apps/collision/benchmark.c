@@ -29,18 +29,30 @@ int collision_first_bodies(bench_app *app, collision_body **bodies, uint32_t *co
     if (!*bodies) {
         return bench_error_set(app->error, "host memory ran out for the bodies");
     }
-    collision_make_random(*bodies, *count, bench_u32(app->values, "seed"), 0);
+    collision_start start = {.extent = bench_float(app->values, "extent"),
+                             .speed = bench_float(app->values, "speed"),
+                             .mass_min = bench_float(app->values, "mass_min"),
+                             .mass_max = bench_float(app->values, "mass_max")};
+    if (start.mass_min > start.mass_max) {
+        return bench_error_set(app->error, "mass_min is above mass_max");
+    }
+    collision_make_random(*bodies, *count, bench_u32(app->values, "seed"), &start);
     return 0;
 }
 
 static int begin(collision_run *run, int is_merging) {
     const bench_values *values = run->app.values;
-    run->desc = (collision_desc){.rules = {.dt = bench_float(values, "dt"),
-                                           .gravity = bench_float(values, "gravity"),
-                                           .softening = bench_float(values, "softening"),
-                                           .is_merging = is_merging}};
+    run->desc = (collision_desc){
+        .rules = {.dt = bench_float(values, "dt"),
+                  .gravity = bench_float(values, "gravity"),
+                  .gravity_constant = bench_float(values, "gravity_constant"),
+                  .softening = bench_float(values, "softening"),
+                  .law = bench_is(values, "law", "damped") ? COLLISION_DAMPED : COLLISION_PLUMMER,
+                  .is_merging = is_merging}};
     if (is_merging) {
         run->desc.rules.merge_distance = bench_float(values, "merge_distance");
+        run->desc.rules.takes_first = bench_is(values, "choice", "first");
+        run->desc.rules.takes_heavier = bench_is(values, "taken", "heavier");
     }
     if (collision_first_bodies(&run->app, &run->first, &run->desc.count)) {
         return -1;
@@ -131,15 +143,16 @@ static int compare(void *app, bench_error *error) {
 /* ---- The benchmark --------------------------------------------------------------------------- */
 
 static const char *const columns[] = {"bodies", NULL};
+static const char *const counted[] = {"bodies", "pairs", NULL}; /* pairs whose pull is computed */
 static const bench_outputs_class classes[] = {{"Body", "#1f77b4"}, {NULL, NULL}};
 
 static const bench_app_ops ops = {
-    BENCH_APP_OPS,       .cell_field = "id", .begin = begin_collision,   .end = end,
-    .check = check_mass, .state = "bodies",  .holds = "no mass was lost"};
+    BENCH_APP_OPS, .cell_field = "id",  .counted = counted, .begin = begin_collision,
+    .end = end,    .check = check_mass, .state = "bodies",  .holds = "no mass was lost"};
 
-static const bench_app_ops nbody_ops = {BENCH_APP_OPS,     .begin = begin_nbody,
-                                        .end = end,        .check = check_mass,
-                                        .state = "bodies", .holds = "no mass was lost"};
+static const bench_app_ops nbody_ops = {
+    BENCH_APP_OPS,       .counted = counted, .begin = begin_nbody,       .end = end,
+    .check = check_mass, .state = "bodies",  .holds = "no mass was lost"};
 
 static int begin_run(void *self, bench_env *env, const bench_values *values,
                      bench_results *results) {
@@ -154,14 +167,34 @@ int collision_begin_nbody(void *self, bench_env *env, const bench_values *values
 static const bench_param params[] = {
     COLLISION_PARAMS("2000", "100"),
     {"merge_distance", BENCH_FLOAT, "0.005", "bodies nearer than this merge", 0, 1, NULL},
+    {"choice", BENCH_ENUM, "nearest", "which of several in reach: the nearest, or the lowest id", 0,
+     0, "nearest|first"},
+    {"taken", BENCH_ENUM, "lighter", "which of two bodies the other one takes in", 0, 0,
+     "lighter|heavier"},
     BENCH_COMPACTION_PARAMS,
     {NULL, BENCH_INT, NULL, NULL, 0, 0, NULL}};
+
+/* What a paper does not say is as in the public program. */
+#define PUBLIC                                                                                     \
+    " dt=0.05 gravity_constant=6.673e-11 extent=1 speed=0.0005 mass_min=37.5 mass_max=75 "         \
+    "merge_distance=0.005 choice=first"
+#define DAMPED " law=damped softening=0.22360679774997896"
+static const bench_preset presets[] = {
+    {"dynasoar", "the public default set-up of DynaSOAr's collision",
+     "bodies=40000 steps=243 taken=heavier" PUBLIC DAMPED},
+    {"thesis", "Springer's thesis 7.2: 65,536 bodies, no damping, the heavier body stays",
+     "bodies=65536 steps=243 taken=lighter law=plummer softening=0.0001" PUBLIC},
+    {"ismm", "ISMM'19, Table 1: 5.7 MB of bodies, compacted every 50 steps",
+     "bodies=150000 steps=10000 taken=lighter compact=every:50 strategy=merge factor=10" PUBLIC
+         DAMPED},
+    {NULL, NULL, NULL}};
 
 const bench_descriptor bench_app_collision = {
     .name = "app-collision",
     .sentence =
         "Bodies that attract each other and merge: objects only freed (Springer's thesis 7.2)",
     .params = params,
+    .presets = presets,
     .size = "bodies",
     .bytes = sizeof(collision_run),
     .begin = begin_run,

@@ -1,6 +1,7 @@
 /* What the variants on a device have in common. See device.h. */
 #include "device.h"
 
+#include <stdio.h>
 #include <string.h>
 
 const char *const collision_kernel_names[COLLISION_KERNEL_COUNT] = {
@@ -8,6 +9,13 @@ const char *const collision_kernel_names[COLLISION_KERNEL_COUNT] = {
     "find_candidate", "request",      "merge",         "delete_merged"};
 
 const char *const collision_sources[] = {"bench/apps/collision/rules.clh", NULL};
+
+void collision_write_options(const collision_rules *rules, char text[COLLISION_OPTIONS_BYTES]) {
+    snprintf(text, COLLISION_OPTIONS_BYTES,
+             "-DMERGING=%d -DLAW_DAMPED=%d -DTAKES_HEAVIER=%d -DTAKES_FIRST=%d",
+             rules->is_merging != 0, rules->law == COLLISION_DAMPED, rules->takes_heavier != 0,
+             rules->takes_first != 0);
+}
 
 size_t collision_list_args(const collision_rules *rules, const collision_constants *constants,
                            const cl_mem *states, bench_arg args[COLLISION_ARGS]) {

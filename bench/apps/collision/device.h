@@ -33,6 +33,10 @@ static inline uint32_t collision_kernel_count(const collision_rules *rules) {
 size_t collision_list_args(const collision_rules *rules, const collision_constants *constants,
                            const cl_mem *states, bench_arg args[COLLISION_ARGS]);
 
+/* Macros for the kernels. */
+#define COLLISION_OPTIONS_BYTES 96
+void collision_write_options(const collision_rules *rules, char text[COLLISION_OPTIONS_BYTES]);
+
 /* What kernels include: files as bench_load_source() takes them before another. */
 extern const char *const collision_sources[];
 

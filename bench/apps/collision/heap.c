@@ -15,7 +15,9 @@ struct world {
 /* ---- Making the world ------------------------------------------------------------------------ */
 
 static int create_objects(struct world *world, const collision_desc *desc, bench_error *error) {
+    char options[COLLISION_OPTIONS_BYTES];
     int is_merging = desc->rules.is_merging;
+    collision_write_options(&desc->rules, options);
     /* A body has 41 bytes; twice that is room for bitmaps and the rest of blocks. */
     bench_objects_desc objects = {.world = &desc->world,
                                   .schema = is_merging ? "bench/apps/collision/objects.schema"
@@ -23,7 +25,7 @@ static int create_objects(struct world *world, const collision_desc *desc, bench
                                   .enough = (uint64_t)desc->count * 96 + (8u << 20),
                                   .file = "bench/apps/collision/heap.cl",
                                   .before = collision_sources,
-                                  .options = is_merging ? "-DMERGING=1" : "-DMERGING=0",
+                                  .options = options,
                                   .names = collision_kernel_names,
                                   .count = collision_kernel_count(&desc->rules),
                                   .compacted = "Body"};

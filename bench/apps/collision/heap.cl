@@ -82,15 +82,15 @@ __kernel void update(CLUMP_HEAP_FIXED, float kick, float dt) {
 
 #if MERGING
 
-/* A body that may be taken in; id 0: none at this distance. */
+/* A body that may be taken in; id 0: none of this rank. */
 typedef struct neighbor {
-    float distance2;
+    float rank;
     uint id;
     Body body;
 } neighbor;
 
-static inline neighbor nearer(neighbor a, neighbor b) {
-    int is_b = b.distance2 < a.distance2 || (b.distance2 == a.distance2 && b.id < a.id);
+static inline neighbor preferred(neighbor a, neighbor b) {
+    int is_b = b.rank < a.rank || (b.rank == a.rank && b.id < a.id);
     return is_b ? b : a;
 }
 
@@ -104,7 +104,8 @@ static inline suitable see_whole(CLUMP_HEAP_FIXED, Body body) {
     return s;
 }
 
-/* Each body looks for the nearest lighter one in reach; of equally near ones, for the lowest id. */
+/* Each body looks for one in reach that it may take in: that of the least rank, of equal ranks that with the
+ * lowest id. */
 __kernel void find_candidate(CLUMP_HEAP_FIXED, float reach2) {
     CLUMP_STAGE(suitable, staged);
     CLUMP_STAGE(neighbor, parts);
@@ -114,15 +115,16 @@ __kernel void find_candidate(CLUMP_HEAP_FIXED, float reach2) {
         neighbor best = {reach2, 0u, Body_null};
         CLUMP_FOR_ALL_STAGED(Body, other, suitable, it, staged, see_whole(clump_heap, other)) {
             float d = distance2(it.seen.x - me.x, it.seen.y - me.y);
-            if (d <= best.distance2 && d < reach2 &&
-                is_lighter(it.seen.mass, it.seen.id, me.mass, me.id) &&
-                (d < best.distance2 || it.seen.id < best.id)) {
-                best.distance2 = d;
+            float rank = rank_of(d);
+            if (d < reach2 && rank <= best.rank &&
+                may_take(me.mass, me.id, it.seen.mass, it.seen.id) &&
+                (rank < best.rank || it.seen.id < best.id)) {
+                best.rank = rank;
                 best.id = it.seen.id;
                 best.body = it.body;
             }
         }
-        CLUMP_COMBINE(parts, best, nearer);
+        CLUMP_COMBINE(parts, best, preferred);
         if (CLUMP_OWNS(self)) {
             Body_candidate(self) = best.body;
             Body_suitor(self) = 0u;

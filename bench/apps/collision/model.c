@@ -14,8 +14,12 @@
 #define QUANTA_LOG2 14
 
 collision_rules collision_rules_default(void) {
-    collision_rules rules = {
-        .dt = 0.01, .gravity = 1, .softening = 0.01, .merge_distance = 0.005, .is_merging = 1};
+    collision_rules rules = {.dt = 0.01,
+                             .gravity = 1,
+                             .softening = 0.01,
+                             .law = COLLISION_PLUMMER,
+                             .merge_distance = 0.005,
+                             .is_merging = 1};
     return rules;
 }
 
@@ -26,12 +30,13 @@ collision_constants collision_find_constants(const collision_rules *rules,
         total += (double)bodies[i].mass;
     }
     double scale = ldexp(1, QUANTA_LOG2 - ilogb(total / count));
+    double g = rules->gravity_constant > 0 ? rules->gravity_constant : rules->gravity / total;
     collision_constants constants = {
         .dt = (float)rules->dt,
         .softening2 = (float)(rules->softening * rules->softening),
         .reach2 = (float)(rules->merge_distance * rules->merge_distance),
         .scale = (float)scale,
-        .kick = (float)(rules->gravity * rules->dt / (total * scale))};
+        .kick = (float)(g * rules->dt / scale)};
     return constants;
 }
 
@@ -48,15 +53,22 @@ static float draw_unit(uint64_t *state) {
     return (float)(draw(state) >> 41) * 0x1p-23f;
 }
 
-void collision_make_random(collision_body *bodies, uint32_t count, uint32_t seed, int is_equal) {
+collision_start collision_start_default(void) {
+    return (collision_start){.extent = 1, .speed = 0.25, .mass_min = 0.5, .mass_max = 1};
+}
+
+void collision_make_random(collision_body *bodies, uint32_t count, uint32_t seed,
+                           const collision_start *start) {
     uint64_t state = seed;
+    float extent = (float)start->extent, speed = (float)start->speed;
+    float mass_min = (float)start->mass_min;
+    float mass_range = (float)(start->mass_max - start->mass_min);
     for (uint32_t i = 0; i < count; i++) {
-        bodies[i].x = (draw_unit(&state) - 0.5f) * 2.0f;
-        bodies[i].y = (draw_unit(&state) - 0.5f) * 2.0f;
-        bodies[i].vx = (draw_unit(&state) - 0.5f) * 0.5f;
-        bodies[i].vy = (draw_unit(&state) - 0.5f) * 0.5f;
-        float part = draw_unit(&state);
-        bodies[i].mass = is_equal ? 1.0f : 0.5f + part * 0.5f;
+        bodies[i].x = (draw_unit(&state) - 0.5f) * 2.0f * extent;
+        bodies[i].y = (draw_unit(&state) - 0.5f) * 2.0f * extent;
+        bodies[i].vx = (draw_unit(&state) - 0.5f) * 2.0f * speed;
+        bodies[i].vy = (draw_unit(&state) - 0.5f) * 2.0f * speed;
+        bodies[i].mass = fmaf(draw_unit(&state), mass_range, mass_min);
     }
 }
 

@@ -20,12 +20,22 @@ typedef struct collision_body {
     float x, y, vx, vy, mass;
 } collision_body;
 
+/* How a body of mass m pulls another one at distance vector d. */
+typedef enum collision_law {
+    COLLISION_PLUMMER, /* m d / (d^2 + softening^2)^(3/2) */
+    COLLISION_DAMPED   /* m d / (|d| (d^2 + softening^2)) */
+} collision_law;
+
 typedef struct collision_rules {
     double dt;
-    double gravity;        /* of all bodies together */
-    double softening;      /* distances are never taken for less in a pull */
+    double gravity;          /* of all bodies together; not used if there is a gravity_constant */
+    double gravity_constant; /* of masses as they are; 0: by `gravity` */
+    double softening;        /* distances are never taken for less in a pull */
+    collision_law law;
     double merge_distance; /* bodies nearer than this merge */
     int is_merging;        /* 0: plain n-body */
+    int takes_first;   /* of those in reach that with the lowest id, however near the others are */
+    int takes_heavier; /* the lighter of two takes the other in, and equal ones never merge */
 } collision_rules;
 
 collision_rules collision_rules_default(void);
@@ -39,9 +49,14 @@ typedef struct collision_constants {
 collision_constants collision_find_constants(const collision_rules *rules,
                                              const collision_body *bodies, uint32_t count);
 
-/* Bodies at random: positions in the square from -1 to 1, slow, masses from 0.5 to 1. Equal masses
- * if is_equal. */
-void collision_make_random(collision_body *bodies, uint32_t count, uint32_t seed, int is_equal);
+/* Bodies at random: each coordinate from -extent to extent, each component of a velocity from -speed to
+ * speed, masses from mass_min to mass_max. */
+typedef struct collision_start {
+    double extent, speed, mass_min, mass_max;
+} collision_start;
+collision_start collision_start_default(void); /* 1; 0.25; 0.5 to 1 */
+void collision_make_random(collision_body *bodies, uint32_t count, uint32_t seed,
+                           const collision_start *start);
 
 /* Read x,y,vx,vy,mass lines (empty lines and those that start with # are skipped; so is a first
  * line that says "x,y,vx,vy,mass"). *bodies is the caller's to free. An error names the line. */

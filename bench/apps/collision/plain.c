@@ -11,25 +11,40 @@ static const size_t field_bytes[] = {4, 4, 4, 4, 4, 4, 4, 4, 4, 1, 1};
 #define FIELDS 7
 static const size_t struct_bytes[] = {28}, struct_bytes_merging[] = {40};
 
+/* Of the loops of all bodies with all: work-items of a group, and those that stand side by side for a body.
+ * On GPUs as in cl/api/staged.clh; a CPU has no use for more than one. */
+typedef struct grouping {
+    uint32_t group, parts;
+} grouping;
+
 struct world {
     bench_plain plain;
     uint32_t count;
+    grouping all;
     uint32_t kernel_count;
     cl_mem states; /* a collision_body of each body: the first, later those to read */
 };
 
 /* ---- Making the world ------------------------------------------------------------------------ */
 
+static grouping find_grouping(const collision_desc *desc) {
+    cl_device_type type = CL_DEVICE_TYPE_GPU;
+    clGetDeviceInfo(desc->world.device, CL_DEVICE_TYPE, sizeof type, &type, NULL);
+    uint32_t parts = desc->parts ? desc->parts : type & CL_DEVICE_TYPE_CPU ? 1 : 4;
+    return (grouping){parts * BENCH_PLAIN_GROUP, parts};
+}
+
 static int build(struct world *world, const collision_desc *desc, bench_error *error) {
-    char options[64];
+    char rules[COLLISION_OPTIONS_BYTES], options[COLLISION_OPTIONS_BYTES + 64];
     bench_plain_desc plain = {.world = &desc->world,
                               .file = "bench/apps/collision/plain.cl",
                               .before = collision_sources,
                               .options = options,
                               .names = collision_kernel_names,
                               .count = world->kernel_count};
-    snprintf(options, sizeof options, "-DMERGING=%d -DLAYOUT_AOS=%d", desc->rules.is_merging != 0,
-             desc->world.variant == BENCH_AOS);
+    collision_write_options(&desc->rules, rules);
+    snprintf(options, sizeof options, "%s -DLAYOUT_AOS=%d -DGROUP=%u -DPARTS=%u", rules,
+             desc->world.variant == BENCH_AOS, world->all.group, world->all.parts);
     return bench_plain_create(&plain, &world->plain, error);
 }
 
@@ -53,6 +68,12 @@ static int set_arguments(struct world *world, const collision_rules *rules,
 }
 
 static int launch(struct world *world, uint32_t kernel, cl_event *event, bench_error *error) {
+    if (kernel == COLLISION_FORCE || kernel == COLLISION_FIND) {
+        uint32_t bodies = world->all.group / world->all.parts; /* of a group */
+        return bench_plain_launch_groups(&world->plain, kernel,
+                                         (world->count + bodies - 1) / bodies, world->all.group,
+                                         event, error);
+    }
     return bench_plain_launch(&world->plain, kernel, 0, world->count, event, error);
 }
 
@@ -64,6 +85,7 @@ static int create(const collision_desc *desc, const collision_constants *constan
     }
     world->count = desc->count;
     world->kernel_count = collision_kernel_count(&desc->rules);
+    world->all = find_grouping(desc);
     if (build(world, desc, error) || create_bodies(world, desc, error) ||
         set_arguments(world, &desc->rules, constants, error) ||
         launch(world, COLLISION_INIT, NULL, error) || bench_plain_finish(world, error)) {

@@ -3,7 +3,7 @@
  * LAYOUT_AOS is 1 for an array of structs and 0 for an array per field. A body's index is its id
  * less one; 0 stands for no body. As in Springer's thesis (5.6) a merged body stays in its place with its
  * active flag cleared, and every loop over bodies asks for the flag. Compiled behind
- * rules.clh; MERGING as in heap.cl.
+ * rules.clh; MERGING as in heap.cl, GROUP and PARTS as in device.h.
  *
  * Read first: heap.cl.
  */
@@ -71,20 +71,81 @@ __kernel void body_init(BODIES, __global const float *states) {
 
 /* ---- The phases of a step -------------------------------------------------------------------- */
 
-__kernel void compute_force(BODIES, float softening2, float scale) {
-    FOR_ACTIVE(i) {
-        float x = AT(i, x), y = AT(i, y);
-        long sum_x = 0, sum_y = 0;
-        for (uint j = 0u; j < count; j++) {
-            if (IS_ACTIVE(j)) {
-                float dx = AT(j, x) - x, dy = AT(j, y) - y;
-                float f = pull(dx, dy, AT(j, mass), softening2, scale);
-                sum_x += quantise(f * dx);
-                sum_y += quantise(f * dy);
+/* The loops of all bodies with all. Where PARTS is 1, on CPUs, a work-item reads them one by one. Otherwise a
+ * work-group has GROUP work-items for GROUP / PARTS bodies: PARTS of them stand side by side for each body
+ * and go through every PARTS-th of the bodies that are staged in local memory, GROUP at a time. So few
+ * bodies occupy many work-items. */
+#define GROUP_BODIES (GROUP / PARTS)
+#define OWN_BODY ((uint)get_group_id(0) * GROUP_BODIES + (uint)get_local_id(0) % GROUP_BODIES)
+#define OWN_PART ((uint)get_local_id(0) / GROUP_BODIES)
+
+/* What a body sees of another one; mass 0: there is none. */
+typedef struct __attribute__((aligned(16))) body_copy {
+    float x, y, mass;
+} body_copy;
+
+#define SEE(seen, i)                                                                               \
+    body_copy seen = {0.0f, 0.0f, 0.0f};                                                           \
+    if ((i) < count && IS_ACTIVE(i)) {                                                             \
+        seen.x = AT(i, x);                                                                         \
+        seen.y = AT(i, y);                                                                         \
+        seen.mass = AT(i, mass);                                                                   \
+    }
+
+#if PARTS == 1
+#define LOCAL(type, name)
+#define TILE count
+#define STAGE(first)
+#define SEE_STAGED(seen, first, k) SEE(seen, k)
+#else
+#define LOCAL(type, name) __local type name[GROUP];
+#define TILE GROUP
+/* The bodies from `first` on, into `tile`. The first barrier lets all have read the tile before. */
+#define STAGE(first)                                                                               \
+    {                                                                                              \
+        SEE(own, (first) + (uint)get_local_id(0))                                                  \
+        barrier(CLK_LOCAL_MEM_FENCE);                                                              \
+        tile[get_local_id(0)] = own;                                                               \
+        barrier(CLK_LOCAL_MEM_FENCE);                                                              \
+    }
+#define SEE_STAGED(seen, first, k) body_copy seen = tile[k];
+#endif
+
+/* Pulls, in quanta. */
+typedef struct pulls {
+    long x, y;
+} pulls;
+
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
+compute_force(BODIES, float softening2, float scale) {
+    LOCAL(body_copy, tile)
+    LOCAL(pulls, parts)
+    uint i = OWN_BODY, part = OWN_PART;
+    SEE(me, i)
+    pulls sum = {0, 0};
+    for (uint first = 0u; first < count; first += TILE) {
+        STAGE(first)
+        for (uint k = part; k < TILE; k += PARTS) {
+            SEE_STAGED(it, first, k)
+            if (!MERGING || it.mass > 0.0f) { /* a few behind the last body pull with 0 */
+                float dx = it.x - me.x, dy = it.y - me.y;
+                float f = pull(dx, dy, it.mass, softening2, scale);
+                sum.x += quantise(f * dx);
+                sum.y += quantise(f * dy);
             }
         }
-        AT(i, force_x) = convert_float_rte(sum_x);
-        AT(i, force_y) = convert_float_rte(sum_y);
+    }
+#if PARTS > 1
+    parts[get_local_id(0)] = sum;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (uint other = GROUP_BODIES; part == 0u && other < GROUP; other += GROUP_BODIES) {
+        sum.x += parts[get_local_id(0) + other].x;
+        sum.y += parts[get_local_id(0) + other].y;
+    }
+#endif
+    if (part == 0u && me.mass > 0.0f) {
+        AT(i, force_x) = convert_float_rte(sum.x);
+        AT(i, force_y) = convert_float_rte(sum.y);
     }
 }
 
@@ -102,21 +163,44 @@ __kernel void update(BODIES, float kick, float dt) {
 
 #if MERGING
 
-__kernel void find_candidate(BODIES, float reach2) {
-    FOR_ACTIVE(i) {
-        float x = AT(i, x), y = AT(i, y), mass = AT(i, mass);
-        float best = reach2;
-        uint candidate = 0u;
-        for (uint j = 0u; j < count; j++) {
-            if (IS_ACTIVE(j)) {
-                float d = distance2(AT(j, x) - x, AT(j, y) - y);
-                if (d < best && is_lighter(AT(j, mass), j, mass, i)) {
-                    best = d; /* of equally near ones the first is kept: it has the lowest id */
-                    candidate = j + 1u;
-                }
+/* A body that may be taken in; index + 1, or 0: none of this rank. */
+typedef struct neighbor {
+    float rank;
+    uint candidate;
+} neighbor;
+
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
+find_candidate(BODIES, float reach2) {
+    LOCAL(body_copy, tile)
+    LOCAL(neighbor, parts)
+    uint i = OWN_BODY, part = OWN_PART;
+    SEE(me, i)
+    neighbor best = {reach2, 0u};
+    for (uint first = 0u; first < count; first += TILE) {
+        STAGE(first)
+        for (uint k = part; k < TILE; k += PARTS) {
+            SEE_STAGED(it, first, k)
+            float d = distance2(it.x - me.x, it.y - me.y);
+            if (it.mass > 0.0f && d < reach2 && rank_of(d) < best.rank &&
+                may_take(me.mass, i, it.mass, first + k)) {
+                best.rank = rank_of(d); /* of equal ranks the first stays: it has the lowest id */
+                best.candidate = first + k + 1u;
             }
         }
-        AT(i, candidate) = candidate;
+    }
+#if PARTS > 1
+    parts[get_local_id(0)] = best;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (uint other = GROUP_BODIES; part == 0u && other < GROUP; other += GROUP_BODIES) {
+        neighbor it = parts[get_local_id(0) + other];
+        if (it.candidate != 0u &&
+            (it.rank < best.rank || (it.rank == best.rank && it.candidate < best.candidate))) {
+            best = it;
+        }
+    }
+#endif
+    if (part == 0u && me.mass > 0.0f) {
+        AT(i, candidate) = best.candidate;
         AT(i, suitor) = 0u;
         AT(i, is_merged) = 0;
     }

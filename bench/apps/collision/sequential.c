@@ -14,12 +14,14 @@
 #include "world.h"
 
 #define PULL_MAX 1073741824.0f /* 2^30 quanta */
+#define DISTANCE2_MIN 1e-20f   /* keeps the distance of a body to itself among the normal floats */
 #define NOBODY UINT32_MAX
 
 struct world {
     collision_constants constants;
-    int is_merging;
+    int is_merging, is_damped, takes_heavier, takes_first;
     uint32_t count, total; /* now, and at the start */
+    uint32_t looked_at;    /* bodies in the last step before any merged */
     float *x, *y, *vx, *vy, *mass, *force_x, *force_y;
     uint32_t *id, *candidate, *suitor; /* candidates are indices, suitors ids */
     uint8_t *is_merged;
@@ -34,20 +36,39 @@ static BENCH_INLINE int32_t quantise(float v) {
 
 /* ---- The phases ------------------------------------------------------------------------------ */
 
-static BENCH_INLINE void compute_forces_with(struct world *world) {
+/* The pull, divided by the distance. */
+static BENCH_INLINE float pull(float dx, float dy, float mass, float softening2, float scale,
+                               int is_damped) {
+    if (is_damped) {
+        float d2 = fmaf(dx, dx, fmaf(dy, dy, DISTANCE2_MIN)), damped = d2 + softening2;
+        return mass * scale * collision_inverse_sqrt(d2 * (damped * damped));
+    }
+    float r = collision_inverse_sqrt(fmaf(dx, dx, fmaf(dy, dy, softening2)));
+    return mass * scale * (r * r * r);
+}
+
+/* Inlined once for each law, so that the inner loop asks for none. */
+static BENCH_INLINE void compute_forces_by(struct world *world, int is_damped) {
     const float *restrict x = world->x, *restrict y = world->y, *restrict mass = world->mass;
     float softening2 = world->constants.softening2, scale = world->constants.scale;
     for (uint32_t i = 0; i < world->count; i++) {
         int64_t sum_x = 0, sum_y = 0;
         for (uint32_t j = 0; j < world->count; j++) {
             float dx = x[j] - x[i], dy = y[j] - y[i];
-            float r = collision_inverse_sqrt(fmaf(dx, dx, fmaf(dy, dy, softening2)));
-            float f = mass[j] * scale * (r * r * r);
+            float f = pull(dx, dy, mass[j], softening2, scale, is_damped);
             sum_x += quantise(f * dx);
             sum_y += quantise(f * dy);
         }
         world->force_x[i] = (float)sum_x;
         world->force_y[i] = (float)sum_y;
+    }
+}
+
+static BENCH_INLINE void compute_forces_with(struct world *world) {
+    if (world->is_damped) {
+        compute_forces_by(world, 1);
+    } else {
+        compute_forces_by(world, 0);
     }
 }
 
@@ -70,28 +91,41 @@ static void update(struct world *world) {
 }
 
 /* Whether body j may be merged into body i. */
-static BENCH_INLINE int is_lighter(const struct world *world, uint32_t j, uint32_t i) {
+static BENCH_INLINE int may_take(const struct world *world, uint32_t i, uint32_t j,
+                                 int takes_heavier) {
     float m1 = world->mass[i], m2 = world->mass[j];
-    return m2 < m1 || (m2 == m1 && world->id[j] > world->id[i]);
+    return takes_heavier ? m2 > m1 : m2 < m1 || (m2 == m1 && world->id[j] > world->id[i]);
 }
 
-static BENCH_INLINE void find_candidates_with(struct world *world) {
+static BENCH_INLINE void find_candidates_by(struct world *world, int takes_heavier,
+                                            int takes_first) {
     const float *restrict x = world->x, *restrict y = world->y;
     for (uint32_t i = 0; i < world->count; i++) {
         float best = world->constants.reach2;
         uint32_t found = NOBODY;
         for (uint32_t j = 0; j < world->count; j++) {
             float dx = x[j] - x[i], dy = y[j] - y[i];
-            float d = fmaf(dx, dx, dy * dy);
-            if (d <= best && d < world->constants.reach2 && is_lighter(world, j, i) &&
-                (d < best || world->id[j] < world->id[found])) {
-                best = d;
+            float d = fmaf(dx, dx, dy * dy), rank = takes_first ? 0 : d;
+            if (d < world->constants.reach2 && rank <= best &&
+                may_take(world, i, j, takes_heavier) &&
+                (rank < best || world->id[j] < world->id[found])) {
+                best = rank;
                 found = j;
             }
         }
         world->candidate[i] = found;
         world->suitor[i] = 0;
         world->is_merged[i] = 0;
+    }
+}
+
+static BENCH_INLINE void find_candidates_with(struct world *world) {
+    if (world->takes_heavier && world->takes_first) {
+        find_candidates_by(world, 1, 1);
+    } else if (world->takes_heavier || world->takes_first) {
+        find_candidates_by(world, world->takes_heavier, world->takes_first);
+    } else {
+        find_candidates_by(world, 0, 0);
     }
 }
 
@@ -175,6 +209,9 @@ static int create(const collision_desc *desc, const collision_constants *constan
     world->is_merged = (uint8_t *)(world->suitor + count);
     world->constants = *constants;
     world->is_merging = desc->rules.is_merging;
+    world->is_damped = desc->rules.law == COLLISION_DAMPED;
+    world->takes_heavier = desc->rules.takes_heavier;
+    world->takes_first = desc->rules.takes_first;
     world->count = world->total = desc->count;
     for (uint32_t i = 0; i < desc->count; i++) {
         world->x[i] = desc->bodies[i].x;
@@ -192,6 +229,7 @@ static int step(void *self, cl_event *events, bench_error *error) {
     struct world *world = self;
     (void)events;
     (void)error;
+    world->looked_at = world->count;
     compute_forces(world);
     update(world);
     if (world->is_merging) {
@@ -218,5 +256,13 @@ static int read_bodies(void *self, void *state, bench_error *error) {
     return 0;
 }
 
+/* In the order of collision_counted. */
+static void count(void *self, bench_tally *tally) {
+    const struct world *world = self;
+    tally->present[0] += world->count;
+    tally->present[1] += (double)world->looked_at * world->looked_at;
+}
+
 const collision_ops collision_sequential_ops = {
-    .create = create, .world = {.destroy = destroy, .step = step, .read = read_bodies}};
+    .create = create,
+    .world = {.destroy = destroy, .step = step, .read = read_bodies, .count = count}};

@@ -18,9 +18,11 @@
 /* ---- Beginning and end ----------------------------------------------------------------------- */
 
 static const char *const heap_phases[] = {"announce", "settle"};
+static const char *const faithful_phases[] = {"candidate_prepare", "alive_prepare",
+                                              "candidate_update", "alive_update"};
 static const char *const grid_phases[] = {"step"};
 
-static int fill_start(life_run *run, const life_pattern *pattern) {
+static int fill_start(life_run *run, const life_pattern *pattern, int is_burst) {
     const bench_values *values = run->app.values;
     uint32_t width = bench_u32(values, "width"), height = bench_u32(values, "height");
     int has_pattern = pattern->cells != NULL;
@@ -31,12 +33,16 @@ static int fill_start(life_run *run, const life_pattern *pattern) {
         return -1;
     }
     run->cells = (size_t)rules->width * rules->height;
-    run->desc.codes = run->start = malloc(run->cells);
+    run->desc.codes = run->start = malloc(run->cells * sizeof *run->start);
     if (!run->start) {
         return bench_error_set(run->app.error, "host memory ran out for the first world");
     }
     if (has_pattern) {
         return life_pattern_place(pattern, rules, run->start, run->app.error);
+    }
+    if (is_burst) {
+        life_fill_bursts(rules, run->start);
+        return 0;
     }
     life_fill(rules, bench_u32(values, "seed"), bench_u32(values, "density"), run->start);
     return 0;
@@ -45,17 +51,19 @@ static int fill_start(life_run *run, const life_pattern *pattern) {
 static int make_start(life_run *run) {
     const char *path = bench_text(run->app.values, "pattern");
     life_pattern pattern = {0};
-    int result = path[0] && life_pattern_read(path, &pattern, run->app.error)
+    int is_burst = strcmp(path, "burst") == 0;
+    int result = path[0] && !is_burst && life_pattern_read(path, &pattern, run->app.error)
                      ? -1
-                     : fill_start(run, &pattern);
+                     : fill_start(run, &pattern, is_burst);
     life_pattern_release(&pattern);
     return result;
 }
 
 static int begin(life_run *run, const char *rule) {
-    const life_rules *rules = &run->desc.rules;
+    life_rules *rules = &run->desc.rules;
     int is_heap = run->app.variant == BENCH_CLUMP;
-    if (life_rule_parse(rule, &run->desc.rules, run->app.error) || make_start(run)) {
+    rules->is_faithful = bench_is(run->app.values, "model", "faithful");
+    if (life_rule_parse(rule, rules, run->app.error) || make_start(run)) {
         return -1;
     }
     snprintf(run->app.what, sizeof run->app.what, "%zu cells", run->cells);
@@ -63,9 +71,13 @@ static int begin(life_run *run, const char *rule) {
              rules->width, rules->height);
     run->app.width = rules->width;
     run->app.height = rules->height;
-    run->app.phases = is_heap ? heap_phases : grid_phases;
-    run->app.phase_count = is_heap ? sizeof heap_phases / sizeof *heap_phases : 1;
-    run->app.state_bytes = run->cells;
+    run->app.phases = grid_phases;
+    run->app.phase_count = 1;
+    if (is_heap) {
+        run->app.phases = rules->is_faithful ? faithful_phases : heap_phases;
+        run->app.phase_count = rules->is_faithful ? 4 : 2;
+    }
+    run->app.state_bytes = run->cells * sizeof(life_code);
     return 0;
 }
 
@@ -143,7 +155,8 @@ static const bench_outputs_class classes[] = {
     {"Alive", "#1f77b4"}, {"Candidate", "#d62728"}, {"Cell", NULL}, {NULL, NULL}};
 
 static const bench_app_ops ops = {BENCH_APP_OPS,
-                                  .cell_field = "cell",
+                                  .cell_field = "index",
+                                  .counted = columns,
                                   .begin = begin_game_of_life,
                                   .end = end,
                                   .state = "world",
@@ -151,7 +164,8 @@ static const bench_app_ops ops = {BENCH_APP_OPS,
 
 static const bench_app_ops generation_ops = {
     BENCH_APP_OPS,
-    .cell_field = "cell",
+    .cell_field = "index",
+    .counted = columns,
     .begin = begin_generation,
     .end = end,
     .state = "world",
@@ -170,12 +184,21 @@ int life_begin_generation(void *self, bench_env *env, const bench_values *values
 static const bench_param params[] = {LIFE_PARAMS("500", "300"),
                                      {NULL, BENCH_INT, NULL, NULL, 0, 0, NULL}};
 
+static const bench_preset presets[] = {
+    {"dynasoar",
+     "DynaSOAr's game-of-life on its universal Turing machine, of which it has the file",
+     "model=faithful steps=300 width=0 height=0 pattern=utm.pgm"},
+    {"dynasoar-tm", "DynaSOAr's game-of-life on its Turing machine, of which it has the file",
+     "model=faithful steps=300 width=0 height=0 pattern=tm.pgm"},
+    {NULL, NULL, NULL}};
+
 const bench_descriptor bench_app_game_of_life = {
     .name = "app-game-of-life",
     .sentence =
         "Conway's Game of Life: only living cells and their neighbours are objects "
         "(Springer's thesis 7.8)",
     .params = params,
+    .presets = presets,
     .size = "height",
     .bytes = sizeof(life_run),
     .begin = begin_run,

@@ -16,7 +16,10 @@
     {"width", BENCH_INT, "0", "cells of a row; 0: of the pattern, else 512", 0, 1 << 20, NULL},    \
     {"height", BENCH_INT, "0", "rows of cells; 0: of the pattern, else 512", 0, 1 << 20, NULL},    \
     {"density", BENCH_INT, density, "living cells at the start, per 1000", 0, 1000, NULL},         \
-    {"pattern", BENCH_STRING, "", "PBM, PGM or RLE file to start with, in the middle", 0, 0, NULL},\
+    {"pattern", BENCH_STRING, "", "PBM, PGM or RLE file to start with, in the middle; or burst", 0,\
+     0, NULL},                                                                                     \
+    {"model", BENCH_ENUM, "lean", "objects and phases: ours, or DynaSOAr's", 0, 0,                 \
+     "lean|faithful"},                                                                             \
     BENCH_COMPACTION_PARAMS
 /* clang-format on */
 
@@ -24,7 +27,7 @@ typedef struct life_run {
     bench_app app;
     life_desc desc;
     size_t cells;
-    uint8_t *start; /* the first world */
+    life_code *start; /* the first world */
 } life_run;
 
 /* By the rule that the parameter `rule` names. */

@@ -1,36 +1,58 @@
-/* The world on the heap: host side of heap.cl. See world.h. */
+/* The world on the heap: host side of heap.cl (model=lean) and faithful.cl. See world.h. */
 #include <stdlib.h>
 
 #include "bench/apps/objects.h"
 #include "world.h"
 
-/* In the order in which they are created. */
-enum { CELL_INIT, CELL_POPULATE, AGENT_ANNOUNCE, AGENT_SETTLE, WRITE_WORLD, KERNEL_COUNT };
-static const char *const kernel_names[KERNEL_COUNT] = {
-    "cell_init", "cell_populate", "agent_announce", "agent_settle", "write_world"};
+/* In the order in which they are created: those of both models, then those of one. */
+enum {
+    CELL_INIT,
+    CELL_POPULATE,
+    WRITE_WORLD,
+    COMMON_COUNT,
+    AGENT_ANNOUNCE = COMMON_COUNT,
+    AGENT_SETTLE,
+    LEAN_COUNT,
+    CANDIDATE_PREPARE = COMMON_COUNT,
+    ALIVE_PREPARE,
+    CANDIDATE_UPDATE,
+    ALIVE_UPDATE,
+    FAITHFUL_COUNT
+};
+static const char *const lean_names[] = {"cell_init", "cell_populate", "write_world",
+                                         "agent_announce", "agent_settle"};
+static const char *const faithful_names[] = {
+    "cell_init",     "cell_populate",    "write_world", "candidate_prepare",
+    "alive_prepare", "candidate_update", "alive_update"};
 
 struct world {
     bench_objects objects;
     life_rules rules;
     uint32_t cells;
     cl_mem references; /* to the cells, one uint each */
-    cl_mem codes;      /* one byte per cell: the beginning, later what is read back */
+    cl_mem codes;      /* a life_code per cell: the beginning, later what is read back */
     cl_mem misfits;    /* one uint */
 };
 
 /* ---- Making the world ------------------------------------------------------------------------ */
 
 static int create_objects(struct world *world, const life_desc *desc, bench_error *error) {
-    /* A cell has 8 bytes and at most one agent of 9. Nearly twice that is room for the bitmaps and
-     * for classes that shrink without giving up their blocks; the constant, for small worlds whose
-     * few blocks are mostly empty. */
-    bench_objects_desc objects = {.world = &desc->world,
-                                  .schema = "bench/apps/game-of-life/objects.schema",
-                                  .enough = (uint64_t)world->cells * 32 + (8u << 20),
-                                  .file = "bench/apps/game-of-life/heap.cl",
-                                  .names = kernel_names,
-                                  .count = KERNEL_COUNT,
-                                  .compacted = "Agent"};
+    /* A cell has 8 bytes and at most one agent of 9 (faithful: 13). Nearly twice that is room for the
+     * bitmaps and for classes that shrink without giving up their blocks; the constant, for small worlds
+     * whose few blocks are mostly empty. */
+    static const char *const before[] = {"bench/apps/game-of-life/rules.clh", NULL};
+    int is_faithful = desc->rules.is_faithful;
+    bench_objects_desc objects = {
+        .world = &desc->world,
+        .schema = is_faithful ? "bench/apps/game-of-life/faithful.schema"
+                              : "bench/apps/game-of-life/objects.schema",
+        .enough = (uint64_t)world->cells * (is_faithful ? 40 : 32) + (8u << 20),
+        .file =
+            is_faithful ? "bench/apps/game-of-life/faithful.cl" : "bench/apps/game-of-life/heap.cl",
+        .before = before,
+        .names = is_faithful ? faithful_names : lean_names,
+        .count = is_faithful ? FAITHFUL_COUNT : LEAN_COUNT,
+        .compacted = "Agent"};
     return bench_objects_create(&objects, &world->objects, error);
 }
 
@@ -38,8 +60,8 @@ static int create_buffers(struct world *world, const life_desc *desc, bench_erro
     bench_buffers *buffers = &world->objects.buffers;
     return bench_buffer_create(buffers, world->cells, sizeof(uint32_t), NULL, &world->references,
                                error) ||
-                   bench_buffer_create(buffers, world->cells, 1, desc->codes, &world->codes,
-                                       error) ||
+                   bench_buffer_create(buffers, world->cells, sizeof(life_code), desc->codes,
+                                       &world->codes, error) ||
                    bench_buffer_create(buffers, 1, sizeof(uint32_t), NULL, &world->misfits, error)
                ? -1
                : 0;
@@ -52,15 +74,24 @@ static int set_arguments(struct world *world, bench_error *error) {
     const bench_arg all[] = {{CELL_POPULATE, 1, sizeof size, &size},
                              {CELL_POPULATE, 2, sizeof(cl_mem), &world->codes},
                              {CELL_POPULATE, 3, sizeof rule, &rule},
-                             {AGENT_ANNOUNCE, 1, sizeof size, &size},
-                             {AGENT_SETTLE, 1, sizeof size, &size},
-                             {AGENT_SETTLE, 2, sizeof rule, &rule},
                              {WRITE_WORLD, 1, sizeof size, &size},
                              {WRITE_WORLD, 2, sizeof(cl_mem), &world->codes},
                              {WRITE_WORLD, 3, sizeof(cl_mem), &world->misfits}};
+    const bench_arg lean[] = {{AGENT_ANNOUNCE, 1, sizeof size, &size},
+                              {AGENT_SETTLE, 1, sizeof size, &size},
+                              {AGENT_SETTLE, 2, sizeof rule, &rule}};
+    const bench_arg faithful[] = {
+        {CANDIDATE_PREPARE, 1, sizeof size, &size}, {CANDIDATE_PREPARE, 2, sizeof rule, &rule},
+        {ALIVE_PREPARE, 1, sizeof size, &size},     {ALIVE_PREPARE, 2, sizeof rule, &rule},
+        {ALIVE_UPDATE, 1, sizeof size, &size},      {ALIVE_UPDATE, 2, sizeof rule, &rule}};
+    int is_faithful = world->rules.is_faithful;
     return bench_objects_set_common(&world->objects, 0, sizeof world->references,
                                     &world->references, error) ||
-                   bench_objects_set(&world->objects, all, sizeof all / sizeof *all, error)
+                   bench_objects_set(&world->objects, all, sizeof all / sizeof *all, error) ||
+                   bench_objects_set(&world->objects, is_faithful ? faithful : lean,
+                                     is_faithful ? sizeof faithful / sizeof *faithful
+                                                 : sizeof lean / sizeof *lean,
+                                     error)
                ? -1
                : 0;
 }
@@ -94,10 +125,14 @@ static int create(const life_desc *desc, void **self, bench_error *error) {
 /* ---- Steps and states ------------------------------------------------------------------------ */
 
 static int step(void *self, cl_event *events, bench_error *error) {
-    return bench_objects_do_all(self, AGENT_ANNOUNCE, events ? &events[0] : NULL, error) ||
-                   bench_objects_do_all(self, AGENT_SETTLE, events ? &events[1] : NULL, error)
-               ? -1
-               : 0;
+    struct world *world = self;
+    unsigned end = world->rules.is_faithful ? FAITHFUL_COUNT : LEAN_COUNT;
+    for (unsigned i = COMMON_COUNT; i < end; i++) {
+        if (bench_objects_do_all(self, i, events ? &events[i - COMMON_COUNT] : NULL, error)) {
+            return -1;
+        }
+    }
+    return 0;
 }
 
 static int read_codes(void *self, void *codes, bench_error *error) {
@@ -106,7 +141,8 @@ static int read_codes(void *self, void *codes, bench_error *error) {
     uint32_t misfits = 0;
     if (bench_buffer_clear(buffers, world->misfits, sizeof misfits, error) ||
         bench_objects_do_all(&world->objects, WRITE_WORLD, NULL, error) ||
-        bench_buffer_read(buffers, world->codes, 0, world->cells, codes, error) ||
+        bench_buffer_read(buffers, world->codes, 0, world->cells * sizeof(life_code), codes,
+                          error) ||
         bench_buffer_read(buffers, world->misfits, 0, sizeof misfits, &misfits, error)) {
         return -1;
     }

@@ -3,10 +3,10 @@
  * `size` is the width and the height of the world, `rule` has born, survive and states of model.h:
  * arguments, so that one build serves all worlds. What a cell knows is one word, `life`:
  *
- *     bits  7 ..  0  its state
- *     bits 15 ..  8  its next state
- *     bits 19 .. 16  how many neighbours live
- *     bits 28 .. 20  between the phases: neighbours for which it makes a candidate, by place
+ *     bits  8 ..  0  its state
+ *     bits 17 ..  9  its next state
+ *     bits 21 .. 18  how many neighbours live
+ *     bits 30 .. 22  between the phases: neighbours for which it makes a candidate, by place
  *
  * A cell without an agent is dead, and so is all beside it: its word is 0. A step has two phases:
  *
@@ -18,28 +18,17 @@
  *
  * So the order of visits does not matter, and only cells that change look around.
  *
- * Read first: objects.schema.
+ * Compiled after rules.clh. Read first: objects.schema.
  */
 
-#define PLACES 9u    /* of the square around a cell; 4 is the middle */
-#define NEIGHBOR_ONE (1u << 16)
-#define FIRSTS_SHIFT 20
+#define NEXT_SHIFT 9
+#define COUNT_SHIFT 18
+#define FIRSTS_SHIFT 22
+#define NEIGHBOR_ONE (1u << COUNT_SHIFT)
 
-/* The neighbours of cell number `i`: `other` in place `k` of the square around it, those of the
- * eight that the world has. */
-#define FOR_NEIGHBORS(i, k, other)                                                                 \
-    for (uint k = 0u; k < PLACES; k++)                                                             \
-        for (uint other = life_neighbor(size, i, k); other != NOWHERE; other = NOWHERE)
-#define NOWHERE 0xffffffffu
-
-static inline uint life_neighbor(uint2 size, uint i, uint k) {
-    uint x = i % size.x + k % 3u - 1u, y = i / size.x + k / 3u - 1u; /* -1 is large */
-    return k != 4u && x < size.x && y < size.y ? y * size.x + x : NOWHERE;
-}
-
-static inline uint life_state(uint life) { return life & 0xffu; }
-static inline uint life_next(uint life) { return life >> 8 & 0xffu; }
-static inline uint life_count(uint life) { return life >> 16 & 0xfu; }
+static inline uint life_state(uint life) { return life & 0x1ffu; }
+static inline uint life_next(uint life) { return life >> NEXT_SHIFT & 0x1ffu; }
+static inline uint life_count(uint life) { return life >> COUNT_SHIFT & 0xfu; }
 
 /* The word of a cell in a state, with what it decides by the rule. */
 static inline uint life_decided(uint4 rule, uint state, uint count) {
@@ -49,18 +38,12 @@ static inline uint life_decided(uint4 rule, uint state, uint count) {
     } else if (state == 1u && (rule.y >> count & 1u)) {
         next = 1u;
     }
-    return count << 16 | next << 8 | state;
+    return count << COUNT_SHIFT | next << NEXT_SHIFT | state;
 }
 
 /* Whether neighbours have to be told. */
 static inline bool life_is_changing(uint life) {
     return (life_state(life) == 1u) != (life_next(life) == 1u);
-}
-
-static inline Cell cell_at(__global const uint *cells, uint i) {
-    Cell cell;
-    cell.id = cells[i];
-    return cell;
 }
 
 /* The new agent of a cell, whose word is `life`. If the heap is full, it counts that, and what is
@@ -94,7 +77,7 @@ __kernel void cell_init(CLUMP_HEAP, __global uint *cells) {
 
 /* The first state of each cell, and its first agent, or none. */
 __kernel void cell_populate(CLUMP_HEAP, CLUMP_NUMBERS, __global const uint *cells, uint2 size,
-                            __global const uchar *world, uint4 rule) {
+                            __global const ushort *world, uint4 rule) {
     CLUMP_FOR_EACH_NUMBERED(Cell, self, i) {
         uint count = 0u;
         FOR_NEIGHBORS(i, k, other) {
@@ -194,7 +177,7 @@ __kernel void agent_settle(CLUMP_HEAP, __global const uint *cells, uint2 size, u
 /* The state of each cell, and a count of the cells that do not know their neighbours or
  * whose agent does not fit them. */
 __kernel void write_world(CLUMP_HEAP_FIXED, CLUMP_NUMBERS, __global const uint *cells, uint2 size,
-                          __global uchar *world, __global uint *misfits) {
+                          __global ushort *world, __global uint *misfits) {
     CLUMP_FOR_EACH_NUMBERED(Cell, self, i) {
         uint count = 0u;
         FOR_NEIGHBORS(i, k, other) {
@@ -209,6 +192,6 @@ __kernel void write_world(CLUMP_HEAP_FIXED, CLUMP_NUMBERS, __global const uint *
         if (!fits) {
             atomic_inc(misfits);
         }
-        world[i] = (uchar)state;
+        world[i] = (ushort)state;
     }
 }

@@ -8,7 +8,7 @@
 static int refuse_rule(const char *text, bench_error *error) {
     return bench_error_set(error,
                            "'%.64s' is no rule; valid: survival/birth/states such as 23/3 or "
-                           "0235678/3468/255 (2 .. 256 states), or B3/S23",
+                           "0235678/3468/255 (2 .. 512 states), or B3/S23",
                            text);
 }
 
@@ -82,14 +82,14 @@ static uint32_t mix(uint32_t x) {
     return x ^ (x >> 16);
 }
 
-void life_fill(const life_rules *rules, uint32_t seed, uint32_t permille, uint8_t *codes) {
+void life_fill(const life_rules *rules, uint32_t seed, uint32_t permille, life_code *codes) {
     uint32_t cells = rules->width * rules->height;
     for (uint32_t i = 0; i < cells; i++) {
         codes[i] = mix(mix(seed + 0x9e3779b9u) ^ mix(i)) % 1000 < permille;
     }
 }
 
-uint64_t life_checksum(const uint8_t *codes, size_t cells) {
+uint64_t life_checksum(const life_code *codes, size_t cells) {
     uint64_t hash = 0xcbf29ce484222325u;
     for (size_t i = 0; i < cells; i++) {
         hash = (hash ^ codes[i]) * 0x100000001b3u;
@@ -97,7 +97,7 @@ uint64_t life_checksum(const uint8_t *codes, size_t cells) {
     return hash;
 }
 
-int life_is_beside_life(const life_rules *rules, const uint8_t *codes, uint32_t x, uint32_t y) {
+int life_is_beside_life(const life_rules *rules, const life_code *codes, uint32_t x, uint32_t y) {
     uint32_t left = x > 0 ? x - 1 : 0, top = y > 0 ? y - 1 : 0;
     for (uint32_t v = top; v <= y + 1 && v < rules->height; v++) {
         for (uint32_t u = left; u <= x + 1 && u < rules->width; u++) {
@@ -109,14 +109,27 @@ int life_is_beside_life(const life_rules *rules, const uint8_t *codes, uint32_t 
     return 0;
 }
 
-life_population life_count(const life_rules *rules, const uint8_t *codes) {
+void life_mark_staying(const life_rules *rules, const life_code *before, life_code *codes) {
+    for (uint32_t y = 0; y < rules->height; y++) {
+        for (uint32_t x = 0; x < rules->width; x++) {
+            size_t i = (size_t)y * rules->width + x;
+            if (codes[i] == 0 && !life_is_beside_life(rules, codes, x, y) &&
+                (before[i] != 0 || life_is_beside_life(rules, before, x, y))) {
+                codes[i] = LIFE_STAYS;
+            }
+        }
+    }
+}
+
+life_population life_count(const life_rules *rules, const life_code *codes) {
     life_population population = {0};
     for (uint32_t y = 0; y < rules->height; y++) {
         for (uint32_t x = 0; x < rules->width; x++) {
-            uint8_t code = codes[(size_t)y * rules->width + x];
+            life_code code = codes[(size_t)y * rules->width + x];
             population.alive += code == 1;
-            population.dying += code > 1;
-            population.candidates += code == 0 && life_is_beside_life(rules, codes, x, y);
+            population.dying += code > 1 && code != LIFE_STAYS;
+            population.candidates +=
+                code == LIFE_STAYS || (code == 0 && life_is_beside_life(rules, codes, x, y));
         }
     }
     return population;

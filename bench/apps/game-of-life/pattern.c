@@ -368,7 +368,7 @@ void life_pattern_release(life_pattern *pattern) {
     *pattern = (life_pattern){0};
 }
 
-int life_pattern_place(const life_pattern *pattern, const life_rules *rules, uint8_t *codes,
+int life_pattern_place(const life_pattern *pattern, const life_rules *rules, life_code *codes,
                        bench_error *error) {
     life_rules own = *rules;
     if (pattern->width > rules->width || pattern->height > rules->height) {
@@ -386,10 +386,40 @@ int life_pattern_place(const life_pattern *pattern, const life_rules *rules, uin
         }
     }
     size_t left = (rules->width - pattern->width) / 2, top = (rules->height - pattern->height) / 2;
-    memset(codes, 0, (size_t)rules->width * rules->height);
+    memset(codes, 0, (size_t)rules->width * rules->height * sizeof *codes);
     for (size_t y = 0; y < pattern->height; y++) {
-        memcpy(codes + (top + y) * rules->width + left, pattern->cells + y * pattern->width,
-               pattern->width);
+        for (size_t x = 0; x < pattern->width; x++) {
+            codes[(top + y) * rules->width + left + x] = pattern->cells[y * pattern->width + x];
+        }
     }
     return 0;
+}
+
+/* ---- Bursts ---------------------------------------------------------------------------------- */
+
+/* How far the living cells of a row reach from its middle, by the distance from the middle row. */
+static uint32_t burst_reach(uint32_t distance) {
+    static const uint8_t reach[] = {LIFE_BURST_LENGTH, 5, 3, 3, 1, 1};
+    return distance < sizeof reach ? reach[distance] : 0;
+}
+
+static void put_burst(const life_rules *rules, uint32_t x, uint32_t y, life_code *codes) {
+    for (uint32_t v = y - LIFE_BURST_LENGTH; v <= y + LIFE_BURST_LENGTH; v++) {
+        uint32_t reach = burst_reach(v > y ? v - y : y - v);
+        for (uint32_t u = x - reach; u <= x + reach; u++) {
+            codes[(size_t)v * rules->width + u] = 1;
+        }
+    }
+}
+
+void life_fill_bursts(const life_rules *rules, life_code *codes) {
+    const uint32_t margin = LIFE_BURST_LENGTH + 10, apart = LIFE_BURST_LENGTH * 21 / 10;
+    memset(codes, 0, (size_t)rules->width * rules->height * sizeof *codes);
+    for (uint32_t first = margin; first <= margin + apart / 2; first += apart / 2) {
+        for (uint32_t x = first; x + margin < rules->width; x += apart) {
+            for (uint32_t y = first; y + margin < rules->height; y += apart) {
+                put_burst(rules, x, y, codes);
+            }
+        }
+    }
 }

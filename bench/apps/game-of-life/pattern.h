@@ -27,7 +27,11 @@ void life_pattern_release(life_pattern *pattern);
 
 /* Put the pattern into the middle of a dead world. Fails if it is larger, or made for another rule.
  */
-int life_pattern_place(const life_pattern *pattern, const life_rules *rules, uint8_t *codes,
+int life_pattern_place(const life_pattern *pattern, const life_rules *rules, life_code *codes,
                        bench_error *error);
+
+/* The first world of DynaSOAr's `generation`: crosses of this length in two square lattices. */
+#define LIFE_BURST_LENGTH 100
+void life_fill_bursts(const life_rules *rules, life_code *codes);
 
 #endif

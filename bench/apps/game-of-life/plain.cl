@@ -1,8 +1,8 @@
-/* The world as a plain grid of bytes, four cells to a word: what one writes by hand without
- * objects.
+/* The world as a plain grid, several cells to a word of 32 bits: what one writes by hand without objects.
  *
  * The grid has a border of dead cells: a word at both sides of a row, a row above and below.
- * LIFE_BORN, LIFE_SURVIVE and LIFE_STATES come with the build options.
+ * LIFE_BORN, LIFE_SURVIVE and LIFE_STATES come with the build options; so does CELL_BITS, 8 or, for more
+ * than 256 states, 16.
  */
 
 /* ---- The arrays ------------------------------------------------------------------------------ */
@@ -17,37 +17,47 @@
 
 #define IS_CONWAY (LIFE_STATES == 2 && LIFE_BORN == 8 && LIFE_SURVIVE == 12)
 
-/* 1 in every byte that is 0, else 0. */
-static inline uint zero_bytes(uint word) {
-    uint low = (word & 0x7f7f7f7fu) + 0x7f7f7f7fu;
-    return ~(low | word | 0x7f7f7f7fu) >> 7;
+#if CELL_BITS == 8
+#define IN_EACH(number) ((number) * 0x01010101u)
+#define LOW 0x7f7f7f7fu /* all bits of a cell but the highest */
+#define MASK 0xffu
+#else
+#define IN_EACH(number) ((number) * 0x00010001u)
+#define LOW 0x7fff7fffu
+#define MASK 0xffffu
+#endif
+
+/* 1 in every cell that is 0, else 0. */
+static inline uint zero_cells(uint word) {
+    uint low = (word & LOW) + LOW;
+    return ~(low | word | LOW) >> (CELL_BITS - 1);
 }
 
-/* 1 in every byte whose cell lives. */
-static inline uint alive_bytes(uint word) {
+/* 1 in every cell that lives. */
+static inline uint alive_cells(uint word) {
 #if LIFE_STATES == 2
     return word;
 #else
-    return zero_bytes(word ^ 0x01010101u);
+    return zero_cells(word ^ IN_EACH(1u));
 #endif
 }
 
-/* For each of four cells: how many of itself and those to its left and right live. */
+/* For each cell of a word: how many of itself and those to its left and right live. */
 static inline uint count_three(__global const uint *word) {
-    uint here = alive_bytes(word[0]);
-    uint left = here << 8 | alive_bytes(word[-1]) >> 24;
-    uint right = here >> 8 | alive_bytes(word[1]) << 24;
+    uint here = alive_cells(word[0]);
+    uint left = here << CELL_BITS | alive_cells(word[-1]) >> (32 - CELL_BITS);
+    uint right = here >> CELL_BITS | alive_cells(word[1]) << (32 - CELL_BITS);
     return left + here + right;
 }
 
-/* The next states of four cells from their states and the numbers of living neighbours. */
+/* The next states of the cells of a word from their states and the numbers of living neighbours. */
 static inline uint next_states(uint states, uint counts) {
 #if IS_CONWAY
-    return zero_bytes((counts | states) ^ 0x03030303u);
+    return zero_cells((counts | states) ^ IN_EACH(3u));
 #else
     uint result = 0u;
-    for (uint shift = 0u; shift < 32u; shift += 8u) {
-        uint state = states >> shift & 0xffu, count = counts >> shift & 0xffu;
+    for (uint shift = 0u; shift < 32u; shift += CELL_BITS) {
+        uint state = states >> shift & MASK, count = counts >> shift & MASK;
         uint older = state + 1u < LIFE_STATES ? state + 1u : 0u;
         uint stays = (uint)LIFE_SURVIVE >> count & 1u;
         uint next = state == 0u ? (uint)LIFE_BORN >> count & 1u
@@ -70,7 +80,7 @@ __kernel void grid_step(__global const uint *now, __global uint *next, uint word
     uint stride = words + 2u, i = (y + 1u) * stride + x + 1u;
     uint states = now[i];
     uint counts = count_three(now + i - stride) + count_three(now + i) +
-                  count_three(now + i + stride) - alive_bytes(states);
+                  count_three(now + i + stride) - alive_cells(states);
     uint result = next_states(states, counts);
     next[i] = x == words - 1u ? result & last : result;
 }

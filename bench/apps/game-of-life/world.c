@@ -21,7 +21,7 @@ int life_world_create(const life_desc *desc, bench_world *world, bench_error *er
 
 /* ---- Comparison ------------------------------------------------------------------------------ */
 
-int life_compare(const life_rules *rules, const uint8_t *found, const uint8_t *expected,
+int life_compare(const life_rules *rules, const life_code *found, const life_code *expected,
                  uint32_t steps, bench_error *error) {
     size_t cells = (size_t)rules->width * rules->height;
     for (size_t i = 0; i < cells; i++) {
@@ -35,7 +35,7 @@ int life_compare(const life_rules *rules, const uint8_t *found, const uint8_t *e
     return 0;
 }
 
-int life_check_heap(const bench_world *world, const life_rules *rules, const uint8_t *codes,
+int life_check_heap(const bench_world *world, const life_rules *rules, const life_code *codes,
                     bench_error *error) {
     life_population population = life_count(rules, codes);
     const bench_class_count expected[] = {{"Alive", population.alive + population.dying},
@@ -58,18 +58,18 @@ static int compare(const bench_pair *pair, uint32_t step, bench_error *error) {
                   : life_check_heap(&pair->found, &desc->rules, pair->expected_state, error);
 }
 
-int life_compare_run(const life_desc *desc, uint32_t steps, uint32_t check_every, uint8_t *last,
+int life_compare_run(const life_desc *desc, uint32_t steps, uint32_t check_every, life_code *last,
                      bench_error *error) {
     size_t cells = (size_t)desc->rules.width * desc->rules.height;
     bench_pair pair = {.desc = desc, .world = &desc->world, .create = create, .compare = compare};
-    int result = bench_pair_run_plain(&pair, cells, 1, steps, check_every, error);
+    int result = bench_pair_run_plain(&pair, cells, sizeof(life_code), steps, check_every, error);
     if (result == 0 && desc->world.compaction && desc->world.variant == BENCH_CLUMP &&
         pair.moves == 0) {
         bench_error_set(error, "no compaction moved anything: equal worlds show nothing");
         result = 1;
     }
     if (result == 0 && last) {
-        memcpy(last, pair.expected_state, cells);
+        memcpy(last, pair.expected_state, cells * sizeof *last);
     }
     bench_pair_free(&pair);
     return result;

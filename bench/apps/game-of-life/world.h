@@ -13,7 +13,7 @@
 typedef struct life_desc {
     bench_world_desc world; /* not aos; compaction is of agents */
     life_rules rules;
-    const uint8_t *codes; /* the world at the beginning, as in model.h; copied */
+    const life_code *codes; /* the world at the beginning, as in model.h; copied */
     /* Only for sequential: follow the rule cell by cell, with no thought of speed, as a reference
      * for the others. */
     int is_plain;
@@ -32,12 +32,12 @@ extern const life_ops life_heap_ops, life_plain_ops, life_sequential_ops;
 int life_world_create(const life_desc *desc, bench_world *world, bench_error *error);
 
 /* 0 if all cells are equal; 1 and the first that differs. */
-int life_compare(const life_rules *rules, const uint8_t *found, const uint8_t *expected,
+int life_compare(const life_rules *rules, const life_code *found, const life_code *expected,
                  uint32_t steps, bench_error *error);
 
 /* What must hold of a heap beside its own invariants: as many agents as the state asks for. 1 and a
  * sentence if it does not, -1 if that could not be found out. No heap: holds. */
-int life_check_heap(const bench_world *world, const life_rules *rules, const uint8_t *codes,
+int life_check_heap(const bench_world *world, const life_rules *rules, const life_code *codes,
                     bench_error *error);
 
 /* Run the variant of `desc` and the rule followed cell by cell side by side. Compare all cells
@@ -45,7 +45,7 @@ int life_check_heap(const bench_world *world, const life_rules *rules, const uin
  * (0: only at the end). With compaction, something must have moved. `last`, optional: the world at
  * the end. Returns 0 if all are equal throughout, 1 if they differ, -1 if one could not be run;
  * `error` says where and how. */
-int life_compare_run(const life_desc *desc, uint32_t steps, uint32_t check_every, uint8_t *last,
+int life_compare_run(const life_desc *desc, uint32_t steps, uint32_t check_every, life_code *last,
                      bench_error *error);
 
 #endif

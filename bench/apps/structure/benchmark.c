@@ -45,7 +45,10 @@ static int begin(void *app) {
     const bench_values *values = run->app.values;
     run->desc.rules = (structure_rules){.iterations = bench_u32(values, "iterations"),
                                         .dt = (float)bench_float(values, "dt"),
-                                        .keep = (float)(1 - bench_float(values, "damping"))};
+                                        .keep = (float)(1 - bench_float(values, "damping")),
+                                        .pulled_hold = bench_is(values, "pulled", "anchors"),
+                                        .bare_stay = bench_is(values, "bare", "stay"),
+                                        .by_levels = bench_is(values, "search", "levels")};
     if (make_network(run) || structure_state_create(&run->network, &run->found, run->app.error) ||
         structure_state_create(&run->network, &run->reference, run->app.error)) {
         return -1;
@@ -55,7 +58,7 @@ static int begin(void *app) {
     snprintf(run->app.title, sizeof run->app.title, "structure, %u nodes and %u springs",
              run->network.node_count, run->network.spring_count);
     run->app.width = run->app.height = bench_u32(values, "pixels");
-    run->app.phases = structure_phase_names;
+    run->app.phases = structure_world_phases(&run->desc.rules);
     run->app.phase_count = STRUCTURE_PHASES;
     run->app.found = &run->found;
     run->app.reference = &run->reference;
@@ -112,7 +115,7 @@ static int report_heap(void *app, bench_error *error) {
 
 static int check(void *app, bench_error *error) {
     run_state *run = app;
-    return structure_check(&run->network, &run->found, error);
+    return structure_check(&run->desc.rules, &run->network, &run->found, error);
 }
 
 static int compare(void *app, bench_error *error) {
@@ -129,13 +132,11 @@ static const bench_outputs_class classes[] = {{"Spring", "#d62728"},
                                               {"AnchorNode", NULL},
                                               {NULL, NULL}};
 
-static const bench_app_ops ops = {BENCH_APP_OPS,
-                                  .cell_field = "id",
-                                  .begin = begin,
-                                  .end = end,
-                                  .check = check,
-                                  .state = "structure",
-                                  .holds = "all that is left hangs on an anchor"};
+static const bench_app_ops ops = {
+    BENCH_APP_OPS,        .cell_field = "id",
+    .counted = columns,   .begin = begin,
+    .end = end,           .check = check,
+    .state = "structure", .holds = "all that is left hangs on an anchor"};
 
 static int begin_run(void *self, bench_env *env, const bench_values *values,
                      bench_results *results) {
@@ -147,13 +148,18 @@ static const bench_param params[] = {
     BENCH_APP_PARAMS(BENCH_APP_VARIANTS, "50", 1e6),
     {"network", BENCH_ENUM, "sheet", "a notched sheet, or springs between any two nodes", 0, 0,
      "sheet|random"},
-    {"nodes", BENCH_INT, "16000", "nodes at the start; Springer's program has 500000 and random",
+    {"nodes", BENCH_INT, "16000", "nodes at the start",
      9, STRUCTURE_NODES_MAX, NULL},
     {"iterations", BENCH_INT, "40", "of forces and motion in a step", 1, 10000, NULL},
     {"dt", BENCH_FLOAT, "0.2", "time of an iteration", 1e-6, 10, NULL},
     {"damping", BENCH_FLOAT, "0", "share of a velocity that an iteration takes away", 0, 1, NULL},
     {"speed", BENCH_FLOAT, "1", "factor of the speed of what is pulled", 0, 1000, NULL},
     {"strength", BENCH_FLOAT, "1", "factor of the force that a spring bears", 1e-3, 1e6, NULL},
+    {"pulled", BENCH_ENUM, "loose", "what is pulled holds nothing, or holds as anchors do", 0, 0,
+     "loose|anchors"},
+    {"bare", BENCH_ENUM, "go", "nodes that never had a spring", 0, 0, "go|stay"},
+    {"search", BENCH_ENUM, "union", "union-find if a spring broke, or breadth-first in each step", 0, 0,
+     "union|levels"},
     {"pull_percent", BENCH_INT, "10", "random: nodes that pull", 0, 100, NULL},
     {"anchor_percent", BENCH_INT, "10", "random: nodes that are anchors", 0, 100, NULL},
     {"spring_percent", BENCH_INT, "70", "random: springs, of those that 5 per node allow", 0, 100,
@@ -163,11 +169,22 @@ static const bench_param params[] = {
     {NULL, BENCH_INT, NULL, NULL, 0, 0, NULL}};
 /* clang-format on */
 
+#define PUBLIC                                                                                     \
+    " network=random iterations=40 dt=0.2 damping=0 speed=1 strength=1 pulled=anchors bare=stay "  \
+    "search=levels pull_percent=25 anchor_percent=10 spring_percent=70"
+static const bench_preset presets[] = {
+    {"dynasoar", "the public default set-up of DynaSOAr's structure",
+     "nodes=1500000 steps=50" PUBLIC},
+    {"ismm", "ISMM'19, Table 1: 58.9 MB, compacted every 50 steps",
+     "nodes=500000 steps=5000 compact=every:50 strategy=merge factor=10" PUBLIC},
+    {NULL, NULL, NULL}};
+
 const bench_descriptor bench_app_structure = {
     .name = "app-structure",
     .sentence =
         "Nodes and springs that break and come off: objects only freed (Springer's thesis 7.4)",
     .params = params,
+    .presets = presets,
     .size = "nodes",
     .bytes = sizeof(run_state),
     .begin = begin_run,

@@ -21,22 +21,25 @@ static const char *const kernel_names[KERNEL_COUNT] = {STRUCTURE_KERNEL_NAMES, "
 
 struct world {
     bench_objects objects;
-    uint32_t iterations, node_count, steps;
-    structure_buffers own;
+    uint32_t node_count;
+    structure_device device;
 };
 
 /* ---- Making the world ------------------------------------------------------------------------ */
 
 static int create_objects(struct world *world, const structure_desc *desc, bench_error *error) {
-    /* A node has at most 88 bytes and a spring 29; twice that is room for bitmaps and the rest of
+    /* A node has at most 92 bytes and a spring 29; twice that is room for bitmaps and the rest of
      * blocks. */
+    char options[STRUCTURE_OPTIONS_BYTES];
+    structure_write_options(&desc->rules, options);
     const structure_network *network = desc->network;
-    uint64_t enough = (uint64_t)network->node_count * 180 + (uint64_t)network->spring_count * 64;
+    uint64_t enough = (uint64_t)network->node_count * 188 + (uint64_t)network->spring_count * 64;
     bench_objects_desc objects = {.world = &desc->world,
                                   .schema = "bench/apps/structure/objects.schema",
                                   .enough = enough + (8u << 20),
                                   .file = "bench/apps/structure/heap.cl",
                                   .before = structure_sources,
+                                  .options = options,
                                   .names = kernel_names,
                                   .count = KERNEL_COUNT};
     return bench_objects_create(&objects, &world->objects, error);
@@ -45,7 +48,7 @@ static int create_objects(struct world *world, const structure_desc *desc, bench
 static int set_arguments(struct world *world, const structure_rules *rules, bench_error *error) {
     bench_arg shared[STRUCTURE_ARGS];
     const bench_arg count = {STRUCTURE_WRITE, 1, sizeof world->node_count, &world->node_count};
-    structure_list_args(rules, &world->own, shared);
+    structure_list_args(rules, &world->device.own, shared);
     return bench_objects_set(&world->objects, shared, STRUCTURE_ARGS, error) ||
                    bench_objects_set(&world->objects, &count, 1, error)
                ? -1
@@ -121,15 +124,25 @@ static int populate(struct world *world, const structure_network *network, bench
     return result;
 }
 
+static int run(void *self, structure_kernel kernel, cl_event *event, bench_error *error) {
+    return bench_objects_do_all(self, kernel, event, error);
+}
+
+static int set(void *self, const bench_arg *args, size_t count, bench_error *error) {
+    return bench_objects_set(self, args, count, error);
+}
+
 static int create(const structure_desc *desc, void **self, bench_error *error) {
+    static const structure_runner runner = {run, set};
     struct world *world = calloc(1, sizeof *world);
     if (!world) {
         return bench_error_set(error, "host memory ran out");
     }
-    world->iterations = desc->rules.iterations;
+    world->device = (structure_device){
+        .runner = &runner, .self = world, .buffers = &world->objects.buffers, .rules = desc->rules};
     world->node_count = desc->network->node_count;
     if (create_objects(world, desc, error) ||
-        structure_create_buffers(&world->objects.buffers, desc->network, &world->own, error) ||
+        structure_create_buffers(&world->device, desc->network, error) ||
         set_arguments(world, &desc->rules, error) || populate(world, desc->network, error)) {
         bench_objects_destroy(world);
         return -1;
@@ -140,25 +153,13 @@ static int create(const structure_desc *desc, void **self, bench_error *error) {
 
 /* ---- Steps and states ------------------------------------------------------------------------ */
 
-static int run(void *self, structure_kernel kernel, cl_event *event, bench_error *error) {
-    return bench_objects_do_all(self, kernel, event, error);
-}
-
 /* 5 + 2 * iterations kernels, and two for the list of objects, which only the last invalidates. */
 static int step(void *self, cl_event *events, bench_error *error) {
-    struct world *world = self;
-    cl_uint is_first = world->steps++ == 0;
-    const bench_arg last = {STRUCTURE_PULL, 2, sizeof is_first, &is_first};
-    return bench_objects_set(&world->objects, &last, 1, error) ||
-                   structure_run_step(run, world, world->iterations, events, error)
-               ? -1
-               : 0;
+    return structure_run_step(&((struct world *)self)->device, events, error);
 }
 
 static int read_state(void *self, void *state, bench_error *error) {
-    struct world *world = self;
-    return structure_read_state(run, world, &world->objects.buffers, world->own.state, state,
-                                error);
+    return structure_read_state(&((struct world *)self)->device, state, error);
 }
 
 const structure_ops structure_heap_ops = {

@@ -6,6 +6,7 @@
  *
  * `changed` is one word: whether a spring broke in this step. If none did, the search for parts
  * that have come off has nothing to find, and its kernels return at once; the host never looks.
+ * With SEARCH_LEVELS it is always 1, and the host looks at `deepest`, one word too.
  *
  * Read first: objects.schema, rules.clh, search.clh.
  */
@@ -79,10 +80,10 @@ __kernel void link_nodes(CLUMP_HEAP_FIXED, __global const uint *nodes,
 
 /* ---- The phases of a step: forces and motion ------------------------------------------------- */
 
-/* Begins a step. The first has `is_first` 1: the network itself may have loose parts. */
-__kernel void pull_nodes(CLUMP_HEAP_FIXED, __global uint *changed, float dt, uint is_first) {
+/* Begins a step. The first is searched in any case: the network itself may have loose parts. */
+__kernel void pull_nodes(CLUMP_HEAP_FIXED, __global uint *changed, float dt, uint is_searched) {
     if (get_global_id(0) == 0) {
-        changed[0] = is_first;
+        changed[0] = is_searched;
     }
     CLUMP_FOR_EACH(AnchorPullNode, self) {
         AnchorPullNode_pos(self) =
@@ -123,39 +124,65 @@ __kernel void move(CLUMP_HEAP_FIXED, float dt, float keep) {
 /* ---- The phases of a step: what has come off, by search.clh ---------------------------------- */
 
 /* Forget broken springs. A node that is left without any is a part of its own, anchor or not. */
-static uint drop_broken(CLUMP_HEAP_FIXED, NodeBase self) {
-    uint left = 0u;
+static void begin_node(CLUMP_HEAP_FIXED, NodeBase self, int holds) {
+    int had = 0, left = 0;
     for (uint i = 0u; i < DEGREE; i++) {
         Spring spring = NodeBase_springs(self, i);
         if (Spring_is_null(spring)) {
             continue;
         }
+        had = 1;
         if (Spring_stiffness(spring) == 0.0f) {
             NodeBase_springs(self, i) = Spring_null;
         } else {
-            left++;
+            left = 1;
         }
     }
-    return left;
+#if SEARCH_LEVELS
+    NodeBase_level(self) = is_kept(had, left, holds) ? 0u : FAR;
+#else
+    NodeBase_parent(self) = is_kept(had, left, holds) ? NodeBase_null : self;
+#endif
 }
 
-__kernel void begin_search(CLUMP_HEAP_FIXED, __global const uint *changed) {
+__kernel void begin_search(CLUMP_HEAP_FIXED, __global const uint *changed,
+                           __global uint *deepest) {
     if (changed[0] == 0u) {
         return;
     }
+    if (get_global_id(0) == 0) {
+        deepest[0] = 0u;
+    }
     CLUMP_FOR_EACH(AnchorNode, self) {
-        NodeBase base = AnchorNode_as_NodeBase(self);
-        NodeBase_parent(base) = drop_broken(clump_heap, base) ? NodeBase_null : base;
+        begin_node(clump_heap, AnchorNode_as_NodeBase(self), 1);
     }
     CLUMP_FOR_EACH(AnchorPullNode, self) {
-        NodeBase base = AnchorPullNode_as_NodeBase(self);
-        drop_broken(clump_heap, base);
-        NodeBase_parent(base) = base;
+        begin_node(clump_heap, AnchorPullNode_as_NodeBase(self), PULLED_HOLD);
     }
     CLUMP_FOR_EACH(Node, self) {
-        NodeBase base = Node_as_NodeBase(self);
-        drop_broken(clump_heap, base);
-        NodeBase_parent(base) = base;
+        begin_node(clump_heap, Node_as_NodeBase(self), 0);
+    }
+}
+
+/* A pass of the search by levels: from the nodes of one to those of the next, which several may find at
+ * once. `deepest` is the last level that has nodes, so the host knows when it is done. */
+__kernel void visit(CLUMP_HEAP_FIXED, __global uint *deepest, uint level) {
+    CLUMP_FOR_EACH(NodeBase, self) {
+        if (NodeBase_level(self) != level) {
+            continue;
+        }
+        for (uint i = 0u; i < DEGREE; i++) {
+            Spring spring = NodeBase_springs(self, i);
+            if (Spring_is_null(spring)) {
+                continue;
+            }
+            NodeBase p1 = Spring_p1(spring), p2 = Spring_p2(spring);
+            NodeBase other = p1.id == self.id ? p2 : p1;
+            if (NodeBase_level(other) == FAR) {
+                NodeBase_level(other) = level + 1u;
+                deepest[0] = level + 1u;
+            }
+        }
     }
 }
 
@@ -171,11 +198,19 @@ __kernel void join(CLUMP_HEAP_FIXED, __global const uint *changed) {
     }
 }
 
-/* Afterwards a node's parent is null, and a spring has stiffness, exactly if they stay. */
+/* Afterwards a node's parent is null or its level is known, and a spring has stiffness, exactly if they
+ * stay. */
 __kernel void mark(CLUMP_HEAP_FIXED, __global const uint *changed) {
     if (changed[0] == 0u) {
         return;
     }
+#if SEARCH_LEVELS
+    CLUMP_FOR_EACH(Spring, self) {
+        if (NodeBase_level(Spring_p1(self)) == FAR) {
+            Spring_stiffness(self) = 0.0f;
+        }
+    }
+#else
     CLUMP_FOR_EACH(NodeBase, self) {
         PARENT(self.id) = root_of(clump_heap, self.id);
     }
@@ -184,6 +219,7 @@ __kernel void mark(CLUMP_HEAP_FIXED, __global const uint *changed) {
             Spring_stiffness(self) = 0.0f;
         }
     }
+#endif
 }
 
 __kernel void remove_loose(CLUMP_HEAP, __global const uint *changed) {
@@ -196,7 +232,12 @@ __kernel void remove_loose(CLUMP_HEAP, __global const uint *changed) {
         }
     }
     CLUMP_FOR_EACH(NodeBase, self) {
-        if (!NodeBase_is_null(NodeBase_parent(self))) {
+#if SEARCH_LEVELS
+        int is_loose = NodeBase_level(self) == FAR;
+#else
+        int is_loose = !NodeBase_is_null(NodeBase_parent(self));
+#endif
+        if (is_loose) {
             NodeBase_free(self);
         }
     }

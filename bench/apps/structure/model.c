@@ -83,11 +83,11 @@ int structure_compare(const structure_state *found, const structure_state *expec
 
 /* ---- What must hold of any state ------------------------------------------------------------- */
 
-/* Nodes that hang on an anchor, as a list that grows while it is read. */
-static void reach(const structure_network *network, const structure_state *state,
+/* Nodes that are held, as a list that grows while it is read. `first`: of those that hold. */
+static void reach(const structure_network *network, const structure_state *state, uint32_t first,
                   uint8_t *is_reached, uint32_t *queue) {
     uint32_t count = 0;
-    for (uint32_t i = network->first_anchor; i < network->node_count; i++) {
+    for (uint32_t i = first; i < network->node_count; i++) {
         if (state->nodes[i].is_there) {
             is_reached[i] = 1;
             queue[count++] = i;
@@ -109,9 +109,11 @@ static void reach(const structure_network *network, const structure_state *state
     }
 }
 
-static int check_node(const structure_network *network, const structure_state *state, uint32_t i,
-                      int is_reached, bench_error *error) {
+static int check_node(const structure_rules *rules, const structure_network *network,
+                      const structure_state *state, uint32_t i, int is_reached,
+                      bench_error *error) {
     const structure_node_state *node = &state->nodes[i];
+    int may_be_bare = rules->bare_stay && network->nodes[i].springs[0] == 0;
     for (uint32_t k = 0; node->is_there && k < STRUCTURE_DEGREE; k++) {
         uint32_t s = network->nodes[i].springs[k];
         uint32_t holds = s ? state->springs[s - 1] : 0;
@@ -121,7 +123,7 @@ static int check_node(const structure_network *network, const structure_state *s
             return 1;
         }
     }
-    if (node->is_there && (!is_reached || node->springs == 0)) {
+    if (node->is_there && !may_be_bare && (!is_reached || node->springs == 0)) {
         bench_error_set(error, "node %u is there, but hangs on %s", i,
                         node->springs ? "no anchor" : "no spring");
         return 1;
@@ -141,21 +143,22 @@ static int check_spring(const structure_network *network, const structure_state 
     return 0;
 }
 
-int structure_check(const structure_network *network, const structure_state *state,
-                    bench_error *error) {
+int structure_check(const structure_rules *rules, const structure_network *network,
+                    const structure_state *state, bench_error *error) {
     uint8_t *is_reached = calloc(network->node_count, sizeof *is_reached);
     uint32_t *queue = malloc(network->node_count * sizeof *queue);
     int result = 0;
     if (!is_reached || !queue) {
         result = bench_error_set(error, "host memory ran out for the check");
     } else {
-        reach(network, state, is_reached, queue);
+        reach(network, state, rules->pulled_hold ? network->first_pull : network->first_anchor,
+              is_reached, queue);
     }
     for (uint32_t s = 0; result == 0 && s < network->spring_count; s++) {
         result = check_spring(network, state, s, error);
     }
     for (uint32_t i = 0; result == 0 && i < network->node_count; i++) {
-        result = check_node(network, state, i, is_reached[i], error);
+        result = check_node(rules, network, state, i, is_reached[i], error);
     }
     free(is_reached);
     free(queue);

@@ -72,6 +72,8 @@ static void add_spring(structure_network *network, uint32_t p1, uint32_t p2, dou
 #define RANDOM_MARGIN 0.35
 #define RANDOM_MASS 500.0
 #define RANDOM_FORCE 0.5
+#define RANDOM_STIFFNESS_MIN 3
+#define RANDOM_STIFFNESS_MAX 5
 #define RANDOM_SPEED 0.05
 
 static void scatter_nodes(structure_network *network, const structure_network_desc *desc) {
@@ -100,7 +102,8 @@ static void scatter_springs(structure_network *network, const structure_network_
         uint32_t at[2] = {d.v[0] % count, d.v[1] % (count - 1)};
         at[1] += at[1] >= at[0]; /* all but the first */
         double length = length_between(&network->nodes[open[at[0]]], &network->nodes[open[at[1]]]);
-        add_spring(network, open[at[0]], open[at[1]], length, between(d.v[2], 3, 5),
+        add_spring(network, open[at[0]], open[at[1]], length,
+                   between(d.v[2], RANDOM_STIFFNESS_MIN, RANDOM_STIFFNESS_MAX),
                    RANDOM_FORCE * desc->strength);
         int later = at[1] > at[0]; /* the one that lies behind goes first */
         for (int i = 0; i < 2; i++) {

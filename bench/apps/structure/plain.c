@@ -11,15 +11,12 @@ static const char *const kernel_names[KERNEL_COUNT] = {STRUCTURE_KERNEL_NAMES, "
 
 /* What each is launched for. */
 typedef enum range { PULL_NODES, ORDINARY_NODES, NODES, SPRINGS, BOTH, RANGE_COUNT } range;
-static const range ranges[KERNEL_COUNT] = {[STRUCTURE_PULL] = PULL_NODES,
-                                           [STRUCTURE_FORCE] = SPRINGS,
-                                           [STRUCTURE_MOVE] = ORDINARY_NODES,
-                                           [STRUCTURE_BEGIN_SEARCH] = NODES,
-                                           [STRUCTURE_JOIN] = SPRINGS,
-                                           [STRUCTURE_MARK] = BOTH,
-                                           [STRUCTURE_REMOVE] = BOTH,
-                                           [STRUCTURE_WRITE] = BOTH,
-                                           [INIT] = BOTH};
+static const range ranges[KERNEL_COUNT] = {
+    [STRUCTURE_PULL] = PULL_NODES,     [STRUCTURE_FORCE] = SPRINGS,
+    [STRUCTURE_MOVE] = ORDINARY_NODES, [STRUCTURE_BEGIN_SEARCH] = NODES,
+    [STRUCTURE_JOIN] = SPRINGS,        [STRUCTURE_VISIT] = NODES,
+    [STRUCTURE_MARK] = BOTH,           [STRUCTURE_REMOVE] = BOTH,
+    [STRUCTURE_WRITE] = BOTH,          [INIT] = BOTH};
 
 /* Bytes of a node's and a spring's fields in plain.cl, in order, and of the structs. */
 static const size_t node_fields[] = {
@@ -30,15 +27,14 @@ static const size_t node_struct[] = {88}, spring_struct[] = {24};
 
 struct world {
     bench_plain plain;
-    cl_uint steps, iterations;
     size_t items[RANGE_COUNT];
-    structure_buffers own;
+    structure_device device;
 };
 
 /* ---- Making the world ------------------------------------------------------------------------ */
 
 static int build(struct world *world, const structure_desc *desc, bench_error *error) {
-    char options[96];
+    char rules[STRUCTURE_OPTIONS_BYTES], options[STRUCTURE_OPTIONS_BYTES + 64];
     bench_plain_desc plain = {.world = &desc->world,
                               .file = "bench/apps/structure/plain.cl",
                               .before = structure_sources,
@@ -46,7 +42,8 @@ static int build(struct world *world, const structure_desc *desc, bench_error *e
                               .names = kernel_names,
                               .count = KERNEL_COUNT};
     int is_aos = desc->world.variant == BENCH_AOS;
-    snprintf(options, sizeof options, "-DLAYOUT_AOS=%d -DFOREST_STRIDE=%zu", is_aos,
+    structure_write_options(&desc->rules, rules);
+    snprintf(options, sizeof options, "%s -DLAYOUT_AOS=%d -DFOREST_STRIDE=%zu", rules, is_aos,
              is_aos ? node_struct[0] / 4 : 1);
     return bench_plain_create(&plain, &world->plain, error);
 }
@@ -75,10 +72,10 @@ static int create_world(struct world *world, const structure_network *network, i
 static int set_arguments(struct world *world, const structure_desc *desc, bench_error *error) {
     bench_arg shared[STRUCTURE_ARGS];
     bench_plain *plain = &world->plain;
-    if (structure_create_buffers(&plain->buffers, desc->network, &world->own, error)) {
+    if (structure_create_buffers(&world->device, desc->network, error)) {
         return -1;
     }
-    structure_list_args(&desc->rules, &world->own, shared);
+    structure_list_args(&desc->rules, &world->device.own, shared);
     return bench_plain_set(plain, shared, STRUCTURE_ARGS, error);
 }
 
@@ -88,6 +85,10 @@ static int launch(struct world *world, unsigned kernel, cl_event *event, bench_e
 
 static int run(void *self, structure_kernel kernel, cl_event *event, bench_error *error) {
     return launch(self, kernel, event, error);
+}
+
+static int set(void *self, const bench_arg *args, size_t count, bench_error *error) {
+    return bench_plain_set(self, args, count, error);
 }
 
 static int fill(struct world *world, const structure_network *network, bench_error *error) {
@@ -119,12 +120,14 @@ static void find_sizes(struct world *world, const structure_network *network) {
 }
 
 static int create(const structure_desc *desc, void **self, bench_error *error) {
+    static const structure_runner runner = {run, set};
     struct world *world = calloc(1, sizeof *world);
     const structure_network *network = desc->network;
     if (!world) {
         return bench_error_set(error, "host memory ran out");
     }
-    world->iterations = desc->rules.iterations;
+    world->device = (structure_device){
+        .runner = &runner, .self = world, .buffers = &world->plain.buffers, .rules = desc->rules};
     find_sizes(world, network);
     if (build(world, desc, error) ||
         create_world(world, network, desc->world.variant == BENCH_AOS, error) ||
@@ -140,17 +143,13 @@ static int create(const structure_desc *desc, void **self, bench_error *error) {
 
 static int step(void *self, cl_event *events, bench_error *error) {
     struct world *world = self;
-    cl_uint is_first = world->steps++ == 0;
-    const bench_arg last = {STRUCTURE_PULL, 2, sizeof is_first, &is_first};
-    return bench_plain_set(&world->plain, &last, 1, error) ||
-                   structure_run_step(run, world, world->iterations, events, error)
+    return structure_run_step(&world->device, events, error)
                ? -1
                : bench_plain_flush(&world->plain, error);
 }
 
 static int read_state(void *self, void *state, bench_error *error) {
-    struct world *world = self;
-    return structure_read_state(run, world, &world->plain.buffers, world->own.state, state, error);
+    return structure_read_state(&((struct world *)self)->device, state, error);
 }
 
 const structure_ops structure_plain_ops = {.create = create,

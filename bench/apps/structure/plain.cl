@@ -4,7 +4,7 @@
  * are one, in the order of the network: ordinary ones, then those that pull, then anchors, so the
  * loops over a class are ranges. References are indices + 1, and 0 is none. As in Springer's thesis (5.6)
  * what is deleted stays in its place with its active flag cleared, and every loop asks for the
- * flag. Compiled behind rules.clh and search.clh.
+ * flag. Compiled behind rules.clh and search.clh. With SEARCH_LEVELS `parent` is the level of a node.
  *
  * Read first: heap.cl.
  */
@@ -88,9 +88,9 @@ __kernel void init(WORLD, __global const uint *nodes_from, __global const uint *
 
 /* ---- The phases of a step: forces and motion ------------------------------------------------- */
 
-__kernel void pull_nodes(WORLD, __global uint *changed, float dt, uint is_first) {
+__kernel void pull_nodes(WORLD, __global uint *changed, float dt, uint is_searched) {
     if (get_global_id(0) == 0) {
-        changed[0] = is_first;
+        changed[0] = is_searched;
     }
     FOR_NODE(i, first_pull, first_anchor) {
         N(i, pos) = fma(N(i, vel), (float2)(dt), N(i, pos));
@@ -124,24 +124,48 @@ __kernel void move(WORLD, float dt, float keep) {
 
 /* ---- The phases of a step: what has come off, by search.clh ---------------------------------- */
 
-__kernel void begin_search(WORLD, __global const uint *changed) {
+__kernel void begin_search(WORLD, __global const uint *changed, __global uint *deepest) {
     if (changed[0] == 0u) {
         return;
     }
+    if (get_global_id(0) == 0) {
+        deepest[0] = 0u;
+    }
     FOR_NODE(i, 0u, nodes) {
-        uint left = 0u;
+        int had = 0, left = 0;
         for (uint k = 0u; k < DEGREE; k++) {
             uint s = SLOT(i, k);
             if (s == 0u) {
                 continue;
             }
+            had = 1;
             if (S(s - 1u, stiffness) == 0.0f) {
                 SLOT(i, k) = 0u;
             } else {
-                left++;
+                left = 1;
             }
         }
-        N(i, parent) = i >= first_anchor && left != 0u ? 0u : i + 1u;
+        int holds = i >= (PULLED_HOLD ? first_pull : first_anchor);
+        N(i, parent) = is_kept(had, left, holds) ? 0u : SEARCH_LEVELS ? FAR : i + 1u;
+    }
+}
+
+__kernel void visit(WORLD, __global uint *deepest, uint level) {
+    FOR_NODE(i, 0u, nodes) {
+        if (N(i, parent) != level) {
+            continue;
+        }
+        for (uint k = 0u; k < DEGREE; k++) {
+            uint s = SLOT(i, k);
+            if (s == 0u) {
+                continue;
+            }
+            uint p1 = S(s - 1u, p1) - 1u, p2 = S(s - 1u, p2) - 1u, other = p1 == i ? p2 : p1;
+            if (N(other, parent) == FAR) {
+                N(other, parent) = level + 1u;
+                deepest[0] = level + 1u;
+            }
+        }
     }
 }
 
@@ -161,6 +185,13 @@ __kernel void mark(WORLD, __global const uint *changed) {
     if (changed[0] == 0u) {
         return;
     }
+#if SEARCH_LEVELS
+    FOR_SPRING(i) {
+        if (N(S(i, p1) - 1u, parent) == FAR) {
+            S(i, stiffness) = 0.0f;
+        }
+    }
+#else
     FOR_NODE(i, 0u, nodes) {
         N(i, parent) = root_of(FOREST_ARG, i + 1u);
     }
@@ -169,6 +200,7 @@ __kernel void mark(WORLD, __global const uint *changed) {
             S(i, stiffness) = 0.0f;
         }
     }
+#endif
 }
 
 __kernel void remove_loose(WORLD, __global const uint *changed) {
@@ -181,7 +213,7 @@ __kernel void remove_loose(WORLD, __global const uint *changed) {
         }
     }
     FOR_NODE(i, 0u, nodes) {
-        if (N(i, parent) != 0u) {
+        if (SEARCH_LEVELS ? N(i, parent) == FAR : N(i, parent) != 0u) {
             N(i, active) = 0;
         }
     }

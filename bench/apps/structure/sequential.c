@@ -97,10 +97,13 @@ static void pull(struct world *world) {
 
 /* ---- What has come off ----------------------------------------------------------------------- */
 
-/* Forget broken springs; how many are left? */
-static int drop_broken(struct world *world, node *n) {
+/* Forget broken springs; how many are left? A node that had none before never had one: otherwise it
+ * would have gone. */
+static int drop_broken(struct world *world, node *n, int *is_bare) {
     int left = 0;
+    *is_bare = 1;
     for (int k = 0; k < STRUCTURE_DEGREE; k++) {
+        *is_bare = *is_bare && n->springs[k] == 0;
         if (n->springs[k] && world->springs[n->springs[k] - 1].stiffness == 0) {
             n->springs[k] = 0;
         }
@@ -109,12 +112,14 @@ static int drop_broken(struct world *world, node *n) {
     return left;
 }
 
-/* Nodes that hang on an anchor get the number of this search. */
+/* Nodes that stay get the number of this search. */
 static void search(struct world *world) {
     uint32_t count = 0, stamp = ++world->searches;
+    uint32_t holding = world->rules.pulled_hold ? world->pull_at : world->anchor_at;
     for (uint32_t i = 0; i < world->live_node_count; i++) {
         uint32_t me = world->live_nodes[i];
-        if (drop_broken(world, &world->nodes[me]) && i >= world->anchor_at) {
+        int is_bare, left = drop_broken(world, &world->nodes[me], &is_bare);
+        if (is_bare ? world->rules.bare_stay : left > 0 && i >= holding) {
             world->nodes[me].search = stamp;
             world->queue[count++] = me;
         }
@@ -260,5 +265,15 @@ static int read_state(void *self, void *out, bench_error *error) {
     return 0;
 }
 
+/* In the order of the columns of benchmark.c. */
+static void count(void *self, bench_tally *tally) {
+    const struct world *world = self;
+    tally->present[0] += world->pull_at;
+    tally->present[1] += world->anchor_at - world->pull_at;
+    tally->present[2] += world->live_node_count - world->anchor_at;
+    tally->present[3] += world->live_spring_count;
+}
+
 const structure_ops structure_sequential_ops = {
-    .create = create, .world = {.destroy = destroy, .step = step, .read = read_state}};
+    .create = create,
+    .world = {.destroy = destroy, .step = step, .read = read_state, .count = count}};

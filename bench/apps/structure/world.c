@@ -36,11 +36,12 @@ static int create(const void *desc, int is_reference, bench_world *world, bench_
 }
 
 static int compare(const bench_pair *pair, uint32_t step, bench_error *error) {
-    const structure_network *network = ((const structure_desc *)pair->desc)->network;
+    const structure_desc *desc = pair->desc;
+    const structure_network *network = desc->network;
     if (structure_compare(pair->found_state, pair->expected_state, step, error)) {
         return 1;
     }
-    int result = step ? structure_check(network, pair->found_state, error) : 0;
+    int result = step ? structure_check(&desc->rules, network, pair->found_state, error) : 0;
     structure_counts counts = structure_count(network, pair->found_state);
     return result ? result : structure_check_heap(&pair->found, &counts, error);
 }

@@ -28,7 +28,7 @@ int structure_world_create(const structure_desc *desc, bench_world *world, bench
 
 /* The phases of a step on a device. */
 #define STRUCTURE_PHASES 8
-extern const char *const structure_phase_names[STRUCTURE_PHASES];
+const char *const *structure_world_phases(const structure_rules *rules);
 
 /* 0 if the heap holds as many objects of each class as the state, or there is no heap; 1 and a
  * sentence if not; -1 if it cannot be asked. */

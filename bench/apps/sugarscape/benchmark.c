@@ -19,29 +19,34 @@ typedef struct run_state {
 
 static const char *const phases[] = {
 #define PHASE_NAME(name) #name,
-    SUGARSCAPE_PHASE_LIST(PHASE_NAME)
+    SUGARSCAPE_PHASE_LIST(PHASE_NAME)};
+static const char *const dynasoar_phases[] = {SUGARSCAPE_DYNASOAR_LIST(PHASE_NAME)};
+static const char *const faithful_phases[] = {SUGARSCAPE_FAITHFUL_LIST(PHASE_NAME)
 #undef PHASE_NAME
 };
 
 static int begin(void *app) {
     run_state *run = app;
     const bench_values *values = run->app.values;
-    run->desc = (sugarscape_desc){.rules = {.width = bench_u32(values, "width"),
-                                            .height = bench_u32(values, "height"),
-                                            .seed = bench_u32(values, "seed"),
-                                            .male_permille = bench_u32(values, "males"),
-                                            .female_permille = bench_u32(values, "females"),
-                                            .max_vision = bench_u32(values, "vision"),
-                                            .max_age = bench_u32(values, "max_age"),
-                                            .max_endowment = bench_u32(values, "endowment"),
-                                            .max_metabolism = bench_u32(values, "metabolism"),
-                                            .max_children = bench_u32(values, "children"),
-                                            .mating_age = bench_u32(values, "mating_age"),
-                                            .capacity = bench_u32(values, "capacity"),
-                                            .source_permille = bench_u32(values, "sources"),
-                                            .max_growth = bench_u32(values, "growth"),
-                                            .diffusion = bench_u32(values, "diffusion"),
-                                            .max_diffusion = bench_u32(values, "max_diffusion")}};
+    run->desc =
+        (sugarscape_desc){.rules = {.width = bench_u32(values, "width"),
+                                    .height = bench_u32(values, "height"),
+                                    .seed = bench_u32(values, "seed"),
+                                    .male_permille = bench_u32(values, "males"),
+                                    .female_permille = bench_u32(values, "females"),
+                                    .max_vision = bench_u32(values, "vision"),
+                                    .max_age = bench_u32(values, "max_age"),
+                                    .max_endowment = bench_u32(values, "endowment"),
+                                    .max_metabolism = bench_u32(values, "metabolism"),
+                                    .max_children = bench_u32(values, "children"),
+                                    .mating_age = bench_u32(values, "mating_age"),
+                                    .capacity = bench_u32(values, "capacity"),
+                                    .source_permille = bench_u32(values, "sources"),
+                                    .max_growth = bench_u32(values, "growth"),
+                                    .diffusion = bench_u32(values, "diffusion"),
+                                    .max_diffusion = bench_u32(values, "max_diffusion"),
+                                    .is_dynasoar = (uint32_t)bench_is(values, "rules", "dynasoar")},
+                          .is_faithful = bench_is(values, "model", "faithful")};
     if (sugarscape_rules_finish(&run->desc.rules, run->app.error)) {
         return -1;
     }
@@ -51,8 +56,14 @@ static int begin(void *app) {
              run->desc.rules.width, run->desc.rules.height);
     run->app.width = run->desc.rules.width;
     run->app.height = run->desc.rules.height;
-    run->app.phases = phases;
-    run->app.phase_count = SUGARSCAPE_PHASES;
+    if (run->desc.is_faithful && run->app.variant == BENCH_CLUMP) {
+        run->app.phases = faithful_phases;
+        run->app.phase_count = SUGARSCAPE_FAITHFUL_PHASES;
+    } else {
+        int is_dynasoar = run->desc.rules.is_dynasoar != 0;
+        run->app.phases = is_dynasoar ? dynasoar_phases : phases;
+        run->app.phase_count = is_dynasoar ? SUGARSCAPE_DYNASOAR_PHASES : SUGARSCAPE_PHASES;
+    }
     run->app.state_bytes = run->cells * sizeof(sugarscape_state);
     return 0;
 }
@@ -103,7 +114,7 @@ static int report_heap(void *app, bench_error *error) {
     run_state *run = app;
     return bench_app_report_classes(app, classes, metrics, 2, error)
                ? -1
-               : sugarscape_check_heap(&run->app.world, &run->desc.rules, run->app.found, error);
+               : sugarscape_check_heap(&run->app.world, &run->desc, run->app.found, error);
 }
 
 static int compare(void *app, bench_error *error) {
@@ -118,7 +129,10 @@ static const char *const columns[] = {"males", "females", "cell_sugar", "agent_s
 static const bench_outputs_class classes[] = {
     {"Male", "#1f5ac8"}, {"Female", "#d7283c"}, {"Cell", NULL}, {NULL, NULL}};
 
-static const bench_app_ops ops = {BENCH_APP_OPS, .cell_field = "position", .begin = begin,
+static const char *const counted[] = {"males", "females", NULL};
+
+static const bench_app_ops ops = {BENCH_APP_OPS,    .cell_field = "position",
+                                  .begin = begin,   .counted = counted,
                                   .state = "world", .holds = "all agents are as the rules allow"};
 
 static int begin_run(void *self, bench_env *env, const bench_values *values,
@@ -144,13 +158,24 @@ static const bench_param params[] = {
     {"growth", BENCH_INT, "50", "the most sugar that grows in a step", 1, 255, NULL},
     {"diffusion", BENCH_INT, "6", "d: a cell gives each neighbour sugar / 2^d", 3, 31, NULL},
     {"max_diffusion", BENCH_INT, "7", "but no more than this", 0, 255, NULL},
+    {"rules", BENCH_ENUM, "own", "ours, or those of DynaSOAr's program", 0, 0, "own|dynasoar"},
+    {"model", BENCH_ENUM, "lean", "clump: our objects, or DynaSOAr's, which need its rules", 0, 0,
+     "lean|faithful"},
     BENCH_COMPACTION_PARAMS,
     {NULL, BENCH_INT, NULL, NULL, 0, 0, NULL}};
+
+static const bench_preset presets[] = {
+    {"dynasoar", "the public default set-up of DynaSOAr's sugarscape",
+     "rules=dynasoar model=faithful width=1700 height=1700 steps=1000 males=120 females=150 "
+     "vision=2 max_age=100 endowment=200 metabolism=80 children=8 mating_age=22 capacity=3500 "
+     "sources=80 growth=50 diffusion=3 max_diffusion=60"},
+    {NULL, NULL, NULL}};
 
 const bench_descriptor bench_app_sugarscape = {
     .name = "app-sugarscape",
     .sentence = "Agents that seek sugar, mate and die on a grid of cells (Springer's thesis 7.7)",
     .params = params,
+    .presets = presets,
     .size = "height",
     .bytes = sizeof(run_state),
     .begin = begin_run,

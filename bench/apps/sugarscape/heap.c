@@ -1,4 +1,4 @@
-/* Agents and cells on the heap: host side of heap.cl. See world.h. */
+/* Agents and cells on the heap: host side of heap.cl (model=lean). See world.h. */
 #include "world.h"
 
 #include <stdio.h>
@@ -11,9 +11,14 @@ static const char *const kernel_names[] = {
 #define PHASE_NAME(name) #name,
     SUGARSCAPE_PHASE_LIST(PHASE_NAME)
 #undef PHASE_NAME
-        "cell_init",
-    "first_males", "first_females", "write_states"};
-enum { CELL_INIT = SUGARSCAPE_PHASES, FIRST_MALES, FIRST_FEMALES, WRITE_STATES, KERNEL_COUNT };
+        "diffuse_far",
+    "age",
+    "cell_init",
+    "first_males",
+    "first_females",
+    "write_states"};
+enum { DIFFUSE_FAR = SUGARSCAPE_PHASES, AGE, CELL_INIT, FIRST_MALES };
+enum { FIRST_FEMALES = FIRST_MALES + 1, WRITE_STATES, KERNEL_COUNT };
 
 struct world {
     bench_objects objects;
@@ -27,7 +32,8 @@ struct world {
 
 static int create_objects(struct world *world, const sugarscape_desc *desc, bench_error *error) {
     static const char *const before[] = {"bench/apps/sugarscape/heap_grid.clh",
-                                         "bench/apps/sugarscape/rules.clh", NULL};
+                                         "bench/apps/sugarscape/rules.clh",
+                                         "bench/apps/sugarscape/looking.clh", NULL};
     char options[40];
     /* A cell has 21 bytes, an agent up to 25. What is more is room for bitmaps and for blocks of
      * one sex while the other needs them; the constant, for small worlds. */
@@ -93,15 +99,8 @@ static int make_cells(struct world *world, bench_error *error) {
 /* The first agents of one sex; `positions` has room for the numbers of all cells. */
 static int make_agents(struct world *world, uint32_t kind, uint32_t *positions,
                        bench_error *error) {
-    const sugarscape_rules *rules = &world->rules;
     int is_male = kind == SUGARSCAPE_MALE;
-    size_t count = 0;
-    for (uint32_t y = 0; y < rules->height; y++) {
-        for (uint32_t x = 0; x < rules->width; x++) {
-            positions[count] = sugarscape_number(rules, x, y);
-            count += sugarscape_first_kind(rules, positions[count]) == kind;
-        }
-    }
+    size_t count = sugarscape_list_first(&world->rules, kind, positions);
     cl_int code =
         count == 0 ? CL_SUCCESS
                    : clEnqueueWriteBuffer(world->objects.buffers.queue, world->states, CL_TRUE, 0,
@@ -147,9 +146,16 @@ static int create(const sugarscape_desc *desc, void **self, bench_error *error) 
 
 static int step(void *self, cl_event *events, bench_error *error) {
     struct world *world = self;
-    for (unsigned phase = 0; phase < SUGARSCAPE_PHASES; phase++) {
-        if (run(world, phase, phase != SUGARSCAPE_PHASE_propose, events ? &events[phase] : NULL,
-                error)) {
+    unsigned first = 0;
+    if (world->rules.is_dynasoar) {
+        if (run(world, DIFFUSE_FAR, 1, events ? events++ : NULL, error) ||
+            run(world, AGE, 1, events ? events++ : NULL, error)) {
+            return -1;
+        }
+        first = SUGARSCAPE_PHASE_select_cell;
+    }
+    for (unsigned phase = first; phase < SUGARSCAPE_PHASES; phase++) {
+        if (run(world, phase, phase != SUGARSCAPE_PHASE_propose, events ? events++ : NULL, error)) {
             return -1;
         }
     }

@@ -1,7 +1,7 @@
 /* Sugarscape over objects: one kernel per phase of a step, and those that make and show the world.
  *
  * A step is six kernels. Only the last one makes and frees objects, so the list of objects is made
- * once a step. No kernel looks at what another work-item of it changes, except for wishes, which
+ * once a step. Under DynaSOAr's rules diffuse_far takes the place of diffuse, and in `age` the dead go. No kernel looks at what another work-item of it changes, except for wishes, which
  * are made of atomics whose order does not matter (rules.clh).
  *
  * Sugar is kept twice: step i reads sugar[i % 2] of all cells and writes the other, on which the
@@ -157,19 +157,72 @@ __kernel void diffuse(CLUMP_HEAP_FIXED, __global const uint *rows, rules r, uint
     }
 }
 
+/* Grow Sugar, Precompute Sugar Diffusion, Diffuse Sugar by DynaSOAr's rules: from all cells within the
+ * greatest vision. */
+__kernel void diffuse_far(CLUMP_HEAP_FIXED, __global const uint *rows, rules r, uint iteration) {
+    uint parity = iteration % 2u, lines = r.pitch / 64u;
+    int vision = (int)r.max_vision;
+    FOR_EACH_ROW(row, lines * r.max_vision, lines * (r.max_vision + r.height)) {
+        FOR_EACH_SLOT(slot) {
+            uint number = row * 64u + slot, eighths = 0u;
+            uint x = number % r.pitch - r.max_vision, y = number / r.pitch - r.max_vision;
+            Cell self = {rows[row] | slot};
+            if (!is_inside(r, x, y)) {
+                continue; /* walls stay 0 */
+            }
+            uint sugar = grown(clump_heap, r, parity, rows[row], slot);
+            FOR_EACH_LINE(dy, vision) {
+                uint other = number + (uint)(dy * (int)r.pitch - vision);
+                for (uint i = 0u; i <= 2u * (uint)vision; i++, other++) {
+                    uint share = cell_share(clump_heap, r, parity, rows[other / 64u], other % 64u);
+                    eighths += other == number ? 0u : share / 8u;
+                }
+            }
+            Cell_sugar(self, 1u - parity) =
+                diffuse_far_word(r, x, y, Cell_sugar(self, parity), sugar, eighths);
+        }
+    }
+}
+
+static void bury(CLUMP_HEAP, __global const uint *rows, uint parity, Agent agent) {
+    Cell cell = cell_at(rows, Agent_position(agent));
+    Cell_agent(cell) = Agent_null;
+    Cell_sugar(cell, parity) |= VACANT;
+    Cell_offer(cell) = 0u;
+    Agent_free(agent);
+}
+
+/* Age and Metabolize by DynaSOAr's rules: the dead leave their cells at once. */
+__kernel void age(CLUMP_HEAP, __global const uint *rows, rules r, uint iteration) {
+    uint parity = (iteration + 1u) % 2u;
+    CLUMP_FOR_EACH(Agent, self) {
+        uint years = Agent_age(self) + 1u, sugar = Agent_sugar(self);
+        uint metabolism = Agent_metabolism(self);
+        if (is_dying(r, years, Agent_max_age(self), sugar, metabolism)) {
+            bury(clump_heap, rows, parity, self);
+            continue;
+        }
+        Agent_age(self) = years;
+        Agent_sugar(self) = sugar - metabolism;
+    }
+}
+
 /* Age and Metabolize, Select Outgoing Cell. The dead stay on their cells for the rest of the step.
  * Requests go out in a second loop: between atomics a CPU would not look ahead to what the next
  * agent sees (a third of this kernel's time at 1024 x 1024). */
 __kernel void select_cell(CLUMP_HEAP_FIXED, __global const uint *rows, rules r, uint iteration) {
     CLUMP_FOR_EACH(Agent, self) {
-        uint age = Agent_age(self) + 1u, sugar = Agent_sugar(self);
-        uint metabolism = Agent_metabolism(self), position = Agent_position(self);
-        if (age > Agent_max_age(self) || sugar < metabolism) {
-            Agent_request(self) = DEAD;
-            continue;
+        uint position = Agent_position(self);
+        if (!r.is_dynasoar) {
+            uint years = Agent_age(self) + 1u, sugar = Agent_sugar(self);
+            uint metabolism = Agent_metabolism(self);
+            if (is_dying(r, years, Agent_max_age(self), sugar, metabolism)) {
+                Agent_request(self) = DEAD;
+                continue;
+            }
+            Agent_age(self) = years;
+            Agent_sugar(self) = sugar - metabolism;
         }
-        Agent_age(self) = age;
-        Agent_sugar(self) = sugar - metabolism;
         Agent_request(self) = choose_move(GRID_HERE, r, iteration, position, Agent_vision(self));
     }
     CLUMP_FOR_EACH(Agent, self) {
@@ -293,13 +346,6 @@ static void beget(CLUMP_HEAP, __global const uint *rows, rules r, uint iteration
     Male_sugar(male) = father.sugar - father.endowment / 2u;
     Female_sugar(female) = mother.sugar - mother.endowment / 2u;
     Female_children(female)++;
-}
-
-static void bury(CLUMP_HEAP, __global const uint *rows, uint parity, Agent agent) {
-    Cell cell = cell_at(rows, Agent_position(agent));
-    Cell_agent(cell) = Agent_null;
-    Cell_sugar(cell, parity) |= VACANT;
-    Agent_free(agent);
 }
 
 /* Select Agent, Generate Offspring; and the dead go. Only the visitor of an agent frees it, and

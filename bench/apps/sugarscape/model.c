@@ -42,6 +42,20 @@ int sugarscape_rules_finish(sugarscape_rules *rules, bench_error *error) {
         {"diffusion", rules->diffusion, 3, 31}, /* 8 neighbours: 3 gives all away */
         {"max_diffusion", rules->max_diffusion, 0, UINT8_MAX},
     };
+    const limit others[] = {
+        /* what a first agent has at least must not be 0 */
+        {"max_vision under DynaSOAr's rules", rules->max_vision, 2, SUGARSCAPE_VISION_MAX},
+        {"max_age under DynaSOAr's rules", rules->max_age, 3, UINT16_MAX - 1},
+        {"max_endowment under DynaSOAr's rules", rules->max_endowment, 4, UINT16_MAX},
+        {"max_metabolism under DynaSOAr's rules", rules->max_metabolism, 3, UINT16_MAX},
+        {"max_children under DynaSOAr's rules", rules->max_children, 3, UINT8_MAX},
+    };
+    for (size_t i = 0; i < sizeof others / sizeof *others && rules->is_dynasoar; i++) {
+        if (others[i].value < others[i].least || others[i].value > others[i].most) {
+            return bench_error_set(error, "%s must be %u to %u, not %u", others[i].name,
+                                   others[i].least, others[i].most, others[i].value);
+        }
+    }
     for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
         if (limits[i].value < limits[i].least || limits[i].value > limits[i].most) {
             return bench_error_set(error, "%s must be %u to %u, not %u", limits[i].name,
@@ -63,6 +77,17 @@ size_t sugarscape_cells(const sugarscape_rules *rules) {
 
 uint32_t sugarscape_grid_cells(const sugarscape_rules *rules) {
     return rules->pitch * (rules->height + 2 * rules->max_vision);
+}
+
+size_t sugarscape_list_first(const sugarscape_rules *rules, uint32_t kind, uint32_t *numbers) {
+    size_t count = 0;
+    for (uint32_t y = 0; y < rules->height; y++) {
+        for (uint32_t x = 0; x < rules->width; x++) {
+            numbers[count] = sugarscape_number(rules, x, y);
+            count += sugarscape_first_kind(rules, numbers[count]) == kind;
+        }
+    }
+    return count;
 }
 
 sugarscape_census sugarscape_count(const sugarscape_state *states, size_t cells) {

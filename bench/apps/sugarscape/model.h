@@ -34,6 +34,7 @@ typedef struct sugarscape_rules {
     uint32_t max_growth;      /* sugar that such a cell grows in a step, 1 to this */
     uint32_t diffusion;       /* a neighbour gets sugar >> diffusion, ... */
     uint32_t max_diffusion;   /* ... but no more than this */
+    uint32_t is_dynasoar;     /* the rules of DynaSOAr's program, as README.md says */
     uint32_t pitch;           /* set by sugarscape_rules_finish() */
 } sugarscape_rules;
 
@@ -63,6 +64,10 @@ enum {
 
 /* SUGARSCAPE_MALE, _FEMALE or _NOBODY: who is on a cell of that number at the start. */
 uint32_t sugarscape_first_kind(const sugarscape_rules *rules, uint32_t cell);
+
+/* The numbers of the cells with an agent of this kind at the start, into `numbers`, which has room for all
+ * cells and one more. Returns how many there are. */
+size_t sugarscape_list_first(const sugarscape_rules *rules, uint32_t kind, uint32_t *numbers);
 
 /* ---- States ---------------------------------------------------------------------------------- */
 

@@ -9,9 +9,9 @@ static const char *const kernel_names[] = {
 #define PHASE_NAME(name) #name,
     SUGARSCAPE_PHASE_LIST(PHASE_NAME)
 #undef PHASE_NAME
-        "populate",
-    "write_states"};
-enum { POPULATE = SUGARSCAPE_PHASES, WRITE_STATES, KERNEL_COUNT };
+        "diffuse_far",
+    "age", "populate", "write_states"};
+enum { DIFFUSE_FAR = SUGARSCAPE_PHASES, AGE, POPULATE, WRITE_STATES, KERNEL_COUNT };
 
 /* Bytes of the fields of plain_grid.clh, in order. */
 static const size_t field_bytes[] = {8, 4, 4, 4, 4, 4, 2, 2, 2, 2, 1, 1, 1, 1, 1};
@@ -29,7 +29,8 @@ struct world {
 
 static int build(struct world *world, const sugarscape_desc *desc, bench_error *error) {
     static const char *const before[] = {"bench/apps/sugarscape/plain_grid.clh",
-                                         "bench/apps/sugarscape/rules.clh", NULL};
+                                         "bench/apps/sugarscape/rules.clh",
+                                         "bench/apps/sugarscape/looking.clh", NULL};
     bench_plain_desc plain = {
         .world = &desc->world,
         .file = "bench/apps/sugarscape/plain.cl",
@@ -64,7 +65,7 @@ static int launch(struct world *world, unsigned kernel, cl_event *event, bench_e
     if (kernel == POPULATE) {
         return bench_plain_launch(&world->plain, kernel, 0, world->cells, event, error);
     }
-    if (kernel != SUGARSCAPE_PHASE_propose &&
+    if (kernel != SUGARSCAPE_PHASE_propose && kernel != AGE &&
         bench_plain_set(&world->plain, &iteration, 1, error)) {
         return -1;
     }
@@ -92,8 +93,16 @@ static int create(const sugarscape_desc *desc, void **self, bench_error *error) 
 
 static int step(void *self, cl_event *events, bench_error *error) {
     struct world *world = self;
-    for (unsigned phase = 0; phase < SUGARSCAPE_PHASES; phase++) {
-        if (launch(world, phase, events ? &events[phase] : NULL, error)) {
+    unsigned first = 0;
+    if (world->rules.is_dynasoar) {
+        if (launch(world, DIFFUSE_FAR, events ? events++ : NULL, error) ||
+            launch(world, AGE, events ? events++ : NULL, error)) {
+            return -1;
+        }
+        first = SUGARSCAPE_PHASE_select_cell;
+    }
+    for (unsigned phase = first; phase < SUGARSCAPE_PHASES; phase++) {
+        if (launch(world, phase, events ? events++ : NULL, error)) {
             return -1;
         }
     }

@@ -78,18 +78,57 @@ __kernel void diffuse(GRID, rules r, uint iteration) {
         diffuse_word(r, x, y, SUGAR(n, parity), grown(GRID_HERE, r, parity, n), shares);
 }
 
+/* By DynaSOAr's rules, as in heap.cl. */
+__kernel void diffuse_far(GRID, rules r, uint iteration) {
+    uint n = HERE, parity = iteration % 2u, eighths = 0u;
+    uint x = n % r.pitch - r.max_vision, y = n / r.pitch - r.max_vision;
+    int vision = (int)r.max_vision;
+    if (!is_inside(r, x, y)) {
+        return;
+    }
+    FOR_EACH_LINE(dy, vision) {
+        uint other = n + (uint)(dy * (int)r.pitch - vision);
+        for (uint i = 0u; i <= 2u * (uint)vision; i++, other++) {
+            uint share = share_of(r, grown(GRID_HERE, r, parity, other));
+            eighths += other == n ? 0u : share / 8u;
+        }
+    }
+    SUGAR(n, 1u - parity) = diffuse_far_word(r, x, y, SUGAR(n, parity),
+                                             grown(GRID_HERE, r, parity, n), eighths);
+}
+
+/* The dead leave at once. Both words say so, as move() goes by the one that diffuse_far() read. */
+__kernel void age(GRID, rules r) {
+    uint n = HERE;
+    if (!AT(n, kind)) {
+        return;
+    }
+    uint years = AT(n, age) + 1u, sugar = AT(n, agent_sugar), metabolism = AT(n, metabolism);
+    if (is_dying(r, years, AT(n, max_age), sugar, metabolism)) {
+        AT(n, kind) = 0u;
+        AT(n, offer) = 0u;
+        SUGAR(n, 0) |= VACANT;
+        SUGAR(n, 1) |= VACANT;
+        return;
+    }
+    AT(n, age) = years;
+    AT(n, agent_sugar) = sugar - metabolism;
+}
+
 __kernel void select_cell(GRID, rules r, uint iteration) {
     uint n = HERE;
     if (!AT(n, kind)) {
         return;
     }
-    uint age = AT(n, age) + 1u, sugar = AT(n, agent_sugar), metabolism = AT(n, metabolism);
-    if (age > AT(n, max_age) || sugar < metabolism) {
-        AT(n, request) = DEAD;
-        return;
+    if (!r.is_dynasoar) {
+        uint years = AT(n, age) + 1u, sugar = AT(n, agent_sugar), metabolism = AT(n, metabolism);
+        if (is_dying(r, years, AT(n, max_age), sugar, metabolism)) {
+            AT(n, request) = DEAD;
+            return;
+        }
+        AT(n, age) = years;
+        AT(n, agent_sugar) = sugar - metabolism;
     }
-    AT(n, age) = age;
-    AT(n, agent_sugar) = sugar - metabolism;
     uint request = choose_move(GRID_HERE, r, iteration, n, AT(n, vision));
     AT(n, request) = request;
     if (request) {

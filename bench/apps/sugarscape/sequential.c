@@ -26,7 +26,7 @@ struct agent {
 
 struct world {
     sugarscape_rules rules;
-    uint32_t iteration, cells;
+    uint32_t iteration, cells, born[2]; /* males and females, in the last step */
     uint32_t *sugar, *shares, *wish;
     uint8_t *growth, *taken;
     struct agent *agents;
@@ -84,7 +84,9 @@ static int is_granted(struct world *world, struct agent *agent) {
 }
 
 static int is_ready(const sugarscape_rules *rules, const struct agent *agent) {
-    return agent->sugar > agent->endowment && agent->age >= rules->mating_age;
+    int has_enough = rules->is_dynasoar ? agent->sugar >= agent->endowment * 2u / 3
+                                        : agent->sugar > agent->endowment;
+    return has_enough && agent->age >= rules->mating_age;
 }
 
 /* ---- The phases ------------------------------------------------------------------------------ */
@@ -93,7 +95,7 @@ static void grow(struct world *world) {
     const sugarscape_rules *rules = &world->rules;
     FOR_EACH_CELL(rules, cell) {
         uint32_t sugar = world->sugar[cell];
-        if (sugar < rules->capacity) {
+        if (sugar < rules->capacity || rules->is_dynasoar) {
             sugar += world->growth[cell];
             sugar = sugar < rules->capacity ? sugar : rules->capacity;
         }
@@ -118,15 +120,40 @@ static void diffuse(struct world *world) {
     }
 }
 
+/* By DynaSOAr's rules: one share goes, and every cell within the greatest vision gets an eighth of it. */
+static void diffuse_far(struct world *world) {
+    const sugarscape_rules *rules = &world->rules;
+    int32_t vision = (int32_t)rules->max_vision;
+    FOR_EACH_CELL(rules, cell) {
+        uint32_t eighths = 0;
+        for (int32_t dy = -vision; dy <= vision; dy++) {
+            for (int32_t dx = -vision; dx <= vision; dx++) {
+                eighths += world->shares[cell_at(world, cell, dx, dy)] / 8;
+            }
+        }
+        world->sugar[cell] += eighths - world->shares[cell] / 8 - world->shares[cell];
+    }
+}
+
+static void bury(struct world *world, uint32_t cell) {
+    memset(&world->agents[cell], 0, sizeof world->agents[cell]);
+    world->taken[cell] = 0;
+}
+
+/* By DynaSOAr's rules the dead go at once. */
 static void age_and_metabolize(struct world *world) {
+    uint32_t least = world->rules.is_dynasoar ? 1 : 0;
     FOR_EACH_CELL(&world->rules, cell) {
         struct agent *agent = &world->agents[cell];
         if (agent->kind == SUGARSCAPE_NOBODY) {
             continue;
         }
         agent->age++;
-        if (agent->age > agent->max_age || agent->sugar < agent->metabolism) {
+        if (agent->age > agent->max_age || agent->sugar < agent->metabolism + least) {
             agent->is_dead = 1;
+            if (world->rules.is_dynasoar) {
+                bury(world, cell);
+            }
         } else {
             agent->sugar -= agent->metabolism;
         }
@@ -157,9 +184,47 @@ static void prepare_move(struct world *world, uint32_t cell) {
     }
 }
 
+/* For ties: the finaliser of MurmurHash3. */
+static uint32_t scramble(uint32_t x) {
+    x = (x ^ x >> 16) * 0x85ebca6bu;
+    x = (x ^ x >> 13) * 0xc2b2ae35u;
+    return x ^ x >> 16;
+}
+
+/* By DynaSOAr's rules: of n equally rich cells the last is taken with probability 1/n. */
+static void prepare_any_move(struct world *world, uint32_t cell) {
+    struct agent *agent = &world->agents[cell];
+    philox4x32_ctr_t random = draw(world, cell, SUGARSCAPE_DRAW_MOVE);
+    uint32_t best = 0, best_target = 0, best_place = 0, equals = 0;
+    int32_t vision = agent->vision;
+    for (int32_t dy = -vision; dy <= vision; dy++) {
+        for (int32_t dx = -vision; dx <= vision; dx++) {
+            uint32_t target = cell_at(world, cell, dx, dy), place = place_of(dx, dy);
+            uint32_t sugar = world->sugar[target];
+            if (world->taken[target] || (equals && sugar < best)) {
+                continue;
+            }
+            equals = equals && sugar == best ? equals + 1 : 1;
+            best = sugar;
+            if (scramble(random.v[1] + place) % equals == 0) {
+                best_target = target;
+                best_place = place;
+            }
+        }
+    }
+    if (equals) {
+        ask(world, agent, best_target, make_request(random.v[0] >> 8, best_place));
+    }
+}
+
 static void prepare_moves(struct world *world) {
     FOR_EACH_CELL(&world->rules, cell) {
-        if (world->agents[cell].kind != SUGARSCAPE_NOBODY && !world->agents[cell].is_dead) {
+        if (world->agents[cell].kind == SUGARSCAPE_NOBODY || world->agents[cell].is_dead) {
+            continue;
+        }
+        if (world->rules.is_dynasoar) {
+            prepare_any_move(world, cell);
+        } else {
             prepare_move(world, cell);
         }
     }
@@ -273,7 +338,7 @@ static uint32_t mix(uint32_t a, uint32_t b, uint32_t *bits) {
 static struct agent make_child(const struct world *world, uint32_t cell, const struct agent *male,
                                const struct agent *female) {
     philox4x32_ctr_t random = draw(world, cell, SUGARSCAPE_DRAW_CHILD);
-    uint32_t bits = random.v[1];
+    uint32_t bits = world->rules.is_dynasoar ? 0 : random.v[1]; /* 0: rounded down */
     struct agent child = {0};
     child.kind = random.v[0] & 1u ? SUGARSCAPE_MALE : SUGARSCAPE_FEMALE;
     child.sugar = male->endowment / 2u + female->endowment / 2u;
@@ -282,6 +347,9 @@ static struct agent make_child(const struct world *world, uint32_t cell, const s
     child.endowment = (uint16_t)mix(male->endowment, female->endowment, &bits);
     child.metabolism = (uint16_t)mix(male->metabolism, female->metabolism, &bits);
     child.max_children = child.kind == SUGARSCAPE_FEMALE ? female->max_children : 0;
+    if (world->rules.is_dynasoar) {
+        child.sugar = child.endowment;
+    }
     return child;
 }
 
@@ -292,6 +360,7 @@ static void spawn_offspring(struct world *world) {
             struct agent *female = &world->agents[male->mate];
             world->agents[male->target] = make_child(world, cell, male, female);
             world->taken[male->target] = 1;
+            world->born[world->agents[male->target].kind == SUGARSCAPE_FEMALE]++;
             male->sugar -= male->endowment / 2u;
             female->sugar -= female->endowment / 2u;
             female->children++;
@@ -303,8 +372,7 @@ static void spawn_offspring(struct world *world) {
 static void bury_dead(struct world *world) {
     FOR_EACH_CELL(&world->rules, cell) {
         if (world->agents[cell].is_dead) {
-            memset(&world->agents[cell], 0, sizeof world->agents[cell]);
-            world->taken[cell] = 0;
+            bury(world, cell);
         }
     }
 }
@@ -313,8 +381,13 @@ static int step(void *self, cl_event *events, bench_error *error) {
     struct world *world = self;
     (void)events;
     (void)error;
+    world->born[0] = world->born[1] = 0;
     grow(world);
-    diffuse(world);
+    if (world->rules.is_dynasoar) {
+        diffuse_far(world);
+    } else {
+        diffuse(world);
+    }
     age_and_metabolize(world);
     prepare_moves(world);
     update_moves(world);
@@ -337,6 +410,29 @@ uint32_t sugarscape_first_kind(const sugarscape_rules *rules, uint32_t cell) {
                                                                  : SUGARSCAPE_NOBODY;
 }
 
+/* An agent of the start, but its kind, by DynaSOAr's rules. */
+static void fill_dynasoar(const sugarscape_rules *rules, const uint32_t body[4],
+                          const uint32_t needs[4], struct agent *agent) {
+    uint32_t half = rules->max_vision / 2;
+    agent->vision = (uint8_t)(half + body[0] % half);
+    agent->max_age = (uint16_t)(rules->max_age * 2 / 3 + body[1] % (rules->max_age / 3));
+    agent->endowment =
+        (uint16_t)(rules->max_endowment / 4 + body[3] % (rules->max_endowment * 3 / 4));
+    agent->sugar = agent->endowment;
+    agent->metabolism =
+        (uint16_t)(rules->max_metabolism / 3 + needs[0] % (rules->max_metabolism * 2 / 3));
+    if (agent->kind == SUGARSCAPE_FEMALE) {
+        agent->max_children = (uint8_t)(2 + needs[1] % (rules->max_children - 2));
+    }
+}
+
+/* A quarter of the sources has all growth, a quarter a half, the others a quarter. */
+static uint8_t growth_dynasoar(const sugarscape_rules *rules, uint32_t random) {
+    uint32_t lot = random % 1000 * 4, sources = rules->source_permille;
+    uint32_t part = lot < sources ? 1 : lot < 2 * sources ? 2 : lot < 4 * sources ? 4 : 0;
+    return (uint8_t)(part ? rules->max_growth / part : 0);
+}
+
 static void populate(struct world *world) {
     const sugarscape_rules *rules = &world->rules;
     FOR_EACH_CELL(rules, cell) {
@@ -346,15 +442,21 @@ static void populate(struct world *world) {
         uint32_t kind = sugarscape_first_kind(rules, cell);
         struct agent *agent = &world->agents[cell];
         world->taken[cell] = 0;
-        if (ground.v[0] % 1000 < rules->source_permille) {
+        if (rules->is_dynasoar) {
+            world->growth[cell] = growth_dynasoar(rules, ground.v[0]);
+        } else if (ground.v[0] % 1000 < rules->source_permille) {
             world->growth[cell] = (uint8_t)(1 + ground.v[1] % rules->max_growth);
         }
-        world->sugar[cell] = ground.v[2] % (rules->max_endowment + 1);
+        world->sugar[cell] = rules->is_dynasoar ? 0 : ground.v[2] % (rules->max_endowment + 1);
         if (kind == SUGARSCAPE_NOBODY) {
             continue;
         }
         world->taken[cell] = 1;
         agent->kind = (uint8_t)kind;
+        if (rules->is_dynasoar) {
+            fill_dynasoar(rules, body.v, needs.v, agent);
+            continue;
+        }
         agent->vision = (uint8_t)(1 + body.v[0] % rules->max_vision);
         agent->max_age = (uint16_t)(rules->max_age - body.v[1] % (rules->max_age / 3 + 1));
         agent->age = (uint16_t)(body.v[2] % agent->max_age);
@@ -421,5 +523,16 @@ static int read_states(void *self, void *state, bench_error *error) {
     return 0;
 }
 
+static void count(void *self, bench_tally *tally) {
+    const struct world *world = self;
+    FOR_EACH_CELL(&world->rules, cell) {
+        tally->present[0] += world->agents[cell].kind == SUGARSCAPE_MALE;
+        tally->present[1] += world->agents[cell].kind == SUGARSCAPE_FEMALE;
+    }
+    tally->made[0] += world->born[0];
+    tally->made[1] += world->born[1];
+}
+
 const sugarscape_ops sugarscape_sequential_ops = {
-    .create = create, .world = {.destroy = destroy, .step = step, .read = read_states}};
+    .create = create,
+    .world = {.destroy = destroy, .step = step, .read = read_states, .count = count}};

@@ -11,20 +11,24 @@ int sugarscape_world_create(const sugarscape_desc *desc, bench_world *world, ben
                                                 [BENCH_AOS] = &sugarscape_plain_ops,
                                                 [BENCH_SEQUENTIAL] = &sugarscape_sequential_ops};
     *world = (bench_world){NULL, NULL};
-    if (all[desc->world.variant]->create(desc, &world->self, error)) {
+    int is_faithful = desc->is_faithful && desc->world.variant == BENCH_CLUMP;
+    const sugarscape_ops *ops = is_faithful ? &sugarscape_faithful_ops : all[desc->world.variant];
+    if (ops->create(desc, &world->self, error)) {
         return -1;
     }
-    world->ops = &all[desc->world.variant]->world;
+    world->ops = &ops->world;
     return 0;
 }
 
 /* ---- Comparison ------------------------------------------------------------------------------ */
 
-int sugarscape_check_heap(const bench_world *world, const sugarscape_rules *rules,
+int sugarscape_check_heap(const bench_world *world, const sugarscape_desc *desc,
                           const sugarscape_state *states, bench_error *error) {
+    const sugarscape_rules *rules = &desc->rules;
+    size_t cells = desc->is_faithful ? sugarscape_cells(rules) : sugarscape_grid_cells(rules);
     sugarscape_census census = sugarscape_count(states, sugarscape_cells(rules));
     const bench_class_count expected[] = {
-        {"Male", census.males}, {"Female", census.females}, {"Cell", sugarscape_grid_cells(rules)}};
+        {"Male", census.males}, {"Female", census.females}, {"Cell", cells}};
     return bench_world_check_counts(world, expected, 3, error);
 }
 
@@ -39,7 +43,7 @@ static int compare(const bench_pair *pair, uint32_t step, bench_error *error) {
     return sugarscape_compare(rules, pair->found_state, pair->expected_state, step, error) ||
                    sugarscape_check(rules, pair->found_state, error)
                ? 1
-               : sugarscape_check_heap(&pair->found, rules, pair->expected_state, error);
+               : sugarscape_check_heap(&pair->found, pair->desc, pair->expected_state, error);
 }
 
 int sugarscape_compare_run(const sugarscape_desc *desc, uint32_t steps, uint32_t check_every,

@@ -18,9 +18,26 @@ enum {
         SUGARSCAPE_PHASES
 };
 
+/* Those under DynaSOAr's rules, with two kernels of their own. */
+#define SUGARSCAPE_DYNASOAR_LIST(X)                                                                \
+    X(diffuse_far) X(age) X(select_cell) X(move) X(propose) X(accept) X(spawn)
+#define SUGARSCAPE_DYNASOAR_PHASES 7
+
+/* And those of model=faithful, which are the do-alls of DynaSOAr's program. */
+#define SUGARSCAPE_FAITHFUL_LIST(X)                                                                \
+    X(grow_sugar)                                                                                  \
+    X(prepare_diffuse)                                                                             \
+    X(update_diffuse)                                                                              \
+    X(age_and_metabolize)                                                                          \
+    X(prepare_move)                                                                                \
+    X(decide_permission) X(update_move) X(propose) X(decide_proposal) X(propose_offspring_target)  \
+        X(decide_birthplace) X(mate)
+#define SUGARSCAPE_FAITHFUL_PHASES 12
+
 typedef struct sugarscape_desc {
     bench_world_desc world;
     sugarscape_rules rules; /* finished */
+    int is_faithful; /* only for clump, under DynaSOAr's rules: objects and phases of its program */
 } sugarscape_desc;
 
 /* What a variant is made of: `self` is what create gives, unless it returns -1. Its state is a
@@ -29,6 +46,7 @@ typedef struct sugarscape_ops {
     int (*create)(const sugarscape_desc *desc, void **self, bench_error *error);
     bench_world_ops world;
 } sugarscape_ops;
+extern const sugarscape_ops sugarscape_faithful_ops; /* clump, if is_faithful */
 extern const sugarscape_ops sugarscape_heap_ops, sugarscape_plain_ops, sugarscape_sequential_ops;
 
 /* A populated world. Returns 0, or -1 and nothing to destroy. */
@@ -36,7 +54,7 @@ int sugarscape_world_create(const sugarscape_desc *desc, bench_world *world, ben
 
 /* What must hold of a heap beside its own invariants: as many agents as the state has. 1 and a
  * sentence if it does not, -1 if that could not be found out. No heap: holds. */
-int sugarscape_check_heap(const bench_world *world, const sugarscape_rules *rules,
+int sugarscape_check_heap(const bench_world *world, const sugarscape_desc *desc,
                           const sugarscape_state *states, bench_error *error);
 
 /* Run the variant of `desc` and the sequential one side by side and compare them before the

@@ -29,11 +29,13 @@ static int create_network(run_state *run) {
                            .leave_permille = bench_u32(values, "leave"),
                            .slow_permille = bench_u32(values, "slow"),
                            .phase_steps = bench_u32(values, "phase"),
-                           .is_smart = bench_is(values, "lights", "smart") != 0};
+                           .is_smart = bench_is(values, "lights", "smart") != 0,
+                           .is_dynasoar = bench_is(values, "rules", "dynasoar") != 0};
     traffic_map_desc town = {.seed = rules.seed,
                              .intersections = bench_u32(values, "intersections"),
                              .street_cells = bench_u32(values, "street_cells"),
-                             .yield_permille = bench_u32(values, "yield")};
+                             .yield_permille = bench_u32(values, "yield"),
+                             .is_random = bench_is(values, "network", "random")};
     if (path[0] ? traffic_map_read(path, &run->map, run->app.error)
                 : traffic_map_draw(&town, &run->map, run->app.error)) {
         return -1;
@@ -49,9 +51,16 @@ static int create_network(run_state *run) {
     return 0;
 }
 
+static int is_faithful(const run_state *run) {
+    return bench_is(run->app.values, "model", "faithful");
+}
+
 static int begin(void *app) {
     run_state *run = app;
-    static const char *const phases[TRAFFIC_PHASES] = {"look", "act"};
+    static const char *const own[] = {"look", "act"};
+    static const char *const dynasoar[] = {"act_places", "look", "act_cars"};
+    static const char *const faithful[] = {"create_cars", "change_lights", "prepare_path",
+                                           "move_cars"};
     if (create_network(run)) {
         return -1;
     }
@@ -59,8 +68,12 @@ static int begin(void *app) {
     snprintf(run->app.title, sizeof run->app.title, "traffic, %u cells", run->network.cell_count);
     traffic_fit_image(&run->map, bench_u32(run->app.values, "pixels"), &run->app.width,
                       &run->app.height);
-    run->app.phases = phases;
-    run->app.phase_count = TRAFFIC_PHASES;
+    run->app.phases = run->network.rules.is_dynasoar ? dynasoar : own;
+    run->app.phase_count = traffic_phase_count(&run->network.rules);
+    if (is_faithful(run) && run->app.variant == BENCH_CLUMP) {
+        run->app.phases = faithful;
+        run->app.phase_count = sizeof faithful / sizeof *faithful;
+    }
     run->app.state_bytes = run->network.cell_count * sizeof(uint32_t);
     return 0;
 }
@@ -75,7 +88,8 @@ static void end(void *app) {
 
 static int create(void *app, const bench_world_desc *world, bench_error *error) {
     run_state *run = app;
-    run->desc = (traffic_desc){.world = *world, .network = &run->network};
+    run->desc =
+        (traffic_desc){.world = *world, .network = &run->network, .is_faithful = is_faithful(run)};
     return traffic_world_create(&run->desc, &run->app.world, error);
 }
 
@@ -121,7 +135,7 @@ static int check(void *app, bench_error *error) {
     const uint32_t *codes = run->app.found;
     for (uint32_t i = 0; i < run->network.cell_count; i++) {
         uint32_t code = codes[i], limit = code >> 24 & 15, velocity = code >> 20 & 15;
-        uint32_t max = run->network.max_velocity[i], car_max = code >> 16 & 15;
+        uint32_t max = run->network.max_velocity[i] & TRAFFIC_LIMIT, car_max = code >> 16 & 15;
         if ((limit != 0 && limit != max) || velocity > max || velocity > car_max ||
             ((code & TRAFFIC_CODE_CAR) != 0) != (car_max != 0)) {
             bench_error_set(error, "cell %u with limit %u of %u has a car with velocity %u of %u",
@@ -141,15 +155,14 @@ static int compare(void *app, bench_error *error) {
 /* ---- The benchmark --------------------------------------------------------------------------- */
 
 static const char *const columns[] = {"cars", "moving", NULL};
+static const char *const counted[] = {"cars", "cells_passed", NULL};
 static const bench_outputs_class classes[] = {{"Car", "#1f77b4"}, {"Cell", NULL}, {NULL, NULL}};
 
-static const bench_app_ops ops = {BENCH_APP_OPS,
-                                  .cell_field = "position",
-                                  .begin = begin,
-                                  .end = end,
-                                  .check = check,
-                                  .state = "state",
-                                  .holds = "all limits and velocities are in bounds"};
+static const bench_app_ops ops = {
+    BENCH_APP_OPS,    .cell_field = "position",
+    .begin = begin,   .counted = counted,
+    .end = end,       .check = check,
+    .state = "state", .holds = "all limits and velocities are in bounds"};
 
 static int begin_run(void *self, bench_env *env, const bench_values *values,
                      bench_results *results) {
@@ -159,10 +172,16 @@ static int begin_run(void *self, bench_env *env, const bench_values *values,
 /* clang-format off */
 static const bench_param params[] = {
     BENCH_APP_PARAMS(BENCH_APP_VARIANTS, "200", TRAFFIC_STEPS_MAX),
-    {"intersections", BENCH_INT, "1000", "of a random town", 2, TRAFFIC_INTERSECTIONS_MAX, NULL},
-    {"street_cells", BENCH_INT, "90", "of a street of that town, about", 1, 10000, NULL},
+    {"network", BENCH_ENUM, "town", "streets of a town, or of a random graph", 0, 0, "town|random"},
+    {"rules", BENCH_ENUM, "own", "of driving: ours, or those of DynaSOAr's program", 0, 0,
+     "own|dynasoar"},
+    {"model", BENCH_ENUM, "lean", "clump: our objects, or DynaSOAr's, which need its rules", 0, 0,
+     "lean|faithful"},
+    {"intersections", BENCH_INT, "1000", "of the network", 2, TRAFFIC_INTERSECTIONS_MAX, NULL},
+    {"street_cells", BENCH_INT, "90", "town: of a street, about; random: of a side of the square", 1,
+     10000, NULL},
     {"yield", BENCH_INT, "250", "intersections with yield signs, per 1000", 0, 1000, NULL},
-    {"map", BENCH_STRING, "", "file with streets, instead of a random town", 0, 0, NULL},
+    {"map", BENCH_STRING, "", "file with streets, instead of a network drawn", 0, 0, NULL},
     {"cars", BENCH_INT, "50", "at the start, per 1000 cells", 0, 1000, NULL},
     {"producers", BENCH_INT, "20", "cells where cars come in, per 1000", 0, 500, NULL},
     {"sinks", BENCH_INT, "3", "cells where cars go out, per 1000", 0, 500, NULL},
@@ -178,10 +197,17 @@ static const bench_param params[] = {
     {NULL, BENCH_INT, NULL, NULL, 0, 0, NULL}};
 /* clang-format on */
 
+static const bench_preset presets[] = {
+    {"dynasoar", "the public default set-up of DynaSOAr's traffic",
+     "rules=dynasoar model=faithful network=random intersections=17500 street_cells=200 steps=2000 "
+     "yield=0 cars=0 producers=20 sinks=3 create=20 leave=1000 slow=200 lights=timed phase=5"},
+    {NULL, NULL, NULL}};
+
 const bench_descriptor bench_app_traffic = {
     .name = "app-traffic",
     .sentence = "Cars on a network of streets, with traffic lights (Springer's thesis 7.5)",
     .params = params,
+    .presets = presets,
     .size = "intersections",
     .bytes = sizeof(run_state),
     .begin = begin_run,

@@ -1,4 +1,4 @@
-/* Traffic as objects: host side of heap.cl. See world.h. */
+/* Traffic as objects: host side of heap.cl (model=lean). See world.h. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,11 +6,14 @@
 #include "world.h"
 
 /* In the order in which they are created. */
-static const char *const kernel_names[] = {"cell_init",  "cell_link",  "group_init",
-                                           "light_init", "yield_init", "car_start",
-                                           "look",       "act",        "write_codes"};
-enum { CELL_INIT, CELL_LINK, GROUP_INIT, LIGHT_INIT, YIELD_INIT, CAR_START, LOOK, ACT, WRITE };
-enum { KERNEL_COUNT = WRITE + 1 };
+static const char *const kernel_names[] = {"cell_init",  "cell_link", "group_init", "light_init",
+                                           "yield_init", "car_start", "look",       "act",
+                                           "act_places", "act_cars",  "write_codes"};
+enum { CELL_INIT, CELL_LINK, GROUP_INIT, LIGHT_INIT, YIELD_INIT, CAR_START };
+enum { LOOK = CAR_START + 1, ACT, ACT_PLACES, ACT_CARS, WRITE, KERNEL_COUNT };
+
+/* The classes of cells, in the order in which they are made. */
+enum { PLAIN, PRODUCER, BRANCH, PRODUCER_BRANCH, SINK, CELL_KINDS };
 
 /* The network on the device, while objects are made of it. */
 enum {
@@ -58,30 +61,40 @@ static int create_objects(struct world *world, const traffic_desc *desc, bench_e
     return bench_objects_create(&objects, &world->objects, error);
 }
 
-/* The cells class by class: plain ones, producers, branches, sinks. `counts` of each. */
-static uint32_t *list_cells(const traffic_network *n, uint32_t counts[4]) {
+static uint8_t kind_of(const traffic_network *n, uint32_t cell, int is_producer) {
+    uint32_t next = n->next[cell];
+    if (!(next & TRAFFIC_SPECIAL)) {
+        return is_producer ? PRODUCER : PLAIN;
+    }
+    if (n->specials[next & ~TRAFFIC_SPECIAL].is_sink) {
+        return SINK;
+    }
+    return is_producer ? PRODUCER_BRANCH : BRANCH;
+}
+
+/* The cells class by class. `counts` of each. */
+static uint32_t *list_cells(const traffic_network *n, uint32_t counts[CELL_KINDS]) {
     uint32_t *list = malloc(n->cell_count * sizeof *list), at = 0;
-    memset(counts, 0, 4 * sizeof *counts);
-    for (uint32_t i = 0, producer = 0; list && i < n->cell_count; i++) {
-        if (producer < n->producer_count && n->producers[producer] == i) {
-            producer++;
-        } else if (!(n->next[i] & TRAFFIC_SPECIAL)) {
-            list[at++] = i;
-            counts[0]++;
-        }
+    uint8_t *kinds = malloc(n->cell_count);
+    memset(counts, 0, CELL_KINDS * sizeof *counts);
+    for (uint32_t i = 0, producer = 0; list && kinds && i < n->cell_count; i++) {
+        int is_producer = producer < n->producer_count && n->producers[producer] == i;
+        producer += (uint32_t)is_producer;
+        kinds[i] = kind_of(n, i, is_producer);
+        counts[kinds[i]]++;
     }
-    for (uint32_t i = 0; list && i < n->producer_count; i++) {
-        list[at++] = n->producers[i];
-        counts[1]++;
-    }
-    for (uint32_t kind = 0; list && kind < 2; kind++) {
-        for (uint32_t i = 0; i < n->special_count; i++) {
-            if (n->specials[i].is_sink == kind) {
-                list[at++] = n->special_cells[i];
-                counts[2 + kind]++;
+    for (uint8_t kind = 0; list && kinds && kind < CELL_KINDS; kind++) {
+        for (uint32_t i = 0; i < n->cell_count; i++) {
+            if (kinds[i] == kind) {
+                list[at++] = i;
             }
         }
     }
+    if (!kinds) {
+        free(list);
+        list = NULL;
+    }
+    free(kinds);
     return list;
 }
 
@@ -145,12 +158,13 @@ static int make(setup *s, const char *class_name, uint32_t count, unsigned kerne
     return bench_objects_do_new(&s->world->objects, class_name, count, kernel, s->error);
 }
 
-static int make_objects(setup *s, const uint32_t counts[4]) {
-    static const char *const classes[] = {"Cell", "ProducerCell", "BranchCell", "SinkCell"};
+static int make_objects(setup *s, const uint32_t counts[CELL_KINDS]) {
+    static const char *const classes[] = {"Cell", "ProducerCell", "BranchCell",
+                                          "ProducerBranchCell", "SinkCell"};
     const traffic_network *n = s->world->network;
     int result = set_arguments(s);
     uint32_t first = 0;
-    for (int i = 0; i < 4 && result == 0; i++) {
+    for (int i = 0; i < CELL_KINDS && result == 0; i++) {
         const bench_arg from = {CELL_INIT, 2, sizeof first, &first};
         result = bench_objects_set(&s->world->objects, &from, 1, s->error) ||
                  make(s, classes[i], counts[i], CELL_INIT);
@@ -167,7 +181,7 @@ static int make_objects(setup *s, const uint32_t counts[4]) {
 
 static int populate(struct world *world, bench_error *error) {
     setup s = {.world = world, .error = error};
-    uint32_t counts[4], *list = list_cells(world->network, counts);
+    uint32_t counts[CELL_KINDS], *list = list_cells(world->network, counts);
     int result = list ? upload(&s, list) : bench_error_set(error, "host memory ran out");
     if (result == 0) {
         result = make_objects(&s, counts) || bench_objects_finish(world, error) ? -1 : 0;
@@ -182,11 +196,16 @@ static int populate(struct world *world, bench_error *error) {
 static int step(void *self, cl_event *events, bench_error *error) {
     struct world *world = self;
     traffic_moment now = traffic_get_moment(&world->network->rules, world->iteration++);
-    for (int phase = 0; phase < TRAFFIC_PHASES; phase++) {
-        unsigned kernel = LOOK + (unsigned)phase;
-        const bench_arg moment = {kernel, 0, sizeof now, &now};
-        if (bench_objects_set(&world->objects, &moment, 1, error) ||
-            bench_objects_do_all(&world->objects, kernel, events ? &events[phase] : NULL, error)) {
+    static const unsigned own[] = {LOOK, ACT}, dynasoar[] = {ACT_PLACES, LOOK, ACT_CARS};
+    const unsigned *kernels = world->network->rules.is_dynasoar ? dynasoar : own;
+    const bench_arg moments[] = {
+        {LOOK, 0, sizeof now, &now}, {ACT, 0, sizeof now, &now}, {ACT_PLACES, 0, sizeof now, &now}};
+    if (bench_objects_set(&world->objects, moments, 3, error)) {
+        return -1;
+    }
+    for (unsigned phase = 0; phase < traffic_phase_count(&world->network->rules); phase++) {
+        if (bench_objects_do_all(&world->objects, kernels[phase], events ? &events[phase] : NULL,
+                                 error)) {
             return -1;
         }
     }

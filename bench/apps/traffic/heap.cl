@@ -128,6 +128,10 @@ static Cell look_closer(CLUMP_HEAP_FIXED, Cell at, moment now, uint number, uint
         return beyond;
     }
     BranchCell branch = {at.id}; /* what has no next is one or the other */
+    if (now.is_dynasoar) {
+        uint streets = BranchCell_outgoing_count(branch);
+        return BranchCell_outgoing(branch, choose_street(now, number, distance, streets));
+    }
     uint weights[DEGREE_MAX], count = BranchCell_outgoing_count(branch);
     for (uint k = 0u; k < DEGREE_MAX; k++) {
         weights[k] = k < count ? Cell_max_velocity(BranchCell_outgoing(branch, k)) : 0u;
@@ -138,11 +142,12 @@ static Cell look_closer(CLUMP_HEAP_FIXED, Cell at, moment now, uint number, uint
 static void look_car(CLUMP_HEAP_FIXED, Car self, moment now) {
     /* To have `ahead` in the car saves a read that the next one would wait for. */
     Cell at = Car_position(self), before = at, ahead = Car_ahead(self), ahead_before = ahead;
-    uint velocity = min(Car_velocity(self) + 1u, (uint)Car_max_velocity(self));
-    uint distance = 0u, number = Car_number(self);
+    uint distance = 0u, number = Car_number(self), here = Cell_limit(at), here_before = here;
+    uint velocity = min(Car_velocity(self) + draw_speedup(now, number), (uint)Car_max_velocity(self));
     bool leaves = false;
-    velocity = min(velocity, (uint)Cell_limit(at));
-    while (velocity > 0u && distance <= velocity) { /* so at most VELOCITY_MAX + 1 times */
+    velocity = min(velocity, here & LIMIT);
+    while (velocity > 0u && distance <= velocity && /* so at most VELOCITY_MAX + 1 times */
+           !(here & TARGET)) {
         Cell next = ahead;
         if (Cell_is_null(next)) {
             next = look_closer(clump_heap, at, now, number, distance);
@@ -152,13 +157,15 @@ static void look_car(CLUMP_HEAP_FIXED, Car self, moment now) {
             break;
         }
         uint limit = Cell_limit(next);
-        if (velocity > limit) {
-            if (limit <= distance) {
+        if (velocity > (limit & LIMIT)) {
+            if ((limit & LIMIT) <= distance) {
                 break; /* slower would be too slow to get there */
             }
-            velocity = limit;
+            velocity = limit & LIMIT;
         }
         before = at;
+        here_before = here;
+        here = limit;
         ahead_before = ahead;
         at = next;
         ahead = Cell_next(at);
@@ -168,8 +175,10 @@ static void look_car(CLUMP_HEAP_FIXED, Car self, moment now) {
         distance--;
         at = before;
         ahead = ahead_before;
+        here = here_before;
         leaves = false;
     }
+    leaves |= distance > 0u && (here & TARGET);
     Car_velocity(self) = (uchar)distance;
     Car_move(self) = leaves ? LEAVE : distance ? GO : STAY;
     if (distance) {
@@ -183,7 +192,7 @@ static bool look_group(CLUMP_HEAP_FIXED, SharedSignalGroup self) {
     uint count = SharedSignalGroup_cell_count(self);
     for (uint lane = 0u; lane < count; lane++) {
         Cell cell = SharedSignalGroup_cells(self, lane);
-        uint reach = lane ? LANE_CELLS : Cell_max_velocity(cell);
+        uint reach = lane ? LANE_CELLS : Cell_max_velocity(cell) & LIMIT;
         for (uint i = 0u; i < reach && !Cell_is_null(cell); i++) {
             if (!Car_is_null(Cell_car(cell))) {
                 return true;
@@ -222,16 +231,23 @@ static void act_car(CLUMP_HEAP, Car self) {
     Car_position(self) = target;
 }
 
-/* A producer closes its cell in one step, so that nobody comes, and sends out a car in the next. */
+/* A producer closes its cell in one step, so that nobody comes, and sends out a car in the next. Under
+ * DynaSOAr's rules no car moves now, and a car is there at once. */
 static void act_producer(CLUMP_HEAP, Cell self, moment now) {
     philox2x32_ctr_t random = draw(now, Cell_index(self), 0u, DRAW_CREATE);
-    if (Cell_limit(self) != 0) {
-        if (random.v[0] % 1000u < now.create_permille) {
+    bool wants = random.v[0] % 1000u < now.create_permille;
+    if (now.is_dynasoar) {
+        if (!wants) {
+            return;
+        }
+    } else if (Cell_limit(self) != 0) {
+        if (wants) {
             Cell_limit(self) = 0;
         }
         return;
+    } else {
+        Cell_limit(self) = Cell_max_velocity(self);
     }
-    Cell_limit(self) = Cell_max_velocity(self);
     if (!Car_is_null(Cell_car(self))) {
         return;
     }
@@ -245,7 +261,8 @@ static void set_signal(CLUMP_HEAP, SharedSignalGroup group, bool is_open) {
     uint count = SharedSignalGroup_cell_count(group);
     for (uint k = 0u; k < count; k++) {
         Cell cell = SharedSignalGroup_cells(group, k);
-        Cell_limit(cell) = is_open ? Cell_max_velocity(cell) : 0;
+        uint max = Cell_max_velocity(cell);
+        Cell_limit(cell) = (uchar)(is_open ? max : max & TARGET);
     }
 }
 
@@ -259,19 +276,18 @@ static uint get_waiting(CLUMP_HEAP, TrafficController self) {
 }
 
 static void switch_to(CLUMP_HEAP, TrafficController self, uint phase, uint next) {
-    if (next != phase) {
-        set_signal(clump_heap, TrafficController_groups(self, phase), false);
-        set_signal(clump_heap, TrafficController_groups(self, next), true);
-        TrafficController_phase(self) = (uchar)next;
-    }
+    set_signal(clump_heap, TrafficController_groups(self, phase), false);
+    set_signal(clump_heap, TrafficController_groups(self, next), true);
+    TrafficController_phase(self) = (uchar)next;
 }
 
-__kernel void act(CLUMP_HEAP, moment now) {
-    CLUMP_FOR_EACH(Car, self) {
-        act_car(clump_heap, self);
-    }
+/* Producers and controllers: under DynaSOAr's rules they come first. */
+static void act_all_places(CLUMP_HEAP, moment now) {
     CLUMP_FOR_EACH(ProducerCell, self) {
         act_producer(clump_heap, ProducerCell_as_Cell(self), now);
+    }
+    CLUMP_FOR_EACH(ProducerBranchCell, self) {
+        act_producer(clump_heap, ProducerBranchCell_as_Cell(self), now);
     }
     CLUMP_FOR_EACH(TrafficLight, self) {
         TrafficController controller = TrafficLight_as_TrafficController(self);
@@ -280,14 +296,36 @@ __kernel void act(CLUMP_HEAP, moment now) {
         uint next = choose_light(now, waiting, TrafficController_group_count(controller), phase,
                                  TrafficLight_phase_steps(self), &timer);
         TrafficLight_timer(self) = (uchar)timer;
-        switch_to(clump_heap, controller, phase, next);
+        if (is_switching(now, phase, next, timer)) {
+            switch_to(clump_heap, controller, phase, next);
+        }
     }
     CLUMP_FOR_EACH(YieldController, self) {
         TrafficController controller = YieldController_as_TrafficController(self);
         uint phase = TrafficController_phase(controller);
-        switch_to(clump_heap, controller, phase,
-                  choose_yield(get_waiting(clump_heap, controller), phase));
+        uint next = choose_yield(get_waiting(clump_heap, controller), phase);
+        if (next != phase) {
+            switch_to(clump_heap, controller, phase, next);
+        }
     }
+}
+
+__kernel void act_places(CLUMP_HEAP, moment now) {
+    act_all_places(clump_heap, now);
+}
+
+__kernel void act_cars(CLUMP_HEAP) {
+    CLUMP_FOR_EACH(Car, self) {
+        act_car(clump_heap, self);
+    }
+}
+
+/* All in one, as a producer and a controller write no cell that a car comes to or leaves. */
+__kernel void act(CLUMP_HEAP, moment now) {
+    CLUMP_FOR_EACH(Car, self) {
+        act_car(clump_heap, self);
+    }
+    act_all_places(clump_heap, now);
 }
 
 /* ---- Showing the world ----------------------------------------------------------------------- */
@@ -295,7 +333,7 @@ __kernel void act(CLUMP_HEAP, moment now) {
 __kernel void write_codes(CLUMP_HEAP_FIXED, __global uint *codes) {
     CLUMP_FOR_EACH(Cell, self) {
         Car car = Cell_car(self);
-        uint code = (uint)Cell_limit(self) << 24;
+        uint code = (uint)(Cell_limit(self) & LIMIT) << 24;
         if (!Car_is_null(car)) {
             code |= encode_car(Car_velocity(car), Car_max_velocity(car), Car_number(car));
         }

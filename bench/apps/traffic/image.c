@@ -59,7 +59,7 @@ static void draw_street(canvas *on, const traffic_map *map, const traffic_networ
         int is_car = (codes[cell] & TRAFFIC_CODE_CAR) != 0;
         if (is_car == is_car_round) {
             put(on, (double)a->x + dx * at + side_x, (double)a->y + dy * at + side_y, radius,
-                colour_of(codes[cell], network->max_velocity[cell]));
+                colour_of(codes[cell], network->max_velocity[cell] & TRAFFIC_LIMIT));
         }
     }
 }

@@ -1,4 +1,4 @@
-/* Towns drawn at random. See network.h.
+/* Towns and graphs drawn at random. See network.h.
  *
  * Every draw is Philox4x32-10 of the place that it is for, so that a town is a function of its seed
  * and stays what it is when this file is reordered.
@@ -68,6 +68,59 @@ static void join(const drawing *town, uint32_t a, uint32_t b, uint32_t line, uin
     }
 }
 
+/* ---- Graphs ---------------------------------------------------------------------------------- */
+
+#define TRIES 1000 /* then there is no street; only tiny graphs come so far */
+
+static float unit_of(uint32_t random) {
+    return (float)(random >> 8) / (float)(1u << 24);
+}
+
+static void add_long(const drawing *graph, uint32_t from, uint32_t to, uint32_t limit) {
+    const traffic_intersection *a = &graph->map->intersections[from];
+    const traffic_intersection *b = &graph->map->intersections[to];
+    float cells = hypotf(a->x - b->x, a->y - b->y) * (float)graph->desc->street_cells;
+    graph->map->streets[graph->map->street_count++] =
+        (traffic_street){.from = from, .to = to, .cells = 1 + (uint32_t)cells, .limit = limit};
+}
+
+/* Street number k from `node` to anywhere. `ends`: how many streets end at each intersection. */
+static void join_any(const drawing *graph, uint32_t node, uint32_t k, uint8_t *ends) {
+    for (uint32_t try = 0; try < TRIES; try++) {
+        philox4x32_ctr_t random = draw(graph, node, 1 + k + try * TRAFFIC_RANDOM_DEGREE_MAX);
+        uint32_t to = random.v[0] % graph->map->intersection_count;
+        if (to != node && ends[to] < TRAFFIC_RANDOM_DEGREE_MAX) {
+            uint32_t limit = TRAFFIC_VELOCITY_MAX / 2 + random.v[1] % (TRAFFIC_VELOCITY_MAX / 2);
+            ends[to]++;
+            add_long(graph, node, to, limit);
+            return;
+        }
+    }
+}
+
+static int draw_graph(const drawing *graph, bench_error *error) {
+    traffic_map *map = graph->map;
+    uint8_t *ends = calloc(map->intersection_count, 1);
+    if (!ends) {
+        return bench_error_set(error, "host memory ran out for a map");
+    }
+    for (uint32_t i = 0; i < map->intersection_count; i++) {
+        philox4x32_ctr_t random = draw(graph, i, 0);
+        map->intersections[i] = (traffic_intersection){
+            .x = unit_of(random.v[0]), .y = unit_of(random.v[1]), .control = TRAFFIC_LIGHT};
+    }
+    for (uint32_t i = 0; i < map->intersection_count; i++) {
+        uint32_t streets = 1 + draw(graph, i, 0).v[2] % TRAFFIC_RANDOM_DEGREE_MAX;
+        for (uint32_t k = 0; k < streets; k++) {
+            join_any(graph, i, k, ends);
+        }
+    }
+    free(ends);
+    return 0;
+}
+
+/* ---- Both ------------------------------------------------------------------------------------ */
+
 int traffic_map_draw(const traffic_map_desc *desc, traffic_map *map, bench_error *error) {
     uint32_t count = desc->intersections;
     drawing town = {desc, map, (uint32_t)ceil(sqrt(count))};
@@ -77,6 +130,13 @@ int traffic_map_draw(const traffic_map_desc *desc, traffic_map *map, bench_error
     if (!map->intersections || !map->streets) {
         traffic_map_release(map);
         return bench_error_set(error, "host memory ran out for a map of %u intersections", count);
+    }
+    if (desc->is_random) {
+        if (draw_graph(&town, error)) {
+            traffic_map_release(map);
+            return -1;
+        }
+        return 0;
     }
     for (uint32_t i = 0; i < count; i++) {
         place(&town, i);

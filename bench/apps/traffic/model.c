@@ -19,7 +19,8 @@ traffic_moment traffic_get_moment(const traffic_rules *rules, uint32_t step) {
                             .create_permille = rules->create_permille,
                             .leave_permille = rules->leave_permille,
                             .slow_permille = rules->slow_permille,
-                            .is_smart = rules->is_smart != 0};
+                            .is_smart = rules->is_smart != 0,
+                            .is_dynasoar = rules->is_dynasoar != 0};
 }
 
 traffic_census traffic_count(const uint32_t *codes, size_t cells) {

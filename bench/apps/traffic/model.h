@@ -24,6 +24,8 @@
 
 #define TRAFFIC_CODE_CAR (1u << 28)
 
+#define TRAFFIC_SPEEDUP_MAX 2 /* cells a step by which a car gets faster, under DynaSOAr's rules */
+
 /* What a random number is drawn for: the lowest bits of the generator's counter. */
 enum { TRAFFIC_DRAW_SLOW, TRAFFIC_DRAW_TURN, TRAFFIC_DRAW_LEAVE, TRAFFIC_DRAW_CREATE };
 
@@ -37,13 +39,14 @@ typedef struct traffic_rules {
     uint32_t slow_permille;     /* chance that a car dawdles, a step */
     uint32_t phase_steps;       /* longest green phase of a traffic light */
     int is_smart;               /* traffic lights see who waits */
+    int is_dynasoar;            /* the rules of DynaSOAr's program, as README.md says */
 } traffic_rules;
 
 traffic_rules traffic_rules_default(void);
 
 /* What kernels get in every step: which one it is, and the rules that they know. */
 typedef struct traffic_moment {
-    uint32_t step, seed, create_permille, leave_permille, slow_permille, is_smart;
+    uint32_t step, seed, create_permille, leave_permille, slow_permille, is_smart, is_dynasoar;
 } traffic_moment;
 traffic_moment traffic_get_moment(const traffic_rules *rules, uint32_t step);
 

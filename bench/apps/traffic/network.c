@@ -31,8 +31,8 @@ static philox4x32_ctr_t draw(const builder *b, uint32_t place, uint32_t purpose)
     return philox4x32(counter, key);
 }
 
-static uint32_t lanes_of(const junction *j) {
-    return j->out_count > 1 ? j->out_count : 0;
+static uint32_t lanes_of(const builder *b, const junction *j) {
+    return j->out_count > 1 && !b->network->rules.is_dynasoar ? j->out_count : 0;
 }
 
 /* ---- Room ------------------------------------------------------------------------------------ */
@@ -55,7 +55,8 @@ static uint64_t number_cells(builder *b) {
     for (uint32_t i = 0; i < b->map->street_count; i++) {
         const traffic_street *street = &b->map->streets[i];
         n->first_cells[i] = (uint32_t)cells;
-        cells += street->cells + (uint64_t)TRAFFIC_LANE_CELLS * lanes_of(&b->junctions[street->to]);
+        cells +=
+            street->cells + (uint64_t)TRAFFIC_LANE_CELLS * lanes_of(b, &b->junctions[street->to]);
         if (cells > TRAFFIC_CELLS_MAX) {
             break;
         }
@@ -122,6 +123,16 @@ static void set_cell(traffic_network *n, uint32_t cell, uint32_t previous, uint3
     n->limit[cell] = n->max_velocity[cell] = (uint8_t)limit;
 }
 
+/* All cells of a street but the first may be producers, targets, or both. */
+static int lay_dynasoar_cell(builder *b, uint32_t cell) {
+    traffic_network *n = b->network;
+    philox4x32_ctr_t random = draw(b, cell, DRAW_KIND);
+    if (random.v[1] % 1000u < n->rules.sink_permille) {
+        n->limit[cell] = n->max_velocity[cell] |= TRAFFIC_TARGET;
+    }
+    return random.v[0] % 1000u < n->rules.producer_permille ? add_producer(b, cell) : 0;
+}
+
 /* All cells of a street but the last may be producers or sinks. */
 static int lay_cell(builder *b, uint32_t cell) {
     const traffic_rules *rules = &b->network->rules;
@@ -133,14 +144,17 @@ static int lay_cell(builder *b, uint32_t cell) {
     return lot < rules->sink_permille + rules->producer_permille ? add_producer(b, cell) : 0;
 }
 
-/* The turn lanes behind `branch`, or what a street without them leads to. */
+/* The turn lanes after `branch`, or what a street without them leads to. */
 static int lay_end(builder *b, uint32_t branch, const junction *end) {
     traffic_network *n = b->network;
-    uint32_t lanes = lanes_of(end), cell = branch + 1;
-    traffic_special special = {.is_sink = end->out_count == 0, .count = lanes};
+    uint32_t lanes = lanes_of(b, end), cell = branch + 1;
+    traffic_special special = {.is_sink = end->out_count == 0, .count = end->out_count};
     if (end->out_count == 1) {
         n->next[branch] = n->first_cells[end->out[0]];
         return 0;
+    }
+    for (uint32_t k = 0; k < end->out_count && lanes == 0; k++) {
+        special.out[k] = n->first_cells[end->out[k]];
     }
     for (uint32_t lane = 0; lane < lanes; lane++) {
         uint32_t behind = end->out[lane];
@@ -159,7 +173,9 @@ static int lay_street(builder *b, uint32_t street) {
     int result = 0;
     for (uint32_t cell = first; cell <= last && result == 0; cell++) {
         set_cell(b->network, cell, cell > first ? cell - 1 : TRAFFIC_NONE, s->limit);
-        if (cell < last) {
+        if (b->network->rules.is_dynasoar) {
+            result = cell > first ? lay_dynasoar_cell(b, cell) : 0;
+        } else if (cell < last) {
             result = lay_cell(b, cell);
         }
     }
@@ -185,33 +201,37 @@ static void add_group(builder *b, const junction *j, uint32_t street, int is_ope
                       uint32_t has_sensor) {
     traffic_network *n = b->network;
     traffic_group *group = &n->groups[n->group_count++];
-    uint32_t lanes = lanes_of(j);
+    uint32_t lanes = lanes_of(b, j);
     uint32_t last = n->first_cells[street] + b->map->streets[street].cells - 1;
     *group = (traffic_group){.has_sensor = has_sensor, .count = lanes ? lanes : 1, .cells = {last}};
     for (uint32_t lane = 0; lane < lanes; lane++) {
         group->cells[lane] = last + (lane + 1) * TRAFFIC_LANE_CELLS;
     }
     for (uint32_t i = 0; !is_open && i < group->count; i++) {
-        n->limit[group->cells[i]] = 0;
+        n->limit[group->cells[i]] &= TRAFFIC_TARGET;
     }
 }
 
-/* Where several streets end and one begins. */
+/* Where several streets end and one begins; under DynaSOAr's rules, wherever one ends. */
 static void add_controllers(builder *b, traffic_control kind) {
     traffic_network *n = b->network;
     const traffic_rules *rules = &n->rules;
     for (uint32_t i = 0; i < b->map->intersection_count; i++) {
         junction *j = &b->junctions[i];
-        if (j->in_count < 2 || j->out_count == 0 || b->map->intersections[i].control != kind) {
+        if (j->in_count < (rules->is_dynasoar ? 1 : 2) || j->out_count == 0 ||
+            b->map->intersections[i].control != kind) {
             continue;
         }
         uint32_t phase = kind == TRAFFIC_LIGHT ? rules->phase_steps : 0;
-        uint32_t timer = phase ? draw(b, i, DRAW_TIMER).v[0] % phase : 0;
+        uint32_t timer = phase && !rules->is_dynasoar ? draw(b, i, DRAW_TIMER).v[0] % phase : 0;
         n->controllers[n->controller_count++] =
             (traffic_controller){n->group_count, j->in_count, phase, timer};
-        order_by_limit(b, j);
+        if (!rules->is_dynasoar) {
+            order_by_limit(b, j);
+        }
         for (uint32_t k = 0; k < j->in_count; k++) {
-            add_group(b, j, j->in[k], k == 0, kind == TRAFFIC_YIELD || rules->is_smart);
+            add_group(b, j, j->in[k], k == 0 && !rules->is_dynasoar,
+                      kind == TRAFFIC_YIELD || rules->is_smart);
         }
     }
 }

@@ -34,6 +34,8 @@
 
 #define TRAFFIC_NONE UINT32_MAX
 #define TRAFFIC_SPECIAL 0x80000000u
+#define TRAFFIC_TARGET 0x80u /* in limits, under DynaSOAr's rules: a car that arrives here leaves */
+#define TRAFFIC_LIMIT 0x0fu
 
 /* ---- Maps ------------------------------------------------------------------------------------ */
 
@@ -61,7 +63,12 @@ typedef struct traffic_map_desc {
     uint32_t intersections;
     uint32_t street_cells;   /* of a street between two neighbours, about */
     uint32_t yield_permille; /* of the intersections that have yield signs */
+    /* 1: no town, but a graph as DynaSOAr's program makes it. Intersections anywhere in a square, in which
+     * a side has `street_cells` cells; from each 1 to TRAFFIC_RANDOM_DEGREE_MAX streets, to others to which
+     * so many go at most. */
+    int is_random;
 } traffic_map_desc;
+#define TRAFFIC_RANDOM_DEGREE_MAX 4
 
 /* A town: intersections near the points of a square grid, with streets between neighbours; every
  * fifth line of the grid is a main street. Returns 0, or -1 and nothing to release. */
@@ -88,7 +95,7 @@ typedef struct traffic_group {
 } traffic_group;
 
 /* One intersection's. Groups in the order of priority: faster streets first. At the start the first
- * one is open. */
+ * one is open; under DynaSOAr's rules they are in the order of the map and all closed. */
 typedef struct traffic_controller {
     uint32_t first_group, group_count;
     uint32_t phase_steps; /* 0: yield */
@@ -103,8 +110,8 @@ typedef struct traffic_network {
     traffic_rules rules;
     uint32_t cell_count;
     uint32_t *next, *previous; /* previous: TRAFFIC_NONE for the first cell of a street */
-    uint8_t *max_velocity;     /* the limit of the street */
-    uint8_t *limit;            /* at the start: 0 where the signal is red */
+    uint8_t *max_velocity;     /* the limit of the street, with TRAFFIC_TARGET if it is one */
+    uint8_t *limit;            /* at the start: 0 where the signal is red, likewise */
     traffic_special *specials;
     uint32_t *special_cells, *producers; /* cells */
     traffic_group *groups;

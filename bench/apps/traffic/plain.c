@@ -7,8 +7,9 @@
 
 #define OPTIONS_BYTES 128
 
-static const char *const kernel_names[] = {"cell_init", "car_start", "look", "act", "write_codes"};
-enum { CELL_INIT, CAR_START, LOOK, ACT, WRITE, KERNEL_COUNT };
+static const char *const kernel_names[] = {"cell_init",  "car_start", "look",       "act",
+                                           "act_places", "act_cars",  "write_codes"};
+enum { CELL_INIT, CAR_START, LOOK, ACT, ACT_PLACES, ACT_CARS, WRITE, KERNEL_COUNT };
 
 /* Bytes of the fields of plain.cl, in order. */
 static const size_t field_bytes[] = {4, 4, 4, 4, 1, 1, 1, 1, 1};
@@ -80,7 +81,7 @@ static int create_buffers(struct world *world, bench_error *error) {
     return result;
 }
 
-/* What each kernel has behind the cells, but the moment, which LOOK and ACT have last. */
+/* What each kernel has after the cells, but the moment, which LOOK, ACT and ACT_PLACES have last. */
 enum { LOOK_MOMENT = 4, ACT_MOMENT = 7 };
 
 static int set_arguments(struct world *world, bench_error *error) {
@@ -88,6 +89,12 @@ static int set_arguments(struct world *world, bench_error *error) {
     const cl_mem *buffers = world->buffers;
 #define BUFFER(name) sizeof(cl_mem), &buffers[name]
 #define NUMBER(name) sizeof n->name, &n->name
+#define PLACES(kernel)                                                                             \
+    {kernel, 0, BUFFER(PRODUCERS)}, {kernel, 1, NUMBER(producer_count)},                           \
+        {kernel, 2, BUFFER(CONTROLLERS)}, {kernel, 3, BUFFER(PHASES)},                             \
+        {kernel, 4, NUMBER(controller_count)}, {kernel, 5, BUFFER(GROUPS)}, {                      \
+        kernel, 6, BUFFER(WAITING)                                                                 \
+    }
     const bench_arg all[] = {{CELL_INIT, 0, BUFFER(NEXT)},
                              {CELL_INIT, 1, BUFFER(PREVIOUS)},
                              {CELL_INIT, 2, BUFFER(MAX_VELOCITY)},
@@ -98,16 +105,12 @@ static int set_arguments(struct world *world, bench_error *error) {
                              {LOOK, 1, BUFFER(GROUPS)},
                              {LOOK, 2, BUFFER(WAITING)},
                              {LOOK, 3, NUMBER(group_count)},
-                             {ACT, 0, BUFFER(PRODUCERS)},
-                             {ACT, 1, NUMBER(producer_count)},
-                             {ACT, 2, BUFFER(CONTROLLERS)},
-                             {ACT, 3, BUFFER(PHASES)},
-                             {ACT, 4, NUMBER(controller_count)},
-                             {ACT, 5, BUFFER(GROUPS)},
-                             {ACT, 6, BUFFER(WAITING)},
+                             PLACES(ACT),
+                             PLACES(ACT_PLACES),
                              {WRITE, 0, BUFFER(CODES)}};
 #undef BUFFER
 #undef NUMBER
+#undef PLACES
     return bench_plain_set(&world->plain, all, sizeof all / sizeof *all, error);
 }
 
@@ -119,12 +122,16 @@ static int step(void *self, cl_event *events, bench_error *error) {
     struct world *world = self;
     traffic_moment now = traffic_get_moment(&world->network->rules, world->iteration++);
     const bench_arg moments[] = {{LOOK, LOOK_MOMENT, sizeof now, &now},
-                                 {ACT, ACT_MOMENT, sizeof now, &now}};
-    if (bench_plain_set(&world->plain, moments, 2, error)) {
+                                 {ACT, ACT_MOMENT, sizeof now, &now},
+                                 {ACT_PLACES, ACT_MOMENT, sizeof now, &now}};
+    static const unsigned own[] = {LOOK, ACT}, dynasoar[] = {ACT_PLACES, LOOK, ACT_CARS};
+    int is_dynasoar = world->network->rules.is_dynasoar;
+    if (bench_plain_set(&world->plain, moments, 3, error)) {
         return -1;
     }
-    for (unsigned phase = 0; phase < TRAFFIC_PHASES; phase++) {
-        if (launch(world, LOOK + phase, events ? &events[phase] : NULL, error)) {
+    for (unsigned phase = 0; phase < traffic_phase_count(&world->network->rules); phase++) {
+        if (launch(world, (is_dynasoar ? dynasoar : own)[phase], events ? &events[phase] : NULL,
+                   error)) {
             return -1;
         }
     }

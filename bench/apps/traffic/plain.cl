@@ -85,6 +85,9 @@ static uint look_closer(CELLS, __global const special *at, moment now, uint numb
                       lot_of(now, number, distance, DRAW_LEAVE, 1000u) < now.leave_permille;
         return leaves ? NONE : at->out[0];
     }
+    if (now.is_dynasoar) {
+        return at->out[choose_street(now, number, distance, at->count)];
+    }
     uint weights[DEGREE_MAX];
     for (uint k = 0u; k < DEGREE_MAX; k++) {
         weights[k] = k < at->count ? AT(at->out[k], max_velocity) : 0u;
@@ -94,10 +97,11 @@ static uint look_closer(CELLS, __global const special *at, moment now, uint numb
 
 static void look_car(CELLS, __global const special *specials, uint self, moment now) {
     uint at = self, before = self, distance = 0u, number = AT(self, number);
-    uint velocity = min(AT(self, car_velocity) + 1u, (uint)AT(self, car_max));
+    uint velocity = min(AT(self, car_velocity) + draw_speedup(now, number), (uint)AT(self, car_max));
+    uint here = AT(self, limit), here_before = here;
     bool leaves = false;
-    velocity = min(velocity, (uint)AT(self, limit));
-    while (velocity > 0u && distance <= velocity) {
+    velocity = min(velocity, here & LIMIT);
+    while (velocity > 0u && distance <= velocity && !(here & TARGET)) {
         uint next = AT(at, next);
         if (next & SPECIAL) {
             next = look_closer(PASS, specials + (next & ~SPECIAL), now, number, distance);
@@ -107,21 +111,25 @@ static void look_car(CELLS, __global const special *specials, uint self, moment 
             break;
         }
         uint limit = AT(next, limit);
-        if (velocity > limit) {
-            if (limit <= distance) {
+        if (velocity > (limit & LIMIT)) {
+            if ((limit & LIMIT) <= distance) {
                 break;
             }
-            velocity = limit;
+            velocity = limit & LIMIT;
         }
         before = at;
+        here_before = here;
         at = next;
+        here = limit;
         distance++;
     }
     if (distance > 0u && lot_of(now, number, 0u, DRAW_SLOW, 1000u) < now.slow_permille) {
         distance--;
         at = before;
+        here = here_before;
         leaves = false;
     }
+    leaves |= distance > 0u && (here & TARGET);
     AT(self, car_velocity) = (uchar)distance;
     if (leaves || distance) {
         AT(self, move) = leaves ? LEAVE : GO;
@@ -132,7 +140,7 @@ static void look_car(CELLS, __global const special *specials, uint self, moment 
 static bool look_group(CELLS, __global const group *self) {
     for (uint lane = 0u; lane < self->count; lane++) {
         uint at = self->cells[lane];
-        uint reach = lane ? LANE_CELLS : AT(at, max_velocity);
+        uint reach = lane ? LANE_CELLS : AT(at, max_velocity) & LIMIT;
         for (uint i = 0u; i < reach && at != NONE; i++) {
             if (AT(at, car_max)) {
                 return true;
@@ -170,6 +178,12 @@ static void act_car(CELLS, uint self) {
 
 static void act_producer(CELLS, uint self, moment now) {
     philox2x32_ctr_t random = draw(now, self, 0u, DRAW_CREATE);
+    if (now.is_dynasoar) {
+        if (!AT(self, car_max) && random.v[0] % 1000u < now.create_permille) {
+            place_car(PASS, self, random.v[1]);
+        }
+        return;
+    }
     if (AT(self, limit)) {
         if (random.v[0] % 1000u < now.create_permille) {
             AT(self, limit) = 0;
@@ -185,38 +199,41 @@ static void act_producer(CELLS, uint self, moment now) {
 static void set_signal(CELLS, __global const group *self, bool is_open) {
     for (uint k = 0u; k < self->count; k++) {
         uint at = self->cells[k];
-        AT(at, limit) = is_open ? AT(at, max_velocity) : 0;
+        uint max = AT(at, max_velocity);
+        AT(at, limit) = (uchar)(is_open ? max : max & TARGET);
     }
 }
 
 static void act_controller(CELLS, __global controller *self, __global uchar *open_group,
                            __global const group *groups, __global const uchar *is_waiting,
                            moment now) {
-    uint phase = *open_group, next, waiting = 0u;
+    uint phase = *open_group, next, waiting = 0u, timer = 1u;
     for (uint k = 0u; k < self->group_count; k++) {
         waiting |= (uint)is_waiting[self->first_group + k] << k;
     }
     if (self->phase_steps) {
-        uint timer = self->timer;
+        timer = self->timer;
         next = choose_light(now, waiting, self->group_count, phase, self->phase_steps, &timer);
         self->timer = timer;
     } else {
         next = choose_yield(waiting, phase);
     }
-    if (next != phase) {
+    if (is_switching(now, phase, next, timer)) {
         set_signal(PASS, groups + self->first_group + phase, false);
         set_signal(PASS, groups + self->first_group + next, true);
         *open_group = (uchar)next;
     }
 }
 
-__kernel void act(CELLS, __global const uint *producers, uint producer_count,
-                  __global controller *controllers, __global uchar *phases, uint controller_count,
-                  __global const group *groups, __global const uchar *is_waiting, moment now) {
-    uint i = get_global_id(0);
-    if (i < count && AT(i, move)) {
-        act_car(PASS, i);
-    }
+#define PLACES                                                                                     \
+    __global const uint *producers, uint producer_count, __global controller *controllers,         \
+        __global uchar *phases, uint controller_count, __global const group *groups,               \
+        __global const uchar *is_waiting, moment now
+
+#define PLACES_HERE                                                                                \
+    producers, producer_count, controllers, phases, controller_count, groups, is_waiting, now
+
+static void act_item_places(CELLS, PLACES, uint i) {
     if (i < producer_count) {
         act_producer(PASS, producers[i], now);
     }
@@ -225,12 +242,33 @@ __kernel void act(CELLS, __global const uint *producers, uint producer_count,
     }
 }
 
+/* Producers and controllers: under DynaSOAr's rules they come first. */
+__kernel void act_places(CELLS, PLACES) {
+    act_item_places(PASS, PLACES_HERE, get_global_id(0));
+}
+
+static void act_item_car(CELLS, uint i) {
+    if (i < count && AT(i, move)) {
+        act_car(PASS, i);
+    }
+}
+
+__kernel void act_cars(CELLS) {
+    act_item_car(PASS, get_global_id(0));
+}
+
+/* All in one, as a producer and a controller write no cell that a car comes to or leaves. */
+__kernel void act(CELLS, PLACES) {
+    act_item_car(PASS, get_global_id(0));
+    act_item_places(PASS, PLACES_HERE, get_global_id(0));
+}
+
 /* ---- Showing the world ----------------------------------------------------------------------- */
 
 __kernel void write_codes(CELLS, __global uint *codes) {
     uint i = get_global_id(0);
     if (i < count) {
-        uint code = (uint)AT(i, limit) << 24;
+        uint code = (uint)(AT(i, limit) & LIMIT) << 24;
         if (AT(i, car_max)) {
             code |= encode_car(AT(i, car_velocity), AT(i, car_max), AT(i, number));
         }

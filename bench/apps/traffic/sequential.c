@@ -20,7 +20,7 @@ typedef struct car {
 
 struct world {
     const traffic_network *network;
-    uint32_t iteration, car_count, car_room;
+    uint32_t iteration, car_count, car_room, born;
     car *cars;
     uint32_t *car_at; /* index + 1 into cars; 0: nobody */
     uint8_t *limit;
@@ -49,6 +49,10 @@ static uint32_t look_closer(const struct world *world, const car *self, uint32_t
         int leaves = place->count == 0 || lot < world->network->rules.leave_permille;
         return leaves ? TRAFFIC_NONE : place->out[0];
     }
+    if (world->network->rules.is_dynasoar) {
+        uint32_t lot = draw(world, self->number, distance, TRAFFIC_DRAW_TURN).v[0];
+        return place->out[lot % place->count];
+    }
     for (uint32_t k = 0; k < place->count; k++) {
         total += weights[place->out[k]];
     }
@@ -59,13 +63,20 @@ static uint32_t look_closer(const struct world *world, const car *self, uint32_t
     return place->out[i];
 }
 
+static uint32_t draw_speedup(const struct world *world, const car *self) {
+    return world->network->rules.is_dynasoar
+               ? 1 + draw(world, self->number, 0, TRAFFIC_DRAW_SLOW).v[1] % TRAFFIC_SPEEDUP_MAX
+               : 1;
+}
+
 static void look_car(const struct world *world, car *self) {
     uint32_t at = self->position, before = at, distance = 0;
-    uint32_t velocity = self->velocity + 1u;
+    uint32_t velocity = self->velocity + draw_speedup(world, self);
+    uint32_t here = world->limit[at] & TRAFFIC_LIMIT;
     int leaves = 0;
     velocity = velocity < self->max_velocity ? velocity : self->max_velocity;
-    velocity = velocity < world->limit[at] ? velocity : world->limit[at];
-    for (;;) {
+    velocity = velocity < here ? velocity : here;
+    while (!(world->limit[at] & TRAFFIC_TARGET)) {
         uint32_t next = world->network->next[at];
         if (next & TRAFFIC_SPECIAL) {
             next = look_closer(world, self, next, distance);
@@ -74,11 +85,12 @@ static void look_car(const struct world *world, car *self) {
         if (leaves || distance >= velocity || world->car_at[next]) {
             break;
         }
-        if (velocity > world->limit[next]) {
-            if (world->limit[next] <= distance) {
+        uint32_t limit = world->limit[next] & TRAFFIC_LIMIT;
+        if (velocity > limit) {
+            if (limit <= distance) {
                 break; /* slower would be too slow to get there */
             }
-            velocity = world->limit[next];
+            velocity = limit;
         }
         before = at;
         at = next;
@@ -90,6 +102,7 @@ static void look_car(const struct world *world, car *self) {
         at = before;
         leaves = 0;
     }
+    leaves |= distance > 0 && (world->limit[at] & TRAFFIC_TARGET);
     self->velocity = (uint8_t)distance;
     self->target = at;
     self->move = leaves ? LEAVE : distance ? GO : STAY;
@@ -99,7 +112,8 @@ static void look_car(const struct world *world, car *self) {
 static int look_group(const struct world *world, const traffic_group *group) {
     for (uint32_t lane = 0; lane < group->count; lane++) {
         uint32_t cell = group->cells[lane]; /* the first lane has the street behind it too */
-        uint32_t reach = lane ? TRAFFIC_LANE_CELLS : world->network->max_velocity[cell];
+        uint32_t reach =
+            lane ? TRAFFIC_LANE_CELLS : world->network->max_velocity[cell] & TRAFFIC_LIMIT;
         for (uint32_t i = 0; i < reach && cell != TRAFFIC_NONE; i++) {
             if (world->car_at[cell]) {
                 return 1;
@@ -143,12 +157,18 @@ static int add_car(struct world *world, uint32_t cell, uint32_t number) {
     world->cars[world->car_count++] = (car){
         .position = cell, .number = number, .max_velocity = (uint8_t)traffic_car_velocity(number)};
     world->car_at[cell] = world->car_count;
+    world->born++;
     return 0;
 }
 
-/* A producer closes its cell in one step, so that nobody comes, and sends out a car in the next. */
+/* A producer closes its cell in one step, so that nobody comes, and sends out a car in the next. Under
+ * DynaSOAr's rules no car moves now, and a car is there at once. */
 static int act_producer(struct world *world, uint32_t cell) {
     philox2x32_ctr_t random = draw(world, cell, 0, TRAFFIC_DRAW_CREATE);
+    if (world->network->rules.is_dynasoar) {
+        int creates = random.v[0] % 1000u < world->network->rules.create_permille;
+        return creates && !world->car_at[cell] ? add_car(world, cell, random.v[1]) : 0;
+    }
     if (world->limit[cell] == 0) {
         world->limit[cell] = world->network->max_velocity[cell];
         return world->car_at[cell] ? 0 : add_car(world, cell, random.v[1]);
@@ -162,7 +182,8 @@ static int act_producer(struct world *world, uint32_t cell) {
 static void set_signal(struct world *world, uint32_t group, int is_open) {
     const traffic_group *g = &world->network->groups[group];
     for (uint32_t i = 0; i < g->count; i++) {
-        world->limit[g->cells[i]] = is_open ? world->network->max_velocity[g->cells[i]] : 0;
+        uint8_t max = world->network->max_velocity[g->cells[i]];
+        world->limit[g->cells[i]] = is_open ? max : max & TRAFFIC_TARGET;
     }
 }
 
@@ -194,7 +215,8 @@ static void act_controller(struct world *world, uint32_t index) {
     const traffic_controller *c = &world->network->controllers[index];
     uint32_t phase = world->phase[index];
     uint32_t next = choose_group(world, c, phase, &world->timer[index]);
-    if (next != phase) {
+    /* All signals are red until the first phase is over, if that is how they begin. */
+    if (next != phase || (world->network->rules.is_dynasoar && world->timer[index] == 0)) {
         set_signal(world, c->first_group + phase, 0);
         set_signal(world, c->first_group + next, 1);
         world->phase[index] = (uint8_t)next;
@@ -214,25 +236,47 @@ static void destroy(void *self) {
     free(world);
 }
 
-static int step(void *self, cl_event *events, bench_error *error) {
-    struct world *world = self;
-    (void)events;
+static void look(struct world *world) {
     const traffic_network *n = world->network;
-    int result = 0;
     for (uint32_t i = 0; i < world->car_count; i++) {
         look_car(world, &world->cars[i]);
     }
     for (uint32_t i = 0; i < n->group_count; i++) {
         world->is_waiting[i] = n->groups[i].has_sensor && look_group(world, &n->groups[i]);
     }
+}
+
+static void act_cars(struct world *world) {
     for (uint32_t i = world->car_count; i-- > 0;) {
         act_car(world, i);
     }
+}
+
+static int act_places(struct world *world) {
+    const traffic_network *n = world->network;
+    int result = 0;
     for (uint32_t i = 0; i < n->controller_count; i++) {
         act_controller(world, i);
     }
     for (uint32_t i = 0; i < n->producer_count && result == 0; i++) {
         result = act_producer(world, n->producers[i]);
+    }
+    return result;
+}
+
+static int step(void *self, cl_event *events, bench_error *error) {
+    struct world *world = self;
+    (void)events;
+    int result = 0;
+    world->born = 0;
+    if (world->network->rules.is_dynasoar) {
+        result = act_places(world);
+        look(world);
+        act_cars(world);
+    } else {
+        look(world);
+        act_cars(world);
+        result = act_places(world);
     }
     world->iteration++;
     return result ? bench_error_set(error, "host memory ran out for %u cars", world->car_count) : 0;
@@ -243,7 +287,7 @@ static int read_codes(void *self, void *state, bench_error *error) {
     const struct world *world = self;
     (void)error;
     for (uint32_t i = 0; i < world->network->cell_count; i++) {
-        codes[i] = (uint32_t)world->limit[i] << 24;
+        codes[i] = (uint32_t)(world->limit[i] & TRAFFIC_LIMIT) << 24;
     }
     for (uint32_t i = 0; i < world->car_count; i++) {
         const car *one = &world->cars[i];
@@ -287,5 +331,16 @@ static int create(const traffic_desc *desc, void **self, bench_error *error) {
     return 0;
 }
 
+/* Cars, and the cells that they passed. */
+static void count(void *self, bench_tally *tally) {
+    const struct world *world = self;
+    tally->present[0] += world->car_count;
+    tally->made[0] += world->born;
+    for (uint32_t i = 0; i < world->car_count; i++) {
+        tally->present[1] += world->cars[i].velocity;
+    }
+}
+
 const traffic_ops traffic_sequential_ops = {
-    .create = create, .world = {.destroy = destroy, .step = step, .read = read_codes}};
+    .create = create,
+    .world = {.destroy = destroy, .step = step, .read = read_codes, .count = count}};

@@ -11,10 +11,12 @@ int traffic_world_create(const traffic_desc *desc, bench_world *world, bench_err
                                              [BENCH_AOS] = &traffic_plain_ops,
                                              [BENCH_SEQUENTIAL] = &traffic_sequential_ops};
     *world = (bench_world){NULL, NULL};
-    if (all[desc->world.variant]->create(desc, &world->self, error)) {
+    int is_faithful = desc->is_faithful && desc->world.variant == BENCH_CLUMP;
+    const traffic_ops *ops = is_faithful ? &traffic_faithful_ops : all[desc->world.variant];
+    if (ops->create(desc, &world->self, error)) {
         return -1;
     }
-    world->ops = &all[desc->world.variant]->world;
+    world->ops = &ops->world;
     return 0;
 }
 
@@ -22,8 +24,9 @@ const char *const traffic_sources[] = {"bench/apps/traffic/rules.clh", NULL};
 
 #define TEXT_OF(value) #value
 #define OPTION(name, value) " -D" name "=" TEXT_OF(value)
-const char traffic_options[] = OPTION("DEGREE_MAX", TRAFFIC_DEGREE_MAX)
-    OPTION("LANE_CELLS", TRAFFIC_LANE_CELLS) OPTION("VELOCITY_MAX", TRAFFIC_VELOCITY_MAX);
+const char traffic_options[] =
+    OPTION("DEGREE_MAX", TRAFFIC_DEGREE_MAX) OPTION("LANE_CELLS", TRAFFIC_LANE_CELLS)
+        OPTION("VELOCITY_MAX", TRAFFIC_VELOCITY_MAX) OPTION("SPEEDUP_MAX", TRAFFIC_SPEEDUP_MAX);
 
 /* ---- Comparison ------------------------------------------------------------------------------ */
 

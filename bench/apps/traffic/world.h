@@ -12,6 +12,7 @@
 typedef struct traffic_desc {
     bench_world_desc world;
     const traffic_network *network; /* must live as long as the world */
+    int is_faithful; /* only for clump, under DynaSOAr's rules: objects and phases of its program */
 } traffic_desc;
 
 /* What a variant is made of: `self` is what create gives, unless it returns -1. Its state is a word of
@@ -20,10 +21,14 @@ typedef struct traffic_ops {
     int (*create)(const traffic_desc *desc, void **self, bench_error *error);
     bench_world_ops world;
 } traffic_ops;
+extern const traffic_ops traffic_faithful_ops; /* clump, if is_faithful */
 extern const traffic_ops traffic_heap_ops, traffic_plain_ops, traffic_sequential_ops;
 
-/* A step looks, then acts. */
-#define TRAFFIC_PHASES 2
+/* A step looks, then acts. Under DynaSOAr's rules producers and signals act first, then cars look, then
+ * they act. */
+static inline unsigned traffic_phase_count(const traffic_rules *rules) {
+    return rules->is_dynasoar ? 3 : 2;
+}
 
 /* Returns 0, or -1 and nothing to destroy. */
 int traffic_world_create(const traffic_desc *desc, bench_world *world, bench_error *error);

@@ -22,6 +22,11 @@ static const char *const heap_phases[] = {
     WA_TOR_PHASE_LIST(PHASE_NAME)
 #undef PHASE_NAME
 };
+static const char *const faithful_phases[] = {
+#define PHASE_NAME(label) #label,
+    WA_TOR_FAITHFUL_LIST(PHASE_NAME)
+#undef PHASE_NAME
+};
 static const char *const plain_phases[] = {
 #define PHASE_NAME(name) #name,
     WA_TOR_PLAIN_PHASE_LIST(PHASE_NAME)
@@ -31,15 +36,18 @@ static const char *const plain_phases[] = {
 static int begin(void *app) {
     run_state *run = app;
     const bench_values *values = run->app.values;
-    run->desc = (wa_tor_desc){.rules = {.width = bench_u32(values, "width"),
-                                        .height = bench_u32(values, "height"),
-                                        .seed = bench_u32(values, "seed"),
-                                        .fish_permille = bench_u32(values, "fish"),
-                                        .shark_permille = bench_u32(values, "sharks"),
-                                        .fish_spawn = bench_u32(values, "fish_spawn"),
-                                        .shark_spawn = bench_u32(values, "shark_spawn"),
-                                        .shark_energy = bench_u32(values, "shark_energy"),
-                                        .shark_gain = bench_u32(values, "shark_gain")}};
+    run->desc =
+        (wa_tor_desc){.rules = {.width = bench_u32(values, "width"),
+                                .height = bench_u32(values, "height"),
+                                .seed = bench_u32(values, "seed"),
+                                .fish_permille = bench_u32(values, "fish"),
+                                .shark_permille = bench_u32(values, "sharks"),
+                                .fish_spawn = bench_u32(values, "fish_spawn"),
+                                .shark_spawn = bench_u32(values, "shark_spawn"),
+                                .shark_energy = bench_u32(values, "shark_energy"),
+                                .shark_gain = bench_u32(values, "shark_gain"),
+                                .has_drawn_timers = (uint32_t)bench_is(values, "newborn", "drawn")},
+                      .is_faithful = bench_is(values, "model", "faithful")};
     const char *fault = wa_tor_rules_check(&run->desc.rules);
     if (fault) {
         return bench_error_set(run->app.error, "%s", fault);
@@ -50,9 +58,16 @@ static int begin(void *app) {
              run->desc.rules.height);
     run->app.width = run->desc.rules.width;
     run->app.height = run->desc.rules.height;
-    run->app.phases = run->app.variant == BENCH_CLUMP ? heap_phases : plain_phases;
-    run->app.phase_count =
-        run->app.variant == BENCH_CLUMP ? WA_TOR_PHASE_COUNT : WA_TOR_PLAIN_PHASES;
+    if (run->app.variant != BENCH_CLUMP) {
+        run->app.phases = plain_phases;
+        run->app.phase_count = WA_TOR_PLAIN_PHASES;
+    } else if (run->desc.is_faithful) {
+        run->app.phases = faithful_phases;
+        run->app.phase_count = WA_TOR_FAITHFUL_COUNT;
+    } else {
+        run->app.phases = heap_phases;
+        run->app.phase_count = WA_TOR_PHASE_COUNT;
+    }
     run->app.state_bytes = run->cells * sizeof(uint32_t);
     return 0;
 }
@@ -115,9 +130,10 @@ static const char *const columns[] = {"fish", "sharks", NULL};
 static const bench_outputs_class classes[] = {
     {"Fish", "#2ca02c"}, {"Shark", "#d62728"}, {"Cell", NULL}, {NULL, NULL}};
 
-static const bench_app_ops ops = {BENCH_APP_OPS, .cell_field = "position", .begin = begin,
-                                  .state = "world",
-                                  .second_reference = "those of a run in shuffled order"};
+static const bench_app_ops ops = {
+    BENCH_APP_OPS,    .cell_field = "position",
+    .begin = begin,   .counted = columns,
+    .state = "world", .second_reference = "those of a run in shuffled order"};
 
 static int begin_run(void *self, bench_env *env, const bench_values *values,
                      bench_results *results) {
@@ -134,14 +150,24 @@ static const bench_param params[] = {
     {"shark_spawn", BENCH_INT, "5", "steps after which a moving shark spawns", 0, 4094, NULL},
     {"shark_energy", BENCH_INT, "3", "steps that a new shark lives unfed", 1, 65535, NULL},
     {"shark_gain", BENCH_INT, "2", "steps that a fish adds to a shark's life", 0, 65535, NULL},
+    {"newborn", BENCH_ENUM, "zero", "spawn timer of a newborn", 0, 0, "zero|drawn"},
+    {"model", BENCH_ENUM, "lean", "clump: our objects and phases, or DynaSOAr's", 0, 0,
+     "lean|faithful"},
     BENCH_COMPACTION_PARAMS,
     {NULL, BENCH_INT, NULL, NULL, 0, 0, NULL}};
+
+static const bench_preset presets[] = {
+    {"dynasoar", "the public default set-up of DynaSOAr's wa-tor",
+     "model=faithful width=2048 height=2560 steps=200 fish=250 sharks=250 fish_spawn=4 "
+     "shark_spawn=4 shark_energy=2 shark_gain=4 newborn=drawn"},
+    {NULL, NULL, NULL}};
 
 const bench_descriptor bench_app_wa_tor = {
     .name = "app-wa-tor",
     .sentence =
         "Fish and sharks on a torus: objects made and freed in every step (Springer's thesis 7.6)",
     .params = params,
+    .presets = presets,
     .size = "height",
     .bytes = sizeof(run_state),
     .begin = begin_run,

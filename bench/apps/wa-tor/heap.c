@@ -1,4 +1,4 @@
-/* Wa-Tor on the heap: host side of heap.cl. See world.h. */
+/* Wa-Tor on the heap: host side of heap.cl (model=lean) and faithful.cl. See world.h. */
 #include <stdlib.h>
 
 #include "bench/apps/objects.h"
@@ -14,15 +14,19 @@ enum {
     FISH_MOVE,
     SHARK_MOVE,
     WRITE_WORLD,
+    LEAN_COUNT,
+    CELL_LINK = LEAN_COUNT, /* this and the next are in faithful.cl alone */
+    CELL_CLEAR,
     KERNEL_COUNT
 };
 static const char *const kernel_names[KERNEL_COUNT] = {
-    "cell_init",   "cell_populate", "fish_select", "shark_select",
-    "cell_decide", "fish_move",     "shark_move",  "write_world"};
+    "cell_init", "cell_populate", "fish_select", "shark_select", "cell_decide",
+    "fish_move", "shark_move",    "write_world", "cell_link",    "cell_clear"};
 
 struct world {
     bench_objects objects;
     wa_tor_rules rules;
+    int is_faithful;
     uint32_t cells, row_count, iteration;
     cl_mem rows;  /* a reference for each row of 64 cells, and a count of misplaced ones */
     cl_mem codes; /* the encoded world */
@@ -31,18 +35,21 @@ struct world {
 /* ---- Making the world ------------------------------------------------------------------------ */
 
 static int create_objects(struct world *world, const wa_tor_desc *desc, bench_error *error) {
-    /* A cell has 12 bytes and at most one agent of at most 16. Twice that is room for the bitmaps
-     * and for classes that shrink without giving up their blocks; the constant, for small worlds
+    /* A cell has 12 bytes (faithful: 29) and at most one agent of at most 16. Twice that is room for the
+     * bitmaps and for classes that shrink without giving up their blocks; the constant, for small worlds
      * whose few blocks are mostly empty. */
-    bench_objects_desc objects = {.world = &desc->world,
-                                  .schema = "bench/apps/wa-tor/objects.schema",
-                                  .enough = (uint64_t)world->cells * 56 + (8u << 20),
-                                  .file = "bench/apps/wa-tor/heap.cl",
-                                  .before = wa_tor_rules_files,
-                                  .uses_random123 = 1,
-                                  .names = kernel_names,
-                                  .count = KERNEL_COUNT,
-                                  .compacted = "Agent"};
+    int is_faithful = desc->is_faithful;
+    bench_objects_desc objects = {
+        .world = &desc->world,
+        .schema =
+            is_faithful ? "bench/apps/wa-tor/faithful.schema" : "bench/apps/wa-tor/objects.schema",
+        .enough = (uint64_t)world->cells * (is_faithful ? 90 : 56) + (8u << 20),
+        .file = is_faithful ? "bench/apps/wa-tor/faithful.cl" : "bench/apps/wa-tor/heap.cl",
+        .before = wa_tor_heap_files,
+        .uses_random123 = 1,
+        .names = kernel_names,
+        .count = is_faithful ? KERNEL_COUNT : LEAN_COUNT,
+        .compacted = "Agent"};
     return bench_objects_create(&objects, &world->objects, error);
 }
 
@@ -59,12 +66,14 @@ static int create_buffers(struct world *world, bench_error *error) {
 /* Those that do not change from step to step; see the kernels' parameters. */
 static int set_arguments(struct world *world, bench_error *error) {
     const wa_tor_rules *rules = &world->rules;
-#define ROWS(kernel)                                                                               \
-    { kernel, 0, sizeof(cl_mem), &world->rows }
+#define ROWS(kernel, index)                                                                        \
+    { kernel, index, sizeof(cl_mem), &world->rows }
 #define NUMBER(kernel, index, number)                                                              \
     { kernel, index, sizeof(uint32_t), &(number) }
-#define SIZE(kernel) NUMBER(kernel, 1, rules->width), NUMBER(kernel, 2, world->cells)
-    const bench_arg all[] = {ROWS(CELL_INIT),
+#define GRID(kernel, index)                                                                        \
+    ROWS(kernel, index), NUMBER(kernel, index + 1, rules->width),                                  \
+        NUMBER(kernel, index + 2, world->cells)
+    const bench_arg all[] = {ROWS(CELL_INIT, 0),
                              NUMBER(CELL_INIT, 1, world->row_count),
                              NUMBER(CELL_POPULATE, 0, rules->seed),
                              NUMBER(CELL_POPULATE, 1, rules->fish_permille),
@@ -72,26 +81,32 @@ static int set_arguments(struct world *world, bench_error *error) {
                              NUMBER(CELL_POPULATE, 3, rules->fish_spawn),
                              NUMBER(CELL_POPULATE, 4, rules->shark_spawn),
                              NUMBER(CELL_POPULATE, 5, rules->shark_energy),
-                             ROWS(FISH_SELECT),
-                             SIZE(FISH_SELECT),
-                             NUMBER(FISH_SELECT, 4, rules->seed),
-                             ROWS(SHARK_SELECT),
-                             SIZE(SHARK_SELECT),
-                             NUMBER(SHARK_SELECT, 4, rules->seed),
-                             ROWS(CELL_DECIDE),
-                             SIZE(CELL_DECIDE),
-                             NUMBER(CELL_DECIDE, 4, rules->seed),
-                             ROWS(FISH_MOVE),
-                             NUMBER(FISH_MOVE, 1, rules->fish_spawn),
-                             ROWS(SHARK_MOVE),
-                             NUMBER(SHARK_MOVE, 1, rules->shark_spawn),
-                             NUMBER(SHARK_MOVE, 2, rules->shark_energy),
-                             NUMBER(SHARK_MOVE, 3, rules->shark_gain),
+                             NUMBER(CELL_POPULATE, 6, rules->has_drawn_timers),
+                             NUMBER(FISH_SELECT, 1, rules->seed),
+                             NUMBER(SHARK_SELECT, 1, rules->seed),
+                             NUMBER(CELL_DECIDE, 1, rules->seed),
+                             NUMBER(FISH_MOVE, 1, rules->seed),
+                             NUMBER(FISH_MOVE, 2, rules->fish_spawn),
+                             NUMBER(FISH_MOVE, 3, rules->has_drawn_timers),
+                             NUMBER(SHARK_MOVE, 1, rules->seed),
+                             NUMBER(SHARK_MOVE, 2, rules->shark_spawn),
+                             NUMBER(SHARK_MOVE, 3, rules->has_drawn_timers),
+                             NUMBER(SHARK_MOVE, 4, rules->shark_energy),
+                             NUMBER(SHARK_MOVE, 5, rules->shark_gain),
                              {WRITE_WORLD, 0, sizeof(cl_mem), &world->codes}};
+    const bench_arg faithful[] = {GRID(CELL_LINK, 0)};
+    const bench_arg lean[] = {GRID(FISH_SELECT, 2), GRID(SHARK_SELECT, 2), GRID(CELL_DECIDE, 3),
+                              ROWS(FISH_MOVE, 4), ROWS(SHARK_MOVE, 6)};
 #undef ROWS
 #undef NUMBER
-#undef SIZE
-    return bench_objects_set(&world->objects, all, sizeof all / sizeof *all, error);
+#undef GRID
+    const bench_arg *own = world->is_faithful ? faithful : lean;
+    size_t own_count =
+        world->is_faithful ? sizeof faithful / sizeof *faithful : sizeof lean / sizeof *lean;
+    return bench_objects_set(&world->objects, all, sizeof all / sizeof *all, error) ||
+                   bench_objects_set(&world->objects, own, own_count, error)
+               ? -1
+               : 0;
 }
 
 /* The cells' table holds only if they are in order; see cell_init. */
@@ -112,12 +127,14 @@ static int create(const wa_tor_desc *desc, void **self, bench_error *error) {
         return bench_error_set(error, "host memory ran out");
     }
     world->rules = desc->rules;
+    world->is_faithful = desc->is_faithful;
     world->cells = desc->rules.width * desc->rules.height;
     world->row_count = (world->cells + 63) / 64;
     if (create_objects(world, desc, error) || create_buffers(world, error) ||
         set_arguments(world, error) ||
         bench_objects_do_new(&world->objects, "Cell", world->cells, CELL_INIT, error) ||
         check_rows(world, error) ||
+        (world->is_faithful && bench_objects_do_all(&world->objects, CELL_LINK, NULL, error)) ||
         bench_objects_do_all(&world->objects, CELL_POPULATE, NULL, error) ||
         bench_objects_finish(world, error)) {
         bench_objects_destroy(world);
@@ -129,21 +146,34 @@ static int create(const wa_tor_desc *desc, void **self, bench_error *error) {
 
 /* ---- Steps and states ------------------------------------------------------------------------ */
 
+/* A phase: its kernel and, if that decides, for what. */
+typedef struct phase {
+    unsigned kernel;
+    uint32_t decision;
+} phase;
+
 static int step(void *self, cl_event *events, bench_error *error) {
-    static const unsigned kernels[WA_TOR_PHASE_COUNT] = {FISH_SELECT,  CELL_DECIDE, FISH_MOVE,
-                                                         SHARK_SELECT, CELL_DECIDE, SHARK_MOVE};
-    static const uint32_t decisions[] = {WA_TOR_DRAW_FISH_DECIDE, WA_TOR_DRAW_SHARK_DECIDE};
+    static const phase lean[] = {
+        {FISH_SELECT, 0},  {CELL_DECIDE, WA_TOR_DRAW_FISH_DECIDE},  {FISH_MOVE, 0},
+        {SHARK_SELECT, 0}, {CELL_DECIDE, WA_TOR_DRAW_SHARK_DECIDE}, {SHARK_MOVE, 0}};
+    static const phase faithful[] = {{CELL_CLEAR, 0},
+                                     {FISH_SELECT, 0},
+                                     {CELL_DECIDE, WA_TOR_DRAW_FISH_DECIDE},
+                                     {FISH_MOVE, 0},
+                                     {CELL_CLEAR, 0},
+                                     {SHARK_SELECT, 0},
+                                     {CELL_DECIDE, WA_TOR_DRAW_SHARK_DECIDE},
+                                     {SHARK_MOVE, 0}};
     struct world *world = self;
-    for (int phase = 0; phase < WA_TOR_PHASE_COUNT; phase++) {
-        unsigned kernel = kernels[phase];
-        const uint32_t *decision = &decisions[phase > WA_TOR_PHASE_FISH_DECIDE];
-        const bench_arg now[] = {{kernel, 3, sizeof world->iteration, &world->iteration},
-                                 {kernel, 5, sizeof *decision, decision}};
-        size_t count = kernel == CELL_DECIDE                             ? 2
-                       : kernel == FISH_SELECT || kernel == SHARK_SELECT ? 1
-                                                                         : 0;
-        if (bench_objects_set(&world->objects, now, count, error) ||
-            bench_objects_do_all(&world->objects, kernel, events ? &events[phase] : NULL, error)) {
+    const phase *phases = world->is_faithful ? faithful : lean;
+    unsigned count = world->is_faithful ? WA_TOR_FAITHFUL_COUNT : WA_TOR_PHASE_COUNT;
+    for (unsigned i = 0; i < count; i++) {
+        unsigned kernel = phases[i].kernel;
+        const bench_arg now[] = {{kernel, 0, sizeof world->iteration, &world->iteration},
+                                 {kernel, 2, sizeof phases[i].decision, &phases[i].decision}};
+        size_t args = kernel == CELL_DECIDE ? 2 : kernel == CELL_CLEAR ? 0 : 1;
+        if (bench_objects_set(&world->objects, now, args, error) ||
+            bench_objects_do_all(&world->objects, kernel, events ? &events[i] : NULL, error)) {
             return -1;
         }
     }

@@ -8,8 +8,8 @@
  */
 /* Cells are the first objects of the heap and stay where they are, so each 64 of them fill a row of
  * the heap, and a table with a reference for each row leads to all (`rows`, made by cell_init). */
-#define GRID CLUMP_HEAP_FIXED, __global const uint *rows, uint width, uint cells
-#define GRID_HERE clump_heap, rows, width, cells
+#define GRID __global const uint *rows, uint width, uint cells
+#define GRID_HERE rows, width, cells
 
 static Cell cell_at(__global const uint *rows, uint number) {
     Cell cell = {rows[number / 64u] | number % 64u};
@@ -58,16 +58,19 @@ static Agent shark_make(CLUMP_HEAP, uint position, uint spawn_timer, uint energy
 
 /* Give each cell its first agent, or none. */
 __kernel void cell_populate(CLUMP_HEAP, uint seed, uint fish_permille, uint shark_permille,
-                            uint fish_spawn, uint shark_spawn, uint shark_energy) {
+                            uint fish_spawn, uint shark_spawn, uint shark_energy,
+                            uint has_drawn_timers) {
     CLUMP_FOR_EACH(Cell, self) {
         uint n = Cell_number(self);
         philox4x32_ctr_t random = draw_all(n, 0u, DRAW_POPULATE, seed);
         uint kind = first_kind(random, fish_permille, shark_permille);
         if (kind == FISH) {
-            Cell_agent(self) = fish_make(clump_heap, n, random.v[1] % (fish_spawn + 1u));
+            Cell_agent(self) =
+                fish_make(clump_heap, n, first_timer(random.v[1], fish_spawn, has_drawn_timers));
         } else if (kind == SHARK) {
             Cell_agent(self) =
-                shark_make(clump_heap, n, random.v[1] % (shark_spawn + 1u), shark_energy);
+                shark_make(clump_heap, n, first_timer(random.v[1], shark_spawn, has_drawn_timers),
+                           shark_energy);
         }
     }
 }
@@ -76,7 +79,8 @@ __kernel void cell_populate(CLUMP_HEAP, uint seed, uint fish_permille, uint shar
 
 /* Ask to enter one of the neighbours in `mask` of cell n; who may enter none stays. Only that cell's
  * agent writes that byte: neighbour i knows the cell as its neighbour (i + 2) % 4. */
-static void request(GRID, uint n, uint mask, uint iteration, uint draw, uint seed) {
+static void request(CLUMP_HEAP_FIXED, GRID, uint n, uint mask, uint iteration, uint draw,
+                    uint seed) {
     if (mask == 0u) {
         return;
     }
@@ -85,22 +89,22 @@ static void request(GRID, uint n, uint mask, uint iteration, uint draw, uint see
     ((__global uchar *)&Cell_requests(target))[(selected + 2u) % 4u] = 1;
 }
 
-static Agent agent_beside(GRID, uint n, uint x, uint i) {
+static Agent agent_beside(CLUMP_HEAP_FIXED, GRID, uint n, uint x, uint i) {
     return Cell_agent(cell_at(rows, neighbor_of(n, x, width, cells, i)));
 }
 
-__kernel void fish_select(GRID, uint iteration, uint seed) {
+__kernel void fish_select(CLUMP_HEAP_FIXED, uint iteration, uint seed, GRID) {
     CLUMP_FOR_EACH(Fish, self) {
         Fish_spawn_timer(self)++;
         uint n = Fish_position(self), x = n % width, vacant = 0u;
         for (uint i = 0u; i < 4u; i++) {
-            vacant |= (uint)Agent_is_null(agent_beside(GRID_HERE, n, x, i)) << i;
+            vacant |= (uint)Agent_is_null(agent_beside(clump_heap, GRID_HERE, n, x, i)) << i;
         }
-        request(GRID_HERE, n, vacant, iteration, DRAW_FISH_SELECT, seed);
+        request(clump_heap, GRID_HERE, n, vacant, iteration, DRAW_FISH_SELECT, seed);
     }
 }
 
-__kernel void shark_select(GRID, uint iteration, uint seed) {
+__kernel void shark_select(CLUMP_HEAP_FIXED, uint iteration, uint seed, GRID) {
     CLUMP_FOR_EACH(Shark, self) {
         Shark_spawn_timer(self)++;
         if (--Shark_energy(self) == 0u) {
@@ -108,20 +112,20 @@ __kernel void shark_select(GRID, uint iteration, uint seed) {
         }
         uint n = Shark_position(self), x = n % width, vacant = 0u, prey = 0u;
         for (uint i = 0u; i < 4u; i++) {
-            Agent agent = agent_beside(GRID_HERE, n, x, i);
+            Agent agent = agent_beside(clump_heap, GRID_HERE, n, x, i);
             if (Agent_is_null(agent)) {
                 vacant |= 1u << i;
             } else if (Agent_is_Fish(agent)) {
                 prey |= 1u << i;
             }
         }
-        request(GRID_HERE, n, prey ? prey : vacant, iteration, DRAW_SHARK_SELECT, seed);
+        request(clump_heap, GRID_HERE, n, prey ? prey : vacant, iteration, DRAW_SHARK_SELECT, seed);
     }
 }
 
 /* Grant each cell to one of the agents that asked for it, and forget their requests. The others
  * stay where they are: their new_position is their position. */
-__kernel void cell_decide(GRID, uint iteration, uint seed, uint draw) {
+__kernel void cell_decide(CLUMP_HEAP_FIXED, uint iteration, uint seed, uint draw, GRID) {
     CLUMP_FOR_EACH(Cell, self) {
         uchar4 asked = Cell_requests(self);
         uint mask = asked.s0 | asked.s1 << 1 | asked.s2 << 2 | asked.s3 << 3;
@@ -131,11 +135,12 @@ __kernel void cell_decide(GRID, uint iteration, uint seed, uint draw) {
         Cell_requests(self) = (uchar4)(0);
         uint n = Cell_number(self);
         uint selected = pick(mask, is_alone(mask) ? 0u : draw_one(n, iteration, draw, seed));
-        Agent_new_position(agent_beside(GRID_HERE, n, n % width, selected)) = n;
+        Agent_new_position(agent_beside(clump_heap, GRID_HERE, n, n % width, selected)) = n;
     }
 }
 
-__kernel void fish_move(CLUMP_HEAP, __global const uint *rows, uint fish_spawn) {
+__kernel void fish_move(CLUMP_HEAP, uint iteration, uint seed, uint fish_spawn,
+                        uint has_drawn_timers, __global const uint *rows) {
     CLUMP_FOR_EACH(Fish, self) {
         uint from = Fish_position(self), to = Fish_new_position(self);
         if (from == to) {
@@ -144,7 +149,9 @@ __kernel void fish_move(CLUMP_HEAP, __global const uint *rows, uint fish_spawn) 
         Agent left_behind = Agent_null;
         if (Fish_spawn_timer(self) > fish_spawn) {
             Fish_spawn_timer(self) = 0u;
-            left_behind = fish_make(clump_heap, from, 0u);
+            left_behind = fish_make(clump_heap, from,
+                                    born_timer(from, iteration, DRAW_FISH_BORN, seed, fish_spawn,
+                                               has_drawn_timers));
         }
         Fish_position(self) = to;
         Cell_agent(cell_at(rows, to)) = Fish_as_Agent(self);
@@ -152,8 +159,9 @@ __kernel void fish_move(CLUMP_HEAP, __global const uint *rows, uint fish_spawn) 
     }
 }
 
-__kernel void shark_move(CLUMP_HEAP, __global const uint *rows, uint shark_spawn,
-                         uint shark_energy, uint shark_gain) {
+__kernel void shark_move(CLUMP_HEAP, uint iteration, uint seed, uint shark_spawn,
+                         uint has_drawn_timers, uint shark_energy, uint shark_gain,
+                         __global const uint *rows) {
     CLUMP_FOR_EACH(Shark, self) {
         uint from = Shark_position(self), to = Shark_new_position(self);
         if (Shark_energy(self) == 0u) {
@@ -173,26 +181,13 @@ __kernel void shark_move(CLUMP_HEAP, __global const uint *rows, uint shark_spawn
         Agent left_behind = Agent_null;
         if (Shark_spawn_timer(self) > shark_spawn) {
             Shark_spawn_timer(self) = 0u;
-            left_behind = shark_make(clump_heap, from, 0u, shark_energy);
+            left_behind = shark_make(clump_heap, from,
+                                     born_timer(from, iteration, DRAW_SHARK_BORN, seed,
+                                                shark_spawn, has_drawn_timers),
+                                     shark_energy);
         }
         Shark_position(self) = to;
         Cell_agent(target) = Shark_as_Agent(self);
         Cell_agent(cell_at(rows, from)) = left_behind;
-    }
-}
-
-/* ---- Showing the world ----------------------------------------------------------------------- */
-
-__kernel void write_world(CLUMP_HEAP_FIXED, __global uint *world) {
-    CLUMP_FOR_EACH(Cell, self) {
-        Agent agent = Cell_agent(self);
-        uint code = 0u;
-        if (Agent_is_Fish(agent)) {
-            code = encode(FISH, Fish_spawn_timer(Agent_as_Fish(agent)), 0u);
-        } else if (Agent_is_Shark(agent)) {
-            Shark shark = Agent_as_Shark(agent);
-            code = encode(SHARK, Shark_spawn_timer(shark), Shark_energy(shark));
-        }
-        world[Cell_number(self)] = code;
     }
 }

@@ -10,7 +10,8 @@ wa_tor_rules wa_tor_rules_default(void) {
                           .fish_spawn = 4,
                           .shark_spawn = 5,
                           .shark_energy = 3,
-                          .shark_gain = 2};
+                          .shark_gain = 2,
+                          .has_drawn_timers = 0};
     return rules;
 }
 

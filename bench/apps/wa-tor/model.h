@@ -6,7 +6,7 @@
  *
  *     bits 31..30  kind: 0 empty, 1 fish, 2 shark
  *     bits 27..12  energy of a shark, saturated at 65535
- *     bits 11..0   spawn timer, saturated at 4095
+ *     bits 11..0   spawn timer, saturated at 4088; -1 to -7 as their lowest 12 bits
  *
  * Every phase of a step may visit its cells or agents in any order: the result is the same. The
  * random number of a decision depends on the place and the time of the decision alone.
@@ -31,10 +31,12 @@ typedef enum wa_tor_draw {
     WA_TOR_DRAW_FISH_DECIDE,
     WA_TOR_DRAW_SHARK_SELECT,
     WA_TOR_DRAW_SHARK_DECIDE,
-    WA_TOR_DRAW_POPULATE
+    WA_TOR_DRAW_POPULATE,
+    WA_TOR_DRAW_FISH_BORN,
+    WA_TOR_DRAW_SHARK_BORN
 } wa_tor_draw;
 
-/* The six phases of a step, in order. */
+/* The six phases of a step, in order; and those of model=faithful. */
 #define WA_TOR_PHASE_LIST(X)                                                                       \
     X(FISH_SELECT, fish_select)                                                                    \
     X(FISH_DECIDE, fish_decide)                                                                    \
@@ -42,6 +44,12 @@ typedef enum wa_tor_draw {
     X(SHARK_SELECT, shark_select)                                                                  \
     X(SHARK_DECIDE, shark_decide)                                                                  \
     X(SHARK_MOVE, shark_move)
+
+#define WA_TOR_FAITHFUL_LIST(X)                                                                    \
+    X(fish_clear)                                                                                  \
+    X(fish_select)                                                                                 \
+    X(fish_decide) X(fish_move) X(shark_clear) X(shark_select) X(shark_decide) X(shark_move)
+#define WA_TOR_FAITHFUL_COUNT 8
 
 typedef enum wa_tor_phase {
 #define WA_TOR_PHASE_ENUM(name, label) WA_TOR_PHASE_##name,
@@ -60,6 +68,8 @@ typedef struct wa_tor_rules {
     uint32_t shark_spawn;
     uint32_t shark_energy; /* of a new shark, in steps */
     uint32_t shark_gain;   /* energy from one fish */
+    uint32_t
+        has_drawn_timers; /* 0: a newborn's spawn timer is 0. 1: it is drawn, as README.md says */
 } wa_tor_rules;
 
 /* The defaults: both species live on, in waves. */
@@ -69,9 +79,16 @@ wa_tor_rules wa_tor_rules_default(void);
 const char *wa_tor_rules_check(const wa_tor_rules *rules);
 
 static inline uint32_t wa_tor_encode(uint32_t kind, uint32_t spawn_timer, uint32_t energy) {
-    uint32_t timer = spawn_timer < 0xfffu ? spawn_timer : 0xfffu;
+    uint32_t timer =
+        spawn_timer < 0xff8u || spawn_timer >= 0xfffffff9u ? spawn_timer & 0xfffu : 0xff8u;
     uint32_t food = energy < 0xffffu ? energy : 0xffffu;
     return kind << 30 | food << 12 | timer;
+}
+
+/* DynaSOAr's timer of a newborn: the remainder of a signed number, stored unsigned. Those below 0 are
+ * above any limit until they are counted up to 0. */
+static inline uint32_t wa_tor_drawn_timer(uint32_t random, uint32_t spawn) {
+    return (uint32_t)((int32_t)random % (int32_t)(spawn ? spawn : 1));
 }
 
 static inline uint32_t wa_tor_kind(uint32_t code) {

@@ -67,7 +67,7 @@ static uint choose(uint mask, uint cell, uint iteration, uint draw, uint seed) {
 /* ---- Making the world ------------------------------------------------------------------------ */
 
 __kernel void populate(GRID, uint seed, uint fish_permille, uint shark_permille, uint fish_spawn,
-                       uint shark_spawn, uint shark_energy) {
+                       uint shark_spawn, uint shark_energy, uint has_drawn_timers) {
     uint n = HERE;
     if (IS_OUTSIDE) {
         return;
@@ -75,7 +75,8 @@ __kernel void populate(GRID, uint seed, uint fish_permille, uint shark_permille,
     philox4x32_ctr_t random = draw_all(n, 0u, DRAW_POPULATE, seed);
     uint kind = first_kind(random, fish_permille, shark_permille);
     AT(n, kind) = kind;
-    AT(n, spawn_timer) = random.v[1] % ((kind == FISH ? fish_spawn : shark_spawn) + 1u);
+    AT(n, spawn_timer) =
+        first_timer(random.v[1], kind == FISH ? fish_spawn : shark_spawn, has_drawn_timers);
     AT(n, energy) = shark_energy;
 }
 
@@ -123,8 +124,8 @@ static uint find_wishes(GRID) {
     return mask;
 }
 
-/* The fish leaves a fish with timer 0 behind, or nothing. */
-__kernel void fish_move(GRID, uint iteration, uint seed, uint fish_spawn) {
+/* The fish leaves a fish behind, or nothing. */
+__kernel void fish_move(GRID, uint iteration, uint seed, uint fish_spawn, uint has_drawn_timers) {
     uint n = HERE;
     if (IS_OUTSIDE) {
         return;
@@ -137,7 +138,8 @@ __kernel void fish_move(GRID, uint iteration, uint seed, uint fish_spawn) {
     uint spawn_timer = AT(from, spawn_timer);
     if (spawn_timer > fish_spawn) {
         spawn_timer = 0u;
-        AT(from, spawn_timer) = 0u;
+        AT(from, spawn_timer) =
+            born_timer(from, iteration, DRAW_FISH_BORN, seed, fish_spawn, has_drawn_timers);
     } else {
         AT(from, kind) = EMPTY;
     }
@@ -145,8 +147,8 @@ __kernel void fish_move(GRID, uint iteration, uint seed, uint fish_spawn) {
     AT(n, spawn_timer) = spawn_timer;
 }
 
-__kernel void shark_move(GRID, uint iteration, uint seed, uint shark_spawn, uint shark_energy,
-                         uint shark_gain) {
+__kernel void shark_move(GRID, uint iteration, uint seed, uint shark_spawn, uint has_drawn_timers,
+                         uint shark_energy, uint shark_gain) {
     uint n = HERE;
     if (IS_OUTSIDE) {
         return;
@@ -164,7 +166,8 @@ __kernel void shark_move(GRID, uint iteration, uint seed, uint shark_spawn, uint
     AT(n, energy) = AT(from, energy) + (AT(n, kind) == FISH ? shark_gain : 0u);
     if (spawn_timer > shark_spawn) {
         spawn_timer = 0u;
-        AT(from, spawn_timer) = 0u;
+        AT(from, spawn_timer) =
+            born_timer(from, iteration, DRAW_SHARK_BORN, seed, shark_spawn, has_drawn_timers);
         AT(from, energy) = shark_energy;
     } else {
         AT(from, kind) = EMPTY;

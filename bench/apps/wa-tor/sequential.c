@@ -30,6 +30,7 @@ struct agent {
 struct agent_list {
     uint32_t *ids;
     uint32_t count;
+    uint32_t born; /* in the last step */
 };
 
 struct world {
@@ -74,6 +75,7 @@ static struct agent *agent_make(struct world *world, struct agent_list *list, ui
     *agent = (struct agent){.kind = kind, .position = cell, .new_position = cell};
     agent->slot = list->count;
     list->ids[list->count++] = id;
+    list->born++;
     world->cell_agent[cell] = id;
     return agent;
 }
@@ -198,6 +200,12 @@ static void decide(struct world *world, wa_tor_draw what) {
     }
 }
 
+static uint32_t born_timer(const struct world *world, uint32_t cell, wa_tor_draw what,
+                           uint32_t spawn) {
+    return world->rules.has_drawn_timers ? wa_tor_drawn_timer(draw(world, cell, what).v[0], spawn)
+                                         : 0;
+}
+
 static void move_fish(struct world *world) {
     permute_list(world, &world->fish);
     uint32_t count = world->fish.count; /* fish born below move in the next step */
@@ -213,7 +221,8 @@ static void move_fish(struct world *world) {
         world->cell_agent[old_position] = 0;
         if (fish->spawn_timer > world->rules.fish_spawn) {
             fish->spawn_timer = 0;
-            fish_make(world, old_position);
+            fish_make(world, old_position)->spawn_timer =
+                born_timer(world, old_position, WA_TOR_DRAW_FISH_BORN, world->rules.fish_spawn);
         }
     }
 }
@@ -239,7 +248,8 @@ static void move_shark(struct world *world, uint32_t id) {
     world->cell_agent[old_position] = 0;
     if (shark->spawn_timer > world->rules.shark_spawn) {
         shark->spawn_timer = 0;
-        shark_make(world, old_position);
+        shark_make(world, old_position)->spawn_timer =
+            born_timer(world, old_position, WA_TOR_DRAW_SHARK_BORN, world->rules.shark_spawn);
     }
 }
 
@@ -256,6 +266,7 @@ static int step(void *self, cl_event *events, bench_error *error) {
     struct world *world = self;
     (void)events;
     (void)error;
+    world->fish.born = world->sharks.born = 0;
     select_fish(world);
     decide(world, WA_TOR_DRAW_FISH_DECIDE);
     move_fish(world);
@@ -268,15 +279,21 @@ static int step(void *self, cl_event *events, bench_error *error) {
 
 /* ---- Lifetime and looking -------------------------------------------------------------------- */
 
+static uint32_t first_timer(const wa_tor_rules *rules, uint32_t random, uint32_t spawn) {
+    return rules->has_drawn_timers ? wa_tor_drawn_timer(random, spawn) : random % (spawn + 1);
+}
+
 static void populate(struct world *world) {
     const wa_tor_rules *rules = &world->rules;
     for (uint32_t cell = 0; cell < world->cells; cell++) {
         philox4x32_ctr_t random = draw(world, cell, WA_TOR_DRAW_POPULATE);
         uint32_t lot = random.v[0] % 1000;
         if (lot < rules->fish_permille) {
-            fish_make(world, cell)->spawn_timer = random.v[1] % (rules->fish_spawn + 1);
+            fish_make(world, cell)->spawn_timer =
+                first_timer(rules, random.v[1], rules->fish_spawn);
         } else if (lot < rules->fish_permille + rules->shark_permille) {
-            shark_make(world, cell)->spawn_timer = random.v[1] % (rules->shark_spawn + 1);
+            shark_make(world, cell)->spawn_timer =
+                first_timer(rules, random.v[1], rules->shark_spawn);
         }
     }
 }
@@ -345,8 +362,17 @@ static int read_codes(void *self, void *state, bench_error *error) {
     return 0;
 }
 
+static void count(void *self, bench_tally *tally) {
+    const struct world *world = self;
+    tally->present[0] += world->fish.count;
+    tally->present[1] += world->sharks.count;
+    tally->made[0] += world->fish.born;
+    tally->made[1] += world->sharks.born;
+}
+
 const wa_tor_ops wa_tor_sequential_ops = {
-    .create = create, .world = {.destroy = destroy, .step = step, .read = read_codes}};
+    .create = create,
+    .world = {.destroy = destroy, .step = step, .read = read_codes, .count = count}};
 
 static const char *check_list(const struct world *world, const struct agent_list *list,
                               uint32_t kind) {

@@ -14,6 +14,11 @@
 
 static cl_fixture fixture;
 
+static void make_random(collision_body *bodies, uint32_t count, uint32_t seed) {
+    const collision_start start = collision_start_default();
+    collision_make_random(bodies, count, seed, &start);
+}
+
 static barnes_hut_desc describe(const collision_body *bodies, uint32_t count) {
     return (barnes_hut_desc){.world = app_fixture_world(&fixture, 0),
                              .rules = barnes_hut_rules_default(),
@@ -37,7 +42,7 @@ static void run_all(barnes_hut_desc desc, uint32_t steps) {
 static void run_random(uint32_t count, uint32_t seed, double dt, uint32_t steps) {
     collision_body *bodies = calloc(count, sizeof *bodies);
     assert_non_null(bodies);
-    collision_make_random(bodies, count, seed, 0);
+    make_random(bodies, count, seed);
     barnes_hut_desc desc = describe(bodies, count);
     desc.rules.dt = dt;
     run_all(desc, steps);
@@ -69,7 +74,7 @@ static void test_wild(void **state) {
 static void test_degenerate(void **state) {
     (void)state;
     enum { COUNT = 100 };
-    collision_body bodies[COUNT];
+    collision_body bodies[COUNT] = {{.mass = 1}};
     barnes_hut_desc desc = describe(bodies, COUNT);
     for (int i = 0; i < COUNT; i++) bodies[i] = (collision_body){.x = 0.25f, .y = -0.5f, .mass = 1};
     run_all(desc, 4);
@@ -86,7 +91,7 @@ static void test_degenerate(void **state) {
         bodies[i] = (collision_body){.x = i & 1 ? 1 : -1, .y = i & 2 ? 1 : -1, .vy = 3, .mass = 2};
     }
     run_all(desc, 8);
-    collision_make_random(bodies, COUNT, 6, 0);
+    make_random(bodies, COUNT, 6);
     for (int i = 0; i < COUNT; i++) bodies[i].mass = i % 10 == 0 ? 1e18f : 1e-18f;
     run_all(desc, 8);
 }
@@ -96,7 +101,7 @@ static void test_crowd(void **state) {
     (void)state;
     enum { COUNT = 500 };
     collision_body bodies[COUNT];
-    collision_make_random(bodies, COUNT, 7, 0);
+    make_random(bodies, COUNT, 7);
     for (int i = 0; i < COUNT; i++) {
         bodies[i].vx = (0.001f * (float)(i % 20) - bodies[i].x) * 10;
         bodies[i].vy = (0.001f * (float)(i / 20) - bodies[i].y) * 10;
@@ -111,12 +116,41 @@ static void test_theta(void **state) {
     (void)state;
     static const double thetas[] = {0.05, 0.3, BARNES_HUT_THETA_MAX};
     collision_body bodies[300];
-    collision_make_random(bodies, 300, 8, 0);
+    make_random(bodies, 300, 8);
     barnes_hut_desc desc = describe(bodies, 300);
     for (size_t i = 0; i < sizeof thetas / sizeof *thetas; i++) {
         desc.rules.theta = thetas[i];
         run_all(desc, 5);
     }
+}
+
+/* The rules of preset=dynasoar: cells are points from a fixed distance on, in double precision and with
+ * the damped law; and each of these alone. The bodies are slow there, so that one step is like the
+ * next: faster ones move through the tree. */
+static void test_rules(void **state) {
+    (void)state;
+    static const double openings[] = {0, 0.25, 0.9, 0.01};
+    collision_body bodies[700];
+    make_random(bodies, 700, 42);
+    barnes_hut_desc desc = describe(bodies, 700);
+    desc.rules.dt = 0.05;
+    int has_doubles = barnes_hut_has_doubles(desc.world.device);
+    for (unsigned rules = 0; rules < 16; rules++) {
+        desc.rules.opening = openings[rules & 3];
+        desc.rules.is_precise = has_doubles && rules >> 2 & 1;
+        desc.rules.law = rules >> 3 ? COLLISION_DAMPED : COLLISION_PLUMMER;
+        run_all(desc, 5);
+    }
+    const collision_start start = {
+        .extent = 0.99, .speed = 0.0005, .mass_min = 500, .mass_max = 1000};
+    collision_make_random(bodies, 700, 42, &start);
+    desc.rules = (barnes_hut_rules){.dt = 0.0075,
+                                    .gravity_constant = 6.673e-11,
+                                    .softening = 0.22360679774997896,
+                                    .law = COLLISION_DAMPED,
+                                    .opening = 0.25,
+                                    .is_precise = has_doubles};
+    run_all(desc, 10);
 }
 
 /* Objects move between steps, the root too; the tree must not notice. */
@@ -132,7 +166,7 @@ static void test_compacted(void **state) {
     collision_body bodies[600];
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
         clump_compactor_desc compaction = {.compact = ways[i], .every = 2};
-        collision_make_random(bodies, 600, 9 + (uint32_t)i, 0);
+        make_random(bodies, 600, 9 + (uint32_t)i);
         barnes_hut_desc desc = describe(bodies, 600);
         desc.rules.dt = 0.05;
         desc.world.compaction = &compaction;
@@ -156,7 +190,7 @@ static uint32_t count_blocks(barnes_hut_desc desc, clump_compact_order order) {
 static void test_room_for_order(void **state) {
     (void)state;
     collision_body bodies[100];
-    collision_make_random(bodies, 100, 15, 0);
+    make_random(bodies, 100, 15);
     barnes_hut_desc desc = describe(bodies, 100);
     uint32_t any = count_blocks(desc, CLUMP_ORDER_ANY);
     assert_true(count_blocks(desc, CLUMP_ORDER_ADDRESS) >= 2 * any - 1);
@@ -168,7 +202,7 @@ static void test_no_memory(void **state) {
     bench_error error = {""};
     collision_body bodies[2000];
     bench_world world;
-    collision_make_random(bodies, 2000, 10, 0);
+    make_random(bodies, 2000, 10);
     barnes_hut_desc desc = describe(bodies, 2000);
     desc.nodes = 100;
     desc.world.variant = BENCH_SOA;
@@ -221,6 +255,25 @@ static void test_refused(void **state) {
     assert_non_null(strstr(error.text, "at most 0.7, not 0.8"));
 }
 
+/* The damped law, and how far a fixed opening is off: if all cells are opened, not at all. */
+static void test_opening(void **state) {
+    (void)state;
+    bench_error error = {""};
+    collision_body bodies[2000];
+    double difference = 1;
+    make_random(bodies, 2000, 11);
+    barnes_hut_rules rules = barnes_hut_rules_default();
+    rules.law = COLLISION_DAMPED;
+    rules.softening = 0.22360679774997896;
+    rules.opening = 3; /* all cells are opened */
+    rules.is_precise = 1;
+    assert_int_equal(barnes_hut_measure_error(&rules, bodies, 2000, &difference, &error), 0);
+    assert_true(difference < 1e-6);
+    rules.opening = 0.25;
+    assert_int_equal(barnes_hut_measure_error(&rules, bodies, 2000, &difference, &error), 0);
+    if (!(difference >= 0.13 && difference <= 0.15)) fail_msg("forces are off by %g", difference);
+}
+
 /* Against the sum over all pairs: near it, but not so near that no cell was taken for a point. */
 static void test_accuracy(void **state) {
     (void)state;
@@ -229,7 +282,7 @@ static void test_accuracy(void **state) {
     double difference = 0;
     collision_body bodies[2000];
     for (uint32_t seed = 11; seed < 14; seed++) {
-        collision_make_random(bodies, 2000, seed, 0);
+        make_random(bodies, 2000, seed);
         for (size_t i = 0; i < sizeof thetas / sizeof *thetas; i++) {
             barnes_hut_rules rules = barnes_hut_rules_default();
             rules.theta = thetas[i];
@@ -249,7 +302,8 @@ int main(void) {
         cmocka_unit_test(test_crowd),     cmocka_unit_test(test_theta),
         cmocka_unit_test(test_compacted), cmocka_unit_test(test_room_for_order),
         cmocka_unit_test(test_no_memory), cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_accuracy),
+        cmocka_unit_test(test_accuracy),  cmocka_unit_test(test_rules),
+        cmocka_unit_test(test_opening),
     };
     return APP_FIXTURE_RUN("barnes-hut", &fixture, tests);
 }

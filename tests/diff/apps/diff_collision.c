@@ -19,6 +19,11 @@ static collision_desc describe(const collision_body *bodies, uint32_t count) {
                             .count = count};
 }
 
+static void make_random(collision_body *bodies, uint32_t count, uint32_t seed) {
+    const collision_start start = collision_start_default();
+    collision_make_random(bodies, count, seed, &start);
+}
+
 /* `least` bodies must have merged. Returns the moves of compaction. */
 static uint64_t run(const collision_desc *desc, uint32_t steps, uint32_t least) {
     bench_error error = {""};
@@ -43,7 +48,9 @@ static void run_random(uint32_t count, uint32_t seed, int is_equal, double merge
                        uint32_t steps, uint32_t least) {
     collision_body *bodies = calloc(count, sizeof *bodies);
     assert_non_null(bodies);
-    collision_make_random(bodies, count, seed, is_equal);
+    collision_start start = collision_start_default();
+    start.mass_min = is_equal ? start.mass_max : start.mass_min;
+    collision_make_random(bodies, count, seed, &start);
     collision_desc desc = describe(bodies, count);
     desc.rules.merge_distance = merge_distance;
     run_all(desc, steps, least);
@@ -92,10 +99,36 @@ static void test_degenerate(void **state) {
     run_all(desc, 20, 10);
 }
 
+/* All rules that presets choose among, with masses and speeds as in preset=dynasoar: slow, heavy bodies and
+ * the raw constant of gravity. The baselines with a work-item for each body, and with four and staged
+ * bodies, as on a GPU. */
+static void test_rules(void **state) {
+    (void)state;
+    static const collision_start start = {
+        .extent = 1, .speed = 0.0005, .mass_min = 37.5, .mass_max = 75};
+    collision_body bodies[700];
+    collision_make_random(bodies, 700, 42, &start);
+    collision_desc desc = describe(bodies, 700);
+    desc.rules = (collision_rules){.dt = 0.05,
+                                   .gravity_constant = 6.673e-11,
+                                   .softening = 0.22360679774997896,
+                                   .merge_distance = 0.05,
+                                   .is_merging = 1};
+    for (unsigned rules = 0; rules < 8; rules++) {
+        desc.rules.law = rules & 1 ? COLLISION_DAMPED : COLLISION_PLUMMER;
+        desc.rules.takes_heavier = rules >> 1 & 1;
+        desc.rules.takes_first = rules >> 2 & 1;
+        desc.parts = rules % 2 ? 1 : 4;
+        run_all(desc, 10, 200);
+    }
+    desc.rules.is_merging = 0;
+    run_all(desc, 5, 0);
+}
+
 static void test_not_merging(void **state) {
     (void)state;
     collision_body bodies[400];
-    collision_make_random(bodies, 400, 8, 0);
+    make_random(bodies, 400, 8);
     collision_desc desc = describe(bodies, 400);
     desc.rules.is_merging = 0;
     run_all(desc, 30, 0);
@@ -113,7 +146,7 @@ static void test_compacted(void **state) {
     collision_body bodies[600];
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
         clump_compactor_desc compaction = {.compact = ways[i], .every = 2};
-        collision_make_random(bodies, 600, 9 + (uint32_t)i, 0);
+        make_random(bodies, 600, 9 + (uint32_t)i);
         collision_desc desc = describe(bodies, 600);
         desc.rules.merge_distance = 0.03;
         desc.world.compaction = &compaction;
@@ -165,6 +198,64 @@ static void test_pull(void **state) {
     assert_true(after[0].vy == 0 && after[1].vy == 0);
 }
 
+/* A step of two bodies from rest with G = 1 and no damping to speak of. */
+static void step_pair(const collision_rules *rules, collision_body after[2]) {
+    static const collision_body bodies[2] = {{.x = -0.25f, .mass = 1}, {.x = 0.25f, .mass = 3}};
+    bench_error error = {""};
+    bench_world world;
+    collision_desc desc = describe(bodies, 2);
+    desc.world.variant = BENCH_SEQUENTIAL;
+    desc.rules = *rules;
+    assert_int_equal(collision_world_create(&desc, &world, &error), 0);
+    assert_int_equal(bench_world_step(&world, &error), 0);
+    assert_int_equal(bench_world_read(&world, after, &error), 0);
+    bench_world_destroy(&world);
+}
+
+/* The damped law and the raw constant: m / (d^2 + s^2). The heavier body goes into the lighter one. */
+static void test_damped(void **state) {
+    (void)state;
+    collision_body after[2];
+    collision_rules rules = {.dt = 0.01,
+                             .gravity_constant = 2,
+                             .softening = 0.5,
+                             .law = COLLISION_DAMPED,
+                             .merge_distance = 0.6};
+    step_pair(&rules, after);
+    assert_float_equal(after[0].vx, 0.12, 1e-5); /* 0.01 * 2 * 3 / (1/4 + 1/4) */
+    assert_float_equal(after[1].vx, -0.04, 1e-5);
+    rules.is_merging = rules.takes_heavier = 1;
+    step_pair(&rules, after);
+    assert_true(after[0].mass == 4 && after[1].mass == 0);
+    rules.takes_heavier = 0;
+    step_pair(&rules, after);
+    assert_true(after[0].mass == 0 && after[1].mass == 4);
+}
+
+/* Of two that may be taken in, one is nearer and the other was made first. */
+static void test_choice(void **state) {
+    (void)state;
+    static const collision_body bodies[3] = {
+        {.x = 0.2f, .mass = 1}, {.x = 0.1f, .mass = 1}, {.x = 0, .mass = 3}};
+    bench_error error = {""};
+    for (int is_first = 0; is_first < 2; is_first++) {
+        bench_world world;
+        collision_body after[3];
+        collision_desc desc = describe(bodies, 3);
+        desc.world.variant = BENCH_SEQUENTIAL;
+        desc.rules.gravity = 0;
+        desc.rules.merge_distance = 0.3;
+        desc.rules.takes_first = is_first;
+        assert_int_equal(collision_world_create(&desc, &world, &error), 0);
+        assert_int_equal(bench_world_step(&world, &error), 0);
+        assert_int_equal(bench_world_read(&world, after, &error), 0);
+        bench_world_destroy(&world);
+        assert_true(after[0].mass == (is_first ? 0.0f : 1.0f));
+        assert_true(after[1].mass == (is_first ? 1.0f : 0.0f));
+        assert_true(after[2].mass == 4);
+    }
+}
+
 /* A file of first states, and what is said of lines that are wrong. */
 static int read_text(const char *text, collision_body **bodies, uint32_t *count,
                      bench_error *error) {
@@ -213,7 +304,8 @@ int main(void) {
         cmocka_unit_test(test_smallest),    cmocka_unit_test(test_middle),
         cmocka_unit_test(test_crowded),     cmocka_unit_test(test_degenerate),
         cmocka_unit_test(test_not_merging), cmocka_unit_test(test_compacted),
-        cmocka_unit_test(test_input),
+        cmocka_unit_test(test_input),       cmocka_unit_test(test_rules),
+        cmocka_unit_test(test_damped),      cmocka_unit_test(test_choice),
     };
     return APP_FIXTURE_RUN("collision", &fixture, tests);
 }

@@ -155,6 +155,31 @@ static void test_nothing_left(void **state) {
     structure_network_destroy(&network);
 }
 
+/* What holds, what stays without springs, and how devices search, by all rules: a row of which the nodes
+ * at its ends pull and hold, one node without springs of each kind, and one whose only spring breaks. */
+static void test_held(void **state) {
+    (void)state;
+    for (unsigned rules = 0; rules < 8; rules++) {
+        structure_network network = make_row(12, 4); /* 0 .. 6, 7 .. 10 pull, 11 is the anchor */
+        structure_desc desc = describe(&network);
+        desc.rules.pulled_hold = rules & 1;
+        desc.rules.bare_stay = rules >> 1 & 1;
+        desc.rules.by_levels = rules >> 2 & 1;
+        connect(&network, 11, 0, 20, 1); /* on the anchor; slack, as all but one */
+        connect(&network, 7, 1, 20, 1);  /* on what is pulled */
+        connect(&network, 1, 2, 20, 1);
+        connect(&network, 3, 4, 20, 1);   /* on nothing */
+        connect(&network, 8, 5, 0.5f, 1); /* breaks at once: neither end was ever bare */
+        structure_counts left = run_all(desc, 3, 2);
+        int held = desc.rules.pulled_hold, bare = desc.rules.bare_stay; /* bare: 6, 9, 10 */
+        assert_int_equal(left.nodes, 1 + 2 * held + bare);
+        assert_int_equal(left.pull_nodes, held + 2 * bare);
+        assert_int_equal(left.anchors, 1);
+        assert_int_equal(left.springs, 1 + 2 * held);
+        structure_network_destroy(&network);
+    }
+}
+
 /* One chain through all nodes in any order: the longest way for a search. It breaks once. */
 static void test_chain(void **state) {
     (void)state;
@@ -177,6 +202,7 @@ static void test_chain(void **state) {
         }
         structure_desc desc = describe(&network);
         desc.rules.iterations = 2;
+        desc.rules.by_levels = seed == 2;
         structure_counts left = run_all(desc, 2, NODES - 1 - cut);
         assert_int_equal(left.nodes, cut);
         assert_int_equal(left.springs, cut);
@@ -209,6 +235,24 @@ static void test_random_networks(void **state) {
         run_all(describe(&network), 20, sizes[i] >= 100 ? sizes[i] / 10 : 0);
         structure_network_destroy(&network);
     }
+}
+
+/* preset=dynasoar in small; as fast as by default, since much comes off in the first step. */
+static void test_dynasoar(void **state) {
+    (void)state;
+    structure_network_desc desc = random_network(1500, 42);
+    desc.speed = 1;
+    desc.pull_percent = 25;
+    structure_network network = make(desc);
+    structure_desc world = describe(&network);
+    world.rules.pulled_hold = world.rules.bare_stay = world.rules.by_levels = 1;
+    structure_counts left = run_all(world, 50, 200);
+    if (left.nodes + left.pull_nodes + left.anchors == network.node_count)
+        fail_msg("no node has gone; the test shows nothing");
+    clump_compactor_desc compaction = {.compact = {0}, .every = 2};
+    world.world.compaction = &compaction;
+    run(&world, 20, 100);
+    structure_network_destroy(&network);
 }
 
 /* All of one kind, no springs, and as many as the degree allows. */
@@ -288,6 +332,7 @@ int main(void) {
         cmocka_unit_test(test_sheets),         cmocka_unit_test(test_random_networks),
         cmocka_unit_test(test_shares),         cmocka_unit_test(test_compacted),
         cmocka_unit_test(test_checked_access), cmocka_unit_test(test_wrong_numbers),
+        cmocka_unit_test(test_held),           cmocka_unit_test(test_dynasoar),
     };
     return APP_FIXTURE_RUN("structure", &fixture, tests);
 }

@@ -121,6 +121,52 @@ static void test_children(void **state) {
     assert_true(last.males + last.females <= before);
 }
 
+/* What sugarscape_rules has under DynaSOAr's rules, in its set-up. */
+static void set_dynasoar(sugarscape_rules *rules) {
+    rules->is_dynasoar = 1;
+    rules->source_permille = 80;
+    rules->diffusion = 3;
+    rules->max_diffusion = 60;
+}
+
+/* Under DynaSOAr's rules: a quarter of the sources grows 50, a quarter 25, the others 12; of small sugar an
+ * eighth is lost, as an eighth of that is nothing; and of much more is made than given. */
+static void test_dynasoar_sugar(void **state) {
+    (void)state;
+    sugarscape_rules rules = sugarscape_rules_default();
+    set_dynasoar(&rules);
+    rules.width = rules.height = 200;
+    rules.male_permille = rules.female_permille = 0;
+    rules.source_permille = 1000;
+    uint64_t cells = 200 * 200, sugar = find_census(rules, 1).cell_sugar;
+    assert_int_equal(find_census(rules, 0).cell_sugar, 0);
+    assert_in_range(sugar, cells * 21, cells * 23); /* 44 / 4 + 22 / 4 + 11 / 2 */
+    rules.max_growth = 255;
+    sugar = find_census(rules, 20).cell_sugar;
+    assert_true(sugar > cells * 20 * (255 + 127 + 2 * 63) / 4);
+    rules.capacity = 0;
+    assert_int_equal(find_census(rules, 20).cell_sugar, 0);
+}
+
+/* All are born now and live to at least two thirds of the greatest age if they need little, and nobody has
+ * a child before the mating age. */
+static void test_dynasoar_lives(void **state) {
+    (void)state;
+    sugarscape_rules rules = sugarscape_rules_default();
+    set_dynasoar(&rules);
+    rules.width = rules.height = 100;
+    rules.source_permille = 1000;
+    rules.max_metabolism = 3;
+    sugarscape_census first = find_census(rules, 0), last = find_census(rules, 21);
+    assert_in_range(first.males + first.females, 2500, 2900);
+    assert_true(last.males == first.males && last.females == first.females);
+    last = find_census(rules, 30);
+    assert_true(last.males + last.females > first.males + first.females + first.females / 2);
+    rules.female_permille = 0;
+    assert_int_equal(find_census(rules, 66).males, first.males);
+    assert_int_equal(find_census(rules, 99).males, 0);
+}
+
 /* ---- The variants ---------------------------------------------------------------------------- */
 
 static void test_smallest(void **state) {
@@ -178,6 +224,40 @@ static void test_compacted(void **state) {
         desc.world.compaction = &compaction;
         run(desc, 60);
     }
+}
+
+/* DynaSOAr's rules with our objects, with those of its program, and in arrays. */
+static void test_dynasoar(void **state) {
+    (void)state;
+    static const uint32_t sizes[][2] = {{1, 1}, {9, 1}, {61, 37}, {67, 41}};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        sugarscape_desc desc = describe(sizes[i][0], sizes[i][1], 30 + (uint32_t)i);
+        set_dynasoar(&desc.rules);
+        if (i == 2) { /* crowded, and they see farther */
+            desc.rules.male_permille = 450;
+            desc.rules.female_permille = 500;
+            desc.rules.mating_age = 0;
+            desc.rules.max_vision = 5;
+            desc.rules.source_permille = 1000;
+        }
+        run_all(desc, i < 2 ? 10 : 60);
+        desc.world.variant = BENCH_CLUMP;
+        desc.is_faithful = 1;
+        run(desc, i < 2 ? 10 : 60);
+    }
+}
+
+static void test_dynasoar_compacted(void **state) {
+    (void)state;
+    clump_compactor_desc compaction = {
+        .compact = {.order = CLUMP_ORDER_FIELD, .order_field = "position"}, .every = 3};
+    sugarscape_desc desc = describe(60, 50, 40);
+    set_dynasoar(&desc.rules);
+    desc.rules.source_permille = 500;
+    desc.world.compaction = &compaction;
+    run(desc, 40);
+    desc.is_faithful = 1;
+    run(desc, 40);
 }
 
 /* ---- What is wrong --------------------------------------------------------------------------- */
@@ -245,12 +325,21 @@ static void test_full_heap(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sugar_stays), cmocka_unit_test(test_growth),
-        cmocka_unit_test(test_lives),       cmocka_unit_test(test_children),
-        cmocka_unit_test(test_smallest),    cmocka_unit_test(test_middle),
-        cmocka_unit_test(test_crowded),     cmocka_unit_test(test_vision),
-        cmocka_unit_test(test_compacted),   cmocka_unit_test(test_wrong_rules),
+        cmocka_unit_test(test_sugar_stays),
+        cmocka_unit_test(test_growth),
+        cmocka_unit_test(test_lives),
+        cmocka_unit_test(test_children),
+        cmocka_unit_test(test_smallest),
+        cmocka_unit_test(test_middle),
+        cmocka_unit_test(test_crowded),
+        cmocka_unit_test(test_vision),
+        cmocka_unit_test(test_compacted),
+        cmocka_unit_test(test_wrong_rules),
         cmocka_unit_test(test_full_heap),
+        cmocka_unit_test(test_dynasoar_sugar),
+        cmocka_unit_test(test_dynasoar_lives),
+        cmocka_unit_test(test_dynasoar),
+        cmocka_unit_test(test_dynasoar_compacted),
     };
     return APP_FIXTURE_RUN("sugarscape", &fixture, tests);
 }

@@ -303,6 +303,81 @@ static void test_towns(void **state) {
     run_town(40, 30, 1000, &rules, 60);
 }
 
+static void make_graph(uint32_t intersections, uint32_t street_cells, const traffic_rules *rules,
+                       traffic_network *network) {
+    traffic_map_desc desc = {.seed = rules->seed,
+                             .intersections = intersections,
+                             .street_cells = street_cells,
+                             .is_random = 1};
+    bench_error error = {""};
+    traffic_map map;
+    assert_int_equal(traffic_map_draw(&desc, &map, &error), 0);
+    if (traffic_network_create(&map, rules, network, &error)) fail_msg("%s", error.text);
+    traffic_map_release(&map);
+}
+
+/* The rules of DynaSOAr's program on graphs of its kind, with our objects, with its own, and in arrays;
+ * streets shorter than a step too. */
+static void test_dynasoar(void **state) {
+    (void)state;
+    traffic_rules rules = traffic_rules_default();
+    rules.is_dynasoar = 1;
+    rules.is_smart = 0;
+    rules.start_permille = 0;
+    rules.create_permille = 300;
+    for (rules.seed = 1; rules.seed < 5; rules.seed++) {
+        traffic_network network;
+        rules.producer_permille = rules.sink_permille = 20 * rules.seed;
+        make_graph(40 + 10 * rules.seed, rules.seed == 4 ? 3 : 30, &rules, &network);
+        run_all(&network, 60);
+        traffic_desc desc = describe(&network);
+        desc.is_faithful = 1;
+        run(&desc, 60, NULL);
+        reference r = reference_open(&network);
+        for (uint32_t step = 0; step < 60; step++) {
+            check_open(&network, r.codes);
+            reference_step(&r);
+            for (uint32_t i = 0; i < network.cell_count; i++)
+                if ((r.codes[i] & TRAFFIC_CODE_CAR) && (network.max_velocity[i] & TRAFFIC_TARGET))
+                    assert_int_equal(r.codes[i] >> 20 & 15, 0); /* made there, and stuck */
+        }
+        if (traffic_count(r.codes, network.cell_count).cars < 20) fail_msg("hardly any cars");
+        reference_close(&r);
+        traffic_network_destroy(&network);
+    }
+}
+
+/* A car under DynaSOAr's rules: it waits for its first green light as long as the others' turns take, and
+ * is gone when it arrives at a target. */
+static void test_dynasoar_car(void **state) {
+    (void)state;
+    const traffic_start start = {79, 9};
+    traffic_rules rules = quiet;
+    traffic_network network;
+    rules.is_dynasoar = 1;
+    make_merge("light", 5, &rules, &network);
+    place(&network, &start, 1);
+    network.max_velocity[100] = network.limit[100] |= TRAFFIC_TARGET;
+    reference r = reference_open(&network);
+    for (uint32_t step = 1; step <= 5; step++) {
+        assert_int_equal(limit_of(&r, 39) + limit_of(&r, 79), 0);
+        assert_int_equal(find(&r, 9), 79);
+        reference_step(&r);
+    }
+    assert_int_equal(limit_of(&r, 79), 5); /* the second street is the first to have green */
+    assert_in_range(find(&r, 9), 80, 81);
+    uint32_t last = 0;
+    for (uint32_t step = 0; find(&r, 9) != TRAFFIC_NONE; step++) {
+        last = find(&r, 9);
+        assert_true(last < 100 && step < 20);
+        reference_step(&r);
+    }
+    assert_true(last >= 95);
+    reference_close(&r);
+    run_all(&network, 25);
+    traffic_network_destroy(&network);
+}
+
 /* Streets shorter than a step, so that cars pass several intersections in one; and jams. */
 static void test_crowded(void **state) {
     (void)state;
@@ -502,6 +577,7 @@ int main(void) {
         cmocka_unit_test(test_lights),    cmocka_unit_test(test_yield),
         cmocka_unit_test(test_producers), cmocka_unit_test(test_invariant),
         cmocka_unit_test(test_towns),     cmocka_unit_test(test_crowded),
+        cmocka_unit_test(test_dynasoar),  cmocka_unit_test(test_dynasoar_car),
         cmocka_unit_test(test_compacted), cmocka_unit_test(test_heap),
         cmocka_unit_test(test_full),      cmocka_unit_test(test_map),
         cmocka_unit_test(test_bad_maps),  cmocka_unit_test(test_too_large),

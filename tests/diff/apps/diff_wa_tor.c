@@ -78,6 +78,46 @@ static void test_few_fish(void **state) {
     run_all(desc, 120);
 }
 
+/* The rules of preset=dynasoar, in small: the leaner objects, those of DynaSOAr's program and the
+ * baselines. Newborns whose timer is drawn below 0 spawn at their first move, so there are more births
+ * than with timers from 0. */
+static void test_dynasoar(void **state) {
+    (void)state;
+    wa_tor_desc desc = describe(64, 80, 42);
+    desc.rules.fish_permille = desc.rules.shark_permille = 250;
+    desc.rules.shark_spawn = desc.rules.shark_gain = 4;
+    desc.rules.shark_energy = 2;
+    desc.rules.has_drawn_timers = 1;
+    run_all(desc, 120);
+    desc.world.variant = BENCH_CLUMP;
+    desc.is_faithful = 1;
+    run(&desc, 120);
+    desc.rules.has_drawn_timers = 0;
+    run(&desc, 40);
+}
+
+/* Cells that are their own neighbours, in the objects of DynaSOAr's program; and agents that are sorted
+ * by their cells, to which they refer there. */
+static void test_faithful(void **state) {
+    (void)state;
+    static const char *const agents[] = {"Agent"};
+    static const uint32_t sizes[][2] = {{1, 1}, {1, 40}, {70, 2}};
+    clump_compactor_desc compaction = {.compact = {.classes = agents,
+                                                   .class_count = 1,
+                                                   .order = CLUMP_ORDER_FIELD,
+                                                   .order_field = "position"},
+                                       .every = 3};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        wa_tor_desc desc = describe(sizes[i][0], sizes[i][1], 1 + (uint32_t)i);
+        desc.is_faithful = 1;
+        run(&desc, 40);
+    }
+    wa_tor_desc desc = describe(90, 70, 14);
+    desc.is_faithful = 1;
+    desc.world.compaction = &compaction;
+    if (run(&desc, 60) == 0) fail_msg("nothing moved; the test shows nothing");
+}
+
 /* Objects move between steps; the world must not notice. */
 static void test_compacted(void **state) {
     (void)state;
@@ -104,6 +144,7 @@ int main(void) {
         cmocka_unit_test(test_smallest), cmocka_unit_test(test_narrow),
         cmocka_unit_test(test_middle),   cmocka_unit_test(test_wide_blocks),
         cmocka_unit_test(test_few_fish), cmocka_unit_test(test_compacted),
+        cmocka_unit_test(test_dynasoar), cmocka_unit_test(test_faithful),
     };
     return APP_FIXTURE_RUN("wa-tor", &fixture, tests);
 }

@@ -1,0 +1,165 @@
+/* The Game of Life and generational automata with the objects and the four phases of DynaSOAr's programs:
+ * each agent looks at its neighbours in every step, and decides before any of them changes.
+ *
+ *   candidate_prepare, alive_prepare   agents count living neighbours and note what they will do
+ *   candidate_update                   a candidate comes alive, or goes if nobody beside it lived
+ *   alive_update                       a cell ages, becomes a candidate at its end, or if it is new makes
+ *                                      candidates of the empty cells around; of several that would make the
+ *                                      same, the one that reserves the cell first
+ *
+ * So a candidate goes one step after the last living neighbour, other than in heap.cl. No phase depends
+ * on the order of visits.
+ *
+ * Compiled after rules.clh. Read first: faithful.schema, heap.cl, whose kernels of the same names have the same parameters.
+ */
+
+#define ACTION_NONE 0u
+#define ACTION_DIE 1u
+#define ACTION_SPAWN 2u
+
+static void alive_make(CLUMP_HEAP, Cell cell, uint i, uint state, bool is_new) {
+    Alive self = Alive_new();
+    Alive_index(self) = i;
+    Alive_action(self) = ACTION_NONE;
+    Alive_state(self) = state;
+    Alive_is_new(self) = is_new;
+    Cell_agent(cell) = Alive_as_Agent(self);
+}
+
+static void candidate_make(CLUMP_HEAP, Cell cell, uint i) {
+    Candidate self = Candidate_new();
+    Candidate_index(self) = i;
+    Candidate_action(self) = ACTION_NONE;
+    Cell_agent(cell) = Candidate_as_Agent(self);
+}
+
+/* ---- Making the world ------------------------------------------------------------------------ */
+
+/* Do-new over Cell: note where each lies. */
+__kernel void cell_init(CLUMP_HEAP, __global uint *cells) {
+    CLUMP_FOR_EACH_NEW(Cell, self, i) {
+        cells[i] = self.id;
+        Cell_agent(self) = Agent_null;
+        Cell_reserved(self) = 0u;
+    }
+}
+
+/* The first state of each cell, and its first agent, or none. Candidates are made here too. */
+__kernel void cell_populate(CLUMP_HEAP, CLUMP_NUMBERS, __global const uint *cells, uint2 size,
+                            __global const ushort *world, uint4 rule) {
+    CLUMP_FOR_EACH_NUMBERED(Cell, self, i) {
+        uint count = 0u;
+        FOR_NEIGHBORS(i, k, other) {
+            count += world[other] == 1;
+        }
+        if (world[i] != 0) {
+            alive_make(clump_heap, self, i, world[i] - 1u, false);
+        } else if (count > 0u) {
+            Cell_reserved(self) = 1u;
+            candidate_make(clump_heap, self, i);
+        }
+    }
+}
+
+/* ---- The phases of a step -------------------------------------------------------------------- */
+
+static uint count_living(CLUMP_HEAP_FIXED, __global const uint *cells, uint2 size, uint i) {
+    uint count = 0u;
+    FOR_NEIGHBORS(i, k, other) {
+        Agent agent = Cell_agent(cell_at(cells, other));
+        if (Agent_is_Alive(agent)) {
+            count += Alive_state(Agent_as_Alive(agent)) == 0u;
+        }
+    }
+    return count;
+}
+
+__kernel void candidate_prepare(CLUMP_HEAP_FIXED, __global const uint *cells, uint2 size,
+                                uint4 rule) {
+    CLUMP_FOR_EACH(Candidate, self) {
+        uint count = count_living(clump_heap, cells, size, Candidate_index(self));
+        if (rule.x >> count & 1u) {
+            Candidate_action(self) = ACTION_SPAWN;
+        } else if (count == 0u) {
+            Candidate_action(self) = ACTION_DIE;
+        }
+    }
+}
+
+__kernel void alive_prepare(CLUMP_HEAP_FIXED, __global const uint *cells, uint2 size, uint4 rule) {
+    CLUMP_FOR_EACH(Alive, self) {
+        if (Alive_state(self) == 0u) {
+            Alive_is_new(self) = false;
+            uint count = count_living(clump_heap, cells, size, Alive_index(self));
+            if (!(rule.y >> count & 1u)) {
+                Alive_action(self) = ACTION_DIE;
+            }
+        }
+    }
+}
+
+__kernel void candidate_update(CLUMP_HEAP, __global const uint *cells) {
+    CLUMP_FOR_EACH(Candidate, self) {
+        uint action = Candidate_action(self), i = Candidate_index(self);
+        if (action == ACTION_NONE) {
+            continue;
+        }
+        Cell cell = cell_at(cells, i);
+        if (action == ACTION_SPAWN) {
+            alive_make(clump_heap, cell, i, 0u, true);
+        } else {
+            Cell_agent(cell) = Agent_null;
+            Cell_reserved(cell) = 0u;
+        }
+        Candidate_free(self);
+    }
+}
+
+static void spread(CLUMP_HEAP, __global const uint *cells, uint2 size, uint i) {
+    FOR_NEIGHBORS(i, k, other) {
+        Cell cell = cell_at(cells, other);
+        if (Agent_is_null(Cell_agent(cell)) && atomic_cmpxchg(&Cell_reserved(cell), 0u, 1u) == 0u) {
+            candidate_make(clump_heap, cell, other);
+        }
+    }
+}
+
+/* The last state of a dying cell is states - 2, as a living cell has 0 here. */
+__kernel void alive_update(CLUMP_HEAP, __global const uint *cells, uint2 size, uint4 rule) {
+    CLUMP_FOR_EACH(Alive, self) {
+        uint state = Alive_state(self), i = Alive_index(self);
+        if (Alive_is_new(self)) {
+            spread(clump_heap, cells, size, i);
+        } else if (state > 0u || Alive_action(self) == ACTION_DIE) {
+            if (state == rule.z - 2u) {
+                candidate_make(clump_heap, cell_at(cells, i), i);
+                Alive_free(self);
+            } else {
+                Alive_state(self) = state + 1u;
+                Alive_action(self) = ACTION_NONE;
+            }
+        }
+    }
+}
+
+/* ---- Showing the world ----------------------------------------------------------------------- */
+
+/* The state of each cell as in model.h, and a count of the cells whose agent does not fit them. */
+__kernel void write_world(CLUMP_HEAP_FIXED, CLUMP_NUMBERS, __global const uint *cells, uint2 size,
+                          __global ushort *world, __global uint *misfits) {
+    CLUMP_FOR_EACH_NUMBERED(Cell, self, i) {
+        Agent agent = Cell_agent(self);
+        uint count = count_living(clump_heap, cells, size, i), code = 0u;
+        int fits = Agent_is_null(agent) ? count == 0u && Cell_reserved(self) == 0u
+                                        : Agent_index(agent) == i;
+        if (Agent_is_Alive(agent)) {
+            code = Alive_state(Agent_as_Alive(agent)) + 1u;
+        } else if (Agent_is_Candidate(agent) && count == 0u) {
+            code = 0x8000u; /* LIFE_STAYS */
+        }
+        if (!fits) {
+            atomic_inc(misfits);
+        }
+        world[i] = (ushort)code;
+    }
+}

@@ -1,0 +1,323 @@
+/* Sugarscape with the objects and the twelve do-alls of DynaSOAr's program: cells gather the sugar and the
+ * requests of all cells within the greatest vision, where heap.cl has atomic wishes. The worlds are those of
+ * heap.cl under the same rules.
+ *
+ * No kernel reads what another work-item of it writes, but for cells that are left and entered: who enters
+ * has permission for a cell that was free before, and nobody looks at cells meanwhile.
+ *
+ * All kernels have `cells`, a reference for each cell of the world, row by row, and the rules. Cells draw and are asked by their numbers,
+ * which count the frame too (model.h), so that all models draw the same.
+ *
+ * Compiled after rules.clh. Read first: faithful.schema, heap.cl.
+ */
+
+/* The cells of the window around the cell of this number, whose column is `x` and row `y`: `other` of those
+ * that the world has, in reading order, and `place`, where the one in the middle sees it. */
+#define FOR_EACH_SEEN(r, number, vision, other, place)                                             \
+    for (int dy = -(vision); dy <= (vision); dy++)                                                 \
+        for (int dx = -(vision); dx <= (vision); dx++)                                             \
+            for (uint x = column_of(r, number) + (uint)dx, y = row_of(r, number) + (uint)dy,       \
+                      place = place_of(dx, dy), once = is_inside(r, x, y);                         \
+                 once; once = 0u)                                                                  \
+                for (Cell other = {cells[y * r.width + x]}; once; once = 0u)
+
+static uint column_of(rules r, uint number) { return number % r.pitch - r.max_vision; }
+static uint row_of(rules r, uint number) { return number / r.pitch - r.max_vision; }
+
+/* ---- Making the world ------------------------------------------------------------------------ */
+
+/* Do-new over Cell: note where each lies. */
+__kernel void cell_init(CLUMP_HEAP, __global uint *cells, rules r) {
+    CLUMP_FOR_EACH_NEW(Cell, self, i) {
+        uint number = (i / r.width + r.max_vision) * r.pitch + r.max_vision + i % r.width;
+        cells[i] = self.id;
+        Cell_agent(self) = Agent_null;
+        Cell_sugar_diffusion(self) = 0u;
+        Cell_sugar(self) = first_sugar(r, number);
+        Cell_sugar_capacity(self) = r.capacity;
+        Cell_grow_rate(self) = first_growth(r, number);
+        Cell_cell_id(self) = number;
+    }
+}
+
+static void agent_init(CLUMP_HEAP, Agent self, Cell cell, body b) {
+    Agent_position(self) = cell;
+    Agent_cell_request(self) = Cell_null;
+    Agent_strength(self) = 0u;
+    Agent_vision(self) = b.vision;
+    Agent_age(self) = b.age;
+    Agent_max_age(self) = b.max_age;
+    Agent_sugar(self) = b.sugar;
+    Agent_metabolism(self) = b.metabolism;
+    Agent_endowment(self) = b.endowment;
+    Agent_permission(self) = false;
+    Cell_agent(cell) = self;
+}
+
+static void male_init(CLUMP_HEAP, Male self, Cell cell, body b) {
+    agent_init(clump_heap, Male_as_Agent(self), cell, b);
+    Male_female_request(self) = Female_null;
+    Male_proposal_accepted(self) = false;
+}
+
+static void female_init(CLUMP_HEAP, Female self, Cell cell, body b) {
+    agent_init(clump_heap, Female_as_Agent(self), cell, b);
+    Female_max_children(self) = b.max_children;
+    Female_num_children(self) = 0u;
+}
+
+static Cell cell_of(__global const uint *cells, rules r, uint number) {
+    Cell cell = {cells[row_of(r, number) * r.width + column_of(r, number)]};
+    return cell;
+}
+
+/* Do-new over each sex: the first agents, on the cells of these numbers. */
+__kernel void first_males(CLUMP_HEAP, __global const uint *cells, rules r,
+                          __global const uint *positions) {
+    CLUMP_FOR_EACH_NEW(Male, self, i) {
+        male_init(clump_heap, self, cell_of(cells, r, positions[i]), first_body(r, positions[i]));
+    }
+}
+__kernel void first_females(CLUMP_HEAP, __global const uint *cells, rules r,
+                            __global const uint *positions) {
+    CLUMP_FOR_EACH_NEW(Female, self, i) {
+        female_init(clump_heap, self, cell_of(cells, r, positions[i]), first_body(r, positions[i]));
+    }
+}
+
+/* ---- The phases of a step: sugar ------------------------------------------------------------- */
+
+__kernel void grow_sugar(CLUMP_HEAP_FIXED, __global const uint *cells, rules r) {
+    CLUMP_FOR_EACH(Cell, self) {
+        Cell_sugar(self) =
+            min(Cell_sugar(self) + Cell_grow_rate(self), Cell_sugar_capacity(self));
+    }
+}
+
+__kernel void prepare_diffuse(CLUMP_HEAP_FIXED, __global const uint *cells, rules r) {
+    CLUMP_FOR_EACH(Cell, self) {
+        uint sugar = Cell_sugar(self), share = share_of(r, sugar);
+        Cell_sugar_diffusion(self) = share;
+        Cell_sugar(self) = sugar - share;
+    }
+}
+
+__kernel void update_diffuse(CLUMP_HEAP_FIXED, __global const uint *cells, rules r) {
+    CLUMP_FOR_EACH(Cell, self) {
+        uint number = Cell_cell_id(self), eighths = 0u;
+        FOR_EACH_SEEN(r, number, (int)r.max_vision, other, place) {
+            eighths += other.id == self.id ? 0u : Cell_sugar_diffusion(other) / 8u;
+        }
+        Cell_sugar(self) += eighths;
+    }
+}
+
+/* ---- The phases of a step: moving ------------------------------------------------------------ */
+
+__kernel void age_and_metabolize(CLUMP_HEAP, __global const uint *cells, rules r) {
+    CLUMP_FOR_EACH(Agent, self) {
+        uint years = Agent_age(self) + 1u, sugar = Agent_sugar(self);
+        uint metabolism = Agent_metabolism(self);
+        if (is_dying(r, years, Agent_max_age(self), sugar, metabolism)) {
+            Cell_agent(Agent_position(self)) = Agent_null;
+            Agent_free(self);
+            continue;
+        }
+        Agent_age(self) = years;
+        Agent_sugar(self) = sugar - metabolism;
+    }
+}
+
+static bool is_free(CLUMP_HEAP_FIXED, Cell cell) { return Agent_is_null(Cell_agent(cell)); }
+
+__kernel void prepare_move(CLUMP_HEAP_FIXED, __global const uint *cells, rules r, uint iteration) {
+    CLUMP_FOR_EACH(Agent, self) {
+        uint number = Cell_cell_id(Agent_position(self));
+        philox4x32_ctr_t random = draw(r, number, iteration, DRAW_MOVE);
+        choice c = {0u, 0u, 0u};
+        Cell target = Cell_null;
+        FOR_EACH_SEEN(r, number, (int)Agent_vision(self), other, place) {
+            if (is_free(clump_heap, other)) {
+                c = choose_of(c, Cell_sugar(other) | VACANT, place, random.v[1]);
+                target = c.place == place ? other : target;
+            }
+        }
+        Agent_cell_request(self) = target;
+        Agent_strength(self) = make_request(random.v[0] >> 8, c.place);
+    }
+}
+
+/* Give permission to the strongest of the agents that ask for a cell. */
+static void decide(CLUMP_HEAP_FIXED, __global const uint *cells, rules r) {
+    CLUMP_FOR_EACH(Cell, self) {
+        uint number = Cell_cell_id(self), best = 0u;
+        Agent selected = Agent_null;
+        FOR_EACH_SEEN(r, number, (int)r.max_vision, other, place) {
+            Agent agent = Cell_agent(other);
+            if (!Agent_is_null(agent) && Agent_cell_request(agent).id == self.id &&
+                Agent_strength(agent) > best) {
+                best = Agent_strength(agent);
+                selected = agent;
+            }
+        }
+        if (!Agent_is_null(selected)) {
+            Agent_permission(selected) = true;
+        }
+    }
+}
+
+__kernel void decide_permission(CLUMP_HEAP_FIXED, __global const uint *cells, rules r) {
+    decide(clump_heap, cells, r);
+}
+
+__kernel void update_move(CLUMP_HEAP_FIXED, __global const uint *cells, rules r) {
+    CLUMP_FOR_EACH(Agent, self) {
+        Cell cell = Agent_position(self);
+        if (Agent_permission(self)) {
+            Cell_agent(cell) = Agent_null;
+            cell = Agent_cell_request(self);
+            Cell_agent(cell) = self;
+            Agent_position(self) = cell;
+        }
+        Agent_sugar(self) += Cell_sugar(cell);
+        Cell_sugar(cell) = 0u;
+        Agent_cell_request(self) = Cell_null;
+        Agent_permission(self) = false;
+    }
+}
+
+/* ---- The phases of a step: mating ------------------------------------------------------------ */
+
+static bool is_ready_agent(CLUMP_HEAP_FIXED, rules r, Agent agent) {
+    return is_ready(r, Agent_sugar(agent), Agent_endowment(agent), Agent_age(agent));
+}
+
+__kernel void propose(CLUMP_HEAP_FIXED, __global const uint *cells, rules r) {
+    CLUMP_FOR_EACH(Male, self) {
+        if (!is_ready_agent(clump_heap, r, Male_as_Agent(self))) {
+            continue;
+        }
+        uint number = Cell_cell_id(Male_position(self)), best = 0u, best_place = 0u;
+        Female target = Female_null;
+        FOR_EACH_SEEN(r, number, (int)Male_vision(self), other, place) {
+            Female female = Agent_as_Female(Cell_agent(other));
+            if (!Female_is_null(female) && Female_sugar(female) > best &&
+                is_ready_agent(clump_heap, r, Female_as_Agent(female))) {
+                best = Female_sugar(female);
+                best_place = place;
+                target = female;
+            }
+        }
+        Male_female_request(self) = target;
+        Male_strength(self) = make_request(min(Male_sugar(self), 0xffffffu), best_place);
+    }
+}
+
+__kernel void decide_proposal(CLUMP_HEAP_FIXED, __global const uint *cells, rules r) {
+    CLUMP_FOR_EACH(Female, self) {
+        if (Female_num_children(self) >= Female_max_children(self)) {
+            continue;
+        }
+        uint number = Cell_cell_id(Female_position(self)), best = 0u;
+        Male selected = Male_null;
+        FOR_EACH_SEEN(r, number, (int)r.max_vision, other, place) {
+            Male male = Agent_as_Male(Cell_agent(other));
+            if (!Male_is_null(male) && Male_female_request(male).id == self.id &&
+                Male_strength(male) > best) {
+                best = Male_strength(male);
+                selected = male;
+            }
+        }
+        if (!Male_is_null(selected)) {
+            Male_proposal_accepted(selected) = true;
+        }
+    }
+}
+
+__kernel void propose_offspring_target(CLUMP_HEAP_FIXED, __global const uint *cells, rules r,
+                                       uint iteration) {
+    CLUMP_FOR_EACH(Male, self) {
+        if (!Male_proposal_accepted(self)) {
+            continue;
+        }
+        uint number = Cell_cell_id(Male_position(self)), count = 0u;
+        int vision = (int)Male_vision(self);
+        FOR_EACH_SEEN(r, number, vision, other, place) {
+            count += is_free(clump_heap, other);
+        }
+        philox4x32_ctr_t random = draw(r, number, iteration, DRAW_BIRTHPLACE);
+        uint skip = count ? random.v[1] % count : 0u;
+        FOR_EACH_SEEN(r, number, vision, other, place) {
+            if (is_free(clump_heap, other) && skip-- == 0u) {
+                Male_cell_request(self) = other;
+                Male_strength(self) = make_request(random.v[0] >> 8, place);
+            }
+        }
+    }
+}
+
+__kernel void decide_birthplace(CLUMP_HEAP_FIXED, __global const uint *cells, rules r) {
+    decide(clump_heap, cells, r);
+}
+
+static body body_of(CLUMP_HEAP_FIXED, Agent agent) {
+    body b = {0u, Agent_sugar(agent), Agent_age(agent), Agent_max_age(agent),
+              Agent_endowment(agent), Agent_metabolism(agent), Agent_vision(agent), 0u};
+    return b;
+}
+
+static void beget(CLUMP_HEAP, rules r, uint iteration, Male male) {
+    Female female = Male_female_request(male);
+    Cell cell = Male_cell_request(male);
+    body father = body_of(clump_heap, Male_as_Agent(male));
+    body mother = body_of(clump_heap, Female_as_Agent(female));
+    mother.max_children = Female_max_children(female);
+    body child = child_of(r, Cell_cell_id(Male_position(male)), iteration, father, mother);
+    Female_num_children(female)++;
+    Male_sugar(male) = father.sugar - father.endowment / 2u;
+    Female_sugar(female) = mother.sugar - mother.endowment / 2u;
+    if (child.kind == MALE) {
+        Male son = Male_new();
+        if (!Male_is_null(son)) { /* else the heap is full, and counts it */
+            male_init(clump_heap, son, cell, child);
+        }
+    } else {
+        Female daughter = Female_new();
+        if (!Female_is_null(daughter)) {
+            female_init(clump_heap, daughter, cell, child);
+        }
+    }
+}
+
+__kernel void mate(CLUMP_HEAP, __global const uint *cells, rules r, uint iteration) {
+    CLUMP_FOR_EACH(Male, self) {
+        if (Male_proposal_accepted(self) && Male_permission(self)) {
+            beget(clump_heap, r, iteration, self);
+        }
+        Male_permission(self) = false;
+        Male_proposal_accepted(self) = false;
+        Male_female_request(self) = Female_null;
+        Male_cell_request(self) = Cell_null;
+    }
+}
+
+/* ---- Showing the world ----------------------------------------------------------------------- */
+
+__kernel void write_states(CLUMP_HEAP_FIXED, __global const uint *cells, rules r,
+                           __global uint *states) {
+    CLUMP_FOR_EACH(Cell, self) {
+        uint number = Cell_cell_id(self), children = 0u;
+        Agent agent = Cell_agent(self);
+        body b = {0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u};
+        if (!Agent_is_null(agent)) {
+            Female female = Agent_as_Female(agent);
+            int is_female = !Female_is_null(female);
+            b = body_of(clump_heap, agent);
+            b.kind = is_female ? FEMALE : MALE;
+            b.max_children = is_female ? Female_max_children(female) : 0u;
+            children = is_female ? Female_num_children(female) : 0u;
+        }
+        write_state(states + 5ul * (row_of(r, number) * r.width + column_of(r, number)),
+                    Cell_sugar(self), b, children);
+    }
+}

@@ -1,0 +1,202 @@
+/* Wa-Tor with the objects and the eight phases of DynaSOAr's program: cells list their neighbours, agents
+ * refer to cells, an agent that cannot move asks to stay, and all cells forget their requests in phases of
+ * their own. The worlds are those of heap.cl, cell by cell.
+ *
+ * A kernel has the parameters of its namesake in heap.cl, without those of the grid.
+ *
+ * Read first: faithful.schema, rules.clh, which is compiled in front of this; heap.cl.
+ */
+
+/* ---- Making the world ------------------------------------------------------------------------ */
+
+/* Do-new over Cell. `rows` leads from numbers to cells, as in heap.cl, until they are linked. */
+__kernel void cell_init(CLUMP_HEAP, __global uint *rows, uint row_count) {
+    CLUMP_FOR_EACH_NEW(Cell, self, number) {
+        if (self.id % 64u != number % 64u) {
+            atomic_inc(&rows[row_count]);
+        }
+        if (number % 64u == 0u) {
+            rows[number / 64u] = self.id;
+        }
+        Cell_number(self) = number;
+        Cell_agent(self) = Agent_null;
+    }
+}
+
+__kernel void cell_link(CLUMP_HEAP_FIXED, __global const uint *rows, uint width, uint cells) {
+    CLUMP_FOR_EACH(Cell, self) {
+        uint n = Cell_number(self);
+        for (uint i = 0u; i < 4u; i++) {
+            uint number = neighbor_of(n, n % width, width, cells, i);
+            Cell neighbor = {rows[number / 64u] | number % 64u};
+            Cell_neighbors(self, i) = neighbor;
+        }
+    }
+}
+
+static Agent fish_make(CLUMP_HEAP, Cell cell, uint spawn_timer) {
+    Fish fish = Fish_new();
+    if (Fish_is_null(fish)) {
+        return Agent_null; /* the heap is full, and counts it */
+    }
+    Fish_position(fish) = cell;
+    Fish_spawn_timer(fish) = spawn_timer;
+    return Fish_as_Agent(fish);
+}
+
+static Agent shark_make(CLUMP_HEAP, Cell cell, uint spawn_timer, uint energy) {
+    Shark shark = Shark_new();
+    if (Shark_is_null(shark)) {
+        return Agent_null;
+    }
+    Shark_position(shark) = cell;
+    Shark_spawn_timer(shark) = spawn_timer;
+    Shark_energy(shark) = energy;
+    return Shark_as_Agent(shark);
+}
+
+__kernel void cell_populate(CLUMP_HEAP, uint seed, uint fish_permille, uint shark_permille,
+                            uint fish_spawn, uint shark_spawn, uint shark_energy,
+                            uint has_drawn_timers) {
+    CLUMP_FOR_EACH(Cell, self) {
+        philox4x32_ctr_t random = draw_all(Cell_number(self), 0u, DRAW_POPULATE, seed);
+        uint kind = first_kind(random, fish_permille, shark_permille);
+        if (kind == FISH) {
+            Cell_agent(self) = fish_make(clump_heap, self,
+                                         first_timer(random.v[1], fish_spawn, has_drawn_timers));
+        } else if (kind == SHARK) {
+            Cell_agent(self) = shark_make(clump_heap, self,
+                                          first_timer(random.v[1], shark_spawn, has_drawn_timers),
+                                          shark_energy);
+        }
+    }
+}
+
+/* ---- The phases of a step -------------------------------------------------------------------- */
+
+__kernel void cell_clear(CLUMP_HEAP_FIXED) {
+    CLUMP_FOR_EACH(Cell, self) {
+        for (uint i = 0u; i < 5u; i++) {
+            Cell_requests(self, i) = 0;
+        }
+    }
+}
+
+/* Ask to enter one of the neighbours in `mask`, or to stay if there is none. Only the cell's agent
+ * writes that byte: neighbour i knows the cell as its neighbour (i + 2) % 4. */
+static void request(CLUMP_HEAP_FIXED, Cell cell, uint mask, uint iteration, uint draw, uint seed) {
+    if (mask == 0u) {
+        Cell_requests(cell, 4u) = 1;
+        return;
+    }
+    uint selected =
+        pick(mask, is_alone(mask) ? 0u : draw_one(Cell_number(cell), iteration, draw, seed));
+    Cell target = Cell_neighbors(cell, selected);
+    Cell_requests(target, (selected + 2u) % 4u) = 1;
+}
+
+__kernel void fish_select(CLUMP_HEAP_FIXED, uint iteration, uint seed) {
+    CLUMP_FOR_EACH(Fish, self) {
+        Fish_spawn_timer(self)++;
+        Cell cell = Fish_position(self);
+        Fish_new_position(self) = cell;
+        uint vacant = 0u;
+        for (uint i = 0u; i < 4u; i++) {
+            vacant |= (uint)Agent_is_null(Cell_agent(Cell_neighbors(cell, i))) << i;
+        }
+        request(clump_heap, cell, vacant, iteration, DRAW_FISH_SELECT, seed);
+    }
+}
+
+__kernel void shark_select(CLUMP_HEAP_FIXED, uint iteration, uint seed) {
+    CLUMP_FOR_EACH(Shark, self) {
+        Shark_spawn_timer(self)++;
+        if (--Shark_energy(self) == 0u) {
+            continue; /* it dies in shark_move and must not block another's way until then */
+        }
+        Cell cell = Shark_position(self);
+        Shark_new_position(self) = cell;
+        uint vacant = 0u, prey = 0u;
+        for (uint i = 0u; i < 4u; i++) {
+            Agent agent = Cell_agent(Cell_neighbors(cell, i));
+            if (Agent_is_null(agent)) {
+                vacant |= 1u << i;
+            } else if (Agent_is_Fish(agent)) {
+                prey |= 1u << i;
+            }
+        }
+        request(clump_heap, cell, prey ? prey : vacant, iteration, DRAW_SHARK_SELECT, seed);
+    }
+}
+
+/* Grant each cell to its own agent if that stays, else to one of those that asked for it. */
+__kernel void cell_decide(CLUMP_HEAP_FIXED, uint iteration, uint seed, uint draw) {
+    CLUMP_FOR_EACH(Cell, self) {
+        if (Cell_requests(self, 4u)) {
+            Agent_new_position(Cell_agent(self)) = self;
+            continue;
+        }
+        uint mask = 0u;
+        for (uint i = 0u; i < 4u; i++) {
+            mask |= (uint)Cell_requests(self, i) << i;
+        }
+        if (mask == 0u) {
+            continue;
+        }
+        uint selected =
+            pick(mask, is_alone(mask) ? 0u : draw_one(Cell_number(self), iteration, draw, seed));
+        Agent_new_position(Cell_agent(Cell_neighbors(self, selected))) = self;
+    }
+}
+
+__kernel void fish_move(CLUMP_HEAP, uint iteration, uint seed, uint fish_spawn,
+                        uint has_drawn_timers) {
+    CLUMP_FOR_EACH(Fish, self) {
+        Cell from = Fish_position(self), to = Fish_new_position(self);
+        if (from.id == to.id) {
+            continue;
+        }
+        Cell_agent(from) = Agent_null;
+        Cell_agent(to) = Fish_as_Agent(self);
+        Fish_position(self) = to;
+        if (Fish_spawn_timer(self) > fish_spawn) {
+            Fish_spawn_timer(self) = 0u;
+            Cell_agent(from) =
+                fish_make(clump_heap, from,
+                          born_timer(Cell_number(from), iteration, DRAW_FISH_BORN, seed, fish_spawn,
+                                     has_drawn_timers));
+        }
+    }
+}
+
+__kernel void shark_move(CLUMP_HEAP, uint iteration, uint seed, uint shark_spawn,
+                         uint has_drawn_timers, uint shark_energy, uint shark_gain) {
+    CLUMP_FOR_EACH(Shark, self) {
+        Cell from = Shark_position(self);
+        if (Shark_energy(self) == 0u) {
+            Cell_agent(from) = Agent_null;
+            Shark_free(self);
+            continue;
+        }
+        Cell to = Shark_new_position(self);
+        if (from.id == to.id) {
+            continue;
+        }
+        Agent prey = Cell_agent(to);
+        if (Agent_is_Fish(prey)) {
+            Shark_energy(self) += shark_gain;
+            Agent_free(prey);
+        }
+        Cell_agent(from) = Agent_null;
+        Cell_agent(to) = Shark_as_Agent(self);
+        Shark_position(self) = to;
+        if (Shark_spawn_timer(self) > shark_spawn) {
+            Shark_spawn_timer(self) = 0u;
+            Cell_agent(from) =
+                shark_make(clump_heap, from,
+                           born_timer(Cell_number(from), iteration, DRAW_SHARK_BORN, seed,
+                                      shark_spawn, has_drawn_timers),
+                           shark_energy);
+        }
+    }
+}
