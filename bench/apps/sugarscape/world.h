@@ -30,8 +30,9 @@ enum {
     X(update_diffuse)                                                                              \
     X(age_and_metabolize)                                                                          \
     X(prepare_move)                                                                                \
-    X(decide_permission) X(update_move) X(propose) X(decide_proposal) X(propose_offspring_target)  \
-        X(decide_birthplace) X(mate)
+    X(decide_permission)                                                                           \
+    X(update_move)                                                                                 \
+    X(propose) X(decide_proposal) X(propose_offspring_target) X(decide_birthplace) X(mate)
 #define SUGARSCAPE_FAITHFUL_PHASES 12
 
 typedef struct sugarscape_desc {
