@@ -48,8 +48,7 @@ static inline void check_bits(const clumpi_view *v, __global clumpi_violation *f
 static inline void check_block(const clumpi_view *v, __global clumpi_violation *first, uint reporting,
                                uint block) {
     uint state = v->states[block];
-    /* At rest no slots are in stripes: CLUMPI_STRIPED counts as credits. */
-    uint class_id = clumpi_class_of_state(state), credits = state - (class_id << CLUMPI_CLASS_SHIFT);
+    uint class_id = clumpi_class_of_state(state), credits = clumpi_credits_of_state(state);
     if (class_id > v->header->class_count || (class_id && !v->classes[class_id].rows)) {
         violation(first, reporting, CLUMPI_VIOLATION_CLASS, block, class_id, state, class_id);
         return;
