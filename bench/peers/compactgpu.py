@@ -3,10 +3,11 @@
 
   compactgpu.py CHECKOUT [--objects 32768000] [--deleted 60] [--arch sm_90] [--json FILE]
 
-Needs nvcc, and a GPU to run. Read first: peer.py, compactgpu.cu.
+Needs nvcc, and a GPU to run. Read first: dynasoar_source.py, compactgpu.cu.
 """
 import os
 
+import dynasoar_source
 import peer
 
 
@@ -19,14 +20,9 @@ def add(parser):
 given = peer.parse("DynaSOAr", "allocator/soa_defrag.inc", add)
 program = os.path.join(given.build, "compactgpu")
 capacity = 64 ** 3 * (4 * given.objects // 64 ** 3 + 1)  # of two classes, with room
-# As it is published, no compiler takes the two calls of a template in it.
-sources = peer.copy(given, "compactgpu-sources", "allocator/allocator_handle.h", r"->parallel_defrag<",
-                    "->template parallel_defrag<")
-peer.build(["nvcc", "-std=c++17", "-O3", "-DNDEBUG", "-w", f"-arch={given.arch}", "--expt-extended-lambda",
-            "--expt-relaxed-constexpr", "-maxrregcount=64", "-DOPTION_DEFRAG", f"-DOBJECTS={given.objects}",
-            f"-DDELETED={given.deleted}", f"-DCAPACITY={capacity}",
-            "-I", os.path.join(sources, "example/configuration/dynasoar"), "-I", sources,
-            os.path.join(peer.HERE, "compactgpu.cu"), "-o", program])
+dynasoar_source.build(given, dynasoar_source.copy(given, "compactgpu"), [os.path.join(peer.HERE, "compactgpu.cu")], program,
+                      ["-DOPTION_DEFRAG", f"-DOBJECTS={given.objects}", f"-DDELETED={given.deleted}",
+                       f"-DCAPACITY={capacity}"])
 if not given.only_build:
     params = {"objects": given.objects, "deleted_percent": given.deleted}
     found = peer.run(given, "compact-synthetic", "CompactGpu", params, [program, str(given.repeat)])

@@ -7,21 +7,22 @@ Applications are its own programs with its own constants. Only the number of ite
 the sources below --build, by that of our preset `dynasoar`. They compare nothing with a reference, so
 their check is "not checked". app-game-of-life needs --pattern, the same file as our preset.
 
-Needs nvcc, and a GPU to run. On GPUs from Volta on its allocator may wait for itself for ever: --limit ends a run.
-Read first: peer.py, dynasoar.cu.
+Needs nvcc, and a GPU to run. A run that does not end is ended by --limit.
+Read first: dynasoar_source.py, dynasoar.cu.
 """
 import os
 import re
 
+import dynasoar_source
 import peer
 
 # Folder, source, further sources, what the number of iterations is called, steps of the preset.
 APPS = {
     "app-nbody": ("nbody", "nbody.cu", [], "kNumIterations", 671),
     "app-collision": ("collision", "collision.cu", [], "kIterations", 243),
-    "app-structure": ("structure", "structure.cu", [], "kNumSteps", 50),
+    "app-structure": ("structure", "structure.cu", ["dataset.cu"], "kNumSteps", 50),
     "app-generation": ("generation", "generation.cu", ["dataset_loader.cu"], "kNumIterations", 442),
-    "app-traffic": ("traffic", "traffic.cu", [], "kNumIterations", 2000),
+    "app-traffic": ("traffic", "traffic.cu", ["dataset.cu"], "kNumIterations", 2000),
     "app-wa-tor": ("wa-tor", "wator.cu", [], "kNumIterations", 200),
     "app-sugarscape": ("sugarscape", "sugarscape.cu", [], "kNumIterations", 1000),
     "app-game-of-life": ("game-of-life", "gol.cu", ["dataset_loader.cu"], "kNumIterations", 300),
@@ -36,28 +37,22 @@ def add(parser):
     parser.add_argument("--pattern", help="of app-game-of-life")
 
 
-def compile_cuda(source, program, folder, defines=()):
-    peer.build(["nvcc", "-std=c++17", "-O3", "-DNDEBUG", "-w", f"-arch={given.arch}", "--expt-extended-lambda",
-                "--expt-relaxed-constexpr", "-maxrregcount=64", *defines,
-                "-I", os.path.join(folder, "example/configuration/dynasoar"), "-I", folder, *source, "-o", program])
-    return program
-
-
 def scalability_of(size):
     # Its heap has whole blocks of 64 objects, and is full well before.
-    objects = 64 * 64 * 64 * (2 * given.items * given.per_item // 64 ** 3 + 1)
-    return compile_cuda([os.path.join(peer.HERE, "dynasoar.cu")], os.path.join(given.build, f"dynasoar-{size}"),
-                        given.checkout, [f"-DBYTES={size}", f"-DOBJECTS={objects}"])
+    objects = 64 ** 3 * (2 * given.items * given.per_item // 64 ** 3 + 1)
+    return dynasoar_source.build(given, dynasoar_source.copy(given, "dynasoar"),
+                                 [os.path.join(peer.HERE, "dynasoar.cu")], os.path.join(given.build, f"dynasoar-{size}"),
+                                 [f"-DBYTES={size}", f"-DOBJECTS={objects}"])
 
 
 def build_app(app):
-    """The program, from a copy of the sources that has our number of iterations."""
+    """The program, with our number of iterations."""
     folder, source, others, constant, steps = APPS[app]
-    copy = peer.copy(given, f"{app}-sources", f"example/{folder}/configuration.h", rf"(\b{constant} = )[^;]+;",
-                     rf"\g<1>{steps};")
+    copy = dynasoar_source.copy(given, app, [(f"example/{folder}/configuration.h", rf"(\b{constant} = )[^;]+;",
+                                              rf"\g<1>{steps};")])
     example = os.path.join(copy, "example", folder)
     sources = [os.path.join(example, "dynasoar", source)] + [os.path.join(example, other) for other in others]
-    return compile_cuda(sources, os.path.join(given.build, app), copy)
+    return dynasoar_source.build(given, copy, sources, os.path.join(given.build, app))
 
 
 def run_app(app, program):

@@ -66,18 +66,20 @@ def build(command, folder=None):
         stop(f"{command[0]} failed:\n{done.stdout[-2000:]}{done.stderr[-6000:]}")
 
 
-def copy(given, name, file, pattern, replacement):
-    """The checkout's sources below --build, with all that matches in one file replaced. The checkout stays as it is."""
+def copy(given, name, edits):
+    """The checkout's sources below --build, with edits: (file, regular expression, replacement). The checkout stays as
+    it is."""
     folder = os.path.join(given.build, name)
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(given.checkout, folder, ignore=shutil.ignore_patterns(".git"))
-    path = os.path.join(folder, file)
-    with open(path, encoding="utf-8") as opened:
-        text, count = re.subn(pattern, replacement, opened.read())
-    if not count:
-        stop(f"{path} has nothing like {pattern}")
-    with open(path, "w", encoding="utf-8") as opened:
-        opened.write(text)
+    for file, pattern, replacement in edits:
+        path = os.path.join(folder, file)
+        with open(path, encoding="utf-8") as opened:
+            text, count = re.subn(pattern, replacement, opened.read())
+        if not count:
+            stop(f"{path} has nothing like {pattern}")
+        with open(path, "w", encoding="utf-8") as opened:
+            opened.write(text)
     return folder
 
 
@@ -118,7 +120,7 @@ def entry(name, key, params, lines, status=0):
             word, words = line.split(None, 2)[1:]
             if result != "failed":
                 result, message = word.replace("-", " "), words
-    if status or result not in VERDICTS:
+    if result != "failed" and (status or result not in VERDICTS):
         result = "failed"
         message = f"the program ended with {status}" if status else "the program says nothing about a check"
     found = {"key": key, "name": name, "params": params, "check": {"result": result, "message": message},
