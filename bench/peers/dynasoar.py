@@ -20,9 +20,9 @@ import peer
 APPS = {
     "app-nbody": ("nbody", "nbody.cu", [], "kNumIterations", 671),
     "app-collision": ("collision", "collision.cu", [], "kIterations", 243),
-    "app-structure": ("structure", "structure.cu", ["dataset.cu"], "kNumSteps", 50),
+    "app-structure": ("structure", "structure.cu", ["dataset.cc"], "kNumSteps", 50),
     "app-generation": ("generation", "generation.cu", ["dataset_loader.cu"], "kNumIterations", 442),
-    "app-traffic": ("traffic", "traffic.cu", ["dataset.cu"], "kNumIterations", 2000),
+    "app-traffic": ("traffic", "traffic.cu", [], "kNumIterations", 2000),
     "app-wa-tor": ("wa-tor", "wator.cu", [], "kNumIterations", 200),
     "app-sugarscape": ("sugarscape", "sugarscape.cu", [], "kNumIterations", 1000),
     "app-game-of-life": ("game-of-life", "gol.cu", ["dataset_loader.cu"], "kNumIterations", 300),
