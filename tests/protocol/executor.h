@@ -439,7 +439,7 @@ static void exec_keep(exec_thread *t, uint ref) {
 
 static inline uint exec_make(uint class_id) {
     if (!exec.spec->reserved_count)
-        return clumpi_make(tiny_home(&world->heap), class_id, clumpi_seed());
+        return clumpi_make(tiny_home(&world->heap), class_id, clumpi_seed(tiny_home(&world->heap)));
     return clumpi_new(world->heap.image, class_id);
 }
 

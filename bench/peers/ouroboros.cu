@@ -1,0 +1,31 @@
+/* Ouroboros, for scalability.cuh. MANAGER is one of its types: MultiOuroPQ, MultiOuroVAPQ, MultiOuroCQ, ...
+ *
+ * Read first: scalability.cuh.
+ */
+#include "device/Ouroboros_impl.cuh"
+#include "device/MemoryInitialization.cuh"
+#include "InstanceDefinitions.cuh"
+
+#include "scalability.cuh"
+
+struct ouroboros_heap {
+    MANAGER *heap;
+    uint64_t bytes;
+
+    bool open(uint64_t object_bytes, uint64_t heap_bytes) {
+        static MANAGER manager; /* lives as long as its heap */
+        bytes = object_bytes;
+        manager.initialize(heap_bytes);
+        heap = manager.getDeviceMemoryManager();
+        return bytes >= 4;
+    }
+    __device__ void *make(uint32_t tag) {
+        void *object = heap->malloc(bytes);
+        if (object) *(volatile uint32_t *)object = tag;
+        return object;
+    }
+    __device__ uint32_t tag(void *object) { return *(volatile uint32_t *)object; }
+    __device__ void release(void *object) { heap->free(object); }
+};
+
+int main(int argc, char **argv) { return peers::scalability<ouroboros_heap>(argc, argv); }
