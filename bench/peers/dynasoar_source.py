@@ -1,7 +1,7 @@
 """DynaSOAr's sources as compilers of today take them: edits of a copy, and how it is compiled.
 
-Without -dlcm=cg loads may be served by an L1 cache that never sees what other multiprocessors wrote, and its
-searches never end on GPUs from Volta on.
+They are compiled with -dlcm=cg: without it loads may be served by an L1 cache that does not see what other
+multiprocessors wrote. Whether its searches then end on GPUs from Volta on was not tried.
 
 Read first: peer.py.
 """
