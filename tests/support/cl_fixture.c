@@ -253,51 +253,8 @@ uint64_t cl_fixture_free_slots(const cl_fixture *f, clump_heap *heap, const char
            (uint64_t)stats.free_blocks * cl_fixture_capacity(heap, class_name);
 }
 
-/* Does the device run what is compiled without optimisation? PoCL 7.1 does not, and Intel's CPU runtime
- * not with sub-groups: this is opt_disable.cl and sub_groups_plain.cl of tests/portability/. */
-static int plain_is_right(const cl_fixture *f) {
-    static const char source[] =
-        "#if LANES > 1\n"
-        "#pragma OPENCL EXTENSION cl_khr_subgroup_ballot : enable\n"
-        "#define HERE popcount(sub_group_ballot(1).x)\n"
-        "#else\n"
-        "#define HERE 1\n"
-        "#endif\n"
-        "void f(__global uint *out) { out[1] = (uint)get_global_id(0); }\n"
-        "__kernel void k(__global uint *out, uint n) {\n"
-        "    f(out);\n"
-        "    if (get_global_id(0) == n) out[0] = HERE;\n"
-        "}\n";
-    static int known = -1;
-    if (known >= 0) return known;
-    const char *text = source;
-    cl_int code = CL_SUCCESS;
-    cl_program program = clCreateProgramWithSource(f->context, 1, &text, NULL, &code);
-    CHECK_CL(code);
-    size_t items = f->capabilities->features & CLUMP_FEATURE_SUBGROUPS ? 64 : 1;
-    char options[64];
-    snprintf(options, sizeof options, "-cl-opt-disable -DLANES=%u", (unsigned)items);
-    CHECK_CL(clBuildProgram(program, 1, &f->device, options, NULL, NULL));
-    cl_kernel kernel = clCreateKernel(program, "k", &code);
-    CHECK_CL(code);
-    cl_uint out[2] = {0, 0}, n = 0;
-    cl_mem buffer = cl_fixture_buffer(f, out, sizeof out);
-    CHECK_CL(clSetKernelArg(kernel, 0, sizeof buffer, &buffer));
-    CHECK_CL(clSetKernelArg(kernel, 1, sizeof n, &n));
-    CHECK_CL(clEnqueueNDRangeKernel(f->queue, kernel, 1, NULL, &items, &items, 0, NULL, NULL));
-    CHECK_CL(clFinish(f->queue));
-    cl_fixture_read(f, buffer, out, sizeof out);
-    clReleaseMemObject(buffer);
-    clReleaseKernel(kernel);
-    clReleaseProgram(program);
-    known = out[0] == 1;
-    if (!known) print_message("-cl-opt-disable is left out: this device gets it wrong\n");
-    return known;
-}
-
 clump_program *cl_fixture_program(const cl_fixture *f, clump_heap *heap, const char *source,
                                   const char *options, const cl_fixture_build *how) {
-    if (options && strcmp(options, "-cl-opt-disable") == 0 && !plain_is_right(f)) options = NULL;
     clump_program_desc desc = {.heap = heap, .source = source, .options = options};
     if (how) {
         desc.tuning = &how->tuning;

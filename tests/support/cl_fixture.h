@@ -105,8 +105,7 @@ typedef struct cl_fixture_build {
     int checked;
 } cl_fixture_build;
 
-/* A program; prints the build log if it does not build. options and how may be NULL. "-cl-opt-disable",
- * by which compilers are quicker, is left out where a device gets it wrong. */
+/* A program; prints the build log if it does not build. options and how may be NULL. */
 clump_program *cl_fixture_program(const cl_fixture *f, clump_heap *heap, const char *source,
                                   const char *options, const cl_fixture_build *how);
 clump_kernel *cl_fixture_kernel(const cl_fixture *f, clump_program *program, const char *name);

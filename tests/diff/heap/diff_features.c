@@ -15,7 +15,7 @@ static int tiny;
 static void test_fill(void **state) {
     (void)state;
     fill_test t;
-    fill_open(&t, &fixture, tiny ? 4 : 20, tiny ? 1 : 2, "-cl-opt-disable", &build);
+    fill_open(&t, &fixture, tiny ? 4 : 20, tiny ? 1 : 2, &build);
     uint32_t most = (uint32_t)cl_fixture_free_slots(&fixture, t.heap, "Small") + 1000;
     uint32_t *refs = malloc(2 * most * sizeof *refs);
     assert_non_null(refs);
@@ -48,7 +48,6 @@ static void test_programs(void **state) {
             .schema =
                 "abstract class Base { uint t; ref Base next; } class A : Base { ulong x; }\n"
                 "aos class B : A { uchar y; float3 z; } class C : Base { short w[3]; }\n",
-            .options = "-cl-opt-disable",
             .blocks = tiny ? 5 : 30,
             .block_rows = 2,
             .seed = seed,

@@ -29,10 +29,9 @@ static void fill_everything(fill_test *t) {
     free(refs);
 }
 
-/* Compilers need long for these kernels, so only one set is optimised. */
 static void run(uint32_t blocks, uint32_t block_rows, int collective) {
     fill_test t;
-    fill_open(&t, &fixture, blocks, block_rows, collective ? NULL : "-cl-opt-disable", NULL);
+    fill_open(&t, &fixture, blocks, block_rows, NULL);
     t.collective = collective;
     fill_everything(&t);
     fill_close(&t);
@@ -64,7 +63,7 @@ static void test_one_block(void **state) {
 static void test_many_blocks(void **state) {
     (void)state;
     fill_test t;
-    fill_open(&t, &fixture, 1100, 1, "-cl-opt-disable", NULL);
+    fill_open(&t, &fixture, 1100, 1, NULL);
     uint32_t most = (uint32_t)cl_fixture_free_slots(&fixture, t.heap, "Small") + 1000;
     uint32_t *refs = malloc(2 * most * sizeof *refs);
     assert_non_null(refs);

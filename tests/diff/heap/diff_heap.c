@@ -11,11 +11,8 @@
 
 static cl_fixture fixture;
 
-/* Compilers need long for these kernels, so most are not optimised. */
-#define PLAIN "-cl-opt-disable"
-
-static void run(const char *schema, const char *options, uint32_t blocks, uint32_t block_rows,
-                uint32_t steps, uint32_t items, uint32_t programs) {
+static void run(const char *schema, uint32_t blocks, uint32_t block_rows, uint32_t steps,
+                uint32_t items, uint32_t programs) {
     const char *text = getenv("CLUMP_SEED");
     uint64_t seed = text ? strtoull(text, NULL, 0) : 1;
     for (uint32_t i = 0; i < programs; i++) {
@@ -25,8 +22,7 @@ static void run(const char *schema, const char *options, uint32_t blocks, uint32
                               .block_rows = block_rows,
                               .seed = seed + i,
                               .steps = steps,
-                              .items = items,
-                              .options = options};
+                              .items = items};
         print_message("seed %llu: %u steps, %u blocks, block_rows %u\n",
                       (unsigned long long)config.seed, steps, blocks, block_rows);
         heap_random_program(&config);
@@ -36,9 +32,9 @@ static void run(const char *schema, const char *options, uint32_t blocks, uint32
 static void test_one_class(void **state) {
     (void)state;
     static const char schema[] = "class Only { uint a; ref Only next; ref Only more[2] packed; }";
-    run(schema, NULL, 1, 1, 40, 100, 4);
-    run(schema, NULL, 60, 1, 60, 600, 4);
-    run(schema, PLAIN, 5, 64, 60, 600, 4);
+    run(schema, 1, 1, 40, 100, 4);
+    run(schema, 60, 1, 60, 600, 4);
+    run(schema, 5, 64, 60, 600, 4);
 }
 
 /* One byte beside several thousand. */
@@ -48,7 +44,7 @@ static void test_sizes(void **state) {
         "class Word { uint v; ref Huge huge; }\n"
         "class Huge { ulong16 lots[20]; uchar odd[3] packed; ref Word word; }\n"
         "class Odd { uchar a; uchar b[2] packed; ref Tiny t; }\n",
-        PLAIN, 9, 1, 80, 300, 4);
+        9, 1, 80, 300, 4);
 }
 
 /* Every type, plain and as arrays, in both layouts, inherited. */
@@ -69,7 +65,7 @@ static void test_types(void **state) {
              : "class Plain { " FIELDS("x", "") "}\n"
                "aos class Struct : Plain { " FIELDS("y", "") "}\n"
                "class Last : Struct { uchar end; }\n",
-        PLAIN, 12, 2, 60, 300, 3);
+        12, 2, 60, 300, 3);
 }
 
 /* Trees of classes, abstract ones inside and at their roots; narrow and wide blocks. */
@@ -97,9 +93,9 @@ static void test_trees(void **state) {
     (void)state;
     int fp64 = (fixture.capabilities->features & CLUMP_FEATURE_FP64) != 0;
     const char *schema = fp64 ? trees : trees_no_fp64;
-    run(schema, NULL, 40, 1, 100, 600, 4);
-    run(schema, PLAIN, 15, 7, 100, 600, 4);
-    run(schema, PLAIN, 7, 64, 100, 600, 4);
+    run(schema, 40, 1, 100, 600, 4);
+    run(schema, 15, 7, 100, 600, 4);
+    run(schema, 7, 64, 100, 600, 4);
 }
 
 static void test_many_classes(void **state) {
@@ -112,7 +108,7 @@ static void test_many_classes(void **state) {
         at += (size_t)snprintf(schema + at, sizeof schema - at,
                                " { uint v%d; uchar w%d; ref K%d r%d; }\n", i, i, (i * 7) % 64, i);
     }
-    run(schema, PLAIN, 100, 1, 40, 400, 2);
+    run(schema, 100, 1, 40, 400, 2);
 }
 
 int main(int argc, char **argv) {

@@ -60,10 +60,10 @@ static const char fill_source[] =
 const char *const fill_classes[FILL_CLASSES] = {"Small", "Big", "Left", "Right"};
 
 void fill_open(fill_test *t, cl_fixture *f, uint32_t blocks, uint32_t block_rows,
-               const char *options, const cl_fixture_build *how) {
+               const cl_fixture_build *how) {
     *t = (fill_test){.f = f, .random = 7 + block_rows};
     t->heap = cl_fixture_heap_of_blocks(f, FILL_SCHEMA, blocks, block_rows);
-    t->program = cl_fixture_program(f, t->heap, fill_source, options, how);
+    t->program = cl_fixture_program(f, t->heap, fill_source, NULL, how);
     t->fill = cl_fixture_kernel(f, t->program, "fill");
     t->group = cl_fixture_kernel(f, t->program, "group");
     t->drop = cl_fixture_kernel(f, t->program, "drop");

@@ -21,9 +21,9 @@ typedef struct fill_test {
     uint64_t random;
 } fill_test;
 
-/* CONSTRUCTOR. options: of the compiler; may be NULL, as may how. */
+/* CONSTRUCTOR. how may be NULL. */
 void fill_open(fill_test *t, cl_fixture *f, uint32_t blocks, uint32_t block_rows,
-               const char *options, const cl_fixture_build *how);
+               const cl_fixture_build *how);
 
 /* DESTRUCTOR. */
 void fill_close(fill_test *t);

@@ -20,7 +20,7 @@ static void heap_run_open(heap_run *r, const heap_config *config) {
     r->m = model_create(clump_heap_get_schema(r->heap), limit);
     assert_non_null(r->m);
     char *source = heap_source(r->m, &r->names);
-    r->program = cl_fixture_program(r->f, r->heap, source, config->options, &config->build);
+    r->program = cl_fixture_program(r->f, r->heap, source, NULL, &config->build);
     free(source);
     r->ops = cl_fixture_kernel(r->f, r->program, "ops");
     r->visit = cl_fixture_kernel(r->f, r->program, "visit");

@@ -20,7 +20,6 @@ typedef struct heap_config {
     uint64_t bytes; /* of the heap; 0: blocks */
     uint32_t blocks, block_rows;
     cl_fixture_build build;
-    const char *options; /* of the compiler; may be NULL */
     uint64_t seed;
     uint32_t steps;
     uint32_t items; /* work-items of a step, at most */
