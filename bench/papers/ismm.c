@@ -1,0 +1,4 @@
+#include "paper.h"
+static const paper_run runs[] = {{NULL, NULL, NULL, NULL}};
+static const paper_item items[] = {{.name = NULL}};
+const paper paper_ismm = {"ismm", "ismm", runs, items};
