@@ -322,6 +322,10 @@ int paper_write(const paper_results *results, const char *const *only, size_t on
     int result = 0;
     if (!file) return bench_error_set(error, "cannot write %s", path);
     fprintf(file, "# %s\n\n", results->of->title);
+    if (results->is_small)
+        fprintf(file,
+                "Small set-ups, to see that everything runs: no number of ours here is to be "
+                "compared with the paper's.\n\n");
     for (const paper_item *item = results->of->items; result == 0 && item->name; item++) {
         if (paper_is_asked(item, only, only_count))
             result = print_item(file, results, item, folder, error);

@@ -127,8 +127,8 @@ static const char *name_of(const char *path) {
 
 /* Whether the parameter decides what is measured. */
 static int is_of_work(const char *key) {
-    static const char *const others[] = {"csv",   "plot",   "profile", "image", "frames",
-                                         "every", "sample", "check",   "shape", "degrees"};
+    static const char *const others[] = {"csv",   "plot",   "profile", "image",  "frames",
+                                         "every", "sample", "check",   "depths", "degrees"};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         if (strcmp(key, others[i]) == 0) return 0;
     }
@@ -154,15 +154,23 @@ static int has_values(const cJSON *params, const bench_values *values) {
     return 1;
 }
 
+static int is_run(const paper_results *results, const cJSON *entry, int run) {
+    const char *name = cJSON_GetStringValue(cJSON_GetObjectItem(entry, "name"));
+    return name && strcmp(name, results->of->runs[run].benchmark) == 0 &&
+           !suite_is(entry, "failed") &&
+           has_values(cJSON_GetObjectItem(entry, "params"), &results->values[run]);
+}
+
+/* The run of that name comes first: others of the same work may have written no series. */
 const cJSON *paper_find_entry(const paper_results *results, size_t folder, int run) {
-    const char *benchmark = results->of->runs[run].benchmark;
+    char key[SUITE_KEY_BYTES];
+    suite_key(key, results->of->name, results->of->runs[run].name, 0);
     for (int file = 0; file < 2; file++) {
-        const cJSON *entry = NULL;
-        cJSON_ArrayForEach(entry, cJSON_GetObjectItem(results->roots[folder][file], "benchmarks")) {
-            const char *name = cJSON_GetStringValue(cJSON_GetObjectItem(entry, "name"));
-            if (name && strcmp(name, benchmark) == 0 && !suite_is(entry, "failed") &&
-                has_values(cJSON_GetObjectItem(entry, "params"), &results->values[run]))
-                return entry;
+        const cJSON *entries = cJSON_GetObjectItem(results->roots[folder][file], "benchmarks");
+        const cJSON *named = suite_find(entries, key), *entry = NULL;
+        if (named && is_run(results, named, run)) return named;
+        cJSON_ArrayForEach(entry, entries) {
+            if (is_run(results, entry, run)) return entry;
         }
     }
     return NULL;
@@ -285,7 +293,8 @@ static double of_word(const paper_results *results, size_t folder, const char *w
     }
     char *end = NULL;
     double number = strtod(plain, &end);
-    if (end > plain && !*end) return factor * number; /* a number of the paper, for a ratio */
+    if (end > plain && !*end) /* a number of the paper, for a ratio of equal work */
+        return results->is_small ? NAN : factor * number;
     size_t length = strcspn(plain, ":@");
     int run = paper_find_run(results->of, plain, length);
     const cJSON *entry = run < 0 ? NULL : paper_find_entry(results, folder, run);
