@@ -16,13 +16,13 @@
     }
 
 #define WA_TOR "preset=dynasoar check=0 steps=500"
-/* Our own model, in one heap: each size of a heap is compiled anew. */
-#define WA_TOR_SMALL "width=48 height=64 steps=40 heap_mb=4"
+/* Small set-ups are those of the test clump-bench, since each size of a heap is compiled anew on a CPU. */
+#define WA_TOR_SMALL "width=64 height=48 steps=20"
+#define NBODY_SMALL "bodies=100 steps=10"
 
 static const paper_run runs[] = {
-    {"nbody", "app-nbody", "preset=dynasoar check=0", "preset=dynasoar bodies=200 steps=5"},
-    {"nbody-soa", "app-nbody", "preset=dynasoar check=0 variant=soa",
-     "preset=dynasoar bodies=200 steps=5 variant=soa"},
+    {"nbody", "app-nbody", "preset=dynasoar check=0", NBODY_SMALL},
+    {"nbody-soa", "app-nbody", "preset=dynasoar check=0 variant=soa", NBODY_SMALL " variant=soa"},
     {"nbody-aos", "app-nbody", "preset=dynasoar check=0 variant=aos", NULL},
     APP("collision", "app-collision", "preset=dynasoar"),
     APP("structure", "app-structure", "preset=dynasoar"),
@@ -51,10 +51,10 @@ static const paper_run runs[] = {
     {"steps", "app-wa-tor", WA_TOR " sample=1", WA_TOR_SMALL " sample=1"},
     {"steps-soa", "app-wa-tor", WA_TOR " sample=1 variant=soa",
      WA_TOR_SMALL " sample=1 variant=soa"},
-    {"height-320", "app-wa-tor", WA_TOR " heap_mb=1024 height=320", WA_TOR_SMALL " height=16"},
-    {"height-640", "app-wa-tor", WA_TOR " heap_mb=1024 height=640", WA_TOR_SMALL " height=32"},
-    {"height-1280", "app-wa-tor", WA_TOR " heap_mb=1024 height=1280", WA_TOR_SMALL " height=48"},
-    {"height-2560", "app-wa-tor", WA_TOR " heap_mb=1024 height=2560", WA_TOR_SMALL " height=64"},
+    {"height-320", "app-wa-tor", WA_TOR " heap_mb=1024 height=320", WA_TOR_SMALL},
+    {"height-640", "app-wa-tor", WA_TOR " heap_mb=1024 height=640", NULL},
+    {"height-1280", "app-wa-tor", WA_TOR " heap_mb=1024 height=1280", NULL},
+    {"height-2560", "app-wa-tor", WA_TOR " heap_mb=1024 height=2560", NULL},
     {"all-parts", "app-wa-tor", WA_TOR, WA_TOR_SMALL},
     {"no-coal", "app-wa-tor", WA_TOR " coalescing=off", NULL},
     {"no-shift", "app-wa-tor", WA_TOR " rotation=off", NULL},
@@ -65,17 +65,12 @@ static const paper_run runs[] = {
     {"r5", "app-wa-tor", WA_TOR " retries=5", NULL},
     {"r10", "app-wa-tor", WA_TOR " retries=10", NULL},
     /* Linux Scalability. */
-    {"n16", "alloc-scalability", "items=16384 bytes=64 heap_mb=1024 per_item=16",
-     "items=512 bytes=64 heap_mb=4 per_item=2"},
-    {"n64", "alloc-scalability", "items=16384 bytes=64 heap_mb=1024 per_item=64",
-     "items=512 bytes=64 heap_mb=4 per_item=4"},
-    {"n256", "alloc-scalability", "items=16384 bytes=64 heap_mb=1024 per_item=256",
-     "items=512 bytes=64 heap_mb=4 per_item=8"},
-    {"n512", "alloc-scalability", "items=16384 bytes=64 heap_mb=1024 per_item=512",
-     "items=512 bytes=64 heap_mb=4 per_item=16"},
-    {"n960", "alloc-scalability", "items=16384 bytes=64 heap_mb=1024 per_item=960",
-     "items=512 bytes=64 heap_mb=4 per_item=32"},
-    {"full", "alloc-exhaust", "heap_mb=1024 sizes=64", "heap_mb=1 sizes=64"},
+    {"n16", "alloc-scalability", "items=16384 bytes=64 heap_mb=1024 per_item=16", "items=4096"},
+    {"n64", "alloc-scalability", "items=16384 bytes=64 heap_mb=1024 per_item=64", NULL},
+    {"n256", "alloc-scalability", "items=16384 bytes=64 heap_mb=1024 per_item=256", NULL},
+    {"n512", "alloc-scalability", "items=16384 bytes=64 heap_mb=1024 per_item=512", NULL},
+    {"n960", "alloc-scalability", "items=16384 bytes=64 heap_mb=1024 per_item=960", NULL},
+    {"full", "alloc-exhaust", "heap_mb=1024 sizes=64", "heap_mb=1 sizes=16,64"},
     {"heap-512", "app-wa-tor", "preset=dynasoar check=0 height=640 heap_mb=512", WA_TOR_SMALL},
     {"heap-1024", "app-wa-tor", "preset=dynasoar check=0 height=640 heap_mb=1024", NULL},
     {"heap-2048", "app-wa-tor", "preset=dynasoar check=0 height=640 heap_mb=2048", NULL},
