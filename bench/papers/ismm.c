@@ -265,7 +265,8 @@ static const paper_item items[] = {
          "either; ours is that of DynaSOAr's program."},
     {.name = "figure-15",
      .title = "Wa-Tor: time and passes by n and by how references are rewritten",
-     .place = "4.3, a plot: forwarding is fastest, and shared needs more passes as n grows",
+     .place =
+         "4.3, a plot: forwarding is faster in most cases, and shared needs more passes as n grows",
      .y_label = "us a step",
      .head = {{"n", "+forward, us", "+global, us", "+shared, us", "forward, passes",
                "global, passes", "shared, passes"}},
