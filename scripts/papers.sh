@@ -14,11 +14,6 @@ plots=$to/figures-papers
 made=$(mktemp -d)
 trap 'rm -rf "$made"' EXIT
 
-from=(--from "$root/bench/results/h200")
-for folder in "$root"/bench/results/papers-* "$root/bench/results/pocl"; do
-    if [ -d "$folder" ]; then from+=(--from "$folder"); fi
-done
-
 mkdir -p "$to/measurements" "$plots"
 rm -f "$plots"/*.svg
 cat >"$page" <<'END'
@@ -43,6 +38,10 @@ runs and what was checked; "not checked" means that no sequential reference was 
 
 END
 for name in thesis ismm maas eichinger; do
+    from=(--from "$root/bench/results/h200")
+    for folder in "$root"/bench/results/papers-* "$root/bench/results/pocl"; do
+        if [ -f "$folder/$name.json" ] || [ -f "$folder/suite.json" ]; then from+=(--from "$folder"); fi
+    done
     "$bench" paper "$name" "${from[@]}" --out "$made" >"$made/log"
     sed -e 's/^#/##/' -e "s|\](\([^)/]*\)\.svg)|](../figures-papers/\1.svg)|" "$made/$name.md" >>"$page"
     if [ "$name" != eichinger ]; then echo >>"$page"; fi
