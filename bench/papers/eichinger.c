@@ -115,8 +115,8 @@ static const paper_item items[] = {
                       "#small:chunks_a0.75_w0"),
               WEIGHTS("small", "chunks", "1", "1", "2.28", "2.3", "2.29", "2.28", "2.29",
                       "#small:chunks_a1_w0")},
-     .difference = "The numbers of chunks hardly differ by weights, there and here; ours are fewer "
-                   "because other random sequences hold less."},
+     .difference = "The numbers of chunks hardly differ by weights, there and here; the random "
+                   "sequences are others, so ours are fewer throughout."},
     {.name = "table-5.4a",
      .title = "fragmentation f by weights, s_small 0.1%, s_limit 1%",
      .place = "table 5.4 (a)",

@@ -340,7 +340,7 @@ static void print(double value, const char *sign, char *text, size_t bytes) {
         }
         text[used] = '\0';
     } else {
-        snprintf(text, bytes, "%.3g", value);
+        snprintf(text, bytes, fabs(value) < 10 ? "%.3g" : "%.4g", value);
     }
     size_t at = strlen(text);
     snprintf(text + at, bytes - at, "%s", sign);
