@@ -242,12 +242,15 @@ int paper_uses_series(const paper *of, int run) {
     return 0;
 }
 
+/* Names of metrics may have dots, as in f_a0.25_w0: the whole name goes first. */
 static double of_metric(const cJSON *entry, const char *metric) {
     char name[64];
-    const char *dot = strchr(metric, '.');
-    snprintf(name, sizeof name, "%.*s", (int)(dot ? dot - metric : (long)strlen(metric)), metric);
-    const cJSON *found = cJSON_GetObjectItem(cJSON_GetObjectItem(entry, "metrics"), name);
-    return cJSON_GetNumberValue(cJSON_GetObjectItem(found, dot ? dot + 1 : "median"));
+    const cJSON *metrics = cJSON_GetObjectItem(entry, "metrics");
+    const cJSON *found = cJSON_GetObjectItem(metrics, metric);
+    const char *dot = strrchr(metric, '.');
+    if (found || !dot) return cJSON_GetNumberValue(cJSON_GetObjectItem(found, "median"));
+    snprintf(name, sizeof name, "%.*s", (int)(dot - metric), metric);
+    return cJSON_GetNumberValue(cJSON_GetObjectItem(cJSON_GetObjectItem(metrics, name), dot + 1));
 }
 
 static double reduce(const bench_series *series, int column, const char *how) {
@@ -346,6 +349,19 @@ static void print(double value, const char *sign, char *text, size_t bytes) {
     snprintf(text + at, bytes - at, "%s", sign);
 }
 
+/* Whether all runs that a word names were made on the device in question: then it has a number. */
+static int has_runs(const paper_results *results, const char *cell) {
+    const char *at = cell;
+    int has_series = 0, run, count = 0;
+    if (results->is_small && cell[1] >= '0' && cell[1] <= '9') return 0; /* of unlike work */
+    while ((run = next_run(results->of, &at, &has_series)) >= 0) {
+        if (results->folder_count == 0 || !paper_find_entry(results, 0, run)) return 0;
+        if (results->is_small && !results->of->runs[run].small) return 0;
+        count++;
+    }
+    return count > 0 && !*at;
+}
+
 paper_cell paper_evaluate(const paper_results *results, const char *cell) {
     paper_cell found = {.number = NAN};
     const char *sign = is_word(cell) && strchr(cell, '|') ? "%" : "";
@@ -375,6 +391,8 @@ paper_cell paper_evaluate(const paper_results *results, const char *cell) {
         return found;
     }
     snprintf(found.text, sizeof found.text, "%s",
-             results->is_small ? "not at this scale" : "not run yet");
+             has_runs(results, cell) ? "not in this run"
+             : results->is_small     ? "not at this scale"
+                                     : "not run yet");
     return found;
 }

@@ -33,7 +33,8 @@ for name in thesis ismm maas eichinger; do
     for item in $(items "$name"); do
         grep -q "^## $item: " "$at/$name.md" || fail "$name.md has no $item"
     done
-    grep -q 'not run yet' "$at/$name.md" && fail "$name.md: a run was made, but its cell is empty"
+    # Small pools have not all sizes of figures 5.1 to 5.4.
+    grep 'not in this run' "$at/$name.md" | grep -v '^| [0-9]*[02468] |' && fail "$name.md: a run was made, but its cell is empty"
     grep -q '"key":.*"'"$name"'/' "$at/$name.json" || fail "$name.json has no runs by name"
     if command -v gnuplot >/dev/null; then
         ls "$at/$name"-*.svg >/dev/null || fail "$name has no plot"
