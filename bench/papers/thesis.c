@@ -16,7 +16,7 @@
     }
 
 #define WA_TOR "preset=dynasoar check=0 steps=500"
-/* Small set-ups are those of the test clump-bench, since each size of a heap is compiled anew on a CPU. */
+/* Small set-ups are those of the tests clump-bench-..., since each size of a heap is compiled anew on a CPU. */
 #define WA_TOR_SMALL "width=64 height=48 steps=20"
 #define NBODY_SMALL "bodies=100 steps=10"
 
