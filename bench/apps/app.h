@@ -41,6 +41,7 @@
 #define BENCH_APP_H
 
 #include "bench/harness/bench.h"
+#include "bench/harness/tuning.h"
 #include "compaction_option.h"
 #include "outputs.h"
 #include "variant.h"
@@ -57,7 +58,7 @@
     {"heap_mb", BENCH_INT, "0", "size of the heap in MiB; 0: enough", 0, 1e6, NULL},               \
     {"block_rows", BENCH_INT, "0", "rows of a block; 0: from the heap", 0, 64, NULL},              \
     {"check", BENCH_INT, "1", "1: run the reference too and compare", 0, 1, NULL},                 \
-    BENCH_OUTPUT_PARAMS
+    BENCH_TUNING_PARAMS, BENCH_OUTPUT_PARAMS
 #define BENCH_APP_VARIANTS "clump|soa|aos|sequential"
 #define BENCH_PIXELS_PARAM                                                                         \
     {"pixels", BENCH_INT, "800", "of the longer side of pictures", 16, 8192, NULL}

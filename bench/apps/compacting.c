@@ -47,7 +47,9 @@ int bench_compacting_tick(bench_compacting *c, bench_error *error) {
         c->count++;
         c->moves += report.moves;
         c->blocks_freed += report.blocks_freed;
+        c->passes += report.passes;
         c->us += report.total_us;
+        for (int i = 0; i < CLUMP_COMPACT_PHASE_COUNT; i++) c->phase_us[i] += report.us[i];
     }
     return 0;
 }

@@ -16,9 +16,9 @@ typedef struct bench_compacting {
     const char *classes[1];
     uint64_t enough; /* bytes of a heap with room for an order; 0: not known */
     /* All compactions so far. */
-    uint32_t count;
+    uint32_t count, passes;
     uint64_t moves, blocks_freed;
-    double us; /* of the device */
+    double us, phase_us[CLUMP_COMPACT_PHASE_COUNT]; /* of the device */
 } bench_compacting;
 
 /* `desc` without heap and classes, or NULL: never. Compacts the class with its subclasses, NULL: all

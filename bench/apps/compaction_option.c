@@ -30,6 +30,14 @@ static int parse_trigger(const char *text, clump_compactor_desc *desc, bench_err
                            text);
 }
 
+static clump_merge_desc get_merge(const bench_values *values) {
+    clump_merge_desc merge = {.factor = bench_u32(values, "factor"),
+                              .retain = bench_u32(values, "retain")};
+    if (bench_is(values, "rewrite", "global")) merge.rewrite = CLUMP_REWRITE_RECOMPUTE_GLOBAL;
+    if (bench_is(values, "rewrite", "shared")) merge.rewrite = CLUMP_REWRITE_RECOMPUTE_SHARED;
+    return merge;
+}
+
 int bench_compaction_parse(const bench_values *values, const char *cell_field,
                            bench_compaction *compaction, bench_error *error) {
     clump_compact_desc *how = &compaction->desc.compact;
@@ -41,8 +49,10 @@ int bench_compaction_parse(const bench_values *values, const char *cell_field,
         return bench_error_set(error, "compact is for variant=clump");
     }
     if (bench_is(values, "strategy", "merge")) {
-        compaction->merge.factor = (uint32_t)bench_int(values, "factor");
+        compaction->merge = get_merge(values);
         how->merge = &compaction->merge;
+    } else if (bench_int(values, "retain") || !bench_is(values, "rewrite", "forward")) {
+        return bench_error_set(error, "retain and rewrite are for strategy=merge");
     }
     if (bench_is(values, "order", "address")) {
         how->order = CLUMP_ORDER_ADDRESS;
@@ -59,7 +69,12 @@ int bench_compaction_parse(const bench_values *values, const char *cell_field,
 
 void bench_compaction_report(const bench_compacting *compactions, bench_results *results) {
     bench_sample(results, "compactions", "runs", compactions->count);
+    bench_sample(results, "compaction_passes", "passes", compactions->passes);
     bench_sample(results, "compaction_us", "us", compactions->us);
+    bench_sample(results, "compaction_plan_us", "us", compactions->phase_us[CLUMP_COMPACT_PLAN]);
+    bench_sample(results, "compaction_move_us", "us", compactions->phase_us[CLUMP_COMPACT_MOVE]);
+    bench_sample(results, "compaction_rewrite_us", "us",
+                 compactions->phase_us[CLUMP_COMPACT_REWRITE]);
     bench_sample(results, "compaction_moves", "objects", (double)compactions->moves);
     bench_sample(results, "compaction_blocks", "blocks", (double)compactions->blocks_freed);
 }

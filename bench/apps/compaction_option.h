@@ -1,5 +1,5 @@
 /* The parameters that say when and how an application compacts its heap between two steps, the same
- * for all applications: compact, strategy, factor, order.
+ * for all applications: compact, strategy, factor, retain, rewrite, order.
  *
  * Read first: bench.h, clump/compactor.h.
  */
@@ -18,6 +18,9 @@
     {"strategy", BENCH_ENUM, "planner", "compact: all blocks at once, or passes", 0, 0,            \
      "planner|merge"},                                                                             \
     {"factor", BENCH_INT, "10", "merge: n, targets of a source block", 1, 4095, NULL},             \
+    {"retain", BENCH_INT, "0", "merge: k1, candidates to leave", 0, 1u << 26, NULL},               \
+    {"rewrite", BENCH_ENUM, "forward", "merge: where new places are found", 0, 0,                  \
+     "forward|global|shared"},                                                                     \
     {"order", BENCH_ENUM, "any", "planner: fewest moves, or all agents in this order", 0, 0,       \
      "any|address|cell"}
 /* clang-format on */
@@ -33,7 +36,8 @@ typedef struct bench_compaction {
 int bench_compaction_parse(const bench_values *values, const char *cell_field,
                            bench_compaction *compaction, bench_error *error);
 
-/* The metrics compactions, compaction_us, compaction_moves, compaction_blocks. */
+/* The metrics compactions, compaction_passes, compaction_us and that of its parts, compaction_moves,
+ * compaction_blocks. */
 void bench_compaction_report(const bench_compacting *compactions, bench_results *results);
 
 #endif

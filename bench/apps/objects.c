@@ -41,6 +41,7 @@ static int create_program(bench_objects *objects, const bench_objects_desc *desc
                                   .options = desc->options,
                                   .uses_random123 = desc->uses_random123,
                                   .checked = desc->world->checked,
+                                  .tuning = &desc->world->tuning,
                                   .names = desc->names,
                                   .count = desc->count};
     return bench_program_create(&program, &objects->program, objects->kernels, error);

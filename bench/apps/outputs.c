@@ -114,21 +114,24 @@ void bench_outputs_begin(const bench_outputs *outputs, bench_series *series, int
     for (const char *const *name = outputs->desc.columns; name && *name; name++) {
         bench_series_add_column(series, "%s", *name);
     }
+    bench_series_add_column(series, "step_us");
     if (has_heap) {
         add_heap_columns(outputs, series);
     }
 }
 
 double *bench_outputs_sample(const bench_outputs *outputs, bench_series *series,
-                             clump_context *clump, clump_heap *heap, uint32_t step,
+                             clump_context *clump, clump_heap *heap, uint32_t step, double step_us,
                              bench_error *error) {
     double *row = bench_series_add_row(series);
     if (!row) {
         bench_error_set(error, "host memory ran out for samples");
         return NULL;
     }
+    double *rest = row + bench_outputs_own_columns(outputs);
     row[0] = step;
-    if (heap && fill_heap(outputs, clump, heap, row + bench_outputs_own_columns(outputs), error)) {
+    *rest++ = step_us;
+    if (heap && fill_heap(outputs, clump, heap, rest, error)) {
         return NULL;
     }
     return row + 1;

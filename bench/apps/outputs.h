@@ -69,7 +69,7 @@ int bench_outputs_create(const bench_outputs_desc *desc, const bench_values *val
                          bench_outputs *outputs, bench_error *error);
 void bench_outputs_release(bench_outputs *outputs); /* all zero is allowed */
 
-/* Columns of the application itself and the step in front of them; the heap's are behind. */
+/* Columns of the application itself and the step in front of them; step_us and the heap's are behind. */
 size_t bench_outputs_own_columns(const bench_outputs *outputs);
 
 /* Write CSV and profile, when all has run. A profile that cannot be drawn is a note. */
@@ -84,10 +84,11 @@ int bench_outputs_is_drawn(const bench_outputs *outputs, uint32_t done, uint32_t
 /* Empty the series and name its columns. */
 void bench_outputs_begin(const bench_outputs *outputs, bench_series *series, int has_heap);
 
-/* The new row with step and heap filled in, and where the application's values go. NULL and an error
+/* The new row with step and heap filled in and `step_us`, the mean time of the steps since the row before, and
+ * where the application's values go. NULL and an error
  * if that is not possible. */
 double *bench_outputs_sample(const bench_outputs *outputs, bench_series *series,
-                             clump_context *clump, clump_heap *heap, uint32_t step,
+                             clump_context *clump, clump_heap *heap, uint32_t step, double step_us,
                              bench_error *error);
 
 /* Write the pixels as a frame, as the final image, or as both. */

@@ -35,13 +35,23 @@ static int draw(const bench_steps *s, uint32_t done, bench_error *error) {
     return result;
 }
 
+/* Time of the steps since the last sample. */
+typedef struct since {
+    uint32_t done; /* steps before it */
+    double us;
+} since;
+
 /* Outputs after `done` steps. */
-static int look(const bench_env *env, const bench_steps *s, uint32_t done, bench_error *error) {
+static int look(const bench_env *env, const bench_steps *s, uint32_t done, since *last,
+                bench_error *error) {
     if (!s->outputs) {
         return 0;
     }
     if (s->series && bench_outputs_is_sampled(s->outputs, done, s->steps)) {
-        double *own = bench_outputs_sample(s->outputs, s->series, env->clump, s->heap, done, error);
+        double us = done > last->done ? last->us / (done - last->done) : 0;
+        double *own =
+            bench_outputs_sample(s->outputs, s->series, env->clump, s->heap, done, us, error);
+        *last = (since){.done = done};
         if (!own || (s->sample && s->sample(s->world, own, error))) {
             return -1;
         }
@@ -63,22 +73,25 @@ int bench_steps_run(const bench_env *env, const bench_steps *s, double *us_per_s
                     bench_error *error) {
     bench_progress progress;
     double total_us = 0;
+    since last = {0, 0};
     if (s->outputs && s->series) {
         bench_outputs_begin(s->outputs, s->series, s->heap != NULL);
     }
-    int result = look(env, s, 0, error);
+    int result = look(env, s, 0, &last, error);
     bench_progress_begin(&progress, env, s->label, s->steps);
     for (uint32_t done = 0; result == 0 && done < s->steps;) {
         uint32_t stop = next_stop(s, done);
         double start_us = bench_now_us();
         result = make(s, done, stop, error);
-        total_us += bench_now_us() - start_us;
+        double us = bench_now_us() - start_us;
+        total_us += us;
+        last.us += us;
         done = stop;
         if (result == 0 && s->count) {
             s->count(s->world, s->tally);
         }
         if (result == 0) {
-            result = look(env, s, done, error);
+            result = look(env, s, done, &last, error);
         }
         bench_progress_update(&progress, done);
     }

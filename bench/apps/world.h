@@ -7,6 +7,7 @@
 #define BENCH_WORLD_H
 
 #include "clump/clump.h"
+#include "clump/experimental.h"
 #include "compacting.h"
 #include "variant.h"
 
@@ -15,11 +16,12 @@ typedef struct bench_world_desc {
     bench_variant variant;
     cl_context context; /* this and the next three: not for sequential */
     cl_device_id device;
-    cl_command_queue queue; /* in order; the one of `clump` */
-    clump_context *clump;   /* this and the rest: only for clump */
-    uint64_t heap_bytes;    /* 0: enough for any course, and for the order of `compaction` */
-    uint32_t block_rows;    /* as in clump_heap_desc */
-    int checked;            /* verify each access to a field */
+    cl_command_queue queue;    /* in order; the one of `clump` */
+    clump_context *clump;      /* this and the rest: only for clump */
+    uint64_t heap_bytes;       /* 0: enough for any course, and for the order of `compaction` */
+    uint32_t block_rows;       /* as in clump_heap_desc */
+    int checked;               /* verify each access to a field */
+    clump_alloc_tuning tuning; /* parts of the allocator that are switched off; all zero: none */
     const clump_compactor_desc *compaction; /* heap and classes are filled in. NULL: never */
 } bench_world_desc;
 

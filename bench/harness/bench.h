@@ -17,9 +17,9 @@
 #include "error.h"
 #include "machine.h"
 
-#define BENCH_METRICS_MAX 64
+#define BENCH_METRICS_MAX 160
 #define BENCH_NOTES_MAX 32
-#define BENCH_PARAMS_MAX 40
+#define BENCH_PARAMS_MAX 48
 #define BENCH_TEXT_BYTES 512
 
 /* ---- Parameters (params.c) ------------------------------------------------------------------- */
@@ -312,13 +312,29 @@ int bench_suite(bench_env *env, const char *const *names, size_t name_count, uin
 /* report.md and plots once more, from the suite.json of `folder` alone. */
 int bench_summary(const char *folder, bench_error *error);
 
-/* ---- The figures of the paper on compaction (figures.c) -------------------------------------- */
+/* ---- Papers (papers/paper.c) ------------------------------------------------------------------ */
 
-extern const bench_param bench_figures_params[];
+typedef struct bench_paper_request {
+    const char *name;        /* of the paper */
+    const char *const *only; /* tables and figures by name; only_count 0: all */
+    size_t only_count;
+    const char *const
+        *from; /* folders with results: nothing is run. The first is that of the device in
+                                question; others stand in for numbers that no device decides */
+    size_t from_count;
+    const char *folder; /* where everything goes */
+    const char *data;   /* folder of files that are not in the repository, or NULL */
+    const char *command;
+    int is_small;    /* seconds on a CPU instead of the paper's set-up */
+    uint32_t repeat; /* 0: each benchmark's own */
+} bench_paper_request;
 
-/* Measure, and write plots and the numbers behind them into `folder`. A plot that cannot be drawn
- * is no failure, but said. */
-int bench_figures(bench_env *env, const bench_values *values, const char *folder,
-                  bench_error *error);
+/* The tables and figures of a paper, its values beside ours. `env` unopened if no device is needed.
+ * Returns 0, 1 if a check failed, -1 if it could not be finished. */
+int bench_paper(bench_env *env, const bench_paper_request *request, bench_error *error);
+int bench_paper_needs_device(const bench_paper_request *request);
+
+/* Print the papers with their tables and figures. */
+void bench_paper_list(void);
 
 #endif

@@ -16,14 +16,15 @@
 #define SETS_MAX 64
 #define NAMES_MAX 32
 #define REPEAT_MAX 1000000u
-#define FIGURES_REPEAT 5u
 
 typedef struct options {
     const char *names[NAMES_MAX];
     size_t name_count;
     const char *sets[SETS_MAX]; /* "key=value" */
     size_t set_count;
-    const char *device, *json, *out;
+    const char *only[NAMES_MAX], *from[NAMES_MAX];
+    size_t only_count, from_count;
+    const char *device, *json, *out, *data, *scale;
     uint32_t repeat, seed; /* repeat 0: the benchmark's own default */
     int has_seed, no_cache;
     int argc;
@@ -42,8 +43,9 @@ static void print_usage(FILE *file) {
         "       clump-bench report FOLDER\n"
         "       clump-bench compare A.json B.json\n"
         "       clump-bench demo [--device SUBSTRING] [--seed N]\n"
-        "       clump-bench figures --out FOLDER [--device SUBSTRING] [--set KEY=VALUE]...\n"
-        "                   [--repeat N] [--seed N]\n"
+        "       clump-bench paper NAME --out FOLDER [--only ITEM]... [--scale full|small]\n"
+        "                   [--data FOLDER] [--device SUBSTRING] [--repeat N] [--seed N]\n"
+        "       clump-bench paper NAME --out FOLDER --from FOLDER... [--only ITEM]...\n"
         "All that take --device also take --no-cache.\n"
         "\n"
         "list      the benchmarks with their parameters and presets, which --set preset=NAME "
@@ -56,7 +58,10 @@ static void print_usage(FILE *file) {
         "report    report and plots again from FOLDER/suite.json, without a device\n"
         "compare   ratios B / A of the medians of two such files\n"
         "demo      Wa-Tor with pictures, checked against sequential C\n"
-        "figures   the figures of the paper on compaction, as plots and tables\n"
+        "paper     the tables and figures of a paper, its values beside ours, with plots: all or "
+        "those\n"
+        "          that --only names; at the paper's set-up or in seconds; from new runs, or from\n"
+        "          the runs in other folders; files that are not in the repository are in --data\n"
         "\n"
         "SUBSTRING is any part of \"platform / device\"; CLUMP_DEVICE in the environment is its\n"
         "default. Built programs are kept in $XDG_CACHE_HOME/clump or ~/.cache/clump, unless there "
@@ -89,6 +94,20 @@ static int take_option(options *given, const char *name, const char *value) {
         given->json = value;
     } else if (strcmp(name, "--out") == 0) {
         given->out = value;
+    } else if (strcmp(name, "--data") == 0) {
+        given->data = value;
+    } else if (strcmp(name, "--scale") == 0) {
+        if (strcmp(value, "full") != 0 && strcmp(value, "small") != 0) {
+            return fail_usage("--scale takes full or small, not '%s'", value);
+        }
+        given->scale = value;
+    } else if (strcmp(name, "--only") == 0 || strcmp(name, "--from") == 0) {
+        int is_only = strcmp(name, "--only") == 0;
+        size_t *count = is_only ? &given->only_count : &given->from_count;
+        if (*count == NAMES_MAX) {
+            return fail_usage("too many of %s", name);
+        }
+        (is_only ? given->only : given->from)[(*count)++] = value;
     } else if (strcmp(name, "--repeat") == 0) {
         if (!parse_u32(value, REPEAT_MAX, &given->repeat) || given->repeat == 0) {
             return fail_usage("--repeat takes a number from 1 to 1000000, not '%s'", value);
@@ -106,7 +125,7 @@ static int take_option(options *given, const char *name, const char *value) {
     } else {
         return fail_usage(
             "unknown option '%s'; there are --device, --set, --repeat, --seed, --json, --out, "
-            "--no-cache",
+            "--only, --scale, --data, --from, --no-cache",
             name);
     }
     return 0;
@@ -148,6 +167,7 @@ static int parse_options(options *given, int argc, char **argv) {
 #define TAKES_JSON 4u
 #define TAKES_OUT 8u
 #define TAKES_REPEAT 16u
+#define TAKES_PAPER 32u /* --only, --scale, --data, --from */
 
 /* Which options a command understands is checked by what is left over. */
 static int refuse(const options *given, unsigned takes) {
@@ -155,16 +175,20 @@ static int refuse(const options *given, unsigned takes) {
         return fail_usage("unexpected '%s'", given->names[0]);
     }
     if (!(takes & TAKES_VALUES) && given->set_count) {
-        return fail_usage("%s belongs to the commands run and figures", "--set");
+        return fail_usage("%s belongs to the command run", "--set");
     }
     if (!(takes & TAKES_REPEAT) && given->repeat) {
-        return fail_usage("%s belongs to the commands run, suite and figures", "--repeat");
+        return fail_usage("%s belongs to the commands run, suite and paper", "--repeat");
     }
     if (!(takes & TAKES_JSON) && given->json) {
         return fail_usage("%s belongs to the command run", "--json");
     }
+    if (!(takes & TAKES_PAPER) &&
+        (given->only_count || given->from_count || given->scale || given->data)) {
+        return fail_usage("%s belong to the command paper", "--only, --scale, --data and --from");
+    }
     if (!(takes & TAKES_OUT) && given->out) {
-        return fail_usage("%s belongs to the commands suite and figures", "--out");
+        return fail_usage("%s belongs to the commands suite and paper", "--out");
     }
     return 0;
 }
@@ -190,8 +214,7 @@ static int command_list(const options *given) {
         const bench_descriptor *benchmark = bench_registry_get(i);
         print_params(benchmark->name, benchmark->sentence, benchmark->params, benchmark->presets);
     }
-    print_params("figures", "no benchmark but a command, with these parameters",
-                 bench_figures_params, NULL);
+    bench_paper_list();
     return 0;
 }
 
@@ -303,22 +326,31 @@ static int command_demo(const options *given) {
     return failed ? 1 : 0;
 }
 
-static int command_figures(const options *given) {
-    bench_env env = {
-        .seed = given->seed, .no_cache = given->no_cache, .progress = BENCH_PROGRESS_LINES};
-    bench_values values;
+static int command_paper(const options *given) {
+    bench_env env = {.seed = given->seed, .no_cache = given->no_cache};
     bench_error error;
-    if (!given->out) {
-        return fail_usage("%s needs --out FOLDER", "figures");
+    char command[2048];
+    if (given->name_count != 1 || !given->out) {
+        return fail_usage("%s needs the name of a paper and --out FOLDER", "paper");
     }
-    env.repeat = given->repeat ? given->repeat : FIGURES_REPEAT;
-    bench_values_init(&values, bench_figures_params, NULL);
-    if (apply_sets(given, &values, &error) || bench_env_open(&env, given->device, &error)) {
+    join_command(command, sizeof command, given);
+    const bench_paper_request request = {
+        .name = given->names[0],
+        .only = given->only,
+        .only_count = given->only_count,
+        .from = given->from,
+        .from_count = given->from_count,
+        .folder = given->out,
+        .data = given->data,
+        .command = command,
+        .is_small = given->scale && strcmp(given->scale, "small") == 0,
+        .repeat = given->repeat};
+    if (bench_paper_needs_device(&request) && bench_env_open(&env, given->device, &error)) {
         fprintf(stderr, "clump-bench: %s\n", error.text);
         return EXIT_USAGE;
     }
-    int failed = bench_figures(&env, &values, given->out, &error);
-    if (failed) {
+    int failed = bench_paper(&env, &request, &error);
+    if (failed < 0) {
         fprintf(stderr, "clump-bench: %s\n", error.text);
     }
     bench_env_close(&env);
@@ -390,7 +422,7 @@ static const struct {
                 {"report", TAKES_NAMES, command_report},
                 {"compare", TAKES_NAMES, command_compare},
                 {"demo", 0, command_demo},
-                {"figures", TAKES_VALUES | TAKES_REPEAT | TAKES_OUT, command_figures}};
+                {"paper", TAKES_NAMES | TAKES_REPEAT | TAKES_OUT | TAKES_PAPER, command_paper}};
 
 int main(int argc, char **argv) {
     options given;
@@ -412,6 +444,6 @@ int main(int argc, char **argv) {
         }
     }
     return fail_usage(
-        "unknown command '%s'; there are list, devices, run, suite, report, compare, demo, figures",
+        "unknown command '%s'; there are list, devices, run, suite, report, compare, demo, paper",
         command);
 }

@@ -74,6 +74,8 @@ static void print_header(FILE *script, const bench_plot *plot, const char *path)
     } else {
         fprintf(script, plot->is_log_y ? "set logscale y\n" : "set yrange [0:*]\n");
     }
+    if (plot->is_log_x) fprintf(script, "set logscale x\n");
+    if (plot->labels && !is_bars_alone(plot)) fprintf(script, "set xtics rotate by -20\n");
     if (is_bars_alone(plot)) { /* room for long labels, and for the value on the longest bar */
         fprintf(script, "set xtics rotate by -20\n");
         if (!is_log_bars) fprintf(script, "set offsets 0, 0, graph 0.08, 0\n");
@@ -113,8 +115,12 @@ static void print_values(FILE *script, const bench_plot *plot) {
 
 static void print_curves(FILE *script, const bench_plot *plot) {
     static const char *const styles[] = {
-        "filledcurves x1 fillstyle transparent solid 0.35 noborder", "lines linewidth 2",
-        "lines linewidth 1.5 dashtype 3", "boxes fillstyle solid noborder"};
+        [BENCH_PLOT_AREA] = "filledcurves x1 fillstyle transparent solid 0.35 noborder",
+        [BENCH_PLOT_LINE] = "lines linewidth 2",
+        [BENCH_PLOT_DOTS] = "lines linewidth 1.5 dashtype 3",
+        [BENCH_PLOT_POINTS] = "points pointtype 7 pointsize 0.8",
+        [BENCH_PLOT_MARKED] = "linespoints linewidth 1.5 pointtype 6 pointsize 0.8",
+        [BENCH_PLOT_BAR] = "boxes fillstyle solid noborder"};
     fprintf(script, "plot ");
     for (size_t s = 0; s < plot->series_count; s++) {
         const bench_plot_series *series = &plot->series[s];

@@ -12,7 +12,9 @@ typedef enum bench_plot_style {
     BENCH_PLOT_AREA,
     BENCH_PLOT_LINE,
     BENCH_PLOT_DOTS, /* a dotted line */
-    BENCH_PLOT_BAR   /* from 0: a stack is drawn from its highest total to its lowest. Bars of one
+    BENCH_PLOT_POINTS,
+    BENCH_PLOT_MARKED, /* a line with a point at each value */
+    BENCH_PLOT_BAR     /* from 0: a stack is drawn from its highest total to its lowest. Bars of one
                       * series alone have their values on them, and a logarithmic axis if the longest
                       * would hide the shortest */
 } bench_plot_style;
@@ -29,7 +31,7 @@ typedef struct bench_plot {
     const double *x;           /* `points` values */
     const char *const *labels; /* instead of x: names, at even distances */
     size_t points;
-    int is_log_y; /* of curves */
+    int is_log_y, is_log_x; /* of curves */
     bench_plot_series series[BENCH_PLOT_SERIES_MAX];
     size_t series_count;
 } bench_plot;

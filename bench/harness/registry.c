@@ -21,6 +21,8 @@ static const bench_descriptor *const benchmarks[] = {
     &bench_field_bandwidth,
     &bench_host_access,
     &bench_compact_synthetic,
+    &bench_compact_quality,
+    &bench_compact_passes,
     &bench_capacity,
     &bench_app_wa_tor,
     &bench_app_nbody,

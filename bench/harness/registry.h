@@ -15,6 +15,8 @@ extern const bench_descriptor bench_host_access;       /* micro/host_access.c */
 extern const bench_descriptor bench_start_up;          /* micro/start_up.c */
 extern const bench_descriptor bench_enumerate;         /* micro/enumerate.c */
 extern const bench_descriptor bench_compact_synthetic; /* micro/compact.c */
+extern const bench_descriptor bench_compact_quality;   /* micro/compact_quality.c */
+extern const bench_descriptor bench_compact_passes;    /* micro/compact_passes.c */
 extern const bench_descriptor bench_capacity;          /* micro/capacity.c */
 extern const bench_descriptor bench_app_wa_tor;        /* apps/wa-tor/benchmark.c */
 extern const bench_descriptor bench_app_game_of_life;  /* apps/game-of-life/benchmark.c */

@@ -97,3 +97,42 @@ int bench_series_write_csv(const bench_series *series, const char *path, bench_e
     bad |= fclose(file);
     return bad ? bench_error_set(error, "cannot write all of %s", path) : 0;
 }
+
+/* The names, up to the end of the first line. */
+static int read_names(bench_series *series, FILE *file) {
+    char name[sizeof *series->names] = "";
+    size_t length = 0;
+    for (int c = getc(file); c != EOF && series->columns < BENCH_SERIES_COLUMNS_MAX;
+         c = getc(file)) {
+        if (c != ',' && c != '\n') {
+            if (length + 1 == sizeof name) return -1;
+            name[length++] = (char)c;
+            continue;
+        }
+        name[length] = '\0';
+        length = 0;
+        bench_series_add_column(series, "%s", name);
+        if (c == '\n') return 0;
+    }
+    return -1;
+}
+
+int bench_series_read_csv(bench_series *series, const char *path, bench_error *error) {
+    FILE *file = fopen(path, "r");
+    if (!file) {
+        return bench_error_set(error, "cannot read %s", path);
+    }
+    int bad = read_names(series, file);
+    double value;
+    char end;
+    for (size_t i = 0; !bad && fscanf(file, "%lf%c", &value, &end) == 2; i++) {
+        size_t column = i % series->columns;
+        double *row = column ? series->values + (series->rows - 1) * series->columns
+                             : bench_series_add_row(series);
+        bad = !row || end != (column + 1 < series->columns ? ',' : '\n');
+        if (row) row[column] = value;
+    }
+    bad |= !feof(file);
+    fclose(file);
+    return bad ? bench_error_set(error, "%s is no table of numbers under names", path) : 0;
+}

@@ -46,4 +46,7 @@ int bench_series_compare(const bench_series *series, const bench_series *expecte
 /* A line of names, then a line for each row. */
 int bench_series_write_csv(const bench_series *series, const char *path, bench_error *error);
 
+/* What bench_series_write_csv() wrote. `series` has no columns yet; it is released in any case. */
+int bench_series_read_csv(bench_series *series, const char *path, bench_error *error);
+
 #endif

@@ -26,6 +26,7 @@
 #include "clump/experimental.h"
 #include "heap.h"
 #include "random_rate.h"
+#include "shape.h"
 #include "synthetic.h"
 
 #define MARK_PARAMS                                                                                \
@@ -41,7 +42,7 @@
         {"stay", BENCH_INT, "0", "1: auto gives nothing to the host", 0, 1, NULL},                 \
         {"threads", BENCH_INT, "2", "of engine=threads", 1, 64, NULL},                             \
         {"heap_mb", BENCH_INT, "0", "size of the heap in MiB; 0: from the graph", 0, 1e6, NULL},   \
-        {"seed", BENCH_INT, "42", "of random graphs", 0, UINT32_MAX, NULL}, {                      \
+        {"seed", BENCH_INT, "42", "of random graphs", 0, UINT32_MAX, NULL}, MARK_SHAPE_PARAMS, {   \
         NULL, BENCH_INT, NULL, NULL, 0, 0, NULL                                                    \
     }
 
@@ -258,7 +259,9 @@ static int find_live(mark_state *s) {
 static int begin(mark_state *s, const mark_state *from, graph_maker *make, heap_maker *fill_heap) {
     *s = *from;
     s->by_threads = bench_is(s->values, "engine", "threads");
-    if (make(s->values, &s->graph, s->error) || find_live(s)) return -1;
+    if (make(s->values, &s->graph, s->error) || find_live(s) ||
+        mark_shape_report(&s->graph, s->values, s->results))
+        return -1;
     if (s->by_threads) return 0;
     s->tuning = get_tuning(s->values);
     s->desc = get_desc(s->values, &s->tuning);

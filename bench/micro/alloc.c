@@ -34,7 +34,7 @@ static int create_rig(alloc_state *s, bench_env *env, const bench_values *values
                                     .bytes = heap_bytes,
                                     .block_rows = (uint32_t)bench_int(values, "block_rows")},
                            .files = {"bench/micro/alloc.cl"},
-                           .tuning = bench_rig_tuning(values),
+                           .tuning = bench_tuning_of(values),
                            .kernels = names,
                            .kernel_count = KERNEL_COUNT};
     return bench_rig_create(&s->rig, &desc);
@@ -100,6 +100,7 @@ static int run_round(void *self, uint32_t number, int is_measured) {
         bench_check(results, 0, "%u blocks stay allocated without objects", empty.blocks);
     }
     if (is_measured) {
+        bench_sample(results, "time_us", "us", make_us + free_us);
         bench_sample(results, "alloc_rate", "G/s", (double)s->count / make_us * 1e-3);
         bench_sample(results, "free_rate", "G/s", (double)s->count / free_us * 1e-3);
         bench_sample(results, "fragmentation_after", "share", full.fragmentation);
@@ -138,7 +139,7 @@ static const bench_param params[] = {
     {"per_item", BENCH_INT, "1", "objects that each of them makes", 1, 1u << 20, NULL},
     {"bytes", BENCH_ENUM, "16", "size of an object", 0, 0, "16|32|64"},
     BENCH_RIG_HEAP_PARAMS,
-    BENCH_RIG_TUNING_PARAMS,
+    BENCH_TUNING_PARAMS,
     {NULL, BENCH_INT, NULL, NULL, 0, 0, NULL}};
 
 const bench_descriptor bench_alloc_scalability = {

@@ -47,7 +47,7 @@ static int create(bulk *b, bench_env *env, const bench_values *values, bench_res
                                     .block_rows = (uint32_t)bench_int(values, "block_rows")},
                            .files = {"bench/micro/bulk.cl"},
                            .options = options,
-                           .tuning = bench_rig_tuning(values),
+                           .tuning = bench_tuning_of(values),
                            .kernels = names,
                            .kernel_count = KERNEL_COUNT,
                            .local = 256};
@@ -169,7 +169,7 @@ static const bench_param params[] = {
     {"objects", BENCH_INT, "1000000", "objects made at once", 1, 1u << 30, NULL},
     {"bytes", BENCH_ENUM, "16", "size of an object", 0, 0, "16|32|64|128"},
     BENCH_RIG_HEAP_PARAMS,
-    BENCH_RIG_TUNING_PARAMS,
+    BENCH_TUNING_PARAMS,
     {NULL, BENCH_INT, NULL, NULL, 0, 0, NULL}};
 
 const bench_descriptor bench_alloc_bulk = {

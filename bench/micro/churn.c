@@ -156,7 +156,7 @@ static int begin(void *self, bench_env *env, const bench_values *values, bench_r
                  .period = (uint32_t)bench_int(values, "period"),
                  .is_waves = bench_is(values, "pattern", "waves"),
                  .seed = env->seed};
-    return population_create(&c->p, env, values, bench_rig_tuning(values), results) ||
+    return population_create(&c->p, env, values, bench_tuning_of(values), results) ||
                    fill_heap(c, bench_float(values, "fill"))
                ? -1
                : 0;
@@ -192,7 +192,7 @@ static const bench_param params[] = {
     {"every", BENCH_INT, "10", "steps between two samples", 1, 1e6, NULL},
     {"csv", BENCH_STRING, "", "file for the course, a line for each sample", 0, 0, NULL},
     {"plot", BENCH_STRING, "", "SVG or PNG file for the course", 0, 0, NULL},
-    BENCH_RIG_TUNING_PARAMS,
+    BENCH_TUNING_PARAMS,
     {NULL, BENCH_INT, NULL, NULL, 0, 0, NULL}};
 
 const bench_descriptor bench_alloc_churn = {

@@ -1,7 +1,7 @@
 /* The heap of the paper's synthetic benchmark (Springer and Masuhara, ISMM 2019, section 4):
  * objects of two classes that point to each other at random, of one of which a share dies.
  *
- * compact.c compacts it and takes the time; figures.c looks at what is left;
+ * compact.c compacts it and takes the time; compact_quality.c and compact_passes.c look at what is left;
  * mark/synthetic.c has it marked. All can build it again and again, each time the same, and have
  * every reference and every field verified on the device.
  *

@@ -123,7 +123,7 @@ static int run_round(void *self, uint32_t number, int is_measured) {
 static int begin(void *self, bench_env *env, const bench_values *values, bench_results *results) {
     exhaust *e = self;
     e->seed = env->seed;
-    if (population_create(&e->p, env, values, bench_rig_tuning(values), results)) return -1;
+    if (population_create(&e->p, env, values, bench_tuning_of(values), results)) return -1;
     uint64_t room = population_room(&e->p); /* the surplus gets null */
     return population_create_table(&e->p, room + room / 4 + 4096);
 }
@@ -143,7 +143,7 @@ static void end(void *self) {
 }
 
 static const bench_param params[] = {
-    POPULATION_PARAMS("16"), BENCH_RIG_TUNING_PARAMS, {NULL, BENCH_INT, NULL, NULL, 0, 0, NULL}};
+    POPULATION_PARAMS("16"), BENCH_TUNING_PARAMS, {NULL, BENCH_INT, NULL, NULL, 0, 0, NULL}};
 
 const bench_descriptor bench_alloc_exhaust = {
     .name = "alloc-exhaust",

@@ -109,7 +109,7 @@ static int fill(mixed *m, double share) {
 static int begin(void *self, bench_env *env, const bench_values *values, bench_results *results) {
     mixed *m = self;
     *m = (mixed){.turnover = bench_float(values, "turnover"), .seed = env->seed};
-    return population_create(&m->p, env, values, bench_rig_tuning(values), results) ||
+    return population_create(&m->p, env, values, bench_tuning_of(values), results) ||
                    fill(m, bench_float(values, "fill"))
                ? -1
                : 0;
@@ -147,7 +147,7 @@ static const bench_param params[] = {
     {"fill", BENCH_FLOAT, "0.9", "share of what the heap has room for", 0.001, 1, NULL},
     {"turnover", BENCH_FLOAT, "0.1", "share of the objects that dies in a step", 0.001, 1, NULL},
     {"warm", BENCH_INT, "20", "steps before the measured ones", 0, 1e6, NULL},
-    BENCH_RIG_TUNING_PARAMS,
+    BENCH_TUNING_PARAMS,
     {NULL, BENCH_INT, NULL, NULL, 0, 0, NULL}};
 
 const bench_descriptor bench_alloc_mixed = {

@@ -5,13 +5,6 @@
 
 #define LOCAL_SIZE 256
 
-clump_alloc_tuning bench_rig_tuning(const bench_values *values) {
-    return (clump_alloc_tuning){.no_coalescing = bench_is(values, "coalescing", "off"),
-                                .no_rotation = bench_is(values, "rotation", "off"),
-                                .retries = (uint32_t)bench_int(values, "retries"),
-                                .registers = (uint32_t)bench_int(values, "registers")};
-}
-
 int bench_rig_fail(bench_rig *rig, const char *what, clump_status status) {
     return bench_error_clump(rig->error, what, rig->clump, status);
 }

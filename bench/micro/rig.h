@@ -12,21 +12,16 @@
 #include "bench/harness/bench.h"
 #include "bench/harness/buffers.h"
 #include "bench/harness/heap.h"
+#include "bench/harness/tuning.h"
 
 #define BENCH_RIG_KERNELS_MAX 8
 #define BENCH_RIG_FILES_MAX 3
 
-/* Lines of a list of parameters: the heap's and those of clump_alloc_tuning. */
+/* Lines of a list of parameters; see tuning.h too. */
 /* clang-format off */
 #define BENCH_RIG_HEAP_PARAMS                                                                      \
     {"heap_mb", BENCH_INT, "0", "size of the heap in MiB; 0: from the objects", 0, 1e6, NULL},     \
     {"block_rows", BENCH_INT, "0", "rows of a block; 0: from the heap", 0, 64, NULL}
-#define BENCH_RIG_TUNING_PARAMS                                                                    \
-    {"coalescing", BENCH_ENUM, "on", "combine the requests of a warp", 0, 0, "on|off"},            \
-    {"rotation", BENCH_ENUM, "on", "start searches at different places", 0, 0, "on|off"},          \
-    {"retries", BENCH_INT, "0", "look-ups by hints; 0: default", 0, 1024, NULL}, {                   \
-        "registers", BENCH_INT, "0", "NVIDIA: of a work-item, at most; 0: default", 0, 255, NULL       \
-    }
 /* clang-format on */
 
 typedef struct bench_rig_desc {
@@ -52,9 +47,6 @@ typedef struct bench_rig {
     bench_buffers buffers;
     size_t local;
 } bench_rig;
-
-/* The values of BENCH_RIG_TUNING_PARAMS. */
-clump_alloc_tuning bench_rig_tuning(const bench_values *values);
 
 int bench_rig_create(bench_rig *rig, const bench_rig_desc *desc);
 void bench_rig_release(bench_rig *rig);

@@ -488,10 +488,11 @@ static int run_entry(suite *s, size_t g, size_t e, bench_error *error) {
 
 /* ---- What is checked without a reference ----------------------------------------------------- */
 
-/* The same world, whatever runs it. */
-static int is_same_problem(const bench_values *a, const bench_values *b, int with_steps) {
-    static const char *const others[] = {"variant", "check",   "compact",
-                                         "order",   "heap_mb", "block_rows"};
+int suite_is_same_problem(const bench_values *a, const bench_values *b, int with_steps) {
+    static const char *const others[] = {
+        "variant",   "model", "check",   "compact",    "strategy",   "factor",   "retain",
+        "rewrite",   "order", "heap_mb", "block_rows", "coalescing", "rotation", "retries",
+        "registers", "csv",   "profile", "image",      "frames",     "every",    "sample"};
     for (int i = 0; a->params[i].key; i++) {
         const char *key = a->params[i].key;
         int is_other = !with_steps && strcmp(key, "steps") == 0;
@@ -552,8 +553,9 @@ static int run_starts(suite *s, size_t g, size_t count, bench_error *error) {
     for (size_t q = 0; q < count; q++) {
         for (size_t e = 0; is_sequential(&s->values[q]) && e < count; e++) {
             if (suite_is(get_entry(s, g, e), "not checked") && !is_sequential(&s->values[e]) &&
-                is_same_problem(&s->values[e], &s->values[q], 0) &&
-                !is_same_problem(&s->values[e], &s->values[q], 1) && run_start(s, g, e, q, error)) {
+                suite_is_same_problem(&s->values[e], &s->values[q], 0) &&
+                !suite_is_same_problem(&s->values[e], &s->values[q], 1) &&
+                run_start(s, g, e, q, error)) {
                 return -1;
             }
         }
@@ -578,7 +580,7 @@ static void compare_entries(suite *s, size_t g, size_t count) {
         for (size_t o = 0; o < count && !isnan(sum); o++) {
             double other = get_checksum(s, g, o);
             const char *label = suite_groups[g].entries[o].label;
-            if (o == e || isnan(other) || !is_same_problem(&s->values[e], &s->values[o], 1)) {
+            if (o == e || isnan(other) || !suite_is_same_problem(&s->values[e], &s->values[o], 1)) {
                 continue;
             }
             if (fabs(sum - other) > 0.5) {

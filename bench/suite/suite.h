@@ -11,6 +11,8 @@
 #include <cjson/cJSON.h>
 #include <stddef.h>
 
+#include "bench/harness/bench.h"
+
 #define SUITE_ENTRIES_MAX 12
 #define SUITE_KEY_BYTES 96
 
@@ -28,6 +30,9 @@ typedef struct suite_group {
 
 extern const suite_group suite_groups[];
 extern const size_t suite_group_count;
+
+/* The same world, whatever runs it; of as many steps if with_steps. */
+int suite_is_same_problem(const bench_values *a, const bench_values *b, int with_steps);
 
 /* "group/label": in the label, all but letters, digits, '.' and '%' becomes '-'. */
 void suite_key(char *key, const char *group, const char *label, int is_start);

@@ -185,8 +185,8 @@ static const bench_preset presets[] = {
     {"thesis", "Springer's thesis 7.2: 65,536 bodies, no damping, the heavier body stays",
      "bodies=65536 steps=243 taken=lighter law=plummer softening=0.0001" PUBLIC},
     {"ismm", "ISMM'19, Table 1: 5.7 MB of bodies, compacted every 50 steps",
-     "bodies=150000 steps=10000 taken=lighter compact=every:50 strategy=merge factor=10" PUBLIC
-         DAMPED},
+     "bodies=150000 steps=10000 taken=lighter compact=every:50 strategy=merge factor=10 "
+     "retain=16" PUBLIC DAMPED},
     {NULL, NULL, NULL}};
 
 const bench_descriptor bench_app_collision = {

@@ -176,7 +176,7 @@ static const bench_preset presets[] = {
     {"dynasoar", "the public default set-up of DynaSOAr's structure",
      "nodes=1500000 steps=50" PUBLIC},
     {"ismm", "ISMM'19, Table 1: 58.9 MB, compacted every 50 steps",
-     "nodes=500000 steps=5000 compact=every:50 strategy=merge factor=10" PUBLIC},
+     "nodes=500000 steps=5000 compact=every:50 strategy=merge factor=10 retain=16" PUBLIC},
     {NULL, NULL, NULL}};
 
 const bench_descriptor bench_app_structure = {

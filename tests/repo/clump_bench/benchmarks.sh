@@ -20,6 +20,8 @@ small() {
         start-up) echo cache="$folder/start-up" ;;
         enumerate) echo objects=20000 density=0.5 together=64 ;;
         compact-synthetic) echo objects=20000 ;;
+        compact-quality) echo objects=2000 step=50 csv="$folder/quality.csv" ;;
+        compact-passes) echo objects=2000 csv="$folder/passes.csv" ;;
         capacity) echo app=app-generation heap_mb=1 steps=3 ;;
         app-wa-tor) echo width=64 height=48 steps=20 compact=every:7 ;;
         app-collision) echo bodies=100 steps=10 ;;
@@ -46,7 +48,7 @@ small() {
     esac
 }
 
-names=$("$bench" list | sed -n 's/^\([a-z-]*\): .*/\1/p' | grep -v '^figures$')
+names=$("$bench" list | sed -n 's/^\([a-z-]*\): .*/\1/p')
 [ -n "$names" ] || fail "clump-bench list lists nothing"
 for name in $names; do
     # shellcheck disable=SC2046 # words

@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# Makes docs/measurements/papers.md and its plots anew from bench/results: the values of the papers beside ours.
+#
+#   scripts/papers.sh [FOLDER]
+#
+# FOLDER instead of docs/. CLUMP_BUILD names the build tree, which must have clump-bench. The first folder of
+# results is that of the device in question; others stand in for numbers that no device decides.
+set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+bench=${CLUMP_BUILD:-$root/build}/bench/clump-bench
+to=${1:-$root/docs}
+page=$to/measurements/papers.md
+plots=$to/figures-papers
+made=$(mktemp -d)
+trap 'rm -rf "$made"' EXIT
+
+mkdir -p "$to/measurements" "$plots"
+rm -f "$plots"/*.svg
+cat >"$page" <<'END'
+# Papers: their values beside ours
+
+This page is made by `scripts/papers.sh` from `bench/results`. One command makes all tables and figures of a paper:
+
+```sh
+clump-bench paper thesis --out out/thesis                        # at the paper's set-up: minutes to hours on a GPU
+clump-bench paper ismm --out out/ismm --only figure-15           # one of them
+clump-bench paper maas --out out/maas --data FOLDER              # with files that are not in this repository
+clump-bench paper eichinger --out out/eichinger --scale small    # in seconds on a CPU, to see that it runs
+clump-bench paper ismm --out out/ismm --from bench/results/h200  # from runs that there are
+```
+
+Values of a paper stand as they are printed there, with the section, table or figure. The papers' curves are not
+here where the text has no numbers: figures were not copied. Ours are medians of runs at the same set-up on an
+H200 in `bench/results`; where there is none the cell says "not run yet". What no device decides, such as numbers of
+moves, may come from another one, which is named beside it. Each run checks its results as it
+always does; runs that are the same problem must end with the same checksum. The last table of each paper names its
+runs and what was checked; "not checked" means that no sequential reference was run at that size.
+
+END
+for name in thesis ismm maas eichinger; do
+    from=(--from "$root/bench/results/h200")
+    for folder in "$root"/bench/results/papers-* "$root/bench/results/pocl"; do
+        if [ -f "$folder/$name.json" ] || [ -f "$folder/suite.json" ]; then from+=(--from "$folder"); fi
+    done
+    "$bench" paper "$name" "${from[@]}" --out "$made" >"$made/log"
+    sed -e 's/^#/##/' -e "s|\](\([^)/]*\)\.svg)|](../figures-papers/\1.svg)|" "$made/$name.md" >>"$page"
+    if [ "$name" != eichinger ]; then echo >>"$page"; fi
+done
+if ls "$made"/*.svg >/dev/null 2>&1; then cp "$made"/*.svg "$plots"; fi
+echo "$page"
