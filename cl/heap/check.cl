@@ -1,6 +1,6 @@
 /* The heap check: every invariant of layout.h, on the device.
  *
- * Each violation has a key (block, then code). The first round of launches finds the lowest key, the second,
+ * Each violation has a key (block, then code; what is wrong with reservations comes first). The first round of launches finds the lowest key, the second,
  * given that key, leaves its details; what lies outside blocks is then left to one work-item. So
  * the answer is the same in every run. The result is a clumpi_check.
  *
@@ -19,10 +19,9 @@ static inline __global clumpi_check *check_of(const clumpi_view *v) {
     return (__global clumpi_check *)clumpi_words_at(v, v->header->at_scan);
 }
 
-static inline void violation(const clumpi_view *v, uint told, uint code, uint block, uint class_id,
-                             uint expected, uint found) {
+static inline void violation_at(const clumpi_view *v, uint told, uint key, uint code, uint block, uint class_id,
+                                uint expected, uint found) {
     __global clumpi_violation *first = &check_of(v)->first;
-    uint key = block << CLUMPI_VIOLATION_CODE_BITS | code;
     if (!(told & CLUMPI_CHECK_REPORTING)) {
         atomic_min(&first->key, key);
     } else if (first->key == key && !first->is_told) { /* several may share a key: the first found */
@@ -33,6 +32,17 @@ static inline void violation(const clumpi_view *v, uint told, uint code, uint bl
         first->expected = expected;
         first->found = found;
     }
+}
+
+static inline void violation(const clumpi_view *v, uint told, uint code, uint block, uint class_id,
+                             uint expected, uint found) {
+    violation_at(v, told, block << CLUMPI_VIOLATION_CODE_BITS | code, code, block, class_id, expected, found);
+}
+
+/* Of what is reserved: named before all blocks, since it makes the counts of these wrong, too. */
+static inline void violation_reserved(const clumpi_view *v, uint told, uint code, uint class_id, uint expected,
+                                      uint found) {
+    violation_at(v, told, code, code, v->header->block_end, class_id, expected, found);
 }
 
 /* ---- Reservations ---------------------------------------------------------------------------- */
@@ -90,25 +100,25 @@ static inline void check_reserved_row(const clumpi_view *v, uint told, uint clas
                 atomic_add(&check_reserved_slots(v)[block], to - from);
         }
     }
-    if (!right) violation(v, told, CLUMPI_VIOLATION_SLOT, v->header->block_end, class_id, row, entry);
+    if (!right) violation_reserved(v, told, CLUMPI_VIOLATION_SLOT, class_id, row, entry);
 }
 
 /* The stripes of a class. Returns the rows up to the last one that a stripe ends in. */
 static inline uint check_stripes(const clumpi_view *v, uint told, uint class_id, uint me) {
     __global const clumpi_reservation *r = &v->classes[class_id].reserved;
     __global const clumpi_stripe *stripes = (__global const clumpi_stripe *)clumpi_words_at(v, r->at_stripes);
-    uint concrete = v->classes[class_id].rows != 0, end = v->header->block_end, rows = 0;
+    uint concrete = v->classes[class_id].rows != 0, rows = 0;
     uint most = (v->header->slots_rows + v->header->slots_holes) / r->stripes + 1u; /* rows of a stripe */
     if (!concrete || !(told & CLUMPI_CHECK_RESERVED)) most = 0;
     for (uint s = 0; s < v->header->stripes; s++) {
         uint next = stripes[s].next, limit = stripes[s].limit;
         if (limit > (s < r->stripes ? most * 64u : 0u)) {
-            if (me == 0) violation(v, told, CLUMPI_VIOLATION_STRIPE, end, class_id, s, limit);
+            if (me == 0) violation_reserved(v, told, CLUMPI_VIOLATION_STRIPE, class_id, s, limit);
             continue;
         }
         if (next >= limit) continue;
         rows = max(rows, (limit + 63u) / 64u * r->stripes);
-        if (me == 0 && r->left == 0) violation(v, told, CLUMPI_VIOLATION_LEFT, end, class_id, s, 0);
+        if (me == 0 && r->left == 0) violation_reserved(v, told, CLUMPI_VIOLATION_LEFT, class_id, s, 0);
     }
     return rows;
 }
@@ -122,7 +132,7 @@ __kernel void clumpi_check_reserved(__global uchar *heap, uint header_at, uint t
             (__global const clumpi_stripe *)clumpi_words_at(&v, r->at_stripes);
         for (uint s = me; s < v.header->stripes; s += items)
             for (uint i = 0; i < sizeof stripes->pad / 4u; i++)
-                if (stripes[s].pad[i]) violation(&v, told, CLUMPI_VIOLATION_STRIPE, v.header->block_end, c, s, stripes[s].pad[i]);
+                if (stripes[s].pad[i]) violation_reserved(&v, told, CLUMPI_VIOLATION_STRIPE, c, s, stripes[s].pad[i]);
         uint rows = check_stripes(&v, told, c, me);
         for (uint row = me; row < rows; row += items) {
             uint begin = row / r->stripes * 64u, next = stripes[row % r->stripes].next;

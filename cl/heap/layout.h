@@ -50,7 +50,8 @@ typedef struct clumpi_stats_result {
 /* What the check found first, in block order. */
 #define CLUMPI_VIOLATION_CODE_BITS 5
 typedef struct clumpi_violation {
-    clumpi_u32 key; /* block << CLUMPI_VIOLATION_CODE_BITS | code; 0xffffffff: nothing */
+    clumpi_u32 key; /* block << CLUMPI_VIOLATION_CODE_BITS | code, of reservations the code alone; 0xffffffff:
+                       nothing */
     clumpi_u32 code, block, class_id, expected, found;
     clumpi_u32 is_told; /* 1: the words above are those of the key */
     clumpi_u32 pad;
@@ -70,8 +71,8 @@ enum {
     CLUMPI_CHECK_NUMBERS = 8    /* and has numbers */
 };
 
-/* code of a clumpi_violation, and its words; %u are class, expected and found, in this order. Those of
- * the first line-up are of a block; the others, and all stripes and rows, of the heap. */
+/* code of a clumpi_violation, and its words; %u are class, expected and found, in this order. Up to NOTED
+ * they are of a block, the others of the heap. */
 #define CLUMPI_VIOLATION_LIST(X)                                                                   \
     X(CLASS, "its class %u is none of the schema (state %u, found %u)")                            \
     X(CAPACITY, "class %u holds at most %u objects a block, credits say %u")                       \

@@ -11,6 +11,14 @@
 
 #include "heap/heap.h"
 
+static const char *const kernel_files[] = {
+    "cl/core/layout.h", "cl/core/prelude.clh", "cl/core/bitmap.clh", "cl/core/scan.clh",
+    "cl/heap/layout.h", "cl/heap/check.cl",    "cl/heap/repair.cl"};
+static const char *const kernel_names[] = {CLUMPI_CHECK_KERNELS(CLUMPI_KERNEL_NAME)};
+const clumpi_library clumpi_check_library = {
+    kernel_files, sizeof kernel_files / sizeof *kernel_files, kernel_names,
+    sizeof kernel_names / sizeof *kernel_names};
+
 /* ---- What the host knows --------------------------------------------------------------------- */
 
 #define MEMBER(type, name)                                                                         \
@@ -141,13 +149,13 @@ static clump_status run_check(clump_heap *heap, clumpi_u32 told) {
     size_t alone = is_reporting ? 1 : global, local = is_reporting ? 1 : sizes->scan_local;
     clumpi_arg arg = {sizeof told, &told};
     clump_status status =
-        clumpi_run_on_heap(heap, CLUMPI_HEAP_KERNEL(check_reserved), alone, local, &arg, 1, NULL);
+        clumpi_run_on_heap(heap, CLUMPI_CHECK_KERNEL(check_reserved), alone, local, &arg, 1, NULL);
     if (!status)
-        status = clumpi_run_on_heap(heap, CLUMPI_HEAP_KERNEL(check_blocks), global,
+        status = clumpi_run_on_heap(heap, CLUMPI_CHECK_KERNEL(check_blocks), global,
                                     sizes->scan_local, &arg, 1, NULL);
     if (!status)
         status =
-            clumpi_run_on_heap(heap, CLUMPI_HEAP_KERNEL(check_rest), alone, local, &arg, 1, NULL);
+            clumpi_run_on_heap(heap, CLUMPI_CHECK_KERNEL(check_rest), alone, local, &arg, 1, NULL);
     return status;
 }
 

@@ -31,15 +31,21 @@
     X(stats)                                                                                       \
     X(rank_count)                                                                                  \
     X(rank_write)                                                                                  \
-    X(field_copy)                                                                                  \
+    X(field_copy)
+enum { CLUMPI_HEAP_KERNELS(CLUMPI_KERNEL_INDEX) };
+extern const clumpi_library clumpi_heap_library;
+#define CLUMPI_HEAP_KERNEL(name) ((clumpi_kernel_id){&clumpi_heap_library, CLUMPI_KERNEL_##name})
+
+/* A program of their own: most who use a heap never check it. */
+#define CLUMPI_CHECK_KERNELS(X)                                                                    \
     X(check_reserved)                                                                              \
     X(check_blocks)                                                                                \
     X(check_rest)                                                                                  \
     X(repair_blocks)                                                                               \
     X(repair_hints)
-enum { CLUMPI_HEAP_KERNELS(CLUMPI_KERNEL_INDEX) };
-extern const clumpi_library clumpi_heap_library;
-#define CLUMPI_HEAP_KERNEL(name) ((clumpi_kernel_id){&clumpi_heap_library, CLUMPI_KERNEL_##name})
+enum { CLUMPI_CHECK_KERNELS(CLUMPI_KERNEL_INDEX) };
+extern const clumpi_library clumpi_check_library;
+#define CLUMPI_CHECK_KERNEL(name) ((clumpi_kernel_id){&clumpi_check_library, CLUMPI_KERNEL_##name})
 
 /* Geometry of a heap: sizes of rows and blocks, places of the metadata. Computed from schema, bytes
  * and desc alone (geometry.c), so that it can be tested without a device. */

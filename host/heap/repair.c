@@ -38,11 +38,11 @@ static clump_status run_repair(clump_heap *heap, clumpi_u32 was_reserved, clumpi
     clumpi_arg arg = {sizeof was_reserved, &was_reserved};
     clump_status status = clumpi_clear(c, heap->buffer, at, sizeof *done);
     if (!status)
-        status = clumpi_run_on_heap(heap, CLUMPI_HEAP_KERNEL(repair_blocks), global,
+        status = clumpi_run_on_heap(heap, CLUMPI_CHECK_KERNEL(repair_blocks), global,
                                     sizes->scan_local, &arg, 1, NULL);
     for (clumpi_u32 level = 0; !status && level < h->hint_levels; level++) {
         arg = (clumpi_arg){sizeof level, &level};
-        status = clumpi_run_on_heap(heap, CLUMPI_HEAP_KERNEL(repair_hints), global,
+        status = clumpi_run_on_heap(heap, CLUMPI_CHECK_KERNEL(repair_hints), global,
                                     sizes->scan_local, &arg, 1, NULL);
     }
     if (!status)
