@@ -6,6 +6,7 @@
  * Read first: cl/core/prelude.clh, hosted.h, tiny_heap.h; docs/internals/loops.md has all loops.
  */
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "tests/protocol/tiny_heap.h"
 
@@ -32,7 +33,7 @@ static inline ulong hosted_op(enum hosted_kind kind, void *cell, ulong value, ul
                               hosted_site site) {
     if (++operations > OPERATIONS_MOST) {
         printf("FAILED: %s does not end\n", site.function);
-        _Exit(1);
+        exit(1);
     }
     if (in_the_way) in_the_way(kind, cell, site);
     uint *word = cell, old = cell ? *word : 0;
