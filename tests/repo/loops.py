@@ -139,6 +139,8 @@ def counted(head, body):
                 return f'{test}, {one}'
             start = re.search(rf'\b{name} = ([^,]+(?:\([^)]*\)[^,]*)*)', first)
             start, limit = plain(start[1]) if start else name, plain(up[3])
+            if start.count('(') != start.count(')'):
+                start = '0'  # several things happen first: without them the bound is a larger one
             bound = limit if up[2] == '<' else f'{limit} + 1'
             shared = by[4] and plain(by[4])
             if not re.match(r'0u?l?$', start) and not (shared and re.match(OF_ITEM, start)):
@@ -169,7 +171,7 @@ def loops_of(path, source):
         lines = source.split('\n')
         last = source.count('\n', 0, end)
         begin = line
-        while begin > 0 and lines[begin - 1].strip() and '*/' in lines[begin - 1] + lines[begin] and begin > line - 4:
+        while begin > 0 and re.match(r'\s*(/\*|\* )', lines[begin - 1]):
             begin -= 1
         near = '\n'.join(lines[begin:last + 1])
         words = [w for w in re.finditer(r'/\*[^*]*?\bbound: (.*?)\s*\*/', near, re.S)]
