@@ -112,6 +112,7 @@ static inline void note_step(const clumpi_mark *m, uint path, uint step) {
 static inline uint nth_reference(const clumpi_mark *m, uint ref, uint k, uint *first, uint *last) {
     __global const clumpi_column *column = clumpi_columns(&m->v) +
                                            m->v.classes[clumpi_mark_class(m, ref)].refs;
+    /* bound: columns of the class: k counts their elements */
     for (; k >= column->count; column++) k -= column->count;
     *first = column->first;
     *last = column->last;
@@ -199,6 +200,7 @@ static inline void gather(clumpi_mark *m, uint ref, ref_batch *b, front *next) {
     for (uint c = class->refs; c < class->weak; c++) {
         const clumpi_column column = clumpi_columns(&m->v)[c];
         __global const uchar *at = row + column.base + (ref & 63u) * column.stride;
+        /* bound: column.count: each turn takes an element, or empties the batch */
         for (uint left = column.count; left;) {
             uint part = min(left, REF_BATCH - b->count);
             for (uint i = 0; i < part; i++, at += column.step) {
@@ -236,6 +238,7 @@ static inline void narrow_step(clumpi_mark *m, ref_batch *b) {
 
 static inline void queue_step(clumpi_mark *m, ref_batch *b) {
     uint length = queue_length(m);
+    /* bound: length / tile + 1: the cursor moves on with each turn */
     for (;;) {
         uint begin = CLUMPI_ADD(&m->control->cursor[m->now], QUEUE_TILE);
         if (begin >= length) break;
@@ -278,6 +281,7 @@ static inline void scan_row(clumpi_mark *m, uint granule, ulong bits, ref_batch 
 /* All rows with grey objects: scan them, or put them back into the queue. */
 static inline void rows_step(clumpi_mark *m, uint refill, ref_batch *b) {
     uint scanned = 0;
+    /* bound: granules / tile + 1: the cursor moves on with each turn */
     for (;;) {
         uint begin = CLUMPI_ADD(&m->control->cursor[m->now], ROWS_TILE);
         if (begin >= m->r.end || (refill && is_full(m))) break;
@@ -425,6 +429,7 @@ static inline void follow_by_sums(clumpi_mark *m, const group_memory *s, uint co
     uint all = s->sums[items - 1u];
     for (uint base = 0; base < all; base += items) {
         uint at = base + me, low = 0, high = items - 1u;
+        /* bound: 8: a binary search among the work-items */
         while (at < all && low < high) { /* the first object whose sum is larger */
             uint middle = (low + high) / 2u;
             if (s->sums[middle] > at) high = middle;
@@ -457,6 +462,7 @@ static inline void follow_by_rank(clumpi_mark *m, const group_memory *s, uint co
 static inline void queue_step(clumpi_mark *m, const group_memory *s) {
     uint me = (uint)get_local_id(0), items = (uint)get_local_size(0), length = queue_length(m);
     if (me == 0) s->shared->count = 0;
+    /* bound: length / tile + 1: the cursor moves on with each turn */
     for (;;) {
         uint tile = next_tile(m, s);
         if (tile > length / items || tile * items >= length) break;
@@ -554,6 +560,7 @@ static inline void scan_row(clumpi_mark *m, uint granule, ulong bits) {
  * into the queue. */
 static inline void rows_step(clumpi_mark *m, uint refill, const group_memory *s) {
     uint me = (uint)get_local_id(0), items = (uint)get_local_size(0), scanned = 0;
+    /* bound: granules / tile + 1: the cursor moves on with each turn */
     for (;;) {
         uint tile = next_tile(m, s);
         if (tile > m->r.end / items || tile * items >= m->r.end) break;

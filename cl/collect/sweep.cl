@@ -71,6 +71,7 @@ __kernel void clumpi_sweep_list(__global uchar *heap, uint header_at, __global u
         uint class_id = clumpi_mark_class(&m, g << 6);
         if (class_id < first || class_id > last) continue;
         ulong at = CLUMPI_ADD(dead, clumpi_popcount64(bits));
+        /* bound: bits of a word */
         for (; bits && at < room; bits &= bits - 1ul)
             dead[1 + at++] = g << 6 | clumpi_lowest64(bits);
     }

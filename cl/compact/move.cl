@@ -28,6 +28,7 @@ static inline batch batch_at(const clumpi_view *v, uint index, uint factor) {
     __global const uint *list = clumpi_plan_list(v);
     __global const clumpi_block_plan *block_plans = clumpi_block_plans(v);
     uint c = 1;
+    /* bound: class_count */
     while (c < v->header->class_count &&
            (plans[c].batches == 0 || index >= plans[c].batch_begin + plans[c].batches))
         c++;
@@ -66,6 +67,7 @@ static inline uint place_far(const clumpi_view *v, const batch *b, uint number) 
     __global const uint *list = clumpi_plan_list(v);
     __global const clumpi_block_plan *block_plans = clumpi_block_plans(v);
     uint low = 0, high = b->targets;
+    /* bound: 32: a binary search */
     while (high - low > 1) {
         uint middle = (low + high) / 2;
         uint first = block_plans[list[b->target + middle * b->stride]].target.first_hole;

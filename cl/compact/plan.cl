@@ -362,6 +362,7 @@ __kernel void clumpi_plan_write(__global uchar *heap, uint header_at, uint fresh
         uint block = tile + me, state = block < chunk.end ? v.states[block] : 0;
         uint kind = clumpi_class_of_state(state), c = kind ? kind : fresh;
         uint waits = block < chunk.end && c && c <= classes && plans[c].selected ? kind + 1u : 0u;
+        /* bound: work-items: those of the smallest class wait no more */
         for (uint n = clumpi_group_next(waits, next); n; n = clumpi_group_next(waits, next)) {
             uint now = n - 1u, of = now ? now : fresh, mine = waits == n;
             write_tile(&v, &plans[of], now, of, begins[of], block, state, mine,
@@ -382,6 +383,7 @@ __kernel void clumpi_plan_pair(__global uchar *heap, uint header_at) {
             uint source = list[p->source_begin + s];
             uint number = block_plans[source].source.first_object;
             uint low = 0, high = p->targets; /* the last target whose first hole is <= number */
+            /* bound: 32: a binary search */
             while (high - low > 1) {
                 uint middle = (low + high) / 2;
                 uint first = block_plans[list[p->target_begin + middle]].target.first_hole;

@@ -18,8 +18,8 @@
  *   scratch = memory that a call owns while it runs. What is in it is declared by the part that uses it:
  *            cl/heap/layout.h, cl/compact/layout.h
  *
- * Invariants, true whenever no kernel runs and nothing is reserved (clump_heap_check() verifies them; it gives
- * reservations back first, reserve.clh):
+ * Invariants, true whenever no kernel runs and nothing is reserved (clump_heap_check() verifies them; of
+ * what is reserved it knows that its slots are credits, too, reserve.clh):
  *   1. credits(b) = number of bits set in the rows of b, and at most the capacity of its class
  *   2. class(b) = 0 exactly if credits(b) = 0
  *   3. every hint equals its truth: free if class(b) = 0; active[T] if class(b) = T and

@@ -1,22 +1,28 @@
 /* The heap check: every invariant of layout.h, on the device.
  *
- * Each violation has a key (block << 4 | code). The first launch finds the lowest key, the second,
+ * Each violation has a key (block, then code; what is wrong with reservations comes first). The first round of launches finds the lowest key, the second,
  * given that key, leaves its details; what lies outside blocks is then left to one work-item. So
- * the answer is the same in every run. The result is a clumpi_violation.
+ * the answer is the same in every run. The result is a clumpi_check.
  *
- * Read first: cl/core/layout.h, cl/heap/layout.h.
+ * The host has compared the header and the fixed part of the class table before. All else may have any value:
+ * nothing is used as an index or as a bound before it was compared with those.
+ *
+ * Reservations stay as they are. A reserved slot is a credit that no object has, so the first kernel counts
+ * them by block, from the stripes, and the second one knows how many credits each block must have.
+ *
+ * Read first: cl/core/layout.h, cl/core/reserve.clh, cl/heap/layout.h.
  */
 #include "cl/core/scan.clh"
 #include "cl/heap/layout.h"
 
-static inline __global clumpi_violation *check_of(const clumpi_view *v) {
-    return (__global clumpi_violation *)clumpi_words_at(v, v->header->at_scan);
+static inline __global clumpi_check *check_of(const clumpi_view *v) {
+    return (__global clumpi_check *)clumpi_words_at(v, v->header->at_scan);
 }
 
-static inline void violation(__global clumpi_violation *first, uint reporting, uint code, uint block,
-                             uint class_id, uint expected, uint found) {
-    uint key = block << 4 | code;
-    if (!reporting) {
+static inline void violation_at(const clumpi_view *v, uint told, uint key, uint code, uint block, uint class_id,
+                                uint expected, uint found) {
+    __global clumpi_violation *first = &check_of(v)->first;
+    if (!(told & CLUMPI_CHECK_REPORTING)) {
         atomic_min(&first->key, key);
     } else if (first->key == key && !first->is_told) { /* several may share a key: the first found */
         first->is_told = 1;
@@ -28,71 +34,259 @@ static inline void violation(__global clumpi_violation *first, uint reporting, u
     }
 }
 
-/* Bits of a block against its credits. */
-static inline void check_bits(const clumpi_view *v, __global clumpi_violation *first, uint reporting,
-                              uint block, uint class_id, uint credits) {
-    uint granules = v->header->block_granules, live = 0;
+static inline void violation(const clumpi_view *v, uint told, uint code, uint block, uint class_id,
+                             uint expected, uint found) {
+    violation_at(v, told, block << CLUMPI_VIOLATION_CODE_BITS | code, code, block, class_id, expected, found);
+}
+
+/* Of what is reserved: named before all blocks, since it makes the counts of these wrong, too. */
+static inline void violation_reserved(const clumpi_view *v, uint told, uint code, uint class_id, uint expected,
+                                      uint found) {
+    violation_at(v, told, code, code, v->header->block_end, class_id, expected, found);
+}
+
+/* ---- Reservations ---------------------------------------------------------------------------- */
+
+/* By block: slots that are reserved and were not handed out. */
+static inline __global uint *check_reserved_slots(const clumpi_view *v) {
+    return clumpi_words_at(v, v->header->at_plan_list);
+}
+
+/* The block of a row that starts at a granule; CLUMPI_NONE: no row of the class does. */
+static inline uint check_row_block(const clumpi_view *v, uint class_id, uint granule) {
+    uint granules = v->header->block_granules, block = granule / granules;
+    if (block < v->header->first_block || block >= v->header->block_end) return CLUMPI_NONE;
+    if (clumpi_class_of_state(v->states[block]) != class_id) return CLUMPI_NONE;
+    uint offset = granule - block * granules, k = v->classes[class_id].row_granules;
+    return offset % k == 0 && offset / k < v->classes[class_id].rows ? block : CLUMPI_NONE;
+}
+
+/* Slots from .. to-1 of a row of holes: count them for their blocks. 0: its entry leads astray. Each row of the
+ * list on the way has a hole, so they are less than 128. */
+static inline uint check_holes(const clumpi_view *v, uint told, uint class_id, uint entry, uint from, uint to) {
+    __global const uint *partial = clumpi_words_at(v, v->header->at_slots);
+    __global const uint *rows = clumpi_words_at(v, v->header->at_list_rows);
+    __global const ulong *masks = (__global const ulong *)clumpi_words_at(v, v->header->at_list_masks);
+    uint at = entry >> 6, most = v->header->slots_rows, seen = 0;
+    from += entry & 63u;
+    to += entry & 63u;
+    for (uint i = 0; i < 128u && seen < to; i++) {
+        if (at + i >= most || partial[at + i] >= most) return 0;
+        uint row = partial[at + i], block = check_row_block(v, class_id, rows[row]);
+        uint end = seen + clumpi_popcount64(~masks[row]);
+        uint first = max(seen, from), last = min(end, to);
+        if (block == CLUMPI_NONE) return 0;
+        if (first < last && !(told & CLUMPI_CHECK_REPORTING))
+            atomic_add(&check_reserved_slots(v)[block], last - first);
+        seen = end;
+    }
+    return seen >= to;
+}
+
+/* Slots from .. to-1 of a reserved row. */
+static inline void check_reserved_row(const clumpi_view *v, uint told, uint class_id, uint row, uint from,
+                                      uint to) {
+    __global const clumpi_reservation *r = &v->classes[class_id].reserved;
+    uint is_holes = row < r->holes, at = (is_holes ? r->holes_from : r->empty_from) + row, right = 0;
+    uint most = v->header->slots_rows + (is_holes ? v->header->slots_holes : 0u), entry = 0;
+    if (at < most) {
+        entry = clumpi_words_at(v, v->header->at_slots)[at];
+        if (is_holes) {
+            right = check_holes(v, told, class_id, entry, from, to);
+        } else {
+            uint block = entry & 63u ? CLUMPI_NONE : check_row_block(v, class_id, entry >> 6);
+            right = block != CLUMPI_NONE;
+            if (right && !(told & CLUMPI_CHECK_REPORTING))
+                atomic_add(&check_reserved_slots(v)[block], to - from);
+        }
+    }
+    if (!right) violation_reserved(v, told, CLUMPI_VIOLATION_SLOT, class_id, row, entry);
+}
+
+/* The stripes of a class. Returns the rows up to the last one that a stripe ends in. */
+static inline uint check_stripes(const clumpi_view *v, uint told, uint class_id, uint me) {
+    __global const clumpi_reservation *r = &v->classes[class_id].reserved;
+    __global const clumpi_stripe *stripes = (__global const clumpi_stripe *)clumpi_words_at(v, r->at_stripes);
+    uint concrete = v->classes[class_id].rows != 0, rows = 0;
+    uint most = (v->header->slots_rows + v->header->slots_holes) / r->stripes + 1u; /* rows of a stripe */
+    if (!concrete || !(told & CLUMPI_CHECK_RESERVED)) most = 0;
+    for (uint s = 0; s < v->header->stripes; s++) {
+        uint next = stripes[s].next, limit = stripes[s].limit;
+        if (limit > (s < r->stripes ? most * 64u : 0u)) {
+            if (me == 0) violation_reserved(v, told, CLUMPI_VIOLATION_STRIPE, class_id, s, limit);
+            continue;
+        }
+        if (next >= limit) continue;
+        rows = max(rows, (limit + 63u) / 64u * r->stripes);
+        if (me == 0 && r->left == 0) violation_reserved(v, told, CLUMPI_VIOLATION_LEFT, class_id, s, 0);
+    }
+    return rows;
+}
+
+__kernel void clumpi_check_reserved(__global uchar *heap, uint header_at, uint told) {
+    clumpi_view v = clumpi_view_of(heap, header_at);
+    uint me = (uint)get_global_id(0), items = (uint)get_global_size(0);
+    for (uint c = 0; c <= v.header->class_count; c++) {
+        __global const clumpi_reservation *r = &v.classes[c].reserved;
+        __global const clumpi_stripe *stripes =
+            (__global const clumpi_stripe *)clumpi_words_at(&v, r->at_stripes);
+        for (uint s = me; s < v.header->stripes; s += items)
+            for (uint i = 0; i < sizeof stripes->pad / 4u; i++)
+                if (stripes[s].pad[i]) violation_reserved(&v, told, CLUMPI_VIOLATION_STRIPE, c, s, stripes[s].pad[i]);
+        uint rows = check_stripes(&v, told, c, me);
+        for (uint row = me; row < rows; row += items) {
+            uint begin = row / r->stripes * 64u, next = stripes[row % r->stripes].next;
+            uint limit = stripes[row % r->stripes].limit;
+            uint from = max(next, begin), to = min(limit, begin + 64u);
+            if (from < to) check_reserved_row(&v, told, c, row, from - begin, to - begin);
+        }
+    }
+}
+
+/* ---- Blocks ---------------------------------------------------------------------------------- */
+
+/* Bits of a block against its credits; `held` of them belong to no object. */
+static inline void check_bits(const clumpi_view *v, uint told, uint block, uint class_id, uint credits,
+                              uint held) {
+    uint granules = v->header->block_granules, live = 0, rows_used = 0;
     uint k = class_id ? v->classes[class_id].row_granules : 1u;
     uint rows = class_id ? v->classes[class_id].rows : 0u;
     for (uint i = 0; i < granules; i++) {
         uint bits = clumpi_popcount64(clumpi_row_bits(v, block * granules + i));
         if (i % k == 0 && i / k < rows)
-            live += bits;
+            live += bits, rows_used += bits != 0;
         else if (bits)
-            violation(first, reporting, CLUMPI_VIOLATION_STRAY, block, class_id, i, bits);
+            violation(v, told, CLUMPI_VIOLATION_STRAY, block, class_id, i, bits);
     }
-    if (live != credits)
-        violation(first, reporting, CLUMPI_VIOLATION_BITS, block, class_id, credits, live);
+    if (rows_used && (told & (CLUMPI_CHECK_LIST | CLUMPI_CHECK_REPORTING)) == CLUMPI_CHECK_LIST)
+        atomic_add(&check_of(v)->rows[class_id], rows_used);
+    if (live + held == credits) return;
+    if (told & CLUMPI_CHECK_RESERVED && live <= credits)
+        violation(v, told, CLUMPI_VIOLATION_HELD, block, class_id, held, credits - live);
+    else
+        violation(v, told, CLUMPI_VIOLATION_BITS, block, class_id, credits, live);
 }
 
-static inline void check_block(const clumpi_view *v, __global clumpi_violation *first, uint reporting,
-                               uint block) {
-    uint state = v->states[block];
+/* A block of the metadata: no kernel looks at it, so it is as it was made. */
+static inline void check_metadata_block(const clumpi_view *v, uint told, uint block) {
+    uint state = v->states[block], granules = v->header->block_granules;
+    if (state != CLUMPI_RESERVED << CLUMPI_CLASS_SHIFT)
+        violation(v, told, CLUMPI_VIOLATION_CLASS, block, clumpi_class_of_state(state), state,
+                  clumpi_class_of_state(state));
+    uint noted = clumpi_words_at(v, v->header->at_reserved)[block];
+    if (noted) violation(v, told, CLUMPI_VIOLATION_NOTED, block, CLUMPI_RESERVED, 0, noted);
+    for (uint i = 0; i < granules; i++) {
+        uint bits = clumpi_popcount64(clumpi_row_bits(v, block * granules + i));
+        if (bits) violation(v, told, CLUMPI_VIOLATION_STRAY, block, CLUMPI_RESERVED, i, bits);
+    }
+}
+
+static inline void check_block(const clumpi_view *v, uint told, uint block) {
+    uint state = v->states[block], noted = clumpi_words_at(v, v->header->at_reserved)[block];
     uint class_id = clumpi_class_of_state(state), credits = clumpi_credits_of_state(state);
+    uint is_reserving = (told & CLUMPI_CHECK_RESERVED) != 0;
+    uint held = is_reserving ? check_reserved_slots(v)[block] : 0u;
     if (class_id > v->header->class_count || (class_id && !v->classes[class_id].rows)) {
-        violation(first, reporting, CLUMPI_VIOLATION_CLASS, block, class_id, state, class_id);
+        violation(v, told, CLUMPI_VIOLATION_CLASS, block, class_id, state, class_id);
         return;
     }
     uint capacity = class_id ? v->classes[class_id].capacity : 0;
     if (class_id && credits > capacity)
-        violation(first, reporting, CLUMPI_VIOLATION_CAPACITY, block, class_id, capacity, credits);
+        violation(v, told, CLUMPI_VIOLATION_CAPACITY, block, class_id, capacity, credits);
     if (!class_id && credits)
-        violation(first, reporting, CLUMPI_VIOLATION_FREE_CREDITS, block, 0, 0, credits);
+        violation(v, told, CLUMPI_VIOLATION_FREE_CREDITS, block, 0, 0, credits);
     if (class_id && !credits)
-        violation(first, reporting, CLUMPI_VIOLATION_EMPTY, block, class_id, 1, 0);
-    check_bits(v, first, reporting, block, class_id, credits);
+        violation(v, told, CLUMPI_VIOLATION_EMPTY, block, class_id, 1, 0);
+    check_bits(v, told, block, class_id, credits, held);
+    if (noted < held || noted > (is_reserving ? v->header->capacity_max : 0u))
+        violation(v, told, CLUMPI_VIOLATION_NOTED, block, class_id, held, noted);
     for (uint set = 0; set <= v->header->class_count; set++) {
         uint truth = clumpi_hint_truth(clumpi_home_of(v), set, 0, block);
         uint hint = *clumpi_hint_word(clumpi_home_of(v), set, 0, block >> 5) >> (block & 31u) & 1u;
         if (truth != hint)
-            violation(first, reporting,
-                      set ? CLUMPI_VIOLATION_ACTIVE_HINT : CLUMPI_VIOLATION_FREE_HINT, block, set,
+            violation(v, told, set ? CLUMPI_VIOLATION_ACTIVE_HINT : CLUMPI_VIOLATION_FREE_HINT, block, set,
                       truth, hint);
     }
 }
 
-__kernel void clumpi_check_blocks(__global uchar *heap, uint header_at, uint reporting) {
+__kernel void clumpi_check_blocks(__global uchar *heap, uint header_at, uint told) {
     clumpi_view v = clumpi_view_of(heap, header_at);
-    __global clumpi_violation *first = check_of(&v);
-    for (uint b = v.header->first_block + (uint)get_global_id(0); b < v.header->block_end;
-         b += (uint)get_global_size(0))
-        check_block(&v, first, reporting, b);
+    for (uint b = (uint)get_global_id(0); b < v.header->block_end; b += (uint)get_global_size(0)) {
+        if (b < v.header->first_block)
+            check_metadata_block(&v, told, b);
+        else
+            check_block(&v, told, b);
+    }
 }
 
-/* Upper hints. */
-__kernel void clumpi_check_rest(__global uchar *heap, uint header_at, uint reporting) {
-    clumpi_view v = clumpi_view_of(heap, header_at);
-    __global clumpi_violation *first = check_of(&v);
-    uint end = v.header->block_end, me = (uint)get_global_id(0), items = (uint)get_global_size(0);
-    for (uint set = 0; set <= v.header->class_count; set++) {
-        for (uint l = 1; l < v.header->hint_levels; l++) {
-            for (uint i = me; i < v.header->hint_count[l - 1]; i += items) {
-                uint truth = clumpi_hint_truth(clumpi_home_of(&v), set, l, i);
-                uint hint = *clumpi_hint_word(clumpi_home_of(&v), set, l, i >> 5) >> (i & 31u) & 1u;
-                if (truth != hint)
-                    violation(first, reporting, CLUMPI_VIOLATION_UPPER_HINT, end, set, truth,
-                              hint);
-            }
+/* ---- Outside blocks -------------------------------------------------------------------------- */
+
+/* Bits begin .. end-1, of those of word number `word`. */
+static inline uint check_mask(uint word, uint begin, uint end) {
+    uint from = word * 32u, mask = ~0u;
+    if (begin > from) mask &= begin - from < 32u ? ~0u << (begin - from) : 0u;
+    if (end < from + 32u) mask &= end > from ? ~0u >> (from + 32u - end) : 0u;
+    return mask;
+}
+
+/* Upper hints; and bits of all levels, and words after the last level, for blocks that are not there. */
+static inline void check_hints(const clumpi_view *v, uint told, uint set, uint me, uint items) {
+    __global const clumpi_header *h = v->header;
+    __global const uint *words = clumpi_hint_word(clumpi_home_of(v), set, 0, 0);
+    uint end = h->block_end, used = h->hint_level[h->hint_levels - 1] + 1u;
+    for (uint l = 0; l < h->hint_levels; l++) {
+        uint first = l ? 0u : h->first_block, last = l ? h->hint_count[l - 1] : end;
+        for (uint w = me; w < h->hint_count[l]; w += items) {
+            uint extra = words[h->hint_level[l] + w] & ~check_mask(w, first, last);
+            if (extra) violation(v, told, CLUMPI_VIOLATION_OUTSIDE, end, set, h->hint_level[l] + w, extra);
+        }
+        for (uint i = me; l && i < last; i += items) {
+            uint truth = clumpi_hint_truth(clumpi_home_of(v), set, l, i);
+            uint hint = words[h->hint_level[l] + (i >> 5)] >> (i & 31u) & 1u;
+            if (truth != hint) violation(v, told, CLUMPI_VIOLATION_UPPER_HINT, end, set, truth, hint);
         }
     }
+    for (uint w = used + me; w < h->hint_words; w += items)
+        if (words[w]) violation(v, told, CLUMPI_VIOLATION_OUTSIDE, end, set, w, words[w]);
+    /* A sweep that found nothing left the epoch: while that stands, nobody looks for room. */
+    uint room = words[used - 1] | *clumpi_hint_word(clumpi_home_of(v), 0, 0, used - 1);
+    if (me == 0 && v->classes[set].rows && v->classes[set].exhausted == h->epoch && room)
+        violation(v, told, CLUMPI_VIOLATION_EXHAUSTED, end, set, h->epoch, room);
+}
+
+/* Rows of a class in the list: ascending, with the bitmaps that there are, as many as there are; so it has all.
+ * numbers: that of each row's first object, and where the first row with a hole stands. */
+static inline void check_list(const clumpi_view *v, uint told, uint c, uint me, uint items) {
+    __global const uint *begins = clumpi_words_at(v, v->header->at_list_begin);
+    __global const uint *rows = clumpi_words_at(v, v->header->at_list_rows);
+    __global const uint *index = clumpi_words_at(v, v->header->at_list_index);
+    __global const ulong *masks = (__global const ulong *)clumpi_words_at(v, v->header->at_list_masks);
+    uint begin = begins[c], end = begins[c + 1], full = clumpi_words_at(v, v->header->at_list_full)[c];
+    uint numbered = told & CLUMPI_CHECK_NUMBERS, heap_end = v->header->block_end;
+    if ((c == 1 && begin) || begin > end || end > v->header->slots_rows) {
+        if (me == 0) violation(v, told, CLUMPI_VIOLATION_LIST, heap_end, c, begin, end);
+        return;
+    }
+    if (me == 0 && end - begin != check_of(v)->rows[c])
+        violation(v, told, CLUMPI_VIOLATION_LIST_ROWS, heap_end, c, check_of(v)->rows[c], end - begin);
+    if (me == 0 && numbered &&
+        (full < begin || full > end || (full < end && ~masks[full] == 0)))
+        violation(v, told, CLUMPI_VIOLATION_LIST, heap_end, c, full, full);
+    for (uint i = begin + me; i < end; i += items) {
+        uint is_there = check_row_block(v, c, rows[i]) != CLUMPI_NONE;
+        uint right = is_there && masks[i] && masks[i] == clumpi_row_bits(v, rows[i]) &&
+                     (i == begin || rows[i - 1] < rows[i]);
+        if (!right) violation(v, told, CLUMPI_VIOLATION_LIST, heap_end, c, i, rows[i]);
+        uint number = i ? index[i - 1] + clumpi_popcount64(masks[i - 1]) : 0u;
+        if (numbered && (index[i] != number || (i < full && ~masks[i])))
+            violation(v, told, CLUMPI_VIOLATION_LIST, heap_end, c, i, index[i]);
+    }
+}
+
+__kernel void clumpi_check_rest(__global uchar *heap, uint header_at, uint told) {
+    clumpi_view v = clumpi_view_of(heap, header_at);
+    uint me = (uint)get_global_id(0), items = (uint)get_global_size(0);
+    for (uint set = 0; set <= v.header->class_count; set++) check_hints(&v, told, set, me, items);
+    for (uint c = 1; told & CLUMPI_CHECK_LIST && c <= v.header->class_count; c++)
+        check_list(&v, told, c, me, items);
 }

@@ -8,7 +8,8 @@
  *   ranking        a word per work-group: objects                 fields.cl
  *   reduction      a result of the user's type per work-group     device_api.clh
  *   statistics     a clumpi_stats_result                          stats.cl
- *   check          a clumpi_violation                             check.cl
+ *   check          a clumpi_check; a word per block at header.at_plan_list: reserved slots   check.cl
+ *   repair         a clumpi_repair                                repair.cl
  *   compaction     what cl/compact/layout.h lists                 plan.clh
  *
  * Invariant: arrays of CLUMPI_CLASS_IDS entries are there for the class ids of the heap only. A copy on
@@ -47,14 +48,31 @@ typedef struct clumpi_stats_result {
 #define CLUMPI_STATS_BYTES(class_count) (((class_count) + 1u) * sizeof(clumpi_class_count))
 
 /* What the check found first, in block order. */
+#define CLUMPI_VIOLATION_CODE_BITS 5
 typedef struct clumpi_violation {
-    clumpi_u32 key; /* block << 4 | code; 0xffffffff: nothing */
+    clumpi_u32 key; /* block << CLUMPI_VIOLATION_CODE_BITS | code, of reservations the code alone; 0xffffffff:
+                       nothing */
     clumpi_u32 code, block, class_id, expected, found;
     clumpi_u32 is_told; /* 1: the words above are those of the key */
     clumpi_u32 pad;
 } clumpi_violation;
 
-/* code of a clumpi_violation, and its words; %u are class, expected and found, in this order. */
+typedef struct clumpi_check {
+    clumpi_violation first;
+    clumpi_u32 rows[CLUMPI_CLASS_IDS]; /* by class id: rows with objects */
+} clumpi_check;
+#define CLUMPI_CHECK_BYTES(class_count) (sizeof(clumpi_violation) + ((class_count) + 1u) * 4u)
+
+/* What the check is told; the sum of some of these. */
+enum {
+    CLUMPI_CHECK_REPORTING = 1, /* the lowest key is known: leave its details */
+    CLUMPI_CHECK_RESERVED = 2,  /* slots may be reserved */
+    CLUMPI_CHECK_LIST = 4,      /* the list of objects is valid */
+    CLUMPI_CHECK_NUMBERS = 8    /* and has numbers */
+};
+
+/* code of a clumpi_violation, and its words; %u are class, expected and found, in this order. Up to NOTED
+ * they are of a block, the others of the heap. */
 #define CLUMPI_VIOLATION_LIST(X)                                                                   \
     X(CLASS, "its class %u is none of the schema (state %u, found %u)")                            \
     X(CAPACITY, "class %u holds at most %u objects a block, credits say %u")                       \
@@ -64,7 +82,16 @@ typedef struct clumpi_violation {
     X(STRAY, "of class %u has bits set in granule %u where no row starts: %u of them")             \
     X(FREE_HINT, "of class %u: the free hint should be %u, is %u")                                 \
     X(ACTIVE_HINT, "the active hint of class %u should be %u, is %u")                              \
-    X(UPPER_HINT, "an upper bit of hint set %u should be %u, is %u")
+    X(HELD, "of class %u has %u reserved slots, but %u credits that no object has")                \
+    X(NOTED, "of class %u has %u reserved slots, but is noted to have %u at most")                 \
+    X(UPPER_HINT, "an upper bit of hint set %u should be %u, is %u")                               \
+    X(OUTSIDE, "hint set %u: word %u names blocks that are not there, by its bits %u")             \
+    X(EXHAUSTED, "class %u counts as out of memory since epoch %u, but hints %u say where room is") \
+    X(STRIPE, "class %u: stripe %u of what is reserved ends at %u, where nothing is reserved")     \
+    X(SLOT, "class %u: row %u of what is reserved is at %u, where the class has no such row")      \
+    X(LEFT, "class %u: stripe %u has reserved slots, but %u are said to be left in all")           \
+    X(LIST, "class %u: entry %u of the list of objects is wrong: granule or number %u")            \
+    X(LIST_ROWS, "class %u has %u rows with objects, but %u in the list of objects")
 
 enum {
 #define CLUMPI_VIOLATION_ENUM(name, text) CLUMPI_VIOLATION_##name,
@@ -72,6 +99,16 @@ enum {
 #undef CLUMPI_VIOLATION_ENUM
         CLUMPI_VIOLATION_COUNT
 };
+
+/* What the repair did (clump_repair_report of clump/heap.h). */
+typedef struct clumpi_repair {
+    clumpi_u32 objects;           /* live, as the bitmaps have it */
+    clumpi_u32 blocks;            /* of which the state was not what the bitmaps say */
+    clumpi_u32 appeared, vanished; /* bits more and fewer than credits */
+    clumpi_u32 lost_blocks, lost; /* blocks with bits whose class nothing tells; those bits */
+    clumpi_u32 strays;            /* other bits where no row can start */
+    clumpi_u32 guessed;           /* blocks whose class was told by hints or by the places of their bits */
+} clumpi_repair;
 
 /* What clumpi_field_copy does. */
 enum { CLUMPI_COPY_READ, CLUMPI_COPY_WRITE, CLUMPI_COPY_REFS };

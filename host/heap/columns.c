@@ -102,3 +102,19 @@ int clumpi_next_ref(clumpi_ref_walk *walk, clump_field_info *field) {
     }
     return 0;
 }
+
+clump_status clumpi_columns_write(clump_heap *heap) {
+    clump_context *c = heap->context;
+    clumpi_geometry *g = &heap->geometry;
+    uint32_t count = g->classes[g->header.class_count].columns_end; /* of the last class */
+    if (!count) return CLUMP_OK;
+    clumpi_column *columns = clumpi_alloc(&c->allocator, count * sizeof *columns);
+    if (!columns)
+        return clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for %u columns", count);
+    clumpi_columns_build(heap->schema, g->classes, columns);
+    clump_status status =
+        clumpi_write(c, heap->buffer, (uint64_t)g->header.at_columns * CLUMPI_UNIT,
+                     count * sizeof *columns, columns);
+    clumpi_free(&c->allocator, columns);
+    return status;
+}

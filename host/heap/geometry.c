@@ -177,7 +177,8 @@ static void place_scratch(clumpi_header *h, uint32_t reduce_groups, uint64_t *en
         h->scan_groups * sizeof(clumpi_new_supply),    /* do-new; a ranking needs less */
         (uint64_t)reduce_groups * CLUMPI_REDUCE_BYTES, /* reduction */
         CLUMPI_STATS_BYTES(h->class_count),
-        sizeof(clumpi_violation), /* check */
+        CLUMPI_CHECK_BYTES(h->class_count),
+        sizeof(clumpi_repair),
     };
     const uint64_t begin = *end;
     h->at_scan = h->at_plans = place(end, sets * sizeof(clumpi_class_plan));

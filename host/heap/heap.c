@@ -12,7 +12,7 @@ static const char *const kernel_files[] = {
     "cl/core/layout.h",    "cl/core/prelude.clh",  "cl/core/bitmap.clh", "cl/core/block.clh",
     "cl/core/reserve.clh", "cl/core/scan.clh",     "cl/heap/layout.h",   "cl/heap/reserve.clh",
     "cl/heap/init.cl",     "cl/heap/enumerate.cl", "cl/heap/new.cl",     "cl/heap/stats.cl",
-    "cl/heap/fields.cl",   "cl/heap/check.cl"};
+    "cl/heap/fields.cl"};
 static const char *const kernel_names[] = {CLUMPI_HEAP_KERNELS(CLUMPI_KERNEL_NAME)};
 const clumpi_library clumpi_heap_library = {
     kernel_files, sizeof kernel_files / sizeof *kernel_files, kernel_names,
@@ -87,22 +87,6 @@ static clump_status check_desc(const clump_heap_desc *desc, uint64_t *bytes) {
     return check_types(c, desc->schema);
 }
 
-static clump_status write_columns(clump_heap *heap) {
-    clump_context *c = heap->context;
-    clumpi_geometry *g = &heap->geometry;
-    uint32_t count = g->classes[g->header.class_count].columns_end; /* of the last class */
-    if (!count) return CLUMP_OK;
-    clumpi_column *columns = clumpi_alloc(&c->allocator, count * sizeof *columns);
-    if (!columns)
-        return clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for %u columns", count);
-    clumpi_columns_build(heap->schema, g->classes, columns);
-    clump_status status =
-        clumpi_write(c, heap->buffer, (uint64_t)g->header.at_columns * CLUMPI_UNIT,
-                     count * sizeof *columns, columns);
-    clumpi_free(&c->allocator, columns);
-    return status;
-}
-
 /* Clear the metadata, write header, class table and columns, then let the device do the rest. */
 static clump_status initialise(clump_heap *heap) {
     clump_context *c = heap->context;
@@ -114,7 +98,7 @@ static clump_status initialise(clump_heap *heap) {
     if (!status)
         status = clumpi_write(c, heap->buffer, (uint64_t)g->header.at_classes * CLUMPI_UNIT,
                               (g->header.class_count + 1) * sizeof *g->classes, g->classes);
-    if (!status) status = write_columns(heap);
+    if (!status) status = clumpi_columns_write(heap);
     if (!status)
         status = clumpi_run_on_heap(heap, CLUMPI_HEAP_KERNEL(init),
                                     c->sizes.scan_groups * c->sizes.scan_local, c->sizes.scan_local,

@@ -31,12 +31,21 @@
     X(stats)                                                                                       \
     X(rank_count)                                                                                  \
     X(rank_write)                                                                                  \
-    X(field_copy)                                                                                  \
-    X(check_blocks)                                                                                \
-    X(check_rest)
+    X(field_copy)
 enum { CLUMPI_HEAP_KERNELS(CLUMPI_KERNEL_INDEX) };
 extern const clumpi_library clumpi_heap_library;
 #define CLUMPI_HEAP_KERNEL(name) ((clumpi_kernel_id){&clumpi_heap_library, CLUMPI_KERNEL_##name})
+
+/* A program of their own: most who use a heap never check it. */
+#define CLUMPI_CHECK_KERNELS(X)                                                                    \
+    X(check_reserved)                                                                              \
+    X(check_blocks)                                                                                \
+    X(check_rest)                                                                                  \
+    X(repair_blocks)                                                                               \
+    X(repair_hints)
+enum { CLUMPI_CHECK_KERNELS(CLUMPI_KERNEL_INDEX) };
+extern const clumpi_library clumpi_check_library;
+#define CLUMPI_CHECK_KERNEL(name) ((clumpi_kernel_id){&clumpi_check_library, CLUMPI_KERNEL_##name})
 
 /* Geometry of a heap: sizes of rows and blocks, places of the metadata. Computed from schema, bytes
  * and desc alone (geometry.c), so that it can be tested without a device. */
@@ -132,6 +141,9 @@ clump_status clumpi_geometry_compute(const clump_schema *schema, uint64_t bytes,
 uint32_t clumpi_columns_build(const clump_schema *schema, clumpi_class *classes,
                               clumpi_column *columns);
 
+/* Write them to the device. Blocks. */
+clump_status clumpi_columns_write(clump_heap *heap);
+
 /* The reference fields of a class and of its bases, one after the other:
  *     for (clumpi_ref_walk w = {.schema = s, .class_id = id}; clumpi_next_ref(&w, &f);) */
 typedef struct clumpi_ref_walk {
@@ -155,6 +167,12 @@ clump_status clumpi_rank(clump_heap *heap, clumpi_u32 first, clumpi_u32 last, ui
 
 /* CLUMP_OK if `ref` is a live object of the classes first .. last, else CLUMP_ERR_REFERENCE. Blocks. */
 clump_status clumpi_ref_check(clump_heap *heap, clump_ref ref, clumpi_u32 first, clumpi_u32 last);
+
+/* ---- check.c ---- */
+
+/* What clump_heap_check() does until it knows whether there is a violation: that with the lowest *key, which is
+ * UINT32_MAX if there is none. *told: what the kernels were told. Blocks. */
+clump_status clumpi_check_find(clump_heap *heap, clumpi_u32 *told, clumpi_u32 *key);
 
 /* ---- refs.c ---- */
 

@@ -88,7 +88,9 @@ clump_status clump_heap_reserve(clump_heap *heap, const char *class_name, uint64
     uint64_t at = (uint64_t)heap->geometry.header.at_classes * CLUMPI_UNIT +
                   info.id * sizeof(clumpi_class) + offsetof(clumpi_class, reserved.least);
     clump_status status = clumpi_write(c, heap->buffer, at, sizeof least, &least);
-    if (!status) heap->list_valid = 0; /* the next list reserves as many */
+    if (status) return status;
+    heap->geometry.classes[info.id].reserved.least = least;
+    heap->list_valid = 0; /* the next list reserves as many */
     return status;
 }
 

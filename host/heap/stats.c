@@ -1,11 +1,7 @@
-/* Statistics and the heap check. The kernels leave their results in the heap's scratch.
+/* Statistics. The kernel leaves its results in the heap's scratch.
  *
- * Read first: core/core.h, cl/heap/layout.h, cl/heap/stats.cl, cl/heap/check.cl.
+ * Read first: core/core.h, cl/heap/layout.h, cl/heap/stats.cl.
  */
-#include <stddef.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "heap/heap.h"
 
 static uint64_t scan_offset(const clump_heap *heap) {
@@ -85,70 +81,4 @@ clump_status clump_heap_calc_count(clump_heap *heap, const char *class_name, uin
     if (status) return status;
     for (uint32_t id = info.id; id <= info.last; id++) *count += counts.classes[id].objects;
     return CLUMP_OK;
-}
-
-/* One launch of both check kernels. */
-static clump_status run_check(clump_heap *heap, clumpi_u32 reporting) {
-    const clumpi_launch_sizes *sizes = &heap->context->sizes;
-    size_t global = sizes->scan_groups * sizes->scan_local;
-    clumpi_arg arg = {sizeof reporting, &reporting};
-    clump_status status = clumpi_run_on_heap(heap, CLUMPI_HEAP_KERNEL(check_blocks), global,
-                                             sizes->scan_local, &arg, 1, NULL);
-    /* Violations outside blocks share their key, so one work-item alone looks for the details. */
-    size_t local = reporting ? 1 : sizes->scan_local;
-    if (!status)
-        status = clumpi_run_on_heap(heap, CLUMPI_HEAP_KERNEL(check_rest), reporting ? 1 : global,
-                                    local, &arg, 1, NULL);
-    return status;
-}
-
-static clump_status describe(clump_heap *heap, const clumpi_violation *v) {
-    static const char *const texts[] = {
-#define VIOLATION_TEXT(name, text) text,
-        CLUMPI_VIOLATION_LIST(VIOLATION_TEXT)
-#undef VIOLATION_TEXT
-    };
-    char what[256] = "unknown violation";
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wformat-nonliteral" /* the texts of the list above */
-    if (v->code < CLUMPI_VIOLATION_COUNT)
-        snprintf(what, sizeof what, texts[v->code], v->class_id, v->expected, v->found);
-#pragma GCC diagnostic pop
-    if (v->block >= heap->geometry.header.block_end)
-        return clumpi_fail(&heap->context->error, CLUMP_ERR_CORRUPT, "the heap: %s", what);
-    return clumpi_fail(&heap->context->error, CLUMP_ERR_CORRUPT, "block %u: %s", v->block, what);
-}
-
-/* Is the header still what the host wrote? */
-static clump_status check_header(clump_heap *heap) {
-    clump_context *c = heap->context;
-    clumpi_header now;
-    clump_status status =
-        clumpi_read(c, heap->buffer, clumpi_header_offset(heap, 0), sizeof now, &now);
-    if (status) return status;
-    if (memcmp(&now, &heap->geometry.header, offsetof(clumpi_header, epoch)) != 0)
-        return clumpi_fail(&c->error, CLUMP_ERR_CORRUPT,
-                           "the heap's header was overwritten on the device");
-    return CLUMP_OK;
-}
-
-clump_status clump_heap_check(clump_heap *heap) {
-    if (!heap) return CLUMP_ERR_USAGE;
-    clump_context *c = heap->context;
-    clump_status status = check_header(heap);
-    if (!status) status = clumpi_unreserve(heap, NULL);
-    if (status) return status;
-    const clumpi_u32 nothing = UINT32_MAX;
-    clumpi_violation violation = {.key = 0};
-    const uint64_t at = scan_offset(heap);
-    status = clumpi_clear(c, heap->buffer, at, sizeof violation);
-    if (!status)
-        status = clumpi_write(c, heap->buffer, at + offsetof(clumpi_violation, key), sizeof nothing,
-                              &nothing);
-    if (!status) status = run_check(heap, 0);
-    if (!status) status = clumpi_read(c, heap->buffer, at, sizeof violation, &violation);
-    if (status || violation.key == nothing) return status;
-    status = run_check(heap, 1);
-    if (!status) status = clumpi_read(c, heap->buffer, at, sizeof violation, &violation);
-    return status ? status : describe(heap, &violation);
 }

@@ -146,11 +146,38 @@ CLUMP_API clump_status clump_heap_calc_stats(clump_heap *heap, clump_heap_stats 
 CLUMP_API clump_status clump_heap_calc_count(clump_heap *heap, const char *class_name,
                                              uint64_t *count);
 
-/* METHOD. Verify every invariant of docs/internals/core.md on the device: credits against bitmaps, free and
- * active hints at every level, counters. Walks all metadata.
+/* METHOD. Verify every invariant of docs/internals/core.md: header, class table and columns against what the host
+ * wrote; on the device credits against bitmaps and reserved slots, free and active hints at every level, the list of
+ * objects, reservations. Walks all metadata. docs/internals/reliability.md lists the bits that it cannot judge.
  * Blocks: yes. Returns CLUMP_OK; CLUMP_ERR_CORRUPT, and the context's error says which invariant
- * fails first, at which block, with both values; CLUMP_ERR_CL. Changes nothing. */
+ * fails first, at which block, with both values; CLUMP_ERR_CL; CLUMP_ERR_MEMORY. Changes nothing. */
 CLUMP_API clump_status clump_heap_check(clump_heap *heap);
+
+typedef struct clump_repair_report {
+    uint64_t objects; /* live objects now */
+    uint64_t blocks;  /* blocks of which class or count were not what their bitmaps say */
+    uint64_t guessed; /* of these: their class was told by hints, or by the places of the objects */
+    uint64_t appeared; /* objects that no count knew of; their contents are undefined */
+    uint64_t vanished; /* objects that were counted and are not in the bitmaps */
+    uint64_t lost;     /* objects of blocks whose class nothing tells: gone */
+    uint64_t strays;   /* bits where no object can be, cleared */
+} clump_repair_report;
+
+/* METHOD. Make a heap usable again whose metadata was overwritten: after clump_heap_check() returned CLUMP_ERR_CORRUPT.
+ * Header, class table and columns are written anew. The allocation bitmaps are then taken for the truth: each
+ * block's class and count, all hints and all counters are made from them. What is reserved is given up, and what was
+ * learnt of the demand is forgotten; numbers of clump_heap_reserve() stay. References, fields of objects and
+ * what kernels reported are not touched.
+ *
+ * Where only such words were wrong, all objects are there as before. A bit of a bitmap that was overwritten is an
+ * object that appeared or vanished, and nobody can know which; the report counts them. Two things it cannot tell. A
+ * full block whose bits fit its class is believed, also if it was another one: nothing else tells the class. And
+ * in a block with slots that are reserved for kernels, an object that vanished looks like one more of these.
+ *   report  [out, optional]
+ * Blocks: yes. Returns CLUMP_OK: nothing was wrong, or nothing was lost; CLUMP_ERR_CORRUPT: the heap can be used and the
+ * check is content, but objects appeared, vanished or were lost, as the context's error says; CLUMP_ERR_CL,
+ * CLUMP_ERR_MEMORY: not all was done, call it again. Threads: as for the heap. */
+CLUMP_API clump_status clump_heap_repair(clump_heap *heap, clump_repair_report *report);
 
 /* METHOD. References of all live objects of a class and its subclasses, in the order in which a
  * do-all visits their rows. The order is the same for all calls until objects are made or freed.

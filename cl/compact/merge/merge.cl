@@ -102,6 +102,7 @@ __kernel void clumpi_merge_write(__global uchar *heap, uint header_at, ulong4 se
     for (uint tile = chunk.begin; tile < chunk.end; tile += items) {
         uint block = tile + me;
         uint waits = block < chunk.end ? candidate_class(&v, block, selected, factor) : 0;
+        /* bound: work-items: those of the smallest class wait no more */
         for (uint c = clumpi_group_next(waits, next); c; c = clumpi_group_next(waits, next)) {
             uint mine = waits == c, upto = clumpi_group_scan(mine, sums);
             if (mine) {

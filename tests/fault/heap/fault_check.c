@@ -20,6 +20,15 @@ static const char schema_text[] =
 static const char source[] =
     "__kernel void make(CLUMP_HEAP) {\n"
     "    CLUMP_FOR_EACH_NEW(Any, self, i) Any_a(self) = i;\n"
+    "}\n"
+    "__kernel void grow(CLUMP_HEAP) {\n"
+    "    CLUMP_FOR_EACH(Large, self) {\n"
+    "        Small s = Small_new();\n"
+    "        if (!Small_is_null(s)) Any_a(Small_as_Any(s)) = Any_a(Large_as_Any(self));\n"
+    "    }\n"
+    "}\n"
+    "__kernel void look(CLUMP_HEAP_FIXED, CLUMP_NUMBERS) {\n"
+    "    CLUMP_FOR_EACH_NUMBERED(Any, self, i) Any_a(self) = i;\n"
     "}\n";
 
 static struct {
@@ -29,6 +38,8 @@ static struct {
     uint32_t small, large, any;      /* class ids */
     uint32_t full, part, large_part; /* blocks: of Small; of Small with room; of Large with room */
     uint32_t empty;                  /* a free block */
+    clump_program *program;
+    clump_kernel *grow, *look;
     unsigned seen[CLUMPI_VIOLATION_COUNT];
 } t;
 
@@ -145,13 +156,14 @@ static int set_up(void **state) {
     t.large = cl_fixture_class_id(t.heap, "Large");
     assert_true(t.header->hint_levels >= 3);
     assert_true(t.heap->geometry.classes[t.large].row_granules > 1);
-    clump_program *p = cl_fixture_program(&t.on, t.heap, source, NULL, NULL);
-    clump_kernel *k = cl_fixture_kernel(&t.on, p, "make");
+    t.program = cl_fixture_program(&t.on, t.heap, source, NULL, NULL);
+    t.grow = cl_fixture_kernel(&t.on, t.program, "grow");
+    t.look = cl_fixture_kernel(&t.on, t.program, "look");
+    clump_kernel *k = cl_fixture_kernel(&t.on, t.program, "make");
     uint64_t made;
     CHECK_OK(&t.on, clump_do_new(t.heap, "Small", 2 * capacity_of(t.small) + 70, k, &made, NULL));
     CHECK_OK(&t.on, clump_do_new(t.heap, "Large", capacity_of(t.large) + 3, k, &made, NULL));
     clump_kernel_destroy(k);
-    clump_program_destroy(p);
     CHECK_HEAP(&t.on, t.heap);
     t.full = find_block(t.small, 1);
     t.part = find_block(t.small, 0);
@@ -161,6 +173,9 @@ static int set_up(void **state) {
 }
 
 static int tear_down(void **state) {
+    clump_kernel_destroy(t.grow);
+    clump_kernel_destroy(t.look);
+    clump_program_destroy(t.program);
     clump_heap_destroy(t.heap);
     return 0;
 }
@@ -273,9 +288,151 @@ static void header(void **state) {
                               offsetof(clumpi_header, at_scan),
                               offsetof(clumpi_header, hint_count)};
     for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
+        uint32_t was = get(header_at(members[i]));
         flip(header_at(members[i]), 1);
-        expect("the heap's header was overwritten on the device");
+        expect(
+            "the heap's header was overwritten on the device: word %u is 0x%08x, and was "
+            "0x%08x; clump_heap_repair() restores it",
+            (unsigned)(members[i] / 4), was ^ 1, was);
     }
+    flip(header_at(offsetof(clumpi_header, taking)), 4);
+    expect(
+        "the heap: 4 take-backs of reserved slots were begun, 0 ended; they are as many when no "
+        "kernel runs: clump_heap_repair() restores them");
+}
+
+static uint64_t class_at(uint32_t id, size_t member) {
+    return (uint64_t)t.header->at_classes * CLUMPI_UNIT + id * sizeof(clumpi_class) + member;
+}
+
+static void class_table_and_columns(void **state) {
+    uint32_t capacity = capacity_of(t.small), stripes = t.header->stripes;
+    flip(class_at(t.small, offsetof(clumpi_class, capacity)), 2);
+    expect(
+        "the class table's entry of class Small was overwritten on the device: word 2 is "
+        "0x%08x, and was 0x%08x; clump_heap_repair() restores it",
+        capacity ^ 2, capacity);
+    plant(class_at(t.large, offsetof(clumpi_class, reserved.stripes)), 3);
+    expect(
+        "the class table's entry of class Large was overwritten on the device: word %u is "
+        "0x00000003, and was 0x%08x; clump_heap_repair() restores it",
+        (unsigned)(offsetof(clumpi_class, reserved.stripes) / 4), stripes);
+    uint32_t column = t.heap->geometry.classes[t.small].copies;
+    uint64_t at = (uint64_t)t.header->at_columns * CLUMPI_UNIT + column * sizeof(clumpi_column);
+    uint32_t base = get(at);
+    plant(at, 77);
+    expect(
+        "a column of class Small was overwritten on the device: word 0 is 0x0000004d, and was "
+        "0x%08x; clump_heap_repair() restores it",
+        base);
+}
+
+/* ---- Words that are for no block -------------------------------------------------------------- */
+
+static void hints_of_nothing(void **state) {
+    uint32_t last = t.header->hint_levels - 1, word = t.header->hint_level[last] + 1;
+    assert_true(word < t.header->hint_words);
+    plant(hint_at(t.large, last, 32), 5);
+    EXPECT(OUTSIDE, "the heap: hint set %u: word %u names blocks that are not there, by its bits 5",
+           t.large, word);
+}
+
+static void out_of_memory_by_mistake(void **state) {
+    uint32_t epoch = get(header_at(offsetof(clumpi_header, epoch)));
+    uint32_t last = t.header->hint_levels - 1;
+    plant(class_at(t.small, offsetof(clumpi_class, exhausted)), epoch);
+    EXPECT(EXHAUSTED,
+           "the heap: class %u counts as out of memory since epoch %u, but hints %u say where room "
+           "is",
+           t.small, epoch, get(hint_at(0, last, 0)) | get(hint_at(t.small, last, 0)));
+}
+
+/* ---- Reservations and the list ---------------------------------------------------------------- */
+
+static uint64_t stripe_at(uint32_t id, uint32_t stripe, size_t member) {
+    return ((uint64_t)t.header->at_stripes * CLUMPI_UNIT) +
+           ((uint64_t)id * t.header->stripes + stripe) * sizeof(clumpi_stripe) + member;
+}
+
+static void stripes_at_rest(void **state) {
+    plant(stripe_at(t.small, 0, offsetof(clumpi_stripe, limit)), 64);
+    EXPECT(STRIPE,
+           "the heap: class %u: stripe 0 of what is reserved ends at 64, where nothing is reserved",
+           t.small);
+    plant((uint64_t)t.header->at_reserved * CLUMPI_UNIT + t.part * 4u, 9);
+    EXPECT(NOTED, "block %u: of class %u has 0 reserved slots, but is noted to have 9 at most",
+           t.part, t.small);
+}
+
+/* From here on slots are reserved, some of them are in use, and the list of objects is valid. */
+static void in_use(void **state) {
+    CHECK_OK(&t.on, clump_do_all(t.heap, t.grow, NULL));
+    CHECK_OK(&t.on, clump_do_all(t.heap, t.look, NULL));
+    assert_true(t.heap->reserved && t.heap->list_valid && t.heap->list_numbered);
+    CHECK_OK(&t.on, clump_heap_check(t.heap));
+    t.part = 0;
+    for (uint32_t b = t.header->first_block; b < t.header->block_end && !t.part; b++)
+        if (class_of(b) == t.small && get(bits_at(b, 0)) &&
+            get((uint64_t)t.header->at_reserved * CLUMPI_UNIT + b * 4u))
+            t.part = b; /* has objects and reserved slots */
+    assert_true(t.part != 0);
+}
+
+static uint32_t live_in(uint32_t block) {
+    uint32_t live = 0;
+    for (uint32_t g = 0; g < t.header->block_granules; g++)
+        live += (uint32_t)__builtin_popcount(get(bits_at(block, g))) +
+                (uint32_t)__builtin_popcount(get(bits_at(block, g) + 4));
+    return live;
+}
+
+static void reserved_slots(void **state) {
+    uint32_t held = credits_of(t.part) - live_in(t.part), bits = get(bits_at(t.part, 0));
+    flip(bits_at(t.part, 0), bits & (0 - bits));
+    EXPECT(HELD, "block %u: of class %u has %u reserved slots, but %u credits that no object has",
+           t.part, t.small, held, held + 1);
+    plant((uint64_t)t.header->at_reserved * CLUMPI_UNIT + t.part * 4u, 100000);
+    EXPECT(NOTED,
+           "block %u: of class %u has %u reserved slots, but is noted to have 100000 at most",
+           t.part, t.small, held);
+}
+
+static void stripes(void **state) {
+    uint32_t count = get(class_at(t.small, offsetof(clumpi_class, reserved.stripes))), s = 0;
+    uint32_t holes = get(class_at(t.small, offsetof(clumpi_class, reserved.holes)));
+    uint32_t from = get(class_at(t.small, offsetof(clumpi_class, reserved.empty_from)));
+    while (get(stripe_at(t.small, s, offsetof(clumpi_stripe, next))) >=
+           get(stripe_at(t.small, s, offsetof(clumpi_stripe, limit))))
+        s++;
+    plant(class_at(t.small, offsetof(clumpi_class, reserved.left)), 0);
+    EXPECT(LEFT,
+           "the heap: class %u: stripe %u has reserved slots, but 0 are said to be left in all",
+           t.small, s);
+    plant(stripe_at(t.small, 0, offsetof(clumpi_stripe, limit)), 1u << 30);
+    EXPECT(STRIPE,
+           "the heap: class %u: stripe 0 of what is reserved ends at 1073741824, where nothing is "
+           "reserved",
+           t.small);
+    uint32_t row =
+        (get(stripe_at(t.small, s, offsetof(clumpi_stripe, limit))) - 1) / 64 * count + s;
+    assert_true(row >= holes); /* its last row is an empty one */
+    plant((uint64_t)t.header->at_slots * CLUMPI_UNIT + (uint64_t)(from + row) * 4, 320);
+    EXPECT(SLOT,
+           "the heap: class %u: row %u of what is reserved is at 320, where the class has no such "
+           "row",
+           t.small, row);
+}
+
+static void list_of_objects(void **state) {
+    plant((uint64_t)t.header->at_list_rows * CLUMPI_UNIT, 3);
+    EXPECT(LIST, "the heap: class %u: entry 0 of the list of objects is wrong: granule or number 3",
+           t.small);
+    uint64_t begin = (uint64_t)t.header->at_list_begin * CLUMPI_UNIT;
+    uint32_t last = t.header->class_count;
+    uint32_t rows = get(begin + (last + 1) * 4u) - get(begin + last * 4u);
+    plant(begin + (last + 1) * 4u, get(begin + last * 4u) + rows - 1);
+    EXPECT(LIST_ROWS, "the heap: class %u has %u rows with objects, but %u in the list of objects",
+           last, rows, rows - 1);
 }
 
 /* ---- Several at once, and none --------------------------------------------------------------- */
@@ -342,9 +499,17 @@ int main(void) {
         TEST(hints_of_blocks),
         TEST(hints_of_hints),
         TEST(header),
+        TEST(class_table_and_columns),
+        TEST(hints_of_nothing),
+        TEST(out_of_memory_by_mistake),
+        TEST(stripes_at_rest),
         TEST(lowest_block_is_named),
         TEST(first_of_a_kind_is_named),
         TEST(check_changes_nothing),
+        TEST(in_use),
+        TEST(reserved_slots),
+        TEST(stripes),
+        TEST(list_of_objects),
         TEST(all_kinds_were_seen),
     };
 #undef TEST

@@ -1,0 +1,92 @@
+/* Repair of a heap's metadata: what the host knows is written again, what the bitmaps tell is made anew, and
+ * what cannot be known is said.
+ *
+ * Invariant: afterwards the check finds nothing, whatever was in the metadata before; a call that fails can
+ * be repeated.
+ *
+ * Read first: check.c, cl/heap/repair.cl.
+ */
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "heap/heap.h"
+
+/* All of the header but what kernels reported, and the class table. Nothing is reserved then, and what
+ * was learnt of the demand is forgotten. */
+static clump_status write_fixed(clump_heap *heap) {
+    clump_context *c = heap->context;
+    const clumpi_header *h = &heap->geometry.header;
+    const size_t after = offsetof(clumpi_header, error_pad);
+    clump_status status = clumpi_write(c, heap->buffer, clumpi_header_offset(heap, 0),
+                                       offsetof(clumpi_header, errors), h);
+    if (!status)
+        status = clumpi_write(c, heap->buffer, clumpi_header_offset(heap, after), sizeof *h - after,
+                              (const char *)h + after);
+    if (!status)
+        status = clumpi_write(c, heap->buffer, (uint64_t)h->at_classes * CLUMPI_UNIT,
+                              (h->class_count + 1) * sizeof(clumpi_class), heap->geometry.classes);
+    return status ? status : clumpi_columns_write(heap);
+}
+
+static clump_status run_repair(clump_heap *heap, clumpi_u32 was_reserved, clumpi_repair *done) {
+    clump_context *c = heap->context;
+    const clumpi_header *h = &heap->geometry.header;
+    const clumpi_launch_sizes *sizes = &c->sizes;
+    size_t global = sizes->scan_groups * sizes->scan_local;
+    const uint64_t at = (uint64_t)h->at_scan * CLUMPI_UNIT;
+    clumpi_arg arg = {sizeof was_reserved, &was_reserved};
+    clump_status status = clumpi_clear(c, heap->buffer, at, sizeof *done);
+    if (!status)
+        status = clumpi_run_on_heap(heap, CLUMPI_CHECK_KERNEL(repair_blocks), global,
+                                    sizes->scan_local, &arg, 1, NULL);
+    for (clumpi_u32 level = 0; !status && level < h->hint_levels; level++) {
+        arg = (clumpi_arg){sizeof level, &level};
+        status = clumpi_run_on_heap(heap, CLUMPI_CHECK_KERNEL(repair_hints), global,
+                                    sizes->scan_local, &arg, 1, NULL);
+    }
+    if (!status)
+        status = clumpi_clear(c, heap->buffer, (uint64_t)h->at_stripes * CLUMPI_UNIT,
+                              (uint64_t)(h->class_count + 1) * h->stripes * sizeof(clumpi_stripe));
+    if (!status)
+        status = clumpi_clear(c, heap->buffer, (uint64_t)h->at_reserved * CLUMPI_UNIT,
+                              (uint64_t)h->block_end * sizeof(clumpi_u32));
+    return status ? status : clumpi_read(c, heap->buffer, at, sizeof *done, done);
+}
+
+/* What was lost, or came from nowhere, in words. */
+static clump_status tell(clump_heap *heap, const clumpi_repair *done) {
+    char appeared[96] = "", vanished[96] = "", lost[128] = "";
+    if (!done->appeared && !done->vanished && !done->lost) return CLUMP_OK;
+    if (done->appeared)
+        snprintf(appeared, sizeof appeared,
+                 "; %u objects more than were counted, contents undefined", done->appeared);
+    if (done->vanished)
+        snprintf(vanished, sizeof vanished, "; %u objects fewer than were counted", done->vanished);
+    if (done->lost)
+        snprintf(lost, sizeof lost, "; %u objects of %u blocks whose class nothing tells are gone",
+                 done->lost, done->lost_blocks);
+    return clumpi_fail(
+        &heap->context->error, CLUMP_ERR_CORRUPT,
+        "the heap can be used again, with %u objects, but not all is as before%s%s%s",
+        done->objects, appeared, vanished, lost);
+}
+
+clump_status clump_heap_repair(clump_heap *heap, clump_repair_report *report) {
+    if (report) memset(report, 0, sizeof *report);
+    if (!heap) return CLUMP_ERR_USAGE;
+    clumpi_repair done;
+    clump_status status = write_fixed(heap);
+    if (!status) status = run_repair(heap, heap->reserved ? 1 : 0, &done);
+    if (status) return status;
+    heap->list_valid = heap->reserved = 0;
+    if (report)
+        *report = (clump_repair_report){.objects = done.objects,
+                                        .blocks = done.blocks,
+                                        .guessed = done.guessed,
+                                        .appeared = done.appeared,
+                                        .vanished = done.vanished,
+                                        .lost = done.lost,
+                                        .strays = done.strays};
+    return tell(heap, &done);
+}

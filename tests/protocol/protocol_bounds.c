@@ -1,0 +1,267 @@
+/* Loops of the protocol that are repeated because somebody else was quicker, each driven to its bound: between two
+ * of its operations somebody undoes what it relies on, every time. No schedule of work-items that keep to the protocol
+ * could do that for so long. The loop must end after as many turns as the bound says, and
+ * report it where it promises to; what it held must be given back.
+ *
+ * Read first: cl/core/prelude.clh, hosted.h, tiny_heap.h; docs/internals/loops.md has all loops.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "tests/protocol/tiny_heap.h"
+
+static tiny_heap heap;
+static uint failures;
+
+static inline uint hosted_thread(void) {
+    return 7;
+}
+
+/* ---- Who is in the way ------------------------------------------------------------------------- */
+
+/* Called before each operation, and told what it is. */
+typedef void adversary(enum hosted_kind kind, void *cell, hosted_site site);
+static adversary *in_the_way;
+static ulong turns, operations;
+
+#define OPERATIONS_MOST 20000000ul
+static int is_in(hosted_site site, const char *function) {
+    return strcmp(site.function, function) == 0;
+}
+
+static inline ulong hosted_op(enum hosted_kind kind, void *cell, ulong value, ulong expected,
+                              hosted_site site) {
+    if (++operations > OPERATIONS_MOST) {
+        printf("FAILED: %s does not end\n", site.function);
+        exit(1);
+    }
+    if (in_the_way) in_the_way(kind, cell, site);
+    uint *word = cell, old = cell ? *word : 0;
+    ulong *word64 = cell, old64 = 0;
+    switch (kind) {
+    case HOSTED_LOAD:
+    case HOSTED_LOAD_CACHED: return old;
+    case HOSTED_STORE: *word = (uint)value; return old;
+    case HOSTED_ADD: *word += (uint)value; return old;
+    case HOSTED_SUB: *word -= (uint)value; return old;
+    case HOSTED_OR: *word |= (uint)value; return old;
+    case HOSTED_AND: *word &= (uint)value; return old;
+    case HOSTED_CAS:
+        if (old == (uint)expected) *word = (uint)value;
+        return old;
+    case HOSTED_FENCE:
+    case HOSTED_FENCE_RELEASE: return 0;
+    default: break;
+    }
+    old64 = *word64;
+    if (kind == HOSTED_ADD64) *word64 += value;
+    if (kind == HOSTED_CAS64 && old64 == expected) *word64 = value;
+    if (kind == HOSTED_BITS_CLAIM) *word64 |= value;
+    if (kind == HOSTED_BITS_RELEASE) *word64 &= ~value;
+    return old64;
+}
+
+/* ---- Checks -------------------------------------------------------------------------------------- */
+
+#define EXPECT(condition, ...)                                                                     \
+    if (!(condition)) {                                                                            \
+        printf("FAILED: ");                                                                        \
+        printf(__VA_ARGS__);                                                                       \
+        printf("\n");                                                                              \
+        failures++;                                                                                \
+    }
+
+static uint bound_reports(void) {
+    return tiny_view(&heap).header->errors[CLUMPI_ERROR_RETRY_BOUND].count;
+}
+
+/* The loop took as many turns as its bound says, and reported it so often. */
+static void expect_bound(const char *loop, ulong bound, uint reports) {
+    printf("%s: %lu turns, %lu operations\n", loop, turns, operations);
+    EXPECT(turns == bound, "%s: %lu turns, its bound is %lu", loop, turns, bound);
+    EXPECT(bound_reports() == reports, "%s: %u reports, expected %u", loop, bound_reports(),
+           reports);
+    in_the_way = 0;
+}
+
+static const tiny_spec two_blocks = {.name = "two blocks of two slots",
+                                     .first_block = 1,
+                                     .blocks = 2,
+                                     .block_granules = 2,
+                                     .per_row = 1,
+                                     .class_count = 2,
+                                     .stripes = 1,
+                                     .classes = {{1, 2}, {1, 2}},
+                                     .filled = {{0, 1, 1}, {1, 2, 2}},
+                                     .filled_count = 2};
+
+static void begin(const tiny_spec *spec, adversary *who) {
+    EXPECT(tiny_make(&heap, spec), "%s does not fit", spec->name);
+    turns = operations = 0;
+    in_the_way = who;
+}
+
+static uint *state_of(uint block) {
+    return &tiny_view(&heap).states[block];
+}
+
+/* ---- CLUMPI_AGREE_MAX: a hint whose truth changes each time it was written --------------------------- */
+
+static void change_truth(enum hosted_kind kind, void *cell, hosted_site site) {
+    (void)cell;
+    if (kind != HOSTED_FENCE || !is_in(site, "clumpi_hint_agree_level")) return;
+    turns++;
+    *state_of(1) = *state_of(1) ? 0u : 1u << CLUMPI_CLASS_SHIFT | 1u;
+}
+
+static void hints(void) {
+    begin(&two_blocks, change_truth);
+    clumpi_hint_agree(tiny_home(&heap), 0, 0, 1);
+    expect_bound("hint of a block", CLUMPI_AGREE_MAX, 1);
+}
+
+/* ---- CLUMPI_CLAIM_SWEEPS: the slot that was seen is taken by another, and freed again ------------------ */
+
+static ulong *stolen, stolen_bits;
+
+static void steal_slot(enum hosted_kind kind, void *cell, hosted_site site) {
+    if (!is_in(site, "clumpi_look") && !is_in(site, "clumpi_claim")) return;
+    if (stolen && kind == HOSTED_BITS_LOAD) { /* the thief frees it before anybody looks again */
+        *stolen &= ~stolen_bits;
+        stolen = 0;
+    }
+    if (kind != HOSTED_BITS_CLAIM) return;
+    turns++;
+    stolen = cell;
+    stolen_bits = ~*stolen;
+    *stolen = ~0ul;
+}
+
+/* Each turn looks at up to CLUMPI_LOOK words of the block, all of which have room here. */
+static void claim(void) {
+    begin(&two_blocks, steal_slot);
+    *state_of(1) += 1u; /* the caller's credit */
+    uint ref = clumpi_claim(tiny_home(&heap), 1, 1, 0);
+    EXPECT(ref == 0, "a claim that found nothing returns %08x", ref);
+    expect_bound("claim of a slot", CLUMPI_CLAIM_SWEEPS * 2u, 1);
+    EXPECT(*state_of(1) == (1u << CLUMPI_CLASS_SHIFT | 1u),
+           "the credit was not given back: state %08x", *state_of(1));
+}
+
+/* ---- CLUMPI_AGREE_MAX: a free block whose word others pass ------------------------------------------- */
+
+static void pass_by(enum hosted_kind kind, void *cell, hosted_site site) {
+    if (kind != HOSTED_CAS || !is_in(site, "clumpi_block_open")) return;
+    turns++;
+    *(uint *)cell ^= 1u; /* late comers add a credit and give it back */
+}
+
+static void open_block(void) {
+    begin(&two_blocks, pass_by);
+    *state_of(1) = 0;
+    EXPECT(!clumpi_block_open(tiny_home(&heap), 1, 2), "a block was opened though each try failed");
+    expect_bound("opening a block", CLUMPI_AGREE_MAX, 0);
+}
+
+/* ---- CLUMPI_SWEEPS: room that is seen, and gone when it is asked for ------------------------------------ */
+
+static void show_room(enum hosted_kind kind, void *cell, hosted_site site) {
+    if (kind != HOSTED_LOAD) return;
+    if (is_in(site, "clumpi_sweep") && cell == &tiny_view(&heap).header->epoch) turns++;
+    if (cell != state_of(1)) return;
+    *state_of(1) = 1u << CLUMPI_CLASS_SHIFT | (is_in(site, "clumpi_block_reserve") ? 2u : 1u);
+}
+
+static void sweep(void) {
+    begin(&two_blocks, show_room);
+    uint exhausted = tiny_view(&heap).classes[1].exhausted;
+    EXPECT(!clumpi_sweep(tiny_home(&heap), 1, 0), "a sweep had what others had taken");
+    expect_bound("sweeps", CLUMPI_SWEEPS, 0);
+    EXPECT(tiny_view(&heap).classes[1].exhausted == exhausted,
+           "a sweep that saw room says that there is none");
+}
+
+/* ---- CLUMP_RETRIES: hints that name a full block ---------------------------------------------------------- */
+
+static void lead_astray(enum hosted_kind kind, void *cell, hosted_site site) {
+    if (kind != HOSTED_LOAD) return;
+    if (is_in(site, "clumpi_reserve") && cell == &tiny_view(&heap).classes[2].exhausted) turns++;
+    if (!is_in(site, "clumpi_hint_find")) return;
+    clumpi_view v = tiny_view(&heap);
+    tiny_hints(&heap, 2)[v.header->hint_level[0]] = 1u << 2; /* block 2, which is full */
+}
+
+static void retries(void) {
+    tiny_spec full = two_blocks;
+    full.filled[0].live = 2;
+    for (hosted_retries = 1; hosted_retries <= 32; hosted_retries *= 2) {
+        begin(&full, lead_astray);
+        EXPECT(!clumpi_reserve(tiny_home(&heap), 2, 0), "a full heap gave a slot");
+        expect_bound("looking by hints", hosted_retries, 0);
+        EXPECT(tiny_view(&heap).classes[2].exhausted == tiny_view(&heap).header->epoch,
+               "a sweep of a full heap does not say so");
+    }
+}
+
+/* ---- Reservations --------------------------------------------------------------------------------------------- */
+
+/* Slots of block 1 are reserved for class 1, in two stripes. */
+static const tiny_spec reserved = {.name = "reserved slots",
+                                   .first_block = 1,
+                                   .blocks = 2,
+                                   .block_granules = 2,
+                                   .per_row = 2,
+                                   .class_count = 2,
+                                   .stripes = 2,
+                                   .classes = {{1, 2}, {1, 2}},
+                                   .filled = {{1, 2, 4}},
+                                   .filled_count = 1,
+                                   .reserved = {{0, 0, 1, 2, 0}, {1, 0, 1, 2, 0}},
+                                   .reserved_count = 2};
+static uint of_stripe;
+
+/* The stripe looks as if it had something left, and has not when it is asked. */
+static void empty_stripes(enum hosted_kind kind, void *cell, hosted_site site) {
+    clumpi_stripe *s = cell;
+    if (is_in(site, "clumpi_stripe_left") && kind == HOSTED_LOAD64) {
+        if (of_stripe) s->next = s->limit - 1u;
+    } else if (is_in(site, "clumpi_take_any") && kind == HOSTED_ADD64) {
+        turns++;
+        s->next = s->limit;
+    }
+}
+
+static void take_any(void) {
+    begin(&reserved, empty_stripes);
+    of_stripe = 1;
+    clumpi_positions p = clumpi_take_any(tiny_home(&heap), 1, 0);
+    EXPECT(!p.count, "a position of an empty stripe");
+    expect_bound("stripes", tiny_view(&heap).classes[1].reserved.stripes + 1u, 0);
+}
+
+/* Who takes back sees the stripe change before its compare and swap, without losing anything. */
+static void change_stripe(enum hosted_kind kind, void *cell, hosted_site site) {
+    if (kind != HOSTED_CAS64 || !is_in(site, "clumpi_take_back")) return;
+    turns++;
+    ((clumpi_stripe *)cell)->next ^= 1u;
+}
+
+static void take_back(void) {
+    begin(&reserved, change_stripe);
+    for (uint s = 0; s < 2; s++) tiny_stripes(&heap, 1)[s].next &= ~1u;
+    EXPECT(!clumpi_unreserve_others(tiny_home(&heap), 2, 0),
+           "reserved slots gave room for nothing");
+    expect_bound("taking back", CLUMPI_AGREE_MAX, 1);
+}
+
+int main(void) {
+    hosted_rotate = 0;
+    hints();
+    claim();
+    open_block();
+    sweep();
+    retries();
+    take_any();
+    take_back();
+    return failures != 0;
+}
