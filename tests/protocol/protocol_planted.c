@@ -153,7 +153,7 @@ static const fault faults[] = {
      {{"core/reserve.clh", "(hole ? d.holes_from : d.empty_from) + row]",
        "hole ? d.holes_from + row : d.empty_from + row - d.holes]"}}},
     {"a walk over holes goes on too late",
-     {{"core/reserve.clh", "left >= count;", "left > count;"}}},
+     {{"core/reserve.clh", "left >= count &&", "left > count &&"}}},
     {"a walk over holes stays in its second row",
      {{"core/reserve.clh", "row = partial[++at];", "row = partial[at + 1u];"}}},
     {"a walk over holes forgets where its row begins",
