@@ -104,7 +104,7 @@ static void emit_tests(clumpi_text *t, const clump_class_info *c) {
     clumpi_text_append(t,
                        "static inline void clumpi_free_%u(CLUMP_HEAP, %s clumpi_r) {\n"
                        "    clumpi_free(clump_heap, %uu, %uu, clumpi_r.id);\n}\n"
-                       "#define %s_free(clumpi_r) clumpi_free_%u(clump_heap, clumpi_r)\n",
+                       "#define %s_free(clumpi_r) clumpi_free_%u(CLUMPI_CHANGING_HEAP, clumpi_r)\n",
                        id, n, id, c->last, n, id);
 }
 
@@ -116,15 +116,15 @@ static void emit_new(clumpi_text *t, const clump_class_info *c) {
                        "static inline %s clumpi_new_%u(CLUMP_HEAP) {\n"
                        "    %s clumpi_r = {clumpi_new(clump_heap, %uu)};\n"
                        "    return clumpi_r;\n}\n"
-                       "#define %s_new() clumpi_new_%u(clump_heap)\n",
+                       "#define %s_new() clumpi_new_%u(CLUMPI_CHANGING_HEAP)\n",
                        n, id, n, id, n, id);
-    clumpi_text_append(
-        t,
-        "static inline %s clumpi_group_new_%u(CLUMP_HEAP, uint clumpi_want) {\n"
-        "    %s clumpi_none = {0};\n"
-        "    return clumpi_want ? clumpi_new_%u(clump_heap) : clumpi_none;\n}\n"
-        "#define %s_group_new(clumpi_want) clumpi_group_new_%u(clump_heap, clumpi_want)\n",
-        n, id, n, id, n, id);
+    clumpi_text_append(t,
+                       "static inline %s clumpi_group_new_%u(CLUMP_HEAP, uint clumpi_want) {\n"
+                       "    %s clumpi_none = {0};\n"
+                       "    return clumpi_want ? clumpi_new_%u(clump_heap) : clumpi_none;\n}\n"
+                       "#define %s_group_new(clumpi_want) "
+                       "clumpi_group_new_%u(CLUMPI_CHANGING_HEAP, clumpi_want)\n",
+                       n, id, n, id, n, id);
 }
 
 void clumpi_schema_emit(clumpi_text *t, const clump_schema *schema, const clumpi_geometry *g) {

@@ -25,9 +25,9 @@ static clumpi_u32 part_bytes(const clumpi_geometry *g) {
 static clumpi_user_part append_program(clumpi_text *t, const clump_program_desc *desc,
                                        const char *name) {
     static const char *const files[] = {
-        "cl/core/layout.h",  "cl/core/prelude.clh",   "cl/core/bitmap.clh",
-        "cl/core/block.clh", "cl/core/reserve.clh",   "cl/core/alloc.clh",
-        "cl/core/lanes.clh", "cl/api/device_api.clh", "cl/api/staged.clh"};
+        "cl/core/layout.h",    "cl/core/prelude.clh", "cl/core/bitmap.clh", "cl/core/block.clh",
+        "cl/core/reserve.clh", "cl/core/alloc.clh",   "cl/core/lanes.clh",  "cl/api/device_api.clh",
+        "cl/api/staged.clh",   "cl/api/guard.clh"};
     const clumpi_geometry *g = &desc->heap->geometry;
     clumpi_text_append(t,
                        "#define CLUMPI_HEADER_AT %uu\n"
