@@ -6,6 +6,8 @@
  *
  * Read first: compact.h, cl/compact/order.cl.
  */
+#include <stddef.h>
+
 #include "compact/compact.h"
 #include "sort/sort.h"
 
@@ -50,8 +52,16 @@ static clump_status run_key_kernel(clumpi_compaction *r, ordering *o) {
     if (status || !count) return status;
     status = clumpi_clear(c, o->all_keys, 0, count * 4);
     if (!status) status = clump_kernel_set_arg(k, 0, sizeof o->all_keys, &o->all_keys);
+    /* Told to the device, so that the kernel's loop does nothing when it is launched otherwise. */
+    const clumpi_u32 list_of = CLUMPI_LIST_KEYED;
+    if (!status) status = clumpi_list_update(heap, k->numbered, NULL, NULL);
+    if (!status)
+        status = clumpi_write(c, heap->buffer,
+                              clumpi_header_offset(heap, offsetof(clumpi_header, list_of)),
+                              sizeof list_of, &list_of);
     if (!status) status = clump_do_all(heap, k, NULL);
-    k->arg_set[0] = 0; /* the buffer goes with this call */
+    heap->list_valid = 0; /* the list of others is no list for a key kernel */
+    k->arg_set[0] = 0;    /* the buffer goes with this call */
     return status;
 }
 

@@ -68,8 +68,9 @@ static void emit_casts(clumpi_text *t, const clump_schema *schema, const clump_c
             "static inline %s %s_as_%s(%s clumpi_r) {\n"
             "    %s clumpi_b = {clumpi_r.id};\n    return clumpi_b;\n}\n"
             "static inline uint clumpi_test_%u_%u(CLUMPI_HEAP_ANY, %s clumpi_r) {\n"
-            "    return clumpi_block_class(clump_heap, clumpi_r.id) - %uu <= %uu;\n}\n",
-            b.name, c->name, b.name, c->name, b.name, b.id, c->id, b.name, c->id, c->last - c->id);
+            "    return CLUMPI_CLASS_OF(clump_heap, clumpi_r.id, %uu, %uu) - %uu <= %uu;\n}\n",
+            b.name, c->name, b.name, c->name, b.name, b.id, c->id, b.name, b.id, b.last, c->id,
+            c->last - c->id);
         clumpi_text_append(
             t,
             "static inline %s clumpi_cast_%u_%u(CLUMPI_HEAP_ANY, %s clumpi_r) {\n"
@@ -95,12 +96,12 @@ static void emit_tests(clumpi_text *t, const clump_class_info *c) {
                        n, n, n, n, id, n, id, c->last);
     clumpi_text_append(t,
                        "static inline uint clumpi_class_%u(CLUMPI_HEAP_ANY, %s clumpi_r) {\n"
-                       "    return clumpi_block_class(clump_heap, clumpi_r.id);\n}\n"
+                       "    return CLUMPI_CLASS_OF(clump_heap, clumpi_r.id, %uu, %uu);\n}\n"
                        "#define %s_class_of(clumpi_r) clumpi_class_%u(clump_heap, clumpi_r)\n"
                        "static inline uint clumpi_live_%u(CLUMPI_HEAP_ANY, %s clumpi_r) {\n"
                        "    return clumpi_live_class(clump_heap, clumpi_r.id) - %uu <= %uu;\n}\n"
                        "#define %s_is_live(clumpi_r) clumpi_live_%u(clump_heap, clumpi_r)\n",
-                       id, n, n, id, id, n, id, span, n, id);
+                       id, n, id, c->last, n, id, id, n, id, span, n, id);
     clumpi_text_append(t,
                        "static inline void clumpi_free_%u(CLUMP_HEAP, %s clumpi_r) {\n"
                        "    clumpi_free(clump_heap, %uu, %uu, clumpi_r.id);\n}\n"

@@ -171,6 +171,7 @@ static uint64_t max64(uint64_t a, uint64_t b) {
 /* From header.at_scan on, in turn: calls of the heap (cl/heap/layout.h) and compaction's plans. `end`
  * grows to the end of what takes most. */
 static void place_scratch(clumpi_header *h, uint32_t reduce_groups, uint64_t *end) {
+    h->reduce_groups = reduce_groups;
     const uint64_t sets = h->class_count + 1;
     const uint64_t of_calls[] = {
         h->scan_groups * sets * sizeof(clumpi_list_tally),

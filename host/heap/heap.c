@@ -244,21 +244,66 @@ _Static_assert(CLUMP_CLASSES_MAX < CLUMPI_RESERVED, "the class of metadata is no
 _Static_assert(CLUMPI_ERRORS == CLUMP_DEVICE_ERROR_COUNT,
                "heap.h and layout.h list the same errors");
 
-/* The first kind of error there is, in words. */
+static const char *class_name(const clump_heap *heap, uint32_t id) {
+    clump_class_info info;
+    return clump_schema_get_class(heap->schema, id, &info) ? "(unknown)" : info.name;
+}
+
+/* A kernel whose loop or reduction is not for the call that ran it. */
+static clump_status report_wrong_launch(clump_heap *heap, const clumpi_error *e) {
+    clump_error *error = &heap->context->error;
+    const char *name = class_name(heap, e->class_id);
+    uint32_t list_of = e->ref & ~CLUMPI_LOOP_KEYED;
+    if (!e->class_id)
+        return clumpi_fail(
+            error, CLUMP_ERR_DEVICE,
+            "a kernel with CLUMP_REDUCE was launched in more work-groups than a reduction "
+            "has, or in groups of more than %u work-items: run it by clump_reduce()",
+            CLUMPI_REDUCE_ITEMS);
+    if (e->ref & CLUMPI_LOOP_KEYED)
+        return clumpi_fail(
+            error, CLUMP_ERR_DEVICE,
+            "a kernel with CLUMP_FOR_EACH_KEYED(%s, ...) was not run as the key_kernel of a "
+            "compaction, so it visited nothing: use CLUMP_FOR_EACH, or "
+            "CLUMP_FOR_EACH_NUMBERED",
+            name);
+    if (!list_of || list_of == CLUMPI_LIST_KEYED)
+        return clumpi_fail(
+            error, CLUMP_ERR_DEVICE,
+            "a kernel with CLUMP_FOR_EACH_NEW(%s, ...) was not run by clump_do_new(), so it "
+            "visited nothing: use CLUMP_FOR_EACH, or clump_do_new()",
+            name);
+    return clumpi_fail(
+        error, CLUMP_ERR_DEVICE,
+        "a kernel with CLUMP_FOR_EACH_NEW(%s, ...) was run by a clump_do_new() of class %s, so "
+        "it visited nothing, and the new objects have undefined contents: the loop must name "
+        "that class, or a base of it",
+        name, class_name(heap, list_of));
+}
+
+/* The first kind of error there is, in words, and what to do. */
 static clump_status report_error(clump_heap *heap, const clumpi_error *errors) {
     static const char *const texts[] = {
 #define ERROR_TEXT(name, text) text,
         CLUMP_DEVICE_ERROR_LIST(ERROR_TEXT)
 #undef ERROR_TEXT
     };
+    static const char *const advice[CLUMP_DEVICE_ERROR_COUNT] = {
+        [CLUMP_DEVICE_OUT_OF_MEMORY] =
+            ". Free objects, collect or compact, and try again, or make a larger heap. Objects "
+            "that a "
+            "do-new has no room for are counted here too: ask it for `made`",
+        [CLUMP_DEVICE_DOUBLE_FREE] = ". Build the program with `checked` to see accesses to it",
+        [CLUMP_DEVICE_BAD_REFERENCE] = ". Build the program with `checked` to see accesses to it",
+    };
     for (int i = 0; i < CLUMPI_ERRORS; i++) {
-        if (!errors[i].count) continue;
-        clump_class_info info = {.name = "(unknown)"};
-        if (errors[i].class_id) clump_schema_get_class(heap->schema, errors[i].class_id, &info);
+        const clumpi_error *e = &errors[i];
+        if (!e->count) continue;
+        if (i == CLUMP_DEVICE_WRONG_LAUNCH) return report_wrong_launch(heap, e);
         return clumpi_fail(&heap->context->error, CLUMP_ERR_DEVICE,
-                           "%s; %u times, first by work-item %u for class %s, reference 0x%08x",
-                           texts[i], errors[i].count, errors[i].work_item, info.name,
-                           errors[i].ref);
+                           "%s; %u times, first by work-item %u for class %s, reference 0x%08x%s",
+                           texts[i], e->count, e->work_item, class_name(heap, e->class_id), e->ref,
+                           advice[i] ? advice[i] : "");
     }
     return CLUMP_OK;
 }

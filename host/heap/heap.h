@@ -73,6 +73,7 @@ struct clump_heap {
     int numbers_wanted;             /* a kernel asked for the numbers of this list */
     int reserved;                   /* slots may be reserved (cl/core/reserve.clh) */
     clumpi_u32 list_turn;           /* number of the next list, modulo 2 */
+    clumpi_u32 reduced_mark;        /* of the last reduction: header.reduced_mark */
     clump_refs *refs;               /* registered buffers of references */
     clumpi_handles *handles;        /* NULL until the first one is made */
     clumpi_attachments attachments; /* what compaction and collection keep */
@@ -93,6 +94,7 @@ struct clump_kernel {
     size_t group_limit; /* most work-items in a group */
     int fixed;          /* neither makes nor frees objects */
     int numbered;       /* has the parameter CLUMP_NUMBERS */
+    uint32_t reduces;   /* bytes of the type of its CLUMP_REDUCE; 0: not known yet */
     uint32_t arg_count; /* after these */
     uint8_t *arg_set;   /* per argument: was it set */
 };

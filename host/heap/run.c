@@ -232,6 +232,21 @@ clump_status clump_do_new(clump_heap *heap, const char *class_name, uint64_t cou
     return status;
 }
 
+/* As it lies in the header. */
+typedef struct reduction {
+    clumpi_u32 mark;
+    unsigned char value[CLUMPI_REDUCE_BYTES];
+} reduction;
+
+static clump_status wrong_result(clump_context *c, size_t bytes, uint32_t wanted) {
+    return clumpi_fail(
+        &c->error, CLUMP_ERR_USAGE,
+        "clump_reduce: a result of %zu bytes, but the type in the kernel's CLUMP_REDUCE has %u",
+        bytes, wanted);
+}
+
+/* What a kernel reduces is not known before it ran once: the device leaves the size of its type, with a number
+ * that tells the result from an earlier one. */
 clump_status clump_reduce(clump_heap *heap, clump_kernel *k, void *result, size_t bytes,
                           const clump_sync *sync) {
     clump_status status = prepare(heap, k, sync, "clump_reduce");
@@ -241,11 +256,27 @@ clump_status clump_reduce(clump_heap *heap, clump_kernel *k, void *result, size_
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
                            "clump_reduce: a result of %zu bytes; 1 to %u are possible", bytes,
                            CLUMPI_REDUCE_BYTES);
+    if (k->reduces && bytes != k->reduces) return wrong_result(c, bytes, k->reduces);
+    const uint64_t at = clumpi_header_offset(heap, offsetof(clumpi_header, reduced_mark));
     const clumpi_launch_sizes *sizes = &c->sizes;
     size_t global = sizes->do_all_global, local = sizes->do_all_local;
     clumpi_group_fit(k->group_limit, &global, &local);
-    status = launch(heap, k, global, local, sync, "of a reduction");
+    if (!k->reduces) {
+        heap->reduced_mark = 0;
+        status = clumpi_write(c, heap->buffer, at, sizeof heap->reduced_mark, &heap->reduced_mark);
+    }
+    if (!status) status = launch(heap, k, global, local, sync, "of a reduction");
+    reduction r;
+    if (!status) status = clumpi_read(c, heap->buffer, at, sizeof r.mark + bytes, &r);
     if (status) return status;
-    return clumpi_read(c, heap->buffer,
-                       clumpi_header_offset(heap, offsetof(clumpi_header, reduced)), bytes, result);
+    if (r.mark == heap->reduced_mark)
+        return clumpi_fail(
+            &c->error, CLUMP_ERR_USAGE,
+            "clump_reduce: the kernel did not come to a CLUMP_REDUCE, so there is no result. It "
+            "ran: use clump_do_all() for kernels without one");
+    heap->reduced_mark = r.mark;
+    k->reduces = r.mark & 255u;
+    if (bytes != k->reduces) return wrong_result(c, bytes, k->reduces);
+    memcpy(result, r.value, bytes);
+    return CLUMP_OK;
 }

@@ -78,8 +78,12 @@ CLUMP_API void clump_heap_touch(clump_heap *heap);
 #define CLUMP_DEVICE_ERROR_LIST(X)                                                                 \
     X(OUT_OF_MEMORY, "an allocation returned null: no slot of the class and no block was free")    \
     X(DOUBLE_FREE, "a reference was freed whose object was not live")                              \
-    X(BAD_REFERENCE, "a reference was freed or cast that no allocation of the class returned")     \
-    X(RETRY_BOUND, "a bounded loop gave up, which only memory corruption explains")
+    X(BAD_REFERENCE, "a reference was freed that no allocation of the class returned")             \
+    X(RETRY_BOUND, "a bounded loop gave up, which only memory corruption explains")                \
+    X(BAD_ACCESS,                                                                                  \
+      "a checked program used a reference that names no live object of the class: one "            \
+      "that was freed, or none")                                                                   \
+    X(WRONG_LAUNCH, "a kernel was run by a call that it is not for")
 
 typedef enum clump_device_error {
 #define CLUMP_DEVICE_ERROR_ENUM(name, text) CLUMP_DEVICE_##name,
@@ -90,9 +94,9 @@ typedef enum clump_device_error {
 
 typedef struct clump_device_report {
     struct {
-        uint32_t count;     /* events since the last fetch; requests, for OUT_OF_MEMORY */
-        uint32_t class_id;  /* of the first event; 0 if not known */
-        clump_ref ref;      /* of the first event; 0 for OUT_OF_MEMORY */
+        uint32_t count;    /* events since the last fetch; requests, for OUT_OF_MEMORY */
+        uint32_t class_id; /* of the first event; 0 if not known. WRONG_LAUNCH: that of the loop */
+        clump_ref ref; /* of the first event; 0 for OUT_OF_MEMORY, no reference for WRONG_LAUNCH */
         uint32_t work_item; /* global linear id of the first event, low 32 bits */
     } errors[CLUMP_DEVICE_ERROR_COUNT];
 } clump_device_report;
