@@ -198,6 +198,8 @@ clump_status clump_heap_create(const clump_heap_desc *desc, clump_heap **heap) {
     clump_heap *h = clumpi_alloc(&c->allocator, sizeof *h);
     if (!h) return clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for a heap");
     h->context = c;
+    h->users = 1;
+    clumpi_context_use(c);
     status = create(desc, bytes, h);
     if (status) {
         clump_error error = c->error; /* keep the cause, whatever destruction runs into */
@@ -210,7 +212,7 @@ clump_status clump_heap_create(const clump_heap_desc *desc, clump_heap **heap) {
 }
 
 void clump_heap_destroy(clump_heap *heap) {
-    if (!heap) return;
+    if (!heap || --heap->users) return;
     clump_context *c = heap->context;
     clumpi_refs_clear(heap);
     if (heap->buffer) c->cl.Finish(c->queue);
@@ -221,6 +223,7 @@ void clump_heap_destroy(clump_heap *heap) {
         clumpi_buffer_release(c, &heap->buffer);
     clump_schema_destroy(heap->schema);
     clumpi_free(&c->allocator, heap);
+    clumpi_context_unuse(c);
 }
 
 const clump_heap_layout *clump_heap_get_layout(const clump_heap *heap) {

@@ -48,9 +48,10 @@ typedef struct clumpi_geometry {
 
 /* A registered buffer of references (refs.c). */
 struct clump_refs {
-    clump_heap *heap;
-    clump_refs *next;
-    cl_mem buffer; /* retained */
+    clump_context *context;
+    clump_heap *heap; /* NULL: it was destroyed */
+    clump_refs *next; /* of the heap, or of those whose heaps were destroyed */
+    cl_mem buffer;    /* retained */
     uint64_t offset, count;
     cl_mem counted; /* retained, or NULL */
     uint64_t counted_at;
@@ -62,6 +63,7 @@ typedef struct clumpi_handles clumpi_handles;
 
 struct clump_heap {
     clump_context *context;
+    uint32_t users;       /* the caller, until it destroys it; compactors; collectors */
     clump_schema *schema; /* own copy */
     clumpi_geometry geometry;
     clump_heap_layout layout;
@@ -81,6 +83,7 @@ struct clump_heap {
 
 struct clump_program {
     clump_context *context;
+    uint32_t users;       /* the caller, until it destroys it; kernels */
     clump_schema *schema; /* what the source was generated from */
     uint32_t granule_bytes, block_granules;
     cl_program program; /* NULL if the build failed */
@@ -90,6 +93,7 @@ struct clump_program {
 
 struct clump_kernel {
     clump_program *program;
+    uint32_t users; /* the caller, until it destroys it; compactors; collectors */
     cl_kernel kernel;
     size_t group_limit; /* most work-items in a group */
     int fixed;          /* neither makes nor frees objects */
@@ -160,7 +164,8 @@ clump_status clumpi_ref_check(clump_heap *heap, clump_ref ref, clumpi_u32 first,
 
 /* ---- refs.c ---- */
 
-/* Unregister all buffers, and give up all handles. */
+/* Unregister all buffers, and give up all handles, at the end of the heap. What callers have of them stays with
+ * the context, for clump_refs_unregister(). */
 void clumpi_refs_clear(clump_heap *heap);
 
 /* ---- run.c ---- */

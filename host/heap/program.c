@@ -107,6 +107,8 @@ clump_status clump_program_create(const clump_program_desc *desc, clump_program 
     clump_program *p = clumpi_alloc(&c->allocator, sizeof *p);
     if (!p) return clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for a program");
     p->context = c;
+    p->users = 1;
+    clumpi_context_use(c);
     p->granule_bytes = desc->heap->layout.granule_bytes;
     p->block_granules = desc->heap->layout.block_granules;
     status = create(desc, p);
@@ -119,13 +121,14 @@ clump_status clump_program_create(const clump_program_desc *desc, clump_program 
 }
 
 void clump_program_destroy(clump_program *p) {
-    if (!p) return;
+    if (!p || --p->users) return;
     clump_context *c = p->context;
     if (p->program) c->cl.ReleaseProgram(p->program);
     clump_schema_destroy(p->schema);
     clumpi_free(&c->allocator, p->source);
     clumpi_user_texts_clear(c, &p->texts);
     clumpi_free(&c->allocator, p);
+    clumpi_context_unuse(c);
 }
 
 const char *clump_program_get_log(const clump_program *p) {
@@ -191,6 +194,8 @@ clump_status clump_kernel_create(clump_program *program, const char *name, clump
     clump_kernel *k = clumpi_alloc(&c->allocator, sizeof *k);
     if (!k) return clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for kernel %s", name);
     k->program = program;
+    k->users = 1;
+    program->users++;
     clump_status status = create_kernel(k, name);
     if (status) {
         clump_kernel_destroy(k);
@@ -201,11 +206,13 @@ clump_status clump_kernel_create(clump_program *program, const char *name, clump
 }
 
 void clump_kernel_destroy(clump_kernel *k) {
-    if (!k) return;
-    clump_context *c = k->program->context;
+    if (!k || --k->users) return;
+    clump_program *p = k->program;
+    clump_context *c = p->context;
     if (k->kernel) c->cl.ReleaseKernel(k->kernel);
     clumpi_free(&c->allocator, k->arg_set);
     clumpi_free(&c->allocator, k);
+    clump_program_destroy(p); /* it had this kernel for a user */
 }
 
 clump_status clump_kernel_set_arg(clump_kernel *k, uint32_t index, size_t bytes,

@@ -54,6 +54,32 @@ static clump_status check_refs_desc(clump_context *c, const clump_refs_desc *d, 
     return d->counted ? check_counted(c, d) : CLUMP_OK;
 }
 
+/* Registered references whose heaps were destroyed: of a context. */
+typedef struct left_refs {
+    clumpi_attachment base;
+    clump_refs *first;
+} left_refs;
+
+static const char left_key;
+
+static void release_left(clumpi_attachment *base, clump_context *c) {
+    left_refs *left = (left_refs *)base;
+    for (clump_refs *r; (r = left->first) != NULL;) {
+        left->first = r->next;
+        clumpi_free(&c->allocator, r);
+    }
+    clumpi_free(&c->allocator, left);
+}
+
+/* Made with the first registration, so that the end of a heap needs no memory. */
+static left_refs *left_of(clump_context *c) {
+    clumpi_attachment *found = clumpi_attachment_find(&c->attachments, &left_key);
+    if (found) return (left_refs *)found;
+    left_refs *left = clumpi_alloc(&c->allocator, sizeof *left);
+    if (left) clumpi_attach(&c->attachments, &left->base, &left_key, release_left);
+    return left;
+}
+
 clump_status clump_refs_register(clump_heap *heap, const clump_refs_desc *desc, clump_refs **refs) {
     if (refs) *refs = NULL;
     if (!heap) return CLUMP_ERR_USAGE;
@@ -64,7 +90,7 @@ clump_status clump_refs_register(clump_heap *heap, const clump_refs_desc *desc, 
     uint32_t stride = desc->stride ? desc->stride : sizeof(clump_ref);
     clump_status status = check_refs_desc(c, desc, stride);
     if (status) return status;
-    clump_refs *r = clumpi_alloc(&c->allocator, sizeof *r);
+    clump_refs *r = left_of(c) ? clumpi_alloc(&c->allocator, sizeof *r) : NULL;
     if (!r)
         return clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for registered references");
     cl_int code = c->cl.RetainMemObject(desc->buffer);
@@ -76,7 +102,8 @@ clump_status clump_refs_register(clump_heap *heap, const clump_refs_desc *desc, 
         clumpi_free(&c->allocator, r);
         return clumpi_fail_cl(&c->error, "clRetainMemObject", code, "buffer of references");
     }
-    *r = (clump_refs){.heap = heap,
+    *r = (clump_refs){.context = c,
+                      .heap = heap,
                       .next = heap->refs,
                       .buffer = desc->buffer,
                       .offset = desc->offset,
@@ -90,15 +117,27 @@ clump_status clump_refs_register(clump_heap *heap, const clump_refs_desc *desc, 
     return CLUMP_OK;
 }
 
-void clump_refs_unregister(clump_refs *refs) {
-    if (!refs) return;
-    clump_context *c = refs->heap->context;
-    clump_refs **at = &refs->heap->refs;
-    while (*at != refs) at = &(*at)->next;
-    *at = refs->next;
+static void take_out(clump_refs **list, clump_refs *refs) {
+    while (*list != refs) list = &(*list)->next;
+    *list = refs->next;
+}
+
+/* The heap does not look at them any more. */
+static void let_go(clump_refs *refs) {
+    clump_context *c = refs->context;
+    take_out(&refs->heap->refs, refs);
+    refs->heap = NULL;
     c->cl.ReleaseMemObject(refs->buffer);
     if (refs->counted) c->cl.ReleaseMemObject(refs->counted);
-    clumpi_free(&c->allocator, refs);
+}
+
+void clump_refs_unregister(clump_refs *refs) {
+    if (!refs) return;
+    if (refs->heap)
+        let_go(refs);
+    else
+        take_out(&left_of(refs->context)->first, refs);
+    clumpi_free(&refs->context->allocator, refs);
 }
 
 /* ---- Handles ---------------------------------------------------------------------------------- */
@@ -115,7 +154,12 @@ static void free_handles(clump_heap *heap, clumpi_handles *h) {
 void clumpi_refs_clear(clump_heap *heap) {
     free_handles(heap, heap->handles);
     heap->handles = NULL;
-    while (heap->refs) clump_refs_unregister(heap->refs);
+    for (clump_refs *r; (r = heap->refs) != NULL;) {
+        left_refs *left = left_of(heap->context);
+        let_go(r);
+        r->next = left->first;
+        left->first = r;
+    }
 }
 
 /* A buffer for `room` handles, with those of `old`, which may be NULL. */

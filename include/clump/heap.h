@@ -25,7 +25,7 @@ typedef uint32_t clump_ref;
 typedef struct clump_heap clump_heap;
 
 typedef struct clump_heap_desc {
-    clump_context *context;     /* required; must outlive the heap */
+    clump_context *context;     /* required */
     const clump_schema *schema; /* required, sealed; copied as far as the heap needs it */
     uint64_t bytes;             /* all device memory the heap takes, metadata included */
     double device_share;        /* instead of bytes: share of the device's memory, 0 < s <= 1. One
@@ -34,7 +34,7 @@ typedef struct clump_heap_desc {
                                    0: chosen from `bytes`. Wide blocks allocate faster, narrow ones
                                    fragment less */
     struct clump_pool *pool;    /* of the same context: the heap's memory comes from it, and goes
-                                   back to it; it must outlive the heap. NULL: an own buffer */
+                                   back to it. NULL: an own buffer */
 } clump_heap_desc;
 
 /* Where things lie. Fixed at creation; two heaps with equal granule_bytes and block_granules and
@@ -56,7 +56,8 @@ typedef struct clump_heap_layout {
  * type the device lacks; CLUMP_ERR_CL; CLUMP_ERR_BUILD; CLUMP_ERR_MEMORY. On failure nothing stays allocated. */
 CLUMP_API clump_status clump_heap_create(const clump_heap_desc *desc, clump_heap **heap);
 
-/* DESTRUCTOR. NULL is allowed. Waits for the queue. Programs may be destroyed before or after. */
+/* DESTRUCTOR. NULL is allowed. Waits for the queue. Programs may be destroyed before or after. A heap that
+ * still has a compactor or a collector ends with the last of them. */
 CLUMP_API void clump_heap_destroy(clump_heap *heap);
 
 CLUMP_API const clump_heap_layout *clump_heap_get_layout(const clump_heap *heap);

@@ -34,7 +34,7 @@ typedef struct clump_program_desc {
 CLUMP_API clump_status clump_program_create(const clump_program_desc *desc,
                                             clump_program **program);
 
-/* DESTRUCTOR. NULL is allowed. Its kernels must be destroyed before it. */
+/* DESTRUCTOR. NULL is allowed. A program that still has kernels ends with the last of them. */
 CLUMP_API void clump_program_destroy(clump_program *program);
 
 /* The whole build log, "" if there was nothing to say. Lives as long as the program. */

@@ -39,7 +39,8 @@ typedef struct clump_refs_desc {
 CLUMP_API clump_status clump_refs_register(clump_heap *heap, const clump_refs_desc *desc,
                                            clump_refs **refs);
 
-/* DESTRUCTOR. NULL is allowed. A heap that is destroyed unregisters its buffers. */
+/* DESTRUCTOR. NULL is allowed. A heap that is destroyed unregisters its buffers, and lets go of them; this call does
+ * nothing then, and is allowed until the context ends. */
 CLUMP_API void clump_refs_unregister(clump_refs *refs);
 
 /* A reference that the host holds: its number stays the same when its object moves. 0 is none. */
