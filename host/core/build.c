@@ -109,7 +109,7 @@ static const char *line_of(const char *text, const char *at) {
  * frees objects, or hands its heap to a function that may. For compilers that is no error. NULL without one. */
 static const char *find_broken_promise(const char *log) {
     for (const char *at = log; at && (at = strstr(at, "discards qualifiers")) != NULL; at++) {
-        const char *name = strstr(line_of(log, at), "clump_heap_bytes");
+        const char *name = strstr(line_of(log, at), "clumpi_heap_memory");
         if (name && name < at) return line_of(log, at);
     }
     return NULL;

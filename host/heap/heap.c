@@ -190,8 +190,11 @@ static clump_status create(const clump_heap_desc *desc, uint64_t bytes, clump_he
 
 clump_status clump_heap_create(const clump_heap_desc *desc, clump_heap **heap) {
     if (heap) *heap = NULL;
-    if (!desc || !heap || !desc->context) return CLUMP_ERR_USAGE; /* no context to hold words */
+    if (!desc || !desc->context) return CLUMP_ERR_USAGE; /* no context to hold words */
     clump_context *c = desc->context;
+    if (!heap)
+        return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
+                           "clump_heap_create needs a place for the heap");
     uint64_t bytes = 0;
     clump_status status = check_desc(desc, &bytes);
     if (status) return status;

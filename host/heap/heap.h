@@ -95,7 +95,9 @@ struct clump_kernel {
     clump_program *program;
     uint32_t users; /* the caller, until it destroys it; compactors; collectors */
     cl_kernel kernel;
+    char *name;
     size_t group_limit; /* most work-items in a group */
+    size_t required[3]; /* its reqd_work_group_size, or 0 */
     int fixed;          /* neither makes nor frees objects */
     int numbered;       /* has the parameter CLUMP_NUMBERS */
     uint32_t reduces;   /* bytes of the type of its CLUMP_REDUCE; 0: not known yet */

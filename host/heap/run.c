@@ -123,8 +123,9 @@ static int same_layout(const clump_heap *heap, const clump_program *p) {
  * */
 static clump_status prepare(clump_heap *heap, clump_kernel *k, const clump_sync *sync,
                             const char *call) {
-    if (!heap || !k) return CLUMP_ERR_USAGE;
+    if (!heap) return CLUMP_ERR_USAGE;
     clump_context *c = heap->context;
+    if (!k) return clumpi_fail(&c->error, CLUMP_ERR_USAGE, "%s: the kernel is NULL", call);
     clump_status status = clumpi_sync_check(c, sync, call);
     if (status) return status;
     if (!same_layout(heap, k->program))
@@ -134,8 +135,10 @@ static clump_status prepare(clump_heap *heap, clump_kernel *k, const clump_sync 
                            call);
     for (uint32_t i = 0; i < k->arg_count; i++)
         if (!k->arg_set[i])
-            return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
-                               "%s: parameter %u after the heap parameter was never set", call, i);
+            return clumpi_fail(
+                &c->error, CLUMP_ERR_USAGE,
+                "%s: parameter %u of kernel %s, counted after the heap, was never set", call, i,
+                k->name);
     cl_int code = c->cl.SetKernelArg(k->kernel, 0, sizeof heap->buffer, &heap->buffer);
     if (!code && k->numbered) {
         const clumpi_header *h = &heap->geometry.header;
@@ -159,6 +162,20 @@ static clump_status launch(clump_heap *heap, clump_kernel *k, size_t global, siz
     return clumpi_enqueue(heap->context, k->kernel, call, global, local, sync);
 }
 
+/* A kernel's reqd_work_group_size must be what it is launched in. */
+static clump_status check_required(const clump_kernel *k, size_t local, const char *call,
+                                   const char *advice) {
+    if (!k->required[0] || (k->required[0] == local && k->required[1] * k->required[2] == 1))
+        return CLUMP_OK;
+    return clumpi_fail(&k->program->context->error, CLUMP_ERR_USAGE,
+                       "%s: kernel %s is to run in groups of %zu x %zu x %zu work-items by its "
+                       "reqd_work_group_size, but not in those of this call, %zu%s",
+                       call, k->name, k->required[0], k->required[1], k->required[2], local,
+                       advice);
+}
+static const char own_sizes[] =
+    ": leave the attribute out, or choose the sizes with clump_launch()";
+
 clump_status clump_do_all(clump_heap *heap, clump_kernel *k, const clump_sync *sync) {
     clump_status status = prepare(heap, k, sync, "clump_do_all");
     if (status) return status;
@@ -166,7 +183,8 @@ clump_status clump_do_all(clump_heap *heap, clump_kernel *k, const clump_sync *s
     size_t global = sizes->do_all_global;
     size_t local = k->fixed ? sizes->do_all_local : sizes->changing_local;
     clumpi_group_fit(k->group_limit, &global, &local);
-    return launch(heap, k, global, local, sync, "of a do-all");
+    status = check_required(k, local, "clump_do_all", own_sizes);
+    return status ? status : launch(heap, k, global, local, sync, "of a do-all");
 }
 
 clump_status clump_launch(clump_heap *heap, clump_kernel *k, size_t global, size_t local,
@@ -181,9 +199,11 @@ clump_status clump_launch(clump_heap *heap, clump_kernel *k, size_t global, size
                            global, local);
     if (local > k->group_limit)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
-                           "clump_launch: groups of %zu work-items; the device runs this kernel in "
+                           "clump_launch: groups of %zu work-items; the device runs kernel %s in "
                            "groups of at most %zu",
-                           local, k->group_limit);
+                           local, k->name, k->group_limit);
+    status = check_required(k, local, "clump_launch", "");
+    if (status) return status;
     return launch(heap, k, global, local, sync, "of a launch");
 }
 
@@ -208,20 +228,21 @@ clump_status clump_do_new(clump_heap *heap, const char *class_name, uint64_t cou
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE, "%llu objects; at most 2^31 at once",
                            (unsigned long long)count);
     const clumpi_launch_sizes *sizes = &c->sizes;
-    size_t global = sizes->scan_groups * sizes->scan_local;
+    size_t global = sizes->do_all_global, local = sizes->do_all_local;
+    clumpi_group_fit(k->group_limit, &global, &local);
+    status = check_required(k, local, "clump_do_new", own_sizes);
+    if (status) return status;
+    const size_t scan_global = sizes->scan_groups * sizes->scan_local;
     clumpi_u32 wanted = (clumpi_u32)count;
     clumpi_arg args[] = {{sizeof info.id, &info.id}, {sizeof wanted, &wanted}};
     clumpi_arg supply[] = {args[0], {sizeof heap->list_turn, &heap->list_turn}};
     clump_sync waits = waits_of(sync);
     heap->list_valid = 0; /* the rows of the new objects take its place */
-    status = clumpi_run_on_heap(heap, CLUMPI_HEAP_KERNEL(new_count), global, sizes->scan_local,
+    status = clumpi_run_on_heap(heap, CLUMPI_HEAP_KERNEL(new_count), scan_global, sizes->scan_local,
                                 supply, 2, &waits);
     if (!status)
-        status = clumpi_run_on_heap(heap, CLUMPI_HEAP_KERNEL(new_claim), global, sizes->scan_local,
-                                    args, 2, NULL);
-    global = sizes->do_all_global;
-    size_t local = sizes->do_all_local;
-    clumpi_group_fit(k->group_limit, &global, &local);
+        status = clumpi_run_on_heap(heap, CLUMPI_HEAP_KERNEL(new_claim), scan_global,
+                                    sizes->scan_local, args, 2, NULL);
     if (!status) status = clumpi_enqueue(c, k->kernel, "of a do-new", global, local, sync);
     if (status || !made) return status;
     clumpi_u32 objects = 0;
@@ -261,6 +282,8 @@ clump_status clump_reduce(clump_heap *heap, clump_kernel *k, void *result, size_
     const clumpi_launch_sizes *sizes = &c->sizes;
     size_t global = sizes->do_all_global, local = sizes->do_all_local;
     clumpi_group_fit(k->group_limit, &global, &local);
+    status = check_required(k, local, "clump_reduce", own_sizes);
+    if (status) return status;
     if (!k->reduces) {
         heap->reduced_mark = 0;
         status = clumpi_write(c, heap->buffer, at, sizeof heap->reduced_mark, &heap->reduced_mark);

@@ -169,13 +169,23 @@ CLUMP_API clump_status clump_heap_read_refs(clump_heap *heap, const char *class_
 /* METHOD. Read or write one field of all live objects of a class and its subclasses, packed, in the
  * order of clump_heap_read_refs().
  *   field   the name; `index` is the array element, 0 for a plain field
- *   values  element_bytes of the field for each object (3-vectors take 4 elements, as in OpenCL)
+ *   values  element_bytes of the field for each object (3-vectors take 4 elements, as in OpenCL); NULL is allowed
+ *           with a count of 0
  *   count   read: capacity in objects; write: must equal the number of live objects
  * Blocks: yes. Returns CLUMP_OK; CLUMP_ERR_NOT_FOUND class or field; CLUMP_ERR_USAGE index out of
  * range, or count wrong (nothing is read or written); CLUMP_ERR_CL; CLUMP_ERR_MEMORY. */
 CLUMP_API clump_status clump_heap_read_field(clump_heap *heap, const char *class_name,
                                              const char *field, uint32_t index, void *values,
                                              uint64_t count);
+/* METHOD. Reads as the above, and tells how many objects there are, also where there is no room for them
+ * (CLUMP_ERR_USAGE; nothing is read).
+ *   values    NULL is allowed with a capacity of 0
+ *   capacity  of `values`, in objects
+ *   count     [out, optional] */
+CLUMP_API clump_status clump_heap_read_field_counted(clump_heap *heap, const char *class_name,
+                                                     const char *field, uint32_t index,
+                                                     void *values, uint64_t capacity,
+                                                     uint64_t *count);
 CLUMP_API clump_status clump_heap_write_field(clump_heap *heap, const char *class_name,
                                               const char *field, uint32_t index, const void *values,
                                               uint64_t count);

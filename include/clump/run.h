@@ -20,8 +20,8 @@ extern "C" {
 /* METHOD. Do-all: launch `kernel` so that its loops cover all live objects of the classes that they
  * name (Springer's thesis 5.2.2). At most 3 launches, no readback.
  *   sync  [in, optional]
- * Blocks: no. Returns CLUMP_OK; CLUMP_ERR_USAGE program and heap have different layouts, or an
- * argument was never set; CLUMP_ERR_CL. */
+ * Blocks: no. Returns CLUMP_OK; CLUMP_ERR_USAGE program and heap have different layouts, an argument was
+ * never set, or the kernel has a reqd_work_group_size, for which there is clump_launch(); CLUMP_ERR_CL. */
 CLUMP_API clump_status clump_do_all(clump_heap *heap, clump_kernel *kernel, const clump_sync *sync);
 
 /* METHOD. The same with work sizes of the caller's, for kernels that are not loops over objects
