@@ -181,6 +181,10 @@ typedef struct clumpi_crowd {
 clump_status clumpi_list_update(clump_heap *heap, int numbered, const clumpi_crowd *crowd,
                                 const clump_sync *sync);
 
+/* Everything that must hold before the first launch of a call, so that a failure changes nothing. */
+clump_status clumpi_run_prepare(clump_heap *heap, clump_kernel *k, const clump_sync *sync,
+                                const char *call);
+
 /* Give back what is reserved, so that the invariants of cl/core/layout.h hold: one launch, or none. */
 clump_status clumpi_unreserve(clump_heap *heap, const clump_sync *sync);
 

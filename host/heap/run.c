@@ -119,10 +119,8 @@ static int same_layout(const clump_heap *heap, const clump_program *p) {
     return 1;
 }
 
-/* Everything that must hold before the first launch of a call, so that a failure changes nothing.
- * */
-static clump_status prepare(clump_heap *heap, clump_kernel *k, const clump_sync *sync,
-                            const char *call) {
+clump_status clumpi_run_prepare(clump_heap *heap, clump_kernel *k, const clump_sync *sync,
+                                const char *call) {
     if (!heap) return CLUMP_ERR_USAGE;
     clump_context *c = heap->context;
     if (!k) return clumpi_fail(&c->error, CLUMP_ERR_USAGE, "%s: the kernel is NULL", call);
@@ -177,7 +175,7 @@ static const char own_sizes[] =
     ": leave the attribute out, or choose the sizes with clump_launch()";
 
 clump_status clump_do_all(clump_heap *heap, clump_kernel *k, const clump_sync *sync) {
-    clump_status status = prepare(heap, k, sync, "clump_do_all");
+    clump_status status = clumpi_run_prepare(heap, k, sync, "clump_do_all");
     if (status) return status;
     const clumpi_launch_sizes *sizes = &heap->context->sizes;
     size_t global = sizes->do_all_global;
@@ -189,7 +187,7 @@ clump_status clump_do_all(clump_heap *heap, clump_kernel *k, const clump_sync *s
 
 clump_status clump_launch(clump_heap *heap, clump_kernel *k, size_t global, size_t local,
                           const clump_sync *sync) {
-    clump_status status = prepare(heap, k, sync, "clump_launch");
+    clump_status status = clumpi_run_prepare(heap, k, sync, "clump_launch");
     if (status) return status;
     clump_context *c = heap->context;
     if (local == 0 || global == 0 || global % local)
@@ -210,7 +208,7 @@ clump_status clump_launch(clump_heap *heap, clump_kernel *k, size_t global, size
 clump_status clump_do_new(clump_heap *heap, const char *class_name, uint64_t count, clump_kernel *k,
                           uint64_t *made, const clump_sync *sync) {
     if (made) *made = 0;
-    clump_status status = prepare(heap, k, sync, "clump_do_new");
+    clump_status status = clumpi_run_prepare(heap, k, sync, "clump_do_new");
     if (status) return status;
     clump_context *c = heap->context;
     clump_class_info info;
@@ -270,7 +268,7 @@ static clump_status wrong_result(clump_context *c, size_t bytes, uint32_t wanted
  * that tells the result from an earlier one. */
 clump_status clump_reduce(clump_heap *heap, clump_kernel *k, void *result, size_t bytes,
                           const clump_sync *sync) {
-    clump_status status = prepare(heap, k, sync, "clump_reduce");
+    clump_status status = clumpi_run_prepare(heap, k, sync, "clump_reduce");
     if (status) return status;
     clump_context *c = heap->context;
     if (!result || bytes == 0 || bytes > CLUMPI_REDUCE_BYTES)
