@@ -104,9 +104,10 @@ static void emit_tests(clumpi_text *t, const clump_class_info *c) {
                        id, n, id, c->last, n, id, id, n, id, span, n, id);
     clumpi_text_append(t,
                        "static inline void clumpi_free_%u(CLUMP_HEAP, %s clumpi_r) {\n"
+                       "    clumpi_unwatch(clump_heap, clumpi_r.id, %uu, %uu);\n"
                        "    clumpi_free(clump_heap, %uu, %uu, clumpi_r.id);\n}\n"
                        "#define %s_free(clumpi_r) clumpi_free_%u(CLUMPI_CHANGING_HEAP, clumpi_r)\n",
-                       id, n, id, c->last, n, id);
+                       id, n, id, c->last, id, c->last, n, id);
 }
 
 /* What concrete classes have besides: two ways to make an object. */

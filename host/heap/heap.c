@@ -12,7 +12,7 @@ static const char *const kernel_files[] = {
     "cl/core/layout.h",    "cl/core/prelude.clh",  "cl/core/bitmap.clh", "cl/core/block.clh",
     "cl/core/reserve.clh", "cl/core/scan.clh",     "cl/heap/layout.h",   "cl/heap/reserve.clh",
     "cl/heap/init.cl",     "cl/heap/enumerate.cl", "cl/heap/new.cl",     "cl/heap/stats.cl",
-    "cl/heap/fields.cl",   "cl/heap/check.cl"};
+    "cl/heap/fields.cl",   "cl/heap/check.cl",     "cl/heap/watch.cl"};
 static const char *const kernel_names[] = {CLUMPI_HEAP_KERNELS(CLUMPI_KERNEL_NAME)};
 const clumpi_library clumpi_heap_library = {
     kernel_files, sizeof kernel_files / sizeof *kernel_files, kernel_names,
@@ -166,7 +166,8 @@ static clump_status create(const clump_heap_desc *desc, uint64_t bytes, clump_he
     clumpi_geometry *g = &heap->geometry;
     clump_status status = clumpi_geometry_compute(
         desc->schema, bytes, desc->block_rows, (uint32_t)c->sizes.scan_groups,
-        (uint32_t)(c->sizes.do_all_global / c->sizes.do_all_local), g, &c->error);
+        (uint32_t)(c->sizes.do_all_global / c->sizes.do_all_local), desc->watch_handles != 0, g,
+        &c->error);
     if (status) return status;
     uint32_t block_bytes = g->header.granule_bytes * g->header.block_granules;
     heap->layout = (clump_heap_layout){

@@ -32,6 +32,8 @@
     X(rank_count)                                                                                  \
     X(rank_write)                                                                                  \
     X(field_copy)                                                                                  \
+    X(watch_settle)                                                                                \
+    X(watch_set)                                                                                   \
     X(check_blocks)                                                                                \
     X(check_rest)
 enum { CLUMPI_HEAP_KERNELS(CLUMPI_KERNEL_INDEX) };
@@ -87,7 +89,7 @@ struct clump_program {
     clump_schema *schema; /* what the source was generated from */
     uint32_t granule_bytes, block_granules;
     cl_program program; /* NULL if the build failed */
-    char *source;
+    char *source, *options;
     clumpi_user_texts texts;
 };
 
@@ -127,10 +129,10 @@ void *clumpi_heap_keep(clump_heap *heap, const void *key, size_t bytes,
 /* Units of the null row before the header: 64 times the largest object. */
 uint32_t clumpi_header_at(const clump_schema *schema);
 
-/* What clump_heap_create() decides. Fails with CLUMP_ERR_CAPACITY and words. */
+/* What clump_heap_create() decides. watched: with bits for handles. Fails with CLUMP_ERR_CAPACITY and words. */
 clump_status clumpi_geometry_compute(const clump_schema *schema, uint64_t bytes,
                                      uint32_t block_rows, uint32_t scan_groups,
-                                     uint32_t reduce_groups, clumpi_geometry *geometry,
+                                     uint32_t reduce_groups, int watched, clumpi_geometry *geometry,
                                      clump_error *error);
 
 /* ---- columns.c ---- */
@@ -169,6 +171,11 @@ clump_status clumpi_ref_check(clump_heap *heap, clump_ref ref, clumpi_u32 first,
 /* Unregister all buffers, and give up all handles, at the end of the heap. What callers have of them stays with
  * the context, for clump_refs_unregister(). */
 void clumpi_refs_clear(clump_heap *heap);
+
+/* Of a heap that watches its handles, nothing for others: null the handles of freed objects, before objects move or
+ * are marked; and watch the objects where they are now, after they moved. */
+clump_status clumpi_handles_settle(clump_heap *heap);
+clump_status clumpi_handles_watch(clump_heap *heap);
 
 /* ---- run.c ---- */
 

@@ -100,6 +100,7 @@ static clump_status create(const clump_program_desc *desc, clump_program *p) {
         status = clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for the program's text");
     } else {
         p->source = source.data;
+        p->options = options.data;
         status = clumpi_schema_copy(desc->heap->schema, &c->allocator, &p->schema);
         if (status)
             clumpi_fail(&c->error, status, "no host memory for the program's schema");
@@ -107,7 +108,7 @@ static clump_status create(const clump_program_desc *desc, clump_program *p) {
             status = clumpi_build(c, p->source, options.data, &user, &p->program, &p->texts);
         if (!status && desc->strict) status = refuse_warnings(p, name);
     }
-    clumpi_free(&c->allocator, options.data);
+    if (!p->options) clumpi_free(&c->allocator, options.data);
     return status;
 }
 
@@ -155,6 +156,7 @@ void clump_program_destroy(clump_program *p) {
     if (p->program) c->cl.ReleaseProgram(p->program);
     clump_schema_destroy(p->schema);
     clumpi_free(&c->allocator, p->source);
+    clumpi_free(&c->allocator, p->options);
     clumpi_user_texts_clear(c, &p->texts);
     clumpi_free(&c->allocator, p);
     clumpi_context_unuse(c);
@@ -166,6 +168,10 @@ const char *clump_program_get_log(const clump_program *p) {
 
 const char *clump_program_get_source(const clump_program *p) {
     return p->source;
+}
+
+const char *clump_program_get_options(const clump_program *p) {
+    return p->options;
 }
 
 /* The first parameter must be the heap; the second may be CLUMP_NUMBERS. Devices that cannot tell are

@@ -33,7 +33,10 @@ typedef struct clump_heap_desc {
     uint32_t block_rows;        /* rows of 64 objects of the smallest class in a block, 1 .. 64;
                                    0: chosen from `bytes`. Wide blocks allocate faster, narrow ones
                                    fragment less */
-    struct clump_pool *pool;    /* of the same context: the heap's memory comes from it, and goes
+    int watch_handles; /* 1: handles (refs.h) see that their object was freed, although its slot
+                                   was given out again. Takes 8 bytes a granule; a free looks whether
+                                   a handle was made of the object */
+    struct clump_pool *pool; /* of the same context: the heap's memory comes from it, and goes
                                    back to it. NULL: an own buffer */
 } clump_heap_desc;
 
@@ -65,8 +68,10 @@ CLUMP_API const clump_heap_layout *clump_heap_get_layout(const clump_heap *heap)
 /* The heap's copy of its schema, for look-ups by name. Lives as long as the heap. */
 CLUMP_API const clump_schema *clump_heap_get_schema(const clump_heap *heap);
 
-/* The buffer, for kernels that are launched by other means than run.h. Not retained for the caller.
- * After such a kernel allocated or freed, call clump_heap_touch(). */
+/* The buffer. Not retained for the caller. It is the first argument of kernels that the caller builds and launches by
+ * OpenCL itself, from clump_program_get_source() and clump_program_get_options(): those without loops over
+ * objects and without CLUMP_NUMBERS, since the list of objects is made by the calls of run.h. After such a kernel
+ * allocated or freed, call clump_heap_touch(). */
 CLUMP_API cl_mem clump_heap_get_buffer(const clump_heap *heap);
 
 /* Tell the heap that its objects may have changed: the next do-all enumerates anew. */
@@ -158,7 +163,7 @@ CLUMP_API clump_status clump_heap_calc_count(clump_heap *heap, const char *class
 CLUMP_API clump_status clump_heap_check(clump_heap *heap);
 
 /* METHOD. References of all live objects of a class and its subclasses, in the order in which a
- * do-all visits their rows. The order is the same for all calls until objects are made or freed.
+ * do-all visits their rows. The order is the same for all calls until objects are made, freed or moved (compact.h).
  *   refs      [out, optional]  up to `capacity` references
  *   count     [out]            live objects; may exceed capacity
  * Blocks: yes. Returns CLUMP_OK; CLUMP_ERR_NOT_FOUND; CLUMP_ERR_USAGE; CLUMP_ERR_CL;

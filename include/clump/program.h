@@ -44,9 +44,10 @@ CLUMP_API uint32_t clump_program_get_warning_count(const clump_program *program)
 /* The whole build log, "" if there was nothing to say. Lives as long as the program. */
 CLUMP_API const char *clump_program_get_log(const clump_program *program);
 
-/* Everything handed to the compiler, readable, with #line marks: the dump of the generated code.
- * Lives as long as the program. */
+/* Everything handed to the compiler, readable, with #line marks: the dump of the generated code; and the options of
+ * the build. Both live as long as the program. */
 CLUMP_API const char *clump_program_get_source(const clump_program *program);
+CLUMP_API const char *clump_program_get_options(const clump_program *program);
 
 /* CONSTRUCTOR. The kernel `name`, whose first parameter must be CLUMP_HEAP or CLUMP_HEAP_FIXED.
  * Returns CLUMP_OK; CLUMP_ERR_NOT_FOUND, the error lists the kernels that there are; CLUMP_ERR_USAGE first parameter

@@ -51,7 +51,9 @@ typedef uint32_t clump_handle;
  * CLUMP_ERR_MEMORY. */
 CLUMP_API clump_status clump_handle_create(clump_heap *heap, clump_ref ref, clump_handle *handle);
 
-/* METHOD. Where the object is now; null (0) if it was found dead by a compaction.
+/* METHOD. Where the object is now; null (0) if it was found dead by a compaction, and in a heap with
+ * watch_handles (heap.h) if it was freed. In others a handle of a freed object names the next object that gets
+ * the slot.
  * Blocks: yes. Returns CLUMP_OK; CLUMP_ERR_USAGE no such handle; CLUMP_ERR_CL. */
 CLUMP_API clump_status clump_handle_read(clump_heap *heap, clump_handle handle, clump_ref *ref);
 
