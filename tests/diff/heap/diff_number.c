@@ -323,7 +323,7 @@ static void expect_unbuilt(world *w, const char *text) {
     clump_program_desc desc = {.heap = w->heap, .source = text, .options = options};
     clump_program *program;
     CHECK_STATUS(f, clump_program_create(&desc, &program), CLUMP_ERR_BUILD);
-    assert_non_null(strstr(clump_program_get_log(program), "clump_numbers"));
+    assert_non_null(strstr(clump_program_get_log(program), "CLUMP_NUMBERS"));
     clump_program_destroy(program);
 }
 
