@@ -43,7 +43,8 @@ typedef uint64_t clumpi_u64;
 #define CLUMPI_MAGIC 0x434c4d50u /* "CLMP" */
 #define CLUMPI_UNIT 64u          /* bytes per unit of the at_ offsets */
 #define CLUMPI_CLASS_SHIFT 24
-#define CLUMPI_CREDIT_MASK 0x00ffffffu
+#define CLUMPI_CREDIT_MASK 0x007fffffu
+#define CLUMPI_STRIPED 0x00800000u /* of a state: slots of the block are in stripes (reserve.clh) */
 #define CLUMPI_RESERVED 255u /* class of the blocks that hold the metadata */
 #define CLUMPI_LEVELS_MAX 6  /* 32^6 > 2^26 blocks */
 #define CLUMPI_ROW_SLOTS 64u /* objects of a row: CLUMP_ROW_SLOTS */
@@ -87,6 +88,18 @@ typedef struct clumpi_stripe {
     clumpi_u32 limit, next;
     clumpi_u32 pad[30];
 } clumpi_stripe;
+
+/* Which slots of a block are in stripes, if its state has CLUMPI_STRIPED: some of its holes, whose numbers within the
+ * reservation follow each other, and some of its empty rows, or all rows of a fresh block. 12 bytes. */
+typedef struct clumpi_striped {
+    clumpi_u32 first_hole, first_row; /* first_row: number of the row in the reservation */
+    clumpi_u32 counts;                /* holes << 16 | slots of rows: 64 for each */
+} clumpi_striped;
+
+/* Positions from .. to-1 of a stripe. */
+typedef struct clumpi_span {
+    clumpi_u32 stripe, from, to;
+} clumpi_span;
 
 /* One entry per class, index = class id; index 0 is unused. The table follows the header. 512 bytes. */
 typedef struct clumpi_class {
@@ -145,14 +158,13 @@ typedef struct clumpi_header {
     clumpi_u32 at_plan_list, at_block_plans, at_moved;
     clumpi_u32 at_record_table, at_record_bits;
     clumpi_u32 at_stripes, at_slots; /* reservations: stripes; the list of slots */
-    clumpi_u32 at_reserved;          /* a word per block: how many of its slots were reserved */
+    clumpi_u32 at_striped;           /* a clumpi_striped for each block */
     clumpi_u32 stripes;              /* of a class, at most */
     clumpi_u32 slots_rows, slots_holes; /* entries of the list of slots: for rows; then for 64 holes each */
     clumpi_u32 fixed_pad[12];
     /* Changed by kernels; each group on a 128-byte line of its own. */
     clumpi_u32 epoch; /* grows when room appears: a full block gets a free slot, a block is freed */
-    clumpi_u32 taking, taken; /* take-backs from other classes that were begun; that are done */
-    clumpi_u32 epoch_pad[29];
+    clumpi_u32 epoch_pad[31];
     clumpi_error errors[CLUMPI_ERRORS];
     clumpi_u32 error_pad[16];
     clumpi_u32 new_rows, new_objects; /* of the last do-new: rows of its list, objects made */

@@ -12,6 +12,7 @@
  *
  * Read first: cl/core/layout.h, cl/core/reserve.clh, cl/heap/layout.h.
  */
+#include "cl/core/reserve.clh"
 #include "cl/core/scan.clh"
 #include "cl/heap/layout.h"
 
@@ -52,6 +53,13 @@ static inline __global uint *check_reserved_slots(const clumpi_view *v) {
     return clumpi_words_at(v, v->header->at_plan_list);
 }
 
+/* Does the record of the block that it is of name row number `row`, or, of a row of holes, holes first .. last - 1? */
+static inline uint check_named(const clumpi_view *v, uint block, uint is_holes, uint first, uint last) {
+    clumpi_striped b = clumpi_striped_of(clumpi_home_of(v), block);
+    uint from = is_holes ? b.first_hole : b.first_row, count = is_holes ? b.counts >> 16 : (b.counts & 0xffffu) / 64u;
+    return first >= from && first < last && last - from <= count && (b.counts & 63u) == 0;
+}
+
 /* The block of a row that starts at a granule; CLUMPI_NONE: no row of the class does. */
 static inline uint check_row_block(const clumpi_view *v, uint class_id, uint granule) {
     uint granules = v->header->block_granules, block = granule / granules;
@@ -61,13 +69,14 @@ static inline uint check_row_block(const clumpi_view *v, uint class_id, uint gra
     return offset % k == 0 && offset / k < v->classes[class_id].rows ? block : CLUMPI_NONE;
 }
 
-/* Slots from .. to-1 of a row of holes: count them for their blocks. 0: its entry leads astray. Each row of the
- * list on the way has a hole, so they are less than 128. */
-static inline uint check_holes(const clumpi_view *v, uint told, uint class_id, uint entry, uint from, uint to) {
+/* Slots from .. to-1 of a row of holes: count them for their blocks. 0: its entry leads astray, or the blocks do not
+ * name them. Each row of the list on the way has a hole, so they are less than 128. */
+static inline uint check_holes(const clumpi_view *v, uint told, uint class_id, uint holes_row, uint entry, uint from,
+                               uint to) {
     __global const uint *partial = clumpi_words_at(v, v->header->at_slots);
     __global const uint *rows = clumpi_words_at(v, v->header->at_list_rows);
     __global const ulong *masks = (__global const ulong *)clumpi_words_at(v, v->header->at_list_masks);
-    uint at = entry >> 6, most = v->header->slots_rows, seen = 0;
+    uint at = entry >> 6, most = v->header->slots_rows, seen = 0, number = holes_row * 64u - (entry & 63u);
     from += entry & 63u;
     to += entry & 63u;
     for (uint i = 0; i < 128u && seen < to; i++) {
@@ -75,7 +84,8 @@ static inline uint check_holes(const clumpi_view *v, uint told, uint class_id, u
         uint row = partial[at + i], block = check_row_block(v, class_id, rows[row]);
         uint end = seen + clumpi_popcount64(~masks[row]);
         uint first = max(seen, from), last = min(end, to);
-        if (block == CLUMPI_NONE) return 0;
+        if (block == CLUMPI_NONE || (first < last && !check_named(v, block, 1, number + first, number + last)))
+            return 0;
         if (first < last && !(told & CLUMPI_CHECK_REPORTING))
             atomic_add(&check_reserved_slots(v)[block], last - first);
         seen = end;
@@ -92,10 +102,10 @@ static inline void check_reserved_row(const clumpi_view *v, uint told, uint clas
     if (at < most) {
         entry = clumpi_words_at(v, v->header->at_slots)[at];
         if (is_holes) {
-            right = check_holes(v, told, class_id, entry, from, to);
+            right = check_holes(v, told, class_id, row, entry, from, to);
         } else {
             uint block = entry & 63u ? CLUMPI_NONE : check_row_block(v, class_id, entry >> 6);
-            right = block != CLUMPI_NONE;
+            right = block != CLUMPI_NONE && check_named(v, block, 0, row, row + 1u);
             if (right && !(told & CLUMPI_CHECK_REPORTING))
                 atomic_add(&check_reserved_slots(v)[block], to - from);
         }
@@ -167,14 +177,25 @@ static inline void check_bits(const clumpi_view *v, uint told, uint block, uint 
         violation(v, told, CLUMPI_VIOLATION_BITS, block, class_id, credits, live);
 }
 
+/* What a block has in stripes, by its own record. */
+static inline clumpi_striped_count check_striped(const clumpi_view *v, uint class_id, uint block) {
+    __global const clumpi_reservation *r = &v->classes[class_id].reserved;
+    __global const clumpi_stripe *stripes = (__global const clumpi_stripe *)clumpi_words_at(v, r->at_stripes);
+    clumpi_striped record = clumpi_striped_of(clumpi_home_of(v), block);
+    clumpi_striped_count n = {0, 0};
+    for (uint i = 0; i < clumpi_spans(record); i++) {
+        clumpi_span s = clumpi_span_of(record, r->stripes, i);
+        clumpi_count_span(&n, s, stripes[s.stripe].next, stripes[s.stripe].limit);
+    }
+    return n;
+}
+
 /* A block of the metadata: no kernel looks at it, so it is as it was made. */
 static inline void check_metadata_block(const clumpi_view *v, uint told, uint block) {
     uint state = v->states[block], granules = v->header->block_granules;
     if (state != CLUMPI_RESERVED << CLUMPI_CLASS_SHIFT)
         violation(v, told, CLUMPI_VIOLATION_CLASS, block, clumpi_class_of_state(state), state,
                   clumpi_class_of_state(state));
-    uint noted = clumpi_words_at(v, v->header->at_reserved)[block];
-    if (noted) violation(v, told, CLUMPI_VIOLATION_NOTED, block, CLUMPI_RESERVED, 0, noted);
     for (uint i = 0; i < granules; i++) {
         uint bits = clumpi_popcount64(clumpi_row_bits(v, block * granules + i));
         if (bits) violation(v, told, CLUMPI_VIOLATION_STRAY, block, CLUMPI_RESERVED, i, bits);
@@ -182,10 +203,11 @@ static inline void check_metadata_block(const clumpi_view *v, uint told, uint bl
 }
 
 static inline void check_block(const clumpi_view *v, uint told, uint block) {
-    uint state = v->states[block], noted = clumpi_words_at(v, v->header->at_reserved)[block];
-    uint class_id = clumpi_class_of_state(state), credits = clumpi_credits_of_state(state);
-    uint is_reserving = (told & CLUMPI_CHECK_RESERVED) != 0;
-    uint held = is_reserving ? check_reserved_slots(v)[block] : 0u;
+    uint state = v->states[block], class_id = clumpi_class_of_state(state);
+    /* CLUMPI_STRIPED is legal in a block of a class while slots are reserved; else it counts as credits. */
+    uint is_striped = (told & CLUMPI_CHECK_RESERVED) && class_id && (state & CLUMPI_STRIPED);
+    uint credits = state - (class_id << CLUMPI_CLASS_SHIFT) - (is_striped ? CLUMPI_STRIPED : 0u);
+    uint listed = told & CLUMPI_CHECK_RESERVED ? check_reserved_slots(v)[block] : 0u;
     if (class_id > v->header->class_count || (class_id && !v->classes[class_id].rows)) {
         violation(v, told, CLUMPI_VIOLATION_CLASS, block, class_id, state, class_id);
         return;
@@ -197,9 +219,11 @@ static inline void check_block(const clumpi_view *v, uint told, uint block) {
         violation(v, told, CLUMPI_VIOLATION_FREE_CREDITS, block, 0, 0, credits);
     if (class_id && !credits)
         violation(v, told, CLUMPI_VIOLATION_EMPTY, block, class_id, 1, 0);
-    check_bits(v, told, block, class_id, credits, held);
-    if (noted < held || noted > (is_reserving ? v->header->capacity_max : 0u))
-        violation(v, told, CLUMPI_VIOLATION_NOTED, block, class_id, held, noted);
+    clumpi_striped_count striped = {0, 0};
+    if (is_striped) striped = check_striped(v, class_id, block);
+    if (striped.left != listed)
+        violation(v, told, CLUMPI_VIOLATION_STRIPED, block, class_id, listed, striped.left);
+    check_bits(v, told, block, class_id, credits, striped.left + striped.revoked);
     for (uint set = 0; set <= v->header->class_count; set++) {
         uint truth = clumpi_hint_truth(clumpi_home_of(v), set, 0, block);
         uint hint = *clumpi_hint_word(clumpi_home_of(v), set, 0, block >> 5) >> (block & 31u) & 1u;

@@ -19,8 +19,8 @@ static inline __global uint *list_counts(const clumpi_view *v, uint group) {
     return clumpi_words_at(v, v->header->at_scan) + group * (v->header->class_count + 1) * COUNT_WORDS;
 }
 
-/* Count. Blocks with reserved slots get their true credits; one without objects keeps its class for now, the
- * second launch frees it. */
+/* Count. Blocks with slots in stripes get their true credits; the second launch takes CLUMPI_STRIPED from them, and
+ * their class if they have no objects, along with the hints. */
 /* turn: the number of the list, modulo 2 (clumpi_reservation). */
 __kernel void clumpi_list_count(__global uchar *heap, uint header_at, uint numbered, uint turn) {
     __local clumpi_list_tally counts[CLUMPI_CLASS_IDS];
@@ -47,8 +47,8 @@ __kernel void clumpi_list_count(__global uchar *heap, uint header_at, uint numbe
         CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
         for (uint b = me; b < blocks; b += items) {
             uint class_id = clumpi_class_of_state(tile->state[b]), credits = reserve_credits(tile, b);
-            if (credits != clumpi_credits_of_state(tile->state[b])) {
-                v.states[first + b] = class_id << CLUMPI_CLASS_SHIFT | credits;
+            if (tile->state[b] & CLUMPI_STRIPED) {
+                v.states[first + b] = (tile->state[b] & ~CLUMPI_CREDIT_MASK) | credits;
                 gave[0] = 1;
             }
             if (credits == 0) {
@@ -130,6 +130,7 @@ typedef struct list_block {
     clumpi_list_tally at;  /* numbers of its first row, and so on; of a free block: its own in at.empty */
     uint hole;             /* number of its first hole, within its class */
     uint owner;            /* of a free block: the class that it is reserved for, or 0 */
+    uint row;              /* number of its first empty row, within its class or its owner's reservation */
 } list_block;
 
 static inline ulong list_mask(__local const uint *words) { return (ulong)words[1] << 32 | words[0]; }
@@ -206,17 +207,29 @@ static inline uint list_below(uint first, uint count, uint end) {
 /* Reserve a numbered block, or some of its slots. */
 static inline void list_reserve(const clumpi_view *v, __local list_block *b, uint first, uint block,
                                 __local const reserve_plan *plans, __local reserve_hints *hints) {
-    uint state = b->state, now = state, owner = 0;
-    if (b->kind == 0) {
-        owner = reserve_class_of(v, plans, b->at.empty);
-        now = owner ? owner << CLUMPI_CLASS_SHIFT | v->classes[owner].capacity : 0u;
+    uint now = b->state, holes = 0, rows = 0, kind = b->kind;
+    b->owner = 0;
+    if (kind) {
+        holes = list_below(b->hole, list_holes(b), plans[kind].hole_rows * 64u);
+        rows = list_below(b->at.empty, b->adds.empty, plans[kind].empty_rows);
+        b->row = b->at.empty;
+        now &= ~CLUMPI_STRIPED;
     } else {
-        now += list_below(b->hole, list_holes(b), plans[b->kind].hole_rows * 64u) +
-               list_below(b->at.empty, b->adds.empty, plans[b->kind].empty_rows) * 64u;
+        now = 0;
+        b->owner = kind = reserve_class_of(v, plans, b->at.empty);
+        if (kind) {
+            const reserve_plan p = plans[kind];
+            now = kind << CLUMPI_CLASS_SHIFT;
+            rows = v->classes[kind].rows;
+            b->row = p.empty_rows + reserve_turn(b->at.empty - p.blocks_at, p.blocks) * rows;
+        }
     }
-    b->owner = owner;
-    reserve_settle(v, hints, first, block, state, now,
-                   clumpi_credits_of_state(now) - clumpi_credits_of_state(state));
+    if (holes | rows) {
+        const clumpi_striped s = {b->hole, plans[kind].hole_rows + b->row, holes << 16 | rows * 64u};
+        ((__global clumpi_striped *)clumpi_words_at(v, v->header->at_striped))[block] = s;
+        now = (now + holes + rows * 64u) | CLUMPI_STRIPED;
+    }
+    reserve_settle(v, hints, first, block, b->state, now);
 }
 
 /* A row with objects goes to the list. before: holes in its block before it. */
@@ -253,10 +266,9 @@ static inline void list_block_rows(const clumpi_view *v, uint numbered, __local 
         if (filled >> row & 1ul) {
             list_filled(v, numbered, b, granule, row, list_holes_before(b, holes, row), p, &full[class_id]);
         } else if (b->owner) {
-            uint at = p->rows_at + p->empty_rows + reserve_turn(b->at.empty - p->blocks_at, p->blocks) * rows;
-            slots[at + row] = granule << 6;
+            slots[p->rows_at + b->row + row] = granule << 6;
         } else {
-            uint empty = b->at.empty + clumpi_popcount64(~filled & ((1ul << row) - 1ul));
+            uint empty = b->row + clumpi_popcount64(~filled & ((1ul << row) - 1ul));
             if (empty < p->empty_rows) slots[p->rows_at + empty] = granule << 6;
         }
     }

@@ -71,24 +71,24 @@ enum {
     CLUMPI_CHECK_NUMBERS = 8    /* and has numbers */
 };
 
-/* code of a clumpi_violation, and its words; %u are class, expected and found, in this order. Up to NOTED
+/* code of a clumpi_violation, and its words; %u are class, expected and found, in this order. Up to HELD
  * they are of a block, the others of the heap. */
 #define CLUMPI_VIOLATION_LIST(X)                                                                   \
     X(CLASS, "its class %u is none of the schema (state %u, found %u)")                            \
     X(CAPACITY, "class %u holds at most %u objects a block, credits say %u")                       \
     X(FREE_CREDITS, "it is free (class %u) and must have %u credits, has %u")                      \
     X(EMPTY, "it belongs to class %u and must have at least %u credit, has %u")                    \
+    X(STRIPED, "of class %u: stripes have %u slots of it, by its own record %u")                   \
     X(BITS, "of class %u has %u credits, but %u live slots in its bitmaps")                        \
     X(STRAY, "of class %u has bits set in granule %u where no row starts: %u of them")             \
     X(FREE_HINT, "of class %u: the free hint should be %u, is %u")                                 \
     X(ACTIVE_HINT, "the active hint of class %u should be %u, is %u")                              \
     X(HELD, "of class %u has %u reserved slots, but %u credits that no object has")                \
-    X(NOTED, "of class %u has %u reserved slots, but is noted to have %u at most")                 \
     X(UPPER_HINT, "an upper bit of hint set %u should be %u, is %u")                               \
     X(OUTSIDE, "hint set %u: word %u names blocks that are not there, by its bits %u")             \
     X(EXHAUSTED, "class %u counts as out of memory since epoch %u, but hints %u say where room is") \
     X(STRIPE, "class %u: stripe %u of what is reserved ends at %u, where nothing is reserved")     \
-    X(SLOT, "class %u: row %u of what is reserved is at %u, where the class has no such row")      \
+    X(SLOT, "class %u: row %u of what is reserved is at %u, where no block has it")                \
     X(LEFT, "class %u: stripe %u has reserved slots, but %u are said to be left in all")           \
     X(LIST, "class %u: entry %u of the list of objects is wrong: granule or number %u")            \
     X(LIST_ROWS, "class %u has %u rows with objects, but %u in the list of objects")

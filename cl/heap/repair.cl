@@ -8,6 +8,7 @@
  *
  * Read first: cl/core/layout.h, cl/heap/layout.h, check.cl.
  */
+#include "cl/core/reserve.clh"
 #include "cl/core/scan.clh"
 #include "cl/heap/layout.h"
 
@@ -83,7 +84,9 @@ static inline void repair_count(__global uint *counter, uint n) {
 static inline void repair_block(const clumpi_view *v, uint block, uint is_reserving, __global clumpi_repair *done) {
     uint state = v->states[block], credits = clumpi_credits_of_state(state);
     /* Reserved slots are credits, too; how many were left nobody knows. */
-    uint reserved = is_reserving ? clumpi_words_at(v, v->header->at_reserved)[block] : 0u;
+    uint is_striped = is_reserving && state & CLUMPI_STRIPED;
+    uint counts = is_striped ? clumpi_striped_of(clumpi_home_of(v), block).counts : 0u;
+    uint reserved = (counts >> 16) + (counts & 0xffffu);
     repair_fit any = repair_fit_of(v, block, 0); /* all bits, as strays */
     uint class_id = any.strays ? repair_class(v, block, state) : 0u;
     repair_fit fit = repair_fit_of(v, block, class_id);
@@ -94,7 +97,7 @@ static inline void repair_block(const clumpi_view *v, uint block, uint is_reserv
     uint is_same = clumpi_class_of_state(state) == class_id;
     uint is_held = credits > fit.live && credits - fit.live <= reserved &&
                    (is_same || (class_id == 0 && !fit.strays));
-    if (now != state && !is_held) {
+    if (now != (is_striped ? state & ~CLUMPI_STRIPED : state) && !is_held) {
         atomic_inc(&done->blocks);
         if (fit.live && !is_same) atomic_inc(&done->guessed);
         if (fit.live && fit.live > credits) atomic_add(&done->appeared, fit.live - credits);

@@ -12,8 +12,9 @@
 #include "heap/heap.h"
 
 static const char *const kernel_files[] = {
-    "cl/core/layout.h", "cl/core/prelude.clh", "cl/core/bitmap.clh", "cl/core/scan.clh",
-    "cl/heap/layout.h", "cl/heap/check.cl",    "cl/heap/repair.cl"};
+    "cl/core/layout.h",  "cl/core/prelude.clh", "cl/core/bitmap.clh",
+    "cl/core/block.clh", "cl/core/reserve.clh", "cl/core/scan.clh",
+    "cl/heap/layout.h",  "cl/heap/check.cl",    "cl/heap/repair.cl"};
 static const char *const kernel_names[] = {CLUMPI_CHECK_KERNELS(CLUMPI_KERNEL_NAME)};
 const clumpi_library clumpi_check_library = {
     kernel_files, sizeof kernel_files / sizeof *kernel_files, kernel_names,
@@ -29,8 +30,7 @@ typedef struct span {
 
 /* What kernels change, of the header and of an entry of the class table. `stripes` is looked at below. */
 static const span header_changes[] = {
-    MEMBER(clumpi_header, epoch),    MEMBER(clumpi_header, taking),
-    MEMBER(clumpi_header, taken),    MEMBER(clumpi_header, errors),
+    MEMBER(clumpi_header, epoch),    MEMBER(clumpi_header, errors),
     MEMBER(clumpi_header, new_rows), MEMBER(clumpi_header, new_objects),
     MEMBER(clumpi_header, ranked),   MEMBER(clumpi_header, reduced),
 };
@@ -75,11 +75,6 @@ static clump_status check_header(clump_heap *heap, const clumpi_header *now) {
     const clumpi_header *fixed = &heap->geometry.header;
     uint32_t word = FIRST_DIFFERENCE(now, fixed, sizeof *now, header_changes);
     if (word != UINT32_MAX) return overwritten(heap, "the heap's header", "", word, now, fixed);
-    if (now->taking != now->taken)
-        return clumpi_fail(&heap->context->error, CLUMP_ERR_CORRUPT,
-                           "the heap: %u take-backs of reserved slots were begun, %u ended; they "
-                           "are as many when no kernel runs: clump_heap_repair() restores them",
-                           now->taking, now->taken);
     return CLUMP_OK;
 }
 

@@ -214,7 +214,7 @@ static void place_reservations(clumpi_geometry *g, uint32_t blocks, uint64_t *en
     h->slots_holes = h->slots_rows / 4; /* so a quarter of all slots, at most */
     h->at_stripes = place(end, ((uint64_t)h->class_count + 1) * h->stripes * sizeof(clumpi_stripe));
     h->at_slots = place(end, ((uint64_t)h->slots_rows + h->slots_holes) * sizeof(clumpi_u32));
-    h->at_reserved = place(end, (uint64_t)blocks * sizeof(clumpi_u32));
+    h->at_striped = place(end, (uint64_t)blocks * sizeof(clumpi_striped));
     for (uint32_t c = 0; c <= h->class_count; c++) {
         clumpi_reservation *r = &g->classes[c].reserved;
         r->at_stripes =

@@ -48,9 +48,6 @@ static clump_status run_repair(clump_heap *heap, clumpi_u32 was_reserved, clumpi
     if (!status)
         status = clumpi_clear(c, heap->buffer, (uint64_t)h->at_stripes * CLUMPI_UNIT,
                               (uint64_t)(h->class_count + 1) * h->stripes * sizeof(clumpi_stripe));
-    if (!status)
-        status = clumpi_clear(c, heap->buffer, (uint64_t)h->at_reserved * CLUMPI_UNIT,
-                              (uint64_t)h->block_end * sizeof(clumpi_u32));
     return status ? status : clumpi_read(c, heap->buffer, at, sizeof *done, done);
 }
 

@@ -84,8 +84,6 @@ typedef struct exec_thread {
     uint steps, pc, in_call;
     uint room_class; /* while in NEW: */
     ulong room;      /* blocks that had room from the call's begin until now; see exec_null() */
-    uint sweeps, sure,
-        met_thief; /* of the call: sweeps begun; one found nothing for sure; see exec_null() */
     uint claimed_granule;
     ulong claimed;
     uint refs[EXEC_REFS], ref_count, nulls; /* nulls: bit per class */
@@ -112,9 +110,9 @@ static struct {
     uint strict; /* see exec_null() */
     uint step_bound;
     uint old_refs[64], old_count, old_class[64];
-    exec_thread *running;                    /* NULL: operations take effect at once */
-    char failure[256];                       /* empty: none */
-    ulong operations, last_result, given_up; /* given_up: see exec_null() */
+    exec_thread *running; /* NULL: operations take effect at once */
+    char failure[256];    /* empty: none */
+    ulong operations, last_result;
     char *stacks;
 } exec;
 
@@ -229,8 +227,7 @@ static uint stale_of_word(const exec_thread *t, uint offset) {
     return count;
 }
 
-/* Old values are kept for states, hints, stripes, the epoch, the counts of take-backs, and the results of
- * sweeps. Not for bitmaps: their only load is advice to a claim, which repeats it until the newer value
+/* Old values are kept for states, hints, stripes, the epoch and the results of sweeps. Not for bitmaps: their only load is advice to a claim, which repeats it until the newer value
  * comes; nor for other counters, of which any value is as good. */
 static int stale_kept(uint offset) {
     const clumpi_header *header = tiny_view(&world->heap).header;
@@ -241,8 +238,7 @@ static int stale_kept(uint offset) {
         return (offset - classes) % sizeof(clumpi_class) == offsetof(clumpi_class, exhausted) ||
                (offset - classes) % sizeof(clumpi_class) == offsetof(clumpi_class, reserved.left);
     uint at = offset - TINY_HEADER_AT * CLUMPI_UNIT;
-    return at == offsetof(clumpi_header, epoch) || at == offsetof(clumpi_header, taking) ||
-           at == offsetof(clumpi_header, taken);
+    return at == offsetof(clumpi_header, epoch);
 }
 
 /* Others may go on seeing the old value. */
@@ -338,16 +334,6 @@ static ulong exec_new_value(const exec_op *o, ulong old) {
     }
 }
 
-/* What a sweep reads and writes beside the states. */
-static void exec_swept(exec_thread *t, const exec_op *o) {
-    const clumpi_header *header = tiny_view(&world->heap).header;
-    const clumpi_class *c = &tiny_view(&world->heap).classes[t->room_class];
-    if (o->cell == &header->taken && o->kind == HOSTED_LOAD) t->sweeps++;
-    if ((o->cell == &header->taken || o->cell == &header->taking) && o->kind == HOSTED_LOAD)
-        t->met_thief |= header->taking != header->taken;
-    if (o->cell == &c->exhausted && o->kind == HOSTED_STORE) t->sure = 1;
-}
-
 static void exec_claimed(exec_thread *t, uint offset, ulong got) {
     uint bits_at = tiny_view(&world->heap).header->at_bits * CLUMPI_UNIT;
     t->claimed_granule = (offset - bits_at) / 8u;
@@ -369,7 +355,6 @@ static ulong exec_apply(exec_thread *t, const exec_op *o, uint choice) {
         return 0;
     }
     ulong old = wide ? *(ulong *)o->cell : *(uint *)o->cell, now = exec_new_value(o, old);
-    if (t && t->in_call == CALL_NEW) exec_swept(t, o);
     if (t && exec.weak) {
         if (o->kind == HOSTED_BITS_RELEASE) stale_release(t);
         if (t->was_given && o->kind != HOSTED_LOAD_CACHED) choice = ~0u;
@@ -406,16 +391,8 @@ static inline ulong hosted_op(enum hosted_kind kind, void *cell, ulong value, ul
  * With frees: a call that began while no other thread was in a call may not return null if some block
  * had room during the whole call. (If others are in calls, their credits in flight can hide a slot
  * that was freed meanwhile.) exec.strict: others may be in calls, too, but not in frees. This is more
- * than the protocol promises and holds for some programs only.
- *
- * Credits that another thread takes back from a reservation are seen by nobody until it has returned them.
- * Requests that find nothing else look again, but do not wait for ever: null is excused, and counted, if all
- * sweeps were in vain and a take-back was under way at the beginning or the end of one of them. */
+ * than the protocol promises and holds for some programs only. */
 static void exec_null(exec_thread *t, uint class_id) {
-    if (t->sweeps >= CLUMPI_SWEEPS && !t->sure && t->met_thief) {
-        exec.given_up++;
-        return;
-    }
     t->nulls |= 1u << class_id;
     if (t->room && !exec.weak)
         exec_fail("null for class %u although blocks %lx had room during the whole call", class_id,
@@ -452,7 +429,6 @@ static void exec_new(exec_thread *t, uint class_id, uint n) {
             others += world->threads[i].in_call > (exec.strict ? CALL_NEW : CALL_NONE);
         t->in_call = CALL_NEW;
         t->room_class = class_id;
-        t->sweeps = t->sure = t->met_thief = 0;
         t->room = others ? 0 : exec_rooms(class_id);
         uint ref = exec_make(class_id);
         if (ref)
@@ -551,7 +527,6 @@ static hash128 exec_hash_thread(const exec_thread *t) {
         h = hash_more(h, word);
     }
     for (uint i = 0; i < t->ref_count; i++) h = hash_more(h, t->refs[i]);
-    h = hash_more(h, t->sweeps << 2 | t->sure << 1 | t->met_thief);
     return hash_more(hash_more(h, t->claimed), t->claimed_granule);
 }
 
@@ -622,7 +597,7 @@ static void exec_drain(uint class_id) {
  * reservation are freed like those that were emptied; with old values, others may take them for what they were,
  * and their credits in flight hide a slot. */
 static int exec_room_can_return(void) {
-    return exec.has_frees || (exec.weak && tiny_view(&world->heap).header->taken);
+    return exec.has_frees || (exec.weak && tiny_took_back(&world->heap));
 }
 
 /* All threads are done: check everything. Leaves the heap as it is, unless something is wrong. */

@@ -11,9 +11,9 @@
 #ifndef CLUMP_TESTS_EXPLORE_H
 #define CLUMP_TESTS_EXPLORE_H
 
-/* Somebody who takes a reservation back can stand still for as many sweeps as others make. Few of them, since
- * each is a state; that more would not be needed for anything else, the checks of null say. */
-#define HOSTED_SWEEPS 2u
+/* Two sweeps take back what is reserved for others, and the third one finds it. Not more of them, since each is a
+ * state; that more would not be needed for anything, the checks of null say. */
+#define HOSTED_SWEEPS 3u
 #include "tests/protocol/executor.h"
 
 #include <time.h>

@@ -146,6 +146,22 @@ static inline uint clumpi_local_item(void) {
     return HOSTED_LOCAL();
 }
 
+/* What a block has in stripes, in the heaps of tiny_heap.h: holes that follow each other in one stripe, and slots of
+ * empty rows in one. A clumpi_striped says where both begin. */
+#define HOSTED_POSITION(stripe, at) ((stripe) << 24 | (at))
+#ifndef HOSTED_SPANS_AS_ON_DEVICES
+#define CLUMPI_SPAN_OF
+static inline uint clumpi_spans(clumpi_striped b) {
+    (void)b;
+    return 2;
+}
+static inline clumpi_span clumpi_span_of(clumpi_striped b, uint stripes, uint number) {
+    uint begin = number ? b.first_row : b.first_hole;
+    uint count = number ? b.counts & 0xffffu : b.counts >> 16, from = begin & 0xffffffu;
+    return (clumpi_span){begin >> 24 & (stripes - 1u), from, from + count};
+}
+#endif
+
 #include "cl/core/prelude.clh"
 #ifdef HOSTED_SWEEPS /* fewer leave fewer states to explore */
 #undef CLUMPI_SWEEPS

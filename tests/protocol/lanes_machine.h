@@ -88,8 +88,7 @@ static struct {
     uint32_t made[CLASSES_MAX], nulls[CLASSES_MAX], freed[CLASSES_MAX], refused;
     uint64_t roomy[CLASSES_MAX]; /* blocks that had room for the class at all times */
     int racy;                    /* the program itself frees objects that others use */
-    int met_thief;    /* a request found nothing, while another took a reservation back */
-    uint64_t thieves; /* of all runs: take-backs */
+    uint64_t thieves;            /* runs in which something reserved was taken back */
     char failure[400];
     struct {
         uint32_t item, kind;
@@ -297,9 +296,6 @@ static uint64_t apply(item *t) {
     if (t->memory_kind == HOSTED_ADD64 || (t->memory_kind == HOSTED_CAS64 && now != old))
         check_stripe((uint32_t)((offset - LANES_STRIPES_AT * CLUMPI_UNIT) / sizeof(clumpi_stripe)),
                      old);
-    const clumpi_header *header = tiny_view(&m.heap).header;
-    if ((t->cell == &header->taken || t->cell == &header->taking) && t->memory_kind == HOSTED_LOAD)
-        m.met_thief |= header->taking != header->taken;
     return old;
 }
 

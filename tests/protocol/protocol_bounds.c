@@ -216,7 +216,7 @@ static const tiny_spec reserved = {.name = "reserved slots",
                                    .classes = {{1, 2}, {1, 2}},
                                    .filled = {{1, 2, 4}},
                                    .filled_count = 1,
-                                   .reserved = {{0, 0, 1, 2, 0}, {1, 0, 1, 2, 0}},
+                                   .reserved = {{0, 0, 1, 2, 0}, {1, 0, 1, 2, 1}},
                                    .reserved_count = 2};
 static uint of_stripe;
 
@@ -239,19 +239,22 @@ static void take_any(void) {
     expect_bound("stripes", tiny_view(&heap).classes[1].reserved.stripes + 1u, 0);
 }
 
-/* Who takes back sees the stripe change before its compare and swap, without losing anything. */
-static void change_stripe(enum hosted_kind kind, void *cell, hosted_site site) {
-    if (kind != HOSTED_CAS64 || !is_in(site, "clumpi_take_back")) return;
+/* Who settles a block sees its state change before each compare and swap. */
+static void change_state(enum hosted_kind kind, void *cell, hosted_site site) {
+    if (kind != HOSTED_CAS || !is_in(site, "clumpi_block_settle_striped")) return;
     turns++;
-    ((clumpi_stripe *)cell)->next ^= 1u;
+    *(uint *)cell ^= 1u;
 }
 
-static void take_back(void) {
-    begin(&reserved, change_stripe);
-    for (uint s = 0; s < 2; s++) tiny_stripes(&heap, 1)[s].next &= ~1u;
-    EXPECT(!clumpi_unreserve_others(tiny_home(&heap), 2, 0),
-           "reserved slots gave room for nothing");
-    expect_bound("taking back", CLUMPI_AGREE_MAX, 1);
+static void settle(void) {
+    begin(&reserved, change_state);
+    clumpi_take_back(tiny_home(&heap), 2, 1);
+    for (uint s = 0; s < 2; s++)
+        EXPECT(tiny_stripes(&heap, 1)[s].limit == tiny_stripes(&heap, 1)[s].next,
+               "stripe %u has something left", s);
+    uint left, state = clumpi_block_settle_striped(tiny_home(&heap), 1, *state_of(1), &left);
+    EXPECT(state & CLUMPI_STRIPED && left, "a block was settled though each try failed");
+    expect_bound("settling a block", CLUMPI_AGREE_MAX, 0);
 }
 
 int main(void) {
@@ -262,6 +265,6 @@ int main(void) {
     sweep();
     retries();
     take_any();
-    take_back();
+    settle();
     return failures != 0;
 }

@@ -161,7 +161,7 @@ static int threads_run(const tiny_spec *spec, uint threads, uint seed) {
     }
     for (uint i = 0; i < threads; i++) pthread_join(workers[i].thread, NULL);
     const clumpi_error *errors = tiny_view(&heap).header->errors;
-    taken_back += tiny_view(&heap).header->taken;
+    taken_back += (ulong)tiny_took_back(&heap);
     int good = tiny_check(&heap, text, sizeof text);
     if (!good)
         printf("FAULT: %s\n", text);

@@ -12,6 +12,9 @@
  * gap. Before them in these rows, the list of objects has rows of a granule that nobody uses. Of a row whose
  * holes are not all reserved, or not in one stripe, the list shows only those that are, and a row more than
  * once. What each position should give is written down beside, so that the checks do not depend on the list.
+ *
+ * A block's slots follow each other in one stripe here, holes in one and empty rows in one. So a record of the block
+ * (clumpi_striped) says where they begin; hosted.h reads it.
  */
 #ifndef CLUMP_TESTS_TINY_HEAP_H
 #define CLUMP_TESTS_TINY_HEAP_H
@@ -81,6 +84,8 @@ typedef struct tiny_heap {
     uint per_row, bytes; /* bytes: of the image, what can change */
     uint first_block, blocks, block_granules, class_count;
     uint at_lists; /* of class 1, in units */
+    uint limits[TINY_CLASSES]
+               [TINY_STRIPES]; /* of the stripes, before anybody took something back */
     _Alignas(128) uchar image[TINY_IMAGE_BYTES];
 } tiny_heap;
 
@@ -133,6 +138,10 @@ static inline tiny_lists *tiny_lists_of(tiny_heap *h, const clumpi_reservation *
     return (tiny_lists *)(void *)(h->image + r->at_slots * CLUMPI_UNIT);
 }
 
+static inline clumpi_striped *tiny_striped(tiny_heap *h) {
+    return (clumpi_striped *)(void *)(h->image + tiny_view(h).header->at_striped * CLUMPI_UNIT);
+}
+
 /* The slot of a position of a stripe. */
 static inline uint tiny_reserved_slot(tiny_heap *h, const clumpi_reservation *r, uint stripe,
                                       uint at) {
@@ -142,14 +151,26 @@ static inline uint tiny_reserved_slot(tiny_heap *h, const clumpi_reservation *r,
     return lists->slots[TINY_LIST + row - r->holes] + at % 64u;
 }
 
-/* Slots of the block that are still reserved for the class. */
-static inline uint tiny_reserved(tiny_heap *h, uint block, uint class_id) {
+/* Positions from .. to-1 of a stripe that are slots of the block. */
+static inline uint tiny_positions(tiny_heap *h, uint block, uint class_id, uint stripe, uint from,
+                                  uint to) {
     const clumpi_reservation *r = &tiny_view(h).classes[class_id].reserved;
     uint found = 0;
-    for (uint s = 0; s < r->stripes; s++) {
+    for (uint at = from; at < to; at++)
+        found += (tiny_reserved_slot(h, r, stripe, at) >> 6) / h->block_granules == block;
+    return found;
+}
+
+/* Slots of the block that can be had from stripes of the class, and those that were taken back and are still
+ * credits of the block. */
+static inline uint tiny_reserved(tiny_heap *h, uint block, uint class_id) {
+    uint found = 0, is_striped = (tiny_view(h).states[block] & CLUMPI_STRIPED) != 0;
+    for (uint s = 0; s < tiny_view(h).classes[class_id].reserved.stripes; s++) {
         const clumpi_stripe *stripe = tiny_stripes(h, class_id) + s;
-        for (uint at = stripe->next; at < stripe->limit; at++)
-            found += (tiny_reserved_slot(h, r, s, at) >> 6) / h->block_granules == block;
+        found += tiny_positions(h, block, class_id, s, stripe->next, stripe->limit);
+        if (is_striped)
+            found +=
+                tiny_positions(h, block, class_id, s, stripe->limit, h->limits[class_id - 1u][s]);
     }
     return found;
 }
@@ -159,8 +180,16 @@ static inline uint tiny_reserved_of_all(tiny_heap *h, uint block) {
     return found;
 }
 
+/* 1: something that was reserved has been taken back. */
+static inline int tiny_took_back(tiny_heap *h) {
+    for (uint id = 1; id <= h->class_count; id++)
+        for (uint s = 0; s < tiny_view(h).classes[id].reserved.stripes; s++)
+            if (tiny_stripes(h, id)[s].limit < h->limits[id - 1u][s]) return 1;
+    return 0;
+}
+
 /* Slots that a request of the class can get in a block: those that the state shows, those that are reserved
- * for the class, and all of a block in which nothing but slots reserved for others is in use. */
+ * for the class or were, and all of a block in which nothing but slots reserved for others is in use. */
 static inline uint tiny_room_with_reserved(tiny_heap *h, uint block, uint class_id) {
     uint state = tiny_view(h).states[block], room = tiny_room(h, block, class_id);
     if (clumpi_class_of_state(state) == 0) return room;
@@ -228,8 +257,8 @@ static inline uint tiny_make_header(tiny_heap *h, const tiny_spec *spec) {
     TINY_PLACE(at_stripes, (spec->class_count + 1u) * TINY_STRIPES * sizeof(clumpi_stripe));
     TINY_PLACE(at_hints, (spec->class_count + 1u) * words * 4u);
 #undef TINY_PLACE
-    header->at_reserved = at; /* does not change, nor do the lists */
-    h->at_lists = at + (end * 4u + CLUMPI_UNIT - 1u) / CLUMPI_UNIT;
+    header->at_striped = at; /* does not change, nor do the lists */
+    h->at_lists = at + (uint)((end * sizeof(clumpi_striped) + CLUMPI_UNIT - 1u) / CLUMPI_UNIT);
     return at * CLUMPI_UNIT;
 }
 
@@ -293,8 +322,17 @@ static inline int tiny_reserve_entry(tiny_heap *h, const tiny_spec *spec, uint i
     uint credits = clumpi_credits_of_state(v.states[block]);
     if (credits && clumpi_class_of_state(v.states[block]) != id) return 0;
     if (credits + left > v.classes[id].capacity) return 0;
-    if (!spec->far) v.states[block] = id << CLUMPI_CLASS_SHIFT | (credits + left);
-    ((uint *)(void *)(h->image + v.header->at_reserved * CLUMPI_UNIT))[block] += left;
+    clumpi_striped *record = &tiny_striped(h)[block];
+    if (spec->reserved[i].empty) {
+        if (record->counts & 0xffffu) return 0;
+        record->first_row = HOSTED_POSITION(to->stripe, to->at);
+        record->counts |= left;
+    } else {
+        if (record->counts >> 16) return 0;
+        record->first_hole = HOSTED_POSITION(to->stripe, to->at);
+        record->counts |= left << 16;
+    }
+    if (!spec->far) v.states[block] = id << CLUMPI_CLASS_SHIFT | CLUMPI_STRIPED | (credits + left);
     /* Holes of rows with objects before those of empty rows. */
     for (uint k = 0; left && k < 2u * rows; k++) {
         uint granule = tiny_granule(h, block, id, k % rows);
@@ -349,7 +387,7 @@ static inline int tiny_reserve(tiny_heap *h, const tiny_spec *spec, uint class_i
                 spec->reserved[k].empty == empty && !tiny_reserve_entry(h, spec, k, &to))
                 return 0;
         }
-        stripe->limit = to.at;
+        stripe->limit = h->limits[class_id - 1u][to.stripe] = to.at;
         r->left += to.at - stripe->next;
         if (spec->far) stripe->next = TINY_FAR;
     }
@@ -427,6 +465,8 @@ static inline int tiny_check_block(tiny_heap *h, uint block, char *text, size_t 
     TINY_EXPECT(kind <= h->class_count, "block %u has no class of the heap: %u", block, kind);
     TINY_EXPECT((kind == 0) == (credits == 0), "block %u: class %u with %u credits", block, kind,
                 credits);
+    TINY_EXPECT(kind || !(v.states[block] & CLUMPI_STRIPED),
+                "block %u is free, and slots of it are in stripes", block);
     TINY_EXPECT(credits == live + reserved, "block %u: %u credits, %u live slots, %u reserved ones",
                 block, credits, live, reserved);
     TINY_EXPECT(reserved == (kind ? tiny_reserved(h, block, kind) : 0),
@@ -465,8 +505,6 @@ static inline int tiny_check(tiny_heap *h, char *text, size_t size) {
             TINY_EXPECT(v.classes[id].reserved.left ||
                             tiny_stripes(h, id)[s].next >= tiny_stripes(h, id)[s].limit,
                         "stripe %u of class %u has slots left, but is marked as empty", s, id);
-    TINY_EXPECT(v.header->taking == v.header->taken, "%u take-backs were begun, %u done",
-                v.header->taking, v.header->taken);
     TINY_EXPECT(v.header->errors[CLUMPI_ERROR_RETRY_BOUND].count == 0, "a retry bound was reached");
     return 1;
 }

@@ -100,6 +100,9 @@ static uint64_t header_at(size_t member) {
     return (uint64_t)t.header->self_at * CLUMPI_UNIT + member;
 }
 
+static uint64_t striped_at(uint32_t block) {
+    return (uint64_t)t.header->at_striped * CLUMPI_UNIT + block * sizeof(clumpi_striped);
+}
 static uint32_t class_of(uint32_t block) {
     return get(state_at(block)) >> CLUMPI_CLASS_SHIFT;
 }
@@ -201,7 +204,7 @@ static void credits(void **state) {
     EXPECT(CAPACITY, "block %u: class %u holds at most %u objects a block, credits say %u", t.full,
            t.small, capacity, capacity + 1);
     plant(state_at(t.part), state_of(t.small, CLUMPI_CREDIT_MASK));
-    EXPECT(CAPACITY, "block %u: class %u holds at most %u objects a block, credits say 16777215",
+    EXPECT(CAPACITY, "block %u: class %u holds at most %u objects a block, credits say 8388607",
            t.part, t.small, capacity);
     plant(state_at(t.empty), 3);
     EXPECT(FREE_CREDITS, "block %u: it is free (class 0) and must have 0 credits, has 3", t.empty);
@@ -295,10 +298,6 @@ static void header(void **state) {
             "0x%08x; clump_heap_repair() restores it",
             (unsigned)(members[i] / 4), was ^ 1, was);
     }
-    flip(header_at(offsetof(clumpi_header, taking)), 4);
-    expect(
-        "the heap: 4 take-backs of reserved slots were begun, 0 ended; they are as many when no "
-        "kernel runs: clump_heap_repair() restores them");
 }
 
 static uint64_t class_at(uint32_t id, size_t member) {
@@ -359,9 +358,10 @@ static void stripes_at_rest(void **state) {
     EXPECT(STRIPE,
            "the heap: class %u: stripe 0 of what is reserved ends at 64, where nothing is reserved",
            t.small);
-    plant((uint64_t)t.header->at_reserved * CLUMPI_UNIT + t.part * 4u, 9);
-    EXPECT(NOTED, "block %u: of class %u has 0 reserved slots, but is noted to have 9 at most",
-           t.part, t.small);
+    flip(state_at(t.part),
+         CLUMPI_STRIPED); /* nothing is in stripes, so it is a number of credits */
+    EXPECT(CAPACITY, "block %u: class %u holds at most %u objects a block, credits say %u", t.part,
+           t.small, capacity_of(t.small), credits_of(t.part) + CLUMPI_STRIPED);
 }
 
 /* From here on slots are reserved, some of them are in use, and the list of objects is valid. */
@@ -372,9 +372,9 @@ static void in_use(void **state) {
     CHECK_OK(&t.on, clump_heap_check(t.heap));
     t.part = 0;
     for (uint32_t b = t.header->first_block; b < t.header->block_end && !t.part; b++)
-        if (class_of(b) == t.small && get(bits_at(b, 0)) &&
-            get((uint64_t)t.header->at_reserved * CLUMPI_UNIT + b * 4u))
-            t.part = b; /* has objects and reserved slots */
+        if (class_of(b) == t.small && get(bits_at(b, 0)) && get(state_at(b)) & CLUMPI_STRIPED &&
+            get(striped_at(b) + 8) >> 16)
+            t.part = b; /* has objects and reserved holes */
     assert_true(t.part != 0);
 }
 
@@ -391,9 +391,8 @@ static void reserved_slots(void **state) {
     flip(bits_at(t.part, 0), bits & (0 - bits));
     EXPECT(HELD, "block %u: of class %u has %u reserved slots, but %u credits that no object has",
            t.part, t.small, held, held + 1);
-    plant((uint64_t)t.header->at_reserved * CLUMPI_UNIT + t.part * 4u, 100000);
-    EXPECT(NOTED,
-           "block %u: of class %u has %u reserved slots, but is noted to have 100000 at most",
+    flip(state_at(t.part), CLUMPI_STRIPED);
+    EXPECT(STRIPED, "block %u: of class %u: stripes have %u slots of it, by its own record 0",
            t.part, t.small, held);
 }
 
@@ -417,9 +416,7 @@ static void stripes(void **state) {
         (get(stripe_at(t.small, s, offsetof(clumpi_stripe, limit))) - 1) / 64 * count + s;
     assert_true(row >= holes); /* its last row is an empty one */
     plant((uint64_t)t.header->at_slots * CLUMPI_UNIT + (uint64_t)(from + row) * 4, 320);
-    EXPECT(SLOT,
-           "the heap: class %u: row %u of what is reserved is at 320, where the class has no such "
-           "row",
+    EXPECT(SLOT, "the heap: class %u: row %u of what is reserved is at 320, where no block has it",
            t.small, row);
 }
 

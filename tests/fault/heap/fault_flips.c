@@ -111,7 +111,9 @@ enum {
     A_LEFT,
     A_UNUSED_RESERVATION,
     A_NEXT,
-    A_NOTED,
+    A_LIMIT,
+    A_STRIPED,
+    A_RECORD,
     A_SLOTS,
     A_LIST_UNUSED,
     A_HIT,
@@ -138,10 +140,14 @@ static area areas[A_AREAS] = {
                               1, 0},
     [A_NEXT] = {"stripe.next", "counts what was asked for, and goes on when nothing is left",
                 ALWAYS, 1, 0},
-    [A_NOTED] =
-        {"noted reserved slots of a block",
-         "an upper bound: anything between the slots reserved there and the capacity is legal",
-         IN_USE, 1, 0},
+    [A_LIMIT] = {"stripe.limit", "lower, it means that more was taken back for another class",
+                 IN_USE, 1, 0},
+    [A_STRIPED] = {"CLUMPI_STRIPED of a block",
+                   "without slots of the block in stripes it means nothing", IN_USE, 1, 0},
+    [A_RECORD] =
+        {"what a block has in stripes",
+         "read of a block with CLUMPI_STRIPED only; slots that were handed out are all alike",
+         ALWAYS, 1, 0},
     [A_SLOTS] = {"list of slots",
                  "read for slots that are reserved only; another row of the same block is as good",
                  ALWAYS, 1, 0},
@@ -176,6 +182,13 @@ static int class_area(uint64_t at) {
     return A_AREAS;
 }
 
+/* The area of word number `word` of a stripe. A limit may become lower. */
+static int stripe_area(uint64_t bit, uint64_t word) {
+    if (word == offsetof(clumpi_stripe, next) / 4) return A_NEXT;
+    int is_set = t.before[bit / 32] >> bit % 32 & 1;
+    return word == offsetof(clumpi_stripe, limit) / 4 && is_set ? A_LIMIT : A_AREAS;
+}
+
 /* Bytes of each area of the metadata; what lies between them is padding. */
 static int area_of(uint64_t bit) {
     const clumpi_geometry *g = &t.heap->geometry;
@@ -197,6 +210,7 @@ static int area_of(uint64_t bit) {
         uint32_t state = t.before[at / 4], id = state >> CLUMPI_CLASS_SHIFT;
         int full =
             id && id < CLUMPI_RESERVED && (state & CLUMPI_CREDIT_MASK) == g->classes[id].capacity;
+        if (UINT32_C(1) << bit % 32 == CLUMPI_STRIPED) return A_STRIPED;
         return full && bit % 32 >= CLUMPI_CLASS_SHIFT ? A_FULL_CLASS : A_AREAS;
     }
     if (within(at, units(h->at_bits), blocks * h->block_granules * 8)) return A_AREAS;
@@ -208,13 +222,10 @@ static int area_of(uint64_t bit) {
         within(at, units(h->at_list_index), rows * 4))
         return A_LIST_UNUSED;
     if (within(at, units(h->at_stripes), sets * h->stripes * sizeof(clumpi_stripe)))
-        return (at - units(h->at_stripes)) % sizeof(clumpi_stripe) / 4 ==
-                       offsetof(clumpi_stripe, next) / 4
-                   ? A_NEXT
-                   : A_AREAS;
+        return stripe_area(bit, (at - units(h->at_stripes)) % sizeof(clumpi_stripe) / 4);
     if (within(at, units(h->at_slots), ((uint64_t)h->slots_rows + h->slots_holes) * 4))
         return A_SLOTS;
-    if (within(at, units(h->at_reserved), blocks * 4)) return A_NOTED;
+    if (within(at, units(h->at_striped), blocks * sizeof(clumpi_striped))) return A_RECORD;
     if (within(at, units(h->at_columns),
                g->classes[h->class_count].columns_end * sizeof(clumpi_column)))
         return (at - units(h->at_columns)) % sizeof(clumpi_column) / 4 ==
@@ -336,7 +347,7 @@ static int same_objects(const uint32_t *now) {
 static int is_reserved(uint64_t bit) {
     const clumpi_header *h = &t.heap->geometry.header;
     uint64_t block = (bit / 8 - units(h->at_bits)) / 8 / h->block_granules;
-    return t.before[units(h->at_reserved) / 4 + block] != 0;
+    return (t.before[units(h->at_states) / 4 + block] & CLUMPI_STRIPED) != 0;
 }
 
 /* Does the state of a block say that no slot is free? Then its class is believed: no hint tells another. */
@@ -373,8 +384,8 @@ static void repair_flips(unsigned step) {
             told++;
             assert_int_equal(status, CLUMP_ERR_CORRUPT);
             assert_true(report.appeared + report.vanished + report.lost > 0);
-            /* Where the note of what is reserved is wrong, reserved slots count as vanished. */
-            if (!is_in_bits(bit) && !is_state && area_of(bit) != A_NOTED)
+            /* Where the record of what is reserved is wrong, reserved slots count as vanished. */
+            if (!is_in_bits(bit) && !is_state && area_of(bit) != A_RECORD)
                 fail_msg("bit %llu: repair says that objects were lost", (unsigned long long)bit);
         }
         recall();

@@ -96,7 +96,8 @@ static struct {
     _Alignas(128) uchar null[64];
     clumpi_header h;
     clumpi_class c[3];
-    uint states[16], bits[16], hints[3][16], reserved[16];
+    uint states[16], bits[16], hints[3][16];
+    clumpi_striped striped[16];
 } heap;
 #define UNITS(member) ((uint)(offsetof(__typeof__(heap), member) / CLUMPI_UNIT))
 
@@ -110,7 +111,7 @@ static void begin(uint state) {
     heap.h.at_states = UNITS(states);
     heap.h.at_bits = UNITS(bits);
     heap.h.at_hints = UNITS(hints);
-    heap.h.at_reserved = UNITS(reserved);
+    heap.h.at_striped = UNITS(striped);
     heap.h.block_granules = 1;
     heap.h.first_block = BLOCK;
     heap.h.block_end = BLOCK + 1;

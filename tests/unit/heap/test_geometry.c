@@ -252,7 +252,7 @@ static uint64_t expect_areas(const heap_case *c, phase now) {
         AREA(at_list_index, rows * 4),
         AREA(at_stripes, sets * h->stripes * sizeof(clumpi_stripe)),
         AREA(at_slots, (rows + h->slots_holes) * 4),
-        AREA(at_reserved, blocks * 4),
+        AREA(at_striped, blocks * 12),
         AREA(at_columns, columns * sizeof(clumpi_column)),
         AREA(at_block_plans, blocks * sizeof(clumpi_block_plan)),
         AREA(at_plan_list, blocks * 4),
