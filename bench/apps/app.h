@@ -19,7 +19,8 @@
  * and in each the same parts in the same order, under headings of these names:
  *
  *   README.md    Rules; Objects; Step; Variants; What is checked; Parameters; Measured; Files of its own
- *   heap.cl      Making the world; The phases of a step; Showing the world (wa-tor: in show.clh)
+ *   heap.cl      Making the world; The phases of a step; Showing the world (wa-tor: in show.clh,
+ *                traffic: some of it in cells.clh)
  *   plain.cl     The arrays; Making the world; The phases of a step; Showing the world
  *   heap.c       Making the world; Steps and states
  *   plain.c      likewise
@@ -27,7 +28,7 @@
  *   benchmark.c  Beginning and end; States; The benchmark
  *
  * A heading such as "The phases of a step: looking" is that of some of the phases. The kernel files have
- * what all parts need, such as macros, in front of the first heading or under "The arrays". In
+ * what all parts need, such as macros, before the first heading or under "The arrays". In
  * game-of-life/plain.cl the host makes and shows the world; its headings say so.
  *
  * Files of other names are of that application alone; "Files of its own" in its README.md lists them.

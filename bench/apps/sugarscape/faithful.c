@@ -1,8 +1,7 @@
-/* Sugarscape with the objects of DynaSOAr's program: host side of faithful.cl. See world.h. */
+/* Sugarscape with the objects of DynaSOAr's program: host side of faithful.cl. See agents.h. */
 #include <stdlib.h>
 
-#include "bench/apps/objects.h"
-#include "world.h"
+#include "agents.h"
 
 /* Kernels in the order in which they are created: the phases, then the others. */
 static const char *const kernel_names[] = {
@@ -23,11 +22,8 @@ enum {
 };
 
 struct world {
-    bench_objects objects;
-    sugarscape_rules rules;
-    uint32_t iteration;
-    cl_mem cells;  /* a reference for each cell */
-    cl_mem states; /* what read() gives */
+    sugarscape_agents agents;
+    cl_mem cells; /* a reference for each cell */
 };
 
 /* ---- Making the world ------------------------------------------------------------------------ */
@@ -39,66 +35,28 @@ static int create_objects(struct world *world, const sugarscape_desc *desc, benc
     bench_objects_desc objects = {
         .world = &desc->world,
         .schema = "bench/apps/sugarscape/faithful.schema",
-        .enough = (uint64_t)sugarscape_cells(&world->rules) * 105 + (8u << 20),
+        .enough = (uint64_t)sugarscape_cells(&world->agents.rules) * 105 + (8u << 20),
         .file = "bench/apps/sugarscape/faithful.cl",
         .before = before,
         .uses_random123 = 1,
         .names = kernel_names,
         .count = KERNEL_COUNT,
         .compacted = "Agent"};
-    return bench_objects_create(&objects, &world->objects, error);
+    return bench_objects_create(&objects, &world->agents.objects, error);
 }
 
-/* All kernels have the cells and the rules. The first positions go through the buffer that states come
- * back by. */
+/* All kernels have the cells and the rules. */
 static int create_buffers(struct world *world, bench_error *error) {
-    bench_objects *objects = &world->objects;
-    size_t cells = sugarscape_cells(&world->rules);
-    const bench_arg users[] = {{FIRST_MALES, 2, sizeof(cl_mem), &world->states},
-                               {FIRST_FEMALES, 2, sizeof(cl_mem), &world->states},
-                               {WRITE_STATES, 2, sizeof(cl_mem), &world->states}};
-    return bench_buffer_create(&objects->buffers, cells, sizeof(uint32_t), NULL, &world->cells,
-                               error) ||
-                   bench_buffer_create(&objects->buffers, cells, sizeof(sugarscape_state), NULL,
-                                       &world->states, error) ||
+    bench_objects *objects = &world->agents.objects;
+    const bench_arg states = {WRITE_STATES, 2, sizeof(cl_mem), &world->agents.states};
+    return bench_buffer_create(&objects->buffers, sugarscape_cells(&world->agents.rules),
+                               sizeof(uint32_t), NULL, &world->cells, error) ||
                    bench_objects_set_common(objects, 0, sizeof world->cells, &world->cells,
                                             error) ||
-                   bench_objects_set_common(objects, 1, sizeof world->rules, &world->rules,
-                                            error) ||
-                   bench_objects_set(objects, users, 3, error)
+                   sugarscape_agents_begin(&world->agents, error) ||
+                   bench_objects_set(objects, &states, 1, error)
                ? -1
                : 0;
-}
-
-/* The first agents of one sex; `positions` has room for the numbers of all cells. */
-static int make_agents(struct world *world, uint32_t kind, uint32_t *positions,
-                       bench_error *error) {
-    int is_male = kind == SUGARSCAPE_MALE;
-    size_t count = sugarscape_list_first(&world->rules, kind, positions);
-    cl_int code =
-        count == 0 ? CL_SUCCESS
-                   : clEnqueueWriteBuffer(world->objects.buffers.queue, world->states, CL_TRUE, 0,
-                                          count * sizeof *positions, positions, 0, NULL, NULL);
-    if (code != CL_SUCCESS) {
-        return bench_error_cl(error, "the positions of the first agents", code);
-    }
-    return bench_objects_do_new(&world->objects, is_male ? "Male" : "Female", count,
-                                is_male ? FIRST_MALES : FIRST_FEMALES, error);
-}
-
-static int populate(struct world *world, bench_error *error) {
-    size_t cells = sugarscape_cells(&world->rules);
-    uint32_t *positions = malloc((cells + 1) * sizeof *positions);
-    if (!positions) {
-        return bench_error_set(error, "host memory ran out for the first agents");
-    }
-    int result = bench_objects_do_new(&world->objects, "Cell", cells, CELL_INIT, error) ||
-                         make_agents(world, SUGARSCAPE_MALE, positions, error) ||
-                         make_agents(world, SUGARSCAPE_FEMALE, positions, error)
-                     ? -1
-                     : 0;
-    free(positions);
-    return result;
 }
 
 static int create(const sugarscape_desc *desc, void **self, bench_error *error) {
@@ -109,9 +67,12 @@ static int create(const sugarscape_desc *desc, void **self, bench_error *error) 
     if (!world) {
         return bench_error_set(error, "host memory ran out");
     }
-    world->rules = desc->rules;
+    world->agents.rules = desc->rules;
     if (create_objects(world, desc, error) || create_buffers(world, error) ||
-        populate(world, error) || bench_objects_finish(world, error)) {
+        bench_objects_do_new(&world->agents.objects, "Cell", sugarscape_cells(&world->agents.rules),
+                             CELL_INIT, error) ||
+        sugarscape_agents_make(&world->agents, FIRST_MALES, FIRST_FEMALES, error) ||
+        bench_objects_finish(world, error)) {
         bench_objects_destroy(world);
         return -1;
     }
@@ -124,29 +85,26 @@ static int create(const sugarscape_desc *desc, void **self, bench_error *error) 
 static int step(void *self, cl_event *events, bench_error *error) {
     struct world *world = self;
     const bench_arg iterations[] = {
-        {PHASE_prepare_move, 2, sizeof world->iteration, &world->iteration},
-        {PHASE_propose_offspring_target, 2, sizeof world->iteration, &world->iteration},
-        {PHASE_mate, 2, sizeof world->iteration, &world->iteration}};
-    if (bench_objects_set(&world->objects, iterations, 3, error)) {
+        {PHASE_prepare_move, 2, sizeof world->agents.iteration, &world->agents.iteration},
+        {PHASE_propose_offspring_target, 2, sizeof world->agents.iteration,
+         &world->agents.iteration},
+        {PHASE_mate, 2, sizeof world->agents.iteration, &world->agents.iteration}};
+    if (bench_objects_set(&world->agents.objects, iterations, 3, error)) {
         return -1;
     }
     for (unsigned phase = 0; phase < SUGARSCAPE_FAITHFUL_PHASES; phase++) {
-        if (bench_objects_do_all(&world->objects, phase, events ? &events[phase] : NULL, error)) {
+        if (bench_objects_do_all(&world->agents.objects, phase, events ? &events[phase] : NULL,
+                                 error)) {
             return -1;
         }
     }
-    world->iteration++;
+    world->agents.iteration++;
     return 0;
 }
 
 static int read_states(void *self, void *states, bench_error *error) {
     struct world *world = self;
-    size_t bytes = sugarscape_cells(&world->rules) * sizeof(sugarscape_state);
-    return bench_objects_do_all(&world->objects, WRITE_STATES, NULL, error) ||
-                   bench_buffer_read(&world->objects.buffers, world->states, 0, bytes, states,
-                                     error)
-               ? -1
-               : 0;
+    return sugarscape_agents_read(&world->agents, WRITE_STATES, states, error);
 }
 
 const sugarscape_ops sugarscape_faithful_ops = {

@@ -2,11 +2,11 @@
  * requests of all cells within the greatest vision, where heap.cl has atomic wishes. The worlds are those of
  * heap.cl under the same rules.
  *
- * No kernel reads what another work-item of it writes, but for cells that are left and entered: who enters
- * has permission for a cell that was free before, and nobody looks at cells meanwhile.
+ * No kernel reads what another work-item of it writes, except for cells that are left and entered: an agent
+ * enters by permission a cell that was free before, and nobody looks at cells meanwhile.
  *
- * All kernels have `cells`, a reference for each cell of the world, row by row, and the rules. Cells draw and are asked by their numbers,
- * which count the frame too (model.h), so that all models draw the same.
+ * All kernels have `cells`, a reference for each cell of the world, row by row, and the rules. Cells draw and
+ * are asked by their numbers, which count the frame too (model.h), so that all models draw the same.
  *
  * Compiled after rules.clh. Read first: faithful.schema, heap.cl.
  */

@@ -1,11 +1,12 @@
 /* Sugarscape over objects: one kernel per phase of a step, and those that make and show the world.
  *
  * A step is six kernels. Only the last one makes and frees objects, so the list of objects is made
- * once a step. Under DynaSOAr's rules diffuse_far takes the place of diffuse, and in `age` the dead go. No kernel looks at what another work-item of it changes, except for wishes, which
- * are made of atomics whose order does not matter (rules.clh).
+ * once a step. Under DynaSOAr's rules diffuse_far takes the place of diffuse, and in `age` the dead go.
+ * No kernel looks at what another work-item of it changes, except for wishes, which are made of atomics
+ * whose order does not matter (rules.clh).
  *
  * Sugar is kept twice: step i reads sugar[i % 2] of all cells and writes the other, on which the
- * phases behind work. Cells go by their number, not by the list: 64 to a row of the heap.
+ * later phases work. Cells go by their number, not by the list: 64 to a row of the heap.
  *
  * Read first: objects.schema, rules.clh.
  */

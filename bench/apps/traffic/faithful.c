@@ -1,9 +1,8 @@
-/* Traffic with the objects of DynaSOAr's program: host side of faithful.cl. See world.h. */
+/* Traffic with the objects of DynaSOAr's program: host side of faithful.cl. See cells.h. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/apps/objects.h"
-#include "world.h"
+#include "cells.h"
 
 #define DEGREE TRAFFIC_RANDOM_DEGREE_MAX /* of the arrays in faithful.schema */
 
@@ -17,18 +16,11 @@ enum { CHANGE_LIGHTS = CREATE_CARS + 1, PREPARE_PATH, MOVE_CARS, KERNEL_COUNT };
 /* The network on the device, while objects are made of it. */
 enum { LIST, LINKS, MAX_VELOCITY, LIMIT, GROUPS, CONTROLLERS, STARTS, BUFFER_COUNT };
 
-struct world {
-    bench_objects objects;
-    const traffic_network *network;
-    cl_mem codes; /* one word per cell: references while the world is made, then the state */
-    uint32_t iteration;
-};
-
 /* ---- Making the world ------------------------------------------------------------------------ */
 
 /* What the kernels read while objects are made, on the host. */
 typedef struct setup {
-    struct world *world;
+    traffic_cells *world;
     uint32_t *list;  /* all cells, the producers last */
     uint32_t *links; /* DEGREE cells that lead to each, DEGREE that it leads to */
     cl_mem buffers[BUFFER_COUNT];
@@ -58,23 +50,6 @@ static int check(const traffic_network *n, bench_error *error) {
         }
     }
     return 0;
-}
-
-static int create_objects(struct world *world, const traffic_desc *desc, bench_error *error) {
-    /* A cell has 57 bytes, and at most one car of 60. Cars seldom fill a quarter of the cells; the
-     * constant, for small worlds whose few blocks are mostly empty. */
-    bench_objects_desc objects = {
-        .world = &desc->world,
-        .schema = "bench/apps/traffic/faithful.schema",
-        .enough = (uint64_t)world->network->cell_count * 110 + (16u << 20),
-        .file = "bench/apps/traffic/faithful.cl",
-        .before = traffic_sources,
-        .options = traffic_options,
-        .uses_random123 = 1,
-        .names = kernel_names,
-        .count = KERNEL_COUNT,
-        .compacted = "Car"};
-    return bench_objects_create(&objects, &world->objects, error);
 }
 
 static void add_link(const setup *s, uint32_t from, uint32_t to) {
@@ -117,10 +92,7 @@ static void list_cells(const setup *s) {
 
 static int upload(setup *s) {
     const traffic_network *n = s->world->network;
-    const struct {
-        size_t count, bytes;
-        const void *data;
-    } all[BUFFER_COUNT] = {
+    const traffic_array all[BUFFER_COUNT] = {
         [LIST] = {n->cell_count, 4, s->list},
         [LINKS] = {(size_t)n->cell_count * 2 * DEGREE, 4, s->links},
         [MAX_VELOCITY] = {n->cell_count, 1, n->max_velocity},
@@ -129,17 +101,11 @@ static int upload(setup *s) {
         [CONTROLLERS] = {n->controller_count, sizeof *n->controllers, n->controllers},
         [STARTS] = {n->start_count, sizeof *n->starts, n->starts},
     };
-    bench_buffers *buffers = &s->world->objects.buffers;
-    int result = bench_buffer_create(buffers, n->cell_count, 4, NULL, &s->world->codes, s->error);
-    for (int i = 0; i < BUFFER_COUNT && result == 0; i++) {
-        result = bench_buffer_create(buffers, all[i].count, all[i].bytes, all[i].data,
-                                     &s->buffers[i], s->error);
-    }
-    return result;
+    return traffic_cells_upload(s->world, all, BUFFER_COUNT, s->buffers, s->error);
 }
 
 static int set_arguments(setup *s) {
-    struct world *world = s->world;
+    traffic_cells *world = s->world;
 #define CELLS(kernel)                                                                              \
     { kernel, 0, sizeof(cl_mem), &world->codes }
 #define BUFFER(kernel, index, name)                                                                \
@@ -184,7 +150,7 @@ static int make_objects(setup *s) {
                : 0;
 }
 
-static int populate(struct world *world, bench_error *error) {
+static int populate(traffic_cells *world, bench_error *error) {
     size_t cells = world->network->cell_count;
     setup s = {.world = world,
                .list = malloc(cells * sizeof *s.list),
@@ -198,35 +164,28 @@ static int populate(struct world *world, bench_error *error) {
     } else {
         bench_error_set(error, "host memory ran out");
     }
-    for (int i = 0; i < BUFFER_COUNT; i++) {
-        bench_buffer_drop(&world->objects.buffers, s.buffers[i]);
-    }
+    traffic_cells_drop(world, s.buffers, BUFFER_COUNT);
     free(s.list);
     free(s.links);
     return result;
 }
 
 static int create(const traffic_desc *desc, void **self, bench_error *error) {
-    if (check(desc->network, error)) {
-        return -1;
-    }
-    struct world *world = calloc(1, sizeof *world);
-    if (!world) {
-        return bench_error_set(error, "host memory ran out");
-    }
-    world->network = desc->network;
-    if (create_objects(world, desc, error) || populate(world, error)) {
-        bench_objects_destroy(world);
-        return -1;
-    }
-    *self = world;
-    return 0;
+    /* A cell has 57 bytes, and at most one car of 60. Cars seldom fill a quarter of the cells. */
+    static const traffic_model model = {.schema = "bench/apps/traffic/faithful.schema",
+                                        .file = "bench/apps/traffic/faithful.cl",
+                                        .bytes_per_cell = 110,
+                                        .names = kernel_names,
+                                        .count = KERNEL_COUNT,
+                                        .write = WRITE,
+                                        .populate = populate};
+    return check(desc->network, error) ? -1 : traffic_cells_create(&model, desc, self, error);
 }
 
 /* ---- Steps and states ------------------------------------------------------------------------ */
 
 static int step(void *self, cl_event *events, bench_error *error) {
-    struct world *world = self;
+    traffic_cells *world = self;
     traffic_moment now = traffic_get_moment(&world->network->rules, world->iteration++);
     const bench_arg moments[] = {{CREATE_CARS, 0, sizeof now, &now},
                                  {PREPARE_PATH, 0, sizeof now, &now}};
@@ -242,19 +201,10 @@ static int step(void *self, cl_event *events, bench_error *error) {
     return 0;
 }
 
-static int read_codes(void *self, void *codes, bench_error *error) {
-    struct world *world = self;
-    size_t bytes = world->network->cell_count * sizeof(uint32_t);
-    return bench_objects_do_all(&world->objects, WRITE, NULL, error) ||
-                   bench_buffer_read(&world->objects.buffers, world->codes, 0, bytes, codes, error)
-               ? -1
-               : 0;
-}
-
 const traffic_ops traffic_faithful_ops = {
     .create = create,
     .world = {.destroy = bench_objects_destroy,
               .step = step,
               .finish = bench_objects_finish,
-              .read = read_codes,
+              .read = traffic_cells_read,
               .get_compacting = bench_objects_get_compacting}};

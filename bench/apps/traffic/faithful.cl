@@ -4,19 +4,10 @@
  * At most one of the cells that lead to a cell is open, so no two cars have the same path's end; cars
  * that prepare write only themselves. So the order of visits does not matter.
  *
- * Compiled after rules.clh. Read first: faithful.schema, README.md.
+ * Compiled after rules.clh and cells.clh. Read first: faithful.schema, README.md.
  */
 
 /* ---- Making the world ------------------------------------------------------------------------ */
-
-/* Do-new over one class of cells, those from list[first] on; notes where each lies. */
-__kernel void cell_init(CLUMP_HEAP, __global uint *cells, __global const uint *list, uint first) {
-    CLUMP_FOR_EACH_NEW(Cell, self, i) {
-        uint number = list[first + i];
-        Cell_index(self) = number;
-        cells[number] = self.id;
-    }
-}
 
 /* `links` has 8 cells for each: those that lead to it, and those that it leads to, ~0 for none; the
  * others are arrays of network.h. */
@@ -64,14 +55,6 @@ static void car_init(CLUMP_HEAP, Car self, Cell cell, uint number) {
     Car_max_velocity(self) = car_velocity(number);
     Car_number(self) = number;
     Cell_car(cell) = self;
-}
-
-/* Do-new over Car; `starts` has a traffic_start for each. */
-__kernel void car_start(CLUMP_HEAP, __global const uint *cells, __global const uint *starts) {
-    CLUMP_FOR_EACH_NEW(Car, self, i) {
-        Cell cell = {cells[starts[2u * i]]};
-        car_init(clump_heap, self, cell, starts[2u * i + 1u]);
-    }
 }
 
 /* ---- The phases of a step -------------------------------------------------------------------- */
@@ -172,13 +155,4 @@ __kernel void move_cars(CLUMP_HEAP) {
 
 /* ---- Showing the world ----------------------------------------------------------------------- */
 
-__kernel void write_codes(CLUMP_HEAP_FIXED, __global uint *codes) {
-    CLUMP_FOR_EACH(Cell, self) {
-        Car car = Cell_car(self);
-        uint code = Cell_current_max_velocity(self) << 24;
-        if (!Car_is_null(car)) {
-            code |= encode_car(Car_velocity(car), Car_max_velocity(car), Car_number(car));
-        }
-        codes[Cell_index(self)] = code;
-    }
-}
+static uint limit_now(CLUMP_HEAP_FIXED, Cell self) { return Cell_current_max_velocity(self); }

@@ -1,9 +1,8 @@
-/* Traffic as objects: host side of heap.cl (model=lean). See world.h. */
+/* Traffic as objects: host side of heap.cl (model=lean). See cells.h. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/apps/objects.h"
-#include "world.h"
+#include "cells.h"
 
 /* In the order in which they are created. */
 static const char *const kernel_names[] = {"cell_init",  "cell_link", "group_init", "light_init",
@@ -30,36 +29,13 @@ enum {
 };
 enum { BUFFER_COUNT = STARTS + 1 };
 
-struct world {
-    bench_objects objects;
-    const traffic_network *network;
-    cl_mem codes; /* one word per cell: references while the world is made, then the state */
-    uint32_t iteration;
-};
-
 /* ---- Making the world ------------------------------------------------------------------------ */
 
 typedef struct setup {
-    struct world *world;
+    traffic_cells *world;
     cl_mem buffers[BUFFER_COUNT];
     bench_error *error;
 } setup;
-
-static int create_objects(struct world *world, const traffic_desc *desc, bench_error *error) {
-    /* A cell has 18 bytes, and at most one car of 19; a third of that again for bitmaps and blocks in
-     * part filled; the constant, for small worlds whose few blocks are mostly empty. */
-    bench_objects_desc objects = {.world = &desc->world,
-                                  .schema = "bench/apps/traffic/objects.schema",
-                                  .enough = (uint64_t)world->network->cell_count * 50 + (16u << 20),
-                                  .file = "bench/apps/traffic/heap.cl",
-                                  .before = traffic_sources,
-                                  .options = traffic_options,
-                                  .uses_random123 = 1,
-                                  .names = kernel_names,
-                                  .count = KERNEL_COUNT,
-                                  .compacted = "Car"};
-    return bench_objects_create(&objects, &world->objects, error);
-}
 
 static uint8_t kind_of(const traffic_network *n, uint32_t cell, int is_producer) {
     uint32_t next = n->next[cell];
@@ -100,10 +76,7 @@ static uint32_t *list_cells(const traffic_network *n, uint32_t counts[CELL_KINDS
 
 static int upload(setup *s, const uint32_t *list) {
     const traffic_network *n = s->world->network;
-    const struct {
-        size_t count, bytes;
-        const void *data;
-    } all[BUFFER_COUNT] = {
+    const traffic_array all[BUFFER_COUNT] = {
         [LIST] = {n->cell_count, 4, list},
         [NEXT] = {n->cell_count, 4, n->next},
         [PREVIOUS] = {n->cell_count, 4, n->previous},
@@ -115,17 +88,11 @@ static int upload(setup *s, const uint32_t *list) {
         [CONTROLLERS] = {n->controller_count, sizeof *n->controllers, n->controllers},
         [STARTS] = {n->start_count, sizeof *n->starts, n->starts},
     };
-    bench_buffers *buffers = &s->world->objects.buffers;
-    int result = bench_buffer_create(buffers, n->cell_count, 4, NULL, &s->world->codes, s->error);
-    for (int i = 0; i < BUFFER_COUNT && result == 0; i++) {
-        result = bench_buffer_create(buffers, all[i].count, all[i].bytes, all[i].data,
-                                     &s->buffers[i], s->error);
-    }
-    return result;
+    return traffic_cells_upload(s->world, all, BUFFER_COUNT, s->buffers, s->error);
 }
 
 static int set_arguments(setup *s) {
-    struct world *world = s->world;
+    traffic_cells *world = s->world;
 #define CELLS(kernel)                                                                              \
     { kernel, 0, sizeof(cl_mem), &world->codes }
 #define BUFFER(kernel, index, name)                                                                \
@@ -179,22 +146,35 @@ static int make_objects(setup *s, const uint32_t counts[CELL_KINDS]) {
                : 0;
 }
 
-static int populate(struct world *world, bench_error *error) {
+static int populate(traffic_cells *world, bench_error *error) {
     setup s = {.world = world, .error = error};
     uint32_t counts[CELL_KINDS], *list = list_cells(world->network, counts);
     int result = list ? upload(&s, list) : bench_error_set(error, "host memory ran out");
     if (result == 0) {
         result = make_objects(&s, counts) || bench_objects_finish(world, error) ? -1 : 0;
     }
-    for (int i = 0; i < BUFFER_COUNT; i++) {
-        bench_buffer_drop(&world->objects.buffers, s.buffers[i]);
-    }
+    traffic_cells_drop(world, s.buffers, BUFFER_COUNT);
     free(list);
     return result;
 }
 
+static int create(const traffic_desc *desc, void **self, bench_error *error) {
+    /* A cell has 18 bytes, and at most one car of 19; a third of that again for bitmaps and blocks in
+     * part filled. */
+    static const traffic_model model = {.schema = "bench/apps/traffic/objects.schema",
+                                        .file = "bench/apps/traffic/heap.cl",
+                                        .bytes_per_cell = 50,
+                                        .names = kernel_names,
+                                        .count = KERNEL_COUNT,
+                                        .write = WRITE,
+                                        .populate = populate};
+    return traffic_cells_create(&model, desc, self, error);
+}
+
+/* ---- Steps and states ------------------------------------------------------------------------ */
+
 static int step(void *self, cl_event *events, bench_error *error) {
-    struct world *world = self;
+    traffic_cells *world = self;
     traffic_moment now = traffic_get_moment(&world->network->rules, world->iteration++);
     static const unsigned own[] = {LOOK, ACT}, dynasoar[] = {ACT_PLACES, LOOK, ACT_CARS};
     const unsigned *kernels = world->network->rules.is_dynasoar ? dynasoar : own;
@@ -212,34 +192,9 @@ static int step(void *self, cl_event *events, bench_error *error) {
     return 0;
 }
 
-static int read_codes(void *self, void *codes, bench_error *error) {
-    struct world *world = self;
-    size_t bytes = world->network->cell_count * sizeof(uint32_t);
-    return bench_objects_do_all(&world->objects, WRITE, NULL, error) ||
-                   bench_buffer_read(&world->objects.buffers, world->codes, 0, bytes, codes, error)
-               ? -1
-               : 0;
-}
-
-static int create(const traffic_desc *desc, void **self, bench_error *error) {
-    struct world *world = calloc(1, sizeof *world);
-    if (!world) {
-        return bench_error_set(error, "host memory ran out");
-    }
-    world->network = desc->network;
-    if (create_objects(world, desc, error) || populate(world, error)) {
-        bench_objects_destroy(world);
-        return -1;
-    }
-    *self = world;
-    return 0;
-}
-
-/* ---- Steps and states ------------------------------------------------------------------------ */
-
 const traffic_ops traffic_heap_ops = {.create = create,
                                       .world = {.destroy = bench_objects_destroy,
                                                 .step = step,
                                                 .finish = bench_objects_finish,
-                                                .read = read_codes,
+                                                .read = traffic_cells_read,
                                                 .get_compacting = bench_objects_get_compacting}};

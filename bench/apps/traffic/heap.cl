@@ -7,19 +7,10 @@
  * open, so no two cars have the same target. So no atomics are needed, and the order of visits does
  * not matter.
  *
- * Compiled behind rules.clh. Read first: objects.schema, README.md.
+ * Compiled after rules.clh and cells.clh. Read first: objects.schema, README.md.
  */
 
 /* ---- Making the world ------------------------------------------------------------------------ */
-
-/* Do-new over one class of cells, those from list[first] on; notes where each lies. */
-__kernel void cell_init(CLUMP_HEAP, __global uint *cells, __global const uint *list, uint first) {
-    CLUMP_FOR_EACH_NEW(Cell, self, i) {
-        uint number = list[first + i];
-        Cell_index(self) = number;
-        cells[number] = self.id;
-    }
-}
 
 /* The arrays are those of network.h. */
 __kernel void cell_link(CLUMP_HEAP_FIXED, __global const uint *cells, __global const uint *next,
@@ -77,7 +68,7 @@ static void controller_init(CLUMP_HEAP, TrafficController self, __global const u
     }
 }
 
-/* Do-new over TrafficLight, whose controllers stand in front of those of yield signs. */
+/* Do-new over TrafficLight, whose controllers come before those of yield signs. */
 __kernel void light_init(CLUMP_HEAP, __global const uint *groups, __global const uint *all) {
     CLUMP_FOR_EACH_NEW(TrafficLight, self, i) {
         __global const uint *controller = all + (ulong)i * 4u;
@@ -104,14 +95,6 @@ static void car_init(CLUMP_HEAP, Car self, Cell cell, uint number) {
     Car_max_velocity(self) = (uchar)car_velocity(number);
     Car_move(self) = STAY;
     Cell_car(cell) = self;
-}
-
-/* Do-new over Car; `starts` has a traffic_start for each. */
-__kernel void car_start(CLUMP_HEAP, __global const uint *cells, __global const uint *starts) {
-    CLUMP_FOR_EACH_NEW(Car, self, i) {
-        Cell cell = {cells[starts[2u * i]]};
-        car_init(clump_heap, self, cell, starts[2u * i + 1u]);
-    }
 }
 
 /* ---- The phases of a step: looking ----------------------------------------------------------- */
@@ -330,13 +313,4 @@ __kernel void act(CLUMP_HEAP, moment now) {
 
 /* ---- Showing the world ----------------------------------------------------------------------- */
 
-__kernel void write_codes(CLUMP_HEAP_FIXED, __global uint *codes) {
-    CLUMP_FOR_EACH(Cell, self) {
-        Car car = Cell_car(self);
-        uint code = (uint)(Cell_limit(self) & LIMIT) << 24;
-        if (!Car_is_null(car)) {
-            code |= encode_car(Car_velocity(car), Car_max_velocity(car), Car_number(car));
-        }
-        codes[Cell_index(self)] = code;
-    }
-}
+static uint limit_now(CLUMP_HEAP_FIXED, Cell self) { return Cell_limit(self) & LIMIT; }

@@ -30,10 +30,11 @@ struct world {
 /* ---- Making the world ------------------------------------------------------------------------ */
 
 static int build(struct world *world, const traffic_desc *desc, bench_error *error) {
+    static const char *const before[] = {"bench/apps/traffic/rules.clh", NULL};
     char options[OPTIONS_BYTES];
     bench_plain_desc plain = {.world = &desc->world,
                               .file = "bench/apps/traffic/plain.cl",
-                              .before = traffic_sources,
+                              .before = before,
                               .options = options,
                               .uses_random123 = 1,
                               .names = kernel_names,

@@ -5,7 +5,7 @@
  * 1 for cells as an array of structs and 0 for an array per field. A work-item takes cell i, signal
  * group or producer i, and controller i, as far as there are any.
  *
- * Compiled behind rules.clh. Read first: heap.cl, network.h.
+ * Compiled after rules.clh. Read first: heap.cl, network.h.
  */
 
 /* ---- The arrays ------------------------------------------------------------------------------ */

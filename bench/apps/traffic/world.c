@@ -20,8 +20,6 @@ int traffic_world_create(const traffic_desc *desc, bench_world *world, bench_err
     return 0;
 }
 
-const char *const traffic_sources[] = {"bench/apps/traffic/rules.clh", NULL};
-
 #define TEXT_OF(value) #value
 #define OPTION(name, value) " -D" name "=" TEXT_OF(value)
 const char traffic_options[] =

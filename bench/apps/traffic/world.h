@@ -33,9 +33,7 @@ static inline unsigned traffic_phase_count(const traffic_rules *rules) {
 /* Returns 0, or -1 and nothing to destroy. */
 int traffic_world_create(const traffic_desc *desc, bench_world *world, bench_error *error);
 
-/* What kernels include, files as bench_load_source() takes them before another, and the options that
- * they need. */
-extern const char *const traffic_sources[];
+/* The options that kernels need. */
 extern const char traffic_options[];
 
 /* What must hold of a heap beside its own invariants: as many cars as the state has. 1 and a sentence
