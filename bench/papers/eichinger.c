@@ -38,14 +38,25 @@ static const paper_run runs[] = {
         { "KiB", "+allocate, ns", "+free, ns" }                                                    \
     }
 
-/* The grids of tables 5.3 and 5.4: theirs and ours for each free-space weight. */
-#define WEIGHTS(run, what, label, a, t0, t1, t2, t3, t4, first)                                    \
+/* The grids of tables 5.3 and 5.4: theirs and ours for each free-space weight, a row for a location weight. `first`
+ * is what ours is called without free-space weight. */
+#define WEIGHTS(run, what, a, first, t0, t1, t2, t3, t4)                                           \
     {                                                                                              \
         {                                                                                          \
-            label, t0, first, t1, "#" run ":" what "_a" a "_w0.25", t2,                            \
+            a, t0, "#" run ":" what "_" first, t1, "#" run ":" what "_a" a "_w0.25", t2,           \
                 "#" run ":" what "_a" a "_w0.5", t3, "#" run ":" what "_a" a "_w0.75", t4,         \
                 "#" run ":" what "_a" a "_w1"                                                      \
         }                                                                                          \
+    }
+/* All rows of a table, each with the five numbers of Eichinger's thesis. */
+#define NUMBERS(...) __VA_ARGS__
+#define GRID(run, what, row0, row25, row50, row75, row100)                                         \
+    {                                                                                              \
+        WEIGHTS(run, what, "0", "unweighted", row0),                                               \
+            WEIGHTS(run, what, "0.25", "a0.25_w0", row25),                                         \
+            WEIGHTS(run, what, "0.5", "a0.5_w0", row50),                                           \
+            WEIGHTS(run, what, "0.75", "a0.75_w0", row75),                                         \
+            WEIGHTS(run, what, "1", "a1_w0", row100)                                               \
     }
 #define WEIGHTS_HEAD                                                                               \
     {                                                                                              \
@@ -90,62 +101,42 @@ static const paper_item items[] = {
      .title = "fragmentation f by weights, s_small 0.01%, s_limit 0.1%",
      .place = "table 5.3 (a)",
      .head = WEIGHTS_HEAD,
-     .rows = {WEIGHTS("small", "f", "0", "0", "0.267", "0.257", "0.253", "0.254", "0.259",
-                      "#small:f_unweighted"),
-              WEIGHTS("small", "f", "0.25", "0.25", "0.246", "0.254", "0.252", "0.256", "0.253",
-                      "#small:f_a0.25_w0"),
-              WEIGHTS("small", "f", "0.5", "0.5", "0.246", "0.255", "0.256", "0.254", "0.252",
-                      "#small:f_a0.5_w0"),
-              WEIGHTS("small", "f", "0.75", "0.75", "0.246", "0.257", "0.256", "0.255", "0.258",
-                      "#small:f_a0.75_w0"),
-              WEIGHTS("small", "f", "1", "1", "0.246", "0.252", "0.253", "0.256", "0.258",
-                      "#small:f_a1_w0")},
+     .rows = GRID("small", "f", NUMBERS("0.267", "0.257", "0.253", "0.254", "0.259"),
+                  NUMBERS("0.246", "0.254", "0.252", "0.256", "0.253"),
+                  NUMBERS("0.246", "0.255", "0.256", "0.254", "0.252"),
+                  NUMBERS("0.246", "0.257", "0.256", "0.255", "0.258"),
+                  NUMBERS("0.246", "0.252", "0.253", "0.256", "0.258")),
      .difference = ORDER},
     {.name = "table-5.3b",
      .title = "chunks by weights, s_small 0.01%, s_limit 0.1%",
      .place = "table 5.3 (b)",
      .head = WEIGHTS_HEAD,
-     .rows = {WEIGHTS("small", "chunks", "0", "0", "2.33", "2.31", "2.31", "2.31", "2.31",
-                      "#small:chunks_unweighted"),
-              WEIGHTS("small", "chunks", "0.25", "0.25", "2.28", "2.28", "2.3", "2.3", "2.3",
-                      "#small:chunks_a0.25_w0"),
-              WEIGHTS("small", "chunks", "0.5", "0.5", "2.28", "2.29", "2.29", "2.3", "2.29",
-                      "#small:chunks_a0.5_w0"),
-              WEIGHTS("small", "chunks", "0.75", "0.75", "2.28", "2.29", "2.28", "2.29", "2.29",
-                      "#small:chunks_a0.75_w0"),
-              WEIGHTS("small", "chunks", "1", "1", "2.28", "2.3", "2.29", "2.28", "2.29",
-                      "#small:chunks_a1_w0")},
+     .rows = GRID("small", "chunks", NUMBERS("2.33", "2.31", "2.31", "2.31", "2.31"),
+                  NUMBERS("2.28", "2.28", "2.3", "2.3", "2.3"),
+                  NUMBERS("2.28", "2.29", "2.29", "2.3", "2.29"),
+                  NUMBERS("2.28", "2.29", "2.28", "2.29", "2.29"),
+                  NUMBERS("2.28", "2.3", "2.29", "2.28", "2.29")),
      .difference = "The numbers of chunks hardly differ by weights, there and here; the random "
                    "sequences are others, so ours are fewer throughout."},
     {.name = "table-5.4a",
      .title = "fragmentation f by weights, s_small 0.1%, s_limit 1%",
      .place = "table 5.4 (a)",
      .head = WEIGHTS_HEAD,
-     .rows = {WEIGHTS("large", "f", "0", "0", "0.267", "0.258", "0.253", "0.253", "0.254",
-                      "#large:f_unweighted"),
-              WEIGHTS("large", "f", "0.25", "0.25", "0.246", "0.25", "0.255", "0.253", "0.254",
-                      "#large:f_a0.25_w0"),
-              WEIGHTS("large", "f", "0.5", "0.5", "0.246", "0.258", "0.254", "0.255", "0.252",
-                      "#large:f_a0.5_w0"),
-              WEIGHTS("large", "f", "0.75", "0.75", "0.246", "0.257", "0.256", "0.251", "0.254",
-                      "#large:f_a0.75_w0"),
-              WEIGHTS("large", "f", "1", "1", "0.246", "0.255", "0.253", "0.251", "0.259",
-                      "#large:f_a1_w0")},
+     .rows = GRID("large", "f", NUMBERS("0.267", "0.258", "0.253", "0.253", "0.254"),
+                  NUMBERS("0.246", "0.25", "0.255", "0.253", "0.254"),
+                  NUMBERS("0.246", "0.258", "0.254", "0.255", "0.252"),
+                  NUMBERS("0.246", "0.257", "0.256", "0.251", "0.254"),
+                  NUMBERS("0.246", "0.255", "0.253", "0.251", "0.259")),
      .difference = ORDER},
     {.name = "table-5.4b",
      .title = "chunks by weights, s_small 0.1%, s_limit 1%",
      .place = "table 5.4 (b)",
      .head = WEIGHTS_HEAD,
-     .rows = {WEIGHTS("large", "chunks", "0", "0", "2.33", "2.31", "2.32", "2.3", "2.31",
-                      "#large:chunks_unweighted"),
-              WEIGHTS("large", "chunks", "0.25", "0.25", "2.28", "2.29", "2.3", "2.29", "2.29",
-                      "#large:chunks_a0.25_w0"),
-              WEIGHTS("large", "chunks", "0.5", "0.5", "2.28", "2.29", "2.29", "2.29", "2.28",
-                      "#large:chunks_a0.5_w0"),
-              WEIGHTS("large", "chunks", "0.75", "0.75", "2.28", "2.29", "2.29", "2.29", "2.3",
-                      "#large:chunks_a0.75_w0"),
-              WEIGHTS("large", "chunks", "1", "1", "2.28", "2.29", "2.3", "2.3", "2.29",
-                      "#large:chunks_a1_w0")},
+     .rows = GRID("large", "chunks", NUMBERS("2.33", "2.31", "2.32", "2.3", "2.31"),
+                  NUMBERS("2.28", "2.29", "2.3", "2.29", "2.29"),
+                  NUMBERS("2.28", "2.29", "2.29", "2.29", "2.28"),
+                  NUMBERS("2.28", "2.29", "2.29", "2.29", "2.3"),
+                  NUMBERS("2.28", "2.29", "2.3", "2.3", "2.29")),
      .difference = "As in table 5.3 (b)."},
     {.name = "table-5.5",
      .title = "without defragmentation, without weights, with the best",

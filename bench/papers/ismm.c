@@ -4,7 +4,7 @@
  * those of its text and its table. Where CompactGpu's own program was built and run on an H200 (one
  * compaction of 2 x 32,768,000 objects), it has a column.
  *
- * All blocks have 64 slots (block_rows=1), as in the paper, but for the runs that say "wide". Small set-ups are those
+ * All blocks have 64 slots (block_rows=1), as in the paper, except for the runs that say "wide". Small set-ups are those
  * of the test clump-bench.
  *
  * Read first: paper.h, bench/micro/compact_strategies.h.

@@ -54,15 +54,6 @@ static int check_items(const paper *of, const bench_paper_request *request, benc
 
 /* ---- Running --------------------------------------------------------------------------------- */
 
-static int is_needed(const job *j, int run) {
-    for (const paper_item *item = j->of->items; item->name; item++) {
-        if (paper_is_asked(item, j->request->only, j->request->only_count) &&
-            paper_uses_run(item, j->of, run))
-            return 1;
-    }
-    return 0;
-}
-
 static int append(char *set, const char *key, const char *value, bench_error *error) {
     size_t used = strlen(set);
     int more = snprintf(set + used, BENCH_TEXT_BYTES - used, " %s=%s", key, value);
@@ -160,7 +151,8 @@ static int run_all(job *j, bench_error *error) {
     int failed = 0;
     if (j->request->only_count && bench_report_resume(j->report, j->env, j->path, error)) return -1;
     for (int i = 0; j->of->runs[i].name; i++) {
-        if (!is_needed(j, i) || (j->request->is_small && !j->of->runs[i].small)) continue;
+        if (!paper_needs_run(j->of, i, j->request->only, j->request->only_count)) continue;
+        if (j->request->is_small && !j->of->runs[i].small) continue;
         int result = run_one(j, i, error);
         if (result < 0) return -1;
         failed |= result;
@@ -193,7 +185,7 @@ static int run_paper(job *j, bench_error *error) {
     if (paper_write(&j->results, request->only, request->only_count, request->folder, error))
         return -1;
     printf("%s/%s.md has the tables and figures%s\n", request->folder, j->of->name,
-           j->skipped ? ", but for runs that were left out" : "");
+           j->skipped ? ", except for runs that were left out" : "");
     return failed;
 }
 

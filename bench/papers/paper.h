@@ -10,7 +10,8 @@
  *                        where the maximum is
  *     #...               the same of what does not depend on the device, such as a number of moves:
  *                        a run on another one will do where there is none
- *     WORD//WORD         a ratio, of which one may be a number of the paper;  WORD*NUMBER  a product, as for other units
+ *     WORD//WORD         a ratio, of which one may be a number of the paper
+ *     WORD*NUMBER        a product, as for other units
  *     ...|percent        a share as percent;  ...|gain  what is missing to 1, as percent
  *
  * Where there is no such run the cell says "not run yet". No cell holds a number of ours.
@@ -29,12 +30,11 @@
 #define PAPER_CELLS_MAX 12
 #define PAPER_ROWS_MAX 48
 #define PAPER_CURVES_MAX 12
-#define PAPER_RUNS_MAX 128
 #define PAPER_FOLDERS_MAX 8
 
-/* "key=value key=value" for the paper's set-up, and for seconds on a CPU, NULL if it takes longer there, as where a
- * program of its own has to be compiled. "@NAME" in it is a file
- * that is not in the repository, in the folder --data. */
+/* "key=value key=value" for the paper's set-up, and for seconds on a CPU, NULL if it takes longer there, as
+ * where a program of its own has to be compiled. "@NAME" in it is a file that is not in the repository, in the
+ * folder --data. */
 typedef struct paper_run {
     const char *name; /* NULL ends a list */
     const char *benchmark, *full, *small;
@@ -57,8 +57,7 @@ typedef struct paper_item {
     const char *title;      /* what it shows */
     const char *place;      /* where the paper has its values */
     const char *difference; /* in which ours differ, or why the item does not apply: sentences */
-    const char
-        *y_label; /* of the plot of a table; NULL: none. Heads of drawn columns begin with '+' */
+    const char *y_label; /* of the plot of a table, where heads of drawn columns begin with '+' */
     int is_log;
     const char *x_label, *curves_y;       /* of the plot of curves */
     const char *picture;                  /* a run whose last state is drawn */
@@ -108,9 +107,13 @@ const cJSON *paper_find_entry(const paper_results *results, size_t folder, int r
 /* Where the series of a run is, into `path` of BENCH_TEXT_BYTES. */
 void paper_series_path(const paper_results *results, size_t folder, int run, char *path);
 
-/* Whether the item needs the run; and its series. */
-int paper_uses_run(const paper_item *item, const paper *of, int run);
+/* Whether the item is one of `only`, of which none are all; whether one that is needs the run; and its series. */
+int paper_is_asked(const paper_item *item, const char *const *only, size_t only_count);
+int paper_needs_run(const paper *of, int run, const char *const *only, size_t only_count);
 int paper_uses_series(const paper *of, int run);
+
+/* Whether a cell is computed, and not a value of the paper. */
+int paper_is_ours(const char *cell);
 
 /* The text of a cell, and its number, NAN if it has none. */
 typedef struct paper_cell {
@@ -124,7 +127,5 @@ paper_cell paper_evaluate(const paper_results *results, const char *cell);
 /* NAME.md, and for each of the items a CSV and plots, into `folder`. `only` NULL: all. */
 int paper_write(const paper_results *results, const char *const *only, size_t only_count,
                 const char *folder, bench_error *error);
-
-int paper_is_asked(const paper_item *item, const char *const *only, size_t only_count);
 
 #endif

@@ -17,13 +17,6 @@ static const char *const colors[] = {"#d62728", "#1f77b4", "#2ca02c", "#ff7f0e",
                                      "#bcbd22", "#e377c2", "#000000", "#aec7e8"};
 #define COLORS (sizeof colors / sizeof *colors)
 
-int paper_is_asked(const paper_item *item, const char *const *only, size_t only_count) {
-    for (size_t i = 0; i < only_count; i++) {
-        if (strcmp(item->name, only[i]) == 0) return 1;
-    }
-    return only_count == 0;
-}
-
 static void join(char *path, size_t bytes, const char *folder, const paper_results *results,
                  const paper_item *item, const char *end) {
     snprintf(path, bytes, "%s%s%s-%s%s", folder, *folder ? "/" : "", results->of->name, item->name,
@@ -120,8 +113,7 @@ static int has_ours(const paper_results *results, const paper_item *item) {
     for (int r = 0; r < count_rows(item); r++) {
         for (int c = 1; c < count_columns(item); c++) {
             const char *cell = item->rows[r].cells[c];
-            int is_ours = cell && (*cell == '=' || *cell == '#');
-            if (is_ours && *item->head.cells[c] == '+' &&
+            if (paper_is_ours(cell) && *item->head.cells[c] == '+' &&
                 !isnan(paper_evaluate(results, cell).number))
                 return 1;
         }
@@ -288,22 +280,13 @@ static int print_item(FILE *file, const paper_results *results, const paper_item
     return 0;
 }
 
-static int is_used(const paper_results *results, int run, const char *const *only,
-                   size_t only_count) {
-    for (const paper_item *item = results->of->items; item->name; item++) {
-        if (paper_is_asked(item, only, only_count) && paper_uses_run(item, results->of, run))
-            return 1;
-    }
-    return 0;
-}
-
 static void print_runs(FILE *file, const paper_results *results, const char *const *only,
                        size_t only_count) {
     fprintf(file, "## Runs of %s\n\n| run | benchmark | what is set | check |\n|---|---|---|---|\n",
             results->of->name);
     for (int i = 0; results->of->runs[i].name; i++) {
         const paper_run *run = &results->of->runs[i];
-        if (!is_used(results, i, only, only_count)) continue;
+        if (!paper_needs_run(results->of, i, only, only_count)) continue;
         const cJSON *entry = paper_find_entry(results, 0, i);
         const char *result = cJSON_GetStringValue(
             cJSON_GetObjectItem(cJSON_GetObjectItem(entry, "check"), "result"));

@@ -8,11 +8,11 @@
  */
 #include "paper.h"
 
-/* One application in the variants of Fig. 5.8. */
-#define APP(name, benchmark, full)                                                                 \
-    {name, benchmark, full " check=0", NULL},                                                      \
-        {name "-soa", benchmark, full " check=0 variant=soa", NULL}, {                             \
-        name "-aos", benchmark, full " check=0 variant=aos", NULL                                  \
+/* One application in the variants of Fig. 5.8. `small`: the set-ups of the first two for a CPU. */
+#define APP(name, benchmark, small, small_soa)                                                     \
+    {name, benchmark, "preset=dynasoar check=0", small},                                           \
+        {name "-soa", benchmark, "preset=dynasoar check=0 variant=soa", small_soa}, {              \
+        name "-aos", benchmark, "preset=dynasoar check=0 variant=aos", NULL                        \
     }
 
 #define WA_TOR "preset=dynasoar check=0 steps=500"
@@ -21,17 +21,12 @@
 #define NBODY_SMALL "bodies=100 steps=10"
 
 static const paper_run runs[] = {
-    {"nbody", "app-nbody", "preset=dynasoar check=0", NBODY_SMALL},
-    {"nbody-soa", "app-nbody", "preset=dynasoar check=0 variant=soa", NBODY_SMALL " variant=soa"},
-    {"nbody-aos", "app-nbody", "preset=dynasoar check=0 variant=aos", NULL},
-    APP("collision", "app-collision", "preset=dynasoar"),
-    APP("structure", "app-structure", "preset=dynasoar"),
-    APP("sugarscape", "app-sugarscape", "preset=dynasoar"),
-    APP("traffic", "app-traffic", "preset=dynasoar"),
-    {"wa-tor", "app-wa-tor", "preset=dynasoar check=0", WA_TOR_SMALL},
-    {"wa-tor-soa", "app-wa-tor", "preset=dynasoar check=0 variant=soa",
-     WA_TOR_SMALL " variant=soa"},
-    {"wa-tor-aos", "app-wa-tor", "preset=dynasoar check=0 variant=aos", NULL},
+    APP("nbody", "app-nbody", NBODY_SMALL, NBODY_SMALL " variant=soa"),
+    APP("collision", "app-collision", NULL, NULL),
+    APP("structure", "app-structure", NULL, NULL),
+    APP("sugarscape", "app-sugarscape", NULL, NULL),
+    APP("traffic", "app-traffic", NULL, NULL),
+    APP("wa-tor", "app-wa-tor", WA_TOR_SMALL, WA_TOR_SMALL " variant=soa"),
     {"generation", "app-generation", "preset=dynasoar check=0", NULL},
     {"generation-soa", "app-generation", "preset=dynasoar check=0 variant=soa", NULL},
     {"life-utm", "app-game-of-life", "preset=dynasoar pattern=@utm.pgm check=0", NULL},
@@ -79,6 +74,8 @@ static const paper_run runs[] = {
     {NULL, NULL, NULL, NULL}};
 
 #define TIME(run) "=" run ":time_per_step_us"
+#define VARIANTS(run) TIME(run), TIME(run "-soa"), TIME(run "-aos")
+#define RATIO(run, to) TIME(run) "//" to ":time_per_step_us"
 
 static const paper_item items[] = {
     {.name = "figure-5.8",
@@ -89,18 +86,18 @@ static const paper_item items[] = {
      .is_log = 1,
      .head = {{"application", "+DynaSOAr, H200", "+its SOA", "its AOS", "+Clump", "+SOA", "AOS",
                "DynaSOAr / Clump"}},
-     .rows = {{{"nbody", "7,457", "7,743", "11,356", TIME("nbody"), TIME("nbody-soa"),
-                TIME("nbody-aos"), "=7457//nbody:time_per_step_us"}},
-              {{"collision", "20,634", "22,924", "35,092", TIME("collision"), TIME("collision-soa"),
-                TIME("collision-aos"), "=20634//collision:time_per_step_us"}},
-              {{"structure", "33,064", "10,755", "17,258", TIME("structure"), TIME("structure-soa"),
-                TIME("structure-aos"), "=33064//structure:time_per_step_us"}},
-              {{"sugarscape", "1,368", "465", "2,682", TIME("sugarscape"), TIME("sugarscape-soa"),
-                TIME("sugarscape-aos"), "=1368//sugarscape:time_per_step_us"}},
-              {{"traffic", "613", "439", "560", TIME("traffic"), TIME("traffic-soa"),
-                TIME("traffic-aos"), "=613//traffic:time_per_step_us"}},
-              {{"wa-tor", "1,796", "742", "2,671", TIME("wa-tor"), TIME("wa-tor-soa"),
-                TIME("wa-tor-aos"), "=1796//wa-tor:time_per_step_us"}},
+     .rows = {{{"nbody", "7,457", "7,743", "11,356", VARIANTS("nbody"),
+                "=7457//nbody:time_per_step_us"}},
+              {{"collision", "20,634", "22,924", "35,092", VARIANTS("collision"),
+                "=20634//collision:time_per_step_us"}},
+              {{"structure", "33,064", "10,755", "17,258", VARIANTS("structure"),
+                "=33064//structure:time_per_step_us"}},
+              {{"sugarscape", "1,368", "465", "2,682", VARIANTS("sugarscape"),
+                "=1368//sugarscape:time_per_step_us"}},
+              {{"traffic", "613", "439", "560", VARIANTS("traffic"),
+                "=613//traffic:time_per_step_us"}},
+              {{"wa-tor", "1,796", "742", "2,671", VARIANTS("wa-tor"),
+                "=1796//wa-tor:time_per_step_us"}},
               {{"generation", "11,326", "", "", TIME("generation"), TIME("generation-soa"), "",
                 "=11326//generation:time_per_step_us"}},
               {{"game-of-life, utm.pgm", "2,124", "317", "408", TIME("life-utm"),
@@ -174,14 +171,11 @@ static const paper_item items[] = {
      .place = "5.6.3, words without numbers",
      .y_label = "us a step",
      .head = {{"variant", "thesis", "+us a step", "of all parts"}},
-     .rows = {{{"all parts", "best", TIME("all-parts"),
-                "=all-parts:time_per_step_us//all-parts:time_per_step_us"}},
-              {{"NoCoal", "hardly slower", TIME("no-coal"),
-                "=no-coal:time_per_step_us//all-parts:time_per_step_us"}},
-              {{"NoShift", "severely slower", TIME("no-shift"),
-                "=no-shift:time_per_step_us//all-parts:time_per_step_us"}},
+     .rows = {{{"all parts", "best", TIME("all-parts"), RATIO("all-parts", "all-parts")}},
+              {{"NoCoal", "hardly slower", TIME("no-coal"), RATIO("no-coal", "all-parts")}},
+              {{"NoShift", "severely slower", TIME("no-shift"), RATIO("no-shift", "all-parts")}},
               {{"NoCoal-NoShift", "slower still", TIME("no-coal-no-shift"),
-                "=no-coal-no-shift:time_per_step_us//all-parts:time_per_step_us"}}},
+                RATIO("no-coal-no-shift", "all-parts")}}},
      .difference = "Slots that are reserved before a kernel serve requests without a search; what "
                    "is switched off are parts of searches, and of combining requests."},
     {.name = "figure-5.10D",
@@ -259,10 +253,7 @@ static const paper_item items[] = {
      .head = {{"heap, MiB", "thesis", "+us a step", "of the smallest"}},
 #define HEAP(mb, theirs)                                                                           \
     {                                                                                              \
-        {                                                                                          \
-            mb, theirs, TIME("heap-" mb),                                                          \
-                "=heap-" mb ":time_per_step_us//heap-512:time_per_step_us"                         \
-        }                                                                                          \
+        { mb, theirs, TIME("heap-" mb), RATIO("heap-" mb, "heap-512") }                            \
     }
      .rows = {HEAP("512", "1"), HEAP("1024", "1"), HEAP("2048", "1"), HEAP("4096", "1"),
               HEAP("8192", "1")},

@@ -185,11 +185,11 @@ void paper_series_path(const paper_results *results, size_t folder, int run, cha
 
 /* ---- Words ----------------------------------------------------------------------------------- */
 
-static int is_word(const char *cell) {
+int paper_is_ours(const char *cell) {
     return cell && (*cell == '=' || *cell == '#');
 }
 
-/* The next run that a cell names, behind *cell, which goes on; -1: no more. */
+/* The next run that a cell names from *cell on, which moves on; -1: no more. */
 static int next_run(const paper *of, const char **cell, int *has_series) {
     while (**cell) {
         size_t length = strcspn(*cell, "=#/*|:@");
@@ -208,7 +208,7 @@ static int row_uses(const paper_row *row, const paper *of, int run, int only_ser
     for (int c = 0; c < PAPER_CELLS_MAX && row->cells[c]; c++) {
         const char *at = row->cells[c];
         int has_series = 0, found;
-        while (is_word(row->cells[c]) && (found = next_run(of, &at, &has_series)) >= 0) {
+        while (paper_is_ours(row->cells[c]) && (found = next_run(of, &at, &has_series)) >= 0) {
             if (found == run && (has_series || !only_series)) return 1;
         }
     }
@@ -230,9 +230,23 @@ static int rows_use(const paper_item *item, const paper *of, int run, int only_s
     return 0;
 }
 
-int paper_uses_run(const paper_item *item, const paper *of, int run) {
+int paper_is_asked(const paper_item *item, const char *const *only, size_t only_count) {
+    for (size_t i = 0; i < only_count; i++) {
+        if (strcmp(item->name, only[i]) == 0) return 1;
+    }
+    return only_count == 0;
+}
+
+static int uses_run(const paper_item *item, const paper *of, int run) {
     return rows_use(item, of, run, 0) || curves_use(item, of, run) ||
            (item->picture && paper_find_run(of, item->picture, strlen(item->picture)) == run);
+}
+
+int paper_needs_run(const paper *of, int run, const char *const *only, size_t only_count) {
+    for (const paper_item *item = of->items; item->name; item++) {
+        if (paper_is_asked(item, only, only_count) && uses_run(item, of, run)) return 1;
+    }
+    return 0;
 }
 
 int paper_uses_series(const paper *of, int run) {
@@ -284,7 +298,7 @@ static double of_series(const paper_results *results, size_t folder, int run, co
     return value;
 }
 
-/* RUN:METRIC or RUN@COLUMN.how, with *NUMBER behind it. */
+/* RUN:METRIC or RUN@COLUMN.how, with *NUMBER after it. */
 static double of_word(const paper_results *results, size_t folder, const char *word) {
     char plain[WORD_BYTES];
     double factor = 1;
@@ -364,8 +378,8 @@ static int has_runs(const paper_results *results, const char *cell) {
 
 paper_cell paper_evaluate(const paper_results *results, const char *cell) {
     paper_cell found = {.number = NAN};
-    const char *sign = is_word(cell) && strchr(cell, '|') ? "%" : "";
-    if (!is_word(cell)) {
+    const char *sign = paper_is_ours(cell) && strchr(cell, '|') ? "%" : "";
+    if (!paper_is_ours(cell)) {
         char plain[sizeof found.text];
         size_t used = 0;
         for (const char *c = cell; *c && used + 1 < sizeof plain; c++) {
