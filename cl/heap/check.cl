@@ -1,8 +1,8 @@
 /* The heap check: every invariant of layout.h, on the device.
  *
- * Each violation has a key (block, then code; what is wrong with reservations comes first). The first round of launches finds the lowest key, the second,
- * given that key, leaves its details; what lies outside blocks is then left to one work-item. So
- * the answer is the same in every run. The result is a clumpi_check.
+ * Each violation has a key (block, then code; what is wrong with reservations comes first). The first round
+ * of launches finds the lowest key. The second, given that key, leaves its details; one work-item alone does
+ * what lies outside blocks. So the answer is the same in every run. The result is a clumpi_check.
  *
  * The host has compared the header and the fixed part of the class table before. All else may have any value:
  * nothing is used as an index or as a bound before it was compared with those.

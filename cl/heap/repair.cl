@@ -2,7 +2,8 @@
  *
  * The host has restored what it knows (header, class table, columns). Then each block gets a class: that of
  * its state if its bits fit it, else one that the old hints or the places of its bits tell. Its bits are its
- * objects, whatever its credits said. Bits that no class explains are cleared. The words of the hints follow, level by level.
+ * objects, whatever its credits said. Bits that no class explains are cleared. The words of the hints follow,
+ * level by level.
  *
  * What is reserved is given up: credits beyond a block's bits go.
  *

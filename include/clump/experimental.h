@@ -22,10 +22,10 @@ typedef struct clump_alloc_tuning {
     int no_rotation;   /* 1: all searches start at the same place */
     uint32_t retries;  /* look-ups by hints before all blocks are looked at (r of Springer's thesis
                           Fig. 5.11, where a block is opened then); 0: the default, 32; at most 1024 */
-    uint32_t
-        registers; /* NVIDIA: most registers of a work-item, 24 .. 255; 0: the default, 48. All kernels of
-                           the program get it. Kernels that mostly make objects gain from fewer, since more
-                           warps wait for memory at a time; large kernels may need more */
+    /* NVIDIA: most registers of a work-item, 24 .. 255; 0: the default, 48. All kernels of the program get
+     * it. Kernels that mostly make objects gain from fewer, since more warps wait for memory at a time; large
+     * kernels may need more. */
+    uint32_t registers;
 } clump_alloc_tuning;
 
 /* ---- Compaction: clump_compact_desc.merge --------------------------------------------------- */

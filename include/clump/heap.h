@@ -112,9 +112,8 @@ typedef struct clump_class_stats {
     uint32_t active_blocks; /* of these: with a free slot */
     uint64_t bytes;         /* of its blocks */
     double fragmentation;   /* F: 1 - objects / slots, 0 without blocks (Springer's thesis 5.6.3) */
-    uint64_t
-        reserved; /* slots that were reserved for kernels when the call began; it gave them back, so
-                               that none of them counts above (docs/internals/core.md, "Reservations") */
+    uint64_t reserved; /* slots that were reserved for kernels when the call began; it gave them
+                               back, so none of them counts above (docs/internals/core.md) */
 } clump_class_stats;
 
 typedef struct clump_heap_stats {
@@ -163,8 +162,8 @@ typedef struct clump_repair_report {
     uint64_t strays;   /* bits where no object can be, cleared */
 } clump_repair_report;
 
-/* METHOD. Make a heap usable again whose metadata was overwritten: after clump_heap_check() returned CLUMP_ERR_CORRUPT.
- * Header, class table and columns are written anew. The allocation bitmaps are then taken for the truth: each
+/* METHOD. Make a heap usable again whose metadata was overwritten: after clump_heap_check() returned
+ * CLUMP_ERR_CORRUPT. Header, class table and columns are written anew. The allocation bitmaps are then taken for the truth: each
  * block's class and count, all hints and all counters are made from them. What is reserved is given up, and what was
  * learnt of the demand is forgotten; numbers of clump_heap_reserve() stay. References, fields of objects and
  * what kernels reported are not touched.
@@ -174,8 +173,8 @@ typedef struct clump_repair_report {
  * full block whose bits fit its class is believed, also if it was another one: nothing else tells the class. And
  * in a block with slots that are reserved for kernels, an object that vanished looks like one more of these.
  *   report  [out, optional]
- * Blocks: yes. Returns CLUMP_OK: nothing was wrong, or nothing was lost; CLUMP_ERR_CORRUPT: the heap can be used and the
- * check is content, but objects appeared, vanished or were lost, as the context's error says; CLUMP_ERR_CL,
+ * Blocks: yes. Returns CLUMP_OK: nothing was wrong, or nothing was lost; CLUMP_ERR_CORRUPT: the heap can be used
+ * and the check is content, but objects appeared, vanished or were lost, as the context's error says; CLUMP_ERR_CL,
  * CLUMP_ERR_MEMORY: not all was done, call it again. Threads: as for the heap. */
 CLUMP_API clump_status clump_heap_repair(clump_heap *heap, clump_repair_report *report);
 
