@@ -69,7 +69,7 @@ int bench_outputs_create(const bench_outputs_desc *desc, const bench_values *val
                          bench_outputs *outputs, bench_error *error);
 void bench_outputs_release(bench_outputs *outputs); /* all zero is allowed */
 
-/* Columns of the application itself and the step in front of them; step_us and the heap's are behind. */
+/* Columns of the application itself and the step before them; step_us and the heap's come after. */
 size_t bench_outputs_own_columns(const bench_outputs *outputs);
 
 /* Write CSV and profile, when all has run. A profile that cannot be drawn is a note. */

@@ -4,7 +4,7 @@
  * whom it points to. So a kernel can tell what must be true after objects have moved, and no list
  * of what was true before is kept.
  *
- * Compiled behind compact_draw.clh. Read first: compact.schema.
+ * Compiled after compact_draw.clh. Read first: compact.schema.
  */
 #define PAYLOAD 6u
 

@@ -2,7 +2,7 @@
  * with each factor and for the planner (ISMM 2019, Fig. 8 and 10).
  *
  * `csv` has a line for each pass, 0 being before: candidates and F in percent of each strategy, nan
- * behind its last pass. Metrics of each strategy, such as n5_...:
+ * after its last pass. Metrics of each strategy, such as n5_...:
  *
  *     passes, moves, per_object   per_object: moves by living objects
  *     repeated                    moves of objects that had moved before, percent
@@ -32,7 +32,7 @@
 /* The course of one strategy. Entry 0 is the heap before. */
 typedef struct course {
     uint32_t passes;
-    double candidates[PASSES_MAX + 1], fragmentation[PASSES_MAX + 1]; /* NAN behind the last */
+    double candidates[PASSES_MAX + 1], fragmentation[PASSES_MAX + 1]; /* NAN after the last */
     uint64_t moved[MOVES_MAX + 1]; /* objects that moved so often */
     uint64_t objects, moves;
 } course;

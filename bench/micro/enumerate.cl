@@ -1,4 +1,4 @@
-/* Kernels of the benchmark enumerate, compiled behind hash.clh. The class Point comes from
+/* Kernels of the benchmark enumerate, compiled after hash.clh. The class Point comes from
  * enumerate.c. */
 
 __kernel void init_points(CLUMP_HEAP) {

@@ -1,4 +1,4 @@
-/* Kernels of host-access, compiled behind hash.clh. The class Point comes from host_access.c; the
+/* Kernels of host-access, compiled after hash.clh. The class Point comes from host_access.c; the
  * value of the object `number` is hash(number, seed), or a vector of that, at the end.
  */
 __kernel void host_init(CLUMP_HEAP) {

@@ -1,4 +1,4 @@
-/* Kernels of a population (population.h), compiled behind hash.clh. Entry e of the table `ids`
+/* Kernels of a population (population.h), compiled after hash.clh. Entry e of the table `ids`
  * holds the reference of a living object, or 0, and object and entry know each other: the tag is e
  * + 1, and the last word of the payload its complement. So two objects that share a byte of either
  * are found.

@@ -1,7 +1,7 @@
 /* The quadtree of objects: one kernel per phase of a step, and those that make and show it.
  *
- * Compiled behind collision/rules.clh and rules.clh. Nothing waits and no loop is longer
- * than the tree is deep, but for the walk over the tree and over the bodies that came into one
+ * Compiled after collision/rules.clh and rules.clh. Nothing waits and no loop is longer
+ * than the tree is deep, except for the walk over the tree and over the bodies that came into one
  * slot.
  *
  * A body without parent is not in the tree. `push` hangs each of these at the slot that it leads

@@ -6,7 +6,7 @@
  * numbers. That is enough here because no kernel gives and takes both. A node that is not in use is
  * never touched, nor a leaf in any pass, so it needs no flag.
  *
- * Compiled behind collision/rules.clh and rules.clh. Read first: heap.cl.
+ * Compiled after collision/rules.clh and rules.clh. Read first: heap.cl.
  */
 
 /* ---- The arrays ------------------------------------------------------------------------------ */

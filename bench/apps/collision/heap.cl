@@ -1,6 +1,6 @@
 /* Bodies as objects: one kernel per phase of a step, and those that make and show the bodies.
  *
- * Compiled behind rules.clh. MERGING is 1 for collision and 0 for nbody, whose class Body has
+ * Compiled after rules.clh. MERGING is 1 for collision and 0 for nbody, whose class Body has
  * no fields for it. Every phase reads only what it does not write, except for a body's own fields;
  * suitors are the one exception, a maximum of ids. So the order of visits does not matter.
  *

@@ -2,7 +2,7 @@
  *
  * LAYOUT_AOS is 1 for an array of structs and 0 for an array per field. A body's index is its id
  * less one; 0 stands for no body. As in Springer's thesis (5.6) a merged body stays in its place with its
- * active flag cleared, and every loop over bodies asks for the flag. Compiled behind
+ * active flag cleared, and every loop over bodies asks for the flag. Compiled after
  * rules.clh; MERGING as in heap.cl, GROUP and PARTS as in device.h.
  *
  * Read first: heap.cl.

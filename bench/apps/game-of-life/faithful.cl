@@ -10,7 +10,8 @@
  * So a candidate goes one step after the last living neighbour, other than in heap.cl. No phase depends
  * on the order of visits.
  *
- * Compiled after rules.clh. Read first: faithful.schema, heap.cl, whose kernels of the same names have the same parameters.
+ * Compiled after rules.clh. Read first: faithful.schema, heap.cl. Kernels of the same names have the same
+ * parameters there.
  */
 
 #define ACTION_NONE 0u

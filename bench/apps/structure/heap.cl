@@ -1,6 +1,6 @@
 /* Nodes and springs as objects: one kernel per phase of a step, and those that make and show them.
  *
- * Compiled behind rules.clh and search.clh. All kernels of a step but the last promise to free
+ * Compiled after rules.clh and search.clh. All kernels of a step except the last promise to free
  * nothing: a spring that breaks gets stiffness 0, pulls no more, and is freed with all others at
  * the end of the step. So the 2 * iterations + 5 kernels of a step share one list of objects.
  *

@@ -4,7 +4,7 @@
  * are one, in the order of the network: ordinary ones, then those that pull, then anchors, so the
  * loops over a class are ranges. References are indices + 1, and 0 is none. As in Springer's thesis (5.6)
  * what is deleted stays in its place with its active flag cleared, and every loop asks for the
- * flag. Compiled behind rules.clh and search.clh. With SEARCH_LEVELS `parent` is the level of a node.
+ * flag. Compiled after rules.clh and search.clh. With SEARCH_LEVELS `parent` is the level of a node.
  *
  * Read first: heap.cl.
  */

@@ -4,7 +4,7 @@
  *
  * A kernel has the parameters of its namesake in heap.cl, without those of the grid.
  *
- * Read first: faithful.schema, rules.clh, which is compiled in front of this; heap.cl.
+ * Read first: faithful.schema, rules.clh and show.clh, which are compiled before this; heap.cl.
  */
 
 /* ---- Making the world ------------------------------------------------------------------------ */

@@ -4,8 +4,9 @@
  * equal cell by cell. Every phase reads only what it does not write, except for an object's own
  * fields; so no atomics are needed, and the order of visits does not matter.
  *
- * Read first: objects.schema, rules.clh, which is compiled in front of this.
+ * Read first: objects.schema, rules.clh and show.clh, which are compiled before this.
  */
+
 /* Cells are the first objects of the heap and stay where they are, so each 64 of them fill a row of
  * the heap, and a table with a reference for each row leads to all (`rows`, made by cell_init). */
 #define GRID __global const uint *rows, uint width, uint cells

@@ -11,7 +11,7 @@
  * Invariant: each agent has one wish, and a cell that an agent wants has an agent of the other kind
  * or none. So two cells that take part in a move take part in no other one.
  *
- * Read first: rules.clh, which is compiled in front of this.
+ * Read first: rules.clh, which is compiled before this.
  */
 
 /* ---- The arrays ------------------------------------------------------------------------------ */
