@@ -2,9 +2,18 @@
 # Compiles every device source of cl/ alone, on its defaults, with clang: as portable OpenCL C 1.2 and
 # down to code for AMD and NVIDIA GPUs. Needs no device. CLANG names the compiler; arguments are
 # passed on to it (-DNAME=VALUE, for instance). Exit status 77: there is no clang.
+#
+#   check_kernels.sh [--all] [ARGUMENT...]
+#
+# Each path of the sources is compiled to code for one kind of GPU; with --all, also for kinds that hardly have it.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root"
+all=0
+if [ "${1:-}" = --all ]; then
+    all=1
+    shift
+fi
 
 clang=""
 for candidate in ${CLANG:+"$CLANG"} clang-14 clang clang-15 clang-16 clang-17 clang-18 clang-19; do
@@ -40,13 +49,12 @@ variants=(
     "$check $wide $ballots"
     "$check $wide $ballots -cl-std=CL2.0"
     "$check $wide $ballots -cl-std=CL3.0"
-    "$amd"
     "$amd $wide"
     "$amd $wide $ballots"
     "$nvidia"
-    "$nvidia $ballots"
     "$nvidia_64 $wide -DCLUMPI_HAVE_PTX=1"
 )
+if [ "$all" = 1 ]; then variants+=("$amd" "$nvidia $ballots"); fi
 
 failures=0
 count=0
