@@ -8,10 +8,7 @@
 
 #include "scalability.cuh"
 
-struct ouroboros_heap {
-    MANAGER *heap;
-    uint64_t bytes;
-
+struct ouroboros_heap : peers::raw_objects<MANAGER> {
     bool open(uint64_t object_bytes, uint64_t heap_bytes) {
         static MANAGER manager; /* lives as long as its heap */
         bytes = object_bytes;
@@ -19,13 +16,6 @@ struct ouroboros_heap {
         heap = manager.getDeviceMemoryManager();
         return bytes >= 4;
     }
-    __device__ void *make(uint32_t tag) {
-        void *object = heap->malloc(bytes);
-        if (object) *(volatile uint32_t *)object = tag;
-        return object;
-    }
-    __device__ uint32_t tag(void *object) { return *(volatile uint32_t *)object; }
-    __device__ void release(void *object) { heap->free(object); }
 };
 
 int main(int argc, char **argv) { return peers::scalability<ouroboros_heap>(argc, argv); }

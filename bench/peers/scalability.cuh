@@ -8,6 +8,7 @@
  *   __device__ void *make(uint32_t tag)               an object that holds the tag; null: no memory
  *   __device__ uint32_t tag(void *object)
  *   __device__ void release(void *object)
+ * raw_objects has the last three for allocators of bytes.
  *
  * Read first: peer.py, which says what is printed.
  */
@@ -22,6 +23,20 @@
 #include "cuda_call.cuh"
 
 namespace peers {
+
+/* Objects of `bytes` of a Heap with malloc() and free(), which begin with their tag. */
+template <typename Heap> struct raw_objects {
+    Heap *heap;
+    uint64_t bytes; /* 4 or more */
+
+    __device__ void *make(uint32_t tag) {
+        void *object = heap->malloc(bytes);
+        if (object) *(volatile uint32_t *)object = tag;
+        return object;
+    }
+    __device__ uint32_t tag(void *object) { return *(volatile uint32_t *)object; }
+    __device__ void release(void *object) { heap->free(object); }
+};
 
 template <typename Peer> __global__ void make_all(Peer peer, void **table, uint32_t items, uint32_t per_item) {
     uint32_t item = blockIdx.x * blockDim.x + threadIdx.x;
