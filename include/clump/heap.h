@@ -163,10 +163,10 @@ typedef struct clump_repair_report {
 } clump_repair_report;
 
 /* METHOD. Make a heap usable again whose metadata was overwritten: after clump_heap_check() returned
- * CLUMP_ERR_CORRUPT. Header, class table and columns are written anew. The allocation bitmaps are then taken for the truth: each
- * block's class and count, all hints and all counters are made from them. What is reserved is given up, and what was
- * learnt of the demand is forgotten; numbers of clump_heap_reserve() stay. References, fields of objects and
- * what kernels reported are not touched.
+ * CLUMP_ERR_CORRUPT. Header, class table and columns are written anew. The allocation bitmaps are then taken for
+ * the truth: each block's class and count, all hints and all counters are made from them. What is reserved is given
+ * up, and what was learnt of the demand is forgotten; numbers of clump_heap_reserve() stay. References, fields of
+ * objects and what kernels reported are not touched.
  *
  * Where only such words were wrong, all objects are there as before. A bit of a bitmap that was overwritten is an
  * object that appeared or vanished, and nobody can know which; the report counts them. Two things it cannot tell. A
