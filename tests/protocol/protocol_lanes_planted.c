@@ -38,7 +38,8 @@ static const fault of_warps[] = {
      {{"core/lanes.clh", "return taken >> slot & 1ul ? clumpi_lost(h, class_id, ref) : ref;",
        "return ref;"}}},
     {"those who claim go their way, those who free wait for them",
-     {{"core/lanes.clh", "    clumpi_lanes_stay(row.x);\n", ""}}},
+     {{"core/lanes.clh", "    clumpi_lanes_stay(row.x);\n", ""}},
+     "free_then_new"},
     {"a position beyond the limit",
      {{"core/lanes.clh", "if (at >= clumpi_stripe_limit(word)) {",
        "if (at > clumpi_stripe_limit(word)) {"}}},
@@ -58,7 +59,8 @@ static const fault of_warps[] = {
      {{"core/lanes.clh", "if (at >= limit) return 0;", "if (at > limit) return 0;"}}},
     {"a whole warp: a slot that somebody took is given all the same",
      {{"core/lanes.clh", ">> lane & 1u ? clumpi_lost(h, class_id, ref) : ref;",
-       ">> 31 >> 1 ? ref : ref;"}}},
+       ">> 31 >> 1 ? ref : ref;"}},
+     "chains"},
     {"a whole warp: what was taken is counted from the beginning of the row",
      {{"core/lanes.clh", "    taken >>= from & 63u;\n", ""}}},
     {"a whole warp asks for one", {{"core/lanes.clh", "32ul << 32);", "1ul << 32);"}}},
@@ -159,7 +161,8 @@ static int find_fault(const char *folder, size_t path, const fault *f) {
         printf("%s: does not compile\n", f->name);
         return 0;
     }
-    snprintf(command, sizeof command, "'%s/planted' 4 > '%s/output'", folder, folder);
+    snprintf(command, sizeof command, "'%s/planted' 4 %s > '%s/output'", folder,
+             f->kernel ? f->kernel : "", folder);
     int status = shell(command);
     if (status != 1) {
         printf("%s: NOT FOUND (exit status %d)\n", f->name, status);

@@ -19,7 +19,7 @@ small() {
         host-access) echo objects=20000 density=0.5 type=ushort ;;
         start-up) echo cache="$folder/start-up" ;;
         enumerate) echo objects=20000 density=0.5 together=64 ;;
-        compact-synthetic) echo objects=2000 block_rows=1 ;; # the heap of the next two: the same programs
+        compact-synthetic) echo objects=20000 ;;
         compact-quality) echo objects=2000 step=50 csv="$folder/quality.csv" ;;
         compact-passes) echo objects=2000 csv="$folder/passes.csv" ;;
         capacity) echo app=app-generation heap_mb=1 steps=3 ;;
