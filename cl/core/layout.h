@@ -165,7 +165,7 @@ typedef struct clumpi_header {
     clumpi_u32 stripes;              /* of a class, at most */
     clumpi_u32 slots_rows, slots_holes; /* entries of the list of slots: for rows; then for 64 holes each */
     clumpi_u32 reduce_groups;           /* most work-groups of a reduction */
-    clumpi_u32 at_watch;                /* bit per slot, as at_bits: a handle was made of the object; 0: none are kept */
+    clumpi_u32 at_watch;                /* bit per slot, as at_bits: handles were made of its object; 0: none are kept */
     clumpi_u32 fixed_pad[10];
     /* Changed by kernels; each group on a 128-byte line of its own. */
     clumpi_u32 epoch; /* grows when room appears: a full block gets a free slot, a block is freed */

@@ -7,7 +7,7 @@
 #include "cl/core/scan.clh"
 
 static inline volatile __global uint *watch_word(const clumpi_view *v, uint ref) {
-    return clumpi_words_at(v, v->header->at_watch) + (ulong)(ref >> 6) * 2ul + (ref >> 5 & 1u);
+    return clumpi_watch_words(v, ref >> 6) + (ref >> 5 & 1u);
 }
 
 /* Null the handles that are not watched any more: their objects were freed. */
