@@ -227,7 +227,7 @@ cl_mem clump_heap_get_buffer(const clump_heap *heap) {
 }
 
 void clump_heap_touch(clump_heap *heap) {
-    heap->list_valid = 0;
+    heap->list_valid = heap->reduced_known = 0;
 }
 
 _Static_assert(CLUMPI_ROW_SLOTS == CLUMP_ROW_SLOTS, "schema.h and layout.h have the same rows");

@@ -86,7 +86,8 @@ struct clump_heap {
     int numbers_wanted;             /* a kernel asked for the numbers of this list */
     int reserved;                   /* slots may be reserved (cl/core/reserve.clh) */
     clumpi_u32 list_turn;           /* number of the next list, modulo 2 */
-    clumpi_u32 reduced_mark;        /* of the last reduction: header.reduced_mark */
+    clumpi_u32 reduced_mark;        /* header.reduced_mark, */
+    int reduced_known;              /* if no kernel ran since the last clump_reduce() */
     clump_refs *refs;               /* registered buffers of references */
     clumpi_handles *handles;        /* NULL until the first one is made */
     clumpi_attachments attachments; /* what compaction and collection keep */

@@ -159,6 +159,7 @@ static clump_status launch(clump_heap *heap, clump_kernel *k, size_t global, siz
     clump_status status = clumpi_list_update(heap, k->numbered, k->fixed ? NULL : &crowd, sync);
     if (status) return status;
     if (!k->fixed) heap->list_valid = 0;
+    heap->reduced_known = 0;
     return clumpi_enqueue(heap->context, k->kernel, call, global, local, sync);
 }
 
@@ -238,6 +239,7 @@ clump_status clump_do_new(clump_heap *heap, const char *class_name, uint64_t cou
     clumpi_arg supply[] = {args[0], {sizeof heap->list_turn, &heap->list_turn}};
     clump_sync waits = waits_of(sync);
     heap->list_valid = 0; /* the rows of the new objects take its place */
+    heap->reduced_known = 0;
     status = clumpi_run_on_heap(heap, CLUMPI_HEAP_KERNEL(new_count), scan_global, sizes->scan_local,
                                 supply, 2, &waits);
     if (!status)
@@ -284,9 +286,9 @@ clump_status clump_reduce(clump_heap *heap, clump_kernel *k, void *result, size_
     clumpi_group_fit(k->group_limit, &global, &local);
     status = check_required(k, local, "clump_reduce", own_sizes);
     if (status) return status;
-    if (!k->reduces) {
+    if (!heap->reduced_known) { /* the kernels since then may have come to a CLUMP_REDUCE */
+        status = clumpi_clear(c, heap->buffer, at, sizeof heap->reduced_mark);
         heap->reduced_mark = 0;
-        status = clumpi_write(c, heap->buffer, at, sizeof heap->reduced_mark, &heap->reduced_mark);
     }
     if (!status) status = launch(heap, k, global, local, sync, "of a reduction");
     reduction r;
@@ -298,6 +300,7 @@ clump_status clump_reduce(clump_heap *heap, clump_kernel *k, void *result, size_
             "clump_reduce: the kernel did not come to a CLUMP_REDUCE, so there is no result. It "
             "ran: use clump_do_all() for kernels without one");
     heap->reduced_mark = r.mark;
+    heap->reduced_known = 1;
     k->reduces = r.mark & 255u;
     if (bytes != k->reduces) return wrong_result(c, bytes, k->reduces);
     memcpy(result, r.value, bytes);

@@ -329,6 +329,18 @@ static void reductions(void **state) {
     does = 0;
     SET_ARG(&on, maybe, 0, does);
     refuse_reduction(&w, maybe, 4, "the kernel did not come to a CLUMP_REDUCE");
+    /* Another kernel of the same type does it meanwhile, in a call that reads no result. */
+    clump_kernel *always = cl_fixture_kernel(&on, w.program, "maybe");
+    does = 1;
+    SET_ARG(&on, always, 0, does);
+    CHECK_OK(&on, clump_reduce(w.heap, always, &seven, sizeof seven, NULL));
+    CHECK_OK(&on, clump_do_all(w.heap, always, NULL));
+    refuse_reduction(&w, maybe, 4, "the kernel did not come to a CLUMP_REDUCE");
+    /* Repair begins with new numbers. */
+    CHECK_OK(&on, clump_reduce(w.heap, always, &seven, sizeof seven, NULL));
+    CHECK_OK(&on, clump_heap_repair(w.heap, NULL));
+    CHECK_OK(&on, clump_reduce(w.heap, always, &seven, sizeof seven, NULL));
+    clump_kernel_destroy(always);
     CHECK_HEAP(&on, w.heap);
     clump_kernel_destroy(count);
     clump_kernel_destroy(fresh);
