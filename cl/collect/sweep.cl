@@ -104,7 +104,9 @@ static inline uint sweep_rows(const clumpi_mark *m, const clumpi_team *team, uin
         }
         for (uint i = 0; i < SWEEP_ROWS; i++) {
             die += clumpi_popcount64(white[i]);
-            if (change && white[i]) clumpi_row_bits_set(&m->v, g[i], bits[i] & ~white[i]);
+            if (!change || !white[i]) continue;
+            clumpi_row_bits_set(&m->v, g[i], bits[i] & ~white[i]);
+            clumpi_watch_keep(&m->v, g[i], bits[i] & ~white[i]);
         }
     }
     return die;

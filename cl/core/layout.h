@@ -50,9 +50,12 @@ typedef uint64_t clumpi_u64;
 #define CLUMPI_ROW_SLOTS 64u /* objects of a row: CLUMP_ROW_SLOTS */
 #define CLUMPI_ROWS_MAX 64u  /* rows of a block: a block's non-empty rows fit one 64-bit mask */
 #define CLUMPI_STRIPES 128u  /* of a reservation, at most; a power of two */
-#define CLUMPI_ERRORS 4
+#define CLUMPI_ERRORS 6
 #define CLUMPI_CLASS_IDS 256u /* class ids, with 0 and CLUMPI_RESERVED */
 #define CLUMPI_REDUCE_BYTES 128u
+#define CLUMPI_REDUCE_ITEMS 256u /* largest work-group of a reduction */
+#define CLUMPI_LIST_KEYED 256u   /* header.list_of, for a key kernel: no class has this id */
+#define CLUMPI_LOOP_KEYED 512u   /* in a report, with header.list_of: the loop is CLUMP_FOR_EACH_KEYED */
 
 /* What is known of the demand for a class's slots: 32 bytes. */
 typedef struct clumpi_learnt {
@@ -161,16 +164,20 @@ typedef struct clumpi_header {
     clumpi_u32 at_striped;           /* a clumpi_striped for each block */
     clumpi_u32 stripes;              /* of a class, at most */
     clumpi_u32 slots_rows, slots_holes; /* entries of the list of slots: for rows; then for 64 holes each */
-    clumpi_u32 fixed_pad[12];
+    clumpi_u32 reduce_groups;           /* most work-groups of a reduction */
+    clumpi_u32 at_watch;                /* bit per slot, as at_bits: handles were made of its object; 0: none are kept */
+    clumpi_u32 fixed_pad[10];
     /* Changed by kernels; each group on a 128-byte line of its own. */
     clumpi_u32 epoch; /* grows when room appears: a full block gets a free slot, a block is freed */
     clumpi_u32 epoch_pad[31];
     clumpi_error errors[CLUMPI_ERRORS];
-    clumpi_u32 error_pad[16];
+    clumpi_u32 error_pad[8];
     clumpi_u32 new_rows, new_objects; /* of the last do-new: rows of its list, objects made */
     clumpi_u32 reduce_done;           /* groups that stored their partial result */
     clumpi_u32 ranked;                /* objects that the last ranking numbered (fields.cl) */
-    clumpi_u32 new_pad[28];
+    clumpi_u32 list_of; /* what the list is for: 0 all objects; a class, a do-new of it; CLUMPI_LIST_KEYED */
+    clumpi_u32 new_pad[26];
+    clumpi_u32 reduced_mark; /* 0, or of the last reduction: its number << 8 | bytes of its type */
     clumpi_u32 reduced[CLUMPI_REDUCE_BYTES / 4]; /* result of the last reduction */
 } clumpi_header;
 

@@ -155,6 +155,16 @@ __kernel void clumpi_check_reserved(__global uchar *heap, uint header_at, uint t
 
 /* ---- Blocks ---------------------------------------------------------------------------------- */
 
+/* Only slots with an object are watched. */
+static inline void check_watched(const clumpi_view *v, uint told, uint block, uint class_id) {
+    uint granules = v->header->at_watch ? v->header->block_granules : 0u;
+    for (uint i = 0; i < granules; i++) {
+        __global const uint *words = clumpi_watch_words(v, block * granules + i);
+        ulong astray = ((ulong)words[1] << 32 | words[0]) & ~clumpi_row_bits(v, block * granules + i);
+        if (astray) violation(v, told, CLUMPI_VIOLATION_WATCHED, block, class_id, i, clumpi_popcount64(astray));
+    }
+}
+
 /* Bits of a block against its credits; `held` of them belong to no object. */
 static inline void check_bits(const clumpi_view *v, uint told, uint block, uint class_id, uint credits,
                               uint held) {
@@ -200,6 +210,7 @@ static inline void check_metadata_block(const clumpi_view *v, uint told, uint bl
         uint bits = clumpi_popcount64(clumpi_row_bits(v, block * granules + i));
         if (bits) violation(v, told, CLUMPI_VIOLATION_STRAY, block, CLUMPI_RESERVED, i, bits);
     }
+    check_watched(v, told, block, CLUMPI_RESERVED);
 }
 
 static inline void check_block(const clumpi_view *v, uint told, uint block) {
@@ -224,6 +235,7 @@ static inline void check_block(const clumpi_view *v, uint told, uint block) {
     if (striped.left != listed)
         violation(v, told, CLUMPI_VIOLATION_STRIPED, block, class_id, listed, striped.left);
     check_bits(v, told, block, class_id, credits, striped.left + striped.revoked);
+    check_watched(v, told, block, class_id);
     for (uint set = 0; set <= v->header->class_count; set++) {
         uint truth = clumpi_hint_truth(clumpi_home_of(v), set, 0, block);
         uint hint = *clumpi_hint_word(clumpi_home_of(v), set, 0, block >> 5) >> (block & 31u) & 1u;

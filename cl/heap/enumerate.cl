@@ -340,6 +340,7 @@ __kernel void clumpi_list_write(__global uchar *heap, uint header_at, uint numbe
             list_block_rows(&v, numbered, &tile[b], first + b, &holes[b * CLUMPI_ROWS_MAX], &team, plans, full);
         CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
     }
+    if (get_global_id(0) == 0) v.header->list_of = 0;
     if (!numbered) return;
     __global uint *all_full = clumpi_words_at(&v, v.header->at_list_full);
     for (uint c = 1 + me; c <= classes; c += items) atomic_min(&all_full[c], full[c]);

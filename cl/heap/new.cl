@@ -5,7 +5,8 @@
  * same heap gives the same objects in every run. Runs alone: no other kernel changes the heap
  * meanwhile.
  *
- * The rows are left in the list (whose order is free) with the number of their first object.
+ * The rows are left in the list (whose order is free) with the number of their first object; header.list_of
+ * says whose they are, so that a loop of another class or of another kind of kernel does not take them.
  * Read first: reserve.clh, cl/heap/layout.h.
  */
 #include "cl/heap/reserve.clh"
@@ -122,6 +123,7 @@ __kernel void clumpi_new_claim(__global uchar *heap, uint header_at, uint class_
     uint made = p.full * capacity + p.part + p.extra;
     if (get_global_id(0) == 0) {
         v.header->new_objects = made;
+        v.header->list_of = class_id;
         if (made < count)
             clumpi_report(clumpi_home_of(&v), CLUMPI_ERROR_OUT_OF_MEMORY, count - made, class_id, 0);
     }

@@ -110,6 +110,13 @@ static inline void repair_block(const clumpi_view *v, uint block, uint is_reserv
     repair_count(is_lost ? &done->lost : &done->strays, fit.strays);
 }
 
+/* Handles of objects that are gone name nobody. */
+static inline void repair_watch(const clumpi_view *v, uint block) {
+    uint granules = v->header->block_granules;
+    for (uint i = 0; i < granules; i++)
+        clumpi_watch_keep(v, block * granules + i, clumpi_row_bits(v, block * granules + i));
+}
+
 __kernel void clumpi_repair_blocks(__global uchar *heap, uint header_at, uint is_reserving) {
     clumpi_view v = clumpi_view_of(heap, header_at);
     __global clumpi_repair *done = (__global clumpi_repair *)clumpi_words_at(&v, v.header->at_scan);
@@ -120,6 +127,7 @@ __kernel void clumpi_repair_blocks(__global uchar *heap, uint header_at, uint is
             v.states[b] = CLUMPI_RESERVED << CLUMPI_CLASS_SHIFT;
             repair_clear(&v, b, 0);
         }
+        repair_watch(&v, b);
     }
 }
 

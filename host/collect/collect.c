@@ -95,7 +95,8 @@ static void fill_report(clumpi_collection *r) {
 }
 
 static clump_status collect(clumpi_collection *r, clump_collect_report *report) {
-    clump_status status = clumpi_collect_mark(r);
+    clump_status status = clumpi_handles_settle(r->heap);
+    if (!status) status = clumpi_collect_mark(r);
     if (!status) status = list_dead(r); /* can still be refused, so nothing has changed yet */
     if (!status && !r->desc->only_mark) status = null_weak(r);
     if (!status) status = sweep(r);

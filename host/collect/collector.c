@@ -48,12 +48,19 @@ clump_status clump_collector_create(const clump_collector_desc *desc, clump_coll
     if (!k) return clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for a collector");
     k->desc = *desc;
     if (!(desc->growth > 0)) k->desc.growth = GROWTH_PRESET;
+    if (k->desc.collect.finaliser) k->desc.collect.finaliser->users++;
+    k->desc.heap->users++;
     *collector = k;
     return CLUMP_OK;
 }
 
 void clump_collector_destroy(clump_collector *collector) {
-    if (collector) clumpi_free(&collector->desc.heap->context->allocator, collector);
+    if (!collector) return;
+    clump_heap *heap = collector->desc.heap;
+    clump_kernel_destroy(
+        collector->desc.collect.finaliser); /* they had this collector for a user */
+    clumpi_free(&heap->context->allocator, collector);
+    clump_heap_destroy(heap);
 }
 
 void clump_collector_request(clump_collector *collector) {

@@ -142,9 +142,16 @@ clump_status clump_compact(clump_heap *heap, const clump_compact_desc *desc,
                              .what = "compaction",
                              .us = r.report.us};
     status = clumpi_sync_begin(c, sync);
+    if (!status) status = clumpi_handles_settle(heap);
+    int is_settled = !status;
     if (!status) status = report ? run_reported(&r, report) : run_strategy(&r);
     clumpi_free(&c->allocator, r.tallies);
-    clump_error error = c->error; /* keep the cause, whatever letting go of events runs into */
+    clump_error error = c->error; /* keep the cause, whatever the rest runs into */
+    clump_status watched = is_settled ? clumpi_handles_watch(heap) : CLUMP_OK;
+    if (!status) {
+        status = watched;
+        error = c->error;
+    }
     if (clumpi_timed_read(c, &r.timed) && status) c->error = error;
     return status ? status : clumpi_sync_end(c, sync);
 }

@@ -69,12 +69,19 @@ clump_status clump_compactor_create(const clump_compactor_desc *desc, clump_comp
     k->desc = *desc;
     select_classes(k);
     clumpi_rule_init(&k->rule, desc->cost_limit > 0 ? desc->cost_limit : COST_LIMIT);
+    if (k->desc.compact.key_kernel) k->desc.compact.key_kernel->users++;
+    k->desc.heap->users++;
     *compactor = k;
     return CLUMP_OK;
 }
 
 void clump_compactor_destroy(clump_compactor *compactor) {
-    if (compactor) clumpi_free(&compactor->desc.heap->context->allocator, compactor);
+    if (!compactor) return;
+    clump_heap *heap = compactor->desc.heap;
+    clump_kernel_destroy(
+        compactor->desc.compact.key_kernel); /* they had this compactor for a user */
+    clumpi_free(&heap->context->allocator, compactor);
+    clump_heap_destroy(heap);
 }
 
 /* ---- Looking --------------------------------------------------------------------------------- */

@@ -6,6 +6,8 @@
  *
  * Read first: compact.h, cl/compact/order.cl.
  */
+#include <stddef.h>
+
 #include "compact/compact.h"
 #include "sort/sort.h"
 
@@ -38,6 +40,18 @@ static clump_status check_room(clumpi_compaction *r, const clump_class_stats *cl
     return CLUMP_OK;
 }
 
+/* The device is told what the list is for, so that the kernel's loop does nothing when it is launched otherwise. */
+static clump_status launch_key_kernel(clump_heap *heap, clump_kernel *k) {
+    const clumpi_u32 list_of = CLUMPI_LIST_KEYED;
+    const uint64_t at = clumpi_header_offset(heap, offsetof(clumpi_header, list_of));
+    clump_status status = clumpi_list_update(heap, k->numbered, NULL, NULL);
+    if (status) return status;
+    status = clumpi_write(heap->context, heap->buffer, at, sizeof list_of, &list_of);
+    if (!status) status = clump_do_all(heap, k, NULL);
+    heap->list_valid = 0; /* it is no list for other kernels */
+    return status;
+}
+
 /* The user's kernel makes keys of all objects; those that it leaves out keep 0. */
 static clump_status run_key_kernel(clumpi_compaction *r, ordering *o) {
     clump_heap *heap = r->heap;
@@ -50,7 +64,8 @@ static clump_status run_key_kernel(clumpi_compaction *r, ordering *o) {
     if (status || !count) return status;
     status = clumpi_clear(c, o->all_keys, 0, count * 4);
     if (!status) status = clump_kernel_set_arg(k, 0, sizeof o->all_keys, &o->all_keys);
-    if (!status) status = clump_do_all(heap, k, NULL);
+    if (!status) status = clumpi_run_prepare(heap, k, NULL, "clump_compact");
+    if (!status) status = launch_key_kernel(heap, k);
     k->arg_set[0] = 0; /* the buffer goes with this call */
     return status;
 }
@@ -121,13 +136,21 @@ clump_status clumpi_order_run(clumpi_compaction *r) {
     if (!status) status = check_room(r, classes, stats.free_blocks);
     if (!status && r->desc->order == CLUMP_ORDER_KEY) status = run_key_kernel(r, &o);
     uint64_t before = 0;
+    uint32_t empty = 0; /* a class that was left out, as long as none was run */
+    int has_run = 0;
     for (uint32_t id = 1; id <= heap->geometry.header.class_count && !status; id++) {
         uint64_t objects = classes[id - 1].objects;
         /* Without objects too, if dangling references to the class are to be looked at. */
-        if (clumpi_is_selected(r, id) && (objects || r->desc->null_dangling))
-            status = run_class(r, id, before, objects, &o);
+        if (clumpi_is_selected(r, id)) {
+            int runs = objects || r->desc->null_dangling;
+            if (runs) status = run_class(r, id, before, objects, &o);
+            has_run |= runs;
+            empty = id;
+        }
         before += objects;
     }
+    /* Registered references and handles are looked at in any case, once. */
+    if (!status && !has_run && empty && heap->refs) status = run_class(r, empty, before, 0, &o);
     clumpi_buffer_release(heap->context, &o.all_keys);
     return status;
 }

@@ -100,18 +100,52 @@ static char *fetch_log(clump_context *c, cl_program program, const clumpi_user_p
     return translate_log(c, log, user);
 }
 
+static const char *line_of(const char *text, const char *at) {
+    while (at > text && at[-1] != '\n') at--;
+    return at;
+}
+
+/* A line of the log says that an object's heap loses its `const`: something with CLUMP_HEAP_FIXED makes or
+ * frees objects, or hands its heap to a function that may. For compilers that is no error. NULL without one. */
+static const char *find_broken_promise(const char *log) {
+    for (const char *at = log; at && (at = strstr(at, "discards qualifiers")) != NULL; at++) {
+        const char *name = strstr(line_of(log, at), "clumpi_heap_memory");
+        if (name && name < at) return line_of(log, at);
+    }
+    return NULL;
+}
+
+/* What to do about an error that the library can explain, after a text. */
+static const char *explain_log(const char *log) {
+    if (find_broken_promise(log))
+        return ": a kernel or function with CLUMP_HEAP_FIXED makes or frees objects, or calls a "
+               "function that "
+               "takes CLUMP_HEAP; its first parameter must be CLUMP_HEAP then";
+    if (strstr(log, "lacks_CLUMP_HEAP_as"))
+        return ": a kernel or function that uses objects must have CLUMP_HEAP or CLUMP_HEAP_FIXED "
+               "as its first "
+               "parameter, and call functions that use objects with clump_heap";
+    if (strstr(log, "lacks_CLUMP_NUMBERS_as"))
+        return ": a kernel or function that uses numbers must have CLUMP_NUMBERS as its second "
+               "parameter, and "
+               "call functions that use numbers with clump_heap, clump_numbers";
+    return "";
+}
+
+/* code: CL_SUCCESS if the compiler took what the library refuses. */
 static clump_status build_failed(clump_context *c, cl_int code, const clumpi_user_part *user,
                                  const char *log) {
     clump_error *e = &c->error;
-    const char *from = user && log ? strstr(log, "error") : NULL;
-    while (from && from > log && from[-1] != '\n') from--; /* begin at the line of the error */
-    clumpi_fail_cl(e, "clBuildProgram", code, "%s does not compile:\n%s",
-                   user ? user->name : "the library's own code",
-                   from  ? from
-                   : log ? log
-                         : "");
+    const char *at = user && log ? strstr(log, "error") : NULL;
+    const char *from = !log ? "" : !code ? find_broken_promise(log) : at ? line_of(log, at) : log;
+    const char *what = user ? user->name : "the library's own code";
+    const char *why = user && log ? explain_log(log) : "";
+    if (code)
+        clumpi_fail_cl(e, "clBuildProgram", code, "%s does not compile%s:\n%s", what, why, from);
+    else
+        clumpi_fail(e, CLUMP_ERR_BUILD, "%s does not compile%s:\n%s", what, why, from);
     e->status = CLUMP_ERR_BUILD;
-    if (user && log) find_place(from ? from : log, user->name, e);
+    if (user) find_place(from, user->name, e);
     return CLUMP_ERR_BUILD;
 }
 
@@ -132,6 +166,8 @@ static clump_status build_source(clump_context *c, const char *source, const cha
         status = build_failed(c, code, user, log);
     else if (texts && !log)
         status = clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for the build log");
+    else if (texts && find_broken_promise(log))
+        status = build_failed(c, CL_SUCCESS, user, log);
     else
         clumpi_cache_store(c, key, p, log);
     if (texts)

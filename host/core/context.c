@@ -66,6 +66,7 @@ clump_status clump_context_create(const clump_context_desc *desc, clump_context 
     clump_context *c = clumpi_alloc(&allocator, sizeof *c);
     if (!c) return clumpi_fail(error, CLUMP_ERR_MEMORY, "no host memory for a context");
     c->allocator = allocator;
+    atomic_init(&c->users, 1);
     clump_status status = clumpi_cache_open(c, &desc->cache);
     if (!status) status = create(desc, c);
     if (status) {
@@ -78,8 +79,16 @@ clump_status clump_context_create(const clump_context_desc *desc, clump_context 
     return CLUMP_OK;
 }
 
+void clumpi_context_use(clump_context *c) {
+    atomic_fetch_add(&c->users, 1);
+}
+
 void clump_context_destroy(clump_context *c) {
-    if (!c) return;
+    if (c) clumpi_context_unuse(c);
+}
+
+void clumpi_context_unuse(clump_context *c) {
+    if (atomic_fetch_sub(&c->users, 1) > 1) return;
     clumpi_attachments_release(&c->attachments, c);
     if (c->last) c->cl.ReleaseEvent(c->last);
     c->cl.ReleaseCommandQueue(c->queue);

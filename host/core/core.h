@@ -39,6 +39,7 @@ struct clumpi_attachment {
 typedef _Atomic(clumpi_attachment *) clumpi_attachments;
 
 struct clump_context {
+    _Atomic(uint32_t) users; /* the caller, until it destroys it, and all that was made from it */
     clump_allocator allocator;
     clump_cl_functions cl;
     cl_context context;
@@ -55,6 +56,11 @@ struct clump_context {
 };
 
 /* ---- context.c ---- */
+
+/* Who is made from a context is one more user of it: it ends with the last of them, and with what
+ * clump_context_destroy() does. Any thread may be the last. */
+void clumpi_context_use(clump_context *c);
+void clumpi_context_unuse(clump_context *c);
 
 /* Returns the attachment of the key: that of another thread if it came first, and then the one given is
  * still the caller's. */

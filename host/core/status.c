@@ -66,13 +66,70 @@ clump_status(clumpi_fail_cl)(clump_error *error, const char *call, cl_int code, 
     begin(error, CLUMP_ERR_CL);
     error->cl_code = code;
     error->call = call;
-    int n = snprintf(error->message, sizeof error->message, "%s returned %d: ", call, (int)code);
+    const char *name = clumpi_cl_name(code);
+    int n = snprintf(error->message, sizeof error->message, "%s returned %s%s%d%s: ", call, name,
+                     *name ? " (" : "", (int)code, *name ? ")" : "");
     va_list args;
     va_start(args, format);
     if (n > 0 && (size_t)n < sizeof error->message)
         vsnprintf(error->message + n, sizeof error->message - (size_t)n, format, args);
     va_end(args);
     return CLUMP_ERR_CL;
+}
+
+const char *clumpi_cl_name(cl_int code) {
+#define CL_NAME(name)                                                                              \
+    case name: return #name;
+    switch (code) {
+        CL_NAME(CL_DEVICE_NOT_FOUND)
+        CL_NAME(CL_DEVICE_NOT_AVAILABLE)
+        CL_NAME(CL_COMPILER_NOT_AVAILABLE)
+        CL_NAME(CL_MEM_OBJECT_ALLOCATION_FAILURE)
+        CL_NAME(CL_OUT_OF_RESOURCES)
+        CL_NAME(CL_OUT_OF_HOST_MEMORY)
+        CL_NAME(CL_PROFILING_INFO_NOT_AVAILABLE)
+        CL_NAME(CL_MEM_COPY_OVERLAP)
+        CL_NAME(CL_IMAGE_FORMAT_MISMATCH)
+        CL_NAME(CL_IMAGE_FORMAT_NOT_SUPPORTED)
+        CL_NAME(CL_BUILD_PROGRAM_FAILURE)
+        CL_NAME(CL_MAP_FAILURE)
+        CL_NAME(CL_MISALIGNED_SUB_BUFFER_OFFSET)
+        CL_NAME(CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST)
+        CL_NAME(CL_LINKER_NOT_AVAILABLE)
+        CL_NAME(CL_KERNEL_ARG_INFO_NOT_AVAILABLE)
+        CL_NAME(CL_INVALID_VALUE)
+        CL_NAME(CL_INVALID_DEVICE)
+        CL_NAME(CL_INVALID_CONTEXT)
+        CL_NAME(CL_INVALID_QUEUE_PROPERTIES)
+        CL_NAME(CL_INVALID_COMMAND_QUEUE)
+        CL_NAME(CL_INVALID_MEM_OBJECT)
+        CL_NAME(CL_INVALID_IMAGE_FORMAT_DESCRIPTOR)
+        CL_NAME(CL_INVALID_IMAGE_SIZE)
+        CL_NAME(CL_INVALID_SAMPLER)
+        CL_NAME(CL_INVALID_BINARY)
+        CL_NAME(CL_INVALID_BUILD_OPTIONS)
+        CL_NAME(CL_INVALID_PROGRAM)
+        CL_NAME(CL_INVALID_PROGRAM_EXECUTABLE)
+        CL_NAME(CL_INVALID_KERNEL_NAME)
+        CL_NAME(CL_INVALID_KERNEL_DEFINITION)
+        CL_NAME(CL_INVALID_KERNEL)
+        CL_NAME(CL_INVALID_ARG_INDEX)
+        CL_NAME(CL_INVALID_ARG_VALUE)
+        CL_NAME(CL_INVALID_ARG_SIZE)
+        CL_NAME(CL_INVALID_KERNEL_ARGS)
+        CL_NAME(CL_INVALID_WORK_DIMENSION)
+        CL_NAME(CL_INVALID_WORK_GROUP_SIZE)
+        CL_NAME(CL_INVALID_WORK_ITEM_SIZE)
+        CL_NAME(CL_INVALID_GLOBAL_OFFSET)
+        CL_NAME(CL_INVALID_EVENT_WAIT_LIST)
+        CL_NAME(CL_INVALID_EVENT)
+        CL_NAME(CL_INVALID_OPERATION)
+        CL_NAME(CL_INVALID_BUFFER_SIZE)
+        CL_NAME(CL_INVALID_GLOBAL_WORK_SIZE)
+        CL_NAME(CL_INVALID_IMAGE_DESCRIPTOR)
+    }
+#undef CL_NAME
+    return "";
 }
 
 int clumpi_is_no_room(cl_int code) {

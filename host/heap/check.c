@@ -32,7 +32,8 @@ typedef struct span {
 static const span header_changes[] = {
     MEMBER(clumpi_header, epoch),    MEMBER(clumpi_header, errors),
     MEMBER(clumpi_header, new_rows), MEMBER(clumpi_header, new_objects),
-    MEMBER(clumpi_header, ranked),   MEMBER(clumpi_header, reduced),
+    MEMBER(clumpi_header, ranked),   MEMBER(clumpi_header, list_of),
+    MEMBER(clumpi_header, reduced),  MEMBER(clumpi_header, reduced_mark),
 };
 static const span class_changes[] = {
     MEMBER(clumpi_class, exhausted),           MEMBER(clumpi_class, reserved.stripes),
@@ -75,6 +76,11 @@ static clump_status check_header(clump_heap *heap, const clumpi_header *now) {
     const clumpi_header *fixed = &heap->geometry.header;
     uint32_t word = FIRST_DIFFERENCE(now, fixed, sizeof *now, header_changes);
     if (word != UINT32_MAX) return overwritten(heap, "the heap's header", "", word, now, fixed);
+    if (heap->list_valid && now->list_of) /* kernels for new objects would take others for them */
+        return clumpi_fail(&heap->context->error, CLUMP_ERR_CORRUPT,
+                           "the heap: its list has all objects, but is said to be for %u; "
+                           "clump_heap_repair() restores that",
+                           now->list_of);
     return CLUMP_OK;
 }
 

@@ -68,8 +68,9 @@ static void emit_casts(clumpi_text *t, const clump_schema *schema, const clump_c
             "static inline %s %s_as_%s(%s clumpi_r) {\n"
             "    %s clumpi_b = {clumpi_r.id};\n    return clumpi_b;\n}\n"
             "static inline uint clumpi_test_%u_%u(CLUMPI_HEAP_ANY, %s clumpi_r) {\n"
-            "    return clumpi_block_class(clump_heap, clumpi_r.id) - %uu <= %uu;\n}\n",
-            b.name, c->name, b.name, c->name, b.name, b.id, c->id, b.name, c->id, c->last - c->id);
+            "    return CLUMPI_CLASS_OF(clump_heap, clumpi_r.id, %uu, %uu) - %uu <= %uu;\n}\n",
+            b.name, c->name, b.name, c->name, b.name, b.id, c->id, b.name, b.id, b.last, c->id,
+            c->last - c->id);
         clumpi_text_append(
             t,
             "static inline %s clumpi_cast_%u_%u(CLUMPI_HEAP_ANY, %s clumpi_r) {\n"
@@ -95,17 +96,18 @@ static void emit_tests(clumpi_text *t, const clump_class_info *c) {
                        n, n, n, n, id, n, id, c->last);
     clumpi_text_append(t,
                        "static inline uint clumpi_class_%u(CLUMPI_HEAP_ANY, %s clumpi_r) {\n"
-                       "    return clumpi_block_class(clump_heap, clumpi_r.id);\n}\n"
+                       "    return CLUMPI_CLASS_OF(clump_heap, clumpi_r.id, %uu, %uu);\n}\n"
                        "#define %s_class_of(clumpi_r) clumpi_class_%u(clump_heap, clumpi_r)\n"
                        "static inline uint clumpi_live_%u(CLUMPI_HEAP_ANY, %s clumpi_r) {\n"
                        "    return clumpi_live_class(clump_heap, clumpi_r.id) - %uu <= %uu;\n}\n"
                        "#define %s_is_live(clumpi_r) clumpi_live_%u(clump_heap, clumpi_r)\n",
-                       id, n, n, id, id, n, id, span, n, id);
+                       id, n, id, c->last, n, id, id, n, id, span, n, id);
     clumpi_text_append(t,
                        "static inline void clumpi_free_%u(CLUMP_HEAP, %s clumpi_r) {\n"
+                       "    clumpi_unwatch(clump_heap, clumpi_r.id, %uu, %uu);\n"
                        "    clumpi_free(clump_heap, %uu, %uu, clumpi_r.id);\n}\n"
-                       "#define %s_free(clumpi_r) clumpi_free_%u(clump_heap, clumpi_r)\n",
-                       id, n, id, c->last, n, id);
+                       "#define %s_free(clumpi_r) clumpi_free_%u(CLUMPI_CHANGING_HEAP, clumpi_r)\n",
+                       id, n, id, c->last, id, c->last, n, id);
 }
 
 /* What concrete classes have besides: two ways to make an object. */
@@ -116,15 +118,15 @@ static void emit_new(clumpi_text *t, const clump_class_info *c) {
                        "static inline %s clumpi_new_%u(CLUMP_HEAP) {\n"
                        "    %s clumpi_r = {clumpi_new(clump_heap, %uu)};\n"
                        "    return clumpi_r;\n}\n"
-                       "#define %s_new() clumpi_new_%u(clump_heap)\n",
+                       "#define %s_new() clumpi_new_%u(CLUMPI_CHANGING_HEAP)\n",
                        n, id, n, id, n, id);
-    clumpi_text_append(
-        t,
-        "static inline %s clumpi_group_new_%u(CLUMP_HEAP, uint clumpi_want) {\n"
-        "    %s clumpi_none = {0};\n"
-        "    return clumpi_want ? clumpi_new_%u(clump_heap) : clumpi_none;\n}\n"
-        "#define %s_group_new(clumpi_want) clumpi_group_new_%u(clump_heap, clumpi_want)\n",
-        n, id, n, id, n, id);
+    clumpi_text_append(t,
+                       "static inline %s clumpi_group_new_%u(CLUMP_HEAP, uint clumpi_want) {\n"
+                       "    %s clumpi_none = {0};\n"
+                       "    return clumpi_want ? clumpi_new_%u(clump_heap) : clumpi_none;\n}\n"
+                       "#define %s_group_new(clumpi_want) "
+                       "clumpi_group_new_%u(CLUMPI_CHANGING_HEAP, clumpi_want)\n",
+                       n, id, n, id, n, id);
 }
 
 void clumpi_schema_emit(clumpi_text *t, const clump_schema *schema, const clumpi_geometry *g) {

@@ -171,6 +171,7 @@ static uint64_t max64(uint64_t a, uint64_t b) {
 /* From header.at_scan on, in turn: calls of the heap (cl/heap/layout.h) and compaction's plans. `end`
  * grows to the end of what takes most. */
 static void place_scratch(clumpi_header *h, uint32_t reduce_groups, uint64_t *end) {
+    h->reduce_groups = reduce_groups;
     const uint64_t sets = h->class_count + 1;
     const uint64_t of_calls[] = {
         h->scan_groups * sets * sizeof(clumpi_list_tally),
@@ -228,7 +229,7 @@ static void place_reservations(clumpi_geometry *g, uint32_t blocks, uint64_t *en
 
 /* Metadata for `blocks` blocks in all; returns its size in bytes. */
 static uint64_t place_metadata(clumpi_geometry *g, uint32_t blocks, uint32_t columns,
-                               uint32_t reduce_groups) {
+                               uint32_t reduce_groups, int watched) {
     clumpi_header *h = &g->header;
     uint64_t end = h->self_at + sizeof(clumpi_header) / CLUMPI_UNIT; /* the class table follows */
     uint32_t words = blocks, total = 0, level = 0;
@@ -255,6 +256,7 @@ static uint64_t place_metadata(clumpi_geometry *g, uint32_t blocks, uint32_t col
     h->at_block_plans = place(&end, (uint64_t)blocks * sizeof(clumpi_block_plan));
     h->at_plan_list = place(&end, (uint64_t)blocks * sizeof(clumpi_u32));
     h->at_moved = place(&end, ((uint64_t)blocks + 31) / 32 * 4);
+    if (watched) h->at_watch = place(&end, (uint64_t)blocks * h->block_granules * 8);
     h->at_record_table = h->at_list_index;
     h->at_record_bits = h->at_list_masks;
     place_scratch(h, reduce_groups, &end);
@@ -280,7 +282,7 @@ static clump_status too_small(const clump_schema *schema, const clumpi_geometry 
 
 clump_status clumpi_geometry_compute(const clump_schema *schema, uint64_t bytes,
                                      uint32_t block_rows, uint32_t scan_groups,
-                                     uint32_t reduce_groups, clumpi_geometry *g,
+                                     uint32_t reduce_groups, int watched, clumpi_geometry *g,
                                      clump_error *error) {
     row_sizes rows;
     find_row_sizes(schema, &rows);
@@ -307,13 +309,14 @@ clump_status clumpi_geometry_compute(const clump_schema *schema, uint64_t bytes,
     uint32_t columns = clumpi_columns_build(schema, g->classes, NULL);
     uint64_t block_bytes = (uint64_t)h->granule_bytes * h->block_granules;
     uint64_t blocks = bytes / block_bytes;
-    uint64_t metadata = place_metadata(g, (uint32_t)(blocks ? blocks : 1), columns, reduce_groups);
+    uint64_t metadata =
+        place_metadata(g, (uint32_t)(blocks ? blocks : 1), columns, reduce_groups, watched);
     uint64_t first = (metadata + block_bytes - 1) / block_bytes;
     if (first >= blocks) {
         /* The metadata grows with the blocks, so look for the number at which one is left. */
         for (int i = 0; i < 100 && first >= blocks; i++) {
             blocks = first + 1;
-            metadata = place_metadata(g, (uint32_t)blocks, columns, reduce_groups);
+            metadata = place_metadata(g, (uint32_t)blocks, columns, reduce_groups, watched);
             first = (metadata + block_bytes - 1) / block_bytes;
         }
         return too_small(schema, g, blocks * block_bytes, error);

@@ -12,7 +12,7 @@ static const char *const kernel_files[] = {
     "cl/core/layout.h",    "cl/core/prelude.clh",  "cl/core/bitmap.clh", "cl/core/block.clh",
     "cl/core/reserve.clh", "cl/core/scan.clh",     "cl/heap/layout.h",   "cl/heap/reserve.clh",
     "cl/heap/init.cl",     "cl/heap/enumerate.cl", "cl/heap/new.cl",     "cl/heap/stats.cl",
-    "cl/heap/fields.cl"};
+    "cl/heap/fields.cl",   "cl/heap/watch.cl"};
 static const char *const kernel_names[] = {CLUMPI_HEAP_KERNELS(CLUMPI_KERNEL_NAME)};
 const clumpi_library clumpi_heap_library = {
     kernel_files, sizeof kernel_files / sizeof *kernel_files, kernel_names,
@@ -150,7 +150,8 @@ static clump_status create(const clump_heap_desc *desc, uint64_t bytes, clump_he
     clumpi_geometry *g = &heap->geometry;
     clump_status status = clumpi_geometry_compute(
         desc->schema, bytes, desc->block_rows, (uint32_t)c->sizes.scan_groups,
-        (uint32_t)(c->sizes.do_all_global / c->sizes.do_all_local), g, &c->error);
+        (uint32_t)(c->sizes.do_all_global / c->sizes.do_all_local), desc->watch_handles != 0, g,
+        &c->error);
     if (status) return status;
     uint32_t block_bytes = g->header.granule_bytes * g->header.block_granules;
     heap->layout = (clump_heap_layout){
@@ -174,14 +175,19 @@ static clump_status create(const clump_heap_desc *desc, uint64_t bytes, clump_he
 
 clump_status clump_heap_create(const clump_heap_desc *desc, clump_heap **heap) {
     if (heap) *heap = NULL;
-    if (!desc || !heap || !desc->context) return CLUMP_ERR_USAGE; /* no context to hold words */
+    if (!desc || !desc->context) return CLUMP_ERR_USAGE; /* no context to hold words */
     clump_context *c = desc->context;
+    if (!heap)
+        return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
+                           "clump_heap_create needs a place for the heap");
     uint64_t bytes = 0;
     clump_status status = check_desc(desc, &bytes);
     if (status) return status;
     clump_heap *h = clumpi_alloc(&c->allocator, sizeof *h);
     if (!h) return clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for a heap");
     h->context = c;
+    h->users = 1;
+    clumpi_context_use(c);
     status = create(desc, bytes, h);
     if (status) {
         clump_error error = c->error; /* keep the cause, whatever destruction runs into */
@@ -194,7 +200,7 @@ clump_status clump_heap_create(const clump_heap_desc *desc, clump_heap **heap) {
 }
 
 void clump_heap_destroy(clump_heap *heap) {
-    if (!heap) return;
+    if (!heap || --heap->users) return;
     clump_context *c = heap->context;
     clumpi_refs_clear(heap);
     if (heap->buffer) c->cl.Finish(c->queue);
@@ -205,6 +211,7 @@ void clump_heap_destroy(clump_heap *heap) {
         clumpi_buffer_release(c, &heap->buffer);
     clump_schema_destroy(heap->schema);
     clumpi_free(&c->allocator, heap);
+    clumpi_context_unuse(c);
 }
 
 const clump_heap_layout *clump_heap_get_layout(const clump_heap *heap) {
@@ -220,7 +227,7 @@ cl_mem clump_heap_get_buffer(const clump_heap *heap) {
 }
 
 void clump_heap_touch(clump_heap *heap) {
-    heap->list_valid = 0;
+    heap->list_valid = heap->reduced_known = 0;
 }
 
 _Static_assert(CLUMPI_ROW_SLOTS == CLUMP_ROW_SLOTS, "schema.h and layout.h have the same rows");
@@ -228,21 +235,66 @@ _Static_assert(CLUMP_CLASSES_MAX < CLUMPI_RESERVED, "the class of metadata is no
 _Static_assert(CLUMPI_ERRORS == CLUMP_DEVICE_ERROR_COUNT,
                "heap.h and layout.h list the same errors");
 
-/* The first kind of error there is, in words. */
+static const char *class_name(const clump_heap *heap, uint32_t id) {
+    clump_class_info info;
+    return clump_schema_get_class(heap->schema, id, &info) ? "(unknown)" : info.name;
+}
+
+/* A kernel whose loop or reduction is not for the call that ran it. */
+static clump_status report_wrong_launch(clump_heap *heap, const clumpi_error *e) {
+    clump_error *error = &heap->context->error;
+    const char *name = class_name(heap, e->class_id);
+    uint32_t list_of = e->ref & ~CLUMPI_LOOP_KEYED;
+    if (!e->class_id)
+        return clumpi_fail(
+            error, CLUMP_ERR_DEVICE,
+            "a kernel with CLUMP_REDUCE was launched in more work-groups than a reduction "
+            "has, or in groups of more than %u work-items: run it by clump_reduce()",
+            CLUMPI_REDUCE_ITEMS);
+    if (e->ref & CLUMPI_LOOP_KEYED)
+        return clumpi_fail(
+            error, CLUMP_ERR_DEVICE,
+            "a kernel with CLUMP_FOR_EACH_KEYED(%s, ...) was not run as the key_kernel of a "
+            "compaction, so it visited nothing: use CLUMP_FOR_EACH, or "
+            "CLUMP_FOR_EACH_NUMBERED",
+            name);
+    if (!list_of || list_of == CLUMPI_LIST_KEYED)
+        return clumpi_fail(
+            error, CLUMP_ERR_DEVICE,
+            "a kernel with CLUMP_FOR_EACH_NEW(%s, ...) was not run by clump_do_new(), so it "
+            "visited nothing: use CLUMP_FOR_EACH, or clump_do_new()",
+            name);
+    return clumpi_fail(
+        error, CLUMP_ERR_DEVICE,
+        "a kernel with CLUMP_FOR_EACH_NEW(%s, ...) was run by a clump_do_new() of class %s, so "
+        "it visited nothing, and the new objects have undefined contents: the loop must name "
+        "that class, or a base of it",
+        name, class_name(heap, list_of));
+}
+
+/* The first kind of error there is, in words, and what to do. */
 static clump_status report_error(clump_heap *heap, const clumpi_error *errors) {
     static const char *const texts[] = {
 #define ERROR_TEXT(name, text) text,
         CLUMP_DEVICE_ERROR_LIST(ERROR_TEXT)
 #undef ERROR_TEXT
     };
+    static const char *const advice[CLUMP_DEVICE_ERROR_COUNT] = {
+        [CLUMP_DEVICE_OUT_OF_MEMORY] =
+            ". Free objects, collect or compact, and try again, or make a larger heap. Objects "
+            "that a "
+            "do-new has no room for are counted here too: ask it for `made`",
+        [CLUMP_DEVICE_DOUBLE_FREE] = ". Build the program with `checked` to see accesses to it",
+        [CLUMP_DEVICE_BAD_REFERENCE] = ". Build the program with `checked` to see accesses to it",
+    };
     for (int i = 0; i < CLUMPI_ERRORS; i++) {
-        if (!errors[i].count) continue;
-        clump_class_info info = {.name = "(unknown)"};
-        if (errors[i].class_id) clump_schema_get_class(heap->schema, errors[i].class_id, &info);
+        const clumpi_error *e = &errors[i];
+        if (!e->count) continue;
+        if (i == CLUMP_DEVICE_WRONG_LAUNCH) return report_wrong_launch(heap, e);
         return clumpi_fail(&heap->context->error, CLUMP_ERR_DEVICE,
-                           "%s; %u times, first by work-item %u for class %s, reference 0x%08x",
-                           texts[i], errors[i].count, errors[i].work_item, info.name,
-                           errors[i].ref);
+                           "%s; %u times, first by work-item %u for class %s, reference 0x%08x%s",
+                           texts[i], e->count, e->work_item, class_name(heap, e->class_id), e->ref,
+                           advice[i] ? advice[i] : "");
     }
     return CLUMP_OK;
 }

@@ -31,7 +31,9 @@
     X(stats)                                                                                       \
     X(rank_count)                                                                                  \
     X(rank_write)                                                                                  \
-    X(field_copy)
+    X(field_copy)                                                                                  \
+    X(watch_settle)                                                                                \
+    X(watch_set)
 enum { CLUMPI_HEAP_KERNELS(CLUMPI_KERNEL_INDEX) };
 extern const clumpi_library clumpi_heap_library;
 #define CLUMPI_HEAP_KERNEL(name) ((clumpi_kernel_id){&clumpi_heap_library, CLUMPI_KERNEL_##name})
@@ -57,9 +59,10 @@ typedef struct clumpi_geometry {
 
 /* A registered buffer of references (refs.c). */
 struct clump_refs {
-    clump_heap *heap;
-    clump_refs *next;
-    cl_mem buffer; /* retained */
+    clump_context *context;
+    clump_heap *heap; /* NULL: it was destroyed */
+    clump_refs *next; /* of the heap, or of those whose heaps were destroyed */
+    cl_mem buffer;    /* retained */
     uint64_t offset, count;
     cl_mem counted; /* retained, or NULL */
     uint64_t counted_at;
@@ -71,6 +74,7 @@ typedef struct clumpi_handles clumpi_handles;
 
 struct clump_heap {
     clump_context *context;
+    uint32_t users;       /* the caller, until it destroys it; compactors; collectors */
     clump_schema *schema; /* own copy */
     clumpi_geometry geometry;
     clump_heap_layout layout;
@@ -82,6 +86,8 @@ struct clump_heap {
     int numbers_wanted;             /* a kernel asked for the numbers of this list */
     int reserved;                   /* slots may be reserved (cl/core/reserve.clh) */
     clumpi_u32 list_turn;           /* number of the next list, modulo 2 */
+    clumpi_u32 reduced_mark;        /* header.reduced_mark, */
+    int reduced_known;              /* if no kernel ran since the last clump_reduce() */
     clump_refs *refs;               /* registered buffers of references */
     clumpi_handles *handles;        /* NULL until the first one is made */
     clumpi_attachments attachments; /* what compaction and collection keep */
@@ -89,19 +95,24 @@ struct clump_heap {
 
 struct clump_program {
     clump_context *context;
+    uint32_t users;       /* the caller, until it destroys it; kernels */
     clump_schema *schema; /* what the source was generated from */
     uint32_t granule_bytes, block_granules;
     cl_program program; /* NULL if the build failed */
-    char *source;
+    char *source, *options;
     clumpi_user_texts texts;
 };
 
 struct clump_kernel {
     clump_program *program;
+    uint32_t users; /* the caller, until it destroys it; compactors; collectors */
     cl_kernel kernel;
+    char *name;
     size_t group_limit; /* most work-items in a group */
+    size_t required[3]; /* its reqd_work_group_size, or 0 */
     int fixed;          /* neither makes nor frees objects */
     int numbered;       /* has the parameter CLUMP_NUMBERS */
+    uint32_t reduces;   /* bytes of the type of its CLUMP_REDUCE; 0: not known yet */
     uint32_t arg_count; /* after these */
     uint8_t *arg_set;   /* per argument: was it set */
 };
@@ -128,10 +139,10 @@ void *clumpi_heap_keep(clump_heap *heap, const void *key, size_t bytes,
 /* Units of the null row before the header: 64 times the largest object. */
 uint32_t clumpi_header_at(const clump_schema *schema);
 
-/* What clump_heap_create() decides. Fails with CLUMP_ERR_CAPACITY and words. */
+/* What clump_heap_create() decides. watched: with bits for handles. Fails with CLUMP_ERR_CAPACITY and words. */
 clump_status clumpi_geometry_compute(const clump_schema *schema, uint64_t bytes,
                                      uint32_t block_rows, uint32_t scan_groups,
-                                     uint32_t reduce_groups, clumpi_geometry *geometry,
+                                     uint32_t reduce_groups, int watched, clumpi_geometry *geometry,
                                      clump_error *error);
 
 /* ---- columns.c ---- */
@@ -176,8 +187,14 @@ clump_status clumpi_check_find(clump_heap *heap, clumpi_u32 *told, clumpi_u32 *k
 
 /* ---- refs.c ---- */
 
-/* Unregister all buffers, and give up all handles. */
+/* Unregister all buffers, and give up all handles, at the end of the heap. What callers have of them stays with
+ * the context, for clump_refs_unregister(). */
 void clumpi_refs_clear(clump_heap *heap);
+
+/* Of a heap that watches its handles, nothing for others: null the handles of freed objects, before objects move or
+ * are marked; and watch the objects where they are now, after they moved. */
+clump_status clumpi_handles_settle(clump_heap *heap);
+clump_status clumpi_handles_watch(clump_heap *heap);
 
 /* ---- run.c ---- */
 
@@ -189,6 +206,10 @@ typedef struct clumpi_crowd {
 } clumpi_crowd;
 clump_status clumpi_list_update(clump_heap *heap, int numbered, const clumpi_crowd *crowd,
                                 const clump_sync *sync);
+
+/* Everything that must hold before the first launch of a call, so that a failure changes nothing. */
+clump_status clumpi_run_prepare(clump_heap *heap, clump_kernel *k, const clump_sync *sync,
+                                const char *call);
 
 /* Give back what is reserved, so that the invariants of cl/core/layout.h hold: one launch, or none. */
 clump_status clumpi_unreserve(clump_heap *heap, const clump_sync *sync);

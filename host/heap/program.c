@@ -5,6 +5,8 @@
  *
  * Read first: heap.h, core/build.c.
  */
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "clump/experimental.h"
@@ -25,9 +27,9 @@ static clumpi_u32 part_bytes(const clumpi_geometry *g) {
 static clumpi_user_part append_program(clumpi_text *t, const clump_program_desc *desc,
                                        const char *name) {
     static const char *const files[] = {
-        "cl/core/layout.h",  "cl/core/prelude.clh",   "cl/core/bitmap.clh",
-        "cl/core/block.clh", "cl/core/reserve.clh",   "cl/core/alloc.clh",
-        "cl/core/lanes.clh", "cl/api/device_api.clh", "cl/api/staged.clh"};
+        "cl/core/layout.h",    "cl/core/prelude.clh", "cl/core/bitmap.clh", "cl/core/block.clh",
+        "cl/core/reserve.clh", "cl/core/alloc.clh",   "cl/core/lanes.clh",  "cl/api/device_api.clh",
+        "cl/api/staged.clh",   "cl/api/guard.clh"};
     const clumpi_geometry *g = &desc->heap->geometry;
     clumpi_text_append(t,
                        "#define CLUMPI_HEADER_AT %uu\n"
@@ -62,6 +64,29 @@ static void append_tuning(clumpi_text *t, const clump_program_desc *desc) {
     if (desc->options && *desc->options) clumpi_text_append(t, " %s", desc->options);
 }
 
+/* Compilers of all implementations name them so. */
+static const char *next_warning(const char *log) {
+    return strstr(log, "warning: ");
+}
+
+uint32_t clump_program_get_warning_count(const clump_program *p) {
+    uint32_t count = 0;
+    for (const char *at = clump_program_get_log(p); (at = next_warning(at)) != NULL; at++) count++;
+    return count;
+}
+
+static clump_status refuse_warnings(clump_program *p, const char *name) {
+    clump_context *c = p->context;
+    const char *log = clump_program_get_log(p), *at = next_warning(log);
+    if (!at) return CLUMP_OK;
+    c->cl.ReleaseProgram(p->program);
+    p->program = NULL;
+    while (at > log && at[-1] != '\n') at--;
+    return clumpi_fail(&c->error, CLUMP_ERR_BUILD,
+                       "%s compiles with %u warnings, and is to be strict:\n%s", name,
+                       clump_program_get_warning_count(p), at);
+}
+
 static clump_status create(const clump_program_desc *desc, clump_program *p) {
     clump_context *c = p->context;
     const char *name = desc->name ? desc->name : DEFAULT_NAME;
@@ -75,13 +100,15 @@ static clump_status create(const clump_program_desc *desc, clump_program *p) {
         status = clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for the program's text");
     } else {
         p->source = source.data;
+        p->options = options.data;
         status = clumpi_schema_copy(desc->heap->schema, &c->allocator, &p->schema);
         if (status)
             clumpi_fail(&c->error, status, "no host memory for the program's schema");
         else
             status = clumpi_build(c, p->source, options.data, &user, &p->program, &p->texts);
+        if (!status && desc->strict) status = refuse_warnings(p, name);
     }
-    clumpi_free(&c->allocator, options.data);
+    if (!p->options) clumpi_free(&c->allocator, options.data);
     return status;
 }
 
@@ -100,13 +127,18 @@ static clump_status check_desc(const clump_program_desc *desc) {
 
 clump_status clump_program_create(const clump_program_desc *desc, clump_program **program) {
     if (program) *program = NULL;
-    if (!desc || !program || !desc->heap) return CLUMP_ERR_USAGE; /* no context to hold words */
+    if (!desc || !desc->heap) return CLUMP_ERR_USAGE; /* no context to hold words */
+    if (!program)
+        return clumpi_fail(&desc->heap->context->error, CLUMP_ERR_USAGE,
+                           "clump_program_create needs a place for the program");
     clump_status status = check_desc(desc);
     if (status) return status;
     clump_context *c = desc->heap->context;
     clump_program *p = clumpi_alloc(&c->allocator, sizeof *p);
     if (!p) return clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for a program");
     p->context = c;
+    p->users = 1;
+    clumpi_context_use(c);
     p->granule_bytes = desc->heap->layout.granule_bytes;
     p->block_granules = desc->heap->layout.block_granules;
     status = create(desc, p);
@@ -119,13 +151,15 @@ clump_status clump_program_create(const clump_program_desc *desc, clump_program 
 }
 
 void clump_program_destroy(clump_program *p) {
-    if (!p) return;
+    if (!p || --p->users) return;
     clump_context *c = p->context;
     if (p->program) c->cl.ReleaseProgram(p->program);
     clump_schema_destroy(p->schema);
     clumpi_free(&c->allocator, p->source);
+    clumpi_free(&c->allocator, p->options);
     clumpi_user_texts_clear(c, &p->texts);
     clumpi_free(&c->allocator, p);
+    clumpi_context_unuse(c);
 }
 
 const char *clump_program_get_log(const clump_program *p) {
@@ -134,6 +168,10 @@ const char *clump_program_get_log(const clump_program *p) {
 
 const char *clump_program_get_source(const clump_program *p) {
     return p->source;
+}
+
+const char *clump_program_get_options(const clump_program *p) {
+    return p->options;
 }
 
 /* The first parameter must be the heap; the second may be CLUMP_NUMBERS. Devices that cannot tell are
@@ -156,13 +194,47 @@ static clump_status check_parameters(clump_kernel *k, const char *name, cl_uint 
     return CLUMP_OK;
 }
 
+/* Says which kernels there are. */
+static clump_status no_such_kernel(const clump_program *p, const char *name) {
+    clump_context *c = p->context;
+    char names[CLUMP_ERROR_MESSAGE_BYTES / 2] = "";
+    size_t bytes = 0;
+    if (c->cl.GetProgramInfo(p->program, CL_PROGRAM_KERNEL_NAMES, 0, NULL, &bytes) ||
+        bytes > sizeof names ||
+        c->cl.GetProgramInfo(p->program, CL_PROGRAM_KERNEL_NAMES, bytes, names, NULL))
+        names[0] = 0; /* too many to tell */
+    return clumpi_fail(&c->error, CLUMP_ERR_NOT_FOUND, "the program has no kernel \"%s\"%s%s", name,
+                       *names ? "; it has " : "", names);
+}
+
+/* The kernels of some compilers cannot be found by such a name, or call themselves. */
+static clump_status check_name(clump_context *c, const char *name) {
+    const char *reason = clumpi_reserved_builtin(name);
+    if (!reason) reason = clumpi_reserved_word(name);
+    if (!reason) return CLUMP_OK;
+    return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
+                       "a kernel cannot have the name \"%s\" on every device: %s; give it another",
+                       name, reason);
+}
+
+/* reqd_work_group_size, or zeros. */
+static clump_status find_required(clump_kernel *k) {
+    clump_context *c = k->program->context;
+    cl_int code =
+        c->cl.GetKernelWorkGroupInfo(k->kernel, c->device, CL_KERNEL_COMPILE_WORK_GROUP_SIZE,
+                                     sizeof k->required, k->required, NULL);
+    return code ? clumpi_fail_cl(&c->error, "clGetKernelWorkGroupInfo", code, "kernel %s", k->name)
+                : CLUMP_OK;
+}
+
 static clump_status create_kernel(clump_kernel *k, const char *name) {
     clump_context *c = k->program->context;
     cl_int code = CL_SUCCESS;
+    k->name = clumpi_copy_text(&c->allocator, name, strlen(name));
+    if (!k->name)
+        return clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for kernel %s", name);
     k->kernel = c->cl.CreateKernel(k->program->program, name, &code);
-    if (code == CL_INVALID_KERNEL_NAME)
-        return clumpi_fail(&c->error, CLUMP_ERR_NOT_FOUND, "the program has no kernel \"%s\"",
-                           name);
+    if (code == CL_INVALID_KERNEL_NAME) return no_such_kernel(k->program, name);
     if (code) return clumpi_fail_cl(&c->error, "clCreateKernel", code, "kernel %s", name);
     cl_uint count = 0;
     code = c->cl.GetKernelInfo(k->kernel, CL_KERNEL_NUM_ARGS, sizeof count, &count, NULL);
@@ -172,6 +244,7 @@ static clump_status create_kernel(clump_kernel *k, const char *name) {
                            "kernel %s has no parameters; the first must be CLUMP_HEAP", name);
     clump_status status = check_parameters(k, name, count);
     if (!status) status = clumpi_group_limit(c, k->kernel, name, &k->group_limit);
+    if (!status) status = find_required(k);
     if (status) return status;
     k->arg_count = count - 1 - (k->numbered ? 1 : 0);
     k->arg_set = clumpi_alloc(&c->allocator, count);
@@ -182,16 +255,23 @@ static clump_status create_kernel(clump_kernel *k, const char *name) {
 
 clump_status clump_kernel_create(clump_program *program, const char *name, clump_kernel **kernel) {
     if (kernel) *kernel = NULL;
-    if (!program || !kernel || !name) return CLUMP_ERR_USAGE;
+    if (!program) return CLUMP_ERR_USAGE;
     clump_context *c = program->context;
+    if (!kernel || !name)
+        return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
+                           "clump_kernel_create needs a name and a place for the kernel");
     if (!program->program)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
                            "kernel %s: the program was not built, see clump_program_get_log()",
                            name);
+    clump_status status = check_name(c, name);
+    if (status) return status;
     clump_kernel *k = clumpi_alloc(&c->allocator, sizeof *k);
     if (!k) return clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for kernel %s", name);
     k->program = program;
-    clump_status status = create_kernel(k, name);
+    k->users = 1;
+    program->users++;
+    status = create_kernel(k, name);
     if (status) {
         clump_kernel_destroy(k);
         return status;
@@ -201,11 +281,51 @@ clump_status clump_kernel_create(clump_program *program, const char *name, clump
 }
 
 void clump_kernel_destroy(clump_kernel *k) {
-    if (!k) return;
-    clump_context *c = k->program->context;
+    if (!k || --k->users) return;
+    clump_program *p = k->program;
+    clump_context *c = p->context;
     if (k->kernel) c->cl.ReleaseKernel(k->kernel);
     clumpi_free(&c->allocator, k->arg_set);
+    clumpi_free(&c->allocator, k->name);
     clumpi_free(&c->allocator, k);
+    clump_program_destroy(p); /* it had this kernel for a user */
+}
+
+/* Bytes of a parameter's type as OpenCL names it, "uint4"; 0 if it is a pointer or of no such type. */
+static size_t bytes_of_type(const char *name) {
+    static const struct {
+        const char *name;
+        size_t bytes;
+    } types[] = {{"uchar", 1}, {"char", 1}, {"ushort", 2}, {"short", 2},  {"uint", 4}, {"int", 4},
+                 {"ulong", 8}, {"long", 8}, {"float", 4},  {"double", 8}, {"half", 2}};
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        size_t length = strlen(types[i].name);
+        if (strncmp(name, types[i].name, length) != 0) continue;
+        char *end;
+        unsigned long width = name[length] ? strtoul(name + length, &end, 10) : 1;
+        if (name[length] && (*end || width < 2 || width > 16)) continue;
+        return types[i].bytes * (width == 3 ? 4 : width);
+    }
+    return 0;
+}
+
+/* OpenCL refused an argument: which, and what would be right, as far as OpenCL can tell. */
+static clump_status refused_arg(clump_kernel *k, cl_int code, uint32_t index, size_t bytes) {
+    clump_context *c = k->program->context;
+    char type[64] = "", name[64] = "", wanted[64] = "";
+    cl_uint at = index + (k->numbered ? 2 : 1);
+    if (c->cl.GetKernelArgInfo(k->kernel, at, CL_KERNEL_ARG_TYPE_NAME, sizeof type, type, NULL) ||
+        c->cl.GetKernelArgInfo(k->kernel, at, CL_KERNEL_ARG_NAME, sizeof name, name, NULL))
+        type[0] = name[0] = 0;
+    size_t right = bytes_of_type(type);
+    if (right)
+        snprintf(wanted, sizeof wanted, "; its type has %zu", right);
+    else if (strchr(type, '*'))
+        snprintf(wanted, sizeof wanted, "; a buffer is a cl_mem, of %zu", sizeof(cl_mem));
+    return clumpi_fail_cl(&c->error, "clSetKernelArg", code,
+                          "kernel %s, parameter %u%s%s%s%s%s, %zu bytes%s", k->name, index,
+                          *type ? " (" : "", type, *type ? " " : "", name, *type ? ")" : "", bytes,
+                          wanted);
 }
 
 clump_status clump_kernel_set_arg(clump_kernel *k, uint32_t index, size_t bytes,
@@ -214,15 +334,14 @@ clump_status clump_kernel_set_arg(clump_kernel *k, uint32_t index, size_t bytes,
     clump_context *c = k->program->context;
     if (index >= k->arg_count)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
-                           "parameter %u: the kernel has %u after its heap parameter, counted "
+                           "parameter %u: kernel %s has %u after its heap parameter, counted "
                            "from 0",
-                           index, k->arg_count);
+                           index, k->name, k->arg_count);
     if (!bytes) /* not every implementation notices */
-        return clumpi_fail(&c->error, CLUMP_ERR_USAGE, "parameter %u: its size is 0 bytes", index);
+        return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
+                           "parameter %u of kernel %s: its size is 0 bytes", index, k->name);
     cl_int code = c->cl.SetKernelArg(k->kernel, index + (k->numbered ? 2 : 1), bytes, value);
-    if (code)
-        return clumpi_fail_cl(&c->error, "clSetKernelArg", code, "parameter %u, %zu bytes", index,
-                              bytes);
+    if (code) return refused_arg(k, code, index, bytes);
     k->arg_set[index] = 1;
     return CLUMP_OK;
 }

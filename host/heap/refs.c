@@ -54,6 +54,32 @@ static clump_status check_refs_desc(clump_context *c, const clump_refs_desc *d, 
     return d->counted ? check_counted(c, d) : CLUMP_OK;
 }
 
+/* Registered references whose heaps were destroyed: of a context. */
+typedef struct left_refs {
+    clumpi_attachment base;
+    clump_refs *first;
+} left_refs;
+
+static const char left_key;
+
+static void release_left(clumpi_attachment *base, clump_context *c) {
+    left_refs *left = (left_refs *)base;
+    for (clump_refs *r; (r = left->first) != NULL;) {
+        left->first = r->next;
+        clumpi_free(&c->allocator, r);
+    }
+    clumpi_free(&c->allocator, left);
+}
+
+/* Made with the first registration, so that the end of a heap needs no memory. */
+static left_refs *left_of(clump_context *c) {
+    clumpi_attachment *found = clumpi_attachment_find(&c->attachments, &left_key);
+    if (found) return (left_refs *)found;
+    left_refs *left = clumpi_alloc(&c->allocator, sizeof *left);
+    if (left) clumpi_attach(&c->attachments, &left->base, &left_key, release_left);
+    return left;
+}
+
 clump_status clump_refs_register(clump_heap *heap, const clump_refs_desc *desc, clump_refs **refs) {
     if (refs) *refs = NULL;
     if (!heap) return CLUMP_ERR_USAGE;
@@ -64,7 +90,7 @@ clump_status clump_refs_register(clump_heap *heap, const clump_refs_desc *desc, 
     uint32_t stride = desc->stride ? desc->stride : sizeof(clump_ref);
     clump_status status = check_refs_desc(c, desc, stride);
     if (status) return status;
-    clump_refs *r = clumpi_alloc(&c->allocator, sizeof *r);
+    clump_refs *r = left_of(c) ? clumpi_alloc(&c->allocator, sizeof *r) : NULL;
     if (!r)
         return clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for registered references");
     cl_int code = c->cl.RetainMemObject(desc->buffer);
@@ -76,7 +102,8 @@ clump_status clump_refs_register(clump_heap *heap, const clump_refs_desc *desc, 
         clumpi_free(&c->allocator, r);
         return clumpi_fail_cl(&c->error, "clRetainMemObject", code, "buffer of references");
     }
-    *r = (clump_refs){.heap = heap,
+    *r = (clump_refs){.context = c,
+                      .heap = heap,
                       .next = heap->refs,
                       .buffer = desc->buffer,
                       .offset = desc->offset,
@@ -90,15 +117,27 @@ clump_status clump_refs_register(clump_heap *heap, const clump_refs_desc *desc, 
     return CLUMP_OK;
 }
 
-void clump_refs_unregister(clump_refs *refs) {
-    if (!refs) return;
-    clump_context *c = refs->heap->context;
-    clump_refs **at = &refs->heap->refs;
-    while (*at != refs) at = &(*at)->next;
-    *at = refs->next;
+static void take_out(clump_refs **list, clump_refs *refs) {
+    while (*list != refs) list = &(*list)->next;
+    *list = refs->next;
+}
+
+/* The heap does not look at them any more. */
+static void let_go(clump_refs *refs) {
+    clump_context *c = refs->context;
+    take_out(&refs->heap->refs, refs);
+    refs->heap = NULL;
     c->cl.ReleaseMemObject(refs->buffer);
     if (refs->counted) c->cl.ReleaseMemObject(refs->counted);
-    clumpi_free(&c->allocator, refs);
+}
+
+void clump_refs_unregister(clump_refs *refs) {
+    if (!refs) return;
+    if (refs->heap)
+        let_go(refs);
+    else
+        take_out(&left_of(refs->context)->first, refs);
+    clumpi_free(&refs->context->allocator, refs);
 }
 
 /* ---- Handles ---------------------------------------------------------------------------------- */
@@ -115,7 +154,12 @@ static void free_handles(clump_heap *heap, clumpi_handles *h) {
 void clumpi_refs_clear(clump_heap *heap) {
     free_handles(heap, heap->handles);
     heap->handles = NULL;
-    while (heap->refs) clump_refs_unregister(heap->refs);
+    for (clump_refs *r; (r = heap->refs) != NULL;) {
+        left_refs *left = left_of(heap->context);
+        let_go(r);
+        r->next = left->first;
+        left->first = r;
+    }
 }
 
 /* A buffer for `room` handles, with those of `old`, which may be NULL. */
@@ -165,6 +209,64 @@ static clump_status grow_handles(clump_heap *heap) {
     return CLUMP_OK;
 }
 
+/* ---- Watching the objects of handles ----
+ * A bit per slot is set when a handle is made of its object, and cleared when the object is freed. A new object in the
+ * slot has none, so a handle without a bit names nobody. Where a bit is to be set that was clear, older handles of the
+ * slot are nulled first. */
+
+static clump_status run_watch(clump_heap *heap, clumpi_kernel_id id) {
+    const clumpi_launch_sizes *sizes = &heap->context->sizes;
+    const clumpi_handles *h = heap->handles;
+    clumpi_arg args[] = {{sizeof h->refs->buffer, &h->refs->buffer}, {sizeof h->used, &h->used}};
+    return clumpi_run_on_heap(heap, id, sizes->do_all_global, sizes->do_all_local, args, 2, NULL);
+}
+
+clump_status clumpi_handles_settle(clump_heap *heap) {
+    if (!heap->geometry.header.at_watch || !heap->handles) return CLUMP_OK;
+    return run_watch(heap, CLUMPI_HEAP_KERNEL(watch_settle));
+}
+
+clump_status clumpi_handles_watch(clump_heap *heap) {
+    const clumpi_header *h = &heap->geometry.header;
+    if (!h->at_watch || !heap->handles) return CLUMP_OK;
+    clump_status status =
+        clumpi_clear(heap->context, heap->buffer, (uint64_t)h->at_watch * CLUMPI_UNIT,
+                     (uint64_t)h->block_end * h->block_granules * 8);
+    return status ? status : run_watch(heap, CLUMPI_HEAP_KERNEL(watch_set));
+}
+
+/* The word of a slot, and its bit. */
+static clump_status read_watch(clump_heap *heap, clump_ref ref, uint64_t *at, clumpi_u32 *word,
+                               clumpi_u32 *bit) {
+    *at = (uint64_t)heap->geometry.header.at_watch * CLUMPI_UNIT + (uint64_t)(ref >> 6) * 8 +
+          (ref & 32) / 8;
+    *bit = UINT32_C(1) << (ref & 31);
+    return clumpi_read(heap->context, heap->buffer, *at, sizeof *word, word);
+}
+
+static clump_status watch(clump_heap *heap, clump_ref ref) {
+    uint64_t at;
+    clumpi_u32 word = 0, bit;
+    if (!heap->geometry.header.at_watch) return CLUMP_OK;
+    clump_status status = read_watch(heap, ref, &at, &word, &bit);
+    if (status || word & bit) return status;
+    status = clumpi_handles_settle(heap);
+    word |= bit;
+    return status ? status : clumpi_write(heap->context, heap->buffer, at, sizeof word, &word);
+}
+
+/* Null if the object of a handle was freed. */
+static clump_status look_if_watched(clump_heap *heap, clump_handle handle, clump_ref *ref) {
+    uint64_t at;
+    clumpi_u32 word = 0, bit;
+    if (!heap->geometry.header.at_watch || !*ref) return CLUMP_OK;
+    clump_status status = read_watch(heap, *ref, &at, &word, &bit);
+    if (status || word & bit) return status;
+    *ref = 0;
+    return clumpi_write(heap->context, heap->handles->refs->buffer,
+                        (uint64_t)(handle - 1) * sizeof *ref, sizeof *ref, ref);
+}
+
 clump_status clump_handle_create(clump_heap *heap, clump_ref ref, clump_handle *handle) {
     if (handle) *handle = 0;
     if (!heap) return CLUMP_ERR_USAGE;
@@ -174,6 +276,7 @@ clump_status clump_handle_create(clump_heap *heap, clump_ref ref, clump_handle *
     clump_status status = clumpi_ref_check(heap, ref, 1, heap->geometry.header.class_count);
     clumpi_handles *h = heap->handles;
     if (!status && (!h || (!h->free_count && h->used == h->room))) status = grow_handles(heap);
+    if (!status) status = watch(heap, ref);
     if (status) return status;
     h = heap->handles;
     uint32_t place = h->free_count ? h->free[h->free_count - 1] : h->used;
@@ -202,8 +305,11 @@ clump_status clump_handle_read(clump_heap *heap, clump_handle handle, clump_ref 
     if (!ref) return clumpi_fail(&c->error, CLUMP_ERR_USAGE, "clump_handle_read needs a place");
     clump_status status = check_handle(heap, handle);
     if (status) return status;
-    return clumpi_read(c, heap->handles->refs->buffer, (uint64_t)(handle - 1) * sizeof *ref,
-                       sizeof *ref, ref);
+    status = clumpi_read(c, heap->handles->refs->buffer, (uint64_t)(handle - 1) * sizeof *ref,
+                         sizeof *ref, ref);
+    if (!status) status = look_if_watched(heap, handle, ref);
+    if (status) *ref = 0;
+    return status;
 }
 
 clump_status clump_handle_destroy(clump_heap *heap, clump_handle handle) {

@@ -76,7 +76,7 @@ clump_status clump_heap_repair(clump_heap *heap, clump_repair_report *report) {
     clump_status status = write_fixed(heap);
     if (!status) status = run_repair(heap, heap->reserved ? 1 : 0, &done);
     if (status) return status;
-    heap->list_valid = heap->reserved = 0;
+    heap->list_valid = heap->reserved = heap->reduced_known = 0;
     if (report)
         *report = (clump_repair_report){.objects = done.objects,
                                         .blocks = done.blocks,

@@ -121,12 +121,11 @@ static int same_layout(const clump_heap *heap, const clump_program *p) {
     return 1;
 }
 
-/* Everything that must hold before the first launch of a call, so that a failure changes nothing.
- * */
-static clump_status prepare(clump_heap *heap, clump_kernel *k, const clump_sync *sync,
-                            const char *call) {
-    if (!heap || !k) return CLUMP_ERR_USAGE;
+clump_status clumpi_run_prepare(clump_heap *heap, clump_kernel *k, const clump_sync *sync,
+                                const char *call) {
+    if (!heap) return CLUMP_ERR_USAGE;
     clump_context *c = heap->context;
+    if (!k) return clumpi_fail(&c->error, CLUMP_ERR_USAGE, "%s: the kernel is NULL", call);
     clump_status status = clumpi_sync_check(c, sync, call);
     if (status) return status;
     if (!same_layout(heap, k->program))
@@ -136,8 +135,10 @@ static clump_status prepare(clump_heap *heap, clump_kernel *k, const clump_sync 
                            call);
     for (uint32_t i = 0; i < k->arg_count; i++)
         if (!k->arg_set[i])
-            return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
-                               "%s: parameter %u after the heap parameter was never set", call, i);
+            return clumpi_fail(
+                &c->error, CLUMP_ERR_USAGE,
+                "%s: parameter %u of kernel %s, counted after the heap, was never set", call, i,
+                k->name);
     cl_int code = c->cl.SetKernelArg(k->kernel, 0, sizeof heap->buffer, &heap->buffer);
     if (!code && k->numbered) {
         const clumpi_header *h = &heap->geometry.header;
@@ -158,22 +159,38 @@ static clump_status launch(clump_heap *heap, clump_kernel *k, size_t global, siz
     clump_status status = clumpi_list_update(heap, k->numbered, k->fixed ? NULL : &crowd, sync);
     if (status) return status;
     if (!k->fixed) heap->list_valid = 0;
+    heap->reduced_known = 0;
     return clumpi_enqueue(heap->context, k->kernel, call, global, local, sync);
 }
 
+/* A kernel's reqd_work_group_size must be what it is launched in. */
+static clump_status check_required(const clump_kernel *k, size_t local, const char *call,
+                                   const char *advice) {
+    if (!k->required[0] || (k->required[0] == local && k->required[1] * k->required[2] == 1))
+        return CLUMP_OK;
+    return clumpi_fail(&k->program->context->error, CLUMP_ERR_USAGE,
+                       "%s: kernel %s is to run in groups of %zu x %zu x %zu work-items by its "
+                       "reqd_work_group_size, but not in those of this call, %zu%s",
+                       call, k->name, k->required[0], k->required[1], k->required[2], local,
+                       advice);
+}
+static const char own_sizes[] =
+    ": leave the attribute out, or choose the sizes with clump_launch()";
+
 clump_status clump_do_all(clump_heap *heap, clump_kernel *k, const clump_sync *sync) {
-    clump_status status = prepare(heap, k, sync, "clump_do_all");
+    clump_status status = clumpi_run_prepare(heap, k, sync, "clump_do_all");
     if (status) return status;
     const clumpi_launch_sizes *sizes = &heap->context->sizes;
     size_t global = sizes->do_all_global;
     size_t local = k->fixed ? sizes->do_all_local : sizes->changing_local;
     clumpi_group_fit(k->group_limit, &global, &local);
-    return launch(heap, k, global, local, sync, "of a do-all");
+    status = check_required(k, local, "clump_do_all", own_sizes);
+    return status ? status : launch(heap, k, global, local, sync, "of a do-all");
 }
 
 clump_status clump_launch(clump_heap *heap, clump_kernel *k, size_t global, size_t local,
                           const clump_sync *sync) {
-    clump_status status = prepare(heap, k, sync, "clump_launch");
+    clump_status status = clumpi_run_prepare(heap, k, sync, "clump_launch");
     if (status) return status;
     clump_context *c = heap->context;
     if (local == 0 || global == 0 || global % local)
@@ -183,16 +200,18 @@ clump_status clump_launch(clump_heap *heap, clump_kernel *k, size_t global, size
                            global, local);
     if (local > k->group_limit)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
-                           "clump_launch: groups of %zu work-items; the device runs this kernel in "
+                           "clump_launch: groups of %zu work-items; the device runs kernel %s in "
                            "groups of at most %zu",
-                           local, k->group_limit);
+                           local, k->name, k->group_limit);
+    status = check_required(k, local, "clump_launch", "");
+    if (status) return status;
     return launch(heap, k, global, local, sync, "of a launch");
 }
 
 clump_status clump_do_new(clump_heap *heap, const char *class_name, uint64_t count, clump_kernel *k,
                           uint64_t *made, const clump_sync *sync) {
     if (made) *made = 0;
-    clump_status status = prepare(heap, k, sync, "clump_do_new");
+    clump_status status = clumpi_run_prepare(heap, k, sync, "clump_do_new");
     if (status) return status;
     clump_context *c = heap->context;
     clump_class_info info;
@@ -210,20 +229,22 @@ clump_status clump_do_new(clump_heap *heap, const char *class_name, uint64_t cou
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE, "%llu objects; at most 2^31 at once",
                            (unsigned long long)count);
     const clumpi_launch_sizes *sizes = &c->sizes;
-    size_t global = sizes->scan_groups * sizes->scan_local;
+    size_t global = sizes->do_all_global, local = sizes->do_all_local;
+    clumpi_group_fit(k->group_limit, &global, &local);
+    status = check_required(k, local, "clump_do_new", own_sizes);
+    if (status) return status;
+    const size_t scan_global = sizes->scan_groups * sizes->scan_local;
     clumpi_u32 wanted = (clumpi_u32)count;
     clumpi_arg args[] = {{sizeof info.id, &info.id}, {sizeof wanted, &wanted}};
     clumpi_arg supply[] = {args[0], {sizeof heap->list_turn, &heap->list_turn}};
     clump_sync waits = waits_of(sync);
     heap->list_valid = 0; /* the rows of the new objects take its place */
-    status = clumpi_run_on_heap(heap, CLUMPI_HEAP_KERNEL(new_count), global, sizes->scan_local,
+    heap->reduced_known = 0;
+    status = clumpi_run_on_heap(heap, CLUMPI_HEAP_KERNEL(new_count), scan_global, sizes->scan_local,
                                 supply, 2, &waits);
     if (!status)
-        status = clumpi_run_on_heap(heap, CLUMPI_HEAP_KERNEL(new_claim), global, sizes->scan_local,
-                                    args, 2, NULL);
-    global = sizes->do_all_global;
-    size_t local = sizes->do_all_local;
-    clumpi_group_fit(k->group_limit, &global, &local);
+        status = clumpi_run_on_heap(heap, CLUMPI_HEAP_KERNEL(new_claim), scan_global,
+                                    sizes->scan_local, args, 2, NULL);
     if (!status) status = clumpi_enqueue(c, k->kernel, "of a do-new", global, local, sync);
     if (status || !made) return status;
     clumpi_u32 objects = 0;
@@ -234,20 +255,54 @@ clump_status clump_do_new(clump_heap *heap, const char *class_name, uint64_t cou
     return status;
 }
 
+/* As it lies in the header. */
+typedef struct reduction {
+    clumpi_u32 mark;
+    unsigned char value[CLUMPI_REDUCE_BYTES];
+} reduction;
+
+static clump_status wrong_result(clump_context *c, size_t bytes, uint32_t wanted) {
+    return clumpi_fail(
+        &c->error, CLUMP_ERR_USAGE,
+        "clump_reduce: a result of %zu bytes, but the type in the kernel's CLUMP_REDUCE has %u",
+        bytes, wanted);
+}
+
+/* What a kernel reduces is not known before it ran once: the device leaves the size of its type, with a number
+ * that tells the result from an earlier one. */
 clump_status clump_reduce(clump_heap *heap, clump_kernel *k, void *result, size_t bytes,
                           const clump_sync *sync) {
-    clump_status status = prepare(heap, k, sync, "clump_reduce");
+    clump_status status = clumpi_run_prepare(heap, k, sync, "clump_reduce");
     if (status) return status;
     clump_context *c = heap->context;
     if (!result || bytes == 0 || bytes > CLUMPI_REDUCE_BYTES)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
                            "clump_reduce: a result of %zu bytes; 1 to %u are possible", bytes,
                            CLUMPI_REDUCE_BYTES);
+    if (k->reduces && bytes != k->reduces) return wrong_result(c, bytes, k->reduces);
+    const uint64_t at = clumpi_header_offset(heap, offsetof(clumpi_header, reduced_mark));
     const clumpi_launch_sizes *sizes = &c->sizes;
     size_t global = sizes->do_all_global, local = sizes->do_all_local;
     clumpi_group_fit(k->group_limit, &global, &local);
-    status = launch(heap, k, global, local, sync, "of a reduction");
+    status = check_required(k, local, "clump_reduce", own_sizes);
     if (status) return status;
-    return clumpi_read(c, heap->buffer,
-                       clumpi_header_offset(heap, offsetof(clumpi_header, reduced)), bytes, result);
+    if (!heap->reduced_known) { /* the kernels since then may have come to a CLUMP_REDUCE */
+        status = clumpi_clear(c, heap->buffer, at, sizeof heap->reduced_mark);
+        heap->reduced_mark = 0;
+    }
+    if (!status) status = launch(heap, k, global, local, sync, "of a reduction");
+    reduction r;
+    if (!status) status = clumpi_read(c, heap->buffer, at, sizeof r.mark + bytes, &r);
+    if (status) return status;
+    if (r.mark == heap->reduced_mark)
+        return clumpi_fail(
+            &c->error, CLUMP_ERR_USAGE,
+            "clump_reduce: the kernel did not come to a CLUMP_REDUCE, so there is no result. It "
+            "ran: use clump_do_all() for kernels without one");
+    heap->reduced_mark = r.mark;
+    heap->reduced_known = 1;
+    k->reduces = r.mark & 255u;
+    if (bytes != k->reduces) return wrong_result(c, bytes, k->reduces);
+    memcpy(result, r.value, bytes);
+    return CLUMP_OK;
 }

@@ -71,7 +71,10 @@ clump_status clump_heap_calc_stats(clump_heap *heap, clump_heap_stats *heap_stat
 
 clump_status clump_heap_calc_count(clump_heap *heap, const char *class_name, uint64_t *count) {
     if (count) *count = 0;
-    if (!heap || !count) return CLUMP_ERR_USAGE;
+    if (!heap) return CLUMP_ERR_USAGE;
+    if (!count)
+        return clumpi_fail(&heap->context->error, CLUMP_ERR_USAGE,
+                           "clump_heap_calc_count needs a place for the count");
     clump_class_info info;
     if (!class_name || clump_schema_find_class(heap->schema, class_name, &info))
         return clumpi_fail(&heap->context->error, CLUMP_ERR_NOT_FOUND,

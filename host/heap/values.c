@@ -90,7 +90,10 @@ static clump_status copy(clump_heap *heap, const target *t, clumpi_u32 direction
 clump_status clump_heap_read_refs(clump_heap *heap, const char *class_name, clump_ref *refs,
                                   uint64_t capacity, uint64_t *count) {
     if (count) *count = 0;
-    if (!heap || !count) return CLUMP_ERR_USAGE;
+    if (!heap) return CLUMP_ERR_USAGE;
+    if (!count)
+        return clumpi_fail(&heap->context->error, CLUMP_ERR_USAGE,
+                           "clump_heap_read_refs needs a place for the count");
     target t = {.bytes = sizeof(clump_ref)};
     clump_status status = find_class(heap, class_name, &t);
     if (!status) status = clumpi_rank(heap, t.first, t.last, count);
@@ -101,33 +104,41 @@ clump_status clump_heap_read_refs(clump_heap *heap, const char *class_name, clum
 
 /* What reading and writing a field of all objects begin with. `missing`: what is wrong without values. */
 static clump_status find_values(clump_heap *heap, const char *class_name, const char *field,
-                                uint32_t index, const void *values, const char *missing, target *t,
-                                uint64_t *objects) {
+                                uint32_t index, const void *values, uint64_t count,
+                                const char *missing, target *t, uint64_t *objects) {
     if (!heap) return CLUMP_ERR_USAGE;
-    if (!values) return clumpi_fail(&heap->context->error, CLUMP_ERR_USAGE, "%s", missing);
+    if (!values && count) return clumpi_fail(&heap->context->error, CLUMP_ERR_USAGE, "%s", missing);
     clump_status status = find_field(heap, class_name, field, index, t);
     return status ? status : clumpi_rank(heap, t->first, t->last, objects);
 }
 
-clump_status clump_heap_read_field(clump_heap *heap, const char *class_name, const char *field,
-                                   uint32_t index, void *values, uint64_t count) {
+clump_status clump_heap_read_field_counted(clump_heap *heap, const char *class_name,
+                                           const char *field, uint32_t index, void *values,
+                                           uint64_t capacity, uint64_t *count) {
     target t;
-    uint64_t objects;
-    clump_status status = find_values(heap, class_name, field, index, values,
+    uint64_t objects = 0;
+    if (count) *count = 0;
+    clump_status status = find_values(heap, class_name, field, index, values, capacity,
                                       "clump_heap_read_field needs a place", &t, &objects);
     if (status) return status;
-    if (objects > count)
+    if (count) *count = objects;
+    if (objects > capacity)
         return clumpi_fail(&heap->context->error, CLUMP_ERR_USAGE,
                            "clump_heap_read_field: room for %llu values, class %s has %llu objects",
-                           (unsigned long long)count, class_name, (unsigned long long)objects);
+                           (unsigned long long)capacity, class_name, (unsigned long long)objects);
     return copy(heap, &t, CLUMPI_COPY_READ, objects, objects * t.bytes, values, NULL);
+}
+
+clump_status clump_heap_read_field(clump_heap *heap, const char *class_name, const char *field,
+                                   uint32_t index, void *values, uint64_t count) {
+    return clump_heap_read_field_counted(heap, class_name, field, index, values, count, NULL);
 }
 
 clump_status clump_heap_write_field(clump_heap *heap, const char *class_name, const char *field,
                                     uint32_t index, const void *values, uint64_t count) {
     target t;
     uint64_t objects;
-    clump_status status = find_values(heap, class_name, field, index, values,
+    clump_status status = find_values(heap, class_name, field, index, values, count,
                                       "clump_heap_write_field needs values", &t, &objects);
     if (status) return status;
     if (objects != count)

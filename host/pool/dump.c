@@ -91,8 +91,9 @@ static void append_json(clump_pool *p, clumpi_text *t) {
     NUMBER(moves)
     NUMBER(moved_bytes)
 #undef NUMBER
-    clumpi_text_append(t, "\"waiting_bytes\": %llu},\n  \"chunks\": [\n",
-                       (unsigned long long)s->waiting_bytes);
+    unsigned waste = (unsigned)(clumpi_pool_waste(p) * 1e6 + 0.5); /* a point in every locale */
+    clumpi_text_append(t, "\"waiting_bytes\": %llu, \"waste\": %u.%06u},\n  \"chunks\": [\n",
+                       (unsigned long long)s->waiting_bytes, waste / 1000000, waste % 1000000);
     int is_first = 1;
     for (int m = 0; m < CLUMP_MEMORY_COUNT; m++) {
         const clumpi_kind *k = &p->kinds[m];

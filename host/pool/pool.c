@@ -6,6 +6,9 @@
 #include <string.h>
 
 #define MARGIN_MAX (1u << 20)
+#define FLAGS_ALL                                                                                  \
+    (CLUMP_POOL_SINGLE_THREADED | CLUMP_POOL_UNTOUCHED | CLUMP_POOL_KEEP_NONE |                    \
+     CLUMP_POOL_COMPACT_WHEN_FULL)
 #define SHARE_PRESET 0.5
 #define CHUNK_PRESET (UINT64_C(64) << 20)
 #define CHUNK_LEAST (UINT64_C(1) << 20)
@@ -104,6 +107,14 @@ static clump_status check_desc(const clump_pool_desc *d, uint32_t base, clump_er
             "the device's base alignment",
             d->alignment, base);
     uint64_t least = d->alignment ? d->alignment : base;
+    uint64_t memory = d->context->capabilities.memory_bytes;
+    if (d->chunk_bytes > memory)
+        return clumpi_fail(error, CLUMP_ERR_USAGE,
+                           "chunks of %llu bytes; the device has %llu in all",
+                           (unsigned long long)d->chunk_bytes, (unsigned long long)memory);
+    if (d->flags & ~(uint32_t)FLAGS_ALL)
+        return clumpi_fail(error, CLUMP_ERR_USAGE, "there is no pool flag 0x%x",
+                           d->flags & ~(uint32_t)FLAGS_ALL);
     if (d->chunk_bytes && d->chunk_bytes < least)
         return clumpi_fail(error, CLUMP_ERR_USAGE, "chunks of %llu bytes; at least %llu are needed",
                            (unsigned long long)d->chunk_bytes, (unsigned long long)least);
@@ -166,27 +177,7 @@ static clump_status create(const clump_pool_desc *desc, clump_pool *p, clump_err
     return CLUMP_OK;
 }
 
-/* ---- What a heap sees ------------------------------------------------------------------------- */
-
-/* References are places in the buffer, so the buffer could move. It does not, since the user's kernels may have it as an argument. */
-static clump_status take_for_heap(clumpi_buffer_source *source, uint64_t bytes, void *owner,
-                                  uint64_t *number, cl_mem *buffer, clump_error *error) {
-    clump_pool *pool = (clump_pool *)source;
-    clump_allocation_desc desc = {.bytes = bytes, .name = "heap", .user_data = owner};
-    clump_allocation allocation = 0;
-    clump_status status = clump_pool_alloc(pool, &desc, &allocation, NULL);
-    if (!status) status = clump_pool_get_buffer(pool, allocation, buffer);
-    if (status) {
-        clump_pool_get_error(pool, error);
-        if (allocation) clump_pool_free(pool, allocation);
-    }
-    *number = allocation;
-    return status;
-}
-
-static void give_back_for_heap(clumpi_buffer_source *source, uint64_t number) {
-    clump_pool_free((clump_pool *)source, number);
-}
+static clumpi_buffer_source source_for_heaps(clump_context *c);
 
 clump_status clump_pool_create(const clump_pool_desc *desc, clump_pool **pool, clump_error *error) {
     if (pool) *pool = NULL;
@@ -200,7 +191,7 @@ clump_status clump_pool_create(const clump_pool_desc *desc, clump_pool **pool, c
     clumpi_pool_account *account = p ? account_of(desc->context) : NULL;
     if (account) {
         p->allocator = *a;
-        p->source = (clumpi_buffer_source){desc->context, take_for_heap, give_back_for_heap};
+        p->source = source_for_heaps(desc->context);
         p->account = account;
         status = create(desc, p, error);
     } else {
@@ -215,6 +206,7 @@ clump_status clump_pool_create(const clump_pool_desc *desc, clump_pool **pool, c
         clumpi_free(a, p);
         return status;
     }
+    clumpi_context_use(desc->context);
     *pool = p;
     return CLUMP_OK;
 }
@@ -246,8 +238,9 @@ static void release_kind(clump_pool *p, clumpi_kind *k) {
     clumpi_free(&p->allocator, k->tops);
 }
 
-void clump_pool_destroy(clump_pool *p) {
-    if (!p) return;
+/* Nobody uses the pool any more, nor will. */
+static void end(clump_pool *p) {
+    clump_context *c = p->context;
     report_leaks(p);
     for (size_t i = 0; i < p->op_count; i++) {
         clumpi_op *op = p->ops[i];
@@ -272,6 +265,16 @@ void clump_pool_destroy(clump_pool *p) {
     clumpi_lock_clear(&p->lock);
     clump_allocator allocator = p->allocator;
     clumpi_free(&allocator, p);
+    clumpi_context_unuse(c);
+}
+
+void clump_pool_destroy(clump_pool *pool) {
+    clump_pool *p = clumpi_pool_enter(pool);
+    if (!p) return;
+    p->is_destroyed = 1;
+    int is_last = !p->heaps;
+    clumpi_pool_leave(p);
+    if (is_last) end(p);
 }
 
 /* ---- Allocating and freeing -------------------------------------------------------------------
@@ -282,7 +285,27 @@ typedef struct request {
     uint64_t units, align; /* margin included */
 } request;
 
+/* Can there ever be room? */
+static clump_status check_size(clump_pool *p, const clump_allocation_desc *d) {
+    uint64_t memory = p->context->capabilities.memory_bytes, limit = p->desc.limit_bytes;
+    uint64_t most = limit && limit < memory ? limit : memory;
+    if (d->bytes <= most && d->alignment <= most) return CLUMP_OK;
+    char at[64] = "";
+    if (d->alignment)
+        snprintf(at, sizeof at, " at a multiple of %llu", (unsigned long long)d->alignment);
+    p->stats.refused++;
+    if (most == limit)
+        return clumpi_fail(
+            &p->error, CLUMP_ERR_CAPACITY,
+            "an allocation of %llu bytes%s: pool %.64s is limited to %llu in all, by limit_bytes",
+            (unsigned long long)d->bytes, at, p->name, (unsigned long long)limit);
+    return clumpi_fail(&p->error, CLUMP_ERR_CAPACITY,
+                       "an allocation of %llu bytes%s: the device has %llu in all",
+                       (unsigned long long)d->bytes, at, (unsigned long long)memory);
+}
+
 static clump_status check_request(clump_pool *p, const clump_allocation_desc *d, request *r) {
+    clump_status status;
     if (!d->bytes)
         return clumpi_fail(&p->error, CLUMP_ERR_USAGE, "an allocation of 0 bytes; at least 1");
     if (d->alignment & (d->alignment - 1))
@@ -291,15 +314,8 @@ static clump_status check_request(clump_pool *p, const clump_allocation_desc *d,
                            (unsigned long long)d->alignment);
     if ((unsigned)d->memory >= CLUMP_MEMORY_COUNT)
         return clumpi_fail(&p->error, CLUMP_ERR_USAGE, "there is no memory %d", (int)d->memory);
-    uint64_t most = p->context->capabilities.memory_bytes;
-    if (p->desc.limit_bytes && p->desc.limit_bytes < most) most = p->desc.limit_bytes;
-    if (d->bytes > most || d->alignment > most) {
-        p->stats.refused++;
-        return clumpi_fail(&p->error, CLUMP_ERR_CAPACITY,
-                           "%llu bytes at a multiple of %llu; device or limit allow %llu in all",
-                           (unsigned long long)d->bytes, (unsigned long long)d->alignment,
-                           (unsigned long long)most);
-    }
+    status = check_size(p, d);
+    if (status) return status;
     uint64_t unit = p->desc.alignment;
     r->desc = d;
     r->units = (d->bytes + unit - 1) / unit + p->margin_units;
@@ -385,7 +401,8 @@ static void forget_place(clump_pool *p, clumpi_record *r, clumpi_events *uses) {
     clumpi_range_retire(p, r->chunk, r->node, uses);
 }
 
-static clump_status allocate(clump_pool *p, const clump_allocation_desc *desc, uint32_t *record) {
+static clump_status allocate(clump_pool *p, const clump_allocation_desc *desc, int is_heaps,
+                             uint32_t *record) {
     request r;
     clump_status status = check_request(p, desc, &r);
     if (status) return status;
@@ -405,6 +422,8 @@ static clump_status allocate(clump_pool *p, const clump_allocation_desc *desc, u
         return status;
     }
     rec->is_live = 1;
+    rec->is_heaps = is_heaps != 0;
+    if (is_heaps) p->heaps++;
     p->kinds[desc->memory].changes++;
     p->stats.allocations++;
     p->stats.allocated++;
@@ -413,8 +432,8 @@ static clump_status allocate(clump_pool *p, const clump_allocation_desc *desc, u
     return CLUMP_OK;
 }
 
-clump_status clump_pool_alloc(clump_pool *pool, const clump_allocation_desc *desc,
-                              clump_allocation *allocation, clump_region *region) {
+static clump_status allocate_for(clump_pool *pool, const clump_allocation_desc *desc, int is_heaps,
+                                 clump_allocation *allocation, clump_region *region) {
     if (allocation) *allocation = 0;
     if (region) memset(region, 0, sizeof *region);
     clump_pool *p = clumpi_pool_enter(pool);
@@ -422,7 +441,7 @@ clump_status clump_pool_alloc(clump_pool *pool, const clump_allocation_desc *des
     uint32_t record = 0;
     clump_status status =
         desc && allocation
-            ? allocate(p, desc, &record)
+            ? allocate(p, desc, is_heaps, &record)
             : clumpi_fail(&p->error, CLUMP_ERR_USAGE,
                           "clump_pool_alloc needs a desc and a place for the allocation");
     if (!status) {
@@ -433,6 +452,11 @@ clump_status clump_pool_alloc(clump_pool *pool, const clump_allocation_desc *des
     }
     clumpi_pool_leave(p);
     return status;
+}
+
+clump_status clump_pool_alloc(clump_pool *pool, const clump_allocation_desc *desc,
+                              clump_allocation *allocation, clump_region *region) {
+    return allocate_for(pool, desc, 0, allocation, region);
 }
 
 static clump_status check_unused(clump_pool *p, const clumpi_record *r) {
@@ -467,6 +491,11 @@ static clump_status leave_op(clump_pool *p, clumpi_record *r, clumpi_events *use
 
 static clump_status free_record(clump_pool *p, uint32_t record) {
     clumpi_record *r = clumpi_record_at(p, record);
+    if (r->is_heaps)
+        return clumpi_fail(&p->error, CLUMP_ERR_USAGE,
+                           "clump_pool_free: an allocation of %llu bytes is that of a heap; "
+                           "clump_heap_destroy() gives it back",
+                           (unsigned long long)r->bytes);
     clumpi_events uses = {0};
     clump_status status = check_unused(p, r);
     if (status) return status;
@@ -496,6 +525,42 @@ clump_status clump_pool_free(clump_pool *pool, clump_allocation allocation) {
     if (record && !status) clumpi_trace(p, "f %llx\n", clumpi_trace_id(allocation));
     clumpi_pool_leave(p);
     return status;
+}
+
+/* ---- What a heap sees ------------------------------------------------------------------------- */
+
+/* References are places in the buffer, so the buffer could move. It does not, since the user's kernels may
+ * have it as an argument. */
+static clump_status take_for_heap(clumpi_buffer_source *source, uint64_t bytes, void *owner,
+                                  uint64_t *number, cl_mem *buffer, clump_error *error) {
+    clump_pool *pool = (clump_pool *)source;
+    clump_allocation_desc desc = {.bytes = bytes, .name = "heap", .user_data = owner};
+    clump_allocation allocation = 0;
+    clump_status status = allocate_for(pool, &desc, 1, &allocation, NULL);
+    if (!status) status = clump_pool_get_buffer(pool, allocation, buffer);
+    if (status) {
+        clump_pool_get_error(pool, error);
+        if (allocation) source->give_back(source, allocation);
+    }
+    *number = allocation;
+    return status;
+}
+
+/* A region that is still mapped or has images is the user's to free then. */
+static void give_back_for_heap(clumpi_buffer_source *source, uint64_t number) {
+    clump_pool *p = clumpi_pool_enter((clump_pool *)source);
+    clumpi_record *r = clumpi_record_at(p, (uint32_t)number);
+    r->is_heaps = 0;
+    r->pins = 0;
+    p->heaps--;
+    int is_last = p->is_destroyed && !p->heaps;
+    if (!free_record(p, (uint32_t)number)) clumpi_trace(p, "f %llx\n", clumpi_trace_id(number));
+    clumpi_pool_leave(p);
+    if (is_last) end(p);
+}
+
+static clumpi_buffer_source source_for_heaps(clump_context *c) {
+    return (clumpi_buffer_source){c, take_for_heap, give_back_for_heap};
 }
 
 clump_status clump_pool_trim(clump_pool *pool) {

@@ -75,7 +75,7 @@ typedef struct clumpi_record {
     uint32_t pins;
     uint32_t next; /* unused ones: list */
     uint16_t generation;
-    uint8_t is_live, is_movable, align_log; /* align_log: of the offset, in units */
+    uint8_t is_live, is_movable, is_heaps, align_log; /* align_log: of the offset, in units */
 } clumpi_record;
 
 typedef struct clumpi_waiting {
@@ -126,6 +126,8 @@ struct clump_pool {
     clumpi_lock lock;
     clump_error error;
     int in_order, has_profiling; /* of the queue */
+    int is_destroyed;            /* by the caller: it ends with the last of its heaps */
+    uint32_t heaps;              /* that have their memory from it */
     uint32_t unit_shift, margin_units;
     uint16_t mark;
     uint32_t serial;
@@ -295,6 +297,11 @@ clump_status clumpi_copy_range(clump_pool *p, cl_mem from, uint64_t from_at, cl_
 clump_status clumpi_slide(clump_pool *p, const clump_defrag_desc *desc, double budget_ns,
                           clump_move **moves, size_t *count);
 void clumpi_scratch_release(clump_pool *p);
+
+/* ---- stats.c ---- */
+
+/* clump_pool_stats.waste */
+double clumpi_pool_waste(const clump_pool *p);
 
 /* ---- pauses.c ---- */
 

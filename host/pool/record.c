@@ -129,6 +129,10 @@ static void stay(clumpi_record *r) {
 
 static clump_status set_movable(clump_pool *p, clumpi_record *r, clump_allocation allocation,
                                 int movable) {
+    if (movable && r->is_heaps)
+        return clumpi_fail(
+            &p->error, CLUMP_ERR_USAGE,
+            "clump_pool_set_movable: the allocation is that of a heap, which stays where it is");
     int was = r->is_movable;
     r->is_movable = movable != 0;
     p->kinds[r->chunk->memory].changes++;

@@ -3,7 +3,7 @@
 
 #include "pool/pool.h"
 
-static double waste_of(const clump_pool *p) {
+double clumpi_pool_waste(const clump_pool *p) {
     return p->chunk_bytes_all ? 1 - (double)p->chunk_used / (double)p->chunk_bytes_all : 0;
 }
 
@@ -14,7 +14,7 @@ clump_status clump_pool_get_stats(clump_pool *pool, clump_pool_stats *stats) {
     clump_status status = CLUMP_OK;
     if (stats) {
         *stats = p->stats;
-        stats->waste = waste_of(p);
+        stats->waste = clumpi_pool_waste(p);
     } else {
         status = clumpi_fail(&p->error, CLUMP_ERR_USAGE,
                              "clump_pool_get_stats: no place for the statistics");

@@ -337,6 +337,17 @@ uint32_t clump_schema_get_class_count(const clump_schema *schema) {
     return schema ? schema->class_count : 0;
 }
 
+/* What look-ups refuse. A schema that is not sealed belongs to one thread, so its error may be written; in a
+ * sealed one several may look. */
+static clump_status check_look(const clump_schema *schema, const void *name, const void *info) {
+    if (!schema) return CLUMP_ERR_USAGE;
+    if (schema->classes) return name && info ? CLUMP_OK : CLUMP_ERR_USAGE;
+    clump_error *error = &((clump_schema *)schema)->error;
+    return clumpi_fail(
+        error, CLUMP_ERR_USAGE,
+        "classes and fields can be looked up when the schema is sealed: clump_schema_seal()");
+}
+
 static clump_status give_class(const clumpi_class_entry *c, clump_class_info *info) {
     if (!c) return CLUMP_ERR_NOT_FOUND;
     *info = c->info;
@@ -351,26 +362,26 @@ static clump_status give_field(const clumpi_field_entry *field, clump_field_info
 
 clump_status clump_schema_get_class(const clump_schema *schema, uint32_t id,
                                     clump_class_info *info) {
-    if (!schema || !schema->classes || !info) return CLUMP_ERR_USAGE;
-    return give_class(clumpi_schema_class(schema, id), info);
+    clump_status status = check_look(schema, schema, info);
+    return status ? status : give_class(clumpi_schema_class(schema, id), info);
 }
 
 clump_status clump_schema_find_class(const clump_schema *schema, const char *name,
                                      clump_class_info *info) {
-    if (!schema || !schema->classes || !name || !info) return CLUMP_ERR_USAGE;
-    return give_class(clumpi_schema_find_class(schema, name), info);
+    clump_status status = check_look(schema, name, info);
+    return status ? status : give_class(clumpi_schema_find_class(schema, name), info);
 }
 
 clump_status clump_schema_get_field(const clump_schema *schema, uint32_t class_id, uint32_t index,
                                     clump_field_info *info) {
-    if (!schema || !schema->classes || !info) return CLUMP_ERR_USAGE;
-    return give_field(clumpi_schema_field(schema, class_id, index), info);
+    clump_status status = check_look(schema, schema, info);
+    return status ? status : give_field(clumpi_schema_field(schema, class_id, index), info);
 }
 
 clump_status clump_schema_find_field(const clump_schema *schema, uint32_t class_id,
                                      const char *name, clump_field_info *info) {
-    if (!schema || !schema->classes || !name || !info) return CLUMP_ERR_USAGE;
-    return give_field(clumpi_schema_find_field(schema, class_id, name), info);
+    clump_status status = check_look(schema, name, info);
+    return status ? status : give_field(clumpi_schema_find_field(schema, class_id, name), info);
 }
 
 /* ---- Copying --------------------------------------------------------------------------------- */

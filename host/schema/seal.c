@@ -301,5 +301,6 @@ clump_status clump_schema_seal(clump_schema *schema) {
     schema->fields = w.fields;
     schema->field_count = w.field_count;
     clumpi_schema_drop_decls(schema);
+    schema->error = (clump_error){.status = CLUMP_OK}; /* look-ups do not change it any more */
     return CLUMP_OK;
 }

@@ -15,8 +15,8 @@ typedef struct clump_collector clump_collector;
 
 /* At least one of `every`, `fill` and `out_of_memory`. */
 typedef struct clump_collector_desc {
-    clump_heap *heap; /* required; must outlive the collector */
-    /* What to do; all that it points to must live as long as the collector. */
+    clump_heap *heap; /* required */
+    /* What to do; all that it points to, except the finaliser, must live as long as the collector. */
     clump_collect_desc collect;
 
     uint32_t every; /* at every n-th safepoint */

@@ -57,7 +57,8 @@ typedef struct clump_compact_desc {
     clump_kernel *key_kernel; /* for CLUMP_ORDER_KEY: its parameter 0 (after the heap) is
                                  `__global uint *keys`, set by the library; it stores one key for
                                  each object with CLUMP_FOR_EACH_KEYED(Class, self, number)
-                                 keys[number] = ...; equal keys keep their order */
+                                 keys[number] = ...; equal keys keep their order. Objects that
+                                 it leaves out have the key 0 */
     const struct clump_merge_desc *merge; /* experimental.h: another strategy, without slack, steps
                                              and orders. NULL: the planner */
 } clump_compact_desc;

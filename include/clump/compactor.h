@@ -15,8 +15,8 @@ typedef struct clump_compactor clump_compactor;
 
 /* Exactly one of `every`, (candidates or share) and `automatic`. */
 typedef struct clump_compactor_desc {
-    clump_heap *heap; /* required; must outlive the compactor */
-    /* What to do; its names and kernel must live as long as the compactor. */
+    clump_heap *heap; /* required */
+    /* What to do; its names must live as long as the compactor. */
     clump_compact_desc compact;
 
     uint32_t every; /* m: at every m-th call (ISMM 3.7) */

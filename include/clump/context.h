@@ -115,7 +115,9 @@ typedef struct clump_capabilities {
 CLUMP_API clump_status clump_context_create(const clump_context_desc *desc, clump_context **context,
                                             clump_error *error);
 
-/* DESTRUCTOR. NULL is allowed. Heaps and programs of the context must be destroyed before it. */
+/* DESTRUCTOR. NULL is allowed. The order of destruction is free: a context that still has heaps, programs or
+ * pools ends with the last of them, and so do a pool with heaps, a heap with compactors and collectors, a program with
+ * kernels, and a kernel of which a compactor or collector has need. Each is destroyed once, and not used by the caller any more. */
 CLUMP_API void clump_context_destroy(clump_context *context);
 
 /* The probed capabilities. Valid as long as the context. */

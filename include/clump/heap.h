@@ -25,7 +25,7 @@ typedef uint32_t clump_ref;
 typedef struct clump_heap clump_heap;
 
 typedef struct clump_heap_desc {
-    clump_context *context;     /* required; must outlive the heap */
+    clump_context *context;     /* required */
     const clump_schema *schema; /* required, sealed; copied as far as the heap needs it */
     uint64_t bytes;             /* all device memory the heap takes, metadata included */
     double device_share;        /* instead of bytes: share of the device's memory, 0 < s <= 1. One
@@ -33,8 +33,11 @@ typedef struct clump_heap_desc {
     uint32_t block_rows;        /* rows of 64 objects of the smallest class in a block, 1 .. 64;
                                    0: chosen from `bytes`. Wide blocks allocate faster, narrow ones
                                    fragment less */
-    struct clump_pool *pool;    /* of the same context: the heap's memory comes from it, and goes
-                                   back to it; it must outlive the heap. NULL: an own buffer */
+    int watch_handles; /* 1: handles (refs.h) see that their object was freed, although its slot
+                                   was given out again. Takes 8 bytes a granule; a free looks whether
+                                   a handle was made of the object */
+    struct clump_pool *pool; /* of the same context: the heap's memory comes from it, and goes
+                                   back to it. NULL: an own buffer */
 } clump_heap_desc;
 
 /* Where things lie. Fixed at creation; two heaps with equal granule_bytes and block_granules and
@@ -56,7 +59,8 @@ typedef struct clump_heap_layout {
  * type the device lacks; CLUMP_ERR_CL; CLUMP_ERR_BUILD; CLUMP_ERR_MEMORY. On failure nothing stays allocated. */
 CLUMP_API clump_status clump_heap_create(const clump_heap_desc *desc, clump_heap **heap);
 
-/* DESTRUCTOR. NULL is allowed. Waits for the queue. Programs may be destroyed before or after. */
+/* DESTRUCTOR. NULL is allowed. Waits for the queue. Programs may be destroyed before or after. A heap that
+ * still has a compactor or a collector ends with the last of them. */
 CLUMP_API void clump_heap_destroy(clump_heap *heap);
 
 CLUMP_API const clump_heap_layout *clump_heap_get_layout(const clump_heap *heap);
@@ -64,8 +68,10 @@ CLUMP_API const clump_heap_layout *clump_heap_get_layout(const clump_heap *heap)
 /* The heap's copy of its schema, for look-ups by name. Lives as long as the heap. */
 CLUMP_API const clump_schema *clump_heap_get_schema(const clump_heap *heap);
 
-/* The buffer, for kernels that are launched by other means than run.h. Not retained for the caller.
- * After such a kernel allocated or freed, call clump_heap_touch(). */
+/* The buffer. Not retained for the caller. It is the first argument of kernels that the caller builds and launches by
+ * OpenCL itself, from clump_program_get_source() and clump_program_get_options(): those without loops over
+ * objects and without CLUMP_NUMBERS, since the list of objects is made by the calls of run.h. After such a kernel
+ * allocated or freed, call clump_heap_touch(). */
 CLUMP_API cl_mem clump_heap_get_buffer(const clump_heap *heap);
 
 /* Tell the heap that its objects may have changed: the next do-all enumerates anew. */
@@ -78,8 +84,12 @@ CLUMP_API void clump_heap_touch(clump_heap *heap);
 #define CLUMP_DEVICE_ERROR_LIST(X)                                                                 \
     X(OUT_OF_MEMORY, "an allocation returned null: no slot of the class and no block was free")    \
     X(DOUBLE_FREE, "a reference was freed whose object was not live")                              \
-    X(BAD_REFERENCE, "a reference was freed or cast that no allocation of the class returned")     \
-    X(RETRY_BOUND, "a bounded loop gave up, which only memory corruption explains")
+    X(BAD_REFERENCE, "a reference was freed that no allocation of the class returned")             \
+    X(RETRY_BOUND, "a bounded loop gave up, which only memory corruption explains")                \
+    X(BAD_ACCESS,                                                                                  \
+      "a checked program used a reference that names no live object of the class: one "            \
+      "that was freed, or none")                                                                   \
+    X(WRONG_LAUNCH, "a kernel was run by a call that it is not for")
 
 typedef enum clump_device_error {
 #define CLUMP_DEVICE_ERROR_ENUM(name, text) CLUMP_DEVICE_##name,
@@ -90,9 +100,9 @@ typedef enum clump_device_error {
 
 typedef struct clump_device_report {
     struct {
-        uint32_t count;     /* events since the last fetch; requests, for OUT_OF_MEMORY */
-        uint32_t class_id;  /* of the first event; 0 if not known */
-        clump_ref ref;      /* of the first event; 0 for OUT_OF_MEMORY */
+        uint32_t count;    /* events since the last fetch; requests, for OUT_OF_MEMORY */
+        uint32_t class_id; /* of the first event; 0 if not known. WRONG_LAUNCH: that of the loop */
+        clump_ref ref; /* of the first event; 0 for OUT_OF_MEMORY, no reference for WRONG_LAUNCH */
         uint32_t work_item; /* global linear id of the first event, low 32 bits */
     } errors[CLUMP_DEVICE_ERROR_COUNT];
 } clump_device_report;
@@ -179,7 +189,7 @@ typedef struct clump_repair_report {
 CLUMP_API clump_status clump_heap_repair(clump_heap *heap, clump_repair_report *report);
 
 /* METHOD. References of all live objects of a class and its subclasses, in the order in which a
- * do-all visits their rows. The order is the same for all calls until objects are made or freed.
+ * do-all visits their rows. The order is the same for all calls until objects are made, freed or moved (compact.h).
  *   refs      [out, optional]  up to `capacity` references
  *   count     [out]            live objects; may exceed capacity
  * Blocks: yes. Returns CLUMP_OK; CLUMP_ERR_NOT_FOUND; CLUMP_ERR_USAGE; CLUMP_ERR_CL;
@@ -190,13 +200,23 @@ CLUMP_API clump_status clump_heap_read_refs(clump_heap *heap, const char *class_
 /* METHOD. Read or write one field of all live objects of a class and its subclasses, packed, in the
  * order of clump_heap_read_refs().
  *   field   the name; `index` is the array element, 0 for a plain field
- *   values  element_bytes of the field for each object (3-vectors take 4 elements, as in OpenCL)
+ *   values  element_bytes of the field for each object (3-vectors take 4 elements, as in OpenCL); NULL is allowed
+ *           with a count of 0
  *   count   read: capacity in objects; write: must equal the number of live objects
  * Blocks: yes. Returns CLUMP_OK; CLUMP_ERR_NOT_FOUND class or field; CLUMP_ERR_USAGE index out of
  * range, or count wrong (nothing is read or written); CLUMP_ERR_CL; CLUMP_ERR_MEMORY. */
 CLUMP_API clump_status clump_heap_read_field(clump_heap *heap, const char *class_name,
                                              const char *field, uint32_t index, void *values,
                                              uint64_t count);
+/* METHOD. Reads as the above, and tells how many objects there are, also where there is no room for them
+ * (CLUMP_ERR_USAGE; nothing is read).
+ *   values    NULL is allowed with a capacity of 0
+ *   capacity  of `values`, in objects
+ *   count     [out, optional] */
+CLUMP_API clump_status clump_heap_read_field_counted(clump_heap *heap, const char *class_name,
+                                                     const char *field, uint32_t index,
+                                                     void *values, uint64_t capacity,
+                                                     uint64_t *count);
 CLUMP_API clump_status clump_heap_write_field(clump_heap *heap, const char *class_name,
                                               const char *field, uint32_t index, const void *values,
                                               uint64_t count);

@@ -89,7 +89,7 @@ typedef enum clump_pool_flag {
 } clump_pool_flag;
 
 typedef struct clump_pool_desc {
-    clump_context *context; /* required; must outlive the pool */
+    clump_context *context; /* required */
     cl_command_queue queue; /* for copies and touching; of that context. Default: the context's */
     const char *name;       /* copied; default "pool" */
     uint64_t chunk_bytes;   /* 0: automatic, doubling from 8 MiB to 64; less on small devices */
@@ -99,9 +99,9 @@ typedef struct clump_pool_desc {
     uint32_t alignment;     /* of offsets and sizes: a power of two, at least the device's base
                                  alignment, which is also the default */
     clump_fit fit;          /* 0: CLUMP_FIT_GOOD */
-    uint32_t margin_bytes;  /* debug mode: bytes with a pattern after each allocation, checked
-                                 by clump_pool_check(); 0: none */
-    uint32_t flags;         /* clump_pool_flag bits */
+    uint32_t margin_bytes; /* debug mode: at least so many bytes with a pattern right after the last
+                                 of each allocation, checked by clump_pool_check(); 0: none */
+    uint32_t flags;        /* clump_pool_flag bits */
 
     /* Callbacks, all optional; `user` is handed back. They may call the pool, but not defragment
      * it. */
@@ -123,7 +123,7 @@ CLUMP_API clump_status clump_pool_create(const clump_pool_desc *desc, clump_pool
                                          clump_error *error);
 
 /* DESTRUCTOR. NULL is allowed. Waits for copies under way; releases all chunks, and with them all
- * allocations. Heaps in the pool must be destroyed before. */
+ * allocations. A pool that still has heaps ends with the last of them, and calls `leaked` then. */
 CLUMP_API void clump_pool_destroy(clump_pool *pool);
 
 /* Copy the error of the last failed call on the pool, by any thread. */
@@ -159,7 +159,7 @@ CLUMP_API clump_status clump_pool_alloc(clump_pool *pool, const clump_allocation
                                         clump_allocation *allocation, clump_region *region);
 
 /* METHOD. Free; 0 is allowed and does nothing. Refused while the allocation is mapped, pinned or
- * has images. Its memory is given out again when the commands named by clump_pool_use() have
+ * has images, and if it is that of a heap. Its memory is given out again when the commands named by clump_pool_use() have
  * completed.
  * Returns CLUMP_OK; CLUMP_ERR_REFERENCE; CLUMP_ERR_USAGE. */
 CLUMP_API clump_status clump_pool_free(clump_pool *pool, clump_allocation allocation);
@@ -173,7 +173,7 @@ CLUMP_API clump_status clump_pool_get_info(clump_pool *pool, clump_allocation al
 CLUMP_API clump_status clump_pool_get_buffer(clump_pool *pool, clump_allocation allocation,
                                              cl_mem *buffer);
 
-/* METHOD. May it be moved? No command may write to a movable allocation. */
+/* METHOD. May it be moved? No command may write to a movable allocation. That of a heap stays. */
 CLUMP_API clump_status clump_pool_set_movable(clump_pool *pool, clump_allocation allocation,
                                               int movable);
 

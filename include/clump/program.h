@@ -24,6 +24,7 @@ typedef struct clump_program_desc {
     const char *name;    /* what build messages call the source; default "program.cl" */
     const char *options; /* more build options, such as -D and -I; default none */
     int checked;         /* 1: every field access verifies its reference (slow; for debugging) */
+    int strict; /* 1: a program that compiles with warnings is refused, as if they were errors */
     const struct clump_alloc_tuning *tuning; /* experimental.h. NULL: as is best */
 } clump_program_desc;
 
@@ -34,19 +35,24 @@ typedef struct clump_program_desc {
 CLUMP_API clump_status clump_program_create(const clump_program_desc *desc,
                                             clump_program **program);
 
-/* DESTRUCTOR. NULL is allowed. Its kernels must be destroyed before it. */
+/* DESTRUCTOR. NULL is allowed. A program that still has kernels ends with the last of them. */
 CLUMP_API void clump_program_destroy(clump_program *program);
+
+/* How many warnings the build log has. */
+CLUMP_API uint32_t clump_program_get_warning_count(const clump_program *program);
 
 /* The whole build log, "" if there was nothing to say. Lives as long as the program. */
 CLUMP_API const char *clump_program_get_log(const clump_program *program);
 
-/* Everything handed to the compiler, readable, with #line marks: the dump of the generated code.
- * Lives as long as the program. */
+/* Everything handed to the compiler, readable, with #line marks: the dump of the generated code; and the options of
+ * the build. Both live as long as the program. */
 CLUMP_API const char *clump_program_get_source(const clump_program *program);
+CLUMP_API const char *clump_program_get_options(const clump_program *program);
 
 /* CONSTRUCTOR. The kernel `name`, whose first parameter must be CLUMP_HEAP or CLUMP_HEAP_FIXED.
- * Returns CLUMP_OK; CLUMP_ERR_NOT_FOUND; CLUMP_ERR_USAGE first parameter is no heap; CLUMP_ERR_CL;
- * CLUMP_ERR_MEMORY. */
+ * Returns CLUMP_OK; CLUMP_ERR_NOT_FOUND, the error lists the kernels that there are; CLUMP_ERR_USAGE first parameter
+ * is no heap, or the name is that of a built-in function or a word of OpenCL C (mix, step), which some
+ * implementations compile and then do not find; CLUMP_ERR_CL; CLUMP_ERR_MEMORY. */
 CLUMP_API clump_status clump_kernel_create(clump_program *program, const char *name,
                                            clump_kernel **kernel);
 
@@ -56,7 +62,8 @@ CLUMP_API void clump_kernel_destroy(clump_kernel *kernel);
 /* METHOD. Set a parameter. `index` counts from 0 after the heap parameter and CLUMP_NUMBERS. `value` NULL
  * reserves
  * `bytes` of local memory. As clSetKernelArg: the value is copied.
- * Returns CLUMP_OK; CLUMP_ERR_USAGE no such parameter; CLUMP_ERR_CL. */
+ * Returns CLUMP_OK; CLUMP_ERR_USAGE no such parameter; CLUMP_ERR_CL, the error has the parameter's type and
+ * name if the device keeps them. */
 CLUMP_API clump_status clump_kernel_set_arg(clump_kernel *kernel, uint32_t index, size_t bytes,
                                             const void *value);
 

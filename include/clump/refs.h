@@ -39,7 +39,8 @@ typedef struct clump_refs_desc {
 CLUMP_API clump_status clump_refs_register(clump_heap *heap, const clump_refs_desc *desc,
                                            clump_refs **refs);
 
-/* DESTRUCTOR. NULL is allowed. A heap that is destroyed unregisters its buffers. */
+/* DESTRUCTOR. NULL is allowed. A heap that is destroyed unregisters its buffers, and lets go of them; this call does
+ * nothing then, and is allowed until the context ends. */
 CLUMP_API void clump_refs_unregister(clump_refs *refs);
 
 /* A reference that the host holds: its number stays the same when its object moves. 0 is none. */
@@ -50,7 +51,9 @@ typedef uint32_t clump_handle;
  * CLUMP_ERR_MEMORY. */
 CLUMP_API clump_status clump_handle_create(clump_heap *heap, clump_ref ref, clump_handle *handle);
 
-/* METHOD. Where the object is now; null (0) if it was found dead by a compaction.
+/* METHOD. Where the object is now; null (0) if it was found dead by a compaction, and in a heap with
+ * watch_handles (heap.h) if it was freed. In others a handle of a freed object names the next object that gets
+ * the slot.
  * Blocks: yes. Returns CLUMP_OK; CLUMP_ERR_USAGE no such handle; CLUMP_ERR_CL. */
 CLUMP_API clump_status clump_handle_read(clump_heap *heap, clump_handle handle, clump_ref *ref);
 

@@ -20,8 +20,8 @@ extern "C" {
 /* METHOD. Do-all: launch `kernel` so that its loops cover all live objects of the classes that they
  * name (Springer's thesis 5.2.2). At most 3 launches, no readback.
  *   sync  [in, optional]
- * Blocks: no. Returns CLUMP_OK; CLUMP_ERR_USAGE program and heap have different layouts, or an
- * argument was never set; CLUMP_ERR_CL. */
+ * Blocks: no. Returns CLUMP_OK; CLUMP_ERR_USAGE program and heap have different layouts, an argument was
+ * never set, or the kernel has a reqd_work_group_size, for which there is clump_launch(); CLUMP_ERR_CL. */
 CLUMP_API clump_status clump_do_all(clump_heap *heap, clump_kernel *kernel, const clump_sync *sync);
 
 /* METHOD. The same with work sizes of the caller's, for kernels that are not loops over objects
@@ -35,7 +35,8 @@ CLUMP_API clump_status clump_launch(clump_heap *heap, clump_kernel *kernel, size
  * are claimed without per-object atomics, then free slots of blocks in use; objects that do not fit are
  * reported as OUT_OF_MEMORY and `made` is smaller.
  *   made  [out, optional]  objects made; asking for it makes the call block
- * If the kernel cannot be enqueued (CLUMP_ERR_CL), the objects may be there, undefined.
+ * If the kernel cannot be enqueued (CLUMP_ERR_CL), or its loop is of another class, which the heap reports
+ * (WRONG_LAUNCH of heap.h), the objects are there, undefined.
  * Blocks: only if `made` is given. Returns CLUMP_OK; CLUMP_ERR_NOT_FOUND; CLUMP_ERR_USAGE abstract
  * class, count above 2^31, a kernel with CLUMP_NUMBERS, program of another layout; CLUMP_ERR_CL. */
 CLUMP_API clump_status clump_do_new(clump_heap *heap, const char *class_name, uint64_t count,
@@ -45,8 +46,10 @@ CLUMP_API clump_status clump_do_new(clump_heap *heap, const char *class_name, ui
  * read the result. Sum, min, max and user-defined combiners are CLUMP_SUM, CLUMP_MIN, CLUMP_MAX and
  * any function of two values; a count is the sum of ones. The result does not depend on timing:
  * partial results are combined in a fixed order.
- *   result, bytes  [out]  the value, of the type named in CLUMP_REDUCE; at most 128 bytes
- * Blocks: yes. Returns CLUMP_OK; CLUMP_ERR_USAGE; CLUMP_ERR_CL. */
+ *   result, bytes  [out]  the value, of the type named in CLUMP_REDUCE, which has at most 128 bytes
+ * Blocks: yes. Returns CLUMP_OK; CLUMP_ERR_USAGE as clump_do_all(), or no result, or `bytes` are not those of the
+ * type, or the kernel came to no CLUMP_REDUCE; what a kernel reduces is known when it ran once, so the first time
+ * it has run then; CLUMP_ERR_CL. */
 CLUMP_API clump_status clump_reduce(clump_heap *heap, clump_kernel *kernel, void *result,
                                     size_t bytes, const clump_sync *sync);
 

@@ -141,7 +141,8 @@ CLUMP_API clump_status clump_schema_parse(const char *text, size_t bytes,
 CLUMP_API clump_status clump_schema_parse_file(const char *path, const clump_allocator *allocator,
                                                clump_schema **schema, clump_error *error);
 
-/* The error of the last failed call on this schema. Never NULL. */
+/* The error of the last failed call on this schema. Never NULL. Once it is sealed, several threads may look into it,
+ * and look-ups only return a status: the error has none then, until a call that would change the schema fails. */
 CLUMP_API const clump_error *clump_schema_get_error(const clump_schema *schema);
 
 /* Facts about a sealed schema. Indices of fields run over the fields that a class declares itself,

@@ -194,6 +194,20 @@ clump_heap *cl_fixture_heap(const cl_fixture *f, const char *schema, uint64_t by
     return heap;
 }
 
+clump_heap *cl_fixture_heap_watching(const cl_fixture *f, const clump_heap *like) {
+    const clump_heap_layout *l = clump_heap_get_layout(like);
+    clump_heap *heap;
+    clump_heap_desc desc = {.context = f->clump,
+                            .schema = clump_heap_get_schema(like),
+                            .bytes = 2 * l->bytes,
+                            .block_rows = like->geometry.header.block_rows_max,
+                            .watch_handles = 1};
+    CHECK_OK(f, clump_heap_create(&desc, &heap));
+    assert_int_equal(clump_heap_get_layout(heap)->granule_bytes, l->granule_bytes);
+    assert_int_equal(clump_heap_get_layout(heap)->block_granules, l->block_granules);
+    return heap;
+}
+
 uint64_t cl_fixture_small_heap_bytes(const clump_context *context) {
     const clumpi_launch_sizes *sizes = &context->sizes;
     return (1 << 18) + sizes->do_all_global / sizes->do_all_local * CLUMPI_REDUCE_BYTES;
@@ -209,7 +223,7 @@ clump_heap *cl_fixture_heap_of_blocks(const cl_fixture *f, const char *schema, u
     uint64_t bytes = 64;
     /* Twice as much until there are enough; then exactly what these and their metadata take. */
     while (clumpi_geometry_compute(s, bytes, block_rows, (uint32_t)sizes->scan_groups,
-                                   reduce_groups, &g, &error) ||
+                                   reduce_groups, 0, &g, &error) ||
            g.header.block_end - g.header.first_block < blocks) {
         bytes *= 2;
         assert_true(bytes < UINT64_C(1) << 42);
@@ -218,7 +232,7 @@ clump_heap *cl_fixture_heap_of_blocks(const cl_fixture *f, const char *schema, u
     for (;;) {
         uint64_t fewer = bytes - block_bytes;
         if (clumpi_geometry_compute(s, fewer, block_rows, (uint32_t)sizes->scan_groups,
-                                    reduce_groups, &g, &error) ||
+                                    reduce_groups, 0, &g, &error) ||
             g.header.block_end - g.header.first_block < blocks)
             break;
         bytes = fewer;

@@ -85,6 +85,8 @@ void cl_fixture_expect_words(const clump_error *error, clump_status found, clump
 /* A heap of a schema given as text. */
 clump_heap *cl_fixture_heap(const cl_fixture *f, const char *schema, uint64_t bytes,
                             uint32_t block_rows);
+/* One that watches its handles, of the layout of another. */
+clump_heap *cl_fixture_heap_watching(const cl_fixture *f, const clump_heap *like);
 
 /* Bytes of a small heap of a few classes on this device: metadata grow with its compute units. */
 uint64_t cl_fixture_small_heap_bytes(const clump_context *context);

@@ -782,8 +782,8 @@ static void expect_poke(clump_kernel *poke, uint32_t ref, uint32_t reports) {
     CHECK_OK(f, clump_launch(heap, poke, 1, 1, NULL));
     clump_device_report report;
     CHECK_STATUS(f, clump_heap_fetch_errors(heap, &report), reports ? CLUMP_ERR_DEVICE : CLUMP_OK);
-    assert_int_equal(report.errors[CLUMP_DEVICE_BAD_REFERENCE].count, reports);
-    if (reports) assert_int_equal(report.errors[CLUMP_DEVICE_BAD_REFERENCE].ref, ref);
+    assert_int_equal(report.errors[CLUMP_DEVICE_BAD_ACCESS].count, reports);
+    if (reports) assert_int_equal(report.errors[CLUMP_DEVICE_BAD_ACCESS].ref, ref);
     CHECK_HEAP(f, heap);
 }
 

@@ -323,7 +323,7 @@ static void expect_unbuilt(world *w, const char *text) {
     clump_program_desc desc = {.heap = w->heap, .source = text, .options = options};
     clump_program *program;
     CHECK_STATUS(f, clump_program_create(&desc, &program), CLUMP_ERR_BUILD);
-    assert_non_null(strstr(clump_program_get_log(program), "clump_numbers"));
+    assert_non_null(strstr(clump_program_get_log(program), "CLUMP_NUMBERS"));
     clump_program_destroy(program);
 }
 
@@ -335,7 +335,7 @@ static void test_refused(void **state) {
                             CLUMP_ERR_USAGE, "CLUMP_NUMBERS", "do-new", __LINE__);
     cl_fixture_expect_words(clump_context_get_error(f->clump),
                             clump_kernel_set_arg(w.kernels[SEE], 2, 4, &launches), CLUMP_ERR_USAGE,
-                            "the kernel has 2", "set an argument", __LINE__);
+                            "kernel see has 2", "set an argument", __LINE__);
     expect_unbuilt(&w,
                    "__kernel void f(CLUMP_HEAP_FIXED) {\n"
                    "    CLUMP_FOR_EACH_NUMBERED(Alone, self, i) Alone_tag(self) = i;\n}\n");

@@ -43,9 +43,10 @@ static const char fill_source[] =
     "    else if (kind == Left_CLASS) FREE(Left)\n"
     "    else FREE(Right)\n"
     "}\n"
-    /* One loop for all classes: their references differ in type only. */
-    "__kernel void fresh(CLUMP_HEAP, __global uint *out) {\n"
-    "    CLUMP_FOR_EACH_NEW(Small, self, i) out[i] = self.id;\n"
+    "__kernel void fresh(CLUMP_HEAP, uint kind, __global uint *out) {\n"
+    "    if (kind == Small_CLASS) { CLUMP_FOR_EACH_NEW(Small, self, i) out[i] = self.id; }\n"
+    "    else if (kind == Big_CLASS) { CLUMP_FOR_EACH_NEW(Big, self, i) out[i] = self.id; }\n"
+    "    else CLUMP_FOR_EACH_NEW(Base, self, i) out[i] = self.id;\n"
     "}\n"
     /* Frees a whole block of Big, then wants Right objects, which only that makes room for. */
     "__kernel void swap(CLUMP_HEAP, uint block, uint blocks, __global const uint *refs,\n"
@@ -114,9 +115,11 @@ void fill_free(fill_test *t, const char *name, uint32_t n, const uint32_t *refs)
 /* Asked for `want`; `made` came, whose references are refs[0 .. made-1]. */
 static uint32_t fill_do_new(fill_test *t, const char *name, uint32_t want, uint32_t *refs) {
     uint64_t made = 0;
+    uint32_t id = cl_fixture_class_id(t->heap, name);
     memset(refs, 0, want * sizeof *refs);
     cl_mem out = cl_fixture_buffer(t->f, NULL, (want + 1) * sizeof *refs);
-    SET_ARG(t->f, t->fresh, 0, out);
+    SET_ARG(t->f, t->fresh, 0, id);
+    SET_ARG(t->f, t->fresh, 1, out);
     CHECK_OK(t->f, clump_do_new(t->heap, name, want, t->fresh, &made, NULL));
     cl_fixture_read(t->f, out, refs, want * sizeof *refs);
     clReleaseMemObject(out);

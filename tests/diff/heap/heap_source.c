@@ -159,6 +159,23 @@ static void put_ops(heap_text *t, const model *m, const heap_names *names) {
     put(t, "        }\n        out[i] = o;\n    }\n}\n");
 }
 
+/* In the kernel of a do-new: the loop over a root and all below it. Each class fills its own objects. */
+static void put_fresh(heap_text *t, const model *m, uint32_t root) {
+    const clump_class_info *r = &m->classes[root];
+    if (r->base) return;
+    put(t,
+        "    if (class_id >= %uu && class_id <= %uu) CLUMP_FOR_EACH_NEW(%s, any, i) {\n"
+        "        out[i] = any.id;\n        switch (class_id) {\n",
+        root, r->last, r->name);
+    for (uint32_t id = root; id <= r->last; id++)
+        if (!m->classes[id].is_abstract)
+            put(t,
+                "        case %u: { %s r = {any.id}; fill_%u(clump_heap, r, hash(i ^ salt)); "
+                "break; }\n",
+                id, m->classes[id].name, id);
+    put(t, "        }\n    }\n");
+}
+
 static void put_loops(heap_text *t, const model *m, const heap_names *names) {
     put(t, "__kernel void visit(CLUMP_HEAP_FIXED, uint class_id, uint salt) {\n");
     for (uint32_t i = 0; i < names->seen_count; i++)
@@ -186,17 +203,8 @@ static void put_loops(heap_text *t, const model *m, const heap_names *names) {
         "        %s_free(self);\n    }\n",
         name, name);
     put(t, "}\n__kernel void fresh(CLUMP_HEAP, uint class_id, uint salt, __global uint *out) {\n");
-    put(t,
-        "    CLUMP_FOR_EACH_NEW(%s, any, i) {\n        out[i] = any.id;\n"
-        "        switch (class_id) {\n",
-        child);
-    for (uint32_t id = 1; id <= m->class_count; id++)
-        if (!m->classes[id].is_abstract)
-            put(t,
-                "        case %u: { %s r = {any.id}; fill_%u(clump_heap, r, hash(i ^ salt)); "
-                "break; }\n",
-                id, m->classes[id].name, id);
-    put(t, "        }\n    }\n}\n");
+    for (uint32_t id = 1; id <= m->class_count; id++) put_fresh(t, m, id);
+    put(t, "}\n");
 }
 
 /* Spread the choices over the classes; abstract ones are looped over as well. */

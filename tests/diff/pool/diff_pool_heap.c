@@ -130,7 +130,7 @@ static void refusals(void **state) {
     desc.bytes = 2 * limit;
     status = clump_heap_create(&desc, &heap);
     cl_fixture_expect_words(clump_context_get_error(f.clump), status, CLUMP_ERR_CAPACITY,
-                            "limit allow", "clump_heap_create", __LINE__);
+                            "by limit_bytes", "clump_heap_create", __LINE__);
     clump_pool_stats stats;
     clump_pool_get_stats(pool, &stats);
     assert_int_equal(stats.allocations, 0);

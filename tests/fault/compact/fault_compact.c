@@ -586,16 +586,81 @@ static void room_of_earlier_classes(void **state) {
     clump_kernel_destroy(rocks);
 }
 
+/* An order of classes that have no objects nulls what dangles, as one without an order does. */
+static void order_without_objects(void **state) {
+    clump_heap *heap =
+        cl_fixture_heap(&t.on, "class A { uint x; } class B { uint y; }", 1u << 20, 0);
+    clump_program *p = cl_fixture_program(
+        &t.on, heap,
+        "__kernel void init(CLUMP_HEAP, __global uint *out) {\n"
+        "    CLUMP_FOR_EACH_NEW(A, self, i) { A_x(self) = i; out[i] = self.id; }\n}\n"
+        "__kernel void clear(CLUMP_HEAP) { CLUMP_FOR_EACH(A, self) A_free(self); }\n"
+        "__kernel void keys(CLUMP_HEAP_FIXED, __global uint *keys) {\n"
+        "    CLUMP_FOR_EACH_KEYED(A, self, i) keys[i] = A_x(self);\n}\n",
+        NULL, NULL);
+    clump_kernel *init = cl_fixture_kernel(&t.on, p, "init"),
+                 *clear = cl_fixture_kernel(&t.on, p, "clear");
+    clump_kernel *keys = cl_fixture_kernel(&t.on, p, "keys");
+    cl_mem out = cl_fixture_buffer(&t.on, NULL, 8);
+    SET_ARG(&t.on, init, 0, out);
+    const char *only_a = "A";
+    const clump_compact_desc orders[] = {
+        {.order = CLUMP_ORDER_ANY},
+        {.order = CLUMP_ORDER_ADDRESS},
+        {.order = CLUMP_ORDER_FIELD, .order_field = "x", .classes = &only_a, .class_count = 1},
+        {.order = CLUMP_ORDER_KEY, .key_kernel = keys},
+    };
+    for (size_t i = 0; i < sizeof orders / sizeof *orders; i++) {
+        clump_refs *null, *keep;
+        clump_handle handle;
+        clump_ref values[2], now;
+        clump_compact_report report;
+        CHECK_OK(&t.on, clump_do_new(heap, "A", 2, init, NULL, NULL));
+        clump_refs_desc first = {.buffer = out, .count = 1, .null_dangling = 1};
+        clump_refs_desc second = {.buffer = out, .offset = 4, .count = 1};
+        CHECK_OK(&t.on, clump_refs_register(heap, &first, &null));
+        CHECK_OK(&t.on, clump_refs_register(heap, &second, &keep));
+        cl_fixture_read(&t.on, out, values, sizeof values);
+        clump_ref kept = values[1];
+        CHECK_OK(&t.on, clump_handle_create(heap, values[0], &handle));
+        CHECK_OK(&t.on, clump_do_all(heap, clear, NULL));
+        CHECK_OK(&t.on, clump_compact(heap, &orders[i], &report, NULL));
+        cl_fixture_read(&t.on, out, values, sizeof values);
+        CHECK_OK(&t.on, clump_handle_read(heap, handle, &now));
+        assert_int_equal(values[0], 0);
+        assert_int_equal(values[1], kept);
+        assert_int_equal(now, 0);
+        assert_int_equal(report.outside_dangling, 3);
+        CHECK_OK(&t.on, clump_handle_destroy(heap, handle));
+        clump_refs_unregister(null);
+        clump_refs_unregister(keep);
+        CHECK_HEAP(&t.on, heap);
+    }
+    clReleaseMemObject(out);
+    clump_kernel_destroy(init);
+    clump_kernel_destroy(clear);
+    clump_kernel_destroy(keys);
+    clump_program_destroy(p);
+    clump_heap_destroy(heap);
+}
+
 int main(void) {
     int result = cl_fixture_open(&t.on, NULL);
     if (result) return result;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(classes),         cmocka_unit_test(planner_values),
-        cmocka_unit_test(merge_values),    cmocka_unit_test(wait_lists),
-        cmocka_unit_test(order_fields),    cmocka_unit_test(key_kernels),
-        cmocka_unit_test(room_for_orders), cmocka_unit_test(registering),
-        cmocka_unit_test(handles),         cmocka_unit_test(memory_runs_out),
-        cmocka_unit_test(what_is_right),   cmocka_unit_test(room_of_earlier_classes),
+        cmocka_unit_test(classes),
+        cmocka_unit_test(planner_values),
+        cmocka_unit_test(merge_values),
+        cmocka_unit_test(wait_lists),
+        cmocka_unit_test(order_fields),
+        cmocka_unit_test(key_kernels),
+        cmocka_unit_test(room_for_orders),
+        cmocka_unit_test(registering),
+        cmocka_unit_test(handles),
+        cmocka_unit_test(memory_runs_out),
+        cmocka_unit_test(what_is_right),
+        cmocka_unit_test(room_of_earlier_classes),
+        cmocka_unit_test(order_without_objects),
     };
     result = cmocka_run_group_tests_name("bad input to compaction", tests, set_up, tear_down);
     if (result) return result; /* a test that fails leaves things behind */

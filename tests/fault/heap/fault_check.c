@@ -326,6 +326,35 @@ static void class_table_and_columns(void **state) {
         base);
 }
 
+/* ---- Handles --------------------------------------------------------------------------------- */
+
+static void watched_slots(void **state) {
+    clump_heap *const plain = t.heap;
+    const clumpi_header *const header = t.header;
+    clump_kernel *k = cl_fixture_kernel(&t.on, t.program, "make");
+    clump_ref refs[3];
+    uint64_t made, count;
+    clump_handle handle;
+    t.heap = cl_fixture_heap_watching(&t.on, plain);
+    t.header = &t.heap->geometry.header;
+    CHECK_OK(&t.on, clump_do_new(t.heap, "Small", 3, k, &made, NULL));
+    CHECK_OK(&t.on, clump_heap_read_refs(t.heap, "Small", refs, 3, &count));
+    for (int i = 0; i < 3; i++) CHECK_OK(&t.on, clump_handle_create(t.heap, refs[i], &handle));
+    CHECK_OK(&t.on, clump_heap_check(t.heap));
+    const uint64_t watch = (uint64_t)t.header->at_watch * CLUMPI_UNIT;
+    uint32_t granule = refs[0] >> 6, block = granule / t.header->block_granules;
+    granule %= t.header->block_granules;
+    flip(watch + (refs[0] >> 6) * UINT64_C(8) + 4, 3u << 30);
+    EXPECT(WATCHED, "block %u: of class %u watches slots without objects in granule %u: 2 of them",
+           block, t.small, granule);
+    flip(watch, 1);
+    EXPECT(WATCHED, "block 0: of class 255 watches slots without objects in granule 0: 1 of them");
+    clump_kernel_destroy(k);
+    clump_heap_destroy(t.heap);
+    t.heap = plain;
+    t.header = header;
+}
+
 /* ---- Words that are for no block -------------------------------------------------------------- */
 
 static void hints_of_nothing(void **state) {
@@ -421,6 +450,11 @@ static void stripes(void **state) {
 }
 
 static void list_of_objects(void **state) {
+    plant(header_at(offsetof(clumpi_header, list_of)), t.small);
+    expect(
+        "the heap: its list has all objects, but is said to be for %u; clump_heap_repair() "
+        "restores that",
+        t.small);
     plant((uint64_t)t.header->at_list_rows * CLUMPI_UNIT, 3);
     EXPECT(LIST, "the heap: class %u: entry 0 of the list of objects is wrong: granule or number 3",
            t.small);
@@ -497,6 +531,7 @@ int main(void) {
         TEST(hints_of_hints),
         TEST(header),
         TEST(class_table_and_columns),
+        TEST(watched_slots),
         TEST(hints_of_nothing),
         TEST(out_of_memory_by_mistake),
         TEST(stripes_at_rest),

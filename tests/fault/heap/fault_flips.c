@@ -107,6 +107,8 @@ enum {
     A_EXHAUSTED,
     A_ERRORS,
     A_RESULTS,
+    A_LIST_OF,
+    A_MARK,
     A_FORECAST,
     A_LEFT,
     A_UNUSED_RESERVATION,
@@ -130,6 +132,10 @@ static area areas[A_AREAS] = {
     [A_RESULTS] = {"header.new_rows, new_objects, ranked, reduced",
                    "the result of a call, read at its end and written before it is read again",
                    AT_REST, 1, 0},
+    [A_LIST_OF] = {"header.list_of", "written with each list, and not read without one", AT_REST, 1,
+                   0},
+    [A_MARK] = {"header.reduced_mark", "a number that goes on with each reduction: any is legal",
+                AT_REST, 1, 0},
     [A_FORECAST] = {"reservation.learnt",
                     "a forecast of demand: it decides how much is reserved, not what is right",
                     ALWAYS, 1, 0},
@@ -203,6 +209,9 @@ static int area_of(uint64_t bit) {
             IN_MEMBER(at, header, clumpi_header, ranked) ||
             IN_MEMBER(at, header, clumpi_header, reduced))
             return A_RESULTS;
+        if (IN_MEMBER(at, header, clumpi_header, list_of))
+            return t.list_valid ? A_AREAS : A_LIST_OF;
+        if (IN_MEMBER(at, header, clumpi_header, reduced_mark)) return A_MARK;
         return A_AREAS;
     }
     if (within(at, units(h->at_classes), sets * sizeof(clumpi_class))) return class_area(at);
@@ -239,6 +248,7 @@ static int area_of(uint64_t bit) {
 static int is_known_to_host(uint64_t bit) {
     const clumpi_header *h = &t.heap->geometry.header;
     int a = area_of(bit);
+    if (IN_MEMBER(bit / 8, units(h->self_at), clumpi_header, list_of)) return 0;
     return a == A_PADDING || a == A_HIT || bit / 8 < units(h->at_classes) ||
            (a == A_AREAS &&
             within(bit / 8, units(h->at_classes), (h->class_count + 1) * sizeof(clumpi_class))) ||
@@ -416,6 +426,78 @@ static void in_use(void **state) {
     repair_flips(5);
 }
 
+/* ---- Watched handles --------------------------------------------------------------------------- */
+
+enum { WATCHED = 70, EACH = 3 };
+
+static clump_ref handles[WATCHED];
+
+/* All handles read as the references that they are made of, but null where `except` is. */
+static void expect_handles(const clump_ref *refs, clump_ref except) {
+    for (int i = 0; i < WATCHED; i += EACH) {
+        clump_ref ref;
+        CHECK_OK(&t.on, clump_handle_read(t.heap, handles[i], &ref));
+        assert_int_equal(ref, refs[i] == except ? 0 : refs[i]);
+    }
+}
+
+/* Bits of slots with an object cannot be judged: one more means nothing, one fewer makes handles of the object
+ * null. Others are found, and repair clears them. */
+static void watched(void **state) {
+    clump_heap *const plain = t.heap;
+    clump_ref refs[WATCHED];
+    uint64_t made, count;
+    unsigned found = 0, more = 0, fewer = 0;
+    t.heap = cl_fixture_heap_watching(&t.on, plain);
+    const clumpi_header *h = &t.heap->geometry.header;
+    CHECK_OK(&t.on, clump_do_new(t.heap, "Small", WATCHED, t.make, &made, NULL));
+    CHECK_OK(&t.on, clump_heap_read_refs(t.heap, "Small", refs, WATCHED, &count));
+    assert_int_equal(count, WATCHED);
+    for (int i = 0; i < WATCHED; i += EACH)
+        CHECK_OK(&t.on, clump_handle_create(t.heap, refs[i], &handles[i]));
+    uint32_t *before = t.before;
+    t.before = malloc(t.heap->layout.bytes);
+    remember();
+    CHECK_OK(&t.on, clump_heap_check(t.heap));
+    const uint64_t watch = units(h->at_watch) * 8, bits = units(h->at_bits) * 8;
+    for (uint64_t i = 0; i < (uint64_t)h->block_end * h->block_granules * 64; i++) {
+        const uint64_t bit = watch + i, slot = bits + i;
+        clumpi_u32 told, key;
+        flip(bit);
+        CHECK_OK(&t.on, clumpi_check_find(t.heap, &told, &key));
+        int is_object = t.before[slot / 32] >> slot % 32 & 1;
+        int was_watched = t.before[bit / 32] >> bit % 32 & 1;
+        if (is_object != (key == UINT32_MAX))
+            fail_msg("slot %llu: object %d, watched before %d, key %u", (unsigned long long)i,
+                     is_object, was_watched, key);
+        assert_true(is_object || !was_watched);
+        if (!is_object && found++ % 97 == 0) {
+            CHECK_OK(&t.on, clump_heap_repair(t.heap, NULL));
+            CHECK_OK(&t.on, clump_heap_check(t.heap));
+            expect_handles(refs, 0);
+            recall();
+        }
+        more += is_object && !was_watched;
+        if (was_watched) {
+            fewer++;
+            expect_handles(refs, (clump_ref)i);
+            for (int j = 0; j < WATCHED; j += EACH) /* of a slot that was null'd by the look */
+                if (refs[j] == (clump_ref)i) {
+                    CHECK_OK(&t.on, clump_handle_destroy(t.heap, handles[j]));
+                    CHECK_OK(&t.on, clump_handle_create(t.heap, refs[j], &handles[j]));
+                }
+        }
+        flip_back(bit);
+    }
+    print_message("%u bits found; not found: %u set, %u cleared\n", found, more, fewer);
+    assert_int_equal(fewer, (WATCHED + EACH - 1) / EACH);
+    assert_int_equal(more + fewer, WATCHED);
+    free(t.before);
+    t.before = before;
+    clump_heap_destroy(t.heap);
+    t.heap = plain;
+}
+
 static int set_up(void **state) {
     t.heap = cl_fixture_heap_of_blocks(&t.on, schema_text, 14, 2);
     t.program = cl_fixture_program(&t.on, t.heap, source, NULL, NULL);
@@ -451,7 +533,8 @@ static int tear_down(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(at_rest), cmocka_unit_test(in_use)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(at_rest), cmocka_unit_test(in_use),
+                                       cmocka_unit_test(watched)};
     int result = cl_fixture_open(&t.on, NULL);
     if (result) return result;
     result = cmocka_run_group_tests(tests, set_up, tear_down);

@@ -8,6 +8,7 @@
  * Read first: include/clump/pool.h, failing.h.
  */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -51,6 +52,12 @@ static void refused(clump_pool *pool, clump_status status, clump_status expected
 #define REFUSED(pool, call, status, words, before)                                                 \
     refused((pool), (call), (status), (words), #call, __LINE__, (before))
 
+static clump_error error_of(clump_pool *pool) {
+    clump_error error;
+    clump_pool_get_error(pool, &error);
+    return error;
+}
+
 static cl_fixture open_fixture(const clump_cl_functions *cl) {
     cl_fixture f;
     cl_fixture_desc desc = {.cl = cl};
@@ -86,6 +93,10 @@ static void bad_descs(void **state) {
     BAD(fit, CLUMP_FIT_COUNT, "strategy 4");
     BAD(margin_bytes, 2u << 20, "margins of 2097152");
     BAD(flags, CLUMP_POOL_COMPACT_WHEN_FULL, "`moved`");
+    BAD(flags, 1u << 4, "no pool flag 0x10");
+    BAD(flags, UINT32_MAX, "no pool flag 0xfffffff0");
+    BAD(chunk_bytes, UINT64_C(1) << 60, "chunks of 1152921504606846976 bytes; the device has");
+    BAD(chunk_bytes, UINT64_MAX, "chunks of 18446744073709551615 bytes; the device has");
     BAD(queue, other.queue, "another cl_context");
 #undef BAD
     clump_pool_destroy(NULL);
@@ -121,11 +132,13 @@ static void bad_calls(void **state) {
         assert_true(!none && !region.buffer);                                                      \
     } while (0)
     ALLOC(bad.bytes = 0, CLUMP_ERR_USAGE, "0 bytes");
-    ALLOC(bad.bytes = UINT64_MAX, CLUMP_ERR_CAPACITY, "device or limit allow 4194304");
+    ALLOC(bad.bytes = UINT64_MAX, CLUMP_ERR_CAPACITY, "limited to 4194304 in all, by limit_bytes");
+    assert_null(strstr(error_of(pool).message, "multiple of"));
     ALLOC(bad.bytes = UINT64_MAX - 3000, CLUMP_ERR_CAPACITY, "in all");
     ALLOC(bad.bytes = 4 << 20, CLUMP_ERR_CAPACITY, "is limited to 4194304");
     ALLOC(bad.alignment = 48, CLUMP_ERR_USAGE, "power of two");
-    ALLOC(bad.alignment = UINT64_C(1) << 63, CLUMP_ERR_CAPACITY, "in all");
+    ALLOC(bad.alignment = UINT64_C(1) << 63, CLUMP_ERR_CAPACITY,
+          "1000 bytes at a multiple of 9223372036854775808");
     ALLOC(bad.memory = CLUMP_MEMORY_COUNT, CLUMP_ERR_USAGE, "no memory 2");
     REFUSED(pool, clump_pool_alloc(pool, NULL, &none, NULL), CLUMP_ERR_USAGE, "desc", before);
     REFUSED(pool, clump_pool_alloc(pool, &a, NULL, NULL), CLUMP_ERR_USAGE, "place", before);
@@ -299,6 +312,87 @@ static void debugging(void **state) {
     assert_int_equal(leaks, 1);
     clump_pool_destroy(pool);
     assert_int_equal(leaks, 2);
+    cl_fixture_close(&f);
+}
+
+/* A write over the end is seen however far it goes, and however many bytes are left in the last unit. */
+static void margins_to_the_byte(void **state) {
+    static const uint32_t sizes[] = {1000, 1024, 1, 127, 128, 129, 4096};
+    static uint8_t junk[8192];
+    cl_fixture f = open_fixture(NULL);
+    clump_pool *pool;
+    clump_error error;
+    clump_pool_desc desc = {.context = f.clump, .margin_bytes = 128};
+    assert_int_equal(clump_pool_create(&desc, &pool, &error), CLUMP_OK);
+    memset(junk, 0x55, sizeof junk);
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+        for (uint32_t over = 0; over <= 128; over += over < 32 ? 1 : 24) {
+            clump_allocation_desc a = {.bytes = sizes[s], .name = "mine", .unique = over % 2};
+            clump_allocation made;
+            clump_region r;
+            char words[64];
+            assert_int_equal(clump_pool_alloc(pool, &a, &made, &r), CLUMP_OK);
+            CHECK_CL(clEnqueueWriteBuffer(f.queue, r.buffer, CL_TRUE, r.offset, sizes[s] + over,
+                                          junk, 0, NULL, NULL));
+            snprintf(words, sizeof words, "(mine), %u bytes", sizes[s]);
+            if (!over)
+                assert_int_equal(clump_pool_check(pool), CLUMP_OK);
+            else
+                REFUSED(pool, clump_pool_check(pool), CLUMP_ERR_CORRUPT, words, NULL);
+            snprintf(words, sizeof words, "to bytes 1 to %u after its end", over);
+            if (over) assert_non_null(strstr(error_of(pool).message, words));
+            assert_int_equal(clump_pool_free(pool, made), CLUMP_OK);
+        }
+    clump_pool_destroy(pool);
+    cl_fixture_close(&f);
+}
+
+static clump_allocation allocation_of_heap;
+static void find_heap(void *user, const clump_allocation_info *info) {
+    if (info->name && strcmp(info->name, "heap") == 0) allocation_of_heap = info->allocation;
+}
+
+/* What a heap has from a pool is the heap's: nobody frees or moves it under its objects. Messages tell whose limit
+ * was in the way. */
+static void memory_of_heaps(void **state) {
+    cl_fixture f = open_fixture(NULL);
+    clump_pool *pool;
+    clump_error error;
+    clump_pool_desc desc = {.context = f.clump, .limit_bytes = 16 << 20, .name = "narrow"};
+    assert_int_equal(clump_pool_create(&desc, &pool, &error), CLUMP_OK);
+    static const char text[] = "class A { int x; }";
+    clump_schema *schema;
+    assert_int_equal(clump_schema_parse(text, strlen(text), NULL, &schema, NULL), CLUMP_OK);
+    clump_heap *heap;
+    clump_heap_desc h = {.context = f.clump, .schema = schema, .bytes = 17 << 20, .pool = pool};
+    clump_status status = clump_heap_create(&h, &heap);
+    cl_fixture_expect_words(clump_context_get_error(f.clump), status, CLUMP_ERR_CAPACITY,
+                            "pool narrow is limited to 16777216 in all, by limit_bytes",
+                            "clump_heap_create", __LINE__);
+    assert_null(strstr(clump_context_get_error(f.clump)->message, "multiple of"));
+    h.bytes = 8 << 20;
+    CHECK_OK(&f, clump_heap_create(&h, &heap));
+    clump_pool_visit(pool, find_heap, NULL);
+    assert_true(allocation_of_heap != 0);
+    REFUSED(pool, clump_pool_free(pool, allocation_of_heap), CLUMP_ERR_USAGE, "is that of a heap",
+            NULL);
+    REFUSED(pool, clump_pool_set_movable(pool, allocation_of_heap, 1), CLUMP_ERR_USAGE,
+            "is that of a heap", NULL);
+    assert_int_equal(clump_pool_set_movable(pool, allocation_of_heap, 0), CLUMP_OK);
+    CHECK_HEAP(&f, heap);
+    /* A pin does not outlive the heap. */
+    assert_int_equal(clump_pool_pin(pool, allocation_of_heap), CLUMP_OK);
+    clump_heap_destroy(heap);
+    REFUSED(pool, clump_pool_free(pool, allocation_of_heap), CLUMP_ERR_REFERENCE,
+            "was freed before", NULL);
+    clump_pool_stats stats;
+    assert_int_equal(clump_pool_get_stats(pool, &stats), CLUMP_OK);
+    assert_int_equal(stats.allocations, 0);
+    char *json = dump(pool);
+    assert_non_null(strstr(json, "\"waste\": 0.000000}"));
+    free(json);
+    clump_pool_destroy(pool);
+    clump_schema_destroy(schema);
     cl_fixture_close(&f);
 }
 
@@ -806,6 +900,8 @@ int main(void) {
         cmocka_unit_test(bad_calls),
         cmocka_unit_test(limits),
         cmocka_unit_test(debugging),
+        cmocka_unit_test(margins_to_the_byte),
+        cmocka_unit_test(memory_of_heaps),
         cmocka_unit_test(memories),
         cmocka_unit_test(images),
         cmocka_unit_test(traces),
