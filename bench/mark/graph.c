@@ -73,6 +73,8 @@ int mark_graph_split(mark_graph *g, bench_error *error) {
 
 /* ---- Files ----------------------------------------------------------------------------------- */
 
+#define FIRST_WORDS (UINT64_C(1) << 14)
+
 static int read_words(gzFile file, void *words, uint64_t count) {
     uint8_t *at = words;
     for (uint64_t left = count * 4; left;) {
@@ -83,6 +85,30 @@ static int read_words(gzFile file, void *words, uint64_t count) {
         left -= (unsigned)got;
     }
     return 0;
+}
+
+/* Memory grows as words come, so that a header with wrong numbers takes none. NULL and a fault without them. */
+static uint32_t *read_array(gzFile file, uint64_t count, const char **fault) {
+    uint64_t room = count < FIRST_WORDS ? count : FIRST_WORDS, got = 0;
+    uint32_t *words = malloc((room + 1) * sizeof *words);
+    while (words && got < count) {
+        if (got == room) {
+            room = count - room < room ? count : 2 * room;
+            uint32_t *more = realloc(words, (room + 1) * sizeof *words);
+            if (!more) break;
+            words = more;
+        }
+        if (read_words(file, words + got, room - got)) {
+            *fault = "it ends too early";
+            free(words);
+            return NULL;
+        }
+        got = room;
+    }
+    if (words && got == count) return words;
+    *fault = "host memory ran out for it";
+    free(words);
+    return NULL;
 }
 
 /* Offsets that only grow, and numbers of nodes that there are. */
@@ -109,17 +135,15 @@ static int read_graph(gzFile file, const char *path, mark_graph *g, bench_error 
         return bench_error_set(error, "%s: %u nodes and %u roots are not possible", path, head[0],
                                head[2]);
     }
-    for (uint32_t left = (head[4] + 3) / 4; left; left--) {
+    for (uint32_t left = head[4] / 4 + (head[4] % 4 != 0); left; left--) {
         if (read_words(file, names, 1)) return bench_error_set(error, "%s ends too early", path);
     }
-    *g = (mark_graph){.nodes = head[0], .edges = head[1], .roots = head[2]};
-    if (mark_graph_allocate(g, error)) return -1;
     const char *fault = NULL;
-    if (read_words(file, g->offset, (uint64_t)g->nodes + 1) ||
-        read_words(file, g->target, g->edges) || read_words(file, g->size, g->nodes) ||
-        read_words(file, g->root, g->roots)) {
-        fault = "it ends too early";
-    }
+    *g = (mark_graph){.nodes = head[0], .own = head[0], .edges = head[1], .roots = head[2]};
+    g->offset = read_array(file, (uint64_t)g->nodes + 1, &fault);
+    if (!fault) g->target = read_array(file, g->edges, &fault);
+    if (!fault) g->size = read_array(file, g->nodes, &fault);
+    if (!fault) g->root = read_array(file, g->roots, &fault);
     if (!fault) fault = find_fault(g);
     if (!fault) return mark_graph_split(g, error);
     mark_graph_release(g);
