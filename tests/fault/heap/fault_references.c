@@ -84,8 +84,10 @@ static const char source[] =
     "        uint id = pattern(first + i, granules, refs, count), granule = id >> 6;\n"
     "        uint inside = granule < granules;\n"
     "        uint kind = inside && (live[granule] >> (id & 63u) & 1ul) ? kinds[granule] : 0u;\n"
-    "        uint wrong = judge(clump_heap, id, kind);\n"
+    "        uint wrong = judge(clump_heap, id, kind), between = inside && kinds[granule] == "
+    "BETWEEN;\n"
     "        Any any = {id}; Small small = {id}; Mid mid = {id}; Large large = {id};\n"
+    "        if (between && Any_class_of(any)) wrong |= 128u;\n"
     "#if READS\n"
     "        if (kind) {\n"
     "            if (Any_a(any) != id) wrong |= 256u;\n"
@@ -93,6 +95,7 @@ static const char source[] =
     "            tally[READ] += 2u;\n"
     "            Any_b(any, i % 31u) = Any_a(any);\n"
     "        }\n"
+    "        if (kind != Small_CLASS) { Small_b(small, i % 31u) = i; tally[READ]++; }\n"
     "        if (kind != Large_CLASS) { Large_c(large, i % 31u) = i; tally[READ]++; }\n"
     "#endif\n"
     "        uint is_mid = kind == Twin_CLASS || kind == Large_CLASS, freed = 0u;\n"
@@ -104,7 +107,7 @@ static const char source[] =
     "        }\n"
     "        tally[LIVE] += kind != 0u;\n"
     "        tally[REFUSED] += freed && id;\n"
-    "        tally[OUTSIDE] += freed && !inside;\n"
+    "        tally[OUTSIDE] += freed && (!inside || between);\n"
     "        tally[STRANGERS] += freed && kind;\n"
     "        if (wrong) {\n"
     "            tally[WRONG]++;\n"
@@ -116,6 +119,8 @@ static const char source[] =
     "}\n";
 
 enum { WRONG, WRONG_ID, WRONG_BITS, LIVE, REFUSED, OUTSIDE, STRANGERS, READ, TALLIES };
+
+#define BETWEEN 255 /* in place of a class: a granule of a row that begins before it */
 
 #define LAUNCH_PATTERNS                                                                            \
     (1u << 20) /* so that a count fits in 32 bits, and what is wrong shows soon */
@@ -256,9 +261,12 @@ static void make_model(void) {
         uint64_t count;
         CHECK_OK(&t.on, clump_heap_read_refs(t.heap, names[i], t.refs + at, t.count - at, &count));
         assert_true(count > 64 && at + count <= t.count);
+        uint32_t id = cl_fixture_class_id(t.heap, names[i]);
         for (uint64_t k = at; k < at + count; k++) {
-            t.kinds[t.refs[k] >> 6] = (uint8_t)cl_fixture_class_id(t.heap, names[i]);
+            t.kinds[t.refs[k] >> 6] = (uint8_t)id;
             t.live[t.refs[k] >> 6] |= UINT64_C(1) << (t.refs[k] & 63);
+            for (uint32_t g = 1; g < t.heap->geometry.classes[id].row_granules; g++)
+                t.kinds[(t.refs[k] >> 6) + g] = BETWEEN;
         }
         at += count;
     }
@@ -273,8 +281,8 @@ static int set_up(void **state) {
     static const char *const names[] = {"Small", "Twin", "Large"};
     const cl_fixture_build checked = {.checked = 1};
     t.heap = cl_fixture_heap_of_blocks(&t.on, schema_text, 24, 2);
-    t.programs[0] = cl_fixture_program(&t.on, t.heap, source, "-DREADS=0", NULL);
-    t.programs[1] = cl_fixture_program(&t.on, t.heap, source, "-DREADS=1", &checked);
+    t.programs[0] = cl_fixture_program(&t.on, t.heap, source, "-DREADS=0 -DBETWEEN=255", NULL);
+    t.programs[1] = cl_fixture_program(&t.on, t.heap, source, "-DREADS=1 -DBETWEEN=255", &checked);
     for (int i = 0; i < 2; i++) t.tries[i] = cl_fixture_kernel(&t.on, t.programs[i], "try_all");
     t.end = cl_fixture_kernel(&t.on, t.programs[0], "end");
     clump_kernel *make = cl_fixture_kernel(&t.on, t.programs[0], "make"),
