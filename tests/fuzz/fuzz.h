@@ -32,19 +32,24 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
         }                                                                                          \
     } while (0)
 
-/* A file in memory, for what reads or writes a path. There are two; each call empties one and fills it. */
-static inline const char *fuzz_file(unsigned which, const uint8_t *data, size_t bytes) {
-    static char paths[2][32];
-    static int files[2] = {-1, -1};
-    int file = files[which];
-    if (file < 0) {
-        file = files[which] = memfd_create("fuzz", MFD_CLOEXEC);
-        REQUIRE(file >= 0);
-        snprintf(paths[which], sizeof paths[which], "/proc/self/fd/%d", file);
+/* Files in memory, for what reads or writes a path. */
+static int fuzz_files[3] = {-1, -1, -1};
+static inline const char *fuzz_path(unsigned which) {
+    static char paths[3][32];
+    if (fuzz_files[which] < 0) {
+        fuzz_files[which] = memfd_create("fuzz", MFD_CLOEXEC);
+        REQUIRE(fuzz_files[which] >= 0);
+        snprintf(paths[which], sizeof paths[which], "/proc/self/fd/%d", fuzz_files[which]);
     }
-    REQUIRE(ftruncate(file, 0) == 0);
-    REQUIRE(bytes == 0 || pwrite(file, data, bytes, 0) == (ssize_t)bytes);
     return paths[which];
+}
+
+/* One with these bytes. */
+static inline const char *fuzz_file(unsigned which, const uint8_t *data, size_t bytes) {
+    const char *path = fuzz_path(which);
+    REQUIRE(ftruncate(fuzz_files[which], 0) == 0);
+    REQUIRE(bytes == 0 || pwrite(fuzz_files[which], data, bytes, 0) == (ssize_t)bytes);
+    return path;
 }
 
 /* An error text: there are words, and they end. */

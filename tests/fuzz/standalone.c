@@ -113,7 +113,7 @@ static size_t mutate(uint8_t *data, size_t bytes, uint64_t *state) {
 
 int main(int argc, char **argv) {
     char *end = NULL;
-    unsigned long long rounds = argc > 1 ? strtoull(argv[1], &end, 0) : 20000;
+    unsigned long long rounds = argc > 1 ? (unsigned long long)strtod(argv[1], &end) : 20000;
     unsigned long long seed = argc > 2 ? strtoull(argv[2], NULL, 0) : 1;
     if (end && *end) rounds = 0;
     for (int i = 1; end && *end && i < argc; i++)
