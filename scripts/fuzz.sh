@@ -3,23 +3,27 @@
 #
 #   fuzz.sh [--seconds N | --runs N] [NAME...]     a minute of each target, or of those that are named
 #   fuzz.sh --merge [NAME...]                      only takes new coverage into the kept corpora
+#   fuzz.sh --no-merge ...                         leaves them as they are
 #
 # Targets are tests/fuzz/fuzz_NAME.c, built by clang with the address and the undefined-behaviour sanitizer in
 # build-fuzz/ (CLUMP_BUILD_FUZZ). Each works on a corpus of its own in build-fuzz/corpus/NAME, which stays for the next
-# run, and ends with a merge: an input that reaches an edge that no other does goes to tests/fuzz/corpus/NAME.
+# run, and ends with a merge: an input that reaches an edge that no other does goes to tests/fuzz/corpus/NAME. A corpus
+# there is only added to.
 # An input that fails is in build-fuzz/found/NAME-*; once mended, put it into the kept corpus under a name that
 # says what it found. CLUMP_FUZZ_CC names the compiler (clang-14, else clang). Prints a table, and fails if a target did.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 build=${CLUMP_BUILD_FUZZ:-$root/build-fuzz}
 limit=-max_total_time=60
+merge=1
 while [ $# -gt 0 ]; do
     case $1 in
     --seconds) limit=-max_total_time=$2 && shift 2 ;;
     --runs) limit=-runs=$2 && shift 2 ;;
     --merge) limit= && shift ;;
+    --no-merge) merge=0 && shift ;;
     -*)
-        echo "fuzz: unknown option $1; there are --seconds, --runs, --merge" >&2
+        echo "fuzz: unknown option $1; there are --seconds, --runs, --merge, --no-merge" >&2
         exit 2
         ;;
     *) break ;;
@@ -71,7 +75,7 @@ for name in "${names[@]}"; do
     fi
     seconds=$((SECONDS - started))
     # Edges alone, and not how often: the kept corpora stay small.
-    if [ $result = passed ]; then
+    if [ $result = passed ] && [ $merge = 1 ]; then
         "$build/tests/fuzz_$name" -merge=1 -use_counters=0 -max_len=4096 "$kept" "$own" >>"$log.merge" 2>&1 ||
             result=FAILED
     fi
