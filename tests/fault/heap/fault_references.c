@@ -158,7 +158,7 @@ static void launch(int checked, uint32_t first, uint32_t patterns, uint32_t *tal
     clump_kernel *kernel = t.tries[checked];
     cl_mem heap = clump_heap_get_buffer(t.heap);
     uint32_t count = (uint32_t)t.count;
-    const size_t global = 4096;
+    const size_t global = 4096, local = 64;
     memset(tallies, 0, TALLIES * sizeof *tallies);
     cl_fixture_write(&t.on, t.tallies, tallies, TALLIES * sizeof *tallies);
     CHECK_CL(clSetKernelArg(kernel->kernel, 0, sizeof heap, &heap));
@@ -170,8 +170,8 @@ static void launch(int checked, uint32_t first, uint32_t patterns, uint32_t *tal
     SET_ARG(&t.on, kernel, 5, first);
     SET_ARG(&t.on, kernel, 6, patterns);
     SET_ARG(&t.on, kernel, 7, t.tallies);
-    CHECK_CL(
-        clEnqueueNDRangeKernel(t.on.queue, kernel->kernel, 1, NULL, &global, NULL, 0, NULL, NULL));
+    CHECK_CL(clEnqueueNDRangeKernel(t.on.queue, kernel->kernel, 1, NULL, &global, &local, 0, NULL,
+                                    NULL));
     cl_fixture_read(&t.on, t.tallies, tallies, TALLIES * sizeof *tallies);
 }
 
