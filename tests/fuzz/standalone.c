@@ -1,6 +1,6 @@
 /* A fuzz target without libFuzzer: replays its corpus, and then some mutations of it.
  *
- *     fuzz_NAME [ROUNDS [SEED]]     every file of the corpus, then so many seeded mutations (20000, seed 1)
+ *     fuzz_NAME [ROUNDS [SEED]]     every file of the corpus, then so many seeded mutations (FUZZ_ROUNDS, seed 1)
  *     fuzz_NAME FILE...             these inputs
  *
  * Each input lies in memory of exactly its size, so that a read beyond its end is seen. Coverage is libFuzzer's
@@ -113,7 +113,7 @@ static size_t mutate(uint8_t *data, size_t bytes, uint64_t *state) {
 
 int main(int argc, char **argv) {
     char *end = NULL;
-    unsigned long long rounds = argc > 1 ? (unsigned long long)strtod(argv[1], &end) : 20000;
+    unsigned long long rounds = argc > 1 ? (unsigned long long)strtod(argv[1], &end) : FUZZ_ROUNDS;
     unsigned long long seed = argc > 2 ? strtoull(argv[2], NULL, 0) : 1;
     if (end && *end) rounds = 0;
     for (int i = 1; end && *end && i < argc; i++)
