@@ -17,6 +17,11 @@ static const char *text_of(const cJSON *object, const char *key) {
     return text ? text : "?";
 }
 
+/* Members of an array, which a file may have in place of an object, have no names. */
+static const char *name_of(const cJSON *item) {
+    return item->string ? item->string : "?";
+}
+
 static void print_context(const char *label, const char *path, const cJSON *root) {
     const cJSON *context = cJSON_GetObjectItem(root, "context");
     printf("%s: %s: %s, driver %s, library %s, commit %s (%s), %s\n", label, path,
@@ -53,13 +58,13 @@ static void print_param_differences(const cJSON *a, const cJSON *b) {
     const cJSON *params_b = cJSON_GetObjectItem(b, "params");
     const cJSON *param = NULL;
     cJSON_ArrayForEach(param, cJSON_GetObjectItem(a, "params")) {
-        const cJSON *other = cJSON_GetObjectItem(params_b, param->string);
+        const cJSON *other = cJSON_GetObjectItem(params_b, name_of(param));
         if (cJSON_Compare(param, other, 1)) {
             continue;
         }
         char *left = cJSON_PrintUnformatted(param);
         char *right = other ? cJSON_PrintUnformatted(other) : NULL;
-        printf("  %s differs: A %s, B %s\n", param->string, left ? left : "?",
+        printf("  %s differs: A %s, B %s\n", name_of(param), left ? left : "?",
                right ? right : "none");
         cJSON_free(left);
         cJSON_free(right);
@@ -77,7 +82,7 @@ static void print_metric(const cJSON *a, const cJSON *b) {
     if (!number_of(a, "median", &median_a) || !number_of(a, "min", &min_a) ||
         !number_of(a, "max", &max_a) || !number_of(b, "median", &median_b) ||
         !number_of(b, "min", &min_b) || !number_of(b, "max", &max_b)) {
-        printf("  %-26s median, min or max is missing\n", a->string);
+        printf("  %-26s median, min or max is missing\n", name_of(a));
         return;
     }
     char ratio[32] = "-";
@@ -87,7 +92,7 @@ static void print_metric(const cJSON *a, const cJSON *b) {
         snprintf(ratio, sizeof ratio, "%.3f", 1.0);
     }
     int overlap = min_a <= max_b && min_b <= max_a;
-    printf("  %-26s %-8s %13s %13s %9s  %s\n", a->string, text_of(a, "unit"),
+    printf("  %-26s %-8s %13s %13s %9s  %s\n", name_of(a), text_of(a, "unit"),
            bench_number_of(median_a).text, bench_number_of(median_b).text, ratio,
            overlap ? "ranges overlap" : "ranges apart");
 }
@@ -101,16 +106,16 @@ static void compare_benchmark(const cJSON *a, const cJSON *b) {
     const cJSON *metrics_b = cJSON_GetObjectItem(b, "metrics");
     const cJSON *metric = NULL;
     cJSON_ArrayForEach(metric, cJSON_GetObjectItem(a, "metrics")) {
-        const cJSON *other = cJSON_GetObjectItem(metrics_b, metric->string);
+        const cJSON *other = cJSON_GetObjectItem(metrics_b, name_of(metric));
         if (other) {
             print_metric(metric, other);
         } else {
-            printf("  %-26s only in A\n", metric->string);
+            printf("  %-26s only in A\n", name_of(metric));
         }
     }
     cJSON_ArrayForEach(metric, metrics_b) {
-        if (!cJSON_GetObjectItem(cJSON_GetObjectItem(a, "metrics"), metric->string)) {
-            printf("  %-26s only in B\n", metric->string);
+        if (!cJSON_GetObjectItem(cJSON_GetObjectItem(a, "metrics"), name_of(metric))) {
+            printf("  %-26s only in B\n", name_of(metric));
         }
     }
 }

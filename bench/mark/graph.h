@@ -5,7 +5,7 @@
  * MARK_NODE_REFS others: of a node that does, the references are dealt out to `parts`, nodes behind
  * the graph's own, to which it refers instead. So node `own` and above are parts.
  *
- * Read first: error.h. Read next: heap.h, mark.c.
+ * Read first: error.h. Read next: graph.c, which reads files; graph_made.c; heap.h, mark.c.
  */
 #ifndef BENCH_MARK_GRAPH_H
 #define BENCH_MARK_GRAPH_H
@@ -33,6 +33,13 @@ void mark_graph_release(mark_graph *graph);
 /* HGRAPH1, gzip or plain: 8 bytes "HGRAPH1", nodes, edges, roots, kinds, bytes of the kinds' names;
  * these, padded to 4; offset, target, size, root; a byte for each node's kind. */
 int mark_graph_read(const char *path, mark_graph *graph, bench_error *error);
+
+/* For those that make a graph: memory for `nodes`, `edges` and `roots`; and the references of nodes with too
+ * many dealt out to parts. */
+int mark_graph_allocate(mark_graph *graph, bench_error *error);
+int mark_graph_split(mark_graph *graph, bench_error *error);
+
+/* ---- By rule (graph_made.c) ---- */
 
 /* `refs` references a node to random nodes; or, with a power above 0, as many on average, so that
  * the share of nodes with d or more falls as d^-power. */

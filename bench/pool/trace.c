@@ -2,6 +2,7 @@
 #include "trace.h"
 
 #include <Random123/philox.h>
+#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -116,30 +117,72 @@ static int insert(live_ids *ids, live_id entry) {
     return 0;
 }
 
-/* NULL, or what is wrong with the line. */
-static const char *read_line(pool_trace *t, live_ids *ids, const char *line) {
-    unsigned long long name = 0, number = 0;
-    char rest[4] = "";
-    if (line[0] == '#' || line[strspn(line, " \t\r\n")] == 0) return NULL;
-    if (line[0] == 'e') return pool_trace_frame(t) ? "no memory" : NULL;
-    int fields = sscanf(line + 1, " %llx %llu %3s", &name, &number, rest);
+/* Takes a number that follows a blank. 0: there is none, or it does not fit. */
+static int take_number(const char **at, int base, uint64_t *number) {
+    const char *digit = *at + strspn(*at, " \t");
+    char *end = NULL;
+    if (digit == *at || !isxdigit((unsigned char)*digit)) return 0;
+    errno = 0;
+    *number = strtoull(digit, &end, base);
+    *at = end;
+    return end > digit && !errno;
+}
+
+static int is_end(const char *at) {
+    return at[strspn(at, " \t\r\n")] == 0;
+}
+
+static const char *read_alloc(pool_trace *t, live_ids *ids, const char *at) {
+    uint64_t name, bytes;
+    int is_read = take_number(&at, 16, &name) && take_number(&at, 10, &bytes) && bytes;
+    const char *mark = at + strspn(at, " \t");
+    int movable = mark > at && *mark == 'm';
+    if (!is_read || !is_end(movable ? mark + 1 : at))
+        return "expected 'a ID BYTES' or 'a ID BYTES m'";
+    if (look_up(ids, name)) return "the ID is that of a live allocation";
+    if (bytes > UINT64_MAX - t->live_bytes)
+        return "what is live has more bytes than 64 bits can count";
+    int64_t id = pool_trace_alloc(t, bytes, movable);
+    return id < 0 || insert(ids, (live_id){name, bytes, (uint32_t)id, 1}) ? "no memory" : NULL;
+}
+
+static const char *read_free(pool_trace *t, live_ids *ids, const char *at) {
+    uint64_t name;
+    if (!take_number(&at, 16, &name) || !is_end(at)) return "expected 'f ID'";
     live_id *live = look_up(ids, name);
-    if (line[0] == 'a') {
-        if (fields < 2 || !number || (fields == 3 && strcmp(rest, "m") != 0))
-            return "expected 'a ID BYTES' or 'a ID BYTES m'";
-        if (live) return "the ID is that of a live allocation";
-        int64_t id = pool_trace_alloc(t, number, fields == 3);
-        return id < 0 || insert(ids, (live_id){name, number, (uint32_t)id, 1}) ? "no memory" : NULL;
-    }
-    if ((line[0] != 'f' && line[0] != 'm') || fields < 1 + (line[0] == 'm'))
-        return "expected a line that begins with a, f, m, e or #";
     if (!live) return "no live allocation has that ID";
-    if (line[0] == 'm')
-        return append(t, (pool_trace_op){POOL_TRACE_MOVABLE, live->id, 0, number != 0})
-                   ? "no memory"
-                   : NULL;
     live->state = 2;
     return pool_trace_free(t, live->id, live->bytes) ? "no memory" : NULL;
+}
+
+static const char *read_movable(pool_trace *t, live_ids *ids, const char *at) {
+    uint64_t name, movable;
+    if (!take_number(&at, 16, &name) || !take_number(&at, 10, &movable) || movable > 1 ||
+        !is_end(at))
+        return "expected 'm ID 0' or 'm ID 1'";
+    live_id *live = look_up(ids, name);
+    if (!live) return "no live allocation has that ID";
+    return append(t, (pool_trace_op){POOL_TRACE_MOVABLE, live->id, 0, (int)movable}) ? "no memory"
+                                                                                     : NULL;
+}
+
+/* NULL, or what is wrong with the line. */
+static const char *read_line(pool_trace *t, live_ids *ids, const char *line) {
+    if (line[0] == '#' || is_end(line)) return NULL;
+    if (line[0] == 'a') return read_alloc(t, ids, line + 1);
+    if (line[0] == 'f') return read_free(t, ids, line + 1);
+    if (line[0] == 'm') return read_movable(t, ids, line + 1);
+    if (line[0] != 'e' || !is_end(line + 1))
+        return "expected a line that begins with a, f, m, e or #";
+    return pool_trace_frame(t) ? "no memory" : NULL;
+}
+
+/* The rest of a line that is longer than the reader's, if it is a comment. */
+static const char *skip_rest(FILE *file, const char *line) {
+    if (strchr(line, '\n') || feof(file)) return NULL;
+    if (line[0] != '#') return "longer than 254 characters";
+    for (int c = 0; c != '\n' && c != EOF;) c = fgetc(file);
+    return NULL;
 }
 
 int pool_trace_read(pool_trace *trace, const char *path, bench_error *error) {
@@ -152,7 +195,8 @@ int pool_trace_read(pool_trace *trace, const char *path, bench_error *error) {
     unsigned number = 0;
     while (!wrong && fgets(line, sizeof line, file)) {
         number++;
-        wrong = read_line(trace, &ids, line);
+        wrong = skip_rest(file, line);
+        if (!wrong) wrong = read_line(trace, &ids, line);
     }
     if (!wrong && ferror(file)) wrong = "it cannot be read";
     if (!wrong && !trace->allocs) wrong = "the trace has no allocation";
