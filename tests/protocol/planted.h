@@ -15,8 +15,6 @@ typedef struct edit {
 typedef struct fault {
     const char *name;
     edit edits[2];
-    const char
-        *kernel; /* of protocol_lanes: the one that finds it, if the others take long; else NULL */
 } fault;
 
 static char *read_text(const char *path) {
