@@ -147,7 +147,16 @@ static int compile_all(const char *folder) {
 /* Faults that most kernels miss, and take long to: the kernel that finds each. */
 static const char *const found_by[][2] = {
     {"those who claim go their way, those who free wait for them", "free_then_new"},
+    {"a whole warp: claims the slots of the next row as if they were in the same", "chains"},
+    {"a whole warp: holes taken for a row", "trips"},
+    {"a whole warp: claims slots beyond the limit", "chains"},
+    {"a whole warp: a position beyond the limit", "chains"},
     {"a whole warp: a slot that somebody took is given all the same", "chains"},
+    {"a whole warp: what was taken is counted from the beginning of the row", "chains"},
+    {"a whole warp asks for one", "trips"},
+    {"frees of different classes go together", "frees_by_class"},
+    {"two frees of one object taken for one", "frees"},
+    {"no order between the writes of lanes and the leader's release", "frees"},
 };
 static const char *kernel_for(const fault *f) {
     for (size_t i = 0; i < COUNT(found_by); i++)
