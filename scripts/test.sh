@@ -1,7 +1,11 @@
 #!/usr/bin/env bash
-# Installs what is missing, builds with warnings as errors and runs all tests but the slow ones.
+# Installs what is missing, builds with warnings as errors and runs all tests except those labelled extended and slow.
 # Arguments go to ctest (-R name, -L label). CLUMP_DEVICE=TEXT chooses the device by a part of "platform / device",
 # CLUMP_BUILD the build folder (default build/), CLUMP_TEST_TIMEOUT the seconds that a test may take (300).
+#
+#   test.sh --extended [CTEST_ARGUMENT...]
+#
+# runs the extended ones: they test the tests, or are a second opinion, and take as long again.
 #
 #   test.sh --gpu-kernels [CTEST_ARGUMENT...]
 #
@@ -19,10 +23,14 @@ build=${CLUMP_BUILD:-$root/build}
 folder=${CLUMP_IMPLEMENTATIONS:-${XDG_CACHE_HOME:-$HOME/.cache}/clump/opencl}
 
 all_devices=0
-tests=(-LE 'slow|gpu-kernels')
+tests=(-LE 'slow|extended|gpu-kernels')
 case "${1:-}" in
 --all-devices)
     all_devices=1
+    shift
+    ;;
+--extended)
+    tests=(-L extended -LE 'slow|gpu-kernels')
     shift
     ;;
 --gpu-kernels)
@@ -76,7 +84,7 @@ run() {
     # Compilers differ in what they need: the time limit is there to end what hangs.
     configure -DCLUMP_TEST_CACHE="$build/tests/cache-$name" \
         -DCLUMP_TEST_TIMEOUT="${CLUMP_TEST_TIMEOUT:-1500}"
-    ctest --test-dir "$build" --output-on-failure -L '^(diff|fault|stress)$' -LE 'slow|gpu-kernels' -j2 "$@" 2>&1 |
+    ctest --test-dir "$build" --output-on-failure -L '^(diff|fault|stress)$' -LE 'slow|extended|gpu-kernels' -j2 "$@" 2>&1 |
         tee "$log" || result=$?
     total=$(grep -cE '^ *[0-9]+/[0-9]+ Test ' "$log" || true)
     skipped=$(grep -cE '^ *[0-9]+/[0-9]+ Test .*\*\*\*Skipped' "$log" || true)
