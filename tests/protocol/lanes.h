@@ -1,6 +1,6 @@
-/* What cl/core/lanes.clh needs of a device, as host C: lanes of a warp or sub-group, work-groups with
- * barriers and local memory, and the dialect of user kernels. Included by lanes/path.c, which is
- * compiled once for each path of the device code.
+/* What cl/core/lanes.clh needs of a device, as host C: lanes of a warp or sub-group, work-groups, and
+ * the dialect of user kernels. Included by lanes/path.c, which is compiled once for each path of the
+ * device code.
  *
  * Each operation that involves other lanes, and each one on shared memory, is a point where the
  * machine of lanes_machine.h decides who goes on. It knows an operation by where it stands in the
@@ -63,7 +63,6 @@ static inline uint4 lanes_uint4(ulong bits) {
 }
 #define sub_group_ballot(x) lanes_uint4(LANES_OP(LANES_BALLOT, 0, x, 0))
 #define sub_group_broadcast_first(x) ((uint)LANES_OP(LANES_FIRST, 0, x, 0))
-#define sub_group_non_uniform_broadcast(x, from) ((uint)LANES_OP(LANES_BROADCAST, 0, x, from))
 #define get_sub_group_lt_mask() lanes_uint4((1ul << lanes_me->lane) - 1ul)
 #endif
 
@@ -74,7 +73,6 @@ static inline uint4 lanes_uint4(ulong bits) {
 #define __kernel static
 #define CLK_LOCAL_MEM_FENCE 1
 #define CLK_GLOBAL_MEM_FENCE 2
-#define barrier(fences) ((void)LANES_OP(LANES_BARRIER, 0, fences, 0))
 #define atomic_inc(p) HOSTED_OP32(HOSTED_ADD, p, 1, 0)
 static inline ulong get_global_id(uint dimension) {
     return dimension ? 0 : lanes_me->global;

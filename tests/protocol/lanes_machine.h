@@ -1,14 +1,13 @@
 /* Machines whose lanes fall apart: work-items as coroutines over one path of the device code.
  *
- * A work-item stops before each operation on shared memory, each barrier, and each operation that
- * involves other lanes. What these do:
+ * A work-item stops before each operation on shared memory, and each operation that involves other
+ * lanes. What these do:
  *
  *   here        gives the lanes that are together at this place of the source, whoever called it;
  *               which ones, the machine decides
  *   .sync       the lanes of the mask wait for each other: all must come to the same place with the
  *               same mask. Several sets can stand at one place; they are never mixed
  *   sub-group   the lanes that are active: those that began the call together and have not left it
- *   barrier     all work-items of the group, at the same place
  *
  * A lane that waits for one which ended, or which waits for something else, is found when nothing can
  * go on any more. A lane of one machine:
@@ -24,7 +23,7 @@
  *   ITEMS       one work-item after the other, as far as each gets
  *
  * Order of memory: a work-item that clears an object's bit must know of all that others did with the
- * object's fields before. Of the lane operations only `sync` and barriers carry that (PTX ISA, shfl
+ * object's fields before. Of the lane operations only `sync` carries that (PTX ISA, shfl
  * and match "do not guarantee memory ordering"); checked by vector clocks.
  */
 #ifndef CLUMP_TESTS_LANES_MACHINE_H
@@ -156,7 +155,7 @@ uint64_t lanes_memory(int kind, void *cell, uint64_t value, uint64_t expected, l
 uint64_t lanes_meet_others(int kind, uint64_t mask, uint64_t value, uint32_t from,
                            const lanes_site *site) {
     item *t = running;
-    if (kind != LANES_BARRIER && strncmp(site->function, "clumpi_lane", 11) != 0 &&
+    if (strncmp(site->function, "clumpi_lane", 11) != 0 &&
         strcmp(site->function, "clumpi_new_warp") != 0)
         fail("%s has an operation on lanes, which only CLUMPI_TOGETHER functions may",  //
              site->function);
@@ -318,8 +317,8 @@ static void go_on(item *t, uint64_t result) {
 }
 
 static void print_trace(void) {
-    static const char *const names[] = {"memory", "barrier", "go on",  "here",  "read",     "with",
-                                        "or",     "sync",    "ballot", "first", "broadcast"};
+    static const char *const names[] = {"memory", "here",   "read",  "with",     "or",
+                                        "sync",   "ballot", "first"};
     for (uint32_t i = m.traced > TRACE ? m.traced - TRACE : 0; i < m.traced; i++)
         printf("    %3u %-9s mask %8lx gave %16lx  %s, line %d\n", m.trace[i % TRACE].item,
                names[m.trace[i % TRACE].kind], (ulong)m.trace[i % TRACE].mask,
@@ -344,7 +343,7 @@ static int is_entry(const item *t) {
            (t->kind == LANES_BALLOT && strcmp(t->site.function, "clumpi_lanes_here") == 0);
 }
 static int is_inside(const item *t) {
-    return t->kind != LANES_BARRIER && !is_entry(t);
+    return !is_entry(t);
 }
 
 /* The lanes that are together at an entry with `t`. */
@@ -394,7 +393,6 @@ static uint64_t result_of(const item *t, uint64_t who) {
     case LANES_SYNC: return 0;
     case LANES_FIRST: return lane_of(t, clumpi_lowest64(who))->value;
     case LANES_READ:
-    case LANES_BROADCAST:
         if (t->from >= 64u || !(who >> t->from & 1u)) {
             fail("%s, line %d: lane %u reads from lane %u, which is not with it", t->site.function,
                  t->site.line, t->seen.global, t->from);
@@ -413,15 +411,6 @@ static uint64_t result_of(const item *t, uint64_t who) {
     return result;
 }
 
-/* SPIR-V leaves open what a broadcast does whose index is not the same for all active lanes. Lanes of
- * several classes in one call, which only MERGED has, do that. */
-static void check_uniform(const item *t, uint64_t who) {
-    for (uint64_t rest = who; rest && m.machine != MERGED; rest &= rest - 1)
-        if (lane_of(t, clumpi_lowest64(rest))->from != t->from)
-            fail("%s, line %d: lanes %u and %u broadcast from different lanes", t->site.function,
-                 t->site.line, t->seen.global, lane_of(t, clumpi_lowest64(rest))->seen.global);
-}
-
 /* All of `who` perform the operation at which they stand. */
 static void perform(item *t, uint64_t who) {
     uint64_t results[64];
@@ -435,7 +424,6 @@ static void perform(item *t, uint64_t who) {
         ids[count++] = o->seen.global;
     }
     if (t->kind == LANES_SYNC) join_clocks(ids, count);
-    if (t->kind == LANES_BROADCAST) check_uniform(t, who);
     m.tangles += entry;
     m.meetings[m.machine] += entry;
     m.met[m.machine] += entry ? count : 0;
@@ -447,34 +435,6 @@ static void perform(item *t, uint64_t who) {
     }
 }
 
-/* ---- Barriers ---- */
-
-/* Lets a group go on whose work-items all stand at a barrier. Returns 1 if there was one. */
-static int open_barriers(void) {
-    int opened = 0;
-    for (uint32_t first = 0; first < m.count && !m.failure[0]; first += m.group_items) {
-        uint32_t waiting = 0, gone = 0, ids[ITEMS_MAX];
-        for (uint32_t i = 0; i < m.group_items; i++) {
-            const item *t = &m.items[first + i];
-            ids[i] = first + i;
-            gone += t->routine.done;
-            waiting += !t->routine.done && t->kind == LANES_BARRIER;
-        }
-        if (waiting && waiting + gone == m.group_items && gone)
-            fail("%u work-items of a group wait at a barrier, %u ended before it", waiting, gone);
-        if (waiting != m.group_items) continue;
-        for (uint32_t i = 1; i < m.group_items; i++)
-            if (m.items[first + i].site.order != m.items[first].site.order)
-                fail("work-items %u and %u wait at different barriers", first, first + i);
-        join_clocks(ids, m.group_items);
-        for (uint32_t i = 0; i < m.group_items && !m.failure[0]; i++) {
-            m.items[first + i].kind = LANES_PASSED; /* who goes on first is open */
-        }
-        opened = 1;
-    }
-    return opened;
-}
-
 /* ---- Who is next ---- */
 
 /* Of a warp, the lane whose turn it is: calls before what comes after them, lower lines first. */
@@ -483,7 +443,7 @@ static item *earliest(item *any) {
     uint64_t best_key = UINT64_MAX;
     for (uint32_t i = 0; i < lanes_of(any); i++) {
         item *t = lane_of(any, i);
-        if (t->routine.done || t->kind == LANES_BARRIER) continue;
+        if (t->routine.done) continue;
         uint64_t line = m.machine == MERGED ? 0 : t->seen.line;
         uint64_t key = line << 32 | (uint64_t)is_entry(t) << 31 | t->site.order;
         if (key >= best_key || (!is_entry(t) && !who_takes_part(t))) continue;
@@ -507,16 +467,12 @@ static void step_together(item *t) {
 }
 
 static int step(item *t) {
-    if (t->routine.done || t->kind == LANES_BARRIER) return 0;
+    if (t->routine.done) return 0;
     if (t->kind == LANES_MEMORY) {
         if (m.machine == LOCKSTEP || m.machine == APART)
             step_together(t);
         else
             go_on(t, apply(t));
-        return 1;
-    }
-    if (t->kind == LANES_PASSED) {
-        go_on(t, 0);
         return 1;
     }
     uint64_t who = who_takes_part(t);
@@ -552,7 +508,7 @@ static void run_to_end(void) {
             if (!t || (is_entry(t) && m.machine >= ANY && random_below(16) < m.patience)) continue;
             moved = step(t);
         }
-        if (alive && !moved && !open_barriers() && !m.failure[0]) {
+        if (alive && !moved && !m.failure[0]) {
             for (uint32_t i = 0; i < m.count && !moved; i++) moved = step(&m.items[i]);
             if (!moved) say_who_waits();
         }

@@ -28,8 +28,6 @@ extern lanes_item *lanes_me; /* who runs */
 
 enum {
     LANES_MEMORY,
-    LANES_BARRIER,
-    LANES_PASSED, /* behind a barrier */
     /* NVIDIA: what is named in the mask waits for each other. */
     LANES_HERE,
     LANES_READ,
@@ -38,8 +36,7 @@ enum {
     LANES_SYNC,
     /* Sub-groups: who is there, with structured control flow. */
     LANES_BALLOT,
-    LANES_FIRST,
-    LANES_BROADCAST
+    LANES_FIRST
 };
 
 uint64_t lanes_memory(int kind, void *cell, uint64_t value, uint64_t expected, lanes_site *site);
