@@ -61,7 +61,7 @@ typedef struct clumpi_check {
     clumpi_violation first;
     clumpi_u32 rows[CLUMPI_CLASS_IDS]; /* by class id: rows with objects */
 } clumpi_check;
-#define CLUMPI_CHECK_BYTES(class_count) (sizeof(clumpi_violation) + ((class_count) + 1u) * 4u)
+#define CLUMPI_CHECK_BYTES(class_count) (sizeof(clumpi_violation) + ((class_count) + 1u) * sizeof(clumpi_u32))
 
 /* What the check is told; the sum of some of these. */
 enum {

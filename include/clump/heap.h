@@ -86,9 +86,7 @@ CLUMP_API void clump_heap_touch(clump_heap *heap);
     X(DOUBLE_FREE, "a reference was freed whose object was not live")                              \
     X(BAD_REFERENCE, "a reference was freed that no allocation of the class returned")             \
     X(RETRY_BOUND, "a bounded loop gave up, which only memory corruption explains")                \
-    X(BAD_ACCESS,                                                                                  \
-      "a checked program used a reference that names no live object of the class: one "            \
-      "that was freed, or none")                                                                   \
+    X(BAD_ACCESS, "a checked program used a reference that names no live object of the class")     \
     X(WRONG_LAUNCH, "a kernel was run by a call that it is not for")
 
 typedef enum clump_device_error {

@@ -317,8 +317,8 @@ static void go_on(item *t, uint64_t result) {
 }
 
 static void print_trace(void) {
-    static const char *const names[] = {"memory", "here",   "read",  "with",     "or",
-                                        "sync",   "ballot", "first"};
+    static const char *const names[] = {"memory", "here", "read",   "with",
+                                        "or",     "sync", "ballot", "first"};
     for (uint32_t i = m.traced > TRACE ? m.traced - TRACE : 0; i < m.traced; i++)
         printf("    %3u %-9s mask %8lx gave %16lx  %s, line %d\n", m.trace[i % TRACE].item,
                names[m.trace[i % TRACE].kind], (ulong)m.trace[i % TRACE].mask,
