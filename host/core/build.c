@@ -105,10 +105,12 @@ static const char *line_of(const char *text, const char *at) {
     return at;
 }
 
+static const char lost_const[] = "discards qualifiers";
+
 /* A line of the log says that an object's heap loses its `const`: something with CLUMP_HEAP_FIXED makes or
- * frees objects, or hands its heap to a function that may. For compilers that is no error. NULL without one. */
+ * frees objects, or hands its heap to a function that may. NULL without one. */
 static const char *find_broken_promise(const char *log) {
-    for (const char *at = log; at && (at = strstr(at, "discards qualifiers")) != NULL; at++) {
+    for (const char *at = log; at && (at = strstr(at, lost_const)) != NULL; at++) {
         const char *name = strstr(line_of(log, at), "clumpi_heap_memory");
         if (name && name < at) return line_of(log, at);
     }
@@ -117,11 +119,12 @@ static const char *find_broken_promise(const char *log) {
 
 /* What to do about an error that the library can explain, after a text. */
 static const char *explain_log(const char *log) {
-    if (find_broken_promise(log))
+    int is_lacking = strstr(log, "lacks_CLUMP_HEAP_as") != NULL;
+    if (find_broken_promise(log) || (!is_lacking && strstr(log, "CLUMPI_CHANGING_HEAP")))
         return ": a kernel or function with CLUMP_HEAP_FIXED makes or frees objects, or calls a "
                "function that "
                "takes CLUMP_HEAP; its first parameter must be CLUMP_HEAP then";
-    if (strstr(log, "lacks_CLUMP_HEAP_as"))
+    if (is_lacking)
         return ": a kernel or function that uses objects must have CLUMP_HEAP or CLUMP_HEAP_FIXED "
                "as its first "
                "parameter, and call functions that use objects with clump_heap";
@@ -149,35 +152,75 @@ static clump_status build_failed(clump_context *c, cl_int code, const clumpi_use
     return CLUMP_ERR_BUILD;
 }
 
+/* A program and what OpenCL said of it. */
+typedef struct built {
+    cl_program program; /* NULL: it failed */
+    cl_int code;
+    const char *call; /* the last; NULL: no host memory to make one */
+    char *log;        /* of users' programs and of what failed; NULL also without memory */
+} built;
+
+static built build_once(clump_context *c, const char *source, const char *options,
+                        const clumpi_user_part *user) {
+    built b = {.call = "clCreateProgramWithSource"};
+    b.program = c->cl.CreateProgramWithSource(c->context, 1, &source, NULL, &b.code);
+    if (b.code) {
+        b.program = NULL;
+        return b;
+    }
+    b.call = "clBuildProgram";
+    b.code = c->cl.BuildProgram(b.program, 1, &c->device, options, NULL, NULL);
+    if (b.code || user) b.log = fetch_log(c, b.program, user);
+    if (b.code) {
+        c->cl.ReleaseProgram(b.program);
+        b.program = NULL;
+    }
+    return b;
+}
+
+/* Builds such that a heap that loses its `const` is an error: cl/api/guard.clh. A warning would do for a
+ * compiler that always compiles. NVIDIA's driver keeps what it compiled, and tells warnings only the
+ * first time; it does not keep what failed. Users' own pointers may lose theirs: then once more, without. */
+static built build_program(clump_context *c, const char *source, const char *options,
+                           const clumpi_user_part *user) {
+    if (!user) return build_once(c, source, options, user);
+    clumpi_text kept = {.allocator = &c->allocator};
+    clumpi_text_append(&kept, "%s -DCLUMPI_CONST_IS_KEPT", options);
+    built b = {0};
+    if (!kept.failed) b = build_once(c, source, kept.data, user);
+    clumpi_free(&c->allocator, kept.data);
+    if (!b.code || !b.log || !strstr(b.log, lost_const) || find_broken_promise(b.log)) return b;
+    clumpi_free(&c->allocator, b.log);
+    return build_once(c, source, options, user);
+}
+
 static clump_status build_source(clump_context *c, const char *source, const char *options,
                                  const clumpi_user_part *user, const clumpi_text *key,
                                  cl_program *program, clumpi_user_texts *texts) {
-    cl_int code = CL_SUCCESS;
-    cl_program p = c->cl.CreateProgramWithSource(c->context, 1, &source, NULL, &code);
-    if (code)
-        return clumpi_fail_cl(&c->error, "clCreateProgramWithSource", code, "%zu bytes of source",
-                              strlen(source));
-    code = c->cl.BuildProgram(p, 1, &c->device, options, NULL, NULL);
-    char *log = code || texts ? fetch_log(c, p, user) : NULL;
+    built b = build_program(c, source, options, user);
     clump_status status = CLUMP_OK;
-    if (code == CL_OUT_OF_HOST_MEMORY || code == CL_OUT_OF_RESOURCES)
-        status = clumpi_fail_cl(&c->error, "clBuildProgram", code, "no resources to compile");
-    else if (code)
-        status = build_failed(c, code, user, log);
-    else if (texts && !log)
+    if (!b.call)
+        status = clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for the options");
+    else if (b.code && strcmp(b.call, "clBuildProgram") != 0)
+        status = clumpi_fail_cl(&c->error, b.call, b.code, "%zu bytes of source", strlen(source));
+    else if (b.code == CL_OUT_OF_HOST_MEMORY || b.code == CL_OUT_OF_RESOURCES)
+        status = clumpi_fail_cl(&c->error, b.call, b.code, "no resources to compile");
+    else if (user && !b.log)
         status = clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for the build log");
-    else if (texts && find_broken_promise(log))
-        status = build_failed(c, CL_SUCCESS, user, log);
+    else if (b.code)
+        status = build_failed(c, b.code, user, b.log);
+    else if (user && find_broken_promise(b.log))
+        status = build_failed(c, CL_SUCCESS, user, b.log);
     else
-        clumpi_cache_store(c, key, p, log);
+        clumpi_cache_store(c, key, b.program, b.log);
     if (texts)
-        texts->log = log;
+        texts->log = b.log;
     else
-        clumpi_free(&c->allocator, log);
-    if (status)
-        c->cl.ReleaseProgram(p);
+        clumpi_free(&c->allocator, b.log);
+    if (status && b.program)
+        c->cl.ReleaseProgram(b.program);
     else
-        *program = p;
+        *program = b.program;
     return status;
 }
 

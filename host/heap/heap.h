@@ -101,6 +101,7 @@ struct clump_program {
     cl_program program; /* NULL if the build failed */
     char *source, *options;
     clumpi_user_texts texts;
+    uint32_t warnings; /* of the compiler */
 };
 
 struct clump_kernel {

@@ -65,26 +65,54 @@ static void append_tuning(clumpi_text *t, const clump_program_desc *desc) {
 }
 
 /* Compilers of all implementations name them so. */
-static const char *next_warning(const char *log) {
-    return strstr(log, "warning: ");
-}
-
-uint32_t clump_program_get_warning_count(const clump_program *p) {
+static uint32_t count_lines(const char *log, const char *kind) {
     uint32_t count = 0;
-    for (const char *at = clump_program_get_log(p); (at = next_warning(at)) != NULL; at++) count++;
+    for (const char *at = log; (at = strstr(at, kind)) != NULL; at++) count++;
     return count;
 }
 
-static clump_status refuse_warnings(clump_program *p, const char *name) {
+uint32_t clump_program_get_warning_count(const clump_program *p) {
+    return p->warnings;
+}
+
+/* Once more, with warnings as errors: a compiler that keeps programs may tell warnings only the first time. */
+static clump_status build_strictly(clump_program *p, const clumpi_user_part *user) {
     clump_context *c = p->context;
-    const char *log = clump_program_get_log(p), *at = next_warning(log);
-    if (!at) return CLUMP_OK;
+    clumpi_user_texts texts;
+    cl_program program;
+    clumpi_text options = {.allocator = &c->allocator};
+    clumpi_text_append(&options, "%s -Werror", p->options);
+    if (options.failed)
+        return clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for the program's options");
+    clump_status status = clumpi_build(c, p->source, options.data, user, &program, &texts);
+    clumpi_free(&c->allocator, options.data);
+    if (!status) c->cl.ReleaseProgram(program);
+    if (status == CLUMP_ERR_BUILD) {
+        clumpi_free(&c->allocator, p->texts.log);
+        p->texts.log = texts.log;
+        texts.log = NULL;
+        p->warnings = count_lines(p->texts.log, "error: ");
+    }
+    clumpi_user_texts_clear(c, &texts);
+    return status;
+}
+
+static clump_status refuse_warnings(clump_program *p, const char *name,
+                                    const clumpi_user_part *user) {
+    clump_context *c = p->context;
+    if (!p->warnings) {
+        clump_status status = build_strictly(p, user);
+        if (status && status != CLUMP_ERR_BUILD) return status;
+    }
+    if (!p->warnings) return CLUMP_OK;
     c->cl.ReleaseProgram(p->program);
     p->program = NULL;
+    const char *log = clump_program_get_log(p), *at = strstr(log, "warning: ");
+    if (!at) at = strstr(log, "error: ");
     while (at > log && at[-1] != '\n') at--;
     return clumpi_fail(&c->error, CLUMP_ERR_BUILD,
-                       "%s compiles with %u warnings, and is to be strict:\n%s", name,
-                       clump_program_get_warning_count(p), at);
+                       "%s compiles with %u warnings, and is to be strict:\n%s", name, p->warnings,
+                       at);
 }
 
 static clump_status create(const clump_program_desc *desc, clump_program *p) {
@@ -106,7 +134,8 @@ static clump_status create(const clump_program_desc *desc, clump_program *p) {
             clumpi_fail(&c->error, status, "no host memory for the program's schema");
         else
             status = clumpi_build(c, p->source, options.data, &user, &p->program, &p->texts);
-        if (!status && desc->strict) status = refuse_warnings(p, name);
+        if (!status) p->warnings = count_lines(clump_program_get_log(p), "warning: ");
+        if (!status && desc->strict) status = refuse_warnings(p, name, &user);
     }
     if (!p->options) clumpi_free(&c->allocator, options.data);
     return status;

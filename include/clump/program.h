@@ -38,7 +38,8 @@ CLUMP_API clump_status clump_program_create(const clump_program_desc *desc,
 /* DESTRUCTOR. NULL is allowed. A program that still has kernels ends with the last of them. */
 CLUMP_API void clump_program_destroy(clump_program *program);
 
-/* How many warnings the build log has. */
+/* How many warnings the build log has. A driver that keeps what it compiled, as NVIDIA's, may tell them
+ * only the first time; `strict` sees them each time. */
 CLUMP_API uint32_t clump_program_get_warning_count(const clump_program *program);
 
 /* The whole build log, "" if there was nothing to say. Lives as long as the program. */

@@ -79,11 +79,13 @@ static void changes_under_fixed(void **state) {
     clump_heap *heap = cl_fixture_heap(&on, two_classes, 4u << 20, 0);
     for (size_t i = 0; i < sizeof direct / sizeof *direct; i++)
         refuse_build(heap, direct[i], 2, "its first parameter must be CLUMP_HEAP then");
-    /* For compilers, this is only a reason to warn. */
-    refuse_build(heap,
-                 "\nvoid f(CLUMP_HEAP, Big b) { Big_free(b); }\n"
-                 "__kernel void a(CLUMP_HEAP_FIXED) { CLUMP_FOR_EACH(Big, b) f(clump_heap, b); }\n",
-                 3, "its first parameter must be CLUMP_HEAP then");
+    /* For compilers, this is only a reason to warn, and some warn once: they keep what they compiled. */
+    for (int i = 0; i < 2; i++)
+        refuse_build(heap,
+                     "\nvoid f(CLUMP_HEAP, Big b) { Big_free(b); }\n"
+                     "__kernel void a(CLUMP_HEAP_FIXED) { CLUMP_FOR_EACH(Big, b) f(clump_heap, b); "
+                     "}\n",
+                     3, "its first parameter must be CLUMP_HEAP then");
     /* What is right, stays right: less promised is handed over, and a user's own pointers are the user's. */
     build(heap,
           "uint f(CLUMP_HEAP_FIXED, Big b) { return Big_a(b); }\n"
