@@ -10,6 +10,18 @@ int bench_objects_check(const bench_objects *objects, clump_status status, const
     return status == CLUMP_OK ? 0 : bench_error_clump(error, what, objects->clump, status);
 }
 
+int bench_objects_check_rows(bench_objects *objects, cl_mem rows, uint32_t row_count,
+                             bench_error *error) {
+    uint32_t misplaced = 0;
+    if (bench_buffer_read(&objects->buffers, rows, row_count * sizeof misplaced, sizeof misplaced,
+                          &misplaced, error)) {
+        return -1;
+    }
+    return misplaced
+               ? bench_error_set(error, "%u cells do not lie in whole rows of the heap", misplaced)
+               : 0;
+}
+
 /* ---- Lifetime -------------------------------------------------------------------------------- */
 
 /* An order moves the objects of a class into free blocks, so it needs room for them twice. */

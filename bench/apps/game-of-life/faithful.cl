@@ -36,17 +36,17 @@ static void candidate_make(CLUMP_HEAP, Cell cell, uint i) {
 
 /* ---- Making the world ------------------------------------------------------------------------ */
 
-/* Do-new over Cell: note where each lies. */
-__kernel void cell_init(CLUMP_HEAP, __global uint *cells) {
+/* Do-new over Cell. */
+__kernel void cell_init(CLUMP_HEAP, __global uint *rows, uint row_count) {
     CLUMP_FOR_EACH_NEW(Cell, self, i) {
-        cells[i] = self.id;
+        cell_note(rows, row_count, self, i);
         Cell_agent(self) = Agent_null;
         Cell_reserved(self) = 0u;
     }
 }
 
 /* The first state of each cell, and its first agent, or none. Candidates are made here too. */
-__kernel void cell_populate(CLUMP_HEAP, CLUMP_NUMBERS, __global const uint *cells, uint2 size,
+__kernel void cell_populate(CLUMP_HEAP, CLUMP_NUMBERS, __global const uint *rows, uint2 size,
                             __global const ushort *world, uint4 rule) {
     CLUMP_FOR_EACH_NUMBERED(Cell, self, i) {
         uint count = 0u;
@@ -64,21 +64,32 @@ __kernel void cell_populate(CLUMP_HEAP, CLUMP_NUMBERS, __global const uint *cell
 
 /* ---- The phases of a step -------------------------------------------------------------------- */
 
-static uint count_living(CLUMP_HEAP_FIXED, __global const uint *cells, uint2 size, uint i) {
+/* First the agents of all neighbours, then what they are: so no read waits for that of another neighbour. A place
+ * outside the world has no agent. */
+static uint count_living(CLUMP_HEAP_FIXED, __global const uint *rows, uint2 size, uint i) {
+    Agent agents[PLACES];
     uint count = 0u;
-    FOR_NEIGHBORS(i, k, other) {
-        Agent agent = Cell_agent(cell_at(cells, other));
-        if (Agent_is_Alive(agent)) {
-            count += Alive_state(Agent_as_Alive(agent)) == 0u;
-        }
+#pragma unroll
+    for (uint k = 0u; k < PLACES; k++) {
+        uint other = life_neighbor(size, i, k);
+        agents[k] = other == NOWHERE ? Agent_null : Cell_agent(cell_at(rows, other));
+    }
+    Alive alive[PLACES];
+#pragma unroll
+    for (uint k = 0u; k < PLACES; k++) {
+        alive[k] = Agent_as_Alive(agents[k]);
+    }
+#pragma unroll
+    for (uint k = 0u; k < PLACES; k++) {
+        count += !Alive_is_null(alive[k]) && Alive_state(alive[k]) == 0u;
     }
     return count;
 }
 
-__kernel void candidate_prepare(CLUMP_HEAP_FIXED, __global const uint *cells, uint2 size,
+__kernel void candidate_prepare(CLUMP_HEAP_FIXED, __global const uint *rows, uint2 size,
                                 uint4 rule) {
     CLUMP_FOR_EACH(Candidate, self) {
-        uint count = count_living(clump_heap, cells, size, Candidate_index(self));
+        uint count = count_living(clump_heap, rows, size, Candidate_index(self));
         if (rule.x >> count & 1u) {
             Candidate_action(self) = ACTION_SPAWN;
         } else if (count == 0u) {
@@ -87,11 +98,11 @@ __kernel void candidate_prepare(CLUMP_HEAP_FIXED, __global const uint *cells, ui
     }
 }
 
-__kernel void alive_prepare(CLUMP_HEAP_FIXED, __global const uint *cells, uint2 size, uint4 rule) {
+__kernel void alive_prepare(CLUMP_HEAP_FIXED, __global const uint *rows, uint2 size, uint4 rule) {
     CLUMP_FOR_EACH(Alive, self) {
         if (Alive_state(self) == 0u) {
             Alive_is_new(self) = false;
-            uint count = count_living(clump_heap, cells, size, Alive_index(self));
+            uint count = count_living(clump_heap, rows, size, Alive_index(self));
             if (!(rule.y >> count & 1u)) {
                 Alive_action(self) = ACTION_DIE;
             }
@@ -99,13 +110,13 @@ __kernel void alive_prepare(CLUMP_HEAP_FIXED, __global const uint *cells, uint2 
     }
 }
 
-__kernel void candidate_update(CLUMP_HEAP, __global const uint *cells) {
+__kernel void candidate_update(CLUMP_HEAP, __global const uint *rows) {
     CLUMP_FOR_EACH(Candidate, self) {
         uint action = Candidate_action(self), i = Candidate_index(self);
         if (action == ACTION_NONE) {
             continue;
         }
-        Cell cell = cell_at(cells, i);
+        Cell cell = cell_at(rows, i);
         if (action == ACTION_SPAWN) {
             alive_make(clump_heap, cell, i, 0u, true);
         } else {
@@ -116,9 +127,9 @@ __kernel void candidate_update(CLUMP_HEAP, __global const uint *cells) {
     }
 }
 
-static void spread(CLUMP_HEAP, __global const uint *cells, uint2 size, uint i) {
+static void spread(CLUMP_HEAP, __global const uint *rows, uint2 size, uint i) {
     FOR_NEIGHBORS(i, k, other) {
-        Cell cell = cell_at(cells, other);
+        Cell cell = cell_at(rows, other);
         if (Agent_is_null(Cell_agent(cell)) && atomic_cmpxchg(&Cell_reserved(cell), 0u, 1u) == 0u) {
             candidate_make(clump_heap, cell, other);
         }
@@ -126,14 +137,14 @@ static void spread(CLUMP_HEAP, __global const uint *cells, uint2 size, uint i) {
 }
 
 /* The last state of a dying cell is states - 2, as a living cell has 0 here. */
-__kernel void alive_update(CLUMP_HEAP, __global const uint *cells, uint2 size, uint4 rule) {
+__kernel void alive_update(CLUMP_HEAP, __global const uint *rows, uint2 size, uint4 rule) {
     CLUMP_FOR_EACH(Alive, self) {
         uint state = Alive_state(self), i = Alive_index(self);
         if (Alive_is_new(self)) {
-            spread(clump_heap, cells, size, i);
+            spread(clump_heap, rows, size, i);
         } else if (state > 0u || Alive_action(self) == ACTION_DIE) {
             if (state == rule.z - 2u) {
-                candidate_make(clump_heap, cell_at(cells, i), i);
+                candidate_make(clump_heap, cell_at(rows, i), i);
                 Alive_free(self);
             } else {
                 Alive_state(self) = state + 1u;
@@ -146,11 +157,11 @@ __kernel void alive_update(CLUMP_HEAP, __global const uint *cells, uint2 size, u
 /* ---- Showing the world ----------------------------------------------------------------------- */
 
 /* The state of each cell as in model.h, and a count of the cells whose agent does not fit them. */
-__kernel void write_world(CLUMP_HEAP_FIXED, CLUMP_NUMBERS, __global const uint *cells, uint2 size,
+__kernel void write_world(CLUMP_HEAP_FIXED, CLUMP_NUMBERS, __global const uint *rows, uint2 size,
                           __global ushort *world, __global uint *misfits) {
     CLUMP_FOR_EACH_NUMBERED(Cell, self, i) {
         Agent agent = Cell_agent(self);
-        uint count = count_living(clump_heap, cells, size, i), code = 0u;
+        uint count = count_living(clump_heap, rows, size, i), code = 0u;
         int fits = Agent_is_null(agent) ? count == 0u && Cell_reserved(self) == 0u
                                         : Agent_index(agent) == i;
         if (Agent_is_Alive(agent)) {

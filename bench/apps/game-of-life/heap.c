@@ -29,9 +29,10 @@ struct world {
     bench_objects objects;
     life_rules rules;
     uint32_t cells;
-    cl_mem references; /* to the cells, one uint each */
-    cl_mem codes;      /* a life_code per cell: the beginning, later what is read back */
-    cl_mem misfits;    /* one uint */
+    uint32_t row_count;
+    cl_mem rows;    /* ../cells.clh */
+    cl_mem codes;   /* a life_code per cell: the beginning, later what is read back */
+    cl_mem misfits; /* one uint */
 };
 
 /* ---- Making the world ------------------------------------------------------------------------ */
@@ -40,7 +41,8 @@ static int create_objects(struct world *world, const life_desc *desc, bench_erro
     /* A cell has 8 bytes and at most one agent of 9 (faithful: 13). Nearly twice that is room for the
      * bitmaps and for classes that shrink without giving up their blocks; the constant, for small worlds
      * whose few blocks are mostly empty. */
-    static const char *const before[] = {"bench/apps/game-of-life/rules.clh", NULL};
+    static const char *const before[] = {"bench/apps/cells.clh",
+                                         "bench/apps/game-of-life/rules.clh", NULL};
     int is_faithful = desc->rules.is_faithful;
     bench_objects_desc objects = {
         .world = &desc->world,
@@ -58,7 +60,7 @@ static int create_objects(struct world *world, const life_desc *desc, bench_erro
 
 static int create_buffers(struct world *world, const life_desc *desc, bench_error *error) {
     bench_buffers *buffers = &world->objects.buffers;
-    return bench_buffer_create(buffers, world->cells, sizeof(uint32_t), NULL, &world->references,
+    return bench_buffer_create(buffers, world->row_count + 1, sizeof(uint32_t), NULL, &world->rows,
                                error) ||
                    bench_buffer_create(buffers, world->cells, sizeof(life_code), desc->codes,
                                        &world->codes, error) ||
@@ -67,11 +69,12 @@ static int create_buffers(struct world *world, const life_desc *desc, bench_erro
                : 0;
 }
 
-/* All kernels have the references, all but the first the size too. */
+/* All kernels have the rows, all but the first the size too. */
 static int set_arguments(struct world *world, bench_error *error) {
     const cl_uint2 size = {{world->rules.width, world->rules.height}};
     const cl_uint4 rule = {{world->rules.born, world->rules.survive, world->rules.states, 0}};
-    const bench_arg all[] = {{CELL_POPULATE, 1, sizeof size, &size},
+    const bench_arg all[] = {{CELL_INIT, 1, sizeof world->row_count, &world->row_count},
+                             {CELL_POPULATE, 1, sizeof size, &size},
                              {CELL_POPULATE, 2, sizeof(cl_mem), &world->codes},
                              {CELL_POPULATE, 3, sizeof rule, &rule},
                              {WRITE_WORLD, 1, sizeof size, &size},
@@ -85,8 +88,7 @@ static int set_arguments(struct world *world, bench_error *error) {
         {ALIVE_PREPARE, 1, sizeof size, &size},     {ALIVE_PREPARE, 2, sizeof rule, &rule},
         {ALIVE_UPDATE, 1, sizeof size, &size},      {ALIVE_UPDATE, 2, sizeof rule, &rule}};
     int is_faithful = world->rules.is_faithful;
-    return bench_objects_set_common(&world->objects, 0, sizeof world->references,
-                                    &world->references, error) ||
+    return bench_objects_set_common(&world->objects, 0, sizeof world->rows, &world->rows, error) ||
                    bench_objects_set(&world->objects, all, sizeof all / sizeof *all, error) ||
                    bench_objects_set(&world->objects, is_faithful ? faithful : lean,
                                      is_faithful ? sizeof faithful / sizeof *faithful
@@ -111,9 +113,11 @@ static int create(const life_desc *desc, void **self, bench_error *error) {
     }
     world->rules = desc->rules;
     world->cells = desc->rules.width * desc->rules.height;
+    world->row_count = (world->cells + 63) / 64;
     if (create_objects(world, desc, error) || create_buffers(world, desc, error) ||
         set_arguments(world, error) ||
         bench_objects_do_new(&world->objects, "Cell", world->cells, CELL_INIT, error) ||
+        bench_objects_check_rows(&world->objects, world->rows, world->row_count, error) ||
         populate(world, error) || bench_objects_finish(world, error)) {
         bench_objects_destroy(world);
         return -1;

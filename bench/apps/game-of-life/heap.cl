@@ -65,18 +65,17 @@ static void candidate_make(CLUMP_HEAP, Cell cell, uint i, uint life) {
 
 /* ---- Making the world ------------------------------------------------------------------------ */
 
-/* Do-new over Cell: note where each lies. Cells stay, so the number of a cell as an object is that in
- * the table. */
-__kernel void cell_init(CLUMP_HEAP, __global uint *cells) {
+/* Do-new over Cell. Cells stay, so the number of a cell as an object is that in the table. */
+__kernel void cell_init(CLUMP_HEAP, __global uint *rows, uint row_count) {
     CLUMP_FOR_EACH_NEW(Cell, self, i) {
-        cells[i] = self.id;
+        cell_note(rows, row_count, self, i);
         Cell_agent(self) = Agent_null;
         Cell_life(self) = 0u;
     }
 }
 
 /* The first state of each cell, and its first agent, or none. */
-__kernel void cell_populate(CLUMP_HEAP, CLUMP_NUMBERS, __global const uint *cells, uint2 size,
+__kernel void cell_populate(CLUMP_HEAP, CLUMP_NUMBERS, __global const uint *rows, uint2 size,
                             __global const ushort *world, uint4 rule) {
     CLUMP_FOR_EACH_NUMBERED(Cell, self, i) {
         uint count = 0u;
@@ -101,7 +100,7 @@ __kernel void cell_populate(CLUMP_HEAP, CLUMP_NUMBERS, __global const uint *cell
 /* Of all that tell a cell without an agent that they come alive, one is the first: it finds the
  * word 0, and will make the candidate. Counts of cells with an agent pass 0 too, hence the second
  * question. */
-__kernel void agent_announce(CLUMP_HEAP_FIXED, __global const uint *cells, uint2 size) {
+__kernel void agent_announce(CLUMP_HEAP_FIXED, __global const uint *rows, uint2 size) {
     CLUMP_FOR_EACH(Agent, self) {
         if (!Agent_is_changing(self)) {
             continue;
@@ -110,7 +109,7 @@ __kernel void agent_announce(CLUMP_HEAP_FIXED, __global const uint *cells, uint2
         uint i = Agent_index(self), firsts = 0u;
         uint change = life_next(Cell_life(cell)) == 1u ? NEIGHBOR_ONE : 0u - NEIGHBOR_ONE;
         FOR_NEIGHBORS(i, k, other) {
-            Cell beside = cell_at(cells, other);
+            Cell beside = cell_at(rows, other);
             uint old = atomic_add(&Cell_life(beside), change);
             if (old == 0u && Agent_is_null(Cell_agent(beside))) {
                 firsts |= 1u << k;
@@ -124,18 +123,18 @@ __kernel void agent_announce(CLUMP_HEAP_FIXED, __global const uint *cells, uint2
 
 /* Cell `i` came alive: candidates for those neighbours that had no agent and were first told by
  * it. */
-static void spread(CLUMP_HEAP, __global const uint *cells, uint2 size, uint4 rule, uint i,
+static void spread(CLUMP_HEAP, __global const uint *rows, uint2 size, uint4 rule, uint i,
                    uint firsts) {
     for (; firsts; firsts &= firsts - 1u) { /* the first of each lane together, the second, .. */
         uint other = life_neighbor(size, i, popcount((firsts & (0u - firsts)) - 1u));
-        Cell cell = cell_at(cells, other);
+        Cell cell = cell_at(rows, other);
         uint life = life_decided(rule, 0u, life_count(Cell_life(cell)));
         Cell_life(cell) = life;
         candidate_make(clump_heap, cell, other, life);
     }
 }
 
-__kernel void agent_settle(CLUMP_HEAP, __global const uint *cells, uint2 size, uint4 rule) {
+__kernel void agent_settle(CLUMP_HEAP, __global const uint *rows, uint2 size, uint4 rule) {
     CLUMP_FOR_EACH(Candidate, self) {
         Cell cell = Candidate_cell(self);
         uint before = Cell_life(cell), count = life_count(before), state = life_next(before);
@@ -145,7 +144,7 @@ __kernel void agent_settle(CLUMP_HEAP, __global const uint *cells, uint2 size, u
             uint i = Candidate_index(self);
             Candidate_free(self);
             alive_make(clump_heap, cell, i, life);
-            spread(clump_heap, cells, size, rule, i, before >> FIRSTS_SHIFT);
+            spread(clump_heap, rows, size, rule, i, before >> FIRSTS_SHIFT);
         } else if (count == 0u) {
             Candidate_free(self);
             Cell_agent(cell) = Agent_null;
@@ -176,12 +175,12 @@ __kernel void agent_settle(CLUMP_HEAP, __global const uint *cells, uint2 size, u
 
 /* The state of each cell, and a count of the cells that do not know their neighbours or
  * whose agent does not fit them. */
-__kernel void write_world(CLUMP_HEAP_FIXED, CLUMP_NUMBERS, __global const uint *cells, uint2 size,
+__kernel void write_world(CLUMP_HEAP_FIXED, CLUMP_NUMBERS, __global const uint *rows, uint2 size,
                           __global ushort *world, __global uint *misfits) {
     CLUMP_FOR_EACH_NUMBERED(Cell, self, i) {
         uint count = 0u;
         FOR_NEIGHBORS(i, k, other) {
-            count += life_state(Cell_life(cell_at(cells, other))) == 1u;
+            count += life_state(Cell_life(cell_at(rows, other))) == 1u;
         }
         Agent agent = Cell_agent(self);
         uint life = Cell_life(self), state = life_state(life);

@@ -23,13 +23,15 @@ enum {
 
 struct world {
     sugarscape_agents agents;
-    cl_mem cells; /* a reference for each cell */
+    uint32_t row_count;
+    cl_mem rows; /* ../cells.clh */
 };
 
 /* ---- Making the world ------------------------------------------------------------------------ */
 
 static int create_objects(struct world *world, const sugarscape_desc *desc, bench_error *error) {
-    static const char *const before[] = {"bench/apps/sugarscape/rules.clh", NULL};
+    static const char *const before[] = {"bench/apps/cells.clh", "bench/apps/sugarscape/rules.clh",
+                                         NULL};
     /* A cell has 24 bytes, an agent up to 45. What is more is room for bitmaps and for blocks of one sex
      * while the other needs them; the constant, for small worlds. */
     bench_objects_desc objects = {
@@ -45,14 +47,13 @@ static int create_objects(struct world *world, const sugarscape_desc *desc, benc
     return bench_objects_create(&objects, &world->agents.objects, error);
 }
 
-/* All kernels have the cells and the rules. */
+/* All kernels have the rows and the rules. */
 static int create_buffers(struct world *world, bench_error *error) {
     bench_objects *objects = &world->agents.objects;
     const bench_arg states = {WRITE_STATES, 2, sizeof(cl_mem), &world->agents.states};
-    return bench_buffer_create(&objects->buffers, sugarscape_cells(&world->agents.rules),
-                               sizeof(uint32_t), NULL, &world->cells, error) ||
-                   bench_objects_set_common(objects, 0, sizeof world->cells, &world->cells,
-                                            error) ||
+    return bench_buffer_create(&objects->buffers, world->row_count + 1, sizeof(uint32_t), NULL,
+                               &world->rows, error) ||
+                   bench_objects_set_common(objects, 0, sizeof world->rows, &world->rows, error) ||
                    sugarscape_agents_begin(&world->agents, error) ||
                    bench_objects_set(objects, &states, 1, error)
                ? -1
@@ -68,9 +69,11 @@ static int create(const sugarscape_desc *desc, void **self, bench_error *error) 
         return bench_error_set(error, "host memory ran out");
     }
     world->agents.rules = desc->rules;
+    world->row_count = (uint32_t)((sugarscape_cells(&desc->rules) + 63) / 64);
     if (create_objects(world, desc, error) || create_buffers(world, error) ||
         bench_objects_do_new(&world->agents.objects, "Cell", sugarscape_cells(&world->agents.rules),
                              CELL_INIT, error) ||
+        bench_objects_check_rows(&world->agents.objects, world->rows, world->row_count, error) ||
         sugarscape_agents_make(&world->agents, FIRST_MALES, FIRST_FEMALES, error) ||
         bench_objects_finish(world, error)) {
         bench_objects_destroy(world);

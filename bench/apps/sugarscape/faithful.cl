@@ -5,32 +5,43 @@
  * No kernel reads what another work-item of it writes, except for cells that are left and entered: an agent
  * enters by permission a cell that was free before, and nobody looks at cells meanwhile.
  *
- * All kernels have `cells`, a reference for each cell of the world, row by row, and the rules. Cells draw and
+ * All kernels have `rows` (../cells.clh) and the rules. Cells of the world are numbered row by row there; they draw and
  * are asked by their numbers, which count the frame too (model.h), so that all models draw the same.
  *
  * Compiled after rules.clh. Read first: faithful.schema, heap.cl.
  */
 
-/* The cells of the window around the cell of this number, whose column is `x` and row `y`: `other` of those
- * that the world has, in reading order, and `place`, where the one in the middle sees it. */
+/* The cells of the window around the cell of this number: `other` of those that the world has, in reading
+ * order, and `place`, where the one in the middle sees it. */
 #define FOR_EACH_SEEN(r, number, vision, other, place)                                             \
-    for (int dy = -(vision); dy <= (vision); dy++)                                                 \
-        for (int dx = -(vision); dx <= (vision); dx++)                                             \
-            for (uint x = column_of(r, number) + (uint)dx, y = row_of(r, number) + (uint)dy,       \
-                      place = place_of(dx, dy), once = is_inside(r, x, y);                         \
-                 once; once = 0u)                                                                  \
-                for (Cell other = {cells[y * r.width + x]}; once; once = 0u)
+    for (window w = window_of(r, number, vision); w.y < w.y_end; w.y++, w.first_place += 16u)      \
+        for (uint x = w.x, place = w.first_place; x < w.x_end; x++, place++)                       \
+            for (uint once = 1u; once;)                                                            \
+                for (Cell other = cell_at(rows, w.y * r.width + x); once; once = 0u)
 
 static uint column_of(rules r, uint number) { return number % r.pitch - r.max_vision; }
 static uint row_of(rules r, uint number) { return number / r.pitch - r.max_vision; }
 
+typedef struct window {
+    uint x, x_end, y, y_end; /* what the world has of it */
+    uint first_place;        /* of the line y */
+} window;
+
+static window window_of(rules r, uint number, int vision) {
+    int x = (int)column_of(r, number), y = (int)row_of(r, number);
+    int left = max(x - vision, 0), above = max(y - vision, 0);
+    window w = {(uint)left, (uint)min(x + vision + 1, (int)r.width), (uint)above,
+                (uint)min(y + vision + 1, (int)r.height), place_of(left - x, above - y)};
+    return w;
+}
+
 /* ---- Making the world ------------------------------------------------------------------------ */
 
-/* Do-new over Cell: note where each lies. */
-__kernel void cell_init(CLUMP_HEAP, __global uint *cells, rules r) {
+/* Do-new over Cell. */
+__kernel void cell_init(CLUMP_HEAP, __global uint *rows, rules r) {
     CLUMP_FOR_EACH_NEW(Cell, self, i) {
         uint number = (i / r.width + r.max_vision) * r.pitch + r.max_vision + i % r.width;
-        cells[i] = self.id;
+        cell_note(rows, (r.width * r.height + 63u) / 64u, self, i);
         Cell_agent(self) = Agent_null;
         Cell_sugar_diffusion(self) = 0u;
         Cell_sugar(self) = first_sugar(r, number);
@@ -66,35 +77,34 @@ static void female_init(CLUMP_HEAP, Female self, Cell cell, body b) {
     Female_num_children(self) = 0u;
 }
 
-static Cell cell_of(__global const uint *cells, rules r, uint number) {
-    Cell cell = {cells[row_of(r, number) * r.width + column_of(r, number)]};
-    return cell;
+static Cell cell_of(__global const uint *rows, rules r, uint number) {
+    return cell_at(rows, row_of(r, number) * r.width + column_of(r, number));
 }
 
 /* Do-new over each sex: the first agents, on the cells of these numbers. */
-__kernel void first_males(CLUMP_HEAP, __global const uint *cells, rules r,
+__kernel void first_males(CLUMP_HEAP, __global const uint *rows, rules r,
                           __global const uint *positions) {
     CLUMP_FOR_EACH_NEW(Male, self, i) {
-        male_init(clump_heap, self, cell_of(cells, r, positions[i]), first_body(r, positions[i]));
+        male_init(clump_heap, self, cell_of(rows, r, positions[i]), first_body(r, positions[i]));
     }
 }
-__kernel void first_females(CLUMP_HEAP, __global const uint *cells, rules r,
+__kernel void first_females(CLUMP_HEAP, __global const uint *rows, rules r,
                             __global const uint *positions) {
     CLUMP_FOR_EACH_NEW(Female, self, i) {
-        female_init(clump_heap, self, cell_of(cells, r, positions[i]), first_body(r, positions[i]));
+        female_init(clump_heap, self, cell_of(rows, r, positions[i]), first_body(r, positions[i]));
     }
 }
 
 /* ---- The phases of a step: sugar ------------------------------------------------------------- */
 
-__kernel void grow_sugar(CLUMP_HEAP_FIXED, __global const uint *cells, rules r) {
+__kernel void grow_sugar(CLUMP_HEAP_FIXED, __global const uint *rows, rules r) {
     CLUMP_FOR_EACH(Cell, self) {
         Cell_sugar(self) =
             min(Cell_sugar(self) + Cell_grow_rate(self), Cell_sugar_capacity(self));
     }
 }
 
-__kernel void prepare_diffuse(CLUMP_HEAP_FIXED, __global const uint *cells, rules r) {
+__kernel void prepare_diffuse(CLUMP_HEAP_FIXED, __global const uint *rows, rules r) {
     CLUMP_FOR_EACH(Cell, self) {
         uint sugar = Cell_sugar(self), share = share_of(r, sugar);
         Cell_sugar_diffusion(self) = share;
@@ -102,7 +112,7 @@ __kernel void prepare_diffuse(CLUMP_HEAP_FIXED, __global const uint *cells, rule
     }
 }
 
-__kernel void update_diffuse(CLUMP_HEAP_FIXED, __global const uint *cells, rules r) {
+__kernel void update_diffuse(CLUMP_HEAP_FIXED, __global const uint *rows, rules r) {
     CLUMP_FOR_EACH(Cell, self) {
         uint number = Cell_cell_id(self), eighths = 0u;
         FOR_EACH_SEEN(r, number, (int)r.max_vision, other, place) {
@@ -114,7 +124,7 @@ __kernel void update_diffuse(CLUMP_HEAP_FIXED, __global const uint *cells, rules
 
 /* ---- The phases of a step: moving ------------------------------------------------------------ */
 
-__kernel void age_and_metabolize(CLUMP_HEAP, __global const uint *cells, rules r) {
+__kernel void age_and_metabolize(CLUMP_HEAP, __global const uint *rows, rules r) {
     CLUMP_FOR_EACH(Agent, self) {
         uint years = Agent_age(self) + 1u, sugar = Agent_sugar(self);
         uint metabolism = Agent_metabolism(self);
@@ -130,7 +140,7 @@ __kernel void age_and_metabolize(CLUMP_HEAP, __global const uint *cells, rules r
 
 static bool is_free(CLUMP_HEAP_FIXED, Cell cell) { return Agent_is_null(Cell_agent(cell)); }
 
-__kernel void prepare_move(CLUMP_HEAP_FIXED, __global const uint *cells, rules r, uint iteration) {
+__kernel void prepare_move(CLUMP_HEAP_FIXED, __global const uint *rows, rules r, uint iteration) {
     CLUMP_FOR_EACH(Agent, self) {
         uint number = Cell_cell_id(Agent_position(self));
         philox4x32_ctr_t random = draw(r, number, iteration, DRAW_MOVE);
@@ -147,17 +157,30 @@ __kernel void prepare_move(CLUMP_HEAP_FIXED, __global const uint *cells, rules r
     }
 }
 
+/* Cells of a line whose agents are read before any of them is looked at: those within a vision of 2. */
+#define AT_ONCE 5u
+
 /* Give permission to the strongest of the agents that ask for a cell. */
-static void decide(CLUMP_HEAP_FIXED, __global const uint *cells, rules r) {
+static void decide(CLUMP_HEAP_FIXED, __global const uint *rows, rules r) {
     CLUMP_FOR_EACH(Cell, self) {
-        uint number = Cell_cell_id(self), best = 0u;
+        uint best = 0u;
         Agent selected = Agent_null;
-        FOR_EACH_SEEN(r, number, (int)r.max_vision, other, place) {
-            Agent agent = Cell_agent(other);
-            if (!Agent_is_null(agent) && Agent_cell_request(agent).id == self.id &&
-                Agent_strength(agent) > best) {
-                best = Agent_strength(agent);
-                selected = agent;
+        for (window w = window_of(r, Cell_cell_id(self), (int)r.max_vision); w.y < w.y_end; w.y++) {
+            for (uint x = w.x; x < w.x_end; x += AT_ONCE) {
+                Agent agents[AT_ONCE];
+#pragma unroll
+                for (uint k = 0u; k < AT_ONCE; k++) {
+                    agents[k] = x + k < w.x_end ? Cell_agent(cell_at(rows, w.y * r.width + x + k)) : Agent_null;
+                }
+#pragma unroll
+                for (uint k = 0u; k < AT_ONCE; k++) {
+                    Agent agent = agents[k];
+                    if (!Agent_is_null(agent) && Agent_cell_request(agent).id == self.id &&
+                        Agent_strength(agent) > best) {
+                        best = Agent_strength(agent);
+                        selected = agent;
+                    }
+                }
             }
         }
         if (!Agent_is_null(selected)) {
@@ -166,11 +189,11 @@ static void decide(CLUMP_HEAP_FIXED, __global const uint *cells, rules r) {
     }
 }
 
-__kernel void decide_permission(CLUMP_HEAP_FIXED, __global const uint *cells, rules r) {
-    decide(clump_heap, cells, r);
+__kernel void decide_permission(CLUMP_HEAP_FIXED, __global const uint *rows, rules r) {
+    decide(clump_heap, rows, r);
 }
 
-__kernel void update_move(CLUMP_HEAP_FIXED, __global const uint *cells, rules r) {
+__kernel void update_move(CLUMP_HEAP_FIXED, __global const uint *rows, rules r) {
     CLUMP_FOR_EACH(Agent, self) {
         Cell cell = Agent_position(self);
         if (Agent_permission(self)) {
@@ -192,7 +215,7 @@ static bool is_ready_agent(CLUMP_HEAP_FIXED, rules r, Agent agent) {
     return is_ready(r, Agent_sugar(agent), Agent_endowment(agent), Agent_age(agent));
 }
 
-__kernel void propose(CLUMP_HEAP_FIXED, __global const uint *cells, rules r) {
+__kernel void propose(CLUMP_HEAP_FIXED, __global const uint *rows, rules r) {
     CLUMP_FOR_EACH(Male, self) {
         if (!is_ready_agent(clump_heap, r, Male_as_Agent(self))) {
             continue;
@@ -213,7 +236,7 @@ __kernel void propose(CLUMP_HEAP_FIXED, __global const uint *cells, rules r) {
     }
 }
 
-__kernel void decide_proposal(CLUMP_HEAP_FIXED, __global const uint *cells, rules r) {
+__kernel void decide_proposal(CLUMP_HEAP_FIXED, __global const uint *rows, rules r) {
     CLUMP_FOR_EACH(Female, self) {
         if (Female_num_children(self) >= Female_max_children(self)) {
             continue;
@@ -234,7 +257,7 @@ __kernel void decide_proposal(CLUMP_HEAP_FIXED, __global const uint *cells, rule
     }
 }
 
-__kernel void propose_offspring_target(CLUMP_HEAP_FIXED, __global const uint *cells, rules r,
+__kernel void propose_offspring_target(CLUMP_HEAP_FIXED, __global const uint *rows, rules r,
                                        uint iteration) {
     CLUMP_FOR_EACH(Male, self) {
         if (!Male_proposal_accepted(self)) {
@@ -256,8 +279,8 @@ __kernel void propose_offspring_target(CLUMP_HEAP_FIXED, __global const uint *ce
     }
 }
 
-__kernel void decide_birthplace(CLUMP_HEAP_FIXED, __global const uint *cells, rules r) {
-    decide(clump_heap, cells, r);
+__kernel void decide_birthplace(CLUMP_HEAP_FIXED, __global const uint *rows, rules r) {
+    decide(clump_heap, rows, r);
 }
 
 static body body_of(CLUMP_HEAP_FIXED, Agent agent) {
@@ -289,7 +312,7 @@ static void beget(CLUMP_HEAP, rules r, uint iteration, Male male) {
     }
 }
 
-__kernel void mate(CLUMP_HEAP, __global const uint *cells, rules r, uint iteration) {
+__kernel void mate(CLUMP_HEAP, __global const uint *rows, rules r, uint iteration) {
     CLUMP_FOR_EACH(Male, self) {
         if (Male_proposal_accepted(self) && Male_permission(self)) {
             beget(clump_heap, r, iteration, self);
@@ -303,7 +326,7 @@ __kernel void mate(CLUMP_HEAP, __global const uint *cells, rules r, uint iterati
 
 /* ---- Showing the world ----------------------------------------------------------------------- */
 
-__kernel void write_states(CLUMP_HEAP_FIXED, __global const uint *cells, rules r,
+__kernel void write_states(CLUMP_HEAP_FIXED, __global const uint *rows, rules r,
                            __global uint *states) {
     CLUMP_FOR_EACH(Cell, self) {
         uint number = Cell_cell_id(self), children = 0u;

@@ -27,9 +27,9 @@ struct world {
 /* ---- Making the world ------------------------------------------------------------------------ */
 
 static int create_objects(struct world *world, const sugarscape_desc *desc, bench_error *error) {
-    static const char *const before[] = {"bench/apps/sugarscape/heap_grid.clh",
-                                         "bench/apps/sugarscape/rules.clh",
-                                         "bench/apps/sugarscape/looking.clh", NULL};
+    static const char *const before[] = {
+        "bench/apps/cells.clh", "bench/apps/sugarscape/heap_grid.clh",
+        "bench/apps/sugarscape/rules.clh", "bench/apps/sugarscape/looking.clh", NULL};
     char options[40];
     /* A cell has 21 bytes, an agent up to 25. What is more is room for bitmaps and for blocks of
      * one sex while the other needs them; the constant, for small worlds. */
@@ -74,20 +74,6 @@ static int run(struct world *world, unsigned kernel, int has_iteration, cl_event
                : 0;
 }
 
-static int make_cells(struct world *world, bench_error *error) {
-    uint32_t misplaced = 0;
-    if (bench_objects_do_new(&world->agents.objects, "Cell",
-                             sugarscape_grid_cells(&world->agents.rules), CELL_INIT, error) ||
-        bench_buffer_read(&world->agents.objects.buffers, world->rows,
-                          world->row_count * sizeof misplaced, sizeof misplaced, &misplaced,
-                          error)) {
-        return -1;
-    }
-    return misplaced
-               ? bench_error_set(error, "%u cells do not lie in whole rows of the heap", misplaced)
-               : 0;
-}
-
 static int create(const sugarscape_desc *desc, void **self, bench_error *error) {
     struct world *world = calloc(1, sizeof *world);
     if (!world) {
@@ -96,7 +82,9 @@ static int create(const sugarscape_desc *desc, void **self, bench_error *error) 
     world->agents.rules = desc->rules;
     world->row_count = sugarscape_grid_cells(&desc->rules) / SUGARSCAPE_ROW;
     if (create_objects(world, desc, error) || create_buffers(world, error) ||
-        make_cells(world, error) ||
+        bench_objects_do_new(&world->agents.objects, "Cell",
+                             sugarscape_grid_cells(&world->agents.rules), CELL_INIT, error) ||
+        bench_objects_check_rows(&world->agents.objects, world->rows, world->row_count, error) ||
         sugarscape_agents_make(&world->agents, FIRST_MALES, FIRST_FEMALES, error) ||
         bench_objects_finish(world, error)) {
         bench_objects_destroy(world);

@@ -29,19 +29,12 @@
 
 /* ---- Making the world ------------------------------------------------------------------------ */
 
-/* Do-new over Cell, the first objects of the heap: note where each row of 64 lies. `rows` has a
- * word more, which counts the cells that are not where the others expect them: there must be
- * none. */
+/* Do-new over Cell. */
 __kernel void cell_init(CLUMP_HEAP, __global uint *rows, rules r) {
     CLUMP_FOR_EACH_NEW(Cell, self, number) {
         uint x = number % r.pitch - r.max_vision, y = number / r.pitch - r.max_vision;
         int inside = is_inside(r, x, y);
-        if (self.id % 64u != number % 64u) {
-            atomic_inc(&rows[r.pitch / 64u * (r.height + 2u * r.max_vision)]);
-        }
-        if (number % 64u == 0u) {
-            rows[number / 64u] = self.id;
-        }
+        cell_note(rows, r.pitch / 64u * (r.height + 2u * r.max_vision), self, number);
         Cell_sugar(self, 0) = inside ? first_sugar(r, number) | VACANT : 0u;
         Cell_sugar(self, 1) = 0u;
         Cell_growth(self) = inside ? first_growth(r, number) : 0u;

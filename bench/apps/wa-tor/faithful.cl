@@ -12,12 +12,7 @@
 /* Do-new over Cell. `rows` leads from numbers to cells, as in heap.cl, until they are linked. */
 __kernel void cell_init(CLUMP_HEAP, __global uint *rows, uint row_count) {
     CLUMP_FOR_EACH_NEW(Cell, self, number) {
-        if (self.id % 64u != number % 64u) {
-            atomic_inc(&rows[row_count]);
-        }
-        if (number % 64u == 0u) {
-            rows[number / 64u] = self.id;
-        }
+        cell_note(rows, row_count, self, number);
         Cell_number(self) = number;
         Cell_agent(self) = Agent_null;
     }
@@ -27,9 +22,7 @@ __kernel void cell_link(CLUMP_HEAP_FIXED, __global const uint *rows, uint width,
     CLUMP_FOR_EACH(Cell, self) {
         uint n = Cell_number(self);
         for (uint i = 0u; i < 4u; i++) {
-            uint number = neighbor_of(n, n % width, width, cells, i);
-            Cell neighbor = {rows[number / 64u] | number % 64u};
-            Cell_neighbors(self, i) = neighbor;
+            Cell_neighbors(self, i) = cell_at(rows, neighbor_of(n, n % width, width, cells, i));
         }
     }
 }

@@ -109,18 +109,6 @@ static int set_arguments(struct world *world, bench_error *error) {
                : 0;
 }
 
-/* The cells' table holds only if they are in order; see cell_init. */
-static int check_rows(struct world *world, bench_error *error) {
-    uint32_t misplaced = 0;
-    if (bench_buffer_read(&world->objects.buffers, world->rows, world->row_count * sizeof misplaced,
-                          sizeof misplaced, &misplaced, error)) {
-        return -1;
-    }
-    return misplaced
-               ? bench_error_set(error, "%u cells do not lie in whole rows of the heap", misplaced)
-               : 0;
-}
-
 static int create(const wa_tor_desc *desc, void **self, bench_error *error) {
     struct world *world = calloc(1, sizeof *world);
     if (!world) {
@@ -133,7 +121,7 @@ static int create(const wa_tor_desc *desc, void **self, bench_error *error) {
     if (create_objects(world, desc, error) || create_buffers(world, error) ||
         set_arguments(world, error) ||
         bench_objects_do_new(&world->objects, "Cell", world->cells, CELL_INIT, error) ||
-        check_rows(world, error) ||
+        bench_objects_check_rows(&world->objects, world->rows, world->row_count, error) ||
         (world->is_faithful && bench_objects_do_all(&world->objects, CELL_LINK, NULL, error)) ||
         bench_objects_do_all(&world->objects, CELL_POPULATE, NULL, error) ||
         bench_objects_finish(world, error)) {

@@ -4,30 +4,18 @@
  * equal cell by cell. Every phase reads only what it does not write, except for an object's own
  * fields; so no atomics are needed, and the order of visits does not matter.
  *
- * Read first: objects.schema, rules.clh and show.clh, which are compiled before this.
+ * Read first: objects.schema, rules.clh, show.clh and ../cells.clh, which are compiled before this.
  */
 
-/* Cells are the first objects of the heap and stay where they are, so each 64 of them fill a row of
- * the heap, and a table with a reference for each row leads to all (`rows`, made by cell_init). */
 #define GRID __global const uint *rows, uint width, uint cells
 #define GRID_HERE rows, width, cells
 
-static Cell cell_at(__global const uint *rows, uint number) {
-    Cell cell = {rows[number / 64u] | number % 64u};
-    return cell;
-}
-
 /* ---- Making the world ------------------------------------------------------------------------ */
 
-/* Do-new over Cell. Behind the rows stands the number of cells that are not where they should be. */
+/* Do-new over Cell. */
 __kernel void cell_init(CLUMP_HEAP, __global uint *rows, uint row_count) {
     CLUMP_FOR_EACH_NEW(Cell, self, number) {
-        if (self.id % 64u != number % 64u) {
-            atomic_inc(&rows[row_count]);
-        }
-        if (number % 64u == 0u) {
-            rows[number / 64u] = self.id;
-        }
+        cell_note(rows, row_count, self, number);
         Cell_number(self) = number;
         Cell_agent(self) = Agent_null;
         Cell_requests(self) = (uchar4)(0);
