@@ -14,25 +14,53 @@
 /* The cells of the window around the cell of this number: `other` of those that the world has, in reading
  * order, and `place`, where the one in the middle sees it. */
 #define FOR_EACH_SEEN(r, number, vision, other, place)                                             \
-    for (window w = window_of(r, number, vision); w.y < w.y_end; w.y++, w.first_place += 16u)      \
-        for (uint x = w.x, place = w.first_place; x < w.x_end; x++, place++)                       \
+    FOR_EACH_LINE(w, window_of(r, number, vision), r)                                              \
+        for (uint n = w.first, place = w.place; n < w.end; n++, place++)                           \
             for (uint once = 1u; once;)                                                            \
-                for (Cell other = cell_at(rows, w.y * r.width + x); once; once = 0u)
+                for (Cell other = cell_of_line(&w, n); once; once = 0u)
+/* Its lines. */
+#define FOR_EACH_LINE(w, around, r)                                                                \
+    for (window w = (around); next_line(&w, rows, r); w.lines--)
 
 static uint column_of(rules r, uint number) { return number % r.pitch - r.max_vision; }
 static uint row_of(rules r, uint number) { return number / r.pitch - r.max_vision; }
 
 typedef struct window {
-    uint x, x_end, y, y_end; /* what the world has of it */
-    uint first_place;        /* of the line y */
+    uint first, end;   /* the cells of the line that is looked at, row by row of the world */
+    uint place;        /* of the first */
+    uint width, lines; /* of what the world has of the window; lines that are left */
+    uint rows[2];      /* of the heap, in which these cells lie */
 } window;
 
+/* The line before its first. */
 static window window_of(rules r, uint number, int vision) {
     int x = (int)column_of(r, number), y = (int)row_of(r, number);
     int left = max(x - vision, 0), above = max(y - vision, 0);
-    window w = {(uint)left, (uint)min(x + vision + 1, (int)r.width), (uint)above,
-                (uint)min(y + vision + 1, (int)r.height), place_of(left - x, above - y)};
+    window w = {(uint)((above - 1) * (int)r.width + left),
+                0u,
+                place_of(left - x, above - y - 1),
+                (uint)(min(x + vision + 1, (int)r.width) - left),
+                (uint)(min(y + vision + 1, (int)r.height) - above),
+                {0u, 0u}};
     return w;
+}
+
+/* A line has at most 15 cells, so they lie in one row of the heap or in two. */
+static bool next_line(window *w, __global const uint *rows, rules r) {
+    if (w->lines == 0u) {
+        return false;
+    }
+    w->first += r.width;
+    w->end = w->first + w->width;
+    w->place += 16u;
+    w->rows[0] = rows[w->first / 64u];
+    w->rows[1] = rows[(w->end - 1u) / 64u];
+    return true;
+}
+
+static Cell cell_of_line(const window *w, uint number) {
+    Cell cell = {(number / 64u == w->first / 64u ? w->rows[0] : w->rows[1]) | number % 64u};
+    return cell;
 }
 
 /* ---- Making the world ------------------------------------------------------------------------ */
@@ -165,12 +193,12 @@ static void decide(CLUMP_HEAP_FIXED, __global const uint *rows, rules r) {
     CLUMP_FOR_EACH(Cell, self) {
         uint best = 0u;
         Agent selected = Agent_null;
-        for (window w = window_of(r, Cell_cell_id(self), (int)r.max_vision); w.y < w.y_end; w.y++) {
-            for (uint x = w.x; x < w.x_end; x += AT_ONCE) {
+        FOR_EACH_LINE(w, window_of(r, Cell_cell_id(self), (int)r.max_vision), r) {
+            for (uint n = w.first; n < w.end; n += AT_ONCE) {
                 Agent agents[AT_ONCE];
 #pragma unroll
                 for (uint k = 0u; k < AT_ONCE; k++) {
-                    agents[k] = x + k < w.x_end ? Cell_agent(cell_at(rows, w.y * r.width + x + k)) : Agent_null;
+                    agents[k] = n + k < w.end ? Cell_agent(cell_of_line(&w, n + k)) : Agent_null;
                 }
 #pragma unroll
                 for (uint k = 0u; k < AT_ONCE; k++) {
