@@ -28,12 +28,12 @@ struct world {
 /* ---- Making the world ------------------------------------------------------------------------ */
 
 static int create_objects(struct world *world, const structure_desc *desc, bench_error *error) {
-    /* A node has at most 92 bytes and a spring 29; twice that is room for bitmaps and the rest of
+    /* A node has at most 53 bytes and a spring 32; twice that is room for bitmaps and the rest of
      * blocks. */
     char options[STRUCTURE_OPTIONS_BYTES];
     structure_write_options(&desc->rules, options);
     const structure_network *network = desc->network;
-    uint64_t enough = (uint64_t)network->node_count * 188 + (uint64_t)network->spring_count * 64;
+    uint64_t enough = (uint64_t)network->node_count * 110 + (uint64_t)network->spring_count * 68;
     bench_objects_desc objects = {.world = &desc->world,
                                   .schema = "bench/apps/structure/objects.schema",
                                   .enough = enough + (8u << 20),

@@ -19,11 +19,10 @@ static const range ranges[KERNEL_COUNT] = {
     [STRUCTURE_WRITE] = BOTH,          [INIT] = BOTH};
 
 /* Bytes of a node's and a spring's fields in plain.cl, in order, and of the structs. */
-static const size_t node_fields[] = {
-    8, 8, sizeof(uint64_t[STRUCTURE_DEGREE]), 4, sizeof(uint32_t[STRUCTURE_DEGREE]), 4, 1};
-static const size_t spring_fields[] = {4, 4, 1, 4, 4, 4, 1};
+static const size_t node_fields[] = {8, 8, 1, 4, sizeof(uint32_t[STRUCTURE_DEGREE]), 4, 1};
+static const size_t spring_fields[] = {4, 4, 8, 4, 4, 4, 1};
 #define FIELDS 7
-static const size_t node_struct[] = {88}, spring_struct[] = {24};
+static const size_t node_struct[] = {48}, spring_struct[] = {32};
 
 struct world {
     bench_plain plain;

@@ -14,15 +14,16 @@
 #if LAYOUT_AOS
 
 typedef struct node {
-    float2 pos, vel, pulls[5];
+    float2 pos, vel;
     float inverse_mass;
     uint springs[5], parent;
-    uchar active;
+    uchar ends, active;
 } node;
 typedef struct spring {
     uint p1, p2;
+    float2 pull;
     float stiffness, length, max_force;
-    uchar slots, active;
+    uchar active;
 } spring;
 
 #define WORLD uint first_pull, uint first_anchor, uint nodes, uint springs,                        \
@@ -30,22 +31,20 @@ typedef struct spring {
 #define N(i, field) all_nodes[i].field
 #define S(i, field) all_springs[i].field
 #define SLOT(i, k) all_nodes[i].springs[k]
-#define PULL(i, k) all_nodes[i].pulls[k]
 
 #else
 
 #define WORLD uint first_pull, uint first_anchor, uint nodes, uint springs,                        \
               __global float2 *node_pos, __global float2 *node_vel,                                \
-              __global float2 *node_pulls, __global float *node_inverse_mass,                      \
+              __global uchar *node_ends, __global float *node_inverse_mass,                        \
               __global uint *node_springs, __global uint *node_parent,                             \
               __global uchar *node_active, __global uint *spring_p1, __global uint *spring_p2,     \
-              __global uchar *spring_slots, __global float *spring_stiffness,                      \
+              __global float2 *spring_pull, __global float *spring_stiffness,                      \
               __global float *spring_length, __global float *spring_max_force,                     \
               __global uchar *spring_active
 #define N(i, field) node_##field[i]
 #define S(i, field) spring_##field[i]
 #define SLOT(i, k) node_springs[(k)*nodes + (i)]
-#define PULL(i, k) node_pulls[(k)*nodes + (i)]
 
 #endif
 
@@ -69,16 +68,18 @@ __kernel void init(WORLD, __global const uint *nodes_from, __global const uint *
         N(i, inverse_mass) = as_float(from[4]);
         N(i, parent) = 0u;
         N(i, active) = 1;
+        uint ends = 0u;
         for (uint k = 0u; k < DEGREE; k++) {
-            SLOT(i, k) = from[5u + k];
-            PULL(i, k) = (float2)(0.0f);
+            uint s = from[5u + k];
+            SLOT(i, k) = s;
+            ends |= (uint)(s != 0u && springs_from[6u * (s - 1u) + 1u] == i) << k;
         }
+        N(i, ends) = (uchar)ends;
     }
     if (i < springs) {
         __global const uint *from = springs_from + 6u * i;
         S(i, p1) = from[0] + 1u;
         S(i, p2) = from[1] + 1u;
-        S(i, slots) = (uchar)from[2];
         S(i, stiffness) = as_float(from[3]);
         S(i, length) = as_float(from[4]);
         S(i, max_force) = as_float(from[5]);
@@ -100,7 +101,7 @@ __kernel void pull_nodes(WORLD, __global uint *changed, float dt, uint is_search
 __kernel void compute_force(WORLD, __global uint *changed) {
     FOR_SPRING(i) {
         float size;
-        uint p1 = S(i, p1) - 1u, p2 = S(i, p2) - 1u, slots = S(i, slots);
+        uint p1 = S(i, p1) - 1u, p2 = S(i, p2) - 1u;
         float2 pull =
             pull_of(N(p2, pos) - N(p1, pos), S(i, stiffness), S(i, length), &size);
         if (size > S(i, max_force)) {
@@ -108,14 +109,24 @@ __kernel void compute_force(WORLD, __global uint *changed) {
             pull = (float2)(0.0f);
             changed[0] = 1u;
         }
-        PULL(p1, slots & 15u) = pull;
-        PULL(p2, slots >> 4) = -pull;
+        S(i, pull) = pull;
     }
 }
 
 __kernel void move(WORLD, float dt, float keep) {
     FOR_NODE(i, 0u, first_pull) {
-        float2 sum = PULL(i, 0u) + PULL(i, 1u) + PULL(i, 2u) + PULL(i, 3u) + PULL(i, 4u);
+        uint ends = N(i, ends);
+        float2 pulls[DEGREE];
+#pragma unroll
+        for (uint k = 0u; k < DEGREE; k++) {
+            uint s = SLOT(i, k);
+            pulls[k] = s == 0u ? (float2)(0.0f) : S(s - 1u, pull);
+        }
+        float2 sum = pull_on(ends, 0u, pulls[0]);
+#pragma unroll
+        for (uint k = 1u; k < DEGREE; k++) {
+            sum += pull_on(ends, k, pulls[k]);
+        }
         float2 vel = fma(sum, (float2)(dt * N(i, inverse_mass)), N(i, vel)) * keep;
         N(i, vel) = vel;
         N(i, pos) = fma(vel, (float2)(dt), N(i, pos));
