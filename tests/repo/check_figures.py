@@ -2,6 +2,9 @@
 """Compares the figures in documents with the files in bench/results that they come from.
 
     check_figures.py [ROOT]
+    check_figures.py --write [ROOT]
+
+With --write, after a new sitting: writes the figures of the files into the documents. Words are for people to mend.
 
 A table with numbers, and in README.md a paragraph with a number and a unit, is followed by a comment that
 names the origin of each number:
@@ -18,6 +21,7 @@ right. After a paragraph, `<!-- figures` and all lines are for its numbers toget
     KEY:METRIC         of the run with that key; of the n-th run, from 0, if KEY is a number
     FILE=...           of another file than that of the line
     WORD//WORD         their ratio;  WORD*NUMBER  a product, as for other units
+    NUMBER//WORD       the same, of what was measured with another program
     -                  no result: a parameter, a number of something else
     other              measured with another program, which is not part of this repository
 
@@ -29,6 +33,7 @@ match in count, or if a table says nothing.
 """
 
 import json
+import math
 import pathlib
 import re
 import sys
@@ -110,6 +115,8 @@ class Results:
         if "*" in word:
             rest, factor = word.rsplit("*", 1)
             return self.value(file, rest) * float(factor)
+        if re.fullmatch(r"\d+", word):
+            return float(word)
         if "=" in word:
             file, word = word.split("=", 1)
         key, metric = word.rsplit(":", 1) if ":" in word else (None, word)
@@ -147,6 +154,47 @@ def compare(results, file, numbers, words):
             yield f"{text}{percent} is {value:.6g} in {file}: {word}"
 
 
+RAW = re.compile(r"`[^`]*`|\]\([^)]*\)|" + NUMBER.pattern)
+
+
+def printed(value, text):
+    """As exact as the figure `text` that it replaces, with two digits at least, and none after three whole ones."""
+    digits = len(text.partition(".")[2])
+    if value:
+        size = math.floor(math.log10(abs(value)))
+        digits = max(min(digits, max(2 - size, 0)), min(1 - size, 4) if size < 1 else 0)
+    return f"{value:,.{digits}f}"
+
+
+def rewrite(results, file, line, words):
+    """The line with its numbers replaced; takes their words off the list."""
+    def replace(match):
+        if not match.group(1):
+            return match.group(0)
+        word = words.pop(0) if words else "-"
+        if word in ("-", "other"):
+            return match.group(0)
+        return printed(results.value(file, word) * (100 if match.group(2) else 1), match.group(1)) + match.group(2)
+    return RAW.sub(replace, line)
+
+
+def rewrite_table(results, table, comment):
+    columns = [int(n) for n in re.findall(r"\d+", comment[0])]
+    for row, line in zip(table[2:], comment[1:]):
+        file, *words = line.split()
+        parts = row.split("|")
+        for c in columns:
+            if c < len(parts):
+                parts[c] = rewrite(results, file, parts[c], words)
+        yield row, "|".join(parts)
+
+
+def rewrite_text(results, lines, comment):
+    file, *words = " ".join(comment).split()[1:]
+    for line in lines:
+        yield line, rewrite(results, file, line, words)
+
+
 def cells(line):
     return [cell.strip() for cell in line.strip().strip("|").split("|")]
 
@@ -178,15 +226,24 @@ def check_text(results, lines, comment):
     yield from compare(results, words[0], NUMBER.findall(plain(" ".join(lines))), words[1:])
 
 
+def comment_after(found, i):
+    """The lines of the comment that belongs to a block, or None."""
+    if i + 1 == len(found) or found[i + 1][1] != "comment":
+        return None
+    text = "\n".join(found[i + 1][2]).replace("<!--", "").replace("-->", "")
+    return [line.strip() for line in text.strip().split("\n")]
+
+
+def is_named(kind, comment):
+    return (comment is not None and comment[0].startswith("figures") and
+            not comment[0].startswith(STATEMENTS) and kind in ("table", "text"))
+
+
 def check_document(results, root, name):
     found = list(blocks((root / name).read_text()))
     count = 0
     for i, (number, kind, lines) in enumerate(found):
-        comment = None
-        if i + 1 < len(found) and found[i + 1][1] == "comment":
-            text = "\n".join(found[i + 1][2]).replace("<!--", "").replace("-->", "")
-            comment = [line.strip() for line in text.strip().split("\n")]
-        is_named = comment is not None and comment[0].startswith("figures")
+        comment = comment_after(found, i)
         if kind == "table":
             needed = any(NUMBER.search(plain(line)) for line in lines[2:])
         else:
@@ -194,7 +251,7 @@ def check_document(results, root, name):
         faults = []
         if comment is not None and comment[0].startswith(STATEMENTS):
             pass
-        elif is_named and kind in ("table", "text"):
+        elif is_named(kind, comment):
             count += 1
             check = check_table if kind == "table" else check_text
             faults = check(results, lines, comment)
@@ -205,9 +262,28 @@ def check_document(results, root, name):
     yield count, None
 
 
+def write_document(results, root, name):
+    text = (root / name).read_text()
+    lines = text.split("\n")
+    found = list(blocks(text))
+    for i, (number, kind, block) in enumerate(found):
+        comment = comment_after(found, i)
+        if not is_named(kind, comment):
+            continue
+        skipped = 2 if kind == "table" else 0
+        new = rewrite_table if kind == "table" else rewrite_text
+        for k, (_, line) in enumerate(new(results, block, comment)):
+            lines[number - 1 + skipped + k] = line
+    (root / name).write_text("\n".join(lines))
+
+
 def main():
-    root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else __file__ + "/../../..").resolve()
+    arguments = [a for a in sys.argv[1:] if a != "--write"]
+    root = pathlib.Path(arguments[0] if arguments else __file__ + "/../../..").resolve()
     results = Results(root)
+    if "--write" in sys.argv:
+        for name in DOCUMENTS:
+            write_document(results, root, name)
     failed = 0
     for name in DOCUMENTS:
         count = 0
