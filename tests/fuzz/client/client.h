@@ -132,6 +132,7 @@ typedef struct expectation {
     uint64_t asked[CLASSES_MAX], nulls[CLASSES_MAX];
     uint64_t refused;                 /* double frees and bad references together */
     uint64_t double_least, bad_least; /* of which certainly */
+    uint64_t accesses;                /* by bad references, in checked programs */
     int frees;                        /* 1: a kernel that made objects freed others */
 } expectation;
 

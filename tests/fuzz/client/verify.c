@@ -55,15 +55,18 @@ static void compare_reports(client *c, heap_model *h) {
     clump_status status = clump_heap_fetch_errors(h->heap, &r);
     uint64_t doubles = r.errors[CLUMP_DEVICE_DOUBLE_FREE].count;
     uint64_t bad = r.errors[CLUMP_DEVICE_BAD_REFERENCE].count;
-    CHECK_STATUS(&c->on, status, nulls || x->refused ? CLUMP_ERR_DEVICE : CLUMP_OK);
+    CHECK_STATUS(&c->on, status,
+                 nulls || x->refused || x->accesses ? CLUMP_ERR_DEVICE : CLUMP_OK);
     same_number(c, "reports of OUT_OF_MEMORY", r.errors[CLUMP_DEVICE_OUT_OF_MEMORY].count, nulls);
     same_number(c, "reports of RETRY_BOUND", r.errors[CLUMP_DEVICE_RETRY_BOUND].count, 0);
+    same_number(c, "reports of WRONG_LAUNCH", r.errors[CLUMP_DEVICE_WRONG_LAUNCH].count, 0);
+    same_number(c, "reports of BAD_ACCESS", r.errors[CLUMP_DEVICE_BAD_ACCESS].count, x->accesses);
     same_number(c, "reports of DOUBLE_FREE and BAD_REFERENCE", doubles + bad, x->refused);
     if (doubles < x->double_least || bad < x->bad_least)
         complain(c, "%llu double frees and %llu bad references, expected at least %llu and %llu",
                  (ull)doubles, (ull)bad, (ull)x->double_least, (ull)x->bad_least);
     c->sum.nulls += nulls;
-    c->sum.refused += x->refused;
+    c->sum.refused += x->refused + x->accesses;
 }
 
 void settle(client *c, heap_model *h) {
