@@ -11,11 +11,16 @@
  *   model.c       what the heaps must hold         collecting.c collection
  *   launches.c    kernels that make, free, write   pooled.c     a pool beside the heaps
  *   host_access.c fields from the host             verify.c     everything compared
- *   operations.c  the list of operations           main.c       rounds, and what is printed
+ *   operations.c  the list of operations           round.c      what a round has, from begin to end
+ *   account.c     what the library holds           memory.c     that it does not grow
+ *   watchdog.c    operations that do not end       messages.c   what is printed when something is wrong
+ *   main.c        rounds, on one thread or several
  *
  * Objects are known by a field `tag` that no two of a round share. Values of all other fields are
  * hashes of the tag, of a number called *salt*, and of the place, so that the model keeps a salt
  * where the heap keeps a value.
+ *
+ * Several threads each run rounds of their own, in one process; a `client` belongs to one thread.
  *
  * Read first: include/clump/clump.h, tests/support/cl_fixture.h.
  */
@@ -26,6 +31,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <stdatomic.h>
+
+#include "account.h"
 #include "cl_fixture.h"
 
 enum {
@@ -114,6 +122,7 @@ typedef struct heap_model {
     object_model *objects;
     uint32_t count, room;
     int got_room;        /* by the last operation, perhaps */
+    int pooled;          /* its memory is the pool's */
     uint32_t *number_at; /* by reference: 1 + number of the object there */
     clump_ref graves[GRAVES];
     uint32_t grave_count;                   /* so far */
@@ -141,8 +150,49 @@ typedef struct region_model {
     uint32_t words, salt;
 } region_model;
 
+/* name, weight */
+#define OPERATION_LIST(X)                                                                          \
+    X(do_new, 8)                                                                                   \
+    X(new_each, 8)                                                                                 \
+    X(new_two, 8)                                                                                  \
+    X(new_group, 6)                                                                                \
+    X(new_loop, 10)                                                                                \
+    X(free_some, 10)                                                                               \
+    X(free_listed, 6)                                                                              \
+    X(set_by_kernel, 6)                                                                            \
+    X(link_by_kernel, 14)                                                                          \
+    X(look_at, 5)                                                                                  \
+    X(crowd_together, 2)                                                                           \
+    X(write_fields, 6)                                                                             \
+    X(set_one_field, 6)                                                                            \
+    X(get_one_field, 4)                                                                            \
+    X(count_and_list, 4)                                                                           \
+    X(misuse, 3)                                                                                   \
+    X(register_buffer, 8)                                                                          \
+    X(unregister_buffer, 4)                                                                        \
+    X(write_buffer, 4)                                                                             \
+    X(make_handles, 8)                                                                             \
+    X(drop_handles, 4)                                                                             \
+    X(compact, 14)                                                                                 \
+    X(compact_when_due, 3)                                                                         \
+    X(collect, 12)                                                                                 \
+    X(collect_when_due, 2)                                                                         \
+    X(renew_heap, 1)                                                                               \
+    X(use_pool, 4)
+
+typedef enum operation_name {
+#define OPERATION_ENUM(name, weight) OPERATION_##name,
+    OPERATION_LIST(OPERATION_ENUM)
+#undef OPERATION_ENUM
+        OPERATIONS
+} operation_name;
+
 typedef struct totals {
+    ull rounds, operations;
     ull requests, nulls, frees, refused, moves, dead, weak_nulled, compared;
+    ull times[OPERATIONS];
+    double took[OPERATIONS]; /* seconds, comparisons included */
+    account_sums most;       /* that the library had, without what heaps and pools are asked to have */
 } totals;
 
 #define KERNEL_LIST(X)                                                                             \
@@ -169,8 +219,12 @@ typedef enum kernel_name {
 
 typedef struct client {
     cl_fixture on;
+    cl_context shared; /* with clients of other threads; NULL: none */
+    account *account;
+    clump_personality personality;
     uint64_t seed, random;
-    uint32_t step;
+    uint32_t step, operations; /* done; to do */
+    atomic_ullong deadline;    /* see watchdog.c */
     text schema_text, source, facts, log; /* the last two are for messages */
     class_model classes[CLASSES_MAX];
     int class_count;
@@ -195,7 +249,13 @@ typedef struct client {
     totals sum;
 } client;
 
-/* ---- main.c ------------------------------------------------------------------------------------ */
+/* ---- messages.c -------------------------------------------------------------------------------- */
+
+/* Once, before the first round: a crash, or an end of the program in a round, prints the round. */
+void begin_messages(void);
+/* The round of this thread is the one to print; NULL: none. */
+void begin_work(client *c);
+void print_round(client *c);
 
 void text_append(text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void text_clear(text *t);
@@ -208,6 +268,28 @@ _Noreturn void complain(client *c, const char *format, ...) __attribute__((forma
 
 /* `found` must be `expected`. */
 void same_number(client *c, const char *what, uint64_t found, uint64_t expected);
+
+/* ---- watchdog.c -------------------------------------------------------------------------------- */
+
+/* A thread looks at `count` clients each second until the process ends. When an operation of one takes
+ * longer than PATIENCE, it prints the round and ends the program with 1. */
+enum { PATIENCE = 240 }; /* seconds, the compilation of kernels included */
+void begin_watchdog(client *clients, uint32_t count);
+void watch_step(client *c);  /* an operation begins */
+void watch_pause(client *c); /* nothing is under way */
+
+/* ---- memory.c ---------------------------------------------------------------------------------- */
+
+void memory_step(client *c); /* after an operation: what the library holds is within its bounds */
+void memory_end(client *c);  /* after everything was destroyed: it holds nothing */
+void memory_print(const totals *sum);
+
+uint64_t memory_of_process(void); /* resident bytes; 0: not known */
+
+/* ---- round.c ----------------------------------------------------------------------------------- */
+
+int open_round(client *c, uint64_t seed, uint32_t operations); /* 0, or what main() should return */
+void close_round(client *c);
 
 void *must_alloc(size_t bytes); /* zeros */
 double seconds(void);
@@ -304,43 +386,13 @@ void close_pool(client *c);
 
 typedef void operation(client *c, heap_model *h);
 
-/* name, weight */
-#define OPERATION_LIST(X)                                                                          \
-    X(do_new, 8)                                                                                   \
-    X(new_each, 8)                                                                                 \
-    X(new_two, 8)                                                                                  \
-    X(new_group, 6)                                                                                \
-    X(new_loop, 10)                                                                                \
-    X(free_some, 10)                                                                               \
-    X(free_listed, 6)                                                                              \
-    X(set_by_kernel, 6)                                                                            \
-    X(link_by_kernel, 14)                                                                          \
-    X(look_at, 5)                                                                                  \
-    X(crowd_together, 2)                                                                           \
-    X(write_fields, 6)                                                                             \
-    X(set_one_field, 6)                                                                            \
-    X(get_one_field, 4)                                                                            \
-    X(count_and_list, 4)                                                                           \
-    X(misuse, 3)                                                                                   \
-    X(register_buffer, 8)                                                                          \
-    X(unregister_buffer, 4)                                                                        \
-    X(write_buffer, 4)                                                                             \
-    X(make_handles, 8)                                                                             \
-    X(drop_handles, 4)                                                                             \
-    X(compact, 14)                                                                                 \
-    X(compact_when_due, 3)                                                                         \
-    X(collect, 12)                                                                                 \
-    X(collect_when_due, 2)                                                                         \
-    X(renew_heap, 1)                                                                               \
-    X(use_pool, 4)
-
 #define OPERATION_DECLARE(name, weight) operation name;
 OPERATION_LIST(OPERATION_DECLARE)
 #undef OPERATION_DECLARE
 
 /* One random operation on a random heap, and what is compared after it. */
 void operate(client *c);
-void print_operations(void); /* how often each ran, and for how long */
+void print_operations(const totals *sum); /* how often each ran, and for how long */
 
 /* Make the heap of `h`, empty. */
 void make_heap(client *c, heap_model *h);

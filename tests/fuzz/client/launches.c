@@ -48,6 +48,7 @@ static void launch(client *c, heap_model *h, clump_kernel *kernel, size_t global
     if (used) {
         CHECK_CL(clWaitForEvents(1, &after));
         clReleaseEvent(after);
+        account_released(c->account, ACCOUNT_EVENT);
     }
     if (before) clReleaseEvent(before);
 }

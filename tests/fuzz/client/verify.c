@@ -158,9 +158,18 @@ void compare_all(client *c, heap_model *h) {
 
 /* ---- After a compaction ------------------------------------------------------------------------ */
 
+/* 1 + number of the object that has a tag. */
+typedef struct tagged {
+    uint32_t tag, number;
+} tagged;
+
+static int compare_tags(const void *a, const void *b) {
+    uint32_t x = ((const tagged *)a)->tag, y = ((const tagged *)b)->tag;
+    return (x > y) - (x < y);
+}
+
 /* Objects of one class and those below it, wherever they are now. */
-static void find_class(client *c, heap_model *h, int class, const uint32_t *number_of,
-                       clump_ref *to) {
+static void find_class(client *c, heap_model *h, int class, const tagged *order, clump_ref *to) {
     clump_ref *refs = must_alloc((h->count + 1) * sizeof *refs);
     uint32_t *tags = must_alloc((h->count + 1) * sizeof *tags);
     uint64_t count = 0;
@@ -169,7 +178,9 @@ static void find_class(client *c, heap_model *h, int class, const uint32_t *numb
     same_number(c, "objects in the list of a class", count, count_of(c, h, class));
     CHECK_OK(&c->on, clump_heap_read_field(h->heap, name, "tag", 0, tags, count));
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t number = tags[i] < c->next_tag ? number_of[tags[i]] : 0;
+        const tagged key = {tags[i], 0},
+                     *found = bsearch(&key, order, h->count, sizeof *order, compare_tags);
+        uint32_t number = found ? found->number : 0;
         if (!number) complain(c, "%08x has tag %u, which no object had", refs[i], tags[i]);
         if (!is_a(c, h->objects[number - 1].class, class))
             complain(c, "%08x is listed as a K%d, and its tag %u is none", refs[i], class, tags[i]);
@@ -182,12 +193,13 @@ static void find_class(client *c, heap_model *h, int class, const uint32_t *numb
 }
 
 void find_again(client *c, heap_model *h, clump_ref *to) {
-    uint32_t *number_of = must_alloc(c->next_tag * sizeof *number_of);
-    for (uint32_t n = 0; n < h->count; n++) number_of[h->objects[n].tag] = n + 1;
+    tagged *order = must_alloc((h->count + 1) * sizeof *order);
+    for (uint32_t n = 0; n < h->count; n++) order[n] = (tagged){h->objects[n].tag, n + 1};
+    qsort(order, h->count, sizeof *order, compare_tags);
     memset(to, 0, h->count * sizeof *to);
-    for (int k = 0; k < c->class_count; k++) find_class(c, h, k, number_of, to);
+    for (int k = 0; k < c->class_count; k++) find_class(c, h, k, order, to);
     for (uint32_t n = 0; n < h->count; n++)
         if (!to[n] || to[n] >= h->references)
             complain(c, "tag %u, which was at %08x, is gone", h->objects[n].tag, h->objects[n].ref);
-    free(number_of);
+    free(order);
 }
