@@ -9,7 +9,9 @@
  *   schema.c      random classes and fields        outside.c    registered buffers and handles
  *   source.c      the kernels of a round           moving.c     compaction
  *   model.c       what the heaps must hold         collecting.c collection
- *   launches.c    kernels that make, free, write   pooled.c     a pool beside the heaps
+ *   launches.c    kernels that make, free, write   pooled.c     a pool beside the heaps: its regions,
+ *   upkeep.c      what changes nothing             pool_calls.c all other calls on it,
+ *                                                  pool_thread.c another thread's
  *   host_access.c fields from the host             verify.c     everything compared
  *   operations.c  the list of operations           round.c      what a round has, from begin to end
  *   account.c     what the library holds           memory.c     that it does not grow
@@ -123,6 +125,7 @@ typedef struct heap_model {
     uint32_t count, room;
     int got_room;        /* by the last operation, perhaps */
     int pooled;          /* its memory is the pool's */
+    int watches;         /* handles of objects that were freed read null */
     uint32_t *number_at; /* by reference: 1 + number of the object there */
     clump_ref graves[GRAVES];
     uint32_t grave_count;                   /* so far */
@@ -148,7 +151,14 @@ typedef struct expectation {
 typedef struct region_model {
     clump_allocation allocation; /* 0: none */
     uint32_t words, salt;
+    int movable;
+    uint32_t pins;
+    void *mapped;
+    cl_mem image;
 } region_model;
+
+/* A thread that uses the same pool: see pool_thread.c. */
+typedef struct pool_thread pool_thread;
 
 /* name, weight */
 #define OPERATION_LIST(X)                                                                          \
@@ -177,8 +187,16 @@ typedef struct region_model {
     X(compact_when_due, 3)                                                                         \
     X(collect, 12)                                                                                 \
     X(collect_when_due, 2)                                                                         \
+    X(reserve_slots, 4)                                                                            \
+    X(repair_heap, 2)                                                                              \
+    X(look_inside, 2)                                                                              \
     X(renew_heap, 1)                                                                               \
-    X(use_pool, 4)
+    X(renew_program, 1)                                                                            \
+    X(use_pool, 4)                                                                                 \
+    X(hold_regions, 3)                                                                             \
+    X(step_pool, 4)                                                                                \
+    X(limit_pool, 2)                                                                               \
+    X(look_at_pool, 2)
 
 typedef enum operation_name {
 #define OPERATION_ENUM(name, weight) OPERATION_##name,
@@ -237,13 +255,16 @@ typedef struct client {
     int own_sizes; /* 1: loops over objects get such launches, too */
     clump_schema *schema;
     clump_program *program;
-    clump_kernel *kernels[KERNELS]; /* NULL: the round goes without it */
+    int wanted[KERNELS];            /* 0: the round goes without it, */
+    clump_kernel *kernels[KERNELS]; /* which is NULL */
     cl_mem out_buffer, list_buffer;
     uint32_t *out, *list;
     heap_model heaps[HEAPS_MAX];
     uint32_t heap_count, turn; /* turn: the heap of the operation at hand */
     uint32_t next_tag;
     clump_pool *pool; /* NULL: none */
+    cl_command_queue pool_queue; /* the context's, or one of the pool's own */
+    pool_thread *beside;         /* NULL: none */
     region_model regions[REGIONS_MAX];
     expectation expect;
     totals sum;
@@ -290,6 +311,7 @@ uint64_t memory_of_process(void); /* resident bytes; 0: not known */
 
 int open_round(client *c, uint64_t seed, uint32_t operations); /* 0, or what main() should return */
 void close_round(client *c);
+void make_program(client *c); /* and its kernels */
 
 void *must_alloc(size_t bytes); /* zeros */
 double seconds(void);
@@ -381,6 +403,25 @@ void follow_compaction(client *c, heap_model *h, const compaction *x,
 
 void open_pool(client *c);
 void close_pool(client *c);
+
+/* Pools keep errors of their own. */
+void expect_of_pool(client *c, clump_status found, clump_status expected, const char *call);
+#define POOL_OK(c, call) expect_of_pool((c), (call), CLUMP_OK, #call)
+
+region_model *draw_region(client *c); /* in use; NULL: none was found */
+void compare_region(client *c, const region_model *r);
+void compare_regions(client *c);
+void drop_region(client *c, region_model *r); /* whoever holds it lets go first */
+/* A step: CLUMP_ERR_USAGE is right, too, while another thread may make one. */
+void step(client *c, const clump_defrag_desc *desc, clump_defrag_report *report);
+
+/* ---- pool_thread.c ----------------------------------------------------------------------------- */
+
+void begin_pool_thread(client *c);
+uint64_t end_pool_thread(client *c); /* returns the allocations that it leaves */
+/* It does nothing in between. Without one these do nothing. */
+void pause_pool_thread(client *c);
+void resume_pool_thread(client *c);
 
 /* ---- operations.c ------------------------------------------------------------------------------ */
 

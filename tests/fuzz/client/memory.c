@@ -39,8 +39,10 @@ static void bound(client *c, const char *what, uint64_t found, uint64_t most) {
 }
 
 void memory_step(client *c) {
+    pause_pool_thread(c);
     account_sums now = account_read(c->account), *most = &c->sum.most;
     uint64_t asked = asked_of_device(c), kept = 0;
+    resume_pool_thread(c);
     for (uint32_t i = 0; i < c->heap_count; i++)
         kept += DEVICE_EXTRA +
                 (uint64_t)(DEVICE_SHARE * clump_heap_get_layout(c->heaps[i].heap)->bytes);

@@ -277,11 +277,14 @@ void compact_when_due(client *c, heap_model *h) {
     clump_compactor *compactor;
     draw_compaction(c, &x, 0);
     clump_compactor_desc desc = {.heap = h->heap, .compact = x.desc};
-    uint32_t kind = below(c, 3);
+    uint32_t kind = below(c, 4);
     if (kind == 0) desc.every = 1 + below(c, 3);
     if (kind == 1) desc.candidates = 1 + below(c, 4);
     desc.automatic = kind == 2;
-    note(c, ", every %u, candidates %u, automatic %d", desc.every, desc.candidates, desc.automatic);
+    if (kind == 3) desc.share = (1 + below(c, 50)) / 100.0;
+    if (desc.automatic && chance(c, 50)) desc.cost_limit = (1 + below(c, 100)) / 100.0;
+    note(c, ", every %u, candidates %u, share %g, automatic %d", desc.every, desc.candidates,
+         desc.share, desc.automatic);
     CHECK_OK(&c->on, clump_compactor_create(&desc, &compactor));
     for (uint32_t i = 1; i <= 3; i++) {
         int ran = 0;

@@ -18,6 +18,7 @@ void make_heap(client *c, heap_model *h) {
                             .schema = c->schema,
                             .bytes = h->bytes,
                             .block_rows = c->block_rows,
+                            .watch_handles = chance(c, 40),
                             .pool = chance(c, 70) ? c->pool : NULL};
     clump_status status = clump_heap_create(&desc, &h->heap);
     /* A block of the largest class may not have its place yet; then some blocks are wanted. */
@@ -29,6 +30,7 @@ void make_heap(client *c, heap_model *h) {
     }
     CHECK_OK(&c->on, status);
     h->pooled = desc.pool != NULL;
+    h->watches = desc.watch_handles;
     model_open(c, h);
 }
 

@@ -97,22 +97,16 @@ static void draw_makers(client *c, int *wanted) {
     for (uint32_t i = 0; i < 4; i++) wanted[makers[i]] = i == first || i == second;
 }
 
-static void make_kernels(client *c) {
+void make_program(client *c) {
     static const char *const kernel_names[] = {
 #define KERNEL_NAME(name) #name,
         KERNEL_LIST(KERNEL_NAME)
 #undef KERNEL_NAME
     };
-    int wanted[KERNELS];
-    draw_makers(c, wanted);
-    write_source(c);
     c->program = cl_fixture_program(&c->on, c->heaps[0].heap, c->source.at, NULL, &c->build);
     for (int k = 0; k < KERNELS; k++)
-        if (wanted[k]) c->kernels[k] = cl_fixture_kernel(&c->on, c->program, kernel_names[k]);
-    c->out = must_alloc(OUT_WORDS * sizeof *c->out);
-    c->list = must_alloc(OUT_WORDS * sizeof *c->list);
-    c->out_buffer = cl_fixture_buffer(&c->on, c->out, OUT_WORDS * sizeof *c->out);
-    c->list_buffer = cl_fixture_buffer(&c->on, c->list, OUT_WORDS * sizeof *c->list);
+        c->kernels[k] =
+            c->wanted[k] ? cl_fixture_kernel(&c->on, c->program, kernel_names[k]) : NULL;
     const kernel_name with_out[] = {KERNEL_make, KERNEL_each, KERNEL_two,  KERNEL_group,
                                     KERNEL_loop, KERNEL_look, KERNEL_crowd};
     for (size_t i = 0; i < sizeof with_out / sizeof *with_out; i++)
@@ -120,6 +114,16 @@ static void make_kernels(client *c) {
     SET_ARG(&c->on, c->kernels[KERNEL_free_list], 0, c->list_buffer);
     SET_ARG(&c->on, c->kernels[KERNEL_link], 0, c->list_buffer);
     SET_ARG(&c->on, c->kernels[KERNEL_look], 1, c->list_buffer);
+}
+
+static void make_kernels(client *c) {
+    draw_makers(c, c->wanted);
+    write_source(c);
+    c->out = must_alloc(OUT_WORDS * sizeof *c->out);
+    c->list = must_alloc(OUT_WORDS * sizeof *c->list);
+    c->out_buffer = cl_fixture_buffer(&c->on, c->out, OUT_WORDS * sizeof *c->out);
+    c->list_buffer = cl_fixture_buffer(&c->on, c->list, OUT_WORDS * sizeof *c->list);
+    make_program(c);
 }
 
 /* A few objects or many thousands; most often some dozens of blocks. */
