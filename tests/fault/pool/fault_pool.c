@@ -380,12 +380,11 @@ static void margins_are_waited_for(void **state) {
     gate_context = f.context;
     clump_pool *pool;
     clump_error error;
-    clump_pool_desc desc = {
-        .context = f.clump, .margin_bytes = 128, .flags = CLUMP_POOL_UNTOUCHED};
+    clump_pool_desc desc = {.context = f.clump, .margin_bytes = 128, .flags = CLUMP_POOL_UNTOUCHED};
     assert_int_equal(clump_pool_create(&desc, &pool, &error), CLUMP_OK);
     clump_allocation made;
-    assert_int_equal(
-        clump_pool_alloc(pool, &(clump_allocation_desc){.bytes = 1000}, &made, NULL), CLUMP_OK);
+    assert_int_equal(clump_pool_alloc(pool, &(clump_allocation_desc){.bytes = 1000}, &made, NULL),
+                     CLUMP_OK);
     cl_int state_of_fill = CL_QUEUED;
     CHECK_CL(clGetEventInfo(late_fill, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state_of_fill,
                             &state_of_fill, NULL));

@@ -210,7 +210,7 @@ typedef struct totals {
     ull requests, nulls, frees, refused, moves, dead, weak_nulled, compared;
     ull times[OPERATIONS];
     double took[OPERATIONS]; /* seconds, comparisons included */
-    account_sums most;       /* that the library had, without what heaps and pools are asked to have */
+    account_sums most; /* that the library had, without what heaps and pools are asked to have */
 } totals;
 
 #define KERNEL_LIST(X)                                                                             \
@@ -241,8 +241,9 @@ typedef struct client {
     account *account;
     clump_personality personality;
     uint64_t seed, random;
-    uint32_t step, operations; /* done; to do */
-    atomic_ullong deadline;    /* see watchdog.c */
+    uint32_t step, operations;            /* done; to do */
+    atomic_ullong deadline;               /* see watchdog.c */
+    uint64_t resident;                    /* see memory_watch_process() */
     text schema_text, source, facts, log; /* the last two are for messages */
     class_model classes[CLASSES_MAX];
     int class_count;
@@ -262,7 +263,7 @@ typedef struct client {
     heap_model heaps[HEAPS_MAX];
     uint32_t heap_count, turn; /* turn: the heap of the operation at hand */
     uint32_t next_tag;
-    clump_pool *pool; /* NULL: none */
+    clump_pool *pool;            /* NULL: none */
     cl_command_queue pool_queue; /* the context's, or one of the pool's own */
     pool_thread *beside;         /* NULL: none */
     region_model regions[REGIONS_MAX];
@@ -302,7 +303,10 @@ void watch_pause(client *c); /* nothing is under way */
 /* ---- memory.c ---------------------------------------------------------------------------------- */
 
 void memory_step(client *c); /* after an operation: what the library holds is within its bounds */
-void memory_end(client *c);  /* after everything was destroyed: it holds nothing */
+/* After an operation of the only client that the process has: after a third of a round resident memory
+ * grows no more, but for some kernels that are compiled late. */
+void memory_watch_process(client *c);
+void memory_end(client *c); /* after everything was destroyed: it holds nothing */
 void memory_print(const totals *sum);
 
 uint64_t memory_of_process(void); /* resident bytes; 0: not known */

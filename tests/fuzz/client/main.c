@@ -12,9 +12,10 @@
 
 enum {
     THREADS_MAX = 8,
-    WARM_UP = 4,                /* rounds of each thread */
-    GROWTH = 64 << 20,          /* bytes that the process may grow by after that */
-    GROWTH_OF_ROUND = 8 << 20   /* and with each round: what the OpenCL implementation keeps of programs */
+    WARM_UP = 4,       /* rounds of each thread */
+    GROWTH = 64 << 20, /* bytes that the process may grow by after that */
+    GROWTH_OF_ROUND =
+        8 << 20 /* and with each round: what the OpenCL implementation keeps of programs */
 };
 
 static struct {
@@ -22,7 +23,7 @@ static struct {
     uint32_t operations, threads;
     double begin, end; /* end 0: one round for each thread */
     atomic_ullong rounds;
-    pthread_mutex_t lock; /* of what follows */
+    pthread_mutex_t lock;                          /* of what follows */
     uint64_t at_first, at_last, warm, warm_rounds; /* memory of the process; after the warm-up */
     uint64_t done;
     int result;
@@ -40,16 +41,19 @@ static void end_of_round(const client *c, double opened, double closed) {
     all.at_last = now;
     uint64_t limit = all.warm + GROWTH + (all.done - all.warm_rounds) * GROWTH_OF_ROUND;
     int grows = all.warm && now > limit;
-    printf("seed %llu: %d classes, %u fields, %u heaps, built in %.1f s, %u operations in %.1f s, "
-           "%llu MiB\n",
-           (ull)c->seed, c->class_count, c->field_count, c->heap_count, opened, c->step, closed,
-           (ull)(now >> 20));
+    printf(
+        "seed %llu: %d classes, %u fields, %u heaps, built in %.1f s, %u operations in %.1f s, "
+        "%llu MiB\n",
+        (ull)c->seed, c->class_count, c->field_count, c->heap_count, opened, c->step, closed,
+        (ull)(now >> 20));
     fflush(stdout);
     pthread_mutex_unlock(&all.lock);
     if (grows) {
-        printf("GROWTH: the process has %llu bytes, and had %llu after the warm-up; at most %llu after "
-               "%llu rounds\n",
-               (ull)now, (ull)all.warm, (ull)limit, (ull)all.done);
+        printf(
+            "GROWTH: the process has %llu bytes, and had %llu after the warm-up; at most %llu "
+            "after "
+            "%llu rounds\n",
+            (ull)now, (ull)all.warm, (ull)limit, (ull)all.done);
         exit(1);
     }
 }
@@ -63,6 +67,7 @@ static int one_round(client *c, uint64_t seed) {
     while (c->step < all.operations && (all.end == 0 || seconds() < all.end)) {
         watch_step(c);
         operate(c);
+        if (all.threads == 1) memory_watch_process(c);
     }
     watch_step(c);
     close_round(c);
@@ -121,11 +126,14 @@ static void print_sums(void) {
     for (uint32_t i = 0; i < all.threads; i++) add_up(&sum, &all.clients[i].sum);
     print_operations(&sum);
     memory_print(&sum);
-    printf("memory of the process: %llu MiB after the first round, %llu after the warm-up, %llu at the "
-           "end\n",
-           (ull)(all.at_first >> 20), (ull)(all.warm >> 20), (ull)(all.at_last >> 20));
     printf(
-        "%llu rounds, %llu operations in %.0f s on %u threads: %llu requests, %llu nulls, %llu frees, "
+        "memory of the process: %llu MiB after the first round, %llu after the warm-up, %llu at "
+        "the "
+        "end\n",
+        (ull)(all.at_first >> 20), (ull)(all.warm >> 20), (ull)(all.at_last >> 20));
+    printf(
+        "%llu rounds, %llu operations in %.0f s on %u threads: %llu requests, %llu nulls, %llu "
+        "frees, "
         "%llu refused, %llu moves, %llu died, %llu weak nulled, %llu objects compared\n",
         sum.rounds, sum.operations, seconds() - all.begin, all.threads, sum.requests, sum.nulls,
         sum.frees, sum.refused, sum.moves, sum.dead, sum.weak_nulled, sum.compared);

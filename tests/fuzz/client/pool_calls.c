@@ -36,7 +36,8 @@ static void image(client *c, region_model *r) {
         r->image = NULL;
         return;
     }
-    clump_status status = clump_pool_create_image(c->pool, r->allocation, &format, &desc, &r->image);
+    clump_status status =
+        clump_pool_create_image(c->pool, r->allocation, &format, &desc, &r->image);
     if (status == CLUMP_ERR_UNSUPPORTED || status == CLUMP_ERR_CL) return;
     POOL_OK(c, status);
 }
@@ -130,9 +131,9 @@ void limit_pool(client *c, heap_model *h) {
     if (!c->pool) return;
     const uint64_t bytes = 64u << 20;
     POOL_OK(c, clump_pools_set_limit(c->on.clump, clump_pools_get_bytes(c->on.clump) + 1));
-    expect_of_pool(
-        c, clump_pool_alloc(c->pool, &(clump_allocation_desc){.bytes = bytes}, &none, &at),
-        CLUMP_ERR_CAPACITY, "clump_pool_alloc above the limit");
+    expect_of_pool(c,
+                   clump_pool_alloc(c->pool, &(clump_allocation_desc){.bytes = bytes}, &none, &at),
+                   CLUMP_ERR_CAPACITY, "clump_pool_alloc above the limit");
     same_number(c, "an allocation that was refused", none, 0);
     const clump_heap_desc desc = {
         .context = c->on.clump, .schema = c->schema, .bytes = bytes, .pool = c->pool};

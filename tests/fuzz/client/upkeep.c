@@ -60,8 +60,7 @@ static void compare_counted(client *c, heap_model *h) {
     if (expected && chance(c, 30)) room = below(c, (uint32_t)expected);
     uint32_t *tags = must_alloc((room + 1) * sizeof *tags);
     tags[room] = UNTOUCHED;
-    CHECK_STATUS(&c->on,
-                 clump_heap_read_field_counted(h->heap, name, "tag", 0, tags, room, &count),
+    CHECK_STATUS(&c->on, clump_heap_read_field_counted(h->heap, name, "tag", 0, tags, room, &count),
                  room < expected ? CLUMP_ERR_USAGE : CLUMP_OK);
     same_number(c, "objects counted with their fields", count, expected);
     same_number(c, "what lies behind tags", tags[room], UNTOUCHED);

@@ -55,8 +55,7 @@ static void compare_reports(client *c, heap_model *h) {
     clump_status status = clump_heap_fetch_errors(h->heap, &r);
     uint64_t doubles = r.errors[CLUMP_DEVICE_DOUBLE_FREE].count;
     uint64_t bad = r.errors[CLUMP_DEVICE_BAD_REFERENCE].count;
-    CHECK_STATUS(&c->on, status,
-                 nulls || x->refused || x->accesses ? CLUMP_ERR_DEVICE : CLUMP_OK);
+    CHECK_STATUS(&c->on, status, nulls || x->refused || x->accesses ? CLUMP_ERR_DEVICE : CLUMP_OK);
     same_number(c, "reports of OUT_OF_MEMORY", r.errors[CLUMP_DEVICE_OUT_OF_MEMORY].count, nulls);
     same_number(c, "reports of RETRY_BOUND", r.errors[CLUMP_DEVICE_RETRY_BOUND].count, 0);
     same_number(c, "reports of WRONG_LAUNCH", r.errors[CLUMP_DEVICE_WRONG_LAUNCH].count, 0);
