@@ -14,9 +14,8 @@
  *                                                  pool_thread.c another thread's
  *   host_access.c fields from the host             verify.c     everything compared
  *   operations.c  the list of operations           round.c      what a round has, from begin to end
- *   account.c     what the library holds           memory.c     that it does not grow
- *   watchdog.c    operations that do not end       messages.c   what is printed when something is wrong
- *   main.c        rounds, on one thread or several
+ *   memory.c      that it does not grow            watchdog.c   operations that do not end
+ *   messages.c    what is printed of a failure     main.c       rounds, on one thread or several
  *
  * Objects are known by a field `tag` that no two of a round share. Values of all other fields are
  * hashes of the tag, of a number called *salt*, and of the place, so that the model keeps a salt
@@ -308,8 +307,6 @@ void memory_step(client *c); /* after an operation: what the library holds is wi
 void memory_watch_process(client *c);
 void memory_end(client *c); /* after everything was destroyed: it holds nothing */
 void memory_print(const totals *sum);
-
-uint64_t memory_of_process(void); /* resident bytes; 0: not known */
 
 /* ---- round.c ----------------------------------------------------------------------------------- */
 

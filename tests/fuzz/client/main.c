@@ -33,7 +33,7 @@ static struct {
 
 /* A line for each round. Memory is looked at between rounds, when other threads are in the middle of theirs. */
 static void end_of_round(const client *c, double opened, double closed) {
-    uint64_t now = memory_of_process();
+    uint64_t now = account_of_process();
     pthread_mutex_lock(&all.lock);
     all.done++;
     if (all.done == 1) all.at_first = now;

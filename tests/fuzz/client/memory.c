@@ -1,9 +1,6 @@
 /* Memory over time. What the library holds is counted where it asks for it (account.h): within bounds
  * after each operation, and nothing at the end of a round. Memory of the process is resident memory, with that
  * of the OpenCL implementation. */
-#include <inttypes.h>
-#include <unistd.h>
-
 #include "client.h"
 
 /* Two to three times what was measured; `client` prints the most that there was. */
@@ -69,7 +66,7 @@ void memory_step(client *c) {
 void memory_watch_process(client *c) {
     enum { GROWTH = 48 << 20 };
     if (c->step % 200) return;
-    uint64_t now = memory_of_process();
+    uint64_t now = account_of_process();
     if (c->step < c->operations / 3 || !c->resident) {
         c->resident = now - c->log.room;
         return;
@@ -88,15 +85,6 @@ void memory_end(client *c) {
         if (now.references[k])
             complain(c, "the library kept %lld references to %s", (long long)now.references[k],
                      account_kind_name(k));
-}
-
-uint64_t memory_of_process(void) {
-    unsigned long long pages = 0;
-    FILE *file = fopen("/proc/self/statm", "r");
-    if (!file) return 0;
-    if (fscanf(file, "%*u %llu", &pages) != 1) pages = 0;
-    fclose(file);
-    return pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
 void memory_print(const totals *sum) {

@@ -1,4 +1,4 @@
-/* What the library holds of a client's: bytes and blocks of host memory, bytes of OpenCL buffers, and
+/* What the library holds of a context's: bytes and blocks of host memory, bytes of OpenCL buffers, and
  * references to OpenCL objects of each kind, counted where the library asks for them.
  *
  * A context gets `account_cl` and account_allocator(). OpenCL entry points have no user pointer, so
@@ -56,5 +56,8 @@ const char *account_kind_name(account_kind kind);
 
 clump_allocator account_allocator(account *a);
 extern const clump_cl_functions account_cl;
+
+uint64_t account_of_process(
+    void); /* resident bytes, the OpenCL implementation's too; 0: not known */
 
 #endif

@@ -4,8 +4,10 @@
  */
 #include "account.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static _Thread_local account *mine;
 
@@ -261,3 +263,12 @@ const clump_cl_functions account_cl = {
     .RetainEvent = retain_Event,
     .ReleaseEvent = release_Event,
 };
+
+uint64_t account_of_process(void) {
+    unsigned long long pages = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    if (!file) return 0;
+    if (fscanf(file, "%*u %llu", &pages) != 1) pages = 0;
+    fclose(file);
+    return pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
