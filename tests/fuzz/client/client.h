@@ -10,8 +10,8 @@
  *   source.c      the kernels of a round           moving.c     compaction
  *   model.c       what the heaps must hold         collecting.c collection
  *   launches.c    kernels that make, free, write   pooled.c     a pool beside the heaps: its regions,
- *   upkeep.c      what changes nothing             pool_calls.c all other calls on it,
- *                                                  pool_thread.c another thread's
+ *   numbers.c     objects by number                pool_calls.c all other calls on it,
+ *   upkeep.c      what changes nothing             pool_thread.c another thread's
  *   host_access.c fields from the host             verify.c     everything compared
  *   operations.c  the list of operations           round.c      what a round has, from begin to end
  *   memory.c      that it does not grow            watchdog.c   operations that do not end
@@ -93,7 +93,7 @@ typedef struct class_model {
 
 /* Classes that kernels of a round are about. */
 typedef struct roles {
-    int each, pair[2], group, parent, child, freed, looked_at, derived, crowd, buried;
+    int each, pair[2], group, parent, child, freed, looked_at, derived, crowd, buried, counted;
     int child_link; /* field of the child that can hold the parent, or -1 */
 } roles;
 
@@ -172,6 +172,7 @@ typedef struct pool_thread pool_thread;
     X(link_by_kernel, 14)                                                                          \
     X(look_at, 5)                                                                                  \
     X(crowd_together, 2)                                                                           \
+    X(number_all, 3)                                                                               \
     X(write_fields, 6)                                                                             \
     X(set_one_field, 6)                                                                            \
     X(get_one_field, 4)                                                                            \
@@ -226,7 +227,8 @@ typedef struct totals {
     X(look)                                                                                        \
     X(crowd)                                                                                       \
     X(keys)                                                                                        \
-    X(bury)
+    X(bury)                                                                                        \
+    X(number)
 typedef enum kernel_name {
 #define KERNEL_ENUM(name) KERNEL_##name,
     KERNEL_LIST(KERNEL_ENUM)

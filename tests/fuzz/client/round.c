@@ -107,8 +107,8 @@ void make_program(client *c) {
     for (int k = 0; k < KERNELS; k++)
         c->kernels[k] =
             c->wanted[k] ? cl_fixture_kernel(&c->on, c->program, kernel_names[k]) : NULL;
-    const kernel_name with_out[] = {KERNEL_make, KERNEL_each, KERNEL_two,  KERNEL_group,
-                                    KERNEL_loop, KERNEL_look, KERNEL_crowd};
+    const kernel_name with_out[] = {KERNEL_make, KERNEL_each, KERNEL_two,   KERNEL_group,
+                                    KERNEL_loop, KERNEL_look, KERNEL_crowd, KERNEL_number};
     for (size_t i = 0; i < sizeof with_out / sizeof *with_out; i++)
         if (c->kernels[with_out[i]]) SET_ARG(&c->on, c->kernels[with_out[i]], 0, c->out_buffer);
     SET_ARG(&c->on, c->kernels[KERNEL_free_list], 0, c->list_buffer);

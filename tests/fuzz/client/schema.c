@@ -135,6 +135,7 @@ static void draw_roles(client *c) {
         if (is_a(c, k, r->looked_at)) r->derived = k;
     r->crowd = draw_class(c);
     r->buried = draw_class(c);
+    r->counted = draw_class(c);
 }
 
 static void ask_library(client *c) {
