@@ -314,11 +314,12 @@ static void run_phase(const phase *p, double operations) {
     compare_held(p->name);
     run.done[t.queue] += done;
     printf(
-        "%u %-11s %11llu operations, %6.2f M/s, %8llu objects, %5u of %u blocks free, F %.3f, "
-        "%llu nulls\n",
+        "%u %-11s %11llu operations, %6.2f M/s, %8llu objects, %5.1f%% full, %5u of %u blocks "
+        "free, "
+        "F %.3f, %llu nulls\n",
         t.queue, p->name, (unsigned long long)done, (double)done / took * 1e-6,
-        (unsigned long long)objects, stats.free_blocks, stats.blocks, stats.fragmentation,
-        (unsigned long long)t.nulls);
+        (unsigned long long)objects, 100.0 * (double)objects / (double)t.fits, stats.free_blocks,
+        stats.blocks, stats.fragmentation, (unsigned long long)t.nulls);
     if (p->percent > 100 && t.nulls == 0)
         fail_msg("phase %s was to fill the heap and did not", p->name);
 }
@@ -346,8 +347,10 @@ static void *run_queue(void *number) {
     assert_int_equal(cl_fixture_open(&t.on, &desc), 0);
     set_up();
     if (!t.queue)
-        printf("%u queues, each with %u work-items and a heap for %llu objects; seed %u\n",
-               run.queues, t.items, (unsigned long long)t.fits, t.seed);
+        printf(
+            "queues: %u, each with %u work-items and a heap for %llu objects of equal shares; seed "
+            "%u\n",
+            run.queues, t.items, (unsigned long long)t.fits, t.seed);
     for (size_t i = 0; i < sizeof phases / sizeof *phases; i++)
         run_phase(&phases[i], run.operations);
     finish();

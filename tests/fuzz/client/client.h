@@ -304,9 +304,9 @@ void watch_pause(client *c); /* nothing is under way */
 /* ---- memory.c ---------------------------------------------------------------------------------- */
 
 void memory_step(client *c); /* after an operation: what the library holds is within its bounds */
-/* After an operation of the only client that the process has: after a third of a round resident memory
- * grows no more, but for some kernels that are compiled late. */
-void memory_watch_process(client *c);
+/* After an operation: after a third of a round resident memory grows no more, but for some kernels that are
+ * compiled late, on this thread or another. */
+void memory_watch_process(client *c, uint32_t threads);
 void memory_end(client *c); /* after everything was destroyed: it holds nothing */
 void memory_print(const totals *sum);
 

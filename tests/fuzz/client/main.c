@@ -67,7 +67,7 @@ static int one_round(client *c, uint64_t seed) {
     while (c->step < all.operations && (all.end == 0 || seconds() < all.end)) {
         watch_step(c);
         operate(c);
-        if (all.threads == 1) memory_watch_process(c);
+        memory_watch_process(c, all.threads);
     }
     watch_step(c);
     close_round(c);
