@@ -126,11 +126,8 @@ static void print_sums(void) {
     for (uint32_t i = 0; i < all.threads; i++) add_up(&sum, &all.clients[i].sum);
     print_operations(&sum);
     memory_print(&sum);
-    printf(
-        "memory of the process: %llu MiB after the first round, %llu after the warm-up, %llu at "
-        "the "
-        "end\n",
-        (ull)(all.at_first >> 20), (ull)(all.warm >> 20), (ull)(all.at_last >> 20));
+    printf("memory of the process: %llu MiB after the first round, %llu at the end\n",
+           (ull)(all.at_first >> 20), (ull)(all.at_last >> 20));
     printf(
         "%llu rounds, %llu operations in %.0f s on %u threads: %llu requests, %llu nulls, %llu "
         "frees, "

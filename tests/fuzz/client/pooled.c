@@ -58,7 +58,7 @@ region_model *draw_region(client *c) {
 
 static void make_region(client *c, region_model *r) {
     clump_region at;
-    r->words = logarithmic(c, 16, 60000);
+    r->words = logarithmic(c, 16, 120000);
     r->salt = draw_salt(c);
     const clump_allocation_desc desc = {.bytes = r->words * 4ull,
                                         .unique = chance(c, 10),
