@@ -449,6 +449,15 @@ void set_numbers(client *c, clump_kernel *kernel, uint32_t first, uint32_t count
 #define SET_NUMBERS(c, kernel, first, ...)                                                         \
     set_numbers((c), (kernel), (first), sizeof(uint32_t[]){__VA_ARGS__} / sizeof(uint32_t),        \
                 (uint32_t[]){__VA_ARGS__})
+
+/* Now and then a call waits for an event and gives another. */
+typedef struct sync_use {
+    cl_event before, after;
+    clump_sync sync;
+} sync_use;
+const clump_sync *begin_sync(client *c, sync_use *u); /* NULL: without */
+void end_sync(client *c, sync_use *u);
+
 void fill_out(client *c, uint32_t words, uint32_t value);
 void read_out(client *c, uint32_t words);
 

@@ -269,7 +269,10 @@ void collect(client *c, heap_model *h) {
         note(c, "; ");
     }
     describe(&g);
-    CHECK_OK(&c->on, clump_collect(h->heap, &g.desc, wants_report ? &report : NULL, NULL));
+    sync_use u;
+    const clump_sync *sync = begin_sync(c, &u);
+    CHECK_OK(&c->on, clump_collect(h->heap, &g.desc, wants_report ? &report : NULL, sync));
+    end_sync(c, &u);
     follow_collection(&g, wants_report ? &report : NULL);
     collection_close(&g);
 }

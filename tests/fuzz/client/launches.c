@@ -31,26 +31,36 @@ static size_t global_size(const client *c, uint32_t n) {
     return (n + c->local - 1) / c->local * c->local;
 }
 
-/* global 0: a do-all. Now and then it waits for an event and gives another. */
-static void launch(client *c, heap_model *h, clump_kernel *kernel, size_t global) {
-    cl_event before = NULL, after = NULL;
-    clump_sync sync = {.event = &after};
-    const clump_sync *used = chance(c, 20) ? &sync : NULL;
-    if (used && chance(c, 50)) {
-        CHECK_CL(clEnqueueMarkerWithWaitList(c->on.queue, 0, NULL, &before));
-        sync.wait_count = 1;
-        sync.wait_list = &before;
+const clump_sync *begin_sync(client *c, sync_use *u) {
+    *u = (sync_use){.sync = {.event = &u->after}};
+    if (!chance(c, 20)) return NULL;
+    if (chance(c, 50)) {
+        CHECK_CL(clEnqueueMarkerWithWaitList(c->on.queue, 0, NULL, &u->before));
+        u->sync.wait_count = 1;
+        u->sync.wait_list = &u->before;
     }
-    if (global)
-        CHECK_OK(&c->on, clump_launch(h->heap, kernel, global, c->local, used));
-    else
-        CHECK_OK(&c->on, clump_do_all(h->heap, kernel, used));
-    if (used) {
-        CHECK_CL(clWaitForEvents(1, &after));
-        clReleaseEvent(after);
+    return &u->sync;
+}
+
+void end_sync(client *c, sync_use *u) {
+    if (u->after) { /* a call that was refused gives none */
+        CHECK_CL(clWaitForEvents(1, &u->after));
+        clReleaseEvent(u->after);
         account_released(c->account, ACCOUNT_EVENT);
     }
-    if (before) clReleaseEvent(before);
+    if (u->before) clReleaseEvent(u->before);
+}
+
+/* global 0: a do-all. */
+static void launch(client *c, heap_model *h, clump_kernel *kernel, size_t global) {
+    sync_use u;
+    const clump_sync *sync = begin_sync(c, &u);
+    if (global)
+        CHECK_OK(&c->on, clump_launch(h->heap, kernel, global, c->local, sync));
+    else
+        CHECK_OK(&c->on, clump_do_all(h->heap, kernel, sync));
+    if (sync && !u.after) complain(c, "a launch gives no event");
+    end_sync(c, &u);
 }
 
 static void launch_items(client *c, heap_model *h, clump_kernel *kernel, uint32_t n) {
@@ -104,8 +114,11 @@ void do_new(client *c, heap_model *h) {
     note(c, "%u of K%d", n, class);
     fill_out(c, n, UNTOUCHED);
     SET_NUMBERS(c, kernel, 1, tag, salt, (uint32_t) class);
+    sync_use u;
+    const clump_sync *sync = begin_sync(c, &u);
     CHECK_OK(&c->on, clump_do_new(h->heap, c->classes[class].name, n, kernel,
-                                  chance(c, 70) ? &made : NULL, NULL));
+                                  chance(c, 70) ? &made : NULL, sync));
+    end_sync(c, &u);
     read_out(c, n);
     uint32_t visited = 0;
     while (visited < n && c->out[visited] != UNTOUCHED) visited++;

@@ -260,7 +260,10 @@ void compact(client *c, heap_model *h) {
     int wants_report = chance(c, 75);
     draw_compaction(c, &x, 1);
     memset(&report, 0xee, sizeof report);
-    clump_status status = clump_compact(h->heap, &x.desc, wants_report ? &report : NULL, NULL);
+    sync_use u;
+    const clump_sync *sync = begin_sync(c, &u);
+    clump_status status = clump_compact(h->heap, &x.desc, wants_report ? &report : NULL, sync);
+    end_sync(c, &u);
     if (x.desc.order != CLUMP_ORDER_ANY && !order_fits(c, h, &x)) {
         note(c, " (does not fit)");
         CHECK_STATUS(&c->on, status, CLUMP_ERR_CAPACITY);

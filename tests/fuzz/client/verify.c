@@ -136,7 +136,10 @@ static uint32_t compare_list(client *c, heap_model *h, int class, clump_ref *ref
 
 static void compare_checksum(client *c, heap_model *h) {
     uint32_t sum = 0;
-    CHECK_OK(&c->on, clump_reduce(h->heap, c->kernels[KERNEL_checksum], &sum, sizeof sum, NULL));
+    sync_use u;
+    const clump_sync *sync = begin_sync(c, &u);
+    CHECK_OK(&c->on, clump_reduce(h->heap, c->kernels[KERNEL_checksum], &sum, sizeof sum, sync));
+    end_sync(c, &u);
     same_number(c, "checksum by a kernel", sum, checksum_of(c, h));
 }
 
