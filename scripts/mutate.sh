@@ -8,7 +8,8 @@
 # The faults are those of scripts/mutants.txt and others drawn at random from the seed. Tests by
 # file: scripts/mutate/tests.txt. The kind endurance is scripts/mutants_endurance.txt alone, on the random
 # client. Survivors that are argued to change nothing: scripts/mutants_equivalent.txt. Needs no GPU;
-# docs/internals/testing.md, "Mutation score", says how to read what it prints. Exit status: 0 all found, 1 some survived, 2 an entry of mutants.txt fits no more.
+# docs/internals/testing.md, "Mutation score", says how to read what it prints. Exit status: 0 all found, 1 some
+# survived, 2 an entry of the list fits no more.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 for program in python3 git cmake ninja cc; do

@@ -50,7 +50,7 @@ enum {
     GRAVES = 128,
     OUTSIDES_MAX = 4,
     HANDLES_MAX = 100, /* more than the library's first buffer of handles has room for */
-    REGIONS_MAX = 12
+    REGIONS_MAX = 32
 };
 
 #define FIRST_TAG 2u          /* checksums have 0 for null and 1 for dangling references */
@@ -207,7 +207,7 @@ typedef enum operation_name {
 
 typedef struct totals {
     ull rounds, operations;
-    ull requests, nulls, frees, refused, moves, dead, weak_nulled, compared;
+    ull requests, nulls, frees, refused, moves, dead, weak_nulled, pool_moves, compared;
     ull times[OPERATIONS];
     double took[OPERATIONS]; /* seconds, comparisons included */
     account_sums most; /* that the library had, without what heaps and pools are asked to have */

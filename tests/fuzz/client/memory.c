@@ -3,14 +3,15 @@
  * of the OpenCL implementation. */
 #include "client.h"
 
-/* Two to three times what was measured; `client` prints the most that there was. */
+/* Two to three times what was measured, and what every region of a pool may have at a time; `client` prints the
+ * most that there was. */
 enum {
     HOST_BYTES_MAX = 2 << 20,
-    HOST_BLOCKS_MAX = 300,
-    BUFFERS_MAX = 60,
+    HOST_BLOCKS_MAX = 300 + 3 * REGIONS_MAX, /* names, uses and sub-buffers of regions */
+    BUFFERS_MAX = 40 + 3 * REGIONS_MAX,
     PROGRAMS_MAX = 12,
     KERNELS_MAX = 120,
-    EVENTS_MAX = 60
+    EVENTS_MAX = 60 + REGIONS_MAX
 };
 
 /* Device memory that calls on a heap keep beside it: a share of its size, and more. */

@@ -115,7 +115,7 @@ void step_pool(client *c, heap_model *h) {
     desc.wait = !desc.manual && chance(c, 20);
     note(c, "budget %g, %u moves%s%s", desc.budget_us, desc.max_moves, desc.wait ? ", wait" : "",
          desc.manual ? ", manual" : "");
-    step(c, &desc, &report);
+    for (uint32_t i = 1 + below(c, 4); i > 0; i--) step(c, &desc, &report);
     if (desc.manual) finish_moves(c);
     compare_regions(c);
 }

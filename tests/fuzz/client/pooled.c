@@ -19,10 +19,10 @@ static uint32_t word_of(const region_model *r, uint32_t i) {
 static void write_region(client *c, region_model *r, const clump_region *at) {
     uint32_t *words = must_alloc(r->words * sizeof *words);
     for (uint32_t i = 0; i < r->words; i++) words[i] = word_of(r, i);
-    CHECK_CL(clFinish(c->on.queue));
-    CHECK_CL(clEnqueueWriteBuffer(c->pool_queue, at->buffer, CL_TRUE, at->offset,
+    /* Nobody else has the place: no other queue need be waited for. */
+    CHECK_CL(clEnqueueWriteBuffer(c->on.queue, at->buffer, CL_TRUE, at->offset,
                                   r->words * sizeof *words, words, 0, NULL, NULL));
-    CHECK_CL(clFinish(c->pool_queue));
+    CHECK_CL(clFinish(c->on.queue));
     free(words);
 }
 
@@ -107,7 +107,7 @@ static void defragment(client *c) {
 void use_pool(client *c, heap_model *h) {
     (void)h;
     if (!c->pool) return;
-    for (uint32_t i = 1 + below(c, 4); i > 0; i--) {
+    for (uint32_t i = 1 + below(c, 12); i > 0; i--) {
         region_model *r = &c->regions[below(c, REGIONS_MAX)];
         if (r->allocation)
             drop_region(c, r);
@@ -161,12 +161,13 @@ static void open_queue(client *c) {
 
 void open_pool(client *c) {
     clump_error error;
+    static const uint64_t chunks[] = {0, 256u << 10, 1u << 20, 2u << 20};
     open_queue(c);
     clump_pool_desc desc = {.context = c->on.clump,
                             .queue = c->pool_queue,
-                            .chunk_bytes = chance(c, 50) ? 1u << 20 : 0,
+                            .chunk_bytes = chunks[below(c, 4)],
                             .fit = (clump_fit)below(c, CLUMP_FIT_COUNT),
-                            .margin_bytes = chance(c, 30) ? 64 : 0,
+                            .margin_bytes = chance(c, 40) ? 64 : 0,
                             .flags = chance(c, 30) ? CLUMP_POOL_KEEP_NONE : 0,
                             .user = c,
                             .decide = chance(c, 40) ? decide : NULL,
@@ -175,7 +176,7 @@ void open_pool(client *c) {
     if (chance(c, 20)) desc.flags |= CLUMP_POOL_UNTOUCHED;
     if (clump_pool_create(&desc, &c->pool, &error))
         complain(c, "clump_pool_create: %s", error.message);
-    if (chance(c, 40)) begin_pool_thread(c);
+    if (chance(c, 50)) begin_pool_thread(c);
     text_append(&c->facts, "\npool: chunks of %llu bytes, fit %d, margins of %u, flags %x%s%s%s",
                 (ull)desc.chunk_bytes, (int)desc.fit, desc.margin_bytes, desc.flags,
                 desc.decide ? ", decides" : "",
@@ -195,6 +196,7 @@ void close_pool(client *c) {
         regions += r->allocation != 0;
     }
     POOL_OK(c, clump_pool_get_stats(c->pool, &stats));
+    c->sum.pool_moves += stats.moves;
     same_number(c, "allocations of the pool when all heaps are gone", stats.allocations, regions);
     clump_pool_destroy(c->pool);
     for (int i = 0; i < REGIONS_MAX; i++)
