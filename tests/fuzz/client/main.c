@@ -153,7 +153,9 @@ int main(int argc, char **argv) {
     pthread_mutex_init(&all.lock, NULL);
     begin_messages();
     if (all.threads > 1) {
-        int result = cl_fixture_open(&all.shared, NULL);
+        /* Only its cl_context is used; CLUMP_PERSONALITY may be `random`, which is for rounds. */
+        const cl_fixture_desc desc = {.personality = CLUMP_PERSONALITY_CPU};
+        int result = cl_fixture_open(&all.shared, &desc);
         if (result) return result;
     }
     run_threads();
