@@ -21,13 +21,20 @@ static uint64_t margin_bytes_most(const clump_pool *p) {
     return ((uint64_t)p->margin_units + 1) << p->unit_shift;
 }
 
+/* It waits: the place may be freed and given to somebody who writes there on another queue. */
 clump_status clumpi_margin_write(clump_pool *p, const clumpi_record *r) {
     static const unsigned char pattern = PATTERN;
     margin m = margin_of(p, r);
+    cl_event event = NULL;
     cl_int code = p->cl.EnqueueFillBuffer(p->desc.queue, r->chunk->buffer, &pattern, sizeof pattern,
-                                          m.at, m.bytes, 0, NULL, NULL);
+                                          m.at, m.bytes, 0, NULL, &event);
+    if (code)
+        return clumpi_fail_cl(&p->error, "clEnqueueFillBuffer", code,
+                              "the margin of an allocation");
+    code = p->cl.WaitForEvents(1, &event);
+    p->cl.ReleaseEvent(event);
     if (!code) return CLUMP_OK;
-    return clumpi_fail_cl(&p->error, "clEnqueueFillBuffer", code, "the margin of an allocation");
+    return clumpi_fail_cl(&p->error, "clWaitForEvents", code, "the margin of an allocation");
 }
 
 static clump_status check_margin(clump_pool *p, uint32_t record, unsigned char *bytes) {

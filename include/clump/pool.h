@@ -151,7 +151,7 @@ typedef struct clump_allocation_desc {
  *   allocation  [out]            0 on failure
  *   region      [out, optional]
  * Blocks: only if a chunk must be made (it is touched: that waits for the pool's queue, with the
- * lock), or with CLUMP_POOL_COMPACT_WHEN_FULL.
+ * lock), with margins (which are written then, likewise), or with CLUMP_POOL_COMPACT_WHEN_FULL.
  * Returns CLUMP_OK; CLUMP_ERR_USAGE; CLUMP_ERR_CAPACITY the memory is not there, or a limit does
  * not allow it: the error tells which, with the OpenCL code if the device refused;
  * CLUMP_ERR_MEMORY; CLUMP_ERR_CL. */

@@ -32,7 +32,7 @@ def arguments():
     p.add_argument('--seed', type=int, default=1)
     p.add_argument('--count', type=int, default=300, help='mutants, those kept by hand included')
     p.add_argument('--files', default='*', metavar='GLOB', help='only of files that fit')
-    p.add_argument('--kind', choices=('all', 'hand', 'random'), default='all')
+    p.add_argument('--kind', choices=('all', 'hand', 'random', 'endurance'), default='all')
     p.add_argument('--only', action='append', default=[], metavar='ID', help='may be repeated')
     p.add_argument('--list', action='store_true', help='print the mutants and run nothing')
     p.add_argument('--jobs', type=int, default=1)
@@ -53,7 +53,8 @@ class Draw:
         self.skipped, self.sequences = 0, {}
         paths = sorted(str(p.relative_to(ROOT)) for pattern in FILES for p in ROOT.glob(pattern))
         self.paths = [p for p in paths if fnmatch.fnmatch(p, options.files)]
-        hand, self.stale = lists.hand_mutants(ROOT, ROOT / 'scripts' / 'mutants.txt')
+        self.list = 'mutants_endurance.txt' if options.kind == 'endurance' else 'mutants.txt'
+        hand, self.stale = lists.hand_mutants(ROOT, ROOT / 'scripts' / self.list)
         self.hand = [m for m in hand if fnmatch.fnmatch(m.path, options.files)]
 
     def text(self, path):
@@ -78,8 +79,9 @@ class Draw:
         rng = random.Random(o.seed)
         slots = [m for m in self.hand if self.programs(m)] if o.kind != 'random' else []
         rng.shuffle(slots)
-        slots = slots[:o.count if o.kind == 'hand' else o.count // 2]
-        rest = o.count - len(slots) if o.kind != 'hand' else 0
+        kept_only = o.kind in ('hand', 'endurance')
+        slots = slots[:o.count if kept_only else o.count // 2]
+        rest = o.count - len(slots) if not kept_only else 0
         # A long file gets more, but not in proportion: its square root.
         share = {p: (sum(map(len, operators.candidates(p, self.text(p)).values()))) ** 0.5
                  for p in self.paths}
@@ -111,7 +113,8 @@ class Run:
 
     def __init__(self, options, draw):
         self.o, self.draw, self.lock = options, draw, threading.Lock()
-        self.table = lists.TestTable(HERE / 'tests.txt')
+        endurance = options.kind == 'endurance'
+        self.table = lists.TestTable(HERE / ('tests_endurance.txt' if endurance else 'tests.txt'))
         self.equivalents = lists.Equivalents(ROOT / 'scripts' / 'mutants_equivalent.txt')
         self.file = options.results or options.folder / 'results.jsonl'
         self.results, self.done, self.longest, self.left = [], {}, 0.0, 0
@@ -329,7 +332,7 @@ def main():
     signal.signal(signal.SIGTERM, stop)
     draw = Draw(options)
     for words in draw.stale:
-        print(f'mutants.txt: {words}', file=sys.stderr)
+        print(f'{draw.list}: {words}', file=sys.stderr)
     run = Run(options, draw)
     run.go(draw.slots())
     if options.list:

@@ -1,4 +1,4 @@
-/* Allocation under load: stress_alloc [OPERATIONS [SEED]].
+/* Allocation under load: stress_alloc [OPERATIONS [SEED [QUEUES]]].
  *
  * Every work-item has a bag of objects in a buffer of the test, and makes and frees objects of five
  * classes (8 to 200 bytes) at random, so that the heap is filled to 50, 90, 99 and 100% and emptied
@@ -7,16 +7,21 @@
  *
  * After each phase: the heap passes its check; kernels reported nothing, but for one OUT_OF_MEMORY for
  * each null that the test got, and nulls only come where the heap is meant to be full; the references
- * in the bags are those that the heap enumerates. At the end all blocks are free.
+ * in the bags are those that the heap enumerates; the library holds as much memory of host and device, and as many
+ * OpenCL objects, as after the first phase. At the end all blocks are free, and nothing is held.
+ *
+ * Each queue has a thread, a context of the library and a heap of its own, all in one cl_context, and its share of the
+ * operations. QUEUES is 4 from 10^9 operations on, else 1.
  *
  * Launches are kept well below a second each. A hundred million operations run as stress_alloc_slow.
  */
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include "cl_fixture.h"
+#include "account.h"
 
 static const char schema_text[] =
     "class Tiny { uint w[2]; }"
@@ -113,8 +118,12 @@ typedef struct tally {
     uint32_t made, freed, nulls, bad;
 } tally;
 
-static struct {
+/* Of this thread's queue. */
+static _Thread_local struct {
     cl_fixture on;
+    account account;
+    account_sums held; /* by the library, after the first phase */
+    uint32_t queue;
     clump_heap *heap;
     clump_program *program;
     clump_kernel *churn;
@@ -126,6 +135,14 @@ static struct {
     uint64_t nulls; /* of the phase so far */
     tally *host_tallies;
 } t;
+
+enum { QUEUES_MAX = 16 };
+static struct {
+    double operations; /* of each queue */
+    uint32_t queues, seed;
+    uint64_t done[QUEUES_MAX];
+    cl_fixture shared;
+} run;
 
 static double seconds(void) {
     struct timespec now;
@@ -261,6 +278,20 @@ static void check_reports(const char *name, double nulls_max) {
         fail_msg("phase %s: %llu nulls", name, (unsigned long long)t.nulls);
 }
 
+/* Nothing that a phase does makes the library keep more than the phase before. */
+static void compare_held(const char *name) {
+    account_sums now = account_read(&t.account);
+    if (!t.held.host_bytes) t.held = now;
+    if (now.host_bytes != t.held.host_bytes || now.device_bytes != t.held.device_bytes ||
+        memcmp(now.references, t.held.references, sizeof now.references) != 0)
+        fail_msg(
+            "phase %s: the library holds %llu bytes of host memory and %llu of the device, or "
+            "other "
+            "OpenCL objects; after the first phase it held %llu and %llu",
+            name, (unsigned long long)now.host_bytes, (unsigned long long)now.device_bytes,
+            (unsigned long long)t.held.host_bytes, (unsigned long long)t.held.device_bytes);
+}
+
 static void run_phase(const phase *p, double operations) {
     uint32_t target = (uint32_t)(t.fits * p->percent / 100 / t.items);
     uint64_t done = 0, wanted = (uint64_t)(operations * p->share);
@@ -280,11 +311,15 @@ static void run_phase(const phase *p, double operations) {
     clump_heap_stats stats;
     CHECK_OK(&t.on, clump_heap_calc_stats(t.heap, &stats, NULL, 0));
     assert_int_equal(stats.objects, objects);
+    compare_held(p->name);
+    run.done[t.queue] += done;
     printf(
-        "%-11s %11llu operations, %6.2f M/s, %8llu objects, %5u of %u blocks free, F %.3f, "
-        "%llu nulls\n",
-        p->name, (unsigned long long)done, (double)done / took * 1e-6, (unsigned long long)objects,
-        stats.free_blocks, stats.blocks, stats.fragmentation, (unsigned long long)t.nulls);
+        "%u %-11s %11llu operations, %6.2f M/s, %8llu objects, %5.1f%% full, %5u of %u blocks "
+        "free, "
+        "F %.3f, %llu nulls\n",
+        t.queue, p->name, (unsigned long long)done, (double)done / took * 1e-6,
+        (unsigned long long)objects, 100.0 * (double)objects / (double)t.fits, stats.free_blocks,
+        stats.blocks, stats.fragmentation, (unsigned long long)t.nulls);
     if (p->percent > 100 && t.nulls == 0)
         fail_msg("phase %s was to fill the heap and did not", p->name);
 }
@@ -301,23 +336,63 @@ static void finish(void) {
     assert_int_equal(stats.free_blocks, stats.blocks);
 }
 
-int main(int argc, char **argv) {
-    double operations = argc > 1 ? strtod(argv[1], NULL) : 5e6;
-    t.seed = argc > 2 ? (uint32_t)strtoul(argv[2], NULL, 0) : 1;
-    if (!(operations >= 1)) {
-        fprintf(stderr, "usage: stress_alloc [OPERATIONS [SEED]]\n");
-        return 2;
-    }
-    int result = cl_fixture_open(&t.on, NULL);
-    if (result) return result;
+/* All phases on one queue. */
+static void *run_queue(void *number) {
+    t.queue = *(const uint32_t *)number;
+    t.seed = run.seed + t.queue;
+    account_open(&t.account);
+    account_use(&t.account);
+    const cl_fixture_desc desc = {
+        .cl = &account_cl, .allocator = account_allocator(&t.account), .share = run.shared.context};
+    assert_int_equal(cl_fixture_open(&t.on, &desc), 0);
     set_up();
-    printf("%s / %s\n%u work-items, a heap for %llu objects, seed %u\n",
-           t.on.capabilities->platform_name, t.on.capabilities->device_name, t.items,
-           (unsigned long long)t.fits, t.seed);
-    for (size_t i = 0; i < sizeof phases / sizeof *phases; i++) run_phase(&phases[i], operations);
+    if (!t.queue)
+        printf(
+            "queues: %u, each with %u work-items and a heap for %llu objects of equal shares; seed "
+            "%u\n",
+            run.queues, t.items, (unsigned long long)t.fits, t.seed);
+    for (size_t i = 0; i < sizeof phases / sizeof *phases; i++)
+        run_phase(&phases[i], run.operations);
     finish();
-    printf("all freed, all blocks free\n");
     tear_down();
     cl_fixture_close(&t.on);
+    const account_sums left = account_read(&t.account), none = {0};
+    assert_memory_equal(&left, &none, sizeof none);
+    account_close(&t.account);
+    return NULL;
+}
+
+static void run_queues(void) {
+    pthread_t threads[QUEUES_MAX];
+    uint32_t numbers[QUEUES_MAX];
+    for (uint32_t i = 0; i < run.queues; i++) {
+        numbers[i] = i;
+        assert_int_equal(pthread_create(&threads[i], NULL, run_queue, &numbers[i]), 0);
+    }
+    for (uint32_t i = 0; i < run.queues; i++) pthread_join(threads[i], NULL);
+}
+
+int main(int argc, char **argv) {
+    double operations = argc > 1 ? strtod(argv[1], NULL) : 5e6, start = seconds();
+    run.seed = argc > 2 ? (uint32_t)strtoul(argv[2], NULL, 0) : 1;
+    run.queues = argc > 3 ? (uint32_t)strtoul(argv[3], NULL, 0) : operations >= 1e9 ? 4 : 1;
+    if (!(operations >= 1) || !run.queues || run.queues > QUEUES_MAX) {
+        fprintf(stderr, "usage: stress_alloc [OPERATIONS [SEED [QUEUES]]]\n");
+        return 2;
+    }
+    run.operations = operations / run.queues;
+    int result = cl_fixture_open(&run.shared, NULL);
+    if (result) return result;
+    printf("%s / %s\n", run.shared.capabilities->platform_name,
+           run.shared.capabilities->device_name);
+    run_queues();
+    uint64_t done = 0;
+    for (uint32_t i = 0; i < run.queues; i++) done += run.done[i];
+    printf(
+        "all freed, all blocks free: %llu operations in %.0f s, %.2f M/s; the process has %llu "
+        "MiB\n",
+        (unsigned long long)done, seconds() - start, (double)done / (seconds() - start) * 1e-6,
+        (unsigned long long)(account_of_process() >> 20));
+    cl_fixture_close(&run.shared);
     return 0;
 }

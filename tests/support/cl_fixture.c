@@ -99,7 +99,11 @@ int cl_fixture_open(cl_fixture *f, const cl_fixture_desc *desc) {
     if (find_personality(desc, &personality))
         return fail_to_open(f, 1, "CLUMP_PERSONALITY", "it must be cpu or gpu");
     cl_int code = CL_SUCCESS;
-    f->context = clCreateContext(NULL, 1, &f->device, NULL, NULL, &code);
+    f->context = desc->share;
+    if (desc->share)
+        code = clRetainContext(desc->share);
+    else
+        f->context = clCreateContext(NULL, 1, &f->device, NULL, NULL, &code);
     if (code) return fail_to_open(f, 1, "clCreateContext", "");
     cl_command_queue_properties properties = CL_QUEUE_PROFILING_ENABLE;
     if (desc->out_of_order) properties |= CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
@@ -120,6 +124,7 @@ int cl_fixture_open(cl_fixture *f, const cl_fixture_desc *desc) {
                                   .disable = desc->disable,
                                   .personality = personality,
                                   .cl = &as_gpu,
+                                  .allocator = desc->allocator,
                                   .cache = desc->cache};
     if (!desc->cache.load && !desc->cache.folder) context.cache.folder = getenv("CLUMP_CACHE");
     clump_error error;

@@ -36,6 +36,8 @@ typedef struct cl_fixture_desc {
     int out_of_order;             /* of the queue */
     const clump_cl_functions *cl; /* as in clump_context_desc */
     clump_cache cache; /* as in clump_context_desc; without any, the folder of CLUMP_CACHE */
+    clump_allocator allocator; /* as in clump_context_desc */
+    cl_context share;          /* of the same device, retained; NULL: one of the fixture's own */
 } cl_fixture_desc;
 
 typedef struct cl_fixture {

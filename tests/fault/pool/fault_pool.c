@@ -8,6 +8,7 @@
  * Read first: include/clump/pool.h, failing.h.
  */
 #include <math.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -343,6 +344,52 @@ static void margins_to_the_byte(void **state) {
             if (over) assert_non_null(strstr(error_of(pool).message, words));
             assert_int_equal(clump_pool_free(pool, made), CLUMP_OK);
         }
+    clump_pool_destroy(pool);
+    cl_fixture_close(&f);
+}
+
+/* A queue that is late: margins are written when a thread has opened the gate. */
+static cl_context gate_context;
+static cl_event late_fill;
+
+static void *open_gate(void *event) {
+    nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
+    CHECK_CL(clSetUserEventStatus(event, CL_COMPLETE));
+    return NULL;
+}
+
+static cl_int CL_API_CALL fill_late(cl_command_queue a, cl_mem b, const void *c, size_t d, size_t e,
+                                    size_t g, cl_uint h, const cl_event *i, cl_event *event) {
+    cl_int code;
+    pthread_t thread;
+    cl_event gate = clCreateUserEvent(gate_context, &code);
+    CHECK_CL(code);
+    CHECK_CL(clEnqueueFillBuffer(a, b, c, d, e, g, 1, &gate, &late_fill));
+    if (event) {
+        CHECK_CL(clRetainEvent(late_fill));
+        *event = late_fill;
+    }
+    assert_int_equal(pthread_create(&thread, NULL, open_gate, gate), 0);
+    pthread_detach(thread);
+    return CL_SUCCESS;
+}
+
+/* A margin is there when its allocation is: later it might be in somebody else's, who uses another queue. */
+static void margins_are_waited_for(void **state) {
+    cl_fixture f = open_fixture(&(clump_cl_functions){.EnqueueFillBuffer = fill_late});
+    gate_context = f.context;
+    clump_pool *pool;
+    clump_error error;
+    clump_pool_desc desc = {.context = f.clump, .margin_bytes = 128, .flags = CLUMP_POOL_UNTOUCHED};
+    assert_int_equal(clump_pool_create(&desc, &pool, &error), CLUMP_OK);
+    clump_allocation made;
+    assert_int_equal(clump_pool_alloc(pool, &(clump_allocation_desc){.bytes = 1000}, &made, NULL),
+                     CLUMP_OK);
+    cl_int state_of_fill = CL_QUEUED;
+    CHECK_CL(clGetEventInfo(late_fill, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state_of_fill,
+                            &state_of_fill, NULL));
+    assert_int_equal(state_of_fill, CL_COMPLETE);
+    CHECK_CL(clReleaseEvent(late_fill));
     clump_pool_destroy(pool);
     cl_fixture_close(&f);
 }
@@ -901,6 +948,7 @@ int main(void) {
         cmocka_unit_test(limits),
         cmocka_unit_test(debugging),
         cmocka_unit_test(margins_to_the_byte),
+        cmocka_unit_test(margins_are_waited_for),
         cmocka_unit_test(memory_of_heaps),
         cmocka_unit_test(memories),
         cmocka_unit_test(images),

@@ -9,13 +9,19 @@
  *   schema.c      random classes and fields        outside.c    registered buffers and handles
  *   source.c      the kernels of a round           moving.c     compaction
  *   model.c       what the heaps must hold         collecting.c collection
- *   launches.c    kernels that make, free, write   pooled.c     a pool beside the heaps
+ *   launches.c    kernels that make, free, write   pooled.c     a pool beside the heaps: its regions,
+ *   numbers.c     objects by number                pool_calls.c all other calls on it,
+ *   upkeep.c      what changes nothing             pool_thread.c another thread's
  *   host_access.c fields from the host             verify.c     everything compared
- *   operations.c  the list of operations           main.c       rounds, and what is printed
+ *   operations.c  the list of operations           round.c      what a round has, from begin to end
+ *   memory.c      that it does not grow            watchdog.c   operations that do not end
+ *   messages.c    what is printed of a failure     main.c       rounds, on one thread or several
  *
  * Objects are known by a field `tag` that no two of a round share. Values of all other fields are
  * hashes of the tag, of a number called *salt*, and of the place, so that the model keeps a salt
  * where the heap keeps a value.
+ *
+ * Several threads each run rounds of their own, in one process; a `client` belongs to one thread.
  *
  * Read first: include/clump/clump.h, tests/support/cl_fixture.h.
  */
@@ -26,6 +32,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <stdatomic.h>
+
+#include "account.h"
 #include "cl_fixture.h"
 
 enum {
@@ -41,7 +50,7 @@ enum {
     GRAVES = 128,
     OUTSIDES_MAX = 4,
     HANDLES_MAX = 100, /* more than the library's first buffer of handles has room for */
-    REGIONS_MAX = 12
+    REGIONS_MAX = 32
 };
 
 #define FIRST_TAG 2u          /* checksums have 0 for null and 1 for dangling references */
@@ -84,7 +93,7 @@ typedef struct class_model {
 
 /* Classes that kernels of a round are about. */
 typedef struct roles {
-    int each, pair[2], group, parent, child, freed, looked_at, derived, crowd, buried;
+    int each, pair[2], group, parent, child, freed, looked_at, derived, crowd, buried, counted;
     int child_link; /* field of the child that can hold the parent, or -1 */
 } roles;
 
@@ -114,6 +123,8 @@ typedef struct heap_model {
     object_model *objects;
     uint32_t count, room;
     int got_room;        /* by the last operation, perhaps */
+    int pooled;          /* its memory is the pool's */
+    int watches;         /* handles of objects that were freed read null */
     uint32_t *number_at; /* by reference: 1 + number of the object there */
     clump_ref graves[GRAVES];
     uint32_t grave_count;                   /* so far */
@@ -132,16 +143,74 @@ typedef struct expectation {
     uint64_t asked[CLASSES_MAX], nulls[CLASSES_MAX];
     uint64_t refused;                 /* double frees and bad references together */
     uint64_t double_least, bad_least; /* of which certainly */
+    uint64_t accesses;                /* by bad references, in checked programs */
     int frees;                        /* 1: a kernel that made objects freed others */
 } expectation;
 
 typedef struct region_model {
     clump_allocation allocation; /* 0: none */
     uint32_t words, salt;
+    int movable;
+    uint32_t pins;
+    void *mapped;
+    cl_mem image;
 } region_model;
 
+/* A thread that uses the same pool: see pool_thread.c. */
+typedef struct pool_thread pool_thread;
+
+/* name, weight */
+#define OPERATION_LIST(X)                                                                          \
+    X(do_new, 8)                                                                                   \
+    X(new_each, 8)                                                                                 \
+    X(new_two, 8)                                                                                  \
+    X(new_group, 6)                                                                                \
+    X(new_loop, 10)                                                                                \
+    X(free_some, 10)                                                                               \
+    X(free_listed, 6)                                                                              \
+    X(set_by_kernel, 6)                                                                            \
+    X(link_by_kernel, 14)                                                                          \
+    X(look_at, 5)                                                                                  \
+    X(crowd_together, 2)                                                                           \
+    X(number_all, 3)                                                                               \
+    X(write_fields, 6)                                                                             \
+    X(set_one_field, 6)                                                                            \
+    X(get_one_field, 4)                                                                            \
+    X(count_and_list, 4)                                                                           \
+    X(misuse, 3)                                                                                   \
+    X(register_buffer, 8)                                                                          \
+    X(unregister_buffer, 4)                                                                        \
+    X(write_buffer, 4)                                                                             \
+    X(make_handles, 8)                                                                             \
+    X(drop_handles, 4)                                                                             \
+    X(compact, 14)                                                                                 \
+    X(compact_when_due, 3)                                                                         \
+    X(collect, 12)                                                                                 \
+    X(collect_when_due, 2)                                                                         \
+    X(reserve_slots, 4)                                                                            \
+    X(repair_heap, 2)                                                                              \
+    X(look_inside, 2)                                                                              \
+    X(renew_heap, 1)                                                                               \
+    X(renew_program, 1)                                                                            \
+    X(use_pool, 4)                                                                                 \
+    X(hold_regions, 3)                                                                             \
+    X(step_pool, 4)                                                                                \
+    X(limit_pool, 2)                                                                               \
+    X(look_at_pool, 2)
+
+typedef enum operation_name {
+#define OPERATION_ENUM(name, weight) OPERATION_##name,
+    OPERATION_LIST(OPERATION_ENUM)
+#undef OPERATION_ENUM
+        OPERATIONS
+} operation_name;
+
 typedef struct totals {
-    ull requests, nulls, frees, refused, moves, dead, weak_nulled, compared;
+    ull rounds, operations;
+    ull requests, nulls, frees, refused, moves, dead, weak_nulled, pool_moves, compared;
+    ull times[OPERATIONS];
+    double took[OPERATIONS]; /* seconds, comparisons included */
+    account_sums most; /* that the library had, without what heaps and pools are asked to have */
 } totals;
 
 #define KERNEL_LIST(X)                                                                             \
@@ -158,7 +227,8 @@ typedef struct totals {
     X(look)                                                                                        \
     X(crowd)                                                                                       \
     X(keys)                                                                                        \
-    X(bury)
+    X(bury)                                                                                        \
+    X(number)
 typedef enum kernel_name {
 #define KERNEL_ENUM(name) KERNEL_##name,
     KERNEL_LIST(KERNEL_ENUM)
@@ -168,8 +238,13 @@ typedef enum kernel_name {
 
 typedef struct client {
     cl_fixture on;
+    cl_context shared; /* with clients of other threads; NULL: none */
+    account *account;
+    clump_personality personality;
     uint64_t seed, random;
-    uint32_t step;
+    uint32_t step, operations;            /* done; to do */
+    atomic_ullong deadline;               /* see watchdog.c */
+    uint64_t resident;                    /* see memory_watch_process() */
     text schema_text, source, facts, log; /* the last two are for messages */
     class_model classes[CLASSES_MAX];
     int class_count;
@@ -182,19 +257,28 @@ typedef struct client {
     int own_sizes; /* 1: loops over objects get such launches, too */
     clump_schema *schema;
     clump_program *program;
-    clump_kernel *kernels[KERNELS]; /* NULL: the round goes without it */
+    int wanted[KERNELS];            /* 0: the round goes without it, */
+    clump_kernel *kernels[KERNELS]; /* which is NULL */
     cl_mem out_buffer, list_buffer;
     uint32_t *out, *list;
     heap_model heaps[HEAPS_MAX];
     uint32_t heap_count, turn; /* turn: the heap of the operation at hand */
     uint32_t next_tag;
-    clump_pool *pool; /* NULL: none */
+    clump_pool *pool;            /* NULL: none */
+    cl_command_queue pool_queue; /* the context's, or one of the pool's own */
+    pool_thread *beside;         /* NULL: none */
     region_model regions[REGIONS_MAX];
     expectation expect;
     totals sum;
 } client;
 
-/* ---- main.c ------------------------------------------------------------------------------------ */
+/* ---- messages.c -------------------------------------------------------------------------------- */
+
+/* Once, before the first round: a crash, or an end of the program in a round, prints the round. */
+void begin_messages(void);
+/* The round of this thread is the one to print; NULL: none. */
+void begin_work(client *c);
+void print_round(client *c);
 
 void text_append(text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void text_clear(text *t);
@@ -207,6 +291,30 @@ _Noreturn void complain(client *c, const char *format, ...) __attribute__((forma
 
 /* `found` must be `expected`. */
 void same_number(client *c, const char *what, uint64_t found, uint64_t expected);
+
+/* ---- watchdog.c -------------------------------------------------------------------------------- */
+
+/* A thread looks at `count` clients each second until the process ends. When an operation of one takes
+ * longer than PATIENCE, it prints the round and ends the program with 1. */
+enum { PATIENCE = 240 }; /* seconds, the compilation of kernels included */
+void begin_watchdog(client *clients, uint32_t count);
+void watch_step(client *c);  /* an operation begins */
+void watch_pause(client *c); /* nothing is under way */
+
+/* ---- memory.c ---------------------------------------------------------------------------------- */
+
+void memory_step(client *c); /* after an operation: what the library holds is within its bounds */
+/* After an operation: after a third of a round resident memory grows no more, but for some kernels that are
+ * compiled late, on this thread or another. */
+void memory_watch_process(client *c, uint32_t threads);
+void memory_end(client *c); /* after everything was destroyed: it holds nothing */
+void memory_print(const totals *sum);
+
+/* ---- round.c ----------------------------------------------------------------------------------- */
+
+int open_round(client *c, uint64_t seed, uint32_t operations); /* 0, or what main() should return */
+void close_round(client *c);
+void make_program(client *c); /* and its kernels */
 
 void *must_alloc(size_t bytes); /* zeros */
 double seconds(void);
@@ -299,39 +407,28 @@ void follow_compaction(client *c, heap_model *h, const compaction *x,
 void open_pool(client *c);
 void close_pool(client *c);
 
+/* Pools keep errors of their own. */
+void expect_of_pool(client *c, clump_status found, clump_status expected, const char *call);
+#define POOL_OK(c, call) expect_of_pool((c), (call), CLUMP_OK, #call)
+
+region_model *draw_region(client *c); /* in use; NULL: none was found */
+void compare_region(client *c, const region_model *r);
+void compare_regions(client *c);
+void drop_region(client *c, region_model *r); /* whoever holds it lets go first */
+/* A step: CLUMP_ERR_USAGE is right, too, while another thread may make one. */
+void step(client *c, const clump_defrag_desc *desc, clump_defrag_report *report);
+
+/* ---- pool_thread.c ----------------------------------------------------------------------------- */
+
+void begin_pool_thread(client *c);
+uint64_t end_pool_thread(client *c); /* returns the allocations that it leaves */
+/* It does nothing in between. Without one these do nothing. */
+void pause_pool_thread(client *c);
+void resume_pool_thread(client *c);
+
 /* ---- operations.c ------------------------------------------------------------------------------ */
 
 typedef void operation(client *c, heap_model *h);
-
-/* name, weight */
-#define OPERATION_LIST(X)                                                                          \
-    X(do_new, 8)                                                                                   \
-    X(new_each, 8)                                                                                 \
-    X(new_two, 8)                                                                                  \
-    X(new_group, 6)                                                                                \
-    X(new_loop, 10)                                                                                \
-    X(free_some, 10)                                                                               \
-    X(free_listed, 6)                                                                              \
-    X(set_by_kernel, 6)                                                                            \
-    X(link_by_kernel, 14)                                                                          \
-    X(look_at, 5)                                                                                  \
-    X(crowd_together, 2)                                                                           \
-    X(write_fields, 6)                                                                             \
-    X(set_one_field, 6)                                                                            \
-    X(get_one_field, 4)                                                                            \
-    X(count_and_list, 4)                                                                           \
-    X(misuse, 3)                                                                                   \
-    X(register_buffer, 8)                                                                          \
-    X(unregister_buffer, 4)                                                                        \
-    X(write_buffer, 4)                                                                             \
-    X(make_handles, 8)                                                                             \
-    X(drop_handles, 4)                                                                             \
-    X(compact, 14)                                                                                 \
-    X(compact_when_due, 3)                                                                         \
-    X(collect, 12)                                                                                 \
-    X(collect_when_due, 2)                                                                         \
-    X(renew_heap, 1)                                                                               \
-    X(use_pool, 4)
 
 #define OPERATION_DECLARE(name, weight) operation name;
 OPERATION_LIST(OPERATION_DECLARE)
@@ -339,7 +436,7 @@ OPERATION_LIST(OPERATION_DECLARE)
 
 /* One random operation on a random heap, and what is compared after it. */
 void operate(client *c);
-void print_operations(void); /* how often each ran, and for how long */
+void print_operations(const totals *sum); /* how often each ran, and for how long */
 
 /* Make the heap of `h`, empty. */
 void make_heap(client *c, heap_model *h);
@@ -352,6 +449,15 @@ void set_numbers(client *c, clump_kernel *kernel, uint32_t first, uint32_t count
 #define SET_NUMBERS(c, kernel, first, ...)                                                         \
     set_numbers((c), (kernel), (first), sizeof(uint32_t[]){__VA_ARGS__} / sizeof(uint32_t),        \
                 (uint32_t[]){__VA_ARGS__})
+
+/* Now and then a call waits for an event and gives another. */
+typedef struct sync_use {
+    cl_event before, after;
+    clump_sync sync;
+} sync_use;
+const clump_sync *begin_sync(client *c, sync_use *u); /* NULL: without */
+void end_sync(client *c, sync_use *u);
+
 void fill_out(client *c, uint32_t words, uint32_t value);
 void read_out(client *c, uint32_t words);
 

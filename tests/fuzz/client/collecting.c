@@ -269,7 +269,10 @@ void collect(client *c, heap_model *h) {
         note(c, "; ");
     }
     describe(&g);
-    CHECK_OK(&c->on, clump_collect(h->heap, &g.desc, wants_report ? &report : NULL, NULL));
+    sync_use u;
+    const clump_sync *sync = begin_sync(c, &u);
+    CHECK_OK(&c->on, clump_collect(h->heap, &g.desc, wants_report ? &report : NULL, sync));
+    end_sync(c, &u);
     follow_collection(&g, wants_report ? &report : NULL);
     collection_close(&g);
 }
@@ -283,6 +286,8 @@ void collect_when_due(client *c, heap_model *h) {
     describe(&g);
     clump_collector_desc desc = {.heap = h->heap, .collect = g.desc, .fill = 0.5};
     if (chance(c, 50)) desc.every = 1 + below(c, 2);
+    desc.out_of_memory = chance(c, 30); /* no null since the reports were fetched */
+    desc.growth = below(c, 3) / 10.0;
     CHECK_OK(&c->on, clump_collector_create(&desc, &collector));
     for (uint32_t i = 1, ran = 0; i <= 2 && !ran; i++) {
         int collected = 0;

@@ -1,353 +1,166 @@
-/* client [SEED [SECONDS [OPERATIONS]]]: rounds of so many operations, one after the other, until
- * the time is over. Round r has the seed SEED + r, so `client SEED+r` begins with it. SEED 0 takes
- * one from the clock. 0 SECONDS: one round.
+/* client [SEED [SECONDS [OPERATIONS [THREADS]]]]: rounds of so many operations, one after the other, until
+ * the time is over, on so many threads. Round r has the seed SEED + r, so `client SEED+r` begins with it.
+ * SEED 0 takes one from the clock. 0 SECONDS: one round for each thread.
  *
- * Exit status 1: a discrepancy, a crash, or an operation that takes minutes; then seed, schema and
- * all operations of the round are printed. 77: there is no device.
+ * Exit status 1: a discrepancy, a crash, an operation that takes minutes, or memory that grows; then seed,
+ * schema and all operations of the round are printed. 77: there is no device.
  */
-#include <math.h>
-#include <signal.h>
+#include <pthread.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "client.h"
 
-#define PATIENCE 240u /* seconds that an operation may take, its kernels' compilation included */
+enum {
+    THREADS_MAX = 8,
+    WARM_UP = 4,       /* rounds of each thread */
+    GROWTH = 64 << 20, /* bytes that the process may grow by after that */
+    GROWTH_OF_ROUND =
+        8 << 20 /* and with each round: what the OpenCL implementation keeps of programs */
+};
 
-static client *at_work; /* for messages; NULL between rounds */
+static struct {
+    uint64_t seed;
+    uint32_t operations, threads;
+    double begin, end; /* end 0: one round for each thread */
+    atomic_ullong rounds;
+    pthread_mutex_t lock;                          /* of what follows */
+    uint64_t at_first, at_last, warm, warm_rounds; /* memory of the process; after the warm-up */
+    uint64_t done;
+    int result;
+    client clients[THREADS_MAX];
+    cl_fixture shared;
+} all;
 
-/* ---- Messages ---------------------------------------------------------------------------------- */
-
-static void append_list(text *t, const char *format, va_list list) {
-    va_list again;
-    va_copy(again, list);
-    size_t bytes = (size_t)vsnprintf(NULL, 0, format, again) + 1;
-    va_end(again);
-    if (t->length + bytes > t->room) {
-        t->room = 2 * t->room + bytes + 1024;
-        t->at = realloc(t->at, t->room);
-        assert_non_null(t->at);
-    }
-    vsnprintf(t->at + t->length, bytes, format, list);
-    t->length += bytes - 1;
-}
-
-void text_append(text *t, const char *format, ...) {
-    va_list list;
-    va_start(list, format);
-    append_list(t, format, list);
-    va_end(list);
-}
-
-void text_clear(text *t) {
-    t->length = 0;
-    text_append(t, "%s", "");
-}
-
-void note(client *c, const char *format, ...) {
-    va_list list;
-    va_start(list, format);
-    append_list(&c->log, format, list);
-    va_end(list);
-}
-
-static void print_round(void) {
-    client *c = at_work;
-    if (!c) return;
-    at_work = NULL;
-    printf("\nFAILED at operation %u of the round of seed %llu\n%s\n%s\noperations:%s\n", c->step,
-           (ull)c->seed, c->facts.at, c->schema_text.at, c->log.at);
-    const char *personality = getenv("CLUMP_PERSONALITY");
-    printf("\nrepeat with: %s%s client %llu 0\n", personality ? "CLUMP_PERSONALITY=" : "",
-           personality ? personality : "", (ull)c->seed);
+/* A line for each round. Memory is looked at between rounds, when other threads are in the middle of theirs. */
+static void end_of_round(const client *c, double opened, double closed) {
+    uint64_t now = account_of_process();
+    pthread_mutex_lock(&all.lock);
+    all.done++;
+    if (all.done == 1) all.at_first = now;
+    if (all.done == WARM_UP * all.threads) all.warm = now, all.warm_rounds = all.done;
+    all.at_last = now;
+    uint64_t limit = all.warm + GROWTH + (all.done - all.warm_rounds) * GROWTH_OF_ROUND;
+    int grows = all.warm && now > limit;
+    printf(
+        "seed %llu: %d classes, %u fields, %u heaps, built in %.1f s, %u operations in %.1f s, "
+        "%llu MiB\n",
+        (ull)c->seed, c->class_count, c->field_count, c->heap_count, opened, c->step, closed,
+        (ull)(now >> 20));
     fflush(stdout);
-}
-
-/* Ends the program with 1 when a check of the fixture has ended it with something else. */
-static void at_end(void) {
-    if (!at_work) return;
-    print_round();
-    fflush(stderr);
-    _exit(1);
-}
-
-static void on_signal(int number) {
-    printf("signal %d%s\n", number, number == SIGALRM ? ": an operation does not end" : "");
-    print_round();
-    _exit(1);
-}
-
-_Noreturn void complain(client *c, const char *format, ...) {
-    va_list list;
-    (void)c;
-    va_start(list, format);
-    printf("DISCREPANCY: ");
-    vprintf(format, list);
-    printf("\n");
-    va_end(list);
-    exit(1);
-}
-
-void same_number(client *c, const char *what, uint64_t found, uint64_t expected) {
-    if (found != expected) complain(c, "%s: %llu, expected %llu", what, (ull)found, (ull)expected);
-}
-
-/* ---- Small things ------------------------------------------------------------------------------ */
-
-void *must_alloc(size_t bytes) {
-    void *memory = calloc(bytes ? bytes : 1, 1);
-    assert_non_null(memory);
-    return memory;
-}
-
-uint32_t below(client *c, uint32_t n) {
-    return test_random(&c->random, n);
-}
-
-int chance(client *c, uint32_t percent) {
-    return below(c, 100) < percent;
-}
-
-uint32_t logarithmic(client *c, double low, double high) {
-    return (uint32_t)(low * pow(high / low, below(c, 1u << 20) / 1048576.0) + 0.5);
-}
-
-uint32_t draw_salt(client *c) {
-    return below(c, UINT32_MAX);
-}
-
-double seconds(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
-/* ---- A round ----------------------------------------------------------------------------------- */
-
-/* CLUMP_PERSONALITY=random: the kernels for CPUs or those for GPUs, drawn for each round. Else the
- * fixture does what the variable says. */
-static void draw_personality(client *c) {
-    static const char *const personalities[] = {"cpu", "gpu"};
-    static int is_random = -1;
-    uint32_t drawn = below(c, 2);
-    const char *given = getenv("CLUMP_PERSONALITY");
-    if (is_random < 0) is_random = given && strcmp(given, "random") == 0;
-    if (is_random) setenv("CLUMP_PERSONALITY", personalities[drawn], 1);
-}
-
-/* The context of a round: features that the library must do without, and the kind of queue. */
-static cl_fixture_desc draw_context(client *c) {
-    static const uint32_t features[] = {CLUMP_FEATURE_INT64_ATOMICS, CLUMP_FEATURE_PTX,
-                                        CLUMP_FEATURE_SUBGROUPS, CLUMP_FEATURE_FP64};
-    cl_fixture_desc desc = {.out_of_order = chance(c, 20)};
-    for (int i = 0; i < 4; i++)
-        if (chance(c, 25)) desc.disable |= features[i];
-    draw_personality(c);
-    return desc;
-}
-
-/* Not every device has queues out of order. */
-static int open_device(client *c) {
-    cl_fixture_desc desc = draw_context(c);
-    int result = cl_fixture_open(&c->on, &desc);
-    if (result == CL_FIXTURE_SKIP && desc.out_of_order) {
-        desc.out_of_order = 0;
-        result = cl_fixture_open(&c->on, &desc);
-    }
-    const clump_capabilities *can = c->on.capabilities;
-    if (!result)
-        text_append(&c->facts, "%s / %s, %s, %s, %u bits, disabled %x, %s", can->platform_name,
-                    can->device_name, can->mapping, can->coalescing, can->word_bits, desc.disable,
-                    desc.out_of_order ? "out of order" : "in order");
-    return result;
-}
-
-static void draw_tuning(client *c) {
-    static const uint32_t retries[] = {0, 0, 1, 2, 16};
-    c->build.checked = chance(c, 20);
-    c->build.tuning.no_coalescing = chance(c, 20);
-    c->build.tuning.no_rotation = chance(c, 20);
-    c->build.tuning.retries = retries[below(c, 5)];
-    c->local = (size_t)64 << below(c, 3);
-    if (c->local > c->on.capabilities->work_group_max) c->local = 64;
-    c->own_sizes = chance(c, 30);
-}
-
-/* Two of the kernels that make objects in places of their own; these take PoCL seconds to compile. */
-static void draw_makers(client *c, int *wanted) {
-    static const kernel_name makers[] = {KERNEL_each, KERNEL_two, KERNEL_group, KERNEL_loop};
-    uint32_t first = below(c, 4), second = (first + 1 + below(c, 3)) % 4;
-    for (int k = 0; k < KERNELS; k++) wanted[k] = 1;
-    for (uint32_t i = 0; i < 4; i++) wanted[makers[i]] = i == first || i == second;
-}
-
-static void make_kernels(client *c) {
-    static const char *const kernel_names[] = {
-#define KERNEL_NAME(name) #name,
-        KERNEL_LIST(KERNEL_NAME)
-#undef KERNEL_NAME
-    };
-    int wanted[KERNELS];
-    draw_makers(c, wanted);
-    write_source(c);
-    c->program = cl_fixture_program(&c->on, c->heaps[0].heap, c->source.at, NULL, &c->build);
-    for (int k = 0; k < KERNELS; k++)
-        if (wanted[k]) c->kernels[k] = cl_fixture_kernel(&c->on, c->program, kernel_names[k]);
-    c->out = must_alloc(OUT_WORDS * sizeof *c->out);
-    c->list = must_alloc(OUT_WORDS * sizeof *c->list);
-    c->out_buffer = cl_fixture_buffer(&c->on, c->out, OUT_WORDS * sizeof *c->out);
-    c->list_buffer = cl_fixture_buffer(&c->on, c->list, OUT_WORDS * sizeof *c->list);
-    const kernel_name with_out[] = {KERNEL_make, KERNEL_each, KERNEL_two,  KERNEL_group,
-                                    KERNEL_loop, KERNEL_look, KERNEL_crowd};
-    for (size_t i = 0; i < sizeof with_out / sizeof *with_out; i++)
-        if (c->kernels[with_out[i]]) SET_ARG(&c->on, c->kernels[with_out[i]], 0, c->out_buffer);
-    SET_ARG(&c->on, c->kernels[KERNEL_free_list], 0, c->list_buffer);
-    SET_ARG(&c->on, c->kernels[KERNEL_link], 0, c->list_buffer);
-    SET_ARG(&c->on, c->kernels[KERNEL_look], 1, c->list_buffer);
-}
-
-/* A few objects or many thousands; most often some dozens of blocks. */
-static void draw_size(client *c, heap_model *h) {
-    h->bytes = logarithmic(c, 50e3, 500e3);
-    h->blocks = logarithmic(c, 3, 100);
-}
-
-/* Can a heap run the program that was made for the first one? */
-static int same_layout(const client *c, const heap_model *h) {
-    const clump_heap_layout *a = clump_heap_get_layout(c->heaps[0].heap);
-    const clump_heap_layout *b = clump_heap_get_layout(h->heap);
-    return a->granule_bytes == b->granule_bytes && a->block_granules == b->block_granules;
-}
-
-/* Heaps of other sizes than the first one's, where they have its layout. */
-static void make_more_heaps(client *c) {
-    uint32_t count = 1 + (chance(c, 40) ? 1 + below(c, HEAPS_MAX - 1) : 0);
-    for (c->heap_count = 1; c->heap_count < count; c->heap_count++) {
-        heap_model *h = &c->heaps[c->heap_count];
-        draw_size(c, h);
-        make_heap(c, h);
-        if (same_layout(c, h)) continue;
-        CHECK_STATUS(&c->on, clump_do_all(h->heap, c->kernels[KERNEL_checksum], NULL),
-                     CLUMP_ERR_USAGE);
-        clump_heap_destroy(h->heap);
-        model_close(h);
-        h->bytes = c->heaps[0].bytes;
-        h->blocks = 0;
-        make_heap(c, h);
+    pthread_mutex_unlock(&all.lock);
+    if (grows) {
+        printf(
+            "GROWTH: the process has %llu bytes, and had %llu after the warm-up; at most %llu "
+            "after "
+            "%llu rounds\n",
+            (ull)now, (ull)all.warm, (ull)limit, (ull)all.done);
+        exit(1);
     }
 }
 
-static void describe(client *c) {
-    const clump_heap_layout *l = clump_heap_get_layout(c->heaps[0].heap);
-    const clump_alloc_tuning *t = &c->build.tuning;
-    text_append(&c->facts,
-                "\nblock_rows %u, blocks of %u x %u bytes, groups of %zu, %s, %s"
-                "\nchecked %d, no_coalescing %d, no_rotation %d, retries %u\nheaps of",
-                c->block_rows, l->block_granules, l->granule_bytes, c->local,
-                c->own_sizes ? "sizes of our own" : "do-alls", c->pool ? "a pool" : "no pool",
-                c->build.checked, t->no_coalescing, t->no_rotation, t->retries);
-    for (uint32_t i = 0; i < c->heap_count; i++)
-        text_append(&c->facts, " %llu", (ull)c->heaps[i].bytes);
-    text_append(&c->facts, " bytes\n");
-}
-
-static int open_round(client *c, uint64_t seed) {
-    static const uint32_t rows[] = {0, 1, 1, 2, 3, 16};
-    totals sum = c->sum;
-    memset(c, 0, sizeof *c);
-    c->sum = sum;
-    c->seed = seed;
-    c->random = seed * UINT64_C(0x2545F4914F6CDD1D);
-    c->next_tag = FIRST_TAG;
-    text_clear(&c->facts);
-    text_clear(&c->log);
-    text_clear(&c->schema_text);
-    text_clear(&c->source);
-    int result = open_device(c);
-    if (result) return result;
-    at_work = c;
-    draw_schema(c);
-    draw_tuning(c);
-    if (chance(c, 40)) open_pool(c);
-    c->block_rows = rows[below(c, 6)];
-    draw_size(c, &c->heaps[0]);
-    make_heap(c, &c->heaps[0]);
-    make_kernels(c);
-    make_more_heaps(c);
-    describe(c);
-    return 0;
-}
-
-static void close_round(client *c) {
-    for (uint32_t i = 0; i < c->heap_count; i++) {
-        compare_all(c, &c->heaps[i]);
-        close_outside(c, &c->heaps[i]);
-        clump_heap_destroy(c->heaps[i].heap);
-        model_close(&c->heaps[i]);
-    }
-    for (int k = 0; k < KERNELS; k++) clump_kernel_destroy(c->kernels[k]);
-    clump_program_destroy(c->program);
-    close_pool(c);
-    clump_schema_destroy(c->schema);
-    clReleaseMemObject(c->out_buffer);
-    clReleaseMemObject(c->list_buffer);
-    free(c->out);
-    free(c->list);
-    at_work = NULL;
-    cl_fixture_close(&c->on);
-    free(c->facts.at);
-    free(c->log.at);
-    free(c->schema_text.at);
-    free(c->source.at);
-}
-
-/* ---- Rounds ------------------------------------------------------------------------------------ */
-
-static int one_round(client *c, uint64_t seed, uint32_t operations, double end) {
+static int one_round(client *c, uint64_t seed) {
     double start = seconds();
-    alarm(PATIENCE);
-    printf("seed %llu: ", (ull)seed);
-    fflush(stdout);
-    int result = open_round(c, seed);
+    watch_step(c);
+    int result = open_round(c, seed, all.operations);
     if (result) return result;
     double opened = seconds();
-    while (c->step < operations && (end == 0 || seconds() < end)) {
-        alarm(PATIENCE);
+    while (c->step < all.operations && (all.end == 0 || seconds() < all.end)) {
+        watch_step(c);
         operate(c);
+        memory_watch_process(c, all.threads);
     }
-    uint32_t done = c->step;
-    printf("%d classes, %u fields, %u heaps, built in %.1f s, %u operations in %.1f s\n",
-           c->class_count, c->field_count, c->heap_count, opened - start, done, seconds() - opened);
+    watch_step(c);
     close_round(c);
+    watch_pause(c);
+    c->sum.rounds++;
+    c->sum.operations += c->step;
+    end_of_round(c, opened - start, seconds() - opened);
     return 0;
+}
+
+static void *run_rounds(void *user) {
+    client *c = user;
+    int result;
+    do {
+        result = one_round(c, all.seed + atomic_fetch_add(&all.rounds, 1));
+    } while (!result && seconds() < all.end);
+    pthread_mutex_lock(&all.lock);
+    if (result) all.result = result;
+    pthread_mutex_unlock(&all.lock);
+    return NULL;
+}
+
+static void run_threads(void) {
+    pthread_t threads[THREADS_MAX];
+    begin_watchdog(all.clients, all.threads);
+    if (all.threads == 1) {
+        run_rounds(&all.clients[0]);
+        return;
+    }
+    for (uint32_t i = 0; i < all.threads; i++) {
+        all.clients[i].shared = all.shared.context;
+        assert_int_equal(pthread_create(&threads[i], NULL, run_rounds, &all.clients[i]), 0);
+    }
+    for (uint32_t i = 0; i < all.threads; i++) pthread_join(threads[i], NULL);
+}
+
+static void add_up(totals *sum, const totals *s) {
+    const ull *from = &s->rounds;
+    ull *to = &sum->rounds;
+    for (; from <= &s->compared; from++, to++) *to += *from;
+    for (int i = 0; i < OPERATIONS; i++) {
+        sum->times[i] += s->times[i];
+        sum->took[i] += s->took[i];
+    }
+    if (s->most.host_bytes > sum->most.host_bytes) sum->most.host_bytes = s->most.host_bytes;
+    if (s->most.host_blocks > sum->most.host_blocks) sum->most.host_blocks = s->most.host_blocks;
+    if (s->most.device_bytes > sum->most.device_bytes)
+        sum->most.device_bytes = s->most.device_bytes;
+    for (int k = 0; k < ACCOUNT_KINDS; k++)
+        if (s->most.references[k] > sum->most.references[k])
+            sum->most.references[k] = s->most.references[k];
+}
+
+static void print_sums(void) {
+    totals sum = {0};
+    for (uint32_t i = 0; i < all.threads; i++) add_up(&sum, &all.clients[i].sum);
+    print_operations(&sum);
+    memory_print(&sum);
+    printf("memory of the process: %llu MiB after the first round, %llu at the end\n",
+           (ull)(all.at_first >> 20), (ull)(all.at_last >> 20));
+    printf(
+        "%llu rounds, %llu operations in %.0f s on %u threads: %llu requests, %llu nulls, %llu "
+        "frees, "
+        "%llu refused, %llu moves, %llu died, %llu weak nulled, %llu moves in pools, %llu objects "
+        "compared\n",
+        sum.rounds, sum.operations, seconds() - all.begin, all.threads, sum.requests, sum.nulls,
+        sum.frees, sum.refused, sum.moves, sum.dead, sum.weak_nulled, sum.pool_moves, sum.compared);
 }
 
 int main(int argc, char **argv) {
-    static client c;
-    uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 0) : 1, rounds = 0;
-    double time_given = argc > 2 ? strtod(argv[2], NULL) : 60, start = seconds();
-    uint32_t operations = argc > 3 ? (uint32_t)strtoul(argv[3], NULL, 0) : 1500;
-    if (argc > 4 || !operations || !(time_given >= 0)) {
-        fprintf(stderr, "usage: client [SEED [SECONDS [OPERATIONS]]]\n");
+    double time_given = argc > 2 ? strtod(argv[2], NULL) : 60;
+    all.seed = argc > 1 ? strtoull(argv[1], NULL, 0) : 1;
+    all.operations = argc > 3 ? (uint32_t)strtoul(argv[3], NULL, 0) : 1500;
+    all.threads = argc > 4 ? (uint32_t)strtoul(argv[4], NULL, 0) : 1;
+    if (argc > 5 || !all.operations || !(time_given >= 0) || !all.threads ||
+        all.threads > THREADS_MAX) {
+        fprintf(stderr, "usage: client [SEED [SECONDS [OPERATIONS [THREADS]]]]\n");
         return 2;
     }
-    if (!seed) seed = (uint64_t)time(NULL);
-    atexit(at_end);
-    signal(SIGALRM, on_signal);
-    signal(SIGSEGV, on_signal);
-    signal(SIGABRT, on_signal);
-    ull steps = 0;
-    double end = time_given > 0 ? start + time_given : 0;
-    do {
-        int result = one_round(&c, seed + rounds++, operations, end);
+    if (!all.seed) all.seed = (uint64_t)time(NULL);
+    all.begin = seconds();
+    all.end = time_given > 0 ? all.begin + time_given : 0;
+    pthread_mutex_init(&all.lock, NULL);
+    begin_messages();
+    if (all.threads > 1) {
+        /* Only its cl_context is used; CLUMP_PERSONALITY may be `random`, which is for rounds. */
+        const cl_fixture_desc desc = {.personality = CLUMP_PERSONALITY_CPU};
+        int result = cl_fixture_open(&all.shared, &desc);
         if (result) return result;
-        steps += c.step;
-    } while (seconds() < end);
-    print_operations();
-    printf(
-        "%llu rounds, %llu operations in %.0f s: %llu requests, %llu nulls, %llu frees, %llu "
-        "refused, %llu moves, %llu died, %llu weak nulled, %llu objects compared\n",
-        (ull)rounds, steps, seconds() - start, c.sum.requests, c.sum.nulls, c.sum.frees,
-        c.sum.refused, c.sum.moves, c.sum.dead, c.sum.weak_nulled, c.sum.compared);
+    }
+    run_threads();
+    if (all.threads > 1) cl_fixture_close(&all.shared);
+    if (all.result) return all.result;
+    print_sums();
     return 0;
 }

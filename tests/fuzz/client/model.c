@@ -55,6 +55,8 @@ void remove_object(client *c, heap_model *h, clump_ref ref) {
     free(o->words);
     h->number_at[ref] = 0;
     h->graves[h->grave_count++ % GRAVES] = ref;
+    for (uint32_t i = 0; i < h->handle_count && h->watches; i++)
+        if (h->handles[i].ref == ref) h->handles[i].ref = 0;
     *o = h->objects[--h->count];
     if (o->ref != ref) h->number_at[o->ref] = (uint32_t)(o - h->objects) + 1;
 }

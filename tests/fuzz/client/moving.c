@@ -260,7 +260,10 @@ void compact(client *c, heap_model *h) {
     int wants_report = chance(c, 75);
     draw_compaction(c, &x, 1);
     memset(&report, 0xee, sizeof report);
-    clump_status status = clump_compact(h->heap, &x.desc, wants_report ? &report : NULL, NULL);
+    sync_use u;
+    const clump_sync *sync = begin_sync(c, &u);
+    clump_status status = clump_compact(h->heap, &x.desc, wants_report ? &report : NULL, sync);
+    end_sync(c, &u);
     if (x.desc.order != CLUMP_ORDER_ANY && !order_fits(c, h, &x)) {
         note(c, " (does not fit)");
         CHECK_STATUS(&c->on, status, CLUMP_ERR_CAPACITY);
@@ -277,11 +280,14 @@ void compact_when_due(client *c, heap_model *h) {
     clump_compactor *compactor;
     draw_compaction(c, &x, 0);
     clump_compactor_desc desc = {.heap = h->heap, .compact = x.desc};
-    uint32_t kind = below(c, 3);
+    uint32_t kind = below(c, 4);
     if (kind == 0) desc.every = 1 + below(c, 3);
     if (kind == 1) desc.candidates = 1 + below(c, 4);
     desc.automatic = kind == 2;
-    note(c, ", every %u, candidates %u, automatic %d", desc.every, desc.candidates, desc.automatic);
+    if (kind == 3) desc.share = (1 + below(c, 50)) / 100.0;
+    if (desc.automatic && chance(c, 50)) desc.cost_limit = (1 + below(c, 100)) / 100.0;
+    note(c, ", every %u, candidates %u, share %g, automatic %d", desc.every, desc.candidates,
+         desc.share, desc.automatic);
     CHECK_OK(&c->on, clump_compactor_create(&desc, &compactor));
     for (uint32_t i = 1; i <= 3; i++) {
         int ran = 0;

@@ -5,22 +5,20 @@ typedef struct entry {
     const char *name;
     uint32_t weight;
     operation *run;
-    ull times;
-    double took; /* seconds in all, comparisons included */
 } entry;
 
-static entry entries[] = {
-#define OPERATION_ENTRY(name, weight) {#name, weight, name, 0, 0},
+static const entry entries[OPERATIONS] = {
+#define OPERATION_ENTRY(name, weight) {#name, weight, name},
     OPERATION_LIST(OPERATION_ENTRY)
 #undef OPERATION_ENTRY
 };
-enum { ENTRIES = sizeof entries / sizeof *entries };
 
 void make_heap(client *c, heap_model *h) {
     clump_heap_desc desc = {.context = c->on.clump,
                             .schema = c->schema,
                             .bytes = h->bytes,
                             .block_rows = c->block_rows,
+                            .watch_handles = chance(c, 40),
                             .pool = chance(c, 70) ? c->pool : NULL};
     clump_status status = clump_heap_create(&desc, &h->heap);
     /* A block of the largest class may not have its place yet; then some blocks are wanted. */
@@ -31,6 +29,8 @@ void make_heap(client *c, heap_model *h) {
         status = clump_heap_create(&desc, &h->heap);
     }
     CHECK_OK(&c->on, status);
+    h->pooled = desc.pool != NULL;
+    h->watches = desc.watch_handles;
     model_open(c, h);
 }
 
@@ -58,13 +58,13 @@ static uint32_t weight_of(const client *c, const entry *e) {
     return e->weight;
 }
 
-static entry *find_entry(operation *run) {
-    entry *e = entries;
+static const entry *find_entry(operation *run) {
+    const entry *e = entries;
     while (e->run != run) e++;
     return e;
 }
 
-static entry *draw_maker(client *c) {
+static const entry *draw_maker(client *c) {
     uint32_t i = below(c, 4);
     while (!c->kernels[makers[i].kernel]) i = (i + 1) % 4;
     return find_entry(makers[i].run);
@@ -72,13 +72,13 @@ static entry *draw_maker(client *c) {
 
 /* A full heap gives nulls and nothing else, so it gets room soon. Where there is room again, that is
  * often tried at once: an allocator may remember that there was none. */
-static entry *draw_entry(client *c, const heap_model *h) {
+static const entry *draw_entry(client *c, const heap_model *h) {
     if (!h->stats.free_blocks && chance(c, 40)) return find_entry(relief[below(c, 4)]);
     if (h->got_room && chance(c, 40)) return draw_maker(c);
     uint32_t all = 0;
-    for (int i = 0; i < ENTRIES; i++) all += weight_of(c, &entries[i]);
+    for (int i = 0; i < OPERATIONS; i++) all += weight_of(c, &entries[i]);
     uint32_t at = below(c, all);
-    entry *e = entries;
+    const entry *e = entries;
     for (; at >= weight_of(c, e); e++) at -= weight_of(c, e);
     return e;
 }
@@ -86,24 +86,24 @@ static entry *draw_entry(client *c, const heap_model *h) {
 void operate(client *c) {
     if (chance(c, 50)) c->turn = below(c, c->heap_count);
     heap_model *h = &c->heaps[c->turn];
-    entry *e = draw_entry(c, h);
+    const entry *e = draw_entry(c, h);
     double start = seconds();
     c->step++;
-    e->times++;
+    c->sum.times[e - entries]++;
     note(c, "\n  %u, heap %u, %s: ", c->step, c->turn, e->name);
     h->got_room = 0;
     for (int i = 0; i < 4; i++) h->got_room |= e->run == relief[i];
     e->run(c, h);
     settle(c, h);
     if (c->step % 5 == 0) compare_all(c, h);
-    e->took += seconds() - start;
+    c->sum.took[e - entries] += seconds() - start;
+    memory_step(c);
 }
 
-void print_operations(void) {
+void print_operations(const totals *sum) {
     printf("operation          times  ms each\n");
-    for (int i = 0; i < ENTRIES; i++) {
-        const entry *e = &entries[i];
-        printf("%-17s %6llu %8.2f\n", e->name, e->times,
-               e->times ? 1e3 * e->took / (double)e->times : 0.0);
+    for (int i = 0; i < OPERATIONS; i++) {
+        double ms = sum->times[i] ? 1e3 * sum->took[i] / (double)sum->times[i] : 0;
+        printf("%-17s %6llu %8.2f\n", entries[i].name, sum->times[i], ms);
     }
 }

@@ -2,15 +2,15 @@
  * them, which defragmentation moves about. */
 #include "client.h"
 
-/* Pools keep errors of their own. */
-static void expect_of_pool(client *c, clump_status found, clump_status expected, const char *call) {
+void expect_of_pool(client *c, clump_status found, clump_status expected, const char *call) {
     clump_error error;
     if (found == expected) return;
     clump_pool_get_error(c->pool, &error);
     complain(c, "%s returned %s, expected %s: %s", call, clump_status_name(found),
              clump_status_name(expected), found ? error.message : "");
 }
-#define POOL_OK(c, call) expect_of_pool((c), (call), CLUMP_OK, #call)
+
+/* ---- Regions ----------------------------------------------------------------------------------- */
 
 static uint32_t word_of(const region_model *r, uint32_t i) {
     return test_hash(r->salt + i);
@@ -19,33 +19,77 @@ static uint32_t word_of(const region_model *r, uint32_t i) {
 static void write_region(client *c, region_model *r, const clump_region *at) {
     uint32_t *words = must_alloc(r->words * sizeof *words);
     for (uint32_t i = 0; i < r->words; i++) words[i] = word_of(r, i);
-    CHECK_CL(clFinish(c->on.queue));
+    /* Nobody else has the place: no other queue need be waited for. */
     CHECK_CL(clEnqueueWriteBuffer(c->on.queue, at->buffer, CL_TRUE, at->offset,
                                   r->words * sizeof *words, words, 0, NULL, NULL));
+    CHECK_CL(clFinish(c->on.queue));
     free(words);
 }
 
-static void compare_region(client *c, const region_model *r) {
+/* A step of another thread may move it, but not while it is pinned. */
+void compare_region(client *c, const region_model *r) {
     clump_allocation_info info;
     uint32_t *words = must_alloc(r->words * sizeof *words);
+    POOL_OK(c, clump_pool_pin(c->pool, r->allocation));
     POOL_OK(c, clump_pool_get_info(c->pool, r->allocation, &info));
-    CHECK_CL(clFinish(c->on.queue));
-    CHECK_CL(clEnqueueReadBuffer(c->on.queue, info.region.buffer, CL_TRUE, info.region.offset,
+    same_number(c, "pins of a region", info.pins, r->pins + 1);
+    CHECK_CL(clFinish(c->pool_queue));
+    CHECK_CL(clEnqueueReadBuffer(c->pool_queue, info.region.buffer, CL_TRUE, info.region.offset,
                                  r->words * sizeof *words, words, 0, NULL, NULL));
+    POOL_OK(c, clump_pool_unpin(c->pool, r->allocation));
     for (uint32_t i = 0; i < r->words; i++)
         if (words[i] != word_of(r, i))
             complain(c, "word %u of a region of %u words in a pool is wrong", i, r->words);
     free(words);
 }
 
+void compare_regions(client *c) {
+    for (int i = 0; i < REGIONS_MAX; i++)
+        if (c->regions[i].allocation) compare_region(c, &c->regions[i]);
+}
+
+region_model *draw_region(client *c) {
+    for (int i = 0; i < 10; i++) {
+        region_model *r = &c->regions[below(c, REGIONS_MAX)];
+        if (r->allocation) return r;
+    }
+    return NULL;
+}
+
 static void make_region(client *c, region_model *r) {
     clump_region at;
-    r->words = logarithmic(c, 16, 60000);
+    r->words = logarithmic(c, 16, 120000);
     r->salt = draw_salt(c);
-    const clump_allocation_desc desc = {.bytes = r->words * 4ull, .unique = chance(c, 10)};
+    const clump_allocation_desc desc = {.bytes = r->words * 4ull,
+                                        .unique = chance(c, 10),
+                                        .memory = (clump_memory)(chance(c, 20)),
+                                        .name = chance(c, 30) ? "region" : NULL,
+                                        .user_data = r};
     POOL_OK(c, clump_pool_alloc(c->pool, &desc, &r->allocation, &at));
     write_region(c, r, &at);
-    if (chance(c, 80)) POOL_OK(c, clump_pool_set_movable(c->pool, r->allocation, 1));
+    r->movable = chance(c, 80);
+    if (r->movable) POOL_OK(c, clump_pool_set_movable(c->pool, r->allocation, 1));
+}
+
+/* What is held is refused first. */
+void drop_region(client *c, region_model *r) {
+    if (r->pins || r->mapped || r->image)
+        expect_of_pool(c, clump_pool_free(c->pool, r->allocation), CLUMP_ERR_USAGE,
+                       "clump_pool_free of what is held");
+    for (; r->pins; r->pins--) POOL_OK(c, clump_pool_unpin(c->pool, r->allocation));
+    if (r->mapped) POOL_OK(c, clump_pool_unmap(c->pool, r->allocation, r->mapped));
+    if (r->image) POOL_OK(c, clump_pool_release_image(c->pool, r->allocation, r->image));
+    POOL_OK(c, clump_pool_free(c->pool, r->allocation));
+    expect_of_pool(c, clump_pool_free(c->pool, r->allocation), CLUMP_ERR_REFERENCE,
+                   "a second clump_pool_free");
+    *r = (region_model){0};
+}
+
+/* ---- Defragmentation --------------------------------------------------------------------------- */
+
+void step(client *c, const clump_defrag_desc *desc, clump_defrag_report *report) {
+    clump_status status = clump_pool_defrag_step(c->pool, desc, report);
+    if (!(c->beside && status == CLUMP_ERR_USAGE)) POOL_OK(c, status);
 }
 
 static void defragment(client *c) {
@@ -53,49 +97,110 @@ static void defragment(client *c) {
     desc.order = (clump_defrag_order)below(c, 2);
     clump_defrag_report report;
     note(c, "defragment");
-    if (chance(c, 50))
+    if (c->beside) desc.exclusive = 0; /* the other thread's regions are in use */
+    if (!c->beside && chance(c, 50))
         POOL_OK(c, clump_pool_defrag(c->pool, NULL, &report));
     else
-        POOL_OK(c, clump_pool_defrag_step(c->pool, &desc, &report));
+        step(c, &desc, &report);
 }
 
 void use_pool(client *c, heap_model *h) {
     (void)h;
     if (!c->pool) return;
-    for (uint32_t i = 1 + below(c, 4); i > 0; i--) {
+    for (uint32_t i = 1 + below(c, 12); i > 0; i--) {
         region_model *r = &c->regions[below(c, REGIONS_MAX)];
-        if (r->allocation) {
-            POOL_OK(c, clump_pool_free(c->pool, r->allocation));
-            expect_of_pool(c, clump_pool_free(c->pool, r->allocation), CLUMP_ERR_REFERENCE,
-                           "a second clump_pool_free");
-            r->allocation = 0;
-        } else {
+        if (r->allocation)
+            drop_region(c, r);
+        else
             make_region(c, r);
-        }
     }
     if (chance(c, 50)) defragment(c);
     POOL_OK(c, clump_pool_check(c->pool));
-    for (int i = 0; i < REGIONS_MAX; i++)
-        if (c->regions[i].allocation) compare_region(c, &c->regions[i]);
+    compare_regions(c);
+}
+
+/* ---- Callbacks --------------------------------------------------------------------------------- */
+
+/* Some regions are left where they are; the client's random numbers are not for callbacks. */
+static clump_move_op decide(void *user, const clump_move *move) {
+    (void)user;
+    return test_hash((uint32_t)move->allocation) % 8 ? CLUMP_MOVE_COPY : CLUMP_MOVE_IGNORE;
+}
+
+static void moved(void *user, const clump_move *move) {
+    client *c = user;
+    const region_model *r = move->user_data;
+    /* Another thread's step may tell of a move from before the region was held. */
+    if (!c->beside && r &&
+        (r->allocation != move->allocation || !r->movable || r->pins || r->mapped || r->image))
+        complain(c, "a region was moved that has to stay where it is");
+    if (move->to.bytes != move->from.bytes) complain(c, "a region has another size elsewhere");
+}
+
+/* Those of the other thread are gone by then. */
+static void leaked(void *user, const clump_allocation_info *info) {
+    region_model *r = info->user_data;
+    if (!r || r->allocation != info->allocation)
+        complain(user, "a pool that ends has an allocation that nobody made");
+    r->allocation = 0;
+}
+
+/* ---- The pool ---------------------------------------------------------------------------------- */
+
+static void open_queue(client *c) {
+    cl_int code = CL_SUCCESS;
+    c->pool_queue = c->on.queue;
+    if (chance(c, 50)) return;
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations" /* OpenCL 1.2 has no other */
+    c->pool_queue =
+        clCreateCommandQueue(c->on.context, c->on.device, CL_QUEUE_PROFILING_ENABLE, &code);
+#pragma GCC diagnostic pop
+    CHECK_CL(code);
 }
 
 void open_pool(client *c) {
     clump_error error;
+    static const uint64_t chunks[] = {0, 256u << 10, 1u << 20, 2u << 20};
+    open_queue(c);
     clump_pool_desc desc = {.context = c->on.clump,
-                            .chunk_bytes = chance(c, 50) ? 1u << 20 : 0,
+                            .queue = c->pool_queue,
+                            .chunk_bytes = chunks[below(c, 4)],
                             .fit = (clump_fit)below(c, CLUMP_FIT_COUNT),
-                            .margin_bytes = chance(c, 30) ? 64 : 0};
+                            .margin_bytes = chance(c, 40) ? 64 : 0,
+                            .flags = chance(c, 30) ? CLUMP_POOL_KEEP_NONE : 0,
+                            .user = c,
+                            .decide = chance(c, 40) ? decide : NULL,
+                            .moved = moved,
+                            .leaked = leaked};
+    if (chance(c, 20)) desc.flags |= CLUMP_POOL_UNTOUCHED;
     if (clump_pool_create(&desc, &c->pool, &error))
         complain(c, "clump_pool_create: %s", error.message);
+    if (chance(c, 50)) begin_pool_thread(c);
+    text_append(&c->facts, "\npool: chunks of %llu bytes, fit %d, margins of %u, flags %x%s%s%s",
+                (ull)desc.chunk_bytes, (int)desc.fit, desc.margin_bytes, desc.flags,
+                desc.decide ? ", decides" : "",
+                c->pool_queue == c->on.queue ? "" : ", a queue of its own",
+                c->beside ? ", another thread" : "");
 }
 
 void close_pool(client *c) {
     clump_pool_stats stats;
     uint64_t regions = 0;
     if (!c->pool) return;
-    for (int i = 0; i < REGIONS_MAX; i++) regions += c->regions[i].allocation != 0;
+    same_number(c, "allocations that the other thread left", end_pool_thread(c), 0);
+    compare_regions(c);
+    for (int i = 0; i < REGIONS_MAX; i++) {
+        region_model *r = &c->regions[i];
+        if (r->allocation && (r->pins || r->mapped || r->image)) drop_region(c, r);
+        regions += r->allocation != 0;
+    }
     POOL_OK(c, clump_pool_get_stats(c->pool, &stats));
+    c->sum.pool_moves += stats.moves;
     same_number(c, "allocations of the pool when all heaps are gone", stats.allocations, regions);
     clump_pool_destroy(c->pool);
+    for (int i = 0; i < REGIONS_MAX; i++)
+        if (c->regions[i].allocation) complain(c, "a pool that ends does not tell what it leaves");
     c->pool = NULL;
+    if (c->pool_queue != c->on.queue) clReleaseCommandQueue(c->pool_queue);
 }

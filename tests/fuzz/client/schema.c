@@ -135,6 +135,7 @@ static void draw_roles(client *c) {
         if (is_a(c, k, r->looked_at)) r->derived = k;
     r->crowd = draw_class(c);
     r->buried = draw_class(c);
+    r->counted = draw_class(c);
 }
 
 static void ask_library(client *c) {
@@ -154,13 +155,59 @@ static void ask_library(client *c) {
     }
 }
 
-void draw_schema(client *c) {
+/* ---- By calls instead of text ------------------------------------------------------------------- */
+
+static void add_field(client *c, const field_model *f) {
+    const clump_field_desc desc = {.name = f->name,
+                                   .type = f->type,
+                                   .width = f->width,
+                                   .ref_class = f->target >= 0 ? c->classes[f->target].name : NULL,
+                                   .count = f->count,
+                                   .packed = f->packed,
+                                   .weak = f->weak};
+    clump_status status = clump_schema_add_field(c->schema, c->classes[f->owner].name, &desc);
+    if (status)
+        complain(c, "clump_schema_add_field: %s", clump_schema_get_error(c->schema)->message);
+}
+
+static void add_class(client *c, const class_model *k) {
+    const clump_class_desc desc = {.name = k->name,
+                                   .base = k->base >= 0 ? c->classes[k->base].name : NULL,
+                                   .is_abstract = k->is_abstract,
+                                   .layout = k->is_aos ? CLUMP_LAYOUT_AOS : CLUMP_LAYOUT_SOA};
+    const clump_field_desc tag = {.name = "tag", .type = CLUMP_TYPE_UINT};
+    if (clump_schema_add_class(c->schema, &desc) ||
+        (k->base < 0 && clump_schema_add_field(c->schema, k->name, &tag)))
+        complain(c, "clump_schema_add_class: %s", clump_schema_get_error(c->schema)->message);
+    for (uint32_t i = k->first_own; i < k->field_count; i++) add_field(c, &c->fields[k->fields[i]]);
+}
+
+static void build_schema(client *c) {
+    const clump_allocator allocator = account_allocator(c->account);
+    if (clump_schema_create(&allocator, &c->schema)) complain(c, "clump_schema_create failed");
+    for (int k = 0; k < c->class_count; k++) add_class(c, &c->classes[k]);
+    if (clump_schema_seal(c->schema))
+        complain(c, "clump_schema_seal: %s", clump_schema_get_error(c->schema)->message);
+    if (clump_schema_add_class(c->schema, &(clump_class_desc){.name = "Late"}) != CLUMP_ERR_USAGE)
+        complain(c, "a sealed schema takes a class");
+}
+
+static void parse_schema(client *c) {
     clump_error error;
+    const clump_allocator allocator = account_allocator(c->account);
+    if (clump_schema_parse(c->schema_text.at, c->schema_text.length, &allocator, &c->schema,
+                           &error))
+        complain(c, "clump_schema_parse: %s", error.message);
+}
+
+void draw_schema(client *c) {
     c->class_count = chance(c, 15) ? 1 + (int)below(c, 2) : 3 + (int)below(c, CLASSES_MAX - 2);
     for (int k = 0; k < c->class_count; k++) draw_one_class(c, k);
     for (int k = 0; k < c->class_count; k++) write_class(c, &c->classes[k]);
     draw_roles(c);
-    if (clump_schema_parse(c->schema_text.at, c->schema_text.length, NULL, &c->schema, &error))
-        complain(c, "clump_schema_parse: %s", error.message);
+    if (chance(c, 50))
+        build_schema(c);
+    else
+        parse_schema(c);
     ask_library(c);
 }

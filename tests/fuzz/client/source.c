@@ -229,6 +229,14 @@ static const char of_roles[] =
     "        out[i] = CAT(BURIED, _is_live)(r) ? TAG(BURIED, r) : 0u;\n"
     "    }\n"
     "}\n"
+    "__kernel void number(CLUMP_HEAP_FIXED, CLUMP_NUMBERS, __global uint *out, uint room) {\n"
+    "    CLUMP_FOR_EACH_NUMBERED(COUNTED, self, i) {\n"
+    "        if (i >= room) continue;\n"
+    "        out[i] = self.id;\n"
+    "        out[room + i] = CLUMP_AT(COUNTED, i).id;\n"
+    "    }\n"
+    "    if (get_global_id(0) == 0) out[2u * room] = CLUMP_AT(COUNTED, room).id;\n"
+    "}\n"
     "__kernel void group(CLUMP_HEAP, __global uint *out, uint tag, uint salt, uint n,\n"
     "                    uint share) {\n"
     "    CLUMP_GROUP_SCRATCH;\n"
@@ -393,10 +401,10 @@ static void write_roles(client *c) {
     const struct {
         const char *name;
         int class;
-    } names[] = {{"EACH", r->each},    {"FIRST", r->pair[0]}, {"SECOND", r->pair[1]},
-                 {"GROUP", r->group},  {"PARENT", r->parent}, {"CHILD", r->child},
-                 {"FREED", r->freed},  {"CROWD", r->crowd},   {"LOOKED", r->looked_at},
-                 {"BURIED", r->buried}};
+    } names[] = {{"EACH", r->each},     {"FIRST", r->pair[0]},  {"SECOND", r->pair[1]},
+                 {"GROUP", r->group},   {"PARENT", r->parent},  {"CHILD", r->child},
+                 {"FREED", r->freed},   {"CROWD", r->crowd},    {"LOOKED", r->looked_at},
+                 {"BURIED", r->buried}, {"COUNTED", r->counted}};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         text_append(t, "#define %s K%d\n", names[i].name, names[i].class);
     if (r->child_link >= 0) {

@@ -55,15 +55,17 @@ static void compare_reports(client *c, heap_model *h) {
     clump_status status = clump_heap_fetch_errors(h->heap, &r);
     uint64_t doubles = r.errors[CLUMP_DEVICE_DOUBLE_FREE].count;
     uint64_t bad = r.errors[CLUMP_DEVICE_BAD_REFERENCE].count;
-    CHECK_STATUS(&c->on, status, nulls || x->refused ? CLUMP_ERR_DEVICE : CLUMP_OK);
+    CHECK_STATUS(&c->on, status, nulls || x->refused || x->accesses ? CLUMP_ERR_DEVICE : CLUMP_OK);
     same_number(c, "reports of OUT_OF_MEMORY", r.errors[CLUMP_DEVICE_OUT_OF_MEMORY].count, nulls);
     same_number(c, "reports of RETRY_BOUND", r.errors[CLUMP_DEVICE_RETRY_BOUND].count, 0);
+    same_number(c, "reports of WRONG_LAUNCH", r.errors[CLUMP_DEVICE_WRONG_LAUNCH].count, 0);
+    same_number(c, "reports of BAD_ACCESS", r.errors[CLUMP_DEVICE_BAD_ACCESS].count, x->accesses);
     same_number(c, "reports of DOUBLE_FREE and BAD_REFERENCE", doubles + bad, x->refused);
     if (doubles < x->double_least || bad < x->bad_least)
         complain(c, "%llu double frees and %llu bad references, expected at least %llu and %llu",
                  (ull)doubles, (ull)bad, (ull)x->double_least, (ull)x->bad_least);
     c->sum.nulls += nulls;
-    c->sum.refused += x->refused;
+    c->sum.refused += x->refused + x->accesses;
 }
 
 void settle(client *c, heap_model *h) {
@@ -134,7 +136,10 @@ static uint32_t compare_list(client *c, heap_model *h, int class, clump_ref *ref
 
 static void compare_checksum(client *c, heap_model *h) {
     uint32_t sum = 0;
-    CHECK_OK(&c->on, clump_reduce(h->heap, c->kernels[KERNEL_checksum], &sum, sizeof sum, NULL));
+    sync_use u;
+    const clump_sync *sync = begin_sync(c, &u);
+    CHECK_OK(&c->on, clump_reduce(h->heap, c->kernels[KERNEL_checksum], &sum, sizeof sum, sync));
+    end_sync(c, &u);
     same_number(c, "checksum by a kernel", sum, checksum_of(c, h));
 }
 
@@ -155,9 +160,18 @@ void compare_all(client *c, heap_model *h) {
 
 /* ---- After a compaction ------------------------------------------------------------------------ */
 
+/* 1 + number of the object that has a tag. */
+typedef struct tagged {
+    uint32_t tag, number;
+} tagged;
+
+static int compare_tags(const void *a, const void *b) {
+    uint32_t x = ((const tagged *)a)->tag, y = ((const tagged *)b)->tag;
+    return (x > y) - (x < y);
+}
+
 /* Objects of one class and those below it, wherever they are now. */
-static void find_class(client *c, heap_model *h, int class, const uint32_t *number_of,
-                       clump_ref *to) {
+static void find_class(client *c, heap_model *h, int class, const tagged *order, clump_ref *to) {
     clump_ref *refs = must_alloc((h->count + 1) * sizeof *refs);
     uint32_t *tags = must_alloc((h->count + 1) * sizeof *tags);
     uint64_t count = 0;
@@ -166,7 +180,9 @@ static void find_class(client *c, heap_model *h, int class, const uint32_t *numb
     same_number(c, "objects in the list of a class", count, count_of(c, h, class));
     CHECK_OK(&c->on, clump_heap_read_field(h->heap, name, "tag", 0, tags, count));
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t number = tags[i] < c->next_tag ? number_of[tags[i]] : 0;
+        const tagged key = {tags[i], 0},
+                     *found = bsearch(&key, order, h->count, sizeof *order, compare_tags);
+        uint32_t number = found ? found->number : 0;
         if (!number) complain(c, "%08x has tag %u, which no object had", refs[i], tags[i]);
         if (!is_a(c, h->objects[number - 1].class, class))
             complain(c, "%08x is listed as a K%d, and its tag %u is none", refs[i], class, tags[i]);
@@ -179,12 +195,13 @@ static void find_class(client *c, heap_model *h, int class, const uint32_t *numb
 }
 
 void find_again(client *c, heap_model *h, clump_ref *to) {
-    uint32_t *number_of = must_alloc(c->next_tag * sizeof *number_of);
-    for (uint32_t n = 0; n < h->count; n++) number_of[h->objects[n].tag] = n + 1;
+    tagged *order = must_alloc((h->count + 1) * sizeof *order);
+    for (uint32_t n = 0; n < h->count; n++) order[n] = (tagged){h->objects[n].tag, n + 1};
+    qsort(order, h->count, sizeof *order, compare_tags);
     memset(to, 0, h->count * sizeof *to);
-    for (int k = 0; k < c->class_count; k++) find_class(c, h, k, number_of, to);
+    for (int k = 0; k < c->class_count; k++) find_class(c, h, k, order, to);
     for (uint32_t n = 0; n < h->count; n++)
         if (!to[n] || to[n] >= h->references)
             complain(c, "tag %u, which was at %08x, is gone", h->objects[n].tag, h->objects[n].ref);
-    free(number_of);
+    free(order);
 }

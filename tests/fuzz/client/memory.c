@@ -1,0 +1,100 @@
+/* Memory over time. What the library holds is counted where it asks for it (account.h): within bounds
+ * after each operation, and nothing at the end of a round. Memory of the process is resident memory, with that
+ * of the OpenCL implementation. */
+#include "client.h"
+
+/* Two to three times what was measured, and what every region of a pool may have at a time; `client` prints the
+ * most that there was. */
+enum {
+    HOST_BYTES_MAX = 2 << 20,
+    HOST_BLOCKS_MAX = 300 + 3 * REGIONS_MAX, /* names, uses and sub-buffers of regions */
+    BUFFERS_MAX = 40 + 3 * REGIONS_MAX,
+    PROGRAMS_MAX = 12,
+    KERNELS_MAX = 120,
+    EVENTS_MAX = 60 + REGIONS_MAX
+};
+
+/* Device memory that calls on a heap keep beside it: a share of its size, and more. */
+#define DEVICE_SHARE 1.0
+#define DEVICE_EXTRA (256u << 10)
+
+static uint64_t larger(uint64_t a, uint64_t b) {
+    return a > b ? a : b;
+}
+
+/* Device memory that was asked for: heaps with buffers of their own, and pools. */
+static uint64_t asked_of_device(const client *c) {
+    uint64_t bytes = clump_pools_get_bytes(c->on.clump);
+    for (uint32_t i = 0; i < c->heap_count; i++)
+        if (!c->heaps[i].pooled) bytes += clump_heap_get_layout(c->heaps[i].heap)->bytes;
+    return bytes;
+}
+
+static void bound(client *c, const char *what, uint64_t found, uint64_t most) {
+    if (found > most)
+        complain(c, "the library holds %llu %s, more than %llu", (ull)found, what, (ull)most);
+}
+
+void memory_step(client *c) {
+    pause_pool_thread(c);
+    account_sums now = account_read(c->account), *most = &c->sum.most;
+    uint64_t asked = asked_of_device(c), kept = 0;
+    resume_pool_thread(c);
+    for (uint32_t i = 0; i < c->heap_count; i++)
+        kept += DEVICE_EXTRA +
+                (uint64_t)(DEVICE_SHARE * clump_heap_get_layout(c->heaps[i].heap)->bytes);
+    if (now.device_bytes < asked)
+        complain(c, "%llu bytes of device memory for heaps and pools of %llu",
+                 (ull)now.device_bytes, (ull)asked);
+    now.device_bytes -= asked;
+    bound(c, "bytes of device memory beside heaps and pools", now.device_bytes, kept);
+    bound(c, "bytes of host memory", now.host_bytes, HOST_BYTES_MAX);
+    bound(c, "blocks of host memory", now.host_blocks, HOST_BLOCKS_MAX);
+    most->device_bytes = larger(most->device_bytes, now.device_bytes);
+    most->host_bytes = larger(most->host_bytes, now.host_bytes);
+    most->host_blocks = larger(most->host_blocks, now.host_blocks);
+    for (int k = 0; k < ACCOUNT_KINDS; k++) {
+        static const uint64_t limits[ACCOUNT_KINDS] = {
+            [ACCOUNT_CONTEXT] = 1,          [ACCOUNT_QUEUE] = 2,
+            [ACCOUNT_BUFFER] = BUFFERS_MAX, [ACCOUNT_PROGRAM] = PROGRAMS_MAX,
+            [ACCOUNT_KERNEL] = KERNELS_MAX, [ACCOUNT_EVENT] = EVENTS_MAX};
+        uint64_t found = (uint64_t)now.references[k];
+        bound(c, account_kind_name(k), found, limits[k]);
+        if ((uint64_t)most->references[k] < found) most->references[k] = (int64_t)found;
+    }
+}
+
+void memory_watch_process(client *c, uint32_t threads) {
+    const uint64_t growth = (48u << 20) * (uint64_t)threads;
+    if (c->step % 100) return;
+    uint64_t now = account_of_process() - c->log.room;
+    if (c->step < c->operations / 3 || !c->resident)
+        c->resident = now;
+    else if (now > c->resident + growth)
+        complain(
+            c, "the process has %llu bytes more than after a third of the round, and may have %llu",
+            (ull)(now - c->resident), (ull)growth);
+}
+
+void memory_end(client *c) {
+    account_sums now = account_read(c->account);
+    same_number(c, "bytes of host memory that the library kept", now.host_bytes, 0);
+    same_number(c, "blocks of host memory that the library kept", now.host_blocks, 0);
+    same_number(c, "bytes of device memory that the library kept", now.device_bytes, 0);
+    for (int k = 0; k < ACCOUNT_KINDS; k++)
+        if (now.references[k])
+            complain(c, "the library kept %lld references to %s", (long long)now.references[k],
+                     account_kind_name(k));
+}
+
+void memory_print(const totals *sum) {
+    const account_sums *m = &sum->most;
+    printf(
+        "most that the library held: %llu bytes in %llu blocks of host memory, %llu bytes of "
+        "device "
+        "memory beside heaps and pools",
+        (ull)m->host_bytes, (ull)m->host_blocks, (ull)m->device_bytes);
+    for (int k = 0; k < ACCOUNT_KINDS; k++)
+        printf(", %lld %s", (long long)m->references[k], account_kind_name(k));
+    printf("\n");
+}

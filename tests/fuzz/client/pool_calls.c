@@ -1,0 +1,190 @@
+/* Calls on a pool beside allocating and freeing: regions that are held where they are, steps of
+ * defragmentation that other operations overtake, limits, and what the pool tells. */
+#include "client.h"
+
+/* ---- Holding ----------------------------------------------------------------------------------- */
+
+static void pin(client *c, region_model *r) {
+    if (r->pins && chance(c, 60)) {
+        POOL_OK(c, clump_pool_unpin(c->pool, r->allocation));
+        r->pins--;
+        return;
+    }
+    POOL_OK(c, clump_pool_pin(c->pool, r->allocation));
+    r->pins++;
+}
+
+static void map(client *c, region_model *r) {
+    if (r->mapped) {
+        POOL_OK(c, clump_pool_unmap(c->pool, r->allocation, r->mapped));
+        r->mapped = NULL;
+        return;
+    }
+    POOL_OK(c, clump_pool_map(c->pool, r->allocation, CL_MAP_READ, &r->mapped));
+    for (uint32_t i = 0; i < r->words; i++)
+        if (((const uint32_t *)r->mapped)[i] != test_hash(r->salt + i))
+            complain(c, "word %u of a mapped region of %u words is wrong", i, r->words);
+}
+
+/* Not every device has images on buffers. */
+static void image(client *c, region_model *r) {
+    const cl_image_format format = {CL_R, CL_UNSIGNED_INT32};
+    const cl_image_desc desc = {.image_type = CL_MEM_OBJECT_IMAGE1D_BUFFER,
+                                .image_width = r->words < 1000 ? r->words : 1000};
+    if (r->image) {
+        POOL_OK(c, clump_pool_release_image(c->pool, r->allocation, r->image));
+        r->image = NULL;
+        return;
+    }
+    clump_status status =
+        clump_pool_create_image(c->pool, r->allocation, &format, &desc, &r->image);
+    if (status == CLUMP_ERR_UNSUPPORTED || status == CLUMP_ERR_CL) return;
+    POOL_OK(c, status);
+}
+
+/* Commands up to an event use it where it lies. */
+static void use(client *c, const region_model *r) {
+    cl_event event;
+    CHECK_CL(clEnqueueMarkerWithWaitList(c->on.queue, 0, NULL, &event));
+    POOL_OK(c, clump_pool_use(c->pool, r->allocation, event));
+    CHECK_CL(clFlush(c->on.queue));
+    clReleaseEvent(event);
+}
+
+void hold_regions(client *c, heap_model *h) {
+    (void)h;
+    for (uint32_t i = c->pool ? 1 + below(c, 4) : 0; i > 0; i--) {
+        region_model *r = draw_region(c);
+        cl_mem buffer;
+        if (!r) return;
+        switch (below(c, 6)) {
+        case 0: pin(c, r); break;
+        case 1: map(c, r); break;
+        case 2: image(c, r); break;
+        case 3: POOL_OK(c, clump_pool_get_buffer(c->pool, r->allocation, &buffer)); break;
+        case 4:
+            r->movable = chance(c, 70);
+            POOL_OK(c, clump_pool_set_movable(c->pool, r->allocation, r->movable));
+            break;
+        default: use(c, r);
+        }
+        compare_region(c, r);
+    }
+}
+
+/* ---- Steps ------------------------------------------------------------------------------------- */
+
+/* Moves that the client ends itself, each as it likes. The other thread's regions are left in peace. */
+static void finish_moves(client *c) {
+    for (;;) {
+        clump_move move;
+        POOL_OK(c, clump_pool_next_move(c->pool, &move));
+        if (!move.allocation) return;
+        region_model *r = move.user_data;
+        clump_move_op op = r ? (clump_move_op)below(c, 3) : CLUMP_MOVE_COPY;
+        clump_status status = clump_pool_finish_move(c->pool, move.allocation, op);
+        if (c->beside && status) return; /* freed or finished there */
+        POOL_OK(c, status);
+        if (op == CLUMP_MOVE_DESTROY) *r = (region_model){0};
+    }
+}
+
+static void end_frame(client *c) {
+    cl_event events[2];
+    for (int i = 0; i < 2; i++)
+        CHECK_CL(clEnqueueMarkerWithWaitList(c->pool_queue, 0, NULL, &events[i]));
+    CHECK_CL(clFinish(c->pool_queue));
+    POOL_OK(c, clump_pool_end_frame(c->pool, 2, events));
+    for (int i = 0; i < 2; i++) clReleaseEvent(events[i]);
+}
+
+/* Copies that a step does not wait for go on while other operations run. */
+void step_pool(client *c, heap_model *h) {
+    static const double budgets[] = {0, 20, 200, 2000};
+    clump_defrag_report report;
+    (void)h;
+    if (!c->pool) return;
+    clump_defrag_desc desc = {.budget_us = budgets[below(c, 4)],
+                              .max_bytes = chance(c, 30) ? logarithmic(c, 2e4, 1e6) : 0,
+                              .max_moves = below(c, 6),
+                              .manual = chance(c, 30),
+                              .order = (clump_defrag_order)below(c, 2)};
+    if (chance(c, 20)) POOL_OK(c, clump_pool_set_frames(c->pool, 1 + below(c, 4), 0.5));
+    if (chance(c, 40)) end_frame(c);
+    desc.use_pauses = chance(c, 20);
+    desc.wait = !desc.manual && chance(c, 20);
+    note(c, "budget %g, %u moves%s%s", desc.budget_us, desc.max_moves, desc.wait ? ", wait" : "",
+         desc.manual ? ", manual" : "");
+    for (uint32_t i = 1 + below(c, 4); i > 0; i--) step(c, &desc, &report);
+    if (desc.manual) finish_moves(c);
+    compare_regions(c);
+}
+
+/* ---- Limits ------------------------------------------------------------------------------------ */
+
+/* Nothing more is to be had: a region and a heap are refused, and nothing is lost. */
+void limit_pool(client *c, heap_model *h) {
+    clump_allocation none = 1;
+    clump_region at;
+    clump_heap *heap;
+    (void)h;
+    if (!c->pool) return;
+    const uint64_t bytes = 64u << 20;
+    POOL_OK(c, clump_pools_set_limit(c->on.clump, clump_pools_get_bytes(c->on.clump) + 1));
+    expect_of_pool(c,
+                   clump_pool_alloc(c->pool, &(clump_allocation_desc){.bytes = bytes}, &none, &at),
+                   CLUMP_ERR_CAPACITY, "clump_pool_alloc above the limit");
+    same_number(c, "an allocation that was refused", none, 0);
+    const clump_heap_desc desc = {
+        .context = c->on.clump, .schema = c->schema, .bytes = bytes, .pool = c->pool};
+    CHECK_STATUS(&c->on, clump_heap_create(&desc, &heap), CLUMP_ERR_CAPACITY);
+    POOL_OK(c, clump_pools_set_limit(c->on.clump, 0));
+    if (chance(c, 50)) POOL_OK(c, clump_pool_trim(c->pool));
+    POOL_OK(c, clump_pool_check(c->pool));
+}
+
+/* ---- What is told ------------------------------------------------------------------------------ */
+
+typedef struct seen {
+    client *c;
+    uint64_t regions, bytes;
+} seen;
+
+static void visit(void *user, const clump_allocation_info *info) {
+    seen *s = user;
+    const region_model *r = info->user_data;
+    s->regions += r && r->allocation == info->allocation;
+}
+
+static void take_text(void *user, const char *part, size_t bytes) {
+    (void)part;
+    ((seen *)user)->bytes += bytes;
+}
+
+void look_at_pool(client *c, heap_model *h) {
+    clump_pool_stats stats;
+    clump_pool_details details;
+    clump_copy_pace pace;
+    seen s = {.c = c};
+    uint64_t regions = 0;
+    (void)h;
+    if (!c->pool) return;
+    pause_pool_thread(c);
+    for (int i = 0; i < REGIONS_MAX; i++) regions += c->regions[i].allocation != 0;
+    POOL_OK(c, clump_pool_visit(c->pool, visit, &s));
+    same_number(c, "regions that were visited", s.regions, regions);
+    POOL_OK(c, clump_pool_get_stats(c->pool, &stats));
+    POOL_OK(c, clump_pool_get_details(c->pool, &details));
+    if (stats.used_bytes > stats.bytes || stats.requested_bytes > stats.used_bytes ||
+        details.allocation_min > details.allocation_max || details.free_min > details.free_max)
+        complain(c, "statistics of the pool contradict each other");
+    POOL_OK(c, clump_pool_dump(c->pool, take_text, &s));
+    POOL_OK(c, clump_pool_draw(c->pool, take_text, &s));
+    if (s.bytes < 100) complain(c, "the pool is told in %llu bytes", (ull)s.bytes);
+    resume_pool_thread(c);
+    POOL_OK(c, clump_pool_get_pace(c->pool, &pace));
+    region_model *r = draw_region(c);
+    if (!r) return;
+    POOL_OK(c, clump_pool_set_name(c->pool, r->allocation, chance(c, 50) ? "renamed" : NULL));
+    POOL_OK(c, clump_pool_set_user_data(c->pool, r->allocation, r));
+}

@@ -1,0 +1,230 @@
+/* A round: a context, a schema, heaps and a program, drawn from its seed; and their end, after which the
+ * library has nothing left. */
+#include <math.h>
+#include <time.h>
+
+#include "client.h"
+
+/* ---- Small things ------------------------------------------------------------------------------ */
+
+void *must_alloc(size_t bytes) {
+    void *memory = calloc(bytes ? bytes : 1, 1);
+    assert_non_null(memory);
+    return memory;
+}
+
+uint32_t below(client *c, uint32_t n) {
+    return test_random(&c->random, n);
+}
+
+int chance(client *c, uint32_t percent) {
+    return below(c, 100) < percent;
+}
+
+uint32_t logarithmic(client *c, double low, double high) {
+    return (uint32_t)(low * pow(high / low, below(c, 1u << 20) / 1048576.0) + 0.5);
+}
+
+uint32_t draw_salt(client *c) {
+    return below(c, UINT32_MAX);
+}
+
+double seconds(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* ---- A round ----------------------------------------------------------------------------------- */
+
+/* CLUMP_PERSONALITY=random: the kernels for CPUs or those for GPUs, drawn for each round. Else the
+ * fixture does what the variable says. */
+static clump_personality draw_personality(client *c) {
+    uint32_t drawn = below(c, 2);
+    const char *given = getenv("CLUMP_PERSONALITY");
+    if (!given || strcmp(given, "random") != 0) return CLUMP_PERSONALITY_DEVICE;
+    return drawn ? CLUMP_PERSONALITY_GPU : CLUMP_PERSONALITY_CPU;
+}
+
+/* The context of a round: features that the library must do without, and the kind of queue. */
+static cl_fixture_desc draw_context(client *c) {
+    static const uint32_t features[] = {CLUMP_FEATURE_INT64_ATOMICS, CLUMP_FEATURE_PTX,
+                                        CLUMP_FEATURE_SUBGROUPS, CLUMP_FEATURE_FP64};
+    cl_fixture_desc desc = {.out_of_order = chance(c, 20),
+                            .cl = &account_cl,
+                            .allocator = account_allocator(c->account)};
+    for (int i = 0; i < 4; i++)
+        if (chance(c, 25)) desc.disable |= features[i];
+    desc.personality = draw_personality(c);
+    if (chance(c, 50)) desc.share = c->shared; /* with other threads */
+    return desc;
+}
+
+/* Not every device has queues out of order. */
+static int open_device(client *c) {
+    cl_fixture_desc desc = draw_context(c);
+    int result = cl_fixture_open(&c->on, &desc);
+    if (result == CL_FIXTURE_SKIP && desc.out_of_order) {
+        desc.out_of_order = 0;
+        result = cl_fixture_open(&c->on, &desc);
+    }
+    const clump_capabilities *can = c->on.capabilities;
+    if (!result) c->personality = can->personality;
+    if (!result)
+        text_append(&c->facts, "%s / %s, %s, %s, %u bits, disabled %x, %s%s", can->platform_name,
+                    can->device_name, can->mapping, can->coalescing, can->word_bits, desc.disable,
+                    desc.out_of_order ? "out of order" : "in order",
+                    desc.share ? ", a shared cl_context" : "");
+    return result;
+}
+
+static void draw_tuning(client *c) {
+    static const uint32_t retries[] = {0, 0, 1, 2, 16};
+    c->build.checked = chance(c, 20);
+    c->build.tuning.no_coalescing = chance(c, 20);
+    c->build.tuning.no_rotation = chance(c, 20);
+    c->build.tuning.retries = retries[below(c, 5)];
+    c->local = (size_t)64 << below(c, 3);
+    if (c->local > c->on.capabilities->work_group_max) c->local = 64;
+    c->own_sizes = chance(c, 30);
+}
+
+/* Two of the kernels that make objects in places of their own; these take PoCL seconds to compile. */
+static void draw_makers(client *c, int *wanted) {
+    static const kernel_name makers[] = {KERNEL_each, KERNEL_two, KERNEL_group, KERNEL_loop};
+    uint32_t first = below(c, 4), second = (first + 1 + below(c, 3)) % 4;
+    for (int k = 0; k < KERNELS; k++) wanted[k] = 1;
+    for (uint32_t i = 0; i < 4; i++) wanted[makers[i]] = i == first || i == second;
+}
+
+void make_program(client *c) {
+    static const char *const kernel_names[] = {
+#define KERNEL_NAME(name) #name,
+        KERNEL_LIST(KERNEL_NAME)
+#undef KERNEL_NAME
+    };
+    c->program = cl_fixture_program(&c->on, c->heaps[0].heap, c->source.at, NULL, &c->build);
+    for (int k = 0; k < KERNELS; k++)
+        c->kernels[k] =
+            c->wanted[k] ? cl_fixture_kernel(&c->on, c->program, kernel_names[k]) : NULL;
+    const kernel_name with_out[] = {KERNEL_make, KERNEL_each, KERNEL_two,   KERNEL_group,
+                                    KERNEL_loop, KERNEL_look, KERNEL_crowd, KERNEL_number};
+    for (size_t i = 0; i < sizeof with_out / sizeof *with_out; i++)
+        if (c->kernels[with_out[i]]) SET_ARG(&c->on, c->kernels[with_out[i]], 0, c->out_buffer);
+    SET_ARG(&c->on, c->kernels[KERNEL_free_list], 0, c->list_buffer);
+    SET_ARG(&c->on, c->kernels[KERNEL_link], 0, c->list_buffer);
+    SET_ARG(&c->on, c->kernels[KERNEL_look], 1, c->list_buffer);
+}
+
+static void make_kernels(client *c) {
+    draw_makers(c, c->wanted);
+    write_source(c);
+    c->out = must_alloc(OUT_WORDS * sizeof *c->out);
+    c->list = must_alloc(OUT_WORDS * sizeof *c->list);
+    c->out_buffer = cl_fixture_buffer(&c->on, c->out, OUT_WORDS * sizeof *c->out);
+    c->list_buffer = cl_fixture_buffer(&c->on, c->list, OUT_WORDS * sizeof *c->list);
+    make_program(c);
+}
+
+/* A few objects or many thousands; most often some dozens of blocks. */
+static void draw_size(client *c, heap_model *h) {
+    h->bytes = logarithmic(c, 50e3, 500e3);
+    h->blocks = logarithmic(c, 3, 100);
+}
+
+/* Can a heap run the program that was made for the first one? */
+static int same_layout(const client *c, const heap_model *h) {
+    const clump_heap_layout *a = clump_heap_get_layout(c->heaps[0].heap);
+    const clump_heap_layout *b = clump_heap_get_layout(h->heap);
+    return a->granule_bytes == b->granule_bytes && a->block_granules == b->block_granules;
+}
+
+/* Heaps of other sizes than the first one's, where they have its layout. */
+static void make_more_heaps(client *c) {
+    uint32_t count = 1 + (chance(c, 40) ? 1 + below(c, HEAPS_MAX - 1) : 0);
+    for (c->heap_count = 1; c->heap_count < count; c->heap_count++) {
+        heap_model *h = &c->heaps[c->heap_count];
+        draw_size(c, h);
+        make_heap(c, h);
+        if (same_layout(c, h)) continue;
+        CHECK_STATUS(&c->on, clump_do_all(h->heap, c->kernels[KERNEL_checksum], NULL),
+                     CLUMP_ERR_USAGE);
+        clump_heap_destroy(h->heap);
+        model_close(h);
+        h->bytes = c->heaps[0].bytes;
+        h->blocks = 0;
+        make_heap(c, h);
+    }
+}
+
+static void describe(client *c) {
+    const clump_heap_layout *l = clump_heap_get_layout(c->heaps[0].heap);
+    const clump_alloc_tuning *t = &c->build.tuning;
+    text_append(&c->facts,
+                "\nblock_rows %u, blocks of %u x %u bytes, groups of %zu, %s, %s"
+                "\nchecked %d, no_coalescing %d, no_rotation %d, retries %u\nheaps of",
+                c->block_rows, l->block_granules, l->granule_bytes, c->local,
+                c->own_sizes ? "sizes of our own" : "do-alls", c->pool ? "a pool" : "no pool",
+                c->build.checked, t->no_coalescing, t->no_rotation, t->retries);
+    for (uint32_t i = 0; i < c->heap_count; i++)
+        text_append(&c->facts, " %llu", (ull)c->heaps[i].bytes);
+    text_append(&c->facts, " bytes\n");
+}
+
+int open_round(client *c, uint64_t seed, uint32_t operations) {
+    static const uint32_t rows[] = {0, 1, 1, 2, 3, 16};
+    const client kept = {.sum = c->sum, .shared = c->shared};
+    *c = kept;
+    watch_step(c);
+    c->seed = seed;
+    c->operations = operations;
+    c->account = must_alloc(sizeof *c->account);
+    account_open(c->account);
+    account_use(c->account);
+    c->random = seed * UINT64_C(0x2545F4914F6CDD1D);
+    c->next_tag = FIRST_TAG;
+    text_clear(&c->facts);
+    text_clear(&c->log);
+    text_clear(&c->schema_text);
+    text_clear(&c->source);
+    int result = open_device(c);
+    if (result) return result;
+    begin_work(c);
+    draw_schema(c);
+    draw_tuning(c);
+    if (chance(c, 40)) open_pool(c);
+    c->block_rows = rows[below(c, 6)];
+    draw_size(c, &c->heaps[0]);
+    make_heap(c, &c->heaps[0]);
+    make_kernels(c);
+    make_more_heaps(c);
+    describe(c);
+    return 0;
+}
+
+void close_round(client *c) {
+    for (uint32_t i = 0; i < c->heap_count; i++) {
+        compare_all(c, &c->heaps[i]);
+        close_outside(c, &c->heaps[i]);
+        clump_heap_destroy(c->heaps[i].heap);
+        model_close(&c->heaps[i]);
+    }
+    for (int k = 0; k < KERNELS; k++) clump_kernel_destroy(c->kernels[k]);
+    clump_program_destroy(c->program);
+    close_pool(c);
+    clump_schema_destroy(c->schema);
+    clReleaseMemObject(c->out_buffer);
+    clReleaseMemObject(c->list_buffer);
+    free(c->out);
+    free(c->list);
+    cl_fixture_close(&c->on);
+    memory_end(c);
+    begin_work(NULL);
+    account_use(NULL);
+    account_close(c->account);
+    free(c->account);
+    free(c->facts.at);
+    free(c->log.at);
+    free(c->schema_text.at);
+    free(c->source.at);
+}

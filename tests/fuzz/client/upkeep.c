@@ -1,0 +1,117 @@
+/* Operations that change nothing that a program sees: slots reserved, a repair of what is whole, programs built
+ * again; and what the library tells of a heap and a program. */
+#include "client.h"
+
+/* ---- Reservations ------------------------------------------------------------------------------ */
+
+/* Room that is announced stays free for all: later operations would see nulls without need. */
+void reserve_slots(client *c, heap_model *h) {
+    int class = draw_class(c);
+    const char *name = c->classes[class].name;
+    uint64_t objects = chance(c, 20) ? 0 : logarithmic(c, 1, 4 * ITEMS_MAX);
+    clump_status status = c->classes[class].is_abstract ? CLUMP_ERR_USAGE : CLUMP_OK;
+    if (chance(c, 5)) {
+        objects = (UINT64_C(1) << 31) + 1;
+        status = CLUMP_ERR_USAGE;
+    }
+    note(c, "%llu of %s", (ull)objects, name);
+    CHECK_STATUS(&c->on, clump_heap_reserve(h->heap, name, objects), status);
+    CHECK_STATUS(&c->on, clump_heap_reserve(h->heap, "Nobody", 1), CLUMP_ERR_NOT_FOUND);
+}
+
+/* ---- Repair ------------------------------------------------------------------------------------ */
+
+/* A heap that is whole has nothing to repair. */
+void repair_heap(client *c, heap_model *h) {
+    clump_repair_report r;
+    memset(&r, 0xee, sizeof r);
+    CHECK_OK(&c->on, clump_heap_repair(h->heap, chance(c, 80) ? &r : NULL));
+    if (r.objects == UINT64_C(0xeeeeeeeeeeeeeeee)) return;
+    same_number(c, "objects after a repair", r.objects, h->count);
+    same_number(c, "blocks repaired", r.blocks, 0);
+    same_number(c, "what a repair lost or found",
+                r.guessed + r.appeared + r.vanished + r.lost + r.strays, 0);
+    compare_all(c, h);
+}
+
+/* ---- What is told ------------------------------------------------------------------------------ */
+
+static void compare_schema(client *c, const heap_model *h) {
+    const clump_schema *schema = clump_heap_get_schema(h->heap);
+    same_number(c, "classes of the heap's schema", clump_schema_get_class_count(schema),
+                (uint64_t)c->class_count);
+    for (int k = 0; k < c->class_count; k++) {
+        clump_class_info info;
+        CHECK_OK(&c->on, clump_schema_get_class(schema, c->classes[k].id, &info));
+        if (strcmp(info.name, c->classes[k].name) != 0)
+            complain(c, "class %u is called %s, expected K%d", info.id, info.name, k);
+        for (uint32_t i = 0; i < info.field_count; i++) {
+            clump_field_info field;
+            CHECK_OK(&c->on, clump_schema_get_field(schema, info.id, i, &field));
+            same_number(c, "class that declares a field", field.class_id, info.id);
+        }
+    }
+}
+
+static void compare_counted(client *c, heap_model *h) {
+    int class = draw_class(c);
+    const char *name = c->classes[class].name;
+    uint64_t count = 0, expected = count_of(c, h, class), room = expected;
+    if (expected && chance(c, 30)) room = below(c, (uint32_t)expected);
+    uint32_t *tags = must_alloc((room + 1) * sizeof *tags);
+    tags[room] = UNTOUCHED;
+    CHECK_STATUS(&c->on, clump_heap_read_field_counted(h->heap, name, "tag", 0, tags, room, &count),
+                 room < expected ? CLUMP_ERR_USAGE : CLUMP_OK);
+    same_number(c, "objects counted with their fields", count, expected);
+    same_number(c, "what lies behind tags", tags[room], UNTOUCHED);
+    free(tags);
+}
+
+static void compare_program(client *c) {
+    const char *source = clump_program_get_source(c->program);
+    if (!strstr(source, c->source.at)) complain(c, "the program's source has not the user's");
+    if (!clump_program_get_options(c->program) || !clump_program_get_log(c->program))
+        complain(c, "a program has no options or no log");
+    (void)clump_program_get_warning_count(c->program); /* any: a compiler warns of what it likes */
+}
+
+static void compare_context(client *c) {
+    clump_capabilities found;
+    clump_error error;
+    const clump_capabilities *can = clump_context_get_capabilities(c->on.clump);
+    if (clump_device_probe(c->on.device, 0, &found, &error))
+        complain(c, "clump_device_probe: %s", error.message);
+    if (strcmp(found.device_name, can->device_name) != 0 ||
+        found.features_found != can->features_found)
+        complain(c, "a device is probed as another one");
+    if (clump_context_get_error(c->on.clump)->status != CLUMP_OK &&
+        !clump_context_get_error(c->on.clump)->message[0])
+        complain(c, "an error without words");
+}
+
+void look_inside(client *c, heap_model *h) {
+    size_t bytes = 0;
+    CHECK_CL(clGetMemObjectInfo(clump_heap_get_buffer(h->heap), CL_MEM_SIZE, sizeof bytes, &bytes,
+                                NULL));
+    if (bytes < clump_heap_get_layout(h->heap)->bytes) complain(c, "a heap's buffer is too small");
+    compare_schema(c, h);
+    compare_counted(c, h);
+    compare_program(c);
+    compare_context(c);
+    clump_heap_touch(h->heap); /* the next do-all makes its list anew */
+}
+
+/* ---- Programs ---------------------------------------------------------------------------------- */
+
+/* All kernels and their program go, in an order of their own, and are made again. */
+void renew_program(client *c, heap_model *h) {
+    clump_program *old = c->program;
+    (void)h;
+    if (chance(c, 50)) {
+        clump_program_destroy(old);
+        old = NULL;
+    }
+    for (int k = 0; k < KERNELS; k++) clump_kernel_destroy(c->kernels[k]);
+    clump_program_destroy(old);
+    make_program(c);
+}
