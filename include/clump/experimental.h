@@ -38,6 +38,14 @@ typedef enum clump_merge_rewrite {
                                        there are more passes */
 } clump_merge_rewrite;
 
+/* How the candidates of a pass are found. The same ones in any case. */
+typedef enum clump_merge_candidates {
+    CLUMP_CANDIDATES_STATES, /* each pass reads the states of all blocks (ISMM 3.2, the alternative) */
+    CLUMP_CANDIDATES_BITMAP /* the first pass does, and makes a bitmap; later ones read that, and the states of the
+                                blocks in it. It takes a bit for each block while the call runs. The paper keeps
+                                one for each class also while objects are made and freed */
+} clump_merge_candidates;
+
 /* The merge strategy of CompactGpu (Springer and Masuhara, ISMM 2019; Springer's thesis ch. 6) instead of the
  * planner: one source block is merged into n target blocks, pass after pass. An object may move more
  * than once. */
@@ -47,6 +55,7 @@ typedef struct clump_merge_desc {
     uint32_t max_passes; /* 0: until no more than k1 are left. Repeated calls of one pass each do
                             what one call without a limit does */
     clump_merge_rewrite rewrite;
+    clump_merge_candidates candidates;
 } clump_merge_desc;
 
 /* ---- Marking: clump_collect_desc.tuning ----------------------------------------------------- */
