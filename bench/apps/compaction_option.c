@@ -35,6 +35,7 @@ static clump_merge_desc get_merge(const bench_values *values) {
                               .retain = bench_u32(values, "retain")};
     if (bench_is(values, "rewrite", "global")) merge.rewrite = CLUMP_REWRITE_RECOMPUTE_GLOBAL;
     if (bench_is(values, "rewrite", "shared")) merge.rewrite = CLUMP_REWRITE_RECOMPUTE_SHARED;
+    if (bench_is(values, "candidates", "bitmap")) merge.candidates = CLUMP_CANDIDATES_BITMAP;
     return merge;
 }
 
@@ -51,8 +52,9 @@ int bench_compaction_parse(const bench_values *values, const char *cell_field,
     if (bench_is(values, "strategy", "merge")) {
         compaction->merge = get_merge(values);
         how->merge = &compaction->merge;
-    } else if (bench_int(values, "retain") || !bench_is(values, "rewrite", "forward")) {
-        return bench_error_set(error, "retain and rewrite are for strategy=merge");
+    } else if (bench_int(values, "retain") || !bench_is(values, "rewrite", "forward") ||
+               !bench_is(values, "candidates", "states")) {
+        return bench_error_set(error, "retain, rewrite and candidates are for strategy=merge");
     }
     if (bench_is(values, "order", "address")) {
         how->order = CLUMP_ORDER_ADDRESS;

@@ -1,5 +1,5 @@
 /* The parameters that say when and how an application compacts its heap between two steps, the same
- * for all applications: compact, strategy, factor, retain, rewrite, order.
+ * for all applications: compact, strategy, factor, retain, rewrite, candidates, order.
  *
  * Read first: bench.h, clump/compactor.h.
  */
@@ -21,6 +21,7 @@
     {"retain", BENCH_INT, "0", "merge: k1, candidates to leave", 0, 1u << 26, NULL},               \
     {"rewrite", BENCH_ENUM, "forward", "merge: where new places are found", 0, 0,                  \
      "forward|global|shared"},                                                                     \
+    {"candidates", BENCH_ENUM, "states", "merge: where they are found", 0, 0, "states|bitmap"},    \
     {"order", BENCH_ENUM, "any", "planner: fewest moves, or all agents in this order", 0, 0,       \
      "any|address|cell"}
 /* clang-format on */

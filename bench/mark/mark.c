@@ -25,6 +25,7 @@
 #include "bench/harness/registry.h"
 #include "clump/experimental.h"
 #include "heap.h"
+#include "levels.h"
 #include "random_rate.h"
 #include "shape.h"
 #include "synthetic.h"
@@ -42,7 +43,8 @@
         {"stay", BENCH_INT, "0", "1: auto gives nothing to the host", 0, 1, NULL},                 \
         {"threads", BENCH_INT, "2", "of engine=threads", 1, 64, NULL},                             \
         {"heap_mb", BENCH_INT, "0", "size of the heap in MiB; 0: from the graph", 0, 1e6, NULL},   \
-        {"seed", BENCH_INT, "42", "of random graphs", 0, UINT32_MAX, NULL}, MARK_SHAPE_PARAMS, {   \
+        {"seed", BENCH_INT, "42", "of random graphs", 0, UINT32_MAX, NULL}, MARK_SHAPE_PARAMS,     \
+        MARK_LEVELS_PARAMS, {                                                                      \
         NULL, BENCH_INT, NULL, NULL, 0, 0, NULL                                                    \
     }
 
@@ -204,6 +206,17 @@ static int collect_rounds(mark_state *s, double floor_ms) {
     return 0;
 }
 
+static int report_levels(const mark_state *s) {
+    const clump_collect_report *r = &s->report;
+    return mark_levels_report(&(mark_levels){.graph = &s->graph,
+                                             .heap = get_heap(s),
+                                             .desc = s->desc,
+                                             .launches = r->launches,
+                                             .turns = r->levels + r->sweeps + r->refills,
+                                             .values = s->values,
+                                             .results = s->results});
+}
+
 static int collect_and_verify(mark_state *s) {
     double floor_ms = 0;
     if (copy_for_sweep(s, &floor_ms) || collect_rounds(s, floor_ms)) return -1;
@@ -276,7 +289,8 @@ static int run_round(void *self, uint32_t number, int is_measured) {
 
 static int finish(void *self) {
     mark_state *s = self;
-    if (!s->by_threads && (report_bounds(s) || collect_and_verify(s))) return -1;
+    if (!s->by_threads && (report_bounds(s) || report_levels(s) || collect_and_verify(s)))
+        return -1;
     bench_check(s->results, 1, "%u of %u nodes live, each as a sequential marker in C has it",
                 s->live_count, s->graph.own);
     return 0;

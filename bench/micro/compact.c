@@ -49,8 +49,10 @@ typedef struct compact_round {
 /* What strategies do not have in common. */
 static int refuse_options(const bench_values *values, const clump_compact_desc *desc,
                           bench_error *error) {
-    if (!desc->merge && (bench_int(values, "retain") || !bench_is(values, "rewrite", "forward"))) {
-        return bench_error_set(error, "retain and rewrite are options of strategy=merge");
+    if (!desc->merge && (bench_int(values, "retain") || !bench_is(values, "rewrite", "forward") ||
+                         !bench_is(values, "candidates", "states"))) {
+        return bench_error_set(error,
+                               "retain, rewrite and candidates are options of strategy=merge");
     }
     if (desc->merge && (desc->slack > 0 || desc->max_moves || desc->order != CLUMP_ORDER_ANY)) {
         return bench_error_set(error, "slack, max_moves and order are options of strategy=planner");
@@ -63,6 +65,7 @@ static clump_merge_desc get_merge(const bench_values *values) {
                               .retain = (uint32_t)bench_int(values, "retain")};
     if (bench_is(values, "rewrite", "global")) merge.rewrite = CLUMP_REWRITE_RECOMPUTE_GLOBAL;
     if (bench_is(values, "rewrite", "shared")) merge.rewrite = CLUMP_REWRITE_RECOMPUTE_SHARED;
+    if (bench_is(values, "candidates", "bitmap")) merge.candidates = CLUMP_CANDIDATES_BITMAP;
     return merge;
 }
 
@@ -248,6 +251,7 @@ static const bench_param params[] = {
     {"factor", BENCH_INT, "3", "merge: n, targets of a source block", 1, 4095, NULL},
     {"rewrite", BENCH_ENUM, "forward", "merge: where new places are found", 0, 0,
      "forward|global|shared"},
+    {"candidates", BENCH_ENUM, "states", "merge: where they are found", 0, 0, "states|bitmap"},
     {"retain", BENCH_INT, "0", "merge: k1, candidates to leave", 0, 1u << 26, NULL},
     {"slack", BENCH_FLOAT, "0", "planner: free slots to keep, per object", 0, 1, NULL},
     {"order", BENCH_ENUM, "any", "planner: fewest moves, or all objects in this order", 0, 0,

@@ -23,6 +23,12 @@
 #define GRAPH(name, benchmark, full, small)                                                        \
     VARIANTS(name, benchmark, full, small, NULL, NULL, NULL, NULL, NULL)
 #define LIST "length=1000"
+/* A real heap, where --data has it (bench/mark/heaps makes three of them). Small: a random graph. */
+#define HEAP(name, file)                                                                           \
+    {name, "mark-graph", "file=@" file ".hgraph.gz", "engine=threads"}, {                          \
+        name "-cpu", "mark-graph", "file=@" file ".hgraph.gz engine=threads threads=1",            \
+            "engine=threads threads=1"                                                             \
+    }
 
 static const paper_run runs[] = {
     GRAPH("single", "mark-single", "heap_mb=0", "heap_mb=0"),
@@ -34,9 +40,10 @@ static const paper_run runs[] = {
     GRAPH("wide", "mark-wide", "width=1000 objects=1", "width=50 objects=20"),
     GRAPH("vp-list", "mark-vp-list", "length=8192", "length=50"),
     GRAPH("vp-arrays", "mark-vp-arrays", "arrays=1024", "arrays=70"),
-    {"real", "mark-graph", "file=@typescript-heap.hgraph.gz", "engine=threads"},
-    {"real-cpu", "mark-graph", "file=@typescript-heap.hgraph.gz engine=threads threads=1",
-     "engine=threads threads=1"},
+    HEAP("real", "typescript-heap"),
+    HEAP("node", "node"),
+    HEAP("cpython", "cpython"),
+    HEAP("assembly", "assembly"),
     {"power", "mark-random", "objects=1048576 power=2.2 engine=threads threads=1",
      "objects=3000 power=2.2 engine=threads threads=1"},
     {NULL, NULL, NULL, NULL}};
@@ -93,15 +100,23 @@ static const paper_item items[] = {
      .x_label = "depth",
      .curves_y = "objects",
      .head = {{"graph", "depth", "widest level", "levels below 80 objects"}},
-     .rows = {{{"TypeScript compiler", "#real-cpu:depth", "#real-cpu:widest_level",
-                "#real-cpu:levels_below_80"}},
-              {{"random, power law", "#power:depth", "#power:widest_level",
-                "#power:levels_below_80"}}},
+#define LEVELS(label, run)                                                                         \
+    {                                                                                              \
+        { label, "#" run ":depth", "#" run ":widest_level", "#" run ":levels_below_80" }           \
+    }
+     .rows = {LEVELS("TypeScript compiler", "real-cpu"), LEVELS("npm, Node.js", "node-cpu"),
+              LEVELS("Python process", "cpython-cpu"), LEVELS("CAD assembly", "assembly-cpu"),
+              LEVELS("random, power law", "power")},
+#undef LEVELS
      .curves = {{.label = "TypeScript compiler", .run = "real-cpu", .column = "at_depth"},
+                {.label = "npm, Node.js", .run = "node-cpu", .column = "at_depth"},
+                {.label = "Python process", .run = "cpython-cpu", .column = "at_depth"},
+                {.label = "CAD assembly", .run = "assembly-cpu", .column = "at_depth"},
                 {.label = "random, power law", .run = "power", .column = "at_depth"}},
      .difference =
-         "The heaps of DaCapo need the Jikes virtual machine and are not here; ours is the heap of "
-         "a TypeScript compiler, which comes by `--data`, with one root. Any graph will do: "
+         "The heaps of DaCapo need the Jikes virtual machine and are not here; ours come by "
+         "`--data`: the heap of a TypeScript compiler, with one root, and three that "
+         "`bench/mark/heaps/make.sh` makes on your machine. Any graph will do: "
          "`clump-bench run mark-graph --set file=FILE --set depths=PLOT --set degrees=PLOT`."},
     {.name = "figure-3",
      .title = "objects by number of references",
@@ -110,16 +125,25 @@ static const paper_item items[] = {
      .is_log = 1,
      .x_label = "references",
      .curves_y = "objects",
-     .head = {{"share of objects", "paper", "TypeScript compiler", "random, power law"}},
-     .rows = {{{"no references", "26%", "#real-cpu:without_references|percent",
-                "#power:without_references|percent"}},
-              {{"at most 4", "76%", "#real-cpu:at_most_4|percent", "#power:at_most_4|percent"}},
-              {{"at most 12", "98%", "#real-cpu:at_most_12|percent", "#power:at_most_12|percent"}},
-              {{"100 or more", "below 0.01%", "#real-cpu:at_least_100|percent",
-                "#power:at_least_100|percent"}},
-              {{"most references", "thousands", "#real-cpu:most_references",
-                "#power:most_references"}}},
+     .head = {{"share of objects", "paper", "TypeScript compiler", "npm, Node.js", "Python process",
+               "CAD assembly", "random, power law"}},
+#define DEGREES(label, paper, metric)                                                              \
+    {                                                                                              \
+        {                                                                                          \
+            label, paper, "#real-cpu:" metric, "#node-cpu:" metric, "#cpython-cpu:" metric,        \
+                "#assembly-cpu:" metric, "#power:" metric                                          \
+        }                                                                                          \
+    }
+     .rows = {DEGREES("no references", "26%", "without_references|percent"),
+              DEGREES("at most 4", "76%", "at_most_4|percent"),
+              DEGREES("at most 12", "98%", "at_most_12|percent"),
+              DEGREES("100 or more", "below 0.01%", "at_least_100|percent"),
+              DEGREES("most references", "thousands", "most_references")},
+#undef DEGREES
      .curves = {{.label = "TypeScript compiler", .run = "real-cpu", .column = "with_degree"},
+                {.label = "npm, Node.js", .run = "node-cpu", .column = "with_degree"},
+                {.label = "Python process", .run = "cpython-cpu", .column = "with_degree"},
+                {.label = "CAD assembly", .run = "assembly-cpu", .column = "with_degree"},
                 {.label = "random, power law", .run = "power", .column = "with_degree"}},
      .difference = "The paper does not count the reference to an object's class, and sums over all "
                    "collections of all its benchmarks."},
@@ -129,9 +153,13 @@ static const paper_item items[] = {
               "both compute units: lusearch 1084.18, 1490.96; pmd 356.09, 357.49; sunflow 401.36, "
               "554.25; xalan 423.31, 750.12)",
      .head = {{"heap", "C, 1 thread, ms", "auto, ms"}},
-     .rows = {{{"TypeScript compiler", "=real-cpu:time_ms", "=real:time_ms"}}},
+     .rows = {{{"TypeScript compiler", "=real-cpu:time_ms", "=real:time_ms"}},
+              {{"npm, Node.js", "=node-cpu:time_ms", "=node:time_ms"}},
+              {{"Python process", "=cpython-cpu:time_ms", "=cpython:time_ms"}},
+              {{"CAD assembly", "=assembly-cpu:time_ms", "=assembly:time_ms"}}},
      .difference = "The paper's rows do not apply: they are sums over all collections of a run of "
-                   "a Java program. One heap of our own stands in their place."},
+                   "a Java program. Heaps of our own stand in their place; the last three are of "
+                   "the machine that they were made on (`bench/mark/heaps`)."},
     {.name = "figure-6",
      .title = "launch latency over the memory that is mapped",
      .place = "4.4",

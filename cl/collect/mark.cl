@@ -89,11 +89,13 @@ static inline uint choose_path(clumpi_mark *m) {
 }
 
 /* By one work-item of the launch. */
-static inline void note_step(const clumpi_mark *m, uint path, uint step) {
+static inline void note_step(const clumpi_mark *m, uint path) {
     __global clumpi_mark_control *c = m->control;
-    uint after = (step + 2u) % 3u;
+    uint after = (m->step + 2u) % 3u;
     c->queued[after] = c->grey[after] = c->scanned[after] = c->cursor[after] = 0;
     if (path == CLUMPI_MARK_NONE) return;
+    if (path != CLUMPI_MARK_NARROW) /* which logs its own */
+        clumpi_log_turn(m, clumpi_mark_turns(m), path, queue_length(m));
     c->peak = max(c->peak, queue_length(m));
     if (path == CLUMPI_MARK_REFILL) {
         c->refills++;
@@ -216,13 +218,14 @@ static inline void gather(clumpi_mark *m, uint ref, ref_batch *b, front *next) {
 
 static inline void narrow_step(clumpi_mark *m, ref_batch *b) {
     front fronts[2];
-    uint levels = 0, peak = 0;
+    uint levels = 0, peak = 0, turns = clumpi_mark_turns(m);
     fronts[0].count = queue_length(m);
     for (uint i = 0; i < fronts[0].count; i++) fronts[0].refs[i] = m->in[i];
     for (; levels < levels_most(m); levels++) {
         const front *at = &fronts[levels & 1u];
         front *next = &fronts[~levels & 1u];
         if (!at->count || at->count > m->control->narrow) break;
+        clumpi_log_turn(m, turns + levels, CLUMPI_MARK_NARROW, at->count);
         next->count = 0;
         for (uint i = 0; i < at->count; i++) gather(m, at->refs[i], b, next);
         drain(m, b, next);
@@ -304,13 +307,15 @@ __kernel void clumpi_mark_step(__global uchar *heap, uint header_at, __global uc
     ref_batch b;
     b.count = 0;
     uint path = choose_path(&m);
-    if (get_global_id(0) == 0) note_step(&m, path, step);
+    if (get_global_id(0) == 0) clumpi_log_launch(&m, 0);
+    if (get_global_id(0) == 0) note_step(&m, path);
     if (path == CLUMPI_MARK_NARROW && get_global_id(0) == 0) narrow_step(&m, &b);
     if (path == CLUMPI_MARK_QUEUE) queue_step(&m, &b);
     if (path == CLUMPI_MARK_ROWS) rows_step(&m, 0, &b);
     if (path == CLUMPI_MARK_REFILL) carry_over(&m);
     if (path == CLUMPI_MARK_REFILL) rows_step(&m, 1, &b);
     clumpi_mark_tally(&m);
+    if (get_global_id(0) == 0) clumpi_log_launch(&m, 1);
 }
 
 /* References at offset + i * stride, in words; how many: clumpi_refs_count(). */
@@ -490,7 +495,7 @@ static inline void follow_narrow(clumpi_mark *m, const group_memory *s, uint obj
 static inline void narrow_step(clumpi_mark *m, const group_memory *s) {
     uint me = (uint)get_local_id(0), items = (uint)get_local_size(0);
     uint wide = m->control->wide, narrow = m->control->narrow;
-    uint n = queue_length(m), levels = 0, peak = n;
+    uint n = queue_length(m), levels = 0, peak = n, turns = clumpi_mark_turns(m);
     for (uint i = me; i < n; i += items) s->step->fronts[0][i] = m->in[i];
     uint most = levels_most(m);
     for (; n && n <= narrow && levels < most; levels++) {
@@ -498,6 +503,7 @@ static inline void narrow_step(clumpi_mark *m, const group_memory *s) {
         __local uint *next = s->step->fronts[~levels & 1u];
         CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE); /* s->shared was read */
         if (me == 0) s->shared->count = s->shared->wide = 0;
+        if (me == 0) clumpi_log_turn(m, turns + levels, CLUMPI_MARK_NARROW, n);
         CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
         for (uint i = me; i < n; i += items) {
             uint count = m->refs_of[clumpi_mark_class(m, at[i])];
@@ -595,7 +601,8 @@ __kernel void clumpi_mark_step(__global uchar *heap, uint header_at, __global uc
     const group_memory s = {&shared, tile, sums, wide, parts, &memory};
     clumpi_mark m = clumpi_mark_of(heap, header_at, marks, step);
     uint path = choose_path(&m);
-    if (get_global_id(0) == 0) note_step(&m, path, step);
+    if (get_global_id(0) == 0) clumpi_log_launch(&m, 0);
+    if (get_global_id(0) == 0) note_step(&m, path);
     /* The barriers between are not needed by OpenCL's rules: PoCL goes wrong with branches that contain
      * barriers and do not end with one (docs/portability.md). */
     if (path == CLUMPI_MARK_NARROW && get_group_id(0) == 0) narrow_step(&m, &s);
@@ -607,6 +614,7 @@ __kernel void clumpi_mark_step(__global uchar *heap, uint header_at, __global uc
         rows_step(&m, path == CLUMPI_MARK_REFILL, &s);
     CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
     clumpi_mark_tally(&m);
+    if (get_global_id(0) == 0) clumpi_log_launch(&m, 1);
 }
 
 /* References at offset + i * stride, in words; how many: clumpi_refs_count(). */

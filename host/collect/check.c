@@ -52,6 +52,12 @@ static clump_status check_marking(const clumpi_collection *r) {
         return clumpi_fail(e, CLUMP_ERR_USAGE,
                            "clump_collect: narrow is %u; 0 .. %u is possible, and CLUMP_NEVER",
                            t->narrow, CLUMPI_NARROW_MAX);
+    if (t->log && (!t->log->turns || !t->log->launches || !t->log->room ||
+                   t->log->room > CLUMPI_LOG_ROOM_MAX))
+        return clumpi_fail(e, CLUMP_ERR_USAGE,
+                           "clump_collect: a log of marking needs turns, launches, and a room of "
+                           "1 .. %u, which is %u",
+                           CLUMPI_LOG_ROOM_MAX, t->log->room);
     return CLUMP_OK;
 }
 

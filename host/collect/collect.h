@@ -1,5 +1,5 @@
 /* Collection: collect.c is the call, check.c what it refuses, mark.c the marking on the device, host.c
- * that on the host, collector.c the automatic one.
+ * that on the host, log.c what a measurement asks for, collector.c the automatic one.
  *
  * May use: core, schema, heap, sort, compact.
  *
@@ -36,6 +36,7 @@ typedef struct clumpi_marks {
     clumpi_attachment base; /* of the heap */
     cl_mem buffer;
     uint32_t capacity; /* of the queue */
+    uint32_t log_room; /* 0: there is no log */
     uint64_t bytes;
 } clumpi_marks;
 
@@ -51,6 +52,8 @@ typedef struct clumpi_collection {
     clumpi_mark_control control; /* as last read */
     double narrow_us;            /* that narrow stretches took, since the host last gave back */
     double copies_us;            /* that handing over is expected to take; 0: not asked yet */
+    cl_ulong log_begin; /* of the device's clock, when the first launch of the log was enqueued */
+    uint32_t log_launches; /* whose times were noted */
 } clumpi_collection;
 
 /* Granules for which there are words of marks. */
@@ -99,6 +102,12 @@ clump_status clumpi_collect_read(clumpi_collection *r);
 
 /* Reach all that roots lead to. Blocks. */
 clump_status clumpi_collect_mark(clumpi_collection *r);
+
+/* ---- log.c: of tuning->log; nothing is done without one ---- */
+
+/* Before and after marking: empty it on the device; fill in the caller's. `steps`: launches. Both block. */
+clump_status clumpi_collect_log_begin(clumpi_collection *r);
+clump_status clumpi_collect_log_end(clumpi_collection *r, clumpi_u32 steps);
 
 /* ---- host.c ---- */
 

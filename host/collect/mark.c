@@ -102,14 +102,15 @@ clumpi_marks *clumpi_marks_of(clump_heap *heap) {
     return clumpi_heap_keep(heap, &key, sizeof(clumpi_marks), release_marks);
 }
 
-static clump_status make_buffer(clumpi_collection *r, uint32_t capacity) {
+static clump_status make_buffer(clumpi_collection *r, uint32_t capacity, uint32_t log_room) {
     clump_heap *heap = r->heap;
     clump_context *c = heap->context;
     const uint64_t granules = clumpi_mark_granules(heap);
     clumpi_marks_head head = {.control = {.capacity = capacity}};
     clumpi_marks made = {.base = r->marks->base,
                          .capacity = capacity,
-                         .bytes = clumpi_marks_queue_at(granules, capacity, 2)};
+                         .log_room = log_room,
+                         .bytes = clumpi_marks_end(granules, capacity, log_room)};
     for (uint32_t id = 1; id <= heap->geometry.header.class_count; id++)
         head.refs_of[id] = count_refs(heap->schema, id);
     clump_status status = clumpi_buffer_create(c, made.bytes, "marks", &made.buffer);
@@ -135,8 +136,11 @@ static clump_status prepare(clumpi_collection *r) {
     const clump_collect_desc *d = r->desc;
     const clump_mark_tuning *t = r->tuning;
     uint32_t room = d->queue_room ? d->queue_room : preset_room(r);
+    uint32_t log_room = t->log ? t->log->room : 0;
     clump_status status = CLUMP_OK;
-    if (!r->marks->buffer || r->marks->capacity != room) status = make_buffer(r, room);
+    if (!r->marks->buffer || r->marks->capacity != room || r->marks->log_room != log_room)
+        status = make_buffer(r, room, log_room);
+    if (!status) status = clumpi_collect_log_begin(r);
     if (status) return status;
     uint32_t narrow = t->narrow == CLUMP_NEVER ? 0 : t->narrow ? t->narrow : NARROW_PRESET;
     uint64_t rows = clumpi_mark_granules(r->heap);
@@ -148,6 +152,7 @@ static clump_status prepare(clumpi_collection *r) {
                               .rows_above = rows < narrow ? narrow : (clumpi_u32)rows,
                               .refill = by_queue_alone(r),
                               .levels_most = may_hand_over(r) ? LEVELS_FIRST : CLUMPI_NARROW_LEVELS,
+                              .log_room = log_room,
                               .histogram = t->offsets == CLUMP_OFFSETS_HISTOGRAM};
     if (by_queue_alone(r)) m->rows_above = UINT32_MAX;
     if (d->engine == CLUMP_MARK_ROWS) m->rows_above = narrow;
@@ -276,7 +281,7 @@ static clump_status mark_device(clumpi_collection *r) {
         status = clumpi_collect_mark_host(r, step, 1);
         if (!m->grey[step % 3]) break;
     }
-    return status;
+    return status ? status : clumpi_collect_log_end(r, step);
 }
 
 clump_status clumpi_collect_mark(clumpi_collection *r) {
@@ -284,5 +289,6 @@ clump_status clumpi_collect_mark(clumpi_collection *r) {
     if (!status) status = mark_roots(r);
     if (status || r->desc->engine != CLUMP_MARK_HOST) return status ? status : mark_device(r);
     status = clumpi_collect_read(r);
-    return status ? status : clumpi_collect_mark_host(r, 0, 0);
+    if (!status) status = clumpi_collect_mark_host(r, 0, 0);
+    return status ? status : clumpi_collect_log_end(r, 0);
 }

@@ -112,6 +112,10 @@ static clump_status check_merge(const clumpi_compaction *r) {
     if (m->rewrite < CLUMP_REWRITE_FORWARD || m->rewrite > CLUMP_REWRITE_RECOMPUTE_SHARED)
         return clumpi_fail(e, CLUMP_ERR_USAGE, "clump_compact: there is no way %d to rewrite",
                            (int)m->rewrite);
+    if (m->candidates < CLUMP_CANDIDATES_STATES || m->candidates > CLUMP_CANDIDATES_BITMAP)
+        return clumpi_fail(e, CLUMP_ERR_USAGE,
+                           "clump_compact: there is no way %d to find candidates",
+                           (int)m->candidates);
     for (uint32_t id = 1; id <= r->heap->geometry.header.class_count; id++) {
         uint32_t capacity = r->heap->geometry.classes[id].capacity;
         clump_class_info info;

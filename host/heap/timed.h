@@ -21,6 +21,9 @@ typedef struct clumpi_timed {
         uint32_t phase;
     } commands[CLUMPI_COMMANDS_MAX];
     uint32_t count;
+    /* Optional: called by clumpi_timed_read() with the times of each command, in ns of the device. */
+    void (*note)(void *with, uint32_t phase, cl_ulong queued, cl_ulong start, cl_ulong end);
+    void *with;
 } clumpi_timed;
 
 /* Enqueue a kernel of the library as a part of a phase. */

@@ -38,6 +38,14 @@ typedef enum clump_merge_rewrite {
                                        there are more passes */
 } clump_merge_rewrite;
 
+/* How the candidates of a pass are found. The same ones in any case. */
+typedef enum clump_merge_candidates {
+    CLUMP_CANDIDATES_STATES, /* each pass reads the states of all blocks (ISMM 3.2, the alternative) */
+    CLUMP_CANDIDATES_BITMAP /* the first pass does, and makes a bitmap; later ones read that, and the states of the
+                                blocks in it. It takes a bit for each block while the call runs. The paper keeps
+                                one for each class also while objects are made and freed */
+} clump_merge_candidates;
+
 /* The merge strategy of CompactGpu (Springer and Masuhara, ISMM 2019; Springer's thesis ch. 6) instead of the
  * planner: one source block is merged into n target blocks, pass after pass. An object may move more
  * than once. */
@@ -47,6 +55,7 @@ typedef struct clump_merge_desc {
     uint32_t max_passes; /* 0: until no more than k1 are left. Repeated calls of one pass each do
                             what one call without a limit does */
     clump_merge_rewrite rewrite;
+    clump_merge_candidates candidates;
 } clump_merge_desc;
 
 /* ---- Marking: clump_collect_desc.tuning ----------------------------------------------------- */
@@ -60,6 +69,41 @@ typedef enum clump_mark_offsets {
 
 #define CLUMP_NEVER UINT32_MAX
 
+/* Where the time of marking goes: what each turn and each launch of it did. A turn is a level of the graph, a sweep
+ * over rows, or a refill of the queue. A launch does no turn, one, or, if it is narrow, many. */
+typedef enum clump_mark_way {
+    CLUMP_WAY_HOST,   /* the device knows nothing of the turn: the host did it */
+    CLUMP_WAY_NARROW, /* a level by one work-group alone */
+    CLUMP_WAY_QUEUE,  /* a level by all work-groups */
+    CLUMP_WAY_ROWS,   /* a sweep over the rows with grey objects */
+    CLUMP_WAY_REFILL  /* grey objects go back to the queue */
+} clump_mark_way;
+
+typedef struct clump_mark_turn {
+    clump_mark_way way;
+    uint32_t launch;  /* number among the launches that follow the roots */
+    uint32_t objects; /* in the queue when it began */
+    uint64_t
+        clock; /* when it began, in cycles of the compute unit of the launch's first work-group;
+                         0: the device has no clock that is known (NVIDIA's and PoCL's on x86-64 have one) */
+} clump_mark_turn;
+
+typedef struct clump_mark_launch {
+    double queued_us, start_us,
+        end_us; /* by profiling events, from when the first was enqueued; 0 without
+                                              a report or a queue that does profiling */
+    uint64_t clock_begin, clock_end; /* of its first work-item */
+} clump_mark_launch;
+
+/* Filled in by clump_collect(). Costs a few writes a turn and a reading at the end. Launches of the roots are
+ * not in it. */
+typedef struct clump_mark_log {
+    uint32_t room;                     /* [in] of both arrays, 1 .. 2^20 */
+    clump_mark_turn *turns;            /* [in] the caller's, `room` elements */
+    clump_mark_launch *launches;       /* [in] likewise */
+    uint32_t turn_count, launch_count; /* [out] that there were. Those beyond `room` are not kept */
+} clump_mark_log;
+
 /* All results are the same; the numbers in the report may differ. */
 typedef struct clump_mark_tuning {
     clump_mark_offsets offsets;
@@ -72,6 +116,8 @@ typedef struct clump_mark_tuning {
     int stay; /* 1: AUTO does not hand long narrow graphs over to the host. By default it does,
                         on devices that are no CPU, once as much time was spent on them as HOST will
                         take to copy the blocks in use; and takes back what becomes wide */
+    clump_mark_log
+        *log; /* optional; must live as long as the call, or as a collector that has it */
 } clump_mark_tuning;
 
 /* ---- Defragmentation of a pool: clump_defrag_desc.weights ----------------------------------- */

@@ -4,7 +4,9 @@
  * address; of d candidates the first B = d / (n + 1) are sources, and source s is merged into the
  * candidates s + B, s + 2B, .. s + nB, which have room for it whatever they hold. There the paper keeps
  * a bitmap of candidates up to date with every allocation; here they are found from the state words
- * (the alternative that it names in 3.2), since only a pass needs them.
+ * (the alternative that it names in 3.2), since only a pass needs them. Or, where `candidates` is a buffer,
+ * the first pass puts them into a bitmap, a bit for each block. A call makes no candidates, so later passes look
+ * only at blocks whose bit is set, and clear the bits of those that are none any more.
  *
  * For rewriting by recomputation (ISMM 3.8) there are *records*: the bitmaps of all blocks of the pass as
  * they were, in the order of the list, and a hash table of the sources that is small enough for local
@@ -25,12 +27,28 @@ static inline uint candidate_class(const clumpi_view *v, uint block, ulong4 sele
     return is_candidate(clumpi_credits_of_state(state), v->classes[c].capacity, factor) ? c : 0;
 }
 
+/* The same with a bitmap, or without (NULL). */
+static inline uint marked_class(const clumpi_view *v, uint block, ulong4 selected, uint factor,
+                                __global const uint *candidates) {
+    if (candidates && !(candidates[block >> 5] >> (block & 31u) & 1u)) return 0;
+    return candidate_class(v, block, selected, factor);
+}
+
+/* Bring the bit of a block up to date. In the first pass none is set. */
+static inline void mark_candidate(__global uint *candidates, uint block, uint is_first, uint class_id) {
+    __global uint *word = &candidates[block >> 5];
+    uint bit = 1u << (block & 31u);
+    if (is_first && class_id) atomic_or(word, bit);
+    if (!is_first && !class_id && (*word & bit)) atomic_and(word, ~bit);
+}
+
 /* Candidates: a word for each work-group and class id, in the place of the planner's counts. */
 static inline __global uint *merge_counts(const clumpi_view *v) {
     return clumpi_words_at(v, v->header->at_plan_counts);
 }
 
-__kernel void clumpi_merge_count(__global uchar *heap, uint header_at, ulong4 selected, uint factor) {
+__kernel void clumpi_merge_count(__global uchar *heap, uint header_at, ulong4 selected, uint factor,
+                                 __global uint *candidates, uint is_first) {
     __local uint counts[256];
     clumpi_view v = clumpi_view_of(heap, header_at);
     uint me = (uint)get_local_id(0), items = (uint)get_local_size(0);
@@ -38,8 +56,11 @@ __kernel void clumpi_merge_count(__global uchar *heap, uint header_at, ulong4 se
     for (uint c = me; c < sets; c += items) counts[c] = 0;
     CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
     clumpi_range chunk = clumpi_block_chunk(&v);
-    for (uint b = chunk.begin + me; b < chunk.end; b += items)
-        atomic_inc(&counts[candidate_class(&v, b, selected, factor)]);
+    for (uint b = chunk.begin + me; b < chunk.end; b += items) {
+        uint c = marked_class(&v, b, selected, factor, is_first ? 0 : candidates);
+        if (candidates) mark_candidate(candidates, b, is_first, c);
+        atomic_inc(&counts[c]);
+    }
     CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
     for (uint c = me; c < sets; c += items)
         merge_counts(&v)[(uint)get_group_id(0) * sets + c] = counts[c];
@@ -74,10 +95,10 @@ static inline void plan_pass(const clumpi_view *v, uint factor, uint retain, uin
     if (get_group_id(0) == 0) clumpi_plans(v)[0].batches = batches;
 }
 
-/* The list of candidates, class by class, and the plans: at most `most` sources in all, which is how
+/* The list of candidates (`marked`: their bitmap, if there is one), class by class, and the plans: at most `most` sources in all, which is how
  * many entries the table of sources has if there is one. */
 __kernel void clumpi_merge_write(__global uchar *heap, uint header_at, ulong4 selected, uint factor,
-                                 uint retain, uint most) {
+                                 __global uint *marked, uint retain, uint most) {
     __local uint place[256], candidates[256], begins[256], sums[256], next[1];
     clumpi_view v = clumpi_view_of(heap, header_at);
     uint me = (uint)get_local_id(0), items = (uint)get_local_size(0);
@@ -101,7 +122,8 @@ __kernel void clumpi_merge_write(__global uchar *heap, uint header_at, ulong4 se
     clumpi_range chunk = clumpi_block_chunk(&v);
     for (uint tile = chunk.begin; tile < chunk.end; tile += items) {
         uint block = tile + me;
-        uint waits = block < chunk.end ? candidate_class(&v, block, selected, factor) : 0;
+        uint waits =
+            block < chunk.end ? marked_class(&v, block, selected, factor, marked) : 0;
         /* bound: work-items: those of the smallest class wait no more */
         for (uint c = clumpi_group_next(waits, next); c; c = clumpi_group_next(waits, next)) {
             uint mine = waits == c, upto = clumpi_group_scan(mine, sums);

@@ -42,17 +42,21 @@ clump_status clumpi_merge_check(const clumpi_compaction *r) {
                        (unsigned long long)r->heap->context->capabilities.local_bytes);
 }
 
-/* The plan of a pass; *sources is how many blocks it frees. */
-static clump_status plan_pass(clumpi_compaction *r, const clumpi_moving *m, uint32_t *sources) {
+/* The plan of a pass; *sources is how many blocks it frees. `candidates`: their bitmap, or NULL. */
+static clump_status plan_pass(clumpi_compaction *r, const clumpi_moving *m, cl_mem candidates,
+                              uint32_t pass, uint32_t *sources) {
     clump_heap *heap = r->heap;
     clump_context *c = heap->context;
     const clump_compact_phase phase = CLUMP_COMPACT_PLAN;
     size_t groups = clumpi_compact_plan_groups(heap), local = c->sizes.scan_local;
     clumpi_u32 most = m->records ? m->records : UINT32_MAX;
+    clumpi_u32 is_first = pass == 0;
     clumpi_arg selected = {sizeof r->selected, r->selected},
-               factor = {sizeof m->factor, &m->factor};
+               factor = {sizeof m->factor, &m->factor}, bitmap = {sizeof candidates, &candidates};
+    clumpi_arg count[] = {selected, factor, bitmap, {sizeof is_first, &is_first}};
     clumpi_arg write[] = {selected,
                           factor,
+                          bitmap,
                           {sizeof r->desc->merge->retain, &r->desc->merge->retain},
                           {sizeof most, &most}};
     clumpi_arg entries = {sizeof m->records, &m->records}, pair[] = {factor, entries};
@@ -62,10 +66,10 @@ static clump_status plan_pass(clumpi_compaction *r, const clumpi_moving *m, uint
             clumpi_compact_run(r, phase, CLUMPI_COMPACT_KERNEL(plan_clear), groups, local, NULL, 0);
     if (!status)
         status =
-            clumpi_compact_run(r, phase, CLUMPI_MERGE_KERNEL(merge_count), groups, local, write, 2);
+            clumpi_compact_run(r, phase, CLUMPI_MERGE_KERNEL(merge_count), groups, local, count, 4);
     if (!status)
         status =
-            clumpi_compact_run(r, phase, CLUMPI_MERGE_KERNEL(merge_write), groups, local, write, 4);
+            clumpi_compact_run(r, phase, CLUMPI_MERGE_KERNEL(merge_write), groups, local, write, 5);
     if (!status && m->records)
         status = clumpi_compact_run(r, phase, CLUMPI_MERGE_KERNEL(merge_claim), groups, local,
                                     &entries, 1);
@@ -83,6 +87,15 @@ static clump_status plan_pass(clumpi_compaction *r, const clumpi_moving *m, uint
     return status;
 }
 
+/* An empty bitmap, if it is asked for. */
+static clump_status make_candidates(const clumpi_compaction *r, cl_mem *candidates) {
+    clump_context *c = r->heap->context;
+    uint64_t bytes = ((uint64_t)r->heap->geometry.header.block_end + 31) / 32 * 4;
+    if (r->desc->merge->candidates == CLUMP_CANDIDATES_STATES) return CLUMP_OK;
+    clump_status status = clumpi_buffer_create(c, bytes, "candidates", candidates);
+    return status ? status : clumpi_clear(c, *candidates, 0, bytes);
+}
+
 clump_status clumpi_merge_run(clumpi_compaction *r) {
     const clumpi_moving moving = {
         .factor = r->desc->merge->factor,
@@ -90,12 +103,14 @@ clump_status clumpi_merge_run(clumpi_compaction *r) {
         .in_local = r->desc->merge->rewrite == CLUMP_REWRITE_RECOMPUTE_SHARED};
     uint32_t most = r->desc->merge->max_passes ? r->desc->merge->max_passes : UINT32_MAX,
              sources = 1;
-    clump_status status = CLUMP_OK;
+    cl_mem candidates = NULL;
+    clump_status status = make_candidates(r, &candidates);
     r->heap->list_valid = 0; /* the records stand in the list's place */
     for (uint32_t pass = 0; pass < most && sources && !status; pass++) {
-        status = plan_pass(r, &moving, &sources);
+        status = plan_pass(r, &moving, candidates, pass, &sources);
         /* The first also if it frees nothing: dangling references are to be looked at. */
         if (!status && (sources || pass == 0)) status = clumpi_compact_apply(r, &moving, NULL);
     }
+    clumpi_buffer_release(r->heap->context, &candidates);
     return status;
 }

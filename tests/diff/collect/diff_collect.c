@@ -486,6 +486,85 @@ static void make_hourglass(gc_case *c, clump_ref *n, uint32_t count) {
     root(c, n[0]);
 }
 
+/* ---- The log ---- */
+
+#define LOG_ROOM 4096u
+
+static void check_turns(const gc_case *c, const clump_mark_log *log,
+                        const clump_collect_report *r) {
+    uint64_t objects = 0;
+    uint32_t ways_taken[CLUMP_WAY_REFILL + 1] = {0};
+    for (uint32_t i = 0; i < log->turn_count; i++) {
+        const clump_mark_turn *at = &log->turns[i], *before = i ? at - 1 : NULL;
+        WORLD_CHECK(c->w,
+                    at->way > CLUMP_WAY_HOST && at->way <= CLUMP_WAY_REFILL &&
+                        at->launch < log->launch_count &&
+                        (!before || before->launch + (at->way != CLUMP_WAY_NARROW) <= at->launch),
+                    "turn %u goes way %d in launch %u of %u", i, (int)at->way, at->launch,
+                    log->launch_count);
+        const clump_mark_launch *l = &log->launches[at->launch];
+        WORLD_CHECK(c->w,
+                    l->clock_begin <= at->clock && at->clock <= l->clock_end &&
+                        (!before || before->launch < at->launch || before->clock <= at->clock),
+                    "turn %u is at %llu of %llu .. %llu", i, (unsigned long long)at->clock,
+                    (unsigned long long)l->clock_begin, (unsigned long long)l->clock_end);
+        if (at->way == CLUMP_WAY_NARROW || at->way == CLUMP_WAY_QUEUE) objects += at->objects;
+        ways_taken[at->way]++;
+    }
+    same_number(c->w, "narrow turns", ways_taken[CLUMP_WAY_NARROW], r->narrow_levels);
+    same_number(c->w, "sweeps", ways_taken[CLUMP_WAY_ROWS], r->sweeps);
+    same_number(c->w, "refills", ways_taken[CLUMP_WAY_REFILL], r->refills);
+    if (!r->sweeps && !r->refills)
+        same_number(c->w, "objects of all levels", objects, c->live_count);
+}
+
+static void check_launches(const gc_case *c, const clump_mark_log *log) {
+    for (uint32_t i = 0; i < log->launch_count; i++) {
+        const clump_mark_launch *l = &log->launches[i];
+        WORLD_CHECK(c->w,
+                    l->queued_us <= l->start_us && l->start_us <= l->end_us && l->end_us > 0 &&
+                        (!i || l[-1].end_us <= l->start_us),
+                    "launch %u is at %g, %g, %g us", i, l->queued_us, l->start_us, l->end_us);
+    }
+}
+
+/* What each level and launch did, for every way; and a log without room for all. */
+static void logged(void **state) {
+    gc_case c;
+    uint32_t count;
+    empty_case(SHAPES, 0, &c);
+    clump_ref *n = shuffled(&c, "Node", &count);
+    make_hourglass(&c, n, count < 300 ? count : 300);
+    case_expect(&c);
+    clump_mark_turn *turns = calloc(LOG_ROOM, sizeof *turns);
+    clump_mark_launch *launches = calloc(LOG_ROOM, sizeof *launches);
+    assert_true(turns && launches);
+    for (size_t i = 0; i < WAYS; i++) {
+        clump_mark_tuning tuning = ways[i].tuning ? *ways[i].tuning : (clump_mark_tuning){0};
+        clump_mark_log log = {.room = LOG_ROOM, .turns = turns, .launches = launches};
+        clump_collect_desc desc = ways[i];
+        tuning.log = &log;
+        tuning.stay = 1;
+        desc.tuning = &tuning;
+        LABEL(c.w, "log of way %zu", i);
+        clump_collect_report r = case_run(&c, &desc);
+        same_number(c.w, "turns", log.turn_count, (uint64_t)r.levels + r.sweeps + r.refills);
+        assert_true(log.turn_count <= LOG_ROOM && log.launch_count <= LOG_ROOM);
+        if (desc.engine != CLUMP_MARK_HOST) check_turns(&c, &log, &r);
+        check_launches(&c, &log);
+        log.room = 3;
+        turns[3].objects = 0xdddddddd;
+        launches[3].clock_end = 0xdddddddd;
+        (void)case_run(&c, &desc);
+        assert_true(turns[3].objects == 0xdddddddd && launches[3].clock_end == 0xdddddddd);
+        same_number(c.w, "turns", log.turn_count, (uint64_t)r.levels + r.sweeps + r.refills);
+    }
+    free(turns);
+    free(launches);
+    free(n);
+    case_drop(&c);
+}
+
 /* The tree is given back by the host, which takes over what is behind it, too. */
 static void given_back(void **state) {
     gc_case c;
@@ -788,7 +867,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(finalisers),     cmocka_unit_test(room_again),
         cmocka_unit_test(triggers),       cmocka_unit_test(handed_over),
         cmocka_unit_test(given_back),     cmocka_unit_test(wide_enough_to_stay),
-        cmocka_unit_test(one_weak_field),
+        cmocka_unit_test(one_weak_field), cmocka_unit_test(logged),
     };
     const struct CMUnitTest few[] = {
         cmocka_unit_test(random_middle),

@@ -65,11 +65,15 @@ static void check_merge(const trial *t) {
         equal(t, "references dangling", r->refs_dangling, t->counts.dangling);
 }
 
+/* Candidates by turns from the states and from a bitmap. */
 static void merge_in(int which, uint32_t n, uint32_t retain, size_t fill_number,
                      clump_merge_rewrite rewrite) {
     trial t;
     world *w = enter(which);
-    clump_merge_desc merge = {.factor = n, .retain = retain, .rewrite = rewrite};
+    clump_merge_desc merge = {.factor = n,
+                              .retain = retain,
+                              .rewrite = rewrite,
+                              .candidates = (clump_merge_candidates)((n + retain + which) % 2)};
     clump_compact_desc desc = {.merge = &merge, .null_dangling = fill_number == 2};
     w->random += n + fill_number * 7919;
     LABEL(w, "merge, %s, n = %u, k1 = %u, rewrite %d, fill %zu", worlds[which].name, n, retain,
@@ -123,6 +127,14 @@ static void merge_passes(void **state) {
         snapshot *start = world_fill(w, &(fill){.used = 100, .low = 0, .high = 60, .full = 5});
         trial_run(&t, w, &desc);
         check_merge(&t);
+        snapshot_put(w, start);
+        merge.candidates = CLUMP_CANDIDATES_BITMAP; /* finds the same */
+        trial_run(&step, w, &desc);
+        check_merge(&step);
+        equal(&t, "moves by a bitmap", step.report.moves, t.report.moves);
+        equal(&t, "passes by a bitmap", step.report.passes, t.report.passes);
+        WORLD_CHECK(w, same_slots(step.after, t.after), "not the slots of a call without a bitmap");
+        trial_done(&step);
         snapshot_put(w, start);
         snapshot_drop(start);
         uint64_t moves = 0;

@@ -124,6 +124,12 @@ static void marking(void **state) {
     REFUSED(USAGE, "queue_room is 63", COLLECT(.queue_room = 63));
     REFUSED(USAGE, "queue_room", COLLECT(.queue_room = UINT32_MAX));
     REFUSED(USAGE, "narrow is 1025", COLLECT(TUNED(.narrow = 1025)));
+    clump_mark_turn turn;
+    clump_mark_launch launch;
+    REFUSED(USAGE, "which is 0", COLLECT(TUNED(.log = &(clump_mark_log){0, &turn, &launch, 0, 0})));
+    REFUSED(USAGE, "which is 1048577",
+            COLLECT(TUNED(.log = &(clump_mark_log){1048577, &turn, &launch, 0, 0})));
+    REFUSED(USAGE, "needs turns", COLLECT(TUNED(.log = &(clump_mark_log){1, NULL, &launch, 0, 0})));
 }
 
 static void the_dead(void **state) {

@@ -257,6 +257,8 @@ static void merge_values(void **state) {
     REFUSED(USAGE, "order", COMPACT(MERGE(.factor = 1), .key_kernel = t.good_keys));
     REFUSED(USAGE, "3", COMPACT(MERGE(.factor = 1, .rewrite = (clump_merge_rewrite)3)));
     REFUSED(USAGE, "-1", COMPACT(MERGE(.factor = 1, .rewrite = (clump_merge_rewrite)-1)));
+    REFUSED(USAGE, "candidates",
+            COMPACT(MERGE(.factor = 1, .candidates = (clump_merge_candidates)2)));
 }
 
 static void wait_lists(void **state) {
