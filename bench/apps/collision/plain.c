@@ -13,6 +13,7 @@ static const size_t struct_bytes[] = {28}, struct_bytes_merging[] = {40};
 
 /* Of the loops of all bodies with all: work-items of a group, and those that stand side by side for a body.
  * On GPUs as in cl/api/staged.clh; a CPU has no use for more than one. */
+#define STAGED_BODIES 32u
 typedef struct grouping {
     uint32_t group, parts;
 } grouping;
@@ -30,8 +31,8 @@ struct world {
 static grouping find_grouping(const collision_desc *desc) {
     cl_device_type type = CL_DEVICE_TYPE_GPU;
     clGetDeviceInfo(desc->world.device, CL_DEVICE_TYPE, sizeof type, &type, NULL);
-    uint32_t parts = desc->parts ? desc->parts : type & CL_DEVICE_TYPE_CPU ? 1 : 4;
-    return (grouping){parts * BENCH_PLAIN_GROUP, parts};
+    uint32_t parts = desc->parts ? desc->parts : type & CL_DEVICE_TYPE_CPU ? 1 : 8;
+    return (grouping){parts == 1 ? BENCH_PLAIN_GROUP : parts * STAGED_BODIES, parts};
 }
 
 static int build(struct world *world, const collision_desc *desc, bench_error *error) {
