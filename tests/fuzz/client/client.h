@@ -266,6 +266,7 @@ typedef struct client {
     uint32_t next_tag;
     clump_pool *pool;            /* NULL: none */
     cl_command_queue pool_queue; /* the context's, or one of the pool's own */
+    cl_command_queue side_queue; /* of the client, for the contents of regions */
     pool_thread *beside;         /* NULL: none */
     region_model regions[REGIONS_MAX];
     expectation expect;

@@ -65,7 +65,7 @@ void memory_step(client *c) {
 }
 
 void memory_watch_process(client *c, uint32_t threads) {
-    const uint64_t growth = (48u << 20) * (uint64_t)threads;
+    const uint64_t growth = (48u << 20) + threads * (UINT64_C(8) << 20);
     if (c->step % 100) return;
     uint64_t now = account_of_process() - c->log.room;
     if (c->step < c->operations / 3 || !c->resident)

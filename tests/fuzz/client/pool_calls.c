@@ -105,7 +105,7 @@ void step_pool(client *c, heap_model *h) {
     (void)h;
     if (!c->pool) return;
     clump_defrag_desc desc = {.budget_us = budgets[below(c, 4)],
-                              .max_bytes = chance(c, 30) ? logarithmic(c, 2e4, 1e6) : 0,
+                              .max_bytes = chance(c, 40) ? logarithmic(c, 7e4, 3e5) : 0,
                               .max_moves = below(c, 6),
                               .manual = chance(c, 30),
                               .order = (clump_defrag_order)below(c, 2)};

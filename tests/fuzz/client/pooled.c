@@ -20,9 +20,9 @@ static void write_region(client *c, region_model *r, const clump_region *at) {
     uint32_t *words = must_alloc(r->words * sizeof *words);
     for (uint32_t i = 0; i < r->words; i++) words[i] = word_of(r, i);
     /* Nobody else has the place: no other queue need be waited for. */
-    CHECK_CL(clEnqueueWriteBuffer(c->on.queue, at->buffer, CL_TRUE, at->offset,
+    CHECK_CL(clEnqueueWriteBuffer(c->side_queue, at->buffer, CL_TRUE, at->offset,
                                   r->words * sizeof *words, words, 0, NULL, NULL));
-    CHECK_CL(clFinish(c->on.queue));
+    CHECK_CL(clFinish(c->side_queue));
     free(words);
 }
 
@@ -33,8 +33,7 @@ void compare_region(client *c, const region_model *r) {
     POOL_OK(c, clump_pool_pin(c->pool, r->allocation));
     POOL_OK(c, clump_pool_get_info(c->pool, r->allocation, &info));
     same_number(c, "pins of a region", info.pins, r->pins + 1);
-    CHECK_CL(clFinish(c->pool_queue));
-    CHECK_CL(clEnqueueReadBuffer(c->pool_queue, info.region.buffer, CL_TRUE, info.region.offset,
+    CHECK_CL(clEnqueueReadBuffer(c->side_queue, info.region.buffer, CL_TRUE, info.region.offset,
                                  r->words * sizeof *words, words, 0, NULL, NULL));
     POOL_OK(c, clump_pool_unpin(c->pool, r->allocation));
     for (uint32_t i = 0; i < r->words; i++)
@@ -58,7 +57,7 @@ region_model *draw_region(client *c) {
 
 static void make_region(client *c, region_model *r) {
     clump_region at;
-    r->words = logarithmic(c, 16, 120000);
+    r->words = chance(c, 30) ? logarithmic(c, 3e4, 12e4) : logarithmic(c, 16, 3e4);
     r->salt = draw_salt(c);
     const clump_allocation_desc desc = {.bytes = r->words * 4ull,
                                         .unique = chance(c, 10),
@@ -104,9 +103,20 @@ static void defragment(client *c) {
         step(c, &desc, &report);
 }
 
+/* Places that are given back at once, behind a kernel: whatever the pool does with them must not come later. */
+static void come_and_go(client *c, heap_model *h) {
+    clump_allocation some[8];
+    CHECK_OK(&c->on, clump_do_all(h->heap, c->kernels[KERNEL_checksum], NULL));
+    for (int i = 0; i < 8; i++) {
+        const clump_allocation_desc desc = {.bytes = 4 * logarithmic(c, 16, 3e4)};
+        POOL_OK(c, clump_pool_alloc(c->pool, &desc, &some[i], NULL));
+    }
+    for (int i = 0; i < 8; i++) POOL_OK(c, clump_pool_free(c->pool, some[i]));
+}
+
 void use_pool(client *c, heap_model *h) {
-    (void)h;
     if (!c->pool) return;
+    if (chance(c, 50)) come_and_go(c, h);
     for (uint32_t i = 1 + below(c, 12); i > 0; i--) {
         region_model *r = &c->regions[below(c, REGIONS_MAX)];
         if (r->allocation)
@@ -147,22 +157,26 @@ static void leaked(void *user, const clump_allocation_info *info) {
 
 /* ---- The pool ---------------------------------------------------------------------------------- */
 
-static void open_queue(client *c) {
+static cl_command_queue make_queue(client *c) {
     cl_int code = CL_SUCCESS;
-    c->pool_queue = c->on.queue;
-    if (chance(c, 50)) return;
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations" /* OpenCL 1.2 has no other */
-    c->pool_queue =
+    cl_command_queue queue =
         clCreateCommandQueue(c->on.context, c->on.device, CL_QUEUE_PROFILING_ENABLE, &code);
 #pragma GCC diagnostic pop
     CHECK_CL(code);
+    return queue;
+}
+
+static void open_queues(client *c) {
+    c->pool_queue = chance(c, 50) ? c->on.queue : make_queue(c);
+    c->side_queue = make_queue(c);
 }
 
 void open_pool(client *c) {
     clump_error error;
     static const uint64_t chunks[] = {0, 256u << 10, 1u << 20, 2u << 20};
-    open_queue(c);
+    open_queues(c);
     clump_pool_desc desc = {.context = c->on.clump,
                             .queue = c->pool_queue,
                             .chunk_bytes = chunks[below(c, 4)],
@@ -203,4 +217,5 @@ void close_pool(client *c) {
         if (c->regions[i].allocation) complain(c, "a pool that ends does not tell what it leaves");
     c->pool = NULL;
     if (c->pool_queue != c->on.queue) clReleaseCommandQueue(c->pool_queue);
+    clReleaseCommandQueue(c->side_queue);
 }
