@@ -40,6 +40,10 @@
         {"queue_room", BENCH_INT, "0", "objects in the queue; 0: default", 0, 1e9, NULL},          \
         {"groups", BENCH_INT,  "0", "work-groups of a step; 0: as many as run at once",            \
          0,        UINT32_MAX, NULL},                                                              \
+        {"team", BENCH_INT,                                                                        \
+         "0",    "work-items for an object of a narrow frontier; 0: as many as idle",              \
+         0,      1024,                                                                             \
+         NULL},                                                                                    \
         {"stay", BENCH_INT, "0", "1: auto gives nothing to the host", 0, 1, NULL},                 \
         {"threads", BENCH_INT, "2", "of engine=threads", 1, 64, NULL},                             \
         {"heap_mb", BENCH_INT, "0", "size of the heap in MiB; 0: from the graph", 0, 1e6, NULL},   \
@@ -73,6 +77,7 @@ static clump_mark_tuning get_tuning(const bench_values *values) {
     clump_mark_tuning tuning = {.narrow = narrow < 0 ? CLUMP_NEVER : (uint32_t)narrow,
                                 .wide = wide < 0 ? CLUMP_NEVER : (uint32_t)wide,
                                 .groups = bench_u32(values, "groups"),
+                                .team = bench_u32(values, "team"),
                                 .stay = bench_int(values, "stay") != 0};
     if (bench_is(values, "offsets", "histogram")) tuning.offsets = CLUMP_OFFSETS_HISTOGRAM;
     return tuning;

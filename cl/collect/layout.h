@@ -35,7 +35,8 @@ typedef struct clumpi_mark_control {
     clumpi_u32 histogram;   /* 1: the i-th references of a tile together; 0: by prefix sums */
     clumpi_u32 levels_most; /* that one work-group does in a launch, at most CLUMPI_NARROW_LEVELS */
     clumpi_u32 log_room;    /* turns and launches that the log has room for; 0: there is none */
-    clumpi_u32 host_pad[23];
+    clumpi_u32 team;        /* most work-items for an object of a narrow frontier */
+    clumpi_u32 host_pad[22];
     /* Changed by steps. */
     clumpi_u32 queued[3];  /* objects in the queue; more than `capacity`: the others are grey in
                               their words */

@@ -490,8 +490,17 @@ static inline void follow_narrow(clumpi_mark *m, const group_memory *s, uint obj
     else clumpi_pass_on(m, ref);
 }
 
-/* By the first group alone. An object's references are followed by one work-item, unless they are
- * many. */
+/* Work-items that follow the references of one object side by side in a narrow level of n objects: as many as there are for
+ * each, so that the look-ups of an object's references wait for memory together. A power of two, 1 .. items. */
+static inline uint narrow_team(const clumpi_mark *m, uint n, uint items) {
+    uint team = 1, most = min(m->control->team, items / n);
+    /* bound: 8: it is doubled up to the work-items of a group */
+    while (2u * team <= most) team *= 2u;
+    return team;
+}
+
+/* By the first group alone. An object's references are followed by a team of work-items, unless they are
+ * many even for that. */
 static inline void narrow_step(clumpi_mark *m, const group_memory *s) {
     uint me = (uint)get_local_id(0), items = (uint)get_local_size(0);
     uint wide = m->control->wide, narrow = m->control->narrow;
@@ -505,11 +514,17 @@ static inline void narrow_step(clumpi_mark *m, const group_memory *s) {
         if (me == 0) s->shared->count = s->shared->wide = 0;
         if (me == 0) clumpi_log_turn(m, turns + levels, CLUMPI_MARK_NARROW, n);
         CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
-        for (uint i = me; i < n; i += items) {
+        uint team = narrow_team(m, n, items), member = me & (team - 1u);
+        for (uint i = me / team; i < n; i += items / team) {
             uint count = m->refs_of[clumpi_mark_class(m, at[i])];
-            uint place = count > wide ? atomic_inc(&s->shared->wide) : CLUMPI_MARK_ITEMS;
-            if (place < CLUMPI_MARK_ITEMS) s->wide[place] = at[i]; /* for the whole group, below */
-            else for (uint k = 0; k < count; k++) follow_narrow(m, s, at[i], k, next);
+            uint place = CLUMPI_MARK_ITEMS;
+            if (count / team > wide && team < items) /* for the whole group, below; no room: team is 1 */
+                place = member ? 0u : atomic_inc(&s->shared->wide);
+            if (place < CLUMPI_MARK_ITEMS) {
+                if (member == 0) s->wide[place] = at[i];
+            } else {
+                for (uint k = member; k < count; k += team) follow_narrow(m, s, at[i], k, next);
+            }
         }
         CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
         uint many = min(s->shared->wide, CLUMPI_MARK_ITEMS);

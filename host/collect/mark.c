@@ -153,6 +153,7 @@ static clump_status prepare(clumpi_collection *r) {
                               .refill = by_queue_alone(r),
                               .levels_most = may_hand_over(r) ? LEVELS_FIRST : CLUMPI_NARROW_LEVELS,
                               .log_room = log_room,
+                              .team = t->team ? t->team : CLUMPI_MARK_ITEMS,
                               .histogram = t->offsets == CLUMP_OFFSETS_HISTOGRAM};
     if (by_queue_alone(r)) m->rows_above = UINT32_MAX;
     if (d->engine == CLUMP_MARK_ROWS) m->rows_above = narrow;

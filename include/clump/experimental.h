@@ -111,6 +111,10 @@ typedef struct clump_mark_tuning {
                         after level. 0: 512; at most 1024; CLUMP_NEVER */
     uint32_t wide;   /* references above which an object is for a whole work-group. 0: 16;
                         CLUMP_NEVER: one work-item reads all of them */
+    uint32_t
+        team; /* most work-items that follow the references of an object side by side, where one
+                        work-group alone goes through a narrow frontier. 0: as many as the frontier leaves
+                        idle; 1: one, after the other. Not used on CPUs */
     uint32_t groups; /* work-groups of a step; 1 keeps to one compute unit. 0: as many as the device
                         runs at once, which is also the most */
     int stay; /* 1: AUTO does not hand long narrow graphs over to the host. By default it does,

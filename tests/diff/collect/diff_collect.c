@@ -86,6 +86,8 @@ static const clump_collect_desc ways[] = {
     {.engine = CLUMP_MARK_ROWS, .compact = &nulling},
     {.engine = CLUMP_MARK_QUEUE, TUNED(.groups = 1, .narrow = CLUMP_NEVER)},
     {.engine = CLUMP_MARK_ROWS, TUNED(.groups = 3, .narrow = 4)},
+    {.engine = CLUMP_MARK_QUEUE, TUNED(.team = 1, .narrow = 1024, .wide = 1)},
+    {.engine = CLUMP_MARK_AUTO, TUNED(.team = 3, .narrow = 1024, .stay = 1)},
 };
 #undef TUNED
 #define WAYS (sizeof ways / sizeof *ways)
