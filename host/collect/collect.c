@@ -100,6 +100,7 @@ static clump_status collect(clumpi_collection *r, clump_collect_report *report) 
     if (!status) status = list_dead(r); /* can still be refused, so nothing has changed yet */
     if (!status && !r->desc->only_mark) status = null_weak(r);
     if (!status) status = sweep(r);
+    if (!status) status = clumpi_checking_settle(r->heap);
     if (!status && report) status = clumpi_collect_read(r);
     if (status) return status;
     if (report) fill_report(r);

@@ -148,6 +148,7 @@ clump_status clump_compact(clump_heap *heap, const clump_compact_desc *desc,
     clumpi_free(&c->allocator, r.tallies);
     clump_error error = c->error; /* keep the cause, whatever the rest runs into */
     clump_status watched = is_settled ? clumpi_handles_watch(heap) : CLUMP_OK;
+    if (!watched && is_settled) watched = clumpi_checking_settle(heap);
     if (!status) {
         status = watched;
         error = c->error;

@@ -148,6 +148,19 @@ clump_status clump_heap_write_field(clump_heap *heap, const char *class_name, co
     return copy(heap, &t, CLUMPI_COPY_WRITE, objects, 0, NULL, values);
 }
 
+clump_status clumpi_made_read(clump_heap *heap, clumpi_u32 class_id, clumpi_u32 **sites, uint64_t *count) {
+    clump_context *c = heap->context;
+    const target t = {class_id, class_id, 0, sizeof **sites, sizeof **sites};
+    *sites = NULL;
+    clump_status status = clumpi_rank(heap, class_id, class_id, count);
+    if (status || !*count) return status;
+    *sites = clumpi_alloc(&c->allocator, *count * sizeof **sites);
+    if (!*sites)
+        return clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for the places of %llu objects",
+                           (unsigned long long)*count);
+    return copy(heap, &t, CLUMPI_COPY_READ, *count, *count * sizeof **sites, *sites, NULL);
+}
+
 /* Two small reads: the block's state, the row's bits. */
 clump_status clumpi_ref_check(clump_heap *heap, clump_ref ref, clumpi_u32 first, clumpi_u32 last) {
     clump_context *c = heap->context;
