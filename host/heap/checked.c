@@ -17,9 +17,9 @@
 #define MOST_EVENTS (1u << 24)
 #define MOST_KERNELS (1u << (32 - CLUMPI_SITE_LINE_BITS))
 
-static const char *const kernel_files[] = {
-    "cl/core/layout.h",    "cl/core/prelude.clh", "cl/core/bitmap.clh",
-    "cl/core/poison.clh", "cl/core/scan.clh",    "cl/heap/checked.cl"};
+static const char *const kernel_files[] = {"cl/core/layout.h",   "cl/core/prelude.clh",
+                                           "cl/core/bitmap.clh", "cl/core/poison.clh",
+                                           "cl/core/scan.clh",   "cl/heap/checked.cl"};
 static const char *const kernel_names[] = {CLUMPI_CHECKED_KERNELS(CLUMPI_KERNEL_NAME)};
 const clumpi_library clumpi_checked_library = {
     kernel_files, sizeof kernel_files / sizeof *kernel_files, kernel_names,
@@ -47,7 +47,7 @@ struct clumpi_checking {
     clump_checked_desc desc;
     clumpi_kernel_name *names; /* by number; entry 0 is empty */
     size_t name_capacity;
-    uint32_t name_count; /* 0: there is no memory for the first one */
+    uint32_t name_count;                  /* 0: there is no memory for the first one */
     clumpi_finding kept[CLUMPI_FINDINGS]; /* fetched from the device, and not yet by the user */
     uint32_t kept_count, lost;
 };
@@ -64,11 +64,13 @@ clump_status clumpi_checking_open(clump_heap *heap, const clump_checked_desc *de
                            "checked->without is 0x%x; the checks are 0x%x in all", desc->without,
                            (unsigned)CLUMP_CHECK_ALL);
     if (desc->without == CLUMP_CHECK_ALL)
-        return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
-                           "checked->without leaves no check: make an ordinary heap, without `checked`");
+        return clumpi_fail(
+            &c->error, CLUMP_ERR_USAGE,
+            "checked->without leaves no check: make an ordinary heap, without `checked`");
     if (desc->events > MOST_EVENTS)
-        return clumpi_fail(&c->error, CLUMP_ERR_USAGE, "checked->events is %u, at most %u can be kept",
-                           desc->events, MOST_EVENTS);
+        return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
+                           "checked->events is %u, at most %u can be kept", desc->events,
+                           MOST_EVENTS);
     clumpi_checking *k = clumpi_alloc(&c->allocator, sizeof *k);
     heap->checking = k;
     if (!k || !clumpi_grow(&c->allocator, &k->names, &k->name_capacity, 1, sizeof *k->names))
@@ -94,8 +96,8 @@ static clump_status run_memory(clump_heap *heap, clumpi_u32 is_told) {
     const clumpi_launch_sizes *sizes = &heap->context->sizes;
     clumpi_arg arg = {sizeof is_told, &is_told};
     return clumpi_run_on_heap(heap, CLUMPI_CHECKED_KERNEL(checked_memory),
-                              sizes->pass_groups * sizes->do_all_local, sizes->do_all_local, &arg, 1,
-                              NULL);
+                              sizes->pass_groups * sizes->do_all_local, sizes->do_all_local, &arg,
+                              1, NULL);
 }
 
 clump_status clumpi_checking_settle(clump_heap *heap) {
@@ -129,8 +131,9 @@ static void tell_leaks(clump_heap *heap) {
     if (live && !clump_heap_read_live(heap, live, count, &count)) {
         for (uint32_t i = 0; i < count; i++) {
             char text[CLUMP_FINDING_TEXT_BYTES], place[CLUMPI_PLACE_BYTES];
-            snprintf(text, sizeof text, "%llu objects of class %s are left, made by %s",
+            snprintf(text, sizeof text, "%llu objects of class %s are left, made by %s%s",
                      (unsigned long long)live[i].objects, live[i].class_name,
+                     live[i].place.line ? "" : "the do-new of ",
                      clumpi_place_words(live[i].place, place));
             desc->on_leak(desc->user, text);
         }
@@ -160,10 +163,12 @@ static clumpi_u32 number_of(clump_heap *heap, const clump_kernel *kernel) {
     const clump_allocator *a = &heap->context->allocator;
     const char *program = kernel->program->name;
     for (uint32_t i = 1; i < k->name_count; i++)
-        if (strcmp(k->names[i].kernel, kernel->name) == 0 && strcmp(k->names[i].program, program) == 0)
+        if (strcmp(k->names[i].kernel, kernel->name) == 0 &&
+            strcmp(k->names[i].program, program) == 0)
             return i;
     if (k->name_count == MOST_KERNELS) return 0;
-    if (!clumpi_grow(a, &k->names, &k->name_capacity, k->name_count + 1, sizeof *k->names)) return 0;
+    if (!clumpi_grow(a, &k->names, &k->name_capacity, k->name_count + 1, sizeof *k->names))
+        return 0;
     clumpi_kernel_name *name = &k->names[k->name_count];
     name->program = clumpi_copy_text(a, program, strlen(program));
     name->kernel = clumpi_copy_text(a, kernel->name, strlen(kernel->name));
@@ -210,7 +215,8 @@ static clump_status collect(clump_heap *heap) {
     clump_context *c = heap->context;
     clumpi_checking *k = heap->checking;
     clumpi_checked now;
-    const size_t from = offsetof(clumpi_checked, lost), findings = offsetof(clumpi_checked, findings);
+    const size_t from = offsetof(clumpi_checked, lost),
+                 findings = offsetof(clumpi_checked, findings);
     clump_status status = clumpi_read(c, heap->buffer, offset_of(heap, from),
                                       findings + sizeof now.findings - from, &now.lost);
     if (status) return status;
@@ -223,8 +229,10 @@ static clump_status collect(clump_heap *heap) {
             k->lost += now.findings[i].count;
     }
     k->lost += now.lost;
-    status = clumpi_clear(c, heap->buffer, offset_of(heap, from), 2 * sizeof(clumpi_u32)); /* lost, order */
-    return status ? status : clumpi_clear(c, heap->buffer, offset_of(heap, findings), sizeof now.findings);
+    status = clumpi_clear(c, heap->buffer, offset_of(heap, from),
+                          2 * sizeof(clumpi_u32)); /* lost, order */
+    return status ? status
+                  : clumpi_clear(c, heap->buffer, offset_of(heap, findings), sizeof now.findings);
 }
 
 clump_status clumpi_checking_words(clump_heap *heap, char *text, size_t bytes, int *is_told) {
@@ -296,15 +304,15 @@ clump_status clump_heap_read_events(clump_heap *heap, clump_event *events, uint3
     const clumpi_checking *k = heap->checking;
     const clumpi_checked *fixed = &heap->geometry.checked;
     clumpi_u32 next = 0;
-    clump_status status =
-        clumpi_read(c, heap->buffer, offset_of(heap, offsetof(clumpi_checked, event_next)),
-                    sizeof next, &next);
+    clump_status status = clumpi_read(
+        c, heap->buffer, offset_of(heap, offsetof(clumpi_checked, event_next)), sizeof next, &next);
     if (status) return status;
     uint32_t kept = next < fixed->events ? next : fixed->events;
     *count = kept;
     if (!events || !kept) return CLUMP_OK;
     clumpi_event *ring = clumpi_alloc(&c->allocator, fixed->events * sizeof *ring);
-    if (!ring) return clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for %u events", kept);
+    if (!ring)
+        return clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for %u events", kept);
     status = clumpi_read(c, heap->buffer, (uint64_t)fixed->at_events * CLUMPI_UNIT,
                          fixed->events * sizeof *ring, ring);
     uint32_t wanted = capacity < kept ? capacity : kept;
@@ -333,8 +341,8 @@ static int most_first(const void *a, const void *b) {
 }
 
 /* Entries of one class, from live[*count] on. */
-static clump_status live_of_class(clump_heap *heap, uint32_t id, clump_live *live, uint32_t capacity,
-                                  uint32_t *count) {
+static clump_status live_of_class(clump_heap *heap, uint32_t id, clump_live *live,
+                                  uint32_t capacity, uint32_t *count) {
     const clumpi_checking *k = heap->checking;
     clumpi_u32 *sites;
     uint64_t objects = 0;

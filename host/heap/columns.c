@@ -65,7 +65,8 @@ static void append_class(const clump_schema *schema, uint32_t id, wanted what, c
     clump_class_info info;
     clump_schema_get_class(schema, id, &info);
     if (info.base) append_class(schema, info.base, what, c);
-    if (!info.base && schema->prefix && what == ALL_FIELDS) append(c, 0, schema->prefix, schema->prefix, 0, 0);
+    if (!info.base && schema->prefix && what == ALL_FIELDS)
+        append(c, 0, schema->prefix, schema->prefix, 0, 0);
     for (uint32_t i = 0; i < info.field_count; i++) {
         clump_field_info f;
         clump_schema_get_field(schema, id, i, &f);

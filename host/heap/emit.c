@@ -44,8 +44,9 @@ static uint32_t judged(const clump_field_info *f) {
 }
 
 /* The same for a checked heap; `prefix` and `read`: of the accessor for what is read (reads.c). */
-static void emit_checked_field(clumpi_text *t, const clump_schema *schema, const clump_class_info *c,
-                               const clump_field_info *f, const char *prefix, uint32_t read) {
+static void emit_checked_field(clumpi_text *t, const clump_schema *schema,
+                               const clump_class_info *c, const clump_field_info *f,
+                               const char *prefix, uint32_t read) {
     int array = f->count > 0;
     clumpi_text_append(t, "#define %s%s_%s(clumpi_r%s) (*(__global ", prefix, c->name, f->name,
                        array ? ", clumpi_i" : "");
@@ -69,7 +70,8 @@ static void emit_field(clumpi_text *t, const clump_schema *schema, const clump_c
     emit_checked_field(t, schema, c, f, CLUMPI_READ_PREFIX, judged(f));
 }
 
-static void emit_fields(clumpi_text *t, const clump_schema *schema, const clump_class_info *c, int checked) {
+static void emit_fields(clumpi_text *t, const clump_schema *schema, const clump_class_info *c,
+                        int checked) {
     clump_class_info chain[CLUMP_CLASSES_MAX];
     uint32_t depth = 0;
     for (uint32_t id = c->id; id; id = chain[depth++].base)
@@ -103,7 +105,8 @@ static line_texts lines_of(int checked) {
 }
 
 /* Between class `c` and each of its bases: up-cast, test, down-cast. */
-static void emit_casts(clumpi_text *t, const clump_schema *schema, const clump_class_info *c, int checked) {
+static void emit_casts(clumpi_text *t, const clump_schema *schema, const clump_class_info *c,
+                       int checked) {
     const line_texts line = lines_of(checked);
     clump_class_info b;
     for (uint32_t id = c->base; id; id = b.base) {
@@ -138,8 +141,8 @@ static void emit_tests(clumpi_text *t, const clump_class_info *c, int checked) {
                        "static inline uint %s_is_null(%s clumpi_r) { return clumpi_r.id == 0u; }\n",
                        n, n, n, n);
     if (checked)
-        clumpi_text_append(t, "static inline uint clumpi_bare_%u(%s clumpi_r) { return clumpi_r.id; }\n", id,
-                           n);
+        clumpi_text_append(
+            t, "static inline uint clumpi_bare_%u(%s clumpi_r) { return clumpi_r.id; }\n", id, n);
     else
         clumpi_text_append(t,
                            "static inline uint clumpi_id_%u(CLUMPI_HEAP_ANY, %s clumpi_r) {\n"
@@ -160,15 +163,17 @@ static void emit_tests(clumpi_text *t, const clump_class_info *c, int checked) {
             t,
             "static inline void clumpi_free_%u(CLUMP_HEAP, %s clumpi_r, uint clumpi_line) {\n"
             "    clumpi_checked_free(clump_heap, clumpi_r.id, %uu, clumpi_line);\n}\n"
-            "#define %s_free(clumpi_r) clumpi_free_%u(CLUMPI_CHANGING_HEAP, clumpi_r, (uint)__LINE__)\n",
+            "#define %s_free(clumpi_r) clumpi_free_%u(CLUMPI_CHANGING_HEAP, clumpi_r, "
+            "(uint)__LINE__)\n",
             id, n, id << 8 | c->last, n, id);
     else
-        clumpi_text_append(t,
-                       "static inline void clumpi_free_%u(CLUMP_HEAP, %s clumpi_r) {\n"
-                       "    clumpi_unwatch(clump_heap, clumpi_r.id, %uu, %uu);\n"
-                       "    clumpi_free(clump_heap, %uu, %uu, clumpi_r.id);\n}\n"
-                       "#define %s_free(clumpi_r) clumpi_free_%u(CLUMPI_CHANGING_HEAP, clumpi_r)\n",
-                       id, n, id, c->last, id, c->last, n, id);
+        clumpi_text_append(
+            t,
+            "static inline void clumpi_free_%u(CLUMP_HEAP, %s clumpi_r) {\n"
+            "    clumpi_unwatch(clump_heap, clumpi_r.id, %uu, %uu);\n"
+            "    clumpi_free(clump_heap, %uu, %uu, clumpi_r.id);\n}\n"
+            "#define %s_free(clumpi_r) clumpi_free_%u(CLUMPI_CHANGING_HEAP, clumpi_r)\n",
+            id, n, id, c->last, id, c->last, n, id);
 }
 
 /* What concrete classes have besides: two ways to make an object. */
@@ -181,8 +186,8 @@ static void emit_new(clumpi_text *t, const clump_class_info *c, int checked) {
                        "    %s clumpi_r = {clumpi_%snew(clump_heap, %uu%s)};\n"
                        "    return clumpi_r;\n}\n"
                        "#define %s_new() clumpi_new_%u(CLUMPI_CHANGING_HEAP%s)\n",
-                       n, id, line.parameter, n, checked ? "checked_" : "", id, line.handed_on, n, id,
-                       line.here);
+                       n, id, line.parameter, n, checked ? "checked_" : "", id, line.handed_on, n,
+                       id, line.here);
     clumpi_text_append(t,
                        "static inline %s clumpi_group_new_%u(CLUMP_HEAP, uint clumpi_want%s) {\n"
                        "    %s clumpi_none = {0};\n"
@@ -192,7 +197,8 @@ static void emit_new(clumpi_text *t, const clump_class_info *c, int checked) {
                        n, id, line.parameter, n, id, line.handed_on, n, id, line.here);
 }
 
-void clumpi_schema_emit(clumpi_text *t, const clump_schema *schema, const clumpi_geometry *g, int checked) {
+void clumpi_schema_emit(clumpi_text *t, const clump_schema *schema, const clumpi_geometry *g,
+                        int checked) {
     uint32_t count = clump_schema_get_class_count(schema);
     clump_class_info c;
     clumpi_text_append(t, "\n/* ---- References, one type per class ---- */\n\n");

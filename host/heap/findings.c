@@ -20,11 +20,11 @@ const char *clumpi_place_words(clump_place p, char text[CLUMPI_PLACE_BYTES]) {
     const char *kernel = p.kernel ? p.kernel : "that Clump did not launch";
     const char *program = p.program ? p.program : "line";
     if (p.line)
-        snprintf(text, CLUMPI_PLACE_BYTES, "kernel %s, %s%s%u", kernel, program, p.program ? ":" : " ",
-                 p.line);
+        snprintf(text, CLUMPI_PLACE_BYTES, "kernel %s, %s%s%u", kernel, program,
+                 p.program ? ":" : " ", p.line);
     else
-        snprintf(text, CLUMPI_PLACE_BYTES, p.kernel ? "the do-new or launch of kernel %s, %s" : "a kernel %s%.0s",
-                 kernel, program);
+        snprintf(text, CLUMPI_PLACE_BYTES, p.kernel ? "kernel %s, %s" : "a kernel %s%.0s", kernel,
+                 program);
     return text;
 }
 
@@ -82,8 +82,8 @@ static void tell_state(const clump_heap *heap, const clumpi_finding *from, const
     else if (found)
         snprintf(text, bytes, ": the object there is of class %s", found);
     else if (from->by_site)
-        snprintf(text, bytes, ": it was freed by %s (work-item %u)", clumpi_place_words(f->by, place),
-                 f->by_work_item);
+        snprintf(text, bytes, ": it was freed by %s (work-item %u)",
+                 clumpi_place_words(f->by, place), f->by_work_item);
     else
         snprintf(text, bytes, ": no object was freed there");
 }
@@ -91,49 +91,66 @@ static void tell_state(const clump_heap *heap, const clumpi_finding *from, const
 static void tell_what(const clump_heap *heap, const clumpi_finding *from, const clump_finding *f,
                       char *text, size_t bytes) {
     char state[CLUMPI_PLACE_BYTES + 64], place[CLUMPI_PLACE_BYTES];
-    const char *class = f->class_name ? f->class_name : "(none)", *field = f->field ? f->field : "(none)";
+    const char *class = f->class_name ? f->class_name : "(none)",
+               *field = f->field ? f->field : "(none)";
     uint32_t block = (f->ref >> 6) / heap->geometry.header.block_granules;
     tell_state(heap, from, f, state, sizeof state);
     switch (f->kind) {
     case CLUMP_FINDING_ACCESS:
-        snprintf(text, bytes, "field %s of class %s was used through reference 0x%08x, which names no live object of "
-                 "the class%s", field, class, f->ref, state);
+        snprintf(
+            text, bytes,
+            "field %s of class %s was used through reference 0x%08x, which names no live object of "
+            "the class%s",
+            field, class, f->ref, state);
         break;
     case CLUMP_FINDING_CAST:
-        snprintf(text, bytes, "reference 0x%08x was tested or cast, and names no live object of class %s%s", f->ref,
-                 class, state);
+        snprintf(text, bytes,
+                 "reference 0x%08x was tested or cast, and names no live object of class %s%s",
+                 f->ref, class, state);
         break;
     case CLUMP_FINDING_FREE:
-        snprintf(text, bytes, "reference 0x%08x was freed, and names no live object of class %s%s", f->ref, class,
-                 state);
+        snprintf(text, bytes, "reference 0x%08x was freed, and names no live object of class %s%s",
+                 f->ref, class, state);
         break;
     case CLUMP_FINDING_DOUBLE_FREE:
-        snprintf(text, bytes, "reference 0x%08x of class %s was freed again%s", f->ref, class, state);
+        snprintf(text, bytes, "reference 0x%08x of class %s was freed again%s", f->ref, class,
+                 state);
         break;
     case CLUMP_FINDING_BOUNDS:
-        snprintf(text, bytes, "element %u of field %s of class %s was used, which has not so many; reference 0x%08x",
-                 f->index, field, class, f->ref);
+        snprintf(
+            text, bytes,
+            "element %u of field %s of class %s was used, which has not so many; reference 0x%08x",
+            f->index, field, class, f->ref);
         break;
     case CLUMP_FINDING_READ:
-        snprintf(text, bytes, "field %s of class %s was read before it was written, in object 0x%08x, made by %s",
-                 field, class, f->ref, clumpi_place_words(f->by, place));
+        snprintf(
+            text, bytes,
+            "field %s of class %s was read before it was written, in object 0x%08x, made by %s%s",
+            field, class, f->ref, f->by.line ? "" : "the do-new of ",
+            clumpi_place_words(f->by, place));
         break;
     case CLUMP_FINDING_FREED:
-        snprintf(text, bytes, "field %s of object 0x%08x of class %s was written to (0x%08x) after the object was "
-                 "freed%s", field, f->ref, class, from->detail, state + 0);
+        snprintf(
+            text, bytes,
+            "field %s of object 0x%08x of class %s was written to (0x%08x) after the object was "
+            "freed%s",
+            field, f->ref, class, from->detail, state);
         break;
     default:
         if (f->class_name)
-            snprintf(text, bytes, "memory behind field %s of class %s was written to (0x%08x): byte %u of row "
-                     "0x%08x in block %u", field, class, from->detail, from->at, f->ref, block);
+            snprintf(text, bytes,
+                     "memory behind field %s of class %s was written to (0x%08x): byte %u of row "
+                     "0x%08x in block %u",
+                     field, class, from->detail, from->at, f->ref, block);
         else
-            snprintf(text, bytes, "memory that no object has was written to (0x%08x): byte %u of block %u",
+            snprintf(text, bytes,
+                     "memory that no object has was written to (0x%08x): byte %u of block %u",
                      from->detail, from->at, block);
     }
 }
 
-void clumpi_finding_describe(const clump_heap *heap, const clumpi_kernel_name *names, uint32_t count,
-                             const clumpi_finding *from, clump_finding *f) {
+void clumpi_finding_describe(const clump_heap *heap, const clumpi_kernel_name *names,
+                             uint32_t count, const clumpi_finding *from, clump_finding *f) {
     char place[CLUMPI_PLACE_BYTES], what[CLUMP_FINDING_TEXT_BYTES];
     memset(f, 0, sizeof *f);
     f->kind = (clump_finding_kind)from->kind;
@@ -153,5 +170,6 @@ void clumpi_finding_describe(const clump_heap *heap, const clumpi_kernel_name *n
         snprintf(f->text, sizeof f->text, "%s: %.300s; %u times, first by work-item %u",
                  clumpi_place_words(f->place, place), what, f->count, f->work_item);
     else
-        snprintf(f->text, sizeof f->text, "seen at %s: %.360s", clumpi_place_words(f->place, place), what);
+        snprintf(f->text, sizeof f->text, "%s %s: %.360s", f->place.line ? "seen at" : "seen after",
+                 clumpi_place_words(f->place, place), what);
 }

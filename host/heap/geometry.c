@@ -29,7 +29,8 @@ typedef struct row_sizes {
     uint32_t units[CLUMP_CLASSES_MAX];
     uint32_t smallest, largest;
     int align_128; /* some field has elements of 128 bytes, so granules must be multiples of 128 */
-    uint32_t beside; /* bytes of metadata for each granule: the bitmap; in a checked heap the last frees, too */
+    uint32_t
+        beside; /* bytes of metadata for each granule: the bitmap; in a checked heap the last frees, too */
 } row_sizes;
 
 #define LAST_FREE_BYTES (CLUMP_ROW_SLOTS * 2u * (uint32_t)sizeof(clumpi_u32))
@@ -235,9 +236,9 @@ static void place_checked(clumpi_geometry *g, uint32_t blocks, uint64_t *end) {
     clumpi_header *h = &g->header;
     h->at_checked = place(end, sizeof(clumpi_checked));
     g->checked.at_events = place(end, (uint64_t)g->checked.events * sizeof(clumpi_event));
-    g->checked.at_freed =
-        place(end, (uint64_t)blocks * h->block_granules * LAST_FREE_BYTES);
-    g->checked.at_gaps = place(end, (uint64_t)g->checked.gaps[h->class_count + 1] * sizeof(clumpi_gap));
+    g->checked.at_freed = place(end, (uint64_t)blocks * h->block_granules * LAST_FREE_BYTES);
+    g->checked.at_gaps =
+        place(end, (uint64_t)g->checked.gaps[h->class_count + 1] * sizeof(clumpi_gap));
 }
 
 /* Metadata for `blocks` blocks in all; returns its size in bytes. */

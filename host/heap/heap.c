@@ -154,10 +154,9 @@ static clump_status create(const clump_heap_desc *desc, uint64_t bytes, clump_he
     if (status) return clumpi_fail(&c->error, status, "no host memory for the heap's schema");
     status = clumpi_checking_open(heap, desc->checked, &extras);
     if (status) return status;
-    status = clumpi_geometry_compute(heap->schema, bytes, desc->block_rows,
-                                     (uint32_t)c->sizes.scan_groups,
-                                     (uint32_t)(c->sizes.do_all_global / c->sizes.do_all_local),
-                                     extras, g, &c->error);
+    status = clumpi_geometry_compute(
+        heap->schema, bytes, desc->block_rows, (uint32_t)c->sizes.scan_groups,
+        (uint32_t)(c->sizes.do_all_global / c->sizes.do_all_local), extras, g, &c->error);
     if (status) return status;
     uint32_t block_bytes = g->header.granule_bytes * g->header.block_granules;
     heap->layout = (clump_heap_layout){

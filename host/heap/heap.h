@@ -241,8 +241,8 @@ clump_place clumpi_place_of_site(const clumpi_kernel_name *names, uint32_t count
 #define CLUMPI_PLACE_BYTES 192
 const char *clumpi_place_words(clump_place place, char text[CLUMPI_PLACE_BYTES]);
 /* All of `finding`. */
-void clumpi_finding_describe(const clump_heap *heap, const clumpi_kernel_name *names, uint32_t count,
-                             const clumpi_finding *from, clump_finding *finding);
+void clumpi_finding_describe(const clump_heap *heap, const clumpi_kernel_name *names,
+                             uint32_t count, const clumpi_finding *from, clump_finding *finding);
 
 /* ---- values.c ---- */
 
@@ -251,7 +251,8 @@ void clumpi_finding_describe(const clump_heap *heap, const clumpi_kernel_name *n
 clump_status clumpi_rank(clump_heap *heap, clumpi_u32 first, clumpi_u32 last, uint64_t *count);
 
 /* Of a checked heap: where the live objects of exactly this class were made. *sites is the caller's to free, or NULL. */
-clump_status clumpi_made_read(clump_heap *heap, clumpi_u32 class_id, clumpi_u32 **sites, uint64_t *count);
+clump_status clumpi_made_read(clump_heap *heap, clumpi_u32 class_id, clumpi_u32 **sites,
+                              uint64_t *count);
 
 /* CLUMP_OK if `ref` is a live object of the classes first .. last, else CLUMP_ERR_REFERENCE. Blocks. */
 clump_status clumpi_ref_check(clump_heap *heap, clump_ref ref, clumpi_u32 first, clumpi_u32 last);

@@ -40,7 +40,8 @@ static clumpi_user_part append_program(clumpi_text *t, const clump_program_desc 
                        g->header.self_at, g->header.granule_bytes, part_bytes(g),
                        g->header.block_granules);
     clumpi_source_append(t, files, sizeof files / sizeof *files);
-    if (desc->heap->checks) clumpi_source_append(t, of_checked, sizeof of_checked / sizeof *of_checked);
+    if (desc->heap->checks)
+        clumpi_source_append(t, of_checked, sizeof of_checked / sizeof *of_checked);
     clumpi_text_append(t, "#line 1 \"(generated from the schema)\"\n");
     clumpi_schema_emit(t, desc->heap->schema, g, desc->heap->checks != 0);
     clumpi_text_append(t, "#line 1 \"%s\"\n", name);

@@ -83,7 +83,8 @@ static const char *skip_directive(const char *at) {
 
 /* Does the source define a macro of that name? */
 static int is_macro(const marking *m, const char *word, size_t bytes) {
-    static const char assigns[] = "CLUMP_COMBINE"; /* of the library's, the one that writes to what it is given */
+    static const char assigns[] =
+        "CLUMP_COMBINE"; /* of the library's, the one that writes to what it is given */
     if (bytes == sizeof assigns - 1 && strncmp(word, assigns, bytes) == 0) return 1;
     for (const char *at = m->source; (at = strchr(at, '#')) != NULL;) {
         at = skip_space(at + 1);
@@ -105,7 +106,8 @@ static int is_accessor(const marking *m, const char *word, size_t bytes) {
         clump_field_info f;
         clump_schema_get_class(m->schema, id, &c);
         size_t length = strlen(c.name);
-        if (bytes <= length + 1 || strncmp(name, c.name, length) != 0 || name[length] != '_') continue;
+        if (bytes <= length + 1 || strncmp(name, c.name, length) != 0 || name[length] != '_')
+            continue;
         if (clump_schema_find_field(m->schema, id, name + length + 1, &f)) continue;
         return f.type == CLUMP_TYPE_REF || f.element_bytes >= 4;
     }
@@ -186,8 +188,10 @@ void clumpi_reads_mark(clumpi_text *text, const clump_schema *schema, const char
             m.word_bytes = 0;
         } else {
             at_line_begin = 0;
-            if (is_word(*m.at)) take_word(&m);
-            else is_right = take_sign(&m);
+            if (is_word(*m.at))
+                take_word(&m);
+            else
+                is_right = take_sign(&m);
         }
     }
     copy_up_to(&m, m.at + strlen(m.at));

@@ -129,11 +129,12 @@ clump_status clumpi_run_prepare(clump_heap *heap, clump_kernel *k, const clump_s
     clump_status status = clumpi_sync_check(c, sync, call);
     if (status) return status;
     if (heap->checks != k->program->checks)
-        return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
-                           "%s: kernel %s is of a program for a heap %s, but the heap is%s: make the program "
-                           "for this heap, or one that is checked likewise",
-                           call, k->name, k->program->checks ? "with other checks" : "that is not checked",
-                           heap->checks ? " checked" : " not checked");
+        return clumpi_fail(
+            &c->error, CLUMP_ERR_USAGE,
+            "%s: kernel %s is of a program for a heap %s, but the heap is%s: make the program "
+            "for this heap, or one that is checked likewise",
+            call, k->name, k->program->checks ? "with other checks" : "that is not checked",
+            heap->checks ? " checked" : " not checked");
     if (!same_layout(heap, k->program))
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
                            "%s: the kernel's program was made for a heap of another layout or "

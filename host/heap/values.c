@@ -148,7 +148,8 @@ clump_status clump_heap_write_field(clump_heap *heap, const char *class_name, co
     return copy(heap, &t, CLUMPI_COPY_WRITE, objects, 0, NULL, values);
 }
 
-clump_status clumpi_made_read(clump_heap *heap, clumpi_u32 class_id, clumpi_u32 **sites, uint64_t *count) {
+clump_status clumpi_made_read(clump_heap *heap, clumpi_u32 class_id, clumpi_u32 **sites,
+                              uint64_t *count) {
     clump_context *c = heap->context;
     const target t = {class_id, class_id, 0, sizeof **sites, sizeof **sites};
     *sites = NULL;
@@ -156,7 +157,8 @@ clump_status clumpi_made_read(clump_heap *heap, clumpi_u32 class_id, clumpi_u32 
     if (status || !*count) return status;
     *sites = clumpi_alloc(&c->allocator, *count * sizeof **sites);
     if (!*sites)
-        return clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for the places of %llu objects",
+        return clumpi_fail(&c->error, CLUMP_ERR_MEMORY,
+                           "no host memory for the places of %llu objects",
                            (unsigned long long)*count);
     return copy(heap, &t, CLUMPI_COPY_READ, *count, *count * sizeof **sites, *sites, NULL);
 }

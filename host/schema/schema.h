@@ -114,7 +114,8 @@ struct clump_schema {
     uint32_t class_count;
     clumpi_field_entry *fields; /* NULL if there are none */
     uint32_t field_count;
-    uint32_t prefix, gap; /* bytes of an object: before its fields, behind each column. 0 but in checked heaps */
+    uint32_t prefix,
+        gap; /* bytes of an object: before its fields, behind each column. 0 but in checked heaps */
 };
 
 /* ---- For all of host/: a sealed schema ------------------------------------------------------- */

@@ -19,21 +19,24 @@ extern "C" {
 
 /* The checks; a sum of some. */
 typedef enum clump_check {
-    CLUMP_CHECK_REFERENCES = 1, /* each access, class test and cast by a reference; frees, with who was first */
-    CLUMP_CHECK_BOUNDS = 2,     /* indices of array fields */
-    CLUMP_CHECK_READS = 4,      /* fields of at least 4 bytes that are read before they were written */
-    CLUMP_CHECK_FREED = 8,      /* objects that were written to after they were freed: when the slot is given
+    CLUMP_CHECK_REFERENCES =
+        1, /* each access, class test and cast by a reference; frees, with who was first */
+    CLUMP_CHECK_BOUNDS = 2, /* indices of array fields */
+    CLUMP_CHECK_READS = 4,  /* fields of at least 4 bytes that are read before they were written */
+    CLUMP_CHECK_FREED =
+        8, /* objects that were written to after they were freed: when the slot is given
                                    out again */
-    CLUMP_CHECK_MEMORY = 16,    /* after each kernel: all memory that no object has */
-    CLUMP_CHECK_HISTORY = 32,   /* the last allocations and frees */
-    CLUMP_CHECK_LEAKS = 64,     /* clump_heap_destroy() tells which objects there are */
+    CLUMP_CHECK_MEMORY = 16,  /* after each kernel: all memory that no object has */
+    CLUMP_CHECK_HISTORY = 32, /* the last allocations and frees */
+    CLUMP_CHECK_LEAKS = 64,   /* clump_heap_destroy() tells which objects there are */
     CLUMP_CHECK_ALL = 127
 } clump_check;
 
 /* clump_heap_desc.checked. All zero: every check. */
 typedef struct clump_checked_desc {
     uint32_t without; /* checks that are left out: CLUMP_CHECK_... */
-    uint32_t events;  /* allocations and frees that are kept, rounded up to a power of two; 0: 4096; at most 2^24 */
+    uint32_t
+        events; /* allocations and frees that are kept, rounded up to a power of two; 0: 4096; at most 2^24 */
     /* Called by clump_heap_destroy(), on its thread, with a line for each class and place of which there are objects.
      * It must not call the library. NULL: nobody is told. */
     void (*on_leak)(void *user, const char *text);
@@ -45,7 +48,8 @@ CLUMP_API uint32_t clump_heap_get_checks(const clump_heap *heap);
 
 /* A place in a source. Texts live as long as the heap. */
 typedef struct clump_place {
-    const char *kernel;  /* that was launched; NULL: by other means than the calls of this library, or not known */
+    const char *
+        kernel; /* that was launched; NULL: by other means than the calls of this library, or not known */
     const char *program; /* name of its source; NULL likewise */
     uint32_t line;       /* of the source, counted from 1; 0: not known, or a do-new */
 } clump_place;
@@ -72,16 +76,18 @@ typedef enum clump_finding_kind {
 /* What was found at one place in a source, for one class and field. The details are those of the first time. */
 typedef struct clump_finding {
     clump_finding_kind kind;
-    uint32_t count;         /* how often */
-    clump_place place;      /* FREED and GAP: where it was found. Of the kernel that ran before, or gave out the slot */
+    uint32_t count; /* how often */
+    clump_place
+        place; /* FREED and GAP: where it was found. Of the kernel that ran before, or gave out the slot */
     const char *class_name; /* that the access names, or that has the memory; NULL: none has it */
     const char *field;      /* NULL: none. GAP: the field behind which the memory is */
     uint32_t index;         /* BOUNDS: the index, else 0 */
     clump_ref ref;          /* GAP: of the row's slot 0 */
     uint32_t work_item;     /* global linear id, low 32 bits; FREED and GAP: no matter */
-    clump_place by;         /* READ: where the object was made; BOUNDS, GAP: not known; others: where what was in
+    clump_place
+        by; /* READ: where the object was made; BOUNDS, GAP: not known; others: where what was in
                                the slot was freed last */
-    uint32_t by_work_item;  /* of the free */
+    uint32_t by_work_item;               /* of the free */
     char text[CLUMP_FINDING_TEXT_BYTES]; /* all of it in words */
 } clump_finding;
 
@@ -91,8 +97,9 @@ typedef struct clump_finding {
  *   lost      [out, optional]  events at places for which there was no room
  * Blocks: yes. Returns CLUMP_OK, also if there are findings; CLUMP_ERR_USAGE: the heap is not checked; CLUMP_ERR_CL;
  * CLUMP_ERR_MEMORY. Threads: as for the heap. */
-CLUMP_API clump_status clump_heap_fetch_findings(clump_heap *heap, clump_finding *findings, uint32_t capacity,
-                                                 uint32_t *count, uint32_t *lost);
+CLUMP_API clump_status clump_heap_fetch_findings(clump_heap *heap, clump_finding *findings,
+                                                 uint32_t capacity, uint32_t *count,
+                                                 uint32_t *lost);
 
 /* METHOD. Look at all memory that no object has, as CLUMP_CHECK_MEMORY does after each kernel. What was changed is
  * told once, and is made as it was. Leaves findings and errors to be fetched.
@@ -115,8 +122,8 @@ typedef struct clump_event {
  *   count   [out]            how many are kept
  * Blocks: yes. Returns CLUMP_OK; CLUMP_ERR_USAGE: the heap has no CLUMP_CHECK_HISTORY; CLUMP_ERR_CL;
  * CLUMP_ERR_MEMORY. */
-CLUMP_API clump_status clump_heap_read_events(clump_heap *heap, clump_event *events, uint32_t capacity,
-                                              uint32_t *count);
+CLUMP_API clump_status clump_heap_read_events(clump_heap *heap, clump_event *events,
+                                              uint32_t capacity, uint32_t *count);
 
 /* Live objects of one class that were made at one place. */
 typedef struct clump_live {

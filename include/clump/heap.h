@@ -36,7 +36,8 @@ typedef struct clump_heap_desc {
     int watch_handles; /* 1: handles (refs.h) see that their object was freed, although its slot
                                    was given out again. Takes 8 bytes a granule; a free looks whether
                                    a handle was made of the object */
-    const struct clump_checked_desc *checked; /* checked.h: wrong programs are told. NULL: an ordinary heap */
+    const struct clump_checked_desc
+        *checked;            /* checked.h: wrong programs are told. NULL: an ordinary heap */
     struct clump_pool *pool; /* of the same context: the heap's memory comes from it, and goes
                                    back to it. NULL: an own buffer */
 } clump_heap_desc;

@@ -33,28 +33,33 @@ static const char source[] =
     "}\n"
     "__kernel void use(CLUMP_HEAP_FIXED, __global uint *refs) {\n"
     "    Node n = {refs[0]};\n"
-    "    Node_id(n) = 5; " WRONG "\n"
+    "    Node_id(n) = 5; " WRONG
+    "\n"
     "}\n"
     "__kernel void drop(CLUMP_HEAP, __global uint *refs) {\n"
     "    Node n = {refs[0]};\n"
-    "    Node_free(n); " FREED WRONG "\n"
+    "    Node_free(n); " FREED WRONG
+    "\n"
     "}\n"
     "__kernel void cast(CLUMP_HEAP_FIXED, __global uint *refs) {\n"
     "    Thing t = {refs[0]};\n"
     "\n"
-    "    refs[1] = Thing_is_Node(t); " WRONG "\n"
+    "    refs[1] = Thing_is_Node(t); " WRONG
+    "\n"
     "}\n"
     "__kernel void bounds(CLUMP_HEAP_FIXED, __global uint *refs) {\n"
     "    Node n = {refs[0]};\n"
     "    Node_a(n, 3) = 1;\n"
-    "    Node_a(n, refs[1]) = 1; " WRONG "\n"
+    "    Node_a(n, refs[1]) = 1; " WRONG
+    "\n"
     "}\n"
     "__kernel void unwritten(CLUMP_HEAP, __global uint *refs) {\n"
     "    Node n = {refs[0]};\n"
     "    refs[1] = Node_id(n) + Node_next(n).id;\n"
     "    Node_a(n, 1) = 7;\n"
     "    refs[2] = Node_a(n, 1);\n"
-    "    Node_x(n) += 1.0f; " WRONG "\n"
+    "    Node_x(n) += 1.0f; " WRONG
+    "\n"
     "}\n"
     "__kernel void late(CLUMP_HEAP_FIXED, __global uint *refs, uint what) {\n"
     "    Node n = {refs[0]};\n"
@@ -63,12 +68,14 @@ static const char source[] =
     "}\n"
     "__kernel void again(CLUMP_HEAP, __global uint *refs) {\n"
     "    for (uint i = 0; i < 4096; i++) {\n"
-    "        Node n = Node_new(); " WRONG "\n"
+    "        Node n = Node_new(); " WRONG
+    "\n"
     "        if (n.id == refs[0] || Node_is_null(n)) break;\n"
     "    }\n"
     "}\n"
     "__kernel void small(CLUMP_HEAP) {\n"
-    "    Small s = Small_new(); " WRONG "\n"
+    "    Small s = Small_new(); " WRONG
+    "\n"
     "    Small_v(s) = 1;\n"
     "}\n"
     "__kernel void none(CLUMP_HEAP_FIXED) {}\n";
@@ -76,7 +83,7 @@ static const char source[] =
 static struct {
     cl_fixture on;
     clump_heap *heap;
-    clump_program *program;
+    clump_program *program, *programs[CLUMP_CHECK_ALL + 1]; /* by what is left out */
     cl_mem refs;
     uint32_t leaks;
     char leak[CLUMP_FINDING_TEXT_BYTES];
@@ -92,19 +99,25 @@ static void on_leak(void *user, const char *text) {
 
 static void open_heap(uint32_t without) {
     clump_schema *s;
-    assert_int_equal(clump_schema_parse(schema_text, strlen(schema_text), NULL, &s, NULL), CLUMP_OK);
-    const clump_checked_desc checked = {.without = without, .events = 100, .on_leak = on_leak, .user = &t};
-    clump_heap_desc d = {
-        .context = t.on.clump, .schema = s, .bytes = 4u << 20, .block_rows = 1, .checked = &checked};
+    assert_int_equal(clump_schema_parse(schema_text, strlen(schema_text), NULL, &s, NULL),
+                     CLUMP_OK);
+    const clump_checked_desc checked = {
+        .without = without, .events = 100, .on_leak = on_leak, .user = &t};
+    clump_heap_desc d = {.context = t.on.clump,
+                         .schema = s,
+                         .bytes = 4u << 20,
+                         .block_rows = 1,
+                         .checked = &checked};
     CHECK_OK(&t.on, clump_heap_create(&d, &t.heap));
     clump_schema_destroy(s);
     assert_int_equal(clump_heap_get_checks(t.heap), CLUMP_CHECK_ALL & ~without);
-    t.program = cl_fixture_program(&t.on, t.heap, source, NULL, NULL);
+    clump_program **program = &t.programs[without];
+    if (!*program) *program = cl_fixture_program(&t.on, t.heap, source, NULL, NULL);
+    t.program = *program;
     t.refs = cl_fixture_buffer(&t.on, NULL, MOST * 4);
 }
 
 static void close_heap(void) {
-    clump_program_destroy(t.program);
     clump_heap_destroy(t.heap);
     clReleaseMemObject(t.refs);
     t.heap = NULL;
@@ -201,7 +214,8 @@ static void references(uint32_t without) {
     static const char *const kernels[] = {"use", "cast", "drop"};
     static const clump_finding_kind kinds[] = {CLUMP_FINDING_ACCESS, CLUMP_FINDING_CAST,
                                                CLUMP_FINDING_DOUBLE_FREE};
-    static const char *const classes[] = {"Node", "Thing", "Node"}, *const fields[] = {"id", "", ""};
+    static const char *const classes[] = {"Node", "Thing", "Node"}, *const fields[] = {"id", "",
+                                                                                       ""};
     for (int i = on ? 0 : 2; i < 3; i++) {
         run(kernels[i], 0);
         if (on) {
@@ -337,7 +351,8 @@ static void memory(uint32_t without) {
     open_heap(CLUMP_CHECK_REFERENCES | without);
     const clump_ref ref = make(64);
     run("late", 64);
-    if (without) expect_nothing();
+    if (without)
+        expect_nothing();
     else {
         clump_finding f = fetch();
         assert_int_equal(f.kind, CLUMP_FINDING_GAP);
@@ -428,7 +443,8 @@ static void test_leaks(void **state) {
     close_heap();
     assert_int_equal(t.leaks, 2);
     print_message("    %s\n", t.leak);
-    assert_non_null(strstr(t.leak, "3 objects of class Small are left, made by kernel small, program.cl:"));
+    assert_non_null(
+        strstr(t.leak, "3 objects of class Small are left, made by kernel small, program.cl:"));
     t.leaks = 0;
     open_heap(CLUMP_CHECK_LEAKS);
     make(10);
@@ -452,7 +468,8 @@ static void test_right(void **state) {
         }
         run("small", 0);
         if (round % 3 == 1) CHECK_OK(&t.on, clump_compact(t.heap, NULL, NULL, NULL));
-        if (round % 3 == 2) CHECK_OK(&t.on, clump_collect(t.heap, NULL, NULL, NULL)); /* nobody is held */
+        if (round % 3 == 2)
+            CHECK_OK(&t.on, clump_collect(t.heap, NULL, NULL, NULL)); /* nobody is held */
         CHECK_OK(&t.on, clump_heap_check_memory(t.heap));
         expect_nothing();
     }
@@ -477,7 +494,8 @@ static void test_refused(void **state) {
                             "the heap is not checked", "memory", __LINE__);
     cl_fixture_expect_words(error, clump_heap_read_live(plain, NULL, 0, &count), CLUMP_ERR_USAGE,
                             "the heap is not checked", "live", __LINE__);
-    clump_program *p = cl_fixture_program(&t.on, plain, "__kernel void k(CLUMP_HEAP_FIXED) {}", NULL, NULL);
+    clump_program *p =
+        cl_fixture_program(&t.on, plain, "__kernel void k(CLUMP_HEAP_FIXED) {}", NULL, NULL);
     clump_kernel *k = cl_fixture_kernel(&t.on, p, "k");
     cl_fixture_expect_words(error, clump_launch(t.heap, k, 1, 1, NULL), CLUMP_ERR_USAGE,
                             "not checked, but the heap is checked", "launch", __LINE__);
@@ -488,14 +506,14 @@ static void test_refused(void **state) {
                          .schema = clump_heap_get_schema(plain),
                          .bytes = 4u << 20,
                          .checked = &bad};
-    cl_fixture_expect_words(error, clump_heap_create(&d, &none), CLUMP_ERR_USAGE, "the checks are 0x7f",
-                            "create", __LINE__);
+    cl_fixture_expect_words(error, clump_heap_create(&d, &none), CLUMP_ERR_USAGE,
+                            "the checks are 0x7f", "create", __LINE__);
     bad.without = CLUMP_CHECK_ALL;
     cl_fixture_expect_words(error, clump_heap_create(&d, &none), CLUMP_ERR_USAGE, "leaves no check",
                             "create", __LINE__);
     bad = (clump_checked_desc){.events = (1u << 24) + 1};
-    cl_fixture_expect_words(error, clump_heap_create(&d, &none), CLUMP_ERR_USAGE, "at most 16777216",
-                            "create", __LINE__);
+    cl_fixture_expect_words(error, clump_heap_create(&d, &none), CLUMP_ERR_USAGE,
+                            "at most 16777216", "create", __LINE__);
     clump_kernel_destroy(small);
     close_heap();
     clump_heap_destroy(plain);
@@ -522,6 +540,7 @@ int main(void) {
     int result = cl_fixture_open(&t.on, NULL);
     if (result) return result;
     result = cmocka_run_group_tests(tests, NULL, NULL);
+    for (size_t i = 0; i <= CLUMP_CHECK_ALL; i++) clump_program_destroy(t.programs[i]);
     cl_fixture_close(&t.on);
     return result;
 }
