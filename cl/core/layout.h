@@ -166,7 +166,7 @@ typedef struct clumpi_header {
     clumpi_u32 slots_rows, slots_holes; /* entries of the list of slots: for rows; then for 64 holes each */
     clumpi_u32 reduce_groups;           /* most work-groups of a reduction */
     clumpi_u32 at_watch;                /* bit per slot, as at_bits: handles were made of its object; 0: none are kept */
-    clumpi_u32 at_checked;              /* a clumpi_checked; 0: the heap is not checked */
+    clumpi_u32 at_checked;              /* a clumpi_checks; 0: the heap is not checked */
     clumpi_u32 fixed_pad[9];
     /* Changed by kernels; each group on a 128-byte line of its own. */
     clumpi_u32 epoch; /* grows when room appears: a full block gets a free slot, a block is freed */
@@ -193,11 +193,15 @@ typedef struct clumpi_numbers {
  * Each byte of a block that is in no field of a live object has CLUMPI_FREED_BYTE, in all blocks: free slots,
  * gaps between the columns of a row, the ends of rows and blocks, free blocks. An object begins with the word
  * that says where it was made; then come its fields, a gap after each.
+ *
+ * A reference has the generation of its slot in the bits that no plain reference of the heap needs: it is raised when
+ * the object is freed. 0 fits every generation. The null row has none.
  */
 #define CLUMPI_FREED_BYTE 0xddu
 #define CLUMPI_FREED_WORD 0xddddddddu
 #define CLUMPI_FRESH_WORD 0xfffafffau /* in fields that were never written; no number in all floating types */
 #define CLUMPI_FRESH_REF 61u          /* the same in references: a slot of the null row */
+#define CLUMPI_STALE_REF 62u          /* what references to freed objects become where objects move */
 #define CLUMPI_MADE_BYTES 4u          /* of an object: where it was made */
 #define CLUMPI_GAP_BYTES 1u           /* for each object, behind each column */
 #define CLUMPI_FINDINGS 64u           /* different ones that are kept until they are fetched; a power of two */
@@ -212,6 +216,7 @@ typedef struct clumpi_numbers {
 #define CLUMPI_CHECKS_MEMORY 16u
 #define CLUMPI_CHECKS_HISTORY 32u
 #define CLUMPI_CHECKS_LEAKS 64u
+#define CLUMPI_CHECKS_GENERATIONS 128u
 
 /* clumpi_finding.kind: clump_finding_kind of clump/checked.h. */
 #define CLUMPI_FINDING_ACCESS 0u
@@ -235,7 +240,8 @@ typedef struct clumpi_finding {
     clumpi_u32 ref, work_item;
     clumpi_u32 detail;   /* index, class that was found, value */
     clumpi_u32 by_site, by_item; /* who freed the object, or made it; 0: not known */
-    clumpi_u32 pad[4];
+    clumpi_u32 is_stale;         /* 1: the slot was given out again since */
+    clumpi_u32 pad[3];
 } clumpi_finding;
 #define CLUMPI_NOWHERE 0xffffffffu
 
@@ -250,7 +256,7 @@ typedef struct clumpi_gap {
     clumpi_u32 from, to;
 } clumpi_gap;
 
-typedef struct clumpi_checked {
+typedef struct clumpi_checks {
     clumpi_u32 runs;       /* number of the kernel that runs; 0: the host has launched none */
     clumpi_u32 lost;       /* findings for which there was no entry */
     clumpi_u32 order;      /* of the next one */
@@ -259,9 +265,13 @@ typedef struct clumpi_checked {
     clumpi_u32 at_events;  /* the ring, in units */
     clumpi_u32 at_freed;   /* two words for each slot, by reference: site and work-item of its last free */
     clumpi_u32 at_gaps;    /* gaps of class c: gaps[c] .. gaps[c + 1] - 1 */
-    clumpi_u32 pad[8];
+    clumpi_u32 at_generations; /* 16 bits for each slot, by plain reference: its generation less 1 */
+    clumpi_u32 generations;    /* how many there are, from 1 on; 0: references have none */
+    clumpi_u32 ref_mask, ref_shift; /* of the plain part of a reference; of the generation above it */
+    clumpi_u32 is_plain;       /* 1: references have none for now: objects are about to move */
+    clumpi_u32 pad[3];
     clumpi_finding findings[CLUMPI_FINDINGS];
     clumpi_u32 gaps[CLUMPI_CLASS_IDS + 1];
-} clumpi_checked;
+} clumpi_checks;
 
 #endif

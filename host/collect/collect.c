@@ -124,7 +124,11 @@ clump_status clump_collect(clump_heap *heap, const clump_collect_desc *desc,
     r.timed = (clumpi_timed){
         .is_on = report && c->has_profiling, .what = "collection", .us = r.report.us};
     status = clumpi_sync_begin(c, sync);
+    int is_plain = 0;
+    if (!status) status = clumpi_checking_plain_begin(heap, &is_plain);
     if (!status) status = collect(&r, report);
+    clump_status named = clumpi_checking_plain_end(heap, is_plain);
+    if (!status) status = named;
     clump_error error = c->error; /* keep the cause, whatever letting go of events runs into */
     clump_status times = clumpi_timed_read(c, &r.timed);
     if (times && status) c->error = error;

@@ -31,7 +31,8 @@ _Static_assert((int)CLUMPI_CHECKS_REFERENCES == CLUMP_CHECK_REFERENCES &&
                    (int)CLUMPI_CHECKS_FREED == CLUMP_CHECK_FREED &&
                    (int)CLUMPI_CHECKS_MEMORY == CLUMP_CHECK_MEMORY &&
                    (int)CLUMPI_CHECKS_HISTORY == CLUMP_CHECK_HISTORY &&
-                   (int)CLUMPI_CHECKS_LEAKS == CLUMP_CHECK_LEAKS,
+                   (int)CLUMPI_CHECKS_LEAKS == CLUMP_CHECK_LEAKS &&
+                   (int)CLUMPI_CHECKS_GENERATIONS == CLUMP_CHECK_GENERATIONS,
                "checked.h and layout.h have the same checks");
 _Static_assert((int)CLUMPI_FINDING_ACCESS == CLUMP_FINDING_ACCESS &&
                    (int)CLUMPI_FINDING_CAST == CLUMP_FINDING_CAST &&
@@ -81,13 +82,14 @@ clump_status clumpi_checking_open(clump_heap *heap, const clump_checked_desc *de
     uint32_t events = desc->events ? desc->events : DEFAULT_EVENTS;
     extras->events = 1;
     while (extras->events < events) extras->events *= 2;
+    extras->generations = (heap->checks & CLUMP_CHECK_GENERATIONS) && !extras->watched;
     clump_status status = clumpi_schema_spread(heap->schema, CLUMPI_MADE_BYTES, CLUMPI_GAP_BYTES);
     if (!status) return CLUMP_OK;
     return clumpi_fail(&c->error, status, "a checked heap, whose objects take some bytes more: %s",
                        clump_schema_get_error(heap->schema)->message);
 }
 
-/* Where `member` of the device's clumpi_checked is. */
+/* Where `member` of the device's clumpi_checks is. */
 static uint64_t offset_of(const clump_heap *heap, size_t member) {
     return (uint64_t)heap->geometry.header.at_checked * CLUMPI_UNIT + member;
 }
@@ -203,6 +205,83 @@ clump_status clumpi_checking_new(clump_heap *heap, clumpi_u32 class_id) {
                               sizes->do_all_local, args, 2, NULL);
 }
 
+/* ---- Generations ----------------------------------------------------------------------------- */
+
+uint32_t clump_heap_get_generations(const clump_heap *heap) {
+    return heap ? heap->geometry.checked.generations : 0;
+}
+
+clump_ref clumpi_ref_plain(const clump_heap *heap, clump_ref ref) {
+    return heap->checks ? ref & heap->geometry.checked.ref_mask : ref;
+}
+
+clump_status clumpi_ref_age(clump_heap *heap, clump_ref ref, int *is_old) {
+    const clumpi_checks *fixed = &heap->geometry.checked;
+    uint16_t now = 0;
+    *is_old = 0;
+    if (!fixed->generations) return CLUMP_OK;
+    clump_ref plain = ref & fixed->ref_mask, its = ref >> fixed->ref_shift;
+    clump_status status =
+        clumpi_read(heap->context, heap->buffer,
+                    (uint64_t)fixed->at_generations * CLUMPI_UNIT + (uint64_t)plain * sizeof now,
+                    sizeof now, &now);
+    *is_old = its != 0 && its != now + 1u;
+    return status;
+}
+
+static clump_status change_outside(clump_heap *heap, clumpi_u32 is_plain, cl_mem refs,
+                                   uint64_t offset, uint32_t stride, uint64_t count, cl_mem counted,
+                                   uint64_t counted_at) {
+    const clumpi_launch_sizes *sizes = &heap->context->sizes;
+    clumpi_arg args[] = {{sizeof is_plain, &is_plain},    {sizeof refs, &refs},
+                         {sizeof offset, &offset},        {sizeof stride, &stride},
+                         {sizeof count, &count},          {sizeof counted, &counted},
+                         {sizeof counted_at, &counted_at}};
+    return clumpi_run_on_heap(heap, CLUMPI_CHECKED_KERNEL(checked_outside), sizes->do_all_global,
+                              sizes->do_all_local, args, 7, NULL);
+}
+
+clump_status clumpi_checking_name(clump_heap *heap, cl_mem refs, uint64_t count) {
+    if (!heap->geometry.checked.generations || heap->is_plain) return CLUMP_OK;
+    return change_outside(heap, 0, refs, 0, 1, count, NULL, 0);
+}
+
+/* All references that the library knows of. */
+static clump_status change_refs(clump_heap *heap, clumpi_u32 is_plain) {
+    const clumpi_launch_sizes *sizes = &heap->context->sizes;
+    clumpi_arg arg = {sizeof is_plain, &is_plain};
+    clump_status status = clumpi_run_on_heap(heap, CLUMPI_CHECKED_KERNEL(checked_refs),
+                                             sizes->pass_groups * sizes->do_all_local,
+                                             sizes->do_all_local, &arg, 1, NULL);
+    for (const clump_refs *r = heap->refs; r && !status; r = r->next)
+        status = change_outside(heap, is_plain, r->buffer, r->offset / 4, r->stride / 4, r->count,
+                                r->counted, r->counted_at / 4);
+    return status;
+}
+
+static clump_status run_plain(clump_heap *heap, clumpi_u32 is_plain) {
+    clumpi_arg arg = {sizeof is_plain, &is_plain};
+    clump_status status =
+        clumpi_run_on_heap(heap, CLUMPI_CHECKED_KERNEL(checked_plain), 1, 1, &arg, 1, NULL);
+    if (!status) heap->is_plain = is_plain != 0;
+    return status;
+}
+
+clump_status clumpi_checking_plain_begin(clump_heap *heap, int *is_begun) {
+    *is_begun = 0;
+    if (!heap->geometry.checked.generations || heap->is_plain) return CLUMP_OK;
+    clump_status status = change_refs(heap, 1);
+    if (!status) status = run_plain(heap, 1);
+    *is_begun = !status;
+    return status;
+}
+
+clump_status clumpi_checking_plain_end(clump_heap *heap, int is_begun) {
+    if (!is_begun) return CLUMP_OK;
+    clump_status status = run_plain(heap, 0);
+    return status ? status : change_refs(heap, 0);
+}
+
 /* ---- What they found ------------------------------------------------------------------------- */
 
 static int by_order(const void *a, const void *b) {
@@ -210,17 +289,44 @@ static int by_order(const void *a, const void *b) {
     return (x->order > y->order) - (x->order < y->order);
 }
 
+/* Who freed the objects of references whose slots had several since: it may still be among the events. */
+static clump_status find_frees(clump_heap *heap, clumpi_finding *findings, uint32_t count) {
+    clump_context *c = heap->context;
+    const clumpi_checks *fixed = &heap->geometry.checked;
+    uint32_t wanted = 0;
+    for (uint32_t i = 0; i < count; i++) wanted += findings[i].is_stale && !findings[i].by_site;
+    if (!wanted || !(heap->checks & CLUMP_CHECK_HISTORY)) return CLUMP_OK;
+    clumpi_event *ring = clumpi_alloc(&c->allocator, fixed->events * sizeof *ring);
+    if (!ring)
+        return clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for %u events",
+                           fixed->events);
+    clump_status status = clumpi_read(c, heap->buffer, (uint64_t)fixed->at_events * CLUMPI_UNIT,
+                                      fixed->events * sizeof *ring, ring);
+    for (uint32_t i = 0; !status && i < count; i++) {
+        clumpi_finding *f = &findings[i];
+        if (!f->is_stale || f->by_site) continue;
+        for (uint32_t e = 0; e < fixed->events; e++) {
+            if (ring[e].ref != f->ref || !(ring[e].what & 1)) continue;
+            f->by_site = ring[e].site;
+            f->by_item = ring[e].work_item;
+        }
+    }
+    clumpi_free(&c->allocator, ring);
+    return status;
+}
+
 /* Take over what is on the device, and clear it there. What there is no room for is counted as lost. */
 static clump_status collect(clump_heap *heap) {
     clump_context *c = heap->context;
     clumpi_checking *k = heap->checking;
-    clumpi_checked now;
-    const size_t from = offsetof(clumpi_checked, lost),
-                 findings = offsetof(clumpi_checked, findings);
+    clumpi_checks now;
+    const size_t from = offsetof(clumpi_checks, lost), findings = offsetof(clumpi_checks, findings);
     clump_status status = clumpi_read(c, heap->buffer, offset_of(heap, from),
                                       findings + sizeof now.findings - from, &now.lost);
     if (status) return status;
     qsort(now.findings, CLUMPI_FINDINGS, sizeof *now.findings, by_order);
+    status = find_frees(heap, now.findings, CLUMPI_FINDINGS);
+    if (status) return status;
     for (uint32_t i = 0; i < CLUMPI_FINDINGS; i++) {
         if (!now.findings[i].key) continue;
         if (k->kept_count < CLUMPI_FINDINGS)
@@ -302,10 +408,10 @@ clump_status clump_heap_read_events(clump_heap *heap, clump_event *events, uint3
         return refuse(heap, "clump_heap_read_events", "the heap has no CLUMP_CHECK_HISTORY");
     clump_context *c = heap->context;
     const clumpi_checking *k = heap->checking;
-    const clumpi_checked *fixed = &heap->geometry.checked;
+    const clumpi_checks *fixed = &heap->geometry.checked;
     clumpi_u32 next = 0;
     clump_status status = clumpi_read(
-        c, heap->buffer, offset_of(heap, offsetof(clumpi_checked, event_next)), sizeof next, &next);
+        c, heap->buffer, offset_of(heap, offsetof(clumpi_checks, event_next)), sizeof next, &next);
     if (status) return status;
     uint32_t kept = next < fixed->events ? next : fixed->events;
     *count = kept;

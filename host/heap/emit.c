@@ -154,10 +154,10 @@ static void emit_tests(clumpi_text *t, const clump_class_info *c, int checked) {
                        "    return CLUMPI_CLASS_OF(clump_heap, clumpi_r.id, %uu, %uu%s);\n}\n"
                        "#define %s_class_of(clumpi_r) clumpi_class_%u(clump_heap, clumpi_r%s)\n"
                        "static inline uint clumpi_live_%u(CLUMPI_HEAP_ANY, %s clumpi_r) {\n"
-                       "    return clumpi_live_class(clump_heap, clumpi_r.id) - %uu <= %uu;\n}\n"
+                       "    return %s(clump_heap, clumpi_r.id) - %uu <= %uu;\n}\n"
                        "#define %s_is_live(clumpi_r) clumpi_live_%u(clump_heap, clumpi_r)\n",
                        id, n, line.parameter, id, c->last, line.handed_on, n, id, line.here, id, n,
-                       id, span, n, id);
+                       checked ? "clumpi_checked_is_live" : "clumpi_live_class", id, span, n, id);
     if (checked)
         clumpi_text_append(
             t,

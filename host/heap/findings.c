@@ -67,23 +67,29 @@ static const char *class_name(const clump_heap *heap, uint32_t id) {
     return clump_schema_get_class(heap->schema, id, &info) ? NULL : info.name;
 }
 
-/* What stands in the place of the object: `; it was freed by ...`. */
+/* What stands in the place of the object: `: it was freed by ...`. */
 static void tell_state(const clump_heap *heap, const clumpi_finding *from, const clump_finding *f,
                        char *text, size_t bytes) {
-    char place[CLUMPI_PLACE_BYTES];
-    const char *found = class_name(heap, from->detail);
-    text[0] = 0;
+    char place[CLUMPI_PLACE_BYTES], freed[CLUMPI_PLACE_BYTES + 64] = "it was freed",
+                                                               again[128] = "";
+    const char *found = from->kind == CLUMPI_FINDING_FREED ? NULL : class_name(heap, from->detail);
+    if (from->by_site)
+        snprintf(freed, sizeof freed, "it was freed by %s (work-item %u)",
+                 clumpi_place_words(f->by, place), f->by_work_item);
+    if (from->is_stale && found)
+        snprintf(again, sizeof again, ", and its slot has an object of class %s now", found);
     if (!f->ref)
         snprintf(text, bytes, ": it is null");
     else if (f->ref == CLUMPI_FRESH_REF)
         snprintf(text, bytes, ": it was read from a field that was never written");
+    else if (f->ref == CLUMPI_STALE_REF)
+        snprintf(text, bytes, ": its object was freed before others were moved or collected");
     else if (f->ref == CLUMPI_FREED_WORD)
         snprintf(text, bytes, ": it was read from an object that was freed");
+    else if (from->is_stale || from->by_site)
+        snprintf(text, bytes, ": %s%s", freed, again);
     else if (found)
         snprintf(text, bytes, ": the object there is of class %s", found);
-    else if (from->by_site)
-        snprintf(text, bytes, ": it was freed by %s (work-item %u)",
-                 clumpi_place_words(f->by, place), f->by_work_item);
     else
         snprintf(text, bytes, ": no object was freed there");
 }

@@ -231,12 +231,30 @@ static void place_reservations(clumpi_geometry *g, uint32_t blocks, uint64_t *en
     }
 }
 
-/* A clumpi_checked, and what it leads to: the ring, a word pair for each slot, the gaps. */
+/* The generation takes the bits above a plain reference, 16 at most. Of less than 2 nobody has anything. */
+static void find_generations(clumpi_geometry *g, uint32_t blocks) {
+    clumpi_checks *c = &g->checked;
+    uint64_t slots = (uint64_t)blocks * g->header.block_granules * CLUMP_ROW_SLOTS;
+    uint32_t bits = 0;
+    while (slots > UINT64_C(1) << bits) bits++;
+    c->ref_mask = UINT32_MAX;
+    c->ref_shift = c->generations = c->at_generations = 0;
+    if (!g->has_generations || bits > 30) return;
+    c->ref_shift = bits;
+    c->ref_mask = (UINT32_C(1) << bits) - 1;
+    c->generations = bits < 16 ? 65535 : (UINT32_C(1) << (32 - bits)) - 1;
+}
+
+/* A clumpi_checks, and what it leads to: the ring, a word pair for each slot, the gaps. */
 static void place_checked(clumpi_geometry *g, uint32_t blocks, uint64_t *end) {
     clumpi_header *h = &g->header;
-    h->at_checked = place(end, sizeof(clumpi_checked));
+    h->at_checked = place(end, sizeof(clumpi_checks));
     g->checked.at_events = place(end, (uint64_t)g->checked.events * sizeof(clumpi_event));
     g->checked.at_freed = place(end, (uint64_t)blocks * h->block_granules * LAST_FREE_BYTES);
+    find_generations(g, blocks);
+    if (g->checked.generations)
+        g->checked.at_generations = place(
+            end, (uint64_t)blocks * h->block_granules * CLUMP_ROW_SLOTS * sizeof(uint16_t));
     g->checked.at_gaps =
         place(end, (uint64_t)g->checked.gaps[h->class_count + 1] * sizeof(clumpi_gap));
 }
@@ -310,7 +328,8 @@ clump_status clumpi_geometry_compute(const clump_schema *schema, uint64_t bytes,
                            "schema at most %llu bytes can be used",
                            (unsigned long long)bytes,
                            (unsigned long long)(REF_GRANULES * rows.largest * CLUMPI_UNIT));
-    rows.beside = 8 + (extras.events ? LAST_FREE_BYTES : 0);
+    rows.beside = 8 + (extras.events ? LAST_FREE_BYTES : 0) +
+                  (extras.generations ? CLUMP_ROW_SLOTS * (uint32_t)sizeof(uint16_t) : 0);
     uint32_t s = choose_granule(&rows, bytes);
     uint32_t wanted = block_rows ? block_rows : default_rows(&rows, bytes);
     h->magic = CLUMPI_MAGIC;
@@ -324,6 +343,7 @@ clump_status clumpi_geometry_compute(const clump_schema *schema, uint64_t bytes,
     fill_classes(schema, g);
     uint32_t columns = clumpi_columns_build(schema, g->classes, NULL);
     g->checked.events = extras.events;
+    g->has_generations = extras.generations;
     if (extras.events) clumpi_gaps_build(schema, g, NULL);
     uint64_t block_bytes = (uint64_t)h->granule_bytes * h->block_granules;
     uint64_t blocks = bytes / block_bytes;

@@ -54,7 +54,10 @@ extern const clumpi_library clumpi_check_library;
 #define CLUMPI_CHECKED_KERNELS(X)                                                                  \
     X(checked_begin)                                                                               \
     X(checked_new)                                                                                 \
-    X(checked_memory)
+    X(checked_memory)                                                                              \
+    X(checked_plain)                                                                               \
+    X(checked_refs)                                                                                \
+    X(checked_outside)
 enum { CLUMPI_CHECKED_KERNELS(CLUMPI_KERNEL_INDEX) };
 extern const clumpi_library clumpi_checked_library;
 #define CLUMPI_CHECKED_KERNEL(name)                                                                \
@@ -66,7 +69,8 @@ typedef struct clumpi_geometry {
     uint64_t bytes;
     clumpi_header header;                        /* as it goes to the device */
     clumpi_class classes[CLUMP_CLASSES_MAX + 1]; /* likewise */
-    clumpi_checked checked; /* likewise, but findings; events is 0 if the heap is not checked */
+    clumpi_checks checked; /* likewise, but findings; events is 0 if the heap is not checked */
+    int has_generations;   /* if there are bits for them */
 } clumpi_geometry;
 
 /* A registered buffer of references (refs.c). */
@@ -105,6 +109,7 @@ struct clump_heap {
     clumpi_handles *handles;        /* NULL until the first one is made */
     uint32_t checks;                /* CLUMP_CHECK_...; 0: the heap is not checked */
     clumpi_checking *checking;      /* NULL then */
+    int is_plain;                   /* references have no generations for now */
     clumpi_attachments attachments; /* what compaction and collection keep */
 };
 
@@ -160,6 +165,7 @@ uint32_t clumpi_header_at(const clump_schema *schema);
 typedef struct clumpi_extras {
     int watched;     /* bits for handles */
     uint32_t events; /* of a checked heap, a power of two; 0: it is not checked */
+    int generations; /* of its slots, if there are bits for them */
 } clumpi_extras;
 
 /* What clump_heap_create() decides. `schema` is laid out as the heap will be. Fails with CLUMP_ERR_CAPACITY and
@@ -222,6 +228,19 @@ clump_status clumpi_checking_end(clump_heap *heap, const clump_kernel *kernel);
 
 /* Objects of a do-new: the list has them, and its kernel has begun. */
 clump_status clumpi_checking_new(clump_heap *heap, clumpi_u32 class_id);
+
+/* Around what moves or frees objects: it sees plain references. `begin` within another does nothing, and says so by *is_begun
+ * 0, which `end` takes. */
+clump_status clumpi_checking_plain_begin(clump_heap *heap, int *is_begun);
+clump_status clumpi_checking_plain_end(clump_heap *heap, int is_begun);
+
+/* References that the library made, in a buffer, get their generations. */
+clump_status clumpi_checking_name(clump_heap *heap, cl_mem refs, uint64_t count);
+
+/* The plain part of a reference. */
+clump_ref clumpi_ref_plain(const clump_heap *heap, clump_ref ref);
+/* *is_old: the slot has had other objects since. `ref` is in the heap. Blocks. */
+clump_status clumpi_ref_age(clump_heap *heap, clump_ref ref, int *is_old);
 
 /* Compaction, collection or repair moved or freed objects. */
 clump_status clumpi_checking_settle(clump_heap *heap);

@@ -82,6 +82,8 @@ static clump_status copy(clump_heap *heap, const target *t, clumpi_u32 direction
     if (!status)
         status = clumpi_run_on_heap(heap, CLUMPI_HEAP_KERNEL(field_copy), sizes->do_all_global,
                                     sizes->do_all_local, args, 7, NULL);
+    if (!status && direction == CLUMPI_COPY_REFS)
+        status = clumpi_checking_name(heap, values, count);
     if (!status) status = out ? clumpi_read(c, values, 0, host_bytes, out) : clumpi_finish(c);
     clumpi_buffer_release(c, &values);
     return status;
@@ -167,7 +169,8 @@ clump_status clumpi_made_read(clump_heap *heap, clumpi_u32 class_id, clumpi_u32 
 clump_status clumpi_ref_check(clump_heap *heap, clump_ref ref, clumpi_u32 first, clumpi_u32 last) {
     clump_context *c = heap->context;
     const clumpi_header *h = &heap->geometry.header;
-    uint32_t granule = ref >> 6, block = granule / h->block_granules;
+    const clump_ref plain = clumpi_ref_plain(heap, ref);
+    uint32_t granule = plain >> 6, block = granule / h->block_granules;
     uint32_t offset = granule % h->block_granules;
     clumpi_u32 state = 0;
     uint64_t bits = 0;
@@ -183,7 +186,11 @@ clump_status clumpi_ref_check(clump_heap *heap, clump_ref ref, clumpi_u32 first,
         if (status) return status;
         uint32_t id = state >> CLUMPI_CLASS_SHIFT;
         live = id >= first && id <= last && offset % heap->geometry.classes[id].row_granules == 0 &&
-               bits >> (ref & 63) & 1;
+               bits >> (plain & 63) & 1;
+        int is_old = 0;
+        if (live) status = clumpi_ref_age(heap, ref, &is_old);
+        if (status) return status;
+        live &= !is_old;
     }
     if (live) return CLUMP_OK;
     clump_class_info info;
@@ -202,6 +209,7 @@ static clump_status locate(clump_heap *heap, clump_ref ref, const char *class_na
     if (!value) return clumpi_fail(&heap->context->error, CLUMP_ERR_USAGE, "%s", missing);
     clump_status status = find_field(heap, class_name, field, index, t);
     if (!status) status = clumpi_ref_check(heap, ref, t->first, t->last);
+    ref = clumpi_ref_plain(heap, ref);
     *offset = (uint64_t)(ref >> 6) * heap->layout.granule_bytes + t->base +
               (uint64_t)(ref & 63) * t->stride;
     return status;

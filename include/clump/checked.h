@@ -26,10 +26,11 @@ typedef enum clump_check {
     CLUMP_CHECK_FREED =
         8, /* objects that were written to after they were freed: when the slot is given
                                    out again */
-    CLUMP_CHECK_MEMORY = 16,  /* after each kernel: all memory that no object has */
-    CLUMP_CHECK_HISTORY = 32, /* the last allocations and frees */
-    CLUMP_CHECK_LEAKS = 64,   /* clump_heap_destroy() tells which objects there are */
-    CLUMP_CHECK_ALL = 127
+    CLUMP_CHECK_MEMORY = 16,       /* after each kernel: all memory that no object has */
+    CLUMP_CHECK_HISTORY = 32,      /* the last allocations and frees */
+    CLUMP_CHECK_LEAKS = 64,        /* clump_heap_destroy() tells which objects there are */
+    CLUMP_CHECK_GENERATIONS = 128, /* references know when their slot was given out again */
+    CLUMP_CHECK_ALL = 255
 } clump_check;
 
 /* clump_heap_desc.checked. All zero: every check. */
@@ -45,6 +46,12 @@ typedef struct clump_checked_desc {
 
 /* The checks of a heap; 0: it is not checked. */
 CLUMP_API uint32_t clump_heap_get_checks(const clump_heap *heap);
+
+/* How many objects a slot has had when a reference to the first of them is taken for one to the last; 0: references have
+ * no generation. That is so without CLUMP_CHECK_GENERATIONS, with clump_heap_desc.watch_handles, and in a heap so large
+ * that its references need all 32 bits. Elsewhere the upper bits of a clump_ref are the generation, also of those that
+ * the host gets; two references to one object are equal as ever. */
+CLUMP_API uint32_t clump_heap_get_generations(const clump_heap *heap);
 
 /* A place in a source. Texts live as long as the heap. */
 typedef struct clump_place {

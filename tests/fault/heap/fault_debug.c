@@ -66,11 +66,14 @@ static const char source[] =
     "    __global uint *id = &Node_id(n);\n"
     "    id[what] = 99;\n"
     "}\n"
+    "#define SLOTS 0xffffu\n"
     "__kernel void again(CLUMP_HEAP, __global uint *refs) {\n"
+    "    uint slot = refs[0] & SLOTS;\n"
     "    for (uint i = 0; i < 4096; i++) {\n"
     "        Node n = Node_new(); " WRONG
     "\n"
-    "        if (n.id == refs[0] || Node_is_null(n)) break;\n"
+    "        refs[1] = n.id;\n"
+    "        if ((n.id & SLOTS) == slot || Node_is_null(n)) break;\n"
     "    }\n"
     "}\n"
     "__kernel void small(CLUMP_HEAP) {\n"
@@ -89,7 +92,7 @@ static struct {
     char leak[CLUMP_FINDING_TEXT_BYTES];
 } t;
 
-enum { MOST = 4096 };
+enum { MOST = 4096, SLOTS = 0xffff }; /* SLOTS: some bits that are of no generation */
 
 static void on_leak(void *user, const char *text) {
     assert_ptr_equal(user, &t);
@@ -239,21 +242,77 @@ static void test_references_left_out(void **state) {
     references(CLUMP_CHECK_REFERENCES);
 }
 
+/* The slot is given out again; the reference is of the object before, or of the one before that. */
+static void stale(uint32_t without) {
+    open_heap(without);
+    const clump_ref ref = make(1);
+    clump_ref refs[2];
+    uint32_t generations = clump_heap_get_generations(t.heap);
+    if (without)
+        assert_int_equal(generations, 0);
+    else
+        assert_true(generations >= 255 && !(generations & (generations + 1)));
+    run("drop", 0);
+    for (uint32_t times = 1; times < 4; times++) {
+        run("again", 0); /* until the slot is had */
+        cl_fixture_read(&t.on, t.refs, refs, sizeof refs);
+        const clump_ref now = refs[1];
+        assert_int_equal(now & SLOTS, ref & SLOTS);
+        if (without) {
+            run("use", 0);
+            expect_nothing();
+            break;
+        }
+        assert_int_not_equal(now, ref);
+        run("use", 0);
+        clump_finding f = expect(CLUMP_FINDING_ACCESS, "use", "Node", "id", ref);
+        expect_place(f.by, "drop", FREED);
+        assert_non_null(strstr(f.text, "and its slot has an object of class Node now"));
+        run("cast", 0);
+        expect(CLUMP_FINDING_CAST, "cast", "Thing", "", ref);
+        run("drop", 0);
+        f = expect(CLUMP_FINDING_DOUBLE_FREE, "drop", "Node", "", ref);
+        expect_place(f.by, "drop", FREED);
+        uint32_t id;
+        cl_fixture_expect_words(clump_context_get_error(t.on.clump),
+                                clump_heap_read_object_field(t.heap, ref, "Node", "id", 0, &id),
+                                CLUMP_ERR_REFERENCE, "names no live object", "read", __LINE__);
+        CHECK_OK(&t.on, clump_heap_read_object_field(t.heap, now, "Node", "id", 0, &id));
+        /* The one that is there is right, and freed in its turn. */
+        cl_fixture_write(&t.on, t.refs, &now, sizeof now);
+        run("use", 0);
+        run("cast", 0);
+        expect_nothing();
+        run("drop", 0);
+        expect_nothing();
+        cl_fixture_write(&t.on, t.refs, &ref, sizeof ref);
+    }
+    close_heap();
+}
+static void test_stale(void **state) {
+    stale(0);
+}
+static void test_stale_left_out(void **state) {
+    stale(CLUMP_CHECK_GENERATIONS);
+}
+
 /* A null, a number that is none, a reference of another class, one that was never written. */
 static void test_kinds_of_references(void **state) {
     static const struct {
         clump_ref ref;
         const char *words;
     } cases[] = {{0, "it is null"},
-                 {0x3fffff7, "no object was freed there"},
+                 {1, "no object was freed there"}, /* and more, see below */
                  {61, "read from a field that was never written"},
                  {0xdddddddd, "read from an object that was freed"}};
     open_heap(0);
-    make(1);
+    const clump_ref far =
+        (make(1) & UINT32_MAX / (clump_heap_get_generations(t.heap) + 1)) + (64 << 6);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        cl_fixture_write(&t.on, t.refs, &cases[i].ref, 4);
+        const clump_ref ref = cases[i].ref == 1 ? far : cases[i].ref;
+        cl_fixture_write(&t.on, t.refs, &ref, 4);
         run("use", 0);
-        clump_finding f = expect(CLUMP_FINDING_ACCESS, "use", "Node", "id", cases[i].ref);
+        clump_finding f = expect(CLUMP_FINDING_ACCESS, "use", "Node", "id", ref);
         if (!strstr(f.text, cases[i].words)) fail_msg("%s: %s", cases[i].words, f.text);
     }
     run("small", 0);
@@ -501,13 +560,13 @@ static void test_refused(void **state) {
                             "not checked, but the heap is checked", "launch", __LINE__);
     clump_kernel_destroy(k);
     clump_program_destroy(p);
-    clump_checked_desc bad = {.without = 128};
+    clump_checked_desc bad = {.without = 256};
     clump_heap_desc d = {.context = t.on.clump,
                          .schema = clump_heap_get_schema(plain),
                          .bytes = 4u << 20,
                          .checked = &bad};
     cl_fixture_expect_words(error, clump_heap_create(&d, &none), CLUMP_ERR_USAGE,
-                            "the checks are 0x7f", "create", __LINE__);
+                            "the checks are 0xff", "create", __LINE__);
     bad.without = CLUMP_CHECK_ALL;
     cl_fixture_expect_words(error, clump_heap_create(&d, &none), CLUMP_ERR_USAGE, "leaves no check",
                             "create", __LINE__);
@@ -523,6 +582,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_references),
         cmocka_unit_test(test_references_left_out),
+        cmocka_unit_test(test_stale),
+        cmocka_unit_test(test_stale_left_out),
         cmocka_unit_test(test_kinds_of_references),
         cmocka_unit_test(test_bounds),
         cmocka_unit_test(test_bounds_left_out),
