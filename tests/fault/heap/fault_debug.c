@@ -12,6 +12,7 @@
 #include "clump/checked.h"
 #include "clump/collect.h"
 #include "clump/compact.h"
+#include "clump/refs.h"
 
 static const char schema_text[] =
     "abstract class Thing { uint kind; }\n"
@@ -80,6 +81,33 @@ static const char source[] =
     "    Small s = Small_new(); " WRONG
     "\n"
     "    Small_v(s) = 1;\n"
+    "}\n"
+    /* A ring of nodes: each names the next, which has the next number. */
+    "__kernel void ring(CLUMP_HEAP_FIXED, CLUMP_NUMBERS, __global uint *refs) {\n"
+    "    CLUMP_FOR_EACH_NUMBERED(Node, n, i) {\n"
+    "        Node next = CLUMP_AT(Node, i + 1);\n"
+    "        if (Node_is_null(next)) next = CLUMP_AT(Node, 0);\n"
+    "        Node_next(n) = next;\n"
+    "    }\n"
+    "}\n"
+    /* Takes every second one out, and then frees it. */
+    "__kernel void skip(CLUMP_HEAP_FIXED, __global uint *refs) {\n"
+    "    CLUMP_FOR_EACH(Node, n) if (Node_id(n) % 2 == 0) Node_next(n) = Node_next(Node_next(n));\n"
+    "}\n"
+    "__kernel void odd(CLUMP_HEAP, __global uint *refs) {\n"
+    "    CLUMP_FOR_EACH(Node, n) if (Node_id(n) % 2) Node_free(n);\n"
+    "}\n"
+    /* Two ways to the same object are equal; refs[0]: how many are not. */
+    "__kernel void same(CLUMP_HEAP_FIXED, CLUMP_NUMBERS, __global uint *refs, uint step) {\n"
+    "    uint wrong = 0;\n"
+    "    CLUMP_FOR_EACH_NUMBERED(Node, n, i) {\n"
+    "        Node next = Node_next(n);\n"
+    "        wrong += Node_id(next) - Node_id(n) != step && Node_id(next) != 0;\n"
+    "        uint found = 0;\n"
+    "        CLUMP_FOR_ALL(Node, other) found += other.id == next.id;\n"
+    "        wrong += found != 1 || CLUMP_AT(Node, i).id != n.id;\n"
+    "    }\n"
+    "    CLUMP_REDUCE(uint, wrong, CLUMP_SUM);\n"
     "}\n"
     "__kernel void none(CLUMP_HEAP_FIXED) {}\n";
 
@@ -294,6 +322,79 @@ static void test_stale(void **state) {
 }
 static void test_stale_left_out(void **state) {
     stale(CLUMP_CHECK_GENERATIONS);
+}
+
+/* Run a kernel over all objects. */
+static void run_all(const char *name) {
+    clump_kernel *k = cl_fixture_kernel(&t.on, t.program, name);
+    SET_ARG(&t.on, k, 0, t.refs);
+    CHECK_OK(&t.on, clump_do_all(t.heap, k, NULL));
+    clump_kernel_destroy(k);
+}
+
+static void expect_same(uint32_t step) {
+    clump_kernel *k = cl_fixture_kernel(&t.on, t.program, "same");
+    uint32_t wrong = 77;
+    SET_ARG(&t.on, k, 0, t.refs);
+    SET_ARG(&t.on, k, 1, step);
+    CHECK_OK(&t.on, clump_reduce(t.heap, k, &wrong, sizeof wrong, NULL));
+    clump_kernel_destroy(k);
+    assert_int_equal(wrong, 0);
+    expect_nothing();
+}
+
+/* Objects that are there are found by all references to them, whoever has these, whatever moved or was collected;
+ * references to others are told. */
+static void test_generations_move(void **state) {
+    enum { NODES = 600 };
+    static clump_ref refs[NODES], now[NODES];
+    clump_ref held = 0;
+    clump_handle live, dead;
+    clump_refs *registered;
+    uint64_t count;
+    uint32_t id = 0;
+    open_heap(0);
+    make(NODES);
+    run("drop", 0); /* so that generations differ */
+    make(1);
+    run_all("ring");
+    expect_nothing();
+    CHECK_OK(&t.on, clump_heap_read_refs(t.heap, "Node", refs, NODES, &count));
+    assert_int_equal(count, NODES);
+    for (uint32_t i = 0; i < NODES; i++)
+        CHECK_OK(&t.on, clump_heap_write_object_field(t.heap, refs[i], "Node", "id", 0, &i));
+    expect_same(1);
+    CHECK_OK(&t.on, clump_handle_create(t.heap, refs[10], &live));
+    CHECK_OK(&t.on, clump_handle_create(t.heap, refs[11], &dead));
+    cl_fixture_write(&t.on, t.refs, refs, sizeof refs);
+    clump_refs_desc d = {.buffer = t.refs, .count = NODES};
+    CHECK_OK(&t.on, clump_refs_register(t.heap, &d, &registered));
+    run_all("skip");
+    run_all("odd");
+    expect_same(2);
+    for (int round = 0; round < 3; round++) {
+        clump_compact_desc how = {.order = round == 1 ? CLUMP_ORDER_ADDRESS : CLUMP_ORDER_ANY};
+        if (round < 2)
+            CHECK_OK(&t.on, clump_compact(t.heap, &how, NULL, NULL));
+        else
+            CHECK_OK(&t.on, clump_collect(t.heap, NULL, NULL, NULL));
+        expect_same(2);
+        CHECK_OK(&t.on, clump_handle_read(t.heap, live, &held));
+        CHECK_OK(&t.on, clump_heap_read_object_field(t.heap, held, "Node", "id", 0, &id));
+        assert_int_equal(id, 10);
+        CHECK_OK(&t.on, clump_handle_read(t.heap, dead, &held));
+        assert_int_equal(held, 0);
+        cl_fixture_read(&t.on, t.refs, now, sizeof now);
+        for (uint32_t i = 0; i < NODES; i += 50)
+            CHECK_OK(&t.on, clump_heap_read_object_field(t.heap, now[i], "Node", "id", 0, &id));
+        assert_int_equal(now[1], 62); /* a slot of the null row: what such an access is told */
+    }
+    clump_refs_unregister(registered);
+    cl_fixture_write(&t.on, t.refs, &now[1], sizeof now[1]);
+    run("use", 0);
+    clump_finding f = expect(CLUMP_FINDING_ACCESS, "use", "Node", "id", now[1]);
+    assert_non_null(strstr(f.text, "its object was freed before others were moved or collected"));
+    close_heap();
 }
 
 /* A null, a number that is none, a reference of another class, one that was never written. */
@@ -584,6 +685,7 @@ int main(void) {
         cmocka_unit_test(test_references_left_out),
         cmocka_unit_test(test_stale),
         cmocka_unit_test(test_stale_left_out),
+        cmocka_unit_test(test_generations_move),
         cmocka_unit_test(test_kinds_of_references),
         cmocka_unit_test(test_bounds),
         cmocka_unit_test(test_bounds_left_out),
