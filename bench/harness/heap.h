@@ -4,6 +4,7 @@
 #ifndef BENCH_HEAP_H
 #define BENCH_HEAP_H
 
+#include "clump/checked.h"
 #include "clump/experimental.h"
 #include "clump/heap.h"
 #include "clump/program.h"
@@ -15,6 +16,7 @@ typedef struct bench_heap_desc {
     const char *text;
     uint64_t bytes;
     uint32_t block_rows; /* as in clump_heap_desc */
+    uint32_t checks;     /* CLUMP_CHECK_...; 0: an ordinary heap */
 } bench_heap_desc;
 
 /* Returns 0, or -1 and *heap NULL. */

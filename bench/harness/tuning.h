@@ -17,6 +17,16 @@
     {"registers", BENCH_INT, "0", "NVIDIA: of a work-item, at most; 0: default", 0, 255, NULL}
 /* clang-format on */
 
+/* A heap that is checked (clump/checked.h): what one check costs, or all. */
+#define BENCH_CHECKED_PARAM                                                                        \
+    {                                                                                              \
+        "checked", BENCH_ENUM, "off", "checks of the heap", 0, 0,                                  \
+            "off|references|bounds|reads|freed|memory|history|leaks|generations|all"               \
+    }
+
+/* The checks. That of generations comes with that of references. */
+uint32_t bench_checks_of(const bench_values *values);
+
 /* Their values. */
 clump_alloc_tuning bench_tuning_of(const bench_values *values);
 

@@ -32,7 +32,8 @@ static int create_rig(alloc_state *s, bench_env *env, const bench_values *values
                            .results = results,
                            .heap = {.text = text,
                                     .bytes = heap_bytes,
-                                    .block_rows = (uint32_t)bench_int(values, "block_rows")},
+                                    .block_rows = (uint32_t)bench_int(values, "block_rows"),
+                                    .checks = bench_checks_of(values)},
                            .files = {"bench/micro/alloc.cl"},
                            .tuning = bench_tuning_of(values),
                            .kernels = names,
@@ -140,6 +141,7 @@ static const bench_param params[] = {
     {"bytes", BENCH_ENUM, "16", "size of an object", 0, 0, "16|32|64"},
     BENCH_RIG_HEAP_PARAMS,
     BENCH_TUNING_PARAMS,
+    BENCH_CHECKED_PARAM,
     {NULL, BENCH_INT, NULL, NULL, 0, 0, NULL}};
 
 const bench_descriptor bench_alloc_scalability = {

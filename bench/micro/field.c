@@ -19,6 +19,7 @@
 
 #include "bench/harness/bench.h"
 #include "bench/harness/registry.h"
+#include "bench/harness/tuning.h"
 #include "rig.h"
 #include "value_type.h"
 
@@ -57,7 +58,8 @@ static int create_rig(field *f, bench_env *env, const bench_values *values,
                            .results = results,
                            .heap = {.text = schema,
                                     .bytes = heap_bytes,
-                                    .block_rows = (uint32_t)bench_int(values, "block_rows")},
+                                    .block_rows = (uint32_t)bench_int(values, "block_rows"),
+                                    .checks = bench_checks_of(values)},
                            .files = {"bench/micro/field.cl"},
                            .options = options,
                            .kernels = names,
@@ -185,6 +187,7 @@ static const bench_param params[] = {
     {"layout", BENCH_ENUM, "soa", "fields in columns, or an object's fields together", 0, 0,
      "soa|aos"},
     BENCH_RIG_HEAP_PARAMS,
+    BENCH_CHECKED_PARAM,
     {NULL, BENCH_INT, NULL, NULL, 0, 0, NULL}};
 
 const bench_descriptor bench_field_bandwidth = {

@@ -50,7 +50,7 @@ typedef uint64_t clumpi_u64;
 #define CLUMPI_ROW_SLOTS 64u /* objects of a row: CLUMP_ROW_SLOTS */
 #define CLUMPI_ROWS_MAX 64u  /* rows of a block: a block's non-empty rows fit one 64-bit mask */
 #define CLUMPI_STRIPES 128u  /* of a reservation, at most; a power of two */
-#define CLUMPI_ERRORS 6
+#define CLUMPI_ERRORS 7
 #define CLUMPI_CLASS_IDS 256u /* class ids, with 0 and CLUMPI_RESERVED */
 #define CLUMPI_REDUCE_BYTES 128u
 #define CLUMPI_REDUCE_ITEMS 256u /* largest work-group of a reduction */
@@ -166,12 +166,13 @@ typedef struct clumpi_header {
     clumpi_u32 slots_rows, slots_holes; /* entries of the list of slots: for rows; then for 64 holes each */
     clumpi_u32 reduce_groups;           /* most work-groups of a reduction */
     clumpi_u32 at_watch;                /* bit per slot, as at_bits: handles were made of its object; 0: none are kept */
-    clumpi_u32 fixed_pad[10];
+    clumpi_u32 at_checked;              /* a clumpi_checks; 0: the heap is not checked */
+    clumpi_u32 fixed_pad[9];
     /* Changed by kernels; each group on a 128-byte line of its own. */
     clumpi_u32 epoch; /* grows when room appears: a full block gets a free slot, a block is freed */
     clumpi_u32 epoch_pad[31];
     clumpi_error errors[CLUMPI_ERRORS];
-    clumpi_u32 error_pad[8];
+    clumpi_u32 error_pad[4];
     clumpi_u32 new_rows, new_objects; /* of the last do-new: rows of its list, objects made */
     clumpi_u32 reduce_done;           /* groups that stored their partial result */
     clumpi_u32 ranked;                /* objects that the last ranking numbered (fields.cl) */
@@ -186,5 +187,91 @@ typedef struct clumpi_header {
 typedef struct clumpi_numbers {
     clumpi_u32 rows, masks, index, begin, full;
 } clumpi_numbers;
+
+/* ---- Checked heaps (clump/checked.h) ----
+ *
+ * Each byte of a block that is in no field of a live object has CLUMPI_FREED_BYTE, in all blocks: free slots,
+ * gaps between the columns of a row, the ends of rows and blocks, free blocks. An object begins with the word
+ * that says where it was made; then come its fields, a gap after each.
+ *
+ * A reference has the generation of its slot in the bits that no plain reference of the heap needs: it is raised when
+ * the object is freed. 0 fits every generation. The null row has none.
+ */
+#define CLUMPI_FREED_BYTE 0xddu
+#define CLUMPI_FREED_WORD 0xddddddddu
+#define CLUMPI_FRESH_WORD 0xfffafffau /* in fields that were never written; no number in all floating types */
+#define CLUMPI_FRESH_REF 61u          /* the same in references: a slot of the null row */
+#define CLUMPI_STALE_REF 62u          /* what references to freed objects become where objects move */
+#define CLUMPI_MADE_BYTES 4u          /* of an object: where it was made */
+#define CLUMPI_GAP_BYTES 1u           /* for each object, behind each column */
+#define CLUMPI_FINDINGS 64u           /* different ones that are kept until they are fetched; a power of two */
+#define CLUMPI_SITE_LINE_BITS 20      /* a site: number of the kernel << 20 | line of the source */
+#define CLUMPI_SITE_LINE_MASK 0xfffffu
+
+/* The checks of a program and of a heap: CLUMP_CHECK_... of clump/checked.h. */
+#define CLUMPI_CHECKS_REFERENCES 1u
+#define CLUMPI_CHECKS_BOUNDS 2u
+#define CLUMPI_CHECKS_READS 4u
+#define CLUMPI_CHECKS_FREED 8u
+#define CLUMPI_CHECKS_MEMORY 16u
+#define CLUMPI_CHECKS_HISTORY 32u
+#define CLUMPI_CHECKS_LEAKS 64u
+#define CLUMPI_CHECKS_GENERATIONS 128u
+
+/* clumpi_finding.kind: clump_finding_kind of clump/checked.h. */
+#define CLUMPI_FINDING_ACCESS 0u
+#define CLUMPI_FINDING_CAST 1u
+#define CLUMPI_FINDING_FREE 2u
+#define CLUMPI_FINDING_DOUBLE_FREE 3u
+#define CLUMPI_FINDING_BOUNDS 4u
+#define CLUMPI_FINDING_READ 5u
+#define CLUMPI_FINDING_FREED 6u
+#define CLUMPI_FINDING_GAP 7u
+
+/* What kernels find, once for each kind, site, class and field; the first of them leaves its detail. 64 bytes. */
+typedef struct clumpi_finding {
+    clumpi_u32 key;      /* of the above; 0: the entry is free */
+    clumpi_u32 count;    /* how often */
+    clumpi_u32 order;    /* which was first */
+    clumpi_u32 kind;
+    clumpi_u32 site;
+    clumpi_u32 class_id; /* that the access expects, or that has the memory; 0: a free block */
+    clumpi_u32 at;       /* byte in the row: the field, what was overwritten; CLUMPI_NOWHERE: no field */
+    clumpi_u32 ref, work_item;
+    clumpi_u32 detail;   /* index, class that was found, value */
+    clumpi_u32 by_site, by_item; /* who freed the object, or made it; 0: not known */
+    clumpi_u32 is_stale;         /* 1: the slot was given out again since */
+    clumpi_u32 pad[3];
+} clumpi_finding;
+#define CLUMPI_NOWHERE 0xffffffffu
+
+/* An allocation or a free. */
+typedef struct clumpi_event {
+    clumpi_u32 what; /* class << 1 | 1, if it was freed */
+    clumpi_u32 ref, site, work_item;
+} clumpi_event;
+
+/* Bytes of a row that are in no field: from .. to-1, multiples of 4. */
+typedef struct clumpi_gap {
+    clumpi_u32 from, to;
+} clumpi_gap;
+
+typedef struct clumpi_checks {
+    clumpi_u32 runs;       /* number of the kernel that runs; 0: the host has launched none */
+    clumpi_u32 lost;       /* findings for which there was no entry */
+    clumpi_u32 order;      /* of the next one */
+    clumpi_u32 event_next; /* events so far, modulo 2^32 */
+    clumpi_u32 events;     /* that the ring has, a power of two */
+    clumpi_u32 at_events;  /* the ring, in units */
+    clumpi_u32 at_freed;   /* two words for each slot, by reference: site and work-item of its last free */
+    clumpi_u32 at_gaps;    /* gaps of class c: gaps[c] .. gaps[c + 1] - 1 */
+    clumpi_u32 at_generations; /* 16 bits for each slot, by plain reference: its generation less 1 */
+    clumpi_u32 generations;    /* how many there are, from 1 on; 0: references have none */
+    clumpi_u32 ref_mask, ref_shift; /* of the plain part of a reference; of the generation above it */
+    clumpi_u32 is_plain;       /* 1: references have none for now: objects are about to move */
+    clumpi_u32 pad[3];
+    clumpi_finding findings[CLUMPI_FINDINGS];
+    clumpi_u32 gaps[CLUMPI_CLASS_IDS + 1];
+} clumpi_checks;
 
 #endif

@@ -100,6 +100,7 @@ static clump_status collect(clumpi_collection *r, clump_collect_report *report) 
     if (!status) status = list_dead(r); /* can still be refused, so nothing has changed yet */
     if (!status && !r->desc->only_mark) status = null_weak(r);
     if (!status) status = sweep(r);
+    if (!status) status = clumpi_checking_settle(r->heap);
     if (!status && report) status = clumpi_collect_read(r);
     if (status) return status;
     if (report) fill_report(r);
@@ -123,7 +124,11 @@ clump_status clump_collect(clump_heap *heap, const clump_collect_desc *desc,
     r.timed = (clumpi_timed){
         .is_on = report && c->has_profiling, .what = "collection", .us = r.report.us};
     status = clumpi_sync_begin(c, sync);
+    int is_plain = 0;
+    if (!status) status = clumpi_checking_plain_begin(heap, &is_plain);
     if (!status) status = collect(&r, report);
+    clump_status named = clumpi_checking_plain_end(heap, is_plain);
+    if (!status) status = named;
     clump_error error = c->error; /* keep the cause, whatever letting go of events runs into */
     clump_status times = clumpi_timed_read(c, &r.timed);
     if (times && status) c->error = error;

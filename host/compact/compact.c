@@ -142,12 +142,17 @@ clump_status clump_compact(clump_heap *heap, const clump_compact_desc *desc,
                              .what = "compaction",
                              .us = r.report.us};
     status = clumpi_sync_begin(c, sync);
+    int is_plain = 0;
+    if (!status) status = clumpi_checking_plain_begin(heap, &is_plain);
     if (!status) status = clumpi_handles_settle(heap);
     int is_settled = !status;
     if (!status) status = report ? run_reported(&r, report) : run_strategy(&r);
     clumpi_free(&c->allocator, r.tallies);
     clump_error error = c->error; /* keep the cause, whatever the rest runs into */
     clump_status watched = is_settled ? clumpi_handles_watch(heap) : CLUMP_OK;
+    if (!watched && is_settled) watched = clumpi_checking_settle(heap);
+    clump_status named = clumpi_checking_plain_end(heap, is_plain);
+    if (!watched) watched = named;
     if (!status) {
         status = watched;
         error = c->error;

@@ -4,7 +4,7 @@
  *
  * A column is a sequence of elements in equal steps. Neighbouring fields of one width, elements of
  * arrays, and parts of wide vectors fall into one column where their steps allow it, so that most
- * classes have few.
+ * classes have few. The word before each object of a checked heap is one, too.
  *
  * Read first: core/core.h, cl/core/layout.h.
  */
@@ -65,6 +65,8 @@ static void append_class(const clump_schema *schema, uint32_t id, wanted what, c
     clump_class_info info;
     clump_schema_get_class(schema, id, &info);
     if (info.base) append_class(schema, info.base, what, c);
+    if (!info.base && schema->prefix && what == ALL_FIELDS)
+        append(c, 0, schema->prefix, schema->prefix, 0, 0);
     for (uint32_t i = 0; i < info.field_count; i++) {
         clump_field_info f;
         clump_schema_get_field(schema, id, i, &f);
@@ -87,6 +89,49 @@ uint32_t clumpi_columns_build(const clump_schema *schema, clumpi_class *classes,
         classes[id].columns_end = c.count;
     }
     return c.count;
+}
+
+/* Where gaps are put; `list` may be NULL to count only. `end`: of the columns so far, in bytes of the row. */
+typedef struct gap_list {
+    clumpi_gap *list;
+    uint32_t count, end;
+} gap_list;
+
+static void append_gap(gap_list *g, uint32_t to) {
+    if (to <= g->end) return;
+    if (g->list) g->list[g->count] = (clumpi_gap){g->end, to};
+    g->count++;
+}
+
+/* Up to the last field of the class. Those of a struct (aos) stand together. */
+static void append_gaps(const clump_schema *schema, uint32_t id, gap_list *g) {
+    clump_class_info info;
+    clump_schema_get_class(schema, id, &info);
+    if (info.base)
+        append_gaps(schema, info.base, g);
+    else
+        g->end = CLUMP_ROW_SLOTS * schema->prefix;
+    for (uint32_t i = 0; i < info.field_count; i++) {
+        clump_field_info f;
+        clump_schema_get_field(schema, id, i, &f);
+        uint32_t elements = f.count ? f.count : 1;
+        if (info.layout != CLUMP_LAYOUT_AOS || i == 0) append_gap(g, f.base_bytes);
+        g->end = info.layout == CLUMP_LAYOUT_AOS
+                     ? CLUMP_ROW_SLOTS * (info.object_bytes - schema->gap)
+                     : f.base_bytes + CLUMP_ROW_SLOTS * elements * f.element_bytes;
+    }
+}
+
+void clumpi_gaps_build(const clump_schema *schema, clumpi_geometry *g, clumpi_gap *gaps) {
+    gap_list list = {.list = gaps};
+    for (uint32_t id = 0; id <= g->header.class_count; id++) {
+        clump_class_info info;
+        g->checked.gaps[id] = list.count;
+        if (clump_schema_get_class(schema, id, &info) || info.is_abstract) continue;
+        append_gaps(schema, id, &list);
+        append_gap(&list, g->classes[id].row_granules * g->header.granule_bytes);
+    }
+    g->checked.gaps[g->header.class_count + 1] = list.count;
 }
 
 int clumpi_next_ref(clumpi_ref_walk *walk, clump_field_info *field) {

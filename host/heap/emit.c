@@ -24,8 +24,8 @@ static void append_type(clumpi_text *t, const clump_schema *schema, const clump_
  * class ids instead of names, so that no class name can collide with them or with another's.
  *
  * Accessor of field `f` for references to class `c`, which declares or inherits it. */
-static void emit_field(clumpi_text *t, const clump_schema *schema, const clump_class_info *c,
-                       const clump_field_info *f) {
+static void emit_plain_field(clumpi_text *t, const clump_schema *schema, const clump_class_info *c,
+                             const clump_field_info *f) {
     int array = f->count > 0;
     clumpi_text_append(t, "#define %s_%s(clumpi_r%s) (*(__global ", c->name, f->name,
                        array ? ", clumpi_i" : "");
@@ -36,7 +36,42 @@ static void emit_field(clumpi_text *t, const clump_schema *schema, const clump_c
     clumpi_text_append(t, ", %uu))\n", f->stride_bytes);
 }
 
-static void emit_fields(clumpi_text *t, const clump_schema *schema, const clump_class_info *c) {
+/* What clumpi_checked_read() compares: bytes of an element, 1 for a reference; 0: nothing, since all values of so few
+ * bytes are usual. */
+static uint32_t judged(const clump_field_info *f) {
+    if (f->type == CLUMP_TYPE_REF) return 1;
+    return f->element_bytes >= 4 ? f->element_bytes : 0;
+}
+
+/* The same for a checked heap; `prefix` and `read`: of the accessor for what is read (reads.c). */
+static void emit_checked_field(clumpi_text *t, const clump_schema *schema,
+                               const clump_class_info *c, const clump_field_info *f,
+                               const char *prefix, uint32_t read) {
+    int array = f->count > 0;
+    clumpi_text_append(t, "#define %s%s_%s(clumpi_r%s) (*(__global ", prefix, c->name, f->name,
+                       array ? ", clumpi_i" : "");
+    append_type(t, schema, f);
+    clumpi_text_append(t,
+                       " *)clumpi_checked_%s(clump_heap, clumpi_bare_%u(clumpi_r), %uu, "
+                       "(uint)__LINE__, %uu, %uu, %uu",
+                       array ? "element" : "field", c->id, c->id << 8 | c->last, f->base_bytes,
+                       f->stride_bytes, read);
+    if (array) clumpi_text_append(t, ", (uint)(clumpi_i), %uu, %uu", f->step_bytes, f->count);
+    clumpi_text_append(t, "))\n");
+}
+
+static void emit_field(clumpi_text *t, const clump_schema *schema, const clump_class_info *c,
+                       const clump_field_info *f, int checked) {
+    if (!checked) {
+        emit_plain_field(t, schema, c, f);
+        return;
+    }
+    emit_checked_field(t, schema, c, f, "", 0);
+    emit_checked_field(t, schema, c, f, CLUMPI_READ_PREFIX, judged(f));
+}
+
+static void emit_fields(clumpi_text *t, const clump_schema *schema, const clump_class_info *c,
+                        int checked) {
     clump_class_info chain[CLUMP_CLASSES_MAX];
     uint32_t depth = 0;
     for (uint32_t id = c->id; id; id = chain[depth++].base)
@@ -45,7 +80,7 @@ static void emit_fields(clumpi_text *t, const clump_schema *schema, const clump_
         for (uint32_t i = 0; i < chain[depth].field_count; i++) {
             clump_field_info f;
             clump_schema_get_field(schema, chain[depth].id, i, &f);
-            emit_field(t, schema, c, &f);
+            emit_field(t, schema, c, &f, checked);
         }
     }
 }
@@ -58,8 +93,21 @@ static void emit_type(clumpi_text *t, const clump_class_info *c) {
                        c->name, c->name, c->name, c->id, c->name, c->last);
 }
 
+/* In a checked program what can be wrong is told the line of the user's source where it is called. */
+typedef struct line_texts {
+    const char *parameter, *handed_on, *here;
+} line_texts;
+
+static line_texts lines_of(int checked) {
+    static const line_texts without = {"", "", ""};
+    static const line_texts with = {", uint clumpi_line", ", clumpi_line", ", (uint)__LINE__"};
+    return checked ? with : without;
+}
+
 /* Between class `c` and each of its bases: up-cast, test, down-cast. */
-static void emit_casts(clumpi_text *t, const clump_schema *schema, const clump_class_info *c) {
+static void emit_casts(clumpi_text *t, const clump_schema *schema, const clump_class_info *c,
+                       int checked) {
+    const line_texts line = lines_of(checked);
     clump_class_info b;
     for (uint32_t id = c->base; id; id = b.base) {
         clump_schema_get_class(schema, id, &b);
@@ -67,69 +115,90 @@ static void emit_casts(clumpi_text *t, const clump_schema *schema, const clump_c
             t,
             "static inline %s %s_as_%s(%s clumpi_r) {\n"
             "    %s clumpi_b = {clumpi_r.id};\n    return clumpi_b;\n}\n"
-            "static inline uint clumpi_test_%u_%u(CLUMPI_HEAP_ANY, %s clumpi_r) {\n"
-            "    return CLUMPI_CLASS_OF(clump_heap, clumpi_r.id, %uu, %uu) - %uu <= %uu;\n}\n",
-            b.name, c->name, b.name, c->name, b.name, b.id, c->id, b.name, b.id, b.last, c->id,
-            c->last - c->id);
+            "static inline uint clumpi_test_%u_%u(CLUMPI_HEAP_ANY, %s clumpi_r%s) {\n"
+            "    return CLUMPI_CLASS_OF(clump_heap, clumpi_r.id, %uu, %uu%s) - %uu <= %uu;\n}\n",
+            b.name, c->name, b.name, c->name, b.name, b.id, c->id, b.name, line.parameter, b.id,
+            b.last, line.handed_on, c->id, c->last - c->id);
         clumpi_text_append(
             t,
-            "static inline %s clumpi_cast_%u_%u(CLUMPI_HEAP_ANY, %s clumpi_r) {\n"
-            "    %s clumpi_d = {clumpi_test_%u_%u(clump_heap, clumpi_r) ? clumpi_r.id : 0u};\n"
+            "static inline %s clumpi_cast_%u_%u(CLUMPI_HEAP_ANY, %s clumpi_r%s) {\n"
+            "    %s clumpi_d = {clumpi_test_%u_%u(clump_heap, clumpi_r%s) ? clumpi_r.id : 0u};\n"
             "    return clumpi_d;\n}\n"
-            "#define %s_is_%s(clumpi_r) clumpi_test_%u_%u(clump_heap, clumpi_r)\n"
-            "#define %s_as_%s(clumpi_r) clumpi_cast_%u_%u(clump_heap, clumpi_r)\n",
-            c->name, b.id, c->id, b.name, c->name, b.id, c->id, b.name, c->name, b.id, c->id,
-            b.name, c->name, b.id, c->id);
+            "#define %s_is_%s(clumpi_r) clumpi_test_%u_%u(clump_heap, clumpi_r%s)\n"
+            "#define %s_as_%s(clumpi_r) clumpi_cast_%u_%u(clump_heap, clumpi_r%s)\n",
+            c->name, b.id, c->id, b.name, line.parameter, c->name, b.id, c->id, line.handed_on,
+            b.name, c->name, b.id, c->id, line.here, b.name, c->name, b.id, c->id, line.here);
     }
 }
 
 /* What every class has: null, tests, free. */
-static void emit_tests(clumpi_text *t, const clump_class_info *c) {
+static void emit_tests(clumpi_text *t, const clump_class_info *c, int checked) {
+    const line_texts line = lines_of(checked);
     const char *n = c->name;
     uint32_t id = c->id, span = c->last - c->id;
     clumpi_text_append(t,
                        "#define %s_null ((%s){0u})\n"
-                       "static inline uint %s_is_null(%s clumpi_r) { return clumpi_r.id == 0u; }\n"
-                       "static inline uint clumpi_id_%u(CLUMPI_HEAP_ANY, %s clumpi_r) {\n"
-                       "    (void)clump_heap;\n"
-                       "    return CLUMPI_ID(clump_heap, clumpi_r.id, %uu, %uu);\n}\n",
-                       n, n, n, n, id, n, id, c->last);
+                       "static inline uint %s_is_null(%s clumpi_r) { return clumpi_r.id == 0u; }\n",
+                       n, n, n, n);
+    if (checked)
+        clumpi_text_append(
+            t, "static inline uint clumpi_bare_%u(%s clumpi_r) { return clumpi_r.id; }\n", id, n);
+    else
+        clumpi_text_append(t,
+                           "static inline uint clumpi_id_%u(CLUMPI_HEAP_ANY, %s clumpi_r) {\n"
+                           "    (void)clump_heap;\n"
+                           "    return CLUMPI_ID(clump_heap, clumpi_r.id, %uu, %uu);\n}\n",
+                           id, n, id, c->last);
     clumpi_text_append(t,
-                       "static inline uint clumpi_class_%u(CLUMPI_HEAP_ANY, %s clumpi_r) {\n"
-                       "    return CLUMPI_CLASS_OF(clump_heap, clumpi_r.id, %uu, %uu);\n}\n"
-                       "#define %s_class_of(clumpi_r) clumpi_class_%u(clump_heap, clumpi_r)\n"
+                       "static inline uint clumpi_class_%u(CLUMPI_HEAP_ANY, %s clumpi_r%s) {\n"
+                       "    return CLUMPI_CLASS_OF(clump_heap, clumpi_r.id, %uu, %uu%s);\n}\n"
+                       "#define %s_class_of(clumpi_r) clumpi_class_%u(clump_heap, clumpi_r%s)\n"
                        "static inline uint clumpi_live_%u(CLUMPI_HEAP_ANY, %s clumpi_r) {\n"
-                       "    return clumpi_live_class(clump_heap, clumpi_r.id) - %uu <= %uu;\n}\n"
+                       "    return %s(clump_heap, clumpi_r.id) - %uu <= %uu;\n}\n"
                        "#define %s_is_live(clumpi_r) clumpi_live_%u(clump_heap, clumpi_r)\n",
-                       id, n, id, c->last, n, id, id, n, id, span, n, id);
-    clumpi_text_append(t,
-                       "static inline void clumpi_free_%u(CLUMP_HEAP, %s clumpi_r) {\n"
-                       "    clumpi_unwatch(clump_heap, clumpi_r.id, %uu, %uu);\n"
-                       "    clumpi_free(clump_heap, %uu, %uu, clumpi_r.id);\n}\n"
-                       "#define %s_free(clumpi_r) clumpi_free_%u(CLUMPI_CHANGING_HEAP, clumpi_r)\n",
-                       id, n, id, c->last, id, c->last, n, id);
+                       id, n, line.parameter, id, c->last, line.handed_on, n, id, line.here, id, n,
+                       checked ? "clumpi_checked_is_live" : "clumpi_live_class", id, span, n, id);
+    if (checked)
+        clumpi_text_append(
+            t,
+            "static inline void clumpi_free_%u(CLUMP_HEAP, %s clumpi_r, uint clumpi_line) {\n"
+            "    clumpi_checked_free(clump_heap, clumpi_r.id, %uu, clumpi_line);\n}\n"
+            "#define %s_free(clumpi_r) clumpi_free_%u(CLUMPI_CHANGING_HEAP, clumpi_r, "
+            "(uint)__LINE__)\n",
+            id, n, id << 8 | c->last, n, id);
+    else
+        clumpi_text_append(
+            t,
+            "static inline void clumpi_free_%u(CLUMP_HEAP, %s clumpi_r) {\n"
+            "    clumpi_unwatch(clump_heap, clumpi_r.id, %uu, %uu);\n"
+            "    clumpi_free(clump_heap, %uu, %uu, clumpi_r.id);\n}\n"
+            "#define %s_free(clumpi_r) clumpi_free_%u(CLUMPI_CHANGING_HEAP, clumpi_r)\n",
+            id, n, id, c->last, id, c->last, n, id);
 }
 
 /* What concrete classes have besides: two ways to make an object. */
-static void emit_new(clumpi_text *t, const clump_class_info *c) {
+static void emit_new(clumpi_text *t, const clump_class_info *c, int checked) {
+    const line_texts line = lines_of(checked);
     const char *n = c->name;
     uint32_t id = c->id;
     clumpi_text_append(t,
-                       "static inline %s clumpi_new_%u(CLUMP_HEAP) {\n"
-                       "    %s clumpi_r = {clumpi_new(clump_heap, %uu)};\n"
+                       "static inline %s clumpi_new_%u(CLUMP_HEAP%s) {\n"
+                       "    %s clumpi_r = {clumpi_%snew(clump_heap, %uu%s)};\n"
                        "    return clumpi_r;\n}\n"
-                       "#define %s_new() clumpi_new_%u(CLUMPI_CHANGING_HEAP)\n",
-                       n, id, n, id, n, id);
+                       "#define %s_new() clumpi_new_%u(CLUMPI_CHANGING_HEAP%s)\n",
+                       n, id, line.parameter, n, checked ? "checked_" : "", id, line.handed_on, n,
+                       id, line.here);
     clumpi_text_append(t,
-                       "static inline %s clumpi_group_new_%u(CLUMP_HEAP, uint clumpi_want) {\n"
+                       "static inline %s clumpi_group_new_%u(CLUMP_HEAP, uint clumpi_want%s) {\n"
                        "    %s clumpi_none = {0};\n"
-                       "    return clumpi_want ? clumpi_new_%u(clump_heap) : clumpi_none;\n}\n"
+                       "    return clumpi_want ? clumpi_new_%u(clump_heap%s) : clumpi_none;\n}\n"
                        "#define %s_group_new(clumpi_want) "
-                       "clumpi_group_new_%u(CLUMPI_CHANGING_HEAP, clumpi_want)\n",
-                       n, id, n, id, n, id);
+                       "clumpi_group_new_%u(CLUMPI_CHANGING_HEAP, clumpi_want%s)\n",
+                       n, id, line.parameter, n, id, line.handed_on, n, id, line.here);
 }
 
-void clumpi_schema_emit(clumpi_text *t, const clump_schema *schema, const clumpi_geometry *g) {
+void clumpi_schema_emit(clumpi_text *t, const clump_schema *schema, const clumpi_geometry *g,
+                        int checked) {
     uint32_t count = clump_schema_get_class_count(schema);
     clump_class_info c;
     clumpi_text_append(t, "\n/* ---- References, one type per class ---- */\n\n");
@@ -141,9 +210,9 @@ void clumpi_schema_emit(clumpi_text *t, const clump_schema *schema, const clumpi
         clump_schema_get_class(schema, id, &c);
         clumpi_text_append(t, "\n/* class %s: %u bytes an object, %u objects a block */\n\n",
                            c.name, c.object_bytes, g->classes[id].capacity);
-        emit_tests(t, &c);
-        if (!c.is_abstract) emit_new(t, &c);
-        emit_casts(t, schema, &c);
-        emit_fields(t, schema, &c);
+        emit_tests(t, &c, checked);
+        if (!c.is_abstract) emit_new(t, &c, checked);
+        emit_casts(t, schema, &c, checked);
+        emit_fields(t, schema, &c, checked);
     }
 }

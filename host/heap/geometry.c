@@ -1,7 +1,7 @@
 /* The geometry of a heap: granule, block, capacity of each class, places of the metadata.
  *
  * Granule S. A row of class T takes 64 * size(T) bytes, rounded up to k_T granules, and every
- * granule has 8 bytes of bitmap. S is the multiple of 64 bytes that makes both together cost least,
+ * granule has 8 bytes of bitmap (in a checked heap more). S is the multiple of 64 bytes that makes both together cost least,
  * for the class that loses most by rounding; and at least bytes / 2^26, so that 26 bits can number
  * all granules.
  *
@@ -29,7 +29,11 @@ typedef struct row_sizes {
     uint32_t units[CLUMP_CLASSES_MAX];
     uint32_t smallest, largest;
     int align_128; /* some field has elements of 128 bytes, so granules must be multiples of 128 */
+    uint32_t
+        beside; /* bytes of metadata for each granule: the bitmap; in a checked heap the last frees, too */
 } row_sizes;
+
+#define LAST_FREE_BYTES (CLUMP_ROW_SLOTS * 2u * (uint32_t)sizeof(clumpi_u32))
 
 /* A forwarding reference must fit where an object was. */
 static uint32_t slot_bytes(const clump_class_info *info) {
@@ -60,7 +64,7 @@ static uint32_t divide_up(uint64_t a, uint32_t b) {
 }
 
 /* Worst share, in 1/10000, that rounding rows to granules of `s` units wastes for any class, and
- * the bitmaps' share. */
+ * the share of what there is beside them. */
 static uint32_t granule_cost(const row_sizes *rows, uint32_t s) {
     uint32_t worst = 0;
     for (uint32_t i = 0; i < rows->count; i++) {
@@ -68,7 +72,7 @@ static uint32_t granule_cost(const row_sizes *rows, uint32_t s) {
         uint32_t waste = (uint32_t)((taken - rows->units[i]) * 10000 / taken);
         if (waste > worst) worst = waste;
     }
-    return worst + 8 * 10000 / (s * CLUMPI_UNIT);
+    return worst + rows->beside * 10000 / (s * CLUMPI_UNIT);
 }
 
 static uint32_t choose_granule(const row_sizes *rows, uint64_t bytes) {
@@ -227,9 +231,37 @@ static void place_reservations(clumpi_geometry *g, uint32_t blocks, uint64_t *en
     }
 }
 
+/* The generation takes the bits above a plain reference, 16 at most. Of less than 2 nobody has anything. */
+static void find_generations(clumpi_geometry *g, uint32_t blocks) {
+    clumpi_checks *c = &g->checked;
+    uint64_t slots = (uint64_t)blocks * g->header.block_granules * CLUMP_ROW_SLOTS;
+    uint32_t bits = 0;
+    while (slots > UINT64_C(1) << bits) bits++;
+    c->ref_mask = UINT32_MAX;
+    c->ref_shift = c->generations = c->at_generations = 0;
+    if (!g->has_generations || bits > 30) return;
+    c->ref_shift = bits;
+    c->ref_mask = (UINT32_C(1) << bits) - 1;
+    c->generations = bits < 16 ? 65535 : (UINT32_C(1) << (32 - bits)) - 1;
+}
+
+/* A clumpi_checks, and what it leads to: the ring, a word pair for each slot, the gaps. */
+static void place_checked(clumpi_geometry *g, uint32_t blocks, uint64_t *end) {
+    clumpi_header *h = &g->header;
+    h->at_checked = place(end, sizeof(clumpi_checks));
+    g->checked.at_events = place(end, (uint64_t)g->checked.events * sizeof(clumpi_event));
+    g->checked.at_freed = place(end, (uint64_t)blocks * h->block_granules * LAST_FREE_BYTES);
+    find_generations(g, blocks);
+    if (g->checked.generations)
+        g->checked.at_generations = place(
+            end, (uint64_t)blocks * h->block_granules * CLUMP_ROW_SLOTS * sizeof(uint16_t));
+    g->checked.at_gaps =
+        place(end, (uint64_t)g->checked.gaps[h->class_count + 1] * sizeof(clumpi_gap));
+}
+
 /* Metadata for `blocks` blocks in all; returns its size in bytes. */
 static uint64_t place_metadata(clumpi_geometry *g, uint32_t blocks, uint32_t columns,
-                               uint32_t reduce_groups, int watched) {
+                               uint32_t reduce_groups, clumpi_extras extras) {
     clumpi_header *h = &g->header;
     uint64_t end = h->self_at + sizeof(clumpi_header) / CLUMPI_UNIT; /* the class table follows */
     uint32_t words = blocks, total = 0, level = 0;
@@ -256,7 +288,8 @@ static uint64_t place_metadata(clumpi_geometry *g, uint32_t blocks, uint32_t col
     h->at_block_plans = place(&end, (uint64_t)blocks * sizeof(clumpi_block_plan));
     h->at_plan_list = place(&end, (uint64_t)blocks * sizeof(clumpi_u32));
     h->at_moved = place(&end, ((uint64_t)blocks + 31) / 32 * 4);
-    if (watched) h->at_watch = place(&end, (uint64_t)blocks * h->block_granules * 8);
+    if (extras.watched) h->at_watch = place(&end, (uint64_t)blocks * h->block_granules * 8);
+    if (g->checked.events) place_checked(g, blocks, &end);
     h->at_record_table = h->at_list_index;
     h->at_record_bits = h->at_list_masks;
     place_scratch(h, reduce_groups, &end);
@@ -282,8 +315,8 @@ static clump_status too_small(const clump_schema *schema, const clumpi_geometry 
 
 clump_status clumpi_geometry_compute(const clump_schema *schema, uint64_t bytes,
                                      uint32_t block_rows, uint32_t scan_groups,
-                                     uint32_t reduce_groups, int watched, clumpi_geometry *g,
-                                     clump_error *error) {
+                                     uint32_t reduce_groups, clumpi_extras extras,
+                                     clumpi_geometry *g, clump_error *error) {
     row_sizes rows;
     find_row_sizes(schema, &rows);
     memset(g, 0, sizeof *g);
@@ -295,6 +328,8 @@ clump_status clumpi_geometry_compute(const clump_schema *schema, uint64_t bytes,
                            "schema at most %llu bytes can be used",
                            (unsigned long long)bytes,
                            (unsigned long long)(REF_GRANULES * rows.largest * CLUMPI_UNIT));
+    rows.beside = 8 + (extras.events ? LAST_FREE_BYTES : 0) +
+                  (extras.generations ? CLUMP_ROW_SLOTS * (uint32_t)sizeof(uint16_t) : 0);
     uint32_t s = choose_granule(&rows, bytes);
     uint32_t wanted = block_rows ? block_rows : default_rows(&rows, bytes);
     h->magic = CLUMPI_MAGIC;
@@ -307,16 +342,19 @@ clump_status clumpi_geometry_compute(const clump_schema *schema, uint64_t bytes,
     h->epoch = 1; /* 0 is what `exhausted` starts with */
     fill_classes(schema, g);
     uint32_t columns = clumpi_columns_build(schema, g->classes, NULL);
+    g->checked.events = extras.events;
+    g->has_generations = extras.generations;
+    if (extras.events) clumpi_gaps_build(schema, g, NULL);
     uint64_t block_bytes = (uint64_t)h->granule_bytes * h->block_granules;
     uint64_t blocks = bytes / block_bytes;
     uint64_t metadata =
-        place_metadata(g, (uint32_t)(blocks ? blocks : 1), columns, reduce_groups, watched);
+        place_metadata(g, (uint32_t)(blocks ? blocks : 1), columns, reduce_groups, extras);
     uint64_t first = (metadata + block_bytes - 1) / block_bytes;
     if (first >= blocks) {
         /* The metadata grows with the blocks, so look for the number at which one is left. */
         for (int i = 0; i < 100 && first >= blocks; i++) {
             blocks = first + 1;
-            metadata = place_metadata(g, (uint32_t)blocks, columns, reduce_groups, watched);
+            metadata = place_metadata(g, (uint32_t)blocks, columns, reduce_groups, extras);
             first = (metadata + block_bytes - 1) / block_bytes;
         }
         return too_small(schema, g, blocks * block_bytes, error);

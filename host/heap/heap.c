@@ -107,6 +107,7 @@ static clump_status initialise(clump_heap *heap) {
      * the likely reason why heaps of 16 GiB could not be made on an H200. */
     const clumpi_u32 zero = 0;
     if (!status) status = clumpi_write(c, heap->buffer, g->bytes - sizeof zero, sizeof zero, &zero);
+    if (!status) status = clumpi_checking_write(heap);
     if (!status) status = clumpi_finish(c);
     return status;
 }
@@ -148,10 +149,14 @@ static clump_status take_from_source(clump_heap *heap, clumpi_buffer_source *sou
 static clump_status create(const clump_heap_desc *desc, uint64_t bytes, clump_heap *heap) {
     clump_context *c = desc->context;
     clumpi_geometry *g = &heap->geometry;
-    clump_status status = clumpi_geometry_compute(
-        desc->schema, bytes, desc->block_rows, (uint32_t)c->sizes.scan_groups,
-        (uint32_t)(c->sizes.do_all_global / c->sizes.do_all_local), desc->watch_handles != 0, g,
-        &c->error);
+    clumpi_extras extras = {.watched = desc->watch_handles != 0};
+    clump_status status = clumpi_schema_copy(desc->schema, &c->allocator, &heap->schema);
+    if (status) return clumpi_fail(&c->error, status, "no host memory for the heap's schema");
+    status = clumpi_checking_open(heap, desc->checked, &extras);
+    if (status) return status;
+    status = clumpi_geometry_compute(
+        heap->schema, bytes, desc->block_rows, (uint32_t)c->sizes.scan_groups,
+        (uint32_t)(c->sizes.do_all_global / c->sizes.do_all_local), extras, g, &c->error);
     if (status) return status;
     uint32_t block_bytes = g->header.granule_bytes * g->header.block_granules;
     heap->layout = (clump_heap_layout){
@@ -162,8 +167,6 @@ static clump_status create(const clump_heap_desc *desc, uint64_t bytes, clump_he
         .first_block = g->header.first_block,
         .block_count = g->header.block_end - g->header.first_block,
     };
-    status = clumpi_schema_copy(desc->schema, &c->allocator, &heap->schema);
-    if (status) return clumpi_fail(&c->error, status, "no host memory for the heap's schema");
     if (desc->pool) {
         status = take_from_source(heap, source_of(desc->pool));
         return status ? status : initialise(heap);
@@ -202,6 +205,7 @@ clump_status clump_heap_create(const clump_heap_desc *desc, clump_heap **heap) {
 void clump_heap_destroy(clump_heap *heap) {
     if (!heap || --heap->users) return;
     clump_context *c = heap->context;
+    clumpi_checking_close(heap); /* it looks into the heap */
     clumpi_refs_clear(heap);
     if (heap->buffer) c->cl.Finish(c->queue);
     clumpi_attachments_release(&heap->attachments, c);
@@ -291,6 +295,13 @@ static clump_status report_error(clump_heap *heap, const clumpi_error *errors) {
         const clumpi_error *e = &errors[i];
         if (!e->count) continue;
         if (i == CLUMP_DEVICE_WRONG_LAUNCH) return report_wrong_launch(heap, e);
+        char found[CLUMP_FINDING_TEXT_BYTES];
+        int is_told = 0;
+        if (i != CLUMP_DEVICE_OUT_OF_MEMORY && i != CLUMP_DEVICE_RETRY_BOUND) {
+            clump_status status = clumpi_checking_words(heap, found, sizeof found, &is_told);
+            if (status) return status;
+        }
+        if (is_told) return clumpi_fail(&heap->context->error, CLUMP_ERR_DEVICE, "%s", found);
         return clumpi_fail(&heap->context->error, CLUMP_ERR_DEVICE,
                            "%s; %u times, first by work-item %u for class %s, reference 0x%08x%s",
                            texts[i], e->count, e->work_item, class_name(heap, e->class_id), e->ref,

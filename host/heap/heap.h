@@ -14,6 +14,7 @@
 #include <stdatomic.h>
 
 #include "cl/heap/layout.h"
+#include "clump/checked.h"
 #include "clump/heap.h"
 #include "clump/program.h"
 #include "clump/refs.h"
@@ -49,12 +50,27 @@ enum { CLUMPI_CHECK_KERNELS(CLUMPI_KERNEL_INDEX) };
 extern const clumpi_library clumpi_check_library;
 #define CLUMPI_CHECK_KERNEL(name) ((clumpi_kernel_id){&clumpi_check_library, CLUMPI_KERNEL_##name})
 
+/* Likewise: only checked heaps need it. */
+#define CLUMPI_CHECKED_KERNELS(X)                                                                  \
+    X(checked_begin)                                                                               \
+    X(checked_new)                                                                                 \
+    X(checked_memory)                                                                              \
+    X(checked_plain)                                                                               \
+    X(checked_refs)                                                                                \
+    X(checked_outside)
+enum { CLUMPI_CHECKED_KERNELS(CLUMPI_KERNEL_INDEX) };
+extern const clumpi_library clumpi_checked_library;
+#define CLUMPI_CHECKED_KERNEL(name)                                                                \
+    ((clumpi_kernel_id){&clumpi_checked_library, CLUMPI_KERNEL_##name})
+
 /* Geometry of a heap: sizes of rows and blocks, places of the metadata. Computed from schema, bytes
  * and desc alone (geometry.c), so that it can be tested without a device. */
 typedef struct clumpi_geometry {
     uint64_t bytes;
     clumpi_header header;                        /* as it goes to the device */
     clumpi_class classes[CLUMP_CLASSES_MAX + 1]; /* likewise */
+    clumpi_checks checked; /* likewise, but findings; events is 0 if the heap is not checked */
+    int has_generations;   /* if there are bits for them */
 } clumpi_geometry;
 
 /* A registered buffer of references (refs.c). */
@@ -71,6 +87,7 @@ struct clump_refs {
 };
 
 typedef struct clumpi_handles clumpi_handles;
+typedef struct clumpi_checking clumpi_checking;
 
 struct clump_heap {
     clump_context *context;
@@ -90,6 +107,9 @@ struct clump_heap {
     int reduced_known;              /* if no kernel ran since the last clump_reduce() */
     clump_refs *refs;               /* registered buffers of references */
     clumpi_handles *handles;        /* NULL until the first one is made */
+    uint32_t checks;                /* CLUMP_CHECK_...; 0: the heap is not checked */
+    clumpi_checking *checking;      /* NULL then */
+    int is_plain;                   /* references have no generations for now */
     clumpi_attachments attachments; /* what compaction and collection keep */
 };
 
@@ -98,6 +118,8 @@ struct clump_program {
     uint32_t users;       /* the caller, until it destroys it; kernels */
     clump_schema *schema; /* what the source was generated from */
     uint32_t granule_bytes, block_granules;
+    uint32_t checks;    /* of the heap that it was made for */
+    char *name;         /* of its source */
     cl_program program; /* NULL if the build failed */
     char *source, *options;
     clumpi_user_texts texts;
@@ -140,11 +162,19 @@ void *clumpi_heap_keep(clump_heap *heap, const void *key, size_t bytes,
 /* Units of the null row before the header: 64 times the largest object. */
 uint32_t clumpi_header_at(const clump_schema *schema);
 
-/* What clump_heap_create() decides. watched: with bits for handles. Fails with CLUMP_ERR_CAPACITY and words. */
+/* What a heap has besides. All zero: nothing. */
+typedef struct clumpi_extras {
+    int watched;     /* bits for handles */
+    uint32_t events; /* of a checked heap, a power of two; 0: it is not checked */
+    int generations; /* of its slots, if there are bits for them */
+} clumpi_extras;
+
+/* What clump_heap_create() decides. `schema` is laid out as the heap will be. Fails with CLUMP_ERR_CAPACITY and
+ * words. */
 clump_status clumpi_geometry_compute(const clump_schema *schema, uint64_t bytes,
                                      uint32_t block_rows, uint32_t scan_groups,
-                                     uint32_t reduce_groups, int watched, clumpi_geometry *geometry,
-                                     clump_error *error);
+                                     uint32_t reduce_groups, clumpi_extras extras,
+                                     clumpi_geometry *geometry, clump_error *error);
 
 /* ---- columns.c ---- */
 
@@ -152,6 +182,10 @@ clump_status clumpi_geometry_compute(const clump_schema *schema, uint64_t bytes,
  * columns[] unless it is NULL, and returns how many there are. */
 uint32_t clumpi_columns_build(const clump_schema *schema, clumpi_class *classes,
                               clumpi_column *columns);
+
+/* Of a checked heap: the bytes of each class's row that are in no column. Sets g->checked.gaps, fills gaps[] unless it
+ * is NULL. */
+void clumpi_gaps_build(const clump_schema *schema, clumpi_geometry *g, clumpi_gap *gaps);
 
 /* Write them to the device. Blocks. */
 clump_status clumpi_columns_write(clump_heap *heap);
@@ -167,15 +201,78 @@ int clumpi_next_ref(clumpi_ref_walk *walk, clump_field_info *field);
 
 /* ---- heap/emit.c ---- */
 
-/* The OpenCL C that a schema generates. */
+/* The OpenCL C that a schema generates; checked: for cl/api/checked.clh. */
 void clumpi_schema_emit(clumpi_text *text, const clump_schema *schema,
-                        const clumpi_geometry *geometry);
+                        const clumpi_geometry *geometry, int checked);
+
+/* ---- reads.c ---- */
+
+/* Names of accessors for what is read, in programs that look for fields that were not written: this, then the name. */
+#define CLUMPI_READ_PREFIX "clumpi_read_"
+
+/* Append the user's source, with accessors of fields that are read by these names. */
+void clumpi_reads_mark(clumpi_text *text, const clump_schema *schema, const char *source);
+
+/* ---- checked.c: checked heaps. Of others these do nothing ---- */
+
+/* Take over what the desc says (NULL: an ordinary heap), and lay out the heap's schema anew. */
+clump_status clumpi_checking_open(clump_heap *heap, const clump_checked_desc *desc,
+                                  clumpi_extras *extras);
+void clumpi_checking_close(clump_heap *heap);
+
+/* Write what the device has to know; then all memory as nobody wrote it. The metadata are zeros before. */
+clump_status clumpi_checking_write(clump_heap *heap);
+
+/* Before and after a kernel of the user is enqueued. */
+clump_status clumpi_checking_begin(clump_heap *heap, const clump_kernel *kernel);
+clump_status clumpi_checking_end(clump_heap *heap, const clump_kernel *kernel);
+
+/* Objects of a do-new: the list has them, and its kernel has begun. */
+clump_status clumpi_checking_new(clump_heap *heap, clumpi_u32 class_id);
+
+/* Around what moves or frees objects: it sees plain references. `begin` within another does nothing, and says so by *is_begun
+ * 0, which `end` takes. */
+clump_status clumpi_checking_plain_begin(clump_heap *heap, int *is_begun);
+clump_status clumpi_checking_plain_end(clump_heap *heap, int is_begun);
+
+/* References that the library made, in a buffer, get their generations. */
+clump_status clumpi_checking_name(clump_heap *heap, cl_mem refs, uint64_t count);
+
+/* The plain part of a reference. */
+clump_ref clumpi_ref_plain(const clump_heap *heap, clump_ref ref);
+/* *is_old: the slot has had other objects since. `ref` is in the heap. Blocks. */
+clump_status clumpi_ref_age(clump_heap *heap, clump_ref ref, int *is_old);
+
+/* Compaction, collection or repair moved or freed objects. */
+clump_status clumpi_checking_settle(clump_heap *heap);
+
+/* Kernels reported something: the first finding in words, into `text`; 0: there is none. */
+clump_status clumpi_checking_words(clump_heap *heap, char *text, size_t bytes, int *is_told);
+
+/* ---- findings.c: what was found, in words ---- */
+
+typedef struct clumpi_kernel_name {
+    char *program, *kernel;
+} clumpi_kernel_name;
+
+/* A site of the device, by the table of kernels, whose entry 0 is empty. */
+clump_place clumpi_place_of_site(const clumpi_kernel_name *names, uint32_t count, clumpi_u32 site);
+/* "kernel move, program.cl:12". Returns `text`. */
+#define CLUMPI_PLACE_BYTES 192
+const char *clumpi_place_words(clump_place place, char text[CLUMPI_PLACE_BYTES]);
+/* All of `finding`. */
+void clumpi_finding_describe(const clump_heap *heap, const clumpi_kernel_name *names,
+                             uint32_t count, const clumpi_finding *from, clump_finding *finding);
 
 /* ---- values.c ---- */
 
 /* Number the objects of the classes first .. last: index[] of their rows in the list, and how many
  * there are. Blocks. */
 clump_status clumpi_rank(clump_heap *heap, clumpi_u32 first, clumpi_u32 last, uint64_t *count);
+
+/* Of a checked heap: where the live objects of exactly this class were made. *sites is the caller's to free, or NULL. */
+clump_status clumpi_made_read(clump_heap *heap, clumpi_u32 class_id, clumpi_u32 **sites,
+                              uint64_t *count);
 
 /* CLUMP_OK if `ref` is a live object of the classes first .. last, else CLUMP_ERR_REFERENCE. Blocks. */
 clump_status clumpi_ref_check(clump_heap *heap, clump_ref ref, clumpi_u32 first, clumpi_u32 last);

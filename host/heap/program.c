@@ -30,6 +30,7 @@ static clumpi_user_part append_program(clumpi_text *t, const clump_program_desc 
         "cl/core/layout.h",    "cl/core/prelude.clh", "cl/core/bitmap.clh", "cl/core/block.clh",
         "cl/core/reserve.clh", "cl/core/alloc.clh",   "cl/core/lanes.clh",  "cl/api/device_api.clh",
         "cl/api/staged.clh",   "cl/api/guard.clh"};
+    static const char *const of_checked[] = {"cl/core/poison.clh", "cl/api/checked.clh"};
     const clumpi_geometry *g = &desc->heap->geometry;
     clumpi_text_append(t,
                        "#define CLUMPI_HEADER_AT %uu\n"
@@ -39,13 +40,18 @@ static clumpi_user_part append_program(clumpi_text *t, const clump_program_desc 
                        g->header.self_at, g->header.granule_bytes, part_bytes(g),
                        g->header.block_granules);
     clumpi_source_append(t, files, sizeof files / sizeof *files);
+    if (desc->heap->checks)
+        clumpi_source_append(t, of_checked, sizeof of_checked / sizeof *of_checked);
     clumpi_text_append(t, "#line 1 \"(generated from the schema)\"\n");
-    clumpi_schema_emit(t, desc->heap->schema, g);
+    clumpi_schema_emit(t, desc->heap->schema, g, desc->heap->checks != 0);
     clumpi_text_append(t, "#line 1 \"%s\"\n", name);
     clumpi_user_part user = {name, 1};
     for (const char *at = t->failed ? NULL : t->data; at && (at = strchr(at, '\n')) != NULL; at++)
         user.first_line++;
-    clumpi_text_append_bytes(t, desc->source, strlen(desc->source));
+    if (desc->heap->checks & CLUMP_CHECK_READS)
+        clumpi_reads_mark(t, desc->heap->schema, desc->source);
+    else
+        clumpi_text_append_bytes(t, desc->source, strlen(desc->source));
     clumpi_text_append(t, "\n");
     return user;
 }
@@ -55,7 +61,10 @@ static void append_tuning(clumpi_text *t, const clump_program_desc *desc) {
     clumpi_text_append(t, " -DCLUMP_COALESCE=%d -DCLUMP_ROTATE=%d",
                        !(tuning && tuning->no_coalescing), !(tuning && tuning->no_rotation));
     if (tuning && tuning->retries) clumpi_text_append(t, " -DCLUMP_RETRIES=%uu", tuning->retries);
-    if (desc->checked) clumpi_text_append(t, " -DCLUMPI_CHECKED=1");
+    if (desc->heap->checks)
+        clumpi_text_append(t, " -DCLUMPI_CHECKS=%uu", desc->heap->checks);
+    else if (desc->checked)
+        clumpi_text_append(t, " -DCLUMPI_CHECKED=1");
     /* The compiler takes twice as many for a kernel that makes objects, all for the path that is seldom gone
      * (docs/measurements/allocation.md). The user's options come later and win. */
     uint32_t registers = tuning && tuning->registers ? tuning->registers : DEFAULT_REGISTERS;
@@ -123,7 +132,8 @@ static clump_status create(const clump_program_desc *desc, clump_program *p) {
     clumpi_options_append(&options, c, desc->options);
     append_tuning(&options, desc);
     clump_status status;
-    if (source.failed || options.failed) {
+    p->name = clumpi_copy_text(&c->allocator, name, strlen(name));
+    if (source.failed || options.failed || !p->name) {
         clumpi_free(&c->allocator, source.data);
         status = clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for the program's text");
     } else {
@@ -170,6 +180,7 @@ clump_status clump_program_create(const clump_program_desc *desc, clump_program 
     clumpi_context_use(c);
     p->granule_bytes = desc->heap->layout.granule_bytes;
     p->block_granules = desc->heap->layout.block_granules;
+    p->checks = desc->heap->checks;
     status = create(desc, p);
     if (status && status != CLUMP_ERR_BUILD) {
         clump_program_destroy(p);
@@ -184,6 +195,7 @@ void clump_program_destroy(clump_program *p) {
     clump_context *c = p->context;
     if (p->program) c->cl.ReleaseProgram(p->program);
     clump_schema_destroy(p->schema);
+    clumpi_free(&c->allocator, p->name);
     clumpi_free(&c->allocator, p->source);
     clumpi_free(&c->allocator, p->options);
     clumpi_user_texts_clear(c, &p->texts);

@@ -75,6 +75,7 @@ clump_status clump_heap_repair(clump_heap *heap, clump_repair_report *report) {
     clumpi_repair done;
     clump_status status = write_fixed(heap);
     if (!status) status = run_repair(heap, heap->reserved ? 1 : 0, &done);
+    if (!status) status = clumpi_checking_settle(heap);
     if (status) return status;
     heap->list_valid = heap->reserved = heap->reduced_known = 0;
     if (report)

@@ -128,6 +128,13 @@ clump_status clumpi_run_prepare(clump_heap *heap, clump_kernel *k, const clump_s
     if (!k) return clumpi_fail(&c->error, CLUMP_ERR_USAGE, "%s: the kernel is NULL", call);
     clump_status status = clumpi_sync_check(c, sync, call);
     if (status) return status;
+    if (heap->checks != k->program->checks)
+        return clumpi_fail(
+            &c->error, CLUMP_ERR_USAGE,
+            "%s: kernel %s is of a program for a heap %s, but the heap is%s: make the program "
+            "for this heap, or one that is checked likewise",
+            call, k->name, k->program->checks ? "with other checks" : "that is not checked",
+            heap->checks ? " checked" : " not checked");
     if (!same_layout(heap, k->program))
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
                            "%s: the kernel's program was made for a heap of another layout or "
@@ -160,7 +167,9 @@ static clump_status launch(clump_heap *heap, clump_kernel *k, size_t global, siz
     if (status) return status;
     if (!k->fixed) heap->list_valid = 0;
     heap->reduced_known = 0;
-    return clumpi_enqueue(heap->context, k->kernel, call, global, local, sync);
+    status = clumpi_checking_begin(heap, k);
+    if (!status) status = clumpi_enqueue(heap->context, k->kernel, call, global, local, sync);
+    return status ? status : clumpi_checking_end(heap, k);
 }
 
 /* A kernel's reqd_work_group_size must be what it is launched in. */
@@ -245,7 +254,10 @@ clump_status clump_do_new(clump_heap *heap, const char *class_name, uint64_t cou
     if (!status)
         status = clumpi_run_on_heap(heap, CLUMPI_HEAP_KERNEL(new_claim), scan_global,
                                     sizes->scan_local, args, 2, NULL);
+    if (!status) status = clumpi_checking_begin(heap, k);
+    if (!status) status = clumpi_checking_new(heap, info.id);
     if (!status) status = clumpi_enqueue(c, k->kernel, "of a do-new", global, local, sync);
+    if (!status) status = clumpi_checking_end(heap, k);
     if (status || !made) return status;
     clumpi_u32 objects = 0;
     status = clumpi_read(c, heap->buffer,

@@ -82,6 +82,8 @@ static clump_status copy(clump_heap *heap, const target *t, clumpi_u32 direction
     if (!status)
         status = clumpi_run_on_heap(heap, CLUMPI_HEAP_KERNEL(field_copy), sizes->do_all_global,
                                     sizes->do_all_local, args, 7, NULL);
+    if (!status && direction == CLUMPI_COPY_REFS)
+        status = clumpi_checking_name(heap, values, count);
     if (!status) status = out ? clumpi_read(c, values, 0, host_bytes, out) : clumpi_finish(c);
     clumpi_buffer_release(c, &values);
     return status;
@@ -148,11 +150,27 @@ clump_status clump_heap_write_field(clump_heap *heap, const char *class_name, co
     return copy(heap, &t, CLUMPI_COPY_WRITE, objects, 0, NULL, values);
 }
 
+clump_status clumpi_made_read(clump_heap *heap, clumpi_u32 class_id, clumpi_u32 **sites,
+                              uint64_t *count) {
+    clump_context *c = heap->context;
+    const target t = {class_id, class_id, 0, sizeof **sites, sizeof **sites};
+    *sites = NULL;
+    clump_status status = clumpi_rank(heap, class_id, class_id, count);
+    if (status || !*count) return status;
+    *sites = clumpi_alloc(&c->allocator, *count * sizeof **sites);
+    if (!*sites)
+        return clumpi_fail(&c->error, CLUMP_ERR_MEMORY,
+                           "no host memory for the places of %llu objects",
+                           (unsigned long long)*count);
+    return copy(heap, &t, CLUMPI_COPY_READ, *count, *count * sizeof **sites, *sites, NULL);
+}
+
 /* Two small reads: the block's state, the row's bits. */
 clump_status clumpi_ref_check(clump_heap *heap, clump_ref ref, clumpi_u32 first, clumpi_u32 last) {
     clump_context *c = heap->context;
     const clumpi_header *h = &heap->geometry.header;
-    uint32_t granule = ref >> 6, block = granule / h->block_granules;
+    const clump_ref plain = clumpi_ref_plain(heap, ref);
+    uint32_t granule = plain >> 6, block = granule / h->block_granules;
     uint32_t offset = granule % h->block_granules;
     clumpi_u32 state = 0;
     uint64_t bits = 0;
@@ -168,7 +186,11 @@ clump_status clumpi_ref_check(clump_heap *heap, clump_ref ref, clumpi_u32 first,
         if (status) return status;
         uint32_t id = state >> CLUMPI_CLASS_SHIFT;
         live = id >= first && id <= last && offset % heap->geometry.classes[id].row_granules == 0 &&
-               bits >> (ref & 63) & 1;
+               bits >> (plain & 63) & 1;
+        int is_old = 0;
+        if (live) status = clumpi_ref_age(heap, ref, &is_old);
+        if (status) return status;
+        live &= !is_old;
     }
     if (live) return CLUMP_OK;
     clump_class_info info;
@@ -187,6 +209,7 @@ static clump_status locate(clump_heap *heap, clump_ref ref, const char *class_na
     if (!value) return clumpi_fail(&heap->context->error, CLUMP_ERR_USAGE, "%s", missing);
     clump_status status = find_field(heap, class_name, field, index, t);
     if (!status) status = clumpi_ref_check(heap, ref, t->first, t->last);
+    ref = clumpi_ref_plain(heap, ref);
     *offset = (uint64_t)(ref >> 6) * heap->layout.granule_bytes + t->base +
               (uint64_t)(ref & 63) * t->stride;
     return status;

@@ -411,6 +411,8 @@ clump_status clumpi_schema_copy(const clump_schema *schema, const clump_allocato
     made->names_bytes = made->names_capacity = schema->names_bytes;
     made->class_count = schema->class_count;
     made->field_count = schema->field_count;
+    made->prefix = schema->prefix;
+    made->gap = schema->gap;
     for (uint32_t i = 0; i < made->class_count; ++i) {
         clumpi_class_entry *c = &made->classes[i];
         c->info.name = made->names + (c->info.name - schema->names);

@@ -114,6 +114,8 @@ struct clump_schema {
     uint32_t class_count;
     clumpi_field_entry *fields; /* NULL if there are none */
     uint32_t field_count;
+    uint32_t prefix,
+        gap; /* bytes of an object: before its fields, behind each column. 0 but in checked heaps */
 };
 
 /* ---- For all of host/: a sealed schema ------------------------------------------------------- */
@@ -122,6 +124,11 @@ struct clump_schema {
  * Returns CLUMP_OK; CLUMP_ERR_USAGE not sealed; CLUMP_ERR_MEMORY. *copy is NULL on failure. */
 clump_status clumpi_schema_copy(const clump_schema *schema, const clump_allocator *allocator,
                                 clump_schema **copy);
+
+/* Lay the classes out anew, with `prefix` bytes in front of the fields of each object, a multiple of 4, and `gap`
+ * bytes behind each column, that of the prefix too. Returns CLUMP_OK; CLUMP_ERR_SCHEMA: a class is too large then, and
+ * the schema is of no use. */
+clump_status clumpi_schema_spread(clump_schema *schema, uint32_t prefix, uint32_t gap);
 
 /* Class `id`, or NULL if there is none or the schema is not sealed. */
 const clumpi_class_entry *clumpi_schema_class(const clump_schema *schema, uint32_t id);

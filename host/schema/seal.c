@@ -200,7 +200,7 @@ static clump_status lay_out_soa(const sealing *w, clumpi_class_entry *c, uint32_
         field->info.stride_bytes = field->info.packed ? bytes : element;
         if (field->info.count)
             field->info.step_bytes = field->info.packed ? element : CLUMP_ROW_SLOTS * element;
-        offset += bytes;
+        offset += bytes + w->schema->gap;
         if (offset > CLUMP_OBJECT_BYTES_MAX)
             return fail_too_large(w, c, field->place, field->info.name, offset);
     }
@@ -225,14 +225,14 @@ static clump_status lay_out_aos(const sealing *w, clumpi_class_entry *c, uint32_
             return fail_too_large(w, c, own[i].place, own[i].info.name, offset + bytes);
     }
     for (uint32_t i = 0; i < c->info.field_count; ++i) own[i].info.stride_bytes = bytes;
-    c->info.object_bytes = offset + bytes;
+    c->info.object_bytes = offset + bytes + (bytes ? w->schema->gap : 0);
     return CLUMP_OK;
 }
 
 static clump_status lay_out(const sealing *w) {
     for (uint32_t id = 1; id <= w->class_count; ++id) {
         clumpi_class_entry *c = &w->classes[id - 1];
-        uint32_t inherited = 0;
+        uint32_t inherited = w->schema->prefix + (w->schema->prefix ? w->schema->gap : 0);
         c->align = 1;
         if (c->info.base) {
             inherited = w->classes[c->info.base - 1].info.object_bytes;
@@ -251,6 +251,17 @@ static clump_status lay_out(const sealing *w) {
                 "class \"%s\" has no bytes: add a field, or make it abstract", c->info.name);
     }
     return CLUMP_OK;
+}
+
+clump_status clumpi_schema_spread(clump_schema *schema, uint32_t prefix, uint32_t gap) {
+    const sealing w = {.schema = schema,
+                       .class_count = schema->class_count,
+                       .field_count = schema->field_count,
+                       .classes = schema->classes,
+                       .fields = schema->fields};
+    schema->prefix = prefix;
+    schema->gap = gap;
+    return lay_out(&w);
 }
 
 /* ---- The whole ------------------------------------------------------------------------------- */

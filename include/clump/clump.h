@@ -15,6 +15,7 @@
 #define CLUMP_CLUMP_H
 
 #include "clump/allocator.h"
+#include "clump/checked.h"
 #include "clump/cl_functions.h"
 #include "clump/collect.h"
 #include "clump/collector.h"

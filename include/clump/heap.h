@@ -36,6 +36,8 @@ typedef struct clump_heap_desc {
     int watch_handles; /* 1: handles (refs.h) see that their object was freed, although its slot
                                    was given out again. Takes 8 bytes a granule; a free looks whether
                                    a handle was made of the object */
+    const struct clump_checked_desc
+        *checked;            /* checked.h: wrong programs are told. NULL: an ordinary heap */
     struct clump_pool *pool; /* of the same context: the heap's memory comes from it, and goes
                                    back to it. NULL: an own buffer */
 } clump_heap_desc;
@@ -87,7 +89,8 @@ CLUMP_API void clump_heap_touch(clump_heap *heap);
     X(BAD_REFERENCE, "a reference was freed that no allocation of the class returned")             \
     X(RETRY_BOUND, "a bounded loop gave up, which only memory corruption explains")                \
     X(BAD_ACCESS, "a checked program used a reference that names no live object of the class")     \
-    X(WRONG_LAUNCH, "a kernel was run by a call that it is not for")
+    X(WRONG_LAUNCH, "a kernel was run by a call that it is not for")                               \
+    X(FINDING, "a check of a checked heap found something else (checked.h)")
 
 typedef enum clump_device_error {
 #define CLUMP_DEVICE_ERROR_ENUM(name, text) CLUMP_DEVICE_##name,

@@ -23,8 +23,9 @@ typedef struct clump_program_desc {
     const char *source;  /* required; OpenCL C, zero-terminated; copied */
     const char *name;    /* what build messages call the source; default "program.cl" */
     const char *options; /* more build options, such as -D and -I; default none */
-    int checked;         /* 1: every field access verifies its reference (slow; for debugging) */
-    int strict; /* 1: a program that compiles with warnings is refused, as if they were errors */
+    int checked; /* 1: every field access verifies its reference (slow; for debugging). A program
+                            for a checked heap (checked.h) has that heap's checks, whatever this is */
+    int strict;  /* 1: a program that compiles with warnings is refused, as if they were errors */
     const struct clump_alloc_tuning *tuning; /* experimental.h. NULL: as is best */
 } clump_program_desc;
 

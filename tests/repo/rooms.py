@@ -29,7 +29,7 @@ PARTS = {
 PUBLIC = {
     'core': 'allocator cl_functions context experimental export status',
     'schema': 'schema',
-    'heap': 'heap program refs run',
+    'heap': 'checked heap program refs run',
     'compact': 'compact compactor',
     'collect': 'collect collector',
     'suballoc': 'suballoc',

@@ -228,7 +228,7 @@ clump_heap *cl_fixture_heap_of_blocks(const cl_fixture *f, const char *schema, u
     uint64_t bytes = 64;
     /* Twice as much until there are enough; then exactly what these and their metadata take. */
     while (clumpi_geometry_compute(s, bytes, block_rows, (uint32_t)sizes->scan_groups,
-                                   reduce_groups, 0, &g, &error) ||
+                                   reduce_groups, (clumpi_extras){0}, &g, &error) ||
            g.header.block_end - g.header.first_block < blocks) {
         bytes *= 2;
         assert_true(bytes < UINT64_C(1) << 42);
@@ -237,7 +237,7 @@ clump_heap *cl_fixture_heap_of_blocks(const cl_fixture *f, const char *schema, u
     for (;;) {
         uint64_t fewer = bytes - block_bytes;
         if (clumpi_geometry_compute(s, fewer, block_rows, (uint32_t)sizes->scan_groups,
-                                    reduce_groups, 0, &g, &error) ||
+                                    reduce_groups, (clumpi_extras){0}, &g, &error) ||
             g.header.block_end - g.header.first_block < blocks)
             break;
         bytes = fewer;

@@ -12,7 +12,8 @@ int main(int argc, char **argv) {
     clump_error error;
     if (argc != 4 || clump_schema_parse_file(argv[1], NULL, &schema, &error) != CLUMP_OK) return 1;
     if (clumpi_geometry_compute(schema, strtoul(argv[2], NULL, 10),
-                                (uint32_t)strtoul(argv[3], NULL, 10), 1, 1, 0, &g, &error)) {
+                                (uint32_t)strtoul(argv[3], NULL, 10), 1, 1, (clumpi_extras){0}, &g,
+                                &error)) {
         fprintf(stderr, "%s\n", error.message);
         return 1;
     }
@@ -31,7 +32,7 @@ int main(int argc, char **argv) {
                g.classes[id].capacity, g.classes[id].last);
     clump_allocator allocator = clumpi_allocator_resolve(NULL);
     clumpi_text text = {.allocator = &allocator};
-    clumpi_schema_emit(&text, schema, &g);
+    clumpi_schema_emit(&text, schema, &g, 0);
     printf(
         "};\n#elif defined(LANES_LAYOUT)\n"
         "#define CLUMPI_HEADER_AT %uu\n#define CLUMPI_GRANULE_BYTES %uul\n"

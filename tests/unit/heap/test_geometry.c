@@ -343,8 +343,8 @@ static clump_status compute(heap_case *c, const clump_schema *schema, uint64_t b
                      .scan_groups = scan ? scan : SCAN_GROUPS,
                      .reduce_groups = reduce ? reduce : REDUCE_GROUPS};
     memset(&c->g, 0xee, sizeof c->g);
-    return clumpi_geometry_compute(schema, bytes, block_rows, c->scan_groups, c->reduce_groups, 0,
-                                   &c->g, error);
+    return clumpi_geometry_compute(schema, bytes, block_rows, c->scan_groups, c->reduce_groups,
+                                   (clumpi_extras){0}, &c->g, error);
 }
 
 /* ---- Numbers worked out by hand -------------------------------------------------------------- */
