@@ -33,7 +33,7 @@ typedef struct row_sizes {
         beside; /* bytes of metadata for each granule: the bitmap; in a checked heap the last frees, too */
 } row_sizes;
 
-#define LAST_FREE_BYTES (CLUMP_ROW_SLOTS * 2u * (uint32_t)sizeof(clumpi_u32))
+#define LAST_FREE_BYTES (UINT64_C(2) * CLUMP_ROW_SLOTS * sizeof(clumpi_u32))
 
 /* A forwarding reference must fit where an object was. */
 static uint32_t slot_bytes(const clump_class_info *info) {
@@ -253,8 +253,8 @@ static void place_checked(clumpi_geometry *g, uint32_t blocks, uint64_t *end) {
     g->checked.at_freed = place(end, (uint64_t)blocks * h->block_granules * LAST_FREE_BYTES);
     find_generations(g, blocks);
     if (g->checked.generations)
-        g->checked.at_generations = place(
-            end, (uint64_t)blocks * h->block_granules * CLUMP_ROW_SLOTS * sizeof(uint16_t));
+        g->checked.at_generations =
+            place(end, (uint64_t)blocks * h->block_granules * CLUMP_ROW_SLOTS * sizeof(uint16_t));
     g->checked.at_gaps =
         place(end, (uint64_t)g->checked.gaps[h->class_count + 1] * sizeof(clumpi_gap));
 }
@@ -328,7 +328,7 @@ clump_status clumpi_geometry_compute(const clump_schema *schema, uint64_t bytes,
                            "schema at most %llu bytes can be used",
                            (unsigned long long)bytes,
                            (unsigned long long)(REF_GRANULES * rows.largest * CLUMPI_UNIT));
-    rows.beside = 8 + (extras.events ? LAST_FREE_BYTES : 0) +
+    rows.beside = 8 + (extras.events ? (uint32_t)LAST_FREE_BYTES : 0) +
                   (extras.generations ? CLUMP_ROW_SLOTS * (uint32_t)sizeof(uint16_t) : 0);
     uint32_t s = choose_granule(&rows, bytes);
     uint32_t wanted = block_rows ? block_rows : default_rows(&rows, bytes);
