@@ -40,9 +40,9 @@ typedef struct mark_levels {
 } mark_levels;
 
 /* If the file is asked for: one round more, with a log, and the table. Where each turn is a level, its objects are
- * compared with those of the traversal. Metrics, us: levels_narrow, levels_wide (other ways), launch_edges (of narrow
- * launches), launches_idle (that did nothing), gaps (between launches), readback_gaps (those of them in which the host read what
- * was left to do, by its number of readings the longest), device_span (from the first launch enqueued to the last one's end),
+ * compared with those of the traversal. Metrics, us: levels_narrow, levels_wide (other ways), launch_edges (of
+ * narrow launches), launches_idle (that did nothing), gaps (between launches), readback_gaps (the longest of them, as
+ * many as the host read what was left to do), device_span (from the first launch enqueued to the last one's end),
  * before_start (until the first one started). Returns 0, or -1 with an error. */
 int mark_levels_report(const mark_levels *levels);
 

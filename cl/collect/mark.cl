@@ -109,11 +109,10 @@ static inline void note_step(const clumpi_mark *m, uint path) {
     if (path != CLUMPI_MARK_ROWS && c->grey[m->now]) CLUMPI_STORE(&c->grey[m->next], 1);
 }
 
-/* Reference number `k` of an object, of those that are followed; and the classes that it can name.
- * */
-static inline uint nth_reference(const clumpi_mark *m, uint ref, uint k, uint *first, uint *last) {
-    __global const clumpi_column *column = clumpi_columns(&m->v) +
-                                           m->v.classes[clumpi_mark_class(m, ref)].refs;
+/* Reference number `k` of an object of a class, of those that are followed; and the classes that it can name. */
+static inline uint nth_reference(const clumpi_mark *m, uint ref, uint class_id, uint k, uint *first,
+                                 uint *last) {
+    __global const clumpi_column *column = clumpi_columns(&m->v) + m->v.classes[class_id].refs;
     /* bound: columns of the class: k counts their elements */
     for (; k >= column->count; column++) k -= column->count;
     *first = column->first;
@@ -354,9 +353,15 @@ typedef struct group_words {
     uint most;  /* references that an object of the tile has, those of wide[] left out */
 } group_words;
 
+/* A frontier of a narrow step: objects and their classes. */
+typedef struct narrow_front {
+    uint refs[CLUMPI_NARROW_MAX];
+    uchar classes[CLUMPI_NARROW_MAX];
+} narrow_front;
+
 /* Of a step that goes this way: two frontiers, or the rows of a tile that have grey objects. */
 typedef union step_memory {
-    uint fronts[2][CLUMPI_NARROW_MAX];
+    narrow_front fronts[2];
     struct {
         uint granule[CLUMPI_MARK_ITEMS];
         uint low[CLUMPI_MARK_ITEMS], high[CLUMPI_MARK_ITEMS]; /* halves of the word of grey objects */
@@ -368,7 +373,8 @@ typedef struct group_memory {
     __local group_words *shared;
     __local uint *tile;  /* CLUMPI_MARK_ITEMS: objects */
     __local uint *sums;  /* CLUMPI_MARK_ITEMS */
-    __local uint *wide;  /* CLUMPI_MARK_ITEMS: objects that the whole group takes together */
+    __local uint *wide;  /* CLUMPI_MARK_ITEMS: objects that the whole group takes together; in a narrow
+                            step their places in the frontier */
     __local uint *parts; /* PARTS: reached, not yet in the queue */
     __local step_memory *step;
 } group_memory;
@@ -376,7 +382,8 @@ typedef struct group_memory {
 /* Follow reference `k` of an object; the object it leads to if this work-item was the first to
  * reach it, else 0. */
 static inline uint follow_nth(clumpi_mark *m, uint object, uint k) {
-    uint first, last, ref = nth_reference(m, object, k, &first, &last);
+    uint first, last;
+    uint ref = nth_reference(m, object, clumpi_mark_class(m, object), k, &first, &last);
     m->read++;
     m->followed += ref != 0;
     return clumpi_is_white(m, ref) && clumpi_reach_object(m, ref, first, last) ? ref : 0u;
@@ -480,14 +487,23 @@ static inline void queue_step(clumpi_mark *m, const group_memory *s) {
     flush(m, s, 0);
 }
 
-/* What a reference leads to goes to the next frontier; where that is full, to the queue. */
-static inline void follow_narrow(clumpi_mark *m, const group_memory *s, uint object, uint k,
-                                 __local uint *next) {
-    uint ref = follow_nth(m, object, k);
-    if (!ref) return;
+/* What a reference leads to goes to the next frontier; where that is full, to the queue. The class of an object is looked up
+ * once, together with its mark: in a narrow level nothing counts but how many look-ups wait for each other. */
+static inline void follow_narrow(clumpi_mark *m, const group_memory *s, uint object, uint class_id,
+                                 uint k, __local narrow_front *next) {
+    uint first, last, ref = nth_reference(m, object, class_id, k, &first, &last);
+    uint its = clumpi_mark_class(m, (ref >> 6) < m->r.end ? ref : object);
+    uint is_white = clumpi_is_white(m, ref), fits = (its >= first) & (its <= last);
+    m->read++;
+    m->followed += ref != 0;
+    if (!(is_white & fits) || !clumpi_take_white(m, ref)) return;
     uint place = atomic_inc(&s->shared->count);
-    if (place < CLUMPI_NARROW_MAX) next[place] = ref;
-    else clumpi_pass_on(m, ref);
+    if (place < CLUMPI_NARROW_MAX) {
+        next->refs[place] = ref;
+        next->classes[place] = (uchar)its;
+    } else {
+        clumpi_pass_on(m, ref);
+    }
 }
 
 /* Work-items that follow the references of one object side by side in a narrow level of n objects: as many as there are for
@@ -505,38 +521,43 @@ static inline void narrow_step(clumpi_mark *m, const group_memory *s) {
     uint me = (uint)get_local_id(0), items = (uint)get_local_size(0);
     uint wide = m->control->wide, narrow = m->control->narrow;
     uint n = queue_length(m), levels = 0, peak = n, turns = clumpi_mark_turns(m);
-    for (uint i = me; i < n; i += items) s->step->fronts[0][i] = m->in[i];
+    for (uint i = me; i < n; i += items) {
+        s->step->fronts[0].refs[i] = m->in[i];
+        s->step->fronts[0].classes[i] = (uchar)clumpi_mark_class(m, m->in[i]);
+    }
     uint most = levels_most(m);
     for (; n && n <= narrow && levels < most; levels++) {
-        __local const uint *at = s->step->fronts[levels & 1u];
-        __local uint *next = s->step->fronts[~levels & 1u];
+        __local const narrow_front *at = &s->step->fronts[levels & 1u];
+        __local narrow_front *next = &s->step->fronts[~levels & 1u];
         CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE); /* s->shared was read */
         if (me == 0) s->shared->count = s->shared->wide = 0;
         if (me == 0) clumpi_log_turn(m, turns + levels, CLUMPI_MARK_NARROW, n);
         CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
         uint team = narrow_team(m, n, items), member = me & (team - 1u);
         for (uint i = me / team; i < n; i += items / team) {
-            uint count = m->refs_of[clumpi_mark_class(m, at[i])];
+            uint class_id = at->classes[i], count = m->refs_of[class_id];
             uint place = CLUMPI_MARK_ITEMS;
             if (count / team > wide && team < items) /* for the whole group, below; no room: team is 1 */
                 place = member ? 0u : atomic_inc(&s->shared->wide);
             if (place < CLUMPI_MARK_ITEMS) {
-                if (member == 0) s->wide[place] = at[i];
+                if (member == 0) s->wide[place] = i;
             } else {
-                for (uint k = member; k < count; k += team) follow_narrow(m, s, at[i], k, next);
+                for (uint k = member; k < count; k += team)
+                    follow_narrow(m, s, at->refs[i], class_id, k, next);
             }
         }
         CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
         uint many = min(s->shared->wide, CLUMPI_MARK_ITEMS);
         for (uint i = 0; i < many; i++) {
-            uint count = m->refs_of[clumpi_mark_class(m, s->wide[i])];
-            for (uint k = me; k < count; k += items) follow_narrow(m, s, s->wide[i], k, next);
+            uint class_id = at->classes[s->wide[i]], count = m->refs_of[class_id];
+            for (uint k = me; k < count; k += items)
+                follow_narrow(m, s, at->refs[s->wide[i]], class_id, k, next);
         }
         CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
         n = min(s->shared->count, CLUMPI_NARROW_MAX);
         peak = max(peak, n);
     }
-    __local const uint *rest = s->step->fronts[levels & 1u];
+    __local const uint *rest = s->step->fronts[levels & 1u].refs;
     CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
     if (me == 0) {
         s->shared->at = n ? CLUMPI_ADD(&m->control->queued[m->next], n) : 0u;

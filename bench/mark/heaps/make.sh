@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# All heaps of this folder, made on this machine, as FOLDER/NAME.hgraph.gz: what `clump-bench paper maas --data FOLDER` takes.
+# All heaps of this folder, made on this machine, as FOLDER/NAME.hgraph.gz, which
+# `clump-bench paper maas --data FOLDER` takes.
 #
 #   make.sh FOLDER [NAME...]
 #

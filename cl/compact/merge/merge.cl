@@ -95,8 +95,8 @@ static inline void plan_pass(const clumpi_view *v, uint factor, uint retain, uin
     if (get_group_id(0) == 0) clumpi_plans(v)[0].batches = batches;
 }
 
-/* The list of candidates (`marked`: their bitmap, if there is one), class by class, and the plans: at most `most` sources in all, which is how
- * many entries the table of sources has if there is one. */
+/* The list of candidates (`marked`: their bitmap, if there is one), class by class, and the plans: at most
+ * `most` sources in all, which is how many entries the table of sources has if there is one. */
 __kernel void clumpi_merge_write(__global uchar *heap, uint header_at, ulong4 selected, uint factor,
                                  __global uint *marked, uint retain, uint most) {
     __local uint place[256], candidates[256], begins[256], sums[256], next[1];
