@@ -19,25 +19,30 @@ extern "C" {
 
 /* The checks; a sum of some. */
 typedef enum clump_check {
-    CLUMP_CHECK_REFERENCES =
-        1, /* each access, class test and cast by a reference; frees, with who was first */
-    CLUMP_CHECK_BOUNDS = 2, /* indices of array fields */
-    CLUMP_CHECK_READS = 4,  /* fields of at least 4 bytes that are read before they were written */
-    CLUMP_CHECK_FREED =
-        8, /* objects that were written to after they were freed: when the slot is given
-                                   out again */
-    CLUMP_CHECK_MEMORY = 16,       /* after each kernel: all memory that no object has */
-    CLUMP_CHECK_HISTORY = 32,      /* the last allocations and frees */
-    CLUMP_CHECK_LEAKS = 64,        /* clump_heap_destroy() tells which objects there are */
-    CLUMP_CHECK_GENERATIONS = 128, /* references know when their slot was given out again */
+    /* Each access, class test and cast by a reference; frees, with who was first. */
+    CLUMP_CHECK_REFERENCES = 1,
+    /* Indices of array fields. */
+    CLUMP_CHECK_BOUNDS = 2,
+    /* Fields of at least 4 bytes that are read before they were written. */
+    CLUMP_CHECK_READS = 4,
+    /* Objects that were written to after they were freed: when the slot is given out again. */
+    CLUMP_CHECK_FREED = 8,
+    /* After each kernel: all memory that no object has. */
+    CLUMP_CHECK_MEMORY = 16,
+    /* The last allocations and frees. */
+    CLUMP_CHECK_HISTORY = 32,
+    /* clump_heap_destroy() tells which objects there are. */
+    CLUMP_CHECK_LEAKS = 64,
+    /* References know when their slot was given out again. */
+    CLUMP_CHECK_GENERATIONS = 128,
     CLUMP_CHECK_ALL = 255
 } clump_check;
 
 /* clump_heap_desc.checked. All zero: every check. */
 typedef struct clump_checked_desc {
     uint32_t without; /* checks that are left out: CLUMP_CHECK_... */
-    uint32_t
-        events; /* allocations and frees that are kept, rounded up to a power of two; 0: 4096; at most 2^24 */
+    /* Allocations and frees that are kept, rounded up to a power of two; 0: 4096; at most 2^24. */
+    uint32_t events;
     /* Called by clump_heap_destroy(), on its thread, with a line for each class and place of which there are objects.
      * It must not call the library. NULL: nobody is told. */
     void (*on_leak)(void *user, const char *text);
@@ -55,8 +60,8 @@ CLUMP_API uint32_t clump_heap_get_generations(const clump_heap *heap);
 
 /* A place in a source. Texts live as long as the heap. */
 typedef struct clump_place {
-    const char *
-        kernel; /* that was launched; NULL: by other means than the calls of this library, or not known */
+    /* The one that was launched; NULL: it was launched by other means than this library's calls, or is not known. */
+    const char *kernel;
     const char *program; /* name of its source; NULL likewise */
     uint32_t line;       /* of the source, counted from 1; 0: not known, or a do-new */
 } clump_place;
@@ -84,16 +89,15 @@ typedef enum clump_finding_kind {
 typedef struct clump_finding {
     clump_finding_kind kind;
     uint32_t count; /* how often */
-    clump_place
-        place; /* FREED and GAP: where it was found. Of the kernel that ran before, or gave out the slot */
+    /* FREED and GAP: where it was found. Of the kernel that ran before, or gave out the slot. */
+    clump_place place;
     const char *class_name; /* that the access names, or that has the memory; NULL: none has it */
     const char *field;      /* NULL: none. GAP: the field behind which the memory is */
     uint32_t index;         /* BOUNDS: the index, else 0 */
     clump_ref ref;          /* GAP: of the row's slot 0 */
     uint32_t work_item;     /* global linear id, low 32 bits; FREED and GAP: no matter */
-    clump_place
-        by; /* READ: where the object was made; BOUNDS, GAP: not known; others: where what was in
-                               the slot was freed last */
+    /* READ: where the object was made; BOUNDS, GAP: not known; others: where what was in the slot was freed last. */
+    clump_place by;
     uint32_t by_work_item;               /* of the free */
     char text[CLUMP_FINDING_TEXT_BYTES]; /* all of it in words */
 } clump_finding;
