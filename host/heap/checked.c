@@ -189,10 +189,9 @@ clump_status clumpi_checking_begin(clump_heap *heap, const clump_kernel *kernel)
     return heap->checks ? run_begin(heap, number_of(heap, kernel)) : CLUMP_OK;
 }
 
-clump_status clumpi_checking_end(clump_heap *heap, const clump_kernel *kernel) {
+clump_status clumpi_checking_end(clump_heap *heap) {
     if (!heap->checks) return CLUMP_OK;
     clump_status status = CLUMP_OK;
-    (void)kernel;
     if (heap->checks & CLUMP_CHECK_MEMORY) status = run_memory(heap, 1);
     return status ? status : run_begin(heap, 0);
 }
@@ -289,6 +288,18 @@ static int by_order(const void *a, const void *b) {
     return (x->order > y->order) - (x->order < y->order);
 }
 
+/* The whole ring of events, for the caller to free; NULL without memory. */
+static clump_status read_ring(clump_heap *heap, clumpi_event **ring) {
+    clump_context *c = heap->context;
+    const clumpi_checks *fixed = &heap->geometry.checked;
+    *ring = clumpi_alloc(&c->allocator, fixed->events * sizeof **ring);
+    if (!*ring)
+        return clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for %u events",
+                           fixed->events);
+    return clumpi_read(c, heap->buffer, (uint64_t)fixed->at_events * CLUMPI_UNIT,
+                       fixed->events * sizeof **ring, *ring);
+}
+
 /* Who freed the objects of references whose slots had several since: it may still be among the events. */
 static clump_status find_frees(clump_heap *heap, clumpi_finding *findings, uint32_t count) {
     clump_context *c = heap->context;
@@ -296,12 +307,8 @@ static clump_status find_frees(clump_heap *heap, clumpi_finding *findings, uint3
     uint32_t wanted = 0;
     for (uint32_t i = 0; i < count; i++) wanted += findings[i].is_stale && !findings[i].by_site;
     if (!wanted || !(heap->checks & CLUMP_CHECK_HISTORY)) return CLUMP_OK;
-    clumpi_event *ring = clumpi_alloc(&c->allocator, fixed->events * sizeof *ring);
-    if (!ring)
-        return clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for %u events",
-                           fixed->events);
-    clump_status status = clumpi_read(c, heap->buffer, (uint64_t)fixed->at_events * CLUMPI_UNIT,
-                                      fixed->events * sizeof *ring, ring);
+    clumpi_event *ring;
+    clump_status status = read_ring(heap, &ring);
     for (uint32_t i = 0; !status && i < count; i++) {
         clumpi_finding *f = &findings[i];
         if (!f->is_stale || f->by_site) continue;
@@ -416,11 +423,8 @@ clump_status clump_heap_read_events(clump_heap *heap, clump_event *events, uint3
     uint32_t kept = next < fixed->events ? next : fixed->events;
     *count = kept;
     if (!events || !kept) return CLUMP_OK;
-    clumpi_event *ring = clumpi_alloc(&c->allocator, fixed->events * sizeof *ring);
-    if (!ring)
-        return clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for %u events", kept);
-    status = clumpi_read(c, heap->buffer, (uint64_t)fixed->at_events * CLUMPI_UNIT,
-                         fixed->events * sizeof *ring, ring);
+    clumpi_event *ring;
+    status = read_ring(heap, &ring);
     uint32_t wanted = capacity < kept ? capacity : kept;
     for (uint32_t i = 0; !status && i < wanted; i++) {
         const clumpi_event *e = &ring[(next - wanted + i) & (fixed->events - 1)];

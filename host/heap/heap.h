@@ -225,7 +225,7 @@ clump_status clumpi_checking_write(clump_heap *heap);
 
 /* Before and after a kernel of the user is enqueued. */
 clump_status clumpi_checking_begin(clump_heap *heap, const clump_kernel *kernel);
-clump_status clumpi_checking_end(clump_heap *heap, const clump_kernel *kernel);
+clump_status clumpi_checking_end(clump_heap *heap);
 
 /* Objects of a do-new: the list has them, and its kernel has begun. */
 clump_status clumpi_checking_new(clump_heap *heap, clumpi_u32 class_id);

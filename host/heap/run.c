@@ -169,7 +169,7 @@ static clump_status launch(clump_heap *heap, clump_kernel *k, size_t global, siz
     heap->reduced_known = 0;
     status = clumpi_checking_begin(heap, k);
     if (!status) status = clumpi_enqueue(heap->context, k->kernel, call, global, local, sync);
-    return status ? status : clumpi_checking_end(heap, k);
+    return status ? status : clumpi_checking_end(heap);
 }
 
 /* A kernel's reqd_work_group_size must be what it is launched in. */
@@ -257,7 +257,7 @@ clump_status clump_do_new(clump_heap *heap, const char *class_name, uint64_t cou
     if (!status) status = clumpi_checking_begin(heap, k);
     if (!status) status = clumpi_checking_new(heap, info.id);
     if (!status) status = clumpi_enqueue(c, k->kernel, "of a do-new", global, local, sync);
-    if (!status) status = clumpi_checking_end(heap, k);
+    if (!status) status = clumpi_checking_end(heap);
     if (status || !made) return status;
     clumpi_u32 objects = 0;
     status = clumpi_read(c, heap->buffer,
