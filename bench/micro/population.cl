@@ -11,19 +11,18 @@
 #define KINDS_3(X) KINDS_2(X) X(2)
 #define KINDS_4(X) KINDS_3(X) X(3)
 
+/* An object of class `kind`; all of a warp ask at the same time. */
 static Thing make(CLUMP_HEAP, uint kind, uint tag) {
-    Thing made = Thing_null;
-#define MAKE(k)                                                                                    \
+    Thing made = Thing_new_of(Thing0_CLASS + kind);
+    if (Thing_is_null(made)) return made;
+    Thing_tag(made) = tag;
+#define MARK(k)                                                                                    \
     if (kind == k##u) {                                                                            \
-        Thing##k thing = Thing##k##_new();                                                         \
-        if (!Thing##k##_is_null(thing)) {                                                          \
-            Thing##k##_tag(thing) = tag;                                                           \
-            Thing##k##_payload(thing, WORDS_##k - 1) = ~tag;                                       \
-        }                                                                                          \
-        made = Thing##k##_as_Thing(thing);                                                         \
+        Thing##k self = {made.id};                                                                 \
+        Thing##k##_payload(self, WORDS_##k - 1) = ~tag;                                            \
     }
-    KINDS(MAKE)
-#undef MAKE
+    KINDS(MARK)
+#undef MARK
     return made;
 }
 

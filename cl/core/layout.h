@@ -49,8 +49,9 @@ typedef uint64_t clumpi_u64;
 #define CLUMPI_LEVELS_MAX 6  /* 32^6 > 2^26 blocks */
 #define CLUMPI_ROW_SLOTS 64u /* objects of a row: CLUMP_ROW_SLOTS */
 #define CLUMPI_ROWS_MAX 64u  /* rows of a block: a block's non-empty rows fit one 64-bit mask */
+#define CLUMPI_HOLES 16u     /* holes for each entry of the list of slots */
 #define CLUMPI_STRIPES 128u  /* of a reservation, at most; a power of two */
-#define CLUMPI_ERRORS 7
+#define CLUMPI_ERRORS 8
 #define CLUMPI_CLASS_IDS 256u /* class ids, with 0 and CLUMPI_RESERVED */
 #define CLUMPI_REDUCE_BYTES 128u
 #define CLUMPI_REDUCE_ITEMS 256u /* largest work-group of a reduction */
@@ -163,7 +164,7 @@ typedef struct clumpi_header {
     clumpi_u32 at_stripes, at_slots; /* reservations: stripes; the list of slots */
     clumpi_u32 at_striped;           /* a clumpi_striped for each block */
     clumpi_u32 stripes;              /* of a class, at most */
-    clumpi_u32 slots_rows, slots_holes; /* entries of the list of slots: for rows; then for 64 holes each */
+    clumpi_u32 slots_rows, slots_holes; /* entries of the list of slots: for rows; then for holes */
     clumpi_u32 reduce_groups;           /* most work-groups of a reduction */
     clumpi_u32 at_watch;                /* bit per slot, as at_bits: handles were made of its object; 0: none are kept */
     clumpi_u32 at_checked;              /* a clumpi_checks; 0: the heap is not checked */
@@ -172,7 +173,6 @@ typedef struct clumpi_header {
     clumpi_u32 epoch; /* grows when room appears: a full block gets a free slot, a block is freed */
     clumpi_u32 epoch_pad[31];
     clumpi_error errors[CLUMPI_ERRORS];
-    clumpi_u32 error_pad[4];
     clumpi_u32 new_rows, new_objects; /* of the last do-new: rows of its list, objects made */
     clumpi_u32 reduce_done;           /* groups that stored their partial result */
     clumpi_u32 ranked;                /* objects that the last ranking numbered (fields.cl) */

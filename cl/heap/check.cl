@@ -69,14 +69,14 @@ static inline uint check_row_block(const clumpi_view *v, uint class_id, uint gra
     return offset % k == 0 && offset / k < v->classes[class_id].rows ? block : CLUMPI_NONE;
 }
 
-/* Slots from .. to-1 of a row of holes: count them for their blocks. 0: its entry leads astray, or the blocks do not
- * name them. Each row of the list on the way has a hole, so they are less than 128. */
-static inline uint check_holes(const clumpi_view *v, uint told, uint class_id, uint holes_row, uint entry, uint from,
+/* Holes from .. to-1 of entry number `part` of the list of holes: count them for their blocks. 0: it leads astray, or the
+ * blocks do not name them. Each row of the list on the way has a hole, so they are less than 128. */
+static inline uint check_holes(const clumpi_view *v, uint told, uint class_id, uint part, uint entry, uint from,
                                uint to) {
     __global const uint *partial = clumpi_words_at(v, v->header->at_slots);
     __global const uint *rows = clumpi_words_at(v, v->header->at_list_rows);
     __global const ulong *masks = (__global const ulong *)clumpi_words_at(v, v->header->at_list_masks);
-    uint at = entry >> 6, most = v->header->slots_rows, seen = 0, number = holes_row * 64u - (entry & 63u);
+    uint at = entry >> 6, most = v->header->slots_rows, seen = 0, number = part * CLUMPI_HOLES - (entry & 63u);
     from += entry & 63u;
     to += entry & 63u;
     for (uint i = 0; i < 128u && seen < to; i++) {
@@ -97,18 +97,22 @@ static inline uint check_holes(const clumpi_view *v, uint told, uint class_id, u
 static inline void check_reserved_row(const clumpi_view *v, uint told, uint class_id, uint row, uint from,
                                       uint to) {
     __global const clumpi_reservation *r = &v->classes[class_id].reserved;
-    uint is_holes = row < r->holes, at = (is_holes ? r->holes_from : r->empty_from) + row, right = 0;
-    uint most = v->header->slots_rows + (is_holes ? v->header->slots_holes : 0u), entry = 0;
-    if (at < most) {
-        entry = clumpi_words_at(v, v->header->at_slots)[at];
-        if (is_holes) {
-            right = check_holes(v, told, class_id, row, entry, from, to);
-        } else {
-            uint block = entry & 63u ? CLUMPI_NONE : check_row_block(v, class_id, entry >> 6);
-            right = block != CLUMPI_NONE && check_named(v, block, 0, row, row + 1u);
-            if (right && !(told & CLUMPI_CHECK_REPORTING))
-                atomic_add(&check_reserved_slots(v)[block], to - from);
-        }
+    uint is_holes = row < r->holes, at = r->empty_from + row, right = is_holes, entry = 0;
+    uint most = v->header->slots_rows + v->header->slots_holes;
+    __global const uint *slots = clumpi_words_at(v, v->header->at_slots);
+    for (uint slot = from; is_holes && right && slot < to;) {
+        uint part = row * (CLUMPI_ROW_SLOTS / CLUMPI_HOLES) + slot / CLUMPI_HOLES, end = min(to, (slot / CLUMPI_HOLES + 1u) * CLUMPI_HOLES);
+        at = r->holes_from + part;
+        entry = at < most ? slots[at] : 0u;
+        right = at < most && check_holes(v, told, class_id, part, entry, slot % CLUMPI_HOLES, end - slot + slot % CLUMPI_HOLES);
+        slot = end;
+    }
+    if (!is_holes && at < v->header->slots_rows) {
+        entry = slots[at];
+        uint block = entry & 63u ? CLUMPI_NONE : check_row_block(v, class_id, entry >> 6);
+        right = block != CLUMPI_NONE && check_named(v, block, 0, row, row + 1u);
+        if (right && !(told & CLUMPI_CHECK_REPORTING))
+            atomic_add(&check_reserved_slots(v)[block], to - from);
     }
     if (!right) violation_reserved(v, told, CLUMPI_VIOLATION_SLOT, class_id, row, entry);
 }

@@ -244,11 +244,12 @@ static inline void list_filled(const clumpi_view *v, uint numbered, __local cons
     if (~bits == 0) return;
     if (numbered) atomic_min(full, at);
     uint partial = b->at.partial + clumpi_popcount64(list_mask(b->partial) & below);
-    uint hole = b->hole + before, next = (hole + 63u) / 64u; /* the row of holes that may begin here */
+    uint hole = b->hole + before, end = hole + 64u - clumpi_popcount64(bits);
     __global uint *slots = clumpi_words_at(v, v->header->at_slots);
     slots[partial] = at;
-    if (next * 64u - hole < 64u - clumpi_popcount64(bits) && next < p->hole_rows)
-        slots[p->holes_at + next] = partial << 6 | (next * 64u - hole);
+    end = min((end + CLUMPI_HOLES - 1u) / CLUMPI_HOLES, p->hole_rows * (CLUMPI_ROW_SLOTS / CLUMPI_HOLES));
+    for (uint i = (hole + CLUMPI_HOLES - 1u) / CLUMPI_HOLES; i < end; i++) /* entries that begin here: 4 at most */
+        slots[p->holes_at + i] = partial << 6 | (i * CLUMPI_HOLES - hole);
 }
 
 /* The rows of a block go to their lists. */

@@ -197,6 +197,21 @@ static void emit_new(clumpi_text *t, const clump_class_info *c, int checked) {
                        n, id, line.parameter, n, id, line.handed_on, n, id, line.here);
 }
 
+/* What classes with subclasses have besides: an object of a class that the kernel chooses. */
+static void emit_new_of(clumpi_text *t, const clump_class_info *c, int checked) {
+    const line_texts line = lines_of(checked);
+    clumpi_text_append(t,
+                       "static inline %s clumpi_new_of_%u(CLUMP_HEAP, uint clumpi_class_id%s) {\n"
+                       "    %s clumpi_r = {0};\n"
+                       "    if (clumpi_can_make(clump_heap, clumpi_class_id, %uu, %uu))\n"
+                       "        clumpi_r.id = clumpi_%snew(clump_heap, clumpi_class_id%s);\n"
+                       "    return clumpi_r;\n}\n"
+                       "#define %s_new_of(clumpi_class_id) "
+                       "clumpi_new_of_%u(CLUMPI_CHANGING_HEAP, clumpi_class_id%s)\n",
+                       c->name, c->id, line.parameter, c->name, c->id, c->last,
+                       checked ? "checked_" : "", line.handed_on, c->name, c->id, line.here);
+}
+
 void clumpi_schema_emit(clumpi_text *t, const clump_schema *schema, const clumpi_geometry *g,
                         int checked) {
     uint32_t count = clump_schema_get_class_count(schema);
@@ -212,6 +227,7 @@ void clumpi_schema_emit(clumpi_text *t, const clump_schema *schema, const clumpi
                            c.name, c.object_bytes, g->classes[id].capacity);
         emit_tests(t, &c, checked);
         if (!c.is_abstract) emit_new(t, &c, checked);
+        if (c.last > c.id) emit_new_of(t, &c, checked);
         emit_casts(t, schema, &c, checked);
         emit_fields(t, schema, &c, checked);
     }

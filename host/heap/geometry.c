@@ -216,7 +216,8 @@ static void place_reservations(clumpi_geometry *g, uint32_t blocks, uint64_t *en
     clumpi_header *h = &g->header;
     h->stripes = stripes_of(h, blocks);
     h->slots_rows = blocks * h->block_rows_max;
-    h->slots_holes = h->slots_rows / 4; /* so a quarter of all slots, at most */
+    h->slots_holes =
+        h->slots_rows / 4 * (CLUMP_ROW_SLOTS / CLUMPI_HOLES); /* a quarter of all slots, at most */
     h->at_stripes = place(end, ((uint64_t)h->class_count + 1) * h->stripes * sizeof(clumpi_stripe));
     h->at_slots = place(end, ((uint64_t)h->slots_rows + h->slots_holes) * sizeof(clumpi_u32));
     h->at_striped = place(end, (uint64_t)blocks * sizeof(clumpi_striped));

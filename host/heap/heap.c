@@ -295,6 +295,15 @@ static clump_status report_error(clump_heap *heap, const clumpi_error *errors) {
         const clumpi_error *e = &errors[i];
         if (!e->count) continue;
         if (i == CLUMP_DEVICE_WRONG_LAUNCH) return report_wrong_launch(heap, e);
+        if (i == CLUMP_DEVICE_BAD_CLASS)
+            return clumpi_fail(
+                &heap->context->error, CLUMP_ERR_DEVICE,
+                "%s_new_of() was asked for class %u, %s, and returned null; %u times, first by "
+                "work-item %u: its parameter must be X_CLASS of a class X that is %s or below it "
+                "and "
+                "not abstract",
+                class_name(heap, e->class_id), e->ref, class_name(heap, e->ref), e->count,
+                e->work_item, class_name(heap, e->class_id));
         char found[CLUMP_FINDING_TEXT_BYTES];
         int is_told = 0;
         if (i != CLUMP_DEVICE_OUT_OF_MEMORY && i != CLUMP_DEVICE_RETRY_BOUND) {

@@ -17,7 +17,7 @@
 static clump_status write_fixed(clump_heap *heap) {
     clump_context *c = heap->context;
     const clumpi_header *h = &heap->geometry.header;
-    const size_t after = offsetof(clumpi_header, error_pad);
+    const size_t after = offsetof(clumpi_header, new_rows);
     clump_status status = clumpi_write(c, heap->buffer, clumpi_header_offset(heap, 0),
                                        offsetof(clumpi_header, errors), h);
     if (!status)

@@ -2,8 +2,8 @@
  * index, and the check that all identifiers which a schema generates are different.
  *
  * A class C generates for kernels the identifiers C, C_new, C_free, C_null, C_CLASS, C_is_null,
- * C_is_live, C_class_of, C_group_new; C_is_D and C_as_D for every D that is C, a base or a subclass
- * of it; and C_f for every field f that it declares or inherits. Underscores do not separate
+ * C_is_live, C_class_of, C_group_new, C_new_of; C_is_D and C_as_D for every D that is C, a base or a
+ * subclass of it; and C_f for every field f that it declares or inherits. Underscores do not separate
  * unambiguously: field b_c of class A and field c of class A_b are the same A_b_c.
  *
  * Invariant: after clumpi_names_check_generated() returned CLUMP_OK no two of these are equal and
@@ -146,7 +146,7 @@ const char *clumpi_guess_text(const clumpi_guess *guess, char out[CLUMPI_QUOTE_B
 
 /* What every class generates; the suffix stands behind the class's name. */
 static const char *const fixed_suffixes[] = {
-    "", "_new", "_free", "_null", "_CLASS", "_is_null", "_is_live", "_class_of", "_group_new",
+    "", "_new", "_free", "_null", "_CLASS", "_is_null", "_is_live", "_class_of", "_group_new", "_new_of",
 };
 #define FIXED_COUNT (sizeof fixed_suffixes / sizeof *fixed_suffixes)
 

@@ -90,7 +90,8 @@ CLUMP_API void clump_heap_touch(clump_heap *heap);
     X(RETRY_BOUND, "a bounded loop gave up, which only memory corruption explains")                \
     X(BAD_ACCESS, "a checked program used a reference that names no live object of the class")     \
     X(WRONG_LAUNCH, "a kernel was run by a call that it is not for")                               \
-    X(FINDING, "a check of a checked heap found something else (checked.h)")
+    X(FINDING, "a check of a checked heap found something else (checked.h)")                       \
+    X(BAD_CLASS, "C_new_of() was told the number of no concrete class that is C or below it")
 
 typedef enum clump_device_error {
 #define CLUMP_DEVICE_ERROR_ENUM(name, text) CLUMP_DEVICE_##name,
@@ -101,9 +102,11 @@ typedef enum clump_device_error {
 
 typedef struct clump_device_report {
     struct {
-        uint32_t count;    /* events since the last fetch; requests, for OUT_OF_MEMORY */
-        uint32_t class_id; /* of the first event; 0 if not known. WRONG_LAUNCH: that of the loop */
-        clump_ref ref; /* of the first event; 0 for OUT_OF_MEMORY, no reference for WRONG_LAUNCH */
+        uint32_t count; /* events since the last fetch; requests, for OUT_OF_MEMORY */
+        /* Of the first event. class_id: 0 if not known. WRONG_LAUNCH: that of the loop; BAD_CLASS: C. ref: 0 for
+         * OUT_OF_MEMORY; no reference for WRONG_LAUNCH; BAD_CLASS: the number. */
+        uint32_t class_id;
+        clump_ref ref;
         uint32_t work_item; /* global linear id of the first event, low 32 bits */
     } errors[CLUMP_DEVICE_ERROR_COUNT];
 } clump_device_report;

@@ -237,6 +237,7 @@ static inline uint tiny_make_header(tiny_heap *h, const tiny_spec *spec) {
     header->first_block = spec->first_block;
     header->block_end = end;
     header->class_count = spec->class_count;
+    header->slots_rows = TINY_LIST;
     uint words = 0, bits = end;
     do {
         bits = (bits + 31u) / 32u;
@@ -273,14 +274,15 @@ typedef struct tiny_reserving {
 static inline int tiny_list_row(tiny_heap *h, clumpi_reservation *r, uint granule, ulong holes,
                                 tiny_reserving *to) {
     tiny_lists *lists = tiny_lists_of(h, r);
-    uint count = clumpi_popcount64(holes), next = (to->at + 63u) / 64u;
+    uint count = clumpi_popcount64(holes), parts = CLUMPI_ROW_SLOTS / CLUMPI_HOLES;
     if (to->rows + 2u > TINY_LIST || to->at + count > to->hole_rows * 64u) return 0;
     lists->rows[to->rows] = granule;
     lists->masks[to->rows] = ~holes;
     lists->slots[to->partial] = to->rows;
-    if (next * 64u - to->at < count)
-        lists->slots[r->holes_from + next * r->stripes + to->stripe] =
-            to->partial << 6 | (next * 64u - to->at);
+    for (uint i = (to->at + CLUMPI_HOLES - 1u) / CLUMPI_HOLES; i * CLUMPI_HOLES - to->at < count;
+         i++)
+        lists->slots[r->holes_from + (i / parts * r->stripes + to->stripe) * parts + i % parts] =
+            to->partial << 6 | (i * CLUMPI_HOLES - to->at);
     for (; holes; holes &= holes - 1, to->at++)
         lists->holes[(to->at / 64u * r->stripes + to->stripe) * 64u + to->at % 64u] =
             granule << 6 | clumpi_lowest64(holes);
@@ -290,12 +292,16 @@ static inline int tiny_list_row(tiny_heap *h, clumpi_reservation *r, uint granul
     return 1;
 }
 
-/* The rows of holes of a stripe before what is reserved. */
+/* The holes of a stripe before what is reserved: the last few are alone in their rows, so that a request looks at more
+ * rows than at a time. */
 static inline int tiny_reserve_pad(tiny_heap *h, clumpi_reservation *r, uint holes,
                                    tiny_reserving *to) {
+    const uint alone = CLUMPI_LOOK + 2u;
     int good = 1;
-    for (; good && holes; holes -= min(holes, 64u))
-        good = tiny_list_row(h, r, 0, holes < 64u ? (1ul << holes) - 1ul : ~0ul, to);
+    for (uint count; good && holes; holes -= count) {
+        count = holes > alone ? min(holes - alone, 64u) : 1u;
+        good = tiny_list_row(h, r, 0, count < 64u ? (1ul << count) - 1ul : ~0ul, to);
+    }
     return good;
 }
 
@@ -373,7 +379,7 @@ static inline int tiny_reserve(tiny_heap *h, const tiny_spec *spec, uint class_i
     for (uint s = 0; s < r->stripes; s++) hole_rows = max(hole_rows, (holes[s] + 63u) / 64u);
     r->holes = hole_rows * r->stripes;
     if (r->holes * 64u > TINY_HOLES) return 0;
-    r->holes_from = TINY_SLOTS - r->holes;
+    r->holes_from = TINY_SLOTS - r->holes * (CLUMPI_ROW_SLOTS / CLUMPI_HOLES);
     r->empty_from = TINY_LIST - r->holes;
     tiny_reserving to = {.class_id = class_id, .hole_rows = hole_rows};
     for (to.stripe = 0; to.stripe < r->stripes; to.stripe++) {

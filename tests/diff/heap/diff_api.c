@@ -66,6 +66,12 @@ static const char source[] =
     "        Shape_next(self) = Square_as_Shape(s);\n"
     "    }\n"
     "}\n"
+    "__kernel void make_of(CLUMP_HEAP, __global uint *out, __global const uint *classes) {\n"
+    "    uint item = (uint)get_global_id(0);\n"
+    "    Shape s = Shape_new_of(classes[item]);\n"
+    "    out[item] = s.id;\n"
+    "    if (!Shape_is_null(s)) Shape_tag(s) = item;\n"
+    "}\n"
     "__kernel void casts(CLUMP_HEAP_FIXED, __global uint *out) {\n"
     "    CLUMP_FOR_EACH(Shape, s) {\n"
     "        uint bits = Shape_class_of(s) | Shape_is_Dot(s) << 8 | Shape_is_Disk(s) << 9 |\n"
@@ -182,10 +188,26 @@ static clump_heap *heap;
 static clump_program *program;
 static cl_mem seen_buffer, after_buffer;
 static uint32_t seen[SHAPES + 1], after;
-enum { MAKE, VISIT, PAIRS, SPAWN, CASTS, DROP, SUM, SUM4, LEAST, MOST, SPANS, FIELDS, KERNELS };
+enum {
+    MAKE,
+    VISIT,
+    PAIRS,
+    SPAWN,
+    CASTS,
+    DROP,
+    SUM,
+    SUM4,
+    LEAST,
+    MOST,
+    SPANS,
+    FIELDS,
+    MAKE_OF,
+    KERNELS
+};
 static clump_kernel *kernels[KERNELS];
-static const char *const kernel_names[] = {"make", "visit", "pairs", "spawn", "casts", "drop",
-                                           "sum",  "sum4",  "least", "most",  "spans", "fields"};
+static const char *const kernel_names[] = {"make",  "visit",  "pairs",  "spawn", "casts",
+                                           "drop",  "sum",    "sum4",   "least", "most",
+                                           "spans", "fields", "make_of"};
 
 static void open_world(const cl_fixture_desc *desc) {
     assert_int_equal(cl_fixture_open(f, desc), 0);
@@ -193,7 +215,7 @@ static void open_world(const cl_fixture_desc *desc) {
     program = cl_fixture_program(f, heap, source, NULL, NULL);
     for (int i = 0; i < KERNELS; i++) kernels[i] = cl_fixture_kernel(f, program, kernel_names[i]);
     seen_buffer = cl_fixture_buffer(f, NULL, sizeof seen);
-    after_buffer = cl_fixture_buffer(f, NULL, sizeof after);
+    after_buffer = cl_fixture_buffer(f, NULL, sizeof seen);
 }
 
 static void close_world(void) {
@@ -357,6 +379,49 @@ static void test_casts(void **state) {
     }
     /* Null and garbage: only is_null says 1. The other write of out[0] may come later. */
     assert_true(seen[0] >> 24 <= 1);
+}
+
+/* Neighbours that want different classes by number, some of them numbers of none. */
+static void test_new_of(void **state) {
+    (void)state;
+    const uint32_t dot = cl_fixture_class_id(heap, "Dot"), disk = cl_fixture_class_id(heap, "Disk"),
+                   square = cl_fixture_class_id(heap, "Square"),
+                   shape = cl_fixture_class_id(heap, "Shape");
+    /* Abstract; of another class; none; beyond the table. */
+    const uint32_t choice[] = {
+        dot, square, disk, shape, square, cl_fixture_class_id(heap, "Lonely"),
+        0,   disk,   dot,  255,   dot,    0x80000000u + dot};
+    enum { CHOICES = 12, GOOD = 7 };
+    uint32_t wanted[SHAPES + 1], made[SHAPES + 1];
+    const uint32_t items = SHAPES / CHOICES * CHOICES;
+    for (uint32_t rest = 0; rest < 3; rest++) {
+        SET_ARG(f, kernels[DROP], 0, rest);
+        CHECK_OK(f, clump_do_all(heap, kernels[DROP], NULL));
+    }
+    for (uint32_t i = 0; i < items; i++) wanted[i] = choice[i % CHOICES];
+    cl_fixture_write(f, after_buffer, wanted, sizeof wanted);
+    SET_ARG(f, kernels[MAKE_OF], 0, seen_buffer);
+    SET_ARG(f, kernels[MAKE_OF], 1, after_buffer);
+    CHECK_OK(f, clump_launch(heap, kernels[MAKE_OF], items, CHOICES, NULL));
+    cl_fixture_read(f, seen_buffer, made, sizeof made);
+    clump_device_report report;
+    CHECK_STATUS(f, clump_heap_fetch_errors(heap, &report), CLUMP_ERR_DEVICE);
+    assert_non_null(
+        strstr(clump_context_get_error(f->clump)->message, "Shape_new_of() was asked for class "));
+    assert_int_equal(report.errors[CLUMP_DEVICE_BAD_CLASS].count,
+                     items / CHOICES * (CHOICES - GOOD));
+    assert_int_equal(report.errors[CLUMP_DEVICE_BAD_CLASS].class_id, shape);
+    clear_seen();
+    SET_ARG(f, kernels[CASTS], 0, seen_buffer);
+    CHECK_OK(f, clump_do_all(heap, kernels[CASTS], NULL));
+    fetch_seen();
+    CHECK_HEAP(f, heap);
+    for (uint32_t i = 0; i < items; i++) {
+        uint32_t k = wanted[i], good = k == dot || k == disk || k == square;
+        if ((made[i] != 0) != good || (seen[i] & 0xffu) != (good ? k : 0))
+            fail_msg("work-item %u wanted class %08x: reference %08x, class %u", i, k, made[i],
+                     seen[i] & 0xffu);
+    }
 }
 
 /* ---- Launches -------------------------------------------------------------------------------- */
@@ -881,14 +946,15 @@ int main(void) {
     if (result) return result;
     cl_fixture_close(f);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_loops),         cmocka_unit_test(test_new_objects_wait),
-        cmocka_unit_test(test_casts),         cmocka_unit_test(test_launches),
-        cmocka_unit_test(test_one_work_item), cmocka_unit_test(test_few_teams),
-        cmocka_unit_test(test_reductions),    cmocka_unit_test(test_fields),
-        cmocka_unit_test(test_reserve),       cmocka_unit_test(test_bad_fields),
-        cmocka_unit_test(test_two_heaps),     cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_build_errors),  cmocka_unit_test(test_checked),
-        cmocka_unit_test(test_events),        cmocka_unit_test(test_loops_in_do_new),
+        cmocka_unit_test(test_loops),           cmocka_unit_test(test_new_objects_wait),
+        cmocka_unit_test(test_casts),           cmocka_unit_test(test_launches),
+        cmocka_unit_test(test_new_of),          cmocka_unit_test(test_one_work_item),
+        cmocka_unit_test(test_few_teams),       cmocka_unit_test(test_reductions),
+        cmocka_unit_test(test_fields),          cmocka_unit_test(test_reserve),
+        cmocka_unit_test(test_bad_fields),      cmocka_unit_test(test_two_heaps),
+        cmocka_unit_test(test_refusals),        cmocka_unit_test(test_build_errors),
+        cmocka_unit_test(test_checked),         cmocka_unit_test(test_events),
+        cmocka_unit_test(test_loops_in_do_new),
     };
     const struct CMUnitTest again[] = {
         cmocka_unit_test(test_loops),    cmocka_unit_test(test_new_objects_wait),

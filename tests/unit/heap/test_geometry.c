@@ -233,7 +233,7 @@ static uint64_t expect_areas(const heap_case *c, phase now) {
     EXPECT(c, h->self_at == clumpi_header_at(c->schema) && h->self_at * 64ull >= r.largest);
     EXPECT(c, h->at_classes * 64ull == h->self_at * 64ull + sizeof *h); /* nobody looks it up */
     /* Each row of the heap is partial, empty or neither; a quarter of all can be rows of holes. */
-    EXPECT(c, h->slots_rows == rows && h->slots_holes == rows / 4);
+    EXPECT(c, h->slots_rows == rows && h->slots_holes == rows / 4 * (64 / 16));
     EXPECT(c, h->stripes == 1 ||
                   (h->stripes <= blocks / 4 && h->stripes * sets * sizeof(clumpi_stripe) <=
                                                    h->block_end * block_bytes(&c->g) / 256));
