@@ -100,12 +100,13 @@ static inline void check_reserved_row(const clumpi_view *v, uint told, uint clas
     uint is_holes = row < r->holes, at = r->empty_from + row, right = is_holes, entry = 0;
     uint most = v->header->slots_rows + v->header->slots_holes;
     __global const uint *slots = clumpi_words_at(v, v->header->at_slots);
-    for (uint slot = from; is_holes && right && slot < to;) {
-        uint part = row * (CLUMPI_ROW_SLOTS / CLUMPI_HOLES) + slot / CLUMPI_HOLES, end = min(to, (slot / CLUMPI_HOLES + 1u) * CLUMPI_HOLES);
+    for (uint i = 0; i < CLUMPI_ROW_SLOTS / CLUMPI_HOLES; i++) {
+        uint begin = max(from, i * CLUMPI_HOLES), end = min(to, (i + 1u) * CLUMPI_HOLES);
+        uint part = row * (CLUMPI_ROW_SLOTS / CLUMPI_HOLES) + i;
+        if (!is_holes || !right || begin >= end) continue;
         at = r->holes_from + part;
         entry = at < most ? slots[at] : 0u;
-        right = at < most && check_holes(v, told, class_id, part, entry, slot % CLUMPI_HOLES, end - slot + slot % CLUMPI_HOLES);
-        slot = end;
+        right = at < most && check_holes(v, told, class_id, part, entry, begin - i * CLUMPI_HOLES, end - i * CLUMPI_HOLES);
     }
     if (!is_holes && at < v->header->slots_rows) {
         entry = slots[at];
