@@ -107,10 +107,10 @@ clump_status clumpi_write(clump_context *c, cl_mem buffer, uint64_t offset, uint
 /* NVIDIA's fill has been seen to fail or hang from 2 GiB on (inducer/pyopencl issue 395). */
 #define CLEAR_BYTES_MOST (UINT64_C(256) << 20)
 
-static clump_status clear_piece(clump_context *c, cl_mem buffer, uint64_t offset, uint64_t bytes) {
-    const uint32_t zero = 0;
+static clump_status fill_piece(clump_context *c, cl_mem buffer, uint64_t offset, uint64_t bytes,
+                               uint32_t word) {
     cl_event event = NULL;
-    cl_int code = c->cl.EnqueueFillBuffer(c->queue, buffer, &zero, sizeof zero, offset, bytes,
+    cl_int code = c->cl.EnqueueFillBuffer(c->queue, buffer, &word, sizeof word, offset, bytes,
                                           c->last ? 1 : 0, c->last ? &c->last : NULL,
                                           c->in_order ? NULL : &event);
     if (code)
@@ -124,11 +124,15 @@ clump_status clumpi_clear(clump_context *c, cl_mem buffer, uint64_t offset, uint
     clump_status status = CLUMP_OK;
     while (bytes && !status) {
         uint64_t piece = bytes < CLEAR_BYTES_MOST ? bytes : CLEAR_BYTES_MOST;
-        status = clear_piece(c, buffer, offset, piece);
+        status = fill_piece(c, buffer, offset, piece, 0);
         offset += piece;
         bytes -= piece;
     }
     return status;
+}
+
+clump_status clumpi_set_word(clump_context *c, cl_mem buffer, uint64_t offset, uint32_t word) {
+    return fill_piece(c, buffer, offset, sizeof word, word);
 }
 
 clump_status clumpi_copy(clump_context *c, cl_mem from, uint64_t from_offset, cl_mem to,

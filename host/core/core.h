@@ -86,6 +86,8 @@ clump_status clumpi_write(clump_context *c, cl_mem buffer, uint64_t offset, uint
                           const void *data);
 /* Fill with zeros; does not block. offset and bytes are multiples of 4. */
 clump_status clumpi_clear(clump_context *c, cl_mem buffer, uint64_t offset, uint64_t bytes);
+/* One word, likewise. */
+clump_status clumpi_set_word(clump_context *c, cl_mem buffer, uint64_t offset, uint32_t word);
 clump_status clumpi_copy(clump_context *c, cl_mem from, uint64_t from_offset, cl_mem to,
                          uint64_t to_offset, uint64_t bytes); /* does not block */
 clump_status clumpi_finish(clump_context *c);

@@ -87,7 +87,7 @@ clump_status clump_heap_reserve(clump_heap *heap, const char *class_name, uint64
     clumpi_u32 least = (clumpi_u32)objects;
     uint64_t at = (uint64_t)heap->geometry.header.at_classes * CLUMPI_UNIT +
                   info.id * sizeof(clumpi_class) + offsetof(clumpi_class, reserved.least);
-    clump_status status = clumpi_write(c, heap->buffer, at, sizeof least, &least);
+    clump_status status = clumpi_set_word(c, heap->buffer, at, least);
     if (status) return status;
     heap->geometry.classes[info.id].reserved.least = least;
     heap->list_valid = 0; /* the next list reserves as many */

@@ -139,10 +139,11 @@ typedef struct clump_heap_stats {
 
 /* METHOD. Have slots of a class reserved before each launch that may make objects, as many as there is room
  * for. Needed only where a kernel will ask for more objects than kernels did so far, and than it has work-items:
- * such requests are slow otherwise. Takes no memory: what a kernel does not use stays free for all.
+ * such requests are slow otherwise. Takes no memory: what a kernel does not use stays free for all. For one launch
+ * alone, call it before with the number, and after with 0.
  *   class_name [in]  a concrete class
  *   objects    [in]  0 .. 2^31; replaces the number of the call before
- * Blocks: yes, 4 bytes are written. Returns CLUMP_OK; CLUMP_ERR_USAGE: the class is abstract, or too many;
+ * Blocks: no. Returns CLUMP_OK; CLUMP_ERR_USAGE: the class is abstract, or too many;
  * CLUMP_ERR_NOT_FOUND; CLUMP_ERR_CL. Nothing is changed then. Threads: as for the heap. */
 CLUMP_API clump_status clump_heap_reserve(clump_heap *heap, const char *class_name,
                                           uint64_t objects);

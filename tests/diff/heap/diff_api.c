@@ -158,11 +158,13 @@ static cl_int count_kernel(cl_command_queue q, cl_kernel k, cl_uint dim, const s
 static cl_int count_read(cl_command_queue q, cl_mem m, cl_bool block, size_t offset, size_t bytes,
                          void *data, cl_uint n, const cl_event *list, cl_event *event) {
     calls.transfers++;
+    calls.waits += block;
     return clEnqueueReadBuffer(q, m, block, offset, bytes, data, n, list, event);
 }
 static cl_int count_write(cl_command_queue q, cl_mem m, cl_bool block, size_t offset, size_t bytes,
                           const void *data, cl_uint n, const cl_event *list, cl_event *event) {
     calls.transfers++;
+    calls.waits += block;
     return clEnqueueWriteBuffer(q, m, block, offset, bytes, data, n, list, event);
 }
 static cl_int count_fill(cl_command_queue q, cl_mem m, const void *pattern, size_t pattern_bytes,
@@ -605,7 +607,9 @@ static void test_reserve(void **state) {
     CHECK_OK(f, clump_heap_reserve(heap, "Disk", 0));
     uint64_t before = reserved_disks();
     assert_true(before < RESERVED);
+    memset(&calls, 0, sizeof calls);
     CHECK_OK(f, clump_heap_reserve(heap, "Disk", RESERVED));
+    assert_true(calls.transfers == 1 && !calls.waits);
     uint64_t reserved = reserved_disks();
     assert_true(reserved >= RESERVED && reserved < 4 * RESERVED);
     clump_class_stats classes[16] = {{0}};
