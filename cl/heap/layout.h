@@ -114,4 +114,14 @@ typedef struct clumpi_repair {
 /* What clumpi_field_copy does. */
 enum { CLUMPI_COPY_READ, CLUMPI_COPY_WRITE, CLUMPI_COPY_REFS };
 
+/* A field of a class, and where structs on the host have it (structs.cl). */
+typedef struct clumpi_struct_field {
+    clumpi_u32 base, stride, step; /* in a row: of slot 0, to the next slot, to the next element */
+    clumpi_u32 count;              /* elements; 0: the objects' references are asked for */
+    clumpi_u32 bytes, next;        /* of an element; in the struct from one to the next */
+    clumpi_u32 piece;              /* what all of these are multiples of: 1, 2, 4, 8 or 16 */
+    clumpi_u32 is_read;            /* 1: from the heap to the struct; 0: the other way */
+    clumpi_u64 at, struct_bytes;   /* of the first struct; from one to the next */
+} clumpi_struct_field;
+
 #endif

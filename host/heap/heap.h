@@ -19,6 +19,7 @@
 #include "clump/program.h"
 #include "clump/refs.h"
 #include "clump/run.h"
+#include "clump/structs.h"
 #include "core/core.h"
 #include "schema/schema.h"
 
@@ -49,6 +50,16 @@ extern const clumpi_library clumpi_heap_library;
 enum { CLUMPI_CHECK_KERNELS(CLUMPI_KERNEL_INDEX) };
 extern const clumpi_library clumpi_check_library;
 #define CLUMPI_CHECK_KERNEL(name) ((clumpi_kernel_id){&clumpi_check_library, CLUMPI_KERNEL_##name})
+
+/* Likewise: only those who read or write objects as structs need it. */
+#define CLUMPI_STRUCT_KERNELS(X)                                                                   \
+    X(struct_all)                                                                                  \
+    X(struct_check)                                                                                \
+    X(struct_chosen)
+enum { CLUMPI_STRUCT_KERNELS(CLUMPI_KERNEL_INDEX) };
+extern const clumpi_library clumpi_struct_library;
+#define CLUMPI_STRUCT_KERNEL(name)                                                                 \
+    ((clumpi_kernel_id){&clumpi_struct_library, CLUMPI_KERNEL_##name})
 
 /* Likewise: only checked heaps need it. */
 #define CLUMPI_CHECKED_KERNELS(X)                                                                  \
@@ -276,6 +287,17 @@ clump_status clumpi_made_read(clump_heap *heap, clumpi_u32 class_id, clumpi_u32 
 
 /* CLUMP_OK if `ref` is a live object of the classes first .. last, else CLUMP_ERR_REFERENCE. Blocks. */
 clump_status clumpi_ref_check(clump_heap *heap, clump_ref ref, clumpi_u32 first, clumpi_u32 last);
+
+/* ---- run.c: the parts of a do-new ---- */
+
+/* Can objects of the class be made, so many at once? Its facts, or what is wrong in words. */
+clump_status clumpi_new_check(clump_heap *heap, const char *class_name, uint64_t count,
+                              clump_class_info *info);
+/* Make room for them: new.cl, two launches. The list has the rows of the new objects then. */
+clump_status clumpi_new_claim(clump_heap *heap, clumpi_u32 class_id, uint64_t count,
+                              const clump_sync *sync);
+/* How many the last one made. Blocks. */
+clump_status clumpi_new_made(clump_heap *heap, uint64_t *made);
 
 /* ---- check.c ---- */
 

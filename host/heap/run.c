@@ -217,6 +217,46 @@ clump_status clump_launch(clump_heap *heap, clump_kernel *k, size_t global, size
     return launch(heap, k, global, local, sync, "of a launch");
 }
 
+clump_status clumpi_new_check(clump_heap *heap, const char *class_name, uint64_t count,
+                              clump_class_info *info) {
+    clump_context *c = heap->context;
+    if (!class_name || clump_schema_find_class(heap->schema, class_name, info))
+        return clumpi_fail(&c->error, CLUMP_ERR_NOT_FOUND, "the heap has no class \"%s\"",
+                           class_name ? class_name : "(null)");
+    if (info->is_abstract)
+        return clumpi_fail(&c->error, CLUMP_ERR_USAGE, "class %s is abstract", info->name);
+    if (count > UINT32_C(1) << 31)
+        return clumpi_fail(&c->error, CLUMP_ERR_USAGE, "%llu objects; at most 2^31 at once",
+                           (unsigned long long)count);
+    return CLUMP_OK;
+}
+
+clump_status clumpi_new_claim(clump_heap *heap, clumpi_u32 class_id, uint64_t count,
+                              const clump_sync *sync) {
+    const clumpi_launch_sizes *sizes = &heap->context->sizes;
+    const size_t global = sizes->scan_groups * sizes->scan_local;
+    clumpi_u32 wanted = (clumpi_u32)count;
+    clumpi_arg args[] = {{sizeof class_id, &class_id}, {sizeof wanted, &wanted}};
+    clumpi_arg supply[] = {args[0], {sizeof heap->list_turn, &heap->list_turn}};
+    clump_sync waits = waits_of(sync);
+    heap->list_valid = 0; /* the rows of the new objects take its place */
+    heap->reduced_known = 0;
+    clump_status status = clumpi_run_on_heap(heap, CLUMPI_HEAP_KERNEL(new_count), global,
+                                             sizes->scan_local, supply, 2, &waits);
+    return status ? status
+                  : clumpi_run_on_heap(heap, CLUMPI_HEAP_KERNEL(new_claim), global,
+                                       sizes->scan_local, args, 2, NULL);
+}
+
+clump_status clumpi_new_made(clump_heap *heap, uint64_t *made) {
+    clumpi_u32 objects = 0;
+    clump_status status = clumpi_read(
+        heap->context, heap->buffer,
+        clumpi_header_offset(heap, offsetof(clumpi_header, new_objects)), sizeof objects, &objects);
+    *made = objects;
+    return status;
+}
+
 clump_status clump_do_new(clump_heap *heap, const char *class_name, uint64_t count, clump_kernel *k,
                           uint64_t *made, const clump_sync *sync) {
     if (made) *made = 0;
@@ -224,47 +264,23 @@ clump_status clump_do_new(clump_heap *heap, const char *class_name, uint64_t cou
     if (status) return status;
     clump_context *c = heap->context;
     clump_class_info info;
-    if (!class_name || clump_schema_find_class(heap->schema, class_name, &info))
-        return clumpi_fail(&c->error, CLUMP_ERR_NOT_FOUND, "the heap has no class \"%s\"",
-                           class_name ? class_name : "(null)");
+    status = clumpi_new_check(heap, class_name, count, &info);
+    if (status) return status;
     if (k->numbered)
         return clumpi_fail(
             &c->error, CLUMP_ERR_USAGE,
             "clump_do_new: the kernel asks for CLUMP_NUMBERS, but the rows of the new "
             "objects stand in the place of the list");
-    if (info.is_abstract)
-        return clumpi_fail(&c->error, CLUMP_ERR_USAGE, "class %s is abstract", info.name);
-    if (count > UINT32_C(1) << 31)
-        return clumpi_fail(&c->error, CLUMP_ERR_USAGE, "%llu objects; at most 2^31 at once",
-                           (unsigned long long)count);
     const clumpi_launch_sizes *sizes = &c->sizes;
     size_t global = sizes->do_all_global, local = sizes->do_all_local;
     clumpi_group_fit(k->group_limit, &global, &local);
     status = check_required(k, local, "clump_do_new", own_sizes);
-    if (status) return status;
-    const size_t scan_global = sizes->scan_groups * sizes->scan_local;
-    clumpi_u32 wanted = (clumpi_u32)count;
-    clumpi_arg args[] = {{sizeof info.id, &info.id}, {sizeof wanted, &wanted}};
-    clumpi_arg supply[] = {args[0], {sizeof heap->list_turn, &heap->list_turn}};
-    clump_sync waits = waits_of(sync);
-    heap->list_valid = 0; /* the rows of the new objects take its place */
-    heap->reduced_known = 0;
-    status = clumpi_run_on_heap(heap, CLUMPI_HEAP_KERNEL(new_count), scan_global, sizes->scan_local,
-                                supply, 2, &waits);
-    if (!status)
-        status = clumpi_run_on_heap(heap, CLUMPI_HEAP_KERNEL(new_claim), scan_global,
-                                    sizes->scan_local, args, 2, NULL);
+    if (!status) status = clumpi_new_claim(heap, info.id, count, sync);
     if (!status) status = clumpi_checking_begin(heap, k);
     if (!status) status = clumpi_checking_new(heap, info.id);
     if (!status) status = clumpi_enqueue(c, k->kernel, "of a do-new", global, local, sync);
     if (!status) status = clumpi_checking_end(heap);
-    if (status || !made) return status;
-    clumpi_u32 objects = 0;
-    status = clumpi_read(c, heap->buffer,
-                         clumpi_header_offset(heap, offsetof(clumpi_header, new_objects)),
-                         sizeof objects, &objects);
-    *made = objects;
-    return status;
+    return status || !made ? status : clumpi_new_made(heap, made);
 }
 
 /* As it lies in the header. */

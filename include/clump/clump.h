@@ -2,7 +2,7 @@
  * experimental.h.
  *
  * Reading order: status.h, allocator.h, context.h, schema.h, heap.h, program.h, run.h; then
- * cl/api/device_api.clh for what kernels may call; then refs.h, compact.h, compactor.h, collect.h,
+ * cl/api/device_api.clh for what kernels may call; then structs.h, refs.h, compact.h, compactor.h, collect.h,
  * collector.h. Buffers without a heap: suballoc.h, pool.h, defrag.h. These headers are the reference;
  * what they do not say is not promised.
  *
@@ -31,6 +31,7 @@
 #include "clump/run.h"
 #include "clump/schema.h"
 #include "clump/status.h"
+#include "clump/structs.h"
 #include "clump/suballoc.h"
 
 #endif

@@ -1,0 +1,93 @@
+/* Objects as arrays of structs: of all objects in the list of rows, or of those that references name.
+ *
+ * A launch copies one field, an array whole, between its place in the rows and its place in the structs. Structs are
+ * counted by the index array of the list, as values of a field are (fields.cl).
+ *
+ * Read first: fields.cl, cl/heap/layout.h.
+ */
+#include "cl/core/alloc.clh"
+#include "cl/core/scan.clh"
+#include "cl/heap/layout.h"
+
+#define PIECES(type)                                                                               \
+    for (uint i = 0; i < bytes / (uint)sizeof(type); i++)                                          \
+        ((__global type *)to)[i] = ((__global const type *)from)[i];
+
+/* In pieces as wide as both places are aligned to. */
+static inline void struct_copy(__global uchar *to, __global const uchar *from, uint bytes, uint piece) {
+    if (piece == 16u) {
+        PIECES(uint4)
+    } else if (piece == 8u) {
+        PIECES(ulong)
+    } else if (piece == 4u) {
+        PIECES(uint)
+    } else if (piece == 2u) {
+        PIECES(ushort)
+    } else {
+        PIECES(uchar)
+    }
+}
+
+/* The field of the object in `slot` of the row at `row`, and struct number `number`. */
+static inline void struct_field(clumpi_struct_field f, __global uchar *row, uint slot, __global uchar *structs,
+                                ulong number) {
+    __global uchar *field = row + f.base + slot * f.stride;
+    __global uchar *place = structs + f.at + number * f.struct_bytes;
+    for (uint e = 0; e < f.count; e++) {
+        if (f.is_read)
+            struct_copy(place + e * f.next, field + e * f.step, f.bytes, f.piece);
+        else
+            struct_copy(field + e * f.step, place + e * f.next, f.bytes, f.piece);
+    }
+}
+
+/* Of the classes first .. last, or, if `first` is 0, of the objects that a do-new just made. */
+static inline clumpi_range struct_rows(const clumpi_view *v, uint first, uint last) {
+    __global const uint *begin = clumpi_words_at(v, v->header->at_list_begin);
+    clumpi_range made = {0, v->header->new_rows};
+    if (first == 0) return made;
+    clumpi_range list = {begin[first], begin[last + 1]};
+    return list;
+}
+
+/* refs: where the references go instead, if f.count is 0. */
+__kernel void clumpi_struct_all(__global uchar *heap, uint header_at, uint first, uint last, clumpi_struct_field f,
+                                __global uchar *structs) {
+    clumpi_view v = clumpi_view_of(heap, header_at);
+    clumpi_range list = struct_rows(&v, first, last), chunk = clumpi_chunk(list.begin, list.end);
+    __global const uint *rows = clumpi_words_at(&v, v.header->at_list_rows);
+    __global const uint *index = clumpi_words_at(&v, v.header->at_list_index);
+    __global const ulong *masks = (__global const ulong *)clumpi_words_at(&v, v.header->at_list_masks);
+    uint items = min((uint)get_local_size(0), 64u), me = (uint)get_local_id(0);
+    for (uint r = chunk.begin + me / items; r < chunk.end; r += (uint)get_local_size(0) / items) {
+        __global uchar *row = heap + rows[r] * (ulong)v.header->granule_bytes;
+        for (uint slot = me % items; slot < 64u; slot += items) {
+            if (!(masks[r] >> slot & 1ul)) continue;
+            ulong number = index[r] + clumpi_popcount64(masks[r] & ((1ul << slot) - 1ul));
+            struct_field(f, row, slot, structs, number);
+            if (f.count == 0) ((__global uint *)(structs + f.at))[number] = rows[r] << 6 | slot;
+        }
+    }
+}
+
+/* wrong[0]: how many references name no live object of the classes; wrong[1]: the first of these. */
+__kernel void clumpi_struct_check(__global uchar *heap, uint header_at, uint first, uint last,
+                                  __global const uint *refs, uint count, __global uint *wrong) {
+    clumpi_view v = clumpi_view_of(heap, header_at);
+    for (uint i = (uint)get_global_id(0); i < count; i += (uint)get_global_size(0)) {
+        uint granule = refs[i] >> 6;
+        clumpi_place place = clumpi_place_of(clumpi_home_of(&v), granule);
+        uint is_live = clumpi_place_fits(place, first, last);
+        if (is_live) is_live = (uint)(clumpi_row_bits(&v, granule) >> (refs[i] & 63u)) & 1u;
+        if (is_live) continue;
+        atomic_inc(&wrong[0]);
+        atomic_min(&wrong[1], i);
+    }
+}
+
+__kernel void clumpi_struct_chosen(__global uchar *heap, uint header_at, __global const uint *refs, uint count,
+                                   clumpi_struct_field f, __global uchar *structs) {
+    clumpi_view v = clumpi_view_of(heap, header_at);
+    for (uint i = (uint)get_global_id(0); i < count; i += (uint)get_global_size(0))
+        struct_field(f, heap + (refs[i] >> 6) * (ulong)v.header->granule_bytes, refs[i] & 63u, structs, i);
+}

@@ -1,0 +1,330 @@
+/* Objects as C structs on the host.
+ *
+ * A buffer on the device has the structs as the host has them; a launch for each field copies between it and the heap.
+ * A field that new objects get no value for is copied from an element of zeros at the end of the buffer.
+ *
+ * Invariant: all that can be wrong with the arguments is known before the heap changes.
+ * Read first: clump/structs.h, cl/heap/structs.cl.
+ */
+#include <string.h>
+
+#include "heap/heap.h"
+
+#define ZERO_BYTES 128u /* the largest element: a double16 */
+
+static const char *const kernel_files[] = {
+    "cl/core/layout.h",  "cl/core/prelude.clh", "cl/core/bitmap.clh",
+    "cl/core/block.clh", "cl/core/reserve.clh", "cl/core/alloc.clh",
+    "cl/core/scan.clh",  "cl/heap/layout.h",    "cl/heap/structs.cl"};
+static const char *const kernel_names[] = {CLUMPI_STRUCT_KERNELS(CLUMPI_KERNEL_NAME)};
+const clumpi_library clumpi_struct_library = {
+    kernel_files, sizeof kernel_files / sizeof *kernel_files, kernel_names,
+    sizeof kernel_names / sizeof *kernel_names};
+
+/* One call. */
+typedef struct transfer {
+    clump_heap *heap;
+    const clump_struct_desc *desc;
+    clump_class_info info;
+    uint64_t count;
+    uint64_t zeros_at; /* in `structs`, after the last one */
+    cl_mem structs;
+    cl_mem refs; /* of chosen objects, or of new ones; NULL: there are none */
+    int is_chosen, is_read;
+} transfer;
+
+static clump_status find_field(const transfer *t, uint32_t i, clump_field_info *f) {
+    clump_error *error = &t->heap->context->error;
+    const clump_struct_desc *d = t->desc;
+    const clump_struct_field *field = &d->fields[i];
+    if (!field->name || clump_schema_find_field(t->heap->schema, t->info.id, field->name, f))
+        return clumpi_fail(error, CLUMP_ERR_NOT_FOUND, "class %s has no field \"%s\"",
+                           d->class_name, field->name ? field->name : "(null)");
+    for (uint32_t k = 0; k < i; k++)
+        if (strcmp(d->fields[k].name, field->name) == 0)
+            return clumpi_fail(error, CLUMP_ERR_USAGE, "the struct for class %s has field %s twice",
+                               d->class_name, field->name);
+    uint64_t bytes = (uint64_t)f->element_bytes * (f->count ? f->count : 1);
+    if (field->offset + bytes > d->bytes)
+        return clumpi_fail(error, CLUMP_ERR_USAGE,
+                           "field %s takes bytes %u to %llu of the struct for class %s, which has "
+                           "%u: offset and size "
+                           "must be those of offsetof and sizeof",
+                           field->name, field->offset, (unsigned long long)(field->offset + bytes),
+                           d->class_name, d->bytes);
+    return CLUMP_OK;
+}
+
+static clump_status open_transfer(transfer *t, const void *structs, const char *call) {
+    clump_context *c = t->heap->context;
+    const clump_struct_desc *d = t->desc;
+    if (!d || !d->bytes || (d->field_count && !d->fields))
+        return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
+                           "%s: the description of the struct has no %s", call,
+                           !d          ? "class"
+                           : !d->bytes ? "size"
+                                       : "fields");
+    if (!structs && t->count)
+        return clumpi_fail(&c->error, CLUMP_ERR_USAGE, "%s needs a place for structs", call);
+    if (!d->class_name || clump_schema_find_class(t->heap->schema, d->class_name, &t->info))
+        return clumpi_fail(&c->error, CLUMP_ERR_NOT_FOUND, "the heap has no class \"%s\"",
+                           d->class_name ? d->class_name : "(null)");
+    clump_field_info f;
+    clump_status status = CLUMP_OK;
+    for (uint32_t i = 0; i < d->field_count && !status; i++) status = find_field(t, i, &f);
+    return status;
+}
+
+/* The buffer, with what the host has in it, or zeros. */
+static clump_status open_buffer(transfer *t, const void *structs) {
+    clump_context *c = t->heap->context;
+    uint64_t bytes = t->count * t->desc->bytes;
+    t->zeros_at = (bytes + ZERO_BYTES - 1) / ZERO_BYTES * ZERO_BYTES;
+    clump_status status = clumpi_buffer_create(c, t->zeros_at + ZERO_BYTES, "structs", &t->structs);
+    if (!status && t->is_read) status = clumpi_clear(c, t->structs, 0, t->zeros_at);
+    if (!status && !t->is_read) status = clumpi_write(c, t->structs, 0, bytes, structs);
+    if (!status && !t->is_read) status = clumpi_clear(c, t->structs, t->zeros_at, ZERO_BYTES);
+    return status;
+}
+
+static void close_transfer(transfer *t) {
+    clumpi_buffer_release(t->heap->context, &t->structs);
+    clumpi_buffer_release(t->heap->context, &t->refs);
+}
+
+/* The largest power of two, up to 16, that all the bits are multiples of. */
+static clumpi_u32 common_piece(uint64_t bits) {
+    clumpi_u32 piece = 16;
+    while (bits % piece) piece /= 2;
+    return piece;
+}
+
+/* All objects of the classes from `first` on, 0: new ones; or those that are chosen. */
+static clump_status copy_field(transfer *t, clumpi_u32 first, clumpi_struct_field f) {
+    const cl_mem *place = f.count ? &t->structs : &t->refs;
+    const clumpi_launch_sizes *sizes = &t->heap->context->sizes;
+    clumpi_u32 last = t->info.last, count = (clumpi_u32)t->count;
+    f.is_read = (clumpi_u32)t->is_read;
+    f.piece = common_piece(f.base | f.stride | f.step | f.bytes | f.next | f.at | f.struct_bytes);
+    clumpi_arg all[] = {
+        {sizeof first, &first}, {sizeof last, &last}, {sizeof f, &f}, {sizeof *place, place}};
+    clumpi_arg chosen[] = {{sizeof t->refs, &t->refs},
+                           {sizeof count, &count},
+                           {sizeof f, &f},
+                           {sizeof t->structs, &t->structs}};
+    return clumpi_run_on_heap(
+        t->heap,
+        t->is_chosen ? CLUMPI_STRUCT_KERNEL(struct_chosen) : CLUMPI_STRUCT_KERNEL(struct_all),
+        sizes->do_all_global, sizes->do_all_local, t->is_chosen ? chosen : all, 4, NULL);
+}
+
+/* Where the fields of a row are. */
+static clumpi_struct_field field_of_row(const clump_field_info *f) {
+    clumpi_struct_field field = {.base = f->base_bytes,
+                                 .stride = f->stride_bytes,
+                                 .step = f->step_bytes,
+                                 .count = f->count ? f->count : 1,
+                                 .bytes = f->element_bytes};
+    return field;
+}
+
+static clump_status copy_fields(transfer *t, clumpi_u32 first) {
+    clump_status status = CLUMP_OK;
+    for (uint32_t i = 0; i < t->desc->field_count && !status; i++) {
+        clump_field_info info;
+        clump_schema_find_field(t->heap->schema, t->info.id, t->desc->fields[i].name, &info);
+        clumpi_struct_field f = field_of_row(&info);
+        f.next = f.bytes;
+        f.at = t->desc->fields[i].offset;
+        f.struct_bytes = t->desc->bytes;
+        status = copy_field(t, first, f);
+    }
+    return status;
+}
+
+/* All objects of the class and its subclasses, once it is known that there are t->count. */
+static clump_status copy_all(transfer *t, void *out, const void *in) {
+    clump_context *c = t->heap->context;
+    if (!t->count) return CLUMP_OK;
+    clump_status status = open_buffer(t, in);
+    if (!status) status = copy_fields(t, t->info.id);
+    if (!status)
+        status =
+            out ? clumpi_read(c, t->structs, 0, t->count * t->desc->bytes, out) : clumpi_finish(c);
+    close_transfer(t);
+    return status;
+}
+
+clump_status clump_heap_read_structs(clump_heap *heap, const clump_struct_desc *desc, void *structs,
+                                     uint64_t capacity, uint64_t *count) {
+    if (count) *count = 0;
+    if (!heap) return CLUMP_ERR_USAGE;
+    transfer t = {.heap = heap, .desc = desc, .count = capacity, .is_read = 1};
+    clump_status status = open_transfer(&t, structs, "clump_heap_read_structs");
+    if (!status) status = clumpi_rank(heap, t.info.id, t.info.last, &t.count);
+    if (status) return status;
+    if (count) *count = t.count;
+    if (t.count > capacity)
+        return clumpi_fail(
+            &heap->context->error, CLUMP_ERR_USAGE,
+            "clump_heap_read_structs: room for %llu structs, class %s has %llu objects",
+            (unsigned long long)capacity, t.info.name, (unsigned long long)t.count);
+    return copy_all(&t, structs, NULL);
+}
+
+clump_status clump_heap_write_structs(clump_heap *heap, const clump_struct_desc *desc,
+                                      const void *structs, uint64_t count) {
+    if (!heap) return CLUMP_ERR_USAGE;
+    transfer t = {.heap = heap, .desc = desc, .count = count};
+    clump_status status = open_transfer(&t, structs, "clump_heap_write_structs");
+    if (!status) status = clumpi_rank(heap, t.info.id, t.info.last, &t.count);
+    if (status) return status;
+    if (t.count != count)
+        return clumpi_fail(
+            &heap->context->error, CLUMP_ERR_USAGE,
+            "clump_heap_write_structs: %llu structs for the %llu objects of class %s",
+            (unsigned long long)count, (unsigned long long)t.count, t.info.name);
+    return copy_all(&t, NULL, structs);
+}
+
+/* ---- Chosen objects -------------------------------------------------------------------------- */
+
+/* Of a checked heap: generations are judged one by one, and the device gets plain references. */
+static clump_status plain_refs(const transfer *t, const clump_ref *refs, clump_ref **plain) {
+    clump_heap *heap = t->heap;
+    clump_status status = CLUMP_OK;
+    *plain = clumpi_alloc(&heap->context->allocator, t->count * sizeof **plain);
+    if (!*plain)
+        return clumpi_fail(&heap->context->error, CLUMP_ERR_MEMORY,
+                           "no host memory for %llu references", (unsigned long long)t->count);
+    for (uint64_t i = 0; i < t->count && !status; i++) {
+        (*plain)[i] = clumpi_ref_plain(heap, refs[i]);
+        status = clumpi_ref_check(heap, refs[i], t->info.id, t->info.last);
+    }
+    return status;
+}
+
+/* Put the references where kernels find them, if each names an object. */
+static clump_status choose(transfer *t, const clump_ref *refs) {
+    clump_context *c = t->heap->context;
+    const clumpi_launch_sizes *sizes = &c->sizes;
+    clumpi_u32 count = (clumpi_u32)t->count, wrong[2] = {0, UINT32_MAX};
+    clump_ref *plain = NULL;
+    clump_status status = t->heap->checks ? plain_refs(t, refs, &plain) : CLUMP_OK;
+    const uint64_t bytes = t->count * sizeof *refs;
+    cl_mem judged = NULL;
+    if (!status) status = clumpi_buffer_create(c, bytes, "references", &t->refs);
+    if (!status) status = clumpi_buffer_create(c, sizeof wrong, "a judgement", &judged);
+    if (!status) status = clumpi_write(c, t->refs, 0, bytes, plain ? plain : refs);
+    if (!status) status = clumpi_write(c, judged, 0, sizeof wrong, wrong);
+    clumpi_arg args[] = {{sizeof t->info.id, &t->info.id},
+                         {sizeof t->info.last, &t->info.last},
+                         {sizeof t->refs, &t->refs},
+                         {sizeof count, &count},
+                         {sizeof judged, &judged}};
+    if (!status)
+        status = clumpi_run_on_heap(t->heap, CLUMPI_STRUCT_KERNEL(struct_check),
+                                    sizes->do_all_global, sizes->do_all_local, args, 5, NULL);
+    if (!status) status = clumpi_read(c, judged, 0, sizeof wrong, wrong);
+    if (!status && wrong[0])
+        status = clumpi_fail(&c->error, CLUMP_ERR_REFERENCE,
+                             "%u of %llu references name no live object of class %s, the first of "
+                             "them number %u, 0x%08x",
+                             wrong[0], (unsigned long long)t->count, t->info.name, wrong[1],
+                             refs[wrong[1]]);
+    clumpi_buffer_release(c, &judged);
+    clumpi_free(&c->allocator, plain);
+    return status;
+}
+
+static clump_status copy_chosen(clump_heap *heap, const clump_struct_desc *desc,
+                                const clump_ref *refs, uint64_t count, void *out, const void *in,
+                                const char *call) {
+    if (!heap) return CLUMP_ERR_USAGE;
+    clump_context *c = heap->context;
+    transfer t = {
+        .heap = heap, .desc = desc, .count = count, .is_chosen = 1, .is_read = out != NULL};
+    clump_status status = open_transfer(&t, out ? out : in, call);
+    if (status || !count) return status;
+    if (!refs) return clumpi_fail(&c->error, CLUMP_ERR_USAGE, "%s needs references", call);
+    if (count > UINT32_C(1) << 31)
+        return clumpi_fail(&c->error, CLUMP_ERR_USAGE, "%s: %llu references; at most 2^31 at once",
+                           call, (unsigned long long)count);
+    status = choose(&t, refs);
+    if (!status) status = open_buffer(&t, in);
+    if (!status) status = copy_fields(&t, t.info.id);
+    if (!status)
+        status = out ? clumpi_read(c, t.structs, 0, count * desc->bytes, out) : clumpi_finish(c);
+    close_transfer(&t);
+    return status;
+}
+
+clump_status clump_heap_read_chosen_structs(clump_heap *heap, const clump_struct_desc *desc,
+                                            const clump_ref *refs, uint64_t count, void *structs) {
+    return copy_chosen(heap, desc, refs, count, structs, NULL, "clump_heap_read_chosen_structs");
+}
+
+clump_status clump_heap_write_chosen_structs(clump_heap *heap, const clump_struct_desc *desc,
+                                             const clump_ref *refs, uint64_t count,
+                                             const void *structs) {
+    return copy_chosen(heap, desc, refs, count, NULL, structs, "clump_heap_write_chosen_structs");
+}
+
+/* ---- New objects ----------------------------------------------------------------------------- */
+
+static int is_named(const clump_struct_desc *desc, const char *name) {
+    for (uint32_t i = 0; i < desc->field_count; i++)
+        if (strcmp(desc->fields[i].name, name) == 0) return 1;
+    return 0;
+}
+
+/* Fields that the struct does not have, of the class and its bases. */
+static clump_status clear_others(transfer *t) {
+    clump_status status = CLUMP_OK;
+    clump_class_info k = t->info;
+    for (uint32_t id = k.id; id && !status; id = k.base) {
+        clump_schema_get_class(t->heap->schema, id, &k);
+        for (uint32_t i = 0; i < k.field_count && !status; i++) {
+            clump_field_info info;
+            clump_schema_get_field(t->heap->schema, id, i, &info);
+            if (is_named(t->desc, info.name)) continue;
+            clumpi_struct_field f = field_of_row(&info);
+            f.at = t->zeros_at; /* of all objects and elements */
+            status = copy_field(t, 0, f);
+        }
+    }
+    return status;
+}
+
+static clump_status read_refs(transfer *t, uint64_t objects, clump_ref *refs) {
+    const clumpi_struct_field none = {0};
+    clump_status status = copy_field(t, 0, none);
+    if (!status) status = clumpi_checking_name(t->heap, t->refs, objects);
+    return status ? status
+                  : clumpi_read(t->heap->context, t->refs, 0, objects * sizeof *refs, refs);
+}
+
+clump_status clump_heap_new_structs(clump_heap *heap, const clump_struct_desc *desc,
+                                    const void *structs, uint64_t count, clump_ref *refs,
+                                    uint64_t *made) {
+    uint64_t objects = 0;
+    if (made) *made = 0;
+    if (!heap) return CLUMP_ERR_USAGE;
+    clump_context *c = heap->context;
+    transfer t = {.heap = heap, .desc = desc, .count = count};
+    clump_status status = open_transfer(&t, structs, "clump_heap_new_structs");
+    if (!status) status = clumpi_new_check(heap, desc->class_name, count, &t.info);
+    if (status || !count) return status;
+    status = open_buffer(&t, structs);
+    if (!status && refs)
+        status = clumpi_buffer_create(c, count * sizeof *refs, "references", &t.refs);
+    if (!status) status = clumpi_new_claim(heap, t.info.id, count, NULL);
+    if (!status) status = clumpi_checking_new(heap, t.info.id);
+    if (!status) status = copy_fields(&t, 0);
+    if (!status) status = clear_others(&t);
+    if (!status) status = clumpi_new_made(heap, &objects);
+    if (!status && refs) status = read_refs(&t, objects, refs);
+    close_transfer(&t);
+    if (!status && made) *made = objects;
+    return status;
+}

@@ -1,0 +1,81 @@
+/* Objects as C structs on the host: all objects of a class, or chosen ones, read into an array of structs or written
+ * from one, and objects made from one.
+ *
+ * A clump_struct_desc says where in the struct each field lies. `clump-schema --emit-c FILE` makes the struct and its
+ * description from a schema; a struct of one's own is described by hand:
+ *
+ *   typedef struct body { float x, y; uint32_t neighbour[4]; } body;
+ *   static const clump_struct_field body_fields[] = {
+ *       {"x", offsetof(body, x)}, {"y", offsetof(body, y)}, {"neighbour", offsetof(body, neighbour)}};
+ *   static const clump_struct_desc body_desc = {"Body", sizeof(body), 3, body_fields};
+ *
+ * A field takes element_bytes of it (schema.h: 3-vectors take 4 elements, as cl_float3 does; a bool takes 1 byte, a
+ * reference 4, a clump_ref), an array as many of these as it has elements, one after the other. It may be a part of
+ * the fields, in any order, and inherited ones; offsets need no alignment.
+ *
+ * Each call takes one launch for each field named, one transfer of all structs, and a buffer on the device of their
+ * size. Other objects, and fields that are not named, are left as they are. Where a call fails because of its
+ * arguments, nothing was read or written.
+ *
+ * Threads: as for the heap. Read first: heap.h.
+ */
+#ifndef CLUMP_STRUCTS_H
+#define CLUMP_STRUCTS_H
+
+#include "clump/heap.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct clump_struct_field {
+    const char *name; /* of a field of the class, inherited ones too; each at most once */
+    uint32_t offset;  /* of its first element, bytes */
+} clump_struct_field;
+
+typedef struct clump_struct_desc {
+    const char *class_name;
+    uint32_t bytes; /* sizeof the struct: the distance from one to the next */
+    uint32_t field_count;
+    const clump_struct_field *fields;
+} clump_struct_desc;
+
+/* METHOD. Read all live objects of the class and its subclasses, in the order of clump_heap_read_refs().
+ *   structs   [out]            bytes that no field covers become 0; NULL is allowed with a capacity of 0
+ *   capacity                   of `structs`
+ *   count     [out, optional]  how many objects there are, also where there is no room for them
+ * Blocks: yes. Returns CLUMP_OK; CLUMP_ERR_NOT_FOUND no such class or field; CLUMP_ERR_USAGE: a field twice, or not
+ * within the struct, no place, or more objects than room; CLUMP_ERR_CL; CLUMP_ERR_MEMORY. */
+CLUMP_API clump_status clump_heap_read_structs(clump_heap *heap, const clump_struct_desc *desc,
+                                               void *structs, uint64_t capacity, uint64_t *count);
+
+/* METHOD. Write all of them; `count` must be the number of live objects. Blocks: yes. Returns as above. */
+CLUMP_API clump_status clump_heap_write_structs(clump_heap *heap, const clump_struct_desc *desc,
+                                                const void *structs, uint64_t count);
+
+/* METHOD. The same for the objects that `refs` name, each of them live and of the class or a subclass.
+ *   refs  [in]  `count` of them; which one of several structs for one object is written is not defined
+ * Blocks: yes. Returns as above, and CLUMP_ERR_REFERENCE: a reference names no such object; the error says which
+ * one. Nothing is read or written then. */
+CLUMP_API clump_status clump_heap_read_chosen_structs(clump_heap *heap,
+                                                      const clump_struct_desc *desc,
+                                                      const clump_ref *refs, uint64_t count,
+                                                      void *structs);
+CLUMP_API clump_status clump_heap_write_chosen_structs(clump_heap *heap,
+                                                       const clump_struct_desc *desc,
+                                                       const clump_ref *refs, uint64_t count,
+                                                       const void *structs);
+
+/* METHOD. Make `count` objects of a class that is not abstract, as clump_do_new() does: as many as there is room for,
+ * the first of the structs. Fields that are not named become 0, and null.
+ *   refs  [out, optional]  references of the objects, in the order of the structs; room for `count`
+ *   made  [out, optional]  how many; for the others OUT_OF_MEMORY is reported (clump_heap_fetch_errors())
+ * Blocks: yes. Returns as clump_heap_read_structs(); CLUMP_ERR_USAGE: an abstract class, or more than 2^31 objects. */
+CLUMP_API clump_status clump_heap_new_structs(clump_heap *heap, const clump_struct_desc *desc,
+                                              const void *structs, uint64_t count, clump_ref *refs,
+                                              uint64_t *made);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

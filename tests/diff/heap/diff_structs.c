@@ -1,0 +1,392 @@
+/* Objects as C structs (clump/structs.h) against an array on the host and against clump_heap_read_field(): made, read,
+ * written, all and chosen ones, in a heap with holes; structs with all fields, with some, and without alignment; what is
+ * refused; a heap that is full; a checked heap.
+ *
+ * Read first: include/clump/structs.h, tests/support/cl_fixture.h.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/cl_fixture.h"
+
+#define OBJECTS 1500u
+
+static const char schema[] =
+    "abstract class Base { uint tag; ref Base next; }\n"
+    "class Body : Base { float x; float3 at; ushort marks[5] packed; ulong sums[3]; bool on; }\n"
+    "aos class Ball : Body { uchar kind; int4 box; }\n"
+    "class Other { uint tag; double16 wide; }\n";
+
+typedef struct body {
+    uint32_t tag;
+    clump_ref next;
+    float x;
+    cl_float3 at;
+    uint16_t marks[5];
+    uint64_t sums[3];
+    uint8_t on;
+} body;
+#define FIELD(type, name)                                                                          \
+    { #name, offsetof(type, name) }
+#define DESC(class_name, type, fields)                                                             \
+    { class_name, sizeof(type), sizeof(fields) / sizeof *(fields), fields }
+static const clump_struct_field body_fields[] = {
+    FIELD(body, tag),   FIELD(body, next), FIELD(body, x), FIELD(body, at),
+    FIELD(body, marks), FIELD(body, sums), FIELD(body, on)};
+static const clump_struct_desc bodies = DESC("Body", body, body_fields);
+
+/* Some of the fields of a subclass, in another order, at odd places. */
+#pragma pack(push, 1)
+typedef struct ball {
+    uint8_t kind;
+    uint64_t sums[3];
+    cl_int box[4];
+    uint16_t marks[5];
+    uint32_t tag;
+} ball;
+#pragma pack(pop)
+static const clump_struct_field ball_fields[] = {
+    FIELD(ball, kind), FIELD(ball, sums), FIELD(ball, box), FIELD(ball, marks), FIELD(ball, tag)};
+static const clump_struct_desc balls = DESC("Ball", ball, ball_fields);
+
+typedef struct other {
+    cl_double16 wide;
+    uint32_t tag;
+} other;
+static const clump_struct_field other_fields[] = {FIELD(other, wide), FIELD(other, tag)};
+static const clump_struct_desc others = DESC("Other", other, other_fields);
+
+static const char source[] =
+    "__kernel void drop(CLUMP_HEAP, uint of, uint rest) {\n"
+    "    CLUMP_FOR_EACH(Base, self) if (Base_tag(self) % of == rest) Base_free(self);\n"
+    "}\n";
+
+static cl_fixture fixture, *const f = &fixture;
+static clump_heap *heap;
+static clump_program *program;
+static clump_kernel *drop;
+static uint64_t state_of_random = 1;
+
+static uint32_t random_word(void) {
+    state_of_random = state_of_random * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)(state_of_random >> 32);
+}
+
+/* Random values where fields are, zeros elsewhere. References are null: a checked heap judges them. */
+static void fill(const clump_struct_desc *desc, void *structs, uint32_t count, uint32_t tag) {
+    memset(structs, 0, (size_t)count * desc->bytes);
+    for (uint32_t i = 0; i < count; i++)
+        for (uint32_t k = 0; k < desc->field_count; k++) {
+            clump_field_info info;
+            clump_class_info c;
+            const clump_schema *s = clump_heap_get_schema(heap);
+            assert_int_equal(clump_schema_find_class(s, desc->class_name, &c), CLUMP_OK);
+            assert_int_equal(clump_schema_find_field(s, c.id, desc->fields[k].name, &info), 0);
+            uint8_t *place = (uint8_t *)structs + (size_t)i * desc->bytes + desc->fields[k].offset;
+            uint32_t bytes = info.element_bytes * (info.count ? info.count : 1), value = tag + i;
+            if (strcmp(info.name, "tag") == 0)
+                memcpy(place, &value, sizeof value);
+            else if (info.type == CLUMP_TYPE_BOOL)
+                *place = random_word() & 1;
+            else
+                for (uint32_t b = 0; info.type != CLUMP_TYPE_REF && b < bytes; b++)
+                    place[b] = (uint8_t)(random_word() >> 24);
+        }
+}
+
+/* All objects as fields have them, in the order of clump_heap_read_refs(). */
+static void expect_fields(const clump_struct_desc *desc, const void *structs, uint32_t count) {
+    for (uint32_t k = 0; k < desc->field_count; k++) {
+        clump_field_info info;
+        clump_class_info c;
+        const clump_schema *s = clump_heap_get_schema(heap);
+        clump_schema_find_class(s, desc->class_name, &c);
+        clump_schema_find_field(s, c.id, desc->fields[k].name, &info);
+        uint8_t *values = malloc((size_t)count * info.element_bytes + 1);
+        for (uint32_t e = 0; e < (info.count ? info.count : 1); e++) {
+            CHECK_OK(f, clump_heap_read_field(heap, desc->class_name, info.name, e, values, count));
+            for (uint32_t i = 0; i < count; i++)
+                if (memcmp(values + (size_t)i * info.element_bytes,
+                           (const uint8_t *)structs + (size_t)i * desc->bytes +
+                               desc->fields[k].offset + (size_t)e * info.element_bytes,
+                           info.element_bytes) != 0)
+                    fail_msg("class %s, object %u, field %s, element %u differs", desc->class_name,
+                             i, info.name, e);
+        }
+        free(values);
+    }
+}
+
+/* The structs that clump_heap_read_structs() gives. */
+static void *read_all(const clump_struct_desc *desc, uint32_t count) {
+    uint64_t found = 0;
+    uint8_t *structs = malloc((size_t)(count + 1) * desc->bytes);
+    memset(structs, 0x5a, (size_t)(count + 1) * desc->bytes);
+    CHECK_OK(f, clump_heap_read_structs(heap, desc, structs, count + 1, &found));
+    assert_int_equal(found, count);
+    for (uint32_t b = 0; b < desc->bytes; b++)
+        assert_int_equal(structs[count * desc->bytes + b], 0x5a);
+    return structs;
+}
+
+static int by_tag(const void *a, const void *b) {
+    uint32_t x = ((const body *)a)->tag, y = ((const body *)b)->tag;
+    return x < y ? -1 : x > y;
+}
+
+static void drop_some(uint32_t of, uint32_t rest) {
+    SET_ARG(f, drop, 0, of);
+    SET_ARG(f, drop, 1, rest);
+    CHECK_OK(f, clump_do_all(heap, drop, NULL));
+}
+
+/* Made in a heap of which the free memory is no zeros: what is not named is 0. */
+static void test_new(void **state) {
+    (void)state;
+    static body made[OBJECTS];
+    static clump_ref refs[OBJECTS], all[OBJECTS];
+    uint64_t count = 0;
+    fill(&bodies, made, OBJECTS, 0);
+    CHECK_OK(f, clump_heap_new_structs(heap, &bodies, made, OBJECTS, NULL, &count));
+    assert_int_equal(count, OBJECTS);
+    drop_some(1, 0);
+    /* With holes: a third of these stays, then come others. */
+    CHECK_OK(f, clump_heap_new_structs(heap, &bodies, made, OBJECTS, refs, &count));
+    body *found = read_all(&bodies, OBJECTS);
+    qsort(found, OBJECTS, sizeof *found, by_tag);
+    assert_memory_equal(found, made, sizeof made);
+    free(found);
+    drop_some(3, 1);
+    drop_some(3, 2);
+    static ball some[OBJECTS];
+    fill(&balls, some, OBJECTS, 10000);
+    CHECK_OK(f, clump_heap_new_structs(heap, &balls, some, OBJECTS, all, &count));
+    assert_int_equal(count, OBJECTS);
+    ball *found_balls = read_all(&balls, OBJECTS);
+    expect_fields(&balls, found_balls, OBJECTS);
+    free(found_balls);
+    static ball chosen[OBJECTS];
+    CHECK_OK(f, clump_heap_read_chosen_structs(heap, &balls, all, OBJECTS, chosen));
+    assert_memory_equal(chosen, some, sizeof some); /* refs are in the order of the structs */
+    /* The other fields of a Ball. */
+    static body rest[OBJECTS];
+    CHECK_OK(f, clump_heap_read_chosen_structs(heap, &bodies, all, OBJECTS, rest));
+    for (uint32_t i = 0; i < OBJECTS; i++) {
+        static const cl_float zero[4];
+        if (rest[i].tag != some[i].tag || rest[i].next || memcmp(&rest[i].x, zero, sizeof(float)) ||
+            memcmp(&rest[i].at, zero, sizeof zero) || rest[i].on ||
+            memcmp(rest[i].marks, some[i].marks, sizeof rest[i].marks))
+            fail_msg("struct %u: what was not named is not 0, or what was is wrong", i);
+    }
+    CHECK_HEAP(f, heap);
+    drop_some(1, 0);
+}
+
+static void test_all(void **state) {
+    (void)state;
+    static body made[OBJECTS];
+    static ball some[OBJECTS / 2];
+    fill(&bodies, made, OBJECTS, 0);
+    fill(&balls, some, OBJECTS / 2, OBJECTS);
+    CHECK_OK(f, clump_heap_new_structs(heap, &bodies, made, OBJECTS, NULL, NULL));
+    CHECK_OK(f, clump_heap_new_structs(heap, &balls, some, OBJECTS / 2, NULL, NULL));
+    drop_some(5, 2);
+    const uint32_t count = OBJECTS + OBJECTS / 2 - (OBJECTS + OBJECTS / 2) / 5;
+    body *now = read_all(&bodies, count), *other_values = malloc(count * sizeof *now);
+    expect_fields(&bodies, now, count);
+    fill(&bodies, other_values, count, 0);
+    CHECK_OK(f, clump_heap_write_structs(heap, &bodies, other_values, count));
+    expect_fields(&bodies, other_values, count);
+    free(now);
+    now = read_all(&bodies, count);
+    assert_memory_equal(now, other_values, count * sizeof *now);
+    /* One field alone: the others stay. */
+    static const clump_struct_field x[] = {{"x", 4}};
+    const clump_struct_desc alone = {"Body", 12, 1, x};
+    uint32_t *words = calloc(count, 12);
+    for (uint32_t i = 0; i < 3 * count; i++) words[i] = random_word();
+    CHECK_OK(f, clump_heap_write_structs(heap, &alone, words, count));
+    for (uint32_t i = 0; i < count; i++) memcpy(&other_values[i].x, &words[3 * i + 1], 4);
+    expect_fields(&bodies, other_values, count);
+    free(words);
+    free(now);
+    free(other_values);
+    CHECK_HEAP(f, heap);
+    drop_some(1, 0);
+}
+
+static void test_chosen(void **state) {
+    (void)state;
+    static body made[OBJECTS], wanted[OBJECTS], found[OBJECTS];
+    static clump_ref refs[OBJECTS], chosen[OBJECTS];
+    fill(&bodies, made, OBJECTS, 0);
+    CHECK_OK(f, clump_heap_new_structs(heap, &bodies, made, OBJECTS, refs, NULL));
+    uint32_t count = 0;
+    for (uint32_t i = OBJECTS; i-- > 0;)
+        if (random_word() % 3 == 0) {
+            wanted[count] = made[i];
+            chosen[count++] = refs[i];
+        }
+    CHECK_OK(f, clump_heap_read_chosen_structs(heap, &bodies, chosen, count, found));
+    assert_memory_equal(found, wanted, count * sizeof *found);
+    fill(&bodies, wanted, count, 5000);
+    CHECK_OK(f, clump_heap_write_chosen_structs(heap, &bodies, chosen, count, wanted));
+    for (uint32_t i = 0; i < count; i++)
+        for (uint32_t k = 0; k < OBJECTS; k++)
+            if (refs[k] == chosen[i]) made[k] = wanted[i];
+    CHECK_OK(f, clump_heap_read_chosen_structs(heap, &bodies, refs, OBJECTS, found));
+    assert_memory_equal(found, made, sizeof made);
+    /* One that names none: nothing is written. */
+    static const clump_ref wrong[] = {0, 0xfffffff0u, 5u << 6};
+    fill(&bodies, wanted, count, 9000);
+    for (size_t w = 0; w < sizeof wrong / sizeof *wrong; w++) {
+        clump_ref kept = chosen[count / 2];
+        chosen[count / 2] = wrong[w];
+        clump_status status = clump_heap_write_chosen_structs(heap, &bodies, chosen, count, wanted);
+        cl_fixture_expect_words(clump_context_get_error(f->clump), status, CLUMP_ERR_REFERENCE,
+                                "live object of class Body", "write chosen", __LINE__);
+        chosen[count / 2] = kept;
+    }
+    /* Live, but of no such class; then of the class, but freed. */
+    CHECK_STATUS(f, clump_heap_read_chosen_structs(heap, &balls, refs, 1, found),
+                 CLUMP_ERR_REFERENCE);
+    CHECK_OK(f, clump_heap_read_chosen_structs(heap, &bodies, refs, OBJECTS, found));
+    assert_memory_equal(found, made, sizeof made);
+    drop_some(1, 0);
+    CHECK_STATUS(f, clump_heap_read_chosen_structs(heap, &bodies, refs, 1, found),
+                 CLUMP_ERR_REFERENCE);
+    CHECK_HEAP(f, heap);
+}
+
+/* The widest element. */
+static void test_wide(void **state) {
+    (void)state;
+    if (!(f->capabilities->features & CLUMP_FEATURE_FP64)) skip();
+    static other made[200];
+    fill(&others, made, 200, 1);
+    CHECK_OK(f, clump_heap_new_structs(heap, &others, made, 200, NULL, NULL));
+    other *found = read_all(&others, 200);
+    expect_fields(&others, found, 200);
+    free(found);
+}
+
+static void expect(clump_status found, clump_status expected, const char *words, int line) {
+    cl_fixture_expect_words(clump_context_get_error(f->clump), found, expected, words, "structs",
+                            line);
+}
+
+static void test_refused(void **state) {
+    (void)state;
+    body one = {0};
+    clump_ref ref = 0;
+    uint64_t count = 7;
+    static const clump_struct_field twice[] = {{"x", 0}, {"x", 4}}, unknown[] = {{"weight", 0}},
+                                    far[] = {{"sums", 8}}, none[] = {{NULL, 0}};
+    clump_struct_desc d = {"Body", 16, 2, twice};
+    expect(clump_heap_read_structs(heap, &d, &one, 1, &count), CLUMP_ERR_USAGE, "field x twice",
+           __LINE__);
+    assert_int_equal(count, 0);
+    d = (clump_struct_desc){"Body", 16, 1, unknown};
+    expect(clump_heap_write_structs(heap, &d, &one, 0), CLUMP_ERR_NOT_FOUND, "\"weight\"",
+           __LINE__);
+    d.fields = none;
+    expect(clump_heap_write_structs(heap, &d, &one, 0), CLUMP_ERR_NOT_FOUND, "(null)", __LINE__);
+    d.fields = far;
+    expect(clump_heap_new_structs(heap, &d, &one, 1, NULL, NULL), CLUMP_ERR_USAGE,
+           "field sums takes bytes 8 to 32 of the struct for class Body, which has 16", __LINE__);
+    d = (clump_struct_desc){"Body", 0, 0, NULL};
+    expect(clump_heap_read_structs(heap, &d, &one, 1, NULL), CLUMP_ERR_USAGE, "no size", __LINE__);
+    expect(clump_heap_read_structs(heap, NULL, &one, 1, NULL), CLUMP_ERR_USAGE, "no class",
+           __LINE__);
+    d = (clump_struct_desc){"Body", 16, 1, NULL};
+    expect(clump_heap_read_structs(heap, &d, &one, 1, NULL), CLUMP_ERR_USAGE, "no fields",
+           __LINE__);
+    d = (clump_struct_desc){"Nobody", 16, 0, NULL};
+    expect(clump_heap_read_structs(heap, &d, &one, 1, NULL), CLUMP_ERR_NOT_FOUND, "Nobody",
+           __LINE__);
+    d.class_name = "Base";
+    expect(clump_heap_new_structs(heap, &d, &one, 1, NULL, NULL), CLUMP_ERR_USAGE, "abstract",
+           __LINE__);
+    d.class_name = "Body";
+    expect(clump_heap_new_structs(heap, &d, &one, (UINT64_C(1) << 31) + 1, NULL, NULL),
+           CLUMP_ERR_USAGE, "2^31", __LINE__);
+    expect(clump_heap_read_chosen_structs(heap, &bodies, NULL, 1, &one), CLUMP_ERR_USAGE,
+           "needs references", __LINE__);
+    expect(clump_heap_read_chosen_structs(heap, &bodies, &ref, 1, NULL), CLUMP_ERR_USAGE,
+           "needs a place", __LINE__);
+    CHECK_OK(f, clump_heap_new_structs(heap, &bodies, &one, 1, &ref, NULL));
+    expect(clump_heap_read_structs(heap, &bodies, NULL, 0, &count), CLUMP_ERR_USAGE,
+           "has 1 objects", __LINE__);
+    assert_int_equal(count, 1);
+    expect(clump_heap_write_structs(heap, &bodies, &one, 0), CLUMP_ERR_USAGE, "0 structs for the 1",
+           __LINE__);
+    expect(clump_heap_write_structs(heap, &bodies, NULL, 1), CLUMP_ERR_USAGE, "needs a place",
+           __LINE__);
+    assert_int_equal(clump_heap_read_structs(NULL, &bodies, &one, 1, NULL), CLUMP_ERR_USAGE);
+    CHECK_OK(f, clump_heap_read_chosen_structs(heap, &bodies, &ref, 0, NULL));
+    CHECK_OK(f, clump_heap_new_structs(heap, &bodies, NULL, 0, NULL, &count));
+    assert_int_equal(count, 0);
+    drop_some(1, 0);
+    CHECK_HEAP(f, heap);
+}
+
+/* More than there is room for: the first of them, the rest is reported. */
+static void test_full(void **state) {
+    (void)state;
+    uint64_t room = cl_fixture_free_slots(f, heap, "Body"), made = 0;
+    body *all = malloc((room + 100) * sizeof *all);
+    clump_ref *refs = calloc(room + 100, sizeof *refs);
+    fill(&bodies, all, (uint32_t)room + 100, 0);
+    CHECK_OK(f, clump_heap_new_structs(heap, &bodies, all, room + 100, refs, &made));
+    assert_int_equal(made, room);
+    clump_device_report r;
+    CHECK_STATUS(f, clump_heap_fetch_errors(heap, &r), CLUMP_ERR_DEVICE);
+    assert_int_equal(r.errors[CLUMP_DEVICE_OUT_OF_MEMORY].count, 100);
+    body *found = malloc(room * sizeof *found);
+    CHECK_OK(f, clump_heap_read_chosen_structs(heap, &bodies, refs, room, found));
+    assert_memory_equal(found, all, room * sizeof *found);
+    for (uint64_t i = room; i < room + 100; i++) assert_int_equal(refs[i], 0);
+    drop_some(1, 0);
+    CHECK_HEAP(f, heap);
+    free(found);
+    free(refs);
+    free(all);
+}
+
+static void open_heap(const clump_checked_desc *checked) {
+    clump_schema *s = NULL;
+    assert_int_equal(clump_schema_parse(schema, sizeof schema - 1, NULL, &s, NULL), CLUMP_OK);
+    clump_heap_desc desc = {.context = f->clump,
+                            .schema = s,
+                            .bytes = cl_fixture_small_heap_bytes(f->clump) + (3u << 20),
+                            .block_rows = 3,
+                            .checked = checked};
+    CHECK_OK(f, clump_heap_create(&desc, &heap));
+    clump_schema_destroy(s);
+    program = cl_fixture_program(f, heap, source, NULL, NULL);
+    drop = cl_fixture_kernel(f, program, "drop");
+}
+
+static void close_heap(void) {
+    clump_kernel_destroy(drop);
+    clump_program_destroy(program);
+    clump_heap_destroy(heap);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_new),     cmocka_unit_test(test_all),  cmocka_unit_test(test_chosen),
+        cmocka_unit_test(test_refused), cmocka_unit_test(test_full), cmocka_unit_test(test_wide)};
+    static const clump_checked_desc all_checks = {0};
+    int failed = 0;
+    for (int checked = 0; checked <= 1; checked++) {
+        int status = cl_fixture_open(f, NULL);
+        if (status) return status;
+        open_heap(checked ? &all_checks : NULL);
+        failed +=
+            cmocka_run_group_tests_name(checked ? "a checked heap" : "a heap", tests, NULL, NULL);
+        close_heap();
+        cl_fixture_close(f);
+    }
+    return failed;
+}
