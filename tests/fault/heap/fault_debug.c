@@ -416,6 +416,27 @@ static void test_generations_move(void **state) {
     close_heap();
 }
 
+/* Roots that the host names have generations, too. */
+static void test_roots(void **state) {
+    clump_ref roots[2];
+    clump_collect_report report;
+    uint64_t nodes = 7;
+    open_heap(0);
+    make(10);
+    cl_fixture_read(&t.on, t.refs, roots, sizeof roots);
+    run("drop", 0);
+    const clump_collect_desc desc = {.roots = roots, .root_count = 2};
+    CHECK_OK(&t.on, clump_collect(t.heap, &desc, &report, NULL));
+    assert_int_equal(report.roots, 2);
+    assert_int_equal(report.roots_dangling, 1);
+    CHECK_OK(&t.on, clump_heap_calc_count(t.heap, "Node", &nodes));
+    assert_int_equal(nodes, 1);
+    cl_fixture_write(&t.on, t.refs, &roots[1], sizeof roots[1]);
+    run("use", 0);
+    expect_nothing();
+    close_heap();
+}
+
 /* Loops of all with all: a right one is told nothing; a wrong access where values are staged, and one where they
  * are used, have their lines. How often they are found depends on how many work-items share the values. */
 static void test_staged(void **state) {
@@ -752,6 +773,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(test_references),
         cmocka_unit_test(test_stale),
         cmocka_unit_test(test_generations_move),
+        cmocka_unit_test(test_roots),
         cmocka_unit_test(test_staged),
         cmocka_unit_test(test_kinds_of_references),
         cmocka_unit_test(test_bounds),
