@@ -69,6 +69,8 @@ void add_object(client *c, heap_model *h, int class, clump_ref ref, uint32_t tag
     if ((ref & h->plain) >= h->references) complain(c, "%08x is no reference of this heap", ref);
     const object_model *there = object_in_slot(h, ref);
     if (there) complain(c, "a new K%d is at %08x, where a live K%d is", class, ref, there->class);
+    for (uint32_t i = 0; i < GRAVES && i < h->grave_count && h->plain != UINT32_MAX; i++)
+        if (h->graves[i] == ref) complain(c, "%08x names a new object, and one that is gone", ref);
     if (h->count == h->room) {
         h->room = 2 * h->room + 1024;
         h->objects = realloc(h->objects, h->room * sizeof *h->objects);
