@@ -181,6 +181,7 @@ static clump_status mark_desc_roots(clumpi_collection *r) {
     clump_refs refs = {.count = d->root_count, .stride = sizeof *d->roots};
     clump_status status = clumpi_buffer_create(c, bytes, "roots", &refs.buffer);
     if (!status) status = clumpi_write(c, refs.buffer, 0, bytes, d->roots);
+    if (!status) status = clumpi_checking_bare(r->heap, refs.buffer, d->root_count);
     if (!status)
         status = clumpi_collect_outside(r, CLUMP_COLLECT_ROOTS, CLUMPI_COLLECT_KERNEL(mark_roots),
                                         &refs);

@@ -245,6 +245,11 @@ clump_status clumpi_checking_name(clump_heap *heap, cl_mem refs, uint64_t count)
     return change_outside(heap, 0, refs, 0, 1, count, NULL, 0);
 }
 
+clump_status clumpi_checking_bare(clump_heap *heap, cl_mem refs, uint64_t count) {
+    if (!heap->geometry.checked.generations) return CLUMP_OK;
+    return change_outside(heap, 1, refs, 0, 1, count, NULL, 0);
+}
+
 /* All references that the library knows of. */
 static clump_status change_refs(clump_heap *heap, clumpi_u32 is_plain) {
     const clumpi_launch_sizes *sizes = &heap->context->sizes;

@@ -60,6 +60,31 @@ static int is_wanted(const clump_field_info *f, wanted what) {
     return what == ALL_FIELDS || (f->type == CLUMP_TYPE_REF && f->weak == (what == WEAK_REFS));
 }
 
+/* Bytes of a struct that no field has. In a checked heap they are filled, and moved, with the object: memory without
+ * objects has no byte that is anything else. */
+static void append_padding(column_list *c, uint32_t from, uint32_t to, uint32_t stride) {
+    while (from < to) {
+        uint32_t width = WIDTH_MAX;
+        while (from % width || width > to - from) width /= 2;
+        append(c, from, stride, width, 0, 0);
+        from += width;
+    }
+}
+
+static void append_paddings(const clump_schema *schema, const clump_class_info *info,
+                            column_list *c) {
+    uint32_t begin = 0, end = 0, stride = 0;
+    for (uint32_t i = 0; i < info->field_count; i++) {
+        clump_field_info f;
+        clump_schema_get_field(schema, info->id, i, &f);
+        if (i == 0) begin = end = f.base_bytes;
+        stride = f.stride_bytes;
+        append_padding(c, end, f.base_bytes, stride);
+        end = f.base_bytes + (f.count ? f.count : 1) * f.element_bytes;
+    }
+    append_padding(c, end, begin + stride, stride);
+}
+
 /* Fields of the class and, before them, of its bases. */
 static void append_class(const clump_schema *schema, uint32_t id, wanted what, column_list *c) {
     clump_class_info info;
@@ -72,6 +97,8 @@ static void append_class(const clump_schema *schema, uint32_t id, wanted what, c
         clump_schema_get_field(schema, id, i, &f);
         if (is_wanted(&f, what)) append_field(schema, &f, what != ALL_FIELDS, c);
     }
+    if (schema->prefix && what == ALL_FIELDS && info.layout == CLUMP_LAYOUT_AOS)
+        append_paddings(schema, &info, c);
 }
 
 uint32_t clumpi_columns_build(const clump_schema *schema, clumpi_class *classes,

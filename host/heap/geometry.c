@@ -138,10 +138,15 @@ static void find_reciprocal(clumpi_header *h) {
     h->block_reciprocal = g == 1 ? 0 : (uint32_t)((UINT64_C(1) << (32 + shift)) / g + 1);
 }
 
+/* Behind the null row, which has a row's place for each class: a null reference can be of an abstract one, too. */
 uint32_t clumpi_header_at(const clump_schema *schema) {
-    row_sizes rows;
-    find_row_sizes(schema, &rows);
-    return (rows.largest + 1) / 2 * 2; /* 128-byte lines */
+    uint32_t largest = 0;
+    for (uint32_t id = 1; id <= clump_schema_get_class_count(schema); id++) {
+        clump_class_info info;
+        clump_schema_get_class(schema, id, &info);
+        if (slot_bytes(&info) > largest) largest = slot_bytes(&info);
+    }
+    return (largest + 1) / 2 * 2; /* 128-byte lines */
 }
 
 static void fill_classes(const clump_schema *schema, clumpi_geometry *g) {
@@ -236,14 +241,14 @@ static void place_reservations(clumpi_geometry *g, uint32_t blocks, uint64_t *en
 static void find_generations(clumpi_geometry *g, uint32_t blocks) {
     clumpi_checks *c = &g->checked;
     uint64_t slots = (uint64_t)blocks * g->header.block_granules * CLUMP_ROW_SLOTS;
-    uint32_t bits = 0;
+    uint32_t bits = 16;
     while (slots > UINT64_C(1) << bits) bits++;
     c->ref_mask = UINT32_MAX;
     c->ref_shift = c->generations = c->at_generations = 0;
     if (!g->has_generations || bits > 30) return;
     c->ref_shift = bits;
     c->ref_mask = (UINT32_C(1) << bits) - 1;
-    c->generations = bits < 16 ? 65535 : (UINT32_C(1) << (32 - bits)) - 1;
+    c->generations = UINT32_MAX >> bits;
 }
 
 /* A clumpi_checks, and what it leads to: the ring, a word pair for each slot, the gaps. */

@@ -249,6 +249,9 @@ clump_status clumpi_checking_plain_end(clump_heap *heap, int is_begun);
 /* References that the library made, in a buffer, get their generations. */
 clump_status clumpi_checking_name(clump_heap *heap, cl_mem refs, uint64_t count);
 
+/* References that the host gave to such a call: without their generations. */
+clump_status clumpi_checking_bare(clump_heap *heap, cl_mem refs, uint64_t count);
+
 /* The plain part of a reference. */
 clump_ref clumpi_ref_plain(const clump_heap *heap, clump_ref ref);
 /* *is_old: the slot has had other objects since. `ref` is in the heap. Blocks. */

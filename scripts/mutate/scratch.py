@@ -97,12 +97,12 @@ class Scratch:
                     os.remove(full)
 
     def configure(self):
-        if not (self.build / 'build.ninja').exists():
-            self._do(['cmake', '-S', str(self.folder), '-B', str(self.build), '-G', 'Ninja',
-                      '-DCMAKE_BUILD_TYPE=RelWithDebInfo',
-                      f'-DCMAKE_C_FLAGS_RELWITHDEBINFO=-O2 -DNDEBUG -w {BOUNDS}',
-                      '-DCLUMP_WERROR=OFF', '-DCLUMP_FUZZ_SANITIZERS=OFF', # see MEMORY_MAX
-                      '-DCLUMP_BUILD_TESTS=ON', '-DCLUMP_BUILD_BENCH=OFF', '-DCLUMP_INSTALL=OFF'])
+        # Each time: the options below may not be those that a copy was kept with.
+        self._do(['cmake', '-S', str(self.folder), '-B', str(self.build), '-G', 'Ninja',
+                  '-DCMAKE_BUILD_TYPE=RelWithDebInfo',
+                  f'-DCMAKE_C_FLAGS_RELWITHDEBINFO=-O2 -DNDEBUG -w {BOUNDS}',
+                  '-DCLUMP_WERROR=OFF', '-DCLUMP_FUZZ_SANITIZERS=OFF', # see MEMORY_MAX
+                  '-DCLUMP_BUILD_TESTS=ON', '-DCLUMP_BUILD_BENCH=OFF', '-DCLUMP_INSTALL=OFF'])
         self._query()
 
     def _do(self, command):

@@ -13,19 +13,11 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 # Of cl_fixture.c the client uses what opens and closes a context, makes programs and kernels.
 CALLERS = ('tests/fuzz/client/*.c', 'tests/support/cl_fixture.c')
 
-CHECKED = 'is for checked heaps, which the client does not make: fault_debug'
-
 # Function or PREFIX*: why the client does not call it.
 ELSEWHERE = {
     'clump_suballoc_*': 'takes no part in a heap; every sequence of calls is for fuzz_suballoc and diff_suballoc, and '
                         'pools have suballocators inside',
     'clump_schema_parse_file': 'reads a file and then parses it: test_schema',
-    'clump_heap_check_memory': CHECKED,
-    'clump_heap_fetch_findings': CHECKED,
-    'clump_heap_get_checks': CHECKED,
-    'clump_heap_get_generations': CHECKED,
-    'clump_heap_read_events': CHECKED,
-    'clump_heap_read_live': CHECKED,
     'clump_status_text': 'a static text: test_schema',
 }
 

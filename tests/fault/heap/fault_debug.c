@@ -23,6 +23,7 @@ static const char schema_text[] =
 /* The line is that of the word in the source. */
 #define WRONG "/*wrong*/"
 #define FREED "/*freed*/"
+#define STAGED "/*staged*/"
 
 static const char source[] =
     "__kernel void init(CLUMP_HEAP, __global uint *out) {\n"
@@ -108,6 +109,24 @@ static const char source[] =
     "        wrong += found != 1 || CLUMP_AT(Node, i).id != n.id;\n"
     "    }\n"
     "    CLUMP_REDUCE(uint, wrong, CLUMP_SUM);\n"
+    "}\n"
+    /* All with all: each finds itself once. refs[1]: what came of it. */
+    "__kernel void together(CLUMP_HEAP_FIXED, __global uint *refs) {\n"
+    "    CLUMP_STAGE(uint2, staged);\n"
+    "    CLUMP_STAGE(uint, parts);\n"
+    "    Node one = {refs[0]};\n"
+    "    CLUMP_FOR_EACH_TOGETHER(Node, self) {\n"
+    "        uint sum = 0, mine = CLUMP_TAKES_PART(self) ? Node_id(self) : 0u;\n"
+    "        CLUMP_FOR_ALL_STAGED(Node, other, uint2, it, staged,\n"
+    "                             (uint2)(Node_id(Node_next(other)), other.id)) { " STAGED
+    "\n"
+    "            sum += (it.x ^ mine) + (it.y == self.id);\n"
+    "            sum += Node_id(one); " WRONG
+    "\n"
+    "        }\n"
+    "        CLUMP_COMBINE(parts, sum, CLUMP_SUM);\n"
+    "        if (CLUMP_OWNS(self)) atomic_add(&refs[1], sum);\n"
+    "    }\n"
     "}\n"
     "__kernel void none(CLUMP_HEAP_FIXED) {}\n";
 
@@ -394,6 +413,72 @@ static void test_generations_move(void **state) {
     run("use", 0);
     clump_finding f = expect(CLUMP_FINDING_ACCESS, "use", "Node", "id", now[1]);
     assert_non_null(strstr(f.text, "its object was freed before others were moved or collected"));
+    close_heap();
+}
+
+/* Roots that the host names have generations, too. */
+static void test_roots(void **state) {
+    clump_ref roots[2];
+    clump_collect_report report;
+    uint64_t nodes = 7;
+    open_heap(0);
+    make(10);
+    cl_fixture_read(&t.on, t.refs, roots, sizeof roots);
+    run("drop", 0);
+    const clump_collect_desc desc = {.roots = roots, .root_count = 2};
+    CHECK_OK(&t.on, clump_collect(t.heap, &desc, &report, NULL));
+    assert_int_equal(report.roots, 2);
+    assert_int_equal(report.roots_dangling, 1);
+    CHECK_OK(&t.on, clump_heap_calc_count(t.heap, "Node", &nodes));
+    assert_int_equal(nodes, 1);
+    cl_fixture_write(&t.on, t.refs, &roots[1], sizeof roots[1]);
+    run("use", 0);
+    expect_nothing();
+    close_heap();
+}
+
+/* Loops of all with all: a right one is told nothing; a wrong access where values are staged, and one where they
+ * are used, have their lines. How often they are found depends on how many work-items share the values. */
+static void test_staged(void **state) {
+    enum { NODES = 150 };
+    static clump_ref refs[NODES];
+    uint32_t out[2], expected = 0, before = 0;
+    uint64_t count;
+    open_heap(0);
+    out[0] = make(NODES);
+    out[1] = 0;
+    run_all("ring");
+    cl_fixture_write(&t.on, t.refs, out, sizeof out);
+    run_all("together");
+    expect_nothing();
+    cl_fixture_read(&t.on, t.refs, out, sizeof out);
+    for (uint32_t i = 0; i < NODES; i++)
+        for (uint32_t k = 0; k < NODES; k++) expected += (i ^ k) + (i == k);
+    assert_int_equal(out[1], expected);
+
+    /* The last one is freed; one that names it is left. */
+    CHECK_OK(&t.on, clump_heap_read_refs(t.heap, "Node", refs, NODES, &count));
+    const clump_ref gone = refs[NODES - 1];
+    cl_fixture_write(&t.on, t.refs, &gone, sizeof gone);
+    run("drop", 0);
+    static const char *const marks[] = {STAGED, WRONG};
+    for (int body = 0; body < 2; body++) {
+        /* First the field, then the reference that all use. */
+        cl_fixture_write(&t.on, t.refs, body ? &gone : &refs[0], sizeof gone);
+        CHECK_OK(&t.on, clump_heap_write_object_field(t.heap, refs[NODES - 2], "Node", "next", 0,
+                                                      body ? &refs[0] : &gone));
+        run_all("together");
+        const clump_finding f = fetch();
+        assert_int_equal(f.kind, CLUMP_FINDING_ACCESS);
+        assert_true(f.count > before);
+        assert_string_equal(f.field, "id");
+        assert_int_equal(f.ref, gone);
+        expect_place(f.place, "together", marks[body]);
+        expect_place(f.by, "drop", FREED);
+        CHECK_STATUS(&t.on, clump_heap_fetch_errors(t.heap, NULL), CLUMP_ERR_DEVICE);
+        before = f.count; /* a value is used more often than it is staged */
+    }
+    CHECK_HEAP(&t.on, t.heap);
     close_heap();
 }
 
@@ -688,6 +773,8 @@ int main(int argc, char **argv) {
         cmocka_unit_test(test_references),
         cmocka_unit_test(test_stale),
         cmocka_unit_test(test_generations_move),
+        cmocka_unit_test(test_roots),
+        cmocka_unit_test(test_staged),
         cmocka_unit_test(test_kinds_of_references),
         cmocka_unit_test(test_bounds),
         cmocka_unit_test(test_reads),

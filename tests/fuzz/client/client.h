@@ -13,6 +13,7 @@
  *   numbers.c     objects by number                pool_calls.c all other calls on it,
  *   upkeep.c      what changes nothing             pool_thread.c another thread's
  *   host_access.c fields from the host             verify.c     everything compared
+ *   checks.c      checked heaps
  *   operations.c  the list of operations           round.c      what a round has, from begin to end
  *   memory.c      that it does not grow            watchdog.c   operations that do not end
  *   messages.c    what is printed of a failure     main.c       rounds, on one thread or several
@@ -53,7 +54,9 @@ enum {
     REGIONS_MAX = 32
 };
 
-#define FIRST_TAG 2u          /* checksums have 0 for null and 1 for dangling references */
+#define NEVER_WRITTEN 0xfffafffau /* what checked heaps take for that in 4 bytes, */
+#define NEVER_WRITTEN_REF 61u     /* and in a reference */
+#define FIRST_TAG 2u              /* checksums have 0 for null and 1 for dangling references */
 #define LOOSE 0xfffffffeu     /* in the place of a reference: whatever is found there is right */
 #define UNTOUCHED 0xffffffffu /* of an output that no work-item has written */
 #define NO_CLASS (-1)
@@ -85,7 +88,7 @@ typedef struct class_model {
     char name[8];
     int base; /* NO_CLASS: none */
     int is_abstract, is_aos;
-    uint32_t id, object_bytes;                /* as the library says */
+    uint32_t id;                              /* as the library says */
     uint32_t words;                           /* of object_model.words */
     uint32_t fields[FIELDS_MAX], field_count; /* numbers; inherited ones first, without the tag */
     uint32_t first_own;                       /* fields[first_own] is the first of its own */
@@ -125,7 +128,10 @@ typedef struct heap_model {
     int got_room;        /* by the last operation, perhaps */
     int pooled;          /* its memory is the pool's */
     int watches;         /* handles of objects that were freed read null */
-    uint32_t *number_at; /* by reference: 1 + number of the object there */
+    uint32_t plain;      /* the bits of a reference that are no generation: checked.h */
+    uint64_t events;     /* allocations and frees by kernels */
+    uint64_t leaks;      /* objects that its end told */
+    uint32_t *number_at; /* by reference without generation: 1 + number of the object there */
     clump_ref graves[GRAVES];
     uint32_t grave_count;                   /* so far */
     clump_heap_stats stats;                 /* after the last operation */
@@ -252,6 +258,9 @@ typedef struct client {
     uint32_t field_count;
     roles roles;
     uint32_t block_rows;
+    clump_checked_desc checked; /* of all heaps; `without` all checks: they are not checked */
+    uint32_t
+        watching; /* percentage of heaps that watch handles; the layout of checked ones tells */
     cl_fixture_build build;
     size_t local;  /* of launches with sizes of our own */
     int own_sizes; /* 1: loops over objects get such launches, too */
@@ -354,6 +363,12 @@ uint32_t crowd_of(const client *c, const heap_model *h, int class);
 void model_open(client *c, heap_model *h);
 void model_close(heap_model *h);
 object_model *object_at(const heap_model *h, clump_ref ref); /* NULL: none */
+/* The same, but an earlier object in the slot will do. */
+object_model *object_in_slot(const heap_model *h, clump_ref ref);
+/* Objects moved or were collected: what a reference is then that no object has. */
+clump_ref dangling_after(const heap_model *h, clump_ref ref);
+/* The same, where none moved; a reference has the generation then that its object has. */
+void name_all(client *c, heap_model *h);
 /* 1 if the reference names a live object of the class; NO_CLASS: of any. */
 int names(const client *c, const heap_model *h, clump_ref ref, int class);
 void add_object(client *c, heap_model *h, int class, clump_ref ref, uint32_t tag, uint32_t salt);
@@ -363,6 +378,18 @@ clump_ref draw_live(client *c, heap_model *h, int class);           /* 0: none w
 clump_ref draw_reference(client *c, heap_model *h, int class);      /* live, null, or any bits */
 uint32_t block_of(const heap_model *h, clump_ref ref);
 int block_is_free(const heap_model *h, clump_ref ref);
+
+/* ---- checks.c ---------------------------------------------------------------------------------- */
+
+void draw_checks(client *c);
+int has_check(const client *c, clump_check check); /* 1: the round's heaps have it */
+int tells_accesses(const client *c);               /* 1: those by wrong references are reported */
+/* What checks found must be what was expected, and no more. */
+void compare_findings(client *c, heap_model *h, const clump_device_report *r);
+/* What a checked heap tells on demand. */
+void look_at_checks(client *c, heap_model *h);
+/* Destroy a heap; it tells what is left in it. */
+void end_heap(client *c, heap_model *h);
 
 /* ---- verify.c ---------------------------------------------------------------------------------- */
 

@@ -247,6 +247,7 @@ static void follow_collection(collection *g, const clump_collect_report *report)
         follow_compaction(c, h, &g->compaction, NULL);
         return;
     }
+    name_all(c, h);
     settle(c, h);
     if (report && !g->desc.only_mark)
         same_number(c, "blocks freed", report->blocks_freed, h->stats.free_blocks - free_before);

@@ -94,6 +94,7 @@ static void take_answer(client *c, heap_model *h, int class, clump_ref ref, uint
                         uint32_t salt) {
     c->expect.asked[class]++;
     c->sum.requests++;
+    h->events += ref != 0;
     if (ref)
         add_object(c, h, class, ref, tag, salt);
     else
@@ -186,6 +187,7 @@ static uint32_t forget(client *c, heap_model *h, int class, uint32_t salt, uint3
         gone++;
     }
     c->sum.frees += gone;
+    h->events += gone;
     return gone;
 }
 
@@ -280,6 +282,7 @@ void free_listed(client *c, heap_model *h) {
         }
     }
     c->sum.frees += freed;
+    h->events += freed;
 }
 
 /* ---- Fields ------------------------------------------------------------------------------------ */
@@ -326,27 +329,27 @@ void link_by_kernel(client *c, heap_model *h) {
 /* What kernels can ask about references of all kinds. */
 static void compare_look(client *c, heap_model *h, uint32_t i, int touch) {
     clump_ref ref = c->list[i];
-    const object_model *o = object_at(h, ref);
-    int live = names(c, h, ref, c->roles.looked_at);
+    const object_model *o = object_in_slot(h, ref);
+    int live = names(c, h, ref, c->roles.looked_at), tells = tells_accesses(c);
     uint32_t flags = c->out[3 * i + 1];
-    int told = c->build.checked ? live : o != NULL; /* a checked program reports what names none */
-    if (o || !ref || c->build.checked)
+    int told = tells ? live : o != NULL; /* what names none is reported, or else goes by the slot */
+    if (o || !ref || tells)
         same_number(c, "class_of", c->out[3 * i], told ? c->classes[o->class].id : 0);
     same_number(c, "is_live", flags & 1, (uint64_t)live);
     same_number(c, "is_null", flags >> 1 & 1, ref == 0);
     if (live && c->roles.derived != c->roles.looked_at)
         same_number(c, "class test", flags >> 2 & 1, (uint64_t)is_a(c, o->class, c->roles.derived));
     if (live) same_number(c, "tag", c->out[3 * i + 2], o->tag);
-    if (live || !c->build.checked) return;
-    /* class_of, a cast, and the access; null has no class to be asked for. */
+    if (live || !tells) return;
+    /* class_of, a cast, and two accesses; null has no class to be asked for. */
     c->expect.accesses += ref ? 1u + (c->roles.derived != c->roles.looked_at) : 0u;
-    c->expect.accesses += (uint32_t)touch;
+    c->expect.accesses += 2 * (uint32_t)touch;
 }
 
 void look_at(client *c, heap_model *h) {
     clump_kernel *kernel = c->kernels[KERNEL_look];
-    uint32_t n = logarithmic(c, 1, 200), touch = c->build.checked && chance(c, 50);
-    note(c, "%u references as K%d%s", n, c->roles.looked_at, touch ? ", all read" : "");
+    uint32_t n = logarithmic(c, 1, 200), touch = tells_accesses(c) && chance(c, 50);
+    note(c, "%u references as K%d%s", n, c->roles.looked_at, touch ? ", all touched" : "");
     for (uint32_t i = 0; i < n; i++) c->list[i] = draw_reference(c, h, c->roles.looked_at);
     put_list(c, n);
     SET_NUMBERS(c, kernel, 2, n, touch);

@@ -42,10 +42,10 @@ static void end_of_round(const client *c, double opened, double closed) {
     uint64_t limit = all.warm + GROWTH + (all.done - all.warm_rounds) * GROWTH_OF_ROUND;
     int grows = all.warm && now > limit;
     printf(
-        "seed %llu: %d classes, %u fields, %u heaps, built in %.1f s, %u operations in %.1f s, "
-        "%llu MiB\n",
-        (ull)c->seed, c->class_count, c->field_count, c->heap_count, opened, c->step, closed,
-        (ull)(now >> 20));
+        "seed %llu: %d classes, %u fields, %u heaps, checks %02x, built in %.1f s, %u operations "
+        "in %.1f s, %llu MiB\n",
+        (ull)c->seed, c->class_count, c->field_count, c->heap_count,
+        CLUMP_CHECK_ALL & ~c->checked.without, opened, c->step, closed, (ull)(now >> 20));
     fflush(stdout);
     pthread_mutex_unlock(&all.lock);
     if (grows) {

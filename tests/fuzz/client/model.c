@@ -6,6 +6,8 @@ void model_open(client *c, heap_model *h) {
     h->references = (uint32_t)(layout->bytes / layout->granule_bytes * CLUMP_ROW_SLOTS);
     h->number_at = must_alloc(h->references * sizeof *h->number_at);
     h->count = h->grave_count = 0;
+    h->plain = UINT32_MAX / (clump_heap_get_generations(h->heap) + 1);
+    h->events = h->leaks = 0;
     CHECK_OK(&c->on, clump_heap_calc_stats(h->heap, &h->stats, h->classes, CLASSES_MAX));
 }
 
@@ -18,9 +20,44 @@ void model_close(heap_model *h) {
     h->count = h->room = 0;
 }
 
-object_model *object_at(const heap_model *h, clump_ref ref) {
-    uint32_t number = ref < h->references ? h->number_at[ref] : 0;
+object_model *object_in_slot(const heap_model *h, clump_ref ref) {
+    const clump_ref plain = ref & h->plain;
+    uint32_t number = plain < h->references ? h->number_at[plain] : 0;
     return number ? &h->objects[number - 1] : NULL;
+}
+
+/* A reference may do without its generation. */
+object_model *object_at(const heap_model *h, clump_ref ref) {
+    object_model *o = object_in_slot(h, ref);
+    return o && (o->ref == ref || (ref & h->plain) == ref) ? o : NULL;
+}
+
+/* Generations were taken away and given back. Which one a slot without an object has, nobody knows. */
+clump_ref dangling_after(const heap_model *h, clump_ref ref) {
+    const clump_heap_layout *layout = clump_heap_get_layout(h->heap);
+    uint32_t block = block_of(h, ref);
+    if (h->plain == UINT32_MAX || block < layout->first_block) return ref;
+    return block - layout->first_block < layout->block_count ? LOOSE : ref;
+}
+
+static clump_ref name_one(void *user, clump_ref ref, outside_rules rules) {
+    const heap_model *h = user;
+    const object_model *o = object_at(h, ref);
+    (void)rules;
+    return o ? o->ref : dangling_after(h, ref);
+}
+
+void name_all(client *c, heap_model *h) {
+    for (uint32_t n = 0; n < h->count; n++) {
+        const class_model *k = &c->classes[h->objects[n].class];
+        for (uint32_t i = 0; i < k->field_count; i++) {
+            const field_model *f = &c->fields[k->fields[i]];
+            uint32_t *words = &h->objects[n].words[f->at];
+            for (uint32_t e = 0; e < f->elements && f->type == CLUMP_TYPE_REF; e++)
+                words[e] = name_one(h, words[e], (outside_rules){0});
+        }
+    }
+    change_outside(h, name_one, h);
 }
 
 int names(const client *c, const heap_model *h, clump_ref ref, int class) {
@@ -29,9 +66,11 @@ int names(const client *c, const heap_model *h, clump_ref ref, int class) {
 }
 
 void add_object(client *c, heap_model *h, int class, clump_ref ref, uint32_t tag, uint32_t salt) {
-    if (ref >= h->references) complain(c, "%08x is no reference of this heap", ref);
-    const object_model *there = object_at(h, ref);
+    if ((ref & h->plain) >= h->references) complain(c, "%08x is no reference of this heap", ref);
+    const object_model *there = object_in_slot(h, ref);
     if (there) complain(c, "a new K%d is at %08x, where a live K%d is", class, ref, there->class);
+    for (uint32_t i = 0; i < GRAVES && i < h->grave_count && h->plain != UINT32_MAX; i++)
+        if (h->graves[i] == ref) complain(c, "%08x names a new object, and one that is gone", ref);
     if (h->count == h->room) {
         h->room = 2 * h->room + 1024;
         h->objects = realloc(h->objects, h->room * sizeof *h->objects);
@@ -46,19 +85,19 @@ void add_object(client *c, heap_model *h, int class, clump_ref ref, uint32_t tag
         for (uint32_t e = 0; e < f->elements && f->type != CLUMP_TYPE_REF; e++)
             o->words[f->at + e] = salt;
     }
-    h->number_at[ref] = h->count;
+    h->number_at[ref & h->plain] = h->count;
 }
 
 void remove_object(client *c, heap_model *h, clump_ref ref) {
     object_model *o = object_at(h, ref);
     if (!o) complain(c, "%08x was freed, where the model has no object", ref);
     free(o->words);
-    h->number_at[ref] = 0;
-    h->graves[h->grave_count++ % GRAVES] = ref;
+    h->number_at[ref & h->plain] = 0;
+    h->graves[h->grave_count++ % GRAVES] = o->ref;
     for (uint32_t i = 0; i < h->handle_count && h->watches; i++)
         if (h->handles[i].ref == ref) h->handles[i].ref = 0;
     *o = h->objects[--h->count];
-    if (o->ref != ref) h->number_at[o->ref] = (uint32_t)(o - h->objects) + 1;
+    if (o < h->objects + h->count) h->number_at[o->ref & h->plain] = (uint32_t)(o - h->objects) + 1;
 }
 
 uint32_t count_of(const client *c, const heap_model *h, int class) {
@@ -85,7 +124,7 @@ static clump_ref draw_bits(client *c, heap_model *h) {
     case 2: ref = h->count ? h->objects[below(c, h->count)].ref : 0; break; /* of any class */
     default: ref = graves ? h->graves[below(c, graves)] : 0;
     }
-    return ref >= LOOSE ? 0 : ref;
+    return ref >= LOOSE || ref == NEVER_WRITTEN_REF ? 0 : ref;
 }
 
 clump_ref draw_reference(client *c, heap_model *h, int class) {
@@ -95,7 +134,7 @@ clump_ref draw_reference(client *c, heap_model *h, int class) {
 }
 
 uint32_t block_of(const heap_model *h, clump_ref ref) {
-    return (ref >> 6) / clump_heap_get_layout(h->heap)->block_granules;
+    return ((ref & h->plain) >> 6) / clump_heap_get_layout(h->heap)->block_granules;
 }
 
 int block_is_free(const heap_model *h, clump_ref ref) {

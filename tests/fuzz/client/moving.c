@@ -106,13 +106,13 @@ static clump_ref follow_inside(course *r, const field_model *f, clump_ref ref) {
     if (!ref) return 0;
     r->examined += looked_at;
     if (names(r->c, r->h, ref, f->target)) {
-        clump_ref now = r->to[number_of(r->h, ref)];
-        r->rewritten += now != ref;
-        return now;
+        uint32_t number = number_of(r->h, ref);
+        r->rewritten += r->to[number] != r->h->objects[number].ref;
+        return r->to[number];
     }
-    if (!looked_at) return ref;
+    if (!looked_at) return dangling_after(r->h, ref);
     r->dangling++;
-    return r->x->desc.null_dangling ? 0 : r->loose ? LOOSE : ref;
+    return r->x->desc.null_dangling ? 0 : r->loose ? LOOSE : dangling_after(r->h, ref);
 }
 
 static clump_ref follow_one_outside(void *user, clump_ref ref, outside_rules rules) {
@@ -120,13 +120,13 @@ static clump_ref follow_one_outside(void *user, clump_ref ref, outside_rules rul
     if (!ref) return 0;
     r->outside_examined++;
     if (names(r->c, r->h, ref, NO_CLASS)) {
-        clump_ref now = r->to[number_of(r->h, ref)];
-        r->outside_rewritten += now != ref;
-        return now;
+        uint32_t number = number_of(r->h, ref);
+        r->outside_rewritten += r->to[number] != r->h->objects[number].ref;
+        return r->to[number];
     }
     r->outside_dangling++;
     if (rules.null_dangling && r->looked) return 0;
-    return rules.null_dangling || r->loose ? LOOSE : ref;
+    return rules.null_dangling || r->loose ? LOOSE : dangling_after(r->h, ref);
 }
 
 static void follow_all(course *r) {
@@ -144,6 +144,14 @@ static void follow_all(course *r) {
     change_outside(h, follow_one_outside, r);
 }
 
+/* In a checked heap it has some bytes more than its schema says. */
+static uint32_t object_bytes(const course *r, int class) {
+    clump_class_info info;
+    const clump_schema *schema = clump_heap_get_schema(r->h->heap);
+    CHECK_OK(&r->c->on, clump_schema_get_class(schema, r->c->classes[class].id, &info));
+    return info.object_bytes;
+}
+
 /* Objects of classes that take no part stay where they are. */
 static void move_all(course *r) {
     client *c = r->c;
@@ -155,12 +163,12 @@ static void move_all(course *r) {
             complain(c, "tag %u of K%d, which takes no part, went from %08x to %08x", o->tag,
                      o->class, o->ref, r->to[n]);
         r->moved++;
-        r->bytes_moved += c->classes[o->class].object_bytes;
+        r->bytes_moved += object_bytes(r, o->class);
     }
-    for (uint32_t n = 0; n < h->count; n++) h->number_at[h->objects[n].ref] = 0;
+    for (uint32_t n = 0; n < h->count; n++) h->number_at[h->objects[n].ref & h->plain] = 0;
     for (uint32_t n = 0; n < h->count; n++) {
         h->objects[n].ref = r->to[n];
-        h->number_at[r->to[n]] = n + 1;
+        h->number_at[r->to[n] & h->plain] = n + 1;
     }
 }
 
@@ -267,6 +275,7 @@ void compact(client *c, heap_model *h) {
     if (x.desc.order != CLUMP_ORDER_ANY && !order_fits(c, h, &x)) {
         note(c, " (does not fit)");
         CHECK_STATUS(&c->on, status, CLUMP_ERR_CAPACITY);
+        name_all(c, h);
         compare_all(c, h);
         return;
     }

@@ -14,11 +14,14 @@ static const entry entries[OPERATIONS] = {
 };
 
 void make_heap(client *c, heap_model *h) {
+    clump_checked_desc checked = c->checked;
+    checked.user = h;
     clump_heap_desc desc = {.context = c->on.clump,
                             .schema = c->schema,
                             .bytes = h->bytes,
                             .block_rows = c->block_rows,
-                            .watch_handles = chance(c, 40),
+                            .watch_handles = chance(c, c->watching),
+                            .checked = c->checked.without == CLUMP_CHECK_ALL ? NULL : &checked,
                             .pool = chance(c, 70) ? c->pool : NULL};
     clump_status status = clump_heap_create(&desc, &h->heap);
     /* A block of the largest class may not have its place yet; then some blocks are wanted. */
@@ -37,7 +40,7 @@ void make_heap(client *c, heap_model *h) {
 /* A heap goes with all that is in it, and another comes. */
 void renew_heap(client *c, heap_model *h) {
     close_outside(c, h);
-    clump_heap_destroy(h->heap);
+    end_heap(c, h);
     model_close(h);
     make_heap(c, h);
 }

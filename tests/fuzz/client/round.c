@@ -162,10 +162,11 @@ static void describe(client *c) {
     const clump_alloc_tuning *t = &c->build.tuning;
     text_append(&c->facts,
                 "\nblock_rows %u, blocks of %u x %u bytes, groups of %zu, %s, %s"
-                "\nchecked %d, no_coalescing %d, no_rotation %d, retries %u\nheaps of",
+                "\nchecks %02x, checked %d, no_coalescing %d, no_rotation %d, retries %u\nheaps of",
                 c->block_rows, l->block_granules, l->granule_bytes, c->local,
                 c->own_sizes ? "sizes of our own" : "do-alls", c->pool ? "a pool" : "no pool",
-                c->build.checked, t->no_coalescing, t->no_rotation, t->retries);
+                CLUMP_CHECK_ALL & ~c->checked.without, c->build.checked, t->no_coalescing,
+                t->no_rotation, t->retries);
     for (uint32_t i = 0; i < c->heap_count; i++)
         text_append(&c->facts, " %llu", (ull)c->heaps[i].bytes);
     text_append(&c->facts, " bytes\n");
@@ -192,6 +193,7 @@ int open_round(client *c, uint64_t seed, uint32_t operations) {
     begin_work(c);
     draw_schema(c);
     draw_tuning(c);
+    draw_checks(c);
     if (chance(c, 40)) open_pool(c);
     c->block_rows = rows[below(c, 6)];
     draw_size(c, &c->heaps[0]);
@@ -206,7 +208,7 @@ void close_round(client *c) {
     for (uint32_t i = 0; i < c->heap_count; i++) {
         compare_all(c, &c->heaps[i]);
         close_outside(c, &c->heaps[i]);
-        clump_heap_destroy(c->heaps[i].heap);
+        end_heap(c, &c->heaps[i]);
         model_close(&c->heaps[i]);
     }
     for (int k = 0; k < KERNELS; k++) clump_kernel_destroy(c->kernels[k]);

@@ -143,7 +143,6 @@ static void ask_library(client *c) {
         clump_class_info info;
         CHECK_OK(&c->on, clump_schema_find_class(c->schema, c->classes[k].name, &info));
         c->classes[k].id = info.id;
-        c->classes[k].object_bytes = info.object_bytes;
     }
     for (uint32_t i = 0; i < c->field_count; i++) {
         const field_model *f = &c->fields[i];

@@ -16,7 +16,8 @@ uint32_t children_of(uint32_t tag, uint32_t salt, uint32_t share, uint32_t most)
 }
 
 static uint32_t bits_of(uint32_t tag, uint32_t salt, uint32_t code) {
-    return test_hash(tag ^ test_hash(salt + code));
+    uint32_t bits = test_hash(tag ^ test_hash(salt + code));
+    return bits == NEVER_WRITTEN ? 0 : bits;
 }
 
 static uint32_t mark_of(uint32_t tag, uint32_t code, uint32_t bits) {
@@ -127,7 +128,10 @@ static const char common[] =
     "uint children_of(uint tag, uint salt, uint share, uint most) {\n"
     "    return picks(tag, salt, share) ? 1u + (mix(tag ^ salt) >> 8) % most : 0u;\n"
     "}\n"
-    "uint bits_of(uint tag, uint salt, uint code) { return mix(tag ^ mix(salt + code)); }\n"
+    "uint bits_of(uint tag, uint salt, uint code) {\n"
+    "    uint bits = mix(tag ^ mix(salt + code));\n"
+    "    return bits == 0xfffafffau ? 0u : bits;\n"
+    "}\n"
     "uint mark_of(uint tag, uint code, uint bits) {\n"
     "    return mix(bits ^ mix(tag * 31u + code));\n"
     "}\n"
@@ -208,6 +212,7 @@ static const char of_roles[] =
     "    out[3u * g] = CAT(LOOKED, _class_of)(r);\n"
     "    out[3u * g + 1u] = live | CAT(LOOKED, _is_null)(r) << 1 | IS_DERIVED(r) << 2;\n"
     "    out[3u * g + 2u] = live || touch ? TAG(LOOKED, r) : 0u;\n"
+    "    if (!live && touch) TAG(LOOKED, r) = 1u;\n"
     "}\n"
     "__kernel void crowd(CLUMP_HEAP_FIXED, __global uint *out) {\n"
     "    CLUMP_STAGE(uint, staged);\n"

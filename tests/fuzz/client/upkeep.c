@@ -69,7 +69,10 @@ static void compare_counted(client *c, heap_model *h) {
 
 static void compare_program(client *c) {
     const char *source = clump_program_get_source(c->program);
-    if (!strstr(source, c->source.at)) complain(c, "the program's source has not the user's");
+    /* Where reads are checked they have other names. */
+    const char *part =
+        has_check(c, CLUMP_CHECK_READS) ? "CLUMP_FOR_EACH_TOGETHER(CROWD, self)" : c->source.at;
+    if (!strstr(source, part)) complain(c, "the program's source has not the user's");
     if (!clump_program_get_options(c->program) || !clump_program_get_log(c->program))
         complain(c, "a program has no options or no log");
     (void)clump_program_get_warning_count(c->program); /* any: a compiler warns of what it likes */
@@ -98,6 +101,7 @@ void look_inside(client *c, heap_model *h) {
     compare_counted(c, h);
     compare_program(c);
     compare_context(c);
+    look_at_checks(c, h);
     clump_heap_touch(h->heap); /* the next do-all makes its list anew */
 }
 

@@ -64,6 +64,7 @@ static void compare_reports(client *c, heap_model *h) {
     if (doubles < x->double_least || bad < x->bad_least)
         complain(c, "%llu double frees and %llu bad references, expected at least %llu and %llu",
                  (ull)doubles, (ull)bad, (ull)x->double_least, (ull)x->bad_least);
+    compare_findings(c, h, &r);
     c->sum.nulls += nulls;
     c->sum.refused += x->refused + x->accesses;
 }
@@ -128,6 +129,7 @@ static uint32_t compare_list(client *c, heap_model *h, int class, clump_ref *ref
         const object_model *o = object_at(h, refs[n]);
         if (!o || !is_a(c, o->class, class))
             complain(c, "%08x is listed as a K%d, and is none", refs[n], class);
+        if (refs[n] != o->ref) complain(c, "%08x is listed, expected %08x", refs[n], o->ref);
         if (tags[n] != o->tag)
             complain(c, "the tag of %08x is %u, expected %u", refs[n], tags[n], o->tag);
     }
@@ -201,7 +203,7 @@ void find_again(client *c, heap_model *h, clump_ref *to) {
     memset(to, 0, h->count * sizeof *to);
     for (int k = 0; k < c->class_count; k++) find_class(c, h, k, order, to);
     for (uint32_t n = 0; n < h->count; n++)
-        if (!to[n] || to[n] >= h->references)
+        if (!to[n] || (to[n] & h->plain) >= h->references)
             complain(c, "tag %u, which was at %08x, is gone", h->objects[n].tag, h->objects[n].ref);
     free(order);
 }

@@ -1,0 +1,122 @@
+/* Checked heaps: all heaps of some rounds. Right programs are told nothing; what the operations do wrong on purpose
+ * (free_listed, look_at) is told once for each time, by its kernel, and changes nothing. */
+#include "client.h"
+
+enum { EVENTS_MAX = 512, PLACES_MAX = 64 };
+
+/* ---- Which checks a round has ------------------------------------------------------------------ */
+
+static void on_leak(void *user, const char *words) {
+    heap_model *h = user;
+    h->leaks += strtoull(words, NULL, 10);
+}
+
+/* All of them, or some. Their programs take longer to compile and to run, so not many rounds have them. */
+void draw_checks(client *c) {
+    c->checked = (clump_checked_desc){.without = CLUMP_CHECK_ALL, .on_leak = on_leak};
+    c->watching = 40;
+    if (!chance(c, 15)) return;
+    c->watching = chance(c, 30) ? 100 : 0;
+    c->checked.without = chance(c, 50) ? 0 : below(c, CLUMP_CHECK_ALL);
+    c->checked.events = 1 + below(c, EVENTS_MAX);
+}
+
+int has_check(const client *c, clump_check check) {
+    return !(c->checked.without & check);
+}
+
+int tells_accesses(const client *c) {
+    if (c->checked.without == CLUMP_CHECK_ALL) return c->build.checked;
+    return has_check(c, CLUMP_CHECK_REFERENCES);
+}
+
+/* ---- What they find ---------------------------------------------------------------------------- */
+
+void compare_findings(client *c, heap_model *h, const clump_device_report *r) {
+    clump_finding found[PLACES_MAX];
+    uint64_t times[CLUMP_FINDING_COUNT] = {0}, expected[CLUMP_FINDING_COUNT] = {0};
+    uint32_t count = 0, lost = 0;
+    same_number(c, "checks of a heap", clump_heap_get_checks(h->heap),
+                CLUMP_CHECK_ALL & ~c->checked.without);
+    if (c->checked.without == CLUMP_CHECK_ALL) return;
+    CHECK_OK(&c->on, clump_heap_fetch_findings(h->heap, found, PLACES_MAX, &count, &lost));
+    for (uint32_t i = 0; i < count; i++) {
+        const clump_finding *f = &found[i];
+        int is_free = f->kind == CLUMP_FINDING_FREE || f->kind == CLUMP_FINDING_DOUBLE_FREE;
+        times[f->kind] += f->count;
+        if (!f->place.kernel || strcmp(f->place.kernel, is_free ? "free_list" : "look") != 0 ||
+            !f->place.line)
+            complain(c, "a check found: %s", f->text);
+    }
+    same_number(c, "findings that had no room", lost, 0);
+    if (has_check(c, CLUMP_CHECK_REFERENCES)) {
+        expected[CLUMP_FINDING_FREE] = r->errors[CLUMP_DEVICE_BAD_REFERENCE].count;
+        expected[CLUMP_FINDING_DOUBLE_FREE] = r->errors[CLUMP_DEVICE_DOUBLE_FREE].count;
+        expected[CLUMP_FINDING_ACCESS] =
+            r->errors[CLUMP_DEVICE_BAD_ACCESS].count - times[CLUMP_FINDING_CAST];
+        expected[CLUMP_FINDING_CAST] = times[CLUMP_FINDING_CAST];
+    }
+    for (int kind = 0; kind < CLUMP_FINDING_COUNT; kind++)
+        same_number(c, "findings of a kind", times[kind], expected[kind]);
+    same_number(c, "reports of FINDING", r->errors[CLUMP_DEVICE_FINDING].count, 0);
+}
+
+/* ---- What they tell on demand ------------------------------------------------------------------ */
+
+/* Objects of a class among those that are told by class and place. */
+static void compare_live(client *c, heap_model *h) {
+    clump_live live[PLACES_MAX];
+    uint64_t objects[CLASSES_MAX] = {0};
+    uint32_t count = 0;
+    CHECK_OK(&c->on, clump_heap_read_live(h->heap, live, PLACES_MAX, &count));
+    if (count > PLACES_MAX) complain(c, "objects were made at %u places", count);
+    for (uint32_t i = 0; i < count; i++) {
+        clump_class_info info;
+        CHECK_OK(&c->on, clump_schema_find_class(c->schema, live[i].class_name, &info));
+        objects[info.id - 1] += live[i].objects;
+        if (!live[i].place.kernel) complain(c, "objects were made by no kernel");
+    }
+    for (int k = 0; k < c->class_count; k++)
+        same_number(c, "objects that were made somewhere", objects[c->classes[k].id - 1],
+                    h->classes[c->classes[k].id - 1].objects);
+}
+
+/* The ring has as many events as there were, or as many as there is room for, and the last ones of them. */
+static void compare_events(client *c, heap_model *h) {
+    clump_event events[EVENTS_MAX];
+    uint32_t count = 0, room = 1;
+    while (room < c->checked.events) room *= 2;
+    if (!has_check(c, CLUMP_CHECK_HISTORY)) {
+        CHECK_STATUS(&c->on, clump_heap_read_events(h->heap, events, EVENTS_MAX, &count),
+                     CLUMP_ERR_USAGE);
+        return;
+    }
+    CHECK_OK(&c->on, clump_heap_read_events(h->heap, events, EVENTS_MAX, &count));
+    same_number(c, "events", count, h->events < room ? h->events : room);
+    for (uint32_t i = 0; i < count; i++) {
+        clump_class_info info;
+        CHECK_OK(&c->on, clump_schema_find_class(c->schema, events[i].class_name, &info));
+        if (!events[i].place.kernel) complain(c, "an event of no kernel");
+        if ((events[i].ref & h->plain) >= h->references)
+            complain(c, "an event has %08x, which is no reference", events[i].ref);
+    }
+}
+
+void look_at_checks(client *c, heap_model *h) {
+    uint32_t count;
+    if (c->checked.without == CLUMP_CHECK_ALL) {
+        CHECK_STATUS(&c->on, clump_heap_check_memory(h->heap), CLUMP_ERR_USAGE);
+        CHECK_STATUS(&c->on, clump_heap_read_live(h->heap, NULL, 0, &count), CLUMP_ERR_USAGE);
+        return;
+    }
+    CHECK_OK(&c->on, clump_heap_check_memory(h->heap));
+    compare_live(c, h);
+    compare_events(c, h);
+}
+
+void end_heap(client *c, heap_model *h) {
+    clump_heap_destroy(h->heap);
+    h->heap = NULL;
+    same_number(c, "objects that were left in a heap", h->leaks,
+                has_check(c, CLUMP_CHECK_LEAKS) ? h->count : 0);
+}
