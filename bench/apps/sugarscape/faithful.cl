@@ -5,6 +5,9 @@
  * What a cell gets of the square around it is the sum of its lines, so prepare_diffuse adds up a part of the cell's
  * line, and update_diffuse such sums from above to below: it looks at 10 cells in place of 25.
  *
+ * Who asks a cell says so there: cells that nobody asked do not look for who did. All who ask write the same
+ * value, so it does not matter who comes last.
+ *
  * No kernel reads what another work-item of it writes, except for cells that are left and entered: an agent
  * enters by permission a cell that was free before, and nobody looks at cells meanwhile.
  *
@@ -77,6 +80,7 @@ __kernel void cell_init(CLUMP_HEAP, __global uint *rows, rules r) {
         cell_note(rows, (r.width * r.height + 63u) / 64u, self, i);
         Cell_agent(self) = Agent_null;
         Cell_line_diffusion(self) = 0u;
+        Cell_is_asked(self) = false;
         Cell_sugar(self) = first_sugar(r, number);
         Cell_sugar_capacity(self) = r.capacity;
         Cell_grow_rate(self) = first_growth(r, number);
@@ -195,6 +199,9 @@ __kernel void prepare_move(CLUMP_HEAP_FIXED, __global const uint *rows, rules r,
                 target = c.place == place ? other : target;
             }
         }
+        if (!Cell_is_null(target)) {
+            Cell_is_asked(target) = true;
+        }
         Agent_cell_request(self) = target;
         Agent_strength(self) = make_request(random.v[0] >> 8, c.place);
     }
@@ -203,6 +210,10 @@ __kernel void prepare_move(CLUMP_HEAP_FIXED, __global const uint *rows, rules r,
 /* Give permission to the strongest of the agents that ask for a cell. */
 static void decide(CLUMP_HEAP_FIXED, __global const uint *rows, rules r) {
     CLUMP_FOR_EACH(Cell, self) {
+        if (!Cell_is_asked(self)) {
+            continue;
+        }
+        Cell_is_asked(self) = false;
         int vision = (int)r.max_vision;
         uint best = 0u;
         Agent selected = Agent_null;
@@ -313,6 +324,7 @@ __kernel void propose_offspring_target(CLUMP_HEAP_FIXED, __global const uint *ro
         uint skip = count ? random.v[1] % count : 0u;
         FOR_EACH_SEEN(r, number, vision, other, place) {
             if (is_free(clump_heap, other) && skip-- == 0u) {
+                Cell_is_asked(other) = true;
                 Male_cell_request(self) = other;
                 Male_strength(self) = make_request(random.v[0] >> 8, place);
             }
