@@ -5,8 +5,8 @@
  * What a cell gets of the square around it is the sum of its lines, so prepare_diffuse adds up a part of the cell's
  * line, and update_diffuse such sums from above to below: it looks at 10 cells in place of 25.
  *
- * Who asks a cell says so there: cells that nobody asked do not look for who did. All who ask write the same
- * value, so it does not matter who comes last.
+ * Who asks a cell or a female says so there: those that nobody asked do not look for who did. All who ask write
+ * the same value, so it does not matter who comes last.
  *
  * No kernel reads what another work-item of it writes, except for cells that are left and entered: an agent
  * enters by permission a cell that was free before, and nobody looks at cells meanwhile.
@@ -112,6 +112,7 @@ static void female_init(CLUMP_HEAP, Female self, Cell cell, body b) {
     agent_init(clump_heap, Female_as_Agent(self), cell, b);
     Female_max_children(self) = b.max_children;
     Female_num_children(self) = 0u;
+    Female_is_asked(self) = false;
 }
 
 static Cell cell_of(__global const uint *rows, rules r, uint number) {
@@ -283,6 +284,9 @@ __kernel void propose(CLUMP_HEAP_FIXED, __global const uint *rows, rules r) {
                 target = female;
             }
         }
+        if (!Female_is_null(target)) {
+            Female_is_asked(target) = true;
+        }
         Male_female_request(self) = target;
         Male_strength(self) = make_request(min(Male_sugar(self), 0xffffffu), best_place);
     }
@@ -290,6 +294,10 @@ __kernel void propose(CLUMP_HEAP_FIXED, __global const uint *rows, rules r) {
 
 __kernel void decide_proposal(CLUMP_HEAP_FIXED, __global const uint *rows, rules r) {
     CLUMP_FOR_EACH(Female, self) {
+        if (!Female_is_asked(self)) {
+            continue;
+        }
+        Female_is_asked(self) = false;
         if (Female_num_children(self) >= Female_max_children(self)) {
             continue;
         }
