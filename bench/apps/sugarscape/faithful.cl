@@ -188,16 +188,32 @@ __kernel void age_and_metabolize(CLUMP_HEAP, __global const uint *rows, rules r)
 
 static bool is_free(CLUMP_HEAP_FIXED, Cell cell) { return Agent_is_null(Cell_agent(cell)); }
 
+/* A cell's sugar, as in rules.clh. */
+static uint word_of(CLUMP_HEAP_FIXED, Cell cell) {
+    uint sugar = Cell_sugar(cell);
+    return is_free(clump_heap, cell) ? sugar | VACANT : 0u;
+}
+
 __kernel void prepare_move(CLUMP_HEAP_FIXED, __global const uint *rows, rules r, uint iteration) {
     CLUMP_FOR_EACH(Agent, self) {
         uint number = Cell_cell_id(Agent_position(self));
         philox4x32_ctr_t random = draw(r, number, iteration, DRAW_MOVE);
         choice c = {0u, 0u, 0u};
         Cell target = Cell_null;
-        FOR_EACH_SEEN(r, number, (int)Agent_vision(self), other, place) {
-            if (is_free(clump_heap, other)) {
-                c = choose_of(c, Cell_sugar(other) | VACANT, place, random.v[1]);
-                target = c.place == place ? other : target;
+        int vision = (int)Agent_vision(self);
+        FOR_EACH_LINE(w, window_of(r, number, vision, vision), r) {
+            for (uint n = w.first, place = w.place; n < w.end; n += AT_ONCE, place += AT_ONCE) {
+                uint words[AT_ONCE];
+#pragma unroll
+                for (uint k = 0u; k < AT_ONCE; k++) {
+                    words[k] =
+                        n + k < w.end ? word_of(clump_heap, cell_of_line(&w, n + k)) : 0u;
+                }
+#pragma unroll
+                for (uint k = 0u; k < AT_ONCE; k++) {
+                    c = choose_of(c, words[k], place + k, random.v[1]);
+                    target = c.place == place + k ? cell_of_line(&w, n + k) : target;
+                }
             }
         }
         if (!Cell_is_null(target)) {
