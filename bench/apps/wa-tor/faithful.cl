@@ -1,6 +1,10 @@
 /* Wa-Tor with the objects and the eight phases of DynaSOAr's program: cells list their neighbours, agents
- * refer to cells, an agent that cannot move asks to stay, and all cells forget their requests in phases of
- * their own. The worlds are those of heap.cl, cell by cell.
+ * refer to cells, and all cells forget their requests in phases of their own. The worlds are those of heap.cl,
+ * cell by cell.
+ *
+ * A request is a byte of the wanted cell, which only the agent on one of its sides writes. The cell leaves the byte
+ * of the one that may come, and that one looks for it. So to decide is to read and write a column of cells in order,
+ * and nothing is written to agents, which lie anywhere.
  *
  * A kernel has the parameters of its namesake in heap.cl, without those of the grid.
  *
@@ -69,35 +73,46 @@ __kernel void cell_populate(CLUMP_HEAP, uint seed, uint fish_permille, uint shar
 
 __kernel void cell_clear(CLUMP_HEAP_FIXED) {
     CLUMP_FOR_EACH(Cell, self) {
-        for (uint i = 0u; i < 5u; i++) {
-            Cell_requests(self, i) = 0;
-        }
+        Cell_requests(self) = (uchar4)(0);
     }
 }
 
-/* Ask to enter one of the neighbours in `mask`, or to stay if there is none. Only the cell's agent
- * writes that byte: neighbour i knows the cell as its neighbour (i + 2) % 4. */
-static void request(CLUMP_HEAP_FIXED, Cell cell, uint mask, uint iteration, uint draw, uint seed) {
-    if (mask == 0u) {
-        Cell_requests(cell, 4u) = 1;
-        return;
+/* The byte of the agent on this side of the cell. Not as a part of the vector: that would write all four. */
+static __global uchar *request_from(CLUMP_HEAP_FIXED, Cell cell, uint side) {
+    return (__global uchar *)&Cell_requests(cell) + side;
+}
+
+/* The agent on `cell` asks to enter one of the neighbours in `mask`, if there is one: neighbour i knows the cell as
+ * its neighbour (i + 2) % 4. */
+static void request(CLUMP_HEAP_FIXED, Agent self, Cell cell, uint mask, uint iteration, uint draw,
+                    uint seed) {
+    Cell target = Cell_null;
+    if (mask != 0u) {
+        uint selected =
+            pick(mask, is_alone(mask) ? 0u : draw_one(Cell_number(cell), iteration, draw, seed));
+        uint side = (selected + 2u) % 4u;
+        target = Cell_neighbors(cell, selected);
+        *request_from(clump_heap, target, side) = 1;
+        Agent_side(self) = side;
     }
-    uint selected =
-        pick(mask, is_alone(mask) ? 0u : draw_one(Cell_number(cell), iteration, draw, seed));
-    Cell target = Cell_neighbors(cell, selected);
-    Cell_requests(target, (selected + 2u) % 4u) = 1;
+    Agent_new_position(self) = target;
+}
+
+/* Whether the agent asked, and may go. */
+static bool is_granted(CLUMP_HEAP_FIXED, Agent self) {
+    Cell target = Agent_new_position(self);
+    return !Cell_is_null(target) && *request_from(clump_heap, target, Agent_side(self));
 }
 
 __kernel void fish_select(CLUMP_HEAP_FIXED, uint iteration, uint seed) {
     CLUMP_FOR_EACH(Fish, self) {
         Fish_spawn_timer(self)++;
         Cell cell = Fish_position(self);
-        Fish_new_position(self) = cell;
         uint vacant = 0u;
         for (uint i = 0u; i < 4u; i++) {
             vacant |= (uint)Agent_is_null(Cell_agent(Cell_neighbors(cell, i))) << i;
         }
-        request(clump_heap, cell, vacant, iteration, DRAW_FISH_SELECT, seed);
+        request(clump_heap, Fish_as_Agent(self), cell, vacant, iteration, DRAW_FISH_SELECT, seed);
     }
 }
 
@@ -108,7 +123,6 @@ __kernel void shark_select(CLUMP_HEAP_FIXED, uint iteration, uint seed) {
             continue; /* it dies in shark_move and must not block another's way until then */
         }
         Cell cell = Shark_position(self);
-        Shark_new_position(self) = cell;
         uint vacant = 0u, prey = 0u;
         for (uint i = 0u; i < 4u; i++) {
             Agent agent = Cell_agent(Cell_neighbors(cell, i));
@@ -118,37 +132,31 @@ __kernel void shark_select(CLUMP_HEAP_FIXED, uint iteration, uint seed) {
                 prey |= 1u << i;
             }
         }
-        request(clump_heap, cell, prey ? prey : vacant, iteration, DRAW_SHARK_SELECT, seed);
+        request(clump_heap, Shark_as_Agent(self), cell, prey ? prey : vacant, iteration,
+                DRAW_SHARK_SELECT, seed);
     }
 }
 
-/* Grant each cell to its own agent if that stays, else to one of those that asked for it. */
+/* Of several requests leave one. */
 __kernel void cell_decide(CLUMP_HEAP_FIXED, uint iteration, uint seed, uint draw) {
     CLUMP_FOR_EACH(Cell, self) {
-        if (Cell_requests(self, 4u)) {
-            Agent_new_position(Cell_agent(self)) = self;
+        uint4 asked = convert_uint4(Cell_requests(self));
+        uint mask = asked.s0 | asked.s1 << 1 | asked.s2 << 2 | asked.s3 << 3;
+        if (is_alone(mask)) { /* or there is none */
             continue;
         }
-        uint mask = 0u;
-        for (uint i = 0u; i < 4u; i++) {
-            mask |= (uint)Cell_requests(self, i) << i;
-        }
-        if (mask == 0u) {
-            continue;
-        }
-        uint selected =
-            pick(mask, is_alone(mask) ? 0u : draw_one(Cell_number(self), iteration, draw, seed));
-        Agent_new_position(Cell_agent(Cell_neighbors(self, selected))) = self;
+        uint selected = pick(mask, draw_one(Cell_number(self), iteration, draw, seed));
+        Cell_requests(self) = (uchar4)(selected == 0u, selected == 1u, selected == 2u, selected == 3u);
     }
 }
 
 __kernel void fish_move(CLUMP_HEAP, uint iteration, uint seed, uint fish_spawn,
                         uint has_drawn_timers) {
     CLUMP_FOR_EACH(Fish, self) {
-        Cell from = Fish_position(self), to = Fish_new_position(self);
-        if (from.id == to.id) {
+        if (!is_granted(clump_heap, Fish_as_Agent(self))) {
             continue;
         }
+        Cell from = Fish_position(self), to = Fish_new_position(self);
         Cell_agent(from) = Agent_null;
         Cell_agent(to) = Fish_as_Agent(self);
         Fish_position(self) = to;
@@ -171,10 +179,10 @@ __kernel void shark_move(CLUMP_HEAP, uint iteration, uint seed, uint shark_spawn
             Shark_free(self);
             continue;
         }
-        Cell to = Shark_new_position(self);
-        if (from.id == to.id) {
+        if (!is_granted(clump_heap, Shark_as_Agent(self))) {
             continue;
         }
+        Cell to = Shark_new_position(self);
         Agent prey = Cell_agent(to);
         if (Agent_is_Fish(prey)) {
             Shark_energy(self) += shark_gain;
