@@ -19,6 +19,7 @@ __kernel void cell_init(CLUMP_HEAP, __global uint *rows, uint row_count) {
         cell_note(rows, row_count, self, number);
         Cell_number(self) = number;
         Cell_agent(self) = Agent_null;
+        Cell_kind(self) = EMPTY;
     }
 }
 
@@ -29,6 +30,12 @@ __kernel void cell_link(CLUMP_HEAP_FIXED, __global const uint *rows, uint width,
             Cell_neighbors(self, i) = cell_at(rows, neighbor_of(n, n % width, width, cells, i));
         }
     }
+}
+
+/* There is nobody if `agent` is null. */
+static void cell_fill(CLUMP_HEAP_FIXED, Cell cell, Agent agent, uint kind) {
+    Cell_agent(cell) = agent;
+    Cell_kind(cell) = Agent_is_null(agent) ? EMPTY : kind;
 }
 
 static Agent fish_make(CLUMP_HEAP, Cell cell, uint spawn_timer) {
@@ -59,12 +66,14 @@ __kernel void cell_populate(CLUMP_HEAP, uint seed, uint fish_permille, uint shar
         philox4x32_ctr_t random = draw_all(Cell_number(self), 0u, DRAW_POPULATE, seed);
         uint kind = first_kind(random, fish_permille, shark_permille);
         if (kind == FISH) {
-            Cell_agent(self) = fish_make(clump_heap, self,
-                                         first_timer(random.v[1], fish_spawn, has_drawn_timers));
+            Agent fish = fish_make(clump_heap, self,
+                                   first_timer(random.v[1], fish_spawn, has_drawn_timers));
+            cell_fill(clump_heap, self, fish, FISH);
         } else if (kind == SHARK) {
-            Cell_agent(self) = shark_make(clump_heap, self,
-                                          first_timer(random.v[1], shark_spawn, has_drawn_timers),
-                                          shark_energy);
+            Agent shark = shark_make(clump_heap, self,
+                                     first_timer(random.v[1], shark_spawn, has_drawn_timers),
+                                     shark_energy);
+            cell_fill(clump_heap, self, shark, SHARK);
         }
     }
 }
@@ -110,7 +119,7 @@ __kernel void fish_select(CLUMP_HEAP_FIXED, uint iteration, uint seed) {
         Cell cell = Fish_position(self);
         uint vacant = 0u;
         for (uint i = 0u; i < 4u; i++) {
-            vacant |= (uint)Agent_is_null(Cell_agent(Cell_neighbors(cell, i))) << i;
+            vacant |= (uint)(Cell_kind(Cell_neighbors(cell, i)) == EMPTY) << i;
         }
         request(clump_heap, Fish_as_Agent(self), cell, vacant, iteration, DRAW_FISH_SELECT, seed);
     }
@@ -125,12 +134,9 @@ __kernel void shark_select(CLUMP_HEAP_FIXED, uint iteration, uint seed) {
         Cell cell = Shark_position(self);
         uint vacant = 0u, prey = 0u;
         for (uint i = 0u; i < 4u; i++) {
-            Agent agent = Cell_agent(Cell_neighbors(cell, i));
-            if (Agent_is_null(agent)) {
-                vacant |= 1u << i;
-            } else if (Agent_is_Fish(agent)) {
-                prey |= 1u << i;
-            }
+            uint kind = Cell_kind(Cell_neighbors(cell, i));
+            vacant |= (uint)(kind == EMPTY) << i;
+            prey |= (uint)(kind == FISH) << i;
         }
         request(clump_heap, Shark_as_Agent(self), cell, prey ? prey : vacant, iteration,
                 DRAW_SHARK_SELECT, seed);
@@ -157,16 +163,16 @@ __kernel void fish_move(CLUMP_HEAP, uint iteration, uint seed, uint fish_spawn,
             continue;
         }
         Cell from = Fish_position(self), to = Fish_new_position(self);
-        Cell_agent(from) = Agent_null;
-        Cell_agent(to) = Fish_as_Agent(self);
-        Fish_position(self) = to;
+        Agent born = Agent_null;
         if (Fish_spawn_timer(self) > fish_spawn) {
             Fish_spawn_timer(self) = 0u;
-            Cell_agent(from) =
-                fish_make(clump_heap, from,
-                          born_timer(Cell_number(from), iteration, DRAW_FISH_BORN, seed, fish_spawn,
-                                     has_drawn_timers));
+            born = fish_make(clump_heap, from,
+                             born_timer(Cell_number(from), iteration, DRAW_FISH_BORN, seed,
+                                        fish_spawn, has_drawn_timers));
         }
+        cell_fill(clump_heap, from, born, FISH);
+        cell_fill(clump_heap, to, Fish_as_Agent(self), FISH);
+        Fish_position(self) = to;
     }
 }
 
@@ -175,7 +181,7 @@ __kernel void shark_move(CLUMP_HEAP, uint iteration, uint seed, uint shark_spawn
     CLUMP_FOR_EACH(Shark, self) {
         Cell from = Shark_position(self);
         if (Shark_energy(self) == 0u) {
-            Cell_agent(from) = Agent_null;
+            cell_fill(clump_heap, from, Agent_null, EMPTY);
             Shark_free(self);
             continue;
         }
@@ -183,21 +189,20 @@ __kernel void shark_move(CLUMP_HEAP, uint iteration, uint seed, uint shark_spawn
             continue;
         }
         Cell to = Shark_new_position(self);
-        Agent prey = Cell_agent(to);
-        if (Agent_is_Fish(prey)) {
+        if (Cell_kind(to) == FISH) {
             Shark_energy(self) += shark_gain;
-            Agent_free(prey);
+            Agent_free(Cell_agent(to));
         }
-        Cell_agent(from) = Agent_null;
-        Cell_agent(to) = Shark_as_Agent(self);
-        Shark_position(self) = to;
+        Agent born = Agent_null;
         if (Shark_spawn_timer(self) > shark_spawn) {
             Shark_spawn_timer(self) = 0u;
-            Cell_agent(from) =
-                shark_make(clump_heap, from,
-                           born_timer(Cell_number(from), iteration, DRAW_SHARK_BORN, seed,
-                                      shark_spawn, has_drawn_timers),
-                           shark_energy);
+            born = shark_make(clump_heap, from,
+                              born_timer(Cell_number(from), iteration, DRAW_SHARK_BORN, seed,
+                                         shark_spawn, has_drawn_timers),
+                              shark_energy);
         }
+        cell_fill(clump_heap, from, born, SHARK);
+        cell_fill(clump_heap, to, Shark_as_Agent(self), SHARK);
+        Shark_position(self) = to;
     }
 }

@@ -35,7 +35,7 @@ struct world {
 /* ---- Making the world ------------------------------------------------------------------------ */
 
 static int create_objects(struct world *world, const wa_tor_desc *desc, bench_error *error) {
-    /* A cell has 12 bytes (faithful: 28) and at most one agent of at most 17. Twice that is room for the
+    /* A cell has 12 bytes (faithful: 29) and at most one agent of at most 17. Twice that is room for the
      * bitmaps and for classes that shrink without giving up their blocks; the constant, for small worlds
      * whose few blocks are mostly empty. */
     int is_faithful = desc->is_faithful;
