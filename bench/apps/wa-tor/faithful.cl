@@ -6,7 +6,8 @@
  * of the one that may come, and that one looks for it. So to decide is to read and write a column of cells in order,
  * and nothing is written to agents, which lie anywhere.
  *
- * A kernel has the parameters of its namesake in heap.cl, without those of the grid.
+ * A kernel has the parameters of its namesake in heap.cl, without those of the grid; moves have its width and its
+ * number of cells behind them.
  *
  * Read first: faithful.schema, rules.clh and show.clh, which are compiled before this; heap.cl.
  */
@@ -38,22 +39,24 @@ static void cell_fill(CLUMP_HEAP_FIXED, Cell cell, Agent agent, uint kind) {
     Cell_kind(cell) = Agent_is_null(agent) ? EMPTY : kind;
 }
 
-static Agent fish_make(CLUMP_HEAP, Cell cell, uint spawn_timer) {
+static Agent fish_make(CLUMP_HEAP, Cell cell, uint number, uint spawn_timer) {
     Fish fish = Fish_new();
     if (Fish_is_null(fish)) {
         return Agent_null; /* the heap is full, and counts it */
     }
     Fish_position(fish) = cell;
+    Fish_number(fish) = number;
     Fish_spawn_timer(fish) = spawn_timer;
     return Fish_as_Agent(fish);
 }
 
-static Agent shark_make(CLUMP_HEAP, Cell cell, uint spawn_timer, uint energy) {
+static Agent shark_make(CLUMP_HEAP, Cell cell, uint number, uint spawn_timer, uint energy) {
     Shark shark = Shark_new();
     if (Shark_is_null(shark)) {
         return Agent_null;
     }
     Shark_position(shark) = cell;
+    Shark_number(shark) = number;
     Shark_spawn_timer(shark) = spawn_timer;
     Shark_energy(shark) = energy;
     return Shark_as_Agent(shark);
@@ -63,14 +66,15 @@ __kernel void cell_populate(CLUMP_HEAP, uint seed, uint fish_permille, uint shar
                             uint fish_spawn, uint shark_spawn, uint shark_energy,
                             uint has_drawn_timers) {
     CLUMP_FOR_EACH(Cell, self) {
-        philox4x32_ctr_t random = draw_all(Cell_number(self), 0u, DRAW_POPULATE, seed);
+        uint number = Cell_number(self);
+        philox4x32_ctr_t random = draw_all(number, 0u, DRAW_POPULATE, seed);
         uint kind = first_kind(random, fish_permille, shark_permille);
         if (kind == FISH) {
-            Agent fish = fish_make(clump_heap, self,
+            Agent fish = fish_make(clump_heap, self, number,
                                    first_timer(random.v[1], fish_spawn, has_drawn_timers));
             cell_fill(clump_heap, self, fish, FISH);
         } else if (kind == SHARK) {
-            Agent shark = shark_make(clump_heap, self,
+            Agent shark = shark_make(clump_heap, self, number,
                                      first_timer(random.v[1], shark_spawn, has_drawn_timers),
                                      shark_energy);
             cell_fill(clump_heap, self, shark, SHARK);
@@ -98,13 +102,20 @@ static void request(CLUMP_HEAP_FIXED, Agent self, Cell cell, uint mask, uint ite
     Cell target = Cell_null;
     if (mask != 0u) {
         uint selected =
-            pick(mask, is_alone(mask) ? 0u : draw_one(Cell_number(cell), iteration, draw, seed));
+            pick(mask, is_alone(mask) ? 0u : draw_one(Agent_number(self), iteration, draw, seed));
         uint side = (selected + 2u) % 4u;
         target = Cell_neighbors(cell, selected);
         *request_from(clump_heap, target, side) = 1;
         Agent_side(self) = side;
     }
     Agent_new_position(self) = target;
+}
+
+/* The agent is on the cell that it asked for, whose number follows from that of the old one. */
+static void enter(CLUMP_HEAP_FIXED, Agent self, uint width, uint cells) {
+    uint n = Agent_number(self), side = Agent_side(self);
+    Agent_position(self) = Agent_new_position(self);
+    Agent_number(self) = neighbor_of(n, n % width, width, cells, (side + 2u) % 4u);
 }
 
 /* Whether the agent asked, and may go. */
@@ -157,7 +168,7 @@ __kernel void cell_decide(CLUMP_HEAP_FIXED, uint iteration, uint seed, uint draw
 }
 
 __kernel void fish_move(CLUMP_HEAP, uint iteration, uint seed, uint fish_spawn,
-                        uint has_drawn_timers) {
+                        uint has_drawn_timers, uint width, uint cells) {
     CLUMP_FOR_EACH(Fish, self) {
         if (!is_granted(clump_heap, Fish_as_Agent(self))) {
             continue;
@@ -166,18 +177,20 @@ __kernel void fish_move(CLUMP_HEAP, uint iteration, uint seed, uint fish_spawn,
         Agent born = Agent_null;
         if (Fish_spawn_timer(self) > fish_spawn) {
             Fish_spawn_timer(self) = 0u;
-            born = fish_make(clump_heap, from,
-                             born_timer(Cell_number(from), iteration, DRAW_FISH_BORN, seed,
-                                        fish_spawn, has_drawn_timers));
+            uint number = Fish_number(self);
+            born = fish_make(clump_heap, from, number,
+                             born_timer(number, iteration, DRAW_FISH_BORN, seed, fish_spawn,
+                                        has_drawn_timers));
         }
         cell_fill(clump_heap, from, born, FISH);
         cell_fill(clump_heap, to, Fish_as_Agent(self), FISH);
-        Fish_position(self) = to;
+        enter(clump_heap, Fish_as_Agent(self), width, cells);
     }
 }
 
 __kernel void shark_move(CLUMP_HEAP, uint iteration, uint seed, uint shark_spawn,
-                         uint has_drawn_timers, uint shark_energy, uint shark_gain) {
+                         uint has_drawn_timers, uint shark_energy, uint shark_gain, uint width,
+                         uint cells) {
     CLUMP_FOR_EACH(Shark, self) {
         Cell from = Shark_position(self);
         if (Shark_energy(self) == 0u) {
@@ -196,13 +209,14 @@ __kernel void shark_move(CLUMP_HEAP, uint iteration, uint seed, uint shark_spawn
         Agent born = Agent_null;
         if (Shark_spawn_timer(self) > shark_spawn) {
             Shark_spawn_timer(self) = 0u;
-            born = shark_make(clump_heap, from,
-                              born_timer(Cell_number(from), iteration, DRAW_SHARK_BORN, seed,
-                                         shark_spawn, has_drawn_timers),
+            uint number = Shark_number(self);
+            born = shark_make(clump_heap, from, number,
+                              born_timer(number, iteration, DRAW_SHARK_BORN, seed, shark_spawn,
+                                         has_drawn_timers),
                               shark_energy);
         }
         cell_fill(clump_heap, from, born, SHARK);
         cell_fill(clump_heap, to, Shark_as_Agent(self), SHARK);
-        Shark_position(self) = to;
+        enter(clump_heap, Shark_as_Agent(self), width, cells);
     }
 }

@@ -35,7 +35,7 @@ struct world {
 /* ---- Making the world ------------------------------------------------------------------------ */
 
 static int create_objects(struct world *world, const wa_tor_desc *desc, bench_error *error) {
-    /* A cell has 12 bytes (faithful: 29) and at most one agent of at most 17. Twice that is room for the
+    /* A cell has 12 bytes (faithful: 29) and at most one agent of at most 21. Twice that is room for the
      * bitmaps and for classes that shrink without giving up their blocks; the constant, for small worlds
      * whose few blocks are mostly empty. */
     int is_faithful = desc->is_faithful;
@@ -94,7 +94,9 @@ static int set_arguments(struct world *world, bench_error *error) {
                              NUMBER(SHARK_MOVE, 4, rules->shark_energy),
                              NUMBER(SHARK_MOVE, 5, rules->shark_gain),
                              {WRITE_WORLD, 0, sizeof(cl_mem), &world->codes}};
-    const bench_arg faithful[] = {GRID(CELL_LINK, 0)};
+    const bench_arg faithful[] = {
+        GRID(CELL_LINK, 0), NUMBER(FISH_MOVE, 4, rules->width), NUMBER(FISH_MOVE, 5, world->cells),
+        NUMBER(SHARK_MOVE, 6, rules->width), NUMBER(SHARK_MOVE, 7, world->cells)};
     const bench_arg lean[] = {GRID(FISH_SELECT, 2), GRID(SHARK_SELECT, 2), GRID(CELL_DECIDE, 3),
                               ROWS(FISH_MOVE, 4), ROWS(SHARK_MOVE, 6)};
 #undef ROWS
