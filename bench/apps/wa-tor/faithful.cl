@@ -95,16 +95,28 @@ static __global uchar *request_from(CLUMP_HEAP_FIXED, Cell cell, uint side) {
     return (__global uchar *)&Cell_requests(cell) + side;
 }
 
-/* The agent on `cell` asks to enter one of the neighbours in `mask`, if there is one: neighbour i knows the cell as
+/* The neighbours lie together: one read, where they are aligned for it. */
+static uint4 neighbors_of(CLUMP_HEAP_FIXED, Cell cell) {
+    __global const uint *all = &Cell_neighbors(cell, 0u).id;
+    return (size_t)all % sizeof(uint4) == 0 ? *(__global const uint4 *)all : vload4(0, all);
+}
+
+/* Neighbour i of these. */
+static Cell neighbor_at(uint4 all, uint i) {
+    Cell cell = {i == 0u ? all.s0 : i == 1u ? all.s1 : i == 2u ? all.s2 : all.s3};
+    return cell;
+}
+
+/* The agent on a cell with these neighbours asks to enter one of the neighbours in `mask`, if there is one: neighbour i knows the cell as
  * its neighbour (i + 2) % 4. */
-static void request(CLUMP_HEAP_FIXED, Agent self, Cell cell, uint mask, uint iteration, uint draw,
-                    uint seed) {
+static void request(CLUMP_HEAP_FIXED, Agent self, uint4 neighbors, uint mask, uint iteration,
+                    uint draw, uint seed) {
     Cell target = Cell_null;
     if (mask != 0u) {
         uint selected =
             pick(mask, is_alone(mask) ? 0u : draw_one(Agent_number(self), iteration, draw, seed));
         uint side = (selected + 2u) % 4u;
-        target = Cell_neighbors(cell, selected);
+        target = neighbor_at(neighbors, selected);
         *request_from(clump_heap, target, side) = 1;
         Agent_side(self) = side;
     }
@@ -127,12 +139,13 @@ static bool is_granted(CLUMP_HEAP_FIXED, Agent self) {
 __kernel void fish_select(CLUMP_HEAP_FIXED, uint iteration, uint seed) {
     CLUMP_FOR_EACH(Fish, self) {
         Fish_spawn_timer(self)++;
-        Cell cell = Fish_position(self);
+        uint4 neighbors = neighbors_of(clump_heap, Fish_position(self));
         uint vacant = 0u;
         for (uint i = 0u; i < 4u; i++) {
-            vacant |= (uint)(Cell_kind(Cell_neighbors(cell, i)) == EMPTY) << i;
+            vacant |= (uint)(Cell_kind(neighbor_at(neighbors, i)) == EMPTY) << i;
         }
-        request(clump_heap, Fish_as_Agent(self), cell, vacant, iteration, DRAW_FISH_SELECT, seed);
+        request(clump_heap, Fish_as_Agent(self), neighbors, vacant, iteration, DRAW_FISH_SELECT,
+                seed);
     }
 }
 
@@ -142,14 +155,14 @@ __kernel void shark_select(CLUMP_HEAP_FIXED, uint iteration, uint seed) {
         if (--Shark_energy(self) == 0u) {
             continue; /* it dies in shark_move and must not block another's way until then */
         }
-        Cell cell = Shark_position(self);
+        uint4 neighbors = neighbors_of(clump_heap, Shark_position(self));
         uint vacant = 0u, prey = 0u;
         for (uint i = 0u; i < 4u; i++) {
-            uint kind = Cell_kind(Cell_neighbors(cell, i));
+            uint kind = Cell_kind(neighbor_at(neighbors, i));
             vacant |= (uint)(kind == EMPTY) << i;
             prey |= (uint)(kind == FISH) << i;
         }
-        request(clump_heap, Shark_as_Agent(self), cell, prey ? prey : vacant, iteration,
+        request(clump_heap, Shark_as_Agent(self), neighbors, prey ? prey : vacant, iteration,
                 DRAW_SHARK_SELECT, seed);
     }
 }
