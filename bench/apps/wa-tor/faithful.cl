@@ -1,9 +1,9 @@
-/* Wa-Tor with the objects and the eight phases of DynaSOAr's program: cells list their neighbours, agents
- * refer to cells, and all cells forget their requests in phases of their own. The worlds are those of heap.cl,
- * cell by cell.
+/* Wa-Tor with the objects of DynaSOAr's program: cells list their neighbours, agents refer to cells. The worlds are
+ * those of heap.cl, cell by cell.
  *
  * A request is a byte of the wanted cell, which only the agent on one of its sides writes. The cell leaves the byte
- * of the one that may come, and that one looks for it. So to decide is to read and write a column of cells in order,
+ * of the one that may come, and that one looks for it, and clears it. So between phases of fish and of sharks no
+ * byte is set, and the two phases in which DynaSOAr's cells forget their requests are left out. And to decide is to read and write a column of cells in order,
  * and nothing is written to agents, which lie anywhere.
  *
  * A kernel has the parameters of its namesake in heap.cl, without those of the grid; moves have its width and its
@@ -21,6 +21,7 @@ __kernel void cell_init(CLUMP_HEAP, __global uint *rows, uint row_count) {
         Cell_number(self) = number;
         Cell_agent(self) = Agent_null;
         Cell_kind(self) = EMPTY;
+        Cell_requests(self) = (uchar4)(0);
     }
 }
 
@@ -84,12 +85,6 @@ __kernel void cell_populate(CLUMP_HEAP, uint seed, uint fish_permille, uint shar
 
 /* ---- The phases of a step -------------------------------------------------------------------- */
 
-__kernel void cell_clear(CLUMP_HEAP_FIXED) {
-    CLUMP_FOR_EACH(Cell, self) {
-        Cell_requests(self) = (uchar4)(0);
-    }
-}
-
 /* The byte of the agent on this side of the cell. Not as a part of the vector: that would write all four. */
 static __global uchar *request_from(CLUMP_HEAP_FIXED, Cell cell, uint side) {
     return (__global uchar *)&Cell_requests(cell) + side;
@@ -130,10 +125,18 @@ static void enter(CLUMP_HEAP_FIXED, Agent self, uint width, uint cells) {
     Agent_number(self) = neighbor_of(n, n % width, width, cells, (side + 2u) % 4u);
 }
 
-/* Whether the agent asked, and may go. */
-static bool is_granted(CLUMP_HEAP_FIXED, Agent self) {
+/* Whether the agent asked, and may go. Takes the request back. */
+static bool take_grant(CLUMP_HEAP_FIXED, Agent self) {
     Cell target = Agent_new_position(self);
-    return !Cell_is_null(target) && *request_from(clump_heap, target, Agent_side(self));
+    if (Cell_is_null(target)) {
+        return false;
+    }
+    __global uchar *request = request_from(clump_heap, target, Agent_side(self));
+    bool is_granted = *request != 0;
+    if (is_granted) {
+        *request = 0;
+    }
+    return is_granted;
 }
 
 __kernel void fish_select(CLUMP_HEAP_FIXED, uint iteration, uint seed) {
@@ -183,7 +186,7 @@ __kernel void cell_decide(CLUMP_HEAP_FIXED, uint iteration, uint seed, uint draw
 __kernel void fish_move(CLUMP_HEAP, uint iteration, uint seed, uint fish_spawn,
                         uint has_drawn_timers, uint width, uint cells) {
     CLUMP_FOR_EACH(Fish, self) {
-        if (!is_granted(clump_heap, Fish_as_Agent(self))) {
+        if (!take_grant(clump_heap, Fish_as_Agent(self))) {
             continue;
         }
         Cell from = Fish_position(self), to = Fish_new_position(self);
@@ -211,7 +214,7 @@ __kernel void shark_move(CLUMP_HEAP, uint iteration, uint seed, uint shark_spawn
             Shark_free(self);
             continue;
         }
-        if (!is_granted(clump_heap, Shark_as_Agent(self))) {
+        if (!take_grant(clump_heap, Shark_as_Agent(self))) {
             continue;
         }
         Cell to = Shark_new_position(self);
