@@ -5,8 +5,8 @@
  * What a cell gets of the square around it is the sum of its lines, so prepare_diffuse adds up a part of the cell's
  * line, and update_diffuse such sums from above to below: it looks at 10 cells in place of 25.
  *
- * Who asks a cell or a female says so there: those that nobody asked do not look for who did. All who ask write
- * the same value, so it does not matter who comes last.
+ * Who asks a cell sets a bit there for the line in which it is: cells look for who asked in these lines alone. Who
+ * asks a female writes a byte there: those that nobody asked do not look. It does not matter who comes last.
  *
  * No kernel reads what another work-item of it writes, except for cells that are left and entered: an agent
  * enters by permission a cell that was free before, and nobody looks at cells meanwhile.
@@ -40,9 +40,8 @@ typedef struct window {
     uint rows[2];      /* of the heap, in which these cells lie */
 } window;
 
-/* The line before its first. The window goes so far across and down, to both sides. */
-static window window_of(rules r, uint number, int across, int down) {
-    int x = (int)column_of(r, number), y = (int)row_of(r, number);
+/* The line before its first. The window around this place goes so far across and down, to both sides. */
+static window window_at(rules r, int x, int y, int across, int down) {
     int left = max(x - across, 0), above = max(y - down, 0);
     window w = {(uint)((above - 1) * (int)r.width + left),
                 0u,
@@ -51,6 +50,10 @@ static window window_of(rules r, uint number, int across, int down) {
                 (uint)(min(y + down + 1, (int)r.height) - above),
                 {0u, 0u}};
     return w;
+}
+
+static window window_of(rules r, uint number, int across, int down) {
+    return window_at(r, (int)column_of(r, number), (int)row_of(r, number), across, down);
 }
 
 /* A line has at most 15 cells, so they lie in one row of the heap or in two. */
@@ -80,7 +83,7 @@ __kernel void cell_init(CLUMP_HEAP, __global uint *rows, rules r) {
         cell_note(rows, (r.width * r.height + 63u) / 64u, self, i);
         Cell_agent(self) = Agent_null;
         Cell_line_diffusion(self) = 0u;
-        Cell_is_asked(self) = false;
+        Cell_asked(self) = 0u;
         Cell_sugar(self) = first_sugar(r, number);
         Cell_sugar_capacity(self) = r.capacity;
         Cell_grow_rate(self) = first_growth(r, number);
@@ -188,6 +191,12 @@ __kernel void age_and_metabolize(CLUMP_HEAP, __global const uint *rows, rules r)
 
 static bool is_free(CLUMP_HEAP_FIXED, Cell cell) { return Agent_is_null(Cell_agent(cell)); }
 
+/* Ask for the cell that the asking agent sees at this place: it has that agent so many lines above or below as the
+ * agent has it below or above. Line 8 of its window is its own. */
+static void ask_from(CLUMP_HEAP_FIXED, Cell cell, uint place) {
+    atomic_or(&Cell_asked(cell), 1u << (16u - place / 16u));
+}
+
 /* A cell's sugar, as in rules.clh. */
 static uint word_of(CLUMP_HEAP_FIXED, Cell cell) {
     uint sugar = Cell_sugar(cell);
@@ -217,43 +226,54 @@ __kernel void prepare_move(CLUMP_HEAP_FIXED, __global const uint *rows, rules r,
             }
         }
         if (!Cell_is_null(target)) {
-            Cell_is_asked(target) = true;
+            ask_from(clump_heap, target, c.place);
         }
         Agent_cell_request(self) = target;
         Agent_strength(self) = make_request(random.v[0] >> 8, c.place);
     }
 }
 
+/* The strongest of the agents in a line that ask for a cell, if it is stronger than `best`. */
+static Agent strongest(CLUMP_HEAP_FIXED, const window *w, Cell cell, Agent best) {
+    uint strength = Agent_is_null(best) ? 0u : Agent_strength(best);
+    for (uint n = w->first; n < w->end; n += AT_ONCE) {
+        Agent agents[AT_ONCE];
+#pragma unroll
+        for (uint k = 0u; k < AT_ONCE; k++) {
+            agents[k] = n + k < w->end ? Cell_agent(cell_of_line(w, n + k)) : Agent_null;
+        }
+#pragma unroll
+        for (uint k = 0u; k < AT_ONCE; k++) {
+            Agent agent = agents[k];
+            if (!Agent_is_null(agent) && Agent_cell_request(agent).id == cell.id &&
+                Agent_strength(agent) > strength) {
+                strength = Agent_strength(agent);
+                best = agent;
+            }
+        }
+    }
+    return best;
+}
+
 /* Give permission to the strongest of the agents that ask for a cell. */
 static void decide(CLUMP_HEAP_FIXED, __global const uint *rows, rules r) {
     CLUMP_FOR_EACH(Cell, self) {
-        if (!Cell_is_asked(self)) {
+        uint lines = Cell_asked(self);
+        if (lines == 0u) {
             continue;
         }
-        Cell_is_asked(self) = false;
-        int vision = (int)r.max_vision;
-        uint best = 0u;
-        Agent selected = Agent_null;
-        FOR_EACH_LINE(w, window_of(r, Cell_cell_id(self), vision, vision), r) {
-            for (uint n = w.first; n < w.end; n += AT_ONCE) {
-                Agent agents[AT_ONCE];
-#pragma unroll
-                for (uint k = 0u; k < AT_ONCE; k++) {
-                    agents[k] = n + k < w.end ? Cell_agent(cell_of_line(&w, n + k)) : Agent_null;
-                }
-#pragma unroll
-                for (uint k = 0u; k < AT_ONCE; k++) {
-                    Agent agent = agents[k];
-                    if (!Agent_is_null(agent) && Agent_cell_request(agent).id == self.id &&
-                        Agent_strength(agent) > best) {
-                        best = Agent_strength(agent);
-                        selected = agent;
-                    }
-                }
+        Cell_asked(self) = 0u;
+        uint number = Cell_cell_id(self);
+        int x = (int)column_of(r, number), y = (int)row_of(r, number) - 8;
+        Agent best = Agent_null;
+        for (; lines != 0u; lines &= lines - 1u) {
+            int line = y + (int)(31u - clz(lines & (0u - lines)));
+            FOR_EACH_LINE(w, window_at(r, x, line, (int)r.max_vision, 0), r) {
+                best = strongest(clump_heap, &w, self, best);
             }
         }
-        if (!Agent_is_null(selected)) {
-            Agent_permission(selected) = true;
+        if (!Agent_is_null(best)) {
+            Agent_permission(best) = true;
         }
     }
 }
@@ -348,7 +368,7 @@ __kernel void propose_offspring_target(CLUMP_HEAP_FIXED, __global const uint *ro
         uint skip = count ? random.v[1] % count : 0u;
         FOR_EACH_SEEN(r, number, vision, other, place) {
             if (is_free(clump_heap, other) && skip-- == 0u) {
-                Cell_is_asked(other) = true;
+                ask_from(clump_heap, other, place);
                 Male_cell_request(self) = other;
                 Male_strength(self) = make_request(random.v[0] >> 8, place);
             }
