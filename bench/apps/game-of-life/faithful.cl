@@ -69,13 +69,41 @@ __kernel void cell_populate(CLUMP_HEAP, CLUMP_NUMBERS, __global const uint *rows
 
 /* ---- The phases of a step -------------------------------------------------------------------- */
 
-/* A place outside the world has nobody. */
+/* Up to three cells side by side. */
+typedef struct line {
+    uint first;        /* its number */
+    uint row, row_end; /* of the heap: in which the first lies, and the last; 0: there are no cells */
+} line;
+
+static line line_at(__global const uint *rows, uint first, uint count) {
+    line l = {first, 0u, 0u};
+    if (count != 0u) {
+        uint begin = first / 64u, end = (first + count - 1u) / 64u;
+        l.row = rows[begin];
+        l.row_end = end == begin ? l.row : rows[end];
+    }
+    return l;
+}
+
+/* First the rows of all lines, then their cells: so no read waits for that of another line. */
 static uint count_living(CLUMP_HEAP_FIXED, __global const uint *rows, uint2 size, uint i) {
+    uint x = i % size.x, y = i / size.x, left = x > 0u, width = left + 1u + (x + 1u < size.x);
     uint count = 0u;
+    line lines[3];
 #pragma unroll
-    for (uint k = 0u; k < PLACES; k++) {
-        uint other = life_neighbor(size, i, k);
-        count += other == NOWHERE ? 0u : (uint)Cell_lives(cell_at(rows, other));
+    for (uint k = 0u; k < 3u; k++) {
+        uint is_there = y + k - 1u < size.y; /* -1 is large */
+        lines[k] = line_at(rows, i + (k - 1u) * size.x - left, is_there ? width : 0u);
+    }
+#pragma unroll
+    for (uint k = 0u; k < 3u; k++) {
+#pragma unroll
+        for (uint j = 0u; j < 3u; j++) {
+            line l = lines[k];
+            uint number = l.first + j;
+            Cell cell = {(number / 64u == l.first / 64u ? l.row : l.row_end) | number % 64u};
+            count += l.row != 0u && j < width && number != i ? (uint)Cell_lives(cell) : 0u;
+        }
     }
     return count;
 }
