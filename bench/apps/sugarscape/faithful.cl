@@ -24,11 +24,11 @@
         for (uint n = w.first, place = w.place; n < w.end; n++, place++)                           \
             for (uint once = 1u; once;)                                                            \
                 for (Cell other = cell_of_line(&w, n); once; once = 0u)
-/* Cells of a line that are read before any of them is looked at: those within a vision of 2. */
-#define AT_ONCE 5u
 /* Its lines. */
 #define FOR_EACH_LINE(w, around, r)                                                                \
     for (window w = (around); next_line(&w, rows, r); w.lines--)
+/* Cells of a line that are read before any of them is looked at: those within a vision of 2. */
+#define AT_ONCE 5u
 
 static uint column_of(rules r, uint number) { return number % r.pitch - r.max_vision; }
 static uint row_of(rules r, uint number) { return number / r.pitch - r.max_vision; }

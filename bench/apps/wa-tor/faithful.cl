@@ -3,8 +3,8 @@
  *
  * A request is a byte of the wanted cell, which only the agent on one of its sides writes. The cell leaves the byte
  * of the one that may come, and that one looks for it, and clears it. So between phases of fish and of sharks no
- * byte is set, and the two phases in which DynaSOAr's cells forget their requests are left out. And to decide is to read and write a column of cells in order,
- * and nothing is written to agents, which lie anywhere.
+ * byte is set, and the two phases in which DynaSOAr's cells forget their requests are left out. To decide is to
+ * read and write a column of cells in order; nothing is written to agents, which lie anywhere.
  *
  * A kernel has the parameters of its namesake in heap.cl, without those of the grid; moves have its width and its
  * number of cells behind them.
@@ -102,8 +102,8 @@ static Cell neighbor_at(uint4 all, uint i) {
     return cell;
 }
 
-/* The agent on a cell with these neighbours asks to enter one of the neighbours in `mask`, if there is one: neighbour i knows the cell as
- * its neighbour (i + 2) % 4. */
+/* The agent on a cell with these neighbours asks to enter one of those in `mask`, if there is one: neighbour i knows
+ * the cell as its neighbour (i + 2) % 4. */
 static void request(CLUMP_HEAP_FIXED, Agent self, uint4 neighbors, uint mask, uint iteration,
                     uint draw, uint seed) {
     Cell target = Cell_null;
