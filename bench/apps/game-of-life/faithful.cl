@@ -10,6 +10,9 @@
  * So a candidate goes one step after the last living neighbour, other than in heap.cl. No phase depends
  * on the order of visits.
  *
+ * Whether a cell lives stands on the cell too: who counts neighbours reads a byte of each, three of which lie
+ * together, and not their agents, which lie anywhere.
+ *
  * Compiled after rules.clh. Read first: faithful.schema, heap.cl. Kernels of the same names have the same
  * parameters there.
  */
@@ -25,6 +28,7 @@ static void alive_make(CLUMP_HEAP, Cell cell, uint i, uint state, bool is_new) {
     Alive_state(self) = state;
     Alive_is_new(self) = is_new;
     Cell_agent(cell) = Alive_as_Agent(self);
+    Cell_lives(cell) = state == 0u;
 }
 
 static void candidate_make(CLUMP_HEAP, Cell cell, uint i) {
@@ -42,6 +46,7 @@ __kernel void cell_init(CLUMP_HEAP, __global uint *rows, uint row_count) {
         cell_note(rows, row_count, self, i);
         Cell_agent(self) = Agent_null;
         Cell_reserved(self) = 0u;
+        Cell_lives(self) = false;
     }
 }
 
@@ -64,24 +69,41 @@ __kernel void cell_populate(CLUMP_HEAP, CLUMP_NUMBERS, __global const uint *rows
 
 /* ---- The phases of a step -------------------------------------------------------------------- */
 
-/* First the agents of all neighbours, then what they are: so no read waits for that of another neighbour. A place
- * outside the world has no agent. */
+/* Up to three cells side by side. */
+typedef struct line {
+    uint first;        /* its number */
+    uint row, row_end; /* of the heap: in which the first lies, and the last; 0: there are no cells */
+} line;
+
+static line line_at(__global const uint *rows, uint first, uint count) {
+    line l = {first, 0u, 0u};
+    if (count != 0u) {
+        uint begin = first / 64u, end = (first + count - 1u) / 64u;
+        l.row = rows[begin];
+        l.row_end = end == begin ? l.row : rows[end];
+    }
+    return l;
+}
+
+/* First the rows of all lines, then their cells: so no read waits for that of another line. */
 static uint count_living(CLUMP_HEAP_FIXED, __global const uint *rows, uint2 size, uint i) {
-    Agent agents[PLACES];
+    uint x = i % size.x, y = i / size.x, left = x > 0u, width = left + 1u + (x + 1u < size.x);
     uint count = 0u;
+    line lines[3];
 #pragma unroll
-    for (uint k = 0u; k < PLACES; k++) {
-        uint other = life_neighbor(size, i, k);
-        agents[k] = other == NOWHERE ? Agent_null : Cell_agent(cell_at(rows, other));
-    }
-    Alive alive[PLACES];
-#pragma unroll
-    for (uint k = 0u; k < PLACES; k++) {
-        alive[k] = Agent_as_Alive(agents[k]);
+    for (uint k = 0u; k < 3u; k++) {
+        uint is_there = y + k - 1u < size.y; /* -1 is large */
+        lines[k] = line_at(rows, i + (k - 1u) * size.x - left, is_there ? width : 0u);
     }
 #pragma unroll
-    for (uint k = 0u; k < PLACES; k++) {
-        count += !Alive_is_null(alive[k]) && Alive_state(alive[k]) == 0u;
+    for (uint k = 0u; k < 3u; k++) {
+#pragma unroll
+        for (uint j = 0u; j < 3u; j++) {
+            line l = lines[k];
+            uint number = l.first + j;
+            Cell cell = {(number / 64u == l.first / 64u ? l.row : l.row_end) | number % 64u};
+            count += l.row != 0u && j < width && number != i ? (uint)Cell_lives(cell) : 0u;
+        }
     }
     return count;
 }
@@ -101,7 +123,9 @@ __kernel void candidate_prepare(CLUMP_HEAP_FIXED, __global const uint *rows, uin
 __kernel void alive_prepare(CLUMP_HEAP_FIXED, __global const uint *rows, uint2 size, uint4 rule) {
     CLUMP_FOR_EACH(Alive, self) {
         if (Alive_state(self) == 0u) {
-            Alive_is_new(self) = false;
+            if (Alive_is_new(self)) {
+                Alive_is_new(self) = false;
+            }
             uint count = count_living(clump_heap, rows, size, Alive_index(self));
             if (!(rule.y >> count & 1u)) {
                 Alive_action(self) = ACTION_DIE;
@@ -127,10 +151,20 @@ __kernel void candidate_update(CLUMP_HEAP, __global const uint *rows) {
     }
 }
 
+/* Make candidates of the empty cells around. First all cells are looked at, so that no look waits for another. A
+ * cell that was empty then and has got a candidate since is reserved. */
 static void spread(CLUMP_HEAP, __global const uint *rows, uint2 size, uint i) {
-    FOR_NEIGHBORS(i, k, other) {
+    uint empty = 0u;
+#pragma unroll
+    for (uint k = 0u; k < PLACES; k++) {
+        uint other = life_neighbor(size, i, k);
+        uint is_empty = other != NOWHERE && Agent_is_null(Cell_agent(cell_at(rows, other)));
+        empty |= is_empty << k;
+    }
+    for (; empty != 0u; empty &= empty - 1u) {
+        uint other = life_neighbor(size, i, 31u - clz(empty & (0u - empty)));
         Cell cell = cell_at(rows, other);
-        if (Agent_is_null(Cell_agent(cell)) && atomic_cmpxchg(&Cell_reserved(cell), 0u, 1u) == 0u) {
+        if (atomic_cmpxchg(&Cell_reserved(cell), 0u, 1u) == 0u) {
             candidate_make(clump_heap, cell, other);
         }
     }
@@ -143,12 +177,15 @@ __kernel void alive_update(CLUMP_HEAP, __global const uint *rows, uint2 size, ui
         if (Alive_is_new(self)) {
             spread(clump_heap, rows, size, i);
         } else if (state > 0u || Alive_action(self) == ACTION_DIE) {
+            if (state == 0u) {
+                Cell_lives(cell_at(rows, i)) = false;
+                Alive_action(self) = ACTION_NONE;
+            }
             if (state == rule.z - 2u) {
                 candidate_make(clump_heap, cell_at(rows, i), i);
                 Alive_free(self);
             } else {
                 Alive_state(self) = state + 1u;
-                Alive_action(self) = ACTION_NONE;
             }
         }
     }
@@ -162,14 +199,16 @@ __kernel void write_world(CLUMP_HEAP_FIXED, CLUMP_NUMBERS, __global const uint *
     CLUMP_FOR_EACH_NUMBERED(Cell, self, i) {
         Agent agent = Cell_agent(self);
         uint count = count_living(clump_heap, rows, size, i), code = 0u;
+        Alive alive = Agent_as_Alive(agent);
+        int lives = !Alive_is_null(alive) && Alive_state(alive) == 0u;
         int fits = Agent_is_null(agent) ? count == 0u && Cell_reserved(self) == 0u
                                         : Agent_index(agent) == i;
-        if (Agent_is_Alive(agent)) {
-            code = Alive_state(Agent_as_Alive(agent)) + 1u;
+        if (!Alive_is_null(alive)) {
+            code = Alive_state(alive) + 1u;
         } else if (Agent_is_Candidate(agent) && count == 0u) {
             code = 0x8000u; /* LIFE_STAYS */
         }
-        if (!fits) {
+        if (!fits || lives != (int)Cell_lives(self)) {
             atomic_inc(misfits);
         }
         world[i] = (ushort)code;

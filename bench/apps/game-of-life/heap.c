@@ -38,7 +38,7 @@ struct world {
 /* ---- Making the world ------------------------------------------------------------------------ */
 
 static int create_objects(struct world *world, const life_desc *desc, bench_error *error) {
-    /* A cell has 8 bytes and at most one agent of 9 (faithful: 13). Nearly twice that is room for the
+    /* A cell has 8 bytes and at most one agent of 9 (faithful: 9 and 8). Nearly twice that is room for the
      * bitmaps and for classes that shrink without giving up their blocks; the constant, for small worlds
      * whose few blocks are mostly empty. */
     static const char *const before[] = {"bench/apps/cells.clh",

@@ -32,7 +32,7 @@ struct world {
 static int create_objects(struct world *world, const sugarscape_desc *desc, bench_error *error) {
     static const char *const before[] = {"bench/apps/cells.clh", "bench/apps/sugarscape/rules.clh",
                                          NULL};
-    /* A cell has 24 bytes, an agent up to 45. What is more is room for bitmaps and for blocks of one sex
+    /* A cell has 23 bytes, an agent up to 46. What is more is room for bitmaps and for blocks of one sex
      * while the other needs them; the constant, for small worlds. */
     bench_objects_desc objects = {
         .world = &desc->world,

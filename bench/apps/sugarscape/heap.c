@@ -9,13 +9,14 @@ static const char *const kernel_names[] = {
 #define PHASE_NAME(name) #name,
     SUGARSCAPE_PHASE_LIST(PHASE_NAME)
 #undef PHASE_NAME
-        "diffuse_far",
+        "add_line",
+    "diffuse_far",
     "age",
     "cell_init",
     "first_males",
     "first_females",
     "write_states"};
-enum { DIFFUSE_FAR = SUGARSCAPE_PHASES, AGE, CELL_INIT, FIRST_MALES };
+enum { ADD_LINE = SUGARSCAPE_PHASES, DIFFUSE_FAR, AGE, CELL_INIT, FIRST_MALES };
 enum { FIRST_FEMALES = FIRST_MALES + 1, WRITE_STATES, KERNEL_COUNT };
 
 struct world {
@@ -31,7 +32,7 @@ static int create_objects(struct world *world, const sugarscape_desc *desc, benc
         "bench/apps/cells.clh", "bench/apps/sugarscape/heap_grid.clh",
         "bench/apps/sugarscape/rules.clh", "bench/apps/sugarscape/looking.clh", NULL};
     char options[40];
-    /* A cell has 21 bytes, an agent up to 25. What is more is room for bitmaps and for blocks of
+    /* A cell has 23 bytes, an agent up to 25. What is more is room for bitmaps and for blocks of
      * one sex while the other needs them; the constant, for small worlds. */
     bench_objects_desc objects = {
         .world = &desc->world,
@@ -100,7 +101,8 @@ static int step(void *self, cl_event *events, bench_error *error) {
     struct world *world = self;
     unsigned first = 0;
     if (world->agents.rules.is_dynasoar) {
-        if (run(world, DIFFUSE_FAR, 1, events ? events++ : NULL, error) ||
+        if (run(world, ADD_LINE, 1, events ? events++ : NULL, error) ||
+            run(world, DIFFUSE_FAR, 1, events ? events++ : NULL, error) ||
             run(world, AGE, 1, events ? events++ : NULL, error)) {
             return -1;
         }

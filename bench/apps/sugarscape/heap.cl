@@ -1,7 +1,8 @@
 /* Sugarscape over objects: one kernel per phase of a step, and those that make and show the world.
  *
  * A step is six kernels. Only the last one makes and frees objects, so the list of objects is made
- * once a step. Under DynaSOAr's rules diffuse_far takes the place of diffuse, and in `age` the dead go.
+ * once a step. Under DynaSOAr's rules add_line and diffuse_far take the place of diffuse, and in
+ * `age` the dead go.
  * No kernel looks at what another work-item of it changes, except for wishes, which are made of atomics
  * whose order does not matter (rules.clh).
  *
@@ -40,6 +41,7 @@ __kernel void cell_init(CLUMP_HEAP, __global uint *rows, rules r) {
         Cell_growth(self) = inside ? first_growth(r, number) : 0u;
         Cell_wish(self) = 0u;
         Cell_offer(self) = 0u;
+        Cell_line(self) = 0u;
         Cell_agent(self) = Agent_null;
     }
 }
@@ -151,8 +153,27 @@ __kernel void diffuse(CLUMP_HEAP_FIXED, __global const uint *rows, rules r, uint
     }
 }
 
-/* Grow Sugar, Precompute Sugar Diffusion, Diffuse Sugar by DynaSOAr's rules: from all cells within the
- * greatest vision. */
+/* Grow Sugar, Precompute Sugar Diffusion, Diffuse Sugar by DynaSOAr's rules, from all cells within the greatest
+ * vision. What a cell gets of the square around it is the sum of its lines: first each cell adds up those beside
+ * it, then the sums above and below it. The frame has nothing to give, so its lines stay 0. */
+__kernel void add_line(CLUMP_HEAP_FIXED, __global const uint *rows, rules r, uint iteration) {
+    uint parity = iteration % 2u, lines = r.pitch / 64u;
+    int vision = (int)r.max_vision;
+    FOR_EACH_ROW(row, lines * r.max_vision, lines * (r.max_vision + r.height)) {
+        FOR_EACH_SLOT(slot) {
+            uint number = row * 64u + slot, eighths = 0u;
+            Cell self = {rows[row] | slot};
+            if (number % r.pitch - r.max_vision >= r.width) {
+                continue;
+            }
+            for (int dx = -vision; dx <= vision; dx++) {
+                uint other = number + (uint)dx;
+                eighths += cell_share(clump_heap, r, parity, rows[other / 64u], other % 64u) / 8u;
+            }
+            Cell_line(self) = eighths;
+        }
+    }
+}
 __kernel void diffuse_far(CLUMP_HEAP_FIXED, __global const uint *rows, rules r, uint iteration) {
     uint parity = iteration % 2u, lines = r.pitch / 64u;
     int vision = (int)r.max_vision;
@@ -164,14 +185,11 @@ __kernel void diffuse_far(CLUMP_HEAP_FIXED, __global const uint *rows, rules r, 
             if (!is_inside(r, x, y)) {
                 continue; /* walls stay 0 */
             }
-            uint sugar = grown(clump_heap, r, parity, rows[row], slot);
             FOR_EACH_LINE(dy, vision) {
-                uint other = number + (uint)(dy * (int)r.pitch - vision);
-                for (uint i = 0u; i <= 2u * (uint)vision; i++, other++) {
-                    uint share = cell_share(clump_heap, r, parity, rows[other / 64u], other % 64u);
-                    eighths += other == number ? 0u : share / 8u;
-                }
+                eighths += Cell_line(cell_at(rows, number + (uint)(dy * (int)r.pitch)));
             }
+            uint sugar = grown(clump_heap, r, parity, rows[row], slot);
+            eighths -= share_of(r, sugar) / 8u;
             Cell_sugar(self, 1u - parity) =
                 diffuse_far_word(r, x, y, Cell_sugar(self, parity), sugar, eighths);
         }

@@ -9,14 +9,14 @@ static const char *const kernel_names[] = {
 #define PHASE_NAME(name) #name,
     SUGARSCAPE_PHASE_LIST(PHASE_NAME)
 #undef PHASE_NAME
-        "diffuse_far",
-    "age", "populate", "write_states"};
-enum { DIFFUSE_FAR = SUGARSCAPE_PHASES, AGE, POPULATE, WRITE_STATES, KERNEL_COUNT };
+        "add_line",
+    "diffuse_far", "age", "populate", "write_states"};
+enum { ADD_LINE = SUGARSCAPE_PHASES, DIFFUSE_FAR, AGE, POPULATE, WRITE_STATES, KERNEL_COUNT };
 
 /* Bytes of the fields of plain_grid.clh, in order. */
-static const size_t field_bytes[] = {8, 4, 4, 4, 4, 4, 2, 2, 2, 2, 1, 1, 1, 1, 1};
+static const size_t field_bytes[] = {8, 4, 4, 4, 4, 4, 2, 2, 2, 2, 2, 1, 1, 1, 1, 1};
 #define FIELDS (sizeof field_bytes / sizeof *field_bytes)
-static const size_t struct_bytes[] = {44};
+static const size_t struct_bytes[] = {48};
 
 struct world {
     bench_plain plain;
@@ -95,7 +95,8 @@ static int step(void *self, cl_event *events, bench_error *error) {
     struct world *world = self;
     unsigned first = 0;
     if (world->rules.is_dynasoar) {
-        if (launch(world, DIFFUSE_FAR, events ? events++ : NULL, error) ||
+        if (launch(world, ADD_LINE, events ? events++ : NULL, error) ||
+            launch(world, DIFFUSE_FAR, events ? events++ : NULL, error) ||
             launch(world, AGE, events ? events++ : NULL, error)) {
             return -1;
         }

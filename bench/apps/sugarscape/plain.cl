@@ -50,6 +50,7 @@ __kernel void populate(GRID, rules r) {
     AT(n, growth) = growth;
     AT(n, wish) = 0u;
     AT(n, offer) = 0u;
+    AT(n, line) = 0u;
     body_store(GRID_HERE, n, b);
 }
 
@@ -78,7 +79,19 @@ __kernel void diffuse(GRID, rules r, uint iteration) {
         diffuse_word(r, x, y, SUGAR(n, parity), grown(GRID_HERE, r, parity, n), shares);
 }
 
-/* By DynaSOAr's rules, as in heap.cl. */
+/* By DynaSOAr's rules. What a cell gets of the square around it is the sum of its lines: first each cell adds up
+ * those beside it, then the sums above and below it. The frame has nothing to give, so its lines stay 0. */
+__kernel void add_line(GRID, rules r, uint iteration) {
+    uint n = HERE, parity = iteration % 2u, eighths = 0u;
+    int vision = (int)r.max_vision;
+    if (n % r.pitch - r.max_vision >= r.width) {
+        return;
+    }
+    for (int dx = -vision; dx <= vision; dx++) {
+        eighths += share_of(r, grown(GRID_HERE, r, parity, n + (uint)dx)) / 8u;
+    }
+    AT(n, line) = eighths;
+}
 __kernel void diffuse_far(GRID, rules r, uint iteration) {
     uint n = HERE, parity = iteration % 2u, eighths = 0u;
     uint x = n % r.pitch - r.max_vision, y = n / r.pitch - r.max_vision;
@@ -87,14 +100,11 @@ __kernel void diffuse_far(GRID, rules r, uint iteration) {
         return;
     }
     FOR_EACH_LINE(dy, vision) {
-        uint other = n + (uint)(dy * (int)r.pitch - vision);
-        for (uint i = 0u; i <= 2u * (uint)vision; i++, other++) {
-            uint share = share_of(r, grown(GRID_HERE, r, parity, other));
-            eighths += other == n ? 0u : share / 8u;
-        }
+        eighths += AT(n + (uint)(dy * (int)r.pitch), line);
     }
-    SUGAR(n, 1u - parity) = diffuse_far_word(r, x, y, SUGAR(n, parity),
-                                             grown(GRID_HERE, r, parity, n), eighths);
+    uint sugar = grown(GRID_HERE, r, parity, n);
+    eighths -= share_of(r, sugar) / 8u;
+    SUGAR(n, 1u - parity) = diffuse_far_word(r, x, y, SUGAR(n, parity), sugar, eighths);
 }
 
 /* The dead leave at once. Both words say so, as move() goes by the one that diffuse_far() read. */

@@ -18,10 +18,10 @@ enum {
         SUGARSCAPE_PHASES
 };
 
-/* Those under DynaSOAr's rules, with two kernels of their own. */
+/* Those under DynaSOAr's rules, with three kernels of their own. */
 #define SUGARSCAPE_DYNASOAR_LIST(X)                                                                \
-    X(diffuse_far) X(age) X(select_cell) X(move) X(propose) X(accept) X(spawn)
-#define SUGARSCAPE_DYNASOAR_PHASES 7
+    X(add_line) X(diffuse_far) X(age) X(select_cell) X(move) X(propose) X(accept) X(spawn)
+#define SUGARSCAPE_DYNASOAR_PHASES 8
 
 /* And those of model=faithful, which are the do-alls of DynaSOAr's program. */
 #define SUGARSCAPE_FAITHFUL_LIST(X)                                                                \

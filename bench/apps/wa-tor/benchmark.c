@@ -22,11 +22,6 @@ static const char *const heap_phases[] = {
     WA_TOR_PHASE_LIST(PHASE_NAME)
 #undef PHASE_NAME
 };
-static const char *const faithful_phases[] = {
-#define PHASE_NAME(label) #label,
-    WA_TOR_FAITHFUL_LIST(PHASE_NAME)
-#undef PHASE_NAME
-};
 static const char *const plain_phases[] = {
 #define PHASE_NAME(name) #name,
     WA_TOR_PLAIN_PHASE_LIST(PHASE_NAME)
@@ -61,9 +56,6 @@ static int begin(void *app) {
     if (run->app.variant != BENCH_CLUMP) {
         run->app.phases = plain_phases;
         run->app.phase_count = WA_TOR_PLAIN_PHASES;
-    } else if (run->desc.is_faithful) {
-        run->app.phases = faithful_phases;
-        run->app.phase_count = WA_TOR_FAITHFUL_COUNT;
     } else {
         run->app.phases = heap_phases;
         run->app.phase_count = WA_TOR_PHASE_COUNT;

@@ -1,8 +1,13 @@
-/* Wa-Tor with the objects and the eight phases of DynaSOAr's program: cells list their neighbours, agents
- * refer to cells, an agent that cannot move asks to stay, and all cells forget their requests in phases of
- * their own. The worlds are those of heap.cl, cell by cell.
+/* Wa-Tor with the objects of DynaSOAr's program: cells list their neighbours, agents refer to cells. The worlds are
+ * those of heap.cl, cell by cell.
  *
- * A kernel has the parameters of its namesake in heap.cl, without those of the grid.
+ * A request is a byte of the wanted cell, which only the agent on one of its sides writes. The cell leaves the byte
+ * of the one that may come, and that one looks for it, and clears it. So between phases of fish and of sharks no
+ * byte is set, and the two phases in which DynaSOAr's cells forget their requests are left out. To decide is to
+ * read and write a column of cells in order; nothing is written to agents, which lie anywhere.
+ *
+ * A kernel has the parameters of its namesake in heap.cl, without those of the grid; moves have its width and its
+ * number of cells behind them.
  *
  * Read first: faithful.schema, rules.clh and show.clh, which are compiled before this; heap.cl.
  */
@@ -15,6 +20,8 @@ __kernel void cell_init(CLUMP_HEAP, __global uint *rows, uint row_count) {
         cell_note(rows, row_count, self, number);
         Cell_number(self) = number;
         Cell_agent(self) = Agent_null;
+        Cell_kind(self) = EMPTY;
+        Cell_requests(self) = (uchar4)(0);
     }
 }
 
@@ -27,22 +34,30 @@ __kernel void cell_link(CLUMP_HEAP_FIXED, __global const uint *rows, uint width,
     }
 }
 
-static Agent fish_make(CLUMP_HEAP, Cell cell, uint spawn_timer) {
+/* There is nobody if `agent` is null. */
+static void cell_fill(CLUMP_HEAP_FIXED, Cell cell, Agent agent, uint kind) {
+    Cell_agent(cell) = agent;
+    Cell_kind(cell) = Agent_is_null(agent) ? EMPTY : kind;
+}
+
+static Agent fish_make(CLUMP_HEAP, Cell cell, uint number, uint spawn_timer) {
     Fish fish = Fish_new();
     if (Fish_is_null(fish)) {
         return Agent_null; /* the heap is full, and counts it */
     }
     Fish_position(fish) = cell;
+    Fish_number(fish) = number;
     Fish_spawn_timer(fish) = spawn_timer;
     return Fish_as_Agent(fish);
 }
 
-static Agent shark_make(CLUMP_HEAP, Cell cell, uint spawn_timer, uint energy) {
+static Agent shark_make(CLUMP_HEAP, Cell cell, uint number, uint spawn_timer, uint energy) {
     Shark shark = Shark_new();
     if (Shark_is_null(shark)) {
         return Agent_null;
     }
     Shark_position(shark) = cell;
+    Shark_number(shark) = number;
     Shark_spawn_timer(shark) = spawn_timer;
     Shark_energy(shark) = energy;
     return Shark_as_Agent(shark);
@@ -52,52 +67,88 @@ __kernel void cell_populate(CLUMP_HEAP, uint seed, uint fish_permille, uint shar
                             uint fish_spawn, uint shark_spawn, uint shark_energy,
                             uint has_drawn_timers) {
     CLUMP_FOR_EACH(Cell, self) {
-        philox4x32_ctr_t random = draw_all(Cell_number(self), 0u, DRAW_POPULATE, seed);
+        uint number = Cell_number(self);
+        philox4x32_ctr_t random = draw_all(number, 0u, DRAW_POPULATE, seed);
         uint kind = first_kind(random, fish_permille, shark_permille);
         if (kind == FISH) {
-            Cell_agent(self) = fish_make(clump_heap, self,
-                                         first_timer(random.v[1], fish_spawn, has_drawn_timers));
+            Agent fish = fish_make(clump_heap, self, number,
+                                   first_timer(random.v[1], fish_spawn, has_drawn_timers));
+            cell_fill(clump_heap, self, fish, FISH);
         } else if (kind == SHARK) {
-            Cell_agent(self) = shark_make(clump_heap, self,
-                                          first_timer(random.v[1], shark_spawn, has_drawn_timers),
-                                          shark_energy);
+            Agent shark = shark_make(clump_heap, self, number,
+                                     first_timer(random.v[1], shark_spawn, has_drawn_timers),
+                                     shark_energy);
+            cell_fill(clump_heap, self, shark, SHARK);
         }
     }
 }
 
 /* ---- The phases of a step -------------------------------------------------------------------- */
 
-__kernel void cell_clear(CLUMP_HEAP_FIXED) {
-    CLUMP_FOR_EACH(Cell, self) {
-        for (uint i = 0u; i < 5u; i++) {
-            Cell_requests(self, i) = 0;
-        }
-    }
+/* The byte of the agent on this side of the cell. Not as a part of the vector: that would write all four. */
+static __global uchar *request_from(CLUMP_HEAP_FIXED, Cell cell, uint side) {
+    return (__global uchar *)&Cell_requests(cell) + side;
 }
 
-/* Ask to enter one of the neighbours in `mask`, or to stay if there is none. Only the cell's agent
- * writes that byte: neighbour i knows the cell as its neighbour (i + 2) % 4. */
-static void request(CLUMP_HEAP_FIXED, Cell cell, uint mask, uint iteration, uint draw, uint seed) {
-    if (mask == 0u) {
-        Cell_requests(cell, 4u) = 1;
-        return;
+/* The neighbours lie together: one read, where they are aligned for it. */
+static uint4 neighbors_of(CLUMP_HEAP_FIXED, Cell cell) {
+    __global const uint *all = &Cell_neighbors(cell, 0u).id;
+    return (size_t)all % sizeof(uint4) == 0 ? *(__global const uint4 *)all : vload4(0, all);
+}
+
+/* Neighbour i of these. */
+static Cell neighbor_at(uint4 all, uint i) {
+    Cell cell = {i == 0u ? all.s0 : i == 1u ? all.s1 : i == 2u ? all.s2 : all.s3};
+    return cell;
+}
+
+/* The agent on a cell with these neighbours asks to enter one of those in `mask`, if there is one: neighbour i knows
+ * the cell as its neighbour (i + 2) % 4. */
+static void request(CLUMP_HEAP_FIXED, Agent self, uint4 neighbors, uint mask, uint iteration,
+                    uint draw, uint seed) {
+    Cell target = Cell_null;
+    if (mask != 0u) {
+        uint selected =
+            pick(mask, is_alone(mask) ? 0u : draw_one(Agent_number(self), iteration, draw, seed));
+        uint side = (selected + 2u) % 4u;
+        target = neighbor_at(neighbors, selected);
+        *request_from(clump_heap, target, side) = 1;
+        Agent_side(self) = side;
     }
-    uint selected =
-        pick(mask, is_alone(mask) ? 0u : draw_one(Cell_number(cell), iteration, draw, seed));
-    Cell target = Cell_neighbors(cell, selected);
-    Cell_requests(target, (selected + 2u) % 4u) = 1;
+    Agent_new_position(self) = target;
+}
+
+/* The agent is on the cell that it asked for, whose number follows from that of the old one. */
+static void enter(CLUMP_HEAP_FIXED, Agent self, uint width, uint cells) {
+    uint n = Agent_number(self), side = Agent_side(self);
+    Agent_position(self) = Agent_new_position(self);
+    Agent_number(self) = neighbor_of(n, n % width, width, cells, (side + 2u) % 4u);
+}
+
+/* Whether the agent asked, and may go. Takes the request back. */
+static bool take_grant(CLUMP_HEAP_FIXED, Agent self) {
+    Cell target = Agent_new_position(self);
+    if (Cell_is_null(target)) {
+        return false;
+    }
+    __global uchar *request = request_from(clump_heap, target, Agent_side(self));
+    bool is_granted = *request != 0;
+    if (is_granted) {
+        *request = 0;
+    }
+    return is_granted;
 }
 
 __kernel void fish_select(CLUMP_HEAP_FIXED, uint iteration, uint seed) {
     CLUMP_FOR_EACH(Fish, self) {
         Fish_spawn_timer(self)++;
-        Cell cell = Fish_position(self);
-        Fish_new_position(self) = cell;
+        uint4 neighbors = neighbors_of(clump_heap, Fish_position(self));
         uint vacant = 0u;
         for (uint i = 0u; i < 4u; i++) {
-            vacant |= (uint)Agent_is_null(Cell_agent(Cell_neighbors(cell, i))) << i;
+            vacant |= (uint)(Cell_kind(neighbor_at(neighbors, i)) == EMPTY) << i;
         }
-        request(clump_heap, cell, vacant, iteration, DRAW_FISH_SELECT, seed);
+        request(clump_heap, Fish_as_Agent(self), neighbors, vacant, iteration, DRAW_FISH_SELECT,
+                seed);
     }
 }
 
@@ -107,89 +158,81 @@ __kernel void shark_select(CLUMP_HEAP_FIXED, uint iteration, uint seed) {
         if (--Shark_energy(self) == 0u) {
             continue; /* it dies in shark_move and must not block another's way until then */
         }
-        Cell cell = Shark_position(self);
-        Shark_new_position(self) = cell;
+        uint4 neighbors = neighbors_of(clump_heap, Shark_position(self));
         uint vacant = 0u, prey = 0u;
         for (uint i = 0u; i < 4u; i++) {
-            Agent agent = Cell_agent(Cell_neighbors(cell, i));
-            if (Agent_is_null(agent)) {
-                vacant |= 1u << i;
-            } else if (Agent_is_Fish(agent)) {
-                prey |= 1u << i;
-            }
+            uint kind = Cell_kind(neighbor_at(neighbors, i));
+            vacant |= (uint)(kind == EMPTY) << i;
+            prey |= (uint)(kind == FISH) << i;
         }
-        request(clump_heap, cell, prey ? prey : vacant, iteration, DRAW_SHARK_SELECT, seed);
+        request(clump_heap, Shark_as_Agent(self), neighbors, prey ? prey : vacant, iteration,
+                DRAW_SHARK_SELECT, seed);
     }
 }
 
-/* Grant each cell to its own agent if that stays, else to one of those that asked for it. */
+/* Of several requests leave one. */
 __kernel void cell_decide(CLUMP_HEAP_FIXED, uint iteration, uint seed, uint draw) {
     CLUMP_FOR_EACH(Cell, self) {
-        if (Cell_requests(self, 4u)) {
-            Agent_new_position(Cell_agent(self)) = self;
+        uint4 asked = convert_uint4(Cell_requests(self));
+        uint mask = asked.s0 | asked.s1 << 1 | asked.s2 << 2 | asked.s3 << 3;
+        if (is_alone(mask)) { /* or there is none */
             continue;
         }
-        uint mask = 0u;
-        for (uint i = 0u; i < 4u; i++) {
-            mask |= (uint)Cell_requests(self, i) << i;
-        }
-        if (mask == 0u) {
-            continue;
-        }
-        uint selected =
-            pick(mask, is_alone(mask) ? 0u : draw_one(Cell_number(self), iteration, draw, seed));
-        Agent_new_position(Cell_agent(Cell_neighbors(self, selected))) = self;
+        uint selected = pick(mask, draw_one(Cell_number(self), iteration, draw, seed));
+        Cell_requests(self) = (uchar4)(selected == 0u, selected == 1u, selected == 2u, selected == 3u);
     }
 }
 
 __kernel void fish_move(CLUMP_HEAP, uint iteration, uint seed, uint fish_spawn,
-                        uint has_drawn_timers) {
+                        uint has_drawn_timers, uint width, uint cells) {
     CLUMP_FOR_EACH(Fish, self) {
-        Cell from = Fish_position(self), to = Fish_new_position(self);
-        if (from.id == to.id) {
+        if (!take_grant(clump_heap, Fish_as_Agent(self))) {
             continue;
         }
-        Cell_agent(from) = Agent_null;
-        Cell_agent(to) = Fish_as_Agent(self);
-        Fish_position(self) = to;
+        Cell from = Fish_position(self), to = Fish_new_position(self);
+        Agent born = Agent_null;
         if (Fish_spawn_timer(self) > fish_spawn) {
             Fish_spawn_timer(self) = 0u;
-            Cell_agent(from) =
-                fish_make(clump_heap, from,
-                          born_timer(Cell_number(from), iteration, DRAW_FISH_BORN, seed, fish_spawn,
-                                     has_drawn_timers));
+            uint number = Fish_number(self);
+            born = fish_make(clump_heap, from, number,
+                             born_timer(number, iteration, DRAW_FISH_BORN, seed, fish_spawn,
+                                        has_drawn_timers));
         }
+        cell_fill(clump_heap, from, born, FISH);
+        cell_fill(clump_heap, to, Fish_as_Agent(self), FISH);
+        enter(clump_heap, Fish_as_Agent(self), width, cells);
     }
 }
 
 __kernel void shark_move(CLUMP_HEAP, uint iteration, uint seed, uint shark_spawn,
-                         uint has_drawn_timers, uint shark_energy, uint shark_gain) {
+                         uint has_drawn_timers, uint shark_energy, uint shark_gain, uint width,
+                         uint cells) {
     CLUMP_FOR_EACH(Shark, self) {
         Cell from = Shark_position(self);
         if (Shark_energy(self) == 0u) {
-            Cell_agent(from) = Agent_null;
+            cell_fill(clump_heap, from, Agent_null, EMPTY);
             Shark_free(self);
             continue;
         }
-        Cell to = Shark_new_position(self);
-        if (from.id == to.id) {
+        if (!take_grant(clump_heap, Shark_as_Agent(self))) {
             continue;
         }
-        Agent prey = Cell_agent(to);
-        if (Agent_is_Fish(prey)) {
+        Cell to = Shark_new_position(self);
+        if (Cell_kind(to) == FISH) {
             Shark_energy(self) += shark_gain;
-            Agent_free(prey);
+            Agent_free(Cell_agent(to));
         }
-        Cell_agent(from) = Agent_null;
-        Cell_agent(to) = Shark_as_Agent(self);
-        Shark_position(self) = to;
+        Agent born = Agent_null;
         if (Shark_spawn_timer(self) > shark_spawn) {
             Shark_spawn_timer(self) = 0u;
-            Cell_agent(from) =
-                shark_make(clump_heap, from,
-                           born_timer(Cell_number(from), iteration, DRAW_SHARK_BORN, seed,
-                                      shark_spawn, has_drawn_timers),
-                           shark_energy);
+            uint number = Shark_number(self);
+            born = shark_make(clump_heap, from, number,
+                              born_timer(number, iteration, DRAW_SHARK_BORN, seed, shark_spawn,
+                                         has_drawn_timers),
+                              shark_energy);
         }
+        cell_fill(clump_heap, from, born, SHARK);
+        cell_fill(clump_heap, to, Shark_as_Agent(self), SHARK);
+        enter(clump_heap, Shark_as_Agent(self), width, cells);
     }
 }

@@ -15,13 +15,12 @@ enum {
     SHARK_MOVE,
     WRITE_WORLD,
     LEAN_COUNT,
-    CELL_LINK = LEAN_COUNT, /* this and the next are in faithful.cl alone */
-    CELL_CLEAR,
+    CELL_LINK = LEAN_COUNT, /* in faithful.cl alone */
     KERNEL_COUNT
 };
 static const char *const kernel_names[KERNEL_COUNT] = {
     "cell_init", "cell_populate", "fish_select", "shark_select", "cell_decide",
-    "fish_move", "shark_move",    "write_world", "cell_link",    "cell_clear"};
+    "fish_move", "shark_move",    "write_world", "cell_link"};
 
 struct world {
     bench_objects objects;
@@ -35,7 +34,7 @@ struct world {
 /* ---- Making the world ------------------------------------------------------------------------ */
 
 static int create_objects(struct world *world, const wa_tor_desc *desc, bench_error *error) {
-    /* A cell has 12 bytes (faithful: 29) and at most one agent of at most 16. Twice that is room for the
+    /* A cell has 12 bytes (faithful: 29) and at most one agent of at most 21. Twice that is room for the
      * bitmaps and for classes that shrink without giving up their blocks; the constant, for small worlds
      * whose few blocks are mostly empty. */
     int is_faithful = desc->is_faithful;
@@ -94,7 +93,9 @@ static int set_arguments(struct world *world, bench_error *error) {
                              NUMBER(SHARK_MOVE, 4, rules->shark_energy),
                              NUMBER(SHARK_MOVE, 5, rules->shark_gain),
                              {WRITE_WORLD, 0, sizeof(cl_mem), &world->codes}};
-    const bench_arg faithful[] = {GRID(CELL_LINK, 0)};
+    const bench_arg faithful[] = {
+        GRID(CELL_LINK, 0), NUMBER(FISH_MOVE, 4, rules->width), NUMBER(FISH_MOVE, 5, world->cells),
+        NUMBER(SHARK_MOVE, 6, rules->width), NUMBER(SHARK_MOVE, 7, world->cells)};
     const bench_arg lean[] = {GRID(FISH_SELECT, 2), GRID(SHARK_SELECT, 2), GRID(CELL_DECIDE, 3),
                               ROWS(FISH_MOVE, 4), ROWS(SHARK_MOVE, 6)};
 #undef ROWS
@@ -141,25 +142,15 @@ typedef struct phase {
 } phase;
 
 static int step(void *self, cl_event *events, bench_error *error) {
-    static const phase lean[] = {
+    static const phase phases[] = {
         {FISH_SELECT, 0},  {CELL_DECIDE, WA_TOR_DRAW_FISH_DECIDE},  {FISH_MOVE, 0},
         {SHARK_SELECT, 0}, {CELL_DECIDE, WA_TOR_DRAW_SHARK_DECIDE}, {SHARK_MOVE, 0}};
-    static const phase faithful[] = {{CELL_CLEAR, 0},
-                                     {FISH_SELECT, 0},
-                                     {CELL_DECIDE, WA_TOR_DRAW_FISH_DECIDE},
-                                     {FISH_MOVE, 0},
-                                     {CELL_CLEAR, 0},
-                                     {SHARK_SELECT, 0},
-                                     {CELL_DECIDE, WA_TOR_DRAW_SHARK_DECIDE},
-                                     {SHARK_MOVE, 0}};
     struct world *world = self;
-    const phase *phases = world->is_faithful ? faithful : lean;
-    unsigned count = world->is_faithful ? WA_TOR_FAITHFUL_COUNT : WA_TOR_PHASE_COUNT;
-    for (unsigned i = 0; i < count; i++) {
+    for (unsigned i = 0; i < WA_TOR_PHASE_COUNT; i++) {
         unsigned kernel = phases[i].kernel;
         const bench_arg now[] = {{kernel, 0, sizeof world->iteration, &world->iteration},
                                  {kernel, 2, sizeof phases[i].decision, &phases[i].decision}};
-        size_t args = kernel == CELL_DECIDE ? 2 : kernel == CELL_CLEAR ? 0 : 1;
+        size_t args = kernel == CELL_DECIDE ? 2 : 1;
         if (bench_objects_set(&world->objects, now, args, error) ||
             bench_objects_do_all(&world->objects, kernel, events ? &events[i] : NULL, error)) {
             return -1;

@@ -36,7 +36,7 @@ typedef enum wa_tor_draw {
     WA_TOR_DRAW_SHARK_BORN
 } wa_tor_draw;
 
-/* The six phases of a step, in order; and those of model=faithful. */
+/* The six phases of a step, in order. */
 #define WA_TOR_PHASE_LIST(X)                                                                       \
     X(FISH_SELECT, fish_select)                                                                    \
     X(FISH_DECIDE, fish_decide)                                                                    \
@@ -44,12 +44,6 @@ typedef enum wa_tor_draw {
     X(SHARK_SELECT, shark_select)                                                                  \
     X(SHARK_DECIDE, shark_decide)                                                                  \
     X(SHARK_MOVE, shark_move)
-
-#define WA_TOR_FAITHFUL_LIST(X)                                                                    \
-    X(fish_clear)                                                                                  \
-    X(fish_select)                                                                                 \
-    X(fish_decide) X(fish_move) X(shark_clear) X(shark_select) X(shark_decide) X(shark_move)
-#define WA_TOR_FAITHFUL_COUNT 8
 
 typedef enum wa_tor_phase {
 #define WA_TOR_PHASE_ENUM(name, label) WA_TOR_PHASE_##name,
