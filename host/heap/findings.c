@@ -17,7 +17,7 @@ clump_place clumpi_place_of_site(const clumpi_kernel_name *names, uint32_t count
 }
 
 const char *clumpi_place_words(clump_place p, char text[CLUMPI_PLACE_BYTES]) {
-    const char *kernel = p.kernel ? p.kernel : "that Clump did not launch";
+    const char *kernel = p.kernel ? p.kernel : "that Clump did not launch, or the host";
     const char *program = p.program ? p.program : "line";
     if (p.line)
         snprintf(text, CLUMPI_PLACE_BYTES, "kernel %s, %s%s%u", kernel, program,

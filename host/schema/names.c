@@ -146,7 +146,8 @@ const char *clumpi_guess_text(const clumpi_guess *guess, char out[CLUMPI_QUOTE_B
 
 /* What every class generates; the suffix stands behind the class's name. */
 static const char *const fixed_suffixes[] = {
-    "", "_new", "_free", "_null", "_CLASS", "_is_null", "_is_live", "_class_of", "_group_new", "_new_of",
+    "",         "_new",     "_free",     "_null",      "_CLASS",
+    "_is_null", "_is_live", "_class_of", "_group_new", "_new_of",
 };
 #define FIXED_COUNT (sizeof fixed_suffixes / sizeof *fixed_suffixes)
 

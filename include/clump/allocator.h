@@ -20,6 +20,9 @@ typedef struct clump_allocator {
     void *user;
 } clump_allocator;
 
+/* Takes the next part of a text that a call writes. */
+typedef void (*clump_write_fn)(void *user, const char *text, size_t bytes);
+
 #ifdef __cplusplus
 }
 #endif

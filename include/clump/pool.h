@@ -77,9 +77,6 @@ typedef struct clump_allocation_info {
     void *user_data;
 } clump_allocation_info;
 
-/* Takes the next part of a text. */
-typedef void (*clump_write_fn)(void *user, const char *text, size_t bytes);
-
 typedef enum clump_pool_flag {
     CLUMP_POOL_SINGLE_THREADED = 1 << 0, /* no lock */
     CLUMP_POOL_UNTOUCHED = 1 << 1,       /* do not write to new chunks */

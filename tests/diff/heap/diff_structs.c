@@ -2,38 +2,21 @@
  * written, all and chosen ones, in a heap with holes; structs with all fields, with some, and without alignment; what is
  * refused; a heap that is full; a checked heap.
  *
- * Read first: include/clump/structs.h, tests/support/cl_fixture.h.
+ * Read first: include/clump/structs.h, structs.schema, tests/support/cl_fixture.h.
  */
 #include <stdlib.h>
 #include <string.h>
 
+#include "structs_schema.h" /* made by clump-schema --emit-c of structs.schema */
 #include "support/cl_fixture.h"
 
 #define OBJECTS 1500u
 
-static const char schema[] =
-    "abstract class Base { uint tag; ref Base next; }\n"
-    "class Body : Base { float x; float3 at; ushort marks[5] packed; ulong sums[3]; bool on; }\n"
-    "aos class Ball : Body { uchar kind; int4 box; }\n"
-    "class Other { uint tag; double16 wide; }\n";
-
-typedef struct body {
-    uint32_t tag;
-    clump_ref next;
-    float x;
-    cl_float3 at;
-    uint16_t marks[5];
-    uint64_t sums[3];
-    uint8_t on;
-} body;
+typedef Body body;
 #define FIELD(type, name)                                                                          \
     { #name, offsetof(type, name) }
 #define DESC(class_name, type, fields)                                                             \
     { class_name, sizeof(type), sizeof(fields) / sizeof *(fields), fields }
-static const clump_struct_field body_fields[] = {
-    FIELD(body, tag),   FIELD(body, next), FIELD(body, x), FIELD(body, at),
-    FIELD(body, marks), FIELD(body, sums), FIELD(body, on)};
-static const clump_struct_desc bodies = DESC("Body", body, body_fields);
 
 /* Some of the fields of a subclass, in another order, at odd places. */
 #pragma pack(push, 1)
@@ -48,13 +31,6 @@ typedef struct ball {
 static const clump_struct_field ball_fields[] = {
     FIELD(ball, kind), FIELD(ball, sums), FIELD(ball, box), FIELD(ball, marks), FIELD(ball, tag)};
 static const clump_struct_desc balls = DESC("Ball", ball, ball_fields);
-
-typedef struct other {
-    cl_double16 wide;
-    uint32_t tag;
-} other;
-static const clump_struct_field other_fields[] = {FIELD(other, wide), FIELD(other, tag)};
-static const clump_struct_desc others = DESC("Other", other, other_fields);
 
 static const char source[] =
     "__kernel void drop(CLUMP_HEAP, uint of, uint rest) {\n"
@@ -134,6 +110,11 @@ static int by_tag(const void *a, const void *b) {
     return x < y ? -1 : x > y;
 }
 
+static int by_word(const void *a, const void *b) {
+    clump_ref x = *(const clump_ref *)a, y = *(const clump_ref *)b;
+    return x < y ? -1 : x > y;
+}
+
 static void drop_some(uint32_t of, uint32_t rest) {
     SET_ARG(f, drop, 0, of);
     SET_ARG(f, drop, 1, rest);
@@ -146,13 +127,13 @@ static void test_new(void **state) {
     static body made[OBJECTS];
     static clump_ref refs[OBJECTS], all[OBJECTS];
     uint64_t count = 0;
-    fill(&bodies, made, OBJECTS, 0);
-    CHECK_OK(f, clump_heap_new_structs(heap, &bodies, made, OBJECTS, NULL, &count));
+    fill(&Body_struct, made, OBJECTS, 0);
+    CHECK_OK(f, clump_heap_new_structs(heap, &Body_struct, made, OBJECTS, NULL, &count));
     assert_int_equal(count, OBJECTS);
     drop_some(1, 0);
     /* With holes: a third of these stays, then come others. */
-    CHECK_OK(f, clump_heap_new_structs(heap, &bodies, made, OBJECTS, refs, &count));
-    body *found = read_all(&bodies, OBJECTS);
+    CHECK_OK(f, clump_heap_new_structs(heap, &Body_struct, made, OBJECTS, refs, &count));
+    body *found = read_all(&Body_struct, OBJECTS);
     qsort(found, OBJECTS, sizeof *found, by_tag);
     assert_memory_equal(found, made, sizeof made);
     free(found);
@@ -168,9 +149,16 @@ static void test_new(void **state) {
     static ball chosen[OBJECTS];
     CHECK_OK(f, clump_heap_read_chosen_structs(heap, &balls, all, OBJECTS, chosen));
     assert_memory_equal(chosen, some, sizeof some); /* refs are in the order of the structs */
+    /* They are the references that others get, with their generations in a checked heap. */
+    static clump_ref named[OBJECTS], sorted[OBJECTS];
+    CHECK_OK(f, clump_heap_read_refs(heap, "Ball", named, OBJECTS, &count));
+    memcpy(sorted, all, sizeof sorted);
+    qsort(named, OBJECTS, sizeof *named, by_word);
+    qsort(sorted, OBJECTS, sizeof *sorted, by_word);
+    assert_memory_equal(named, sorted, sizeof named);
     /* The other fields of a Ball. */
     static body rest[OBJECTS];
-    CHECK_OK(f, clump_heap_read_chosen_structs(heap, &bodies, all, OBJECTS, rest));
+    CHECK_OK(f, clump_heap_read_chosen_structs(heap, &Body_struct, all, OBJECTS, rest));
     for (uint32_t i = 0; i < OBJECTS; i++) {
         static const cl_float zero[4];
         if (rest[i].tag != some[i].tag || rest[i].next || memcmp(&rest[i].x, zero, sizeof(float)) ||
@@ -186,19 +174,19 @@ static void test_all(void **state) {
     (void)state;
     static body made[OBJECTS];
     static ball some[OBJECTS / 2];
-    fill(&bodies, made, OBJECTS, 0);
+    fill(&Body_struct, made, OBJECTS, 0);
     fill(&balls, some, OBJECTS / 2, OBJECTS);
-    CHECK_OK(f, clump_heap_new_structs(heap, &bodies, made, OBJECTS, NULL, NULL));
+    CHECK_OK(f, clump_heap_new_structs(heap, &Body_struct, made, OBJECTS, NULL, NULL));
     CHECK_OK(f, clump_heap_new_structs(heap, &balls, some, OBJECTS / 2, NULL, NULL));
     drop_some(5, 2);
     const uint32_t count = OBJECTS + OBJECTS / 2 - (OBJECTS + OBJECTS / 2) / 5;
-    body *now = read_all(&bodies, count), *other_values = malloc(count * sizeof *now);
-    expect_fields(&bodies, now, count);
-    fill(&bodies, other_values, count, 0);
-    CHECK_OK(f, clump_heap_write_structs(heap, &bodies, other_values, count));
-    expect_fields(&bodies, other_values, count);
+    body *now = read_all(&Body_struct, count), *other_values = malloc(count * sizeof *now);
+    expect_fields(&Body_struct, now, count);
+    fill(&Body_struct, other_values, count, 0);
+    CHECK_OK(f, clump_heap_write_structs(heap, &Body_struct, other_values, count));
+    expect_fields(&Body_struct, other_values, count);
     free(now);
-    now = read_all(&bodies, count);
+    now = read_all(&Body_struct, count);
     assert_memory_equal(now, other_values, count * sizeof *now);
     /* One field alone: the others stay. */
     static const clump_struct_field x[] = {{"x", 4}};
@@ -207,7 +195,7 @@ static void test_all(void **state) {
     for (uint32_t i = 0; i < 3 * count; i++) words[i] = random_word();
     CHECK_OK(f, clump_heap_write_structs(heap, &alone, words, count));
     for (uint32_t i = 0; i < count; i++) memcpy(&other_values[i].x, &words[3 * i + 1], 4);
-    expect_fields(&bodies, other_values, count);
+    expect_fields(&Body_struct, other_values, count);
     free(words);
     free(now);
     free(other_values);
@@ -219,30 +207,31 @@ static void test_chosen(void **state) {
     (void)state;
     static body made[OBJECTS], wanted[OBJECTS], found[OBJECTS];
     static clump_ref refs[OBJECTS], chosen[OBJECTS];
-    fill(&bodies, made, OBJECTS, 0);
-    CHECK_OK(f, clump_heap_new_structs(heap, &bodies, made, OBJECTS, refs, NULL));
+    fill(&Body_struct, made, OBJECTS, 0);
+    CHECK_OK(f, clump_heap_new_structs(heap, &Body_struct, made, OBJECTS, refs, NULL));
     uint32_t count = 0;
     for (uint32_t i = OBJECTS; i-- > 0;)
         if (random_word() % 3 == 0) {
             wanted[count] = made[i];
             chosen[count++] = refs[i];
         }
-    CHECK_OK(f, clump_heap_read_chosen_structs(heap, &bodies, chosen, count, found));
+    CHECK_OK(f, clump_heap_read_chosen_structs(heap, &Body_struct, chosen, count, found));
     assert_memory_equal(found, wanted, count * sizeof *found);
-    fill(&bodies, wanted, count, 5000);
-    CHECK_OK(f, clump_heap_write_chosen_structs(heap, &bodies, chosen, count, wanted));
+    fill(&Body_struct, wanted, count, 5000);
+    CHECK_OK(f, clump_heap_write_chosen_structs(heap, &Body_struct, chosen, count, wanted));
     for (uint32_t i = 0; i < count; i++)
         for (uint32_t k = 0; k < OBJECTS; k++)
             if (refs[k] == chosen[i]) made[k] = wanted[i];
-    CHECK_OK(f, clump_heap_read_chosen_structs(heap, &bodies, refs, OBJECTS, found));
+    CHECK_OK(f, clump_heap_read_chosen_structs(heap, &Body_struct, refs, OBJECTS, found));
     assert_memory_equal(found, made, sizeof made);
     /* One that names none: nothing is written. */
     static const clump_ref wrong[] = {0, 0xfffffff0u, 5u << 6};
-    fill(&bodies, wanted, count, 9000);
+    fill(&Body_struct, wanted, count, 9000);
     for (size_t w = 0; w < sizeof wrong / sizeof *wrong; w++) {
         clump_ref kept = chosen[count / 2];
         chosen[count / 2] = wrong[w];
-        clump_status status = clump_heap_write_chosen_structs(heap, &bodies, chosen, count, wanted);
+        clump_status status =
+            clump_heap_write_chosen_structs(heap, &Body_struct, chosen, count, wanted);
         cl_fixture_expect_words(clump_context_get_error(f->clump), status, CLUMP_ERR_REFERENCE,
                                 "live object of class Body", "write chosen", __LINE__);
         chosen[count / 2] = kept;
@@ -250,10 +239,10 @@ static void test_chosen(void **state) {
     /* Live, but of no such class; then of the class, but freed. */
     CHECK_STATUS(f, clump_heap_read_chosen_structs(heap, &balls, refs, 1, found),
                  CLUMP_ERR_REFERENCE);
-    CHECK_OK(f, clump_heap_read_chosen_structs(heap, &bodies, refs, OBJECTS, found));
+    CHECK_OK(f, clump_heap_read_chosen_structs(heap, &Body_struct, refs, OBJECTS, found));
     assert_memory_equal(found, made, sizeof made);
     drop_some(1, 0);
-    CHECK_STATUS(f, clump_heap_read_chosen_structs(heap, &bodies, refs, 1, found),
+    CHECK_STATUS(f, clump_heap_read_chosen_structs(heap, &Body_struct, refs, 1, found),
                  CLUMP_ERR_REFERENCE);
     CHECK_HEAP(f, heap);
 }
@@ -262,11 +251,11 @@ static void test_chosen(void **state) {
 static void test_wide(void **state) {
     (void)state;
     if (!(f->capabilities->features & CLUMP_FEATURE_FP64)) skip();
-    static other made[200];
-    fill(&others, made, 200, 1);
-    CHECK_OK(f, clump_heap_new_structs(heap, &others, made, 200, NULL, NULL));
-    other *found = read_all(&others, 200);
-    expect_fields(&others, found, 200);
+    static Other made[200];
+    fill(&Other_struct, made, 200, 1);
+    CHECK_OK(f, clump_heap_new_structs(heap, &Other_struct, made, 200, NULL, NULL));
+    Other *found = read_all(&Other_struct, 200);
+    expect_fields(&Other_struct, found, 200);
     free(found);
 }
 
@@ -310,21 +299,21 @@ static void test_refused(void **state) {
     d.class_name = "Body";
     expect(clump_heap_new_structs(heap, &d, &one, (UINT64_C(1) << 31) + 1, NULL, NULL),
            CLUMP_ERR_USAGE, "2^31", __LINE__);
-    expect(clump_heap_read_chosen_structs(heap, &bodies, NULL, 1, &one), CLUMP_ERR_USAGE,
+    expect(clump_heap_read_chosen_structs(heap, &Body_struct, NULL, 1, &one), CLUMP_ERR_USAGE,
            "needs references", __LINE__);
-    expect(clump_heap_read_chosen_structs(heap, &bodies, &ref, 1, NULL), CLUMP_ERR_USAGE,
+    expect(clump_heap_read_chosen_structs(heap, &Body_struct, &ref, 1, NULL), CLUMP_ERR_USAGE,
            "needs a place", __LINE__);
-    CHECK_OK(f, clump_heap_new_structs(heap, &bodies, &one, 1, &ref, NULL));
-    expect(clump_heap_read_structs(heap, &bodies, NULL, 0, &count), CLUMP_ERR_USAGE,
+    CHECK_OK(f, clump_heap_new_structs(heap, &Body_struct, &one, 1, &ref, NULL));
+    expect(clump_heap_read_structs(heap, &Body_struct, NULL, 0, &count), CLUMP_ERR_USAGE,
            "has 1 objects", __LINE__);
     assert_int_equal(count, 1);
-    expect(clump_heap_write_structs(heap, &bodies, &one, 0), CLUMP_ERR_USAGE, "0 structs for the 1",
+    expect(clump_heap_write_structs(heap, &Body_struct, &one, 0), CLUMP_ERR_USAGE,
+           "0 structs for the 1", __LINE__);
+    expect(clump_heap_write_structs(heap, &Body_struct, NULL, 1), CLUMP_ERR_USAGE, "needs a place",
            __LINE__);
-    expect(clump_heap_write_structs(heap, &bodies, NULL, 1), CLUMP_ERR_USAGE, "needs a place",
-           __LINE__);
-    assert_int_equal(clump_heap_read_structs(NULL, &bodies, &one, 1, NULL), CLUMP_ERR_USAGE);
-    CHECK_OK(f, clump_heap_read_chosen_structs(heap, &bodies, &ref, 0, NULL));
-    CHECK_OK(f, clump_heap_new_structs(heap, &bodies, NULL, 0, NULL, &count));
+    assert_int_equal(clump_heap_read_structs(NULL, &Body_struct, &one, 1, NULL), CLUMP_ERR_USAGE);
+    CHECK_OK(f, clump_heap_read_chosen_structs(heap, &Body_struct, &ref, 0, NULL));
+    CHECK_OK(f, clump_heap_new_structs(heap, &Body_struct, NULL, 0, NULL, &count));
     assert_int_equal(count, 0);
     drop_some(1, 0);
     CHECK_HEAP(f, heap);
@@ -336,14 +325,14 @@ static void test_full(void **state) {
     uint64_t room = cl_fixture_free_slots(f, heap, "Body"), made = 0;
     body *all = malloc((room + 100) * sizeof *all);
     clump_ref *refs = calloc(room + 100, sizeof *refs);
-    fill(&bodies, all, (uint32_t)room + 100, 0);
-    CHECK_OK(f, clump_heap_new_structs(heap, &bodies, all, room + 100, refs, &made));
+    fill(&Body_struct, all, (uint32_t)room + 100, 0);
+    CHECK_OK(f, clump_heap_new_structs(heap, &Body_struct, all, room + 100, refs, &made));
     assert_int_equal(made, room);
     clump_device_report r;
     CHECK_STATUS(f, clump_heap_fetch_errors(heap, &r), CLUMP_ERR_DEVICE);
     assert_int_equal(r.errors[CLUMP_DEVICE_OUT_OF_MEMORY].count, 100);
     body *found = malloc(room * sizeof *found);
-    CHECK_OK(f, clump_heap_read_chosen_structs(heap, &bodies, refs, room, found));
+    CHECK_OK(f, clump_heap_read_chosen_structs(heap, &Body_struct, refs, room, found));
     assert_memory_equal(found, all, room * sizeof *found);
     for (uint64_t i = room; i < room + 100; i++) assert_int_equal(refs[i], 0);
     drop_some(1, 0);
@@ -355,7 +344,7 @@ static void test_full(void **state) {
 
 static void open_heap(const clump_checked_desc *checked) {
     clump_schema *s = NULL;
-    assert_int_equal(clump_schema_parse(schema, sizeof schema - 1, NULL, &s, NULL), CLUMP_OK);
+    assert_int_equal(clump_schema_parse_file(STRUCTS_SCHEMA, NULL, &s, NULL), CLUMP_OK);
     clump_heap_desc desc = {.context = f->clump,
                             .schema = s,
                             .bytes = cl_fixture_small_heap_bytes(f->clump) + (3u << 20),

@@ -185,6 +185,47 @@ static clump_status step_set_field(run *r) {
     return clump_heap_write_object_field(r->heap, r->refs[7], "Body", "id", 0, &id);
 }
 
+/* ---- Structs ---- */
+
+typedef struct body {
+    uint32_t id;
+    float x;
+} body;
+static const clump_struct_field body_fields[] = {{"id", offsetof(body, id)},
+                                                 {"x", offsetof(body, x)}};
+static const clump_struct_desc body_desc = {"Body", sizeof(body), 2, body_fields};
+static const clump_struct_desc star_desc = {"Star", sizeof(body), 2, body_fields};
+static body structs[4 * OBJECTS];
+static uint64_t struct_count;
+
+static clump_status step_read_structs(run *r) {
+    clump_status status =
+        clump_heap_read_structs(r->heap, &body_desc, structs, 4 * OBJECTS, &struct_count);
+    if (!status) assert_true(struct_count >= OBJECTS && structs[9].id == 9);
+    return status;
+}
+static clump_status step_write_structs(run *r) {
+    return clump_heap_write_structs(r->heap, &body_desc, structs, struct_count);
+}
+static clump_status step_read_chosen(run *r) {
+    body chosen[5];
+    clump_status status =
+        clump_heap_read_chosen_structs(r->heap, &body_desc, r->refs + 9, 5, chosen);
+    if (!status) assert_memory_equal(chosen, structs + 9, sizeof chosen);
+    return status;
+}
+static clump_status step_write_chosen(run *r) {
+    return clump_heap_write_chosen_structs(r->heap, &body_desc, r->refs, 5, structs);
+}
+static clump_status step_new_structs(run *r) {
+    static const body made[70] = {{0, 0}};
+    clump_ref refs[70];
+    uint64_t count = 1;
+    clump_status status = clump_heap_new_structs(r->heap, &star_desc, made, 70, refs, &count);
+    assert_int_equal(count, status ? 0 : 70);
+    return status;
+}
+
 static clump_status step_drop(run *r) {
     return clump_launch(r->heap, r->drop, 64, 1, NULL);
 }
@@ -296,10 +337,11 @@ static const struct {
     STEP(schema) STEP(context) STEP(heap) STEP(program) STEP(kernel_init) STEP(kernel_move)
         STEP(kernel_count) STEP(kernel_drop) STEP(set_arg) STEP(do_new) STEP(do_all) STEP(reduce)
             STEP(stats) STEP(count) STEP(check) STEP(repair) STEP(enumerate) STEP(read_field)
-                STEP(write_field) STEP(get_field) STEP(set_field) STEP(handle) STEP(drop)
-                    STEP(fetch_errors) STEP(kernel_key) STEP(mark) STEP(mark_host) STEP(collector)
-                        STEP(compact) STEP(check) STEP(merge) STEP(order) STEP(check) STEP(collect)
-                            STEP(check) STEP(broken)
+                STEP(write_field) STEP(get_field) STEP(set_field) STEP(read_structs)
+                    STEP(write_structs) STEP(read_chosen) STEP(write_chosen) STEP(handle) STEP(drop)
+                        STEP(new_structs) STEP(fetch_errors) STEP(kernel_key) STEP(mark)
+                            STEP(mark_host) STEP(collector) STEP(compact) STEP(check) STEP(merge)
+                                STEP(order) STEP(check) STEP(collect) STEP(check) STEP(broken)
 #undef STEP
 };
 #define STEPS (sizeof steps / sizeof *steps)

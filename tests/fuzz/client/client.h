@@ -129,7 +129,8 @@ typedef struct heap_model {
     int pooled;          /* its memory is the pool's */
     int watches;         /* handles of objects that were freed read null */
     uint32_t plain;      /* the bits of a reference that are no generation: checked.h */
-    uint64_t events;     /* allocations and frees by kernels */
+    uint64_t events;     /* allocations and frees by kernels and do-news */
+    int has_structs;     /* 1: the host made objects, by no kernel */
     uint64_t leaks;      /* objects that its end told */
     uint32_t *number_at; /* by reference without generation: 1 + number of the object there */
     clump_ref graves[GRAVES];
@@ -179,6 +180,8 @@ typedef struct pool_thread pool_thread;
     X(look_at, 5)                                                                                  \
     X(crowd_together, 2)                                                                           \
     X(number_all, 3)                                                                               \
+    X(make_structs, 4)                                                                             \
+    X(copy_structs, 3)                                                                             \
     X(write_fields, 6)                                                                             \
     X(set_one_field, 6)                                                                            \
     X(get_one_field, 4)                                                                            \
@@ -477,6 +480,11 @@ void set_numbers(client *c, clump_kernel *kernel, uint32_t first, uint32_t count
 #define SET_NUMBERS(c, kernel, first, ...)                                                         \
     set_numbers((c), (kernel), (first), sizeof(uint32_t[]){__VA_ARGS__} / sizeof(uint32_t),        \
                 (uint32_t[]){__VA_ARGS__})
+
+/* How many objects to ask for; tags for them, of which the first is returned; and what one request got. */
+uint32_t how_many(client *c, const heap_model *h, int class);
+uint32_t take_tags(client *c, uint32_t count);
+void take_answer(client *c, heap_model *h, int class, clump_ref ref, uint32_t tag, uint32_t salt);
 
 /* Now and then a call waits for an event and gives another. */
 typedef struct sync_use {

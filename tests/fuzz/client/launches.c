@@ -75,7 +75,7 @@ static void run_loops(client *c, heap_model *h, clump_kernel *kernel) {
 /* ---- Making objects ---------------------------------------------------------------------------- */
 
 /* How many to ask for: any number, as many as there is room for and a few more, or fewer. */
-static uint32_t how_many(client *c, const heap_model *h, int class) {
+uint32_t how_many(client *c, const heap_model *h, int class) {
     const clump_class_stats *s = &h->classes[c->classes[class].id - 1];
     uint64_t capacity = s->blocks ? s->slots / s->blocks : CLUMP_ROW_SLOTS;
     uint64_t room = s->slots - s->objects + capacity * h->stats.free_blocks;
@@ -90,8 +90,7 @@ static uint32_t draw_share(client *c) {
 }
 
 /* What a request of a class got. */
-static void take_answer(client *c, heap_model *h, int class, clump_ref ref, uint32_t tag,
-                        uint32_t salt) {
+void take_answer(client *c, heap_model *h, int class, clump_ref ref, uint32_t tag, uint32_t salt) {
     c->expect.asked[class]++;
     c->sum.requests++;
     h->events += ref != 0;
@@ -101,7 +100,7 @@ static void take_answer(client *c, heap_model *h, int class, clump_ref ref, uint
         c->expect.nulls[class]++;
 }
 
-static uint32_t take_tags(client *c, uint32_t count) {
+uint32_t take_tags(client *c, uint32_t count) {
     uint32_t first = c->next_tag;
     c->next_tag += count;
     return first;

@@ -8,6 +8,7 @@ void model_open(client *c, heap_model *h) {
     h->count = h->grave_count = 0;
     h->plain = UINT32_MAX / (clump_heap_get_generations(h->heap) + 1);
     h->events = h->leaks = 0;
+    h->has_structs = 0;
     CHECK_OK(&c->on, clump_heap_calc_stats(h->heap, &h->stats, h->classes, CLASSES_MAX));
 }
 

@@ -1,0 +1,142 @@
+/* The C declarations of a schema: the text to the byte, names that clash, prefixes, memory that is missing. That they
+ * compile, and that their offsets are right, is for check_schema_tool.sh and diff_structs.
+ *
+ * Read first: include/clump/structs.h.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+/* After the above, which it needs. */
+#include <cmocka.h>
+
+#include "clump/structs.h"
+
+static char text[1u << 16];
+static int parts;
+static long requests_left; /* until there is no memory; -1: there always is */
+
+static void keep(void *user, const char *part, size_t bytes) {
+    assert_ptr_equal(user, &parts);
+    assert_true(bytes < sizeof text);
+    memcpy(text, part, bytes);
+    text[bytes] = 0;
+    parts++;
+}
+
+static void *allocate(void *user, size_t bytes) {
+    (void)user;
+    return requests_left && requests_left-- ? malloc(bytes) : NULL;
+}
+static void *reallocate(void *user, void *memory, size_t bytes) {
+    (void)user;
+    return requests_left && requests_left-- ? realloc(memory, bytes) : NULL;
+}
+static void release(void *user, void *memory) {
+    (void)user;
+    free(memory);
+}
+static const clump_allocator counting = {allocate, reallocate, release, NULL};
+
+static clump_schema *parse(const char *schema) {
+    clump_schema *s = NULL;
+    clump_error error;
+    requests_left = -1;
+    if (clump_schema_parse(schema, strlen(schema), &counting, &s, &error))
+        fail_msg("%s", error.message);
+    return s;
+}
+
+static void refused(const clump_schema *s, const char *prefix, clump_status status,
+                    const char *words) {
+    clump_error error;
+    parts = 0;
+    assert_int_equal(clump_schema_emit_c(s, prefix, keep, &parts, &error), status);
+    assert_int_equal(error.status, status);
+    if (!strstr(error.message, words)) fail_msg("\"%s\" is not in: %s", words, error.message);
+    assert_int_equal(parts, 0);
+}
+
+static void test_text(void **state) {
+    (void)state;
+    static const char expected[] =
+        "/* Made from a schema by clump-schema --emit-c. */\n"
+        "#include <stddef.h>\n#include <stdint.h>\n\n#include <clump/structs.h>\n"
+        "\n/* abstract class A */\ntypedef struct s_A {\n"
+        "    char nothing; /* the class has no fields */\n} s_A;\n"
+        "static const clump_struct_desc s_A_struct = {\"A\", (uint32_t)sizeof(s_A), 0, 0};\n"
+        "\n/* class B : A */\ntypedef struct s_B {\n"
+        "    clump_ref a; /* of class A */\n    cl_short3 b[2];\n    uint8_t c;\n} s_B;\n"
+        "static const clump_struct_field s_B_struct_fields[] = {\n"
+        "    {\"a\", (uint32_t)offsetof(s_B, a)},\n"
+        "    {\"b\", (uint32_t)offsetof(s_B, b)},\n"
+        "    {\"c\", (uint32_t)offsetof(s_B, c)},\n};\n"
+        "static const clump_struct_desc s_B_struct = {\"B\", (uint32_t)sizeof(s_B), 3, "
+        "s_B_struct_fields};\n"
+        "\n/* class C : B */\ntypedef struct s_C {\n"
+        "    clump_ref a; /* of class A */\n    cl_short3 b[2];\n    uint8_t c;\n    int64_t d;\n} "
+        "s_C;\n"
+        "static const clump_struct_field s_C_struct_fields[] = {\n"
+        "    {\"a\", (uint32_t)offsetof(s_C, a)},\n"
+        "    {\"b\", (uint32_t)offsetof(s_C, b)},\n"
+        "    {\"c\", (uint32_t)offsetof(s_C, c)},\n"
+        "    {\"d\", (uint32_t)offsetof(s_C, d)},\n};\n"
+        "static const clump_struct_desc s_C_struct = {\"C\", (uint32_t)sizeof(s_C), 4, "
+        "s_C_struct_fields};\n";
+    clump_schema *s = parse(
+        "abstract class A { }\n"
+        "class B : A { ref A a; short3 b[2]; bool c; }\nclass C : B { long d; }\n");
+    parts = 0;
+    assert_int_equal(clump_schema_emit_c(s, "s_", keep, &parts, NULL), CLUMP_OK);
+    assert_int_equal(parts, 1);
+    assert_string_equal(text, expected);
+    clump_schema_destroy(s);
+}
+
+static void test_refused(void **state) {
+    (void)state;
+    clump_schema *s = parse("class A { uint x; }\n");
+    refused(NULL, NULL, CLUMP_ERR_USAGE, "a sealed schema");
+    refused(s, "a-", CLUMP_ERR_USAGE, "the prefix \"a-\"");
+    refused(s, "2", CLUMP_ERR_USAGE, "no identifier");
+    assert_int_equal(clump_schema_emit_c(s, NULL, NULL, NULL, NULL), CLUMP_ERR_USAGE);
+    clump_schema_destroy(s);
+    clump_schema *open = NULL;
+    assert_int_equal(clump_schema_create(NULL, &open), CLUMP_OK);
+    refused(open, NULL, CLUMP_ERR_USAGE, "a sealed schema");
+    clump_schema_destroy(open);
+    static const char *const twins[] = {"class A { uint x; }\nclass A_struct { uint x; }\n",
+                                        "class A_struct_fields { uint x; }\nclass A { uint x; }\n"};
+    for (int i = 0; i < 2; i++) {
+        s = parse(twins[i]);
+        refused(s, NULL, CLUMP_ERR_SCHEMA, "the name that describes class A");
+        clump_schema_destroy(s);
+    }
+}
+
+static void test_memory(void **state) {
+    (void)state;
+    clump_schema *s = parse("class A { uint x; }\nclass B : A { float4 y; }\n");
+    clump_error error = {0};
+    long most = 0;
+    for (;; most++) {
+        parts = 0;
+        requests_left = most;
+        clump_status status = clump_schema_emit_c(s, NULL, keep, &parts, &error);
+        if (!status) break;
+        assert_int_equal(status, CLUMP_ERR_MEMORY);
+        assert_int_equal(parts, 0);
+    }
+    assert_true(most >= 2);
+    assert_int_equal(parts, 1);
+    requests_left = -1;
+    clump_schema_destroy(s);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_text), cmocka_unit_test(test_refused),
+                                       cmocka_unit_test(test_memory)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

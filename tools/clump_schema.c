@@ -1,0 +1,79 @@
+/* clump-schema: checks a schema, and makes C declarations of it.
+ *
+ *   clump-schema FILE
+ *   clump-schema --emit-c [--prefix PREFIX] FILE
+ *
+ * The first says what each class takes. The second writes a struct for each class, and what clump/structs.h needs to know
+ * of it, to standard output. Exit status 0; 1 if the schema is not valid or cannot be read, with words that begin with
+ * FILE:LINE:COLUMN; 2 for arguments that are none.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "clump/clump.h"
+
+static int complain(const char *file, const clump_error *error) {
+    if (error->line)
+        fprintf(stderr, "%s:%u:%u: %s\n", file, error->line, error->column, error->message);
+    else
+        fprintf(stderr, "%s: %s\n", file, error->message);
+    return 1;
+}
+
+static void to_stdout(void *user, const char *text, size_t bytes) {
+    (void)user;
+    fwrite(text, 1, bytes, stdout);
+}
+
+static void describe(const clump_schema *schema) {
+    for (uint32_t id = 1; id <= clump_schema_get_class_count(schema); id++) {
+        clump_class_info c, base = {.name = ""};
+        clump_schema_get_class(schema, id, &c);
+        if (c.base) clump_schema_get_class(schema, c.base, &base);
+        printf("%s%s%s%s: %u bytes an object, layout %s%s\n", c.name, c.base ? " : " : "",
+               base.name, c.is_abstract ? " (abstract)" : "", c.object_bytes,
+               c.layout == CLUMP_LAYOUT_AOS ? "aos" : "soa",
+               c.field_count ? "" : ", no fields of its own");
+        for (uint32_t i = 0; i < c.field_count; i++) {
+            clump_field_info f;
+            clump_schema_get_field(schema, id, i, &f);
+            printf("    %s %s", clump_type_name(f.type, f.width), f.name);
+            if (f.count) printf("[%u]%s", f.count, f.packed ? " packed" : "");
+            printf(": %u bytes\n", f.element_bytes * (f.count ? f.count : 1));
+        }
+    }
+}
+
+int main(int argc, char **argv) {
+    const char *file = NULL, *prefix = NULL;
+    int emits = 0, bad = 0;
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--emit-c") == 0)
+            emits = 1;
+        else if (strcmp(argv[i], "--prefix") == 0 && i + 1 < argc)
+            prefix = argv[++i];
+        else if (argv[i][0] == '-' || file)
+            bad = 1;
+        else
+            file = argv[i];
+    }
+    if (bad || !file || (prefix && !emits)) {
+        fprintf(stderr,
+                "usage: clump-schema FILE\n       clump-schema --emit-c [--prefix PREFIX] FILE\n");
+        return 2;
+    }
+    clump_schema *schema = NULL;
+    clump_error error;
+    if (clump_schema_parse_file(file, NULL, &schema, &error)) return complain(file, &error);
+    int result = 0;
+    if (!emits)
+        describe(schema);
+    else if (clump_schema_emit_c(schema, prefix, to_stdout, NULL, &error))
+        result = complain(file, &error);
+    if (!result && (fflush(stdout) || ferror(stdout))) {
+        fprintf(stderr, "clump-schema: cannot write to standard output\n");
+        result = 1;
+    }
+    clump_schema_destroy(schema);
+    return result;
+}
