@@ -1,9 +1,11 @@
-/* Objects as C structs (clump/structs.h) against an array on the host and against clump_heap_read_field(): made, read,
+/* Objects as C structs and as tables (clump/structs.h) against an array on the host and against clump_heap_read_field(): made, read,
  * written, all and chosen ones, in a heap with holes; structs with all fields, with some, and without alignment; what is
  * refused; a heap that is full; a checked heap.
  *
  * Read first: include/clump/structs.h, structs.schema, tests/support/cl_fixture.h.
  */
+#include <locale.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -342,6 +344,115 @@ static void test_full(void **state) {
     free(all);
 }
 
+/* ---- Tables ---------------------------------------------------------------------------------- */
+
+static char *text;
+static size_t text_bytes;
+
+static void keep(void *user, const char *part, size_t bytes) {
+    assert_ptr_equal(user, &text);
+    assert_null(text);
+    text = malloc(bytes + 1);
+    memcpy(text, part, bytes);
+    text[bytes] = 0;
+    text_bytes = bytes;
+}
+
+static void forget(void) {
+    free(text);
+    text = NULL;
+}
+
+/* Two objects, whose order is not known. */
+static void test_csv(void **state) {
+    (void)state;
+    static const char names[] =
+        "tag,next,x,at.x,at.y,at.z,marks[0],marks[1],marks[2],marks[3],marks[4],sums[0],sums[1],"
+        "sums[2],on,kind,"
+        "box.x,box.y,box.z,box.w\n";
+    static const char first[] =
+        "7,0,0.100000001,-1.5,1.00000002e+30,0,1,2,3,4,65535,18446744073709551615,0,5,1,255,-"
+        "2147483648,1,2,"
+        "3\n";
+    static const char second[] = "8,0,nan,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0\n";
+    Ball two[2] = {{.tag = 7,
+                    .x = 0.1f,
+                    .at = {{-1.5f, 1e30f, 0, 0}},
+                    .marks = {1, 2, 3, 4, 65535},
+                    .sums = {UINT64_MAX, 0, 5},
+                    .on = 1,
+                    .kind = 255,
+                    .box = {{INT32_MIN, 1, 2, 3}}},
+                   {.tag = 8}};
+    memset(&two[1].x, 0xff, 3);
+    ((unsigned char *)&two[1].x)[3] = 0x7f;
+    CHECK_OK(f, clump_heap_new_structs(heap, &Ball_struct, two, 2, NULL, NULL));
+    CHECK_OK(f, clump_heap_write_csv(heap, "Ball", keep, &text));
+    char one[1000], other[1000];
+    snprintf(one, sizeof one, "%s%s%s", names, first, second);
+    snprintf(other, sizeof other, "%s%s%s", names, second, first);
+    if (strcmp(text, one) != 0 && strcmp(text, other) != 0) fail_msg("%s, expected %s", text, one);
+    forget();
+    /* Where the process writes a comma for a point, if such a locale is there. */
+    if (setlocale(LC_NUMERIC, "de_DE.UTF-8")) {
+        CHECK_OK(f, clump_heap_write_csv(heap, "Ball", keep, &text));
+        setlocale(LC_NUMERIC, "C");
+        if (strcmp(text, one) != 0 && strcmp(text, other) != 0) fail_msg("in a locale: %s", text);
+        forget();
+    } else {
+        print_message("no locale de_DE.UTF-8: a decimal comma was not tried\n");
+    }
+    expect(clump_heap_write_csv(heap, "Ball", NULL, NULL), CLUMP_ERR_USAGE, "takes the text",
+           __LINE__);
+    expect(clump_heap_write_csv(heap, "Bull", keep, &text), CLUMP_ERR_NOT_FOUND, "\"Bull\"",
+           __LINE__);
+    expect(clump_heap_write_npy(heap, NULL, keep, &text), CLUMP_ERR_NOT_FOUND, "(null)", __LINE__);
+    assert_null(text);
+    drop_some(1, 0);
+    CHECK_HEAP(f, heap);
+}
+
+static void test_npy(void **state) {
+    (void)state;
+    const int is_little = *(const uint8_t *)&(uint16_t){1};
+    char header[400];
+    static Body made[300];
+    fill(&Body_struct, made, 300, 0);
+    CHECK_OK(f, clump_heap_new_structs(heap, &Body_struct, made, 300, NULL, NULL));
+    CHECK_OK(f, clump_heap_write_npy(heap, "Body", keep, &text));
+    snprintf(header, sizeof header,
+             "{'descr': [('tag', 'Eu4'), ('next', 'Eu4'), ('x', 'Ef4'), ('at', 'Ef4', (4,)), "
+             "('marks', 'Eu2', (5,)), "
+             "('sums', 'Eu8', (3,)), ('on', '|b1'), ], 'fortran_order': False, 'shape': (300,), }");
+    for (char *e = header; (e = strchr(e, 'E')) != NULL;) *e = is_little ? '<' : '>';
+    size_t bytes = (uint8_t)text[8] | (size_t)(uint8_t)text[9] << 8,
+           object = 4 + 4 + 4 + 16 + 10 + 24 + 1;
+    assert_memory_equal(text, "\x93NUMPY\1\0", 8);
+    assert_int_equal((10 + bytes) % 64, 0);
+    assert_int_equal(text_bytes, 10 + bytes + 300 * object);
+    assert_memory_equal(text + 10, header, strlen(header));
+    for (size_t i = strlen(header); i < bytes - 1; i++) assert_int_equal(text[10 + i], ' ');
+    assert_int_equal(text[10 + bytes - 1], '\n');
+    uint32_t seen = 0;
+    for (uint32_t i = 0; i < 300; i++) {
+        const char *at = text + 10 + bytes + i * object;
+        uint32_t tag;
+        memcpy(&tag, at, 4);
+        assert_true(tag < 300);
+        const Body *b = &made[tag];
+        seen += memcmp(at + 8, &b->x, 4) == 0 && memcmp(at + 12, &b->at, 16) == 0 &&
+                memcmp(at + 28, b->marks, 10) == 0 && memcmp(at + 38, b->sums, 24) == 0 &&
+                (uint8_t)at[62] == b->on;
+    }
+    assert_int_equal(seen, 300);
+    forget();
+    drop_some(1, 0);
+    CHECK_OK(f, clump_heap_write_npy(heap, "Base", keep, &text)); /* of none */
+    assert_non_null(strstr(text + 10, "'shape': (0,)"));
+    forget();
+    CHECK_HEAP(f, heap);
+}
+
 static void open_heap(const clump_checked_desc *checked) {
     clump_schema *s = NULL;
     assert_int_equal(clump_schema_parse_file(STRUCTS_SCHEMA, NULL, &s, NULL), CLUMP_OK);
@@ -365,7 +476,8 @@ static void close_heap(void) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_new),     cmocka_unit_test(test_all),  cmocka_unit_test(test_chosen),
-        cmocka_unit_test(test_refused), cmocka_unit_test(test_full), cmocka_unit_test(test_wide)};
+        cmocka_unit_test(test_refused), cmocka_unit_test(test_full), cmocka_unit_test(test_wide),
+        cmocka_unit_test(test_csv),     cmocka_unit_test(test_npy)};
     static const clump_checked_desc all_checks = {0};
     int failed = 0;
     for (int checked = 0; checked <= 1; checked++) {

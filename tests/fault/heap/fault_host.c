@@ -226,6 +226,23 @@ static clump_status step_new_structs(run *r) {
     return status;
 }
 
+static void keep_text(void *user, const char *text, size_t bytes) {
+    (void)text;
+    *(size_t *)user = bytes;
+}
+static clump_status step_csv(run *r) {
+    size_t bytes = 0;
+    clump_status status = clump_heap_write_csv(r->heap, "Body", keep_text, &bytes);
+    assert_int_equal(bytes > 2 * OBJECTS, !status);
+    return status;
+}
+static clump_status step_npy(run *r) {
+    size_t bytes = 0;
+    clump_status status = clump_heap_write_npy(r->heap, "Body", keep_text, &bytes);
+    assert_int_equal(bytes >= 8 * OBJECTS, !status);
+    return status;
+}
+
 static clump_status step_drop(run *r) {
     return clump_launch(r->heap, r->drop, 64, 1, NULL);
 }
@@ -338,10 +355,11 @@ static const struct {
         STEP(kernel_count) STEP(kernel_drop) STEP(set_arg) STEP(do_new) STEP(do_all) STEP(reduce)
             STEP(stats) STEP(count) STEP(check) STEP(repair) STEP(enumerate) STEP(read_field)
                 STEP(write_field) STEP(get_field) STEP(set_field) STEP(read_structs)
-                    STEP(write_structs) STEP(read_chosen) STEP(write_chosen) STEP(handle) STEP(drop)
-                        STEP(new_structs) STEP(fetch_errors) STEP(kernel_key) STEP(mark)
-                            STEP(mark_host) STEP(collector) STEP(compact) STEP(check) STEP(merge)
-                                STEP(order) STEP(check) STEP(collect) STEP(check) STEP(broken)
+                    STEP(write_structs) STEP(read_chosen) STEP(write_chosen) STEP(csv) STEP(npy)
+                        STEP(handle) STEP(drop) STEP(new_structs) STEP(fetch_errors)
+                            STEP(kernel_key) STEP(mark) STEP(mark_host) STEP(collector)
+                                STEP(compact) STEP(check) STEP(merge) STEP(order) STEP(check)
+                                    STEP(collect) STEP(check) STEP(broken)
 #undef STEP
 };
 #define STEPS (sizeof steps / sizeof *steps)

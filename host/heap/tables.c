@@ -1,0 +1,260 @@
+/* All objects of a class as a table: CSV, and NumPy's .npy with a structured dtype.
+ *
+ * Both begin with the objects as structs without gaps (structs.c), the fields one after the other, inherited ones first.
+ *
+ * Invariant: the text does not depend on the locale. Format of .npy: NumPy enhancement proposal 1, version 1.0.
+ * Read first: clump/structs.h.
+ */
+#include <locale.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "heap/heap.h"
+
+#define NPY_MAGIC_BYTES 10u /* magic, version, length of the header */
+#define NPY_ALIGN 64u
+#define NUMBER_BYTES 40
+
+/* A class whose objects were read. The arrays are ours. */
+typedef struct table {
+    clump_heap *heap;
+    clump_struct_desc desc;
+    clump_struct_field *fields;
+    clump_field_info *infos;
+    uint8_t *structs;
+    uint64_t count;
+} table;
+
+static uint32_t elements_of(const clump_field_info *f) {
+    return f->count ? f->count : 1;
+}
+
+static void close_table(table *t) {
+    const clump_allocator *a = &t->heap->context->allocator;
+    clumpi_free(a, t->fields);
+    clumpi_free(a, t->infos);
+    clumpi_free(a, t->structs);
+}
+
+/* The fields of the class, those of its first base first. */
+static clump_status find_fields(table *t, const clump_class_info *c) {
+    const clump_schema *schema = t->heap->schema;
+    const clump_allocator *a = &t->heap->context->allocator;
+    clump_class_info k;
+    uint32_t all = 0;
+    for (uint32_t id = c->id; id; id = k.base) {
+        clump_schema_get_class(schema, id, &k);
+        all += k.field_count;
+    }
+    t->fields = clumpi_alloc(a, (all + 1) * sizeof *t->fields);
+    t->infos = clumpi_alloc(a, (all + 1) * sizeof *t->infos);
+    if (!t->fields || !t->infos)
+        return clumpi_fail(&t->heap->context->error, CLUMP_ERR_MEMORY,
+                           "no host memory for %u fields", all);
+    t->desc = (clump_struct_desc){.class_name = c->name, .field_count = all, .fields = t->fields};
+    uint32_t end = all;
+    for (uint32_t id = c->id; id; id = k.base) {
+        clump_schema_get_class(schema, id, &k);
+        end -= k.field_count;
+        for (uint32_t i = 0; i < k.field_count; i++)
+            clump_schema_get_field(schema, id, i, &t->infos[end + i]);
+    }
+    for (uint32_t i = 0; i < all; i++) {
+        t->fields[i] = (clump_struct_field){t->infos[i].name, t->desc.bytes};
+        t->desc.bytes += t->infos[i].element_bytes * elements_of(&t->infos[i]);
+    }
+    return CLUMP_OK;
+}
+
+static clump_status open_table(table *t, const char *class_name, clump_write_fn write,
+                               const char *call) {
+    clump_context *c = t->heap->context;
+    clump_class_info k;
+    if (!write)
+        return clumpi_fail(&c->error, CLUMP_ERR_USAGE, "%s needs a function that takes the text",
+                           call);
+    if (!class_name || clump_schema_find_class(t->heap->schema, class_name, &k))
+        return clumpi_fail(&c->error, CLUMP_ERR_NOT_FOUND, "the heap has no class \"%s\"",
+                           class_name ? class_name : "(null)");
+    clump_status status = find_fields(t, &k);
+    if (!status && !t->desc.bytes)
+        status =
+            clumpi_fail(&c->error, CLUMP_ERR_USAGE, "%s: class %s has no fields", call, k.name);
+    if (!status) status = clump_heap_calc_count(t->heap, k.name, &t->count);
+    if (status) return status;
+    t->structs = clumpi_alloc(&c->allocator, t->count * t->desc.bytes + 1);
+    if (!t->structs)
+        return clumpi_fail(&c->error, CLUMP_ERR_MEMORY,
+                           "no host memory for %llu objects of %u bytes",
+                           (unsigned long long)t->count, t->desc.bytes);
+    return clump_heap_read_structs(t->heap, &t->desc, t->structs, t->count, &t->count);
+}
+
+/* The text goes out, if there was memory for it, and all goes. */
+static clump_status end_table(table *t, clump_status status, clumpi_text *text,
+                              clump_write_fn write, void *user) {
+    if (!status && text->failed)
+        status =
+            clumpi_fail(&t->heap->context->error, CLUMP_ERR_MEMORY, "no host memory for the text");
+    if (!status) write(user, text->data, text->bytes);
+    clumpi_free(text->allocator, text->data);
+    close_table(t);
+    return status;
+}
+
+/* ---- NumPy ----------------------------------------------------------------------------------- */
+
+static const char *npy_type(clump_type type) {
+    const uint16_t one = 1;
+    const int is_little = *(const uint8_t *)&one;
+    switch (type) {
+    case CLUMP_TYPE_BOOL: return "|b1";
+    case CLUMP_TYPE_CHAR: return "|i1";
+    case CLUMP_TYPE_UCHAR: return "|u1";
+    case CLUMP_TYPE_SHORT: return is_little ? "<i2" : ">i2";
+    case CLUMP_TYPE_USHORT: return is_little ? "<u2" : ">u2";
+    case CLUMP_TYPE_INT: return is_little ? "<i4" : ">i4";
+    case CLUMP_TYPE_UINT:
+    case CLUMP_TYPE_REF: return is_little ? "<u4" : ">u4";
+    case CLUMP_TYPE_LONG: return is_little ? "<i8" : ">i8";
+    case CLUMP_TYPE_ULONG: return is_little ? "<u8" : ">u8";
+    case CLUMP_TYPE_FLOAT: return is_little ? "<f4" : ">f4";
+    case CLUMP_TYPE_DOUBLE: return is_little ? "<f8" : ">f8";
+    }
+    return "?";
+}
+
+/* A 3-vector keeps its fourth component, which nobody writes: an axis of 4. */
+static void npy_field(clumpi_text *t, const clump_field_info *f) {
+    const uint32_t width = f->width == 3 ? 4 : f->width;
+    clumpi_text_append(t, "('%s', '%s'", f->name, npy_type(f->type));
+    if (f->count && width > 1)
+        clumpi_text_append(t, ", (%u, %u)", f->count, width);
+    else if (f->count || width > 1)
+        clumpi_text_append(t, ", (%u,)", f->count ? f->count : width);
+    clumpi_text_append(t, "), ");
+}
+
+clump_status clump_heap_write_npy(clump_heap *heap, const char *class_name, clump_write_fn write,
+                                  void *user) {
+    if (!heap) return CLUMP_ERR_USAGE;
+    table t = {.heap = heap};
+    clumpi_text header = {.allocator = &heap->context->allocator}, text = header;
+    clump_status status = open_table(&t, class_name, write, "clump_heap_write_npy");
+    clumpi_text_append(&header, "{'descr': [");
+    for (uint32_t i = 0; i < t.desc.field_count && !status; i++) npy_field(&header, &t.infos[i]);
+    clumpi_text_append(&header, "], 'fortran_order': False, 'shape': (%llu,), }",
+                       (unsigned long long)t.count);
+    while (!header.failed && (NPY_MAGIC_BYTES + header.bytes + 1) % NPY_ALIGN)
+        clumpi_text_append(&header, " ");
+    clumpi_text_append(&header, "\n");
+    if (!status && header.bytes > UINT16_MAX)
+        status = clumpi_fail(
+            &heap->context->error, CLUMP_ERR_CAPACITY,
+            "the fields of class %s take %llu bytes of header, where .npy 1.0 has at most 65535",
+            t.desc.class_name, (unsigned long long)header.bytes);
+    const char magic[NPY_MAGIC_BYTES] = {'\x93',
+                                         'N',
+                                         'U',
+                                         'M',
+                                         'P',
+                                         'Y',
+                                         1,
+                                         0,
+                                         (char)(header.bytes & 255),
+                                         (char)(header.bytes >> 8)};
+    clumpi_text_append_bytes(&text, magic, sizeof magic);
+    if (header.data) clumpi_text_append_bytes(&text, header.data, header.bytes);
+    if (t.structs && !status)
+        clumpi_text_append_bytes(&text, (const char *)t.structs, t.count * t.desc.bytes);
+    text.failed |= header.failed;
+    clumpi_free(header.allocator, header.data);
+    return end_table(&t, status, &text, write, user);
+}
+
+/* ---- CSV ------------------------------------------------------------------------------------- */
+
+/* at, at.x, w[2], w[2].s11: the name of component `i` of element `e`. */
+static void csv_name(clumpi_text *t, const clump_field_info *f, uint32_t e, uint32_t i) {
+    clumpi_text_append(t, "%s", f->name);
+    if (f->count) clumpi_text_append(t, "[%u]", e);
+    if (f->width > 4)
+        clumpi_text_append(t, ".s%u", i);
+    else if (f->width > 1)
+        clumpi_text_append(t, ".%c", "xyzw"[i]);
+}
+
+/* As many digits as tell the value from all others, and a point in every locale. */
+static void csv_real(clumpi_text *t, double value, int digits) {
+    char number[NUMBER_BYTES];
+    const char *point = localeconv()->decimal_point;
+    snprintf(number, sizeof number, "%.*g", digits, value);
+    char *at = strcmp(point, ".") != 0 ? strstr(number, point) : NULL;
+    if (at) {
+        *at = '.';
+        memmove(at + 1, at + strlen(point), strlen(at + strlen(point)) + 1);
+    }
+    clumpi_text_append(t, "%s", number);
+}
+
+static void csv_value(clumpi_text *t, clump_type type, const uint8_t *at) {
+    union {
+        int8_t c;
+        uint8_t uc;
+        int16_t s;
+        uint16_t us;
+        int32_t i;
+        uint32_t ui;
+        int64_t l;
+        uint64_t ul;
+        float f;
+        double d;
+    } v;
+    memcpy(&v, at, clumpi_type_bytes(type, 1));
+    switch (type) {
+    case CLUMP_TYPE_CHAR: clumpi_text_append(t, "%d", v.c); break;
+    case CLUMP_TYPE_BOOL:
+    case CLUMP_TYPE_UCHAR: clumpi_text_append(t, "%u", v.uc); break;
+    case CLUMP_TYPE_SHORT: clumpi_text_append(t, "%d", v.s); break;
+    case CLUMP_TYPE_USHORT: clumpi_text_append(t, "%u", v.us); break;
+    case CLUMP_TYPE_INT: clumpi_text_append(t, "%d", v.i); break;
+    case CLUMP_TYPE_UINT:
+    case CLUMP_TYPE_REF: clumpi_text_append(t, "%u", v.ui); break;
+    case CLUMP_TYPE_LONG: clumpi_text_append(t, "%lld", (long long)v.l); break;
+    case CLUMP_TYPE_ULONG: clumpi_text_append(t, "%llu", (unsigned long long)v.ul); break;
+    case CLUMP_TYPE_FLOAT: csv_real(t, (double)v.f, 9); break;
+    case CLUMP_TYPE_DOUBLE: csv_real(t, v.d, 17); break;
+    }
+}
+
+/* One line: names, or the values of object `object`. */
+static void csv_line(clumpi_text *text, const table *t, const uint8_t *object) {
+    const char *comma = "";
+    for (uint32_t k = 0; k < t->desc.field_count; k++) {
+        const clump_field_info *f = &t->infos[k];
+        const uint32_t component = clumpi_type_bytes(f->type, 1);
+        for (uint32_t e = 0; e < elements_of(f); e++)
+            for (uint32_t i = 0; i < f->width; i++, comma = ",") {
+                clumpi_text_append(text, "%s", comma);
+                if (object)
+                    csv_value(text, f->type,
+                              object + t->fields[k].offset + (size_t)e * f->element_bytes +
+                                  (size_t)i * component);
+                else
+                    csv_name(text, f, e, i);
+            }
+    }
+    clumpi_text_append(text, "\n");
+}
+
+clump_status clump_heap_write_csv(clump_heap *heap, const char *class_name, clump_write_fn write,
+                                  void *user) {
+    if (!heap) return CLUMP_ERR_USAGE;
+    table t = {.heap = heap};
+    clumpi_text text = {.allocator = &heap->context->allocator};
+    clump_status status = open_table(&t, class_name, write, "clump_heap_write_csv");
+    if (!status) csv_line(&text, &t, NULL);
+    for (uint64_t i = 0; i < t.count && !status && !text.failed; i++)
+        csv_line(&text, &t, t.structs + i * t.desc.bytes);
+    return end_table(&t, status, &text, write, user);
+}
