@@ -1,12 +1,11 @@
 /* The C declarations of a schema: a struct for each class, and its description for clump/structs.h.
  *
  * Invariant: the text depends on schema and prefix alone.
- * Read first: clump/structs.h, schema.h.
+ * Read first: schema.h.
  */
 #include <ctype.h>
 #include <string.h>
 
-#include "clump/structs.h"
 #include "schema/schema.h"
 
 /* What stands behind a class's name in the names that are declared. */

@@ -40,18 +40,6 @@ typedef struct clump_struct_desc {
     const clump_struct_field *fields;
 } clump_struct_desc;
 
-/* The C declarations of a schema: for each class CLASS a struct CLASS with all its fields, inherited ones first, and
- * `CLASS_struct`, its clump_struct_desc. Types are those of stdint.h, cl_float3 and so on for vectors, uint8_t for bool,
- * clump_ref for references. Same schema, same text.
- *   schema  [in]             sealed
- *   prefix  [in, optional]   of all names that are declared: an identifier, or NULL
- *   write   [in]             gets the text, in one part, with `user`; is not called if the call fails
- *   error   [out, optional]
- * Returns CLUMP_OK; CLUMP_ERR_USAGE: not sealed, no `write`, or the prefix is no identifier; CLUMP_ERR_SCHEMA: two names
- * would be the same, as of classes A and A_struct; CLUMP_ERR_MEMORY. */
-CLUMP_API clump_status clump_schema_emit_c(const clump_schema *schema, const char *prefix,
-                                           clump_write_fn write, void *user, clump_error *error);
-
 /* METHOD. Read all live objects of the class and its subclasses, in the order of clump_heap_read_refs().
  *   structs   [out]            bytes that no field covers become 0; NULL is allowed with a capacity of 0
  *   capacity                   of `structs`

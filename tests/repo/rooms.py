@@ -29,7 +29,7 @@ PARTS = {
 PUBLIC = {
     'core': 'allocator cl_functions context experimental export status',
     'schema': 'schema',
-    'heap': 'checked heap program refs run',
+    'heap': 'checked heap program refs run structs',
     'compact': 'compact compactor',
     'collect': 'collect collector',
     'suballoc': 'suballoc',

@@ -1,7 +1,7 @@
 /* The C declarations of a schema: the text to the byte, names that clash, prefixes, memory that is missing. That they
  * compile, and that their offsets are right, is for check_schema_tool.sh and diff_structs.
  *
- * Read first: include/clump/structs.h.
+ * Read first: include/clump/schema.h.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,7 +12,7 @@
 /* After the above, which it needs. */
 #include <cmocka.h>
 
-#include "clump/structs.h"
+#include "clump/schema.h"
 
 static char text[1u << 16];
 static int parts;
