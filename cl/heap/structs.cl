@@ -50,7 +50,7 @@ static inline clumpi_range struct_rows(const clumpi_view *v, uint first, uint la
     return list;
 }
 
-/* refs: where the references go instead, if f.count is 0. */
+/* If f.count is 0, `structs` gets the references of the objects instead. */
 __kernel void clumpi_struct_all(__global uchar *heap, uint header_at, uint first, uint last, clumpi_struct_field f,
                                 __global uchar *structs) {
     clumpi_view v = clumpi_view_of(heap, header_at);
