@@ -184,7 +184,7 @@ static void describe(client *c) {
 
 int open_round(client *c, uint64_t seed, uint32_t operations) {
     static const uint32_t rows[] = {0, 1, 1, 2, 3, 16};
-    const client kept = {.sum = c->sum, .shared = c->shared};
+    const client kept = {.sum = c->sum, .shared = c->shared, .resident = c->resident};
     *c = kept;
     watch_step(c);
     c->seed = seed;
