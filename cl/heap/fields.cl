@@ -8,12 +8,6 @@
 #include "cl/core/scan.clh"
 #include "cl/heap/layout.h"
 
-static inline clumpi_range list_range(const clumpi_view *v, uint first, uint last) {
-    __global const uint *begin = clumpi_words_at(v, v->header->at_list_begin);
-    clumpi_range r = {begin[first], begin[last + 1]};
-    return r;
-}
-
 /* A word per work-group: objects in its rows. */
 static inline __global uint *rank_counts(const clumpi_view *v) {
     return clumpi_words_at(v, v->header->at_scan);
@@ -25,7 +19,7 @@ __kernel void clumpi_rank_count(__global uchar *heap, uint header_at, uint first
     uint me = (uint)get_local_id(0), mine = 0;
     if (me == 0) objects = 0;
     CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
-    clumpi_range list = list_range(&v, first, last), chunk = clumpi_chunk(list.begin, list.end);
+    clumpi_range list = clumpi_list_range(&v, first, last), chunk = clumpi_chunk(list.begin, list.end);
     __global const ulong *masks =
         (__global const ulong *)clumpi_words_at(&v, v.header->at_list_masks);
     for (uint r = chunk.begin + me; r < chunk.end; r += (uint)get_local_size(0))
@@ -49,7 +43,7 @@ __kernel void clumpi_rank_write(__global uchar *heap, uint header_at, uint first
         all += counts[g];
     }
     if (get_global_id(0) == 0) v.header->ranked = all;
-    clumpi_range list = list_range(&v, first, last), chunk = clumpi_chunk(list.begin, list.end);
+    clumpi_range list = clumpi_list_range(&v, first, last), chunk = clumpi_chunk(list.begin, list.end);
     for (uint tile = chunk.begin; tile < chunk.end; tile += items) {
         uint row = tile + me, count = row < chunk.end ? clumpi_popcount64(masks[row]) : 0;
         uint upto = clumpi_group_scan(count, sums);
@@ -67,11 +61,6 @@ typedef struct row_copy {
     uint stride, me, items, bytes, what;
 } row_copy;
 
-/* The place of the object in `slot`, counted from the row's first. */
-static inline uint rank_in_row(ulong mask, uint slot) {
-    return clumpi_popcount64(mask & ((1ul << slot) - 1ul));
-}
-
 /* A function per width, so that accesses are as wide as elements and loops over full rows have no
  * branch. Nothing of `c` changes while values are stored. */
 #define COPY_ROW(type, pieces)                                                                     \
@@ -79,7 +68,7 @@ static inline uint rank_in_row(ulong mask, uint slot) {
         __global type *dense = (__global type *)values + c.index * (pieces);                       \
         for (uint slot = c.me; slot < 64u; slot += c.items) {                                      \
             if (c.mask != ~0ul && !(c.mask >> slot & 1ul)) continue;                               \
-            uint rank = c.mask == ~0ul ? slot : rank_in_row(c.mask, slot);                         \
+            uint rank = c.mask == ~0ul ? slot : clumpi_rank_in_row(c.mask, slot);                  \
             __global type *f = (__global type *)(c.field + slot * c.stride);                       \
             for (uint p = 0; p < (pieces); p++) {                                                  \
                 if (c.what == CLUMPI_COPY_READ) dense[rank * (pieces) + p] = f[p];              \
@@ -95,7 +84,7 @@ COPY_ROW(uint4, c.bytes / 16u) /* and wider */
 
 static inline void list_row_refs(row_copy c, uint row, __global uint *refs) {
     for (uint slot = c.me; slot < 64u; slot += c.items)
-        if (c.mask >> slot & 1ul) refs[c.index + rank_in_row(c.mask, slot)] = row << 6 | slot;
+        if (c.mask >> slot & 1ul) refs[c.index + clumpi_rank_in_row(c.mask, slot)] = row << 6 | slot;
 }
 
 /* The value, or the reference, of each object from or to place number index[row] + rank.
@@ -104,7 +93,7 @@ __kernel void clumpi_field_copy(__global uchar *heap, uint header_at, uint first
                                 uint base, uint stride, uint bytes, uint what,
                                 __global uchar *values) {
     clumpi_view v = clumpi_view_of(heap, header_at);
-    clumpi_range list = list_range(&v, first, last), chunk = clumpi_chunk(list.begin, list.end);
+    clumpi_range list = clumpi_list_range(&v, first, last), chunk = clumpi_chunk(list.begin, list.end);
     __global const uint *rows = clumpi_words_at(&v, v.header->at_list_rows);
     __global const uint *index = clumpi_words_at(&v, v.header->at_list_index);
     __global const ulong *masks =

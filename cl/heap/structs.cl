@@ -43,11 +43,8 @@ static inline void struct_field(clumpi_struct_field f, __global uchar *row, uint
 
 /* Of the classes first .. last, or, if `first` is 0, of the objects that a do-new just made. */
 static inline clumpi_range struct_rows(const clumpi_view *v, uint first, uint last) {
-    __global const uint *begin = clumpi_words_at(v, v->header->at_list_begin);
     clumpi_range made = {0, v->header->new_rows};
-    if (first == 0) return made;
-    clumpi_range list = {begin[first], begin[last + 1]};
-    return list;
+    return first ? clumpi_list_range(v, first, last) : made;
 }
 
 /* If f.count is 0, `structs` gets the references of the objects instead. */
@@ -63,7 +60,7 @@ __kernel void clumpi_struct_all(__global uchar *heap, uint header_at, uint first
         __global uchar *row = heap + rows[r] * (ulong)v.header->granule_bytes;
         for (uint slot = me % items; slot < 64u; slot += items) {
             if (!(masks[r] >> slot & 1ul)) continue;
-            ulong number = index[r] + clumpi_popcount64(masks[r] & ((1ul << slot) - 1ul));
+            ulong number = index[r] + clumpi_rank_in_row(masks[r], slot);
             struct_field(f, row, slot, structs, number);
             if (f.count == 0) ((__global uint *)(structs + f.at))[number] = rows[r] << 6 | slot;
         }

@@ -140,7 +140,7 @@ typedef struct clump_heap_stats {
 /* METHOD. Have slots of a class reserved before each launch that may make objects, as many as there is room
  * for. Needed only where a kernel will ask for more objects than kernels did so far, and than it has work-items:
  * such requests are slow otherwise. Takes no memory: what a kernel does not use stays free for all. For one launch
- * alone, call it before with the number, and after with 0.
+ * alone, call it with the number before the launch, and with 0 after it.
  *   class_name [in]  a concrete class
  *   objects    [in]  0 .. 2^31; replaces the number of the call before
  * Blocks: no. Returns CLUMP_OK; CLUMP_ERR_USAGE: the class is abstract, or too many;

@@ -9,9 +9,9 @@
  *       {"x", offsetof(body, x)}, {"y", offsetof(body, y)}, {"neighbour", offsetof(body, neighbour)}};
  *   static const clump_struct_desc body_desc = {"Body", sizeof(body), 3, body_fields};
  *
- * A field takes element_bytes of it (schema.h: 3-vectors take 4 elements, as cl_float3 does; a bool takes 1 byte, a
- * reference 4, a clump_ref), an array as many of these as it has elements, one after the other. It may be a part of
- * the fields, in any order, and inherited ones; offsets need no alignment.
+ * A field takes element_bytes of the struct (schema.h): a 3-vector takes 4 elements, as cl_float3 does, a bool 1 byte, and
+ * a reference 4, as a clump_ref does. The elements of an array stand one after the other. A description may name some of
+ * the fields, in any order, inherited ones too. Offsets need no alignment.
  *
  * Each call takes one launch for each field named, one transfer of all structs, and a buffer on the device of their
  * size. Other objects, and fields that are not named, are left as they are. Where a call fails because of its
@@ -29,7 +29,7 @@ extern "C" {
 #endif
 
 typedef struct clump_struct_field {
-    const char *name; /* of a field of the class, inherited ones too; each at most once */
+    const char *name; /* of a field of the class or of a base; each at most once */
     uint32_t offset;  /* of its first element, bytes */
 } clump_struct_field;
 

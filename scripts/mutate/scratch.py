@@ -120,9 +120,11 @@ class Scratch:
             targets = [os.path.relpath(word, self.build) for word in command
                        if word.startswith(str(self.build) + os.sep)]
             targets = [t for t in targets if t in outputs]
-            guess = f'tests/{name.split("@")[0]}'
-            if not command and guess in outputs:
-                targets = [guess]
+            if not command:  # not built yet: a program of the test's name, or of its beginning
+                base = name.split('@')[0]
+                while base and f'tests/{base}' not in outputs:
+                    base = base.rpartition('_')[0]
+                targets = [f'tests/{base}'] if base else []
             self.tests[name], self.targets[name] = test, targets
 
     def make(self, names):

@@ -27,6 +27,9 @@
 #define FOR_EACH_SLOT(slot)                                                                        \
     for (uint slot = (uint)get_global_id(0) % 64u, once = 1u; once; once = 0u)
 #endif
+/* Those of the lines that are no frame. */
+#define FOR_EACH_ROW_INSIDE(row, r)                                                                \
+    FOR_EACH_ROW(row, (r).pitch / 64u * (r).max_vision, (r).pitch / 64u * ((r).max_vision + (r).height))
 
 /* ---- Making the world ------------------------------------------------------------------------ */
 
@@ -123,7 +126,7 @@ static uint column_shares(CLUMP_HEAP_FIXED, rules r, uint parity, band b, uint s
 /* Grow Sugar, Precompute Sugar Diffusion, Diffuse Sugar. */
 __kernel void diffuse(CLUMP_HEAP_FIXED, __global const uint *rows, rules r, uint iteration) {
     uint parity = iteration % 2u, lines = r.pitch / 64u;
-    FOR_EACH_ROW(row, lines * r.max_vision, lines * (r.max_vision + r.height)) {
+    FOR_EACH_ROW_INSIDE(row, r) {
         uint x = row % lines * 64u - r.max_vision, y = row / lines - r.max_vision;
         band b = band_of(rows, r, row);
 #if ROW_PER_ITEM
@@ -157,9 +160,9 @@ __kernel void diffuse(CLUMP_HEAP_FIXED, __global const uint *rows, rules r, uint
  * vision. What a cell gets of the square around it is the sum of its lines: first each cell adds up those beside
  * it, then the sums above and below it. The frame has nothing to give, so its lines stay 0. */
 __kernel void add_line(CLUMP_HEAP_FIXED, __global const uint *rows, rules r, uint iteration) {
-    uint parity = iteration % 2u, lines = r.pitch / 64u;
+    uint parity = iteration % 2u;
     int vision = (int)r.max_vision;
-    FOR_EACH_ROW(row, lines * r.max_vision, lines * (r.max_vision + r.height)) {
+    FOR_EACH_ROW_INSIDE(row, r) {
         FOR_EACH_SLOT(slot) {
             uint number = row * 64u + slot, eighths = 0u;
             Cell self = {rows[row] | slot};
@@ -175,9 +178,9 @@ __kernel void add_line(CLUMP_HEAP_FIXED, __global const uint *rows, rules r, uin
     }
 }
 __kernel void diffuse_far(CLUMP_HEAP_FIXED, __global const uint *rows, rules r, uint iteration) {
-    uint parity = iteration % 2u, lines = r.pitch / 64u;
+    uint parity = iteration % 2u;
     int vision = (int)r.max_vision;
-    FOR_EACH_ROW(row, lines * r.max_vision, lines * (r.max_vision + r.height)) {
+    FOR_EACH_ROW_INSIDE(row, r) {
         FOR_EACH_SLOT(slot) {
             uint number = row * 64u + slot, eighths = 0u;
             uint x = number % r.pitch - r.max_vision, y = number / r.pitch - r.max_vision;
@@ -388,8 +391,7 @@ __kernel void spawn(CLUMP_HEAP, __global const uint *rows, rules r, uint iterati
 
 __kernel void write_states(CLUMP_HEAP_FIXED, __global const uint *rows, rules r, uint iteration,
                            __global uint *states) {
-    uint lines = r.pitch / 64u;
-    FOR_EACH_ROW(row, lines * r.max_vision, lines * (r.max_vision + r.height)) {
+    FOR_EACH_ROW_INSIDE(row, r) {
         FOR_EACH_SLOT(slot) {
             uint number = row * 64u + slot;
             uint x = number % r.pitch - r.max_vision, y = number / r.pitch - r.max_vision;

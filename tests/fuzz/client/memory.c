@@ -65,11 +65,11 @@ void memory_step(client *c) {
 }
 
 void memory_watch_process(client *c, uint32_t threads) {
-    const uint64_t growth = (48u << 20) + threads * (UINT64_C(8) << 20);
+    const uint64_t growth = (32u << 20) + threads * (UINT64_C(4) << 20);
     if (c->step % 100) return;
     uint64_t now = account_of_process() - c->log.room;
-    if (c->step < c->operations / 3 || !c->resident)
-        c->resident = now;
+    if (c->step < c->operations / 3 + 100) /* looked at once at least */
+        c->resident = larger(c->resident, now);
     else if (now > c->resident + growth)
         complain(
             c, "the process has %llu bytes more than after a third of the round, and may have %llu",
