@@ -4,7 +4,7 @@
  *
  *     dispatch_us       do-all over the base class, with a call by class (CLUMP_DISPATCH)
  *     by_class_us       a do-all for each class, with direct calls; the kernels' times alone, summed up
- *     one_launch_us     one do-all with a loop for each class, with direct calls
+ *     one_launch_us     one do-all with a loop for each class (CLUMP_FOR_EACH_BY_CLASS)
  *     in_order_us       calls by class through a buffer of references in the heap's order
  *     random_us         the same in random order: neighbouring work-items have objects of different classes
  *     random_same_us    random order, and one function for all classes: what the order alone costs
@@ -24,7 +24,7 @@
 #include "rig.h"
 
 enum { CLASSES = 8 };
-enum { MAKE, DISPATCH, BY_CLASS, THROUGH, SAME_THROUGH, WRONG, KERNEL_COUNT };
+enum { MAKE, DISPATCH, BY_CLASS, ONE_LAUNCH, THROUGH, SAME_THROUGH, WRONG, KERNEL_COUNT };
 enum { STEPS_A_ROUND = 5 }; /* of each object by its class */
 
 typedef struct dispatch {
@@ -35,9 +35,9 @@ typedef struct dispatch {
 
 static int create_rig(dispatch *d, bench_env *env, const bench_values *values,
                       bench_results *results) {
-    static const char *const names[KERNEL_COUNT] = {"make_bodies",       "step_by_dispatch",
-                                                    "step_by_class",     "step_through",
-                                                    "step_same_through", "count_wrong"};
+    static const char *const names[KERNEL_COUNT] = {
+        "make_bodies",  "step_by_dispatch",  "step_class", "step_in_one_launch",
+        "step_through", "step_same_through", "count_wrong"};
     static const char schema[] =
         "abstract class Body { uint number; uint kind; uint x; uint v; uint y; }"
         "class K0 : Body {} class K1 : Body {} class K2 : Body {} class K3 : Body {}"
@@ -100,13 +100,19 @@ static int create_refs(dispatch *d) {
     return result ? -1 : 0;
 }
 
-static int step_classes(dispatch *d, cl_uint begin, cl_uint end, double *us) {
+/* The kernels alone. */
+static int step_by_class(dispatch *d, double *us) {
     bench_rig *rig = &d->rig;
-    return bench_rig_arg(rig, BY_CLASS, 0, sizeof begin, &begin) ||
-                   bench_rig_arg(rig, BY_CLASS, 1, sizeof end, &end) ||
-                   bench_rig_do_all(rig, BY_CLASS, us)
-               ? -1
-               : 0;
+    *us = 0;
+    for (cl_uint kind = 0; kind < CLASSES; kind++) {
+        double one;
+        if (bench_rig_arg(rig, BY_CLASS, 0, sizeof kind, &kind) ||
+            bench_rig_do_all(rig, BY_CLASS, &one)) {
+            return -1;
+        }
+        *us += one;
+    }
+    return 0;
 }
 
 static int step_through(dispatch *d, size_t kernel, cl_mem refs, double *us) {
@@ -123,13 +129,9 @@ static int run_round(void *self, uint32_t number, int is_measured) {
     dispatch *d = self;
     (void)number;
     bench_results *results = d->rig.results;
-    double dispatch_us, one_us, in_order_us, random_us, same_us, by_class_us = 0, us;
-    if (bench_rig_do_all(&d->rig, DISPATCH, &dispatch_us)) return -1;
-    for (cl_uint kind = 0; kind < CLASSES; kind++) {
-        if (step_classes(d, kind, kind + 1, &us)) return -1;
-        by_class_us += us;
-    }
-    if (step_classes(d, 0, CLASSES, &one_us) ||
+    double dispatch_us, by_class_us, one_us, in_order_us, random_us, same_us;
+    if (bench_rig_do_all(&d->rig, DISPATCH, &dispatch_us) || step_by_class(d, &by_class_us) ||
+        bench_rig_do_all(&d->rig, ONE_LAUNCH, &one_us) ||
         step_through(d, THROUGH, d->in_order, &in_order_us) ||
         step_through(d, THROUGH, d->random, &random_us) ||
         step_through(d, SAME_THROUGH, d->random, &same_us)) {

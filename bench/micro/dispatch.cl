@@ -44,11 +44,15 @@ __kernel void step_by_dispatch(CLUMP_HEAP_FIXED) {
     CLUMP_FOR_EACH(Body, self) Body_step(clump_heap, self);
 }
 
-/* Direct calls, of the classes begin .. end - 1. */
-__kernel void step_by_class(CLUMP_HEAP_FIXED, uint begin, uint end) {
+/* Direct calls, of one class. */
+__kernel void step_class(CLUMP_HEAP_FIXED, uint kind) {
 #define LOOP(k)                                                                                    \
-    if (k##u >= begin && k##u < end) CLUMP_FOR_EACH(K##k, self) step_K##k(clump_heap, self);
+    if (kind == k##u) CLUMP_FOR_EACH(K##k, self) step_K##k(clump_heap, self);
     CLASSES(LOOP)
+}
+
+__kernel void step_in_one_launch(CLUMP_HEAP_FIXED) {
+    CLUMP_FOR_EACH_BY_CLASS(Body, step, (clump_heap, self));
 }
 
 __kernel void step_through(CLUMP_HEAP_FIXED, __global const uint *refs, uint count) {

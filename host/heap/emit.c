@@ -227,6 +227,19 @@ static void emit_cases(clumpi_text *t, const clump_schema *schema, const clump_c
     clumpi_text_append(t, "\n");
 }
 
+/* What CLUMP_FOR_EACH_BY_CLASS consists of: a loop for each of them. */
+static void emit_loops(clumpi_text *t, const clump_schema *schema, const clump_class_info *c) {
+    clumpi_text_append(t, "#define clumpi_loops_%s(clumpi_name, clumpi_args) do {", c->name);
+    for (uint32_t id = c->id; id <= c->last; id++) {
+        clump_class_info d;
+        clump_schema_get_class(schema, id, &d);
+        if (d.is_abstract) continue;
+        clumpi_text_append(t, " CLUMPI_FOR_EACH_OF(%s) { (void)clumpi_name##%s clumpi_args; }",
+                           d.name, d.name);
+    }
+    clumpi_text_append(t, " } while (0)\n");
+}
+
 void clumpi_schema_emit(clumpi_text *t, const clump_schema *schema, const clumpi_geometry *g,
                         int checked) {
     uint32_t count = clump_schema_get_class_count(schema);
@@ -245,6 +258,7 @@ void clumpi_schema_emit(clumpi_text *t, const clump_schema *schema, const clumpi
         if (c.last > c.id) emit_new_of(t, &c, checked);
         emit_casts(t, schema, &c, checked);
         emit_cases(t, schema, &c);
+        emit_loops(t, schema, &c);
         emit_fields(t, schema, &c, checked);
     }
 }

@@ -1,4 +1,4 @@
-/* Calls by class (CLUMP_DISPATCH) against what the host expects of each object: over an abstract class, a concrete
+/* Calls by class (CLUMP_DISPATCH, CLUMP_FOR_EACH_BY_CLASS) against what the host expects of each object: over an abstract class, a concrete
  * one with subclasses and one without; results of several types and none; functions that make and free objects;
  * references in any order, null, freed and none; and what does not build.
  *
@@ -117,6 +117,13 @@ static const char source[] =
     "        areas[Polygon_tag(self)] += Polygon_area(clump_heap, self, 8.0f);\n"
     "    CLUMP_FOR_EACH(Empty, self) areas[0] += Empty_area(clump_heap, self, 8.0f);\n"
     "}\n"
+    "__kernel void each(CLUMP_HEAP_FIXED, uint by) {\n"
+    "    if (by) CLUMP_FOR_EACH_BY_CLASS(Shape, mark, (clump_heap, self, by));\n"
+    "    else CLUMP_FOR_EACH_BY_CLASS(Shape, area, (clump_heap, self, 1.0f));\n"
+    "    CLUMP_FOR_EACH_BY_CLASS(Dot, mark, (clump_heap, self, 4u));\n"
+    "    CLUMP_FOR_EACH_BY_CLASS(Polygon, mark, (clump_heap, self, 4u));\n"
+    "    CLUMP_FOR_EACH_BY_CLASS(Empty, mark, (clump_heap, self, 8u));\n"
+    "}\n"
     /* Each work-item takes one reference; 16 words of output each. */
     "__kernel void call(CLUMP_HEAP_FIXED, __global const uint *refs, __global uint *out) {\n"
     "    Shape self = {refs[get_global_id(0)]};\n"
@@ -142,8 +149,8 @@ static const char source[] =
     "    if (get_global_id(0) == 0) Shape_free(self);\n"
     "}\n";
 
-enum { MAKE, MAKE_LONELY, VISIT, CALL, TURN, DROP, KERNELS };
-static const char *const kernel_names[KERNELS] = {"make", "make_lonely", "visit",
+enum { MAKE, MAKE_LONELY, VISIT, EACH, CALL, TURN, DROP, KERNELS };
+static const char *const kernel_names[KERNELS] = {"make", "make_lonely", "visit", "each",
                                                   "call", "turn",        "drop"};
 
 static cl_fixture fixture, *const f = &fixture;
@@ -229,6 +236,10 @@ static void visit(void) {
             fail_msg("tag %u: %g, expected %g", tag, (double)areas[tag], (double)expected);
     }
     expect_marks(1, 0);
+    uint32_t by = 1;
+    SET_ARG(f, kernels[EACH], 0, by);
+    CHECK_OK(f, clump_do_all(heap, kernels[EACH], NULL));
+    expect_marks(1 + 1 + 4, 0);
 }
 
 static float as_float(uint32_t bits) {
@@ -278,7 +289,7 @@ static void call_in_no_order(void) {
     }
     call(SHAPES + 1, shuffled);
     for (uint32_t i = 0; i <= SHAPES; i++) expect_call(&words[(size_t)OUT_WORDS * i], tag_of[i]);
-    expect_marks(3, 1000);
+    expect_marks(6 + 2, 1000);
 }
 
 static void expect_counts(uint32_t dots, uint32_t disks, uint32_t squares) {
