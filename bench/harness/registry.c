@@ -19,6 +19,7 @@ static const bench_descriptor *const benchmarks[] = {
     &bench_start_up,
     &bench_enumerate,
     &bench_field_bandwidth,
+    &bench_dispatch,
     &bench_host_access,
     &bench_compact_synthetic,
     &bench_compact_quality,

@@ -212,6 +212,34 @@ static void emit_new_of(clumpi_text *t, const clump_class_info *c, int checked) 
                        checked ? "checked_" : "", line.handed_on, c->name, c->id, line.here);
 }
 
+/* What CLUMP_DISPATCH consists of: a case for each concrete class that is `c` or below it. */
+static void emit_cases(clumpi_text *t, const clump_schema *schema, const clump_class_info *c) {
+    clumpi_text_append(t, "#define clumpi_cases_%s(clumpi_to, clumpi_name, clumpi_args)", c->name);
+    for (uint32_t id = c->id; id <= c->last; id++) {
+        clump_class_info d;
+        clump_schema_get_class(schema, id, &d);
+        if (d.is_abstract) continue;
+        clumpi_text_append(t,
+                           " case %uu: { %s self = {clumpi_id}; "
+                           "clumpi_to clumpi_name##%s clumpi_args; break; }",
+                           id, d.name, d.name);
+    }
+    clumpi_text_append(t, "\n");
+}
+
+/* What CLUMP_FOR_EACH_BY_CLASS consists of: a loop for each of them. */
+static void emit_loops(clumpi_text *t, const clump_schema *schema, const clump_class_info *c) {
+    clumpi_text_append(t, "#define clumpi_loops_%s(clumpi_name, clumpi_args) do {", c->name);
+    for (uint32_t id = c->id; id <= c->last; id++) {
+        clump_class_info d;
+        clump_schema_get_class(schema, id, &d);
+        if (d.is_abstract) continue;
+        clumpi_text_append(t, " CLUMPI_FOR_EACH_OF(%s) { (void)clumpi_name##%s clumpi_args; }",
+                           d.name, d.name);
+    }
+    clumpi_text_append(t, " } while (0)\n");
+}
+
 void clumpi_schema_emit(clumpi_text *t, const clump_schema *schema, const clumpi_geometry *g,
                         int checked) {
     uint32_t count = clump_schema_get_class_count(schema);
@@ -229,6 +257,8 @@ void clumpi_schema_emit(clumpi_text *t, const clump_schema *schema, const clumpi
         if (!c.is_abstract) emit_new(t, &c, checked);
         if (c.last > c.id) emit_new_of(t, &c, checked);
         emit_casts(t, schema, &c, checked);
+        emit_cases(t, schema, &c);
+        emit_loops(t, schema, &c);
         emit_fields(t, schema, &c, checked);
     }
 }

@@ -16,6 +16,7 @@ small() {
         alloc-capacity) echo heap_mb=1 sizes=16,64 counts=3,1 ;;
         alloc-bulk) echo objects=20000 ;;
         field-bandwidth) echo objects=20000 layout=aos type=uint2 ;;
+        dispatch) echo objects=20000 work=3 ;;
         host-access) echo objects=20000 density=0.5 type=ushort ;;
         start-up) echo cache="$folder/start-up" ;;
         enumerate) echo objects=20000 density=0.5 together=64 ;;
