@@ -70,7 +70,8 @@ CLUMP_API clump_status clump_heap_write_chosen_structs(clump_heap *heap,
  * the first of the structs. Fields that are not named become 0, and null.
  *   refs  [out, optional]  references of the objects, in the order of the structs; room for `count`
  *   made  [out, optional]  how many; for the others OUT_OF_MEMORY is reported (clump_heap_fetch_errors())
- * Blocks: yes. Returns as clump_heap_read_structs(); CLUMP_ERR_USAGE: an abstract class, or more than 2^31 objects. */
+ * Blocks: yes. Returns as clump_heap_read_structs(); CLUMP_ERR_USAGE: an abstract class, or more than 2^31 objects. After
+ * CLUMP_ERR_CL and CLUMP_ERR_MEMORY the objects may be there, with undefined contents. */
 CLUMP_API clump_status clump_heap_new_structs(clump_heap *heap, const clump_struct_desc *desc,
                                               const void *structs, uint64_t count, clump_ref *refs,
                                               uint64_t *made);
