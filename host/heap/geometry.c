@@ -138,7 +138,7 @@ static void find_reciprocal(clumpi_header *h) {
     h->block_reciprocal = g == 1 ? 0 : (uint32_t)((UINT64_C(1) << (32 + shift)) / g + 1);
 }
 
-/* Behind the null row, which has a row's place for each class: a null reference can be of an abstract one, too. */
+/* After the null row, which has a row's place for each class: a null reference can be of an abstract one, too. */
 uint32_t clumpi_header_at(const clump_schema *schema) {
     uint32_t largest = 0;
     for (uint32_t id = 1; id <= clump_schema_get_class_count(schema); id++) {

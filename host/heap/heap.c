@@ -239,6 +239,12 @@ _Static_assert(CLUMP_CLASSES_MAX < CLUMPI_RESERVED, "the class of metadata is no
 _Static_assert(CLUMPI_ERRORS == CLUMP_DEVICE_ERROR_COUNT,
                "heap.h and layout.h list the same errors");
 
+clump_status clumpi_find_class(clump_heap *heap, const char *name, clump_class_info *info) {
+    if (name && !clump_schema_find_class(heap->schema, name, info)) return CLUMP_OK;
+    return clumpi_fail(&heap->context->error, CLUMP_ERR_NOT_FOUND, "the heap has no class \"%s\"",
+                       name ? name : "(null)");
+}
+
 static const char *class_name(const clump_heap *heap, uint32_t id) {
     clump_class_info info;
     return clump_schema_get_class(heap->schema, id, &info) ? "(unknown)" : info.name;

@@ -158,6 +158,9 @@ static inline uint64_t clumpi_header_offset(const clump_heap *heap, size_t membe
 
 /* ---- heap.c ---- */
 
+/* The class of that name, or words that there is none. */
+clump_status clumpi_find_class(clump_heap *heap, const char *name, clump_class_info *info);
+
 /* Launch a kernel that begins with the heap and header_at; `args` are the others. */
 #define CLUMPI_HEAP_ARGS_MAX 14u
 clump_status clumpi_run_on_heap(clump_heap *heap, clumpi_kernel_id id, size_t global, size_t local,

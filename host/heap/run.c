@@ -73,9 +73,8 @@ clump_status clump_heap_reserve(clump_heap *heap, const char *class_name, uint64
     if (!heap) return CLUMP_ERR_USAGE;
     clump_context *c = heap->context;
     clump_class_info info;
-    if (!class_name || clump_schema_find_class(heap->schema, class_name, &info))
-        return clumpi_fail(&c->error, CLUMP_ERR_NOT_FOUND, "the heap has no class \"%s\"",
-                           class_name ? class_name : "(null)");
+    clump_status status = clumpi_find_class(heap, class_name, &info);
+    if (status) return status;
     if (info.is_abstract)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
                            "clump_heap_reserve: class %s is abstract and has no objects",
@@ -87,7 +86,7 @@ clump_status clump_heap_reserve(clump_heap *heap, const char *class_name, uint64
     clumpi_u32 least = (clumpi_u32)objects;
     uint64_t at = (uint64_t)heap->geometry.header.at_classes * CLUMPI_UNIT +
                   info.id * sizeof(clumpi_class) + offsetof(clumpi_class, reserved.least);
-    clump_status status = clumpi_set_word(c, heap->buffer, at, least);
+    status = clumpi_set_word(c, heap->buffer, at, least);
     if (status) return status;
     heap->geometry.classes[info.id].reserved.least = least;
     heap->list_valid = 0; /* the next list reserves as many */
@@ -220,9 +219,8 @@ clump_status clump_launch(clump_heap *heap, clump_kernel *k, size_t global, size
 clump_status clumpi_new_check(clump_heap *heap, const char *class_name, uint64_t count,
                               clump_class_info *info) {
     clump_context *c = heap->context;
-    if (!class_name || clump_schema_find_class(heap->schema, class_name, info))
-        return clumpi_fail(&c->error, CLUMP_ERR_NOT_FOUND, "the heap has no class \"%s\"",
-                           class_name ? class_name : "(null)");
+    clump_status status = clumpi_find_class(heap, class_name, info);
+    if (status) return status;
     if (info->is_abstract)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE, "class %s is abstract", info->name);
     if (count > UINT32_C(1) << 31)

@@ -76,11 +76,9 @@ clump_status clump_heap_calc_count(clump_heap *heap, const char *class_name, uin
         return clumpi_fail(&heap->context->error, CLUMP_ERR_USAGE,
                            "clump_heap_calc_count needs a place for the count");
     clump_class_info info;
-    if (!class_name || clump_schema_find_class(heap->schema, class_name, &info))
-        return clumpi_fail(&heap->context->error, CLUMP_ERR_NOT_FOUND,
-                           "the heap has no class \"%s\"", class_name ? class_name : "(null)");
     clumpi_stats_result counts;
-    clump_status status = count_blocks(heap, &counts);
+    clump_status status = clumpi_find_class(heap, class_name, &info);
+    if (!status) status = count_blocks(heap, &counts);
     if (status) return status;
     for (uint32_t id = info.id; id <= info.last; id++) *count += counts.classes[id].objects;
     return CLUMP_OK;

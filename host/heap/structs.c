@@ -66,11 +66,8 @@ static clump_status open_transfer(transfer *t, const void *structs, const char *
                                        : "fields");
     if (!structs && t->count)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE, "%s needs a place for structs", call);
-    if (!d->class_name || clump_schema_find_class(t->heap->schema, d->class_name, &t->info))
-        return clumpi_fail(&c->error, CLUMP_ERR_NOT_FOUND, "the heap has no class \"%s\"",
-                           d->class_name ? d->class_name : "(null)");
     clump_field_info f;
-    clump_status status = CLUMP_OK;
+    clump_status status = clumpi_find_class(t->heap, d->class_name, &t->info);
     for (uint32_t i = 0; i < d->field_count && !status; i++) status = find_field(t, i, &f);
     return status;
 }
@@ -142,10 +139,10 @@ static clump_status copy_fields(transfer *t, clumpi_u32 first) {
     return status;
 }
 
-/* All objects of the class and its subclasses, once it is known that there are t->count. */
-static clump_status copy_all(transfer *t, void *out, const void *in) {
+/* The structs of t->count objects, all of the class and its subclasses or chosen ones. Ends the transfer. */
+static clump_status copy_objects(transfer *t, void *out, const void *in) {
     clump_context *c = t->heap->context;
-    if (!t->count) return CLUMP_OK;
+    if (!t->count) return CLUMP_OK; /* nothing was begun */
     clump_status status = open_buffer(t, in);
     if (!status) status = copy_fields(t, t->info.id);
     if (!status)
@@ -169,7 +166,7 @@ clump_status clump_heap_read_structs(clump_heap *heap, const clump_struct_desc *
             &heap->context->error, CLUMP_ERR_USAGE,
             "clump_heap_read_structs: room for %llu structs, class %s has %llu objects",
             (unsigned long long)capacity, t.info.name, (unsigned long long)t.count);
-    return copy_all(&t, structs, NULL);
+    return copy_objects(&t, structs, NULL);
 }
 
 clump_status clump_heap_write_structs(clump_heap *heap, const clump_struct_desc *desc,
@@ -184,7 +181,7 @@ clump_status clump_heap_write_structs(clump_heap *heap, const clump_struct_desc 
             &heap->context->error, CLUMP_ERR_USAGE,
             "clump_heap_write_structs: %llu structs for the %llu objects of class %s",
             (unsigned long long)count, (unsigned long long)t.count, t.info.name);
-    return copy_all(&t, NULL, structs);
+    return copy_objects(&t, NULL, structs);
 }
 
 /* ---- Chosen objects -------------------------------------------------------------------------- */
@@ -251,10 +248,7 @@ static clump_status copy_chosen(clump_heap *heap, const clump_struct_desc *desc,
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE, "%s: %llu references; at most 2^31 at once",
                            call, (unsigned long long)count);
     status = choose(&t, refs);
-    if (!status) status = open_buffer(&t, in);
-    if (!status) status = copy_fields(&t, t.info.id);
-    if (!status)
-        status = out ? clumpi_read(c, t.structs, 0, count * desc->bytes, out) : clumpi_finish(c);
+    if (!status) return copy_objects(&t, out, in);
     close_transfer(&t);
     return status;
 }

@@ -73,14 +73,12 @@ static clump_status open_table(table *t, const char *class_name, clump_write_fn 
     if (!write)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE, "%s needs a function that takes the text",
                            call);
-    if (!class_name || clump_schema_find_class(t->heap->schema, class_name, &k))
-        return clumpi_fail(&c->error, CLUMP_ERR_NOT_FOUND, "the heap has no class \"%s\"",
-                           class_name ? class_name : "(null)");
-    clump_status status = find_fields(t, &k);
+    clump_status status = clumpi_find_class(t->heap, class_name, &k);
+    if (!status) status = find_fields(t, &k);
     if (!status && !t->desc.bytes)
         status =
             clumpi_fail(&c->error, CLUMP_ERR_USAGE, "%s: class %s has no fields", call, k.name);
-    if (!status) status = clump_heap_calc_count(t->heap, k.name, &t->count);
+    if (!status) status = clumpi_rank(t->heap, k.id, k.last, &t->count);
     if (status) return status;
     t->structs = clumpi_alloc(&c->allocator, t->count * t->desc.bytes + 1);
     if (!t->structs)

@@ -14,9 +14,8 @@ typedef struct target {
 
 static clump_status find_class(clump_heap *heap, const char *name, target *t) {
     clump_class_info info;
-    if (!name || clump_schema_find_class(heap->schema, name, &info))
-        return clumpi_fail(&heap->context->error, CLUMP_ERR_NOT_FOUND,
-                           "the heap has no class \"%s\"", name ? name : "(null)");
+    clump_status status = clumpi_find_class(heap, name, &info);
+    if (status) return status;
     t->first = info.id;
     t->last = info.last;
     return CLUMP_OK;

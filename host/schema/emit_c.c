@@ -8,7 +8,7 @@
 
 #include "schema/schema.h"
 
-/* What stands behind a class's name in the names that are declared. */
+/* What follows a class's name in the names that are declared. */
 static const char *const suffixes[] = {"", "_struct", "_struct_fields"};
 #define SUFFIXES (sizeof suffixes / sizeof *suffixes)
 
