@@ -1,10 +1,16 @@
-/* The benchmark alloc-scalability: all work-items make objects at once, then all free them.
+/* The benchmark alloc-scalability: all work-items make objects at once, then all free them, each its own or, with
+ * order=random, those that a shuffle gives it.
+ *
+ *     alloc_rate        objects made
+ *     first_alloc_rate  by the first launch, which nobody announced: nothing is known of what it will ask for
+ *     free_rate         objects freed
  *
  * Read first: bench.h, rig.h, alloc.cl.
  */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "bench/harness/bench.h"
 #include "bench/harness/registry.h"
@@ -15,6 +21,7 @@ enum { MAKE, VERIFY, RELEASE, KERNEL_COUNT };
 typedef struct alloc_state {
     bench_rig rig;
     uint32_t items, per_item, bytes;
+    int is_random;
     uint64_t count; /* items * per_item */
     cl_mem ids, faults;
 } alloc_state;
@@ -74,6 +81,25 @@ static int verify_tags(alloc_state *s) {
     return 0;
 }
 
+/* Each work-item gets other objects to free. */
+static int shuffle_ids(alloc_state *s, uint32_t seed) {
+    if (!s->is_random) return 0;
+    cl_uint *ids = malloc(s->count * sizeof *ids);
+    if (!ids)
+        return bench_error_set(s->rig.error, "no memory for %" PRIu64 " references", s->count);
+    int result = bench_rig_read(&s->rig, s->ids, s->count * sizeof *ids, ids);
+    uint64_t random = seed;
+    for (uint64_t i = s->count; result == 0 && i > 1; i--) {
+        random = random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+        uint64_t j = (random >> 32) * i >> 32; /* Fisher and Yates */
+        cl_uint id = ids[i - 1];
+        ids[i - 1] = ids[j], ids[j] = id;
+    }
+    if (result == 0) result = bench_rig_write(&s->rig, s->ids, s->count * sizeof *ids, ids);
+    free(ids);
+    return result;
+}
+
 /* Errors of kernels, invariants and number of objects. */
 static int verify_heap(alloc_state *s, uint64_t expected, clump_class_stats *thing) {
     if (bench_rig_verify(&s->rig, 0)) return -1;
@@ -88,18 +114,19 @@ static int verify_heap(alloc_state *s, uint64_t expected, clump_class_stats *thi
 
 static int run_round(void *self, uint32_t number, int is_measured) {
     alloc_state *s = self;
-    (void)number;
     clump_class_stats full, empty;
     double make_us = 0, free_us = 0;
     bench_results *results = s->rig.results;
     if (bench_rig_launch(&s->rig, MAKE, s->items, &make_us) || verify_tags(s) ||
-        verify_heap(s, s->count, &full) || bench_rig_launch(&s->rig, RELEASE, s->items, &free_us) ||
-        verify_heap(s, 0, &empty)) {
+        verify_heap(s, s->count, &full) || shuffle_ids(s, number + 1) ||
+        bench_rig_launch(&s->rig, RELEASE, s->items, &free_us) || verify_heap(s, 0, &empty)) {
         return -1;
     }
     if (empty.blocks) {
         bench_check(results, 0, "%u blocks stay allocated without objects", empty.blocks);
     }
+    if (number == 0)
+        bench_sample(results, "first_alloc_rate", "G/s", (double)s->count / make_us * 1e-3);
     if (is_measured) {
         bench_sample(results, "time_us", "us", make_us + free_us);
         bench_sample(results, "alloc_rate", "G/s", (double)s->count / make_us * 1e-3);
@@ -120,7 +147,8 @@ static int begin(void *self, bench_env *env, const bench_values *values, bench_r
     alloc_state *s = self;
     *s = (alloc_state){.items = (uint32_t)bench_int(values, "items"),
                        .per_item = (uint32_t)bench_int(values, "per_item"),
-                       .bytes = (uint32_t)atoi(bench_text(values, "bytes"))};
+                       .bytes = (uint32_t)atoi(bench_text(values, "bytes")),
+                       .is_random = strcmp(bench_text(values, "order"), "random") == 0};
     s->count = (uint64_t)s->items * s->per_item;
     if (s->count >= UINT32_MAX) {
         return bench_error_set(&results->error, "items * per_item must be below 2^32");
@@ -138,7 +166,9 @@ static int finish(void *self) {
 static const bench_param params[] = {
     {"items", BENCH_INT, "1048576", "work-items that allocate", 1, 1u << 30, NULL},
     {"per_item", BENCH_INT, "1", "objects that each of them makes", 1, 1u << 20, NULL},
-    {"bytes", BENCH_ENUM, "16", "size of an object", 0, 0, "16|32|64"},
+    {"bytes", BENCH_ENUM, "16", "size of an object", 0, 0, "16|32|64|128|256|512"},
+    {"order", BENCH_ENUM, "same", "who frees what: the work-item that made it, or any", 0, 0,
+     "same|random"},
     BENCH_RIG_HEAP_PARAMS,
     BENCH_TUNING_PARAMS,
     BENCH_CHECKED_PARAM,
