@@ -3,7 +3,7 @@
  *
  *     alloc_rate        objects made
  *     first_alloc_rate  by the first launch, which nobody announced: nothing is known of what it will ask for
- *     free_rate         objects freed
+ *     free_rate         objects freed; its floor: the operations alone, on plain arrays (alloc.cl)
  *
  * Read first: bench.h, rig.h, alloc.cl.
  */
@@ -16,19 +16,21 @@
 #include "bench/harness/registry.h"
 #include "rig.h"
 
-enum { MAKE, VERIFY, RELEASE, KERNEL_COUNT };
+enum { MAKE, VERIFY, RELEASE, FLOOR, KERNEL_COUNT };
 
 typedef struct alloc_state {
     bench_rig rig;
     uint32_t items, per_item, bytes;
     int is_random;
     uint64_t count; /* items * per_item */
-    cl_mem ids, faults;
+    cl_mem ids, faults, counts;
+    cl_uint block_objects; /* that a block has room for */
 } alloc_state;
 
 static int create_rig(alloc_state *s, bench_env *env, const bench_values *values,
                       bench_results *results) {
-    static const char *const names[KERNEL_COUNT] = {"alloc_things", "verify_things", "free_things"};
+    static const char *const names[KERNEL_COUNT] = {"alloc_things", "verify_things", "free_things",
+                                                    "floor_things"};
     char text[128];
     snprintf(text, sizeof text, "class Thing { uint tag; uint payload[%u]; }", s->bytes / 4 - 1);
     uint64_t heap_bytes = (uint64_t)bench_int(values, "heap_mb") << 20;
@@ -41,7 +43,7 @@ static int create_rig(alloc_state *s, bench_env *env, const bench_values *values
                                     .bytes = heap_bytes,
                                     .block_rows = (uint32_t)bench_int(values, "block_rows"),
                                     .checks = bench_checks_of(values)},
-                           .files = {"bench/micro/alloc.cl"},
+                           .files = {"bench/harness/hash.clh", "bench/micro/alloc.cl"},
                            .tuning = bench_tuning_of(values),
                            .kernels = names,
                            .kernel_count = KERNEL_COUNT};
@@ -52,7 +54,8 @@ static int create_buffers(alloc_state *s) {
     bench_rig *rig = &s->rig;
     cl_uint sizes[] = {s->items, s->per_item};
     if (bench_rig_buffer(rig, s->count * sizeof(cl_uint), &s->ids) ||
-        bench_rig_buffer(rig, 2 * sizeof(cl_uint), &s->faults)) {
+        bench_rig_buffer(rig, 2 * sizeof(cl_uint), &s->faults) ||
+        bench_rig_buffer(rig, (s->count / 64 + 1) * sizeof(cl_uint), &s->counts)) {
         return -1;
     }
     for (size_t kernel = 0; kernel < KERNEL_COUNT; kernel++) {
@@ -122,6 +125,7 @@ static int run_round(void *self, uint32_t number, int is_measured) {
         bench_rig_launch(&s->rig, RELEASE, s->items, &free_us) || verify_heap(s, 0, &empty)) {
         return -1;
     }
+    s->block_objects = (cl_uint)(full.slots / full.blocks);
     if (empty.blocks) {
         bench_check(results, 0, "%u blocks stay allocated without objects", empty.blocks);
     }
@@ -156,8 +160,46 @@ static int begin(void *self, bench_env *env, const bench_values *values, bench_r
     return create_rig(s, env, values, results) || create_buffers(s) ? -1 : 0;
 }
 
+/* Operations of the floor, from what they left in the counts. */
+static int count_operations(alloc_state *s, uint64_t *operations) {
+    size_t bytes = (s->count / 64 + 1) * sizeof(cl_uint);
+    cl_uint *counts = malloc(bytes);
+    if (!counts) return bench_error_set(s->rig.error, "no memory for %zu bytes", bytes);
+    int result = bench_rig_read(&s->rig, s->counts, bytes, counts);
+    *operations = 0;
+    for (uint64_t i = 0; i <= s->count / 64; i++) *operations += 0u - counts[i];
+    free(counts);
+    return result;
+}
+
+/* The operations of all frees on plain arrays; `ids` is not needed any more. */
+static int find_floor(alloc_state *s) {
+    enum { TRIES = 3 };
+    cl_uint is_random = (cl_uint)s->is_random;
+    if (bench_rig_write(&s->rig, s->ids, s->count * sizeof(cl_uint), NULL) ||
+        bench_rig_write(&s->rig, s->counts, (s->count / 64 + 1) * sizeof(cl_uint), NULL) ||
+        bench_rig_arg(&s->rig, FLOOR, 3, sizeof s->counts, &s->counts) ||
+        bench_rig_arg(&s->rig, FLOOR, 4, sizeof s->block_objects, &s->block_objects) ||
+        bench_rig_arg(&s->rig, FLOOR, 5, sizeof is_random, &is_random)) {
+        return -1;
+    }
+    double best_us = 0, us;
+    for (int i = 0; i < TRIES; i++) {
+        if (bench_rig_launch(&s->rig, FLOOR, s->items, &us)) return -1;
+        if (i == 0 || us < best_us) best_us = us;
+    }
+    uint64_t operations = 0, expected = is_random ? s->count : (s->items + 31u) / 32u * s->per_item;
+    if (count_operations(s, &operations)) return -1;
+    if (operations != TRIES * expected)
+        bench_check(s->rig.results, 0, "the floor made %" PRIu64 " operations, expected %" PRIu64,
+                    operations, TRIES * expected);
+    bench_floor(s->rig.results, "free_rate", (double)s->count / best_us * 1e-3);
+    return 0;
+}
+
 static int finish(void *self) {
     alloc_state *s = self;
+    if (find_floor(s)) return -1;
     bench_check(s->rig.results, 1, "%" PRIu64 " objects: no null, no shared slot, all freed again",
                 s->count);
     return 0;

@@ -33,6 +33,20 @@ __kernel void verify_things(CLUMP_HEAP_FIXED, __global const uint *ids, uint ite
     }
 }
 
+/* The floor of a free: an operation on a word of 32 objects, then one on a count of each block. Where neighbours free
+ * neighbours, one work-item does it for 32. The counts need what the words were, as a free does. */
+__kernel void floor_things(CLUMP_HEAP_FIXED, __global uint *words, uint items, uint per_item,
+                           __global uint *counts, uint block_objects, uint is_random) {
+    uint item = (uint)get_global_id(0);
+    if (item >= items || !(is_random || (item & 31u) == 0u)) return;
+    for (uint i = 0u; i < per_item; i++) {
+        uint number = i * items + item;
+        uint place = is_random ? bench_hash(number, 1u) % (items * per_item) : number;
+        uint old = atomic_or(&words[place >> 5], is_random ? 1u << (place & 31u) : ~0u);
+        atomic_sub(&counts[place / block_objects], 1u + (old == 0x12345678u));
+    }
+}
+
 __kernel void free_things(CLUMP_HEAP, __global const uint *ids, uint items, uint per_item) {
     uint item = (uint)get_global_id(0);
     if (item >= items) return;

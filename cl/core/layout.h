@@ -82,7 +82,8 @@ typedef struct clumpi_reservation {
     clumpi_u32 least;      /* slots that the host wants reserved always */
     clumpi_u32 fixed_pad[23];
     clumpi_u32 left; /* 0: all stripes were seen empty, and stay so */
-    clumpi_u32 left_pad[15];
+    clumpi_u32 keep; /* the limit of each stripe that those who take back for other classes agree on */
+    clumpi_u32 left_pad[14];
     clumpi_learnt learnt[2]; /* list number n of the heap is made by learnt[n & 1] and leaves the other one */
 } clumpi_reservation;
 
@@ -171,7 +172,8 @@ typedef struct clumpi_header {
     clumpi_u32 fixed_pad[9];
     /* Changed by kernels; each group on a 128-byte line of its own. */
     clumpi_u32 epoch; /* grows when room appears: a full block gets a free slot, a block is freed */
-    clumpi_u32 epoch_pad[31];
+    clumpi_u32 taken; /* how often reserved slots were taken back for other classes */
+    clumpi_u32 epoch_pad[30];
     clumpi_error errors[CLUMPI_ERRORS];
     clumpi_u32 new_rows, new_objects; /* of the last do-new: rows of its list, objects made */
     clumpi_u32 reduce_done;           /* groups that stored their partial result */

@@ -34,12 +34,13 @@ static const span header_changes[] = {
     MEMBER(clumpi_header, new_rows), MEMBER(clumpi_header, new_objects),
     MEMBER(clumpi_header, ranked),   MEMBER(clumpi_header, list_of),
     MEMBER(clumpi_header, reduced),  MEMBER(clumpi_header, reduced_mark),
+    MEMBER(clumpi_header, taken),
 };
 static const span class_changes[] = {
     MEMBER(clumpi_class, exhausted),           MEMBER(clumpi_class, reserved.stripes),
     MEMBER(clumpi_class, reserved.holes),      MEMBER(clumpi_class, reserved.holes_from),
     MEMBER(clumpi_class, reserved.empty_from), MEMBER(clumpi_class, reserved.left),
-    MEMBER(clumpi_class, reserved.learnt),
+    MEMBER(clumpi_class, reserved.keep),       MEMBER(clumpi_class, reserved.learnt),
 };
 /* And of a column. */
 static const span column_changes[] = {MEMBER(clumpi_column, hit)};

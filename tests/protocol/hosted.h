@@ -166,6 +166,8 @@ static inline clumpi_span clumpi_span_of(clumpi_striped b, uint stripes, uint nu
 #ifdef HOSTED_SWEEPS /* fewer leave fewer states to explore */
 #undef CLUMPI_SWEEPS
 #define CLUMPI_SWEEPS HOSTED_SWEEPS
+#undef CLUMPI_SWEEPS_FAIR
+#define CLUMPI_SWEEPS_FAIR 1u
 #endif
 #include "cl/core/alloc.clh"
 

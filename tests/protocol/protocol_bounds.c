@@ -248,13 +248,30 @@ static void change_state(enum hosted_kind kind, void *cell, hosted_site site) {
 
 static void settle(void) {
     begin(&reserved, change_state);
-    clumpi_take_back(tiny_home(&heap), 2, 1);
+    clumpi_take_back(tiny_home(&heap), 2, 0, 1);
     for (uint s = 0; s < 2; s++)
         EXPECT(tiny_stripes(&heap, 1)[s].limit == tiny_stripes(&heap, 1)[s].next,
                "stripe %u has something left", s);
     uint left, state = clumpi_block_settle_striped(tiny_home(&heap), 1, *state_of(1), &left);
     EXPECT(state & CLUMPI_STRIPED && left, "a block was settled though each try failed");
     expect_bound("settling a block", CLUMPI_AGREE_MAX, 0);
+}
+
+/* ---- CLUMPI_TAKE_TRIES: a stripe that hands out a position each time its limit is lowered ---------------- */
+
+static void hand_out(enum hosted_kind kind, void *cell, hosted_site site) {
+    if (kind != HOSTED_CAS64 || !is_in(site, "clumpi_stripe_lower")) return;
+    turns++;
+    *(ulong *)cell += 1ul << 32;
+}
+
+static void take(void) {
+    begin(&reserved, hand_out);
+    clumpi_stripe *stripe = tiny_stripes(&heap, 1);
+    uint limit = stripe->limit = stripe->next + 64; /* more than it hands out meanwhile */
+    clumpi_stripe_lower(stripe, 0);
+    EXPECT(stripe->limit == limit, "the limit is %u, expected %u", stripe->limit, limit);
+    expect_bound("lowering a limit", CLUMPI_TAKE_TRIES, 0);
 }
 
 int main(void) {
@@ -266,5 +283,6 @@ int main(void) {
     retries();
     take_any();
     settle();
+    take();
     return failures != 0;
 }

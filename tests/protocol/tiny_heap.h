@@ -395,6 +395,7 @@ static inline int tiny_reserve(tiny_heap *h, const tiny_spec *spec, uint class_i
         }
         stripe->limit = h->limits[class_id - 1u][to.stripe] = to.at;
         r->left += to.at - stripe->next;
+        r->keep = max(r->keep, to.at);
         if (spec->far) stripe->next = TINY_FAR;
     }
     return 1;

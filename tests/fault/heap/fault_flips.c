@@ -111,6 +111,7 @@ enum {
     A_MARK,
     A_FORECAST,
     A_LEFT,
+    A_TAKEN,
     A_UNUSED_RESERVATION,
     A_NEXT,
     A_LIMIT,
@@ -141,6 +142,10 @@ static area areas[A_AREAS] = {
                     ALWAYS, 1, 0},
     [A_LEFT] = {"reservation.left", "0 says that nothing is left; other numbers only say: look",
                 ALWAYS, 1, 0},
+    [A_TAKEN] =
+        {"header.taken, reservation.keep",
+         "they decide how much is taken back at a time for other classes, not what is right",
+         ALWAYS, 1, 0},
     [A_UNUSED_RESERVATION] = {"reservation.holes, holes_from, empty_from",
                               "nobody reads them while no slot is left that they lead to", ALWAYS,
                               1, 0},
@@ -181,6 +186,7 @@ static int class_area(uint64_t at) {
     if (IN_MEMBER(at, base, clumpi_class, exhausted)) return A_EXHAUSTED;
     if (IN_MEMBER(at, base, clumpi_class, reserved.learnt)) return A_FORECAST;
     if (IN_MEMBER(at, base, clumpi_class, reserved.left)) return A_LEFT;
+    if (IN_MEMBER(at, base, clumpi_class, reserved.keep)) return A_TAKEN;
     if (IN_MEMBER(at, base, clumpi_class, reserved.holes) ||
         IN_MEMBER(at, base, clumpi_class, reserved.holes_from) ||
         IN_MEMBER(at, base, clumpi_class, reserved.empty_from))
@@ -203,6 +209,7 @@ static int area_of(uint64_t bit) {
     const uint64_t header = units(h->self_at), rows = blocks * h->block_rows_max;
     if (within(at, header, sizeof *h)) {
         if (IN_MEMBER(at, header, clumpi_header, epoch)) return A_EPOCH;
+        if (IN_MEMBER(at, header, clumpi_header, taken)) return A_TAKEN;
         if (IN_MEMBER(at, header, clumpi_header, errors)) return A_ERRORS;
         if (IN_MEMBER(at, header, clumpi_header, new_rows) ||
             IN_MEMBER(at, header, clumpi_header, new_objects) ||
