@@ -206,6 +206,9 @@ typedef struct clumpi_arg {
     const void *value;
 } clumpi_arg;
 
+/* Build the program of a part, unless the context has it: a launch that comes later does not have to. */
+clump_status clumpi_build_library(clump_context *c, const clumpi_library *library);
+
 /* Launch a kernel of the library. Its program is built at its first launch. */
 clump_status clumpi_run_kernel(clump_context *c, clumpi_kernel_id id, size_t global, size_t local,
                                const clumpi_arg *args, uint32_t arg_count, const clump_sync *sync);

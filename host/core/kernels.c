@@ -56,6 +56,10 @@ static built *find_or_build(clump_context *c, const clumpi_library *library) {
     return b;
 }
 
+clump_status clumpi_build_library(clump_context *c, const clumpi_library *library) {
+    return find_or_build(c, library) ? CLUMP_OK : c->error.status;
+}
+
 clump_status clumpi_group_limit(clump_context *c, cl_kernel kernel, const char *name,
                                 size_t *limit) {
     cl_int code = c->cl.GetKernelWorkGroupInfo(kernel, c->device, CL_KERNEL_WORK_GROUP_SIZE,

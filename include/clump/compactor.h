@@ -32,9 +32,10 @@ typedef struct clump_compactor_desc {
     double cost_limit; /* share of the time that looking and compacting may take; 0: 0.01 */
 } clump_compactor_desc;
 
-/* CONSTRUCTOR. Returns CLUMP_OK; CLUMP_ERR_USAGE none or several triggers, a share or limit that is
+/* CONSTRUCTOR. Builds the library's kernels for compaction, so that no tick has to: some seconds where nothing
+ * caches them. Returns CLUMP_OK; CLUMP_ERR_USAGE none or several triggers, a share or limit that is
  * not in 0 .. 1, or a desc that clump_compact() would refuse; CLUMP_ERR_NOT_FOUND;
- * CLUMP_ERR_MEMORY. */
+ * CLUMP_ERR_MEMORY; CLUMP_ERR_BUILD; CLUMP_ERR_CL. */
 CLUMP_API clump_status clump_compactor_create(const clump_compactor_desc *desc,
                                               clump_compactor **compactor);
 /* DESTRUCTOR. NULL is allowed. */

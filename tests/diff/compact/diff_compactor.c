@@ -9,6 +9,7 @@
 
 #include <time.h>
 
+#include "account.h"
 #include "cl_fixture.h"
 
 static cl_fixture fixture, *const f = &fixture;
@@ -313,6 +314,37 @@ static void refuse(const clump_compactor_desc *desc, clump_status status, const 
     if (!strstr(message, words)) fail_msg("no \"%s\" in: %s", words, message);
 }
 
+/* Whatever a tick does, its programs were built with the compactor. */
+static void no_tick_builds(void **state) {
+    (void)state;
+    static account counted;
+    account_open(&counted);
+    account_use(&counted);
+    cl_fixture own, *const shared = &own;
+    assert_int_equal(cl_fixture_open(shared, &(cl_fixture_desc){.cl = &account_cl}), 0);
+    cl_fixture_kit kit = cl_fixture_kit_open(shared, schema, 64, source, kernel_names);
+    clump_compactor_desc desc = {.heap = kit.heap,
+                                 .every = 1,
+                                 .compact = {.classes = (const char *const[]){"Small"},
+                                             .class_count = 1,
+                                             .order = CLUMP_ORDER_FIELD,
+                                             .order_field = "tag"}};
+    clump_compactor *compactor;
+    CHECK_OK(shared, clump_compactor_create(&desc, &compactor));
+    CHECK_OK(shared, clump_do_new(kit.heap, "Small", 200, kit.kernels[MAKE_SMALL], NULL, NULL));
+    int64_t programs = account_read(&counted).references[ACCOUNT_PROGRAM];
+    int ran = 0;
+    clump_compact_report report;
+    CHECK_OK(shared, clump_compactor_tick(compactor, &ran, &report));
+    assert_true(ran && report.moves > 0);
+    assert_int_equal(account_read(&counted).references[ACCOUNT_PROGRAM], programs);
+    clump_compactor_destroy(compactor);
+    cl_fixture_kit_close(&kit);
+    cl_fixture_close(shared);
+    account_use(NULL);
+    account_close(&counted);
+}
+
 static void bad_input(void **state) {
     (void)state;
     scene s = scene_open(10);
@@ -358,13 +390,10 @@ int main(void) {
     int result = cl_fixture_open(f, NULL);
     if (result) return result;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_so_many_calls),
-        cmocka_unit_test(when_blocks_can_be_freed),
-        cmocka_unit_test(of_some_classes),
-        cmocka_unit_test(automatically),
-        cmocka_unit_test(automatically_for_memory),
-        cmocka_unit_test(passes_failures_on),
-        cmocka_unit_test(bad_input),
+        cmocka_unit_test(every_so_many_calls),      cmocka_unit_test(when_blocks_can_be_freed),
+        cmocka_unit_test(of_some_classes),          cmocka_unit_test(automatically),
+        cmocka_unit_test(automatically_for_memory), cmocka_unit_test(passes_failures_on),
+        cmocka_unit_test(no_tick_builds),           cmocka_unit_test(bad_input),
     };
     result = cmocka_run_group_tests(tests, NULL, NULL);
     cl_fixture_close(f);
