@@ -9,8 +9,9 @@
  * class full[c], where its first row with a hole stands, or its end: up to there an object's number
  * alone says where it is.
  *
- * Read first: scan.clh, reserve.clh, cl/heap/layout.h; docs/internals/heap.md.
+ * Read first: scan.clh, chunk.clh, reserve.clh, cl/heap/layout.h; docs/internals/heap.md.
  */
+#include "cl/heap/chunk.clh"
 #include "cl/heap/reserve.clh"
 
 /* counts[group][class]. All of it is words that are added up, so loops go by words. */
@@ -19,13 +20,44 @@ static inline __global uint *list_counts(const clumpi_view *v, uint group) {
     return clumpi_words_at(v, v->header->at_scan) + group * (v->header->class_count + 1) * COUNT_WORDS;
 }
 
+/* Count the blocks of a tile. Those with slots in stripes get their true credits. */
+static inline void list_count_tile(const clumpi_view *v, __local reserve_tile *tile, uint first, uint blocks,
+                                   const clumpi_team *team, __local clumpi_list_tally *counts, __local uint *gave) {
+    uint me = (uint)get_local_id(0), items = (uint)get_local_size(0);
+    reserve_load(v, tile, first, blocks);
+    for (uint b = team->index; b < blocks; b += team->count) {
+        uint class_id = clumpi_class_of_state(tile->state[b]);
+        if (class_id == 0) continue;
+        for (uint row = team->member; row < v->classes[class_id].rows; row += team->size)
+            reserve_add_row(tile, b, clumpi_row_bits(v, clumpi_row_granule(v, first + b, class_id, row)));
+    }
+    CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
+    for (uint b = me; b < blocks; b += items) {
+        uint class_id = clumpi_class_of_state(tile->state[b]), credits = reserve_credits(tile, b);
+        if (tile->state[b] & CLUMPI_STRIPED) {
+            v->states[first + b] = (tile->state[b] & ~CLUMPI_CREDIT_MASK) | credits;
+            gave[0] = 1;
+        }
+        if (credits == 0) {
+            atomic_inc(&counts[0].empty);
+            continue;
+        }
+        uint rows = tile->sums[b] >> 8 & 0xffu;
+        atomic_add(&counts[class_id].rows, rows);
+        atomic_add(&counts[class_id].partial, tile->sums[b] & 0xffu);
+        atomic_add(&counts[class_id].objects, credits);
+        atomic_add(&counts[class_id].empty, v->classes[class_id].rows - rows);
+    }
+}
+
 /* Count. Blocks with slots in stripes get their true credits; the second launch takes CLUMPI_STRIPED from them, and
  * their class if they have no objects, along with the hints. */
 /* turn: the number of the list, modulo 2 (clumpi_reservation). */
 __kernel void clumpi_list_count(__global uchar *heap, uint header_at, uint numbered, uint turn) {
     __local clumpi_list_tally counts[CLUMPI_CLASS_IDS];
-    __local uint gave[1];
+    __local uint gave[1], busy[1];
     __local reserve_tile tile[1];
+    __local chunk_scratch scratch[1];
     clumpi_view v = clumpi_view_of(heap, header_at);
     uint me = (uint)get_local_id(0), items = (uint)get_local_size(0);
     uint words = (v.header->class_count + 1) * COUNT_WORDS;
@@ -33,34 +65,16 @@ __kernel void clumpi_list_count(__global uchar *heap, uint header_at, uint numbe
     reserve_learn(&v, turn);
     for (uint i = me; i < words; i += items) count_words[i] = 0;
     if (me == 0) gave[0] = 0;
-    clumpi_range chunk = clumpi_block_chunk(&v);
+    clumpi_range chunk = list_chunk(&v, scratch);
     clumpi_team team = clumpi_team_of(v.header->block_rows_max);
-    for (uint first = chunk.begin; first < chunk.end; first += CLUMPI_TILE) {
-        uint blocks = min(CLUMPI_TILE, chunk.end - first);
-        reserve_load(&v, tile, first, blocks);
-        for (uint b = team.index; b < blocks; b += team.count) {
-            uint class_id = clumpi_class_of_state(tile->state[b]);
-            if (class_id == 0) continue;
-            for (uint row = team.member; row < v.classes[class_id].rows; row += team.size)
-                reserve_add_row(tile, b, clumpi_row_bits(&v, clumpi_row_granule(&v, first + b, class_id, row)));
+    for (uint look = chunk.begin; look < chunk.end; look += CHUNK_LOOK) {
+        uint look_end = min(look + CHUNK_LOOK, chunk.end), free_blocks = look_end - look;
+        for (uint left = chunk_look(&v, look, look_end, busy); left; left &= left - 1u) { /* bound: CHUNK_LOOK / CLUMPI_TILE */
+            uint first = look + clumpi_lowest32(left) * CLUMPI_TILE, blocks = min(CLUMPI_TILE, look_end - first);
+            free_blocks -= blocks;
+            list_count_tile(&v, tile, first, blocks, &team, counts, gave);
         }
-        CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
-        for (uint b = me; b < blocks; b += items) {
-            uint class_id = clumpi_class_of_state(tile->state[b]), credits = reserve_credits(tile, b);
-            if (tile->state[b] & CLUMPI_STRIPED) {
-                v.states[first + b] = (tile->state[b] & ~CLUMPI_CREDIT_MASK) | credits;
-                gave[0] = 1;
-            }
-            if (credits == 0) {
-                atomic_inc(&counts[0].empty);
-                continue;
-            }
-            uint rows = tile->sums[b] >> 8 & 0xffu;
-            atomic_add(&counts[class_id].rows, rows);
-            atomic_add(&counts[class_id].partial, tile->sums[b] & 0xffu);
-            atomic_add(&counts[class_id].objects, credits);
-            atomic_add(&counts[class_id].empty, v.classes[class_id].rows - rows);
-        }
+        if (me == 0) atomic_add(&counts[0].empty, free_blocks);
     }
     CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
     for (uint i = me; i < words; i += items) list_counts(&v, (uint)get_group_id(0))[i] = count_words[i];
@@ -163,9 +177,10 @@ static inline uint list_holes_before(__local const list_block *b, __local const 
 
 static inline uint list_holes(__local const list_block *b) { return b->adds.rows * 64u - b->adds.objects; }
 
-/* What a block adds to the counts, once its rows were looked at; and where its class stands before the tile. */
+/* What a block adds to the counts, once its rows were looked at; and where its class stands before the tile.
+ * skipped: free blocks before the tile that `place` does not have yet. */
 static inline void list_begin(const clumpi_view *v, __local list_block *b, __local const clumpi_list_tally *place,
-                              __local const uint *hole_place) {
+                              __local const uint *hole_place, uint skipped) {
     clumpi_list_tally n = {0, 0, 0, 1};
     b->kind = list_is_free(b->state) ? 0u : clumpi_class_of_state(b->state);
     if (b->kind) {
@@ -176,6 +191,7 @@ static inline void list_begin(const clumpi_view *v, __local list_block *b, __loc
     }
     b->adds = n;
     b->at = place[b->kind];
+    if (b->kind == 0) b->at.empty += skipped;
     b->hole = hole_place[b->kind];
 }
 
@@ -286,6 +302,7 @@ __kernel void clumpi_list_write(__global uchar *heap, uint header_at, uint numbe
     __local reserve_hints hints[1];
     __local list_block tile[CLUMPI_TILE];
     __local uchar holes[CLUMPI_TILE * CLUMPI_ROWS_MAX]; /* of a row that is not empty */
+    __local uint busy[1];
     clumpi_view v = clumpi_view_of(heap, header_at);
     uint me = (uint)get_local_id(0), items = (uint)get_local_size(0), classes = v.header->class_count;
     clumpi_team team = clumpi_team_of(v.header->block_rows_max);
@@ -298,48 +315,62 @@ __kernel void clumpi_list_write(__global uchar *heap, uint header_at, uint numbe
     }
     reserve_share(&v, totals, turn, max(guess, objects), plans);
     reserve_open(&v, turn, neighbours, totals, plans);
-    clumpi_range chunk = clumpi_block_chunk(&v);
-    for (uint first = chunk.begin; first < chunk.end; first += CLUMPI_TILE) {
-        uint blocks = min(CLUMPI_TILE, chunk.end - first);
-        reserve_hints_clear(&v, hints);
-        for (uint b = me; b < blocks; b += items) {
-            tile[b].state = v.states[first + b];
-            tile[b].filled[0] = tile[b].filled[1] = tile[b].partial[0] = tile[b].partial[1] = 0;
-        }
-        CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
-        for (uint b = team.index; b < blocks; b += team.count) {
-            uint class_id = clumpi_class_of_state(tile[b].state);
-            if (list_is_free(tile[b].state)) continue;
-            for (uint row = team.member; row < v.classes[class_id].rows; row += team.size) {
-                ulong bits = clumpi_row_bits(&v, clumpi_row_granule(&v, first + b, class_id, row));
-                holes[b * CLUMPI_ROWS_MAX + row] = bits ? (uchar)(64u - clumpi_popcount64(bits)) : LIST_EMPTY;
+    uint fresh = 0; /* the first free blocks are reserved */
+    for (uint c = 1; c <= classes; c++) fresh += plans[c].blocks;
+    const clumpi_range chunk = {list_chunks(&v)[get_group_id(0)].begin, list_chunks(&v)[get_group_id(0)].end};
+    uint skipped = 0; /* free blocks that are not in place[0] yet */
+    for (uint look = chunk.begin; look < chunk.end; look += CHUNK_LOOK) {
+        uint look_end = min(look + CHUNK_LOOK, chunk.end), next = look;
+        uint tiles = (1u << (look_end - look + CLUMPI_TILE - 1u) / CLUMPI_TILE) - 1u;
+        uint busy_tiles = chunk_look(&v, look, look_end, busy);
+        uint left = place[0].empty + skipped < fresh ? tiles : busy_tiles;
+        for (; left; left &= left - 1u) { /* bound: CHUNK_LOOK / CLUMPI_TILE */
+            uint first = look + clumpi_lowest32(left) * CLUMPI_TILE, blocks = min(CLUMPI_TILE, look_end - first);
+            skipped += first - next;
+            next = first + blocks;
+            reserve_hints_clear(&v, hints);
+            for (uint b = me; b < blocks; b += items) {
+                tile[b].state = v.states[first + b];
+                tile[b].filled[0] = tile[b].filled[1] = tile[b].partial[0] = tile[b].partial[1] = 0;
             }
+            CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
+            for (uint b = team.index; b < blocks; b += team.count) {
+                uint class_id = clumpi_class_of_state(tile[b].state);
+                if (list_is_free(tile[b].state)) continue;
+                for (uint row = team.member; row < v.classes[class_id].rows; row += team.size) {
+                    ulong bits = clumpi_row_bits(&v, clumpi_row_granule(&v, first + b, class_id, row));
+                    holes[b * CLUMPI_ROWS_MAX + row] = bits ? (uchar)(64u - clumpi_popcount64(bits)) : LIST_EMPTY;
+                }
+            }
+            CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
+            for (uint i = me; i < blocks * LIST_OCTETS; i += items)
+                list_octet(&v, &tile[i / LIST_OCTETS], i % LIST_OCTETS, &holes[i * 8u]);
+            CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
+            for (uint b = me; b < blocks; b += items) list_begin(&v, &tile[b], place, hole_place, skipped);
+            CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
+            for (uint i = me; i < blocks * (CLUMPI_TILE / LIST_PART); i += items)
+                list_before(tile, i / (CLUMPI_TILE / LIST_PART), i % (CLUMPI_TILE / LIST_PART));
+            CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
+            for (uint b = me; b < blocks; b += items) list_reserve(&v, &tile[b], first, first + b, plans, hints);
+            CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+            reserve_hints_write(&v, hints, first);
+            if (me == 0) atomic_add(&place[0].empty, skipped);
+            for (uint b = me; b < blocks; b += items) {
+                uint kind = tile[b].kind;
+                const clumpi_list_tally n = tile[b].adds;
+                atomic_add(&place[kind].empty, n.empty);
+                if (kind == 0) continue;
+                atomic_add(&place[kind].rows, n.rows);
+                atomic_add(&place[kind].partial, n.partial);
+                atomic_add(&place[kind].objects, n.objects);
+                atomic_add(&hole_place[kind], list_holes(&tile[b]));
+            }
+            for (uint b = team.index; b < blocks; b += team.count)
+                list_block_rows(&v, numbered, &tile[b], first + b, &holes[b * CLUMPI_ROWS_MAX], &team, plans, full);
+            CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
+            skipped = 0;
         }
-        CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
-        for (uint i = me; i < blocks * LIST_OCTETS; i += items)
-            list_octet(&v, &tile[i / LIST_OCTETS], i % LIST_OCTETS, &holes[i * 8u]);
-        CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
-        for (uint b = me; b < blocks; b += items) list_begin(&v, &tile[b], place, hole_place);
-        CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
-        for (uint i = me; i < blocks * (CLUMPI_TILE / LIST_PART); i += items)
-            list_before(tile, i / (CLUMPI_TILE / LIST_PART), i % (CLUMPI_TILE / LIST_PART));
-        CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
-        for (uint b = me; b < blocks; b += items) list_reserve(&v, &tile[b], first, first + b, plans, hints);
-        CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-        reserve_hints_write(&v, hints, first);
-        for (uint b = me; b < blocks; b += items) {
-            uint kind = tile[b].kind;
-            const clumpi_list_tally n = tile[b].adds;
-            atomic_add(&place[kind].empty, n.empty);
-            if (kind == 0) continue;
-            atomic_add(&place[kind].rows, n.rows);
-            atomic_add(&place[kind].partial, n.partial);
-            atomic_add(&place[kind].objects, n.objects);
-            atomic_add(&hole_place[kind], list_holes(&tile[b]));
-        }
-        for (uint b = team.index; b < blocks; b += team.count)
-            list_block_rows(&v, numbered, &tile[b], first + b, &holes[b * CLUMPI_ROWS_MAX], &team, plans, full);
-        CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
+        skipped += look_end - next;
     }
     if (get_global_id(0) == 0) v.header->list_of = 0;
     if (!numbered) return;

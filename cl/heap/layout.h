@@ -4,6 +4,7 @@
  * last, and leaves nothing there for another. Who uses it, and what for:
  *
  *   list of rows   a clumpi_list_tally per work-group, class id   enumerate.cl
+ *                  then a clumpi_list_chunk per work-group        chunk.clh
  *   do-new         a clumpi_new_supply per work-group             new.cl
  *   ranking        a word per work-group: objects                 fields.cl
  *   reduction      a result of the user's type per work-group     device_api.clh
@@ -29,6 +30,11 @@ typedef struct clumpi_list_tally {
     clumpi_u32 objects;
     clumpi_u32 empty; /* empty rows of blocks in use; for class 0: free blocks */
 } clumpi_list_tally;
+
+/* The blocks of a work-group for the list of rows. */
+typedef struct clumpi_list_chunk {
+    clumpi_u32 begin, end;
+} clumpi_list_chunk;
 
 /* What a work-group of do-new finds in its blocks. */
 typedef struct clumpi_new_supply {

@@ -1,9 +1,11 @@
 /* How the numbering kernels deal out blocks to work-groups: contiguous chunks in order that leave none
- * out, none larger than an equal share rounded up. The other tests see only that all are taken.
+ * out, none larger than an equal share rounded up; and for the list of objects chunks with equal work. The other
+ * tests see only that all are taken.
  *
- * Read first: cl/scan.clh, hosted.h.
+ * Read first: cl/core/scan.clh, cl/heap/chunk.clh, hosted.h.
  */
 #include <stdio.h>
+#include <string.h>
 
 #define __global
 #define __local
@@ -31,7 +33,16 @@ static inline uint atomic_min(uint *word, uint value) {
     return old;
 }
 
-#include "cl/core/scan.clh"
+static inline uint atomic_or(uint *word, uint value) {
+    uint old = *word;
+    *word |= value;
+    return old;
+}
+static inline uint popcount(uint word) {
+    return (uint)__builtin_popcount(word);
+}
+
+#include "cl/heap/chunk.clh"
 
 static inline uint hosted_thread(void) {
     return 0;
@@ -63,9 +74,75 @@ static uint check(uint begin, uint end) {
     return failures;
 }
 
+/* ---- Chunks with equal work ---------------------------------------------------------------------- */
+
+enum { WORDS = 200, HINTS_AT = 4096, SCAN_AT = 8192 };
+static _Alignas(128) uchar image[32768];
+
+/* Blocks of the heap with these free hints. */
+static uint work_of(const uint *hints, uint begin, uint end) {
+    uint work = 0;
+    for (uint b = begin; b < end; b++) work += hints[b / 32] >> b % 32 & 1u ? 1u : CHUNK_IN_USE;
+    return work;
+}
+
+static uint check_work(uint words, uint first_block, uint block_end) {
+    clumpi_view v = clumpi_view_of(image, 0);
+    uint *hints = (uint *)(image + HINTS_AT), at = first_block, failures = 0;
+    v.header->at_hints = HINTS_AT / CLUMPI_UNIT;
+    v.header->at_scan = SCAN_AT / CLUMPI_UNIT;
+    v.header->hint_count[0] = words;
+    v.header->first_block = first_block;
+    v.header->block_end = block_end;
+    v.header->scan_groups = group_count;
+    /* Boundaries are between words, so a group has at most a word more than its share. */
+    uint most = work_of(hints, 0, words * 32) / group_count + 32 * CHUNK_IN_USE;
+    int is_by_work = words > group_count;
+    for (this_group = 0; this_group < group_count && !failures; this_group++) {
+        chunk_scratch scratch;
+        clumpi_range r = list_chunk(&v, &scratch);
+        const clumpi_list_chunk *kept = &list_chunks(&v)[this_group];
+        uint work = work_of(hints, r.begin, r.end);
+        if (r.begin != at || r.end < r.begin || (is_by_work && work > most) ||
+            kept->begin != r.begin || kept->end != r.end) {
+            printf(
+                "FAILED: of %u words, blocks %u .. %u, group %u of %u has %u .. %u with %u "
+                "work, expected %u and on, at most %u\n",
+                words, first_block, block_end, this_group, group_count, r.begin, r.end, work, at,
+                most);
+            failures++;
+        }
+        at = r.end;
+    }
+    if (!failures && at != block_end) {
+        printf("FAILED: %u groups end at block %u of %u\n", group_count, at, block_end);
+        failures++;
+    }
+    return failures;
+}
+
+/* All free, all in use, in use at the beginning, at random. */
+static uint check_patterns(void) {
+    uint *hints = (uint *)(image + HINTS_AT), failures = 0, random = 1;
+    for (uint pattern = 0; pattern < 4; pattern++)
+        for (uint words = 1; words <= WORDS && !failures; words += words < 20 ? 1 : 37)
+            for (group_count = 1; group_count <= 40 && !failures; group_count += 3) {
+                for (uint w = 0; w < words; w++) {
+                    random = random * 1664525u + 1013904223u;
+                    hints[w] = pattern == 0   ? ~0u
+                               : pattern == 1 ? 0u
+                               : pattern == 2 ? (w < words / 8 ? 0u : ~0u)
+                                              : random ^ random >> 13;
+                }
+                uint spare = random % 24u; /* the first block is below 8 */
+                failures += check_work(words, random >> 8 & 7u, words * 32 - spare);
+            }
+    return failures;
+}
+
 int main(void) {
     static const uint begins[] = {0, 1, 5, 1000, 4000000000u};
-    uint failures = 0;
+    uint failures = check_patterns();
     for (uint b = 0; b < 5; b++)
         for (uint count = 0; count < 300 && failures < 10; count++)
             for (group_count = 1; group_count <= 40; group_count++)
