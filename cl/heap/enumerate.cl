@@ -20,16 +20,34 @@ static inline __global uint *list_counts(const clumpi_view *v, uint group) {
     return clumpi_words_at(v, v->header->at_scan) + group * (v->header->class_count + 1) * COUNT_WORDS;
 }
 
+static inline uint list_is_free(uint state) { return clumpi_credits_of_state(state) == 0; }
+
+/* Rows of a block that work-items look at. Where a team has one for each row, it looks at CLUMPI_LOOK blocks together: none
+ * of these loads waits for another. So a block with fewer rows than others has some that are none. */
+static inline uint list_rows(const clumpi_view *v, uint state) {
+    return CLUMPI_LOOK > 1u ? v->header->block_rows_max : v->classes[clumpi_class_of_state(state)].rows;
+}
+static inline uint list_has_row(const clumpi_view *v, uint state, uint row) {
+    return !list_is_free(state) && row < v->classes[clumpi_class_of_state(state)].rows;
+}
+static inline ulong list_row_bits(const clumpi_view *v, uint state, uint block, uint row) {
+    return clumpi_row_bits(v, clumpi_row_granule(v, block, clumpi_class_of_state(state), row));
+}
+
 /* Count the blocks of a tile. Those with slots in stripes get their true credits. */
 static inline void list_count_tile(const clumpi_view *v, __local reserve_tile *tile, uint first, uint blocks,
                                    const clumpi_team *team, __local clumpi_list_tally *counts, __local uint *gave) {
     uint me = (uint)get_local_id(0), items = (uint)get_local_size(0);
     reserve_load(v, tile, first, blocks);
-    for (uint b = team->index; b < blocks; b += team->count) {
-        uint class_id = clumpi_class_of_state(tile->state[b]);
-        if (class_id == 0) continue;
-        for (uint row = team->member; row < v->classes[class_id].rows; row += team->size)
-            reserve_add_row(tile, b, clumpi_row_bits(v, clumpi_row_granule(v, first + b, class_id, row)));
+    for (uint b = team->index; b < blocks; b += CLUMPI_LOOK * team->count) {
+        for (uint row = team->member; row < list_rows(v, tile->state[b]); row += team->size) {
+            ulong bits[CLUMPI_LOOK];
+            for (uint k = 0; k < CLUMPI_LOOK; k++) {
+                uint at = b + k * team->count, is_row = at < blocks && list_has_row(v, tile->state[at], row);
+                bits[k] = is_row ? list_row_bits(v, tile->state[at], first + at, row) : 0ul;
+            }
+            for (uint k = 0; k < CLUMPI_LOOK; k++) reserve_add_row(tile, b + k * team->count, bits[k]);
+        }
     }
     CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
     for (uint b = me; b < blocks; b += items) {
@@ -100,10 +118,10 @@ static inline void list_places(const clumpi_view *v, __local clumpi_list_tally *
     uint groups = (uint)get_num_groups(0), parts = max(items / words, 1u), part = me / words;
     for (uint w = parts > 1 ? me % words : me; w < words && part < parts; w += items) {
         uint sum = 0, sum_before = 0;
-        for (uint g = part; g < groups; g += 4u * parts) {
-            uint n[4]; /* none of these loads waits for another */
-            for (uint k = 0; k < 4u; k++) n[k] = g + k * parts < groups ? counts[(g + k * parts) * words + w] : 0u;
-            for (uint k = 0; k < 4u; k++) {
+        for (uint g = part; g < groups; g += 8u * parts) {
+            uint n[8]; /* none of these loads waits for another */
+            for (uint k = 0; k < 8u; k++) n[k] = g + k * parts < groups ? counts[(g + k * parts) * words + w] : 0u;
+            for (uint k = 0; k < 8u; k++) {
                 sum += n[k];
                 sum_before += g + k * parts < (uint)get_group_id(0) ? n[k] : 0u;
             }
@@ -149,7 +167,6 @@ typedef struct list_block {
 
 static inline ulong list_mask(__local const uint *words) { return (ulong)words[1] << 32 | words[0]; }
 static inline uint list_count_of(__local const uint *words) { return popcount(words[0]) + popcount(words[1]); }
-static inline uint list_is_free(uint state) { return clumpi_credits_of_state(state) == 0; }
 
 /* Eight rows of a block. */
 static inline void list_octet(const clumpi_view *v, __local list_block *b, uint octet, __local const uchar *holes) {
@@ -334,12 +351,18 @@ __kernel void clumpi_list_write(__global uchar *heap, uint header_at, uint numbe
                 tile[b].filled[0] = tile[b].filled[1] = tile[b].partial[0] = tile[b].partial[1] = 0;
             }
             CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
-            for (uint b = team.index; b < blocks; b += team.count) {
-                uint class_id = clumpi_class_of_state(tile[b].state);
-                if (list_is_free(tile[b].state)) continue;
-                for (uint row = team.member; row < v.classes[class_id].rows; row += team.size) {
-                    ulong bits = clumpi_row_bits(&v, clumpi_row_granule(&v, first + b, class_id, row));
-                    holes[b * CLUMPI_ROWS_MAX + row] = bits ? (uchar)(64u - clumpi_popcount64(bits)) : LIST_EMPTY;
+            for (uint b = team.index; b < blocks; b += CLUMPI_LOOK * team.count) {
+                for (uint row = team.member; row < list_rows(&v, tile[b].state); row += team.size) {
+                    ulong bits[CLUMPI_LOOK];
+                    for (uint k = 0; k < CLUMPI_LOOK; k++) {
+                        uint at = b + k * team.count, is_row = at < blocks && list_has_row(&v, tile[at].state, row);
+                        bits[k] = is_row ? list_row_bits(&v, tile[at].state, first + at, row) : 0ul;
+                    }
+                    for (uint k = 0; k < CLUMPI_LOOK; k++) {
+                        uint at = b + k * team.count;
+                        uchar here = bits[k] ? (uchar)(64u - clumpi_popcount64(bits[k])) : LIST_EMPTY;
+                        if (at < blocks) holes[at * CLUMPI_ROWS_MAX + row] = here;
+                    }
                 }
             }
             CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
