@@ -85,6 +85,27 @@ clump_status clumpi_read(clump_context *c, cl_mem buffer, uint64_t offset, uint6
     return CLUMP_OK;
 }
 
+clump_status clumpi_read_begin(clump_context *c, cl_mem buffer, uint64_t offset, uint64_t bytes,
+                               void *data, cl_event *event) {
+    *event = NULL;
+    cl_int code = c->cl.EnqueueReadBuffer(c->queue, buffer, CL_FALSE, offset, bytes, data,
+                                          c->last ? 1 : 0, c->last ? &c->last : NULL, event);
+    if (!code) code = c->cl.Flush(c->queue);
+    if (code)
+        return clumpi_fail_cl(&c->error, "clEnqueueReadBuffer", code, "%llu bytes at %llu",
+                              (unsigned long long)bytes, (unsigned long long)offset);
+    return CLUMP_OK;
+}
+
+clump_status clumpi_read_end(clump_context *c, cl_event *event) {
+    if (!*event) return CLUMP_OK;
+    cl_int code = c->cl.WaitForEvents(1, event);
+    c->cl.ReleaseEvent(*event);
+    *event = NULL;
+    if (code) return clumpi_fail_cl(&c->error, "clWaitForEvents", code, "a read");
+    return CLUMP_OK;
+}
+
 clump_status clumpi_write(clump_context *c, cl_mem buffer, uint64_t offset, uint64_t bytes,
                           const void *data) {
     if (bytes == 0) return CLUMP_OK;

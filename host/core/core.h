@@ -84,6 +84,11 @@ clump_status clumpi_read(clump_context *c, cl_mem buffer, uint64_t offset, uint6
                          void *data);
 clump_status clumpi_write(clump_context *c, cl_mem buffer, uint64_t offset, uint64_t bytes,
                           const void *data);
+/* A read that does not block: `data` is there, and `buffer` may be written again, when the event is complete. The event is
+ * the caller's, for clumpi_read_end(), which takes NULL too. */
+clump_status clumpi_read_begin(clump_context *c, cl_mem buffer, uint64_t offset, uint64_t bytes,
+                               void *data, cl_event *event);
+clump_status clumpi_read_end(clump_context *c, cl_event *event);
 /* Fill with zeros; does not block. offset and bytes are multiples of 4. */
 clump_status clumpi_clear(clump_context *c, cl_mem buffer, uint64_t offset, uint64_t bytes);
 /* One word, likewise. */

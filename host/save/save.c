@@ -1,0 +1,252 @@
+/* Saving a heap (clump/save.h).
+ *
+ * A piece of a column is gathered on the device and on its way to the host while the one before it gets its checksum and is
+ * written: two lanes take turns.
+ *
+ * Read first: format.h, heap/dense.h.
+ */
+#include <string.h>
+
+#include "clump/compact.h"
+#include "heap/dense.h"
+#include "save/format.h"
+#include "save/parts.h"
+
+#define LANES 2
+
+typedef struct lane {
+    cl_mem values;  /* on the device */
+    uint8_t *piece; /* on the host */
+    cl_event ready; /* NULL: there is nothing in the lane */
+    uint32_t kind, bytes;
+    uint64_t first_handle; /* of a piece of handles */
+} lane;
+
+typedef struct saving {
+    clump_heap *heap;
+    clumpi_stream stream;
+    clump_saved saved; /* what the head says; the schema is the heap's */
+    clumpi_dense dense;
+    const clump_refs **registered; /* in the order of registration */
+    lane lanes[LANES];
+    uint32_t turn;
+} saving;
+
+/* ---- Lanes ----------------------------------------------------------------------------------- */
+
+static clump_status open_lanes(saving *s) {
+    clump_context *c = s->heap->context;
+    const uint32_t most = clumpi_saved_piece_most(&s->saved);
+    clump_status status = CLUMP_OK;
+    for (uint32_t i = 0; i < LANES && !status; i++) {
+        status = clumpi_buffer_create(c, most, "a piece of a saved heap", &s->lanes[i].values);
+        s->lanes[i].piece = status ? NULL : clumpi_alloc(&c->allocator, most);
+        if (!status && !s->lanes[i].piece)
+            status = clumpi_fail(&c->error, CLUMP_ERR_MEMORY,
+                                 "no host memory for a piece of %u bytes", most);
+    }
+    return status;
+}
+
+static void close_lanes(saving *s) {
+    clump_context *c = s->heap->context;
+    for (uint32_t i = 0; i < LANES; i++) {
+        clump_error error = c->error; /* keep the cause */
+        if (clumpi_read_end(c, &s->lanes[i].ready)) c->error = error;
+        clumpi_buffer_release(c, &s->lanes[i].values);
+        clumpi_free(&c->allocator, s->lanes[i].piece);
+    }
+}
+
+/* Numbers of handles that are not in use. */
+static void mark_free_handles(const saving *s, lane *l) {
+    clump_ref *words = (clump_ref *)l->piece;
+    for (uint32_t i = 0; i < l->bytes / sizeof *words; i++)
+        if (!clumpi_handle_is_live(s->heap, (clump_handle)(l->first_handle + i + 1)))
+            words[i] = CLUMPI_HANDLE_NONE;
+}
+
+/* Write what a lane has, if it has anything. */
+static clump_status empty_lane(saving *s, lane *l) {
+    if (!l->ready) return CLUMP_OK;
+    clump_status status = clumpi_read_end(s->heap->context, &l->ready);
+    if (!status && l->kind == CLUMPI_KIND_HANDLES) mark_free_handles(s, l);
+    if (!status) status = clumpi_piece_write(&s->stream, l->kind, l->piece, l->bytes);
+    if (!status && l->kind == CLUMPI_KIND_VALUES)
+        status = clumpi_stream_progress(&s->stream, l->bytes);
+    return status;
+}
+
+/* The lane whose turn it is, which is empty. */
+static lane *next_lane(saving *s) {
+    return &s->lanes[s->turn];
+}
+
+/* Something is gathered in it: send it to the host, and write what the other has. */
+static clump_status send_lane(saving *s, uint32_t kind, uint32_t bytes) {
+    lane *l = next_lane(s);
+    l->kind = kind;
+    l->bytes = bytes;
+    s->turn = (s->turn + 1) % LANES;
+    clump_status status =
+        clumpi_read_begin(s->heap->context, l->values, 0, bytes, l->piece, &l->ready);
+    return status ? status : empty_lane(s, next_lane(s));
+}
+
+static clump_status empty_lanes(saving *s) {
+    clump_status status = CLUMP_OK;
+    for (uint32_t i = 0; i < LANES && !status; i++)
+        status = empty_lane(s, &s->lanes[(s->turn + i) % LANES]);
+    return status;
+}
+
+/* ---- What is in the file --------------------------------------------------------------------- */
+
+/* How many references of a registered buffer there are now. */
+static clump_status count_registered(saving *s, const clump_refs *refs, uint64_t *count) {
+    *count = refs->count;
+    if (!refs->counted) return CLUMP_OK;
+    clumpi_u32 now = 0;
+    clump_status status =
+        clumpi_read(s->heap->context, refs->counted, refs->counted_at, sizeof now, &now);
+    if (now < *count) *count = now;
+    return status;
+}
+
+static clump_status describe_registered(saving *s) {
+    clump_context *c = s->heap->context;
+    clump_status status = clumpi_registered_list(s->heap, &s->registered, &s->saved.registered);
+    if (status || !s->saved.registered) return status;
+    if (s->saved.registered > CLUMPI_REGISTERED_MOST)
+        return clumpi_fail(&c->error, CLUMP_ERR_CAPACITY,
+                           "%u registered buffers; a saved heap can have those of %u",
+                           s->saved.registered, CLUMPI_REGISTERED_MOST);
+    s->saved.registered_counts =
+        clumpi_alloc(&c->allocator, s->saved.registered * sizeof *s->saved.registered_counts);
+    if (!s->saved.registered_counts)
+        return clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for registered references");
+    for (uint32_t i = 0; i < s->saved.registered && !status; i++)
+        status = count_registered(s, s->registered[i], &s->saved.registered_counts[i]);
+    return status;
+}
+
+static clump_status describe(saving *s, const clump_save_desc *desc) {
+    clump_heap *heap = s->heap;
+    clump_saved *saved = &s->saved;
+    saved->schema = heap->schema;
+    saved->piece_bytes = desc->piece_bytes ? desc->piece_bytes : CLUMPI_PIECE_DEFAULT;
+    saved->handles = clumpi_handles_used(heap);
+    saved->objects = clumpi_dense_objects(&s->dense);
+    for (uint32_t id = 1; id <= clump_schema_get_class_count(heap->schema); id++) {
+        saved->counts[id] = clumpi_dense_count(&s->dense, id);
+        saved->reserved[id] = heap->geometry.classes[id].reserved.least;
+    }
+    s->stream.all = clumpi_saved_value_bytes(saved);
+    return describe_registered(s);
+}
+
+static clump_status write_column(saving *s, const clumpi_saved_column *column) {
+    const clump_field_info *f = &column->field;
+    clump_class_info to = {0};
+    clump_status status = CLUMP_OK;
+    if (f->type == CLUMP_TYPE_REF) clump_schema_get_class(s->heap->schema, f->ref_class, &to);
+    for (uint64_t from = 0; from < column->objects && !status; from += column->piece_objects) {
+        const uint64_t left = column->objects - from;
+        uint32_t n = left < column->piece_objects ? (uint32_t)left : column->piece_objects;
+        uint32_t bytes = n * column->object_bytes;
+        cl_mem values = next_lane(s)->values;
+        status = clumpi_dense_read(&s->dense, column->class_info.id, f, from, n, values);
+        if (!status && to.id)
+            status = clumpi_dense_to_numbers(&s->dense, to.id, to.last, values,
+                                             bytes / (uint32_t)sizeof(clump_ref));
+        if (!status) status = send_lane(s, CLUMPI_KIND_VALUES, bytes);
+    }
+    return status;
+}
+
+/* References outside: of a registered buffer, or handles. */
+static clump_status write_outside(saving *s, uint32_t kind, const clump_refs *refs,
+                                  uint64_t count) {
+    const uint32_t most = s->saved.piece_bytes / (uint32_t)sizeof(clump_ref);
+    const uint32_t classes = s->heap->geometry.header.class_count;
+    clump_status status = CLUMP_OK;
+    for (uint64_t from = 0; from < count && !status; from += most) {
+        uint32_t n = count - from < most ? (uint32_t)(count - from) : most;
+        lane *l = next_lane(s);
+        l->first_handle = from;
+        status = clumpi_dense_read_outside(&s->dense, refs, from, n, l->values);
+        if (!status) status = clumpi_dense_to_numbers(&s->dense, 1, classes, l->values, n);
+        if (!status) status = send_lane(s, kind, n * (uint32_t)sizeof(clump_ref));
+    }
+    return status;
+}
+
+static clump_status write_all(saving *s) {
+    clump_status status = clumpi_begin_write(&s->stream);
+    if (!status) status = clumpi_head_write(&s->stream, &s->saved);
+    for (clumpi_saved_column c = {.owner = 0}; !status && clumpi_saved_next(&s->saved, &c);)
+        status = write_column(s, &c);
+    for (uint32_t i = 0; i < s->saved.registered && !status; i++)
+        status = write_outside(s, CLUMPI_KIND_REGISTERED, s->registered[i],
+                               s->saved.registered_counts[i]);
+    if (!status)
+        status =
+            write_outside(s, CLUMPI_KIND_HANDLES, clumpi_handles_refs(s->heap), s->saved.handles);
+    if (!status) status = empty_lanes(s);
+    return status ? status : clumpi_end_write(&s->stream);
+}
+
+/* ---- The call -------------------------------------------------------------------------------- */
+
+static clump_status report_save(saving *s, clump_save_report *report) {
+    clumpi_dense_wrong wrong;
+    clump_status status = clumpi_dense_fetch_wrong(&s->dense, &wrong);
+    if (status || !report) return status;
+    *report = (clump_save_report){.objects = s->saved.objects,
+                                  .bytes = s->stream.bytes,
+                                  .value_bytes = s->stream.all,
+                                  .handles = clumpi_handles_live(s->heap),
+                                  .dangling = wrong.nulled};
+    for (uint32_t i = 0; i < s->saved.registered; i++)
+        report->registered += s->saved.registered_counts[i];
+    return CLUMP_OK;
+}
+
+static clump_status save(saving *s, const clump_save_desc *desc, clump_save_report *report) {
+    clump_status status = CLUMP_OK;
+    if (desc->compact) status = clump_compact(s->heap, NULL, NULL, NULL);
+    if (!status) status = clumpi_handles_settle(s->heap);
+    if (!status) status = clumpi_dense_open(s->heap, &s->dense);
+    if (!status) status = clumpi_dense_open_rows(&s->dense);
+    if (!status) status = describe(s, desc);
+    if (!status) status = open_lanes(s);
+    if (!status) status = write_all(s);
+    clump_save_report made = {0};
+    if (!status) status = report_save(s, &made);
+    if (!status) status = clumpi_stream_commit(&s->stream);
+    if (!status && report) *report = made;
+    return status;
+}
+
+clump_status clump_heap_save(clump_heap *heap, const clump_save_desc *desc,
+                             clump_save_report *report) {
+    if (report) memset(report, 0, sizeof *report);
+    if (!heap) return CLUMP_ERR_USAGE;
+    clump_context *c = heap->context;
+    const uint32_t piece = desc ? desc->piece_bytes : 0;
+    if (piece && (piece < CLUMPI_PIECE_LEAST || piece > CLUMPI_PIECE_MOST))
+        return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
+                           "clump_heap_save: piece_bytes is %u; %u to %u are possible", piece,
+                           CLUMPI_PIECE_LEAST, CLUMPI_PIECE_MOST);
+    saving s = {.heap = heap};
+    clump_status status =
+        clumpi_stream_create(&s.stream, desc, "clump_heap_save", &c->allocator, &c->error);
+    if (status) return status;
+    status = save(&s, desc, report);
+    close_lanes(&s);
+    clumpi_dense_close(&s.dense);
+    clumpi_stream_close(&s.stream);
+    clumpi_free(&c->allocator, s.registered);
+    clumpi_free(&c->allocator, s.saved.registered_counts);
+    return status;
+}
