@@ -84,11 +84,23 @@ clump_status clumpi_read(clump_context *c, cl_mem buffer, uint64_t offset, uint6
                          void *data);
 clump_status clumpi_write(clump_context *c, cl_mem buffer, uint64_t offset, uint64_t bytes,
                           const void *data);
-/* A read that does not block: `data` is there, and `buffer` may be written again, when the event is complete. The event is
- * the caller's, for clumpi_read_end(), which takes NULL too. */
-clump_status clumpi_read_begin(clump_context *c, cl_mem buffer, uint64_t offset, uint64_t bytes,
-                               void *data, cl_event *event);
-clump_status clumpi_read_end(clump_context *c, cl_event *event);
+/* A buffer through which much goes between host and device: its memory is that of transfers, and it is mapped, so that no
+ * command writes to memory that only the host has. */
+typedef struct clumpi_staging {
+    cl_mem buffer;
+    void *data;     /* of the host, while it is mapped; else NULL */
+    cl_event ready; /* of a mapping that was not waited for; else NULL */
+} clumpi_staging;
+clump_status clumpi_staging_create(clump_context *c, uint64_t bytes, const char *what,
+                                   clumpi_staging *s);
+void clumpi_staging_release(clump_context *c, clumpi_staging *s); /* all zero is allowed */
+/* Begin to map the first bytes for reading, after everything that was enqueued; wait until they can be read. */
+clump_status clumpi_staging_read_begin(clump_context *c, clumpi_staging *s, uint64_t bytes);
+clump_status clumpi_staging_read_end(clump_context *c, clumpi_staging *s);
+/* Map them for writing; what they had is lost. Blocks until nothing on the device uses the buffer. */
+clump_status clumpi_staging_write(clump_context *c, clumpi_staging *s, uint64_t bytes);
+/* They are the device's again. */
+clump_status clumpi_staging_unmap(clump_context *c, clumpi_staging *s);
 /* Fill with zeros; does not block. offset and bytes are multiples of 4. */
 clump_status clumpi_clear(clump_context *c, cl_mem buffer, uint64_t offset, uint64_t bytes);
 /* One word, likewise. */

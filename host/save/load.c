@@ -13,6 +13,7 @@
 #include "save/format.h"
 #include "save/parts.h"
 
+#define LANES 2 /* the device takes a piece out of one while the next is read into the other */
 #define NEW_MOST (UINT64_C(1) << 31) /* objects of one do-new */
 
 typedef struct loading {
@@ -27,9 +28,10 @@ typedef struct loading {
     cl_mem *outside;           /* of each: its references, until the end */
     clump_ref *handles;        /* NULL if there is none */
     uint8_t *live;             /* of each handle: is it in use? */
-    cl_mem values;             /* a piece, on the device */
-    uint8_t *piece;            /* and on the host */
-    int is_changed;            /* the heap may have objects */
+    clumpi_staging lanes[LANES];
+    uint32_t turn;  /* which of them has the piece that is read */
+    uint8_t *piece; /* what is left out, and handles */
+    int is_changed; /* the heap may have objects */
     clump_load_report report;
 } loading;
 
@@ -149,7 +151,9 @@ static clump_status check_registered(loading *l, int without) {
 static clump_status open_memory(loading *l) {
     clump_context *c = l->heap->context;
     const uint32_t most = clumpi_saved_piece_most(&l->saved);
-    clump_status status = clumpi_buffer_create(c, most, "a piece of a saved heap", &l->values);
+    clump_status status = CLUMP_OK;
+    for (uint32_t i = 0; i < LANES && !status; i++)
+        status = clumpi_staging_create(c, most, "a piece of a saved heap", &l->lanes[i]);
     l->piece = clumpi_alloc(&c->allocator, most);
     l->outside = clumpi_alloc(&c->allocator, l->registered_count * sizeof *l->outside);
     if (!status && (!l->piece || !l->outside))
@@ -226,17 +230,31 @@ static clump_status check_refs(loading *l, const clumpi_saved_column *column,
         f->name, column->class_info.name, wrong.no_member, clumpi_stream_name(&l->stream), to.name);
 }
 
+static cl_mem piece_of(loading *l) {
+    return l->lanes[l->turn].buffer;
+}
+
+/* The next piece, to the device. */
+static clump_status read_piece(loading *l, uint32_t kind, uint32_t bytes) {
+    clump_context *c = l->heap->context;
+    l->turn = (l->turn + 1) % LANES;
+    clumpi_staging *s = &l->lanes[l->turn];
+    clump_status status = clumpi_staging_write(c, s, bytes);
+    if (!status) status = clumpi_piece_read(&l->stream, kind, s->data, bytes);
+    return status ? status : clumpi_staging_unmap(c, s);
+}
+
 static clump_status load_piece(loading *l, const clumpi_saved_column *column,
                                const clump_field_info *f, uint64_t from, uint32_t n) {
     const uint32_t id = l->class_of[column->class_info.id], bytes = n * column->object_bytes;
     clump_class_info to;
-    clump_status status = clumpi_write(l->heap->context, l->values, 0, bytes, l->piece);
+    clump_status status = read_piece(l, CLUMPI_KIND_VALUES, bytes);
     if (!status && f->type == CLUMP_TYPE_REF) {
         clump_schema_get_class(l->heap->schema, f->ref_class, &to);
-        status = clumpi_dense_to_refs(&l->dense, to.id, to.last, l->values,
+        status = clumpi_dense_to_refs(&l->dense, to.id, to.last, piece_of(l),
                                       bytes / (uint32_t)sizeof(clump_ref));
     }
-    return status ? status : clumpi_dense_write(&l->dense, id, f, from, n, l->values);
+    return status ? status : clumpi_dense_write(&l->dense, id, f, from, n, piece_of(l));
 }
 
 static clump_status load_column(loading *l, const clumpi_saved_column *column) {
@@ -247,8 +265,8 @@ static clump_status load_column(loading *l, const clumpi_saved_column *column) {
         const uint64_t left = column->objects - from;
         uint32_t n = left < column->piece_objects ? (uint32_t)left : column->piece_objects;
         uint32_t bytes = n * column->object_bytes;
-        status = clumpi_piece_read(&l->stream, CLUMPI_KIND_VALUES, l->piece, bytes);
-        if (!status && is_there) status = load_piece(l, column, &f, from, n);
+        status = is_there ? load_piece(l, column, &f, from, n)
+                          : clumpi_piece_read(&l->stream, CLUMPI_KIND_VALUES, l->piece, bytes);
         if (!status) status = clumpi_stream_progress(&l->stream, bytes);
     }
     if (!status && is_there && f.type == CLUMP_TYPE_REF) status = check_refs(l, column, &f);
@@ -266,14 +284,14 @@ static clump_status clear_gained(loading *l, uint32_t id) {
             clump_schema_get_field(l->heap->schema, at, i, &ours);
             if (!clump_schema_find_field(l->saved.schema, id, ours.name, &theirs)) continue;
             l->report.fields_gained++;
-            status = clumpi_dense_clear(&l->dense, l->class_of[id], &ours, l->values);
+            status = clumpi_dense_clear(&l->dense, l->class_of[id], &ours, piece_of(l));
         }
     }
     return status;
 }
 
 static clump_status load_values(loading *l) {
-    clump_status status = clumpi_clear(l->heap->context, l->values, 0, CLUMPI_ZERO_BYTES);
+    clump_status status = clumpi_clear(l->heap->context, piece_of(l), 0, CLUMPI_ZERO_BYTES);
     for (uint32_t id = 1; !status && id <= clump_schema_get_class_count(l->saved.schema); id++)
         if (l->saved.counts[id]) status = clear_gained(l, id);
     for (clumpi_saved_column c = {.owner = 0}; !status && clumpi_saved_next(&l->saved, &c);)
@@ -283,22 +301,8 @@ static clump_status load_values(loading *l) {
 
 /* ---- References outside ---------------------------------------------------------------------- */
 
-/* The next piece of words, which become references in l->values. */
-static clump_status load_words(loading *l, uint32_t kind, uint32_t n, int is_kept) {
-    const uint32_t bytes = n * (uint32_t)sizeof(clump_ref);
-    clump_status status = clumpi_piece_read(&l->stream, kind, l->piece, bytes);
-    if (status || !is_kept) return status;
-    if (kind == CLUMPI_KIND_HANDLES) {
-        clump_ref *words = (clump_ref *)l->piece;
-        for (uint32_t i = 0; i < n; i++) {
-            l->live[l->report.handles + i] = words[i] != CLUMPI_HANDLE_NONE;
-            if (words[i] == CLUMPI_HANDLE_NONE) words[i] = 0;
-        }
-    }
-    status = clumpi_write(l->heap->context, l->values, 0, bytes, l->piece);
-    return status ? status
-                  : clumpi_dense_to_refs(&l->dense, 1, l->heap->geometry.header.class_count,
-                                         l->values, n);
+static clump_status to_refs(loading *l, uint32_t n) {
+    return clumpi_dense_to_refs(&l->dense, 1, l->heap->geometry.header.class_count, piece_of(l), n);
 }
 
 static uint32_t words_at_once(const loading *l, uint64_t left) {
@@ -308,17 +312,39 @@ static uint32_t words_at_once(const loading *l, uint64_t left) {
 
 static clump_status load_registered(loading *l, uint32_t buffer) {
     const int is_kept = buffer < l->registered_count;
-    const uint64_t count = l->saved.registered_counts[buffer], word = sizeof(clump_ref);
+    const uint64_t count = l->saved.registered_counts[buffer];
+    const uint32_t word = sizeof(clump_ref);
     clump_status status = CLUMP_OK;
     for (uint64_t from = 0; from < count && !status;) {
         const uint32_t n = words_at_once(l, count - from);
-        status = load_words(l, CLUMPI_KIND_REGISTERED, n, is_kept);
+        status = is_kept
+                     ? read_piece(l, CLUMPI_KIND_REGISTERED, n * word)
+                     : clumpi_piece_read(&l->stream, CLUMPI_KIND_REGISTERED, l->piece, n * word);
+        if (!status && is_kept) status = to_refs(l, n);
         if (!status && is_kept)
-            status = clumpi_copy(l->heap->context, l->values, 0, l->outside[buffer], from * word,
-                                 n * word);
+            status = clumpi_copy(l->heap->context, piece_of(l), 0, l->outside[buffer], from * word,
+                                 (uint64_t)n * word);
         from += n;
     }
     l->report.registered += is_kept ? count : 0;
+    return status;
+}
+
+/* A piece of handles, of which l->handles and l->live have room for n more. */
+static clump_status load_some_handles(loading *l, uint32_t n) {
+    clump_context *c = l->heap->context;
+    clump_ref *words = (clump_ref *)l->piece;
+    const uint64_t from = l->report.handles, bytes = n * sizeof *words;
+    clump_status status =
+        clumpi_piece_read(&l->stream, CLUMPI_KIND_HANDLES, words, (uint32_t)bytes);
+    for (uint32_t i = 0; i < n && !status; i++) {
+        l->live[from + i] = words[i] != CLUMPI_HANDLE_NONE;
+        if (words[i] == CLUMPI_HANDLE_NONE) words[i] = 0;
+    }
+    if (!status) status = clumpi_write(c, piece_of(l), 0, bytes, words);
+    if (!status) status = to_refs(l, n);
+    if (!status) status = clumpi_read(c, piece_of(l), 0, bytes, l->handles + from);
+    l->report.handles += n;
     return status;
 }
 
@@ -328,16 +354,13 @@ static clump_status load_handles(loading *l) {
     size_t room = 0, live_room = 0;
     clump_status status = CLUMP_OK;
     while (l->report.handles < l->saved.handles && !status) {
-        const uint64_t from = l->report.handles;
-        const uint32_t n = words_at_once(l, l->saved.handles - from);
-        if (!clumpi_grow(&c->allocator, &l->handles, &room, from + n, sizeof *l->handles) ||
-            !clumpi_grow(&c->allocator, &l->live, &live_room, from + n, sizeof *l->live))
+        const uint32_t n = words_at_once(l, l->saved.handles - l->report.handles);
+        const uint64_t upto = l->report.handles + n;
+        if (!clumpi_grow(&c->allocator, &l->handles, &room, upto, sizeof *l->handles) ||
+            !clumpi_grow(&c->allocator, &l->live, &live_room, upto, sizeof *l->live))
             return clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for %u handles",
                                l->saved.handles);
-        status = load_words(l, CLUMPI_KIND_HANDLES, n, 1);
-        if (!status)
-            status = clumpi_read(c, l->values, 0, n * sizeof *l->handles, l->handles + from);
-        l->report.handles += n;
+        status = load_some_handles(l, n);
     }
     return status;
 }
@@ -367,8 +390,9 @@ static clump_status commit_registered(loading *l, uint32_t buffer) {
         const uint32_t n = words_at_once(l, refs->count - from);
         const uint32_t ours = from >= given ? 0 : given - from < n ? (uint32_t)(given - from) : n;
         if (ours)
-            status = clumpi_copy(c, l->outside[buffer], from * word, l->values, 0, ours * word);
-        if (!status) status = clumpi_dense_write_outside(&l->dense, refs, from, n, ours, l->values);
+            status = clumpi_copy(c, l->outside[buffer], from * word, piece_of(l), 0, ours * word);
+        if (!status)
+            status = clumpi_dense_write_outside(&l->dense, refs, from, n, ours, piece_of(l));
         from += n;
     }
     if (!status && refs->counted)
@@ -433,7 +457,7 @@ static void close_loading(loading *l) {
     const clump_allocator *a = &c->allocator;
     for (uint32_t i = 0; l->outside && i < l->registered_count; i++)
         clumpi_buffer_release(c, &l->outside[i]);
-    clumpi_buffer_release(c, &l->values);
+    for (uint32_t i = 0; i < LANES; i++) clumpi_staging_release(c, &l->lanes[i]);
     clumpi_dense_close(&l->dense);
     clumpi_saved_clear(&l->saved);
     clumpi_stream_close(&l->stream);

@@ -15,11 +15,8 @@
 #define LANES 2
 
 typedef struct lane {
-    cl_mem values;  /* on the device */
-    uint8_t *piece; /* on the host */
-    cl_event ready; /* NULL: there is nothing in the lane */
+    clumpi_staging values;
     uint32_t kind, bytes;
-    uint64_t first_handle; /* of a piece of handles */
 } lane;
 
 typedef struct saving {
@@ -35,43 +32,25 @@ typedef struct saving {
 /* ---- Lanes ----------------------------------------------------------------------------------- */
 
 static clump_status open_lanes(saving *s) {
-    clump_context *c = s->heap->context;
     const uint32_t most = clumpi_saved_piece_most(&s->saved);
     clump_status status = CLUMP_OK;
-    for (uint32_t i = 0; i < LANES && !status; i++) {
-        status = clumpi_buffer_create(c, most, "a piece of a saved heap", &s->lanes[i].values);
-        s->lanes[i].piece = status ? NULL : clumpi_alloc(&c->allocator, most);
-        if (!status && !s->lanes[i].piece)
-            status = clumpi_fail(&c->error, CLUMP_ERR_MEMORY,
-                                 "no host memory for a piece of %u bytes", most);
-    }
+    for (uint32_t i = 0; i < LANES && !status; i++)
+        status = clumpi_staging_create(s->heap->context, most, "a piece of a saved heap",
+                                       &s->lanes[i].values);
     return status;
 }
 
 static void close_lanes(saving *s) {
-    clump_context *c = s->heap->context;
-    for (uint32_t i = 0; i < LANES; i++) {
-        clump_error error = c->error; /* keep the cause */
-        if (clumpi_read_end(c, &s->lanes[i].ready)) c->error = error;
-        clumpi_buffer_release(c, &s->lanes[i].values);
-        clumpi_free(&c->allocator, s->lanes[i].piece);
-    }
-}
-
-/* Numbers of handles that are not in use. */
-static void mark_free_handles(const saving *s, lane *l) {
-    clump_ref *words = (clump_ref *)l->piece;
-    for (uint32_t i = 0; i < l->bytes / sizeof *words; i++)
-        if (!clumpi_handle_is_live(s->heap, (clump_handle)(l->first_handle + i + 1)))
-            words[i] = CLUMPI_HANDLE_NONE;
+    for (uint32_t i = 0; i < LANES; i++)
+        clumpi_staging_release(s->heap->context, &s->lanes[i].values);
 }
 
 /* Write what a lane has, if it has anything. */
 static clump_status empty_lane(saving *s, lane *l) {
-    if (!l->ready) return CLUMP_OK;
-    clump_status status = clumpi_read_end(s->heap->context, &l->ready);
-    if (!status && l->kind == CLUMPI_KIND_HANDLES) mark_free_handles(s, l);
-    if (!status) status = clumpi_piece_write(&s->stream, l->kind, l->piece, l->bytes);
+    if (!l->values.data) return CLUMP_OK;
+    clump_status status = clumpi_staging_read_end(s->heap->context, &l->values);
+    if (!status) status = clumpi_piece_write(&s->stream, l->kind, l->values.data, l->bytes);
+    if (!status) status = clumpi_staging_unmap(s->heap->context, &l->values);
     if (!status && l->kind == CLUMPI_KIND_VALUES)
         status = clumpi_stream_progress(&s->stream, l->bytes);
     return status;
@@ -88,8 +67,7 @@ static clump_status send_lane(saving *s, uint32_t kind, uint32_t bytes) {
     l->kind = kind;
     l->bytes = bytes;
     s->turn = (s->turn + 1) % LANES;
-    clump_status status =
-        clumpi_read_begin(s->heap->context, l->values, 0, bytes, l->piece, &l->ready);
+    clump_status status = clumpi_staging_read_begin(s->heap->context, &l->values, bytes);
     return status ? status : empty_lane(s, next_lane(s));
 }
 
@@ -154,7 +132,7 @@ static clump_status write_column(saving *s, const clumpi_saved_column *column) {
         const uint64_t left = column->objects - from;
         uint32_t n = left < column->piece_objects ? (uint32_t)left : column->piece_objects;
         uint32_t bytes = n * column->object_bytes;
-        cl_mem values = next_lane(s)->values;
+        cl_mem values = next_lane(s)->values.buffer;
         status = clumpi_dense_read(&s->dense, column->class_info.id, f, from, n, values);
         if (!status && to.id)
             status = clumpi_dense_to_numbers(&s->dense, to.id, to.last, values,
@@ -164,20 +142,56 @@ static clump_status write_column(saving *s, const clumpi_saved_column *column) {
     return status;
 }
 
-/* References outside: of a registered buffer, or handles. */
-static clump_status write_outside(saving *s, uint32_t kind, const clump_refs *refs,
-                                  uint64_t count) {
+/* How many words are done at once, of those that are left. */
+static uint32_t words_at_once(const saving *s, uint64_t left) {
     const uint32_t most = s->saved.piece_bytes / (uint32_t)sizeof(clump_ref);
-    const uint32_t classes = s->heap->geometry.header.class_count;
+    return left < most ? (uint32_t)left : most;
+}
+
+/* References outside, as numbers. */
+static clump_status read_outside(saving *s, const clump_refs *refs, uint64_t from, uint32_t n,
+                                 cl_mem words) {
+    clump_status status = clumpi_dense_read_outside(&s->dense, refs, from, n, words);
+    return status ? status
+                  : clumpi_dense_to_numbers(&s->dense, 1, s->heap->geometry.header.class_count,
+                                            words, n);
+}
+
+static clump_status write_registered(saving *s, uint32_t buffer) {
+    const uint64_t count = s->saved.registered_counts[buffer];
     clump_status status = CLUMP_OK;
-    for (uint64_t from = 0; from < count && !status; from += most) {
-        uint32_t n = count - from < most ? (uint32_t)(count - from) : most;
-        lane *l = next_lane(s);
-        l->first_handle = from;
-        status = clumpi_dense_read_outside(&s->dense, refs, from, n, l->values);
-        if (!status) status = clumpi_dense_to_numbers(&s->dense, 1, classes, l->values, n);
-        if (!status) status = send_lane(s, kind, n * (uint32_t)sizeof(clump_ref));
+    for (uint64_t from = 0; from < count && !status;) {
+        const uint32_t n = words_at_once(s, count - from);
+        status = read_outside(s, s->registered[buffer], from, n, next_lane(s)->values.buffer);
+        if (!status) status = send_lane(s, CLUMPI_KIND_REGISTERED, n * (uint32_t)sizeof(clump_ref));
+        from += n;
     }
+    return status;
+}
+
+/* The lanes are empty. Numbers that are not in use are the host's to know. */
+static clump_status write_handles(saving *s) {
+    clump_context *c = s->heap->context;
+    const uint32_t count = s->saved.handles;
+    cl_mem words = next_lane(s)->values.buffer;
+    if (!count) return CLUMP_OK;
+    clump_ref *piece = clumpi_alloc(&c->allocator, words_at_once(s, count) * sizeof *piece);
+    clump_status status = CLUMP_OK;
+    if (!piece)
+        status = clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for %u handles",
+                             words_at_once(s, count));
+    for (uint32_t from = 0; from < count && !status;) {
+        const uint32_t n = words_at_once(s, count - from);
+        status = read_outside(s, clumpi_handles_refs(s->heap), from, n, words);
+        if (!status) status = clumpi_read(c, words, 0, n * sizeof *piece, piece);
+        for (uint32_t i = 0; i < n && !status; i++)
+            if (!clumpi_handle_is_live(s->heap, from + i + 1)) piece[i] = CLUMPI_HANDLE_NONE;
+        if (!status)
+            status = clumpi_piece_write(&s->stream, CLUMPI_KIND_HANDLES, piece,
+                                        n * (uint32_t)sizeof *piece);
+        from += n;
+    }
+    clumpi_free(&c->allocator, piece);
     return status;
 }
 
@@ -186,13 +200,9 @@ static clump_status write_all(saving *s) {
     if (!status) status = clumpi_head_write(&s->stream, &s->saved);
     for (clumpi_saved_column c = {.owner = 0}; !status && clumpi_saved_next(&s->saved, &c);)
         status = write_column(s, &c);
-    for (uint32_t i = 0; i < s->saved.registered && !status; i++)
-        status = write_outside(s, CLUMPI_KIND_REGISTERED, s->registered[i],
-                               s->saved.registered_counts[i]);
-    if (!status)
-        status =
-            write_outside(s, CLUMPI_KIND_HANDLES, clumpi_handles_refs(s->heap), s->saved.handles);
+    for (uint32_t i = 0; i < s->saved.registered && !status; i++) status = write_registered(s, i);
     if (!status) status = empty_lanes(s);
+    if (!status) status = write_handles(s);
     return status ? status : clumpi_end_write(&s->stream);
 }
 
