@@ -28,6 +28,9 @@ typedef struct clumpi_stream {
     uint64_t bytes;  /* read or written so far */
     uint64_t chain;  /* checksum of the last head of a piece (pieces.c) */
     uint32_t pieces; /* so far */
+    int level;       /* of zstd, by which pieces are packed; 0: they are not */
+    uint8_t *packed; /* a piece as it is stored, if it is packed */
+    size_t packed_room;
     clump_progress_fn progress;
     uint64_t done, all; /* of the values, in bytes */
 } clumpi_stream;
@@ -76,10 +79,13 @@ typedef struct clumpi_piece {
     uint32_t kind;
     uint32_t number;  /* of the piece, from 0 on */
     uint32_t bytes;   /* of its content */
-    uint32_t stored;  /* that the file has of them: the same */
+    uint32_t stored;  /* that the file has of them: the same, or fewer if zstd packed them */
     uint64_t content; /* checksum of what is stored */
     uint64_t chain;   /* of the words before, seeded with that of the head of the piece before */
 } clumpi_piece;
+
+/* Pieces of values and references are packed, those that become smaller. */
+clump_status clumpi_pieces_pack(clumpi_stream *s, int level);
 
 /* What stands before the first piece. */
 clump_status clumpi_begin_write(clumpi_stream *s);
@@ -95,6 +101,15 @@ clump_status clumpi_piece_read_any(clumpi_stream *s, uint32_t kind, uint32_t mos
 /* The last piece. */
 clump_status clumpi_end_write(clumpi_stream *s);
 clump_status clumpi_end_read(clumpi_stream *s);
+
+/* ---- pack.c: zstd, if the library was built with it ---- */
+
+int clumpi_pack_level_most(void); /* 0: there is no zstd */
+size_t clumpi_pack_room(size_t bytes);
+/* Bytes that it takes in `packed`, which has room for clumpi_pack_room(); 0: it failed. */
+size_t clumpi_pack(int level, const void *data, size_t bytes, void *packed, size_t room);
+/* 1 if it is `bytes` when it is unpacked. */
+int clumpi_unpack(const void *packed, size_t packed_bytes, void *data, size_t bytes);
 
 /* ---- head.c ---- */
 

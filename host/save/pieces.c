@@ -53,13 +53,46 @@ clump_status clumpi_begin_read(clumpi_stream *s) {
     return CLUMP_OK;
 }
 
+clump_status clumpi_pieces_pack(clumpi_stream *s, int level) {
+    const int most = clumpi_pack_level_most();
+    s->level = level;
+    if (level >= 0 && level <= most) return CLUMP_OK;
+    if (most)
+        return clumpi_fail(s->error, CLUMP_ERR_USAGE,
+                           "clump_heap_save: zstd_level is %d; 0 to %d are possible", level, most);
+    return clumpi_fail(s->error, CLUMP_ERR_UNSUPPORTED,
+                       "clump_heap_save: the library was built without zstd: configure it with "
+                       "-DCLUMP_ZSTD=ON, or leave zstd_level at 0");
+}
+
+/* The head and the end can be read without zstd. */
+static int may_be_packed(uint32_t kind) {
+    return kind != CLUMPI_KIND_HEAD && kind != CLUMPI_KIND_END;
+}
+
+static clump_status reserve_packed(clumpi_stream *s, size_t bytes) {
+    if (clumpi_grow(s->allocator, &s->packed, &s->packed_room, bytes, 1)) return CLUMP_OK;
+    return clumpi_fail(s->error, CLUMP_ERR_MEMORY, "no host memory for a packed piece of %zu bytes",
+                       bytes);
+}
+
 clump_status clumpi_piece_write(clumpi_stream *s, uint32_t kind, const void *content,
                                 uint32_t bytes) {
     clumpi_piece p = {.kind = kind, .number = s->pieces++, .bytes = bytes, .stored = bytes};
-    p.content = clumpi_hash64(0, content, bytes);
+    clump_status status = CLUMP_OK;
+    if (s->level && may_be_packed(kind)) {
+        status = reserve_packed(s, clumpi_pack_room(bytes));
+        if (status) return status;
+        const size_t packed = clumpi_pack(s->level, content, bytes, s->packed, s->packed_room);
+        if (packed && packed < bytes) {
+            p.stored = (uint32_t)packed;
+            content = s->packed;
+        }
+    }
+    p.content = clumpi_hash64(0, content, p.stored);
     p.chain = s->chain = clumpi_hash64(s->chain, &p, offsetof(clumpi_piece, chain));
-    clump_status status = clumpi_stream_write(s, &p, sizeof p);
-    return status ? status : clumpi_stream_write(s, content, bytes);
+    status = clumpi_stream_write(s, &p, sizeof p);
+    return status ? status : clumpi_stream_write(s, content, p.stored);
 }
 
 static clump_status altered(clumpi_stream *s, uint64_t at, const char *what) {
@@ -78,7 +111,8 @@ static clump_status read_head(clumpi_stream *s, uint32_t kind, uint32_t least, u
         return altered(s, at, "has a head that is not the one that comes here");
     s->pieces++;
     s->chain = chain;
-    if (p->kind != kind || p->bytes < least || p->bytes > most || p->stored != p->bytes)
+    if (p->kind != kind || p->bytes < least || p->bytes > most || p->stored > p->bytes ||
+        (p->stored < p->bytes && !may_be_packed(kind)))
         return clumpi_fail(
             s->error, CLUMP_ERR_FORMAT,
             "%s is not right: piece %u at byte %llu has %u bytes of kind 0x%08x; %u to "
@@ -88,12 +122,30 @@ static clump_status read_head(clumpi_stream *s, uint32_t kind, uint32_t least, u
     return CLUMP_OK;
 }
 
-static clump_status read_content(clumpi_stream *s, const clumpi_piece *p, void *content) {
+static clump_status read_stored(clumpi_stream *s, const clumpi_piece *p, void *stored) {
     const uint64_t at = s->bytes - sizeof *p;
-    clump_status status = clumpi_stream_read(s, content, p->stored);
-    if (status || clumpi_hash64(0, content, p->stored) == p->content) return status;
+    clump_status status = clumpi_stream_read(s, stored, p->stored);
+    if (status || clumpi_hash64(0, stored, p->stored) == p->content) return status;
     s->pieces--;
     return altered(s, at, "has a content that does not have its checksum");
+}
+
+static clump_status read_content(clumpi_stream *s, const clumpi_piece *p, void *content) {
+    const uint64_t at = s->bytes - sizeof *p;
+    if (p->stored == p->bytes) return read_stored(s, p, content);
+    if (!clumpi_pack_level_most())
+        return clumpi_fail(
+            s->error, CLUMP_ERR_UNSUPPORTED,
+            "%s is packed by zstd, without which the library was built: configure it "
+            "with -DCLUMP_ZSTD=ON",
+            clumpi_stream_name(s));
+    clump_status status = reserve_packed(s, p->stored);
+    if (!status) status = read_stored(s, p, s->packed);
+    if (status || clumpi_unpack(s->packed, p->stored, content, p->bytes)) return status;
+    return clumpi_fail(s->error, CLUMP_ERR_FORMAT,
+                       "%s is not right: piece %u, which begins at byte %llu, is not %u bytes "
+                       "that zstd packed",
+                       clumpi_stream_name(s), p->number, (unsigned long long)at, p->bytes);
 }
 
 clump_status clumpi_piece_read(clumpi_stream *s, uint32_t kind, void *content, uint32_t bytes) {

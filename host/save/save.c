@@ -252,7 +252,8 @@ clump_status clump_heap_save(clump_heap *heap, const clump_save_desc *desc,
     clump_status status =
         clumpi_stream_create(&s.stream, desc, "clump_heap_save", &c->allocator, &c->error);
     if (status) return status;
-    status = save(&s, desc, report);
+    status = clumpi_pieces_pack(&s.stream, desc->zstd_level);
+    if (!status) status = save(&s, desc, report);
     close_lanes(&s);
     clumpi_dense_close(&s.dense);
     clumpi_stream_close(&s.stream);

@@ -185,7 +185,9 @@ void clumpi_stream_close(clumpi_stream *s) {
     if (s->part && s->file >= 0) unlink(s->part);
     if (s->file >= 0) close(s->file);
     clumpi_free(s->allocator, s->part);
+    clumpi_free(s->allocator, s->packed);
     s->part = NULL;
+    s->packed = NULL;
     s->file = -1;
 }
 

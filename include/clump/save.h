@@ -49,6 +49,8 @@ typedef struct clump_save_desc {
     int (*write)(void *user, const void *data, size_t bytes);
     void *user;           /* for write and progress */
     uint32_t piece_bytes; /* of a piece, 4 KiB .. 64 MiB; 0: 4 MiB */
+    int zstd_level;       /* 1 .. 22: values and references are packed by zstd, if the library was
+                             built with it (CLUMP_ZSTD). 0: they are not */
     int compact;          /* 1: all classes are compacted first (compact.h), which moves objects */
     clump_progress_fn progress; /* optional */
 } clump_save_desc;
@@ -66,8 +68,8 @@ typedef struct clump_save_report {
  * that handles of freed objects become null in a heap with watch_handles.
  *   desc    [in]
  *   report  [out, optional]
- * Blocks: yes. Returns CLUMP_OK; CLUMP_ERR_USAGE both or neither of path and write, or a bad piece_bytes; CLUMP_ERR_IO a file cannot be
- * written (the error says which, and why), or a function said so; CLUMP_ERR_CORRUPT the heap's metadata are damaged;
+ * Blocks: yes. Returns CLUMP_OK; CLUMP_ERR_USAGE both or neither of path and write, or a bad piece_bytes or
+ * zstd_level; CLUMP_ERR_UNSUPPORTED zstd_level without zstd; CLUMP_ERR_IO a file cannot be written (the error says which, and why), or a function said so; CLUMP_ERR_CORRUPT the heap's metadata are damaged;
  * CLUMP_ERR_MEMORY; CLUMP_ERR_CL. After a failure a file of that name is as it was, and there is no part of the new one. */
 CLUMP_API clump_status clump_heap_save(clump_heap *heap, const clump_save_desc *desc,
                                        clump_save_report *report);
@@ -112,7 +114,7 @@ typedef struct clump_load_report {
  *   report  [out, optional]
  * Blocks: yes. Returns CLUMP_OK; CLUMP_ERR_USAGE both or neither of path and read, a heap with objects or handles, or
  * registered buffers that do not fit; CLUMP_ERR_IO a file cannot be read; CLUMP_ERR_FORMAT it is not a saved heap, or is cut off, altered or of a newer
- * version; CLUMP_ERR_SCHEMA the schemas do not fit; CLUMP_ERR_CAPACITY too many objects for the heap; CLUMP_ERR_MEMORY;
+ * version; CLUMP_ERR_UNSUPPORTED it is packed, and the library was built without zstd; CLUMP_ERR_SCHEMA the schemas do not fit; CLUMP_ERR_CAPACITY too many objects for the heap; CLUMP_ERR_MEMORY;
  * CLUMP_ERR_CL. After a failure the heap has no objects, as before; if the device gives up while it is emptied, clump_heap_repair()
  * does it. */
 CLUMP_API clump_status clump_heap_load(clump_heap *heap, const clump_load_desc *desc,
@@ -127,7 +129,7 @@ typedef struct clump_saved clump_saved;
  *   allocator  [in, optional]   default malloc, realloc, free; copied
  *   saved      [out]            NULL on failure
  *   error      [out, optional]
- * Returns CLUMP_OK; CLUMP_ERR_USAGE; CLUMP_ERR_IO; CLUMP_ERR_FORMAT; CLUMP_ERR_MEMORY. */
+ * Returns CLUMP_OK; CLUMP_ERR_USAGE; CLUMP_ERR_IO; CLUMP_ERR_FORMAT; CLUMP_ERR_UNSUPPORTED; CLUMP_ERR_MEMORY. */
 CLUMP_API clump_status clump_saved_open(const clump_load_desc *desc,
                                         const clump_allocator *allocator, clump_saved **saved,
                                         clump_error *error);

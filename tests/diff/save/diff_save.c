@@ -516,6 +516,42 @@ static void compacted(void **state) {
     memory_release(&file);
 }
 
+/* Packed by zstd, if the library has it; else refused, and so is a file that is packed. */
+static void packed_by_zstd(void **state) {
+    saved_fill(&on, heap, 13, OBJECTS);
+    memory_file plain = saved_bytes(&on, heap, 0), file = {0};
+    clump_save_desc save = {.write = memory_write, .user = &file, .zstd_level = 1};
+    const clump_status status = clump_heap_save(heap, &save, NULL);
+    if (status == CLUMP_ERR_UNSUPPORTED) {
+        assert_int_equal(file.bytes, 0);
+        save.zstd_level = -1;
+        CHECK_STATUS(&on, clump_heap_save(heap, &save, NULL), CLUMP_ERR_UNSUPPORTED);
+        print_message("without zstd\n");
+        memory_release(&plain);
+        return;
+    }
+    CHECK_OK(&on, status);
+    assert_true(file.bytes < plain.bytes); /* random bytes, but references are small numbers */
+    clump_heap *loaded = heap_of(&on, &(clump_heap_desc){.bytes = 2 * BYTES});
+    clump_error error;
+    CHECK_OK(&on, load_bytes(loaded, &file, NULL));
+    saved_compare(&on, heap, &on, loaded);
+    memory_file again = saved_bytes(&on, loaded, 0);
+    expect_bytes(&plain, &again);
+    file.at = 0;
+    CHECK_OK(&on, clump_saved_check(&(clump_load_desc){.read = memory_read, .user = &file}, NULL,
+                                    &error));
+    clump_heap_destroy(loaded);
+    const int wrong[] = {-1, 1000};
+    for (int i = 0; i < 2; i++) {
+        save.zstd_level = wrong[i];
+        CHECK_STATUS(&on, clump_heap_save(heap, &save, NULL), CLUMP_ERR_USAGE);
+    }
+    memory_release(&plain);
+    memory_release(&again);
+    memory_release(&file);
+}
+
 /* What a file says without a device. */
 static void looked_into(void **state) {
     saved_fill(&on, heap, 12, 900);
@@ -658,6 +694,7 @@ int main(int count, char **words) {
         WITH_HEAP(reserved_slots),
         cmocka_unit_test(dangling),
         WITH_HEAP(checked_heaps),
+        WITH_HEAP(packed_by_zstd),
         WITH_HEAP(files),
         WITH_HEAP(compacted),
         WITH_HEAP(looked_into),

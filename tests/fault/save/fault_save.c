@@ -221,6 +221,7 @@ static void made_up(void **state) {
         {counts, COUNT + 1, CLUMP_ERR_FORMAT, "piece 1"},
         {counts, 1000000, CLUMP_ERR_CAPACITY, "blocks"},
         {counts + 4, 1, CLUMP_ERR_FORMAT, "more objects than a heap"},
+        {counts, 0xffffffbf, CLUMP_ERR_FORMAT, "more objects than a heap"}, /* with those of B */
         {counts + 12, 1, CLUMP_ERR_FORMAT, "reserved slots"},
         {counts + 32, 1, CLUMP_ERR_FORMAT, "abstract class"},
         {counts + 40, 1, CLUMP_ERR_FORMAT, "abstract class"},
@@ -257,6 +258,29 @@ static void made_up(void **state) {
             h, &(clump_load_desc){.read = memory_read, .user = &m, .without_registered = 1}, NULL));
     CHECK_HEAP(&on, h);
     clump_heap_destroy(h);
+    memory_release(&m);
+}
+
+/* A piece that says that it is packed: without zstd that is said; with it, these are no packed bytes. */
+static void made_up_as_packed(void **state) {
+    memory_file m = copy_of(&good);
+    const size_t at = piece_at(m.data, m.bytes, 2);
+    clumpi_piece p;
+    memcpy(&p, m.data + at, sizeof p);
+    p.stored -= 4;
+    memcpy(m.data + at, &p, sizeof p);
+    memmove(m.data + at + sizeof p + p.stored, m.data + at + sizeof p + p.bytes,
+            m.bytes - at - sizeof p - p.bytes);
+    m.bytes -= 4;
+    assert_true(reseal(m.data, m.bytes) == 9);
+    if (clumpi_pack_level_most())
+        expect_refused(&m, CLUMP_ERR_FORMAT, "zstd");
+    else
+        expect_refused(&m, CLUMP_ERR_UNSUPPORTED, "CLUMP_ZSTD");
+    p.stored = p.bytes + 4; /* more than it is */
+    memcpy(m.data + at, &p, sizeof p);
+    reseal(m.data, m.bytes);
+    expect_refused(&m, CLUMP_ERR_FORMAT, "piece 2");
     memory_release(&m);
 }
 
@@ -549,17 +573,12 @@ int main(int count, char **words) {
     if (count >= 4 && strcmp(words[1], "child") == 0)
         return child(words[2], words[3], count == 5 ? words[4] : NULL);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_bit),
-        cmocka_unit_test(every_length),
-        cmocka_unit_test(pieces_of_place),
-        cmocka_unit_test(foreign_and_newer),
-        cmocka_unit_test(made_up),
-        cmocka_unit_test(wrong_calls),
-        cmocka_unit_test(heaps_that_do_not_fit),
-        cmocka_unit_test(writes_that_fail),
-        cmocka_unit_test(full_disk),
-        cmocka_unit_test(killed),
-        cmocka_unit_test(two_saves),
+        cmocka_unit_test(every_bit),        cmocka_unit_test(every_length),
+        cmocka_unit_test(pieces_of_place),  cmocka_unit_test(foreign_and_newer),
+        cmocka_unit_test(made_up),          cmocka_unit_test(made_up_as_packed),
+        cmocka_unit_test(wrong_calls),      cmocka_unit_test(heaps_that_do_not_fit),
+        cmocka_unit_test(writes_that_fail), cmocka_unit_test(full_disk),
+        cmocka_unit_test(killed),           cmocka_unit_test(two_saves),
         cmocka_unit_test(longer_file),
     };
     const int failed = cmocka_run_group_tests(tests, open_all, close_all);
