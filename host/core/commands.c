@@ -184,11 +184,13 @@ clump_status clumpi_staging_create(clump_context *c, uint64_t bytes, const char 
 }
 
 /* The event is also the last command of a queue that does not keep the order, so that what comes waits for it. */
-static clump_status map(clump_context *c, clumpi_staging *s, cl_map_flags flags, uint64_t bytes) {
+clump_status clumpi_staging_map(clump_context *c, clumpi_staging *s, int is_written,
+                                uint64_t bytes) {
     cl_int code = CL_SUCCESS;
     s->ready = NULL;
-    s->data = c->cl.EnqueueMapBuffer(c->queue, s->buffer, CL_FALSE, flags, 0, bytes,
-                                     c->last ? 1 : 0, c->last ? &c->last : NULL, &s->ready, &code);
+    s->data = c->cl.EnqueueMapBuffer(
+        c->queue, s->buffer, CL_FALSE, is_written ? CL_MAP_WRITE_INVALIDATE_REGION : CL_MAP_READ, 0,
+        bytes, c->last ? 1 : 0, c->last ? &c->last : NULL, &s->ready, &code);
     if (code) {
         s->data = NULL;
         return clumpi_fail_cl(&c->error, "clEnqueueMapBuffer", code, "%llu bytes",
@@ -203,24 +205,11 @@ static clump_status map(clump_context *c, clumpi_staging *s, cl_map_flags flags,
     return code ? clumpi_fail_cl(&c->error, "clFlush", code, "a mapping") : CLUMP_OK;
 }
 
-static clump_status wait(clump_context *c, clumpi_staging *s) {
+clump_status clumpi_staging_wait(clump_context *c, clumpi_staging *s) {
     cl_int code = c->cl.WaitForEvents(1, &s->ready);
     c->cl.ReleaseEvent(s->ready);
     s->ready = NULL;
     return code ? clumpi_fail_cl(&c->error, "clWaitForEvents", code, "a mapping") : CLUMP_OK;
-}
-
-clump_status clumpi_staging_read_begin(clump_context *c, clumpi_staging *s, uint64_t bytes) {
-    return map(c, s, CL_MAP_READ, bytes);
-}
-
-clump_status clumpi_staging_read_end(clump_context *c, clumpi_staging *s) {
-    return wait(c, s);
-}
-
-clump_status clumpi_staging_write(clump_context *c, clumpi_staging *s, uint64_t bytes) {
-    clump_status status = map(c, s, CL_MAP_WRITE_INVALIDATE_REGION, bytes);
-    return status ? status : wait(c, s);
 }
 
 /* After the mapping, also where that was not waited for because something failed. */

@@ -94,11 +94,12 @@ typedef struct clumpi_staging {
 clump_status clumpi_staging_create(clump_context *c, uint64_t bytes, const char *what,
                                    clumpi_staging *s);
 void clumpi_staging_release(clump_context *c, clumpi_staging *s); /* all zero is allowed */
-/* Begin to map the first bytes for reading, after everything that was enqueued; wait until they can be read. */
-clump_status clumpi_staging_read_begin(clump_context *c, clumpi_staging *s, uint64_t bytes);
-clump_status clumpi_staging_read_end(clump_context *c, clumpi_staging *s);
-/* Map them for writing; what they had is lost. Blocks until nothing on the device uses the buffer. */
-clump_status clumpi_staging_write(clump_context *c, clumpi_staging *s, uint64_t bytes);
+/* Begin to map the first bytes, after everything that was enqueued: for reading, or for writing, and then what they had is
+ * lost. Does not block. */
+clump_status clumpi_staging_map(clump_context *c, clumpi_staging *s, int is_written,
+                                uint64_t bytes);
+/* Wait until they can be read or written. */
+clump_status clumpi_staging_wait(clump_context *c, clumpi_staging *s);
 /* They are the device's again. */
 clump_status clumpi_staging_unmap(clump_context *c, clumpi_staging *s);
 /* Fill with zeros; does not block. offset and bytes are multiples of 4. */

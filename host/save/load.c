@@ -234,14 +234,22 @@ static cl_mem piece_of(loading *l) {
     return l->lanes[l->turn].buffer;
 }
 
-/* The next piece, to the device. */
+/* The next piece, to the device. Its lane was mapped when the device had taken the piece before the last. */
 static clump_status read_piece(loading *l, uint32_t kind, uint32_t bytes) {
     clump_context *c = l->heap->context;
     l->turn = (l->turn + 1) % LANES;
     clumpi_staging *s = &l->lanes[l->turn];
-    clump_status status = clumpi_staging_write(c, s, bytes);
+    clump_status status = CLUMP_OK;
+    if (!s->data) status = clumpi_staging_map(c, s, 1, clumpi_saved_piece_most(&l->saved));
+    if (!status) status = clumpi_staging_wait(c, s);
     if (!status) status = clumpi_piece_read(&l->stream, kind, s->data, bytes);
     return status ? status : clumpi_staging_unmap(c, s);
+}
+
+/* What was enqueued last takes the piece: map its lane for the piece after the next. */
+static clump_status map_ahead(loading *l) {
+    return clumpi_staging_map(l->heap->context, &l->lanes[l->turn], 1,
+                              clumpi_saved_piece_most(&l->saved));
 }
 
 static clump_status load_piece(loading *l, const clumpi_saved_column *column,
@@ -254,7 +262,16 @@ static clump_status load_piece(loading *l, const clumpi_saved_column *column,
         status = clumpi_dense_to_refs(&l->dense, to.id, to.last, piece_of(l),
                                       bytes / (uint32_t)sizeof(clump_ref));
     }
-    return status ? status : clumpi_dense_write(&l->dense, id, f, from, n, piece_of(l));
+    if (!status) status = clumpi_dense_write(&l->dense, id, f, from, n, piece_of(l));
+    return status ? status : map_ahead(l);
+}
+
+/* No lane is mapped: what follows copies from the buffers. */
+static clump_status unmap_lanes(loading *l) {
+    clump_status status = CLUMP_OK;
+    for (uint32_t i = 0; i < LANES && !status; i++)
+        status = clumpi_staging_unmap(l->heap->context, &l->lanes[i]);
+    return status;
 }
 
 static clump_status load_column(loading *l, const clumpi_saved_column *column) {
@@ -296,7 +313,7 @@ static clump_status load_values(loading *l) {
         if (l->saved.counts[id]) status = clear_gained(l, id);
     for (clumpi_saved_column c = {.owner = 0}; !status && clumpi_saved_next(&l->saved, &c);)
         status = load_column(l, &c);
-    return status;
+    return status ? status : unmap_lanes(l);
 }
 
 /* ---- References outside ---------------------------------------------------------------------- */

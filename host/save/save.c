@@ -48,7 +48,7 @@ static void close_lanes(saving *s) {
 /* Write what a lane has, if it has anything. */
 static clump_status empty_lane(saving *s, lane *l) {
     if (!l->values.data) return CLUMP_OK;
-    clump_status status = clumpi_staging_read_end(s->heap->context, &l->values);
+    clump_status status = clumpi_staging_wait(s->heap->context, &l->values);
     if (!status) status = clumpi_piece_write(&s->stream, l->kind, l->values.data, l->bytes);
     if (!status) status = clumpi_staging_unmap(s->heap->context, &l->values);
     if (!status && l->kind == CLUMPI_KIND_VALUES)
@@ -67,7 +67,7 @@ static clump_status send_lane(saving *s, uint32_t kind, uint32_t bytes) {
     l->kind = kind;
     l->bytes = bytes;
     s->turn = (s->turn + 1) % LANES;
-    clump_status status = clumpi_staging_read_begin(s->heap->context, &l->values, bytes);
+    clump_status status = clumpi_staging_map(s->heap->context, &l->values, 0, bytes);
     return status ? status : empty_lane(s, next_lane(s));
 }
 
