@@ -99,7 +99,7 @@ static clump_status decode(clumpi_stream *s, clump_saved *saved, const uint8_t *
     memcpy(words, head, sizeof words);
     if (words[CLASSES] > CLUMP_CLASSES_MAX || words[REGISTERED] > CLUMPI_REGISTERED_MOST ||
         bytes != sizeof words + (uint64_t)words[SCHEMA_BYTES] +
-                     sizeof(uint64_t) * (2 * words[CLASSES] + (uint64_t)words[REGISTERED]))
+                     sizeof(uint64_t) * (2 * (uint64_t)words[CLASSES] + words[REGISTERED]))
         return wrong(s, "its head has not the size that it says");
     if (words[PIECE_BYTES] < CLUMPI_PIECE_LEAST || words[PIECE_BYTES] > CLUMPI_PIECE_MOST)
         return wrong(s, "its pieces have a size that is not allowed");

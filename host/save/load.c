@@ -490,6 +490,8 @@ clump_status clump_heap_load(clump_heap *heap, const clump_load_desc *desc,
     if (report) memset(report, 0, sizeof *report);
     if (!heap) return CLUMP_ERR_USAGE;
     clump_context *c = heap->context;
+    if (!desc)
+        return clumpi_fail(&c->error, CLUMP_ERR_USAGE, "clump_heap_load needs a description");
     loading l = {.heap = heap};
     clump_status status =
         clumpi_stream_open(&l.stream, desc, "clump_heap_load", &c->allocator, &c->error);

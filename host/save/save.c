@@ -243,7 +243,9 @@ clump_status clump_heap_save(clump_heap *heap, const clump_save_desc *desc,
     if (report) memset(report, 0, sizeof *report);
     if (!heap) return CLUMP_ERR_USAGE;
     clump_context *c = heap->context;
-    const uint32_t piece = desc ? desc->piece_bytes : 0;
+    if (!desc)
+        return clumpi_fail(&c->error, CLUMP_ERR_USAGE, "clump_heap_save needs a description");
+    const uint32_t piece = desc->piece_bytes;
     if (piece && (piece < CLUMPI_PIECE_LEAST || piece > CLUMPI_PIECE_MOST))
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
                            "clump_heap_save: piece_bytes is %u; %u to %u are possible", piece,

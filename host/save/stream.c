@@ -64,7 +64,7 @@ static clump_status create_file(clumpi_stream *s) {
 clump_status clumpi_stream_create(clumpi_stream *s, const clump_save_desc *desc, const char *call,
                                   const clump_allocator *allocator, clump_error *error) {
     *s = (clumpi_stream){.allocator = allocator, .error = error, .file = -1};
-    if (!desc || !desc->path == !desc->write)
+    if (!desc->path == !desc->write)
         return clumpi_fail(error, CLUMP_ERR_USAGE, "%s: set one of `path` and `write`", call);
     s->path = desc->path;
     s->write = desc->write;
