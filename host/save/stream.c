@@ -17,6 +17,7 @@
 #include "save/format.h"
 
 #define AT_ONCE (UINT32_C(1) << 30) /* bytes for one read() or write() */
+#define FILE_MODE (S_IRUSR | S_IWUSR | S_IRGRP | S_IWGRP | S_IROTH | S_IWOTH) /* less the umask */
 
 const char *clumpi_stream_name(const clumpi_stream *s) {
     return s->path ? s->path : "the saved heap";
@@ -53,7 +54,7 @@ static clump_status create_file(clumpi_stream *s) {
         return clumpi_fail(s->error, CLUMP_ERR_MEMORY, "no host memory for the name of a file");
     }
     s->part = part.data;
-    s->file = open(s->part, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+    s->file = open(s->part, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, FILE_MODE);
     clump_status status = s->file < 0 ? fail_io(s, "create", s->part, errno) : take_part(s);
     if (!status) return CLUMP_OK;
     if (s->file >= 0) close(s->file); /* the file is that of the other save */
