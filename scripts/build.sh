@@ -7,5 +7,7 @@ build=${1:-$root/build}
 
 generator=()
 if [ ! -f "$build/CMakeCache.txt" ] && command -v ninja >/dev/null; then generator=(-G Ninja); fi
-cmake -S "$root" -B "$build" "${generator[@]}" -DCMAKE_BUILD_TYPE=RelWithDebInfo "$@"
+zstd=() # where it is there, its use is tested
+if echo '#include <zstd.h>' | "${CC:-cc}" -E -x c - >/dev/null 2>&1; then zstd=(-DCLUMP_ZSTD=ON); fi
+cmake -S "$root" -B "$build" "${generator[@]}" "${zstd[@]}" -DCMAKE_BUILD_TYPE=RelWithDebInfo "$@"
 cmake --build "$build" --parallel "$(nproc)"

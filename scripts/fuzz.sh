@@ -48,7 +48,7 @@ fi
 cmake --build "$build" --target fuzzers --parallel "$(nproc)" >/dev/null
 
 # Long enough for what a format can say, and short enough to be quick.
-declare -A length=([cache]=200 [graph]=256 [map]=600 [options]=640 [pattern]=100 [results]=700 [schema]=400 [suballoc]=120 [trace]=300)
+declare -A length=([cache]=200 [graph]=256 [map]=600 [options]=640 [pattern]=100 [results]=700 [save]=700 [schema]=400 [suballoc]=120 [trace]=300)
 names=("$@")
 if [ $# -eq 0 ]; then
     for source in "$root"/tests/fuzz/fuzz_*.c; do

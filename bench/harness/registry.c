@@ -21,6 +21,7 @@ static const bench_descriptor *const benchmarks[] = {
     &bench_field_bandwidth,
     &bench_dispatch,
     &bench_host_access,
+    &bench_save_load,
     &bench_compact_synthetic,
     &bench_compact_quality,
     &bench_compact_passes,

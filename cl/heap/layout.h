@@ -128,6 +128,22 @@ typedef struct clumpi_struct_field {
     clumpi_u32 piece;              /* what all of these are multiples of: 1, 2, 4, 8 or 16 */
     clumpi_u32 is_read;            /* 1: from the heap to the struct; 0: the other way */
     clumpi_u64 at, struct_bytes;   /* of the first struct; from one to the next */
+    clumpi_u32 from, to; /* of the objects' numbers, from .. to-1; number `from` is the first struct. Only
+                            of objects of classes: new objects and chosen ones are all copied */
 } clumpi_struct_field;
+
+/* Where the objects of a class are by the numbers of a file, and by those of the heap (dense.cl). */
+typedef struct clumpi_dense_span {
+    clumpi_u32 from, to; /* number of the first one in the file; in the heap */
+    clumpi_u32 class_id; /* in the heap */
+    clumpi_u32 pad;
+} clumpi_dense_span;
+
+/* What dense.cl counts. */
+typedef struct clumpi_dense_wrong {
+    clumpi_u32 nulled;  /* references that named no object of the classes asked for */
+    clumpi_u32 no_object, no_member; /* numbers that no object has; of objects of other classes than asked for */
+    clumpi_u32 pad;
+} clumpi_dense_wrong;
 
 #endif

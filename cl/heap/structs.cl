@@ -47,20 +47,40 @@ static inline clumpi_range struct_rows(const clumpi_view *v, uint first, uint la
     return first ? clumpi_list_range(v, first, last) : made;
 }
 
+/* The last row of a list that is not empty whose first object has no larger number. The numbers of a list of classes
+ * grow from row to row. */
+static inline uint struct_row_of(__global const uint *index, clumpi_range list, uint number) {
+    uint row = list.begin;
+    for (uint step = 1u << (31u - clz(list.end - list.begin)); step; step >>= 1)
+        if (step < list.end - row && index[row + step] <= number) row += step;
+    return row;
+}
+
+/* The rows that have the numbers f.from .. f.to-1. */
+static inline clumpi_range struct_narrow(__global const uint *index, clumpi_range list, clumpi_struct_field f) {
+    if (f.to == CLUMPI_NONE || list.begin == list.end || f.from == f.to) return list;
+    clumpi_range found = {struct_row_of(index, list, f.from), struct_row_of(index, list, f.to - 1u) + 1u};
+    return found;
+}
+
 /* If f.count is 0, `structs` gets the references of the objects instead. */
 __kernel void clumpi_struct_all(__global uchar *heap, uint header_at, uint first, uint last, clumpi_struct_field f,
                                 __global uchar *structs) {
     clumpi_view v = clumpi_view_of(heap, header_at);
-    clumpi_range list = struct_rows(&v, first, last), chunk = clumpi_chunk(list.begin, list.end);
+    clumpi_range list = struct_rows(&v, first, last);
     __global const uint *rows = clumpi_words_at(&v, v.header->at_list_rows);
     __global const uint *index = clumpi_words_at(&v, v.header->at_list_index);
+    if (first) list = struct_narrow(index, list, f);
+    clumpi_range chunk = clumpi_chunk(list.begin, list.end);
     __global const ulong *masks = (__global const ulong *)clumpi_words_at(&v, v.header->at_list_masks);
     uint items = min((uint)get_local_size(0), 64u), me = (uint)get_local_id(0);
     for (uint r = chunk.begin + me / items; r < chunk.end; r += (uint)get_local_size(0) / items) {
         __global uchar *row = heap + rows[r] * (ulong)v.header->granule_bytes;
         for (uint slot = me % items; slot < 64u; slot += items) {
             if (!(masks[r] >> slot & 1ul)) continue;
-            ulong number = index[r] + clumpi_rank_in_row(masks[r], slot);
+            uint number = index[r] + clumpi_rank_in_row(masks[r], slot);
+            if (number < f.from || number >= f.to) continue;
+            number -= f.from;
             struct_field(f, row, slot, structs, number);
             if (f.count == 0) ((__global uint *)(structs + f.at))[number] = rows[r] << 6 | slot;
         }

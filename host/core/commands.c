@@ -168,3 +168,70 @@ clump_status clumpi_finish(clump_context *c) {
     if (code) return clumpi_fail_cl(&c->error, "clFinish", code, "work enqueued before has failed");
     return CLUMP_OK;
 }
+
+/* ---- Staging --------------------------------------------------------------------------------- */
+
+clump_status clumpi_staging_create(clump_context *c, uint64_t bytes, const char *what,
+                                   clumpi_staging *s) {
+    cl_int code = CL_SUCCESS;
+    *s = (clumpi_staging){.buffer = c->cl.CreateBuffer(c->context,
+                                                       CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR,
+                                                       bytes, NULL, &code)};
+    if (!code) return CLUMP_OK;
+    s->buffer = NULL;
+    return clumpi_fail_cl(&c->error, "clCreateBuffer", code, "%llu bytes for %s",
+                          (unsigned long long)bytes, what);
+}
+
+/* The event is also the last command of a queue that does not keep the order, so that what comes waits for it. */
+clump_status clumpi_staging_map(clump_context *c, clumpi_staging *s, int is_written,
+                                uint64_t bytes) {
+    cl_int code = CL_SUCCESS;
+    s->ready = NULL;
+    s->data = c->cl.EnqueueMapBuffer(
+        c->queue, s->buffer, CL_FALSE, is_written ? CL_MAP_WRITE_INVALIDATE_REGION : CL_MAP_READ, 0,
+        bytes, c->last ? 1 : 0, c->last ? &c->last : NULL, &s->ready, &code);
+    if (code) {
+        s->data = NULL;
+        return clumpi_fail_cl(&c->error, "clEnqueueMapBuffer", code, "%llu bytes",
+                              (unsigned long long)bytes);
+    }
+    if (!c->in_order) {
+        code = c->cl.RetainEvent(s->ready);
+        if (code) return clumpi_fail_cl(&c->error, "clRetainEvent", code, "a mapping");
+        remember(c, s->ready);
+    }
+    code = c->cl.Flush(c->queue);
+    return code ? clumpi_fail_cl(&c->error, "clFlush", code, "a mapping") : CLUMP_OK;
+}
+
+clump_status clumpi_staging_wait(clump_context *c, clumpi_staging *s) {
+    cl_int code = c->cl.WaitForEvents(1, &s->ready);
+    c->cl.ReleaseEvent(s->ready);
+    s->ready = NULL;
+    return code ? clumpi_fail_cl(&c->error, "clWaitForEvents", code, "a mapping") : CLUMP_OK;
+}
+
+/* After the mapping, also where that was not waited for because something failed. */
+clump_status clumpi_staging_unmap(clump_context *c, clumpi_staging *s) {
+    cl_event event = NULL, before[2];
+    cl_uint waits = 0;
+    cl_int code = CL_SUCCESS;
+    if (c->last) before[waits++] = c->last;
+    if (s->ready) before[waits++] = s->ready;
+    if (s->data)
+        code = c->cl.EnqueueUnmapMemObject(c->queue, s->buffer, s->data, waits,
+                                           waits ? before : NULL, c->in_order ? NULL : &event);
+    s->data = NULL;
+    if (s->ready) c->cl.ReleaseEvent(s->ready);
+    s->ready = NULL;
+    if (code) return clumpi_fail_cl(&c->error, "clEnqueueUnmapMemObject", code, "a mapping");
+    if (event) remember(c, event);
+    return CLUMP_OK;
+}
+
+void clumpi_staging_release(clump_context *c, clumpi_staging *s) {
+    const clump_error error = c->error; /* keep the cause of whatever led here */
+    if (clumpi_staging_unmap(c, s)) c->error = error;
+    clumpi_buffer_release(c, &s->buffer);
+}

@@ -294,6 +294,15 @@ clump_status clumpi_made_read(clump_heap *heap, clumpi_u32 class_id, clumpi_u32 
 /* CLUMP_OK if `ref` is a live object of the classes first .. last, else CLUMP_ERR_REFERENCE. Blocks. */
 clump_status clumpi_ref_check(clump_heap *heap, clump_ref ref, clumpi_u32 first, clumpi_u32 last);
 
+/* ---- structs.c ---- */
+
+/* Where a row has a field, of all objects. */
+clumpi_struct_field clumpi_struct_field_of(const clump_field_info *f);
+/* Copy a field of the objects of the classes first .. last, whose rows are ranked, or if `first` is 0 of those that a
+ * do-new just made. One launch. */
+clump_status clumpi_struct_copy(clump_heap *heap, clumpi_u32 first, clumpi_u32 last,
+                                clumpi_struct_field f, cl_mem structs);
+
 /* ---- run.c: the parts of a do-new ---- */
 
 /* Can objects of the class be made, so many at once? Its facts, or what is wrong in words. */
@@ -316,6 +325,19 @@ clump_status clumpi_check_find(clump_heap *heap, clumpi_u32 *told, clumpi_u32 *k
 /* Unregister all buffers, and give up all handles, at the end of the heap. What callers have of them stays with
  * the context, for clump_refs_unregister(). */
 void clumpi_refs_clear(clump_heap *heap);
+
+/* Handles as a saved heap has them. How many numbers were given out, and how many of them are in use; whether one is; the
+ * buffer that has their references, NULL if there is none. */
+uint32_t clumpi_handles_used(const clump_heap *heap);
+uint32_t clumpi_handles_live(const clump_heap *heap);
+int clumpi_handle_is_live(const clump_heap *heap, clump_handle handle);
+const clump_refs *clumpi_handles_refs(const clump_heap *heap);
+
+/* Of a heap without handles: `used` numbers, of which `refs` has the references, and `live` which are in use. */
+clump_status clumpi_handles_restore(clump_heap *heap, uint32_t used, const clump_ref *refs,
+                                    const uint8_t *live);
+/* Give all of them up. */
+void clumpi_handles_clear(clump_heap *heap);
 
 /* Of a heap that watches its handles, nothing for others: null the handles of freed objects, before objects move or
  * are marked; and watch the objects where they are now, after they moved. */

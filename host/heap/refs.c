@@ -151,9 +151,13 @@ static void free_handles(clump_heap *heap, clumpi_handles *h) {
     clumpi_free(a, h);
 }
 
-void clumpi_refs_clear(clump_heap *heap) {
+void clumpi_handles_clear(clump_heap *heap) {
     free_handles(heap, heap->handles);
     heap->handles = NULL;
+}
+
+void clumpi_refs_clear(clump_heap *heap) {
+    clumpi_handles_clear(heap);
     for (clump_refs *r; (r = heap->refs) != NULL;) {
         left_refs *left = left_of(heap->context);
         let_go(r);
@@ -162,48 +166,93 @@ void clumpi_refs_clear(clump_heap *heap) {
     }
 }
 
-/* A buffer for `room` handles, with those of `old`, which may be NULL. */
-static clump_status copy_buffer(clump_heap *heap, const clumpi_handles *old, clumpi_handles *h) {
+/* A buffer for h->room handles, of which the first have these references. */
+static clump_status make_buffer(clump_heap *heap, clumpi_handles *h, const clump_ref *refs) {
     clump_context *c = heap->context;
-    uint64_t bytes = (uint64_t)h->room * sizeof(clump_ref);
-    clump_ref *values = clumpi_alloc(&c->allocator, bytes); /* zeros */
-    if (!values)
-        return clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for %u handles", h->room);
+    const uint64_t bytes = (uint64_t)h->room * sizeof *refs,
+                   used = (uint64_t)h->used * sizeof *refs;
     cl_mem buffer;
     clump_status status = clumpi_buffer_create(c, bytes, "handles", &buffer);
-    if (!status && old)
-        status = clumpi_read(c, old->refs->buffer, 0, (uint64_t)old->room * sizeof *values, values);
-    if (!status) status = clumpi_write(c, buffer, 0, bytes, values);
+    if (!status) status = clumpi_write(c, buffer, 0, used, refs);
+    if (!status) status = clumpi_clear(c, buffer, used, bytes - used);
+    if (!status) status = clumpi_finish(c);
     if (!status) {
         clump_refs_desc desc = {.buffer = buffer, .count = h->room, .null_dangling = 1};
         status = clump_refs_register(heap, &desc, &h->refs);
     }
     clumpi_buffer_release(c, &buffer);
-    clumpi_free(&c->allocator, values);
     return status;
+}
+
+/* `used` handles with these references, and room for as many as `room`. *made is NULL on failure. */
+static clump_status make_handles(clump_heap *heap, uint32_t room, uint32_t used,
+                                 const clump_ref *refs, clumpi_handles **made) {
+    clump_context *c = heap->context;
+    clumpi_handles *h = clumpi_alloc(&c->allocator, sizeof *h);
+    *made = NULL;
+    if (!h) return clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for handles");
+    h->room = room;
+    h->used = used;
+    h->free = clumpi_alloc(&c->allocator, h->room * sizeof *h->free);
+    h->live = clumpi_alloc(&c->allocator, h->room);
+    clump_status status = CLUMP_OK;
+    if (!h->free || !h->live)
+        status = clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for %u handles", h->room);
+    if (!status) status = make_buffer(heap, h, refs);
+    if (status) {
+        free_handles(heap, h);
+        return status;
+    }
+    *made = h;
+    return CLUMP_OK;
 }
 
 /* Twice as many, or the first. heap->handles is unchanged on failure. */
 static clump_status grow_handles(clump_heap *heap) {
     clump_context *c = heap->context;
     const clumpi_handles *old = heap->handles;
-    clumpi_handles *h = clumpi_alloc(&c->allocator, sizeof *h);
-    if (!h) return clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for handles");
-    h->room = old ? 2 * old->room : HANDLES_FIRST;
-    h->free = clumpi_alloc(&c->allocator, h->room * sizeof *h->free);
-    h->live = clumpi_alloc(&c->allocator, h->room);
-    clump_status status = CLUMP_OK;
-    if (!h->free || !h->live)
-        status = clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for %u handles", h->room);
-    if (!status) status = copy_buffer(heap, old, h);
-    if (status) {
-        free_handles(heap, h);
-        return status;
-    }
-    if (old) {
-        h->used = old->used; /* none is free, else nothing had to grow */
-        memcpy(h->live, old->live, old->room);
-    }
+    const uint32_t used = old ? old->used : 0; /* none is free, else nothing had to grow */
+    clumpi_handles *h;
+    clump_ref *refs = clumpi_alloc(&c->allocator, used * sizeof *refs);
+    if (!refs)
+        return clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for %u handles", used);
+    clump_status status =
+        old ? clumpi_read(c, old->refs->buffer, 0, used * sizeof *refs, refs) : CLUMP_OK;
+    if (!status) status = make_handles(heap, old ? 2 * old->room : HANDLES_FIRST, used, refs, &h);
+    clumpi_free(&c->allocator, refs);
+    if (status) return status;
+    if (old) memcpy(h->live, old->live, used);
+    free_handles(heap, heap->handles);
+    heap->handles = h;
+    return CLUMP_OK;
+}
+
+uint32_t clumpi_handles_used(const clump_heap *heap) {
+    return heap->handles ? heap->handles->used : 0;
+}
+
+uint32_t clumpi_handles_live(const clump_heap *heap) {
+    return heap->handles ? heap->handles->used - heap->handles->free_count : 0;
+}
+
+int clumpi_handle_is_live(const clump_heap *heap, clump_handle handle) {
+    return heap->handles->live[handle - 1];
+}
+
+const clump_refs *clumpi_handles_refs(const clump_heap *heap) {
+    return heap->handles ? heap->handles->refs : NULL;
+}
+
+clump_status clumpi_handles_restore(clump_heap *heap, uint32_t used, const clump_ref *refs,
+                                    const uint8_t *live) {
+    clumpi_handles *h;
+    uint32_t room = HANDLES_FIRST;
+    while (room < used && room < UINT32_C(1) << 31) room *= 2;
+    clump_status status = make_handles(heap, room < used ? used : room, used, refs, &h);
+    if (status) return status;
+    memcpy(h->live, live, used);
+    for (uint32_t i = used; i-- > 0;)
+        if (!live[i]) h->free[h->free_count++] = i; /* the lowest are given out first */
     free_handles(heap, heap->handles);
     heap->handles = h;
     return CLUMP_OK;

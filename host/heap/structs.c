@@ -8,9 +8,7 @@
  */
 #include <string.h>
 
-#include "heap/heap.h"
-
-#define ZERO_BYTES 128u /* the largest element: a double16 */
+#include "heap/dense.h"
 
 static const char *const kernel_files[] = {
     "cl/core/layout.h",  "cl/core/prelude.clh", "cl/core/bitmap.clh",
@@ -76,11 +74,13 @@ static clump_status open_transfer(transfer *t, const void *structs, const char *
 static clump_status open_buffer(transfer *t, const void *structs) {
     clump_context *c = t->heap->context;
     uint64_t bytes = t->count * t->desc->bytes;
-    t->zeros_at = (bytes + ZERO_BYTES - 1) / ZERO_BYTES * ZERO_BYTES;
-    clump_status status = clumpi_buffer_create(c, t->zeros_at + ZERO_BYTES, "structs", &t->structs);
+    t->zeros_at = (bytes + CLUMPI_ZERO_BYTES - 1) / CLUMPI_ZERO_BYTES * CLUMPI_ZERO_BYTES;
+    clump_status status =
+        clumpi_buffer_create(c, t->zeros_at + CLUMPI_ZERO_BYTES, "structs", &t->structs);
     if (!status && t->is_read) status = clumpi_clear(c, t->structs, 0, t->zeros_at);
     if (!status && !t->is_read) status = clumpi_write(c, t->structs, 0, bytes, structs);
-    if (!status && !t->is_read) status = clumpi_clear(c, t->structs, t->zeros_at, ZERO_BYTES);
+    if (!status && !t->is_read)
+        status = clumpi_clear(c, t->structs, t->zeros_at, CLUMPI_ZERO_BYTES);
     return status;
 }
 
@@ -96,32 +96,44 @@ static clumpi_u32 common_piece(uint64_t bits) {
     return piece;
 }
 
+static clumpi_u32 piece_of(const clumpi_struct_field *f) {
+    return common_piece(f->base | f->stride | f->step | f->bytes | f->next | f->at |
+                        f->struct_bytes);
+}
+
+clump_status clumpi_struct_copy(clump_heap *heap, clumpi_u32 first, clumpi_u32 last,
+                                clumpi_struct_field f, cl_mem structs) {
+    const clumpi_launch_sizes *sizes = &heap->context->sizes;
+    f.piece = piece_of(&f);
+    clumpi_arg args[] = {
+        {sizeof first, &first}, {sizeof last, &last}, {sizeof f, &f}, {sizeof structs, &structs}};
+    return clumpi_run_on_heap(heap, CLUMPI_STRUCT_KERNEL(struct_all), sizes->do_all_global,
+                              sizes->do_all_local, args, 4, NULL);
+}
+
 /* All objects of the classes from `first` on, 0: new ones; or those that are chosen. */
 static clump_status copy_field(transfer *t, clumpi_u32 first, clumpi_struct_field f) {
-    const cl_mem *place = f.count ? &t->structs : &t->refs;
     const clumpi_launch_sizes *sizes = &t->heap->context->sizes;
-    clumpi_u32 last = t->info.last, count = (clumpi_u32)t->count;
+    clumpi_u32 count = (clumpi_u32)t->count;
     f.is_read = (clumpi_u32)t->is_read;
-    f.piece = common_piece(f.base | f.stride | f.step | f.bytes | f.next | f.at | f.struct_bytes);
-    clumpi_arg all[] = {
-        {sizeof first, &first}, {sizeof last, &last}, {sizeof f, &f}, {sizeof *place, place}};
+    if (!t->is_chosen)
+        return clumpi_struct_copy(t->heap, first, t->info.last, f, f.count ? t->structs : t->refs);
+    f.piece = piece_of(&f);
     clumpi_arg chosen[] = {{sizeof t->refs, &t->refs},
                            {sizeof count, &count},
                            {sizeof f, &f},
                            {sizeof t->structs, &t->structs}};
-    return clumpi_run_on_heap(
-        t->heap,
-        t->is_chosen ? CLUMPI_STRUCT_KERNEL(struct_chosen) : CLUMPI_STRUCT_KERNEL(struct_all),
-        sizes->do_all_global, sizes->do_all_local, t->is_chosen ? chosen : all, 4, NULL);
+    return clumpi_run_on_heap(t->heap, CLUMPI_STRUCT_KERNEL(struct_chosen), sizes->do_all_global,
+                              sizes->do_all_local, chosen, 4, NULL);
 }
 
-/* Where the fields of a row are. */
-static clumpi_struct_field field_of_row(const clump_field_info *f) {
+clumpi_struct_field clumpi_struct_field_of(const clump_field_info *f) {
     clumpi_struct_field field = {.base = f->base_bytes,
                                  .stride = f->stride_bytes,
                                  .step = f->step_bytes,
                                  .count = f->count ? f->count : 1,
-                                 .bytes = f->element_bytes};
+                                 .bytes = f->element_bytes,
+                                 .to = UINT32_MAX};
     return field;
 }
 
@@ -130,7 +142,7 @@ static clump_status copy_fields(transfer *t, clumpi_u32 first) {
     for (uint32_t i = 0; i < t->desc->field_count && !status; i++) {
         clump_field_info info;
         clump_schema_find_field(t->heap->schema, t->info.id, t->desc->fields[i].name, &info);
-        clumpi_struct_field f = field_of_row(&info);
+        clumpi_struct_field f = clumpi_struct_field_of(&info);
         f.next = f.bytes;
         f.at = t->desc->fields[i].offset;
         f.struct_bytes = t->desc->bytes;
@@ -282,7 +294,7 @@ static clump_status clear_others(transfer *t) {
             clump_field_info info;
             clump_schema_get_field(t->heap->schema, id, i, &info);
             if (is_named(t->desc, info.name)) continue;
-            clumpi_struct_field f = field_of_row(&info);
+            clumpi_struct_field f = clumpi_struct_field_of(&info);
             f.at = t->zeros_at; /* of all objects and elements */
             status = copy_field(t, 0, f);
         }
@@ -291,7 +303,7 @@ static clump_status clear_others(transfer *t) {
 }
 
 static clump_status read_refs(transfer *t, uint64_t objects, clump_ref *refs) {
-    const clumpi_struct_field none = {0};
+    const clumpi_struct_field none = {.to = UINT32_MAX};
     clump_status status = copy_field(t, 0, none);
     if (!status) status = clumpi_checking_name(t->heap, t->refs, objects);
     return status ? status

@@ -11,7 +11,7 @@
  *     every `name` points into `names`, which does not change any more
  *
  * Files: schema.c (building, getters, copying), seal.c (ids, layout), names.c (rules
- * for names, hash index), reserved_names.c (tables), parse.c (text).
+ * for names, hash index), reserved_names.c (tables), parse.c and emit_text.c (text).
  * Read first: include/clump/schema.h, memory.h.
  */
 #ifndef CLUMPI_SCHEMA_H
@@ -129,6 +129,9 @@ clump_status clumpi_schema_copy(const clump_schema *schema, const clump_allocato
  * bytes behind each column, that of the prefix too. Returns CLUMP_OK; CLUMP_ERR_SCHEMA: a class is too large then, and
  * the schema is of no use. */
 clump_status clumpi_schema_spread(clump_schema *schema, uint32_t prefix, uint32_t gap);
+
+/* Append a sealed schema as text: clump_schema_parse() makes an equal one of it (emit_text.c). */
+void clumpi_schema_emit_text(clumpi_text *text, const clump_schema *schema);
 
 /* Class `id`, or NULL if there is none or the schema is not sealed. */
 const clumpi_class_entry *clumpi_schema_class(const clump_schema *schema, uint32_t id);

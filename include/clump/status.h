@@ -32,7 +32,8 @@ extern "C" {
     X(CLUMP_ERR_DEVICE, -9, "a kernel reported an error on the device")                            \
     X(CLUMP_ERR_CORRUPT, -10, "an invariant of the heap does not hold")                            \
     X(CLUMP_ERR_REFERENCE, -11, "a reference names no live object of the class")                   \
-    X(CLUMP_ERR_IO, -12, "a file could not be read or written")
+    X(CLUMP_ERR_IO, -12, "a file could not be read or written")                                    \
+    X(CLUMP_ERR_FORMAT, -13, "a file is cut off, altered, of another kind or of a newer version")
 
 typedef enum clump_status {
 #define CLUMP_STATUS_ENUM(name, value, text) name = (value),

@@ -23,7 +23,7 @@ import sources
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 HERE = pathlib.Path(__file__).resolve().parent
 FILES = ('cl/**/*.cl', 'cl/**/*.clh', 'host/compact/**/*.c', 'host/sort/*.c', 'host/heap/refs.c',
-         'host/collect/*.c', 'host/heap/geometry.c', 'host/pool/*.c', 'host/suballoc/*')
+         'host/collect/*.c', 'host/heap/geometry.c', 'host/pool/*.c', 'host/save/*.c', 'host/suballoc/*')
 LIMIT_LEAST, LIMIT_FACTOR = 30, 4  # seconds for a test; times what it takes without
 
 

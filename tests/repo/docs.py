@@ -239,7 +239,7 @@ def check_names(page, line, text):
     names = re.findall(r"`(\w+)\(\)`", text)
     if not text.startswith("|") or not paths or not all(map(os.path.isfile, paths)):
         return
-    files = [open(p, encoding="utf-8").read() for p in paths]
+    files = [open(p, encoding="utf-8", errors="replace").read() for p in paths]
     for name in names:
         if not any(re.search(rf"\b{name}\(", file) for file in files):
             fail(page, line, f"none of the files of this row has {name}()")

@@ -22,6 +22,7 @@ PARTS = {
     'compact': ['heap', 'sort'],
     'merge': ['compact'],
     'collect': ['compact'],
+    'save': ['heap', 'compact'],
     'suballoc': ['core'],
     'pool': ['suballoc'],
 }
@@ -32,6 +33,7 @@ PUBLIC = {
     'heap': 'checked heap program refs run structs',
     'compact': 'compact compactor',
     'collect': 'collect collector',
+    'save': 'save',
     'suballoc': 'suballoc',
     'pool': 'pool defrag',
 }

@@ -181,10 +181,13 @@ ENQUEUE(EnqueueMarkerWithWaitList,
 static void *CL_API_CALL fail_EnqueueMapBuffer(cl_command_queue a, cl_mem b, cl_bool c,
                                                cl_map_flags d, size_t e, size_t g, cl_uint h,
                                                const cl_event *i, cl_event *event, cl_int *code) {
-    if (!strike("clEnqueueMapBuffer"))
-        return clEnqueueMapBuffer(a, b, c, d, e, g, h, i, event, code);
-    *code = failing.code;
-    return NULL;
+    if (strike("clEnqueueMapBuffer")) {
+        *code = failing.code;
+        return NULL;
+    }
+    void *mapped = clEnqueueMapBuffer(a, b, c, d, e, g, h, i, event, code);
+    if (event) retained(FAILING_EVENT, *code);
+    return mapped;
 }
 ENQUEUE(EnqueueUnmapMemObject,
         (cl_command_queue a, cl_mem b, void *c, cl_uint d, const cl_event *e, cl_event *event), a,

@@ -13,6 +13,7 @@
  *   numbers.c     objects by number                pool_calls.c all other calls on it,
  *   upkeep.c      what changes nothing             pool_thread.c another thread's
  *   host_access.c fields from the host             verify.c     everything compared
+ *   saving.c      a heap saved, and loaded into another
  *   checks.c      checked heaps
  *   operations.c  the list of operations           round.c      what a round has, from begin to end
  *   memory.c      that it does not grow            watchdog.c   operations that do not end
@@ -116,6 +117,7 @@ typedef struct outside {
     uint32_t *image; /* all words of the buffer */
     uint32_t words;
     uint32_t limit; /* references that are looked at */
+    uint32_t turn;  /* the number of its registration */
 } outside;
 
 typedef struct heap_model {
@@ -138,6 +140,7 @@ typedef struct heap_model {
     clump_heap_stats stats;                 /* after the last operation */
     clump_class_stats classes[CLASSES_MAX]; /* by id - 1 */
     outside outsides[OUTSIDES_MAX];
+    uint32_t registrations; /* so far */
     struct {
         clump_handle handle;
         clump_ref ref;
@@ -199,6 +202,7 @@ typedef struct pool_thread pool_thread;
     X(reserve_slots, 4)                                                                            \
     X(repair_heap, 2)                                                                              \
     X(look_inside, 2)                                                                              \
+    X(save_and_load, 4)                                                                            \
     X(renew_heap, 1)                                                                               \
     X(renew_program, 1)                                                                            \
     X(use_pool, 4)                                                                                 \
@@ -407,6 +411,8 @@ void find_again(client *c, heap_model *h, clump_ref *to);
 
 void compare_outside(client *c, heap_model *h);
 void close_outside(client *c, heap_model *h);
+/* References beyond those that are looked at became null. */
+void clear_uncounted(heap_model *h);
 
 /* What a reference outside becomes: `follow` is called for each that is looked at, and for each
  * handle, and returns the new one. */
@@ -471,6 +477,7 @@ void print_operations(const totals *sum); /* how often each ran, and for how lon
 
 /* Make the heap of `h`, empty. */
 void make_heap(client *c, heap_model *h);
+void make_heap_like(client *c, heap_model *h); /* that watches handles as the one before did */
 
 /* ---- launches.c -------------------------------------------------------------------------------- */
 

@@ -13,14 +13,14 @@ static const entry entries[OPERATIONS] = {
 #undef OPERATION_ENTRY
 };
 
-void make_heap(client *c, heap_model *h) {
+static void open_heap(client *c, heap_model *h, int watches) {
     clump_checked_desc checked = c->checked;
     checked.user = h;
     clump_heap_desc desc = {.context = c->on.clump,
                             .schema = c->schema,
                             .bytes = h->bytes,
                             .block_rows = c->block_rows,
-                            .watch_handles = chance(c, c->watching),
+                            .watch_handles = watches,
                             .checked = c->checked.without == CLUMP_CHECK_ALL ? NULL : &checked,
                             .pool = chance(c, 70) ? c->pool : NULL};
     clump_status status = clump_heap_create(&desc, &h->heap);
@@ -35,6 +35,14 @@ void make_heap(client *c, heap_model *h) {
     h->pooled = desc.pool != NULL;
     h->watches = desc.watch_handles;
     model_open(c, h);
+}
+
+void make_heap(client *c, heap_model *h) {
+    open_heap(c, h, chance(c, c->watching));
+}
+
+void make_heap_like(client *c, heap_model *h) {
+    open_heap(c, h, h->watches);
 }
 
 /* A heap goes with all that is in it, and another comes. */

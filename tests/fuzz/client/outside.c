@@ -45,6 +45,7 @@ void register_buffer(client *c, heap_model *h) {
          o->desc.stride, o->desc.weak ? ", weak" : "",
          o->desc.null_dangling ? ", null_dangling" : "");
     CHECK_OK(&c->on, clump_refs_register(h->heap, &o->desc, &o->refs));
+    o->turn = h->registrations++;
 }
 
 static void compare_buffer(client *c, outside *o) {
@@ -123,6 +124,11 @@ void change_outside(heap_model *h, follow_outside *follow, void *user) {
     }
     for (uint32_t i = 0; i < h->handle_count; i++)
         h->handles[i].ref = follow(user, h->handles[i].ref, (outside_rules){1, 0});
+}
+
+void clear_uncounted(heap_model *h) {
+    for (outside *o = h->outsides; o < h->outsides + OUTSIDES_MAX; o++)
+        for (uint32_t i = o->limit; o->refs && i < o->desc.count; i++) o->image[place_of(o, i)] = 0;
 }
 
 void compare_outside(client *c, heap_model *h) {

@@ -17,6 +17,7 @@ small() {
         alloc-bulk) echo objects=20000 ;;
         field-bandwidth) echo objects=20000 layout=aos type=uint2 ;;
         dispatch) echo objects=20000 work=3 ;;
+        save-load) echo objects=20000 density=0.5 file="$folder/heap.clump" ;;
         host-access) echo objects=20000 density=0.5 type=ushort ;;
         start-up) echo cache="$folder/start-up" ;;
         enumerate) echo objects=20000 density=0.5 together=64 ;;

@@ -1,0 +1,511 @@
+/* Loading a heap (clump/save.h).
+ *
+ * Invariant: nothing of the caller's changes before all of the file was read and compared. Objects are made and filled before
+ * that, in a heap that had none; if the rest of the file is not right they go again, and nobody has seen them. Registered buffers, handles
+ * and reserved slots change at the end.
+ *
+ * Read first: format.h, heap/dense.h. save.c has the other direction.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "heap/dense.h"
+#include "save/format.h"
+#include "save/parts.h"
+
+#define LANES 2 /* the device takes a piece out of one while the next is read into the other */
+#define NEW_MOST (UINT64_C(1) << 31) /* objects of one do-new */
+
+typedef struct loading {
+    clump_heap *heap;
+    clumpi_stream stream;
+    clump_saved saved;
+    clumpi_dense dense;
+    uint32_t class_of[CLUMP_CLASSES_MAX +
+                      1]; /* by class id of the file: that of the heap; 0: there is none */
+    const clump_refs **registered;
+    uint32_t registered_count; /* that are loaded: all or none */
+    cl_mem *outside;           /* of each: its references, until the end */
+    clump_ref *handles;        /* NULL if there is none */
+    uint8_t *live;             /* of each handle: is it in use? */
+    clumpi_staging lanes[LANES];
+    uint32_t turn;  /* which of them has the piece that is read */
+    uint8_t *piece; /* what is left out, and handles */
+    int is_changed; /* the heap may have objects */
+    clump_load_report report;
+} loading;
+
+/* ---- Before the heap changes ----------------------------------------------------------------- */
+
+static clump_status check_empty(loading *l) {
+    clump_heap_stats stats;
+    clump_status status = clump_heap_calc_stats(l->heap, &stats, NULL, 0);
+    if (status) return status;
+    if (stats.objects)
+        return clumpi_fail(&l->heap->context->error, CLUMP_ERR_USAGE,
+                           "clump_heap_load: the heap has %llu objects; it must have none",
+                           (unsigned long long)stats.objects);
+    if (clumpi_handles_live(l->heap))
+        return clumpi_fail(&l->heap->context->error, CLUMP_ERR_USAGE,
+                           "clump_heap_load: the heap has %u handles; it must have none",
+                           clumpi_handles_live(l->heap));
+    return CLUMP_OK;
+}
+
+/* The heap's class for one of the file, which may be missing if it has no objects. */
+static clump_status match_class(loading *l, uint32_t id) {
+    clump_class_info theirs, ours;
+    clump_schema_get_class(l->saved.schema, id, &theirs);
+    const int is_there = !clump_schema_find_class(l->heap->schema, theirs.name, &ours);
+    if (is_there && !ours.is_abstract) {
+        l->class_of[id] = ours.id;
+        return CLUMP_OK;
+    }
+    if (!l->saved.counts[id]) return CLUMP_OK;
+    return clumpi_fail(&l->heap->context->error, CLUMP_ERR_SCHEMA,
+                       "%s has %llu objects of class %s, which %s", clumpi_stream_name(&l->stream),
+                       (unsigned long long)l->saved.counts[id], theirs.name,
+                       is_there ? "is abstract in the heap's schema" : "the heap's schema lacks");
+}
+
+/* "float4[3]" */
+#define TYPE_BYTES 96
+static const char *type_words(const clump_field_info *f, char text[TYPE_BYTES]) {
+    char count[16] = "";
+    if (f->count) snprintf(count, sizeof count, "[%u]", f->count);
+    snprintf(text, TYPE_BYTES, "%s%s", clump_type_name(f->type, f->width), count);
+    return text;
+}
+
+/* The heap's field for one of the file. *is_there 0: the heap's class lacks it. */
+static clump_status match_field(loading *l, const clumpi_saved_column *column, clump_field_info *f,
+                                int *is_there) {
+    const clump_field_info *theirs = &column->field;
+    char a[TYPE_BYTES], b[TYPE_BYTES];
+    *is_there = !clump_schema_find_field(l->heap->schema, l->class_of[column->class_info.id],
+                                         theirs->name, f);
+    if (!*is_there ||
+        (f->type == theirs->type && f->width == theirs->width && f->count == theirs->count))
+        return CLUMP_OK;
+    return clumpi_fail(&l->heap->context->error, CLUMP_ERR_SCHEMA,
+                       "field %s of class %s is %s in %s, but %s in the heap's schema",
+                       theirs->name, column->class_info.name, type_words(theirs, a),
+                       clumpi_stream_name(&l->stream), type_words(f, b));
+}
+
+static clump_status match_schema(loading *l) {
+    clump_status status = CLUMP_OK;
+    for (uint32_t id = 1; !status && id <= clump_schema_get_class_count(l->saved.schema); id++)
+        status = match_class(l, id);
+    for (clumpi_saved_column c = {.owner = 0}; !status && clumpi_saved_next(&l->saved, &c);) {
+        clump_field_info f;
+        int is_there;
+        status = match_field(l, &c, &f, &is_there);
+        l->report.fields_lost += !is_there;
+    }
+    return status;
+}
+
+/* A heap without objects has all of its blocks free, so this is exact. */
+static clump_status check_room(loading *l) {
+    const clumpi_geometry *g = &l->heap->geometry;
+    uint64_t blocks = 0;
+    for (uint32_t id = 1; id <= clump_schema_get_class_count(l->saved.schema); id++) {
+        if (!l->saved.counts[id]) continue;
+        const uint32_t capacity = g->classes[l->class_of[id]].capacity;
+        blocks += (l->saved.counts[id] + capacity - 1) / capacity;
+    }
+    if (blocks <= l->heap->layout.block_count) return CLUMP_OK;
+    return clumpi_fail(
+        &l->heap->context->error, CLUMP_ERR_CAPACITY,
+        "the %llu objects of %s need %llu blocks of %llu bytes; the heap has %u: make it larger, "
+        "or its blocks narrower (block_rows)",
+        (unsigned long long)l->saved.objects, clumpi_stream_name(&l->stream),
+        (unsigned long long)blocks,
+        (unsigned long long)l->heap->layout.block_granules * l->heap->layout.granule_bytes,
+        l->heap->layout.block_count);
+}
+
+static clump_status check_registered(loading *l, int without) {
+    clump_error *error = &l->heap->context->error;
+    if (without) return CLUMP_OK;
+    clump_status status = clumpi_registered_list(l->heap, &l->registered, &l->registered_count);
+    if (status) return status;
+    if (l->registered_count != l->saved.registered)
+        return clumpi_fail(
+            error, CLUMP_ERR_USAGE,
+            "%s has the references of %u registered buffers; the heap has %u: register "
+            "as many, in the same order, or set without_registered",
+            clumpi_stream_name(&l->stream), l->saved.registered, l->registered_count);
+    for (uint32_t i = 0; i < l->registered_count; i++)
+        if (l->registered[i]->count < l->saved.registered_counts[i])
+            return clumpi_fail(error, CLUMP_ERR_USAGE,
+                               "%s has %llu references of registered buffer %u; that of the heap "
+                               "has room for %llu",
+                               clumpi_stream_name(&l->stream),
+                               (unsigned long long)l->saved.registered_counts[i], i,
+                               (unsigned long long)l->registered[i]->count);
+    return CLUMP_OK;
+}
+
+static clump_status open_memory(loading *l) {
+    clump_context *c = l->heap->context;
+    const uint32_t most = clumpi_saved_piece_most(&l->saved);
+    clump_status status = CLUMP_OK;
+    for (uint32_t i = 0; i < LANES && !status; i++)
+        status = clumpi_staging_create(c, most, "a piece of a saved heap", &l->lanes[i]);
+    l->piece = clumpi_alloc(&c->allocator, most);
+    l->outside = clumpi_alloc(&c->allocator, l->registered_count * sizeof *l->outside);
+    if (!status && (!l->piece || !l->outside))
+        status = clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for a piece of %u bytes",
+                             most);
+    for (uint32_t i = 0; i < l->registered_count && !status; i++)
+        if (l->saved.registered_counts[i])
+            status = clumpi_buffer_create(c, l->saved.registered_counts[i] * sizeof(clump_ref),
+                                          "registered references of a saved heap", &l->outside[i]);
+    return status;
+}
+
+/* ---- Objects --------------------------------------------------------------------------------- */
+
+static clump_status make_objects(loading *l, uint32_t class_id, uint64_t count) {
+    clump_status status = CLUMP_OK;
+    while (count && !status) {
+        const uint64_t n = count < NEW_MOST ? count : NEW_MOST;
+        uint64_t made = 0;
+        status = clumpi_new_claim(l->heap, class_id, n, NULL);
+        if (!status) status = clumpi_checking_new(l->heap, class_id);
+        if (!status) status = clumpi_new_made(l->heap, &made);
+        if (!status && made != n)
+            status =
+                clumpi_fail(&l->heap->context->error, CLUMP_ERR_CORRUPT,
+                            "clump_heap_load: only %llu of %llu objects could be made in a heap "
+                            "without objects: see what clump_heap_check() says",
+                            (unsigned long long)made, (unsigned long long)n);
+        count -= n;
+    }
+    return status;
+}
+
+/* All objects, without their values, and both ways between numbers and references. */
+static clump_status make_all(loading *l) {
+    clump_status status = CLUMP_OK;
+    clumpi_dense_span spans[CLUMP_CLASSES_MAX];
+    uint32_t span_count = 0, classes = clump_schema_get_class_count(l->saved.schema);
+    uint64_t from = 0;
+    l->is_changed = 1;
+    for (uint32_t id = 1; id <= classes && !status; id++)
+        status = make_objects(l, l->class_of[id], l->saved.counts[id]);
+    if (!status) status = clumpi_dense_open(l->heap, &l->dense);
+    for (uint32_t id = 1; id <= classes && !status; id++) {
+        if (!l->saved.counts[id]) continue;
+        spans[span_count++] = (clumpi_dense_span){.from = (clumpi_u32)from,
+                                                  .to = (clumpi_u32)l->dense.first[l->class_of[id]],
+                                                  .class_id = l->class_of[id]};
+        from += l->saved.counts[id];
+    }
+    return status ? status : clumpi_dense_open_refs(&l->dense, spans, span_count);
+}
+
+/* ---- Values ---------------------------------------------------------------------------------- */
+
+static clump_status check_refs(loading *l, const clumpi_saved_column *column,
+                               const clump_field_info *f) {
+    clumpi_dense_wrong wrong;
+    clump_class_info to;
+    clump_status status = clumpi_dense_fetch_wrong(&l->dense, &wrong);
+    if (status) return status;
+    if (wrong.no_object)
+        return clumpi_fail(
+            &l->heap->context->error, CLUMP_ERR_FORMAT,
+            "%s is not right: field %s of class %s has %u references to objects that "
+            "are not there",
+            clumpi_stream_name(&l->stream), f->name, column->class_info.name, wrong.no_object);
+    if (!wrong.no_member) return CLUMP_OK;
+    clump_schema_get_class(l->heap->schema, f->ref_class, &to);
+    return clumpi_fail(
+        &l->heap->context->error, CLUMP_ERR_SCHEMA,
+        "field %s of class %s has %u references in %s to objects that are not of class %s, "
+        "to which it refers in the heap's schema",
+        f->name, column->class_info.name, wrong.no_member, clumpi_stream_name(&l->stream), to.name);
+}
+
+static cl_mem piece_of(loading *l) {
+    return l->lanes[l->turn].buffer;
+}
+
+/* The next piece, to the device. Its lane was mapped when the device had taken the piece before the last. */
+static clump_status read_piece(loading *l, uint32_t kind, uint32_t bytes) {
+    clump_context *c = l->heap->context;
+    l->turn = (l->turn + 1) % LANES;
+    clumpi_staging *s = &l->lanes[l->turn];
+    clump_status status = CLUMP_OK;
+    if (!s->data) status = clumpi_staging_map(c, s, 1, clumpi_saved_piece_most(&l->saved));
+    if (!status) status = clumpi_staging_wait(c, s);
+    if (!status) status = clumpi_piece_read(&l->stream, kind, s->data, bytes);
+    return status ? status : clumpi_staging_unmap(c, s);
+}
+
+/* What was enqueued last takes the piece: map its lane for the piece after the next. */
+static clump_status map_ahead(loading *l) {
+    return clumpi_staging_map(l->heap->context, &l->lanes[l->turn], 1,
+                              clumpi_saved_piece_most(&l->saved));
+}
+
+static clump_status load_piece(loading *l, const clumpi_saved_column *column,
+                               const clump_field_info *f, uint64_t from, uint32_t n) {
+    const uint32_t id = l->class_of[column->class_info.id], bytes = n * column->object_bytes;
+    clump_class_info to;
+    clump_status status = read_piece(l, CLUMPI_KIND_VALUES, bytes);
+    if (!status && f->type == CLUMP_TYPE_REF) {
+        clump_schema_get_class(l->heap->schema, f->ref_class, &to);
+        status = clumpi_dense_to_refs(&l->dense, to.id, to.last, piece_of(l),
+                                      bytes / (uint32_t)sizeof(clump_ref));
+    }
+    if (!status) status = clumpi_dense_write(&l->dense, id, f, from, n, piece_of(l));
+    return status ? status : map_ahead(l);
+}
+
+/* No lane is mapped: what follows copies from the buffers. */
+static clump_status unmap_lanes(loading *l) {
+    clump_status status = CLUMP_OK;
+    for (uint32_t i = 0; i < LANES && !status; i++)
+        status = clumpi_staging_unmap(l->heap->context, &l->lanes[i]);
+    return status;
+}
+
+static clump_status load_column(loading *l, const clumpi_saved_column *column) {
+    clump_field_info f;
+    int is_there;
+    clump_status status = match_field(l, column, &f, &is_there);
+    for (uint64_t from = 0; from < column->objects && !status; from += column->piece_objects) {
+        const uint64_t left = column->objects - from;
+        uint32_t n = left < column->piece_objects ? (uint32_t)left : column->piece_objects;
+        uint32_t bytes = n * column->object_bytes;
+        status = is_there ? load_piece(l, column, &f, from, n)
+                          : clumpi_piece_read(&l->stream, CLUMPI_KIND_VALUES, l->piece, bytes);
+        if (!status) status = clumpi_stream_progress(&l->stream, bytes);
+    }
+    if (!status && is_there && f.type == CLUMP_TYPE_REF) status = check_refs(l, column, &f);
+    return status;
+}
+
+/* Fields that the file does not have, of a class that has objects. */
+static clump_status clear_gained(loading *l, uint32_t id) {
+    clump_status status = CLUMP_OK;
+    clump_class_info owner;
+    for (uint32_t at = l->class_of[id]; at && !status; at = owner.base) {
+        clump_schema_get_class(l->heap->schema, at, &owner);
+        for (uint32_t i = 0; i < owner.field_count && !status; i++) {
+            clump_field_info ours, theirs;
+            clump_schema_get_field(l->heap->schema, at, i, &ours);
+            if (!clump_schema_find_field(l->saved.schema, id, ours.name, &theirs)) continue;
+            l->report.fields_gained++;
+            status = clumpi_dense_clear(&l->dense, l->class_of[id], &ours, piece_of(l));
+        }
+    }
+    return status;
+}
+
+static clump_status load_values(loading *l) {
+    clump_status status = clumpi_clear(l->heap->context, piece_of(l), 0, CLUMPI_ZERO_BYTES);
+    for (uint32_t id = 1; !status && id <= clump_schema_get_class_count(l->saved.schema); id++)
+        if (l->saved.counts[id]) status = clear_gained(l, id);
+    for (clumpi_saved_column c = {.owner = 0}; !status && clumpi_saved_next(&l->saved, &c);)
+        status = load_column(l, &c);
+    return status ? status : unmap_lanes(l);
+}
+
+/* ---- References outside ---------------------------------------------------------------------- */
+
+static clump_status to_refs(loading *l, uint32_t n) {
+    return clumpi_dense_to_refs(&l->dense, 1, l->heap->geometry.header.class_count, piece_of(l), n);
+}
+
+static uint32_t words_at_once(const loading *l, uint64_t left) {
+    const uint32_t most = l->saved.piece_bytes / (uint32_t)sizeof(clump_ref);
+    return left < most ? (uint32_t)left : most;
+}
+
+static clump_status load_registered(loading *l, uint32_t buffer) {
+    const int is_kept = buffer < l->registered_count;
+    const uint64_t count = l->saved.registered_counts[buffer];
+    const uint32_t word = sizeof(clump_ref);
+    clump_status status = CLUMP_OK;
+    for (uint64_t from = 0; from < count && !status;) {
+        const uint32_t n = words_at_once(l, count - from);
+        status = is_kept
+                     ? read_piece(l, CLUMPI_KIND_REGISTERED, n * word)
+                     : clumpi_piece_read(&l->stream, CLUMPI_KIND_REGISTERED, l->piece, n * word);
+        if (!status && is_kept) status = to_refs(l, n);
+        if (!status && is_kept)
+            status = clumpi_copy(l->heap->context, piece_of(l), 0, l->outside[buffer], from * word,
+                                 (uint64_t)n * word);
+        from += n;
+    }
+    l->report.registered += is_kept ? count : 0;
+    return status;
+}
+
+/* A piece of handles, of which l->handles and l->live have room for n more. */
+static clump_status load_some_handles(loading *l, uint32_t n) {
+    clump_context *c = l->heap->context;
+    clump_ref *words = (clump_ref *)l->piece;
+    const uint64_t from = l->report.handles, bytes = n * sizeof *words;
+    clump_status status =
+        clumpi_piece_read(&l->stream, CLUMPI_KIND_HANDLES, words, (uint32_t)bytes);
+    for (uint32_t i = 0; i < n && !status; i++) {
+        l->live[from + i] = words[i] != CLUMPI_HANDLE_NONE;
+        if (words[i] == CLUMPI_HANDLE_NONE) words[i] = 0;
+    }
+    if (!status) status = clumpi_write(c, piece_of(l), 0, bytes, words);
+    if (!status) status = to_refs(l, n);
+    if (!status) status = clumpi_read(c, piece_of(l), 0, bytes, l->handles + from);
+    l->report.handles += n;
+    return status;
+}
+
+/* The lists of handles grow with what was read. */
+static clump_status load_handles(loading *l) {
+    clump_context *c = l->heap->context;
+    size_t room = 0, live_room = 0;
+    clump_status status = CLUMP_OK;
+    while (l->report.handles < l->saved.handles && !status) {
+        const uint32_t n = words_at_once(l, l->saved.handles - l->report.handles);
+        const uint64_t upto = l->report.handles + n;
+        if (!clumpi_grow(&c->allocator, &l->handles, &room, upto, sizeof *l->handles) ||
+            !clumpi_grow(&c->allocator, &l->live, &live_room, upto, sizeof *l->live))
+            return clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for %u handles",
+                               l->saved.handles);
+        status = load_some_handles(l, n);
+    }
+    return status;
+}
+
+static clump_status load_outside(loading *l) {
+    clump_status status = CLUMP_OK;
+    clumpi_dense_wrong wrong = {0};
+    for (uint32_t i = 0; i < l->saved.registered && !status; i++) status = load_registered(l, i);
+    if (!status) status = load_handles(l);
+    if (!status) status = clumpi_dense_fetch_wrong(&l->dense, &wrong);
+    if (!status && wrong.no_object)
+        status = clumpi_fail(&l->heap->context->error, CLUMP_ERR_FORMAT,
+                             "%s is not right: %u registered references and handles are of objects "
+                             "that are not there",
+                             clumpi_stream_name(&l->stream), wrong.no_object);
+    return status;
+}
+
+/* ---- The end: what the caller has ------------------------------------------------------------ */
+
+static clump_status commit_registered(loading *l, uint32_t buffer) {
+    clump_context *c = l->heap->context;
+    const clump_refs *refs = l->registered[buffer];
+    const uint64_t given = l->saved.registered_counts[buffer], word = sizeof(clump_ref);
+    clump_status status = CLUMP_OK;
+    for (uint64_t from = 0; from < refs->count && !status;) {
+        const uint32_t n = words_at_once(l, refs->count - from);
+        const uint32_t ours = from >= given ? 0 : given - from < n ? (uint32_t)(given - from) : n;
+        if (ours)
+            status = clumpi_copy(c, l->outside[buffer], from * word, piece_of(l), 0, ours * word);
+        if (!status)
+            status = clumpi_dense_write_outside(&l->dense, refs, from, n, ours, piece_of(l));
+        from += n;
+    }
+    if (!status && refs->counted)
+        status = clumpi_set_word(c, refs->counted, refs->counted_at, (uint32_t)given);
+    return status;
+}
+
+static clump_status commit_reserved(loading *l) {
+    clump_status status = CLUMP_OK;
+    for (uint32_t id = 1; !status && id <= clump_schema_get_class_count(l->saved.schema); id++) {
+        clump_class_info c;
+        if (!l->class_of[id]) continue;
+        clump_schema_get_class(l->saved.schema, id, &c);
+        status = clump_heap_reserve(l->heap, c.name, l->saved.reserved[id]);
+    }
+    return status;
+}
+
+static clump_status commit(loading *l) {
+    clump_heap *heap = l->heap;
+    clump_status status = clumpi_finish(heap->context); /* the device did all of the above */
+    if (!status && l->saved.handles)
+        status = clumpi_handles_restore(heap, l->saved.handles, l->handles, l->live);
+    if (status) return status;
+    status = clumpi_handles_watch(heap);
+    for (uint32_t i = 0; i < l->registered_count && !status; i++) status = commit_registered(l, i);
+    if (!status) status = commit_reserved(l);
+    if (!status) status = clumpi_finish(heap->context);
+    if (status) clumpi_handles_clear(heap);
+    return status;
+}
+
+/* The objects go: without bits there are none, and the repair makes all else of them. */
+static void empty_again(loading *l) {
+    clump_heap *heap = l->heap;
+    clump_context *c = heap->context;
+    const clumpi_header *h = &heap->geometry.header;
+    const clump_error error = c->error; /* keep the cause */
+    if (!clumpi_clear(c, heap->buffer, (uint64_t)h->at_bits * CLUMPI_UNIT,
+                      (uint64_t)h->block_end * h->block_granules * sizeof(clumpi_u64)))
+        (void)clump_heap_repair(heap, NULL); /* it says that objects are gone */
+    c->error = error;
+}
+
+/* ---- The call -------------------------------------------------------------------------------- */
+
+static clump_status load(loading *l, const clump_load_desc *desc) {
+    clump_status status = clumpi_head_read(&l->stream, &l->saved);
+    if (!status) status = match_schema(l);
+    if (!status) status = check_room(l);
+    if (!status) status = check_registered(l, desc->without_registered);
+    if (!status) status = open_memory(l);
+    if (!status) status = make_all(l);
+    if (!status) status = load_values(l);
+    if (!status) status = load_outside(l);
+    if (!status) status = clumpi_end_read(&l->stream);
+    return status ? status : commit(l);
+}
+
+static void close_loading(loading *l) {
+    clump_context *c = l->heap->context;
+    const clump_allocator *a = &c->allocator;
+    for (uint32_t i = 0; l->outside && i < l->registered_count; i++)
+        clumpi_buffer_release(c, &l->outside[i]);
+    for (uint32_t i = 0; i < LANES; i++) clumpi_staging_release(c, &l->lanes[i]);
+    clumpi_dense_close(&l->dense);
+    clumpi_saved_clear(&l->saved);
+    clumpi_stream_close(&l->stream);
+    clumpi_free(a, l->outside);
+    clumpi_free(a, l->registered);
+    clumpi_free(a, l->handles);
+    clumpi_free(a, l->live);
+    clumpi_free(a, l->piece);
+}
+
+clump_status clump_heap_load(clump_heap *heap, const clump_load_desc *desc,
+                             clump_load_report *report) {
+    if (report) memset(report, 0, sizeof *report);
+    if (!heap) return CLUMP_ERR_USAGE;
+    clump_context *c = heap->context;
+    if (!desc)
+        return clumpi_fail(&c->error, CLUMP_ERR_USAGE, "clump_heap_load needs a description");
+    loading l = {.heap = heap};
+    clump_status status =
+        clumpi_stream_open(&l.stream, desc, "clump_heap_load", &c->allocator, &c->error);
+    if (status) return status;
+    status = check_empty(&l);
+    if (!status) status = load(&l, desc);
+    if (status && l.is_changed) empty_again(&l);
+    if (!status && report) {
+        *report = l.report;
+        report->objects = l.saved.objects;
+        report->bytes = l.stream.bytes;
+        report->value_bytes = l.stream.all;
+        report->handles = clumpi_handles_live(heap);
+    }
+    close_loading(&l);
+    return status;
+}

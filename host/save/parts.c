@@ -1,0 +1,18 @@
+/* Registered buffers in their order (parts.h). Read first: parts.h. */
+#include "save/parts.h"
+
+clump_status clumpi_registered_list(clump_heap *heap, const clump_refs ***list, uint32_t *count) {
+    clump_context *c = heap->context;
+    const clump_refs *handles = clumpi_handles_refs(heap);
+    *list = NULL;
+    *count = 0;
+    for (const clump_refs *r = heap->refs; r; r = r->next) *count += r != handles;
+    if (!*count) return CLUMP_OK;
+    *list = clumpi_alloc(&c->allocator, *count * sizeof **list);
+    if (!*list)
+        return clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for registered references");
+    uint32_t at = *count; /* heap->refs has the newest first */
+    for (const clump_refs *r = heap->refs; r; r = r->next)
+        if (r != handles) (*list)[--at] = r;
+    return CLUMP_OK;
+}

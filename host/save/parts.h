@@ -1,0 +1,14 @@
+/* What saving and loading share of a heap.
+ *
+ * Read first: format.h, heap/heap.h.
+ */
+#ifndef CLUMPI_PARTS_H
+#define CLUMPI_PARTS_H
+
+#include "heap/heap.h"
+
+/* The registered buffers of a heap in the order of their registration, without that of the handles. *list is the caller's to free, or
+ * NULL. */
+clump_status clumpi_registered_list(clump_heap *heap, const clump_refs ***list, uint32_t *count);
+
+#endif

@@ -1,0 +1,187 @@
+/* Pieces of a saved heap (format.h).
+ *
+ *   "\x89CLUMP\n\x1a"  version  ~version  │ piece │ piece │ ... │ piece of kind END
+ *   piece: kind, number, bytes, stored │ checksum of the content │ checksum of the 24 bytes before │ content
+ *
+ * The first byte has its highest bit set, and a line end and an end of file of some systems follow: what takes the
+ * file for a text alters them. The version is the same in all versions of the format.
+ *
+ * Read first: format.h.
+ */
+#include <stddef.h>
+#include <string.h>
+
+#include "save/format.h"
+#include "save/hash.h"
+
+_Static_assert(sizeof(clumpi_piece) == 32 && offsetof(clumpi_piece, chain) == 24,
+               "a piece's head has no gaps");
+#ifdef __BYTE_ORDER__
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+               "saved heaps are little-endian, as all devices are that the library takes");
+#endif
+
+typedef struct begin {
+    unsigned char magic[8];
+    uint32_t version, inverted;
+} begin;
+static const unsigned char magic[8] = {0x89, 'C', 'L', 'U', 'M', 'P', '\n', 0x1a};
+
+clump_status clumpi_begin_write(clumpi_stream *s) {
+    begin b = {.version = CLUMPI_SAVE_VERSION, .inverted = ~CLUMPI_SAVE_VERSION};
+    memcpy(b.magic, magic, sizeof magic);
+    s->chain = clumpi_hash64(0, &b, sizeof b);
+    return clumpi_stream_write(s, &b, sizeof b);
+}
+
+clump_status clumpi_begin_read(clumpi_stream *s) {
+    begin b;
+    clump_status status = clumpi_stream_read(s, &b, sizeof b);
+    if (status) return status;
+    if (memcmp(b.magic, magic, sizeof magic) != 0)
+        return clumpi_fail(s->error, CLUMP_ERR_FORMAT,
+                           "%s is no saved heap: it does not begin as one", clumpi_stream_name(s));
+    if (b.inverted != ~b.version || !b.version)
+        return clumpi_fail(s->error, CLUMP_ERR_FORMAT, "%s is altered: its version is not readable",
+                           clumpi_stream_name(s));
+    if (b.version > CLUMPI_SAVE_VERSION)
+        return clumpi_fail(s->error, CLUMP_ERR_FORMAT,
+                           "%s is of version %u; this library reads up to version %u: use a newer "
+                           "one",
+                           clumpi_stream_name(s), b.version, CLUMPI_SAVE_VERSION);
+    s->chain = clumpi_hash64(0, &b, sizeof b);
+    return CLUMP_OK;
+}
+
+clump_status clumpi_pieces_pack(clumpi_stream *s, int level) {
+    const int most = clumpi_pack_level_most();
+    s->level = level;
+    if (level >= 0 && level <= most) return CLUMP_OK;
+    if (most)
+        return clumpi_fail(s->error, CLUMP_ERR_USAGE,
+                           "clump_heap_save: zstd_level is %d; 0 to %d are possible", level, most);
+    return clumpi_fail(s->error, CLUMP_ERR_UNSUPPORTED,
+                       "clump_heap_save: the library was built without zstd: configure it with "
+                       "-DCLUMP_ZSTD=ON, or leave zstd_level at 0");
+}
+
+/* The head and the end can be read without zstd. */
+static int may_be_packed(uint32_t kind) {
+    return kind != CLUMPI_KIND_HEAD && kind != CLUMPI_KIND_END;
+}
+
+static clump_status reserve_packed(clumpi_stream *s, size_t bytes) {
+    if (clumpi_grow(s->allocator, &s->packed, &s->packed_room, bytes, 1)) return CLUMP_OK;
+    return clumpi_fail(s->error, CLUMP_ERR_MEMORY, "no host memory for a packed piece of %zu bytes",
+                       bytes);
+}
+
+clump_status clumpi_piece_write(clumpi_stream *s, uint32_t kind, const void *content,
+                                uint32_t bytes) {
+    clumpi_piece p = {.kind = kind, .number = s->pieces++, .bytes = bytes, .stored = bytes};
+    clump_status status = CLUMP_OK;
+    if (s->level && may_be_packed(kind)) {
+        status = reserve_packed(s, clumpi_pack_room(bytes));
+        if (status) return status;
+        const size_t packed = clumpi_pack(s->level, content, bytes, s->packed, s->packed_room);
+        if (packed && packed < bytes) {
+            p.stored = (uint32_t)packed;
+            content = s->packed;
+        }
+    }
+    p.content = clumpi_hash64(0, content, p.stored);
+    p.chain = s->chain = clumpi_hash64(s->chain, &p, offsetof(clumpi_piece, chain));
+    status = clumpi_stream_write(s, &p, sizeof p);
+    return status ? status : clumpi_stream_write(s, content, p.stored);
+}
+
+static clump_status altered(clumpi_stream *s, uint64_t at, const char *what) {
+    return clumpi_fail(s->error, CLUMP_ERR_FORMAT,
+                       "%s is altered: piece %u, which begins at byte %llu, %s",
+                       clumpi_stream_name(s), s->pieces, (unsigned long long)at, what);
+}
+
+static clump_status read_head(clumpi_stream *s, uint32_t kind, uint32_t least, uint32_t most,
+                              clumpi_piece *p) {
+    const uint64_t at = s->bytes;
+    clump_status status = clumpi_stream_read(s, p, sizeof *p);
+    if (status) return status;
+    uint64_t chain = clumpi_hash64(s->chain, p, offsetof(clumpi_piece, chain));
+    if (chain != p->chain || p->number != s->pieces)
+        return altered(s, at, "has a head that is not the one that comes here");
+    s->pieces++;
+    s->chain = chain;
+    if (p->kind != kind || p->bytes < least || p->bytes > most || p->stored > p->bytes ||
+        (p->stored < p->bytes && !may_be_packed(kind)))
+        return clumpi_fail(
+            s->error, CLUMP_ERR_FORMAT,
+            "%s is not right: piece %u at byte %llu has %u bytes of kind 0x%08x; %u to "
+            "%u bytes of kind 0x%08x had to come",
+            clumpi_stream_name(s), p->number, (unsigned long long)at, p->bytes, p->kind, least,
+            most, kind);
+    return CLUMP_OK;
+}
+
+static clump_status read_stored(clumpi_stream *s, const clumpi_piece *p, void *stored) {
+    const uint64_t at = s->bytes - sizeof *p;
+    clump_status status = clumpi_stream_read(s, stored, p->stored);
+    if (status || clumpi_hash64(0, stored, p->stored) == p->content) return status;
+    s->pieces--;
+    return altered(s, at, "has a content that does not have its checksum");
+}
+
+static clump_status read_content(clumpi_stream *s, const clumpi_piece *p, void *content) {
+    const uint64_t at = s->bytes - sizeof *p;
+    if (p->stored == p->bytes) return read_stored(s, p, content);
+    if (!clumpi_pack_level_most())
+        return clumpi_fail(
+            s->error, CLUMP_ERR_UNSUPPORTED,
+            "%s is packed by zstd, without which the library was built: configure it "
+            "with -DCLUMP_ZSTD=ON",
+            clumpi_stream_name(s));
+    clump_status status = reserve_packed(s, p->stored);
+    if (!status) status = read_stored(s, p, s->packed);
+    if (status || clumpi_unpack(s->packed, p->stored, content, p->bytes)) return status;
+    return clumpi_fail(s->error, CLUMP_ERR_FORMAT,
+                       "%s is not right: piece %u, which begins at byte %llu, is not %u bytes "
+                       "that zstd packed",
+                       clumpi_stream_name(s), p->number, (unsigned long long)at, p->bytes);
+}
+
+clump_status clumpi_piece_read(clumpi_stream *s, uint32_t kind, void *content, uint32_t bytes) {
+    clumpi_piece p;
+    clump_status status = read_head(s, kind, bytes, bytes, &p);
+    return status ? status : read_content(s, &p, content);
+}
+
+clump_status clumpi_piece_read_any(clumpi_stream *s, uint32_t kind, uint32_t most,
+                                   uint8_t **content, uint32_t *bytes) {
+    clumpi_piece p;
+    *content = NULL;
+    clump_status status = read_head(s, kind, 0, most, &p);
+    if (status) return status;
+    *bytes = p.bytes;
+    *content = clumpi_alloc(s->allocator, p.bytes);
+    if (!*content)
+        return clumpi_fail(s->error, CLUMP_ERR_MEMORY, "no host memory for a piece of %u bytes",
+                           p.bytes);
+    return read_content(s, &p, *content);
+}
+
+clump_status clumpi_end_write(clumpi_stream *s) {
+    const uint64_t before = s->bytes;
+    return clumpi_piece_write(s, CLUMPI_KIND_END, &before, sizeof before);
+}
+
+clump_status clumpi_end_read(clumpi_stream *s) {
+    const uint64_t expected = s->bytes;
+    uint64_t before;
+    clump_status status = clumpi_piece_read(s, CLUMPI_KIND_END, &before, sizeof before);
+    if (!status && before != expected)
+        status = clumpi_fail(s->error, CLUMP_ERR_FORMAT,
+                             "%s is not right: it says that %llu bytes stand before its end, but "
+                             "%llu do",
+                             clumpi_stream_name(s), (unsigned long long)before,
+                             (unsigned long long)expected);
+    return status ? status : clumpi_stream_expect_end(s);
+}

@@ -1,0 +1,265 @@
+/* Saving a heap (clump/save.h).
+ *
+ * A piece of a column is gathered on the device and on its way to the host while the one before it gets its checksum and is
+ * written: two lanes take turns.
+ *
+ * Read first: format.h, heap/dense.h.
+ */
+#include <string.h>
+
+#include "clump/compact.h"
+#include "heap/dense.h"
+#include "save/format.h"
+#include "save/parts.h"
+
+#define LANES 2
+
+typedef struct lane {
+    clumpi_staging values;
+    uint32_t kind, bytes;
+} lane;
+
+typedef struct saving {
+    clump_heap *heap;
+    clumpi_stream stream;
+    clump_saved saved; /* what the head says; the schema is the heap's */
+    clumpi_dense dense;
+    const clump_refs **registered; /* in the order of registration */
+    lane lanes[LANES];
+    uint32_t turn;
+} saving;
+
+/* ---- Lanes ----------------------------------------------------------------------------------- */
+
+static clump_status open_lanes(saving *s) {
+    const uint32_t most = clumpi_saved_piece_most(&s->saved);
+    clump_status status = CLUMP_OK;
+    for (uint32_t i = 0; i < LANES && !status; i++)
+        status = clumpi_staging_create(s->heap->context, most, "a piece of a saved heap",
+                                       &s->lanes[i].values);
+    return status;
+}
+
+static void close_lanes(saving *s) {
+    for (uint32_t i = 0; i < LANES; i++)
+        clumpi_staging_release(s->heap->context, &s->lanes[i].values);
+}
+
+/* Write what a lane has, if it has anything. */
+static clump_status empty_lane(saving *s, lane *l) {
+    if (!l->values.data) return CLUMP_OK;
+    clump_status status = clumpi_staging_wait(s->heap->context, &l->values);
+    if (!status) status = clumpi_piece_write(&s->stream, l->kind, l->values.data, l->bytes);
+    if (!status) status = clumpi_staging_unmap(s->heap->context, &l->values);
+    if (!status && l->kind == CLUMPI_KIND_VALUES)
+        status = clumpi_stream_progress(&s->stream, l->bytes);
+    return status;
+}
+
+/* The lane whose turn it is, which is empty. */
+static lane *next_lane(saving *s) {
+    return &s->lanes[s->turn];
+}
+
+/* Something is gathered in it: send it to the host, and write what the other has. */
+static clump_status send_lane(saving *s, uint32_t kind, uint32_t bytes) {
+    lane *l = next_lane(s);
+    l->kind = kind;
+    l->bytes = bytes;
+    s->turn = (s->turn + 1) % LANES;
+    clump_status status = clumpi_staging_map(s->heap->context, &l->values, 0, bytes);
+    return status ? status : empty_lane(s, next_lane(s));
+}
+
+static clump_status empty_lanes(saving *s) {
+    clump_status status = CLUMP_OK;
+    for (uint32_t i = 0; i < LANES && !status; i++)
+        status = empty_lane(s, &s->lanes[(s->turn + i) % LANES]);
+    return status;
+}
+
+/* ---- What is in the file --------------------------------------------------------------------- */
+
+/* How many references of a registered buffer there are now. */
+static clump_status count_registered(saving *s, const clump_refs *refs, uint64_t *count) {
+    *count = refs->count;
+    if (!refs->counted) return CLUMP_OK;
+    clumpi_u32 now = 0;
+    clump_status status =
+        clumpi_read(s->heap->context, refs->counted, refs->counted_at, sizeof now, &now);
+    if (now < *count) *count = now;
+    return status;
+}
+
+static clump_status describe_registered(saving *s) {
+    clump_context *c = s->heap->context;
+    clump_status status = clumpi_registered_list(s->heap, &s->registered, &s->saved.registered);
+    if (status || !s->saved.registered) return status;
+    if (s->saved.registered > CLUMPI_REGISTERED_MOST)
+        return clumpi_fail(&c->error, CLUMP_ERR_CAPACITY,
+                           "%u registered buffers; a saved heap can have those of %u",
+                           s->saved.registered, CLUMPI_REGISTERED_MOST);
+    s->saved.registered_counts =
+        clumpi_alloc(&c->allocator, s->saved.registered * sizeof *s->saved.registered_counts);
+    if (!s->saved.registered_counts)
+        return clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for registered references");
+    for (uint32_t i = 0; i < s->saved.registered && !status; i++)
+        status = count_registered(s, s->registered[i], &s->saved.registered_counts[i]);
+    return status;
+}
+
+static clump_status describe(saving *s, const clump_save_desc *desc) {
+    clump_heap *heap = s->heap;
+    clump_saved *saved = &s->saved;
+    saved->schema = heap->schema;
+    saved->piece_bytes = desc->piece_bytes ? desc->piece_bytes : CLUMPI_PIECE_DEFAULT;
+    saved->handles = clumpi_handles_used(heap);
+    saved->objects = clumpi_dense_objects(&s->dense);
+    for (uint32_t id = 1; id <= clump_schema_get_class_count(heap->schema); id++) {
+        saved->counts[id] = clumpi_dense_count(&s->dense, id);
+        saved->reserved[id] = heap->geometry.classes[id].reserved.least;
+    }
+    s->stream.all = clumpi_saved_value_bytes(saved);
+    return describe_registered(s);
+}
+
+static clump_status write_column(saving *s, const clumpi_saved_column *column) {
+    const clump_field_info *f = &column->field;
+    clump_class_info to = {0};
+    clump_status status = CLUMP_OK;
+    if (f->type == CLUMP_TYPE_REF) clump_schema_get_class(s->heap->schema, f->ref_class, &to);
+    for (uint64_t from = 0; from < column->objects && !status; from += column->piece_objects) {
+        const uint64_t left = column->objects - from;
+        uint32_t n = left < column->piece_objects ? (uint32_t)left : column->piece_objects;
+        uint32_t bytes = n * column->object_bytes;
+        cl_mem values = next_lane(s)->values.buffer;
+        status = clumpi_dense_read(&s->dense, column->class_info.id, f, from, n, values);
+        if (!status && to.id)
+            status = clumpi_dense_to_numbers(&s->dense, to.id, to.last, values,
+                                             bytes / (uint32_t)sizeof(clump_ref));
+        if (!status) status = send_lane(s, CLUMPI_KIND_VALUES, bytes);
+    }
+    return status;
+}
+
+/* How many words are done at once, of those that are left. */
+static uint32_t words_at_once(const saving *s, uint64_t left) {
+    const uint32_t most = s->saved.piece_bytes / (uint32_t)sizeof(clump_ref);
+    return left < most ? (uint32_t)left : most;
+}
+
+/* References outside, as numbers. */
+static clump_status read_outside(saving *s, const clump_refs *refs, uint64_t from, uint32_t n,
+                                 cl_mem words) {
+    clump_status status = clumpi_dense_read_outside(&s->dense, refs, from, n, words);
+    return status ? status
+                  : clumpi_dense_to_numbers(&s->dense, 1, s->heap->geometry.header.class_count,
+                                            words, n);
+}
+
+static clump_status write_registered(saving *s, uint32_t buffer) {
+    const uint64_t count = s->saved.registered_counts[buffer];
+    clump_status status = CLUMP_OK;
+    for (uint64_t from = 0; from < count && !status;) {
+        const uint32_t n = words_at_once(s, count - from);
+        status = read_outside(s, s->registered[buffer], from, n, next_lane(s)->values.buffer);
+        if (!status) status = send_lane(s, CLUMPI_KIND_REGISTERED, n * (uint32_t)sizeof(clump_ref));
+        from += n;
+    }
+    return status;
+}
+
+/* The lanes are empty. Numbers that are not in use are the host's to know. */
+static clump_status write_handles(saving *s) {
+    clump_context *c = s->heap->context;
+    const uint32_t count = s->saved.handles;
+    cl_mem words = next_lane(s)->values.buffer;
+    if (!count) return CLUMP_OK;
+    clump_ref *piece = clumpi_alloc(&c->allocator, words_at_once(s, count) * sizeof *piece);
+    clump_status status = CLUMP_OK;
+    if (!piece)
+        status = clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for %u handles",
+                             words_at_once(s, count));
+    for (uint32_t from = 0; from < count && !status;) {
+        const uint32_t n = words_at_once(s, count - from);
+        status = read_outside(s, clumpi_handles_refs(s->heap), from, n, words);
+        if (!status) status = clumpi_read(c, words, 0, n * sizeof *piece, piece);
+        for (uint32_t i = 0; i < n && !status; i++)
+            if (!clumpi_handle_is_live(s->heap, from + i + 1)) piece[i] = CLUMPI_HANDLE_NONE;
+        if (!status)
+            status = clumpi_piece_write(&s->stream, CLUMPI_KIND_HANDLES, piece,
+                                        n * (uint32_t)sizeof *piece);
+        from += n;
+    }
+    clumpi_free(&c->allocator, piece);
+    return status;
+}
+
+static clump_status write_all(saving *s) {
+    clump_status status = clumpi_begin_write(&s->stream);
+    if (!status) status = clumpi_head_write(&s->stream, &s->saved);
+    for (clumpi_saved_column c = {.owner = 0}; !status && clumpi_saved_next(&s->saved, &c);)
+        status = write_column(s, &c);
+    for (uint32_t i = 0; i < s->saved.registered && !status; i++) status = write_registered(s, i);
+    if (!status) status = empty_lanes(s);
+    if (!status) status = write_handles(s);
+    return status ? status : clumpi_end_write(&s->stream);
+}
+
+/* ---- The call -------------------------------------------------------------------------------- */
+
+static clump_status report_save(saving *s, clump_save_report *report) {
+    clumpi_dense_wrong wrong;
+    clump_status status = clumpi_dense_fetch_wrong(&s->dense, &wrong);
+    if (status || !report) return status;
+    *report = (clump_save_report){.objects = s->saved.objects,
+                                  .bytes = s->stream.bytes,
+                                  .value_bytes = s->stream.all,
+                                  .handles = clumpi_handles_live(s->heap),
+                                  .dangling = wrong.nulled};
+    for (uint32_t i = 0; i < s->saved.registered; i++)
+        report->registered += s->saved.registered_counts[i];
+    return CLUMP_OK;
+}
+
+static clump_status save(saving *s, const clump_save_desc *desc, clump_save_report *report) {
+    clump_status status = CLUMP_OK;
+    if (desc->compact) status = clump_compact(s->heap, NULL, NULL, NULL);
+    if (!status) status = clumpi_handles_settle(s->heap);
+    if (!status) status = clumpi_dense_open(s->heap, &s->dense);
+    if (!status) status = clumpi_dense_open_rows(&s->dense);
+    if (!status) status = describe(s, desc);
+    if (!status) status = open_lanes(s);
+    if (!status) status = write_all(s);
+    clump_save_report made = {0};
+    if (!status) status = report_save(s, &made);
+    if (!status) status = clumpi_stream_commit(&s->stream);
+    if (!status && report) *report = made;
+    return status;
+}
+
+clump_status clump_heap_save(clump_heap *heap, const clump_save_desc *desc,
+                             clump_save_report *report) {
+    if (report) memset(report, 0, sizeof *report);
+    if (!heap) return CLUMP_ERR_USAGE;
+    clump_context *c = heap->context;
+    if (!desc)
+        return clumpi_fail(&c->error, CLUMP_ERR_USAGE, "clump_heap_save needs a description");
+    const uint32_t piece = desc->piece_bytes;
+    if (piece && (piece < CLUMPI_PIECE_LEAST || piece > CLUMPI_PIECE_MOST))
+        return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
+                           "clump_heap_save: piece_bytes is %u; %u to %u are possible", piece,
+                           CLUMPI_PIECE_LEAST, CLUMPI_PIECE_MOST);
+    saving s = {.heap = heap};
+    clump_status status =
+        clumpi_stream_create(&s.stream, desc, "clump_heap_save", &c->allocator, &c->error);
+    if (status) return status;
+    status = clumpi_pieces_pack(&s.stream, desc->zstd_level);
+    if (!status) status = save(&s, desc, report);
+    close_lanes(&s);
+    clumpi_dense_close(&s.dense);
+    clumpi_stream_close(&s.stream);
+    clumpi_free(&c->allocator, s.registered);
+    clumpi_free(&c->allocator, s.saved.registered_counts);
+    return status;
+}

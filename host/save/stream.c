@@ -1,0 +1,201 @@
+/* Streams of saved heaps: files, and functions of the program (format.h).
+ *
+ * A file is written under another name, brought to the disk, and renamed; then its folder is brought to the disk. So a file of
+ * the name is the old one or the new one, whenever the machine stops. A lock keeps a second save to the same path out,
+ * and ends with the process.
+ *
+ * Read first: format.h.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "save/format.h"
+
+#define AT_ONCE (UINT32_C(1) << 30) /* bytes for one read() or write() */
+#define FILE_MODE (S_IRUSR | S_IWUSR | S_IRGRP | S_IWGRP | S_IROTH | S_IWOTH) /* less the umask */
+
+const char *clumpi_stream_name(const clumpi_stream *s) {
+    return s->path ? s->path : "the saved heap";
+}
+
+static clump_status fail_io(clumpi_stream *s, const char *what, const char *path, int code) {
+    return clumpi_fail(s->error, CLUMP_ERR_IO, "cannot %s %s: %s", what, path, strerror(code));
+}
+
+/* ---- Writing --------------------------------------------------------------------------------- */
+
+static int is_same_file(int file, const char *path) {
+    struct stat opened, named;
+    return !fstat(file, &opened) && !stat(path, &named) && opened.st_dev == named.st_dev &&
+           opened.st_ino == named.st_ino;
+}
+
+/* The file is only emptied when the lock is held, and its name is still that of this file: another save may have put
+ * it in place in between. */
+static clump_status take_part(clumpi_stream *s) {
+    if (flock(s->file, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)
+        return clumpi_fail(s->error, CLUMP_ERR_IO,
+                           "another save to %s is under way: it has locked %s", s->path, s->part);
+    if (!is_same_file(s->file, s->part))
+        return clumpi_fail(s->error, CLUMP_ERR_IO, "another save to %s has just ended", s->path);
+    return ftruncate(s->file, 0) ? fail_io(s, "empty", s->part, errno) : CLUMP_OK;
+}
+
+static clump_status create_file(clumpi_stream *s) {
+    clumpi_text part = {.allocator = s->allocator};
+    clumpi_text_append(&part, "%s.part", s->path);
+    if (part.failed) {
+        clumpi_free(s->allocator, part.data);
+        return clumpi_fail(s->error, CLUMP_ERR_MEMORY, "no host memory for the name of a file");
+    }
+    s->part = part.data;
+    s->file = open(s->part, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, FILE_MODE);
+    clump_status status = s->file < 0 ? fail_io(s, "create", s->part, errno) : take_part(s);
+    if (!status) return CLUMP_OK;
+    if (s->file >= 0) close(s->file); /* the file is that of the other save */
+    s->file = -1;
+    return status;
+}
+
+clump_status clumpi_stream_create(clumpi_stream *s, const clump_save_desc *desc, const char *call,
+                                  const clump_allocator *allocator, clump_error *error) {
+    *s = (clumpi_stream){.allocator = allocator, .error = error, .file = -1};
+    if (!desc->path == !desc->write)
+        return clumpi_fail(error, CLUMP_ERR_USAGE, "%s: set one of `path` and `write`", call);
+    s->path = desc->path;
+    s->write = desc->write;
+    s->user = desc->user;
+    s->progress = desc->progress;
+    clump_status status = s->path ? create_file(s) : CLUMP_OK;
+    if (status) clumpi_stream_close(s);
+    return status;
+}
+
+clump_status clumpi_stream_write(clumpi_stream *s, const void *data, size_t bytes) {
+    const char *at = data;
+    s->bytes += bytes;
+    if (!s->path) {
+        int code = s->write(s->user, data, bytes);
+        if (!code) return CLUMP_OK;
+        return clumpi_fail(s->error, CLUMP_ERR_IO, "`write` returned %d for %zu bytes", code,
+                           bytes);
+    }
+    while (bytes) {
+        ssize_t n = write(s->file, at, bytes < AT_ONCE ? bytes : AT_ONCE);
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) return fail_io(s, "write", s->part, n ? errno : ENOSPC);
+        at += n;
+        bytes -= (size_t)n;
+    }
+    return CLUMP_OK;
+}
+
+/* The name of a file is on the disk when its folder is. Folders that cannot be opened or synced are left to
+ * the system. */
+static void sync_folder(clumpi_stream *s) {
+    char *folder = clumpi_copy_text(s->allocator, s->path, strlen(s->path));
+    if (!folder) return;
+    char *slash = strrchr(folder, '/');
+    if (slash) slash[slash == folder] = 0;
+    int file = open(slash ? folder : ".", O_RDONLY | O_CLOEXEC | O_DIRECTORY);
+    if (file >= 0) {
+        (void)fsync(file);
+        close(file);
+    }
+    clumpi_free(s->allocator, folder);
+}
+
+clump_status clumpi_stream_commit(clumpi_stream *s) {
+    if (!s->path) return CLUMP_OK;
+    if (fsync(s->file) && errno != EINVAL && errno != EROFS)
+        return fail_io(s, "bring to the disk", s->part, errno);
+    if (rename(s->part, s->path))
+        return clumpi_fail(s->error, CLUMP_ERR_IO, "cannot rename %s to %s: %s", s->part, s->path,
+                           strerror(errno));
+    clumpi_free(s->allocator, s->part);
+    s->part = NULL;
+    sync_folder(s);
+    return CLUMP_OK;
+}
+
+/* ---- Reading --------------------------------------------------------------------------------- */
+
+clump_status clumpi_stream_open(clumpi_stream *s, const clump_load_desc *desc, const char *call,
+                                const clump_allocator *allocator, clump_error *error) {
+    *s = (clumpi_stream){.allocator = allocator, .error = error, .file = -1};
+    if (!desc || !desc->path == !desc->read)
+        return clumpi_fail(error, CLUMP_ERR_USAGE, "%s: set one of `path` and `read`", call);
+    s->path = desc->path;
+    s->read = desc->read;
+    s->user = desc->user;
+    s->progress = desc->progress;
+    if (!s->path) return CLUMP_OK;
+    s->file = open(s->path, O_RDONLY | O_CLOEXEC);
+    return s->file < 0 ? fail_io(s, "open", s->path, errno) : CLUMP_OK;
+}
+
+/* Up to so many; fewer at the end. */
+static clump_status read_some(clumpi_stream *s, char *data, size_t bytes, size_t *got) {
+    *got = 0;
+    if (!s->path) {
+        *got = s->read(s->user, data, bytes);
+        if (*got <= bytes) return CLUMP_OK;
+        return clumpi_fail(s->error, CLUMP_ERR_IO, "`read` returned %zu when asked for %zu bytes",
+                           *got, bytes);
+    }
+    while (*got < bytes) {
+        size_t left = bytes - *got;
+        ssize_t n = read(s->file, data + *got, left < AT_ONCE ? left : AT_ONCE);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) return fail_io(s, "read", s->path, errno);
+        if (n == 0) break;
+        *got += (size_t)n;
+    }
+    return CLUMP_OK;
+}
+
+clump_status clumpi_stream_read(clumpi_stream *s, void *data, size_t bytes) {
+    size_t got;
+    clump_status status = read_some(s, data, bytes, &got);
+    s->bytes += got;
+    if (status || got == bytes) return status;
+    return clumpi_fail(s->error, CLUMP_ERR_FORMAT,
+                       "%s is cut off: it ends after %llu bytes, where %zu more had to come",
+                       clumpi_stream_name(s), (unsigned long long)s->bytes, bytes - got);
+}
+
+clump_status clumpi_stream_expect_end(clumpi_stream *s) {
+    char more;
+    size_t got;
+    if (!s->path) return CLUMP_OK;
+    clump_status status = read_some(s, &more, 1, &got);
+    if (status || !got) return status;
+    return clumpi_fail(s->error, CLUMP_ERR_FORMAT,
+                       "%s goes on after the %llu bytes of the saved heap", s->path,
+                       (unsigned long long)s->bytes);
+}
+
+/* ---- Both ------------------------------------------------------------------------------------ */
+
+void clumpi_stream_close(clumpi_stream *s) {
+    if (s->part && s->file >= 0) unlink(s->part);
+    if (s->file >= 0) close(s->file);
+    clumpi_free(s->allocator, s->part);
+    clumpi_free(s->allocator, s->packed);
+    s->part = NULL;
+    s->packed = NULL;
+    s->file = -1;
+}
+
+clump_status clumpi_stream_progress(clumpi_stream *s, uint64_t bytes) {
+    s->done += bytes;
+    if (!s->progress) return CLUMP_OK;
+    int code = s->progress(s->user, s->done, s->all);
+    if (!code) return CLUMP_OK;
+    return clumpi_fail(s->error, CLUMP_ERR_IO, "stopped by `progress`, which returned %d", code);
+}

@@ -1,0 +1,158 @@
+/* Saving a heap and loading it: all objects, with what refers to them, to a file or through functions of the program.
+ *
+ * A saved heap has the schema, the values of all fields of all objects, the references in registered buffers, the handles
+ * (refs.h), and the numbers of clump_heap_reserve(). It has no trace of where objects lay, so it is loaded into a heap of another size, of
+ * another block width, on another device. Objects come in the order of clump_heap_read_refs(), and have it again in the loaded
+ * heap; equal objects in an equal order make equal bytes. docs/internals/save.md has the format.
+ *
+ * What is not saved: which errors kernels reported, what was learnt of the demand, statistics, and of a checked heap
+ * (checked.h) its findings, events, and where objects were made: a loaded object was made by the load. A reference whose object is not
+ * live, or is of a class that the field does not have, is saved as null, and counted.
+ *
+ * Everything in the file is covered by checksums (XXH64): each piece by its own, and the heads of the pieces by a chain of
+ * them, so that a file that is cut off, altered, put together of two, or of another kind is refused with CLUMP_ERR_FORMAT and words that
+ * say where. They are no protection from someone who alters a file on purpose and computes them anew. Such a file
+ * is read safely: what it says is checked before it is used. But its objects are those that someone wanted.
+ *
+ * A load that fails leaves the heap without objects, as it was, and registered buffers and handles as they were.
+ *
+ * Host memory: some pieces (piece_bytes of clump_save_desc), and the handles. Device memory: some pieces; saving 4 bytes for each
+ * granule of the heap, loading 4 bytes for each object and for each reference of registered buffers.
+ *
+ * Threads: as for the heap. The functions of the program are called by the thread that makes the call, and must not use
+ * the heap, nor anything else of its context.
+ *
+ * Read first: heap.h, refs.h.
+ */
+#ifndef CLUMP_SAVE_H
+#define CLUMP_SAVE_H
+
+#include "clump/heap.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Told after each piece: bytes of the values of objects that are done, and all there are. Returns 0; another number stops the
+ * call, which then fails with CLUMP_ERR_IO. */
+typedef int (*clump_progress_fn)(void *user, uint64_t done, uint64_t all);
+
+/* ---- Saving ---------------------------------------------------------------------------------- */
+
+typedef struct clump_save_desc {
+    /* Where to: set one of the two.
+     * A file is written under the name `path` with ".part" at its end, brought to the disk, and then renamed: a file of
+     * that name is replaced by a whole one or not at all, whenever the process or the machine ends. A part that is left by a process that
+     * ended is overwritten by the next save. Two saves to one path at the same time: the second is refused. */
+    const char *path;
+    /* Takes all `bytes`, in order, and returns 0; another number ends the call, and its error tells the number. */
+    int (*write)(void *user, const void *data, size_t bytes);
+    void *user;           /* for write and progress */
+    uint32_t piece_bytes; /* of a piece, 4 KiB .. 64 MiB; 0: 4 MiB */
+    int zstd_level;       /* 1 .. 22: values and references are packed by zstd, if the library was
+                             built with it (CLUMP_ZSTD). 0: they are not */
+    int compact;          /* 1: all classes are compacted first (compact.h), which moves objects */
+    clump_progress_fn progress; /* optional */
+} clump_save_desc;
+
+typedef struct clump_save_report {
+    uint64_t objects;
+    uint64_t bytes;       /* of the saved heap */
+    uint64_t value_bytes; /* of these: values of objects */
+    uint64_t handles;     /* that are in use */
+    uint64_t registered;  /* references in registered buffers */
+    uint64_t dangling;    /* references that named no live object of their class, saved as null */
+} clump_save_report;
+
+/* METHOD. Save the heap, which stays as it is, except that objects move if they are compacted first, and
+ * that handles of freed objects become null in a heap with watch_handles.
+ *   desc    [in]
+ *   report  [out, optional]
+ * Blocks: yes. Returns CLUMP_OK; CLUMP_ERR_USAGE both or neither of path and write, or a bad piece_bytes or
+ * zstd_level; CLUMP_ERR_UNSUPPORTED zstd_level without zstd; CLUMP_ERR_IO a file cannot be written (the error says which, and why), or a function said so; CLUMP_ERR_CORRUPT the heap's metadata are damaged;
+ * CLUMP_ERR_MEMORY; CLUMP_ERR_CL. After a failure a file of that name is as it was, and there is no part of the new one. */
+CLUMP_API clump_status clump_heap_save(clump_heap *heap, const clump_save_desc *desc,
+                                       clump_save_report *report);
+
+/* ---- Loading --------------------------------------------------------------------------------- */
+
+typedef struct clump_load_desc {
+    /* Where from: set one of the two. A file must end where the saved heap does. */
+    const char *path;
+    /* Puts the next `bytes` into `data`, and returns how many: fewer are the end, or a failure. Nothing is asked for beyond the
+     * end of the saved heap, so that a stream may go on with something else. */
+    size_t (*read)(void *user, void *data, size_t bytes);
+    void *user;                 /* for read and progress */
+    int without_registered;     /* 1: the references of registered buffers are left out */
+    clump_progress_fn progress; /* optional */
+} clump_load_desc;
+
+typedef struct clump_load_report {
+    uint64_t objects;
+    uint64_t bytes; /* of the saved heap */
+    uint64_t value_bytes;
+    uint64_t handles, registered; /* as in clump_save_report */
+    uint32_t
+        fields_lost; /* of classes with objects: fields of the file that the heap's schema does not have */
+    uint32_t
+        fields_gained; /* fields of the heap's schema that the file does not have: 0, and null, in all objects */
+} clump_load_report;
+
+/* METHOD. Load into a heap without objects and without handles. What the caller has to make before, and is compared:
+ *
+ *   schema      Classes and fields are matched by name. A field that the heap's class (with its bases) does not have is left out; one
+ *               that the file does not have is 0, and null. A field of another type, width or number of elements is refused, and so are
+ *               objects of a class that the heap does not have, or has as an abstract one, and a reference to an object that the heap's field
+ *               cannot refer to: the error names class and field. A class may have gained or lost bases, and subclasses.
+ *   room        the heap must have enough blocks; else the error says how many it has and how many are needed.
+ *   registered  As many buffers must be registered as when the heap was saved; each gets the references of the one that was registered as the
+ *               first, second, ... and must have room for them. What it has beyond them becomes null, and its word of the count, if it has
+ *               one, is set. Or without_registered is 1, and registered buffers stay as they are.
+ *
+ * Handles have the numbers that they had, and the numbers of clump_heap_reserve() are those of the saved heap.
+ *   desc    [in]
+ *   report  [out, optional]
+ * Blocks: yes. Returns CLUMP_OK; CLUMP_ERR_USAGE both or neither of path and read, a heap with objects or handles, or
+ * registered buffers that do not fit; CLUMP_ERR_IO a file cannot be read; CLUMP_ERR_FORMAT it is not a saved heap, or is cut off, altered or of a newer
+ * version; CLUMP_ERR_UNSUPPORTED it is packed, and the library was built without zstd; CLUMP_ERR_SCHEMA the schemas do not fit; CLUMP_ERR_CAPACITY too many objects for the heap; CLUMP_ERR_MEMORY;
+ * CLUMP_ERR_CL. After a failure the heap has no objects, as before; if the device gives up while it is emptied, clump_heap_repair()
+ * does it. */
+CLUMP_API clump_status clump_heap_load(clump_heap *heap, const clump_load_desc *desc,
+                                       clump_load_report *report);
+
+/* ---- Looking into a saved heap, without a device --------------------------------------------- */
+
+typedef struct clump_saved clump_saved;
+
+/* CONSTRUCTOR. Read what stands before the values: enough to make a heap for it.
+ *   desc       [in]             path or read
+ *   allocator  [in, optional]   default malloc, realloc, free; copied
+ *   saved      [out]            NULL on failure
+ *   error      [out, optional]
+ * Returns CLUMP_OK; CLUMP_ERR_USAGE; CLUMP_ERR_IO; CLUMP_ERR_FORMAT; CLUMP_ERR_UNSUPPORTED; CLUMP_ERR_MEMORY. */
+CLUMP_API clump_status clump_saved_open(const clump_load_desc *desc,
+                                        const clump_allocator *allocator, clump_saved **saved,
+                                        clump_error *error);
+
+/* DESTRUCTOR. NULL is allowed. */
+CLUMP_API void clump_saved_destroy(clump_saved *saved);
+
+/* The schema of the heap that was saved. Lives as long as `saved`. */
+CLUMP_API const clump_schema *clump_saved_get_schema(const clump_saved *saved);
+
+/* Objects of exactly the class with that id of the schema; 0: of all. */
+CLUMP_API uint64_t clump_saved_get_objects(const clump_saved *saved, uint32_t class_id);
+
+/* Registered buffers, and the references of one of them; 0 if there is none of that number. The first registered has 0. */
+CLUMP_API uint32_t clump_saved_get_registered(const clump_saved *saved);
+CLUMP_API uint64_t clump_saved_get_registered_count(const clump_saved *saved, uint32_t buffer);
+
+/* FUNCTION. Read all of it and compare all checksums. What is in it that only a device looks at, references, is not judged.
+ * Arguments and results as clump_saved_open(); desc->progress is told. */
+CLUMP_API clump_status clump_saved_check(const clump_load_desc *desc,
+                                         const clump_allocator *allocator, clump_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,202 @@
+/* Saving and loading while each OpenCL call and each request for host memory fails, one run for each: the call fails with
+ * words that name what failed, heaps pass their check, the heap that was to be loaded has no objects and no handles, and the call works when it is
+ * tried again. Nothing is left at the end of a run.
+ *
+ * Read first: tests/support/failing.h, tests/fault/heap/fault_host.c.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "failing.h"
+#include "saved_heap.h"
+
+static const char text[] = "class A { uint id; ref A next; float2 at[2]; } class B { ref A a; }";
+static const char less[] =
+    "class A { uint id; ref A next; float2 at[2]; long more; } class B { ref A a; }";
+enum { COUNT = 300 };
+
+typedef struct run {
+    clump_context *context;
+    clump_schema *schema, *other_schema;
+    clump_heap *heap, *loaded;
+    clump_refs *refs[2];
+    cl_mem outside[2];
+    memory_file file;
+    clump_error error;
+} run;
+
+static int hit(void) {
+    return failing.struck || failing.refused;
+}
+
+/* What a failure left, and what it said. */
+static void check_failure(const run *r, const char *step, clump_status status) {
+    const clump_error *e = r->context ? clump_context_get_error(r->context) : &r->error;
+    assert_true(status < 0 && e->status == status && strlen(e->message) > 10);
+    if (failing.refused) {
+        if (status != CLUMP_ERR_MEMORY)
+            fail_msg("%s, request %llu refused: %s", step, (unsigned long long)failing.refuse_at,
+                     e->message);
+        return;
+    }
+    if (!failing.struck) fail_msg("%s fails by itself: %s", step, e->message);
+    if (failing.persistent) return;
+    if (!strstr(e->message, failing.struck))
+        fail_msg("%s: %s failed, but the message is: %s", step, failing.struck, e->message);
+}
+
+/* Errors that need no failure of the call. */
+static int may_be_ignored(void) {
+    return !failing.refused && strncmp(failing.struck, "clRelease", 9) == 0;
+}
+
+/* Nothing was loaded. Without calls that fail, since these are calls, too. */
+static void expect_empty(run *r, const char *step) {
+    clump_heap_stats stats;
+    clump_ref ref;
+    if (clump_heap_check(r->loaded) || clump_heap_check(r->heap))
+        fail_msg("after %s and %s: %s", step, failing.struck ? failing.struck : "a request",
+                 clump_context_get_error(r->context)->message);
+    assert_int_equal(clump_heap_calc_stats(r->loaded, &stats, NULL, 0), CLUMP_OK);
+    assert_int_equal(stats.objects, 0);
+    assert_int_equal(stats.free_blocks, stats.blocks);
+    assert_int_equal(clump_handle_read(r->loaded, 1, &ref), CLUMP_ERR_USAGE);
+}
+
+static clump_status save(run *r) {
+    r->file.bytes = 0;
+    return clump_heap_save(
+        r->heap, &(clump_save_desc){.write = memory_write, .user = &r->file, .piece_bytes = 4096},
+        NULL);
+}
+
+static clump_status load(run *r) {
+    r->file.at = 0;
+    return clump_heap_load(r->loaded, &(clump_load_desc){.read = memory_read, .user = &r->file},
+                           NULL);
+}
+
+static clump_status make(run *r, const cl_fixture *on) {
+    const clump_struct_desc a = {"A", 4, 0, NULL};
+    uint32_t zeros[COUNT] = {0};
+    clump_ref as[COUNT];
+    clump_handle handle;
+    clump_status status = failing_context(on, &r->context, &r->error);
+    if (status) return status;
+    clump_heap_desc desc = {.context = r->context, .schema = r->schema, .bytes = 1 << 20};
+    status = clump_heap_create(&desc, &r->heap);
+    desc.schema = r->other_schema;
+    if (!status) status = clump_heap_create(&desc, &r->loaded);
+    if (!status) status = clump_heap_new_structs(r->heap, &a, zeros, COUNT, as, NULL);
+    if (!status) status = clump_heap_write_field(r->heap, "A", "next", 0, as, COUNT);
+    if (!status) status = clump_handle_create(r->heap, as[3], &handle);
+    if (!status) status = clump_heap_reserve(r->heap, "A", 5);
+    for (int i = 0; i < 2 && !status; i++)
+        status = clump_refs_register(i ? r->loaded : r->heap,
+                                     &(clump_refs_desc){.buffer = r->outside[i], .count = 2},
+                                     &r->refs[i]);
+    return status;
+}
+
+/* One step; then once more if it failed. Returns 0 if the run is over. */
+static int step(run *r, const char *name, clump_status (*call)(run *)) {
+    const int was_hit = hit();
+    clump_status status = call(r);
+    if (!status) {
+        if (hit() && !was_hit && !may_be_ignored())
+            fail_msg("%s succeeds though %s failed", name,
+                     failing.struck ? failing.struck : "a request for memory");
+        return !(hit() && failing.persistent);
+    }
+    check_failure(r, name, status);
+    if (failing.persistent) return 0;
+    expect_empty(r, name);
+    status = call(r);
+    if (status)
+        fail_msg("%s, second try after %s: %s", name, failing.struck ? failing.struck : "a request",
+                 clump_context_get_error(r->context)->message);
+    return 1;
+}
+
+static clump_schema *parse(const char *schema) {
+    clump_schema *s;
+    assert_int_equal(clump_schema_parse(schema, strlen(schema), NULL, &s, NULL), CLUMP_OK);
+    return s;
+}
+
+/* What is before the first save may fail as it likes: fault_host has that. */
+static int run_once(const cl_fixture *on) {
+    run r = {.schema = parse(text), .other_schema = parse(less)};
+    for (int i = 0; i < 2; i++) r.outside[i] = cl_fixture_buffer(on, NULL, 8);
+    clump_status status = make(&r, on);
+    const int is_done = !status && step(&r, "save", save) && step(&r, "load", load);
+    const int came = hit();
+    if (is_done) {
+        uint64_t count = 0;
+        failing.fail_at = failing.refuse_at = 0; /* what looks at the heap is not tried here */
+        clump_ref ref = 0;
+        assert_int_equal(clump_heap_check(r.loaded), CLUMP_OK);
+        assert_int_equal(clump_heap_calc_count(r.loaded, "A", &count), CLUMP_OK);
+        assert_int_equal(count, COUNT);
+        assert_int_equal(clump_handle_read(r.loaded, 1, &ref), CLUMP_OK);
+        assert_int_not_equal(ref, 0);
+    }
+    for (int i = 0; i < 2; i++) clump_refs_unregister(r.refs[i]);
+    clump_heap_destroy(r.heap);
+    clump_heap_destroy(r.loaded);
+    clump_context_destroy(r.context);
+    clump_schema_destroy(r.schema);
+    clump_schema_destroy(r.other_schema);
+    for (int i = 0; i < 2; i++) clReleaseMemObject(r.outside[i]);
+    memory_release(&r.file);
+    failing_check_nothing_left();
+    return came;
+}
+
+static cl_fixture open_device(int out_of_order) {
+    cl_fixture on;
+    const int result = cl_fixture_open(&on, &(cl_fixture_desc){.out_of_order = out_of_order});
+    if (result == CL_FIXTURE_SKIP) skip();
+    assert_int_equal(result, 0);
+    return on;
+}
+
+static void close_device(cl_fixture *on) {
+    clFinish(on->queue);
+    failing_forget_programs();
+    cl_fixture_close(on);
+}
+
+static void strike_all(int out_of_order, cl_int code, int persistent) {
+    cl_fixture on = open_device(out_of_order);
+    assert_true(failing_strike_all(run_once, &on, code, persistent) > 200);
+    close_device(&on);
+}
+
+static void calls_fail(void **state) {
+    strike_all(0, CL_OUT_OF_RESOURCES, 0);
+}
+
+static void calls_fail_out_of_order(void **state) {
+    strike_all(1, CL_MEM_OBJECT_ALLOCATION_FAILURE, 0);
+}
+
+static void device_is_lost(void **state) {
+    strike_all(0, CL_OUT_OF_HOST_MEMORY, 1);
+}
+
+static void requests_are_refused(void **state) {
+    cl_fixture on = open_device(0);
+    assert_true(failing_refuse_all(run_once, &on) > 20);
+    close_device(&on);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(calls_fail),
+        cmocka_unit_test(device_is_lost),
+        cmocka_unit_test(calls_fail_out_of_order),
+        cmocka_unit_test(requests_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

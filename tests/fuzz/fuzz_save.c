@@ -1,0 +1,122 @@
+/* Fuzzing of what reads saved heaps: clump_saved_open(), clump_saved_check().
+ *
+ * The first byte says how: bit 0, checksums are made right first (reseal.h), so that what they protect is read, too; bit 1, the bytes
+ * are a file, else they come from a function; bit 2, reads are short now and then, which is the end. What must hold for all bytes: an error has words and
+ * leaves nothing; what is accepted has a schema and adds up, was read to its last byte and no further, is refused with a byte less, and is the
+ * same when its head is written and read again.
+ * Read first: fuzz.h, host/save/format.h.
+ */
+#include "fuzz.h"
+#include "support/reseal.h"
+
+typedef struct source {
+    const uint8_t *data;
+    size_t bytes, at;
+} source;
+
+static size_t take(void *user, void *data, size_t bytes) {
+    source *s = user;
+    const size_t n = bytes < s->bytes - s->at ? bytes : s->bytes - s->at;
+    if (n) memcpy(data, s->data + s->at, n);
+    s->at += n;
+    return n;
+}
+
+static int keep(void *user, const void *data, size_t bytes) {
+    source *s = user;
+    REQUIRE(bytes <= s->bytes - s->at);
+    if (bytes) memcpy((uint8_t *)(uintptr_t)s->data + s->at, data, bytes);
+    s->at += bytes;
+    return 0;
+}
+
+static int count_progress(void *user, uint64_t done, uint64_t all) {
+    (void)user;
+    REQUIRE(done <= all);
+    return 0;
+}
+
+/* The same numbers, in a head that is written and read. */
+static void check_head(const clump_saved *saved) {
+    static uint8_t data[8 << 20];
+    const clump_allocator a = clumpi_allocator_resolve(NULL);
+    source to = {.data = data, .bytes = sizeof data};
+    clumpi_stream s;
+    clump_error error;
+    clump_saved *again;
+    REQUIRE(!clumpi_stream_create(&s, &(clump_save_desc){.write = keep, .user = &to}, "fuzz", &a,
+                                  &error));
+    REQUIRE(!clumpi_begin_write(&s) && !clumpi_head_write(&s, saved));
+    clumpi_stream_close(&s);
+    source from = {.data = data, .bytes = to.at};
+    REQUIRE(
+        !clump_saved_open(&(clump_load_desc){.read = take, .user = &from}, NULL, &again, &error));
+    REQUIRE(again->objects == saved->objects && again->handles == saved->handles &&
+            again->piece_bytes == saved->piece_bytes && again->registered == saved->registered);
+    REQUIRE(memcmp(again->counts, saved->counts, sizeof saved->counts) == 0);
+    REQUIRE(memcmp(again->reserved, saved->reserved, sizeof saved->reserved) == 0);
+    REQUIRE(clumpi_saved_value_bytes(again) == clumpi_saved_value_bytes(saved));
+    clump_saved_destroy(again);
+}
+
+static void check_saved(const clump_saved *saved) {
+    const clump_schema *schema = clump_saved_get_schema(saved);
+    const uint32_t classes = clump_schema_get_class_count(schema);
+    uint64_t objects = 0;
+    REQUIRE(classes > 0);
+    for (uint32_t id = 1; id <= classes; id++) {
+        clump_class_info c;
+        REQUIRE(!clump_schema_get_class(schema, id, &c));
+        REQUIRE(!c.is_abstract || !clump_saved_get_objects(saved, id));
+        objects += clump_saved_get_objects(saved, id);
+    }
+    REQUIRE(objects == clump_saved_get_objects(saved, 0));
+    REQUIRE(clump_saved_get_objects(saved, classes + 1) == 0);
+    REQUIRE(clump_saved_get_registered_count(saved, clump_saved_get_registered(saved)) == 0);
+    check_head(saved);
+}
+
+static void run(const clump_load_desc *desc, source *from) {
+    clump_error error = {0};
+    clump_saved *saved = (clump_saved *)from;
+    const int opened = clump_saved_open(desc, NULL, &saved, &error);
+    if (opened) {
+        fuzz_check_words(error.message, sizeof error.message);
+        REQUIRE(!saved);
+    } else {
+        check_saved(saved);
+        clump_saved_destroy(saved);
+    }
+    from->at = 0;
+    const int checked = clump_saved_check(desc, NULL, &error);
+    REQUIRE(!checked || opened == 0 || checked == opened);
+    if (checked) {
+        fuzz_check_words(error.message, sizeof error.message);
+        return;
+    }
+    REQUIRE(!opened);
+    if (desc->path) return;
+    REQUIRE(from->at <= from->bytes);
+    source less = {.data = from->data, .bytes = from->at - 1};
+    REQUIRE(clump_saved_check(&(clump_load_desc){.read = take, .user = &less}, NULL, &error) ==
+            CLUMP_ERR_FORMAT);
+    const char *path = fuzz_file(0, from->data, from->at);
+    REQUIRE(!clump_saved_check(&(clump_load_desc){.path = path}, NULL, &error));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
+    if (bytes < 1) return 0;
+    uint8_t *copy = malloc(bytes);
+    REQUIRE(copy);
+    memcpy(copy, data + 1, bytes - 1);
+    source from = {.data = copy, .bytes = bytes - 1};
+    if (data[0] & 1) reseal(copy, bytes - 1);
+    if (data[0] & 4) from.bytes -= from.bytes / 3;
+    const char *path = data[0] & 2 ? fuzz_file(0, copy, from.bytes) : NULL;
+    run(
+        &(clump_load_desc){
+            .path = path, .read = path ? NULL : take, .user = &from, .progress = count_progress},
+        &from);
+    free(copy);
+    return 0;
+}

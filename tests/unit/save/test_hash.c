@@ -1,0 +1,66 @@
+/* XXH64 against values of other implementations: of its specification, and of `xxhsum -H64`. Each length, each alignment.
+ *
+ * Read first: host/save/hash.h.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+/* After the above, which it needs. */
+#include <cmocka.h>
+
+#include "save/hash.h"
+
+static void known_values(void **state) {
+    (void)state;
+    assert_true(clumpi_hash64(0, "", 0) == UINT64_C(0xEF46DB3751D8E999));
+    assert_true(clumpi_hash64(0, "a", 1) == UINT64_C(0xD24EC4F1A98C6E5B));
+    assert_true(clumpi_hash64(0, "abc", 3) == UINT64_C(0x44BC2CF5AD770999));
+    static const char long_text[] =
+        "Nobody inspects the spammish repetition"; /* 39 bytes: stripes, 4 and 1s */
+    assert_true(clumpi_hash64(0, long_text, 39) == UINT64_C(0xFBCEA83C8A378BF1));
+    /* The check of the specification's own implementation: bytes of a generator, lengths with and without seed. */
+    uint8_t bytes[222];
+    uint64_t generator = UINT64_C(2654435761);
+    for (int i = 0; i < 222; i++) {
+        bytes[i] = (uint8_t)(generator >> 56);
+        generator *= UINT64_C(11400714785074694797);
+    }
+    const uint64_t seed = UINT64_C(2654435761);
+    assert_true(clumpi_hash64(seed, bytes, 0) == UINT64_C(0xAC75FDA2929B17EF));
+    assert_true(clumpi_hash64(0, bytes, 1) == UINT64_C(0xE934A84ADB052768));
+    assert_true(clumpi_hash64(seed, bytes, 1) == UINT64_C(0x5014607643A9B4C3));
+    assert_true(clumpi_hash64(0, bytes, 14) == UINT64_C(0x8282DCC4994E35C8));
+    assert_true(clumpi_hash64(seed, bytes, 14) == UINT64_C(0xC3BD6BF63DEB6DF0));
+    assert_true(clumpi_hash64(0, bytes, 222) == UINT64_C(0xB641AE8CB691C174));
+    assert_true(clumpi_hash64(seed, bytes, 222) == UINT64_C(0x20CB8AB7AE10C14A));
+}
+
+/* A bit anywhere, of any length, makes another checksum; where the bytes lie makes none. */
+static void bits_and_places(void **state) {
+    (void)state;
+    static uint8_t bytes[200];
+    uint8_t moved[208];
+    for (size_t length = 1; length <= 100; length++) {
+        const uint64_t hash = clumpi_hash64(7, bytes, length);
+        for (size_t bit = 0; bit < 8 * length; bit++) {
+            bytes[bit / 8] ^= (uint8_t)(1 << bit % 8);
+            assert_true(clumpi_hash64(7, bytes, length) != hash);
+            bytes[bit / 8] ^= (uint8_t)(1 << bit % 8);
+        }
+        for (size_t at = 0; at < 8; at++) {
+            memcpy(moved + at, bytes, length);
+            assert_true(clumpi_hash64(7, moved + at, length) == hash);
+        }
+        assert_true(clumpi_hash64(7, bytes, length - 1) != hash);
+        assert_true(clumpi_hash64(8, bytes, length) != hash);
+        bytes[length] = (uint8_t)(31 * length);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(known_values),
+                                       cmocka_unit_test(bits_and_places)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
