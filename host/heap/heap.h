@@ -46,6 +46,7 @@ extern const clumpi_library clumpi_heap_library;
     X(check_blocks)                                                                                \
     X(check_rest)                                                                                  \
     X(repair_blocks)                                                                               \
+    X(repair_marks)                                                                                \
     X(repair_hints)
 enum { CLUMPI_CHECK_KERNELS(CLUMPI_KERNEL_INDEX) };
 extern const clumpi_library clumpi_check_library;
