@@ -293,7 +293,7 @@ static clump_status report_raw(clump_heap *heap, int kind, const char *text,
                            e->ref ? "handle " : "one outside of the heap, ", e->ref);
     return clumpi_fail(&heap->context->error, CLUMP_ERR_DEVICE,
                        "%s: %u; %u times, first by work-item %u. A size is 1 to %llu bytes, an "
-                       "alignment a power of two of 16 to %u",
+                       "alignment a power of two up to %u",
                        text, e->ref, e->count, e->work_item,
                        (unsigned long long)heap->geometry.header.raw_most * CLUMPI_RAW_UNIT,
                        CLUMPI_RAW_ALIGN_MAX);
@@ -344,6 +344,16 @@ static clump_status report_error(clump_heap *heap, const clumpi_error *errors) {
     return CLUMP_OK;
 }
 
+/* A free of a slot of raw memory is reported with a reference, as that of an object is: the handle instead. */
+static void name_raw(const clump_heap *heap, clumpi_error *e) {
+    const clumpi_header *h = &heap->geometry.header;
+    if (!e->ref || e->class_id < h->first_raw || e->class_id > h->class_count) return;
+    e->ref =
+        (clumpi_u32)(((uint64_t)(e->ref >> 6) * h->granule_bytes +
+                      (uint64_t)(e->ref & 63) * heap->geometry.classes[e->class_id].slot_bytes) /
+                     CLUMPI_RAW_UNIT);
+}
+
 clump_status clump_heap_fetch_errors(clump_heap *heap, clump_device_report *report) {
     if (report) memset(report, 0, sizeof *report);
     if (!heap) return CLUMP_ERR_USAGE;
@@ -354,6 +364,7 @@ clump_status clump_heap_fetch_errors(clump_heap *heap, clump_device_report *repo
     int any = 0;
     for (int i = 0; i < CLUMPI_ERRORS; i++) {
         any |= errors[i].count != 0;
+        name_raw(heap, &errors[i]);
         if (!report) continue;
         report->errors[i].count = errors[i].count;
         report->errors[i].class_id = errors[i].class_id;
