@@ -16,7 +16,7 @@
  *   hint   = bit per block, one set of words for free blocks (set 0) and one for the active blocks
  *            of each class (set = class id); level l+1 has a bit per word of level l that is not 0
  *   raw    = classes after those of the schema have slots of raw memory instead of objects: one size each, and two of
- *            which a request takes neighbouring slots, of one row or of whole blocks (spans.clh). Blocks, rows, bits and
+ *            which a request takes neighbouring slots, of one row or of whole blocks (runs.clh). Blocks, rows, bits and
  *            credits are those of any class
  *   scratch = memory that a call owns while it runs. What is in it is declared by the part that uses it:
  *            cl/heap/layout.h, cl/compact/layout.h
@@ -123,7 +123,7 @@ typedef struct clumpi_class {
                                              columns_end-1 the reference fields */
     clumpi_u32 weak; /* of these, weak .. columns_end-1 are the weak ones */
     clumpi_u32 slot_bytes; /* of raw memory: a slot; 0: a class of objects */
-    clumpi_u32 is_spans;   /* 1: a request takes neighbouring slots (spans.clh); nothing is reserved */
+    clumpi_u32 is_runs;   /* 1: a request takes neighbouring slots (runs.clh); nothing is reserved */
     clumpi_u32 fixed_pad[22];
     /* Changed by kernels. */
     clumpi_u32 exhausted; /* value of header.epoch at which a sweep found no room */
@@ -176,11 +176,11 @@ typedef struct clumpi_header {
     clumpi_u32 reduce_groups;           /* most work-groups of a reduction */
     clumpi_u32 at_watch;                /* bit per slot, as at_bits: handles were made of its object; 0: none are kept */
     clumpi_u32 at_checked;              /* a clumpi_checks; 0: the heap is not checked */
-    clumpi_u32 first_raw; /* classes first_raw .. class_count are raw memory, the last two of spans; class_count + 1:
+    clumpi_u32 first_raw; /* classes first_raw .. class_count are raw memory, the last two of runs; class_count + 1:
                              there is none */
-    clumpi_u32 raw_units; /* the largest slot of a class that is not of spans, in CLUMPI_RAW_UNIT */
+    clumpi_u32 raw_units; /* the largest slot of a class that is not of runs, in CLUMPI_RAW_UNIT */
     clumpi_u32 raw_most;  /* the largest request, likewise */
-    clumpi_u32 at_marks, mark_rows; /* where spans begin and end (spans.clh); rows of a block that can have some */
+    clumpi_u32 at_marks, mark_rows; /* where runs begin and end (runs.clh); rows of a block that can have some */
     clumpi_u32 fixed_pad[4];
     /* Changed by kernels; each group on a 128-byte line of its own. */
     clumpi_u32 epoch; /* grows when room appears: a full block gets a free slot, a block is freed */

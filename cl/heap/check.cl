@@ -170,10 +170,10 @@ static inline void check_watched(const clumpi_view *v, uint told, uint block, ui
     }
 }
 
-/* Marks of spans (spans.clh): a slot that is taken and not the end of one is followed by one that is taken and not the
+/* Marks of runs (runs.clh): a slot that is taken and not the end of one is followed by one that is taken and not the
  * begin of another. In the class of blocks that goes on from block to block. */
 static inline void check_marks(const clumpi_view *v, uint told, uint block, uint class_id) {
-    uint rows = class_id <= v->header->class_count && v->classes[class_id].is_spans ? v->classes[class_id].rows : 0u;
+    uint rows = class_id <= v->header->class_count && v->classes[class_id].is_runs ? v->classes[class_id].rows : 0u;
     uint of_blocks = rows && class_id == v->header->class_count, before = 0, goes_on = 0;
     if (of_blocks && clumpi_class_of_state(v->states[block - 1u]) == class_id)
         before = (uint)((clumpi_row_bits(v, clumpi_row_granule(v, block - 1u, class_id, 0)) &
@@ -187,7 +187,7 @@ static inline void check_marks(const clumpi_view *v, uint told, uint block, uint
         ulong wrong = ((begins | ends) & ~bits) | ((open << 1 | before) ^ (bits & ~begins));
         if (!goes_on) wrong |= open & 1ul << 63;
         if (wrong) violation(v, told, CLUMPI_VIOLATION_MARKS, block, class_id, row, clumpi_popcount64(wrong));
-        before = 0; /* other rows are those of the other class of spans */
+        before = 0; /* other rows are those of the other class of runs */
     }
 }
 

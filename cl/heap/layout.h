@@ -85,7 +85,7 @@ enum {
     X(ACTIVE_HINT, "the active hint of class %u should be %u, is %u")                              \
     X(HELD, "of class %u has %u reserved slots, but %u credits that no object has")                \
     X(WATCHED, "of class %u watches slots without objects in granule %u: %u of them")              \
-    X(MARKS, "of class %u: spans of raw memory in row %u begin or end in %u wrong places")          \
+    X(MARKS, "of class %u: runs of raw memory in row %u begin or end in %u wrong places")          \
     X(UPPER_HINT, "an upper bit of hint set %u should be %u, is %u")                               \
     X(OUTSIDE, "hint set %u: word %u names blocks that are not there, by its bits %u")             \
     X(EXHAUSTED, "class %u counts as out of memory since epoch %u, but hints %u say where room is") \

@@ -169,15 +169,15 @@ static void fill_rows(clumpi_geometry *g, clumpi_class *c, uint32_t bytes) {
     if (c->rows > g->header.block_rows_max) g->header.block_rows_max = c->rows;
 }
 
-/* The two classes of spans (cl/core/spans.clh): of rows, then of blocks. */
-#define RAW_SPAN_CLASSES 2
-static void fill_spans(clumpi_geometry *g) {
+/* The two classes of runs (cl/core/runs.clh): of rows, then of blocks. */
+#define RAW_RUN_CLASSES 2
+static void fill_runs(clumpi_geometry *g) {
     clumpi_header *h = &g->header;
     uint64_t block_bytes = (uint64_t)h->granule_bytes * h->block_granules;
     clumpi_class *rows = &g->classes[++h->class_count], *blocks = &g->classes[++h->class_count];
     rows->last = h->class_count - 1;
     blocks->last = h->class_count;
-    rows->is_spans = blocks->is_spans = 1;
+    rows->is_runs = blocks->is_runs = 1;
     rows->slot_bytes = h->raw_units * CLUMPI_RAW_UNIT / 4;
     fill_rows(g, rows, rows->slot_bytes);
     h->mark_rows = rows->rows;
@@ -203,14 +203,14 @@ static int fill_classes(const clump_schema *schema, int has_raw, clumpi_geometry
         uint64_t block_bytes = (uint64_t)h->granule_bytes * h->block_granules;
         h->raw_units = clumpi_raw_units_of(block_bytes);
         uint32_t count = clumpi_raw_class_count(h->raw_units);
-        if (h->class_count + count + RAW_SPAN_CLASSES >= CLUMPI_RESERVED) return 0;
+        if (h->class_count + count + RAW_RUN_CLASSES >= CLUMPI_RESERVED) return 0;
         for (uint32_t i = 0; i < count; i++) {
             clumpi_class *c = &g->classes[++h->class_count];
             c->last = h->class_count;
             c->slot_bytes = clumpi_raw_slot_units(i) * CLUMPI_RAW_UNIT;
             fill_rows(g, c, c->slot_bytes);
         }
-        fill_spans(g);
+        fill_runs(g);
         h->raw_most = (uint32_t)(g->bytes / 4 / CLUMPI_RAW_UNIT);
     }
     h->capacity_max = h->block_rows_max * CLUMP_ROW_SLOTS;
@@ -411,7 +411,7 @@ clump_status clumpi_geometry_compute(const clump_schema *schema, uint64_t bytes,
             error, CLUMP_ERR_CAPACITY,
             "a heap with raw memory: its %u sizes and the %u classes of the schema are "
             "more than the %u that a heap can have",
-            clumpi_raw_class_count(h->raw_units) + RAW_SPAN_CLASSES, h->class_count,
+            clumpi_raw_class_count(h->raw_units) + RAW_RUN_CLASSES, h->class_count,
             CLUMPI_RESERVED - 1);
     uint32_t columns = clumpi_columns_build(schema, g->classes, NULL);
     for (uint32_t id = h->first_raw; id <= h->class_count; id++) {

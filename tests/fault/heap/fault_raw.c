@@ -1,8 +1,8 @@
 /* Raw memory that is asked for wrongly, given back wrongly, or not there: what cl/api/raw.clh and clump/heap.h promise. What
  * is refused is reported and changes nothing. Then heaps that cannot be made, programs that cannot be built, and marks of
- * spans that were overwritten.
+ * runs that were overwritten.
  *
- * Read first: cl/api/raw.clh, cl/core/spans.clh.
+ * Read first: cl/api/raw.clh, cl/core/runs.clh.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,7 @@ static const char schema_text[] = "class Node { uint a; ulong b; }";
 
 /* One call by one work-item. out[0]: what it returned; a pointer as its handle, or 1 for one that is none of the heap. */
 static const char source[] =
-    "enum { MALLOC, CALLOC, ALIGNED, REALLOC, FREE, USABLE, FREE_BYTE, FREE_OTHER, AT, OBJECT, "
+    "enum { MALLOC, CALLOC, ALIGNED, REALLOC, FREE, USABLE, AT, OBJECT, "
     "FILL };\n"
     "ulong handle_of(CLUMP_HEAP, __global void *p) { return p ? clump_raw_of(clump_heap, p) : 0ul; "
     "}\n"
@@ -24,30 +24,27 @@ static const char source[] =
     "    if (get_global_id(0)) return;\n"
     "    __global uchar *p = clump_heap + a * 16u;\n"
     "    if (a == 0) p = 0;\n"
-    "    switch (what) {\n"
-    "    case MALLOC: out[0] = handle_of(clump_heap, clump_malloc(clump_heap, a)); break;\n"
+    "    switch (what) {\n" /* each call stands once: PoCL inlines them all */
+    "    case MALLOC:\n"
+    "    case FILL: {\n" /* as many as there is room for; the handles follow */
+    "        uint n = 0, most = what == FILL ? (uint)b : 1u;\n"
+    "        for (out[1] = 0; n < most; n++) {\n"
+    "            out[1 + n] = handle_of(clump_heap, clump_malloc(clump_heap, a));\n"
+    "            if (!out[1 + n]) break;\n"
+    "        }\n"
+    "        out[0] = what == FILL ? n : out[1];\n"
+    "    } break;\n"
     "    case CALLOC: out[0] = handle_of(clump_heap, clump_calloc(clump_heap, a, b)); break;\n"
     "    case ALIGNED: out[0] = handle_of(clump_heap, clump_aligned_alloc(clump_heap, a, b)); "
     "break;\n"
     "    case REALLOC: out[0] = handle_of(clump_heap, clump_realloc(clump_heap, p, b)); break;\n"
-    "    case FREE: clump_free(clump_heap, p); break;\n"
+    "    case FREE: clump_free(clump_heap, b == 99u ? (__global uchar *)out : p + b); break;\n"
     "    case USABLE: out[0] = clump_usable_size(clump_heap, p); break;\n"
-    "    case FREE_BYTE: clump_free(clump_heap, p + b); break;\n"
-    "    case FREE_OTHER: clump_free(clump_heap, out); break;\n"
     "    case AT: out[0] = clump_raw_at(clump_heap, (uint)a) != 0; break;\n"
     "    case OBJECT: { Node n = Node_new(); out[0] = n.id; } break;\n"
-    "    case FILL: {\n" /* as many as there is room for; the handles follow */
-    "        uint n = 0;\n"
-    "        for (; n < (uint)b; n++) {\n"
-    "            __global void *q = clump_malloc(clump_heap, a);\n"
-    "            if (!q) break;\n"
-    "            out[1 + n] = handle_of(clump_heap, q);\n"
-    "        }\n"
-    "        out[0] = n;\n"
-    "    } break;\n"
     "    }\n"
     "}\n";
-enum { MALLOC, CALLOC, ALIGNED, REALLOC, FREE, USABLE, FREE_BYTE, FREE_OTHER, AT, OBJECT, FILL };
+enum { MALLOC, CALLOC, ALIGNED, REALLOC, FREE, USABLE, AT, OBJECT, FILL };
 
 enum { ROOM = 200000 };
 
@@ -208,7 +205,7 @@ static void pointers(void **state) {
         refused(p + 1, CLUMP_DEVICE_BAD_POINTER); /* inside */
         if (sizes_of[i] > t.small) refused(p + t.small / 16, CLUMP_DEVICE_BAD_POINTER);
         if (sizes_of[i] > t.block_bytes) refused(p + t.block_bytes / 16, CLUMP_DEVICE_BAD_POINTER);
-        call(FREE_BYTE, p, 4);
+        call(FREE, p, 4);
         expect(CLUMP_DEVICE_BAD_POINTER, 0, "outside of the heap");
         assert_int_equal(raw_bytes(), bytes);
         assert_true(call(USABLE, p, 0) >= sizes_of[i]);
@@ -225,7 +222,7 @@ static void pointers(void **state) {
     release(far);
     refused(far, CLUMP_DEVICE_DOUBLE_FREE);
     assert_int_equal(raw_bytes(), 0);
-    call(FREE_OTHER, 0, 0);
+    call(FREE, 0, 99);
     expect(CLUMP_DEVICE_BAD_POINTER, 0, "outside of the heap");
     const uint64_t foreign[] = {1, metadata - 1, end, end + 5};
     for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++) {
@@ -275,6 +272,7 @@ static void exhaustion(void **state) {
             if (kept[1 + n] != one || other == one) {
                 SET_ARG(&t.on, t.kernel, 1, (uint32_t){FREE});
                 SET_ARG(&t.on, t.kernel, 2, kept[1 + n]);
+                SET_ARG(&t.on, t.kernel, 3, (uint64_t){0});
                 CHECK_OK(&t.on, clump_launch(t.heap, t.kernel, 64, 64, NULL));
             }
         if (other != one) release(other);
@@ -326,7 +324,7 @@ static void heaps(void **state) {
 
 /* ---- Marks ----------------------------------------------------------------------------------- */
 
-/* Each bit of the marks of a few spans is flipped. Which memory there is stays known: a begin that is lost makes one of
+/* Each bit of the marks of a few runs is flipped. Which memory there is stays known: a begin that is lost makes one of
  * two, an end that is lost comes back. */
 static void marks(void **state) {
     const clumpi_header *h = &t.heap->geometry.header;
@@ -341,13 +339,13 @@ static void marks(void **state) {
         uint64_t block = p[i] * 16 / t.block_bytes;
         uint64_t at = (uint64_t)h->at_marks * CLUMPI_UNIT + block * h->mark_rows * 16,
                  words = h->mark_rows * 2u;
-        for (uint64_t bit = 0; bit < words * 64; bit += 1 + bit / 64 % 3) {
+        for (uint64_t bit = 0; bit < words * 64; bit += 3 + bit / 64 % 5) {
             uint64_t word, flipped;
             clump_context *c = t.on.clump;
             CHECK_OK(&t.on, clumpi_read(c, t.heap->buffer, at + bit / 64 * 8, 8, &word));
             flipped = word ^ UINT64_C(1) << bit % 64;
             CHECK_OK(&t.on, clumpi_write(c, t.heap->buffer, at + bit / 64 * 8, 8, &flipped));
-            REFUSED(clump_heap_check(t.heap), CLUMP_ERR_CORRUPT, "spans of raw memory");
+            REFUSED(clump_heap_check(t.heap), CLUMP_ERR_CORRUPT, "runs of raw memory");
             CHECK_OK(&t.on, clump_heap_repair(t.heap, NULL));
             CHECK_OK(&t.on, clump_heap_check(t.heap));
             CHECK_OK(&t.on, clumpi_write(c, t.heap->buffer, at + bit / 64 * 8, 8, &word));
