@@ -194,6 +194,9 @@ typedef struct clump_repair_report {
  * up, and what was learnt of the demand is forgotten; numbers of clump_heap_reserve() stay. References, fields of
  * objects and what kernels reported are not touched.
  *
+ * Slots of raw memory count as objects here. Which of them one allocation has is told by where each begins; if that was
+ * overwritten, two may have become one.
+ *
  * Where only such words were wrong, all objects are there as before. A bit of a bitmap that was overwritten is an
  * object that appeared or vanished, and nobody can know which; the report counts them. Two things it cannot tell. A
  * full block whose bits fit its class is believed, also if it was another one: nothing else tells the class. And
