@@ -29,7 +29,7 @@ static clumpi_user_part append_program(clumpi_text *t, const clump_program_desc 
     static const char *const files[] = {
         "cl/core/layout.h",    "cl/core/prelude.clh", "cl/core/bitmap.clh", "cl/core/block.clh",
         "cl/core/reserve.clh", "cl/core/alloc.clh",   "cl/core/lanes.clh",  "cl/api/device_api.clh",
-        "cl/api/staged.clh",   "cl/core/runs.clh",   "cl/api/raw.clh",     "cl/api/guard.clh"};
+        "cl/api/staged.clh",   "cl/core/runs.clh",    "cl/api/raw.clh",     "cl/api/guard.clh"};
     static const char *const of_checked[] = {"cl/core/poison.clh", "cl/api/checked.clh"};
     const clumpi_geometry *g = &desc->heap->geometry;
     clumpi_text_append(t,
