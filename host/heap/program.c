@@ -27,9 +27,12 @@ static clumpi_u32 part_bytes(const clumpi_geometry *g) {
 static clumpi_user_part append_program(clumpi_text *t, const clump_program_desc *desc,
                                        const char *name) {
     static const char *const files[] = {
-        "cl/core/layout.h",    "cl/core/prelude.clh", "cl/core/bitmap.clh", "cl/core/block.clh",
-        "cl/core/reserve.clh", "cl/core/alloc.clh",   "cl/core/lanes.clh",  "cl/api/device_api.clh",
-        "cl/api/staged.clh",   "cl/core/runs.clh",    "cl/api/raw.clh",     "cl/api/guard.clh"};
+        "cl/core/layout.h",  "cl/core/prelude.clh",   "cl/core/bitmap.clh",
+        "cl/core/block.clh", "cl/core/reserve.clh",   "cl/core/alloc.clh",
+        "cl/core/lanes.clh", "cl/api/device_api.clh", "cl/api/staged.clh"};
+    static const char *const of_raw[] = {
+        "cl/core/runs.clh"}; /* raw.clh says to others what they lack */
+    static const char *const last[] = {"cl/api/raw.clh", "cl/api/guard.clh"};
     static const char *const of_checked[] = {"cl/core/poison.clh", "cl/api/checked.clh"};
     const clumpi_geometry *g = &desc->heap->geometry;
     clumpi_text_append(t,
@@ -41,6 +44,8 @@ static clumpi_user_part append_program(clumpi_text *t, const clump_program_desc 
                        g->header.self_at, g->header.granule_bytes, part_bytes(g),
                        g->header.block_granules, desc->heap->has_raw);
     clumpi_source_append(t, files, sizeof files / sizeof *files);
+    if (desc->heap->has_raw) clumpi_source_append(t, of_raw, sizeof of_raw / sizeof *of_raw);
+    clumpi_source_append(t, last, sizeof last / sizeof *last);
     if (desc->heap->checks)
         clumpi_source_append(t, of_checked, sizeof of_checked / sizeof *of_checked);
     clumpi_text_append(t, "#line 1 \"(generated from the schema)\"\n");

@@ -5,6 +5,9 @@
  * resize or free. After each launch the host reads the table and the whole heap: memory lies in the heap, is aligned as
  * asked for, has the pattern, and overlaps with none other; statistics know how much there is; the heap check is content.
  *
+ *   diff_raw                what CTest runs
+ *   diff_raw ROUNDS [SEED]  longer, and other requests
+ *
  * Read first: cl/api/raw.clh, cl_fixture.h.
  */
 #include <stdio.h>
@@ -16,7 +19,8 @@
 #include "heap/heap.h"
 
 static cl_fixture fixture, *const f = &fixture;
-static int is_short; /* the kernels for GPUs, on a CPU */
+static uint32_t rounds = 1, first_seed; /* of the command line */
+static int is_short;                    /* the kernels for GPUs, on a CPU */
 
 enum { ITEMS = 256, PER_ITEM = 24, PLACES = ITEMS * PER_ITEM };
 
@@ -329,7 +333,8 @@ static void test_raw_only(void **state) {
     is_short = f->capabilities->is_cpu && f->capabilities->personality == CLUMP_PERSONALITY_GPU;
     for (size_t i = is_short ? 2 : 0; i < (is_short ? 3 : sizeof heaps / sizeof *heaps); i++) {
         open_world(&w, NULL, heaps[i].bytes, heaps[i].block_rows, heaps[i].most);
-        for (uint32_t n = 0; n < 8; n++) step(&w, n + 100 * (uint32_t)i, 60, n < 4 ? 4 : 2);
+        for (uint32_t n = 0; n < 8 * rounds; n++)
+            step(&w, n + 100000 * (uint32_t)i + first_seed, 60, n % 8 < 4 ? 4 : 2);
         zeroed(&w);
         end(&w);
         expect_empty(&w);
@@ -341,8 +346,8 @@ static void test_raw_only(void **state) {
 static void test_beside_objects(void **state) {
     static world w;
     open_world(&w, schema_text, 24 << 20, 0, 0);
-    for (uint32_t n = 0; n < 6; n++) {
-        step(&w, n, 40, 3);
+    for (uint32_t n = 0; n < 6 * rounds; n++) {
+        step(&w, n + first_seed, 40, 3);
         SET_ARG(f, w.churn, 0, w.events);
         SET_ARG(f, w.churn, 1, n);
         CHECK_OK(f, clump_launch(w.heap, w.churn, 20032, 64, NULL));
@@ -353,8 +358,9 @@ static void test_beside_objects(void **state) {
         check_world(&w);
         clump_compact_report report;
         const clump_merge_desc merge = {.factor = 1};
-        CHECK_OK(f, clump_compact(w.heap, &(clump_compact_desc){.merge = n == 4 ? &merge : NULL},
-                                  &report, NULL));
+        CHECK_OK(f,
+                 clump_compact(w.heap, &(clump_compact_desc){.merge = n % 6 == 4 ? &merge : NULL},
+                               &report, NULL));
         check_world(&w);
         keep = 8; /* the pointers that objects have are right */
         SET_ARG(f, w.thin, 1, keep);
@@ -386,7 +392,9 @@ static int run_with(const char *name, uint32_t disable) {
     return status;
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+    if (argc > 1) rounds = (uint32_t)strtoul(argv[1], NULL, 10);
+    if (argc > 2) first_seed = (uint32_t)strtoul(argv[2], NULL, 10);
     int status = run_with("as the device is", 0);
     if (status == CL_FIXTURE_SKIP || is_short) return status;
     return status | run_with("bitmap words of 32 bits", CLUMP_FEATURE_INT64_ATOMICS);

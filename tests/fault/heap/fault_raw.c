@@ -245,6 +245,71 @@ static void pointers(void **state) {
     assert_int_equal(raw_bytes(), 0);
 }
 
+static const char probe_source[] =
+    "__kernel void probe(CLUMP_HEAP, __global const uchar *is_live, __global uint *wrong, uint "
+    "seed, uint end) {\n"
+    "    uint x = (uint)get_global_id(0) * 0x9e3779b9u + seed;\n"
+    "    for (uint i = 0; i < 256u; i++) {\n"
+    "        x ^= x << 13; x ^= x >> 17; x ^= x << 5;\n"
+    "        uint at = x % end, live = is_live[at];\n"
+    "        if (live == 2u) continue;\n" /* the slot of aligned memory may begin there, and is taken for it */
+    "        __global uchar *p = clump_heap + at * 16ul;\n"
+    "        if ((clump_usable_size(clump_heap, p) != 0) != live) atomic_inc(wrong);\n"
+    "        if (!live && at) clump_free(clump_heap, p);\n"
+    "    }\n"
+    "}\n";
+
+/* Any place of the heap and beyond: memory is told from what is none, and stays as it is. */
+static void places(void **state) {
+    clump_program *p = cl_fixture_program(&t.on, t.heap, probe_source, NULL, NULL);
+    clump_kernel *k = cl_fixture_kernel(&t.on, p, "probe");
+    const uint32_t end = (uint32_t)(clump_heap_get_layout(t.heap)->bytes / 16) + 5000;
+    uint8_t *is_live = calloc(end, 1);
+    static uint64_t handles[400];
+    uint32_t count = 0, wrong = 0, size = 1;
+    assert_non_null(is_live);
+    for (int i = 0; i < 300; i++, size = size * 5 / 4 + 1) {
+        if (size > t.block_bytes * 4) size = 1 + i;
+        uint64_t handle =
+            i % 3 ? call(MALLOC, size, 0) : call(ALIGNED, UINT64_C(16) << i % 9, size);
+        if (handle) is_live[handles[count++] = handle] = 1;
+        for (uint64_t n = 1; handle && i % 3 == 0 && n < CLUMPI_RAW_ALIGN_MAX / 16; n++)
+            if (!is_live[handle - n]) is_live[handle - n] = 2;
+    }
+    clump_heap_fetch_errors(t.heap, NULL);
+    assert_true(count > 200);
+    for (uint32_t i = 0; i < count; i += 2) { /* holes between them */
+        call(FREE, handles[i], 0);
+        is_live[handles[i]] = 0;
+    }
+    const uint64_t bytes = raw_bytes();
+    cl_mem live = cl_fixture_buffer(&t.on, is_live, end),
+           counter = cl_fixture_buffer(&t.on, &wrong, 4);
+    for (uint32_t seed = 1; seed <= 4; seed++) {
+        SET_ARG(&t.on, k, 0, live);
+        SET_ARG(&t.on, k, 1, counter);
+        SET_ARG(&t.on, k, 2, seed);
+        SET_ARG(&t.on, k, 3, end);
+        CHECK_OK(&t.on, clump_launch(t.heap, k, 1024, 64, NULL));
+        clump_device_report r;
+        assert_int_equal(clump_heap_fetch_errors(t.heap, &r), CLUMP_ERR_DEVICE);
+        for (int i = 0; i < CLUMP_DEVICE_ERROR_COUNT; i++)
+            assert_true((r.errors[i].count != 0) <=
+                        (i == CLUMP_DEVICE_BAD_POINTER || i == CLUMP_DEVICE_DOUBLE_FREE));
+        cl_fixture_read(&t.on, counter, &wrong, sizeof wrong);
+        assert_int_equal(wrong, 0);
+        CHECK_OK(&t.on, clump_heap_check(t.heap));
+        assert_int_equal(raw_bytes(), bytes);
+    }
+    for (uint32_t i = 1; i < count; i += 2) release(handles[i]);
+    assert_int_equal(raw_bytes(), 0);
+    free(is_live);
+    clReleaseMemObject(live);
+    clReleaseMemObject(counter);
+    clump_kernel_destroy(k);
+    clump_program_destroy(p);
+}
+
 /* ---- No room --------------------------------------------------------------------------------- */
 
 static void exhaustion(void **state) {
@@ -365,9 +430,10 @@ static void marks(void **state) {
 int main(void) {
     int status = cl_fixture_open(&t.on, NULL);
     if (status) return status;
-    const struct CMUnitTest tests[] = {cmocka_unit_test(sizes),    cmocka_unit_test(nulls),
-                                       cmocka_unit_test(pointers), cmocka_unit_test(exhaustion),
-                                       cmocka_unit_test(heaps),    cmocka_unit_test(marks)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(sizes),      cmocka_unit_test(nulls),
+                                       cmocka_unit_test(pointers),   cmocka_unit_test(places),
+                                       cmocka_unit_test(exhaustion), cmocka_unit_test(heaps),
+                                       cmocka_unit_test(marks)};
     status = cmocka_run_group_tests(tests, open_all, close_all);
     cl_fixture_close(&t.on);
     return status;
