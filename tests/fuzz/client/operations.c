@@ -20,6 +20,7 @@ void make_heap(client *c, heap_model *h) {
                             .schema = c->schema,
                             .bytes = h->bytes,
                             .block_rows = c->block_rows,
+                            .raw = c->raw,
                             .watch_handles = chance(c, c->watching),
                             .checked = c->checked.without == CLUMP_CHECK_ALL ? NULL : &checked,
                             .pool = chance(c, 70) ? c->pool : NULL};
