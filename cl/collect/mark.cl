@@ -22,13 +22,20 @@
 
 #define ROOT_STEP 5u /* what it leaves is where step 0 looks */
 
-/* All live objects are white; none is grey (which the last collection left so). */
+/* All live objects are white, and no raw memory is; none is grey (which the last collection left so). */
 __kernel void clumpi_mark_begin(__global uchar *heap, uint header_at, __global uchar *marks) {
     clumpi_mark m = clumpi_mark_of(heap, header_at, marks, 0);
     const clumpi_part part = clumpi_part_of((ulong)m.r.end * CLUMPI_WORDS_PER_ROW);
     __global const clumpi_word *bits = m.v.bits;
     __global clumpi_word *white = m.white;
-    for (ulong i = part.begin; i < part.end; i += part.step) white[i] = bits[i];
+    if (m.r.class_count == m.v.header->class_count) {
+        for (ulong i = part.begin; i < part.end; i += part.step) white[i] = bits[i];
+        return;
+    }
+    for (ulong i = part.begin; i < part.end; i += part.step) {
+        uint block = clumpi_block_of(&m.r, (uint)(i / CLUMPI_WORDS_PER_ROW));
+        white[i] = clumpi_class_of_state(m.r.states[block]) > m.r.class_count ? 0 : bits[i];
+    }
 }
 
 /* At the end of a kernel of roots. References that are roots are no references of objects. */

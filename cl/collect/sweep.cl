@@ -146,7 +146,7 @@ __kernel void clumpi_sweep(__global uchar *heap, uint header_at, __global uchar 
         for (uint b = me; begin + b < end; b += items) {
             uint class_id = clumpi_class_of_state(states[b]);
             uint credits = clumpi_credits_of_state(states[b]) - dying[b];
-            if (class_id) {
+            if (class_id && class_id <= m.r.class_count) { /* not of raw memory */
                 t.blocks++;
                 t.dead += dying[b];
                 t.marked += credits;

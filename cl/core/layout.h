@@ -15,6 +15,9 @@
  *            starts tells whether slot s is live; words of other granules stay 0
  *   hint   = bit per block, one set of words for free blocks (set 0) and one for the active blocks
  *            of each class (set = class id); level l+1 has a bit per word of level l that is not 0
+ *   raw    = classes after those of the schema have slots of raw memory instead of objects: one size each, and two of
+ *            which a request takes neighbouring slots, of one row or of whole blocks (runs.clh). Blocks, rows, bits and
+ *            credits are those of any class
  *   scratch = memory that a call owns while it runs. What is in it is declared by the part that uses it:
  *            cl/heap/layout.h, cl/compact/layout.h
  *
@@ -45,13 +48,16 @@ typedef uint64_t clumpi_u64;
 #define CLUMPI_CLASS_SHIFT 24
 #define CLUMPI_CREDIT_MASK 0x007fffffu
 #define CLUMPI_STRIPED 0x00800000u /* of a state: slots of the block are in stripes (reserve.clh) */
+#define CLUMPI_RAW_UNIT 16u /* bytes: sizes of raw memory are multiples of it */
+#define CLUMPI_RAW_ALIGN_MAX 4096u /* bytes: the largest alignment that can be asked for */
 #define CLUMPI_RESERVED 255u /* class of the blocks that hold the metadata */
 #define CLUMPI_LEVELS_MAX 6  /* 32^6 > 2^26 blocks */
 #define CLUMPI_ROW_SLOTS 64u /* objects of a row: CLUMP_ROW_SLOTS */
 #define CLUMPI_ROWS_MAX 64u  /* rows of a block: a block's non-empty rows fit one 64-bit mask */
 #define CLUMPI_HOLES 16u     /* holes for each entry of the list of slots */
 #define CLUMPI_STRIPES 128u  /* of a reservation, at most; a power of two */
-#define CLUMPI_ERRORS 8
+#define CLUMPI_ERRORS 10
+#define CLUMPI_ERRORS_PLACES 16u /* room for them: lines of 128 bytes */
 #define CLUMPI_CLASS_IDS 256u /* class ids, with 0 and CLUMPI_RESERVED */
 #define CLUMPI_REDUCE_BYTES 128u
 #define CLUMPI_REDUCE_ITEMS 256u /* largest work-group of a reduction */
@@ -117,7 +123,9 @@ typedef struct clumpi_class {
         columns_end; /* columns copies .. refs-1 are what a move copies, refs ..
                                              columns_end-1 the reference fields */
     clumpi_u32 weak; /* of these, weak .. columns_end-1 are the weak ones */
-    clumpi_u32 fixed_pad[24];
+    clumpi_u32 slot_bytes; /* of raw memory: a slot; 0: a class of objects */
+    clumpi_u32 is_runs;   /* 1: a request takes neighbouring slots (runs.clh); nothing is reserved */
+    clumpi_u32 fixed_pad[22];
     /* Changed by kernels. */
     clumpi_u32 exhausted; /* value of header.epoch at which a sweep found no room */
     clumpi_u32 counter_pad[31];
@@ -169,12 +177,17 @@ typedef struct clumpi_header {
     clumpi_u32 reduce_groups;           /* most work-groups of a reduction */
     clumpi_u32 at_watch;                /* bit per slot, as at_bits: handles were made of its object; 0: none are kept */
     clumpi_u32 at_checked;              /* a clumpi_checks; 0: the heap is not checked */
-    clumpi_u32 fixed_pad[9];
+    clumpi_u32 first_raw; /* classes first_raw .. class_count are raw memory, the last two of runs; class_count + 1:
+                             there is none */
+    clumpi_u32 raw_units; /* the largest slot of a class that is not of runs, in CLUMPI_RAW_UNIT */
+    clumpi_u32 raw_most;  /* the largest request, likewise */
+    clumpi_u32 at_marks, mark_rows; /* where runs begin and end (runs.clh); rows of a block that can have some */
+    clumpi_u32 fixed_pad[4];
     /* Changed by kernels; each group on a 128-byte line of its own. */
     clumpi_u32 epoch; /* grows when room appears: a full block gets a free slot, a block is freed */
     clumpi_u32 taken; /* how often reserved slots were taken back for other classes */
     clumpi_u32 epoch_pad[30];
-    clumpi_error errors[CLUMPI_ERRORS];
+    clumpi_error errors[CLUMPI_ERRORS_PLACES];
     clumpi_u32 new_rows, new_objects; /* of the last do-new: rows of its list, objects made */
     clumpi_u32 reduce_done;           /* groups that stored their partial result */
     clumpi_u32 ranked;                /* objects that the last ranking numbered (fields.cl) */

@@ -170,6 +170,27 @@ static inline void check_watched(const clumpi_view *v, uint told, uint block, ui
     }
 }
 
+/* Marks of runs (runs.clh): a slot that is taken and not the end of one is followed by one that is taken and not the
+ * begin of another. In the class of blocks that goes on from block to block. */
+static inline void check_marks(const clumpi_view *v, uint told, uint block, uint class_id) {
+    uint rows = class_id <= v->header->class_count && v->classes[class_id].is_runs ? v->classes[class_id].rows : 0u;
+    uint of_blocks = rows && class_id == v->header->class_count, before = 0, goes_on = 0;
+    if (of_blocks && clumpi_class_of_state(v->states[block - 1u]) == class_id)
+        before = (uint)((clumpi_row_bits(v, clumpi_row_granule(v, block - 1u, class_id, 0)) &
+                         ~clumpi_marks_word(v, block - 1u, 0, 1)) >> 63);
+    if (of_blocks && block + 1u < v->header->block_end)
+        goes_on = clumpi_class_of_state(v->states[block + 1u]) == class_id;
+    for (uint row = 0; row < v->header->mark_rows; row++) {
+        ulong begins = clumpi_marks_word(v, block, row, 0), ends = clumpi_marks_word(v, block, row, 1), bits = 0;
+        if (row < rows) bits = clumpi_row_bits(v, clumpi_row_granule(v, block, class_id, row));
+        ulong open = bits & ~ends;
+        ulong wrong = ((begins | ends) & ~bits) | ((open << 1 | before) ^ (bits & ~begins));
+        if (!goes_on) wrong |= open & 1ul << 63;
+        if (wrong) violation(v, told, CLUMPI_VIOLATION_MARKS, block, class_id, row, clumpi_popcount64(wrong));
+        before = 0; /* other rows are those of the other class of runs */
+    }
+}
+
 /* Bits of a block against its credits; `held` of them belong to no object. */
 static inline void check_bits(const clumpi_view *v, uint told, uint block, uint class_id, uint credits,
                               uint held) {
@@ -216,6 +237,7 @@ static inline void check_metadata_block(const clumpi_view *v, uint told, uint bl
         if (bits) violation(v, told, CLUMPI_VIOLATION_STRAY, block, CLUMPI_RESERVED, i, bits);
     }
     check_watched(v, told, block, CLUMPI_RESERVED);
+    check_marks(v, told, block, CLUMPI_RESERVED);
 }
 
 static inline void check_block(const clumpi_view *v, uint told, uint block) {
@@ -241,6 +263,7 @@ static inline void check_block(const clumpi_view *v, uint told, uint block) {
         violation(v, told, CLUMPI_VIOLATION_STRIPED, block, class_id, listed, striped.left);
     check_bits(v, told, block, class_id, credits, striped.left + striped.revoked);
     check_watched(v, told, block, class_id);
+    check_marks(v, told, block, class_id);
     for (uint set = 0; set <= v->header->class_count; set++) {
         uint truth = clumpi_hint_truth(clumpi_home_of(v), set, 0, block);
         uint hint = *clumpi_hint_word(clumpi_home_of(v), set, 0, block >> 5) >> (block & 31u) & 1u;

@@ -77,7 +77,7 @@ enum {
     CLUMPI_CHECK_NUMBERS = 8    /* and has numbers */
 };
 
-/* code of a clumpi_violation, and its words; %u are class, expected and found, in this order. Up to WATCHED
+/* code of a clumpi_violation, and its words; %u are class, expected and found, in this order. Up to MARKS
  * they are of a block, the others of the heap. */
 #define CLUMPI_VIOLATION_LIST(X)                                                                   \
     X(CLASS, "its class %u is none of the schema (state %u, found %u)")                            \
@@ -91,6 +91,7 @@ enum {
     X(ACTIVE_HINT, "the active hint of class %u should be %u, is %u")                              \
     X(HELD, "of class %u has %u reserved slots, but %u credits that no object has")                \
     X(WATCHED, "of class %u watches slots without objects in granule %u: %u of them")              \
+    X(MARKS, "of class %u: runs of raw memory in row %u begin or end in %u wrong places")          \
     X(UPPER_HINT, "an upper bit of hint set %u should be %u, is %u")                               \
     X(OUTSIDE, "hint set %u: word %u names blocks that are not there, by its bits %u")             \
     X(EXHAUSTED, "class %u counts as out of memory since epoch %u, but hints %u say where room is") \

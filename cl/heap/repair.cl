@@ -5,7 +5,7 @@
  * objects, whatever its credits said. Bits that no class explains are cleared. The words of the hints follow,
  * level by level.
  *
- * What is reserved is given up: credits beyond a block's bits go.
+ * What is reserved is given up: credits beyond a block's bits go. Marks of runs are made to fit the bits.
  *
  * Read first: cl/core/layout.h, cl/heap/layout.h, check.cl.
  */
@@ -128,6 +128,31 @@ __kernel void clumpi_repair_blocks(__global uchar *heap, uint header_at, uint is
             repair_clear(&v, b, 0);
         }
         repair_watch(&v, b);
+    }
+}
+
+/* Marks of runs (runs.clh), once blocks have their classes: memory begins where the marks say so, and where nothing is
+ * taken before; it ends before the next begin, and before what is not taken. So a begin that was lost makes one run of
+ * two. Others read only the begin mark of a first slot, which stays as it is where it counts. */
+__kernel void clumpi_repair_marks(__global uchar *heap, uint header_at) {
+    clumpi_view v = clumpi_view_of(heap, header_at);
+    uint last = v.header->class_count;
+    for (uint b = (uint)get_global_id(0); b < v.header->block_end; b += (uint)get_global_size(0)) {
+        uint class_id = clumpi_class_of_state(v.states[b]);
+        uint rows = class_id <= last && v.classes[class_id].is_runs ? v.classes[class_id].rows : 0u;
+        uint of_blocks = rows && class_id == last;
+        uint is_before = of_blocks && clumpi_class_of_state(v.states[b - 1u]) == class_id;
+        uint is_after = of_blocks && b + 1u < v.header->block_end && clumpi_class_of_state(v.states[b + 1u]) == class_id;
+        ulong before = is_before ? clumpi_row_bits(&v, clumpi_row_granule(&v, b - 1u, class_id, 0)) >> 63 : 0ul;
+        ulong after = is_after ? clumpi_row_bits(&v, clumpi_row_granule(&v, b + 1u, class_id, 0)) &
+                                     ~clumpi_marks_word(&v, b + 1u, 0, 0) & 1ul : 0ul;
+        for (uint row = 0; row < v.header->mark_rows; row++) {
+            ulong bits = row < rows ? clumpi_row_bits(&v, clumpi_row_granule(&v, b, class_id, row)) : 0ul;
+            ulong begins = bits & (clumpi_marks_word(&v, b, row, 0) | ~(bits << 1 | before));
+            ulong goes_on = (bits & ~begins) >> 1 | after << 63;
+            clumpi_marks_word_set(&v, b, row, 0, begins);
+            clumpi_marks_word_set(&v, b, row, 1, bits & ~goes_on);
+        }
     }
 }
 

@@ -92,7 +92,7 @@ static clump_status check_dead(clumpi_collection *r) {
     const clump_collect_desc *d = r->desc;
     clump_context *c = r->heap->context;
     r->dead_first = 1;
-    r->dead_last = r->heap->geometry.header.class_count;
+    r->dead_last = clumpi_object_classes(r->heap);
     if (d->dead_class && !d->dead)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
                            "clump_collect: dead_class is for a buffer `dead`, and there is none");

@@ -10,7 +10,7 @@
 
 /* Is there a weak field in the heap? */
 static int has_weak_fields(const clump_heap *heap) {
-    for (uint32_t id = 1; id <= heap->geometry.header.class_count; id++) {
+    for (uint32_t id = 1; id <= clumpi_object_classes(heap); id++) {
         const clumpi_class *k = &heap->geometry.classes[id];
         if (k->weak < k->columns_end) return 1;
     }

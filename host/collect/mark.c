@@ -74,7 +74,7 @@ static uint32_t preset_room(const clumpi_collection *r) {
     uint64_t granules = clumpi_mark_granules(r->heap), room = granules / 2;
     if (by_queue_alone(r)) {
         uint32_t smallest = UINT32_MAX; /* row, in granules */
-        for (uint32_t id = 1; id <= g->header.class_count; id++)
+        for (uint32_t id = 1; id <= clumpi_object_classes(r->heap); id++)
             if (g->classes[id].rows && g->classes[id].row_granules < smallest)
                 smallest = g->classes[id].row_granules;
         room = granules / smallest * CLUMP_ROW_SLOTS / 8;
@@ -111,7 +111,7 @@ static clump_status make_buffer(clumpi_collection *r, uint32_t capacity, uint32_
                          .capacity = capacity,
                          .log_room = log_room,
                          .bytes = clumpi_marks_end(granules, capacity, log_room)};
-    for (uint32_t id = 1; id <= heap->geometry.header.class_count; id++)
+    for (uint32_t id = 1; id <= clumpi_object_classes(heap); id++)
         head.refs_of[id] = count_refs(heap->schema, id);
     clump_status status = clumpi_buffer_create(c, made.bytes, "marks", &made.buffer);
     if (!status)

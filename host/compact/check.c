@@ -22,7 +22,7 @@ static clump_status select_class(clumpi_compaction *r, const char *name) {
 
 static clump_status select_classes(clumpi_compaction *r) {
     const clump_compact_desc *d = r->desc;
-    uint32_t count = r->heap->geometry.header.class_count;
+    uint32_t count = clumpi_object_classes(r->heap);
     if (d->class_count && !d->classes)
         return clumpi_fail(&r->heap->context->error, CLUMP_ERR_USAGE,
                            "clump_compact: class_count is %u, but there are no classes",
@@ -41,7 +41,7 @@ static clump_status check_order_field(const clumpi_compaction *r) {
     const char *name = r->desc->order_field;
     if (!name)
         return clumpi_fail(e, CLUMP_ERR_USAGE, "clump_compact: the order needs an order_field");
-    for (uint32_t id = 1; id <= r->heap->geometry.header.class_count; id++) {
+    for (uint32_t id = 1; id <= clumpi_object_classes(r->heap); id++) {
         clump_class_info info;
         clump_field_info f;
         clump_schema_get_class(r->heap->schema, id, &info);
@@ -116,7 +116,7 @@ static clump_status check_merge(const clumpi_compaction *r) {
         return clumpi_fail(e, CLUMP_ERR_USAGE,
                            "clump_compact: there is no way %d to find candidates",
                            (int)m->candidates);
-    for (uint32_t id = 1; id <= r->heap->geometry.header.class_count; id++) {
+    for (uint32_t id = 1; id <= clumpi_object_classes(r->heap); id++) {
         uint32_t capacity = r->heap->geometry.classes[id].capacity;
         clump_class_info info;
         clump_schema_get_class(r->heap->schema, id, &info);

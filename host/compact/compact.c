@@ -32,7 +32,7 @@ static clump_status count(clumpi_compaction *r, census *sum) {
     clump_class_stats classes[CLUMP_CLASSES_MAX];
     clump_status status = clump_heap_calc_stats(r->heap, NULL, classes, CLUMP_CLASSES_MAX);
     *sum = (census){0};
-    for (uint32_t id = 1; id <= r->heap->geometry.header.class_count && !status; id++) {
+    for (uint32_t id = 1; id <= clumpi_object_classes(r->heap) && !status; id++) {
         const clump_class_stats *s = &classes[id - 1];
         sum->reference_bytes += s->objects * reference_bytes_of(r, id);
         if (!clumpi_is_selected(r, id)) continue;

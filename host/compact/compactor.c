@@ -119,7 +119,7 @@ static clump_status count(clump_compactor *k, clumpi_look *look) {
     look->free_blocks = all.free_blocks;
     look->blocks = look->freeable = 0;
     look->run_guess = 0;
-    for (uint32_t id = 1; id <= heap->geometry.header.class_count; id++) {
+    for (uint32_t id = 1; id <= clumpi_object_classes(heap); id++) {
         if (!k->selected[id]) continue;
         const clump_class_stats *s = &classes[id - 1];
         look->blocks += s->blocks;

@@ -21,7 +21,7 @@ typedef struct ordering {
 static clump_status check_room(clumpi_compaction *r, const clump_class_stats *classes,
                                uint64_t free_blocks) {
     clump_heap *heap = r->heap;
-    for (uint32_t id = 1; id <= heap->geometry.header.class_count; id++) {
+    for (uint32_t id = 1; id <= clumpi_object_classes(heap); id++) {
         const clump_class_stats *s = &classes[id - 1];
         if (!clumpi_is_selected(r, id) || !s->objects) continue;
         uint32_t capacity = heap->geometry.classes[id].capacity;
@@ -58,7 +58,7 @@ static clump_status run_key_kernel(clumpi_compaction *r, ordering *o) {
     clump_context *c = heap->context;
     clump_kernel *k = r->desc->key_kernel;
     uint64_t count = 0;
-    clump_status status = clumpi_rank(heap, 1, heap->geometry.header.class_count, &count);
+    clump_status status = clumpi_rank(heap, 1, clumpi_object_classes(heap), &count);
     if (!status && count)
         status = clumpi_buffer_create(c, count * 4, "keys of objects", &o->all_keys);
     if (status || !count) return status;
@@ -138,7 +138,7 @@ clump_status clumpi_order_run(clumpi_compaction *r) {
     uint64_t before = 0;
     uint32_t empty = 0; /* a class that was left out, as long as none was run */
     int has_run = 0;
-    for (uint32_t id = 1; id <= heap->geometry.header.class_count && !status; id++) {
+    for (uint32_t id = 1; id <= clumpi_object_classes(heap) && !status; id++) {
         uint64_t objects = classes[id - 1].objects;
         /* Without objects too, if dangling references to the class are to be looked at. */
         if (clumpi_is_selected(r, id)) {

@@ -102,14 +102,13 @@ clump_status clumpi_compact_read_plans(clump_heap *heap, clumpi_class_plan *plan
 /* Add what the plans say to the report. */
 static clump_status add_plans(clumpi_compaction *r, const clumpi_moving *moving, uint64_t *moves) {
     clump_heap *heap = r->heap;
-    const clumpi_geometry *g = &heap->geometry;
-    clumpi_class_plan plans[CLUMP_CLASSES_MAX + 1];
+    clumpi_class_plan plans[CLUMPI_CLASS_IDS];
     clump_status status = clumpi_compact_read_plans(heap, plans);
     if (status) return status;
     clump_compact_report *p = &r->report;
     uint64_t sum = 0;
     p->moves_left = 0;
-    for (uint32_t id = 1; id <= g->header.class_count; id++) {
+    for (uint32_t id = 1; id <= clumpi_object_classes(heap); id++) {
         const clumpi_class_plan *plan = &plans[id];
         clump_class_info info;
         clump_schema_get_class(heap->schema, id, &info);

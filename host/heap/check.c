@@ -85,11 +85,6 @@ static clump_status check_header(clump_heap *heap, const clumpi_header *now) {
     return CLUMP_OK;
 }
 
-static const char *class_name(const clump_heap *heap, uint32_t id) {
-    clump_class_info info;
-    return clump_schema_get_class(heap->schema, id, &info) ? "(none)" : info.name;
-}
-
 static clump_status check_class(clump_heap *heap, uint32_t id, const clumpi_class *now) {
     const clumpi_class *fixed = &heap->geometry.classes[id];
     uint32_t word = FIRST_DIFFERENCE(now, fixed, sizeof *now, class_changes);
@@ -98,8 +93,8 @@ static clump_status check_class(clump_heap *heap, uint32_t id, const clumpi_clas
     if (!stripes || (stripes & (stripes - 1)) || stripes > heap->geometry.header.stripes)
         word = offsetof(clumpi_class, reserved.stripes) / sizeof(clumpi_u32);
     if (word == UINT32_MAX) return CLUMP_OK;
-    return overwritten(heap, "the class table's entry of class ", class_name(heap, id), word, now,
-                       fixed);
+    return overwritten(heap, "the class table's entry of class ", clumpi_class_name(heap, id), word,
+                       now, fixed);
 }
 
 static clump_status check_columns(clump_heap *heap, const clumpi_column *now,
@@ -110,8 +105,8 @@ static clump_status check_columns(clump_heap *heap, const clumpi_column *now,
         for (uint32_t c = g->classes[id].copies; c < g->classes[id].columns_end; c++) {
             uint32_t word = FIRST_DIFFERENCE(&now[c], &fixed[c], sizeof *now, column_changes);
             if (word != UINT32_MAX)
-                return overwritten(heap, "a column of class ", class_name(heap, id), word, &now[c],
-                                   &fixed[c]);
+                return overwritten(heap, "a column of class ", clumpi_class_name(heap, id), word,
+                                   &now[c], &fixed[c]);
         }
     return CLUMP_OK;
 }

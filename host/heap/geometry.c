@@ -11,7 +11,7 @@
  *
  * Invariants: header.first_block * G * S >= metadata; k_T >= 1; 1 <= rows_T <= 64 for concrete T.
  *
- * Read first: cl/core/layout.h, cl/heap/layout.h. The scratch of compaction lies in the heap's buffer too, so
+ * Read first: cl/core/layout.h, cl/heap/layout.h; for raw memory raw.c. The scratch of compaction lies in the heap's buffer too, so
  * that its layout is known here: cl/compact/layout.h.
  */
 #include <string.h>
@@ -26,7 +26,7 @@ _Static_assert(sizeof(clumpi_header) % 128 == 0, "the class table begins where t
 /* Row sizes of the concrete classes, in 64-byte units: size(T) bytes * 64 slots / 64. */
 typedef struct row_sizes {
     uint32_t count;
-    uint32_t units[CLUMP_CLASSES_MAX];
+    uint32_t units[CLUMPI_CLASS_IDS];
     uint32_t smallest, largest;
     int align_128; /* some field has elements of 128 bytes, so granules must be multiples of 128 */
     uint32_t
@@ -57,6 +57,17 @@ static void find_row_sizes(const clump_schema *schema, row_sizes *rows) {
         if (units < rows->smallest) rows->smallest = units;
         if (units > rows->largest) rows->largest = units;
     }
+}
+
+/* Sizes of raw memory, beside the classes. They do not make blocks larger than these want them. */
+static void add_raw_sizes(row_sizes *rows, uint64_t bytes, uint32_t block_rows) {
+    if (rows->smallest > CLUMPI_RAW_UNIT) rows->smallest = CLUMPI_RAW_UNIT;
+    uint64_t block_bytes =
+        block_rows ? (uint64_t)block_rows * rows->smallest * CLUMPI_UNIT : bytes / 1024;
+    uint32_t units = clumpi_raw_units_wanted(block_bytes, rows->smallest);
+    for (uint32_t i = 0; i < clumpi_raw_class_count(units); i++)
+        rows->units[rows->count++] = clumpi_raw_slot_units(i) * CLUMPI_RAW_UNIT;
+    if (units * CLUMPI_RAW_UNIT > rows->largest) rows->largest = units * CLUMPI_RAW_UNIT;
 }
 
 static uint32_t divide_up(uint64_t a, uint32_t b) {
@@ -149,21 +160,61 @@ uint32_t clumpi_header_at(const clump_schema *schema) {
     return (largest + 1) / 2 * 2; /* 128-byte lines */
 }
 
-static void fill_classes(const clump_schema *schema, clumpi_geometry *g) {
-    for (uint32_t id = 1; id <= g->header.class_count; id++) {
+/* The rows of a class with slots of so many bytes. */
+static void fill_rows(clumpi_geometry *g, clumpi_class *c, uint32_t bytes) {
+    c->row_granules = divide_up((uint64_t)bytes * CLUMPI_ROW_SLOTS, g->header.granule_bytes);
+    c->rows = g->header.block_granules / c->row_granules;
+    if (c->rows > CLUMPI_ROWS_MAX) c->rows = CLUMPI_ROWS_MAX;
+    c->capacity = c->rows * CLUMP_ROW_SLOTS;
+    if (c->rows > g->header.block_rows_max) g->header.block_rows_max = c->rows;
+}
+
+/* The two classes of runs (cl/core/runs.clh): of rows, then of blocks. */
+#define RAW_RUN_CLASSES 2
+static void fill_runs(clumpi_geometry *g) {
+    clumpi_header *h = &g->header;
+    uint64_t block_bytes = (uint64_t)h->granule_bytes * h->block_granules;
+    clumpi_class *rows = &g->classes[++h->class_count], *blocks = &g->classes[++h->class_count];
+    rows->last = h->class_count - 1;
+    blocks->last = h->class_count;
+    rows->is_runs = blocks->is_runs = 1;
+    rows->slot_bytes = h->raw_units * CLUMPI_RAW_UNIT / 4;
+    fill_rows(g, rows, rows->slot_bytes);
+    h->mark_rows = rows->rows;
+    blocks->slot_bytes =
+        (uint32_t)(block_bytes / CLUMPI_ROW_SLOTS / CLUMPI_RAW_UNIT) * CLUMPI_RAW_UNIT;
+    blocks->row_granules = h->block_granules;
+    blocks->rows = 1;
+    blocks->capacity = CLUMP_ROW_SLOTS;
+}
+
+/* The classes of the schema; then, if it is wanted, those of raw memory. Returns 0: they are too many. */
+static int fill_classes(const clump_schema *schema, int has_raw, clumpi_geometry *g) {
+    clumpi_header *h = &g->header;
+    h->class_count = clump_schema_get_class_count(schema);
+    for (uint32_t id = 1; id <= h->class_count; id++) {
         clump_class_info info;
         clump_schema_get_class(schema, id, &info);
-        clumpi_class *c = &g->classes[id];
-        c->last = info.last;
-        if (info.is_abstract) continue;
-        c->row_granules =
-            divide_up((uint64_t)slot_bytes(&info) * CLUMPI_UNIT, g->header.granule_bytes);
-        c->rows = g->header.block_granules / c->row_granules;
-        if (c->rows > CLUMPI_ROWS_MAX) c->rows = CLUMPI_ROWS_MAX;
-        c->capacity = c->rows * CLUMP_ROW_SLOTS;
-        if (c->rows > g->header.block_rows_max) g->header.block_rows_max = c->rows;
+        g->classes[id].last = info.last;
+        if (!info.is_abstract) fill_rows(g, &g->classes[id], slot_bytes(&info));
     }
-    g->header.capacity_max = g->header.block_rows_max * CLUMP_ROW_SLOTS;
+    h->first_raw = h->class_count + 1;
+    if (has_raw) {
+        uint64_t block_bytes = (uint64_t)h->granule_bytes * h->block_granules;
+        h->raw_units = clumpi_raw_units_of(block_bytes);
+        uint32_t count = clumpi_raw_class_count(h->raw_units);
+        if (h->class_count + count + RAW_RUN_CLASSES >= CLUMPI_RESERVED) return 0;
+        for (uint32_t i = 0; i < count; i++) {
+            clumpi_class *c = &g->classes[++h->class_count];
+            c->last = h->class_count;
+            c->slot_bytes = clumpi_raw_slot_units(i) * CLUMPI_RAW_UNIT;
+            fill_rows(g, c, c->slot_bytes);
+        }
+        fill_runs(g);
+        h->raw_most = (uint32_t)(g->bytes / 4 / CLUMPI_RAW_UNIT);
+    }
+    h->capacity_max = h->block_rows_max * CLUMP_ROW_SLOTS;
+    return 1;
 }
 
 /* Lay `bytes` at the end of what is placed so far; returns where, in units, on a 128-byte line. */
@@ -294,6 +345,7 @@ static uint64_t place_metadata(clumpi_geometry *g, uint32_t blocks, uint32_t col
     h->at_block_plans = place(&end, (uint64_t)blocks * sizeof(clumpi_block_plan));
     h->at_plan_list = place(&end, (uint64_t)blocks * sizeof(clumpi_u32));
     h->at_moved = place(&end, ((uint64_t)blocks + 31) / 32 * 4);
+    if (h->mark_rows) h->at_marks = place(&end, (uint64_t)blocks * h->mark_rows * 16);
     if (extras.watched) h->at_watch = place(&end, (uint64_t)blocks * h->block_granules * 8);
     if (g->checked.events) place_checked(g, blocks, &end);
     h->at_record_table = h->at_list_index;
@@ -305,18 +357,20 @@ static uint64_t place_metadata(clumpi_geometry *g, uint32_t blocks, uint32_t col
 /* What to tell a user whose heap is too small. */
 static clump_status too_small(const clump_schema *schema, const clumpi_geometry *g, uint64_t needed,
                               clump_error *error) {
-    clump_class_info largest = {0}, info;
+    clump_class_info largest = {.name = "", .object_bytes = 0}, info;
     for (uint32_t id = 1; id <= clump_schema_get_class_count(schema); id++) {
         clump_schema_get_class(schema, id, &info);
         if (!info.is_abstract && info.object_bytes > largest.object_bytes) largest = info;
     }
+    int is_raw = g->header.raw_units * CLUMPI_RAW_UNIT > largest.object_bytes;
+    uint64_t row = is_raw ? g->header.raw_units * CLUMPI_RAW_UNIT : largest.object_bytes;
     return clumpi_fail(error, CLUMP_ERR_CAPACITY,
                        "a heap of %llu bytes is too small: metadata and one block of %llu bytes "
-                       "(64 objects of class %s take %llu) need %llu bytes",
+                       "(64 %s%s take %llu) need %llu bytes",
                        (unsigned long long)g->bytes,
                        (unsigned long long)g->header.granule_bytes * g->header.block_granules,
-                       largest.name, (unsigned long long)largest.object_bytes * 64,
-                       (unsigned long long)needed);
+                       is_raw ? "slots of raw memory" : "objects of class ", largest.name,
+                       (unsigned long long)row * 64, (unsigned long long)needed);
 }
 
 clump_status clumpi_geometry_compute(const clump_schema *schema, uint64_t bytes,
@@ -328,6 +382,13 @@ clump_status clumpi_geometry_compute(const clump_schema *schema, uint64_t bytes,
     memset(g, 0, sizeof *g);
     g->bytes = bytes;
     clumpi_header *h = &g->header;
+    if (extras.raw && bytes > CLUMPI_RAW_BYTES_MAX)
+        return clumpi_fail(
+            error, CLUMP_ERR_CAPACITY,
+            "a heap of %llu bytes with raw memory: its handles have 32 bits and count "
+            "units of %u bytes, so at most %llu bytes are possible",
+            (unsigned long long)bytes, CLUMPI_RAW_UNIT, (unsigned long long)CLUMPI_RAW_BYTES_MAX);
+    if (extras.raw) add_raw_sizes(&rows, bytes, block_rows);
     if (bytes > REF_GRANULES * rows.largest * CLUMPI_UNIT)
         return clumpi_fail(error, CLUMP_ERR_CAPACITY,
                            "a heap of %llu bytes is too large for 32-bit references: with this "
@@ -343,11 +404,20 @@ clump_status clumpi_geometry_compute(const clump_schema *schema, uint64_t bytes,
     h->granule_bytes = s * CLUMPI_UNIT;
     h->block_granules = choose_block(&rows, s, wanted);
     find_reciprocal(h);
-    h->class_count = clump_schema_get_class_count(schema);
     h->scan_groups = scan_groups;
     h->epoch = 1; /* 0 is what `exhausted` starts with */
-    fill_classes(schema, g);
+    if (!fill_classes(schema, extras.raw, g))
+        return clumpi_fail(
+            error, CLUMP_ERR_CAPACITY,
+            "a heap with raw memory: its %u sizes and the %u classes of the schema are "
+            "more than the %u that a heap can have",
+            clumpi_raw_class_count(h->raw_units) + RAW_RUN_CLASSES, h->class_count,
+            CLUMPI_RESERVED - 1);
     uint32_t columns = clumpi_columns_build(schema, g->classes, NULL);
+    for (uint32_t id = h->first_raw; id <= h->class_count; id++) {
+        clumpi_class *c = &g->classes[id]; /* it has none */
+        c->copies = c->refs = c->weak = c->columns_end = columns;
+    }
     g->checked.events = extras.events;
     g->has_generations = extras.generations;
     if (extras.events) clumpi_gaps_build(schema, g, NULL);

@@ -62,9 +62,12 @@ static clumpi_buffer_source *source_of(struct clump_pool *pool) {
 
 static clump_status check_desc(const clump_heap_desc *desc, uint64_t *bytes) {
     clump_context *c = desc->context;
-    if (!desc->schema || clump_schema_get_class_count(desc->schema) == 0)
+    if (desc->schema ? clump_schema_get_class_count(desc->schema) == 0 : !desc->raw)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
-                           "clump_heap_create needs a schema that is sealed");
+                           "clump_heap_create needs a schema that is sealed, or `raw`");
+    if (desc->raw && desc->checked)
+        return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
+                           "a checked heap cannot have raw memory: leave out `raw` or `checked`");
     if ((desc->bytes != 0) == (desc->device_share != 0))
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
                            "set one of bytes and device_share of a heap");
@@ -84,7 +87,7 @@ static clump_status check_desc(const clump_heap_desc *desc, uint64_t *bytes) {
         return clumpi_fail(
             &c->error, CLUMP_ERR_CAPACITY, "a heap of %llu bytes: the device has %llu in all",
             (unsigned long long)*bytes, (unsigned long long)c->capabilities.memory_bytes);
-    return check_types(c, desc->schema);
+    return desc->schema ? check_types(c, desc->schema) : CLUMP_OK;
 }
 
 /* Clear the metadata, write header, class table and columns, then let the device do the rest. */
@@ -149,8 +152,11 @@ static clump_status take_from_source(clump_heap *heap, clumpi_buffer_source *sou
 static clump_status create(const clump_heap_desc *desc, uint64_t bytes, clump_heap *heap) {
     clump_context *c = desc->context;
     clumpi_geometry *g = &heap->geometry;
-    clumpi_extras extras = {.watched = desc->watch_handles != 0};
-    clump_status status = clumpi_schema_copy(desc->schema, &c->allocator, &heap->schema);
+    clumpi_extras extras = {.watched = desc->watch_handles != 0, .raw = desc->raw != 0};
+    clump_status status = desc->schema
+                              ? clumpi_schema_copy(desc->schema, &c->allocator, &heap->schema)
+                              : clumpi_schema_create_empty(&c->allocator, &heap->schema);
+    heap->has_raw = extras.raw;
     if (status) return clumpi_fail(&c->error, status, "no host memory for the heap's schema");
     status = clumpi_checking_open(heap, desc->checked, &extras);
     if (status) return status;
@@ -245,15 +251,10 @@ clump_status clumpi_find_class(clump_heap *heap, const char *name, clump_class_i
                        name ? name : "(null)");
 }
 
-static const char *class_name(const clump_heap *heap, uint32_t id) {
-    clump_class_info info;
-    return clump_schema_get_class(heap->schema, id, &info) ? "(unknown)" : info.name;
-}
-
 /* A kernel whose loop or reduction is not for the call that ran it. */
 static clump_status report_wrong_launch(clump_heap *heap, const clumpi_error *e) {
     clump_error *error = &heap->context->error;
-    const char *name = class_name(heap, e->class_id);
+    const char *name = clumpi_class_name(heap, e->class_id);
     uint32_t list_of = e->ref & ~CLUMPI_LOOP_KEYED;
     if (!e->class_id)
         return clumpi_fail(
@@ -279,7 +280,23 @@ static clump_status report_wrong_launch(clump_heap *heap, const clumpi_error *e)
         "a kernel with CLUMP_FOR_EACH_NEW(%s, ...) was run by a clump_do_new() of class %s, so "
         "it visited nothing, and the new objects have undefined contents: the loop must name "
         "that class, or a base of it",
-        name, class_name(heap, list_of));
+        name, clumpi_class_name(heap, list_of));
+}
+
+/* A call on raw memory that was told something impossible. */
+static clump_status report_raw(clump_heap *heap, int kind, const char *text,
+                               const clumpi_error *e) {
+    if (kind == CLUMP_DEVICE_BAD_POINTER)
+        return clumpi_fail(&heap->context->error, CLUMP_ERR_DEVICE,
+                           "%s; %u times, first by work-item %u for %s0x%08x; nothing was changed",
+                           text, e->count, e->work_item,
+                           e->ref ? "handle " : "one outside of the heap, ", e->ref);
+    return clumpi_fail(&heap->context->error, CLUMP_ERR_DEVICE,
+                       "%s: %u; %u times, first by work-item %u. A size is 1 to %llu bytes, an "
+                       "alignment a power of two up to %u",
+                       text, e->ref, e->count, e->work_item,
+                       (unsigned long long)heap->geometry.header.raw_most * CLUMPI_RAW_UNIT,
+                       CLUMPI_RAW_ALIGN_MAX);
 }
 
 /* The first kind of error there is, in words, and what to do. */
@@ -308,8 +325,10 @@ static clump_status report_error(clump_heap *heap, const clumpi_error *errors) {
                 "work-item %u: its parameter must be X_CLASS of a class X that is %s or below it "
                 "and "
                 "not abstract",
-                class_name(heap, e->class_id), e->ref, class_name(heap, e->ref), e->count,
-                e->work_item, class_name(heap, e->class_id));
+                clumpi_class_name(heap, e->class_id), e->ref, clumpi_class_name(heap, e->ref),
+                e->count, e->work_item, clumpi_class_name(heap, e->class_id));
+        if (i == CLUMP_DEVICE_BAD_POINTER || i == CLUMP_DEVICE_BAD_SIZE)
+            return report_raw(heap, i, texts[i], e);
         char found[CLUMP_FINDING_TEXT_BYTES];
         int is_told = 0;
         if (i != CLUMP_DEVICE_OUT_OF_MEMORY && i != CLUMP_DEVICE_RETRY_BOUND) {
@@ -319,10 +338,20 @@ static clump_status report_error(clump_heap *heap, const clumpi_error *errors) {
         if (is_told) return clumpi_fail(&heap->context->error, CLUMP_ERR_DEVICE, "%s", found);
         return clumpi_fail(&heap->context->error, CLUMP_ERR_DEVICE,
                            "%s; %u times, first by work-item %u for class %s, reference 0x%08x%s",
-                           texts[i], e->count, e->work_item, class_name(heap, e->class_id), e->ref,
-                           advice[i] ? advice[i] : "");
+                           texts[i], e->count, e->work_item, clumpi_class_name(heap, e->class_id),
+                           e->ref, advice[i] ? advice[i] : "");
     }
     return CLUMP_OK;
+}
+
+/* A free of a slot of raw memory is reported with a reference, as that of an object is: the handle instead. */
+static void name_raw(const clump_heap *heap, clumpi_error *e) {
+    const clumpi_header *h = &heap->geometry.header;
+    if (!e->ref || e->class_id < h->first_raw || e->class_id > h->class_count) return;
+    e->ref =
+        (clumpi_u32)(((uint64_t)(e->ref >> 6) * h->granule_bytes +
+                      (uint64_t)(e->ref & 63) * heap->geometry.classes[e->class_id].slot_bytes) /
+                     CLUMPI_RAW_UNIT);
 }
 
 clump_status clump_heap_fetch_errors(clump_heap *heap, clump_device_report *report) {
@@ -335,6 +364,7 @@ clump_status clump_heap_fetch_errors(clump_heap *heap, clump_device_report *repo
     int any = 0;
     for (int i = 0; i < CLUMPI_ERRORS; i++) {
         any |= errors[i].count != 0;
+        name_raw(heap, &errors[i]);
         if (!report) continue;
         report->errors[i].count = errors[i].count;
         report->errors[i].class_id = errors[i].class_id;

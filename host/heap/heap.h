@@ -46,6 +46,7 @@ extern const clumpi_library clumpi_heap_library;
     X(check_blocks)                                                                                \
     X(check_rest)                                                                                  \
     X(repair_blocks)                                                                               \
+    X(repair_marks)                                                                                \
     X(repair_hints)
 enum { CLUMPI_CHECK_KERNELS(CLUMPI_KERNEL_INDEX) };
 extern const clumpi_library clumpi_check_library;
@@ -78,8 +79,8 @@ extern const clumpi_library clumpi_checked_library;
  * and desc alone (geometry.c), so that it can be tested without a device. */
 typedef struct clumpi_geometry {
     uint64_t bytes;
-    clumpi_header header;                        /* as it goes to the device */
-    clumpi_class classes[CLUMP_CLASSES_MAX + 1]; /* likewise */
+    clumpi_header header;                   /* as it goes to the device */
+    clumpi_class classes[CLUMPI_CLASS_IDS]; /* likewise */
     clumpi_checks checked; /* likewise, but findings; events is 0 if the heap is not checked */
     int has_generations;   /* if there are bits for them */
 } clumpi_geometry;
@@ -121,6 +122,7 @@ struct clump_heap {
     uint32_t checks;                /* CLUMP_CHECK_...; 0: the heap is not checked */
     clumpi_checking *checking;      /* NULL then */
     int is_plain;                   /* references have no generations for now */
+    int has_raw;                    /* clump_malloc() works */
     clumpi_attachments attachments; /* what compaction and collection keep */
 };
 
@@ -130,6 +132,7 @@ struct clump_program {
     clump_schema *schema; /* what the source was generated from */
     uint32_t granule_bytes, block_granules;
     uint32_t checks;    /* of the heap that it was made for */
+    int has_raw;        /* likewise */
     char *name;         /* of its source */
     cl_program program; /* NULL if the build failed */
     char *source, *options;
@@ -181,6 +184,7 @@ typedef struct clumpi_extras {
     int watched;     /* bits for handles */
     uint32_t events; /* of a checked heap, a power of two; 0: it is not checked */
     int generations; /* of its slots, if there are bits for them */
+    int raw;         /* classes of raw memory after those of the schema */
 } clumpi_extras;
 
 /* What clump_heap_create() decides. `schema` is laid out as the heap will be. Fails with CLUMP_ERR_CAPACITY and
@@ -189,6 +193,28 @@ clump_status clumpi_geometry_compute(const clump_schema *schema, uint64_t bytes,
                                      uint32_t block_rows, uint32_t scan_groups,
                                      uint32_t reduce_groups, clumpi_extras extras,
                                      clumpi_geometry *geometry, clump_error *error);
+
+/* Classes 1 .. this have objects: those of the schema. */
+static inline uint32_t clumpi_object_classes(const clump_heap *heap) {
+    return heap->geometry.header.first_raw - 1;
+}
+
+/* ---- raw.c ---- */
+
+#define CLUMPI_RAW_BYTES_MAX ((UINT64_C(1) << 32) * CLUMPI_RAW_UNIT)
+
+/* How many classes there are for slots up to the largest, a power of two, and the slot of class `index`. In units of
+ * CLUMPI_RAW_UNIT. */
+uint32_t clumpi_raw_class_count(uint32_t largest);
+uint32_t clumpi_raw_slot_units(uint32_t index);
+
+/* The largest slot that blocks are made for, of about `block_bytes`, if the smallest slot of the heap has `smallest`
+ * bytes; and the one that blocks of so many bytes have room for. In units. */
+uint32_t clumpi_raw_units_wanted(uint64_t block_bytes, uint32_t smallest);
+uint32_t clumpi_raw_units_of(uint64_t block_bytes);
+
+/* For messages: of a class of the schema its name, else what it is. */
+const char *clumpi_class_name(const clump_heap *heap, uint32_t id);
 
 /* ---- columns.c ---- */
 

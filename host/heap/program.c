@@ -18,7 +18,7 @@
 /* A row has at most 64 parts, for the bits of clumpi_walk; a part is one line of the cache or more. */
 static clumpi_u32 part_bytes(const clumpi_geometry *g) {
     clumpi_u32 bytes = 64;
-    for (clumpi_u32 id = 1; id <= g->header.class_count; id++)
+    for (clumpi_u32 id = 1; id < g->header.first_raw; id++) /* loops go over objects */
         while (bytes * 64 < g->classes[id].row_granules * g->header.granule_bytes) bytes *= 2;
     return bytes;
 }
@@ -27,19 +27,25 @@ static clumpi_u32 part_bytes(const clumpi_geometry *g) {
 static clumpi_user_part append_program(clumpi_text *t, const clump_program_desc *desc,
                                        const char *name) {
     static const char *const files[] = {
-        "cl/core/layout.h",    "cl/core/prelude.clh", "cl/core/bitmap.clh", "cl/core/block.clh",
-        "cl/core/reserve.clh", "cl/core/alloc.clh",   "cl/core/lanes.clh",  "cl/api/device_api.clh",
-        "cl/api/staged.clh",   "cl/api/guard.clh"};
+        "cl/core/layout.h",  "cl/core/prelude.clh",   "cl/core/bitmap.clh",
+        "cl/core/block.clh", "cl/core/reserve.clh",   "cl/core/alloc.clh",
+        "cl/core/lanes.clh", "cl/api/device_api.clh", "cl/api/staged.clh"};
+    static const char *const of_raw[] = {
+        "cl/core/runs.clh"}; /* raw.clh says to others what they lack */
+    static const char *const last[] = {"cl/api/raw.clh", "cl/api/guard.clh"};
     static const char *const of_checked[] = {"cl/core/poison.clh", "cl/api/checked.clh"};
     const clumpi_geometry *g = &desc->heap->geometry;
     clumpi_text_append(t,
                        "#define CLUMPI_HEADER_AT %uu\n"
                        "#define CLUMPI_GRANULE_BYTES %uul\n"
                        "#define CLUMPI_PART_BYTES %uu\n"
-                       "#define CLUMPI_LAYOUT_BLOCK_GRANULES %uu\n",
+                       "#define CLUMPI_LAYOUT_BLOCK_GRANULES %uu\n"
+                       "#define CLUMPI_HAVE_RAW %d\n",
                        g->header.self_at, g->header.granule_bytes, part_bytes(g),
-                       g->header.block_granules);
+                       g->header.block_granules, desc->heap->has_raw);
     clumpi_source_append(t, files, sizeof files / sizeof *files);
+    if (desc->heap->has_raw) clumpi_source_append(t, of_raw, sizeof of_raw / sizeof *of_raw);
+    clumpi_source_append(t, last, sizeof last / sizeof *last);
     if (desc->heap->checks)
         clumpi_source_append(t, of_checked, sizeof of_checked / sizeof *of_checked);
     clumpi_text_append(t, "#line 1 \"(generated from the schema)\"\n");
@@ -181,6 +187,7 @@ clump_status clump_program_create(const clump_program_desc *desc, clump_program 
     p->granule_bytes = desc->heap->layout.granule_bytes;
     p->block_granules = desc->heap->layout.block_granules;
     p->checks = desc->heap->checks;
+    p->has_raw = desc->heap->has_raw;
     status = create(desc, p);
     if (status && status != CLUMP_ERR_BUILD) {
         clump_program_destroy(p);

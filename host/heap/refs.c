@@ -322,7 +322,7 @@ clump_status clump_handle_create(clump_heap *heap, clump_ref ref, clump_handle *
     clump_context *c = heap->context;
     if (!handle)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE, "clump_handle_create needs a place");
-    clump_status status = clumpi_ref_check(heap, ref, 1, heap->geometry.header.class_count);
+    clump_status status = clumpi_ref_check(heap, ref, 1, clumpi_object_classes(heap));
     clumpi_handles *h = heap->handles;
     if (!status && (!h || (!h->free_count && h->used == h->room))) status = grow_handles(heap);
     if (!status) status = watch(heap, ref);

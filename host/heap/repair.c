@@ -40,6 +40,9 @@ static clump_status run_repair(clump_heap *heap, clumpi_u32 was_reserved, clumpi
     if (!status)
         status = clumpi_run_on_heap(heap, CLUMPI_CHECK_KERNEL(repair_blocks), global,
                                     sizes->scan_local, &arg, 1, NULL);
+    if (!status && h->mark_rows)
+        status = clumpi_run_on_heap(heap, CLUMPI_CHECK_KERNEL(repair_marks), global,
+                                    sizes->scan_local, NULL, 0, NULL);
     for (clumpi_u32 level = 0; !status && level < h->hint_levels; level++) {
         arg = (clumpi_arg){sizeof level, &level};
         status = clumpi_run_on_heap(heap, CLUMPI_CHECK_KERNEL(repair_hints), global,

@@ -96,7 +96,7 @@ clump_status clump_heap_reserve(clump_heap *heap, const char *class_name, uint64
 /* Can the program run on the heap: same classes, same geometry? */
 static int same_layout(const clump_heap *heap, const clump_program *p) {
     if (heap->context != p->context || heap->layout.granule_bytes != p->granule_bytes ||
-        heap->layout.block_granules != p->block_granules)
+        heap->layout.block_granules != p->block_granules || heap->has_raw != p->has_raw)
         return 0;
     uint32_t count = clump_schema_get_class_count(heap->schema);
     if (count != clump_schema_get_class_count(p->schema)) return 0;

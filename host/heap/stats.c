@@ -48,7 +48,7 @@ clump_status clump_heap_calc_stats(clump_heap *heap, clump_heap_stats *heap_stat
                                    clump_class_stats *classes, uint32_t capacity) {
     if (!heap) return CLUMP_ERR_USAGE;
     clump_context *c = heap->context;
-    uint32_t count = heap->geometry.header.class_count;
+    uint32_t count = clumpi_object_classes(heap);
     if (classes && capacity < count)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
                            "clump_heap_calc_stats: room for %u classes, the heap has %u", capacity,
@@ -65,6 +65,11 @@ clump_status clump_heap_calc_stats(clump_heap *heap, clump_heap_stats *heap_stat
         if (classes) classes[id - 1] = s;
     }
     sum.fragmentation = fragmentation(sum.objects, sum.slots);
+    for (uint32_t id = count + 1; id <= heap->geometry.header.class_count; id++) {
+        sum.raw_blocks += counts.classes[id].blocks;
+        sum.raw_bytes +=
+            (uint64_t)counts.classes[id].objects * heap->geometry.classes[id].slot_bytes;
+    }
     if (heap_stats) *heap_stats = sum;
     return CLUMP_OK;
 }

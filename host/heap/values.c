@@ -194,7 +194,7 @@ clump_status clumpi_ref_check(clump_heap *heap, clump_ref ref, clumpi_u32 first,
     if (live) return CLUMP_OK;
     clump_class_info info;
     clump_schema_get_class(heap->schema, first, &info);
-    int any = first == 1 && last == heap->geometry.header.class_count;
+    int any = first == 1 && last == clumpi_object_classes(heap);
     return clumpi_fail(&c->error, CLUMP_ERR_REFERENCE, "reference 0x%08x names no live object%s%s",
                        ref, any ? "" : " of class ", any ? "" : info.name);
 }

@@ -393,6 +393,18 @@ static void *copy_memory(const clump_allocator *a, const void *from, size_t byte
     return copy;
 }
 
+clump_status clumpi_schema_create_empty(const clump_allocator *allocator, clump_schema **schema) {
+    clump_status status = clump_schema_create(allocator, schema);
+    if (status) return status;
+    clump_schema *s = *schema;
+    s->classes = clumpi_alloc(&s->allocator, 0);
+    s->fields = clumpi_alloc(&s->allocator, 0);
+    if (s->classes && s->fields) return CLUMP_OK;
+    clump_schema_destroy(s);
+    *schema = NULL;
+    return CLUMP_ERR_MEMORY;
+}
+
 clump_status clumpi_schema_copy(const clump_schema *schema, const clump_allocator *allocator,
                                 clump_schema **copy) {
     if (copy) *copy = NULL;

@@ -125,6 +125,9 @@ struct clump_schema {
 clump_status clumpi_schema_copy(const clump_schema *schema, const clump_allocator *allocator,
                                 clump_schema **copy);
 
+/* CONSTRUCTOR. A sealed schema without classes, for heaps that have raw memory only. CLUMP_ERR_MEMORY: *schema is NULL. */
+clump_status clumpi_schema_create_empty(const clump_allocator *allocator, clump_schema **schema);
+
 /* Lay the classes out anew, with `prefix` bytes in front of the fields of each object, a multiple of 4, and `gap`
  * bytes behind each column, that of the prefix too. Returns CLUMP_OK; CLUMP_ERR_SCHEMA: a class is too large then, and
  * the schema is of no use. */

@@ -25,14 +25,18 @@ typedef uint32_t clump_ref;
 typedef struct clump_heap clump_heap;
 
 typedef struct clump_heap_desc {
-    clump_context *context;     /* required */
-    const clump_schema *schema; /* required, sealed; copied as far as the heap needs it */
-    uint64_t bytes;             /* all device memory the heap takes, metadata included */
-    double device_share;        /* instead of bytes: share of the device's memory, 0 < s <= 1. One
+    clump_context *context; /* required */
+    const clump_schema
+        *schema;         /* sealed; copied as far as the heap needs it. NULL: no classes, for a
+                                   heap of raw memory only */
+    uint64_t bytes;      /* all device memory the heap takes, metadata included */
+    double device_share; /* instead of bytes: share of the device's memory, 0 < s <= 1. One
                                    buffer may have less than all (allocation_bytes of context.h) */
-    uint32_t block_rows;        /* rows of 64 objects of the smallest class in a block, 1 .. 64;
+    uint32_t block_rows; /* rows of 64 objects of the smallest class in a block, 1 .. 64;
                                    0: chosen from `bytes`. Wide blocks allocate faster, narrow ones
                                    fragment less */
+    int raw; /* 1: kernels can ask for raw memory, too (device-api: clump_malloc()). Not in a
+                                   checked heap. At most 64 GiB */
     int watch_handles; /* 1: handles (refs.h) see that their object was freed, although its slot
                                    was given out again. Takes 8 bytes a granule; a free looks whether
                                    a handle was made of the object */
@@ -55,7 +59,8 @@ typedef struct clump_heap_layout {
 
 /* CONSTRUCTOR. Reserve the buffer and initialise it on the device.
  * Blocks: yes, so that lack of memory shows here and not in a later kernel.
- * Returns CLUMP_OK; CLUMP_ERR_USAGE schema not sealed, both or neither of bytes and device_share;
+ * Returns CLUMP_OK; CLUMP_ERR_USAGE schema not sealed, or missing without `raw`, `raw` together with `checked`, both or
+ * neither of bytes and device_share;
  * CLUMP_ERR_CAPACITY too small for one block of the largest class, too large for 32-bit references,
  * or more than the device gives (the message says what would fit); CLUMP_ERR_UNSUPPORTED a field
  * type the device lacks; CLUMP_ERR_CL; CLUMP_ERR_BUILD; CLUMP_ERR_MEMORY. On failure nothing stays allocated. */
@@ -91,7 +96,9 @@ CLUMP_API void clump_heap_touch(clump_heap *heap);
     X(BAD_ACCESS, "a checked program used a reference that names no live object of the class")     \
     X(WRONG_LAUNCH, "a kernel was run by a call that it is not for")                               \
     X(FINDING, "a check of a checked heap found something else (checked.h)")                       \
-    X(BAD_CLASS, "C_new_of() was told the number of no concrete class that is C or below it")
+    X(BAD_CLASS, "C_new_of() was told the number of no concrete class that is C or below it")      \
+    X(BAD_POINTER, "a pointer was freed or looked at that no allocation of raw memory returned")   \
+    X(BAD_SIZE, "raw memory was asked for with a size or an alignment that is not possible")
 
 typedef enum clump_device_error {
 #define CLUMP_DEVICE_ERROR_ENUM(name, text) CLUMP_DEVICE_##name,
@@ -104,7 +111,9 @@ typedef struct clump_device_report {
     struct {
         uint32_t count; /* events since the last fetch; requests, for OUT_OF_MEMORY */
         /* Of the first event. class_id: 0 if not known. WRONG_LAUNCH: that of the loop; BAD_CLASS: C. ref: 0 for
-         * OUT_OF_MEMORY; no reference for WRONG_LAUNCH; BAD_CLASS: the number. */
+         * OUT_OF_MEMORY; no reference for WRONG_LAUNCH; BAD_CLASS: the number. Of raw memory class_id is that of no
+         * class of the schema; ref: DOUBLE_FREE, BAD_POINTER: the pointer as clump_raw_of() gives it, or 0 if it is not
+         * in the heap; BAD_SIZE: the size, or the alignment if that was wrong; at most 2^32 - 1. */
         uint32_t class_id;
         clump_ref ref;
         uint32_t work_item; /* global linear id of the first event, low 32 bits */
@@ -135,6 +144,8 @@ typedef struct clump_heap_stats {
     uint32_t blocks; /* usable blocks of the heap */
     uint32_t free_blocks;
     double fragmentation; /* F over all classes */
+    uint64_t raw_blocks;  /* blocks of raw memory: none of them counts above, except in `blocks` */
+    uint64_t raw_bytes;   /* of the slots of these that are taken: what was asked for, rounded up */
 } clump_heap_stats;
 
 /* METHOD. Have slots of a class reserved before each launch that may make objects, as many as there is room
@@ -182,6 +193,9 @@ typedef struct clump_repair_report {
  * the truth: each block's class and count, all hints and all counters are made from them. What is reserved is given
  * up, and what was learnt of the demand is forgotten; numbers of clump_heap_reserve() stay. References, fields of
  * objects and what kernels reported are not touched.
+ *
+ * Slots of raw memory count as objects here. Which of them one allocation has is told by where each begins; if that was
+ * overwritten, two may have become one.
  *
  * Where only such words were wrong, all objects are there as before. A bit of a bitmap that was overwritten is an
  * object that appeared or vanished, and nobody can know which; the report counts them. Two things it cannot tell. A

@@ -30,6 +30,7 @@
 #include "tests/protocol/tiny_heap.h"
 /* After what it uses. */
 #include "cl/core/lanes.clh"
+#include "cl/core/runs.clh"
 
 #ifndef EXEC_THREADS
 #define EXEC_THREADS 4u
@@ -43,13 +44,24 @@
 
 /* ---- Programs ---- */
 
-enum { PROGRAM_NEW, PROGRAM_FREE, PROGRAM_FREE_ALL, PROGRAM_FREE_OLD, PROGRAM_FREE_GIVEN };
+enum {
+    PROGRAM_NEW,
+    PROGRAM_FREE,
+    PROGRAM_FREE_ALL,
+    PROGRAM_FREE_OLD,
+    PROGRAM_FREE_GIVEN,
+    /* Runs, of the last class. A thread keeps reference and length of one, in refs[0] and refs[1]. */
+    PROGRAM_RUN,
+    PROGRAM_RUN_FREE,
+    PROGRAM_RUN_TRIM,
+    PROGRAM_RUN_FREE_OLD
+};
 
 typedef struct program_op {
     uchar kind;
     uchar class_id; /* NEW */
     uchar n;        /* NEW: objects; FREE: which of the thread's own; FREE_OLD: which old object;
-                       FREE_GIVEN: the first object of which thread, if it has one */
+                       FREE_GIVEN: the first object of which thread, if it has one; RUN, RUN_TRIM: slots */
 } program_op;
 
 typedef struct program {
@@ -96,6 +108,8 @@ typedef struct exec_state {
     hash128 memory;            /* of the heap's image and of `live` */
     ulong live[TINY_GRANULES]; /* by granule: slots owned by programs */
     uint expected_reports, frees, allocated, initial;
+    uint runs_asked, runs_got, runs_freed,
+        runs_live; /* requests; served; frees that took effect; owned */
     exec_thread threads[EXEC_THREADS];
     tiny_heap heap; /* last: snapshots copy only the part in use */
 } exec_state;
@@ -110,6 +124,7 @@ static struct {
     uint strict; /* see exec_null() */
     uint step_bound;
     uint old_refs[64], old_count, old_class[64];
+    uint old_run;         /* of spec->old_run slots */
     exec_thread *running; /* NULL: operations take effect at once */
     char failure[256];    /* empty: none */
     ulong operations, last_result;
@@ -117,6 +132,8 @@ static struct {
 } exec;
 
 static exec_state *world;
+static int (*exec_at_end)(
+    void); /* NULL, or what a test wants of the end of each schedule: 0 is a fault */
 
 __attribute__((format(printf, 1, 2))) static void exec_fail(const char *format, ...) {
     if (exec.failure[0]) return;
@@ -485,6 +502,114 @@ static void exec_free_given(exec_thread *t, exec_thread *giver) {
     t->was_given = 0;
 }
 
+/* ---- Runs ---- */
+
+/* The programs own the slots of a run, or (owned 0) do not any more. 0: some are not as they should be. */
+static int exec_own_run(uint ref, uint count, uint owned) {
+    uint granules = world->heap.block_granules;
+    for (uint i = 0; i < count; i++) {
+        uint slot = (ref & 63u) + i, granule = (ref >> 6) + slot / 64u * granules;
+        ulong bit = 1ul << (slot & 63u);
+        if (granule >= TINY_GRANULES || ((world->live[granule] & bit) != 0) == owned) return 0;
+        exec_set_live(granule, world->live[granule] ^ bit);
+    }
+    if (owned)
+        world->allocated += count;
+    else
+        world->frees += count;
+    return 1;
+}
+
+static uint exec_make_run(uint count) {
+    clumpi_home h = tiny_home(&world->heap);
+    uint class_id = clumpi_header_of(h)->class_count;
+    return count > 64u ? clumpi_run_of_blocks(h, class_id, count)
+                       : clumpi_run_of_row(h, class_id, count, clumpi_seed(h));
+}
+
+static void exec_run(exec_thread *t, uint count) {
+    t->in_call = CALL_NEW;
+    uint ref = exec_make_run(count);
+    t->in_call = CALL_NONE;
+    world->runs_asked++;
+    t->ref_count = 2;
+    t->refs[0] = ref;
+    t->refs[1] = count;
+    if (!ref) {
+        t->nulls |= 1u << exec.spec->class_count;
+        return;
+    }
+    world->runs_got++;
+    world->runs_live++;
+    if (!exec_own_run(ref, count, 1))
+        exec_fail("run %u:%u of %u slots was given twice", ref >> 6, ref & 63u, count);
+}
+
+/* Who clears the slots' owner may not be the one whose free takes effect: another may free the same run. */
+static void exec_run_free(exec_thread *t, uint ref, uint count) {
+    clumpi_home h = tiny_home(&world->heap);
+    if (exec_own_run(ref, count, 0)) world->runs_live--;
+    t->in_call = CALL_FREE;
+    uint freed = clumpi_run_free(h, clumpi_header_of(h)->class_count, ref);
+    t->in_call = CALL_NONE;
+    world->runs_freed += freed;
+}
+
+static void exec_run_trim(exec_thread *t, uint count) {
+    clumpi_home h = tiny_home(&world->heap);
+    uint ref = t->refs[0], was = t->refs[1], granules = world->heap.block_granules;
+    if (!ref || count >= was) return;
+    uint slot = (ref & 63u) + count;
+    exec_own_run(((ref >> 6) + slot / 64u * granules) << 6 | (slot & 63u), was - count, 0);
+    t->refs[1] = count;
+    t->in_call = CALL_FREE;
+    clumpi_run_trim(h, clumpi_header_of(h)->class_count, ref, count);
+    t->in_call = CALL_NONE;
+}
+
+/* 1: a run operation. */
+static int exec_run_op(exec_thread *t, const program_op *o) {
+    if (o->kind == PROGRAM_RUN) {
+        exec_run(t, o->n);
+    } else if (o->kind == PROGRAM_RUN_FREE) {
+        if (t->refs[0]) exec_run_free(t, t->refs[0], t->refs[1]);
+        t->refs[0] = 0;
+    } else if (o->kind == PROGRAM_RUN_TRIM) {
+        exec_run_trim(t, o->n);
+    } else if (o->kind == PROGRAM_RUN_FREE_OLD) {
+        exec_run_free(t, exec.old_run, exec.spec->old_run);
+    } else {
+        return 0;
+    }
+    return 1;
+}
+
+/* Marks as the bits want them: where a slot is taken and no run ends, one goes on in the next. */
+static void exec_check_runs(void) {
+    tiny_heap *h = &world->heap;
+    uint class_id = h->class_count, open = 0, begins = 0;
+    for (uint b = h->first_block; b < h->first_block + h->blocks; b++) {
+        clumpi_view v = tiny_view(h);
+        const ulong *marks = (const ulong *)(const void *)clumpi_marks_of(tiny_home(h), b, 0);
+        int is_run = clumpi_class_of_state(v.states[b]) == class_id;
+        ulong bits = is_run ? *tiny_bits(h, b * h->block_granules) : 0;
+        for (uint slot = 0; slot < 64; slot++) {
+            uint taken = bits >> slot & 1, begin = marks[0] >> slot & 1, end = marks[1] >> slot & 1;
+            if ((begin | end) & ~taken || open != (taken & ~begin))
+                exec_fail("block %u: bits %lx, runs begin at %lx and end at %lx", b, bits, marks[0],
+                          marks[1]);
+            open = taken & ~end;
+            begins += begin;
+        }
+    }
+    if (open) exec_fail("a run has no end");
+    if (begins != world->runs_live)
+        exec_fail("%u runs begin, the programs own %u", begins, world->runs_live);
+    uint had = exec.spec->old_run != 0, freed = had + world->runs_got - world->runs_live;
+    if (world->runs_freed != freed)
+        exec_fail("%u frees of runs took effect, should be %u", world->runs_freed, freed);
+}
+
 static void exec_body(uint32_t index) {
     for (;;) {
         exec_thread *t = &world->threads[index];
@@ -495,6 +620,8 @@ static void exec_body(uint32_t index) {
             exec_new(t, o->class_id, o->n);
         } else if (o->kind == PROGRAM_FREE_ALL) {
             exec_free_all(t);
+        } else if (exec_run_op(t, o)) {
+            /* done */
         } else if (o->kind == PROGRAM_FREE_GIVEN) {
             exec_free_given(t, &world->threads[o->n]);
         } else {
@@ -572,6 +699,8 @@ static int exec_begin(const tiny_spec *spec, uint threads) {
     exec.failure[0] = 0;
     if (!exec.step_bound) exec.step_bound = 2000;
     if (!tiny_make(&world->heap, spec)) return 0;
+    exec.old_run = spec->old_run ? exec_make_run(spec->old_run) : 0;
+    world->runs_live = spec->old_run != 0;
     exec_find_old_objects();
     routine_body = exec_body;
     for (uint i = 0; i < threads; i++) {
@@ -606,6 +735,8 @@ static void exec_check_end(void) {
     static tiny_heap kept;
     char text[200];
     if (!tiny_check(h, text, sizeof text)) exec_fail("%s", text);
+    if (exec.spec->runs) exec_check_runs();
+    if (exec_at_end && !exec_at_end()) exec_fail("fewer requests were served than should be");
     const clumpi_header *header = tiny_view(h).header;
     uint reports = header->errors[CLUMPI_ERROR_DOUBLE_FREE].count +
                    header->errors[CLUMPI_ERROR_BAD_REFERENCE].count;
@@ -626,7 +757,8 @@ static void exec_check_end(void) {
         exec_fail("%u frees were refused, should be %u", reports, world->expected_reports);
     for (uint id = 1; id <= h->class_count; id++) {
         for (uint i = 0; i < exec.threads && !exec_room_can_return(); i++)
-            if (world->threads[i].nulls >> id & 1 && tiny_room_of_class(h, id))
+            if (world->threads[i].nulls >> id & 1 && tiny_room_of_class(h, id) &&
+                !(exec.spec->runs && id == h->class_count))
                 exec_fail("null for class %u, but there is room at the end", id);
         if (exec.failure[0]) return;
         tiny_copy(&kept, h);

@@ -142,8 +142,9 @@ static explore_frame *explore_push(uint depth) {
 /* ---- Reports ---- */
 
 static void program_print(const program *p) {
-    static const char *const names[] = {"new of class", "free own", "free all", "free old",
-                                        "free first of thread"};
+    static const char *const names[] = {
+        "new of class", "free own", "free all",    "free old",    "free first of thread",
+        "run of",       "free run", "trim run to", "free old run"};
     for (uint i = 0; i < p->count; i++) {
         const program_op *o = &p->ops[i];
         if (o->kind == PROGRAM_NEW)

@@ -1,7 +1,7 @@
 /* Faults planted in the protocol must be found by the model checker.
  *
  * For each fault: copy the device sources to a folder in the current one, replace a piece of text
- * that must occur exactly once, compile protocol_explore.c against the copy, run it ("quick"), and
+ * that must occur exactly once, compile protocol_explore.c or protocol_runs.c against the copy, run it ("quick"), and
  * demand that it reports a fault. Replacing text keeps the production sources free of test switches,
  * and a source that changed under a fault makes this test fail instead of testing nothing.
  *
@@ -180,20 +180,84 @@ static const fault faults[] = {
        "        if (clumpi_stripe_next(word) + 1u < clumpi_stripe_limit(word)) return at;"}}},
 };
 
+/* Of runs, which protocol_runs.c explores. */
+static const fault run_faults[] = {
+    {"a run takes slots that others have",
+     {{"core/runs.clh", "(seen & bits) == 0; i++)", "(seen & bits) != bits; i++)"}}},
+    {"bits of a run set by what was read",
+     {{"core/runs.clh", "if (old == seen) return 1;",
+       "if (old == seen || !CLUMPI_BITS_CLAIM(word, 0)) return 1;\n"
+       "        (void)CLUMPI_BITS_CLAIM(word, bits);\n        return 1;"}}},
+    {"credits of a run by a store",
+     {{"core/runs.clh",
+       "uint seen = CLUMPI_CAS(clumpi_state_of(h, block), state, (class_id << CLUMPI_CLASS_SHIFT) "
+       "+ "
+       "credits + count);",
+       "uint seen = CLUMPI_LOAD(clumpi_state_of(h, block));\n"
+       "        if (seen == state) CLUMPI_STORE(clumpi_state_of(h, block), (class_id << "
+       "CLUMPI_CLASS_SHIFT) + credits + count);"}}},
+    {"a run forgets credits of late comers",
+     {{"core/runs.clh", "(class_id << CLUMPI_CLASS_SHIFT) + credits + count);",
+       "(class_id << CLUMPI_CLASS_SHIFT) + (kind ? credits : 0u) + count);"}}},
+    {"a run in a block of another class",
+     {{"core/runs.clh", "kind != class_id || credits + count > capacity",
+       "credits + count > capacity"}}},
+    {"free hint not updated when a run took a block",
+     {{"core/runs.clh", "if (kind == 0) clumpi_hint_agree(h, 0, 0, block);", ""}}},
+    {"active hint not updated by a run",
+     {{"core/runs.clh",
+       "if (kind == 0 || credits + count == capacity) clumpi_hint_agree(h, class_id, 0, block);",
+       ""}}},
+    {"slots that are not neighbours",
+     {{"core/runs.clh", "for (uint i = 0; i < 6u; i++)", "for (uint i = 0; i < 3u; i++)"}}},
+    {"credits kept in a row that had not so many together",
+     {{"core/runs.clh", "    clumpi_block_return(h, block, count);\n    return 0;",
+       "    return 0;"}}},
+    {"blocks kept that were got in vain",
+     {{"core/runs.clh",
+       "for (uint k = n + 1u; k < blocks; k++) clumpi_block_return(h, first + k, capacity);", ""}}},
+    {"blocks not asked for",
+     {{"core/runs.clh", "if (clumpi_run_credits(h, class_id, first + n, capacity)) continue;",
+       "if (clumpi_run_credits(h, class_id, first + n, capacity) || n == 0) continue;"}}},
+    {"the last block of a run keeps all credits",
+     {{"core/runs.clh", "if (last < 63u) clumpi_block_return(h, first + blocks - 1u, 63u - last);",
+       ""}}},
+    {"a run freed by what was read",
+     {{"core/runs.clh",
+       "if (!(CLUMPI_BITS_RELEASE(begins + (ref & 63u) / CLUMPI_WORD_BITS, bit) & bit)) return 0;",
+       "if (!(CLUMPI_BITS_LOAD(begins + (ref & 63u) / CLUMPI_WORD_BITS) & bit)) return 0;\n"
+       "    (void)CLUMPI_BITS_RELEASE(begins + (ref & 63u) / CLUMPI_WORD_BITS, bit);"}}},
+    {"the end of a run stays",
+     {{"core/runs.clh",
+       "if (!last) return 1;\n    clumpi_row_release(clumpi_run_ends(h, class_id, last), 1ul << "
+       "(last "
+       "& 63u));",
+       "if (!last) return 1;"}}},
+    {"credits of a run before its bits",
+     {{"core/runs.clh",
+       "clumpi_row_release(clumpi_bits_of(h, granule), clumpi_slots(slot, to));\n"
+       "        clumpi_block_return(h, block, to - slot + 1u);",
+       "clumpi_block_return(h, block, to - slot + 1u);\n"
+       "        clumpi_row_release(clumpi_bits_of(h, granule), clumpi_slots(slot, to));"}}},
+    {"a trimmed run without an end",
+     {{"core/runs.clh", "clumpi_row_set(clumpi_run_ends(h, class_id, now), 1ul << (now & 63u));\n",
+       ""}}},
+    {"trim gives back a slot too many", {{"core/runs.clh", ": now + 1u;", ": now;"}}},
+};
+
 static const char *const copied[] = {"core/layout.h",  "core/prelude.clh", "core/bitmap.clh",
                                      "core/block.clh", "core/reserve.clh", "core/alloc.clh",
-                                     "core/lanes.clh"};
+                                     "core/lanes.clh", "core/runs.clh"};
 
-/* Returns 1 if the fault was found. */
-static int find_fault(const char *folder, const fault *f) {
+/* Returns 1 if the test finds the fault. */
+static int find_fault(const char *folder, const fault *f, const char *test) {
     char command[2048];
     const char *cc = getenv("CC");
     if (!write_sources(folder, f, copied, sizeof copied / sizeof copied[0])) return 0;
     snprintf(
         command, sizeof command,
-        "%s -std=gnu11 -O1 -w -iquote '%s' -iquote '%s' '%s/tests/protocol/protocol_explore.c' "
-        "-o '%s/planted'",
-        cc && *cc ? cc : "cc", folder, CLUMP_SOURCE_DIR, CLUMP_SOURCE_DIR, folder);
+        "%s -std=gnu11 -O1 -w -iquote '%s' -iquote '%s' '%s/tests/protocol/%s.c' -o '%s/planted'",
+        cc && *cc ? cc : "cc", folder, CLUMP_SOURCE_DIR, CLUMP_SOURCE_DIR, test, folder);
     if (shell(command) != 0) {
         printf("%s: does not compile\n", f->name);
         return 0;
@@ -218,10 +282,12 @@ int main(int argc, char **argv) {
     snprintf(command, sizeof command, "mkdir -p '%s/cl/core'", folder);
     if (shell(command) != 0) abort();
     size_t missed = 0, tried = 0;
-    for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) {
-        if (argc > 1 && !strstr(faults[i].name, argv[1])) continue;
+    const size_t of_explore = sizeof faults / sizeof *faults;
+    for (size_t i = 0; i < of_explore + sizeof run_faults / sizeof *run_faults; i++) {
+        const fault *f = i < of_explore ? &faults[i] : &run_faults[i - of_explore];
+        if (argc > 1 && !strstr(f->name, argv[1])) continue;
         tried++;
-        missed += !find_fault(folder, &faults[i]);
+        missed += !find_fault(folder, f, i < of_explore ? "protocol_explore" : "protocol_runs");
     }
     snprintf(command, sizeof command, "rm -r '%s'", folder);
     if (shell(command) != 0) abort();

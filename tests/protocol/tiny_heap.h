@@ -68,7 +68,9 @@ typedef struct tiny_spec {
         uint stripe, block, class_id, slots, empty;
     } reserved[TINY_RESERVED];
     uint reserved_count;
-    uint far; /* 1: all that was given out and given back, and `next` is about to be set back */
+    uint far;  /* 1: all that was given out and given back, and `next` is about to be set back */
+    uint runs; /* 1: the last class is one of runs of blocks (runs.clh); rows have 64 slots then */
+    uint old_run; /* slots of a run that there is from the start; 0: none */
 } tiny_spec;
 
 /* The lists of a class's reservation. They do not change. */
@@ -257,6 +259,8 @@ static inline uint tiny_make_header(tiny_heap *h, const tiny_spec *spec) {
     at += at % 2u; /* stripes have 64-bit words */
     TINY_PLACE(at_stripes, (spec->class_count + 1u) * TINY_STRIPES * sizeof(clumpi_stripe));
     TINY_PLACE(at_hints, (spec->class_count + 1u) * words * 4u);
+    header->mark_rows = spec->runs;
+    TINY_PLACE(at_marks, end * spec->runs * 16u);
 #undef TINY_PLACE
     header->at_striped = at; /* does not change, nor do the lists */
     h->at_lists = at + (uint)((end * sizeof(clumpi_striped) + CLUMPI_UNIT - 1u) / CLUMPI_UNIT);
@@ -422,6 +426,7 @@ static inline int tiny_make(tiny_heap *h, const tiny_spec *spec) {
         c->rows = spec->classes[id - 1].rows;
         c->capacity = c->rows * spec->per_row;
         c->last = id;
+        c->is_runs = spec->runs && id == spec->class_count;
     }
     ulong blocked = ~tiny_usable(spec->per_row);
     hosted_blocked = HOSTED_WORD_BITS == 64 ? blocked : 0;

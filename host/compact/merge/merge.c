@@ -79,10 +79,10 @@ static clump_status plan_pass(clumpi_compaction *r, const clumpi_moving *m, cl_m
     if (!status && m->records)
         status =
             clumpi_compact_run(r, phase, CLUMPI_MERGE_KERNEL(merge_record), groups, local, NULL, 0);
-    clumpi_class_plan plans[CLUMP_CLASSES_MAX + 1];
+    clumpi_class_plan plans[CLUMPI_CLASS_IDS];
     if (!status) status = clumpi_compact_read_plans(heap, plans);
     *sources = 0;
-    for (uint32_t id = 1; id <= heap->geometry.header.class_count && !status; id++)
+    for (uint32_t id = 1; id <= clumpi_object_classes(heap) && !status; id++)
         *sources += plans[id].freed;
     return status;
 }

@@ -366,6 +366,67 @@ static void watched_slots(void **state) {
     t.header = header;
 }
 
+/* ---- Raw memory ------------------------------------------------------------------------------ */
+
+/* A run of two blocks and some slots, and one of 20 slots of a row. */
+static void runs_of_raw_memory(void **state) {
+    clump_heap *const plain = t.heap;
+    const clumpi_header *const header = t.header;
+    CHECK_OK(&t.on,
+             clump_heap_create(
+                 &(clump_heap_desc){.context = t.on.clump, .bytes = UINT64_C(4) << 20, .raw = 1},
+                 &t.heap));
+    t.header = &t.heap->geometry.header;
+    const uint32_t blocks_class = t.header->class_count, rows_class = blocks_class - 1;
+    const uint64_t sizes[] = {
+        (uint64_t)t.header->granule_bytes * t.header->block_granules * 2 + 100,
+        t.heap->geometry.classes[rows_class].slot_bytes * UINT64_C(20)};
+    clump_program *p =
+        cl_fixture_program(&t.on, t.heap,
+                           "__kernel void take(CLUMP_HEAP, ulong bytes) {\n"
+                           "    if (get_global_id(0) == 0) clump_malloc(clump_heap, bytes);\n}\n",
+                           NULL, NULL);
+    clump_kernel *k = cl_fixture_kernel(&t.on, p, "take");
+    for (int i = 0; i < 2; i++) {
+        SET_ARG(&t.on, k, 0, sizes[i]);
+        CHECK_OK(&t.on, clump_launch(t.heap, k, 64, 64, NULL));
+    }
+    CHECK_HEAP(&t.on, t.heap);
+    uint32_t first = t.header->first_block, row_block = first;
+    while (class_of(first) != blocks_class) first++;
+    while (class_of(row_block) != rows_class) row_block++;
+    const uint64_t block_marks = t.header->mark_rows * UINT64_C(16);
+    const uint64_t marks = (uint64_t)t.header->at_marks * CLUMPI_UNIT;
+    flip(marks + first * block_marks, 1); /* where it begins */
+    EXPECT(MARKS,
+           "block %u: of class %u: runs of raw memory in row 0 begin or end in 1 wrong places",
+           first, blocks_class);
+    flip(marks + (first + 1) * block_marks, 1 << 5); /* another one, in its middle */
+    EXPECT(MARKS,
+           "block %u: of class %u: runs of raw memory in row 0 begin or end in 1 wrong places",
+           first + 1, blocks_class);
+    flip(marks + first * block_marks + 12, 1u << 31); /* it ends with its first block */
+    EXPECT(MARKS,
+           "block %u: of class %u: runs of raw memory in row 0 begin or end in 1 wrong places",
+           first + 1, blocks_class);
+    flip(marks + row_block * block_marks + 8, 3u << 18); /* it ends one slot before its last */
+    EXPECT(MARKS,
+           "block %u: of class %u: runs of raw memory in row 0 begin or end in 2 wrong places",
+           row_block, rows_class);
+    flip(marks + row_block * block_marks + 16, 6); /* in an empty row */
+    EXPECT(MARKS,
+           "block %u: of class %u: runs of raw memory in row 1 begin or end in 2 wrong places",
+           row_block, rows_class);
+    flip(marks, 1);
+    EXPECT(MARKS,
+           "block 0: of class 255: runs of raw memory in row 0 begin or end in 1 wrong places");
+    clump_kernel_destroy(k);
+    clump_program_destroy(p);
+    clump_heap_destroy(t.heap);
+    t.heap = plain;
+    t.header = header;
+}
+
 /* ---- Words that are for no block -------------------------------------------------------------- */
 
 static void hints_of_nothing(void **state) {
@@ -542,6 +603,7 @@ int main(void) {
         TEST(header),
         TEST(class_table_and_columns),
         TEST(watched_slots),
+        TEST(runs_of_raw_memory),
         TEST(hints_of_nothing),
         TEST(out_of_memory_by_mistake),
         TEST(stripes_at_rest),

@@ -265,6 +265,7 @@ typedef struct client {
     uint32_t field_count;
     roles roles;
     uint32_t block_rows;
+    int raw; /* all heaps have raw memory beside the classes, which nobody asks for */
     clump_checked_desc checked; /* of all heaps; `without` all checks: they are not checked */
     uint32_t
         watching; /* percentage of heaps that watch handles; the layout of checked ones tells */

@@ -20,6 +20,7 @@ static void open_heap(client *c, heap_model *h, int watches) {
                             .schema = c->schema,
                             .bytes = h->bytes,
                             .block_rows = c->block_rows,
+                            .raw = c->raw,
                             .watch_handles = watches,
                             .checked = c->checked.without == CLUMP_CHECK_ALL ? NULL : &checked,
                             .pool = chance(c, 70) ? c->pool : NULL};

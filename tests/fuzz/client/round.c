@@ -170,13 +170,14 @@ static void make_more_heaps(client *c) {
 static void describe(client *c) {
     const clump_heap_layout *l = clump_heap_get_layout(c->heaps[0].heap);
     const clump_alloc_tuning *t = &c->build.tuning;
-    text_append(&c->facts,
-                "\nblock_rows %u, blocks of %u x %u bytes, groups of %zu, %s, %s"
-                "\nchecks %02x, checked %d, no_coalescing %d, no_rotation %d, retries %u\nheaps of",
-                c->block_rows, l->block_granules, l->granule_bytes, c->local,
-                c->own_sizes ? "sizes of our own" : "do-alls", c->pool ? "a pool" : "no pool",
-                CLUMP_CHECK_ALL & ~c->checked.without, c->build.checked, t->no_coalescing,
-                t->no_rotation, t->retries);
+    text_append(
+        &c->facts,
+        "\nblock_rows %u, blocks of %u x %u bytes, groups of %zu, %s, %s"
+        "\nraw %d, checks %02x, checked %d, no_coalescing %d, no_rotation %d, retries %u\nheaps of",
+        c->block_rows, l->block_granules, l->granule_bytes, c->local,
+        c->own_sizes ? "sizes of our own" : "do-alls", c->pool ? "a pool" : "no pool", c->raw,
+        CLUMP_CHECK_ALL & ~c->checked.without, c->build.checked, t->no_coalescing, t->no_rotation,
+        t->retries);
     for (uint32_t i = 0; i < c->heap_count; i++)
         text_append(&c->facts, " %llu", (ull)c->heaps[i].bytes);
     text_append(&c->facts, " bytes\n");
@@ -206,6 +207,7 @@ int open_round(client *c, uint64_t seed, uint32_t operations) {
     draw_checks(c);
     if (chance(c, 40)) open_pool(c);
     c->block_rows = rows[below(c, 6)];
+    c->raw = c->checked.without == CLUMP_CHECK_ALL && chance(c, 25);
     draw_size(c, &c->heaps[0]);
     make_heap(c, &c->heaps[0]);
     make_kernels(c);
