@@ -19,7 +19,7 @@ const clumpi_library clumpi_dense_library = {
 
 clump_status clumpi_dense_open(clump_heap *heap, clumpi_dense *d) {
     clump_context *c = heap->context;
-    const uint32_t classes = heap->geometry.header.class_count;
+    const uint32_t classes = clumpi_object_classes(heap);
     clump_class_stats stats[CLUMP_CLASSES_MAX];
     uint64_t count = 0;
     *d = (clumpi_dense){.heap = heap};

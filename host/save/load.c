@@ -319,7 +319,7 @@ static clump_status load_values(loading *l) {
 /* ---- References outside ---------------------------------------------------------------------- */
 
 static clump_status to_refs(loading *l, uint32_t n) {
-    return clumpi_dense_to_refs(&l->dense, 1, l->heap->geometry.header.class_count, piece_of(l), n);
+    return clumpi_dense_to_refs(&l->dense, 1, clumpi_object_classes(l->heap), piece_of(l), n);
 }
 
 static uint32_t words_at_once(const loading *l, uint64_t left) {

@@ -153,8 +153,7 @@ static clump_status read_outside(saving *s, const clump_refs *refs, uint64_t fro
                                  cl_mem words) {
     clump_status status = clumpi_dense_read_outside(&s->dense, refs, from, n, words);
     return status ? status
-                  : clumpi_dense_to_numbers(&s->dense, 1, s->heap->geometry.header.class_count,
-                                            words, n);
+                  : clumpi_dense_to_numbers(&s->dense, 1, clumpi_object_classes(s->heap), words, n);
 }
 
 static clump_status write_registered(saving *s, uint32_t buffer) {
@@ -250,6 +249,10 @@ clump_status clump_heap_save(clump_heap *heap, const clump_save_desc *desc,
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
                            "clump_heap_save: piece_bytes is %u; %u to %u are possible", piece,
                            CLUMPI_PIECE_LEAST, CLUMPI_PIECE_MOST);
+    if (heap->has_raw)
+        return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
+                           "clump_heap_save: the heap was made with `raw`, and what raw memory "
+                           "holds is known to the program alone; only heaps without it are saved");
     saving s = {.heap = heap};
     clump_status status =
         clumpi_stream_create(&s.stream, desc, "clump_heap_save", &c->allocator, &c->error);

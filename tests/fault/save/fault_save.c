@@ -423,6 +423,31 @@ static void expect_old(void) {
 }
 
 /* A disk that is full after so many bytes. */
+static void raw_memory(void **state) {
+    (void)state;
+    clump_heap *h;
+    clump_schema *schema;
+    const clump_save_desc save = {.path = "raw.clump"};
+    CHECK_OK(&on, clump_schema_parse(text, strlen(text), NULL, &schema, NULL));
+    CHECK_OK(&on, clump_heap_create(
+                      &(clump_heap_desc){
+                          .context = on.clump, .schema = schema, .bytes = 4 << 20, .raw = 1},
+                      &h));
+    cl_fixture_expect_words(clump_context_get_error(on.clump), clump_heap_save(h, &save, NULL),
+                            CLUMP_ERR_USAGE, "made with `raw`", "a heap with raw memory", __LINE__);
+    assert_int_not_equal(access("raw.clump", F_OK), 0);
+    clump_refs *made;
+    cl_mem buffer = cl_fixture_buffer(&on, NULL, REGISTERED * sizeof(clump_ref));
+    CHECK_OK(&on, clump_refs_register(h, &(clump_refs_desc){.buffer = buffer, .count = REGISTERED},
+                                      &made));
+    CHECK_OK(&on, load_bytes(h, &good, NULL)); /* objects come beside it */
+    CHECK_HEAP(&on, h);
+    clump_refs_unregister(made);
+    clReleaseMemObject(buffer);
+    clump_heap_destroy(h);
+    clump_schema_destroy(schema);
+}
+
 static void full_disk(void **state) {
     cl_mem buffer;
     clump_heap *h = filled_heap(&buffer);
@@ -579,7 +604,7 @@ int main(int count, char **words) {
         cmocka_unit_test(wrong_calls),      cmocka_unit_test(heaps_that_do_not_fit),
         cmocka_unit_test(writes_that_fail), cmocka_unit_test(full_disk),
         cmocka_unit_test(killed),           cmocka_unit_test(two_saves),
-        cmocka_unit_test(longer_file),
+        cmocka_unit_test(raw_memory),       cmocka_unit_test(longer_file),
     };
     const int failed = cmocka_run_group_tests(tests, open_all, close_all);
     cl_fixture_close(&on);

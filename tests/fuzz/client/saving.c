@@ -160,6 +160,11 @@ static void follow_all(course *r, heap_model *h) {
 
 void save_and_load(client *c, heap_model *h) {
     kept k = {.path = ""};
+    if (c->raw) { /* nobody knows what it holds */
+        CHECK_STATUS(&c->on, clump_heap_save(h->heap, &(clump_save_desc){.path = "raw"}, NULL),
+                     CLUMP_ERR_USAGE);
+        return;
+    }
     compare_all(c, h); /* nothing is loose */
     save_heap(c, h, &k);
     look_into(c, h, &k);
