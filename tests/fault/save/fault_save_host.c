@@ -191,12 +191,50 @@ static void requests_are_refused(void **state) {
     close_device(&on);
 }
 
+/* What needs no device has an allocator of its own. */
+static memory_file saved;
+static int look_once(const cl_fixture *on) {
+    clump_saved *opened = (clump_saved *)&saved;
+    clump_error error = {0};
+    const clump_load_desc from = {.read = memory_read, .user = &saved};
+    saved.at = 0;
+    clump_status status = clump_saved_open(&from, &failing_allocator, &opened, &error);
+    assert_int_equal(status, failing.refused ? CLUMP_ERR_MEMORY : CLUMP_OK);
+    assert_int_equal(opened == NULL, status != CLUMP_OK);
+    clump_saved_destroy(opened);
+    const int was_refused = failing.refused;
+    saved.at = 0;
+    status = clump_saved_check(&from, &failing_allocator, &error);
+    assert_int_equal(status, failing.refused && !was_refused ? CLUMP_ERR_MEMORY : CLUMP_OK);
+    const int came = failing.refused;
+    failing_check_nothing_left();
+    return came;
+}
+
+static void requests_without_a_device(void **state) {
+    cl_fixture on = open_device(0);
+    clump_heap *heap = cl_fixture_heap(&on, saved_schema, 1 << 20, 1);
+    cl_mem outside = cl_fixture_buffer(&on, NULL, 8);
+    clump_refs *refs;
+    CHECK_OK(&on,
+             clump_refs_register(heap, &(clump_refs_desc){.buffer = outside, .count = 2}, &refs));
+    saved_fill(&on, heap, 1, 100);
+    saved = saved_bytes(&on, heap, 4096);
+    assert_true(failing_refuse_all(look_once, &on) > 10);
+    memory_release(&saved);
+    clump_refs_unregister(refs);
+    clReleaseMemObject(outside);
+    clump_heap_destroy(heap);
+    close_device(&on);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(calls_fail),
         cmocka_unit_test(device_is_lost),
         cmocka_unit_test(calls_fail_out_of_order),
         cmocka_unit_test(requests_are_refused),
+        cmocka_unit_test(requests_without_a_device),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* XXH64 against values of other implementations: of its specification, and of `xxhsum -H64`. Each length, each alignment.
+/* XXH64 against values of other implementations: of its specification, and of the Python module xxhash. Each length, each alignment.
  *
  * Read first: host/save/hash.h.
  */
@@ -33,6 +33,11 @@ static void known_values(void **state) {
     assert_true(clumpi_hash64(seed, bytes, 1) == UINT64_C(0x5014607643A9B4C3));
     assert_true(clumpi_hash64(0, bytes, 14) == UINT64_C(0x8282DCC4994E35C8));
     assert_true(clumpi_hash64(seed, bytes, 14) == UINT64_C(0xC3BD6BF63DEB6DF0));
+    assert_true(clumpi_hash64(0, bytes, 31) == UINT64_C(0x299B39A290E6D783)); /* about a stripe */
+    assert_true(clumpi_hash64(0, bytes, 32) == UINT64_C(0x18B216492BB44B70));
+    assert_true(clumpi_hash64(seed, bytes, 32) == UINT64_C(0xB3F33BDF93ADE409));
+    assert_true(clumpi_hash64(0, bytes, 33) == UINT64_C(0x55C8DC3E578F5B59));
+    assert_true(clumpi_hash64(seed, bytes, 64) == UINT64_C(0xB5EEBA99264CC44F));
     assert_true(clumpi_hash64(0, bytes, 222) == UINT64_C(0xB641AE8CB691C174));
     assert_true(clumpi_hash64(seed, bytes, 222) == UINT64_C(0x20CB8AB7AE10C14A));
 }
