@@ -61,6 +61,8 @@ static inline ulong hosted_op(enum hosted_kind kind, void *cell, ulong value, ul
     return old64;
 }
 
+#include "cl/core/runs.clh" /* over the above */
+
 /* ---- Checks -------------------------------------------------------------------------------------- */
 
 #define EXPECT(condition, ...)                                                                     \
@@ -272,6 +274,77 @@ static void take(void) {
     clumpi_stripe_lower(stripe, 0);
     EXPECT(stripe->limit == limit, "the limit is %u, expected %u", stripe->limit, limit);
     expect_bound("lowering a limit", CLUMPI_TAKE_TRIES, 0);
+
+/* ---- Runs ------------------------------------------------------------------------------------------------------ */
+
+/* Block 2 is full of objects, block 1 is free. */
+static const tiny_spec runs = {.name = "runs",
+                               .first_block = 1,
+                               .blocks = 2,
+                               .block_granules = 1,
+                               .per_row = 64,
+                               .class_count = 2,
+                               .classes = {{1, 1}, {1, 1}},
+                               .filled = {{1, 1, 64}},
+                               .filled_count = 1,
+                               .runs = 1};
+
+static void pass_by_a_run(enum hosted_kind kind, void *cell, hosted_site site) {
+    if (kind != HOSTED_CAS || !is_in(site, "clumpi_run_credits")) return;
+    turns++;
+    *(uint *)cell ^= 1u; /* late comers add a credit and give it back */
+}
+
+static void run_credits(void) {
+    begin(&runs, pass_by_a_run);
+    EXPECT(!clumpi_run_credits(tiny_home(&heap), 2, 1, 5),
+           "a run has credits though each try failed");
+    expect_bound("credits of a run", CLUMPI_AGREE_MAX, 0);
+}
+
+/* The word of the bitmap changes before each compare and swap, elsewhere in the row. */
+static void change_row(enum hosted_kind kind, void *cell, hosted_site site) {
+    if (kind != HOSTED_CAS64 || !is_in(site, "clumpi_word_take")) return;
+    turns++;
+    *(ulong *)cell ^= 1ul << 63;
+}
+
+static void run_bits(void) {
+    uint unsure = 0;
+    begin(&runs, change_row);
+    EXPECT(!clumpi_run_in_block(tiny_home(&heap), 2, 1, 5, &unsure),
+           "a run has bits though each try failed");
+    expect_bound("bits of a run", CLUMPI_RUN_TRIES * CLUMPI_RUN_TRIES, 0);
+    EXPECT(unsure, "a row that others changed counts as full");
+    EXPECT(*state_of(1) == 0, "the credits were not given back: state %08x", *state_of(1));
+}
+
+/* A free block is seen, and full of objects when it is asked for. */
+static void show_block(enum hosted_kind kind, void *cell, hosted_site site) {
+    if (kind != HOSTED_LOAD || cell != state_of(1)) return;
+    uint is_seen = is_in(site, "clumpi_run_sight");
+    turns += is_seen;
+    *state_of(1) = is_seen ? 0u : 1u << CLUMPI_CLASS_SHIFT | 64u;
+}
+
+static void run_sweeps(void) {
+    begin(&runs, show_block);
+    EXPECT(!clumpi_run_of_row(tiny_home(&heap), 2, 5, 0), "a run in a block that others had taken");
+    expect_bound("sweeps for a run", CLUMPI_SWEEPS, 0);
+    begin(&runs, show_block);
+    *state_of(2) = 0; /* a run of both; the first pass is by hints, and looks at no state */
+    EXPECT(!clumpi_run_of_blocks(tiny_home(&heap), 2, 100),
+           "a run of blocks that others had taken");
+    expect_bound("sweeps for a run of blocks", CLUMPI_SWEEPS, 0);
+    EXPECT(*state_of(2) == 0, "a block was not given back: state %08x", *state_of(2));
+}
+
+/* Marks that say nowhere where a run ends. */
+static void run_without_end(void) {
+    begin(&runs, 0);
+    *state_of(1) = *state_of(2) = 2u << CLUMPI_CLASS_SHIFT | 64u;
+    EXPECT(!clumpi_run_last(tiny_home(&heap), 2, 1u << 6), "a run without an end has a last slot");
+    EXPECT(bound_reports() == 1, "marks that were overwritten are not reported");
 }
 
 int main(void) {
@@ -284,5 +357,10 @@ int main(void) {
     take_any();
     settle();
     take();
+
+    run_credits();
+    run_bits();
+    run_sweeps();
+    run_without_end();
     return failures != 0;
 }

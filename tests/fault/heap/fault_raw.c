@@ -261,6 +261,9 @@ static const char probe_source[] =
 
 /* Any place of the heap and beyond: memory is told from what is none, and stays as it is. */
 static void places(void **state) {
+    /* PoCL takes a minute or two to compile another program with the kernels for GPUs. */
+    if (t.on.capabilities->is_cpu && t.on.capabilities->personality == CLUMP_PERSONALITY_GPU)
+        skip();
     clump_program *p = cl_fixture_program(&t.on, t.heap, probe_source, NULL, NULL);
     clump_kernel *k = cl_fixture_kernel(&t.on, p, "probe");
     const uint32_t end = (uint32_t)(clump_heap_get_layout(t.heap)->bytes / 16) + 5000;
