@@ -274,6 +274,7 @@ static void take(void) {
     clumpi_stripe_lower(stripe, 0);
     EXPECT(stripe->limit == limit, "the limit is %u, expected %u", stripe->limit, limit);
     expect_bound("lowering a limit", CLUMPI_TAKE_TRIES, 0);
+}
 
 /* ---- Runs ------------------------------------------------------------------------------------------------------ */
 
@@ -357,7 +358,6 @@ int main(void) {
     take_any();
     settle();
     take();
-
     run_credits();
     run_bits();
     run_sweeps();
