@@ -84,24 +84,6 @@ clump_status clumpi_read(clump_context *c, cl_mem buffer, uint64_t offset, uint6
                          void *data);
 clump_status clumpi_write(clump_context *c, cl_mem buffer, uint64_t offset, uint64_t bytes,
                           const void *data);
-/* A buffer through which much goes between host and device: its memory is that of transfers, and it is mapped, so that no
- * command writes to memory that only the host has. */
-typedef struct clumpi_staging {
-    cl_mem buffer;
-    void *data;     /* of the host, while it is mapped; else NULL */
-    cl_event ready; /* of a mapping that was not waited for; else NULL */
-} clumpi_staging;
-clump_status clumpi_staging_create(clump_context *c, uint64_t bytes, const char *what,
-                                   clumpi_staging *s);
-void clumpi_staging_release(clump_context *c, clumpi_staging *s); /* all zero is allowed */
-/* Begin to map the first bytes, after everything that was enqueued: for reading, or for writing, and then what they had is
- * lost. Does not block. */
-clump_status clumpi_staging_map(clump_context *c, clumpi_staging *s, int is_written,
-                                uint64_t bytes);
-/* Wait until they can be read or written. */
-clump_status clumpi_staging_wait(clump_context *c, clumpi_staging *s);
-/* They are the device's again. */
-clump_status clumpi_staging_unmap(clump_context *c, clumpi_staging *s);
 /* Fill with zeros; does not block. offset and bytes are multiples of 4. */
 clump_status clumpi_clear(clump_context *c, cl_mem buffer, uint64_t offset, uint64_t bytes);
 /* One word, likewise. */

@@ -13,7 +13,6 @@
 #include "save/format.h"
 #include "save/parts.h"
 
-#define LANES 2 /* the device takes a piece out of one while the next is read into the other */
 #define NEW_MOST (UINT64_C(1) << 31) /* objects of one do-new */
 
 typedef struct loading {
@@ -28,10 +27,9 @@ typedef struct loading {
     cl_mem *outside;           /* of each: its references, until the end */
     clump_ref *handles;        /* NULL if there is none */
     uint8_t *live;             /* of each handle: is it in use? */
-    clumpi_staging lanes[LANES];
-    uint32_t turn;  /* which of them has the piece that is read */
-    uint8_t *piece; /* what is left out, and handles */
-    int is_changed; /* the heap may have objects */
+    uint8_t *piece;            /* as it was read, */
+    cl_mem values;             /* and on the device */
+    int is_changed;            /* the heap may have objects */
     clump_load_report report;
 } loading;
 
@@ -151,9 +149,7 @@ static clump_status check_registered(loading *l, int without) {
 static clump_status open_memory(loading *l) {
     clump_context *c = l->heap->context;
     const uint32_t most = clumpi_saved_piece_most(&l->saved);
-    clump_status status = CLUMP_OK;
-    for (uint32_t i = 0; i < LANES && !status; i++)
-        status = clumpi_staging_create(c, most, "a piece of a saved heap", &l->lanes[i]);
+    clump_status status = clumpi_buffer_create(c, most, "a piece of a saved heap", &l->values);
     l->piece = clumpi_alloc(&c->allocator, most);
     l->outside = clumpi_alloc(&c->allocator, l->registered_count * sizeof *l->outside);
     if (!status && (!l->piece || !l->outside))
@@ -230,26 +226,10 @@ static clump_status check_refs(loading *l, const clumpi_saved_column *column,
         f->name, column->class_info.name, wrong.no_member, clumpi_stream_name(&l->stream), to.name);
 }
 
-static cl_mem piece_of(loading *l) {
-    return l->lanes[l->turn].buffer;
-}
-
-/* The next piece, to the device. Its lane was mapped when the device had taken the piece before the last. */
+/* The next piece, to the device. */
 static clump_status read_piece(loading *l, uint32_t kind, uint32_t bytes) {
-    clump_context *c = l->heap->context;
-    l->turn = (l->turn + 1) % LANES;
-    clumpi_staging *s = &l->lanes[l->turn];
-    clump_status status = CLUMP_OK;
-    if (!s->data) status = clumpi_staging_map(c, s, 1, clumpi_saved_piece_most(&l->saved));
-    if (!status) status = clumpi_staging_wait(c, s);
-    if (!status) status = clumpi_piece_read(&l->stream, kind, s->data, bytes);
-    return status ? status : clumpi_staging_unmap(c, s);
-}
-
-/* What was enqueued last takes the piece: map its lane for the piece after the next. */
-static clump_status map_ahead(loading *l) {
-    return clumpi_staging_map(l->heap->context, &l->lanes[l->turn], 1,
-                              clumpi_saved_piece_most(&l->saved));
+    clump_status status = clumpi_piece_read(&l->stream, kind, l->piece, bytes);
+    return status ? status : clumpi_write(l->heap->context, l->values, 0, bytes, l->piece);
 }
 
 static clump_status load_piece(loading *l, const clumpi_saved_column *column,
@@ -259,19 +239,10 @@ static clump_status load_piece(loading *l, const clumpi_saved_column *column,
     clump_status status = read_piece(l, CLUMPI_KIND_VALUES, bytes);
     if (!status && f->type == CLUMP_TYPE_REF) {
         clump_schema_get_class(l->heap->schema, f->ref_class, &to);
-        status = clumpi_dense_to_refs(&l->dense, to.id, to.last, piece_of(l),
+        status = clumpi_dense_to_refs(&l->dense, to.id, to.last, l->values,
                                       bytes / (uint32_t)sizeof(clump_ref));
     }
-    if (!status) status = clumpi_dense_write(&l->dense, id, f, from, n, piece_of(l));
-    return status ? status : map_ahead(l);
-}
-
-/* No lane is mapped: what follows copies from the buffers. */
-static clump_status unmap_lanes(loading *l) {
-    clump_status status = CLUMP_OK;
-    for (uint32_t i = 0; i < LANES && !status; i++)
-        status = clumpi_staging_unmap(l->heap->context, &l->lanes[i]);
-    return status;
+    return status ? status : clumpi_dense_write(&l->dense, id, f, from, n, l->values);
 }
 
 static clump_status load_column(loading *l, const clumpi_saved_column *column) {
@@ -301,25 +272,25 @@ static clump_status clear_gained(loading *l, uint32_t id) {
             clump_schema_get_field(l->heap->schema, at, i, &ours);
             if (!clump_schema_find_field(l->saved.schema, id, ours.name, &theirs)) continue;
             l->report.fields_gained++;
-            status = clumpi_dense_clear(&l->dense, l->class_of[id], &ours, piece_of(l));
+            status = clumpi_dense_clear(&l->dense, l->class_of[id], &ours, l->values);
         }
     }
     return status;
 }
 
 static clump_status load_values(loading *l) {
-    clump_status status = clumpi_clear(l->heap->context, piece_of(l), 0, CLUMPI_ZERO_BYTES);
+    clump_status status = clumpi_clear(l->heap->context, l->values, 0, CLUMPI_ZERO_BYTES);
     for (uint32_t id = 1; !status && id <= clump_schema_get_class_count(l->saved.schema); id++)
         if (l->saved.counts[id]) status = clear_gained(l, id);
     for (clumpi_saved_column c = {.owner = 0}; !status && clumpi_saved_next(&l->saved, &c);)
         status = load_column(l, &c);
-    return status ? status : unmap_lanes(l);
+    return status;
 }
 
 /* ---- References outside ---------------------------------------------------------------------- */
 
 static clump_status to_refs(loading *l, uint32_t n) {
-    return clumpi_dense_to_refs(&l->dense, 1, clumpi_object_classes(l->heap), piece_of(l), n);
+    return clumpi_dense_to_refs(&l->dense, 1, clumpi_object_classes(l->heap), l->values, n);
 }
 
 static uint32_t words_at_once(const loading *l, uint64_t left) {
@@ -339,7 +310,7 @@ static clump_status load_registered(loading *l, uint32_t buffer) {
                      : clumpi_piece_read(&l->stream, CLUMPI_KIND_REGISTERED, l->piece, n * word);
         if (!status && is_kept) status = to_refs(l, n);
         if (!status && is_kept)
-            status = clumpi_copy(l->heap->context, piece_of(l), 0, l->outside[buffer], from * word,
+            status = clumpi_copy(l->heap->context, l->values, 0, l->outside[buffer], from * word,
                                  (uint64_t)n * word);
         from += n;
     }
@@ -358,9 +329,9 @@ static clump_status load_some_handles(loading *l, uint32_t n) {
         l->live[from + i] = words[i] != CLUMPI_HANDLE_NONE;
         if (words[i] == CLUMPI_HANDLE_NONE) words[i] = 0;
     }
-    if (!status) status = clumpi_write(c, piece_of(l), 0, bytes, words);
+    if (!status) status = clumpi_write(c, l->values, 0, bytes, words);
     if (!status) status = to_refs(l, n);
-    if (!status) status = clumpi_read(c, piece_of(l), 0, bytes, l->handles + from);
+    if (!status) status = clumpi_read(c, l->values, 0, bytes, l->handles + from);
     l->report.handles += n;
     return status;
 }
@@ -407,9 +378,8 @@ static clump_status commit_registered(loading *l, uint32_t buffer) {
         const uint32_t n = words_at_once(l, refs->count - from);
         const uint32_t ours = from >= given ? 0 : given - from < n ? (uint32_t)(given - from) : n;
         if (ours)
-            status = clumpi_copy(c, l->outside[buffer], from * word, piece_of(l), 0, ours * word);
-        if (!status)
-            status = clumpi_dense_write_outside(&l->dense, refs, from, n, ours, piece_of(l));
+            status = clumpi_copy(c, l->outside[buffer], from * word, l->values, 0, ours * word);
+        if (!status) status = clumpi_dense_write_outside(&l->dense, refs, from, n, ours, l->values);
         from += n;
     }
     if (!status && refs->counted)
@@ -474,7 +444,7 @@ static void close_loading(loading *l) {
     const clump_allocator *a = &c->allocator;
     for (uint32_t i = 0; l->outside && i < l->registered_count; i++)
         clumpi_buffer_release(c, &l->outside[i]);
-    for (uint32_t i = 0; i < LANES; i++) clumpi_staging_release(c, &l->lanes[i]);
+    clumpi_buffer_release(c, &l->values);
     clumpi_dense_close(&l->dense);
     clumpi_saved_clear(&l->saved);
     clumpi_stream_close(&l->stream);

@@ -1,7 +1,6 @@
 /* Saving a heap (clump/save.h).
  *
- * A piece of a column is gathered on the device and on its way to the host while the one before it gets its checksum and is
- * written: two lanes take turns.
+ * A piece of a column is gathered on the device, read by the host, gets its checksum and is written.
  *
  * Read first: format.h, heap/dense.h.
  */
@@ -12,69 +11,33 @@
 #include "save/format.h"
 #include "save/parts.h"
 
-#define LANES 2
-
-typedef struct lane {
-    clumpi_staging values;
-    uint32_t kind, bytes;
-} lane;
-
 typedef struct saving {
     clump_heap *heap;
     clumpi_stream stream;
     clump_saved saved; /* what the head says; the schema is the heap's */
     clumpi_dense dense;
     const clump_refs **registered; /* in the order of registration */
-    lane lanes[LANES];
-    uint32_t turn;
+    cl_mem values;                 /* a piece, on the device */
+    uint8_t *piece;                /* and on the host */
 } saving;
 
-/* ---- Lanes ----------------------------------------------------------------------------------- */
+/* ---- Pieces ---------------------------------------------------------------------------------- */
 
-static clump_status open_lanes(saving *s) {
+static clump_status open_memory(saving *s) {
+    clump_context *c = s->heap->context;
     const uint32_t most = clumpi_saved_piece_most(&s->saved);
-    clump_status status = CLUMP_OK;
-    for (uint32_t i = 0; i < LANES && !status; i++)
-        status = clumpi_staging_create(s->heap->context, most, "a piece of a saved heap",
-                                       &s->lanes[i].values);
-    return status;
+    clump_status status = clumpi_buffer_create(c, most, "a piece of a saved heap", &s->values);
+    s->piece = status ? NULL : clumpi_alloc(&c->allocator, most);
+    return status || s->piece ? status
+                              : clumpi_fail(&c->error, CLUMP_ERR_MEMORY,
+                                            "no host memory for a piece of %u bytes", most);
 }
 
-static void close_lanes(saving *s) {
-    for (uint32_t i = 0; i < LANES; i++)
-        clumpi_staging_release(s->heap->context, &s->lanes[i].values);
-}
-
-/* Write what a lane has, if it has anything. */
-static clump_status empty_lane(saving *s, lane *l) {
-    if (!l->values.data) return CLUMP_OK;
-    clump_status status = clumpi_staging_wait(s->heap->context, &l->values);
-    if (!status) status = clumpi_piece_write(&s->stream, l->kind, l->values.data, l->bytes);
-    if (!status) status = clumpi_staging_unmap(s->heap->context, &l->values);
-    if (!status && l->kind == CLUMPI_KIND_VALUES)
-        status = clumpi_stream_progress(&s->stream, l->bytes);
-    return status;
-}
-
-/* The lane whose turn it is, which is empty. */
-static lane *next_lane(saving *s) {
-    return &s->lanes[s->turn];
-}
-
-/* Something is gathered in it: send it to the host, and write what the other has. */
-static clump_status send_lane(saving *s, uint32_t kind, uint32_t bytes) {
-    lane *l = next_lane(s);
-    l->kind = kind;
-    l->bytes = bytes;
-    s->turn = (s->turn + 1) % LANES;
-    clump_status status = clumpi_staging_map(s->heap->context, &l->values, 0, bytes);
-    return status ? status : empty_lane(s, next_lane(s));
-}
-
-static clump_status empty_lanes(saving *s) {
-    clump_status status = CLUMP_OK;
-    for (uint32_t i = 0; i < LANES && !status; i++)
-        status = empty_lane(s, &s->lanes[(s->turn + i) % LANES]);
+/* What was gathered goes to the file. */
+static clump_status write_piece(saving *s, uint32_t kind, uint32_t bytes) {
+    clump_status status = clumpi_read(s->heap->context, s->values, 0, bytes, s->piece);
+    if (!status) status = clumpi_piece_write(&s->stream, kind, s->piece, bytes);
+    if (!status && kind == CLUMPI_KIND_VALUES) status = clumpi_stream_progress(&s->stream, bytes);
     return status;
 }
 
@@ -132,12 +95,11 @@ static clump_status write_column(saving *s, const clumpi_saved_column *column) {
         const uint64_t left = column->objects - from;
         uint32_t n = left < column->piece_objects ? (uint32_t)left : column->piece_objects;
         uint32_t bytes = n * column->object_bytes;
-        cl_mem values = next_lane(s)->values.buffer;
-        status = clumpi_dense_read(&s->dense, column->class_info.id, f, from, n, values);
+        status = clumpi_dense_read(&s->dense, column->class_info.id, f, from, n, s->values);
         if (!status && to.id)
-            status = clumpi_dense_to_numbers(&s->dense, to.id, to.last, values,
+            status = clumpi_dense_to_numbers(&s->dense, to.id, to.last, s->values,
                                              bytes / (uint32_t)sizeof(clump_ref));
-        if (!status) status = send_lane(s, CLUMPI_KIND_VALUES, bytes);
+        if (!status) status = write_piece(s, CLUMPI_KIND_VALUES, bytes);
     }
     return status;
 }
@@ -161,36 +123,28 @@ static clump_status write_registered(saving *s, uint32_t buffer) {
     clump_status status = CLUMP_OK;
     for (uint64_t from = 0; from < count && !status;) {
         const uint32_t n = words_at_once(s, count - from);
-        status = read_outside(s, s->registered[buffer], from, n, next_lane(s)->values.buffer);
-        if (!status) status = send_lane(s, CLUMPI_KIND_REGISTERED, n * (uint32_t)sizeof(clump_ref));
+        status = read_outside(s, s->registered[buffer], from, n, s->values);
+        if (!status)
+            status = write_piece(s, CLUMPI_KIND_REGISTERED, n * (uint32_t)sizeof(clump_ref));
         from += n;
     }
     return status;
 }
 
-/* The lanes are empty. Numbers that are not in use are the host's to know. */
+/* Numbers that are not in use are the host's to know. */
 static clump_status write_handles(saving *s) {
-    clump_context *c = s->heap->context;
     const uint32_t count = s->saved.handles;
-    cl_mem words = next_lane(s)->values.buffer;
-    if (!count) return CLUMP_OK;
-    clump_ref *piece = clumpi_alloc(&c->allocator, words_at_once(s, count) * sizeof *piece);
+    clump_ref *words = (clump_ref *)s->piece;
     clump_status status = CLUMP_OK;
-    if (!piece)
-        status = clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for %u handles",
-                             words_at_once(s, count));
     for (uint32_t from = 0; from < count && !status;) {
-        const uint32_t n = words_at_once(s, count - from);
-        status = read_outside(s, clumpi_handles_refs(s->heap), from, n, words);
-        if (!status) status = clumpi_read(c, words, 0, n * sizeof *piece, piece);
+        const uint32_t n = words_at_once(s, count - from), bytes = n * (uint32_t)sizeof *words;
+        status = read_outside(s, clumpi_handles_refs(s->heap), from, n, s->values);
+        if (!status) status = clumpi_read(s->heap->context, s->values, 0, bytes, words);
         for (uint32_t i = 0; i < n && !status; i++)
-            if (!clumpi_handle_is_live(s->heap, from + i + 1)) piece[i] = CLUMPI_HANDLE_NONE;
-        if (!status)
-            status = clumpi_piece_write(&s->stream, CLUMPI_KIND_HANDLES, piece,
-                                        n * (uint32_t)sizeof *piece);
+            if (!clumpi_handle_is_live(s->heap, from + i + 1)) words[i] = CLUMPI_HANDLE_NONE;
+        if (!status) status = clumpi_piece_write(&s->stream, CLUMPI_KIND_HANDLES, words, bytes);
         from += n;
     }
-    clumpi_free(&c->allocator, piece);
     return status;
 }
 
@@ -200,7 +154,6 @@ static clump_status write_all(saving *s) {
     for (clumpi_saved_column c = {.owner = 0}; !status && clumpi_saved_next(&s->saved, &c);)
         status = write_column(s, &c);
     for (uint32_t i = 0; i < s->saved.registered && !status; i++) status = write_registered(s, i);
-    if (!status) status = empty_lanes(s);
     if (!status) status = write_handles(s);
     return status ? status : clumpi_end_write(&s->stream);
 }
@@ -228,7 +181,7 @@ static clump_status save(saving *s, const clump_save_desc *desc, clump_save_repo
     if (!status) status = clumpi_dense_open(s->heap, &s->dense);
     if (!status) status = clumpi_dense_open_rows(&s->dense);
     if (!status) status = describe(s, desc);
-    if (!status) status = open_lanes(s);
+    if (!status) status = open_memory(s);
     if (!status) status = write_all(s);
     clump_save_report made = {0};
     if (!status) status = report_save(s, &made);
@@ -259,7 +212,8 @@ clump_status clump_heap_save(clump_heap *heap, const clump_save_desc *desc,
     if (status) return status;
     status = clumpi_pieces_pack(&s.stream, desc->zstd_level);
     if (!status) status = save(&s, desc, report);
-    close_lanes(&s);
+    clumpi_buffer_release(c, &s.values);
+    clumpi_free(&c->allocator, s.piece);
     clumpi_dense_close(&s.dense);
     clumpi_stream_close(&s.stream);
     clumpi_free(&c->allocator, s.registered);
