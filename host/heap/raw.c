@@ -25,19 +25,20 @@ uint32_t clumpi_raw_slot_units(uint32_t index) {
 }
 
 uint32_t clumpi_raw_units_wanted(uint64_t block_bytes, uint32_t smallest) {
-    const uint64_t row_bytes = CLUMPI_ROW_SLOTS * CLUMPI_RAW_UNIT; /* of slots of a unit */
+    const uint64_t row_bytes =
+        UINT64_C(1) * CLUMPI_ROW_SLOTS * CLUMPI_RAW_UNIT; /* of slots of a unit */
     uint64_t most = (uint64_t)smallest * CLUMPI_ROWS_MAX / CLUMPI_RAW_UNIT;
     uint32_t units = LEAST_UNITS;
-    while (units < USUAL_UNITS && units * 2 <= most && units * 2 * row_bytes <= block_bytes)
+    while (units < USUAL_UNITS && units <= most / 2 && 2 * row_bytes * units <= block_bytes)
         units *= 2;
     return units;
 }
 
 uint32_t clumpi_raw_units_of(uint64_t block_bytes) {
-    const uint64_t row_bytes = CLUMPI_ROW_SLOTS * CLUMPI_RAW_UNIT;
+    const uint64_t row_bytes = UINT64_C(1) * CLUMPI_ROW_SLOTS * CLUMPI_RAW_UNIT;
     uint32_t units = LEAST_UNITS;
-    while ((units < USUAL_UNITS || units * row_bytes * 4 < block_bytes) &&
-           units * 2 * row_bytes <= block_bytes)
+    while ((units < USUAL_UNITS || 4 * row_bytes * units < block_bytes) &&
+           2 * row_bytes * units <= block_bytes)
         units *= 2;
     return units;
 }
