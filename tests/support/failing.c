@@ -291,3 +291,30 @@ clump_status failing_context(const cl_fixture *on, clump_context **context, clum
                                .cl = &failing_cl};
     return clump_context_create(&desc, context, error);
 }
+
+cl_fixture failing_open(int out_of_order) {
+    cl_fixture on;
+    const int result = cl_fixture_open(&on, &(cl_fixture_desc){.out_of_order = out_of_order});
+    if (result == CL_FIXTURE_SKIP) skip();
+    assert_int_equal(result, 0);
+    return on;
+}
+
+void failing_close(cl_fixture *on) {
+    clFinish(on->queue);
+    failing_forget_programs();
+    cl_fixture_close(on);
+}
+
+void failing_strike_device(failing_scenario *run, int out_of_order, cl_int code, int persistent,
+                           uint64_t least) {
+    cl_fixture on = failing_open(out_of_order);
+    assert_true(failing_strike_all(run, &on, code, persistent) >= least);
+    failing_close(&on);
+}
+
+void failing_refuse_device(failing_scenario *run, uint64_t least) {
+    cl_fixture on = failing_open(0);
+    assert_true(failing_refuse_all(run, &on) >= least);
+    failing_close(&on);
+}

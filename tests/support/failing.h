@@ -58,6 +58,15 @@ uint64_t failing_strike_all(failing_scenario *run, const cl_fixture *on, cl_int 
 /* The same for requests of host memory. */
 uint64_t failing_refuse_all(failing_scenario *run, const cl_fixture *on);
 
+/* The device for one such test, which is skipped without what it needs; and its end. */
+cl_fixture failing_open(int out_of_order);
+void failing_close(cl_fixture *on);
+
+/* On a device of its own: failing_strike_all(), which must have made `least` calls fail; and the same for requests. */
+void failing_strike_device(failing_scenario *run, int out_of_order, cl_int code, int persistent,
+                           uint64_t least);
+void failing_refuse_device(failing_scenario *run, uint64_t least);
+
 /* Release what was made to stay by failed releases; fail the test if there is more. */
 void failing_check_nothing_left(void);
 

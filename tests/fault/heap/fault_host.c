@@ -464,63 +464,37 @@ static int run_once(const cl_fixture *on) {
     return came;
 }
 
-/* Opens the device for one test; without what it needs the test is skipped. */
-static cl_fixture open_device(int out_of_order) {
-    cl_fixture on;
-    cl_fixture_desc desc = {.out_of_order = out_of_order};
-    int result = cl_fixture_open(&on, &desc);
-    if (result == CL_FIXTURE_SKIP) skip();
-    assert_int_equal(result, 0);
-    return on;
-}
-
-static void close_device(cl_fixture *on) {
-    clFinish(on->queue);
-    failing_forget_programs();
-    cl_fixture_close(on);
-}
-
-static void strike_all(int out_of_order, cl_int code, int persistent) {
-    cl_fixture on = open_device(out_of_order);
-    assert_true(failing_strike_all(run_once, &on, code, persistent) > 200);
-    close_device(&on);
-}
-
 static void calls_fail_in_order(void **state) {
-    strike_all(0, CL_OUT_OF_RESOURCES, 0);
+    failing_strike_device(run_once, 0, CL_OUT_OF_RESOURCES, 0, 200);
 }
 
 static void calls_fail_out_of_order(void **state) {
-    strike_all(1, CL_MEM_OBJECT_ALLOCATION_FAILURE, 0);
+    failing_strike_device(run_once, 1, CL_MEM_OBJECT_ALLOCATION_FAILURE, 0, 200);
 }
 
 static void device_is_lost(void **state) {
-    strike_all(0, CL_OUT_OF_HOST_MEMORY, 1);
+    failing_strike_device(run_once, 0, CL_OUT_OF_HOST_MEMORY, 1, 200);
 }
 
 static void requests_are_refused(void **state) {
-    cl_fixture on = open_device(0);
-    assert_true(failing_refuse_all(run_once, &on) > 20);
-    close_device(&on);
+    failing_refuse_device(run_once, 20);
 }
 
 static void structs_fail(void **state) {
     (void)state;
     choose_steps(struct_steps, sizeof struct_steps / sizeof *struct_steps);
-    cl_fixture on = open_device(0);
-    assert_true(failing_strike_all(run_once, &on, CL_OUT_OF_RESOURCES, 0) > 50);
-    assert_true(failing_strike_all(run_once, &on, CL_OUT_OF_HOST_MEMORY, 1) > 50);
-    assert_true(failing_refuse_all(run_once, &on) > 10);
-    close_device(&on);
+    failing_strike_device(run_once, 0, CL_OUT_OF_RESOURCES, 0, 50);
+    failing_strike_device(run_once, 0, CL_OUT_OF_HOST_MEMORY, 1, 50);
+    failing_refuse_device(run_once, 10);
 }
 
 static void nothing_fails(void **state) {
-    cl_fixture on = open_device(0);
+    cl_fixture on = failing_open(0);
     memset(&failing, 0, sizeof failing);
     assert_false(run_once(&on));
     print_message("%llu OpenCL calls, %llu requests for memory\n",
                   (unsigned long long)failing.calls, (unsigned long long)failing.requests);
-    close_device(&on);
+    failing_close(&on);
 }
 
 int main(void) {

@@ -153,42 +153,20 @@ static int run_once(const cl_fixture *on) {
     return came;
 }
 
-static cl_fixture open_device(int out_of_order) {
-    cl_fixture on;
-    const int result = cl_fixture_open(&on, &(cl_fixture_desc){.out_of_order = out_of_order});
-    if (result == CL_FIXTURE_SKIP) skip();
-    assert_int_equal(result, 0);
-    return on;
-}
-
-static void close_device(cl_fixture *on) {
-    clFinish(on->queue);
-    failing_forget_programs();
-    cl_fixture_close(on);
-}
-
-static void strike_all(int out_of_order, cl_int code, int persistent) {
-    cl_fixture on = open_device(out_of_order);
-    assert_true(failing_strike_all(run_once, &on, code, persistent) > 200);
-    close_device(&on);
-}
-
 static void calls_fail(void **state) {
-    strike_all(0, CL_OUT_OF_RESOURCES, 0);
+    failing_strike_device(run_once, 0, CL_OUT_OF_RESOURCES, 0, 200);
 }
 
 static void calls_fail_out_of_order(void **state) {
-    strike_all(1, CL_MEM_OBJECT_ALLOCATION_FAILURE, 0);
+    failing_strike_device(run_once, 1, CL_MEM_OBJECT_ALLOCATION_FAILURE, 0, 200);
 }
 
 static void device_is_lost(void **state) {
-    strike_all(0, CL_OUT_OF_HOST_MEMORY, 1);
+    failing_strike_device(run_once, 0, CL_OUT_OF_HOST_MEMORY, 1, 200);
 }
 
 static void requests_are_refused(void **state) {
-    cl_fixture on = open_device(0);
-    assert_true(failing_refuse_all(run_once, &on) > 20);
-    close_device(&on);
+    failing_refuse_device(run_once, 20);
 }
 
 /* What needs no device has an allocator of its own. */
@@ -212,7 +190,7 @@ static int look_once(const cl_fixture *on) {
 }
 
 static void requests_without_a_device(void **state) {
-    cl_fixture on = open_device(0);
+    cl_fixture on = failing_open(0);
     clump_heap *heap = cl_fixture_heap(&on, saved_schema, 1 << 20, 1);
     cl_mem outside = cl_fixture_buffer(&on, NULL, 8);
     clump_refs *refs;
@@ -225,7 +203,7 @@ static void requests_without_a_device(void **state) {
     clump_refs_unregister(refs);
     clReleaseMemObject(outside);
     clump_heap_destroy(heap);
-    close_device(&on);
+    failing_close(&on);
 }
 
 int main(void) {
