@@ -151,5 +151,7 @@ int clumpi_saved_next(const clump_saved *saved, clumpi_saved_column *column);
 uint64_t clumpi_saved_value_bytes(const clump_saved *saved);
 /* Bytes of the largest piece of words or values. */
 uint32_t clumpi_saved_piece_most(const clump_saved *saved);
+/* References of a buffer, or handles, in the next piece, if so many are left. */
+uint32_t clumpi_saved_words_at_once(const clump_saved *saved, uint64_t left);
 
 #endif

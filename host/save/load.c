@@ -293,18 +293,13 @@ static clump_status to_refs(loading *l, uint32_t n) {
     return clumpi_dense_to_refs(&l->dense, 1, clumpi_object_classes(l->heap), l->values, n);
 }
 
-static uint32_t words_at_once(const loading *l, uint64_t left) {
-    const uint32_t most = l->saved.piece_bytes / (uint32_t)sizeof(clump_ref);
-    return left < most ? (uint32_t)left : most;
-}
-
 static clump_status load_registered(loading *l, uint32_t buffer) {
     const int is_kept = buffer < l->registered_count;
     const uint64_t count = l->saved.registered_counts[buffer];
     const uint32_t word = sizeof(clump_ref);
     clump_status status = CLUMP_OK;
     for (uint64_t from = 0; from < count && !status;) {
-        const uint32_t n = words_at_once(l, count - from);
+        const uint32_t n = clumpi_saved_words_at_once(&l->saved, count - from);
         status = is_kept
                      ? read_piece(l, CLUMPI_KIND_REGISTERED, n * word)
                      : clumpi_piece_read(&l->stream, CLUMPI_KIND_REGISTERED, l->piece, n * word);
@@ -342,7 +337,8 @@ static clump_status load_handles(loading *l) {
     size_t room = 0, live_room = 0;
     clump_status status = CLUMP_OK;
     while (l->report.handles < l->saved.handles && !status) {
-        const uint32_t n = words_at_once(l, l->saved.handles - l->report.handles);
+        const uint32_t n =
+            clumpi_saved_words_at_once(&l->saved, l->saved.handles - l->report.handles);
         const uint64_t upto = l->report.handles + n;
         if (!clumpi_grow(&c->allocator, &l->handles, &room, upto, sizeof *l->handles) ||
             !clumpi_grow(&c->allocator, &l->live, &live_room, upto, sizeof *l->live))
@@ -375,7 +371,7 @@ static clump_status commit_registered(loading *l, uint32_t buffer) {
     const uint64_t given = l->saved.registered_counts[buffer], word = sizeof(clump_ref);
     clump_status status = CLUMP_OK;
     for (uint64_t from = 0; from < refs->count && !status;) {
-        const uint32_t n = words_at_once(l, refs->count - from);
+        const uint32_t n = clumpi_saved_words_at_once(&l->saved, refs->count - from);
         const uint32_t ours = from >= given ? 0 : given - from < n ? (uint32_t)(given - from) : n;
         if (ours)
             status = clumpi_copy(c, l->outside[buffer], from * word, l->values, 0, ours * word);

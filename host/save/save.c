@@ -104,26 +104,20 @@ static clump_status write_column(saving *s, const clumpi_saved_column *column) {
     return status;
 }
 
-/* How many words are done at once, of those that are left. */
-static uint32_t words_at_once(const saving *s, uint64_t left) {
-    const uint32_t most = s->saved.piece_bytes / (uint32_t)sizeof(clump_ref);
-    return left < most ? (uint32_t)left : most;
-}
-
 /* References outside, as numbers. */
-static clump_status read_outside(saving *s, const clump_refs *refs, uint64_t from, uint32_t n,
-                                 cl_mem words) {
-    clump_status status = clumpi_dense_read_outside(&s->dense, refs, from, n, words);
+static clump_status read_outside(saving *s, const clump_refs *refs, uint64_t from, uint32_t n) {
+    clump_status status = clumpi_dense_read_outside(&s->dense, refs, from, n, s->values);
     return status ? status
-                  : clumpi_dense_to_numbers(&s->dense, 1, clumpi_object_classes(s->heap), words, n);
+                  : clumpi_dense_to_numbers(&s->dense, 1, clumpi_object_classes(s->heap), s->values,
+                                            n);
 }
 
 static clump_status write_registered(saving *s, uint32_t buffer) {
     const uint64_t count = s->saved.registered_counts[buffer];
     clump_status status = CLUMP_OK;
     for (uint64_t from = 0; from < count && !status;) {
-        const uint32_t n = words_at_once(s, count - from);
-        status = read_outside(s, s->registered[buffer], from, n, s->values);
+        const uint32_t n = clumpi_saved_words_at_once(&s->saved, count - from);
+        status = read_outside(s, s->registered[buffer], from, n);
         if (!status)
             status = write_piece(s, CLUMPI_KIND_REGISTERED, n * (uint32_t)sizeof(clump_ref));
         from += n;
@@ -137,8 +131,9 @@ static clump_status write_handles(saving *s) {
     clump_ref *words = (clump_ref *)s->piece;
     clump_status status = CLUMP_OK;
     for (uint32_t from = 0; from < count && !status;) {
-        const uint32_t n = words_at_once(s, count - from), bytes = n * (uint32_t)sizeof *words;
-        status = read_outside(s, clumpi_handles_refs(s->heap), from, n, s->values);
+        const uint32_t n = clumpi_saved_words_at_once(&s->saved, count - from),
+                       bytes = n * (uint32_t)sizeof *words;
+        status = read_outside(s, clumpi_handles_refs(s->heap), from, n);
         if (!status) status = clumpi_read(s->heap->context, s->values, 0, bytes, words);
         for (uint32_t i = 0; i < n && !status; i++)
             if (!clumpi_handle_is_live(s->heap, from + i + 1)) words[i] = CLUMPI_HANDLE_NONE;

@@ -50,6 +50,11 @@ uint32_t clumpi_saved_piece_most(const clump_saved *saved) {
                                                        : CLUMP_OBJECT_BYTES_MAX;
 }
 
+uint32_t clumpi_saved_words_at_once(const clump_saved *saved, uint64_t left) {
+    const uint32_t most = saved->piece_bytes / (uint32_t)sizeof(clump_ref);
+    return left < most ? (uint32_t)left : most;
+}
+
 /* ---- Public calls ---------------------------------------------------------------------------- */
 
 clump_status clump_saved_open(const clump_load_desc *desc, const clump_allocator *allocator,
