@@ -22,12 +22,13 @@ int bench_heap_create(const bench_heap_desc *desc, clump_heap **heap, bench_erro
         text = file->data;
         bytes = file->bytes;
     }
-    if (clump_schema_parse(text, bytes, NULL, &schema, &detail) != CLUMP_OK) {
+    if (text && clump_schema_parse(text, bytes, NULL, &schema, &detail) != CLUMP_OK) {
         return bench_error_set(error, "%s, line %u: %s", name, detail.line, detail.message);
     }
     const clump_checked_desc checked = {.without = CLUMP_CHECK_ALL & ~desc->checks};
     clump_heap_desc heap_desc = {.context = desc->clump,
                                  .schema = schema,
+                                 .raw = desc->raw,
                                  .bytes = desc->bytes,
                                  .block_rows = desc->block_rows,
                                  .checked = desc->checks ? &checked : NULL};

@@ -19,6 +19,9 @@ extern const bench_descriptor bench_enumerate;         /* micro/enumerate.c */
 extern const bench_descriptor bench_compact_synthetic; /* micro/compact.c */
 extern const bench_descriptor bench_compact_quality;   /* micro/compact_quality.c */
 extern const bench_descriptor bench_compact_passes;    /* micro/compact_passes.c */
+extern const bench_descriptor bench_survey_alloc;      /* survey/alloc.c */
+extern const bench_descriptor bench_survey_oom;        /* survey/oom.c */
+extern const bench_descriptor bench_survey_work;       /* survey/work.c */
 extern const bench_descriptor bench_capacity;          /* micro/capacity.c */
 extern const bench_descriptor bench_app_wa_tor;        /* apps/wa-tor/benchmark.c */
 extern const bench_descriptor bench_app_game_of_life;  /* apps/game-of-life/benchmark.c */

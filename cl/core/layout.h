@@ -192,7 +192,8 @@ typedef struct clumpi_header {
     clumpi_u32 reduce_done;           /* groups that stored their partial result */
     clumpi_u32 ranked;                /* objects that the last ranking numbered (fields.cl) */
     clumpi_u32 list_of; /* what the list is for: 0 all objects; a class, a do-new of it; CLUMPI_LIST_KEYED */
-    clumpi_u32 new_pad[26];
+    clumpi_u32 list_opened[2]; /* free blocks that the list reserved, by its number modulo 2 (chunk.clh) */
+    clumpi_u32 new_pad[24];
     clumpi_u32 reduced_mark; /* 0, or of the last reduction: its number << 8 | bytes of its type */
     clumpi_u32 reduced[CLUMPI_REDUCE_BYTES / 4]; /* result of the last reduction */
 } clumpi_header;

@@ -22,6 +22,15 @@ static inline __global uint *list_counts(const clumpi_view *v, uint group) {
 
 static inline uint list_is_free(uint state) { return clumpi_credits_of_state(state) == 0; }
 
+/* Are all slots of a block in use? Then nobody looks at its rows. Credits count reserved slots, too, until the first launch has
+ * counted the objects. */
+static inline uint list_is_full(const clumpi_view *v, uint state) {
+    return !list_is_free(state) && clumpi_credits_of_state(state) == v->classes[clumpi_class_of_state(state)].rows * 64u;
+}
+static inline uint list_is_known_full(const clumpi_view *v, uint state) {
+    return !(state & CLUMPI_STRIPED) && list_is_full(v, state);
+}
+
 /* Rows of a block that work-items look at. Where a team has one for each row, it looks at CLUMPI_LOOK blocks together: none
  * of these loads waits for another. So a block with fewer rows than others has some that are none. */
 static inline uint list_rows(const clumpi_view *v, uint state) {
@@ -43,7 +52,9 @@ static inline void list_count_tile(const clumpi_view *v, __local reserve_tile *t
         for (uint row = team->member; row < list_rows(v, tile->state[b]); row += team->size) {
             ulong bits[CLUMPI_LOOK];
             for (uint k = 0; k < CLUMPI_LOOK; k++) {
-                uint at = b + k * team->count, is_row = at < blocks && list_has_row(v, tile->state[at], row);
+                uint at = b + k * team->count;
+                uint is_row = at < blocks && list_has_row(v, tile->state[at], row) &&
+                              !list_is_known_full(v, tile->state[at]);
                 bits[k] = is_row ? list_row_bits(v, tile->state[at], first + at, row) : 0ul;
             }
             for (uint k = 0; k < CLUMPI_LOOK; k++) reserve_add_row(tile, b + k * team->count, bits[k]);
@@ -60,7 +71,7 @@ static inline void list_count_tile(const clumpi_view *v, __local reserve_tile *t
             atomic_inc(&counts[0].empty);
             continue;
         }
-        uint rows = tile->sums[b] >> 8 & 0xffu;
+        uint rows = list_is_known_full(v, tile->state[b]) ? v->classes[class_id].rows : tile->sums[b] >> 8 & 0xffu;
         atomic_add(&counts[class_id].rows, rows);
         atomic_add(&counts[class_id].partial, tile->sums[b] & 0xffu);
         atomic_add(&counts[class_id].objects, credits);
@@ -83,7 +94,7 @@ __kernel void clumpi_list_count(__global uchar *heap, uint header_at, uint numbe
     reserve_learn(&v, turn);
     for (uint i = me; i < words; i += items) count_words[i] = 0;
     if (me == 0) gave[0] = 0;
-    clumpi_range chunk = list_chunk(&v, scratch);
+    clumpi_range chunk = list_chunk(&v, scratch, turn);
     clumpi_team team = clumpi_team_of(v.header->block_rows_max);
     for (uint look = chunk.begin; look < chunk.end; look += CHUNK_LOOK) {
         uint look_end = min(look + CHUNK_LOOK, chunk.end), free_blocks = look_end - look;
@@ -172,7 +183,9 @@ static inline uint list_count_of(__local const uint *words) { return popcount(wo
 static inline void list_octet(const clumpi_view *v, __local list_block *b, uint octet, __local const uchar *holes) {
     uint filled = 0, partial = 0, sum = 0, first = octet * 8u;
     uint rows = list_is_free(b->state) ? 0u : v->classes[clumpi_class_of_state(b->state)].rows;
-    for (uint i = 0; i < 8u && first + i < rows; i++) {
+    uint is_full = list_is_full(v, b->state);
+    if (is_full && first < rows) filled = (1u << min(8u, rows - first)) - 1u;
+    for (uint i = 0; i < 8u && first + i < rows && !is_full; i++) {
         uint here = holes[i];
         if (here == LIST_EMPTY) continue;
         filled |= 1u << i;
@@ -239,7 +252,8 @@ static inline uint list_below(uint first, uint count, uint end) {
 
 /* Reserve a numbered block, or some of its slots. */
 static inline void list_reserve(const clumpi_view *v, __local list_block *b, uint first, uint block,
-                                __local const reserve_plan *plans, __local reserve_hints *hints) {
+                                __local const reserve_plan *plans, __local reserve_hints *hints,
+                                __local uint *opened) {
     uint now = b->state, holes = 0, rows = 0, kind = b->kind;
     b->owner = 0;
     if (kind) {
@@ -254,6 +268,7 @@ static inline void list_reserve(const clumpi_view *v, __local list_block *b, uin
             const reserve_plan p = plans[kind];
             now = kind << CLUMPI_CLASS_SHIFT;
             rows = v->classes[kind].rows;
+            if (b->state == 0) atomic_inc(opened);
             b->row = p.empty_rows + reserve_turn(b->at.empty - p.blocks_at, p.blocks) * rows;
         }
     }
@@ -295,6 +310,15 @@ static inline void list_block_rows(const clumpi_view *v, uint numbered, __local 
     __global uint *slots = clumpi_words_at(v, v->header->at_slots);
     uint rows = v->classes[class_id].rows;
     ulong filled = list_mask(b->filled);
+    if (b->kind && list_is_full(v, b->state)) { /* most blocks of a class whose objects stay */
+        for (uint row = team->member; row < rows; row += team->size) {
+            uint at = b->at.rows + row;
+            clumpi_words_at(v, v->header->at_list_rows)[at] = clumpi_row_granule(v, block, class_id, row);
+            ((__global ulong *)clumpi_words_at(v, v->header->at_list_masks))[at] = ~0ul;
+            if (numbered) clumpi_words_at(v, v->header->at_list_index)[at] = b->at.objects + row * 64u;
+        }
+        return;
+    }
     for (uint row = team->member; row < rows; row += team->size) {
         uint granule = clumpi_row_granule(v, block, class_id, row);
         if (filled >> row & 1ul) {
@@ -319,9 +343,10 @@ __kernel void clumpi_list_write(__global uchar *heap, uint header_at, uint numbe
     __local reserve_hints hints[1];
     __local list_block tile[CLUMPI_TILE];
     __local uchar holes[CLUMPI_TILE * CLUMPI_ROWS_MAX]; /* of a row that is not empty */
-    __local uint busy[1];
+    __local uint busy[1], opened[1];
     clumpi_view v = clumpi_view_of(heap, header_at);
     uint me = (uint)get_local_id(0), items = (uint)get_local_size(0), classes = v.header->class_count;
+    if (me == 0) opened[0] = 0; /* list_places() has barriers */
     clumpi_team team = clumpi_team_of(v.header->block_rows_max);
     list_places(&v, place, totals, full);
     uint rows = 0, objects = 0;
@@ -355,7 +380,9 @@ __kernel void clumpi_list_write(__global uchar *heap, uint header_at, uint numbe
                 for (uint row = team.member; row < list_rows(&v, tile[b].state); row += team.size) {
                     ulong bits[CLUMPI_LOOK];
                     for (uint k = 0; k < CLUMPI_LOOK; k++) {
-                        uint at = b + k * team.count, is_row = at < blocks && list_has_row(&v, tile[at].state, row);
+                        uint at = b + k * team.count;
+                        uint is_row = at < blocks && list_has_row(&v, tile[at].state, row) &&
+                                      !list_is_full(&v, tile[at].state);
                         bits[k] = is_row ? list_row_bits(&v, tile[at].state, first + at, row) : 0ul;
                     }
                     for (uint k = 0; k < CLUMPI_LOOK; k++) {
@@ -374,7 +401,7 @@ __kernel void clumpi_list_write(__global uchar *heap, uint header_at, uint numbe
             for (uint i = me; i < blocks * (CLUMPI_TILE / LIST_PART); i += items)
                 list_before(tile, i / (CLUMPI_TILE / LIST_PART), i % (CLUMPI_TILE / LIST_PART));
             CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
-            for (uint b = me; b < blocks; b += items) list_reserve(&v, &tile[b], first, first + b, plans, hints);
+            for (uint b = me; b < blocks; b += items) list_reserve(&v, &tile[b], first, first + b, plans, hints, opened);
             CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
             reserve_hints_write(&v, hints, first);
             if (me == 0) atomic_add(&place[0].empty, skipped);
@@ -396,6 +423,7 @@ __kernel void clumpi_list_write(__global uchar *heap, uint header_at, uint numbe
         skipped += look_end - next;
     }
     if (get_global_id(0) == 0) v.header->list_of = 0;
+    if (me == 0 && opened[0]) atomic_add(&v.header->list_opened[turn], opened[0]);
     if (!numbered) return;
     __global uint *all_full = clumpi_words_at(&v, v.header->at_list_full);
     for (uint c = 1 + me; c <= classes; c += items) atomic_min(&all_full[c], full[c]);

@@ -14,7 +14,8 @@
  * say where. They are no protection from someone who alters a file on purpose and computes them anew. Such a file
  * is read safely: what it says is checked before it is used. But its objects are those that someone wanted.
  *
- * A load that fails leaves the heap without objects, as it was, and registered buffers and handles as they were.
+ * A load that fails leaves the heap without objects, as it was, and registered buffers and handles as they were. The events of a
+ * checked heap keep what it made until then; that these objects went is no event.
  *
  * Host memory: some pieces (piece_bytes of clump_save_desc), and the handles. Device memory: some pieces; saving 4 bytes for each
  * granule of the heap, loading 4 bytes for each object and for each reference of registered buffers.

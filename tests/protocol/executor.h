@@ -523,8 +523,8 @@ static int exec_own_run(uint ref, uint count, uint owned) {
 static uint exec_make_run(uint count) {
     clumpi_home h = tiny_home(&world->heap);
     uint class_id = clumpi_header_of(h)->class_count;
-    return count > 64u ? clumpi_run_of_blocks(h, class_id, count)
-                       : clumpi_run_of_row(h, class_id, count, clumpi_seed(h));
+    return count > 64u ? clumpi_run_of_blocks(h, class_id, count, clumpi_run_number(h))
+                       : clumpi_run_of_row(h, class_id, count, clumpi_run_number(h));
 }
 
 static void exec_run(exec_thread *t, uint count) {

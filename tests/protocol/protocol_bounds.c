@@ -313,7 +313,7 @@ static void change_row(enum hosted_kind kind, void *cell, hosted_site site) {
 static void run_bits(void) {
     uint unsure = 0;
     begin(&runs, change_row);
-    EXPECT(!clumpi_run_in_block(tiny_home(&heap), 2, 1, 5, &unsure),
+    EXPECT(!clumpi_run_in_block(tiny_home(&heap), 2, 1, 5, 0, &unsure),
            "a run has bits though each try failed");
     expect_bound("bits of a run", CLUMPI_RUN_TRIES * CLUMPI_RUN_TRIES, 0);
     EXPECT(unsure, "a row that others changed counts as full");
@@ -334,7 +334,7 @@ static void run_sweeps(void) {
     expect_bound("sweeps for a run", CLUMPI_SWEEPS, 0);
     begin(&runs, show_block);
     *state_of(2) = 0; /* a run of both; the first pass is by hints, and looks at no state */
-    EXPECT(!clumpi_run_of_blocks(tiny_home(&heap), 2, 100),
+    EXPECT(!clumpi_run_of_blocks(tiny_home(&heap), 2, 100, 0),
            "a run of blocks that others had taken");
     expect_bound("sweeps for a run of blocks", CLUMPI_SWEEPS, 0);
     EXPECT(*state_of(2) == 0, "a block was not given back: state %08x", *state_of(2));

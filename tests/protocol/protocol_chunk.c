@@ -24,6 +24,9 @@ static inline ulong get_num_groups(uint dimension) {
 static inline ulong get_local_id(uint dimension) {
     return (void)dimension, 0;
 }
+static inline ulong get_global_id(uint dimension) {
+    return dimension ? 0 : this_group;
+}
 static inline ulong get_local_size(uint dimension) {
     return (void)dimension, 1;
 }
@@ -79,14 +82,18 @@ static uint check(uint begin, uint end) {
 enum { WORDS = 200, HINTS_AT = 4096, SCAN_AT = 8192 };
 static _Alignas(128) uchar image[32768];
 
-/* Blocks of the heap with these free hints. */
-static uint work_of(const uint *hints, uint begin, uint end) {
-    uint work = 0;
-    for (uint b = begin; b < end; b++) work += hints[b / 32] >> b % 32 & 1u ? 1u : CHUNK_IN_USE;
+/* Blocks of the heap with these free hints, of which the first `opened` cost as much as those in use. */
+static uint work_of(const uint *hints, uint begin, uint end, uint opened) {
+    uint work = 0, before = 0;
+    for (uint b = 0; b < end; b++) {
+        uint is_free = hints[b / 32] >> b % 32 & 1u;
+        if (b >= begin) work += is_free && before >= opened ? 1u : CHUNK_IN_USE;
+        before += is_free;
+    }
     return work;
 }
 
-static uint check_work(uint words, uint first_block, uint block_end) {
+static uint check_work(uint words, uint first_block, uint block_end, uint opened) {
     clumpi_view v = clumpi_view_of(image, 0);
     uint *hints = (uint *)(image + HINTS_AT), at = first_block, failures = 0;
     v.header->at_hints = HINTS_AT / CLUMPI_UNIT;
@@ -95,14 +102,16 @@ static uint check_work(uint words, uint first_block, uint block_end) {
     v.header->first_block = first_block;
     v.header->block_end = block_end;
     v.header->scan_groups = group_count;
+    v.header->list_opened[0] = 7;
+    v.header->list_opened[1] = opened;
     /* Boundaries are between words, so a group has at most a word more than its share. */
-    uint most = work_of(hints, 0, words * 32) / group_count + 32 * CHUNK_IN_USE;
+    uint most = work_of(hints, 0, words * 32, opened) / group_count + 32 * CHUNK_IN_USE;
     int is_by_work = words > group_count;
     for (this_group = 0; this_group < group_count && !failures; this_group++) {
         chunk_scratch scratch;
-        clumpi_range r = list_chunk(&v, &scratch);
+        clumpi_range r = list_chunk(&v, &scratch, 0);
         const clumpi_list_chunk *kept = &list_chunks(&v)[this_group];
-        uint work = work_of(hints, r.begin, r.end);
+        uint work = work_of(hints, r.begin, r.end, opened);
         if (r.begin != at || r.end < r.begin || (is_by_work && work > most) ||
             kept->begin != r.begin || kept->end != r.end) {
             printf(
@@ -113,6 +122,10 @@ static uint check_work(uint words, uint first_block, uint block_end) {
             failures++;
         }
         at = r.end;
+    }
+    if (v.header->list_opened[0] != 0) {
+        printf("FAILED: the count of opened blocks does not begin with 0\n");
+        failures++;
     }
     if (!failures && at != block_end) {
         printf("FAILED: %u groups end at block %u of %u\n", group_count, at, block_end);
@@ -135,7 +148,8 @@ static uint check_patterns(void) {
                                               : random ^ random >> 13;
                 }
                 uint spare = random % 24u; /* the first block is below 8 */
-                failures += check_work(words, random >> 8 & 7u, words * 32 - spare);
+                uint opened = random >> 4 & 1u ? random % (words * 32) : 0u;
+                failures += check_work(words, random >> 8 & 7u, words * 32 - spare, opened);
             }
     return failures;
 }

@@ -137,9 +137,10 @@ static area areas[A_AREAS] = {
                    0},
     [A_MARK] = {"header.reduced_mark", "a number that goes on with each reduction: any is legal",
                 AT_REST, 1, 0},
-    [A_FORECAST] = {"reservation.learnt",
-                    "a forecast of demand: it decides how much is reserved, not what is right",
-                    ALWAYS, 1, 0},
+    [A_FORECAST] =
+        {"reservation.learnt, header.list_opened",
+         "a forecast: it decides how much is reserved and who does it, not what is right", ALWAYS,
+         1, 0},
     [A_LEFT] = {"reservation.left", "0 says that nothing is left; other numbers only say: look",
                 ALWAYS, 1, 0},
     [A_TAKEN] =
@@ -216,6 +217,7 @@ static int area_of(uint64_t bit) {
             IN_MEMBER(at, header, clumpi_header, ranked) ||
             IN_MEMBER(at, header, clumpi_header, reduced))
             return A_RESULTS;
+        if (IN_MEMBER(at, header, clumpi_header, list_opened)) return A_FORECAST;
         if (IN_MEMBER(at, header, clumpi_header, list_of))
             return t.list_valid ? A_AREAS : A_LIST_OF;
         if (IN_MEMBER(at, header, clumpi_header, reduced_mark)) return A_MARK;

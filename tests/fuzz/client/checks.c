@@ -102,6 +102,16 @@ static void compare_events(client *c, heap_model *h) {
     }
 }
 
+/* A load that failed may have made some of the objects, or all. */
+void look_at_failed_load(client *c, heap_model *h, uint32_t objects) {
+    uint32_t count;
+    if (!has_check(c, CLUMP_CHECK_HISTORY)) return;
+    CHECK_OK(&c->on, clump_heap_read_events(h->heap, NULL, 0, &count));
+    if (count > objects)
+        complain(c, "%u events of a load that failed, of %u objects", count, objects);
+    h->events = count;
+}
+
 void look_at_checks(client *c, heap_model *h) {
     uint32_t count;
     if (c->checked.without == CLUMP_CHECK_ALL) {

@@ -396,6 +396,7 @@ int tells_accesses(const client *c);               /* 1: those by wrong referenc
 void compare_findings(client *c, heap_model *h, const clump_device_report *r);
 /* What a checked heap tells on demand. */
 void look_at_checks(client *c, heap_model *h);
+void look_at_failed_load(client *c, heap_model *h, uint32_t objects);
 /* Destroy a heap; it tells what is left in it. */
 void end_heap(client *c, heap_model *h);
 

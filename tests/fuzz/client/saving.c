@@ -108,6 +108,7 @@ static void load_damaged(client *c, heap_model *h, kept *k) {
     if (!is_cut) k->file.data[at] ^= bit;
     k->file.bytes = bytes;
     CHECK_HEAP(&c->on, h->heap);
+    look_at_failed_load(c, h, h->count);
 }
 
 /* In the order in which they were registered. */
@@ -187,7 +188,7 @@ void save_and_load(client *c, heap_model *h) {
     clump_ref *to = must_alloc((h->count + 1) * sizeof *to);
     find_again(c, h, to);
     follow_all(&(course){c, &old, to, k.is_compacted}, h);
-    h->events = h->count;
+    h->events += h->count;
     h->has_structs = 1;
     free(to);
     free(old.number_at);
