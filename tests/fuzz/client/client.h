@@ -14,7 +14,7 @@
  *   upkeep.c      what changes nothing             pool_thread.c another thread's
  *   host_access.c fields from the host             verify.c     everything compared
  *   saving.c      a heap saved, and loaded into another
- *   checks.c      checked heaps
+ *   checks.c      checked heaps                raw.c        raw memory beside the objects
  *   operations.c  the list of operations           round.c      what a round has, from begin to end
  *   memory.c      that it does not grow            watchdog.c   operations that do not end
  *   messages.c    what is printed of a failure     main.c       rounds, on one thread or several
@@ -52,7 +52,8 @@ enum {
     GRAVES = 128,
     OUTSIDES_MAX = 4,
     HANDLES_MAX = 100, /* more than the library's first buffer of handles has room for */
-    REGIONS_MAX = 32
+    REGIONS_MAX = 32,
+    RAWS_MAX = 2000
 };
 
 #define NEVER_WRITTEN 0xfffafffau /* what checked heaps take for that in 4 bytes, */
@@ -110,6 +111,11 @@ typedef struct object_model {
     uint32_t *words; /* for each element of each field its salt, or the reference that it holds */
 } object_model;
 
+/* Raw memory. */
+typedef struct raw_model {
+    uint32_t handle, bytes, tag;
+} raw_model;
+
 /* A registered buffer of references. */
 typedef struct outside {
     clump_refs *refs; /* NULL: this place is not in use */
@@ -146,6 +152,8 @@ typedef struct heap_model {
         clump_ref ref;
     } handles[HANDLES_MAX];
     uint32_t handle_count;
+    raw_model raws[RAWS_MAX];
+    uint32_t raw_count;
 } heap_model;
 
 /* What must come of the operation at hand. */
@@ -155,6 +163,8 @@ typedef struct expectation {
     uint64_t double_least, bad_least; /* of which certainly */
     uint64_t accesses;                /* by bad references, in checked programs */
     int frees;                        /* 1: a kernel that made objects freed others */
+    uint64_t raw_nulls;               /* of requests for raw memory, */
+    uint64_t raw_slot_nulls;          /* of which for sizes that slots have */
 } expectation;
 
 typedef struct region_model {
@@ -199,6 +209,9 @@ typedef struct pool_thread pool_thread;
     X(compact_when_due, 3)                                                                         \
     X(collect, 12)                                                                                 \
     X(collect_when_due, 2)                                                                         \
+    X(raw_make, 20)                                                                                \
+    X(raw_free, 12)                                                                                \
+    X(raw_resize, 8)                                                                               \
     X(reserve_slots, 4)                                                                            \
     X(repair_heap, 2)                                                                              \
     X(look_inside, 2)                                                                              \
@@ -241,7 +254,11 @@ typedef struct totals {
     X(crowd)                                                                                       \
     X(keys)                                                                                        \
     X(bury)                                                                                        \
-    X(number)
+    X(number)                                                                                      \
+    X(raw_make)                                                                                    \
+    X(raw_free)                                                                                    \
+    X(raw_resize)                                                                                  \
+    X(raw_look)
 typedef enum kernel_name {
 #define KERNEL_ENUM(name) KERNEL_##name,
     KERNEL_LIST(KERNEL_ENUM)
@@ -265,7 +282,7 @@ typedef struct client {
     uint32_t field_count;
     roles roles;
     uint32_t block_rows;
-    int raw; /* all heaps have raw memory beside the classes, which nobody asks for */
+    int raw; /* all heaps have raw memory beside the classes, and kernels ask for it */
     clump_checked_desc checked; /* of all heaps; `without` all checks: they are not checked */
     uint32_t
         watching; /* percentage of heaps that watch handles; the layout of checked ones tells */
@@ -400,6 +417,10 @@ void look_at_failed_load(client *c, heap_model *h, uint32_t objects);
 /* Destroy a heap; it tells what is left in it. */
 void end_heap(client *c, heap_model *h);
 
+/* ---- raw.c ------------------------------------------------------------------------------------- */
+
+void compare_raw(client *c, heap_model *h); /* all bytes of all raw memory */
+
 /* ---- verify.c ---------------------------------------------------------------------------------- */
 
 /* After each operation: reports of kernels, statistics, the heap's own check. */
@@ -502,6 +523,9 @@ typedef struct sync_use {
 } sync_use;
 const clump_sync *begin_sync(client *c, sync_use *u); /* NULL: without */
 void end_sync(client *c, sync_use *u);
+
+/* A launch of n work-items, rounded up. */
+void launch_items(client *c, heap_model *h, clump_kernel *kernel, uint32_t n);
 
 void fill_out(client *c, uint32_t words, uint32_t value);
 void read_out(client *c, uint32_t words);

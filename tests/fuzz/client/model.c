@@ -5,7 +5,7 @@ void model_open(client *c, heap_model *h) {
     const clump_heap_layout *layout = clump_heap_get_layout(h->heap);
     h->references = (uint32_t)(layout->bytes / layout->granule_bytes * CLUMP_ROW_SLOTS);
     h->number_at = must_alloc(h->references * sizeof *h->number_at);
-    h->count = h->grave_count = 0;
+    h->count = h->grave_count = h->raw_count = 0;
     h->plain = UINT32_MAX / (clump_heap_get_generations(h->heap) + 1);
     h->events = h->leaks = 0;
     h->has_structs = 0;

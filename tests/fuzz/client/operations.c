@@ -63,10 +63,13 @@ static const struct {
               {new_group, KERNEL_group},
               {new_loop, KERNEL_loop}};
 static operation *const relief[] = {free_some, free_some, collect, compact};
+static operation *const of_raw[] = {raw_make, raw_free, raw_resize};
 
 static uint32_t weight_of(const client *c, const entry *e) {
     for (int i = 0; i < 4; i++)
         if (e->run == makers[i].run && !c->kernels[makers[i].kernel]) return 0;
+    for (int i = 0; i < 3; i++)
+        if (e->run == of_raw[i] && !c->raw) return 0;
     return e->weight;
 }
 
@@ -85,6 +88,7 @@ static const entry *draw_maker(client *c) {
 /* A full heap gives nulls and nothing else, so it gets room soon. Where there is room again, that is
  * often tried at once: an allocator may remember that there was none. */
 static const entry *draw_entry(client *c, const heap_model *h) {
+    if (!h->stats.free_blocks && h->raw_count && chance(c, 40)) return find_entry(raw_free);
     if (!h->stats.free_blocks && chance(c, 40)) return find_entry(relief[below(c, 4)]);
     if (h->got_room && chance(c, 40)) return draw_maker(c);
     uint32_t all = 0;

@@ -93,7 +93,7 @@ static void draw_tuning(client *c) {
 static void draw_makers(client *c, int *wanted) {
     static const kernel_name makers[] = {KERNEL_each, KERNEL_two, KERNEL_group, KERNEL_loop};
     uint32_t first = below(c, 4), second = (first + 1 + below(c, 3)) % 4;
-    for (int k = 0; k < KERNELS; k++) wanted[k] = 1;
+    for (int k = 0; k < KERNELS; k++) wanted[k] = k < KERNEL_raw_make || c->raw;
     for (uint32_t i = 0; i < 4; i++) wanted[makers[i]] = i == first || i == second;
 }
 
@@ -111,6 +111,14 @@ void make_program(client *c) {
                                     KERNEL_loop, KERNEL_look, KERNEL_crowd, KERNEL_number};
     for (size_t i = 0; i < sizeof with_out / sizeof *with_out; i++)
         if (c->kernels[with_out[i]]) SET_ARG(&c->on, c->kernels[with_out[i]], 0, c->out_buffer);
+    if (c->raw) {
+        SET_ARG(&c->on, c->kernels[KERNEL_raw_make], 0, c->out_buffer);
+        SET_ARG(&c->on, c->kernels[KERNEL_raw_free], 0, c->list_buffer);
+        SET_ARG(&c->on, c->kernels[KERNEL_raw_resize], 0, c->out_buffer);
+        SET_ARG(&c->on, c->kernels[KERNEL_raw_resize], 1, c->list_buffer);
+        SET_ARG(&c->on, c->kernels[KERNEL_raw_look], 0, c->out_buffer);
+        SET_ARG(&c->on, c->kernels[KERNEL_raw_look], 1, c->list_buffer);
+    }
     SET_ARG(&c->on, c->kernels[KERNEL_free_list], 0, c->list_buffer);
     SET_ARG(&c->on, c->kernels[KERNEL_link], 0, c->list_buffer);
     SET_ARG(&c->on, c->kernels[KERNEL_look], 1, c->list_buffer);

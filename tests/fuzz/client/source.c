@@ -427,6 +427,63 @@ static void write_roles(client *c) {
             r->looked_at, r->derived, r->looked_at, r->derived);
 }
 
+/* Raw memory: its bytes are those of hashes of its tag and of the number of the word. The list has four words for
+ * each: handle, bytes, tag, bytes that are wanted. */
+static const char of_raw[] =
+    "uchar raw_byte(uint tag, uint i) {\n"
+    "    return (uchar)(mix(tag ^ mix(i >> 2)) >> ((i & 3u) * 8u));\n"
+    "}\n"
+    "uint raw_wrong(__global const uchar *p, uint bytes, uint tag) {\n"
+    "    uint wrong = 0;\n"
+    "    for (uint i = 0; i < bytes; i++) wrong += p[i] != raw_byte(tag, i);\n"
+    "    return wrong;\n"
+    "}\n"
+    "void raw_fill(__global uchar *p, uint from, uint bytes, uint tag) {\n"
+    "    for (uint i = from; i < bytes; i++) p[i] = raw_byte(tag, i);\n"
+    "}\n"
+    "__kernel void raw_make(CLUMP_HEAP, __global uint *out, uint tag, uint salt, uint n,\n"
+    "                       uint power, uint way) {\n"
+    "    uint g = (uint)get_global_id(0);\n"
+    "    if (g >= n) return;\n"
+    "    uint bits = mix((tag + g) ^ salt), wrong = 0;\n"
+    "    uint bytes = 1u + (bits >> 8) % (1u << (bits & 255u) % (power + 1u));\n"
+    "    __global uchar *p = way == 0 ? (__global uchar *)clump_calloc(clump_heap, 1, bytes)\n"
+    "        : way == 1 ? (__global uchar *)clump_aligned_alloc(clump_heap, 256, bytes)\n"
+    "        : (__global uchar *)clump_malloc(clump_heap, bytes);\n"
+    "    out[2u * g] = clump_raw_of(clump_heap, p);\n"
+    "    if (p && way == 0)\n"
+    "        for (uint i = 0; i < bytes; i++) wrong |= p[i];\n"
+    "    if (p && way == 1) wrong |= (uint)(ulong)p & 255u;\n"
+    "    if (p) wrong |= clump_usable_size(clump_heap, p) < bytes;\n"
+    "    if (p) raw_fill(p, 0, bytes, tag + g);\n"
+    "    out[2u * g + 1u] = wrong;\n"
+    "}\n"
+    "__kernel void raw_free(CLUMP_HEAP, __global const uint *list, uint n) {\n"
+    "    uint g = (uint)get_global_id(0);\n"
+    "    if (g < n) clump_free(clump_heap, clump_raw_at(clump_heap, list[4u * g]));\n"
+    "}\n"
+    "__kernel void raw_resize(CLUMP_HEAP, __global uint *out, __global const uint *list,\n"
+    "                         uint n) {\n"
+    "    uint g = (uint)get_global_id(0);\n"
+    "    if (g >= n) return;\n"
+    "    uint bytes = list[4u * g + 1u], tag = list[4u * g + 2u], wanted = list[4u * g + 3u];\n"
+    "    __global uchar *p = (__global uchar *)clump_raw_at(clump_heap, list[4u * g]);\n"
+    "    uint wrong = raw_wrong(p, bytes, tag);\n"
+    "    __global uchar *q = (__global uchar *)clump_realloc(clump_heap, p, wanted);\n"
+    "    wrong += raw_wrong(q ? q : p, q ? min(bytes, wanted) : bytes, tag);\n"
+    "    if (q) raw_fill(q, bytes, wanted, tag);\n"
+    "    out[2u * g] = clump_raw_of(clump_heap, q);\n"
+    "    out[2u * g + 1u] = wrong;\n"
+    "}\n"
+    "__kernel void raw_look(CLUMP_HEAP_FIXED, __global uint *out, __global const uint *list,\n"
+    "                       uint n) {\n"
+    "    uint g = (uint)get_global_id(0);\n"
+    "    if (g >= n) return;\n"
+    "    __global const uchar *p =\n"
+    "        (__global const uchar *)clump_raw_at(clump_heap, list[4u * g]);\n"
+    "    out[g] = raw_wrong(p, list[4u * g + 1u], list[4u * g + 2u]);\n"
+    "}\n";
+
 void write_source(client *c) {
     write_roles(c);
     text_append(&c->source, "%s", common);
@@ -438,4 +495,5 @@ void write_source(client *c) {
     for (int k = 0; k < c->class_count; k++) write_functions(c, &c->classes[k]);
     text_append(&c->source, "%s", of_roles);
     write_general(c);
+    if (c->raw) text_append(&c->source, "%s", of_raw);
 }

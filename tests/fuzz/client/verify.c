@@ -43,7 +43,12 @@ static void compare_stats(client *c, heap_model *h) {
     }
     same_number(c, "objects of the heap", h->stats.objects, objects);
     same_number(c, "slots of the heap", h->stats.slots, slots);
-    same_number(c, "blocks of the heap", h->stats.blocks, blocks);
+    same_number(c, "blocks of the heap", h->stats.blocks, blocks + h->stats.raw_blocks);
+    uint64_t raw_bytes = 0;
+    for (uint32_t i = 0; i < h->raw_count; i++) raw_bytes += h->raws[i].bytes;
+    if (h->stats.raw_bytes < raw_bytes || (h->raw_count == 0 && h->stats.raw_bytes))
+        complain(c, "%llu bytes of raw memory, expected %llu in %u", (ull)h->stats.raw_bytes,
+                 (ull)raw_bytes, h->raw_count);
 }
 
 /* One event for each null, and for each free or access that must be refused. */
@@ -52,6 +57,7 @@ static void compare_reports(client *c, heap_model *h) {
     clump_device_report r;
     uint64_t nulls = 0;
     for (int k = 0; k < c->class_count; k++) nulls += x->nulls[k];
+    nulls += x->raw_nulls;
     clump_status status = clump_heap_fetch_errors(h->heap, &r);
     uint64_t doubles = r.errors[CLUMP_DEVICE_DOUBLE_FREE].count;
     uint64_t bad = r.errors[CLUMP_DEVICE_BAD_REFERENCE].count;
@@ -78,6 +84,9 @@ void settle(client *c, heap_model *h) {
     compare_stats(c, h);
     for (int k = 0; k < c->class_count; k++)
         if (c->expect.nulls[k]) justify_nulls(c, h, k, &before[c->classes[k].id - 1], free_before);
+    if (c->expect.raw_slot_nulls && h->stats.free_blocks)
+        complain(c, "%llu nulls for raw memory, but %u free blocks are left",
+                 (ull)c->expect.raw_slot_nulls, h->stats.free_blocks);
     CHECK_OK(&c->on, clump_heap_check(h->heap));
     memset(&c->expect, 0, sizeof c->expect);
 }
@@ -157,6 +166,7 @@ void compare_all(client *c, heap_model *h) {
     free(tags);
     free(refs);
     compare_outside(c, h);
+    compare_raw(c, h);
     compare_checksum(c, h);
 }
 
