@@ -53,7 +53,7 @@ typedef struct clump_quick {
     clump_context *context;
     clump_heap *heap;       /* NULL without a schema, except with heap.raw */
     clump_program *program; /* NULL without a source */
-    clump_error error;      /* of clump_quick_open(); that of later calls is the context's */
+    clump_error error; /* of clump_quick_open(), and for calls that want a place for an error */
 } clump_quick;
 
 /* FUNCTION. The device that words name (clump_quick_desc.device), for a context of one's own.
@@ -159,7 +159,9 @@ static inline void clumpi_quick_fail(const clump_error *e, int status, const cha
 
 static inline void clumpi_quick_fail_quick(const clump_quick *q, int status, const char *call,
                                            const char *file, int line) {
-    clumpi_quick_fail(clump_quick_get_error(q), status, call, file, line);
+    const clump_error *e = clump_quick_get_error(q);
+    if (e->status != (clump_status)status) e = &q->error;
+    clumpi_quick_fail(e, status, call, file, line);
 }
 
 static inline void clumpi_quick_fail_context(const clump_context *c, int status, const char *call,
@@ -184,19 +186,21 @@ static inline void clumpi_quick_fail_cl(const void *object, int code, const char
 }
 
 #ifndef __cplusplus
+/* clang-format off */
 #define CLUMPI_QUICK_FAIL(on)                                                                      \
-    _Generic((on), clump_quick *                                                                   \
-             : clumpi_quick_fail_quick, clump_context *                                            \
-             : clumpi_quick_fail_context, clump_pool *                                             \
-             : clumpi_quick_fail_pool, cl_platform_id                                              \
-             : clumpi_quick_fail_cl, cl_device_id                                                  \
-             : clumpi_quick_fail_cl, cl_context                                                    \
-             : clumpi_quick_fail_cl, cl_command_queue                                              \
-             : clumpi_quick_fail_cl, cl_program                                                    \
-             : clumpi_quick_fail_cl, cl_kernel                                                     \
-             : clumpi_quick_fail_cl, cl_mem                                                        \
-             : clumpi_quick_fail_cl, cl_event                                                      \
-             : clumpi_quick_fail_cl)
+    _Generic((on),                                                                                 \
+        clump_quick *: clumpi_quick_fail_quick,                                                    \
+        clump_context *: clumpi_quick_fail_context,                                                \
+        clump_pool *: clumpi_quick_fail_pool,                                                      \
+        cl_platform_id: clumpi_quick_fail_cl,                                                      \
+        cl_device_id: clumpi_quick_fail_cl,                                                        \
+        cl_context: clumpi_quick_fail_cl,                                                          \
+        cl_command_queue: clumpi_quick_fail_cl,                                                    \
+        cl_program: clumpi_quick_fail_cl,                                                          \
+        cl_kernel: clumpi_quick_fail_cl,                                                           \
+        cl_mem: clumpi_quick_fail_cl,                                                              \
+        cl_event: clumpi_quick_fail_cl)
+/* clang-format on */
 #else
 #define CLUMPI_QUICK_FAIL(on) clumpi_quick_fail_of
 static inline void clumpi_quick_fail_of(const clump_quick *q, int status, const char *call,

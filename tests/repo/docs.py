@@ -10,6 +10,7 @@ FOLDER is for what is compiled here. DOC_KERNELS is the program of doc_kernels.c
 The language of a block says what is done with it. A block without one, or with another, is a failure.
 
   c       a program (it has main) is compiled, run, and prints what the page says: "It prints `...`".
+          After <!-- file: PATH --> it is the text of that file.
           Anything else is a fragment and is compiled as the body of a function; the comment
           <!-- fragment: PARAMETERS --> before it declares what it uses
   schema  the schema of all OpenCL blocks of the page. <!-- schema: TEXT --> does the same, unseen
@@ -29,7 +30,7 @@ import subprocess
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-TOP = "include host cl tests bench docs scripts cmake tools .ci".split()
+TOP = "include host cl tests bench docs examples scripts cmake tools .ci".split()
 FENCE = re.compile(r"^\s*(```+)\s*([A-Za-z0-9_-]*)\s*$")
 COMMENT = re.compile(r"<!-- (\w+): ?(.*?) ?-->$", re.S)
 CODE_IN_TEXT = re.compile(r"__kernel|#include|\bclump_\w+\([^)]")
@@ -113,6 +114,10 @@ def check_c(page, block):
         if status:
             fail(page, block.line, f"does not compile\n{output}")
         return True
+    if block.comment and block.comment[0] == "file":
+        with open(os.path.join(ROOT, block.comment[1]), encoding="utf-8") as file:
+            if file.read() != block.text:
+                fail(page, block.line, f"this is not the text of {block.comment[1]}")
     expected = re.search(r"It prints `([^`]*)`", block.after)
     if not expected:
         fail(page, block.line, "no line behind the program says what it prints")
