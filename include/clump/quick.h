@@ -86,7 +86,7 @@ static inline const clump_error *clump_quick_get_error(const clump_quick *q);
  *   call  an expression; evaluated once */
 #define CLUMP_CHECK(on, call)                                                                      \
     do {                                                                                           \
-        int clumpi_quick_code = (int)(call);                                                       \
+        int clumpi_quick_code = call;                                                              \
         if (clumpi_quick_code)                                                                     \
             CLUMPI_QUICK_FAIL(on)((on), clumpi_quick_code, #call, __FILE__, __LINE__);             \
     } while (0)
@@ -143,6 +143,12 @@ static inline clump_status clumpi_quick_set_args(clump_kernel *kernel, uint32_t 
                      CLUMPI_QUICK_ARG(d), CLUMPI_QUICK_ARG(e), CLUMPI_QUICK_ARG(f),                \
                      CLUMPI_QUICK_ARG(g), CLUMPI_QUICK_ARG(h))
 
+#ifdef __cplusplus
+#define CLUMPI_QUICK_STATUS(number) static_cast<clump_status>(number)
+#else
+#define CLUMPI_QUICK_STATUS(number) ((clump_status)(number))
+#endif
+
 static inline void clumpi_quick_fail(const clump_error *e, int status, const char *call,
                                      const char *file, int line) {
     char place[48] = "";
@@ -150,17 +156,17 @@ static inline void clumpi_quick_fail(const clump_error *e, int status, const cha
         snprintf(place, sizeof place, " in line %u, column %u", e->line, e->column);
     fflush(stdout);
     fprintf(stderr, "%s:%d: %s\n%s%s: %s\n", file, line, call,
-            clump_status_name((clump_status)status), place,
-            e->status == (clump_status)status && e->message[0]
+            clump_status_name(CLUMPI_QUICK_STATUS(status)), place,
+            e->status == CLUMPI_QUICK_STATUS(status) && e->message[0]
                 ? e->message
-                : clump_status_text((clump_status)status));
+                : clump_status_text(CLUMPI_QUICK_STATUS(status)));
     exit(1);
 }
 
 static inline void clumpi_quick_fail_quick(const clump_quick *q, int status, const char *call,
                                            const char *file, int line) {
     const clump_error *e = clump_quick_get_error(q);
-    if (e->status != (clump_status)status) e = &q->error;
+    if (e->status != CLUMPI_QUICK_STATUS(status)) e = &q->error;
     clumpi_quick_fail(e, status, call, file, line);
 }
 
@@ -235,7 +241,7 @@ static inline clump_status clumpi_quick_refuse(clump_error *e, clump_status stat
     e->call = call;
     if (code)
         snprintf(e->message, sizeof e->message, "%s returned %s (%d): %s", call,
-                 clump_cl_code_name(code), (int)code, words);
+                 clump_cl_code_name(code), code, words);
     else
         clumpi_quick_say(e, words);
     return status;

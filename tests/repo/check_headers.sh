@@ -28,7 +28,7 @@ clang_exceptions=(
 )
 
 # What a header of functions has besides: they are C, and end the process where the caller asks for it.
-clang_exceptions_of_quick=(-Wno-declaration-after-statement -Wno-missing-noreturn -Wno-old-style-cast
+clang_exceptions_of_quick=(-Wno-declaration-after-statement -Wno-missing-noreturn
     -Wno-zero-as-null-pointer-constant)
 
 work=$(mktemp -d)
@@ -58,6 +58,11 @@ compile() { # HEADER COMPILER FLAG...
     shift
     printf '#include "clump/%s.h"\nextern int clump_is_not_empty;\n' "$header" |
         "$@" -Werror -fsyntax-only "${include_flags[@]}" - 2>&1 || echo "(exit status not 0)"
+}
+
+compile_cpp() { # COMPILER FLAG...
+    printf '#include "clump/clump.hpp"\nextern int clump_is_not_empty;\n' |
+        "$@" -x c++ -std=c++17 -Werror -fsyntax-only "${include_flags[@]}" - 2>&1 || echo "(exit status not 0)"
 }
 
 headers=()
@@ -91,6 +96,13 @@ for header in "${headers[@]}"; do
             grep -vE '^#define CLUMP_API __attribute__' || true
     )"
 done
+report "clump.hpp alone as C++17" "$(compile_cpp "$cxx" "${strict[@]}" -Wconversion -Wshadow -Wold-style-cast)"
+if [ -n "$clangxx" ]; then
+    # An exception with its members in line, as a header alone has it.
+    report "clump.hpp alone as C++17, all warnings of clang" \
+        "$(compile_cpp "$clangxx" -Weverything "${clang_exceptions[@]}" "${clang_exceptions_of_quick[@]}" \
+            -Wno-c++98-compat -Wno-weak-vtables)"
+fi
 for header in $plain; do
     report "$header.h needs no OpenCL header" \
         "$(compile "$header" "$cc" -x c -std=c11 "-I$work")"
