@@ -39,11 +39,11 @@ namespace clump {
 
 /* ---- Errors ----------------------------------------------------------------------------------- */
 
-/* What a call failed by; what() is "CLUMP_ERR_SCHEMA: the words". */
+/* What a call failed by; what() is "CLUMP_ERR_SCHEMA in line 2, column 5: the words". */
 class error : public std::runtime_error {
    public:
     explicit error(const clump_error &e)
-        : std::runtime_error(std::string(clump_status_name(e.status)) + ": " +
+        : std::runtime_error(std::string(clump_status_name(e.status)) + place(e) + ": " +
                              (e.message[0] ? e.message : clump_status_text(e.status))),
           status_(e.status),
           cl_code_(e.cl_code),
@@ -72,6 +72,10 @@ class error : public std::runtime_error {
     }
 
    private:
+    static std::string place(const clump_error &e) {
+        if (!e.line || e.status != CLUMP_ERR_SCHEMA) return "";
+        return " in line " + std::to_string(e.line) + ", column " + std::to_string(e.column);
+    }
     clump_status status_;
     std::int32_t cl_code_;
     std::uint32_t line_, column_;

@@ -74,7 +74,7 @@ __kernel void sum(CLUMP_HEAP_FIXED) {
 /* ---- Errors ----------------------------------------------------------------------------------- */
 
 static void errors(const clump::context &context) {
-    auto e = THROWS(CLUMP_ERR_SCHEMA, "did you mean \"float\"",
+    auto e = THROWS(CLUMP_ERR_SCHEMA, "in line 2, column 5: expected a type",
                     clump::schema("class A {\n    flot x;\n}"));
     EXPECT(e && e->line() == 2 && e->column() == 5);
     THROWS(CLUMP_ERR_IO, "no-such-file", clump::schema::from_file("no-such-file"));

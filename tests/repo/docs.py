@@ -33,7 +33,7 @@ import subprocess
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-TOP = "include host cl tests bench docs examples scripts cmake tools .ci".split()
+TOP = "include host cl tests bench docs examples python scripts cmake tools .ci".split()
 FENCE = re.compile(r"^\s*(```+)\s*([A-Za-z0-9_-]*)\s*$")
 COMMENT = re.compile(r"<!-- (\w+): ?(.*?) ?-->$", re.S)
 CODE_IN_TEXT = re.compile(r"__kernel|#include|\bclump_\w+\([^)]")
