@@ -86,7 +86,7 @@ static inline const clump_error *clump_quick_get_error(const clump_quick *q);
  *   call  an expression; evaluated once */
 #define CLUMP_CHECK(on, call)                                                                      \
     do {                                                                                           \
-        int clumpi_quick_code = call;                                                              \
+        int clumpi_quick_code = (call);                                                            \
         if (clumpi_quick_code)                                                                     \
             CLUMPI_QUICK_FAIL(on)((on), clumpi_quick_code, #call, __FILE__, __LINE__);             \
     } while (0)
