@@ -29,6 +29,8 @@ class Context:
     queue: a pyopencl.CommandQueue. cache: a folder where built programs are kept."""
 
     def __init__(self, queue, cache=None):
+        if not isinstance(queue, cl.CommandQueue):
+            raise TypeError(f"the queue is a {type(queue).__name__}; it must be a pyopencl.CommandQueue, or a clump.Context in its place")
         desc = ffi.new("clump_context_desc *")
         self.queue = queue
         desc.context = pointer("cl_context", queue.context)

@@ -145,10 +145,10 @@ class Heap:
     def array(self, class_name, field, index=0, copy=None):
         """A field of all objects as a pyopencl.array.Array, in the order of read(). `index`: the element of an array field.
 
-        copy=None: the array is the heap's memory itself if the values lie one after the other there, as those of up to 64 objects that
-        were made together do, else a copy that the device makes. copy=False: never a copy, and strides if the values lie at equal
-        distances; else an Error. copy=True: always a copy. Memory of the heap is right until objects of the class are made, freed or
-        moved."""
+        copy=None: the array is the heap's memory itself if the values lie one after the other there, as those of a class with one
+        field do, or of up to 64 objects that were made together; else a copy that the device makes. copy=False: never a copy, and
+        strides if the values lie at equal distances; else an Error. copy=True: always a copy. Memory of the heap is right until objects
+        of the class are made, freed or moved."""
         f = Field(self, class_name, field)
         f.check_index(index)
         if not copy:

@@ -185,6 +185,18 @@ class Arrays(Case):
         self.assertGreater(area.strides[0], 8)
         self.assertTrue(heap.array("Leaf", "area").flags.c_contiguous)
 
+    def test_one_field_is_a_view(self):
+        heap = clump.Heap(CONTEXT, "class Sample { float value; }", bytes=8 << 20)
+        heap.do_new("Sample", 100000, clump.Program(heap, """
+            __kernel void fill(CLUMP_HEAP) { CLUMP_FOR_EACH_NEW(Sample, self, i) Sample_value(self) = i; }""").kernel("fill"))
+        rows = np.unique(heap.refs("Sample") >> 6)  # of 256 bytes; on some devices not all of them are neighbours
+        view = heap.array("Sample", "value", copy=None if len(np.unique(np.diff(rows))) == 1 else True)
+        self.assertEqual(view.base_data.int_ptr == heap.buffer.int_ptr, len(np.unique(np.diff(rows))) == 1)
+        view *= 2
+        if view.base_data.int_ptr != heap.buffer.int_ptr:
+            heap.write("Sample", "value", view.get())
+        np.testing.assert_array_equal(heap.read("Sample", "value"), np.arange(100000, dtype=np.float32) * 2, strict=True)
+
     def test_holes_are_no_view(self):
         heap = self.fresh(1000)
         heap.do_all(self.kernel("crack"), np.uint32(7))
@@ -231,6 +243,9 @@ class Launches(Case):
         self.assertEqual((error.line, error.cl_code), (2, -11))
         self.raises("CLUMP_ERR_NOT_FOUND", 'no kernel "f"', self.program.kernel, "f")
         self.raises("CLUMP_ERR_CAPACITY", "bytes", clump.Heap, CONTEXT, SCHEMA, bytes=100)
+        with self.assertRaisesRegex(TypeError, "str; it must be a pyopencl.CommandQueue"):
+            clump.Heap("queue", SCHEMA, bytes=1 << 20)
+        self.raises("CLUMP_ERR_USAGE", "set one of bytes and device_share", clump.Heap, CONTEXT, SCHEMA)
         heap = self.fresh()
         heap.do_new("Stone", 1 << 20, self.kernel("make_stones"))
         self.raises("CLUMP_ERR_DEVICE", "an allocation returned null", heap.check_errors)
