@@ -1,10 +1,12 @@
-# Install rules: headers, library, programs, device sources for reference, CMake package, clump.pc.
+# Install rules: headers, library, programs, examples, device sources for reference, CMake package, clump.pc.
 include(CMakePackageConfigHelpers)
 
-install(DIRECTORY include/clump DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" FILES_MATCHING PATTERN "*.h")
+install(DIRECTORY include/clump DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" FILES_MATCHING PATTERN "*.h"
+    PATTERN "*.hpp")
 install(DIRECTORY cl DESTINATION "${CMAKE_INSTALL_DATADIR}/clump"
     FILES_MATCHING PATTERN "*.cl" PATTERN "*.clh" PATTERN "*.h")
 install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+install(DIRECTORY examples DESTINATION "${CMAKE_INSTALL_DOCDIR}" PATTERN build EXCLUDE)
 install(TARGETS clump EXPORT clumpTargets
     ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
     LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")

@@ -17,7 +17,8 @@ required=(gcc g++ libc6-dev cmake ninja-build pkg-config
     ocl-icd-opencl-dev opencl-headers pocl-opencl-icd
     libcmocka-dev librandom123-dev libpng-dev zlib1g-dev libcjson-dev)
 # Without these some checks are skipped, or plots are not drawn.
-optional=(libzstd-dev python3 clang-14 libclang-rt-14-dev llvm-14 clang-format-14 clang-tidy-14 oclgrind gnuplot-nox spin)
+optional=(opencl-clhpp-headers libzstd-dev python3 python3-dev python3-setuptools python3-pip python3-wheel
+    python3-cffi python3-numpy python3-pyopencl clang-14 libclang-rt-14-dev llvm-14 clang-format-14 clang-tidy-14 oclgrind gnuplot-nox spin)
 
 has_apt() { command -v dpkg-query >/dev/null && command -v apt-get >/dev/null; }
 

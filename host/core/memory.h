@@ -58,9 +58,6 @@ clump_status clumpi_fail_cl(clump_error *error, const char *call, cl_int code, c
 #define clumpi_fail_cl(...) ((void)(clumpi_fail_cl)(__VA_ARGS__), CLUMP_ERR_CL)
 #endif
 
-/* "CL_INVALID_VALUE"; "" for a code that OpenCL 1.2 does not have. Static. */
-const char *clumpi_cl_name(cl_int code);
-
 /* Whether an OpenCL call's code says that memory is lacking. */
 int clumpi_is_no_room(cl_int code);
 

@@ -66,7 +66,7 @@ clump_status(clumpi_fail_cl)(clump_error *error, const char *call, cl_int code, 
     begin(error, CLUMP_ERR_CL);
     error->cl_code = code;
     error->call = call;
-    const char *name = clumpi_cl_name(code);
+    const char *name = clump_cl_code_name(code);
     int n = snprintf(error->message, sizeof error->message, "%s returned %s%s%d%s: ", call, name,
                      *name ? " (" : "", (int)code, *name ? ")" : "");
     va_list args;
@@ -77,7 +77,7 @@ clump_status(clumpi_fail_cl)(clump_error *error, const char *call, cl_int code, 
     return CLUMP_ERR_CL;
 }
 
-const char *clumpi_cl_name(cl_int code) {
+const char *clump_cl_code_name(int32_t code) {
 #define CL_NAME(name)                                                                              \
     case name: return #name;
     switch (code) {

@@ -1,5 +1,5 @@
 /* Clump: a dynamic object heap for OpenCL programs. This header includes all others except
- * experimental.h.
+ * experimental.h and quick.h, the short way for a first program. For C++17 there is clump.hpp.
  *
  * Reading order: status.h, allocator.h, context.h, schema.h, heap.h, program.h, run.h; then
  * cl/api/device_api.clh for what kernels may call; then structs.h, refs.h, compact.h, compactor.h, collect.h,

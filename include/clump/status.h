@@ -28,7 +28,7 @@ extern "C" {
     X(CLUMP_ERR_CAPACITY, -5, "the request does not fit the memory or the limits given")           \
     X(CLUMP_ERR_CL, -6, "an OpenCL call failed")                                                   \
     X(CLUMP_ERR_BUILD, -7, "the OpenCL program did not build")                                     \
-    X(CLUMP_ERR_NOT_FOUND, -8, "no class, field, kernel or file has that name")                    \
+    X(CLUMP_ERR_NOT_FOUND, -8, "nothing has that name: a class, field, kernel, file or device")    \
     X(CLUMP_ERR_DEVICE, -9, "a kernel reported an error on the device")                            \
     X(CLUMP_ERR_CORRUPT, -10, "an invariant of the heap does not hold")                            \
     X(CLUMP_ERR_REFERENCE, -11, "a reference names no live object of the class")                   \
@@ -57,6 +57,9 @@ CLUMP_API const char *clump_status_name(clump_status status);
 
 /* One sentence for the status. Static string, never NULL. */
 CLUMP_API const char *clump_status_text(clump_status status);
+
+/* The name of an OpenCL error code, "CL_INVALID_VALUE"; "" for one that OpenCL 1.2 does not have. Static. */
+CLUMP_API const char *clump_cl_code_name(int32_t code);
 
 #ifdef __cplusplus
 }

@@ -21,6 +21,7 @@ ELSEWHERE = {
     'clump_heap_write_npy': 'the same',
     'clump_schema_emit_c': 'a text: test_emit_c, clump-schema',
     'clump_schema_parse_file': 'reads a file and then parses it: test_schema',
+    'clump_cl_code_name': 'a static text: fault_quick',
     'clump_status_text': 'a static text: test_schema',
 }
 

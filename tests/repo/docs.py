@@ -10,8 +10,11 @@ FOLDER is for what is compiled here. DOC_KERNELS is the program of doc_kernels.c
 The language of a block says what is done with it. A block without one, or with another, is a failure.
 
   c       a program (it has main) is compiled, run, and prints what the page says: "It prints `...`".
+          After <!-- file: PATH --> it is the text of that file.
           Anything else is a fragment and is compiled as the body of a function; the comment
           <!-- fragment: PARAMETERS --> before it declares what it uses
+  cpp     a fragment likewise, after <!-- fragment: PARAMETERS -->, with clump.hpp and, if it is installed, opencl.hpp;
+          left out without a C++ compiler, and if it uses cl:: without opencl.hpp
   schema  the schema of all OpenCL blocks of the page. <!-- schema: TEXT --> does the same, unseen
   opencl  all blocks of a page are one program, which is built for the device. The comment
           <!-- run: ACTION... --> before a block runs kernels (doc_kernels.c has the actions, which are
@@ -25,11 +28,12 @@ Exit status 77: no device. Everything else was checked then.
 import functools
 import os
 import re
+import shutil
 import subprocess
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-TOP = "include host cl tests bench docs scripts cmake tools .ci".split()
+TOP = "include host cl tests bench docs examples python scripts cmake tools .ci".split()
 FENCE = re.compile(r"^\s*(```+)\s*([A-Za-z0-9_-]*)\s*$")
 COMMENT = re.compile(r"<!-- (\w+): ?(.*?) ?-->$", re.S)
 CODE_IN_TEXT = re.compile(r"__kernel|#include|\bclump_\w+\([^)]")
@@ -97,6 +101,11 @@ def name_of(page, block, ending):
     return re.sub(r"\W", "_", page) + f"_{block.line}{ending}"
 
 
+def includes(words):
+    """Those for compiling, of the arguments for compiling and linking."""
+    return [a for a in words if not a.endswith((".a", ".so")) and not a.startswith(("-l", "-Wl,"))]
+
+
 def check_c(page, block):
     """True if there was a device to run it on, or it is not a program."""
     line_mark = f'#line {block.line} "{page}"\n'
@@ -109,10 +118,14 @@ def check_c(page, block):
         source = write(name_of(page, block, ".c"), "#include <clump/clump.h>\n" +
                        f"{given};\n{given} {{\n{line_mark}{block.text}}}\n")
         status, output = run(flags + ["-Wno-unused", "-c", source, "-o", source + ".o"] +
-                             [a for a in arguments if not a.endswith((".a", ".so")) and not a.startswith(("-l", "-Wl,"))])
+                             includes(arguments))
         if status:
             fail(page, block.line, f"does not compile\n{output}")
         return True
+    if block.comment and block.comment[0] == "file":
+        with open(os.path.join(ROOT, block.comment[1]), encoding="utf-8") as file:
+            if file.read() != block.text:
+                fail(page, block.line, f"this is not the text of {block.comment[1]}")
     expected = re.search(r"It prints `([^`]*)`", block.after)
     if not expected:
         fail(page, block.line, "no line behind the program says what it prints")
@@ -130,6 +143,33 @@ def check_c(page, block):
     if status or output != expected[1]:
         fail(page, block.line, f'status {status}, prints "{output}", the page says "{expected[1]}"')
     return True
+
+
+def check_cpp(page, block):
+    if not block.comment or block.comment[0] != "fragment":
+        fail(page, block.line, "a C++ block needs <!-- fragment: PARAMETERS -->")
+        return
+    cxx = shutil.which(os.environ.get("CXX", "c++"))
+    if not cxx:
+        return
+    needed = "__has_include(<CL/opencl.hpp>)" if "cl::" in block.text else "1"
+    source = write(name_of(page, block, ".cpp"), f"""#if {needed}
+#if __has_include(<CL/opencl.hpp>)
+#define CL_HPP_TARGET_OPENCL_VERSION 120
+#define CL_HPP_MINIMUM_OPENCL_VERSION 120
+#include <CL/opencl.hpp>
+#endif
+#include <clump/clump.hpp>
+void fragment({block.comment[1]});
+void fragment({block.comment[1]}) {{
+#line {block.line} "{page}"
+{block.text}}}
+#endif
+""")
+    status, output = run([cxx, "-std=c++17", "-Wall", "-Wextra", "-Werror", "-Wno-unused", "-c", source, "-o",
+                          source + ".o"] + includes(arguments))
+    if status:
+        fail(page, block.line, f"does not compile\n{output}")
 
 
 def check_kernels(page, blocks, schemas):
@@ -300,6 +340,8 @@ for page in all_pages():
     for block in blocks:
         if block.language == "c":
             had_device &= check_c(page, block)
+        elif block.language == "cpp":
+            check_cpp(page, block)
         elif block.language == "sh":
             check_shell(page, block)
         elif block.language == "text":

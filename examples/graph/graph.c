@@ -1,0 +1,119 @@
+/* A graph of pages whose garbage is collected: pages that no root leads to are freed. Roots are references in a buffer
+ * of the program and handles of the host. The host walks over the same graph, and compares. */
+#include <clump/clump.h>
+#include <clump/quick.h>
+
+enum { PAGES = 10000, LINKS = 3, ROOTS = 4 };
+
+static const char schema[] =
+    "class Page {\n"
+    "    uint number;\n"
+    "    ref Page link[3];\n"
+    "    weak ref Page best;    // keeps no page alive; null once that is gone\n"
+    "}\n";
+
+static const char kernels[] =
+    "uint linked(uint page, uint link) {   // where a link leads to; PAGES: nowhere\n"
+    "    uint random = (page * 3 + link) * 2654435761u;\n"
+    "    random ^= random >> 15;\n"
+    "    return random % 16 < 8 ? PAGES : page / 1000 * 1000 + random / 16 % 1000;\n"
+    "}\n"
+    "__kernel void make(CLUMP_HEAP) {\n"
+    "    CLUMP_FOR_EACH_NEW(Page, self, i) Page_number(self) = i;\n"
+    "}\n"
+    "__kernel void link_pages(CLUMP_HEAP_FIXED, CLUMP_NUMBERS) {\n"
+    "    CLUMP_FOR_EACH_NUMBERED(Page, self, i) {\n"
+    "        for (uint k = 0; k < 3; k++) Page_link(self, k) = CLUMP_AT(Page, linked(i, k));\n"
+    "        Page_best(self) = CLUMP_AT(Page, (i + 1) % PAGES);\n"
+    "    }\n"
+    "}\n"
+    "__kernel void count_best(CLUMP_HEAP_FIXED) {\n"
+    "    uint count = 0;\n"
+    "    CLUMP_FOR_EACH(Page, self) if (!Page_is_null(Page_best(self))) count++;\n"
+    "    CLUMP_REDUCE(uint, count, CLUMP_SUM);\n"
+    "}\n";
+
+static uint32_t linked(uint32_t page, uint32_t link) {
+    uint32_t number = (page * 3 + link) * 2654435761u;
+    number ^= number >> 15;
+    return number % 16 < 8 ? PAGES : page / 1000 * 1000 + number / 16 % 1000;
+}
+
+/* Marks what the roots lead to; returns how many pages that are. */
+static uint32_t reach(const uint32_t *roots, uint32_t count, char reached[PAGES]) {
+    static uint32_t queue[PAGES];
+    uint32_t first = 0, last = 0;
+    memset(reached, 0, PAGES);
+    for (uint32_t r = 0; r < count; r++)
+        if (!reached[roots[r]]++) queue[last++] = roots[r];
+    while (first < last) {
+        uint32_t page = queue[first++];
+        for (uint32_t k = 0; k < LINKS; k++) {
+            uint32_t next = linked(page, k);
+            if (next < PAGES && !reached[next]) reached[next] = 1, queue[last++] = next;
+        }
+    }
+    return last;
+}
+
+/* The pages that are there are the ones that the roots lead to. Returns how many things are wrong. */
+static int compare(clump_quick *q, clump_kernel *count_best, const uint32_t *roots,
+                   uint32_t count) {
+    static uint32_t numbers[PAGES];
+    static char reached[PAGES];
+    uint32_t expected = reach(roots, count, reached), best = 0, expected_best = 0;
+    uint64_t pages;
+    int wrong = 0;
+    CLUMP_CHECK(
+        q, clump_heap_read_field_counted(q->heap, "Page", "number", 0, numbers, PAGES, &pages));
+    CLUMP_CHECK(q, clump_reduce(q->heap, count_best, &best, sizeof best, NULL));
+    for (uint64_t i = 0; i < pages; i++) wrong += !reached[numbers[i]];
+    for (uint32_t i = 0; i < PAGES; i++) expected_best += reached[i] && reached[(i + 1) % PAGES];
+    printf("%d pages, %d of them with a best page, %d wrong\n", (int)pages, (int)best, wrong);
+    return wrong + (pages != expected) + (best != expected_best);
+}
+
+int main(void) {
+    clump_quick q;
+    clump_quick_desc desc = {
+        .schema = schema, .source = kernels, .program = {.options = "-DPAGES=10000u"}};
+    CLUMP_CHECK(&q, clump_quick_open(&q, &desc));
+    clump_kernel *make, *link_pages, *count_best;
+    CLUMP_CHECK(&q, clump_kernel_create(q.program, "make", &make));
+    CLUMP_CHECK(&q, clump_kernel_create(q.program, "link_pages", &link_pages));
+    CLUMP_CHECK(&q, clump_kernel_create(q.program, "count_best", &count_best));
+    CLUMP_CHECK(&q, clump_do_new(q.heap, "Page", PAGES, make, NULL, NULL));
+    CLUMP_CHECK(&q, clump_do_all(q.heap, link_pages, NULL));
+
+    /* Roots: four pages by a buffer that kernels could write to, a fifth by a handle. */
+    static clump_ref refs[PAGES];
+    const uint32_t roots[ROOTS + 1] = {17, 1234, 5000, 9999, 42};
+    clump_ref in_buffer[ROOTS];
+    uint64_t count;
+    clump_handle handle;
+    clump_refs *registered;
+    cl_int code;
+    CLUMP_CHECK(&q, clump_heap_read_refs(q.heap, "Page", refs, PAGES, &count));
+    for (int r = 0; r < ROOTS; r++) in_buffer[r] = refs[roots[r]];
+    cl_mem buffer = clCreateBuffer(q.cl, CL_MEM_COPY_HOST_PTR, sizeof in_buffer, in_buffer, &code);
+    CLUMP_CHECK(q.cl, code);
+    clump_refs_desc refs_desc = {.buffer = buffer, .count = ROOTS};
+    CLUMP_CHECK(&q, clump_refs_register(q.heap, &refs_desc, &registered));
+    CLUMP_CHECK(&q, clump_handle_create(q.heap, refs[roots[ROOTS]], &handle));
+
+    CLUMP_CHECK(&q, clump_collect(q.heap, NULL, NULL, NULL));
+    int wrong = compare(&q, count_best, roots, ROOTS + 1);
+    clump_refs_unregister(registered); /* the handle alone is left */
+    CLUMP_CHECK(&q, clump_collect(q.heap, NULL, NULL, NULL));
+    wrong += compare(&q, count_best, roots + ROOTS, 1);
+    CLUMP_CHECK(&q, clump_handle_destroy(q.heap, handle));
+    CLUMP_CHECK(&q, clump_collect(q.heap, NULL, NULL, NULL));
+    wrong += compare(&q, count_best, NULL, 0);
+
+    clReleaseMemObject(buffer);
+    clump_kernel_destroy(make);
+    clump_kernel_destroy(link_pages);
+    clump_kernel_destroy(count_best);
+    clump_quick_close(&q);
+    return wrong != 0;
+}

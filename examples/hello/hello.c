@@ -1,0 +1,40 @@
+/* The shortest program: a class, two kernels, and what they did. */
+#include <clump/clump.h>
+#include <clump/quick.h>
+
+static const char schema[] = "class Body { float x; uint id; }";
+
+static const char kernels[] =
+    "__kernel void init(CLUMP_HEAP) {\n"
+    "    CLUMP_FOR_EACH_NEW(Body, self, i) { Body_x(self) = i; Body_id(self) = i; }\n"
+    "}\n"
+    "__kernel void split(CLUMP_HEAP) {\n"
+    "    CLUMP_FOR_EACH(Body, self) {\n"
+    "        uint id = Body_id(self);\n"
+    "        if (id % 2 == 0) {                    // every second body has a child\n"
+    "            Body child = Body_new();\n"
+    "            if (Body_is_null(child)) return;  // out of memory: the host can ask\n"
+    "            Body_x(child) = Body_x(self) + 0.5f;\n"
+    "            Body_id(child) = id;\n"
+    "        }\n"
+    "        if (id % 3 == 0) Body_free(self);     // every third body goes\n"
+    "    }\n"
+    "}\n";
+
+int main(void) {
+    clump_quick q;
+    clump_kernel *init, *split;
+    uint64_t made, count;
+    CLUMP_CHECK(&q, clump_quick_open(&q, &(clump_quick_desc){.schema = schema, .source = kernels}));
+    CLUMP_CHECK(&q, clump_kernel_create(q.program, "init", &init));
+    CLUMP_CHECK(&q, clump_kernel_create(q.program, "split", &split));
+    CLUMP_CHECK(&q, clump_do_new(q.heap, "Body", 1000, init, &made, NULL));
+    CLUMP_CHECK(&q, clump_do_all(q.heap, split, NULL));
+    CLUMP_CHECK(&q, clump_heap_fetch_errors(q.heap, NULL));
+    CLUMP_CHECK(&q, clump_heap_calc_count(q.heap, "Body", &count));
+    printf("%d made, %d now\n", (int)made, (int)count);
+    clump_kernel_destroy(init);
+    clump_kernel_destroy(split);
+    clump_quick_close(&q);
+    return count == 1166 ? 0 : 1;
+}

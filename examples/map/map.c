@@ -1,0 +1,150 @@
+/* A map that kernels fill at the same time: buckets with lists of entries, no lock. 200,000 numbers are counted by
+ * key; then rare keys are removed; the host counts along, and compares. */
+#include <clump/clump.h>
+#include <clump/quick.h>
+
+enum { BUCKETS = 1024, KEYS = 5000, NUMBERS = 200000, RARE = 20 };
+
+static const char schema[] =
+    "class Bucket { ref Entry first; }\n"
+    "class Entry { uint key; uint count; ref Entry next; }\n";
+
+/* An entry is filled, and then published by a compare-and-swap of the head of its list. Entries go in at the head
+ * only, and none goes out in the same launch: so a head that is still the same means that no entry was added. */
+static const char kernels[] =
+    "uint random_key(uint i) {               // many of some keys, few of others\n"
+    "    i *= 2654435761u;\n"
+    "    i ^= i >> 15;\n"
+    "    i *= 2246822519u;\n"
+    "    i ^= i >> 13;\n"
+    "    return (i % KEYS) * (i / KEYS % KEYS) / KEYS;\n"
+    "}\n"
+    "\n"
+    "__kernel void make_buckets(CLUMP_HEAP) {\n"
+    "    CLUMP_FOR_EACH_NEW(Bucket, self, i) Bucket_first(self) = Entry_null;\n"
+    "}\n"
+    "\n"
+    "// The entry of the key in the list from `at` to `end`, or null.\n"
+    "Entry find(CLUMP_HEAP_FIXED, Entry at, uint end, uint key) {\n"
+    "    for (uint i = 0; i < KEYS && at.id != end && !Entry_is_null(at); i++) {\n"
+    "        if (*(volatile __global uint *)&Entry_key(at) == key) return at;\n"
+    "        at.id = *(volatile __global uint *)&Entry_next(at);\n"
+    "    }\n"
+    "    return Entry_null;\n"
+    "}\n"
+    "\n"
+    "// The entry of the key, which is made if there is none. Null if there is no room. The loop\n"
+    "// turns once more only if another work-item has added an entry to the list.\n"
+    "Entry find_or_add(CLUMP_HEAP, Bucket bucket, uint key) {\n"
+    "    volatile __global uint *head = (volatile __global uint *)&Bucket_first(bucket);\n"
+    "    Entry fresh = Entry_null;\n"
+    "    uint seen = 0;\n"
+    "    for (uint turn = 0; turn <= KEYS; turn++) {\n"
+    "        Entry first = {atomic_or(head, 0u)};\n"
+    "        CLUMP_FENCE();                                // the head first, then the entries\n"
+    "        Entry found = find(clump_heap, first, seen, key);\n"
+    "        if (!Entry_is_null(found)) {\n"
+    "            Entry_free(fresh);                        // of an earlier turn, or null\n"
+    "            return found;\n"
+    "        }\n"
+    "        seen = first.id;                              // the next turn ends there\n"
+    "        if (Entry_is_null(fresh)) fresh = Entry_new();\n"
+    "        if (Entry_is_null(fresh)) return Entry_null;\n"
+    "        Entry_key(fresh) = key;\n"
+    "        Entry_count(fresh) = 0;\n"
+    "        Entry_next(fresh) = first;\n"
+    "        CLUMP_FENCE();                                // the fields first, then the head\n"
+    "        if (atomic_cmpxchg(head, first.id, fresh.id) == first.id) return fresh;\n"
+    "    }\n"
+    "    Entry_free(fresh);\n"
+    "    return Entry_null;\n"
+    "}\n"
+    "\n"
+    "// `left_out` counts numbers that found no room, which the host would otherwise not notice.\n"
+    "__kernel void count_keys(CLUMP_HEAP, CLUMP_NUMBERS, volatile __global uint *left_out) {\n"
+    "    for (uint i = get_global_id(0); i < NUMBERS; i += get_global_size(0)) {\n"
+    "        uint key = random_key(i);\n"
+    "        Bucket bucket = CLUMP_AT(Bucket, key % BUCKETS);\n"
+    "        Entry entry = find_or_add(clump_heap, bucket, key);\n"
+    "        if (Entry_is_null(entry)) atomic_inc(left_out);\n"
+    "        else atomic_inc((volatile __global uint *)&Entry_count(entry));\n"
+    "    }\n"
+    "}\n"
+    "\n"
+    "// In a launch of its own, in which nobody adds: each work-item has whole lists to itself.\n"
+    "__kernel void remove_rare(CLUMP_HEAP) {\n"
+    "    CLUMP_FOR_EACH(Bucket, self) {\n"
+    "        Entry at = Bucket_first(self), kept = Entry_null;\n"
+    "        for (uint i = 0; i < KEYS && !Entry_is_null(at); i++) {\n"
+    "            Entry next = Entry_next(at);\n"
+    "            if (Entry_count(at) < RARE) {\n"
+    "                Entry_free(at);\n"
+    "            } else {\n"
+    "                Entry_next(at) = kept;\n"
+    "                kept = at;\n"
+    "            }\n"
+    "            at = next;\n"
+    "        }\n"
+    "        Bucket_first(self) = kept;\n"
+    "    }\n"
+    "}\n";
+
+static uint32_t random_key(uint32_t i) {
+    i *= 2654435761u;
+    i ^= i >> 15;
+    i *= 2246822519u;
+    i ^= i >> 13;
+    return (i % KEYS) * (i / KEYS % KEYS) / KEYS;
+}
+
+/* All entries are there with the right counts, and no key twice. Returns how many are wrong. */
+static int compare(clump_quick *q, const uint32_t *expected, uint32_t least) {
+    static uint32_t keys[KEYS], counts[KEYS];
+    static int seen[KEYS];
+    uint64_t entries;
+    int wrong = 0, there = 0;
+    CLUMP_CHECK(q, clump_heap_read_field_counted(q->heap, "Entry", "key", 0, keys, KEYS, &entries));
+    CLUMP_CHECK(q, clump_heap_read_field(q->heap, "Entry", "count", 0, counts, entries));
+    memset(seen, 0, sizeof seen);
+    for (uint64_t i = 0; i < entries; i++)
+        if (keys[i] >= KEYS || seen[keys[i]]++ || counts[i] != expected[keys[i]]) wrong++;
+    for (int k = 0; k < KEYS; k++) there += expected[k] >= least;
+    printf("%d keys, %d wrong\n", (int)entries, wrong);
+    return wrong + ((int)entries != there);
+}
+
+int main(void) {
+    static uint32_t expected[KEYS];
+    char options[128];
+    snprintf(options, sizeof options, "-DBUCKETS=%d -DKEYS=%d -DNUMBERS=%d -DRARE=%d", BUCKETS,
+             KEYS, NUMBERS, RARE);
+    clump_quick q;
+    clump_quick_desc desc = {.schema = schema, .source = kernels, .program = {.options = options}};
+    CLUMP_CHECK(&q, clump_quick_open(&q, &desc));
+    clump_kernel *make_buckets, *count_keys, *remove_rare;
+    CLUMP_CHECK(&q, clump_kernel_create(q.program, "make_buckets", &make_buckets));
+    CLUMP_CHECK(&q, clump_kernel_create(q.program, "count_keys", &count_keys));
+    CLUMP_CHECK(&q, clump_kernel_create(q.program, "remove_rare", &remove_rare));
+    for (uint32_t i = 0; i < NUMBERS; i++) expected[random_key(i)]++;
+
+    cl_int code;
+    cl_uint left_out = 0;
+    cl_mem counter = clCreateBuffer(q.cl, CL_MEM_COPY_HOST_PTR, sizeof left_out, &left_out, &code);
+    CLUMP_CHECK(q.cl, code);
+    CLUMP_CHECK(&q, CLUMP_SET_ARGS(count_keys, counter));
+    CLUMP_CHECK(&q, clump_do_new(q.heap, "Bucket", BUCKETS, make_buckets, NULL, NULL));
+    CLUMP_CHECK(&q, clump_launch(q.heap, count_keys, 4096, 64, NULL));
+    CLUMP_CHECK(q.queue, clEnqueueReadBuffer(q.queue, counter, CL_TRUE, 0, sizeof left_out,
+                                             &left_out, 0, NULL, NULL));
+    int wrong = compare(&q, expected, 1);
+    CLUMP_CHECK(&q, clump_do_all(q.heap, remove_rare, NULL));
+    wrong += compare(&q, expected, RARE);
+    CLUMP_CHECK(&q, clump_heap_fetch_errors(q.heap, NULL));
+
+    clReleaseMemObject(counter);
+    clump_kernel_destroy(make_buckets);
+    clump_kernel_destroy(count_keys);
+    clump_kernel_destroy(remove_rare);
+    clump_quick_close(&q);
+    return wrong || left_out;
+}

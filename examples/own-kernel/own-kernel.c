@@ -1,0 +1,65 @@
+/* A kernel that makes objects, built and launched by OpenCL alone: clBuildProgram, clEnqueueNDRangeKernel, two
+ * dimensions, a queue of one's own choice. Clump gives the source, the options and the buffer. */
+#include <clump/clump.h>
+#include <clump/quick.h>
+
+enum { WIDTH = 64, HEIGHT = 32 };
+
+static const char schema[] = "class Dot { uint x; uint y; }";
+
+/* Without loops over objects: the list that they need is made by clump_do_all() and clump_launch(). */
+static const char kernels[] =
+    "__kernel void paint(CLUMP_HEAP, uint every) {\n"
+    "    uint x = get_global_id(0), y = get_global_id(1);\n"
+    "    if ((x + y) % every) return;\n"
+    "    Dot dot = Dot_new();\n"
+    "    if (Dot_is_null(dot)) return;\n"
+    "    Dot_x(dot) = x;\n"
+    "    Dot_y(dot) = y;\n"
+    "}\n";
+
+/* The program that Clump made of schema and kernels, once more as a program of OpenCL. */
+static cl_program build(const clump_quick *q) {
+    const char *source = clump_program_get_source(q->program);
+    cl_int code;
+    cl_program program = clCreateProgramWithSource(q->cl, 1, &source, NULL, &code);
+    CLUMP_CHECK(q->cl, code);
+    CLUMP_CHECK(program, clBuildProgram(program, 1, &q->device,
+                                        clump_program_get_options(q->program), NULL, NULL));
+    return program;
+}
+
+int main(void) {
+    clump_quick q;
+    CLUMP_CHECK(&q, clump_quick_open(&q, &(clump_quick_desc){.schema = schema, .source = kernels}));
+    cl_program program = build(&q);
+    cl_int code;
+    cl_kernel paint = clCreateKernel(program, "paint", &code);
+    CLUMP_CHECK(program, code);
+
+    cl_mem heap = clump_heap_get_buffer(q.heap); /* the parameter CLUMP_HEAP */
+    cl_uint every = 4;
+    size_t global[2] = {WIDTH, HEIGHT};
+    CLUMP_CHECK(paint, clSetKernelArg(paint, 0, sizeof heap, &heap));
+    CLUMP_CHECK(paint, clSetKernelArg(paint, 1, sizeof every, &every));
+    CLUMP_CHECK(q.queue,
+                clEnqueueNDRangeKernel(q.queue, paint, 2, NULL, global, NULL, 0, NULL, NULL));
+    clump_heap_touch(q.heap); /* objects were made, and Clump was not told otherwise */
+
+    static uint32_t x[WIDTH * HEIGHT], y[WIDTH * HEIGHT];
+    static int seen[HEIGHT][WIDTH];
+    uint64_t count;
+    CLUMP_CHECK(&q, clump_heap_fetch_errors(q.heap, NULL));
+    CLUMP_CHECK(&q,
+                clump_heap_read_field_counted(q.heap, "Dot", "x", 0, x, WIDTH * HEIGHT, &count));
+    CLUMP_CHECK(&q, clump_heap_read_field(q.heap, "Dot", "y", 0, y, count));
+    int wrong = 0;
+    for (uint64_t i = 0; i < count; i++)
+        if (x[i] >= WIDTH || y[i] >= HEIGHT || (x[i] + y[i]) % every || seen[y[i]][x[i]]++) wrong++;
+    printf("%d dots of %d, %d wrong\n", (int)count, WIDTH * HEIGHT / (int)every, wrong);
+
+    clReleaseKernel(paint);
+    clReleaseProgram(program);
+    clump_quick_close(&q);
+    return wrong || count != WIDTH * HEIGHT / every;
+}

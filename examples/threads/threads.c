@@ -1,0 +1,78 @@
+/* Several threads, each with a context, a queue and a heap of its own: they share nothing, and need no lock.
+ * The one thing that threads may share is a pool (pool.h): the buffers of all of them come from one. */
+#include <clump/clump.h>
+#include <clump/quick.h>
+#include <pthread.h>
+
+enum { THREADS = 4, ITEMS = 1000 };
+
+static const char schema[] = "class Item { ulong value; }";
+
+static const char kernels[] =
+    "__kernel void make(CLUMP_HEAP, uint thread) {\n"
+    "    CLUMP_FOR_EACH_NEW(Item, self, i) Item_value(self) = (ulong)i * (thread + 1);\n"
+    "}\n"
+    "__kernel void sum(CLUMP_HEAP_FIXED) {\n"
+    "    ulong sum = 0;\n"
+    "    CLUMP_FOR_EACH(Item, self) sum += Item_value(self);\n"
+    "    CLUMP_REDUCE(ulong, sum, CLUMP_SUM);\n"
+    "}\n";
+
+typedef struct job {
+    pthread_t thread;
+    uint32_t number;
+    clump_pool *pool; /* of all threads */
+    uint64_t sum;
+} job;
+
+static void *work(void *user) {
+    job *j = user;
+    clump_quick q;
+    CLUMP_CHECK(&q, clump_quick_open(&q, &(clump_quick_desc){.schema = schema, .source = kernels}));
+    clump_kernel *make, *sum;
+    CLUMP_CHECK(&q, clump_kernel_create(q.program, "make", &make));
+    CLUMP_CHECK(&q, clump_kernel_create(q.program, "sum", &sum));
+    CLUMP_CHECK(&q, CLUMP_SET_ARGS(make, j->number));
+    CLUMP_CHECK(&q, clump_do_new(q.heap, "Item", ITEMS, make, NULL, NULL));
+    CLUMP_CHECK(&q, clump_reduce(q.heap, sum, &j->sum, sizeof j->sum, NULL));
+    CLUMP_CHECK(&q, clump_heap_fetch_errors(q.heap, NULL));
+
+    for (int i = 0; i < 100; i++) { /* a hundred buffers out of the common pool */
+        clump_allocation allocation;
+        CLUMP_CHECK(j->pool,
+                    clump_pool_alloc(j->pool, &(clump_allocation_desc){.bytes = 1000 + (unsigned)i},
+                                     &allocation, NULL));
+        CLUMP_CHECK(j->pool, clump_pool_free(j->pool, allocation));
+    }
+    clump_kernel_destroy(make);
+    clump_kernel_destroy(sum);
+    clump_quick_close(&q);
+    return NULL;
+}
+
+int main(void) {
+    clump_quick q; /* without a schema: for the pool */
+    clump_pool *pool;
+    job jobs[THREADS];
+    int wrong = 0;
+    CLUMP_CHECK(&q, clump_quick_open(&q, NULL));
+    CLUMP_CHECK(&q, clump_pool_create(&(clump_pool_desc){.context = q.context}, &pool, &q.error));
+    for (uint32_t t = 0; t < THREADS; t++) {
+        jobs[t] = (job){.number = t, .pool = pool};
+        if (pthread_create(&jobs[t].thread, NULL, work, &jobs[t])) return 1;
+    }
+    for (uint32_t t = 0; t < THREADS; t++) {
+        uint64_t expected = (uint64_t)ITEMS * (ITEMS - 1) / 2 * (t + 1);
+        pthread_join(jobs[t].thread, NULL);
+        printf("thread %u: sum %d\n", t, (int)jobs[t].sum);
+        if (jobs[t].sum != expected) wrong++;
+    }
+    clump_pool_stats stats;
+    CLUMP_CHECK(pool, clump_pool_get_stats(pool, &stats));
+    printf("%d buffers came from the pool, %d are left\n", (int)stats.allocated,
+           (int)stats.allocations);
+    if (stats.allocated != THREADS * 100 || stats.allocations) wrong++;
+    clump_pool_destroy(pool);
+    clump_quick_close(&q);
+    return wrong != 0;
+}

@@ -1,0 +1,86 @@
+/* Devices of two vendors in one process: a context, a heap and a program for each. A heap belongs to one device;
+ * objects go from one to another as C structs. With the devices of one vendor alone, it takes the same one twice. */
+#include <clump/clump.h>
+#include <clump/quick.h>
+
+enum { CELLS = 1000, PLATFORMS = 16 };
+
+static const char schema[] = "class Cell { uint number; uint visits; }";
+
+static const char kernels[] =
+    "__kernel void make(CLUMP_HEAP) {\n"
+    "    CLUMP_FOR_EACH_NEW(Cell, self, i) {\n"
+    "        Cell_number(self) = i;\n"
+    "        Cell_visits(self) = 0;\n"
+    "    }\n"
+    "}\n"
+    "__kernel void visit(CLUMP_HEAP_FIXED) {\n"
+    "    CLUMP_FOR_EACH(Cell, self) Cell_visits(self) += Cell_number(self);\n"
+    "}\n";
+
+typedef struct cell { /* `clump-schema --emit-c` writes such structs */
+    uint32_t number, visits;
+} cell;
+static const clump_struct_field fields[] = {{"number", offsetof(cell, number)},
+                                            {"visits", offsetof(cell, visits)}};
+static const clump_struct_desc cell_desc = {"Cell", sizeof(cell), 2, fields};
+
+/* A device of each of up to two vendors. Returns how many. */
+static int open_two(clump_quick q[2]) {
+    cl_platform_id platforms[PLATFORMS];
+    char vendors[2][256] = {"", ""}, name[256];
+    cl_uint count = 0;
+    int opened = 0;
+    clGetPlatformIDs(PLATFORMS, platforms, &count);
+    for (cl_uint p = 0; p < count && p < PLATFORMS && opened < 2; p++) {
+        clGetPlatformInfo(platforms[p], CL_PLATFORM_VENDOR, sizeof vendors[0], vendors[opened],
+                          NULL);
+        clGetPlatformInfo(platforms[p], CL_PLATFORM_NAME, sizeof name, name, NULL);
+        if (opened && strcmp(vendors[0], vendors[1]) == 0) continue;
+        clump_quick_desc desc = {.device = name, .schema = schema, .source = kernels};
+        if (clump_quick_open(&q[opened], &desc))
+            continue; /* it has no device, or none that Clump can use */
+        fprintf(stderr, "vendor: %s, device: %s\n", vendors[opened], q[opened].name);
+        opened++;
+    }
+    return opened;
+}
+
+static void run(clump_quick *q, const char *name, int make) {
+    clump_kernel *kernel;
+    CLUMP_CHECK(q, clump_kernel_create(q->program, name, &kernel));
+    if (make)
+        CLUMP_CHECK(q, clump_do_new(q->heap, "Cell", CELLS, kernel, NULL, NULL));
+    else
+        CLUMP_CHECK(q, clump_do_all(q->heap, kernel, NULL));
+    clump_kernel_destroy(kernel);
+}
+
+int main(void) {
+    clump_quick q[2];
+    int vendors = open_two(q);
+    if (vendors < 2) {
+        fprintf(stderr, "there is one vendor: both heaps are on the same device\n");
+        clump_quick_desc desc = {
+            .device = vendors ? q[0].name : NULL, .schema = schema, .source = kernels};
+        CLUMP_CHECK(&q[vendors], clump_quick_open(&q[vendors], &desc));
+        if (!vendors) CLUMP_CHECK(&q[1], clump_quick_open(&q[1], &desc));
+    }
+    run(&q[0], "make", 1);
+    run(&q[0], "visit", 0);
+
+    static cell cells[CELLS];
+    uint64_t count, made;
+    CLUMP_CHECK(&q[0], clump_heap_read_structs(q[0].heap, &cell_desc, cells, CELLS, &count));
+    CLUMP_CHECK(&q[1], clump_heap_new_structs(q[1].heap, &cell_desc, cells, count, NULL, &made));
+    run(&q[1], "visit", 0);
+    CLUMP_CHECK(&q[1], clump_heap_read_structs(q[1].heap, &cell_desc, cells, CELLS, &count));
+
+    int wrong = 0;
+    for (uint64_t i = 0; i < count; i++)
+        if (cells[i].visits != 2 * cells[i].number) wrong++;
+    printf("%d cells went from one heap to the other, %d wrong\n", (int)made, wrong);
+    clump_quick_close(&q[0]);
+    clump_quick_close(&q[1]);
+    return wrong || count != CELLS;
+}

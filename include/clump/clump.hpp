@@ -1,0 +1,716 @@
+/* Clump for C++17: owning objects that move, errors as exceptions, spans for fields. Header only, over clump.h; the
+ * comments of the C headers say what each call does, and are not repeated here.
+ *
+ *   clump::context context = clump::context::open("gpu");      // or from a context and queue of your own
+ *   clump::heap heap(context, clump::schema("class Body { float x; }"), 64 << 20);
+ *   clump::program program(heap, source);
+ *   clump::kernel init = program.kernel("init"), move = program.kernel("move");
+ *   heap.do_new("Body", 1000, init);
+ *   heap.do_all(move.set_args(0.5f));
+ *   std::vector<float> x = heap.read_field<float>("Body", "x");
+ *
+ * Every call that fails throws clump::error. What has no member here is called through get(), and its status handed to
+ * check(), which throws: `context.check(clump_heap_check(heap.get()))`.
+ *
+ * OpenCL's objects are taken and given as cl_context, cl_mem and so on. With opencl.hpp: `clump::context context(cl(),
+ * device(), queue())`; a cl::Buffer is a parameter of set_args(); `cl::Buffer(heap.buffer(), true)` is the heap's buffer
+ * (true: retained); `&event()` of a cl::Event is a cl_event * for clump_sync.
+ *
+ * Objects may be destroyed in any order, except that a `handle` goes before its heap, and an `allocation` before its pool.
+ * Threads: as in C; what is made from one context belongs to one thread at a time.
+ *
+ * Read first: clump.h.
+ */
+#ifndef CLUMP_CLUMP_HPP
+#define CLUMP_CLUMP_HPP
+
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "clump/clump.h"
+#include "clump/quick.h"
+
+namespace clump {
+
+/* ---- Errors ----------------------------------------------------------------------------------- */
+
+/* What a call failed by; what() is "CLUMP_ERR_SCHEMA in line 2, column 5: the words". */
+class error : public std::runtime_error {
+   public:
+    explicit error(const clump_error &e)
+        : std::runtime_error(std::string(clump_status_name(e.status)) + place(e) + ": " +
+                             (e.message[0] ? e.message : clump_status_text(e.status))),
+          status_(e.status),
+          cl_code_(e.cl_code),
+          line_(e.line),
+          column_(e.column) {
+    }
+    error(clump_status status, const std::string &words)
+        : std::runtime_error(std::string(clump_status_name(status)) + ": " + words),
+          status_(status),
+          cl_code_(0),
+          line_(0),
+          column_(0) {
+    }
+
+    clump_status status() const noexcept {
+        return status_;
+    }
+    std::int32_t cl_code() const noexcept {
+        return cl_code_;
+    } /* 0 if no OpenCL call failed */
+    std::uint32_t line() const noexcept {
+        return line_;
+    } /* of a schema or a source; 0 if none */
+    std::uint32_t column() const noexcept {
+        return column_;
+    }
+
+   private:
+    static std::string place(const clump_error &e) {
+        if (!e.line || e.status != CLUMP_ERR_SCHEMA) return "";
+        return " in line " + std::to_string(e.line) + ", column " + std::to_string(e.column);
+    }
+    clump_status status_;
+    std::int32_t cl_code_;
+    std::uint32_t line_, column_;
+};
+
+/* ---- Spans ------------------------------------------------------------------------------------ */
+
+/* Elements that lie one after the other and belong to somebody else: of an array, a vector, a std::span. */
+template <class T>
+class span {
+   public:
+    span() noexcept = default;
+    span(T *data, std::size_t size) noexcept : data_(data), size_(size) {
+    }
+    template <std::size_t N>
+    span(T (&array)[N]) noexcept : data_(array), size_(N) {
+    }
+    template <
+        class Container,
+        class = std::enable_if_t<std::is_convertible_v<
+            std::remove_pointer_t<decltype(std::declval<Container &>().data())> (*)[], T (*)[]>>>
+    span(Container &&container) noexcept : data_(container.data()), size_(container.size()) {
+    }
+
+    T *data() const noexcept {
+        return data_;
+    }
+    std::size_t size() const noexcept {
+        return size_;
+    }
+    T *begin() const noexcept {
+        return data_;
+    }
+    T *end() const noexcept {
+        return data_ + size_;
+    }
+    T &operator[](std::size_t i) const noexcept {
+        return data_[i];
+    }
+
+   private:
+    T *data_ = nullptr;
+    std::size_t size_ = 0;
+};
+
+/* ---- Owners ----------------------------------------------------------------------------------- */
+
+namespace detail {
+
+/* Owns an object of the library. Empty after it was moved from. */
+template <class T, void (*Destroy)(T *)>
+class owner {
+   public:
+    owner() noexcept = default;
+    explicit owner(T *object) noexcept : object_(object) {
+    }
+    owner(owner &&other) noexcept : object_(std::exchange(other.object_, nullptr)) {
+    }
+    owner &operator=(owner &&other) noexcept {
+        if (this != &other) Destroy(std::exchange(object_, std::exchange(other.object_, nullptr)));
+        return *this;
+    }
+    owner(const owner &) = delete;
+    owner &operator=(const owner &) = delete;
+    ~owner() {
+        Destroy(object_);
+    }
+
+    T *get() const noexcept {
+        return object_;
+    }
+
+   private:
+    T *object_ = nullptr;
+};
+
+/* The context of everything that was made from it: it has the words of a failure. */
+using shared_context = std::shared_ptr<clump_context>;
+
+inline void check(const shared_context &context, clump_status status) {
+    if (status == CLUMP_OK) return;
+    const clump_error *e = clump_context_get_error(context.get());
+    if (e->status == status) throw error(*e);
+    throw error(status, clump_status_text(status));
+}
+
+/* A cl::Buffer, cl::Sampler and the like give the object of OpenCL by operator(). */
+template <class T, class = void>
+struct is_wrapper : std::false_type {};
+template <class T>
+struct is_wrapper<T, std::void_t<decltype(std::declval<const T &>()())>>
+    : std::is_pointer<std::decay_t<decltype(std::declval<const T &>()())>> {};
+
+}  // namespace detail
+
+/* ---- Schema ----------------------------------------------------------------------------------- */
+
+class schema {
+   public:
+    explicit schema(std::string_view text) {
+        clump_error e;
+        clump_schema *made = nullptr;
+        if (clump_schema_parse(text.data(), text.size(), nullptr, &made, &e)) throw error(e);
+        schema_ = owner(made);
+    }
+    static schema from_file(const std::string &path) {
+        clump_error e;
+        clump_schema *made = nullptr;
+        if (clump_schema_parse_file(path.c_str(), nullptr, &made, &e)) throw error(e);
+        return schema(made);
+    }
+    /* Takes a sealed schema over. */
+    explicit schema(clump_schema *made) noexcept : schema_(made) {
+    }
+
+    clump_schema *get() const noexcept {
+        return schema_.get();
+    }
+
+   private:
+    using owner = detail::owner<clump_schema, clump_schema_destroy>;
+    owner schema_;
+};
+
+/* ---- Context ---------------------------------------------------------------------------------- */
+
+/* The device that words name (quick.h). */
+inline cl_device_id find_device(const std::string &words = "") {
+    cl_device_id device = nullptr;
+    clump_error e;
+    if (clump_quick_find_device(words.c_str(), &device, nullptr, &e)) throw error(e);
+    return device;
+}
+
+class context {
+   public:
+    explicit context(const clump_context_desc &desc)
+        : cl_(desc.context), device_(desc.device), queue_(desc.queue) {
+        clump_error e;
+        clump_context *made = nullptr;
+        if (clump_context_create(&desc, &made, &e)) throw error(e);
+        context_ = detail::shared_context(made, clump_context_destroy);
+    }
+    context(cl_context cl, cl_device_id device, cl_command_queue queue)
+        : context(describe(cl, device, queue)) {
+    }
+
+    /* A context and a queue of its own, on the device that words name. */
+    static context open(const std::string &words = "") {
+        clump_quick q;
+        clump_quick_desc desc{};
+        desc.device = words.c_str();
+        if (clump_quick_open(&q, &desc)) throw error(q.error);
+        struct closer {
+            clump_quick *of;
+            ~closer() {
+                clump_quick_close(of);
+            }
+        } close{&q};
+        return context(q.cl, q.device, q.queue); /* retains them */
+    }
+
+    void check(clump_status status) const {
+        detail::check(context_, status);
+    }
+    clump_context *get() const noexcept {
+        return context_.get();
+    }
+    const detail::shared_context &share() const noexcept {
+        return context_;
+    }
+    cl_context cl() const noexcept {
+        return cl_;
+    } /* valid as long as the context, like these */
+    cl_device_id device() const noexcept {
+        return device_;
+    }
+    cl_command_queue queue() const noexcept {
+        return queue_;
+    }
+    const clump_capabilities &capabilities() const noexcept {
+        return *clump_context_get_capabilities(context_.get());
+    }
+
+   private:
+    static clump_context_desc describe(cl_context cl, cl_device_id device, cl_command_queue queue) {
+        clump_context_desc desc{};
+        desc.context = cl;
+        desc.device = device;
+        desc.queue = queue;
+        return desc;
+    }
+    detail::shared_context context_;
+    cl_context cl_;
+    cl_device_id device_;
+    cl_command_queue queue_;
+};
+
+/* ---- Kernels ---------------------------------------------------------------------------------- */
+
+/* Local memory as a parameter of a kernel. */
+struct local {
+    std::size_t bytes;
+};
+
+class kernel {
+   public:
+    kernel(detail::shared_context context, clump_kernel *made) noexcept
+        : context_(std::move(context)), kernel_(made) {
+    }
+
+    /* One parameter, from 0 after the heap: a value, local{bytes}, a cl_mem, or a wrapper such as cl::Buffer. */
+    template <class T>
+    kernel &set_arg(std::uint32_t index, const T &value) {
+        if constexpr (std::is_same_v<T, local>) {
+            detail::check(context_, clump_kernel_set_arg(get(), index, value.bytes, nullptr));
+        } else if constexpr (detail::is_wrapper<T>::value) {
+            const auto object = value();
+            detail::check(context_, clump_kernel_set_arg(get(), index, sizeof object, &object));
+        } else {
+            static_assert(std::is_trivially_copyable_v<T>, "a kernel gets a copy of the bytes");
+            static_assert(!std::is_same_v<T, bool>, "OpenCL C has no parameters of type bool");
+            detail::check(context_, clump_kernel_set_arg(get(), index, sizeof value, &value));
+        }
+        return *this;
+    }
+    /* The first parameters, in their order. */
+    template <class... T>
+    kernel &set_args(const T &...values) {
+        std::uint32_t index = 0;
+        (set_arg(index++, values), ...);
+        return *this;
+    }
+
+    clump_kernel *get() const noexcept {
+        return kernel_.get();
+    }
+
+   private:
+    detail::shared_context context_;
+    detail::owner<clump_kernel, clump_kernel_destroy> kernel_;
+};
+
+/* ---- Heap ------------------------------------------------------------------------------------- */
+
+class heap {
+   public:
+    heap(const context &on, const clump_heap_desc &desc) : context_(on.share()) {
+        clump_heap_desc with = desc;
+        clump_heap *made = nullptr;
+        with.context = on.get();
+        detail::check(context_, clump_heap_create(&with, &made));
+        heap_ = owner(made);
+    }
+    heap(const context &on, const schema &classes, std::uint64_t bytes)
+        : heap(on, describe(classes, bytes)) {
+    }
+
+    clump_heap *get() const noexcept {
+        return heap_.get();
+    }
+    const detail::shared_context &share() const noexcept {
+        return context_;
+    }
+    cl_mem buffer() const noexcept {
+        return clump_heap_get_buffer(get());
+    } /* not retained */
+    const clump_heap_layout &layout() const noexcept {
+        return *clump_heap_get_layout(get());
+    }
+
+    /* Launches. None waits, except do_new_counted() and reduce(). */
+    void do_all(const kernel &with, const clump_sync *sync = nullptr) {
+        check(clump_do_all(get(), with.get(), sync));
+    }
+    void launch(const kernel &with, std::size_t global, std::size_t local_size,
+                const clump_sync *sync = nullptr) {
+        check(clump_launch(get(), with.get(), global, local_size, sync));
+    }
+    void do_new(const std::string &of, std::uint64_t count, const kernel &with,
+                const clump_sync *sync = nullptr) {
+        check(clump_do_new(get(), of.c_str(), count, with.get(), nullptr, sync));
+    }
+    std::uint64_t do_new_counted(const std::string &of, std::uint64_t count, const kernel &with,
+                                 const clump_sync *sync = nullptr) {
+        std::uint64_t made = 0;
+        check(clump_do_new(get(), of.c_str(), count, with.get(), &made, sync));
+        return made;
+    }
+    template <class T>
+    T reduce(const kernel &with, const clump_sync *sync = nullptr) {
+        static_assert(std::is_trivially_copyable_v<T>, "the result comes as bytes");
+        T result{};
+        check(clump_reduce(get(), with.get(), &result, sizeof result, sync));
+        return result;
+    }
+
+    /* What kernels reported: thrown, or looked at. Both clear it. */
+    void throw_errors() {
+        check(clump_heap_fetch_errors(get(), nullptr));
+    }
+    clump_device_report fetch_errors() {
+        clump_device_report report{};
+        const clump_status status = clump_heap_fetch_errors(get(), &report);
+        if (status != CLUMP_ERR_DEVICE) check(status);
+        return report;
+    }
+
+    /* Objects. */
+    std::uint64_t count(const std::string &of) {
+        std::uint64_t found = 0;
+        check(clump_heap_calc_count(get(), of.c_str(), &found));
+        return found;
+    }
+    std::vector<clump_ref> read_refs(const std::string &of) {
+        std::vector<clump_ref> refs(count(of));
+        std::uint64_t found = 0;
+        check(clump_heap_read_refs(get(), of.c_str(), refs.data(), refs.size(), &found));
+        return refs;
+    }
+    /* T is of the size of the field's type: float, cl_float2, std::uint8_t for bool, clump_ref for references. */
+    template <class T>
+    std::vector<T> read_field(const std::string &of, const std::string &field,
+                              std::uint32_t index = 0) {
+        std::vector<T> values(count(of));
+        read_field(of, field, span<T>(values), index);
+        return values;
+    }
+    /* Into memory with room for all objects; returns how many there are. */
+    template <class T>
+    std::uint64_t read_field(const std::string &of, const std::string &field, span<T> values,
+                             std::uint32_t index = 0) {
+        std::uint64_t found = 0;
+        check_type(of, field, sizeof(T));
+        check(clump_heap_read_field_counted(get(), of.c_str(), field.c_str(), index, values.data(),
+                                            values.size(), &found));
+        return found;
+    }
+    template <class Values>
+    void write_field(const std::string &of, const std::string &field, const Values &values,
+                     std::uint32_t index = 0) {
+        using element = std::remove_pointer_t<decltype(values.data())>;
+        check_type(of, field, sizeof(element));
+        check(clump_heap_write_field(get(), of.c_str(), field.c_str(), index, values.data(),
+                                     values.size()));
+    }
+    template <class T>
+    T read_object(clump_ref ref, const std::string &of, const std::string &field,
+                  std::uint32_t index = 0) {
+        T value{};
+        check_type(of, field, sizeof value);
+        check(clump_heap_read_object_field(get(), ref, of.c_str(), field.c_str(), index, &value));
+        return value;
+    }
+    template <class T>
+    void write_object(clump_ref ref, const std::string &of, const std::string &field,
+                      const T &value, std::uint32_t index = 0) {
+        check_type(of, field, sizeof value);
+        check(clump_heap_write_object_field(get(), ref, of.c_str(), field.c_str(), index, &value));
+    }
+
+    /* Structs, whose size must be that of the description (structs.h). */
+    template <class T>
+    std::vector<T> read_structs(const clump_struct_desc &desc) {
+        std::vector<T> structs(count(desc.class_name));
+        check_struct(desc, sizeof(T));
+        check(clump_heap_read_structs(get(), &desc, structs.data(), structs.size(), nullptr));
+        return structs;
+    }
+    /* Makes objects; the references of those that were made, in the order of the structs. */
+    template <class T>
+    std::vector<clump_ref> new_structs(const clump_struct_desc &desc,
+                                       const std::vector<T> &structs) {
+        std::vector<clump_ref> refs(structs.size());
+        std::uint64_t made = 0;
+        check_struct(desc, sizeof(T));
+        check(clump_heap_new_structs(get(), &desc, structs.data(), structs.size(), refs.data(),
+                                     &made));
+        refs.resize(made);
+        return refs;
+    }
+
+    clump_compact_report compact(const clump_compact_desc *desc = nullptr) {
+        clump_compact_report report{};
+        check(clump_compact(get(), desc, &report, nullptr));
+        return report;
+    }
+    clump_collect_report collect(const clump_collect_desc *desc = nullptr) {
+        clump_collect_report report{};
+        check(clump_collect(get(), desc, &report, nullptr));
+        return report;
+    }
+    clump_heap_stats stats() {
+        clump_heap_stats found{};
+        check(clump_heap_calc_stats(get(), &found, nullptr, 0));
+        return found;
+    }
+    clump_save_report save(const std::string &path) {
+        clump_save_desc desc{};
+        clump_save_report report{};
+        desc.path = path.c_str();
+        check(clump_heap_save(get(), &desc, &report));
+        return report;
+    }
+    clump_load_report load(const std::string &path) {
+        clump_load_desc desc{};
+        clump_load_report report{};
+        desc.path = path.c_str();
+        check(clump_heap_load(get(), &desc, &report));
+        return report;
+    }
+
+    void check(clump_status status) const {
+        detail::check(context_, status);
+    }
+
+   private:
+    using owner = detail::owner<clump_heap, clump_heap_destroy>;
+    static clump_heap_desc describe(const schema &classes, std::uint64_t bytes) {
+        clump_heap_desc desc{};
+        desc.schema = classes.get();
+        desc.bytes = bytes;
+        return desc;
+    }
+    /* The C call takes bytes, and cannot see the type. Names that there are not are left to it. */
+    void check_type(const std::string &of, const std::string &field, std::size_t bytes) const {
+        const clump_schema *classes = clump_heap_get_schema(get());
+        clump_class_info info;
+        clump_field_info found;
+        if (clump_schema_find_class(classes, of.c_str(), &info) ||
+            clump_schema_find_field(classes, info.id, field.c_str(), &found) ||
+            found.element_bytes == bytes)
+            return;
+        throw error(CLUMP_ERR_USAGE, of + "." + field + " is of type " +
+                                         clump_type_name(found.type, found.width) + " and has " +
+                                         std::to_string(found.element_bytes) +
+                                         " bytes; the values have " + std::to_string(bytes));
+    }
+    static void check_struct(const clump_struct_desc &desc, std::size_t bytes) {
+        if (desc.bytes != bytes)
+            throw error(CLUMP_ERR_USAGE, std::string("the struct of ") + desc.class_name + " has " +
+                                             std::to_string(bytes) +
+                                             " bytes; its description says " +
+                                             std::to_string(desc.bytes));
+    }
+    detail::shared_context context_;
+    owner heap_;
+};
+
+/* ---- Program ---------------------------------------------------------------------------------- */
+
+class program {
+   public:
+    program(const heap &of, const clump_program_desc &desc) : context_(of.share()) {
+        clump_program_desc with = desc;
+        clump_program *made = nullptr;
+        with.heap = of.get();
+        const clump_status status = clump_program_create(&with, &made);
+        program_ = owner(made); /* there is one after CLUMP_ERR_BUILD, too */
+        detail::check(context_, status);
+    }
+    program(const heap &of, const std::string &source, const std::string &options = "")
+        : program(of, describe(source, options)) {
+    }
+
+    clump::kernel kernel(const std::string &name) const {
+        clump_kernel *made = nullptr;
+        detail::check(context_, clump_kernel_create(get(), name.c_str(), &made));
+        return clump::kernel(context_, made);
+    }
+    const char *log() const noexcept {
+        return clump_program_get_log(get());
+    }
+    clump_program *get() const noexcept {
+        return program_.get();
+    }
+
+   private:
+    using owner = detail::owner<clump_program, clump_program_destroy>;
+    static clump_program_desc describe(const std::string &source, const std::string &options) {
+        clump_program_desc desc{};
+        desc.source = source.c_str();
+        desc.options = options.c_str();
+        return desc;
+    }
+    detail::shared_context context_;
+    owner program_;
+};
+
+/* ---- References outside the heap -------------------------------------------------------------- */
+
+/* A registered buffer of references (refs.h). */
+class refs {
+   public:
+    refs(const heap &of, const clump_refs_desc &desc) : context_(of.share()) {
+        clump_refs *made = nullptr;
+        of.check(clump_refs_register(of.get(), &desc, &made));
+        refs_ = owner(made);
+    }
+    clump_refs *get() const noexcept {
+        return refs_.get();
+    }
+
+   private:
+    using owner = detail::owner<clump_refs, clump_refs_unregister>;
+    detail::shared_context context_;
+    owner refs_;
+};
+
+/* A reference that the host holds, and that stays right when its object moves. Goes before its heap. */
+class handle {
+   public:
+    handle(const heap &of, clump_ref ref) : context_(of.share()), heap_(of.get()) {
+        detail::check(context_, clump_handle_create(heap_, ref, &handle_));
+    }
+    handle(handle &&other) noexcept
+        : context_(std::move(other.context_)),
+          heap_(other.heap_),
+          handle_(std::exchange(other.handle_, 0u)) {
+    }
+    handle &operator=(handle &&other) noexcept {
+        handle taken(std::move(other)); /* gives up the old one at the end */
+        std::swap(context_, taken.context_);
+        std::swap(heap_, taken.heap_);
+        std::swap(handle_, taken.handle_);
+        return *this;
+    }
+    handle(const handle &) = delete;
+    handle &operator=(const handle &) = delete;
+    ~handle() {
+        if (handle_) clump_handle_destroy(heap_, handle_);
+    }
+
+    /* Where the object is now; 0 if it is gone. */
+    clump_ref read() const {
+        clump_ref ref = 0;
+        detail::check(context_, clump_handle_read(heap_, handle_, &ref));
+        return ref;
+    }
+
+   private:
+    detail::shared_context context_;
+    clump_heap *heap_;
+    clump_handle handle_ = 0;
+};
+
+/* ---- Pool ------------------------------------------------------------------------------------- */
+
+class pool {
+   public:
+    pool(const context &on, const clump_pool_desc &desc) : context_(on.share()) {
+        clump_pool_desc with = desc;
+        clump_pool *made = nullptr;
+        clump_error e;
+        with.context = on.get();
+        if (clump_pool_create(&with, &made, &e)) throw error(e);
+        pool_ = owner(made);
+    }
+    explicit pool(const context &on) : pool(on, clump_pool_desc{}) {
+    }
+
+    clump_pool *get() const noexcept {
+        return pool_.get();
+    }
+    void check(clump_status status) const {
+        check(get(), status);
+    }
+    static void check(clump_pool *of, clump_status status) {
+        if (status == CLUMP_OK) return;
+        clump_error e;
+        clump_pool_get_error(of, &e);
+        if (e.status == status) throw error(e);
+        throw error(status, clump_status_text(status));
+    }
+    clump_pool_stats stats() const {
+        clump_pool_stats found{};
+        check(clump_pool_get_stats(get(), &found));
+        return found;
+    }
+
+   private:
+    using owner = detail::owner<clump_pool, clump_pool_destroy>;
+    detail::shared_context context_;
+    owner pool_;
+};
+
+/* An allocation of a pool, which is freed at the end. Goes before its pool. */
+class allocation {
+   public:
+    allocation(const pool &of, const clump_allocation_desc &desc) : pool_(of.get()) {
+        pool::check(pool_, clump_pool_alloc(pool_, &desc, &allocation_, nullptr));
+    }
+    allocation(const pool &of, std::uint64_t bytes) : allocation(of, describe(bytes)) {
+    }
+    allocation(allocation &&other) noexcept
+        : pool_(other.pool_), allocation_(std::exchange(other.allocation_, clump_allocation{0})) {
+    }
+    allocation &operator=(allocation &&other) noexcept {
+        allocation taken(std::move(other)); /* frees the old one at the end */
+        std::swap(pool_, taken.pool_);
+        std::swap(allocation_, taken.allocation_);
+        return *this;
+    }
+    allocation(const allocation &) = delete;
+    allocation &operator=(const allocation &) = delete;
+    ~allocation() {
+        clump_pool_free(pool_, allocation_);
+    } /* one that is mapped or pinned stays in the pool */
+
+    clump_allocation get() const noexcept {
+        return allocation_;
+    }
+    /* Where it is now. */
+    clump_region region() const {
+        clump_allocation_info info{};
+        pool::check(pool_, clump_pool_get_info(pool_, allocation_, &info));
+        return info.region;
+    }
+    /* A cl_mem of its own, which is the pool's; valid until it moves or is freed. */
+    cl_mem buffer() const {
+        cl_mem found = nullptr;
+        pool::check(pool_, clump_pool_get_buffer(pool_, allocation_, &found));
+        return found;
+    }
+
+   private:
+    static clump_allocation_desc describe(std::uint64_t bytes) {
+        clump_allocation_desc desc{};
+        desc.bytes = bytes;
+        return desc;
+    }
+    clump_pool *pool_;
+    clump_allocation allocation_ = 0;
+};
+
+}  // namespace clump
+
+#endif

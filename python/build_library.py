@@ -1,0 +1,154 @@
+"""What Python sees of the C library: the declarations that the package uses, compiled by cffi against the installed headers.
+
+Structs end in `...`, so that the C compiler fills in what is left out, and compares what is declared. The library is found by
+pkg-config (PKG_CONFIG_PATH); a static one becomes part of the extension.
+"""
+import os
+import pathlib
+import subprocess
+
+from cffi import FFI
+
+CDEF = """
+typedef ... *cl_context;
+typedef ... *cl_device_id;
+typedef ... *cl_command_queue;
+typedef ... *cl_mem;
+typedef ... *cl_event;
+
+typedef int... clump_status;
+#define CLUMP_ERR_DEVICE ...
+static const char *const CLUMP_VERSION_TEXT;
+const char *clump_status_name(clump_status status);
+typedef struct { clump_status status; int32_t cl_code; uint32_t line, column; char message[...]; ...; } clump_error;
+
+/* schema.h */
+typedef ... clump_schema;
+typedef int... clump_type;
+#define CLUMP_TYPE_BOOL ...
+#define CLUMP_TYPE_REF ...
+typedef struct { const char *name; uint32_t id, base, last; int is_abstract; uint32_t field_count, object_bytes; ...; } clump_class_info;
+typedef struct { const char *name; uint32_t class_id; clump_type type; uint32_t width, ref_class, count; int weak;
+                 uint32_t element_bytes, base_bytes, stride_bytes, step_bytes; ...; } clump_field_info;
+clump_status clump_schema_parse(const char *text, size_t bytes, const void *allocator, clump_schema **schema, clump_error *error);
+void clump_schema_destroy(clump_schema *schema);
+uint32_t clump_schema_get_class_count(const clump_schema *schema);
+clump_status clump_schema_get_class(const clump_schema *schema, uint32_t id, clump_class_info *info);
+clump_status clump_schema_find_class(const clump_schema *schema, const char *name, clump_class_info *info);
+clump_status clump_schema_get_field(const clump_schema *schema, uint32_t class_id, uint32_t index, clump_field_info *info);
+clump_status clump_schema_find_field(const clump_schema *schema, uint32_t class_id, const char *name, clump_field_info *info);
+const char *clump_type_name(clump_type type, uint32_t width);
+
+/* context.h */
+typedef ... clump_context;
+typedef struct { const char *folder; ...; } clump_cache;
+typedef struct { cl_context context; cl_device_id device; cl_command_queue queue; clump_cache cache; ...; } clump_context_desc;
+typedef struct { cl_uint wait_count; const cl_event *wait_list; cl_event *event; ...; } clump_sync;
+clump_status clump_context_create(const clump_context_desc *desc, clump_context **context, clump_error *error);
+void clump_context_destroy(clump_context *context);
+const clump_error *clump_context_get_error(const clump_context *context);
+
+/* heap.h, refs.h */
+typedef uint32_t clump_ref;
+typedef ... clump_heap;
+typedef ... clump_pool;
+typedef struct { clump_context *context; const clump_schema *schema; uint64_t bytes; double device_share; uint32_t block_rows;
+                 int watch_handles; clump_pool *pool; ...; } clump_heap_desc;
+typedef struct { uint64_t bytes, metadata_bytes; uint32_t granule_bytes, block_granules, first_block, block_count; ...; } clump_heap_layout;
+typedef struct { uint64_t objects, slots; uint32_t blocks, free_blocks; double fragmentation; ...; } clump_heap_stats;
+clump_status clump_heap_create(const clump_heap_desc *desc, clump_heap **heap);
+void clump_heap_destroy(clump_heap *heap);
+const clump_heap_layout *clump_heap_get_layout(const clump_heap *heap);
+const clump_schema *clump_heap_get_schema(const clump_heap *heap);
+cl_mem clump_heap_get_buffer(const clump_heap *heap);
+void clump_heap_touch(clump_heap *heap);
+clump_status clump_heap_fetch_errors(clump_heap *heap, void *report);
+clump_status clump_heap_calc_stats(clump_heap *heap, clump_heap_stats *stats, void *classes, uint32_t capacity);
+clump_status clump_heap_calc_count(clump_heap *heap, const char *class_name, uint64_t *count);
+clump_status clump_heap_check(clump_heap *heap);
+clump_status clump_heap_read_refs(clump_heap *heap, const char *class_name, clump_ref *refs, uint64_t capacity, uint64_t *count);
+clump_status clump_heap_read_field(clump_heap *heap, const char *class_name, const char *field, uint32_t index, void *values, uint64_t count);
+clump_status clump_heap_write_field(clump_heap *heap, const char *class_name, const char *field, uint32_t index, const void *values, uint64_t count);
+typedef ... clump_refs;
+typedef struct { cl_mem buffer; uint64_t offset; uint32_t stride; uint64_t count; int null_dangling, weak; ...; } clump_refs_desc;
+clump_status clump_refs_register(clump_heap *heap, const clump_refs_desc *desc, clump_refs **refs);
+void clump_refs_unregister(clump_refs *refs);
+
+/* program.h, run.h */
+typedef ... clump_program;
+typedef ... clump_kernel;
+typedef struct { clump_heap *heap; const char *source, *name, *options; int checked, strict; ...; } clump_program_desc;
+clump_status clump_program_create(const clump_program_desc *desc, clump_program **program);
+void clump_program_destroy(clump_program *program);
+const char *clump_program_get_log(const clump_program *program);
+clump_status clump_kernel_create(clump_program *program, const char *name, clump_kernel **kernel);
+void clump_kernel_destroy(clump_kernel *kernel);
+clump_status clump_kernel_set_arg(clump_kernel *kernel, uint32_t index, size_t bytes, const void *value);
+clump_status clump_do_all(clump_heap *heap, clump_kernel *kernel, const clump_sync *sync);
+clump_status clump_launch(clump_heap *heap, clump_kernel *kernel, size_t global, size_t local, const clump_sync *sync);
+clump_status clump_do_new(clump_heap *heap, const char *class_name, uint64_t count, clump_kernel *kernel, uint64_t *made, const clump_sync *sync);
+clump_status clump_reduce(clump_heap *heap, clump_kernel *kernel, void *result, size_t bytes, const clump_sync *sync);
+
+/* compact.h, collect.h, save.h */
+typedef int... clump_compact_order;
+#define CLUMP_ORDER_ANY ...
+#define CLUMP_ORDER_ADDRESS ...
+#define CLUMP_ORDER_FIELD ...
+typedef struct { const char *const *classes; uint32_t class_count; int null_dangling; double slack; uint64_t max_moves;
+                 clump_compact_order order; const char *order_field; ...; } clump_compact_desc;
+typedef struct { uint64_t objects, moves, moves_left, bytes_moved; uint32_t blocks_before, blocks_freed;
+                 double fragmentation_before, fragmentation_after; uint64_t refs_examined, refs_rewritten, refs_dangling; ...; } clump_compact_report;
+clump_status clump_compact(clump_heap *heap, const clump_compact_desc *desc, clump_compact_report *report, const clump_sync *sync);
+typedef struct { const clump_ref *roots; uint64_t root_count; const char *const *root_classes; uint32_t root_class_count; int only_mark; ...; } clump_collect_desc;
+typedef struct { uint64_t live, dead, roots, roots_dangling, weak_nulled; uint32_t blocks_freed; ...; } clump_collect_report;
+clump_status clump_collect(clump_heap *heap, const clump_collect_desc *desc, clump_collect_report *report, const clump_sync *sync);
+typedef struct { const char *path; int zstd_level; int compact; ...; } clump_save_desc;
+typedef struct { uint64_t objects, bytes, handles, registered, dangling; ...; } clump_save_report;
+clump_status clump_heap_save(clump_heap *heap, const clump_save_desc *desc, clump_save_report *report);
+typedef struct { const char *path; int without_registered; ...; } clump_load_desc;
+typedef struct { uint64_t objects, bytes, handles, registered; uint32_t fields_lost, fields_gained; ...; } clump_load_report;
+clump_status clump_heap_load(clump_heap *heap, const clump_load_desc *desc, clump_load_report *report);
+
+/* pool.h */
+typedef uint64_t clump_allocation;
+typedef struct { clump_context *context; uint64_t chunk_bytes, limit_bytes; ...; } clump_pool_desc;
+typedef struct { uint64_t bytes; ...; } clump_allocation_desc;
+typedef struct { cl_mem buffer; uint64_t offset, bytes; ...; } clump_region;
+typedef struct { uint64_t bytes, used_bytes, requested_bytes; uint32_t chunks, unique; uint64_t allocations, allocated, freed, waiting_bytes;
+                 double waste; ...; } clump_pool_stats;
+clump_status clump_pool_create(const clump_pool_desc *desc, clump_pool **pool, clump_error *error);
+void clump_pool_destroy(clump_pool *pool);
+void clump_pool_get_error(clump_pool *pool, clump_error *error);
+clump_status clump_pool_alloc(clump_pool *pool, const clump_allocation_desc *desc, clump_allocation *allocation, clump_region *region);
+clump_status clump_pool_free(clump_pool *pool, clump_allocation allocation);
+clump_status clump_pool_use(clump_pool *pool, clump_allocation allocation, cl_event event);
+clump_status clump_pool_get_stats(clump_pool *pool, clump_pool_stats *stats);
+clump_status clump_pool_trim(clump_pool *pool);
+clump_status clump_pool_check(clump_pool *pool);
+
+/* pool_buffers.h */
+typedef ... pool_returned;
+pool_returned *pool_returned_create(void);
+void pool_returned_release(pool_returned *list);
+int pool_returned_take(pool_returned *list, clump_allocation *allocation);
+cl_mem pool_buffer(const clump_region *region, clump_allocation allocation, pool_returned *list, int32_t *code);
+"""
+
+
+def pkg_config(*arguments):
+    """The words that pkg-config says about clump."""
+    command = [os.environ.get("PKG_CONFIG", "pkg-config"), *arguments, "clump"]
+    try:
+        return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.split()
+    except (OSError, subprocess.CalledProcessError):
+        raise SystemExit("clump: pkg-config finds no installed Clump. Install it (docs/guide/install.md), and let PKG_CONFIG_PATH "
+                         "name the folder of clump.pc, as in PKG_CONFIG_PATH=$HOME/.local/lib/pkgconfig") from None
+
+
+ffibuilder = FFI()
+ffibuilder.cdef("typedef uint32_t cl_uint;\n" + CDEF)
+ffibuilder.set_source("clump._library", (pathlib.Path(__file__).resolve().parent / "pool_buffers.h").read_text(), extra_compile_args=pkg_config("--cflags"),
+                      extra_link_args=pkg_config("--static", "--libs"))
+
+if __name__ == "__main__":
+    ffibuilder.compile(verbose=True)

@@ -1,0 +1,77 @@
+"""Where a field lies, and its values as arrays of NumPy and PyOpenCL."""
+import numpy as np
+import pyopencl as cl
+import pyopencl.array
+import pyopencl.cltypes
+
+from ._errors import Error
+from ._library import ffi, lib
+
+SCALARS = {"bool": np.bool_, "char": np.int8, "uchar": np.uint8, "short": np.int16, "ushort": np.uint16, "int": np.int32,
+           "uint": np.uint32, "long": np.int64, "ulong": np.uint64, "float": np.float32, "double": np.float64, "ref": np.uint32}
+
+
+class Field:
+    """A field of a class, its own or inherited.
+
+    dtype: of a component. vector: () or (stored components,); a 3-vector is stored with four. array_dtype: of an element in an
+    array of PyOpenCL, a vector type for vectors."""
+
+    def __init__(self, heap, class_name, name):
+        self.heap, self.class_name, self.name = heap, class_name.encode(), name.encode()
+        schema = lib.clump_heap_get_schema(heap._object)
+        owner, info = ffi.new("clump_class_info *"), ffi.new("clump_field_info *")
+        if lib.clump_schema_find_class(schema, self.class_name, owner):
+            raise Error("CLUMP_ERR_NOT_FOUND", f'there is no class "{class_name}"; there are {", ".join(heap.classes)}')
+        if lib.clump_schema_find_field(schema, owner.id, self.name, info):
+            raise Error("CLUMP_ERR_NOT_FOUND",
+                        f'class {class_name} has no field "{name}"; it has {", ".join(heap.classes[class_name])}')
+        self.info = info
+        self.count, self.width = info.count, info.width
+        self.scalar = ffi.string(lib.clump_type_name(info.type, 1)).decode()
+        self.dtype = np.dtype(SCALARS[self.scalar])
+        self.vector = () if self.width == 1 else (4 if self.width == 3 else self.width,)
+        self.array_dtype = self.dtype if self.width == 1 else getattr(cl.cltypes, f"{self.scalar}{self.width}")
+        self.device_type = {"bool": "uchar", "ref": "uint"}.get(self.scalar, self.scalar)
+        if self.width > 1:
+            self.device_type += str(self.width)
+        self.device_value = ".id" if self.scalar == "ref" else ""
+
+    def check_index(self, index):
+        if not 0 <= index < max(self.count, 1):
+            raise Error("CLUMP_ERR_USAGE", f"element {index} of {self.name.decode()}, which has {max(self.count, 1)}")
+
+    def to_user(self, values):
+        """(elements, objects[, components]) as read() gives it."""
+        if self.width == 3:
+            values = values[..., :3]
+        return np.swapaxes(values, 0, 1) if self.count else values[0]
+
+    def to_heap(self, values, count):
+        """The other way round."""
+        shape = (count,) + ((self.count,) if self.count else ()) + ((self.width,) if self.width > 1 else ())
+        given = np.asarray(values)
+        try:
+            given = np.broadcast_to(given, shape)
+        except ValueError:
+            raise Error("CLUMP_ERR_USAGE", f"values of shape {given.shape} for {self.class_name.decode()}.{self.name.decode()}; it "
+                        f"must be {shape}") from None
+        stored = np.zeros((max(self.count, 1), count) + self.vector, self.dtype)
+        parts = np.swapaxes(given, 0, 1) if self.count else given[np.newaxis]
+        (stored[..., :3] if self.width == 3 else stored)[...] = parts
+        return stored
+
+    def view(self, refs, index, granule_bytes, packed):
+        """An Array of the heap's memory, if all values lie at equal distances, or with `packed` one after the other; else None. The
+        place of an object's value is in the comment of schema.h."""
+        info = self.info
+        offsets = (refs >> 6).astype(np.int64) * granule_bytes + info.base_bytes + (refs & 63).astype(np.int64) * info.stride_bytes
+        offsets += index * info.step_bytes
+        steps = np.unique(np.diff(offsets))
+        if len(refs) == 0 or len(steps) > 1 or (len(steps) and steps[0] <= 0):
+            return None
+        step = int(steps[0]) if len(steps) else self.array_dtype.itemsize
+        if packed and step != self.array_dtype.itemsize:
+            return None
+        return cl.array.Array(self.heap.queue, (len(refs),), self.array_dtype, data=self.heap.buffer, offset=int(offsets[0]),
+                              strides=(step,))

@@ -1,0 +1,239 @@
+"""Heaps: objects, launches, and fields as arrays."""
+import numpy as np
+import pyopencl as cl
+import pyopencl.array
+
+from ._context import Context, destroy_at_end, pointer, report_dict
+from ._errors import Error, error_of
+from ._fields import Field
+from ._library import ffi, lib
+from ._program import Program
+
+ORDERS = {"any": lib.CLUMP_ORDER_ANY, "address": lib.CLUMP_ORDER_ADDRESS, "field": lib.CLUMP_ORDER_FIELD}
+
+
+def _schema(text):
+    made, error = ffi.new("clump_schema **"), ffi.new("clump_error *")
+    text = text.encode()
+    if lib.clump_schema_parse(text, len(text), ffi.NULL, made, error):
+        raise error_of(error)
+    return ffi.gc(made[0], lib.clump_schema_destroy)
+
+
+def _names(names):
+    """An array of C strings, and what keeps it alive."""
+    kept = [ffi.new("char[]", name.encode()) for name in names]
+    return ffi.new("char *[]", kept), kept
+
+
+class Heap:
+    """Objects of the classes of a schema, in one OpenCL buffer.
+
+    queue: a pyopencl.CommandQueue or a Context. bytes: of all its memory, or device_share: a share of the device's. block_rows: as
+    in heap.h. pool: the heap's memory comes from it."""
+
+    def __init__(self, queue, schema, bytes=0, device_share=0.0, block_rows=0, pool=None):
+        self._context = queue if isinstance(queue, Context) else pool._context if pool else Context(queue)
+        self._pool = pool
+        schema = _schema(schema)
+        desc = ffi.new("clump_heap_desc *", {"context": self._context._object, "schema": schema, "bytes": bytes,
+                                             "device_share": device_share, "block_rows": block_rows,
+                                             "pool": pool._object if pool else ffi.NULL})
+        made = ffi.new("clump_heap **")
+        self._context._call(lib.clump_heap_create, desc, made)
+        self._object = made[0]
+        self._gathers = {}
+        destroy_at_end(self, self._context._lock, lib.clump_heap_destroy, made[0])
+
+    @property
+    def queue(self):
+        return self._context.queue
+
+    @property
+    def buffer(self):
+        """The pyopencl.Buffer of the heap."""
+        return cl.Buffer.from_int_ptr(int(ffi.cast("intptr_t", lib.clump_heap_get_buffer(self._object))), retain=True)
+
+    # ---- Launches: all return an event, and none waits, except reduce()
+
+    def do_all(self, kernel, *args, wait_for=None):
+        """Runs a kernel over all objects of the classes that its loops name."""
+        kernel.set_args(*args)
+        return self._context._launch(lib.clump_do_all, self._object, kernel._object, wait_for=wait_for)
+
+    def do_new(self, class_name, count, kernel, *args, wait_for=None):
+        """Makes objects, and runs the kernel once for each. Those that find no room are told by check_errors()."""
+        kernel.set_args(*args)
+        return self._context._launch(lib.clump_do_new, self._object, class_name.encode(), count, kernel._object, ffi.NULL,
+                                     wait_for=wait_for)
+
+    def launch(self, kernel, global_size, local_size, *args, wait_for=None):
+        """Runs a kernel with work sizes of the caller's."""
+        kernel.set_args(*args)
+        return self._context._launch(lib.clump_launch, self._object, kernel._object, global_size, local_size, wait_for=wait_for)
+
+    def reduce(self, kernel, dtype, *args, wait_for=None):
+        """Runs a kernel that ends in CLUMP_REDUCE, and returns its result, a NumPy scalar of that type."""
+        kernel.set_args(*args)
+        result = np.zeros((), dtype)
+        self._context._launch(lib.clump_reduce, self._object, kernel._object, ffi.from_buffer(result), result.nbytes,
+                              wait_for=wait_for)
+        return result[()]
+
+    def check_errors(self):
+        """Raises what kernels reported since the last call: out of memory, a double free, ..."""
+        self._context._call(lib.clump_heap_fetch_errors, self._object, ffi.NULL)
+
+    def check(self):
+        """Verifies every invariant of the heap."""
+        self._context._call(lib.clump_heap_check, self._object)
+
+    # ---- Objects
+
+    @property
+    def classes(self):
+        """The names of the fields of each class, those of its bases first."""
+        schema, found = lib.clump_heap_get_schema(self._object), {}
+        info, field = ffi.new("clump_class_info *"), ffi.new("clump_field_info *")
+        for number in range(1, lib.clump_schema_get_class_count(schema) + 1):
+            names, above = [], number
+            lib.clump_schema_get_class(schema, number, info)
+            name = ffi.string(info.name).decode()
+            while above:
+                lib.clump_schema_get_class(schema, above, info)
+                own = []
+                for index in range(info.field_count):
+                    lib.clump_schema_get_field(schema, above, index, field)
+                    own.append(ffi.string(field.name).decode())
+                names, above = own + names, info.base
+            found[name] = names
+        return found
+
+    def count(self, class_name):
+        """Live objects of a class and its subclasses."""
+        count = ffi.new("uint64_t *")
+        self._context._call(lib.clump_heap_calc_count, self._object, class_name.encode(), count)
+        return count[0]
+
+    def refs(self, class_name):
+        """References of all of them, in the order of read()."""
+        refs, count = np.zeros(self.count(class_name), np.uint32), ffi.new("uint64_t *")
+        self._context._call(lib.clump_heap_read_refs, self._object, class_name.encode(), ffi.from_buffer("uint32_t[]", refs),
+                            len(refs), count)
+        return refs
+
+    def read(self, class_name, field):
+        """A field of all objects of a class and its subclasses, as a NumPy array: of shape (n,), with an axis more for an array
+        field and one more for a vector. References are uint32, booleans bool."""
+        f = Field(self, class_name, field)
+        count = self.count(class_name)
+        values = np.zeros((max(f.count, 1), count) + f.vector, f.dtype)
+        for index in range(len(values)):
+            part = ffi.from_buffer("char[]", values[index]) if values[index].size else ffi.NULL
+            self._context._call(lib.clump_heap_read_field, self._object, f.class_name, f.name, index, part, count)
+        return f.to_user(values)
+
+    def write(self, class_name, field, values):
+        """Writes the field of all objects: an array of the shape that read() has, or what NumPy broadcasts to it."""
+        f = Field(self, class_name, field)
+        count = self.count(class_name)
+        stored = f.to_heap(values, count)
+        for index in range(len(stored)):
+            part = ffi.from_buffer("char[]", stored[index]) if stored[index].size else ffi.NULL
+            self._context._call(lib.clump_heap_write_field, self._object, f.class_name, f.name, index, part, count)
+
+    def array(self, class_name, field, index=0, copy=None):
+        """A field of all objects as a pyopencl.array.Array, in the order of read(). `index`: the element of an array field.
+
+        copy=None: the array is the heap's memory itself if the values lie one after the other there, as those of a class with one
+        field do, or of up to 64 objects that were made together; else a copy that the device makes. copy=False: never a copy, and
+        strides if the values lie at equal distances; else an Error. copy=True: always a copy. Memory of the heap is right until objects
+        of the class are made, freed or moved."""
+        f = Field(self, class_name, field)
+        f.check_index(index)
+        if not copy:
+            view = f.view(self.refs(class_name), index, lib.clump_heap_get_layout(self._object).granule_bytes,
+                          packed=copy is None)
+            if view is not None:
+                return view
+            if copy is False:
+                raise Error("CLUMP_ERR_USAGE", f"the objects of {class_name} do not lie at equal distances, so {field} is no array "
+                            "without a copy")
+        return self._gather(f, index)
+
+    def _gather(self, f, index):
+        """A copy by a kernel."""
+        key = (f.class_name, f.name)
+        if key not in self._gathers:
+            c, name = f.class_name.decode(), f.name.decode()
+            at = ", element" if f.count else ""
+            self._gathers[key] = Program(self, f"""
+__kernel void gather(CLUMP_HEAP_FIXED, CLUMP_NUMBERS, __global {f.device_type} *values, uint element) {{
+    CLUMP_FOR_EACH_NUMBERED({c}, self, i) values[i] = {c}_{name}(self{at}){f.device_value};
+}}""", name="gather.cl").kernel("gather")
+        result = cl.array.empty(self.queue, self.count(f.class_name.decode()), f.array_dtype)
+        if result.size:
+            self.do_all(self._gathers[key], result, np.uint32(index))
+        return result
+
+    # ---- The heap as a whole
+
+    def compact(self, classes=(), null_dangling=False, slack=0.0, max_moves=0, order="any", order_field=None):
+        """Moves objects together, and rewrites the references to them. Returns the report as a dict."""
+        names, kept = _names(classes)
+        field = ffi.new("char[]", order_field.encode()) if order_field else ffi.NULL
+        if order not in ORDERS:
+            raise ValueError(f"order is {order!r}; it must be one of {', '.join(ORDERS)}")
+        desc = ffi.new("clump_compact_desc *", {"classes": names, "class_count": len(kept), "null_dangling": null_dangling,
+                                                "slack": slack, "max_moves": max_moves, "order": ORDERS[order], "order_field": field})
+        report = ffi.new("clump_compact_report *")
+        self._context._call(lib.clump_compact, self._object, desc, report, ffi.NULL)
+        return report_dict(report)
+
+    def collect(self, roots=(), root_classes=(), only_mark=False):
+        """Frees the objects that no root leads to: registered buffers, `roots` (references) and all objects of `root_classes`. Returns
+        the report as a dict."""
+        names, kept = _names(root_classes)
+        refs = np.ascontiguousarray(roots, np.uint32)
+        desc = ffi.new("clump_collect_desc *", {"roots": ffi.from_buffer("uint32_t[]", refs), "root_count": len(refs),
+                                                "root_classes": names, "root_class_count": len(kept), "only_mark": only_mark})
+        report = ffi.new("clump_collect_report *")
+        self._context._call(lib.clump_collect, self._object, desc, report, ffi.NULL)
+        return report_dict(report)
+
+    def register(self, buffer, count, offset=0, stride=0, weak=False, null_dangling=False):
+        """References in a buffer of PyOpenCL become roots (or weak ones), and are rewritten when objects move, as long as the
+        result lives."""
+        return Registered(self, buffer, count, offset, stride, weak, null_dangling)
+
+    def save(self, path, compact=False):
+        """Saves the heap to a file. Returns the report as a dict."""
+        name, report = ffi.new("char[]", str(path).encode()), ffi.new("clump_save_report *")
+        self._context._call(lib.clump_heap_save, self._object, ffi.new("clump_save_desc *", {"path": name, "compact": compact}), report)
+        return report_dict(report)
+
+    def load(self, path):
+        """Loads a saved heap into this one, which has no objects. Returns the report as a dict."""
+        name, report = ffi.new("char[]", str(path).encode()), ffi.new("clump_load_report *")
+        self._context._call(lib.clump_heap_load, self._object, ffi.new("clump_load_desc *", {"path": name}), report)
+        return report_dict(report)
+
+    def stats(self):
+        stats = ffi.new("clump_heap_stats *")
+        self._context._call(lib.clump_heap_calc_stats, self._object, stats, ffi.NULL, 0)
+        return report_dict(stats)
+
+
+class Registered:
+    """A registered buffer of references; see Heap.register()."""
+
+    def __init__(self, heap, buffer, count, offset, stride, weak, null_dangling):
+        desc = ffi.new("clump_refs_desc *", {"buffer": pointer("cl_mem", getattr(buffer, "data", buffer)), "count": count,
+                                             "offset": offset, "stride": stride, "weak": weak, "null_dangling": null_dangling})
+        made = ffi.new("clump_refs **")
+        self._heap = heap
+        heap._context._call(lib.clump_refs_register, heap._object, desc, made)
+        self._end = destroy_at_end(self, heap._context._lock, lib.clump_refs_unregister, made[0])
+
+    def unregister(self):
+        self._end()

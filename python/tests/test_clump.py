@@ -1,0 +1,423 @@
+"""The package against NumPy: values of all types, arrays, launches, references, files, pools, errors, lifetimes."""
+import gc
+import os
+import random
+import tempfile
+import threading
+import time
+import unittest
+
+import numpy as np
+import pyopencl as cl
+import pyopencl.array
+import pyopencl.cltypes
+
+import clump
+
+try:
+    DEVICE = cl.create_some_context(interactive=False)  # kept: with Intel's CPU runtime a queue does not keep its context alive
+    QUEUE = cl.CommandQueue(DEVICE)
+except cl.Error as none:
+    raise unittest.SkipTest(f"no OpenCL device: {none}")
+CONTEXT = clump.Context(QUEUE)
+
+SCHEMA = """
+abstract class Thing { uint number; ref Thing next; }
+class Stone : Thing { float weight; float3 place; bool wet; short grain[3]; int2 pair[2]; }
+aos class Leaf : Thing { double area; uchar colour[4] packed; }
+"""
+KERNELS = """
+__kernel void make_stones(CLUMP_HEAP) {
+    CLUMP_FOR_EACH_NEW(Stone, self, i) {
+        Stone_number(self) = i;
+        Stone_next(self) = Thing_null;
+        Stone_weight(self) = i * 0.5f;
+        Stone_place(self) = (float3)(i, i + 1, i + 2);
+        Stone_wet(self) = i % 3 == 0;
+        for (uint k = 0; k < 3; k++) Stone_grain(self, k) = i * 10 + k;
+        for (uint k = 0; k < 2; k++) Stone_pair(self, k) = (int2)(i, k);
+    }
+}
+__kernel void make_leaves(CLUMP_HEAP) {
+    CLUMP_FOR_EACH_NEW(Leaf, self, i) {
+        Leaf_number(self) = 1000000 + i;
+        Leaf_next(self) = Thing_null;
+        Leaf_area(self) = -(double)i;
+        for (uint k = 0; k < 4; k++) Leaf_colour(self, k) = i + k;
+    }
+}
+__kernel void weigh(CLUMP_HEAP_FIXED, float by, __global const float *more, __local float *one) {
+    CLUMP_FOR_EACH(Stone, self) { one[0] = 0; Stone_weight(self) += by + more[0]; }
+}
+__kernel void chain(CLUMP_HEAP_FIXED, CLUMP_NUMBERS) {
+    CLUMP_FOR_EACH_NUMBERED(Stone, self, i) {
+        Stone after = CLUMP_AT(Stone, i + 1);
+        Stone_next(self) = i % 10 == 9 ? Thing_null : Stone_as_Thing(after);
+    }
+}
+__kernel void crack(CLUMP_HEAP, uint every) {
+    CLUMP_FOR_EACH(Stone, self) if (Stone_number(self) / 10 % every) Stone_free(self);
+}
+__kernel void total(CLUMP_HEAP_FIXED) {
+    float sum = 0;
+    CLUMP_FOR_EACH(Stone, self) sum += Stone_weight(self);
+    CLUMP_REDUCE(float, sum, CLUMP_SUM);
+}
+"""
+
+
+class Case(unittest.TestCase):
+    def raises(self, status, words, call, *arguments, **more):
+        with self.assertRaises(clump.Error) as caught:
+            call(*arguments, **more)
+        self.assertEqual(caught.exception.status, status)
+        self.assertIn(words, str(caught.exception))
+        return caught.exception
+
+    def gate(self):
+        """An event that commands wait for; it is opened at the end of the test at the latest."""
+        gate = cl.UserEvent(QUEUE.context)
+        self.addCleanup(self.open, gate)
+        return gate
+
+    @staticmethod
+    def open(gate):
+        if gate.command_execution_status != cl.command_execution_status.COMPLETE:
+            gate.set_status(cl.command_execution_status.COMPLETE)
+
+    @classmethod
+    def setUpClass(cls):
+        cls.heap = clump.Heap(CONTEXT, SCHEMA, bytes=16 << 20)
+        cls.program = clump.Program(cls.heap, KERNELS)
+
+    def kernel(self, name):
+        return self.program.kernel(name)
+
+    def fresh(self, stones=0, leaves=0, **more):
+        heap = clump.Heap(CONTEXT, SCHEMA, bytes=16 << 20, **more)
+        if stones:
+            heap.do_new("Stone", stones, self.kernel("make_stones"))
+        if leaves:
+            heap.do_new("Leaf", leaves, self.kernel("make_leaves"))
+        return heap
+
+
+class Fields(Case):
+    def test_values_of_kernels(self):
+        heap, i = self.fresh(1000, 300), np.arange(1000)
+        stone = lambda field: heap.read("Stone", field)
+        np.testing.assert_array_equal(stone("number"), i.astype(np.uint32), strict=True)
+        np.testing.assert_array_equal(stone("weight"), (i * 0.5).astype(np.float32), strict=True)
+        np.testing.assert_array_equal(stone("place"), np.stack([i, i + 1, i + 2], 1).astype(np.float32), strict=True)
+        np.testing.assert_array_equal(stone("wet"), i % 3 == 0, strict=True)
+        np.testing.assert_array_equal(stone("grain"), (i[:, None] * 10 + np.arange(3)).astype(np.int16), strict=True)
+        pair = np.stack([np.repeat(i[:, None], 2, 1), np.tile([0, 1], (1000, 1))], 2).astype(np.int32)
+        np.testing.assert_array_equal(stone("pair"), pair, strict=True)
+        np.testing.assert_array_equal(stone("next"), np.zeros(1000, np.uint32), strict=True)
+        j = np.arange(300)
+        np.testing.assert_array_equal(heap.read("Leaf", "area"), -j.astype(np.float64), strict=True)
+        np.testing.assert_array_equal(heap.read("Leaf", "colour"), (j[:, None] + np.arange(4)).astype(np.uint8), strict=True)
+        both = np.concatenate([i, 1000000 + j])
+        np.testing.assert_array_equal(np.sort(heap.read("Thing", "number")), both)
+        self.assertEqual((heap.count("Thing"), heap.count("Stone"), heap.count("Leaf")), (1300, 1000, 300))
+
+    def test_written_values_come_back(self):
+        heap, numbers = self.fresh(777, 99), np.random.default_rng(5)
+        for name, field in [("Stone", f) for f in heap.classes["Stone"]] + [("Leaf", f) for f in heap.classes["Leaf"]]:
+            values = heap.read(name, field)
+            made = (numbers.random(values.shape) * 100).astype(values.dtype)
+            if field == "next":
+                made = np.zeros_like(made)
+            heap.write(name, field, made)
+            np.testing.assert_array_equal(heap.read(name, field), made, strict=True)
+        heap.write("Stone", "weight", 7)  # for all
+        self.assertEqual(set(heap.read("Stone", "weight")), {7})
+        heap.check()
+
+    def test_no_objects(self):
+        heap = self.fresh()
+        self.assertEqual(heap.read("Stone", "place").shape, (0, 3))
+        self.assertEqual(heap.read("Stone", "pair").shape, (0, 2, 2))
+        heap.write("Stone", "weight", [])
+        self.assertEqual(heap.array("Stone", "weight").shape, (0,))
+        self.assertEqual(len(heap.refs("Stone")), 0)
+
+    def test_wrong_names_and_shapes(self):
+        heap = self.fresh(5)
+        self.raises("CLUMP_ERR_NOT_FOUND", 'no class "Stown"; there are', heap.read, "Stown", "weight")
+        self.raises("CLUMP_ERR_NOT_FOUND", 'no field "wait"; it has number, next, weight', heap.read, "Stone", "wait")
+        self.raises("CLUMP_ERR_USAGE", "it must be (5, 3)", heap.write, "Stone", "place", np.zeros((5, 4)))
+        self.raises("CLUMP_ERR_USAGE", "element 3 of grain, which has 3", heap.array, "Stone", "grain", 3)
+        self.raises("CLUMP_ERR_NOT_FOUND", "Stown", heap.count, "Stown")
+
+
+class Arrays(Case):
+    def test_as_read(self):
+        heap = self.fresh(1000, 300)
+        for name in ("Stone", "Leaf"):
+            for field in heap.classes[name]:
+                expected = heap.read(name, field)
+                elements = expected.shape[1] if field in ("grain", "pair", "colour") else 0
+                for index in range(max(elements, 1)):
+                    for copy in (None, True):
+                        array = heap.array(name, field, index, copy=copy)
+                        self.assertTrue(array.flags.c_contiguous)
+                        found = array.get()
+                        if found.dtype.fields:  # a vector
+                            width = 3 if field == "place" else 2
+                            found = found.view(np.float32 if field == "place" else np.int32).reshape(len(found), -1)[:, :width]
+                        wanted = expected[:, index] if elements else expected
+                        np.testing.assert_array_equal(found, wanted, strict=True)
+
+    def test_view_and_copy(self):
+        heap = self.fresh(50, 50)  # a row of each
+        view = heap.array("Stone", "weight", copy=False)
+        self.assertEqual(view.base_data.int_ptr, heap.buffer.int_ptr)
+        view += 1
+        np.testing.assert_array_equal(heap.read("Stone", "weight"), np.arange(50, dtype=np.float32) * 0.5 + 1)
+        self.assertEqual(heap.array("Stone", "weight").base_data.int_ptr, heap.buffer.int_ptr)
+        copy = heap.array("Stone", "weight", copy=True)
+        copy += 1
+        self.assertNotEqual(copy.base_data.int_ptr, heap.buffer.int_ptr)
+        self.assertEqual(heap.read("Stone", "weight")[0], 1)
+        area = heap.array("Leaf", "area", copy=False)  # an aos class: structs one after the other
+        self.assertFalse(area.flags.c_contiguous)
+        self.assertGreater(area.strides[0], 8)
+        self.assertTrue(heap.array("Leaf", "area").flags.c_contiguous)
+
+    def test_one_field_is_a_view(self):
+        heap = clump.Heap(CONTEXT, "class Sample { float value; }", bytes=8 << 20)
+        heap.do_new("Sample", 100000, clump.Program(heap, """
+            __kernel void fill(CLUMP_HEAP) { CLUMP_FOR_EACH_NEW(Sample, self, i) Sample_value(self) = i; }""").kernel("fill"))
+        rows = np.unique(heap.refs("Sample") >> 6)  # of 256 bytes; on some devices not all of them are neighbours
+        view = heap.array("Sample", "value", copy=None if len(np.unique(np.diff(rows))) == 1 else True)
+        self.assertEqual(view.base_data.int_ptr == heap.buffer.int_ptr, len(np.unique(np.diff(rows))) == 1)
+        view *= 2
+        if view.base_data.int_ptr != heap.buffer.int_ptr:
+            heap.write("Sample", "value", view.get())
+        np.testing.assert_array_equal(heap.read("Sample", "value"), np.arange(100000, dtype=np.float32) * 2, strict=True)
+
+    def test_holes_are_no_view(self):
+        heap = self.fresh(1000)
+        heap.do_all(self.kernel("crack"), np.uint32(7))
+        self.raises("CLUMP_ERR_USAGE", "do not lie at equal distances", heap.array, "Stone", "weight", copy=False)
+        np.testing.assert_array_equal(heap.array("Stone", "weight").get(), heap.read("Stone", "weight"), strict=True)
+
+
+class Launches(Case):
+    def test_parameters(self):
+        heap, weigh = self.fresh(100), self.kernel("weigh")
+        more = cl.array.to_device(QUEUE, np.array([3], np.float32))
+        for buffer in (more, more.data):
+            heap.do_all(weigh, np.float32(0.5), buffer, cl.LocalMemory(4))
+        weigh.set_args(np.float32(0), cl.array.to_device(QUEUE, np.array([2], np.float32)), cl.LocalMemory(4))
+        gc.collect()  # the kernel keeps the array
+        heap.do_all(weigh)
+        np.testing.assert_array_equal(heap.read("Stone", "weight"), np.arange(100, dtype=np.float32) * 0.5 + 9)
+        for wrong in (1, 1.0, "1", None, [1]):
+            with self.assertRaisesRegex(TypeError, "parameter 0 of weigh.*numpy.float32"):
+                weigh.set_arg(0, wrong)
+        self.raises("CLUMP_ERR_CL", "CL_INVALID_ARG_SIZE", weigh.set_arg, 0, np.float64(1))
+        self.raises("CLUMP_ERR_USAGE", "parameter 3", weigh.set_arg, 3, np.float32(1))
+        with self.assertRaises(cl.array.ArrayHasOffsetError):
+            weigh.set_arg(1, cl.array.to_device(QUEUE, np.zeros(8, np.float32))[4:])
+
+    def test_events(self):
+        heap, gate = self.fresh(10), self.gate()
+        heap.do_all(self.kernel("crack"), np.uint32(1)).wait()
+        made = heap.do_all(self.kernel("crack"), np.uint32(1), wait_for=[gate])
+        QUEUE.flush()
+        time.sleep(0.3)  # it would be done by now
+        self.assertGreater(made.command_execution_status, cl.command_execution_status.COMPLETE)
+        self.open(gate)
+        made.wait()
+        self.assertEqual(made.command_execution_status, cl.command_execution_status.COMPLETE)
+        self.assertEqual(heap.reduce(self.kernel("total"), np.float32), np.float32(22.5))
+        heap.launch(self.kernel("crack"), 64, 64, np.uint32(1)).wait()
+        self.assertEqual(heap.count("Stone"), 10)
+
+    def test_errors(self):
+        error = self.raises("CLUMP_ERR_SCHEMA", "in line 2, column 5", clump.Heap, CONTEXT, "class A {\n    flot x;\n}", bytes=1 << 20)
+        self.assertEqual((error.line, error.column), (2, 5))
+        error = self.raises("CLUMP_ERR_BUILD", "boo", clump.Program, self.heap, "__kernel void f(CLUMP_HEAP) {\n boo(); }")
+        self.assertEqual((error.line, error.cl_code), (2, -11))
+        self.raises("CLUMP_ERR_NOT_FOUND", 'no kernel "f"', self.program.kernel, "f")
+        self.raises("CLUMP_ERR_CAPACITY", "bytes", clump.Heap, CONTEXT, SCHEMA, bytes=100)
+        with self.assertRaisesRegex(TypeError, "str; it must be a pyopencl.CommandQueue"):
+            clump.Heap("queue", SCHEMA, bytes=1 << 20)
+        self.raises("CLUMP_ERR_USAGE", "set one of bytes and device_share", clump.Heap, CONTEXT, SCHEMA)
+        heap = self.fresh()
+        heap.do_new("Stone", 1 << 20, self.kernel("make_stones"))
+        self.raises("CLUMP_ERR_DEVICE", "an allocation returned null", heap.check_errors)
+        heap.check_errors()
+        heap.check()
+        self.raises("CLUMP_ERR_USAGE", "", heap.reduce, self.kernel("total"), np.float64)
+
+
+class References(Case):
+    def chains(self, heap):
+        """For each first stone of a chain the numbers along it."""
+        at = dict(zip(heap.refs("Stone").tolist(), zip(heap.read("Stone", "number").tolist(), heap.read("Stone", "next").tolist())))
+        found = []
+        for number, after in at.values():
+            if number % 10 == 0:
+                found.append([number])
+                while after:
+                    number, after = at[after]
+                    found[-1].append(number)
+        return sorted(found)
+
+    def test_compaction_keeps_chains(self):
+        heap = self.fresh(10000)
+        heap.do_all(self.kernel("chain"))
+        heap.do_all(self.kernel("crack"), np.uint32(5))
+        expected = [list(range(n, n + 10)) for n in range(0, 10000, 50)]
+        self.assertEqual(self.chains(heap), expected)
+        report = heap.compact(["Stone"])
+        self.assertGreater(report["moves"], 0)
+        self.assertEqual((report["objects"], report["moves_left"]), (2000, 0))
+        self.assertEqual(self.chains(heap), expected)
+        heap.compact(order="field", order_field="number")
+        self.assertEqual(heap.read("Stone", "number").tolist(), sorted(n for chain in expected for n in chain))
+        self.assertEqual(self.chains(heap), expected)
+        with self.assertRaisesRegex(ValueError, "any, address, field"):
+            heap.compact(order="random")
+        self.raises("CLUMP_ERR_NOT_FOUND", "Stown", heap.compact, ["Stown"])
+        heap.check()
+
+    def test_collection(self):
+        heap = self.fresh(1000, 50)
+        heap.do_all(self.kernel("chain"))
+        refs = heap.refs("Stone")
+        report = heap.collect(roots=refs[:3], root_classes=["Leaf"], only_mark=True)
+        self.assertEqual((report["live"], report["dead"]), (60, 990))
+        roots = cl.array.to_device(QUEUE, refs[[0, 100, 205]])
+        registered, weak = heap.register(roots, 3), heap.register(cl.array.to_device(QUEUE, refs[:500]), 500, weak=True)
+        heap.compact()
+        self.assertEqual(heap.collect()["live"], 25)
+        registered.unregister()
+        registered.unregister()  # once is enough
+        report = heap.collect()
+        self.assertEqual((report["live"], report["dead"]), (0, 25))
+        del weak
+
+    def test_files(self):
+        heap = self.fresh(1000)
+        heap.do_all(self.kernel("chain"))
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "stones.clump")
+            self.assertEqual(heap.save(path)["objects"], 1000)
+            again = clump.Heap(CONTEXT, SCHEMA, bytes=4 << 20)
+            self.assertEqual(again.load(path)["objects"], 1000)
+            self.assertEqual(self.chains(again), self.chains(heap))
+            np.testing.assert_array_equal(again.read("Stone", "place"), heap.read("Stone", "place"), strict=True)
+            with open(path, "r+b") as file:
+                file.seek(100)
+                file.write(b"?")
+            self.raises("CLUMP_ERR_FORMAT", "", self.fresh().load, path)
+        self.raises("CLUMP_ERR_IO", "no-such-folder", heap.save, "no-such-folder/heap")
+
+
+class Pools(Case):
+    def test_arrays_keep_their_contents(self):
+        pool = clump.Pool(CONTEXT, chunk_bytes=1 << 20)
+        allocator, kept, numbers = clump.PoolAllocator(pool), {}, random.Random(3)
+        for turn in range(300):
+            if len(kept) > 20:
+                del kept[numbers.choice(list(kept))]
+            array = cl.array.arange(QUEUE, numbers.randrange(1, 5000), dtype=np.int32, allocator=allocator)
+            kept[turn] = array * turn + 1  # the temporary arrays go back at once
+        for turn, array in kept.items():
+            np.testing.assert_array_equal(array.get(), np.arange(array.size, dtype=np.int32) * turn + 1)
+        self.assertGreaterEqual(pool.stats()["allocations"], len(kept))
+        self.assertGreater(pool.stats()["allocated"], 600)
+        pool.check()
+        kept.clear()
+        del array
+        gc.collect()
+        self.assertEqual(pool.stats()["allocations"], 0)
+        QUEUE.finish()
+        pool.trim()
+        self.assertEqual(pool.stats()["bytes"], 0)
+
+    def test_a_region_waits_for_its_commands(self):
+        pool = clump.Pool(CONTEXT)
+        gate = self.gate()
+        buffer = pool.alloc(4096)
+        cl.enqueue_fill_buffer(QUEUE, buffer, np.uint8(1), 0, 4096, wait_for=[gate])
+        del buffer
+        stats = pool.stats()  # the device has let go of the buffer already, or not yet
+        self.assertTrue(stats["waiting_bytes"] >= 4096 or stats["allocations"] == 1, stats)
+        self.open(gate)
+        QUEUE.finish()
+        pool.trim()
+        self.assertEqual((pool.stats()["waiting_bytes"], pool.stats()["allocations"]), (0, 0))
+
+    def test_buffers_outlive_their_pool(self):
+        pool = clump.Pool(CONTEXT)
+        array = cl.array.arange(QUEUE, 1000, dtype=np.int32, allocator=clump.PoolAllocator(pool))
+        del pool
+        gc.collect()
+        array += 1
+        self.assertEqual(int(array.get()[-1]), 1000)
+
+    def test_limit_and_heap(self):
+        pool = clump.Pool(CONTEXT, limit_bytes=48 << 20)
+        self.raises("CLUMP_ERR_CAPACITY", "", pool.alloc, 64 << 20)
+        heap = clump.Heap(CONTEXT, SCHEMA, bytes=16 << 20, pool=pool)
+        self.assertEqual(pool.stats()["allocations"], 1)
+        heap.do_new("Stone", 10, self.kernel("make_stones"))
+        self.assertEqual(heap.count("Stone"), 10)
+        del heap
+        gc.collect()
+        self.assertEqual(pool.stats()["allocations"], 0)
+
+
+class Lifetimes(Case):
+    def test_nothing_is_left(self):
+        queue = cl.CommandQueue(QUEUE.context)
+        count = lambda: queue.get_info(cl.command_queue_info.REFERENCE_COUNT)
+        before = count()
+        for order in range(6):
+            things = [clump.Context(queue)]
+            things.append(clump.Heap(things[0], SCHEMA, bytes=4 << 20))
+            things.append(clump.Program(things[1], KERNELS))
+            things.append(things[2].kernel("make_stones"))
+            things[1].do_new("Stone", 10, things[3])
+            self.assertEqual(things[1].count("Stone"), 10)
+            self.assertGreater(count(), before)
+            random.Random(order).shuffle(things)
+            while things:
+                things.pop()
+            gc.collect()
+            queue.finish()
+            self.assertEqual(count(), before)
+
+    def test_threads(self):
+        """Heaps of two threads, and garbage that either of them may find."""
+        wrong = []
+
+        def work(number):
+            try:
+                context = clump.Context(cl.CommandQueue(QUEUE.context))
+                for turn in range(10):
+                    heap = clump.Heap(context, SCHEMA, bytes=4 << 20)
+                    heap.cycle = heap
+                    heap.do_new("Stone", 100 + number, clump.Program(heap, KERNELS).kernel("make_stones"))
+                    if heap.count("Stone") != 100 + number:
+                        wrong.append((number, turn))
+                    del heap
+                    gc.collect()
+            except Exception as error:  # a thread's own would not fail the test
+                wrong.append(error)
+
+        threads = [threading.Thread(target=work, args=(n,)) for n in range(2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(wrong, [])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,320 @@
+/* The C++ header: what its members do is what the C calls do, which other tests look at; here are ownership, moves, exceptions,
+ * spans, and objects of opencl.hpp going in and out. The references that OpenCL counts on context and queue tell
+ * whether everything was released.
+ *
+ * Read first: include/clump/clump.hpp.
+ */
+#if __has_include(<CL/opencl.hpp>)
+#define CL_HPP_TARGET_OPENCL_VERSION 120
+#define CL_HPP_MINIMUM_OPENCL_VERSION 120
+#define CL_HPP_ENABLE_EXCEPTIONS
+#include <CL/opencl.hpp>
+#define HAVE_OPENCL_HPP 1
+#else
+#define HAVE_OPENCL_HPP 0
+#endif
+
+#include "clump/clump.hpp"
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <optional>
+
+static int failures;
+
+#define EXPECT(what)                                                                               \
+    do {                                                                                           \
+        if (!(what)) {                                                                             \
+            std::fprintf(stderr, "%s:%d: not true: %s\n", __FILE__, __LINE__, #what);              \
+            failures++;                                                                            \
+        }                                                                                          \
+    } while (0)
+
+/* The call throws that status, with these words. Returns the error. */
+template <class Call>
+static std::optional<clump::error> throws(clump_status status, const char *words, int line,
+                                          Call call) {
+    try {
+        call();
+    } catch (const clump::error &e) {
+        if (e.status() != status || !std::strstr(e.what(), words)) {
+            std::fprintf(stderr, "line %d: it throws \"%s\", not \"%s\"\n", line, e.what(), words);
+            failures++;
+        }
+        return e;
+    }
+    std::fprintf(stderr, "line %d: it does not throw\n", line);
+    failures++;
+    return std::nullopt;
+}
+#define THROWS(status, words, ...) throws(status, words, __LINE__, [&] { __VA_ARGS__; })
+
+static const char text[] =
+    "class Body {\n    float x;\n    float2 v[2];\n    ref Body next;\n    bool hot;\n}";
+
+static const char source[] = R"(
+__kernel void init(CLUMP_HEAP) {
+    CLUMP_FOR_EACH_NEW(Body, self, i) { Body_x(self) = i; Body_next(self) = Body_null; Body_hot(self) = i & 1; }
+}
+__kernel void add(CLUMP_HEAP_FIXED, float by, __global const float *more, __local float *scratch) {
+    CLUMP_FOR_EACH(Body, self) { scratch[0] = 0; Body_x(self) += by + more[0]; }
+}
+__kernel void drop(CLUMP_HEAP, uint from) {
+    CLUMP_FOR_EACH(Body, self) if (Body_x(self) >= from) Body_free(self);
+}
+__kernel void sum(CLUMP_HEAP_FIXED) {
+    float sum = 0;
+    CLUMP_FOR_EACH(Body, self) sum += Body_x(self);
+    CLUMP_REDUCE(float, sum, CLUMP_SUM);
+}
+)";
+
+/* ---- Errors ----------------------------------------------------------------------------------- */
+
+static void errors(const clump::context &context) {
+    auto e = THROWS(CLUMP_ERR_SCHEMA, "in line 2, column 5: expected a type",
+                    clump::schema("class A {\n    flot x;\n}"));
+    EXPECT(e && e->line() == 2 && e->column() == 5);
+    THROWS(CLUMP_ERR_IO, "no-such-file", clump::schema::from_file("no-such-file"));
+    THROWS(CLUMP_ERR_NOT_FOUND, "there are:", clump::find_device("no such device"));
+    THROWS(CLUMP_ERR_NOT_FOUND, "there are:", clump::context::open("no such device"));
+    THROWS(CLUMP_ERR_USAGE, "", clump::context(nullptr, nullptr, nullptr));
+    const clump::schema schema(text);
+    THROWS(CLUMP_ERR_CAPACITY, "bytes", clump::heap(context, schema, 10));
+    clump::heap heap(context, schema, 4 << 20);
+    e = THROWS(CLUMP_ERR_BUILD, "boo",
+               clump::program(heap, "__kernel void f(CLUMP_HEAP) {\n boo(); }"));
+    EXPECT(e && e->line() == 2 && e->cl_code() == CL_BUILD_PROGRAM_FAILURE);
+    clump::program program(heap, source);
+    THROWS(CLUMP_ERR_NOT_FOUND, "it has init", program.kernel("unit"));
+    clump::kernel sum = program.kernel("sum");
+    THROWS(CLUMP_ERR_USAGE, "parameter 0", sum.set_args(1.0f));
+    THROWS(CLUMP_ERR_NOT_FOUND, "Bdoy", heap.count("Bdoy"));
+    THROWS(CLUMP_ERR_NOT_FOUND, "\"y\"", heap.read_field<float>("Body", "y"));
+    THROWS(CLUMP_ERR_USAGE, "Body.x is of type float and has 4 bytes; the values have 8",
+           heap.read_field<double>("Body", "x"));
+    THROWS(CLUMP_ERR_USAGE, "Body.v is of type float2 and has 8 bytes; the values have 4",
+           heap.write_field("Body", "v", std::vector<float>()));
+    THROWS(CLUMP_ERR_IO, "no-such-folder", heap.save("no-such-folder/heap"));
+    heap.do_new("Body", 10, program.kernel("init"));
+    std::array<float, 9> few{};
+    THROWS(CLUMP_ERR_USAGE, "", heap.read_field("Body", "x", clump::span<float>(few)));
+    heap.do_all(program.kernel("init")); /* which is for a do-new */
+    THROWS(CLUMP_ERR_DEVICE, "", heap.throw_errors());
+    heap.do_all(program.kernel("init"));
+    EXPECT(heap.fetch_errors().errors[CLUMP_DEVICE_WRONG_LAUNCH].count > 0);
+    heap.throw_errors();
+    clump::pool pool(context);
+    THROWS(CLUMP_ERR_USAGE, "", clump::allocation(pool, 0));
+    clump_pool_desc bad{};
+    bad.alignment = 3;
+    THROWS(CLUMP_ERR_USAGE, "power of two", clump::pool(context, bad));
+}
+
+/* ---- Objects ---------------------------------------------------------------------------------- */
+
+struct body {
+    float x;
+    std::uint8_t hot;
+};
+static const clump_struct_field body_fields[] = {{"x", offsetof(body, x)},
+                                                 {"hot", offsetof(body, hot)}};
+static const clump_struct_desc body_desc = {"Body", sizeof(body), 2, body_fields};
+
+static void objects(const clump::context &context, cl_mem more) {
+    clump::heap heap(context, clump::schema(text), 4 << 20);
+    clump::program program(heap, source);
+    clump::kernel drop = program.kernel("drop");
+    EXPECT(heap.do_new_counted("Body", 1000, program.kernel("init")) == 1000);
+    EXPECT(heap.reduce<float>(program.kernel("sum")) == 499500.0f);
+    heap.do_all(program.kernel("add").set_args(2.0f, more, clump::local{4}));
+
+    std::vector<float> x = heap.read_field<float>("Body", "x");
+    EXPECT(x.size() == 1000 && x[0] == 5.0f && x[999] == 1004.0f); /* `more` has a 3 */
+    for (float &value : clump::span<float>(x)) value -= 5;
+    heap.write_field("Body", "x", x);
+    heap.write_field("Body", "x", clump::span<const float>(x));
+    std::array<float, 1000> again{};
+    EXPECT(heap.read_field("Body", "x", clump::span<float>(again)) == 1000);
+    EXPECT(std::memcmp(x.data(), again.data(), sizeof again) == 0);
+
+    const std::vector<clump_ref> refs = heap.read_refs("Body");
+    EXPECT(heap.read_object<float>(refs[7], "Body", "x") == 7.0f);
+    heap.write_object(refs[7], "Body", "v", cl_float2{{1, 2}}, 1);
+    EXPECT(heap.read_field<cl_float2>("Body", "v", 1)[7].s[1] == 2.0f);
+
+    clump::handle last(heap, refs[999]);
+    heap.do_all(drop.set_args(cl_uint(500)));
+    EXPECT(heap.count("Body") == 500);
+    const std::vector<body> more_bodies = {{10000, 1}, {20000, 0}};
+    clump::handle held(heap, heap.new_structs(body_desc, more_bodies).at(0));
+    EXPECT(heap.compact().objects == 502);
+    EXPECT(heap.read_object<float>(held.read(), "Body", "x") == 10000.0f);
+    EXPECT(heap.read_structs<body>(body_desc).size() == 502);
+    EXPECT(heap.collect().dead == 501); /* the handle is the one root */
+    EXPECT(heap.stats().objects == 1);
+    EXPECT(heap.read_structs<body>(body_desc).at(0).hot == 1);
+
+    const char *path = "adopt_cpp.clump";
+    EXPECT(heap.save(path).objects == 1);
+    clump::heap loaded(context, clump::schema(text), 8 << 20);
+    EXPECT(loaded.load(path).objects == 1);
+    EXPECT(loaded.read_field<float>("Body", "x").at(0) == 10000.0f);
+    std::remove(path);
+    heap.check(clump_heap_check(heap.get()));
+    heap.throw_errors();
+}
+
+/* ---- Ownership -------------------------------------------------------------------------------- */
+
+static cl_uint references(cl_command_queue queue) {
+    cl_uint count = 0;
+    clGetCommandQueueInfo(queue, CL_QUEUE_REFERENCE_COUNT, sizeof count, &count, nullptr);
+    return count;
+}
+
+static void moves(cl_context cl, cl_device_id device, cl_command_queue queue) {
+    std::optional<clump::context> context(std::in_place, cl, device, queue);
+    clump::heap first(*context, clump::schema(text), 4 << 20);
+    clump_heap *same = first.get();
+    clump::heap heap = std::move(first);
+    EXPECT(heap.get() == same && !first.get());
+    first = clump::heap(*context, clump::schema(text),
+                        4 << 20); /* the one that was emptied can be used again */
+    first = std::move(heap);
+    EXPECT(first.get() == same);
+    std::optional<clump::program> program(std::in_place, first, source);
+    std::vector<clump::kernel> kernels;
+    for (const char *name : {"init", "sum", "drop", "add"})
+        kernels.push_back(program->kernel(name));
+    program.reset(); /* the order is free */
+    context.reset();
+    first.do_new("Body", 100, kernels[0]);
+    EXPECT(first.reduce<float>(kernels[1]) == 4950.0f);
+    THROWS(CLUMP_ERR_NOT_FOUND, "Bdoy", first.count("Bdoy")); /* the words are still there */
+
+    const std::vector<clump_ref> refs = first.read_refs("Body");
+    clump::handle one(first, refs[1]), two(first, refs[2]);
+    clump::handle moved = std::move(one);
+    EXPECT(moved.read() == refs[1]);
+    moved = std::move(two);
+    EXPECT(moved.read() == refs[2]);
+    EXPECT(first.collect().dead == 99); /* the handle of the other was given up */
+}
+
+static void registered(const clump::context &context) {
+    clump::heap heap(context, clump::schema(text), 4 << 20);
+    clump::program program(heap, source);
+    heap.do_new("Body", 100, program.kernel("init"));
+    clump_ref root = heap.read_refs("Body")[50];
+    cl_int code;
+    cl_mem buffer = clCreateBuffer(context.cl(), CL_MEM_COPY_HOST_PTR, sizeof root, &root, &code);
+    EXPECT(code == CL_SUCCESS);
+    {
+        clump_refs_desc desc{};
+        desc.buffer = buffer;
+        desc.count = 1;
+        clump::refs refs(heap, desc);
+        clump::refs here = std::move(refs);
+        clReleaseMemObject(buffer); /* retained until it is unregistered */
+        EXPECT(heap.collect().live == 1);
+    }
+    EXPECT(heap.collect().live == 0);
+}
+
+static void pools(const clump::context &context) {
+    clump::pool pool(context);
+    {
+        clump::allocation a(pool, 1000), b(pool, 2000);
+        EXPECT(pool.stats().allocations == 2);
+        EXPECT(b.region().bytes >= 2000 && a.buffer() != b.buffer());
+        clump::allocation c = std::move(a);
+        EXPECT(pool.stats().allocations == 2 && c.get() && !a.get());
+        c = std::move(b); /* frees the other one */
+        EXPECT(pool.stats().allocations == 1 && c.region().bytes >= 2000 && !b.get());
+    }
+    EXPECT(pool.stats().allocations == 0);
+}
+
+/* ---- opencl.hpp ------------------------------------------------------------------------------- */
+
+#if HAVE_OPENCL_HPP
+static void with_opencl_hpp(cl_device_id id) {
+    cl::Device device(id, true);
+    cl::Context cl(device);
+    cl::CommandQueue queue(cl, device);
+    clump::context context(cl(), device(), queue());
+    clump::heap heap(context, clump::schema(text), 4 << 20);
+    clump::program program(heap, source);
+    float three = 3;
+    cl::Buffer more(cl, CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR, sizeof three, &three);
+    cl::Event event;
+    clump_sync sync{};
+    sync.event = &event();
+    heap.do_new("Body", 100, program.kernel("init"));
+    heap.do_all(program.kernel("add").set_args(1.0f, more, clump::local{4}), &sync);
+    event.wait();
+    EXPECT(event.getInfo<CL_EVENT_COMMAND_EXECUTION_STATUS>() == CL_COMPLETE);
+    EXPECT(heap.reduce<float>(program.kernel("sum")) == 5350.0f);
+
+    cl_mem raw = heap.buffer();
+    cl_uint before = 0, after = 0;
+    clGetMemObjectInfo(raw, CL_MEM_REFERENCE_COUNT, sizeof before, &before, nullptr);
+    {
+        cl::Buffer buffer(raw, true);
+        EXPECT(buffer.getInfo<CL_MEM_SIZE>() == heap.layout().bytes);
+    }
+    clGetMemObjectInfo(raw, CL_MEM_REFERENCE_COUNT, sizeof after, &after, nullptr);
+    EXPECT(before == after);
+
+    clump::pool pool(context);
+    clump::allocation allocation(pool, sizeof three);
+    cl::Buffer of_pool(allocation.buffer(), true);
+    three = 5;
+    queue.enqueueWriteBuffer(of_pool, CL_TRUE, 0, sizeof three, &three);
+    heap.do_all(program.kernel("add").set_args(0.0f, of_pool, clump::local{4}));
+    EXPECT(heap.reduce<float>(program.kernel("sum")) == 5850.0f);
+}
+#endif
+
+int main() {
+    clump_quick q;
+    if (clump_quick_open(&q, nullptr)) {
+        std::fprintf(stderr, "skipped: %s\n", q.error.message);
+        return 77;
+    }
+    const cl_uint before = references(q.queue);
+    try {
+        {
+            clump::context context(q.cl, q.device, q.queue);
+            EXPECT(context.queue() == q.queue && context.capabilities().word_bits >= 32);
+            const float three = 3;
+            cl_int code;
+            cl_mem more = clCreateBuffer(q.cl, CL_MEM_COPY_HOST_PTR, sizeof three,
+                                         const_cast<float *>(&three), &code);
+            EXPECT(code == CL_SUCCESS);
+            errors(context);
+            objects(context, more);
+            registered(context);
+            pools(context);
+            clReleaseMemObject(more);
+        }
+        moves(q.cl, q.device, q.queue);
+        clFinish(q.queue);
+        EXPECT(references(q.queue) == before);
+#if HAVE_OPENCL_HPP
+        with_opencl_hpp(q.device);
+        std::printf("with opencl.hpp\n");
+#else
+        std::printf("without opencl.hpp, which is not installed\n");
+#endif
+    } catch (const std::exception &e) {
+        std::fprintf(stderr, "it throws %s\n", e.what());
+        failures++;
+    }
+    clump_quick_close(&q);
+    std::printf(failures ? "%d failures\n" : "all as expected\n", failures);
+    return failures ? 1 : 0;
+}
