@@ -72,7 +72,8 @@ static void print_header(FILE *script, const bench_plot *plot, const char *path)
     if (is_log_bars) {
         fprintf(script, "set logscale y\nset yrange [%.10g:%.10g]\n", low, high);
     } else {
-        fprintf(script, plot->is_log_y ? "set logscale y\n" : "set yrange [0:*]\n");
+        /* From 0, but for values below it. */
+        fprintf(script, plot->is_log_y ? "set logscale y\n" : "set yrange [*<0:0<*]\n");
     }
     if (plot->is_log_x) fprintf(script, "set logscale x\n");
     if (plot->labels && !is_bars_alone(plot)) fprintf(script, "set xtics rotate by -20\n");
