@@ -241,7 +241,7 @@ static inline void rewrite_all(clumpi_view v, rewrite_mode p, __local clumpi_tal
         uint c = clumpi_class_of_state(r.states[block]);
         if (c == 0 || (!p.null_dangling && clumpi_is_moved(r.moved, block))) continue;
         uint rows = v.classes[c].rows, row_granules = v.classes[c].row_granules;
-        uint end = v.classes[c].columns_end;
+        uint end = v.classes[c].cleared;
         for (uint i = v.classes[c].refs; i < end; i++) {
             clumpi_column column = clumpi_columns(&v)[i];
             for (uint e = 0; column.hit && e < column.count; e++)

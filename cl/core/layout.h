@@ -121,11 +121,12 @@ typedef struct clumpi_class {
     clumpi_u32 last;         /* last class id of the subtree */
     clumpi_u32 copies, refs,
         columns_end; /* columns copies .. refs-1 are what a move copies, refs ..
-                                             columns_end-1 the reference fields */
-    clumpi_u32 weak; /* of these, weak .. columns_end-1 are the weak ones */
+                                             cleared-1 the reference fields */
+    clumpi_u32 weak; /* of these, weak .. cleared-1 are the weak ones */
     clumpi_u32 slot_bytes; /* of raw memory: a slot; 0: a class of objects */
     clumpi_u32 is_runs;   /* 1: a request takes neighbouring slots (runs.clh); nothing is reserved */
-    clumpi_u32 fixed_pad[22];
+    clumpi_u32 cleared;   /* columns cleared .. columns_end-1 are 0 in a new object: of arrays of run-time length */
+    clumpi_u32 fixed_pad[21];
     /* Changed by kernels. */
     clumpi_u32 exhausted; /* value of header.epoch at which a sweep found no room */
     clumpi_u32 counter_pad[31];

@@ -458,6 +458,13 @@ clump_status clump_heap_load(clump_heap *heap, const clump_load_desc *desc,
     clump_context *c = heap->context;
     if (!desc)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE, "clump_heap_load needs a description");
+    const clump_field_info *array = clumpi_schema_find_array(heap->schema, 0);
+    if (array)
+        return clumpi_fail(
+            &c->error, CLUMP_ERR_USAGE,
+            "clump_heap_load: field %s is an array of run-time length, and heaps with "
+            "such arrays are neither saved nor loaded",
+            array->name);
     loading l = {.heap = heap};
     clump_status status =
         clumpi_stream_open(&l.stream, desc, "clump_heap_load", &c->allocator, &c->error);
