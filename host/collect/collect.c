@@ -12,7 +12,7 @@
 static int has_weak_fields(const clump_heap *heap) {
     for (uint32_t id = 1; id <= clumpi_object_classes(heap); id++) {
         const clumpi_class *k = &heap->geometry.classes[id];
-        if (k->weak < k->cleared) return 1;
+        if (k->weak < k->arrays) return 1;
     }
     return 0;
 }

@@ -105,6 +105,30 @@ static void append_class(const clump_schema *schema, uint32_t id, wanted what, c
         append_paddings(schema, &info, c);
 }
 
+/* The words of arrays of references that grow, of the class and, before these, of its bases: one column each. */
+static void append_arrays(const clump_schema *schema, uint32_t id, column_list *c) {
+    clump_class_info info, to;
+    clump_schema_get_class(schema, id, &info);
+    if (info.base) append_arrays(schema, info.base, c);
+    for (uint32_t i = 0; i < info.field_count; i++) {
+        clump_field_info f, length, next;
+        clump_schema_get_field(schema, id, i, &f);
+        if (f.array != CLUMP_ARRAY_GROWING || f.type != CLUMP_TYPE_REF) continue;
+        clump_schema_get_field(schema, id, i + 1, &length);
+        clump_schema_get_field(schema, id, i + 2, &next);
+        clump_schema_get_class(schema, f.ref_class, &to);
+        c->last = (clumpi_column){.base = length.base_bytes,
+                                  .stride = length.stride_bytes,
+                                  .step = next.base_bytes - length.base_bytes,
+                                  .count = f.count,
+                                  .width = (uint32_t)sizeof(clumpi_u32),
+                                  .first = to.id,
+                                  .last = to.last};
+        c->count++;
+        store(c);
+    }
+}
+
 uint32_t clumpi_columns_build(const clump_schema *schema, clumpi_class *classes,
                               clumpi_column *columns) {
     column_list c = {.list = columns};
@@ -117,6 +141,8 @@ uint32_t clumpi_columns_build(const clump_schema *schema, clumpi_class *classes,
         if (!info.is_abstract) append_class(schema, id, STRONG_REFS, &c);
         classes[id].weak = c.begin = c.count;
         if (!info.is_abstract) append_class(schema, id, WEAK_REFS, &c);
+        classes[id].arrays = c.begin = c.count;
+        if (!info.is_abstract) append_arrays(schema, id, &c);
         classes[id].cleared = c.begin = c.count;
         if (!info.is_abstract) append_class(schema, id, CLEARED, &c);
         classes[id].columns_end = c.count;

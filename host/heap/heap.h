@@ -219,7 +219,7 @@ const char *clumpi_class_name(const clump_heap *heap, uint32_t id);
 
 /* ---- columns.c ---- */
 
-/* The columns of all classes (cl/core/layout.h): sets copies, refs, weak, cleared and columns_end of classes[id], fills
+/* The columns of all classes (cl/core/layout.h): sets copies, refs, weak, arrays, cleared and columns_end of classes[id], fills
  * columns[] unless it is NULL, and returns how many there are. */
 uint32_t clumpi_columns_build(const clump_schema *schema, clumpi_class *classes,
                               clumpi_column *columns);

@@ -270,10 +270,6 @@ static clump_status check_array(clump_schema *s, const clump_field_desc *desc,
             "array \"%s\" has weak references and a run-time length: only fields, "
             "and arrays of fixed length, can have weak references",
             desc->name);
-    if (desc->array == CLUMP_ARRAY_GROWING && desc->ref_class)
-        return clumpi_fail_at(
-            &s->error, CLUMP_ERR_SCHEMA, line, column,
-            "array \"%s\" has references and grows: arrays of references have a `max`", desc->name);
     if (desc->array == CLUMP_ARRAY_BOUNDED && !desc->count)
         return clumpi_fail_at(&s->error, CLUMP_ERR_SCHEMA, at->count.line, at->count.column,
                               "array \"%s\" has room for 0 elements; at least 1 is needed",
