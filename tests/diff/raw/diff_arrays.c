@@ -220,7 +220,7 @@ static const char source[] =
     "}\n";
 
 /* One after the other, in each change. */
-enum { TRIM = 3, CHANGES = 5 };
+enum { TRIM = 3, ROOM, CHANGES };
 static const char *const changes[CHANGES] = {"make", "free_some", "size_some", "trim_some",
                                              "room_some"};
 
@@ -354,7 +354,7 @@ static void expect(uint32_t k, record *at, uint32_t seed, uint32_t most) {
     } else if (what < 9) {
         at->length[which] = n;
         at->generation++;
-    } else if (what >= 13 && what < 15) {
+    } else if (what >= 13 && what < 15 && !is_short) {
         n = at->length[which] + r % 7;
         if (n > most) n = most;
         if (n > at->length[which]) at->length[which] = n;
@@ -366,7 +366,7 @@ static void change(world *w, uint32_t number, int may_refuse) {
     memcpy(w->was, w->is, sizeof w->was);
     cl_fixture_write(f, w->events, zero, sizeof zero);
     for (int i = 0; i < CHANGES; i++) {
-        if (is_short && i == TRIM) continue;
+        if (is_short && (i == TRIM || i == ROOM)) continue;
         SET_ARG(f, w->changes[i], 0, w->table);
         SET_ARG(f, w->changes[i], 1, w->events);
         SET_ARG(f, w->changes[i], 2, seed);
