@@ -36,7 +36,7 @@ enum { BAD_CONTENTS, BAD_LENGTH, REFUSED, EVENTS };
 
 static const char schema_format[] =
     "class Base { uint k; uint a%s; }\n"
-    "%sclass Full : Base { uchar b%s; ushort t; float4 c%s; }\n";
+    "%sclass Full : Base { uchar b%s; ushort t; %s c%s; }\n";
 
 /* SHORT: PoCL takes long to compile the kernels for GPUs, and inlines each call that takes memory. */
 static const char source[] =
@@ -48,8 +48,13 @@ static const char source[] =
     "uint word_of(uint k, uint generation, uint which, uint i) {\n"
     "    return mix(k * 31u + generation * 3u + which) + i * 0x9e3779b1u;\n"
     "}\n"
-    "float4 vector_of(uint w) { return (float4)((float)(w >> 24), (float)(w >> 16 & 255u), "
+    "float4 four_of(uint w) { return (float4)((float)(w >> 24), (float)(w >> 16 & 255u), "
     "(float)(w >> 8 & 255u), (float)(w & 255u)); }\n"
+    "#if WIDE == 1\n"
+    "float4 vector_of(uint w) { return four_of(w); }\n"
+    "#else\n"
+    "float8 vector_of(uint w) { return (float8)(four_of(w), four_of(w)); }\n"
+    "#endif\n"
     /* Elements below the lengths of the record. */
     "void contents(CLUMP_HEAP, uint k, record at, __global uint *events) {\n"
     "    Base o = {at.ref};\n"
@@ -230,20 +235,22 @@ typedef struct world {
     clump_kernel *changes[CHANGES], *look, *begin, *together, *room, *end;
     clump_refs *refs;
     cl_mem table, events, got;
-    uint32_t most;
+    uint32_t most, wide; /* wide: an element of c has so many times 16 bytes */
     record is[OBJECTS], was[OBJECTS];
     uint32_t seen[EVENTS];
 } world;
 
 static void open_world(world *w, const char *a, const char *aos, const char *b, const char *c,
-                       uint32_t most, uint64_t bytes) {
-    char schema[400];
+                       uint32_t wide, uint32_t most, uint64_t bytes) {
+    char schema[400], options[40];
     memset(w, 0, sizeof *w);
-    snprintf(schema, sizeof schema, schema_format, a, aos, b, c);
+    w->wide = wide;
+    snprintf(schema, sizeof schema, schema_format, a, aos, b, wide == 2 ? "float8" : "float4", c);
     print_message("%s", schema);
     w->most = most;
     w->heap = cl_fixture_heap(f, schema, bytes, 0);
-    w->program = cl_fixture_program(f, w->heap, source, is_short ? "-DSHORT=1" : "-DSHORT=0", NULL);
+    snprintf(options, sizeof options, "-DSHORT=%d -DWIDE=%u", is_short, w->wide);
+    w->program = cl_fixture_program(f, w->heap, source, options, NULL);
     for (int i = 0; i < CHANGES; i++) w->changes[i] = cl_fixture_kernel(f, w->program, changes[i]);
     w->look = cl_fixture_kernel(f, w->program, "look_all");
     w->begin = cl_fixture_kernel(f, w->program, "begin");
@@ -280,13 +287,15 @@ static uint32_t word_of(uint32_t k, uint32_t generation, uint32_t which, uint32_
 }
 
 /* What an element is, as bytes. */
-static size_t element(uint32_t k, const record *at, uint32_t which, uint32_t i, void *out) {
-    const uint32_t w = word_of(k, at->generation, which, i);
-    const float v[4] = {(float)(w >> 24), (float)(w >> 16 & 255), (float)(w >> 8 & 255),
-                        (float)(w & 255)};
-    const uint8_t byte = (uint8_t)w;
-    const size_t bytes = which == 0 ? sizeof w : which == 1 ? sizeof byte : sizeof v;
-    memcpy(out, which == 0 ? (const void *)&w : which == 1 ? (const void *)&byte : v, bytes);
+static size_t element(const world *w, uint32_t k, uint32_t which, uint32_t i, void *out) {
+    const uint32_t word = word_of(k, w->is[k].generation, which, i);
+    const float low = (float)(word & 255),
+                v[8] = {
+                    (float)(word >> 24), (float)(word >> 16 & 255), (float)(word >> 8 & 255), low,
+                    (float)(word >> 24), (float)(word >> 16 & 255), (float)(word >> 8 & 255), low};
+    const uint8_t byte = (uint8_t)word;
+    const size_t bytes = which == 0 ? sizeof word : which == 1 ? sizeof byte : 16 * w->wide;
+    memcpy(out, which == 0 ? (const void *)&word : which == 1 ? (const void *)&byte : v, bytes);
     return bytes;
 }
 
@@ -319,7 +328,7 @@ static void check_world(world *w, int may_refuse) {
 /* All elements of some objects, as the host reads them. */
 static void read_all(world *w, uint32_t every) {
     static const char *const names[] = {"a", "b", "c"};
-    static uint8_t values[LENGTH_MAX * 16], wanted[16];
+    static uint8_t values[LENGTH_MAX * 32], wanted[32];
     for (uint32_t k = 0; k < OBJECTS; k += every) {
         const record *at = &w->is[k];
         for (uint32_t which = 0; at->ref && which < (at->is_full ? ARRAYS : 1); which++) {
@@ -329,7 +338,7 @@ static void read_all(world *w, uint32_t every) {
                                                   names[which], values, LENGTH_MAX, &length));
             assert_int_equal(length, at->length[which]);
             for (uint32_t i = 0; i < length; i++) {
-                size_t bytes = element(k, at, which, i, wanted);
+                size_t bytes = element(w, k, which, i, wanted);
                 if (memcmp(values + i * bytes, wanted, bytes) != 0)
                     fail_msg("object %u, array %s, element %u of %u", k, names[which], i,
                              (uint32_t)length);
@@ -494,17 +503,17 @@ static void test_layouts(void **state) {
     static world w;
     static const struct {
         const char *a, *aos, *b, *c;
-        uint32_t most;
-    } layouts[] = {{"[*]", "", "[*]", "[*]", LENGTH_MAX},
-                   {"[*] max 24", "", "[*] max 24", "[*] max 24 packed", 24},
-                   {"[*] inline 3", "", "[*] inline 5 packed", "[*] inline 2", 300},
-                   {"[*] inline 4", "aos ", "[*] max 40", "[*]", 40},
-                   {"[*] inline 2", "", "[*] max 40", "[*] max 40 packed", 40}};
+        uint32_t wide, most;
+    } layouts[] = {{"[*]", "", "[*]", "[*]", 1, LENGTH_MAX},
+                   {"[*] max 24", "", "[*] max 24", "[*] max 24 packed", 2, 24},
+                   {"[*] inline 3", "", "[*] inline 5 packed", "[*] inline 2", 2, 300},
+                   {"[*] inline 4", "aos ", "[*] max 40", "[*]", 1, 40},
+                   {"[*] inline 2", "", "[*] max 40", "[*] max 40 packed", 1, 40}};
     /* PoCL takes long to compile the kernels for GPUs: one array alone grows then. */
     const size_t count = sizeof layouts / sizeof *layouts;
     for (size_t i = is_short ? count - 1 : 0; i < count; i += has_narrow_words ? 2 : 1) {
-        open_world(&w, layouts[i].a, layouts[i].aos, layouts[i].b, layouts[i].c, layouts[i].most,
-                   48 << 20);
+        open_world(&w, layouts[i].a, layouts[i].aos, layouts[i].b, layouts[i].c, layouts[i].wide,
+                   layouts[i].most, 48 << 20);
         for (uint32_t n = 0; n < 6 * rounds; n++) {
             change(&w, n + 1000 * (uint32_t)i + first_seed, 0);
             change(&w, n + 1000 * (uint32_t)i + first_seed + 500, 0);
@@ -527,7 +536,7 @@ static void test_layouts(void **state) {
 static void test_no_room(void **state) {
     static world w;
     if (is_short) skip();
-    open_world(&w, "[*]", "", "[*]", "[*] inline 1", LENGTH_MAX, 3 << 19);
+    open_world(&w, "[*]", "", "[*]", "[*] inline 1", 1, LENGTH_MAX, 3 << 19);
     uint32_t refused = 0;
     for (uint32_t n = 0; n < 8 * rounds; n++) {
         change(&w, n + first_seed, 1);
