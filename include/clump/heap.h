@@ -59,8 +59,8 @@ typedef struct clump_heap_layout {
 
 /* CONSTRUCTOR. Reserve the buffer and initialise it on the device.
  * Blocks: yes, so that lack of memory shows here and not in a later kernel.
- * Returns CLUMP_OK; CLUMP_ERR_USAGE schema not sealed, or missing without `raw`, `raw` or arrays of run-time length together with `checked`, both or
- * neither of bytes and device_share;
+ * Returns CLUMP_OK; CLUMP_ERR_USAGE schema not sealed, or missing without `raw`, `raw` or arrays of run-time length together
+ * with `checked`, both or neither of bytes and device_share;
  * CLUMP_ERR_CAPACITY too small for one block of the largest class, too large for 32-bit references,
  * or more than the device gives (the message says what would fit); CLUMP_ERR_UNSUPPORTED a field
  * type the device lacks; CLUMP_ERR_CL; CLUMP_ERR_BUILD; CLUMP_ERR_MEMORY. On failure nothing stays allocated. */

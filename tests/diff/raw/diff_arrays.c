@@ -67,6 +67,8 @@ static const char source[] =
     "at.generation, 1, i);\n"
     "        for (uint i = 0; i < at.length[2]; i++) bad |= any(Full_c(d, i) != "
     "vector_of(word_of(k, at.generation, 2, i)));\n"
+    "        for (uint i = 0; i < at.length[2]; i++) bad |= ((ulong)&Full_c(d, i) & (16u * WIDE - "
+    "1u)) != 0;\n"
     "    }\n"
     "    if (bad) atomic_inc(&events[BAD_CONTENTS]);\n"
     "}\n"
