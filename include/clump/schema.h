@@ -220,8 +220,8 @@ CLUMP_API clump_status clump_schema_find_field(const clump_schema *schema, uint3
 /* "float4", "bool", "ref"; static string. "?" for no type. `width` as in clump_field_desc. */
 CLUMP_API const char *clump_type_name(clump_type type, uint32_t width);
 
-/* The C declarations of a schema without arrays of run-time length: for each class CLASS a struct CLASS with all its fields, inherited ones first, and
- * `CLASS_struct`, its clump_struct_desc (structs.h). Types are those of stdint.h, cl_float3 and so on for vectors, uint8_t for bool,
+/* The C declarations of a schema without arrays of run-time length: for each class CLASS a struct CLASS with all its fields,
+ * inherited ones first, and `CLASS_struct`, its clump_struct_desc (structs.h). Types are those of stdint.h, cl_float3 and so on for vectors, uint8_t for bool,
  * clump_ref for references. Same schema, same text.
  *   schema  [in]             sealed
  *   prefix  [in, optional]   of all names that are declared: an identifier, or NULL
