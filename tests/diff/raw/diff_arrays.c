@@ -521,7 +521,7 @@ static void test_layouts(void **state) {
             change(&w, n + 1000 * (uint32_t)i + first_seed + 500, 0);
             compact(&w, n);
         }
-        append(&w);
+        if (!is_short) append(&w); /* diff_array_refs does it there */
         collect(&w, 4);
         change(&w, 77 + first_seed, 0);
         collect(&w, 2);
