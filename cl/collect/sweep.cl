@@ -28,7 +28,7 @@ __kernel void clumpi_sweep_weak(__global uchar *heap, uint header_at, __global u
         uint class_id = clumpi_class_of_state(m.r.states[block]);
         if (class_id == 0) continue;
         __global const clumpi_class *class = &m.v.classes[class_id];
-        for (uint c = class->weak; c < class->columns_end; c++) {
+        for (uint c = class->weak; c < class->arrays; c++) {
             const clumpi_column column = clumpi_columns(&m.v)[c];
             for (uint at = (uint)get_local_id(0); at < class->rows * 64u;
                  at += (uint)get_local_size(0)) {

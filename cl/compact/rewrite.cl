@@ -232,6 +232,18 @@ static inline void rewrite_element(const clumpi_view *v, const clumpi_reach *r, 
     }
 }
 
+/* What arrays of run-time length have in raw memory, of all objects of a block: each array by one work-item. */
+static inline void rewrite_arrays(const clumpi_view *v, const clumpi_reach *r, const rewrite_mode *p,
+                                  const clumpi_column *array, uint granule, uint rows, uint row_granules,
+                                  clumpi_tally *tally) {
+    for (uint at = (uint)get_local_id(0); at < rows * 64u; at += (uint)get_local_size(0)) {
+        uint g = granule + (at >> 6) * row_granules, slot = at & 63u;
+        if (!(clumpi_row_bits(v, g) >> slot & 1ul)) continue;
+        const clumpi_outside o = clumpi_outside_of(r, array, g << 6 | slot);
+        for (uint e = 0; e < o.count; e++) rewrite_field(v, r, p, array, o.refs + e, o.refs[e], tally);
+    }
+}
+
 /* All references of the heap that can point to a class that takes part; a work-group per block. */
 static inline void rewrite_all(clumpi_view v, rewrite_mode p, __local clumpi_tally *sums) {
     const clumpi_reach r = clumpi_reach_of(&v);
@@ -241,12 +253,16 @@ static inline void rewrite_all(clumpi_view v, rewrite_mode p, __local clumpi_tal
         uint c = clumpi_class_of_state(r.states[block]);
         if (c == 0 || (!p.null_dangling && clumpi_is_moved(r.moved, block))) continue;
         uint rows = v.classes[c].rows, row_granules = v.classes[c].row_granules;
-        uint end = v.classes[c].columns_end;
+        uint end = v.classes[c].arrays;
         for (uint i = v.classes[c].refs; i < end; i++) {
             clumpi_column column = clumpi_columns(&v)[i];
             for (uint e = 0; column.hit && e < column.count; e++)
                 rewrite_element(&v, &r, &p, &column, column.base + e * (ulong)column.step,
                                 block * r.granules, rows, row_granules, &tally);
+        }
+        for (uint i = end; i < v.classes[c].cleared; i++) {
+            clumpi_column array = clumpi_columns(&v)[i];
+            if (array.hit) rewrite_arrays(&v, &r, &p, &array, block * r.granules, rows, row_granules, &tally);
         }
     }
     tally_up(&v, tally, sums);

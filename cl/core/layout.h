@@ -121,11 +121,13 @@ typedef struct clumpi_class {
     clumpi_u32 last;         /* last class id of the subtree */
     clumpi_u32 copies, refs,
         columns_end; /* columns copies .. refs-1 are what a move copies, refs ..
-                                             columns_end-1 the reference fields */
-    clumpi_u32 weak; /* of these, weak .. columns_end-1 are the weak ones */
+                                             cleared-1 the reference fields */
+    clumpi_u32 weak; /* of these, weak .. arrays-1 are the weak ones, and arrays .. cleared-1 are no columns of
+                        references, but of the words of arrays that have some in raw memory (clumpi_outside_of()) */
     clumpi_u32 slot_bytes; /* of raw memory: a slot; 0: a class of objects */
     clumpi_u32 is_runs;   /* 1: a request takes neighbouring slots (runs.clh); nothing is reserved */
-    clumpi_u32 fixed_pad[22];
+    clumpi_u32 arrays, cleared; /* columns cleared .. columns_end-1 are 0 in a new object: of arrays of run-time length */
+    clumpi_u32 fixed_pad[20];
     /* Changed by kernels. */
     clumpi_u32 exhausted; /* value of header.epoch at which a sweep found no room */
     clumpi_u32 counter_pad[31];
@@ -133,7 +135,8 @@ typedef struct clumpi_class {
 } clumpi_class;
 
 /* Elements of fields of one class, inherited ones included, that lie `step` bytes apart in a row:
- * element e of slot s is at base + e * step + s * stride. 32 bytes. */
+ * element e of slot s is at base + e * step + s * stride. Of an array of run-time length whose elements are references:
+ * its words 0 .. 2 (cl/api/arrays.clh) are at base + k * step + s * stride, and `count` elements lie in the object. 32 bytes. */
 typedef struct clumpi_column {
     clumpi_u32 base, stride, step, count;
     clumpi_u32 width;       /* bytes of an element: 1, 2, 4, 8 or 16 */

@@ -12,7 +12,7 @@
 static int has_weak_fields(const clump_heap *heap) {
     for (uint32_t id = 1; id <= clumpi_object_classes(heap); id++) {
         const clumpi_class *k = &heap->geometry.classes[id];
-        if (k->weak < k->columns_end) return 1;
+        if (k->weak < k->arrays) return 1;
     }
     return 0;
 }
@@ -98,6 +98,7 @@ static clump_status collect(clumpi_collection *r, clump_collect_report *report) 
     clump_status status = clumpi_handles_settle(r->heap);
     if (!status) status = clumpi_collect_mark(r);
     if (!status) status = list_dead(r); /* can still be refused, so nothing has changed yet */
+    if (!status && !r->desc->only_mark) status = clumpi_collect_drop(r);
     if (!status && !r->desc->only_mark) status = null_weak(r);
     if (!status) status = sweep(r);
     if (!status) status = clumpi_checking_settle(r->heap);

@@ -103,6 +103,11 @@ clump_status clumpi_collect_read(clumpi_collection *r);
 /* Reach all that roots lead to. Blocks. */
 clump_status clumpi_collect_mark(clumpi_collection *r);
 
+/* ---- drop.c ---- */
+
+/* Arrays of objects that are not reached give their raw memory back. Blocks at the first call. */
+clump_status clumpi_collect_drop(clumpi_collection *r);
+
 /* ---- log.c: of tuning->log; nothing is done without one ---- */
 
 /* Before and after marking: empty it on the device; fill in the caller's. `steps`: launches. Both block. */

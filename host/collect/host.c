@@ -106,6 +106,26 @@ static clump_status follow(host_mark *m, clump_ref ref, const clumpi_column *col
     return push(m, ref);
 }
 
+/* References that an array of run-time length has in raw memory, which is in the copy as other blocks are. */
+static clump_status scan_array(host_mark *m, const uint8_t *row, uint32_t slot,
+                               const clumpi_column *array) {
+    clumpi_u32 words[3];
+    clump_status status = CLUMP_OK;
+    for (uint32_t i = 0; i < 3; i++)
+        memcpy(&words[i], row + array->base + (uint64_t)i * array->step + slot * array->stride,
+               sizeof *words);
+    uint64_t count = words[0] > array->count ? words[0] - array->count : 0;
+    if (count > words[1]) count = words[1];
+    const uint64_t at = (uint64_t)words[2] * CLUMPI_RAW_UNIT, bytes = count * sizeof(clump_ref);
+    if (at < m->from || at + bytes > m->from + m->bytes) return CLUMP_OK; /* overwritten, or none */
+    for (uint64_t e = 0; e < count && !status; e++) {
+        clump_ref to;
+        memcpy(&to, m->image + (at - m->from) + e * sizeof to, sizeof to);
+        status = follow(m, to, array);
+    }
+    return status;
+}
+
 static clump_status scan(host_mark *m, clump_ref ref) {
     const clumpi_class *k = &m->heap->geometry.classes[class_of(m, ref)];
     const uint8_t *row =
@@ -120,6 +140,8 @@ static clump_status scan(host_mark *m, clump_ref ref) {
             status = follow(m, to, column);
         }
     }
+    for (uint32_t i = k->arrays; i < k->cleared && !status; i++)
+        status = scan_array(m, row, ref & 63, &m->columns[i]);
     return status;
 }
 

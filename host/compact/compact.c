@@ -23,7 +23,7 @@ static uint64_t reference_bytes_of(const clumpi_compaction *r, uint32_t class_id
         clump_schema_get_class(schema, f.ref_class, &to);
         int hit = 0;
         for (uint32_t t = to.id; t <= to.last; t++) hit |= clumpi_is_selected(r, t);
-        if (hit) bytes += sizeof(clump_ref) * (f.count ? f.count : 1);
+        if (hit) bytes += sizeof(clump_ref) * (clumpi_elements(&f));
     }
     return bytes;
 }

@@ -1,6 +1,6 @@
 /* Columns: what lies where in the rows of a class, for kernels that know no schema. Moving an object
  * copies all columns of its class, rewriting references visits the reference columns, marking those of
- * them that are not weak, which come first.
+ * them that are not weak, which come first. Columns of arrays of run-time length that a new object has cleared stand last.
  *
  * A column is a sequence of elements in equal steps. Neighbouring fields of one width, elements of
  * arrays, and parts of wide vectors fall into one column where their steps allow it, so that most
@@ -48,15 +48,18 @@ static void append_field(const clump_schema *schema, const clump_field_info *f, 
     uint32_t width = f->element_bytes < WIDTH_MAX ? f->element_bytes : WIDTH_MAX;
     clump_class_info to = {0};
     if (refs_only) clump_schema_get_class(schema, f->ref_class, &to);
-    for (uint32_t e = 0; e < (f->count ? f->count : 1); e++)
+    for (uint32_t e = 0; e < clumpi_elements(f); e++)
         for (uint32_t part = 0; part < f->element_bytes; part += width)
             append(c, f->base_bytes + e * f->step_bytes + part, f->stride_bytes, width, to.id,
                    to.last);
 }
 
-typedef enum wanted { ALL_FIELDS, STRONG_REFS, WEAK_REFS } wanted;
+typedef enum wanted { ALL_FIELDS, STRONG_REFS, WEAK_REFS, CLEARED } wanted;
 
+/* What a new object has cleared: the words of arrays of run-time length, and the references in these, of which all that are
+ * not in use are null. */
 static int is_wanted(const clump_field_info *f, wanted what) {
+    if (what == CLEARED) return f->part || (f->array && f->type == CLUMP_TYPE_REF);
     return what == ALL_FIELDS || (f->type == CLUMP_TYPE_REF && f->weak == (what == WEAK_REFS));
 }
 
@@ -80,7 +83,7 @@ static void append_paddings(const clump_schema *schema, const clump_class_info *
         if (i == 0) begin = end = f.base_bytes;
         stride = f.stride_bytes;
         append_padding(c, end, f.base_bytes, stride);
-        end = f.base_bytes + (f.count ? f.count : 1) * f.element_bytes;
+        end = f.base_bytes + clumpi_elements(&f) * f.element_bytes;
     }
     append_padding(c, end, begin + stride, stride);
 }
@@ -95,10 +98,35 @@ static void append_class(const clump_schema *schema, uint32_t id, wanted what, c
     for (uint32_t i = 0; i < info.field_count; i++) {
         clump_field_info f;
         clump_schema_get_field(schema, id, i, &f);
-        if (is_wanted(&f, what)) append_field(schema, &f, what != ALL_FIELDS, c);
+        if (is_wanted(&f, what))
+            append_field(schema, &f, what == STRONG_REFS || what == WEAK_REFS, c);
     }
     if (schema->prefix && what == ALL_FIELDS && info.layout == CLUMP_LAYOUT_AOS)
         append_paddings(schema, &info, c);
+}
+
+/* The words of arrays of references that grow, of the class and, before these, of its bases: one column each. */
+static void append_arrays(const clump_schema *schema, uint32_t id, column_list *c) {
+    clump_class_info info, to;
+    clump_schema_get_class(schema, id, &info);
+    if (info.base) append_arrays(schema, info.base, c);
+    for (uint32_t i = 0; i < info.field_count; i++) {
+        clump_field_info f, length, next;
+        clump_schema_get_field(schema, id, i, &f);
+        if (f.array != CLUMP_ARRAY_GROWING || f.type != CLUMP_TYPE_REF) continue;
+        clump_schema_get_field(schema, id, i + 1, &length);
+        clump_schema_get_field(schema, id, i + 2, &next);
+        clump_schema_get_class(schema, f.ref_class, &to);
+        c->last = (clumpi_column){.base = length.base_bytes,
+                                  .stride = length.stride_bytes,
+                                  .step = next.base_bytes - length.base_bytes,
+                                  .count = f.count,
+                                  .width = (uint32_t)sizeof(clumpi_u32),
+                                  .first = to.id,
+                                  .last = to.last};
+        c->count++;
+        store(c);
+    }
 }
 
 uint32_t clumpi_columns_build(const clump_schema *schema, clumpi_class *classes,
@@ -113,6 +141,10 @@ uint32_t clumpi_columns_build(const clump_schema *schema, clumpi_class *classes,
         if (!info.is_abstract) append_class(schema, id, STRONG_REFS, &c);
         classes[id].weak = c.begin = c.count;
         if (!info.is_abstract) append_class(schema, id, WEAK_REFS, &c);
+        classes[id].arrays = c.begin = c.count;
+        if (!info.is_abstract) append_arrays(schema, id, &c);
+        classes[id].cleared = c.begin = c.count;
+        if (!info.is_abstract) append_class(schema, id, CLEARED, &c);
         classes[id].columns_end = c.count;
     }
     return c.count;
@@ -141,7 +173,7 @@ static void append_gaps(const clump_schema *schema, uint32_t id, gap_list *g) {
     for (uint32_t i = 0; i < info.field_count; i++) {
         clump_field_info f;
         clump_schema_get_field(schema, id, i, &f);
-        uint32_t elements = f.count ? f.count : 1;
+        uint32_t elements = clumpi_elements(&f);
         if (info.layout != CLUMP_LAYOUT_AOS || i == 0) append_gap(g, f.base_bytes);
         g->end = info.layout == CLUMP_LAYOUT_AOS
                      ? CLUMP_ROW_SLOTS * (info.object_bytes - schema->gap)

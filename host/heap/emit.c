@@ -5,6 +5,8 @@
  *
  * Read first: include/clump/schema.h, cl/api/device_api.clh.
  */
+#include <stdio.h>
+
 #include "heap/heap.h"
 
 /* OpenCL C type of an element as a field holds it. */
@@ -60,8 +62,172 @@ static void emit_checked_field(clumpi_text *t, const clump_schema *schema,
     clumpi_text_append(t, "))\n");
 }
 
+/* ---- Arrays of run-time length: cl/api/arrays.clh ---- */
+
+/* Number `index` of the fields of class `owner`, which is an array: its layout, and its append(), which knows the type. */
+static void emit_array(clumpi_text *t, const clump_schema *schema, uint32_t owner, uint32_t index) {
+    clump_field_info f, length, next = {0};
+    clump_schema_get_field(schema, owner, index, &f);
+    clump_schema_get_field(schema, owner, index + 1, &length);
+    uint32_t step = 0;
+    if (f.array == CLUMP_ARRAY_GROWING) {
+        clump_schema_get_field(schema, owner, index + 2, &next);
+        step = next.base_bytes - length.base_bytes;
+    }
+    clumpi_text_append(
+        t,
+        "#define clumpi_array_%u_%u ((clumpi_array){%uu, %uu, %uu, %uu, %uu, %uu, %uu, "
+        "%uu, %uu, %uu, %uu})\n",
+        owner, index, owner, length.base_bytes, length.stride_bytes, step, f.base_bytes,
+        f.stride_bytes, f.step_bytes, f.count, f.element_bytes, f.array == CLUMP_ARRAY_BOUNDED,
+        f.type == CLUMP_TYPE_REF);
+    clumpi_text_append(t,
+                       "static inline uint clumpi_append_%u_%u(CLUMPI_HEAP_ANY, uint clumpi_id, ",
+                       owner, index);
+    append_type(t, schema, &f);
+    clumpi_text_append(t,
+                       " clumpi_x) {\n"
+                       "    uint clumpi_i = clumpi_array_claim(clump_heap, clumpi_id, "
+                       "clumpi_array_%u_%u);\n"
+                       "    if (clumpi_i != CLUMP_NO_ROOM)\n        *(__global ",
+                       owner, index);
+    append_type(t, schema, &f);
+    clumpi_text_append(t,
+                       " *)clumpi_array_at(clump_heap, clumpi_id, clumpi_i, clumpi_array_%u_%u) = "
+                       "clumpi_x;\n    return clumpi_i;\n}\n",
+                       owner, index);
+}
+
+/* The arrays of objects of exactly a class, one after the other. */
+typedef struct array_walk {
+    const clump_schema *schema;
+    uint32_t owner, next; /* the class, then its bases; field of it */
+} array_walk;
+
+/* The next array: *index is its number among the fields of class f->class_id. Returns 0 after the last. */
+static int next_array(array_walk *w, clump_field_info *f, uint32_t *index) {
+    while (w->owner) {
+        clump_class_info c;
+        clump_schema_get_class(w->schema, w->owner, &c);
+        while (w->next < c.field_count) {
+            clump_schema_get_field(w->schema, w->owner, *index = w->next++, f);
+            if (f->array) return 1;
+        }
+        w->owner = c.base;
+        w->next = 0;
+    }
+    return 0;
+}
+
+/* Has an object of exactly the class such an array? growing: with elements in raw memory. */
+static int has_array(const clump_schema *schema, uint32_t id, int growing) {
+    clump_field_info f;
+    uint32_t index;
+    for (array_walk w = {schema, id, 0}; next_array(&w, &f, &index);)
+        if (!growing || f.array == CLUMP_ARRAY_GROWING) return 1;
+    return 0;
+}
+
+/* The same for the class or a subclass. */
+static int has_array_below(const clump_schema *schema, const clump_class_info *c, int growing) {
+    if (!clumpi_schema_find_array(schema, growing)) return 0;
+    for (uint32_t id = c->id; id <= c->last; id++)
+        if (has_array(schema, id, growing)) return 1;
+    return 0;
+}
+
+static void emit_begin_case(clumpi_text *t, const clump_schema *schema, uint32_t id) {
+    clump_field_info f;
+    uint32_t index;
+    if (!has_array(schema, id, 0)) return;
+    clumpi_text_append(t, "    case %uu:\n", id);
+    for (array_walk w = {schema, id, 0}; next_array(&w, &f, &index);)
+        clumpi_text_append(
+            t, "        clumpi_array_begin(clump_heap, clumpi_id, clumpi_array_%u_%u);\n",
+            f.class_id, index);
+    clumpi_text_append(t, "        break;\n");
+}
+
+static void emit_end_cases(clumpi_text *t, const clump_schema *schema, uint32_t id) {
+    clump_field_info f;
+    uint32_t index, count = 0;
+    for (array_walk w = {schema, id, 0}; next_array(&w, &f, &index);)
+        if (f.array == CLUMP_ARRAY_GROWING)
+            clumpi_text_append(t, "        case %uu: clumpi_a = clumpi_array_%u_%u; break;\n",
+                               id * CLUMP_FIELDS_MAX + count++, f.class_id, index);
+}
+
+/* clumpi_arrays_begin() and clumpi_arrays_end(): for an object of exactly the class, which was made, or is about to be
+ * freed. */
+static void emit_array_functions(clumpi_text *t, const clump_schema *schema) {
+    clumpi_text_append(t,
+                       "static inline void clumpi_arrays_begin(__global uchar *clump_heap, uint "
+                       "clumpi_class, uint clumpi_id) {\n    switch (clumpi_class) {\n");
+    for (uint32_t id = 1; id <= clump_schema_get_class_count(schema); id++)
+        emit_begin_case(t, schema, id);
+    clumpi_text_append(t, "    default: break;\n    }\n}\n");
+    if (!clumpi_schema_find_array(schema, 1)) return;
+    /* An array at a time, so that the code that frees one stands once. */
+    clumpi_text_append(
+        t,
+        "CLUMPI_CALLED void clumpi_arrays_end(__global uchar *clump_heap, uint clumpi_class, "
+        "uint clumpi_id) {\n"
+        "    for (uint clumpi_n = 0; clumpi_n < %uu; clumpi_n++) {\n"
+        "        clumpi_array clumpi_a;\n"
+        "        switch (clumpi_class * %uu + clumpi_n) {\n",
+        CLUMP_FIELDS_MAX, CLUMP_FIELDS_MAX);
+    for (uint32_t id = 1; id <= clump_schema_get_class_count(schema); id++)
+        emit_end_cases(t, schema, id);
+    clumpi_text_append(t,
+                       "        default: return;\n        }\n"
+                       "        clumpi_array_end(clump_heap, clumpi_id, clumpi_a);\n    }\n}\n");
+}
+
+static void emit_arrays(clumpi_text *t, const clump_schema *schema) {
+    clump_field_info f;
+    if (!clumpi_schema_find_array(schema, 0)) return;
+    clumpi_text_append(t, "\n/* ---- Arrays of run-time length ---- */\n\n");
+    for (uint32_t id = 1; id <= clump_schema_get_class_count(schema); id++)
+        for (uint32_t i = 0; !clump_schema_get_field(schema, id, i, &f); i++)
+            if (f.array) emit_array(t, schema, id, i);
+    emit_array_functions(t, schema);
+}
+
+/* Accessors of array `index` of class `owner` for references to class `c`. */
+static void emit_array_field(clumpi_text *t, const clump_schema *schema, const clump_class_info *c,
+                             const clump_field_info *f, uint32_t index) {
+    static const struct {
+        const char *suffix, *parameter, *heap, *function, *argument;
+    } calls[] = {{"length", "", "clump_heap", "length", ""},
+                 {"capacity", "", "clump_heap", "capacity", ""},
+                 {"resize", ", clumpi_n", "CLUMPI_CHANGING_HEAP", "resize", ", (uint)(clumpi_n)"},
+                 {"reserve", ", clumpi_n", "CLUMPI_CHANGING_HEAP", "reserve", ", (uint)(clumpi_n)"},
+                 {"trim", "", "CLUMPI_CHANGING_HEAP", "trim", ""}};
+    clumpi_text_append(t, "#define %s_%s(clumpi_r, clumpi_i) (*(__global ", c->name, f->name);
+    append_type(t, schema, f);
+    clumpi_text_append(t,
+                       " *)clumpi_array_at(clump_heap, clumpi_id_%u(clump_heap, clumpi_r), "
+                       "(uint)(clumpi_i), clumpi_array_%u_%u))\n",
+                       c->id, f->class_id, index);
+    clumpi_text_append(t,
+                       "#define %s_%s_append(clumpi_r, clumpi_x) clumpi_append_%u_%u(clump_heap, "
+                       "clumpi_id_%u(clump_heap, clumpi_r), (clumpi_x))\n",
+                       c->name, f->name, f->class_id, index, c->id);
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
+        clumpi_text_append(t,
+                           "#define %s_%s_%s(clumpi_r%s) clumpi_array_%s(%s, "
+                           "clumpi_id_%u(clump_heap, clumpi_r)%s, clumpi_array_%u_%u)\n",
+                           c->name, f->name, calls[i].suffix, calls[i].parameter, calls[i].function,
+                           calls[i].heap, c->id, calls[i].argument, f->class_id, index);
+}
+
 static void emit_field(clumpi_text *t, const clump_schema *schema, const clump_class_info *c,
-                       const clump_field_info *f, int checked) {
+                       const clump_field_info *f, uint32_t index, int checked) {
+    if (f->part) return;
+    if (f->array) {
+        emit_array_field(t, schema, c, f, index);
+        return;
+    }
     if (!checked) {
         emit_plain_field(t, schema, c, f);
         return;
@@ -80,7 +246,7 @@ static void emit_fields(clumpi_text *t, const clump_schema *schema, const clump_
         for (uint32_t i = 0; i < chain[depth].field_count; i++) {
             clump_field_info f;
             clump_schema_get_field(schema, chain[depth].id, i, &f);
-            emit_field(t, schema, c, &f, checked);
+            emit_field(t, schema, c, &f, i, checked);
         }
     }
 }
@@ -132,7 +298,8 @@ static void emit_casts(clumpi_text *t, const clump_schema *schema, const clump_c
 }
 
 /* What every class has: null, tests, free. */
-static void emit_tests(clumpi_text *t, const clump_class_info *c, int checked) {
+static void emit_tests(clumpi_text *t, const clump_schema *schema, const clump_class_info *c,
+                       int checked) {
     const line_texts line = lines_of(checked);
     const char *n = c->name;
     uint32_t id = c->id, span = c->last - c->id;
@@ -158,6 +325,13 @@ static void emit_tests(clumpi_text *t, const clump_class_info *c, int checked) {
                        "#define %s_is_live(clumpi_r) clumpi_live_%u(clump_heap, clumpi_r)\n",
                        id, n, line.parameter, id, c->last, line.handed_on, n, id, line.here, id, n,
                        checked ? "clumpi_checked_is_live" : "clumpi_live_class", id, span, n, id);
+    char arrays[160] = "";
+    if (has_array_below(schema, c, 1))
+        snprintf(arrays, sizeof arrays,
+                 "    uint clumpi_class = clumpi_live_class(clump_heap, clumpi_r.id);\n"
+                 "    if (clumpi_class - %uu <= %uu) clumpi_arrays_end(clump_heap, clumpi_class, "
+                 "clumpi_r.id);\n",
+                 id, span);
     if (checked)
         clumpi_text_append(
             t,
@@ -171,23 +345,30 @@ static void emit_tests(clumpi_text *t, const clump_class_info *c, int checked) {
             t,
             "static inline void clumpi_free_%u(CLUMP_HEAP, %s clumpi_r) {\n"
             "    clumpi_unwatch(clump_heap, clumpi_r.id, %uu, %uu);\n"
+            "%s"
             "    clumpi_free(clump_heap, %uu, %uu, clumpi_r.id);\n}\n"
             "#define %s_free(clumpi_r) clumpi_free_%u(CLUMPI_CHANGING_HEAP, clumpi_r)\n",
-            id, n, id, c->last, id, c->last, n, id);
+            id, n, id, c->last, arrays, id, c->last, n, id);
 }
 
 /* What concrete classes have besides: two ways to make an object. */
-static void emit_new(clumpi_text *t, const clump_class_info *c, int checked) {
+static void emit_new(clumpi_text *t, const clump_schema *schema, const clump_class_info *c,
+                     int checked) {
     const line_texts line = lines_of(checked);
     const char *n = c->name;
     uint32_t id = c->id;
+    char arrays[80] = "";
+    if (has_array(schema, id, 0))
+        snprintf(arrays, sizeof arrays, "    clumpi_arrays_begin(clump_heap, %uu, clumpi_r.id);\n",
+                 id);
     clumpi_text_append(t,
                        "static inline %s clumpi_new_%u(CLUMP_HEAP%s) {\n"
                        "    %s clumpi_r = {clumpi_%snew(clump_heap, %uu%s)};\n"
+                       "%s"
                        "    return clumpi_r;\n}\n"
                        "#define %s_new() clumpi_new_%u(CLUMPI_CHANGING_HEAP%s)\n",
-                       n, id, line.parameter, n, checked ? "checked_" : "", id, line.handed_on, n,
-                       id, line.here);
+                       n, id, line.parameter, n, checked ? "checked_" : "", id, line.handed_on,
+                       arrays, n, id, line.here);
     clumpi_text_append(t,
                        "static inline %s clumpi_group_new_%u(CLUMP_HEAP, uint clumpi_want%s) {\n"
                        "    %s clumpi_none = {0};\n"
@@ -198,18 +379,25 @@ static void emit_new(clumpi_text *t, const clump_class_info *c, int checked) {
 }
 
 /* What classes with subclasses have besides: an object of a class that the kernel chooses. */
-static void emit_new_of(clumpi_text *t, const clump_class_info *c, int checked) {
+static void emit_new_of(clumpi_text *t, const clump_schema *schema, const clump_class_info *c,
+                        int checked) {
     const line_texts line = lines_of(checked);
+    const char *arrays =
+        has_array_below(schema, c, 0)
+            ? "    clumpi_arrays_begin(clump_heap, clumpi_class_id, clumpi_r.id);\n"
+            : "";
     clumpi_text_append(t,
                        "static inline %s clumpi_new_of_%u(CLUMP_HEAP, uint clumpi_class_id%s) {\n"
                        "    %s clumpi_r = {0};\n"
                        "    if (clumpi_can_make(clump_heap, clumpi_class_id, %uu, %uu))\n"
                        "        clumpi_r.id = clumpi_%snew(clump_heap, clumpi_class_id%s);\n"
+                       "%s"
                        "    return clumpi_r;\n}\n"
                        "#define %s_new_of(clumpi_class_id) "
                        "clumpi_new_of_%u(CLUMPI_CHANGING_HEAP, clumpi_class_id%s)\n",
                        c->name, c->id, line.parameter, c->name, c->id, c->last,
-                       checked ? "checked_" : "", line.handed_on, c->name, c->id, line.here);
+                       checked ? "checked_" : "", line.handed_on, arrays, c->name, c->id,
+                       line.here);
 }
 
 /* What CLUMP_DISPATCH consists of: a case for each concrete class that is `c` or below it. */
@@ -249,13 +437,14 @@ void clumpi_schema_emit(clumpi_text *t, const clump_schema *schema, const clumpi
         clump_schema_get_class(schema, id, &c);
         emit_type(t, &c);
     }
+    emit_arrays(t, schema);
     for (uint32_t id = 1; id <= count; id++) {
         clump_schema_get_class(schema, id, &c);
         clumpi_text_append(t, "\n/* class %s: %u bytes an object, %u objects a block */\n\n",
                            c.name, c.object_bytes, g->classes[id].capacity);
-        emit_tests(t, &c, checked);
-        if (!c.is_abstract) emit_new(t, &c, checked);
-        if (c.last > c.id) emit_new_of(t, &c, checked);
+        emit_tests(t, schema, &c, checked);
+        if (!c.is_abstract) emit_new(t, schema, &c, checked);
+        if (c.last > c.id) emit_new_of(t, schema, &c, checked);
         emit_casts(t, schema, &c, checked);
         emit_cases(t, schema, &c);
         emit_loops(t, schema, &c);

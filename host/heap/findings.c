@@ -32,7 +32,7 @@ const char *clumpi_place_words(clump_place p, char text[CLUMPI_PLACE_BYTES]) {
 
 /* Has the field an element at that byte of the row? */
 static int has_byte(const clump_field_info *f, uint32_t at) {
-    uint32_t elements = f->count ? f->count : 1;
+    uint32_t elements = clumpi_elements(f);
     for (uint32_t e = 0; e < elements; e++) {
         uint32_t from = f->base_bytes + e * f->step_bytes;
         if (at >= from && at - from < CLUMP_ROW_SLOTS * f->stride_bytes &&

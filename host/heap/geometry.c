@@ -416,7 +416,7 @@ clump_status clumpi_geometry_compute(const clump_schema *schema, uint64_t bytes,
     uint32_t columns = clumpi_columns_build(schema, g->classes, NULL);
     for (uint32_t id = h->first_raw; id <= h->class_count; id++) {
         clumpi_class *c = &g->classes[id]; /* it has none */
-        c->copies = c->refs = c->weak = c->columns_end = columns;
+        c->copies = c->refs = c->weak = c->arrays = c->cleared = c->columns_end = columns;
     }
     g->checked.events = extras.events;
     g->has_generations = extras.generations;

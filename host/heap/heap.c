@@ -65,6 +65,12 @@ static clump_status check_desc(const clump_heap_desc *desc, uint64_t *bytes) {
     if (desc->schema ? clump_schema_get_class_count(desc->schema) == 0 : !desc->raw)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
                            "clump_heap_create needs a schema that is sealed, or `raw`");
+    const clump_field_info *array = desc->schema ? clumpi_schema_find_array(desc->schema, 0) : NULL;
+    if (array && desc->checked)
+        return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
+                           "a checked heap cannot have arrays of run-time length, and field %s is "
+                           "one: leave out `checked`, and build programs with `checked` instead",
+                           array->name);
     if (desc->raw && desc->checked)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
                            "a checked heap cannot have raw memory: leave out `raw` or `checked`");
@@ -153,6 +159,7 @@ static clump_status create(const clump_heap_desc *desc, uint64_t bytes, clump_he
     clump_context *c = desc->context;
     clumpi_geometry *g = &heap->geometry;
     clumpi_extras extras = {.watched = desc->watch_handles != 0, .raw = desc->raw != 0};
+    if (desc->schema && clumpi_schema_find_array(desc->schema, 1)) extras.raw = 1;
     clump_status status = desc->schema
                               ? clumpi_schema_copy(desc->schema, &c->allocator, &heap->schema)
                               : clumpi_schema_create_empty(&c->allocator, &heap->schema);
@@ -286,6 +293,12 @@ static clump_status report_wrong_launch(clump_heap *heap, const clumpi_error *e)
 /* A call on raw memory that was told something impossible. */
 static clump_status report_raw(clump_heap *heap, int kind, const char *text,
                                const clumpi_error *e) {
+    if (e->class_id && kind == CLUMP_DEVICE_BAD_SIZE)
+        return clumpi_fail(
+            &heap->context->error, CLUMP_ERR_DEVICE,
+            "an array of class %s, of run-time length, was to have room for %u elements, "
+            "which is more than its `max`; %u times, first by work-item %u; nothing was changed",
+            clumpi_class_name(heap, e->class_id), e->ref, e->count, e->work_item);
     if (kind == CLUMP_DEVICE_BAD_POINTER)
         return clumpi_fail(&heap->context->error, CLUMP_ERR_DEVICE,
                            "%s; %u times, first by work-item %u for %s0x%08x; nothing was changed",

@@ -30,6 +30,7 @@
     X(unreserve)                                                                                   \
     X(new_count)                                                                                   \
     X(new_claim)                                                                                   \
+    X(new_clear)                                                                                   \
     X(stats)                                                                                       \
     X(rank_count)                                                                                  \
     X(rank_write)                                                                                  \
@@ -218,7 +219,7 @@ const char *clumpi_class_name(const clump_heap *heap, uint32_t id);
 
 /* ---- columns.c ---- */
 
-/* The columns of all classes (cl/core/layout.h): sets copies, refs and columns_end of classes[id], fills
+/* The columns of all classes (cl/core/layout.h): sets copies, refs, weak, arrays, cleared and columns_end of classes[id], fills
  * columns[] unless it is NULL, and returns how many there are. */
 uint32_t clumpi_columns_build(const clump_schema *schema, clumpi_class *classes,
                               clumpi_column *columns);
@@ -308,6 +309,9 @@ void clumpi_finding_describe(const clump_heap *heap, const clumpi_kernel_name *n
                              uint32_t count, const clumpi_finding *from, clump_finding *finding);
 
 /* ---- values.c ---- */
+
+/* Words for a call that cannot have an array of run-time length, or a part of one that it would write. */
+clump_status clumpi_fail_array(clump_heap *heap, const clump_field_info *f, int is_written);
 
 /* Number the objects of the classes first .. last: index[] of their rows in the list, and how many
  * there are. Blocks. */

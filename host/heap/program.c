@@ -32,7 +32,9 @@ static clumpi_user_part append_program(clumpi_text *t, const clump_program_desc 
         "cl/core/lanes.clh", "cl/api/device_api.clh", "cl/api/staged.clh"};
     static const char *const of_raw[] = {
         "cl/core/runs.clh"}; /* raw.clh says to others what they lack */
-    static const char *const last[] = {"cl/api/raw.clh", "cl/api/guard.clh"};
+    static const char *const raw[] = {"cl/api/raw.clh"};
+    static const char *const of_arrays[] = {"cl/api/arrays.clh"};
+    static const char *const last[] = {"cl/api/guard.clh"};
     static const char *const of_checked[] = {"cl/core/poison.clh", "cl/api/checked.clh"};
     const clumpi_geometry *g = &desc->heap->geometry;
     clumpi_text_append(t,
@@ -45,6 +47,9 @@ static clumpi_user_part append_program(clumpi_text *t, const clump_program_desc 
                        g->header.block_granules, desc->heap->has_raw);
     clumpi_source_append(t, files, sizeof files / sizeof *files);
     if (desc->heap->has_raw) clumpi_source_append(t, of_raw, sizeof of_raw / sizeof *of_raw);
+    clumpi_source_append(t, raw, sizeof raw / sizeof *raw);
+    if (clumpi_schema_find_array(desc->heap->schema, 0))
+        clumpi_source_append(t, of_arrays, sizeof of_arrays / sizeof *of_arrays);
     clumpi_source_append(t, last, sizeof last / sizeof *last);
     if (desc->heap->checks)
         clumpi_source_append(t, of_checked, sizeof of_checked / sizeof *of_checked);

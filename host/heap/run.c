@@ -112,7 +112,7 @@ static int same_layout(const clump_heap *heap, const clump_program *p) {
             clump_schema_get_field(heap->schema, id, i, &f);
             clump_schema_get_field(p->schema, id, i, &g);
             if (strcmp(f.name, g.name) != 0 || f.type != g.type || f.width != g.width ||
-                f.count != g.count || f.base_bytes != g.base_bytes ||
+                f.count != g.count || f.array != g.array || f.base_bytes != g.base_bytes ||
                 f.stride_bytes != g.stride_bytes || f.step_bytes != g.step_bytes)
                 return 0;
         }
@@ -241,9 +241,14 @@ clump_status clumpi_new_claim(clump_heap *heap, clumpi_u32 class_id, uint64_t co
     heap->reduced_known = 0;
     clump_status status = clumpi_run_on_heap(heap, CLUMPI_HEAP_KERNEL(new_count), global,
                                              sizes->scan_local, supply, 2, &waits);
-    return status ? status
-                  : clumpi_run_on_heap(heap, CLUMPI_HEAP_KERNEL(new_claim), global,
-                                       sizes->scan_local, args, 2, NULL);
+    if (!status)
+        status = clumpi_run_on_heap(heap, CLUMPI_HEAP_KERNEL(new_claim), global, sizes->scan_local,
+                                    args, 2, NULL);
+    const clumpi_class *k = &heap->geometry.classes[class_id];
+    if (!status && k->cleared < k->columns_end)
+        status = clumpi_run_on_heap(heap, CLUMPI_HEAP_KERNEL(new_clear), sizes->do_all_global,
+                                    sizes->do_all_local, args, 1, NULL);
+    return status;
 }
 
 clump_status clumpi_new_made(clump_heap *heap, uint64_t *made) {

@@ -42,7 +42,8 @@ static clump_status find_field(const transfer *t, uint32_t i, clump_field_info *
         if (strcmp(d->fields[k].name, field->name) == 0)
             return clumpi_fail(error, CLUMP_ERR_USAGE, "the struct for class %s has field %s twice",
                                d->class_name, field->name);
-    uint64_t bytes = (uint64_t)f->element_bytes * (f->count ? f->count : 1);
+    if (f->array || (f->part && !t->is_read)) return clumpi_fail_array(t->heap, f, !t->is_read);
+    uint64_t bytes = (uint64_t)f->element_bytes * clumpi_elements(f);
     if (field->offset + bytes > d->bytes)
         return clumpi_fail(error, CLUMP_ERR_USAGE,
                            "field %s takes bytes %u to %llu of the struct for class %s, which has "
@@ -131,7 +132,7 @@ clumpi_struct_field clumpi_struct_field_of(const clump_field_info *f) {
     clumpi_struct_field field = {.base = f->base_bytes,
                                  .stride = f->stride_bytes,
                                  .step = f->step_bytes,
-                                 .count = f->count ? f->count : 1,
+                                 .count = clumpi_elements(f),
                                  .bytes = f->element_bytes,
                                  .to = UINT32_MAX};
     return field;

@@ -25,10 +25,6 @@ typedef struct table {
     uint64_t count;
 } table;
 
-static uint32_t elements_of(const clump_field_info *f) {
-    return f->count ? f->count : 1;
-}
-
 static void close_table(table *t) {
     const clump_allocator *a = &t->heap->context->allocator;
     clumpi_free(a, t->fields);
@@ -61,7 +57,7 @@ static clump_status find_fields(table *t, const clump_class_info *c) {
     }
     for (uint32_t i = 0; i < all; i++) {
         t->fields[i] = (clump_struct_field){t->infos[i].name, t->desc.bytes};
-        t->desc.bytes += t->infos[i].element_bytes * elements_of(&t->infos[i]);
+        t->desc.bytes += t->infos[i].element_bytes * clumpi_elements(&t->infos[i]);
     }
     return CLUMP_OK;
 }
@@ -75,6 +71,13 @@ static clump_status open_table(table *t, const char *class_name, clump_write_fn 
                            call);
     clump_status status = clumpi_find_class(t->heap, class_name, &k);
     if (!status) status = find_fields(t, &k);
+    for (uint32_t i = 0; i < t->desc.field_count && !status; i++)
+        if (t->infos[i].array)
+            status =
+                clumpi_fail(&c->error, CLUMP_ERR_USAGE,
+                            "%s: field %s of class %s is an array of run-time length, which has "
+                            "no place in a table",
+                            call, t->infos[i].name, k.name);
     if (!status && !t->desc.bytes)
         status =
             clumpi_fail(&c->error, CLUMP_ERR_USAGE, "%s: class %s has no fields", call, k.name);
@@ -231,7 +234,7 @@ static void csv_line(clumpi_text *text, const table *t, const uint8_t *object) {
     for (uint32_t k = 0; k < t->desc.field_count; k++) {
         const clump_field_info *f = &t->infos[k];
         const uint32_t component = clumpi_type_bytes(f->type, 1);
-        for (uint32_t e = 0; e < elements_of(f); e++)
+        for (uint32_t e = 0; e < clumpi_elements(f); e++)
             for (uint32_t i = 0; i < f->width; i++, comma = ",") {
                 clumpi_text_append(text, "%s", comma);
                 if (object)

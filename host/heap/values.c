@@ -22,7 +22,7 @@ static clump_status find_class(clump_heap *heap, const char *name, target *t) {
 }
 
 static clump_status find_field(clump_heap *heap, const char *class_name, const char *name,
-                               uint32_t index, target *t) {
+                               uint32_t index, int is_written, target *t) {
     clump_context *c = heap->context;
     clump_status status = find_class(heap, class_name, t);
     if (status) return status;
@@ -30,15 +30,25 @@ static clump_status find_field(clump_heap *heap, const char *class_name, const c
     if (!name || clump_schema_find_field(heap->schema, t->first, name, &f))
         return clumpi_fail(&c->error, CLUMP_ERR_NOT_FOUND, "class %s has no field \"%s\"",
                            class_name, name ? name : "(null)");
-    if (index >= (f.count ? f.count : 1))
+    if (f.array || (f.part && is_written)) return clumpi_fail_array(heap, &f, is_written);
+    if (index >= clumpi_elements(&f))
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
                            "field %s of class %s has %u elements; %u "
                            "was asked for",
-                           name, class_name, f.count ? f.count : 1, index);
+                           name, class_name, clumpi_elements(&f), index);
     t->base = f.base_bytes + index * f.step_bytes;
     t->stride = f.stride_bytes;
     t->bytes = f.element_bytes;
     return CLUMP_OK;
+}
+
+clump_status clumpi_fail_array(clump_heap *heap, const clump_field_info *f, int is_written) {
+    return clumpi_fail(
+        &heap->context->error, CLUMP_ERR_USAGE,
+        f->array ? "field %s is an array of run-time length, which %s"
+                 : "field %s belongs to an array of run-time length, and %s",
+        f->name,
+        is_written ? "is changed by kernels only" : "clump_heap_read_object_array() reads");
 }
 
 clump_status clumpi_rank(clump_heap *heap, clumpi_u32 first, clumpi_u32 last, uint64_t *count) {
@@ -106,10 +116,10 @@ clump_status clump_heap_read_refs(clump_heap *heap, const char *class_name, clum
 /* What reading and writing a field of all objects begin with. `missing`: what is wrong without values. */
 static clump_status find_values(clump_heap *heap, const char *class_name, const char *field,
                                 uint32_t index, const void *values, uint64_t count,
-                                const char *missing, target *t, uint64_t *objects) {
+                                const char *missing, int is_written, target *t, uint64_t *objects) {
     if (!heap) return CLUMP_ERR_USAGE;
     if (!values && count) return clumpi_fail(&heap->context->error, CLUMP_ERR_USAGE, "%s", missing);
-    clump_status status = find_field(heap, class_name, field, index, t);
+    clump_status status = find_field(heap, class_name, field, index, is_written, t);
     return status ? status : clumpi_rank(heap, t->first, t->last, objects);
 }
 
@@ -120,7 +130,7 @@ clump_status clump_heap_read_field_counted(clump_heap *heap, const char *class_n
     uint64_t objects = 0;
     if (count) *count = 0;
     clump_status status = find_values(heap, class_name, field, index, values, capacity,
-                                      "clump_heap_read_field needs a place", &t, &objects);
+                                      "clump_heap_read_field needs a place", 0, &t, &objects);
     if (status) return status;
     if (count) *count = objects;
     if (objects > capacity)
@@ -140,7 +150,7 @@ clump_status clump_heap_write_field(clump_heap *heap, const char *class_name, co
     target t;
     uint64_t objects;
     clump_status status = find_values(heap, class_name, field, index, values, count,
-                                      "clump_heap_write_field needs values", &t, &objects);
+                                      "clump_heap_write_field needs values", 1, &t, &objects);
     if (status) return status;
     if (objects != count)
         return clumpi_fail(&heap->context->error, CLUMP_ERR_USAGE,
@@ -203,10 +213,10 @@ clump_status clumpi_ref_check(clump_heap *heap, clump_ref ref, clumpi_u32 first,
  * `missing` what is wrong without a value. */
 static clump_status locate(clump_heap *heap, clump_ref ref, const char *class_name,
                            const char *field, uint32_t index, const void *value,
-                           const char *missing, target *t, uint64_t *offset) {
+                           const char *missing, int is_written, target *t, uint64_t *offset) {
     if (!heap) return CLUMP_ERR_USAGE;
     if (!value) return clumpi_fail(&heap->context->error, CLUMP_ERR_USAGE, "%s", missing);
-    clump_status status = find_field(heap, class_name, field, index, t);
+    clump_status status = find_field(heap, class_name, field, index, is_written, t);
     if (!status) status = clumpi_ref_check(heap, ref, t->first, t->last);
     ref = clumpi_ref_plain(heap, ref);
     *offset = (uint64_t)(ref >> 6) * heap->layout.granule_bytes + t->base +
@@ -219,7 +229,7 @@ clump_status clump_heap_read_object_field(clump_heap *heap, clump_ref ref, const
     target t = {0};
     uint64_t offset = 0;
     clump_status status = locate(heap, ref, class_name, field, index, value,
-                                 "clump_heap_read_object_field needs a place", &t, &offset);
+                                 "clump_heap_read_object_field needs a place", 0, &t, &offset);
     return status ? status : clumpi_read(heap->context, heap->buffer, offset, t.bytes, value);
 }
 
@@ -228,6 +238,6 @@ clump_status clump_heap_write_object_field(clump_heap *heap, clump_ref ref, cons
     target t = {0};
     uint64_t offset = 0;
     clump_status status = locate(heap, ref, class_name, field, index, value,
-                                 "clump_heap_write_object_field needs a value", &t, &offset);
+                                 "clump_heap_write_object_field needs a value", 1, &t, &offset);
     return status ? status : clumpi_write(heap->context, heap->buffer, offset, t.bytes, value);
 }

@@ -59,6 +59,8 @@ static clump_status parse_schema(clumpi_stream *s, clump_saved *saved, const cha
     if (status)
         return clumpi_fail(s->error, CLUMP_ERR_FORMAT, "%s is not right: its schema, line %u: %s",
                            clumpi_stream_name(s), error.line, error.message);
+    if (clumpi_schema_find_array(saved->schema, 0))
+        return wrong(s, "its schema has an array of run-time length");
     if (clump_schema_get_class_count(saved->schema) != classes)
         return wrong(s, "its schema has another number of classes");
     return CLUMP_OK;

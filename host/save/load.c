@@ -43,6 +43,11 @@ static clump_status check_empty(loading *l) {
         return clumpi_fail(&l->heap->context->error, CLUMP_ERR_USAGE,
                            "clump_heap_load: the heap has %llu objects; it must have none",
                            (unsigned long long)stats.objects);
+    if (stats.raw_bytes) /* a load that fails clears all bits */
+        return clumpi_fail(&l->heap->context->error, CLUMP_ERR_USAGE,
+                           "clump_heap_load: the heap has %llu bytes of raw memory; kernels must "
+                           "free it before",
+                           (unsigned long long)stats.raw_bytes);
     if (clumpi_handles_live(l->heap))
         return clumpi_fail(&l->heap->context->error, CLUMP_ERR_USAGE,
                            "clump_heap_load: the heap has %u handles; it must have none",
@@ -458,6 +463,13 @@ clump_status clump_heap_load(clump_heap *heap, const clump_load_desc *desc,
     clump_context *c = heap->context;
     if (!desc)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE, "clump_heap_load needs a description");
+    const clump_field_info *array = clumpi_schema_find_array(heap->schema, 0);
+    if (array)
+        return clumpi_fail(
+            &c->error, CLUMP_ERR_USAGE,
+            "clump_heap_load: field %s is an array of run-time length, and heaps with "
+            "such arrays are neither saved nor loaded",
+            array->name);
     loading l = {.heap = heap};
     clump_status status =
         clumpi_stream_open(&l.stream, desc, "clump_heap_load", &c->allocator, &c->error);

@@ -197,6 +197,12 @@ clump_status clump_heap_save(clump_heap *heap, const clump_save_desc *desc,
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
                            "clump_heap_save: piece_bytes is %u; %u to %u are possible", piece,
                            CLUMPI_PIECE_LEAST, CLUMPI_PIECE_MOST);
+    const clump_field_info *array = clumpi_schema_find_array(heap->schema, 0);
+    if (array)
+        return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
+                           "clump_heap_save: field %s is an array of run-time length, and only "
+                           "heaps without such arrays are saved",
+                           array->name);
     if (heap->has_raw)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
                            "clump_heap_save: the heap was made with `raw`, and what raw memory "

@@ -131,6 +131,12 @@ clump_status clump_schema_emit_c(const clump_schema *schema, const char *prefix,
     if (!is_identifier(prefix))
         return clumpi_fail(error, CLUMP_ERR_USAGE, "the prefix \"%s\" is no identifier of C",
                            prefix);
+    const clump_field_info *array = clumpi_schema_find_array(schema, 0);
+    if (array)
+        return clumpi_fail(error, CLUMP_ERR_SCHEMA,
+                           "field \"%s\" is an array of run-time length, which has no place in a "
+                           "struct of C",
+                           array->name);
     clump_status status = check_names(schema, count, error);
     if (status) return status;
     clumpi_text t = {.allocator = &schema->allocator};

@@ -15,8 +15,14 @@ static void emit_field(clumpi_text *t, const clump_schema *schema, const clump_f
     } else {
         clumpi_text_append(t, "  %s %s", clump_type_name(f->type, f->width), f->name);
     }
-    if (f->count) clumpi_text_append(t, "[%u]%s", f->count, f->packed ? " packed" : "");
-    clumpi_text_append(t, ";\n");
+    if (f->array)
+        clumpi_text_append(t, "[*]");
+    else if (f->count)
+        clumpi_text_append(t, "[%u]", f->count);
+    if (f->array && f->count)
+        clumpi_text_append(t, " %s %u", f->array == CLUMP_ARRAY_BOUNDED ? "max" : "inline",
+                           f->count);
+    clumpi_text_append(t, "%s;\n", f->packed ? " packed" : "");
 }
 
 void clumpi_schema_emit_text(clumpi_text *text, const clump_schema *schema) {
@@ -33,7 +39,7 @@ void clumpi_schema_emit_text(clumpi_text *text, const clump_schema *schema) {
         for (uint32_t i = 0; i < c.field_count; i++) {
             clump_field_info f;
             clump_schema_get_field(schema, id, i, &f);
-            emit_field(text, schema, &f);
+            if (!f.part) emit_field(text, schema, &f);
         }
         clumpi_text_append(text, "}\n");
     }

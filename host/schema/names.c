@@ -3,7 +3,8 @@
  *
  * A class C generates for kernels the identifiers C, C_new, C_free, C_null, C_CLASS, C_is_null,
  * C_is_live, C_class_of, C_group_new, C_new_of; C_is_D and C_as_D for every D that is C, a base or a
- * subclass of it; and C_f for every field f that it declares or inherits. Underscores do not separate
+ * subclass of it; C_f for every field f that it declares or inherits; and for an array a of run-time length C_a_length,
+ * C_a_capacity, C_a_resize, C_a_reserve, C_a_append and C_a_trim. Underscores do not separate
  * unambiguously: field b_c of class A and field c of class A_b are the same A_b_c.
  *
  * Invariant: after clumpi_names_check_generated() returned CLUMP_OK no two of these are equal and
@@ -202,12 +203,19 @@ clump_status clumpi_name_check(clump_error *error, int is_class, const char *nam
 /* ---- Generated names ------------------------------------------------------------------------- */
 
 /* Origins below FIXED_COUNT are indices into fixed_suffixes. */
-enum { ORIGIN_CLASS = 0, ORIGIN_FIELD = FIXED_COUNT, ORIGIN_IS, ORIGIN_AS };
+enum { ORIGIN_CLASS = 0, ORIGIN_FIELD = FIXED_COUNT, ORIGIN_IS, ORIGIN_AS, ORIGIN_ARRAY };
+
+/* Origins from ORIGIN_ARRAY on are indices into this: what an array of run-time length generates. Most have a field for the
+ * first. */
+static const char *const array_suffixes[] = {"_capacity", "_resize", "_reserve", "_append",
+                                             "_trim"};
+#define ARRAY_COUNT (sizeof array_suffixes / sizeof *array_suffixes)
 
 typedef struct generated {
     uint16_t class_id; /* whose name it begins with */
     uint16_t origin;
-    uint32_t other; /* ORIGIN_FIELD: index of the field; ORIGIN_IS, _AS: id of the other class */
+    uint32_t
+        other; /* ORIGIN_FIELD, _ARRAY: index of the field; ORIGIN_IS, _AS: id of the other class */
 } generated;
 
 /* Longest: class, "_is_", class. */
@@ -225,24 +233,31 @@ typedef struct naming {
     uint32_t group[CLUMP_CLASSES_MAX]; /* by id - 1: the class that stands for the group */
 } naming;
 
-static const char *suffix_of(const naming *n, const generated *g, const char **middle) {
+static int is_of_field(const generated *g) {
+    return g->origin == ORIGIN_FIELD || g->origin >= ORIGIN_ARRAY;
+}
+
+static const char *suffix_of(const naming *n, const generated *g, const char **middle,
+                             const char **last) {
     *middle = g->origin == ORIGIN_IS ? "_is_" : g->origin == ORIGIN_AS ? "_as_" : "_";
-    if (g->origin == ORIGIN_FIELD) return n->fields[g->other].info.name;
+    *last = g->origin >= ORIGIN_ARRAY ? array_suffixes[g->origin - ORIGIN_ARRAY] : "";
+    if (is_of_field(g)) return n->fields[g->other].info.name;
     if (g->origin > ORIGIN_FIELD) return n->classes[g->other - 1].info.name;
     *middle = "";
     return fixed_suffixes[g->origin];
 }
 
 static const char *render(const naming *n, const generated *g, char out[GENERATED_BYTES]) {
-    const char *middle, *suffix = suffix_of(n, g, &middle);
-    snprintf(out, GENERATED_BYTES, "%s%s%s", n->classes[g->class_id - 1].info.name, middle, suffix);
+    const char *middle, *last, *suffix = suffix_of(n, g, &middle, &last);
+    snprintf(out, GENERATED_BYTES, "%s%s%s%s", n->classes[g->class_id - 1].info.name, middle,
+             suffix, last);
     return out;
 }
 
 /* Where the name comes from, for a message. */
 static const char *describe(const naming *n, const generated *g, char *out, size_t bytes) {
     const char *class_name = n->classes[g->class_id - 1].info.name;
-    if (g->origin == ORIGIN_FIELD) {
+    if (is_of_field(g)) {
         const clump_field_info *field = &n->fields[g->other].info;
         int inherited = field->class_id != g->class_id;
         snprintf(out, bytes, "field \"%s\" of class \"%s\"%s%s%s", field->name,
@@ -262,8 +277,7 @@ static const char *describe(const naming *n, const generated *g, char *out, size
 }
 
 static clumpi_text_place place_of(const naming *n, const generated *g) {
-    return g->origin == ORIGIN_FIELD ? n->fields[g->other].place
-                                     : n->classes[g->class_id - 1].place;
+    return is_of_field(g) ? n->fields[g->other].place : n->classes[g->class_id - 1].place;
 }
 
 static int is_before(clumpi_text_place a, clumpi_text_place b) {
@@ -308,9 +322,10 @@ static clump_status check_builtin(const naming *n, const generated *g) {
 static clump_status add_name(naming *n, uint32_t class_id, uint32_t origin, uint32_t other,
                              uint32_t class_hash) {
     generated added = {(uint16_t)class_id, (uint16_t)origin, other};
-    const char *middle, *suffix = suffix_of(n, &added, &middle);
+    const char *middle, *last, *suffix = suffix_of(n, &added, &middle, &last);
     uint32_t hash = clumpi_hash_bytes(class_hash, middle, strlen(middle));
     hash = clumpi_hash_bytes(hash, suffix, strlen(suffix));
+    hash = clumpi_hash_bytes(hash, last, strlen(last));
     size_t probe = 0;
     for (uint32_t i; (i = clumpi_index_next(&n->set, hash, &probe)) != CLUMPI_NONE;) {
         char mine[GENERATED_BYTES], theirs[GENERATED_BYTES];
@@ -320,6 +335,16 @@ static clump_status add_name(naming *n, uint32_t class_id, uint32_t origin, uint
     clumpi_index_put(&n->set, hash, (uint32_t)n->name_count);
     n->names[n->name_count++] = added;
     return CLUMP_OK;
+}
+
+/* The names of a field, for a class that has it. */
+static clump_status add_field_names(naming *n, uint32_t id, uint32_t field, uint32_t hash) {
+    const clump_field_info *f = &n->fields[field].info;
+    clump_status status = add_name(n, id, ORIGIN_FIELD, field, hash);
+    for (uint32_t i = f->array == CLUMP_ARRAY_BOUNDED ? 0 : 1;
+         f->array && i < ARRAY_COUNT && !status; ++i)
+        status = add_name(n, id, ORIGIN_ARRAY + i, field, hash);
+    return status;
 }
 
 static clump_status add_class_names(naming *n, uint32_t id) {
@@ -339,7 +364,7 @@ static clump_status add_class_names(naming *n, uint32_t id) {
     for (uint32_t owner = id; owner && !status; owner = n->classes[owner - 1].info.base) {
         const clumpi_class_entry *c = &n->classes[owner - 1];
         for (uint32_t i = 0; i < c->info.field_count && !status; ++i)
-            status = add_name(n, id, ORIGIN_FIELD, c->first_field + i, hash);
+            status = add_field_names(n, id, c->first_field + i, hash);
     }
     if (status || !clumpi_reserved_builtin_below(class_info->name)) return status;
     for (size_t i = first; i < n->name_count && !status; ++i)
@@ -350,8 +375,12 @@ static clump_status add_class_names(naming *n, uint32_t id) {
 static size_t count_class_names(const naming *n, uint32_t id) {
     const clumpi_class_entry *c = &n->classes[id - 1];
     size_t count = FIXED_COUNT + 2 * ((size_t)c->depth + 1 + c->info.last - id);
-    for (uint32_t owner = id; owner; owner = n->classes[owner - 1].info.base)
-        count += n->classes[owner - 1].info.field_count;
+    for (uint32_t owner = id; owner; owner = n->classes[owner - 1].info.base) {
+        const clumpi_class_entry *o = &n->classes[owner - 1];
+        count += o->info.field_count;
+        for (uint32_t i = 0; i < o->info.field_count; ++i)
+            if (n->fields[o->first_field + i].info.array) count += ARRAY_COUNT;
+    }
     return count;
 }
 

@@ -134,7 +134,7 @@ static void advance(parser *p) {
     if (is_name_byte(c)) {
         p->token.kind = is_digit(c) ? TOKEN_NUMBER : TOKEN_NAME;
         while (is_name_byte(peek(p, 0))) step(p);
-    } else if (c && strchr("{}[]:;", c)) {
+    } else if (c && strchr("{}[]:;*", c)) {
         p->token.kind = TOKEN_MARK;
         step(p);
     } else {
@@ -226,12 +226,12 @@ static clump_status fail_field_start(parser *p, const char *class_name) {
 
 /* ---- Parser ---------------------------------------------------------------------------------- */
 
-/* "[" NUMBER "]" [ "packed" ], from after the bracket. */
-static clump_status parse_array(parser *p, clump_field_desc *field, clumpi_field_places *places) {
+/* A number of elements. */
+static clump_status parse_count(parser *p, clump_field_desc *field, clumpi_field_places *places,
+                                const char *expected) {
     char quote[CLUMPI_QUOTE_BYTES];
     places->count = p->token.place;
-    if (p->token.kind != TOKEN_NUMBER)
-        return fail_expected(p, "the number of elements, in decimal", "");
+    if (p->token.kind != TOKEN_NUMBER) return fail_expected(p, expected, "");
     if (p->token.value == 0) return fail_expected(p, "at least 1 element", "");
     if (p->token.value > CLUMP_OBJECT_BYTES_MAX)
         return clumpi_fail_at(
@@ -241,14 +241,40 @@ static clump_status parse_array(parser *p, clump_field_desc *field, clumpi_field
             clumpi_quote(quote, p->token.text, p->token.bytes), CLUMP_OBJECT_BYTES_MAX);
     field->count = p->token.value;
     advance(p);
-    if (!is_mark(p, ']')) return fail_expected(p, "\"]\"", "");
-    advance(p);
+    return CLUMP_OK;
+}
+
+/* [ "packed" ], up to the semicolon. */
+static clump_status parse_packed(parser *p, clump_field_desc *field) {
     if (is_word(p, "packed")) {
         field->packed = 1;
         advance(p);
         return is_mark(p, ';') ? CLUMP_OK : fail_expected(p, "\";\"", "");
     }
     return is_mark(p, ';') ? CLUMP_OK : fail_expected(p, "\"packed\" or \";\"", "");
+}
+
+/* What follows "[", up to the semicolon. */
+static clump_status parse_array(parser *p, clump_field_desc *field, clumpi_field_places *places) {
+    clump_status status = CLUMP_OK;
+    int is_growing = is_mark(p, '*');
+    if (is_growing)
+        advance(p);
+    else
+        status = parse_count(p, field, places, "the number of elements, in decimal, or \"*\"");
+    if (status) return status;
+    if (!is_mark(p, ']')) return fail_expected(p, "\"]\"", "");
+    advance(p);
+    if (!is_growing) return parse_packed(p, field);
+    field->array = is_word(p, "max") ? CLUMP_ARRAY_BOUNDED : CLUMP_ARRAY_GROWING;
+    if (is_mark(p, ';')) return CLUMP_OK;
+    if (!is_word(p, "inline") && !is_word(p, "max"))
+        return fail_expected(
+            p, "\"inline\", \"max\" or \";\"",
+            is_word(p, "packed") ? "; only elements in the object can be packed" : "");
+    advance(p);
+    status = parse_count(p, field, places, "the number of elements in the object, in decimal");
+    return status ? status : parse_packed(p, field);
 }
 
 /* One field, up to and with its semicolon. */

@@ -9,6 +9,7 @@
  */
 #include "schema/schema.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* ---- Types ----------------------------------------------------------------------------------- */
@@ -122,9 +123,9 @@ static uint32_t put_name(clump_schema *s, const char *name) {
     return at;
 }
 
-/* Room in the pool for two names of checked length. */
-static int reserve_names(clump_schema *s) {
-    size_t needed = s->names_bytes + (size_t)2 * (CLUMP_NAME_BYTES_MAX + 1) + 1;
+/* Room in the pool for so many names of checked length. */
+static int reserve_names(clump_schema *s, uint32_t count) {
+    size_t needed = s->names_bytes + (size_t)count * (CLUMP_NAME_BYTES_MAX + 1) + 1;
     if (!clumpi_grow(&s->allocator, &s->names, &s->names_capacity, needed, 1)) return 0;
     if (!s->names_bytes) s->names[s->names_bytes++] = 0;
     return 1;
@@ -133,15 +134,15 @@ static int reserve_names(clump_schema *s) {
 static int reserve_class(clump_schema *s) {
     return clumpi_grow(&s->allocator, &s->class_decls, &s->class_decl_capacity,
                        s->class_decl_count + 1, sizeof *s->class_decls) &&
-           reserve_names(s) &&
+           reserve_names(s, 2) &&
            clumpi_index_reserve(&s->allocator, &s->class_names, s->class_decl_count + 1);
 }
 
-static int reserve_field(clump_schema *s) {
+static int reserve_fields(clump_schema *s, uint32_t more) {
     return clumpi_grow(&s->allocator, &s->field_decls, &s->field_decl_capacity,
-                       s->field_decl_count + 1, sizeof *s->field_decls) &&
-           reserve_names(s) &&
-           clumpi_index_reserve(&s->allocator, &s->field_names, s->field_decl_count + 1);
+                       s->field_decl_count + more, sizeof *s->field_decls) &&
+           reserve_names(s, more + 1) && /* one: the class referred to */
+           clumpi_index_reserve(&s->allocator, &s->field_names, s->field_decl_count + more);
 }
 
 static uint32_t hash_name(const char *name) {
@@ -240,37 +241,119 @@ static clump_status check_field_type(clump_schema *s, const clump_field_desc *de
     return CLUMP_OK;
 }
 
+/* The fields of an array of run-time length, after itself. */
+#define PARTS_MOST 3u
+static const struct {
+    const char *suffix;
+    clump_array_part part;
+} parts[PARTS_MOST] = {{"_length", CLUMP_PART_LENGTH},
+                       {"_capacity", CLUMP_PART_CAPACITY},
+                       {"_memory", CLUMP_PART_MEMORY}};
+
+static uint32_t part_count(const clump_field_desc *desc) {
+    return desc->array == CLUMP_ARRAY_GROWING ? 3 : desc->array == CLUMP_ARRAY_BOUNDED ? 1 : 0;
+}
+
+/* What holds for arrays of run-time length, beside what holds for all arrays. */
+static clump_status check_array(clump_schema *s, const clump_field_desc *desc,
+                                const clumpi_field_places *at) {
+    const size_t most = CLUMP_NAME_BYTES_MAX - strlen("_capacity");
+    uint32_t line = at->name.line, column = at->name.column;
+    if ((uint32_t)desc->array > CLUMP_ARRAY_BOUNDED)
+        return clumpi_fail_at(&s->error, CLUMP_ERR_SCHEMA, line, column,
+                              "field \"%s\" is an array of kind %d, which is none", desc->name,
+                              (int)desc->array);
+    if (desc->array == CLUMP_ARRAY_FIXED) return CLUMP_OK;
+    if (desc->weak)
+        return clumpi_fail_at(
+            &s->error, CLUMP_ERR_SCHEMA, line, column,
+            "array \"%s\" has weak references and a run-time length: only fields, "
+            "and arrays of fixed length, can have weak references",
+            desc->name);
+    if (desc->array == CLUMP_ARRAY_BOUNDED && !desc->count)
+        return clumpi_fail_at(&s->error, CLUMP_ERR_SCHEMA, at->count.line, at->count.column,
+                              "array \"%s\" has room for 0 elements; at least 1 is needed",
+                              desc->name);
+    if (strlen(desc->name) > most)
+        return clumpi_fail_at(
+            &s->error, CLUMP_ERR_SCHEMA, line, column,
+            "the name of array \"%s\" is too long: with a run-time length at most "
+            "%zu bytes are allowed, for fields such as \"a_capacity\" of an array "
+            "\"a\"",
+            desc->name, most);
+    return CLUMP_OK;
+}
+
+/* Put a field whose checks are done, and for which there is room. */
+static void put_field(clump_schema *s, const clumpi_field_decl *decl, const char *name,
+                      const char *ref_class) {
+    uint32_t index = (uint32_t)s->field_decl_count++;
+    s->field_decls[index] = *decl;
+    s->field_decls[index].name_at = put_name(s, name);
+    s->field_decls[index].ref_at = put_name(s, ref_class);
+    clumpi_index_put(&s->field_names, hash_field(decl->class_index, name), index);
+}
+
+/* Can the class have one more field of this name? is_part: an array of run-time length has it. */
+static clump_status check_new_field(clump_schema *s, uint32_t class_index, const char *name,
+                                    int is_part, const clumpi_field_places *places) {
+    const char *class_name = s->names + s->class_decls[class_index].name_at;
+    uint32_t line = places->name.line, column = places->name.column;
+    uint32_t other = find_field_decl(s, class_index, name);
+    if (other == CLUMPI_NONE) return CLUMP_OK;
+    if (is_part || s->field_decls[other].part)
+        return clumpi_fail_at(
+            &s->error, CLUMP_ERR_SCHEMA, line, column,
+            "class \"%s\" would have two fields \"%s\": one of them is part of an "
+            "array of run-time length",
+            class_name, name);
+    return clumpi_fail_at(&s->error, CLUMP_ERR_SCHEMA, line, column,
+                          "field \"%s\" is declared twice in class \"%s\"", name, class_name);
+}
+
 clump_status clumpi_schema_declare_field(clump_schema *s, uint32_t class_index,
                                          const clump_field_desc *desc,
                                          const clumpi_field_places *places) {
     static const clumpi_field_places nowhere;
+    char names[PARTS_MOST][CLUMP_NAME_BYTES_MAX + 1];
     if (!places) places = &nowhere;
     clump_status status = clumpi_name_check(&s->error, 0, desc->name, places->name);
     if (!status) status = check_field_type(s, desc, places);
+    if (!status) status = check_array(s, desc, places);
+    if (!status) status = check_new_field(s, class_index, desc->name, 0, places);
+    const uint32_t more = status ? 0 : part_count(desc);
+    for (uint32_t i = 0; i < more && !status; i++) {
+        snprintf(names[i], sizeof names[i], "%s%s", desc->name, parts[i].suffix);
+        status = clumpi_name_check(&s->error, 0, names[i], places->name);
+        if (!status) status = check_new_field(s, class_index, names[i], 1, places);
+    }
     if (status) return status;
-    const char *class_name = s->names + s->class_decls[class_index].name_at;
-    if (find_field_decl(s, class_index, desc->name) != CLUMPI_NONE)
-        return clumpi_fail_at(&s->error, CLUMP_ERR_SCHEMA, places->name.line, places->name.column,
-                              "field \"%s\" is declared twice in class \"%s\"", desc->name,
-                              class_name);
-    if (s->field_decl_count == CLUMP_FIELDS_MAX)
+    if (s->field_decl_count + more >= CLUMP_FIELDS_MAX)
         return clumpi_fail_at(&s->error, CLUMP_ERR_SCHEMA, places->name.line, places->name.column,
                               "field \"%s\" of class \"%s\" is one too many: a schema has at most "
                               "%d fields",
-                              desc->name, class_name, CLUMP_FIELDS_MAX);
-    if (!reserve_field(s))
+                              desc->name, s->names + s->class_decls[class_index].name_at,
+                              CLUMP_FIELDS_MAX);
+    if (!reserve_fields(s, 1 + more))
         return clumpi_fail(&s->error, CLUMP_ERR_MEMORY, "no memory for field \"%s\"", desc->name);
-    uint32_t index = (uint32_t)s->field_decl_count++;
-    s->field_decls[index] = (clumpi_field_decl){.name_at = put_name(s, desc->name),
-                                                .ref_at = put_name(s, desc->ref_class),
-                                                .class_index = class_index,
-                                                .type = desc->type,
-                                                .width = desc->width ? desc->width : 1,
-                                                .count = desc->count,
-                                                .packed = !!desc->packed,
-                                                .weak = !!desc->weak,
-                                                .places = *places};
-    clumpi_index_put(&s->field_names, hash_field(class_index, desc->name), index);
+    put_field(s,
+              &(clumpi_field_decl){.class_index = class_index,
+                                   .type = desc->type,
+                                   .width = desc->width ? desc->width : 1,
+                                   .count = desc->count,
+                                   .packed = !!desc->packed,
+                                   .weak = !!desc->weak,
+                                   .array = desc->array,
+                                   .places = *places},
+              desc->name, desc->ref_class);
+    for (uint32_t i = 0; i < more; i++)
+        put_field(s,
+                  &(clumpi_field_decl){.class_index = class_index,
+                                       .type = CLUMP_TYPE_UINT,
+                                       .width = 1,
+                                       .part = parts[i].part,
+                                       .places = *places},
+                  names[i], NULL);
     return CLUMP_OK;
 }
 
@@ -329,6 +412,14 @@ const clumpi_field_entry *clumpi_schema_find_field(const clump_schema *schema, u
         const clumpi_field_entry *own = schema->fields + (c->info.field_count ? c->first_field : 0);
         for (uint32_t i = 0; i < c->info.field_count; ++i)
             if (strcmp(own[i].info.name, name) == 0) return &own[i];
+    }
+    return NULL;
+}
+
+const clump_field_info *clumpi_schema_find_array(const clump_schema *schema, int growing) {
+    for (uint32_t i = 0; i < schema->field_count; ++i) {
+        const clump_field_info *f = &schema->fields[i].info;
+        if (f->array == CLUMP_ARRAY_GROWING || (f->array && !growing)) return f;
     }
     return NULL;
 }

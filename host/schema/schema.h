@@ -76,6 +76,8 @@ typedef struct clumpi_field_decl {
     clump_type type;
     uint32_t width, count;
     int packed, weak;
+    clump_array array;
+    clump_array_part part;
     clumpi_field_places places;
 } clumpi_field_decl;
 
@@ -135,6 +137,15 @@ clump_status clumpi_schema_spread(clump_schema *schema, uint32_t prefix, uint32_
 
 /* Append a sealed schema as text: clump_schema_parse() makes an equal one of it (emit_text.c). */
 void clumpi_schema_emit_text(clumpi_text *text, const clump_schema *schema);
+
+/* Elements of a field that lie in the object: 1 for a plain field. */
+static inline uint32_t clumpi_elements(const clump_field_info *field) {
+    return field->count || field->array == CLUMP_ARRAY_GROWING ? field->count : 1;
+}
+
+/* The first array of run-time length, of classes as they are numbered; `growing`: of those that take raw memory. NULL:
+ * there is none. */
+const clump_field_info *clumpi_schema_find_array(const clump_schema *schema, int growing);
 
 /* Class `id`, or NULL if there is none or the schema is not sealed. */
 const clumpi_class_entry *clumpi_schema_class(const clump_schema *schema, uint32_t id);

@@ -152,6 +152,8 @@ static clump_status fill_fields(sealing *w) {
                                .count = decl->count,
                                .packed = decl->packed,
                                .weak = decl->weak,
+                               .array = decl->array,
+                               .part = decl->part,
                                .element_bytes = clumpi_type_bytes(decl->type, decl->width)};
         if (!decl->ref_at) continue;
         uint32_t target = clumpi_schema_find_decl(s, s->names + decl->ref_at);
@@ -177,7 +179,7 @@ static uint32_t align_offset(uint32_t offset, uint32_t align) {
 
 /* Bytes of the field in one object. At most CLUMP_OBJECT_BYTES_MAX: declaring it checked. */
 static uint32_t field_bytes(const clump_field_info *field) {
-    return field->element_bytes * (field->count ? field->count : 1);
+    return field->element_bytes * clumpi_elements(field);
 }
 
 static clump_status fail_too_large(const sealing *w, const clumpi_class_entry *c,
@@ -195,7 +197,7 @@ static clump_status lay_out_soa(const sealing *w, clumpi_class_entry *c, uint32_
     for (uint32_t i = 0; i < c->info.field_count; ++i) {
         clumpi_field_entry *field = &w->fields[c->first_field + i];
         uint32_t element = field->info.element_bytes, bytes = field_bytes(&field->info);
-        offset = align_offset(offset, element);
+        if (bytes) offset = align_offset(offset, element);
         field->info.base_bytes = CLUMP_ROW_SLOTS * offset;
         field->info.stride_bytes = field->info.packed ? bytes : element;
         if (field->info.count)
@@ -213,10 +215,11 @@ static clump_status lay_out_aos(const sealing *w, clumpi_class_entry *c, uint32_
     clumpi_field_entry *own = w->fields + c->first_field;
     uint32_t align = 1, bytes = 0;
     for (uint32_t i = 0; i < c->info.field_count; ++i)
-        if (own[i].info.element_bytes > align) align = own[i].info.element_bytes;
+        if (field_bytes(&own[i].info) && own[i].info.element_bytes > align)
+            align = own[i].info.element_bytes;
     if (c->info.field_count) offset = align_offset(offset, align);
     for (uint32_t i = 0; i < c->info.field_count; ++i) {
-        bytes = round_up(bytes, own[i].info.element_bytes);
+        if (field_bytes(&own[i].info)) bytes = round_up(bytes, own[i].info.element_bytes);
         own[i].info.base_bytes = CLUMP_ROW_SLOTS * offset + bytes;
         if (own[i].info.count) own[i].info.step_bytes = own[i].info.element_bytes;
         bytes += field_bytes(&own[i].info);
@@ -239,7 +242,8 @@ static clump_status lay_out(const sealing *w) {
             c->align = w->classes[c->info.base - 1].align;
         }
         for (uint32_t i = 0; i < c->info.field_count; ++i)
-            if (w->fields[c->first_field + i].info.element_bytes > c->align)
+            if (field_bytes(&w->fields[c->first_field + i].info) &&
+                w->fields[c->first_field + i].info.element_bytes > c->align)
                 c->align = w->fields[c->first_field + i].info.element_bytes;
         clump_status status = c->info.layout == CLUMP_LAYOUT_AOS ? lay_out_aos(w, c, inherited)
                                                                  : lay_out_soa(w, c, inherited);

@@ -3,7 +3,8 @@
  * Roots are all registered buffers of references that are not weak and all handles (refs.h), and
  * what clump_collect_desc names: single references, and whole classes, whose objects all stay. From
  * there every reference field is followed that is not `weak` (schema.h). Objects that are not reached die:
- * their slots are free, their fields are not touched. Weak references to them become null.
+ * their slots are free, their fields are not touched; what their arrays of run-time length have in raw memory
+ * is freed. Weak references to them become null.
  *
  * A reference that names no live object of the class that its field declares is not followed.
  * Kernels must keep no references across a collection that no root leads to.
@@ -62,7 +63,7 @@ typedef struct clump_collect_desc {
     const clump_compact_desc *compact; /* optional: compact afterwards; {0} will do */
 } clump_collect_desc;
 
-/* Parts of a run, as timed by profiling events. */
+/* Parts of a run, as timed by profiling events. The kernel that frees arrays of run-time length is in none of them. */
 #define CLUMP_COLLECT_PHASE_LIST(X)                                                                \
     X(ROOTS, "no object reached yet, then those of the roots")                                     \
     X(MARK, "objects that these lead to")                                                          \
@@ -114,6 +115,7 @@ typedef struct clump_collect_report {
  * Returns CLUMP_OK; CLUMP_ERR_NOT_FOUND class; CLUMP_ERR_USAGE a value out of range, options that
  * exclude each other, or what clump_compact() would refuse; CLUMP_ERR_CAPACITY an order of
  * compaction without enough free blocks (garbage is collected then); CLUMP_ERR_CL;
+ * CLUMP_ERR_BUILD of a heap with arrays of run-time length, whose first collection compiles a program;
  * CLUMP_ERR_MEMORY. The heap is unchanged by a call that fails, except by CLUMP_ERR_CL from a
  * device that gives up; then another collection puts it right if objects did not move yet. */
 CLUMP_API clump_status clump_collect(clump_heap *heap, const clump_collect_desc *desc,

@@ -36,7 +36,7 @@ typedef struct clump_heap_desc {
                                    0: chosen from `bytes`. Wide blocks allocate faster, narrow ones
                                    fragment less */
     int raw; /* 1: kernels can ask for raw memory, too (device-api: clump_malloc()). Not in a
-                                   checked heap. At most 64 GiB */
+                                   checked heap. At most 64 GiB. A schema with arrays that grow (schema.h) implies it */
     int watch_handles; /* 1: handles (refs.h) see that their object was freed, although its slot
                                    was given out again. Takes 8 bytes a granule; a free looks whether
                                    a handle was made of the object */
@@ -59,8 +59,8 @@ typedef struct clump_heap_layout {
 
 /* CONSTRUCTOR. Reserve the buffer and initialise it on the device.
  * Blocks: yes, so that lack of memory shows here and not in a later kernel.
- * Returns CLUMP_OK; CLUMP_ERR_USAGE schema not sealed, or missing without `raw`, `raw` together with `checked`, both or
- * neither of bytes and device_share;
+ * Returns CLUMP_OK; CLUMP_ERR_USAGE schema not sealed, or missing without `raw`, `raw` or arrays of run-time length together
+ * with `checked`, both or neither of bytes and device_share;
  * CLUMP_ERR_CAPACITY too small for one block of the largest class, too large for 32-bit references,
  * or more than the device gives (the message says what would fit); CLUMP_ERR_UNSUPPORTED a field
  * type the device lacks; CLUMP_ERR_CL; CLUMP_ERR_BUILD; CLUMP_ERR_MEMORY. On failure nothing stays allocated. */
@@ -98,7 +98,10 @@ CLUMP_API void clump_heap_touch(clump_heap *heap);
     X(FINDING, "a check of a checked heap found something else (checked.h)")                       \
     X(BAD_CLASS, "C_new_of() was told the number of no concrete class that is C or below it")      \
     X(BAD_POINTER, "a pointer was freed or looked at that no allocation of raw memory returned")   \
-    X(BAD_SIZE, "raw memory was asked for with a size or an alignment that is not possible")
+    X(BAD_SIZE,                                                                                    \
+      "raw memory was asked for with a size or an alignment that is not possible, or an array "    \
+      "for more "                                                                                  \
+      "than its `max`")
 
 typedef enum clump_device_error {
 #define CLUMP_DEVICE_ERROR_ENUM(name, text) CLUMP_DEVICE_##name,
@@ -110,7 +113,8 @@ typedef enum clump_device_error {
 typedef struct clump_device_report {
     struct {
         uint32_t count; /* events since the last fetch; requests, for OUT_OF_MEMORY */
-        /* Of the first event. class_id: 0 if not known. WRONG_LAUNCH: that of the loop; BAD_CLASS: C. ref: 0 for
+        /* BAD_SIZE of an array: class_id is the class that declares it, ref the number of elements.
+         * Of the first event. class_id: 0 if not known. WRONG_LAUNCH: that of the loop; BAD_CLASS: C. ref: 0 for
          * OUT_OF_MEMORY; no reference for WRONG_LAUNCH; BAD_CLASS: the number. Of raw memory class_id is that of no
          * class of the schema; ref: DOUBLE_FREE, BAD_POINTER: the pointer as clump_raw_of() gives it, or 0 if it is not
          * in the heap; BAD_SIZE: the size, or the alignment if that was wrong; at most 2^32 - 1. */
@@ -218,7 +222,8 @@ CLUMP_API clump_status clump_heap_read_refs(clump_heap *heap, const char *class_
 
 /* METHOD. Read or write one field of all live objects of a class and its subclasses, packed, in the
  * order of clump_heap_read_refs().
- *   field   the name; `index` is the array element, 0 for a plain field
+ *   field   the name; `index` is the array element, 0 for a plain field. Of an array of run-time length, a_length and what
+ *           else belongs to it can be read, and nothing can be written
  *   values  element_bytes of the field for each object (3-vectors take 4 elements, as in OpenCL); NULL is allowed
  *           with a count of 0
  *   count   read: capacity in objects; write: must equal the number of live objects
@@ -249,6 +254,19 @@ CLUMP_API clump_status clump_heap_read_object_field(clump_heap *heap, clump_ref 
 CLUMP_API clump_status clump_heap_write_object_field(clump_heap *heap, clump_ref ref,
                                                      const char *class_name, const char *field,
                                                      uint32_t index, const void *value);
+
+/* METHOD. Length and elements of an array of run-time length (schema.h) of the object `ref`, a live object of the class.
+ *   values    [out, optional]  element_bytes of the field for each of the first `capacity` elements. NULL is allowed with a
+ *                              capacity of 0
+ *   capacity  in elements
+ *   length    [out]            of the array; may exceed capacity
+ * Blocks: yes, with two small transfers to verify `ref`, up to three for the words of the array, and two for elements.
+ * Returns CLUMP_OK; CLUMP_ERR_NOT_FOUND class or field; CLUMP_ERR_USAGE a field of another kind; CLUMP_ERR_REFERENCE;
+ * CLUMP_ERR_CORRUPT the array was overwritten; CLUMP_ERR_CL; CLUMP_ERR_MEMORY. Threads: as for the heap. */
+CLUMP_API clump_status clump_heap_read_object_array(clump_heap *heap, clump_ref ref,
+                                                    const char *class_name, const char *field,
+                                                    void *values, uint64_t capacity,
+                                                    uint64_t *length);
 
 #ifdef __cplusplus
 }

@@ -18,6 +18,9 @@
  *         ref Agent agent;
  *         weak ref Agent last;          // does not keep its object alive (collect.h)
  *         bool request[5] packed;       // array whose elements lie together, object by object
+ *         float weights[*];             // array of run-time length, in raw memory
+ *         uint tags[*] inline 4;        // the same, but the first 4 elements lie in the object
+ *         uchar names[*] max 16;        // the same, all in the object: at most 16 elements
  *         float4 colour;
  *     }
  *     aos class Parcel {                // the fields that Parcel itself declares lie together,
@@ -26,7 +29,8 @@
  *
  *     schema = { class } ;
  *     class  = { "abstract" | "aos" | "soa" } "class" NAME [ ":" NAME ] "{" { field } "}" ;
- *     field  = ( TYPE | [ "weak" ] "ref" NAME ) NAME [ "[" NUMBER "]" [ "packed" ] ] ";" ;
+ *     field  = ( TYPE | [ "weak" ] "ref" NAME ) NAME [ array ] ";" ;
+ *     array  = "[" NUMBER "]" [ "packed" ] | "[" "*" "]" [ ( "inline" | "max" ) NUMBER [ "packed" ] ] ;
  *
  * TYPE is bool or one of OpenCL's char uchar short ushort int uint long ulong float double, or a
  * vector of these (float2, uchar16, ...). Classes may be used before they are declared.
@@ -37,6 +41,11 @@
  * in an aos class s is the size of the struct of the fields that the class itself declares.
  * Inherited fields keep the places they have in the base class, so access through a base costs
  * nothing.
+ *
+ * An array `a` of run-time length is several fields that follow each other: `a`, the elements that lie in the object, as in
+ * an array of that length, possibly none; `a_length`; and unless it has a `max`, `a_capacity` and `a_memory`, the elements
+ * that there is room for in raw memory and its handle. The last three are uint. A program can read them by name, and
+ * changes them by the calls of kernels only (cl/api/arrays.clh, docs/guide/arrays.md). Elements are not weak references.
  *
  * Needs no OpenCL header. Read first: status.h, allocator.h. Read next: heap.h.
  */
@@ -79,6 +88,21 @@ typedef enum clump_type {
     CLUMP_TYPE_REF     /* a clump_ref: 4 bytes */
 } clump_type;
 
+/* How many elements an array has, and where they lie. */
+typedef enum clump_array {
+    CLUMP_ARRAY_FIXED = 0, /* `count` elements, always, in the object. Or no array */
+    CLUMP_ARRAY_GROWING, /* any number: the first `count`, possibly 0, in the object, the others in raw memory */
+    CLUMP_ARRAY_BOUNDED /* 0 .. `count` elements, all in the object */
+} clump_array;
+
+/* A field that belongs to an array of run-time length, and was not declared by itself. */
+typedef enum clump_array_part {
+    CLUMP_PART_NONE = 0, /* it is none */
+    CLUMP_PART_LENGTH,   /* a_length */
+    CLUMP_PART_CAPACITY, /* a_capacity: elements that the raw memory has room for */
+    CLUMP_PART_MEMORY    /* a_memory: the handle of the raw memory, 0: there is none */
+} clump_array_part;
+
 typedef enum clump_class_layout { CLUMP_LAYOUT_SOA = 0, CLUMP_LAYOUT_AOS = 1 } clump_class_layout;
 
 typedef struct clump_class_desc {
@@ -96,7 +120,8 @@ typedef struct clump_field_desc {
     uint32_t count;        /* 0: a plain field; n >= 1: an array of n elements */
     int packed;            /* arrays only: elements contiguous per object */
     int weak;              /* references only: a collection (collect.h) does not follow them, and
-                              makes them null when their object dies */
+                              makes them null when their object dies. Not in arrays of run-time length */
+    clump_array array; /* GROWING: `count` may be 0; BOUNDED: it is 1 or more. FIXED: as above */
 } clump_field_desc;
 
 /* CONSTRUCTOR. An empty schema.
@@ -114,8 +139,9 @@ CLUMP_API void clump_schema_destroy(clump_schema *schema);
 CLUMP_API clump_status clump_schema_add_class(clump_schema *schema, const clump_class_desc *desc);
 
 /* METHOD. Add a field to the class named `class_name` of an unsealed schema.
+ * An array of run-time length counts as two or four fields.
  * Returns CLUMP_OK; CLUMP_ERR_NOT_FOUND no such class; CLUMP_ERR_SCHEMA bad, reserved or duplicate
- * name, bad type, width or count; CLUMP_ERR_USAGE sealed; CLUMP_ERR_MEMORY. Unchanged on failure.
+ * name, bad type, width, count or array; CLUMP_ERR_USAGE sealed; CLUMP_ERR_MEMORY. Unchanged on failure.
  * */
 CLUMP_API clump_status clump_schema_add_field(clump_schema *schema, const char *class_name,
                                               const clump_field_desc *desc);
@@ -164,9 +190,13 @@ typedef struct clump_field_info {
     clump_type type;
     uint32_t width;     /* 1 for scalars */
     uint32_t ref_class; /* id, 0 unless type is CLUMP_TYPE_REF */
-    uint32_t count;     /* 0 for a plain field, else elements of the array */
+    uint32_t
+        count; /* 0 for a plain field, else elements of the array. GROWING, BOUNDED: those in the object */
     int packed;
     int weak;
+    clump_array array;
+    clump_array_part
+        part; /* of the array declared last before it; NONE: a field that was declared */
     uint32_t element_bytes;
     uint32_t base_bytes; /* b, s and t of the layout formula above, in bytes */
     uint32_t stride_bytes;
@@ -190,15 +220,15 @@ CLUMP_API clump_status clump_schema_find_field(const clump_schema *schema, uint3
 /* "float4", "bool", "ref"; static string. "?" for no type. `width` as in clump_field_desc. */
 CLUMP_API const char *clump_type_name(clump_type type, uint32_t width);
 
-/* The C declarations of a schema: for each class CLASS a struct CLASS with all its fields, inherited ones first, and
- * `CLASS_struct`, its clump_struct_desc (structs.h). Types are those of stdint.h, cl_float3 and so on for vectors, uint8_t for bool,
+/* The C declarations of a schema without arrays of run-time length: for each class CLASS a struct CLASS with all its fields,
+ * inherited ones first, and `CLASS_struct`, its clump_struct_desc (structs.h). Types are those of stdint.h, cl_float3 and so on for vectors, uint8_t for bool,
  * clump_ref for references. Same schema, same text.
  *   schema  [in]             sealed
  *   prefix  [in, optional]   of all names that are declared: an identifier, or NULL
  *   write   [in]             gets the text, in one part, with `user`; is not called if the call fails
  *   error   [out, optional]
  * Returns CLUMP_OK; CLUMP_ERR_USAGE: not sealed, no `write`, or the prefix is no identifier; CLUMP_ERR_SCHEMA: two names
- * would be the same, as of classes A and A_struct; CLUMP_ERR_MEMORY. */
+ * would be the same, as of classes A and A_struct, or there is an array of run-time length; CLUMP_ERR_MEMORY. */
 CLUMP_API clump_status clump_schema_emit_c(const clump_schema *schema, const char *prefix,
                                            clump_write_fn write, void *user, clump_error *error);
 

@@ -26,6 +26,9 @@ typedef struct bad_text {
 #define A40 "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 #define A64 A40 "aaaaaaaaaaaaaaaaaaaaaaaa"
 
+/* The longest name of an array of run-time length. */
+#define ARRAY_NAME "n123456789012345678901234567890123456789012345678901234"
+
 static const bad_text grammar[] = {
     {"", 1, 1, "the schema has no class"},
     {" \n // nothing\n", 3, 1, "the schema has no class"},
@@ -64,8 +67,10 @@ static const bad_text grammar[] = {
     {"class A { int x, y; }", 1, 16, "expected \"[\" or \";\", found \",\""},
     {"class A { int x }", 1, 17, "expected \"[\" or \";\", found \"}\""},
     {"class A { int x packed; }", 1, 17, "only an array can be packed"},
-    {"class A { int x[]; }", 1, 17, "expected the number of elements, in decimal, found \"]\""},
-    {"class A { int x[n]; }", 1, 17, "expected the number of elements, in decimal, found \"n\""},
+    {"class A { int x[]; }", 1, 17,
+     "expected the number of elements, in decimal, or \"*\", found \"]\""},
+    {"class A { int x[n]; }", 1, 17,
+     "expected the number of elements, in decimal, or \"*\", found \"n\""},
     {"class A { int x[-1]; }", 1, 17, "found \"-\""},
     {"class A { int x[0x10]; }", 1, 17, "found \"0x10\""},
     {"class A { int x[010]; }", 1, 17, "found \"010\""},
@@ -78,6 +83,22 @@ static const bad_text grammar[] = {
     {"class A { int x[3; }", 1, 18, "expected \"]\", found \";\""},
     {"class A { int x[3] Packed; }", 1, 20, "expected \"packed\" or \";\", found \"Packed\""},
     {"class A { int x[3] packed packed; }", 1, 27, "expected \";\", found \"packed\""},
+    {"class A { int x[*; }", 1, 18, "expected \"]\", found \";\""},
+    {"class A { int x[**]; }", 1, 18, "expected \"]\", found \"*\""},
+    {"class A { int x[*] 4; }", 1, 20, "expected \"inline\", \"max\" or \";\", found \"4\""},
+    {"class A { int x[*] packed; }", 1, 20, "only elements in the object can be packed"},
+    {"class A { int x[*] inline; }", 1, 26, "expected the number of elements in the object"},
+    {"class A { int x[*] inline 0; }", 1, 27, "expected at least 1 element, found \"0\""},
+    {"class A { int x[*] max 0; }", 1, 24, "expected at least 1 element, found \"0\""},
+    {"class A { int x[*] max *; }", 1, 24, "found \"*\""},
+    {"class A { int x[*] max 16385; }", 1, 24, "array \"x\" is too large: 16385 elements"},
+    {"class A { int x[*] max 4 inline 2; }", 1, 26, "expected \"packed\" or \";\""},
+    {"class A { int x[3] max 4; }", 1, 20, "expected \"packed\" or \";\", found \"max\""},
+    {"class A { weak ref A x[*] max 4; }", 1, 22, "weak references and a run-time length"},
+    {"class A { int x[*]; uint x_length; }", 1, 26, "would have two fields \"x_length\""},
+    {"class A { uint x_memory; int x[*]; }", 1, 30, "would have two fields \"x_memory\""},
+    {"class A { int x[*] max 3; int x; }", 1, 31, "field \"x\" is declared twice"},
+    {"class A { int " ARRAY_NAME "n[*]; }", 1, 15, "at most 55 bytes are allowed"},
     {"class A { int x[3][4]; }", 1, 19, "expected \"packed\" or \";\", found \"[\""},
     {"class A {\n\tint x; /* no end\n}", 2, 9, "this comment has no end"},
     {"class A { int x; } /", 1, 20, "found \"/\""},
@@ -233,6 +254,9 @@ static void test_accepted(void **state) {
         "class A { int length; int sin; float M_PI2; int clum; int _x; }",
         "class A { int is_; int as_B; int b_; } class B { int is_A; }",
         "class A { ref B b; } abstract class B { }",
+        "class A { int x[*]; uint x_leng; } class B { uint packed[*] inline 3; uint max[*] max 4 "
+        "packed; int " ARRAY_NAME "[*]; }",
+        "class A { int x[*] max 3; uint x_memory; }",
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; ++i) {
         clump_error error;
@@ -333,6 +357,47 @@ static void test_calls_refused(void **state) {
     expect_error(s, add_class(s, "C", NULL), usage, "sealed");
     expect_error(s, clump_schema_add_field(s, "Alpha", &x), usage, "sealed");
     clump_schema_destroy(s);
+}
+
+static void test_arrays_refused(void **state) {
+    (void)state;
+    const clump_status bad = CLUMP_ERR_SCHEMA;
+    clump_schema *s;
+    assert_int_equal(clump_schema_create(NULL, &s), CLUMP_OK);
+    assert_int_equal(add_class(s, "Alpha", NULL), CLUMP_OK);
+    clump_field_desc x = {.name = "x", .type = CLUMP_TYPE_UINT, .array = CLUMP_ARRAY_BOUNDED};
+    expect_error(s, clump_schema_add_field(s, "Alpha", &x), bad, "room for 0 elements");
+    x.array = (clump_array)7;
+    expect_error(s, clump_schema_add_field(s, "Alpha", &x), bad, "kind 7");
+    x.array = CLUMP_ARRAY_GROWING;
+    x.packed = 1;
+    expect_error(s, clump_schema_add_field(s, "Alpha", &x), bad, "only an array");
+    x.packed = 0;
+    /* Of an array that cannot have all its fields, none is there. */
+    assert_int_equal(add_field(s, "x_memory", CLUMP_TYPE_INT, 0, 0, NULL), CLUMP_OK);
+    expect_error(s, clump_schema_add_field(s, "Alpha", &x), bad, "two fields \"x_memory\"");
+    assert_int_equal(add_field(s, "x_length", CLUMP_TYPE_INT, 0, 0, NULL), CLUMP_OK);
+    assert_int_equal(add_field(s, "x", CLUMP_TYPE_INT, 0, 0, NULL), CLUMP_OK);
+    assert_int_equal(clump_schema_seal(s), CLUMP_OK);
+    clump_class_info info;
+    assert_int_equal(clump_schema_get_class(s, 1, &info), CLUMP_OK);
+    assert_int_equal(info.field_count, 3);
+    assert_int_equal(info.object_bytes, 12);
+    clump_schema_destroy(s);
+    /* The names that it generates. */
+    static const char *const texts[][2] = {
+        {"class A { int x[*]; int x_resize; }", "\"A_x_resize\" has two origins"},
+        {"class A { int x[*] max 2; } class B : A { int x_capacity; }", "\"B_x_capacity\""},
+        {"class A { int x[*] max 2; int x_append; }", "\"A_x_append\" has two origins"},
+        {"class A { int x[*]; int x_trim; }", "\"A_x_trim\" has two origins"},
+        {"class A { int b_x[*]; } class A_b { int x_reserve; }", "\"A_b_x_reserve\""},
+        {"class A { int x[*]; } class B : A { uint x_length; }", "hides the field"}};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        clump_error error;
+        assert_int_equal(clump_schema_parse(texts[i][0], strlen(texts[i][0]), NULL, &s, &error),
+                         bad);
+        if (!strstr(error.message, texts[i][1])) fail_msg("%s: %s", texts[i][0], error.message);
+    }
 }
 
 static void test_limits(void **state) {
@@ -452,11 +517,12 @@ static void test_garbage(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_grammar),  cmocka_unit_test(test_names),
-        cmocka_unit_test(test_wholes),   cmocka_unit_test(test_zero_bytes),
-        cmocka_unit_test(test_accepted), cmocka_unit_test(test_calls_refused),
-        cmocka_unit_test(test_limits),   cmocka_unit_test(test_misuse),
-        cmocka_unit_test(test_files),    cmocka_unit_test(test_garbage),
+        cmocka_unit_test(test_grammar),        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_wholes),         cmocka_unit_test(test_zero_bytes),
+        cmocka_unit_test(test_accepted),       cmocka_unit_test(test_calls_refused),
+        cmocka_unit_test(test_arrays_refused), cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_misuse),         cmocka_unit_test(test_files),
+        cmocka_unit_test(test_garbage),
     };
     return cmocka_run_group_tests_name("schema errors", tests, NULL, NULL);
 }

@@ -1,0 +1,101 @@
+/* Arrays of run-time length from the host: length and elements of one object's array.
+ *
+ * Read first: heap.h, cl/api/arrays.clh.
+ */
+#include <string.h>
+
+#include "heap/heap.h"
+
+/* An array of an object, found. */
+typedef struct array {
+    clump_field_info field, parts[3]; /* length, capacity, memory; BOUNDED: the length only */
+    uint64_t row;                     /* of the object, in the buffer */
+    uint32_t slot;
+} array;
+
+static clump_status find_array(clump_heap *heap, const clump_class_info *info, const char *name,
+                               array *a) {
+    clump_error *error = &heap->context->error;
+    if (!name || clump_schema_find_field(heap->schema, info->id, name, &a->field))
+        return clumpi_fail(error, CLUMP_ERR_NOT_FOUND, "class %s has no field \"%s\"", info->name,
+                           name ? name : "(null)");
+    if (!a->field.array)
+        return clumpi_fail(error, CLUMP_ERR_USAGE,
+                           "field %s of class %s is no array of run-time length: "
+                           "clump_heap_read_object_field() reads it",
+                           name, info->name);
+    uint32_t index = 0;
+    clump_field_info f;
+    while (!clump_schema_get_field(heap->schema, a->field.class_id, index++, &f))
+        if (strcmp(f.name, name) == 0) break;
+    for (uint32_t i = 0; i < (a->field.array == CLUMP_ARRAY_BOUNDED ? 1u : 3u); i++)
+        clump_schema_get_field(heap->schema, a->field.class_id, index + i, &a->parts[i]);
+    return CLUMP_OK;
+}
+
+static clump_status read_word(clump_heap *heap, const array *a, const clump_field_info *f,
+                              clumpi_u32 *word) {
+    return clumpi_read(heap->context, heap->buffer,
+                       a->row + f->base_bytes + (uint64_t)a->slot * f->stride_bytes, sizeof *word,
+                       word);
+}
+
+/* The first `count` elements, all of which lie in the object: one transfer, of all that lies between them. */
+static clump_status read_inside(clump_heap *heap, const array *a, uint32_t count, uint8_t *values) {
+    clump_context *c = heap->context;
+    const clump_field_info *f = &a->field;
+    if (!count) return CLUMP_OK;
+    uint64_t at = a->row + f->base_bytes + (uint64_t)a->slot * f->stride_bytes;
+    uint64_t bytes = (uint64_t)(count - 1) * f->step_bytes + f->element_bytes;
+    uint8_t *span = clumpi_alloc(&c->allocator, bytes);
+    if (!span) return clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for an array");
+    clump_status status = clumpi_read(c, heap->buffer, at, bytes, span);
+    for (uint32_t i = 0; i < count && !status; i++)
+        memcpy(values + (size_t)i * f->element_bytes, span + (size_t)i * f->step_bytes,
+               f->element_bytes);
+    clumpi_free(&c->allocator, span);
+    return status;
+}
+
+clump_status clump_heap_read_object_array(clump_heap *heap, clump_ref ref, const char *class_name,
+                                          const char *field, void *values, uint64_t capacity,
+                                          uint64_t *length) {
+    if (length) *length = 0;
+    if (!heap) return CLUMP_ERR_USAGE;
+    clump_context *c = heap->context;
+    clump_class_info info;
+    array a;
+    if (!length || (!values && capacity))
+        return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
+                           "clump_heap_read_object_array needs a place for the %s",
+                           length ? "elements" : "length");
+    clump_status status = clumpi_find_class(heap, class_name, &info);
+    if (!status) status = find_array(heap, &info, field, &a);
+    if (!status) status = clumpi_ref_check(heap, ref, info.id, info.last);
+    if (status) return status;
+    a.row = (uint64_t)(ref >> 6) * heap->layout.granule_bytes;
+    a.slot = ref & 63;
+    clumpi_u32 count = 0, outside = 0, handle = 0;
+    status = read_word(heap, &a, &a.parts[0], &count);
+    if (!status && a.field.array == CLUMP_ARRAY_GROWING)
+        status = read_word(heap, &a, &a.parts[1], &outside);
+    if (!status && a.field.array == CLUMP_ARRAY_GROWING)
+        status = read_word(heap, &a, &a.parts[2], &handle);
+    if (status) return status;
+    const uint64_t inside = a.field.count, bytes = a.field.element_bytes;
+    const uint64_t limit = heap->layout.bytes, at = (uint64_t)handle * CLUMPI_RAW_UNIT;
+    if (count > inside + outside || at + outside * bytes > limit)
+        return clumpi_fail(
+            &c->error, CLUMP_ERR_CORRUPT,
+            "array %s of the object 0x%08x was overwritten: its length is %u, and it "
+            "has room for %llu elements",
+            field, ref, count, (unsigned long long)(inside + outside));
+    *length = count;
+    const uint64_t wanted = count < capacity ? count : capacity;
+    const uint64_t first = wanted < inside ? wanted : inside;
+    status = read_inside(heap, &a, (uint32_t)first, values);
+    if (!status && wanted > first)
+        status = clumpi_read(c, heap->buffer, at, (wanted - first) * bytes,
+                             (uint8_t *)values + first * bytes);
+    return status;
+}
