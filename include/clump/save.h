@@ -113,7 +113,7 @@ typedef struct clump_load_report {
  * Handles have the numbers that they had, and the numbers of clump_heap_reserve() are those of the saved heap.
  *   desc    [in]
  *   report  [out, optional]
- * Blocks: yes. Returns CLUMP_OK; CLUMP_ERR_USAGE both or neither of path and read, a heap with objects or handles, or
+ * Blocks: yes. Returns CLUMP_OK; CLUMP_ERR_USAGE both or neither of path and read, a heap with objects, handles or raw memory in use, or
  * registered buffers that do not fit; CLUMP_ERR_IO a file cannot be read; CLUMP_ERR_FORMAT it is not a saved heap, or is cut off, altered or of a newer
  * version; CLUMP_ERR_UNSUPPORTED it is packed, and the library was built without zstd; CLUMP_ERR_SCHEMA the schemas do not fit; CLUMP_ERR_CAPACITY too many objects for the heap; CLUMP_ERR_MEMORY;
  * CLUMP_ERR_CL. After a failure the heap has no objects, as before; if the device gives up while it is emptied, clump_heap_repair()

@@ -422,7 +422,32 @@ static void expect_old(void) {
     free(data);
 }
 
-/* A disk that is full after so many bytes. */
+/* While a kernel's raw memory is in use, a load is refused: one that fails would take it along. Then it is freed. */
+static void load_beside_raw(clump_heap *h) {
+    static const char *const source =
+        "__kernel void keep(CLUMP_HEAP, __global uint *handle, uint frees) {\n"
+        "    if (get_global_id(0) != 0) return;\n"
+        "    if (frees) clump_free(clump_heap, clump_raw_at(clump_heap, handle[0]));\n"
+        "    else handle[0] = clump_raw_of(clump_heap, clump_malloc(clump_heap, 100));\n"
+        "}\n";
+    clump_program *program = cl_fixture_program(&on, h, source, NULL, NULL);
+    clump_kernel *keep = cl_fixture_kernel(&on, program, "keep");
+    cl_mem handle = cl_fixture_buffer(&on, NULL, sizeof(cl_uint));
+    SET_ARG(&on, keep, 0, handle);
+    for (cl_uint frees = 0; frees < 2; frees++) {
+        SET_ARG(&on, keep, 1, frees);
+        CHECK_OK(&on, clump_launch(h, keep, 64, 64, NULL));
+        if (!frees)
+            cl_fixture_expect_words(clump_context_get_error(on.clump), load_bytes(h, &good, NULL),
+                                    CLUMP_ERR_USAGE, "bytes of raw memory", "raw memory in use",
+                                    __LINE__);
+    }
+    CHECK_OK(&on, clump_heap_fetch_errors(h, NULL));
+    clReleaseMemObject(handle);
+    clump_kernel_destroy(keep);
+    clump_program_destroy(program);
+}
+
 static void raw_memory(void **state) {
     (void)state;
     clump_heap *h;
@@ -440,7 +465,8 @@ static void raw_memory(void **state) {
     cl_mem buffer = cl_fixture_buffer(&on, NULL, REGISTERED * sizeof(clump_ref));
     CHECK_OK(&on, clump_refs_register(h, &(clump_refs_desc){.buffer = buffer, .count = REGISTERED},
                                       &made));
-    CHECK_OK(&on, load_bytes(h, &good, NULL)); /* objects come beside it */
+    load_beside_raw(h);
+    CHECK_OK(&on, load_bytes(h, &good, NULL));
     CHECK_HEAP(&on, h);
     clump_refs_unregister(made);
     clReleaseMemObject(buffer);
