@@ -474,6 +474,7 @@ static void raw_memory(void **state) {
     clump_schema_destroy(schema);
 }
 
+/* A disk that is full after so many bytes. */
 static void full_disk(void **state) {
     cl_mem buffer;
     clump_heap *h = filled_heap(&buffer);
