@@ -102,7 +102,7 @@ static void append_class(dump *d, uint32_t id, const char *separator) {
     int is_raw = id > clumpi_object_classes(d->heap);
     if (!is_raw) clump_schema_get_class(d->heap->schema, id, &info);
     clumpi_text_append(&d->text, "%s    {\"id\": %u, \"name\": ", separator, id);
-    clumpi_text_append_json(&d->text, clumpi_class_name(d->heap, id));
+    clumpi_text_append_json(&d->text, c->is_runs ? "(raw runs)" : clumpi_class_name(d->heap, id));
     clumpi_text_append(&d->text, ", \"raw\": %s, ", is_raw ? "true" : "false");
     append_number(d, "object_bytes", info.object_bytes);
     append_number(d, "capacity", c->capacity);
