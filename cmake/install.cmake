@@ -11,7 +11,7 @@ install(TARGETS clump EXPORT clumpTargets
     ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
     LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
 file(RELATIVE_PATH bin_to_lib "${CMAKE_INSTALL_FULL_BINDIR}" "${CMAKE_INSTALL_FULL_LIBDIR}")
-foreach(program IN ITEMS clump-info clump-schema clump-bench)
+foreach(program IN ITEMS clump-info clump-schema clump-inspect clump-bench)
     if(TARGET ${program})
         set_target_properties(${program} PROPERTIES INSTALL_RPATH "$ORIGIN/${bin_to_lib}")
         install(TARGETS ${program} DESTINATION "${CMAKE_INSTALL_BINDIR}")

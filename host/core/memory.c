@@ -87,3 +87,26 @@ void clumpi_text_append(clumpi_text *text, const char *format, ...) {
     va_end(args);
     text->bytes += (size_t)length;
 }
+
+void clumpi_text_append_json(clumpi_text *text, const char *string) {
+    if (!string) {
+        clumpi_text_append_bytes(text, "null", 4);
+        return;
+    }
+    clumpi_text_append_bytes(text, "\"", 1);
+    for (; *string; string++) {
+        unsigned char c = (unsigned char)*string;
+        if (c < 0x20)
+            clumpi_text_append(text, "\\u%04x", c);
+        else if (c == '"' || c == '\\')
+            clumpi_text_append(text, "\\%c", c);
+        else
+            clumpi_text_append_bytes(text, string, 1);
+    }
+    clumpi_text_append_bytes(text, "\"", 1);
+}
+
+void clumpi_text_append_share(clumpi_text *text, double share) {
+    unsigned millionths = (unsigned)(share * 1e6 + 0.5);
+    clumpi_text_append(text, "%u.%06u", millionths / 1000000, millionths % 1000000);
+}

@@ -40,6 +40,10 @@ void clumpi_text_append(clumpi_text *text, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void clumpi_text_append_bytes(clumpi_text *text, const char *data, size_t bytes);
 
+/* For JSON: a string in quotes, or null; a number from 0 to 1 with six places, with a point in every locale. */
+void clumpi_text_append_json(clumpi_text *text, const char *string);
+void clumpi_text_append_share(clumpi_text *text, double share);
+
 /* Fill an error record (NULL is allowed) and return its status, for `return clumpi_fail(...)`. */
 clump_status clumpi_fail(clump_error *error, clump_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

@@ -1,21 +1,5 @@
 /* A pool as JSON and as a picture. docs/guide/pool.md documents both. Read first: pool.h. */
-#include <string.h>
-
 #include "pool/pool.h"
-
-static void append_string(clumpi_text *t, const char *s) {
-    clumpi_text_append_bytes(t, "\"", 1);
-    for (; *s; s++) {
-        unsigned char c = (unsigned char)*s;
-        if (c < 0x20)
-            clumpi_text_append(t, "\\u%04x", c);
-        else if (c == '"' || c == '\\')
-            clumpi_text_append(t, "\\%c", c);
-        else
-            clumpi_text_append_bytes(t, s, 1);
-    }
-    clumpi_text_append_bytes(t, "\"", 1);
-}
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
@@ -37,7 +21,7 @@ static void append_range(clump_pool *p, clumpi_text *t, uint64_t offset, uint64_
             r->extra ? r->extra->maps : 0);
         if (r->extra && r->extra->name) {
             clumpi_text_append(t, ", \"name\": ");
-            append_string(t, r->extra->name);
+            clumpi_text_append_json(t, r->extra->name);
         }
     }
     clumpi_text_append(t, "}");
@@ -67,7 +51,7 @@ static void append_json(clump_pool *p, clumpi_text *t) {
     static const char *const fits[CLUMP_FIT_COUNT] = {"good", "first", "best", "worst"};
     const clump_pool_stats *s = &p->stats;
     clumpi_text_append(t, "{\n  \"format\": \"clump pool 1\",\n  \"name\": ");
-    append_string(t, p->name);
+    clumpi_text_append_json(t, p->name);
     clumpi_text_append(t, ",\n  \"fit\": \"%s\", \"alignment\": %u, \"chunk_bytes\": %llu, ",
                        fits[p->desc.fit], p->desc.alignment,
                        (unsigned long long)p->desc.chunk_bytes);
@@ -91,9 +75,10 @@ static void append_json(clump_pool *p, clumpi_text *t) {
     NUMBER(moves)
     NUMBER(moved_bytes)
 #undef NUMBER
-    unsigned waste = (unsigned)(clumpi_pool_waste(p) * 1e6 + 0.5); /* a point in every locale */
-    clumpi_text_append(t, "\"waiting_bytes\": %llu, \"waste\": %u.%06u},\n  \"chunks\": [\n",
-                       (unsigned long long)s->waiting_bytes, waste / 1000000, waste % 1000000);
+    clumpi_text_append(
+        t, "\"waiting_bytes\": %llu, \"waste\": ", (unsigned long long)s->waiting_bytes);
+    clumpi_text_append_share(t, clumpi_pool_waste(p));
+    clumpi_text_append(t, "},\n  \"chunks\": [\n");
     int is_first = 1;
     for (int m = 0; m < CLUMP_MEMORY_COUNT; m++) {
         const clumpi_kind *k = &p->kinds[m];

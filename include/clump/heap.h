@@ -171,6 +171,16 @@ CLUMP_API clump_status clump_heap_reserve(clump_heap *heap, const char *class_na
 CLUMP_API clump_status clump_heap_calc_stats(clump_heap *heap, clump_heap_stats *heap_stats,
                                              clump_class_stats *classes, uint32_t capacity);
 
+/* METHOD. The heap as JSON: its geometry, its classes with a histogram of how full their blocks are, the class and the fill
+ * of each block, and of a checked heap the live objects by the place where they were made. docs/guide/seeing-the-heap.md has the format;
+ * clump-inspect shows such texts as tables and as a page. The text takes about 6 bytes of host memory a block.
+ *   write  [in]  gets the whole text in one call, after all else is done. It must not use the heap's context
+ * Blocks: yes; reads 4 bytes a block from the device, of a checked heap also 4 bytes an object. Gives reserved slots back, as
+ * clump_heap_calc_stats() does, with whose numbers it agrees. Returns CLUMP_OK, also if blocks are damaged: they are counted, and
+ * clump_heap_check() says what is wrong; CLUMP_ERR_USAGE without `write`; CLUMP_ERR_CL; CLUMP_ERR_BUILD; CLUMP_ERR_MEMORY. After a failure
+ * nothing was written. Threads: as for the heap. */
+CLUMP_API clump_status clump_heap_dump(clump_heap *heap, clump_write_fn write, void *user);
+
 /* METHOD. Number of live objects of a class and its subclasses. Blocks: yes. */
 CLUMP_API clump_status clump_heap_calc_count(clump_heap *heap, const char *class_name,
                                              uint64_t *count);

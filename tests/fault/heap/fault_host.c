@@ -253,6 +253,13 @@ static clump_status step_npy(run *r) {
     return status;
 }
 
+static clump_status step_dump(run *r) {
+    size_t bytes = 0;
+    clump_status status = clump_heap_dump(r->heap, keep_text, &bytes);
+    assert_int_equal(bytes > 500, !status);
+    return status;
+}
+
 static clump_status step_drop(run *r) {
     return clump_launch(r->heap, r->drop, 64, 1, NULL);
 }
@@ -372,7 +379,7 @@ static const session_step all_steps[] = {
 /* A session of their own: as many runs as a session has calls, each as long as the session. */
 static const session_step struct_steps[] = {
     STEP(schema) STEP(context) STEP(heap) STEP(new_structs) STEP(read_structs) STEP(write_structs)
-        STEP(structs_refs) STEP(read_chosen) STEP(write_chosen) STEP(csv) STEP(npy)
+        STEP(structs_refs) STEP(read_chosen) STEP(write_chosen) STEP(csv) STEP(npy) STEP(dump)
             STEP(fetch_errors) STEP(check)};
 #undef STEP
 static const session_step *steps;

@@ -744,6 +744,10 @@ static void heaps_of_another_layout(void **state) {
 
 /* ---- Looking into the heap ------------------------------------------------------------------- */
 
+static void no_text(void *user, const char *text, size_t bytes) {
+    fail_msg("a refused dump writes %zu bytes: %s", bytes, text);
+}
+
 static void counts(void **state) {
     clump_class_stats classes[3] = {{.objects = 7}};
     clump_device_report report = {.errors[0].count = 7};
@@ -758,6 +762,8 @@ static void counts(void **state) {
     REFUSED_SILENTLY(clump_heap_calc_stats(NULL, NULL, NULL, 0));
     REFUSED(USAGE, "room for 2 classes", clump_heap_calc_stats(t.heap, NULL, classes, 2));
     assert_int_equal(classes[0].objects, 7);
+    REFUSED_SILENTLY(clump_heap_dump(NULL, no_text, NULL));
+    REFUSED(USAGE, "a function that takes the text", clump_heap_dump(t.heap, NULL, NULL));
     REFUSED_SILENTLY(clump_heap_calc_count(NULL, "Body", &count));
     assert_int_equal(count, 0);
     REFUSED(USAGE, "a place for the count", clump_heap_calc_count(t.heap, "Body", NULL));

@@ -95,6 +95,24 @@ static void compare_context(client *c) {
         complain(c, "an error without words");
 }
 
+/* The dump's count of objects, and how many blocks it lists. */
+static void take_dump(void *user, const char *json, size_t bytes) {
+    unsigned long long *found = user;
+    const char *objects = strstr(json, "\"objects\": "), *used = strstr(json, "\"block_used\": [");
+    if (!objects || !used || strlen(json) != bytes) return;
+    found[0] = strtoull(objects + 11, NULL, 10);
+    for (found[1] = 1; *used; used++) found[1] += *used == ',';
+}
+
+static void compare_dump(client *c, heap_model *h) {
+    unsigned long long found[2] = {~0ull, ~0ull};
+    clump_heap_stats stats;
+    CHECK_OK(&c->on, clump_heap_dump(h->heap, take_dump, found));
+    CHECK_OK(&c->on, clump_heap_calc_stats(h->heap, &stats, NULL, 0));
+    same_number(c, "objects of a dump", found[0], stats.objects);
+    same_number(c, "blocks of a dump", found[1], stats.blocks);
+}
+
 void look_inside(client *c, heap_model *h) {
     size_t bytes = 0;
     CHECK_CL(clGetMemObjectInfo(clump_heap_get_buffer(h->heap), CL_MEM_SIZE, sizeof bytes, &bytes,
@@ -102,6 +120,7 @@ void look_inside(client *c, heap_model *h) {
     if (bytes < clump_heap_get_layout(h->heap)->bytes) complain(c, "a heap's buffer is too small");
     compare_schema(c, h);
     compare_counted(c, h);
+    compare_dump(c, h);
     compare_program(c);
     compare_context(c);
     look_at_checks(c, h);
