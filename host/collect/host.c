@@ -112,7 +112,8 @@ static clump_status scan_array(host_mark *m, const uint8_t *row, uint32_t slot,
     clumpi_u32 words[3];
     clump_status status = CLUMP_OK;
     for (uint32_t i = 0; i < 3; i++)
-        memcpy(&words[i], row + array->base + (uint64_t)i * array->step + slot * array->stride,
+        memcpy(&words[i],
+               row + array->base + (uint64_t)i * array->step + (uint64_t)slot * array->stride,
                sizeof *words);
     uint64_t count = words[0] > array->count ? words[0] - array->count : 0;
     if (count > words[1]) count = words[1];

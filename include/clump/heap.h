@@ -98,10 +98,7 @@ CLUMP_API void clump_heap_touch(clump_heap *heap);
     X(FINDING, "a check of a checked heap found something else (checked.h)")                       \
     X(BAD_CLASS, "C_new_of() was told the number of no concrete class that is C or below it")      \
     X(BAD_POINTER, "a pointer was freed or looked at that no allocation of raw memory returned")   \
-    X(BAD_SIZE,                                                                                    \
-      "raw memory was asked for with a size or an alignment that is not possible, or an array "    \
-      "for more "                                                                                  \
-      "than its `max`")
+    X(BAD_SIZE, "raw memory or an array was asked for with a size or alignment that cannot be")
 
 typedef enum clump_device_error {
 #define CLUMP_DEVICE_ERROR_ENUM(name, text) CLUMP_DEVICE_##name,
