@@ -1,0 +1,86 @@
+/* A CUDA program with malloc() in its kernels, in OpenCL: the host's part. kernels.cu and kernels.cl are the kernels before and
+ * after. No schema is needed: the heap has raw memory only. */
+#include <clump/clump.h>
+#include <clump/quick.h>
+
+enum { LISTS = 2000, KEYS = 4096, BUCKETS = 512 }; /* the last two as in kernels.cl */
+
+static char *read_kernels(void) {
+    FILE *file = fopen(KERNELS, "rb");
+    char *text = calloc(1, 1 << 16);
+    if (!file || !text || !fread(text, 1, (1 << 16) - 1, file)) {
+        fprintf(stderr, "cannot read %s\n", KERNELS);
+        exit(1);
+    }
+    fclose(file);
+    return text;
+}
+
+static cl_mem make_zeros(clump_quick *q, size_t words) {
+    cl_int code;
+    cl_uint *zeros = calloc(words, sizeof *zeros);
+    cl_mem buffer =
+        clCreateBuffer(q->cl, CL_MEM_COPY_HOST_PTR, words * sizeof *zeros, zeros, &code);
+    CLUMP_CHECK(q->cl, code);
+    free(zeros);
+    return buffer;
+}
+
+/* A launch with two buffers, and a count between them where there is one. */
+static void launch(clump_quick *q, const char *name, cl_mem first, cl_mem second, cl_uint count,
+                   size_t items) {
+    clump_kernel *kernel;
+    CLUMP_CHECK(q, clump_kernel_create(q->program, name, &kernel));
+    if (!count)
+        CLUMP_CHECK(q, CLUMP_SET_ARGS(kernel, first, second));
+    else if (second)
+        CLUMP_CHECK(q, CLUMP_SET_ARGS(kernel, first, count, second));
+    else
+        CLUMP_CHECK(q, CLUMP_SET_ARGS(kernel, first, count));
+    CLUMP_CHECK(q, clump_launch(q->heap, kernel, (items + 63) / 64 * 64, 64, NULL));
+    clump_kernel_destroy(kernel);
+}
+
+static cl_uint read_word(clump_quick *q, cl_mem buffer) {
+    cl_uint word;
+    CLUMP_CHECK(q->queue, clEnqueueReadBuffer(q->queue, buffer, CL_TRUE, 0, sizeof word, &word, 0,
+                                              NULL, NULL));
+    return word;
+}
+
+int main(void) {
+    char *kernels = read_kernels();
+    clump_quick q;
+    CLUMP_CHECK(&q,
+                clump_quick_open(&q, &(clump_quick_desc){.source = kernels, .heap = {.raw = 1}}));
+    cl_mem lists = make_zeros(&q, LISTS), root = make_zeros(&q, 1), table = make_zeros(&q, BUCKETS);
+    cl_mem sum = make_zeros(&q, 1), found = make_zeros(&q, 1), items = make_zeros(&q, 1);
+    cl_mem lost = make_zeros(&q, 1);
+    cl_uint expected = 0;
+    for (cl_uint me = 0; me < LISTS; me++)
+        for (cl_uint i = 0; i < me % 16; i++) expected += me + i;
+
+    launch(&q, "make_lists", lists, NULL, LISTS, LISTS);
+    launch(&q, "free_lists", lists, sum, LISTS, LISTS);
+    launch(&q, "grow_tree", root, lost, 0, KEYS);
+    launch(&q, "look_up", root, found, 0, KEYS);
+    launch(&q, "fill_table", table, lost, 0, KEYS);
+    launch(&q, "empty_table", table, items, 0, BUCKETS);
+    CLUMP_CHECK(&q, clump_heap_fetch_errors(q.heap, NULL)); /* a null, a double free */
+
+    cl_uint right = read_word(&q, sum) == expected, keys = read_word(&q, found);
+    cl_uint in_table = read_word(&q, items), without_room = read_word(&q, lost);
+    clump_heap_stats stats;
+    CLUMP_CHECK(&q, clump_heap_calc_stats(q.heap, &stats, NULL, 0));
+    printf("lists: %s sum\n", right ? "right" : "wrong");
+    printf("tree: %u of %d keys found\n", (unsigned)keys, KEYS);
+    printf("table: %u of %d keys, %u lost\n", (unsigned)in_table, KEYS, (unsigned)without_room);
+    printf("in use: %d bytes, the tree\n", (int)stats.raw_bytes);
+
+    cl_mem buffers[] = {lists, root, table, sum, found, items, lost};
+    for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++) clReleaseMemObject(buffers[i]);
+    clump_quick_close(&q);
+    free(kernels);
+    return !(right && keys == KEYS && in_table == KEYS && !without_room &&
+             stats.raw_bytes == KEYS * 16);
+}
