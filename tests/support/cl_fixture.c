@@ -177,6 +177,24 @@ void cl_fixture_expect_words(const clump_error *e, clump_status found, clump_sta
                  words);
 }
 
+void cl_fixture_expect_error(cl_fixture *f, clump_heap *heap, int kind, uint32_t ref,
+                             const char *words) {
+    clump_device_report r;
+    clump_status status = clump_heap_fetch_errors(heap, &r);
+    assert_int_equal(status, kind < 0 ? CLUMP_OK : CLUMP_ERR_DEVICE);
+    for (int i = 0; i < CLUMP_DEVICE_ERROR_COUNT; i++)
+        assert_int_equal(r.errors[i].count, i == kind);
+    if (kind >= 0) assert_int_equal(r.errors[kind].ref, ref);
+    if (words && !strstr(clump_context_get_error(f->clump)->message, words))
+        fail_msg("\"%s\" does not say \"%s\"", clump_context_get_error(f->clump)->message, words);
+}
+
+uint64_t cl_fixture_raw_bytes(cl_fixture *f, clump_heap *heap) {
+    clump_heap_stats stats;
+    CHECK_OK(f, clump_heap_calc_stats(heap, &stats, NULL, 0));
+    return stats.raw_bytes;
+}
+
 /* ---- Making things --------------------------------------------------------------------------- */
 
 static clump_schema *parse(const char *text) {

@@ -74,6 +74,12 @@ void cl_fixture_expect_cl(cl_int code, const char *call, const char *file, int l
 void cl_fixture_expect_words(const clump_error *error, clump_status found, clump_status expected,
                              const char *words, const char *call, int line);
 
+/* Kernels reported nothing, or (kind, a clump_device_error, not negative) one error of this kind, whose `ref` is this one. NULL, or
+ * the message mentions `words`. */
+void cl_fixture_expect_error(cl_fixture *f, clump_heap *heap, int kind, uint32_t ref,
+                             const char *words);
+uint64_t cl_fixture_raw_bytes(cl_fixture *f, clump_heap *heap); /* in use */
+
 /* No kernel reported anything since the last fetch, and all invariants of the heap hold. */
 #define CHECK_HEAP(f, heap)                                                                        \
     do {                                                                                           \

@@ -80,24 +80,6 @@ static uint32_t call(uint32_t what, uint32_t id, uint32_t which, uint32_t n, uin
     return out;
 }
 
-/* Nothing was reported, or (kind not negative) one error of this kind, whose `ref` is this one. */
-static void expect(int kind, uint32_t ref, const char *words) {
-    clump_device_report r;
-    clump_status status = clump_heap_fetch_errors(t.heap, &r);
-    assert_int_equal(status, kind < 0 ? CLUMP_OK : CLUMP_ERR_DEVICE);
-    for (int i = 0; i < CLUMP_DEVICE_ERROR_COUNT; i++)
-        assert_int_equal(r.errors[i].count, i == kind);
-    if (kind >= 0) assert_int_equal(r.errors[kind].ref, ref);
-    if (words && !strstr(clump_context_get_error(t.on.clump)->message, words))
-        fail_msg("\"%s\" does not say \"%s\"", clump_context_get_error(t.on.clump)->message, words);
-}
-
-static uint64_t raw_bytes(void) {
-    clump_heap_stats stats;
-    CHECK_OK(&t.on, clump_heap_calc_stats(t.heap, &stats, NULL, 0));
-    return stats.raw_bytes;
-}
-
 /* The arrays of the node are as they were made. */
 static void expect_as_made(void) {
     for (uint32_t which = A; which < ARRAYS; which++) {
@@ -127,7 +109,7 @@ static int open_all(void **state) {
         assert_int_equal(call(RESIZE, t.node, which, 3, 0), 1);
         call(FILL, t.node, which, 3, 100 * which + 7);
     }
-    expect(-1, 0, NULL);
+    cl_fixture_expect_error(&t.on, t.heap, -1, 0, NULL);
     expect_as_made();
     return 0;
 }
@@ -150,23 +132,23 @@ static void bounds(void **state) {
     for (uint32_t which = A; which < ARRAYS; which++) {
         assert_true(call(CAPACITY, t.node, which, 0, 0) > 3);
         assert_int_equal(call(GET, t.node, which, 2, 0), 100 * which + 9);
-        expect(-1, 0, NULL);
+        cl_fixture_expect_error(&t.on, t.heap, -1, 0, NULL);
         static const uint32_t wrong[] = {3, 4, 1000, UINT32_MAX};
         for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
             call(SET, t.node, which, wrong[i], 5);
-            expect(CLUMP_DEVICE_BAD_ACCESS, t.node, "class Node");
+            cl_fixture_expect_error(&t.on, t.heap, CLUMP_DEVICE_BAD_ACCESS, t.node, "class Node");
             call(GET, t.node, which, wrong[i], 0);
-            expect(CLUMP_DEVICE_BAD_ACCESS, t.node, NULL);
+            cl_fixture_expect_error(&t.on, t.heap, CLUMP_DEVICE_BAD_ACCESS, t.node, NULL);
         }
         assert_int_equal(call(APPEND, t.node, which, 0, 1), 3);
         assert_int_equal(call(GET, t.node, which, 3, 0), 1);
         assert_int_equal(call(RESIZE, t.node, which, 3, 0), 1);
-        expect(-1, 0, NULL);
+        cl_fixture_expect_error(&t.on, t.heap, -1, 0, NULL);
         /* By a reference that is none: once, by the reference. */
         call(GET, t.node + 1, which, 0, 0);
-        expect(CLUMP_DEVICE_BAD_ACCESS, t.node + 1, NULL);
+        cl_fixture_expect_error(&t.on, t.heap, CLUMP_DEVICE_BAD_ACCESS, t.node + 1, NULL);
         assert_int_equal(call(RESIZE, t.node + 1, which, 9, 0), 0);
-        expect(CLUMP_DEVICE_BAD_ACCESS, t.node + 1, NULL);
+        cl_fixture_expect_error(&t.on, t.heap, CLUMP_DEVICE_BAD_ACCESS, t.node + 1, NULL);
     }
     t.used = t.kernel;
     expect_as_made();
@@ -174,28 +156,29 @@ static void bounds(void **state) {
 
 static void too_many(void **state) {
     (void)state;
-    const uint64_t before = raw_bytes();
+    const uint64_t before = cl_fixture_raw_bytes(&t.on, t.heap);
     static const uint32_t wishes[] = {5, 1000, UINT32_MAX};
     for (size_t i = 0; i < sizeof wishes / sizeof *wishes; i++) {
         assert_int_equal(call(RESIZE, t.node, C, wishes[i], 0), 0);
-        expect(CLUMP_DEVICE_BAD_SIZE, wishes[i],
-               "class Node, of run-time length, was to have room");
+        cl_fixture_expect_error(&t.on, t.heap, CLUMP_DEVICE_BAD_SIZE, wishes[i],
+                                "class Node, of run-time length, was to have room");
         assert_int_equal(call(RESERVE, t.node, C, wishes[i], 0), 0);
-        expect(CLUMP_DEVICE_BAD_SIZE, wishes[i], "more than its `max`");
+        cl_fixture_expect_error(&t.on, t.heap, CLUMP_DEVICE_BAD_SIZE, wishes[i],
+                                "more than its `max`");
     }
     for (uint32_t which = A; which <= B; which++) {
         assert_int_equal(call(RESIZE, t.node, which, UINT32_MAX, 0), 0);
-        expect(CLUMP_DEVICE_BAD_SIZE, UINT32_MAX, "A size is 1 to");
+        cl_fixture_expect_error(&t.on, t.heap, CLUMP_DEVICE_BAD_SIZE, UINT32_MAX, "A size is 1 to");
         const uint32_t inside = which == B ? 2 : 0;
         assert_int_equal(call(RESERVE, t.node, which, (1 << 29) + inside, 0), 0);
-        expect(CLUMP_DEVICE_BAD_SIZE, UINT32_C(1) << 31, NULL);
+        cl_fixture_expect_error(&t.on, t.heap, CLUMP_DEVICE_BAD_SIZE, UINT32_C(1) << 31, NULL);
     }
     assert_int_equal(call(RESIZE, t.node, C, 4, 0), 1);
     assert_int_equal(call(APPEND, t.node, C, 0, 1), UINT32_MAX);
     assert_int_equal(call(LENGTH, t.node, C, 0, 0), 4);
     assert_int_equal(call(RESIZE, t.node, C, 3, 0), 1);
-    expect(-1, 0, NULL);
-    assert_int_equal(raw_bytes(), before);
+    cl_fixture_expect_error(&t.on, t.heap, -1, 0, NULL);
+    assert_int_equal(cl_fixture_raw_bytes(&t.on, t.heap), before);
     expect_as_made();
 }
 
@@ -204,35 +187,35 @@ static void exhaustion(void **state) {
     (void)state;
     enum { MOST = 64 };
     uint32_t nodes[MOST], n = 0, words = 60000;
-    const uint64_t before = raw_bytes();
+    const uint64_t before = cl_fixture_raw_bytes(&t.on, t.heap);
     for (; n < MOST; n++) {
         nodes[n] = call(NEW, 0, 0, 0, 0);
         assert_int_not_equal(nodes[n], 0);
         if (!call(RESIZE, nodes[n], A, words, 0)) break;
     }
     assert_true(n > 4 && n < MOST);
-    expect(CLUMP_DEVICE_OUT_OF_MEMORY, 0, NULL);
+    cl_fixture_expect_error(&t.on, t.heap, CLUMP_DEVICE_OUT_OF_MEMORY, 0, NULL);
     for (uint32_t which = A; which <= B; which++) {
         assert_int_equal(call(RESIZE, t.node, which, words, 0), 0);
-        expect(CLUMP_DEVICE_OUT_OF_MEMORY, 0, NULL);
+        cl_fixture_expect_error(&t.on, t.heap, CLUMP_DEVICE_OUT_OF_MEMORY, 0, NULL);
         assert_int_equal(call(RESERVE, t.node, which, words, 0), 0);
-        expect(CLUMP_DEVICE_OUT_OF_MEMORY, 0, NULL);
+        cl_fixture_expect_error(&t.on, t.heap, CLUMP_DEVICE_OUT_OF_MEMORY, 0, NULL);
     }
     expect_as_made();
     assert_int_equal(call(RESIZE, nodes[0], A, 10, 0), 1); /* keeps the room */
     assert_int_equal(call(RESIZE, nodes[n], A, words, 0), 0);
-    expect(CLUMP_DEVICE_OUT_OF_MEMORY, 0, NULL);
+    cl_fixture_expect_error(&t.on, t.heap, CLUMP_DEVICE_OUT_OF_MEMORY, 0, NULL);
     call(TRIM, nodes[0], A, 0, 0); /* gives it back */
     assert_int_equal(call(RESIZE, nodes[n], A, words / 2, 0), 1);
     for (uint32_t i = 0; i <= n; i++) call(FREE, nodes[i], A, 0, 0);
-    expect(-1, 0, NULL);
-    assert_int_equal(raw_bytes(), before);
+    cl_fixture_expect_error(&t.on, t.heap, -1, 0, NULL);
+    assert_int_equal(cl_fixture_raw_bytes(&t.on, t.heap), before);
     expect_as_made();
 }
 
 static void null_reference(void **state) {
     (void)state;
-    const uint64_t before = raw_bytes();
+    const uint64_t before = cl_fixture_raw_bytes(&t.on, t.heap);
     /* The null row has anything: as lengths, and as handles, which lead to the heap's header. */
     static uint32_t row[1 << 16];
     const uint32_t header = t.heap->geometry.header.self_at * 4, bytes = header * CLUMPI_RAW_UNIT;
@@ -252,8 +235,8 @@ static void null_reference(void **state) {
             call(SET, slot, A, 100000, 1); /* far beyond any array: the null row, too */
         }
     }
-    expect(-1, 0, NULL);
-    assert_int_equal(raw_bytes(), before);
+    cl_fixture_expect_error(&t.on, t.heap, -1, 0, NULL);
+    assert_int_equal(cl_fixture_raw_bytes(&t.on, t.heap), before);
     expect_as_made();
     /* Elements of an array that never had memory. */
     uint32_t node = call(NEW, 0, 0, 0, 0);
@@ -261,23 +244,23 @@ static void null_reference(void **state) {
     call(SET, node, A, 1 << 20, 1);
     call(SET, node, B, 1 << 20, 1);
     call(FREE, node, 0, 0, 0);
-    expect(-1, 0, NULL);
-    assert_int_equal(raw_bytes(), before);
+    cl_fixture_expect_error(&t.on, t.heap, -1, 0, NULL);
+    assert_int_equal(cl_fixture_raw_bytes(&t.on, t.heap), before);
 }
 
 static void frees(void **state) {
     (void)state;
-    const uint64_t before = raw_bytes();
+    const uint64_t before = cl_fixture_raw_bytes(&t.on, t.heap);
     uint32_t node = call(NEW, 0, 0, 0, 0);
     for (uint32_t which = A; which <= B; which++)
         assert_int_equal(call(RESIZE, node, which, 500, 0), 1);
-    assert_true(raw_bytes() > before);
+    assert_true(cl_fixture_raw_bytes(&t.on, t.heap) > before);
     call(FREE, node, 0, 0, 0);
-    expect(-1, 0, NULL);
-    assert_int_equal(raw_bytes(), before);
+    cl_fixture_expect_error(&t.on, t.heap, -1, 0, NULL);
+    assert_int_equal(cl_fixture_raw_bytes(&t.on, t.heap), before);
     call(FREE, node, 0, 0, 0);
-    expect(CLUMP_DEVICE_DOUBLE_FREE, node, NULL);
-    assert_int_equal(raw_bytes(), before);
+    cl_fixture_expect_error(&t.on, t.heap, CLUMP_DEVICE_DOUBLE_FREE, node, NULL);
+    assert_int_equal(cl_fixture_raw_bytes(&t.on, t.heap), before);
     /* A handle that was overwritten is refused, like any pointer; the object goes. */
     node = call(NEW, 0, 0, 0, 0);
     clump_field_info memory;
@@ -289,8 +272,8 @@ static void frees(void **state) {
                                      memory.base_bytes + (node & 63) * memory.stride_bytes,
                                  sizeof wrong, &wrong));
     call(FREE, node, 0, 0, 0);
-    expect(CLUMP_DEVICE_BAD_POINTER, 0, NULL);
-    assert_int_equal(raw_bytes(), before);
+    cl_fixture_expect_error(&t.on, t.heap, CLUMP_DEVICE_BAD_POINTER, 0, NULL);
+    assert_int_equal(cl_fixture_raw_bytes(&t.on, t.heap), before);
     expect_as_made();
 }
 

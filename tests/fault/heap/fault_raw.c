@@ -107,27 +107,9 @@ static uint64_t call(uint32_t what, uint64_t a, uint64_t b) {
     return t.results[0];
 }
 
-/* Nothing was reported, or (kind not negative) one error of this kind, whose `ref` is this one. */
-static void expect(int kind, uint32_t ref, const char *words) {
-    clump_device_report r;
-    clump_status status = clump_heap_fetch_errors(t.heap, &r);
-    assert_int_equal(status, kind < 0 ? CLUMP_OK : CLUMP_ERR_DEVICE);
-    for (int i = 0; i < CLUMP_DEVICE_ERROR_COUNT; i++)
-        assert_int_equal(r.errors[i].count, i == kind);
-    if (kind >= 0) assert_int_equal(r.errors[kind].ref, ref);
-    if (words && !strstr(clump_context_get_error(t.on.clump)->message, words))
-        fail_msg("\"%s\" does not say \"%s\"", clump_context_get_error(t.on.clump)->message, words);
-}
-
-static uint64_t raw_bytes(void) {
-    clump_heap_stats stats;
-    CHECK_OK(&t.on, clump_heap_calc_stats(t.heap, &stats, NULL, 0));
-    return stats.raw_bytes;
-}
-
 static void release(uint64_t handle) {
     call(FREE, handle, 0);
-    expect(-1, 0, NULL);
+    cl_fixture_expect_error(&t.on, t.heap, -1, 0, NULL);
 }
 
 /* ---- Sizes and alignments -------------------------------------------------------------------- */
@@ -136,33 +118,34 @@ static void sizes(void **state) {
     const uint32_t all = UINT32_MAX;
     static const uint64_t none[] = {0, 3, 24, 8192, UINT64_C(1) << 32, UINT64_MAX};
     assert_int_equal(call(MALLOC, 0, 0), 0);
-    expect(CLUMP_DEVICE_BAD_SIZE, 0, "A size is 1 to");
+    cl_fixture_expect_error(&t.on, t.heap, CLUMP_DEVICE_BAD_SIZE, 0, "A size is 1 to");
     assert_int_equal(call(MALLOC, t.most + 1, 0), 0);
-    expect(CLUMP_DEVICE_BAD_SIZE, (uint32_t)t.most + 1, NULL);
+    cl_fixture_expect_error(&t.on, t.heap, CLUMP_DEVICE_BAD_SIZE, (uint32_t)t.most + 1, NULL);
     assert_int_equal(call(MALLOC, UINT64_MAX, 0), 0);
-    expect(CLUMP_DEVICE_BAD_SIZE, all, NULL);
+    cl_fixture_expect_error(&t.on, t.heap, CLUMP_DEVICE_BAD_SIZE, all, NULL);
     assert_int_equal(call(CALLOC, UINT64_C(1) << 32, UINT64_C(1) << 32), 0); /* 0 modulo 2^64 */
-    expect(CLUMP_DEVICE_BAD_SIZE, all, NULL);
+    cl_fixture_expect_error(&t.on, t.heap, CLUMP_DEVICE_BAD_SIZE, all, NULL);
     assert_int_equal(call(CALLOC, (UINT64_C(1) << 63) + 1, 2), 0); /* 2 */
-    expect(CLUMP_DEVICE_BAD_SIZE, all, NULL);
+    cl_fixture_expect_error(&t.on, t.heap, CLUMP_DEVICE_BAD_SIZE, all, NULL);
     assert_int_equal(call(CALLOC, 5, 0), 0);
-    expect(CLUMP_DEVICE_BAD_SIZE, 0, NULL);
+    cl_fixture_expect_error(&t.on, t.heap, CLUMP_DEVICE_BAD_SIZE, 0, NULL);
     for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
         assert_int_equal(call(ALIGNED, none[i], 64), 0);
-        expect(CLUMP_DEVICE_BAD_SIZE, none[i] > all ? all : (uint32_t)none[i],
-               "an alignment a power of two");
+        cl_fixture_expect_error(&t.on, t.heap, CLUMP_DEVICE_BAD_SIZE,
+                                none[i] > all ? all : (uint32_t)none[i],
+                                "an alignment a power of two");
     }
     assert_int_equal(call(ALIGNED, 64, t.most), 0); /* no room for the alignment */
-    expect(CLUMP_DEVICE_BAD_SIZE, (uint32_t)t.most + 48, NULL);
+    cl_fixture_expect_error(&t.on, t.heap, CLUMP_DEVICE_BAD_SIZE, (uint32_t)t.most + 48, NULL);
     assert_int_equal(call(ALIGNED, 64, UINT64_MAX), 0);
-    expect(CLUMP_DEVICE_BAD_SIZE, all, NULL);
+    cl_fixture_expect_error(&t.on, t.heap, CLUMP_DEVICE_BAD_SIZE, all, NULL);
     /* Each kind of memory, at its limits; a realloc to no size changes nothing. */
     const uint64_t right[] = {1,     16, 17, t.small, t.small + 1, t.block_bytes, t.block_bytes + 1,
                               t.most};
     for (size_t i = 0; i < sizeof right / sizeof *right; i++) {
         uint64_t p = call(MALLOC, right[i], 0);
         assert_true(p > 0);
-        expect(-1, 0, NULL);
+        cl_fixture_expect_error(&t.on, t.heap, -1, 0, NULL);
         uint64_t usable = call(USABLE, p, 0);
         assert_true(usable >= right[i]);
         /* 15 bytes up to eight units, a fifth up to a block; then what is left of a slot of a block. */
@@ -170,20 +153,20 @@ static void sizes(void **state) {
         if (usable - right[i] > waste)
             fail_msg("%u bytes take %u", (unsigned)right[i], (unsigned)usable);
         assert_int_equal(call(REALLOC, p, 0), 0);
-        expect(CLUMP_DEVICE_BAD_SIZE, 0, NULL);
+        cl_fixture_expect_error(&t.on, t.heap, CLUMP_DEVICE_BAD_SIZE, 0, NULL);
         assert_int_equal(call(REALLOC, p, t.most + 1), 0);
-        expect(CLUMP_DEVICE_BAD_SIZE, (uint32_t)t.most + 1, NULL);
+        cl_fixture_expect_error(&t.on, t.heap, CLUMP_DEVICE_BAD_SIZE, (uint32_t)t.most + 1, NULL);
         assert_int_equal(call(USABLE, p, 0), usable);
         release(p);
     }
-    assert_int_equal(raw_bytes(), 0);
+    assert_int_equal(cl_fixture_raw_bytes(&t.on, t.heap), 0);
 }
 
 static void nulls(void **state) {
     call(FREE, 0, 0);
     assert_int_equal(call(USABLE, 0, 0), 0);
     assert_int_equal(call(AT, 0, 0), 0);
-    expect(-1, 0, NULL);
+    cl_fixture_expect_error(&t.on, t.heap, -1, 0, NULL);
     uint64_t p = call(REALLOC, 0, 100);
     assert_true(p);
     release(p);
@@ -194,11 +177,11 @@ static void nulls(void **state) {
 /* Freed, resized, asked for its size. */
 static void refused(uint64_t p, int kind) {
     call(FREE, p, 0);
-    expect(kind, (uint32_t)p, NULL);
+    cl_fixture_expect_error(&t.on, t.heap, kind, (uint32_t)p, NULL);
     assert_int_equal(call(USABLE, p, 0), 0);
-    expect(kind, (uint32_t)p, NULL);
+    cl_fixture_expect_error(&t.on, t.heap, kind, (uint32_t)p, NULL);
     assert_int_equal(call(REALLOC, p, 40), 0);
-    expect(kind, (uint32_t)p, NULL);
+    cl_fixture_expect_error(&t.on, t.heap, kind, (uint32_t)p, NULL);
 }
 
 static void pointers(void **state) {
@@ -206,43 +189,44 @@ static void pointers(void **state) {
     const uint64_t sizes_of[] = {20, t.small, t.small * 6, t.block_bytes * 2 + 5};
     const uint64_t metadata = layout->metadata_bytes / 16, end = layout->bytes / 16;
     for (size_t i = 0; i < sizeof sizes_of / sizeof *sizes_of; i++) {
-        uint64_t p = call(MALLOC, sizes_of[i], 0), bytes = raw_bytes();
-        expect(-1, 0, NULL);
+        uint64_t p = call(MALLOC, sizes_of[i], 0), bytes = cl_fixture_raw_bytes(&t.on, t.heap);
+        cl_fixture_expect_error(&t.on, t.heap, -1, 0, NULL);
         refused(p + 1, CLUMP_DEVICE_BAD_POINTER); /* inside */
         if (sizes_of[i] > t.small) refused(p + t.small / 16, CLUMP_DEVICE_BAD_POINTER);
         if (sizes_of[i] > t.block_bytes) refused(p + t.block_bytes / 16, CLUMP_DEVICE_BAD_POINTER);
         call(FREE, p, 4);
-        expect(CLUMP_DEVICE_BAD_POINTER, 0, "outside of the heap");
-        assert_int_equal(raw_bytes(), bytes);
+        cl_fixture_expect_error(&t.on, t.heap, CLUMP_DEVICE_BAD_POINTER, 0, "outside of the heap");
+        assert_int_equal(cl_fixture_raw_bytes(&t.on, t.heap), bytes);
         assert_true(call(USABLE, p, 0) >= sizes_of[i]);
         release(p);
-        assert_int_equal(raw_bytes(), 0);
+        assert_int_equal(cl_fixture_raw_bytes(&t.on, t.heap), 0);
         refused(p, CLUMP_DEVICE_DOUBLE_FREE);
-        assert_int_equal(raw_bytes(), 0);
+        assert_int_equal(cl_fixture_raw_bytes(&t.on, t.heap), 0);
     }
     /* An alignment that its slot does not have: the begin of the slot is free's, too, but what lies between is not. */
     uint64_t far = call(ALIGNED, 4096, 3 * t.small);
     assert_int_equal(far * 16 % 64, 0);
-    expect(-1, 0, NULL);
+    cl_fixture_expect_error(&t.on, t.heap, -1, 0, NULL);
     refused(far + 1, CLUMP_DEVICE_BAD_POINTER);
     release(far);
     refused(far, CLUMP_DEVICE_DOUBLE_FREE);
-    assert_int_equal(raw_bytes(), 0);
+    assert_int_equal(cl_fixture_raw_bytes(&t.on, t.heap), 0);
     call(FREE, 0, 99);
-    expect(CLUMP_DEVICE_BAD_POINTER, 0, "outside of the heap");
+    cl_fixture_expect_error(&t.on, t.heap, CLUMP_DEVICE_BAD_POINTER, 0, "outside of the heap");
     const uint64_t foreign[] = {1, metadata - 1, end, end + 5};
     for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++) {
         call(FREE, foreign[i], 0);
-        expect(CLUMP_DEVICE_BAD_POINTER, 0, NULL);
+        cl_fixture_expect_error(&t.on, t.heap, CLUMP_DEVICE_BAD_POINTER, 0, NULL);
         assert_int_equal(call(AT, foreign[i], 0), 0);
-        expect(CLUMP_DEVICE_BAD_POINTER, (uint32_t)foreign[i], NULL);
+        cl_fixture_expect_error(&t.on, t.heap, CLUMP_DEVICE_BAD_POINTER, (uint32_t)foreign[i],
+                                NULL);
     }
     uint64_t ref = call(OBJECT, 0, 0);
     refused((ref >> 6) * layout->granule_bytes / 16, CLUMP_DEVICE_BAD_POINTER);
     uint64_t objects;
     CHECK_OK(&t.on, clump_heap_calc_count(t.heap, "Node", &objects));
     assert_int_equal(objects, 1);
-    assert_int_equal(raw_bytes(), 0);
+    assert_int_equal(cl_fixture_raw_bytes(&t.on, t.heap), 0);
 }
 
 static const char probe_source[] =
@@ -285,7 +269,7 @@ static void places(void **state) {
         call(FREE, handles[i], 0);
         is_live[handles[i]] = 0;
     }
-    const uint64_t bytes = raw_bytes();
+    const uint64_t bytes = cl_fixture_raw_bytes(&t.on, t.heap);
     cl_mem live = cl_fixture_buffer(&t.on, is_live, end),
            counter = cl_fixture_buffer(&t.on, &wrong, 4);
     for (uint32_t seed = 1; seed <= 4; seed++) {
@@ -302,10 +286,10 @@ static void places(void **state) {
         cl_fixture_read(&t.on, counter, &wrong, sizeof wrong);
         assert_int_equal(wrong, 0);
         CHECK_OK(&t.on, clump_heap_check(t.heap));
-        assert_int_equal(raw_bytes(), bytes);
+        assert_int_equal(cl_fixture_raw_bytes(&t.on, t.heap), bytes);
     }
     for (uint32_t i = 1; i < count; i += 2) release(handles[i]);
-    assert_int_equal(raw_bytes(), 0);
+    assert_int_equal(cl_fixture_raw_bytes(&t.on, t.heap), 0);
     free(is_live);
     clReleaseMemObject(live);
     clReleaseMemObject(counter);
@@ -324,7 +308,7 @@ static void exhaustion(void **state) {
         uint64_t count = call(FILL, sizes_of[i], ROOM - 1);
         assert_true(count > 0 && count < ROOM - 1);
         memcpy(kept, t.results, sizeof kept);
-        expect(CLUMP_DEVICE_OUT_OF_MEMORY, 0, "raw memory");
+        cl_fixture_expect_error(&t.on, t.heap, CLUMP_DEVICE_OUT_OF_MEMORY, 0, "raw memory");
         CHECK_OK(&t.on, clump_heap_calc_stats(t.heap, &full, NULL, 0));
         uint64_t blocks = (sizes_of[i] + t.block_bytes - 1) / t.block_bytes;
         assert_true(full.free_blocks < blocks || sizes_of[i] < t.block_bytes);
@@ -333,21 +317,22 @@ static void exhaustion(void **state) {
         uint64_t one = kept[1 + count / 2];
         release(one);
         assert_int_equal(call(MALLOC, sizes_of[i], 0), one);
-        expect(-1, 0, NULL);
+        cl_fixture_expect_error(&t.on, t.heap, -1, 0, NULL);
         assert_int_equal(call(MALLOC, sizes_of[i], 0), 0);
-        expect(CLUMP_DEVICE_OUT_OF_MEMORY, 0, NULL);
+        cl_fixture_expect_error(&t.on, t.heap, CLUMP_DEVICE_OUT_OF_MEMORY, 0, NULL);
         /* Larger and smaller, where there is no room for another one. */
         assert_int_equal(call(REALLOC, one, t.most), sizes_of[i] == t.most ? one : 0);
-        expect(sizes_of[i] == t.most ? -1 : CLUMP_DEVICE_OUT_OF_MEMORY, 0, NULL);
+        cl_fixture_expect_error(&t.on, t.heap,
+                                sizes_of[i] == t.most ? -1 : CLUMP_DEVICE_OUT_OF_MEMORY, 0, NULL);
         uint64_t other = call(REALLOC, one, 40);
         assert_true(other > 0);
-        expect(-1, 0, NULL);
+        cl_fixture_expect_error(&t.on, t.heap, -1, 0, NULL);
         /* Whatever it was resized to, it is freed once. */
         if (other != one) release(other);
         if (other != one) kept[1 + count / 2] = 0;
         cl_fixture_write(&t.on, t.out, kept, sizeof kept);
         call(FREE_LIST, 0, 0);
-        expect(-1, 0, NULL);
+        cl_fixture_expect_error(&t.on, t.heap, -1, 0, NULL);
         CHECK_OK(&t.on, clump_heap_calc_stats(t.heap, &full, NULL, 0));
         assert_memory_equal(&full, &empty, sizeof full);
     }
@@ -403,7 +388,7 @@ static void marks(void **state) {
                                  t.block_bytes / 2};
     uint64_t p[4];
     for (int i = 0; i < 4; i++) p[i] = call(MALLOC, sizes_of[i], 0);
-    expect(-1, 0, NULL);
+    cl_fixture_expect_error(&t.on, t.heap, -1, 0, NULL);
     uint64_t usable = call(USABLE, p[2], 0);
     uint32_t found = 0;
     for (int i = 0; i < 4; i++) {
@@ -427,7 +412,7 @@ static void marks(void **state) {
     print_message("%u bits\n", found);
     assert_int_equal(call(USABLE, p[2], 0), usable);
     for (int i = 0; i < 4; i++) release(p[i]);
-    assert_int_equal(raw_bytes(), 0);
+    assert_int_equal(cl_fixture_raw_bytes(&t.on, t.heap), 0);
 }
 
 int main(void) {
