@@ -569,7 +569,7 @@ int suite_is(const cJSON *entry, const char *result) {
 static int choose_groups(suite *s, const char *const *names, size_t count, bench_error *error) {
     memset(s->is_run, count == 0, sizeof s->is_run);
     for (size_t i = 0; i < count; i++) {
-        char known[BENCH_TEXT_BYTES] = "";
+        char known[2 * BENCH_TEXT_BYTES] = "";
         size_t g = 0, length = 0;
         for (; g < GROUPS && strcmp(suite_groups[g].file, names[i]) != 0; g++) {
             length += (size_t)snprintf(known + length, sizeof known - length, " %s",

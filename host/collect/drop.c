@@ -1,5 +1,5 @@
 /* What dead objects have in raw memory: their arrays of run-time length, freed before the sweep by a program of the heap
- * (cl/collect/drop.cl), which is made at the first collection and kept.
+ * (cl/api/drop.cl), which is made at the first collection and kept.
  *
  * Invariant: a call that fails before its kernel runs has changed nothing.
  *
@@ -21,7 +21,7 @@ static void release(clumpi_attachment *base, clump_context *c) {
 }
 
 static clump_status make(clump_heap *heap, dropping *d) {
-    static const char *const files[] = {"cl/collect/drop.cl"};
+    static const char *const files[] = {"cl/api/drop.cl"};
     clump_context *c = heap->context;
     clumpi_text source = {.allocator = &c->allocator};
     if (d->kernel) return CLUMP_OK;

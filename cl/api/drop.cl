@@ -4,6 +4,12 @@
  *
  * Read first: cl/api/arrays.clh, mark.clh.
  */
+#ifndef CLUMPI_ARRAYS_CLH /* a program has it, and the generated code, before; without, this file compiles alone */
+#include "cl/api/arrays.clh"
+static inline void clumpi_arrays_end(__global uchar *heap, uint class_id, uint ref) {
+    (void)heap, (void)class_id, (void)ref;
+}
+#endif
 
 /* white: what marking has left of each granule's word, from number `at` on; end: granules. */
 __kernel void drop_arrays(CLUMP_HEAP, __global const ulong *white, ulong at, uint end) {
