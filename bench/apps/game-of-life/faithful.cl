@@ -151,26 +151,22 @@ __kernel void candidate_update(CLUMP_HEAP, __global const uint *rows) {
     }
 }
 
-/* Make candidates of the empty cells around. First all cells are looked at, then all empty ones are reserved, so
- * that none of these waits for another. A cell that was empty and has got a candidate since is reserved. */
+/* Make candidates of the empty cells around. First all cells are looked at, so that no look waits for another. A
+ * cell that was empty then and has got a candidate since is reserved. */
 static void spread(CLUMP_HEAP, __global const uint *rows, uint2 size, uint i) {
-    uint empty = 0u, first = 0u;
+    uint empty = 0u;
 #pragma unroll
     for (uint k = 0u; k < PLACES; k++) {
         uint other = life_neighbor(size, i, k);
         uint is_empty = other != NOWHERE && Agent_is_null(Cell_agent(cell_at(rows, other)));
         empty |= is_empty << k;
     }
-#pragma unroll
-    for (uint k = 0u; k < PLACES; k++) {
-        if (empty >> k & 1u) {
-            Cell cell = cell_at(rows, life_neighbor(size, i, k));
-            first |= (atomic_cmpxchg(&Cell_reserved(cell), 0u, 1u) == 0u) << k;
+    for (; empty != 0u; empty &= empty - 1u) {
+        uint other = life_neighbor(size, i, 31u - clz(empty & (0u - empty)));
+        Cell cell = cell_at(rows, other);
+        if (atomic_cmpxchg(&Cell_reserved(cell), 0u, 1u) == 0u) {
+            candidate_make(clump_heap, cell, other);
         }
-    }
-    for (; first != 0u; first &= first - 1u) {
-        uint other = life_neighbor(size, i, 31u - clz(first & (0u - first)));
-        candidate_make(clump_heap, cell_at(rows, other), other);
     }
 }
 
