@@ -149,7 +149,7 @@ static int take_blocks(snapshot *s) {
     for (uint64_t b = 0; b < s->blocks; b++, c = c->next, u = u->next)
         if (!is_block(c, u, capacities))
             return complain(s->path, "not a right dump: block %llu cannot be so",
-                            (unsigned long long)(s->first_block + b));
+                            (unsigned long long)s->first_block + b);
     return 1;
 }
 

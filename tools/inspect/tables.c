@@ -37,7 +37,7 @@ static void show_head(const snapshot *s) {
     printf("%s: a dump\n", s->path);
     printf("  %llu bytes, of these %llu metadata\n", (ull)s->bytes, (ull)s->metadata_bytes);
     printf("  %llu blocks of %llu bytes: %llu free, %llu of raw memory, %llu damaged\n",
-           (ull)s->blocks, (ull)(s->block_granules * s->granule_bytes), (ull)s->free_blocks,
+           (ull)s->blocks, (ull)s->block_granules * s->granule_bytes, (ull)s->free_blocks,
            (ull)s->raw_blocks, (ull)s->damaged_blocks);
     printf("  %llu objects in %llu slots, F %.4f\n", (ull)s->objects, (ull)s->slots,
            s->fragmentation);
