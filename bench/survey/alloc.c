@@ -18,9 +18,9 @@
 
 static int begin(void *self, bench_env *env, const bench_values *values, bench_results *results) {
     survey *s = self;
-    int result = survey_create(s, env, values, results);
+    if (survey_create(s, env, values, results)) return -1;
     s->stride = bench_is(values, "who", "warp") ? WARP : 1;
-    return result;
+    return survey_set_requests(s);
 }
 
 static int run_round(void *self, uint32_t number, int is_measured) {

@@ -89,10 +89,7 @@ int survey_read(survey *s, cl_uint *handles) {
 }
 
 int survey_make(survey *s, double *us) {
-    return bench_rig_arg(&s->rig, SURVEY_MAKE, 3, sizeof s->stride, &s->stride) ||
-                   bench_rig_launch(&s->rig, SURVEY_MAKE, (uint64_t)s->items * s->stride, us)
-               ? -1
-               : 0;
+    return bench_rig_launch(&s->rig, SURVEY_MAKE, (uint64_t)s->items * s->stride, us);
 }
 
 int survey_write(survey *s, double *us) {
@@ -104,10 +101,7 @@ int survey_work(survey *s, double *us) {
 }
 
 int survey_free(survey *s, double *us) {
-    return bench_rig_arg(&s->rig, SURVEY_FREE, 3, sizeof s->stride, &s->stride) ||
-                   bench_rig_launch(&s->rig, SURVEY_FREE, (uint64_t)s->items * s->stride, us)
-               ? -1
-               : 0;
+    return bench_rig_launch(&s->rig, SURVEY_FREE, (uint64_t)s->items * s->stride, us);
 }
 
 int survey_compare(survey *s, survey_found *found) {

@@ -57,7 +57,7 @@ void survey_release(survey *s);
 int survey_set_room(survey *s, uint32_t launches);
 int survey_read(survey *s, cl_uint *handles);
 
-/* Tell the kernels of a change of handles, items, first or seed. */
+/* Tell the kernels of a change of handles, items, first, stride or seed. */
 int survey_set_requests(survey *s);
 
 /* low, high and seed as arguments `index` on. */
