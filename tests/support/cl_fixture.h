@@ -74,6 +74,11 @@ void cl_fixture_expect_cl(cl_int code, const char *call, const char *file, int l
 void cl_fixture_expect_words(const clump_error *error, clump_status found, clump_status expected,
                              const char *words, const char *call, int line);
 
+/* A test `PROGRAM [ROUNDS [SEED]]`: run_with() as the device is and then, unless it was skipped or has set *is_short, with bitmap
+ * words of 32 bits. Returns what main() should. */
+int cl_fixture_run_rounds(int argc, char **argv, uint32_t *rounds, uint32_t *seed,
+                          int (*run_with)(const char *name, uint32_t disable), const int *is_short);
+
 /* Kernels reported nothing, or (kind, a clump_device_error, not negative) one error of this kind, whose `ref` is this one. NULL, or
  * the message mentions `words`. */
 void cl_fixture_expect_error(cl_fixture *f, clump_heap *heap, int kind, uint32_t ref,

@@ -396,9 +396,5 @@ static int run_with(const char *name, uint32_t disable) {
 }
 
 int main(int argc, char **argv) {
-    if (argc > 1) rounds = (uint32_t)strtoul(argv[1], NULL, 10);
-    if (argc > 2) first_seed = (uint32_t)strtoul(argv[2], NULL, 10);
-    int status = run_with("as the device is", 0);
-    if (status == CL_FIXTURE_SKIP || is_short) return status;
-    return status | run_with("bitmap words of 32 bits", CLUMP_FEATURE_INT64_ATOMICS);
+    return cl_fixture_run_rounds(argc, argv, &rounds, &first_seed, run_with, &is_short);
 }
