@@ -73,7 +73,7 @@ typedef struct clumpi_learnt {
     clumpi_u32 unused; /* of those that were reserved since then, when they were given back */
     clumpi_u32 is_turnover; /* 1: those who asked of late freed about as many */
     clumpi_u32 exhausted;   /* clumpi_class.exhausted when the list before was made */
-    clumpi_u32 pad;
+    clumpi_u32 idle;        /* lists since any were asked for, at most 31 */
 } clumpi_learnt;
 
 /* What is reserved for a class (cl/core/reserve.clh). 256 bytes. The first line is all that a request for a
@@ -195,8 +195,8 @@ typedef struct clumpi_header {
     clumpi_u32 reduce_done;           /* groups that stored their partial result */
     clumpi_u32 ranked;                /* objects that the last ranking numbered (fields.cl) */
     clumpi_u32 list_of; /* what the list is for: 0 all objects; a class, a do-new of it; CLUMPI_LIST_KEYED */
-    clumpi_u32 list_opened[2]; /* free blocks that the list reserved, by its number modulo 2 (chunk.clh) */
-    clumpi_u32 new_pad[24];
+    clumpi_u32 list_opened[3]; /* free blocks that lists reserved: by number modulo 2; 2: the one before the last (chunk.clh) */
+    clumpi_u32 new_pad[23];
     clumpi_u32 reduced_mark; /* 0, or of the last reduction: its number << 8 | bytes of its type */
     clumpi_u32 reduced[CLUMPI_REDUCE_BYTES / 4]; /* result of the last reduction */
 } clumpi_header;

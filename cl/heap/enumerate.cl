@@ -118,29 +118,9 @@ __kernel void clumpi_list_count(__global uchar *heap, uint header_at, uint numbe
  * its rows end is in `full`. */
 static inline void list_places(const clumpi_view *v, __local clumpi_list_tally *place,
                                __local clumpi_list_tally *totals, __local uint *full) {
-    uint me = (uint)get_local_id(0), items = (uint)get_local_size(0);
-    uint classes = v->header->class_count, words = (classes + 1) * COUNT_WORDS;
-    __local uint *before = (__local uint *)place, *sums = (__local uint *)totals;
-    __global const uint *counts = list_counts(v, 0);
+    uint me = (uint)get_local_id(0), classes = v->header->class_count;
     __global uint *begin = clumpi_words_at(v, v->header->at_list_begin);
-    for (uint i = me; i < words; i += items) before[i] = sums[i] = 0;
-    CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
-    /* Several work-items for each word, if there are enough of them, so that each sums up by itself. */
-    uint groups = (uint)get_num_groups(0), parts = max(items / words, 1u), part = me / words;
-    for (uint w = parts > 1 ? me % words : me; w < words && part < parts; w += items) {
-        uint sum = 0, sum_before = 0;
-        for (uint g = part; g < groups; g += 8u * parts) {
-            uint n[8]; /* none of these loads waits for another */
-            for (uint k = 0; k < 8u; k++) n[k] = g + k * parts < groups ? counts[(g + k * parts) * words + w] : 0u;
-            for (uint k = 0; k < 8u; k++) {
-                sum += n[k];
-                sum_before += g + k * parts < (uint)get_group_id(0) ? n[k] : 0u;
-            }
-        }
-        atomic_add(&sums[w], sum);
-        atomic_add(&before[w], sum_before);
-    }
-    CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
+    clumpi_groups_sum(list_counts(v, 0), (classes + 1) * COUNT_WORDS, (__local uint *)place, (__local uint *)totals);
     if (me == 0) {
         clumpi_list_tally sum = {0, 0, 0, 0};
         for (uint c = 1; c <= classes; c++) {
@@ -332,10 +312,10 @@ static inline void list_block_rows(const clumpi_view *v, uint numbered, __local 
     }
 }
 
-/* guess: work-items of the kernel that the list is made for, if that may make objects. neighbours: how many
+/* work_items: those of the kernel that the list is made for, if that may make objects. neighbours: how many
  * warps or, where work-items are alone, work-groups these are, or more. */
-__kernel void clumpi_list_write(__global uchar *heap, uint header_at, uint numbered, uint turn, uint guess,
-                                uint neighbours) {
+__kernel void clumpi_list_write(__global uchar *heap, uint header_at, uint numbered, uint turn,
+                                uint work_items, uint neighbours) {
     __local clumpi_list_tally place[CLUMPI_CLASS_IDS], totals[CLUMPI_CLASS_IDS];
     __local uint hole_place[CLUMPI_CLASS_IDS]; /* by class: holes before this tile */
     __local uint full[CLUMPI_CLASS_IDS]; /* by class: its first row with a hole in this group, or its end */
@@ -355,7 +335,7 @@ __kernel void clumpi_list_write(__global uchar *heap, uint header_at, uint numbe
         rows += totals[c].rows;
         objects += totals[c].objects;
     }
-    reserve_share(&v, totals, turn, max(guess, objects), plans);
+    reserve_share(&v, totals, turn, work_items, objects, plans);
     reserve_open(&v, turn, neighbours, totals, plans);
     uint fresh = 0; /* the first free blocks are reserved */
     for (uint c = 1; c <= classes; c++) fresh += plans[c].blocks;
@@ -422,7 +402,10 @@ __kernel void clumpi_list_write(__global uchar *heap, uint header_at, uint numbe
         }
         skipped += look_end - next;
     }
-    if (get_global_id(0) == 0) v.header->list_of = 0;
+    if (get_global_id(0) == 0) {
+        v.header->list_of = 0;
+        v.header->list_opened[2] = v.header->list_opened[turn ^ 1u];
+    }
     if (me == 0 && opened[0]) atomic_add(&v.header->list_opened[turn], opened[0]);
     if (!numbered) return;
     __global uint *all_full = clumpi_words_at(&v, v.header->at_list_full);

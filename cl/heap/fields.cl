@@ -32,16 +32,14 @@ __kernel void clumpi_rank_count(__global uchar *heap, uint header_at, uint first
 /* index[row]: objects before the row; header.ranked: all of them. */
 __kernel void clumpi_rank_write(__global uchar *heap, uint header_at, uint first, uint last) {
     __local uint sums[256]; /* the host launches at most 256 work-items a group */
+    __local uint before_group, all;
     clumpi_view v = clumpi_view_of(heap, header_at);
-    uint me = (uint)get_local_id(0), items = (uint)get_local_size(0), before = 0, all = 0;
-    __global const uint *counts = rank_counts(&v);
+    uint me = (uint)get_local_id(0), items = (uint)get_local_size(0);
     __global uint *index = clumpi_words_at(&v, v.header->at_list_index);
     __global const ulong *masks =
         (__global const ulong *)clumpi_words_at(&v, v.header->at_list_masks);
-    for (uint g = 0; g < (uint)get_num_groups(0); g++) {
-        before += g < (uint)get_group_id(0) ? counts[g] : 0;
-        all += counts[g];
-    }
+    clumpi_groups_sum(rank_counts(&v), 1u, &before_group, &all);
+    uint before = before_group;
     if (get_global_id(0) == 0) v.header->ranked = all;
     clumpi_range list = clumpi_list_range(&v, first, last), chunk = clumpi_chunk(list.begin, list.end);
     for (uint tile = chunk.begin; tile < chunk.end; tile += items) {

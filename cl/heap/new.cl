@@ -53,18 +53,12 @@ typedef struct new_plan {
     uint blocks_before, slots_before; /* in the chunks of the groups before this one */
 } new_plan;
 
-static inline new_plan plan_new(const clumpi_view *v, uint capacity, uint count) {
-    __global const clumpi_new_supply *counts = new_supplies(v);
-    new_plan p = {0, 0, 0, 0, 0};
-    uint blocks = 0, slots = 0;
-    for (uint g = 0; g < (uint)get_num_groups(0); g++) {
-        if (g == (uint)get_group_id(0)) {
-            p.blocks_before = blocks;
-            p.slots_before = slots;
-        }
-        blocks += counts[g].free_blocks;
-        slots += counts[g].free_slots;
-    }
+static inline new_plan plan_new(const clumpi_view *v, uint capacity, uint count,
+                                __local clumpi_new_supply *before, __local clumpi_new_supply *all) {
+    clumpi_groups_sum((__global const uint *)new_supplies(v), (uint)(sizeof(clumpi_new_supply) / 4u),
+                      (__local uint *)before, (__local uint *)all);
+    new_plan p = {0, 0, 0, before->free_blocks, before->free_slots};
+    uint blocks = all->free_blocks, slots = all->free_slots;
     p.full = min(count / capacity, blocks);
     p.part = min(count - p.full * capacity, slots);
     uint rest = count - p.full * capacity - p.part;
@@ -116,10 +110,11 @@ static inline void fill_block(const clumpi_view *v, uint block, uint class_id, u
 __kernel void clumpi_new_claim(__global uchar *heap, uint header_at, uint class_id, uint count) {
     /* For each block of the tile: objects it takes, the number of the first, 1 if it is fresh. */
     __local uint state[CLUMPI_TILE], objects[CLUMPI_TILE], first[CLUMPI_TILE], fresh[CLUMPI_TILE];
+    __local clumpi_new_supply sums[2]; /* of the groups before this one; of all */
     clumpi_view v = clumpi_view_of(heap, header_at);
     uint me = (uint)get_local_id(0), items = (uint)get_local_size(0);
     uint rows = v.classes[class_id].rows, capacity = v.classes[class_id].capacity;
-    new_plan p = plan_new(&v, capacity, count);
+    new_plan p = plan_new(&v, capacity, count, &sums[0], &sums[1]);
     uint made = p.full * capacity + p.part + p.extra;
     if (get_global_id(0) == 0) {
         v.header->new_objects = made;

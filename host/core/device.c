@@ -266,5 +266,5 @@ void clumpi_device_sizes(const clump_capabilities *c, clumpi_launch_sizes *sizes
     sizes->do_all_global = 8 * local * c->compute_units;
     sizes->pass_groups = (size_t)c->compute_units * 8;
     sizes->scan_local = local;
-    sizes->scan_groups = c->compute_units * 8 < 256 ? c->compute_units * 8 : 256;
+    sizes->scan_groups = c->compute_units * 8 < 512 ? c->compute_units * 8 : 512;
 }

@@ -29,17 +29,17 @@ clump_status clumpi_list_update(clump_heap *heap, int numbered, const clumpi_cro
     heap->numbers_wanted = numbered;
     clumpi_u32 with_numbers = numbered || was_wanted ? 1 : 0;
     const clumpi_u32 many = UINT32_C(1) << 24; /* more of either make no difference */
-    clumpi_u32 guess = 0, neighbours = many;
+    clumpi_u32 items = 0, neighbours = many;
     if (crowd) {
         uint64_t groups = crowd->global / crowd->local;
         if (heap->context->capabilities.personality == CLUMP_PERSONALITY_GPU)
             groups *= (crowd->local + 31) / 32;
-        guess = crowd->global < many ? (clumpi_u32)crowd->global : many;
+        items = crowd->global < many ? (clumpi_u32)crowd->global : many;
         neighbours = groups < many ? (clumpi_u32)groups : many;
     }
     clumpi_arg args[] = {{sizeof with_numbers, &with_numbers},
                          {sizeof heap->list_turn, &heap->list_turn},
-                         {sizeof guess, &guess},
+                         {sizeof items, &items},
                          {sizeof neighbours, &neighbours}};
     const clumpi_launch_sizes *sizes = &heap->context->sizes;
     size_t global = sizes->scan_groups * sizes->scan_local;

@@ -36,6 +36,12 @@ static inline uint atomic_min(uint *word, uint value) {
     return old;
 }
 
+static inline uint atomic_add(uint *word, uint value) {
+    uint old = *word;
+    *word += value;
+    return old;
+}
+
 static inline uint atomic_or(uint *word, uint value) {
     uint old = *word;
     *word |= value;
@@ -81,14 +87,16 @@ static uint check(uint begin, uint end) {
 
 enum { WORDS = 200, HINTS_AT = 4096, SCAN_AT = 8192 };
 static _Alignas(128) uchar image[32768];
+static uint the_first_block;
 
-/* Blocks of the heap with these free hints, of which the first `opened` cost as much as those in use. */
+/* Tiles of the blocks begin .. end - 1 with these free hints. Where none of a tile's blocks is in use, nor among the `opened`
+ * first free ones, it is little work. */
 static uint work_of(const uint *hints, uint begin, uint end, uint opened) {
-    uint work = 0, before = 0;
-    for (uint b = 0; b < end; b++) {
-        uint is_free = hints[b / 32] >> b % 32 & 1u;
-        if (b >= begin) work += is_free && before >= opened ? 1u : CHUNK_IN_USE;
-        before += is_free;
+    uint work = 0, before = 0, first = begin / 32, last = (end + 31) / 32;
+    for (uint w = 0; w < last; w++) {
+        if (w >= first && begin < end)
+            work += hints[w] == ~0u && before >= opened ? 1u : CHUNK_FULL;
+        before += w * 32 + 32 > the_first_block ? popcount(hints[w]) : 0;
     }
     return work;
 }
@@ -103,10 +111,12 @@ static uint check_work(uint words, uint first_block, uint block_end, uint opened
     v.header->block_end = block_end;
     v.header->scan_groups = group_count;
     v.header->list_opened[0] = 7;
-    v.header->list_opened[1] = opened;
+    v.header->list_opened[1] = opened & 1u ? opened : opened / 2;
+    v.header->list_opened[2] = opened & 1u ? 0 : opened;
+    the_first_block = first_block;
     /* Boundaries are between words, so a group has at most a word more than its share. */
-    uint most = work_of(hints, 0, words * 32, opened) / group_count + 32 * CHUNK_IN_USE;
-    int is_by_work = words > group_count;
+    uint most = work_of(hints, first_block, words * 32, opened) / group_count + 1 + CHUNK_FULL;
+    int is_by_work = words - first_block / 32 > group_count;
     for (this_group = 0; this_group < group_count && !failures; this_group++) {
         chunk_scratch scratch;
         clumpi_range r = list_chunk(&v, &scratch, 0);
@@ -142,14 +152,18 @@ static uint check_patterns(void) {
             for (group_count = 1; group_count <= 40 && !failures; group_count += 3) {
                 for (uint w = 0; w < words; w++) {
                     random = random * 1664525u + 1013904223u;
-                    hints[w] = pattern == 0   ? ~0u
-                               : pattern == 1 ? 0u
-                               : pattern == 2 ? (w < words / 8 ? 0u : ~0u)
-                                              : random ^ random >> 13;
+                    hints[w] = pattern == 0       ? ~0u
+                               : pattern == 1     ? 0u
+                               : pattern == 2     ? (w < words / 8 ? 0u : ~0u)
+                               : random >> 9 & 1u ? ~0u
+                                                  : random ^ random >> 13;
                 }
-                uint spare = random % 24u; /* the first block is below 8 */
+                uint spare = random % 24u;
                 uint opened = random >> 4 & 1u ? random % (words * 32) : 0u;
-                failures += check_work(words, random >> 8 & 7u, words * 32 - spare, opened);
+                uint first =
+                    random >> 8 & 7u; /* or in a later word: the heap's tables are before it */
+                if (random >> 12 & 1u && words > 2) first += (random >> 13) % (words / 2) * 32;
+                failures += check_work(words, first, words * 32 - spare, opened);
             }
     return failures;
 }

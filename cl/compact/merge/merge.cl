@@ -106,17 +106,8 @@ __kernel void clumpi_merge_write(__global uchar *heap, uint header_at, ulong4 se
     for (uint i = (uint)get_global_id(0); most != CLUMPI_NONE && i < most;
          i += (uint)get_global_size(0))
         clumpi_record_table(&v)[i] = CLUMPI_NONE;
-    for (uint c = me; c < sets; c += items) {
-        uint before = 0, all = 0;
-        for (uint g = 0; g < (uint)get_num_groups(0); g++) {
-            uint n = merge_counts(&v)[g * sets + c];
-            before += g < (uint)get_group_id(0) ? n : 0;
-            all += n;
-        }
-        place[c] = before;
-        candidates[c] = c ? all : 0;
-    }
-    CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
+    clumpi_groups_sum(merge_counts(&v), sets, place, candidates);
+    if (me == 0) candidates[0] = 0;
     if (me == 0) plan_pass(&v, factor, retain, most, candidates, begins);
     CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
     clumpi_range chunk = clumpi_block_chunk(&v);
