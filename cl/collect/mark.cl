@@ -233,7 +233,7 @@ static inline void gather(clumpi_mark *m, uint ref, ref_batch *b, front *next) {
             if (b->count == REF_BATCH) drain(m, b, next);
         }
     }
-    gather_arrays(m, ref, clumpi_mark_class(m, ref), b, next);
+    if (CLUMPI_REF_ARRAYS) gather_arrays(m, ref, clumpi_mark_class(m, ref), b, next);
 }
 
 static inline void narrow_step(clumpi_mark *m, ref_batch *b) {
@@ -299,7 +299,7 @@ static inline void scan_row(clumpi_mark *m, uint granule, ulong bits, ref_batch 
         for (uint e = 0; e < column.count; e++)
             gather_row(m, &column, column.base + e * (ulong)column.step, granule, bits, b);
     }
-    if (class->arrays == class->cleared) return;
+    if (!CLUMPI_REF_ARRAYS || class->arrays == class->cleared) return;
     for (; bits; bits &= bits - 1ul)
         gather_arrays(m, granule << 6 | clumpi_lowest64(bits), clumpi_mark_class(m, granule << 6), b, 0);
 }
@@ -520,7 +520,7 @@ static inline void queue_step(clumpi_mark *m, const group_memory *s) {
         uint at = tile * items + me, object = at < length ? m->in[at] : 0u;
         uint count = object ? m->refs_of[clumpi_mark_class(m, object)] : 0u;
         s->tile[me] = object;
-        if (object) follow_arrays(m, object, clumpi_mark_class(m, object), 0, 1);
+        if (CLUMPI_REF_ARRAYS && object) follow_arrays(m, object, clumpi_mark_class(m, object), 0, 1);
         if (m->control->histogram) follow_by_rank(m, s, count);
         else follow_by_sums(m, s, count);
     }
@@ -577,7 +577,7 @@ static inline void narrow_step(clumpi_mark *m, const group_memory *s) {
         for (uint i = me / team; i < n; i += items / team) {
             uint class_id = at->classes[i], count = m->refs_of[class_id];
             uint place = CLUMPI_MARK_ITEMS;
-            follow_arrays(m, at->refs[i], class_id, member, team);
+            if (CLUMPI_REF_ARRAYS) follow_arrays(m, at->refs[i], class_id, member, team);
             if (count / team > wide && team < items) /* for the whole group, below; no room: team is 1 */
                 place = member ? 0u : atomic_inc(&s->shared->wide);
             if (place < CLUMPI_MARK_ITEMS) {
@@ -617,7 +617,7 @@ static inline void scan_row(clumpi_mark *m, uint granule, ulong bits) {
     uint class_id = clumpi_mark_class(m, row), refs = m->refs_of[class_id];
     if (refs > m->control->wide && clumpi_popcount64(bits) < 32u) {
         for (; bits; bits &= bits - 1ul) {
-            follow_arrays(m, row | clumpi_lowest64(bits), class_id, member, 64u);
+            if (CLUMPI_REF_ARRAYS) follow_arrays(m, row | clumpi_lowest64(bits), class_id, member, 64u);
             for (uint k = member; k < refs; k += 64u) {
                 uint ref = follow_nth(m, row | clumpi_lowest64(bits), k);
                 if (ref) clumpi_pass_on(m, ref);
@@ -626,7 +626,7 @@ static inline void scan_row(clumpi_mark *m, uint granule, ulong bits) {
         return;
     }
     if (!(bits >> member & 1ul)) return;
-    follow_arrays(m, row | member, class_id, 0, 1);
+    if (CLUMPI_REF_ARRAYS) follow_arrays(m, row | member, class_id, 0, 1);
     for (uint c = m->v.classes[class_id].refs; c < m->v.classes[class_id].weak; c++) {
         const clumpi_column column = clumpi_columns(&m->v)[c];
         __global const uchar *at = m->r.heap + granule * m->r.granule_bytes + column.base +

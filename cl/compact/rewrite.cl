@@ -260,7 +260,7 @@ static inline void rewrite_all(clumpi_view v, rewrite_mode p, __local clumpi_tal
                 rewrite_element(&v, &r, &p, &column, column.base + e * (ulong)column.step,
                                 block * r.granules, rows, row_granules, &tally);
         }
-        for (uint i = end; i < v.classes[c].cleared; i++) {
+        for (uint i = end; CLUMPI_REF_ARRAYS && i < v.classes[c].cleared; i++) {
             clumpi_column array = clumpi_columns(&v)[i];
             if (array.hit) rewrite_arrays(&v, &r, &p, &array, block * r.granules, rows, row_granules, &tally);
         }

@@ -15,9 +15,8 @@ static const char *const kernel_files[] = {
     "cl/core/scan.clh",    "cl/compact/layout.h", "cl/compact/plan.clh", "cl/compact/reach.clh",
     "cl/collect/layout.h", "cl/collect/mark.clh", "cl/collect/mark.cl",  "cl/collect/sweep.cl"};
 static const char *const kernel_names[] = {CLUMPI_COLLECT_KERNELS(CLUMPI_KERNEL_NAME)};
-const clumpi_library clumpi_collect_library = {
-    kernel_files, sizeof kernel_files / sizeof *kernel_files, kernel_names,
-    sizeof kernel_names / sizeof *kernel_names};
+static const clumpi_library with_arrays = CLUMPI_LIBRARY("-DCLUMPI_REF_ARRAYS=1", NULL);
+const clumpi_library clumpi_collect_library = CLUMPI_LIBRARY(NULL, &with_arrays);
 
 #define NARROW_PRESET 512u
 #define WIDE_PRESET 16u

@@ -58,8 +58,10 @@ static void select_classes(clump_compactor *k) {
 }
 
 /* The programs that ticks need: a simulation would stop for seconds while they are built. */
-static clump_status build_programs(clump_context *c, const clump_compact_desc *desc) {
-    clump_status status = clumpi_build_library(c, &clumpi_compact_library);
+static clump_status build_programs(clump_heap *heap, const clump_compact_desc *desc) {
+    clump_context *c = heap->context;
+    const clumpi_kernel_id any = clumpi_kernel_of(heap, CLUMPI_COMPACT_KERNEL(move));
+    clump_status status = clumpi_build_library(c, any.library);
     if (!status && desc->merge) status = clumpi_build_library(c, &clumpi_merge_library);
     if (!status && desc->order >= CLUMP_ORDER_FIELD)
         status = clumpi_build_library(c, &clumpi_sort_library);
@@ -74,7 +76,7 @@ clump_status clump_compactor_create(const clump_compactor_desc *desc, clump_comp
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
                            "clump_compactor_create needs a place for the result");
     clump_status status = check_desc(desc);
-    if (!status) status = build_programs(c, &desc->compact);
+    if (!status) status = build_programs(desc->heap, &desc->compact);
     if (status) return status;
     clump_compactor *k = clumpi_alloc(&c->allocator, sizeof *k);
     if (!k) return clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for a compactor");

@@ -104,14 +104,15 @@ static clump_status sort_class(clumpi_compaction *r, uint32_t class_id, uint64_t
                              : gather_field(r, class_id, o);
     clumpi_arg begin[] = {{sizeof o->numbers, &o->numbers}, {sizeof count, &count}};
     if (!status)
-        status = clumpi_run_kernel(c, CLUMPI_COMPACT_KERNEL(order_begin), sizes->do_all_global,
-                                   sizes->do_all_local, begin, 2, NULL);
+        status = clumpi_run_kernel(c, clumpi_kernel_of(r->heap, CLUMPI_COMPACT_KERNEL(order_begin)),
+                                   sizes->do_all_global, sizes->do_all_local, begin, 2, NULL);
     if (!status) status = clumpi_sort_pairs(c, o->keys, o->numbers, count);
     clumpi_arg invert[] = {
         {sizeof o->numbers, &o->numbers}, {sizeof o->keys, &o->keys}, {sizeof count, &count}};
     if (!status)
-        status = clumpi_run_kernel(c, CLUMPI_COMPACT_KERNEL(order_invert), sizes->do_all_global,
-                                   sizes->do_all_local, invert, 3, NULL);
+        status =
+            clumpi_run_kernel(c, clumpi_kernel_of(r->heap, CLUMPI_COMPACT_KERNEL(order_invert)),
+                              sizes->do_all_global, sizes->do_all_local, invert, 3, NULL);
     return status;
 }
 

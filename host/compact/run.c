@@ -11,9 +11,8 @@ static const char *const kernel_files[] = {
     "cl/compact/plan.cl", "cl/compact/move.cl",  "cl/compact/rewrite.cl", "cl/compact/finish.cl",
     "cl/compact/order.cl"};
 static const char *const kernel_names[] = {CLUMPI_COMPACT_KERNELS(CLUMPI_KERNEL_NAME)};
-const clumpi_library clumpi_compact_library = {
-    kernel_files, sizeof kernel_files / sizeof *kernel_files, kernel_names,
-    sizeof kernel_names / sizeof *kernel_names};
+static const clumpi_library with_arrays = CLUMPI_LIBRARY("-DCLUMPI_REF_ARRAYS=1", NULL);
+const clumpi_library clumpi_compact_library = CLUMPI_LIBRARY(NULL, &with_arrays);
 
 clump_status clumpi_compact_run(clumpi_compaction *r, clump_compact_phase phase,
                                 clumpi_kernel_id id, size_t groups, size_t local,

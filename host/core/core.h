@@ -191,7 +191,16 @@ typedef struct clumpi_library {
     size_t file_count;
     const char *const *kernels; /* names */
     size_t kernel_count;
+    const char *options; /* beside those of all parts, or NULL */
+    /* The same for heaps with arrays of references of run-time length, or NULL: this program does for them, too. */
+    const struct clumpi_library *arrays;
 } clumpi_library;
+/* Of the arrays kernel_files and kernel_names. */
+#define CLUMPI_LIBRARY(options, arrays)                                                            \
+    {                                                                                              \
+        kernel_files, sizeof kernel_files / sizeof *kernel_files, kernel_names,                    \
+            sizeof kernel_names / sizeof *kernel_names, options, arrays                            \
+    }
 #define CLUMPI_KERNEL_INDEX(name) CLUMPI_KERNEL_##name,
 #define CLUMPI_KERNEL_NAME(name) "clumpi_" #name,
 

@@ -29,6 +29,7 @@ static clump_status build(clump_context *c, const clumpi_library *library, cl_pr
     clumpi_text source = {.allocator = &c->allocator}, options = {.allocator = &c->allocator};
     clumpi_source_append(&source, library->files, library->file_count);
     clumpi_options_append(&options, c, NULL);
+    if (library->options) clumpi_text_append(&options, " %s", library->options);
     clump_status status;
     if (source.failed || options.failed)
         status = clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for kernel sources");

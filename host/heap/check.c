@@ -16,9 +16,7 @@ static const char *const kernel_files[] = {
     "cl/core/block.clh", "cl/core/reserve.clh", "cl/core/scan.clh",
     "cl/heap/layout.h",  "cl/heap/check.cl",    "cl/heap/repair.cl"};
 static const char *const kernel_names[] = {CLUMPI_CHECK_KERNELS(CLUMPI_KERNEL_NAME)};
-const clumpi_library clumpi_check_library = {
-    kernel_files, sizeof kernel_files / sizeof *kernel_files, kernel_names,
-    sizeof kernel_names / sizeof *kernel_names};
+const clumpi_library clumpi_check_library = CLUMPI_LIBRARY(NULL, NULL);
 
 /* ---- What the host knows --------------------------------------------------------------------- */
 

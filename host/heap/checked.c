@@ -21,9 +21,7 @@ static const char *const kernel_files[] = {"cl/core/layout.h",   "cl/core/prelud
                                            "cl/core/bitmap.clh", "cl/core/poison.clh",
                                            "cl/core/scan.clh",   "cl/heap/checked.cl"};
 static const char *const kernel_names[] = {CLUMPI_CHECKED_KERNELS(CLUMPI_KERNEL_NAME)};
-const clumpi_library clumpi_checked_library = {
-    kernel_files, sizeof kernel_files / sizeof *kernel_files, kernel_names,
-    sizeof kernel_names / sizeof *kernel_names};
+const clumpi_library clumpi_checked_library = CLUMPI_LIBRARY(NULL, NULL);
 
 _Static_assert((int)CLUMPI_CHECKS_REFERENCES == CLUMP_CHECK_REFERENCES &&
                    (int)CLUMPI_CHECKS_BOUNDS == CLUMP_CHECK_BOUNDS &&

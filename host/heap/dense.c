@@ -13,9 +13,7 @@ static const char *const kernel_files[] = {
     "cl/core/block.clh", "cl/core/reserve.clh", "cl/core/alloc.clh",
     "cl/core/scan.clh",  "cl/heap/layout.h",    "cl/heap/dense.cl"};
 static const char *const kernel_names[] = {CLUMPI_DENSE_KERNELS(CLUMPI_KERNEL_NAME)};
-const clumpi_library clumpi_dense_library = {
-    kernel_files, sizeof kernel_files / sizeof *kernel_files, kernel_names,
-    sizeof kernel_names / sizeof *kernel_names};
+const clumpi_library clumpi_dense_library = CLUMPI_LIBRARY(NULL, NULL);
 
 clump_status clumpi_dense_open(clump_heap *heap, clumpi_dense *d) {
     clump_context *c = heap->context;

@@ -14,9 +14,18 @@ static const char *const kernel_files[] = {
     "cl/heap/reserve.clh", "cl/heap/init.cl",     "cl/heap/enumerate.cl", "cl/heap/new.cl",
     "cl/heap/stats.cl",    "cl/heap/fields.cl",   "cl/heap/watch.cl"};
 static const char *const kernel_names[] = {CLUMPI_HEAP_KERNELS(CLUMPI_KERNEL_NAME)};
-const clumpi_library clumpi_heap_library = {
-    kernel_files, sizeof kernel_files / sizeof *kernel_files, kernel_names,
-    sizeof kernel_names / sizeof *kernel_names};
+const clumpi_library clumpi_heap_library = CLUMPI_LIBRARY(NULL, NULL);
+
+clumpi_kernel_id clumpi_kernel_of(const clump_heap *heap, clumpi_kernel_id id) {
+    if (heap->has_ref_arrays && id.library->arrays) id.library = id.library->arrays;
+    return id;
+}
+
+static int find_ref_arrays(const clump_heap *heap) {
+    for (uint32_t id = 1; id <= clump_schema_get_class_count(heap->schema); id++)
+        if (heap->geometry.classes[id].arrays < heap->geometry.classes[id].cleared) return 1;
+    return 0;
+}
 
 clump_status clumpi_run_on_heap(clump_heap *heap, clumpi_kernel_id id, size_t global, size_t local,
                                 const clumpi_arg *args, uint32_t arg_count,
@@ -25,7 +34,8 @@ clump_status clumpi_run_on_heap(clump_heap *heap, clumpi_kernel_id id, size_t gl
         {sizeof heap->buffer, &heap->buffer}, {sizeof(clumpi_u32), &heap->geometry.header.self_at}};
     assert(arg_count <= CLUMPI_HEAP_ARGS_MAX);
     for (uint32_t i = 0; i < arg_count; i++) all[2 + i] = args[i];
-    return clumpi_run_kernel(heap->context, id, global, local, all, 2 + arg_count, sync);
+    return clumpi_run_kernel(heap->context, clumpi_kernel_of(heap, id), global, local, all,
+                             2 + arg_count, sync);
 }
 
 void *clumpi_heap_keep(clump_heap *heap, const void *key, size_t bytes,
@@ -171,6 +181,7 @@ static clump_status create(const clump_heap_desc *desc, uint64_t bytes, clump_he
         heap->schema, bytes, desc->block_rows, (uint32_t)c->sizes.scan_groups,
         (uint32_t)(c->sizes.do_all_global / c->sizes.do_all_local), extras, g, &c->error);
     if (status) return status;
+    heap->has_ref_arrays = find_ref_arrays(heap);
     uint32_t block_bytes = g->header.granule_bytes * g->header.block_granules;
     heap->layout = (clump_heap_layout){
         .bytes = g->bytes,

@@ -124,6 +124,7 @@ struct clump_heap {
     clumpi_checking *checking;      /* NULL then */
     int is_plain;                   /* references have no generations for now */
     int has_raw;                    /* clump_malloc() works */
+    int has_ref_arrays;             /* a class has arrays of references of run-time length */
     clumpi_attachments attachments; /* what compaction and collection keep */
 };
 
@@ -165,7 +166,10 @@ static inline uint64_t clumpi_header_offset(const clump_heap *heap, size_t membe
 /* The class of that name, or words that there is none. */
 clump_status clumpi_find_class(clump_heap *heap, const char *name, clump_class_info *info);
 
-/* Launch a kernel that begins with the heap and header_at; `args` are the others. */
+/* The kernel for this heap: its part may have two programs. */
+clumpi_kernel_id clumpi_kernel_of(const clump_heap *heap, clumpi_kernel_id id);
+
+/* Launch a kernel that begins with the heap and header_at, of the program for this heap; `args` are the others. */
 #define CLUMPI_HEAP_ARGS_MAX 14u
 clump_status clumpi_run_on_heap(clump_heap *heap, clumpi_kernel_id id, size_t global, size_t local,
                                 const clumpi_arg *args, uint32_t arg_count, const clump_sync *sync);

@@ -15,9 +15,7 @@ static const char *const kernel_files[] = {
     "cl/core/block.clh", "cl/core/reserve.clh", "cl/core/alloc.clh",
     "cl/core/scan.clh",  "cl/heap/layout.h",    "cl/heap/structs.cl"};
 static const char *const kernel_names[] = {CLUMPI_STRUCT_KERNELS(CLUMPI_KERNEL_NAME)};
-const clumpi_library clumpi_struct_library = {
-    kernel_files, sizeof kernel_files / sizeof *kernel_files, kernel_names,
-    sizeof kernel_names / sizeof *kernel_names};
+const clumpi_library clumpi_struct_library = CLUMPI_LIBRARY(NULL, NULL);
 
 /* One call. */
 typedef struct transfer {

@@ -12,9 +12,7 @@ static const char *const kernel_files[] = {"cl/core/layout.h",   "cl/core/prelud
                                            "cl/core/bitmap.clh", "cl/core/scan.clh",
                                            "cl/sort/layout.h",   "cl/sort/sort.cl"};
 static const char *const kernel_names[] = {CLUMPI_SORT_KERNELS(CLUMPI_KERNEL_NAME)};
-const clumpi_library clumpi_sort_library = {
-    kernel_files, sizeof kernel_files / sizeof *kernel_files, kernel_names,
-    sizeof kernel_names / sizeof *kernel_names};
+const clumpi_library clumpi_sort_library = CLUMPI_LIBRARY(NULL, NULL);
 
 #define KEY_BITS 32u
 

@@ -9,9 +9,7 @@ static const char *const kernel_files[] = {
     "cl/core/layout.h", "cl/core/prelude.clh", "cl/core/bitmap.clh",  "cl/core/block.clh",
     "cl/core/scan.clh", "cl/compact/layout.h", "cl/compact/plan.clh", "cl/compact/merge/merge.cl"};
 static const char *const kernel_names[] = {CLUMPI_MERGE_KERNELS(CLUMPI_KERNEL_NAME)};
-const clumpi_library clumpi_merge_library = {
-    kernel_files, sizeof kernel_files / sizeof *kernel_files, kernel_names,
-    sizeof kernel_names / sizeof *kernel_names};
+const clumpi_library clumpi_merge_library = CLUMPI_LIBRARY(NULL, NULL);
 
 #define RECORDS_MAX 4096u /* entries of the table of sources: 16 KB of local memory */
 
