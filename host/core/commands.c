@@ -14,6 +14,11 @@ clump_status clumpi_sync_check(clump_context *c, const clump_sync *sync, const c
     return CLUMP_OK;
 }
 
+/* Does a command need an event, for the order or for the timeline? */
+static int needs_event(const clump_context *c) {
+    return !c->in_order || clumpi_timeline_has_room(c);
+}
+
 /* On an out-of-order queue: remember the event as the one to wait for. Takes over `event`. */
 static void remember(clump_context *c, cl_event event) {
     if (c->last) c->cl.ReleaseEvent(c->last);
@@ -33,6 +38,17 @@ static clump_status wait_for_user(clump_context *c, const clump_sync *sync) {
     if (code) return clumpi_fail_cl(&c->error, "clEnqueueMarkerWithWaitList", code, "wait list");
     remember(c, joined);
     return CLUMP_OK;
+}
+
+/* A transfer was enqueued, with an event if it needs one. */
+static clump_status transferred(clump_context *c, const char *what, uint64_t bytes,
+                                cl_event event) {
+    clump_status status = clumpi_timeline_add(c, NULL, what, bytes, event);
+    if (!c->in_order)
+        remember(c, event);
+    else if (event)
+        c->cl.ReleaseEvent(event);
+    return status;
 }
 
 clump_status clumpi_sync_begin(clump_context *c, const clump_sync *sync) {
@@ -57,7 +73,7 @@ clump_status clumpi_enqueue(clump_context *c, cl_kernel kernel, const char *name
     clump_status status = wait_for_user(c, sync);
     if (status) return status;
     cl_event event = NULL;
-    int want = (sync && sync->event) || !c->in_order;
+    const int want = (sync && sync->event) || needs_event(c);
     cl_uint waits = c->in_order ? (sync ? sync->wait_count : 0) : (c->last ? 1 : 0);
     const cl_event *list = c->in_order ? (sync ? sync->wait_list : NULL) : &c->last;
     cl_int code = c->cl.EnqueueNDRangeKernel(c->queue, kernel, 1, NULL, &global, &local, waits,
@@ -65,24 +81,33 @@ clump_status clumpi_enqueue(clump_context *c, cl_kernel kernel, const char *name
     if (code)
         return clumpi_fail_cl(&c->error, "clEnqueueNDRangeKernel", code,
                               "kernel %s, %zu work-items in groups of %zu", name, global, local);
+    status = clumpi_timeline_add(c, kernel, name, 0, event);
+    int is_users = !status && sync && sync->event;
     if (!c->in_order) {
-        code = sync && sync->event ? c->cl.RetainEvent(event) : CL_SUCCESS;
+        code = is_users ? c->cl.RetainEvent(event) : CL_SUCCESS;
         remember(c, event);
         if (code) return clumpi_fail_cl(&c->error, "clRetainEvent", code, "kernel %s", name);
     }
-    if (sync && sync->event) *sync->event = event;
-    return CLUMP_OK;
+    if (is_users)
+        *sync->event = event;
+    else if (c->in_order && event)
+        c->cl.ReleaseEvent(event);
+    return status;
 }
 
 clump_status clumpi_read(clump_context *c, cl_mem buffer, uint64_t offset, uint64_t bytes,
                          void *data) {
     if (bytes == 0) return CLUMP_OK;
+    cl_event event = NULL;
     cl_int code = c->cl.EnqueueReadBuffer(c->queue, buffer, CL_TRUE, offset, bytes, data,
-                                          c->last ? 1 : 0, c->last ? &c->last : NULL, NULL);
+                                          c->last ? 1 : 0, c->last ? &c->last : NULL,
+                                          clumpi_timeline_has_room(c) ? &event : NULL);
     if (code)
         return clumpi_fail_cl(&c->error, "clEnqueueReadBuffer", code, "%llu bytes at %llu",
                               (unsigned long long)bytes, (unsigned long long)offset);
-    return CLUMP_OK;
+    clump_status status = clumpi_timeline_add(c, NULL, "read", bytes, event);
+    if (event) c->cl.ReleaseEvent(event);
+    return status;
 }
 
 clump_status clumpi_write(clump_context *c, cl_mem buffer, uint64_t offset, uint64_t bytes,
@@ -91,17 +116,18 @@ clump_status clumpi_write(clump_context *c, cl_mem buffer, uint64_t offset, uint
     cl_event event = NULL;
     cl_int code =
         c->cl.EnqueueWriteBuffer(c->queue, buffer, CL_TRUE, offset, bytes, data, c->last ? 1 : 0,
-                                 c->last ? &c->last : NULL, c->in_order ? NULL : &event);
+                                 c->last ? &c->last : NULL, needs_event(c) ? &event : NULL);
     if (code)
         return clumpi_fail_cl(&c->error, "clEnqueueWriteBuffer", code, "%llu bytes at %llu",
                               (unsigned long long)bytes, (unsigned long long)offset);
-    if (c->in_order) return CLUMP_OK;
+    clump_status status = clumpi_timeline_add(c, NULL, "write", bytes, event);
+    if (!event) return status;
     /* A blocking write of less than 512 bytes does not block on out-of-order queues of Intel's CPU
      * runtime 2026.22 (docs/portability.md), so its event is waited for. */
     code = c->cl.WaitForEvents(1, &event);
     c->cl.ReleaseEvent(event);
     if (code) return clumpi_fail_cl(&c->error, "clWaitForEvents", code, "a write");
-    return CLUMP_OK;
+    return status;
 }
 
 /* NVIDIA's fill has been seen to fail or hang from 2 GiB on (inducer/pyopencl issue 395). */
@@ -112,12 +138,11 @@ static clump_status fill_piece(clump_context *c, cl_mem buffer, uint64_t offset,
     cl_event event = NULL;
     cl_int code = c->cl.EnqueueFillBuffer(c->queue, buffer, &word, sizeof word, offset, bytes,
                                           c->last ? 1 : 0, c->last ? &c->last : NULL,
-                                          c->in_order ? NULL : &event);
+                                          needs_event(c) ? &event : NULL);
     if (code)
         return clumpi_fail_cl(&c->error, "clEnqueueFillBuffer", code, "%llu bytes at %llu",
                               (unsigned long long)bytes, (unsigned long long)offset);
-    if (!c->in_order) remember(c, event);
-    return CLUMP_OK;
+    return transferred(c, "fill", bytes, event);
 }
 
 clump_status clumpi_clear(clump_context *c, cl_mem buffer, uint64_t offset, uint64_t bytes) {
@@ -140,12 +165,11 @@ clump_status clumpi_copy(clump_context *c, cl_mem from, uint64_t from_offset, cl
     cl_event event = NULL;
     cl_int code =
         c->cl.EnqueueCopyBuffer(c->queue, from, to, from_offset, to_offset, bytes, c->last ? 1 : 0,
-                                c->last ? &c->last : NULL, c->in_order ? NULL : &event);
+                                c->last ? &c->last : NULL, needs_event(c) ? &event : NULL);
     if (code)
         return clumpi_fail_cl(&c->error, "clEnqueueCopyBuffer", code, "%llu bytes",
                               (unsigned long long)bytes);
-    if (!c->in_order) remember(c, event);
-    return CLUMP_OK;
+    return transferred(c, "copy", bytes, event);
 }
 
 clump_status clumpi_buffer_create(clump_context *c, uint64_t bytes, const char *what,

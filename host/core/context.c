@@ -90,6 +90,7 @@ void clump_context_destroy(clump_context *c) {
 void clumpi_context_unuse(clump_context *c) {
     if (atomic_fetch_sub(&c->users, 1) > 1) return;
     clumpi_attachments_release(&c->attachments, c);
+    clumpi_timeline_release(c);
     if (c->last) c->cl.ReleaseEvent(c->last);
     c->cl.ReleaseCommandQueue(c->queue);
     c->cl.ReleaseContext(c->context);

@@ -28,7 +28,7 @@ PARTS = {
 }
 # The headers that users include, by the part that they are of. clump.h has all.
 PUBLIC = {
-    'core': 'allocator cl_functions context experimental export status',
+    'core': 'allocator cl_functions context experimental export status timeline',
     'schema': 'schema',
     'heap': 'checked heap program refs run structs',
     'compact': 'compact compactor',

@@ -260,6 +260,17 @@ static clump_status step_dump(run *r) {
     return status;
 }
 
+static clump_status step_timeline(run *r) {
+    size_t bytes = 0;
+    clump_heap_stats stats;
+    clump_status status = clump_timeline_record(r->context, 2);
+    if (!status) status = clump_heap_calc_stats(r->heap, &stats, NULL, 0);
+    if (!status) status = clump_timeline_write(r->context, keep_text, &bytes);
+    assert_int_equal(bytes > 300, !status);
+    const clump_status stopped = clump_timeline_record(r->context, 0);
+    return status ? status : stopped;
+}
+
 static clump_status step_drop(run *r) {
     return clump_launch(r->heap, r->drop, 64, 1, NULL);
 }
@@ -380,7 +391,7 @@ static const session_step all_steps[] = {
 static const session_step struct_steps[] = {
     STEP(schema) STEP(context) STEP(heap) STEP(new_structs) STEP(read_structs) STEP(write_structs)
         STEP(structs_refs) STEP(read_chosen) STEP(write_chosen) STEP(csv) STEP(npy) STEP(dump)
-            STEP(fetch_errors) STEP(check)};
+            STEP(timeline) STEP(fetch_errors) STEP(check)};
 #undef STEP
 static const session_step *steps;
 static size_t steps_chosen;

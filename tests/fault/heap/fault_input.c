@@ -764,6 +764,11 @@ static void counts(void **state) {
     assert_int_equal(classes[0].objects, 7);
     REFUSED_SILENTLY(clump_heap_dump(NULL, no_text, NULL));
     REFUSED(USAGE, "a function that takes the text", clump_heap_dump(t.heap, NULL, NULL));
+    REFUSED_SILENTLY(clump_timeline_record(NULL, 10));
+    REFUSED_SILENTLY(clump_timeline_write(NULL, no_text, NULL));
+    REFUSED(USAGE, "nothing is being recorded", clump_timeline_write(t.on.clump, no_text, NULL));
+    REFUSED(USAGE, "a function that takes the text", clump_timeline_write(t.on.clump, NULL, NULL));
+    REFUSED(USAGE, "at most 16777216", clump_timeline_record(t.on.clump, (1u << 24) + 1));
     REFUSED_SILENTLY(clump_heap_calc_count(NULL, "Body", &count));
     assert_int_equal(count, 0);
     REFUSED(USAGE, "a place for the count", clump_heap_calc_count(t.heap, "Body", NULL));

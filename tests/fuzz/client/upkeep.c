@@ -95,6 +95,27 @@ static void compare_context(client *c) {
         complain(c, "an error without words");
 }
 
+/* How many commands a timeline has, and how many came after these. */
+static void take_timeline(void *user, const char *json, size_t bytes) {
+    unsigned long long *found = user;
+    const char *dropped = strstr(json, "\"dropped\":");
+    if (!dropped || strlen(json) != bytes) return;
+    found[1] = strtoull(dropped + 10, NULL, 10);
+    found[0] = 0;
+    for (const char *at = json; (at = strstr(at, "\"ph\":\"X\"")) != NULL; at++) found[0]++;
+}
+
+/* What the client did since the last look is there, up to the capacity. */
+static void compare_timeline(client *c) {
+    enum { MOST = 100 };
+    unsigned long long found[2] = {~0ull, 0};
+    if (clump_timeline_write(c->on.clump, take_timeline, found)) { /* nothing was recorded yet */
+        CHECK_OK(&c->on, clump_timeline_record(c->on.clump, MOST));
+        return;
+    }
+    if (found[0] > MOST || (found[1] && found[0] != MOST)) complain(c, "a timeline has gaps");
+}
+
 /* The dump's count of objects, and how many blocks it lists. */
 static void take_dump(void *user, const char *json, size_t bytes) {
     unsigned long long *found = user;
@@ -123,6 +144,7 @@ void look_inside(client *c, heap_model *h) {
     compare_dump(c, h);
     compare_program(c);
     compare_context(c);
+    compare_timeline(c);
     look_at_checks(c, h);
     clump_heap_touch(h->heap); /* the next do-all makes its list anew */
 }
