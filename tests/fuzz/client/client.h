@@ -53,6 +53,7 @@ enum {
     OUTSIDES_MAX = 4,
     HANDLES_MAX = 100, /* more than the library's first buffer of handles has room for */
     REGIONS_MAX = 32,
+    TIMELINE_MAX = 100, /* commands */
     RAWS_MAX = 2000
 };
 

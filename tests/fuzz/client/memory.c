@@ -11,7 +11,7 @@ enum {
     BUFFERS_MAX = 40 + 3 * REGIONS_MAX,
     PROGRAMS_MAX = 12,
     KERNELS_MAX = 120,
-    EVENTS_MAX = 60 + REGIONS_MAX
+    EVENTS_MAX = 60 + REGIONS_MAX + TIMELINE_MAX
 };
 
 /* Device memory that calls on a heap keep beside it: a share of its size, and more. */

@@ -107,13 +107,12 @@ static void take_timeline(void *user, const char *json, size_t bytes) {
 
 /* What the client did since the last look is there, up to the capacity. */
 static void compare_timeline(client *c) {
-    enum { MOST = 100 };
     unsigned long long found[2] = {~0ull, 0};
     if (clump_timeline_write(c->on.clump, take_timeline, found)) { /* nothing was recorded yet */
-        CHECK_OK(&c->on, clump_timeline_record(c->on.clump, MOST));
+        CHECK_OK(&c->on, clump_timeline_record(c->on.clump, TIMELINE_MAX));
         return;
     }
-    if (found[0] > MOST || (found[1] && found[0] != MOST)) complain(c, "a timeline has gaps");
+    if (found[0] > TIMELINE_MAX || (found[1] && found[0] != TIMELINE_MAX)) complain(c, "a timeline has gaps");
 }
 
 /* The dump's count of objects, and how many blocks it lists. */
