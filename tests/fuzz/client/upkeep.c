@@ -112,7 +112,8 @@ static void compare_timeline(client *c) {
         CHECK_OK(&c->on, clump_timeline_record(c->on.clump, TIMELINE_MAX));
         return;
     }
-    if (found[0] > TIMELINE_MAX || (found[1] && found[0] != TIMELINE_MAX)) complain(c, "a timeline has gaps");
+    if (found[0] > TIMELINE_MAX || (found[1] && found[0] != TIMELINE_MAX))
+        complain(c, "a timeline has gaps");
 }
 
 /* The dump's count of objects, and how many blocks it lists. */
