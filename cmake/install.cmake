@@ -1,5 +1,7 @@
-# Install rules: headers, library, programs, examples, device sources for reference, CMake package, clump.pc.
+# Install rules: headers, library, programs, examples, device sources for reference, CMake package, clump.pc. What belongs
+# together is a component, and a package (packages.cmake): lib, dev, tools.
 include(CMakePackageConfigHelpers)
+set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME dev)
 
 install(DIRECTORY include/clump DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" FILES_MATCHING PATTERN "*.h"
     PATTERN "*.hpp")
@@ -9,12 +11,14 @@ install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}")
 install(DIRECTORY examples DESTINATION "${CMAKE_INSTALL_DOCDIR}" PATTERN build EXCLUDE)
 install(TARGETS clump EXPORT clumpTargets
     ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
-    LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+    LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT lib NAMELINK_COMPONENT dev)
 file(RELATIVE_PATH bin_to_lib "${CMAKE_INSTALL_FULL_BINDIR}" "${CMAKE_INSTALL_FULL_LIBDIR}")
 foreach(program IN ITEMS clump-info clump-schema clump-inspect clump-bench)
     if(TARGET ${program})
-        set_target_properties(${program} PROPERTIES INSTALL_RPATH "$ORIGIN/${bin_to_lib}")
-        install(TARGETS ${program} DESTINATION "${CMAKE_INSTALL_BINDIR}")
+        if(NOT CMAKE_INSTALL_PREFIX STREQUAL "/usr") # where the loader looks anyway
+            set_target_properties(${program} PROPERTIES INSTALL_RPATH "$ORIGIN/${bin_to_lib}")
+        endif()
+        install(TARGETS ${program} DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT tools)
     endif()
 endforeach()
 
@@ -48,3 +52,5 @@ endif()
 configure_file(cmake/clump.pc.in generated/clump.pc @ONLY)
 install(FILES "${PROJECT_BINARY_DIR}/generated/clump.pc"
     DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+
+include(cmake/packages.cmake)
