@@ -5,9 +5,9 @@
  *
  *   - some order of all calls, in which each does alone what it did, agrees with the results and with what is in the list at
  *     the end; a call that ended before another began comes before it
- *   - the fields of an object are read only by who knows them to be there: they were written before a fence and an atomic
- *     operation, whose word the reader took by an atomic operation, with a fence behind it
- *   - no object is lost, and nobody touches one that is free
+ *   - a thread reads the fields of an object only if it knows them to be there: they were written before a fence and an atomic
+ *     operation, and the reader took the word of that by an atomic operation, followed by a fence
+ *   - no object is lost, and no thread touches one that is free
  *
  * A schedule is run from the start. One that comes to a state that was seen is left; a state is the memory, what is known of
  * the order of writes, and all that each thread has read.
@@ -133,7 +133,7 @@ static Word new_word(void) {
     if (id >= WORDS) abort();
     memory.in_use |= 1u << id;
     memory.key[id] = memory.value[id] = memory.next[id] = memory.erased[id] = 1; /* undefined */
-    for (uint t = 0; t <= THREADS; t++) { /* what anybody knew was of the object before */
+    for (uint t = 0; t <= THREADS; t++) { /* other threads knew the object that was there before */
         order.knows[t] &= ~(1u << id);
         order.tells[t] &= ~(1u << id);
         order.hears[t] &= ~(1u << id);

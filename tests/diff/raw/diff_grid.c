@@ -176,7 +176,7 @@ static void put_in_order(world *w) {
                               &report, NULL));
 }
 
-/* Returns for how many objects it did not work. */
+/* Returns the number of objects for which it failed. */
 static uint32_t note(world *w) {
     const uint32_t zero = 0;
     cl_fixture_write(f, w->out, &zero, sizeof zero);

@@ -3,8 +3,9 @@
  * Work-items put keys in, take them out and look for them, several times each in one launch. Some keys are of one work-item
  * alone: then its calls give exactly what they would give alone. The others are shared. Each value is put in once, so
  * it is there for one stretch of time, and these follow from the results, whatever the order was: a value is taken out
- * by one work-item at most, all values of a key but one at most were taken out at the end, only values that were put in are seen,
- * and none is seen again by who has seen the key without it. Not finding a key needs a moment without it.
+ * by one work-item at most, at the end a key has at most one value that was not taken out, only values that were put in are
+ * seen, and a work-item that has seen the key without a value does not see that value again. A key that is not found must have
+ * been absent at some moment.
  *
  * Values are references to objects that only the map keeps. Between launches erased keys are freed, there are more lists, objects
  * are compacted, and those that the map does not lead to are collected.
