@@ -6,6 +6,7 @@
  *   buffer:NAME:TYPE:COUNT          a buffer with the values 0 .. COUNT-1; TYPE is float or uint
  *   new:CLASS:COUNT:KERNEL[:ARG...] do-new; all objects must be made
  *   all:KERNEL[:ARG...]             do-all
+ *   order:CLASS:KERNEL[:ARG...]     compaction of the class, in the order of the kernel's keys
  *   reduce:KERNEL:TYPE:VALUE        reduction; the result must be VALUE
  *   count:CLASS:COUNT               so many objects of the class must be there
  *
@@ -65,14 +66,14 @@ static void make_buffer(const char *name, const char *type, uint32_t count) {
     free(words);
 }
 
-/* A kernel of the program with its arguments set. */
-static clump_kernel *make_kernel(char *const *words, int count) {
+/* A kernel of the program with its arguments set, which are its parameters from `first` on. */
+static clump_kernel *make_kernel(char *const *words, int count, uint32_t first) {
     clump_kernel *kernel = cl_fixture_kernel(&fixture, program, words[0]);
     for (int i = 1; i < count; i++) {
         char *value = strchr(words[i], '=');
         if (!value) give_up("no argument", words[i]);
         *value++ = 0;
-        uint32_t index = (uint32_t)(i - 1);
+        uint32_t index = first + (uint32_t)(i - 1);
         if (!strcmp(words[i], "float")) {
             float number = strtof(value, NULL);
             SET_ARG(&fixture, kernel, index, number);
@@ -92,7 +93,7 @@ static clump_kernel *make_kernel(char *const *words, int count) {
 }
 
 static void check_reduction(char *const *words) {
-    clump_kernel *kernel = make_kernel(words, 1);
+    clump_kernel *kernel = make_kernel(words, 1, 0);
     float number;
     uint32_t whole;
     char found[64];
@@ -120,13 +121,20 @@ static void act(char *action) {
         make_buffer(words[1], words[2], (uint32_t)strtoul(words[3], NULL, 10));
     } else if (!strcmp(verb, "new") && count >= 4) {
         uint64_t wanted = strtoull(words[2], NULL, 10), made = 0;
-        clump_kernel *kernel = make_kernel(words + 3, count - 3);
+        clump_kernel *kernel = make_kernel(words + 3, count - 3, 0);
         CHECK_OK(&fixture, clump_do_new(heap, words[1], wanted, kernel, &made, NULL));
         if (made != wanted) give_up("not all objects were made", words[1]);
         clump_kernel_destroy(kernel);
     } else if (!strcmp(verb, "all") && count >= 2) {
-        clump_kernel *kernel = make_kernel(words + 1, count - 1);
+        clump_kernel *kernel = make_kernel(words + 1, count - 1, 0);
         CHECK_OK(&fixture, clump_do_all(heap, kernel, NULL));
+        clump_kernel_destroy(kernel);
+    } else if (!strcmp(verb, "order") && count >= 3) {
+        const char *const classes[] = {words[1]};
+        clump_kernel *kernel = make_kernel(words + 2, count - 2, 1); /* 0: the keys */
+        const clump_compact_desc desc = {
+            .classes = classes, .class_count = 1, .order = CLUMP_ORDER_KEY, .key_kernel = kernel};
+        CHECK_OK(&fixture, clump_compact(heap, &desc, NULL, NULL));
         clump_kernel_destroy(kernel);
     } else if (!strcmp(verb, "reduce") && count == 4) {
         check_reduction(words + 1);

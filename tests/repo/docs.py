@@ -15,7 +15,8 @@ The language of a block says what is done with it. A block without one, or with 
           <!-- fragment: PARAMETERS --> before it declares what it uses
   cpp     a fragment likewise, after <!-- fragment: PARAMETERS -->, with clump.hpp and, if it is installed, opencl.hpp;
           left out without a C++ compiler, and if it uses cl:: without opencl.hpp
-  schema  the schema of all OpenCL blocks of the page. <!-- schema: TEXT --> does the same, unseen
+  schema  the schema of all OpenCL blocks of the page, with the other ones of the page. <!-- schema: TEXT --> does
+          the same, unseen
   opencl  all blocks of a page are one program, which is built for the device. The comment
           <!-- run: ACTION... --> before a block runs kernels (doc_kernels.c has the actions, which are
           done in the order of the page); every kernel must be run by one of them. A block after
@@ -180,8 +181,8 @@ def check_kernels(page, blocks, schemas):
         if texts:
             fail(page, texts[0][1], "a schema without kernels")
         return True
-    if len(texts) != 1:
-        fail(page, kernels[0].line, f"the page has {len(texts)} schemas, expected 1")
+    if not texts:
+        fail(page, kernels[0].line, "the page has no schema")
         return True
     source, actions, names = "", [], []
     for number, block in enumerate(kernels):
@@ -196,10 +197,10 @@ def check_kernels(page, blocks, schemas):
         if kind == "run":
             actions += value.split()
     for name in names:
-        if not any(re.search(rf"^(all|reduce):{name}(:|$)|^new:\w+:\d+:{name}(:|$)", a) for a in actions):
+        if not any(re.search(rf"^(all|reduce):{name}(:|$)|^(new:\w+:\d+|order:\w+):{name}(:|$)", a) for a in actions):
             fail(page, kernels[0].line, f"no action runs the kernel {name}")
     first = kernels[0]
-    status, output = run([doc_kernels, write(name_of(page, first, ".schema"), texts[0][0] + "\n"),
+    status, output = run([doc_kernels, write(name_of(page, first, ".schema"), "\n".join(text for text, _ in texts) + "\n"),
                           write(name_of(page, first, ".cl"), source)] + actions)
     if status == 77:
         return False
