@@ -24,6 +24,7 @@
 #include "clump/context.h"
 #include "clump/defrag.h"
 #include "clump/export.h"
+#include "clump/extract.h"
 #include "clump/heap.h"
 #include "clump/pool.h"
 #include "clump/program.h"
