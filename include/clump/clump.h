@@ -3,7 +3,7 @@
  *
  * Reading order: status.h, allocator.h, context.h, schema.h, heap.h, program.h, run.h; then
  * cl/api/device_api.clh for what kernels may call; then structs.h, refs.h, compact.h, compactor.h, collect.h,
- * collector.h, save.h. Buffers without a heap: suballoc.h, pool.h, defrag.h. These headers are the reference;
+ * collector.h, save.h, extract.h. Buffers without a heap: suballoc.h, pool.h, defrag.h. These headers are the reference;
  * what they do not say is not promised.
  *
  * The library prints nothing, never exits, keeps no global state and starts no thread.

@@ -73,7 +73,8 @@ typedef struct clump_extract_report {
  * Blocks: yes. Returns CLUMP_OK, also if there are no such objects; CLUMP_ERR_USAGE something that is missing or out of range, nothing that
  * chooses, a heap with arrays of run-time length or with `raw`: what raw memory holds is known to the program alone; CLUMP_ERR_NOT_FOUND a class or
  * field; CLUMP_ERR_REFERENCE a reference names no live object: the error says how many and the first of them; CLUMP_ERR_CORRUPT;
- * CLUMP_ERR_MEMORY; CLUMP_ERR_BUILD; CLUMP_ERR_CL. After a failure no object was freed. */
+ * CLUMP_ERR_MEMORY; CLUMP_ERR_BUILD; CLUMP_ERR_CL. After a failure no object was freed, but if the device of a
+ * checked heap gives up at the very end. */
 CLUMP_API clump_status clump_heap_extract(clump_heap *heap, const clump_extract_desc *desc,
                                           clump_extract **extract, clump_extract_report *report);
 
