@@ -36,8 +36,9 @@ __kernel void extract_verify(CLUMP_HEAP_FIXED, CLUMP_NUMBERS, uint count, uint s
         bad += Body_speed(self).y != (float)(place % 1000u);
         for (uint k = 0u; k < 4u; k++) {
             uint to = k < 3u ? near_of(place, k, count) : (place + 1u) % count;
-            if (!is_taken(to, seed, share)) bad += (k < 3u ? Body_near(self, k) : Body_next(self)) != 0u;
-            else bad += Body_place(k < 3u ? Body_near(self, k) : Body_next(self)) != to;
+            Body ref = k < 3u ? Body_near(self, k) : Body_next(self);
+            if (!is_taken(to, seed, share)) bad += !Body_is_null(ref);
+            else bad += Body_place(ref) != to;
         }
     }
     CLUMP_REDUCE(ulong, bad, CLUMP_SUM);
