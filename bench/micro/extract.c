@@ -33,6 +33,7 @@ typedef struct mover {
     uint32_t objects, live, taken;
     cl_uint seed, share; /* of 2^32: objects that are taken */
     uint64_t bytes;
+    cl_mem room; /* for the extract; NULL: the library makes a buffer */
     cl_mem copy; /* as many bytes; NULL before the first round */
 } mover;
 
@@ -84,9 +85,14 @@ static int plain_copy(mover *m, const clump_extract *e, double *us) {
 
 static int run_round(void *self, uint32_t number, int is_measured) {
     static const char *const classes[] = {"Body"};
-    const clump_extract_desc some = {.where_class = "Body", .where_field = "taken"},
-                             all = {.classes = classes, .class_count = 1, .free_objects = 1};
     mover *m = self;
+    const clump_extract_desc some = {.where_class = "Body",
+                                     .where_field = "taken",
+                                     .buffer = m->room},
+                             all = {.classes = classes,
+                                    .class_count = 1,
+                                    .free_objects = 1,
+                                    .buffer = m->room};
     bench_results *results = m->rig.results;
     clump_extract *e = NULL, *back = NULL;
     double extract_us, insert_us, free_us, copy_us;
@@ -177,7 +183,9 @@ static int begin(void *self, bench_env *env, const bench_values *values, bench_r
                            .kernel_count = KERNEL_COUNT};
     return bench_rig_create(&m->rig, &desc) ||
                    bench_heap_create(&m->heap, &m->other, m->rig.error) ||
-                   make_objects(m, bench_float(values, "density"))
+                   make_objects(m, bench_float(values, "density")) ||
+                   (bench_int(values, "keep") &&
+                    bench_rig_buffer(&m->rig, (size_t)m->taken * OBJECT_BYTES + 4096, &m->room))
                ? -1
                : 0;
 }
@@ -191,6 +199,7 @@ static void end(void *self) {
 static const bench_param params[] = {
     {"objects", BENCH_INT, "1000000", "objects made", 1, 1u << 30, NULL},
     {"density", BENCH_FLOAT, "1", "share of them that is left alive", 0, 1, NULL},
+    {"keep", BENCH_INT, "1", "1: one buffer for all extracts, made before", 0, 1, NULL},
     {"share", BENCH_FLOAT, "1", "share of these that is taken out", 0, 1, NULL},
     BENCH_RIG_HEAP_PARAMS,
     {NULL, BENCH_INT, NULL, NULL, 0, 0, NULL}};

@@ -67,11 +67,28 @@ clump_status clump_extract_find_column(const clump_extract *extract, const char 
 
 /* ---- Begin and end --------------------------------------------------------------------------- */
 
+static clump_status take_given(clump_extract *e, cl_mem given) {
+    clump_context *c = e->context;
+    size_t bytes = 0;
+    cl_int code = c->cl.GetMemObjectInfo(given, CL_MEM_SIZE, sizeof bytes, &bytes, NULL);
+    if (code) return clumpi_fail_cl(&c->error, "clGetMemObjectInfo", code, "buffer of an extract");
+    if (bytes < e->bytes)
+        return clumpi_fail(&c->error, CLUMP_ERR_CAPACITY,
+                           "clump_heap_extract: the %llu objects take %llu bytes; the buffer has "
+                           "%zu",
+                           (unsigned long long)e->objects[0], (unsigned long long)e->bytes, bytes);
+    code = c->cl.RetainMemObject(given);
+    if (code) return clumpi_fail_cl(&c->error, "clRetainMemObject", code, "buffer of an extract");
+    e->buffer = given;
+    return CLUMP_OK;
+}
+
 /* The ends of columns are zeros: what is written over them comes later. */
-static clump_status create_buffer(clump_extract *e) {
+clump_status clumpi_extract_open(clump_extract *e, cl_mem given) {
     clump_context *c = e->context;
     if (!e->bytes) return CLUMP_OK;
-    clump_status status = clumpi_buffer_create(c, e->bytes, "an extract", &e->buffer);
+    clump_status status =
+        given ? take_given(e, given) : clumpi_buffer_create(c, e->bytes, "an extract", &e->buffer);
     for (clumpi_column_walk w = {.owner = 0}; !status && clumpi_next_column(e, &w);) {
         const uint64_t end = w.column.at + aligned(w.column.bytes);
         if (w.column.bytes % CLUMPI_COLUMN_ALIGN)
@@ -94,13 +111,13 @@ clump_status clumpi_extract_create(clump_context *c, const clump_schema *schema,
         e->objects[id] = objects[id - 1];
         e->objects[0] += objects[id - 1];
     }
-    if (!status) e->bytes = count_bytes(e);
-    if (!status) status = create_buffer(e);
-    if (status)
+    if (status) {
         clump_extract_destroy(e);
-    else
-        *extract = e;
-    return status;
+        return status;
+    }
+    e->bytes = count_bytes(e);
+    *extract = e;
+    return CLUMP_OK;
 }
 
 void clump_extract_destroy(clump_extract *extract) {
@@ -167,6 +184,7 @@ clump_status clump_extract_create(clump_context *context, const clump_schema *sc
     clump_status status = check_objects(c, schema, objects);
     if (!status) status = clumpi_extract_create(c, schema, objects, &e);
     if (!status && data) status = check_bytes(e, "clump_extract_create", bytes);
+    if (!status) status = clumpi_extract_open(e, NULL);
     if (!status && data) status = clumpi_write(c, e->buffer, 0, bytes, data);
     if (!status && !data && e->bytes) status = clumpi_clear(c, e->buffer, 0, e->bytes);
     if (!status) status = clumpi_finish(c);

@@ -45,10 +45,12 @@ typedef struct clumpi_column_walk {
 } clumpi_column_walk;
 int clumpi_next_column(const clump_extract *e, clumpi_column_walk *walk);
 
-/* CONSTRUCTOR. Copy the schema; numbers of objects, and a buffer of undefined contents with zeros at the ends of columns. Does
- * not block. */
+/* CONSTRUCTOR. Copy the schema; numbers of objects. It has no buffer yet. */
 clump_status clumpi_extract_create(clump_context *c, const clump_schema *schema,
                                    const uint64_t *objects, clump_extract **extract);
+/* Its buffer: a new one, or `given`, which is retained. Its contents are undefined but for zeros at the ends of columns. Does
+ * not block. CLUMP_ERR_CAPACITY: `given` is too small. */
+clump_status clumpi_extract_open(clump_extract *e, cl_mem given);
 
 /* Can `buffer` have `count` references from byte `at` on? Words of a failure name the call. */
 clump_status clumpi_check_ref_buffer(clump_context *c, const char *call, cl_mem buffer, uint64_t at,

@@ -201,7 +201,8 @@ static clump_status make_extract(taking *t) {
     if (status) return status;
     for (uint32_t id = 1; id <= clumpi_object_classes(t->heap); id++)
         objects[id - 1] = clumpi_dense_count(&t->dense, id);
-    return clumpi_extract_create(t->heap->context, t->heap->schema, objects, &t->extract);
+    status = clumpi_extract_create(t->heap->context, t->heap->schema, objects, &t->extract);
+    return status ? status : clumpi_extract_open(t->extract, t->desc->buffer);
 }
 
 static clump_status to_numbers(taking *t, const clumpi_column_walk *w) {
@@ -278,6 +279,9 @@ clump_status clump_heap_extract(clump_heap *heap, const clump_extract_desc *desc
     if (!status) status = take(&t);
     clumpi_dense_close(&t.dense);
     clumpi_buffer_release(c, &t.chosen);
+    if (status == CLUMP_ERR_CAPACITY && t.extract && report)
+        *report =
+            (clump_extract_report){.objects = t.extract->objects[0], .bytes = t.extract->bytes};
     if (status) {
         clump_extract_destroy(t.extract);
         return status;

@@ -50,6 +50,9 @@ typedef struct clump_extract_desc {
     int follow;      /* 1: also all objects that these lead to, by fields that are not weak */
 
     int free_objects; /* 1: they are freed in the heap, when all is packed: they have moved out */
+    /* Of the caller, for the columns, with room for them at least; retained as long as the extract is there. NULL: the library
+     * makes one, which may take longer than to fill it. */
+    cl_mem buffer;
     int keep_refs; /* 1: the extract keeps the references that the objects had: clump_extract_get_refs() */
 } clump_extract_desc;
 
@@ -64,7 +67,7 @@ typedef struct clump_extract_report {
 /* METHOD. Pack chosen objects. Fields that were never written have what the memory has.
  *   desc     [in]
  *   extract  [out]            NULL on failure; the caller's, to be destroyed
- *   report   [out, optional]
+ *   report   [out, optional]  if desc->buffer is too small, `objects` and `bytes` say for what there must be room
  * The heap stays as it is, or (free_objects) its chosen objects are freed, as C_free() does: references to them that are
  * elsewhere dangle, in fields, registered buffers and handles; only handles of a heap with watch_handles become null. In a checked
  * heap (checked.h) that they went is no event; their generations tell it.
@@ -72,7 +75,7 @@ typedef struct clump_extract_report {
  * `follow` what a collection takes (collect.h), which the heap keeps.
  * Blocks: yes. Returns CLUMP_OK, also if there are no such objects; CLUMP_ERR_USAGE something that is missing or out of range, nothing that
  * chooses, a heap with arrays of run-time length or with `raw`: what raw memory holds is known to the program alone; CLUMP_ERR_NOT_FOUND a class or
- * field; CLUMP_ERR_REFERENCE a reference names no live object: the error says how many and the first of them; CLUMP_ERR_CORRUPT;
+ * field; CLUMP_ERR_REFERENCE a reference names no live object: the error says how many and the first of them; CLUMP_ERR_CAPACITY desc->buffer is too small; CLUMP_ERR_CORRUPT;
  * CLUMP_ERR_MEMORY; CLUMP_ERR_BUILD; CLUMP_ERR_CL. After a failure no object was freed, but if the device of a
  * checked heap gives up at the very end. */
 CLUMP_API clump_status clump_heap_extract(clump_heap *heap, const clump_extract_desc *desc,
@@ -121,7 +124,7 @@ CLUMP_API clump_status clump_extract_create(clump_context *context, const clump_
 /* DESTRUCTOR. NULL is allowed. Before or after its heap and its context. */
 CLUMP_API void clump_extract_destroy(clump_extract *extract);
 
-/* METHOD. Read the whole buffer.
+/* METHOD. Read all columns.
  *   data  [out]  `bytes` of it, which must be clump_extract_get_bytes()
  * Blocks: yes. Returns CLUMP_OK; CLUMP_ERR_USAGE; CLUMP_ERR_CL. */
 CLUMP_API clump_status clump_extract_read(clump_extract *extract, void *data, uint64_t bytes);
@@ -132,7 +135,7 @@ CLUMP_API const clump_schema *clump_extract_get_schema(const clump_extract *extr
 /* Objects of exactly the class with that id of the schema; 0: of all. */
 CLUMP_API uint64_t clump_extract_get_objects(const clump_extract *extract, uint32_t class_id);
 
-/* Bytes of the buffer. */
+/* Bytes of all columns, to the end of the last. */
 CLUMP_API uint64_t clump_extract_get_bytes(const clump_extract *extract);
 
 /* The buffer, for kernels and transfers of the caller on the context's queue; who changes a reference there keeps to the numbers. NULL if there are no objects. Not retained for the

@@ -145,13 +145,26 @@ static void by_references(void **state) {
         if (count > host)
             CHECK_CL(clEnqueueWriteBuffer(on.queue, buffer, CL_TRUE, at, (count - host) * 4,
                                           refs + host, 0, NULL, NULL));
-        const clump_extract_desc desc = {.refs = refs,
-                                         .ref_count = host,
-                                         .ref_buffer = buffer,
-                                         .ref_buffer_at = at,
-                                         .ref_buffer_count = count - host,
-                                         .keep_refs = i % 2};
+        clump_extract_desc desc = {.refs = refs,
+                                   .ref_count = host,
+                                   .ref_buffer = buffer,
+                                   .ref_buffer_at = at,
+                                   .ref_buffer_count = count - host,
+                                   .keep_refs = i % 2};
         round_trip(heap, &desc, chosen, into, 3);
+        /* Into a buffer of ours, which had something else. Objects that came meanwhile make no difference. */
+        packed k = picture_pack(&p, chosen);
+        uint8_t *soil = malloc(k.bytes + 64);
+        memset(soil, 0xa5, k.bytes + 64);
+        desc.buffer = cl_fixture_buffer(&on, soil, k.bytes + 64 * (i % 2) + !k.bytes);
+        clump_extract *again;
+        clump_extract_report report;
+        CHECK_OK(&on, clump_heap_extract(heap, &desc, &again, &report));
+        packed_compare(&on, &k, again, &report);
+        clump_extract_destroy(again);
+        clReleaseMemObject(desc.buffer);
+        free(soil);
+        packed_release(&k);
         clReleaseMemObject(buffer);
         free(refs);
         free(chosen);

@@ -202,6 +202,36 @@ static void schemas(void **state) {
     }
 }
 
+/* A buffer of the caller is too small by a byte; what it has to hold is told. */
+static void small_buffer(void **state) {
+    const char *const all[] = {"A", "B"};
+    const uint64_t bytes = clump_extract_get_bytes(extract);
+    clump_extract_desc desc = {.classes = all, .class_count = 2, .free_objects = 1};
+    clump_extract_report report;
+    clump_extract *e;
+    desc.buffer = cl_fixture_buffer(&on, NULL, bytes - 1);
+    cl_fixture_expect_words(clump_context_get_error(on.clump),
+                            clump_heap_extract(heap, &desc, &e, &report), CLUMP_ERR_CAPACITY,
+                            "the 140 objects take", "extract", __LINE__);
+    assert_null(e);
+    assert_int_equal(report.objects, 2 * COUNT);
+    assert_int_equal(report.bytes, bytes);
+    clReleaseMemObject(desc.buffer);
+    expect_objects(heap, 2 * COUNT);
+    desc.free_objects = 0;
+    desc.buffer = cl_fixture_buffer(&on, NULL, bytes);
+    CHECK_OK(&on, clump_heap_extract(heap, &desc, &e, &report));
+    assert_ptr_equal(clump_extract_get_buffer(e), desc.buffer);
+    clReleaseMemObject(desc.buffer); /* the extract keeps it */
+    uint8_t *a = malloc(bytes), *b = malloc(bytes);
+    CHECK_OK(&on, clump_extract_read(extract, a, bytes));
+    CHECK_OK(&on, clump_extract_read(e, b, bytes));
+    assert_memory_equal(a, b, bytes);
+    clump_extract_destroy(e);
+    free(a);
+    free(b);
+}
+
 static void no_room(void **state) {
     clump_heap *small = cl_fixture_heap_of_blocks(&on, text, 1, 1);
     uint32_t zeros[1] = {0};
@@ -267,6 +297,8 @@ static void extracts(void **state) {
     objects[z.id - 1] = 1;
     refused_create(schema, objects, data, bytes, "1 objects of class Z, which is abstract");
     objects[z.id - 1] = 0;
+    objects[a.id - 1] = UINT32_MAX / 2; /* known to be wrong before a buffer is made for them */
+    refused_create(schema, objects, data, bytes, "objects take");
     objects[a.id - 1] = UINT32_MAX;
     refused_create(schema, objects, NULL, 0, "more than the");
     objects[a.id - 1] = UINT64_MAX;
@@ -306,8 +338,10 @@ int main(void) {
     const int code = cl_fixture_open(&on, NULL);
     if (code) return code;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(wrong_choices), cmocka_unit_test(wrong_heaps), cmocka_unit_test(schemas),
-        cmocka_unit_test(no_room),       cmocka_unit_test(wrong_calls), cmocka_unit_test(extracts),
+        cmocka_unit_test(wrong_choices), cmocka_unit_test(wrong_heaps),
+        cmocka_unit_test(schemas),       cmocka_unit_test(small_buffer),
+        cmocka_unit_test(no_room),       cmocka_unit_test(wrong_calls),
+        cmocka_unit_test(extracts),
     };
     const int failed = cmocka_run_group_tests(tests, open_all, close_all);
     cl_fixture_close(&on);
