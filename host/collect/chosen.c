@@ -41,10 +41,11 @@ clump_status clumpi_chosen_follow(clump_heap *heap, cl_mem chosen) {
     return status;
 }
 
-clump_status clumpi_chosen_free(clump_heap *heap, cl_mem chosen) {
+clump_status clumpi_chosen_free(clump_heap *heap, cl_mem chosen, int *is_freed) {
     static const clump_collect_desc desc = {0};
     clumpi_marks marks = {.buffer = chosen};
     clumpi_collection r = {.heap = heap, .marks = &marks, .desc = &desc};
     clump_status status = clumpi_collect_sweep(&r);
+    *is_freed = !status;
     return status ? status : clumpi_checking_settle(heap);
 }

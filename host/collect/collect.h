@@ -120,8 +120,9 @@ clump_status clumpi_collect_sweep(clumpi_collection *r);
 clump_status clumpi_chosen_create(clump_heap *heap, cl_mem *chosen);
 /* What they lead to is chosen, too: by fields that are not weak. Blocks. */
 clump_status clumpi_chosen_follow(clump_heap *heap, cl_mem chosen);
-/* They are freed, all of them live. What they have in raw memory is not. Does not block. */
-clump_status clumpi_chosen_free(clump_heap *heap, cl_mem chosen);
+/* They are freed, all of them live. What they have in raw memory is not. *is_freed: they are, also if the call fails. Does not
+ * block. */
+clump_status clumpi_chosen_free(clump_heap *heap, cl_mem chosen, int *is_freed);
 
 /* ---- drop.c ---- */
 

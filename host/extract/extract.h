@@ -1,4 +1,5 @@
-/* Extracts: extract.c is the buffer and what tells what is in it, take.c takes objects out of a heap, insert.c makes them in one.
+/* Extracts: extract.c is the buffer and what tells what is in it, take.c takes objects out of a heap, insert.c makes them in one,
+ * migrate.c does both.
  *
  * May use: core, schema, heap, and of collect what follows references and frees chosen objects.
  *
@@ -56,9 +57,12 @@ clump_status clumpi_extract_open(clump_extract *e, cl_mem given);
 clump_status clumpi_check_ref_buffer(clump_context *c, const char *call, cl_mem buffer, uint64_t at,
                                      uint64_t count);
 
-/* Choose (collect/collect.h) the objects of `count` plain references. wrong: two words, 0 and UINT32_MAX before. Does not block. */
-clump_status clumpi_choose_refs(clump_heap *heap, cl_mem chosen, cl_mem refs, uint64_t count,
-                                cl_mem wrong);
-clump_status clumpi_choose_wrong_create(clump_context *c, cl_mem *wrong);
+/* What clump_heap_extract() does. chosen: NULL, or gets the bits of the objects (collect/collect.h), which are not freed then; the caller's, also
+ * after a failure. */
+clump_status clumpi_take(clump_heap *heap, const clump_extract_desc *desc, clump_extract **extract,
+                         clump_extract_report *report, cl_mem *chosen);
+
+/* Free objects that were just made, by `count` references from number `at` of a buffer on. */
+clump_status clumpi_free_refs(clump_heap *heap, cl_mem refs, uint64_t at, uint64_t count);
 
 #endif

@@ -255,20 +255,13 @@ static void undo(inserting *in) {
     clump_heap *heap = in->heap;
     clump_context *c = heap->context;
     const clump_error error = c->error; /* keep the cause */
-    cl_mem chosen = NULL, wrong = NULL;
     uint64_t pending = 0;
     clump_status status = CLUMP_OK;
     if (in->pending) {
         status = clumpi_new_made(heap, &pending);
         if (!status) status = list_new(in, in->pending);
     }
-    if (!status) status = clumpi_chosen_create(heap, &chosen);
-    if (!status) status = clumpi_choose_wrong_create(c, &wrong);
-    if (!status) status = clumpi_checking_bare(heap, in->refs, 0, in->made + pending);
-    if (!status) status = clumpi_choose_refs(heap, chosen, in->refs, in->made + pending, wrong);
-    if (!status) (void)clumpi_chosen_free(heap, chosen);
-    clumpi_buffer_release(c, &wrong);
-    clumpi_buffer_release(c, &chosen);
+    if (!status) (void)clumpi_free_refs(heap, in->refs, 0, in->made + pending);
     c->error = error;
 }
 

@@ -102,14 +102,15 @@ static clump_status check(taking *t) {
 
 /* ---- Which objects --------------------------------------------------------------------------- */
 
-clump_status clumpi_choose_wrong_create(clump_context *c, cl_mem *wrong) {
+static clump_status create_wrong(clump_context *c, cl_mem *wrong) {
     const clumpi_u32 none[2] = {0, UINT32_MAX};
     clump_status status = clumpi_buffer_create(c, sizeof none, "a judgement", wrong);
     return status ? status : clumpi_write(c, *wrong, 0, sizeof none, none);
 }
 
-clump_status clumpi_choose_refs(clump_heap *heap, cl_mem chosen, cl_mem refs, uint64_t count,
-                                cl_mem wrong) {
+/* Of plain references. */
+static clump_status run_choose_refs(clump_heap *heap, cl_mem chosen, cl_mem refs, uint64_t count,
+                                    cl_mem wrong) {
     const clumpi_launch_sizes *sizes = &heap->context->sizes;
     clumpi_arg args[] = {{sizeof chosen, &chosen},
                          {sizeof refs, &refs},
@@ -117,6 +118,24 @@ clump_status clumpi_choose_refs(clump_heap *heap, cl_mem chosen, cl_mem refs, ui
                          {sizeof wrong, &wrong}};
     return clumpi_run_on_heap(heap, CLUMPI_EXTRACT_KERNEL(choose_refs), sizes->do_all_global,
                               sizes->do_all_local, args, 4, NULL);
+}
+
+clump_status clumpi_free_refs(clump_heap *heap, cl_mem refs, uint64_t at, uint64_t count) {
+    clump_context *c = heap->context;
+    const uint64_t word = sizeof(clump_ref);
+    cl_mem chosen = NULL, wrong = NULL, copy = NULL;
+    int is_freed;
+    clump_status status = clumpi_chosen_create(heap, &chosen);
+    if (!status) status = create_wrong(c, &wrong);
+    if (!status) status = clumpi_buffer_create(c, count * word, "references", &copy);
+    if (!status) status = clumpi_copy(c, refs, at * word, copy, 0, count * word);
+    if (!status) status = clumpi_checking_bare(heap, copy, 0, count);
+    if (!status) status = run_choose_refs(heap, chosen, copy, count, wrong);
+    if (!status) status = clumpi_chosen_free(heap, chosen, &is_freed);
+    clumpi_buffer_release(c, &copy);
+    clumpi_buffer_release(c, &wrong);
+    clumpi_buffer_release(c, &chosen);
+    return status;
 }
 
 /* References of the host, or of the device if `from` is not NULL: a copy of them, which is made plain. */
@@ -129,12 +148,12 @@ static clump_status choose_refs(taking *t, const clump_ref *refs, cl_mem from, u
     clump_ref first = 0;
     if (!count) return CLUMP_OK;
     clump_status status = clumpi_buffer_create(c, bytes, "references", &copy);
-    if (!status) status = clumpi_choose_wrong_create(c, &judged);
+    if (!status) status = create_wrong(c, &judged);
     if (!status)
         status =
             from ? clumpi_copy(c, from, at, copy, 0, bytes) : clumpi_write(c, copy, 0, bytes, refs);
     if (!status) status = clumpi_checking_bare(t->heap, copy, 0, count);
-    if (!status) status = clumpi_choose_refs(t->heap, t->chosen, copy, count, judged);
+    if (!status) status = run_choose_refs(t->heap, t->chosen, copy, count, judged);
     if (!status) status = clumpi_read(c, judged, 0, sizeof wrong, wrong);
     if (!status && wrong[0] && from)
         status = clumpi_read(c, from, at + wrong[1] * sizeof first, sizeof first, &first);
@@ -247,16 +266,17 @@ static clump_status keep_refs(taking *t) {
 
 /* ---- The call -------------------------------------------------------------------------------- */
 
-static clump_status take(taking *t) {
+static clump_status take(taking *t, int free_objects) {
     clumpi_dense_wrong wrong = {0};
+    int is_freed;
     clump_status status = choose(t);
     if (!status) status = make_extract(t);
     if (!status) status = copy_values(t);
     if (!status) status = keep_refs(t);
     if (!status) status = clumpi_dense_fetch_wrong(&t->dense, &wrong);
     if (!status) status = clumpi_finish(t->heap->context); /* the device did all of the above */
-    if (!status && t->desc->free_objects && t->extract->objects[0])
-        status = clumpi_chosen_free(t->heap, t->chosen);
+    if (!status && free_objects && t->extract->objects[0])
+        status = clumpi_chosen_free(t->heap, t->chosen, &is_freed);
     if (status) return status;
     t->report = (clump_extract_report){.objects = t->extract->objects[0],
                                        .bytes = t->extract->bytes,
@@ -265,20 +285,16 @@ static clump_status take(taking *t) {
     return CLUMP_OK;
 }
 
-clump_status clump_heap_extract(clump_heap *heap, const clump_extract_desc *desc,
-                                clump_extract **extract, clump_extract_report *report) {
-    if (extract) *extract = NULL;
-    if (report) memset(report, 0, sizeof *report);
-    if (!heap) return CLUMP_ERR_USAGE;
-    clump_context *c = heap->context;
-    if (!desc || !extract)
-        return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
-                           "%s needs a description and a place for the extract", call);
+clump_status clumpi_take(clump_heap *heap, const clump_extract_desc *desc, clump_extract **extract,
+                         clump_extract_report *report, cl_mem *chosen) {
     taking t = {.heap = heap, .desc = desc};
     clump_status status = check(&t);
-    if (!status) status = take(&t);
+    if (!status) status = take(&t, desc->free_objects && !chosen);
     clumpi_dense_close(&t.dense);
-    clumpi_buffer_release(c, &t.chosen);
+    if (chosen)
+        *chosen = t.chosen;
+    else
+        clumpi_buffer_release(heap->context, &t.chosen);
     if (status == CLUMP_ERR_CAPACITY && t.extract && report)
         *report =
             (clump_extract_report){.objects = t.extract->objects[0], .bytes = t.extract->bytes};
@@ -289,4 +305,15 @@ clump_status clump_heap_extract(clump_heap *heap, const clump_extract_desc *desc
     *extract = t.extract;
     if (report) *report = t.report;
     return CLUMP_OK;
+}
+
+clump_status clump_heap_extract(clump_heap *heap, const clump_extract_desc *desc,
+                                clump_extract **extract, clump_extract_report *report) {
+    if (extract) *extract = NULL;
+    if (report) memset(report, 0, sizeof *report);
+    if (!heap) return CLUMP_ERR_USAGE;
+    if (!desc || !extract)
+        return clumpi_fail(&heap->context->error, CLUMP_ERR_USAGE,
+                           "%s needs a description and a place for the extract", call);
+    return clumpi_take(heap, desc, extract, report, NULL);
 }

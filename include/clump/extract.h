@@ -106,6 +106,21 @@ typedef struct clump_insert_desc {
 CLUMP_API clump_status clump_heap_insert(clump_heap *heap, const clump_extract *extract,
                                          const clump_insert_desc *desc);
 
+/* ---- From one heap into another ------------------------------------------------------------- */
+
+/* METHOD. Both of the above: objects are taken out of `heap`, made in `into`, and then freed in `heap`. So none is ever lost: what does
+ * not get there stays. The heaps may be of different contexts and devices; the objects go through host memory then.
+ *   desc     [in]            as for clump_heap_extract(); free_objects is taken for 1
+ *   insert   [in, optional]  as for clump_heap_insert(); ref_buffer is of the context of `into`
+ *   extract  [out, optional] what moved, in the context of `heap`, with keep_refs also the references that the objects had there; the
+ *                            caller's, NULL on failure
+ *   report   [out, optional] also of a failure for lack of room: what there must be room for
+ * Threads: as for both heaps. Blocks: yes. Returns what the two return, and CLUMP_ERR_USAGE if both heaps are the same one. The error is that of the context of `heap`.
+ * After a failure both heaps have the objects that they had; if a device gives up meanwhile, some may be in both. */
+CLUMP_API clump_status clump_heap_migrate(clump_heap *heap, const clump_extract_desc *desc,
+                                          clump_heap *into, const clump_insert_desc *insert,
+                                          clump_extract **extract, clump_extract_report *report);
+
 /* ---- An extract ------------------------------------------------------------------------------ */
 
 /* CONSTRUCTOR. An extract of bytes that came from elsewhere, or to be filled by the caller.

@@ -562,6 +562,88 @@ static void other_contexts(void **state) {
     clump_extract_destroy(e); /* after its heap */
 }
 
+/* Between heaps of one context and of two, there and back; where there is no room, both stay as they are. */
+static void whole_way(void **state) {
+    clump_heap *heap = filled(&on, &(clump_heap_desc){.bytes = BYTES}, 21, OBJECTS / 2);
+    uint64_t random = 22;
+    static const cl_fixture_desc others[] = {{.personality = CLUMP_PERSONALITY_CPU},
+                                             {.personality = CLUMP_PERSONALITY_GPU}};
+    for (size_t i = 0; i < 3; i++) {
+        cl_fixture f = on;
+        if (i) assert_int_equal(cl_fixture_open(&f, &others[i - 1]), 0);
+        clump_heap *into = filled(&f, &(clump_heap_desc){.bytes = 2 * BYTES}, 23, OBJECTS / 4);
+        clump_heap *small = cl_fixture_heap_of_blocks(&f, saved_schema, 2, 1);
+        picture before = picture_of(&on, heap), there = picture_of(&f, into);
+        uint8_t *chosen = draw(&before, &random, 100);
+        uint32_t count;
+        clump_ref *refs = list(&before, chosen, &random, &count);
+        packed k = picture_pack(&before, chosen);
+        clump_ref *now = calloc(k.count, sizeof *now), *old = calloc(k.count, sizeof *old);
+        const clump_extract_desc desc = {.refs = refs, .ref_count = count, .keep_refs = 1};
+        const clump_insert_desc get = {.refs = now};
+        clump_extract *e = NULL;
+        clump_extract_report report;
+        cl_fixture_expect_words(clump_context_get_error(on.clump),
+                                clump_heap_migrate(heap, &desc, small, &get, &e, &report),
+                                CLUMP_ERR_CAPACITY, "free blocks", "migrate", __LINE__);
+        assert_null(e);
+        assert_int_equal(report.objects, k.count);
+        CHECK_HEAP(&on, heap);
+        CHECK_HEAP(&f, small);
+        picture after = picture_of(&on, heap);
+        picture_compare(&before, NULL, &after, 0);
+        picture_release(&after);
+        clump_heap_stats stats;
+        CHECK_OK(&f, clump_heap_calc_stats(small, &stats, NULL, 0));
+        assert_int_equal(stats.objects, 0);
+
+        CHECK_OK(&on, clump_heap_migrate(heap, &desc, into, &get, i == 2 ? NULL : &e, &report));
+        CHECK_HEAP(&on, heap);
+        CHECK_HEAP(&f, into);
+        if (e) {
+            packed_compare(&on, &k, e, &report);
+            cl_fixture_read(&on, clump_extract_get_refs(e), old, k.count * sizeof *old);
+            for (uint32_t n = 0; n < k.count; n++)
+                assert_int_equal(old[n], before.refs[k.numbers[n]]);
+        }
+        after = picture_of(&on, heap);
+        picture_compare(&before, chosen, &after, 0);
+        picture_release(&after);
+        after = picture_of(&f, into);
+        picture_compare(&there, NULL, &after, k.count);
+        picture_expect_inserted(&before, &k, &after, now);
+        /* And back. */
+        picture here = picture_of(&on, heap);
+        uint8_t *came = calloc(after.count, 1);
+        for (uint32_t n = 0; n < k.count; n++) came[picture_find(&after, now[n])] = 1;
+        const clump_extract_desc back = {.refs = now, .ref_count = k.count};
+        CHECK_OK(&f, clump_heap_migrate(into, &back, heap, NULL, NULL, NULL));
+        CHECK_HEAP(&on, heap);
+        CHECK_HEAP(&f, into);
+        picture end = picture_of(&f, into);
+        picture_compare(&after, came, &end, 0);
+        picture_release(&end);
+        end = picture_of(&on, heap);
+        picture_compare(&here, NULL, &end, k.count);
+        picture_release(&end);
+        picture_release(&here);
+        picture_release(&after);
+        picture_release(&there);
+        picture_release(&before);
+        clump_extract_destroy(e);
+        free(came);
+        free(now);
+        free(old);
+        free(refs);
+        free(chosen);
+        packed_release(&k);
+        clump_heap_destroy(into);
+        clump_heap_destroy(small);
+        if (i) cl_fixture_close(&f);
+    }
+    clump_heap_destroy(heap);
+}
+
 /* Numbers that no object of the extract has, or one of another class: nothing is made. */
 static void altered(void **state) {
     clump_heap *heap = filled(&on, &(clump_heap_desc){.bytes = BYTES}, 19, OBJECTS / 4);
@@ -619,6 +701,7 @@ int main(void) {
         cmocka_unit_test(dangling),       cmocka_unit_test(migrate),
         cmocka_unit_test(checked_heaps),  cmocka_unit_test(to_the_last_slot),
         cmocka_unit_test(other_contexts), cmocka_unit_test(altered),
+        cmocka_unit_test(whole_way),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     cl_fixture_close(&on);

@@ -266,6 +266,31 @@ static void wrong_calls(void **state) {
     clReleaseMemObject(buffer);
 }
 
+static void wrong_moves(void **state) {
+    clump_heap *into = cl_fixture_heap(&on, "class A { uint other; }", 1 << 20, 1);
+    const clump_extract_desc desc = {.refs = refs, .ref_count = COUNT}, none = {.ref_count = 1};
+    clump_extract *e = (clump_extract *)&desc;
+    clump_extract_report report = {.objects = 7};
+    cl_fixture_expect_words(clump_context_get_error(on.clump),
+                            clump_heap_migrate(heap, &desc, heap, NULL, &e, &report),
+                            CLUMP_ERR_USAGE, "the heap that they are in", "migrate", __LINE__);
+    assert_null(e);
+    assert_int_equal(report.objects, 0);
+    CHECK_STATUS(&on, clump_heap_migrate(heap, NULL, into, NULL, NULL, NULL), CLUMP_ERR_USAGE);
+    CHECK_STATUS(&on, clump_heap_migrate(heap, &none, into, NULL, NULL, NULL), CLUMP_ERR_USAGE);
+    CHECK_STATUS(&on, clump_heap_migrate(heap, &desc, into, NULL, NULL, NULL), CLUMP_ERR_SCHEMA);
+    assert_int_equal(clump_heap_migrate(NULL, &desc, into, NULL, NULL, NULL), CLUMP_ERR_USAGE);
+    assert_int_equal(clump_heap_migrate(heap, &desc, NULL, NULL, NULL, NULL), CLUMP_ERR_USAGE);
+    expect_objects(heap, 2 * COUNT);
+    expect_objects(into, 0);
+    /* Nothing to move is no failure. */
+    CHECK_OK(&on, clump_heap_migrate(heap, &(clump_extract_desc){.refs = refs}, into, NULL, NULL,
+                                     &report));
+    assert_int_equal(report.objects, 0);
+    expect_objects(heap, 2 * COUNT);
+    clump_heap_destroy(into);
+}
+
 /* ---- Extracts -------------------------------------------------------------------------------- */
 
 static void refused_create(const clump_schema *schema, const uint64_t *objects, const void *data,
@@ -341,7 +366,7 @@ int main(void) {
         cmocka_unit_test(wrong_choices), cmocka_unit_test(wrong_heaps),
         cmocka_unit_test(schemas),       cmocka_unit_test(small_buffer),
         cmocka_unit_test(no_room),       cmocka_unit_test(wrong_calls),
-        cmocka_unit_test(extracts),
+        cmocka_unit_test(extracts),      cmocka_unit_test(wrong_moves),
     };
     const int failed = cmocka_run_group_tests(tests, open_all, close_all);
     cl_fixture_close(&on);

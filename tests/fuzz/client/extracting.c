@@ -70,17 +70,21 @@ static void take_over(client *c, const heap_model *h, leaving *l, const clump_ex
     free(number_of);
 }
 
+static clump_extract_desc describe(const leaving *l, int free_objects) {
+    return (clump_extract_desc){.refs = l->refs,
+                                .ref_count = l->on_host,
+                                .ref_buffer = l->buffer,
+                                .ref_buffer_at = l->on_host * sizeof *l->refs,
+                                .ref_buffer_count = l->ref_count - l->on_host,
+                                .classes = &l->class_name,
+                                .class_count = l->class_name != NULL,
+                                .free_objects = free_objects,
+                                .keep_refs = 1};
+}
+
 static void take_out(client *c, heap_model *h, leaving *l, int free_objects) {
     clump_extract_report report;
-    const clump_extract_desc desc = {.refs = l->refs,
-                                     .ref_count = l->on_host,
-                                     .ref_buffer = l->buffer,
-                                     .ref_buffer_at = l->on_host * sizeof *l->refs,
-                                     .ref_buffer_count = l->ref_count - l->on_host,
-                                     .classes = &l->class_name,
-                                     .class_count = l->class_name != NULL,
-                                     .free_objects = free_objects,
-                                     .keep_refs = 1};
+    const clump_extract_desc desc = describe(l, free_objects);
     CHECK_OK(&c->on, clump_heap_extract(h->heap, &desc, &l->extract, &report));
     for (uint32_t n = 0; n < h->count; n++) l->count += l->chosen[n];
     same_number(c, "objects taken out", report.objects, l->count);
@@ -115,18 +119,8 @@ static void copy_by_host(client *c, leaving *l) {
     free(data);
 }
 
-/* Into a heap, or back where there is no room. */
-static void put_in(client *c, heap_model *h, heap_model *into, leaving *l) {
-    clump_ref *refs = must_alloc((l->count + 1) * sizeof *refs);
-    const clump_insert_desc desc = {.refs = refs};
-    clump_status status = clump_heap_insert(into->heap, l->extract, &desc);
-    if (status == CLUMP_ERR_CAPACITY && into != h) {
-        settle(c, into);
-        note(c, ", no room");
-        into = h;
-        status = clump_heap_insert(into->heap, l->extract, &desc);
-    }
-    CHECK_OK(&c->on, status);
+/* The model follows: the objects are there. */
+static void arrive(client *c, heap_model *into, const leaving *l, const clump_ref *refs) {
     for (uint32_t i = 0; i < l->count; i++) {
         const object_model *o = &l->objects[i];
         const class_model *k = &c->classes[o->class];
@@ -143,7 +137,65 @@ static void put_in(client *c, heap_model *h, heap_model *into, leaving *l) {
     into->has_structs = 1;
     settle(c, into);
     compare_all(c, into);
+}
+
+/* Into a heap, or back where there is no room. */
+static void put_in(client *c, heap_model *h, heap_model *into, leaving *l) {
+    clump_ref *refs = must_alloc((l->count + 1) * sizeof *refs);
+    const clump_insert_desc desc = {.refs = refs};
+    clump_status status = clump_heap_insert(into->heap, l->extract, &desc);
+    if (status == CLUMP_ERR_CAPACITY && into != h) {
+        settle(c, into);
+        note(c, ", no room");
+        into = h;
+        status = clump_heap_insert(into->heap, l->extract, &desc);
+    }
+    CHECK_OK(&c->on, status);
+    arrive(c, into, l, refs);
     free(refs);
+}
+
+/* Both in one call. Where there is no room, nothing has changed. */
+static void migrate(client *c, heap_model *h, heap_model *into, leaving *l) {
+    clump_extract_report report;
+    const clump_extract_desc desc = describe(l, 0);
+    clump_ref *refs;
+    for (uint32_t n = 0; n < h->count; n++) l->count += l->chosen[n];
+    refs = must_alloc((l->count + 1) * sizeof *refs);
+    const clump_insert_desc get = {.refs = refs};
+    clump_status status =
+        clump_heap_migrate(h->heap, &desc, into->heap, &get, &l->extract, &report);
+    same_number(c, "objects to move", report.objects, l->count);
+    note(c, ", at once%s", status ? ", no room" : "");
+    if (status == CLUMP_ERR_CAPACITY) {
+        l->count = 0; /* none is ours to release */
+        settle(c, into);
+        settle(c, h);
+        compare_all(c, into);
+        compare_all(c, h);
+    } else {
+        CHECK_OK(&c->on, status);
+        take_over(c, h, l, &report);
+        for (uint32_t i = 0; i < l->count; i++) remove_object(c, h, l->old[i]);
+        settle(c, h);
+        compare_all(c, h);
+        arrive(c, into, l, refs);
+    }
+    free(refs);
+}
+
+/* into NULL: they stay. */
+static void by_turns(client *c, heap_model *h, heap_model *into, leaving *l) {
+    take_out(c, h, l, into != NULL);
+    if (into)
+        note(c, ", to heap %u", (uint32_t)(into - c->heaps));
+    else
+        note(c, ", which stay");
+    for (uint32_t i = 0; i < l->count && into; i++) remove_object(c, h, l->old[i]);
+    settle(c, h);
+    compare_all(c, h);
+    if (chance(c, 50)) copy_by_host(c, l);
+    if (into) put_in(c, h, into, l);
 }
 
 void move_objects(client *c, heap_model *h) {
@@ -158,14 +210,11 @@ void move_objects(client *c, heap_model *h) {
     }
     compare_all(c, h); /* nothing is loose */
     choose(c, h, &l);
-    take_out(c, h, &l, is_moved);
-    note(c, is_moved ? ", to heap %u" : ", which stay", (uint32_t)(into - c->heaps));
-    for (uint32_t i = 0; i < l.count && is_moved; i++) remove_object(c, h, l.old[i]);
     h->got_room |= is_moved;
-    settle(c, h);
-    compare_all(c, h);
-    if (chance(c, 50)) copy_by_host(c, &l);
-    if (is_moved) put_in(c, h, into, &l);
+    if (is_moved && into != h && chance(c, 50))
+        migrate(c, h, into, &l);
+    else
+        by_turns(c, h, is_moved ? into : NULL, &l);
     clump_extract_destroy(l.extract);
     clReleaseMemObject(l.buffer);
     for (uint32_t i = 0; i < l.count; i++) free(l.objects[i].words);
