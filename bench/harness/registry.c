@@ -22,6 +22,7 @@ static const bench_descriptor *const benchmarks[] = {
     &bench_dispatch,
     &bench_host_access,
     &bench_save_load,
+    &bench_extract,
     &bench_survey_alloc,
     &bench_survey_oom,
     &bench_survey_work,

@@ -66,6 +66,40 @@ __kernel void clumpi_mark_classes(__global uchar *heap, uint header_at, __global
     tally_roots(&m, roots, 0);
 }
 
+/* The objects that are white in `chosen`, a buffer with the first part of one of marks. */
+__kernel void clumpi_mark_chosen(__global uchar *heap, uint header_at, __global uchar *marks,
+                                 __global uchar *chosen) {
+    clumpi_mark m = clumpi_mark_of(heap, header_at, marks, ROOT_STEP);
+    const clumpi_mark those = clumpi_mark_of(heap, header_at, chosen, 0);
+    uint roots = 0;
+    const clumpi_part part = clumpi_part_of(m.r.end);
+    for (ulong at = part.begin; at < part.end; at += part.step) {
+        uint g = (uint)at;
+        ulong white = clumpi_mark_row(&m, m.white, g);
+        ulong bits = clumpi_mark_row(&those, those.white, g) & white;
+        if (!bits) continue;
+        roots += clumpi_popcount64(bits);
+        clumpi_mark_row_set(&m, m.white, g, white & ~bits);
+        clumpi_mark_row_set(&m, m.grey, g, clumpi_mark_row(&m, m.grey, g) | bits);
+        m.left_grey = 1;
+    }
+    tally_roots(&m, roots, 0);
+}
+
+/* At the end: the objects that were reached become white in `chosen`. */
+__kernel void clumpi_mark_reached(__global uchar *heap, uint header_at, __global uchar *marks,
+                                  __global uchar *chosen) {
+    const clumpi_mark m = clumpi_mark_of(heap, header_at, marks, 0);
+    const clumpi_mark those = clumpi_mark_of(heap, header_at, chosen, 0);
+    const clumpi_part part = clumpi_part_of(m.r.end);
+    for (ulong at = part.begin; at < part.end; at += part.step) {
+        uint g = (uint)at, block = clumpi_block_of(&m.r, g);
+        if (clumpi_class_of_state(m.r.states[block]) > m.r.class_count) continue; /* raw memory */
+        clumpi_mark_row_set(&those, those.white, g,
+                            clumpi_row_bits(&m.v, g) & ~clumpi_mark_row(&m, m.white, g));
+    }
+}
+
 /* ---- What all ways share ---- */
 
 /* Objects that are in the queue. */

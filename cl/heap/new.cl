@@ -1,7 +1,8 @@
 /* Do-new: room for n objects of one class at once, without per-object atomics; two launches.
  *
  * Whole fresh blocks first, then free slots of blocks in use, then one more fresh block for the
- * rest, so that repeated do-news of few objects do not open a block each. All in address order: the
+ * rest, so that repeated do-news of few objects do not open a block each. The host can say how many fresh blocks are filled
+ * first, at most. All in address order: the
  * same heap gives the same objects in every run. Runs alone: no other kernel changes the heap
  * meanwhile.
  *
@@ -53,13 +54,13 @@ typedef struct new_plan {
     uint blocks_before, slots_before; /* in the chunks of the groups before this one */
 } new_plan;
 
-static inline new_plan plan_new(const clumpi_view *v, uint capacity, uint count,
+static inline new_plan plan_new(const clumpi_view *v, uint capacity, uint count, uint fresh,
                                 __local clumpi_new_supply *before, __local clumpi_new_supply *all) {
     clumpi_groups_sum((__global const uint *)new_supplies(v), (uint)(sizeof(clumpi_new_supply) / 4u),
                       (__local uint *)before, (__local uint *)all);
     new_plan p = {0, 0, 0, before->free_blocks, before->free_slots};
     uint blocks = all->free_blocks, slots = all->free_slots;
-    p.full = min(count / capacity, blocks);
+    p.full = min(min(count / capacity, fresh), blocks);
     p.part = min(count - p.full * capacity, slots);
     uint rest = count - p.full * capacity - p.part;
     p.extra = blocks > p.full ? min(rest, capacity) : 0;
@@ -107,14 +108,14 @@ static inline void fill_block(const clumpi_view *v, uint block, uint class_id, u
     clumpi_hint_agree(clumpi_home_of(v), class_id, 0, block);
 }
 
-__kernel void clumpi_new_claim(__global uchar *heap, uint header_at, uint class_id, uint count) {
+__kernel void clumpi_new_claim(__global uchar *heap, uint header_at, uint class_id, uint count, uint fresh_most) {
     /* For each block of the tile: objects it takes, the number of the first, 1 if it is fresh. */
     __local uint state[CLUMPI_TILE], objects[CLUMPI_TILE], first[CLUMPI_TILE], fresh[CLUMPI_TILE];
     __local clumpi_new_supply sums[2]; /* of the groups before this one; of all */
     clumpi_view v = clumpi_view_of(heap, header_at);
     uint me = (uint)get_local_id(0), items = (uint)get_local_size(0);
     uint rows = v.classes[class_id].rows, capacity = v.classes[class_id].capacity;
-    new_plan p = plan_new(&v, capacity, count, &sums[0], &sums[1]);
+    new_plan p = plan_new(&v, capacity, count, fresh_most, &sums[0], &sums[1]);
     uint made = p.full * capacity + p.part + p.extra;
     if (get_global_id(0) == 0) {
         v.header->new_objects = made;

@@ -102,9 +102,12 @@ __kernel void clumpi_struct_check(__global uchar *heap, uint header_at, uint fir
     }
 }
 
-__kernel void clumpi_struct_chosen(__global uchar *heap, uint header_at, __global const uint *refs, uint count,
+/* The objects that refs[from .. from + count - 1] name. */
+__kernel void clumpi_struct_chosen(__global uchar *heap, uint header_at, __global const uint *refs, uint from, uint count,
                                    clumpi_struct_field f, __global uchar *structs) {
     clumpi_view v = clumpi_view_of(heap, header_at);
-    for (uint i = (uint)get_global_id(0); i < count; i += (uint)get_global_size(0))
-        struct_field(f, heap + (refs[i] >> 6) * (ulong)v.header->granule_bytes, refs[i] & 63u, structs, i);
+    for (uint i = (uint)get_global_id(0); i < count; i += (uint)get_global_size(0)) {
+        uint ref = refs[from + i];
+        struct_field(f, heap + (ref >> 6) * (ulong)v.header->granule_bytes, ref & 63u, structs, i);
+    }
 }

@@ -50,7 +50,7 @@ static clump_status list_dead(clumpi_collection *r) {
     return status;
 }
 
-static clump_status sweep(clumpi_collection *r) {
+clump_status clumpi_collect_sweep(clumpi_collection *r) {
     clump_heap *heap = r->heap;
     const clumpi_launch_sizes *sizes = &heap->context->sizes;
     size_t words = heap->geometry.header.hint_count[0];
@@ -100,7 +100,7 @@ static clump_status collect(clumpi_collection *r, clump_collect_report *report) 
     if (!status) status = list_dead(r); /* can still be refused, so nothing has changed yet */
     if (!status && !r->desc->only_mark) status = clumpi_collect_drop(r);
     if (!status && !r->desc->only_mark) status = null_weak(r);
-    if (!status) status = sweep(r);
+    if (!status) status = clumpi_collect_sweep(r);
     if (!status) status = clumpi_checking_settle(r->heap);
     if (!status && report) status = clumpi_collect_read(r);
     if (status) return status;

@@ -1,5 +1,5 @@
 /* Collection: collect.c is the call, check.c what it refuses, mark.c the marking on the device, host.c
- * that on the host, log.c what a measurement asks for, collector.c the automatic one.
+ * that on the host, log.c what a measurement asks for, collector.c the automatic one. chosen.c marks and sweeps for others.
  *
  * May use: core, schema, heap, sort, compact.
  *
@@ -20,6 +20,8 @@
     X(mark_begin)                                                                                  \
     X(mark_roots)                                                                                  \
     X(mark_classes)                                                                                \
+    X(mark_chosen)                                                                                 \
+    X(mark_reached)                                                                                \
     X(mark_step)                                                                                   \
     X(sweep_weak)                                                                                  \
     X(sweep_weak_outside)                                                                          \
@@ -44,6 +46,9 @@ typedef struct clumpi_collection {
     clump_heap *heap;
     clumpi_marks *marks; /* of the heap */
     const clump_collect_desc *desc;
+    cl_mem
+        chosen; /* chosen.c: the objects that are white there are the roots; NULL: desc and what is
+                      registered say which are */
     const clump_mark_tuning *tuning;  /* of desc, or all 0 */
     clumpi_u32 dead_first, dead_last; /* classes of desc->dead_class */
     uint64_t dead_room;               /* references that desc->dead has room for */
@@ -102,6 +107,22 @@ clump_status clumpi_collect_read(clumpi_collection *r);
 
 /* Reach all that roots lead to. Blocks. */
 clump_status clumpi_collect_mark(clumpi_collection *r);
+
+/* ---- collect.c ---- */
+
+/* The white objects go, or if desc says only_mark they are counted. Does not block. */
+clump_status clumpi_collect_sweep(clumpi_collection *r);
+
+/* ---- chosen.c: objects that somebody has chosen, by bits in a buffer that is laid out as the first part of that of the
+ * marks: white ones are chosen ---- */
+
+/* Nobody is. The buffer is the caller's. */
+clump_status clumpi_chosen_create(clump_heap *heap, cl_mem *chosen);
+/* What they lead to is chosen, too: by fields that are not weak. Blocks. */
+clump_status clumpi_chosen_follow(clump_heap *heap, cl_mem chosen);
+/* They are freed, all of them live. What they have in raw memory is not. *is_freed: they are, also if the call fails. Does not
+ * block. */
+clump_status clumpi_chosen_free(clump_heap *heap, cl_mem chosen, int *is_freed);
 
 /* ---- drop.c ---- */
 

@@ -180,7 +180,7 @@ static clump_status mark_desc_roots(clumpi_collection *r) {
     clump_refs refs = {.count = d->root_count, .stride = sizeof *d->roots};
     clump_status status = clumpi_buffer_create(c, bytes, "roots", &refs.buffer);
     if (!status) status = clumpi_write(c, refs.buffer, 0, bytes, d->roots);
-    if (!status) status = clumpi_checking_bare(r->heap, refs.buffer, d->root_count);
+    if (!status) status = clumpi_checking_bare(r->heap, refs.buffer, 0, d->root_count);
     if (!status)
         status = clumpi_collect_outside(r, CLUMP_COLLECT_ROOTS, CLUMPI_COLLECT_KERNEL(mark_roots),
                                         &refs);
@@ -191,6 +191,11 @@ static clump_status mark_desc_roots(clumpi_collection *r) {
 static clump_status mark_roots(clumpi_collection *r) {
     const clump_collect_phase phase = CLUMP_COLLECT_ROOTS;
     clump_status status = clumpi_collect_run(r, phase, CLUMPI_COLLECT_KERNEL(mark_begin), NULL, 0);
+    if (r->chosen) {
+        clumpi_arg arg = {sizeof r->chosen, &r->chosen};
+        return status ? status
+                      : clumpi_collect_run(r, phase, CLUMPI_COLLECT_KERNEL(mark_chosen), &arg, 1);
+    }
     for (const clump_refs *s = r->heap->refs; s && !status; s = s->next)
         if (!s->weak)
             status = clumpi_collect_outside(r, phase, CLUMPI_COLLECT_KERNEL(mark_roots), s);

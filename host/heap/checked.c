@@ -238,14 +238,14 @@ static clump_status change_outside(clump_heap *heap, clumpi_u32 is_plain, cl_mem
                               sizes->do_all_local, args, 7, NULL);
 }
 
-clump_status clumpi_checking_name(clump_heap *heap, cl_mem refs, uint64_t count) {
+clump_status clumpi_checking_name(clump_heap *heap, cl_mem refs, uint64_t at, uint64_t count) {
     if (!heap->geometry.checked.generations || heap->is_plain) return CLUMP_OK;
-    return change_outside(heap, 0, refs, 0, 1, count, NULL, 0);
+    return change_outside(heap, 0, refs, at, 1, count, NULL, 0);
 }
 
-clump_status clumpi_checking_bare(clump_heap *heap, cl_mem refs, uint64_t count) {
+clump_status clumpi_checking_bare(clump_heap *heap, cl_mem refs, uint64_t at, uint64_t count) {
     if (!heap->geometry.checked.generations) return CLUMP_OK;
-    return change_outside(heap, 1, refs, 0, 1, count, NULL, 0);
+    return change_outside(heap, 1, refs, at, 1, count, NULL, 0);
 }
 
 /* All references that the library knows of. */

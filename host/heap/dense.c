@@ -15,6 +15,13 @@ static const char *const kernel_files[] = {
 static const char *const kernel_names[] = {CLUMPI_DENSE_KERNELS(CLUMPI_KERNEL_NAME)};
 const clumpi_library clumpi_dense_library = CLUMPI_LIBRARY(NULL, NULL);
 
+static clump_status open_wrong(clumpi_dense *d) {
+    clump_context *c = d->heap->context;
+    clump_status status =
+        clumpi_buffer_create(c, sizeof(clumpi_dense_wrong), "a judgement", &d->wrong);
+    return status ? status : clumpi_clear(c, d->wrong, 0, sizeof(clumpi_dense_wrong));
+}
+
 clump_status clumpi_dense_open(clump_heap *heap, clumpi_dense *d) {
     clump_context *c = heap->context;
     const uint32_t classes = clumpi_object_classes(heap);
@@ -31,9 +38,7 @@ clump_status clumpi_dense_open(clump_heap *heap, clumpi_dense *d) {
                         "the list of objects has %llu, their blocks have %llu: see what "
                         "clump_heap_check() says",
                         (unsigned long long)count, (unsigned long long)clumpi_dense_objects(d));
-    if (!status)
-        status = clumpi_buffer_create(c, sizeof(clumpi_dense_wrong), "a judgement", &d->wrong);
-    if (!status) status = clumpi_clear(c, d->wrong, 0, sizeof(clumpi_dense_wrong));
+    if (!status) status = open_wrong(d);
     if (status) clumpi_dense_close(d);
     return status;
 }
@@ -46,6 +51,52 @@ void clumpi_dense_close(clumpi_dense *d) {
     clumpi_buffer_release(c, &d->refs);
     clumpi_buffer_release(c, &d->spans);
     d->heap = NULL;
+}
+
+clump_status clumpi_dense_choose(clumpi_dense *d, cl_mem chosen, uint64_t at) {
+    clump_heap *heap = d->heap;
+    clump_context *c = heap->context;
+    const clumpi_launch_sizes *sizes = &c->sizes;
+    const uint32_t classes = heap->geometry.header.class_count;
+    clumpi_u32 first[CLUMPI_CLASS_IDS + 1] = {0};
+    const uint64_t bytes = (classes + 2) * sizeof *first;
+    uint64_t count = 0;
+    cl_mem firsts = NULL;
+    d->chosen = chosen;
+    d->chosen_at = at / sizeof(clumpi_u32);
+    clumpi_arg choose[] = {{sizeof chosen, &chosen}, {sizeof d->chosen_at, &d->chosen_at}};
+    clump_status status = clumpi_buffer_create(c, bytes, "numbers of classes", &firsts);
+    heap->list_valid = 0;
+    if (!status)
+        status = clumpi_run_on_heap(heap, CLUMPI_DENSE_KERNEL(dense_choose), sizes->do_all_global,
+                                    sizes->do_all_local, choose, 2, NULL);
+    if (!status) status = clumpi_rank_list(heap, 1, classes, &count);
+    clumpi_arg arg = {sizeof firsts, &firsts};
+    if (!status)
+        status = clumpi_run_on_heap(heap, CLUMPI_DENSE_KERNEL(dense_first), sizes->do_all_local,
+                                    sizes->do_all_local, &arg, 1, NULL);
+    if (!status) status = clumpi_read(c, firsts, 0, bytes, first);
+    clumpi_buffer_release(c, &firsts);
+    for (uint32_t id = 1; !status && id <= clumpi_object_classes(heap) + 1; id++)
+        d->first[id] = first[id];
+    return status;
+}
+
+clump_status clumpi_dense_open_made(clump_heap *heap, clumpi_dense *d, cl_mem refs,
+                                    uint64_t objects, const clumpi_dense_span *spans,
+                                    uint32_t span_count) {
+    clump_context *c = heap->context;
+    const uint64_t bytes = span_count * sizeof *spans;
+    *d = (clumpi_dense){.heap = heap, .span_count = span_count};
+    d->first[clumpi_object_classes(heap) + 1] = objects;
+    clump_status status = open_wrong(d);
+    if (!status) status = clumpi_buffer_create(c, bytes, "numbers of classes", &d->spans);
+    if (!status) status = clumpi_write(c, d->spans, 0, bytes, spans);
+    cl_int code = status ? CL_SUCCESS : c->cl.RetainMemObject(refs);
+    if (code) status = clumpi_fail_cl(&c->error, "clRetainMemObject", code, "references");
+    if (!status) d->refs = refs;
+    if (status) clumpi_dense_close(d);
+    return status;
 }
 
 clump_status clumpi_dense_open_rows(clumpi_dense *d) {
@@ -80,9 +131,11 @@ clump_status clumpi_dense_open_refs(clumpi_dense *d, const clumpi_dense_span *sp
 }
 
 static clump_status copy_field(clumpi_dense *d, clumpi_u32 class_id, const clump_field_info *field,
-                               uint64_t from, uint32_t count, cl_mem values, int is_read) {
+                               uint64_t from, uint32_t count, cl_mem values, uint64_t at,
+                               int is_read) {
     clumpi_struct_field f = clumpi_struct_field_of(field);
     f.next = f.bytes;
+    f.at = at;
     f.struct_bytes = (uint64_t)f.bytes * f.count;
     f.is_read = (clumpi_u32)is_read;
     f.from = (clumpi_u32)(d->first[class_id] + from);
@@ -91,13 +144,13 @@ static clump_status copy_field(clumpi_dense *d, clumpi_u32 class_id, const clump
 }
 
 clump_status clumpi_dense_read(clumpi_dense *d, clumpi_u32 class_id, const clump_field_info *field,
-                               uint64_t from, uint32_t count, cl_mem values) {
-    return copy_field(d, class_id, field, from, count, values, 1);
+                               uint64_t from, uint32_t count, cl_mem values, uint64_t at) {
+    return copy_field(d, class_id, field, from, count, values, at, 1);
 }
 
 clump_status clumpi_dense_write(clumpi_dense *d, clumpi_u32 class_id, const clump_field_info *field,
                                 uint64_t from, uint32_t count, cl_mem values) {
-    return copy_field(d, class_id, field, from, count, values, 0);
+    return copy_field(d, class_id, field, from, count, values, 0, 0);
 }
 
 clump_status clumpi_dense_clear(clumpi_dense *d, clumpi_u32 class_id, const clump_field_info *field,
@@ -106,15 +159,22 @@ clump_status clumpi_dense_clear(clumpi_dense *d, clumpi_u32 class_id, const clum
 }
 
 clump_status clumpi_dense_to_numbers(clumpi_dense *d, clumpi_u32 first, clumpi_u32 last,
-                                     cl_mem words, uint32_t count) {
+                                     cl_mem words, uint64_t at, uint32_t count) {
     const clumpi_launch_sizes *sizes = &d->heap->context->sizes;
-    clumpi_arg args[] = {{sizeof first, &first},     {sizeof last, &last},
-                         {sizeof d->rows, &d->rows}, {sizeof words, &words},
-                         {sizeof count, &count},     {sizeof d->wrong, &d->wrong}};
-    clump_status status = clumpi_checking_bare(d->heap, words, count);
+    clumpi_arg args[] = {{sizeof first, &first},
+                         {sizeof last, &last},
+                         {sizeof d->rows, &d->rows},
+                         {sizeof d->chosen, &d->chosen},
+                         {sizeof d->chosen_at, &d->chosen_at},
+                         {sizeof words, &words},
+                         {sizeof at, &at},
+                         {sizeof count, &count},
+                         {sizeof d->wrong, &d->wrong}};
+    clump_status status = clumpi_checking_bare(d->heap, words, at, count);
     return status ? status
                   : clumpi_run_on_heap(d->heap, CLUMPI_DENSE_KERNEL(dense_numbers),
-                                       sizes->do_all_global, sizes->do_all_local, args, 6, NULL);
+                                       sizes->do_all_global, sizes->do_all_local, args,
+                                       sizeof args / sizeof *args, NULL);
 }
 
 clump_status clumpi_dense_to_refs(clumpi_dense *d, clumpi_u32 first, clumpi_u32 last, cl_mem words,
@@ -134,7 +194,7 @@ clump_status clumpi_dense_to_refs(clumpi_dense *d, clumpi_u32 first, clumpi_u32 
     clump_status status =
         clumpi_run_kernel(c, CLUMPI_DENSE_KERNEL(dense_refs), sizes->do_all_global,
                           sizes->do_all_local, args, sizeof args / sizeof *args, NULL);
-    return status ? status : clumpi_checking_name(d->heap, words, count);
+    return status ? status : clumpi_checking_name(d->heap, words, 0, count);
 }
 
 clump_status clumpi_dense_fetch_wrong(clumpi_dense *d, clumpi_dense_wrong *wrong) {

@@ -280,11 +280,11 @@ clump_status clumpi_checking_new(clump_heap *heap, clumpi_u32 class_id);
 clump_status clumpi_checking_plain_begin(clump_heap *heap, int *is_begun);
 clump_status clumpi_checking_plain_end(clump_heap *heap, int is_begun);
 
-/* References that the library made, in a buffer, get their generations. */
-clump_status clumpi_checking_name(clump_heap *heap, cl_mem refs, uint64_t count);
+/* References that the library made, in a buffer from number `at` on, get their generations. */
+clump_status clumpi_checking_name(clump_heap *heap, cl_mem refs, uint64_t at, uint64_t count);
 
-/* References that the host gave to such a call: without their generations. */
-clump_status clumpi_checking_bare(clump_heap *heap, cl_mem refs, uint64_t count);
+/* References that were given to such a call: without their generations. */
+clump_status clumpi_checking_bare(clump_heap *heap, cl_mem refs, uint64_t at, uint64_t count);
 
 /* The plain part of a reference. */
 clump_ref clumpi_ref_plain(const clump_heap *heap, clump_ref ref);
@@ -320,6 +320,8 @@ clump_status clumpi_fail_array(clump_heap *heap, const clump_field_info *f, int 
 /* Number the objects of the classes first .. last: index[] of their rows in the list, and how many
  * there are. Blocks. */
 clump_status clumpi_rank(clump_heap *heap, clumpi_u32 first, clumpi_u32 last, uint64_t *count);
+/* The same with the list as it is, though it may be that of some objects only. */
+clump_status clumpi_rank_list(clump_heap *heap, clumpi_u32 first, clumpi_u32 last, uint64_t *count);
 
 /* Of a checked heap: where the live objects of exactly this class were made. *sites is the caller's to free, or NULL. */
 clump_status clumpi_made_read(clump_heap *heap, clumpi_u32 class_id, clumpi_u32 **sites,
@@ -336,15 +338,19 @@ clumpi_struct_field clumpi_struct_field_of(const clump_field_info *f);
  * do-new just made. One launch. */
 clump_status clumpi_struct_copy(clump_heap *heap, clumpi_u32 first, clumpi_u32 last,
                                 clumpi_struct_field f, cl_mem structs);
+/* Of the objects that `count` plain references from number `from` of a buffer on name; their structs have numbers from 0 on. */
+clump_status clumpi_struct_copy_chosen(clump_heap *heap, cl_mem refs, clumpi_u32 from,
+                                       clumpi_u32 count, clumpi_struct_field f, cl_mem structs);
 
 /* ---- run.c: the parts of a do-new ---- */
 
 /* Can objects of the class be made, so many at once? Its facts, or what is wrong in words. */
 clump_status clumpi_new_check(clump_heap *heap, const char *class_name, uint64_t count,
                               clump_class_info *info);
-/* Make room for them: new.cl, two launches. The list has the rows of the new objects then. */
+/* Make room for them: new.cl, two launches. The list has the rows of the new objects then. fresh_most: free blocks that are
+ * filled before free slots of blocks in use are, at most; UINT32_MAX: as many as are there. */
 clump_status clumpi_new_claim(clump_heap *heap, clumpi_u32 class_id, uint64_t count,
-                              const clump_sync *sync);
+                              clumpi_u32 fresh_most, const clump_sync *sync);
 /* How many the last one made. Blocks. */
 clump_status clumpi_new_made(clump_heap *heap, uint64_t *made);
 

@@ -230,11 +230,12 @@ clump_status clumpi_new_check(clump_heap *heap, const char *class_name, uint64_t
 }
 
 clump_status clumpi_new_claim(clump_heap *heap, clumpi_u32 class_id, uint64_t count,
-                              const clump_sync *sync) {
+                              clumpi_u32 fresh_most, const clump_sync *sync) {
     const clumpi_launch_sizes *sizes = &heap->context->sizes;
     const size_t global = sizes->scan_groups * sizes->scan_local;
     clumpi_u32 wanted = (clumpi_u32)count;
-    clumpi_arg args[] = {{sizeof class_id, &class_id}, {sizeof wanted, &wanted}};
+    clumpi_arg args[] = {
+        {sizeof class_id, &class_id}, {sizeof wanted, &wanted}, {sizeof fresh_most, &fresh_most}};
     clumpi_arg supply[] = {args[0], {sizeof heap->list_turn, &heap->list_turn}};
     clump_sync waits = waits_of(sync);
     heap->list_valid = 0; /* the rows of the new objects take its place */
@@ -243,7 +244,7 @@ clump_status clumpi_new_claim(clump_heap *heap, clumpi_u32 class_id, uint64_t co
                                              sizes->scan_local, supply, 2, &waits);
     if (!status)
         status = clumpi_run_on_heap(heap, CLUMPI_HEAP_KERNEL(new_claim), global, sizes->scan_local,
-                                    args, 2, NULL);
+                                    args, 3, NULL);
     const clumpi_class *k = &heap->geometry.classes[class_id];
     if (!status && k->cleared < k->columns_end)
         status = clumpi_run_on_heap(heap, CLUMPI_HEAP_KERNEL(new_clear), sizes->do_all_global,
@@ -278,7 +279,7 @@ clump_status clump_do_new(clump_heap *heap, const char *class_name, uint64_t cou
     size_t global = sizes->do_all_global, local = sizes->do_all_local;
     clumpi_group_fit(k->group_limit, &global, &local);
     status = check_required(k, local, "clump_do_new", own_sizes);
-    if (!status) status = clumpi_new_claim(heap, info.id, count, sync);
+    if (!status) status = clumpi_new_claim(heap, info.id, count, UINT32_MAX, sync);
     if (!status) status = clumpi_checking_begin(heap, k);
     if (!status) status = clumpi_checking_new(heap, info.id);
     if (!status) status = clumpi_enqueue(c, k->kernel, "of a do-new", global, local, sync);

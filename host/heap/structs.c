@@ -110,20 +110,25 @@ clump_status clumpi_struct_copy(clump_heap *heap, clumpi_u32 first, clumpi_u32 l
                               sizes->do_all_local, args, 4, NULL);
 }
 
+clump_status clumpi_struct_copy_chosen(clump_heap *heap, cl_mem refs, clumpi_u32 from,
+                                       clumpi_u32 count, clumpi_struct_field f, cl_mem structs) {
+    const clumpi_launch_sizes *sizes = &heap->context->sizes;
+    f.piece = piece_of(&f);
+    clumpi_arg args[] = {{sizeof refs, &refs},
+                         {sizeof from, &from},
+                         {sizeof count, &count},
+                         {sizeof f, &f},
+                         {sizeof structs, &structs}};
+    return clumpi_run_on_heap(heap, CLUMPI_STRUCT_KERNEL(struct_chosen), sizes->do_all_global,
+                              sizes->do_all_local, args, 5, NULL);
+}
+
 /* All objects of the classes from `first` on, 0: new ones; or those that are chosen. */
 static clump_status copy_field(transfer *t, clumpi_u32 first, clumpi_struct_field f) {
-    const clumpi_launch_sizes *sizes = &t->heap->context->sizes;
-    clumpi_u32 count = (clumpi_u32)t->count;
     f.is_read = (clumpi_u32)t->is_read;
-    if (!t->is_chosen)
-        return clumpi_struct_copy(t->heap, first, t->info.last, f, f.count ? t->structs : t->refs);
-    f.piece = piece_of(&f);
-    clumpi_arg chosen[] = {{sizeof t->refs, &t->refs},
-                           {sizeof count, &count},
-                           {sizeof f, &f},
-                           {sizeof t->structs, &t->structs}};
-    return clumpi_run_on_heap(t->heap, CLUMPI_STRUCT_KERNEL(struct_chosen), sizes->do_all_global,
-                              sizes->do_all_local, chosen, 4, NULL);
+    if (t->is_chosen)
+        return clumpi_struct_copy_chosen(t->heap, t->refs, 0, (clumpi_u32)t->count, f, t->structs);
+    return clumpi_struct_copy(t->heap, first, t->info.last, f, f.count ? t->structs : t->refs);
 }
 
 clumpi_struct_field clumpi_struct_field_of(const clump_field_info *f) {
@@ -304,7 +309,7 @@ static clump_status clear_others(transfer *t) {
 static clump_status read_refs(transfer *t, uint64_t objects, clump_ref *refs) {
     const clumpi_struct_field none = {.to = UINT32_MAX};
     clump_status status = copy_field(t, 0, none);
-    if (!status) status = clumpi_checking_name(t->heap, t->refs, objects);
+    if (!status) status = clumpi_checking_name(t->heap, t->refs, 0, objects);
     return status ? status
                   : clumpi_read(t->heap->context, t->refs, 0, objects * sizeof *refs, refs);
 }
@@ -323,7 +328,7 @@ clump_status clump_heap_new_structs(clump_heap *heap, const clump_struct_desc *d
     status = open_buffer(&t, structs);
     if (!status && refs)
         status = clumpi_buffer_create(c, count * sizeof *refs, "references", &t.refs);
-    if (!status) status = clumpi_new_claim(heap, t.info.id, count, NULL);
+    if (!status) status = clumpi_new_claim(heap, t.info.id, count, UINT32_MAX, NULL);
     if (!status) status = clumpi_checking_new(heap, t.info.id);
     if (!status) status = copy_fields(&t, 0);
     if (!status) status = clear_others(&t);

@@ -52,16 +52,20 @@ clump_status clumpi_fail_array(clump_heap *heap, const clump_field_info *f, int 
 }
 
 clump_status clumpi_rank(clump_heap *heap, clumpi_u32 first, clumpi_u32 last, uint64_t *count) {
+    clump_status status = clumpi_list_update(heap, 0, NULL, NULL);
+    return status ? status : clumpi_rank_list(heap, first, last, count);
+}
+
+clump_status clumpi_rank_list(clump_heap *heap, clumpi_u32 first, clumpi_u32 last,
+                              uint64_t *count) {
     clump_context *c = heap->context;
     const clumpi_launch_sizes *sizes = &c->sizes;
     size_t global = sizes->scan_groups * sizes->scan_local;
     clumpi_arg args[] = {{sizeof first, &first}, {sizeof last, &last}};
     clumpi_u32 objects = 0;
-    clump_status status = clumpi_list_update(heap, 0, NULL, NULL);
     heap->list_numbered = 0; /* its numbers give way to those of these classes */
-    if (!status)
-        status = clumpi_run_on_heap(heap, CLUMPI_HEAP_KERNEL(rank_count), global, sizes->scan_local,
-                                    args, 2, NULL);
+    clump_status status = clumpi_run_on_heap(heap, CLUMPI_HEAP_KERNEL(rank_count), global,
+                                             sizes->scan_local, args, 2, NULL);
     if (!status)
         status = clumpi_run_on_heap(heap, CLUMPI_HEAP_KERNEL(rank_write), global, sizes->scan_local,
                                     args, 2, NULL);
@@ -92,7 +96,7 @@ static clump_status copy(clump_heap *heap, const target *t, clumpi_u32 direction
         status = clumpi_run_on_heap(heap, CLUMPI_HEAP_KERNEL(field_copy), sizes->do_all_global,
                                     sizes->do_all_local, args, 7, NULL);
     if (!status && direction == CLUMPI_COPY_REFS)
-        status = clumpi_checking_name(heap, values, count);
+        status = clumpi_checking_name(heap, values, 0, count);
     if (!status) status = out ? clumpi_read(c, values, 0, host_bytes, out) : clumpi_finish(c);
     clumpi_buffer_release(c, &values);
     return status;

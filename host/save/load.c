@@ -6,7 +6,6 @@
  *
  * Read first: format.h, heap/dense.h. save.c has the other direction.
  */
-#include <stdio.h>
 #include <string.h>
 
 #include "heap/dense.h"
@@ -71,20 +70,11 @@ static clump_status match_class(loading *l, uint32_t id) {
                        is_there ? "is abstract in the heap's schema" : "the heap's schema lacks");
 }
 
-/* "float4[3]" */
-#define TYPE_BYTES 96
-static const char *type_words(const clump_field_info *f, char text[TYPE_BYTES]) {
-    char count[16] = "";
-    if (f->count) snprintf(count, sizeof count, "[%u]", f->count);
-    snprintf(text, TYPE_BYTES, "%s%s", clump_type_name(f->type, f->width), count);
-    return text;
-}
-
 /* The heap's field for one of the file. *is_there 0: the heap's class lacks it. */
 static clump_status match_field(loading *l, const clumpi_saved_column *column, clump_field_info *f,
                                 int *is_there) {
     const clump_field_info *theirs = &column->field;
-    char a[TYPE_BYTES], b[TYPE_BYTES];
+    char a[CLUMPI_TYPE_BYTES], b[CLUMPI_TYPE_BYTES];
     *is_there = !clump_schema_find_field(l->heap->schema, l->class_of[column->class_info.id],
                                          theirs->name, f);
     if (!*is_there ||
@@ -92,8 +82,8 @@ static clump_status match_field(loading *l, const clumpi_saved_column *column, c
         return CLUMP_OK;
     return clumpi_fail(&l->heap->context->error, CLUMP_ERR_SCHEMA,
                        "field %s of class %s is %s in %s, but %s in the heap's schema",
-                       theirs->name, column->class_info.name, type_words(theirs, a),
-                       clumpi_stream_name(&l->stream), type_words(f, b));
+                       theirs->name, column->class_info.name, clumpi_type_words(theirs, a),
+                       clumpi_stream_name(&l->stream), clumpi_type_words(f, b));
 }
 
 static clump_status match_schema(loading *l) {
@@ -174,7 +164,7 @@ static clump_status make_objects(loading *l, uint32_t class_id, uint64_t count) 
     while (count && !status) {
         const uint64_t n = count < NEW_MOST ? count : NEW_MOST;
         uint64_t made = 0;
-        status = clumpi_new_claim(l->heap, class_id, n, NULL);
+        status = clumpi_new_claim(l->heap, class_id, n, UINT32_MAX, NULL);
         if (!status) status = clumpi_checking_new(l->heap, class_id);
         if (!status) status = clumpi_new_made(l->heap, &made);
         if (!status && made != n)

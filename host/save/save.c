@@ -95,9 +95,9 @@ static clump_status write_column(saving *s, const clumpi_saved_column *column) {
         const uint64_t left = column->objects - from;
         uint32_t n = left < column->piece_objects ? (uint32_t)left : column->piece_objects;
         uint32_t bytes = n * column->object_bytes;
-        status = clumpi_dense_read(&s->dense, column->class_info.id, f, from, n, s->values);
+        status = clumpi_dense_read(&s->dense, column->class_info.id, f, from, n, s->values, 0);
         if (!status && to.id)
-            status = clumpi_dense_to_numbers(&s->dense, to.id, to.last, s->values,
+            status = clumpi_dense_to_numbers(&s->dense, to.id, to.last, s->values, 0,
                                              bytes / (uint32_t)sizeof(clump_ref));
         if (!status) status = write_piece(s, CLUMPI_KIND_VALUES, bytes);
     }
@@ -109,7 +109,7 @@ static clump_status read_outside(saving *s, const clump_refs *refs, uint64_t fro
     clump_status status = clumpi_dense_read_outside(&s->dense, refs, from, n, s->values);
     return status ? status
                   : clumpi_dense_to_numbers(&s->dense, 1, clumpi_object_classes(s->heap), s->values,
-                                            n);
+                                            0, n);
 }
 
 static clump_status write_registered(saving *s, uint32_t buffer) {

@@ -48,6 +48,13 @@ const char *clump_type_name(clump_type type, uint32_t width) {
     return "?";
 }
 
+const char *clumpi_type_words(const clump_field_info *field, char text[CLUMPI_TYPE_BYTES]) {
+    char count[16] = "";
+    if (field->count) snprintf(count, sizeof count, "[%u]", field->count);
+    snprintf(text, CLUMPI_TYPE_BYTES, "%s%s", clump_type_name(field->type, field->width), count);
+    return text;
+}
+
 int clumpi_type_from_name(const char *name, clump_type *type, uint32_t *width) {
     for (uint32_t t = 0; t < CLUMP_TYPE_REF; ++t) {
         for (size_t i = 0; i < WIDTH_COUNT && types[t].names[i]; ++i) {

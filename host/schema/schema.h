@@ -182,6 +182,10 @@ void clumpi_schema_drop_decls(clump_schema *schema);
 int clumpi_type_from_name(const char *name, clump_type *type, uint32_t *width);
 uint32_t clumpi_type_bytes(clump_type type, uint32_t width); /* of one element; 3 takes 4's room */
 
+/* The type of a field, for messages: "float4[3]". Returns `text`. */
+#define CLUMPI_TYPE_BYTES 96
+const char *clumpi_type_words(const clump_field_info *field, char text[CLUMPI_TYPE_BYTES]);
+
 /* `bytes` of text in quotes, shortened, what is not printable as \xNN. Returns `out`. */
 const char *clumpi_quote(char out[CLUMPI_QUOTE_BYTES], const char *text, size_t bytes);
 const char *clumpi_quote_name(char out[CLUMPI_QUOTE_BYTES], const char *name);

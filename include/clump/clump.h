@@ -3,8 +3,8 @@
  *
  * Reading order: status.h, allocator.h, context.h, schema.h, heap.h, program.h, run.h; then
  * cl/api/device_api.clh for what kernels may call; then structs.h, refs.h, compact.h, compactor.h, collect.h,
- * collector.h, save.h, timeline.h. Buffers without a heap: suballoc.h, pool.h, defrag.h. These headers are the reference;
- * what they do not say is not promised.
+ * collector.h, save.h, extract.h, timeline.h. Buffers without a heap: suballoc.h, pool.h, defrag.h. These headers
+ * are the reference; what they do not say is not promised.
  *
  * The library prints nothing, never exits, keeps no global state and starts no thread.
  * It does not: choose a device, create contexts or queues, share one heap among devices, run
@@ -24,6 +24,7 @@
 #include "clump/context.h"
 #include "clump/defrag.h"
 #include "clump/export.h"
+#include "clump/extract.h"
 #include "clump/heap.h"
 #include "clump/pool.h"
 #include "clump/program.h"

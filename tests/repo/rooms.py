@@ -23,6 +23,7 @@ PARTS = {
     'merge': ['compact'],
     'collect': ['compact'],
     'save': ['heap', 'compact'],
+    'extract': ['collect'],
     'suballoc': ['core'],
     'pool': ['suballoc'],
 }
@@ -34,6 +35,7 @@ PUBLIC = {
     'compact': 'compact compactor',
     'collect': 'collect collector',
     'save': 'save',
+    'extract': 'extract',
     'suballoc': 'suballoc',
     'pool': 'pool defrag',
     'quick': 'quick',
@@ -43,7 +45,7 @@ HEADERS_ONLY = {'quick': ['heap', 'pool']}
 # Kernels: cl/api is what programs of users get; it has no host side.
 CL_PARTS = {
     'core': [], 'heap': ['core'], 'sort': ['core'], 'compact': ['core'], 'merge': ['compact'],
-    'collect': ['compact'], 'api': ['core'],
+    'collect': ['compact'], 'extract': ['collect'], 'api': ['core'],
 }
 # The strategy that compaction launches is in a room of its own, which uses what compaction offers.
 EXCEPTIONS = {('compact', 'merge')}

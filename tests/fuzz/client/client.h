@@ -14,6 +14,7 @@
  *   upkeep.c      what changes nothing             pool_thread.c another thread's
  *   host_access.c fields from the host             verify.c     everything compared
  *   saving.c      a heap saved, and loaded into another
+ *   extracting.c  objects that leave a heap and come into another
  *   checks.c      checked heaps                raw.c        raw memory beside the objects
  *   operations.c  the list of operations           round.c      what a round has, from begin to end
  *   memory.c      that it does not grow            watchdog.c   operations that do not end
@@ -217,6 +218,7 @@ typedef struct pool_thread pool_thread;
     X(repair_heap, 2)                                                                              \
     X(look_inside, 2)                                                                              \
     X(save_and_load, 4)                                                                            \
+    X(move_objects, 4)                                                                             \
     X(renew_heap, 1)                                                                               \
     X(renew_program, 1)                                                                            \
     X(use_pool, 4)                                                                                 \

@@ -1,0 +1,247 @@
+/* The buffer of an extract, and what is known of it (extract.h). Read first: extract.h. */
+#include "extract/extract.h"
+
+/* ---- Columns --------------------------------------------------------------------------------- */
+
+/* The next class with objects. */
+static int next_class(const clump_extract *e, clumpi_column_walk *w) {
+    const uint32_t classes = clump_schema_get_class_count(e->schema);
+    w->column.first += w->column.count;
+    w->column.count = 0;
+    for (uint32_t id = w->class_info.id + 1; id <= classes; id++) {
+        if (!e->objects[id]) continue;
+        clump_schema_get_class(e->schema, id, &w->class_info);
+        w->column.count = e->objects[id];
+        w->owner = id;
+        w->next = 0;
+        return 1;
+    }
+    return 0;
+}
+
+static uint64_t aligned(uint64_t bytes) {
+    return (bytes + CLUMPI_COLUMN_ALIGN - 1) / CLUMPI_COLUMN_ALIGN * CLUMPI_COLUMN_ALIGN;
+}
+
+int clumpi_next_column(const clump_extract *e, clumpi_column_walk *w) {
+    clump_extract_column *column = &w->column;
+    column->at += aligned(column->bytes);
+    column->bytes = 0;
+    for (;;) {
+        clump_class_info owner;
+        if (!w->owner && !next_class(e, w)) return 0;
+        clump_schema_get_class(e->schema, w->owner, &owner);
+        if (w->next < owner.field_count) {
+            clump_schema_get_field(e->schema, owner.id, w->next++, &w->field);
+            column->object_bytes = w->field.element_bytes * clumpi_elements(&w->field);
+            column->bytes = column->count * column->object_bytes;
+            return 1;
+        }
+        w->owner = owner.base;
+        w->next = 0;
+    }
+}
+
+static uint64_t count_bytes(const clump_extract *e) {
+    clumpi_column_walk w = {.owner = 0};
+    while (clumpi_next_column(e, &w)) {
+    }
+    return w.column.at;
+}
+
+clump_status clump_extract_find_column(const clump_extract *extract, const char *class_name,
+                                       const char *field, clump_extract_column *column) {
+    clump_class_info info;
+    clump_field_info f;
+    if (!extract || !class_name || !field || !column) return CLUMP_ERR_USAGE;
+    if (clump_schema_find_class(extract->schema, class_name, &info) ||
+        clump_schema_find_field(extract->schema, info.id, field, &f))
+        return CLUMP_ERR_NOT_FOUND;
+    for (clumpi_column_walk w = {.owner = 0}; clumpi_next_column(extract, &w);) {
+        if (w.class_info.id != info.id || w.field.name != f.name) continue;
+        *column = w.column;
+        return CLUMP_OK;
+    }
+    return CLUMP_ERR_NOT_FOUND;
+}
+
+/* ---- Begin and end --------------------------------------------------------------------------- */
+
+static clump_status take_given(clump_extract *e, cl_mem given) {
+    clump_context *c = e->context;
+    size_t bytes = 0;
+    cl_int code = c->cl.GetMemObjectInfo(given, CL_MEM_SIZE, sizeof bytes, &bytes, NULL);
+    if (code) return clumpi_fail_cl(&c->error, "clGetMemObjectInfo", code, "buffer of an extract");
+    if (bytes < e->bytes)
+        return clumpi_fail(&c->error, CLUMP_ERR_CAPACITY,
+                           "clump_heap_extract: the %llu objects take %llu bytes; the buffer has "
+                           "%zu",
+                           (unsigned long long)e->objects[0], (unsigned long long)e->bytes, bytes);
+    code = c->cl.RetainMemObject(given);
+    if (code) return clumpi_fail_cl(&c->error, "clRetainMemObject", code, "buffer of an extract");
+    e->buffer = given;
+    return CLUMP_OK;
+}
+
+/* The ends of columns are zeros: what is written over them comes later. */
+clump_status clumpi_extract_open(clump_extract *e, cl_mem given) {
+    clump_context *c = e->context;
+    if (!e->bytes) return CLUMP_OK;
+    clump_status status =
+        given ? take_given(e, given) : clumpi_buffer_create(c, e->bytes, "an extract", &e->buffer);
+    for (clumpi_column_walk w = {.owner = 0}; !status && clumpi_next_column(e, &w);) {
+        const uint64_t end = w.column.at + aligned(w.column.bytes);
+        if (w.column.bytes % CLUMPI_COLUMN_ALIGN)
+            status = clumpi_clear(c, e->buffer, end - CLUMPI_COLUMN_ALIGN, CLUMPI_COLUMN_ALIGN);
+    }
+    return status;
+}
+
+clump_status clumpi_extract_create(clump_context *c, const clump_schema *schema,
+                                   const uint64_t *objects, clump_extract **extract) {
+    clump_extract *e = clumpi_alloc(&c->allocator, sizeof *e);
+    *extract = NULL;
+    if (!e) return clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for an extract");
+    clumpi_context_use(c);
+    e->context = c;
+    clump_status status = clumpi_schema_copy(schema, &c->allocator, &e->schema);
+    if (status)
+        status = clumpi_fail(&c->error, status, "no host memory for the schema of an extract");
+    for (uint32_t id = 1; !status && id <= clump_schema_get_class_count(schema); id++) {
+        e->objects[id] = objects[id - 1];
+        e->objects[0] += objects[id - 1];
+    }
+    if (status) {
+        clump_extract_destroy(e);
+        return status;
+    }
+    e->bytes = count_bytes(e);
+    *extract = e;
+    return CLUMP_OK;
+}
+
+void clump_extract_destroy(clump_extract *extract) {
+    if (!extract) return;
+    clump_context *c = extract->context;
+    clumpi_buffer_release(c, &extract->buffer);
+    clumpi_buffer_release(c, &extract->refs);
+    clump_schema_destroy(extract->schema);
+    clumpi_free(&c->allocator, extract);
+    clumpi_context_unuse(c);
+}
+
+/* Numbers of objects that a heap can have. */
+static clump_status check_objects(clump_context *c, const clump_schema *schema,
+                                  const uint64_t *objects) {
+    uint64_t all = 0;
+    for (uint32_t id = 1; id <= clump_schema_get_class_count(schema); id++) {
+        clump_class_info info;
+        clump_schema_get_class(schema, id, &info);
+        if (info.is_abstract && objects[id - 1])
+            return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
+                               "clump_extract_create: %llu objects of class %s, which is abstract",
+                               (unsigned long long)objects[id - 1], info.name);
+        if (objects[id - 1] > CLUMPI_EXTRACT_OBJECTS_MOST - all)
+            return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
+                               "clump_extract_create: with the %llu objects of class %s there are "
+                               "more than the %llu that a heap can have",
+                               (unsigned long long)objects[id - 1], info.name,
+                               (unsigned long long)CLUMPI_EXTRACT_OBJECTS_MOST);
+        all += objects[id - 1];
+    }
+    return CLUMP_OK;
+}
+
+static clump_status check_bytes(const clump_extract *e, const char *call, uint64_t bytes) {
+    if (bytes == e->bytes) return CLUMP_OK;
+    return clumpi_fail(
+        &e->context->error, CLUMP_ERR_USAGE, "%s: %llu bytes; the %llu objects take %llu", call,
+        (unsigned long long)bytes, (unsigned long long)e->objects[0], (unsigned long long)e->bytes);
+}
+
+clump_status clump_extract_create(clump_context *context, const clump_schema *schema,
+                                  const uint64_t *objects, const void *data, uint64_t bytes,
+                                  clump_extract **extract) {
+    clump_context *c = context;
+    if (extract) *extract = NULL;
+    if (!c) return CLUMP_ERR_USAGE;
+    if (!extract || !schema || !objects || !clump_schema_get_class_count(schema))
+        return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
+                           "clump_extract_create needs a sealed schema, the numbers of objects, "
+                           "and a place for the result");
+    const clump_field_info *array = clumpi_schema_find_array(schema, 0);
+    if (array)
+        return clumpi_fail(
+            &c->error, CLUMP_ERR_USAGE,
+            "clump_extract_create: field %s is an array of run-time length; extracts "
+            "have none",
+            array->name);
+    if (!data && bytes)
+        return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
+                           "clump_extract_create: %llu bytes, but no data",
+                           (unsigned long long)bytes);
+    clump_extract *e = NULL;
+    clump_status status = check_objects(c, schema, objects);
+    if (!status) status = clumpi_extract_create(c, schema, objects, &e);
+    if (!status && data) status = check_bytes(e, "clump_extract_create", bytes);
+    if (!status) status = clumpi_extract_open(e, NULL);
+    if (!status && data) status = clumpi_write(c, e->buffer, 0, bytes, data);
+    if (!status && !data && e->bytes) status = clumpi_clear(c, e->buffer, 0, e->bytes);
+    if (!status) status = clumpi_finish(c);
+    if (status)
+        clump_extract_destroy(e);
+    else
+        *extract = e;
+    return status;
+}
+
+/* ---- What is in it --------------------------------------------------------------------------- */
+
+clump_status clump_extract_read(clump_extract *extract, void *data, uint64_t bytes) {
+    if (!extract) return CLUMP_ERR_USAGE;
+    clump_context *c = extract->context;
+    if (!data && bytes)
+        return clumpi_fail(&c->error, CLUMP_ERR_USAGE, "clump_extract_read needs a place");
+    clump_status status = check_bytes(extract, "clump_extract_read", bytes);
+    return status ? status : clumpi_read(c, extract->buffer, 0, bytes, data);
+}
+
+const clump_schema *clump_extract_get_schema(const clump_extract *extract) {
+    return extract ? extract->schema : NULL;
+}
+
+uint64_t clump_extract_get_objects(const clump_extract *extract, uint32_t class_id) {
+    return extract && class_id <= clump_schema_get_class_count(extract->schema)
+               ? extract->objects[class_id]
+               : 0;
+}
+
+uint64_t clump_extract_get_bytes(const clump_extract *extract) {
+    return extract ? extract->bytes : 0;
+}
+
+cl_mem clump_extract_get_buffer(const clump_extract *extract) {
+    return extract ? extract->buffer : NULL;
+}
+
+cl_mem clump_extract_get_refs(const clump_extract *extract) {
+    return extract ? extract->refs : NULL;
+}
+
+/* ---- For take.c and insert.c ----------------------------------------------------------------- */
+
+clump_status clumpi_check_ref_buffer(clump_context *c, const char *call, cl_mem buffer, uint64_t at,
+                                     uint64_t count) {
+    size_t bytes = 0;
+    cl_int code = c->cl.GetMemObjectInfo(buffer, CL_MEM_SIZE, sizeof bytes, &bytes, NULL);
+    if (code) return clumpi_fail_cl(&c->error, "clGetMemObjectInfo", code, "buffer of references");
+    if (at % sizeof(clump_ref))
+        return clumpi_fail(
+            &c->error, CLUMP_ERR_USAGE,
+            "%s: references from byte %llu of a buffer on; it must be a multiple of 4", call,
+            (unsigned long long)at);
+    if (at <= bytes && count <= (bytes - at) / sizeof(clump_ref)) return CLUMP_OK;
+    return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
+                       "%s: %llu references from byte %llu on do not fit in a buffer of %zu bytes",
+                       call, (unsigned long long)count, (unsigned long long)at, bytes);
+}

@@ -1,0 +1,68 @@
+/* Extracts: extract.c is the buffer and what tells what is in it, take.c takes objects out of a heap, insert.c makes them in one,
+ * migrate.c does both.
+ *
+ * May use: core, schema, heap, and of collect what follows references and frees chosen objects.
+ *
+ * Invariant: schema and numbers of objects tell where each column is.
+ *
+ * Read first: include/clump/extract.h, heap/dense.h, collect/collect.h.
+ */
+#ifndef CLUMPI_EXTRACT_H
+#define CLUMPI_EXTRACT_H
+
+#include "clump/extract.h"
+#include "collect/collect.h"
+#include "heap/dense.h"
+
+/* A program of its own: only those who take objects out, or put back what they began to insert, need it. */
+#define CLUMPI_EXTRACT_KERNELS(X)                                                                  \
+    X(choose_refs)                                                                                 \
+    X(choose_classes)                                                                              \
+    X(choose_where)
+enum { CLUMPI_EXTRACT_KERNELS(CLUMPI_KERNEL_INDEX) };
+extern const clumpi_library clumpi_extract_library;
+#define CLUMPI_EXTRACT_KERNEL(name)                                                                \
+    ((clumpi_kernel_id){&clumpi_extract_library, CLUMPI_KERNEL_##name})
+
+#define CLUMPI_COLUMN_ALIGN 128u /* bytes; the largest element is as large: a double16 */
+#define CLUMPI_EXTRACT_OBJECTS_MOST (UINT64_C(0xffffffff) - 64) /* numbers plus 1 have 32 bits */
+
+struct clump_extract {
+    clump_context *context;
+    clump_schema *schema;                    /* own copy */
+    uint64_t objects[CLUMP_CLASSES_MAX + 1]; /* by class id; 0: of all */
+    uint64_t bytes;
+    cl_mem buffer; /* NULL if bytes is 0 */
+    cl_mem refs;   /* NULL: not kept */
+};
+
+/* The columns one after the other:  for (clumpi_column_walk w = {0}; clumpi_next_column(e, &w);) */
+typedef struct clumpi_column_walk {
+    clump_class_info class_info; /* of the objects */
+    clump_field_info field;      /* of that class or of a base */
+    clump_extract_column column;
+    uint32_t owner,
+        next; /* class that declares the next field; its number there. owner 0: the next class */
+} clumpi_column_walk;
+int clumpi_next_column(const clump_extract *e, clumpi_column_walk *walk);
+
+/* CONSTRUCTOR. Copy the schema; numbers of objects. It has no buffer yet. */
+clump_status clumpi_extract_create(clump_context *c, const clump_schema *schema,
+                                   const uint64_t *objects, clump_extract **extract);
+/* Its buffer: a new one, or `given`, which is retained. Its contents are undefined but for zeros at the ends of columns. Does
+ * not block. CLUMP_ERR_CAPACITY: `given` is too small. */
+clump_status clumpi_extract_open(clump_extract *e, cl_mem given);
+
+/* Can `buffer` have `count` references from byte `at` on? Words of a failure name the call. */
+clump_status clumpi_check_ref_buffer(clump_context *c, const char *call, cl_mem buffer, uint64_t at,
+                                     uint64_t count);
+
+/* What clump_heap_extract() does. chosen: NULL, or gets the bits of the objects (collect/collect.h), which are not freed then; the caller's, also
+ * after a failure. */
+clump_status clumpi_take(clump_heap *heap, const clump_extract_desc *desc, clump_extract **extract,
+                         clump_extract_report *report, cl_mem *chosen);
+
+/* Free objects that were just made, by `count` references from number `at` of a buffer on. */
+clump_status clumpi_free_refs(clump_heap *heap, cl_mem refs, uint64_t at, uint64_t count);
+
+#endif

@@ -1,0 +1,367 @@
+/* The objects of an extract into a heap (extract.h).
+ *
+ * Invariant: schema, room and buffers are right before an object is made. Nobody sees the new objects before the call ends; what fails
+ * until then frees them.
+ *
+ * Read first: extract.h, cl/heap/new.cl.
+ */
+#include <string.h>
+
+#include "extract/extract.h"
+
+#define NEW_MOST (UINT64_C(1) << 31)    /* objects of one do-new */
+#define PIECE_MOST (UINT64_C(64) << 20) /* bytes of references at a time */
+
+static const char call[] = "clump_heap_insert";
+
+typedef struct inserting {
+    clump_heap *heap;
+    const clump_extract *extract;
+    const clump_insert_desc *desc;
+    uint32_t class_of[CLUMP_CLASSES_MAX + 1]; /* by class id of the extract: that of the heap */
+    uint32_t fresh[CLUMP_CLASSES_MAX + 1];    /* likewise: free blocks to be filled first */
+    cl_mem refs;                              /* of the new objects, by number, plain */
+    uint64_t made;                            /* of these: objects that are there */
+    uint32_t pending; /* class of the heap that a do-new has made more of; 0: none */
+    cl_mem piece;     /* references */
+    uint64_t piece_bytes;
+    clumpi_dense dense;
+} inserting;
+
+/* ---- Before the heap changes ----------------------------------------------------------------- */
+
+static const char *ref_class(const clump_schema *schema, const clump_field_info *f) {
+    clump_class_info info;
+    return clump_schema_get_class(schema, f->ref_class, &info) ? "" : info.name;
+}
+
+static clump_status match_field(const inserting *in, uint32_t id, const clump_class_info *owner,
+                                const clump_field_info *theirs) {
+    clump_error *error = &in->heap->context->error;
+    const clump_schema *here = in->heap->schema, *there = in->extract->schema;
+    char a[CLUMPI_TYPE_BYTES], b[CLUMPI_TYPE_BYTES];
+    clump_field_info ours;
+    if (clump_schema_find_field(here, id, theirs->name, &ours))
+        return clumpi_fail(error, CLUMP_ERR_SCHEMA,
+                           "field %s of class %s is in the extract, but not in the heap's schema",
+                           theirs->name, owner->name);
+    if (ours.type != theirs->type || ours.width != theirs->width || ours.count != theirs->count)
+        return clumpi_fail(error, CLUMP_ERR_SCHEMA,
+                           "field %s of class %s is %s in the extract, but %s in the heap's schema",
+                           theirs->name, owner->name, clumpi_type_words(theirs, a),
+                           clumpi_type_words(&ours, b));
+    if (ours.type != CLUMP_TYPE_REF ||
+        strcmp(ref_class(here, &ours), ref_class(there, theirs)) == 0)
+        return CLUMP_OK;
+    return clumpi_fail(error, CLUMP_ERR_SCHEMA,
+                       "field %s of class %s refers to class %s in the extract, but to class %s in "
+                       "the heap's schema",
+                       theirs->name, owner->name, ref_class(there, theirs), ref_class(here, &ours));
+}
+
+/* Fields of a class and its bases. */
+static uint32_t count_fields(const clump_schema *schema, uint32_t id) {
+    clump_class_info info;
+    uint32_t count = 0;
+    for (; id && !clump_schema_get_class(schema, id, &info); id = info.base)
+        count += info.field_count;
+    return count;
+}
+
+/* A field of the heap's class that the extract lacks. */
+static const char *lacking(const inserting *in, uint32_t id, const char *class_name) {
+    const clump_schema *here = in->heap->schema, *there = in->extract->schema;
+    clump_class_info theirs, info;
+    clump_field_info f, found;
+    clump_schema_find_class(there, class_name, &theirs);
+    for (; id && !clump_schema_get_class(here, id, &info); id = info.base)
+        for (uint32_t i = 0; i < info.field_count; i++) {
+            clump_schema_get_field(here, id, i, &f);
+            if (clump_schema_find_field(there, theirs.id, f.name, &found)) return f.name;
+        }
+    return "";
+}
+
+static clump_status match_class(inserting *in, uint32_t id) {
+    clump_error *error = &in->heap->context->error;
+    clump_class_info theirs, ours, owner;
+    clump_status status = CLUMP_OK;
+    if (!in->extract->objects[id]) return CLUMP_OK;
+    clump_schema_get_class(in->extract->schema, id, &theirs);
+    const int is_there = !clump_schema_find_class(in->heap->schema, theirs.name, &ours);
+    if (!is_there || ours.is_abstract)
+        return clumpi_fail(
+            error, CLUMP_ERR_SCHEMA, "the extract has %llu objects of class %s, which %s",
+            (unsigned long long)in->extract->objects[id], theirs.name,
+            is_there ? "is abstract in the heap's schema" : "the heap's schema lacks");
+    in->class_of[id] = ours.id;
+    for (uint32_t at = id; at && !status; at = owner.base) {
+        clump_schema_get_class(in->extract->schema, at, &owner);
+        for (uint32_t i = 0; i < owner.field_count && !status; i++) {
+            clump_field_info f;
+            clump_schema_get_field(in->extract->schema, at, i, &f);
+            status = match_field(in, ours.id, &theirs, &f);
+        }
+    }
+    if (!status && count_fields(in->heap->schema, ours.id) != count_fields(in->extract->schema, id))
+        status = clumpi_fail(error, CLUMP_ERR_SCHEMA,
+                             "field %s of class %s is in the heap's schema, but not in the extract",
+                             lacking(in, ours.id, theirs.name), theirs.name);
+    return status;
+}
+
+static clump_status check(inserting *in) {
+    const clump_extract *e = in->extract;
+    clump_context *c = in->heap->context;
+    const clump_field_info *array = clumpi_schema_find_array(in->heap->schema, 0);
+    if (e->context != c)
+        return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
+                           "%s: the extract is of another context: read it with "
+                           "clump_extract_read(), and make one of the bytes with "
+                           "clump_extract_create() in the heap's context",
+                           call);
+    if (array)
+        return clumpi_fail(
+            &c->error, CLUMP_ERR_USAGE,
+            "%s: field %s is an array of run-time length; objects are put into heaps "
+            "without such arrays",
+            call, array->name);
+    clump_status status = CLUMP_OK;
+    for (uint32_t id = 1; id <= clump_schema_get_class_count(e->schema) && !status; id++)
+        status = match_class(in, id);
+    if (!status && in->desc->ref_buffer)
+        status = clumpi_check_ref_buffer(c, call, in->desc->ref_buffer, in->desc->ref_buffer_at,
+                                         e->objects[0]);
+    return status;
+}
+
+static clump_status no_room(const inserting *in, uint64_t needed, uint32_t free_blocks) {
+    const clump_heap_layout *layout = &in->heap->layout;
+    return clumpi_fail(
+        &in->heap->context->error, CLUMP_ERR_CAPACITY,
+        "%s: beside the free slots of blocks in use the %llu objects need %llu free "
+        "blocks of %llu bytes; the heap has %u",
+        call, (unsigned long long)in->extract->objects[0], (unsigned long long)needed,
+        (unsigned long long)layout->block_granules * layout->granule_bytes, free_blocks);
+}
+
+/* What is needed of free blocks is known exactly: a do-new fills some free blocks, then free slots of its class, then one more
+ * block. Blocks that nobody needs are filled first, which is faster. */
+static clump_status plan_room(inserting *in) {
+    clump_heap *heap = in->heap;
+    clump_class_stats classes[CLUMP_CLASSES_MAX];
+    clump_heap_stats stats;
+    const uint32_t count = clump_schema_get_class_count(in->extract->schema);
+    uint64_t needed = 0;
+    clump_status status = clump_heap_calc_stats(heap, &stats, classes, clumpi_object_classes(heap));
+    for (uint32_t id = 1; id <= count && !status; id++) {
+        const uint64_t objects = in->extract->objects[id];
+        if (!objects) continue;
+        const clump_class_stats *k = &classes[in->class_of[id] - 1];
+        const uint64_t slots = k->slots - k->objects;
+        const uint32_t capacity = heap->geometry.classes[in->class_of[id]].capacity;
+        if (objects > NEW_MOST)
+            status = clumpi_fail(&heap->context->error, CLUMP_ERR_CAPACITY,
+                                 "%s: %llu objects of a class; at most 2^31 at once", call,
+                                 (unsigned long long)objects);
+        const uint64_t blocks = objects > slots ? (objects - slots + capacity - 1) / capacity : 0;
+        needed += blocks;
+        in->fresh[id] = blocks < UINT32_MAX ? (uint32_t)blocks : UINT32_MAX;
+    }
+    if (status) return status;
+    if (needed > stats.free_blocks) return no_room(in, needed, stats.free_blocks);
+    uint32_t spare = stats.free_blocks - (uint32_t)needed;
+    for (uint32_t id = 1; id <= count; id++) {
+        if (!in->extract->objects[id]) continue;
+        const uint64_t full =
+            in->extract->objects[id] / heap->geometry.classes[in->class_of[id]].capacity;
+        uint64_t more = full > in->fresh[id] ? full - in->fresh[id] : 0;
+        if (more > spare) more = spare;
+        in->fresh[id] += (uint32_t)more;
+        spare -= (uint32_t)more;
+    }
+    return CLUMP_OK;
+}
+
+static clump_status open_memory(inserting *in) {
+    clump_context *c = in->heap->context;
+    clumpi_dense_span spans[CLUMP_CLASSES_MAX];
+    uint32_t span_count = 0;
+    uint64_t from = 0;
+    for (uint32_t id = 1; id <= clump_schema_get_class_count(in->extract->schema); id++) {
+        if (!in->extract->objects[id]) continue;
+        spans[span_count++] = (clumpi_dense_span){
+            .from = (clumpi_u32)from, .to = (clumpi_u32)from, .class_id = in->class_of[id]};
+        from += in->extract->objects[id];
+    }
+    for (clumpi_column_walk w = {.owner = 0}; clumpi_next_column(in->extract, &w);) {
+        if (w.field.type != CLUMP_TYPE_REF) continue;
+        uint64_t bytes = w.column.bytes;
+        if (bytes > PIECE_MOST)
+            bytes = w.column.object_bytes > PIECE_MOST
+                        ? w.column.object_bytes
+                        : PIECE_MOST / w.column.object_bytes * w.column.object_bytes;
+        if (in->piece_bytes < bytes) in->piece_bytes = bytes;
+    }
+    clump_status status =
+        clumpi_buffer_create(c, from * sizeof(clump_ref), "references", &in->refs);
+    if (!status && in->piece_bytes)
+        status = clumpi_buffer_create(c, in->piece_bytes, "references", &in->piece);
+    return status ? status
+                  : clumpi_dense_open_made(in->heap, &in->dense, in->refs, from, spans, span_count);
+}
+
+/* ---- Objects --------------------------------------------------------------------------------- */
+
+/* The references of the objects that a do-new has just made, all of the class `id`. */
+static clump_status list_new(inserting *in, uint32_t id) {
+    const clumpi_struct_field references = {.at = in->made * sizeof(clump_ref),
+                                            .struct_bytes = sizeof(clump_ref),
+                                            .is_read = 1,
+                                            .to = UINT32_MAX};
+    return clumpi_struct_copy(in->heap, 0, id, references, in->refs);
+}
+
+static clump_status make_objects(inserting *in, uint32_t id, uint64_t count, uint32_t fresh) {
+    uint64_t made = 0;
+    clump_status status = clumpi_new_claim(in->heap, id, count, fresh, NULL);
+    if (status) return status;
+    in->pending = id;
+    status = clumpi_checking_new(in->heap, id);
+    if (!status) status = list_new(in, id);
+    if (!status) status = clumpi_new_made(in->heap, &made);
+    if (!status && made != count)
+        status = clumpi_fail(&in->heap->context->error, CLUMP_ERR_CORRUPT,
+                             "%s: only %llu of %llu objects of class %s could be made where there "
+                             "should be room: see what clump_heap_check() says",
+                             call, (unsigned long long)made, (unsigned long long)count,
+                             clumpi_class_name(in->heap, id));
+    if (status) return status;
+    in->pending = 0;
+    in->made += count;
+    return CLUMP_OK;
+}
+
+static clump_status make_all(inserting *in) {
+    clump_status status = CLUMP_OK;
+    for (uint32_t id = 1; id <= clump_schema_get_class_count(in->extract->schema) && !status; id++)
+        if (in->extract->objects[id])
+            status = make_objects(in, in->class_of[id], in->extract->objects[id], in->fresh[id]);
+    return status;
+}
+
+/* The new objects go again: those that are known, and those of a do-new that was not finished. */
+static void undo(inserting *in) {
+    clump_heap *heap = in->heap;
+    clump_context *c = heap->context;
+    const clump_error error = c->error; /* keep the cause */
+    uint64_t pending = 0;
+    clump_status status = CLUMP_OK;
+    if (in->pending) {
+        status = clumpi_new_made(heap, &pending);
+        if (!status) status = list_new(in, in->pending);
+    }
+    if (!status) (void)clumpi_free_refs(heap, in->refs, 0, in->made + pending);
+    c->error = error;
+}
+
+/* ---- Values ---------------------------------------------------------------------------------- */
+
+/* `count` objects from `from` on, counted in the column; their values are in `values` from byte `at` on. */
+static clump_status write_values(inserting *in, const clumpi_column_walk *w,
+                                 const clump_field_info *ours, uint64_t from, uint32_t count,
+                                 cl_mem values, uint64_t at) {
+    clumpi_struct_field f = clumpi_struct_field_of(ours);
+    f.next = f.bytes;
+    f.at = at;
+    f.struct_bytes = w->column.object_bytes;
+    f.to = UINT32_MAX;
+    return clumpi_struct_copy_chosen(in->heap, in->refs, (clumpi_u32)(w->column.first + from),
+                                     count, f, values);
+}
+
+/* Numbers become references in a piece: the extract stays as it is. */
+static clump_status write_refs(inserting *in, const clumpi_column_walk *w,
+                               const clump_field_info *ours) {
+    clump_context *c = in->heap->context;
+    const uint64_t at_once = in->piece_bytes / w->column.object_bytes;
+    clump_class_info to;
+    clump_status status = CLUMP_OK;
+    clump_schema_get_class(in->heap->schema, ours->ref_class, &to);
+    for (uint64_t from = 0; from < w->column.count && !status; from += at_once) {
+        const uint64_t left = w->column.count - from, n = left < at_once ? left : at_once;
+        const uint64_t bytes = n * w->column.object_bytes;
+        status = clumpi_copy(c, in->extract->buffer, w->column.at + from * w->column.object_bytes,
+                             in->piece, 0, bytes);
+        if (!status)
+            status = clumpi_dense_to_refs(&in->dense, to.id, to.last, in->piece,
+                                          (uint32_t)(bytes / sizeof(clump_ref)));
+        if (!status) status = write_values(in, w, ours, from, (uint32_t)n, in->piece, 0);
+    }
+    return status;
+}
+
+static clump_status write_all(inserting *in) {
+    clumpi_dense_wrong wrong = {0};
+    clump_status status = CLUMP_OK;
+    for (clumpi_column_walk w = {.owner = 0}; !status && clumpi_next_column(in->extract, &w);) {
+        clump_field_info ours;
+        clump_schema_find_field(in->heap->schema, in->class_of[w.class_info.id], w.field.name,
+                                &ours);
+        status = ours.type == CLUMP_TYPE_REF
+                     ? write_refs(in, &w, &ours)
+                     : write_values(in, &w, &ours, 0, (uint32_t)w.column.count, in->extract->buffer,
+                                    w.column.at);
+    }
+    if (!status) status = clumpi_dense_fetch_wrong(&in->dense, &wrong);
+    if (!status && (wrong.no_object || wrong.no_member))
+        status = clumpi_fail(&in->heap->context->error, CLUMP_ERR_FORMAT,
+                             "%s: the extract is not right: %u references are to objects that it "
+                             "does not have, and %u to objects of a class that the field does not "
+                             "refer to",
+                             call, wrong.no_object, wrong.no_member);
+    return status;
+}
+
+/* The map, for the caller. */
+static clump_status give_refs(inserting *in) {
+    clump_heap *heap = in->heap;
+    clump_context *c = heap->context;
+    const clump_insert_desc *d = in->desc;
+    const uint64_t objects = in->extract->objects[0], bytes = objects * sizeof(clump_ref);
+    if (!d->refs && !d->ref_buffer) return CLUMP_OK;
+    clump_status status = clumpi_checking_name(heap, in->refs, 0, objects);
+    if (!status && d->refs) status = clumpi_read(c, in->refs, 0, bytes, d->refs);
+    if (!status && d->ref_buffer)
+        status = clumpi_copy(c, in->refs, 0, d->ref_buffer, d->ref_buffer_at, bytes);
+    return status;
+}
+
+/* ---- The call -------------------------------------------------------------------------------- */
+
+static clump_status insert(inserting *in) {
+    clump_status status = check(in);
+    if (status || !in->extract->objects[0]) return status;
+    status = plan_room(in);
+    if (!status) status = open_memory(in);
+    if (!status) status = make_all(in);
+    if (!status) status = write_all(in);
+    if (!status) status = give_refs(in);
+    if (!status) status = clumpi_finish(in->heap->context);
+    if (status && (in->made || in->pending)) undo(in);
+    return status;
+}
+
+clump_status clump_heap_insert(clump_heap *heap, const clump_extract *extract,
+                               const clump_insert_desc *desc) {
+    static const clump_insert_desc nothing = {0};
+    if (!heap) return CLUMP_ERR_USAGE;
+    clump_context *c = heap->context;
+    if (!extract) return clumpi_fail(&c->error, CLUMP_ERR_USAGE, "%s: the extract is NULL", call);
+    inserting in = {.heap = heap, .extract = extract, .desc = desc ? desc : &nothing};
+    clump_status status = insert(&in);
+    clumpi_dense_close(&in.dense);
+    clumpi_buffer_release(c, &in.piece);
+    clumpi_buffer_release(c, &in.refs);
+    return status;
+}

@@ -1,0 +1,98 @@
+/* Objects from one heap to another (extract.h): taken out, put in, and freed where they were.
+ *
+ * Invariant: they are freed when they are in the other heap. If that fails they go there again, so they are always in one heap and in
+ * one only.
+ *
+ * Read first: extract.h, take.c, insert.c.
+ */
+#include <string.h>
+
+#include "extract/extract.h"
+
+typedef struct migrating {
+    clump_heap *from, *into;
+    clump_insert_desc insert;
+    clump_extract *taken, *arrived; /* arrived: the same, if the contexts are not */
+    cl_mem chosen;                  /* in `from` */
+    cl_mem refs;                    /* in `into`; NULL: the caller has a buffer */
+} migrating;
+
+/* What failed there is told here. */
+static clump_status tell(const migrating *m, clump_status status) {
+    if (status && m->into->context != m->from->context)
+        m->from->context->error = m->into->context->error;
+    return status;
+}
+
+/* Through the host, unless both heaps are of one context. */
+static clump_status carry(migrating *m) {
+    clump_context *here = m->from->context, *there = m->into->context;
+    const uint64_t bytes = m->taken->bytes;
+    if (here == there) return CLUMP_OK;
+    void *data = clumpi_alloc(&here->allocator, bytes);
+    if (!data)
+        return clumpi_fail(&here->error, CLUMP_ERR_MEMORY, "no host memory for %llu bytes",
+                           (unsigned long long)bytes);
+    clump_status status = clump_extract_read(m->taken, data, bytes);
+    if (!status)
+        status = tell(m, clump_extract_create(there, m->taken->schema, m->taken->objects + 1, data,
+                                              bytes, &m->arrived));
+    clumpi_free(&here->allocator, data);
+    return status;
+}
+
+/* The references are needed here, if the objects are to go again. */
+static clump_status put_in(migrating *m) {
+    const uint64_t bytes = m->taken->objects[0] * sizeof(clump_ref);
+    clump_status status = CLUMP_OK;
+    if (!m->insert.ref_buffer && bytes) {
+        status = clumpi_buffer_create(m->into->context, bytes, "references", &m->refs);
+        m->insert.ref_buffer = m->refs;
+        m->insert.ref_buffer_at = 0;
+    }
+    if (!status)
+        status = clump_heap_insert(m->into, m->arrived ? m->arrived : m->taken, &m->insert);
+    return tell(m, status);
+}
+
+static clump_status free_taken(migrating *m) {
+    clump_context *here = m->from->context;
+    int is_freed;
+    clump_status status = clumpi_chosen_free(m->from, m->chosen, &is_freed);
+    if (is_freed) return status;
+    const clump_error error = here->error; /* keep the cause */
+    (void)clumpi_free_refs(m->into, m->insert.ref_buffer,
+                           m->insert.ref_buffer_at / sizeof(clump_ref), m->taken->objects[0]);
+    here->error = error;
+    return status;
+}
+
+clump_status clump_heap_migrate(clump_heap *heap, const clump_extract_desc *desc, clump_heap *into,
+                                const clump_insert_desc *insert, clump_extract **extract,
+                                clump_extract_report *report) {
+    clump_extract_report taken = {0};
+    if (extract) *extract = NULL;
+    if (report) memset(report, 0, sizeof *report);
+    if (!heap || !into) return CLUMP_ERR_USAGE;
+    clump_context *c = heap->context;
+    if (!desc || heap == into)
+        return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
+                           desc ? "clump_heap_migrate: objects cannot move into the heap that they "
+                                  "are in"
+                                : "clump_heap_migrate needs a description");
+    migrating m = {.from = heap, .into = into};
+    if (insert) m.insert = *insert;
+    clump_status status = clumpi_take(heap, desc, &m.taken, &taken, &m.chosen);
+    if (!status) status = carry(&m);
+    if (!status) status = put_in(&m);
+    if (!status && taken.objects) status = free_taken(&m);
+    clumpi_buffer_release(c, &m.chosen);
+    clumpi_buffer_release(into->context, &m.refs);
+    clump_extract_destroy(m.arrived);
+    if (report && (!status || status == CLUMP_ERR_CAPACITY)) *report = taken;
+    if (status || !extract)
+        clump_extract_destroy(m.taken);
+    else
+        *extract = m.taken;
+    return status;
+}

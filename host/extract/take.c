@@ -1,0 +1,317 @@
+/* Objects out of a heap (extract.h): which ones, their values, and their end in the heap.
+ *
+ * Invariant: all that can fail has been done before an object is freed.
+ *
+ * Read first: extract.h, cl/extract/choose.cl.
+ */
+#include <string.h>
+
+#include "extract/extract.h"
+
+static const char *const kernel_files[] = {
+    "cl/core/layout.h",    "cl/core/prelude.clh", "cl/core/bitmap.clh",  "cl/core/block.clh",
+    "cl/core/scan.clh",    "cl/compact/layout.h", "cl/compact/plan.clh", "cl/compact/reach.clh",
+    "cl/collect/layout.h", "cl/collect/mark.clh", "cl/extract/choose.cl"};
+static const char *const kernel_names[] = {CLUMPI_EXTRACT_KERNELS(CLUMPI_KERNEL_NAME)};
+const clumpi_library clumpi_extract_library = CLUMPI_LIBRARY(NULL, NULL);
+
+#define WORDS_MOST (UINT32_C(1) << 30) /* references of one launch */
+
+static const char call[] = "clump_heap_extract";
+
+typedef struct taking {
+    clump_heap *heap;
+    const clump_extract_desc *desc;
+    clump_class_info where;
+    clump_field_info where_field;
+    cl_mem chosen;
+    clumpi_dense dense;
+    clump_extract *extract;
+    clump_extract_report report;
+} taking;
+
+/* ---- Before anything is done ----------------------------------------------------------------- */
+
+static clump_status check_where(taking *t) {
+    const clump_extract_desc *d = t->desc;
+    clump_error *error = &t->heap->context->error;
+    if (!d->where_class && !d->where_field) return CLUMP_OK;
+    if (!d->where_class || !d->where_field)
+        return clumpi_fail(error, CLUMP_ERR_USAGE,
+                           "%s: where_class and where_field go together, and one is missing", call);
+    clump_status status = clumpi_find_class(t->heap, d->where_class, &t->where);
+    if (status) return status;
+    clump_field_info *f = &t->where_field;
+    if (clump_schema_find_field(t->heap->schema, t->where.id, d->where_field, f))
+        return clumpi_fail(error, CLUMP_ERR_NOT_FOUND, "class %s has no field \"%s\"",
+                           d->where_class, d->where_field);
+    if (f->count || f->width != 1 || f->type > CLUMP_TYPE_ULONG) {
+        char type[CLUMPI_TYPE_BYTES];
+        return clumpi_fail(
+            error, CLUMP_ERR_USAGE,
+            "%s: where_field %s of class %s is %s; it must be a scalar of an integer "
+            "type, or bool",
+            call, f->name, t->where.name, clumpi_type_words(f, type));
+    }
+    return CLUMP_OK;
+}
+
+static clump_status check_heap(const taking *t) {
+    clump_heap *heap = t->heap;
+    const clump_field_info *array = clumpi_schema_find_array(heap->schema, 0);
+    if (array)
+        return clumpi_fail(&heap->context->error, CLUMP_ERR_USAGE,
+                           "%s: field %s is an array of run-time length; only objects of heaps "
+                           "without such arrays are taken out",
+                           call, array->name);
+    if (heap->has_raw)
+        return clumpi_fail(&heap->context->error, CLUMP_ERR_USAGE,
+                           "%s: the heap was made with `raw`, and what raw memory holds is known "
+                           "to the program alone",
+                           call);
+    return CLUMP_OK;
+}
+
+static clump_status check(taking *t) {
+    const clump_extract_desc *d = t->desc;
+    clump_error *error = &t->heap->context->error;
+    clump_status status = check_heap(t);
+    if (status) return status;
+    if (!d->refs && !d->ref_buffer && !d->classes && !d->where_class && !d->where_field)
+        return clumpi_fail(error, CLUMP_ERR_USAGE,
+                           "%s: nothing says which objects: set refs, ref_buffer, classes or "
+                           "where_class",
+                           call);
+    if ((d->ref_count && !d->refs) || (d->ref_buffer_count && !d->ref_buffer) ||
+        (d->class_count && !d->classes))
+        return clumpi_fail(error, CLUMP_ERR_USAGE, "%s: %s is not 0, but there are no %s", call,
+                           d->ref_count && !d->refs        ? "ref_count"
+                           : d->class_count && !d->classes ? "class_count"
+                                                           : "ref_buffer_count",
+                           d->class_count && !d->classes ? "classes" : "references");
+    if (d->ref_buffer)
+        status = clumpi_check_ref_buffer(t->heap->context, call, d->ref_buffer, d->ref_buffer_at,
+                                         d->ref_buffer_count);
+    clump_class_info info;
+    for (uint32_t i = 0; i < d->class_count && !status; i++)
+        status = clumpi_find_class(t->heap, d->classes[i], &info);
+    return status ? status : check_where(t);
+}
+
+/* ---- Which objects --------------------------------------------------------------------------- */
+
+static clump_status create_wrong(clump_context *c, cl_mem *wrong) {
+    const clumpi_u32 none[2] = {0, UINT32_MAX};
+    clump_status status = clumpi_buffer_create(c, sizeof none, "a judgement", wrong);
+    return status ? status : clumpi_write(c, *wrong, 0, sizeof none, none);
+}
+
+/* Of plain references. */
+static clump_status run_choose_refs(clump_heap *heap, cl_mem chosen, cl_mem refs, uint64_t count,
+                                    cl_mem wrong) {
+    const clumpi_launch_sizes *sizes = &heap->context->sizes;
+    clumpi_arg args[] = {{sizeof chosen, &chosen},
+                         {sizeof refs, &refs},
+                         {sizeof count, &count},
+                         {sizeof wrong, &wrong}};
+    return clumpi_run_on_heap(heap, CLUMPI_EXTRACT_KERNEL(choose_refs), sizes->do_all_global,
+                              sizes->do_all_local, args, 4, NULL);
+}
+
+clump_status clumpi_free_refs(clump_heap *heap, cl_mem refs, uint64_t at, uint64_t count) {
+    clump_context *c = heap->context;
+    const uint64_t word = sizeof(clump_ref);
+    cl_mem chosen = NULL, wrong = NULL, copy = NULL;
+    int is_freed;
+    clump_status status = clumpi_chosen_create(heap, &chosen);
+    if (!status) status = create_wrong(c, &wrong);
+    if (!status) status = clumpi_buffer_create(c, count * word, "references", &copy);
+    if (!status) status = clumpi_copy(c, refs, at * word, copy, 0, count * word);
+    if (!status) status = clumpi_checking_bare(heap, copy, 0, count);
+    if (!status) status = run_choose_refs(heap, chosen, copy, count, wrong);
+    if (!status) status = clumpi_chosen_free(heap, chosen, &is_freed);
+    clumpi_buffer_release(c, &copy);
+    clumpi_buffer_release(c, &wrong);
+    clumpi_buffer_release(c, &chosen);
+    return status;
+}
+
+/* References of the host, or of the device if `from` is not NULL: a copy of them, which is made plain. */
+static clump_status choose_refs(taking *t, const clump_ref *refs, cl_mem from, uint64_t at,
+                                uint64_t count) {
+    clump_context *c = t->heap->context;
+    const uint64_t bytes = count * sizeof *refs;
+    cl_mem copy = NULL, judged = NULL;
+    clumpi_u32 wrong[2] = {0, 0};
+    clump_ref first = 0;
+    if (!count) return CLUMP_OK;
+    clump_status status = clumpi_buffer_create(c, bytes, "references", &copy);
+    if (!status) status = create_wrong(c, &judged);
+    if (!status)
+        status =
+            from ? clumpi_copy(c, from, at, copy, 0, bytes) : clumpi_write(c, copy, 0, bytes, refs);
+    if (!status) status = clumpi_checking_bare(t->heap, copy, 0, count);
+    if (!status) status = run_choose_refs(t->heap, t->chosen, copy, count, judged);
+    if (!status) status = clumpi_read(c, judged, 0, sizeof wrong, wrong);
+    if (!status && wrong[0] && from)
+        status = clumpi_read(c, from, at + wrong[1] * sizeof first, sizeof first, &first);
+    if (!status && wrong[0])
+        status = clumpi_fail(&c->error, CLUMP_ERR_REFERENCE,
+                             "%s: %u of %llu references %s name no live object, the first of them "
+                             "number %u, 0x%08x",
+                             call, wrong[0], (unsigned long long)count,
+                             from ? "in ref_buffer" : "in refs", wrong[1],
+                             from ? first : refs[wrong[1]]);
+    clumpi_buffer_release(c, &judged);
+    clumpi_buffer_release(c, &copy);
+    return status;
+}
+
+static clump_status choose_classes(taking *t) {
+    const clumpi_launch_sizes *sizes = &t->heap->context->sizes;
+    clump_status status = CLUMP_OK;
+    for (uint32_t i = 0; i < t->desc->class_count && !status; i++) {
+        clump_class_info info;
+        clump_schema_find_class(t->heap->schema, t->desc->classes[i], &info);
+        clumpi_arg args[] = {{sizeof t->chosen, &t->chosen},
+                             {sizeof info.id, &info.id},
+                             {sizeof info.last, &info.last}};
+        status = clumpi_run_on_heap(t->heap, CLUMPI_EXTRACT_KERNEL(choose_classes),
+                                    sizes->do_all_global, sizes->do_all_local, args, 3, NULL);
+    }
+    return status;
+}
+
+static clump_status choose_where(taking *t) {
+    const clumpi_launch_sizes *sizes = &t->heap->context->sizes;
+    const clump_field_info *f = &t->where_field;
+    clumpi_arg args[] = {{sizeof t->chosen, &t->chosen},
+                         {sizeof t->where.id, &t->where.id},
+                         {sizeof t->where.last, &t->where.last},
+                         {sizeof f->base_bytes, &f->base_bytes},
+                         {sizeof f->stride_bytes, &f->stride_bytes},
+                         {sizeof f->element_bytes, &f->element_bytes}};
+    if (!t->desc->where_class) return CLUMP_OK;
+    return clumpi_run_on_heap(t->heap, CLUMPI_EXTRACT_KERNEL(choose_where), sizes->do_all_global,
+                              sizes->do_all_local, args, 6, NULL);
+}
+
+static clump_status choose(taking *t) {
+    const clump_extract_desc *d = t->desc;
+    clump_status status = clumpi_chosen_create(t->heap, &t->chosen);
+    if (!status) status = choose_refs(t, d->refs, NULL, 0, d->ref_count);
+    if (!status)
+        status = choose_refs(t, NULL, d->ref_buffer, d->ref_buffer_at, d->ref_buffer_count);
+    if (!status) status = choose_classes(t);
+    if (!status) status = choose_where(t);
+    if (!status && d->follow) status = clumpi_chosen_follow(t->heap, t->chosen);
+    return status;
+}
+
+/* ---- Their values ---------------------------------------------------------------------------- */
+
+static clump_status make_extract(taking *t) {
+    uint64_t objects[CLUMP_CLASSES_MAX];
+    clump_status status = clumpi_dense_open(t->heap, &t->dense);
+    if (!status) status = clumpi_dense_choose(&t->dense, t->chosen, clumpi_marks_white_at());
+    if (!status) status = clumpi_dense_open_rows(&t->dense);
+    if (status) return status;
+    for (uint32_t id = 1; id <= clumpi_object_classes(t->heap); id++)
+        objects[id - 1] = clumpi_dense_count(&t->dense, id);
+    status = clumpi_extract_create(t->heap->context, t->heap->schema, objects, &t->extract);
+    return status ? status : clumpi_extract_open(t->extract, t->desc->buffer);
+}
+
+static clump_status to_numbers(taking *t, const clumpi_column_walk *w) {
+    const uint64_t at = w->column.at / sizeof(clump_ref),
+                   words = w->column.bytes / sizeof(clump_ref);
+    clump_class_info to;
+    clump_status status = CLUMP_OK;
+    clump_schema_get_class(t->heap->schema, w->field.ref_class, &to);
+    for (uint64_t from = 0; from < words && !status; from += WORDS_MOST) {
+        const uint64_t left = words - from;
+        status = clumpi_dense_to_numbers(&t->dense, to.id, to.last, t->extract->buffer, at + from,
+                                         left < WORDS_MOST ? (uint32_t)left : WORDS_MOST);
+    }
+    return status;
+}
+
+static clump_status copy_values(taking *t) {
+    clump_status status = CLUMP_OK;
+    for (clumpi_column_walk w = {.owner = 0}; !status && clumpi_next_column(t->extract, &w);) {
+        clump_field_info field; /* as it lies in the heap */
+        clump_schema_find_field(t->heap->schema, w.class_info.id, w.field.name, &field);
+        status = clumpi_dense_read(&t->dense, w.class_info.id, &field, 0, (uint32_t)w.column.count,
+                                   t->extract->buffer, w.column.at);
+        if (!status && field.type == CLUMP_TYPE_REF) status = to_numbers(t, &w);
+    }
+    return status;
+}
+
+static clump_status keep_refs(taking *t) {
+    clump_context *c = t->heap->context;
+    const uint64_t objects = t->extract->objects[0];
+    const clumpi_struct_field references = {
+        .struct_bytes = sizeof(clump_ref), .is_read = 1, .to = UINT32_MAX};
+    if (!t->desc->keep_refs || !objects) return CLUMP_OK;
+    clump_status status =
+        clumpi_buffer_create(c, objects * sizeof(clump_ref), "references", &t->extract->refs);
+    if (!status)
+        status = clumpi_struct_copy(t->heap, 1, clumpi_object_classes(t->heap), references,
+                                    t->extract->refs);
+    return status ? status : clumpi_checking_name(t->heap, t->extract->refs, 0, objects);
+}
+
+/* ---- The call -------------------------------------------------------------------------------- */
+
+static clump_status take(taking *t, int free_objects) {
+    clumpi_dense_wrong wrong = {0};
+    int is_freed;
+    clump_status status = choose(t);
+    if (!status) status = make_extract(t);
+    if (!status) status = copy_values(t);
+    if (!status) status = keep_refs(t);
+    if (!status) status = clumpi_dense_fetch_wrong(&t->dense, &wrong);
+    if (!status) status = clumpi_finish(t->heap->context); /* the device did all of the above */
+    if (!status && free_objects && t->extract->objects[0])
+        status = clumpi_chosen_free(t->heap, t->chosen, &is_freed);
+    if (status) return status;
+    t->report = (clump_extract_report){.objects = t->extract->objects[0],
+                                       .bytes = t->extract->bytes,
+                                       .left_out = wrong.left_out,
+                                       .dangling = wrong.nulled};
+    return CLUMP_OK;
+}
+
+clump_status clumpi_take(clump_heap *heap, const clump_extract_desc *desc, clump_extract **extract,
+                         clump_extract_report *report, cl_mem *chosen) {
+    taking t = {.heap = heap, .desc = desc};
+    clump_status status = check(&t);
+    if (!status) status = take(&t, desc->free_objects && !chosen);
+    clumpi_dense_close(&t.dense);
+    if (chosen)
+        *chosen = t.chosen;
+    else
+        clumpi_buffer_release(heap->context, &t.chosen);
+    if (status == CLUMP_ERR_CAPACITY && t.extract && report)
+        *report =
+            (clump_extract_report){.objects = t.extract->objects[0], .bytes = t.extract->bytes};
+    if (status) {
+        clump_extract_destroy(t.extract);
+        return status;
+    }
+    *extract = t.extract;
+    if (report) *report = t.report;
+    return CLUMP_OK;
+}
+
+clump_status clump_heap_extract(clump_heap *heap, const clump_extract_desc *desc,
+                                clump_extract **extract, clump_extract_report *report) {
+    if (extract) *extract = NULL;
+    if (report) memset(report, 0, sizeof *report);
+    if (!heap) return CLUMP_ERR_USAGE;
+    if (!desc || !extract)
+        return clumpi_fail(&heap->context->error, CLUMP_ERR_USAGE,
+                           "%s needs a description and a place for the extract", call);
+    return clumpi_take(heap, desc, extract, report, NULL);
+}

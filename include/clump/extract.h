@@ -1,0 +1,181 @@
+/* Objects that leave a heap and come into another: chosen ones are packed into a buffer on the device, with the references
+ * among them as numbers, and are made of it in a heap of the same classes.
+ *
+ * An *extract* is that buffer with what tells what is in it: the schema, and how many objects of each class. Objects have
+ * numbers 0, 1, ...: class by class, by class id, and within a class in the order of clump_heap_read_refs(). The buffer has
+ * a *column* for each field, structure of arrays:
+ *
+ *   class 1: | its own fields, in the order of declaration | those of its base | those of the base of that, ... | class 2: ...
+ *   column:  the values of all objects of exactly the class, by number, arrays whole. It begins at a multiple of 128 bytes, and what
+ *            it leaves of the last 128 is 0
+ *
+ * A class without objects has no columns. An element takes element_bytes (schema.h): a 3-vector takes 4 elements. A reference is
+ * the number of its object plus 1, and null is 0. So schema and numbers of objects tell where everything lies, equal
+ * objects in an equal order make equal bytes, and nothing tells where objects lay. The bytes can go to another context, device or
+ * machine of the same byte order: clump_extract_read() here, clump_extract_create() there.
+ *
+ * Both calls work on the device. The number of launches depends on the classes and fields; with `follow` also on how long the
+ * chains are, as for a collection.
+ *
+ * Threads: a heap's calls as for the heap; an extract as for its context.
+ *
+ * Read first: heap.h, save.h (all objects, in a file).
+ */
+#ifndef CLUMP_EXTRACT_H
+#define CLUMP_EXTRACT_H
+
+#include "clump/heap.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct clump_extract clump_extract;
+
+/* ---- Out of a heap --------------------------------------------------------------------------- */
+
+typedef struct clump_extract_desc {
+    /* Which objects: all that any of these names, each of them once. References that are null are disregarded. */
+    const clump_ref *refs; /* on the host, */
+    uint64_t ref_count;
+    cl_mem ref_buffer;          /* and on the device: clump_ref, one after the other */
+    uint64_t ref_buffer_at;     /* of the first, in bytes; a multiple of 4 */
+    uint64_t ref_buffer_count;  /* how many */
+    const char *const *classes; /* names: all objects of these and of their subclasses */
+    uint32_t class_count;
+    const char *where_class; /* of this class and its subclasses those that have in */
+    const char *
+        where_field; /* this field, a scalar of an integer type or bool, another value than 0. Kernels
+                                set it: the predicate is the program's */
+    int follow;      /* 1: also all objects that these lead to, by fields that are not weak */
+
+    int free_objects; /* 1: they are freed in the heap, when all is packed: they have moved out */
+    /* Of the caller, for the columns, with room for them at least; retained as long as the extract is there. NULL: the library
+     * makes one, which may take longer than to fill it. */
+    cl_mem buffer;
+    int keep_refs; /* 1: the extract keeps the references that the objects had: clump_extract_get_refs() */
+} clump_extract_desc;
+
+typedef struct clump_extract_report {
+    uint64_t objects;
+    uint64_t bytes; /* of the buffer */
+    uint64_t
+        left_out; /* references in their fields to live objects that are not in the extract: null there */
+    uint64_t dangling; /* references that named no live object of the field's class: null, too */
+} clump_extract_report;
+
+/* METHOD. Pack chosen objects. Fields that were never written have what the memory has.
+ *   desc     [in]
+ *   extract  [out]            NULL on failure; the caller's, to be destroyed
+ *   report   [out, optional]  if desc->buffer is too small, `objects` and `bytes` say for what there must be room
+ * The heap stays as it is, or (free_objects) its chosen objects are freed, as C_free() does: references to them that are
+ * elsewhere dangle, in fields, registered buffers and handles; only handles of a heap with watch_handles become null. In a checked
+ * heap (checked.h) that they went is no event; their generations tell it.
+ * Device memory: the buffer; for the time of the call 12 bytes for each granule of the heap, and 4 for each reference given; with
+ * `follow` what a collection takes (collect.h), which the heap keeps.
+ * Blocks: yes. Returns CLUMP_OK, also if there are no such objects; CLUMP_ERR_USAGE something that is missing or out of range, nothing that
+ * chooses, a heap with arrays of run-time length or with `raw`: what raw memory holds is known to the program alone; CLUMP_ERR_NOT_FOUND a class or
+ * field; CLUMP_ERR_REFERENCE a reference names no live object: the error says how many and the first of them; CLUMP_ERR_CAPACITY desc->buffer is too small; CLUMP_ERR_CORRUPT;
+ * CLUMP_ERR_MEMORY; CLUMP_ERR_BUILD; CLUMP_ERR_CL. After a failure no object was freed, but if the device of a
+ * checked heap gives up at the very end. */
+CLUMP_API clump_status clump_heap_extract(clump_heap *heap, const clump_extract_desc *desc,
+                                          clump_extract **extract, clump_extract_report *report);
+
+/* ---- Into a heap ----------------------------------------------------------------------------- */
+
+typedef struct clump_insert_desc {
+    /* What gets the references of the new objects, by number: any of these, or none. */
+    clump_ref *refs;        /* on the host: room for all objects */
+    cl_mem ref_buffer;      /* on the device */
+    uint64_t ref_buffer_at; /* where the first goes, in bytes; a multiple of 4 */
+} clump_insert_desc;
+
+/* METHOD. Make the objects of an extract in a heap of its context: the one that they are of, or another one of any size, block width,
+ * layout and checks. Its schema has to have each class that the extract has objects of, not abstract, with the same
+ * fields: names, types, widths, elements, and the class of a reference. It may have other classes, and other ids.
+ *   desc     [in, optional]
+ *   extract  [in]  stays as it is; it can be inserted again
+ * All or nothing: if there is no room, nothing was made, and no kernel reports that memory was out. Objects go to free blocks as far as there are
+ * enough, else to free slots of blocks in use; 2^31 of a class at most.
+ * Device memory: for the time of the call 4 bytes for each object, and up to 64 MiB for references.
+ * Blocks: yes. Returns CLUMP_OK; CLUMP_ERR_USAGE an extract of another context, a buffer without room, a heap with arrays of run-time
+ * length; CLUMP_ERR_SCHEMA the schemas differ: the error names class and field; CLUMP_ERR_CAPACITY no room: the error says how many blocks
+ * are needed and how many are free; CLUMP_ERR_FORMAT the buffer was altered: references to objects that are not in the extract, or of a class that the field
+ * does not have; CLUMP_ERR_MEMORY; CLUMP_ERR_BUILD; CLUMP_ERR_CL. After a failure the heap has the objects that it had; if the device gives up meanwhile, it may
+ * have some of the new ones, too, with undefined contents. */
+CLUMP_API clump_status clump_heap_insert(clump_heap *heap, const clump_extract *extract,
+                                         const clump_insert_desc *desc);
+
+/* ---- From one heap into another ------------------------------------------------------------- */
+
+/* METHOD. Both of the above: objects are taken out of `heap`, made in `into`, and then freed in `heap`. So none is ever lost: what does
+ * not get there stays. The heaps may be of different contexts and devices; the objects go through host memory then.
+ *   desc     [in]            as for clump_heap_extract(); free_objects is taken for 1
+ *   insert   [in, optional]  as for clump_heap_insert(); ref_buffer is of the context of `into`
+ *   extract  [out, optional] what moved, in the context of `heap`, with keep_refs also the references that the objects had there; the
+ *                            caller's, NULL on failure
+ *   report   [out, optional] also of a failure for lack of room: what there must be room for
+ * Threads: as for both heaps. Blocks: yes. Returns what the two return, and CLUMP_ERR_USAGE if both heaps are the same one. The error is that of the context of `heap`.
+ * After a failure both heaps have the objects that they had; if a device gives up meanwhile, some may be in both. */
+CLUMP_API clump_status clump_heap_migrate(clump_heap *heap, const clump_extract_desc *desc,
+                                          clump_heap *into, const clump_insert_desc *insert,
+                                          clump_extract **extract, clump_extract_report *report);
+
+/* ---- An extract ------------------------------------------------------------------------------ */
+
+/* CONSTRUCTOR. An extract of bytes that came from elsewhere, or to be filled by the caller.
+ *   context  [in]            the extract may live longer than the caller's use of it
+ *   schema   [in]            sealed; copied. Equal to that of the heap that the objects are from: clump_schema_parse() of the same text
+ *   objects  [in]            of each class, by id: objects[id - 1], as clump_extract_get_objects() says there
+ *   data     [in, optional]  clump_extract_get_bytes() of them; NULL: the buffer has zeros
+ *   bytes    [in]            of data, which is compared; 0 without data
+ *   extract  [out]           NULL on failure
+ * Blocks: yes. Returns CLUMP_OK; CLUMP_ERR_USAGE a schema that is not sealed or has arrays of run-time length, objects of an abstract
+ * class, more than a heap can have, or another number of bytes than they take; CLUMP_ERR_MEMORY; CLUMP_ERR_CL. */
+CLUMP_API clump_status clump_extract_create(clump_context *context, const clump_schema *schema,
+                                            const uint64_t *objects, const void *data,
+                                            uint64_t bytes, clump_extract **extract);
+
+/* DESTRUCTOR. NULL is allowed. Before or after its heap and its context. */
+CLUMP_API void clump_extract_destroy(clump_extract *extract);
+
+/* METHOD. Read all columns.
+ *   data  [out]  `bytes` of it, which must be clump_extract_get_bytes()
+ * Blocks: yes. Returns CLUMP_OK; CLUMP_ERR_USAGE; CLUMP_ERR_CL. */
+CLUMP_API clump_status clump_extract_read(clump_extract *extract, void *data, uint64_t bytes);
+
+/* Its schema lives as long as the extract. */
+CLUMP_API const clump_schema *clump_extract_get_schema(const clump_extract *extract);
+
+/* Objects of exactly the class with that id of the schema; 0: of all. */
+CLUMP_API uint64_t clump_extract_get_objects(const clump_extract *extract, uint32_t class_id);
+
+/* Bytes of all columns, to the end of the last. */
+CLUMP_API uint64_t clump_extract_get_bytes(const clump_extract *extract);
+
+/* The buffer, for kernels and transfers of the caller on the context's queue; who changes a reference there keeps to the numbers. NULL if there are no objects. Not retained for the
+ * caller. */
+CLUMP_API cl_mem clump_extract_get_buffer(const clump_extract *extract);
+
+/* The references that the objects had in the heap that they are from, by number, 4 bytes each; NULL without keep_refs, or if there are no
+ * objects. With the references that clump_heap_insert() gives they are the map from old to new. Not retained for the caller. */
+CLUMP_API cl_mem clump_extract_get_refs(const clump_extract *extract);
+
+typedef struct clump_extract_column {
+    uint64_t at;           /* of the first value in the buffer, bytes */
+    uint64_t bytes;        /* of all values */
+    uint64_t first;        /* number of the object that has the first value */
+    uint64_t count;        /* objects */
+    uint32_t object_bytes; /* from one object to the next */
+} clump_extract_column;
+
+/* Where the values of a field, inherited ones included, are of the objects of exactly the class. Returns CLUMP_OK;
+ * CLUMP_ERR_NOT_FOUND no such class or field, or no objects of it; CLUMP_ERR_USAGE. */
+CLUMP_API clump_status clump_extract_find_column(const clump_extract *extract,
+                                                 const char *class_name, const char *field,
+                                                 clump_extract_column *column);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,374 @@
+/* Wrong arguments of clump_heap_extract(), clump_heap_insert() and of the calls on extracts: each is refused with words that say what
+ * was wrong, and changes nothing.
+ *
+ * Read first: include/clump/extract.h.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cl_fixture.h"
+
+static const char text[] =
+    "abstract class Z { uint z; }\n"
+    "class A : Z { uint id; ref A next; float2 at[2]; float mass; ulong many[2]; }\n"
+    "class B { ref A a; uchar flag; }\n";
+enum { COUNT = 70 };
+
+static cl_fixture on;
+static clump_heap *heap;
+static clump_ref refs[COUNT];
+static clump_extract *extract; /* of all */
+
+static int open_all(void **state) {
+    const clump_struct_desc a = {"A", 4, 0, NULL}, b = {"B", 4, 0, NULL};
+    const char *const all[] = {"A", "B"};
+    uint32_t zeros[COUNT] = {0};
+    heap = cl_fixture_heap(&on, text, 1 << 20, 1);
+    CHECK_OK(&on, clump_heap_new_structs(heap, &a, zeros, COUNT, refs, NULL));
+    CHECK_OK(&on, clump_heap_new_structs(heap, &b, zeros, COUNT, NULL, NULL));
+    CHECK_OK(&on, clump_heap_write_field(heap, "B", "a", 0, refs, COUNT));
+    CHECK_OK(&on, clump_heap_extract(heap, &(clump_extract_desc){.classes = all, .class_count = 2},
+                                     &extract, NULL));
+    return 0;
+}
+
+static int close_all(void **state) {
+    clump_extract_destroy(extract);
+    clump_heap_destroy(heap);
+    return 0;
+}
+
+static void expect_objects(clump_heap *h, uint64_t objects) {
+    clump_heap_stats stats;
+    CHECK_OK(&on, clump_heap_calc_stats(h, &stats, NULL, 0));
+    assert_int_equal(stats.objects, objects);
+    CHECK_HEAP(&on, h);
+}
+
+static void refused(clump_heap *h, clump_extract_desc desc, clump_status status,
+                    const char *words) {
+    clump_extract *e = (clump_extract *)&desc;
+    clump_extract_report report = {.objects = 7};
+    desc.free_objects = 1;
+    cl_fixture_expect_words(clump_context_get_error(on.clump),
+                            clump_heap_extract(h, &desc, &e, &report), status, words, words,
+                            __LINE__);
+    assert_null(e);
+    assert_int_equal(report.objects, 0);
+}
+
+static void wrong_choices(void **state) {
+    const char *const none[] = {"A", "Nobody"}, *const null[] = {NULL};
+    cl_mem buffer = cl_fixture_buffer(&on, refs, sizeof refs);
+    clump_ref some[COUNT];
+    clump_extract *e = NULL;
+    memcpy(some, refs, sizeof some);
+    some[3] = refs[3] + 64 * 4096;
+    some[40] = 0xfffffff0u;
+    cl_mem wrong = cl_fixture_buffer(&on, some, sizeof some);
+    const clump_extract_desc good = {.refs = refs, .ref_count = COUNT};
+    refused(heap, (clump_extract_desc){0}, CLUMP_ERR_USAGE, "nothing says which objects");
+    refused(heap, (clump_extract_desc){.follow = 1}, CLUMP_ERR_USAGE, "nothing says which objects");
+    refused(heap, (clump_extract_desc){.classes = none, .ref_count = 3}, CLUMP_ERR_USAGE,
+            "ref_count is not 0");
+    refused(heap, (clump_extract_desc){.refs = refs, .class_count = 3}, CLUMP_ERR_USAGE,
+            "class_count is not 0");
+    refused(heap, (clump_extract_desc){.refs = refs, .ref_buffer_count = 3}, CLUMP_ERR_USAGE,
+            "ref_buffer_count is not 0");
+    refused(heap, (clump_extract_desc){.refs = some, .ref_count = COUNT}, CLUMP_ERR_REFERENCE,
+            "2 of 70 references in refs name no live object, the first of them number 3, 0x");
+    refused(heap, (clump_extract_desc){.ref_buffer = wrong, .ref_buffer_count = COUNT},
+            CLUMP_ERR_REFERENCE, "2 of 70 references in ref_buffer");
+    refused(heap,
+            (clump_extract_desc){
+                .ref_buffer = wrong, .ref_buffer_at = 160, .ref_buffer_count = COUNT - 40},
+            CLUMP_ERR_REFERENCE,
+            "1 of 30 references in ref_buffer name no live object, the first of them number 0, "
+            "0xfffffff0");
+    refused(heap, (clump_extract_desc){.ref_buffer = buffer, .ref_buffer_count = COUNT + 1},
+            CLUMP_ERR_USAGE, "71 references from byte 0 on do not fit");
+    refused(
+        heap,
+        (clump_extract_desc){.ref_buffer = buffer, .ref_buffer_at = 4, .ref_buffer_count = COUNT},
+        CLUMP_ERR_USAGE, "70 references from byte 4 on do not fit");
+    refused(heap, (clump_extract_desc){.ref_buffer = buffer, .ref_buffer_at = UINT64_MAX - 3},
+            CLUMP_ERR_USAGE, "do not fit in a buffer of 280 bytes");
+    refused(heap,
+            (clump_extract_desc){.ref_buffer = buffer, .ref_buffer_at = 2, .ref_buffer_count = 1},
+            CLUMP_ERR_USAGE, "multiple of 4");
+    refused(heap, (clump_extract_desc){.classes = none, .class_count = 2}, CLUMP_ERR_NOT_FOUND,
+            "Nobody");
+    refused(heap, (clump_extract_desc){.classes = null, .class_count = 1}, CLUMP_ERR_NOT_FOUND,
+            "no class");
+    refused(heap, (clump_extract_desc){.where_class = "B"}, CLUMP_ERR_USAGE, "go together");
+    refused(heap, (clump_extract_desc){.where_field = "flag"}, CLUMP_ERR_USAGE, "go together");
+    refused(heap, (clump_extract_desc){.where_class = "C", .where_field = "flag"},
+            CLUMP_ERR_NOT_FOUND, "C");
+    refused(heap, (clump_extract_desc){.where_class = "Z", .where_field = "flag"},
+            CLUMP_ERR_NOT_FOUND, "no field \"flag\"");
+    refused(heap, (clump_extract_desc){.where_class = "A", .where_field = "mass"}, CLUMP_ERR_USAGE,
+            "mass of class A is float");
+    refused(heap, (clump_extract_desc){.where_class = "A", .where_field = "at"}, CLUMP_ERR_USAGE,
+            "at of class A is float2[2]");
+    refused(heap, (clump_extract_desc){.where_class = "A", .where_field = "many"}, CLUMP_ERR_USAGE,
+            "many of class A is ulong[2]");
+    refused(heap, (clump_extract_desc){.where_class = "A", .where_field = "next"}, CLUMP_ERR_USAGE,
+            "next of class A is ref");
+    CHECK_STATUS(&on, clump_heap_extract(heap, NULL, &e, NULL), CLUMP_ERR_USAGE);
+    CHECK_STATUS(&on, clump_heap_extract(heap, &good, NULL, NULL), CLUMP_ERR_USAGE);
+    assert_int_equal(clump_heap_extract(NULL, &good, &e, NULL), CLUMP_ERR_USAGE);
+    clReleaseMemObject(buffer);
+    clReleaseMemObject(wrong);
+    expect_objects(heap, 2 * COUNT);
+    /* No reference at all is a choice. */
+    clump_extract_report report;
+    CHECK_OK(&on, clump_heap_extract(heap, &(clump_extract_desc){.refs = refs, .free_objects = 1},
+                                     &e, &report));
+    assert_int_equal(report.objects + report.bytes, 0);
+    CHECK_OK(&on, clump_heap_insert(heap, e, NULL));
+    clump_extract_destroy(e);
+    expect_objects(heap, 2 * COUNT);
+}
+
+/* What they hold elsewhere nobody but the program knows. */
+static void wrong_heaps(void **state) {
+    const char *const all[] = {"A"};
+    const clump_extract_desc desc = {.classes = all, .class_count = 1};
+    clump_schema *s;
+    clump_heap *raw, *arrays;
+    assert_int_equal(clump_schema_parse(text, strlen(text), NULL, &s, NULL), CLUMP_OK);
+    clump_heap_desc d = {.context = on.clump, .schema = s, .bytes = 4 << 20, .raw = 1};
+    CHECK_OK(&on, clump_heap_create(&d, &raw));
+    refused(raw, desc, CLUMP_ERR_USAGE, "raw");
+    CHECK_OK(&on, clump_heap_insert(raw, extract, NULL)); /* this is possible */
+    expect_objects(raw, 2 * COUNT);
+    clump_heap_destroy(raw);
+    clump_schema_destroy(s);
+    static const char array[] = "class A { uint id; float w[*] max 4; } class B { uint b; }";
+    assert_int_equal(clump_schema_parse(array, strlen(array), NULL, &s, NULL), CLUMP_OK);
+    d = (clump_heap_desc){.context = on.clump, .schema = s, .bytes = 4 << 20};
+    CHECK_OK(&on, clump_heap_create(&d, &arrays));
+    refused(arrays, desc, CLUMP_ERR_USAGE, "field w is an array of run-time length");
+    cl_fixture_expect_words(clump_context_get_error(on.clump),
+                            clump_heap_insert(arrays, extract, NULL), CLUMP_ERR_USAGE,
+                            "field w is an array of run-time length", "insert", __LINE__);
+    const uint64_t objects[8] = {0};
+    clump_extract *e;
+    cl_fixture_expect_words(clump_context_get_error(on.clump),
+                            clump_extract_create(on.clump, s, objects, NULL, 0, &e),
+                            CLUMP_ERR_USAGE, "field w is an array", "create", __LINE__);
+    clump_heap_destroy(arrays);
+    clump_schema_destroy(s);
+}
+
+/* ---- Insertion ------------------------------------------------------------------------------- */
+
+static void schemas(void **state) {
+    static const struct {
+        const char *text, *words;
+    } cases[] = {
+        {"class A { uint z; uint id; ref A next; float2 at[2]; float mass; ulong many[2]; }",
+         "70 objects of class B, which the heap's schema lacks"},
+        {"abstract class B { uchar flag; ref A a; } class A : B { uint z; uint id; ref A next; "
+         "float2 at[2]; float mass; ulong many[2]; }",
+         "field flag of class A is in the heap's schema, but not in the extract"},
+        {"class A { uint z; uint id; ref A next; float2 at[2]; float mass; ulong many[2]; } "
+         "abstract class B { uchar flag; ref A a; } class C : B { uint c; }",
+         "70 objects of class B, which is abstract in the heap's schema"},
+        {"class A { uint z; uint id; ref A next; float2 at[2]; ulong many[2]; } class B { uchar "
+         "flag; ref A a; }",
+         "field mass of class A is in the extract, but not in the heap's schema"},
+        {"class A { uint z; uint id; ref A next; float2 at[2]; float mass; ulong many[2]; float "
+         "more; } class B { uchar flag; ref A a; }",
+         "field more of class A is in the heap's schema, but not in the extract"},
+        {"class A { uint z; uint id; ref A next; float2 at[3]; float mass; ulong many[2]; } class "
+         "B { uchar flag; ref A a; }",
+         "field at of class A is float2[2] in the extract, but float2[3] in the heap's schema"},
+        {"class A { uint z; int id; ref A next; float2 at[2]; float mass; ulong many[2]; } class B "
+         "{ uchar flag; ref A a; }",
+         "field id of class A is uint in the extract, but int in the heap's schema"},
+        {"class A { uint z; uint id; ref A next; float2 at[2]; float mass; ulong many[2]; } class "
+         "B { uchar flag; ref B a; }",
+         "field a of class B refers to class A in the extract, but to class B in the heap's "
+         "schema"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        clump_heap *other = cl_fixture_heap(&on, cases[i].text, 1 << 20, 1);
+        cl_fixture_expect_words(clump_context_get_error(on.clump),
+                                clump_heap_insert(other, extract, NULL), CLUMP_ERR_SCHEMA,
+                                cases[i].words, "insert", __LINE__);
+        expect_objects(other, 0);
+        clump_heap_destroy(other);
+    }
+}
+
+/* A buffer of the caller is too small by a byte; what it has to hold is told. */
+static void small_buffer(void **state) {
+    const char *const all[] = {"A", "B"};
+    const uint64_t bytes = clump_extract_get_bytes(extract);
+    clump_extract_desc desc = {.classes = all, .class_count = 2, .free_objects = 1};
+    clump_extract_report report;
+    clump_extract *e;
+    desc.buffer = cl_fixture_buffer(&on, NULL, bytes - 1);
+    cl_fixture_expect_words(clump_context_get_error(on.clump),
+                            clump_heap_extract(heap, &desc, &e, &report), CLUMP_ERR_CAPACITY,
+                            "the 140 objects take", "extract", __LINE__);
+    assert_null(e);
+    assert_int_equal(report.objects, 2 * COUNT);
+    assert_int_equal(report.bytes, bytes);
+    clReleaseMemObject(desc.buffer);
+    expect_objects(heap, 2 * COUNT);
+    desc.free_objects = 0;
+    desc.buffer = cl_fixture_buffer(&on, NULL, bytes);
+    CHECK_OK(&on, clump_heap_extract(heap, &desc, &e, &report));
+    assert_ptr_equal(clump_extract_get_buffer(e), desc.buffer);
+    clReleaseMemObject(desc.buffer); /* the extract keeps it */
+    uint8_t *a = malloc(bytes), *b = malloc(bytes);
+    CHECK_OK(&on, clump_extract_read(extract, a, bytes));
+    CHECK_OK(&on, clump_extract_read(e, b, bytes));
+    assert_memory_equal(a, b, bytes);
+    clump_extract_destroy(e);
+    free(a);
+    free(b);
+}
+
+static void no_room(void **state) {
+    clump_heap *small = cl_fixture_heap_of_blocks(&on, text, 1, 1);
+    uint32_t zeros[1] = {0};
+    const clump_struct_desc b = {"B", 4, 0, NULL};
+    CHECK_OK(&on, clump_heap_new_structs(small, &b, zeros, 1, NULL, NULL));
+    cl_fixture_expect_words(clump_context_get_error(on.clump),
+                            clump_heap_insert(small, extract, NULL), CLUMP_ERR_CAPACITY,
+                            "the 140 objects need", "insert", __LINE__);
+    expect_objects(small, 1);
+    clump_heap_destroy(small);
+}
+
+static void wrong_calls(void **state) {
+    cl_mem buffer = cl_fixture_buffer(&on, NULL, 4 * 2 * COUNT);
+    clump_heap *into = cl_fixture_heap(&on, text, 1 << 20, 1);
+    cl_fixture_expect_words(
+        clump_context_get_error(on.clump),
+        clump_heap_insert(into, extract,
+                          &(clump_insert_desc){.ref_buffer = buffer, .ref_buffer_at = 4}),
+        CLUMP_ERR_USAGE, "140 references from byte 4 on do not fit", "insert", __LINE__);
+    cl_fixture_expect_words(
+        clump_context_get_error(on.clump),
+        clump_heap_insert(into, extract,
+                          &(clump_insert_desc){.ref_buffer = buffer, .ref_buffer_at = 1}),
+        CLUMP_ERR_USAGE, "multiple of 4", "insert", __LINE__);
+    CHECK_STATUS(&on, clump_heap_insert(into, NULL, NULL), CLUMP_ERR_USAGE);
+    assert_int_equal(clump_heap_insert(NULL, extract, NULL), CLUMP_ERR_USAGE);
+    expect_objects(into, 0);
+    CHECK_OK(&on, clump_heap_insert(into, extract, &(clump_insert_desc){.ref_buffer = buffer}));
+    expect_objects(into, 2 * COUNT);
+    clump_heap_destroy(into);
+    clReleaseMemObject(buffer);
+}
+
+static void wrong_moves(void **state) {
+    clump_heap *into = cl_fixture_heap(&on, "class A { uint other; }", 1 << 20, 1);
+    const clump_extract_desc desc = {.refs = refs, .ref_count = COUNT}, none = {.ref_count = 1};
+    clump_extract *e = (clump_extract *)&desc;
+    clump_extract_report report = {.objects = 7};
+    cl_fixture_expect_words(clump_context_get_error(on.clump),
+                            clump_heap_migrate(heap, &desc, heap, NULL, &e, &report),
+                            CLUMP_ERR_USAGE, "the heap that they are in", "migrate", __LINE__);
+    assert_null(e);
+    assert_int_equal(report.objects, 0);
+    CHECK_STATUS(&on, clump_heap_migrate(heap, NULL, into, NULL, NULL, NULL), CLUMP_ERR_USAGE);
+    CHECK_STATUS(&on, clump_heap_migrate(heap, &none, into, NULL, NULL, NULL), CLUMP_ERR_USAGE);
+    CHECK_STATUS(&on, clump_heap_migrate(heap, &desc, into, NULL, NULL, NULL), CLUMP_ERR_SCHEMA);
+    assert_int_equal(clump_heap_migrate(NULL, &desc, into, NULL, NULL, NULL), CLUMP_ERR_USAGE);
+    assert_int_equal(clump_heap_migrate(heap, &desc, NULL, NULL, NULL, NULL), CLUMP_ERR_USAGE);
+    expect_objects(heap, 2 * COUNT);
+    expect_objects(into, 0);
+    /* Nothing to move is no failure. */
+    CHECK_OK(&on, clump_heap_migrate(heap, &(clump_extract_desc){.refs = refs}, into, NULL, NULL,
+                                     &report));
+    assert_int_equal(report.objects, 0);
+    expect_objects(heap, 2 * COUNT);
+    clump_heap_destroy(into);
+}
+
+/* ---- Extracts -------------------------------------------------------------------------------- */
+
+static void refused_create(const clump_schema *schema, const uint64_t *objects, const void *data,
+                           uint64_t bytes, const char *words) {
+    clump_extract *e = (clump_extract *)&on;
+    cl_fixture_expect_words(clump_context_get_error(on.clump),
+                            clump_extract_create(on.clump, schema, objects, data, bytes, &e),
+                            CLUMP_ERR_USAGE, words, words, __LINE__);
+    assert_null(e);
+}
+
+static void extracts(void **state) {
+    const clump_schema *schema = clump_extract_get_schema(extract);
+    const uint64_t bytes = clump_extract_get_bytes(extract);
+    uint8_t *data = calloc(bytes + 1, 1);
+    uint64_t objects[3];
+    clump_class_info a, b, z;
+    clump_extract_column column;
+    clump_extract *e;
+    clump_schema_find_class(schema, "A", &a);
+    clump_schema_find_class(schema, "B", &b);
+    clump_schema_find_class(schema, "Z", &z);
+    for (uint32_t id = 1; id <= 3; id++) objects[id - 1] = clump_extract_get_objects(extract, id);
+    refused_create(NULL, objects, data, bytes, "sealed schema");
+    refused_create(schema, NULL, data, bytes, "sealed schema");
+    refused_create(schema, objects, NULL, bytes, "but no data");
+    refused_create(schema, objects, data, bytes - 1, "the 140 objects take");
+    refused_create(schema, objects, data, bytes + 1, "the 140 objects take");
+    objects[z.id - 1] = 1;
+    refused_create(schema, objects, data, bytes, "1 objects of class Z, which is abstract");
+    objects[z.id - 1] = 0;
+    objects[a.id - 1] = UINT32_MAX / 2; /* known to be wrong before a buffer is made for them */
+    refused_create(schema, objects, data, bytes, "objects take");
+    objects[a.id - 1] = UINT32_MAX;
+    refused_create(schema, objects, NULL, 0, "more than the");
+    objects[a.id - 1] = UINT64_MAX;
+    refused_create(schema, objects, NULL, 0, "more than the");
+    objects[a.id - 1] = UINT32_MAX - 64 - COUNT;
+    objects[b.id - 1] = COUNT + 1;
+    refused_create(schema, objects, NULL, 0, "more than the");
+    assert_int_equal(clump_extract_create(NULL, schema, objects, NULL, 0, &e), CLUMP_ERR_USAGE);
+    CHECK_STATUS(&on, clump_extract_create(on.clump, schema, objects, NULL, 0, NULL),
+                 CLUMP_ERR_USAGE);
+    clump_schema *open;
+    assert_int_equal(clump_schema_create(NULL, &open), CLUMP_OK);
+    refused_create(open, objects, NULL, 0, "sealed schema");
+    clump_schema_destroy(open);
+    CHECK_STATUS(&on, clump_extract_read(extract, data, bytes - 1), CLUMP_ERR_USAGE);
+    CHECK_STATUS(&on, clump_extract_read(extract, NULL, bytes), CLUMP_ERR_USAGE);
+    assert_int_equal(clump_extract_read(NULL, data, bytes), CLUMP_ERR_USAGE);
+    assert_int_equal(clump_extract_find_column(extract, "C", "z", &column), CLUMP_ERR_NOT_FOUND);
+    assert_int_equal(clump_extract_find_column(extract, "Z", "z", &column), CLUMP_ERR_NOT_FOUND);
+    assert_int_equal(clump_extract_find_column(extract, "A", "a", &column), CLUMP_ERR_NOT_FOUND);
+    assert_int_equal(clump_extract_find_column(extract, "A", "z", &column), CLUMP_OK);
+    assert_int_equal(clump_extract_find_column(NULL, "A", "z", &column), CLUMP_ERR_USAGE);
+    assert_int_equal(clump_extract_find_column(extract, NULL, "z", &column), CLUMP_ERR_USAGE);
+    assert_int_equal(clump_extract_find_column(extract, "A", NULL, &column), CLUMP_ERR_USAGE);
+    assert_int_equal(clump_extract_find_column(extract, "A", "z", NULL), CLUMP_ERR_USAGE);
+    assert_int_equal(clump_extract_get_objects(extract, 4), 0);
+    assert_int_equal(clump_extract_get_objects(NULL, 0), 0);
+    assert_int_equal(clump_extract_get_bytes(NULL), 0);
+    assert_null(clump_extract_get_buffer(NULL));
+    assert_null(clump_extract_get_refs(NULL));
+    assert_null(clump_extract_get_schema(NULL));
+    clump_extract_destroy(NULL);
+    free(data);
+}
+
+int main(void) {
+    const int code = cl_fixture_open(&on, NULL);
+    if (code) return code;
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(wrong_choices), cmocka_unit_test(wrong_heaps),
+        cmocka_unit_test(schemas),       cmocka_unit_test(small_buffer),
+        cmocka_unit_test(no_room),       cmocka_unit_test(wrong_calls),
+        cmocka_unit_test(extracts),      cmocka_unit_test(wrong_moves),
+    };
+    const int failed = cmocka_run_group_tests(tests, open_all, close_all);
+    cl_fixture_close(&on);
+    return failed;
+}

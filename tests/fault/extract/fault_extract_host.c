@@ -1,0 +1,197 @@
+/* Taking objects out and putting them in while each OpenCL call and each request for host memory fails, one run for each: the call fails
+ * with words that name what failed, both heaps have the objects that they had and pass their check, and the call works when it is
+ * tried again. Nothing is left at the end of a run.
+ *
+ * Read first: tests/support/failing.h, tests/fault/save/fault_save_host.c.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "failing.h"
+
+static const char text[] =
+    "class A { uint id; ref A next; float2 at[2]; } class B { ref A a; uchar flag; }";
+enum { COUNT = 300, OTHERS = 40 };
+
+typedef struct run {
+    clump_context *context;
+    clump_schema *schema;
+    clump_heap *heap, *into;
+    clump_extract *extract, *copy, *moved;
+    cl_mem refs;
+    uint8_t *data;
+    clump_error error;
+} run;
+
+static int hit(void) {
+    return failing.struck || failing.refused;
+}
+
+/* What a failure left, and what it said. */
+static void check_failure(const run *r, const char *step, clump_status status) {
+    const clump_error *e = r->context ? clump_context_get_error(r->context) : &r->error;
+    assert_true(status < 0 && e->status == status && strlen(e->message) > 10);
+    if (failing.refused) {
+        if (status != CLUMP_ERR_MEMORY)
+            fail_msg("%s, request %llu refused: %s", step, (unsigned long long)failing.refuse_at,
+                     e->message);
+        return;
+    }
+    if (!failing.struck) fail_msg("%s fails by itself: %s", step, e->message);
+    if (failing.persistent) return;
+    if (!strstr(e->message, failing.struck))
+        fail_msg("%s: %s failed, but the message is: %s", step, failing.struck, e->message);
+}
+
+static int may_be_ignored(void) {
+    return !failing.refused && strncmp(failing.struck, "clRelease", 9) == 0;
+}
+
+static void expect_count(const run *r, clump_heap *heap, uint64_t objects, const char *step) {
+    clump_heap_stats stats;
+    if (clump_heap_check(heap) || clump_heap_fetch_errors(heap, NULL) ||
+        clump_heap_calc_stats(heap, &stats, NULL, 0))
+        fail_msg("after %s and %s: %s", step, failing.struck ? failing.struck : "a request",
+                 clump_context_get_error(r->context)->message);
+    if (stats.objects != objects)
+        fail_msg("after %s and %s: %llu objects, not %llu", step,
+                 failing.struck ? failing.struck : "a request", (unsigned long long)stats.objects,
+                 (unsigned long long)objects);
+}
+
+static clump_status take(run *r) {
+    const char *const classes[] = {"B"};
+    return clump_heap_extract(r->heap,
+                              &(clump_extract_desc){.ref_buffer = r->refs,
+                                                    .ref_buffer_count = COUNT / 2,
+                                                    .classes = classes,
+                                                    .class_count = 1,
+                                                    .where_class = "B",
+                                                    .where_field = "flag",
+                                                    .follow = 1,
+                                                    .free_objects = 1,
+                                                    .keep_refs = 1},
+                              &r->extract, NULL);
+}
+
+static clump_status copy(run *r) {
+    const clump_schema *schema = clump_extract_get_schema(r->extract);
+    const uint64_t bytes = clump_extract_get_bytes(r->extract);
+    uint64_t objects[2];
+    for (uint32_t id = 1; id <= 2; id++)
+        objects[id - 1] = clump_extract_get_objects(r->extract, id);
+    clump_status status = clump_extract_read(r->extract, r->data, bytes);
+    return status ? status
+                  : clump_extract_create(r->context, schema, objects, r->data, bytes, &r->copy);
+}
+
+static clump_status put(run *r) {
+    clump_ref refs[2 * COUNT];
+    return clump_heap_insert(r->into, r->copy,
+                             &(clump_insert_desc){.refs = refs, .ref_buffer = r->refs});
+}
+
+/* All back, through the calls of both. */
+static clump_status move(run *r) {
+    const char *const classes[] = {"A", "B"};
+    clump_status status =
+        clump_heap_migrate(r->into, &(clump_extract_desc){.classes = classes, .class_count = 2},
+                           r->heap, NULL, &r->moved, NULL);
+    return status;
+}
+
+static clump_status make(run *r, const cl_fixture *on) {
+    const clump_struct_desc a = {"A", 4, 0, NULL}, b = {"B", 4, 0, NULL};
+    uint32_t zeros[COUNT] = {0};
+    clump_ref as[COUNT];
+    clump_status status = failing_context(on, &r->context, &r->error);
+    if (status) return status;
+    clump_heap_desc desc = {.context = r->context, .schema = r->schema, .bytes = 1 << 20};
+    status = clump_heap_create(&desc, &r->heap);
+    desc.block_rows = 2;
+    if (!status) status = clump_heap_create(&desc, &r->into);
+    if (!status) status = clump_heap_new_structs(r->heap, &a, zeros, COUNT, as, NULL);
+    if (!status) status = clump_heap_write_field(r->heap, "A", "next", 0, as, COUNT);
+    if (!status) status = clump_heap_new_structs(r->heap, &b, zeros, COUNT, NULL, NULL);
+    if (!status) status = clump_heap_new_structs(r->into, &b, zeros, OTHERS, NULL, NULL);
+    if (!status) cl_fixture_write(on, r->refs, as, sizeof as);
+    return status;
+}
+
+/* One step; then once more if it failed. Returns 0 if the run is over. */
+static int step(run *r, const char *name, clump_status (*call)(run *), uint64_t there,
+                uint64_t here) {
+    const int was_hit = hit();
+    clump_status status = call(r);
+    if (!status) {
+        if (hit() && !was_hit && !may_be_ignored())
+            fail_msg("%s succeeds though %s failed", name,
+                     failing.struck ? failing.struck : "a request for memory");
+        return !(hit() && failing.persistent);
+    }
+    check_failure(r, name, status);
+    if (failing.persistent) return 0;
+    expect_count(r, r->heap, there, name);
+    expect_count(r, r->into, here, name);
+    status = call(r);
+    if (status)
+        fail_msg("%s, second try after %s: %s", name, failing.struck ? failing.struck : "a request",
+                 clump_context_get_error(r->context)->message);
+    return 1;
+}
+
+/* What is before the first extract may fail as it likes: fault_host has that. */
+static int run_once(const cl_fixture *on) {
+    run r = {.refs = cl_fixture_buffer(on, NULL, 2 * COUNT * sizeof(clump_ref)),
+             .data = calloc(1, 1 << 16)};
+    assert_int_equal(clump_schema_parse(text, strlen(text), NULL, &r.schema, NULL), CLUMP_OK);
+    clump_status status = make(&r, on);
+    const uint64_t left = COUNT / 2;
+    const int is_done = !status && step(&r, "extract", take, 2 * COUNT, OTHERS) &&
+                        step(&r, "copy", copy, left, OTHERS) &&
+                        step(&r, "insert", put, left, OTHERS) &&
+                        step(&r, "migrate", move, left, OTHERS + 2 * COUNT - left);
+    const int came = hit();
+    if (is_done) {
+        failing.fail_at = failing.refuse_at = 0; /* what looks at the heaps is not tried here */
+        expect_count(&r, r.heap, OTHERS + 2 * COUNT, "all");
+        expect_count(&r, r.into, 0, "all");
+    }
+    clump_extract_destroy(r.extract);
+    clump_extract_destroy(r.copy);
+    clump_extract_destroy(r.moved);
+    clump_heap_destroy(r.heap);
+    clump_heap_destroy(r.into);
+    clump_context_destroy(r.context);
+    clump_schema_destroy(r.schema);
+    clReleaseMemObject(r.refs);
+    free(r.data);
+    failing_check_nothing_left();
+    return came;
+}
+
+static void calls_fail(void **state) {
+    failing_strike_device(run_once, 0, CL_OUT_OF_RESOURCES, 0, 200);
+}
+
+static void calls_fail_out_of_order(void **state) {
+    failing_strike_device(run_once, 1, CL_MEM_OBJECT_ALLOCATION_FAILURE, 0, 200);
+}
+
+static void device_is_lost(void **state) {
+    failing_strike_device(run_once, 0, CL_OUT_OF_HOST_MEMORY, 1, 200);
+}
+
+static void requests_are_refused(void **state) {
+    failing_refuse_device(run_once, 20);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(calls_fail),
+        cmocka_unit_test(device_is_lost),
+        cmocka_unit_test(calls_fail_out_of_order),
+        cmocka_unit_test(requests_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
