@@ -14,8 +14,10 @@ static const char *const kernel_files[] = {
     "cl/collect/layout.h", "cl/collect/mark.clh", "cl/extract/choose.cl"};
 static const char *const kernel_names[] = {CLUMPI_EXTRACT_KERNELS(CLUMPI_KERNEL_NAME)};
 const clumpi_library clumpi_extract_library = {
-    kernel_files, sizeof kernel_files / sizeof *kernel_files, kernel_names,
-    sizeof kernel_names / sizeof *kernel_names};
+    .files = kernel_files,
+    .file_count = sizeof kernel_files / sizeof *kernel_files,
+    .kernels = kernel_names,
+    .kernel_count = sizeof kernel_names / sizeof *kernel_names};
 
 #define WORDS_MOST (UINT32_C(1) << 30) /* references of one launch */
 
