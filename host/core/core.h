@@ -92,6 +92,13 @@ void clumpi_timeline_release(clump_context *c);
 clump_status clumpi_enqueue(clump_context *c, cl_kernel kernel, const char *name, size_t global,
                             size_t local, const clump_sync *sync);
 
+/* When a command was enqueued, began and ended, in ns of the device's clock. Blocks until it has ended. `what` is for the words. */
+typedef struct clumpi_times {
+    cl_ulong queued, start, end;
+} clumpi_times;
+clump_status clumpi_times_of(clump_context *c, cl_event event, const char *what,
+                             clumpi_times *times);
+
 /* Blocking transfers, after everything that was enqueued. */
 clump_status clumpi_read(clump_context *c, cl_mem buffer, uint64_t offset, uint64_t bytes,
                          void *data);

@@ -109,18 +109,12 @@ static void append_meta(clumpi_text *text, const char *what, int thread, const c
 
 static clump_status append_command(clump_context *c, clumpi_timeline *t, const command *o,
                                    clumpi_text *text) {
-    cl_ulong start = 0, end = 0;
-    cl_int code = c->cl.GetEventProfilingInfo(o->event, CL_PROFILING_COMMAND_START, sizeof start,
-                                              &start, NULL);
-    if (!code)
-        code =
-            c->cl.GetEventProfilingInfo(o->event, CL_PROFILING_COMMAND_END, sizeof end, &end, NULL);
-    if (code)
-        return clumpi_fail_cl(&c->error, "clGetEventProfilingInfo", code, "%s of a timeline",
-                              o->name);
-    if (!t->origin) t->origin = start;
-    const uint64_t from = start > t->origin ? start - t->origin : 0,
-                   ns = end > start ? end - start : 0;
+    clumpi_times times;
+    clump_status status = clumpi_times_of(c, o->event, o->name, &times);
+    if (status) return status;
+    if (!t->origin) t->origin = times.start;
+    const uint64_t from = times.start > t->origin ? times.start - t->origin : 0,
+                   ns = times.end > times.start ? times.end - times.start : 0;
     clumpi_text_append(text, ",\n{\"name\":");
     clumpi_text_append_json(text, o->name);
     clumpi_text_append(

@@ -22,21 +22,12 @@ clump_status clumpi_timed_run(clump_heap *heap, clumpi_timed *t, uint32_t phase,
 clump_status clumpi_timed_read(clump_context *c, clumpi_timed *t) {
     clump_status status = t->count ? clumpi_finish(c) : CLUMP_OK;
     for (uint32_t i = 0; i < t->count; i++) {
-        cl_event event = t->commands[i].event;
-        cl_ulong queued = 0, start = 0, end = 0;
-        cl_int code = c->cl.GetEventProfilingInfo(event, CL_PROFILING_COMMAND_START, sizeof start,
-                                                  &start, NULL);
-        if (!code)
-            code = c->cl.GetEventProfilingInfo(event, CL_PROFILING_COMMAND_END, sizeof end, &end,
-                                               NULL);
-        if (!code && t->note)
-            code = c->cl.GetEventProfilingInfo(event, CL_PROFILING_COMMAND_QUEUED, sizeof queued,
-                                               &queued, NULL);
-        c->cl.ReleaseEvent(event);
-        if (code && !status)
-            status = clumpi_fail_cl(&c->error, "clGetEventProfilingInfo", code, "%s", t->what);
-        if (!code) t->us[t->commands[i].phase] += (double)(end - start) * 1e-3;
-        if (!code && t->note) t->note(t->with, t->commands[i].phase, queued, start, end);
+        clumpi_times times = {0, 0, 0};
+        if (!status) status = clumpi_times_of(c, t->commands[i].event, t->what, &times);
+        c->cl.ReleaseEvent(t->commands[i].event);
+        if (status) continue;
+        t->us[t->commands[i].phase] += (double)(times.end - times.start) * 1e-3;
+        if (t->note) t->note(t->with, t->commands[i].phase, times.queued, times.start, times.end);
     }
     t->count = 0;
     return status;

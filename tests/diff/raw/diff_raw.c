@@ -321,6 +321,21 @@ static void expect_empty(world *w) {
     assert_int_equal(stats.free_blocks, stats.blocks);
 }
 
+/* Blocks that 64 slots of whole units do not fill: a request for all of a block has the rest, too. */
+static void test_odd_blocks(void **state) {
+    enum { BLOCK = 50688 };
+    static world w;
+    char schema[256];
+    snprintf(schema, sizeof schema, "%s class Odd { uchar bytes[396]; }", schema_text);
+    if (is_short) return; /* the other geometries do */
+    open_world(&w, schema, 12 << 20, 1, BLOCK + 2000);
+    const clump_heap_layout *l = clump_heap_get_layout(w.heap);
+    assert_int_equal(l->granule_bytes * l->block_granules, BLOCK);
+    for (uint32_t n = 0; n < 8 * rounds; n++) step(&w, n + 900000 + first_seed, 60, 3);
+    end(&w);
+    close_world(&w);
+}
+
 /* Without a schema, with room and without. */
 static void test_raw_only(void **state) {
     static world w;
@@ -386,6 +401,7 @@ static int run_with(const char *name, uint32_t disable) {
     int status = cl_fixture_open(f, &(cl_fixture_desc){.disable = disable});
     if (status) return status;
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_raw_only),
+                                       cmocka_unit_test(test_odd_blocks),
                                        cmocka_unit_test(test_beside_objects)};
     status = cmocka_run_group_tests_name(name, tests, NULL, NULL);
     cl_fixture_close(f);
