@@ -155,13 +155,14 @@ static clump_status choose_refs(taking *t, const clump_ref *refs, cl_mem from, u
     if (!status) status = clumpi_read(c, judged, 0, sizeof wrong, wrong);
     if (!status && wrong[0] && from)
         status = clumpi_read(c, from, at + wrong[1] * sizeof first, sizeof first, &first);
+    else if (!status && wrong[0] && refs)
+        first = refs[wrong[1]];
     if (!status && wrong[0])
         status = clumpi_fail(&c->error, CLUMP_ERR_REFERENCE,
                              "%s: %u of %llu references %s name no live object, the first of them "
                              "number %u, 0x%08x",
                              call, wrong[0], (unsigned long long)count,
-                             from ? "in ref_buffer" : "in refs", wrong[1],
-                             from ? first : refs[wrong[1]]);
+                             from ? "in ref_buffer" : "in refs", wrong[1], first);
     clumpi_buffer_release(c, &judged);
     clumpi_buffer_release(c, &copy);
     return status;
