@@ -318,3 +318,25 @@ void failing_refuse_device(failing_scenario *run, uint64_t least) {
     assert_true(failing_refuse_all(run, &on) >= least);
     failing_close(&on);
 }
+
+int failing_hit(void) {
+    return failing.struck || failing.refused;
+}
+
+int failing_may_be_ignored(void) {
+    return !failing.refused && strncmp(failing.struck, "clRelease", 9) == 0;
+}
+
+void failing_check_words(const clump_error *error, const char *step, clump_status status) {
+    assert_true(status < 0 && error->status == status && strlen(error->message) > 10);
+    if (failing.refused) {
+        if (status != CLUMP_ERR_MEMORY)
+            fail_msg("%s, request %llu refused: %s", step, (unsigned long long)failing.refuse_at,
+                     error->message);
+        return;
+    }
+    if (!failing.struck) fail_msg("%s fails by itself: %s", step, error->message);
+    if (failing.persistent) return;
+    if (!strstr(error->message, failing.struck))
+        fail_msg("%s: %s failed, but the message is: %s", step, failing.struck, error->message);
+}

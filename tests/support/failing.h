@@ -67,6 +67,13 @@ void failing_strike_device(failing_scenario *run, int out_of_order, cl_int code,
                            uint64_t least);
 void failing_refuse_device(failing_scenario *run, uint64_t least);
 
+/* Has the call or the request come that is made to fail? */
+int failing_hit(void);
+/* Need the library not fail because of it? So it is with releases. */
+int failing_may_be_ignored(void);
+/* What a step says that failed: that the call or the request did, unless all have failed since. */
+void failing_check_words(const clump_error *error, const char *step, clump_status status);
+
 /* Release what was made to stay by failed releases; fail the test if there is more. */
 void failing_check_nothing_left(void);
 

@@ -23,30 +23,6 @@ typedef struct run {
     clump_error error;
 } run;
 
-static int hit(void) {
-    return failing.struck || failing.refused;
-}
-
-/* What a failure left, and what it said. */
-static void check_failure(const run *r, const char *step, clump_status status) {
-    const clump_error *e = r->context ? clump_context_get_error(r->context) : &r->error;
-    assert_true(status < 0 && e->status == status && strlen(e->message) > 10);
-    if (failing.refused) {
-        if (status != CLUMP_ERR_MEMORY)
-            fail_msg("%s, request %llu refused: %s", step, (unsigned long long)failing.refuse_at,
-                     e->message);
-        return;
-    }
-    if (!failing.struck) fail_msg("%s fails by itself: %s", step, e->message);
-    if (failing.persistent) return;
-    if (!strstr(e->message, failing.struck))
-        fail_msg("%s: %s failed, but the message is: %s", step, failing.struck, e->message);
-}
-
-static int may_be_ignored(void) {
-    return !failing.refused && strncmp(failing.struck, "clRelease", 9) == 0;
-}
-
 static void expect_count(const run *r, clump_heap *heap, uint64_t objects, const char *step) {
     clump_heap_stats stats;
     if (clump_heap_check(heap) || clump_heap_fetch_errors(heap, NULL) ||
@@ -121,15 +97,15 @@ static clump_status make(run *r, const cl_fixture *on) {
 /* One step; then once more if it failed. Returns 0 if the run is over. */
 static int step(run *r, const char *name, clump_status (*call)(run *), uint64_t there,
                 uint64_t here) {
-    const int was_hit = hit();
+    const int was_hit = failing_hit();
     clump_status status = call(r);
     if (!status) {
-        if (hit() && !was_hit && !may_be_ignored())
+        if (failing_hit() && !was_hit && !failing_may_be_ignored())
             fail_msg("%s succeeds though %s failed", name,
                      failing.struck ? failing.struck : "a request for memory");
-        return !(hit() && failing.persistent);
+        return !(failing_hit() && failing.persistent);
     }
-    check_failure(r, name, status);
+    failing_check_words(r->context ? clump_context_get_error(r->context) : &r->error, name, status);
     if (failing.persistent) return 0;
     expect_count(r, r->heap, there, name);
     expect_count(r, r->into, here, name);
@@ -151,7 +127,7 @@ static int run_once(const cl_fixture *on) {
                         step(&r, "copy", copy, left, OTHERS) &&
                         step(&r, "insert", put, left, OTHERS) &&
                         step(&r, "migrate", move, left, OTHERS + 2 * COUNT - left);
-    const int came = hit();
+    const int came = failing_hit();
     if (is_done) {
         failing.fail_at = failing.refuse_at = 0; /* what looks at the heaps is not tried here */
         expect_count(&r, r.heap, OTHERS + 2 * COUNT, "all");

@@ -25,31 +25,6 @@ typedef struct run {
     clump_error error;
 } run;
 
-static int hit(void) {
-    return failing.struck || failing.refused;
-}
-
-/* What a failure left, and what it said. */
-static void check_failure(const run *r, const char *step, clump_status status) {
-    const clump_error *e = r->context ? clump_context_get_error(r->context) : &r->error;
-    assert_true(status < 0 && e->status == status && strlen(e->message) > 10);
-    if (failing.refused) {
-        if (status != CLUMP_ERR_MEMORY)
-            fail_msg("%s, request %llu refused: %s", step, (unsigned long long)failing.refuse_at,
-                     e->message);
-        return;
-    }
-    if (!failing.struck) fail_msg("%s fails by itself: %s", step, e->message);
-    if (failing.persistent) return;
-    if (!strstr(e->message, failing.struck))
-        fail_msg("%s: %s failed, but the message is: %s", step, failing.struck, e->message);
-}
-
-/* Errors that need no failure of the call. */
-static int may_be_ignored(void) {
-    return !failing.refused && strncmp(failing.struck, "clRelease", 9) == 0;
-}
-
 /* Nothing was loaded. Without calls that fail, since these are calls, too. */
 static void expect_empty(run *r, const char *step) {
     clump_heap_stats stats;
@@ -100,15 +75,15 @@ static clump_status make(run *r, const cl_fixture *on) {
 
 /* One step; then once more if it failed. Returns 0 if the run is over. */
 static int step(run *r, const char *name, clump_status (*call)(run *)) {
-    const int was_hit = hit();
+    const int was_hit = failing_hit();
     clump_status status = call(r);
     if (!status) {
-        if (hit() && !was_hit && !may_be_ignored())
+        if (failing_hit() && !was_hit && !failing_may_be_ignored())
             fail_msg("%s succeeds though %s failed", name,
                      failing.struck ? failing.struck : "a request for memory");
-        return !(hit() && failing.persistent);
+        return !(failing_hit() && failing.persistent);
     }
-    check_failure(r, name, status);
+    failing_check_words(r->context ? clump_context_get_error(r->context) : &r->error, name, status);
     if (failing.persistent) return 0;
     expect_empty(r, name);
     status = call(r);
@@ -130,7 +105,7 @@ static int run_once(const cl_fixture *on) {
     for (int i = 0; i < 2; i++) r.outside[i] = cl_fixture_buffer(on, NULL, 8);
     clump_status status = make(&r, on);
     const int is_done = !status && step(&r, "save", save) && step(&r, "load", load);
-    const int came = hit();
+    const int came = failing_hit();
     if (is_done) {
         uint64_t count = 0;
         failing.fail_at = failing.refuse_at = 0; /* what looks at the heap is not tried here */
