@@ -216,15 +216,22 @@ static clump_schema *parse(const char *text) {
     return schema;
 }
 
-clump_heap *cl_fixture_heap(const cl_fixture *f, const char *schema, uint64_t bytes,
-                            uint32_t block_rows) {
+clump_heap *cl_fixture_heap_as(const cl_fixture *f, const char *schema,
+                               const clump_heap_desc *like) {
     clump_schema *s = parse(schema);
     clump_heap *heap;
-    clump_heap_desc desc = {
-        .context = f->clump, .schema = s, .bytes = bytes, .block_rows = block_rows};
+    clump_heap_desc desc = *like;
+    desc.context = f->clump;
+    desc.schema = s;
     CHECK_OK(f, clump_heap_create(&desc, &heap));
     clump_schema_destroy(s);
     return heap;
+}
+
+clump_heap *cl_fixture_heap(const cl_fixture *f, const char *schema, uint64_t bytes,
+                            uint32_t block_rows) {
+    return cl_fixture_heap_as(f, schema,
+                              &(clump_heap_desc){.bytes = bytes, .block_rows = block_rows});
 }
 
 clump_heap *cl_fixture_heap_watching(const cl_fixture *f, const clump_heap *like) {

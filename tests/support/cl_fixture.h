@@ -98,6 +98,9 @@ uint64_t cl_fixture_raw_bytes(cl_fixture *f, clump_heap *heap); /* in use */
 /* A heap of a schema given as text. */
 clump_heap *cl_fixture_heap(const cl_fixture *f, const char *schema, uint64_t bytes,
                             uint32_t block_rows);
+/* The same as `like` says, whose context and schema count for nothing. */
+clump_heap *cl_fixture_heap_as(const cl_fixture *f, const char *schema,
+                               const clump_heap_desc *like);
 /* One that watches its handles, of the layout of another. */
 clump_heap *cl_fixture_heap_watching(const cl_fixture *f, const clump_heap *like);
 

@@ -25,21 +25,9 @@ static const char other_schema[] =
     "class Leaf : Node { long big; short2 pair[3]; }\n"
     "class Never { ref Lone lone; uint nothing; }\n";
 
-static clump_heap *heap_of(const cl_fixture *f, const char *schema, const clump_heap_desc *like) {
-    clump_schema *s;
-    clump_heap *made;
-    clump_heap_desc d = *like;
-    assert_int_equal(clump_schema_parse(schema, strlen(schema), NULL, &s, NULL), 0);
-    d.context = f->clump;
-    d.schema = s;
-    CHECK_OK(f, clump_heap_create(&d, &made));
-    clump_schema_destroy(s);
-    return made;
-}
-
 static clump_heap *filled(const cl_fixture *f, const clump_heap_desc *like, uint32_t seed,
                           uint32_t objects) {
-    clump_heap *heap = heap_of(f, saved_schema, like);
+    clump_heap *heap = cl_fixture_heap_as(f, saved_schema, like);
     saved_fill(f, heap, seed, objects);
     return heap;
 }
@@ -132,7 +120,9 @@ static void by_references(void **state) {
     clump_heap *heap = filled(&on, &(clump_heap_desc){.bytes = BYTES, .block_rows = 2}, 1, OBJECTS);
     clump_heap *into[3] = {
         filled(&on, &(clump_heap_desc){.bytes = BYTES, .block_rows = 7}, 2, OBJECTS / 2),
-        heap_of(&on, other_schema, &(clump_heap_desc){.bytes = 2 * BYTES, .block_rows = 1}), heap};
+        cl_fixture_heap_as(&on, other_schema,
+                           &(clump_heap_desc){.bytes = 2 * BYTES, .block_rows = 1}),
+        heap};
     const uint32_t shares[] = {0, 1, 30, 128, 250, 256};
     uint64_t random = 3;
     for (size_t i = 0; i < sizeof shares / sizeof *shares; i++) {
@@ -220,7 +210,8 @@ static void by_class_and_predicate(void **state) {
         CHECK_OK(&on, clump_heap_write_field(heap, fields[i][0], fields[i][1], 0, values, count));
         free(values);
     }
-    clump_heap *into = heap_of(&on, saved_schema, &(clump_heap_desc){.bytes = 4 * BYTES});
+    clump_heap *into =
+        cl_fixture_heap_as(&on, saved_schema, &(clump_heap_desc){.bytes = 4 * BYTES});
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         picture p = picture_of(&on, heap);
         uint8_t *chosen = draw(&p, &random, i % 3 == 2 ? 20 : 0);
@@ -252,7 +243,8 @@ static void by_class_and_predicate(void **state) {
 static void by_following(void **state) {
     uint64_t random = 5;
     clump_heap *heap = filled(&on, &(clump_heap_desc){.bytes = BYTES, .block_rows = 2}, 6, OBJECTS);
-    clump_heap *into = heap_of(&on, saved_schema, &(clump_heap_desc){.bytes = 4 * BYTES});
+    clump_heap *into =
+        cl_fixture_heap_as(&on, saved_schema, &(clump_heap_desc){.bytes = 4 * BYTES});
     picture p = picture_of(&on, heap);
     cl_mem buffer = cl_fixture_buffer(&on, p.refs, 200 * sizeof *p.refs);
     clump_refs *registered;
@@ -311,7 +303,7 @@ static void by_following_far(void **state) {
 static void dangling(void **state) {
     uint64_t random = 15;
     clump_heap *heap = filled(&on, &(clump_heap_desc){.bytes = BYTES}, 16, OBJECTS / 2);
-    clump_heap *into = heap_of(&on, saved_schema, &(clump_heap_desc){.bytes = BYTES});
+    clump_heap *into = cl_fixture_heap_as(&on, saved_schema, &(clump_heap_desc){.bytes = BYTES});
     clump_extract *gone;
     picture p = picture_of(&on, heap);
     uint8_t *chosen = draw(&p, &random, 60);
@@ -532,7 +524,8 @@ static void other_contexts(void **state) {
         const int code = cl_fixture_open(&f, &others[i]);
         if (code == CL_FIXTURE_SKIP) continue; /* no such queue */
         assert_int_equal(code, 0);
-        clump_heap *into = heap_of(&f, other_schema, &(clump_heap_desc){.bytes = 2 * BYTES});
+        clump_heap *into =
+            cl_fixture_heap_as(&f, other_schema, &(clump_heap_desc){.bytes = 2 * BYTES});
         CHECK_STATUS(&f, clump_heap_insert(into, e, NULL), CLUMP_ERR_USAGE);
         CHECK_OK(&f, clump_extract_create(f.clump, clump_extract_get_schema(e), k.objects, data,
                                           k.bytes, &there));

@@ -23,20 +23,9 @@ enum { BYTES = 8 << 20, OBJECTS = 9000 };
 static cl_fixture on; /* with the kernels that the environment asks for */
 static clump_heap *heap;
 
-static clump_heap *heap_of(const cl_fixture *f, const clump_heap_desc *like) {
-    clump_schema *s;
-    clump_heap *made;
-    clump_heap_desc d = *like;
-    assert_int_equal(clump_schema_parse(saved_schema, strlen(saved_schema), NULL, &s, NULL), 0);
-    d.context = f->clump;
-    d.schema = s;
-    CHECK_OK(f, clump_heap_create(&d, &made));
-    clump_schema_destroy(s);
-    return made;
-}
-
 static int open_heap(void **state) {
-    heap = heap_of(&on, &(clump_heap_desc){.bytes = BYTES, .block_rows = 2});
+    heap =
+        cl_fixture_heap_as(&on, saved_schema, &(clump_heap_desc){.bytes = BYTES, .block_rows = 2});
     return 0;
 }
 
@@ -54,7 +43,7 @@ static void expect_bytes(const memory_file *a, const memory_file *b) {
 /* Load into a heap, compare, save it again, and compare the bytes. */
 static void round_trip(const cl_fixture *f, const clump_heap_desc *desc, memory_file *file,
                        uint32_t piece_bytes) {
-    clump_heap *loaded = heap_of(f, desc);
+    clump_heap *loaded = cl_fixture_heap_as(f, saved_schema, desc);
     clump_load_report report;
     CHECK_OK(f, load_bytes(loaded, file, &report));
     assert_int_equal(report.bytes, file->bytes);
@@ -145,7 +134,8 @@ static void no_objects(void **state) {
 static void used_afterwards(void **state) {
     saved_fill(&on, heap, 4, OBJECTS);
     memory_file file = saved_bytes(&on, heap, 0);
-    clump_heap *loaded = heap_of(&on, &(clump_heap_desc){.bytes = 2 * BYTES});
+    clump_heap *loaded =
+        cl_fixture_heap_as(&on, saved_schema, &(clump_heap_desc){.bytes = 2 * BYTES});
     CHECK_OK(&on, load_bytes(loaded, &file, NULL));
     saved_fill(&on, loaded, 5, OBJECTS / 2);
     CHECK_OK(&on, clump_compact(loaded, NULL, NULL, NULL));
@@ -279,8 +269,9 @@ static void soil(const cl_fixture *f, const outside *o, uint32_t more) {
 static void load_outside(const cl_fixture *f, memory_file *file, const outside *from,
                          const clump_ref *x, uint32_t objects, const clump_handle *handles,
                          int watch, uint32_t more) {
-    clump_heap *loaded =
-        heap_of(f, &(clump_heap_desc){.bytes = 2 * BYTES, .block_rows = 1, .watch_handles = watch});
+    clump_heap *loaded = cl_fixture_heap_as(
+        f, saved_schema,
+        &(clump_heap_desc){.bytes = 2 * BYTES, .block_rows = 1, .watch_handles = watch});
     outside o = outside_of(f, loaded, more);
     clump_load_report report;
     clump_ref *y, ref, ours;
@@ -344,7 +335,8 @@ static void references_outside(void **state) {
 }
 
 static void reserved_slots(void **state) {
-    clump_heap *loaded = heap_of(&on, &(clump_heap_desc){.bytes = 2 * BYTES});
+    clump_heap *loaded =
+        cl_fixture_heap_as(&on, saved_schema, &(clump_heap_desc){.bytes = 2 * BYTES});
     clump_heap_stats stats;
     clump_class_stats classes[16];
     CHECK_OK(&on, clump_heap_reserve(heap, "Leaf", 500));
@@ -420,7 +412,7 @@ static void checked_heaps(void **state) {
     saved_fill(&on, heap, 8, 1500);
     memory_file file = saved_bytes(&on, heap, 0);
     round_trip(&on, &checked, &file, 0);
-    clump_heap *loaded = heap_of(&on, &checked);
+    clump_heap *loaded = cl_fixture_heap_as(&on, saved_schema, &checked);
     CHECK_OK(&on, load_bytes(loaded, &file, NULL));
     if (clump_heap_get_generations(loaded)) { /* references that the library gives have one */
         clump_ref *refs;
@@ -429,7 +421,7 @@ static void checked_heaps(void **state) {
         free(refs);
     }
     memory_file again = saved_bytes(&on, loaded, 0);
-    clump_heap *plain = heap_of(&on, &(clump_heap_desc){.bytes = BYTES});
+    clump_heap *plain = cl_fixture_heap_as(&on, saved_schema, &(clump_heap_desc){.bytes = BYTES});
     CHECK_OK(&on, load_bytes(plain, &again, NULL));
     saved_compare(&on, heap, &on, plain);
     memory_release(&file);
@@ -475,7 +467,7 @@ static void files(void **state) {
     }
     clump_error error;
     CHECK_OK(&on, clump_saved_check(&(clump_load_desc){.path = path}, NULL, &error));
-    clump_heap *other = heap_of(&on, &(clump_heap_desc){.bytes = BYTES});
+    clump_heap *other = cl_fixture_heap_as(&on, saved_schema, &(clump_heap_desc){.bytes = BYTES});
     memset(&t, 0, sizeof t);
     CHECK_OK(&on,
              clump_heap_load(other, &(clump_load_desc){.path = path, .user = &t, .progress = tell},
@@ -488,7 +480,7 @@ static void files(void **state) {
     t = (told){.stop_at = 3};
     CHECK_STATUS(&on, clump_heap_save(heap, &save, NULL), CLUMP_ERR_IO);
     assert_int_not_equal(stat(part, &found), 0);
-    other = heap_of(&on, &(clump_heap_desc){.bytes = BYTES});
+    other = cl_fixture_heap_as(&on, saved_schema, &(clump_heap_desc){.bytes = BYTES});
     t = (told){.stop_at = 3};
     const clump_load_desc load = {.path = path, .user = &t, .progress = tell};
     CHECK_STATUS(&on, clump_heap_load(other, &load, NULL), CLUMP_ERR_IO);
@@ -532,7 +524,8 @@ static void packed_by_zstd(void **state) {
     }
     CHECK_OK(&on, status);
     assert_true(file.bytes < plain.bytes); /* random bytes, but references are small numbers */
-    clump_heap *loaded = heap_of(&on, &(clump_heap_desc){.bytes = 2 * BYTES});
+    clump_heap *loaded =
+        cl_fixture_heap_as(&on, saved_schema, &(clump_heap_desc){.bytes = 2 * BYTES});
     clump_error error;
     CHECK_OK(&on, load_bytes(loaded, &file, NULL));
     saved_compare(&on, heap, &on, loaded);
