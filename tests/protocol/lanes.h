@@ -21,6 +21,9 @@
 #define while(...) while (lanes_branch(!!(__VA_ARGS__), __COUNTER__))
 /* clang-format on */
 
+typedef struct uint2 {
+    unsigned int x, y;
+} uint2;
 typedef struct uint4 {
     unsigned int x, y, z, w;
 } uint4;

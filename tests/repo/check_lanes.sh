@@ -49,7 +49,7 @@ __kernel void swap(CLUMP_HEAP, __global uint *out) {
 EOF_KERNEL
 
 # As cl/core/lanes.clh has them.
-expected="activemask=3 match.any.sync.b32=1 match.any.sync.b64=1 shfl.sync=5 redux.sync=3 bar.warp.sync=2"
+expected="activemask=3 match.any.sync.b32=1 match.any.sync.b64=1 shfl.sync=5 redux.sync=3 bar.warp.sync=1"
 failed=0
 for program in one many; do
     "$clang" -x cl -cl-std=CL1.2 -target nvptx64-nvidia-nvcl -Xclang -finclude-default-header \

@@ -40,7 +40,7 @@ static const struct {
     unsigned count;
 } operations[] = {
     {"activemask.b32", 3}, {"match.any.sync.b32", 1}, {"match.any.sync.b64", 1},
-    {"shfl.sync", 5},      {"redux.sync", 3},         {"bar.warp.sync", 2},
+    {"shfl.sync", 5},      {"redux.sync", 3},         {"bar.warp.sync", 1},
 };
 
 static char *binary_of(const clump_program *program) {
