@@ -79,8 +79,9 @@ typedef struct paper_results {
     const paper *of;
     int is_small;
     char data[BENCH_TEXT_BYTES]; /* folder of files that are not in the repository, or empty */
-    const char *folders[PAPER_FOLDERS_MAX]; /* the first one's device is the one that counts */
-    cJSON *roots[PAPER_FOLDERS_MAX][2];     /* NAME.json and suite.json there; NULL: none */
+    /* The first one's device is the one that counts. Of another device only that is taken which no device decides. */
+    const char *folders[PAPER_FOLDERS_MAX];
+    cJSON *roots[PAPER_FOLDERS_MAX][2]; /* NAME.json and suite.json there; NULL: none */
     size_t folder_count;
     bench_values *values; /* of each run */
 } paper_results;
@@ -103,6 +104,9 @@ int paper_find_run(const paper *of, const char *name, size_t length);
 
 /* The run in that folder: of that benchmark with these parameters, files and checks aside. NULL: none. */
 const cJSON *paper_find_entry(const paper_results *results, size_t folder, int run);
+
+/* The name of the folder's device if it is not that of the first folder, otherwise NULL. */
+const char *paper_other_device(const paper_results *results, size_t folder);
 
 /* Where the series of a run is, into `path` of BENCH_TEXT_BYTES. */
 void paper_series_path(const paper_results *results, size_t folder, int run, char *path);

@@ -287,13 +287,18 @@ static void print_runs(FILE *file, const paper_results *results, const char *con
     for (int i = 0; results->of->runs[i].name; i++) {
         const paper_run *run = &results->of->runs[i];
         if (!paper_needs_run(results->of, i, only, only_count)) continue;
-        const cJSON *entry = paper_find_entry(results, 0, i);
+        const cJSON *entry = NULL;
+        size_t folder = 0;
+        for (; folder < results->folder_count; folder++)
+            if ((entry = paper_find_entry(results, folder, i))) break;
         const char *result = cJSON_GetStringValue(
             cJSON_GetObjectItem(cJSON_GetObjectItem(entry, "check"), "result"));
+        const char *other = entry ? paper_other_device(results, folder) : NULL;
         const char *set = results->is_small ? run->small : run->full;
         if (!set) continue;
-        fprintf(file, "| %s | `%s` | %s%s%s | %s |\n", run->name, run->benchmark, *set ? "`" : "",
-                set, *set ? "`" : "", result ? result : "not run yet");
+        fprintf(file, "| %s | `%s` | %s%s%s | %s%s%s%s |\n", run->name, run->benchmark,
+                *set ? "`" : "", set, *set ? "`" : "", result ? result : "not run yet",
+                other ? " (" : "", other ? other : "", other ? ")" : "");
     }
 }
 

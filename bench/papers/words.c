@@ -346,6 +346,11 @@ static const char *device_of(const paper_results *results, size_t folder) {
     return "another device";
 }
 
+const char *paper_other_device(const paper_results *results, size_t folder) {
+    const char *device = device_of(results, folder);
+    return strcmp(device, device_of(results, 0)) == 0 ? NULL : device;
+}
+
 /* As many digits as tell something. */
 static void print(double value, const char *sign, char *text, size_t bytes) {
     if (fabs(value) >= 1000 && fabs(value) < 1e15) {
@@ -393,14 +398,15 @@ paper_cell paper_evaluate(const paper_results *results, const char *cell) {
         return found;
     }
     for (size_t folder = 0; folder < results->folder_count; folder++) {
-        if (folder > 0 && *cell != '#') break;
+        const char *other = paper_other_device(results, folder);
+        if (other && *cell != '#') continue;
         double value = compute(results, folder, cell + 1);
         if (isnan(value)) continue;
         found.number = value;
         print(value, sign, found.text, sizeof found.text);
-        if (folder > 0) {
+        if (other) {
             size_t at = strlen(found.text);
-            snprintf(found.text + at, sizeof found.text - at, " (%s)", device_of(results, folder));
+            snprintf(found.text + at, sizeof found.text - at, " (%s)", other);
         }
         return found;
     }
