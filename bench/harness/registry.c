@@ -23,6 +23,8 @@ static const bench_descriptor *const benchmarks[] = {
     &bench_host_access,
     &bench_save_load,
     &bench_extract,
+    &bench_map,
+    &bench_grid,
     &bench_survey_alloc,
     &bench_survey_oom,
     &bench_survey_work,

@@ -19,6 +19,8 @@ small() {
         dispatch) echo objects=20000 work=3 ;;
         save-load) echo objects=20000 density=0.5 file="$folder/heap.clump" ;;
         extract) echo objects=20000 density=0.5 share=0.3 ;;
+        map) echo keys=5000 ;;
+        grid) echo bodies=3000 ;;
         survey-alloc) echo items=2000 bytes=3000 low=4 who=warp ;;
         survey-oom) echo heap_mb=4 bytes=200 items=2000 ;;
         survey-work) echo items=3000 bytes=300 ;;
