@@ -360,7 +360,7 @@ static void exec_claimed(exec_thread *t, uint offset, ulong got) {
 /* Perform an operation. `choice`: which old value a load returns; beyond them: the newest. */
 static ulong exec_apply(exec_thread *t, const exec_op *o, uint choice) {
     exec.operations++;
-    if (o->kind == HOSTED_FENCE || o->kind == HOSTED_FENCE_RELEASE) {
+    if (o->kind == HOSTED_FENCE || o->kind == HOSTED_FENCE_ACQ_REL) {
         if (t && exec.weak && o->kind == HOSTED_FENCE) stale_fence(t);
         if (t && exec.weak) stale_release(t);
         return 0;
@@ -395,7 +395,7 @@ static inline ulong hosted_op(enum hosted_kind kind, void *cell, ulong value, ul
     exec_thread *t = exec.running;
     exec_op o = {kind, cell, value, expected, 0, site};
     if (!t) return exec_apply(NULL, &o, ~0u);
-    if ((kind == HOSTED_FENCE || kind == HOSTED_FENCE_RELEASE) && !exec.weak) return 0;
+    if ((kind == HOSTED_FENCE || kind == HOSTED_FENCE_ACQ_REL) && !exec.weak) return 0;
     t->pending = o;
     routine_yield(&t->routine);
     __asm__ volatile("" ::: "memory");

@@ -172,7 +172,7 @@ static void explore_cell(const exec_op *o, char *text, size_t size) {
     (offset >= v.header->at_##array * CLUMPI_UNIT &&                                               \
      offset < v.header->at_##array * CLUMPI_UNIT + (bytes))
     uint end = v.header->block_end, sets = v.header->class_count + 1u;
-    if (o->kind == HOSTED_FENCE || o->kind == HOSTED_FENCE_RELEASE)
+    if (o->kind == HOSTED_FENCE || o->kind == HOSTED_FENCE_ACQ_REL)
         snprintf(text, size, "-");
     else if (EXPLORE_IN(states, end * 4u))
         snprintf(text, size, "state[%u]", (offset - v.header->at_states * CLUMPI_UNIT) / 4u);

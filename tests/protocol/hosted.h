@@ -40,7 +40,7 @@ enum hosted_kind {
     HOSTED_AND,
     HOSTED_CAS,
     HOSTED_FENCE,
-    HOSTED_FENCE_RELEASE,
+    HOSTED_FENCE_ACQ_REL,
     HOSTED_LOAD_CACHED,
     HOSTED_ADD64,
     HOSTED_CAS64,
@@ -81,7 +81,7 @@ static inline uint hosted_op32(enum hosted_kind kind, void *cell, uint value, ui
 #define CLUMPI_AND(p, v) HOSTED_OP32(HOSTED_AND, p, v, 0)
 #define CLUMPI_CAS(p, expected, desired) HOSTED_OP32(HOSTED_CAS, p, desired, expected)
 #define CLUMPI_FENCE() ((void)HOSTED_OP32(HOSTED_FENCE, 0, 0, 0))
-#define CLUMPI_FENCE_RELEASE() ((void)HOSTED_OP32(HOSTED_FENCE_RELEASE, 0, 0, 0))
+#define CLUMPI_FENCE_ACQ_REL() ((void)HOSTED_OP32(HOSTED_FENCE_ACQ_REL, 0, 0, 0))
 
 #if HOSTED_WORD_BITS == 64
 #define CLUMPI_HAVE_INT64_ATOMICS 1

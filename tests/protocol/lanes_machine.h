@@ -144,7 +144,7 @@ static uint64_t stop(int kind, const lanes_site *site) {
 
 uint64_t lanes_memory(int kind, void *cell, uint64_t value, uint64_t expected, lanes_site *site) {
     item *t = running;
-    if (kind == HOSTED_FENCE || kind == HOSTED_FENCE_RELEASE) return 0;
+    if (kind == HOSTED_FENCE || kind == HOSTED_FENCE_ACQ_REL) return 0;
     t->memory_kind = (uint32_t)kind;
     t->cell = cell;
     t->value = value;

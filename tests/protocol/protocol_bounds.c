@@ -50,7 +50,7 @@ static inline ulong hosted_op(enum hosted_kind kind, void *cell, ulong value, ul
         if (old == (uint)expected) *word = (uint)value;
         return old;
     case HOSTED_FENCE:
-    case HOSTED_FENCE_RELEASE: return 0;
+    case HOSTED_FENCE_ACQ_REL: return 0;
     default: break;
     }
     old64 = *word64;

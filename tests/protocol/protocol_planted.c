@@ -14,7 +14,7 @@ static const fault faults[] = {
      {{"core/bitmap.clh", "if (now == truth) return crossed;", "(void)now; return crossed;"}}},
     {"fence dropped in agree",
      {{"core/bitmap.clh", "        CLUMPI_FENCE();\n        uint now", "uint now"}}},
-    {"fence dropped before agree", {{"core/bitmap.clh", "CLUMPI_FENCE_RELEASE();", ""}}},
+    {"fence dropped before agree", {{"core/bitmap.clh", "CLUMPI_FENCE_ACQ_REL();", ""}}},
     {"upper hint not told that its word became zero or not",
      {{"core/bitmap.clh",
        "if (!clumpi_hint_agree_level(h, set, l, index) &&\n"

@@ -61,7 +61,7 @@ static inline ulong hosted_op(enum hosted_kind kind, void *cell, ulong value, ul
                                     __ATOMIC_RELAXED);
         return wanted_word;
     case HOSTED_FENCE:
-    case HOSTED_FENCE_RELEASE:
+    case HOSTED_FENCE_ACQ_REL:
 #if defined(__x86_64__)
         __asm__ volatile("mfence" ::: "memory");
 #elif defined(__aarch64__)

@@ -42,9 +42,9 @@ static inline uint cas_(_Atomic uint *p, uint e, uint d) {
 #define CLUMPI_FENCE() atomic_thread_fence(memory_order_seq_cst)
 #endif
 #ifdef NO_RELEASE
-#define CLUMPI_FENCE_RELEASE() ((void)0)
+#define CLUMPI_FENCE_ACQ_REL() ((void)0)
 #else
-#define CLUMPI_FENCE_RELEASE() atomic_thread_fence(memory_order_acq_rel)
+#define CLUMPI_FENCE_ACQ_REL() atomic_thread_fence(memory_order_acq_rel)
 #endif
 #define CLUMPI_HAVE_INT64_ATOMICS 0
 typedef uint clumpi_word;

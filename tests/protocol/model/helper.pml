@@ -4,8 +4,8 @@
  * exhausted.
  *
  *   NO_ANNOUNCE   who finds the block retired does not move the epoch
- *   NO_CROSSED    without CLUMPI_FENCE_RELEASE before it does
- *   NO_RELEASE    who retires the block has no CLUMPI_FENCE_RELEASE before it moves the epoch
+ *   NO_CROSSED    without CLUMPI_FENCE_ACQ_REL before it does
+ *   NO_RELEASE    who retires the block has no CLUMPI_FENCE_ACQ_REL before it moves the epoch
  *   NO_ORDER      the sweep has no CLUMPI_FENCE between the epoch and the states
  *
  * FAULTS: NO_ANNOUNCE NO_CROSSED NO_RELEASE NO_ORDER

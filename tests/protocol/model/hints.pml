@@ -2,8 +2,8 @@
  * (clumpi_hint_agree() of cl/core/bitmap.clh). In the end both are right.
  *
  *   NO_FENCE     without CLUMPI_FENCE between the hint's write and the next look at the truth
- *   WEAK_FENCE   with CLUMPI_FENCE_RELEASE in its place
- *   NO_RELEASE   without CLUMPI_FENCE_RELEASE before the hints
+ *   WEAK_FENCE   with CLUMPI_FENCE_ACQ_REL in its place
+ *   NO_RELEASE   without CLUMPI_FENCE_ACQ_REL before the hints
  *   NO_AGAIN     the truth is not read again
  *   NO_ABOVE     the hint above does not follow
  *

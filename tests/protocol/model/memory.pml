@@ -93,7 +93,7 @@ inline store(loc, new_one) {
     atomic { memory_append(loc, new_one, false) }
 }
 
-/* CLUMPI_FENCE_RELEASE: acquire and release. */
+/* CLUMPI_FENCE_ACQ_REL: acquire and release. */
 inline fence_release() {
     atomic {
         for (memory_i : 0 .. LOCS - 1) {

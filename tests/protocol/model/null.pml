@@ -4,9 +4,9 @@
  *
  *   NO_LATE      the epoch is read after the states
  *   NO_ORDER     without CLUMPI_FENCE between the epoch and the states
- *   NO_RELEASE   without CLUMPI_FENCE_RELEASE before the epoch moves
+ *   NO_RELEASE   without CLUMPI_FENCE_ACQ_REL before the epoch moves
  *   NO_EPOCH     the epoch does not move
- *   WEAK_ORDER   with CLUMPI_FENCE_RELEASE in place of CLUMPI_FENCE
+ *   WEAK_ORDER   with CLUMPI_FENCE_ACQ_REL in place of CLUMPI_FENCE
  *
  * FAULTS: NO_LATE NO_ORDER NO_RELEASE NO_EPOCH
  * SUPERFLUOUS: WEAK_ORDER
