@@ -221,8 +221,9 @@ static void read_reduction(clumpi_reading *r, clumpi_loop *loop, clumpi_range re
     const clumpi_code_rules rules = {.is_kernel = 1};
     const clumpi_token *t = &r->code.all[rest.begin];
     size_t close = clumpi_token_close(&r->code, rest.begin + 1, rest.end);
-    if (!clumpi_token_is(t, "CLUMP_REDUCE") || close + 2 != rest.end ||
-        !clumpi_token_is(&r->code.all[close + 1], ";")) {
+    size_t end = close + 1;
+    if (end < rest.end && clumpi_token_is(&r->code.all[end], ";")) end++;
+    if (!clumpi_token_is(t, "CLUMP_REDUCE") || end != rest.end) {
         clumpi_refuse(r, t, "after its loop there is more than a CLUMP_REDUCE");
         return;
     }
