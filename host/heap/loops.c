@@ -235,6 +235,7 @@ static void read_reduction(clumpi_reading *r, clumpi_loop *loop, clumpi_range re
         return;
     }
     loop->reduce = rest;
+    clumpi_touches_add(r, type, &rules, &loop->touches);
     clumpi_touches_add(r, value, &rules, &loop->touches);
     clumpi_touches_add_combiner(r, combine, &loop->touches);
 }

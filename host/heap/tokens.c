@@ -260,6 +260,8 @@ static void read_define(cursor *c) {
         m.parameters.end = c->r->replacements.count;
     }
     m.body = rest_of_line(c);
+    if (strncmp(m.name.at, "CLUMP", 5) == 0 || strncmp(m.name.at, "clump", 5) == 0)
+        clumpi_refuse(c->r, &m.name, "the source defines a macro with a name of the library");
     add_macro(c->r, m);
 }
 

@@ -393,7 +393,9 @@ static void check_kept(scan *s, size_t i) {
     char name[CLUMPI_TOKEN_TEXT_BYTES];
     for (size_t k = 0; k < s->rules->kept_count; k++) {
         if (!clumpi_token_same(&s->rules->kept[k], at(s, i))) continue;
-        if (is_assignment(at(s, i + 1)) || is_step(at(s, i + 1)) || is_step(at(s, i - 1)) ||
+        size_t end = i + 1; /* behind its members */
+        while (is(s, end, ".")) end += 2;
+        if (is_assignment(at(s, end)) || is_step(at(s, end)) || is_step(at(s, i - 1)) ||
             (is(s, i - 1, "&") && is_address(s, i - 1)))
             clumpi_refuse(s->r, at(s, i),
                           "its loop changes %s for the objects that it visits later",
@@ -472,7 +474,7 @@ clump_status clumpi_touches_add_combiner(clumpi_reading *r, clumpi_range part,
     if (IS_ONE_OF(name, of_library)) return CLUMP_OK;
     if (clumpi_reserved_builtin(clumpi_token_text(name, text)) && !is_barred_builtin(name))
         return CLUMP_OK;
-    if (!find_function(r, name, &f))
+    if (clumpi_macro_find(r, name) || !find_function(r, name, &f))
         return clumpi_refuse(r, name, "%s, by which it reduces, is no function of the source",
                              text);
     scan_function(&s, SIZE_MAX, &f);

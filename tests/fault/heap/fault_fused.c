@@ -160,6 +160,32 @@ static const char source[] =
     LOOP("no_late", "Body_b(self) = LATE;")
     LOOP("deep", "Body_b(self) = deep_15(2u);")
     "__kernel void no_change(CLUMP_HEAP_FIXED, uint x) { CLUMP_FOR_EACH(Body, self) { x++; Body_b(self) = x; } }\n"
+    "__kernel void no_member(CLUMP_HEAP_FIXED, some x) { CLUMP_FOR_EACH(Body, self) { x.x = 2; Body_b(self) = x.x; } }\n"
+    "__kernel void no_pointer(CLUMP_HEAP_FIXED, __global uint *x) { CLUMP_FOR_EACH(Body, self) *x++ = 2; }\n"
+    "__kernel void no_early(CLUMP_HEAP_FIXED, uint x) {\n"
+    "    const uint y = x++;\n"
+    "    CLUMP_FOR_EACH(Body, self) Body_b(self) = y;\n"
+    "}\n"
+    "__kernel void no_early_place(CLUMP_HEAP_FIXED, __global const uint *x) {\n"
+    "    const __global uint *y = x;\n"
+    "    CLUMP_FOR_EACH(Body, self) Body_b(self) = *y++;\n"
+    "}\n"
+    "__kernel void no_early_call(CLUMP_HEAP_FIXED, __global uint *x) {\n"
+    "    const uint y = atomic_inc(x);\n"
+    "    CLUMP_FOR_EACH(Body, self) Body_b(self) = y;\n"
+    "}\n"
+    "uint odd(uint a, uint b) { return a | b; }\n"
+    "#define even(a, b) ((a) & (b))\n"
+    "__kernel void odd_sum(CLUMP_HEAP_FIXED) {\n"
+    "    uint n = 0;\n"
+    "    CLUMP_FOR_EACH(Body, self) n |= Body_c(self);\n"
+    "    CLUMP_REDUCE(uint, n, odd)\n"
+    "}\n"
+    "__kernel void no_even_sum(CLUMP_HEAP_FIXED) {\n"
+    "    uint n = ~0u;\n"
+    "    CLUMP_FOR_EACH(Body, self) n &= Body_c(self);\n"
+    "    CLUMP_REDUCE(uint, n, even);\n"
+    "}\n"
     "__kernel void no_count(CLUMP_HEAP_FIXED) { uint n = 0; CLUMP_FOR_EACH(Body, self) Body_b(self) = n++; }\n"
     "#define LATE 8u\n";
 
@@ -316,6 +342,7 @@ static void test_taken(void **state) {
         {{"no_count"}, NULL, NULL}, /* the last may count */
         {{"far_a"}, NULL, NULL},
         {{"deep"}, NULL, NULL},
+        {{"set_a", "odd_sum"}, NULL, NULL},
         {{"bare_when", "own_a"}, NULL, NULL},
     };
     for (size_t i = 0; i < sizeof taken / sizeof *taken; i++) try(&taken[i]);
@@ -357,6 +384,12 @@ static void test_shapes(void **state) {
         {{"no_recursion"}, "deep", NULL},
         {{"no_change", "set_a"}, "changes x", NULL},
         {{"no_count", "set_a"}, "const", NULL},
+        {{"no_member", "set_a"}, "changes x", NULL},
+        {{"no_pointer", "set_a"}, "changes x", NULL},
+        {{"no_early", "set_a"}, "before the loop", NULL},
+        {{"no_early_place", "set_a"}, "const", NULL},
+        {{"no_early_call", "set_a"}, "atomic_inc()", NULL},
+        {{"no_even_sum"}, "even", NULL},
     };
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) try(&refused[i]);
 }
