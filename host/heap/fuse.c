@@ -1,6 +1,6 @@
 /* Fused loops: whether kernels may run in one, the text of that kernel, and its launch.
  *
- *     __kernel void clumpi_fused(CLUMP_HEAP_FIXED, float clumpi_0_dt, uint n) {
+ *     __kernel void clump_fused(CLUMP_HEAP_FIXED, float clumpi_0_dt, uint n) {
  *         what stands before the last loop
  *         CLUMP_FOR_EACH(Body, clumpi_object) {
  *             CLUMPI_FUSED_BODY { float const dt = clumpi_0_dt; const Body self = clumpi_object; first body }
@@ -168,7 +168,7 @@ static void append_body(clumpi_text *t, const clumpi_reading *r, const clumpi_lo
 static void append_kernel(clumpi_text *t, const clumpi_reading *r, const clumpi_loop *loops,
                           uint32_t count) {
     const clumpi_loop *last = &loops[count - 1];
-    clumpi_text_append(t, "__kernel void clumpi_fused(CLUMP_HEAP_FIXED");
+    clumpi_text_append(t, "__kernel void clump_fused(CLUMP_HEAP_FIXED");
     for (uint32_t i = 0; i < count; i++)
         append_parameters(t, &loops[i], i + 1 < count ? i : UINT32_MAX);
     clumpi_text_append(t, ") {");
@@ -266,7 +266,7 @@ static clump_status build(clumpi_reading *r, clump_kernel *const *kernels, const
     append_kernel(&text, r, loops, count);
     clump_status status = create_program(from, &text, &program);
     if (status) return status;
-    status = clumpi_kernel_make(program, "clumpi_fused", &k);
+    status = clumpi_kernel_make(program, "clump_fused", &k);
     clump_program_destroy(program); /* the kernel has it */
     if (status) return status;
     status = keep_parts(k, kernels, loops, count);
