@@ -67,7 +67,7 @@ static int find_kernel(clumpi_reading *r, const char *name, kernel_parts *k) {
         if (close && close + 1 == i && code->all[begin].kind == CLUMPI_TOKEN_WORD && open > begin) {
             int is_kernel = clumpi_token_is(&code->all[begin], "__kernel") ||
                             clumpi_token_is(&code->all[begin], "kernel");
-            if (is_kernel && clumpi_token_is(&code->all[open - 1], name)) {
+            if (is_kernel && end < code->count && clumpi_token_is(&code->all[open - 1], name)) {
                 *k = (kernel_parts){{begin, open - 1}, {open + 1, close}, {i + 1, end}};
                 found++;
             }

@@ -25,7 +25,7 @@ static const char *const types[FIELDS] = {"uint", "uint", "uint", "uint", "uint"
 typedef struct loop {
     use allowed[FIELDS];
     int reads_own[FIELDS], writes_own[FIELDS], reads_other[FIELDS], writes_other[FIELDS];
-    int has_buffer, has_number, is_reduction, of_float;
+    int has_buffer, has_number, has_early, is_reduction, of_float;
 } loop;
 
 static cl_fixture fixture, *const f = &fixture;
@@ -87,8 +87,8 @@ static void say_value(loop *l, int depth) {
         say("(uint)%s", accessor(other, "Body_next(self)"));
         return;
     case 2:
-        if (!l->has_number) break;
-        say("number");
+        if (!l->has_number && !l->has_early) break;
+        say(l->has_early ? "early" : "number");
         return;
     case 3: break;
     case 4:
@@ -167,7 +167,8 @@ static void say_statement(loop *l, uint32_t number) {
 
 static void say_loop(uint32_t number, int is_last) {
     loop *l = &loops[number];
-    *l = (loop){.has_buffer = below(2) == 0, .has_number = below(2) == 0};
+    *l = (loop){
+        .has_buffer = below(2) == 0, .has_number = below(2) == 0, .has_early = below(3) == 0};
     for (int i = 0; i < FIELDS; i++) {
         static const use often[] = {OWN, OWN, READ, NONE, NONE, ADDED};
         l->allowed[i] = often[below(i < 5 ? 6 : 5)];
@@ -177,7 +178,7 @@ static void say_loop(uint32_t number, int is_last) {
     say("__kernel void loop_%u(CLUMP_HEAP_FIXED%s%s) {\n", number,
         l->has_number ? ", uint number" : "", l->has_buffer ? ", __global uint *out" : "");
     if (l->is_reduction) say("    %s total = 0;\n", l->of_float ? "float" : "uint");
-    if (below(3) == 0)
+    if (l->has_early)
         say("    const uint early = %uu%s;\n", below(9), l->has_number ? " * number" : "");
     say("    CLUMP_FOR_EACH(Body, self) {\n");
     for (uint32_t i = 1 + below(5); i > 0; i--) say_statement(l, i);

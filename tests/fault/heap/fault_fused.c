@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "cl_fixture.h"
+#include "clump/checked.h"
 
 #define OBJECTS 300u
 
@@ -445,6 +446,45 @@ static void test_programs(void **state) {
         NULL, "one kernel of this name");
 }
 
+/* ---- Checked heaps --------------------------------------------------------------------------- */
+
+/* What is wrong in a body is told with the fused kernel's name and the body's line. */
+static void test_checked(void **state) {
+    (void)state;
+    static const char text[] =
+        "__kernel void make(CLUMP_HEAP) {\n"
+        "    CLUMP_FOR_EACH_NEW(Body, self, i) { Body_a(self) = i; Body_next(self) = Body_null; }\n"
+        "}\n"
+        "__kernel void first(CLUMP_HEAP_FIXED) { CLUMP_FOR_EACH(Body, self) Body_a(self)++; }\n"
+        "__kernel void second(CLUMP_HEAP_FIXED) {\n"
+        "    CLUMP_FOR_EACH(Body, self)\n"
+        "        Body_c(self) = Body_d(Body_next(self));\n"
+        "}\n";
+    const clump_checked_desc checks = {.without = 0};
+    const clump_heap_desc desc = {.bytes = 2u << 20, .checked = &checks};
+    clump_heap *checked = cl_fixture_heap_as(f, schema_text, &desc);
+    clump_program *p = cl_fixture_program(f, checked, text, NULL, NULL);
+    clump_kernel *make = cl_fixture_kernel(f, p, "make"), *fused;
+    clump_kernel *kernels[] = {cl_fixture_kernel(f, p, "first"), cl_fixture_kernel(f, p, "second")};
+    clump_finding findings[4];
+    uint32_t count = 0;
+    CHECK_OK(f, clump_do_new(checked, "Body", 10, make, NULL, NULL));
+    CHECK_OK(f, clump_kernel_create_fused(kernels, 2, &fused));
+    CHECK_OK(f, clump_do_all(checked, fused, NULL));
+    CHECK_OK(f, clump_heap_fetch_findings(checked, findings, 4, &count, NULL));
+    assert_int_equal(count, 1);
+    assert_int_equal(findings[0].kind, CLUMP_FINDING_ACCESS);
+    assert_int_equal(findings[0].count, 10);
+    assert_string_equal(findings[0].place.kernel, "first + second");
+    assert_int_equal(findings[0].place.line, 7);
+    assert_string_equal(findings[0].field, "d");
+    clump_kernel_destroy(fused);
+    clump_kernel_destroy(make);
+    put_all(kernels, 2);
+    clump_program_destroy(p);
+    clump_heap_destroy(checked);
+}
+
 /* ---- Misuse ---------------------------------------------------------------------------------- */
 
 static void test_misuse(void **state) {
@@ -551,8 +591,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_fields),   cmocka_unit_test(test_taken),
         cmocka_unit_test(test_shapes),   cmocka_unit_test(test_lines),
-        cmocka_unit_test(test_programs), cmocka_unit_test(test_misuse),
-        cmocka_unit_test(test_buffers)};
+        cmocka_unit_test(test_programs), cmocka_unit_test(test_checked),
+        cmocka_unit_test(test_misuse),   cmocka_unit_test(test_buffers)};
     result = cmocka_run_group_tests(tests, NULL, NULL);
     close_world();
     cl_fixture_close(f);
