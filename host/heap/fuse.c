@@ -79,13 +79,15 @@ static int has_token(const clumpi_tokens *tokens, const clumpi_token *t) {
     return 0;
 }
 
-/* Does the name stand at file scope, outside of brackets? */
+/* Does the name stand at file scope, outside of brackets or as an enumerator? */
 static int is_at_file_scope(const clumpi_reading *r, const clumpi_token *name) {
+    const clumpi_token *t = r->code.all;
     for (size_t i = 0; i < r->code.count; i++) {
-        if (strchr("([{", *r->code.all[i].at))
+        int is_enum = (i > 0 && clumpi_token_is(&t[i - 1], "enum")) ||
+                      (i > 1 && clumpi_token_is(&t[i - 2], "enum"));
+        if (clumpi_token_same(&t[i], name)) return 1;
+        if (strchr("([{", *t[i].at) && !(is_enum && *t[i].at == '{'))
             i = clumpi_token_close(&r->code, i, r->code.count);
-        else if (clumpi_token_same(&r->code.all[i], name))
-            return 1;
     }
     return 0;
 }

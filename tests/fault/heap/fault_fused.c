@@ -31,6 +31,7 @@ static const char source[] =
     "#define WHEN(x) if (x)\n"
     "__constant uint limit = 5u;\n"
     "typedef struct { uint x; } some;\n"
+    "enum bounds { LEAST = 2, MOST = 9 };\n"
     "uint read_a(CLUMP_HEAP_FIXED, Body r) { return Body_a(r); }\n"
     "void write_a(CLUMP_HEAP_FIXED, Body r, uint x) { Body_a(r) = x; }\n"
     "uint read_far(CLUMP_HEAP_FIXED, Body r) { return read_a(clump_heap, Body_next(r)); }\n"
@@ -122,6 +123,12 @@ static const char source[] =
     "}\n"
     "__kernel void uses_limit(CLUMP_HEAP_FIXED) { CLUMP_FOR_EACH(Body, self) Body_d(self) = limit; }\n"
     "__kernel void has_limit(CLUMP_HEAP_FIXED, uint limit) { CLUMP_FOR_EACH(Body, self) Body_b(self) = limit; }\n"
+    "__kernel void uses_most(CLUMP_HEAP_FIXED) { CLUMP_FOR_EACH(Body, self) Body_d(self) = MOST; }\n"
+    "__kernel void has_most(CLUMP_HEAP_FIXED) {\n"
+    "    uint MOST = 0;\n"
+    "    CLUMP_FOR_EACH(Body, self) MOST += Body_c(self);\n"
+    "    CLUMP_REDUCE(uint, MOST, CLUMP_SUM);\n"
+    "}\n"
     "__kernel void over_base(CLUMP_HEAP_FIXED) { CLUMP_FOR_EACH(Base, self) Base_b(self) = 1u; }\n"
     "__kernel void over_other(CLUMP_HEAP_FIXED) { CLUMP_FOR_EACH(Other, self) Other_a(self) = 1u; }\n"
     /* What is refused alone. */
@@ -357,6 +364,7 @@ static void test_shapes(void **state) {
         {{"sum_a", "own_a"}, "must be the last", NULL},
         {{"far_a", "sum_a"}, "field Base.a", "sum_a"},
         {{"uses_limit", "has_limit"}, "limit", "has_limit"},
+        {{"uses_most", "has_most"}, "MOST", "has_most"},
         {{"no_heap"}, "CLUMP_HEAP_FIXED", NULL},
         {{"no_numbers"}, "CLUMP_NUMBERS", NULL},
         {{"no_loop"}, "CLUMP_FOR_EACH", NULL},
