@@ -157,26 +157,45 @@ static int is_call(const scan *s, size_t i) {
     static const char *const loops[] = {"CLUMP_FOR_ALL"};
     const clumpi_token *name = at(s, i - 1);
     return is(s, i, "(") && name->kind == CLUMPI_TOKEN_WORD && !IS_ONE_OF(name, loops) &&
-           (!is_keyword(name) || begins(name, "CLUMP_"));
+           (!is_keyword(name) || begins(name, "CLUMP") || begins(name, "clump"));
+}
+
+/* Is the `&` at `i` one that takes an address? What may be a cast before it counts as one. */
+static int is_address(const scan *s, size_t i) {
+    const clumpi_token *before = at(s, i - 1);
+    if (before->kind == CLUMPI_TOKEN_WORD) return is_keyword(before);
+    if (before->kind == CLUMPI_TOKEN_NUMBER || before->kind == CLUMPI_TOKEN_LITERAL) return 0;
+    if (is(s, i - 1, "]") || is_step(before)) return 0;
+    if (!is(s, i - 1, ")")) return 1;
+    size_t open = bracket_around(s, i - 1);
+    for (size_t k = open + 1; k < i - 1; k++)
+        if (at(s, k)->kind != CLUMPI_TOKEN_WORD && !is(s, k, "*")) return 0;
+    return !is_call(s, open);
 }
 
 /* Its name may stand only where its value is taken, so that it names the same object everywhere. */
 static void check_own_use(scan *s, size_t i) {
     static const char *const before[] = {"=", "==", "!=", "return", "?", ":"};
     static const char *const after[] = {";", ")", ",", ":", "==", "!="};
-    size_t around = bracket_around(s, i);
-    if (is(s, i + 1, ".")) {
-        if (!is_assignment(at(s, i + 3)) && !is_step(at(s, i + 3)) && !is(s, i - 1, "&") &&
-            !is_step(at(s, i - 1)))
-            return;
-    } else if (around != SIZE_MAX && is_call(s, around)) {
-        if ((is(s, i - 1, "(") || is(s, i - 1, ",")) && (is(s, i + 1, ")") || is(s, i + 1, ",")))
-            return;
-    } else if (is(s, i - 1, "(") && is(s, i + 1, ")")) {
-        return;
-    } else if (IS_ONE_OF(at(s, i - 1), before) && IS_ONE_OF(at(s, i + 1), after)) {
-        return;
+    size_t l = i, r = i; /* it, its member, and the parentheses around */
+    int is_member = 0, is_value;
+    for (;;) {
+        int is_group = is(s, l - 1, "(") && is(s, r + 1, ")") && !is_call(s, l - 1);
+        if (!is_group && !is(s, r + 1, ".")) break;
+        is_member |= is(s, r + 1, ".");
+        l -= (size_t)is_group;
+        r += is_group ? 1 : 2;
     }
+    size_t around = bracket_around(s, l);
+    if (is_member)
+        is_value = !is_assignment(at(s, r + 1)) && !is_step(at(s, r + 1)) &&
+                   !is_step(at(s, l - 1)) && !(is(s, l - 1, "&") && is_address(s, l - 1));
+    else if (around != SIZE_MAX && is_call(s, around))
+        is_value =
+            (is(s, l - 1, "(") || is(s, l - 1, ",")) && (is(s, r + 1, ")") || is(s, r + 1, ","));
+    else
+        is_value = IS_ONE_OF(at(s, l - 1), before) && IS_ONE_OF(at(s, r + 1), after);
+    if (is_value) return;
     char name[CLUMPI_TOKEN_TEXT_BYTES];
     clumpi_refuse(s->r, at(s, i),
                   "%s, the object that the loop visits, may be declared anew or changed here",
@@ -204,19 +223,6 @@ static void touch(scan *s, const clump_field_info *f, uint32_t ways, uint32_t li
     for (uint32_t way = 0; way < CLUMPI_WAYS; way++)
         if ((ways & ~t->ways) >> way & 1u) t->lines[way] = line;
     t->ways |= ways;
-}
-
-/* Is the `&` at `i` one that takes an address? What may be a cast before it counts as one. */
-static int is_address(const scan *s, size_t i) {
-    const clumpi_token *before = at(s, i - 1);
-    if (before->kind == CLUMPI_TOKEN_WORD) return is_keyword(before);
-    if (before->kind == CLUMPI_TOKEN_NUMBER || before->kind == CLUMPI_TOKEN_LITERAL) return 0;
-    if (is(s, i - 1, "]") || is_step(before)) return 0;
-    if (!is(s, i - 1, ")")) return 1;
-    size_t open = bracket_around(s, i - 1);
-    for (size_t k = open + 1; k < i - 1; k++)
-        if (at(s, k)->kind != CLUMPI_TOKEN_WORD && !is(s, k, "*")) return 0;
-    return !is_call(s, open);
 }
 
 /* Do the parentheses around an lvalue only group? */
@@ -367,23 +373,21 @@ static void scan_call(scan *s, size_t i) {
     function f;
     member_kind kind = member_of(s, t, &field);
     clumpi_token_text(t, name);
+    int is_word = is_keyword(t) && !begins(t, "CLUMP") && !begins(t, "clump"); /* if, or a type */
     if (kind == MEMBER_FIELD || kind == MEMBER_LENGTH || kind == MEMBER_APPEND) {
         scan_field(s, i, kind, &field);
     } else if (kind == MEMBER_CHANGE) {
         clumpi_refuse(s->r, t, "%s() makes or frees objects or memory", name);
-    } else if (kind || IS_ONE_OF(t, of_library)) {
-        return;
-    } else if (find_function(s->r, t, &f)) {
+    } else if (!kind && !IS_ONE_OF(t, of_library) && find_function(s->r, t, &f)) {
         if (s->rules->is_pure) clumpi_refuse(s->r, t, "%s() is called before the loop", name);
         scan_function(s, i, &f);
-    } else if (is_keyword(t) && !begins(t, "CLUMP") && !begins(t, "clump") &&
-               !is_barred_builtin(t)) {
-        return; /* if, or a type */
-    } else if (!clumpi_reserved_builtin(name) || is_barred_builtin(t) ||
-               (s->rules->is_pure && is_effect(t))) {
-        clumpi_refuse(
-            s->r, t,
-            "what %s() does is not known, or depends on the work-item or the order of loops", name);
+    } else if (!kind && !IS_ONE_OF(t, of_library) &&
+               (is_barred_builtin(t) || !(is_word || clumpi_reserved_builtin(name)) ||
+                (s->rules->is_pure && is_effect(t)))) {
+        clumpi_refuse(s->r, t,
+                      "what %s() does is not known, or depends on the work-item or the order of "
+                      "loops",
+                      name);
     }
 }
 

@@ -38,6 +38,11 @@ static const char source[] =
     "void add_to(__global uint *place, uint x) { *place += x; }\n"
     "uint ask(CLUMP_HEAP, Body r) { return Body_a(r); }\n"
     "uint most(uint a, uint b) { return a > b ? a : b; }\n"
+    "void take_1(CLUMP_HEAP_FIXED, Body r) { (r).id = Body_next(r).id; Body_b(r) = 1; }\n"
+    "void take_2(CLUMP_HEAP_FIXED, Body r) { uint *p = &(r.id); *p = 64u; Body_b(r) = 1; }\n"
+    "void take_3(CLUMP_HEAP_FIXED, Body r) { ((r).id)++; Body_b(r) = 1; }\n"
+    "void take_4(CLUMP_HEAP_FIXED, Body r) { (r) = Body_next(r); Body_b(r) = 1; }\n"
+    "void take_5(CLUMP_HEAP_FIXED, Body x, Body r) { Body other = x, *p = &r; *p = x; Body_b(r) = 1; }\n"
     "uint who(void) { return get_global_id(0); }\n"
     "uint limited(uint x) { return x < limit ? x : limit; }\n"
     "uint deep_0(uint x) { return x; }\n"
@@ -156,6 +161,12 @@ static const char source[] =
     LOOP("no_hidden_self", "{ Body self = Body_null; (void)self; }")
     LOOP("no_inner_self", "CLUMP_FOR_ALL(Body, self) Body_b(self) = 1u;")
     LOOP("no_address_of_self", "Body *p = &self; (void)p;")
+    LOOP("no_take_1", "take_1(clump_heap, self);")
+    LOOP("no_take_2", "take_2(clump_heap, self);")
+    LOOP("no_take_3", "take_3(clump_heap, self);")
+    LOOP("no_take_4", "take_4(clump_heap, self);")
+    LOOP("no_take_5", "take_5(clump_heap, Body_next(self), self);")
+    LOOP("in_groups", "Body b = (self); Body_b((self)) = ((self).id) & 1u; Body_d(((b))) += (uint)(self.id == b.id);")
     LOOP("no_item", "Body_b(self) = get_global_id(0);")
     LOOP("no_item_below", "Body_b(self) = who();")
     LOOP("no_fence", "mem_fence(CLK_GLOBAL_MEM_FENCE);")
@@ -340,6 +351,7 @@ static void test_taken(void **state) {
         {{"set_a", "own_a", "own_call_a", "own_and_a"}, NULL, NULL},
         {{"base_a", "call_a", "macro_a", "place_a"}, NULL, NULL},
         {{"far_c", "see_all_a"}, NULL, NULL},
+        {{"in_groups", "set_a"}, NULL, NULL},
         {{"set_a", "far_c"}, NULL, NULL},
         {{"set_v", "set_v"}, NULL, NULL},
         {{"set_list", "set_next", "own_a"}, NULL, NULL},
@@ -379,6 +391,11 @@ static void test_shapes(void **state) {
         {{"no_hidden_self"}, "self", NULL},
         {{"no_inner_self"}, "self", NULL},
         {{"no_address_of_self"}, "self", NULL},
+        {{"no_take_1"}, "r, the object", NULL},
+        {{"no_take_2"}, "r, the object", NULL},
+        {{"no_take_3"}, "r, the object", NULL},
+        {{"no_take_4"}, "r, the object", NULL},
+        {{"no_take_5"}, "r, the object", NULL},
         {{"no_item"}, "get_global_id()", NULL},
         {{"no_item_below"}, "get_global_id()", NULL},
         {{"no_fence"}, "mem_fence()", NULL},
