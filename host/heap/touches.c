@@ -173,23 +173,34 @@ static int is_address(const scan *s, size_t i) {
     return !is_call(s, open);
 }
 
+/* A name, or *has_member a member of it, in parentheses or not: the tokens from *l to *r. */
+static void find_whole(const scan *s, size_t *l, size_t *r, int *has_member) {
+    *has_member = 0;
+    for (;;) {
+        int is_group = is(s, *l - 1, "(") && is(s, *r + 1, ")") && !is_call(s, *l - 1);
+        if (!is_group && !is(s, *r + 1, ".")) return;
+        *has_member |= is(s, *r + 1, ".");
+        *l -= (size_t)is_group;
+        *r += is_group ? 1 : 2;
+    }
+}
+
+/* Is that changed here, or may it be, through its address? */
+static int is_changed(const scan *s, size_t l, size_t r) {
+    return is_assignment(at(s, r + 1)) || is_step(at(s, r + 1)) || is_step(at(s, l - 1)) ||
+           (is(s, l - 1, "&") && is_address(s, l - 1));
+}
+
 /* Its name may stand only where its value is taken, so that it names the same object everywhere. */
 static void check_own_use(scan *s, size_t i) {
     static const char *const before[] = {"=", "==", "!=", "return", "?", ":"};
     static const char *const after[] = {";", ")", ",", ":", "==", "!="};
-    size_t l = i, r = i; /* it, its member, and the parentheses around */
-    int is_member = 0, is_value;
-    for (;;) {
-        int is_group = is(s, l - 1, "(") && is(s, r + 1, ")") && !is_call(s, l - 1);
-        if (!is_group && !is(s, r + 1, ".")) break;
-        is_member |= is(s, r + 1, ".");
-        l -= (size_t)is_group;
-        r += is_group ? 1 : 2;
-    }
+    size_t l = i, r = i;
+    int is_member, is_value;
+    find_whole(s, &l, &r, &is_member);
     size_t around = bracket_around(s, l);
     if (is_member)
-        is_value = !is_assignment(at(s, r + 1)) && !is_step(at(s, r + 1)) &&
-                   !is_step(at(s, l - 1)) && !(is(s, l - 1, "&") && is_address(s, l - 1));
+        is_value = !is_changed(s, l, r);
     else if (around != SIZE_MAX && is_call(s, around))
         is_value =
             (is(s, l - 1, "(") || is(s, l - 1, ",")) && (is(s, r + 1, ")") || is(s, r + 1, ","));
@@ -395,16 +406,17 @@ static void scan_call(scan *s, size_t i) {
 
 static void check_kept(scan *s, size_t i) {
     char name[CLUMPI_TOKEN_TEXT_BYTES];
-    for (size_t k = 0; k < s->rules->kept_count; k++) {
-        if (!clumpi_token_same(&s->rules->kept[k], at(s, i))) continue;
-        size_t end = i + 1; /* behind its members */
-        while (is(s, end, ".")) end += 2;
-        if (is_assignment(at(s, end)) || is_step(at(s, end)) || is_step(at(s, i - 1)) ||
-            (is(s, i - 1, "&") && is_address(s, i - 1)))
-            clumpi_refuse(s->r, at(s, i),
-                          "its loop changes %s for the objects that it visits later",
-                          clumpi_token_text(at(s, i), name));
-    }
+    size_t l = i, r = i, k = 0;
+    int has_member;
+    while (k < s->rules->kept_count && !clumpi_token_same(&s->rules->kept[k], at(s, i))) k++;
+    if (k == s->rules->kept_count) return;
+    find_whole(s, &l, &r, &has_member);
+    /* What it points to may change. */
+    int is_element =
+        !has_member && (is(s, r + 1, "[") || (is(s, l - 1, "*") && !is_step(at(s, r + 1))));
+    if (!is_element && is_changed(s, l, r))
+        clumpi_refuse(s->r, at(s, i), "its loop changes %s for the objects that it visits later",
+                      clumpi_token_text(at(s, i), name));
 }
 
 /* clump_heap is only handed on. */

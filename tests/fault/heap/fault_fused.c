@@ -180,6 +180,10 @@ static const char source[] =
     LOOP("deep", "Body_b(self) = deep_15(2u);")
     "__kernel void no_change(CLUMP_HEAP_FIXED, uint x) { CLUMP_FOR_EACH(Body, self) { x++; Body_b(self) = x; } }\n"
     "__kernel void no_member(CLUMP_HEAP_FIXED, some x) { CLUMP_FOR_EACH(Body, self) { x.x = 2; Body_b(self) = x.x; } }\n"
+    "__kernel void no_group(CLUMP_HEAP_FIXED, uint x) { CLUMP_FOR_EACH(Body, self) { uint *p = &(x); *p = 1; } }\n"
+    "__kernel void counts(CLUMP_HEAP_FIXED, __global uint *x) {\n"
+    "    CLUMP_FOR_EACH(Body, self) { atomic_inc(&x[Body_c(self) & 1u]); (*x)++; *x += (x[0]); }\n"
+    "}\n"
     "__kernel void no_pointer(CLUMP_HEAP_FIXED, __global uint *x) { CLUMP_FOR_EACH(Body, self) *x++ = 2; }\n"
     "__kernel void no_early(CLUMP_HEAP_FIXED, uint x) {\n"
     "    const uint y = x++;\n"
@@ -352,6 +356,7 @@ static void test_taken(void **state) {
         {{"base_a", "call_a", "macro_a", "place_a"}, NULL, NULL},
         {{"far_c", "see_all_a"}, NULL, NULL},
         {{"in_groups", "set_a"}, NULL, NULL},
+        {{"counts", "set_a"}, NULL, NULL},
         {{"set_a", "far_c"}, NULL, NULL},
         {{"set_v", "set_v"}, NULL, NULL},
         {{"set_list", "set_next", "own_a"}, NULL, NULL},
@@ -411,6 +416,7 @@ static void test_shapes(void **state) {
         {{"no_change", "set_a"}, "changes x", NULL},
         {{"no_count", "set_a"}, "const", NULL},
         {{"no_member", "set_a"}, "changes x", NULL},
+        {{"no_group", "set_a"}, "changes x", NULL},
         {{"no_pointer", "set_a"}, "changes x", NULL},
         {{"no_early", "set_a"}, "before the loop", NULL},
         {{"no_early_place", "set_a"}, "const", NULL},
