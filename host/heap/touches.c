@@ -457,11 +457,17 @@ static void scan_word(scan *s, size_t i) {
     }
 }
 
+static int is_pragma(const clumpi_token *t) {
+    uint32_t i = 1;
+    while (i < t->bytes && (t->at[i] == ' ' || t->at[i] == '\t')) i++;
+    return strncmp(t->at + i, "pragma", 6) == 0;
+}
+
 static void scan_all(scan *s) {
     for (size_t i = 0; i < s->t.count && !s->r->status; i++) {
         const clumpi_token *t = at(s, i);
         if (t->kind == CLUMPI_TOKEN_WORD) scan_word(s, i);
-        if (t->kind == CLUMPI_TOKEN_DIRECTIVE && !strstr(t->at, "pragma"))
+        if (t->kind == CLUMPI_TOKEN_DIRECTIVE && !is_pragma(t))
             clumpi_refuse(s->r, t, "a line of the preprocessor stands in its code");
         if (s->rules->is_pure && (is_step(t) || (is_assignment(t) && !clumpi_token_is(t, "="))))
             clumpi_refuse(s->r, t, "something changes before the loop");

@@ -210,7 +210,9 @@ static const char source[] =
     "    CLUMP_REDUCE(uint, n, even);\n"
     "}\n"
     "__kernel void no_count(CLUMP_HEAP_FIXED) { uint n = 0; CLUMP_FOR_EACH(Body, self) Body_b(self) = n++; }\n"
-    "#define LATE 8u\n";
+    LOOP("unrolled", "\n#pragma unroll\nfor (uint i = 0; i < 4; i++) Body_b(self) += i;\n")
+    "#define LATE 8u\n"
+    "#pragma OPENCL FP_CONTRACT OFF\n";
 
 static cl_fixture fixture, *const f = &fixture;
 static clump_heap *heap;
@@ -357,6 +359,7 @@ static void test_taken(void **state) {
         {{"far_c", "see_all_a"}, NULL, NULL},
         {{"in_groups", "set_a"}, NULL, NULL},
         {{"counts", "set_a"}, NULL, NULL},
+        {{"unrolled", "set_a"}, NULL, NULL},
         {{"set_a", "far_c"}, NULL, NULL},
         {{"set_v", "set_v"}, NULL, NULL},
         {{"set_list", "set_next", "own_a"}, NULL, NULL},
