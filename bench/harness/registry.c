@@ -20,6 +20,7 @@ static const bench_descriptor *const benchmarks[] = {
     &bench_enumerate,
     &bench_field_bandwidth,
     &bench_dispatch,
+    &bench_fuse,
     &bench_host_access,
     &bench_save_load,
     &bench_extract,

@@ -86,14 +86,21 @@ int bench_rig_launch(bench_rig *rig, size_t kernel, uint64_t items, double *us) 
     return bench_rig_fail(rig, "a launch", status);
 }
 
-int bench_rig_do_all(bench_rig *rig, size_t kernel, double *us) {
+int bench_rig_do_alls(bench_rig *rig, clump_kernel *const *kernels, size_t count, double *us) {
     cl_event before = NULL, event = NULL;
-    clump_sync sync = {.event = &event};
+    clump_sync last = {.event = &event};
+    clump_status status = CLUMP_OK;
     if (mark(rig, &before)) return -1;
-    clump_status status = clump_do_all(rig->heap, rig->kernels[kernel], &sync);
+    for (size_t i = 0; i < count && status == CLUMP_OK; i++) {
+        status = clump_do_all(rig->heap, kernels[i], i + 1 == count ? &last : NULL);
+    }
     if (status == CLUMP_OK) return take(rig, before, event, us);
     clReleaseEvent(before);
     return bench_rig_fail(rig, "a do-all", status);
+}
+
+int bench_rig_do_all(bench_rig *rig, size_t kernel, double *us) {
+    return bench_rig_do_alls(rig, &rig->kernels[kernel], 1, us);
 }
 
 int bench_rig_verify(bench_rig *rig, uint64_t nulls) {

@@ -62,6 +62,8 @@ int bench_rig_do_new(bench_rig *rig, size_t kernel, const char *class_name, uint
 /* At least `items` work-items; and a do-all. `us` is what the kernel alone took. */
 int bench_rig_launch(bench_rig *rig, size_t kernel, uint64_t items, double *us);
 int bench_rig_do_all(bench_rig *rig, size_t kernel, double *us);
+/* Do-alls one after the other, with what lies between them. */
+int bench_rig_do_alls(bench_rig *rig, clump_kernel *const *kernels, size_t count, double *us);
 
 /* Compare with what should be: the heap's invariants hold, kernels reported `nulls` requests without
  * memory (modulo 2^32) and nothing else. What differs fails the check. */

@@ -82,7 +82,7 @@ static clump_status check_finaliser(const clumpi_collection *r) {
                            "clump_collect: a finaliser's heap parameter must be "
                            "CLUMP_HEAP_FIXED");
     for (uint32_t i = 1; i < k->arg_count; i++)
-        if (!k->arg_set[i])
+        if (!k->args[i].bytes)
             return clumpi_fail(e, CLUMP_ERR_USAGE,
                                "clump_collect: parameter %u of the finaliser was never set", i);
     return CLUMP_OK;

@@ -46,7 +46,7 @@ static clump_status list_dead(clumpi_collection *r) {
     if (status || !d->finaliser) return status;
     status = clump_kernel_set_arg(d->finaliser, 0, sizeof d->dead, &d->dead);
     if (!status) status = clump_do_all(r->heap, d->finaliser, NULL);
-    d->finaliser->arg_set[0] = 0; /* the buffer is the caller's */
+    d->finaliser->args[0].bytes = 0; /* the buffer is the caller's */
     return status;
 }
 

@@ -66,7 +66,7 @@ static clump_status run_key_kernel(clumpi_compaction *r, ordering *o) {
     if (!status) status = clump_kernel_set_arg(k, 0, sizeof o->all_keys, &o->all_keys);
     if (!status) status = clumpi_run_prepare(heap, k, NULL, "clump_compact");
     if (!status) status = launch_key_kernel(heap, k);
-    k->arg_set[0] = 0; /* the buffer goes with this call */
+    k->args[0].bytes = 0; /* the buffer goes with this call */
     return status;
 }
 

@@ -138,9 +138,17 @@ struct clump_program {
     char *name;         /* of its source */
     cl_program program; /* NULL if the build failed */
     char *source, *options;
+    size_t user_at;     /* where the user's source begins in it, */
+    uint32_t user_line; /* on this line, counted from 1 */
     clumpi_user_texts texts;
     uint32_t warnings; /* of the compiler */
 };
+
+/* A parameter as it was set. */
+typedef struct clumpi_kept_arg {
+    size_t bytes; /* 0: never set */
+    void *value;  /* NULL: local memory */
+} clumpi_kept_arg;
 
 struct clump_kernel {
     clump_program *program;
@@ -153,7 +161,8 @@ struct clump_kernel {
     int numbered;       /* has the parameter CLUMP_NUMBERS */
     uint32_t reduces;   /* bytes of the type of its CLUMP_REDUCE; 0: not known yet */
     uint32_t arg_count; /* after these */
-    uint8_t *arg_set;   /* per argument: was it set */
+    clumpi_kept_arg *args;
+    struct clumpi_fused *fused; /* NULL: it was not made of others */
 };
 
 /* Byte offset of the header, or of a member of it, in the heap's buffer. */
@@ -257,6 +266,17 @@ void clumpi_schema_emit(clumpi_text *text, const clump_schema *schema,
 
 /* Append the user's source, with accessors of fields that are read by these names. */
 void clumpi_reads_mark(clumpi_text *text, const clump_schema *schema, const char *source);
+
+/* ---- program.c ---- */
+
+/* A kernel of a program that is built. */
+clump_status clumpi_kernel_make(clump_program *program, const char *name, clump_kernel **kernel);
+
+/* ---- fuse.c ---- */
+
+/* Of a fused kernel: give it the parameters of those that it was made of, if these can run in one launch on the heap. */
+clump_status clumpi_fused_prepare(clump_heap *heap, clump_kernel *k, const char *call);
+void clumpi_fused_destroy(clump_kernel *k);
 
 /* ---- checked.c: checked heaps. Of others these do nothing ---- */
 

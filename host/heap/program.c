@@ -25,7 +25,7 @@ static clumpi_u32 part_bytes(const clumpi_geometry *g) {
 
 /* Returns where the user's part stands. */
 static clumpi_user_part append_program(clumpi_text *t, const clump_program_desc *desc,
-                                       const char *name) {
+                                       const char *name, size_t *user_at) {
     static const char *const files[] = {
         "cl/core/layout.h",  "cl/core/prelude.clh",   "cl/core/bitmap.clh",
         "cl/core/block.clh", "cl/core/reserve.clh",   "cl/core/alloc.clh",
@@ -60,6 +60,7 @@ static clumpi_user_part append_program(clumpi_text *t, const clump_program_desc 
     clumpi_user_part user = {name, 1};
     for (const char *at = t->failed ? NULL : t->data; at && (at = strchr(at, '\n')) != NULL; at++)
         user.first_line++;
+    *user_at = t->bytes;
     if (desc->heap->checks & CLUMP_CHECK_READS)
         clumpi_reads_mark(t, desc->heap->schema, desc->source);
     else
@@ -140,7 +141,8 @@ static clump_status create(const clump_program_desc *desc, clump_program *p) {
     clump_context *c = p->context;
     const char *name = desc->name ? desc->name : DEFAULT_NAME;
     clumpi_text source = {.allocator = &c->allocator}, options = {.allocator = &c->allocator};
-    clumpi_user_part user = append_program(&source, desc, name);
+    clumpi_user_part user = append_program(&source, desc, name, &p->user_at);
+    p->user_line = user.first_line;
     clumpi_options_append(&options, c, desc->options);
     append_tuning(&options, desc);
     clump_status status;
@@ -301,8 +303,8 @@ static clump_status create_kernel(clump_kernel *k, const char *name) {
     if (!status) status = find_required(k);
     if (status) return status;
     k->arg_count = count - 1 - (k->numbered ? 1 : 0);
-    k->arg_set = clumpi_alloc(&c->allocator, count);
-    if (!k->arg_set)
+    k->args = clumpi_alloc(&c->allocator, count * sizeof *k->args);
+    if (!k->args)
         return clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for kernel %s", name);
     return CLUMP_OK;
 }
@@ -319,13 +321,17 @@ clump_status clump_kernel_create(clump_program *program, const char *name, clump
                            "kernel %s: the program was not built, see clump_program_get_log()",
                            name);
     clump_status status = check_name(c, name);
-    if (status) return status;
+    return status ? status : clumpi_kernel_make(program, name, kernel);
+}
+
+clump_status clumpi_kernel_make(clump_program *program, const char *name, clump_kernel **kernel) {
+    clump_context *c = program->context;
     clump_kernel *k = clumpi_alloc(&c->allocator, sizeof *k);
     if (!k) return clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for kernel %s", name);
     k->program = program;
     k->users = 1;
     program->users++;
-    status = create_kernel(k, name);
+    clump_status status = create_kernel(k, name);
     if (status) {
         clump_kernel_destroy(k);
         return status;
@@ -339,7 +345,10 @@ void clump_kernel_destroy(clump_kernel *k) {
     clump_program *p = k->program;
     clump_context *c = p->context;
     if (k->kernel) c->cl.ReleaseKernel(k->kernel);
-    clumpi_free(&c->allocator, k->arg_set);
+    clumpi_fused_destroy(k);
+    for (uint32_t i = 0; k->args && i < k->arg_count; i++)
+        clumpi_free(&c->allocator, k->args[i].value);
+    clumpi_free(&c->allocator, k->args);
     clumpi_free(&c->allocator, k->name);
     clumpi_free(&c->allocator, k);
     clump_program_destroy(p); /* it had this kernel for a user */
@@ -382,10 +391,16 @@ static clump_status refused_arg(clump_kernel *k, cl_int code, uint32_t index, si
                           wanted);
 }
 
+#define KEPT_BYTES_MAX 65536u /* no device takes larger parameters */
+
 clump_status clump_kernel_set_arg(clump_kernel *k, uint32_t index, size_t bytes,
                                   const void *value) {
     if (!k) return CLUMP_ERR_USAGE;
     clump_context *c = k->program->context;
+    if (k->fused)
+        return clumpi_fail(
+            &c->error, CLUMP_ERR_USAGE,
+            "kernel %s is fused: set the parameters of the kernels that it was made of", k->name);
     if (index >= k->arg_count)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
                            "parameter %u: kernel %s has %u after its heap parameter, counted "
@@ -394,8 +409,19 @@ clump_status clump_kernel_set_arg(clump_kernel *k, uint32_t index, size_t bytes,
     if (!bytes) /* not every implementation notices */
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
                            "parameter %u of kernel %s: its size is 0 bytes", index, k->name);
+    /* A copy stays here, for kernels that are made of this one. */
+    int is_kept = value && bytes <= KEPT_BYTES_MAX;
+    void *copy = is_kept ? clumpi_alloc(&c->allocator, bytes) : NULL;
+    if (is_kept && !copy)
+        return clumpi_fail(&c->error, CLUMP_ERR_MEMORY,
+                           "no host memory for parameter %u of kernel %s", index, k->name);
     cl_int code = c->cl.SetKernelArg(k->kernel, index + (k->numbered ? 2 : 1), bytes, value);
-    if (code) return refused_arg(k, code, index, bytes);
-    k->arg_set[index] = 1;
+    if (code) {
+        clumpi_free(&c->allocator, copy);
+        return refused_arg(k, code, index, bytes);
+    }
+    if (copy) memcpy(copy, value, bytes);
+    clumpi_free(&c->allocator, k->args[index].value);
+    k->args[index] = (clumpi_kept_arg){bytes, copy};
     return CLUMP_OK;
 }

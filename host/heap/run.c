@@ -139,8 +139,10 @@ clump_status clumpi_run_prepare(clump_heap *heap, clump_kernel *k, const clump_s
                            "%s: the kernel's program was made for a heap of another layout or "
                            "another context",
                            call);
-    for (uint32_t i = 0; i < k->arg_count; i++)
-        if (!k->arg_set[i])
+    if (k->fused) status = clumpi_fused_prepare(heap, k, call);
+    if (status) return status;
+    for (uint32_t i = 0; i < k->arg_count && !k->fused; i++)
+        if (!k->args[i].bytes)
             return clumpi_fail(
                 &c->error, CLUMP_ERR_USAGE,
                 "%s: parameter %u of kernel %s, counted after the heap, was never set", call, i,

@@ -1,7 +1,7 @@
 /* Clump: a dynamic object heap for OpenCL programs. This header includes all others except
  * experimental.h and quick.h, the short way for a first program. For C++17 there is clump.hpp.
  *
- * Reading order: status.h, allocator.h, context.h, schema.h, heap.h, program.h, run.h; then
+ * Reading order: status.h, allocator.h, context.h, schema.h, heap.h, program.h, run.h, fuse.h; then
  * cl/api/device_api.clh for what kernels may call; then structs.h, refs.h, compact.h, compactor.h, collect.h,
  * collector.h, save.h, extract.h, timeline.h. Buffers without a heap: suballoc.h, pool.h, defrag.h. These headers
  * are the reference; what they do not say is not promised.
@@ -25,6 +25,7 @@
 #include "clump/defrag.h"
 #include "clump/export.h"
 #include "clump/extract.h"
+#include "clump/fuse.h"
 #include "clump/heap.h"
 #include "clump/pool.h"
 #include "clump/program.h"

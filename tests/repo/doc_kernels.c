@@ -8,6 +8,9 @@
  *   all:KERNEL[:ARG...]             do-all
  *   order:CLASS:KERNEL[:ARG...]     compaction of the class, in the order of the kernel's keys
  *   reduce:KERNEL:TYPE:VALUE        reduction; the result must be VALUE
+ *   fused:TYPE:VALUE:KERNEL[:ARG...][:then:KERNEL[:ARG...]]...
+ *                                   a reduction by these kernels in one
+ *   refused:WORDS:KERNEL:KERNEL     these cannot be fused, and the message has the WORDS
  *   count:CLASS:COUNT               so many objects of the class must be there
  *
  * An ARG is float=VALUE, uint=VALUE or buffer=NAME. After each action kernels must have reported
@@ -92,23 +95,46 @@ static clump_kernel *make_kernel(char *const *words, int count, uint32_t first) 
     return kernel;
 }
 
-static void check_reduction(char *const *words) {
-    clump_kernel *kernel = make_kernel(words, 1, 0);
+static void check_reduced(clump_kernel *kernel, const char *name, const char *type,
+                          const char *value) {
     float number;
     uint32_t whole;
     char found[64];
-    if (!strcmp(words[1], "float")) {
+    if (!strcmp(type, "float")) {
         CHECK_OK(&fixture, clump_reduce(heap, kernel, &number, sizeof number, NULL));
         snprintf(found, sizeof found, "%g", (double)number);
     } else {
         CHECK_OK(&fixture, clump_reduce(heap, kernel, &whole, sizeof whole, NULL));
         snprintf(found, sizeof found, "%u", whole);
     }
-    if (strcmp(found, words[2]) != 0) {
-        fprintf(stderr, "%s: %s, expected %s\n", words[0], found, words[2]);
+    if (strcmp(found, value) != 0) {
+        fprintf(stderr, "%s: %s, expected %s\n", name, found, value);
         exit(1);
     }
     clump_kernel_destroy(kernel);
+}
+
+/* KERNEL[:ARG...][:then:KERNEL[:ARG...]]... */
+static clump_kernel *make_fused(char *const *words, int count) {
+    clump_kernel *kernels[WORDS_MAX], *fused;
+    uint32_t made = 0;
+    for (int begin = 0, end; begin < count; begin = end + 1) {
+        for (end = begin; end < count && strcmp(words[end], "then") != 0;) end++;
+        kernels[made++] = make_kernel(words + begin, end - begin, 0);
+    }
+    CHECK_OK(&fixture, clump_kernel_create_fused(kernels, made, &fused));
+    while (made) clump_kernel_destroy(kernels[--made]);
+    return fused;
+}
+
+static void check_refused(char *const *words) {
+    clump_kernel *kernels[] = {make_kernel(words + 1, 1, 0), make_kernel(words + 2, 1, 0)}, *fused;
+    clump_status status = clump_kernel_create_fused(kernels, 2, &fused);
+    if (status != CLUMP_ERR_USAGE ||
+        !strstr(clump_context_get_error(fixture.clump)->message, words[0]))
+        give_up("not refused with these words", words[0]);
+    clump_kernel_destroy(kernels[0]);
+    clump_kernel_destroy(kernels[1]);
 }
 
 static void act(char *action) {
@@ -137,7 +163,11 @@ static void act(char *action) {
         CHECK_OK(&fixture, clump_compact(heap, &desc, NULL, NULL));
         clump_kernel_destroy(kernel);
     } else if (!strcmp(verb, "reduce") && count == 4) {
-        check_reduction(words + 1);
+        check_reduced(make_kernel(words + 1, 1, 0), words[1], words[2], words[3]);
+    } else if (!strcmp(verb, "fused") && count >= 4) {
+        check_reduced(make_fused(words + 3, count - 3), "fused", words[1], words[2]);
+    } else if (!strcmp(verb, "refused") && count == 4) {
+        check_refused(words + 1);
     } else if (!strcmp(verb, "count") && count == 3) {
         uint64_t found = 0;
         CHECK_OK(&fixture, clump_heap_calc_count(heap, words[1], &found));

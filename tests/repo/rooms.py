@@ -31,7 +31,7 @@ PARTS = {
 PUBLIC = {
     'core': 'allocator cl_functions context experimental export status timeline',
     'schema': 'schema',
-    'heap': 'checked heap program refs run structs',
+    'heap': 'checked fuse heap program refs run structs',
     'compact': 'compact compactor',
     'collect': 'collect collector',
     'save': 'save',
