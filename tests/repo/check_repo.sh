@@ -58,7 +58,7 @@ report "no notes of unfinished work" "$(search '\b(TO''DO|FIX''ME|X''XX)\b' "${f
 report "no paths of somebody's machine" \
     "$(search '(^|[^A-Za-z0-9_.$}/-])/(ho''me|ro''ot|wo''rk|Us''ers)/[A-Za-z0-9]' "${files[@]}")"
 report "nothing at the top that does not belong there" "$(matching '^[^/]+$' |
-    grep -vxE '\..*|CMakeLists\.txt|README\.md|CHANGELOG\.md|LICENSE' || true)"
+    grep -vxE '\..*|CMakeLists\.txt|CMakePresets\.json|README\.md|CHANGELOG\.md|LICENSE' || true)"
 report "no tabs in C files" "$(search $'\t' "${c_files[@]}")"
 report "no cast to void ** of the address of another pointer (strict aliasing)" \
     "$(search '\(void ?\*\*\) ?&' "${c_files[@]}")"
