@@ -11,6 +11,7 @@ install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}")
 install(DIRECTORY examples DESTINATION "${CMAKE_INSTALL_DOCDIR}" PATTERN build EXCLUDE)
 install(TARGETS clump EXPORT clumpTargets
     ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
+    RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT lib
     LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT lib NAMELINK_COMPONENT dev)
 
 # clump_compressed(FILE VARIABLE): below /usr Debian's policy wants pages and changelogs packed by gzip; elsewhere, and without
