@@ -23,6 +23,9 @@ int clumpi_file_create_own(
  * is none, and the result is 1. */
 int clumpi_file_lock(int file);
 
+/* Whether the file of that name is this one, and not another that was put in its place. */
+int clumpi_file_has_name(int file, const char *path);
+
 /* Up to so many bytes, fewer at the end of the file; all of them. 0 or an error. */
 int clumpi_file_read(int file, void *data, size_t bytes, size_t *got);
 int clumpi_file_write(int file, const void *data, size_t bytes);

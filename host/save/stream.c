@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/files.h"
@@ -25,19 +24,13 @@ static clump_status fail_io(clumpi_stream *s, const char *what, const char *path
 
 /* ---- Writing --------------------------------------------------------------------------------- */
 
-static int is_same_file(int file, const char *path) {
-    struct stat opened, named;
-    return !fstat(file, &opened) && !stat(path, &named) && opened.st_dev == named.st_dev &&
-           opened.st_ino == named.st_ino;
-}
-
 /* The file is only emptied when the lock is held, and its name is still that of this file: another save may have put
  * it in place in between. */
 static clump_status take_part(clumpi_stream *s) {
     if (!clumpi_file_lock(s->file))
         return clumpi_fail(s->error, CLUMP_ERR_IO,
                            "another save to %s is under way: it has locked %s", s->path, s->part);
-    if (!is_same_file(s->file, s->part))
+    if (!clumpi_file_has_name(s->file, s->part))
         return clumpi_fail(s->error, CLUMP_ERR_IO, "another save to %s has just ended", s->path);
     return ftruncate(s->file, 0) ? fail_io(s, "empty", s->part, errno) : CLUMP_OK;
 }
