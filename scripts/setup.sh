@@ -24,7 +24,7 @@ required=(gcc g++ libc6-dev cmake ninja-build pkg-config
     libcmocka-dev librandom123-dev libpng-dev zlib1g-dev libcjson-dev)
 # Without these some checks are skipped, or plots are not drawn.
 optional=(opencl-clhpp-headers libzstd-dev python3 python3-dev python3-setuptools python3-pip python3-wheel
-    python3-cffi python3-numpy python3-pyopencl abigail-tools mandoc clang-14 libclang-rt-14-dev llvm-14 clang-format-14 clang-tidy-14 oclgrind gnuplot-nox spin)
+    python3-cffi python3-numpy python3-pyopencl python3-yaml abigail-tools mandoc clang-14 libclang-rt-14-dev llvm-14 clang-format-14 clang-tidy-14 oclgrind gnuplot-nox spin)
 
 has_apt() { command -v dpkg-query >/dev/null && command -v apt-get >/dev/null; }
 
