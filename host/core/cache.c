@@ -72,8 +72,10 @@ static void store_file(void *user, const char *name, const void *data, size_t by
     if (file >= 0) {
         int failed = clumpi_file_write(file, data, bytes) != 0;
         failed |= close(file) != 0;
-        file = -1;
-        if (failed || clumpi_file_replace(&file, part.data, path.data)) unlink(part.data);
+        if (failed)
+            unlink(part.data);
+        else
+            (void)clumpi_file_replace(-1, part.data, path.data);
     }
     clumpi_free(&c->allocator, path.data);
     clumpi_free(&c->allocator, part.data);

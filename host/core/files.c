@@ -58,9 +58,8 @@ void clumpi_folder_sync(const char *path) {
     (void)path;
 }
 
-int clumpi_file_replace(int *file, const char *from, const char *to) {
-    if (*file >= 0 && close(*file)) return errno;
-    *file = -1;
+int clumpi_file_replace(int file, const char *from, const char *to) {
+    if (file >= 0) close(file);
     if (MoveFileExA(from, to, MOVEFILE_REPLACE_EXISTING | MOVEFILE_WRITE_THROUGH)) return 0;
     const DWORD error = GetLastError();
     DeleteFileA(from);
@@ -123,9 +122,11 @@ void clumpi_folder_sync(const char *path) {
     close(file);
 }
 
-int clumpi_file_replace(int *file, const char *from, const char *to) {
-    (void)file;
-    return rename(from, to) ? errno : 0;
+int clumpi_file_replace(int file, const char *from, const char *to) {
+    int code = rename(from, to) ? errno : 0;
+    if (code) unlink(from);
+    if (file >= 0) close(file);
+    return code;
 }
 
 void clumpi_file_remove(int file, const char *path) {

@@ -34,9 +34,9 @@ int clumpi_file_write(int file, const void *data, size_t bytes);
 int clumpi_file_sync(int file);
 void clumpi_folder_sync(const char *path);
 
-/* Puts the first file in place of the second at once. 0 or an error. *file is the descriptor of the first, or -1. Windows renames
- * no open file: there it is closed and becomes -1, and after an error the first file is gone. */
-int clumpi_file_replace(int *file, const char *from, const char *to);
+/* Puts the first file in place of the second at once. 0, or an error, and then the first file is removed. `file` is the
+ * descriptor of the first, which is closed, or -1. The lock on it ends last, except on Windows, which renames no open file. */
+int clumpi_file_replace(int file, const char *from, const char *to);
 
 /* Removes a file and closes its descriptor, in this order where that is possible: a lock ends last. */
 void clumpi_file_remove(int file, const char *path);

@@ -93,7 +93,8 @@ clump_status clumpi_stream_commit(clumpi_stream *s) {
     int code = clumpi_file_sync(s->file);
     if (code && code != EINVAL && code != EROFS)
         return fail_io(s, "bring to the disk", s->part, code);
-    code = clumpi_file_replace(&s->file, s->part, s->path);
+    code = clumpi_file_replace(s->file, s->part, s->path);
+    s->file = -1;
     if (code)
         return clumpi_fail(s->error, CLUMP_ERR_IO, "cannot rename %s to %s: %s", s->part, s->path,
                            strerror(code));

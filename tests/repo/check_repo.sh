@@ -59,6 +59,9 @@ report "no paths of somebody's machine" \
     "$(search '(^|[^A-Za-z0-9_.$}/-])/(ho''me|ro''ot|wo''rk|Us''ers)/[A-Za-z0-9]' "${files[@]}")"
 report "nothing at the top that does not belong there" "$(matching '^[^/]+$' |
     grep -vxE '\..*|CMakeLists\.txt|CMakePresets\.json|README\.md|CHANGELOG\.md|LICENSE' || true)"
+version=$(sed -n 's/^#define CLUMP_VERSION_TEXT "\(.*\)"$/\1/p' include/clump/export.h)
+report "the port for vcpkg has the version of include/clump/export.h" \
+    "$(grep '"version":' scripts/packaging/vcpkg/clump/vcpkg.json | grep -vF "\"$version\"" || true)"
 report "no tabs in C files" "$(search $'\t' "${c_files[@]}")"
 report "no cast to void ** of the address of another pointer (strict aliasing)" \
     "$(search '\(void ?\*\*\) ?&' "${c_files[@]}")"
