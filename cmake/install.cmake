@@ -1,5 +1,5 @@
 # Install rules: headers, library, programs and their pages, examples, device sources for reference, CMake package, clump.pc. What belongs
-# together is a component, and a package (packages.cmake): lib, dev, tools.
+# together is a component, and a package (packages.cmake): lib, dev, tools; python has its rule there.
 include(CMakePackageConfigHelpers)
 set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME dev)
 
