@@ -1,5 +1,5 @@
-# Install rules: headers, library, programs, examples, device sources for reference, CMake package, clump.pc. What belongs
-# together is a component, and a package (packages.cmake): lib, dev, tools.
+# Install rules: headers, library, programs and their pages, examples, device sources for reference, CMake package, clump.pc. What belongs
+# together is a component, and a package (packages.cmake): lib, dev, tools; python has its rule there.
 include(CMakePackageConfigHelpers)
 set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME dev)
 
@@ -11,7 +11,24 @@ install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}")
 install(DIRECTORY examples DESTINATION "${CMAKE_INSTALL_DOCDIR}" PATTERN build EXCLUDE)
 install(TARGETS clump EXPORT clumpTargets
     ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
+    RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT lib
     LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT lib NAMELINK_COMPONENT dev)
+
+# clump_compressed(FILE VARIABLE): below /usr Debian's policy wants pages and changelogs packed by gzip; elsewhere, and without
+# gzip, it is the file as it is.
+find_program(GZIP_EXECUTABLE gzip)
+mark_as_advanced(GZIP_EXECUTABLE)
+function(clump_compressed file variable)
+    set(${variable} "${file}" PARENT_SCOPE)
+    if(CMAKE_INSTALL_PREFIX STREQUAL "/usr" AND GZIP_EXECUTABLE)
+        get_filename_component(name "${file}" NAME)
+        set(packed "${PROJECT_BINARY_DIR}/generated/${name}.gz")
+        execute_process(COMMAND "${GZIP_EXECUTABLE}" -9nc "${file}" OUTPUT_FILE "${packed}" COMMAND_ERROR_IS_FATAL ANY)
+        set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${file}")
+        set(${variable} "${packed}" PARENT_SCOPE)
+    endif()
+endfunction()
+
 file(RELATIVE_PATH bin_to_lib "${CMAKE_INSTALL_FULL_BINDIR}" "${CMAKE_INSTALL_FULL_LIBDIR}")
 foreach(program IN ITEMS clump-info clump-schema clump-inspect clump-bench)
     if(TARGET ${program})
@@ -19,6 +36,8 @@ foreach(program IN ITEMS clump-info clump-schema clump-inspect clump-bench)
             set_target_properties(${program} PROPERTIES INSTALL_RPATH "$ORIGIN/${bin_to_lib}")
         endif()
         install(TARGETS ${program} DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT tools)
+        clump_compressed("${PROJECT_SOURCE_DIR}/docs/man/${program}.1" page)
+        install(FILES "${page}" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1" COMPONENT tools)
     endif()
 endforeach()
 

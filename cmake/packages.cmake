@@ -1,6 +1,7 @@
 # Packages for Debian and Ubuntu, by `cpack -G DEB` in a build tree that was configured with -DCMAKE_INSTALL_PREFIX=/usr and
-# -DBUILD_SHARED_LIBS=ON: libclumpX.Y, the library; libclump-dev; clump-tools. Without the shared library there is no package for
-# it, and the others have it inside. docs/guide/install.md shows the commands.
+# -DBUILD_SHARED_LIBS=ON: libclumpX.Y, the library; libclump-dev; clump-tools; python3-clump, if the system's Python can build it.
+# Without the shared library there is no package for it and none for Python, and the others have it inside. docs/guide/packages.md shows the commands. Lintian finds no error in them; there is no folder
+# debian/, which would describe the same packages a second time.
 #
 # Read first: install.cmake.
 set(abi "${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}")
@@ -24,7 +25,11 @@ if(BUILD_SHARED_LIBS)
 endif()
 set(CPACK_DEBIAN_LIB_PACKAGE_NAME "libclump${abi}")
 set(CPACK_DEBIAN_LIB_PACKAGE_SHLIBDEPS ON)
-set(CPACK_DEBIAN_LIB_PACKAGE_GENERATE_SHLIBS ON)
+# CPack would write shlibs, too, and complain that the extension of Python has no SONAME.
+file(WRITE "${PROJECT_BINARY_DIR}/generated/shlibs" "libclump ${abi} libclump${abi} (>= ${PROJECT_VERSION})\n")
+file(WRITE "${PROJECT_BINARY_DIR}/generated/triggers" "activate-noawait ldconfig\n")
+set(CPACK_DEBIAN_LIB_PACKAGE_CONTROL_EXTRA "${PROJECT_BINARY_DIR}/generated/shlibs" "${PROJECT_BINARY_DIR}/generated/triggers")
+set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 set(CPACK_DEBIAN_LIB_DESCRIPTION "dynamic object heap for OpenCL programs
  Objects of declared classes are created and freed inside kernels, visited in
  parallel, compacted and collected on the device.")
@@ -40,16 +45,56 @@ set(CPACK_DEBIAN_TOOLS_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_TOOLS_DESCRIPTION "dynamic object heap for OpenCL programs (tools)
  clump-info lists devices, clump-schema checks schemas, clump-inspect shows
  heaps.")
+find_program(CLUMP_SYSTEM_PYTHON python3 PATHS /usr/bin NO_DEFAULT_PATH)
+mark_as_advanced(CLUMP_SYSTEM_PYTHON)
+set(python_misses 1) # no package for Python
+if(BUILD_SHARED_LIBS AND CLUMP_SYSTEM_PYTHON AND PKG_CONFIG_EXECUTABLE AND CMAKE_INSTALL_PREFIX STREQUAL "/usr")
+    execute_process(COMMAND "${CLUMP_SYSTEM_PYTHON}" -c "import os, sysconfig, setuptools, cffi
+assert os.path.exists(os.path.join(sysconfig.get_paths()['include'], 'Python.h'))"
+        RESULT_VARIABLE python_misses OUTPUT_QUIET ERROR_QUIET)
+endif()
+if(python_misses EQUAL 0)
+    list(APPEND CPACK_COMPONENTS_ALL python)
+    set(CPACK_DEBIAN_PYTHON_PACKAGE_NAME python3-clump)
+    set(CPACK_DEBIAN_PYTHON_PACKAGE_SECTION python)
+    set(CPACK_DEBIAN_PYTHON_PACKAGE_SHLIBDEPS ON)
+    set(CPACK_DEBIAN_PYTHON_PACKAGE_DEPENDS
+        "libclump${abi} (= ${PROJECT_VERSION}), python3, python3-cffi-backend, python3-numpy, python3-pyopencl")
+    set(CPACK_DEBIAN_PYTHON_DESCRIPTION "dynamic object heap for OpenCL programs (Python)
+ Heaps, kernels, fields as NumPy arrays and as arrays of PyOpenCL, compaction,
+ collection, files, and a pool as an allocator for PyOpenCL.")
+    set(python_files "${PROJECT_BINARY_DIR}/python-package")
+    install(CODE "execute_process(COMMAND \"${CMAKE_COMMAND}\" \"-DPYTHON=${CLUMP_SYSTEM_PYTHON}\"
+        \"-DSOURCE=${PROJECT_SOURCE_DIR}/python\" \"-DBUILD=${PROJECT_BINARY_DIR}\" \"-DLIBDIR=${CMAKE_INSTALL_LIBDIR}\"
+        \"-DOUTPUT=${python_files}\" -P \"${PROJECT_SOURCE_DIR}/cmake/python_package.cmake\" COMMAND_ERROR_IS_FATAL ANY)"
+        COMPONENT python EXCLUDE_FROM_ALL)
+    install(DIRECTORY "${python_files}/" DESTINATION lib/python3/dist-packages COMPONENT python EXCLUDE_FROM_ALL)
+elseif(BUILD_SHARED_LIBS AND CMAKE_INSTALL_PREFIX STREQUAL "/usr")
+    message(STATUS "No package for Python: it needs pkg-config, and /usr/bin/python3 with its headers, setuptools and cffi")
+endif()
 if(BUILD_SHARED_LIBS)
     # The tools need the library that is built here, which dpkg-shlibdeps does not know yet.
     set(CPACK_DEBIAN_TOOLS_PACKAGE_DEPENDS "libclump${abi} (= ${PROJECT_VERSION})")
     set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS "${PROJECT_BINARY_DIR}")
 endif()
-if(CMAKE_INSTALL_PREFIX STREQUAL "/usr") # Debian's policy: each package has a file with this name
+if(CMAKE_INSTALL_PREFIX STREQUAL "/usr") # Debian's policy: each package has these two files
+    file(READ LICENSE licence)
+    string(REGEX REPLACE "^.*Copyright [^\n]*\n+" "" licence "${licence}")
+    string(STRIP "${licence}" licence)
+    string(REPLACE "\n" "\n " licence "${licence}")
+    string(REPLACE "\n \n" "\n .\n" licence "${licence}")
+    file(WRITE "${PROJECT_BINARY_DIR}/generated/copyright"
+        "Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/\nUpstream-Name: Clump\n\n"
+        "Files: *\nCopyright: The Clump authors\nLicense: MIT\n ${licence}\n")
+    string(TIMESTAMP date "%a, %d %b %Y 00:00:00 +0000" UTC) # of SOURCE_DATE_EPOCH, if that is set
+    file(WRITE "${PROJECT_BINARY_DIR}/generated/changelog"
+        "clump (${PROJECT_VERSION}) unstable; urgency=medium\n\n  * Version ${PROJECT_VERSION}: see CHANGELOG.md of the sources.\n\n"
+        " -- ${CPACK_PACKAGE_CONTACT}  ${date}\n")
+    clump_compressed("${PROJECT_BINARY_DIR}/generated/changelog" changelog)
     foreach(component IN LISTS CPACK_COMPONENTS_ALL)
         string(TOUPPER "${component}" upper)
-        install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DATAROOTDIR}/doc/${CPACK_DEBIAN_${upper}_PACKAGE_NAME}"
-            RENAME copyright COMPONENT ${component})
+        install(FILES "${PROJECT_BINARY_DIR}/generated/copyright" "${changelog}" COMPONENT ${component}
+            DESTINATION "${CMAKE_INSTALL_DATAROOTDIR}/doc/${CPACK_DEBIAN_${upper}_PACKAGE_NAME}")
     endforeach()
 endif()
 include(CPack)

@@ -8,8 +8,14 @@
 # fetches further OpenCL implementations instead, for scripts/test.sh --all-devices: intel (Intel's CPU
 # runtime, from PyPI, 260 MiB), mesa (rusticl and clover, from apt) and oclgrind (from apt); all, if
 # none is named. Each goes to a folder of its own with a folder of ICD files, NAME/vendors, below
-# CLUMP_IMPLEMENTATIONS (default ~/.cache/clump/opencl), so no other program sees it. What cannot be had
-# is left out with words, and is no error.
+# CLUMP_IMPLEMENTATIONS (default ~/.cache/clump/opencl), so no other program sees it.
+#
+#   setup.sh --packaging
+#
+# installs what the tests of packages need, which are extended ones (docs/guide/packages.md): lintian, Meson and a compiler for
+# Windows from apt, 300 MiB; Conan from PyPI, into a folder of CLUMP_PACKAGING (default ~/.cache/clump/packaging).
+#
+# What the two options cannot get is left out with words, and is no error.
 set -euo pipefail
 [ "${CLUMP_SETUP:-1}" != 0 ] || exit 0
 
@@ -18,7 +24,7 @@ required=(gcc g++ libc6-dev cmake ninja-build pkg-config
     libcmocka-dev librandom123-dev libpng-dev zlib1g-dev libcjson-dev)
 # Without these some checks are skipped, or plots are not drawn.
 optional=(opencl-clhpp-headers libzstd-dev python3 python3-dev python3-setuptools python3-pip python3-wheel
-    python3-cffi python3-numpy python3-pyopencl clang-14 libclang-rt-14-dev llvm-14 clang-format-14 clang-tidy-14 oclgrind gnuplot-nox spin)
+    python3-cffi python3-numpy python3-pyopencl python3-yaml abigail-tools mandoc clang-14 libclang-rt-14-dev llvm-14 clang-format-14 clang-tidy-14 oclgrind gnuplot-nox spin)
 
 has_apt() { command -v dpkg-query >/dev/null && command -v apt-get >/dev/null; }
 
@@ -171,6 +177,29 @@ get_oclgrind() {
     apt install --no-install-recommends --no-remove oclgrind ||
         without oclgrind "it could not be installed"
 }
+
+# ---- Tools for packages ------------------------------------------------------------------------
+get_packaging() {
+    local packages package folder=${CLUMP_PACKAGING:-$HOME/.cache/clump/packaging}/conan
+    if has_apt; then
+        mapfile -t packages < <(missing lintian meson gcc-mingw-w64-x86-64-posix python3-venv)
+        if [ ${#packages[@]} -gt 0 ]; then update_lists; fi
+        for package in "${packages[@]}"; do
+            apt install --no-install-recommends "$package" || echo "setup: going on without $package" >&2
+        done
+    fi
+    [ ! -x "$folder/bin/conan" ] || return 0
+    if ! quiet python3 -m venv --clear "$folder" ||
+        ! quiet timeout "${CLUMP_DOWNLOAD_SECONDS:-300}" "$folder/bin/pip" install --disable-pip-version-check "conan==2.*"; then
+        echo "setup: going on without conan: pip could not install it" >&2
+        rm -rf "${folder:?}"
+    fi
+}
+
+if [ "${1:-}" = --packaging ]; then
+    get_packaging
+    exit 0
+fi
 
 if [ "${1:-}" = --implementations ]; then
     shift

@@ -2,6 +2,7 @@
  *
  *   clump-schema FILE
  *   clump-schema --emit-c [--prefix PREFIX] FILE
+ *   clump-schema --help
  *
  * The first says what each class takes. The second writes a struct for each class, and what clump/structs.h needs to know
  * of it, to standard output. Exit status 0; 1 if the schema is not valid or cannot be read, with words that begin with
@@ -44,6 +45,19 @@ static void describe(const clump_schema *schema) {
     }
 }
 
+static int usage(FILE *out) {
+    fprintf(out,
+            "usage: clump-schema FILE\n"
+            "       clump-schema --emit-c [--prefix PREFIX] FILE\n"
+            "Checks a schema, and says what each class and field takes.\n"
+            "  --emit-c         writes C structs of the classes instead, for clump/structs.h\n"
+            "  --prefix PREFIX  begins their names with this\n"
+            "Exit status: 0; 1 if the schema is not valid or a file cannot be read or written; 2 "
+            "for a wrong "
+            "argument.\n");
+    return out == stderr ? 2 : 0;
+}
+
 int main(int argc, char **argv) {
     const char *file = NULL, *prefix = NULL;
     int emits = 0, bad = 0;
@@ -52,16 +66,14 @@ int main(int argc, char **argv) {
             emits = 1;
         else if (strcmp(argv[i], "--prefix") == 0 && i + 1 < argc)
             prefix = argv[++i];
+        else if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
+            return usage(stdout);
         else if (argv[i][0] == '-' || file)
             bad = 1;
         else
             file = argv[i];
     }
-    if (bad || !file || (prefix && !emits)) {
-        fprintf(stderr,
-                "usage: clump-schema FILE\n       clump-schema --emit-c [--prefix PREFIX] FILE\n");
-        return 2;
-    }
+    if (bad || !file || (prefix && !emits)) return usage(stderr);
     clump_schema *schema = NULL;
     clump_error error;
     if (clump_schema_parse_file(file, NULL, &schema, &error)) return complain(file, &error);

@@ -9,8 +9,6 @@
  *
  * Read first: core.h, build.c, sha256.h.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +16,7 @@
 #include <unistd.h>
 
 #include "core/core.h"
+#include "core/files.h"
 #include "core/sha256.h"
 
 #define MAGIC "clump 3" /* with its zero: 8 bytes */
@@ -37,7 +36,7 @@ static size_t load_file(void *user, const char *name, void *data, size_t bytes) 
     clump_context *c = user;
     clumpi_text path = {.allocator = &c->allocator};
     clumpi_text_append(&path, "%s/%s", c->cache.folder, name);
-    int file = path.failed ? -1 : open(path.data, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    int file = path.failed ? -1 : clumpi_file_open_now(path.data);
     clumpi_free(&c->allocator, path.data);
     if (file < 0) return 0;
     struct stat info;
@@ -45,12 +44,7 @@ static size_t load_file(void *user, const char *name, void *data, size_t bytes) 
     if (fstat(file, &info) == 0 && S_ISREG(info.st_mode) && info.st_size > 0)
         size = (size_t)info.st_size;
     size_t done = 0;
-    while (size <= bytes && done < size) {
-        ssize_t n = read(file, (char *)data + done, size - done);
-        if (n < 0 && errno == EINTR) continue;
-        if (n <= 0) break;
-        done += (size_t)n;
-    }
+    if (size <= bytes) (void)clumpi_file_read(file, data, size, &done);
     close(file);
     return size <= bytes && done < size ? 0 : size;
 }
@@ -59,23 +53,12 @@ static size_t load_file(void *user, const char *name, void *data, size_t bytes) 
 static void make_folders(char *path) {
     for (char *at = strchr(path + 1, '/'); at; at = strchr(at + 1, '/')) {
         *at = 0;
-        mkdir(path, 0700); /* a failure is noticed when the file is opened */
+        clumpi_folder_make(path);
         *at = '/';
     }
 }
 
-static int write_all(int file, const char *data, size_t bytes) {
-    while (bytes) {
-        ssize_t n = write(file, data, bytes);
-        if (n < 0 && errno == EINTR) continue;
-        if (n <= 0) return 0;
-        data += n;
-        bytes -= (size_t)n;
-    }
-    return 1;
-}
-
-/* A file of its own first, then rename() puts it in place at once. */
+/* A file of its own first, which is then put in place at once. */
 static void store_file(void *user, const char *name, const void *data, size_t bytes) {
     clump_context *c = user;
     clumpi_text path = {.allocator = &c->allocator}, part = {.allocator = &c->allocator};
@@ -84,12 +67,15 @@ static void store_file(void *user, const char *name, const void *data, size_t by
     int file = -1;
     if (!path.failed && !part.failed) {
         make_folders(part.data);
-        file = mkstemp(part.data);
+        file = clumpi_file_create_own(part.data);
     }
     if (file >= 0) {
-        int written = write_all(file, data, bytes);
-        written &= close(file) == 0;
-        if (!written || rename(part.data, path.data)) unlink(part.data);
+        int failed = clumpi_file_write(file, data, bytes) != 0;
+        failed |= close(file) != 0;
+        if (failed)
+            unlink(part.data);
+        else
+            (void)clumpi_file_replace(-1, part.data, path.data);
     }
     clumpi_free(&c->allocator, path.data);
     clumpi_free(&c->allocator, part.data);

@@ -27,6 +27,13 @@ void clumpi_free(const clump_allocator *a, void *memory); /* NULL is allowed */
 /* A zero-terminated copy of `bytes` bytes of text, or NULL. */
 char *clumpi_copy_text(const clump_allocator *a, const char *text, size_t bytes);
 
+/* The kind of formats for the compiler's checks. MinGW-w64 has two, of which __USE_MINGW_ANSI_STDIO, set by CMakeLists.txt, takes C's. */
+#ifdef __MINGW32__
+#define CLUMPI_PRINTF gnu_printf
+#else
+#define CLUMPI_PRINTF printf
+#endif
+
 /* Growing text. A failed append leaves `failed` set and the text as it was; check it once at the
  * end. Release with clumpi_free(text.data). */
 typedef struct clumpi_text {
@@ -37,7 +44,7 @@ typedef struct clumpi_text {
 } clumpi_text;
 
 void clumpi_text_append(clumpi_text *text, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+    __attribute__((format(CLUMPI_PRINTF, 2, 3)));
 void clumpi_text_append_bytes(clumpi_text *text, const char *data, size_t bytes);
 
 /* For JSON: a string in quotes, or null; a number from 0 to 1 with six places, with a point in every locale. */
@@ -46,15 +53,15 @@ void clumpi_text_append_share(clumpi_text *text, double share);
 
 /* Fill an error record (NULL is allowed) and return its status, for `return clumpi_fail(...)`. */
 clump_status clumpi_fail(clump_error *error, clump_status status, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+    __attribute__((format(CLUMPI_PRINTF, 3, 4)));
 
 /* The same with a place in a text. */
 clump_status clumpi_fail_at(clump_error *error, clump_status status, uint32_t line, uint32_t column,
-                            const char *format, ...) __attribute__((format(printf, 5, 6)));
+                            const char *format, ...) __attribute__((format(CLUMPI_PRINTF, 5, 6)));
 
 /* The same for an OpenCL call that returned `code`. */
 clump_status clumpi_fail_cl(clump_error *error, const char *call, cl_int code, const char *format,
-                            ...) __attribute__((format(printf, 4, 5)));
+                            ...) __attribute__((format(CLUMPI_PRINTF, 4, 5)));
 
 /* clang-tidy reads one file at a time: this shows it that a failure's status comes back. */
 #ifdef __clang_analyzer__

@@ -23,10 +23,11 @@
 
 _Static_assert(sizeof(clumpi_header) % 128 == 0, "the class table begins where the header ends");
 
-/* Row sizes of the concrete classes, in 64-byte units: size(T) bytes * 64 slots / 64. */
+/* Row sizes of the concrete classes and of raw memory, in 64-byte units: size(T) bytes * 64 slots / 64. There is room for all
+ * classes of a schema and for all sizes, of which there are four for each doubling: fill_classes() refuses what is too much for a heap. */
 typedef struct row_sizes {
     uint32_t count;
-    uint32_t units[CLUMPI_CLASS_IDS];
+    uint32_t units[CLUMPI_CLASS_IDS + 4 * 32];
     uint32_t smallest, largest;
     int align_128; /* some field has elements of 128 bytes, so granules must be multiples of 128 */
     uint32_t

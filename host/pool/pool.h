@@ -166,7 +166,8 @@ clump_pool *clumpi_pool_enter(clump_pool *pool);
 void clumpi_pool_leave(clump_pool *p);
 
 /* A line for the user's trace, if there is one. */
-void clumpi_trace(clump_pool *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void clumpi_trace(clump_pool *p, const char *format, ...)
+    __attribute__((format(CLUMPI_PRINTF, 2, 3)));
 
 /* How a trace names an allocation: no two that live at a time have the same. */
 static inline unsigned long long clumpi_trace_id(clump_allocation allocation) {

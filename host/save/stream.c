@@ -7,17 +7,12 @@
  * Read first: format.h.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/files.h"
 #include "save/format.h"
-
-#define AT_ONCE (UINT32_C(1) << 30) /* bytes for one read() or write() */
-#define FILE_MODE (S_IRUSR | S_IWUSR | S_IRGRP | S_IWGRP | S_IROTH | S_IWOTH) /* less the umask */
 
 const char *clumpi_stream_name(const clumpi_stream *s) {
     return s->path ? s->path : "the saved heap";
@@ -29,19 +24,13 @@ static clump_status fail_io(clumpi_stream *s, const char *what, const char *path
 
 /* ---- Writing --------------------------------------------------------------------------------- */
 
-static int is_same_file(int file, const char *path) {
-    struct stat opened, named;
-    return !fstat(file, &opened) && !stat(path, &named) && opened.st_dev == named.st_dev &&
-           opened.st_ino == named.st_ino;
-}
-
 /* The file is only emptied when the lock is held, and its name is still that of this file: another save may have put
  * it in place in between. */
 static clump_status take_part(clumpi_stream *s) {
-    if (flock(s->file, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)
+    if (!clumpi_file_lock(s->file))
         return clumpi_fail(s->error, CLUMP_ERR_IO,
                            "another save to %s is under way: it has locked %s", s->path, s->part);
-    if (!is_same_file(s->file, s->part))
+    if (!clumpi_file_has_name(s->file, s->part))
         return clumpi_fail(s->error, CLUMP_ERR_IO, "another save to %s has just ended", s->path);
     return ftruncate(s->file, 0) ? fail_io(s, "empty", s->part, errno) : CLUMP_OK;
 }
@@ -54,7 +43,7 @@ static clump_status create_file(clumpi_stream *s) {
         return clumpi_fail(s->error, CLUMP_ERR_MEMORY, "no host memory for the name of a file");
     }
     s->part = part.data;
-    s->file = open(s->part, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, FILE_MODE);
+    s->file = clumpi_file_create(s->part);
     clump_status status = s->file < 0 ? fail_io(s, "create", s->part, errno) : take_part(s);
     if (!status) return CLUMP_OK;
     if (s->file >= 0) close(s->file); /* the file is that of the other save */
@@ -77,7 +66,6 @@ clump_status clumpi_stream_create(clumpi_stream *s, const clump_save_desc *desc,
 }
 
 clump_status clumpi_stream_write(clumpi_stream *s, const void *data, size_t bytes) {
-    const char *at = data;
     s->bytes += bytes;
     if (!s->path) {
         int code = s->write(s->user, data, bytes);
@@ -85,14 +73,8 @@ clump_status clumpi_stream_write(clumpi_stream *s, const void *data, size_t byte
         return clumpi_fail(s->error, CLUMP_ERR_IO, "`write` returned %d for %zu bytes", code,
                            bytes);
     }
-    while (bytes) {
-        ssize_t n = write(s->file, at, bytes < AT_ONCE ? bytes : AT_ONCE);
-        if (n < 0 && errno == EINTR) continue;
-        if (n <= 0) return fail_io(s, "write", s->part, n ? errno : ENOSPC);
-        at += n;
-        bytes -= (size_t)n;
-    }
-    return CLUMP_OK;
+    int code = clumpi_file_write(s->file, data, bytes);
+    return code ? fail_io(s, "write", s->part, code) : CLUMP_OK;
 }
 
 /* The name of a file is on the disk when its folder is. Folders that cannot be opened or synced are left to
@@ -102,21 +84,20 @@ static void sync_folder(clumpi_stream *s) {
     if (!folder) return;
     char *slash = strrchr(folder, '/');
     if (slash) slash[slash == folder] = 0;
-    int file = open(slash ? folder : ".", O_RDONLY | O_CLOEXEC | O_DIRECTORY);
-    if (file >= 0) {
-        (void)fsync(file);
-        close(file);
-    }
+    clumpi_folder_sync(slash ? folder : ".");
     clumpi_free(s->allocator, folder);
 }
 
 clump_status clumpi_stream_commit(clumpi_stream *s) {
     if (!s->path) return CLUMP_OK;
-    if (fsync(s->file) && errno != EINVAL && errno != EROFS)
-        return fail_io(s, "bring to the disk", s->part, errno);
-    if (rename(s->part, s->path))
+    int code = clumpi_file_sync(s->file);
+    if (code && code != EINVAL && code != EROFS)
+        return fail_io(s, "bring to the disk", s->part, code);
+    code = clumpi_file_replace(s->file, s->part, s->path);
+    s->file = -1;
+    if (code)
         return clumpi_fail(s->error, CLUMP_ERR_IO, "cannot rename %s to %s: %s", s->part, s->path,
-                           strerror(errno));
+                           strerror(code));
     clumpi_free(s->allocator, s->part);
     s->part = NULL;
     sync_folder(s);
@@ -135,7 +116,7 @@ clump_status clumpi_stream_open(clumpi_stream *s, const clump_load_desc *desc, c
     s->user = desc->user;
     s->progress = desc->progress;
     if (!s->path) return CLUMP_OK;
-    s->file = open(s->path, O_RDONLY | O_CLOEXEC);
+    s->file = clumpi_file_open(s->path);
     return s->file < 0 ? fail_io(s, "open", s->path, errno) : CLUMP_OK;
 }
 
@@ -148,15 +129,8 @@ static clump_status read_some(clumpi_stream *s, char *data, size_t bytes, size_t
         return clumpi_fail(s->error, CLUMP_ERR_IO, "`read` returned %zu when asked for %zu bytes",
                            *got, bytes);
     }
-    while (*got < bytes) {
-        size_t left = bytes - *got;
-        ssize_t n = read(s->file, data + *got, left < AT_ONCE ? left : AT_ONCE);
-        if (n < 0 && errno == EINTR) continue;
-        if (n < 0) return fail_io(s, "read", s->path, errno);
-        if (n == 0) break;
-        *got += (size_t)n;
-    }
-    return CLUMP_OK;
+    int code = clumpi_file_read(s->file, data, bytes, got);
+    return code ? fail_io(s, "read", s->path, code) : CLUMP_OK;
 }
 
 clump_status clumpi_stream_read(clumpi_stream *s, void *data, size_t bytes) {
@@ -183,8 +157,10 @@ clump_status clumpi_stream_expect_end(clumpi_stream *s) {
 /* ---- Both ------------------------------------------------------------------------------------ */
 
 void clumpi_stream_close(clumpi_stream *s) {
-    if (s->part && s->file >= 0) unlink(s->part);
-    if (s->file >= 0) close(s->file);
+    if (s->part && s->file >= 0)
+        clumpi_file_remove(s->file, s->part);
+    else if (s->file >= 0)
+        close(s->file);
     clumpi_free(s->allocator, s->part);
     clumpi_free(s->allocator, s->packed);
     s->part = NULL;

@@ -7,7 +7,14 @@
 #define CLUMP_VERSION_PATCH 0
 #define CLUMP_VERSION_TEXT "0.1.0"
 
-#if defined(__GNUC__) && !defined(CLUMP_STATIC)
+/* CLUMPI_BUILDS: these are the sources of the library. On Windows a program needs no mark at functions of a DLL. */
+#if defined(_WIN32)
+#ifdef CLUMPI_BUILDS
+#define CLUMP_API __declspec(dllexport)
+#else
+#define CLUMP_API
+#endif
+#elif defined(__GNUC__) && !defined(CLUMP_STATIC)
 #define CLUMP_API __attribute__((visibility("default")))
 #else
 #define CLUMP_API

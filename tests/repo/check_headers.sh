@@ -92,8 +92,8 @@ for header in "${headers[@]}"; do
     report "$header.h has no names of a compiler's own" "$(
         awk 'BEGIN { RS = "/[*]|[*]/" } NR % 2' "include/clump/$header.h" | sed -E 's/\b__(FILE|LINE|VA_ARGS)__\b//g' |
             grep -E '\b__[A-Za-z]' |
-            grep -vE '^#(ifn?def __cplusplus|if defined\(__GNUC__\)( |$))' |
-            grep -vE '^#define CLUMP_API __attribute__' || true
+            grep -vE '^#(ifn?def __cplusplus|(el)?if defined\(__GNUC__\)( |$))' |
+            grep -vE '^#define CLUMP_API __(attribute__|declspec)' || true
     )"
 done
 report "clump.hpp alone as C++17" "$(compile_cpp "$cxx" "${strict[@]}" -Wconversion -Wshadow -Wold-style-cast)"

@@ -31,6 +31,7 @@ expect 1 "$work/bad:2:3: " "$work/bad"
 expect 1 "cannot" "$work/none"
 expect 1 "the name that describes class A" --emit-c "$work/twins"
 expect 1 'prefix "7a" is no identifier' --emit-c --prefix 7a "$work/good"
+expect 0 "usage:" --help
 expect 2 "usage:"
 expect 2 "usage:" --emit-c
 expect 2 "usage:" --prefix a "$work/good"

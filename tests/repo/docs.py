@@ -22,6 +22,7 @@ The language of a block says what is done with it. A block without one, or with 
           done in the order of the page); every kernel must be run by one of them. A block after
           <!-- fragment: PARAMETERS --> is the body of a function instead
   sh      bash accepts it; programs of this repository that it names exist, and so do benchmarks
+  cmake   after <!-- lines: PATH -->, the lines stand in that file, which a test builds; meson likewise
   text    pictures and formats. Not for code
 
 Exit status 77: no device. Everything else was checked then.
@@ -209,6 +210,17 @@ def check_kernels(page, blocks, schemas):
     return True
 
 
+def check_lines(page, block):
+    if not block.comment or block.comment[0] != "lines" or not os.path.isfile(os.path.join(ROOT, block.comment[1])):
+        fail(page, block.line, f"a block of {block.language} needs <!-- lines: PATH -->, a file that a test builds")
+        return
+    with open(os.path.join(ROOT, block.comment[1]), encoding="utf-8") as file:
+        text = file.read()
+    for number, line in enumerate(block.text.splitlines()):
+        if line.strip() not in text:
+            fail(page, block.line + number, f"{block.comment[1]} has no line {line.strip()}")
+
+
 def exists_as_test(name):
     """tests/ has a file NAME.c, or a folder of that name, for the program build/tests/NAME."""
     for path, folders, files in os.walk(os.path.join(ROOT, "tests")):
@@ -345,6 +357,8 @@ for page in all_pages():
             check_cpp(page, block)
         elif block.language == "sh":
             check_shell(page, block)
+        elif block.language in ("cmake", "meson"):
+            check_lines(page, block)
         elif block.language == "text":
             if CODE_IN_TEXT.search(block.text):
                 fail(page, block.line, "this is code: give its language")
