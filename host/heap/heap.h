@@ -147,7 +147,9 @@ struct clump_program {
 /* A parameter as it was set. */
 typedef struct clumpi_kept_arg {
     size_t bytes; /* 0: never set */
-    void *value;  /* NULL: local memory */
+    void *value;  /* NULL: local memory. `small`, or memory of its own if it is larger */
+    uint64_t small
+        [2]; /* buffers, numbers and short vectors: setting these needs no memory, and cannot fail for lack of it */
 } clumpi_kept_arg;
 
 struct clump_kernel {

@@ -340,14 +340,18 @@ clump_status clumpi_kernel_make(clump_program *program, const char *name, clump_
     return CLUMP_OK;
 }
 
+static void forget_arg(clump_context *c, clumpi_kept_arg *arg) {
+    if (arg->value != arg->small) clumpi_free(&c->allocator, arg->value);
+    arg->value = NULL;
+}
+
 void clump_kernel_destroy(clump_kernel *k) {
     if (!k || --k->users) return;
     clump_program *p = k->program;
     clump_context *c = p->context;
     if (k->kernel) c->cl.ReleaseKernel(k->kernel);
     clumpi_fused_destroy(k);
-    for (uint32_t i = 0; k->args && i < k->arg_count; i++)
-        clumpi_free(&c->allocator, k->args[i].value);
+    for (uint32_t i = 0; k->args && i < k->arg_count; i++) forget_arg(c, &k->args[i]);
     clumpi_free(&c->allocator, k->args);
     clumpi_free(&c->allocator, k->name);
     clumpi_free(&c->allocator, k);
@@ -410,9 +414,11 @@ clump_status clump_kernel_set_arg(clump_kernel *k, uint32_t index, size_t bytes,
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
                            "parameter %u of kernel %s: its size is 0 bytes", index, k->name);
     /* A copy stays here, for kernels that are made of this one. */
-    int is_kept = value && bytes <= KEPT_BYTES_MAX;
-    void *copy = is_kept ? clumpi_alloc(&c->allocator, bytes) : NULL;
-    if (is_kept && !copy)
+    clumpi_kept_arg *arg = &k->args[index];
+    int is_small = value && bytes <= sizeof arg->small;
+    int is_large = value && !is_small && bytes <= KEPT_BYTES_MAX;
+    void *copy = is_large ? clumpi_alloc(&c->allocator, bytes) : NULL;
+    if (is_large && !copy)
         return clumpi_fail(&c->error, CLUMP_ERR_MEMORY,
                            "no host memory for parameter %u of kernel %s", index, k->name);
     cl_int code = c->cl.SetKernelArg(k->kernel, index + (k->numbered ? 2 : 1), bytes, value);
@@ -420,8 +426,9 @@ clump_status clump_kernel_set_arg(clump_kernel *k, uint32_t index, size_t bytes,
         clumpi_free(&c->allocator, copy);
         return refused_arg(k, code, index, bytes);
     }
-    if (copy) memcpy(copy, value, bytes);
-    clumpi_free(&c->allocator, k->args[index].value);
-    k->args[index] = (clumpi_kept_arg){bytes, copy};
+    forget_arg(c, arg);
+    arg->value = is_small ? arg->small : copy;
+    if (arg->value) memcpy(arg->value, value, bytes);
+    arg->bytes = bytes;
     return CLUMP_OK;
 }
