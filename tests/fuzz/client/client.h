@@ -344,7 +344,7 @@ void watch_pause(client *c); /* nothing is under way */
 void memory_step(client *c); /* after an operation: what the library holds is within its bounds */
 /* After an operation: after a third of a round resident memory is hardly more than it was at most by then, in this round
  * or in earlier ones of the thread. It may be less in a round that compiles nothing. */
-void memory_watch_process(client *c, uint32_t threads);
+void memory_watch_process(client *c);
 void memory_end(client *c); /* after everything was destroyed: it holds nothing */
 void memory_print(const totals *sum);
 

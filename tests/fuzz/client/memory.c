@@ -64,8 +64,8 @@ void memory_step(client *c) {
     }
 }
 
-void memory_watch_process(client *c, uint32_t threads) {
-    const uint64_t growth = (32u << 20) + threads * (UINT64_C(4) << 20);
+void memory_watch_process(client *c) {
+    const uint64_t growth = UINT64_C(36) << 20;
     if (c->step % 100) return;
     uint64_t now = account_of_process() - c->log.room;
     if (c->step < c->operations / 3 + 100) /* looked at once at least */
