@@ -84,10 +84,15 @@ const char *clump_program_get_log(const clump_program *program);
 clump_status clump_kernel_create(clump_program *program, const char *name, clump_kernel **kernel);
 void clump_kernel_destroy(clump_kernel *kernel);
 clump_status clump_kernel_set_arg(clump_kernel *kernel, uint32_t index, size_t bytes, const void *value);
+clump_status clump_kernel_create_fused(clump_kernel *const *kernels, uint32_t count, clump_kernel **fused);
 clump_status clump_do_all(clump_heap *heap, clump_kernel *kernel, const clump_sync *sync);
 clump_status clump_launch(clump_heap *heap, clump_kernel *kernel, size_t global, size_t local, const clump_sync *sync);
 clump_status clump_do_new(clump_heap *heap, const char *class_name, uint64_t count, clump_kernel *kernel, uint64_t *made, const clump_sync *sync);
 clump_status clump_reduce(clump_heap *heap, clump_kernel *kernel, void *result, size_t bytes, const clump_sync *sync);
+
+/* heap.h: a text for Python, piece by piece */
+extern "Python" void python_write(void *pieces, const char *text, size_t bytes);
+clump_status clump_heap_dump(clump_heap *heap, void (*write)(void *user, const char *text, size_t bytes), void *user);
 
 /* compact.h, collect.h, save.h */
 typedef int... clump_compact_order;

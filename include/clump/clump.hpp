@@ -310,6 +310,15 @@ class kernel {
         return *this;
     }
 
+    /* One kernel of this one and others, for one launch (clump/fuse.h). Each launch takes their parameters as they are then. */
+    template <class... Kernels>
+    kernel fuse(const Kernels &...others) const {
+        clump_kernel *const all[] = {get(), others.get()...};
+        clump_kernel *made = nullptr;
+        detail::check(context_, clump_kernel_create_fused(all, sizeof all / sizeof *all, &made));
+        return kernel(context_, made);
+    }
+
     clump_kernel *get() const noexcept {
         return kernel_.get();
     }
@@ -472,6 +481,24 @@ class heap {
         clump_heap_stats found{};
         check(clump_heap_calc_stats(get(), &found, nullptr, 0));
         return found;
+    }
+    /* As JSON, which clump-inspect shows. */
+    std::string dump() {
+        struct {
+            std::string text;
+            bool is_whole = true;
+        } dumped;
+        const auto write = [](void *user, const char *part, std::size_t bytes) {
+            auto *to = static_cast<decltype(dumped) *>(user);
+            try { /* no exception passes through C */
+                to->text.append(part, bytes);
+            } catch (...) {
+                to->is_whole = false;
+            }
+        };
+        check(clump_heap_dump(get(), write, &dumped));
+        if (!dumped.is_whole) throw std::bad_alloc();
+        return std::move(dumped.text);
     }
     clump_save_report save(const std::string &path) {
         clump_save_desc desc{};

@@ -1,4 +1,6 @@
 """Heaps: objects, launches, and fields as arrays."""
+import json
+
 import numpy as np
 import pyopencl as cl
 import pyopencl.array
@@ -24,6 +26,11 @@ def _names(names):
     """An array of C strings, and what keeps it alive."""
     kept = [ffi.new("char[]", name.encode()) for name in names]
     return ffi.new("char *[]", kept), kept
+
+
+@ffi.def_extern()
+def python_write(pieces, text, bytes_):
+    ffi.from_handle(pieces).append(ffi.buffer(text, bytes_)[:])
 
 
 class Heap:
@@ -217,6 +224,16 @@ __kernel void gather(CLUMP_HEAP_FIXED, CLUMP_NUMBERS, __global {f.device_type} *
         name, report = ffi.new("char[]", str(path).encode()), ffi.new("clump_load_report *")
         self._context._call(lib.clump_heap_load, self._object, ffi.new("clump_load_desc *", {"path": name}), report)
         return report_dict(report)
+
+    def dump(self, path=None):
+        """The heap as clump-inspect reads it: geometry, classes, the fill of each block. Returns it as a dict; path: a file for the text."""
+        pieces = []
+        self._context._call(lib.clump_heap_dump, self._object, lib.python_write, ffi.new_handle(pieces))
+        text = b"".join(pieces)
+        if path is not None:
+            with open(path, "wb") as file:
+                file.write(text)
+        return json.loads(text)
 
     def stats(self):
         stats = ffi.new("clump_heap_stats *")

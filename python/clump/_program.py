@@ -39,12 +39,26 @@ class Kernel:
 
     def __init__(self, program, name):
         made = ffi.new("clump_kernel **")
-        self.name = name
         self._context = program._context
         self._context._call(lib.clump_kernel_create, program._object, name.encode(), made)
-        self._object = made[0]
+        self._take(made[0], name)
+
+    def _take(self, made, name):
+        self.name = name
+        self._object = made
         self._kept = {}
-        destroy_at_end(self, self._context._lock, lib.clump_kernel_destroy, made[0])
+        destroy_at_end(self, self._context._lock, lib.clump_kernel_destroy, made)
+
+    def fuse(self, *others):
+        """One kernel that does what this one and the others do one after the other, in one launch (clump/fuse.h). Each launch takes the
+        parameters that they have then."""
+        parts, made = (self, *others), ffi.new("clump_kernel **")
+        self._context._call(lib.clump_kernel_create_fused, ffi.new("clump_kernel *[]", [part._object for part in parts]), len(parts), made)
+        fused = Kernel.__new__(Kernel)
+        fused._context = self._context
+        fused._take(made[0], ", ".join(part.name for part in parts))
+        fused._kept = {"parts": parts}  # their parameters, too
+        return fused
 
     def set_args(self, *values):
         """All parameters after the heap: NumPy scalars, buffers and arrays of PyOpenCL, pyopencl.LocalMemory."""

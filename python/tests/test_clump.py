@@ -1,5 +1,6 @@
 """The package against NumPy: values of all types, arrays, launches, references, files, pools, errors, lifetimes."""
 import gc
+import json
 import os
 import random
 import tempfile
@@ -300,6 +301,36 @@ class References(Case):
         report = heap.collect()
         self.assertEqual((report["live"], report["dead"]), (0, 25))
         del weak
+
+    def test_dump(self):
+        heap = self.fresh(300, 7)
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "heap.json")
+            dump = heap.dump(path)
+            with open(path) as file:
+                self.assertEqual(json.load(file), dump)
+        self.assertEqual({c["name"]: c["objects"] for c in dump["classes"] if c["capacity"]}, {"Stone": 300, "Leaf": 7})
+
+    def test_fused_kernels(self):
+        heap = self.fresh(100)
+        program = clump.Program(heap, """
+            __kernel void grow(CLUMP_HEAP_FIXED, float by) { CLUMP_FOR_EACH(Stone, self) Stone_weight(self) += by; }
+            __kernel void total(CLUMP_HEAP_FIXED) {
+                float sum = 0;
+                CLUMP_FOR_EACH(Stone, self) sum += Stone_weight(self);
+                CLUMP_REDUCE(float, sum, CLUMP_SUM);
+            }
+            __kernel void borrow(CLUMP_HEAP_FIXED) {
+                CLUMP_FOR_EACH(Stone, self) Stone_number(self) = (uint)Stone_weight((Stone){self.id});
+            }""")
+        grow, total = program.kernel("grow"), program.kernel("total")
+        both = grow.fuse(total)
+        grow.set_args(np.float32(2))
+        self.assertEqual(heap.reduce(both, np.float32), np.float32(99 * 100 / 4 + 200))
+        grow.set_args(np.float32(1))
+        del grow, total
+        self.assertEqual(heap.reduce(both, np.float32), np.float32(99 * 100 / 4 + 300))
+        self.raises("CLUMP_ERR_USAGE", "Stone.weight", program.kernel("grow").fuse, program.kernel("borrow"))
 
     def test_files(self):
         heap = self.fresh(1000)

@@ -64,6 +64,12 @@ __kernel void add(CLUMP_HEAP_FIXED, float by, __global const float *more, __loca
 __kernel void drop(CLUMP_HEAP, uint from) {
     CLUMP_FOR_EACH(Body, self) if (Body_x(self) >= from) Body_free(self);
 }
+__kernel void grow(CLUMP_HEAP_FIXED, float by) {
+    CLUMP_FOR_EACH(Body, self) Body_x(self) += by;
+}
+__kernel void follow(CLUMP_HEAP_FIXED) {
+    CLUMP_FOR_EACH(Body, self) if (!Body_is_null(Body_next(self))) Body_x(self) = Body_x(Body_next(self));
+}
 __kernel void sum(CLUMP_HEAP_FIXED) {
     float sum = 0;
     CLUMP_FOR_EACH(Body, self) sum += Body_x(self);
@@ -129,6 +135,12 @@ static void objects(const clump::context &context, cl_mem more) {
     clump::kernel drop = program.kernel("drop");
     EXPECT(heap.do_new_counted("Body", 1000, program.kernel("init")) == 1000);
     EXPECT(heap.reduce<float>(program.kernel("sum")) == 499500.0f);
+    clump::kernel grow = program.kernel("grow"), grown = grow.fuse(program.kernel("sum"));
+    grow.set_args(1.0f);
+    EXPECT(heap.reduce<float>(grown) == 500500.0f);
+    grow.set_args(-1.0f);
+    EXPECT(heap.reduce<float>(grown) == 499500.0f);
+    THROWS(CLUMP_ERR_USAGE, "Body.x", grow.fuse(program.kernel("follow")));
     heap.do_all(program.kernel("add").set_args(2.0f, more, clump::local{4}));
 
     std::vector<float> x = heap.read_field<float>("Body", "x");
@@ -155,6 +167,7 @@ static void objects(const clump::context &context, cl_mem more) {
     EXPECT(heap.read_structs<body>(body_desc).size() == 502);
     EXPECT(heap.collect().dead == 501); /* the handle is the one root */
     EXPECT(heap.stats().objects == 1);
+    EXPECT(heap.dump().find("\"Body\"") != std::string::npos);
     EXPECT(heap.read_structs<body>(body_desc).at(0).hot == 1);
 
     const char *path = "adopt_cpp.clump";
