@@ -75,7 +75,7 @@ typedef struct text {
 /* ---- Schema ------------------------------------------------------------------------------------ */
 
 typedef struct field_model {
-    char name[8];
+    char name[16];
     clump_type type;
     uint32_t number;   /* among all fields of the schema */
     uint32_t width;    /* 1 for scalars */
@@ -89,7 +89,7 @@ typedef struct field_model {
 } field_model;
 
 typedef struct class_model {
-    char name[8];
+    char name[16];
     int base; /* NO_CLASS: none */
     int is_abstract, is_aos;
     uint32_t id;                              /* as the library says */
