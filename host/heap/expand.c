@@ -27,8 +27,7 @@ static const char *find_oddity(const clumpi_reading *r, const clumpi_macro *m, u
     for (size_t i = m->body.begin; i < m->body.end; i++) {
         const clumpi_token *t = &r->replacements.all[i];
         if (*t->at == '#') return "makes tokens by #";
-        if (t->kind == CLUMPI_TOKEN_SIGN)
-            depth += (strchr("([{", *t->at) != NULL) - (strchr(")]}", *t->at) != NULL);
+        depth += clumpi_token_opens(t) - clumpi_token_closes(t);
     }
     return depth ? "has a bracket without the other one" : NULL;
 }

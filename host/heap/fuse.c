@@ -86,7 +86,7 @@ static int is_at_file_scope(const clumpi_reading *r, const clumpi_token *name) {
         int is_enum = (i > 0 && clumpi_token_is(&t[i - 1], "enum")) ||
                       (i > 1 && clumpi_token_is(&t[i - 2], "enum"));
         if (clumpi_token_same(&t[i], name)) return 1;
-        if (strchr("([{", *t[i].at) && !(is_enum && *t[i].at == '{'))
+        if (clumpi_token_opens(&t[i]) && !(is_enum && *t[i].at == '{'))
             i = clumpi_token_close(&r->code, i, r->code.count);
     }
     return 0;
@@ -418,14 +418,10 @@ clump_status clumpi_fused_prepare(clump_heap *heap, clump_kernel *k, const char 
     clump_context *c = heap->context;
     const clumpi_fused *f = k->fused;
     cl_uint at = 1;
-    for (uint32_t part = 0; part < f->part_count; part++)
-        for (uint32_t i = 0; i < f->parts[part]->arg_count; i++)
-            if (!f->parts[part]->args[i].bytes)
-                return clumpi_fail(
-                    &c->error, CLUMP_ERR_USAGE,
-                    "%s: parameter %u of kernel %s, counted after the heap, was never set", call, i,
-                    f->parts[part]->name);
-    clump_status status = check_all_buffers(heap, f, call);
+    clump_status status = CLUMP_OK;
+    for (uint32_t part = 0; part < f->part_count && !status; part++)
+        status = clumpi_args_check(f->parts[part], call);
+    if (!status) status = check_all_buffers(heap, f, call);
     if (status) return status;
     for (uint32_t part = 0; part < f->part_count; part++) {
         const clump_kernel *from = f->parts[part];

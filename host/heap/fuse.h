@@ -45,7 +45,7 @@ typedef struct clumpi_range {
 
 typedef struct clumpi_macro {
     clumpi_token name;
-    clumpi_range parameters, body; /* of clumpi_text_of_program.replacements */
+    clumpi_range parameters, body; /* of clumpi_reading.replacements */
     int is_function, is_active;
     int is_doubtful; /* defined more than once, or undefined, or variadic */
     uint32_t line;   /* of its definition; 0: an option of the build */
@@ -80,11 +80,14 @@ int clumpi_token_same(const clumpi_token *a, const clumpi_token *b);
 #define CLUMPI_TOKEN_TEXT_BYTES 132u
 const char *clumpi_token_text(const clumpi_token *t, char name[CLUMPI_TOKEN_TEXT_BYTES]);
 int clumpi_tokens_add(clumpi_reading *r, clumpi_tokens *tokens, clumpi_token t);
+/* Is it an opening bracket, a closing one? */
+int clumpi_token_opens(const clumpi_token *t);
+int clumpi_token_closes(const clumpi_token *t);
 /* The bracket that closes the one at `open`; `end` if none does. */
 size_t clumpi_token_close(const clumpi_tokens *tokens, size_t open, size_t end);
 /* The end of the statement that begins at `at`, which no macro hides; `end` if it does not end before. */
 size_t clumpi_statement_end(const clumpi_tokens *tokens, size_t at, size_t end);
-/* The range of the next argument of a list that ends at `end`; 0: there is none. list->begin moves behind it. */
+/* The range of the next argument of a list that ends at `end`; 0: there is none. list->begin moves past it. */
 int clumpi_next_argument(const clumpi_tokens *tokens, clumpi_range *list, clumpi_range *argument);
 
 /* ---- expand.c ---- */

@@ -417,6 +417,9 @@ typedef struct clumpi_crowd {
 clump_status clumpi_list_update(clump_heap *heap, int numbered, const clumpi_crowd *crowd,
                                 const clump_sync *sync);
 
+/* Was each parameter set? */
+clump_status clumpi_args_check(const clump_kernel *k, const char *call);
+
 /* Everything that must hold before the first launch of a call, so that a failure changes nothing. */
 clump_status clumpi_run_prepare(clump_heap *heap, clump_kernel *k, const clump_sync *sync,
                                 const char *call);

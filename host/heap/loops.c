@@ -16,7 +16,7 @@ typedef struct kernel_parts {
  * memory that they share? */
 static void check_declaration(clumpi_reading *r, clumpi_range part) {
     clumpi_tokens t = {0};
-    size_t words = 0, behind = 0;
+    size_t words = 0, after = 0;
     int has_call = 0, has_brace = 0, is_constant = 0, is_type = 0, is_global = 0;
     clumpi_expand(r, part, CLUMPI_EXPAND_ROUGHLY, &t);
     for (size_t i = 0; i < t.count; i++) {
@@ -24,8 +24,8 @@ static void check_declaration(clumpi_reading *r, clumpi_range part) {
         has_call |= clumpi_token_is(one, "(");
         has_brace |= clumpi_token_is(one, "{");
         if (clumpi_token_is(one, "=")) break;
-        if (strchr("([{", *one->at)) {
-            behind = 0;
+        if (clumpi_token_opens(one)) {
+            after = 0;
             i = clumpi_token_close(&t, i, t.count);
             continue;
         }
@@ -33,11 +33,11 @@ static void check_declaration(clumpi_reading *r, clumpi_range part) {
         is_type |= clumpi_token_is(one, "typedef");
         is_global |= clumpi_token_is(one, "__global") || clumpi_token_is(one, "global");
         words += one->kind == CLUMPI_TOKEN_WORD;
-        behind += one->kind == CLUMPI_TOKEN_WORD;
+        after += one->kind == CLUMPI_TOKEN_WORD;
     }
     int is_tagged = t.count && (clumpi_token_is(t.all, "struct") ||
                                 clumpi_token_is(t.all, "union") || clumpi_token_is(t.all, "enum"));
-    int is_declared_type = is_tagged && (has_brace ? !behind : words == 2);
+    int is_declared_type = is_tagged && (has_brace ? !after : words == 2);
     if (t.count &&
         (is_type ? is_global : !has_call && !is_constant && !is_declared_type && words > 1))
         clumpi_refuse(r, t.all,
@@ -178,11 +178,11 @@ static void add_declared(clumpi_reading *r, clumpi_range part, clumpi_tokens *na
         int is_end = clumpi_token_is(&t[i + 1], ";") || clumpi_token_is(&t[i + 1], ",") ||
                      clumpi_token_is(&t[i + 1], "=") || clumpi_token_is(&t[i + 1], "[");
         if (t[i].kind == CLUMPI_TOKEN_WORD && is_end) clumpi_tokens_add(r, names, t[i]);
-        if (strchr("([{", *t[i].at)) i = clumpi_token_close(&r->code, i, part.end);
+        if (clumpi_token_opens(&t[i])) i = clumpi_token_close(&r->code, i, part.end);
         if (i < part.end && clumpi_token_is(&t[i], "="))
             while (i + 1 < part.end && !clumpi_token_is(&t[i + 1], ","))
-                i = strchr("([{", *t[i + 1].at) ? clumpi_token_close(&r->code, i + 1, part.end)
-                                                : i + 1;
+                i = clumpi_token_opens(&t[i + 1]) ? clumpi_token_close(&r->code, i + 1, part.end)
+                                                  : i + 1;
     }
 }
 

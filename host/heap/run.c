@@ -120,6 +120,16 @@ static int same_layout(const clump_heap *heap, const clump_program *p) {
     return 1;
 }
 
+clump_status clumpi_args_check(const clump_kernel *k, const char *call) {
+    for (uint32_t i = 0; i < k->arg_count; i++)
+        if (!k->args[i].bytes)
+            return clumpi_fail(
+                &k->program->context->error, CLUMP_ERR_USAGE,
+                "%s: parameter %u of kernel %s, counted after the heap, was never set", call, i,
+                k->name);
+    return CLUMP_OK;
+}
+
 clump_status clumpi_run_prepare(clump_heap *heap, clump_kernel *k, const clump_sync *sync,
                                 const char *call) {
     if (!heap) return CLUMP_ERR_USAGE;
@@ -139,14 +149,8 @@ clump_status clumpi_run_prepare(clump_heap *heap, clump_kernel *k, const clump_s
                            "%s: the kernel's program was made for a heap of another layout or "
                            "another context",
                            call);
-    if (k->fused) status = clumpi_fused_prepare(heap, k, call);
+    status = k->fused ? clumpi_fused_prepare(heap, k, call) : clumpi_args_check(k, call);
     if (status) return status;
-    for (uint32_t i = 0; i < k->arg_count && !k->fused; i++)
-        if (!k->args[i].bytes)
-            return clumpi_fail(
-                &c->error, CLUMP_ERR_USAGE,
-                "%s: parameter %u of kernel %s, counted after the heap, was never set", call, i,
-                k->name);
     cl_int code = c->cl.SetKernelArg(k->kernel, 0, sizeof heap->buffer, &heap->buffer);
     if (!code && k->numbered) {
         const clumpi_header *h = &heap->geometry.header;

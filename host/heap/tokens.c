@@ -60,19 +60,19 @@ int clumpi_tokens_add(clumpi_reading *r, clumpi_tokens *tokens, clumpi_token t) 
     return 1;
 }
 
-static int is_open(const clumpi_token *t) {
+int clumpi_token_opens(const clumpi_token *t) {
     return t->kind == CLUMPI_TOKEN_SIGN && t->bytes == 1 && strchr("([{", *t->at) != NULL;
 }
 
-static int is_close(const clumpi_token *t) {
+int clumpi_token_closes(const clumpi_token *t) {
     return t->kind == CLUMPI_TOKEN_SIGN && t->bytes == 1 && strchr(")]}", *t->at) != NULL;
 }
 
 size_t clumpi_token_close(const clumpi_tokens *tokens, size_t open, size_t end) {
     size_t depth = 0;
     for (size_t i = open; i < end; i++) {
-        depth += (size_t)is_open(&tokens->all[i]);
-        if (is_close(&tokens->all[i]) && --depth == 0) return i;
+        depth += (size_t)clumpi_token_opens(&tokens->all[i]);
+        if (clumpi_token_closes(&tokens->all[i]) && --depth == 0) return i;
     }
     return end;
 }
@@ -81,7 +81,7 @@ int clumpi_next_argument(const clumpi_tokens *tokens, clumpi_range *list, clumpi
     if (list->begin >= list->end) return 0;
     size_t at = list->begin;
     while (at < list->end && !clumpi_token_is(&tokens->all[at], ",")) {
-        if (is_open(&tokens->all[at])) at = clumpi_token_close(tokens, at, list->end);
+        if (clumpi_token_opens(&tokens->all[at])) at = clumpi_token_close(tokens, at, list->end);
         if (at < list->end) at++;
     }
     *argument = (clumpi_range){list->begin, at};
@@ -91,8 +91,8 @@ int clumpi_next_argument(const clumpi_tokens *tokens, clumpi_range *list, clumpi
 
 /* ---- Statements ---- */
 
-static size_t behind_brackets(const clumpi_tokens *tokens, size_t at, size_t end) {
-    if (at >= end || !is_open(&tokens->all[at])) return at;
+static size_t after_brackets(const clumpi_tokens *tokens, size_t at, size_t end) {
+    if (at >= end || !clumpi_token_opens(&tokens->all[at])) return at;
     at = clumpi_token_close(tokens, at, end);
     return at < end ? at + 1 : end;
 }
@@ -107,17 +107,17 @@ size_t clumpi_statement_end(const clumpi_tokens *tokens, size_t at, size_t end) 
     static const char *const heads[] = {"for", "while", "switch", "if", "CLUMP_FOR_ALL"};
     while (at < end && tokens->all[at].kind == CLUMPI_TOKEN_DIRECTIVE) at++;
     if (at >= end) return end;
-    if (clumpi_token_is(&tokens->all[at], "{")) return behind_brackets(tokens, at, end);
+    if (clumpi_token_is(&tokens->all[at], "{")) return after_brackets(tokens, at, end);
     if (is_word_of(&tokens->all[at], heads, sizeof heads / sizeof *heads)) {
         int is_if = clumpi_token_is(&tokens->all[at], "if");
-        at = clumpi_statement_end(tokens, behind_brackets(tokens, at + 1, end), end);
+        at = clumpi_statement_end(tokens, after_brackets(tokens, at + 1, end), end);
         if (is_if && at < end && clumpi_token_is(&tokens->all[at], "else"))
             at = clumpi_statement_end(tokens, at + 1, end);
         return at;
     }
     if (clumpi_token_is(&tokens->all[at], "do")) at = clumpi_statement_end(tokens, at + 1, end);
     while (at < end && !clumpi_token_is(&tokens->all[at], ";"))
-        at = is_open(&tokens->all[at]) ? behind_brackets(tokens, at, end) : at + 1;
+        at = clumpi_token_opens(&tokens->all[at]) ? after_brackets(tokens, at, end) : at + 1;
     return at < end ? at + 1 : end;
 }
 
@@ -245,7 +245,7 @@ static clumpi_range rest_of_line(cursor *c) {
     return range;
 }
 
-/* Behind the word `define`. */
+/* After the word `define`. */
 static void read_define(cursor *c) {
     clumpi_macro m = {.name = next_token(c), .line = c->line};
     if (*c->at == '(') {

@@ -146,8 +146,8 @@ static size_t bracket_around(const scan *s, size_t i) {
     for (size_t depth = 0; i-- > 0;) {
         const clumpi_token *t = at(s, i);
         if (t->kind != CLUMPI_TOKEN_SIGN || t->bytes != 1) continue;
-        if (strchr(")]}", *t->at)) depth++;
-        if (strchr("([{", *t->at) && depth-- == 0) return i;
+        if (clumpi_token_closes(t)) depth++;
+        if (clumpi_token_opens(t) && depth-- == 0) return i;
     }
     return SIZE_MAX;
 }

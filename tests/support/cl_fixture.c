@@ -164,6 +164,14 @@ void cl_fixture_expect_cl(cl_int code, const char *call, const char *file, int l
     _fail(file, line);
 }
 
+uint32_t cl_fixture_line_of(const char *source, const char *text) {
+    const char *end = strstr(source, text);
+    uint32_t line = 1;
+    assert_non_null(end);
+    for (const char *c = source; c < end; c++) line += *c == '\n';
+    return line;
+}
+
 void cl_fixture_expect_words(const clump_error *e, clump_status found, clump_status expected,
                              const char *words, const char *call, int line) {
     if (found != expected)

@@ -70,6 +70,9 @@ void cl_fixture_expect(const cl_fixture *f, clump_status found, clump_status exp
                        const char *call, const char *file, int line);
 void cl_fixture_expect_cl(cl_int code, const char *call, const char *file, int line);
 
+/* The line of a source, counted from 1, on which the first `text` of it begins. */
+uint32_t cl_fixture_line_of(const char *source, const char *text);
+
 /* A call returned `found`; it must be `expected`, and the error record must say so and mention `words`. */
 void cl_fixture_expect_words(const clump_error *error, clump_status found, clump_status expected,
                              const char *words, const char *call, int line);

@@ -381,14 +381,6 @@ static const char *const called[CALLS] = {
     "CLUMP_DISPATCH(seen, Shape, see", "CLUMP_DISPATCH(__global uint *, Shape, marks_of",
     "CLUMP_DISPATCH_VOID(Shape, mark"};
 
-static uint32_t line_of(const char *text) {
-    const char *end = strstr(source, text);
-    uint32_t line = 1;
-    assert_non_null(end);
-    for (const char *c = source; c < end; c++) line += *c == '\n';
-    return line;
-}
-
 /* Freed, of another class, none: each is reported by each call, whose result is zero. Null is none, too, and is
  * not reported. */
 static void call_wrong(void) {
@@ -429,7 +421,8 @@ static void test_wrong_in_checked_heap(void **state) {
         assert_int_equal(findings[i].kind, CLUMP_FINDING_CAST);
         assert_string_equal(findings[i].place.kernel, "call");
         for (uint32_t k = 0; k < CALLS; k++)
-            if (findings[i].place.line == line_of(called[k])) of_call[k] += findings[i].count;
+            if (findings[i].place.line == cl_fixture_line_of(source, called[k]))
+                of_call[k] += findings[i].count;
     }
     for (uint32_t k = 0; k < CALLS; k++) assert_int_equal(of_call[k], 3);
     CHECK_HEAP(f, heap);

@@ -219,15 +219,6 @@ static clump_heap *heap;
 static clump_program *program;
 static const clump_error *error;
 
-/* Line of the source, for messages. */
-static uint32_t line_of(const char *text) {
-    const char *end = strstr(source, text);
-    uint32_t line = 1;
-    assert_non_null(end);
-    for (const char *c = source; c < end; c++) line += *c == '\n';
-    return line;
-}
-
 static clump_kernel *kernel_of(const char *name) {
     clump_kernel *k = cl_fixture_kernel(f, program, name);
     uint32_t x = 3;
@@ -437,9 +428,11 @@ static void test_lines(void **state) {
     char words[64];
     get_all(&a, kernels);
     CHECK_STATUS(f, clump_kernel_create_fused(kernels, 2, &fused), CLUMP_ERR_USAGE);
-    snprintf(words, sizeof words, "own object (program.cl:%u)", line_of("__kernel void set_a"));
+    snprintf(words, sizeof words, "own object (program.cl:%u)",
+             cl_fixture_line_of(source, "__kernel void set_a"));
     assert_non_null(strstr(error->message, words));
-    snprintf(words, sizeof words, "other objects (program.cl:%u)", line_of("__kernel void see_a"));
+    snprintf(words, sizeof words, "other objects (program.cl:%u)",
+             cl_fixture_line_of(source, "__kernel void see_a"));
     assert_non_null(strstr(error->message, words));
     put_all(kernels, 2);
 }
