@@ -406,7 +406,7 @@ typedef struct group_words {
     uint count; /* of parts[], or of the next frontier of a narrow step */
     uint at;    /* place in the queue that was reserved */
     uint tile;  /* that the group took */
-    uint wide;  /* of wide[] */
+    uint wide;  /* of wide[]; more than fit where some were not put there */
     uint rows;  /* of a tile */
     uint most;  /* references that an object of the tile has, those of wide[] left out */
 } group_words;
@@ -496,6 +496,33 @@ static inline void follow_arrays(clumpi_mark *m, uint object, uint class_id, uin
     }
 }
 
+/* The most references that one array of an object has in raw memory. */
+static inline uint longest_array(const clumpi_mark *m, uint object, uint class_id) {
+    uint most = 0;
+    for (uint c = m->v.classes[class_id].arrays; c < m->v.classes[class_id].cleared; c++) {
+        const clumpi_column array = clumpi_columns(&m->v)[c];
+        most = max(most, clumpi_outside_of(&m->r, &array, object).count);
+    }
+    return most;
+}
+
+/* An object's arrays by this work-item; if one is long, by the whole group in follow_long(). s->shared->wide was 0 before. */
+static inline void offer_arrays(clumpi_mark *m, const group_memory *s, uint object, uint class_id) {
+    uint is_long = longest_array(m, object, class_id) > m->control->wide;
+    uint place = is_long ? atomic_inc(&s->shared->wide) : CLUMPI_MARK_ITEMS;
+    if (place < CLUMPI_MARK_ITEMS) s->wide[place] = object;
+    else follow_arrays(m, object, class_id, 0, 1);
+}
+
+/* The objects with long arrays that the group was offered; together. */
+static inline void follow_long(clumpi_mark *m, const group_memory *s) {
+    CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
+    uint n = min(s->shared->wide, CLUMPI_MARK_ITEMS);
+    for (uint i = 0; i < n; i++)
+        follow_arrays(m, s->wide[i], clumpi_mark_class(m, s->wide[i]), (uint)get_local_id(0), (uint)get_local_size(0));
+    CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
+}
+
 /* References number from, from + 1, ... of one object, by the whole group. */
 static inline void follow_wide(clumpi_mark *m, const group_memory *s, uint object, uint from) {
     uint end = m->refs_of[clumpi_mark_class(m, object)], items = (uint)get_local_size(0);
@@ -554,7 +581,12 @@ static inline void queue_step(clumpi_mark *m, const group_memory *s) {
         uint at = tile * items + me, object = at < length ? m->in[at] : 0u;
         uint count = object ? m->refs_of[clumpi_mark_class(m, object)] : 0u;
         s->tile[me] = object;
-        if (CLUMPI_REF_ARRAYS && object) follow_arrays(m, object, clumpi_mark_class(m, object), 0, 1);
+#if CLUMPI_REF_ARRAYS
+        if (me == 0) s->shared->wide = 0;
+        CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
+        if (object) offer_arrays(m, s, object, clumpi_mark_class(m, object));
+        follow_long(m, s);
+#endif
         if (m->control->histogram) follow_by_rank(m, s, count);
         else follow_by_sums(m, s, count);
     }
@@ -610,13 +642,14 @@ static inline void narrow_step(clumpi_mark *m, const group_memory *s) {
         uint team = narrow_team(m, n, items), member = me & (team - 1u);
         for (uint i = me / team; i < n; i += items / team) {
             uint class_id = at->classes[i], count = m->refs_of[class_id];
+            uint longest = CLUMPI_REF_ARRAYS ? longest_array(m, at->refs[i], class_id) : 0u;
             uint place = CLUMPI_MARK_ITEMS;
-            if (CLUMPI_REF_ARRAYS) follow_arrays(m, at->refs[i], class_id, member, team);
-            if (count / team > wide && team < items) /* for the whole group, below; no room: team is 1 */
+            if (max(count, longest) / team > wide && team < items) /* for the whole group, below; no room: team is 1 */
                 place = member ? 0u : atomic_inc(&s->shared->wide);
             if (place < CLUMPI_MARK_ITEMS) {
                 if (member == 0) s->wide[place] = i;
             } else {
+                if (CLUMPI_REF_ARRAYS) follow_arrays(m, at->refs[i], class_id, member, team);
                 for (uint k = member; k < count; k += team)
                     follow_narrow(m, s, at->refs[i], class_id, k, next);
             }
@@ -625,6 +658,7 @@ static inline void narrow_step(clumpi_mark *m, const group_memory *s) {
         uint many = min(s->shared->wide, CLUMPI_MARK_ITEMS);
         for (uint i = 0; i < many; i++) {
             uint class_id = at->classes[s->wide[i]], count = m->refs_of[class_id];
+            if (CLUMPI_REF_ARRAYS) follow_arrays(m, at->refs[s->wide[i]], class_id, me, items);
             for (uint k = me; k < count; k += items)
                 follow_narrow(m, s, at->refs[s->wide[i]], class_id, k, next);
         }
@@ -645,8 +679,8 @@ static inline void narrow_step(clumpi_mark *m, const group_memory *s) {
 }
 
 /* 64 work-items scan a row: each reference field of it is read in one go. A few objects with many
- * references are better served object by object. */
-static inline void scan_row(clumpi_mark *m, uint granule, ulong bits) {
+ * references are better served object by object. Long arrays are left to follow_long(). */
+static inline void scan_row(clumpi_mark *m, const group_memory *s, uint granule, ulong bits) {
     uint member = (uint)get_local_id(0) & 63u, row = granule << 6;
     uint class_id = clumpi_mark_class(m, row), refs = m->refs_of[class_id];
     if (refs > m->control->wide && clumpi_popcount64(bits) < 32u) {
@@ -660,7 +694,7 @@ static inline void scan_row(clumpi_mark *m, uint granule, ulong bits) {
         return;
     }
     if (!(bits >> member & 1ul)) return;
-    if (CLUMPI_REF_ARRAYS) follow_arrays(m, row | member, class_id, 0, 1);
+    if (CLUMPI_REF_ARRAYS) offer_arrays(m, s, row | member, class_id);
     for (uint c = m->v.classes[class_id].refs; c < m->v.classes[class_id].weak; c++) {
         const clumpi_column column = clumpi_columns(&m->v)[c];
         __global const uchar *at = m->r.heap + granule * m->r.granule_bytes + column.base +
@@ -685,7 +719,7 @@ static inline void rows_step(clumpi_mark *m, uint refill, const group_memory *s)
         if (tile > m->r.end / items || tile * items >= m->r.end) break;
         uint g = tile * items + me, skip = refill && is_full(m);
         ulong bits = g < m->r.end && !skip ? clumpi_take_grey(m, g) : 0ul;
-        if (me == 0) s->shared->rows = 0;
+        if (me == 0) s->shared->rows = s->shared->wide = 0;
         CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
         scanned += clumpi_popcount64(bits);
         if (bits && refill) {
@@ -699,8 +733,9 @@ static inline void rows_step(clumpi_mark *m, uint refill, const group_memory *s)
         CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
         uint n = s->shared->rows;
         for (uint i = me >> 6; i < n; i += items >> 6)
-            scan_row(m, s->step->rows.granule[i],
+            scan_row(m, s, s->step->rows.granule[i],
                      (ulong)s->step->rows.high[i] << 32 | s->step->rows.low[i]);
+        if (CLUMPI_REF_ARRAYS) follow_long(m, s);
     }
     if (scanned) CLUMPI_ADD(&m->control->scanned[m->next], scanned);
 }

@@ -12,10 +12,11 @@
  *   at_moved            a bit per block: its objects leave                         plan .. finish
  *   at_record_table     words [entries]: sources, by hash                          merge .. rewrite
  *   at_record_bits      ulong [place in the list][block_rows_max]: bitmaps         merge .. rewrite
+ *   at_chunks           clumpi_array_chunk [1 + chunk]: parts of long arrays             check, rewrite
  *
  * The plans and what follows them are in the scratch of calls (cl/heap/layout.h). The tallies stand where
- * the counts and histograms were, which nobody needs once the plan is made. The records stand in the place of
- * the do-all's list (at_list_index, at_list_masks), which the objects that move make invalid anyway. All
+ * the counts and histograms were, which nobody needs once the plan is made. The records and chunks stand in the
+ * place of the do-all's list (at_list_index, at_list_masks, at_list_rows), which the objects that move make invalid anyway. All
  * other memory is of this part alone.
  *
  * Read first: cl/core/layout.h. Read next: plan.clh.
@@ -68,6 +69,13 @@ typedef struct clumpi_tally {
     clumpi_u32 examined, rewritten, dangling, pad;
 } clumpi_tally;
 
+/* References that lie together in raw memory: a part of an array of run-time length. 16 bytes. */
+typedef struct clumpi_array_chunk {
+    clumpi_u32 count, at; /* references; the first is in unit `at` of the heap (CLUMPI_RAW_UNIT) */
+    clumpi_u32 column, pad; /* of the array's words */
+} clumpi_array_chunk;
+
+#define CLUMPI_CHUNK_REFS 4096u /* of a chunk, unless the heap is too large for that (clumpi_array_chunk_most()) */
 #define CLUMPI_TALLIES 4u    /* work-groups that compaction launches for each one of other passes */
 #define CLUMPI_MOVE_ROWS 16u /* rows of sources that a work-group moves at a time, at most */
 #define CLUMPI_HOLE_ROWS 256u /* rows of targets whose free slots it numbers in local memory */

@@ -108,9 +108,26 @@ static inline referent follow_record(const clumpi_view *v, const clumpi_reach *t
     return s;
 }
 
-/* Sum up what the work-items of a group saw; one entry per group. */
-static inline void tally_up(const clumpi_view *v, clumpi_tally t, __local clumpi_tally *sums) {
-    if (get_local_id(0) == 0) sums->examined = sums->rewritten = sums->dangling = 0;
+#define LONG_MAX 256u /* arrays that a block's objects leave to the work-group; others are done at once */
+
+/* Local memory of a work-group. */
+typedef struct group_memory {
+    clumpi_tally sums;
+#if CLUMPI_REF_ARRAYS
+    uint arrays, chunk;  /* that it rewrites together; place of the first chunk of one */
+    uint refs[LONG_MAX]; /* the objects that have them */
+#endif
+} group_memory;
+
+/* Sum up what the work-items of a group saw; one entry per group. more: to what the launch before saw. */
+static inline void tally_up(const clumpi_view *v, clumpi_tally t, __local group_memory *group, uint more) {
+    __local clumpi_tally *sums = &group->sums;
+    __global clumpi_tally *entry = &clumpi_tallies(v)[get_group_id(0)];
+    if (get_local_id(0) == 0) {
+        sums->examined = more ? entry->examined : 0u;
+        sums->rewritten = more ? entry->rewritten : 0u;
+        sums->dangling = more ? entry->dangling : 0u;
+    }
     CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
     atomic_add(&sums->examined, t.examined);
     atomic_add(&sums->rewritten, t.rewritten);
@@ -118,7 +135,7 @@ static inline void tally_up(const clumpi_view *v, clumpi_tally t, __local clumpi
     CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
     if (get_local_id(0) != 0) return;
     sums->pad = 0;
-    clumpi_tallies(v)[get_group_id(0)] = *sums;
+    *entry = *sums;
 }
 
 /* What is done with references. */
@@ -232,62 +249,140 @@ static inline void rewrite_element(const clumpi_view *v, const clumpi_reach *r, 
     }
 }
 
-/* What arrays of run-time length have in raw memory, of all objects of a block: each array by one work-item. */
-static inline void rewrite_arrays(const clumpi_view *v, const clumpi_reach *r, const rewrite_mode *p,
-                                  const clumpi_column *array, uint granule, uint rows, uint row_granules,
-                                  clumpi_tally *tally) {
-    for (uint at = (uint)get_local_id(0); at < rows * 64u; at += (uint)get_local_size(0)) {
-        uint g = granule + (at >> 6) * row_granules, slot = at & 63u;
-        if (!(clumpi_row_bits(v, g) >> slot & 1ul)) continue;
-        const clumpi_outside o = clumpi_outside_of(r, array, g << 6 | slot);
-        for (uint e = 0; e < o.count; e++) rewrite_field(v, r, p, array, o.refs + e, o.refs[e], tally);
-    }
+#if CLUMPI_REF_ARRAYS /* ---- Arrays of run-time length ---- */
+
+/* What arrays of references have in raw memory can be a handful of elements or most of the heap. An array of few is rewritten
+ * by the work-item that finds it, one of more than FEW by the work-group, and a long one is cut into chunks, which the next launch
+ * deals out to all work-groups. */
+#define FEW 32u
+
+/* References number me, me + items, ... */
+static inline void rewrite_part(const clumpi_view *v, const clumpi_reach *r, const rewrite_mode *p,
+                                const clumpi_column *array, clumpi_outside o, uint me, uint items, clumpi_tally *tally) {
+    for (uint e = me; e < o.count; e += items) rewrite_field(v, r, p, array, o.refs + e, o.refs[e], tally);
 }
 
+/* Leave a long array to the next launch, by the whole group. 0: there is no room for its chunks. */
+static inline uint leave_chunks(const clumpi_view *v, uint column, clumpi_outside o, uint most,
+                                __local group_memory *group) {
+    __global clumpi_array_chunk *chunks = clumpi_array_chunks(v);
+    uint count = (o.count - 1u) / most + 1u, room = clumpi_array_chunk_room(v);
+    CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE); /* group->chunk was read */
+    if (get_local_id(0) == 0) group->chunk = CLUMPI_ADD(&chunks->count, count);
+    CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
+    uint first = min(group->chunk, room), fits = count <= room - first;
+    uint at = (uint)(((__global uchar *)o.refs - v->heap) / CLUMPI_RAW_UNIT), step = most / (CLUMPI_RAW_UNIT / 4u);
+    for (uint i = (uint)get_local_id(0); i < min(count, room - first); i += (uint)get_local_size(0)) {
+        clumpi_array_chunk chunk = {fits ? min(o.count - i * most, most) : 0u, at + i * step, column, 0};
+        chunks[1u + first + i] = chunk;
+    }
+    return fits;
+}
+
+/* Of all objects of a block; together. */
+static inline void rewrite_arrays(const clumpi_view *v, const clumpi_reach *r, const rewrite_mode *p,
+                                  uint column, uint granule, uint rows, uint row_granules,
+                                  __local group_memory *group, clumpi_tally *tally) {
+    const clumpi_column words = clumpi_columns(v)[column], *array = &words;
+    if (!array->hit) return; /* all of the group */
+    uint me = (uint)get_local_id(0), items = (uint)get_local_size(0), most = clumpi_array_chunk_most(v);
+    CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE); /* group->refs was read */
+    if (me == 0) group->arrays = 0;
+    CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
+    for (uint at = me; at < rows * 64u; at += items) {
+        uint g = granule + (at >> 6) * row_granules, ref = g << 6 | (at & 63u);
+        if (!(clumpi_row_bits(v, g) >> (at & 63u) & 1ul)) continue;
+        const clumpi_outside o = clumpi_outside_of(r, array, ref);
+        uint place = o.count > FEW ? atomic_inc(&group->arrays) : LONG_MAX;
+        if (place < LONG_MAX) group->refs[place] = ref;
+        else rewrite_part(v, r, p, array, o, 0, 1, tally);
+    }
+    CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
+    uint count = min(group->arrays, LONG_MAX);
+    for (uint i = 0; i < count; i++) {
+        const clumpi_outside o = clumpi_outside_of(r, array, group->refs[i]);
+        uint is_left = o.count > most ? leave_chunks(v, column, o, most, group) : 0u;
+        if (!is_left) rewrite_part(v, r, p, array, o, me, items, tally);
+    }
+    CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
+}
+
+/* The chunks that rewrite_all() left, in the launch after it. */
+static inline void rewrite_chunks(const clumpi_view *v, const rewrite_mode *p, __local group_memory *group) {
+    const clumpi_reach r = clumpi_reach_of(v);
+    clumpi_tally tally = {0, 0, 0, 0};
+    __global const clumpi_array_chunk *chunks = clumpi_array_chunks(v);
+    uint count = min(chunks->count, clumpi_array_chunk_room(v));
+    for (uint i = (uint)get_group_id(0); i < count; i += (uint)get_num_groups(0)) {
+        const clumpi_array_chunk chunk = chunks[1u + i];
+        const clumpi_column array = clumpi_columns(v)[chunk.column];
+        const clumpi_outside o = {(__global uint *)(v->heap + (ulong)chunk.at * CLUMPI_RAW_UNIT), chunk.count};
+        rewrite_part(v, &r, p, &array, o, (uint)get_local_id(0), (uint)get_local_size(0), &tally);
+    }
+    tally_up(v, tally, group, 1);
+}
+
+#endif
+
 /* All references of the heap that can point to a class that takes part; a work-group per block. */
-static inline void rewrite_all(clumpi_view v, rewrite_mode p, __local clumpi_tally *sums) {
-    const clumpi_reach r = clumpi_reach_of(&v);
+static inline void rewrite_blocks(const clumpi_view *v, const rewrite_mode *p, __local group_memory *group) {
+    const clumpi_reach r = clumpi_reach_of(v);
     clumpi_tally tally = {0, 0, 0, 0};
     for (uint block = r.first_block + (uint)get_group_id(0); block < r.block_end;
          block += (uint)get_num_groups(0)) {
         uint c = clumpi_class_of_state(r.states[block]);
-        if (c == 0 || (!p.null_dangling && clumpi_is_moved(r.moved, block))) continue;
-        uint rows = v.classes[c].rows, row_granules = v.classes[c].row_granules;
-        uint end = v.classes[c].arrays;
-        for (uint i = v.classes[c].refs; i < end; i++) {
-            clumpi_column column = clumpi_columns(&v)[i];
+        if (c == 0 || (!p->null_dangling && clumpi_is_moved(r.moved, block))) continue;
+        uint rows = v->classes[c].rows, row_granules = v->classes[c].row_granules;
+        uint end = v->classes[c].arrays;
+        for (uint i = v->classes[c].refs; i < end; i++) {
+            clumpi_column column = clumpi_columns(v)[i];
             for (uint e = 0; column.hit && e < column.count; e++)
-                rewrite_element(&v, &r, &p, &column, column.base + e * (ulong)column.step,
+                rewrite_element(v, &r, p, &column, column.base + e * (ulong)column.step,
                                 block * r.granules, rows, row_granules, &tally);
         }
-        for (uint i = end; CLUMPI_REF_ARRAYS && i < v.classes[c].cleared; i++) {
-            clumpi_column array = clumpi_columns(&v)[i];
-            if (array.hit) rewrite_arrays(&v, &r, &p, &array, block * r.granules, rows, row_granules, &tally);
-        }
+#if CLUMPI_REF_ARRAYS
+        for (uint i = end; i < v->classes[c].cleared; i++)
+            rewrite_arrays(v, &r, p, i, block * r.granules, rows, row_granules, group, &tally);
+#endif
     }
-    tally_up(&v, tally, sums);
+    tally_up(v, tally, group, 0);
 }
 
-__kernel void clumpi_rewrite(__global uchar *heap, uint header_at) {
-    __local clumpi_tally sums;
-    const rewrite_mode p = {0, {0, 0, 0, &sums.pad, &sums.pad, (__local ulong *)0}};
-    rewrite_all(clumpi_view_of(heap, header_at), p, &sums);
+/* chunks 1: the arrays that the launch before left, else everything else. The same for all work-items. */
+static inline void rewrite_all(const clumpi_view *v, const rewrite_mode *p, uint chunks, __local group_memory *group) {
+#if CLUMPI_REF_ARRAYS
+    if (chunks) {
+        rewrite_chunks(v, p, group);
+        CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE); /* for PoCL: docs/portability.md */
+        return;
+    }
+#endif
+    (void)chunks;
+    rewrite_blocks(v, p, group);
+}
+
+__kernel void clumpi_rewrite(__global uchar *heap, uint header_at, uint chunks) {
+    __local group_memory group;
+    const clumpi_view v = clumpi_view_of(heap, header_at);
+    const rewrite_mode p = {0, {0, 0, 0, &group.sums.pad, &group.sums.pad, (__local ulong *)0}};
+    rewrite_all(&v, &p, chunks, &group);
 }
 
 /* Before anything moves: null the references that name no live object of their class. */
-__kernel void clumpi_null_dangling(__global uchar *heap, uint header_at) {
-    __local clumpi_tally sums;
-    const rewrite_mode p = {1, {0, 0, 0, &sums.pad, &sums.pad, (__local ulong *)0}};
-    rewrite_all(clumpi_view_of(heap, header_at), p, &sums);
+__kernel void clumpi_null_dangling(__global uchar *heap, uint header_at, uint chunks) {
+    __local group_memory group;
+    const clumpi_view v = clumpi_view_of(heap, header_at);
+    const rewrite_mode p = {1, {0, 0, 0, &group.sums.pad, &group.sums.pad, (__local ulong *)0}};
+    rewrite_all(&v, &p, chunks, &group);
 }
 
 /* table: entries words; blocks and bits: (factor + 1) * entries words, and block_rows_max times as many
  * bitmaps, where `in_local` says so. */
-__kernel void clumpi_rewrite_recompute(__global uchar *heap, uint header_at, uint entries,
-                                       uint factor, uint in_local, __local uint *table,
+__kernel void clumpi_rewrite_recompute(__global uchar *heap, uint header_at, uint chunks,
+                                       uint entries, uint factor, uint in_local, __local uint *table,
                                        __local uint *blocks, __local ulong *bits) {
-    __local clumpi_tally sums;
-    clumpi_view v = clumpi_view_of(heap, header_at);
+    __local group_memory group;
+    const clumpi_view v = clumpi_view_of(heap, header_at);
     uint me = (uint)get_local_id(0), items = (uint)get_local_size(0), all = factor + 1u;
     uint rows = v.header->block_rows_max;
     for (uint i = me; i < entries; i += items) table[i] = clumpi_record_table(&v)[i];
@@ -304,7 +399,7 @@ __kernel void clumpi_rewrite_recompute(__global uchar *heap, uint header_at, uin
     }
     CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
     const rewrite_mode p = {0, {entries, factor, in_local, table, blocks, bits}};
-    rewrite_all(v, p, &sums);
+    rewrite_all(&v, &p, chunks, &group);
 }
 
 /* A registered buffer: references at offset + i * stride, in words. Before the move, `check` = 1: those
@@ -314,8 +409,8 @@ __kernel void clumpi_rewrite_outside(__global uchar *heap, uint header_at, __glo
                                      ulong offset, uint stride, ulong count,
                                      __global const uint *counted, ulong counted_at, uint check,
                                      uint null_dangling) {
-    __local clumpi_tally sums;
-    clumpi_view v = clumpi_view_of(heap, header_at);
+    __local group_memory group;
+    const clumpi_view v = clumpi_view_of(heap, header_at);
     const clumpi_reach r = clumpi_reach_of(&v);
     clumpi_tally t = {0, 0, 0, 0};
     ulong end = clumpi_refs_count(count, counted, counted_at);
@@ -335,5 +430,5 @@ __kernel void clumpi_rewrite_outside(__global uchar *heap, uint header_at, __glo
             t.rewritten++;
         }
     }
-    tally_up(&v, t, &sums);
+    tally_up(&v, t, &group, 0);
 }

@@ -172,7 +172,7 @@ typedef struct clumpi_header {
     /* Scratch of compaction: cl/compact/layout.h. */
     clumpi_u32 at_plans, at_plan_counts, at_plan_histograms, at_tallies;
     clumpi_u32 at_plan_list, at_block_plans, at_moved;
-    clumpi_u32 at_record_table, at_record_bits;
+    clumpi_u32 at_record_table, at_record_bits, at_chunks;
     clumpi_u32 at_stripes, at_slots; /* reservations: stripes; the list of slots */
     clumpi_u32 at_striped;           /* a clumpi_striped for each block */
     clumpi_u32 stripes;              /* of a class, at most */
@@ -185,7 +185,7 @@ typedef struct clumpi_header {
     clumpi_u32 raw_units; /* the largest slot of a class that is not of runs, in CLUMPI_RAW_UNIT */
     clumpi_u32 raw_most;  /* the largest request, likewise */
     clumpi_u32 at_marks, mark_rows; /* where runs begin and end (runs.clh); rows of a block that can have some */
-    clumpi_u32 fixed_pad[4];
+    clumpi_u32 fixed_pad[3];
     /* Changed by kernels; each group on a 128-byte line of its own. */
     clumpi_u32 epoch; /* grows when room appears: a full block gets a free slot, a block is freed */
     clumpi_u32 taken; /* how often reserved slots were taken back for other classes */

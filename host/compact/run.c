@@ -51,6 +51,25 @@ static clump_status add_tallies(clumpi_compaction *r, uint64_t *examined, uint64
     return status;
 }
 
+/* A kernel of rewrite.cl that goes through the heap; args[0] is left for its first argument. Where arrays of references have
+ * raw memory, it leaves long ones to a second launch. */
+static clump_status run_inside(clumpi_compaction *r, clump_compact_phase phase, clumpi_kernel_id id,
+                               clumpi_arg *args, uint32_t arg_count) {
+    clump_heap *heap = r->heap;
+    const clumpi_header *h = &heap->geometry.header;
+    size_t wide = clumpi_compact_wide_groups(heap), local = clumpi_compact_block_local(heap);
+    clumpi_u32 chunks = 0, launches = heap->has_ref_arrays && h->raw_units ? 2 : 1;
+    clump_status status = CLUMP_OK;
+    args[0] = (clumpi_arg){sizeof chunks, &chunks};
+    if (launches > 1)
+        status = clumpi_clear(heap->context, heap->buffer, (uint64_t)h->at_chunks * CLUMPI_UNIT,
+                              sizeof(clumpi_array_chunk));
+    for (; chunks < launches && !status; chunks++)
+        status = clumpi_compact_run(r, phase, id, wide, local, args, arg_count);
+    args[0] = (clumpi_arg){0, NULL};
+    return status;
+}
+
 /* All registered buffers: look for dangling references (check 1), or rewrite (check 0). */
 static clump_status run_outside(clumpi_compaction *r, clump_compact_phase phase, clumpi_u32 check) {
     clump_heap *heap = r->heap;
@@ -80,9 +99,8 @@ static clump_status run_check(clumpi_compaction *r) {
     uint64_t ignored = 0;
     clump_status status = CLUMP_OK;
     if (r->desc->null_dangling) {
-        status = clumpi_compact_run(r, CLUMP_COMPACT_CHECK, CLUMPI_COMPACT_KERNEL(null_dangling),
-                                    clumpi_compact_wide_groups(r->heap),
-                                    clumpi_compact_block_local(r->heap), NULL, 0);
+        clumpi_arg args[1] = {{0, NULL}};
+        status = run_inside(r, CLUMP_COMPACT_CHECK, CLUMPI_COMPACT_KERNEL(null_dangling), args, 1);
         /* Rewriting does not see what becomes null here, so it is counted as examined now. */
         uint64_t nulled = 0;
         if (!status) status = add_tallies(r, &ignored, &ignored, &nulled);
@@ -133,20 +151,20 @@ static size_t move_groups(const clump_heap *heap) {
 
 /* References inside the heap. */
 static clump_status run_rewrite(clumpi_compaction *r, const clumpi_moving *m) {
-    const clump_heap *heap = r->heap;
-    size_t wide = clumpi_compact_wide_groups(heap), local = clumpi_compact_block_local(heap);
-    if (!m->records)
-        return clumpi_compact_run(r, CLUMP_COMPACT_REWRITE, CLUMPI_COMPACT_KERNEL(rewrite), wide,
-                                  local, NULL, 0);
     clumpi_u32 in_local = m->in_local != 0;
     size_t blocks = in_local ? (size_t)m->records * (m->factor + 1) : 1;
-    size_t bitmaps = in_local ? blocks * heap->geometry.header.block_rows_max : 1;
+    size_t bitmaps = in_local ? blocks * r->heap->geometry.header.block_rows_max : 1;
     clumpi_arg args[] = {
-        {sizeof m->records, &m->records},    {sizeof m->factor, &m->factor},
-        {sizeof in_local, &in_local},        {m->records * sizeof(clumpi_u32), NULL},
-        {blocks * sizeof(clumpi_u32), NULL}, {bitmaps * 8, NULL}};
-    return clumpi_compact_run(r, CLUMP_COMPACT_REWRITE, CLUMPI_COMPACT_KERNEL(rewrite_recompute),
-                              wide, local, args, 6);
+        {0, NULL}, /* run_inside() */
+        {sizeof m->records, &m->records},
+        {sizeof m->factor, &m->factor},
+        {sizeof in_local, &in_local},
+        {m->records * sizeof(clumpi_u32), NULL},
+        {blocks * sizeof(clumpi_u32), NULL},
+        {bitmaps * 8, NULL}};
+    if (!m->records)
+        return run_inside(r, CLUMP_COMPACT_REWRITE, CLUMPI_COMPACT_KERNEL(rewrite), args, 1);
+    return run_inside(r, CLUMP_COMPACT_REWRITE, CLUMPI_COMPACT_KERNEL(rewrite_recompute), args, 7);
 }
 
 static clump_status finish(clumpi_compaction *r) {

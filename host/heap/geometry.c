@@ -351,6 +351,7 @@ static uint64_t place_metadata(clumpi_geometry *g, uint32_t blocks, uint32_t col
     if (g->checked.events) place_checked(g, blocks, &end);
     h->at_record_table = h->at_list_index;
     h->at_record_bits = h->at_list_masks;
+    h->at_chunks = h->at_list_rows;
     place_scratch(h, reduce_groups, &end);
     return end * CLUMPI_UNIT;
 }

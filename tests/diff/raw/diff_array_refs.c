@@ -1,7 +1,7 @@
 /* References in arrays of run-time length: objects that these lead to stay, and the references follow objects that move.
  *
- * A random graph whose edges lie in arrays, in every layout, of degrees from 0 to some hundreds; plain references and an array
- * of another class beside. The host knows the graph by numbers, a registered buffer has the reference of each number. Every
+ * A random graph whose edges lie in arrays, in every layout, of degrees from 0 to some hundreds, and of HUGE for a few where the
+ * layout allows it; plain references and an array of another class beside. The host knows the graph by numbers, a registered buffer has the reference of each number. Every
  * engine has to mark as many objects, and to read as many references, as the host says. Collections leave what roots lead to.
  * Objects are freed, so that references dangle, and compacted by each strategy: what dangles is null then, and the rest leads
  * to the objects that it led to. In the end nothing is a root: no object and no raw memory stays.
@@ -23,8 +23,9 @@ static cl_fixture fixture, *const f = &fixture;
 static uint32_t rounds = 1, first_seed; /* of the command line */
 static int is_short;                    /* the kernels for GPUs, on a CPU */
 
-/* Numbers below LEAVES are of Leaf objects. DEGREE_MAX: of the arrays `edges`, and of most of them DEGREE. */
-enum { NODES = 4096, LEAVES = 1024, ROOTS = 3, DEGREE_MAX = 600, DEGREE = 2, LEAF_MAX = 3 };
+/* Numbers below LEAVES are of Leaf objects. DEGREE_MAX: of the arrays `edges`, and of most of them DEGREE. HUGE: more than a
+ * chunk of compaction has, and not a multiple. */
+enum { NODES = 4096, LEAVES = 1024, ROOTS = 3, DEGREE_MAX = 600, DEGREE = 2, LEAF_MAX = 3, HUGE = 9001 };
 
 static const char schema_format[] =
     "class Other { uint x; }\n"
@@ -38,6 +39,7 @@ static const char source[] =
     "uint target(uint seed, uint k, uint j) { return mix(seed + k * 1009u + j) % NODES; }\n"
     "uint degree(uint seed, uint k) {\n"
     "    uint r = mix(seed ^ k * 7u);\n"
+    "    if (HAS_HUGE && k % 512u == 7u) return HUGE - k / 512u;\n"
     "    return r % 1021u == 0u ? DEGREE_MAX - r % 90u : r % 3u == 0u ? 0u : r % (DEGREE + 1u);\n"
     "}\n"
     "__kernel void make_nodes(CLUMP_HEAP, __global uint *table) {\n"
@@ -101,7 +103,7 @@ typedef struct world {
     clump_kernel *make_nodes, *make_leaves, *link, *shorten, *thin;
     clump_refs *table_refs, *root_refs;
     cl_mem table, roots, failed;
-    uint32_t seed, inside, leaves_inside;
+    uint32_t seed, inside, leaves_inside, has_huge;
     uint32_t is[NODES]; /* references, 0: freed */
     uint32_t length[NODES];
     uint8_t reached[NODES],
@@ -114,6 +116,7 @@ static uint32_t target(const world *w, uint32_t k, uint32_t j) {
 
 static uint32_t degree(const world *w, uint32_t k) {
     const uint32_t r = test_hash(w->seed ^ k * 7);
+    if (w->has_huge && k % 512 == 7) return HUGE - k / 512;
     return r % 1021 == 0 ? DEGREE_MAX - r % 90 : r % 3 == 0 ? 0 : r % (DEGREE + 1);
 }
 
@@ -122,9 +125,10 @@ static void open_world(world *w, const char *aos, const char *edges, const char 
     char schema[400], options[200];
     memset(w, 0, sizeof *w);
     snprintf(schema, sizeof schema, schema_format, aos, edges, leaves);
+    w->has_huge = !strstr(edges, "max");
     snprintf(options, sizeof options,
-             "-DNODES=%du -DLEAVES=%du -DDEGREE_MAX=%du -DDEGREE=%du -DLEAF_MAX=%du -DSHORT=%d",
-             NODES, LEAVES, DEGREE_MAX, DEGREE, LEAF_MAX, is_short);
+             "-DNODES=%du -DLEAVES=%du -DDEGREE_MAX=%du -DDEGREE=%du -DLEAF_MAX=%du -DSHORT=%d -DHUGE=%du -DHAS_HUGE=%u",
+             NODES, LEAVES, DEGREE_MAX, DEGREE, LEAF_MAX, is_short, HUGE, w->has_huge);
     print_message("%s", schema);
     w->seed = test_hash(seed + 1);
     w->heap = cl_fixture_heap(f, schema, 16 << 20, 2);
@@ -211,17 +215,17 @@ static void expect_ref(const world *w, uint32_t k, uint32_t j, uint32_t to, uint
 }
 
 static void expect_graph(world *w, uint32_t every) {
-    static uint32_t refs[DEGREE_MAX];
+    static uint32_t refs[HUGE];
     for (uint32_t k = 0; k < NODES; k++) {
         if (!w->is[k] || (k % every && w->length[k] < 400)) continue;
         uint64_t n;
         uint32_t next;
         CHECK_OK(f, clump_heap_read_object_array(w->heap, w->is[k], "Node", "edges", refs,
-                                                 DEGREE_MAX, &n));
+                                                 HUGE, &n));
         assert_int_equal(n, w->length[k]);
         for (uint32_t j = 0; j < n; j++) expect_ref(w, k, j, target(w, k, j), refs[j]);
         CHECK_OK(f, clump_heap_read_object_array(w->heap, w->is[k], "Node", "leaves", refs,
-                                                 DEGREE_MAX, &n));
+                                                 HUGE, &n));
         assert_int_equal(n, k % (LEAF_MAX + 1));
         for (uint32_t j = 0; j < n; j++)
             expect_ref(w, k, 6000 + j, target(w, k, 6000 + j) % LEAVES, refs[j]);
