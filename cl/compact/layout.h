@@ -75,7 +75,8 @@ typedef struct clumpi_array_chunk {
     clumpi_u32 column, pad; /* of the array's words */
 } clumpi_array_chunk;
 
-#define CLUMPI_CHUNK_REFS 4096u /* of a chunk, unless the heap is too large for that (clumpi_array_chunk_most()) */
+#define CLUMPI_CHUNK_REFS                                                                          \
+    4096u /* of a chunk, unless the heap is too large for that (clumpi_array_chunk_most()) */
 #define CLUMPI_TALLIES 4u    /* work-groups that compaction launches for each one of other passes */
 #define CLUMPI_MOVE_ROWS 16u /* rows of sources that a work-group moves at a time, at most */
 #define CLUMPI_HOLE_ROWS 256u /* rows of targets whose free slots it numbers in local memory */

@@ -108,14 +108,14 @@ static inline referent follow_record(const clumpi_view *v, const clumpi_reach *t
     return s;
 }
 
-#define LONG_MAX 256u /* arrays that a block's objects leave to the work-group; others are done at once */
+#define LONG_ARRAYS 256u /* arrays that a block's objects leave to the work-group; others are done at once */
 
 /* Local memory of a work-group. */
 typedef struct group_memory {
     clumpi_tally sums;
 #if CLUMPI_REF_ARRAYS
     uint arrays, chunk;  /* that it rewrites together; place of the first chunk of one */
-    uint refs[LONG_MAX]; /* the objects that have them */
+    uint refs[LONG_ARRAYS]; /* the objects that have them */
 #endif
 } group_memory;
 
@@ -293,12 +293,12 @@ static inline void rewrite_arrays(const clumpi_view *v, const clumpi_reach *r, c
         uint g = granule + (at >> 6) * row_granules, ref = g << 6 | (at & 63u);
         if (!(clumpi_row_bits(v, g) >> (at & 63u) & 1ul)) continue;
         const clumpi_outside o = clumpi_outside_of(r, array, ref);
-        uint place = o.count > FEW ? atomic_inc(&group->arrays) : LONG_MAX;
-        if (place < LONG_MAX) group->refs[place] = ref;
+        uint place = o.count > FEW ? atomic_inc(&group->arrays) : LONG_ARRAYS;
+        if (place < LONG_ARRAYS) group->refs[place] = ref;
         else rewrite_part(v, r, p, array, o, 0, 1, tally);
     }
     CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
-    uint count = min(group->arrays, LONG_MAX);
+    uint count = min(group->arrays, LONG_ARRAYS);
     for (uint i = 0; i < count; i++) {
         const clumpi_outside o = clumpi_outside_of(r, array, group->refs[i]);
         uint is_left = o.count > most ? leave_chunks(v, column, o, most, group) : 0u;

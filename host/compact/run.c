@@ -154,14 +154,13 @@ static clump_status run_rewrite(clumpi_compaction *r, const clumpi_moving *m) {
     clumpi_u32 in_local = m->in_local != 0;
     size_t blocks = in_local ? (size_t)m->records * (m->factor + 1) : 1;
     size_t bitmaps = in_local ? blocks * r->heap->geometry.header.block_rows_max : 1;
-    clumpi_arg args[] = {
-        {0, NULL}, /* run_inside() */
-        {sizeof m->records, &m->records},
-        {sizeof m->factor, &m->factor},
-        {sizeof in_local, &in_local},
-        {m->records * sizeof(clumpi_u32), NULL},
-        {blocks * sizeof(clumpi_u32), NULL},
-        {bitmaps * 8, NULL}};
+    clumpi_arg args[] = {{0, NULL}, /* run_inside() */
+                         {sizeof m->records, &m->records},
+                         {sizeof m->factor, &m->factor},
+                         {sizeof in_local, &in_local},
+                         {m->records * sizeof(clumpi_u32), NULL},
+                         {blocks * sizeof(clumpi_u32), NULL},
+                         {bitmaps * 8, NULL}};
     if (!m->records)
         return run_inside(r, CLUMP_COMPACT_REWRITE, CLUMPI_COMPACT_KERNEL(rewrite), args, 1);
     return run_inside(r, CLUMP_COMPACT_REWRITE, CLUMPI_COMPACT_KERNEL(rewrite_recompute), args, 7);

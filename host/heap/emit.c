@@ -193,6 +193,26 @@ static void emit_arrays(clumpi_text *t, const clump_schema *schema) {
     emit_array_functions(t, schema);
 }
 
+/* The memory of an array as a pointer, taken over and given up. */
+static void emit_owned_memory(clumpi_text *t, const clump_schema *schema, const clump_class_info *c,
+                              const clump_field_info *f, uint32_t index) {
+    static const char *const calls[][2] = {{"memory", "outside"}, {"release", "release"}};
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        clumpi_text_append(t, "#define %s_%s_%s(clumpi_r) ((__global ", c->name, f->name,
+                           calls[i][0]);
+        append_type(t, schema, f);
+        clumpi_text_append(t,
+                           " *)clumpi_array_%s(clump_heap, clumpi_id_%u(clump_heap, clumpi_r), "
+                           "clumpi_array_%u_%u))\n",
+                           calls[i][1], c->id, f->class_id, index);
+    }
+    clumpi_text_append(t,
+                       "#define %s_%s_adopt(clumpi_r, clumpi_p, clumpi_n) "
+                       "clumpi_array_adopt(CLUMPI_CHANGING_HEAP, clumpi_id_%u(clump_heap, "
+                       "clumpi_r), (clumpi_p), (uint)(clumpi_n), clumpi_array_%u_%u)\n",
+                       c->name, f->name, c->id, f->class_id, index);
+}
+
 /* Accessors of array `index` of class `owner` for references to class `c`. */
 static void emit_array_field(clumpi_text *t, const clump_schema *schema, const clump_class_info *c,
                              const clump_field_info *f, uint32_t index) {
@@ -213,6 +233,7 @@ static void emit_array_field(clumpi_text *t, const clump_schema *schema, const c
                        "#define %s_%s_append(clumpi_r, clumpi_x) clumpi_append_%u_%u(clump_heap, "
                        "clumpi_id_%u(clump_heap, clumpi_r), (clumpi_x))\n",
                        c->name, f->name, f->class_id, index, c->id);
+    if (f->array == CLUMP_ARRAY_GROWING) emit_owned_memory(t, schema, c, f, index);
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
         clumpi_text_append(t,
                            "#define %s_%s_%s(clumpi_r%s) clumpi_array_%s(%s, "

@@ -4,7 +4,7 @@
  * A class C generates for kernels the identifiers C, C_new, C_free, C_null, C_CLASS, C_is_null,
  * C_is_live, C_class_of, C_group_new, C_new_of; C_is_D and C_as_D for every D that is C, a base or a
  * subclass of it; C_f for every field f that it declares or inherits; and for an array a of run-time length C_a_length,
- * C_a_capacity, C_a_resize, C_a_reserve, C_a_append and C_a_trim. Underscores do not separate
+ * C_a_capacity, C_a_resize, C_a_reserve, C_a_append, C_a_trim, C_a_adopt and C_a_release. Underscores do not separate
  * unambiguously: field b_c of class A and field c of class A_b are the same A_b_c.
  *
  * Invariant: after clumpi_names_check_generated() returned CLUMP_OK no two of these are equal and
@@ -208,7 +208,7 @@ enum { ORIGIN_CLASS = 0, ORIGIN_FIELD = FIXED_COUNT, ORIGIN_IS, ORIGIN_AS, ORIGI
 /* Origins from ORIGIN_ARRAY on are indices into this: what an array of run-time length generates. Most have a field for the
  * first. */
 static const char *const array_suffixes[] = {"_capacity", "_resize", "_reserve", "_append",
-                                             "_trim"};
+                                             "_trim",     "_adopt",  "_release"};
 #define ARRAY_COUNT (sizeof array_suffixes / sizeof *array_suffixes)
 
 typedef struct generated {

@@ -214,6 +214,7 @@ static clump_status fail_field_start(parser *p, const char *class_name) {
                 clumpi_guess_offer(&guess, clump_type_name((clump_type)type, width));
         clumpi_guess_offer(&guess, "ref");
         clumpi_guess_offer(&guess, "weak");
+        clumpi_guess_offer(&guess, "raw");
         if (clumpi_schema_find_decl(p->schema, name.text) != CLUMPI_NONE)
             snprintf(hint, sizeof hint, "; a reference is written \"ref %s\"", name.text);
         else
@@ -277,11 +278,12 @@ static clump_status parse_array(parser *p, clump_field_desc *field, clumpi_field
     return status ? status : parse_packed(p, field);
 }
 
-/* One field, up to and with its semicolon. */
+/* One field, up to and with its semicolon. `raw data;` is short for `uchar data[*];`. */
 static clump_status parse_field(parser *p, uint32_t class_index, const char *class_name) {
     clump_field_desc field = {.type = CLUMP_TYPE_REF};
     clumpi_field_places places = {.type = p->token.place};
     name_buffer name, ref;
+    int is_raw = is_word(p, "raw");
     if (is_word(p, "weak")) {
         field.weak = 1;
         advance(p);
@@ -293,6 +295,10 @@ static clump_status parse_field(parser *p, uint32_t class_index, const char *cla
             return fail_expected(p, "the name of the class referred to", "");
         places.ref = p->token.place;
         field.ref_class = name_of(p, &ref);
+    } else if (is_raw) {
+        field.type = CLUMP_TYPE_UCHAR;
+        field.width = 1;
+        field.array = CLUMP_ARRAY_GROWING;
     } else if (p->token.kind != TOKEN_NAME ||
                !clumpi_type_from_name(name_of(p, &name), &field.type, &field.width)) {
         return fail_field_start(p, class_name);
@@ -302,6 +308,8 @@ static clump_status parse_field(parser *p, uint32_t class_index, const char *cla
     places.name = places.count = p->token.place;
     field.name = name_of(p, &name);
     advance(p);
+    if (is_raw && !is_mark(p, ';'))
+        return fail_expected(p, "\";\"", "; raw memory has no elements");
     if (is_mark(p, '[')) {
         advance(p);
         clump_status status = parse_array(p, &field, &places);

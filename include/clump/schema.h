@@ -21,6 +21,7 @@
  *         float weights[*];             // array of run-time length, in raw memory
  *         uint tags[*] inline 4;        // the same, but the first 4 elements lie in the object
  *         uchar names[*] max 16;        // the same, all in the object: at most 16 elements
+ *         raw picture;                  // memory that the object owns: short for uchar picture[*]
  *         float4 colour;
  *     }
  *     aos class Parcel {                // the fields that Parcel itself declares lie together,
@@ -29,7 +30,7 @@
  *
  *     schema = { class } ;
  *     class  = { "abstract" | "aos" | "soa" } "class" NAME [ ":" NAME ] "{" { field } "}" ;
- *     field  = ( TYPE | [ "weak" ] "ref" NAME ) NAME [ array ] ";" ;
+ *     field  = ( ( TYPE | [ "weak" ] "ref" NAME ) NAME [ array ] | "raw" NAME ) ";" ;
  *     array  = "[" NUMBER "]" [ "packed" ] | "[" "*" "]" [ ( "inline" | "max" ) NUMBER [ "packed" ] ] ;
  *
  * TYPE is bool or one of OpenCL's char uchar short ushort int uint long ulong float double, or a

@@ -25,7 +25,15 @@ static int is_short;                    /* the kernels for GPUs, on a CPU */
 
 /* Numbers below LEAVES are of Leaf objects. DEGREE_MAX: of the arrays `edges`, and of most of them DEGREE. HUGE: more than a
  * chunk of compaction has, and not a multiple. */
-enum { NODES = 4096, LEAVES = 1024, ROOTS = 3, DEGREE_MAX = 600, DEGREE = 2, LEAF_MAX = 3, HUGE = 9001 };
+enum {
+    NODES = 4096,
+    LEAVES = 1024,
+    ROOTS = 3,
+    DEGREE_MAX = 600,
+    DEGREE = 2,
+    LEAF_MAX = 3,
+    HUGE = 9001
+};
 
 static const char schema_format[] =
     "class Other { uint x; }\n"
@@ -127,7 +135,8 @@ static void open_world(world *w, const char *aos, const char *edges, const char 
     snprintf(schema, sizeof schema, schema_format, aos, edges, leaves);
     w->has_huge = !strstr(edges, "max");
     snprintf(options, sizeof options,
-             "-DNODES=%du -DLEAVES=%du -DDEGREE_MAX=%du -DDEGREE=%du -DLEAF_MAX=%du -DSHORT=%d -DHUGE=%du -DHAS_HUGE=%u",
+             "-DNODES=%du -DLEAVES=%du -DDEGREE_MAX=%du -DDEGREE=%du -DLEAF_MAX=%du -DSHORT=%d "
+             "-DHUGE=%du -DHAS_HUGE=%u",
              NODES, LEAVES, DEGREE_MAX, DEGREE, LEAF_MAX, is_short, HUGE, w->has_huge);
     print_message("%s", schema);
     w->seed = test_hash(seed + 1);
@@ -220,12 +229,12 @@ static void expect_graph(world *w, uint32_t every) {
         if (!w->is[k] || (k % every && w->length[k] < 400)) continue;
         uint64_t n;
         uint32_t next;
-        CHECK_OK(f, clump_heap_read_object_array(w->heap, w->is[k], "Node", "edges", refs,
-                                                 HUGE, &n));
+        CHECK_OK(f,
+                 clump_heap_read_object_array(w->heap, w->is[k], "Node", "edges", refs, HUGE, &n));
         assert_int_equal(n, w->length[k]);
         for (uint32_t j = 0; j < n; j++) expect_ref(w, k, j, target(w, k, j), refs[j]);
-        CHECK_OK(f, clump_heap_read_object_array(w->heap, w->is[k], "Node", "leaves", refs,
-                                                 HUGE, &n));
+        CHECK_OK(f,
+                 clump_heap_read_object_array(w->heap, w->is[k], "Node", "leaves", refs, HUGE, &n));
         assert_int_equal(n, k % (LEAF_MAX + 1));
         for (uint32_t j = 0; j < n; j++)
             expect_ref(w, k, 6000 + j, target(w, k, 6000 + j) % LEAVES, refs[j]);

@@ -390,6 +390,8 @@ static void test_arrays_refused(void **state) {
         {"class A { int x[*] max 2; } class B : A { int x_capacity; }", "\"B_x_capacity\""},
         {"class A { int x[*] max 2; int x_append; }", "\"A_x_append\" has two origins"},
         {"class A { int x[*]; int x_trim; }", "\"A_x_trim\" has two origins"},
+        {"class A { raw x; int x_adopt; }", "\"A_x_adopt\" has two origins"},
+        {"class A { raw x; int x_release; }", "\"A_x_release\" has two origins"},
         {"class A { int b_x[*]; } class A_b { int x_reserve; }", "\"A_b_x_reserve\""},
         {"class A { int x[*]; } class B : A { uint x_length; }", "hides the field"}};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
