@@ -46,7 +46,7 @@ path_sum() {
 expected=$(path_sum path=fixed)
 [ -n "$expected" ] || fail "traffic has no checksum"
 layouts="path=max path=inline,inside=6 path=outside path=packed path=fixed,car_fields=aos path=max,car_fields=aos
-    path=inline,inside=2,car_fields=aos path=outside,car_fields=aos,compact=every:7"
+    path=inline,inside=6,car_fields=aos path=outside,car_fields=aos,compact=every:7"
 for layout in $layouts; do
     # shellcheck disable=SC2046 # words
     sum=$(path_sum $(tr ',' ' ' <<<"$layout"))
