@@ -34,7 +34,8 @@ static uint64_t find_enough(const bench_objects_desc *desc) {
 static int create_heap(bench_objects *objects, const bench_objects_desc *desc, bench_error *error) {
     const bench_world_desc *world = desc->world;
     bench_heap_desc heap = {.clump = world->clump,
-                            .file = desc->schema,
+                            .file = desc->schema_text ? NULL : desc->schema,
+                            .text = desc->schema_text,
                             .bytes = world->heap_bytes ? world->heap_bytes : find_enough(desc),
                             .block_rows = world->block_rows};
     return bench_heap_create(&heap, &objects->heap, error);

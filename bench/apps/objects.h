@@ -19,8 +19,9 @@
 
 typedef struct bench_objects_desc {
     const bench_world_desc *world;
-    const char *schema; /* of bench_files.h, as is `file` */
-    uint64_t enough;    /* bytes of a heap for any course, but not for an order too */
+    const char *schema;      /* of bench_files.h, as is `file` */
+    const char *schema_text; /* instead of that file's; NULL: as it is there */
+    uint64_t enough;         /* bytes of a heap for any course, but not for an order too */
     const char *file;
     const char *const *before; /* files before it, as bench_load_source() takes them */
     const char *options;       /* NULL: none */

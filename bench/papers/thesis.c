@@ -1,4 +1,4 @@
-/* M. Springer, Memory-Efficient Object-Oriented Programming on GPUs, doctoral thesis: chapters 5 and 7.
+/* M. Springer, Memory-Efficient Object-Oriented Programming on GPUs, doctoral thesis: section 4.3, chapters 5 and 7.
  *
  * The thesis measured on a Titan Xp with CUDA 9.1 (5.6). Its figures are plots; the numbers here are those of its
  * text. Beside them stands DynaSOAr's program (prg-titech/dynasoar, commit a4f956c) where it was built
@@ -7,6 +7,7 @@
  * Read first: paper.h, docs/measurements/presets.md.
  */
 #include "paper.h"
+#include "thesis_paths.h"
 
 /* One application in the variants of Fig. 5.8. `small`: the set-ups of the first two for a CPU. */
 #define APP(name, benchmark, small, small_soa)                                                     \
@@ -21,6 +22,7 @@
 #define NBODY_SMALL "bodies=100 steps=10"
 
 static const paper_run runs[] = {
+    THESIS_PATH_RUNS,
     APP("nbody", "app-nbody", NBODY_SMALL, NBODY_SMALL " variant=soa"),
     APP("collision", "app-collision", NULL, NULL),
     APP("structure", "app-structure", NULL, NULL),
@@ -78,6 +80,7 @@ static const paper_run runs[] = {
 #define RATIO(run, to) TIME(run) "//" to ":time_per_step_us"
 
 static const paper_item items[] = {
+    THESIS_PATH_ITEM,
     {.name = "figure-5.8",
      .title = "running time of the applications, us a step",
      .place = "5.6.1 has no numbers, so the first three columns are DynaSOAr's program and its "

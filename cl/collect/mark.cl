@@ -241,9 +241,9 @@ static inline void gather_arrays(clumpi_mark *m, uint ref, uint class_id, ref_ba
         const clumpi_column array = clumpi_columns(&m->v)[c];
         const clumpi_outside o = clumpi_outside_of(&m->r, &array, ref);
         for (uint e = 0; e < o.count; e++) {
+            if (b->count == REF_BATCH) drain(m, b, next); /* a row may have filled it */
             b->refs[b->count] = o.refs[e];
             b->classes[b->count++] = array.first | array.last << 16;
-            if (b->count == REF_BATCH) drain(m, b, next);
         }
     }
 }

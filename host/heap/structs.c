@@ -297,7 +297,8 @@ static clump_status clear_others(transfer *t) {
         for (uint32_t i = 0; i < k.field_count && !status; i++) {
             clump_field_info info;
             clump_schema_get_field(t->heap->schema, id, i, &info);
-            if (is_named(t->desc, info.name)) continue;
+            /* Of an array without elements in the object there is nothing; count 0 would ask for references. */
+            if (is_named(t->desc, info.name) || !clumpi_elements(&info)) continue;
             clumpi_struct_field f = clumpi_struct_field_of(&info);
             f.at = t->zeros_at; /* of all objects and elements */
             status = copy_field(t, 0, f);

@@ -85,14 +85,14 @@ typedef struct clump_collect_report {
     uint64_t refs_read;      /* references of live objects, those of weak fields left out */
     uint64_t refs_followed;  /* of these: not null */
     uint64_t weak_nulled;
-    uint32_t blocks_freed;
-    uint32_t levels;              /* of the graph that the queue or the host went through */
-    uint32_t narrow_levels;       /* of these: by one work-group alone */
-    uint32_t sweeps;              /* of all rows with grey objects; takes the place of levels */
-    uint32_t refills;             /* of the queue, after it overflowed */
-    uint32_t engine_changes;      /* between one work-group, the queue, rows and the host */
-    uint32_t queue_peak;          /* most objects in the queue */
-    uint64_t queue_overflows;     /* objects that found it full */
+    uint32_t blocks_freed;    /* of classes; not those of raw memory that arrays of the dead had */
+    uint32_t levels;          /* of the graph that the queue or the host went through */
+    uint32_t narrow_levels;   /* of these: by one work-group alone */
+    uint32_t sweeps;          /* of all rows with grey objects; takes the place of levels */
+    uint32_t refills;         /* of the queue, after it overflowed */
+    uint32_t engine_changes;  /* between one work-group, the queue, rows and the host */
+    uint32_t queue_peak;      /* most objects in the queue */
+    uint64_t queue_overflows; /* objects that found it full */
     uint32_t launches, readbacks; /* of marking and sweeping; readbacks wait for the device */
     uint64_t memory_bytes;        /* device memory that collections of the heap keep */
     double us[CLUMP_COLLECT_PHASE_COUNT]; /* device time; 0 if the queue does no profiling */

@@ -19,7 +19,6 @@ ELSEWHERE = {
                         'pools have suballocators inside',
     'clump_heap_write_csv': 'a table of what clump_heap_read_structs() reads: diff_structs, fault_host',
     'clump_heap_write_npy': 'the same',
-    'clump_heap_read_object_array': 'of heaps with arrays of run-time length: diff_arrays, fault_arrays',
     'clump_schema_emit_c': 'a text: test_emit_c, clump-schema',
     'clump_schema_parse_file': 'reads a file and then parses it: test_schema',
     'clump_cl_code_name': 'a static text: fault_quick',

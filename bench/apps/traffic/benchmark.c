@@ -4,8 +4,10 @@
  * Read first: bench/harness/bench.h, world.h.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "bench/apps/app.h"
+#include "bench/harness/heap.h"
 #include "bench/harness/registry.h"
 #include "world.h"
 
@@ -55,13 +57,36 @@ static int is_faithful(const run_state *run) {
     return bench_is(run->app.values, "model", "faithful");
 }
 
+/* The harness has seen to it that it is one of these. */
+static traffic_layout find_layout(const char *name) {
+    static const char *const layouts[] = {[TRAFFIC_PATH_FIXED] = "fixed",
+                                          [TRAFFIC_PATH_MAX] = "max",
+                                          [TRAFFIC_PATH_INLINE] = "inline",
+                                          [TRAFFIC_PATH_OUTSIDE] = "outside",
+                                          [TRAFFIC_PATH_PACKED] = "packed"};
+    traffic_layout layout = TRAFFIC_PATH_FIXED;
+    while (strcmp(name, layouts[layout])) layout++;
+    return layout;
+}
+
+static int check_path(const run_state *run) {
+    const bench_values *values = run->app.values;
+    int is_plain = bench_is(values, "path", "fixed") && bench_is(values, "car_fields", "soa");
+    return is_plain || is_faithful(run)
+               ? 0
+               : bench_error_set(run->app.error,
+                                 "path=%s car_fields=%s needs model=faithful: cars "
+                                 "of model=lean have no path",
+                                 bench_text(values, "path"), bench_text(values, "car_fields"));
+}
+
 static int begin(void *app) {
     run_state *run = app;
     static const char *const own[] = {"look", "act"};
     static const char *const dynasoar[] = {"act_places", "look", "act_cars"};
     static const char *const faithful[] = {"create_cars", "change_lights", "prepare_path",
                                            "move_cars"};
-    if (create_network(run)) {
+    if (check_path(run) || create_network(run)) {
         return -1;
     }
     snprintf(run->app.what, sizeof run->app.what, "%u cells", run->network.cell_count);
@@ -88,8 +113,13 @@ static void end(void *app) {
 
 static int create(void *app, const bench_world_desc *world, bench_error *error) {
     run_state *run = app;
-    run->desc =
-        (traffic_desc){.world = *world, .network = &run->network, .is_faithful = is_faithful(run)};
+    const bench_values *values = run->app.values;
+    run->desc = (traffic_desc){.world = *world,
+                               .network = &run->network,
+                               .is_faithful = is_faithful(run),
+                               .path = {.layout = find_layout(bench_text(values, "path")),
+                                        .inside = bench_u32(values, "inside"),
+                                        .is_aos = bench_is(values, "car_fields", "aos") != 0}};
     return traffic_world_create(&run->desc, &run->app.world, error);
 }
 
@@ -124,8 +154,29 @@ static void report(void *app) {
     bench_sample(results, "standing", "share", census.cars ? 1 - (double)census.moving / cars : 0);
 }
 
+/* Memory of a car: of its fields with what of the path lies in it, and of what lies outside. Nothing else here takes raw
+ * memory. */
+static int report_car(run_state *run, bench_error *error) {
+    clump_heap *heap = bench_world_heap(&run->app.world);
+    clump_heap_stats stats;
+    clump_class_info car;
+    clump_class_stats cars;
+    static const char *const names[] = {"Car"};
+    if (clump_schema_find_class(clump_heap_get_schema(heap), names[0], &car) != CLUMP_OK ||
+        bench_heap_stats(run->app.env->clump, heap, names, 1, &stats, &cars, error)) {
+        return -1;
+    }
+    bench_sample(run->app.results, "car_bytes", "bytes", car.object_bytes);
+    bench_sample(run->app.results, "car_outside_bytes", "bytes",
+                 cars.objects ? (double)stats.raw_bytes / (double)cars.objects : 0);
+    return 0;
+}
+
 static int report_heap(void *app, bench_error *error) {
     run_state *run = app;
+    if (is_faithful(run) && report_car(run, error)) {
+        return -1;
+    }
     return traffic_check_heap(&run->app.world, &run->network, run->app.found, error);
 }
 
@@ -177,6 +228,11 @@ static const bench_param params[] = {
      "own|dynasoar"},
     {"model", BENCH_ENUM, "lean", "clump: our objects, or DynaSOAr's, which need its rules", 0, 0,
      "lean|faithful"},
+    {"path", BENCH_ENUM, "fixed", "faithful: where the elements of a car's path lie (paths.h)", 0,
+     0, "fixed|max|inline|outside|packed"},
+    {"inside", BENCH_INT, "6", "path=inline: elements in the car", 1, TRAFFIC_VELOCITY_MAX, NULL},
+    {"car_fields", BENCH_ENUM, "soa", "faithful: fields of a car as columns, or as a struct", 0, 0,
+     "soa|aos"},
     {"intersections", BENCH_INT, "1000", "of the network", 2, TRAFFIC_INTERSECTIONS_MAX, NULL},
     {"street_cells", BENCH_INT, "90", "town: of a street, about; random: of a side of the square", 1,
      10000, NULL},
@@ -199,7 +255,8 @@ static const bench_param params[] = {
 
 static const bench_preset presets[] = {
     {"dynasoar", "the public default set-up of DynaSOAr's traffic",
-     "rules=dynasoar model=faithful network=random intersections=17500 street_cells=200 steps=2000 "
+     "rules=dynasoar model=faithful path=fixed network=random intersections=17500 street_cells=200 "
+     "steps=2000 "
      "yield=0 cars=0 producers=20 sinks=3 create=20 leave=1000 slow=200 lights=timed phase=5"},
     {NULL, NULL, NULL}};
 

@@ -3,18 +3,19 @@
 
 #include <stdlib.h>
 
-static int create_objects(traffic_cells *world, const traffic_desc *desc, bench_error *error) {
+static int create_objects(traffic_cells *world, const traffic_model *model,
+                          const traffic_desc *desc, bench_error *error) {
     static const char *const before[] = {"bench/apps/traffic/rules.clh",
                                          "bench/apps/traffic/cells.clh", NULL};
-    const traffic_model *model = world->model;
     /* The constant is for small worlds, whose few blocks are mostly empty. */
     bench_objects_desc objects = {
         .world = &desc->world,
         .schema = model->schema,
+        .schema_text = model->schema_text,
         .enough = (uint64_t)world->network->cell_count * model->bytes_per_cell + (16u << 20),
         .file = model->file,
         .before = before,
-        .options = traffic_options,
+        .options = model->options,
         .uses_random123 = 1,
         .names = model->names,
         .count = model->count,
@@ -29,8 +30,8 @@ int traffic_cells_create(const traffic_model *model, const traffic_desc *desc, v
         return bench_error_set(error, "host memory ran out");
     }
     world->network = desc->network;
-    world->model = model;
-    if (create_objects(world, desc, error) || model->populate(world, error)) {
+    world->write = model->write;
+    if (create_objects(world, model, desc, error) || model->populate(world, error)) {
         bench_objects_destroy(world);
         return -1;
     }
@@ -41,7 +42,7 @@ int traffic_cells_create(const traffic_model *model, const traffic_desc *desc, v
 int traffic_cells_read(void *self, void *codes, bench_error *error) {
     traffic_cells *world = self;
     size_t bytes = world->network->cell_count * sizeof(uint32_t);
-    return bench_objects_do_all(&world->objects, world->model->write, NULL, error) ||
+    return bench_objects_do_all(&world->objects, world->write, NULL, error) ||
                    bench_buffer_read(&world->objects.buffers, world->codes, 0, bytes, codes, error)
                ? -1
                : 0;

@@ -13,8 +13,8 @@
 
 typedef struct traffic_cells traffic_cells;
 
-typedef struct traffic_model {
-    const char *schema, *file;
+typedef struct traffic_model {                         /* only while a world is made */
+    const char *schema, *schema_text, *file, *options; /* as in bench_objects_desc */
     uint32_t
         bytes_per_cell; /* of a heap for any course, with its cars; small worlds get 16 MiB more */
     const char *const *names; /* of kernels, which go by their index here */
@@ -26,8 +26,8 @@ typedef struct traffic_model {
 struct traffic_cells {
     bench_objects objects;
     const traffic_network *network;
-    const traffic_model *model;
-    cl_mem codes; /* one word per cell: references while the world is made, then the state */
+    unsigned write; /* of its model */
+    cl_mem codes;   /* one word per cell: references while the world is made, then the state */
     uint32_t iteration;
 };
 

@@ -1,4 +1,5 @@
 /* Traffic with the objects of DynaSOAr's program: host side of faithful.cl. See cells.h. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -171,15 +172,29 @@ static int populate(traffic_cells *world, bench_error *error) {
 }
 
 static int create(const traffic_desc *desc, void **self, bench_error *error) {
-    /* A cell has 57 bytes, and at most one car of 60. Cars seldom fill a quarter of the cells. */
-    static const traffic_model model = {.schema = "bench/apps/traffic/faithful.schema",
-                                        .file = "bench/apps/traffic/faithful.cl",
-                                        .bytes_per_cell = 110,
-                                        .names = kernel_names,
-                                        .count = KERNEL_COUNT,
-                                        .write = WRITE,
-                                        .populate = populate};
-    return check(desc->network, error) ? -1 : traffic_cells_create(&model, desc, self, error);
+    char options[TRAFFIC_OPTIONS_BYTES];
+    /* A cell has 57 bytes, and at most one car of 60 to 76, with what a path has outside. Cars seldom fill a
+     * quarter of the cells. */
+    traffic_model model = {.file = "bench/apps/traffic/faithful.cl",
+                           .options = options,
+                           .bytes_per_cell = 110,
+                           .names = kernel_names,
+                           .count = KERNEL_COUNT,
+                           .write = WRITE,
+                           .populate = populate};
+    if (check(desc->network, error)) {
+        return -1;
+    }
+    char *schema = traffic_path_schema(&desc->path, error);
+    if (!schema) {
+        return -1;
+    }
+    model.schema_text = schema;
+    snprintf(options, sizeof options, "%s -DPATH_IS_FIXED=%d", traffic_options,
+             desc->path.layout == TRAFFIC_PATH_FIXED);
+    int result = traffic_cells_create(&model, desc, self, error);
+    free(schema);
+    return result;
 }
 
 /* ---- Steps and states ------------------------------------------------------------------------ */

@@ -4,7 +4,7 @@
  * At most one of the cells that lead to a cell is open, so no two cars have the same path's end; cars
  * that prepare write only themselves. So the order of visits does not matter.
  *
- * Compiled after rules.clh and cells.clh. Read first: faithful.schema, README.md.
+ * Compiled after rules.clh and cells.clh, with PATH_IS_FIXED. Read first: faithful.schema, paths.h, README.md.
  */
 
 /* ---- Making the world ------------------------------------------------------------------------ */
@@ -48,9 +48,17 @@ __kernel void light_init(CLUMP_HEAP, __global const uint *cells, __global const 
     }
 }
 
+/* Where the path is an array of run-time length, it gets the length that the car ever needs. Without room for it there is no
+ * such car: the heap is full, and counts that. */
 static void car_init(CLUMP_HEAP, Car self, Cell cell, uint number) {
+#if !PATH_IS_FIXED
+    if (!Car_path_resize(self, car_velocity(number))) {
+        Car_free(self);
+        return;
+    }
+#endif
     Car_position(self) = cell;
-    Car_path_length(self) = 0u;
+    Car_path_cells(self) = 0u;
     Car_velocity(self) = 0u;
     Car_max_velocity(self) = car_velocity(number);
     Car_number(self) = number;
@@ -107,7 +115,7 @@ static void extend_path(CLUMP_HEAP_FIXED, Car self, moment now) {
         Car_path(self, i) = cell;
         length++;
     }
-    Car_path_length(self) = length;
+    Car_path_cells(self) = length;
     Car_velocity(self) = length;
 }
 

@@ -163,6 +163,7 @@ static int create(const traffic_desc *desc, void **self, bench_error *error) {
      * part filled. */
     static const traffic_model model = {.schema = "bench/apps/traffic/objects.schema",
                                         .file = "bench/apps/traffic/heap.cl",
+                                        .options = traffic_options,
                                         .bytes_per_cell = 50,
                                         .names = kernel_names,
                                         .count = KERNEL_COUNT,

@@ -8,11 +8,13 @@
 
 #include "bench/apps/world.h"
 #include "network.h"
+#include "paths.h"
 
 typedef struct traffic_desc {
     bench_world_desc world;
     const traffic_network *network; /* must live as long as the world */
     int is_faithful; /* only for clump, under DynaSOAr's rules: objects and phases of its program */
+    traffic_path path; /* of its cars; all zero: as in that program */
 } traffic_desc;
 
 /* What a variant is made of: `self` is what create gives, unless it returns -1. Its state is a word of
@@ -35,6 +37,7 @@ int traffic_world_create(const traffic_desc *desc, bench_world *world, bench_err
 
 /* The options that kernels need. */
 extern const char traffic_options[];
+#define TRAFFIC_OPTIONS_BYTES 256 /* with those of a variant */
 
 /* What must hold of a heap beside its own invariants: as many cars as the state has. 1 and a sentence
  * if it does not, -1 if that could not be found out. No heap: holds. */

@@ -16,6 +16,7 @@
  *   saving.c      a heap saved, and loaded into another
  *   extracting.c  objects that leave a heap and come into another
  *   checks.c      checked heaps                raw.c        raw memory beside the objects
+ *   arrays.c      arrays of run-time length
  *   operations.c  the list of operations           round.c      what a round has, from begin to end
  *   memory.c      that it does not grow            watchdog.c   operations that do not end
  *   messages.c    what is printed of a failure     main.c       rounds, on one thread or several
@@ -55,7 +56,10 @@ enum {
     HANDLES_MAX = 100, /* more than the library's first buffer of handles has room for */
     REGIONS_MAX = 32,
     TIMELINE_MAX = 100, /* commands */
-    RAWS_MAX = 2000
+    RAWS_MAX = 2000,
+    ARRAYS_EVERY = 4, /* seeds: each of these has arrays of run-time length */
+    ARRAYS_MAX = 3,
+    ARRAY_CODES = 200 /* numbers of fields between the hashes of two arrays */
 };
 
 #define NEVER_WRITTEN 0xfffafffau /* what checked heaps take for that in 4 bytes, */
@@ -88,6 +92,13 @@ typedef struct field_model {
     uint32_t at; /* its first word in object_model.words */
 } field_model;
 
+/* An array of run-time length. */
+typedef struct array_model {
+    field_model element; /* its name, type, owner and target; `number` is for hashes */
+    clump_array kind;
+    uint32_t inside; /* elements in the object */
+} array_model;
+
 typedef struct class_model {
     char name[16];
     int base; /* NO_CLASS: none */
@@ -111,6 +122,8 @@ typedef struct object_model {
     clump_ref ref;
     int class;
     uint32_t *words; /* for each element of each field its salt, or the reference that it holds */
+    uint32_t lengths[ARRAYS_MAX];
+    uint32_t *elements[ARRAYS_MAX]; /* of arrays of references */
 } object_model;
 
 /* Raw memory. */
@@ -167,6 +180,7 @@ typedef struct expectation {
     int frees;                        /* 1: a kernel that made objects freed others */
     uint64_t raw_nulls;               /* of requests for raw memory, */
     uint64_t raw_slot_nulls;          /* of which for sizes that slots have */
+    uint64_t bad_sizes;               /* arrays longer than one can be */
 } expectation;
 
 typedef struct region_model {
@@ -214,6 +228,9 @@ typedef struct pool_thread pool_thread;
     X(raw_make, 20)                                                                                \
     X(raw_free, 12)                                                                                \
     X(raw_resize, 8)                                                                               \
+    X(change_arrays, 14)                                                                           \
+    X(append_to_arrays, 10)                                                                        \
+    X(link_arrays, 8)                                                                              \
     X(reserve_slots, 4)                                                                            \
     X(repair_heap, 2)                                                                              \
     X(look_inside, 2)                                                                              \
@@ -261,7 +278,11 @@ typedef struct totals {
     X(raw_make)                                                                                    \
     X(raw_free)                                                                                    \
     X(raw_resize)                                                                                  \
-    X(raw_look)
+    X(raw_look)                                                                                    \
+    X(array_change)                                                                                \
+    X(array_append)                                                                                \
+    X(array_link)                                                                                  \
+    X(array_look)
 typedef enum kernel_name {
 #define KERNEL_ENUM(name) KERNEL_##name,
     KERNEL_LIST(KERNEL_ENUM)
@@ -283,6 +304,8 @@ typedef struct client {
     int class_count;
     field_model fields[FIELDS_MAX];
     uint32_t field_count;
+    array_model arrays[ARRAYS_MAX];
+    uint32_t array_count; /* 0: the round has none */
     roles roles;
     uint32_t block_rows;
     int raw; /* all heaps have raw memory beside the classes, and kernels ask for it */
@@ -371,6 +394,7 @@ int draw_class(client *c); /* abstract ones, too */
 int draw_concrete(client *c);
 int draw_field(client *c, int references); /* number of a field, or -1 if there is none */
 int is_scalar_uint(const field_model *f);
+void draw_element(client *c, field_model *f); /* type, width, bytes, and class referred to */
 
 /* ---- source.c ---------------------------------------------------------------------------------- */
 
@@ -383,6 +407,7 @@ uint32_t children_of(uint32_t tag, uint32_t salt, uint32_t share, uint32_t most)
 /* The value of an element under a salt, as the host reads it; and the words that checksums have of
  * the values of a component. */
 void put_value(const field_model *f, uint32_t element, uint32_t tag, uint32_t salt, uint8_t *value);
+uint32_t sum_of_value(const field_model *f, uint32_t element, uint32_t tag, uint32_t salt);
 uint32_t checksum_of(const client *c, const heap_model *h);
 uint32_t crowd_of(const client *c, const heap_model *h, int class);
 
@@ -423,6 +448,15 @@ void end_heap(client *c, heap_model *h);
 /* ---- raw.c ------------------------------------------------------------------------------------- */
 
 void compare_raw(client *c, heap_model *h); /* all bytes of all raw memory */
+
+/* ---- arrays.c ---------------------------------------------------------------------------------- */
+
+void draw_arrays(client *c); /* once there are classes */
+void write_array(client *c, const array_model *a);
+int has_ref_arrays(const client *c);
+int has_array(const client *c, const object_model *o, uint32_t array);
+void end_arrays(object_model *o);
+void compare_arrays(client *c, heap_model *h); /* all elements, and that no memory is lost */
 
 /* ---- verify.c ---------------------------------------------------------------------------------- */
 

@@ -202,7 +202,7 @@ void move_objects(client *c, heap_model *h) {
     const int is_moved = chance(c, 70);
     heap_model *into = chance(c, 40) ? h : &c->heaps[below(c, c->heap_count)];
     leaving l = {.ref_count = 0};
-    if (c->raw) { /* nobody knows what it holds */
+    if (c->raw || c->array_count) { /* nobody knows what it holds */
         const char *name = c->classes[0].name;
         const clump_extract_desc all = {.classes = &name, .class_count = 1};
         CHECK_STATUS(&c->on, clump_heap_extract(h->heap, &all, &l.extract, NULL), CLUMP_ERR_USAGE);

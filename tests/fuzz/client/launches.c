@@ -250,7 +250,8 @@ static void expect_refusal(client *c, const heap_model *h, clump_ref ref) {
     c->expect.refused++;
     if (block < layout->first_block || block - layout->first_block >= layout->block_count)
         c->expect.bad_least++;
-    else if (!h->raw_count && block_is_free(h, ref)) /* a block may have raw memory */
+    else if (!h->raw_count && !c->array_count &&
+             block_is_free(h, ref)) /* a block may have raw memory */
         c->expect.double_least++;
 }
 

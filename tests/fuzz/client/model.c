@@ -13,7 +13,10 @@ void model_open(client *c, heap_model *h) {
 }
 
 void model_close(heap_model *h) {
-    for (uint32_t n = 0; n < h->count; n++) free(h->objects[n].words);
+    for (uint32_t n = 0; n < h->count; n++) {
+        free(h->objects[n].words);
+        end_arrays(&h->objects[n]);
+    }
     free(h->objects);
     free(h->number_at);
     h->objects = NULL;
@@ -57,6 +60,11 @@ void name_all(client *c, heap_model *h) {
             for (uint32_t e = 0; e < f->elements && f->type == CLUMP_TYPE_REF; e++)
                 words[e] = name_one(h, words[e], (outside_rules){0});
         }
+        for (uint32_t i = 0; i < c->array_count; i++) {
+            uint32_t *elements = h->objects[n].elements[i];
+            for (uint32_t e = 0; elements && e < h->objects[n].lengths[i]; e++)
+                elements[e] = name_one(h, elements[e], (outside_rules){0});
+        }
     }
     change_outside(h, name_one, h);
 }
@@ -93,6 +101,7 @@ void remove_object(client *c, heap_model *h, clump_ref ref) {
     object_model *o = object_at(h, ref);
     if (!o) complain(c, "%08x was freed, where the model has no object", ref);
     free(o->words);
+    end_arrays(o);
     h->number_at[ref & h->plain] = 0;
     h->graves[h->grave_count++ % GRAVES] = o->ref;
     for (uint32_t i = 0; i < h->handle_count && h->watches; i++)

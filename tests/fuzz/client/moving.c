@@ -140,6 +140,9 @@ static void follow_all(course *r) {
             for (uint32_t e = 0; e < f->elements && f->type == CLUMP_TYPE_REF; e++)
                 o->words[f->at + e] = follow_inside(r, f, o->words[f->at + e]);
         }
+        for (uint32_t i = 0; i < c->array_count; i++)
+            for (uint32_t e = 0; o->elements[i] && e < o->lengths[i]; e++)
+                o->elements[i][e] = follow_inside(r, &c->arrays[i].element, o->elements[i][e]);
     }
     change_outside(h, follow_one_outside, r);
 }

@@ -64,12 +64,14 @@ static const struct {
               {new_loop, KERNEL_loop}};
 static operation *const relief[] = {free_some, free_some, collect, compact};
 static operation *const of_raw[] = {raw_make, raw_free, raw_resize};
+static operation *const of_arrays[] = {change_arrays, append_to_arrays, link_arrays};
 
 static uint32_t weight_of(const client *c, const entry *e) {
     for (int i = 0; i < 4; i++)
         if (e->run == makers[i].run && !c->kernels[makers[i].kernel]) return 0;
     for (int i = 0; i < 3; i++)
-        if (e->run == of_raw[i] && !c->raw) return 0;
+        if ((e->run == of_raw[i] && !c->raw) || (e->run == of_arrays[i] && !c->array_count))
+            return 0;
     return e->weight;
 }
 

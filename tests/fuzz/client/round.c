@@ -93,7 +93,10 @@ static void draw_tuning(client *c) {
 static void draw_makers(client *c, int *wanted) {
     static const kernel_name makers[] = {KERNEL_each, KERNEL_two, KERNEL_group, KERNEL_loop};
     uint32_t first = below(c, 4), second = (first + 1 + below(c, 3)) % 4;
-    for (int k = 0; k < KERNELS; k++) wanted[k] = k < KERNEL_raw_make || c->raw;
+    for (int k = 0; k < KERNELS; k++) {
+        wanted[k] = k < KERNEL_raw_make || c->raw;
+        if (k >= KERNEL_array_change) wanted[k] = c->array_count != 0;
+    }
     for (uint32_t i = 0; i < 4; i++) wanted[makers[i]] = i == first || i == second;
 }
 
@@ -118,6 +121,14 @@ void make_program(client *c) {
         SET_ARG(&c->on, c->kernels[KERNEL_raw_resize], 1, c->list_buffer);
         SET_ARG(&c->on, c->kernels[KERNEL_raw_look], 0, c->out_buffer);
         SET_ARG(&c->on, c->kernels[KERNEL_raw_look], 1, c->list_buffer);
+    }
+    if (c->array_count) {
+        const kernel_name both[] = {KERNEL_array_change, KERNEL_array_append, KERNEL_array_look};
+        for (size_t i = 0; i < sizeof both / sizeof *both; i++) {
+            SET_ARG(&c->on, c->kernels[both[i]], 0, c->out_buffer);
+            SET_ARG(&c->on, c->kernels[both[i]], 1, c->list_buffer);
+        }
+        SET_ARG(&c->on, c->kernels[KERNEL_array_link], 0, c->list_buffer);
     }
     SET_ARG(&c->on, c->kernels[KERNEL_free_list], 0, c->list_buffer);
     SET_ARG(&c->on, c->kernels[KERNEL_link], 0, c->list_buffer);
@@ -178,14 +189,14 @@ static void make_more_heaps(client *c) {
 static void describe(client *c) {
     const clump_heap_layout *l = clump_heap_get_layout(c->heaps[0].heap);
     const clump_alloc_tuning *t = &c->build.tuning;
-    text_append(
-        &c->facts,
-        "\nblock_rows %u, blocks of %u x %u bytes, groups of %zu, %s, %s"
-        "\nraw %d, checks %02x, checked %d, no_coalescing %d, no_rotation %d, retries %u\nheaps of",
-        c->block_rows, l->block_granules, l->granule_bytes, c->local,
-        c->own_sizes ? "sizes of our own" : "do-alls", c->pool ? "a pool" : "no pool", c->raw,
-        CLUMP_CHECK_ALL & ~c->checked.without, c->build.checked, t->no_coalescing, t->no_rotation,
-        t->retries);
+    text_append(&c->facts,
+                "\nblock_rows %u, blocks of %u x %u bytes, groups of %zu, %s, %s"
+                "\nraw %d, arrays %u, checks %02x, checked %d, no_coalescing %d, no_rotation %d, "
+                "retries %u\nheaps of",
+                c->block_rows, l->block_granules, l->granule_bytes, c->local,
+                c->own_sizes ? "sizes of our own" : "do-alls", c->pool ? "a pool" : "no pool",
+                c->raw, c->array_count, CLUMP_CHECK_ALL & ~c->checked.without, c->build.checked,
+                t->no_coalescing, t->no_rotation, t->retries);
     for (uint32_t i = 0; i < c->heap_count; i++)
         text_append(&c->facts, " %llu", (ull)c->heaps[i].bytes);
     text_append(&c->facts, " bytes\n");

@@ -161,7 +161,7 @@ static void follow_all(course *r, heap_model *h) {
 
 void save_and_load(client *c, heap_model *h) {
     kept k = {.path = ""};
-    if (c->raw) { /* nobody knows what it holds */
+    if (c->raw || c->array_count) { /* nobody knows what it holds */
         CHECK_STATUS(&c->on, clump_heap_save(h->heap, &(clump_save_desc){.path = "raw"}, NULL),
                      CLUMP_ERR_USAGE);
         return;

@@ -47,11 +47,9 @@ static clump_type draw_type(client *c) {
     return type == CLUMP_TYPE_DOUBLE && !has_double ? CLUMP_TYPE_FLOAT : type;
 }
 
-static void draw_one_field(client *c, int owner) {
+void draw_element(client *c, field_model *f) {
     static const uint32_t widths[] = {2, 3, 4, 8, 16};
-    class_model *k = &c->classes[owner];
-    field_model *f = &c->fields[c->field_count];
-    *f = (field_model){.number = c->field_count++, .owner = owner, .target = NO_CLASS, .width = 1};
+    f->width = 1;
     f->type = draw_type(c);
     if (f->type == CLUMP_TYPE_REF) {
         f->target = draw_class(c);
@@ -59,10 +57,17 @@ static void draw_one_field(client *c, int owner) {
     } else if (f->type != CLUMP_TYPE_BOOL && chance(c, 20)) {
         f->width = widths[below(c, 5)];
     }
+    f->bytes = model_component_bytes(f->type) * (f->width == 3 ? 4 : f->width);
+}
+
+static void draw_one_field(client *c, int owner) {
+    class_model *k = &c->classes[owner];
+    field_model *f = &c->fields[c->field_count];
+    *f = (field_model){.number = c->field_count++, .owner = owner, .target = NO_CLASS};
+    draw_element(c, f);
     if (chance(c, 30)) f->count = 1 + below(c, ELEMENTS_MAX);
     f->packed = f->count && chance(c, 40);
     f->elements = f->count ? f->count : 1;
-    f->bytes = model_component_bytes(f->type) * (f->width == 3 ? 4 : f->width);
     snprintf(f->name, sizeof f->name, "f%u", f->number);
     f->at = k->words;
     k->words += f->elements;
@@ -106,6 +111,8 @@ static void write_class(client *c, const class_model *k) {
     if (k->base < 0) text_append(t, "    uint tag;\n");
     for (uint32_t i = k->first_own; i < k->field_count; i++)
         write_field(c, &c->fields[k->fields[i]]);
+    for (uint32_t i = 0; i < c->array_count; i++)
+        if (&c->classes[c->arrays[i].element.owner] == k) write_array(c, &c->arrays[i]);
     text_append(t, "}\n");
 }
 
@@ -156,12 +163,13 @@ static void ask_library(client *c) {
 
 /* ---- By calls instead of text ------------------------------------------------------------------- */
 
-static void add_field(client *c, const field_model *f) {
+static void add_field(client *c, const field_model *f, clump_array kind, uint32_t count) {
     const clump_field_desc desc = {.name = f->name,
                                    .type = f->type,
                                    .width = f->width,
                                    .ref_class = f->target >= 0 ? c->classes[f->target].name : NULL,
-                                   .count = f->count,
+                                   .count = count,
+                                   .array = kind,
                                    .packed = f->packed,
                                    .weak = f->weak};
     clump_status status = clump_schema_add_field(c->schema, c->classes[f->owner].name, &desc);
@@ -178,7 +186,14 @@ static void add_class(client *c, const class_model *k) {
     if (clump_schema_add_class(c->schema, &desc) ||
         (k->base < 0 && clump_schema_add_field(c->schema, k->name, &tag)))
         complain(c, "clump_schema_add_class: %s", clump_schema_get_error(c->schema)->message);
-    for (uint32_t i = k->first_own; i < k->field_count; i++) add_field(c, &c->fields[k->fields[i]]);
+    for (uint32_t i = k->first_own; i < k->field_count; i++) {
+        const field_model *f = &c->fields[k->fields[i]];
+        add_field(c, f, CLUMP_ARRAY_FIXED, f->count);
+    }
+    for (uint32_t i = 0; i < c->array_count; i++) {
+        const array_model *a = &c->arrays[i];
+        if (&c->classes[a->element.owner] == k) add_field(c, &a->element, a->kind, a->inside);
+    }
 }
 
 static void build_schema(client *c) {
@@ -202,6 +217,7 @@ static void parse_schema(client *c) {
 void draw_schema(client *c) {
     c->class_count = chance(c, 15) ? 1 + (int)below(c, 2) : 3 + (int)below(c, CLASSES_MAX - 2);
     for (int k = 0; k < c->class_count; k++) draw_one_class(c, k);
+    if (c->seed % ARRAYS_EVERY == 0) draw_arrays(c);
     for (int k = 0; k < c->class_count; k++) write_class(c, &c->classes[k]);
     draw_roles(c);
     if (chance(c, 50))

@@ -70,18 +70,23 @@ static uint32_t fold(clump_type type, uint32_t bits) {
     return bytes == 8 ? words[0] ^ words[1] : words[0];
 }
 
+uint32_t sum_of_value(const field_model *f, uint32_t element, uint32_t tag, uint32_t salt) {
+    uint32_t sum = 0;
+    for (uint32_t i = 0; i < f->width; i++) {
+        uint32_t code = code_of(f, element, i);
+        sum += mark_of(tag, code, fold(f->type, bits_of(tag, salt, code)));
+    }
+    return sum;
+}
+
 static uint32_t sum_of_element(const heap_model *h, const field_model *f, const object_model *o,
                                uint32_t e) {
-    uint32_t word = o->words[f->at + e], sum = 0;
+    const uint32_t word = o->words[f->at + e];
     if (f->type == CLUMP_TYPE_REF) {
         const object_model *to = object_at(h, word);
         return mark_of(o->tag, code_of(f, e, 0), to ? to->tag : word != 0);
     }
-    for (uint32_t i = 0; i < f->width; i++) {
-        uint32_t code = code_of(f, e, i);
-        sum += mark_of(o->tag, code, fold(f->type, bits_of(o->tag, word, code)));
-    }
-    return sum;
+    return sum_of_value(f, e, o->tag, word);
 }
 
 uint32_t checksum_of(const client *c, const heap_model *h) {
@@ -484,16 +489,140 @@ static const char of_raw[] =
     "    out[g] = raw_wrong(p, list[4u * g + 1u], list[4u * g + 2u]);\n"
     "}\n";
 
+/* ---- Arrays of run-time length: arrays.c ------------------------------------------------------- */
+
+/* Of array number i with elements of T: T value_ai(tag, e) makes element e, and word_ai(v, tag, e) is what is compared of it. */
+static void write_array_functions(client *c, uint32_t i) {
+    const field_model *f = &c->arrays[i].element;
+    const char *made = clump_type_name(f->type, 1), *one = type_name(f);
+    char vector[32];
+    text *t = &c->source;
+    if (f->type == CLUMP_TYPE_REF) {
+        const char *to = c->classes[f->target].name;
+        text_append(t,
+                    "#define ELEMENT_a%u %s\n#define value_a%u(tag, e) %s_null\n"
+                    "#define word_a%u(v, tag, e) (v).id\n#define GIVEN_a%u(ref, value) {ref}\n"
+                    "#define NEW_a%u(place, value)\n#define INSIDE_a%u %uu\n",
+                    i, to, i, to, i, i, i, i, c->build.checked ? 0 : c->arrays[i].inside);
+        return;
+    }
+    text_append(t,
+                "#define GIVEN_a%u(ref, value) value\n"
+                "#define NEW_a%u(place, value) place = value\n#define INSIDE_a%u 0u\n",
+                i, i, i);
+    snprintf(vector, sizeof vector, f->width > 1 ? "%s%u" : "%s", one, f->width);
+    text_append(t,
+                "#define ELEMENT_a%u %s\n%s value_a%u(uint tag, uint e) {\n    uint code = %uu + e "
+                "* %uu;\n    %s v[%u];\n"
+                "    for (uint i = 0; i < %uu; i++) v[i] = make_%s(bits_of(tag, 0u, code + i));\n",
+                i, vector, vector, i, f->number * CODES_PER_FIELD, (uint32_t)WIDTH_MAX, one,
+                f->width, f->width, made);
+    if (f->width > 1)
+        text_append(t, "    return vload%u(0, v);\n}\n", f->width);
+    else
+        text_append(t, "    return v[0];\n}\n");
+    text_append(t,
+                "uint word_a%u(%s x, uint tag, uint e) {\n    uint sum = 0, code = %uu + e * %uu;\n"
+                "    %s v[%u];\n",
+                i, vector, f->number * CODES_PER_FIELD, (uint32_t)WIDTH_MAX, one, f->width);
+    if (f->width > 1)
+        text_append(t, "    vstore%u(x, 0, v);\n", f->width);
+    else
+        text_append(t, "    v[0] = x;\n");
+    text_append(t,
+                "    for (uint i = 0; i < %uu; i++) sum += mark_of(tag, code + i, fold_%s(v[i]));\n"
+                "    return sum;\n}\n",
+                f->width, made);
+}
+
+/* A work-item for each entry of the list, and a part of the body for each array: @ stands for its class, $ for its name. */
+static void write_array_kernel(client *c, const char *head, const char *body) {
+    text *t = &c->source;
+    text_append(t, "__kernel void %s, __global const uint *list, uint n, uint which) {\n", head);
+    text_append(t, "    uint g = (uint)get_global_id(0);\n    if (g >= n) return;\n");
+    for (uint32_t i = 0; i < c->array_count; i++) {
+        const field_model *f = &c->arrays[i].element;
+        const char *k = c->classes[f->owner].name;
+        text_append(t, "    if (which == %uu) {\n", i);
+        for (const char *at = body; *at; at++) {
+            if (*at == '@')
+                text_append(t, "%s", k);
+            else if (*at == '$')
+                text_append(t, "%s", f->name);
+            else
+                text_append(t, "%c", *at);
+        }
+        text_append(t, "    }\n");
+    }
+    text_append(t, "}\n");
+}
+
+static void write_arrays(client *c) {
+    for (uint32_t i = 0; i < c->array_count; i++) write_array_functions(c, i);
+    write_array_kernel(
+        c, "array_change(CLUMP_HEAP, __global uint *out",
+        "        @ r = {list[3u * g]};\n"
+        "        uint way = list[3u * g + 1u], wanted = list[3u * g + 2u], ok = 1u;\n"
+        "        uint old = @_$_length(r), tag = @_tag(r);\n"
+        "        if (way == 0u) ok = @_$_resize(r, wanted);\n"
+        "        if (way == 1u) ok = @_$_reserve(r, wanted);\n"
+        "        if (way == 2u) @_$_trim(r);\n"
+        "        if (ok && way == 0u)\n"
+        "            for (uint e = old; e < wanted; e++)\n"
+        "                NEW_$(@_$(r, e), value_$(tag, e));\n"
+        "        out[3u * g] = ok;\n"
+        "        out[3u * g + 1u] = @_$_length(r);\n"
+        "        out[3u * g + 2u] = @_$_capacity(r);\n");
+    write_array_kernel(
+        c, "array_append(CLUMP_HEAP_FIXED, __global uint *out",
+        "        @ r = {list[2u * g]};\n"
+        "        uint tag = @_tag(r), target = list[2u * g + 1u];\n"
+        "        ELEMENT_$ v = GIVEN_$(target, value_$(tag, g));\n"
+        "        uint at = @_$_append(r, v);\n"
+        "        out[3u * g] = at;\n"
+        "        out[3u * g + 1u] = 0u;\n"
+        "        out[3u * g + 2u] = @_$_capacity(r);\n"
+        "        if (at == CLUMP_NO_ROOM) return;\n"
+        "        out[3u * g + 1u] = word_$(@_$(r, at), tag, g) != word_$(v, tag, g);\n"
+        "        NEW_$(@_$(r, at), value_$(tag, at));\n");
+    write_array_kernel(
+        c, "array_look(CLUMP_HEAP_FIXED, __global uint *out",
+        "        @ r = {list[3u * g]};\n"
+        "        uint at = list[3u * g + 1u], length = @_$_length(r), tag = @_tag(r);\n"
+        "        uint used = 0u; /* beyond the length: markers and compactions look at these */\n"
+        "        for (uint e = length; e < INSIDE_$; e++) used |= word_$(@_$(r, e), tag, e);\n"
+        "        out[at] = length | (used != 0u) << 31;\n"
+        "        for (uint e = 0u; e < min(length, list[3u * g + 2u]); e++)\n"
+        "            out[at + 1u + e] = word_$(@_$(r, e), tag, e);\n");
+    text_append(&c->source,
+                "__kernel void array_link(CLUMP_HEAP_FIXED, __global const uint *list, uint n,\n"
+                "                         uint which) {\n"
+                "    uint g = (uint)get_global_id(0);\n"
+                "    if (g >= n) return;\n");
+    for (uint32_t i = 0; i < c->array_count; i++) {
+        const field_model *f = &c->arrays[i].element;
+        const char *k = c->classes[f->owner].name;
+        if (f->type != CLUMP_TYPE_REF) continue;
+        text_append(&c->source,
+                    "    if (which == %uu) {\n        %s r = {list[3u * g]};\n"
+                    "        %s_%s(r, list[3u * g + 1u]).id = list[3u * g + 2u];\n    }\n",
+                    i, k, k, f->name);
+    }
+    text_append(&c->source, "}\n");
+}
+
 void write_source(client *c) {
+    int has_doubles = 0;
     write_roles(c);
     text_append(&c->source, "%s", common);
     for (uint32_t i = 0; i < c->field_count; i++)
-        if (c->fields[i].type == CLUMP_TYPE_DOUBLE) {
-            text_append(&c->source, "%s", for_doubles);
-            break;
-        }
+        has_doubles |= c->fields[i].type == CLUMP_TYPE_DOUBLE;
+    for (uint32_t i = 0; i < c->array_count; i++)
+        has_doubles |= c->arrays[i].element.type == CLUMP_TYPE_DOUBLE;
+    if (has_doubles) text_append(&c->source, "%s", for_doubles);
     for (int k = 0; k < c->class_count; k++) write_functions(c, &c->classes[k]);
     text_append(&c->source, "%s", of_roles);
     write_general(c);
     if (c->raw) text_append(&c->source, "%s", of_raw);
+    if (c->array_count) write_arrays(c);
 }

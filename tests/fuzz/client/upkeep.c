@@ -27,10 +27,11 @@ void repair_heap(client *c, heap_model *h) {
     memset(&r, 0xee, sizeof r);
     CHECK_OK(&c->on, clump_heap_repair(h->heap, chance(c, 80) ? &r : NULL));
     if (r.objects == UINT64_C(0xeeeeeeeeeeeeeeee)) return;
-    if (h->raw_count && r.objects < h->count + h->raw_count) /* slots, one or more for each */
+    const int has_raw = h->raw_count || c->array_count;
+    if (has_raw && r.objects < h->count + h->raw_count) /* slots, one or more for each */
         complain(c, "%llu slots after a repair, expected %u objects and %u of raw memory",
                  (ull)r.objects, h->count, h->raw_count);
-    if (!h->raw_count) same_number(c, "objects after a repair", r.objects, h->count);
+    if (!has_raw) same_number(c, "objects after a repair", r.objects, h->count);
     same_number(c, "blocks repaired", r.blocks, 0);
     same_number(c, "what a repair lost or found",
                 r.guessed + r.appeared + r.vanished + r.lost + r.strays, 0);

@@ -46,7 +46,7 @@ static void compare_stats(client *c, heap_model *h) {
     same_number(c, "blocks of the heap", h->stats.blocks, blocks + h->stats.raw_blocks);
     uint64_t raw_bytes = 0;
     for (uint32_t i = 0; i < h->raw_count; i++) raw_bytes += h->raws[i].bytes;
-    if (h->stats.raw_bytes < raw_bytes || (h->raw_count == 0 && h->stats.raw_bytes))
+    if (h->stats.raw_bytes < raw_bytes || (!h->raw_count && !c->array_count && h->stats.raw_bytes))
         complain(c, "%llu bytes of raw memory, expected %llu in %u", (ull)h->stats.raw_bytes,
                  (ull)raw_bytes, h->raw_count);
 }
@@ -61,8 +61,10 @@ static void compare_reports(client *c, heap_model *h) {
     clump_status status = clump_heap_fetch_errors(h->heap, &r);
     uint64_t doubles = r.errors[CLUMP_DEVICE_DOUBLE_FREE].count;
     uint64_t bad = r.errors[CLUMP_DEVICE_BAD_REFERENCE].count;
-    CHECK_STATUS(&c->on, status, nulls || x->refused || x->accesses ? CLUMP_ERR_DEVICE : CLUMP_OK);
+    CHECK_STATUS(&c->on, status,
+                 nulls || x->refused || x->accesses || x->bad_sizes ? CLUMP_ERR_DEVICE : CLUMP_OK);
     same_number(c, "reports of OUT_OF_MEMORY", r.errors[CLUMP_DEVICE_OUT_OF_MEMORY].count, nulls);
+    same_number(c, "reports of BAD_SIZE", r.errors[CLUMP_DEVICE_BAD_SIZE].count, x->bad_sizes);
     same_number(c, "reports of RETRY_BOUND", r.errors[CLUMP_DEVICE_RETRY_BOUND].count, 0);
     same_number(c, "reports of WRONG_LAUNCH", r.errors[CLUMP_DEVICE_WRONG_LAUNCH].count, 0);
     same_number(c, "reports of BAD_ACCESS", r.errors[CLUMP_DEVICE_BAD_ACCESS].count, x->accesses);
@@ -167,6 +169,7 @@ void compare_all(client *c, heap_model *h) {
     free(refs);
     compare_outside(c, h);
     compare_raw(c, h);
+    compare_arrays(c, h);
     compare_checksum(c, h);
 }
 

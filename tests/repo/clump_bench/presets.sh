@@ -34,4 +34,26 @@ while IFS=: read -r name preset; do
     grep -A9 '"preset_overridden"' "$at.json" | grep -q '"steps"' || fail "$at.json: steps are not overridden"
     grep -q '_mean' "$at.json" || fail "$at.json does not say how many objects there were"
 done <"$folder/presets"
-echo "$(wc -l <"$folder/presets") presets"
+
+# Each layout of the array in traffic's cars ends with the checksum of the preset as it is.
+path_sum() {
+    # shellcheck disable=SC2046 # words
+    set_pairs preset=dynasoar $(small_preset app-traffic) "$@"
+    "$bench" run app-traffic --no-cache "${sets[@]}" --repeat 1 >"$folder/path.txt" 2>&1 || fail "traffic, $*: $(tail -3 "$folder/path.txt")"
+    grep -q "check: ok: .* sequential reference" "$folder/path.txt" || fail "traffic, $*, checks nothing"
+    awk '$1 == "checksum" { print $3 }' "$folder/path.txt"
+}
+expected=$(path_sum path=fixed)
+[ -n "$expected" ] || fail "traffic has no checksum"
+layouts="path=max path=inline,inside=6 path=outside path=packed path=fixed,car_fields=aos path=max,car_fields=aos
+    path=inline,inside=6,car_fields=aos path=outside,car_fields=aos,compact=every:7"
+for layout in $layouts; do
+    # shellcheck disable=SC2046 # words
+    sum=$(path_sum $(tr ',' ' ' <<<"$layout"))
+    [ "$sum" = "$expected" ] || fail "traffic, $layout, ends with the checksum $sum, and path=fixed with $expected"
+    case $layout in
+        *path=outside* | *inline*) grep -Eq "car_outside_bytes +bytes +[1-9]" "$folder/path.txt" || fail "traffic, $layout, has nothing outside of cars" ;;
+        *) grep -Eq "car_outside_bytes +bytes +0 " "$folder/path.txt" || fail "traffic, $layout, has something outside of cars" ;;
+    esac
+done
+echo "$(wc -l <"$folder/presets") presets, $(wc -w <<<"$layouts") layouts of paths"
