@@ -14,11 +14,13 @@ void graph_batches_release(graph_batches *b) {
     memset(b, 0, sizeof *b);
 }
 
-/* Edges between any two vertices, which come into the lists. */
-static int pick_fresh(graph_batches *b, uint32_t seed, graph_lists *lists) {
+/* Edges between any two vertices, which come into the lists; or, with a range, from the vertices that it covers in the batch. */
+static int pick_fresh(graph_batches *b, uint32_t range, uint32_t seed, graph_lists *lists) {
     uint32_t all = b->edges * b->count, got = 0;
+    if (range == 0 || range > lists->vertices) range = lists->vertices;
     for (uint64_t i = 0; got < all && i < (uint64_t)all * TRIES; i++) {
-        uint32_t from = bench_hash((uint32_t)(2 * i), seed) % lists->vertices;
+        uint64_t first = (uint64_t)(lists->vertices - range) * (got / b->edges) / b->count;
+        uint32_t from = (uint32_t)first + bench_hash((uint32_t)(2 * i), seed) % range;
         uint32_t to = bench_hash((uint32_t)(2 * i + 1), ~seed) % lists->vertices;
         uint32_t *ends = b->fresh + 2ul * got;
         if (from == to || graph_lists_has(lists, from, to)) continue;
@@ -75,7 +77,7 @@ int graph_batches_create(const bench_values *values, const graph *g, uint32_t se
     if (!b->fresh || !b->own) return bench_error_set(error, "host memory ran out for edges");
     if (pick_own(b, g, seed)) return bench_error_set(error, "host memory ran out for edges");
     int failed = graph_lists_create(g, &lists, error);
-    if (!failed && pick_fresh(b, seed, &lists))
+    if (!failed && pick_fresh(b, bench_u32(values, "range"), seed, &lists))
         failed = bench_error_set(error, "the graph has too many edges for %u more", b->edges);
     for (uint32_t v = 0; !failed && v < g->vertices; v++)
         if (lists.of[v].length > b->widest) b->widest = lists.of[v].length;

@@ -30,6 +30,8 @@ static const bench_descriptor *const benchmarks[] = {
     &bench_survey_alloc,
     &bench_survey_oom,
     &bench_survey_work,
+    &bench_survey_graph_init,
+    &bench_survey_graph_update,
     &bench_compact_synthetic,
     &bench_compact_quality,
     &bench_compact_passes,

@@ -26,6 +26,8 @@ small() {
         survey-alloc) echo items=2000 bytes=3000 low=4 who=warp ;;
         survey-oom) echo heap_mb=4 bytes=200 items=2000 ;;
         survey-work) echo items=3000 bytes=300 ;;
+        survey-graph-init) echo vertices=2000 ;;
+        survey-graph-update) echo vertices=2000 batch=100 range=50 ;;
         host-access) echo objects=20000 density=0.5 type=ushort ;;
         start-up) echo cache="$folder/start-up" ;;
         enumerate) echo objects=20000 density=0.5 together=64 ;;
