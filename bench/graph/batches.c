@@ -72,8 +72,8 @@ int graph_batches_create(const bench_values *values, const graph *g, uint32_t se
         return bench_error_set(error,
                                "%u batches of %u edges are more than the %u edges of the graph",
                                b->count, b->edges, g->entries / 2);
-    b->fresh = malloc(2ul * b->edges * b->count * sizeof *b->fresh);
-    b->own = malloc(2ul * b->edges * b->count * sizeof *b->own);
+    b->fresh = malloc((2ul * b->edges * b->count + 1) * sizeof *b->fresh);
+    b->own = malloc((2ul * b->edges * b->count + 1) * sizeof *b->own);
     if (!b->fresh || !b->own) return bench_error_set(error, "host memory ran out for edges");
     if (pick_own(b, g, seed)) return bench_error_set(error, "host memory ran out for edges");
     int failed = graph_lists_create(g, &lists, error);

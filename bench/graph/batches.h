@@ -13,9 +13,9 @@
 
 /* Lines of a list of parameters. */
 /* clang-format off */
-#define GRAPH_BATCH_PARAMS(batch_, batches_)                                                       \
+#define GRAPH_BATCH_PARAMS(batch_, batches_, least_)                                                    \
     {"batch", BENCH_INT, batch_, "edges that are inserted, or deleted, at once", 1, 1u << 26, NULL}, \
-    {"batches", BENCH_INT, batches_, "of each kind in a round", 1, 64, NULL},                      \
+    {"batches", BENCH_INT, batches_, "of each kind in a round", least_, 64, NULL},                      \
     {"range", BENCH_INT, "0", "vertices that edges of a batch begin at which are new to the graph; 0: any", 0, 1u << 28, NULL}
 /* clang-format on */
 

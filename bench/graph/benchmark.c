@@ -256,6 +256,7 @@ static int run_updates(graphing *g, int is_measured) {
             update_lists(g, step, &c_us[step.is_deletion]) || compare_edges(g, i))
             return -1;
     }
+    if (steps == 0) return 0;
     sample_rate(g, is_measured, "insert_rate", edges, us[0]);
     sample_rate(g, is_measured, "delete_rate", edges, us[1]);
     sample_rate(g, is_measured, "c_insert_rate", edges, c_us[0]);
@@ -464,7 +465,7 @@ static void end(void *self) {
 }
 
 static const bench_param params[] = {GRAPH_PARAMS("100000"),
-                                     GRAPH_BATCH_PARAMS("10000", "2"),
+                                     GRAPH_BATCH_PARAMS("10000", "2", 0),
                                      BENCH_ARRAY_LAYOUT_PARAMS("4"),
                                      BENCH_RIG_HEAP_PARAMS,
                                      {NULL, BENCH_INT, NULL, NULL, 0, 0, NULL}};

@@ -26,6 +26,7 @@ static const bench_descriptor *const benchmarks[] = {
     &bench_extract,
     &bench_map,
     &bench_grid,
+    &bench_arrays,
     &bench_graph,
     &bench_survey_alloc,
     &bench_survey_oom,

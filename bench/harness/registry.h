@@ -18,6 +18,7 @@ extern const bench_descriptor bench_save_load;         /* micro/save_load.c */
 extern const bench_descriptor bench_extract;           /* micro/extract.c */
 extern const bench_descriptor bench_map;               /* micro/map.c */
 extern const bench_descriptor bench_grid;              /* micro/grid.c */
+extern const bench_descriptor bench_arrays;            /* micro/arrays.c */
 extern const bench_descriptor bench_graph;             /* graph/benchmark.c */
 extern const bench_descriptor bench_start_up;          /* micro/start_up.c */
 extern const bench_descriptor bench_enumerate;         /* micro/enumerate.c */

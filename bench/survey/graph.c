@@ -287,7 +287,7 @@ const bench_descriptor bench_survey_graph_init = {
     .end = end};
 
 static const bench_param params_update[] = {GRAPH_PARAMS("100000"),
-                                            GRAPH_BATCH_PARAMS("10000", "2"),
+                                            GRAPH_BATCH_PARAMS("10000", "2", 1),
                                             BENCH_RIG_HEAP_PARAMS,
                                             BENCH_TUNING_PARAMS,
                                             {NULL, BENCH_INT, NULL, NULL, 0, 0, NULL}};

@@ -22,6 +22,7 @@ small() {
         extract) echo objects=20000 density=0.5 share=0.3 ;;
         map) echo keys=5000 ;;
         grid) echo bodies=3000 ;;
+        arrays) echo objects=3000 ;;
         graph) echo vertices=2000 batch=100 ;;
         survey-alloc) echo items=2000 bytes=3000 low=4 who=warp ;;
         survey-oom) echo heap_mb=4 bytes=200 items=2000 ;;
