@@ -9,6 +9,8 @@
  *                      edges that come and go in batches (batches.h): room is made in one launch, edges come in the next
  *     plain_search_rate, plain_label_rate
  *                      the same launches with the same work on plain arrays of offsets and neighbours, on the same device
+ *     plain_insert_rate, plain_delete_rate
+ *                      the same edges, by arrays that are made anew for each batch: more work, since all edges are copied
  *     c_search_rate, c_label_rate, c_insert_rate, c_delete_rate
  *                      one thread of C, by its best algorithm: a queue, union-find, an array for each vertex by realloc()
  *     of_plain         search_ms of the plain arrays by that of the heap
@@ -18,9 +20,9 @@
  * the host's clock, since the host looks after each launch whether there is more to do. Updates are measured by the device's.
  *
  * The check, in each round: distances and labels of all vertices against C's, of the heap and of the plain arrays; after each batch the
- * neighbours of all vertices against the lists of the C program.
+ * neighbours of all vertices against the lists of the C program, of both as well.
  *
- * Read first: bench.h, rig.h, input.h, reference.h, batches.h, graph.cl.
+ * Read first: bench.h, rig.h, input.h, reference.h, batches.h, rebuild.h, graph.cl.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -33,6 +35,7 @@
 #include "bench/micro/array_layout.h"
 #include "bench/micro/rig.h"
 #include "input.h"
+#include "rebuild.h"
 #include "reference.h"
 
 enum {
@@ -53,7 +56,8 @@ enum {
     PLAIN_VISIT,
     PLAIN_HOOK,
     PLAIN_JUMP,
-    KERNEL_COUNT
+    PLAIN_BATCH, /* and the others of rebuild.h */
+    KERNEL_COUNT = PLAIN_BATCH + GRAPH_PLAIN_KERNELS
 };
 
 #define VERTEX_BYTES 16u /* without the array */
@@ -63,15 +67,16 @@ typedef struct graphing {
     bench_rig rig;
     graph graph;
     graph_batches batches;
-    graph_lists lists; /* of the C program */
+    graph_lists lists;   /* of the C program */
+    graph_rebuild plain; /* the plain arrays */
     bench_array_layout layout;
     uint32_t start, components;
-    uint64_t reached;                    /* entries of target that the search looks at */
-    uint32_t *distance, *label, *queue;  /* C's */
-    uint32_t *found, *found_label;       /* of kernels */
-    uint32_t *begin, *lengths, *entries; /* for the comparison of edges */
+    uint64_t reached;                             /* entries of target that the search looks at */
+    uint32_t *distance, *label, *queue;           /* C's */
+    uint32_t *found, *found_label;                /* of kernels */
+    uint32_t *begin, *offset, *lengths, *entries; /* for the comparison of edges */
     uint32_t wrong_distances, wrong_labels, compared; /* compared: batches */
-    cl_mem vertices, offset, target, faults, last, plain_distance, plain_label, ends;
+    cl_mem vertices, faults, last, plain_distance, plain_label, ends;
     cl_mem begin_at, all_lengths, all_entries, all_distances, all_labels;
 } graphing;
 
@@ -246,19 +251,39 @@ static int compare_edges(graphing *g, uint32_t step) {
     return 0;
 }
 
+/* The same for the plain arrays. */
+static int compare_plain(graphing *g, uint32_t step) {
+    const size_t n = g->graph.vertices;
+    const uint32_t entries = graph_lists_offsets(&g->lists, g->begin);
+    uint32_t *offset = g->offset;
+    if (graph_rebuild_read(&g->plain, offset, g->entries, entries)) return -1;
+    for (size_t v = 0; v < n; v++) g->lengths[v] = offset[v + 1] - offset[v];
+    uint32_t wrong = graph_lists_compare(&g->lists, g->begin, g->lengths, g->entries);
+    bench_check(
+        g->rig.results, wrong == 0 && memcmp(offset, g->begin, (n + 1) * sizeof *offset) == 0,
+        "after batch %u, %u vertices of the plain arrays have other edges than C's", step, wrong);
+    return 0;
+}
+
 static int run_updates(graphing *g, int is_measured) {
     const uint32_t steps = 4 * g->batches.count;
     const uint64_t edges = (uint64_t)g->batches.edges * g->batches.count * 2; /* of each kind */
-    double us[2] = {0, 0}, c_us[2] = {0, 0};
+    double us[2] = {0, 0}, plain_us[2] = {0, 0}, c_us[2] = {0, 0};
     for (uint32_t i = 0; i < steps; i++) {
         graph_step step = graph_step_of(&g->batches, i);
+        double part;
         if (update_heap(g, step, &us[step.is_deletion]) ||
-            update_lists(g, step, &c_us[step.is_deletion]) || compare_edges(g, i))
+            graph_rebuild_step(&g->plain, step.is_deletion, &part) ||
+            update_lists(g, step, &c_us[step.is_deletion]) || compare_edges(g, i) ||
+            compare_plain(g, i))
             return -1;
+        plain_us[step.is_deletion] += part;
     }
     if (steps == 0) return 0;
     sample_rate(g, is_measured, "insert_rate", edges, us[0]);
     sample_rate(g, is_measured, "delete_rate", edges, us[1]);
+    sample_rate(g, is_measured, "plain_insert_rate", edges, plain_us[0]);
+    sample_rate(g, is_measured, "plain_delete_rate", edges, plain_us[1]);
     sample_rate(g, is_measured, "c_insert_rate", edges, c_us[0]);
     sample_rate(g, is_measured, "c_delete_rate", edges, c_us[1]);
     return 0;
@@ -311,8 +336,9 @@ static int run_reference(graphing *g) {
         if (!*arrays[i]) return bench_error_set(g->rig.error, "no memory for %zu vertices", n);
     }
     g->begin = malloc((n + 1) * sizeof *g->begin);
+    g->offset = malloc((n + 1) * sizeof *g->offset);
     g->entries = malloc(entries * sizeof *g->entries);
-    if (!g->begin || !g->entries)
+    if (!g->begin || !g->offset || !g->entries)
         return bench_error_set(g->rig.error, "no memory for %zu edges", entries / 2);
     g->components = graph_label(&g->graph, g->label);
     g->start = graph_largest(&g->graph, g->label, g->queue);
@@ -327,8 +353,6 @@ static int make_buffers(graphing *g) {
         cl_mem *buffer;
         size_t words;
     } buffers[] = {{&g->vertices, n},
-                   {&g->offset, n + 1},
-                   {&g->target, g->graph.entries},
                    {&g->faults, 1},
                    {&g->last, 1},
                    {&g->plain_distance, n},
@@ -342,8 +366,8 @@ static int make_buffers(graphing *g) {
     for (size_t i = 0; i < sizeof buffers / sizeof buffers[0]; i++)
         if (bench_rig_buffer(rig, buffers[i].words * sizeof(cl_uint), buffers[i].buffer)) return -1;
     return bench_rig_write(rig, g->faults, sizeof(cl_uint), NULL) ||
-           bench_rig_write(rig, g->offset, (n + 1) * sizeof(cl_uint), g->graph.offset) ||
-           bench_rig_write(rig, g->target, g->graph.entries * sizeof(cl_uint), g->graph.target);
+           graph_rebuild_create(&g->plain, rig, PLAIN_BATCH, &g->graph, &g->batches, g->ends,
+                                g->faults);
 }
 
 static int set_args(graphing *g) {
@@ -352,11 +376,11 @@ static int set_args(graphing *g) {
         uint32_t index;
         cl_mem buffer;
     } buffers[] = {{MAKE, 0, g->vertices},
-                   {MAKE, 1, g->offset},
+                   {MAKE, 1, g->plain.offset[0]},
                    {MAKE, 2, g->faults},
                    {LINK, 0, g->vertices},
-                   {LINK, 1, g->offset},
-                   {LINK, 2, g->target},
+                   {LINK, 1, g->plain.offset[0]},
+                   {LINK, 2, g->plain.target[0]},
                    {SEARCH_VISIT, 1, g->last},
                    {LABEL_HOOK, 1, g->last},
                    {COUNT, 0, g->vertices},
@@ -373,12 +397,12 @@ static int set_args(graphing *g) {
                    {READ, 2, g->all_entries},
                    {FOUND_READ, 0, g->all_distances},
                    {FOUND_READ, 1, g->all_labels},
-                   {PLAIN_VISIT, 0, g->offset},
-                   {PLAIN_VISIT, 1, g->target},
+                   {PLAIN_VISIT, 0, g->plain.offset[0]},
+                   {PLAIN_VISIT, 1, g->plain.target[0]},
                    {PLAIN_VISIT, 3, g->plain_distance},
                    {PLAIN_VISIT, 5, g->last},
-                   {PLAIN_HOOK, 0, g->offset},
-                   {PLAIN_HOOK, 1, g->target},
+                   {PLAIN_HOOK, 0, g->plain.offset[0]},
+                   {PLAIN_HOOK, 1, g->plain.target[0]},
                    {PLAIN_HOOK, 3, g->plain_label},
                    {PLAIN_HOOK, 5, g->last},
                    {PLAIN_JUMP, 0, g->plain_label}};
@@ -414,9 +438,10 @@ static int make_graph(graphing *g) {
 static int create_rig(graphing *g, bench_env *env, const bench_values *values,
                       bench_results *results) {
     static const char *const names[KERNEL_COUNT] = {
-        "graph_make", "graph_link",  "search_begin", "search_visit", "label_begin",  "label_hook",
-        "label_jump", "edges_count", "edges_room",   "edges_insert", "edges_delete", "edges_close",
-        "graph_read", "found_read",  "plain_visit",  "plain_hook",   "plain_jump"};
+        "graph_make",   "graph_link",  "search_begin",   "search_visit", "label_begin",
+        "label_hook",   "label_jump",  "edges_count",    "edges_room",   "edges_insert",
+        "edges_delete", "edges_close", "graph_read",     "found_read",   "plain_visit",
+        "plain_hook",   "plain_jump",  GRAPH_PLAIN_NAMES};
     char array[64], schema[256];
     uint64_t heap_bytes = (uint64_t)bench_int(values, "heap_mb") << 20;
     if (heap_bytes == 0)
@@ -428,14 +453,15 @@ static int create_rig(graphing *g, bench_env *env, const bench_values *values,
              "%s Vertex { uint number; uint distance; ref Vertex label; uint touched; "
              "ref Vertex edges%s; }",
              bench_array_layout_class(values), array);
-    bench_rig_desc desc = {.env = env,
-                           .results = results,
-                           .heap = {.text = schema,
-                                    .bytes = heap_bytes,
-                                    .block_rows = (uint32_t)bench_int(values, "block_rows")},
-                           .files = {"bench/graph/graph.cl"},
-                           .kernels = names,
-                           .kernel_count = KERNEL_COUNT};
+    bench_rig_desc desc = {
+        .env = env,
+        .results = results,
+        .heap = {.text = schema,
+                 .bytes = heap_bytes,
+                 .block_rows = (uint32_t)bench_int(values, "block_rows")},
+        .files = {"bench/harness/sums.clh", "bench/graph/graph.cl", "bench/graph/plain.cl"},
+        .kernels = names,
+        .kernel_count = KERNEL_COUNT};
     return bench_rig_create(&g->rig, &desc);
 }
 
@@ -455,8 +481,8 @@ static int begin(void *self, bench_env *env, const bench_values *values, bench_r
 
 static void end(void *self) {
     graphing *g = self;
-    uint32_t *const arrays[] = {g->distance,    g->label,   g->queue, g->found,
-                                g->found_label, g->lengths, g->begin, g->entries};
+    uint32_t *const arrays[] = {g->distance, g->label, g->queue,  g->found,  g->found_label,
+                                g->lengths,  g->begin, g->offset, g->entries};
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) free(arrays[i]);
     graph_lists_release(&g->lists);
     graph_batches_release(&g->batches);

@@ -1,4 +1,4 @@
-/* Kernels of the benchmark graph. The class Vertex comes from benchmark.c; vertices[v] is vertex number v.
+/* Kernels of the benchmark graph, on objects; plain.cl comes after it in the same program. The class Vertex comes from benchmark.c; vertices[v] is vertex number v.
  *
  * The edges of a vertex are references to its neighbours, in an array of run-time length. What is wrong adds to *faults.
  *
@@ -162,45 +162,4 @@ __kernel void found_read(CLUMP_HEAP_FIXED, __global uint *distance, __global uin
         distance[Vertex_number(self)] = Vertex_distance(self);
         label[Vertex_number(self)] = Vertex_number(Vertex_label(self));
     }
-}
-
-/* ---- The same without objects: the neighbours of vertex v are target[offset[v] .. offset[v + 1] - 1] ---- */
-
-__kernel void plain_visit(CLUMP_HEAP_FIXED, __global const uint *offset, __global const uint *target, uint count,
-                          __global uint *distance, uint level, __global uint *last) {
-    uint v = (uint)get_global_id(0), found = 0u;
-    if (v >= count || distance[v] != level) return;
-    for (uint i = offset[v]; i < offset[v + 1u]; i++) {
-        uint next = target[i];
-        if (distance[next] <= level + 1u) continue;
-        distance[next] = level + 1u;
-        found = 1u;
-    }
-    if (found) *last = level + 1u;
-}
-
-__kernel void plain_hook(CLUMP_HEAP_FIXED, __global const uint *offset, __global const uint *target, uint count,
-                         __global uint *label, uint round, __global uint *last) {
-    uint v = (uint)get_global_id(0), found = 0u;
-    if (v >= count) return;
-    uint mine = label[v];
-    for (uint i = offset[v]; i < offset[v + 1u]; i++) {
-        uint theirs = label[target[i]];
-        if (mine >= theirs) continue;
-        atomic_min(&label[theirs], mine);
-        found = 1u;
-    }
-    if (found) *last = round;
-}
-
-__kernel void plain_jump(CLUMP_HEAP_FIXED, __global uint *label, uint count) {
-    uint v = (uint)get_global_id(0);
-    if (v >= count) return;
-    uint at = label[v];
-    for (uint i = 0u; i < STEPS; i++) {
-        uint next = label[at];
-        if (next == at) break;
-        at = next;
-    }
-    label[v] = at;
 }
