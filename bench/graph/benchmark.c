@@ -161,8 +161,8 @@ static int compare(graphing *g, cl_mem distances, cl_mem labels) {
 
 static int run_heap(graphing *g, int is_measured, double *search_us) {
     bench_results *results = g->rig.results;
-    uint32_t levels, rounds;
-    double us;
+    uint32_t levels = 0, rounds = 0;
+    double us = 0;
     if (bench_rig_do_all(&g->rig, SEARCH_BEGIN, &us) ||
         search(g, SEARCH_VISIT, 0, &levels, search_us))
         return -1;
@@ -180,8 +180,8 @@ static int run_heap(graphing *g, int is_measured, double *search_us) {
 
 static int run_plain(graphing *g, int is_measured, double search_us) {
     const size_t bytes = g->graph.vertices * sizeof(cl_uint);
-    uint32_t levels, rounds, *values = g->found;
-    double us;
+    uint32_t levels = 0, rounds = 0, *values = g->found;
+    double us = 0;
     memset(values, 0xff, bytes);
     values[g->start] = 0;
     if (bench_rig_write(&g->rig, g->plain_distance, bytes, values) ||
@@ -291,7 +291,7 @@ static int run_updates(graphing *g, int is_measured) {
 
 static int run_round(void *self, uint32_t number, int is_measured) {
     graphing *g = self;
-    double search_us;
+    double search_us = 0;
     (void)number;
     run_c(g, is_measured);
     return run_heap(g, is_measured, &search_us) || run_plain(g, is_measured, search_us) ||

@@ -11,6 +11,7 @@
 #include "bench/mark/graph.h"
 
 #define POWER 2.3
+#define SHORT 32u
 #define LINE_BYTES 1024
 
 typedef struct pairs { /* from and to of each edge, as they come */
@@ -30,8 +31,17 @@ static int compare(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
+/* Most lists are short, and qsort() calls for each comparison. */
 void graph_sort(uint32_t *numbers, uint32_t count) {
-    if (count > 1) qsort(numbers, count, sizeof *numbers, compare);
+    if (count > SHORT) {
+        qsort(numbers, count, sizeof *numbers, compare);
+        return;
+    }
+    for (uint32_t i = 1; i < count; i++) {
+        uint32_t number = numbers[i], at = i;
+        for (; at > 0 && numbers[at - 1] > number; at--) numbers[at] = numbers[at - 1];
+        numbers[at] = number;
+    }
 }
 
 uint32_t graph_widest(const graph *g) {
@@ -184,6 +194,7 @@ static int read_file(const char *path, pairs *p, bench_error *error) {
     gzclose(file);
     if (!is_binary) return result;
     if (mark_graph_read(path, &read, error)) return -1;
+    p->vertices = read.own; /* some may have no edge */
     result = add_all(&read, p);
     mark_graph_release(&read);
     return result ? bench_error_set(error, "host memory ran out for %s", path) : 0;

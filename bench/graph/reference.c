@@ -107,7 +107,7 @@ static int leave(graph_list *list, uint32_t to) {
 }
 
 int graph_lists_insert(graph_lists *lists, const uint32_t *ends, uint32_t edges) {
-    for (uint32_t i = 0; i < edges; i++)
+    for (size_t i = 0; i < edges; i++)
         if (insert(&lists->of[ends[2 * i]], ends[2 * i + 1]) ||
             insert(&lists->of[ends[2 * i + 1]], ends[2 * i]))
             return -1;
@@ -115,7 +115,7 @@ int graph_lists_insert(graph_lists *lists, const uint32_t *ends, uint32_t edges)
 }
 
 int graph_lists_delete(graph_lists *lists, const uint32_t *ends, uint32_t edges) {
-    for (uint32_t i = 0; i < edges; i++)
+    for (size_t i = 0; i < edges; i++)
         if (leave(&lists->of[ends[2 * i]], ends[2 * i + 1]) ||
             leave(&lists->of[ends[2 * i + 1]], ends[2 * i]))
             return -1;

@@ -88,6 +88,14 @@ if grep -q '^cpu MHz' /proc/cpuinfo 2>/dev/null; then
 fi
 if grep -q '"preset' "$folder/app-wa-tor.json"; then fail "a run without preset has one"; fi
 [ "$(wc -l <"$folder/churn.csv")" -eq 6 ] || fail "alloc-churn's table has not 5 samples"
+# The other layouts of arrays.
+for words in "arrays outside soa" "arrays max soa" "arrays packed soa" "arrays inline aos" "graph outside soa" "graph max aos"; do
+    read -r name layout class <<<"$words"
+    # shellcheck disable=SC2046 # words
+    set_pairs $(small "$name")
+    "$bench" run "$name" --no-cache "${sets[@]}" --set "layout=$layout" --set "class=$class" --repeat 1 >"$folder/out" 2>&1 ||
+        fail "$words: $(tail -3 "$folder/out")"
+done
 # 28 bytes of fields and 20 of states for each of 100 bodies, in each of the rounds.
 "$bench" run app-nbody --no-cache --set variant=soa --set bodies=100 --set steps=2 --repeat 3 >"$folder/memory" 2>&1
 grep -q "buffer_bytes  *B  *4800  *4800  *4800" "$folder/memory" ||
