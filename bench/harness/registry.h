@@ -18,6 +18,8 @@ extern const bench_descriptor bench_save_load;         /* micro/save_load.c */
 extern const bench_descriptor bench_extract;           /* micro/extract.c */
 extern const bench_descriptor bench_map;               /* micro/map.c */
 extern const bench_descriptor bench_grid;              /* micro/grid.c */
+extern const bench_descriptor bench_arrays;            /* micro/arrays.c */
+extern const bench_descriptor bench_graph;             /* graph/benchmark.c */
 extern const bench_descriptor bench_start_up;          /* micro/start_up.c */
 extern const bench_descriptor bench_enumerate;         /* micro/enumerate.c */
 extern const bench_descriptor bench_compact_synthetic; /* micro/compact.c */
@@ -26,16 +28,18 @@ extern const bench_descriptor bench_compact_passes;    /* micro/compact_passes.c
 extern const bench_descriptor bench_survey_alloc;      /* survey/alloc.c */
 extern const bench_descriptor bench_survey_oom;        /* survey/oom.c */
 extern const bench_descriptor bench_survey_work;       /* survey/work.c */
-extern const bench_descriptor bench_capacity;          /* micro/capacity.c */
-extern const bench_descriptor bench_app_wa_tor;        /* apps/wa-tor/benchmark.c */
-extern const bench_descriptor bench_app_game_of_life;  /* apps/game-of-life/benchmark.c */
-extern const bench_descriptor bench_app_generation;    /* apps/generation/benchmark.c */
-extern const bench_descriptor bench_app_nbody;         /* apps/nbody/benchmark.c */
-extern const bench_descriptor bench_app_collision;     /* apps/collision/benchmark.c */
-extern const bench_descriptor bench_app_structure;     /* apps/structure/benchmark.c */
-extern const bench_descriptor bench_app_barnes_hut;    /* apps/barnes-hut/benchmark.c */
-extern const bench_descriptor bench_app_sugarscape;    /* apps/sugarscape/benchmark.c */
-extern const bench_descriptor bench_app_traffic;       /* apps/traffic/benchmark.c */
+/* survey/graph.c */
+extern const bench_descriptor bench_survey_graph_init, bench_survey_graph_update;
+extern const bench_descriptor bench_capacity;         /* micro/capacity.c */
+extern const bench_descriptor bench_app_wa_tor;       /* apps/wa-tor/benchmark.c */
+extern const bench_descriptor bench_app_game_of_life; /* apps/game-of-life/benchmark.c */
+extern const bench_descriptor bench_app_generation;   /* apps/generation/benchmark.c */
+extern const bench_descriptor bench_app_nbody;        /* apps/nbody/benchmark.c */
+extern const bench_descriptor bench_app_collision;    /* apps/collision/benchmark.c */
+extern const bench_descriptor bench_app_structure;    /* apps/structure/benchmark.c */
+extern const bench_descriptor bench_app_barnes_hut;   /* apps/barnes-hut/benchmark.c */
+extern const bench_descriptor bench_app_sugarscape;   /* apps/sugarscape/benchmark.c */
+extern const bench_descriptor bench_app_traffic;      /* apps/traffic/benchmark.c */
 
 /* mark/mark.c */
 extern const bench_descriptor bench_mark_graph, bench_mark_random, bench_mark_list,

@@ -300,7 +300,7 @@ static int begin(void *self, bench_env *env, const bench_values *values, bench_r
                      "class Body { float x; float y; uint number; }",
                  .bytes = heap_bytes,
                  .block_rows = (uint32_t)bench_int(values, "block_rows")},
-        .files = {"bench/harness/hash.clh", "bench/micro/grid.cl"},
+        .files = {"bench/harness/hash.clh", "bench/harness/sums.clh", "bench/micro/grid.cl"},
         .kernels = names,
         .kernel_count = KERNEL_COUNT,
         .local = GROUP};

@@ -64,8 +64,6 @@ __kernel void grid_near(CLUMP_HEAP_FIXED, __global const Cells *grid, __global u
 
 /* ---- The same with plain arrays: bodies counted by cell, sums of the counts, bodies put in their places. */
 
-#define PLAIN_GROUP 256u
-
 __kernel void plain_count(CLUMP_HEAP_FIXED, __global const float2 *places, uint bodies, uint columns,
                           __global uint *counts, __global uint *ranks) {
     uint number = (uint)get_global_id(0);
@@ -78,43 +76,22 @@ __kernel void plain_place(CLUMP_HEAP_FIXED, __global float2 *places, uint bodies
     if (number < bodies) places[number] = place_of_number(number, round, side);
 }
 
-/* Inclusive sum over a group; `of` has a word for each work-item. */
-static uint sum_of_group(uint value, __local uint *of) {
-    uint item = (uint)get_local_id(0);
-    of[item] = value;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    for (uint step = 1u; step < PLAIN_GROUP; step *= 2u) {
-        uint more = item >= step ? of[item - step] : 0u;
-        barrier(CLK_LOCAL_MEM_FENCE);
-        of[item] += more;
-        barrier(CLK_LOCAL_MEM_FENCE);
-    }
-    return of[item];
-}
-
 /* counts become sums of all before, in their group; and the sum of each group. */
-__kernel void plain_sums(CLUMP_HEAP_FIXED, __global uint *counts, __global uint *sums) {
-    __local uint of[PLAIN_GROUP];
-    uint at = (uint)get_global_id(0), value = counts[at], sum = sum_of_group(value, of);
+BENCH_SUMS_KERNEL void plain_sums(CLUMP_HEAP_FIXED, __global uint *counts, __global uint *sums) {
+    __local uint of[BENCH_SUMS_GROUP];
+    uint at = (uint)get_global_id(0), value = counts[at], sum = bench_sum_of_group(value, of);
     counts[at] = sum - value;
-    if (get_local_id(0) == PLAIN_GROUP - 1u) sums[get_group_id(0)] = sum;
+    if (get_local_id(0) == BENCH_SUMS_GROUP - 1u) sums[get_group_id(0)] = sum;
 }
 
 /* One group. */
-__kernel void plain_sums_of_sums(CLUMP_HEAP_FIXED, __global uint *sums, uint groups) {
-    __local uint of[PLAIN_GROUP];
-    uint before = 0u;
-    for (uint first = 0u; first < groups; first += PLAIN_GROUP) {
-        uint at = first + (uint)get_local_id(0), value = at < groups ? sums[at] : 0u;
-        uint sum = sum_of_group(value, of);
-        if (at < groups) sums[at] = before + sum - value;
-        before += of[PLAIN_GROUP - 1u];
-        barrier(CLK_LOCAL_MEM_FENCE);
-    }
+BENCH_SUMS_KERNEL void plain_sums_of_sums(CLUMP_HEAP_FIXED, __global uint *sums, uint groups) {
+    __local uint of[BENCH_SUMS_GROUP];
+    bench_sums_of_sums(sums, groups, of);
 }
 
 static uint plain_start(__global const uint *counts, __global const uint *sums, uint cell) {
-    return counts[cell] + sums[cell / PLAIN_GROUP];
+    return counts[cell] + sums[cell / BENCH_SUMS_GROUP];
 }
 
 __kernel void plain_sort(CLUMP_HEAP_FIXED, __global const float2 *places, uint bodies, uint columns,

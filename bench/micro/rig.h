@@ -14,7 +14,7 @@
 #include "bench/harness/heap.h"
 #include "bench/harness/tuning.h"
 
-#define BENCH_RIG_KERNELS_MAX 16
+#define BENCH_RIG_KERNELS_MAX 24
 #define BENCH_RIG_FILES_MAX 3
 
 /* Lines of a list of parameters; see tuning.h too. */

@@ -61,7 +61,7 @@ int survey_create(survey *s, bench_env *env, const bench_values *values, bench_r
         .env = env,
         .results = results,
         .heap = {.bytes = s->heap_bytes, .raw = 1, .block_rows = bench_u32(values, "block_rows")},
-        .files = {"bench/harness/hash.clh", "bench/survey/survey.cl"},
+        .files = {"bench/harness/hash.clh", "bench/harness/sums.clh", "bench/survey/survey.cl"},
         .tuning = bench_tuning_of(values),
         .kernels = names,
         .kernel_count = SURVEY_KERNELS};

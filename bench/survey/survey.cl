@@ -73,50 +73,24 @@ static inline uint survey_units(uint item, uint items, uint low, uint high, uint
     return item < items ? (survey_bytes(item, low, high, seed) + 15u) / 16u : 0u;
 }
 
-/* Inclusive, over the work-items of a group of 256. */
-static inline uint survey_scan(uint value, __local uint *sums) {
-    uint me = (uint)get_local_id(0);
-    sums[me] = value;
-    for (uint step = 1u; step < 256u; step <<= 1) {
-        barrier(CLK_LOCAL_MEM_FENCE);
-        uint left = me >= step ? sums[me - step] : 0u;
-        barrier(CLK_LOCAL_MEM_FENCE);
-        sums[me] += left;
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
-    return sums[me];
-}
-
-__kernel __attribute__((reqd_work_group_size(256, 1, 1))) void survey_count(CLUMP_HEAP_FIXED, __global uint *groups,
-                                                                            uint items, uint low, uint high,
-                                                                            uint seed) {
-    __local uint sums[256];
-    uint sum = survey_scan(survey_units((uint)get_global_id(0), items, low, high, seed), sums);
+BENCH_SUMS_KERNEL void survey_count(CLUMP_HEAP_FIXED, __global uint *groups, uint items, uint low, uint high, uint seed) {
+    __local uint sums[BENCH_SUMS_GROUP];
+    uint sum = bench_sum_of_group(survey_units((uint)get_global_id(0), items, low, high, seed), sums);
     if (get_local_id(0) == 255u) groups[get_group_id(0)] = sum;
 }
 
 /* One group: groups[i] becomes the sum of those before it. */
-__kernel __attribute__((reqd_work_group_size(256, 1, 1))) void survey_sums(CLUMP_HEAP_FIXED, __global uint *groups,
-                                                                           uint count) {
-    __local uint sums[256];
-    uint me = (uint)get_local_id(0), before = 0u;
-    for (uint i = 0u; i < count; i += 256u) {
-        uint mine = i + me < count ? groups[i + me] : 0u, sum = survey_scan(mine, sums);
-        if (i + me < count) groups[i + me] = before + sum - mine;
-        before += sums[255];
-        barrier(CLK_LOCAL_MEM_FENCE);
-    }
+BENCH_SUMS_KERNEL void survey_sums(CLUMP_HEAP_FIXED, __global uint *groups, uint count) {
+    __local uint sums[BENCH_SUMS_GROUP];
+    bench_sums_of_sums(groups, count, sums);
 }
 
 /* places[item]: where its output begins, in units. */
-__kernel __attribute__((reqd_work_group_size(256, 1, 1))) void survey_place(CLUMP_HEAP_FIXED,
-                                                                            __global const uint *groups, uint items,
-                                                                            uint low, uint high, uint seed,
-                                                                            __global uint *places,
-                                                                            __global uchar *output) {
-    __local uint sums[256];
+BENCH_SUMS_KERNEL void survey_place(CLUMP_HEAP_FIXED, __global const uint *groups, uint items, uint low, uint high, uint seed,
+                                    __global uint *places, __global uchar *output) {
+    __local uint sums[BENCH_SUMS_GROUP];
     uint item = (uint)get_global_id(0), mine = survey_units(item, items, low, high, seed);
-    uint at = groups[get_group_id(0)] + survey_scan(mine, sums) - mine;
+    uint at = groups[get_group_id(0)] + bench_sum_of_group(mine, sums) - mine;
     if (item >= items) return;
     places[item] = at;
     survey_fill(output + (ulong)at * 16u, survey_bytes(item, low, high, seed), item);

@@ -22,9 +22,13 @@ small() {
         extract) echo objects=20000 density=0.5 share=0.3 ;;
         map) echo keys=5000 ;;
         grid) echo bodies=3000 ;;
+        arrays) echo objects=3000 ;;
+        graph) echo vertices=2000 batch=100 ;;
         survey-alloc) echo items=2000 bytes=3000 low=4 who=warp ;;
         survey-oom) echo heap_mb=4 bytes=200 items=2000 ;;
         survey-work) echo items=3000 bytes=300 ;;
+        survey-graph-init) echo vertices=2000 ;;
+        survey-graph-update) echo vertices=2000 batch=100 range=50 ;;
         host-access) echo objects=20000 density=0.5 type=ushort ;;
         start-up) echo cache="$folder/start-up" ;;
         enumerate) echo objects=20000 density=0.5 together=64 ;;
@@ -84,6 +88,14 @@ if grep -q '^cpu MHz' /proc/cpuinfo 2>/dev/null; then
 fi
 if grep -q '"preset' "$folder/app-wa-tor.json"; then fail "a run without preset has one"; fi
 [ "$(wc -l <"$folder/churn.csv")" -eq 6 ] || fail "alloc-churn's table has not 5 samples"
+# The other layouts of arrays.
+for words in "arrays outside soa" "arrays max soa" "arrays packed soa" "arrays inline aos" "graph outside soa" "graph max aos"; do
+    read -r name layout class <<<"$words"
+    # shellcheck disable=SC2046 # words
+    set_pairs $(small "$name")
+    "$bench" run "$name" --no-cache "${sets[@]}" --set "layout=$layout" --set "class=$class" --repeat 1 >"$folder/out" 2>&1 ||
+        fail "$words: $(tail -3 "$folder/out")"
+done
 # 28 bytes of fields and 20 of states for each of 100 bodies, in each of the rounds.
 "$bench" run app-nbody --no-cache --set variant=soa --set bodies=100 --set steps=2 --repeat 3 >"$folder/memory" 2>&1
 grep -q "buffer_bytes  *B  *4800  *4800  *4800" "$folder/memory" ||

@@ -41,6 +41,25 @@ refused 1 "a node that it has not" run mark-graph --set "file=$folder/wrong"
 refused 1 "is no graph" run mark-graph --set "file=$0"
 refused 1 "cannot open" run mark-graph --set "file=$folder/nothing"
 
+# A graph with edges: the same four in lines and as a matrix, whose vertices are counted from 1; and the graph above.
+printf '%s\n' '# a comment' '0 1' '1 2 7' '3 0' '2 3' '3 2' >"$folder/lines"
+printf '%s\n' '%%MatrixMarket matrix coordinate pattern symmetric' '% a comment' '5 5 4' '2 1' '3 2' '4 1' '4 3' >"$folder/matrix"
+gzip -c "$folder/matrix" >"$folder/matrix.gz"
+few=(--no-cache --repeat 1 --set batch=1 --set batches=1)
+for expected in "lines 4 vertices, 4 edges, 1 " "matrix 5 vertices, 4 edges, 2 " "matrix.gz 5 vertices, 4 edges, 2 " "graph 3 vertices, 1 edges, 2 "; do
+    "$bench" run graph "${few[@]}" --set "file=$folder/${expected%% *}" >"$folder/out" 2>&1 ||
+        fail "graph does not read ${expected%% *}: $(tail -3 "$folder/out")"
+    grep -q "check: ok: ${expected#* }components" "$folder/out" || fail "graph: $(tail -3 "$folder/out"), not $expected"
+done
+printf '%s\n' '0 1' '2' >"$folder/wrong-lines"
+printf '%s\n' '%%MatrixMarket' '3 3 1' '0 1' >"$folder/wrong-matrix"
+refused 1 "wrong-lines, line 2: no two numbers" run graph --set "file=$folder/wrong-lines"
+refused 1 "wrong-matrix, line 3: vertices are counted from 1" run graph --set "file=$folder/wrong-matrix"
+refused 1 "has no edge" run graph --set "file=/dev/null"
+refused 1 "3 batches of 2 edges are more than the 4 edges" run graph --set "file=$folder/lines" --set batch=2 --set batches=3
+refused 1 "layout=max: an array has 20001 elements.*layout=inline" run arrays --set layout=max --set objects=1 --set longest=20001
+refused 1 "shortest=65 is more than longest=64" run arrays --set shortest=65
+
 refused 2 "there are.*enumerate" run nothing
 refused 2 "objects" run enumerate --set nothing=1
 refused 2 "objects" run enumerate --set objects=-1
