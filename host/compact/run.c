@@ -66,7 +66,7 @@ static clump_status run_inside(clumpi_compaction *r, clump_compact_phase phase, 
                               sizeof(clumpi_array_chunk));
     for (; chunks < launches && !status; chunks++)
         status = clumpi_compact_run(r, phase, id, wide, local, args, arg_count);
-    args[0] = (clumpi_arg){0, NULL};
+    args[0] = (clumpi_arg){0, NULL}; /* `chunks` ends here */
     return status;
 }
 

@@ -179,12 +179,6 @@ static void close_world(world *w) {
     clReleaseMemObject(w->failed);
 }
 
-static uint64_t raw_bytes(const world *w) {
-    clump_heap_stats stats;
-    CHECK_OK(f, clump_heap_calc_stats(w->heap, &stats, NULL, 0));
-    return stats.raw_bytes;
-}
-
 static void done(world *w) {
     uint32_t failed;
     CHECK_HEAP(f, w->heap);
@@ -292,7 +286,7 @@ static void collect(world *w, const uint32_t *numbers, uint32_t turn) {
     uint32_t roots[ROOTS], live = reach(w, numbers, &refs), dead = count_live(w) - live;
     for (uint32_t i = 0; i < ROOTS; i++) roots[i] = w->is[numbers[i]];
     cl_fixture_write(f, w->roots, roots, sizeof roots);
-    const uint64_t before = raw_bytes(w);
+    const uint64_t before = cl_fixture_raw_bytes(f, w->heap);
     for (uint32_t i = 0; i <= WAYS; i++) {
         clump_collect_report r;
         const uint32_t way = i < WAYS ? i : turn % WAYS;
@@ -308,7 +302,7 @@ static void collect(world *w, const uint32_t *numbers, uint32_t turn) {
                 "expected",
                 way, (unsigned long long)r.live, (unsigned long long)r.dead,
                 (unsigned long long)r.refs_read, live, dead, (unsigned long long)refs);
-        if (i < WAYS) assert_int_equal(raw_bytes(w), before);
+        if (i < WAYS) assert_int_equal(cl_fixture_raw_bytes(f, w->heap), before);
     }
     uint32_t was[NODES];
     memcpy(was, w->is, sizeof was);
@@ -359,7 +353,7 @@ static void end(world *w) {
     cl_fixture_write(f, w->roots, zero, sizeof zero);
     CHECK_OK(f, clump_collect(w->heap, NULL, &r, NULL));
     assert_true(live > 0 && r.dead == live && r.live == 0);
-    assert_int_equal(raw_bytes(w), 0);
+    assert_int_equal(cl_fixture_raw_bytes(f, w->heap), 0);
     done(w);
 }
 
