@@ -88,9 +88,10 @@ static void emit_array(clumpi_text *t, const clump_schema *schema, uint32_t owne
     clumpi_text_append(t,
                        " clumpi_x) {\n"
                        "    uint clumpi_i = clumpi_array_claim(clump_heap, clumpi_id, "
+                       "clumpi_array_capacity(clump_heap, clumpi_id, clumpi_array_%u_%u), "
                        "clumpi_array_%u_%u);\n"
                        "    if (clumpi_i != CLUMP_NO_ROOM)\n        *(__global ",
-                       owner, index);
+                       owner, index, owner, index);
     append_type(t, schema, &f);
     clumpi_text_append(t,
                        " *)clumpi_array_at(clump_heap, clumpi_id, clumpi_i, clumpi_array_%u_%u) = "
@@ -231,8 +232,10 @@ static void emit_array_field(clumpi_text *t, const clump_schema *schema, const c
                        c->id, f->class_id, index);
     clumpi_text_append(t,
                        "#define %s_%s_append(clumpi_r, clumpi_x) clumpi_append_%u_%u(clump_heap, "
-                       "clumpi_id_%u(clump_heap, clumpi_r), (clumpi_x))\n",
-                       c->name, f->name, f->class_id, index, c->id);
+                       "clumpi_id_%u(clump_heap, clumpi_r), (clumpi_x))\n"
+                       "#define clumpi_array_of_%s_%s clumpi_array_%u_%u\n",
+                       c->name, f->name, f->class_id, index, c->id, c->name, f->name, f->class_id,
+                       index);
     if (f->array == CLUMP_ARRAY_GROWING) emit_owned_memory(t, schema, c, f, index);
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
         clumpi_text_append(t,

@@ -34,7 +34,7 @@ static clumpi_user_part append_program(clumpi_text *t, const clump_program_desc 
         "cl/core/runs.clh"}; /* raw.clh says to others what they lack */
     static const char *const raw[] = {"cl/api/raw.clh"};
     static const char *const of_arrays[] = {"cl/api/arrays.clh", "cl/api/map.clh",
-                                            "cl/api/grid.clh"};
+                                            "cl/api/vector.clh", "cl/api/grid.clh"};
     static const char *const last[] = {"cl/api/guard.clh"};
     static const char *const of_checked[] = {"cl/core/poison.clh", "cl/api/checked.clh"};
     const clumpi_geometry *g = &desc->heap->geometry;

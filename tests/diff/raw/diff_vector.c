@@ -1,0 +1,459 @@
+/* The vector of cl/api/vector.clh against arrays on the host.
+ *
+ * Work-items append numbers, and references to objects, to a few vectors at once, some of which have room and some of which
+ * grow meanwhile, or get it from a reserve in the same launch. Each number must lie at the index that its append returned, and the
+ * indices of a launch must be the next ones, each once. Between launches the heap is compacted and collected, and vectors
+ * are trimmed and cleared. Raw memory in use must be that of the pages.
+ *
+ *   diff_vector                what CTest runs
+ *   diff_vector ROUNDS [SEED]  longer, and other numbers
+ *
+ * Read first: cl/api/vector.clh, cl_fixture.h.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cl_fixture.h"
+
+static cl_fixture fixture, *const f = &fixture;
+static uint32_t rounds = 1, first_seed; /* of the command line */
+static int is_short;                    /* the kernels for GPUs, on a CPU */
+
+enum {
+    VECTORS = 3,
+    LENGTH_MAX = 1 << 17,
+    ITEMS = 512, /* work-items of a launch */
+    EACH = 4,    /* appends of each */
+    NO_ROOM = 0xffffffff,
+    TRIES = 64, /* launches in which all appends find room */
+    PAGE_0_LEAST = 16
+};
+
+static const char schema[] =
+    "class Trail { uint first; uint filling; uint growing; ref Page pages[28]; uint tag; }\n"
+    "class Page { uint items[*]; }\n"
+    "class Names { uint tag; uint first; uint filling; uint growing; ref Sheet pages[28]; }\n"
+    "class Sheet { uint tag; ref Item items[*]; }\n"
+    "class Item { uint number; }\n";
+
+static const char source[] =
+    "CLUMP_VECTOR_DEFINE(trail, Trail, Page, uint);\n"
+    "CLUMP_VECTOR_DEFINE(names, Names, Sheet, Item);\n"
+    "__kernel void make_trails(CLUMP_HEAP, __global Trail *trails) {\n"
+    "    CLUMP_FOR_EACH_NEW(Trail, self, i) trails[i] = self;\n"
+    "}\n"
+    "__kernel void make_names(CLUMP_HEAP, __global Names *names) {\n"
+    "    CLUMP_FOR_EACH_NEW(Names, self, i) names[i] = self;\n"
+    "}\n"
+    /* One work-item. what: as MAKE, RESERVE and so on. */
+    "__kernel void upkeep(CLUMP_HEAP, __global const Trail *trails, __global const Names *names, "
+    "uint "
+    "v, "
+    "uint what, uint n, __global uint *out) {\n"
+    "    if (get_global_id(0)) return;\n"
+    "    uint ok = 1;\n"
+    "    if (what == 0) ok = trail_make(clump_heap, trails[v], n);\n"
+    "#if !SHORT\n"
+    "    if (what == 1) ok = trail_reserve(clump_heap, trails[v], n);\n"
+    "    if (what == 2) trail_clear(clump_heap, trails[v]);\n"
+    "    if (what == 3) trail_trim(clump_heap, trails[v]);\n"
+    "    if (what == 4) ok = names_make(clump_heap, names[v], n);\n"
+    "    if (what == 5) ok = names_reserve(clump_heap, names[v], n);\n"
+    "    if (what == 6) names_clear(clump_heap, names[v]);\n"
+    "    if (what == 7) names_trim(clump_heap, names[v]);\n"
+    "#endif\n"
+    "    out[0] = ok;\n"
+    "}\n"
+    /* Where out is not NO_ROOM, it was appended before. Number `at` is appended to the trail that to[at] says. A work-item
+     * reserves room in the trail `reserved` meanwhile. */
+    "__kernel void append(CLUMP_HEAP, __global const Trail *trails, __global const uint *to, "
+    "__global "
+    "uint *out, uint base, uint each, uint reserved, uint room) {\n"
+    "    uint me = (uint)get_global_id(0);\n"
+    "#if !SHORT\n"
+    "    if (room && me == 5) trail_reserve(clump_heap, trails[reserved], room);\n"
+    "#endif\n"
+    "    for (uint j = 0; j < each; j++) {\n"
+    "        uint at = me * each + j;\n"
+    "        if (out[at] == CLUMP_NO_ROOM) out[at] = trail_append(clump_heap, trails[to[at]], base "
+    "+ "
+    "at);\n"
+    "    }\n"
+    "}\n"
+    "__kernel void name_items(CLUMP_HEAP, __global const Names *names, uint base, __global uint "
+    "*out) {\n"
+    "    CLUMP_FOR_EACH_NEW(Item, self, i) {\n"
+    "        Item_number(self) = base + i;\n"
+    "        out[i] = names_append(clump_heap, names[0], self);\n"
+    "    }\n"
+    "}\n"
+    /* out: length, then elements. */
+    "__kernel void look(CLUMP_HEAP_FIXED, __global const Trail *trails, __global const Names "
+    "*names, "
+    "uint "
+    "v, uint is_name, __global uint *out) {\n"
+    "    uint me = (uint)get_global_id(0), n = is_name ? names_length(clump_heap, names[v])\n"
+    "                                                  : trail_length(clump_heap, trails[v]);\n"
+    "    if (!me) out[0] = n;\n"
+    "    for (uint i = me; i < n; i += (uint)get_global_size(0))\n"
+    "        out[i + 1] = is_name ? Item_number(*names_at(clump_heap, names[v], i))\n"
+    "                             : *trail_at(clump_heap, trails[v], i);\n"
+    "}\n";
+
+enum { MAKE_TRAILS, MAKE_NAMES, UPKEEP, APPEND, NAME_ITEMS, LOOK, KERNELS };
+static const char *const kernel_names[KERNELS] = {"make_trails", "make_names", "upkeep",
+                                                  "append",      "name_items", "look"};
+enum { MAKE, RESERVE, CLEAR, TRIM, OF_NAMES };
+
+typedef struct world {
+    clump_heap *heap;
+    clump_program *program;
+    clump_kernel *kernels[KERNELS];
+    clump_refs *refs[2];
+    cl_mem trails, names, to, out, found;
+    uint32_t next;                           /* number to append */
+    uint32_t length[VECTORS], page[VECTORS]; /* page: elements of page 0 */
+    uint32_t element[VECTORS][LENGTH_MAX];
+    uint32_t name_count, name[LENGTH_MAX];
+} world;
+
+static void open_world(world *w, uint64_t bytes, int checked) {
+    memset(w, 0, sizeof *w);
+    w->heap = cl_fixture_heap(f, schema, bytes, 1);
+    w->program = cl_fixture_program(f, w->heap, source, is_short ? "-DSHORT=1" : "-DSHORT=0",
+                                    &(cl_fixture_build){.checked = checked});
+    w->next = 1;
+    for (int k = 0; k < KERNELS; k++)
+        w->kernels[k] = cl_fixture_kernel(f, w->program, kernel_names[k]);
+    w->trails = cl_fixture_buffer(f, NULL, VECTORS * sizeof(clump_ref));
+    w->names = cl_fixture_buffer(f, NULL, sizeof(clump_ref));
+    w->to = cl_fixture_buffer(f, NULL, ITEMS * EACH * sizeof(uint32_t));
+    w->out = cl_fixture_buffer(f, NULL, LENGTH_MAX * sizeof(uint32_t));
+    w->found = cl_fixture_buffer(f, NULL, (LENGTH_MAX + 1) * sizeof(uint32_t));
+    const cl_mem held[] = {w->trails, w->names};
+    for (uint32_t i = 0; i < 2; i++) {
+        const clump_refs_desc refs = {
+            .buffer = held[i], .count = i ? 1 : VECTORS, .stride = sizeof(clump_ref)};
+        CHECK_OK(f, clump_refs_register(w->heap, &refs, &w->refs[i]));
+        SET_ARG(f, w->kernels[MAKE_TRAILS + i], 0, held[i]);
+        CHECK_OK(f, clump_do_new(w->heap, i ? "Names" : "Trail", i ? 1 : VECTORS,
+                                 w->kernels[MAKE_TRAILS + i], NULL, NULL));
+    }
+}
+
+static void close_world(world *w) {
+    const cl_mem buffers[] = {w->trails, w->names, w->to, w->out, w->found};
+    for (int i = 0; i < 2; i++) clump_refs_unregister(w->refs[i]);
+    for (int k = 0; k < KERNELS; k++) clump_kernel_destroy(w->kernels[k]);
+    clump_program_destroy(w->program);
+    clump_heap_destroy(w->heap);
+    for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++) clReleaseMemObject(buffers[i]);
+}
+
+/* ---- What one work-item does ------------------------------------------------------------------- */
+
+static uint32_t upkeep(world *w, uint32_t v, uint32_t what, uint32_t n) {
+    clump_kernel *k = w->kernels[UPKEEP];
+    uint32_t out = 7;
+    SET_ARG(f, k, 0, w->trails);
+    SET_ARG(f, k, 1, w->names);
+    SET_ARG(f, k, 2, v);
+    SET_ARG(f, k, 3, what);
+    SET_ARG(f, k, 4, n);
+    SET_ARG(f, k, 5, w->out);
+    CHECK_OK(f, clump_launch(w->heap, k, 64, 64, NULL));
+    cl_fixture_read(f, w->out, &out, sizeof out);
+    return out;
+}
+
+static void make(world *w, uint32_t v, uint32_t n) {
+    assert_int_equal(upkeep(w, v, MAKE, n), 1);
+    for (w->page[v] = PAGE_0_LEAST; w->page[v] < n;) w->page[v] *= 2;
+    w->length[v] = 0;
+}
+
+/* ---- What is in them --------------------------------------------------------------------------- */
+
+static void check_elements(world *w, uint32_t v, int is_name, const uint32_t *expected,
+                           uint32_t length) {
+    static uint32_t found[LENGTH_MAX + 1];
+    clump_kernel *k = w->kernels[LOOK];
+    const uint32_t kind = is_name != 0;
+    SET_ARG(f, k, 0, w->trails);
+    SET_ARG(f, k, 1, w->names);
+    SET_ARG(f, k, 2, v);
+    SET_ARG(f, k, 3, kind);
+    SET_ARG(f, k, 4, w->found);
+    CHECK_OK(f, clump_launch(w->heap, k, 256, 64, NULL));
+    cl_fixture_read(f, w->found, found, (length + 1) * sizeof *found);
+    assert_int_equal(found[0], length);
+    for (uint32_t i = 0; i < length; i++)
+        if (found[i + 1] != expected[i])
+            fail_msg("element %u of %s %u is %u, and not %u", i, kind ? "names" : "trail", v,
+                     found[i + 1], expected[i]);
+}
+
+static void check_all(world *w) {
+    CHECK_HEAP(f, w->heap);
+    for (uint32_t v = 0; v < VECTORS; v++) check_elements(w, v, 0, w->element[v], w->length[v]);
+    check_elements(w, 0, 1, w->name, w->name_count);
+}
+
+/* Pages that there are, and no more raw memory than theirs. */
+static uint64_t count_pages(world *w) {
+    uint64_t pages, sheets, bytes = cl_fixture_raw_bytes(f, w->heap), room = 0;
+    static uint32_t capacity[2 * 28 * VECTORS];
+    CHECK_OK(f, clump_heap_read_field_counted(w->heap, "Page", "items_capacity", 0, capacity,
+                                              sizeof capacity / sizeof *capacity, &pages));
+    for (uint64_t i = 0; i < pages; i++) room += 4ull * capacity[i];
+    CHECK_OK(f, clump_heap_read_field_counted(w->heap, "Sheet", "items_capacity", 0, capacity,
+                                              sizeof capacity / sizeof *capacity, &sheets));
+    for (uint64_t i = 0; i < sheets; i++) room += 4ull * capacity[i];
+    assert_int_equal(bytes, room);
+    return pages;
+}
+
+/* ---- Many append ------------------------------------------------------------------------------- */
+
+/* Indices that a launch gave: those from the length on, each once. */
+static void take_in(world *w, const uint32_t *to, const uint32_t *before, const uint32_t *out,
+                    uint32_t count, uint32_t base) {
+    static uint8_t seen[VECTORS][LENGTH_MAX];
+    uint32_t given[VECTORS] = {0};
+    for (uint32_t i = 0; i < count; i++) given[to[i]] += before[i] == NO_ROOM && out[i] != NO_ROOM;
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t v = to[i], at = out[i];
+        if (before[i] != NO_ROOM || at == NO_ROOM) continue;
+        if (at < w->length[v] || at - w->length[v] >= given[v])
+            fail_msg("index %u of trail %u, which had %u elements and got %u", at, v, w->length[v],
+                     given[v]);
+        assert_in_range(at, 0, LENGTH_MAX - 1);
+        if (seen[v][at]++) fail_msg("index %u of trail %u was given twice", at, v);
+        w->element[v][at] = base + i;
+    }
+    for (uint32_t v = 0; v < VECTORS; v++) {
+        memset(seen[v], 0, sizeof seen[v]);
+        w->length[v] += given[v];
+    }
+}
+
+typedef struct appending {
+    uint32_t items, each; /* work-items, and appends of each */
+    uint32_t reserved, room;
+} appending;
+
+/* Returns how many found no room. `out` as for the kernel. */
+static uint32_t append(world *w, const appending *a, const uint32_t *to, uint32_t *out) {
+    static uint32_t before[ITEMS * EACH];
+    clump_kernel *k = w->kernels[APPEND];
+    const uint32_t count = a->items * a->each, base = w->next;
+    uint32_t refused = 0;
+    memcpy(before, out, count * sizeof *out);
+    cl_fixture_write(f, w->to, to, count * sizeof *to);
+    cl_fixture_write(f, w->out, out, count * sizeof *out);
+    SET_ARG(f, k, 0, w->trails);
+    SET_ARG(f, k, 1, w->to);
+    SET_ARG(f, k, 2, w->out);
+    SET_ARG(f, k, 3, base);
+    SET_ARG(f, k, 4, a->each);
+    SET_ARG(f, k, 5, a->reserved);
+    SET_ARG(f, k, 6, a->room);
+    CHECK_OK(f, clump_launch(w->heap, k, a->items, a->items < 64 ? a->items : 64, NULL));
+    cl_fixture_read(f, w->out, out, count * sizeof *out);
+    take_in(w, to, before, out, count, base);
+    w->next += count;
+    for (uint32_t i = 0; i < count; i++) refused += out[i] == NO_ROOM;
+    return refused;
+}
+
+/* Again and again, until all are in. */
+static void append_all(world *w, const appending *a, uint32_t seed, uint32_t vectors) {
+    uint32_t to[ITEMS * EACH], out[ITEMS * EACH], tries = 0;
+    for (uint32_t i = 0; i < ITEMS * EACH; i++) {
+        to[i] = test_hash(seed + i) % vectors;
+        out[i] = NO_ROOM;
+    }
+    while (append(w, a, to, out)) {
+        CHECK_OK(f, clump_heap_fetch_errors(w->heap, NULL));
+        assert_in_range(++tries, 1, TRIES);
+    }
+}
+
+/* New items, each with its name. */
+static void name_items(world *w, uint32_t count) {
+    static uint32_t out[LENGTH_MAX];
+    static uint8_t seen[LENGTH_MAX];
+    uint64_t made;
+    assert_int_equal(upkeep(w, 0, OF_NAMES + RESERVE, w->name_count + count), 1);
+    SET_ARG(f, w->kernels[NAME_ITEMS], 0, w->names);
+    SET_ARG(f, w->kernels[NAME_ITEMS], 1, w->next);
+    SET_ARG(f, w->kernels[NAME_ITEMS], 2, w->out);
+    CHECK_OK(f, clump_do_new(w->heap, "Item", count, w->kernels[NAME_ITEMS], &made, NULL));
+    assert_int_equal(made, count);
+    cl_fixture_read(f, w->out, out, count * sizeof *out);
+    memset(seen, 0, sizeof seen);
+    for (uint32_t i = 0; i < count; i++) { /* there was room for all */
+        assert_in_range(out[i], w->name_count, w->name_count + count - 1);
+        assert_int_equal(seen[out[i]]++, 0);
+        w->name[out[i]] = w->next + i;
+    }
+    w->name_count += count;
+    w->next += count;
+}
+
+static void compact_and_collect(world *w, uint32_t n) {
+    const clump_merge_desc merge = {.factor = 1};
+    clump_collect_report report;
+    uint64_t items;
+    CHECK_OK(f, clump_compact(w->heap, &(clump_compact_desc){.merge = n % 2 ? &merge : NULL}, NULL,
+                              NULL));
+    check_all(w);
+    CHECK_OK(f, clump_collect(w->heap, NULL, &report, NULL));
+    CHECK_OK(f, clump_heap_calc_count(w->heap, "Item", &items));
+    assert_int_equal(items, w->name_count);
+    check_all(w);
+    count_pages(w);
+}
+
+/* ---- Tests ------------------------------------------------------------------------------------- */
+
+static uint32_t least_pages(const world *w, uint32_t v) {
+    uint32_t pages = 1;
+    while (w->page[v] * ((1u << pages) - 1) < w->length[v]) pages++;
+    return pages;
+}
+
+static void trim_and_clear(world *w, uint32_t n) {
+    uint64_t pages = 0;
+    for (uint32_t v = 0; v < VECTORS; v++) {
+        assert_int_equal(upkeep(w, v, TRIM, 0), 1);
+        pages += least_pages(w, v);
+    }
+    assert_int_equal(count_pages(w), pages);
+    check_all(w);
+    pages -= least_pages(w, n % VECTORS) - 1;
+    assert_int_equal(upkeep(w, n % VECTORS, CLEAR, 0), 1);
+    w->length[n % VECTORS] = 0;
+    assert_int_equal(count_pages(w), pages);
+    if (n % 3 == 1) {
+        assert_int_equal(upkeep(w, 0, OF_NAMES + CLEAR, 0), 1);
+        w->name_count = 0;
+    }
+    check_all(w);
+}
+
+static void run_world(int checked) {
+    static world w;
+    open_world(&w, 32 << 20, checked);
+    for (uint32_t v = 0; v < VECTORS; v++) make(&w, v, v * 300);
+    assert_int_equal(upkeep(&w, 0, OF_NAMES + MAKE, 5), 1);
+    check_all(&w);
+    for (uint32_t n = 0; n < 4 * rounds; n++) {
+        const uint32_t seed = test_hash(first_seed + 10 * n);
+        append_all(&w, &(appending){ITEMS, EACH, n % VECTORS, n % 2 ? 3000 * (n + 1) : 0}, seed,
+                   VECTORS);
+        check_all(&w);
+        append_all(&w, &(appending){64, EACH, 0, 0}, seed + 1, 1); /* all to one */
+        name_items(&w, 700);
+        check_all(&w);
+        compact_and_collect(&w, n);
+        if (n % 2) trim_and_clear(&w, n);
+    }
+    close_world(&w);
+}
+
+/* SHORT: PoCL goes through all paths of calls in a kernel for GPUs, which takes minutes for the whole program. */
+static void test_few(void **state) {
+    static world w;
+    if (!is_short) skip();
+    open_world(&w, 16 << 20, 0);
+    for (uint32_t v = 0; v < VECTORS; v++) make(&w, v, v * 100);
+    for (uint32_t n = 0; n < 2; n++) {
+        append_all(&w, &(appending){ITEMS, EACH, 0, 0}, n, VECTORS);
+        CHECK_HEAP(f, w.heap);
+        for (uint32_t v = 0; v < VECTORS; v++) check_elements(&w, v, 0, w.element[v], w.length[v]);
+        CHECK_OK(f, clump_compact(w.heap, NULL, NULL, NULL));
+    }
+    close_world(&w);
+}
+static void test_many(void **state) {
+    if (is_short) skip();
+    run_world(0);
+}
+static void test_checked(void **state) {
+    if (is_short) skip();
+    run_world(1);
+}
+
+/* One work-item never finds that others have not caught up; and with room for all, nobody does. */
+static void test_room(void **state) {
+    static world w;
+    uint32_t to[ITEMS * EACH] = {0}, out[ITEMS * EACH];
+    if (is_short) skip();
+    open_world(&w, 16 << 20, 0);
+    for (uint32_t v = 0; v < VECTORS; v++) make(&w, v, 0);
+    assert_int_equal(upkeep(&w, 0, OF_NAMES + MAKE, 0), 1);
+    for (uint32_t n = 0; n < 3; n++) {
+        memset(out, 0xff, sizeof out);
+        assert_int_equal(append(&w, &(appending){1, ITEMS * EACH, 0, 0}, to, out), 0);
+    }
+    for (uint32_t i = 0; i < ITEMS * EACH; i++) to[i] = 1;
+    for (uint32_t n = 0; n < 3; n++) {
+        assert_int_equal(upkeep(&w, 1, RESERVE, ITEMS * EACH * (n + 1)), 1);
+        memset(out, 0xff, sizeof out);
+        assert_int_equal(append(&w, &(appending){ITEMS, EACH, 0, 0}, to, out), 0);
+    }
+    check_all(&w);
+    assert_int_equal(w.length[0], 3 * ITEMS * EACH);
+    close_world(&w);
+}
+
+/* Memory ends: the heap reports it, indices have no gap, and there is more when others gave some back. */
+static void test_no_memory(void **state) {
+    static world w;
+    uint32_t to[ITEMS * EACH], out[ITEMS * EACH], refused = 0, launches = 0, reported = 0;
+    clump_device_report report;
+    if (is_short) skip();
+    open_world(&w, cl_fixture_small_heap_bytes(f->clump) + (768 << 10), 0);
+    for (uint32_t v = 0; v < VECTORS; v++) make(&w, v, v == 2 ? 4096 : 0);
+    assert_int_equal(upkeep(&w, 0, OF_NAMES + MAKE, 0), 1);
+    for (uint32_t i = 0; i < ITEMS * EACH; i++) to[i] = i % 2;
+    /* A page that is made ahead may be refused before an append is. */
+    for (; launches < 4 * TRIES && !(refused && reported); launches++) {
+        memset(out, 0xff, sizeof out);
+        refused = append(&w, &(appending){ITEMS, EACH, 0, 0}, to, out);
+        reported += clump_heap_fetch_errors(w.heap, &report) == CLUMP_ERR_DEVICE;
+    }
+    assert_true(refused > 0);
+    assert_true(reported > 0);
+    check_all(&w);
+    assert_int_equal(upkeep(&w, 0, RESERVE, 0xffffffff), 0); /* more than indices reach */
+    assert_int_equal(clump_heap_fetch_errors(w.heap, NULL), CLUMP_ERR_DEVICE);
+    /* What one gives back another gets. */
+    assert_int_equal(upkeep(&w, 1, CLEAR, 0), 1);
+    w.length[1] = 0;
+    for (uint32_t i = 0; i < ITEMS * EACH; i++) to[i] = 1;
+    memset(out, 0xff, sizeof out);
+    refused = append(&w, &(appending){1, 400, 0, 0}, to, out);
+    CHECK_OK(f, clump_heap_fetch_errors(w.heap, NULL));
+    assert_int_equal(refused, 0);
+    check_all(&w);
+    close_world(&w);
+}
+
+static int run_with(const char *name, uint32_t disable) {
+    int status = cl_fixture_open(f, &(cl_fixture_desc){.disable = disable});
+    if (status) return status;
+    is_short = f->capabilities->is_cpu && f->capabilities->personality == CLUMP_PERSONALITY_GPU;
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_few), cmocka_unit_test(test_many),
+                                       cmocka_unit_test(test_checked), cmocka_unit_test(test_room),
+                                       cmocka_unit_test(test_no_memory)};
+    status = cmocka_run_group_tests_name(name, tests, NULL, NULL);
+    cl_fixture_close(f);
+    return status;
+}
+
+int main(int argc, char **argv) {
+    return cl_fixture_run_rounds(argc, argv, &rounds, &first_seed, run_with, &is_short);
+}
