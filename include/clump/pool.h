@@ -120,7 +120,7 @@ CLUMP_API clump_status clump_pool_create(const clump_pool_desc *desc, clump_pool
                                          clump_error *error);
 
 /* DESTRUCTOR. NULL is allowed. Waits for copies under way; releases all chunks, and with them all
- * allocations. A pool that still has heaps ends with the last of them, and calls `leaked` then. */
+ * allocations except the buffers of clump_pool_create_buffer(). A pool that still has heaps ends with the last of them, and calls `leaked` then. */
 CLUMP_API void clump_pool_destroy(clump_pool *pool);
 
 /* Copy the error of the last failed call on the pool, by any thread. */
