@@ -115,28 +115,17 @@ typedef struct { uint64_t objects, bytes, handles, registered; uint32_t fields_l
 clump_status clump_heap_load(clump_heap *heap, const clump_load_desc *desc, clump_load_report *report);
 
 /* pool.h */
-typedef uint64_t clump_allocation;
 typedef struct { clump_context *context; uint64_t chunk_bytes, limit_bytes; ...; } clump_pool_desc;
 typedef struct { uint64_t bytes; ...; } clump_allocation_desc;
-typedef struct { cl_mem buffer; uint64_t offset, bytes; ...; } clump_region;
 typedef struct { uint64_t bytes, used_bytes, requested_bytes; uint32_t chunks, unique; uint64_t allocations, allocated, freed, waiting_bytes;
                  double waste; ...; } clump_pool_stats;
 clump_status clump_pool_create(const clump_pool_desc *desc, clump_pool **pool, clump_error *error);
 void clump_pool_destroy(clump_pool *pool);
 void clump_pool_get_error(clump_pool *pool, clump_error *error);
-clump_status clump_pool_alloc(clump_pool *pool, const clump_allocation_desc *desc, clump_allocation *allocation, clump_region *region);
-clump_status clump_pool_free(clump_pool *pool, clump_allocation allocation);
-clump_status clump_pool_use(clump_pool *pool, clump_allocation allocation, cl_event event);
+clump_status clump_pool_create_buffer(clump_pool *pool, const clump_allocation_desc *desc, cl_uint queue_count, const cl_command_queue *queues, cl_mem *buffer);
 clump_status clump_pool_get_stats(clump_pool *pool, clump_pool_stats *stats);
 clump_status clump_pool_trim(clump_pool *pool);
 clump_status clump_pool_check(clump_pool *pool);
-
-/* pool_buffers.h */
-typedef ... pool_returned;
-pool_returned *pool_returned_create(void);
-void pool_returned_release(pool_returned *list);
-int pool_returned_take(pool_returned *list, clump_allocation *allocation);
-cl_mem pool_buffer(const clump_region *region, clump_allocation allocation, pool_returned *list, int32_t *code);
 """
 
 
@@ -152,7 +141,7 @@ def pkg_config(*arguments):
 
 ffibuilder = FFI()
 ffibuilder.cdef("typedef uint32_t cl_uint;\n" + CDEF)
-ffibuilder.set_source("clump._library", (pathlib.Path(__file__).resolve().parent / "pool_buffers.h").read_text(), extra_compile_args=pkg_config("--cflags"),
+ffibuilder.set_source("clump._library", "#include <clump/clump.h>\n", extra_compile_args=pkg_config("--cflags"),
                       extra_link_args=pkg_config("--static", "--libs"))
 
 if __name__ == "__main__":

@@ -15,7 +15,11 @@
 # installs what the tests of packages need, which are extended ones (docs/guide/packages.md): lintian, Meson and a compiler for
 # Windows from apt, 300 MiB; Conan from PyPI, into a folder of CLUMP_PACKAGING (default ~/.cache/clump/packaging).
 #
-# What the two options cannot get is left out with words, and is no error.
+#   setup.sh --adapters
+#
+# installs the libraries that the tests of examples/adapters/ need, CLBlast and Boost's headers, from apt, 200 MiB.
+#
+# What these options cannot get is left out with words, and is no error.
 set -euo pipefail
 [ "${CLUMP_SETUP:-1}" != 0 ] || exit 0
 
@@ -195,6 +199,19 @@ get_packaging() {
         rm -rf "${folder:?}"
     fi
 }
+
+if [ "${1:-}" = --adapters ]; then
+    if ! has_apt; then
+        echo "setup: going on without libclblast-dev and libboost-dev: there is no apt-get" >&2
+        exit 0
+    fi
+    mapfile -t packages < <(missing libclblast-dev libboost-dev)
+    if [ ${#packages[@]} -gt 0 ]; then update_lists; fi
+    for package in "${packages[@]}"; do
+        apt install --no-install-recommends "$package" || echo "setup: going on without $package" >&2
+    done
+    exit 0
+fi
 
 if [ "${1:-}" = --packaging ]; then
     get_packaging

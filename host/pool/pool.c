@@ -19,7 +19,9 @@ static const clump_error no_pool = {
 };
 
 clump_pool *clumpi_pool_enter(clump_pool *pool) {
-    if (pool) clumpi_lock_take(&pool->lock);
+    if (!pool) return NULL;
+    clumpi_lock_take(&pool->lock);
+    clumpi_buffers_take_back(pool);
     return pool;
 }
 
@@ -254,6 +256,7 @@ static void end(clump_pool *p) {
     for (uint32_t i = 1; i < p->slab_count * CLUMPI_RECORDS_SLAB; i++)
         if (clumpi_record_at(p, i)->is_live) clumpi_record_retire(p, i);
     for (int i = 0; i < CLUMP_MEMORY_COUNT; i++) release_kind(p, &p->kinds[i]);
+    clumpi_buffers_end(p);
     clumpi_scratch_release(p);
     clumpi_frames_clear(p);
     p->cl.ReleaseCommandQueue(p->desc.queue);
@@ -340,6 +343,10 @@ static clump_status place(clump_pool *p, const request *r, uint32_t record) {
         return CLUMP_OK;
     }
     uint32_t free_node = clumpi_chunks_find(p, memory, r->units, r->align, &chunk);
+    if (!free_node && p->waiting_count) { /* before more memory is taken */
+        clumpi_waiting_poll(p);
+        free_node = clumpi_chunks_find(p, memory, r->units, r->align, &chunk);
+    }
     if (!free_node) {
         status = clumpi_chunk_new(p, memory, r->units, 0, &chunk);
         if (status) return status;
@@ -401,7 +408,7 @@ static void forget_place(clump_pool *p, clumpi_record *r, clumpi_events *uses) {
     clumpi_range_retire(p, r->chunk, r->node, uses);
 }
 
-static clump_status allocate(clump_pool *p, const clump_allocation_desc *desc, int is_heaps,
+clump_status clumpi_allocate(clump_pool *p, const clump_allocation_desc *desc, int holder,
                              uint32_t *record) {
     request r;
     clump_status status = check_request(p, desc, &r);
@@ -422,17 +429,19 @@ static clump_status allocate(clump_pool *p, const clump_allocation_desc *desc, i
         return status;
     }
     rec->is_live = 1;
-    rec->is_heaps = is_heaps != 0;
-    if (is_heaps) p->heaps++;
+    rec->holder = (uint8_t)holder;
+    if (holder == CLUMPI_OF_HEAP) p->heaps++;
     p->kinds[desc->memory].changes++;
     p->stats.allocations++;
     p->stats.allocated++;
     p->stats.requested_bytes += desc->bytes;
+    clumpi_trace(p, "a %llx %llu%s\n", clumpi_trace_id(clumpi_record_handle(p, i)),
+                 (unsigned long long)desc->bytes, desc->movable ? " m" : "");
     *record = i;
     return CLUMP_OK;
 }
 
-static clump_status allocate_for(clump_pool *pool, const clump_allocation_desc *desc, int is_heaps,
+static clump_status allocate_for(clump_pool *pool, const clump_allocation_desc *desc, int holder,
                                  clump_allocation *allocation, clump_region *region) {
     if (allocation) *allocation = 0;
     if (region) memset(region, 0, sizeof *region);
@@ -441,14 +450,12 @@ static clump_status allocate_for(clump_pool *pool, const clump_allocation_desc *
     uint32_t record = 0;
     clump_status status =
         desc && allocation
-            ? allocate(p, desc, is_heaps, &record)
+            ? clumpi_allocate(p, desc, holder, &record)
             : clumpi_fail(&p->error, CLUMP_ERR_USAGE,
                           "clump_pool_alloc needs a desc and a place for the allocation");
     if (!status) {
         *allocation = clumpi_record_handle(p, record);
         if (region) *region = clumpi_record_region(p, clumpi_record_at(p, record));
-        clumpi_trace(p, "a %llx %llu%s\n", clumpi_trace_id(*allocation),
-                     (unsigned long long)desc->bytes, desc->movable ? " m" : "");
     }
     clumpi_pool_leave(p);
     return status;
@@ -456,7 +463,7 @@ static clump_status allocate_for(clump_pool *pool, const clump_allocation_desc *
 
 clump_status clump_pool_alloc(clump_pool *pool, const clump_allocation_desc *desc,
                               clump_allocation *allocation, clump_region *region) {
-    return allocate_for(pool, desc, 0, allocation, region);
+    return allocate_for(pool, desc, CLUMPI_OF_USER, allocation, region);
 }
 
 static clump_status check_unused(clump_pool *p, const clumpi_record *r) {
@@ -474,12 +481,8 @@ static clump_status check_unused(clump_pool *p, const clumpi_record *r) {
 static clump_status leave_op(clump_pool *p, clumpi_record *r, clumpi_events *uses) {
     clumpi_op *op = r->op;
     if (op->event) {
-        if (!clumpi_grow(&p->allocator, &uses->list, &uses->capacity, uses->count + 1,
-                         sizeof *uses->list))
-            return clumpi_fail(&p->error, CLUMP_ERR_MEMORY, "no host memory for an event");
-        cl_int code = p->cl.RetainEvent(op->event);
-        if (code) return clumpi_fail_cl(&p->error, "clRetainEvent", code, "of a copy");
-        uses->list[uses->count++] = op->event;
+        clump_status status = clumpi_events_add(p, uses, op->event, "of a copy");
+        if (status) return status;
     }
     op->from->leaving_units -= clumpi_node_at(&op->from->ranges, r->node)->size;
     op->record = 0;
@@ -489,9 +492,15 @@ static clump_status leave_op(clump_pool *p, clumpi_record *r, clumpi_events *use
     return CLUMP_OK;
 }
 
-static clump_status free_record(clump_pool *p, uint32_t record) {
+clump_status clumpi_record_free(clump_pool *p, uint32_t record) {
     clumpi_record *r = clumpi_record_at(p, record);
-    if (r->is_heaps)
+    unsigned long long id = clumpi_trace_id(clumpi_record_handle(p, record));
+    if (r->holder == CLUMPI_OF_BUFFER)
+        return clumpi_fail(&p->error, CLUMP_ERR_USAGE,
+                           "clump_pool_free: an allocation of %llu bytes is that of a buffer which "
+                           "its caller owns; clReleaseMemObject() gives it back",
+                           (unsigned long long)r->bytes);
+    if (r->holder == CLUMPI_OF_HEAP)
         return clumpi_fail(&p->error, CLUMP_ERR_USAGE,
                            "clump_pool_free: an allocation of %llu bytes is that of a heap; "
                            "clump_heap_destroy() gives it back",
@@ -514,6 +523,7 @@ static clump_status free_record(clump_pool *p, uint32_t record) {
     p->stats.requested_bytes -= r->bytes;
     forget_place(p, r, &uses);
     clumpi_record_retire(p, record);
+    clumpi_trace(p, "f %llx\n", id);
     return CLUMP_OK;
 }
 
@@ -521,8 +531,9 @@ clump_status clump_pool_free(clump_pool *pool, clump_allocation allocation) {
     clump_pool *p = clumpi_pool_enter(pool);
     if (!p) return CLUMP_ERR_USAGE;
     uint32_t record = allocation ? clumpi_record_find(p, allocation, "clump_pool_free") : 0;
-    clump_status status = record ? free_record(p, record) : allocation ? p->error.status : CLUMP_OK;
-    if (record && !status) clumpi_trace(p, "f %llx\n", clumpi_trace_id(allocation));
+    clump_status status = record       ? clumpi_record_free(p, record)
+                          : allocation ? p->error.status
+                                       : CLUMP_OK;
     clumpi_pool_leave(p);
     return status;
 }
@@ -536,7 +547,7 @@ static clump_status take_for_heap(clumpi_buffer_source *source, uint64_t bytes, 
     clump_pool *pool = (clump_pool *)source;
     clump_allocation_desc desc = {.bytes = bytes, .name = "heap", .user_data = owner};
     clump_allocation allocation = 0;
-    clump_status status = allocate_for(pool, &desc, 1, &allocation, NULL);
+    clump_status status = allocate_for(pool, &desc, CLUMPI_OF_HEAP, &allocation, NULL);
     if (!status) status = clump_pool_get_buffer(pool, allocation, buffer);
     if (status) {
         clump_pool_get_error(pool, error);
@@ -550,11 +561,11 @@ static clump_status take_for_heap(clumpi_buffer_source *source, uint64_t bytes, 
 static void give_back_for_heap(clumpi_buffer_source *source, uint64_t number) {
     clump_pool *p = clumpi_pool_enter((clump_pool *)source);
     clumpi_record *r = clumpi_record_at(p, (uint32_t)number);
-    r->is_heaps = 0;
+    r->holder = CLUMPI_OF_USER;
     r->pins = 0;
     p->heaps--;
     int is_last = p->is_destroyed && !p->heaps;
-    if (!free_record(p, (uint32_t)number)) clumpi_trace(p, "f %llx\n", clumpi_trace_id(number));
+    clumpi_record_free(p, (uint32_t)number);
     clumpi_pool_leave(p);
     if (is_last) end(p);
 }

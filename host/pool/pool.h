@@ -5,6 +5,7 @@
  *   clump_pool ─┬─ kinds[memory] ── chunks, by age, each with a suballocator; uniques
  *               ├─ records: one for each allocation, in slabs
  *               ├─ ops: moves under way; each holds a range at its target
+ *               ├─ returned: buffers that callers owned and that are gone
  *               ├─ waiting: ranges that nobody owns and that commands still use
  *               └─ account: bytes and limit of all pools of the context; stays with the context
  *
@@ -30,6 +31,7 @@
 #include "suballoc/suballoc.h"
 
 typedef struct clumpi_op clumpi_op;
+typedef struct clumpi_returned clumpi_returned; /* see buffer.c */
 
 /* Of all pools of a context: made with the first of them, or with their limit. */
 typedef struct clumpi_pool_account {
@@ -62,7 +64,12 @@ typedef struct clumpi_extra {
     cl_mem sub_buffer;
     uint32_t maps, images;
     clumpi_events uses;
+    cl_command_queue *queues; /* that use the caller's buffer; retained */
+    cl_uint queue_count;
 } clumpi_extra;
+
+/* Who gives an allocation back. */
+enum { CLUMPI_OF_USER, CLUMPI_OF_HEAP, CLUMPI_OF_BUFFER };
 
 typedef struct clumpi_record {
     clumpi_chunk *chunk;
@@ -75,7 +82,7 @@ typedef struct clumpi_record {
     uint32_t pins;
     uint32_t next; /* unused ones: list */
     uint16_t generation;
-    uint8_t is_live, is_movable, is_heaps, align_log; /* align_log: of the offset, in units */
+    uint8_t is_live, is_movable, holder, align_log; /* align_log: of the offset, in units */
 } clumpi_record;
 
 typedef struct clumpi_waiting {
@@ -138,7 +145,9 @@ struct clump_pool {
     clumpi_op **ops;
     size_t op_count, op_capacity;
     clumpi_waiting *waiting;
-    size_t waiting_count, waiting_capacity;
+    size_t waiting_count, waiting_capacity,
+        waiting_most;                     /* most: look at them when there are more */
+    clumpi_returned *returned;            /* NULL before the first such buffer */
     clump_pool_stats stats;               /* all except `waste` */
     uint64_t chunk_bytes_all, chunk_used; /* of chunks without unique ones */
 
@@ -161,13 +170,18 @@ struct clump_pool {
 
 /* ---- pool.c ---- */
 
-/* Take the pool's lock; NULL if there is no pool. */
+/* Take the pool's lock, and take back the buffers that are gone; NULL if there is no pool. */
 clump_pool *clumpi_pool_enter(clump_pool *pool);
 void clumpi_pool_leave(clump_pool *p);
 
 /* A line for the user's trace, if there is one. */
 void clumpi_trace(clump_pool *p, const char *format, ...)
     __attribute__((format(CLUMPI_PRINTF, 2, 3)));
+
+/* Make a live record with its region. The lock may be given up meanwhile. */
+clump_status clumpi_allocate(clump_pool *p, const clump_allocation_desc *desc, int holder,
+                             uint32_t *record);
+clump_status clumpi_record_free(clump_pool *p, uint32_t record);
 
 /* How a trace names an allocation: no two that live at a time have the same. */
 static inline unsigned long long clumpi_trace_id(clump_allocation allocation) {
@@ -236,10 +250,22 @@ void clumpi_chunks_trim(clump_pool *p);
 
 uint64_t clumpi_chunk_bytes_wanted(const clump_pool *p, clump_memory memory);
 
+/* ---- buffer.c ---- */
+
+/* Free the allocations of callers' buffers that are gone; their regions wait for markers. An error of this is nobody's:
+ * what cannot be freed now is tried again. */
+void clumpi_buffers_take_back(clump_pool *p);
+
+/* The pool does not look for them any more. */
+void clumpi_buffers_end(clump_pool *p);
+
 /* ---- wait.c: events ---- */
 
 int clumpi_event_is_complete(clump_pool *p, cl_event event);
 void clumpi_events_clear(clump_pool *p, clumpi_events *events);
+/* Retains it. */
+clump_status clumpi_events_add(clump_pool *p, clumpi_events *events, cl_event event,
+                               const char *what);
 
 /* Give a range back when `uses` have completed; takes the events over. */
 void clumpi_range_retire(clump_pool *p, clumpi_chunk *chunk, uint32_t node, clumpi_events *uses);

@@ -34,6 +34,9 @@ void clumpi_record_retire(clump_pool *p, uint32_t record) {
     if (r->extra) {
         clumpi_record_forget_place(p, r);
         clumpi_events_clear(p, &r->extra->uses);
+        for (cl_uint i = 0; i < r->extra->queue_count; i++)
+            p->cl.ReleaseCommandQueue(r->extra->queues[i]);
+        clumpi_free(&p->allocator, r->extra->queues);
         clumpi_free(&p->allocator, r->extra->name);
         clumpi_free(&p->allocator, r->extra);
     }
@@ -129,10 +132,11 @@ static void stay(clumpi_record *r) {
 
 static clump_status set_movable(clump_pool *p, clumpi_record *r, clump_allocation allocation,
                                 int movable) {
-    if (movable && r->is_heaps)
+    if (movable && r->holder != CLUMPI_OF_USER)
         return clumpi_fail(
             &p->error, CLUMP_ERR_USAGE,
-            "clump_pool_set_movable: the allocation is that of a heap, which stays where it is");
+            "clump_pool_set_movable: the allocation is that of a %s, which stays where it is",
+            r->holder == CLUMPI_OF_HEAP ? "heap" : "buffer which its caller owns");
     int was = r->is_movable;
     r->is_movable = movable != 0;
     p->kinds[r->chunk->memory].changes++;
@@ -177,12 +181,7 @@ static clump_status use(clump_pool *p, clumpi_record *r, cl_event event) {
             uses->list[kept++] = uses->list[i];
     }
     uses->count = kept;
-    if (!clumpi_grow(&p->allocator, &uses->list, &uses->capacity, kept + 1, sizeof *uses->list))
-        return clumpi_fail(&p->error, CLUMP_ERR_MEMORY, "no host memory for an event");
-    cl_int code = p->cl.RetainEvent(event);
-    if (code) return clumpi_fail_cl(&p->error, "clRetainEvent", code, "clump_pool_use");
-    uses->list[uses->count++] = event;
-    return CLUMP_OK;
+    return clumpi_events_add(p, uses, event, "clump_pool_use");
 }
 
 clump_status clump_pool_use(clump_pool *pool, clump_allocation allocation, cl_event event) {

@@ -15,6 +15,17 @@ void clumpi_events_clear(clump_pool *p, clumpi_events *events) {
     *events = (clumpi_events){0};
 }
 
+clump_status clumpi_events_add(clump_pool *p, clumpi_events *events, cl_event event,
+                               const char *what) {
+    if (!clumpi_grow(&p->allocator, &events->list, &events->capacity, events->count + 1,
+                     sizeof *events->list))
+        return clumpi_fail(&p->error, CLUMP_ERR_MEMORY, "no host memory for an event");
+    cl_int code = p->cl.RetainEvent(event);
+    if (code) return clumpi_fail_cl(&p->error, "clRetainEvent", code, "%s", what);
+    events->list[events->count++] = event;
+    return CLUMP_OK;
+}
+
 static int all_complete(clump_pool *p, const clumpi_events *uses) {
     for (size_t i = 0; i < uses->count; i++)
         if (!clumpi_event_is_complete(p, uses->list[i])) return 0;

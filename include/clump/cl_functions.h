@@ -32,6 +32,8 @@
     X(GetMemObjectInfo, cl_int, (cl_mem, cl_mem_info, size_t, void *, size_t *))                   \
     X(CreateSubBuffer, cl_mem,                                                                     \
       (cl_mem, cl_mem_flags, cl_buffer_create_type, const void *, cl_int *))                       \
+    X(SetMemObjectDestructorCallback, cl_int,                                                      \
+      (cl_mem, void(CL_CALLBACK *)(cl_mem, void *), void *))                                       \
     X(CreateImage, cl_mem,                                                                         \
       (cl_context, cl_mem_flags, const cl_image_format *, const cl_image_desc *, void *,           \
        cl_int *))                                                                                  \

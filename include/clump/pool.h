@@ -120,7 +120,7 @@ CLUMP_API clump_status clump_pool_create(const clump_pool_desc *desc, clump_pool
                                          clump_error *error);
 
 /* DESTRUCTOR. NULL is allowed. Waits for copies under way; releases all chunks, and with them all
- * allocations. A pool that still has heaps ends with the last of them, and calls `leaked` then. */
+ * allocations except the buffers of clump_pool_create_buffer(). A pool that still has heaps ends with the last of them, and calls `leaked` then. */
 CLUMP_API void clump_pool_destroy(clump_pool *pool);
 
 /* Copy the error of the last failed call on the pool, by any thread. */
@@ -156,7 +156,7 @@ CLUMP_API clump_status clump_pool_alloc(clump_pool *pool, const clump_allocation
                                         clump_allocation *allocation, clump_region *region);
 
 /* METHOD. Free; 0 is allowed and does nothing. Refused while the allocation is mapped, pinned or
- * has images, and if it is that of a heap. Its memory is given out again when the commands named by clump_pool_use() have
+ * has images, and if it is that of a heap or of clump_pool_create_buffer(). Its memory is given out again when the commands named by clump_pool_use() have
  * completed.
  * Returns CLUMP_OK; CLUMP_ERR_REFERENCE; CLUMP_ERR_USAGE. */
 CLUMP_API clump_status clump_pool_free(clump_pool *pool, clump_allocation allocation);
@@ -170,7 +170,31 @@ CLUMP_API clump_status clump_pool_get_info(clump_pool *pool, clump_allocation al
 CLUMP_API clump_status clump_pool_get_buffer(clump_pool *pool, clump_allocation allocation,
                                              cl_mem *buffer);
 
-/* METHOD. May it be moved? No command may write to a movable allocation. That of a heap stays. */
+/* METHOD. Allocate a buffer that the caller owns: a sub-buffer, which is never moved. With the last
+ * clReleaseMemObject() its region goes back to the pool. The region is given out again when the
+ * commands are done that were in the named queues when the pool took it back: the first call on the
+ * pool after that release puts a marker into each of them, and later calls look whether the markers
+ * have completed. OpenCL may tell of the release on any thread, and within the release; nothing waits
+ * there, and no lock is taken.
+ *   desc         as for clump_pool_alloc(); not movable. clump_pool_visit() shows the allocation;
+ *                clump_pool_free() refuses it
+ *   queue_count  0: the pool's queue
+ *   queues       all that use the buffer; retained until the region is free. Commands of other queues
+ *                must be done before the last release
+ *   buffer       [out]  NULL on failure. OpenCL makes no sub-buffers of it
+ * A buffer may outlive its pool. It stays as it is then, and the memory of its whole chunk stays until the last
+ * such buffer of that chunk is released; no pool counts that memory any more. `leaked` is called
+ * for the buffers that are there at destruction. The context's clump_allocator must be usable until the last of them
+ * is released.
+ * Blocks: as clump_pool_alloc(). Returns CLUMP_OK; CLUMP_ERR_USAGE; CLUMP_ERR_CAPACITY, also
+ * while regions still wait for their markers: finish the queues and try again; CLUMP_ERR_MEMORY;
+ * CLUMP_ERR_CL. */
+CLUMP_API clump_status clump_pool_create_buffer(clump_pool *pool, const clump_allocation_desc *desc,
+                                                cl_uint queue_count, const cl_command_queue *queues,
+                                                cl_mem *buffer);
+
+/* METHOD. May it be moved? No command may write to a movable allocation. That of a
+ * heap or of clump_pool_create_buffer() stays. */
 CLUMP_API clump_status clump_pool_set_movable(clump_pool *pool, clump_allocation allocation,
                                               int movable);
 

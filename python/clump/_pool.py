@@ -1,8 +1,4 @@
-"""A pool of buffers, and an allocator for PyOpenCL on it.
-
-A buffer that Python gets is a sub-buffer with a destructor callback of OpenCL (pool_buffers.h): the callback may come from any thread, and
-on some devices while commands still use the buffer. So it only notes the allocation in a list. The next call on the pool takes the list,
-and gives each region back to the pool behind a marker."""
+"""A pool of buffers, and an allocator for PyOpenCL on it."""
 import threading
 
 import pyopencl as cl
@@ -22,10 +18,7 @@ class Pool:
         self._context = context_of(queue)
         desc = ffi.new("clump_pool_desc *", {"context": self._context._object, "chunk_bytes": chunk_bytes, "limit_bytes": limit_bytes})
         made, error = ffi.new("clump_pool **"), ffi.new("clump_error *")
-        self._returned = ffi.gc(lib.pool_returned_create(), lib.pool_returned_release)
-        self._queues, self._lock = {}, threading.RLock()
-        if self._returned == ffi.NULL:
-            raise MemoryError
+        self._lock = threading.Lock()
         with self._context._lock:
             status = lib.clump_pool_create(desc, made, error)
         if status:
@@ -42,39 +35,25 @@ class Pool:
 
     def alloc(self, bytes, queue=None):
         """A pyopencl.Buffer of the pool. When the last reference to it is gone, its memory is given out again as soon as the commands
-        that `queue` has at that time are done; default: the pool's queue."""
-        self._take_back()
-        allocation, region, code = ffi.new("clump_allocation *"), ffi.new("clump_region *"), ffi.new("int32_t *")
-        with self._lock:
-            self._call(lib.clump_pool_alloc, ffi.new("clump_allocation_desc *", {"bytes": bytes}), allocation, region)
-            self._queues[allocation[0]] = queue or self._context.queue
-            memory = lib.pool_buffer(region, allocation[0], self._returned, code)
-            if memory == ffi.NULL:
-                del self._queues[allocation[0]]
-                lib.clump_pool_free(self._object, allocation[0])
-                raise Error("CLUMP_ERR_CL", f"clCreateSubBuffer failed with {code[0]}", cl_code=code[0])
-        return cl.Buffer.from_int_ptr(int(ffi.cast("intptr_t", memory)), retain=False)
-
-    def _take_back(self):
-        """Commands that were enqueued before may still use the buffers that are gone: their regions wait for a marker."""
-        with self._lock:
-            markers, allocation = {}, ffi.new("clump_allocation *")
-            while lib.pool_returned_take(self._returned, allocation):
-                queue = self._queues.pop(allocation[0])
-                if queue not in markers:
-                    markers[queue] = cl.enqueue_marker(queue)
-                self._call(lib.clump_pool_use, allocation[0], pointer("cl_event", markers[queue]))
-                self._call(lib.clump_pool_free, allocation[0])
+        that `queue` has at that time are done; default: the pool's queue. A pool that is full waits for that queue once."""
+        desc, buffer = ffi.new("clump_allocation_desc *", {"bytes": bytes}), ffi.new("cl_mem *")
+        queues = ffi.new("cl_command_queue[]", [pointer("cl_command_queue", queue)] if queue else 0)
+        try:
+            self._call(lib.clump_pool_create_buffer, desc, len(queues), queues, buffer)
+        except Error as error:
+            if error.status != "CLUMP_ERR_CAPACITY":
+                raise
+            (queue or self._context.queue).finish()
+            self._call(lib.clump_pool_create_buffer, desc, len(queues), queues, buffer)
+        return cl.Buffer.from_int_ptr(int(ffi.cast("intptr_t", buffer[0])), retain=False)
 
     def stats(self):
-        self._take_back()
         stats = ffi.new("clump_pool_stats *")
         self._call(lib.clump_pool_get_stats, stats)
         return report_dict(stats)
 
     def trim(self):
         """Releases chunks that are empty."""
-        self._take_back()
         self._call(lib.clump_pool_trim)
 
     def check(self):

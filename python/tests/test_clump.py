@@ -384,6 +384,18 @@ class Pools(Case):
         pool.trim()
         self.assertEqual((pool.stats()["waiting_bytes"], pool.stats()["allocations"]), (0, 0))
 
+    def test_a_full_pool_waits_for_its_commands(self):
+        pool = clump.Pool(CONTEXT, chunk_bytes=1 << 20, limit_bytes=1 << 20)
+        allocator = clump.PoolAllocator(pool, QUEUE)
+        array = cl.array.zeros(QUEUE, 120000, dtype=np.int32, allocator=allocator)
+        for turn in range(50):
+            array = array + 1  # two arrays fill the chunk: what goes must come back first
+        self.assertEqual(int(array.get().sum()), 120000 * 50)
+        self.assertLessEqual(pool.stats()["bytes"], 1 << 20)
+        kept = [array, pool.alloc(480000)]
+        self.raises("CLUMP_ERR_CAPACITY", "", pool.alloc, 480000)
+        del kept
+
     def test_buffers_outlive_their_pool(self):
         pool = clump.Pool(CONTEXT)
         array = cl.array.arange(QUEUE, 1000, dtype=np.int32, allocator=clump.PoolAllocator(pool))

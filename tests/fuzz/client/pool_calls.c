@@ -51,11 +51,32 @@ static void use(client *c, const region_model *r) {
     clReleaseEvent(event);
 }
 
+/* Its commands may still be under way when the last reference goes. */
+static void lend(client *c) {
+    const clump_allocation_desc desc = {.bytes = 4ull * logarithmic(c, 16, 3e4),
+                                        .memory = (clump_memory)chance(c, 20),
+                                        .unique = chance(c, 10)};
+    const uint32_t tag = draw_salt(c);
+    uint32_t last = ~tag;
+    cl_mem buffer;
+    POOL_OK(c, clump_pool_create_buffer(c->pool, &desc, 1, &c->side_queue, &buffer));
+    CHECK_CL(
+        clEnqueueFillBuffer(c->side_queue, buffer, &tag, sizeof tag, 0, desc.bytes, 0, NULL, NULL));
+    CHECK_CL(clEnqueueReadBuffer(c->side_queue, buffer, CL_FALSE, desc.bytes - sizeof last,
+                                 sizeof last, &last, 0, NULL, NULL));
+    CHECK_CL(clReleaseMemObject(buffer));
+    if (chance(c, 50)) POOL_OK(c, clump_pool_check(c->pool));
+    CHECK_CL(clFinish(c->side_queue));
+    if (last != tag)
+        complain(c, "a buffer of %llu bytes was overwritten", (unsigned long long)desc.bytes);
+}
+
 void hold_regions(client *c, heap_model *h) {
     (void)h;
     for (uint32_t i = c->pool ? 1 + below(c, 4) : 0; i > 0; i--) {
         region_model *r = draw_region(c);
         cl_mem buffer;
+        if (chance(c, 15)) lend(c);
         if (!r) return;
         switch (below(c, 6)) {
         case 0: pin(c, r); break;

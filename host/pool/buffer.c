@@ -1,0 +1,237 @@
+/* Buffers that their callers own: clump_pool_create_buffer().
+ *
+ *   clReleaseMemObject() ── on any thread ──> gone(): the note goes into `arrived`
+ *   next call on the pool ──> a marker in each queue of the buffer; the allocation is freed
+ *   later calls ──> the marker has completed: the range is given out again (wait.c)
+ *
+ * Some devices call gone() while commands still use the buffer, some while the pool's lock is held
+ * by the thread that releases it. So gone() only puts a note into a list, without a lock. The list
+ * lives as long as the pool and all its buffers. Read first: pool.h.
+ */
+#include <string.h>
+
+#include "pool/pool.h"
+
+#define WAITING_LEAST 64u
+
+typedef struct note {
+    struct note *next;
+    clumpi_returned *list;
+    uint32_t record;
+} note;
+
+struct clumpi_returned {
+    _Atomic(note *) arrived; /* the last one first */
+    atomic_uint holders;     /* the pool, and each buffer that is not gone */
+    clump_allocator allocator;
+};
+
+static void let_go(clumpi_returned *list) {
+    if (atomic_fetch_sub(&list->holders, 1) != 1) return;
+    clump_allocator allocator = list->allocator;
+    for (note *n = atomic_load(&list->arrived), *next; n; n = next) {
+        next = n->next;
+        clumpi_free(&allocator, n);
+    }
+    clumpi_free(&allocator, list);
+}
+
+static void put(clumpi_returned *list, note *n) {
+    n->next = atomic_load(&list->arrived);
+    while (!atomic_compare_exchange_weak(&list->arrived, &n->next, n)) continue;
+}
+
+static void CL_CALLBACK gone(cl_mem buffer, void *user) {
+    note *n = user;
+    clumpi_returned *list = n->list;
+    (void)buffer;
+    put(list, n); /* from now on it is the pool's */
+    let_go(list);
+}
+
+/* ---- Taking back ------------------------------------------------------------------------------ */
+
+/* One marker serves all buffers of a queue that are taken back together. */
+enum { MARKERS = 8 };
+typedef struct markers {
+    cl_command_queue queues[MARKERS];
+    cl_event events[MARKERS];
+    uint32_t count; /* made so far; the last MARKERS are there */
+} markers;
+
+static clump_status marker_of(clump_pool *p, markers *m, cl_command_queue queue, cl_event *event) {
+    for (uint32_t i = 0; i < m->count && i < MARKERS; i++)
+        if (m->queues[i] == queue) {
+            *event = m->events[i];
+            return CLUMP_OK;
+        }
+    cl_event made = NULL;
+    cl_int code = p->cl.EnqueueMarkerWithWaitList(queue, 0, NULL, &made);
+    if (code) return clumpi_fail_cl(&p->error, "clEnqueueMarkerWithWaitList", code, "for a buffer");
+    p->cl.Flush(queue); /* else it might never complete */
+    uint32_t i = m->count++ % MARKERS;
+    if (m->events[i]) p->cl.ReleaseEvent(m->events[i]);
+    m->queues[i] = queue;
+    *event = m->events[i] = made;
+    return CLUMP_OK;
+}
+
+static clump_status take_back(clump_pool *p, uint32_t record, markers *m) {
+    clumpi_record *r = clumpi_record_at(p, record);
+    clump_status status = CLUMP_OK;
+    for (cl_uint i = 0; i < r->extra->queue_count; i++) {
+        cl_event event = NULL;
+        status = marker_of(p, m, r->extra->queues[i], &event);
+        if (!status) status = clumpi_events_add(p, &r->extra->uses, event, "for a buffer");
+        if (status) return status;
+    }
+    /* A region that is still mapped or has images is the user's to free then. */
+    r->holder = CLUMPI_OF_USER;
+    r->pins = 0;
+    clumpi_record_free(p, record);
+    return CLUMP_OK;
+}
+
+void clumpi_buffers_take_back(clump_pool *p) {
+    clumpi_returned *list = p->returned;
+    if (!list || !atomic_load(&list->arrived)) return;
+    clump_error before = p->error;
+    markers m = {0};
+    for (note *n = atomic_exchange(&list->arrived, NULL), *next; n; n = next) {
+        next = n->next;
+        if (take_back(p, n->record, &m))
+            put(list, n);
+        else
+            clumpi_free(&p->allocator, n);
+    }
+    for (uint32_t i = 0; i < m.count && i < MARKERS; i++) p->cl.ReleaseEvent(m.events[i]);
+    if (p->waiting_count > p->waiting_most) {
+        clumpi_waiting_poll(p);
+        p->waiting_most = 2 * p->waiting_count + WAITING_LEAST;
+    }
+    p->error = before;
+}
+
+void clumpi_buffers_end(clump_pool *p) {
+    if (p->returned) let_go(p->returned);
+}
+
+/* ---- Making ----------------------------------------------------------------------------------- */
+
+static clump_status check_queues(clump_pool *p, cl_uint count, const cl_command_queue *queues) {
+    if (count && !queues)
+        return clumpi_fail(&p->error, CLUMP_ERR_USAGE,
+                           "clump_pool_create_buffer: %u queues, and no list of them",
+                           (unsigned)count);
+    for (cl_uint i = 0; i < count; i++) {
+        cl_context owner = NULL;
+        if (queues[i] == p->desc.queue) continue;
+        cl_int code =
+            p->cl.GetCommandQueueInfo(queues[i], CL_QUEUE_CONTEXT, sizeof owner, &owner, NULL);
+        if (code)
+            return clumpi_fail_cl(&p->error, "clGetCommandQueueInfo", code,
+                                  "queue %u of clump_pool_create_buffer", (unsigned)i);
+        if (owner != p->context->context)
+            return clumpi_fail(&p->error, CLUMP_ERR_USAGE,
+                               "clump_pool_create_buffer: queue %u belongs to another cl_context "
+                               "than the pool",
+                               (unsigned)i);
+    }
+    return CLUMP_OK;
+}
+
+static clump_status check(clump_pool *p, const clump_allocation_desc *desc, cl_uint queue_count,
+                          const cl_command_queue *queues, const cl_mem *buffer) {
+    if (!desc || !buffer)
+        return clumpi_fail(&p->error, CLUMP_ERR_USAGE,
+                           "clump_pool_create_buffer needs a desc and a place for the buffer");
+    if (desc->movable)
+        return clumpi_fail(&p->error, CLUMP_ERR_USAGE,
+                           "clump_pool_create_buffer: a buffer that its caller owns stays where it "
+                           "is; `movable` must be 0");
+    return check_queues(p, queue_count, queues);
+}
+
+static clump_status note_queues(clump_pool *p, clumpi_extra *extra, cl_uint count,
+                                const cl_command_queue *queues) {
+    extra->queues = clumpi_alloc(&p->allocator, count * sizeof *extra->queues);
+    if (!extra->queues)
+        return clumpi_fail(&p->error, CLUMP_ERR_MEMORY, "no host memory for a buffer's queues");
+    for (cl_uint i = 0; i < count; i++) {
+        cl_int code = p->cl.RetainCommandQueue(queues[i]);
+        if (code) return clumpi_fail_cl(&p->error, "clRetainCommandQueue", code, "of a buffer");
+        extra->queues[extra->queue_count++] = queues[i];
+    }
+    return CLUMP_OK;
+}
+
+static note *new_note(clump_pool *p, uint32_t record) {
+    if (!p->returned) {
+        clumpi_returned *list = clumpi_alloc(&p->allocator, sizeof *list);
+        if (!list) return NULL;
+        atomic_init(&list->holders, 1);
+        list->allocator = p->allocator;
+        p->returned = list;
+    }
+    note *n = clumpi_alloc(&p->allocator, sizeof *n);
+    if (n) *n = (note){NULL, p->returned, record};
+    return n;
+}
+
+/* The sub-buffer, from whose callback on the allocation is the caller's. */
+static clump_status lend(clump_pool *p, uint32_t record, cl_mem *buffer) {
+    note *n = new_note(p, record);
+    if (!n) return clumpi_fail(&p->error, CLUMP_ERR_MEMORY, "no host memory for a buffer");
+    clump_region region = clumpi_record_region(p, clumpi_record_at(p, record));
+    cl_buffer_region part = {region.offset, region.bytes};
+    cl_int code = CL_SUCCESS;
+    cl_mem made = p->cl.CreateSubBuffer(region.buffer, CL_MEM_READ_WRITE,
+                                        CL_BUFFER_CREATE_TYPE_REGION, &part, &code);
+    const char *call = "clCreateSubBuffer";
+    if (!code) {
+        call = "clSetMemObjectDestructorCallback";
+        atomic_fetch_add(&p->returned->holders, 1);
+        code = p->cl.SetMemObjectDestructorCallback(made, gone, n);
+        if (!code) {
+            *buffer = made;
+            return CLUMP_OK;
+        }
+        atomic_fetch_sub(&p->returned->holders, 1);
+        p->cl.ReleaseMemObject(made);
+    }
+    clumpi_free(&p->allocator, n);
+    return clumpi_fail_cl(&p->error, call, code, "%llu bytes at %llu",
+                          (unsigned long long)region.bytes, (unsigned long long)region.offset);
+}
+
+static clump_status create(clump_pool *p, const clump_allocation_desc *desc, cl_uint queue_count,
+                           const cl_command_queue *queues, cl_mem *buffer) {
+    clump_status status = check(p, desc, queue_count, queues, buffer);
+    uint32_t record = 0;
+    if (!status) status = clumpi_allocate(p, desc, CLUMPI_OF_BUFFER, &record);
+    if (status) return status;
+    clumpi_record *r = clumpi_record_at(p, record);
+    clumpi_extra *extra = clumpi_record_extra(p, r);
+    status = !extra        ? CLUMP_ERR_MEMORY
+             : queue_count ? note_queues(p, extra, queue_count, queues)
+                           : note_queues(p, extra, 1, &p->desc.queue);
+    if (!status) status = lend(p, record, buffer);
+    if (status) { /* nobody has used it */
+        clump_error why = p->error;
+        r->holder = CLUMPI_OF_USER;
+        clumpi_record_free(p, record);
+        p->error = why;
+    }
+    return status;
+}
+
+clump_status clump_pool_create_buffer(clump_pool *pool, const clump_allocation_desc *desc,
+                                      cl_uint queue_count, const cl_command_queue *queues,
+                                      cl_mem *buffer) {
+    if (buffer) *buffer = NULL;
+    clump_pool *p = clumpi_pool_enter(pool);
+    if (!p) return CLUMP_ERR_USAGE;
+    clump_status status = create(p, desc, queue_count, queues, buffer);
+    clumpi_pool_leave(p);
+    return status;
+}

@@ -1,0 +1,318 @@
+/* Buffers that their callers own: when their regions are given out again, in every kind of memory and with several
+ * queues; what is counted meanwhile; buffers that outlive their pool; what is refused; that a pool compiles nothing.
+ *
+ * A user event holds the queue, so that a command which writes to a released buffer is under way for
+ * as long as the test likes.
+ *
+ * Read first: include/clump/pool.h. Read next: tests/stress/pool_buffers_tsan.c.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cl_fixture.h"
+
+#define WHOLE (1u << 20)
+
+static cl_fixture open_fixture(const clump_cl_functions *cl) {
+    cl_fixture f;
+    cl_fixture_desc desc = {.cl = cl};
+    int result = cl_fixture_open(&f, &desc);
+    if (result == CL_FIXTURE_SKIP) skip();
+    assert_int_equal(result, 0);
+    return f;
+}
+
+#define POOL_OK(pool, call) pool_is((pool), (call), CLUMP_OK, "", #call, __LINE__)
+#define POOL_IS(pool, call, status, words)                                                         \
+    pool_is((pool), (call), (status), (words), #call, __LINE__)
+static void pool_is(clump_pool *pool, clump_status found, clump_status expected, const char *words,
+                    const char *call, int line) {
+    clump_error error;
+    if (!found && !expected) return;
+    clump_pool_get_error(pool, &error);
+    cl_fixture_expect_words(&error, found, expected, words, call, line);
+}
+
+/* One chunk, or one unique buffer, is all that it may have. */
+static clump_pool *small_pool(const cl_fixture *f) {
+    clump_pool *pool;
+    clump_error error;
+    clump_pool_desc desc = {
+        .context = f->clump, .chunk_bytes = WHOLE, .limit_bytes = WHOLE, .unique_share = 1};
+    assert_int_equal(clump_pool_create(&desc, &pool, &error), CLUMP_OK);
+    return pool;
+}
+
+static clump_pool_stats stats_of(clump_pool *pool) {
+    clump_pool_stats stats;
+    POOL_OK(pool, clump_pool_get_stats(pool, &stats));
+    return stats;
+}
+
+static cl_event gate_of(const cl_fixture *f) {
+    cl_int code;
+    cl_event gate = clCreateUserEvent(f->context, &code);
+    CHECK_CL(code);
+    return gate;
+}
+
+static void fill_later(cl_command_queue queue, cl_mem buffer, uint32_t tag, cl_event gate) {
+    CHECK_CL(clEnqueueFillBuffer(queue, buffer, &tag, sizeof tag, 0, WHOLE, gate != NULL,
+                                 gate ? &gate : NULL, NULL));
+    CHECK_CL(clFlush(queue));
+}
+
+static void open_gate(cl_event gate) {
+    CHECK_CL(clSetUserEventStatus(gate, CL_COMPLETE));
+    CHECK_CL(clReleaseEvent(gate));
+}
+
+/* `busy`: the queue that still writes to the buffer, one of those named. */
+static void waits_for(const cl_fixture *f, clump_allocation_desc desc, cl_uint queue_count,
+                      const cl_command_queue *queues, cl_command_queue busy) {
+    clump_pool *pool = small_pool(f);
+    cl_mem first, second;
+    desc.bytes = WHOLE;
+    POOL_OK(pool, clump_pool_create_buffer(pool, &desc, queue_count, queues, &first));
+    clump_pool_stats stats = stats_of(pool);
+    assert_int_equal(stats.allocations, 1);
+    assert_int_equal(stats.used_bytes, WHOLE);
+    cl_event gate = gate_of(f);
+    fill_later(busy, first, 7, gate);
+    CHECK_CL(clRetainMemObject(first));
+    CHECK_CL(clReleaseMemObject(first));
+    assert_int_equal(stats_of(pool).allocations, 1); /* not the last reference */
+    CHECK_CL(clReleaseMemObject(first));
+    POOL_IS(pool, clump_pool_create_buffer(pool, &desc, 0, NULL, &second), CLUMP_ERR_CAPACITY,
+            "limited");
+    assert_null(second);
+    for (cl_uint i = 0; i < queue_count; i++) /* the busy one's marker alone is missing */
+        if (queues[i] != busy) CHECK_CL(clFinish(queues[i]));
+    POOL_OK(pool, clump_pool_trim(pool));
+    stats = stats_of(pool);
+    assert_int_equal(stats.used_bytes, WHOLE);
+    assert_int_equal(stats.requested_bytes, stats.allocations * WHOLE);
+    assert_int_equal(stats.waiting_bytes, stats.allocations ? 0 : WHOLE); /* told late, or soon */
+    open_gate(gate);
+    CHECK_CL(clFinish(busy));
+    /* A device may tell of the release when the command is done: then the marker is enqueued now. */
+    (void)stats_of(pool);
+    for (cl_uint i = 0; i < queue_count; i++) CHECK_CL(clFinish(queues[i]));
+    CHECK_CL(clFinish(f->queue));
+    stats = stats_of(pool);
+    assert_int_equal(stats.allocations, 0);
+    assert_int_equal(stats.freed, 1);
+    POOL_OK(pool, clump_pool_create_buffer(pool, &desc, 0, NULL, &second));
+    stats = stats_of(pool);
+    assert_int_equal(stats.allocations, 1);
+    assert_int_equal(stats.allocated, 2);
+    assert_int_equal(stats.waiting_bytes, 0);
+    assert_int_equal(stats.bytes, WHOLE);
+    POOL_OK(pool, clump_pool_check(pool));
+    fill_later(f->queue, second, 9, NULL);
+    uint32_t last = 0;
+    CHECK_CL(clEnqueueReadBuffer(f->queue, second, CL_TRUE, WHOLE - sizeof last, sizeof last, &last,
+                                 0, NULL, NULL));
+    assert_int_equal(last, 9);
+    CHECK_CL(clReleaseMemObject(second));
+    (void)stats_of(pool);
+    CHECK_CL(clFinish(f->queue));
+    POOL_OK(pool, clump_pool_trim(pool));
+    assert_int_equal(stats_of(pool).bytes, 0);
+    clump_pool_destroy(pool);
+}
+
+static void given_out_when_done(void **state) {
+    cl_fixture f = open_fixture(NULL);
+    static const clump_allocation_desc kinds[] = {
+        {.memory = CLUMP_MEMORY_DEVICE},
+        {.memory = CLUMP_MEMORY_HOST, .name = "a host's"},
+        {.memory = CLUMP_MEMORY_DEVICE, .unique = 1},
+        {.memory = CLUMP_MEMORY_HOST, .unique = 1},
+    };
+    for (unsigned i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        waits_for(&f, kinds[i], 0, NULL, f.queue);
+    cl_fixture_close(&f);
+}
+
+static cl_command_queue new_queue(const cl_fixture *f) {
+    cl_int code;
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations" /* OpenCL 1.2 has no other */
+    cl_command_queue queue = clCreateCommandQueue(f->context, f->device, 0, &code);
+#pragma GCC diagnostic pop
+    CHECK_CL(code);
+    return queue;
+}
+
+static void several_queues(void **state) {
+    cl_fixture f = open_fixture(NULL);
+    cl_command_queue queues[2] = {f.queue, new_queue(&f)};
+    waits_for(&f, (clump_allocation_desc){0}, 2, queues, queues[0]);
+    waits_for(&f, (clump_allocation_desc){0}, 2, queues, queues[1]);
+    waits_for(&f, (clump_allocation_desc){0}, 1, queues + 1, queues[1]);
+    clReleaseCommandQueue(queues[1]);
+    cl_fixture_close(&f);
+}
+
+/* ---- Beside other allocations ----------------------------------------------------------------- */
+
+static void see(void *user, const clump_allocation_info *info) {
+    *(clump_allocation_info *)user = *info;
+}
+
+static void stays_where_it_is(void **state) {
+    cl_fixture f = open_fixture(NULL);
+    clump_pool *pool = small_pool(&f);
+    clump_allocation others[64];
+    cl_mem buffers[32];
+    size_t before[32], after;
+    for (unsigned i = 0; i < 64; i++) {
+        clump_allocation_desc desc = {.bytes = 12000, .movable = 1};
+        POOL_OK(pool, clump_pool_alloc(pool, &desc, &others[i], NULL));
+        desc = (clump_allocation_desc){.bytes = 500 + i};
+        if (i % 2 == 0) continue;
+        POOL_OK(pool, clump_pool_create_buffer(pool, &desc, 0, NULL, &buffers[i / 2]));
+        CHECK_CL(clGetMemObjectInfo(buffers[i / 2], CL_MEM_OFFSET, sizeof(size_t), &before[i / 2],
+                                    NULL));
+        CHECK_CL(clEnqueueFillBuffer(f.queue, buffers[i / 2], &i, sizeof i, 0, 500, 0, NULL, NULL));
+    }
+    for (unsigned i = 0; i < 64; i += 3) POOL_OK(pool, clump_pool_free(pool, others[i]));
+    CHECK_CL(clFinish(f.queue));
+    POOL_OK(pool, clump_pool_defrag(pool, NULL, NULL));
+    for (unsigned i = 1; i < 64; i += 2) {
+        unsigned word[2];
+        CHECK_CL(clGetMemObjectInfo(buffers[i / 2], CL_MEM_OFFSET, sizeof after, &after, NULL));
+        assert_int_equal(after, before[i / 2]);
+        CHECK_CL(
+            clEnqueueReadBuffer(f.queue, buffers[i / 2], CL_TRUE, 492, 8, word, 0, NULL, NULL));
+        assert_int_equal(word[0], i);
+        assert_int_equal(word[1], i);
+    }
+    assert_true(stats_of(pool).moves > 0);
+    for (unsigned i = 0; i < 32; i++) CHECK_CL(clReleaseMemObject(buffers[i]));
+    POOL_OK(pool, clump_pool_check(pool));
+    CHECK_CL(clFinish(f.queue));
+    assert_int_equal(stats_of(pool).allocations, 42);
+    clump_pool_destroy(pool);
+    cl_fixture_close(&f);
+}
+
+static void refused(void **state) {
+    cl_fixture f = open_fixture(NULL), other = open_fixture(NULL);
+    clump_pool *pool = small_pool(&f);
+    clump_allocation_desc desc = {.bytes = 1000, .movable = 1};
+    cl_mem buffer = (cl_mem)pool;
+    clump_allocation_info info;
+    POOL_IS(pool, clump_pool_create_buffer(pool, &desc, 0, NULL, &buffer), CLUMP_ERR_USAGE,
+            "must be 0");
+    assert_null(buffer);
+    desc.movable = 0;
+    POOL_IS(pool, clump_pool_create_buffer(pool, &desc, 0, NULL, NULL), CLUMP_ERR_USAGE, "place");
+    POOL_IS(pool, clump_pool_create_buffer(pool, NULL, 0, NULL, &buffer), CLUMP_ERR_USAGE, "desc");
+    POOL_IS(pool, clump_pool_create_buffer(pool, &desc, 2, NULL, &buffer), CLUMP_ERR_USAGE,
+            "2 queues");
+    POOL_IS(pool, clump_pool_create_buffer(pool, &desc, 1, &other.queue, &buffer), CLUMP_ERR_USAGE,
+            "another cl_context");
+    POOL_IS(pool, clump_pool_create_buffer(pool, &(clump_allocation_desc){0}, 0, NULL, &buffer),
+            CLUMP_ERR_USAGE, "0 bytes");
+    assert_int_equal(clump_pool_create_buffer(NULL, &desc, 0, NULL, &buffer), CLUMP_ERR_USAGE);
+    assert_int_equal(stats_of(pool).allocated, 0);
+
+    POOL_OK(pool, clump_pool_create_buffer(pool, &desc, 0, NULL, &buffer));
+    POOL_OK(pool, clump_pool_visit(pool, see, &info));
+    assert_int_equal(info.region.bytes, 1000);
+    POOL_IS(pool, clump_pool_free(pool, info.allocation), CLUMP_ERR_USAGE, "clReleaseMemObject");
+    POOL_IS(pool, clump_pool_set_movable(pool, info.allocation, 1), CLUMP_ERR_USAGE,
+            "its caller owns");
+    assert_int_equal(stats_of(pool).allocations, 1);
+    CHECK_CL(clReleaseMemObject(buffer));
+    CHECK_CL(clFinish(f.queue));
+    POOL_IS(pool, clump_pool_free(pool, info.allocation), CLUMP_ERR_REFERENCE, "freed before");
+    clump_pool_destroy(pool);
+    cl_fixture_close(&other);
+    cl_fixture_close(&f);
+}
+
+/* ---- The pool's end --------------------------------------------------------------------------- */
+
+static void count_leak(void *user, const clump_allocation_info *info) {
+    uint32_t *bytes = user;
+    *bytes += (uint32_t)info->region.bytes;
+}
+
+static void buffers_outlive_their_pool(void **state) {
+    cl_fixture f = open_fixture(NULL);
+    uint32_t leaked = 0, words[250];
+    clump_pool *pool;
+    clump_error error;
+    clump_pool_desc desc = {
+        .context = f.clump, .chunk_bytes = WHOLE, .user = &leaked, .leaked = count_leak};
+    assert_int_equal(clump_pool_create(&desc, &pool, &error), CLUMP_OK);
+    cl_mem kept[2], gone;
+    clump_allocation_desc a = {.bytes = 1000}, b = {.bytes = 3000, .unique = 1};
+    POOL_OK(pool, clump_pool_create_buffer(pool, &a, 0, NULL, &gone));
+    POOL_OK(pool, clump_pool_create_buffer(pool, &a, 0, NULL, &kept[0]));
+    POOL_OK(pool, clump_pool_create_buffer(pool, &b, 0, NULL, &kept[1]));
+    CHECK_CL(clReleaseMemObject(gone)); /* no call on the pool until its end */
+    clump_pool_destroy(pool);
+    assert_int_equal(leaked, 4000);
+    for (uint32_t i = 0; i < 2; i++) {
+        uint32_t tag = 77 + i;
+        CHECK_CL(clEnqueueFillBuffer(f.queue, kept[i], &tag, 4, 0, 1000, 0, NULL, NULL));
+        CHECK_CL(clEnqueueReadBuffer(f.queue, kept[i], CL_TRUE, 0, 1000, words, 0, NULL, NULL));
+        for (uint32_t k = 0; k < 250; k++) assert_int_equal(words[k], tag);
+        CHECK_CL(clReleaseMemObject(kept[i]));
+    }
+    cl_fixture_close(&f);
+}
+
+/* ---- No compiler ------------------------------------------------------------------------------ */
+
+static unsigned compiled;
+static cl_program CL_API_CALL with_source(cl_context a, cl_uint b, const char **c, const size_t *d,
+                                          cl_int *code) {
+    compiled++;
+    return clCreateProgramWithSource(a, b, c, d, code);
+}
+static cl_int CL_API_CALL build(cl_program a, cl_uint b, const cl_device_id *c, const char *d,
+                                void(CL_CALLBACK *e)(cl_program, void *), void *g) {
+    compiled++;
+    return clBuildProgram(a, b, c, d, e, g);
+}
+
+static void compiles_nothing(void **state) {
+    static const clump_cl_functions counting = {.CreateProgramWithSource = with_source,
+                                                .BuildProgram = build};
+    cl_fixture f = open_fixture(&counting);
+    clump_pool *pool = small_pool(&f);
+    clump_allocation_desc desc = {.bytes = 300000, .movable = 1};
+    clump_allocation a, b;
+    cl_mem buffer;
+    POOL_OK(pool, clump_pool_alloc(pool, &desc, &a, NULL));
+    POOL_OK(pool, clump_pool_alloc(pool, &desc, &b, NULL));
+    desc.movable = 0;
+    POOL_OK(pool, clump_pool_create_buffer(pool, &desc, 0, NULL, &buffer));
+    POOL_OK(pool, clump_pool_free(pool, a));
+    POOL_OK(pool, clump_pool_defrag(pool, NULL, NULL));
+    assert_true(stats_of(pool).moves > 0);
+    CHECK_CL(clReleaseMemObject(buffer));
+    POOL_OK(pool, clump_pool_free(pool, b));
+    clump_pool_destroy(pool);
+    assert_int_equal(compiled, 0);
+    /* The count is not always 0. */
+    clump_heap *heap = cl_fixture_heap(&f, "class A { uint x; }", UINT64_C(4) << 20, 0);
+    CHECK_OK(&f, clump_heap_check(heap));
+    assert_true(compiled > 0);
+    clump_heap_destroy(heap);
+    cl_fixture_close(&f);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(given_out_when_done),        cmocka_unit_test(several_queues),
+        cmocka_unit_test(stays_where_it_is),          cmocka_unit_test(refused),
+        cmocka_unit_test(buffers_outlive_their_pool), cmocka_unit_test(compiles_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
