@@ -15,7 +15,11 @@
 # installs what the tests of packages need, which are extended ones (docs/guide/packages.md): lintian, Meson and a compiler for
 # Windows from apt, 300 MiB; Conan from PyPI, into a folder of CLUMP_PACKAGING (default ~/.cache/clump/packaging).
 #
-# What the two options cannot get is left out with words, and is no error.
+#   setup.sh --spirv
+#
+# installs what clump-compile runs, from apt: clang, llvm-spirv of the same version, and spirv-tools.
+#
+# What these options cannot get is left out with words, and is no error.
 set -euo pipefail
 [ "${CLUMP_SETUP:-1}" != 0 ] || exit 0
 
@@ -195,6 +199,25 @@ get_packaging() {
         rm -rf "${folder:?}"
     fi
 }
+
+# ---- Tools for compiling ahead of time ---------------------------------------------------------
+get_spirv() {
+    local packages package
+    if ! has_apt; then
+        echo "setup: going on without llvm-spirv: there is no apt-get" >&2
+        return
+    fi
+    mapfile -t packages < <(missing clang-15 llvm-spirv-15 spirv-tools)
+    if [ ${#packages[@]} -gt 0 ]; then update_lists; fi
+    for package in "${packages[@]}"; do
+        apt install --no-install-recommends "$package" || echo "setup: going on without $package" >&2
+    done
+}
+
+if [ "${1:-}" = --spirv ]; then
+    get_spirv
+    exit 0
+fi
 
 if [ "${1:-}" = --packaging ]; then
     get_packaging

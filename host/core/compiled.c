@@ -116,7 +116,8 @@ static uint32_t find_nearest(const clump_compiled *compiled, const char *key, si
             !clumpi_compiled_value(key, key_bytes, "kernels", &bytes))
             continue; /* one is the library's own program */
         uint32_t count = 1;
-        for (size_t i = 0; i < LINES; i++) count += (uint32_t)is_equal(&e, key, key_bytes, lines[i].word);
+        for (size_t i = 0; i < LINES; i++)
+            count += (uint32_t)is_equal(&e, key, key_bytes, lines[i].word);
         if (count > best) {
             *nearest = e;
             best = count;
@@ -215,8 +216,7 @@ int clumpi_compiled_load(clump_context *c, const char *source, const char *optio
     char *key = clumpi_alloc(&c->allocator, clumpi_compiled_key_room(options));
     if (!key) return 0;
     clumpi_text_append(note, "note: built from source: ");
-    int found =
-        load(c, key, clumpi_compiled_key(source, options, key), program, texts, note);
+    int found = load(c, key, clumpi_compiled_key(source, options, key), program, texts, note);
     clumpi_free(&c->allocator, key);
     clumpi_text_append(note, "\n");
     if (found) {

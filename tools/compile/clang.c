@@ -62,7 +62,8 @@ static int run(const char *const *arguments, const char *said) {
     }
     int status = 0;
     pid_t ended = -1;
-    while (child > 0 && (ended = waitpid(child, &status, 0)) < 0 && errno == EINTR) {}
+    while (child > 0 && (ended = waitpid(child, &status, 0)) < 0 && errno == EINTR) {
+    }
     return ended > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
@@ -183,10 +184,20 @@ static unsigned part_options(char *options, const char **arguments, unsigned cou
 
 /* Returns the exit status, or -1 after words. */
 static int run_clang(const compile_target *target, const paths *p, const char *options) {
-    const char *arguments[ARGUMENTS_MAX] = {
-        target->clang, "-x", "cl", "-target", "spir64-unknown-unknown", "-Xclang",
-        "-finclude-default-header", "-Xclang", "-disable-llvm-passes", "-O2", "-S", "-emit-llvm",
-        "-Wno-unused-command-line-argument", "-fno-color-diagnostics"};
+    const char *arguments[ARGUMENTS_MAX] = {target->clang,
+                                            "-x",
+                                            "cl",
+                                            "-target",
+                                            "spir64-unknown-unknown",
+                                            "-Xclang",
+                                            "-finclude-default-header",
+                                            "-Xclang",
+                                            "-disable-llvm-passes",
+                                            "-O2",
+                                            "-S",
+                                            "-emit-llvm",
+                                            "-Wno-unused-command-line-argument",
+                                            "-fno-color-diagnostics"};
     char version[40], *copy = malloc(strlen(options) + 1);
     unsigned count = 14;
     snprintf(version, sizeof version, "-D__OPENCL_VERSION__=%c%c0", target->language[2],
@@ -210,14 +221,27 @@ static int run_clang(const compile_target *target, const paths *p, const char *o
 static int run_spirv(const compile_target *target, const paths *p) {
     char bitcode[112];
     snprintf(bitcode, sizeof bitcode, "%s.bc", p->text);
-    const char *const pack[] = {target->clang, "-x",   "ir", "-target", "spir64-unknown-unknown",
-                                "-Xclang",     "-disable-llvm-passes", "-c", "-emit-llvm", "-o",
-                                bitcode,       p->text, NULL};
-    const char *const translate[] = {
-        target->llvm_spirv,
-        target->features & CLUMP_FEATURE_SUBGROUPS ? "--spirv-max-version=1.3"
-                                                   : "--spirv-max-version=1.2",
-        bitcode, "-o", p->il, NULL};
+    const char *const pack[] = {target->clang,
+                                "-x",
+                                "ir",
+                                "-target",
+                                "spir64-unknown-unknown",
+                                "-Xclang",
+                                "-disable-llvm-passes",
+                                "-c",
+                                "-emit-llvm",
+                                "-o",
+                                bitcode,
+                                p->text,
+                                NULL};
+    const char *const translate[] = {target->llvm_spirv,
+                                     target->features & CLUMP_FEATURE_SUBGROUPS
+                                         ? "--spirv-max-version=1.3"
+                                         : "--spirv-max-version=1.2",
+                                     bitcode,
+                                     "-o",
+                                     p->il,
+                                     NULL};
     const char *const check[] = {"spirv-val", "--target-env", "opencl2.2", p->il, NULL};
     int status = run(pack, p->said);
     if (status) return complain(target->clang, status, p->said);

@@ -209,8 +209,8 @@ static char *put(char *at, const char *data, size_t bytes) {
 /* Appends the entry of a program. Returns 0 without memory. */
 static int add_entry(compile_file *file, const text_program *p, const char *options) {
     const compile_result *r = &p->result;
-    clumpi_compiled_header h = {CLUMPI_COMPILED_MAGIC, 0, strlen(r->log), strlen(r->parameters),
-                                r->il_bytes, {0}};
+    clumpi_compiled_header h = {CLUMPI_COMPILED_MAGIC, 0,           strlen(r->log),
+                                strlen(r->parameters), r->il_bytes, {0}};
     char *key = malloc(clumpi_compiled_key_room(options));
     if (!key) return 0;
     h.key_bytes = clumpi_compiled_key(p->source, options, key);
@@ -245,8 +245,8 @@ static char *key_options(const char *options) {
     return copy;
 }
 
-static cl_int CL_API_CALL BuildProgram(cl_program object, cl_uint count, const cl_device_id *devices,
-                                       const char *options,
+static cl_int CL_API_CALL BuildProgram(cl_program object, cl_uint count,
+                                       const cl_device_id *devices, const char *options,
                                        void(CL_CALLBACK *notify)(cl_program, void *), void *user) {
     text_program *p = (text_program *)(void *)object;
     (void)count;
@@ -259,9 +259,9 @@ static cl_int CL_API_CALL BuildProgram(cl_program object, cl_uint count, const c
         (p->result.il && !add_entry(the.file, p, in_key)))
         the.file->failed = 1;
     free(in_key);
-    return the.file->failed    ? CL_OUT_OF_RESOURCES
-           : !p->result.il     ? CL_BUILD_PROGRAM_FAILURE
-                               : CL_SUCCESS;
+    return the.file->failed ? CL_OUT_OF_RESOURCES
+           : !p->result.il  ? CL_BUILD_PROGRAM_FAILURE
+                            : CL_SUCCESS;
 }
 
 static cl_int CL_API_CALL GetProgramBuildInfo(cl_program object, cl_device_id device,

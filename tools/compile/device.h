@@ -22,9 +22,10 @@ typedef struct compile_target {
 
 /* What the compiler made of a program. */
 typedef struct compile_result {
-    char *log;        /* "" if there is nothing to say; NULL without memory */
-    char *parameters; /* a line for each kernel: "KERNEL 1 FIRST SECOND", with 0 if the first does not point to const */
-    char *il;         /* NULL: it does not compile */
+    char *log; /* "" if there is nothing to say; NULL without memory */
+    char *
+        parameters; /* a line for each kernel: "KERNEL 1 FIRST SECOND", with 0 if the first does not point to const */
+    char *il; /* NULL: it does not compile */
     size_t il_bytes;
 } compile_result;
 

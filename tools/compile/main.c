@@ -42,6 +42,7 @@ static int usage(FILE *out) {
         "  --strict            warnings are errors\n"
         "  --source            OpenCL C instead of SPIR-V; the options go to standard output\n"
         "  --array NAME        a C header with such an array, and NAME_bytes\n"
+        "  -o FILE             the file to write\n"
         "  --clang PROGRAM     default clang-15\n"
         "  --llvm-spirv PROGRAM  default llvm-spirv-15\n"
         "Exit status: 0; 1 if the schema or the kernels are not valid, or a file or tool fails; 2 "
@@ -93,9 +94,12 @@ static int take_features(const char *list, uint32_t *features) {
 static int take_valued(arguments *a, const char *option, const char *value) {
     const struct {
         const char *option, **to;
-    } texts[] = {{"--schema", &a->schema},   {"-o", &a->output},
-                 {"--options", &a->options}, {"--name", &a->name},
-                 {"--array", &a->array},     {"--clang", &a->target.clang},
+    } texts[] = {{"--schema", &a->schema},
+                 {"-o", &a->output},
+                 {"--options", &a->options},
+                 {"--name", &a->name},
+                 {"--array", &a->array},
+                 {"--clang", &a->target.clang},
                  {"--llvm-spirv", &a->target.llvm_spirv}};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (strcmp(option, texts[i].option) == 0) {
@@ -167,8 +171,9 @@ static char *read_kernels(const char *path) {
 }
 
 static int write_array(FILE *out, const char *name, const compile_file *file) {
-    fprintf(out, "/* Made by clump-compile, for clump_context_desc.compiled. */\n"
-                 "static const unsigned char %s[] = {",
+    fprintf(out,
+            "/* Made by clump-compile, for clump_context_desc.compiled. */\n"
+            "static const unsigned char %s[] = {",
             name);
     for (size_t i = 0; i < file->bytes; i++)
         fprintf(out, "%s%u,", i % 24 ? "" : "\n", (unsigned)(unsigned char)file->data[i]);
@@ -200,9 +205,8 @@ static int compile(const arguments *a, clump_context *c, const clump_schema *sch
                                                                .raw = a->raw},
                                             &heap);
     if (!status && a->compact && !a->target.only_source)
-        status = clump_compactor_create(
-            &(clump_compactor_desc){.heap = heap, .every = 1},
-            &compactor);
+        status =
+            clump_compactor_create(&(clump_compactor_desc){.heap = heap, .every = 1}, &compactor);
     if (!status)
         status = clump_program_create(&(clump_program_desc){.heap = heap,
                                                             .source = source,
