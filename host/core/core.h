@@ -7,7 +7,7 @@
  * Invariant of all parts: a public call validates its arguments first, fills the context's error record
  * on failure, and leaves its object as it was.
  *
- * Read next: context.c, commands.c, build.c, cache.c, kernels.c; then the part that is asked for.
+ * Read next: context.c, commands.c, build.c, cache.c, compiled.c, kernels.c; then the part that is asked for.
  */
 #ifndef CLUMPI_CORE_H
 #define CLUMPI_CORE_H
