@@ -1,6 +1,6 @@
 /* Makes 1000 bodies, moves them, and numbers them; says where the program came from, and how long it took.
  *
- *   compiled source|il|damaged|text [FOLDER]    FOLDER keeps built programs; text: says the program's text instead
+ *   compiled source|il|damaged|cut|text [FOLDER]    FOLDER keeps built programs; text: says the program's text instead
  *
  * Exit status 0: every value is right.
  */
@@ -59,6 +59,7 @@ int main(int argc, char **argv) {
     if (argc > 2) desc.cache.folder = argv[2];
     if (strcmp(argv[1], "source") != 0 && strcmp(argv[1], "text") != 0)
         desc.compiled = (clump_compiled){data, compiled_kernels_bytes};
+    if (strcmp(argv[1], "cut") == 0) desc.compiled.bytes--;
 
     double times[5] = {now_ms()};
     clump_context *c;
