@@ -30,7 +30,7 @@ function(clump_compressed file variable)
 endfunction()
 
 file(RELATIVE_PATH bin_to_lib "${CMAKE_INSTALL_FULL_BINDIR}" "${CMAKE_INSTALL_FULL_LIBDIR}")
-foreach(program IN ITEMS clump-info clump-schema clump-inspect clump-bench)
+foreach(program IN ITEMS clump-info clump-schema clump-compile clump-inspect clump-bench)
     if(TARGET ${program})
         if(NOT CMAKE_INSTALL_PREFIX STREQUAL "/usr") # where the loader looks anyway
             set_target_properties(${program} PROPERTIES INSTALL_RPATH "$ORIGIN/${bin_to_lib}")
@@ -44,10 +44,10 @@ endforeach()
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/clump")
 install(EXPORT clumpTargets NAMESPACE clump:: DESTINATION "${package_dir}")
 configure_package_config_file(cmake/clumpConfig.cmake.in generated/clumpConfig.cmake
-    INSTALL_DESTINATION "${package_dir}")
+    INSTALL_DESTINATION "${package_dir}" PATH_VARS CMAKE_INSTALL_BINDIR)
 write_basic_package_version_file(generated/clumpConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES "${PROJECT_BINARY_DIR}/generated/clumpConfig.cmake"
-    "${PROJECT_BINARY_DIR}/generated/clumpConfigVersion.cmake" DESTINATION "${package_dir}")
+    "${PROJECT_BINARY_DIR}/generated/clumpConfigVersion.cmake" cmake/clumpCompile.cmake DESTINATION "${package_dir}")
 
 # clump.pc finds itself, so that the tree can be installed or moved anywhere. OpenCL comes from its
 # own .pc file where pkg-config has one by default, else from where CMake found it.

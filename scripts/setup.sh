@@ -19,6 +19,10 @@
 #
 # installs the libraries that the tests of examples/adapters/ need, CLBlast and Boost's headers, from apt, 200 MiB.
 #
+#   setup.sh --spirv
+#
+# installs what clump-compile runs, from apt: clang, llvm-spirv of the same version, and spirv-tools.
+#
 # What these options cannot get is left out with words, and is no error.
 set -euo pipefail
 [ "${CLUMP_SETUP:-1}" != 0 ] || exit 0
@@ -182,16 +186,26 @@ get_oclgrind() {
         without oclgrind "it could not be installed"
 }
 
+# ---- Tools of optional tests, each from apt or left out ----------------------------------------
+# $1: words for the message; then packages.
+get_optional() {
+    local words=$1 packages package
+    shift
+    if ! has_apt; then
+        echo "setup: going on without $words: there is no apt-get" >&2
+        return
+    fi
+    mapfile -t packages < <(missing "$@")
+    if [ ${#packages[@]} -gt 0 ]; then update_lists; fi
+    for package in "${packages[@]}"; do
+        apt install --no-install-recommends "$package" || echo "setup: going on without $package" >&2
+    done
+}
+
 # ---- Tools for packages ------------------------------------------------------------------------
 get_packaging() {
-    local packages package folder=${CLUMP_PACKAGING:-$HOME/.cache/clump/packaging}/conan
-    if has_apt; then
-        mapfile -t packages < <(missing lintian meson gcc-mingw-w64-x86-64-posix python3-venv)
-        if [ ${#packages[@]} -gt 0 ]; then update_lists; fi
-        for package in "${packages[@]}"; do
-            apt install --no-install-recommends "$package" || echo "setup: going on without $package" >&2
-        done
-    fi
+    local folder=${CLUMP_PACKAGING:-$HOME/.cache/clump/packaging}/conan
+    get_optional "tools of packages" lintian meson gcc-mingw-w64-x86-64-posix python3-venv
     [ ! -x "$folder/bin/conan" ] || return 0
     if ! quiet python3 -m venv --clear "$folder" ||
         ! quiet timeout "${CLUMP_DOWNLOAD_SECONDS:-300}" "$folder/bin/pip" install --disable-pip-version-check "conan==2.*"; then
@@ -201,15 +215,11 @@ get_packaging() {
 }
 
 if [ "${1:-}" = --adapters ]; then
-    if ! has_apt; then
-        echo "setup: going on without libclblast-dev and libboost-dev: there is no apt-get" >&2
-        exit 0
-    fi
-    mapfile -t packages < <(missing libclblast-dev libboost-dev)
-    if [ ${#packages[@]} -gt 0 ]; then update_lists; fi
-    for package in "${packages[@]}"; do
-        apt install --no-install-recommends "$package" || echo "setup: going on without $package" >&2
-    done
+    get_optional "CLBlast and Boost" libclblast-dev libboost-dev
+    exit 0
+fi
+if [ "${1:-}" = --spirv ]; then
+    get_optional llvm-spirv clang-15 llvm-spirv-15 spirv-tools
     exit 0
 fi
 

@@ -224,6 +224,15 @@ static clump_status build_source(clump_context *c, const char *source, const cha
     return status;
 }
 
+/* The log, with the note before it. Without memory for that it stays as it is. */
+static void put_before(clump_context *c, clumpi_text *note, char **log) {
+    clumpi_text_append(note, "%s", *log);
+    if (note->failed) return;
+    clumpi_free(&c->allocator, *log);
+    *log = note->data;
+    *note = (clumpi_text){.allocator = &c->allocator};
+}
+
 clump_status clumpi_build(clump_context *c, const char *source, const char *options,
                           const clumpi_user_part *user, cl_program *program,
                           clumpi_user_texts *texts) {
@@ -231,8 +240,12 @@ clump_status clumpi_build(clump_context *c, const char *source, const char *opti
     *program = NULL;
     if (texts) *texts = (clumpi_user_texts){0};
     clumpi_text key = clumpi_cache_key(c, source, options);
-    if (!clumpi_cache_load(c, &key, options, program, texts))
+    clumpi_text note = {.allocator = &c->allocator};
+    if (!clumpi_cache_load(c, &key, options, program, texts) &&
+        !clumpi_compiled_load(c, source, options, program, texts, &note))
         status = build_source(c, source, options, user, &key, program, texts);
+    if (texts && texts->log && note.data) put_before(c, &note, &texts->log);
+    clumpi_free(&c->allocator, note.data);
     clumpi_free(&c->allocator, key.data);
     return status;
 }

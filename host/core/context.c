@@ -68,6 +68,7 @@ clump_status clump_context_create(const clump_context_desc *desc, clump_context 
     c->allocator = allocator;
     atomic_init(&c->users, 1);
     clump_status status = clumpi_cache_open(c, &desc->cache);
+    if (!status) status = clumpi_compiled_open(c, &desc->compiled);
     if (!status) status = create(desc, c);
     if (status) {
         if (error) *error = c->error;

@@ -7,7 +7,7 @@
  * Invariant of all parts: a public call validates its arguments first, fills the context's error record
  * on failure, and leaves its object as it was.
  *
- * Read next: context.c, commands.c, build.c, cache.c, kernels.c; then the part that is asked for.
+ * Read next: context.c, commands.c, build.c, cache.c, compiled.c, kernels.c; then the part that is asked for.
  */
 #ifndef CLUMPI_CORE_H
 #define CLUMPI_CORE_H
@@ -54,6 +54,7 @@ struct clump_context {
     struct clumpi_timeline *timeline; /* NULL: nothing is recorded */
     clumpi_attachments attachments;
     clump_cache cache; /* `load` is NULL if programs are not kept; `folder` is the context's own */
+    clump_compiled compiled; /* whole entries */
 };
 
 /* ---- context.c ---- */
@@ -194,6 +195,16 @@ int clumpi_cache_load(clump_context *c, const clumpi_text *key, const char *opti
 /* Keep a program that was built from source, with its log if it is a user's (else NULL). */
 void clumpi_cache_store(clump_context *c, const clumpi_text *key, cl_program program,
                         const char *log);
+
+/* ---- compiled.c ---- */
+
+/* Take over what the desc says, which stays the caller's. */
+clump_status clumpi_compiled_open(clump_context *c, const clump_compiled *compiled);
+
+/* The program, and its texts if it is a user's (else NULL), if it was compiled ahead of time and the device takes it; else 0.
+ * The note says which, in a line; it stays empty if the context has no such programs. */
+int clumpi_compiled_load(clump_context *c, const char *source, const char *options,
+                         cl_program *program, clumpi_user_texts *texts, clumpi_text *note);
 
 /* ---- kernels.c ---- */
 

@@ -85,7 +85,8 @@
     X(ReleaseEvent, cl_int, (cl_event))                                                            \
     X(GetEventProfilingInfo, cl_int, (cl_event, cl_profiling_info, size_t, void *, size_t *))      \
     X(Flush, cl_int, (cl_command_queue))                                                           \
-    X(Finish, cl_int, (cl_command_queue))
+    X(Finish, cl_int, (cl_command_queue))                                                          \
+    X(GetExtensionFunctionAddressForPlatform, void *, (cl_platform_id, const char *))
 
 typedef struct clump_cl_functions {
 #define CLUMP_CL_MEMBER(name, result, parameters) result(CL_API_CALL *name) parameters;

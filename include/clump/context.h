@@ -67,6 +67,16 @@ typedef struct clump_cache {
     void *user;
 } clump_cache;
 
+/* Programs compiled ahead of time: what clump-compile wrote, also several of its files one after the other. On a device that
+ * takes SPIR-V (cl_khr_il_program) a program, or a part of the library, of which exactly the text and the options were compiled is
+ * made of it; any other is built from its source, and so are all on other devices. clump_program_get_log() then begins with a note
+ * that says which, and why. A program that clump_cache has is taken from there, without a note; what is made of SPIR-V is not
+ * stored there. docs/guide/start-up.md */
+typedef struct clump_compiled {
+    const void *data; /* not copied: it must live as long as the context. NULL: none */
+    size_t bytes;
+} clump_compiled;
+
 typedef struct clump_context_desc {
     cl_context context;            /* required; retained */
     cl_device_id device;           /* required; one of the context's devices */
@@ -78,6 +88,7 @@ typedef struct clump_context_desc {
     const clump_cl_functions *cl;  /* OpenCL entry points to call; default: the linked ones.
                                        Copied. For tracing and for tests that make calls fail */
     clump_cache cache;             /* default: programs are not kept */
+    clump_compiled compiled;       /* default: none */
 } clump_context_desc;
 
 /* Facts about the device, probed once by clump_context_create(). */
@@ -109,7 +120,7 @@ typedef struct clump_capabilities {
  *   error    [out, optional]  says why it failed (there is no context to ask yet)
  * Blocks: no.
  * Returns CLUMP_OK; CLUMP_ERR_USAGE an object is missing or they do not belong together, or the cache
- * has a folder and functions, or one function;
+ * has a folder and functions, or one function, or `compiled` is no file of clump-compile;
  * CLUMP_ERR_UNSUPPORTED no 32-bit atomics, no compiler, a big-endian or an embedded device;
  * CLUMP_ERR_MEMORY; CLUMP_ERR_CL. */
 CLUMP_API clump_status clump_context_create(const clump_context_desc *desc, clump_context **context,

@@ -202,6 +202,11 @@ PASS(GetEventProfilingInfo, (cl_event a, cl_profiling_info b, size_t c, void *d,
      c, d, e)
 PASS(Flush, (cl_command_queue a), a)
 PASS(Finish, (cl_command_queue a), a)
+static void *CL_API_CALL fail_GetExtensionFunctionAddressForPlatform(cl_platform_id a,
+                                                                     const char *b) {
+    if (strike("clGetExtensionFunctionAddressForPlatform")) return NULL;
+    return clGetExtensionFunctionAddressForPlatform(a, b);
+}
 
 const clump_cl_functions failing_cl = {
 #define MEMBER(name, result, parameters) .name = fail_##name,

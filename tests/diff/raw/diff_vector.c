@@ -18,7 +18,7 @@
 
 static cl_fixture fixture, *const f = &fixture;
 static uint32_t rounds = 1, first_seed; /* of the command line */
-static int is_short;                    /* the kernels for GPUs, on a CPU */
+static const int is_short = 0;          /* all of it on each device */
 
 enum {
     VECTORS = 3,
@@ -54,7 +54,6 @@ static const char source[] =
     "    if (get_global_id(0)) return;\n"
     "    uint ok = 1;\n"
     "    if (what == 0) ok = trail_make(clump_heap, trails[v], n);\n"
-    "#if !SHORT\n"
     "    if (what == 1) ok = trail_reserve(clump_heap, trails[v], n);\n"
     "    if (what == 2) trail_clear(clump_heap, trails[v]);\n"
     "    if (what == 3) trail_trim(clump_heap, trails[v]);\n"
@@ -62,7 +61,6 @@ static const char source[] =
     "    if (what == 5) ok = names_reserve(clump_heap, names[v], n);\n"
     "    if (what == 6) names_clear(clump_heap, names[v]);\n"
     "    if (what == 7) names_trim(clump_heap, names[v]);\n"
-    "#endif\n"
     "    out[0] = ok;\n"
     "}\n"
     /* Where out is not NO_ROOM, it was appended before. Number `at` is appended to the trail that to[at] says. A work-item
@@ -71,9 +69,7 @@ static const char source[] =
     "__global "
     "uint *out, uint base, uint each, uint reserved, uint room) {\n"
     "    uint me = (uint)get_global_id(0);\n"
-    "#if !SHORT\n"
     "    if (room && me == 5) trail_reserve(clump_heap, trails[reserved], room);\n"
-    "#endif\n"
     "    for (uint j = 0; j < each; j++) {\n"
     "        uint at = me * each + j;\n"
     "        if (out[at] == CLUMP_NO_ROOM) out[at] = trail_append(clump_heap, trails[to[at]], base "
@@ -121,8 +117,8 @@ typedef struct world {
 static void open_world(world *w, uint64_t bytes, int checked) {
     memset(w, 0, sizeof *w);
     w->heap = cl_fixture_heap(f, schema, bytes, 1);
-    w->program = cl_fixture_program(f, w->heap, source, is_short ? "-DSHORT=1" : "-DSHORT=0",
-                                    &(cl_fixture_build){.checked = checked});
+    w->program =
+        cl_fixture_program(f, w->heap, source, NULL, &(cl_fixture_build){.checked = checked});
     w->next = 1;
     for (int k = 0; k < KERNELS; k++)
         w->kernels[k] = cl_fixture_kernel(f, w->program, kernel_names[k]);
@@ -363,26 +359,10 @@ static void run_world(int checked) {
     close_world(&w);
 }
 
-/* SHORT: PoCL goes through all paths of calls in a kernel for GPUs, which takes minutes for the whole program. */
-static void test_few(void **state) {
-    static world w;
-    if (!is_short) skip();
-    open_world(&w, 16 << 20, 0);
-    for (uint32_t v = 0; v < VECTORS; v++) make(&w, v, v * 100);
-    for (uint32_t n = 0; n < 2; n++) {
-        append_all(&w, &(appending){ITEMS, EACH, 0, 0}, n, VECTORS);
-        CHECK_HEAP(f, w.heap);
-        for (uint32_t v = 0; v < VECTORS; v++) check_elements(&w, v, 0, w.element[v], w.length[v]);
-        CHECK_OK(f, clump_compact(w.heap, NULL, NULL, NULL));
-    }
-    close_world(&w);
-}
 static void test_many(void **state) {
-    if (is_short) skip();
     run_world(0);
 }
 static void test_checked(void **state) {
-    if (is_short) skip();
     run_world(1);
 }
 
@@ -390,7 +370,6 @@ static void test_checked(void **state) {
 static void test_room(void **state) {
     static world w;
     uint32_t to[ITEMS * EACH] = {0}, out[ITEMS * EACH];
-    if (is_short) skip();
     open_world(&w, 16 << 20, 0);
     for (uint32_t v = 0; v < VECTORS; v++) make(&w, v, 0);
     assert_int_equal(upkeep(&w, 0, OF_NAMES + MAKE, 0), 1);
@@ -414,7 +393,6 @@ static void test_no_memory(void **state) {
     static world w;
     uint32_t to[ITEMS * EACH], out[ITEMS * EACH], refused = 0, launches = 0, reported = 0;
     clump_device_report report;
-    if (is_short) skip();
     open_world(&w, cl_fixture_small_heap_bytes(f->clump) + (768 << 10), 0);
     for (uint32_t v = 0; v < VECTORS; v++) make(&w, v, v == 2 ? 4096 : 0);
     assert_int_equal(upkeep(&w, 0, OF_NAMES + MAKE, 0), 1);
@@ -445,9 +423,8 @@ static void test_no_memory(void **state) {
 static int run_with(const char *name, uint32_t disable) {
     int status = cl_fixture_open(f, &(cl_fixture_desc){.disable = disable});
     if (status) return status;
-    is_short = f->capabilities->is_cpu && f->capabilities->personality == CLUMP_PERSONALITY_GPU;
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_few), cmocka_unit_test(test_many),
-                                       cmocka_unit_test(test_checked), cmocka_unit_test(test_room),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_many), cmocka_unit_test(test_checked),
+                                       cmocka_unit_test(test_room),
                                        cmocka_unit_test(test_no_memory)};
     status = cmocka_run_group_tests_name(name, tests, NULL, NULL);
     cl_fixture_close(f);

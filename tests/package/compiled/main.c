@@ -1,0 +1,120 @@
+/* Makes 1000 bodies, moves them, and numbers them; says where the program came from, and how long it took.
+ *
+ *   compiled source|il|damaged|cut|text [FOLDER]    FOLDER keeps built programs; text: says the program's text instead
+ *
+ * Exit status 0: every value is right.
+ */
+#include <clump/clump.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "compiled_kernels.h"
+
+#define BODIES 1000u
+
+static void fail(const char *what, const char *why) {
+    fprintf(stderr, "%s: %s\n", what, why);
+    exit(1);
+}
+
+static double now_ms(void) {
+    struct timespec t;
+    timespec_get(&t, TIME_UTC);
+    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+}
+
+static char *read_text(const char *path) {
+    static char text[65536];
+    FILE *file = fopen(path, "rb");
+    if (!file) fail(path, "cannot be read");
+    text[fread(text, 1, sizeof text - 1, file)] = 0;
+    fclose(file);
+    return text;
+}
+
+static void check(clump_context *c, clump_status status, const char *what) {
+    if (status) fail(what, clump_context_get_error(c)->message);
+}
+
+int main(int argc, char **argv) {
+    cl_platform_id platform;
+    cl_device_id device;
+    cl_int code = CL_SUCCESS;
+    clump_error error;
+    if (argc < 2 || clGetPlatformIDs(1, &platform, NULL) ||
+        clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL))
+        fail("a device", "there is none");
+    cl_context context = clCreateContext(NULL, 1, &device, NULL, NULL, &code);
+    cl_command_queue queue = clCreateCommandQueue(context, device, 0, &code);
+    if (code) fail("a queue", "there is none");
+    clump_schema *schema;
+    if (clump_schema_parse_file(FOLDER "/bodies.schema", NULL, &schema, &error))
+        fail("bodies.schema", error.message);
+    unsigned char *data = malloc(compiled_kernels_bytes);
+    memcpy(data, compiled_kernels, compiled_kernels_bytes);
+    if (strcmp(argv[1], "damaged") == 0) data[compiled_kernels_bytes - 100] ^= 1;
+    clump_context_desc desc = {.context = context, .device = device, .queue = queue};
+    if (argc > 2) desc.cache.folder = argv[2];
+    if (strcmp(argv[1], "source") != 0 && strcmp(argv[1], "text") != 0)
+        desc.compiled = (clump_compiled){data, compiled_kernels_bytes};
+    if (strcmp(argv[1], "cut") == 0) desc.compiled.bytes--;
+
+    double times[5] = {now_ms()};
+    clump_context *c;
+    clump_heap *heap;
+    clump_program *program;
+    clump_kernel *init, *move, *numbered;
+    if (clump_context_create(&desc, &c, &error)) fail("a context", error.message);
+    check(c,
+          clump_heap_create(&(clump_heap_desc){.context = c, .schema = schema, .bytes = 1u << 20},
+                            &heap),
+          "a heap");
+    times[1] = now_ms();
+    check(c,
+          clump_program_create(
+              &(clump_program_desc){.heap = heap, .source = read_text(FOLDER "/kernels.cl")},
+              &program),
+          "a program");
+    check(c, clump_kernel_create(program, "init", &init), "init");
+    check(c, clump_kernel_create(program, "move", &move), "move");
+    check(c, clump_kernel_create(program, "numbered", &numbered), "numbered");
+    times[2] = now_ms();
+    uint64_t made;
+    cl_mem out = clCreateBuffer(context, CL_MEM_READ_WRITE, BODIES * 4, NULL, &code);
+    check(c, clump_kernel_set_arg(numbered, 0, sizeof out, &out), "a parameter");
+    check(c, clump_do_new(heap, "Body", BODIES, init, &made, NULL), "a do-new");
+    check(c, clump_do_all(heap, move, NULL), "a do-all");
+    clFinish(queue);
+    times[3] = now_ms();
+    check(c, clump_do_all(heap, numbered, NULL), "a do-all with numbers");
+    check(c, clump_heap_check(heap), "a check");
+    static float x[BODIES];
+    static uint32_t ids[BODIES], numbers[BODIES], seen[BODIES];
+    check(c, clump_heap_read_field(heap, "Body", "x", 0, x, BODIES), "x");
+    check(c, clump_heap_read_field(heap, "Body", "id", 0, ids, BODIES), "id");
+    clEnqueueReadBuffer(queue, out, CL_TRUE, 0, sizeof numbers, numbers, 0, NULL, NULL);
+    for (uint32_t i = 0; i < BODIES; i++) {
+        if (ids[i] >= BODIES || x[i] != (float)ids[i]) fail("a body", "x is not its number");
+        if (numbers[i] >= BODIES || seen[numbers[i]]++) fail("a body", "was numbered twice");
+    }
+    if (strcmp(argv[1], "text") == 0)
+        fputs(clump_program_get_source(program), stdout);
+    else
+        printf("%sheap %.1f program %.1f first %.1f total %.1f ms\n",
+               clump_program_get_log(program), times[1] - times[0], times[2] - times[1],
+               times[3] - times[2], times[3] - times[0]);
+    clump_kernel_destroy(init);
+    clump_kernel_destroy(move);
+    clump_kernel_destroy(numbered);
+    clump_program_destroy(program);
+    clump_heap_destroy(heap);
+    clump_context_destroy(c);
+    clump_schema_destroy(schema);
+    free(data);
+    clReleaseMemObject(out);
+    clReleaseCommandQueue(queue);
+    clReleaseContext(context);
+    return 0;
+}
