@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "heap/heap.h"
 
@@ -205,6 +206,10 @@ void cl_fixture_expect_error(cl_fixture *f, clump_heap *heap, int kind, uint32_t
     if (kind >= 0) assert_int_equal(r.errors[kind].ref, ref);
     if (words && !strstr(clump_context_get_error(f->clump)->message, words))
         fail_msg("\"%s\" does not say \"%s\"", clump_context_get_error(f->clump)->message, words);
+}
+
+void cl_fixture_nap(void) {
+    nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
 }
 
 uint64_t cl_fixture_raw_bytes(cl_fixture *f, clump_heap *heap) {

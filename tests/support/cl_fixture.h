@@ -86,6 +86,9 @@ int cl_fixture_run_rounds(int argc, char **argv, uint32_t *rounds, uint32_t *see
  * the message mentions `words`. */
 void cl_fixture_expect_error(cl_fixture *f, clump_heap *heap, int kind, uint32_t ref,
                              const char *words);
+/* A millisecond, for what a device does in its own time. */
+void cl_fixture_nap(void);
+
 uint64_t cl_fixture_raw_bytes(cl_fixture *f, clump_heap *heap); /* in use */
 
 /* No kernel reported anything since the last fetch, and all invariants of the heap hold. */

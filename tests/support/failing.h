@@ -34,7 +34,7 @@ typedef struct failing_state {
     const char *struck; /* the call that was made to fail first */
     uint64_t requests, refuse_at;
     int refused;
-    long blocks;              /* of host memory, live */
+    _Atomic long blocks; /* of host memory, live; a device may free some on a thread of its own */
     long live[FAILING_KINDS]; /* references held */
     leftover left[128];       /* of a persistent failure: one for every object of the scenario */
     unsigned left_count;

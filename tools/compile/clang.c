@@ -198,12 +198,12 @@ static int run_clang(const compile_target *target, const paths *p, const char *o
                                             "-emit-llvm",
                                             "-Wno-unused-command-line-argument",
                                             "-fno-color-diagnostics"};
-    char version[40], *copy = malloc(strlen(options) + 1);
+    char version[40], *copy = strdup(options);
     unsigned count = 14;
     snprintf(version, sizeof version, "-D__OPENCL_VERSION__=%c%c0", target->language[2],
              target->language[4]);
     arguments[count++] = version;
-    if (copy) count = part_options(strcpy(copy, options), arguments, count);
+    if (copy) count = part_options(copy, arguments, count);
     if (!copy || !count) {
         fprintf(stderr, "clump-compile: the options are too many\n");
         free(copy);

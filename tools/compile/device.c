@@ -67,7 +67,7 @@ static cl_int give_number(uint64_t number, size_t bytes, size_t room, void *to, 
 
 static cl_int CL_API_CALL GetDeviceInfo(cl_device_id device, cl_device_info name, size_t room,
                                         void *to, size_t *size) {
-    const cl_platform_id platform = OBJECT(cl_platform_id);
+    cl_platform_id platform = OBJECT(cl_platform_id);
     char text[64];
     (void)device;
     switch (name) {

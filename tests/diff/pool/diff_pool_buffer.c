@@ -49,6 +49,17 @@ static clump_pool_stats stats_of(clump_pool *pool) {
     return stats;
 }
 
+/* A device may tell of a release from a thread of its own, some time after it. Afterwards, markers are done. */
+static void settle(clump_pool *pool, cl_command_queue queue, uint64_t allocations) {
+    for (int tries = 0; tries < 5000; tries++) {
+        const uint64_t found = stats_of(pool).allocations;
+        CHECK_CL(clFinish(queue));
+        if (found == allocations) return;
+        cl_fixture_nap();
+    }
+    fail_msg("buffers that were released are still in the pool");
+}
+
 static cl_event gate_of(const cl_fixture *f) {
     cl_int code;
     cl_event gate = clCreateUserEvent(f->context, &code);
@@ -95,8 +106,7 @@ static void waits_for(const cl_fixture *f, clump_allocation_desc desc, cl_uint q
     assert_int_equal(stats.waiting_bytes, stats.allocations ? 0 : WHOLE); /* told late, or soon */
     open_gate(gate);
     CHECK_CL(clFinish(busy));
-    /* A device may tell of the release when the command is done: then the marker is enqueued now. */
-    (void)stats_of(pool);
+    settle(pool, busy, 0);
     for (cl_uint i = 0; i < queue_count; i++) CHECK_CL(clFinish(queues[i]));
     CHECK_CL(clFinish(f->queue));
     stats = stats_of(pool);
@@ -115,8 +125,7 @@ static void waits_for(const cl_fixture *f, clump_allocation_desc desc, cl_uint q
                                  0, NULL, NULL));
     assert_int_equal(last, 9);
     CHECK_CL(clReleaseMemObject(second));
-    (void)stats_of(pool);
-    CHECK_CL(clFinish(f->queue));
+    settle(pool, f->queue, 0);
     POOL_OK(pool, clump_pool_trim(pool));
     assert_int_equal(stats_of(pool).bytes, 0);
     clump_pool_destroy(pool);
@@ -192,8 +201,7 @@ static void stays_where_it_is(void **state) {
     assert_true(stats_of(pool).moves > 0);
     for (unsigned i = 0; i < 32; i++) CHECK_CL(clReleaseMemObject(buffers[i]));
     POOL_OK(pool, clump_pool_check(pool));
-    CHECK_CL(clFinish(f.queue));
-    assert_int_equal(stats_of(pool).allocations, 42);
+    settle(pool, f.queue, 42);
     clump_pool_destroy(pool);
     cl_fixture_close(&f);
 }
@@ -227,7 +235,7 @@ static void refused(void **state) {
             "its caller owns");
     assert_int_equal(stats_of(pool).allocations, 1);
     CHECK_CL(clReleaseMemObject(buffer));
-    CHECK_CL(clFinish(f.queue));
+    settle(pool, f.queue, 0);
     POOL_IS(pool, clump_pool_free(pool, info.allocation), CLUMP_ERR_REFERENCE, "freed before");
     clump_pool_destroy(pool);
     cl_fixture_close(&other);
@@ -256,7 +264,7 @@ static void buffers_outlive_their_pool(void **state) {
     POOL_OK(pool, clump_pool_create_buffer(pool, &b, 0, NULL, &kept[1]));
     CHECK_CL(clReleaseMemObject(gone)); /* no call on the pool until its end */
     clump_pool_destroy(pool);
-    assert_int_equal(leaked, 4000);
+    assert_true(leaked == 4000 || leaked == 5000); /* the device may not have told yet */
     for (uint32_t i = 0; i < 2; i++) {
         uint32_t tag = 77 + i;
         CHECK_CL(clEnqueueFillBuffer(f.queue, kept[i], &tag, 4, 0, 1000, 0, NULL, NULL));

@@ -696,9 +696,12 @@ static clump_status step_buffer(run *r) {
 
 static clump_status step_taken_back(run *r) {
     clump_pool_stats stats;
-    for (int i = 0; i < 2; i++) {
+    /* The device may tell of the release late, and one call may fail. */
+    for (int i = 0; i < (failing.persistent ? 2 : 5000); i++) {
         CHECK_CL(clFinish(r->on.queue));
         assert_int_equal(clump_pool_get_stats(r->pool, &stats), CLUMP_OK);
+        if (stats.allocations == THINGS) break;
+        cl_fixture_nap();
     }
     if (!failing.persistent) assert_int_equal(stats.allocations, THINGS); /* the second try */
     return CLUMP_OK;
@@ -876,7 +879,8 @@ static int run_once(const cl_fixture *on) {
     }
     clFinish(on->queue);
     clump_pool_destroy(r.pool);
-    /* Nothing of the pool, and the account of all pools of the context. */
+    /* Nothing of the pool, and the account of all pools of the context; what the device tells late may be freed late. */
+    for (int i = 0; r.pool && failing.blocks != r.blocks + 1 && i < 5000; i++) cl_fixture_nap();
     if (r.pool) assert_int_equal(failing.blocks, r.blocks + 1);
     clump_context_destroy(r.context);
     if (r.event) clReleaseEvent(r.event);
