@@ -25,6 +25,7 @@ static const bench_descriptor *const benchmarks[] = {
     &bench_save_load,
     &bench_extract,
     &bench_map,
+    &bench_vector,
     &bench_grid,
     &bench_arrays,
     &bench_graph,

@@ -17,6 +17,7 @@ extern const bench_descriptor bench_host_access;       /* micro/host_access.c */
 extern const bench_descriptor bench_save_load;         /* micro/save_load.c */
 extern const bench_descriptor bench_extract;           /* micro/extract.c */
 extern const bench_descriptor bench_map;               /* micro/map.c */
+extern const bench_descriptor bench_vector;            /* micro/vector.c */
 extern const bench_descriptor bench_grid;              /* micro/grid.c */
 extern const bench_descriptor bench_arrays;            /* micro/arrays.c */
 extern const bench_descriptor bench_graph;             /* graph/benchmark.c */

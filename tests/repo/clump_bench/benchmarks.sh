@@ -21,6 +21,7 @@ small() {
         save-load) echo objects=20000 density=0.5 file="$folder/heap.clump" ;;
         extract) echo objects=20000 density=0.5 share=0.3 ;;
         map) echo keys=5000 ;;
+        vector) echo elements=20000 first=64 ;;
         grid) echo bodies=3000 ;;
         arrays) echo objects=3000 ;;
         graph) echo vertices=2000 batch=100 ;;
