@@ -214,8 +214,8 @@ static int begin(void *self, bench_env *env, const bench_values *values, bench_r
                      .count = (cl_uint)bench_int(values, "elements"),
                      .first = (cl_uint)bench_int(values, "first")};
     uint64_t heap_bytes = (uint64_t)bench_int(values, "heap_mb") << 20;
-    /* A page is a quarter of the heap at most, and the pages double. */
-    if (heap_bytes == 0) heap_bytes = (uint64_t)a->count * 4 * 12 + (64u << 20);
+    /* Pages double, and a few work-items make the same one at the same time. */
+    if (heap_bytes == 0) heap_bytes = (uint64_t)a->count * 4 * 28 + (64u << 20);
     bench_rig_desc desc = {
         .env = env,
         .results = results,

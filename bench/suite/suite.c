@@ -234,7 +234,7 @@ const suite_group suite_groups[] = {
      "bodies near each of 10^6 or 10^7 in a spatial grid, us",
      "grid",
      "near_us",
-     {{"few", "bodies=100000", ""}, {"many", "", "bodies=10000000"}}},
+     {{"few", "bodies=100000", ""}, {"many", "", "bodies=10000000 heap_mb=4096"}}},
     {"arrays",
      "a do-all over all elements of 262,144 arrays, us",
      "arrays",

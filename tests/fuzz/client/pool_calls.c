@@ -80,7 +80,7 @@ static void lend(client *c) {
         clEnqueueFillBuffer(c->side_queue, buffer, &tag, sizeof tag, 0, desc.bytes, 0, NULL, NULL));
     CHECK_CL(clEnqueueReadBuffer(c->side_queue, buffer, CL_FALSE, desc.bytes - sizeof last,
                                  sizeof last, &last, 0, NULL, NULL));
-    CHECK_CL(clReleaseMemObject(buffer));
+    CHECK_CL(account_cl.ReleaseMemObject(buffer)); /* the account has it in its list */
     if (chance(c, 50)) POOL_OK(c, clump_pool_check(c->pool));
     CHECK_CL(clFinish(c->side_queue));
     wait_for_lent(c);
