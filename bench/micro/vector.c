@@ -170,6 +170,7 @@ static int set_up(appending *a) {
         {BEGIN, 4, sizeof a->faults, &a->faults},
         {EMPTY, 0, sizeof a->trails, &a->trails},
         {EMPTY, 1, sizeof a->list, &a->list},
+        {EMPTY, 2, sizeof a->count, &a->count},
         {APPEND, 0, sizeof a->trails, &a->trails},
         {APPEND, 1, sizeof a->count, &a->count},
         {APPEND, 2, sizeof a->faults, &a->faults},

@@ -16,14 +16,15 @@ __kernel void make_list(CLUMP_HEAP, __global List *list) {
 __kernel void begin(CLUMP_HEAP, __global const Trail *trails, __global const List *list, uint count, uint first,
                     __global uint *faults) {
     if (get_global_id(0)) return;
-    uint ok = trail_make(clump_heap, trails[0], count) && trail_make(clump_heap, trails[1], first) &&
-              List_items_reserve(list[0], count);
+    uint ok = trail_make(clump_heap, trails[0], count) && trail_reserve(clump_heap, trails[0], count) &&
+              trail_make(clump_heap, trails[1], first) && List_items_reserve(list[0], count);
     if (!ok) *faults += 1;
 }
 
-__kernel void empty(CLUMP_HEAP, __global const Trail *trails, __global const List *list) {
+__kernel void empty(CLUMP_HEAP, __global const Trail *trails, __global const List *list, uint count) {
     if (get_global_id(0)) return;
     trail_clear(clump_heap, trails[0]);
+    trail_reserve(clump_heap, trails[0], count);
     trail_clear(clump_heap, trails[1]);
     List_items_resize(list[0], 0);
 }

@@ -366,6 +366,19 @@ static void test_checked(void **state) {
     run_world(1);
 }
 
+/* Work-items append to a trail that has room for all, and nobody makes a page ahead. */
+static void fill_reserved(world *w, uint32_t v) {
+    uint32_t to[ITEMS * EACH], out[ITEMS * EACH];
+    for (uint32_t i = 0; i < ITEMS * EACH; i++) to[i] = v;
+    assert_int_equal(upkeep(w, v, RESERVE, 4000), 1);
+    const uint64_t pages = count_pages(w);
+    for (uint32_t n = 0; n < 2; n++) { /* 3,840: well into the second half of the last page */
+        memset(out, 0xff, sizeof out);
+        assert_int_equal(append(w, &(appending){n ? ITEMS - 64 : ITEMS, EACH, 0, 0}, to, out), 0);
+    }
+    assert_int_equal(count_pages(w), pages);
+}
+
 /* One work-item never finds that others have not caught up; and with room for all, nobody does. */
 static void test_room(void **state) {
     static world w;
@@ -383,6 +396,7 @@ static void test_room(void **state) {
         memset(out, 0xff, sizeof out);
         assert_int_equal(append(&w, &(appending){ITEMS, EACH, 0, 0}, to, out), 0);
     }
+    fill_reserved(&w, 2);
     check_all(&w);
     assert_int_equal(w.length[0], 3 * ITEMS * EACH);
     close_world(&w);
