@@ -61,6 +61,7 @@ typedef uint64_t clumpi_u64;
 #define CLUMPI_CLASS_IDS 256u /* class ids, with 0 and CLUMPI_RESERVED */
 #define CLUMPI_REDUCE_BYTES 128u
 #define CLUMPI_REDUCE_ITEMS 256u /* largest work-group of a reduction */
+#define CLUMPI_LISTS_KEPT 8u     /* lists whose blocks are remembered, with the one that is being made */
 #define CLUMPI_LIST_KEYED 256u   /* header.list_of, for a key kernel: no class has this id */
 #define CLUMPI_LOOP_KEYED 512u   /* in a report, with header.list_of: the loop is CLUMP_FOR_EACH_KEYED */
 
@@ -195,8 +196,9 @@ typedef struct clumpi_header {
     clumpi_u32 reduce_done;           /* groups that stored their partial result */
     clumpi_u32 ranked;                /* objects that the last ranking numbered (fields.cl) */
     clumpi_u32 list_of; /* what the list is for: 0 all objects; a class, a do-new of it; CLUMPI_LIST_KEYED */
-    clumpi_u32 list_opened[3]; /* free blocks that lists reserved: by number modulo 2; 2: the one before the last (chunk.clh) */
-    clumpi_u32 new_pad[23];
+    clumpi_u32 list_opened[CLUMPI_LISTS_KEPT]; /* free blocks that lists reserved: by number modulo 2; from 2 on, the lists before
+                                                  these two, the latest first (chunk.clh) */
+    clumpi_u32 new_pad[18];
     clumpi_u32 reduced_mark; /* 0, or of the last reduction: its number << 8 | bytes of its type */
     clumpi_u32 reduced[CLUMPI_REDUCE_BYTES / 4]; /* result of the last reduction */
 } clumpi_header;

@@ -404,7 +404,7 @@ __kernel void clumpi_list_write(__global uchar *heap, uint header_at, uint numbe
     }
     if (get_global_id(0) == 0) {
         v.header->list_of = 0;
-        v.header->list_opened[2] = v.header->list_opened[turn ^ 1u];
+        list_remember(&v, turn);
     }
     if (me == 0 && opened[0]) atomic_add(&v.header->list_opened[turn], opened[0]);
     if (!numbered) return;

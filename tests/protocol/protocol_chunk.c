@@ -112,7 +112,8 @@ static uint check_work(uint words, uint first_block, uint block_end, uint opened
     v.header->scan_groups = group_count;
     v.header->list_opened[0] = 7;
     v.header->list_opened[1] = opened & 1u ? opened : opened / 2;
-    v.header->list_opened[2] = opened & 1u ? 0 : opened;
+    for (uint i = 2; i < CLUMPI_LISTS_KEPT; i++) v.header->list_opened[i] = 0;
+    if (!(opened & 1u)) v.header->list_opened[2 + opened / 2 % (CLUMPI_LISTS_KEPT - 2)] = opened;
     the_first_block = first_block;
     /* Boundaries are between words, so a group has at most a word more than its share. */
     uint most = work_of(hints, first_block, words * 32, opened) / group_count + 1 + CHUNK_FULL;
@@ -168,9 +169,33 @@ static uint check_patterns(void) {
     return failures;
 }
 
+/* A program whose lists reserve as many free blocks again and again, after up to CLUMPI_LISTS_KEPT - 1 lists: never more than
+ * expected, once all of them were seen; and what was long ago is forgotten. */
+static uint check_memory(void) {
+    clumpi_view v = clumpi_view_of(image, 0);
+    uint failures = 0;
+    for (uint period = 1; period < CLUMPI_LISTS_KEPT; period++) {
+        for (uint i = 0; i < CLUMPI_LISTS_KEPT; i++) v.header->list_opened[i] = 0;
+        for (uint list = 0; list < 6 * period + CLUMPI_LISTS_KEPT; list++) {
+            uint turn = list & 1u, opened = list % period ? 0u : list < 4 * period ? 5000u : 100u;
+            uint expected = list_expected(&v, turn);
+            uint is_wrong = list >= period && expected < opened;
+            is_wrong |= list >= 4 * period + CLUMPI_LISTS_KEPT && expected > 100;
+            if (is_wrong) {
+                printf("FAILED: of every %u lists, number %u reserves %u blocks, expected %u\n",
+                       period, list, opened, expected);
+                failures++;
+            }
+            v.header->list_opened[turn] = opened;
+            list_remember(&v, turn);
+        }
+    }
+    return failures;
+}
+
 int main(void) {
     static const uint begins[] = {0, 1, 5, 1000, 4000000000u};
-    uint failures = check_patterns();
+    uint failures = check_patterns() + check_memory();
     for (uint b = 0; b < 5; b++)
         for (uint count = 0; count < 300 && failures < 10; count++)
             for (group_count = 1; group_count <= 40; group_count++)
