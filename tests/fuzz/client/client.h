@@ -296,11 +296,13 @@ typedef struct totals {
     X(array_append)                                                                                \
     X(array_link)                                                                                  \
     X(array_look)                                                                                  \
-    X(container_keep)                                                                              \
+    X(map_keep)                                                                                    \
     X(map_work)                                                                                    \
     X(map_tidy)                                                                                    \
+    X(vector_keep)                                                                                 \
     X(vector_append)                                                                               \
     X(vector_look)                                                                                 \
+    X(grid_keep)                                                                                   \
     X(grid_key)                                                                                    \
     X(grid_note)                                                                                   \
     X(grid_look)
@@ -505,9 +507,12 @@ int has_container(const client *c, operation_name name); /* what the operation i
 
 /* An object of the class, now and then a new one, which is empty then; NULL: there is none, and no room for one. */
 object_model *draw_container(client *c, heap_model *h, int class, int *is_new);
-/* One call by one work-item, of those that container_keep in containers.c lists. Returns what it did. */
-enum { KEEP_HEADS, KEEP_MAKE, KEEP_RESERVE, KEEP_CLEAR, KEEP_TRIM, KEEP_GRID, KEEP_SORTED };
-uint32_t keep_container(client *c, heap_model *h, uint32_t what, clump_ref ref, uint32_t n);
+/* One call by one work-item, on the container `ref`: what a kernel that keeps maps, vectors or grids lists. Returns what it did. */
+enum { KEEP_HEADS };
+enum { KEEP_MAKE, KEEP_RESERVE, KEEP_CLEAR, KEEP_TRIM };
+enum { KEEP_CELLS, KEEP_SORTED };
+uint32_t keep_container(client *c, heap_model *h, kernel_name kernel, uint32_t what, clump_ref ref,
+                        uint32_t n);
 
 uint32_t *words_of(const client *c, object_model *o, uint32_t field);
 /* What the heap has becomes what the model has: a field of all objects of its class, an array of one object. */

@@ -142,62 +142,35 @@ int has_container(const client *c, operation_name name) {
     }
 }
 
-/* ---- Kernels ----------------------------------------------------------------------------------- */
-
-/* What one work-item does. Each call stands once: PoCL inlines them all. */
-static const char keep_of_map[] =
-    "    if (what == 0u) { Map m = {ref}; ok = Map_heads_resize(m, n); }\n";
-static const char keep_of_vector[] =
-    "    Vector v = {ref};\n"
-    "    if (what == 1u) ok = trail_make(clump_heap, v, n);\n"
-    "    if (what == 2u) ok = trail_reserve(clump_heap, v, n);\n"
-    "    if (what == 3u) trail_clear(clump_heap, v);\n"
-    "    if (what == 4u) trail_trim(clump_heap, v);\n";
-static const char keep_of_grid[] =
-    "    Cells grid = {ref};\n"
-    "    if (what == 5u) ok = cells_make(clump_heap, grid, g.xyz, g.w, count.xyz);\n"
-    "    if (what == 6u) ok = Cells_sorted_resize(grid, n);\n";
+/* ---- Kernels: each call stands once in them, since PoCL inlines them all ------------------------ */
 
 void write_containers(client *c) {
-    text *t = &c->source;
-    const container_parts *p = &c->parts;
-    if (c->class_count == c->drawn_classes) return;
-    if (p->map >= 0) write_map(c);
-    if (p->vector >= 0) write_vector(c);
-    if (p->cells >= 0) write_grid(c);
-    text_append(t,
-                "__kernel void container_keep(CLUMP_HEAP, __global uint *out, uint what, uint ref,\n"
-                "                             uint n, float4 g, uint4 count) {\n"
-                "    uint ok = 1u;\n"
-                "    if (get_global_id(0)) return;\n%s%s%s    out[0] = ok;\n}\n",
-                p->map >= 0 ? keep_of_map : "", p->vector >= 0 ? keep_of_vector : "",
-                p->cells >= 0 ? keep_of_grid : "");
+    if (c->parts.map >= 0) write_map(c);
+    if (c->parts.vector >= 0) write_vector(c);
+    if (c->parts.cells >= 0) write_grid(c);
 }
 
 void set_container_args(client *c) {
     static const struct {
         kernel_name kernel;
         int has_list;
-    } all[] = {{KERNEL_container_keep, 0}, {KERNEL_map_work, 1},    {KERNEL_map_tidy, 0},
-               {KERNEL_vector_append, 1},  {KERNEL_vector_look, 0}, {KERNEL_grid_note, 0},
-               {KERNEL_grid_look, 1}};
-    const cl_float4 g = {{0}};
-    const cl_uint4 count = {{0}};
+    } all[] = {{KERNEL_map_keep, 0},      {KERNEL_map_work, 1},    {KERNEL_map_tidy, 0},
+               {KERNEL_vector_keep, 0},   {KERNEL_grid_keep, 0},   {KERNEL_grid_note, 0},
+               {KERNEL_vector_append, 1}, {KERNEL_vector_look, 0}, {KERNEL_grid_look, 1}};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         clump_kernel *k = c->kernels[all[i].kernel];
-        if (!k) continue;
-        SET_ARG(&c->on, k, 0, c->out_buffer);
-        if (all[i].has_list) SET_ARG(&c->on, k, 1, c->list_buffer);
+        if (k) SET_ARG(&c->on, k, 0, c->out_buffer);
+        if (k && all[i].has_list) SET_ARG(&c->on, k, 1, c->list_buffer);
     }
-    if (!c->kernels[KERNEL_container_keep]) return;
-    SET_ARG(&c->on, c->kernels[KERNEL_container_keep], 4, g);
-    SET_ARG(&c->on, c->kernels[KERNEL_container_keep], 5, count);
+    if (c->kernels[KERNEL_grid_keep])
+        SET_ARG(&c->on, c->kernels[KERNEL_grid_keep], 4, c->list_buffer);
 }
 
-uint32_t keep_container(client *c, heap_model *h, uint32_t what, clump_ref ref, uint32_t n) {
+uint32_t keep_container(client *c, heap_model *h, kernel_name kernel, uint32_t what, clump_ref ref,
+                        uint32_t n) {
     fill_out(c, 1, UNTOUCHED);
-    SET_NUMBERS(c, c->kernels[KERNEL_container_keep], 1, what, ref, n);
-    launch_items(c, h, c->kernels[KERNEL_container_keep], 1);
+    SET_NUMBERS(c, c->kernels[kernel], 1, what, ref, n);
+    launch_items(c, h, c->kernels[kernel], 1);
     read_out(c, 1);
     if (c->out[0] > 1) complain(c, "a call on a container returns %u", c->out[0]);
     return c->out[0];

@@ -31,6 +31,17 @@ void write_grid(client *c) {
                 body, body, at < 0 ? "0u" : body, at < 0 ? "" : "_",
                 at < 0 ? "" : c->fields[at].name, at < 0 ? "" : "(b)", body);
     text_append(&c->source,
+                "__kernel void grid_keep(CLUMP_HEAP, __global uint *out, uint what, uint ref, uint n,\n"
+                "                        __global const uint *list) {\n"
+                "    Cells grid = {ref};\n"
+                "    if (get_global_id(0)) return;\n"
+                "    float3 corner = (float3)(as_float(list[0]), as_float(list[1]), as_float(list[2]));\n"
+                "    uint3 count = (uint3)(list[4], list[5], list[6]);\n"
+                "    if (what == 0u)\n"
+                "        out[0] = cells_make(clump_heap, grid, corner, as_float(list[3]), count);\n"
+                "    else\n"
+                "        out[0] = Cells_sorted_resize(grid, n);\n"
+                "}\n"
                 "__kernel void grid_key(CLUMP_HEAP_FIXED, __global uint *keys, uint ref) {\n"
                 "    Cells grid = {ref};\n"
                 "    CLUMP_FOR_EACH_KEYED(%s, self, i) keys[i] = cells_key(clump_heap, grid, self);\n"
@@ -150,9 +161,10 @@ static shape draw_shape(client *c) {
 }
 
 static uint32_t make_cells(client *c, heap_model *h, clump_ref ref, const shape *s) {
-    SET_ARG(&c->on, c->kernels[KERNEL_container_keep], 4, s->g);
-    SET_ARG(&c->on, c->kernels[KERNEL_container_keep], 5, s->count);
-    return keep_container(c, h, KEEP_GRID, ref, 0);
+    for (int d = 0; d < 4; d++) c->list[d] = bits_of_float(s->g.s[d]);
+    for (int d = 0; d < 3; d++) c->list[4 + d] = s->count.s[d];
+    cl_fixture_write(&c->on, c->list_buffer, c->list, 7 * sizeof *c->list);
+    return keep_container(c, h, KERNEL_grid_keep, KEEP_CELLS, ref, 0);
 }
 
 /* The grid has its cells, and no object is noted. */
@@ -191,7 +203,7 @@ void set_grid(client *c, heap_model *h) {
     const clump_ref ref = grid->ref;
     shape_grid(c, h, ref);
     if (!chance(c, 20)) return; /* drops what it keeps alive */
-    same_number(c, "sorted of length 0", keep_container(c, h, KEEP_SORTED, ref, 0), 1);
+    same_number(c, "sorted of length 0", keep_container(c, h, KERNEL_grid_keep, KEEP_SORTED, ref, 0), 1);
     set_length(c, object_at(h, ref), c->parts.sorted, 0);
 }
 
@@ -281,7 +293,7 @@ void note_grid(client *c, heap_model *h) {
     uint32_t room = bodies;
     if (chance(c, 5)) room = below(c, bodies + 1);
     note(c, "%u of %u in %08x", room, bodies, ref);
-    if (!keep_container(c, h, KEEP_SORTED, ref, room)) {
+    if (!keep_container(c, h, KERNEL_grid_keep, KEEP_SORTED, ref, room)) {
         c->expect.raw_nulls++;
         return;
     }

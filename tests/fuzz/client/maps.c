@@ -9,10 +9,11 @@
 #include "client.h"
 
 enum {
-    ITEMS_OF_MAP = 160,
-    EACH_MAX = 6,
+    ITEMS_OF_MAP = 1024, /* in several groups, which run at the same time */
+    EACH_MAX = 4,
     WORKED_MAX = ITEMS_OF_MAP * EACH_MAX,
-    SHARED_KEYS = 12,
+    SHARED_KEYS = 14,
+    HOT_KEYS = 2, /* of these, in launches in which all want the same */
     OWN_KEYS = 2,
     LISTS_FIRST = 200, /* at most, of a new map */
     LISTS_LAST = 900,
@@ -38,6 +39,10 @@ void write_map(client *c) {
         c->fields[c->parts.key].bytes == 8 ? "(ulong)mix(number) << 32 | number / 4u"
                                            : "mix(number)");
     text_append(&c->source,
+                "__kernel void map_keep(CLUMP_HEAP, __global uint *out, uint what, uint ref, uint n) {\n"
+                "    Map m = {ref};\n"
+                "    if (get_global_id(0) == 0) out[0] = Map_heads_resize(m, n);\n"
+                "}\n"
                 "__kernel void map_work(CLUMP_HEAP, __global uint *out, __global const uint *list,\n"
                 "                       uint ref, uint n, uint each, uint tag) {\n"
                 "    uint g = (uint)get_global_id(0);\n"
@@ -125,6 +130,23 @@ static map_words adopt_lists(client *c, heap_model *h, clump_ref ref, uint32_t e
     map_words all = walk(c, h, object_at(h, ref));
     same_number(c, "Words in the lists of a map", all.count, expected);
     return all;
+}
+
+/* More lists. Returns 1 if there are so many now. */
+static int resize(client *c, heap_model *h, clump_ref ref, uint32_t lists) {
+    const uint32_t ok = keep_container(c, h, KERNEL_map_keep, KEEP_HEADS, ref, lists);
+    if (ok)
+        set_length(c, object_at(h, ref), c->parts.heads, lists);
+    else
+        c->expect.raw_nulls++;
+    return (int)ok;
+}
+
+/* A map without lists gets some. Few of them fill up. */
+static int give_lists(client *c, heap_model *h, clump_ref ref) {
+    const uint32_t lists = chance(c, 30) ? 1 + below(c, 2) : logarithmic(c, 1, LISTS_FIRST);
+    note(c, "%u lists for %08x; ", lists, ref);
+    return resize(c, h, ref, lists);
 }
 
 /* ---- A launch ---------------------------------------------------------------------------------- */
@@ -274,12 +296,13 @@ static void take_calls(worked *w, uint32_t tag) {
 
 static void draw_calls(client *c, heap_model *h, worked *w, uint32_t items, uint32_t each) {
     const field_model *value = &c->fields[c->parts.value];
+    const int is_hot = chance(c, 25);
     for (uint32_t i = 0; i < items * each; i++) {
         call *k = &w->calls[w->count++];
-        const uint32_t own = 2 + SHARED_KEYS + i / each * OWN_KEYS + below(c, OWN_KEYS);
+        const uint32_t own = SHARED_KEYS + i / each * OWN_KEYS + below(c, OWN_KEYS);
         k->item = i / each;
         k->what = below(c, 8) < 4 ? INSERT : below(c, 2) ? ERASE : FIND;
-        k->number = chance(c, 50) ? below(c, 2 + SHARED_KEYS) : own;
+        k->number = is_hot ? below(c, HOT_KEYS) : chance(c, 50) ? below(c, SHARED_KEYS) : own;
         k->value = value->type == CLUMP_TYPE_REF ? draw_reference(c, h, value->target)
                                                  : draw_salt(c);
         c->list[3 * i] = k->what, c->list[3 * i + 1] = k->number, c->list[3 * i + 2] = k->value;
@@ -332,7 +355,9 @@ void work_on_map(client *c, heap_model *h) {
     const uint32_t items = logarithmic(c, 1, ITEMS_OF_MAP), each = 1 + below(c, EACH_MAX);
     object_model *map = chance(c, 4) ? NULL : draw_container(c, h, c->parts.map, &is_new);
     const clump_ref ref = map ? map->ref : 0;
-    const uint32_t tag = take_tags(c, items * each), lists = map ? map->lengths[c->parts.heads] : 0;
+    if (ref && !map->lengths[c->parts.heads] && chance(c, 90)) give_lists(c, h, ref);
+    const uint32_t lists = ref ? object_at(h, ref)->lengths[c->parts.heads] : 0;
+    const uint32_t tag = take_tags(c, items * each);
     worked *w = must_alloc(sizeof *w);
     *w = (worked){.c = c, .h = h};
     note(c, "%u times %u calls on %08x of %u lists", items, each, ref, lists);
@@ -354,16 +379,6 @@ void work_on_map(client *c, heap_model *h) {
 }
 
 /* ---- Upkeep ------------------------------------------------------------------------------------ */
-
-/* More lists. Returns 1 if there are so many now. */
-static int resize(client *c, heap_model *h, clump_ref ref, uint32_t lists) {
-    const uint32_t ok = keep_container(c, h, KEEP_HEADS, ref, lists);
-    if (ok)
-        set_length(c, object_at(h, ref), c->parts.heads, lists);
-    else
-        c->expect.raw_nulls++;
-    return (int)ok;
-}
 
 /* before: as the call is told; must_be: what it has to return. */
 static void tidy(client *c, heap_model *h, clump_ref ref, uint32_t before, uint32_t must_be) {
@@ -403,11 +418,9 @@ void keep_map(client *c, heap_model *h) {
     if (!map) return;
     const clump_ref ref = map->ref;
     const uint32_t before = map->lengths[c->parts.heads];
-    if (!before) { /* few of them fill up */
-        const uint32_t lists = chance(c, 30) ? 1 + below(c, 2) : logarithmic(c, 1, LISTS_FIRST);
-        note(c, "%u lists for %08x", lists, ref);
+    if (!before) {
         if (chance(c, 50)) tidy(c, h, ref, 1, 0);
-        resize(c, h, ref, lists);
+        give_lists(c, h, ref);
         return;
     }
     const uint32_t times = chance(c, 60) ? 1 : 2 + below(c, 2);

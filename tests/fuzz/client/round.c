@@ -99,11 +99,9 @@ static void draw_makers(client *c, int *wanted) {
         if (k == KERNEL_array_look) wanted[k] = c->array_count != 0;
     }
     for (uint32_t i = 0; i < 4; i++) wanted[makers[i]] = i == first || i == second;
-    wanted[KERNEL_container_keep] = c->class_count > c->drawn_classes;
-    wanted[KERNEL_map_work] = wanted[KERNEL_map_tidy] = c->parts.map >= 0;
-    wanted[KERNEL_vector_append] = wanted[KERNEL_vector_look] = c->parts.vector >= 0;
-    wanted[KERNEL_grid_key] = wanted[KERNEL_grid_note] = c->parts.cells >= 0;
-    wanted[KERNEL_grid_look] = c->parts.cells >= 0;
+    for (int k = KERNEL_map_keep; k < KERNEL_vector_keep; k++) wanted[k] = c->parts.map >= 0;
+    for (int k = KERNEL_vector_keep; k < KERNEL_grid_keep; k++) wanted[k] = c->parts.vector >= 0;
+    for (int k = KERNEL_grid_keep; k < KERNELS; k++) wanted[k] = c->parts.cells >= 0;
 }
 
 void make_program(client *c) {

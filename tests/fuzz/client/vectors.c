@@ -9,7 +9,7 @@
 #include "client.h"
 
 enum {
-    ITEMS_OF_VECTOR = 256,
+    ITEMS_OF_VECTOR = 1024, /* in several groups, which run at the same time */
     EACH_MAX = 4,
     APPENDED_MAX = ITEMS_OF_VECTOR * EACH_MAX,
     LENGTH_MAX = 5000, /* longer ones are cleared */
@@ -24,6 +24,17 @@ void write_vector(client *c) {
     const char *type = is_ref ? c->classes[item->target].name : "uint";
     text_append(&c->source,
                 "CLUMP_VECTOR_DEFINE(trail, Vector, Page, %s);\n"
+                "__kernel void vector_keep(CLUMP_HEAP, __global uint *out, uint what, uint ref,\n"
+                "                          uint n) {\n"
+                "    Vector v = {ref};\n"
+                "    uint ok = 1u;\n"
+                "    if (get_global_id(0)) return;\n"
+                "    if (what == 0u) ok = trail_make(clump_heap, v, n);\n"
+                "    if (what == 1u) ok = trail_reserve(clump_heap, v, n);\n"
+                "    if (what == 2u) trail_clear(clump_heap, v);\n"
+                "    if (what == 3u) trail_trim(clump_heap, v);\n"
+                "    out[0] = ok;\n"
+                "}\n"
                 "__kernel void vector_append(CLUMP_HEAP, __global uint *out,\n"
                 "                            __global const uint *list, uint n, uint each,\n"
                 "                            uint reserved, uint room) {\n"
@@ -153,7 +164,7 @@ static clump_ref draw_vector(client *c, heap_model *h) {
     const clump_ref ref = v ? v->ref : 0;
     if (!ref || (!is_new && words_of(c, object_at(h, ref), c->parts.pages)[0])) return ref;
     const uint32_t n = chance(c, 5) ? 1u << 30 : chance(c, 50) ? below(c, 40) : logarithmic(c, 1, 900);
-    const uint32_t ok = keep_container(c, h, KEEP_MAKE, ref, n);
+    const uint32_t ok = keep_container(c, h, KERNEL_vector_keep, KEEP_MAKE, ref, n);
     uint32_t first = FIRST_LEAST;
     while (first < 31 && (1u << first) < n) first++;
     note(c, "%08x for %u%s; ", ref, n, ok ? "" : ", no room");
@@ -252,16 +263,16 @@ void append_to_vectors(client *c, heap_model *h) {
 
 /* No vector has no elements and no room. */
 static void keep_none(client *c, heap_model *h) {
-    same_number(c, "make of no vector", keep_container(c, h, KEEP_MAKE, 0, 10), 0);
-    same_number(c, "reserve of no vector", keep_container(c, h, KEEP_RESERVE, 0, 10), 0);
-    keep_container(c, h, KEEP_CLEAR, 0, 0);
-    keep_container(c, h, KEEP_TRIM, 0, 0);
+    same_number(c, "make of no vector", keep_container(c, h, KERNEL_vector_keep, KEEP_MAKE, 0, 10), 0);
+    same_number(c, "reserve of no vector", keep_container(c, h, KERNEL_vector_keep, KEEP_RESERVE, 0, 10), 0);
+    keep_container(c, h, KERNEL_vector_keep, KEEP_CLEAR, 0, 0);
+    keep_container(c, h, KERNEL_vector_keep, KEEP_TRIM, 0, 0);
     compare_by_kernel(c, h, 0, NULL);
 }
 
 static void reserve(client *c, heap_model *h, clump_ref ref, const contents *before) {
     const uint32_t n = chance(c, 5) ? UINT32_MAX : logarithmic(c, 1, 2 * LENGTH_MAX);
-    const uint32_t ok = keep_container(c, h, KEEP_RESERVE, ref, n);
+    const uint32_t ok = keep_container(c, h, KERNEL_vector_keep, KEEP_RESERVE, ref, n);
     note(c, "room for %u in %08x%s", n, ref, ok ? "" : ", refused");
     c->expect.page_nulls_least += !ok;
     c->expect.page_nulls_most += !ok;
@@ -283,7 +294,7 @@ static void cut(client *c, heap_model *h, clump_ref ref, const contents *before,
     for (uint32_t k = kept; k < before->pages; k++) remove_object(c, h, before->at[k]);
     note(c, "%s %08x: %u of %u pages", what == KEEP_CLEAR ? "clear" : "trim", ref, kept,
          before->pages);
-    keep_container(c, h, what, ref, 0);
+    keep_container(c, h, KERNEL_vector_keep, what, ref, 0);
     c->sum.frees += before->pages - kept;
     adopt_vector(c, h, ref);
     contents now = expect_longer(c, h, ref, what == KEEP_CLEAR ? &none : before, 0);
