@@ -303,7 +303,8 @@ static void compare_room(client *c, heap_model *h) {
             most += rooms[n] ? (rooms[n] + 1ull) * f->bytes : 0;
         }
     }
-    if (h->stats.raw_bytes + h->stats.raw_blocks * h->block_rest < least || (!h->raw_count && h->stats.raw_bytes > most))
+    if (h->stats.raw_bytes + h->stats.raw_blocks * h->block_rest < least ||
+        (!h->raw_count && h->stats.raw_bytes > most))
         complain(c, "%llu bytes of raw memory, and arrays have room in %llu to %llu",
                  (ull)h->stats.raw_bytes, (ull)least, (ull)most);
     free(rooms);

@@ -62,7 +62,7 @@ enum {
     ARRAYS_EVERY = 4, /* seeds: each of these has arrays of run-time length */
     DRAWN_ARRAYS_MAX = 3,
     ARRAYS_MAX = DRAWN_ARRAYS_MAX + 4, /* and those of containers */
-    ARRAY_CODES = 200 /* numbers of fields between the hashes of two arrays */
+    ARRAY_CODES = 200                  /* numbers of fields between the hashes of two arrays */
 };
 
 #define NEVER_WRITTEN 0xfffafffau /* what checked heaps take for that in 4 bytes, */
@@ -90,9 +90,9 @@ typedef struct field_model {
     uint32_t elements; /* 1 for a plain field */
     uint32_t bytes;    /* of an element */
     int packed, weak;
-    int target;  /* class referred to, or NO_CLASS */
-    int owner;   /* class that declares it */
-    int held;    /* a container keeps its values, which are no hashes: words are as the heap has them */
+    int target; /* class referred to, or NO_CLASS */
+    int owner;  /* class that declares it */
+    int held; /* a container keeps its values, which are no hashes: words are as the heap has them */
     uint32_t at; /* its first word in object_model.words */
 } field_model;
 
@@ -186,7 +186,8 @@ typedef struct expectation {
     uint64_t raw_nulls;               /* of requests for raw memory, */
     uint64_t raw_slot_nulls;          /* of which for sizes that slots have */
     uint64_t bad_sizes;               /* arrays longer than one can be */
-    uint64_t page_nulls_least, page_nulls_most; /* reports, of both kinds, beside these: vectors.c */
+    uint64_t page_nulls_least,
+        page_nulls_most; /* reports, of both kinds, beside these: vectors.c */
 } expectation;
 
 typedef struct region_model {
@@ -340,7 +341,7 @@ typedef struct client {
     uint32_t field_count;
     array_model arrays[ARRAYS_MAX];
     uint32_t array_count; /* 0: the round has none */
-    int drawn_classes;    /* of these: what operations of all kinds make, free and write. The others are */
+    int drawn_classes; /* of these: what operations of all kinds make, free and write. The others are */
     uint32_t drawn_fields, drawn_arrays; /* those of containers, which their calls alone change */
     container_parts parts;
     roles roles;
@@ -396,7 +397,7 @@ void same_number(client *c, const char *what, uint64_t found, uint64_t expected)
  * longer than PATIENCE, it prints the round and ends the program with 1. */
 enum { PATIENCE = 240 }; /* seconds, the compilation of kernels included */
 void begin_watchdog(client *clients, uint32_t count);
-void watch_step(client *c);  /* an operation begins */
+void watch_step(client *c); /* an operation begins, or a part of one that has a kernel of its own */
 void watch_pause(client *c); /* nothing is under way */
 
 /* ---- memory.c ---------------------------------------------------------------------------------- */
@@ -555,7 +556,7 @@ typedef struct compaction {
     clump_merge_desc merge; /* what desc may point to */
     const char *class_names[CLASSES_MAX];
     int selected[CLASSES_MAX];
-    uint32_t salt; /* of the keys */
+    uint32_t salt;            /* of the keys */
     const object_model *grid; /* its cells are the keys */
 } compaction;
 

@@ -74,8 +74,7 @@ static void add_map(client *c) {
     container_parts *p = &c->parts;
     p->map = add_class(c, "Map");
     p->word = add_class(c, "Word");
-    p->key =
-        add_field(c, p->word, "key", chance(c, 50) ? CLUMP_TYPE_ULONG : CLUMP_TYPE_UINT, 0);
+    p->key = add_field(c, p->word, "key", chance(c, 50) ? CLUMP_TYPE_ULONG : CLUMP_TYPE_UINT, 0);
     if (chance(c, 60))
         p->value = add_ref(c, p->word, "value", draw_class(c), 0);
     else
@@ -168,6 +167,7 @@ void set_container_args(client *c) {
 
 uint32_t keep_container(client *c, heap_model *h, kernel_name kernel, uint32_t what, clump_ref ref,
                         uint32_t n) {
+    watch_step(c);
     fill_out(c, 1, UNTOUCHED);
     SET_NUMBERS(c, c->kernels[kernel], 1, what, ref, n);
     launch_items(c, h, c->kernels[kernel], 1);
@@ -223,8 +223,7 @@ static object_model *make_container(client *c, heap_model *h, int class) {
     const class_model *k = &c->classes[class];
     fill_out(c, 1, 0);
     SET_NUMBERS(c, c->kernels[KERNEL_make], 1, tag, salt, (uint32_t) class);
-    CHECK_OK(&c->on,
-             clump_do_new(h->heap, k->name, 1, c->kernels[KERNEL_make], NULL, NULL));
+    CHECK_OK(&c->on, clump_do_new(h->heap, k->name, 1, c->kernels[KERNEL_make], NULL, NULL));
     read_out(c, 1);
     const clump_ref ref = c->out[0];
     take_answer(c, h, class, ref, tag, salt);

@@ -21,58 +21,60 @@ enum {
 void write_grid(client *c) {
     const char *body = c->classes[c->parts.body].name;
     const int at = c->parts.body_at;
-    text_append(&c->source,
-                "float3 place(CLUMP_HEAP_FIXED, %s b) {\n"
-                "    uint h = mix(%s_tag(b) ^ %s%s%s%s);\n"
-                "    return (float3)((float)(h & 127u), (float)(h >> 7 & 127u),\n"
-                "                    (float)(h >> 14 & 31u)) * 0.25f - (float3)(16.0f, 16.0f, 4.0f);\n"
-                "}\n"
-                "CLUMP_GRID_DEFINE(cells, Cells, %s, place);\n",
-                body, body, at < 0 ? "0u" : body, at < 0 ? "" : "_",
-                at < 0 ? "" : c->fields[at].name, at < 0 ? "" : "(b)", body);
-    text_append(&c->source,
-                "__kernel void grid_keep(CLUMP_HEAP, __global uint *out, uint what, uint ref, uint n,\n"
-                "                        __global const uint *list) {\n"
-                "    Cells grid = {ref};\n"
-                "    if (get_global_id(0)) return;\n"
-                "    float3 corner = (float3)(as_float(list[0]), as_float(list[1]), as_float(list[2]));\n"
-                "    uint3 count = (uint3)(list[4], list[5], list[6]);\n"
-                "    if (what == 0u)\n"
-                "        out[0] = cells_make(clump_heap, grid, corner, as_float(list[3]), count);\n"
-                "    else\n"
-                "        out[0] = Cells_sorted_resize(grid, n);\n"
-                "}\n"
-                "__kernel void grid_key(CLUMP_HEAP_FIXED, __global uint *keys, uint ref) {\n"
-                "    Cells grid = {ref};\n"
-                "    CLUMP_FOR_EACH_KEYED(%s, self, i) keys[i] = cells_key(clump_heap, grid, self);\n"
-                "}\n"
-                "__kernel void grid_note(CLUMP_HEAP_FIXED, CLUMP_NUMBERS, __global uint *out,\n"
-                "                        uint ref) {\n"
-                "    Cells grid = {ref};\n"
-                "    uint bad = cells_note(clump_heap, clump_numbers, grid);\n"
-                "    if (bad) atomic_add(&out[0], bad);\n"
-                "}\n"
-                "__kernel void grid_look(CLUMP_HEAP_FIXED, __global uint *out,\n"
-                "                        __global const uint *list, uint ref, uint n) {\n"
-                "    uint g = (uint)get_global_id(0), near = 0, sum = 0, visited = 0;\n"
-                "    if (g >= n) return;\n"
-                "    Cells grid = {ref};\n"
-                "    float3 at = (float3)(as_float(list[4u * g]), as_float(list[4u * g + 1u]),\n"
-                "                         as_float(list[4u * g + 2u]));\n"
-                "    float radius = as_float(list[4u * g + 3u]);\n"
-                "    CLUMP_FOR_NEAR(%s, other, grid, at, radius) {\n"
-                "        visited++;\n"
-                "        if (!%s_is_live(other)) continue;\n"
-                "        float3 d = place(clump_heap, other) - at;\n"
-                "        if (d.x * d.x + d.y * d.y + d.z * d.z > radius * radius) continue;\n"
-                "        near++;\n"
-                "        sum += mix(%s_tag(other) ^ g);\n"
-                "    }\n"
-                "    out[3u * g] = near;\n"
-                "    out[3u * g + 1u] = sum;\n"
-                "    out[3u * g + 2u] = visited;\n"
-                "}\n",
-                body, body, body, body);
+    text_append(
+        &c->source,
+        "float3 place(CLUMP_HEAP_FIXED, %s b) {\n"
+        "    uint h = mix(%s_tag(b) ^ %s%s%s%s);\n"
+        "    return (float3)((float)(h & 127u), (float)(h >> 7 & 127u),\n"
+        "                    (float)(h >> 14 & 31u)) * 0.25f - (float3)(16.0f, 16.0f, 4.0f);\n"
+        "}\n"
+        "CLUMP_GRID_DEFINE(cells, Cells, %s, place);\n",
+        body, body, at < 0 ? "0u" : body, at < 0 ? "" : "_", at < 0 ? "" : c->fields[at].name,
+        at < 0 ? "" : "(b)", body);
+    text_append(
+        &c->source,
+        "__kernel void grid_keep(CLUMP_HEAP, __global uint *out, uint what, uint ref, uint n,\n"
+        "                        __global const uint *list) {\n"
+        "    Cells grid = {ref};\n"
+        "    if (get_global_id(0)) return;\n"
+        "    float3 corner = (float3)(as_float(list[0]), as_float(list[1]), as_float(list[2]));\n"
+        "    uint3 count = (uint3)(list[4], list[5], list[6]);\n"
+        "    if (what == 0u)\n"
+        "        out[0] = cells_make(clump_heap, grid, corner, as_float(list[3]), count);\n"
+        "    else\n"
+        "        out[0] = Cells_sorted_resize(grid, n);\n"
+        "}\n"
+        "__kernel void grid_key(CLUMP_HEAP_FIXED, __global uint *keys, uint ref) {\n"
+        "    Cells grid = {ref};\n"
+        "    CLUMP_FOR_EACH_KEYED(%s, self, i) keys[i] = cells_key(clump_heap, grid, self);\n"
+        "}\n"
+        "__kernel void grid_note(CLUMP_HEAP_FIXED, CLUMP_NUMBERS, __global uint *out,\n"
+        "                        uint ref) {\n"
+        "    Cells grid = {ref};\n"
+        "    uint bad = cells_note(clump_heap, clump_numbers, grid);\n"
+        "    if (bad) atomic_add(&out[0], bad);\n"
+        "}\n"
+        "__kernel void grid_look(CLUMP_HEAP_FIXED, __global uint *out,\n"
+        "                        __global const uint *list, uint ref, uint n) {\n"
+        "    uint g = (uint)get_global_id(0), near = 0, sum = 0, visited = 0;\n"
+        "    if (g >= n) return;\n"
+        "    Cells grid = {ref};\n"
+        "    float3 at = (float3)(as_float(list[4u * g]), as_float(list[4u * g + 1u]),\n"
+        "                         as_float(list[4u * g + 2u]));\n"
+        "    float radius = as_float(list[4u * g + 3u]);\n"
+        "    CLUMP_FOR_NEAR(%s, other, grid, at, radius) {\n"
+        "        visited++;\n"
+        "        if (!%s_is_live(other)) continue;\n"
+        "        float3 d = place(clump_heap, other) - at;\n"
+        "        if (d.x * d.x + d.y * d.y + d.z * d.z > radius * radius) continue;\n"
+        "        near++;\n"
+        "        sum += mix(%s_tag(other) ^ g);\n"
+        "    }\n"
+        "    out[3u * g] = near;\n"
+        "    out[3u * g + 1u] = sum;\n"
+        "    out[3u * g + 2u] = visited;\n"
+        "}\n",
+        body, body, body, body);
 }
 
 /* ---- Places and cells -------------------------------------------------------------------------- */
@@ -147,7 +149,8 @@ static shape draw_shape(client *c) {
     for (int d = 0; d < 3; d++) s.g.s[d] = (float)below(c, 100) * 0.25f - 20;
     s.g.s[3] = 0.5f * (float)(1u << below(c, 5));
     do
-        for (int d = 0; d < 3; d++) s.count.s[d] = d == 2 && chance(c, 50) ? 1 : logarithmic(c, 1, 60);
+        for (int d = 0; d < 3; d++)
+            s.count.s[d] = d == 2 && chance(c, 50) ? 1 : logarithmic(c, 1, 60);
     while (s.count.s[0] * s.count.s[1] * s.count.s[2] > CELLS_MAX);
     if (!s.is_wrong) return s;
     const float wrong[] = {0, -1, NAN, -0.0f};
@@ -203,7 +206,8 @@ void set_grid(client *c, heap_model *h) {
     const clump_ref ref = grid->ref;
     shape_grid(c, h, ref);
     if (!chance(c, 20)) return; /* drops what it keeps alive */
-    same_number(c, "sorted of length 0", keep_container(c, h, KERNEL_grid_keep, KEEP_SORTED, ref, 0), 1);
+    same_number(c, "sorted of length 0",
+                keep_container(c, h, KERNEL_grid_keep, KEEP_SORTED, ref, 0), 1);
     set_length(c, object_at(h, ref), c->parts.sorted, 0);
 }
 
@@ -218,7 +222,8 @@ static int put_in_order(client *c, heap_model *h, clump_ref ref) {
                                   .order = CLUMP_ORDER_KEY,
                                   .key_kernel = c->kernels[KERNEL_grid_key]};
     SET_NUMBERS(c, x.desc.key_kernel, 1, ref);
-    settle(c, h); /* of the grid, which may be new: the statistics are those before the compaction */
+    settle(c,
+           h); /* of the grid, which may be new: the statistics are those before the compaction */
     return compact_as(c, h, &x);
 }
 
@@ -234,8 +239,8 @@ static noted list_bodies(client *c, heap_model *h, const object_model *grid, uin
                .cells = must_alloc((count + 1) * sizeof *n.cells),
                .count = count};
     uint64_t found;
-    CHECK_OK(&c->on, clump_heap_read_refs(h->heap, c->classes[c->parts.body].name, n.refs, count,
-                                          &found));
+    CHECK_OK(&c->on,
+             clump_heap_read_refs(h->heap, c->classes[c->parts.body].name, n.refs, count, &found));
     same_number(c, "bodies in the list", found, count);
     for (uint32_t i = 0; i < count; i++) {
         n.cells[i] = cell_of(c, grid, object_at(h, n.refs[i]));
@@ -345,8 +350,7 @@ static void count_cells(client *c, heap_model *h, const object_model *grid, quer
             for (at[0] = low[1][0]; at[0] <= high[1][0]; at[0]++) {
                 const uint32_t cell = number_of_cell(c, grid, at);
                 int is_sure = 1;
-                for (int d = 0; d < 3; d++)
-                    is_sure &= at[d] >= low[0][d] && at[d] <= high[0][d];
+                for (int d = 0; d < 3; d++) is_sure &= at[d] >= low[0][d] && at[d] <= high[0][d];
                 for (uint32_t i = starts[cell]; i < starts[cell + 1] && i < limit; i++)
                     count_entry(c, h, q, grid->elements[p->sorted][i], is_sure);
             }

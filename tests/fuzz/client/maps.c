@@ -27,47 +27,48 @@ void write_map(client *c) {
     const field_model *value = &c->fields[c->parts.value];
     const char *key = clump_type_name(c->fields[c->parts.key].type, 1);
     const int is_ref = value->type == CLUMP_TYPE_REF;
+    text_append(&c->source,
+                "CLUMP_MAP_DEFINE(words, Map, Word, %s, %s);\n"
+                "#define VALUE_OF(w) Word_value(w)%s\n"
+                "%s key_of(uint number) {\n"
+                "    if (number < 2u) return (%s)0 - (%s)number;\n"
+                "    return %s;\n"
+                "}\n",
+                key, is_ref ? c->classes[value->target].name : "uint", is_ref ? ".id" : "", key,
+                key, key,
+                c->fields[c->parts.key].bytes == 8 ? "(ulong)mix(number) << 32 | number / 4u"
+                                                   : "mix(number)");
     text_append(
         &c->source,
-        "CLUMP_MAP_DEFINE(words, Map, Word, %s, %s);\n"
-        "#define VALUE_OF(w) Word_value(w)%s\n"
-        "%s key_of(uint number) {\n"
-        "    if (number < 2u) return (%s)0 - (%s)number;\n"
-        "    return %s;\n"
+        "__kernel void map_keep(CLUMP_HEAP, __global uint *out, uint what, uint ref, uint n) {\n"
+        "    Map m = {ref};\n"
+        "    if (get_global_id(0) == 0) out[0] = Map_heads_resize(m, n);\n"
+        "}\n"
+        "__kernel void map_work(CLUMP_HEAP, __global uint *out, __global const uint *list,\n"
+        "                       uint ref, uint n, uint each, uint tag) {\n"
+        "    uint g = (uint)get_global_id(0);\n"
+        "    if (g >= n) return;\n"
+        "    Map m = {ref};\n"
+        "    for (uint at = g * each; at < (g + 1u) * each; at++) {\n"
+        "        uint what = list[3u * at], result = 0;\n"
+        "        %s key = key_of(list[3u * at + 1u]);\n"
+        "        %s value = %slist[3u * at + 2u]%s;\n"
+        "        Word w = Word_null;\n"
+        "        if (what == 0u) result = words_insert(clump_heap, m, key, value, &w);\n"
+        "        else if (what == 1u) w = words_erase(clump_heap, m, key);\n"
+        "        else w = words_find(clump_heap, m, key);\n"
+        "        if (what == 0u && result == CLUMP_MAP_DONE) Word_tag(w) = tag + at;\n"
+        "        out[3u * at] = result;\n"
+        "        out[3u * at + 1u] = w.id;\n"
+        "        out[3u * at + 2u] = w.id ? VALUE_OF(w) : 0u;\n"
+        "    }\n"
+        "}\n"
+        "__kernel void map_tidy(CLUMP_HEAP, __global uint *out, uint ref, uint before) {\n"
+        "    Map m = {ref};\n"
+        "    if (!words_tidy(clump_heap, m, before)) out[0] = 0u;\n"
         "}\n",
-        key, is_ref ? c->classes[value->target].name : "uint", is_ref ? ".id" : "", key, key, key,
-        c->fields[c->parts.key].bytes == 8 ? "(ulong)mix(number) << 32 | number / 4u"
-                                           : "mix(number)");
-    text_append(&c->source,
-                "__kernel void map_keep(CLUMP_HEAP, __global uint *out, uint what, uint ref, uint n) {\n"
-                "    Map m = {ref};\n"
-                "    if (get_global_id(0) == 0) out[0] = Map_heads_resize(m, n);\n"
-                "}\n"
-                "__kernel void map_work(CLUMP_HEAP, __global uint *out, __global const uint *list,\n"
-                "                       uint ref, uint n, uint each, uint tag) {\n"
-                "    uint g = (uint)get_global_id(0);\n"
-                "    if (g >= n) return;\n"
-                "    Map m = {ref};\n"
-                "    for (uint at = g * each; at < (g + 1u) * each; at++) {\n"
-                "        uint what = list[3u * at], result = 0;\n"
-                "        %s key = key_of(list[3u * at + 1u]);\n"
-                "        %s value = %slist[3u * at + 2u]%s;\n"
-                "        Word w = Word_null;\n"
-                "        if (what == 0u) result = words_insert(clump_heap, m, key, value, &w);\n"
-                "        else if (what == 1u) w = words_erase(clump_heap, m, key);\n"
-                "        else w = words_find(clump_heap, m, key);\n"
-                "        if (what == 0u && result == CLUMP_MAP_DONE) Word_tag(w) = tag + at;\n"
-                "        out[3u * at] = result;\n"
-                "        out[3u * at + 1u] = w.id;\n"
-                "        out[3u * at + 2u] = w.id ? VALUE_OF(w) : 0u;\n"
-                "    }\n"
-                "}\n"
-                "__kernel void map_tidy(CLUMP_HEAP, __global uint *out, uint ref, uint before) {\n"
-                "    Map m = {ref};\n"
-                "    if (!words_tidy(clump_heap, m, before)) out[0] = 0u;\n"
-                "}\n",
-                key, is_ref ? c->classes[value->target].name : "uint", is_ref ? "{" : "",
-                is_ref ? "}" : "");
+        key, is_ref ? c->classes[value->target].name : "uint", is_ref ? "{" : "",
+        is_ref ? "}" : "");
 }
 
 /* The same on the host. */
@@ -237,8 +238,7 @@ static void check_shared(client *c, call *const *calls, uint32_t n, clump_ref ha
                 complain(c, "key %u has the Word %08x, which was not put in", k->number, k->word);
         }
         for (uint32_t j = 0; j < i; j++)
-            if (k->what == ERASE && calls[j]->what == ERASE && k->word &&
-                calls[j]->word == k->word)
+            if (k->what == ERASE && calls[j]->what == ERASE && k->word && calls[j]->word == k->word)
                 complain(c, "the Word %08x of key %u was taken out twice", k->word, k->number);
         check_order(c, calls, n, i);
     }
@@ -303,14 +303,15 @@ static void draw_calls(client *c, heap_model *h, worked *w, uint32_t items, uint
         k->item = i / each;
         k->what = below(c, 8) < 4 ? INSERT : below(c, 2) ? ERASE : FIND;
         k->number = is_hot ? below(c, HOT_KEYS) : chance(c, 50) ? below(c, SHARED_KEYS) : own;
-        k->value = value->type == CLUMP_TYPE_REF ? draw_reference(c, h, value->target)
-                                                 : draw_salt(c);
+        k->value =
+            value->type == CLUMP_TYPE_REF ? draw_reference(c, h, value->target) : draw_salt(c);
         c->list[3 * i] = k->what, c->list[3 * i + 1] = k->number, c->list[3 * i + 2] = k->value;
     }
 }
 
 static void launch_calls(worked *w, clump_ref ref, uint32_t each, uint32_t tag) {
     client *c = w->c;
+    watch_step(c);
     fill_out(c, 3 * w->count, UNTOUCHED);
     cl_fixture_write(&c->on, c->list_buffer, c->list, 3 * w->count * sizeof *c->list);
     SET_NUMBERS(c, c->kernels[KERNEL_map_work], 2, ref, w->count / each, each, tag);
@@ -383,6 +384,7 @@ void work_on_map(client *c, heap_model *h) {
 /* before: as the call is told; must_be: what it has to return. */
 static void tidy(client *c, heap_model *h, clump_ref ref, uint32_t before, uint32_t must_be) {
     const uint32_t items = (1 + below(c, 4)) * (uint32_t)c->local;
+    watch_step(c);
     fill_out(c, 1, 1);
     SET_NUMBERS(c, c->kernels[KERNEL_map_tidy], 1, ref, before);
     launch_items(c, h, c->kernels[KERNEL_map_tidy], items);

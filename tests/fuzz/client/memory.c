@@ -7,7 +7,8 @@
  * most that there was. */
 enum {
     HOST_BYTES_MAX = 2 << 20,
-    HOST_BYTES_OF_CONTAINERS = 5 << 20, /* of the code that their classes add to the programs of each heap */
+    HOST_BYTES_OF_CONTAINERS =
+        5 << 20, /* of the code that their classes add to the programs of each heap */
     HOST_BLOCKS_MAX = 300 + 3 * REGIONS_MAX, /* names, uses and sub-buffers of regions */
     BUFFERS_MAX = 40 + 3 * REGIONS_MAX,
     PROGRAMS_MAX = 12,

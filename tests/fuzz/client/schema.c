@@ -219,7 +219,8 @@ static void parse_schema(client *c) {
 }
 
 void draw_schema(client *c) {
-    c->class_count = chance(c, 15) ? 1 + (int)below(c, 2) : 3 + (int)below(c, DRAWN_CLASSES_MAX - 2);
+    c->class_count =
+        chance(c, 15) ? 1 + (int)below(c, 2) : 3 + (int)below(c, DRAWN_CLASSES_MAX - 2);
     c->drawn_classes = c->class_count;
     for (int k = 0; k < c->class_count; k++) draw_one_class(c, k);
     c->drawn_fields = c->field_count;

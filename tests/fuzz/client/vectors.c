@@ -22,41 +22,42 @@ void write_vector(client *c) {
     const field_model *item = &c->arrays[c->parts.items].element;
     const int is_ref = item->type == CLUMP_TYPE_REF;
     const char *type = is_ref ? c->classes[item->target].name : "uint";
-    text_append(&c->source,
-                "CLUMP_VECTOR_DEFINE(trail, Vector, Page, %s);\n"
-                "__kernel void vector_keep(CLUMP_HEAP, __global uint *out, uint what, uint ref,\n"
-                "                          uint n) {\n"
-                "    Vector v = {ref};\n"
-                "    uint ok = 1u;\n"
-                "    if (get_global_id(0)) return;\n"
-                "    if (what == 0u) ok = trail_make(clump_heap, v, n);\n"
-                "    if (what == 1u) ok = trail_reserve(clump_heap, v, n);\n"
-                "    if (what == 2u) trail_clear(clump_heap, v);\n"
-                "    if (what == 3u) trail_trim(clump_heap, v);\n"
-                "    out[0] = ok;\n"
-                "}\n"
-                "__kernel void vector_append(CLUMP_HEAP, __global uint *out,\n"
-                "                            __global const uint *list, uint n, uint each,\n"
-                "                            uint reserved, uint room) {\n"
-                "    uint g = (uint)get_global_id(0);\n"
-                "    if (g >= n) return;\n"
-                "    Vector first = {reserved};\n"
-                "    if (room && g == n / 2u) out[n * each] = trail_reserve(clump_heap, first, room);\n"
-                "    for (uint at = g * each; at < (g + 1u) * each; at++) {\n"
-                "        Vector v = {list[2u * at]};\n"
-                "        %s x = %slist[2u * at + 1u]%s;\n"
-                "        out[at] = trail_append(clump_heap, v, x);\n"
-                "    }\n"
-                "}\n"
-                "__kernel void vector_look(CLUMP_HEAP_FIXED, __global uint *out, uint ref, uint room) {\n"
-                "    Vector v = {ref};\n"
-                "    uint length = trail_length(clump_heap, v);\n"
-                "    if (!get_global_id(0)) out[0] = length;\n"
-                "    for (uint i = (uint)get_global_id(0); i < min(length, room);\n"
-                "         i += (uint)get_global_size(0))\n"
-                "        out[1u + i] = (*trail_at(clump_heap, v, i))%s;\n"
-                "}\n",
-                type, type, is_ref ? "{" : "", is_ref ? "}" : "", is_ref ? ".id" : "");
+    text_append(
+        &c->source,
+        "CLUMP_VECTOR_DEFINE(trail, Vector, Page, %s);\n"
+        "__kernel void vector_keep(CLUMP_HEAP, __global uint *out, uint what, uint ref,\n"
+        "                          uint n) {\n"
+        "    Vector v = {ref};\n"
+        "    uint ok = 1u;\n"
+        "    if (get_global_id(0)) return;\n"
+        "    if (what == 0u) ok = trail_make(clump_heap, v, n);\n"
+        "    if (what == 1u) ok = trail_reserve(clump_heap, v, n);\n"
+        "    if (what == 2u) trail_clear(clump_heap, v);\n"
+        "    if (what == 3u) trail_trim(clump_heap, v);\n"
+        "    out[0] = ok;\n"
+        "}\n"
+        "__kernel void vector_append(CLUMP_HEAP, __global uint *out,\n"
+        "                            __global const uint *list, uint n, uint each,\n"
+        "                            uint reserved, uint room) {\n"
+        "    uint g = (uint)get_global_id(0);\n"
+        "    if (g >= n) return;\n"
+        "    Vector first = {reserved};\n"
+        "    if (room && g == n / 2u) out[n * each] = trail_reserve(clump_heap, first, room);\n"
+        "    for (uint at = g * each; at < (g + 1u) * each; at++) {\n"
+        "        Vector v = {list[2u * at]};\n"
+        "        %s x = %slist[2u * at + 1u]%s;\n"
+        "        out[at] = trail_append(clump_heap, v, x);\n"
+        "    }\n"
+        "}\n"
+        "__kernel void vector_look(CLUMP_HEAP_FIXED, __global uint *out, uint ref, uint room) {\n"
+        "    Vector v = {ref};\n"
+        "    uint length = trail_length(clump_heap, v);\n"
+        "    if (!get_global_id(0)) out[0] = length;\n"
+        "    for (uint i = (uint)get_global_id(0); i < min(length, room);\n"
+        "         i += (uint)get_global_size(0))\n"
+        "        out[1u + i] = (*trail_at(clump_heap, v, i))%s;\n"
+        "}\n",
+        type, type, is_ref ? "{" : "", is_ref ? "}" : "", is_ref ? ".id" : "");
 }
 
 /* ---- What a vector has ------------------------------------------------------------------------- */
@@ -131,6 +132,7 @@ static void adopt_vector(client *c, heap_model *h, clump_ref ref) {
 /* As a kernel sees it. */
 static void compare_by_kernel(client *c, heap_model *h, clump_ref ref, const contents *all) {
     const uint32_t room = all ? all->length : 0;
+    watch_step(c);
     fill_out(c, 1 + room, UNTOUCHED);
     SET_NUMBERS(c, c->kernels[KERNEL_vector_look], 1, ref, room);
     launch_items(c, h, c->kernels[KERNEL_vector_look], 1 + below(c, 300));
@@ -163,7 +165,9 @@ static clump_ref draw_vector(client *c, heap_model *h) {
     const object_model *v = draw_container(c, h, c->parts.vector, &is_new);
     const clump_ref ref = v ? v->ref : 0;
     if (!ref || (!is_new && words_of(c, object_at(h, ref), c->parts.pages)[0])) return ref;
-    const uint32_t n = chance(c, 5) ? 1u << 30 : chance(c, 50) ? below(c, 40) : logarithmic(c, 1, 900);
+    const uint32_t n = chance(c, 5)    ? 1u << 30
+                       : chance(c, 50) ? below(c, 40)
+                                       : logarithmic(c, 1, 900);
     const uint32_t ok = keep_container(c, h, KERNEL_vector_keep, KEEP_MAKE, ref, n);
     uint32_t first = FIRST_LEAST;
     while (first < 31 && (1u << first) < n) first++;
@@ -244,6 +248,7 @@ void append_to_vectors(client *c, heap_model *h) {
             c->list[2 * i + 1] =
                 item->type == CLUMP_TYPE_REF ? draw_reference(c, h, item->target) : draw_salt(c);
         }
+        watch_step(c);
         fill_out(c, a.count + 1, UNTOUCHED);
         cl_fixture_write(&c->on, c->list_buffer, c->list, 2 * a.count * sizeof *c->list);
         SET_NUMBERS(c, c->kernels[KERNEL_vector_append], 2, a.items, a.each, a.vectors[0], a.room);
@@ -263,8 +268,10 @@ void append_to_vectors(client *c, heap_model *h) {
 
 /* No vector has no elements and no room. */
 static void keep_none(client *c, heap_model *h) {
-    same_number(c, "make of no vector", keep_container(c, h, KERNEL_vector_keep, KEEP_MAKE, 0, 10), 0);
-    same_number(c, "reserve of no vector", keep_container(c, h, KERNEL_vector_keep, KEEP_RESERVE, 0, 10), 0);
+    same_number(c, "make of no vector", keep_container(c, h, KERNEL_vector_keep, KEEP_MAKE, 0, 10),
+                0);
+    same_number(c, "reserve of no vector",
+                keep_container(c, h, KERNEL_vector_keep, KEEP_RESERVE, 0, 10), 0);
     keep_container(c, h, KERNEL_vector_keep, KEEP_CLEAR, 0, 0);
     keep_container(c, h, KERNEL_vector_keep, KEEP_TRIM, 0, 0);
     compare_by_kernel(c, h, 0, NULL);

@@ -47,7 +47,8 @@ static void compare_stats(client *c, heap_model *h) {
     uint64_t raw_bytes = 0;
     const uint64_t rests = h->stats.raw_blocks * h->block_rest;
     for (uint32_t i = 0; i < h->raw_count; i++) raw_bytes += h->raws[i].bytes;
-    if (h->stats.raw_bytes + rests < raw_bytes || (!h->raw_count && !c->array_count && h->stats.raw_bytes))
+    if (h->stats.raw_bytes + rests < raw_bytes ||
+        (!h->raw_count && !c->array_count && h->stats.raw_bytes))
         complain(c, "%llu bytes of raw memory, expected %llu in %u", (ull)h->stats.raw_bytes,
                  (ull)raw_bytes, h->raw_count);
 }
@@ -68,9 +69,9 @@ static void compare_reports(client *c, heap_model *h) {
     if (pages < x->page_nulls_least || pages > x->page_nulls_most)
         complain(c, "%llu reports of pages of vectors, expected %llu to %llu", (ull)pages,
                  (ull)x->page_nulls_least, (ull)x->page_nulls_most);
-    CHECK_STATUS(&c->on, status,
-                 nulls || x->refused || x->accesses || x->bad_sizes || pages ? CLUMP_ERR_DEVICE
-                                                                             : CLUMP_OK);
+    CHECK_STATUS(
+        &c->on, status,
+        nulls || x->refused || x->accesses || x->bad_sizes || pages ? CLUMP_ERR_DEVICE : CLUMP_OK);
     if (!x->page_nulls_most) {
         same_number(c, "reports of OUT_OF_MEMORY", r.errors[CLUMP_DEVICE_OUT_OF_MEMORY].count,
                     nulls);
