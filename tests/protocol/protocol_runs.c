@@ -6,7 +6,7 @@
  * more is promised while others collect blocks (runs.clh).
  *
  *   protocol_runs        what CTest runs
- *   protocol_runs quick  less: protocol_runs_planted.c runs this over faults
+ *   protocol_runs quick  less: protocol_planted.c runs this over faults
  */
 #include "tests/protocol/explore.h"
 

@@ -322,6 +322,17 @@ static void test_limits(void **state) {
     assert_int_equal(note(&w), 10); /* no room for all */
     rebuild(&w);
     check(&w, 2, 0);
+    /* A grid that cannot be changes nothing: the heap reports its size, and not a side that is none. */
+    const cl_float4 negative = {{-10, -10, 0, -2}};
+    const cl_uint4 large = {{4096, 4096, 1}};
+    assert_int_equal(set_grid(&w, negative, count), 0);
+    clump_kernel *k = w.kernels[SET_GRID];
+    SET_ARG(f, k, 1, g);
+    SET_ARG(f, k, 2, large);
+    CHECK_OK(f, clump_launch(w.heap, k, 1, 1, NULL));
+    cl_fixture_expect_error(f, w.heap, CLUMP_DEVICE_BAD_SIZE, (4096 * 4096 + 1) * 4, NULL);
+    assert_int_equal(out_of(&w), 0);
+    check(&w, 2, 0);
     clump_collect_report report;
     CHECK_OK(f, clump_collect(w.heap, NULL, &report, NULL));
     assert_int_equal(report.dead, 0);

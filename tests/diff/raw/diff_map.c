@@ -466,6 +466,27 @@ static void test_full(void **state) {
     tidy(&w, 1);
     launch_simple(&w, w.put, 64, ITEMS, log);
     assert_int_equal(count_results(log, 64, DONE), 64);
+    launch_simple(&w, w.put, 64, UINT32_MAX, log); /* the first of them is 0, a key like others */
+    assert_int_equal(count_results(log, 64, DONE), 64);
+    launch_simple(&w, w.take, 64, UINT32_MAX, log);
+    for (uint32_t i = 0; i < 64; i++) assert_true(log[i].s[0] && log[i].s[1]);
+    CHECK_HEAP(f, w.heap);
+    /* No map has no keys. */
+    const clump_ref none = 0;
+    clump_ref map;
+    cl_fixture_read(f, w.map, &map, sizeof map);
+    cl_fixture_write(f, w.map, &none, sizeof none);
+    launch_simple(&w, w.put, 64, 0, put);
+    launch_simple(&w, w.take, 64, 0, log);
+    for (uint32_t i = 0; i < 64; i++) {
+        assert_int_equal(put[i].s[0], FULL);
+        assert_true(!put[i].s[1] && !log[i].s[0] && !log[i].s[1]);
+    }
+    assert_int_equal(maintain(&w, w.tidy, 1), 0);
+    assert_int_equal(maintain(&w, w.resize, 5), 0);
+    cl_fixture_write(f, w.map, &map, sizeof map);
+    launch_simple(&w, w.take, 64, ITEMS, log);
+    for (uint32_t i = 0; i < 64; i++) assert_true(log[i].s[0] && log[i].s[1]);
     CHECK_HEAP(f, w.heap);
     close_world(&w);
 }
@@ -484,6 +505,8 @@ static void test_no_memory(void **state) {
     assert_true(refused > 0);
     assert_int_equal(report.errors[CLUMP_DEVICE_OUT_OF_MEMORY].count, refused);
     assert_int_equal(count_results(log, WORDS_MAX, DONE), WORDS_MAX - refused);
+    for (uint32_t i = 0; i < WORDS_MAX; i++)
+        assert_int_equal(log[i].s[1], log[i].s[0] == DONE); /* an entry, or null */
     launch_simple(&w, w.take, WORDS_MAX, 0, found);
     for (uint32_t i = 0; i < WORDS_MAX; i++) assert_int_equal(found[i].s[0], log[i].s[0] == DONE);
     CHECK_HEAP(f, w.heap);

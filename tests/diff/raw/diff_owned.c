@@ -76,7 +76,7 @@ static const char source[] =
     "    if (k < count && handles[k]) clump_free(clump_heap, clump_raw_at(clump_heap, "
     "handles[k]));\n"
     "}\n"
-    "enum { NOTHING, INSIDE, FREED, TOO_MANY, AGAIN, UNALIGNED, NO_OBJECT, FITS };\n"
+    "enum { NOTHING, INSIDE, FOREIGN, FREED, TOO_MANY, AGAIN, UNALIGNED, NO_OBJECT, FITS };\n"
     "__kernel void wrong(CLUMP_HEAP, Node r, uint what, __global uint *out) {\n"
     "    if (get_global_id(0)) return;\n"
     "    __global uchar *p = (__global uchar *)clump_aligned_alloc(clump_heap, 128u, 1024u), *q = "
@@ -84,10 +84,12 @@ static const char source[] =
     "    uint n = 1000u;\n"
     "    if (what == NOTHING) q = 0;\n"
     "    if (what == INSIDE) q = p + 64;\n"
+    "    if (what == FOREIGN) q = (__global uchar *)out;\n"
     "    if (what == FREED) clump_free(clump_heap, p);\n"
     "    if (what == TOO_MANY) n = 5000u;\n"
     "    if (what == AGAIN) q = Node_data_memory(r), n = 2u;\n"
     "    if (what == NO_OBJECT) r = Node_null;\n"
+    "    uint held = what == NO_OBJECT && (Node_data_memory(r) || Node_data_release(r));\n"
     "    if (what == UNALIGNED) {\n" /* of some small ones not all are aligned like that */
     "        clump_free(clump_heap, p);\n"
     "        p = q = (__global uchar *)clump_malloc(clump_heap, 16u);\n"
@@ -98,11 +100,11 @@ static const char source[] =
     "        }\n"
     "        out[0] = Node_wide_adopt(r, (__global double16 *)q, 1u);\n"
     "    } else {\n"
-    "        out[0] = Node_data_adopt(r, q, n);\n"
+    "        out[0] = held + Node_data_adopt(r, q, n);\n"
     "    }\n"
     "    if (what != FITS && what != FREED) clump_free(clump_heap, p);\n"
     "}\n";
-enum { NOTHING, INSIDE, FREED, TOO_MANY, AGAIN, UNALIGNED, NO_OBJECT, FITS };
+enum { NOTHING, INSIDE, FOREIGN, FREED, TOO_MANY, AGAIN, UNALIGNED, NO_OBJECT, FITS };
 
 static struct {
     clump_heap *heap;
@@ -256,6 +258,7 @@ static void refused(void) {
         int kind; /* of the report; -1: none */
     } cases[] = {{NOTHING, -1},
                  {INSIDE, CLUMP_DEVICE_BAD_POINTER},
+                 {FOREIGN, CLUMP_DEVICE_BAD_POINTER},
                  {FREED, CLUMP_DEVICE_DOUBLE_FREE},
                  {TOO_MANY, CLUMP_DEVICE_BAD_SIZE},
                  {UNALIGNED, CLUMP_DEVICE_BAD_POINTER},

@@ -53,10 +53,11 @@ static const char source[] =
     "uint what, uint n, __global uint *out) {\n"
     "    if (get_global_id(0)) return;\n"
     "    uint ok = 1;\n"
-    "    if (what == 0) ok = trail_make(clump_heap, trails[v], n);\n"
-    "    if (what == 1) ok = trail_reserve(clump_heap, trails[v], n);\n"
-    "    if (what == 2) trail_clear(clump_heap, trails[v]);\n"
-    "    if (what == 3) trail_trim(clump_heap, trails[v]);\n"
+    "    Trail t = v < VECTORS ? trails[v] : Trail_null;\n"
+    "    if (what == 0) ok = trail_make(clump_heap, t, n);\n"
+    "    if (what == 1) ok = trail_reserve(clump_heap, t, n);\n"
+    "    if (what == 2) trail_clear(clump_heap, t);\n"
+    "    if (what == 3) trail_trim(clump_heap, t);\n"
     "    if (what == 4) ok = names_make(clump_heap, names[v], n);\n"
     "    if (what == 5) ok = names_reserve(clump_heap, names[v], n);\n"
     "    if (what == 6) names_clear(clump_heap, names[v]);\n"
@@ -72,9 +73,8 @@ static const char source[] =
     "    if (room && me == 5) trail_reserve(clump_heap, trails[reserved], room);\n"
     "    for (uint j = 0; j < each; j++) {\n"
     "        uint at = me * each + j;\n"
-    "        if (out[at] == CLUMP_NO_ROOM) out[at] = trail_append(clump_heap, trails[to[at]], base "
-    "+ "
-    "at);\n"
+    "        Trail t = to[at] < VECTORS ? trails[to[at]] : Trail_null;\n"
+    "        if (out[at] == CLUMP_NO_ROOM) out[at] = trail_append(clump_heap, t, base + at);\n"
     "    }\n"
     "}\n"
     "__kernel void name_items(CLUMP_HEAP, __global const Names *names, uint base, __global uint "
@@ -89,8 +89,9 @@ static const char source[] =
     "*names, "
     "uint "
     "v, uint is_name, __global uint *out) {\n"
+    "    Trail t = v < VECTORS ? trails[v] : Trail_null;\n"
     "    uint me = (uint)get_global_id(0), n = is_name ? names_length(clump_heap, names[v])\n"
-    "                                                  : trail_length(clump_heap, trails[v]);\n"
+    "                                                  : trail_length(clump_heap, t);\n"
     "    if (!me) out[0] = n;\n"
     "    for (uint i = me; i < n; i += (uint)get_global_size(0))\n"
     "        out[i + 1] = is_name ? Item_number(*names_at(clump_heap, names[v], i))\n"
@@ -117,8 +118,8 @@ typedef struct world {
 static void open_world(world *w, uint64_t bytes, int checked) {
     memset(w, 0, sizeof *w);
     w->heap = cl_fixture_heap(f, schema, bytes, 1);
-    w->program =
-        cl_fixture_program(f, w->heap, source, NULL, &(cl_fixture_build){.checked = checked});
+    w->program = cl_fixture_program(f, w->heap, source, "-DVECTORS=3u",
+                                    &(cl_fixture_build){.checked = checked});
     w->next = 1;
     for (int k = 0; k < KERNELS; k++)
         w->kernels[k] = cl_fixture_kernel(f, w->program, kernel_names[k]);
@@ -402,12 +403,42 @@ static void test_room(void **state) {
     close_world(&w);
 }
 
+/* No vector has no elements and no room, and a first page that cannot be is refused and reported. */
+static void check_refused(world *w) {
+    enum { NOBODY = VECTORS };
+    uint32_t out[4] = {NO_ROOM, NO_ROOM, NO_ROOM, NO_ROOM};
+    assert_int_equal(upkeep(w, NOBODY, MAKE, 10), 0);
+    assert_int_equal(upkeep(w, NOBODY, RESERVE, 10), 0);
+    assert_int_equal(upkeep(w, NOBODY, CLEAR, 0), 1);
+    assert_int_equal(upkeep(w, NOBODY, TRIM, 0), 1);
+    check_elements(w, NOBODY, 0, NULL, 0);
+    const uint32_t nobody[] = {NOBODY, NOBODY, NOBODY, NOBODY}, items = 4, each = 1, none = 0;
+    clump_kernel *k = w->kernels[APPEND];
+    cl_fixture_write(f, w->to, nobody, sizeof nobody);
+    cl_fixture_write(f, w->out, out, sizeof out);
+    SET_ARG(f, k, 0, w->trails);
+    SET_ARG(f, k, 1, w->to);
+    SET_ARG(f, k, 2, w->out);
+    SET_ARG(f, k, 3, none);
+    SET_ARG(f, k, 4, each);
+    SET_ARG(f, k, 5, none);
+    SET_ARG(f, k, 6, none);
+    CHECK_OK(f, clump_launch(w->heap, k, items, items, NULL));
+    cl_fixture_read(f, w->out, out, sizeof out);
+    for (uint32_t i = 0; i < items; i++) assert_int_equal(out[i], NO_ROOM);
+    CHECK_HEAP(f, w->heap);
+    assert_int_equal(upkeep(w, 0, MAKE, 1u << 30), 0);
+    cl_fixture_expect_error(f, w->heap, CLUMP_DEVICE_BAD_SIZE, UINT32_MAX, NULL);
+    assert_int_equal(count_pages(w), 0);
+}
+
 /* Memory ends: the heap reports it, indices have no gap, and there is more when others gave some back. */
 static void test_no_memory(void **state) {
     static world w;
     uint32_t to[ITEMS * EACH], out[ITEMS * EACH], refused = 0, launches = 0, reported = 0;
     clump_device_report report;
     open_world(&w, cl_fixture_small_heap_bytes(f->clump) + (768 << 10), 0);
+    check_refused(&w);
     for (uint32_t v = 0; v < VECTORS; v++) make(&w, v, v == 2 ? 4096 : 0);
     assert_int_equal(upkeep(&w, 0, OF_NAMES + MAKE, 0), 1);
     for (uint32_t i = 0; i < ITEMS * EACH; i++) to[i] = i % 2;

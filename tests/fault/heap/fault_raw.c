@@ -17,7 +17,7 @@ static const char schema_text[] = "class Node { uint a; ulong b; }";
 /* One call by one work-item. out[0]: what it returned; a pointer as its handle, or 1 for one that is none of the heap. */
 static const char source[] =
     "enum { MALLOC, CALLOC, ALIGNED, REALLOC, FREE, USABLE, AT, OBJECT, "
-    "FILL, FREE_LIST };\n"
+    "FILL, FREE_LIST, OF };\n"
     "ulong handle_of(CLUMP_HEAP, __global void *p) { return p ? clump_raw_of(clump_heap, p) : 0ul; "
     "}\n"
     "__kernel void call(CLUMP_HEAP, __global ulong *out, uint what, ulong a, ulong b) {\n"
@@ -47,10 +47,11 @@ static const char source[] =
     "        break;\n"
     "    case USABLE: out[0] = clump_usable_size(clump_heap, p); break;\n"
     "    case AT: out[0] = clump_raw_at(clump_heap, (uint)a) != 0; break;\n"
+    "    case OF: out[0] = clump_raw_of(clump_heap, b == 99u ? (__global uchar *)out : p); break;\n"
     "    case OBJECT: { Node n = Node_new(); out[0] = n.id; } break;\n"
     "    }\n"
     "}\n";
-enum { MALLOC, CALLOC, ALIGNED, REALLOC, FREE, USABLE, AT, OBJECT, FILL, FREE_LIST };
+enum { MALLOC, CALLOC, ALIGNED, REALLOC, FREE, USABLE, AT, OBJECT, FILL, FREE_LIST, OF };
 
 enum { ROOM = 200000 };
 
@@ -166,6 +167,7 @@ static void nulls(void **state) {
     call(FREE, 0, 0);
     assert_int_equal(call(USABLE, 0, 0), 0);
     assert_int_equal(call(AT, 0, 0), 0);
+    assert_int_equal(call(OF, 0, 0), 0);
     cl_fixture_expect_error(&t.on, t.heap, -1, 0, NULL);
     uint64_t p = call(REALLOC, 0, 100);
     assert_true(p);
@@ -213,6 +215,18 @@ static void pointers(void **state) {
     assert_int_equal(cl_fixture_raw_bytes(&t.on, t.heap), 0);
     call(FREE, 0, 99);
     cl_fixture_expect_error(&t.on, t.heap, CLUMP_DEVICE_BAD_POINTER, 0, "outside of the heap");
+    assert_int_equal(call(OF, 0, 99), 0);
+    cl_fixture_expect_error(&t.on, t.heap, CLUMP_DEVICE_BAD_POINTER, 0, "outside of the heap");
+    /* The begin of the slot of aligned memory is taken for the pointer. */
+    far = call(ALIGNED, 4096, 3 * t.small);
+    uint64_t begin = far;
+    for (uint64_t n = 1; n < 4096 / 16 && begin == far; n++) {
+        if (call(USABLE, far - n, 0)) begin = far - n;
+        clump_heap_fetch_errors(t.heap, NULL);
+    }
+    release(begin);
+    refused(far, CLUMP_DEVICE_DOUBLE_FREE);
+    assert_int_equal(cl_fixture_raw_bytes(&t.on, t.heap), 0);
     const uint64_t foreign[] = {1, metadata - 1, end, end + 5};
     for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++) {
         call(FREE, foreign[i], 0);

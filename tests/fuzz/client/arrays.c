@@ -22,7 +22,7 @@ enum { RESIZE, RESERVE, TRIM, WAYS };
 /* ---- Schema ------------------------------------------------------------------------------------ */
 
 void draw_arrays(client *c) {
-    const uint32_t count = 1 + below(c, ARRAYS_MAX);
+    const uint32_t count = 1 + below(c, DRAWN_ARRAYS_MAX);
     for (uint32_t i = 0; i < count; i++) {
         array_model *a = &c->arrays[c->array_count++];
         field_model *f = &a->element;
@@ -52,10 +52,8 @@ void write_array(client *c, const array_model *a) {
     text_append(t, "%s;\n", f->packed ? " packed" : "");
 }
 
-int has_ref_arrays(const client *c) {
-    for (uint32_t i = 0; i < c->array_count; i++)
-        if (c->arrays[i].element.type == CLUMP_TYPE_REF) return 1;
-    return 0;
+int is_ref_array(const client *c, uint32_t array) {
+    return c->arrays[array].element.type == CLUMP_TYPE_REF;
 }
 
 int has_array(const client *c, const object_model *o, uint32_t array) {
@@ -68,9 +66,8 @@ void end_arrays(object_model *o) {
 
 /* ---- What must come of a change ---------------------------------------------------------------- */
 
-/* New elements of an array of references are null. */
-static void set_length(const client *c, object_model *o, uint32_t array, uint32_t length) {
-    if (c->arrays[array].element.type == CLUMP_TYPE_REF) {
+void set_length(const client *c, object_model *o, uint32_t array, uint32_t length) {
+    if (is_ref_array(c, array) || c->arrays[array].element.held) {
         o->elements[array] = realloc(o->elements[array], (length + 1) * sizeof *o->elements[array]);
         assert_non_null(o->elements[array]);
         for (uint32_t e = o->lengths[array]; e < length; e++) o->elements[array][e] = 0;
@@ -133,7 +130,7 @@ static void take_change(client *c, object_model *o, uint32_t array, uint32_t way
 /* ---- Operations -------------------------------------------------------------------------------- */
 
 void change_arrays(client *c, heap_model *h) {
-    const uint32_t array = below(c, c->array_count);
+    const uint32_t array = below(c, c->drawn_arrays);
     uint32_t numbers[CHANGED_MAX], wanted[CHANGED_MAX], ways[CHANGED_MAX];
     const uint32_t n = choose(c, h, array, logarithmic(c, 1, CHANGED_MAX), numbers);
     note(c, "%u of %s", n, c->arrays[array].element.name);
@@ -180,7 +177,7 @@ static void take_appended(client *c, object_model *o, uint32_t array, uint32_t n
 }
 
 void append_to_arrays(client *c, heap_model *h) {
-    const uint32_t array = below(c, c->array_count), n = logarithmic(c, 1, APPENDED_MAX);
+    const uint32_t array = below(c, c->drawn_arrays), n = logarithmic(c, 1, APPENDED_MAX);
     const field_model *f = &c->arrays[array].element;
     uint32_t numbers[CHANGED_MAX];
     const uint32_t objects = choose(c, h, array, logarithmic(c, 1, CHANGED_MAX), numbers);
@@ -198,7 +195,7 @@ void append_to_arrays(client *c, heap_model *h) {
 
 /* Elements that are references, each by one work-item. */
 void link_arrays(client *c, heap_model *h) {
-    const uint32_t array = below(c, c->array_count);
+    const uint32_t array = below(c, c->drawn_arrays);
     const field_model *f = &c->arrays[array].element;
     uint32_t numbers[CHANGED_MAX], n = 0;
     const uint32_t objects = choose(c, h, array, CHANGED_MAX, numbers);
@@ -222,7 +219,8 @@ static void compare_array_element(client *c, object_model *o, uint32_t array, ui
                                   uint32_t found) {
     const field_model *f = &c->arrays[array].element;
     const int is_ref = f->type == CLUMP_TYPE_REF;
-    const uint32_t expected = is_ref ? o->elements[array][e] : sum_of_value(f, e, o->tag, 0);
+    const uint32_t expected =
+        is_ref || f->held ? o->elements[array][e] : sum_of_value(f, e, o->tag, 0);
     if (is_ref && expected == LOOSE)
         o->elements[array][e] = found;
     else if (found != expected)
@@ -277,7 +275,7 @@ static void compare_by_host(client *c, heap_model *h, uint32_t array) {
         same_number(c, "length of an array on the host", count, length);
         for (uint32_t e = 0; e < length; e++) {
             uint8_t expected[8 * WIDTH_MAX];
-            if (f->type == CLUMP_TYPE_REF)
+            if (f->type == CLUMP_TYPE_REF || f->held)
                 memcpy(expected, &o->elements[array][e], f->bytes);
             else
                 put_value(f, e, o->tag, 0, expected);
@@ -305,7 +303,8 @@ static void compare_room(client *c, heap_model *h) {
             most += rooms[n] ? (rooms[n] + 1ull) * f->bytes : 0;
         }
     }
-    if (h->stats.raw_bytes < least || (!h->raw_count && h->stats.raw_bytes > most))
+    if (h->stats.raw_bytes + h->stats.raw_blocks * h->block_rest < least ||
+        (!h->raw_count && h->stats.raw_bytes > most))
         complain(c, "%llu bytes of raw memory, and arrays have room in %llu to %llu",
                  (ull)h->stats.raw_bytes, (ull)least, (ull)most);
     free(rooms);

@@ -17,6 +17,7 @@
  *   extracting.c  objects that leave a heap and come into another
  *   checks.c      checked heaps                raw.c        raw memory beside the objects
  *   arrays.c      arrays of run-time length
+ *   containers.c  maps, vectors and grids of cl/api: their classes; maps.c, vectors.c, grids.c: each of them
  *   operations.c  the list of operations           round.c      what a round has, from begin to end
  *   memory.c      that it does not grow            watchdog.c   operations that do not end
  *   messages.c    what is printed of a failure     main.c       rounds, on one thread or several
@@ -42,7 +43,8 @@
 #include "cl_fixture.h"
 
 enum {
-    CLASSES_MAX = 6,
+    DRAWN_CLASSES_MAX = 6,
+    CLASSES_MAX = DRAWN_CLASSES_MAX + 5, /* and those of containers */
     OWN_FIELDS_MAX = 4,
     FIELDS_MAX = CLASSES_MAX * OWN_FIELDS_MAX,
     ELEMENTS_MAX = 4,
@@ -58,8 +60,9 @@ enum {
     TIMELINE_MAX = 100, /* commands */
     RAWS_MAX = 2000,
     ARRAYS_EVERY = 4, /* seeds: each of these has arrays of run-time length */
-    ARRAYS_MAX = 3,
-    ARRAY_CODES = 200 /* numbers of fields between the hashes of two arrays */
+    DRAWN_ARRAYS_MAX = 3,
+    ARRAYS_MAX = DRAWN_ARRAYS_MAX + 4, /* and those of containers */
+    ARRAY_CODES = 200                  /* numbers of fields between the hashes of two arrays */
 };
 
 #define NEVER_WRITTEN 0xfffafffau /* what checked heaps take for that in 4 bytes, */
@@ -87,8 +90,9 @@ typedef struct field_model {
     uint32_t elements; /* 1 for a plain field */
     uint32_t bytes;    /* of an element */
     int packed, weak;
-    int target;  /* class referred to, or NO_CLASS */
-    int owner;   /* class that declares it */
+    int target; /* class referred to, or NO_CLASS */
+    int owner;  /* class that declares it */
+    int held; /* a container keeps its values, which are no hashes: words are as the heap has them */
     uint32_t at; /* its first word in object_model.words */
 } field_model;
 
@@ -123,7 +127,7 @@ typedef struct object_model {
     int class;
     uint32_t *words; /* for each element of each field its salt, or the reference that it holds */
     uint32_t lengths[ARRAYS_MAX];
-    uint32_t *elements[ARRAYS_MAX]; /* of arrays of references */
+    uint32_t *elements[ARRAYS_MAX]; /* of arrays of references, and of those of containers */
 } object_model;
 
 /* Raw memory. */
@@ -145,6 +149,7 @@ typedef struct heap_model {
     clump_heap *heap;
     uint64_t bytes;
     uint32_t blocks;     /* at least so many */
+    uint32_t block_rest; /* bytes of a block that 64 slots of raw memory do not fill */
     uint32_t references; /* no reference is as large */
     object_model *objects;
     uint32_t count, room;
@@ -181,6 +186,8 @@ typedef struct expectation {
     uint64_t raw_nulls;               /* of requests for raw memory, */
     uint64_t raw_slot_nulls;          /* of which for sizes that slots have */
     uint64_t bad_sizes;               /* arrays longer than one can be */
+    uint64_t page_nulls_least,
+        page_nulls_most; /* reports, of both kinds, beside these: vectors.c */
 } expectation;
 
 typedef struct region_model {
@@ -231,6 +238,13 @@ typedef struct pool_thread pool_thread;
     X(change_arrays, 14)                                                                           \
     X(append_to_arrays, 10)                                                                        \
     X(link_arrays, 8)                                                                              \
+    X(work_on_map, 20)                                                                             \
+    X(keep_map, 10)                                                                                \
+    X(append_to_vectors, 16)                                                                       \
+    X(keep_vector, 10)                                                                             \
+    X(set_grid, 5)                                                                                 \
+    X(note_grid, 10)                                                                               \
+    X(look_near, 10)                                                                               \
     X(reserve_slots, 4)                                                                            \
     X(repair_heap, 2)                                                                              \
     X(look_inside, 2)                                                                              \
@@ -282,13 +296,34 @@ typedef struct totals {
     X(array_change)                                                                                \
     X(array_append)                                                                                \
     X(array_link)                                                                                  \
-    X(array_look)
+    X(array_look)                                                                                  \
+    X(map_keep)                                                                                    \
+    X(map_work)                                                                                    \
+    X(map_tidy)                                                                                    \
+    X(vector_keep)                                                                                 \
+    X(vector_append)                                                                               \
+    X(vector_look)                                                                                 \
+    X(grid_keep)                                                                                   \
+    X(grid_key)                                                                                    \
+    X(grid_note)                                                                                   \
+    X(grid_look)
 typedef enum kernel_name {
 #define KERNEL_ENUM(name) KERNEL_##name,
     KERNEL_LIST(KERNEL_ENUM)
 #undef KERNEL_ENUM
         KERNELS
 } kernel_name;
+
+/* The classes, fields and arrays of containers. A class is NO_CLASS where the round has no such container. */
+typedef struct container_parts {
+    int map, word, vector, page, cells;
+    int body;    /* the class whose objects the grid has, */
+    int body_at; /* and its field that their places depend on, or -1 */
+    uint32_t key, value, next, erased;
+    uint32_t first, filling, growing, pages;
+    uint32_t origin, scale, count;
+    uint32_t heads, items, starts, sorted; /* arrays */
+} container_parts;
 
 typedef struct client {
     cl_fixture on;
@@ -306,6 +341,9 @@ typedef struct client {
     uint32_t field_count;
     array_model arrays[ARRAYS_MAX];
     uint32_t array_count; /* 0: the round has none */
+    int drawn_classes; /* of these: what operations of all kinds make, free and write. The others are */
+    uint32_t drawn_fields, drawn_arrays; /* those of containers, which their calls alone change */
+    container_parts parts;
     roles roles;
     uint32_t block_rows;
     int raw; /* all heaps have raw memory beside the classes, and kernels ask for it */
@@ -359,7 +397,7 @@ void same_number(client *c, const char *what, uint64_t found, uint64_t expected)
  * longer than PATIENCE, it prints the round and ends the program with 1. */
 enum { PATIENCE = 240 }; /* seconds, the compilation of kernels included */
 void begin_watchdog(client *clients, uint32_t count);
-void watch_step(client *c);  /* an operation begins */
+void watch_step(client *c); /* an operation begins, or a part of one that has a kernel of its own */
 void watch_pause(client *c); /* nothing is under way */
 
 /* ---- memory.c ---------------------------------------------------------------------------------- */
@@ -390,7 +428,8 @@ uint32_t draw_salt(client *c);
 void draw_schema(client *c);
 int is_a(const client *c, int class, int base);
 int class_of_id(const client *c, uint32_t id);
-int draw_class(client *c); /* abstract ones, too */
+int draw_class(client *c);     /* abstract ones, too, and none of a container */
+int draw_any_class(client *c); /* those of containers, too */
 int draw_concrete(client *c);
 int draw_field(client *c, int references); /* number of a field, or -1 if there is none */
 int is_scalar_uint(const field_model *f);
@@ -453,10 +492,37 @@ void compare_raw(client *c, heap_model *h); /* all bytes of all raw memory */
 
 void draw_arrays(client *c); /* once there are classes */
 void write_array(client *c, const array_model *a);
-int has_ref_arrays(const client *c);
 int has_array(const client *c, const object_model *o, uint32_t array);
+int is_ref_array(const client *c, uint32_t array);
+/* New elements of an array of references are null. */
+void set_length(const client *c, object_model *o, uint32_t array, uint32_t length);
 void end_arrays(object_model *o);
 void compare_arrays(client *c, heap_model *h); /* all elements, and that no memory is lost */
+
+/* ---- containers.c ------------------------------------------------------------------------------ */
+
+void draw_containers(client *c); /* once there are classes and arrays */
+void write_containers(client *c);
+void set_container_args(client *c);
+int has_container(const client *c, operation_name name); /* what the operation is on */
+
+/* An object of the class, now and then a new one, which is empty then; NULL: there is none, and no room for one. */
+object_model *draw_container(client *c, heap_model *h, int class, int *is_new);
+/* One call by one work-item, on the container `ref`: what a kernel that keeps maps, vectors or grids lists. Returns what it did. */
+enum { KEEP_HEADS };
+enum { KEEP_MAKE, KEEP_RESERVE, KEEP_CLEAR, KEEP_TRIM };
+enum { KEEP_CELLS, KEEP_SORTED };
+uint32_t keep_container(client *c, heap_model *h, kernel_name kernel, uint32_t what, clump_ref ref,
+                        uint32_t n);
+
+uint32_t *words_of(const client *c, object_model *o, uint32_t field);
+/* What the heap has becomes what the model has: a field of all objects of its class, an array of one object. */
+void adopt_field(client *c, heap_model *h, uint32_t field);
+void adopt_array(client *c, heap_model *h, object_model *o, uint32_t array);
+
+void write_map(client *c);
+void write_vector(client *c);
+void write_grid(client *c);
 
 /* ---- verify.c ---------------------------------------------------------------------------------- */
 
@@ -490,11 +556,15 @@ typedef struct compaction {
     clump_merge_desc merge; /* what desc may point to */
     const char *class_names[CLASSES_MAX];
     int selected[CLASSES_MAX];
-    uint32_t salt; /* of the keys */
+    uint32_t salt;            /* of the keys */
+    const object_model *grid; /* its cells are the keys */
 } compaction;
 
 /* with_orders: may be one that moves everything. */
 void draw_compaction(client *c, compaction *x, int with_orders);
+/* Compact, and follow. Returns 0 where the order did not fit, so that nothing has moved. */
+int compact_as(client *c, heap_model *h, const compaction *x);
+uint32_t cell_of(const client *c, const object_model *grid, const object_model *body); /* grids.c */
 /* The heap was compacted: the model follows, and everything is compared. report may be NULL. */
 void follow_compaction(client *c, heap_model *h, const compaction *x,
                        const clump_compact_report *report);

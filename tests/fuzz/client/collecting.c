@@ -10,8 +10,8 @@ typedef struct collection {
     clump_collect_desc desc;
     clump_mark_tuning tuning;
     clump_ref roots[ROOTS_MAX];
-    const char *class_names[2];
-    int classes[2];
+    const char *class_names[CLASSES_MAX];
+    int classes[CLASSES_MAX];
     int dead_class; /* NO_CLASS: all */
     uint32_t dead_room;
     compaction compaction;
@@ -86,12 +86,18 @@ static void draw_roots(collection *g) {
     g->desc.roots = g->roots;
     g->desc.root_count = chance(c, 60) ? below(c, ROOTS_MAX + 1) : 0;
     for (uint64_t i = 0; i < g->desc.root_count; i++)
-        g->roots[i] = draw_reference(c, g->h, draw_class(c));
+        g->roots[i] = draw_reference(c, g->h, draw_any_class(c));
     g->desc.root_classes = g->class_names;
     g->desc.root_class_count = chance(c, 70) ? 1 + below(c, 2) : 0;
     for (uint32_t i = 0; i < g->desc.root_class_count; i++) {
-        g->classes[i] = draw_class(c);
+        g->classes[i] = draw_any_class(c);
         g->class_names[i] = c->classes[g->classes[i]].name;
+    }
+    /* Containers stay more often than other objects: the work of many operations is in them. */
+    for (int k = c->drawn_classes; k < c->class_count; k++) {
+        if (g->desc.root_class_count == CLASSES_MAX || !chance(c, 60)) continue;
+        g->classes[g->desc.root_class_count] = k;
+        g->class_names[g->desc.root_class_count++] = c->classes[k].name;
     }
 }
 
@@ -117,7 +123,7 @@ static void draw_burial(collection *g) {
     g->dead_class = NO_CLASS;
     if (chance(c, 50)) return;
     if (chance(c, 60)) {
-        g->dead_class = chance(c, 50) ? c->roles.buried : draw_class(c);
+        g->dead_class = chance(c, 50) ? c->roles.buried : draw_any_class(c);
         d->dead_class = c->classes[g->dead_class].name;
     }
     g->dead_room = chance(c, 30) ? 1 + below(c, 50) : g->h->count + 1;

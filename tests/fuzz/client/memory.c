@@ -7,6 +7,8 @@
  * most that there was. */
 enum {
     HOST_BYTES_MAX = 2 << 20,
+    HOST_BYTES_OF_CONTAINERS =
+        5 << 20, /* of the code that their classes add to the programs of each heap */
     HOST_BLOCKS_MAX = 300 + 3 * REGIONS_MAX, /* names, uses and sub-buffers of regions */
     BUFFERS_MAX = 40 + 3 * REGIONS_MAX,
     PROGRAMS_MAX = 12,
@@ -48,7 +50,8 @@ void memory_step(client *c) {
                  (ull)now.device_bytes, (ull)asked);
     now.device_bytes -= asked;
     bound(c, "bytes of device memory beside heaps and pools", now.device_bytes, kept);
-    bound(c, "bytes of host memory", now.host_bytes, HOST_BYTES_MAX);
+    bound(c, "bytes of host memory", now.host_bytes,
+          c->class_count > c->drawn_classes ? HOST_BYTES_OF_CONTAINERS : HOST_BYTES_MAX);
     bound(c, "blocks of host memory", now.host_blocks, HOST_BLOCKS_MAX);
     most->device_bytes = larger(most->device_bytes, now.device_bytes);
     most->host_bytes = larger(most->host_bytes, now.host_bytes);

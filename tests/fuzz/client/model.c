@@ -3,6 +3,8 @@
 
 void model_open(client *c, heap_model *h) {
     const clump_heap_layout *layout = clump_heap_get_layout(h->heap);
+    const uint32_t block_bytes = layout->block_granules * layout->granule_bytes;
+    h->block_rest = block_bytes % (16 * CLUMP_ROW_SLOTS); /* statistics leave it out */
     h->references = (uint32_t)(layout->bytes / layout->granule_bytes * CLUMP_ROW_SLOTS);
     h->number_at = must_alloc(h->references * sizeof *h->number_at);
     h->count = h->grave_count = h->raw_count = 0;
@@ -61,7 +63,7 @@ void name_all(client *c, heap_model *h) {
                 words[e] = name_one(h, words[e], (outside_rules){0});
         }
         for (uint32_t i = 0; i < c->array_count; i++) {
-            uint32_t *elements = h->objects[n].elements[i];
+            uint32_t *elements = is_ref_array(c, i) ? h->objects[n].elements[i] : NULL;
             for (uint32_t e = 0; elements && e < h->objects[n].lengths[i]; e++)
                 elements[e] = name_one(h, elements[e], (outside_rules){0});
         }

@@ -6,7 +6,7 @@
 static void select_classes(client *c, compaction *x) {
     uint32_t count = chance(c, 60) ? 0 : 1 + below(c, 2);
     for (uint32_t i = 0; i < count; i++) {
-        int class = draw_class(c);
+        int class = draw_any_class(c);
         x->class_names[i] = c->classes[class].name;
         for (int k = 0; k < c->class_count; k++) x->selected[k] |= is_a(c, k, class);
     }
@@ -141,7 +141,7 @@ static void follow_all(course *r) {
                 o->words[f->at + e] = follow_inside(r, f, o->words[f->at + e]);
         }
         for (uint32_t i = 0; i < c->array_count; i++)
-            for (uint32_t e = 0; o->elements[i] && e < o->lengths[i]; e++)
+            for (uint32_t e = 0; is_ref_array(c, i) && o->elements[i] && e < o->lengths[i]; e++)
                 o->elements[i][e] = follow_inside(r, &c->arrays[i].element, o->elements[i][e]);
     }
     change_outside(h, follow_one_outside, r);
@@ -228,6 +228,7 @@ static void compare_order(client *c, heap_model *h, const compaction *x) {
             const object_model *o = object_at(h, refs[i]);
             uint32_t key = d->order_field ? o->tag : test_hash(o->tag ^ x->salt);
             if (o->class != k) continue;
+            if (x->grid) key = cell_of(c, x->grid, o);
             if (key < last[k]) complain(c, "objects of K%d are not in their order", k);
             last[k] = key;
         }
@@ -265,25 +266,30 @@ void follow_compaction(client *c, heap_model *h, const compaction *x,
 
 /* ---- Operations -------------------------------------------------------------------------------- */
 
-void compact(client *c, heap_model *h) {
-    compaction x;
+int compact_as(client *c, heap_model *h, const compaction *x) {
     clump_compact_report report;
     int wants_report = chance(c, 75);
-    draw_compaction(c, &x, 1);
     memset(&report, 0xee, sizeof report);
     sync_use u;
     const clump_sync *sync = begin_sync(c, &u);
-    clump_status status = clump_compact(h->heap, &x.desc, wants_report ? &report : NULL, sync);
+    clump_status status = clump_compact(h->heap, &x->desc, wants_report ? &report : NULL, sync);
     end_sync(c, &u);
-    if (x.desc.order != CLUMP_ORDER_ANY && !order_fits(c, h, &x)) {
+    if (x->desc.order != CLUMP_ORDER_ANY && !order_fits(c, h, x)) {
         note(c, " (does not fit)");
         CHECK_STATUS(&c->on, status, CLUMP_ERR_CAPACITY);
         name_all(c, h);
         compare_all(c, h);
-        return;
+        return 0;
     }
     CHECK_OK(&c->on, status);
-    follow_compaction(c, h, &x, wants_report ? &report : NULL);
+    follow_compaction(c, h, x, wants_report ? &report : NULL);
+    return 1;
+}
+
+void compact(client *c, heap_model *h) {
+    compaction x;
+    draw_compaction(c, &x, 1);
+    compact_as(c, h, &x);
 }
 
 /* A compactor that is asked a few times. */

@@ -70,8 +70,9 @@ static uint32_t weight_of(const client *c, const entry *e) {
     for (int i = 0; i < 4; i++)
         if (e->run == makers[i].run && !c->kernels[makers[i].kernel]) return 0;
     for (int i = 0; i < 3; i++)
-        if ((e->run == of_raw[i] && !c->raw) || (e->run == of_arrays[i] && !c->array_count))
+        if ((e->run == of_raw[i] && !c->raw) || (e->run == of_arrays[i] && !c->drawn_arrays))
             return 0;
+    if (!has_container(c, (operation_name)(e - entries))) return 0;
     return e->weight;
 }
 

@@ -17,7 +17,7 @@ static outside *draw_outside(client *c, heap_model *h) {
 }
 
 static void draw_image(client *c, heap_model *h, outside *o) {
-    for (uint32_t i = 0; i < o->words; i++) o->image[i] = draw_reference(c, h, draw_class(c));
+    for (uint32_t i = 0; i < o->words; i++) o->image[i] = draw_reference(c, h, draw_any_class(c));
 }
 
 void register_buffer(client *c, heap_model *h) {
@@ -88,7 +88,7 @@ void make_handles(client *c, heap_model *h) {
     uint32_t count = chance(c, 20) ? 40 : 1 + below(c, 6);
     note(c, "%u", count);
     for (; count > 0 && h->handle_count < HANDLES_MAX; count--) {
-        clump_ref ref = draw_reference(c, h, draw_class(c));
+        clump_ref ref = draw_reference(c, h, draw_any_class(c));
         clump_handle handle = 0;
         int live = names(c, h, ref, NO_CLASS);
         CHECK_STATUS(&c->on, clump_handle_create(h->heap, ref, &handle),

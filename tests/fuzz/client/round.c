@@ -95,9 +95,13 @@ static void draw_makers(client *c, int *wanted) {
     uint32_t first = below(c, 4), second = (first + 1 + below(c, 3)) % 4;
     for (int k = 0; k < KERNELS; k++) {
         wanted[k] = k < KERNEL_raw_make || c->raw;
-        if (k >= KERNEL_array_change) wanted[k] = c->array_count != 0;
+        if (k >= KERNEL_array_change) wanted[k] = c->drawn_arrays != 0;
+        if (k == KERNEL_array_look) wanted[k] = c->array_count != 0;
     }
     for (uint32_t i = 0; i < 4; i++) wanted[makers[i]] = i == first || i == second;
+    for (int k = KERNEL_map_keep; k < KERNEL_vector_keep; k++) wanted[k] = c->parts.map >= 0;
+    for (int k = KERNEL_vector_keep; k < KERNEL_grid_keep; k++) wanted[k] = c->parts.vector >= 0;
+    for (int k = KERNEL_grid_keep; k < KERNELS; k++) wanted[k] = c->parts.cells >= 0;
 }
 
 void make_program(client *c) {
@@ -125,11 +129,13 @@ void make_program(client *c) {
     if (c->array_count) {
         const kernel_name both[] = {KERNEL_array_change, KERNEL_array_append, KERNEL_array_look};
         for (size_t i = 0; i < sizeof both / sizeof *both; i++) {
+            if (!c->kernels[both[i]]) continue;
             SET_ARG(&c->on, c->kernels[both[i]], 0, c->out_buffer);
             SET_ARG(&c->on, c->kernels[both[i]], 1, c->list_buffer);
         }
-        SET_ARG(&c->on, c->kernels[KERNEL_array_link], 0, c->list_buffer);
+        if (c->drawn_arrays) SET_ARG(&c->on, c->kernels[KERNEL_array_link], 0, c->list_buffer);
     }
+    set_container_args(c);
     SET_ARG(&c->on, c->kernels[KERNEL_free_list], 0, c->list_buffer);
     SET_ARG(&c->on, c->kernels[KERNEL_link], 0, c->list_buffer);
     SET_ARG(&c->on, c->kernels[KERNEL_look], 1, c->list_buffer);

@@ -18,6 +18,10 @@ int class_of_id(const client *c, uint32_t id) {
 }
 
 int draw_class(client *c) {
+    return (int)below(c, (uint32_t)c->drawn_classes);
+}
+
+int draw_any_class(client *c) {
     return (int)below(c, (uint32_t)c->class_count);
 }
 
@@ -29,7 +33,7 @@ int draw_concrete(client *c) {
 
 int draw_field(client *c, int references) {
     uint32_t found[FIELDS_MAX], count = 0;
-    for (uint32_t i = 0; i < c->field_count; i++)
+    for (uint32_t i = 0; i < c->drawn_fields; i++)
         if ((c->fields[i].type == CLUMP_TYPE_REF) == (references != 0)) found[count++] = i;
     return count ? (int)found[below(c, count)] : -1;
 }
@@ -77,7 +81,7 @@ static void draw_one_field(client *c, int owner) {
 static void draw_one_class(client *c, int number) {
     class_model *k = &c->classes[number];
     k->base = number && chance(c, 45) ? (int)below(c, (uint32_t)number) : NO_CLASS;
-    k->is_abstract = number + 1 < c->class_count && chance(c, 15); /* the last one never */
+    k->is_abstract = number + 1 < c->drawn_classes && chance(c, 15); /* the last one never */
     k->is_aos = chance(c, 30);
     snprintf(k->name, sizeof k->name, "K%d", number);
     if (k->base >= 0) {
@@ -215,9 +219,14 @@ static void parse_schema(client *c) {
 }
 
 void draw_schema(client *c) {
-    c->class_count = chance(c, 15) ? 1 + (int)below(c, 2) : 3 + (int)below(c, CLASSES_MAX - 2);
+    c->class_count =
+        chance(c, 15) ? 1 + (int)below(c, 2) : 3 + (int)below(c, DRAWN_CLASSES_MAX - 2);
+    c->drawn_classes = c->class_count;
     for (int k = 0; k < c->class_count; k++) draw_one_class(c, k);
+    c->drawn_fields = c->field_count;
     if (c->seed % ARRAYS_EVERY == 0) draw_arrays(c);
+    c->drawn_arrays = c->array_count;
+    draw_containers(c);
     for (int k = 0; k < c->class_count; k++) write_class(c, &c->classes[k]);
     draw_roles(c);
     if (chance(c, 50))

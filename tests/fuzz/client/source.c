@@ -96,7 +96,7 @@ uint32_t checksum_of(const client *c, const heap_model *h) {
         const class_model *k = &c->classes[o->class];
         for (uint32_t i = 0; i < k->field_count; i++) {
             const field_model *f = &c->fields[k->fields[i]];
-            for (uint32_t e = 0; e < f->elements; e++) {
+            for (uint32_t e = 0; e < f->elements && !f->held; e++) {
                 /* The kernel asks whether there is an object of the field's class. */
                 const object_model *to = f->target < 0 ? NULL : object_at(h, o->words[f->at + e]);
                 if (to && !is_a(c, to->class, f->target))
@@ -272,7 +272,7 @@ static const char *type_name(const field_model *f) {
 
 static void write_set(text *t, const class_model *k, const field_model *f) {
     const char *made = clump_type_name(f->type, 1);
-    if (f->type == CLUMP_TYPE_REF) return;
+    if (f->type == CLUMP_TYPE_REF || f->held) return;
     begin_element(t, f);
     if (f->width > 1)
         text_append(t,
@@ -298,6 +298,7 @@ static void write_clear(const client *c, text *t, const class_model *k, const fi
 
 static void write_sum(const client *c, text *t, const class_model *k, const field_model *f) {
     const char *made = clump_type_name(f->type, 1);
+    if (f->held) return;
     begin_element(t, f);
     if (f->type == CLUMP_TYPE_REF) {
         const char *to = c->classes[f->target].name;
@@ -356,19 +357,19 @@ static void write_general(client *c) {
                 "__kernel void make(CLUMP_HEAP, __global uint *out, uint tag, uint salt,\n"
                 "                   uint which) {\n");
     for (int k = 0; k < c->class_count; k++)
-        if (!c->classes[k].is_abstract)
+        if (!c->classes[k].is_abstract && k != c->parts.word && k != c->parts.page)
             text_append(t,
-                        "    if (which == %du) CLUMP_FOR_EACH_NEW(K%d, self, i) {\n"
-                        "        INIT(K%d, self, tag + i, salt); out[i] = self.id;\n    }\n",
-                        k, k, k);
+                        "    if (which == %du) CLUMP_FOR_EACH_NEW(%s, self, i) {\n"
+                        "        INIT(%s, self, tag + i, salt); out[i] = self.id;\n    }\n",
+                        k, c->classes[k].name, c->classes[k].name);
     text_append(t, "}\n__kernel void drop(CLUMP_HEAP, uint which, uint salt, uint share) {\n");
-    for (int k = 0; k < c->class_count; k++)
+    for (int k = 0; k < c->drawn_classes; k++)
         text_append(t,
                     "    if (which == %du) CLUMP_FOR_EACH(K%d, self) {\n"
                     "        if (picks(K%d_tag(self), salt, share)) K%d_free(self);\n    }\n",
                     k, k, k, k);
     text_append(t, "}\n__kernel void set(CLUMP_HEAP_FIXED, uint which, uint salt, uint share) {\n");
-    for (int k = 0; k < c->class_count; k++)
+    for (int k = 0; k < c->drawn_classes; k++)
         text_append(t,
                     "    if (which == %du) CLUMP_FOR_EACH(K%d, self) {\n"
                     "        uint tag = K%d_tag(self);\n"
@@ -378,7 +379,7 @@ static void write_general(client *c) {
     text_append(t,
                 "}\n__kernel void link(CLUMP_HEAP_FIXED, __global const uint *list, uint n,\n"
                 "                   uint which, uint salt, uint share) {\n");
-    for (uint32_t i = 0; i < c->field_count; i++) {
+    for (uint32_t i = 0; i < c->drawn_fields; i++) {
         const field_model *f = &c->fields[i];
         if (f->type != CLUMP_TYPE_REF) continue;
         text_append(t,
@@ -392,16 +393,17 @@ static void write_general(client *c) {
     }
     text_append(t, "}\n__kernel void checksum(CLUMP_HEAP_FIXED) {\n    uint sum = 0;\n");
     for (int k = 0; k < c->class_count; k++)
-        text_append(t, "    CLUMP_FOR_EACH(K%d, self) sum += sum_K%d(clump_heap, self);\n", k, k);
+        text_append(t, "    CLUMP_FOR_EACH(%s, self) sum += sum_%s(clump_heap, self);\n",
+                    c->classes[k].name, c->classes[k].name);
     text_append(t,
                 "    CLUMP_REDUCE(uint, sum, CLUMP_SUM)\n}\n"
                 "__kernel void keys(CLUMP_HEAP_FIXED, __global uint *keys, uint salt) {\n");
     for (int k = 0; k < c->class_count; k++)
         if (c->classes[k].base < 0)
             text_append(t,
-                        "    CLUMP_FOR_EACH_KEYED(K%d, self, i) keys[i] = mix(K%d_tag(self) ^ "
+                        "    CLUMP_FOR_EACH_KEYED(%s, self, i) keys[i] = mix(%s_tag(self) ^ "
                         "salt);\n",
-                        k, k);
+                        c->classes[k].name, c->classes[k].name);
     text_append(t, "}\n");
 }
 
@@ -497,6 +499,13 @@ static void write_array_functions(client *c, uint32_t i) {
     const char *made = clump_type_name(f->type, 1), *one = type_name(f);
     char vector[32];
     text *t = &c->source;
+    if (f->held) {
+        const int is_ref = f->type == CLUMP_TYPE_REF;
+        text_append(t, "#define word_%s(v, tag, e) (v)%s\n#define INSIDE_%s %uu\n", f->name,
+                    is_ref ? ".id" : "", f->name,
+                    c->build.checked || !is_ref ? 0 : c->arrays[i].inside);
+        return;
+    }
     if (f->type == CLUMP_TYPE_REF) {
         const char *to = c->classes[f->target].name;
         text_append(t,
@@ -536,11 +545,11 @@ static void write_array_functions(client *c, uint32_t i) {
 }
 
 /* A work-item for each entry of the list, and a part of the body for each array: @ stands for its class, $ for its name. */
-static void write_array_kernel(client *c, const char *head, const char *body) {
+static void write_array_kernel(client *c, uint32_t arrays, const char *head, const char *body) {
     text *t = &c->source;
     text_append(t, "__kernel void %s, __global const uint *list, uint n, uint which) {\n", head);
     text_append(t, "    uint g = (uint)get_global_id(0);\n    if (g >= n) return;\n");
-    for (uint32_t i = 0; i < c->array_count; i++) {
+    for (uint32_t i = 0; i < arrays; i++) {
         const field_model *f = &c->arrays[i].element;
         const char *k = c->classes[f->owner].name;
         text_append(t, "    if (which == %uu) {\n", i);
@@ -560,7 +569,7 @@ static void write_array_kernel(client *c, const char *head, const char *body) {
 static void write_arrays(client *c) {
     for (uint32_t i = 0; i < c->array_count; i++) write_array_functions(c, i);
     write_array_kernel(
-        c, "array_change(CLUMP_HEAP, __global uint *out",
+        c, c->drawn_arrays, "array_change(CLUMP_HEAP, __global uint *out",
         "        @ r = {list[3u * g]};\n"
         "        uint way = list[3u * g + 1u], wanted = list[3u * g + 2u], ok = 1u;\n"
         "        uint old = @_$_length(r), tag = @_tag(r);\n"
@@ -574,7 +583,7 @@ static void write_arrays(client *c) {
         "        out[3u * g + 1u] = @_$_length(r);\n"
         "        out[3u * g + 2u] = @_$_capacity(r);\n");
     write_array_kernel(
-        c, "array_append(CLUMP_HEAP_FIXED, __global uint *out",
+        c, c->drawn_arrays, "array_append(CLUMP_HEAP_FIXED, __global uint *out",
         "        @ r = {list[2u * g]};\n"
         "        uint tag = @_tag(r), target = list[2u * g + 1u];\n"
         "        ELEMENT_$ v = GIVEN_$(target, value_$(tag, g));\n"
@@ -586,7 +595,7 @@ static void write_arrays(client *c) {
         "        out[3u * g + 1u] = word_$(@_$(r, at), tag, g) != word_$(v, tag, g);\n"
         "        NEW_$(@_$(r, at), value_$(tag, at));\n");
     write_array_kernel(
-        c, "array_look(CLUMP_HEAP_FIXED, __global uint *out",
+        c, c->array_count, "array_look(CLUMP_HEAP_FIXED, __global uint *out",
         "        @ r = {list[3u * g]};\n"
         "        uint at = list[3u * g + 1u], length = @_$_length(r), tag = @_tag(r);\n"
         "        uint used = 0u; /* beyond the length: markers and compactions look at these */\n"
@@ -599,7 +608,7 @@ static void write_arrays(client *c) {
                 "                         uint which) {\n"
                 "    uint g = (uint)get_global_id(0);\n"
                 "    if (g >= n) return;\n");
-    for (uint32_t i = 0; i < c->array_count; i++) {
+    for (uint32_t i = 0; i < c->drawn_arrays; i++) {
         const field_model *f = &c->arrays[i].element;
         const char *k = c->classes[f->owner].name;
         if (f->type != CLUMP_TYPE_REF) continue;
@@ -625,4 +634,5 @@ void write_source(client *c) {
     write_general(c);
     if (c->raw) text_append(&c->source, "%s", of_raw);
     if (c->array_count) write_arrays(c);
+    write_containers(c);
 }
