@@ -107,6 +107,9 @@ static cl_int CL_API_CALL get_mem_object_info(cl_mem object, cl_mem_info name, s
         return layer_answer(&place.parent, sizeof place.parent, room, value, needed);
     case CL_MEM_OFFSET:
         return layer_answer(&place.origin, sizeof place.origin, room, value, needed);
+    case CL_MEM_MAP_COUNT:
+        count = layer_object_maps(object);
+        return layer_answer(&count, sizeof count, room, value, needed);
     case CL_MEM_REFERENCE_COUNT:
         code = NEXT->clGetMemObjectInfo(object, name, sizeof count, &count, NULL);
         count -= layer_object_hide(object, 0);

@@ -187,7 +187,7 @@ static cl_mem CL_API_CALL create_pipe(cl_context context, cl_mem_flags flags, cl
 static int is_region(const layer_place *parent, const cl_buffer_region *region) {
     return region && region->size && region->origin <= parent->bytes &&
            region->size <= parent->bytes - region->origin &&
-           region->origin % parent->context->alignment == 0;
+           region->origin % parent->context->device->alignment == 0;
 }
 
 /* What the driver says where a buffer of its own is in the place of the pooled one. */

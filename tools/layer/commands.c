@@ -135,64 +135,134 @@ static cl_int CL_API_CALL copy_image_to_buffer(cl_command_queue queue, cl_mem im
 
 typedef void(CL_CALLBACK *native_fn)(void *);
 
-/* Before the program's arguments, in one piece of memory that the driver copies: the arguments begin at `begin`. */
+/* Before the program's arguments, in one piece of memory that the driver copies. The driver puts the address of each chunk into a
+ * slot, once: PoCL leaves the second one out where an object is named twice. */
 typedef struct native_head {
     native_fn does;
-    size_t begin;
+    size_t args; /* where they begin */
     cl_uint count;
     struct {
-        size_t at, offset; /* of the pointer in the arguments; to be added to it */
+        size_t at, slot,
+            offset; /* the pointer in the arguments becomes that of the slot plus the offset */
     } moved[];
 } native_head;
 
 static void CL_CALLBACK run_native(void *memory) {
     native_head *head = memory;
-    char *args = (char *)memory + head->begin;
+    char *block = memory;
     for (cl_uint i = 0; i < head->count; i++) {
         char *pointer;
-        memcpy(&pointer, args + head->moved[i].at, sizeof pointer);
+        memcpy(&pointer, block + head->moved[i].slot, sizeof pointer);
         pointer += head->moved[i].offset;
-        memcpy(args + head->moved[i].at, &pointer, sizeof pointer);
+        memcpy(block + head->args + head->moved[i].at, &pointer, sizeof pointer);
     }
-    head->does(args);
+    head->does(block + head->args);
+}
+
+/* What the driver gets in place of the program's lists. */
+typedef struct native_call {
+    native_head *head;
+    size_t bytes;
+    cl_mem *objects;
+    const void **places;
+    cl_uint count;
+} native_call;
+
+static void list_object(native_call *call, cl_mem object, size_t at) {
+    layer_place place;
+    native_head *head = call->head;
+    char *block = (char *)head;
+    cl_uint i = 0;
+    if (!object || !layer_object_place(object, &place)) {
+        call->objects[call->count] = object;
+        call->places[call->count++] = block + head->args + at;
+        return;
+    }
+    while (i < call->count && call->objects[i] != place.chunk) i++;
+    size_t slot = i < call->count ? (size_t)((const char *)call->places[i] - block)
+                                  : head->args - (head->count + 1) * sizeof(char *);
+    if (i == call->count) {
+        call->objects[i] = place.chunk;
+        call->places[call->count++] = block + slot;
+    }
+    head->moved[head->count].at = at;
+    head->moved[head->count].slot = slot;
+    head->moved[head->count++].offset = place.offset;
+}
+
+/* 0: no host memory. */
+static int prepare(native_call *call, native_fn does, const void *args, size_t bytes, cl_uint count,
+                   const cl_mem *objects, const void **places) {
+    size_t of_head = sizeof *call->head + count * (sizeof call->head->moved[0] + sizeof(char *));
+    size_t begin = (of_head + 63) & ~(size_t)63;
+    *call = (native_call){.head = calloc(1, begin + bytes),
+                          .bytes = begin + bytes,
+                          .objects = calloc(count, sizeof *call->objects),
+                          .places = calloc(count, sizeof *call->places)};
+    if (!call->head || !call->objects || !call->places) return 0;
+    call->head->does = does;
+    call->head->args = begin;
+    memcpy((char *)call->head + begin, args, bytes);
+    for (cl_uint i = 0; i < count; i++)
+        list_object(call, objects[i], (size_t)((const char *)places[i] - (const char *)args));
+    return 1;
 }
 
 static cl_int CL_API_CALL native_kernel(cl_command_queue queue, native_fn does, void *args,
-                                        size_t args_bytes, cl_uint count, const cl_mem *objects,
+                                        size_t bytes, cl_uint count, const cl_mem *objects,
                                         const void **places, cl_uint waits,
                                         const cl_event *wait_list, cl_event *event) {
     layer_place place;
-    cl_uint pooled = 0;
+    int is_pooled = 0;
     for (cl_uint i = 0; objects && places && i < count; i++)
-        pooled += objects[i] && layer_object_place(objects[i], &place);
-    if (!pooled || !does || !args)
-        return NEXT->clEnqueueNativeKernel(queue, does, args, args_bytes, count, objects, places,
-                                           waits, wait_list, event);
-    native_head *head;
-    size_t begin = (sizeof *head + count * sizeof head->moved[0] + 63) & ~(size_t)63;
-    head = calloc(1, begin + args_bytes);
-    cl_mem *chunks = calloc(count, sizeof *chunks);
-    const void **pointers = calloc(count, sizeof *pointers);
+        is_pooled |= objects[i] && layer_object_place(objects[i], &place);
+    if (!is_pooled || !does || !args)
+        return NEXT->clEnqueueNativeKernel(queue, does, args, bytes, count, objects, places, waits,
+                                           wait_list, event);
+    native_call call;
     cl_int code = CL_OUT_OF_HOST_MEMORY;
-    if (head && chunks && pointers) {
-        head->does = does;
-        head->begin = begin;
-        memcpy((char *)head + begin, args, args_bytes);
-        for (cl_uint i = 0; i < count; i++) {
-            size_t at = (size_t)((const char *)places[i] - (const char *)args);
-            pointers[i] = (char *)head + begin + at;
-            chunks[i] = objects[i];
-            if (!objects[i] || !layer_object_place(objects[i], &place)) continue;
-            chunks[i] = place.chunk;
-            head->moved[head->count].at = at;
-            head->moved[head->count++].offset = place.offset;
-        }
-        code = NEXT->clEnqueueNativeKernel(queue, run_native, head, begin + args_bytes, count,
-                                           chunks, pointers, waits, wait_list, event);
-    }
-    free(pointers);
-    free(chunks);
-    free(head);
+    if (prepare(&call, does, args, bytes, count, objects, places))
+        code = NEXT->clEnqueueNativeKernel(queue, run_native, call.head, call.bytes, call.count,
+                                           call.objects, call.places, waits, wait_list, event);
+    free(call.places);
+    free(call.objects);
+    free(call.head);
+    return code;
+}
+
+/* ---- Copies and maps -------------------------------------------------------------------------- */
+
+static int is_outside(const layer_place *place, size_t offset, size_t bytes) {
+    return offset > place->bytes || bytes > place->bytes - offset;
+}
+
+/* PoCL finds an overlap of two parts of a chunk before it looks for the end of each. */
+static cl_int CL_API_CALL copy_buffer(cl_command_queue queue, cl_mem from, cl_mem to,
+                                      size_t from_offset, size_t to_offset, size_t bytes,
+                                      cl_uint waits, const cl_event *wait_list, cl_event *event) {
+    layer_place a, b;
+    if (queue && from && to && bytes && layer_object_place(from, &a) &&
+        layer_object_place(to, &b) &&
+        (is_outside(&a, from_offset, bytes) || is_outside(&b, to_offset, bytes)))
+        return CL_INVALID_VALUE;
+    return NEXT->clEnqueueCopyBuffer(queue, from, to, from_offset, to_offset, bytes, waits,
+                                     wait_list, event);
+}
+
+/* A driver may count maps and their references elsewhere: layer_object_map(). */
+static void *CL_API_CALL map_buffer(cl_command_queue queue, cl_mem buffer, cl_bool waits_for_it,
+                                    cl_map_flags flags, size_t offset, size_t bytes, cl_uint waits,
+                                    const cl_event *wait_list, cl_event *event, cl_int *code_ret) {
+    void *mapped = NEXT->clEnqueueMapBuffer(queue, buffer, waits_for_it, flags, offset, bytes,
+                                            waits, wait_list, event, code_ret);
+    if (mapped && layer_object_map(buffer, 1)) NEXT->clRetainMemObject(buffer);
+    return mapped;
+}
+
+static cl_int CL_API_CALL unmap(cl_command_queue queue, cl_mem object, void *mapped, cl_uint waits,
+                                const cl_event *wait_list, cl_event *event) {
+    cl_int code = NEXT->clEnqueueUnmapMemObject(queue, object, mapped, waits, wait_list, event);
+    if (!code && layer_object_map(object, -1)) NEXT->clReleaseMemObject(object);
     return code;
 }
 
@@ -226,4 +296,7 @@ void layer_commands_install(cl_icd_dispatch *table) {
     table->clEnqueueCopyBufferToImage = copy_buffer_to_image;
     table->clEnqueueCopyImageToBuffer = copy_image_to_buffer;
     table->clEnqueueNativeKernel = native_kernel;
+    table->clEnqueueCopyBuffer = copy_buffer;
+    table->clEnqueueMapBuffer = map_buffer;
+    table->clEnqueueUnmapMemObject = unmap;
 }

@@ -92,54 +92,113 @@ static cl_uint references_of(cl_context context) {
 }
 
 /* Does a device make images of buffers, and not of sub-buffers? */
-static int makes_images(layer_context *c, cl_mem buffer, cl_mem sub) {
+static int makes_images(cl_context context, cl_mem buffer, cl_mem sub) {
     const cl_image_format format = {CL_R, CL_UNSIGNED_INT8};
     cl_image_desc desc = {.image_type = CL_MEM_OBJECT_IMAGE1D_BUFFER, .image_width = 16};
     cl_int code[2];
     for (int i = 0; i < 2; i++) {
         desc.buffer = i ? sub : buffer;
         cl_mem image =
-            NEXT->clCreateImage(c->context, CL_MEM_READ_WRITE, &format, &desc, NULL, &code[i]);
+            NEXT->clCreateImage(context, CL_MEM_READ_WRITE, &format, &desc, NULL, &code[i]);
         if (image) NEXT->clReleaseMemObject(image);
     }
     return code[0] || !code[1];
 }
 
-/* A buffer and a sub-buffer of the driver's: what they add to the references of the context, and the test for images. */
-static const char *try_driver(layer_context *c) {
+/* References that a map adds to a buffer; -1: it cannot be mapped. */
+static int references_of_map(cl_command_queue queue, cl_mem buffer) {
+    cl_uint before = 0, mapped = 0;
     cl_int code = CL_SUCCESS;
-    cl_uint before = references_of(c->context), with_buffer = 0;
-    const cl_buffer_region region = {c->alignment, c->alignment};
-    cl_mem sub = NULL, buffer = NEXT->clCreateBuffer(c->context, CL_MEM_READ_WRITE,
-                                                     2 * c->alignment, NULL, &code);
+    NEXT->clGetMemObjectInfo(buffer, CL_MEM_REFERENCE_COUNT, sizeof before, &before, NULL);
+    void *memory =
+        NEXT->clEnqueueMapBuffer(queue, buffer, CL_TRUE, CL_MAP_READ, 0, 16, 0, NULL, NULL, &code);
+    if (!memory) return -1;
+    NEXT->clGetMemObjectInfo(buffer, CL_MEM_REFERENCE_COUNT, sizeof mapped, &mapped, NULL);
+    NEXT->clEnqueueUnmapMemObject(queue, buffer, memory, 0, NULL, NULL);
+    NEXT->clFinish(queue);
+    return (int)(mapped - before);
+}
+
+static const char *try_maps(layer_device *d, cl_context context, cl_mem buffer, cl_mem sub) {
+    cl_int code = CL_SUCCESS;
+    cl_uint before = references_of(context);
+    cl_command_queue queue = NEXT->clCreateCommandQueue(context, d->device, 0, &code);
+    if (!queue) return "no queue for the pool";
+    d->per_queue = references_of(context) - before;
+    int whole = references_of_map(queue, buffer), part = references_of_map(queue, sub);
+    NEXT->clReleaseCommandQueue(queue);
+    d->map_retains = whole > part;
+    return part >= 0 && (whole == part || whole == part + 1)
+               ? NULL
+               : "the device maps sub-buffers in a way of its own";
+}
+
+/* With a buffer and a sub-buffer of the driver's. */
+static const char *try_buffers(layer_device *d, cl_context context) {
+    static const char no_images[] =
+        "the device makes images of buffers and none of sub-buffers, and a program may want one; "
+        "CLUMP_LAYER_NO_IMAGES=1 says that this one does not";
+    cl_int code = CL_SUCCESS;
+    cl_uint before = references_of(context), with_buffer = 0;
+    const cl_buffer_region region = {d->alignment, d->alignment};
+    cl_mem sub = NULL,
+           buffer = NEXT->clCreateBuffer(context, CL_MEM_READ_WRITE, 2 * d->alignment, NULL, &code);
     if (buffer) {
-        with_buffer = references_of(c->context);
+        with_buffer = references_of(context);
         sub = NEXT->clCreateSubBuffer(buffer, CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION,
                                       &region, &code);
     }
-    const char *refuses = sub ? NULL : "the device makes no sub-buffers";
+    const char *refuses = "the device makes no sub-buffers";
     if (sub) {
-        c->per_buffer = with_buffer - before;
-        c->per_sub = references_of(c->context) - with_buffer;
-        if (!layer.settings.no_images && !makes_images(c, buffer, sub))
-            refuses =
-                "the device makes images of buffers and none of sub-buffers, and a program may "
-                "want one; "
-                "CLUMP_LAYER_NO_IMAGES=1 says that this one does not";
+        d->per_buffer = with_buffer - before;
+        d->per_sub = references_of(context) - with_buffer;
+        int may = layer.settings.no_images || makes_images(context, buffer, sub);
+        refuses = may ? try_maps(d, context, buffer, sub) : no_images;
         NEXT->clReleaseMemObject(sub);
     }
     if (buffer) NEXT->clReleaseMemObject(buffer);
     return refuses;
 }
 
+/* In a context of the layer's own: what a driver leaves behind is none of the program's then. */
+static const char *try_device(layer_device *d) {
+    cl_uint bits = 0;
+    cl_int code =
+        NEXT->clGetDeviceInfo(d->device, CL_DEVICE_MEM_BASE_ADDR_ALIGN, sizeof bits, &bits, NULL);
+    d->alignment = bits / 8;
+    if (code || d->alignment < 16) return "its device is not known";
+    cl_context context = NEXT->clCreateContext(NULL, 1, &d->device, NULL, NULL, &code);
+    if (!context) return "the device is not to be had for a test";
+    const char *refuses = try_buffers(d, context);
+    NEXT->clReleaseContext(context);
+    return refuses;
+}
+
+/* Found out once for each device. Two threads may do it at a time; both are right then. NULL: no host memory. */
+static const layer_device *device_of(cl_device_id device) {
+    layer_lock();
+    layer_device *d = layer.devices;
+    while (d && d->device != device) d = d->next;
+    layer_unlock();
+    if (d) return d;
+    d = calloc(1, sizeof *d);
+    if (!d) return NULL;
+    d->device = device;
+    d->refuses = try_device(d);
+    layer_lock();
+    d->next = layer.devices;
+    layer.devices = d;
+    layer_unlock();
+    return d;
+}
+
 static const char *make_pool(layer_context *c) {
     cl_int code = CL_SUCCESS;
     cl_uint before = references_of(c->context);
-    c->queue = NEXT->clCreateCommandQueue(c->context, c->device, 0, &code);
+    c->queue = NEXT->clCreateCommandQueue(c->context, c->device->device, 0, &code);
     if (!c->queue) return "no queue for the pool";
-    c->per_queue = references_of(c->context) - before;
     clump_context_desc desc = {
-        .context = c->context, .device = c->device, .queue = c->queue, .cl = &layer.cl};
+        .context = c->context, .device = c->device->device, .queue = c->queue, .cl = &layer.cl};
     clump_error error;
     if (clump_context_create(&desc, &c->clump, &error))
         return "the device is none that the library can use";
@@ -151,19 +210,15 @@ static const char *make_pool(layer_context *c) {
 
 /* Several devices have memories of their own, between which a driver moves whole buffers. */
 static const char *prepare(layer_context *c) {
-    cl_uint devices = 0, bits = 0;
+    cl_uint devices = 0;
+    cl_device_id device = NULL;
     cl_int code =
         NEXT->clGetContextInfo(c->context, CL_CONTEXT_NUM_DEVICES, sizeof devices, &devices, NULL);
     if (code || devices != 1) return "it has several devices";
-    code =
-        NEXT->clGetContextInfo(c->context, CL_CONTEXT_DEVICES, sizeof c->device, &c->device, NULL);
-    if (!code)
-        code = NEXT->clGetDeviceInfo(c->device, CL_DEVICE_MEM_BASE_ADDR_ALIGN, sizeof bits, &bits,
-                                     NULL);
-    c->alignment = bits / 8;
-    if (code || !c->alignment) return "its device is not known";
-    const char *refuses = try_driver(c);
-    return refuses ? refuses : make_pool(c);
+    code = NEXT->clGetContextInfo(c->context, CL_CONTEXT_DEVICES, sizeof device, &device, NULL);
+    c->device = code ? NULL : device_of(device);
+    if (!c->device) return "its device is not known";
+    return c->device->refuses ? c->device->refuses : make_pool(c);
 }
 
 /* Nobody else has the context yet. */
@@ -236,13 +291,13 @@ static cl_int CL_API_CALL release_context(cl_context context) {
 static cl_uint hidden_references(layer_context *c) {
     clump_pool_stats stats;
     clump_pool_get_stats(c->pool, &stats);
-    cl_uint hidden = c->own + c->per_buffer * (cl_uint)(stats.chunks + stats.unique);
+    cl_uint hidden = c->own + c->device->per_buffer * (cl_uint)(stats.chunks + stats.unique);
     pthread_mutex_lock(&c->queues_lock);
     for (cl_uint i = 0; i < c->queue_count; i++)
-        hidden += c->queues[i].references ? 0 : c->per_queue;
+        hidden += c->queues[i].references ? 0 : c->device->per_queue;
     pthread_mutex_unlock(&c->queues_lock);
     layer_lock();
-    hidden += c->pooled * (c->per_sub - c->per_buffer);
+    hidden += c->pooled * (c->device->per_sub - c->device->per_buffer);
     layer_unlock();
     return hidden;
 }
@@ -431,19 +486,18 @@ static cl_int CL_API_CALL release_queue(cl_command_queue queue) {
     return code;
 }
 
+/* The program's own references: the driver's count has those of the pool and of commands, which come and go. */
 static cl_int CL_API_CALL get_queue_info(cl_command_queue queue, cl_command_queue_info name,
                                          size_t room, void *value, size_t *needed) {
     layer_context *c = name == CL_QUEUE_REFERENCE_COUNT ? context_of(queue) : NULL;
     if (!c) return NEXT->clGetCommandQueueInfo(queue, name, room, value, needed);
-    cl_uint count = 0;
-    clump_pool_trim(
-        c->pool); /* its markers that have completed, which have references of the queue */
-    cl_int code = NEXT->clGetCommandQueueInfo(queue, name, sizeof count, &count, NULL);
     pthread_mutex_lock(&c->queues_lock);
-    if (find_queue(c, queue)) count--; /* the pool's */
+    const layer_queue *q = find_queue(c, queue);
+    cl_uint count = q ? q->references : 0;
     pthread_mutex_unlock(&c->queues_lock);
     layer_context_leave(c);
-    return code ? code : layer_answer(&count, sizeof count, room, value, needed);
+    if (!count) return NEXT->clGetCommandQueueInfo(queue, name, room, value, needed);
+    return layer_answer(&count, sizeof count, room, value, needed);
 }
 
 void layer_contexts_install(cl_icd_dispatch *table) {

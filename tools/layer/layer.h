@@ -68,15 +68,25 @@ typedef struct layer_queue {
     cl_event last;
 } layer_queue;
 
+/* What was found out about a device, in a context of the layer's own. Stays. */
+typedef struct layer_device {
+    struct layer_device *next;
+    cl_device_id device;
+    const char *refuses; /* why no buffer is pooled there; NULL: buffers are */
+    size_t alignment;    /* of sub-buffers */
+    /* References of a context by a buffer, a sub-buffer (with its parent there), a queue. */
+    cl_uint per_buffer, per_sub, per_queue;
+    int map_retains; /* a map is a reference of a buffer, and none of a sub-buffer */
+} layer_device;
+
 /* A context whose buffers are pooled. Lives until its end and that of its buffers. */
 typedef struct layer_context {
     struct layer_context *next;
     cl_context context;
-    cl_device_id device;
+    const layer_device *device;
     cl_command_queue queue; /* the layer's own: the pool's, and for CL_MEM_COPY_HOST_PTR */
     clump_context *clump;
     clump_pool *pool;
-    size_t alignment;    /* of sub-buffers */
     cl_uint references;  /* of the program */
     cl_uint users;       /* calls that use the pool just now */
     cl_uint pooled;      /* live buffers */
@@ -86,8 +96,7 @@ typedef struct layer_context {
     pthread_mutex_t queues_lock; /* of queues; OpenCL is called with it held */
     layer_queue *queues;
     cl_uint queue_count, queue_capacity;
-    /* References of the context that are the layer's: of all that is always there; more for each buffer, sub-buffer and queue. */
-    cl_uint own, per_buffer, per_sub, per_queue;
+    cl_uint own; /* references of the context by what the layer made with it */
 } layer_context;
 
 /* A context of the program that has a pool, to be left again; NULL: there is none. */
@@ -137,6 +146,7 @@ typedef struct layer_object {
     int has_callback;   /* the driver tells when it is gone */
     layer_place place;  /* context NULL: not pooled */
     cl_uint hidden;     /* references by sub-buffers which the driver would not count */
+    cl_uint maps;       /* of a pooled one */
     int frames;
     void *stack[LAYER_FRAMES];
 } layer_object;
@@ -161,6 +171,10 @@ int layer_object_place(const void *handle, layer_place *place);
 
 /* References that the driver would not count; the number changes by `more`. */
 cl_uint layer_object_hide(const void *handle, int more);
+
+/* Count a map of a pooled buffer, or an unmap: `more` is 1 or -1. Does its references' count change, too? */
+int layer_object_map(const void *handle, int more);
+cl_uint layer_object_maps(const void *handle);
 
 /* ---- buffers.c, answers.c, commands.c ---- */
 
@@ -223,6 +237,7 @@ typedef struct layer_state {
 
     /* Under the lock. */
     layer_context *contexts;
+    layer_device *devices;
     layer_object **buckets;
     size_t bucket_count, object_count;
     uint64_t objects, bytes, bytes_peak; /* made so far; live */

@@ -9,7 +9,6 @@ int layer_bytes_reserve(uint64_t bytes) {
     layer_lock();
     int is_allowed = !limit || (bytes <= limit && layer.bytes <= limit - bytes);
     if (is_allowed) layer.bytes += bytes;
-    if (is_allowed && layer.bytes > layer.bytes_peak) layer.bytes_peak = layer.bytes;
     layer.limited += !is_allowed;
     layer_unlock();
     return is_allowed;
@@ -110,6 +109,7 @@ int layer_object_add(layer_kind kind, void *handle, uint64_t bytes, const layer_
         *bucket = o;
         layer.object_count++;
         o->number = ++layer.objects;
+        if (layer.bytes > layer.bytes_peak) layer.bytes_peak = layer.bytes;
         layer_trace_alloc(o);
     }
     layer_unlock();
@@ -152,4 +152,25 @@ cl_uint layer_object_hide(const void *handle, int more) {
     cl_uint hidden = o ? o->hidden : 0;
     layer_unlock();
     return hidden;
+}
+
+int layer_object_map(const void *handle, int more) {
+    if (layer.is_child) return 0;
+    layer_lock();
+    layer_object *o = find(handle);
+    int changes = o && o->place.context && (more > 0 || o->maps);
+    if (changes) {
+        o->maps += (cl_uint)more;
+        changes = o->place.context->device->map_retains;
+    }
+    layer_unlock();
+    return changes;
+}
+
+cl_uint layer_object_maps(const void *handle) {
+    layer_lock();
+    const layer_object *o = find(handle);
+    cl_uint maps = o ? o->maps : 0;
+    layer_unlock();
+    return maps;
 }
