@@ -214,7 +214,7 @@ static const char *prepare(layer_context *c) {
     cl_device_id device = NULL;
     cl_int code =
         NEXT->clGetContextInfo(c->context, CL_CONTEXT_NUM_DEVICES, sizeof devices, &devices, NULL);
-    if (code || devices != 1) return "it has several devices";
+    if (code || devices != 1) return "it has several devices, or none";
     code = NEXT->clGetContextInfo(c->context, CL_CONTEXT_DEVICES, sizeof device, &device, NULL);
     c->device = code ? NULL : device_of(device);
     if (!c->device) return "its device is not known";

@@ -1,5 +1,6 @@
 /* The trace of all allocations, as docs/guide/pool.md describes it: each line is written at once, so that a program which is
  * killed leaves a trace up to there. Read first: layer.h. */
+#include <errno.h>
 #include <stdio.h>
 
 #include "tools/layer/layer.h"
@@ -11,18 +12,11 @@ static void write_line(const char *line, int bytes) {
     layer.settings.trace = -1;
 }
 
-/* The program's own name, as in /proc. */
-static void read_name(char *name, size_t room) {
-    FILE *file = fopen("/proc/self/comm", "r");
-    if (!file || !fgets(name, (int)room, file)) snprintf(name, room, "a program\n");
-    if (file) fclose(file);
-}
-
 void layer_trace_begin(void) {
-    char name[64], line[256];
+    char line[256];
     if (layer.settings.trace < 0) return;
-    read_name(name, sizeof name);
-    int bytes = snprintf(line, sizeof line, "# clump pool trace 1\n# memory objects of %s", name);
+    int bytes = snprintf(line, sizeof line, "# clump pool trace 1\n# memory objects of %.128s\n",
+                         program_invocation_short_name);
     write_line(line, bytes);
 }
 
