@@ -122,7 +122,7 @@ static void tell_pool(layer_text *text) {
 /* A thread that ends the process by a signal's handler may have the lock itself. */
 static int take_lock(void) {
     const struct timespec nap = {0, 10000000};
-    for (int tries = 0; tries < 100; tries++) {
+    for (int tries = 0; tries < 30; tries++) {
         if (pthread_mutex_trylock(&layer.lock) == 0) return 1;
         nanosleep(&nap, NULL);
     }
