@@ -9,8 +9,6 @@
 
 #include "tools/layer/layer.h"
 
-extern char **environ;
-
 #define PREFIX "CLUMP_LAYER_"
 
 int layer_write(int file, const char *text, size_t bytes) {
