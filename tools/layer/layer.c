@@ -40,8 +40,12 @@ LAYER_EXPORT CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint count,
     /* All functions of OpenCL 1.2 have to be there. */
     const cl_uint least =
         offsetof(cl_icd_dispatch, clCreateCommandQueueWithProperties) / sizeof(void *);
-    if (!target || !count_ret || !layer_ret || count < least || layer.target)
+    if (!target || !count_ret || !layer_ret || layer.target) return CL_INVALID_VALUE;
+    if (count < least) {
+        layer_say("the loader has %u functions, fewer than OpenCL 1.2; the layer is not loaded",
+                  (unsigned)count);
         return CL_INVALID_VALUE;
+    }
     if (!layer_settings_read(&layer.settings)) return CL_INVALID_VALUE;
     memcpy(&next, target, (count < known ? count : known) * sizeof(void *));
     table = next;
