@@ -41,6 +41,10 @@ foreach(program IN ITEMS clump-info clump-schema clump-compile clump-inspect clu
     endif()
 endforeach()
 
+if(TARGET clump-layer) # which nobody links, so it is not where the linker looks
+    install(TARGETS clump-layer LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}/clump" COMPONENT tools)
+endif()
+
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/clump")
 install(EXPORT clumpTargets NAMESPACE clump:: DESTINATION "${package_dir}")
 configure_package_config_file(cmake/clumpConfig.cmake.in generated/clumpConfig.cmake

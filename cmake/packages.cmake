@@ -44,7 +44,8 @@ set(CPACK_DEBIAN_TOOLS_PACKAGE_SECTION devel)
 set(CPACK_DEBIAN_TOOLS_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_TOOLS_DESCRIPTION "dynamic object heap for OpenCL programs (tools)
  clump-info lists devices, clump-schema checks schemas, clump-inspect shows
- heaps.")
+ heaps. libclump-layer.so reports, records, limits and pools the memory of
+ OpenCL programs that nobody changes.")
 find_program(CLUMP_SYSTEM_PYTHON python3 PATHS /usr/bin NO_DEFAULT_PATH)
 mark_as_advanced(CLUMP_SYSTEM_PYTHON)
 set(python_misses 1) # no package for Python

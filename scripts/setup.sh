@@ -17,7 +17,8 @@
 #
 #   setup.sh --adapters
 #
-# installs the libraries that the tests of examples/adapters/ need, CLBlast and Boost's headers, from apt, 200 MiB.
+# installs the libraries that the tests of examples/adapters/ need, CLBlast and Boost's headers, and the programs that the test
+# layer_all runs: clinfo, clpeak, CLBlast's tuners, OpenCV for Python; from apt, 500 MiB.
 #
 #   setup.sh --spirv
 #
@@ -216,6 +217,7 @@ get_packaging() {
 
 if [ "${1:-}" = --adapters ]; then
     get_optional "CLBlast and Boost" libclblast-dev libboost-dev
+    get_optional "programs for the layer" clinfo clpeak clblast-utils python3-opencv
     exit 0
 fi
 if [ "${1:-}" = --spirv ]; then

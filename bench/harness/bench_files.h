@@ -1,4 +1,4 @@
-/* The kernel files and schemas below bench/, embedded at build time (bench/CMakeLists.txt).
+/* The kernel files, schemas and traces below bench/, embedded at build time (bench/CMakeLists.txt).
  *
  * Names are paths from the root of the project: "bench/apps/wa-tor/wa-tor.cl". The table ends in an
  * element whose name is NULL. Read first: host/core/cl_files.h for the members.

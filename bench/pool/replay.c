@@ -1,5 +1,5 @@
 /* The benchmark pool-trace: a trace of allocations and frees replayed with a strategy, with or
- * without defragmentation between frames.
+ * without defragmentation between frames; or with a cl_mem for each allocation, out of the pool or the driver's own.
  *
  * Every allocation gets a tag at its begin and its end on the device; at the end all tags are read
  * back, and the pool is checked. Calls are timed in runs of one kind, so that the clock costs
@@ -18,9 +18,10 @@
 #include "trace.h"
 
 #define SETTLE_MAX 100000
+#define RECORDED "clpeak|clblast|pyopencl|opencv" /* in traces/ */
 
 typedef struct live {
-    uint64_t handle; /* of the pool or of the suballocator; 0: none */
+    uint64_t handle; /* of the pool or of the suballocator; or a cl_mem. 0: none */
     uint64_t bytes;
 } live;
 
@@ -33,19 +34,55 @@ typedef struct replay {
     live *live;
     clump_pool *pool;
     clump_suballoc *ranges;
+    int is_buffers; /* handles are cl_mem: out of the pool if there is one */
     double alloc_us, free_us, waste_sum, waste_peak;
     uint64_t allocs, frees, refused;
     double *steps; /* microseconds */
     size_t step_count, late;
-    int defragments, is_checked;
+    int defragments, is_checked, is_touched;
 } replay;
 
 /* ---- Replaying ------------------------------------------------------------------------------- */
+
+static cl_mem buffer_of(const live *l) {
+    return (cl_mem)(uintptr_t)l->handle;
+}
+
+static int make_buffer(replay *r, live *l) {
+    cl_mem made = NULL;
+    if (r->pool) {
+        clump_allocation_desc desc = {.bytes = l->bytes};
+        clump_status status = clump_pool_create_buffer(r->pool, &desc, 0, NULL, &made);
+        if (status && status != CLUMP_ERR_CAPACITY) return -1;
+    } else {
+        cl_int code = CL_SUCCESS;
+        made = clCreateBuffer(r->env->context, CL_MEM_READ_WRITE, l->bytes, NULL, &code);
+    }
+    l->handle = (uintptr_t)made;
+    r->refused += !made;
+    return 0;
+}
+
+/* All of it, as a program that uses its memory does. Whole words; less than one stays as it is. */
+static int touch(replay *r, const live *l) {
+    static const cl_uint word = 0x5EED5EED;
+    clump_allocation_info info;
+    cl_mem buffer = buffer_of(l);
+    size_t at = 0, bytes = (size_t)l->bytes & ~(size_t)3;
+    if (!l->handle || !bytes) return 0;
+    if (!r->is_buffers) {
+        if (clump_pool_get_info(r->pool, l->handle, &info)) return -1;
+        buffer = info.region.buffer;
+        at = info.region.offset;
+    }
+    return clEnqueueFillBuffer(r->env->queue, buffer, &word, sizeof word, at, bytes, 0, NULL, NULL);
+}
 
 static int alloc_one(replay *r, const pool_trace_op *op) {
     live *l = &r->live[op->id];
     l->bytes = op->bytes;
     clump_status status;
+    if (r->is_buffers) return make_buffer(r, l);
     if (r->ranges) {
         status = clump_suballoc_alloc(r->ranges, op->bytes, 0, NULL, &l->handle, NULL);
     } else {
@@ -59,6 +96,11 @@ static int alloc_one(replay *r, const pool_trace_op *op) {
 
 static int free_one(replay *r, const pool_trace_op *op) {
     live *l = &r->live[op->id];
+    if (r->is_buffers) {
+        cl_int code = l->handle ? clReleaseMemObject(buffer_of(l)) : CL_SUCCESS;
+        l->handle = 0;
+        return code;
+    }
     clump_status status =
         r->ranges ? clump_suballoc_free(r->ranges, l->handle) : clump_pool_free(r->pool, l->handle);
     l->handle = 0;
@@ -74,7 +116,10 @@ static int tag(replay *r, uint32_t id, int writes) {
     clump_allocation_info info;
     uint32_t expected = tag_of(id, r->live[id].bytes), found[2] = {expected, expected};
     if (!r->live[id].handle || r->live[id].bytes < 4) return 0;
-    if (clump_pool_get_info(r->pool, r->live[id].handle, &info)) return -1;
+    if (r->is_buffers)
+        info.region = (clump_region){buffer_of(&r->live[id]), 0, r->live[id].bytes};
+    else if (clump_pool_get_info(r->pool, r->live[id].handle, &info))
+        return -1;
     for (int i = 0; i < 2; i++) {
         size_t at = info.region.offset + (i ? (info.region.bytes - 4) & ~UINT64_C(3) : 0);
         cl_int code = writes ? clEnqueueFillBuffer(r->env->queue, info.region.buffer, &expected, 4,
@@ -114,6 +159,9 @@ static int run_of(replay *r, size_t begin, size_t end) {
     switch (ops[begin].kind) {
     case POOL_TRACE_ALLOC:
         for (size_t i = begin; i < end; i++) failed |= alloc_one(r, &ops[i]);
+        for (size_t i = begin; r->is_touched && !failed && i < end; i++)
+            failed |= touch(r, &r->live[ops[i].id]);
+        if (r->is_touched) failed |= clFinish(r->env->queue);
         r->alloc_us += bench_now_us() - start;
         r->allocs += end - begin;
         for (size_t i = begin; r->is_checked && !failed && i < end; i++)
@@ -125,7 +173,7 @@ static int run_of(replay *r, size_t begin, size_t end) {
         r->frees += end - begin;
         break;
     case POOL_TRACE_MOVABLE:
-        for (size_t i = begin; r->pool && i < end; i++)
+        for (size_t i = begin; r->pool && !r->is_buffers && i < end; i++)
             failed |= clump_pool_set_movable(r->pool, r->live[ops[i].id].handle, ops[i].movable);
         break;
     case POOL_TRACE_FRAME:
@@ -133,6 +181,8 @@ static int run_of(replay *r, size_t begin, size_t end) {
         break;
     }
     if (!failed) return 0;
+    if (r->is_buffers && !r->pool)
+        return bench_error_set(r->error, "the trace: OpenCL's own buffers");
     return r->pool ? pool_bench_fail(r->error, "the trace", r->pool)
                    : bench_error_set(r->error, "the trace: %.400s",
                                      clump_suballoc_get_error(r->ranges)->message);
@@ -159,8 +209,10 @@ static void sample_pool(replay *r) {
     clump_pool_stats stats;
     bench_results *results = r->results;
     clump_pool_get_stats(r->pool, &stats);
-    bench_sample(results, "waste_peak", "share", r->waste_peak);
-    bench_sample(results, "waste_mean", "share", r->waste_sum / (double)r->trace.frames);
+    if (r->trace.frames) {
+        bench_sample(results, "waste_peak", "share", r->waste_peak);
+        bench_sample(results, "waste_mean", "share", r->waste_sum / (double)r->trace.frames);
+    }
     bench_sample(results, "waste_end", "share", stats.waste);
     bench_sample(results, "chunks_peak", "chunks", stats.chunks_peak);
     bench_sample(results, "bytes_peak", "MiB", (double)stats.bytes_peak / 1048576);
@@ -201,6 +253,7 @@ static int settle(replay *r, int is_measured) {
 static int check_pool(replay *r) {
     for (uint32_t id = 0; r->is_checked && id < r->trace.ids; id++)
         if (tag(r, id, 0)) return -1;
+    if (!r->pool) return 0;
     if (clump_pool_check(r->pool)) return pool_bench_fail(r->error, "the check", r->pool);
     if (pool_bench_check_dump(r->pool, r->results)) return -1;
     clump_pool_stats stats;
@@ -212,6 +265,7 @@ static int check_pool(replay *r) {
 }
 
 static int open_target(replay *r, int is_virtual) {
+    if (bench_is(r->values, "target", "driver")) return 0;
     if (!is_virtual) return pool_bench_open(r->env, r->values, &r->pool, r->error);
     clump_suballoc_desc desc = {
         .bytes = UINT64_C(1) << 40, .granularity = 256, .fit = pool_bench_fit(r->values)};
@@ -239,11 +293,13 @@ static int run_round(void *self, uint32_t number, int is_measured) {
         if (r->refused) bench_check(r->results, 0, "%" PRIu64 " requests refused", r->refused);
     }
     if (!result && r->defragments) result = settle(r, is_measured);
-    if (!result && r->pool) result = check_pool(r);
+    if (!result && !is_virtual) result = check_pool(r);
     if (!result && r->ranges && clump_suballoc_check(r->ranges))
         bench_check(r->results, 0, "%.400s", clump_suballoc_get_error(r->ranges)->message);
     const char *picture = bench_text(r->values, "picture");
     if (!result && r->pool && *picture) result = pool_bench_draw(r->pool, picture, r->error);
+    for (uint32_t id = 0; r->is_buffers && id < r->trace.ids; id++)
+        if (r->live[id].handle) clReleaseMemObject(buffer_of(&r->live[id]));
     clump_pool_destroy(r->pool);
     clump_suballoc_destroy(r->ranges);
     r->pool = NULL;
@@ -251,13 +307,22 @@ static int run_round(void *self, uint32_t number, int is_measured) {
     return result;
 }
 
+static int is_recorded(const char *shape) {
+    return strstr(RECORDED, shape) != NULL;
+}
+
 static int make_trace(replay *r) {
     const char *path = bench_text(r->values, "file"), *write = bench_text(r->values, "write");
+    const char *shape = bench_text(r->values, "shape");
     uint64_t bytes = (uint64_t)bench_int(r->values, "mb") << 20;
-    int result =
-        *path ? pool_trace_read(&r->trace, path, r->error)
-              : pool_trace_generate(&r->trace, bench_text(r->values, "shape"), r->env->seed,
-                                    (uint32_t)bench_int(r->values, "frames"), bytes, r->error);
+    int result;
+    if (*path)
+        result = pool_trace_read(&r->trace, path, r->error);
+    else if (is_recorded(shape))
+        result = pool_trace_recorded(&r->trace, shape, r->error);
+    else
+        result = pool_trace_generate(&r->trace, shape, r->env->seed,
+                                     (uint32_t)bench_int(r->values, "frames"), bytes, r->error);
     if (!result && *write) result = pool_trace_write(&r->trace, write, r->error);
     return result;
 }
@@ -267,7 +332,9 @@ static int begin(void *self, bench_env *env, const bench_values *values, bench_r
     *r = (replay){.env = env, .results = results, .error = &results->error, .values = values};
     int is_virtual = bench_is(values, "target", "virtual");
     r->is_checked = !is_virtual && bench_is(values, "check", "1");
-    r->defragments = !is_virtual && !bench_is(values, "defrag", "off");
+    r->is_buffers = bench_is(values, "target", "buffers") || bench_is(values, "target", "driver");
+    r->is_touched = !is_virtual && bench_is(values, "touch", "1");
+    r->defragments = bench_is(values, "target", "pool") && !bench_is(values, "defrag", "off");
     if (make_trace(r)) return -1;
     r->live = calloc(r->trace.ids + 1, sizeof *r->live);
     r->steps = calloc(r->trace.frames + 1, sizeof *r->steps);
@@ -299,11 +366,18 @@ static int needs_device(const bench_values *values) {
 }
 
 static const bench_param params[] = {
-    {"file", BENCH_STRING, "", "a trace to replay; else `shape` is made up", 0, 0, NULL},
-    {"shape", BENCH_ENUM, "games", "of the trace", 0, 0, "games|training|inference|particles"},
+    {"file", BENCH_STRING, "", "a trace to replay, in place of `shape`", 0, 0, NULL},
+    {"shape", BENCH_ENUM, "games",
+     "of the trace: made up, or the name of a program whose trace was recorded", 0, 0,
+     "games|training|inference|particles|" RECORDED},
     {"frames", BENCH_INT, "300", "of a trace that is made up", 1, 1e6, NULL},
     {"mb", BENCH_INT, "128", "MiB live at its peak, about", 1, 1e6, NULL},
-    {"target", BENCH_ENUM, "pool", "virtual: offsets only, without a device", 0, 0, "pool|virtual"},
+    {"target", BENCH_ENUM, "pool",
+     "virtual: offsets only, without a device; buffers: a cl_mem each, out of the pool; driver: a "
+     "clCreateBuffer each",
+     0, 0, "pool|virtual|buffers|driver"},
+    {"touch", BENCH_ENUM, "0", "write to all of each allocation, within the time of an allocation",
+     0, 0, "0|1"},
     POOL_BENCH_PARAMS,
     {"defrag", BENCH_ENUM, "off",
      "steps between frames, with a budget or all they can; end: with a budget, behind the trace", 0,

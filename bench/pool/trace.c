@@ -185,10 +185,8 @@ static const char *skip_rest(FILE *file, const char *line) {
     return NULL;
 }
 
-int pool_trace_read(pool_trace *trace, const char *path, bench_error *error) {
+int pool_trace_read_stream(pool_trace *trace, FILE *file, const char *name, bench_error *error) {
     memset(trace, 0, sizeof *trace);
-    FILE *file = fopen(path, "r");
-    if (!file) return bench_error_set(error, "%.200s: %s", path, strerror(errno));
     live_ids ids = {0};
     char line[256];
     const char *wrong = NULL;
@@ -204,7 +202,14 @@ int pool_trace_read(pool_trace *trace, const char *path, bench_error *error) {
     free(ids.table);
     if (!wrong) return 0;
     pool_trace_release(trace);
-    return bench_error_set(error, "%.200s, line %u: %s", path, number, wrong);
+    return bench_error_set(error, "%.200s, line %u: %s", name, number, wrong);
+}
+
+int pool_trace_read(pool_trace *trace, const char *path, bench_error *error) {
+    memset(trace, 0, sizeof *trace);
+    FILE *file = fopen(path, "r");
+    if (!file) return bench_error_set(error, "%.200s: %s", path, strerror(errno));
+    return pool_trace_read_stream(trace, file, path, error);
 }
 
 int pool_trace_write(const pool_trace *trace, const char *path, bench_error *error) {

@@ -1,4 +1,4 @@
-/* Traces of what programs ask of a pool: made up, read from a file, written to one.
+/* Traces of what programs ask of a pool: made up, recorded and embedded, read from a file, written to one.
  *
  * A trace is text, a line for each call (docs/guide/pool.md):
  *     a ID BYTES [m]   allocate; m: movable        f ID        free
@@ -12,6 +12,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "bench/harness/error.h"
 
@@ -50,6 +51,13 @@ int pool_trace_free(pool_trace *trace, uint32_t id, uint64_t bytes);
 int pool_trace_frame(pool_trace *trace);
 
 int pool_trace_read(pool_trace *trace, const char *path, bench_error *error);
+
+/* The same of a file that is open; closes it. `name`: for the error. */
+int pool_trace_read_stream(pool_trace *trace, FILE *file, const char *name, bench_error *error);
+
+/* One of bench/pool/traces, by its name there. */
+int pool_trace_recorded(pool_trace *trace, const char *name, bench_error *error);
+
 int pool_trace_write(const pool_trace *trace, const char *path, bench_error *error);
 
 /* Random numbers for the benchmarks of the pool, with Random123: the n-th of a seed. */

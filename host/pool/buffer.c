@@ -79,9 +79,15 @@ static clump_status marker_of(clump_pool *p, markers *m, cl_command_queue queue,
 static clump_status take_back(clump_pool *p, uint32_t record, markers *m) {
     clumpi_record *r = clumpi_record_at(p, record);
     clump_status status = CLUMP_OK;
-    for (cl_uint i = 0; i < r->extra->queue_count; i++) {
+    const cl_command_queue *queues = r->extra->queues;
+    cl_uint count = r->extra->queue_count;
+    if (!count) {
+        count = p->queue_count ? p->queue_count : 1;
+        queues = p->queue_count ? p->queues : &p->desc.queue;
+    }
+    for (cl_uint i = 0; i < count; i++) {
         cl_event event = NULL;
-        status = marker_of(p, m, r->extra->queues[i], &event);
+        status = marker_of(p, m, queues[i], &event);
         if (!status) status = clumpi_events_add(p, &r->extra->uses, event, "for a buffer");
         if (status) return status;
     }
@@ -112,16 +118,22 @@ void clumpi_buffers_take_back(clump_pool *p) {
     p->error = before;
 }
 
+static void release_queues(clump_pool *p, cl_command_queue *queues, cl_uint count) {
+    for (cl_uint i = 0; i < count; i++) p->cl.ReleaseCommandQueue(queues[i]);
+    clumpi_free(&p->allocator, queues);
+}
+
 void clumpi_buffers_end(clump_pool *p) {
     if (p->returned) let_go(p->returned);
+    release_queues(p, p->queues, p->queue_count);
 }
 
 /* ---- Making ----------------------------------------------------------------------------------- */
 
-static clump_status check_queues(clump_pool *p, cl_uint count, const cl_command_queue *queues) {
+static clump_status check_queues(clump_pool *p, const char *call, cl_uint count,
+                                 const cl_command_queue *queues) {
     if (count && !queues)
-        return clumpi_fail(&p->error, CLUMP_ERR_USAGE,
-                           "clump_pool_create_buffer: %u queues, and no list of them",
+        return clumpi_fail(&p->error, CLUMP_ERR_USAGE, "%s: %u queues, and no list of them", call,
                            (unsigned)count);
     for (cl_uint i = 0; i < count; i++) {
         cl_context owner = NULL;
@@ -129,12 +141,11 @@ static clump_status check_queues(clump_pool *p, cl_uint count, const cl_command_
         cl_int code =
             p->cl.GetCommandQueueInfo(queues[i], CL_QUEUE_CONTEXT, sizeof owner, &owner, NULL);
         if (code)
-            return clumpi_fail_cl(&p->error, "clGetCommandQueueInfo", code,
-                                  "queue %u of clump_pool_create_buffer", (unsigned)i);
+            return clumpi_fail_cl(&p->error, "clGetCommandQueueInfo", code, "queue %u of %s",
+                                  (unsigned)i, call);
         if (owner != p->context->context)
             return clumpi_fail(&p->error, CLUMP_ERR_USAGE,
-                               "clump_pool_create_buffer: queue %u belongs to another cl_context "
-                               "than the pool",
+                               "%s: queue %u belongs to another cl_context than the pool", call,
                                (unsigned)i);
     }
     return CLUMP_OK;
@@ -149,20 +160,47 @@ static clump_status check(clump_pool *p, const clump_allocation_desc *desc, cl_u
         return clumpi_fail(&p->error, CLUMP_ERR_USAGE,
                            "clump_pool_create_buffer: a buffer that its caller owns stays where it "
                            "is; `movable` must be 0");
-    return check_queues(p, queue_count, queues);
+    return check_queues(p, "clump_pool_create_buffer", queue_count, queues);
 }
 
-static clump_status note_queues(clump_pool *p, clumpi_extra *extra, cl_uint count,
-                                const cl_command_queue *queues) {
-    extra->queues = clumpi_alloc(&p->allocator, count * sizeof *extra->queues);
-    if (!extra->queues)
-        return clumpi_fail(&p->error, CLUMP_ERR_MEMORY, "no host memory for a buffer's queues");
+/* A copy of the list, each queue retained; after a failure as far as it got. */
+static clump_status note_queues(clump_pool *p, cl_uint count, const cl_command_queue *queues,
+                                cl_command_queue **noted, cl_uint *noted_count) {
+    if (!count) return CLUMP_OK;
+    *noted = clumpi_alloc(&p->allocator, count * sizeof **noted);
+    if (!*noted)
+        return clumpi_fail(&p->error, CLUMP_ERR_MEMORY, "no host memory for a list of queues");
     for (cl_uint i = 0; i < count; i++) {
         cl_int code = p->cl.RetainCommandQueue(queues[i]);
         if (code) return clumpi_fail_cl(&p->error, "clRetainCommandQueue", code, "of a buffer");
-        extra->queues[extra->queue_count++] = queues[i];
+        (*noted)[(*noted_count)++] = queues[i];
     }
     return CLUMP_OK;
+}
+
+static clump_status set_queues(clump_pool *p, cl_uint count, const cl_command_queue *queues) {
+    clump_status status = check_queues(p, "clump_pool_set_queues", count, queues);
+    if (status) return status;
+    cl_command_queue *noted = NULL;
+    cl_uint noted_count = 0;
+    status = note_queues(p, count, queues, &noted, &noted_count);
+    if (status) {
+        release_queues(p, noted, noted_count);
+        return status;
+    }
+    release_queues(p, p->queues, p->queue_count);
+    p->queues = noted;
+    p->queue_count = noted_count;
+    return CLUMP_OK;
+}
+
+clump_status clump_pool_set_queues(clump_pool *pool, cl_uint queue_count,
+                                   const cl_command_queue *queues) {
+    clump_pool *p = clumpi_pool_enter(pool);
+    if (!p) return CLUMP_ERR_USAGE;
+    clump_status status = set_queues(p, queue_count, queues);
+    clumpi_pool_leave(p);
+    return status;
 }
 
 static note *new_note(clump_pool *p, uint32_t record) {
@@ -212,9 +250,8 @@ static clump_status create(clump_pool *p, const clump_allocation_desc *desc, cl_
     if (status) return status;
     clumpi_record *r = clumpi_record_at(p, record);
     clumpi_extra *extra = clumpi_record_extra(p, r);
-    status = !extra        ? CLUMP_ERR_MEMORY
-             : queue_count ? note_queues(p, extra, queue_count, queues)
-                           : note_queues(p, extra, 1, &p->desc.queue);
+    status = !extra ? CLUMP_ERR_MEMORY
+                    : note_queues(p, queue_count, queues, &extra->queues, &extra->queue_count);
     if (!status) status = lend(p, record, buffer);
     if (status) { /* nobody has used it */
         clump_error why = p->error;

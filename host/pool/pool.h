@@ -64,7 +64,7 @@ typedef struct clumpi_extra {
     cl_mem sub_buffer;
     uint32_t maps, images;
     clumpi_events uses;
-    cl_command_queue *queues; /* that use the caller's buffer; retained */
+    cl_command_queue *queues; /* that use the caller's buffer; retained. None: the pool's */
     cl_uint queue_count;
 } clumpi_extra;
 
@@ -148,6 +148,8 @@ struct clump_pool {
     size_t waiting_count, waiting_capacity,
         waiting_most;                     /* most: look at them when there are more */
     clumpi_returned *returned;            /* NULL before the first such buffer */
+    cl_command_queue *queues;             /* of buffers without queues of their own; retained */
+    cl_uint queue_count;                  /* 0: desc.queue */
     clump_pool_stats stats;               /* all except `waste` */
     uint64_t chunk_bytes_all, chunk_used; /* of chunks without unique ones */
 

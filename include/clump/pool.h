@@ -178,7 +178,7 @@ CLUMP_API clump_status clump_pool_get_buffer(clump_pool *pool, clump_allocation 
  * there, and no lock is taken.
  *   desc         as for clump_pool_alloc(); not movable. clump_pool_visit() shows the allocation;
  *                clump_pool_free() refuses it
- *   queue_count  0: the pool's queue
+ *   queue_count  0: those of clump_pool_set_queues()
  *   queues       all that use the buffer; retained until the region is free. Commands of other queues
  *                must be done before the last release
  *   buffer       [out]  NULL on failure. OpenCL makes no sub-buffers of it
@@ -192,6 +192,15 @@ CLUMP_API clump_status clump_pool_get_buffer(clump_pool *pool, clump_allocation 
 CLUMP_API clump_status clump_pool_create_buffer(clump_pool *pool, const clump_allocation_desc *desc,
                                                 cl_uint queue_count, const cl_command_queue *queues,
                                                 cl_mem *buffer);
+
+/* METHOD. The queues of buffers that were made without queues of their own, as where it is not known beforehand
+ * which queue will use a buffer. The list that is set when the pool takes a buffer back is the one that counts.
+ *   queue_count  0: the pool's queue, which is also the default
+ *   queues       of the pool's cl_context; copied, and retained until the next such call or the end of the pool. A queue
+ *                may be left out when its commands that use such buffers are done
+ * Blocks: no. Returns CLUMP_OK; CLUMP_ERR_USAGE; CLUMP_ERR_MEMORY; CLUMP_ERR_CL. */
+CLUMP_API clump_status clump_pool_set_queues(clump_pool *pool, cl_uint queue_count,
+                                             const cl_command_queue *queues);
 
 /* METHOD. May it be moved? No command may write to a movable allocation. That of a
  * heap or of clump_pool_create_buffer() stays. */

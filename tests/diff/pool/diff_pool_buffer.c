@@ -78,13 +78,15 @@ static void open_gate(cl_event gate) {
     CHECK_CL(clReleaseEvent(gate));
 }
 
-/* `busy`: the queue that still writes to the buffer, one of those named. */
-static void waits_for(const cl_fixture *f, clump_allocation_desc desc, cl_uint queue_count,
-                      const cl_command_queue *queues, cl_command_queue busy) {
+/* `busy`: the queue that still writes to the buffer, one of those named, to the buffer or later to the pool. */
+static void waits_for(const cl_fixture *f, clump_allocation_desc desc, int names_later,
+                      cl_uint queue_count, const cl_command_queue *queues, cl_command_queue busy) {
     clump_pool *pool = small_pool(f);
     cl_mem first, second;
     desc.bytes = WHOLE;
-    POOL_OK(pool, clump_pool_create_buffer(pool, &desc, queue_count, queues, &first));
+    POOL_OK(pool,
+            clump_pool_create_buffer(pool, &desc, names_later ? 0 : queue_count, queues, &first));
+    if (names_later) POOL_OK(pool, clump_pool_set_queues(pool, queue_count, queues));
     clump_pool_stats stats = stats_of(pool);
     assert_int_equal(stats.allocations, 1);
     assert_int_equal(stats.used_bytes, WHOLE);
@@ -126,6 +128,7 @@ static void waits_for(const cl_fixture *f, clump_allocation_desc desc, cl_uint q
     assert_int_equal(last, 9);
     CHECK_CL(clReleaseMemObject(second));
     settle(pool, f->queue, 0);
+    for (cl_uint i = 0; i < queue_count; i++) CHECK_CL(clFinish(queues[i]));
     POOL_OK(pool, clump_pool_trim(pool));
     assert_int_equal(stats_of(pool).bytes, 0);
     clump_pool_destroy(pool);
@@ -140,7 +143,7 @@ static void given_out_when_done(void **state) {
         {.memory = CLUMP_MEMORY_HOST, .unique = 1},
     };
     for (unsigned i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        waits_for(&f, kinds[i], 0, NULL, f.queue);
+        waits_for(&f, kinds[i], 0, 0, NULL, f.queue);
     cl_fixture_close(&f);
 }
 
@@ -157,9 +160,11 @@ static cl_command_queue new_queue(const cl_fixture *f) {
 static void several_queues(void **state) {
     cl_fixture f = open_fixture(NULL);
     cl_command_queue queues[2] = {f.queue, new_queue(&f)};
-    waits_for(&f, (clump_allocation_desc){0}, 2, queues, queues[0]);
-    waits_for(&f, (clump_allocation_desc){0}, 2, queues, queues[1]);
-    waits_for(&f, (clump_allocation_desc){0}, 1, queues + 1, queues[1]);
+    for (int names_later = 0; names_later < 2; names_later++) {
+        waits_for(&f, (clump_allocation_desc){0}, names_later, 2, queues, queues[0]);
+        waits_for(&f, (clump_allocation_desc){0}, names_later, 2, queues, queues[1]);
+        waits_for(&f, (clump_allocation_desc){0}, names_later, 1, queues + 1, queues[1]);
+    }
     clReleaseCommandQueue(queues[1]);
     cl_fixture_close(&f);
 }
@@ -224,6 +229,10 @@ static void refused(void **state) {
             "another cl_context");
     POOL_IS(pool, clump_pool_create_buffer(pool, &(clump_allocation_desc){0}, 0, NULL, &buffer),
             CLUMP_ERR_USAGE, "0 bytes");
+    POOL_IS(pool, clump_pool_set_queues(pool, 1, NULL), CLUMP_ERR_USAGE, "1 queues");
+    POOL_IS(pool, clump_pool_set_queues(pool, 1, &other.queue), CLUMP_ERR_USAGE,
+            "another cl_context");
+    assert_int_equal(clump_pool_set_queues(NULL, 0, NULL), CLUMP_ERR_USAGE);
     assert_int_equal(clump_pool_create_buffer(NULL, &desc, 0, NULL, &buffer), CLUMP_ERR_USAGE);
     assert_int_equal(stats_of(pool).allocated, 0);
 
