@@ -98,8 +98,8 @@ static panel panel_of(const snapshot *s) {
 }
 
 static int lines_of_legend(const snapshot *s) {
-    int lines = 1 + (s->damaged_blocks != 0);
-    for (uint32_t i = 0; i < s->class_count; i++) lines += !s->classes[i].is_abstract;
+    int lines = 2 + (s->damaged_blocks != 0);
+    for (uint32_t i = 0; i < s->class_count; i++) lines += s->classes[i].blocks != 0;
     return lines;
 }
 
@@ -157,9 +157,11 @@ static void legend_line(picture *p, const class_entry *c, int colour, const char
 
 static void draw_legend(picture *p, const snapshot *s) {
     char text[TEXT_BYTES], bytes[40];
+    write_text(p, MARGIN, p->y, "empty full");
+    p->y += LINE;
     for (uint32_t i = 0; i < s->class_count; i++) {
         const class_entry *c = &s->classes[i];
-        if (c->is_abstract) continue;
+        if (!c->blocks) continue;
         snprintf(bytes, sizeof bytes, c->is_raw ? " of %llu bytes" : "", (ull)c->object_bytes);
         snprintf(text, sizeof text, "%.60s%s: %llu blocks, %llu of %llu slots taken, F %.4f",
                  c->name, bytes, (ull)c->blocks, (ull)c->objects, (ull)c->slots, c->fragmentation);
@@ -178,10 +180,9 @@ static void draw_dump(picture *p, const snapshot *s) {
     char text[TEXT_BYTES];
     snprintf(text, sizeof text, "%.150s", name ? name + 1 : s->path);
     write_text(p, MARGIN, p->y, text);
-    snprintf(text, sizeof text,
-             "%llu bytes, %llu blocks of %llu, %llu objects, F %.4f. Empty to full:", (ull)s->bytes,
-             (ull)s->blocks, (ull)s->block_granules * s->granule_bytes, (ull)s->objects,
-             s->fragmentation);
+    snprintf(text, sizeof text, "%llu bytes, %llu blocks of %llu, %llu objects, F %.4f. ",
+             (ull)s->bytes, (ull)s->blocks, (ull)s->block_granules * s->granule_bytes,
+             (ull)s->objects, s->fragmentation);
     write_text(p, MARGIN, p->y + LINE, text);
     p->y += 2 * LINE;
     draw_blocks(p, s, &at);
