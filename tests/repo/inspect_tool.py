@@ -37,9 +37,9 @@ blocks by fill, up to
    1  Body                   1       0       0       0       0       0       0       0       0       1
    5  (raw memory)           0       0       1       0       0       0       0       0       0       0
 
-     objects  class             made by
-         100  Body              kernel make, a.cl:7
-          29  Body              kernel ?, ?
+     objects          bytes  class             made by
+         100            800  Body              kernel make, a.cl:7
+          29            232  Body              kernel ?, ?
 '''
 
 DIFFERENCE = '''{a} -> {b}
@@ -54,10 +54,10 @@ Late                   16            0            4           +4         0      
 
 Of 12 blocks 1 changed their class, 1 are fuller, 0 are emptier.
 
-      change  class             made by
-         +27  Body              kernel make, a.cl:7
-         -29  Body              kernel ?, ?
-          +4  Late              kernel split, a.cl:9
+     objects         then       change          bytes  class             made by
+         100          127          +27           +216  Body              kernel make, a.cl:7
+           0            4           +4            +64  Late              kernel split, a.cl:9
+          29            0          -29           -232  Body              kernel ?, ?
 '''
 
 
@@ -119,6 +119,12 @@ def check_text(folder):
     expect(0, TABLES.replace('{path}', str(a)), a, exact=True)
     expect(0, f'\n\n{b}: a dump\n', a, b)
     expect(0, DIFFERENCE.replace('{a}', str(a)).replace('{b}', str(b)), 'diff', a, b, exact=True)
+    empty = {**DUMP, 'objects': 0, 'live': []}  # of a checked heap before anything was made: all places are new
+    expect(0, '           0          100         +100           +800  Body              kernel make, a.cl:7\n', 'diff', write(folder / 'e.json', empty), a)
+    expect(0, '         100            0         -100           -800  Body              kernel make, a.cl:7\n', 'diff', a, folder / 'e.json')
+    unchecked = {key: value for key, value in DUMP.items() if key != 'live'}  # it does not tell places: nothing is known of them
+    if 'made by' in expect(0, 'objects 129 -> 129', 'diff', write(folder / 'u.json', unchecked), a):
+        failures.append('places are compared with a heap that does not tell them')
     expect(0, 'are not compared one by one', 'diff', a, write(folder / 'c.json', {**DUMP, 'first_block': 5}))
     expect(0, 'usage: clump-inspect FILE...', '--help')
     page = folder / 'page.html'
