@@ -92,7 +92,7 @@ static void show_sums(const holding *h) {
 static void show_classes(holding *h) {
     const graph *g = h->g;
     uint32_t *before = h->dominator; /* no longer needed */
-    printf("\n%14s %12s %12s  %s\n", "keeps bytes", "objects", "its own", "class");
+    printf("\n%14s %12s %12s  %s\n", "keeps bytes", "objects", "own objects", "class");
     for (uint32_t id = 1; id <= clump_schema_get_class_count(g->schema); id++) {
         clump_class_info c;
         uint64_t bytes = h->bytes[g->top];
@@ -116,7 +116,7 @@ static void show_keepers(const holding *h, uint32_t from, uint32_t end, uint32_t
     best b = {.most = most};
     for (uint32_t n = from; n < end; n++) consider(&b, n, h->bytes[n]);
     if (!b.count) return;
-    printf("\n%14s %12s %12s  %s\n", "keeps bytes", "objects", "its own", what);
+    printf("\n%14s %12s %12s  %s\n", "keeps bytes", "objects", "own bytes", what);
     for (uint32_t i = 0; i < b.count; i++) {
         const uint32_t n = b.nodes[i];
         printf("%14" PRIu64 " %12" PRIu32 " %12" PRIu32 "  %s", h->bytes[n], h->kept[n],

@@ -175,9 +175,9 @@ static void tell_nothing(const naming *n) {
     char name[NODE_TEXT], other[NODE_TEXT];
     printf("nothing keeps %s alive: no root leads to it\n", graph_name(n->g, n->target, name));
     if (n->dead)
-        printf("  %" PRIu64 " references to it are of objects that no root leads to, as %s\n",
-               n->dead, graph_name(n->g, n->one_dead, other));
-    if (n->weak) printf("  %" PRIu64 " weak references to it\n", n->weak);
+        printf("  references to it of objects that no root leads to: %" PRIu64 ", as %s\n", n->dead,
+               graph_name(n->g, n->one_dead, other));
+    if (n->weak) printf("  weak references to it: %" PRIu64 "\n", n->weak);
 }
 
 /* A long way is cut in its middle. */
