@@ -193,7 +193,7 @@ def check_way(heap, path, options, roots, alive, o):
             else:
                 source, field = where.split('.')
                 good = good and source == heap.names[at]
-                at = heap.fields[at][field]
+                at = heap.fields[at].get(field)
             good = good and at is not None and heap.names[at] == to
         good = good and at == o
     if not good:

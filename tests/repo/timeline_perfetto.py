@@ -22,11 +22,11 @@ import browser  # noqa: E402
 CACHE = pathlib.Path(os.environ.get('CLUMP_PACKAGING') or pathlib.Path.home() / '.cache/clump/packaging')
 # A column of a number needs a number as its example, one of a text the word 'str'.
 QUERY = '''app.trace.engine.query(`select s.name as name, s.ts - trace_start() as ts, s.dur as dur, t.name as thread, p.name as process,
-    ifnull(extract_arg(s.arg_set_id, "args.bytes"), 0) as bytes from slice s join thread_track tt on s.track_id = tt.id
+    ifnull(extract_arg(s.arg_set_id, "args.bytes"), 0) as bytes, ifnull(t.is_main_thread, 0) as main from slice s join thread_track tt on s.track_id = tt.id
     join thread t using (utid) join process p using (upid) order by s.id`).then(r => {
     const rows = [];
-    for (const i = r.iter({name: "str", ts: 0, dur: 0, thread: "str", process: "str", bytes: 0}); i.valid(); i.next())
-        rows.push([i.name, i.ts, i.dur, i.thread, i.process, i.bytes]);
+    for (const i = r.iter({name: "str", ts: 0, dur: 0, thread: "str", process: "str", bytes: 0, main: 0}); i.valid(); i.next())
+        rows.push([i.name, i.ts, i.dur, i.thread, i.process, i.bytes, i.main]);
     return rows;
 })'''
 ERRORS = '''app.trace.engine.query(`select name || " " || value as what from stats where severity in ("error", "data_loss") and value > 0`).then(r => {
@@ -59,7 +59,7 @@ def expected(trace):
     events = trace['traceEvents']
     threads = {e['tid']: e['args']['name'] for e in events if e['name'] == 'thread_name'}
     process = next(e['args']['name'] for e in events if e['name'] == 'process_name')
-    return [[e['name'], round(e['ts'] * 1000), round(e['dur'] * 1000), threads[e['tid']], process, e.get('args', {}).get('bytes', 0)]
+    return [[e['name'], round(e['ts'] * 1000), round(e['dur'] * 1000), threads[e['tid']], process, e.get('args', {}).get('bytes', 0), 0]
             for e in events if e['ph'] == 'X']
 
 
