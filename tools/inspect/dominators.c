@@ -88,7 +88,7 @@ static void find_dominators(search *s, const uint64_t *in_begin, const uint32_t 
 
 int graph_dominators(const graph *g, uint32_t *dominator, uint32_t *order, uint32_t *found) {
     enum { ARRAYS = 9 };
-    search s = {.g = g, .node = order};
+    search s = {.g = g};
     uint64_t *in_begin = NULL;
     uint32_t *in = NULL, *words = malloc((size_t)g->nodes * ARRAYS * sizeof *words);
     s.edge = malloc((size_t)g->nodes * sizeof *s.edge);
@@ -99,6 +99,7 @@ int graph_dominators(const graph *g, uint32_t *dominator, uint32_t *order, uint3
                                      &s.bucket,    &s.bucket_next, &s.path};
         for (uint32_t i = 0; i < ARRAYS; i++) *arrays[i] = words + (size_t)g->nodes * i;
         for (uint32_t n = 0; n < g->nodes; n++) s.number[n] = dominator[n] = NOWHERE;
+        s.node = order;
         search_depth_first(&s);
         find_dominators(&s, in_begin, in);
         for (uint32_t w = 1; w < s.count; w++) dominator[s.node[w]] = s.node[s.dominator[w]];

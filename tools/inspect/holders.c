@@ -40,7 +40,7 @@ static void consider(best *b, uint32_t node, uint64_t key) {
 static int open_holding(holding *h) {
     const size_t nodes = h->g->nodes;
     h->order = malloc(nodes * sizeof *h->order);
-    h->dominator = malloc(nodes * sizeof *h->dominator);
+    h->dominator = calloc(nodes, sizeof *h->dominator);
     h->bytes = calloc(nodes, sizeof *h->bytes);
     h->kept = calloc(nodes, sizeof *h->kept);
     h->refs = calloc(nodes, sizeof *h->refs);
