@@ -138,8 +138,8 @@ def check_text(folder):
         failures.append('the page needs something from outside')
 
 
-def pixels(path):
-    """Rows of (red, green, blue) of a PNG of 8 bits without interlace, read by its published description."""
+def pixels(path, columns, lines):
+    """The first lines, of so many columns, of (red, green, blue) of a PNG of 8 bits without interlace, read by its published description."""
     data, at, packed = path.read_bytes(), 8, b''
     assert data[:8] == b'\x89PNG\r\n\x1a\n'
     while at < len(data):
@@ -151,16 +151,17 @@ def pixels(path):
             assert (bits, colour, interlaced) == (8, 2, 0)
         packed += content if kind == b'IDAT' else b''
         at += 12 + size
-    raw, stride, above, rows = zlib.decompress(packed), 3 * width, bytes(3 * width), []
-    for y in range(height):
-        kind, line = raw[y * (stride + 1)], bytearray(raw[y * (stride + 1) + 1:(y + 1) * (stride + 1)])
-        for x in range(stride):
+    raw, stride, used, above, rows = zlib.decompress(packed), 3 * width, 3 * columns, bytes(3 * width), []
+    assert len(raw) == height * (stride + 1) and columns <= width and lines <= height
+    for y in range(lines):
+        kind, line = raw[y * (stride + 1)], bytearray(raw[y * (stride + 1) + 1:y * (stride + 1) + 1 + used])
+        for x in range(used):
             left, up = line[x - 3] if x >= 3 else 0, above[x]
             corner = above[x - 3] if x >= 3 else 0
             nearest = min((left, up, corner), key=lambda v: abs(left + up - corner - v))
             line[x] = (line[x] + (0, left, up, (left + up) // 2, nearest)[kind]) & 255
         above = bytes(line)
-        rows.append([tuple(line[x:x + 3]) for x in range(0, stride, 3)])
+        rows.append([tuple(line[x:x + 3]) for x in range(0, used, 3)])
     return rows
 
 
@@ -173,7 +174,7 @@ def check_picture(folder):
         return
     expect(0, '', '--png', path, a, b, exact=True)
     expect(1, 'cannot be written', '--png', folder / 'none' / 'picture.png', a)
-    rows = pixels(path)
+    rows = pixels(path, 330, 240)
     left, top, cell = 12, 12 + 2 * 17, 24
     of_dump = 2 * 17 + cell + 12 + 5 * 17 + 24  # two lines, a row of blocks, five lines of legend, and what is between them
     free, red, white = (238, 238, 238), (224, 0, 0), (255, 255, 255)
