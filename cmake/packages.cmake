@@ -1,7 +1,7 @@
 # Packages for Debian and Ubuntu, by `cpack -G DEB` in a build tree that was configured with -DCMAKE_INSTALL_PREFIX=/usr and
 # -DBUILD_SHARED_LIBS=ON: libclumpX.Y, the library; libclump-dev; clump-tools; python3-clump, if the system's Python can build it.
-# Without the shared library there is no package for it and none for Python, and the others have it inside. docs/guide/packages.md shows the commands. Lintian finds no error in them; there is no folder
-# debian/, which would describe the same packages a second time.
+# Without the shared library there is no package for it and none for Python, and the others have it inside. docs/guide/packages.md shows the commands.
+# Names, sections, descriptions, changelog and copyright are those of scripts/packaging/debian, by which Debian's own tools make the same packages.
 #
 # Read first: install.cmake.
 set(abi "${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}")
@@ -18,34 +18,41 @@ set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION libs)
 set(CPACK_STRIP_FILES ON)
 
+# describe(COMPONENT PACKAGE): its package has the name, the section and the description that control has.
+set(debian "${PROJECT_SOURCE_DIR}/scripts/packaging/debian")
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${debian}/control" "${debian}/copyright")
+file(READ "${debian}/control" control)
+macro(describe component package)
+    if(NOT control MATCHES "\nPackage: ${package}\n")
+        message(FATAL_ERROR "scripts/packaging/debian/control has no package ${package}")
+    endif()
+    string(REGEX REPLACE "^.*\nPackage: ${package}\n" "" stanza "${control}")
+    string(REGEX REPLACE "\n\n.*$" "" stanza "${stanza}\n\n")
+    string(STRIP "${stanza}" stanza)
+    set(CPACK_DEBIAN_${component}_PACKAGE_NAME ${package})
+    if(stanza MATCHES "(^|\n)Section: ([a-z]+)")
+        set(CPACK_DEBIAN_${component}_PACKAGE_SECTION ${CMAKE_MATCH_2})
+    endif()
+    string(REGEX REPLACE "^.*\nDescription: " "" CPACK_DEBIAN_${component}_DESCRIPTION "${stanza}")
+endmacro()
+describe(LIB "libclump${abi}")
+describe(DEV libclump-dev)
+describe(TOOLS clump-tools)
+describe(PYTHON python3-clump)
+
 set(CPACK_COMPONENTS_ALL dev tools)
 if(BUILD_SHARED_LIBS)
     list(PREPEND CPACK_COMPONENTS_ALL lib)
     set(of_library "libclump${abi} (= ${PROJECT_VERSION}), ")
 endif()
-set(CPACK_DEBIAN_LIB_PACKAGE_NAME "libclump${abi}")
 set(CPACK_DEBIAN_LIB_PACKAGE_SHLIBDEPS ON)
 # CPack would write shlibs, too, and complain that the extension of Python has no SONAME.
 file(WRITE "${PROJECT_BINARY_DIR}/generated/shlibs" "libclump ${abi} libclump${abi} (>= ${PROJECT_VERSION})\n")
 file(WRITE "${PROJECT_BINARY_DIR}/generated/triggers" "activate-noawait ldconfig\n")
 set(CPACK_DEBIAN_LIB_PACKAGE_CONTROL_EXTRA "${PROJECT_BINARY_DIR}/generated/shlibs" "${PROJECT_BINARY_DIR}/generated/triggers")
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
-set(CPACK_DEBIAN_LIB_DESCRIPTION "dynamic object heap for OpenCL programs
- Objects of declared classes are created and freed inside kernels, visited in
- parallel, compacted and collected on the device.")
-set(CPACK_DEBIAN_DEV_PACKAGE_NAME libclump-dev)
-set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS "${of_library}ocl-icd-opencl-dev | opencl-dev, opencl-c-headers")
-set(CPACK_DEBIAN_DEV_DESCRIPTION "dynamic object heap for OpenCL programs (development files)
- Headers for C and C++, files for CMake and pkg-config, the sources of the
- kernels for reference, and examples.")
-set(CPACK_DEBIAN_TOOLS_PACKAGE_NAME clump-tools)
-set(CPACK_DEBIAN_TOOLS_PACKAGE_SECTION devel)
 set(CPACK_DEBIAN_TOOLS_PACKAGE_SHLIBDEPS ON)
-set(CPACK_DEBIAN_TOOLS_DESCRIPTION "dynamic object heap for OpenCL programs (tools)
- clump-info lists devices, clump-schema checks schemas, clump-inspect shows
- heaps. libclump-layer.so reports, records, limits and pools the memory of
- OpenCL programs that nobody changes.")
 find_program(CLUMP_SYSTEM_PYTHON python3 PATHS /usr/bin NO_DEFAULT_PATH)
 mark_as_advanced(CLUMP_SYSTEM_PYTHON)
 set(python_misses 1) # no package for Python
@@ -56,14 +63,9 @@ assert os.path.exists(os.path.join(sysconfig.get_paths()['include'], 'Python.h')
 endif()
 if(python_misses EQUAL 0)
     list(APPEND CPACK_COMPONENTS_ALL python)
-    set(CPACK_DEBIAN_PYTHON_PACKAGE_NAME python3-clump)
-    set(CPACK_DEBIAN_PYTHON_PACKAGE_SECTION python)
     set(CPACK_DEBIAN_PYTHON_PACKAGE_SHLIBDEPS ON)
     set(CPACK_DEBIAN_PYTHON_PACKAGE_DEPENDS
         "libclump${abi} (= ${PROJECT_VERSION}), python3, python3-cffi-backend, python3-numpy, python3-pyopencl")
-    set(CPACK_DEBIAN_PYTHON_DESCRIPTION "dynamic object heap for OpenCL programs (Python)
- Heaps, kernels, fields as NumPy arrays and as arrays of PyOpenCL, compaction,
- collection, files, and a pool as an allocator for PyOpenCL.")
     set(python_files "${PROJECT_BINARY_DIR}/python-package")
     install(CODE "execute_process(COMMAND \"${CMAKE_COMMAND}\" \"-DPYTHON=${CLUMP_SYSTEM_PYTHON}\"
         \"-DSOURCE=${PROJECT_SOURCE_DIR}/python\" \"-DBUILD=${PROJECT_BINARY_DIR}\" \"-DLIBDIR=${CMAKE_INSTALL_LIBDIR}\"
@@ -79,22 +81,10 @@ if(BUILD_SHARED_LIBS)
     set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS "${PROJECT_BINARY_DIR}")
 endif()
 if(CMAKE_INSTALL_PREFIX STREQUAL "/usr") # Debian's policy: each package has these two files
-    file(READ LICENSE licence)
-    string(REGEX REPLACE "^.*Copyright [^\n]*\n+" "" licence "${licence}")
-    string(STRIP "${licence}" licence)
-    string(REPLACE "\n" "\n " licence "${licence}")
-    string(REPLACE "\n \n" "\n .\n" licence "${licence}")
-    file(WRITE "${PROJECT_BINARY_DIR}/generated/copyright"
-        "Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/\nUpstream-Name: Clump\n\n"
-        "Files: *\nCopyright: The Clump authors\nLicense: MIT\n ${licence}\n")
-    string(TIMESTAMP date "%a, %d %b %Y 00:00:00 +0000" UTC) # of SOURCE_DATE_EPOCH, if that is set
-    file(WRITE "${PROJECT_BINARY_DIR}/generated/changelog"
-        "clump (${PROJECT_VERSION}) unstable; urgency=medium\n\n  * Version ${PROJECT_VERSION}: see CHANGELOG.md of the sources.\n\n"
-        " -- ${CPACK_PACKAGE_CONTACT}  ${date}\n")
-    clump_compressed("${PROJECT_BINARY_DIR}/generated/changelog" changelog)
+    clump_compressed("${debian}/changelog" changelog)
     foreach(component IN LISTS CPACK_COMPONENTS_ALL)
         string(TOUPPER "${component}" upper)
-        install(FILES "${PROJECT_BINARY_DIR}/generated/copyright" "${changelog}" COMPONENT ${component}
+        install(FILES "${debian}/copyright" "${changelog}" COMPONENT ${component}
             DESTINATION "${CMAKE_INSTALL_DATAROOTDIR}/doc/${CPACK_DEBIAN_${upper}_PACKAGE_NAME}")
     endforeach()
 endif()

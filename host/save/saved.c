@@ -103,47 +103,138 @@ uint64_t clump_saved_get_registered_count(const clump_saved *saved, uint32_t buf
     return buffer < saved->registered ? saved->registered_counts[buffer] : 0;
 }
 
-/* `count` things of `bytes` in pieces of up to `most` things. */
-static clump_status skip(clumpi_stream *s, uint32_t kind, uint64_t count, uint32_t bytes,
-                         uint32_t most, uint8_t *piece) {
+/* ---- All of it ------------------------------------------------------------------------------- */
+
+typedef struct reading {
+    clumpi_stream stream;
+    clump_saved saved;
+    uint64_t first[CLUMP_CLASSES_MAX + 2]; /* by class id: the number of its first object */
+    uint8_t *piece;
+    clump_saved_fn take;
+    void *user;
+} reading;
+
+static void number_classes(reading *r) {
+    for (uint32_t id = 1; id <= CLUMP_CLASSES_MAX; id++)
+        r->first[id + 1] = r->first[id] + r->saved.counts[id];
+}
+
+/* References must be null, or of the objects least .. end - 1. */
+static clump_status judge(reading *r, const clump_saved_part *part, uint64_t least, uint64_t end) {
+    const uint32_t words = part->count * (part->bytes / (uint32_t)sizeof(clump_ref));
+    const clump_ref *refs = part->data;
+    for (uint32_t i = 0; i < words; i++) {
+        if (!refs[i] || (refs[i] > least && refs[i] <= end)) continue;
+        clump_class_info c = {.name = "a registered buffer"};
+        if (part->buffer == CLUMP_SAVED_HANDLES) c.name = "a handle";
+        if (part->class_id) clump_schema_get_class(r->saved.schema, part->class_id, &c);
+        return clumpi_fail(r->stream.error, CLUMP_ERR_FORMAT,
+                           "%s is not right: %s%s%s has a reference to object %u, and can refer "
+                           "to objects %llu to %llu",
+                           clumpi_stream_name(&r->stream), c.name, part->field ? "." : "",
+                           part->field ? part->field->name : "", refs[i],
+                           (unsigned long long)least + 1, (unsigned long long)end);
+    }
+    return CLUMP_OK;
+}
+
+static clump_status hand_over(reading *r, const clump_saved_part *part) {
+    uint64_t least = 0, end = r->saved.objects;
+    int is_refs = !part->field;
+    if (part->field && part->field->type == CLUMP_TYPE_REF) {
+        clump_class_info to;
+        clump_schema_get_class(r->saved.schema, part->field->ref_class, &to);
+        least = r->first[to.id];
+        end = r->first[to.last + 1];
+        is_refs = 1;
+    }
+    clump_status status = is_refs ? judge(r, part, least, end) : CLUMP_OK;
+    if (status || !r->take) return status;
+    const int code = r->take(r->user, &r->saved, part);
+    return code ? clumpi_fail(r->stream.error, CLUMP_ERR_IO,
+                              "clump_saved_read: the function that takes parts ended it with %d",
+                              code)
+                : CLUMP_OK;
+}
+
+/* `count` things like those of `part`, in pieces of up to `most`. */
+static clump_status read_parts(reading *r, uint32_t kind, clump_saved_part part, uint64_t count,
+                               uint32_t most) {
     clump_status status = CLUMP_OK;
-    for (uint64_t from = 0; !status && from < count; from += most) {
-        uint32_t n = (uint32_t)(count - from < most ? count - from : most) * bytes;
-        status = clumpi_piece_read(s, kind, piece, n);
-        if (!status && kind == CLUMPI_KIND_VALUES) status = clumpi_stream_progress(s, n);
+    part.data = r->piece;
+    for (; !status && part.from < count; part.from += part.count) {
+        const uint64_t left = count - part.from;
+        part.count = left < most ? (uint32_t)left : most;
+        const uint32_t bytes = part.count * part.bytes;
+        status = clumpi_piece_read(&r->stream, kind, r->piece, bytes);
+        clump_ref *words = (clump_ref *)r->piece;
+        for (uint32_t i = 0; kind == CLUMPI_KIND_HANDLES && i < part.count; i++)
+            if (words[i] == CLUMPI_HANDLE_NONE) words[i] = 0;
+        if (!status) status = hand_over(r, &part);
+        if (!status && kind == CLUMPI_KIND_VALUES)
+            status = clumpi_stream_progress(&r->stream, bytes);
     }
     return status;
 }
 
-static clump_status skip_all(clumpi_stream *s, const clump_saved *saved, uint8_t *piece) {
+static clump_status read_all(reading *r) {
+    const clump_saved *saved = &r->saved;
     const uint32_t word = sizeof(clump_ref), words = saved->piece_bytes / word;
     clump_status status = CLUMP_OK;
     for (clumpi_saved_column c = {.owner = 0}; !status && clumpi_saved_next(saved, &c);)
-        status = skip(s, CLUMPI_KIND_VALUES, c.objects, c.object_bytes, c.piece_objects, piece);
+        status =
+            read_parts(r, CLUMPI_KIND_VALUES,
+                       (clump_saved_part){
+                           .field = &c.field, .class_id = c.class_info.id, .bytes = c.object_bytes},
+                       c.objects, c.piece_objects);
     for (uint32_t i = 0; !status && i < saved->registered; i++)
-        status = skip(s, CLUMPI_KIND_REGISTERED, saved->registered_counts[i], word, words, piece);
-    if (!status) status = skip(s, CLUMPI_KIND_HANDLES, saved->handles, word, words, piece);
-    return status ? status : clumpi_end_read(s);
+        status =
+            read_parts(r, CLUMPI_KIND_REGISTERED, (clump_saved_part){.buffer = i, .bytes = word},
+                       saved->registered_counts[i], words);
+    if (!status)
+        status = read_parts(r, CLUMPI_KIND_HANDLES,
+                            (clump_saved_part){.buffer = CLUMP_SAVED_HANDLES, .bytes = word},
+                            saved->handles, words);
+    return status ? status : clumpi_end_read(&r->stream);
+}
+
+static clump_status read_saved(const clump_load_desc *desc, const char *call,
+                               const clump_allocator *allocator, clump_saved_fn take, void *user,
+                               clump_error *error) {
+    const clump_allocator a = clumpi_allocator_resolve(allocator);
+    clumpi_stream s;
+    clump_status status = clumpi_stream_open(&s, desc, call, &a, error);
+    if (status) return status;
+    reading *r = clumpi_alloc(&a, sizeof *r);
+    if (!r) {
+        clumpi_stream_close(&s);
+        return clumpi_fail(error, CLUMP_ERR_MEMORY, "no host memory for reading a saved heap");
+    }
+    r->stream = s;
+    r->take = take;
+    r->user = user;
+    status = clumpi_head_read(&r->stream, &r->saved);
+    if (!status) {
+        number_classes(r);
+        r->piece = clumpi_alloc(&a, clumpi_saved_piece_most(&r->saved));
+        if (!r->piece)
+            status = clumpi_fail(error, CLUMP_ERR_MEMORY, "no host memory for a piece of %u bytes",
+                                 clumpi_saved_piece_most(&r->saved));
+    }
+    if (!status) status = read_all(r);
+    clumpi_free(&a, r->piece);
+    clumpi_saved_clear(&r->saved);
+    clumpi_stream_close(&r->stream);
+    clumpi_free(&a, r);
+    return status;
+}
+
+clump_status clump_saved_read(const clump_load_desc *desc, const clump_allocator *allocator,
+                              clump_saved_fn take, void *user, clump_error *error) {
+    return read_saved(desc, "clump_saved_read", allocator, take, user, error);
 }
 
 clump_status clump_saved_check(const clump_load_desc *desc, const clump_allocator *allocator,
                                clump_error *error) {
-    const clump_allocator a = clumpi_allocator_resolve(allocator);
-    clumpi_stream s;
-    clump_status status = clumpi_stream_open(&s, desc, "clump_saved_check", &a, error);
-    if (status) return status;
-    clump_saved saved = {.schema = NULL};
-    uint8_t *piece = NULL;
-    status = clumpi_head_read(&s, &saved);
-    if (!status) {
-        piece = clumpi_alloc(&a, clumpi_saved_piece_most(&saved));
-        if (!piece)
-            status = clumpi_fail(error, CLUMP_ERR_MEMORY, "no host memory for a piece of %u bytes",
-                                 clumpi_saved_piece_most(&saved));
-    }
-    if (!status) status = skip_all(&s, &saved, piece);
-    clumpi_free(&a, piece);
-    clumpi_saved_clear(&saved);
-    clumpi_stream_close(&s);
-    return status;
+    return read_saved(desc, "clump_saved_check", allocator, NULL, NULL, error);
 }

@@ -148,8 +148,40 @@ CLUMP_API uint64_t clump_saved_get_objects(const clump_saved *saved, uint32_t cl
 CLUMP_API uint32_t clump_saved_get_registered(const clump_saved *saved);
 CLUMP_API uint64_t clump_saved_get_registered_count(const clump_saved *saved, uint32_t buffer);
 
-/* FUNCTION. Read all of it and compare all checksums. What is in it that only a device looks at, references, is not judged.
- * Arguments and results as clump_saved_open(); desc->progress is told. */
+/* Values of one field of consecutive objects of a class, or references outside of objects. A reference is the number of its
+ * object plus 1, and 0 for null. Objects are numbered from 0 on: those of the first class that has some, then those of the next,
+ * by id, each in the order of clump_heap_read_refs(). */
+typedef struct clump_saved_part {
+    const clump_field_info *field; /* NULL: they are references outside of objects */
+    uint32_t class_id;             /* of the objects, exactly; 0 without a field */
+    uint32_t buffer; /* without a field: the registered buffer, or CLUMP_SAVED_HANDLES */
+    uint64_t from;   /* objects of the class, or references, that come before these */
+    uint32_t count;  /* of them */
+    uint32_t bytes;  /* of each: an array whole, its elements one after the other */
+    const void *data;
+} clump_saved_part;
+
+/* For `buffer`: the references are those of the handles 1, 2, ...; a number that is not in use has 0. */
+#define CLUMP_SAVED_HANDLES UINT32_MAX
+
+/* Takes a part, which is there during the call. Returns 0; another number ends the reading, which fails with CLUMP_ERR_IO. */
+typedef int (*clump_saved_fn)(void *user, const clump_saved *saved, const clump_saved_part *part);
+
+/* FUNCTION. Read all of it without a device, and hand over what it holds: for each class with objects, by id, its own fields, then
+ * those of its base; then the registered buffers; then the handles. All checksums are compared, and each reference must be of an object that
+ * is there, and that its field can refer to. What was handed over before a failure is right.
+ *   desc       [in]             path or read; progress is told
+ *   allocator  [in, optional]   as clump_saved_open()
+ *   take       [in, optional]   gets each part, in the order of the file
+ *   user       [in]             for `take`
+ *   error      [out, optional]
+ * Returns CLUMP_OK; CLUMP_ERR_USAGE; CLUMP_ERR_IO a file cannot be read, or a function said so; CLUMP_ERR_FORMAT; CLUMP_ERR_UNSUPPORTED;
+ * CLUMP_ERR_MEMORY. */
+CLUMP_API clump_status clump_saved_read(const clump_load_desc *desc,
+                                        const clump_allocator *allocator, clump_saved_fn take,
+                                        void *user, clump_error *error);
+
+/* FUNCTION. The same without taking anything: is the file whole and right? */
 CLUMP_API clump_status clump_saved_check(const clump_load_desc *desc,
                                          const clump_allocator *allocator, clump_error *error);
 

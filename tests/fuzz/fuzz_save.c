@@ -1,8 +1,8 @@
-/* Fuzzing of what reads saved heaps: clump_saved_open(), clump_saved_check().
+/* Fuzzing of what reads saved heaps: clump_saved_open(), clump_saved_read(), clump_saved_check().
  *
  * The first byte says how: bit 0, checksums are made right first (reseal.h), so that what they protect is read, too; bit 1, the bytes
  * are a file, else they come from a function; bit 2, reads are short now and then, which is the end. What must hold for all bytes: an error has words and
- * leaves nothing; what is accepted has a schema and adds up, was read to its last byte and no further, is refused with a byte less, and is the
+ * leaves nothing; what is accepted has a schema and adds up, also part by part, was read to its last byte and no further, is refused with a byte less, and is the
  * same when its head is written and read again.
  * Read first: fuzz.h, host/save/format.h.
  */
@@ -76,6 +76,41 @@ static void check_saved(const clump_saved *saved) {
     check_head(saved);
 }
 
+typedef struct sums {
+    uint64_t values, references;
+} sums;
+
+static int add_part(void *user, const clump_saved *saved, const clump_saved_part *part) {
+    sums *s = user;
+    uint32_t sum = 0;
+    for (uint64_t i = 0; i < (uint64_t)part->count * part->bytes; i++)
+        sum += ((const uint8_t *)part->data)[i];
+    REQUIRE(sum <= part->count * 255u * part->bytes); /* all of it is there */
+    REQUIRE(!part->field || part->class_id);
+    *(part->field ? &s->values : &s->references) += (uint64_t)part->count * part->bytes;
+    for (uint32_t i = 0; !part->field && i < part->count; i++)
+        REQUIRE(((const clump_ref *)part->data)[i] <= clump_saved_get_objects(saved, 0));
+    return 0;
+}
+
+/* A file that is right, part by part. */
+static void check_parts(source *from) {
+    const clump_load_desc desc = {.read = take, .user = from};
+    clump_saved *saved;
+    clump_error error;
+    sums s = {0, 0};
+    from->at = 0;
+    REQUIRE(!clump_saved_open(&desc, NULL, &saved, &error));
+    uint64_t references = saved->handles;
+    for (uint32_t i = 0; i < clump_saved_get_registered(saved); i++)
+        references += clump_saved_get_registered_count(saved, i);
+    from->at = 0;
+    REQUIRE(!clump_saved_read(&desc, NULL, add_part, &s, &error));
+    REQUIRE(s.values == clumpi_saved_value_bytes(saved));
+    REQUIRE(s.references == references * sizeof(clump_ref));
+    clump_saved_destroy(saved);
+}
+
 static void run(const clump_load_desc *desc, source *from) {
     clump_error error = {0};
     clump_saved *saved = (clump_saved *)from;
@@ -100,7 +135,9 @@ static void run(const clump_load_desc *desc, source *from) {
     source less = {.data = from->data, .bytes = from->at - 1};
     REQUIRE(clump_saved_check(&(clump_load_desc){.read = take, .user = &less}, NULL, &error) ==
             CLUMP_ERR_FORMAT);
-    const char *path = fuzz_file(0, from->data, from->at);
+    const size_t whole = from->at;
+    check_parts(from);
+    const char *path = fuzz_file(0, from->data, whole);
     REQUIRE(!clump_saved_check(&(clump_load_desc){.path = path}, NULL, &error));
 }
 

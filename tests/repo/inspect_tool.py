@@ -4,35 +4,22 @@
     inspect_tool.py TOOL DIFF_DUMP
 
 DIFF_DUMP is the program of tests/diff/heap/diff_dump.c, which makes real dumps and a saved heap. Exit status 77: it found no device;
-everything else was checked then. The page is opened in headless Chromium if there is one (CHROMIUM names it; else the PATH is
-searched), which clicks and moves on it. Without one it is checked as a text, and the test says so.
+everything else was checked then. The page is checked as a text; inspect_page.py opens it in a browser.
 """
-import copy
-import html
 import json
-import os
 import pathlib
 import re
-import shutil
+import struct
 import subprocess
 import sys
 import tempfile
+import zlib
+
+sys.dont_write_bytecode = True
+from sample_dumps import CLASS, DUMP, NOTHING, RAW, later, write  # noqa: E402
 
 TOOL, DIFF_DUMP = sys.argv[1:3]
 failures = []
-
-CLASS = {'id': 1, 'name': 'Body', 'raw': False, 'object_bytes': 8, 'capacity': 128, 'objects': 129, 'slots': 256, 'blocks': 2,
-         'active_blocks': 1, 'fragmentation': 0.496094, 'fill': [1, 0, 0, 0, 0, 0, 0, 0, 0, 1]}
-NOTHING = {'id': 2, 'name': 'Nothing</script>', 'raw': False, 'object_bytes': 0, 'capacity': 0, 'objects': 0, 'slots': 0, 'blocks': 0,
-           'active_blocks': 0, 'fragmentation': 0, 'fill': [0] * 10}
-RAW = {'id': 5, 'name': '(raw memory)', 'raw': True, 'object_bytes': 64, 'capacity': 64, 'objects': 16, 'slots': 64, 'blocks': 1,
-       'active_blocks': 1, 'fragmentation': 0.75, 'fill': [0, 0, 1, 0, 0, 0, 0, 0, 0, 0]}
-DUMP = {'format': 'clump heap 1', 'bytes': 65536, 'metadata_bytes': 16384, 'granule_bytes': 512, 'block_granules': 8, 'first_block': 4,
-        'blocks': 12, 'free_blocks': 8, 'damaged_blocks': 1, 'raw_blocks': 1, 'raw_bytes': 1024, 'objects': 129, 'slots': 256,
-        'fragmentation': 0.496094, 'classes': [CLASS, NOTHING, RAW],
-        'live': [{'class': 'Body', 'kernel': 'make', 'program': 'a.cl', 'line': 7, 'objects': 100},
-                 {'class': 'Body', 'kernel': None, 'program': None, 'line': 0, 'objects': 29}],
-        'block_class': [1, 0, 5, None, 1] + [0] * 7, 'block_used': [128, 0, 16, 0, 1] + [0] * 7}
 
 TABLES = '''{path}: a dump
   65536 bytes, of these 16384 metadata
@@ -50,9 +37,9 @@ blocks by fill, up to
    1  Body                   1       0       0       0       0       0       0       0       0       1
    5  (raw memory)           0       0       1       0       0       0       0       0       0       0
 
-     objects  class             made by
-         100  Body              kernel make, a.cl:7
-          29  Body              kernel ?, ?
+     objects          bytes  class             made by
+         100            800  Body              kernel make, a.cl:7
+          29            232  Body              kernel ?, ?
 '''
 
 DIFFERENCE = '''{a} -> {b}
@@ -67,22 +54,11 @@ Late                   16            0            4           +4         0      
 
 Of 12 blocks 1 changed their class, 1 are fuller, 0 are emptier.
 
-      change  class             made by
-         +27  Body              kernel make, a.cl:7
-         -29  Body              kernel ?, ?
-          +4  Late              kernel split, a.cl:9
+     objects         then       change          bytes  class             made by
+         100          127          +27           +216  Body              kernel make, a.cl:7
+           0            4           +4            +64  Late              kernel split, a.cl:9
+          29            0          -29           -232  Body              kernel ?, ?
 '''
-
-
-def later():
-    """What becomes of DUMP: a class for the raw memory, a block that is fuller, another place."""
-    d = copy.deepcopy(DUMP)
-    d.update(objects=160, fragmentation=0.375)
-    d['classes'][0].update(objects=160, fragmentation=0.375)
-    d['classes'][2] = {**RAW, 'id': 3, 'name': 'Late', 'raw': False, 'object_bytes': 16, 'objects': 4, 'fragmentation': 0.9375}
-    d['live'] = [{**DUMP['live'][0], 'objects': 127}, {'class': 'Late', 'kernel': 'split', 'program': 'a.cl', 'line': 9, 'objects': 4}]
-    d['block_class'][2], d['block_used'][2], d['block_used'][4] = 3, 4, 32
-    return d
 
 
 def expect(status, words, *arguments, exact=False):
@@ -95,9 +71,8 @@ def expect(status, words, *arguments, exact=False):
     return done.stdout
 
 
-def write(path, dump):
-    path.write_text(dump if isinstance(dump, str) else json.dumps(dump))
-    return path
+def expect_any(*arguments):
+    return subprocess.run([TOOL, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False).stdout
 
 
 def check_refused(folder):
@@ -135,7 +110,7 @@ def check_refused(folder):
         expect(1, words, wrong)
     expect(1, 'cannot be opened', folder / 'none')
     expect(1, 'cannot be written', '--html', folder / 'none' / 'page.html', write(folder / 'a.json', DUMP))
-    for arguments in [[], ['diff'], ['diff', 'a'], ['diff', 'a', 'b', 'c'], ['--html'], ['--html', 'a'], ['--wrong'], ['a', '--html', 'b']]:
+    for arguments in [[], ['diff'], ['diff', 'a'], ['diff', 'a', 'b', 'c'], ['--html'], ['--html', 'a'], ['--png', 'a'], ['--wrong'], ['a', '--html', 'b']]:
         expect(2, 'usage: clump-inspect FILE...', *arguments)
 
 
@@ -144,6 +119,12 @@ def check_text(folder):
     expect(0, TABLES.replace('{path}', str(a)), a, exact=True)
     expect(0, f'\n\n{b}: a dump\n', a, b)
     expect(0, DIFFERENCE.replace('{a}', str(a)).replace('{b}', str(b)), 'diff', a, b, exact=True)
+    empty = {**DUMP, 'objects': 0, 'live': []}  # of a checked heap before anything was made: all places are new
+    expect(0, '           0          100         +100           +800  Body              kernel make, a.cl:7\n', 'diff', write(folder / 'e.json', empty), a)
+    expect(0, '         100            0         -100           -800  Body              kernel make, a.cl:7\n', 'diff', a, folder / 'e.json')
+    unchecked = {key: value for key, value in DUMP.items() if key != 'live'}  # it does not tell places: nothing is known of them
+    if 'made by' in expect(0, 'objects 129 -> 129', 'diff', write(folder / 'u.json', unchecked), a):
+        failures.append('places are compared with a heap that does not tell them')
     expect(0, 'are not compared one by one', 'diff', a, write(folder / 'c.json', {**DUMP, 'first_block': 5}))
     expect(0, 'usage: clump-inspect FILE...', '--help')
     page = folder / 'page.html'
@@ -155,73 +136,62 @@ def check_text(folder):
         failures.append('the page does not have the dumps')
     if re.search(r'\b(src|href)=|https?:|@import', text):
         failures.append('the page needs something from outside')
-    return page
 
 
-# What is done on the page, and what must come of it.
-ACTIONS = '''<script>
-const told = [], id = name => document.getElementById(name);
-function point(block) {
-    const g = grid(), x = (block % g.columns + 0.5) * g.cell - left, y = (Math.floor(block / g.columns) + 0.5) * g.cell - top_;
-    const box = canvas.getBoundingClientRect();
-    canvas.dispatchEvent(new PointerEvent("pointermove", {clientX: box.left + canvas.clientLeft + x, clientY: box.top + canvas.clientTop + y}));
-    const ratio = window.devicePixelRatio || 1;
-    const colour = canvas.getContext("2d").getImageData(x * ratio, y * ratio, 1, 1).data.slice(0, 3).join(" ");
-    told.push(id("hover").textContent + " | " + colour);
-}
-told.push(id("name").textContent.replace(/.*\\//, "") + " " + id("step").textContent + " " + canvas.dataset.drawn);
-[0, 1, 2, 3, 4].forEach(point);
-for (let i = 0; i < 6; i++) id("in").click();
-told.push("zoomed " + (Number(canvas.dataset.drawn) < 12));
-id("all").click();
-told.push("all " + canvas.dataset.drawn);
-id("time").value = 1;
-id("time").dispatchEvent(new Event("input"));
-told.push(id("name").textContent.replace(/.*\\//, "") + " " + id("step").textContent);
-point(2);
-point(4);
-id("before").click();
-told.push(id("classes").rows.length + " " + id("live").rows[2].textContent);
-document.body.append(Object.assign(document.createElement("pre"), {id: "told", textContent: told.join("\\n")}));
-</script>
-'''
-TOLD = '''a.json 1 of 2 12
-block 4: Body, 128 of 128 slots, 100.0% full | DARK
-block 5: free | 238 238 238
-block 6: (raw memory) of 64 bytes, 16 of 64 slots, 25.0% full | OTHER
-block 7: damaged | 224 0 0
-block 8: Body, 1 of 128 slots, 0.8% full | LIGHT
-zoomed true
-all 12
-b.json 2 of 2
-block 6: Late, 4 of 64 slots, 6.3% full | OTHER
-block 8: Body, 32 of 128 slots, 25.0% full | LIGHT
-5 29Bodykernel ?, ?'''
+def pixels(path, columns, lines):
+    """The first lines, of so many columns, of (red, green, blue) of a PNG of 8 bits without interlace, read by its published description."""
+    data, at, packed = path.read_bytes(), 8, b''
+    assert data[:8] == b'\x89PNG\r\n\x1a\n'
+    while at < len(data):
+        size, kind = struct.unpack('>I4s', data[at:at + 8])
+        content = data[at + 8:at + 8 + size]
+        assert zlib.crc32(kind + content) == struct.unpack('>I', data[at + 8 + size:at + 12 + size])[0]
+        if kind == b'IHDR':
+            width, height, bits, colour, _, _, interlaced = struct.unpack('>IIBBBBB', content)
+            assert (bits, colour, interlaced) == (8, 2, 0)
+        packed += content if kind == b'IDAT' else b''
+        at += 12 + size
+    raw, stride, used, above, rows = zlib.decompress(packed), 3 * width, 3 * columns, bytes(3 * width), []
+    assert len(raw) == height * (stride + 1) and columns <= width and lines <= height
+    for y in range(lines):
+        kind, line = raw[y * (stride + 1)], bytearray(raw[y * (stride + 1) + 1:y * (stride + 1) + 1 + used])
+        for x in range(used):
+            left, up = line[x - 3] if x >= 3 else 0, above[x]
+            corner = above[x - 3] if x >= 3 else 0
+            nearest = min((left, up, corner), key=lambda v: abs(left + up - corner - v))
+            line[x] = (line[x] + (0, left, up, (left + up) // 2, nearest)[kind]) & 255
+        above = bytes(line)
+        rows.append([tuple(line[x:x + 3]) for x in range(0, used, 3)])
+    return rows
 
 
-def check_browser(folder, page):
-    browser = os.environ.get('CHROMIUM') or shutil.which('chromium') or shutil.which('chromium-browser') or shutil.which('google-chrome')
-    if not browser:
-        print('no Chromium: the page was checked as a text, and not opened')
+def check_picture(folder):
+    """Each block in its place with its colour, in both dumps; what the page draws has the same ones."""
+    a, b = write(folder / 'a.json', DUMP), write(folder / 'b.json', later())
+    path = folder / 'picture.png'
+    if 'built without libgd' in expect_any('--png', path, a, b):
+        print('without libgd: no pictures were drawn')
         return
-    acted = folder / 'acted.html'
-    acted.write_text(page.read_text().replace('</body>', ACTIONS + '</body>'))
-    done = subprocess.run([browser, '--headless', '--no-sandbox', '--disable-gpu', f'--user-data-dir={folder}/profile', '--dump-dom',
-                           '--window-size=1100,900', acted.as_uri()], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=120,
-                          check=False)
-    found = re.search(r'<pre id="told">(.*?)</pre>', done.stdout, re.S)
-    if not found and '<canvas' not in done.stdout:
-        print('Chromium does not run here: the page was not opened\n' + done.stderr[-500:])
-        return
-    told = html.unescape(found[1]).split('\n') if found else ['the script ended early']
-    colours = [sum(map(int, line.split(' | ')[1].split())) for line in told if ' | ' in line]
-    expected = [re.escape(line) for line in TOLD.split('\n')]
-    expected = [re.sub(r'DARK|OTHER|LIGHT', r'\\d+ \\d+ \\d+', line) for line in expected]
-    if len(told) != len(expected) or not all(re.fullmatch(e, t) for e, t in zip(expected, told)):
-        failures.append('in the browser the page tells\n' + '\n'.join(told) + '\nexpected\n' + TOLD)
-    elif not colours[0] < colours[6] < colours[4]:
-        failures.append(f'fuller blocks are not darker: {colours}')
-    print(f'the page was opened by {browser}')
+    expect(0, '', '--png', path, a, b, exact=True)
+    expect(1, 'cannot be written', '--png', folder / 'none' / 'picture.png', a)
+    rows = pixels(path, 330, 240)
+    left, top, cell = 12, 12 + 2 * 17, 24
+    of_dump = 2 * 17 + cell + 12 + 5 * 17 + 24  # two lines, a row of blocks, five lines of legend, and what is between them
+    free, red, white = (238, 238, 238), (224, 0, 0), (255, 255, 255)
+    seen = []
+    for which, dump in enumerate((DUMP, later())):
+        line = rows[top + which * of_dump + 5]
+        seen += [line[left + block * cell + 5] for block in range(13)]
+        for block, id_ in enumerate(dump['block_class']):
+            if (seen[13 * which + block] == red) != (id_ is None) or (seen[13 * which + block] == free) != (id_ == 0):
+                failures.append(f'picture: dump {which}, block {block} is {seen[13 * which + block]}')
+        if line[left + 12 * cell + 5] != white:
+            failures.append('picture: there is a block too many')
+    full, almost_empty, raw, quarter, late = seen[0], seen[4], seen[2], seen[17], seen[15]
+    if not sum(full) < sum(quarter) < sum(almost_empty):
+        failures.append(f'picture: fuller blocks are not darker: {full} {quarter} {almost_empty}')
+    if not max(full) == full[2] or len({full, raw, late}) != 3:
+        failures.append(f'picture: colours of classes: {full} {raw} {late}')
 
 
 def check_real(folder):
@@ -246,6 +216,7 @@ def check_real(folder):
     expect(1, 'a saved heap has no blocks to draw', '--html', folder / 'page.html', saved)
     write(folder / 'cut.clump', '').write_bytes(saved.read_bytes()[:100])
     expect(1, 'neither a dump nor a saved heap: ', folder / 'cut.clump')
+    expect(1, 'a saved heap has no blocks to draw', '--png', folder / 'picture.png', saved)
     expect(0, '', '--html', folder / 'real.html', *(folder / f'{name}.json' for name in names), exact=True)
     return True
 
@@ -254,7 +225,8 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         check_refused(folder)
-        check_browser(folder, check_text(folder))
+        check_text(folder)
+        check_picture(folder)
         had_device = check_real(folder)
     for failure in failures:
         print('FAILED:', failure)

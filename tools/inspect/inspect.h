@@ -4,7 +4,7 @@
  * block, no block names a class that is not there, and none has more slots taken than its class has. So nothing that
  * shows a snapshot checks that again.
  *
- * Read first: docs/guide/seeing-the-heap.md. Read next: snapshot.c, main.c.
+ * Read first: docs/guide/seeing-the-heap.md. Read next: snapshot.c, main.c; of saved heaps graph.h.
  */
 #ifndef INSPECT_H
 #define INSPECT_H
@@ -44,6 +44,9 @@ typedef struct snapshot {
     const cJSON *block_class, *block_used; /* the first entry of each array */
 } snapshot;
 
+/* Words about a file, on stderr. Returns 0. */
+int complain(const char *path, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
 /* Read a dump or a saved heap, told by what the file begins with. Returns 1; or 0 with words on stderr, and nothing to free. */
 int read_snapshot(const char *path, snapshot *s);
 void free_snapshot(snapshot *s);
@@ -54,5 +57,8 @@ void show_difference(const snapshot *a, const snapshot *b);
 
 /* A page that draws the blocks of all dumps, one after the other. Returns 1; or 0 with words on stderr. */
 int write_page(const char *path, const snapshot *dumps, size_t count);
+
+/* A picture, as PNG, that draws the blocks of all dumps, one below the other, each with its legend. Likewise. */
+int write_picture(const char *path, const snapshot *dumps, size_t count);
 
 #endif

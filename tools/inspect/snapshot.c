@@ -6,9 +6,7 @@
 #include "clump/clump.h"
 #include "inspect.h"
 
-static int complain(const char *path, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-static int complain(const char *path, const char *format, ...) {
+int complain(const char *path, const char *format, ...) {
     va_list args;
     va_start(args, format);
     fprintf(stderr, "clump-inspect: %s: ", path);

@@ -66,6 +66,14 @@ static void show_classes(const snapshot *s) {
     }
 }
 
+/* Of an object of a class; 0: there is none of that name. */
+static uint64_t bytes_of(const snapshot *s, const char *class_name) {
+    for (uint32_t i = 0; i < s->class_count; i++)
+        if (!s->classes[i].is_raw && strcmp(s->classes[i].name, class_name) == 0)
+            return s->classes[i].object_bytes;
+    return 0;
+}
+
 static void show_place(const live_entry *l, int width) {
     printf("  %-*s  kernel %s, %s", width, l->class_name, unknown(l->kernel), unknown(l->program));
     if (l->line) printf(":%llu", (ull)l->line);
@@ -79,9 +87,11 @@ void show_tables(const snapshot *s) {
     }
     show_head(s);
     show_classes(s);
-    if (s->live_count) printf("\n%12s  %-*s  made by\n", "objects", name_width(s, 5), "class");
+    if (s->live_count)
+        printf("\n%12s %14s  %-*s  made by\n", "objects", "bytes", name_width(s, 5), "class");
     for (uint32_t i = 0; i < s->live_count; i++) {
-        printf("%12llu", (ull)s->live[i].objects);
+        printf("%12llu %14llu", (ull)s->live[i].objects,
+               (ull)(s->live[i].objects * bytes_of(s, s->live[i].class_name)));
         show_place(&s->live[i], name_width(s, 5));
     }
 }
@@ -149,14 +159,62 @@ static uint64_t live_at(const snapshot *s, const live_entry *place) {
     return 0;
 }
 
-/* Places of `s` where `other` has another number; if `only_new`, those that `other` does not have. */
-static void show_live_changes(const snapshot *s, const snapshot *other, int only_new, int width) {
-    for (uint32_t i = 0; i < s->live_count; i++) {
-        uint64_t there = live_at(other, &s->live[i]), here = s->live[i].objects;
-        if (here == there || (only_new && there)) continue;
-        printf("%+12lld", (long long)(only_new ? here : there - here));
-        show_place(&s->live[i], width);
+typedef struct change {
+    const live_entry *place;
+    uint64_t objects, then;
+    int64_t bytes;
+} change;
+
+/* What grew most, first; what shrank most, last. */
+static int by_bytes(const void *a, const void *b) {
+    const change *c = a, *d = b;
+    if (c->bytes != d->bytes) return c->bytes < d->bytes ? 1 : -1;
+    return (c->then < d->then) - (c->then > d->then);
+}
+
+/* A dump without objects has no places to tell. */
+static int tells_places(const snapshot *s) {
+    return !s->saved && (s->live_count || !s->objects);
+}
+
+static uint32_t find_changes(const snapshot *a, const snapshot *b, change *changes) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < a->live_count; i++) {
+        const live_entry *l = &a->live[i];
+        changes[count++] = (change){.place = l, .objects = l->objects, .then = live_at(b, l)};
     }
+    for (uint32_t i = 0; i < b->live_count; i++)
+        if (!live_at(a, &b->live[i]))
+            changes[count++] = (change){.place = &b->live[i], .then = b->live[i].objects};
+    for (uint32_t i = 0; i < count; i++) {
+        change *c = &changes[i];
+        const snapshot *s = c->then ? b : a;
+        c->bytes =
+            ((int64_t)c->then - (int64_t)c->objects) * (int64_t)bytes_of(s, c->place->class_name);
+    }
+    return count;
+}
+
+static void show_live_changes(const snapshot *a, const snapshot *b, int width) {
+    const uint32_t most = a->live_count + b->live_count;
+    if (!tells_places(a) || !tells_places(b) || !most) return;
+    change *changes = calloc(most, sizeof *changes);
+    if (!changes) {
+        complain(b->path, "no memory for the places of its objects");
+        return;
+    }
+    const uint32_t count = find_changes(a, b, changes);
+    qsort(changes, count, sizeof *changes, by_bytes);
+    printf("\n%12s %12s %12s %14s  %-*s  made by\n", "objects", "then", "change", "bytes", width,
+           "class");
+    for (uint32_t i = 0; i < count; i++) {
+        const change *c = &changes[i];
+        if (c->then == c->objects) continue;
+        printf("%12llu %12llu %+12lld %+14lld", (ull)c->objects, (ull)c->then,
+               (long long)(c->then - c->objects), (long long)c->bytes);
+        show_place(c->place, width);
+    }
+    free(changes);
 }
 
 void show_difference(const snapshot *a, const snapshot *b) {
@@ -177,8 +235,5 @@ void show_difference(const snapshot *a, const snapshot *b) {
         if (!find_class(a, &b->classes[i]))
             show_class_change(NULL, &b->classes[i], width, has_blocks);
     if (has_blocks) show_block_changes(a, b);
-    if (!a->live_count || !b->live_count) return;
-    printf("\n%12s  %-*s  made by\n", "change", width, "class");
-    show_live_changes(a, b, 0, width);
-    show_live_changes(b, a, 1, width);
+    show_live_changes(a, b, width);
 }

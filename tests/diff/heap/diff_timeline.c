@@ -1,9 +1,13 @@
 /* The timeline of a context against what the test enqueued: names, order and times of commands, on queues in order and out of
  * order. The trace is read by cJSON.
  *
+ *     diff_timeline          the tests
+ *     diff_timeline FILE     write a trace, which tests/repo/timeline_perfetto.py opens
+ *
  * Read first: include/clump/timeline.h.
  */
 #include <cjson/cJSON.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -193,8 +197,28 @@ static void without_profiling(void **state) {
     CHECK_CL(clReleaseCommandQueue(queue));
 }
 
-int main(void) {
+static int write_file(const char *path) {
+    open_heap();
+    CHECK_OK(&t.on, clump_timeline_record(t.on.clump, COMMANDS));
+    simulate();
+    take();
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs(t.text, file);
+    assert_int_equal(fclose(file), 0);
+    close_heap();
+    return 0;
+}
+
+int main(int argc, char **argv) {
     int failed = 0;
+    if (argc > 1) {
+        int code = cl_fixture_open(&t.on, NULL);
+        if (code) return code;
+        code = write_file(argv[1]);
+        cl_fixture_close(&t.on);
+        return code;
+    }
     for (int out_of_order = 0; out_of_order < 2; out_of_order++) {
         const int code = cl_fixture_open(&t.on, &(cl_fixture_desc){.out_of_order = out_of_order});
         if (code == CL_FIXTURE_SKIP && out_of_order) break; /* the device has no such queue */

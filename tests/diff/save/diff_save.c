@@ -309,6 +309,105 @@ static void load_outside(const cl_fixture *f, memory_file *file, const outside *
     free(y);
 }
 
+/* ---- Without a device ------------------------------------------------------------------------ */
+
+typedef struct parts {
+    const clump_ref *refs; /* of the heap that was saved, by number */
+    uint32_t objects;
+    const outside *o;
+    const clump_handle *handles; /* or NULL */
+    uint64_t values, references; /* bytes, and references outside, so far */
+    int stop_at;                 /* returns 9 at this part; 0: at none */
+} parts;
+
+/* Numbers from 1 on in place of references; 0 is null. */
+static void to_numbers(const parts *p, clump_ref *words, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t n = saved_number(p->refs, p->objects, words[i]);
+        assert_int_not_equal(n, UINT32_MAX - 1);
+        words[i] = n + 1;
+    }
+}
+
+static void compare_values(const parts *p, const clump_class_info *c,
+                           const clump_saved_part *part) {
+    const clump_field_info *f = part->field;
+    uint64_t count;
+    CHECK_OK(&on, clump_heap_calc_count(heap, c->name, &count)); /* subclasses come after it */
+    uint8_t *ours = malloc(count * f->element_bytes + 1);
+    for (uint32_t e = 0; e < part->bytes / f->element_bytes; e++) {
+        CHECK_OK(&on, clump_heap_read_field(heap, c->name, f->name, e, ours, count));
+        uint8_t *from = ours + part->from * f->element_bytes;
+        if (f->type == CLUMP_TYPE_REF) to_numbers(p, (clump_ref *)from, part->count);
+        for (uint32_t i = 0; i < part->count; i++)
+            if (memcmp((const uint8_t *)part->data + i * part->bytes + e * f->element_bytes,
+                       from + i * f->element_bytes, f->element_bytes) != 0)
+                fail_msg("%s.%s[%u] of object %u differs", c->name, f->name, e,
+                         (unsigned)part->from + i);
+    }
+    free(ours);
+}
+
+static void compare_outside(const parts *p, const clump_saved_part *part) {
+    static const uint32_t first[3] = {0, 2, 0}, stride[3] = {1, 3, 1};
+    const cl_mem buffers[3] = {p->o->packed, p->o->spread, p->o->counted};
+    const clump_ref *theirs = part->data;
+    static clump_ref words[PACKED];
+    const uint32_t b = part->buffer;
+    for (uint32_t i = 0; i < part->count && b == CLUMP_SAVED_HANDLES; i++) {
+        clump_ref ref = 0; /* numbers that were given back have none */
+        if ((part->from + i) % 5 != 2)
+            CHECK_OK(&on, clump_handle_read(heap, p->handles[part->from + i], &ref));
+        to_numbers(p, &ref, 1);
+        assert_int_equal(theirs[i], ref);
+    }
+    if (b == CLUMP_SAVED_HANDLES) return;
+    assert_in_range(b, 0, 2);
+    cl_fixture_read(&on, buffers[b], words,
+                    (first[b] + stride[b] * (part->from + part->count - 1) + 1) * sizeof *words);
+    for (uint32_t i = 0; i < part->count; i++) {
+        clump_ref *at = &words[first[b] + stride[b] * (part->from + i)];
+        to_numbers(p, at, 1);
+        assert_int_equal(theirs[i], *at);
+    }
+}
+
+static int take_part(void *user, const clump_saved *saved, const clump_saved_part *part) {
+    parts *p = user;
+    clump_class_info c;
+    if (p->stop_at && !--p->stop_at) return 9;
+    if (part->field) {
+        assert_int_equal(clump_schema_get_class(clump_saved_get_schema(saved), part->class_id, &c),
+                         CLUMP_OK);
+        compare_values(p, &c, part);
+        p->values += part->count * part->bytes;
+    } else {
+        assert_int_equal(part->bytes, sizeof(clump_ref));
+        compare_outside(p, part);
+        p->references += part->count;
+    }
+    return 0;
+}
+
+/* All parts are what the heap has; nothing is missing, and the function can end it. */
+static void read_parts(memory_file *file, parts p, uint64_t references) {
+    const clump_load_desc load = {.read = memory_read, .user = file};
+    clump_save_report report;
+    memory_file again = {0};
+    clump_error error;
+    CHECK_OK(&on, clump_heap_save(heap, &(clump_save_desc){.write = memory_write, .user = &again},
+                                  &report));
+    memory_release(&again);
+    file->at = 0;
+    if (clump_saved_read(&load, NULL, take_part, &p, &error)) fail_msg("%s", error.message);
+    assert_int_equal(p.values, report.value_bytes);
+    assert_int_equal(p.references, references);
+    p.stop_at = 2;
+    file->at = 0;
+    assert_int_equal(clump_saved_read(&load, NULL, take_part, &p, &error), CLUMP_ERR_IO);
+    assert_non_null(strstr(error.message, "ended it with 9"));
+}
+
 static void references_outside(void **state) {
     clump_handle handles[HANDLES];
     clump_ref *x;
@@ -322,6 +421,8 @@ static void references_outside(void **state) {
     for (int i = HANDLES; i-- > 0;)
         if (i % 5 == 2) CHECK_OK(&on, clump_handle_destroy(heap, handles[i]));
     memory_file file = saved_bytes(&on, heap, 4096);
+    read_parts(&file, (parts){.refs = x, .objects = objects, .o = &o, .handles = handles},
+               PACKED + SPREAD + COUNT_NOW + HANDLES);
     load_outside(&on, &file, &o, x, objects, handles, 0, 0);
     load_outside(&on, &file, &o, x, objects, handles, 1, 100);
     cl_fixture other;
@@ -572,6 +673,10 @@ static void looked_into(void **state) {
     assert_int_equal(clump_saved_get_registered_count(saved, 0), PACKED);
     assert_int_equal(clump_saved_get_registered_count(saved, 2), 0); /* its word says 0 */
     assert_int_equal(clump_saved_get_registered_count(saved, 3), 0);
+    clump_ref *x;
+    const uint32_t objects = saved_refs(&on, heap, &x);
+    read_parts(&file, (parts){.refs = x, .objects = objects, .o = &o}, PACKED + SPREAD);
+    free(x);
     /* A heap is made for it. */
     clump_heap *made;
     CHECK_OK(&on,

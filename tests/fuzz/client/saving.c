@@ -45,6 +45,11 @@ static void save_heap(client *c, heap_model *h, kept *k) {
     same_number(c, "registered references saved", report.registered, k->registered);
 }
 
+static int count_part(void *references, const clump_saved *saved, const clump_saved_part *part) {
+    if (!part->field && part->buffer != CLUMP_SAVED_HANDLES) *(uint64_t *)references += part->count;
+    return 0;
+}
+
 /* What it says without a device. */
 static void look_into(client *c, const heap_model *h, kept *k) {
     clump_saved *saved;
@@ -67,6 +72,11 @@ static void look_into(client *c, const heap_model *h, kept *k) {
     clump_saved_destroy(saved);
     desc = source_of(k);
     if (clump_saved_check(&desc, NULL, &error)) complain(c, "clump_saved_check: %s", error.message);
+    desc = source_of(k);
+    registered = 0;
+    if (clump_saved_read(&desc, NULL, count_part, &registered, &error))
+        complain(c, "clump_saved_read: %s", error.message);
+    same_number(c, "registered references that were read", registered, k->registered);
 }
 
 /* ---- Loading ----------------------------------------------------------------------------------- */
