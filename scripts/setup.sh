@@ -23,6 +23,10 @@
 #
 # installs what clump-compile runs, from apt: clang, llvm-spirv of the same version, and spirv-tools.
 #
+#   setup.sh --docs
+#
+# installs what scripts/docs.sh builds the site of the documentation with, from apt, 120 MiB, and Chromium, in which its test opens pages, 300 MiB.
+#
 # What these options cannot get is left out with words, and is no error.
 set -euo pipefail
 [ "${CLUMP_SETUP:-1}" != 0 ] || exit 0
@@ -216,6 +220,10 @@ get_packaging() {
 
 if [ "${1:-}" = --adapters ]; then
     get_optional "CLBlast and Boost" libclblast-dev libboost-dev
+    exit 0
+fi
+if [ "${1:-}" = --docs ]; then
+    get_optional "the site of the documentation" doxygen python3-sphinx python3-myst-parser python3-breathe furo
     exit 0
 fi
 if [ "${1:-}" = --spirv ]; then
