@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Builds the site of the documentation into build/docs/html: the guide, the reference from the headers, internals and measurements.
 # What it needs and is missing is installed (scripts/setup.sh --docs). A warning of Doxygen or Sphinx is an error.
+# Exit status 2: something that it needs is not there.
 #
 #   docs.sh [FOLDER]          another folder than build/docs
 set -euo pipefail
@@ -8,9 +9,13 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 folder=${1:-$root/build/docs}
 
 "$root/scripts/setup.sh" --docs
-for tool in doxygen sphinx-build; do
-    command -v "$tool" >/dev/null || { echo "docs: no $tool here (Debian: doxygen, python3-sphinx)" >&2; exit 2; }
-done
+sphinx=$(command -v sphinx-build || true)
+# Its own Python: the first one of the PATH may be another.
+if [ -z "$sphinx" ] || ! command -v doxygen >/dev/null ||
+    ! $(sed -n '1s/^#! *//p' "$sphinx") -c "import breathe, furo, myst_parser" 2>/dev/null; then
+    echo "docs: this needs Doxygen, Sphinx, MyST, Breathe and Furo (scripts/setup.sh --docs)" >&2
+    exit 2
+fi
 mkdir -p "$folder"
 folder=$(cd "$folder" && pwd)
 cd "$root"
