@@ -105,7 +105,12 @@ def check_pages(site):
 
 class Quiet(http.server.SimpleHTTPRequestHandler):
     def log_message(self, *_):
-        check_faults(folder)
+        pass
+
+
+class Server(http.server.ThreadingHTTPServer):
+    def handle_error(self, *_):  # a browser that is done with a page hangs up
+        pass
 
 
 def check_phone(site, pages, folder):
@@ -114,7 +119,7 @@ def check_phone(site, pages, folder):
         print('no Chromium: no page was opened')
         return
     (site / 'phone.html').write_text(PHONE.replace('PAGES', json.dumps(pages)))
-    server = http.server.ThreadingHTTPServer(('127.0.0.1', 0), functools.partial(Quiet, directory=site))
+    server = Server(('127.0.0.1', 0), functools.partial(Quiet, directory=site))
     threading.Thread(target=server.serve_forever, daemon=True).start()
     done = subprocess.run([browser, '--headless', '--no-sandbox', '--disable-gpu', f'--user-data-dir={folder}/profile', '--dump-dom',
                            '--window-size=800,900', '--virtual-time-budget=600000', '--timeout=240000',
