@@ -143,7 +143,8 @@ def check_phone(site, pages, folder):
 def check_faults(folder):
     copy = folder / 'copy'
     shutil.rmtree(copy, ignore_errors=True)
-    shutil.copytree(ROOT, copy, ignore=lambda path, names: [n for n in names if n.startswith(('.', 'build')) or n in ('out', 'results')])
+    shutil.copytree(ROOT, copy, ignore=lambda path, names: [
+        n for n in names if n == '__pycache__' or (path == str(ROOT) and (n.startswith(('.', 'build')) or n == 'out'))])
     # One build finds faults of Doxygen, which ends it; the next one all faults of Sphinx.
     said = []
     for faults in FAULTS[:1], FAULTS[1:]:
