@@ -3,7 +3,7 @@
 
     docs_run.py FOLDER [PAGE...]      FOLDER is for all that is built; PAGEs: these alone, with what is installed there from before
 
-The user has a home folder in FOLDER, a copy of the sources, and what docs/guide/install.md installs, which is done first. Each page is a
+The user has a home folder in FOLDER, a copy of the sources, and what docs/guide/install.md installs, which is done first; what it exports holds for all pages. Each page is a
 shell session of its own in the sources, in which the page's C programs are run, too, before the blocks after them. The block of
 an example is run in the example's folder, and prints its expected.txt. `sudo` only looks whether the packages exist.
 
@@ -24,6 +24,7 @@ sys.dont_write_bytecode = True
 import docs  # noqa: E402
 
 ROOT = pathlib.Path(docs.ROOT)
+INSTALL = "docs/guide/install.md"
 NO_NETWORK = re.compile("Could not find a version|Temporary failure|Network is unreachable|Connection (refused|timed out|broken)")
 SUDO = """#!/bin/sh
 # Instead of installing packages: do they exist? Those that are files, and the lists of packages, are left alone.
@@ -59,12 +60,13 @@ class User:
         sudo.chmod(0o755)
         kept = {name: os.environ[name] for name in ("POCL_CACHE_DIR", "CLUMP_DEVICE", "OCL_ICD_VENDORS", "LD_LIBRARY_PATH") if name in os.environ}
         self.environment = {**kept, "HOME": str(self.home), "LANG": "C.UTF-8", "CC": "cc", "CXX": "c++",
-                            "PATH": f"{sudo.parent}:{self.home}/.local/bin:/usr/local/bin:/usr/bin:/bin",
-                            "CMAKE_PREFIX_PATH": f"{self.home}/.local", "PKG_CONFIG_PATH": f"{self.home}/.local/lib/pkgconfig"}
+                            "PATH": f"{sudo.parent}:/usr/local/bin:/usr/bin:/bin"}
+        self.profile = "".join(re.findall(r"^export .*\n", "".join(b.text for b in blocks_of(INSTALL) if b.language == "sh"), re.M))
 
     def run(self, page, script, where):
         """What the script said; a failure is one of the block that was told last."""
-        done = subprocess.run(["bash", "-c", "set -e\n" + script], cwd=where, env=self.environment, stdin=subprocess.DEVNULL, text=True,
+        script = "set -e\n" + ("" if page == INSTALL else self.profile) + script
+        done = subprocess.run(["bash", "-c", script], cwd=where, env=self.environment, stdin=subprocess.DEVNULL, text=True,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
         if done.returncode:
             line = ([0] + re.findall(r"^@@ (\d+)$", done.stdout, re.M))[-1]
@@ -130,10 +132,9 @@ def run_fragments(user, page):
 def main():
     chosen = sys.argv[2:]
     user = User(pathlib.Path(sys.argv[1]).resolve(), not chosen)
-    install = "docs/guide/install.md"
-    pages = [p for p in docs.all_pages() if docs.USERS.match(p) and p != install and (not chosen or p in chosen)]
-    blocks, fragments = 0 if chosen else run_page(user, install), 0
-    if not docs.failures and subprocess.run(["clump-info"], env=user.environment, stdout=subprocess.DEVNULL, check=False).returncode:
+    pages = [p for p in docs.all_pages() if docs.USERS.match(p) and p != INSTALL and (not chosen or p in chosen)]
+    blocks, fragments = 0 if chosen else run_page(user, INSTALL), 0
+    if not docs.failures and subprocess.run([user.home / ".local/bin/clump-info"], env=user.environment, stdout=subprocess.DEVNULL, check=False).returncode:
         print("skipped: there is no OpenCL device; Clump was built and installed as the guide says")
         return 77
     for page in pages if not docs.failures else []:
