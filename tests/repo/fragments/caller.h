@@ -10,12 +10,12 @@
 
 #include "fragments.h"
 
-#define EXPECT(condition)                                                          \
-    do {                                                                           \
-        if (!(condition)) {                                                        \
-            fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition); \
-            exit(1);                                                               \
-        }                                                                          \
+#define EXPECT(condition)                                                                          \
+    do {                                                                                           \
+        if (!(condition)) {                                                                        \
+            fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition);                \
+            exit(1);                                                                               \
+        }                                                                                          \
     } while (0)
 
 /* No call of the library failed so far, neither on the host nor in a kernel. */
@@ -32,7 +32,8 @@ static inline clump_kernel *kernel_of(clump_quick *q, const char *name) {
     return kernel;
 }
 
-static inline void make(clump_quick *q, const char *class_name, uint64_t count, const char *kernel) {
+static inline void make(clump_quick *q, const char *class_name, uint64_t count,
+                        const char *kernel) {
     uint64_t made;
     CLUMP_CHECK(q, clump_do_new(q->heap, class_name, count, kernel_of(q, kernel), &made, NULL));
     EXPECT(made == count);

@@ -3,10 +3,14 @@
 
 int main(void) {
     clump_quick q;
-    CLUMP_CHECK(&q, clump_quick_open(&q, &(clump_quick_desc){
-        .schema = "class Fish { uint age; }",
-        .source = "__kernel void hatch(CLUMP_HEAP) { CLUMP_FOR_EACH_NEW(Fish, self, i) Fish_age(self) = i; }\n"
-                  "__kernel void thin(CLUMP_HEAP) { CLUMP_FOR_EACH(Fish, self) if (Fish_age(self) % 4) Fish_free(self); }\n"}));
+    CLUMP_CHECK(&q,
+                clump_quick_open(
+                    &q, &(clump_quick_desc){
+                            .schema = "class Fish { uint age; }",
+                            .source = "__kernel void hatch(CLUMP_HEAP) { CLUMP_FOR_EACH_NEW(Fish, "
+                                      "self, i) Fish_age(self) = i; }\n"
+                                      "__kernel void thin(CLUMP_HEAP) { CLUMP_FOR_EACH(Fish, self) "
+                                      "if (Fish_age(self) % 4) Fish_free(self); }\n"}));
     clump_heap_stats before, after;
     make(&q, "Fish", 200000, "hatch");
     all(&q, "thin");

@@ -3,7 +3,8 @@
 
 int main(void) {
     clump_quick q;
-    CLUMP_CHECK(&q, clump_quick_open(&q, &(clump_quick_desc){.schema = text_of("page.schema"), .source = text_of("page.cl")}));
+    CLUMP_CHECK(&q, clump_quick_open(&q, &(clump_quick_desc){.schema = text_of("page.schema"),
+                                                             .source = text_of("page.cl")}));
     make(&q, "Body", 10, "make");
     fragment_1(q.heap, q.program, 0.5f);
     float v[10], x[10];

@@ -3,7 +3,9 @@
 
 int main(void) {
     clump_quick q;
-    CLUMP_CHECK(&q, clump_quick_open(&q, &(clump_quick_desc){.schema = "class Body { float3 at; float mass; ref Body next; }"}));
+    CLUMP_CHECK(&q, clump_quick_open(
+                        &q, &(clump_quick_desc){
+                                .schema = "class Body { float3 at; float mass; ref Body next; }"}));
     fragment_1(q.heap);
     static float masses[1000];
     CLUMP_CHECK(&q, clump_heap_read_field(q.heap, "Body", "mass", 0, masses, 1000));

@@ -3,9 +3,12 @@
 
 int main(void) {
     clump_quick q;
-    CLUMP_CHECK(&q, clump_quick_open(&q, &(clump_quick_desc){
-        .schema = "class Body { float x; }",
-        .source = "__kernel void init(CLUMP_HEAP) { CLUMP_FOR_EACH_NEW(Body, self, i) Body_x(self) = i; }"}));
+    CLUMP_CHECK(&q,
+                clump_quick_open(
+                    &q, &(clump_quick_desc){
+                            .schema = "class Body { float x; }",
+                            .source = "__kernel void init(CLUMP_HEAP) { CLUMP_FOR_EACH_NEW(Body, "
+                                      "self, i) Body_x(self) = i; }"}));
     make(&q, "Body", 1000, "init");
     CLUMP_CHECK(&q, clump_heap_save(q.heap, &(clump_save_desc){.path = "bodies.clump"}, NULL));
     q.error.status = CLUMP_ERR_IO; /* a call that succeeds leaves it */
