@@ -25,7 +25,11 @@
 #
 #   setup.sh --docs
 #
-# installs what scripts/docs.sh builds the site of the documentation with, from apt, 120 MiB, and Chromium, in which its test opens pages, 300 MiB.
+# installs what scripts/docs.sh builds the site of the documentation with, from apt, 120 MiB.
+#
+#   setup.sh --browser
+#
+# installs Chromium, in which the tests of the site and of clump-inspect open pages, from apt, 400 MiB.
 #
 # What these options cannot get is left out with words, and is no error.
 set -euo pipefail
@@ -224,6 +228,10 @@ if [ "${1:-}" = --adapters ]; then
 fi
 if [ "${1:-}" = --docs ]; then
     get_optional "the site of the documentation" doxygen python3-sphinx python3-myst-parser python3-breathe furo
+    exit 0
+fi
+if [ "${1:-}" = --browser ]; then
+    get_optional "a browser" chromium
     exit 0
 fi
 if [ "${1:-}" = --spirv ]; then
