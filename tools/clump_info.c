@@ -1,6 +1,7 @@
 /* clump-info: what the library finds out about each OpenCL device, and which code paths it picks.
  *
  *   clump-info [--json] [--device SUBSTRING]
+ *   clump-info --version
  *
  * SUBSTRING, in any case, is looked for in "platform / device". Exit status 0; 1 if there is no such
  * device; 2 for an argument that is none. A device that the library cannot use is listed with the
@@ -212,6 +213,7 @@ static int usage(FILE *out) {
             "usage: clump-info [--json] [--device SUBSTRING]\n"
             "Lists OpenCL devices as the library sees them, and the code paths it picks.\n"
             "  --json              the same as JSON\n"
+            "  --version           the version of the library, and nothing else\n"
             "  --device SUBSTRING  only devices with this in \"platform / device\"\n"
             "Exit status: 0; 1 if there is no such device; 2 for a wrong argument.\n");
     return out == stderr ? 2 : 0;
@@ -224,6 +226,8 @@ int main(int argc, char **argv) {
             o.json = 1;
         else if (strcmp(argv[i], "--device") == 0 && i + 1 < argc)
             o.device = argv[++i];
+        else if (strcmp(argv[i], "--version") == 0)
+            return printf("%s\n", CLUMP_VERSION_TEXT) < 0;
         else if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
             return usage(stdout);
         else

@@ -93,6 +93,9 @@ static uint32_t choose_granule(const row_sizes *rows, uint64_t bytes) {
     uint32_t from = (uint32_t)((least + step - 1) / step * step);
     if (from < step) from = step;
     uint32_t to = rows->largest > from ? rows->largest : from;
+    /* What is beside a granule must be less than it, or nothing is left for objects: most is, at twice as much. */
+    uint32_t enough = divide_up(UINT64_C(2) * rows->beside, CLUMPI_UNIT * step) * step;
+    if (to < enough) to = enough;
     uint32_t best = from, best_cost = UINT32_MAX;
     for (uint64_t s = from; s <= to; s += step) {
         uint32_t cost = granule_cost(rows, (uint32_t)s);

@@ -66,6 +66,7 @@ typedef struct clump_place {
     uint32_t line;       /* of the source, counted from 1; 0: not known, or a do-new */
 } clump_place;
 
+/* The one list from which enumeration and texts are made. */
 #define CLUMP_FINDING_LIST(X)                                                                      \
     X(ACCESS, "a field of what is no live object of the class was used")                           \
     X(CAST, "what is no live object of the class was tested or cast")                              \
@@ -76,6 +77,7 @@ typedef struct clump_place {
     X(FREED, "an object was written to after it was freed")                                        \
     X(GAP, "memory was written to that belongs to no field")
 
+/* What a checked heap finds. */
 typedef enum clump_finding_kind {
 #define CLUMP_FINDING_ENUM(name, text) CLUMP_FINDING_##name,
     CLUMP_FINDING_LIST(CLUMP_FINDING_ENUM)
@@ -83,6 +85,7 @@ typedef enum clump_finding_kind {
         CLUMP_FINDING_COUNT
 } clump_finding_kind;
 
+/* Of clump_finding.text, the terminating zero included. */
 #define CLUMP_FINDING_TEXT_BYTES 512
 
 /* What was found at one place in a source, for one class and field. The details are those of the first time. */

@@ -9,6 +9,7 @@
 #define CLUMP_CL_FUNCTIONS_H
 
 #ifndef CL_TARGET_OPENCL_VERSION
+/* A program that wants more of CL/cl.h defines it before. */
 #define CL_TARGET_OPENCL_VERSION 120
 #endif
 #include <CL/cl.h>

@@ -27,6 +27,7 @@
 extern "C" {
 #endif
 
+/* How live objects are found. All give the same result. */
 typedef enum clump_mark_engine {
     CLUMP_MARK_AUTO, /* GPUs: by the queue. CPUs: while few objects are reached at a time, else by rows */
     CLUMP_MARK_QUEUE, /* a frontier queue of references (Maas et al., ISMM 2012) */
@@ -35,6 +36,7 @@ typedef enum clump_mark_engine {
                          the heap's size in host memory, and its time to come over */
 } clump_mark_engine;
 
+/* What a collection starts from, how it marks, and what happens to the dead. All zero: see clump_collect(). */
 typedef struct clump_collect_desc {
     /* Roots, in addition to those that are registered. */
     const clump_ref *roots; /* nulls and references to no live object are disregarded. They
@@ -70,6 +72,7 @@ typedef struct clump_collect_desc {
     X(WEAK, "weak references to the dead")                                                         \
     X(LIST, "the list of the dead")                                                                \
     X(SWEEP, "bitmaps, states and hints")
+/* Places in clump_collect_report.us. */
 typedef enum clump_collect_phase {
 #define CLUMP_COLLECT_PHASE_ENUM(name, text) CLUMP_COLLECT_##name,
     CLUMP_COLLECT_PHASE_LIST(CLUMP_COLLECT_PHASE_ENUM)
@@ -77,6 +80,7 @@ typedef enum clump_collect_phase {
         CLUMP_COLLECT_PHASE_COUNT
 } clump_collect_phase;
 
+/* What a collection found and took. */
 typedef struct clump_collect_report {
     uint64_t live, dead;     /* objects that stay; that died */
     uint64_t roots;          /* references of buffers, handles and desc that are not null, and

@@ -11,6 +11,7 @@
 extern "C" {
 #endif
 
+/* Triggers of one heap, with what they have counted. */
 typedef struct clump_collector clump_collector;
 
 /* At least one of `every`, `fill` and `out_of_memory`. */

@@ -40,6 +40,7 @@ typedef enum clump_compact_order {
     CLUMP_ORDER_KEY      /* in the order of keys from `key_kernel`. As FIELD */
 } clump_compact_order;
 
+/* What a compaction does. All zero: all classes, with the fewest moves, without a limit. */
 typedef struct clump_compact_desc {
     const char *const *classes; /* names; each stands for itself and its subclasses */
     uint32_t class_count;       /* 0: all classes of the heap */
@@ -70,6 +71,7 @@ typedef struct clump_compact_desc {
     X(MOVE, "objects to their new places")                                                         \
     X(REWRITE, "references inside and outside the heap")                                           \
     X(FINISH, "bitmaps, states and hints")
+/* Places in clump_compact_report.us. */
 typedef enum clump_compact_phase {
 #define CLUMP_COMPACT_PHASE_ENUM(name, text) CLUMP_COMPACT_##name,
     CLUMP_COMPACT_PHASE_LIST(CLUMP_COMPACT_PHASE_ENUM)

@@ -11,6 +11,7 @@
 extern "C" {
 #endif
 
+/* Triggers of one heap, with what they have measured. */
 typedef struct clump_compactor clump_compactor;
 
 /* Exactly one of `every`, (candidates or share) and `automatic`. */

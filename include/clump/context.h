@@ -24,6 +24,7 @@
 extern "C" {
 #endif
 
+/* A context. What is made from it keeps it. */
 typedef struct clump_context clump_context;
 
 /* Optional features of a device, as bits. Whatever a device lacks has a slower path that gives the
@@ -77,6 +78,7 @@ typedef struct clump_compiled {
     size_t bytes;
 } clump_compiled;
 
+/* What a context is made of. */
 typedef struct clump_context_desc {
     cl_context context;            /* required; retained */
     cl_device_id device;           /* required; one of the context's devices */

@@ -29,11 +29,13 @@
 extern "C" {
 #endif
 
+/* Which chunks are emptied. */
 typedef enum clump_defrag_order {
     CLUMP_DEFRAG_FULLEST = 0, /* empty the chunk with the least in it first */
     CLUMP_DEFRAG_OLDEST       /* towards the first chunk made, as Eichinger's thesis does */
 } clump_defrag_order;
 
+/* How far a step goes. All zero: everything that can be moved now. */
 typedef struct clump_defrag_desc {
     /* Time of this step; 0: no limit. With `wait` the time that the call takes, without it the time
      * the device spends copying. Where it is too short for any copy, one step in five makes a small
@@ -55,6 +57,7 @@ typedef struct clump_defrag_desc {
     const struct clump_defrag_weights *weights; /* experimental.h. NULL: as is best */
 } clump_defrag_desc;
 
+/* What a step did. */
 typedef struct clump_defrag_report {
     uint32_t begun, finished, dropped; /* moves; dropped: freed, pinned or ignored meanwhile */
     uint32_t under_way;                /* moves that later steps will finish */
@@ -103,6 +106,7 @@ typedef struct clump_copy_pace {
     double fixed_us, us_per_byte;
     double pause_us; /* the budget of a step with use_pauses now */
 } clump_copy_pace;
+/* METHOD. Constant time. Returns CLUMP_OK; CLUMP_ERR_USAGE. */
 CLUMP_API clump_status clump_pool_get_pace(clump_pool *pool, clump_copy_pace *pace);
 
 #ifdef __cplusplus

@@ -17,6 +17,7 @@ extern "C" {
 
 /* ---- Allocation: clump_program_desc.tuning -------------------------------------------------- */
 
+/* How kernels of a program allocate. */
 typedef struct clump_alloc_tuning {
     int no_coalescing; /* 1: every work-item allocates and frees for itself */
     int no_rotation;   /* 1: all searches start at the same place */
@@ -67,6 +68,7 @@ typedef enum clump_mark_offsets {
     CLUMP_OFFSETS_HISTOGRAM   /* all first ones, all second ones, ...; wide objects apart */
 } clump_mark_offsets;
 
+/* For thresholds: no number is as large. */
 #define CLUMP_NEVER UINT32_MAX
 
 /* Where the time of marking goes: what each turn and each launch of it did. A turn is a level of the graph, a sweep
@@ -79,6 +81,7 @@ typedef enum clump_mark_way {
     CLUMP_WAY_REFILL  /* grey objects go back to the queue */
 } clump_mark_way;
 
+/* A turn of marking. */
 typedef struct clump_mark_turn {
     clump_mark_way way;
     uint32_t launch;  /* number among the launches that follow the roots */
@@ -88,6 +91,7 @@ typedef struct clump_mark_turn {
                          0: the device has no clock that is known (NVIDIA's and PoCL's on x86-64 have one) */
 } clump_mark_turn;
 
+/* When a launch of marking ran. */
 typedef struct clump_mark_launch {
     double queued_us, start_us,
         end_us; /* by profiling events, from when the first was enqueued; 0 without

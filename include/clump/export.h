@@ -2,6 +2,7 @@
 #ifndef CLUMP_EXPORT_H
 #define CLUMP_EXPORT_H
 
+/* Of these headers. docs/guide/packages.md says what a version promises. */
 #define CLUMP_VERSION_MAJOR 0
 #define CLUMP_VERSION_MINOR 1
 #define CLUMP_VERSION_PATCH 0

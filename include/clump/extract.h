@@ -30,10 +30,12 @@
 extern "C" {
 #endif
 
+/* Objects that were taken out of a heap, packed in a buffer of the device. */
 typedef struct clump_extract clump_extract;
 
 /* ---- Out of a heap --------------------------------------------------------------------------- */
 
+/* Which objects an extract takes, and what becomes of them. */
 typedef struct clump_extract_desc {
     /* Which objects: all that any of these names, each of them once. References that are null are disregarded. */
     const clump_ref *refs; /* on the host, */
@@ -56,6 +58,7 @@ typedef struct clump_extract_desc {
     int keep_refs; /* 1: the extract keeps the references that the objects had: clump_extract_get_refs() */
 } clump_extract_desc;
 
+/* What an extract has. */
 typedef struct clump_extract_report {
     uint64_t objects;
     uint64_t bytes; /* of the buffer */
@@ -83,6 +86,7 @@ CLUMP_API clump_status clump_heap_extract(clump_heap *heap, const clump_extract_
 
 /* ---- Into a heap ----------------------------------------------------------------------------- */
 
+/* Where the references of the new objects go. All zero: nowhere. */
 typedef struct clump_insert_desc {
     /* What gets the references of the new objects, by number: any of these, or none. */
     clump_ref *refs;        /* on the host: room for all objects */
@@ -161,6 +165,7 @@ CLUMP_API cl_mem clump_extract_get_buffer(const clump_extract *extract);
  * objects. With the references that clump_heap_insert() gives they are the map from old to new. Not retained for the caller. */
 CLUMP_API cl_mem clump_extract_get_refs(const clump_extract *extract);
 
+/* Where the values of one field lie in the buffer of an extract. */
 typedef struct clump_extract_column {
     uint64_t at;           /* of the first value in the buffer, bytes */
     uint64_t bytes;        /* of all values */

@@ -54,6 +54,7 @@
 extern "C" {
 #endif
 
+/* Kernels that can become one. */
 #define CLUMP_FUSED_KERNELS_MAX 16u
 
 /* CONSTRUCTOR. One kernel that does what these do one after the other, for clump_do_all(), clump_launch(), and, if the

@@ -21,9 +21,12 @@
 extern "C" {
 #endif
 
+/* A reference to an object: see the head of this file. */
 typedef uint32_t clump_ref;
+/* A heap. */
 typedef struct clump_heap clump_heap;
 
+/* What a heap is made of: a context, a schema, and `bytes` or `device_share`. The rest may be zero. */
 typedef struct clump_heap_desc {
     clump_context *context; /* required */
     const clump_schema
@@ -70,6 +73,7 @@ CLUMP_API clump_status clump_heap_create(const clump_heap_desc *desc, clump_heap
  * still has a compactor or a collector ends with the last of them. */
 CLUMP_API void clump_heap_destroy(clump_heap *heap);
 
+/* Where things lie in the heap. Lives as long as the heap. */
 CLUMP_API const clump_heap_layout *clump_heap_get_layout(const clump_heap *heap);
 
 /* The heap's copy of its schema, for look-ups by name. Lives as long as the heap. */
@@ -100,6 +104,7 @@ CLUMP_API void clump_heap_touch(clump_heap *heap);
     X(BAD_POINTER, "a pointer was freed or looked at that no allocation of raw memory returned")   \
     X(BAD_SIZE, "raw memory or an array was asked for with a size or alignment that cannot be")
 
+/* Kinds of reports, places in clump_device_report.errors. */
 typedef enum clump_device_error {
 #define CLUMP_DEVICE_ERROR_ENUM(name, text) CLUMP_DEVICE_##name,
     CLUMP_DEVICE_ERROR_LIST(CLUMP_DEVICE_ERROR_ENUM)
@@ -107,6 +112,7 @@ typedef enum clump_device_error {
         CLUMP_DEVICE_ERROR_COUNT
 } clump_device_error;
 
+/* What kernels reported, one entry for each kind: `errors[CLUMP_DEVICE_DOUBLE_FREE]`. */
 typedef struct clump_device_report {
     struct {
         uint32_t count; /* events since the last fetch; requests, for OUT_OF_MEMORY */
@@ -129,6 +135,7 @@ CLUMP_API clump_status clump_heap_fetch_errors(clump_heap *heap, clump_device_re
 
 /* ---- Looking into the heap ------------------------------------------------------------------ */
 
+/* Counters of one class. */
 typedef struct clump_class_stats {
     uint64_t objects;       /* live objects of exactly this class */
     uint64_t slots;         /* slots in its allocated blocks */
@@ -140,6 +147,7 @@ typedef struct clump_class_stats {
                                back, so none of them counts above (docs/internals/core.md) */
 } clump_class_stats;
 
+/* Counters of the whole heap. */
 typedef struct clump_heap_stats {
     uint64_t objects, slots;
     uint32_t blocks; /* usable blocks of the heap */
@@ -190,6 +198,7 @@ CLUMP_API clump_status clump_heap_calc_count(clump_heap *heap, const char *class
  * fails first, at which block, with both values; CLUMP_ERR_CL; CLUMP_ERR_MEMORY. Changes nothing. */
 CLUMP_API clump_status clump_heap_check(clump_heap *heap);
 
+/* What a repair found. */
 typedef struct clump_repair_report {
     uint64_t objects; /* live objects now */
     uint64_t blocks;  /* blocks of which class or count were not what their bitmaps say */

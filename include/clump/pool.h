@@ -34,6 +34,7 @@
 extern "C" {
 #endif
 
+/* A pool. */
 typedef struct clump_pool clump_pool;
 
 /* An allocation; 0 is none. Carries a generation: one that was freed is not taken for a later one.
@@ -61,12 +62,14 @@ typedef enum clump_move_op {
     CLUMP_MOVE_DESTROY   /* free it: its contents are not needed */
 } clump_move_op;
 
+/* An allocation, and from where to where it moves. */
 typedef struct clump_move {
     clump_allocation allocation;
     clump_region from, to;
     void *user_data; /* of the allocation */
 } clump_move;
 
+/* What is known of an allocation. */
 typedef struct clump_allocation_info {
     clump_allocation allocation;
     clump_region region;
@@ -77,6 +80,7 @@ typedef struct clump_allocation_info {
     void *user_data;
 } clump_allocation_info;
 
+/* Options of a pool. */
 typedef enum clump_pool_flag {
     CLUMP_POOL_SINGLE_THREADED = 1 << 0, /* no lock */
     CLUMP_POOL_UNTOUCHED = 1 << 1,       /* do not write to new chunks */
@@ -85,6 +89,7 @@ typedef enum clump_pool_flag {
     CLUMP_POOL_COMPACT_WHEN_FULL = 1 << 3
 } clump_pool_flag;
 
+/* What a pool is made of. All zero, except `context`, is an ordinary one. */
 typedef struct clump_pool_desc {
     clump_context *context; /* required */
     cl_command_queue queue; /* for copies and touching; of that context. Default: the context's */
@@ -133,6 +138,7 @@ CLUMP_API uint64_t clump_pools_get_bytes(const clump_context *context);
 
 /* ---- Allocations ---------------------------------------------------------------------------- */
 
+/* What is wanted of an allocation. All zero, except `bytes`, is a plain one. */
 typedef struct clump_allocation_desc {
     uint64_t bytes;     /* at least 1 */
     uint64_t alignment; /* of the offset: a power of two; 0: the pool's */
@@ -217,6 +223,7 @@ CLUMP_API clump_status clump_pool_unpin(clump_pool *pool, clump_allocation alloc
 CLUMP_API clump_status clump_pool_use(clump_pool *pool, clump_allocation allocation,
                                       cl_event event);
 
+/* METHOD. Name an allocation; NULL: no name. Copied. Returns CLUMP_OK; CLUMP_ERR_REFERENCE; CLUMP_ERR_MEMORY. */
 CLUMP_API clump_status clump_pool_set_name(clump_pool *pool, clump_allocation allocation,
                                            const char *name);
 CLUMP_API clump_status clump_pool_set_user_data(clump_pool *pool, clump_allocation allocation,
@@ -267,6 +274,7 @@ typedef struct clump_pool_stats {
 /* METHOD. Constant time. */
 CLUMP_API clump_status clump_pool_get_stats(clump_pool *pool, clump_pool_stats *stats);
 
+/* Facts that take a walk over all chunks. */
 typedef struct clump_pool_details {
     uint64_t allocation_min, allocation_max; /* bytes as asked for; 0 without any */
     uint64_t free_ranges, free_min, free_max;

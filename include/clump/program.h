@@ -15,9 +15,12 @@
 extern "C" {
 #endif
 
+/* A compiled program. */
 typedef struct clump_program clump_program;
+/* A kernel of a program, with its parameters. */
 typedef struct clump_kernel clump_kernel;
 
+/* What a program is made of: a heap and a source. The rest may be zero. */
 typedef struct clump_program_desc {
     clump_heap *heap;    /* required; any heap with an equal layout can run the program */
     const char *source;  /* required; OpenCL C, zero-terminated; copied */

@@ -26,9 +26,12 @@
 #include "clump/pool.h"
 #include "clump/program.h"
 
+/* The heap of clump_quick_open(), if its desc does not say. */
 #define CLUMP_QUICK_HEAP_BYTES (UINT64_C(64) << 20)
+/* Room for the name of a device. */
 #define CLUMP_QUICK_NAME_BYTES 384
 
+/* What is to be opened. All zero: a device, a context and a queue. */
 typedef struct clump_quick_desc {
     /* Which device, in words: each word is gpu, cpu or accelerator, or a part of "platform / device", in any case of
      * letters; all words must fit. "gpu", "nvidia", "cpu portable". NULL or "": the words of the environment variable

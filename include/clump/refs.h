@@ -13,6 +13,7 @@
 extern "C" {
 #endif
 
+/* A registered buffer. */
 typedef struct clump_refs clump_refs;
 
 /* `count` references at buffer + offset + i * stride. Each is null, garbage or a reference; bytes

@@ -40,6 +40,7 @@ typedef int (*clump_progress_fn)(void *user, uint64_t done, uint64_t all);
 
 /* ---- Saving ---------------------------------------------------------------------------------- */
 
+/* Where a heap is saved to, and how. */
 typedef struct clump_save_desc {
     /* Where to: set one of the two.
      * A file is written under the name `path` with ".part" at its end, brought to the disk, and then renamed: a file of
@@ -56,6 +57,7 @@ typedef struct clump_save_desc {
     clump_progress_fn progress; /* optional */
 } clump_save_desc;
 
+/* What was saved. */
 typedef struct clump_save_report {
     uint64_t objects;
     uint64_t bytes;       /* of the saved heap */
@@ -77,6 +79,7 @@ CLUMP_API clump_status clump_heap_save(clump_heap *heap, const clump_save_desc *
 
 /* ---- Loading --------------------------------------------------------------------------------- */
 
+/* Where a saved heap comes from. */
 typedef struct clump_load_desc {
     /* Where from: set one of the two. A file must end where the saved heap does. */
     const char *path;
@@ -88,6 +91,7 @@ typedef struct clump_load_desc {
     clump_progress_fn progress; /* optional */
 } clump_load_desc;
 
+/* What was loaded. */
 typedef struct clump_load_report {
     uint64_t objects;
     uint64_t bytes; /* of the saved heap */
@@ -123,6 +127,7 @@ CLUMP_API clump_status clump_heap_load(clump_heap *heap, const clump_load_desc *
 
 /* ---- Looking into a saved heap, without a device --------------------------------------------- */
 
+/* The head of a saved heap. */
 typedef struct clump_saved clump_saved;
 
 /* CONSTRUCTOR. Read what stands before the values: enough to make a heap for it.

@@ -68,9 +68,10 @@ extern "C" {
 #define CLUMP_FIELDS_MAX 4096        /* fields of one schema, each class's own counted once */
 #define CLUMP_NAME_BYTES_MAX 64      /* longest name, without the terminating zero */
 #define CLUMP_OBJECT_BYTES_MAX 65536 /* largest object: the sum of its fields, inherited too */
-#define CLUMP_SCHEMA_TEXT_BYTES_MAX (1u << 20)
+#define CLUMP_SCHEMA_TEXT_BYTES_MAX (1u << 20) /* longest text */
 #define CLUMP_ROW_SLOTS 64 /* objects of a row; a fixed property of the design */
 
+/* A schema. */
 typedef struct clump_schema clump_schema;
 
 /* Element types of fields. Vector types combine a scalar with a width of 2, 3, 4, 8 or 16. */
@@ -104,8 +105,10 @@ typedef enum clump_array_part {
     CLUMP_PART_MEMORY    /* a_memory: the handle of the raw memory, 0: there is none */
 } clump_array_part;
 
+/* How the fields that a class declares lie in a row: an array for each field, or a struct for each object. */
 typedef enum clump_class_layout { CLUMP_LAYOUT_SOA = 0, CLUMP_LAYOUT_AOS = 1 } clump_class_layout;
 
+/* A class, for clump_schema_add_class(). */
 typedef struct clump_class_desc {
     const char *name;          /* required; an OpenCL C identifier that is not reserved; copied */
     const char *base;          /* name of the base class, or NULL; may be added later; copied */
@@ -113,6 +116,7 @@ typedef struct clump_class_desc {
     clump_class_layout layout; /* of the fields that this class declares; default soa */
 } clump_class_desc;
 
+/* A field, for clump_schema_add_field(). */
 typedef struct clump_field_desc {
     const char *name; /* required; copied */
     clump_type type;
@@ -185,6 +189,7 @@ typedef struct clump_class_info {
     uint32_t object_bytes; /* bytes of one object; a row takes 64 times as many */
 } clump_class_info;
 
+/* A field of a sealed schema, and where its values lie in a row. */
 typedef struct clump_field_info {
     const char *name;
     uint32_t class_id; /* the class that declares it */

@@ -35,12 +35,14 @@ extern "C" {
     X(CLUMP_ERR_IO, -12, "a file could not be read or written")                                    \
     X(CLUMP_ERR_FORMAT, -13, "a file is cut off, altered, of another kind or of a newer version")
 
+/* What a call returns. */
 typedef enum clump_status {
 #define CLUMP_STATUS_ENUM(name, value, text) name = (value),
     CLUMP_STATUS_LIST(CLUMP_STATUS_ENUM)
 #undef CLUMP_STATUS_ENUM
 } clump_status;
 
+/* Of clump_error.message, the terminating zero included. */
 #define CLUMP_ERROR_MESSAGE_BYTES 2048
 
 /* What went wrong last. Plain data: copy it, compare it, print it. */

@@ -28,11 +28,13 @@
 extern "C" {
 #endif
 
+/* Where a field of a class lies in a struct of the host. */
 typedef struct clump_struct_field {
     const char *name; /* of a field of the class or of a base; each at most once */
     uint32_t offset;  /* of its first element, bytes */
 } clump_struct_field;
 
+/* A struct of the host for the objects of a class. */
 typedef struct clump_struct_desc {
     const char *class_name;
     uint32_t bytes; /* sizeof the struct: the distance from one to the next */

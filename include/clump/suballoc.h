@@ -25,6 +25,7 @@
 extern "C" {
 #endif
 
+/* A suballocator. */
 typedef struct clump_suballoc clump_suballoc;
 
 /* A range that was given out; 0 is none. It carries a generation and a mark of its suballocator,
@@ -42,6 +43,7 @@ typedef enum clump_fit {
     CLUMP_FIT_COUNT
 } clump_fit;
 
+/* What a suballocator is made of. All zero, except `bytes`, is an ordinary one. */
 typedef struct clump_suballoc_desc {
     uint64_t bytes;       /* offsets are below this; at least the granularity */
     uint64_t granularity; /* power of two: offsets are multiples of it, sizes are rounded up to it;
@@ -77,6 +79,7 @@ CLUMP_API clump_status clump_suballoc_alloc(clump_suballoc *suballoc, uint64_t b
  * */
 CLUMP_API clump_status clump_suballoc_free(clump_suballoc *suballoc, clump_range range);
 
+/* What is known of a range. */
 typedef struct clump_range_info {
     uint64_t offset, bytes; /* bytes as rounded up */
     void *user_data;

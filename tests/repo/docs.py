@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks every fenced code block of README.md and docs/, every link, every path and every name of the
+"""Checks every fenced code block of README.md, docs/, python/ and examples/, every link, every path and every name of the
 project in backticks, and that the files named in a row of a table have the functions named there.
 
   docs.py FOLDER DOC_KERNELS CLUMP_BENCH COMPILER [ARGUMENT...]
@@ -12,7 +12,7 @@ The language of a block says what is done with it. A block without one, or with 
   c       a program (it has main) is compiled, run, and prints what the page says: "It prints `...`".
           After <!-- file: PATH --> it is the text of that file.
           Anything else is a fragment and is compiled as the body of a function; the comment
-          <!-- fragment: PARAMETERS --> before it declares what it uses
+          <!-- fragment: PARAMETERS --> before it declares what it uses. docs_run.py calls the functions
   cpp     a fragment likewise, after <!-- fragment: PARAMETERS -->, with clump.hpp and, if it is installed, opencl.hpp;
           left out without a C++ compiler, and if it uses cl:: without opencl.hpp
   schema  the schema of all OpenCL blocks of the page, with the other ones of the page. <!-- schema: TEXT --> does
@@ -20,8 +20,10 @@ The language of a block says what is done with it. A block without one, or with 
   opencl  all blocks of a page are one program, which is built for the device. The comment
           <!-- run: ACTION... --> before a block runs kernels (doc_kernels.c has the actions, which are
           done in the order of the page); every kernel must be run by one of them. A block after
-          <!-- fragment: PARAMETERS --> is the body of a function instead
-  sh      bash accepts it; programs of this repository that it names exist, and so do benchmarks
+          <!-- fragment: PARAMETERS --> is the body of a function instead, and is only compiled: for code that is wrong
+  sh      bash accepts it; programs of this repository that it names exist, and so do benchmarks. In what users read first (USERS)
+          it is run by docs_run.py after <!-- run: COMMANDS -->, these COMMANDS before it, or not after <!-- shown: REASON -->
+  python  the page has a test that runs it: only in python/README.md
   cmake   after <!-- lines: PATH -->, the lines stand in that file, which a test builds; meson likewise
   text    pictures and formats. Not for code
 
@@ -38,6 +40,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 TOP = "include host cl tests bench docs examples python scripts cmake tools .ci".split()
 FENCE = re.compile(r"^\s*(```+)\s*([A-Za-z0-9_-]*)\s*$")
 COMMENT = re.compile(r"<!-- (\w+): ?(.*?) ?-->$", re.S)
+USERS = re.compile(r"(README|docs/README|docs/guide/[\w-]+|python/README|examples/[\w-]+/README)\.md$")
 CODE_IN_TEXT = re.compile(r"__kernel|#include|\bclump_\w+\([^)]")
 
 failures = []
@@ -229,7 +232,20 @@ def exists_as_test(name):
     return False
 
 
+EXAMPLE = """cmake -S . -B build      # -DCMAKE_PREFIX_PATH=FOLDER, if Clump is installed there
+cmake --build build
+build/{}
+"""
+
+
 def check_shell(page, block):
+    example = re.match(r"examples/([\w-]+)/README\.md$", page)
+    if example:
+        if block.text != EXAMPLE.format(example[1]):
+            fail(page, block.line, "the block of an example is not " + EXAMPLE.format(example[1]))
+        return
+    if USERS.match(page) and (not block.comment or block.comment[0] not in ("run", "shown")):
+        fail(page, block.line, "a block of sh needs <!-- run: COMMANDS --> or <!-- shown: REASON --> here")
     status, output = run(["bash", "-n"], input=block.text)
     if status:
         fail(page, block.line, f"bash does not accept it: {output}")
@@ -336,39 +352,48 @@ def all_pages():
     return sorted(found)
 
 
-folder, doc_kernels, bench, compiler, *arguments = sys.argv[1:]
-os.makedirs(folder, exist_ok=True)
-benchmarks = None
-if bench:
-    benchmarks = set(re.findall(r"^([\w-]+)", run([bench, "list"])[1], re.M))
-had_device, count = True, 0
-for page in all_pages():
-    with open(os.path.join(ROOT, page), encoding="utf-8") as file:
-        lines = file.read().splitlines()
-    check_prose(page, lines)
-    if not page.startswith("docs/") and page != "README.md":
-        continue
-    blocks, schemas = read_blocks(page, lines)
-    count += len(blocks)
-    for block in blocks:
-        if block.language == "c":
-            had_device &= check_c(page, block)
-        elif block.language == "cpp":
-            check_cpp(page, block)
-        elif block.language == "sh":
-            check_shell(page, block)
-        elif block.language in ("cmake", "meson"):
-            check_lines(page, block)
-        elif block.language == "text":
-            if CODE_IN_TEXT.search(block.text):
-                fail(page, block.line, "this is code: give its language")
-        elif block.language not in ("opencl", "schema"):
-            fail(page, block.line, f'no check for a block of the language "{block.language}"')
-    had_device &= check_kernels(page, blocks, schemas)
+def main():
+    global folder, doc_kernels, compiler, arguments, benchmarks
+    folder, doc_kernels, bench, compiler, *arguments = sys.argv[1:]
+    os.makedirs(folder, exist_ok=True)
+    benchmarks = None
+    if bench:
+        benchmarks = set(re.findall(r"^([\w-]+)", run([bench, "list"])[1], re.M))
+    had_device, count = True, 0
+    for page in all_pages():
+        with open(os.path.join(ROOT, page), encoding="utf-8") as file:
+            lines = file.read().splitlines()
+        check_prose(page, lines)
+        if not page.startswith("docs/") and not USERS.match(page):
+            continue
+        blocks, schemas = read_blocks(page, lines)
+        count += len(blocks)
+        for block in blocks:
+            if block.language == "c":
+                had_device &= check_c(page, block)
+            elif block.language == "cpp":
+                check_cpp(page, block)
+            elif block.language == "sh":
+                check_shell(page, block)
+            elif block.language in ("cmake", "meson"):
+                check_lines(page, block)
+            elif block.language == "python":
+                if page != "python/README.md":
+                    fail(page, block.line, "Python is run in python/README.md only")
+            elif block.language == "text":
+                if CODE_IN_TEXT.search(block.text):
+                    fail(page, block.line, "this is code: give its language")
+            elif block.language not in ("opencl", "schema"):
+                fail(page, block.line, f'no check for a block of the language "{block.language}"')
+        had_device &= check_kernels(page, blocks, schemas)
 
-for failure in failures:
-    print(f"FAILED: {failure}")
-if failures:
-    sys.exit(1)
-print(f"{count} blocks" + ("" if had_device else "; skipped: no device to run programs and kernels on"))
-sys.exit(0 if had_device else 77)
+    for failure in failures:
+        print(f"FAILED: {failure}")
+    if failures:
+        sys.exit(1)
+    print(f"{count} blocks" + ("" if had_device else "; skipped: no device to run programs and kernels on"))
+    sys.exit(0 if had_device else 77)
+
+
+if __name__ == "__main__":
+    main()

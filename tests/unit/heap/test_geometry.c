@@ -568,12 +568,35 @@ static void largest_heap(void **state) {
     }
 }
 
+/* A checked heap has 648 bytes beside each granule, which may be more than a row of small objects. */
+static void checked_heaps(void **state) {
+    for (uint32_t bytes = 1; bytes <= 64; bytes++) {
+        char text[64];
+        snprintf(text, sizeof text, "class C { uchar f[%u]; }", bytes);
+        clump_schema *schema = parse(text);
+        for (int generations = 0; generations < 2; generations++) {
+            clumpi_geometry g;
+            clump_error error = {0};
+            const clumpi_extras extras = {.events = 4096, .generations = generations};
+            if (clumpi_geometry_compute(schema, UINT64_C(64) << 20, 0, SCAN_GROUPS, REDUCE_GROUPS,
+                                        extras, &g, &error))
+                fail_msg("objects of %u bytes: %s", bytes, error.message);
+            uint32_t blocks = g.header.block_end - g.header.first_block;
+            uint64_t room = (uint64_t)blocks * g.classes[1].capacity * bytes;
+            if (room < (UINT64_C(64) << 20) * (bytes < 4 ? bytes : 4) / 100)
+                fail_msg("objects of %u bytes have %llu bytes in all", bytes,
+                         (unsigned long long)room);
+        }
+        clump_schema_destroy(schema);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sizes_by_hand), cmocka_unit_test(many_sizes),
         cmocka_unit_test(many_classes),  cmocka_unit_test(all_block_sizes),
         cmocka_unit_test(hint_levels),   cmocka_unit_test(smallest_heap),
-        cmocka_unit_test(largest_heap),
+        cmocka_unit_test(largest_heap),  cmocka_unit_test(checked_heaps),
     };
     return cmocka_run_group_tests_name("geometry", tests, NULL, NULL);
 }

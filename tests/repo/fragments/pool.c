@@ -1,0 +1,20 @@
+/* A mesh in a pool of its own, and a buffer that is let go of. */
+#include "caller.h"
+
+int main(void) {
+    clump_quick q;
+    clump_pool *pool;
+    clump_pool_stats stats;
+    static char data[300000 + 4096]; /* sizes are rounded up */
+    CLUMP_CHECK(&q, clump_quick_open(&q, NULL));
+    fragment_1(q.context, q.queue, data, q.error);
+    expect_no_error(&q);
+    EXPECT(clump_pools_get_bytes(q.context) >= 300000);
+
+    CLUMP_CHECK(&q, clump_pool_create(&(clump_pool_desc){.context = q.context}, &pool, &q.error));
+    fragment_2(pool, q.queue);
+    CLUMP_CHECK(&q, clFinish(q.queue));
+    CLUMP_CHECK(pool, clump_pool_get_stats(pool, &stats));
+    EXPECT(stats.allocated == 1 && stats.allocations == 0);
+    return 0;
+}
