@@ -56,8 +56,8 @@ set(CPACK_DEBIAN_TOOLS_PACKAGE_SHLIBDEPS ON)
 find_program(CLUMP_SYSTEM_PYTHON python3 PATHS /usr/bin NO_DEFAULT_PATH)
 mark_as_advanced(CLUMP_SYSTEM_PYTHON)
 set(python_misses 1) # no package for Python
-if(BUILD_SHARED_LIBS AND CLUMP_SYSTEM_PYTHON AND PKG_CONFIG_EXECUTABLE AND CMAKE_INSTALL_PREFIX STREQUAL "/usr")
-    execute_process(COMMAND "${CLUMP_SYSTEM_PYTHON}" -c "import os, sysconfig, setuptools, cffi
+if(BUILD_SHARED_LIBS AND CLUMP_SYSTEM_PYTHON AND CMAKE_INSTALL_PREFIX STREQUAL "/usr")
+    execute_process(COMMAND "${CLUMP_SYSTEM_PYTHON}" -c "import os, sysconfig, cffi
 assert os.path.exists(os.path.join(sysconfig.get_paths()['include'], 'Python.h'))"
         RESULT_VARIABLE python_misses OUTPUT_QUIET ERROR_QUIET)
 endif()
@@ -68,12 +68,12 @@ if(python_misses EQUAL 0)
         "libclump${abi} (= ${PROJECT_VERSION}), python3, python3-cffi-backend, python3-numpy, python3-pyopencl")
     set(python_files "${PROJECT_BINARY_DIR}/python-package")
     install(CODE "execute_process(COMMAND \"${CMAKE_COMMAND}\" \"-DPYTHON=${CLUMP_SYSTEM_PYTHON}\"
-        \"-DSOURCE=${PROJECT_SOURCE_DIR}/python\" \"-DBUILD=${PROJECT_BINARY_DIR}\" \"-DLIBDIR=${CMAKE_INSTALL_LIBDIR}\"
+        \"-DSOURCE=${PROJECT_SOURCE_DIR}/python\" \"-DBUILD=${PROJECT_BINARY_DIR}\" \"-DVERSION=${PROJECT_VERSION}\"
         \"-DOUTPUT=${python_files}\" -P \"${PROJECT_SOURCE_DIR}/cmake/python_package.cmake\" COMMAND_ERROR_IS_FATAL ANY)"
         COMPONENT python EXCLUDE_FROM_ALL)
     install(DIRECTORY "${python_files}/" DESTINATION lib/python3/dist-packages COMPONENT python EXCLUDE_FROM_ALL)
 elseif(BUILD_SHARED_LIBS AND CMAKE_INSTALL_PREFIX STREQUAL "/usr")
-    message(STATUS "No package for Python: it needs pkg-config, and /usr/bin/python3 with its headers, setuptools and cffi")
+    message(STATUS "No package for Python: it needs /usr/bin/python3 with its headers and cffi")
 endif()
 if(BUILD_SHARED_LIBS)
     # The tools need the library that is built here, which dpkg-shlibdeps does not know yet.

@@ -1,6 +1,6 @@
 # Builds the Python package against Clump as it is installed from a build tree, for a package of Debian (packages.cmake):
 #
-#   cmake -DPYTHON=<python3> -DSOURCE=<python/> -DBUILD=<build tree> -DLIBDIR=<lib/...> -DOUTPUT=<folder> -P python_package.cmake
+#   cmake -DPYTHON=<python3> -DSOURCE=<python/> -DBUILD=<build tree> -DVERSION=<version> -DOUTPUT=<folder> -P python_package.cmake
 #
 # OUTPUT gets what belongs into dist-packages.
 cmake_minimum_required(VERSION 3.22...3.31)
@@ -11,10 +11,10 @@ foreach(component lib dev)
     execute_process(COMMAND "${CMAKE_COMMAND}" --install "${BUILD}" --prefix "${work}/prefix" --component ${component}
         OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)
 endforeach()
-file(COPY "${SOURCE}/" DESTINATION "${work}/source")
-set(ENV{PKG_CONFIG_PATH} "${work}/prefix/${LIBDIR}/pkgconfig:$ENV{PKG_CONFIG_PATH}")
-execute_process(COMMAND "${PYTHON}" setup.py -q build --build-base "${work}/build" --build-lib "${OUTPUT}"
-        install_egg_info --install-dir "${OUTPUT}"
-    WORKING_DIRECTORY "${work}/source" COMMAND_ERROR_IS_FATAL ANY)
+execute_process(COMMAND "${CMAKE_COMMAND}" -S "${SOURCE}" -B "${work}/build" "-DPython_EXECUTABLE=${PYTHON}" -DCMAKE_BUILD_TYPE=Release
+        "-DCMAKE_PREFIX_PATH=${work}/prefix" "-DCMAKE_INSTALL_PREFIX=${OUTPUT}"
+    OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)
+execute_process(COMMAND "${CMAKE_COMMAND}" --build "${work}/build" --target install OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)
+file(WRITE "${OUTPUT}/clump-${VERSION}.dist-info/METADATA" "Metadata-Version: 2.1\nName: clump\nVersion: ${VERSION}\n")
 file(GLOB extension "${OUTPUT}/clump/_library*.so")
 execute_process(COMMAND strip --strip-unneeded "${extension}" COMMAND_ERROR_IS_FATAL ANY)

@@ -1,11 +1,10 @@
-"""What Python sees of the C library: the declarations that the package uses, compiled by cffi against the installed headers.
+"""What Python sees of the C library: the declarations that the package uses. cffi makes C of them, which CMake compiles:
 
-Structs end in `...`, so that the C compiler fills in what is left out, and compares what is declared. The library is found by
-pkg-config (PKG_CONFIG_PATH); a static one becomes part of the extension.
+    build_library.py _library.c
+
+Structs end in `...`, so that the C compiler fills in what is left out, and compares what is declared.
 """
-import os
-import pathlib
-import subprocess
+import sys
 
 from cffi import FFI
 
@@ -129,20 +128,8 @@ clump_status clump_pool_check(clump_pool *pool);
 """
 
 
-def pkg_config(*arguments):
-    """The words that pkg-config says about clump."""
-    command = [os.environ.get("PKG_CONFIG", "pkg-config"), *arguments, "clump"]
-    try:
-        return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.split()
-    except (OSError, subprocess.CalledProcessError):
-        raise SystemExit("clump: pkg-config finds no installed Clump. Install it (docs/guide/install.md), and let PKG_CONFIG_PATH "
-                         "name the folder of clump.pc, as in PKG_CONFIG_PATH=$HOME/.local/lib/pkgconfig") from None
-
-
-ffibuilder = FFI()
-ffibuilder.cdef("typedef uint32_t cl_uint;\n" + CDEF)
-ffibuilder.set_source("clump._library", "#include <clump/clump.h>\n", extra_compile_args=pkg_config("--cflags"),
-                      extra_link_args=pkg_config("--static", "--libs"))
-
 if __name__ == "__main__":
-    ffibuilder.compile(verbose=True)
+    ffi = FFI()
+    ffi.cdef("typedef uint32_t cl_uint;\n" + CDEF)
+    ffi.set_source("clump._library", "#include <clump/clump.h>\n")
+    ffi.emit_c_code(sys.argv[1])

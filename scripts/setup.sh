@@ -17,8 +17,13 @@
 #
 #   setup.sh --adapters
 #
-# installs the libraries that the tests of examples/adapters/ need, CLBlast and Boost's headers, and the programs that the test
-# layer_all runs: clinfo, clpeak, CLBlast's tuners, OpenCV for Python; from apt, 500 MiB.
+# installs the libraries that the tests of examples/adapters/ need, CLBlast, Boost's headers and two parts of OpenCV, and the programs
+# that the test layer_all runs: clinfo, clpeak, CLBlast's tuners, OpenCV for Python; from apt, 600 MiB.
+#
+#   setup.sh --python
+#
+# installs what the test python_all needs: python3-venv from apt; scikit-build-core, PyOpenCL and tinygrad from PyPI, 100 MiB, into the
+# folder CLUMP_PYTHON (default ~/.cache/clump/python).
 #
 #   setup.sh --spirv
 #
@@ -41,7 +46,7 @@ required=(gcc g++ libc6-dev cmake ninja-build pkg-config
     ocl-icd-opencl-dev opencl-headers pocl-opencl-icd
     libcmocka-dev librandom123-dev libpng-dev zlib1g-dev libcjson-dev)
 # Without these some checks are skipped, or plots are not drawn.
-optional=(opencl-clhpp-headers libzstd-dev libgd-dev python3 python3-dev python3-setuptools python3-pip python3-wheel
+optional=(opencl-clhpp-headers libzstd-dev libgd-dev python3 python3-dev
     python3-cffi python3-numpy python3-pyopencl python3-yaml abigail-tools mandoc clang-14 libclang-rt-14-dev llvm-14 clang-format-14 clang-tidy-14 oclgrind gnuplot-nox spin)
 
 has_apt() { command -v dpkg-query >/dev/null && command -v apt-get >/dev/null; }
@@ -242,17 +247,35 @@ get_browser() {
     mv "$folder.part" "$folder"
 }
 
+get_python() {
+    local folder=${CLUMP_PYTHON:-$HOME/.cache/clump/python}
+    get_optional "what makes environments for Python" python3-venv
+    [ ! -f "$folder/complete" ] || return 0
+    if quiet python3 -m venv --clear "$folder" &&
+        quiet timeout "${CLUMP_DOWNLOAD_SECONDS:-300}" "$folder/bin/pip" install --disable-pip-version-check \
+            "scikit-build-core>=0.10" "cffi>=1.15" numpy "pyopencl>=2022" tinygrad; then
+        touch "$folder/complete"
+    else
+        echo "setup: going on without packages of PyPI: pip could not install them" >&2
+        rm -rf "${folder:?}"
+    fi
+}
+
 if [ "${1:-}" = --browser ]; then
     get_browser
     exit 0
 fi
 if [ "${1:-}" = --adapters ]; then
-    get_optional "CLBlast and Boost" libclblast-dev libboost-dev
+    get_optional "CLBlast, Boost and OpenCV" libclblast-dev libboost-dev libopencv-core-dev libopencv-imgproc-dev
     get_optional "programs for the layer" clinfo clpeak clblast-utils python3-opencv
     exit 0
 fi
 if [ "${1:-}" = --docs ]; then
     get_optional "the site of the documentation" doxygen python3-sphinx python3-myst-parser python3-breathe furo
+    exit 0
+fi
+if [ "${1:-}" = --python ]; then
+    get_python
     exit 0
 fi
 if [ "${1:-}" = --spirv ]; then

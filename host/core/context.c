@@ -33,11 +33,11 @@ static clump_status take_objects(const clump_context_desc *desc, clump_context *
     return CLUMP_OK;
 }
 
-static clump_status create(const clump_context_desc *desc, clump_context *c) {
+static clump_status create(const clump_context_desc *desc, clumpi_needs needs, clump_context *c) {
     c->cl = clumpi_cl_resolve(desc->cl);
     clump_status status = take_objects(desc, c);
     if (!status)
-        status = clumpi_device_probe(&c->cl, desc->device, desc->disable, desc->personality,
+        status = clumpi_device_probe(&c->cl, desc->device, needs, desc->disable, desc->personality,
                                      &c->capabilities, &c->error);
     if (status) return status;
     clumpi_device_sizes(&c->capabilities, &c->sizes);
@@ -51,13 +51,8 @@ static clump_status create(const clump_context_desc *desc, clump_context *c) {
     return CLUMP_OK;
 }
 
-clump_status clump_context_create(const clump_context_desc *desc, clump_context **context,
-                                  clump_error *error) {
-    if (context) *context = NULL;
-    if (!desc || !context || !desc->context || !desc->device || !desc->queue)
-        return clumpi_fail(error, CLUMP_ERR_USAGE,
-                           "clump_context_create needs a desc with context, device and queue, and "
-                           "a place for the result");
+static clump_status make(const clump_context_desc *desc, clumpi_needs needs,
+                         clump_context **context, clump_error *error) {
     const clump_allocator *a = &desc->allocator;
     if (!a->allocate != !a->release || !a->allocate != !a->reallocate)
         return clumpi_fail(error, CLUMP_ERR_USAGE,
@@ -69,7 +64,7 @@ clump_status clump_context_create(const clump_context_desc *desc, clump_context 
     atomic_init(&c->users, 1);
     clump_status status = clumpi_cache_open(c, &desc->cache);
     if (!status) status = clumpi_compiled_open(c, &desc->compiled);
-    if (!status) status = create(desc, c);
+    if (!status) status = create(desc, needs, c);
     if (status) {
         if (error) *error = c->error;
         clumpi_cache_close(c);
@@ -78,6 +73,30 @@ clump_status clump_context_create(const clump_context_desc *desc, clump_context 
     }
     *context = c;
     return CLUMP_OK;
+}
+
+clump_status clump_context_create(const clump_context_desc *desc, clump_context **context,
+                                  clump_error *error) {
+    if (context) *context = NULL;
+    if (!desc || !context || !desc->context || !desc->device || !desc->queue)
+        return clumpi_fail(error, CLUMP_ERR_USAGE,
+                           "clump_context_create needs a desc with context, device and queue, and "
+                           "a place for the result");
+    return make(desc, CLUMPI_KERNELS, context, error);
+}
+
+clump_status clumpi_context_of_queue(cl_command_queue queue, const clump_allocator *allocator,
+                                     const clump_cl_functions *cl, clump_context **context,
+                                     clump_error *error) {
+    clump_cl_functions table = clumpi_cl_resolve(cl);
+    clump_context_desc desc = {.queue = queue, .allocator = *allocator, .cl = cl};
+    cl_int code = table.GetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof desc.context,
+                                            &desc.context, NULL);
+    if (!code)
+        code = table.GetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof desc.device, &desc.device,
+                                         NULL);
+    if (code) return clumpi_fail_cl(error, "clGetCommandQueueInfo", code, "is it a queue?");
+    return make(&desc, CLUMPI_MEMORY_ALONE, context, error);
 }
 
 void clumpi_context_use(clump_context *c) {

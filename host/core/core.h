@@ -59,6 +59,12 @@ struct clump_context {
 
 /* ---- context.c ---- */
 
+/* A context of a queue's cl_context and device, for memory alone: the device needs no compiler. No kernel may be enqueued on it. It
+ * has one user. */
+clump_status clumpi_context_of_queue(cl_command_queue queue, const clump_allocator *allocator,
+                                     const clump_cl_functions *cl, clump_context **context,
+                                     clump_error *error);
+
 /* Who is made from a context is one more user of it: it ends with the last of them, and with what
  * clump_context_destroy() does. Any thread may be the last. */
 void clumpi_context_use(clump_context *c);

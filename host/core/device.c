@@ -140,7 +140,7 @@ static void describe_paths(clump_capabilities *c) {
         c->personality == CLUMP_PERSONALITY_CPU ? "rows per work-item" : "row per 64 work-items";
 }
 
-static clump_status check_device(probe *p, clump_error *error) {
+static clump_status check_device(probe *p, clumpi_needs needs, clump_error *error) {
     cl_bool available = CL_FALSE, compiler = CL_FALSE, little = CL_FALSE;
     char profile[64] = "";
     info(p, CL_DEVICE_AVAILABLE, sizeof available, &available);
@@ -149,6 +149,7 @@ static clump_status check_device(probe *p, clump_error *error) {
     text_info(p, CL_DEVICE_PROFILE, profile, sizeof profile);
     if (p->code) return CLUMP_OK; /* reported by the caller */
     if (!available) return clumpi_fail(error, CLUMP_ERR_UNSUPPORTED, "the device is not available");
+    if (needs == CLUMPI_MEMORY_ALONE) return CLUMP_OK;
     if (!compiler)
         return clumpi_fail(error, CLUMP_ERR_UNSUPPORTED, "the device has no OpenCL C compiler");
     if (!little) return clumpi_fail(error, CLUMP_ERR_UNSUPPORTED, "the device is big-endian");
@@ -187,11 +188,12 @@ static clump_status choose_personality(clump_capabilities *c, clump_personality 
 }
 
 clump_status clumpi_device_probe(const clump_cl_functions *cl, cl_device_id device,
-                                 uint32_t disable, clump_personality personality,
-                                 clump_capabilities *c, clump_error *error) {
+                                 clumpi_needs needs, uint32_t disable,
+                                 clump_personality personality, clump_capabilities *c,
+                                 clump_error *error) {
     probe p = {cl, device, CL_SUCCESS, "clGetDeviceInfo"};
     memset(c, 0, sizeof *c);
-    clump_status status = check_device(&p, error);
+    clump_status status = check_device(&p, needs, error);
     if (status) return status;
     cl_platform_id platform = NULL;
     cl_device_type type = 0;
@@ -222,7 +224,8 @@ clump_status clumpi_device_probe(const clump_cl_functions *cl, cl_device_id devi
     if (status) return status;
     c->features_found = find_features(&p, c->is_cpu);
     if (p.code) return clumpi_fail_cl(error, p.call, p.code, "while probing the device");
-    choose_language(&p, c);
+    c->language = "";
+    if (needs == CLUMPI_KERNELS) choose_language(&p, c);
     if (p.code) return clumpi_fail_cl(error, p.call, p.code, "while probing the device");
     c->features = c->features_found & ~disable;
     c->compute_units = units ? units : 1;
@@ -241,7 +244,8 @@ clump_status clump_device_probe(cl_device_id device, uint32_t disable,
                            "clump_device_probe needs a device and a place "
                            "for the result");
     clump_cl_functions cl = clumpi_cl_resolve(NULL);
-    return clumpi_device_probe(&cl, device, disable, CLUMP_PERSONALITY_DEVICE, capabilities, error);
+    return clumpi_device_probe(&cl, device, CLUMPI_KERNELS, disable, CLUMP_PERSONALITY_DEVICE,
+                               capabilities, error);
 }
 
 void clumpi_device_sizes(const clump_capabilities *c, clumpi_launch_sizes *sizes) {

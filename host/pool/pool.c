@@ -84,8 +84,7 @@ uint64_t clump_pools_get_bytes(const clump_context *context) {
 
 /* ---- Creation and destruction ---------------------------------------------------------------- */
 
-static clump_status check_queue(const clump_pool_desc *desc, cl_command_queue queue, clump_pool *p,
-                                clump_error *error) {
+static clump_status check_queue(cl_command_queue queue, clump_pool *p, clump_error *error) {
     cl_context owner = NULL;
     cl_command_queue_properties properties = 0;
     cl_int code = p->cl.GetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof owner, &owner, NULL);
@@ -93,7 +92,7 @@ static clump_status check_queue(const clump_pool_desc *desc, cl_command_queue qu
         code = p->cl.GetCommandQueueInfo(queue, CL_QUEUE_PROPERTIES, sizeof properties, &properties,
                                          NULL);
     if (code) return clumpi_fail_cl(error, "clGetCommandQueueInfo", code, "the queue of a pool");
-    if (owner != desc->context->context)
+    if (owner != p->context->context)
         return clumpi_fail(error, CLUMP_ERR_USAGE,
                            "the pool's queue belongs to another cl_context than its clump_context");
     p->in_order = !(properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
@@ -101,7 +100,8 @@ static clump_status check_queue(const clump_pool_desc *desc, cl_command_queue qu
     return CLUMP_OK;
 }
 
-static clump_status check_desc(const clump_pool_desc *d, uint32_t base, clump_error *error) {
+static clump_status check_desc(const clump_pool_desc *d, const clump_capabilities *device,
+                               uint32_t base, clump_error *error) {
     if (d->alignment & (d->alignment - 1) || (d->alignment && d->alignment < base))
         return clumpi_fail(
             error, CLUMP_ERR_USAGE,
@@ -109,7 +109,7 @@ static clump_status check_desc(const clump_pool_desc *d, uint32_t base, clump_er
             "the device's base alignment",
             d->alignment, base);
     uint64_t least = d->alignment ? d->alignment : base;
-    uint64_t memory = d->context->capabilities.memory_bytes;
+    uint64_t memory = device->memory_bytes;
     if (d->chunk_bytes > memory)
         return clumpi_fail(error, CLUMP_ERR_USAGE,
                            "chunks of %llu bytes; the device has %llu in all",
@@ -150,16 +150,16 @@ static uint64_t choose_chunk_bytes(const clump_pool *p) {
     return bytes;
 }
 
-static clump_status create(const clump_pool_desc *desc, clump_pool *p, clump_error *error) {
-    clump_context *c = desc->context;
+static clump_status create(const clump_pool_desc *desc, clump_context *c, clump_pool *p,
+                           clump_error *error) {
     uint32_t base = c->capabilities.base_align_bytes;
     if (base < 16) base = 16; /* margins and touches write whole words */
-    clump_status status = check_desc(desc, base, error);
+    clump_status status = check_desc(desc, &c->capabilities, base, error);
     p->context = c;
     p->cl = c->cl;
     p->desc = *desc;
     if (!desc->queue) p->desc.queue = c->queue;
-    if (!status) status = check_queue(desc, p->desc.queue, p, error);
+    if (!status) status = check_queue(p->desc.queue, p, error);
     if (status) return status;
     if (!desc->alignment) p->desc.alignment = base;
     if (desc->unique_share == 0) p->desc.unique_share = SHARE_PRESET;
@@ -181,21 +181,37 @@ static clump_status create(const clump_pool_desc *desc, clump_pool *p, clump_err
 
 static clumpi_buffer_source source_for_heaps(clump_context *c);
 
+/* The context of the desc, with one user more, or one of its queue. */
+static clump_status take_context(const clump_pool_desc *desc, clump_context **context,
+                                 clump_error *error) {
+    const clump_allocator *a = &desc->allocator;
+    if (!desc->context) return clumpi_context_of_queue(desc->queue, a, desc->cl, context, error);
+    if (a->allocate || a->reallocate || a->release || desc->cl)
+        return clumpi_fail(error, CLUMP_ERR_USAGE,
+                           "the allocator and the OpenCL functions of a pool with a context are "
+                           "that context's; `allocator` and `cl` must be 0");
+    clumpi_context_use(desc->context);
+    *context = desc->context;
+    return CLUMP_OK;
+}
+
 clump_status clump_pool_create(const clump_pool_desc *desc, clump_pool **pool, clump_error *error) {
     if (pool) *pool = NULL;
-    if (!desc || !desc->context || !pool)
-        return clumpi_fail(
-            error, CLUMP_ERR_USAGE,
-            "clump_pool_create needs a desc with a context and a place for the result");
-    const clump_allocator *a = &desc->context->allocator;
+    if (!desc || (!desc->context && !desc->queue) || !pool)
+        return clumpi_fail(error, CLUMP_ERR_USAGE,
+                           "clump_pool_create needs a desc with a context, or without one with a "
+                           "queue, and a place for the result");
+    clump_context *c = NULL;
+    clump_status status = take_context(desc, &c, error);
+    if (status) return status;
+    const clump_allocator *a = &c->allocator;
     clump_pool *p = clumpi_alloc(a, sizeof *p);
-    clump_status status = CLUMP_OK;
-    clumpi_pool_account *account = p ? account_of(desc->context) : NULL;
+    clumpi_pool_account *account = p ? account_of(c) : NULL;
     if (account) {
         p->allocator = *a;
-        p->source = source_for_heaps(desc->context);
+        p->source = source_for_heaps(c);
         p->account = account;
-        status = create(desc, p, error);
+        status = create(desc, c, p, error);
     } else {
         status = clumpi_fail(error, CLUMP_ERR_MEMORY, "no host memory for a pool");
     }
@@ -206,9 +222,9 @@ clump_status clump_pool_create(const clump_pool_desc *desc, clump_pool **pool, c
     if (status) {
         if (p) clumpi_free(a, p->name);
         clumpi_free(a, p);
+        clumpi_context_unuse(c);
         return status;
     }
-    clumpi_context_use(desc->context);
     *pool = p;
     return CLUMP_OK;
 }

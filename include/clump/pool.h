@@ -13,7 +13,7 @@
  * later kernel.
  *
  * Threads: all calls on one pool may come from any thread at any time, unless
- * CLUMP_POOL_SINGLE_THREADED is set; a lock makes them one after the other. Pools of one context may be
+ * CLUMP_POOL_SINGLE_THREADED is set; a lock makes them one after the other. Pools, of one context too, may be
  * created and destroyed on any thread too, each while no other call on that pool runs.
  * clump_pools_set_limit() belongs to the thread of the context. Callbacks are called without the lock. A
  * clump_allocator of the context must be as thread-safe as malloc.
@@ -91,7 +91,7 @@ typedef enum clump_pool_flag {
 
 /* What a pool is made of. All zero, except `context`, is an ordinary one. */
 typedef struct clump_pool_desc {
-    clump_context *context; /* required */
+    clump_context *context; /* or NULL, with a queue */
     cl_command_queue queue; /* for copies and touching; of that context. Default: the context's */
     const char *name;       /* copied; default "pool" */
     uint64_t chunk_bytes;   /* 0: automatic, doubling from 8 MiB to 64; less on small devices */
@@ -115,12 +115,18 @@ typedef struct clump_pool_desc {
     /* A line for each call that allocates, frees, sets movable or ends a frame: docs/guide/pool.md.
      * Called with the lock: it must not call the pool. */
     clump_write_fn trace;
+
+    /* Only without a context, whose own they are otherwise. As in clump_context_desc. */
+    clump_allocator allocator;
+    const clump_cl_functions *cl;
 } clump_pool_desc;
 
-/* CONSTRUCTOR. Makes no chunk yet.
+/* CONSTRUCTOR. Makes no chunk yet. Without a context the pool is for the cl_context and the device of its queue, and that device
+ * needs no compiler. No heap can be in such a pool, and no limit of clump_pools_set_limit() is for it.
  *   pool   [out]            NULL on failure
  *   error  [out, optional]  says why it failed
- * Returns CLUMP_OK; CLUMP_ERR_USAGE; CLUMP_ERR_MEMORY; CLUMP_ERR_CL. */
+ * Returns CLUMP_OK; CLUMP_ERR_USAGE; CLUMP_ERR_UNSUPPORTED without a context: the device is not there or has less
+ * than OpenCL 1.2; CLUMP_ERR_MEMORY; CLUMP_ERR_CL. */
 CLUMP_API clump_status clump_pool_create(const clump_pool_desc *desc, clump_pool **pool,
                                          clump_error *error);
 

@@ -1,7 +1,10 @@
-"""Allocations per second of PyOpenCL arrays, and the memory behind them: a pool of Clump beside PyOpenCL's own allocators. Medians of nine
-runs. docs/measurements/pool.md has figures."""
+"""Allocations per second of PyOpenCL arrays, and the memory behind them: a pool of Clump beside PyOpenCL's own allocators. Likewise for
+buffers of tinygrad, if it is there. Medians of nine runs. docs/measurements/pool.md has figures."""
+import os
+import pathlib
 import random
 import statistics
+import sys
 import time
 
 import numpy as np
@@ -52,4 +55,41 @@ def main():
     del kept
 
 
+def of_tinygrad():
+    os.environ["DEV"] = "CL"
+    sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "examples" / "adapters"))
+    try:
+        import clump_tinygrad
+        from tinygrad import Device
+    except ImportError:
+        print("without tinygrad")
+        return
+    device = Device["CL"]
+    numbers = random.Random(7)
+    sizes = [numbers.randrange(1000, 400000) for _ in range(500)]
+
+    def rate(next_size):
+        rates, allocator = [], device.allocator
+        for _ in range(9):
+            begin = time.perf_counter()
+            for _ in range(500):
+                size = next_size()
+                allocator.free(allocator.alloc(size), size)
+            device.synchronize()
+            rates.append(500 / (time.perf_counter() - begin))
+        return statistics.median(rates)
+
+    def report(name):
+        fixed = [rate(lambda: bytes_) for bytes_ in (4000, 400000, 4000000)]
+        print(f"tinygrad, {name}: {', '.join(f'{r:.0f}' for r in fixed)} buffers of 4 KB, 400 KB, 4 MB a second; "
+              f"{rate(lambda: numbers.choice(sizes)):.0f} of 500 sizes")
+
+    report("its own")
+    kept = sum(size * len(buffers) for (size, _), buffers in device.allocator.cache.items())
+    pool = clump_tinygrad.use_pool()
+    report("clump")
+    print(f"afterwards tinygrad's own keeps {kept} bytes, clump {pool.stats()['bytes']}")
+
+
 main()
+of_tinygrad()
