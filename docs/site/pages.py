@@ -195,9 +195,17 @@ def in_markdown(source):
         if end > i:
             text += "\n" + (definitions(lines[i:end]) or verbatim(lines[i:end])) + "\n"
         else:
-            text += re.sub(r"([<>*_\\])", r"\\\1", lines[i]) + "\n"
-        i = max(end, i + 1)
+            while end < len(lines) - 1 and not lines[end + 1].startswith("  "):
+                end += 1
+            end += 1
+            text += in_words("\n".join(lines[i:end])) + "\n"
+        i = end
     return text
+
+
+def in_words(text):
+    """Nothing but `code` means anything."""
+    return re.sub(r"(`[^`]*`)|([<>*\\]|(?<!\w)_|_(?!\w))", lambda m: m[1] or "\\" + m[2], text)
 
 
 def verbatim(lines):
@@ -212,7 +220,7 @@ def definitions(lines):
         return None
     column, text = first.end(), ""
     for line in lines:
-        term, words = line[:column], re.sub(r"([<>*_\\])", r"\\\1", line[column:])
+        term, words = line[:column], in_words(line[column:])
         if not term.strip():
             text += f"  {words}\n" if words else ""
         elif term[1] == " " and term[-1] == " " and words:
