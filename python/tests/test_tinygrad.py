@@ -7,7 +7,7 @@ import unittest
 
 import numpy as np
 
-os.environ["DEV"] = "CL"
+os.environ["DEV"], os.environ["PARALLEL"] = "CL", "0"  # and no processes that compile
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "examples" / "adapters"))
 try:
     import tinygrad

@@ -82,10 +82,10 @@ static void serves(void **state) {
     assert_int_equal(info.region.offset, 0);
     expect(f.queue, info.region.buffer, 0, 5);
     expect(f.queue, buffer, 0, 6);
-    uint32_t *words;
-    POOL_OK(pool, clump_pool_map(pool, second, CL_MAP_READ, (void **)&words));
-    assert_int_equal(words[PART / 4 - 1], 5);
-    POOL_OK(pool, clump_pool_unmap(pool, second, words));
+    void *mapped;
+    POOL_OK(pool, clump_pool_map(pool, second, CL_MAP_READ, &mapped));
+    assert_int_equal(((const uint32_t *)mapped)[PART / 4 - 1], 5);
+    POOL_OK(pool, clump_pool_unmap(pool, second, mapped));
     POOL_OK(pool, clump_pool_check(pool));
 
     /* Nothing of it reaches a context that the user has. */
