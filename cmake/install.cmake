@@ -76,4 +76,7 @@ configure_file(cmake/clump.pc.in generated/clump.pc @ONLY)
 install(FILES "${PROJECT_BINARY_DIR}/generated/clump.pc"
     DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
 
-include(cmake/packages.cmake)
+# Where only the sources of the library are, as in Conan's cache, there is nothing to make these packages from.
+if(EXISTS "${PROJECT_SOURCE_DIR}/scripts/packaging/debian/control")
+    include(cmake/packages.cmake)
+endif()

@@ -91,7 +91,7 @@ void show_tables(const snapshot *s) {
         printf("\n%12s %14s  %-*s  made by\n", "objects", "bytes", name_width(s, 5), "class");
     for (uint32_t i = 0; i < s->live_count; i++) {
         printf("%12llu %14llu", (ull)s->live[i].objects,
-               (ull)(s->live[i].objects * bytes_of(s, s->live[i].class_name)));
+               (ull)s->live[i].objects * bytes_of(s, s->live[i].class_name));
         show_place(&s->live[i], name_width(s, 5));
     }
 }
