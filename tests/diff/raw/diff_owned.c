@@ -76,6 +76,11 @@ static const char source[] =
     "    if (k < count && handles[k]) clump_free(clump_heap, clump_raw_at(clump_heap, "
     "handles[k]));\n"
     "}\n"
+    /* What no object has. */
+    "__kernel void nobody(CLUMP_HEAP_FIXED, __global uint *out) {\n"
+    "    if (get_global_id(0)) return;\n"
+    "    out[0] = Node_data_memory(Node_null) || Node_data_release(Node_null);\n"
+    "}\n"
     "enum { NOTHING, INSIDE, FOREIGN, FREED, TOO_MANY, AGAIN, UNALIGNED, NO_OBJECT, FITS };\n"
     "__kernel void wrong(CLUMP_HEAP, Node r, uint what, __global uint *out) {\n"
     "    if (get_global_id(0)) return;\n"
@@ -89,7 +94,6 @@ static const char source[] =
     "    if (what == TOO_MANY) n = 5000u;\n"
     "    if (what == AGAIN) q = Node_data_memory(r), n = 2u;\n"
     "    if (what == NO_OBJECT) r = Node_null;\n"
-    "    uint held = what == NO_OBJECT && (Node_data_memory(r) || Node_data_release(r));\n"
     "    if (what == UNALIGNED) {\n" /* of some small ones not all are aligned like that */
     "        clump_free(clump_heap, p);\n"
     "        p = q = (__global uchar *)clump_malloc(clump_heap, 16u);\n"
@@ -100,7 +104,7 @@ static const char source[] =
     "        }\n"
     "        out[0] = Node_wide_adopt(r, (__global double16 *)q, 1u);\n"
     "    } else {\n"
-    "        out[0] = held + Node_data_adopt(r, q, n);\n"
+    "        out[0] = Node_data_adopt(r, q, n);\n"
     "    }\n"
     "    if (what != FITS && what != FREED) clump_free(clump_heap, p);\n"
     "}\n";
@@ -277,6 +281,14 @@ static void refused(void) {
     }
     uint8_t two[2];
     uint64_t n;
+    uint32_t out;
+    clump_kernel *nobody = kernel("nobody");
+    SET_ARG(f, nobody, 0, t.handles);
+    CHECK_OK(f, clump_launch(t.heap, nobody, 64, 64, NULL));
+    clump_kernel_destroy(nobody);
+    cl_fixture_read(f, t.handles, &out, sizeof out);
+    assert_int_equal(out, 0);
+    CHECK_HEAP(f, t.heap);
     assert_int_equal(try(k, AGAIN), 1); /* its own: another length, and nothing is freed */
     CHECK_OK(f, clump_heap_read_object_array(t.heap, t.is[3], "Node", "data", two, 2, &n));
     assert_true(n == 2 && two[1] == (uint8_t)(NODES - 4 + 1));

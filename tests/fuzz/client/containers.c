@@ -122,7 +122,10 @@ void draw_containers(client *c) {
     container_parts *p = &c->parts;
     p->map = p->word = p->vector = p->page = p->cells = p->body = NO_CLASS;
     if (c->seed % BOTH_EVERY != BOTH_AT && c->seed % BOTH_EVERY != ALONE_AT) return;
-    const uint32_t kinds = 1 + below(c, MAPS | VECTORS | GRIDS);
+    uint32_t kinds = 1 + below(c, MAPS | VECTORS | GRIDS);
+    /* PoCL takes minutes to compile the kernels for GPUs: one kind of container is enough there. */
+    if (c->on.capabilities->is_cpu && c->personality == CLUMP_PERSONALITY_GPU)
+        kinds = kinds & MAPS ? MAPS : kinds & VECTORS ? VECTORS : GRIDS;
     if (kinds & MAPS) add_map(c);
     if (kinds & VECTORS) add_vector(c);
     if (kinds & GRIDS) add_grid(c);
