@@ -154,7 +154,8 @@ typedef struct clump_heap_stats {
     uint32_t free_blocks;
     double fragmentation; /* F over all classes */
     uint64_t raw_blocks;  /* blocks of raw memory: none of them counts above, except in `blocks` */
-    uint64_t raw_bytes;   /* of the slots of these that are taken: what was asked for, rounded up. Without the few bytes
+    uint64_t
+        raw_bytes; /* of the slots of these that are taken: what was asked for, rounded up. Without the few bytes
                              at the end of a block that slots do not fill, which memory of whole blocks has, too */
 } clump_heap_stats;
 

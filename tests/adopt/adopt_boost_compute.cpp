@@ -6,6 +6,7 @@
  *
  * Read first: examples/adapters/boost_compute.hpp.
  */
+#include <algorithm>
 #include <boost/compute/algorithm/accumulate.hpp>
 #include <boost/compute/algorithm/copy.hpp>
 #include <boost/compute/algorithm/sort.hpp>
@@ -14,7 +15,6 @@
 #include <boost/compute/container/vector.hpp>
 #include <boost/compute/lambda.hpp>
 #include <boost/compute/system.hpp>
-#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -24,7 +24,8 @@
 #include "examples/adapters/boost_compute.hpp"
 
 namespace compute = boost::compute;
-template <class T> using vector = compute::vector<T, clump_boost::allocator<T>>;
+template <class T>
+using vector = compute::vector<T, clump_boost::allocator<T>>;
 
 #define REQUIRE(condition)                                                                         \
     do {                                                                                           \
@@ -68,7 +69,8 @@ static void agrees(compute::command_queue &queue) {
     REQUIRE(sum == 3 * 700);
 }
 
-template <class V> static double per_second(compute::command_queue &queue, std::size_t words) {
+template <class V>
+static double per_second(compute::command_queue &queue, std::size_t words) {
     using clock = std::chrono::steady_clock;
     std::vector<double> rates;
     for (int run = 0; run < 9; run++) {

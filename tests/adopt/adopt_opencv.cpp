@@ -62,7 +62,8 @@ static void agrees(clump_pool *pool) {
     }
 }
 
-template <class Make> static double per_second(Make make) {
+template <class Make>
+static double per_second(Make make) {
     using clock = std::chrono::steady_clock;
     std::vector<double> rates;
     for (int run = 0; run < 9; run++) {
@@ -80,9 +81,8 @@ template <class Make> static double per_second(Make make) {
 
 static void measure(clump_pool *pool) {
     for (int side : {32, 512, 2048}) {
-        double own = per_second([&] {
-            cv::UMat image(side, side, CV_8UC1, cv::USAGE_ALLOCATE_DEVICE_MEMORY);
-        });
+        double own = per_second(
+            [&] { cv::UMat image(side, side, CV_8UC1, cv::USAGE_ALLOCATE_DEVICE_MEMORY); });
         double pooled = per_second([&] { clump_opencv::image(pool, side, side, CV_8UC1); });
         std::printf("images of %d bytes per second: %.0f of its own, %.0f of the pool\n",
                     side * side, own, pooled);
