@@ -154,9 +154,9 @@ typedef struct clump_heap_stats {
     uint32_t free_blocks;
     double fragmentation; /* F over all classes */
     uint64_t raw_blocks;  /* blocks of raw memory: none of them counts above, except in `blocks` */
-    uint64_t
-        raw_bytes; /* of the slots of these that are taken: what was asked for, rounded up. Without the few bytes
-                             at the end of a block that slots do not fill, which memory of whole blocks has, too */
+    /* Of the slots of these that are taken: what was asked for, rounded up. Without the few bytes at the end of a block that
+     * slots do not fill, which memory of whole blocks has, too. */
+    uint64_t raw_bytes;
 } clump_heap_stats;
 
 /* METHOD. Have slots of a class reserved before each launch that may make objects, as many as there is room
