@@ -269,6 +269,7 @@ static inline void number_holes(const clumpi_view *v, const batch *b, const scra
         if (holes >> slot & 1ul && number < objects) l->places[number] = granule << 6 | slot;
     }
 #endif
+    CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
 }
 
 /* places[] in free blocks that are filled from the start. */
@@ -303,12 +304,12 @@ __kernel void clumpi_move(__global uchar *heap, uint header_at, uint factor, uin
         if (factor && !clumpi_is_moved(moved, clumpi_plan_list(&v)[b.source])) continue;
         const recipe r = recipe_of(&v, b.class_id, columns);
         uint first, objects = number_objects(&v, &b, &l, &first);
-        if (fresh)
-            number_fresh(&v, &b, &l, first, objects, ordered, order);
-        else if (objects && b.targets * b.rows <= CLUMPI_HOLE_ROWS)
-            number_holes(&v, &b, &l, first, objects);
-        else
-            for (uint n = me; n < objects; n += items) places[n] = place_far(&v, &b, first + n);
+        /* The branch with barriers stands alone, and ends with one: in a chain of branches PoCL 5.0 cannot compile it. */
+        uint is_near = !fresh && objects && b.targets * b.rows <= CLUMPI_HOLE_ROWS;
+        if (is_near) number_holes(&v, &b, &l, first, objects);
+        if (fresh) number_fresh(&v, &b, &l, first, objects, ordered, order);
+        for (uint n = me; !fresh && !is_near && n < objects; n += items)
+            places[n] = place_far(&v, &b, first + n);
         CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
 #if CLUMPI_ROW_PER_ITEM
         for (uint q = 0; q < b.row_count; q++) {
