@@ -26,7 +26,8 @@ import doxygen_filter  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PICTURES = (".svg", ".png")
-LANGUAGES = {".c": "c", ".h": "c", ".cpp": "cpp", ".hpp": "cpp", ".cl": "opencl", ".clh": "opencl", ".cu": "cuda", ".txt": "text"}
+LANGUAGES = {".c": "c", ".h": "c", ".cpp": "cpp", ".hpp": "cpp", ".cl": "opencl", ".clh": "opencl", ".cu": "cuda", ".py": "python",
+             ".txt": "text"}
 LINK = re.compile(r"(\]\()([^)\s]+)(\))")
 # Paths of the reference in backticks, which are links on the site. In a link already: with a bracket behind.
 REFERENCE = re.compile(r"`(include/clump/(\w+\.h(?:pp)?)|cl/api/(\w+\.clh))`(?!\])")
@@ -56,7 +57,7 @@ def place_of(header):
 
 def example_of(path):
     """The README.md of the example that a file is of, or None."""
-    found = re.match(r"(examples/[^/]+)/[^/]+$", path)
+    found = re.match(r"((?:python/)?examples/[^/]+)/[^/]+$", path)
     return found and f"{found[1]}/README.md"
 
 
