@@ -11,7 +11,8 @@
 #define CONSTANTS_MAX 512u
 
 size_t clumpi_compiled_key_room(const char *options) {
-    return strlen(options) + CONSTANTS_MAX + 4 * (2 * CLUMPI_SHA256_BYTES + 16);
+    const size_t digest = 2 * (size_t)CLUMPI_SHA256_BYTES + 16; /* a word, its digits, a blank */
+    return strlen(options) + CONSTANTS_MAX + 4 * digest;
 }
 
 static char *put_digest(char *at, const char *word, const char *from, const char *end) {
