@@ -304,7 +304,7 @@ __kernel void clumpi_move(__global uchar *heap, uint header_at, uint factor, uin
         if (factor && !clumpi_is_moved(moved, clumpi_plan_list(&v)[b.source])) continue;
         const recipe r = recipe_of(&v, b.class_id, columns);
         uint first, objects = number_objects(&v, &b, &l, &first);
-        /* The branch with barriers stands alone, and ends with one: in a chain of branches PoCL 5.0 cannot compile it. */
+        /* One after the other: as a chain of branches PoCL 5.0 does not compile them (docs/portability.md). */
         uint is_near = !fresh && objects && b.targets * b.rows <= CLUMPI_HOLE_ROWS;
         if (is_near) number_holes(&v, &b, &l, first, objects);
         if (fresh) number_fresh(&v, &b, &l, first, objects, ordered, order);

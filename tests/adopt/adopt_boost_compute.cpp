@@ -22,25 +22,11 @@
 #include <vector>
 
 #include "examples/adapters/boost_compute.hpp"
+#include "tests/adopt/require.hpp"
 
 namespace compute = boost::compute;
 template <class T>
 using vector = compute::vector<T, clump_boost::allocator<T>>;
-
-#define REQUIRE(condition)                                                                         \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            std::fprintf(stderr, "adopt_boost_compute.cpp:%d: does not hold: %s\n", __LINE__,      \
-                         #condition);                                                              \
-            std::exit(1);                                                                          \
-        }                                                                                          \
-    } while (0)
-
-static clump_pool_stats stats_of(clump_pool *pool) {
-    clump_pool_stats stats;
-    REQUIRE(!clump_pool_get_stats(pool, &stats));
-    return stats;
-}
 
 static void agrees(compute::command_queue &queue) {
     std::vector<int> model, found;

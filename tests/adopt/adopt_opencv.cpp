@@ -15,24 +15,10 @@
 #include <vector>
 
 #include "examples/adapters/opencv.hpp"
+#include "tests/adopt/require.hpp"
 
 extern "C" {
 #include "tests/stress/any_device.h"
-}
-
-#define REQUIRE(condition)                                                                         \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            std::fprintf(stderr, "adopt_opencv.cpp:%d: does not hold: %s\n", __LINE__,             \
-                         #condition);                                                              \
-            std::exit(1);                                                                          \
-        }                                                                                          \
-    } while (0)
-
-static clump_pool_stats stats_of(clump_pool *pool) {
-    clump_pool_stats stats;
-    REQUIRE(!clump_pool_get_stats(pool, &stats));
-    return stats;
 }
 
 static void agrees(clump_pool *pool) {
