@@ -40,6 +40,17 @@ static const struct {
 };
 #define FEATURES (sizeof features / sizeof *features)
 
+static const struct {
+    uint32_t bit;
+    const char *name;
+} pointers[] = {
+    {CLUMP_POINTERS_SVM, "svm"},
+    {CLUMP_POINTERS_USM_DEVICE, "usm_device"},
+    {CLUMP_POINTERS_USM_HOST, "usm_host"},
+    {CLUMP_POINTERS_USM_SHARED, "usm_shared"},
+};
+#define POINTERS (sizeof pointers / sizeof *pointers)
+
 /* Is `part` in `text`, whatever the case? */
 static int contains(const char *text, const char *part) {
     size_t length = strlen(part);
@@ -72,6 +83,14 @@ static void print_features(const clump_capabilities *c) {
     printf("\n");
 }
 
+static void print_pointers(const clump_capabilities *c) {
+    printf("  %-20s", "memory with pointers");
+    if (!c->pointers) printf(" none");
+    for (size_t i = 0; i < POINTERS; i++)
+        if (c->pointers & pointers[i].bit) printf(" %s", pointers[i].name);
+    printf("\n");
+}
+
 static void print_text(const entry *e) {
     const clump_capabilities *c = &e->capabilities;
     printf("%s / %s\n", e->platform, e->device);
@@ -89,6 +108,7 @@ static void print_text(const entry *e) {
     printf("  %-20s %u bytes\n", "base alignment", c->base_align_bytes);
     printf("  %-20s %u\n", "largest work-group", c->work_group_max);
     print_features(c);
+    print_pointers(c);
     printf("  code paths\n");
     printf("    %-18s %u bits\n", "bitmap words", c->word_bits);
     printf("    %-18s %s\n", "coalescing", c->coalescing);
@@ -132,6 +152,17 @@ static void json_features(const char *name, uint32_t bits) {
     printf("]");
 }
 
+static void json_pointers(uint32_t bits) {
+    const char *separator = "";
+    printf(",\n    \"pointers\": [");
+    for (size_t i = 0; i < POINTERS; i++) {
+        if (!(bits & pointers[i].bit)) continue;
+        printf("%s\"%s\"", separator, pointers[i].name);
+        separator = ", ";
+    }
+    printf("]");
+}
+
 static void print_json(const entry *e) {
     const clump_capabilities *c = &e->capabilities;
     printf("{\n    \"platform\": ");
@@ -154,6 +185,7 @@ static void print_json(const entry *e) {
     json_number("local_bytes", c->local_bytes);
     json_number("base_align_bytes", c->base_align_bytes);
     json_number("work_group_max", c->work_group_max);
+    json_pointers(c->pointers);
     json_number("word_bits", c->word_bits);
     json_text("coalescing", c->coalescing);
     json_text("mapping", c->mapping);

@@ -5,6 +5,7 @@
  * Read first: core.h, include/clump/context.h.
  */
 #include "core/device.h"
+#include "core/pointers.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -80,14 +81,18 @@ int clumpi_has_word(const char *list, const char *name) {
     return 0;
 }
 
-static uint32_t find_features(probe *p, int is_cpu) {
-    char extensions[16384] = ""; /* stays empty if a device has more: then it has no features */
+/* Stays empty if a device has more than there is room for: then it has no features. */
+static void list_extensions(probe *p, size_t capacity, char *list) {
     size_t bytes = 0;
+    list[0] = 0;
     if (!p->code) p->code = p->cl->GetDeviceInfo(p->device, CL_DEVICE_EXTENSIONS, 0, NULL, &bytes);
-    if (p->code) return 0;
-    if (bytes <= sizeof extensions) info(p, CL_DEVICE_EXTENSIONS, bytes, extensions);
-    const char *list = extensions;
+    if (!p->code && bytes <= capacity) info(p, CL_DEVICE_EXTENSIONS, bytes, list);
+    if (p->code) list[0] = 0;
+}
+
+static uint32_t find_features(probe *p, const char *list, int is_cpu) {
     uint32_t features = 0;
+    if (p->code) return 0;
     if (clumpi_has_word(list, "cl_khr_int64_base_atomics") &&
         clumpi_has_word(list, "cl_khr_int64_extended_atomics"))
         features |= CLUMP_FEATURE_INT64_ATOMICS;
@@ -106,6 +111,34 @@ static uint32_t find_features(probe *p, int is_cpu) {
         optional_info(p, CL_DEVICE_COMPUTE_CAPABILITY_MAJOR_NV, sizeof major, &major) && major >= 8)
         features |= CLUMP_FEATURE_PTX;
     return features;
+}
+
+/* Memory with pointers that the device has, and the functions for it. */
+static uint32_t find_pointers(probe *p, clump_cl_functions *cl, cl_platform_id platform,
+                              const char *version, const char *extensions) {
+    static const struct {
+        cl_device_info name;
+        uint32_t bit;
+    } kinds[] = {{CLUMPI_DEVICE_HOST_MEM_CAPABILITIES, CLUMP_POINTERS_USM_HOST},
+                 {CLUMPI_DEVICE_DEVICE_MEM_CAPABILITIES, CLUMP_POINTERS_USM_DEVICE},
+                 {CLUMPI_DEVICE_SHARED_MEM_CAPABILITIES, CLUMP_POINTERS_USM_SHARED}};
+    unsigned major = 0;
+    cl_bitfield has = 0;
+    uint32_t found = 0;
+    const int has_functions = clumpi_svm_functions_find(cl); /* kernels of USM need some, too */
+    if (sscanf(version, "OpenCL %u.", &major) == 1 && major >= 2 &&
+        optional_info(p, CLUMPI_DEVICE_SVM_CAPABILITIES, sizeof has, &has) &&
+        has & CLUMPI_SVM_COARSE_GRAIN_BUFFER && has_functions)
+        found |= CLUMP_POINTERS_SVM;
+    if (p->code || !clumpi_has_word(extensions, "cl_intel_unified_shared_memory") ||
+        !clumpi_usm_functions_find(cl, platform))
+        return found;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        has = 0;
+        if (optional_info(p, kinds[i].name, sizeof has, &has) && has & CLUMPI_USM_ACCESS)
+            found |= kinds[i].bit;
+    }
+    return found;
 }
 
 /* The language that programs are built as. Beyond 1.2 all that is used are fences at device scope:
@@ -187,10 +220,9 @@ static clump_status choose_personality(clump_capabilities *c, clump_personality 
     return CLUMP_OK;
 }
 
-clump_status clumpi_device_probe(const clump_cl_functions *cl, cl_device_id device,
-                                 clumpi_needs needs, uint32_t disable,
-                                 clump_personality personality, clump_capabilities *c,
-                                 clump_error *error) {
+clump_status clumpi_device_probe(clump_cl_functions *cl, cl_device_id device, clumpi_needs needs,
+                                 uint32_t disable, clump_personality personality,
+                                 clump_capabilities *c, clump_error *error) {
     probe p = {cl, device, CL_SUCCESS, "clGetDeviceInfo"};
     memset(c, 0, sizeof *c);
     clump_status status = check_device(&p, needs, error);
@@ -222,7 +254,10 @@ clump_status clumpi_device_probe(const clump_cl_functions *cl, cl_device_id devi
     c->work_group_max = (uint32_t)group;
     if (!p.code && !status) status = choose_personality(c, personality, error);
     if (status) return status;
-    c->features_found = find_features(&p, c->is_cpu);
+    char extensions[16384];
+    list_extensions(&p, sizeof extensions, extensions);
+    c->features_found = find_features(&p, extensions, c->is_cpu);
+    c->pointers = find_pointers(&p, cl, platform, c->device_version, extensions);
     if (p.code) return clumpi_fail_cl(error, p.call, p.code, "while probing the device");
     c->language = "";
     if (needs == CLUMPI_KERNELS) choose_language(&p, c);

@@ -4,7 +4,7 @@
 
 #include "core/core.h"
 
-/* A complete table: the user's entries, the linked functions for those left NULL. */
+/* The user's entries, the linked functions for those left NULL. Optional ones stay NULL. */
 clump_cl_functions clumpi_cl_resolve(const clump_cl_functions *cl);
 
 /* Is `name` one of the words of the space-separated list? */
@@ -13,10 +13,10 @@ int clumpi_has_word(const char *list, const char *name);
 /* What a device is asked for: with CLUMPI_MEMORY_ALONE it needs no compiler, and `language` says nothing. */
 typedef enum clumpi_needs { CLUMPI_KERNELS, CLUMPI_MEMORY_ALONE } clumpi_needs;
 
-clump_status clumpi_device_probe(const clump_cl_functions *cl, cl_device_id device,
-                                 clumpi_needs needs, uint32_t disable,
-                                 clump_personality personality, clump_capabilities *capabilities,
-                                 clump_error *error);
+/* Optional entries of the table that the device has are filled in. */
+clump_status clumpi_device_probe(clump_cl_functions *cl, cl_device_id device, clumpi_needs needs,
+                                 uint32_t disable, clump_personality personality,
+                                 clump_capabilities *capabilities, clump_error *error);
 
 /* Launch sizes for the device: enough work-items to fill it, few enough that small heaps do not pay
  * for idle ones. */

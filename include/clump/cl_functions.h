@@ -3,6 +3,10 @@
  * A host program may pass a table of its own in clump_context_desc: to trace, to go through a
  * loader, or to make the n-th call fail in a test. Members left NULL mean the linked function.
  *
+ * Those of CLUMP_CL_OPTIONAL_LIST are not linked, since a loader of OpenCL 1.2 has none of them: they are looked
+ * up in the loader and on the platform when a context is created. One that is not found stays NULL, and what
+ * needs it cannot be had (clump_capabilities.pointers).
+ *
  * Read first: nothing.
  */
 #ifndef CLUMP_CL_FUNCTIONS_H
@@ -89,9 +93,38 @@
     X(Finish, cl_int, (cl_command_queue))                                                          \
     X(GetExtensionFunctionAddressForPlatform, void *, (cl_platform_id, const char *))
 
+/* Of OpenCL 2.0: shared virtual memory. Types that the headers leave out for a target of 1.2 are named by
+ * what they are: cl_svm_mem_flags is a cl_bitfield, cl_kernel_exec_info a cl_uint. */
+#define CLUMP_CL_SVM_LIST(X)                                                                       \
+    X(SVMAlloc, void *, (cl_context, cl_bitfield, size_t, cl_uint))                                \
+    X(SVMFree, void, (cl_context, void *))                                                         \
+    X(SetKernelArgSVMPointer, cl_int, (cl_kernel, cl_uint, const void *))                          \
+    X(SetKernelExecInfo, cl_int, (cl_kernel, cl_uint, size_t, const void *))
+
+/* Of cl_intel_unified_shared_memory. The properties of an allocation are a list of pairs, NULL without any. */
+#define CLUMP_CL_USM_LIST(X)                                                                       \
+    X(HostMemAllocINTEL, void *, (cl_context, const cl_bitfield *, size_t, cl_uint, cl_int *))     \
+    X(DeviceMemAllocINTEL, void *,                                                                 \
+      (cl_context, cl_device_id, const cl_bitfield *, size_t, cl_uint, cl_int *))                  \
+    X(SharedMemAllocINTEL, void *,                                                                 \
+      (cl_context, cl_device_id, const cl_bitfield *, size_t, cl_uint, cl_int *))                  \
+    X(MemFreeINTEL, cl_int, (cl_context, void *))                                                  \
+    X(SetKernelArgMemPointerINTEL, cl_int, (cl_kernel, cl_uint, const void *))                     \
+    X(EnqueueMemcpyINTEL, cl_int,                                                                  \
+      (cl_command_queue, cl_bool, void *, const void *, size_t, cl_uint, const cl_event *,         \
+       cl_event *))                                                                                \
+    X(EnqueueMemFillINTEL, cl_int,                                                                 \
+      (cl_command_queue, void *, const void *, size_t, size_t, cl_uint, const cl_event *,          \
+       cl_event *))
+
+#define CLUMP_CL_OPTIONAL_LIST(X)                                                                  \
+    CLUMP_CL_SVM_LIST(X)                                                                           \
+    CLUMP_CL_USM_LIST(X)
+
 typedef struct clump_cl_functions {
 #define CLUMP_CL_MEMBER(name, result, parameters) result(CL_API_CALL *name) parameters;
     CLUMP_CL_FUNCTION_LIST(CLUMP_CL_MEMBER)
+    CLUMP_CL_OPTIONAL_LIST(CLUMP_CL_MEMBER)
 #undef CLUMP_CL_MEMBER
 } clump_cl_functions;
 

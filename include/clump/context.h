@@ -39,6 +39,15 @@ typedef enum clump_feature {
     CLUMP_FEATURE_ALL = (1 << 4) - 1
 } clump_feature;
 
+/* Memory that is known by a pointer, which is the same for the host and in kernels, and which kernels may keep in memory. As bits: which
+ * of it the device has, with the functions for it. A pool gives it out: clump_memory in pool.h, in the same order. */
+typedef enum clump_pointers {
+    CLUMP_POINTERS_SVM = 1 << 0, /* coarse-grained buffers of shared virtual memory: OpenCL 2.0 */
+    CLUMP_POINTERS_USM_DEVICE = 1 << 1, /* cl_intel_unified_shared_memory: the device's memory */
+    CLUMP_POINTERS_USM_HOST = 1 << 2,   /* the host's */
+    CLUMP_POINTERS_USM_SHARED = 1 << 3  /* that of either, as it is used */
+} clump_pointers;
+
 /* Which kernels a device gets. Results are the same with either; speed is not. Meant for tests, and
  * for running the kernels of a GPU on a CPU, under its debuggers and checkers. */
 typedef enum clump_personality {
@@ -110,6 +119,7 @@ typedef struct clump_capabilities {
     uint32_t base_align_bytes; /* CL_DEVICE_MEM_BASE_ADDR_ALIGN, converted from bits */
     uint32_t work_group_max;   /* CL_DEVICE_MAX_WORK_GROUP_SIZE */
     uint32_t word_bits;        /* 64 or 32: width of the atomics on row bitmaps */
+    uint32_t pointers;         /* clump_pointers bits that are there */
     const char *language; /* "CL1.2", "CL2.0" or "CL3.0": what programs are built as. Above 1.2 the
                                 device has fences that reach the whole device */
     const char *coalescing; /* "ptx", "subgroup" or "scalar": how requests are combined */

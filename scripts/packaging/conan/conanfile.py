@@ -63,4 +63,4 @@ class Clump(ConanFile):
         self.cpp_info.set_property('pkg_config_name', 'clump')
         self.cpp_info.system_libs = ['OpenCL']
         if self.settings.os in ('Linux', 'FreeBSD'):
-            self.cpp_info.system_libs += ['m', 'pthread']
+            self.cpp_info.system_libs += ['m', 'pthread', 'dl']

@@ -1,0 +1,203 @@
+/* SVM and USM: finding their functions, taking memory, seeing it as a buffer. Read first: pointers.h. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* dladdr() */
+#endif
+#include "core/pointers.h"
+
+#include <string.h>
+
+#ifdef _WIN32
+#include <windows.h>
+#else
+#include <dlfcn.h>
+#endif
+
+/* ---- Functions ------------------------------------------------------------------------------- */
+
+/* Of the library that OpenCL's other functions were linked from, not of just any that has the name: where Clump was
+ * loaded by dlopen() that one is in no list that is searched by default. */
+static void *find_in_loader(const char *name) {
+    void *found = NULL;
+#ifdef _WIN32
+    HMODULE loader = GetModuleHandleA("OpenCL.dll");
+    FARPROC address = loader ? GetProcAddress(loader, name) : NULL;
+    memcpy(&found, &address, sizeof found);
+#else
+    cl_int(CL_API_CALL * known)(cl_device_id, cl_device_info, size_t, void *, size_t *) =
+        clGetDeviceInfo;
+    void *address;
+    Dl_info place;
+    memcpy(&address, &known, sizeof address); /* C has no conversion between the two */
+    void *loader = dladdr(address, &place) && place.dli_fname
+                       ? dlopen(place.dli_fname, RTLD_LAZY | RTLD_NOLOAD)
+                       : NULL;
+    if (loader) {
+        found = dlsym(loader, name);
+        dlclose(loader);
+    }
+    if (!found) found = dlsym(RTLD_DEFAULT, name); /* linked into the program itself */
+#endif
+    return found;
+}
+
+int clumpi_svm_functions_find(clump_cl_functions *cl) {
+    int all = 1;
+#define FIND(name, result, parameters)                                                             \
+    if (!cl->name) {                                                                               \
+        void *address = find_in_loader("cl" #name);                                                \
+        memcpy(&cl->name, &address, sizeof address);                                               \
+    }                                                                                              \
+    all &= cl->name != NULL;
+    CLUMP_CL_SVM_LIST(FIND)
+#undef FIND
+    return all;
+}
+
+int clumpi_usm_functions_find(clump_cl_functions *cl, cl_platform_id platform) {
+    int all = 1;
+#define FIND(name, result, parameters)                                                             \
+    if (!cl->name) {                                                                               \
+        void *address = cl->GetExtensionFunctionAddressForPlatform(platform, "cl" #name);          \
+        memcpy(&cl->name, &address, sizeof address);                                               \
+    }                                                                                              \
+    all &= cl->name != NULL;
+    CLUMP_CL_USM_LIST(FIND)
+#undef FIND
+    return all;
+}
+
+/* ---- Memory ---------------------------------------------------------------------------------- */
+
+const char *clumpi_pointers_name(clump_pointers kind) {
+    switch (kind) {
+    case CLUMP_POINTERS_SVM: return "SVM";
+    case CLUMP_POINTERS_USM_DEVICE: return "USM of the device";
+    case CLUMP_POINTERS_USM_HOST: return "USM of the host";
+    case CLUMP_POINTERS_USM_SHARED: return "shared USM";
+    default: return "no memory with pointers";
+    }
+}
+
+static clump_status fail(clump_error *error, const char *call, cl_int code, uint64_t bytes) {
+    clump_status status =
+        clumpi_fail_cl(error, call, code, "%llu bytes with a pointer", (unsigned long long)bytes);
+    if (!clumpi_is_no_room(code)) return status;
+    if (error) error->status = CLUMP_ERR_CAPACITY;
+    return CLUMP_ERR_CAPACITY;
+}
+
+static clump_status take(clump_context *c, uint64_t bytes, clumpi_pointers *p, clump_error *error) {
+    const clump_cl_functions *cl = &c->cl;
+    const size_t size = (size_t)bytes;
+    cl_int code = CL_SUCCESS;
+    const char *call;
+    switch (p->kind) {
+    case CLUMP_POINTERS_SVM:
+        p->pointer = cl->SVMAlloc(c->context, CL_MEM_READ_WRITE, size, CLUMPI_POINTER_ALIGN);
+        call = "clSVMAlloc"; /* which gives no code */
+        break;
+    case CLUMP_POINTERS_USM_DEVICE:
+        p->pointer =
+            cl->DeviceMemAllocINTEL(c->context, c->device, NULL, size, CLUMPI_POINTER_ALIGN, &code);
+        call = "clDeviceMemAllocINTEL";
+        break;
+    case CLUMP_POINTERS_USM_HOST:
+        p->pointer = cl->HostMemAllocINTEL(c->context, NULL, size, CLUMPI_POINTER_ALIGN, &code);
+        call = "clHostMemAllocINTEL";
+        break;
+    default:
+        p->pointer =
+            cl->SharedMemAllocINTEL(c->context, c->device, NULL, size, CLUMPI_POINTER_ALIGN, &code);
+        call = "clSharedMemAllocINTEL";
+    }
+    if (code) {
+        p->pointer = NULL;
+        return fail(error, call, code, bytes);
+    }
+    if (p->pointer) return CLUMP_OK;
+    return clumpi_fail(error, CLUMP_ERR_CAPACITY, "%s gave no memory, %llu bytes", call,
+                       (unsigned long long)bytes);
+}
+
+static void give(clump_context *c, clumpi_pointers *p) {
+    if (p->buffer) c->cl.ReleaseMemObject(p->buffer);
+    if (p->pointer && p->kind == CLUMP_POINTERS_SVM) c->cl.SVMFree(c->context, p->pointer);
+    if (p->pointer && p->kind != CLUMP_POINTERS_SVM) c->cl.MemFreeINTEL(c->context, p->pointer);
+    memset(p, 0, sizeof *p);
+}
+
+/* Does the pointer show what was written through the buffer? In its first word and in its last. The queue is waited
+ * for, since a blocking write may return before it is done (docs/portability.md). */
+static clump_status try_view(clump_context *c, uint64_t bytes, cl_command_queue queue,
+                             clumpi_pointers *p, int *is_same, clump_error *error) {
+    const size_t word = sizeof(cl_uint), last = ((size_t)bytes - word) / word * word;
+    *is_same = 1;
+    for (size_t at = 0, i = 0; i < 2; at = last, i++) {
+        cl_uint sent = 0x5eed0000u + (cl_uint)i, blank = ~sent, got = 0;
+        const char *call = "clEnqueueMemFillINTEL";
+        cl_int code = c->cl.EnqueueMemFillINTEL(queue, (char *)p->pointer + at, &blank, word, word,
+                                                0, NULL, NULL);
+        if (!code) code = c->cl.Finish(queue);
+        if (!code) {
+            call = "clEnqueueWriteBuffer";
+            code = c->cl.EnqueueWriteBuffer(queue, p->buffer, CL_FALSE, at, word, &sent, 0, NULL,
+                                            NULL);
+        }
+        if (!code) {
+            call = "clFinish";
+            code = c->cl.Finish(queue);
+        }
+        if (!code) {
+            call = "clEnqueueMemcpyINTEL";
+            code = c->cl.EnqueueMemcpyINTEL(queue, CL_TRUE, &got, (char *)p->pointer + at, word, 0,
+                                            NULL, NULL);
+        }
+        if (code) return fail(error, call, code, bytes);
+        *is_same &= got == sent;
+    }
+    return CLUMP_OK;
+}
+
+static clump_status view(clump_context *c, uint64_t bytes, cl_command_queue queue,
+                         clumpi_pointers *p, clump_error *error) {
+    cl_int code = CL_SUCCESS;
+    int is_same = 1;
+    p->buffer = c->cl.CreateBuffer(c->context, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR,
+                                   (size_t)bytes, p->pointer, &code);
+    if (code) p->buffer = NULL;
+    if (p->kind == CLUMP_POINTERS_SVM)
+        return code ? fail(error, "clCreateBuffer", code, bytes) : CLUMP_OK;
+    if (code == CL_INVALID_HOST_PTR || code == CL_INVALID_VALUE) return CLUMP_OK; /* takes no USM */
+    if (code) return fail(error, "clCreateBuffer", code, bytes);
+    clump_status status =
+        bytes < sizeof(cl_uint) ? CLUMP_OK : try_view(c, bytes, queue, p, &is_same, error);
+    if (!status && !is_same) {
+        c->cl.ReleaseMemObject(p->buffer);
+        p->buffer = NULL;
+    }
+    return status;
+}
+
+clump_status clumpi_pointers_create(clump_context *c, clump_pointers kind, uint64_t bytes,
+                                    cl_command_queue queue, clumpi_pointers *made,
+                                    clump_error *error) {
+    clumpi_pointers p = {.kind = kind};
+    memset(made, 0, sizeof *made);
+    if (!(c->capabilities.pointers & kind))
+        return clumpi_fail(error, CLUMP_ERR_UNSUPPORTED, "the device %s has no %s",
+                           c->capabilities.device_name, clumpi_pointers_name(kind));
+    clump_status status = take(c, bytes, &p, error);
+    if (!status) status = view(c, bytes, queue, &p, error);
+    if (status) {
+        clumpi_pointers_release(c, queue, &p);
+        return status;
+    }
+    *made = p;
+    return CLUMP_OK;
+}
+
+void clumpi_pointers_release(clump_context *c, cl_command_queue queue, clumpi_pointers *p) {
+    if (!p->pointer) return;
+    c->cl.Finish(queue);
+    give(c, p);
+}
