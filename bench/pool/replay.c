@@ -117,7 +117,7 @@ static int tag(replay *r, uint32_t id, int writes) {
     uint32_t expected = tag_of(id, r->live[id].bytes), found[2] = {expected, expected};
     if (!r->live[id].handle || r->live[id].bytes < 4) return 0;
     if (r->is_buffers)
-        info.region = (clump_region){buffer_of(&r->live[id]), 0, r->live[id].bytes};
+        info.region = (clump_region){buffer_of(&r->live[id]), 0, r->live[id].bytes, NULL};
     else if (clump_pool_get_info(r->pool, r->live[id].handle, &info))
         return -1;
     for (int i = 0; i < 2; i++) {

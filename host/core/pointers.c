@@ -115,15 +115,10 @@ static clump_status take(clump_context *c, uint64_t bytes, clumpi_pointers *p, c
         return fail(error, call, code, bytes);
     }
     if (p->pointer) return CLUMP_OK;
-    return clumpi_fail(error, CLUMP_ERR_CAPACITY, "%s gave no memory, %llu bytes", call,
-                       (unsigned long long)bytes);
-}
-
-static void give(clump_context *c, clumpi_pointers *p) {
-    if (p->buffer) c->cl.ReleaseMemObject(p->buffer);
-    if (p->pointer && p->kind == CLUMP_POINTERS_SVM) c->cl.SVMFree(c->context, p->pointer);
-    if (p->pointer && p->kind != CLUMP_POINTERS_SVM) c->cl.MemFreeINTEL(c->context, p->pointer);
-    memset(p, 0, sizeof *p);
+    clumpi_fail(error, CLUMP_ERR_CAPACITY, "%s gave no memory, %llu bytes", call,
+                (unsigned long long)bytes);
+    if (error) error->call = call;
+    return CLUMP_ERR_CAPACITY;
 }
 
 /* Does the pointer show what was written through the buffer? In its first word and in its last. The queue is waited
@@ -137,7 +132,10 @@ static clump_status try_view(clump_context *c, uint64_t bytes, cl_command_queue 
         const char *call = "clEnqueueMemFillINTEL";
         cl_int code = c->cl.EnqueueMemFillINTEL(queue, (char *)p->pointer + at, &blank, word, word,
                                                 0, NULL, NULL);
-        if (!code) code = c->cl.Finish(queue);
+        if (!code) {
+            call = "clFinish";
+            code = c->cl.Finish(queue);
+        }
         if (!code) {
             call = "clEnqueueWriteBuffer";
             code = c->cl.EnqueueWriteBuffer(queue, p->buffer, CL_FALSE, at, word, &sent, 0, NULL,
@@ -196,8 +194,12 @@ clump_status clumpi_pointers_create(clump_context *c, clump_pointers kind, uint6
     return CLUMP_OK;
 }
 
+/* Memory that commands may still use is worse to give back than to keep: where the queue cannot be waited for, it stays the device's. */
 void clumpi_pointers_release(clump_context *c, cl_command_queue queue, clumpi_pointers *p) {
     if (!p->pointer) return;
-    c->cl.Finish(queue);
-    give(c, p);
+    const int is_done = !c->cl.Finish(queue) || !c->cl.Finish(queue);
+    if (p->buffer) c->cl.ReleaseMemObject(p->buffer);
+    if (is_done && p->kind == CLUMP_POINTERS_SVM) c->cl.SVMFree(c->context, p->pointer);
+    if (is_done && p->kind != CLUMP_POINTERS_SVM) c->cl.MemFreeINTEL(c->context, p->pointer);
+    memset(p, 0, sizeof *p);
 }

@@ -160,6 +160,12 @@ static clump_status check(clump_pool *p, const clump_allocation_desc *desc, cl_u
         return clumpi_fail(&p->error, CLUMP_ERR_USAGE,
                            "clump_pool_create_buffer: a buffer that its caller owns stays where it "
                            "is; `movable` must be 0");
+    if (clumpi_memory_has_pointers(desc->memory))
+        return clumpi_fail(
+            &p->error, CLUMP_ERR_USAGE,
+            "clump_pool_create_buffer: a buffer that its caller owns may outlive its "
+            "pool, and memory with pointers may not; `memory` must be "
+            "CLUMP_MEMORY_DEVICE or CLUMP_MEMORY_HOST");
     return check_queues(p, "clump_pool_create_buffer", queue_count, queues);
 }
 

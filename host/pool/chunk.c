@@ -1,5 +1,5 @@
-/* Chunks of a pool: making, touching and releasing them; finding room in them. Read first: pool.h.
- * */
+/* Chunks of a pool: making and releasing them; finding room in them. Read first: pool.h. Read next:
+ * backing.c. */
 #include "pool/pool.h"
 
 #include <string.h>
@@ -46,55 +46,6 @@ static void count_unused(clump_pool *p, const clumpi_chunk *chunk, uint64_t byte
 
 /* ---- Making and releasing -------------------------------------------------------------------- */
 
-static clump_status fail_device(clump_pool *p, const char *call, cl_int code, uint64_t bytes) {
-    clump_status status = clumpi_fail_cl(
-        &p->error, call, code, "%llu bytes for pool %.64s, which has %llu",
-        (unsigned long long)bytes, p->name, (unsigned long long)p->stats.bytes - bytes);
-    if (clumpi_is_no_room(code)) p->error.status = status = CLUMP_ERR_CAPACITY;
-    return status;
-}
-
-/* Writing to it is what makes a device look for the memory: a GPU for all of it, a CPU page by
- * page, which also keeps page faults out of later copies. */
-static clump_status touch(clump_pool *p, const clumpi_chunk *chunk) {
-    static const uint32_t zero = 0;
-    if (p->desc.flags & CLUMP_POOL_UNTOUCHED) return CLUMP_OK;
-    uint64_t whole = chunk->bytes & ~(uint64_t)(sizeof zero - 1);
-    int is_cpu = p->context->capabilities.is_cpu;
-    cl_event event = NULL;
-    cl_int code =
-        is_cpu ? p->cl.EnqueueFillBuffer(p->desc.queue, chunk->buffer, &zero, sizeof zero, 0, whole,
-                                         0, NULL, &event)
-               : p->cl.EnqueueWriteBuffer(p->desc.queue, chunk->buffer, CL_FALSE,
-                                          whole - sizeof zero, sizeof zero, &zero, 0, NULL, &event);
-    if (code)
-        return fail_device(p, is_cpu ? "clEnqueueFillBuffer" : "clEnqueueWriteBuffer", code,
-                           chunk->bytes);
-    code = p->cl.WaitForEvents(1, &event);
-    p->cl.ReleaseEvent(event);
-    return code ? fail_device(p, "clWaitForEvents", code, chunk->bytes) : CLUMP_OK;
-}
-
-static clump_status make_buffer(clump_pool *p, clumpi_chunk *chunk) {
-    clump_status status = clumpi_bytes_reserve(p, chunk->bytes);
-    if (status) return status;
-    cl_mem_flags flags = CL_MEM_READ_WRITE;
-    if (chunk->memory == CLUMP_MEMORY_HOST) flags |= CL_MEM_ALLOC_HOST_PTR;
-    cl_int code = CL_SUCCESS;
-    chunk->buffer = p->cl.CreateBuffer(p->context->context, flags, chunk->bytes, NULL, &code);
-    if (code) {
-        chunk->buffer = NULL;
-        status = fail_device(p, "clCreateBuffer", code, chunk->bytes);
-    } else {
-        status = touch(p, chunk);
-    }
-    if (!status) return CLUMP_OK;
-    if (chunk->buffer) p->cl.ReleaseMemObject(chunk->buffer);
-    chunk->buffer = NULL;
-    clumpi_bytes_return(p, chunk->bytes);
-    return status;
-}
-
 /* Room in the lists of the kind, so that what follows cannot fail. */
 static int grow_lists(clump_pool *p, clumpi_kind *k, int is_unique) {
     const clump_allocator *a = &p->allocator;
@@ -120,7 +71,7 @@ static clump_status make_chunk(clump_pool *p, clumpi_chunk *chunk) {
         chunk->ranges.units = chunk->bytes >> p->unit_shift;
         if (!clumpi_suballoc_init(&chunk->ranges)) return fail_host(p);
     }
-    clump_status status = make_buffer(p, chunk);
+    clump_status status = clumpi_backing_make(p, chunk);
     if (status && !chunk->is_unique) clumpi_suballoc_clear(&chunk->ranges);
     return status;
 }
@@ -199,8 +150,7 @@ void clumpi_chunk_destroy(clump_pool *p, clumpi_chunk *c) {
         clumpi_suballoc_clear(&c->ranges);
     }
     leave_lists(p, c);
-    p->cl.ReleaseMemObject(c->buffer);
-    clumpi_bytes_return(p, c->bytes);
+    clumpi_backing_release(p, c);
     clumpi_free(&p->allocator, c);
 }
 

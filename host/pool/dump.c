@@ -33,7 +33,7 @@ static void append_chunk(clump_pool *p, clumpi_text *t, const clumpi_chunk *c, i
         t,
         "%s    {\"serial\": %u, \"memory\": \"%s\", \"unique\": %s, \"bytes\": %llu, "
         "\"used_bytes\": %llu, \"ranges\": [\n",
-        is_first ? "" : ",\n", c->serial, c->memory == CLUMP_MEMORY_HOST ? "host" : "device",
+        is_first ? "" : ",\n", c->serial, clumpi_memory_name(c->memory),
         c->is_unique ? "true" : "false", (unsigned long long)c->bytes, (unsigned long long)used);
     if (c->is_unique) append_range(p, t, 0, c->bytes, c->cursor, 0);
     for (uint32_t i = c->is_unique ? 0 : clumpi_suballoc_first(&c->ranges); i;) {
@@ -92,6 +92,7 @@ static void append_json(clump_pool *p, clumpi_text *t) {
 
 /* ---- The picture ----------------------------------------------------------------------------- */
 
+#define BAR_LEFT 150.0
 #define BAR_WIDTH 1000.0
 #define BAR_HEIGHT 18
 #define BAR_STEP 24
@@ -111,16 +112,17 @@ static const char *color_of(const clump_pool *p, uint32_t record) {
 static void append_bar(clump_pool *p, clumpi_text *t, const clumpi_chunk *c, int row,
                        double bytes_wide) {
     double scale = BAR_WIDTH / bytes_wide;
-    clumpi_text_append(t, "<text x=\"4\" y=\"%d\">%s%s %u</text>\n", row * BAR_STEP + 43,
-                       c->is_unique ? "unique" : "chunk",
-                       c->memory == CLUMP_MEMORY_HOST ? " (host)" : "", c->serial);
-    append_box(t, 110, scale * (double)c->bytes, row,
+    const char *memory = c->memory == CLUMP_MEMORY_DEVICE ? "" : clumpi_memory_name(c->memory);
+    clumpi_text_append(t, "<text x=\"4\" y=\"%d\">%s%s%s%s %u</text>\n", row * BAR_STEP + 43,
+                       c->is_unique ? "unique" : "chunk", *memory ? " (" : "", memory,
+                       *memory ? ")" : "", c->serial);
+    append_box(t, BAR_LEFT, scale * (double)c->bytes, row,
                c->is_unique ? color_of(p, c->cursor) : "#e8e8e8");
     for (uint32_t i = c->is_unique ? 0 : clumpi_suballoc_first(&c->ranges); i;
          i = clumpi_node_at(&c->ranges, i)->next) {
         const clumpi_node *n = clumpi_node_at(&c->ranges, i);
         if (n->state == CLUMPI_NODE_USED)
-            append_box(t, 110 + scale * (double)((uint64_t)n->offset << p->unit_shift),
+            append_box(t, BAR_LEFT + scale * (double)((uint64_t)n->offset << p->unit_shift),
                        scale * (double)((uint64_t)n->size << p->unit_shift), row,
                        color_of(p, (uint32_t)(uintptr_t)n->user_data));
     }
@@ -138,7 +140,7 @@ static void append_svg(clump_pool *p, clumpi_text *t) {
     }
     clumpi_text_append(
         t,
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"1120\" height=\"%d\" "
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"1160\" height=\"%d\" "
         "font-family=\"sans-serif\" font-size=\"12\">\n"
         "<text x=\"4\" y=\"18\">%llu bytes in all, %llu used. Green: movable, blue: stays, "
         "orange: moving, yellow: reserved, grey: free</text>\n",

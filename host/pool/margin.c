@@ -23,28 +23,15 @@ static uint64_t margin_bytes_most(const clump_pool *p) {
 
 /* It waits: the place may be freed and given to somebody who writes there on another queue. */
 clump_status clumpi_margin_write(clump_pool *p, const clumpi_record *r) {
-    static const unsigned char pattern = PATTERN;
     margin m = margin_of(p, r);
-    cl_event event = NULL;
-    cl_int code = p->cl.EnqueueFillBuffer(p->desc.queue, r->chunk->buffer, &pattern, sizeof pattern,
-                                          m.at, m.bytes, 0, NULL, &event);
-    if (code)
-        return clumpi_fail_cl(&p->error, "clEnqueueFillBuffer", code,
-                              "the margin of an allocation");
-    code = p->cl.WaitForEvents(1, &event);
-    p->cl.ReleaseEvent(event);
-    if (!code) return CLUMP_OK;
-    return clumpi_fail_cl(&p->error, "clWaitForEvents", code, "the margin of an allocation");
+    return clumpi_backing_fill(p, r->chunk, m.at, m.bytes, PATTERN);
 }
 
 static clump_status check_margin(clump_pool *p, uint32_t record, unsigned char *bytes) {
     const clumpi_record *r = clumpi_record_at(p, record);
     margin m = margin_of(p, r);
-    cl_int code = p->cl.EnqueueReadBuffer(p->desc.queue, r->chunk->buffer, CL_TRUE, m.at, m.bytes,
-                                          bytes, 0, NULL, NULL);
-    if (code)
-        return clumpi_fail_cl(&p->error, "clEnqueueReadBuffer", code,
-                              "the margin of an allocation");
+    clump_status status = clumpi_backing_read(p, r->chunk, m.at, m.bytes, bytes);
+    if (status) return status;
     uint64_t first = 0, last = m.bytes;
     while (first < m.bytes && bytes[first] == PATTERN) first++;
     if (first == m.bytes) return CLUMP_OK;

@@ -32,8 +32,8 @@ clumpi_op *clumpi_op_new(clump_pool *p, uint32_t record, clumpi_chunk *to, uint3
 void clumpi_op_tell(const clump_pool *p, const clumpi_op *op, clump_move *move) {
     const clumpi_record *r = clumpi_record_at(p, op->record);
     *move = (clump_move){clumpi_record_handle(p, op->record),
-                         {op->from->buffer, op->from_at, r->bytes},
-                         {op->to->buffer, op->to_at, r->bytes},
+                         {op->from->buffer, op->from_at, r->bytes, NULL},
+                         {op->to->buffer, op->to_at, r->bytes, NULL},
                          r->user_data};
 }
 

@@ -331,9 +331,8 @@ static clump_status check_request(clump_pool *p, const clump_allocation_desc *d,
         return clumpi_fail(&p->error, CLUMP_ERR_USAGE,
                            "an alignment of %llu; it must be a power of two or 0",
                            (unsigned long long)d->alignment);
-    if ((unsigned)d->memory >= CLUMP_MEMORY_COUNT)
-        return clumpi_fail(&p->error, CLUMP_ERR_USAGE, "there is no memory %d", (int)d->memory);
-    status = check_size(p, d);
+    status = clumpi_memory_check(p, d);
+    if (!status) status = check_size(p, d);
     if (status) return status;
     uint64_t unit = p->desc.alignment;
     r->desc = d;

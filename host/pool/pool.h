@@ -15,7 +15,7 @@
  * clump_pool_check() verifies them.
  *
  * The functions here expect the lock to be held and fill the pool's error record when they fail.
- * Read first: include/clump/pool.h, suballoc.h. Read next: pool.c, chunk.c, defrag.c.
+ * Read first: include/clump/pool.h, suballoc.h. Read next: pool.c, chunk.c, backing.c, defrag.c.
  */
 #ifndef CLUMPI_POOL_H
 #define CLUMPI_POOL_H
@@ -27,6 +27,7 @@
 #include "clump/pool.h"
 #include "core/core.h"
 #include "core/lock.h"
+#include "core/pointers.h"
 #include "pool/pace.h"
 #include "suballoc/suballoc.h"
 
@@ -40,7 +41,8 @@ typedef struct clumpi_pool_account {
 } clumpi_pool_account;
 
 typedef struct clumpi_chunk {
-    cl_mem buffer;
+    cl_mem buffer;            /* NULL: only a pointer */
+    clumpi_pointers pointers; /* all zero: no memory with a pointer */
     uint64_t bytes;
     uint32_t index;  /* in its kind's chunks or uniques */
     uint32_t serial; /* as the dump names it */
@@ -251,6 +253,43 @@ int clumpi_chunks_release_one(clump_pool *p, clumpi_kind *k);
 void clumpi_chunks_trim(clump_pool *p);
 
 uint64_t clumpi_chunk_bytes_wanted(const clump_pool *p, clump_memory memory);
+
+/* ---- backing.c ---- */
+
+static inline int clumpi_memory_has_pointers(clump_memory memory) {
+    return memory >= CLUMP_MEMORY_SVM;
+}
+
+static inline clump_pointers clumpi_memory_pointers(clump_memory memory) {
+    return (clump_pointers)(1u << ((unsigned)memory - CLUMP_MEMORY_SVM));
+}
+
+/* May the host use the pointer whenever no command does? */
+static inline int clumpi_memory_is_hosts(clump_memory memory) {
+    return memory == CLUMP_MEMORY_USM_HOST || memory == CLUMP_MEMORY_USM_SHARED;
+}
+
+/* As dumps name it. */
+const char *clumpi_memory_name(clump_memory memory);
+
+/* Does the device have the memory, and can it serve the request? */
+clump_status clumpi_memory_check(clump_pool *p, const clump_allocation_desc *desc);
+
+/* Take a chunk's memory, count it and touch it. CLUMP_ERR_CAPACITY: no memory. */
+clump_status clumpi_backing_make(clump_pool *p, clumpi_chunk *chunk);
+/* Waits for the pool's queue if the memory has pointers. */
+void clumpi_backing_release(clump_pool *p, clumpi_chunk *chunk);
+
+/* Both wait. */
+clump_status clumpi_backing_fill(clump_pool *p, const clumpi_chunk *chunk, uint64_t at,
+                                 uint64_t bytes, unsigned char pattern);
+clump_status clumpi_backing_read(clump_pool *p, const clumpi_chunk *chunk, uint64_t at,
+                                 uint64_t bytes, void *data);
+
+/* CLUMP_ERR_UNSUPPORTED if the allocation has no cl_mem. */
+clump_status clumpi_backing_need_buffer(clump_pool *p, const clumpi_record *r, const char *call);
+clump_status clumpi_backing_map_pointer(clump_pool *p, const clumpi_record *r,
+                                        const clumpi_events *uses, void **memory);
 
 /* ---- buffer.c ---- */
 

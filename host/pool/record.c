@@ -78,7 +78,10 @@ void clumpi_record_forget_place(clump_pool *p, clumpi_record *r) {
 
 clump_region clumpi_record_region(const clump_pool *p, const clumpi_record *r) {
     uint64_t units = r->node ? clumpi_node_at(&r->chunk->ranges, r->node)->offset : 0;
-    return (clump_region){r->chunk->buffer, units << p->unit_shift, r->bytes};
+    clump_region region = {r->chunk->buffer, units << p->unit_shift, r->bytes, NULL};
+    char *begin = r->chunk->pointers.pointer;
+    if (begin) region.pointer = begin + region.offset;
+    return region;
 }
 
 void clumpi_record_info(const clump_pool *p, uint32_t record, clump_allocation_info *info) {
@@ -137,6 +140,10 @@ static clump_status set_movable(clump_pool *p, clumpi_record *r, clump_allocatio
             &p->error, CLUMP_ERR_USAGE,
             "clump_pool_set_movable: the allocation is that of a %s, which stays where it is",
             r->holder == CLUMPI_OF_HEAP ? "heap" : "buffer which its caller owns");
+    if (movable && clumpi_memory_has_pointers(r->chunk->memory))
+        return clumpi_fail(&p->error, CLUMP_ERR_USAGE,
+                           "clump_pool_set_movable: an allocation of memory with pointers stays "
+                           "where its pointer says");
     int was = r->is_movable;
     r->is_movable = movable != 0;
     p->kinds[r->chunk->memory].changes++;
@@ -213,6 +220,8 @@ static clump_status sub_buffer(clump_pool *p, clumpi_record *r, cl_mem *buffer) 
     if (!buffer)
         return clumpi_fail(&p->error, CLUMP_ERR_USAGE,
                            "clump_pool_get_buffer: no place for the buffer");
+    clump_status status = clumpi_backing_need_buffer(p, r, "clump_pool_get_buffer");
+    if (status) return status;
     if (r->chunk->is_unique) {
         *buffer = r->chunk->buffer;
         return CLUMP_OK;
@@ -240,6 +249,12 @@ clump_status clump_pool_get_buffer(clump_pool *pool, clump_allocation allocation
     ON_RECORD(pool, allocation, "clump_pool_get_buffer", sub_buffer(p, r, buffer));
 }
 
+static void count_map(clump_pool *p, clumpi_record *r) {
+    r->extra->maps++;
+    p->kinds[r->chunk->memory].changes++;
+    stay(r);
+}
+
 static clump_status map(clump_pool *p, clumpi_record *r, cl_map_flags flags, void **memory) {
     if (!memory || !flags || (flags & ~(cl_map_flags)(CL_MAP_READ | CL_MAP_WRITE)))
         return clumpi_fail(
@@ -248,6 +263,13 @@ static clump_status map(clump_pool *p, clumpi_record *r, cl_map_flags flags, voi
             "the pointer");
     clumpi_extra *extra = clumpi_record_extra(p, r);
     if (!extra) return CLUMP_ERR_MEMORY;
+    if (clumpi_memory_is_hosts(r->chunk->memory)) {
+        clump_status status = clumpi_backing_map_pointer(p, r, &extra->uses, memory);
+        if (!status) count_map(p, r);
+        return status;
+    }
+    clump_status status = clumpi_backing_need_buffer(p, r, "clump_pool_map");
+    if (status) return status;
     clump_region region = clumpi_record_region(p, r);
     cl_int code = CL_SUCCESS;
     void *mapped = p->cl.EnqueueMapBuffer(p->desc.queue, region.buffer, CL_TRUE, flags,
@@ -257,9 +279,7 @@ static clump_status map(clump_pool *p, clumpi_record *r, cl_map_flags flags, voi
         return clumpi_fail_cl(&p->error, "clEnqueueMapBuffer", code, "%llu bytes at %llu",
                               (unsigned long long)region.bytes, (unsigned long long)region.offset);
     *memory = mapped;
-    extra->maps++;
-    p->kinds[r->chunk->memory].changes++;
-    stay(r);
+    count_map(p, r);
     return CLUMP_OK;
 }
 
@@ -274,8 +294,12 @@ static clump_status unmap(clump_pool *p, clumpi_record *r, void *memory) {
         return clumpi_fail(
             &p->error, CLUMP_ERR_USAGE,
             "clump_pool_unmap: the allocation is not mapped, or the pointer is NULL");
-    cl_int code =
-        p->cl.EnqueueUnmapMemObject(p->desc.queue, r->chunk->buffer, memory, 0, NULL, NULL);
+    cl_int code = CL_SUCCESS;
+    if (!clumpi_memory_is_hosts(r->chunk->memory))
+        code = p->cl.EnqueueUnmapMemObject(p->desc.queue, r->chunk->buffer, memory, 0, NULL, NULL);
+    else if (memory != clumpi_record_region(p, r).pointer)
+        return clumpi_fail(&p->error, CLUMP_ERR_USAGE,
+                           "clump_pool_unmap: it is no pointer of clump_pool_map()");
     if (code)
         return clumpi_fail_cl(&p->error, "clEnqueueUnmapMemObject", code,
                               "is it a pointer of clump_pool_map()?");

@@ -135,8 +135,8 @@ static clump_status slide_one(slide *s, clumpi_chunk *c, uint32_t node, uint32_t
     p->stats.moves++;
     p->stats.moved_bytes += r->bytes;
     s->moves[s->count++] = (clump_move){clumpi_record_handle(p, record),
-                                        {c->buffer, from, r->bytes},
-                                        {c->buffer, to, r->bytes},
+                                        {c->buffer, from, r->bytes, NULL},
+                                        {c->buffer, to, r->bytes, NULL},
                                         r->user_data};
     *moved = 1;
     return CLUMP_OK;

@@ -44,14 +44,32 @@ typedef uint64_t clump_allocation;
 /* Where an allocation lies. Commands that use the buffer must stay within offset .. offset +
  * bytes. */
 typedef struct clump_region {
-    cl_mem buffer; /* not retained for the caller */
+    cl_mem
+        buffer; /* not retained for the caller; NULL only of USM, where the device makes no cl_mem of it */
     uint64_t offset, bytes;
+    void *
+        pointer; /* of its first byte, in memory with pointers; else NULL. Kernels may keep it in memory */
 } clump_region;
 
-/* Chunks of each kind are apart. */
+/* Chunks of each kind are apart.
+ *
+ * Memory with pointers, from CLUMP_MEMORY_SVM on, is there where clump_capabilities.pointers says so; elsewhere a request for it is refused,
+ * CLUMP_ERR_UNSUPPORTED. Its allocations are never moved: `movable` is refused. Its pointers are multiples of the allocation's
+ * alignment, which is at most 128 then, the most that OpenCL promises; without one, of the smaller of 128 and the pool's.
+ *   kernels  take the pointer by clSetKernelArgSVMPointer() or clSetKernelArgMemPointerINTEL(), or the buffer, with the
+ *            offset. A kernel that finds pointers in memory is told of the allocations, by clSetKernelExecInfo()
+ *   host     clump_pool_map(), which gives the same pointer; of CLUMP_MEMORY_USM_DEVICE only where there is a buffer.
+ *            USM of the host and shared USM may also be used directly while no command uses them
+ *   its end  OpenCL does not count who uses a pointer. The commands of other queues than the pool's that use an allocation
+ *            must be done when it is freed, or be named by clump_pool_use(), and all when the pool is destroyed. The pool waits for its queue when it
+ *            gives a chunk back. clump_pool_create_buffer() refuses it */
 typedef enum clump_memory {
     CLUMP_MEMORY_DEVICE = 0,
-    CLUMP_MEMORY_HOST, /* CL_MEM_ALLOC_HOST_PTR: cheap to map */
+    CLUMP_MEMORY_HOST,       /* CL_MEM_ALLOC_HOST_PTR: cheap to map */
+    CLUMP_MEMORY_SVM,        /* coarse-grained buffers of shared virtual memory, OpenCL 2.0 */
+    CLUMP_MEMORY_USM_DEVICE, /* cl_intel_unified_shared_memory: the device's own */
+    CLUMP_MEMORY_USM_HOST,   /* the host's, which the device reaches */
+    CLUMP_MEMORY_USM_SHARED, /* goes to where it is used */
     CLUMP_MEMORY_COUNT
 } clump_memory;
 
@@ -147,7 +165,7 @@ CLUMP_API uint64_t clump_pools_get_bytes(const clump_context *context);
 /* What is wanted of an allocation. All zero, except `bytes`, is a plain one. */
 typedef struct clump_allocation_desc {
     uint64_t bytes;     /* at least 1 */
-    uint64_t alignment; /* of the offset: a power of two; 0: the pool's */
+    uint64_t alignment; /* of the offset, and of the pointer: a power of two; 0: the pool's */
     clump_memory memory;
     int movable; /* it may be moved: no command writes to it any more ("static" in Eichinger's thesis; all
                          others are "dynamic"). See clump_pool_set_movable() */
@@ -161,7 +179,7 @@ typedef struct clump_allocation_desc {
  *   region      [out, optional]
  * Blocks: only if a chunk must be made (it is touched: that waits for the pool's queue, with the
  * lock), with margins (which are written then, likewise), or with CLUMP_POOL_COMPACT_WHEN_FULL.
- * Returns CLUMP_OK; CLUMP_ERR_USAGE; CLUMP_ERR_CAPACITY the memory is not there, or a limit does
+ * Returns CLUMP_OK; CLUMP_ERR_USAGE; CLUMP_ERR_UNSUPPORTED the device has no memory of that kind; CLUMP_ERR_CAPACITY the memory is not there, or a limit does
  * not allow it: the error tells which, with the OpenCL code if the device refused;
  * CLUMP_ERR_MEMORY; CLUMP_ERR_CL. */
 CLUMP_API clump_status clump_pool_alloc(clump_pool *pool, const clump_allocation_desc *desc,
@@ -170,6 +188,7 @@ CLUMP_API clump_status clump_pool_alloc(clump_pool *pool, const clump_allocation
 /* METHOD. Free; 0 is allowed and does nothing. Refused while the allocation is mapped, pinned or
  * has images, and if it is that of a heap or of clump_pool_create_buffer(). Its memory is given out again when the commands named by clump_pool_use() have
  * completed.
+ * Blocks: only if a chunk of memory with pointers is given back: until the pool's queue is done.
  * Returns CLUMP_OK; CLUMP_ERR_REFERENCE; CLUMP_ERR_USAGE. */
 CLUMP_API clump_status clump_pool_free(clump_pool *pool, clump_allocation allocation);
 
@@ -178,7 +197,9 @@ CLUMP_API clump_status clump_pool_get_info(clump_pool *pool, clump_allocation al
                                            clump_allocation_info *info);
 
 /* METHOD. A cl_mem of its own: a sub-buffer, made at the first call; of a unique allocation, its
- * buffer. The pool's; valid until the allocation is moved or freed. Blocks: no. */
+ * buffer. The pool's; valid until the allocation is moved or freed. Blocks: no.
+ * Returns CLUMP_OK; CLUMP_ERR_UNSUPPORTED it is USM, and the device makes no cl_mem of that; CLUMP_ERR_REFERENCE; CLUMP_ERR_USAGE;
+ * CLUMP_ERR_MEMORY; CLUMP_ERR_CL. */
 CLUMP_API clump_status clump_pool_get_buffer(clump_pool *pool, clump_allocation allocation,
                                              cl_mem *buffer);
 
@@ -188,7 +209,7 @@ CLUMP_API clump_status clump_pool_get_buffer(clump_pool *pool, clump_allocation 
  * pool after that release puts a marker into each of them, and later calls look whether the markers
  * have completed. OpenCL may tell of the release on any thread, and within the release; nothing waits
  * there, and no lock is taken.
- *   desc         as for clump_pool_alloc(); not movable. clump_pool_visit() shows the allocation;
+ *   desc         as for clump_pool_alloc(); not movable, and no memory with pointers. clump_pool_visit() shows the allocation;
  *                clump_pool_free() refuses it
  *   queue_count  0: those of clump_pool_set_queues()
  *   queues       all that use the buffer; retained until the region is free. Commands of other queues
@@ -238,8 +259,10 @@ CLUMP_API clump_status clump_pool_set_user_data(clump_pool *pool, clump_allocati
 /* METHOD. Map an allocation on the pool's queue; unmap it, once for each map. A mapped one stays
  * where it is.
  *   flags  CL_MAP_READ, CL_MAP_WRITE
+ * Of USM of the host and shared USM the pointer is that of the region: mapping waits for the commands of the pool's queue and those that
+ * clump_pool_use() named.
  * Blocks: yes, with the lock; unmapping: no. Returns CLUMP_OK; CLUMP_ERR_REFERENCE;
- * CLUMP_ERR_USAGE; CLUMP_ERR_CL. */
+ * CLUMP_ERR_USAGE; CLUMP_ERR_UNSUPPORTED as clump_pool_get_buffer(); CLUMP_ERR_CL. */
 CLUMP_API clump_status clump_pool_map(clump_pool *pool, clump_allocation allocation,
                                       cl_map_flags flags, void **memory);
 CLUMP_API clump_status clump_pool_unmap(clump_pool *pool, clump_allocation allocation,

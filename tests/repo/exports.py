@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """The shared library exports the public functions of include/clump, all of them and nothing else, under the version of its
-SONAME.
+SONAME. Of OpenCL it links the functions of CLUMP_CL_FUNCTION_LIST and no others, so that a loader of OpenCL 1.2 is enough.
 
     exports.py LIBRARY
     exports.py DLL OBJDUMP        of Windows, where names have no version; OBJDUMP is binutils' for Windows
@@ -39,6 +39,11 @@ def check_elf(library):
     wrong += [f'{name}: exported with the version "{of}", not {node}' for name, of in sorted(exported.items()) if of != node]
     if f'[libclump_exported.so.{version}]' not in output('readelf', '-d', library):
         wrong.append(f'the SONAME does not end in .so.{version}')
+    listed = (ROOT / 'include/clump/cl_functions.h').read_text().partition('CLUMP_CL_FUNCTION_LIST(X)')[2].partition('\n\n')[0]
+    allowed = {f'cl{name}' for name in re.findall(r'X\((\w+),', listed)}
+    assert len(allowed) >= 40
+    linked = set(re.findall(r' U (cl[A-Z]\w*)', output('nm', '-D', '--undefined-only', library)))
+    wrong += [f'{name}: linked, not in CLUMP_CL_FUNCTION_LIST' for name in sorted(linked - allowed)]
     return exported, wrong
 
 

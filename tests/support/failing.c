@@ -1,8 +1,13 @@
 /* See failing.h. */
+#ifndef CL_TARGET_OPENCL_VERSION
+#define CL_TARGET_OPENCL_VERSION 200 /* for SVM */
+#endif
 #include "failing.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#include "usm.h"
 
 failing_state failing;
 
@@ -93,7 +98,13 @@ void failing_forget_programs(void) {
         return event ? retained(FAILING_EVENT, code) : code;                                       \
     }
 
-PASS(GetDeviceInfo, (cl_device_id a, cl_device_info b, size_t c, void *d, size_t *e), a, b, c, d, e)
+cl_int(CL_API_CALL *failing_device_info)(cl_device_id, cl_device_info, size_t, void *,
+                                         size_t *) = clGetDeviceInfo;
+
+static cl_int CL_API_CALL fail_GetDeviceInfo(cl_device_id a, cl_device_info b, size_t c, void *d,
+                                             size_t *e) {
+    return strike("clGetDeviceInfo") ? failing.code : failing_device_info(a, b, c, d, e);
+}
 PASS(GetPlatformInfo, (cl_platform_id a, cl_platform_info b, size_t c, void *d, size_t *e), a, b, c,
      d, e)
 PASS(GetContextInfo, (cl_context a, cl_context_info b, size_t c, void *d, size_t *e), a, b, c, d, e)
@@ -208,9 +219,116 @@ static void *CL_API_CALL fail_GetExtensionFunctionAddressForPlatform(cl_platform
     return clGetExtensionFunctionAddressForPlatform(a, b);
 }
 
+/* ---- Memory with pointers ---- */
+
+static cl_context context_of_pointers; /* of the last one */
+
+static const clump_cl_functions *usm(cl_context context) {
+    cl_device_id device = NULL;
+    context_of_pointers = context;
+    clGetContextInfo(context, CL_CONTEXT_DEVICES, sizeof device, &device, NULL);
+    return &usm_of(device)->cl;
+}
+
+static const clump_cl_functions *usm_of_queue(cl_command_queue queue) {
+    cl_context context = NULL;
+    clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof context, &context, NULL);
+    return usm(context);
+}
+
+static void *taken(void *memory, int is_svm) {
+    unsigned i = 0;
+    if (!memory) return NULL;
+    while (failing.pointers[i])
+        assert_true(++i < sizeof failing.pointers / sizeof *failing.pointers);
+    failing.pointers[i] = memory;
+    failing.is_svm[i] = is_svm;
+    failing.live[FAILING_POINTER]++;
+    return memory;
+}
+
+static void given(void *memory) {
+    unsigned i = 0;
+    while (failing.pointers[i] != memory)
+        assert_true(++i < sizeof failing.pointers / sizeof *failing.pointers);
+    failing.pointers[i] = NULL;
+    failing.live[FAILING_POINTER]--;
+}
+
+/* What was not given back since nothing could be waited for. */
+static void give_kept_pointers(void) {
+    for (unsigned i = 0; i < sizeof failing.pointers / sizeof *failing.pointers; i++) {
+        void *memory = failing.pointers[i];
+        if (!memory) continue;
+        given(memory);
+        if (failing.is_svm[i])
+            clSVMFree(context_of_pointers, memory);
+        else
+            usm(context_of_pointers)->MemFreeINTEL(context_of_pointers, memory);
+    }
+}
+
+static void *CL_API_CALL fail_SVMAlloc(cl_context a, cl_bitfield b, size_t c, cl_uint d) {
+    return strike("clSVMAlloc") ? NULL
+                                : taken(clSVMAlloc(a, b, c, d), (context_of_pointers = a) != NULL);
+}
+static void CL_API_CALL fail_SVMFree(cl_context a, void *b) { /* it cannot fail */
+    given(b);
+    clSVMFree(a, b);
+}
+static void *CL_API_CALL fail_HostMemAllocINTEL(cl_context a, const cl_bitfield *b, size_t c,
+                                                cl_uint d, cl_int *code) {
+    if (!strike("clHostMemAllocINTEL"))
+        return taken(usm(a)->HostMemAllocINTEL(a, b, c, d, code), 0);
+    *code = failing.code;
+    return NULL;
+}
+static void *CL_API_CALL fail_DeviceMemAllocINTEL(cl_context a, cl_device_id b,
+                                                  const cl_bitfield *c, size_t d, cl_uint e,
+                                                  cl_int *code) {
+    if (!strike("clDeviceMemAllocINTEL"))
+        return taken(usm(a)->DeviceMemAllocINTEL(a, b, c, d, e, code), 0);
+    *code = failing.code;
+    return NULL;
+}
+static void *CL_API_CALL fail_SharedMemAllocINTEL(cl_context a, cl_device_id b,
+                                                  const cl_bitfield *c, size_t d, cl_uint e,
+                                                  cl_int *code) {
+    if (!strike("clSharedMemAllocINTEL"))
+        return taken(usm(a)->SharedMemAllocINTEL(a, b, c, d, e, code), 0);
+    *code = failing.code;
+    return NULL;
+}
+static cl_int CL_API_CALL fail_MemFreeINTEL(cl_context a, void *b) {
+    if (strike("clMemFreeINTEL")) return unreleased(FAILING_POINTER, b);
+    given(b);
+    return usm(a)->MemFreeINTEL(a, b);
+}
+static cl_int CL_API_CALL fail_EnqueueMemcpyINTEL(cl_command_queue a, cl_bool b, void *c,
+                                                  const void *d, size_t e, cl_uint g,
+                                                  const cl_event *h, cl_event *event) {
+    if (strike("clEnqueueMemcpyINTEL")) return failing.code;
+    cl_int code = usm_of_queue(a)->EnqueueMemcpyINTEL(a, b, c, d, e, g, h, event);
+    return event ? retained(FAILING_EVENT, code) : code;
+}
+static cl_int CL_API_CALL fail_EnqueueMemFillINTEL(cl_command_queue a, void *b, const void *c,
+                                                   size_t d, size_t e, cl_uint g, const cl_event *h,
+                                                   cl_event *event) {
+    if (strike("clEnqueueMemFillINTEL")) return failing.code;
+    cl_int code = usm_of_queue(a)->EnqueueMemFillINTEL(a, b, c, d, e, g, h, event);
+    return event ? retained(FAILING_EVENT, code) : code;
+}
+/* For kernels of users: the library only looks whether it is there. */
+static cl_int CL_API_CALL no_SetKernelArgMemPointerINTEL(cl_kernel a, cl_uint b, const void *c) {
+    return CL_INVALID_OPERATION;
+}
+
 const clump_cl_functions failing_cl = {
 #define MEMBER(name, result, parameters) .name = fail_##name,
-    CLUMP_CL_FUNCTION_LIST(MEMBER)
+    CLUMP_CL_FUNCTION_LIST(MEMBER) MEMBER(SVMAlloc, , ) MEMBER(SVMFree, , ) MEMBER(
+        HostMemAllocINTEL, , ) MEMBER(DeviceMemAllocINTEL, , ) MEMBER(SharedMemAllocINTEL, , )
+        MEMBER(MemFreeINTEL, , ) MEMBER(EnqueueMemcpyINTEL, , ) MEMBER(EnqueueMemFillINTEL, , )
+            .SetKernelArgMemPointerINTEL = no_SetKernelArgMemPointerINTEL,
 #undef MEMBER
 };
 
@@ -265,19 +383,27 @@ uint64_t failing_refuse_all(failing_scenario *run, const cl_fixture *on) {
 }
 
 void failing_check_nothing_left(void) {
-    static const char *const names[] = {"context", "queue", "buffer", "program", "kernel", "event"};
+    static const char *const names[] = {"context", "queue", "buffer", "program",
+                                        "kernel",  "event", "pointer"};
     for (unsigned i = 0; i < failing.left_count; i++) {
         leftover l = failing.left[i];
-        failing.live[l.kind]--;
+        if (l.kind == FAILING_POINTER)
+            given(l.object);
+        else
+            failing.live[l.kind]--;
         switch (l.kind) {
         case FAILING_CONTEXT: clReleaseContext(l.object); break;
         case FAILING_QUEUE: clReleaseCommandQueue(l.object); break;
         case FAILING_BUFFER: clReleaseMemObject(l.object); break;
         case FAILING_PROGRAM: clReleaseProgram(l.object); break;
         case FAILING_KERNEL: clReleaseKernel(l.object); break;
+        case FAILING_POINTER:
+            usm(context_of_pointers)->MemFreeINTEL(context_of_pointers, l.object);
+            break;
         default: clReleaseEvent(l.object);
         }
     }
+    if (failing.persistent) give_kept_pointers();
     for (int kind = 0; kind < FAILING_KINDS; kind++)
         if (failing.live[kind])
             fail_msg("%ld references to a %s left after %s (call %llu) failed", failing.live[kind],
@@ -334,6 +460,7 @@ int failing_may_be_ignored(void) {
     /* An extension's function that is not found is one that the device has not. */
     return !failing.refused &&
            (strncmp(failing.struck, "clRelease", 9) == 0 ||
+            strcmp(failing.struck, "clMemFreeINTEL") == 0 ||
             strcmp(failing.struck, "clGetExtensionFunctionAddressForPlatform") == 0);
 }
 

@@ -18,6 +18,7 @@ enum {
     FAILING_PROGRAM,
     FAILING_KERNEL,
     FAILING_EVENT,
+    FAILING_POINTER, /* memory with a pointer: SVM, USM */
     FAILING_KINDS
 };
 
@@ -38,10 +39,15 @@ typedef struct failing_state {
     long live[FAILING_KINDS]; /* references held */
     leftover left[128];       /* of a persistent failure: one for every object of the scenario */
     unsigned left_count;
+    void *pointers[16]; /* live memory with a pointer, and what kind it is of */
+    int is_svm[16];
 } failing_state;
 extern failing_state failing; /* set it to zeros and say what is to fail, before each run */
 
 extern const clump_cl_functions failing_cl;
+/* What answers questions about the device, when they are not made to fail. */
+extern cl_int(CL_API_CALL *failing_device_info)(cl_device_id, cl_device_info, size_t, void *,
+                                                size_t *);
 extern const clump_allocator failing_allocator;
 
 /* A context on the fixture's queue that calls both of these. */

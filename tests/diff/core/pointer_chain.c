@@ -1,10 +1,7 @@
 /* See pointer_chain.h. */
 #include "diff/core/pointer_chain.h"
 
-/* Of cl_intel_unified_shared_memory. */
-#define EXEC_INFO_INDIRECT_HOST 0x4200u
-#define EXEC_INFO_INDIRECT_DEVICE 0x4201u
-#define EXEC_INFO_INDIRECT_SHARED 0x4202u
+#include "usm.h"
 
 static const char source[] =
     "typedef struct node { __global struct node *next; uint value, sum; } node;\n"
@@ -30,25 +27,24 @@ void chain_close(chain *c) {
     clReleaseProgram(c->program);
 }
 
-void chain_run(chain *c, clump_pointers kind, void *first, uint32_t nodes, uint32_t region_count,
+void chain_set(chain *c, clump_pointers kind, void *first, uint32_t nodes, uint32_t region_count,
                void *const *regions) {
     const clump_cl_functions *cl = &c->on->clump->cl;
-    const size_t one = 1;
-    const cl_bool yes = CL_TRUE;
     if (kind == CLUMP_POINTERS_SVM) {
         CHECK_CL(cl->SetKernelArgSVMPointer(c->kernel, 0, first));
         CHECK_CL(cl->SetKernelExecInfo(c->kernel, CLUMPI_KERNEL_EXEC_INFO_SVM_PTRS,
                                        region_count * sizeof *regions, regions));
     } else {
         CHECK_CL(cl->SetKernelArgMemPointerINTEL(c->kernel, 0, first));
-        CHECK_CL(cl->SetKernelExecInfo(c->kernel,
-                                       kind == CLUMP_POINTERS_USM_HOST ? EXEC_INFO_INDIRECT_HOST
-                                       : kind == CLUMP_POINTERS_USM_DEVICE
-                                           ? EXEC_INFO_INDIRECT_DEVICE
-                                           : EXEC_INFO_INDIRECT_SHARED,
-                                       sizeof yes, &yes));
+        usm_set_indirect(cl, c->kernel, kind);
     }
     CHECK_CL(clSetKernelArg(c->kernel, 1, sizeof nodes, &nodes));
+}
+
+void chain_run(chain *c, clump_pointers kind, void *first, uint32_t nodes, uint32_t region_count,
+               void *const *regions) {
+    const size_t one = 1;
+    chain_set(c, kind, first, nodes, region_count, regions);
     CHECK_CL(clEnqueueNDRangeKernel(c->on->queue, c->kernel, 1, NULL, &one, &one, 0, NULL, NULL));
     CHECK_CL(clFinish(c->on->queue));
 }

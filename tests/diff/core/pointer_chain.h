@@ -21,8 +21,11 @@ typedef struct chain {
 chain chain_open(const cl_fixture *on);
 void chain_close(chain *c);
 
-/* Run the kernel from the first node on, over `nodes` of them, and wait. `regions` are the beginnings of the allocations of that kind
- * that it reaches. */
+/* Set the kernel's parameters: it goes over `nodes` nodes from the first one on. `regions` are the beginnings of the allocations of that
+ * kind that it reaches. */
+void chain_set(chain *c, clump_pointers kind, void *first, uint32_t nodes, uint32_t region_count,
+               void *const *regions);
+/* The same, then run it and wait. */
 void chain_run(chain *c, clump_pointers kind, void *first, uint32_t nodes, uint32_t region_count,
                void *const *regions);
 

@@ -74,7 +74,7 @@ static void serves(void **state) {
     POOL_OK(pool, clump_pool_set_movable(pool, second, 1));
     cl_mem buffer;
     POOL_OK(pool, clump_pool_create_buffer(pool, &part, 0, NULL, &buffer));
-    fill(f.queue, &(clump_region){buffer, 0, PART}, 6);
+    fill(f.queue, &(clump_region){buffer, 0, PART, NULL}, 6);
     POOL_OK(pool, clump_pool_free(pool, first));
     POOL_OK(pool, clump_pool_defrag(pool, NULL, NULL));
     clump_allocation_info info;

@@ -140,7 +140,7 @@ static void bad_calls(void **state) {
     ALLOC(bad.alignment = 48, CLUMP_ERR_USAGE, "power of two");
     ALLOC(bad.alignment = UINT64_C(1) << 63, CLUMP_ERR_CAPACITY,
           "1000 bytes at a multiple of 9223372036854775808");
-    ALLOC(bad.memory = CLUMP_MEMORY_COUNT, CLUMP_ERR_USAGE, "no memory 2");
+    ALLOC(bad.memory = CLUMP_MEMORY_COUNT, CLUMP_ERR_USAGE, "no memory 6");
     REFUSED(pool, clump_pool_alloc(pool, NULL, &none, NULL), CLUMP_ERR_USAGE, "desc", before);
     REFUSED(pool, clump_pool_alloc(pool, &a, NULL, NULL), CLUMP_ERR_USAGE, "place", before);
 #define ALL_CALLS(X, h)                                                                            \
