@@ -3,15 +3,22 @@
  *   clump_opencv::use(queue);                              // once: OpenCV on this thread computes on the context of the pool
  *   cv::UMat image = clump_opencv::image(pool, rows, columns, CV_8UC1);
  *
+ *   clump_opencv::allocator from(pool);                    // outlives all images that have it
+ *   cv::UMat result;
+ *   result.allocator = &from;                              // create(), and so OpenCV's functions, take its memory from the pool
+ *   cv::add(image, cv::Scalar(9), result);
+ *
  * OpenCV's own queue uses the image, so the region of a buffer is given out again when the commands of that queue are done. An
  * image that a kernel is the last to use is released by OpenCV when it next makes an image of its own.
- * Temporary images that OpenCV makes itself come from its own allocator.
+ * Temporary images that OpenCV makes itself come from its own allocator: OpenCV lets each cv::UMat have one, and nobody replace the one that
+ * those have which were given none.
  */
 #ifndef CLUMP_ADAPTER_OPENCV_HPP
 #define CLUMP_ADAPTER_OPENCV_HPP
 
 #include <clump/clump.h>
 
+#include <climits>
 #include <new>
 #include <opencv2/core.hpp>
 #include <opencv2/core/ocl.hpp>
@@ -57,5 +64,43 @@ inline cv::UMat image(clump_pool *pool, int rows, int columns, int type) {
     return result;
 }
 
-} // namespace clump_opencv
+/* For cv::UMat::allocator: images get their memory from a pool, of any number of dimensions. A copy of a cv::UMat has the allocator of
+ * the original. Where the pool has no room, OpenCV goes on with its own allocator: cv::UMat::create() does so whenever one throws. */
+class allocator : public cv::MatAllocator {
+   public:
+    explicit allocator(clump_pool *pool) : pool_(pool) {
+    }
+    /* Makes a buffer, and lets OpenCV own it: what else is to be done with it, its own allocator does. */
+    cv::UMatData *allocate(int dimensions, const int *sizes, int type, void *data, size_t *steps,
+                           cv::AccessFlag access, cv::UMatUsageFlags usage) const override {
+        if (data) /* memory of the host */
+            return own()->allocate(dimensions, sizes, type, data, steps, access, usage);
+        size_t bytes = static_cast<size_t>(CV_ELEM_SIZE(type));
+        for (int i = dimensions - 1; i >= 0; i--) {
+            if (steps) steps[i] = bytes;
+            bytes *= static_cast<size_t>(sizes[i]);
+        }
+        if (bytes > INT_MAX) throw std::bad_alloc(); /* it is made as a row of bytes */
+        cv::UMat made = image(pool_, 1, static_cast<int>(bytes), CV_8UC1);
+        cv::UMatData *content = made.u;
+        made.u = nullptr; /* OpenCV counts the first reference to what it is given here */
+        content->refcount = content->urefcount = 0;
+        return content;
+    }
+    bool allocate(cv::UMatData *content, cv::AccessFlag access,
+                  cv::UMatUsageFlags usage) const override {
+        return own()->allocate(content, access, usage);
+    }
+    void deallocate(cv::UMatData *content) const override {
+        own()->deallocate(content);
+    }
+
+   private:
+    static cv::MatAllocator *own() {
+        return cv::ocl::getOpenCLAllocator();
+    }
+    clump_pool *pool_;
+};
+
+}  // namespace clump_opencv
 #endif

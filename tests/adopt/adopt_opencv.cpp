@@ -48,6 +48,76 @@ static void agrees(clump_pool *pool) {
     }
 }
 
+/* Functions of OpenCV make their results by the allocator that these have. */
+static void allocates(clump_pool *pool) {
+    const int rows = 211, columns = 333;
+    clump_opencv::allocator from(pool);
+    cv::Mat photo(rows, columns, CV_8UC3), sum, small, edges;
+    for (int y = 0; y < rows; y++)
+        for (int x = 0; x < 3 * columns; x++)
+            photo.ptr(y)[x] = static_cast<unsigned char>((x * 5 + 31 * y * x) >> 2);
+    cv::add(photo, cv::Scalar(9, 4, 1), sum);
+    cv::boxFilter(sum, small, -1, cv::Size(5, 5));
+    cv::threshold(small, edges, 128, 255, cv::THRESH_BINARY);
+    for (int turn = 0; turn < 4; turn++) {
+        const uint64_t before = stats_of(pool).allocated;
+        cv::UMat on_device, brighter, smooth, result;
+        for (cv::UMat *image : {&on_device, &brighter, &smooth, &result}) image->allocator = &from;
+        photo.copyTo(on_device);
+        REQUIRE(stats_of(pool).allocated == before + 1);
+        cv::add(on_device, cv::Scalar(9, 4, 1), brighter);
+        cv::boxFilter(brighter, smooth, -1, cv::Size(5, 5));
+        cv::threshold(smooth, result, 128, 255, cv::THRESH_BINARY);
+        REQUIRE(stats_of(pool).allocated == before + 4);
+        cl_mem parent = nullptr;
+        REQUIRE(!clGetMemObjectInfo(static_cast<cl_mem>(result.handle(cv::ACCESS_READ)),
+                                    CL_MEM_ASSOCIATED_MEMOBJECT, sizeof parent, &parent, nullptr));
+        REQUIRE(parent); /* a sub-buffer: of a chunk */
+        cv::UMat part = result(cv::Rect(40, 30, 200, 100)), copy = result.clone();
+        result.release();
+        cv::Mat found = part.getMat(cv::ACCESS_READ), whole = copy.getMat(cv::ACCESS_READ);
+        cv::Mat wrong = edges(cv::Rect(40, 30, 200, 100)) != found, wrong_whole = edges != whole;
+        REQUIRE(cv::countNonZero(wrong.reshape(1)) == 0);
+        REQUIRE(cv::countNonZero(wrong_whole.reshape(1)) == 0);
+        REQUIRE(cv::countNonZero(edges.reshape(1)) > 1000);
+    }
+    /* More dimensions than two, and what was there stays when it is made anew at the same size. */
+    const int sizes[] = {5, 7, 9};
+    const uint64_t before = stats_of(pool).allocated;
+    cv::UMat cube;
+    cube.allocator = &from;
+    cube.create(3, sizes, CV_32FC1);
+    REQUIRE(stats_of(pool).allocated == before + 1);
+    REQUIRE(cube.step[0] == 7 * 9 * 4 && cube.step[1] == 9 * 4 && cube.total() == 5 * 7 * 9);
+    cube.setTo(cv::Scalar(3));
+    cv::Mat there = cube.getMat(cv::ACCESS_READ);
+    REQUIRE(there.ptr<float>(4, 6)[8] == 3.0f);
+    there.release();
+    cube.create(3, sizes, CV_32FC1);
+    REQUIRE(stats_of(pool).allocated == before + 1);
+}
+
+/* A pool without room: OpenCV's own allocator makes the image. */
+static void is_full(cl_command_queue queue) {
+    clump_pool *pool;
+    clump_error error;
+    clump_pool_desc desc{};
+    desc.queue = queue;
+    desc.limit_bytes = 1 << 20;
+    REQUIRE(!clump_pool_create(&desc, &pool, &error));
+    {
+        clump_opencv::allocator from(pool);
+        cv::UMat image;
+        image.allocator = &from;
+        image.create(2000, 2000, CV_8UC1);
+        image.setTo(cv::Scalar(5));
+        REQUIRE(stats_of(pool).refused >= 1 && stats_of(pool).allocated == 0);
+        cv::Mat there = image.getMat(cv::ACCESS_READ);
+        REQUIRE(there.at<unsigned char>(1999, 1999) == 5);
+    }
+    clump_pool_destroy(pool);
+}
+
 template <class Make>
 static double per_second(Make make) {
     using clock = std::chrono::steady_clock;
@@ -66,12 +136,20 @@ static double per_second(Make make) {
 }
 
 static void measure(clump_pool *pool) {
+    clump_opencv::allocator from(pool);
     for (int side : {32, 512, 2048}) {
         double own = per_second(
             [&] { cv::UMat image(side, side, CV_8UC1, cv::USAGE_ALLOCATE_DEVICE_MEMORY); });
         double pooled = per_second([&] { clump_opencv::image(pool, side, side, CV_8UC1); });
-        std::printf("images of %d bytes per second: %.0f of its own, %.0f of the pool\n",
-                    side * side, own, pooled);
+        double allocated = per_second([&] {
+            cv::UMat image;
+            image.allocator = &from;
+            image.create(side, side, CV_8UC1);
+        });
+        std::printf(
+            "images of %d bytes per second: %.0f of its own, %.0f of the pool, %.0f by the "
+            "pool's allocator\n",
+            side * side, own, pooled, allocated);
     }
     std::vector<cv::UMat> kept;
     for (int i = 0; i < 400; i++)
@@ -102,6 +180,8 @@ int main(int argc, char **argv) {
     uint64_t before = stats_of(pool).allocated;
     agrees(pool);
     REQUIRE(stats_of(pool).allocated == before + 16);
+    allocates(pool);
+    is_full(queue);
     bool refused = false;
     try {
         clump_opencv::image(pool, 1 << 30, 1 << 20, CV_8UC1);
