@@ -250,6 +250,15 @@ static void pools(const clump::context &context) {
         c = std::move(b); /* frees the other one */
         EXPECT(pool.stats().allocations == 1 && c.region().bytes >= 2000 && !b.get());
     }
+    clump_allocation_desc shared{};
+    shared.bytes = 100;
+    shared.memory = CLUMP_MEMORY_SVM;
+    if (context.capabilities().pointers & CLUMP_POINTERS_SVM) {
+        clump::allocation with_pointer(pool, shared);
+        EXPECT(with_pointer.region().pointer && with_pointer.buffer());
+    } else {
+        THROWS(CLUMP_ERR_UNSUPPORTED, "SVM", clump::allocation(pool, shared));
+    }
     EXPECT(pool.stats().allocations == 0);
 }
 
