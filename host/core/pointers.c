@@ -1,6 +1,6 @@
 /* SVM and USM: finding their functions, taking memory, seeing it as a buffer. Read first: pointers.h. */
 #ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* dladdr() */
+#define _GNU_SOURCE /* dladdr(). NOLINT(bugprone-reserved-identifier) */
 #endif
 #include "core/pointers.h"
 
@@ -197,9 +197,10 @@ clump_status clumpi_pointers_create(clump_context *c, clump_pointers kind, uint6
 /* Memory that commands may still use is worse to give back than to keep: where the queue cannot be waited for, it stays the device's. */
 void clumpi_pointers_release(clump_context *c, cl_command_queue queue, clumpi_pointers *p) {
     if (!p->pointer) return;
-    const int is_done = !c->cl.Finish(queue) || !c->cl.Finish(queue);
+    cl_int code = c->cl.Finish(queue);
+    if (code) code = c->cl.Finish(queue); /* it may be the one call that fails */
     if (p->buffer) c->cl.ReleaseMemObject(p->buffer);
-    if (is_done && p->kind == CLUMP_POINTERS_SVM) c->cl.SVMFree(c->context, p->pointer);
-    if (is_done && p->kind != CLUMP_POINTERS_SVM) c->cl.MemFreeINTEL(c->context, p->pointer);
+    if (!code && p->kind == CLUMP_POINTERS_SVM) c->cl.SVMFree(c->context, p->pointer);
+    if (!code && p->kind != CLUMP_POINTERS_SVM) c->cl.MemFreeINTEL(c->context, p->pointer);
     memset(p, 0, sizeof *p);
 }

@@ -104,7 +104,6 @@ void clumpi_backing_release(clump_pool *p, clumpi_chunk *chunk) {
         clumpi_pointers_release(p->context, p->desc.queue, &chunk->pointers);
     else if (chunk->buffer)
         p->cl.ReleaseMemObject(chunk->buffer);
-    chunk->buffer = NULL;
     clumpi_bytes_return(p, chunk->bytes);
 }
 

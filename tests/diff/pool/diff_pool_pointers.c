@@ -31,6 +31,8 @@ static clump_cl_functions real; /* what the table below leads to */
 static struct {
     enum { SHARE, REFUSE, COPY } views; /* buffers over memory */
     int live, is_old;                   /* is_old: the device says 1.2, and has no extension */
+    int is_gpu;                         /* it says so */
+    uint64_t written_to;                /* where the last write of a buffer ended */
     cl_event unfinished;                /* must be complete when memory is freed */
     int freed_in_use;
 } cl;
@@ -55,8 +57,21 @@ static cl_int CL_API_CALL get_device_info(cl_device_id device, cl_device_info na
         if (to) strcpy(to, text);
         return CL_SUCCESS;
     }
+    if (cl.is_gpu && name == CL_DEVICE_TYPE) {
+        const cl_device_type type = CL_DEVICE_TYPE_GPU;
+        if (needed) *needed = sizeof type;
+        if (to) memcpy(to, &type, sizeof type);
+        return CL_SUCCESS;
+    }
     return (usm->cl.GetDeviceInfo ? usm->cl.GetDeviceInfo : clGetDeviceInfo)(device, name, capacity,
                                                                              to, needed);
+}
+
+static cl_int CL_API_CALL write_buffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking,
+                                       size_t at, size_t bytes, const void *data, cl_uint count,
+                                       const cl_event *list, cl_event *event) {
+    cl.written_to = at + bytes;
+    return clEnqueueWriteBuffer(queue, buffer, blocking, at, bytes, data, count, list, event);
 }
 
 static void note_free(void) {
@@ -114,6 +129,7 @@ static int open_all(void) {
     clump_cl_functions table = usm->cl;
     table.GetDeviceInfo = get_device_info;
     table.CreateBuffer = create_buffer;
+    table.EnqueueWriteBuffer = write_buffer;
     table.SVMAlloc = take_svm;
     table.SVMFree = free_svm;
     if (usm->has_usm) {
@@ -392,6 +408,39 @@ static void refusals(void **state) {
     cl_fixture_close(&old);
 }
 
+/* ---- New chunks of GPUs ------------------------------------------------------------------------ */
+
+/* Their last word is written, by a buffer where there is one. */
+static void touches(void **state) {
+    (void)state;
+    for (int i = -1; i < KINDS; i++) {
+        cl_fixture gpu;
+        clump_cl_functions table = f->clump->cl;
+        clump_pool *pool;
+        clump_error error;
+        clump_allocation a;
+        if (i >= 0 && !has(kinds[i])) continue;
+        for (int views = SHARE; views <= (i > 0 ? REFUSE : SHARE); views++) {
+            cl.is_gpu = 1;
+            cl.views = views;
+            assert_int_equal(cl_fixture_open(&gpu, &(cl_fixture_desc){.cl = &table}), 0);
+            assert_int_equal(gpu.capabilities->is_cpu, 0);
+            clump_pool_desc desc = {.context = gpu.clump, .chunk_bytes = 64 << 10};
+            assert_int_equal(clump_pool_create(&desc, &pool, &error), CLUMP_OK);
+            cl.written_to = 0;
+            OK(pool,
+               clump_pool_alloc(pool,
+                                &(clump_allocation_desc){
+                                    .bytes = 9, .memory = i < 0 ? CLUMP_MEMORY_DEVICE : kinds[i]},
+                                &a, NULL));
+            assert_int_equal(cl.written_to, views == REFUSE ? 0 : 64 << 10);
+            clump_pool_destroy(pool);
+            cl_fixture_close(&gpu);
+        }
+    }
+    assert_int_equal(cl.live, 0);
+}
+
 /* ---- Freed while commands use it ---------------------------------------------------------------- */
 
 /* A ring that the kernel follows for a while. */
@@ -433,9 +482,8 @@ static void in_use(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(chains, as_it_is),
-        cmocka_unit_test_setup(no_views, as_it_is),
-        cmocka_unit_test_setup(refusals, as_it_is),
+        cmocka_unit_test_setup(chains, as_it_is),   cmocka_unit_test_setup(no_views, as_it_is),
+        cmocka_unit_test_setup(refusals, as_it_is), cmocka_unit_test_setup(touches, as_it_is),
         cmocka_unit_test_setup(in_use, as_it_is),
     };
     int result = open_all();
