@@ -121,8 +121,7 @@ static clump_status take(clump_context *c, uint64_t bytes, clumpi_pointers *p, c
     return CLUMP_ERR_CAPACITY;
 }
 
-/* Does the pointer show what was written through the buffer? In its first word and in its last. The queue is waited
- * for, since a blocking write may return before it is done (docs/portability.md). */
+/* Does the pointer show what was written through the buffer? In its first word and in its last. */
 static clump_status try_view(clump_context *c, uint64_t bytes, cl_command_queue queue,
                              clumpi_pointers *p, int *is_same, clump_error *error) {
     const size_t word = sizeof(cl_uint), last = ((size_t)bytes - word) / word * word;
@@ -137,9 +136,9 @@ static clump_status try_view(clump_context *c, uint64_t bytes, cl_command_queue 
             code = c->cl.Finish(queue);
         }
         if (!code) {
-            call = "clEnqueueWriteBuffer";
-            code = c->cl.EnqueueWriteBuffer(queue, p->buffer, CL_FALSE, at, word, &sent, 0, NULL,
-                                            NULL);
+            /* Not a write: the word would have to stay until it is done, whatever fails. */
+            call = "clEnqueueFillBuffer";
+            code = c->cl.EnqueueFillBuffer(queue, p->buffer, &sent, word, at, word, 0, NULL, NULL);
         }
         if (!code) {
             call = "clFinish";
@@ -169,11 +168,10 @@ static clump_status view(clump_context *c, uint64_t bytes, cl_command_queue queu
     if (code) return fail(error, "clCreateBuffer", code, bytes);
     clump_status status =
         bytes < sizeof(cl_uint) ? CLUMP_OK : try_view(c, bytes, queue, p, &is_same, error);
-    if (!status && !is_same) {
-        c->cl.ReleaseMemObject(p->buffer);
-        p->buffer = NULL;
-    }
-    return status;
+    if (status || is_same) return status;
+    code = c->cl.ReleaseMemObject(p->buffer);
+    p->buffer = NULL;
+    return code ? fail(error, "clReleaseMemObject", code, bytes) : CLUMP_OK;
 }
 
 clump_status clumpi_pointers_create(clump_context *c, clump_pointers kind, uint64_t bytes,
@@ -194,12 +192,12 @@ clump_status clumpi_pointers_create(clump_context *c, clump_pointers kind, uint6
     return CLUMP_OK;
 }
 
-/* Memory that commands may still use is worse to give back than to keep: where the queue cannot be waited for, it stays the device's. */
+/* Memory that commands or a buffer may still use is worse to give back than to keep: if OpenCL fails here, it stays the device's. */
 void clumpi_pointers_release(clump_context *c, cl_command_queue queue, clumpi_pointers *p) {
     if (!p->pointer) return;
     cl_int code = c->cl.Finish(queue);
     if (code) code = c->cl.Finish(queue); /* it may be the one call that fails */
-    if (p->buffer) c->cl.ReleaseMemObject(p->buffer);
+    if (p->buffer && c->cl.ReleaseMemObject(p->buffer)) code = CL_INVALID_MEM_OBJECT;
     if (!code && p->kind == CLUMP_POINTERS_SVM) c->cl.SVMFree(c->context, p->pointer);
     if (!code && p->kind != CLUMP_POINTERS_SVM) c->cl.MemFreeINTEL(c->context, p->pointer);
     memset(p, 0, sizeof *p);

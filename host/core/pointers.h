@@ -44,7 +44,7 @@ clump_status clumpi_pointers_create(clump_context *c, clump_pointers kind, uint6
                                     clump_error *error);
 
 /* DESTRUCTOR. A pointer is not counted as a cl_mem is: the commands of other queues that use it must be done.
- * Blocks: until all commands of the queue are done. If OpenCL refuses to wait, the memory is not given back. */
+ * Blocks: until all commands of the queue are done. If OpenCL fails to wait or to release the buffer, the memory is not given back. */
 void clumpi_pointers_release(clump_context *c, cl_command_queue queue, clumpi_pointers *p);
 
 /* What a person calls a kind: "SVM", "USM of the host". */

@@ -255,7 +255,7 @@ static void given(void *memory) {
     failing.live[FAILING_POINTER]--;
 }
 
-/* What was not given back since nothing could be waited for. */
+/* What was not given back since nothing could be waited for, or since a buffer over it was not released. */
 static void give_kept_pointers(void) {
     for (unsigned i = 0; i < sizeof failing.pointers / sizeof *failing.pointers; i++) {
         void *memory = failing.pointers[i];
@@ -403,7 +403,8 @@ void failing_check_nothing_left(void) {
         default: clReleaseEvent(l.object);
         }
     }
-    if (failing.persistent) give_kept_pointers();
+    if (failing.persistent || (failing.struck && strcmp(failing.struck, "clReleaseMemObject") == 0))
+        give_kept_pointers();
     for (int kind = 0; kind < FAILING_KINDS; kind++)
         if (failing.live[kind])
             fail_msg("%ld references to a %s left after %s (call %llu) failed", failing.live[kind],

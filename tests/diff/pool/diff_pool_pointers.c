@@ -32,8 +32,9 @@ static struct {
     enum { SHARE, REFUSE, COPY } views; /* buffers over memory */
     int live, is_old;                   /* is_old: the device says 1.2, and has no extension */
     int is_gpu;                         /* it says so */
-    uint64_t written_to;                /* where the last write of a buffer ended */
-    cl_event unfinished;                /* must be complete when memory is freed */
+    int fails_write;
+    uint64_t written_to; /* where the last write of a buffer ended */
+    cl_event unfinished; /* must be complete when memory is freed */
     int freed_in_use;
 } cl;
 
@@ -70,6 +71,7 @@ static cl_int CL_API_CALL get_device_info(cl_device_id device, cl_device_info na
 static cl_int CL_API_CALL write_buffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking,
                                        size_t at, size_t bytes, const void *data, cl_uint count,
                                        const cl_event *list, cl_event *event) {
+    if (cl.fails_write) return CL_OUT_OF_RESOURCES;
     cl.written_to = at + bytes;
     return clEnqueueWriteBuffer(queue, buffer, blocking, at, bytes, data, count, list, event);
 }
@@ -238,6 +240,18 @@ static void check_chain(clump_pool *pool, chain *c, clump_memory memory, thing *
     OK(pool, clump_pool_check(pool));
 }
 
+static const char *const dump_names[CLUMP_MEMORY_COUNT] = {
+    [CLUMP_MEMORY_SVM] = "\"memory\": \"svm\"",
+    [CLUMP_MEMORY_USM_DEVICE] = "\"memory\": \"usm device\"",
+    [CLUMP_MEMORY_USM_HOST] = "\"memory\": \"usm host\"",
+    [CLUMP_MEMORY_USM_SHARED] = "\"memory\": \"usm shared\""};
+
+static void look_for_memory(void *name, const char *text, size_t bytes) {
+    assert_true(text[bytes] == 0);
+    assert_non_null(strstr(text, name));
+    assert_non_null(strstr(text, "\"memory\": \"device\""));
+}
+
 static void chain_through(clump_memory memory) {
     clump_pool *pool = open_pool(0);
     chain c = chain_open(f);
@@ -273,6 +287,7 @@ static void chain_through(clump_memory memory) {
     assert_true(stats.moves > 10); /* of those beside */
     assert_true(cl.live > 1);
     check_chain(pool, &c, memory, things);
+    OK(pool, clump_pool_dump(pool, look_for_memory, (void *)dump_names[memory]));
     for (uint32_t i = 0; i < THINGS; i++) {
         OK(pool, clump_pool_free(pool, things[i].allocation));
         OK(pool, clump_pool_free(pool, things[i].beside));
@@ -434,6 +449,13 @@ static void touches(void **state) {
                                     .bytes = 9, .memory = i < 0 ? CLUMP_MEMORY_DEVICE : kinds[i]},
                                 &a, NULL));
             assert_int_equal(cl.written_to, views == REFUSE ? 0 : 64 << 10);
+            cl.fails_write = i < 0;
+            if (i < 0)
+                REFUSED(
+                    pool,
+                    clump_pool_alloc(pool, &(clump_allocation_desc){.bytes = 64 << 10}, &a, NULL),
+                    CLUMP_ERR_CAPACITY, "clEnqueueWriteBuffer returned CL_OUT_OF_RESOURCES");
+            cl.fails_write = 0;
             clump_pool_destroy(pool);
             cl_fixture_close(&gpu);
         }
