@@ -16,6 +16,7 @@ typedef struct bench_heap_desc {
     const char *text; /* NULL without `file`: no schema, for a heap of raw memory */
     uint64_t bytes;
     uint32_t block_rows; /* as in clump_heap_desc */
+    uint32_t buffers;    /* in how many the heap is; 0, 1: in one */
     uint32_t checks;     /* CLUMP_CHECK_...; 0: an ordinary heap */
     int raw;             /* with raw memory */
 } bench_heap_desc;

@@ -234,7 +234,7 @@ clump_status clump_heap_read_object_field(clump_heap *heap, clump_ref ref, const
     uint64_t offset = 0;
     clump_status status = locate(heap, ref, class_name, field, index, value,
                                  "clump_heap_read_object_field needs a place", 0, &t, &offset);
-    return status ? status : clumpi_read(heap->context, heap->buffer, offset, t.bytes, value);
+    return status ? status : clumpi_blocks_read(heap, offset, t.bytes, value);
 }
 
 clump_status clump_heap_write_object_field(clump_heap *heap, clump_ref ref, const char *class_name,
@@ -243,5 +243,5 @@ clump_status clump_heap_write_object_field(clump_heap *heap, clump_ref ref, cons
     uint64_t offset = 0;
     clump_status status = locate(heap, ref, class_name, field, index, value,
                                  "clump_heap_write_object_field needs a value", 1, &t, &offset);
-    return status ? status : clumpi_write(heap->context, heap->buffer, offset, t.bytes, value);
+    return status ? status : clumpi_blocks_write(heap, offset, t.bytes, value);
 }
