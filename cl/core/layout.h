@@ -136,7 +136,8 @@ typedef struct clumpi_class {
     clumpi_u32 is_runs; /* 1: a request takes neighbouring slots (runs.clh); nothing is reserved */
     clumpi_u32 arrays,
         cleared; /* columns cleared .. columns_end-1 are 0 in a new object: of arrays of run-time length */
-    clumpi_u32 fixed_pad[20];
+    clumpi_u32 is_away;   /* 1: of blocks without memory (cl/heap/evict.cl): a full block has one row; nothing is reserved */
+    clumpi_u32 fixed_pad[19];
     /* Changed by kernels. */
     clumpi_u32 exhausted; /* value of header.epoch at which a sweep found no room */
     clumpi_u32 counter_pad[31];

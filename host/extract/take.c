@@ -69,7 +69,7 @@ static clump_status check_heap(const taking *t) {
                            "%s: the heap was made with `raw`, and what raw memory holds is known "
                            "to the program alone",
                            call);
-    return CLUMP_OK;
+    return clumpi_away_refuse(heap, call);
 }
 
 static clump_status check(taking *t) {

@@ -203,6 +203,14 @@ static int fill_classes(const clump_schema *schema, int has_raw, clumpi_geometry
         if (!info.is_abstract) fill_rows(g, &g->classes[id], slot_bytes(&info));
     }
     h->first_raw = h->class_count + 1;
+    if (g->frames && ++h->class_count < CLUMPI_RESERVED) {
+        clumpi_class *c = &g->classes[h->class_count];
+        c->last = h->class_count;
+        c->is_away = c->rows = 1;
+        c->row_granules = h->block_granules;
+        c->capacity = CLUMP_ROW_SLOTS;
+    }
+    if (h->class_count >= CLUMPI_RESERVED) return 0;
     if (has_raw) {
         uint64_t block_bytes = (uint64_t)h->granule_bytes * h->block_granules;
         h->raw_units = clumpi_raw_units_of(block_bytes);
@@ -343,8 +351,8 @@ static uint64_t place_metadata(clumpi_geometry *g, uint32_t blocks, uint32_t col
     h->hint_words = (total + 31) / 32 * 32;
     uint64_t rows = (uint64_t)blocks * h->block_rows_max, sets = h->class_count + 1;
     h->at_classes = place(&end, sets * sizeof(clumpi_class));
-    if (extras.segment_bytes) {
-        g->segment_blocks = segment_blocks(h, extras.segment_bytes);
+    if (extras.segment_bytes || g->frames) {
+        g->segment_blocks = g->frames ? 1 : segment_blocks(h, extras.segment_bytes);
         uint32_t count = divide_up(blocks, g->segment_blocks);
         h->at_segments = place(&end, count * sizeof(clumpi_u64));
     }
@@ -395,8 +403,11 @@ clump_status clumpi_geometry_compute(const clump_schema *schema, uint64_t bytes,
                                      uint32_t reduce_groups, clumpi_extras extras,
                                      clumpi_geometry *g, clump_error *error) {
     row_sizes rows;
+    const uint64_t resident = bytes;
     find_row_sizes(schema, &rows);
     memset(g, 0, sizeof *g);
+    bytes += extras.evictable_bytes;
+    g->frames = extras.evictable_bytes != 0; /* how many follows */
     g->bytes = bytes;
     clumpi_header *h = &g->header;
     if (extras.raw && bytes > CLUMPI_RAW_BYTES_MAX)
@@ -452,7 +463,16 @@ clump_status clumpi_geometry_compute(const clump_schema *schema, uint64_t bytes,
         }
         return too_small(schema, g, blocks * block_bytes, error);
     }
-    if (g->segment_blocks && (extras.segment_bytes < block_bytes || first >= g->segment_blocks))
+    if (g->frames) g->frames = (uint32_t)(resident / block_bytes);
+    if (extras.evictable_bytes && g->frames < first + 2)
+        return clumpi_fail(
+            error, CLUMP_ERR_CAPACITY,
+            "a heap of %llu bytes with evictable_bytes %llu is too small: the metadata take %llu, "
+            "and two blocks of %llu are needed besides",
+            (unsigned long long)resident, (unsigned long long)extras.evictable_bytes,
+            (unsigned long long)(first * block_bytes), (unsigned long long)block_bytes);
+    if (g->segment_blocks && !g->frames &&
+        (extras.segment_bytes < block_bytes || first >= g->segment_blocks))
         return clumpi_fail(
             error, CLUMP_ERR_CAPACITY,
             "a heap of %llu bytes in buffers of at most %llu: the first one must have room for "

@@ -99,6 +99,16 @@ static clump_status check_desc(const clump_heap_desc *desc, uint64_t *bytes) {
     if (desc->block_rows > CLUMPI_ROWS_MAX)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE, "block_rows is %u, at most %u are possible",
                            desc->block_rows, CLUMPI_ROWS_MAX);
+    if (desc->evictable_bytes && (desc->pool || desc->raw || find_growing(desc->schema) ||
+                                  desc->buffer_bytes || desc->checked || desc->watch_handles))
+        return clumpi_fail(&c->error, CLUMP_ERR_UNSUPPORTED,
+                           "a heap with evictable_bytes cannot have `%s`: leave out one of the two",
+                           desc->pool            ? "pool"
+                           : desc->buffer_bytes  ? "buffer_bytes"
+                           : desc->checked       ? "checked"
+                           : desc->watch_handles ? "watch_handles"
+                           : desc->raw           ? "raw"
+                                                 : find_growing(desc->schema)->name);
     if (desc->buffer_bytes && (desc->pool || desc->raw || find_growing(desc->schema)))
         return clumpi_fail(
             &c->error, CLUMP_ERR_UNSUPPORTED,
@@ -136,11 +146,8 @@ static clump_status initialise(clump_heap *heap) {
                                     NULL, 0, NULL);
     /* Touch the last bytes too: some devices reserve memory at first use only. Written, not filled:
      * the likely reason why heaps of 16 GiB could not be made on an H200. */
-    const clumpi_u32 zero = 0;
-    for (uint64_t end = g->bytes, step = clumpi_segment_bytes(heap); !status && end;) {
-        status = clumpi_blocks_write(heap, end - sizeof zero, sizeof zero, &zero);
-        end = end > step ? (end - 1) / step * step : 0;
-    }
+    if (!status) status = clumpi_buffers_touch(heap);
+    if (!status && g->frames) status = clumpi_away_open(heap);
     if (!status) status = clumpi_checking_write(heap);
     if (!status) status = clumpi_finish(c);
     return status;
@@ -151,7 +158,9 @@ static clump_status make_buffer(clump_heap *heap) {
     cl_int code = CL_SUCCESS;
     uint64_t bytes = clumpi_segment_bytes(heap);
     heap->buffer = c->cl.CreateBuffer(c->context, CL_MEM_READ_WRITE, bytes, NULL, &code);
-    if (!code) return heap->segment_blocks ? clumpi_segments_open(heap) : CLUMP_OK;
+    if (!code)
+        return heap->segment_blocks && !heap->geometry.frames ? clumpi_segments_open(heap)
+                                                              : CLUMP_OK;
     heap->buffer = NULL;
     return clumpi_fail_cl(&c->error, "clCreateBuffer", code, "%llu bytes for a heap",
                           (unsigned long long)bytes);
@@ -166,7 +175,7 @@ static int is_no_room(const clump_context *c, clump_status status) {
 static clump_status explain_size(const clump_heap *heap, uint64_t bytes, int is_one,
                                  clump_status status) {
     clump_context *c = heap->context;
-    const int is_split = heap->segment_blocks != 0;
+    const int is_split = heap->segment_blocks && !heap->geometry.frames;
     clump_error *e = &c->error;
     if (!is_no_room(c, status)) return status;
     const clump_capabilities *device = &c->capabilities;
@@ -205,13 +214,13 @@ static clump_status lay_out(clump_heap *heap, uint64_t bytes, uint32_t block_row
     heap->segment_blocks = g->segment_blocks;
     uint32_t block_bytes = g->header.granule_bytes * g->header.block_granules;
     heap->layout = (clump_heap_layout){
-        .bytes = g->bytes,
+        .bytes = g->frames ? g->frames * (uint64_t)block_bytes : g->bytes,
         .metadata_bytes = (uint64_t)g->header.first_block * block_bytes,
         .granule_bytes = g->header.granule_bytes,
         .block_granules = g->header.block_granules,
         .first_block = g->header.first_block,
         .block_count = g->header.block_end - g->header.first_block,
-        .buffer_blocks = g->segment_blocks,
+        .buffer_blocks = g->frames ? 0 : g->segment_blocks,
     };
     return CLUMP_OK;
 }
@@ -232,6 +241,7 @@ static clump_status create(const clump_heap_desc *desc, uint64_t bytes, clump_he
     heap->has_raw = extras.raw;
     if (status) return clumpi_fail(&c->error, status, "no host memory for the heap's schema");
     status = clumpi_checking_open(heap, desc->checked, &extras);
+    extras.evictable_bytes = desc->evictable_bytes;
     if (desc->buffer_bytes && desc->buffer_bytes < bytes) extras.segment_bytes = desc->buffer_bytes;
     if (!status) status = lay_out(heap, bytes, desc->block_rows, extras);
     if (status) return status;
@@ -240,7 +250,7 @@ static clump_status create(const clump_heap_desc *desc, uint64_t bytes, clump_he
         return status ? status : initialise(heap);
     }
     status = make_buffers(heap);
-    const int is_one = extras.raw || extras.segment_bytes;
+    const int is_one = extras.raw || extras.segment_bytes || extras.evictable_bytes;
     if (is_no_room(c, status) && !is_one && c->capabilities.pointers & CLUMP_POINTERS_SVM &&
         bytes > c->capabilities.allocation_bytes) {
         clumpi_buffer_release(c, &heap->buffer);
@@ -248,7 +258,7 @@ static clump_status create(const clump_heap_desc *desc, uint64_t bytes, clump_he
         status = lay_out(heap, bytes, desc->block_rows, extras);
         if (!status) status = make_buffers(heap);
     }
-    return explain_size(heap, bytes, extras.raw, status);
+    return explain_size(heap, bytes, extras.raw || extras.evictable_bytes, status);
 }
 
 clump_status clump_heap_create(const clump_heap_desc *desc, clump_heap **heap) {
@@ -284,6 +294,7 @@ void clump_heap_destroy(clump_heap *heap) {
     clumpi_refs_clear(heap);
     if (heap->buffer) c->cl.Finish(c->queue);
     clumpi_attachments_release(&heap->attachments, c);
+    clumpi_away_close(heap);
     clumpi_segments_close(heap);
     if (heap->source)
         heap->source->give_back(heap->source, heap->source_number);
@@ -433,7 +444,8 @@ static clump_status report_error(clump_heap *heap, const clumpi_error *errors) {
 /* A free of a slot of raw memory is reported with a reference, as that of an object is: the handle instead. */
 static void name_raw(const clump_heap *heap, clumpi_error *e) {
     const clumpi_header *h = &heap->geometry.header;
-    if (!e->ref || e->class_id < h->first_raw || e->class_id > h->class_count) return;
+    if (!e->ref || !heap->has_raw || e->class_id < h->first_raw || e->class_id > h->class_count)
+        return;
     e->ref =
         (clumpi_u32)(((uint64_t)(e->ref >> 6) * h->granule_bytes +
                       (uint64_t)(e->ref & 63) * heap->geometry.classes[e->class_id].slot_bytes) /

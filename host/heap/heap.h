@@ -67,6 +67,16 @@ extern const clumpi_library clumpi_struct_library;
 #define CLUMPI_STRUCT_KERNEL(name)                                                                 \
     ((clumpi_kernel_id){&clumpi_struct_library, CLUMPI_KERNEL_##name, NULL})
 
+/* Likewise: only heaps whose blocks can be evicted need it. */
+#define CLUMPI_EVICT_KERNELS(X)                                                                    \
+    X(evict_pack)                                                                                  \
+    X(evict_fill)                                                                                  \
+    X(evict_swap)
+enum { CLUMPI_EVICT_KERNELS(CLUMPI_KERNEL_INDEX) };
+extern const clumpi_library clumpi_evict_library;
+#define CLUMPI_EVICT_KERNEL(name)                                                                  \
+    ((clumpi_kernel_id){&clumpi_evict_library, CLUMPI_KERNEL_##name, NULL})
+
 /* Likewise: only checked heaps need it. */
 #define CLUMPI_CHECKED_KERNELS(X)                                                                  \
     X(checked_begin)                                                                               \
@@ -87,6 +97,8 @@ typedef struct clumpi_geometry {
     clumpi_header header;                   /* as it goes to the device */
     clumpi_class classes[CLUMPI_CLASS_IDS]; /* likewise */
     uint32_t segment_blocks;                /* 0: one buffer has all blocks */
+    uint32_t
+        frames; /* blocks that there is memory for, with the spare one, if some have none; else 0 */
     clumpi_checks checked; /* likewise, but findings; events is 0 if the heap is not checked */
     int has_generations;   /* if there are bits for them */
 } clumpi_geometry;
@@ -106,6 +118,7 @@ struct clump_refs {
 
 typedef struct clumpi_handles clumpi_handles;
 typedef struct clumpi_checking clumpi_checking;
+typedef struct clumpi_away clumpi_away;
 
 struct clump_heap {
     clump_context *context;
@@ -114,6 +127,7 @@ struct clump_heap {
     clumpi_geometry geometry;
     clump_heap_layout layout;
     cl_mem buffer;
+    clumpi_away *away; /* NULL: all blocks have memory */
     uint32_t
         segment_blocks; /* of a heap in segments (segments.c): blocks of each; 0: the buffer has all */
     uint32_t segment_count;
@@ -209,14 +223,26 @@ clump_status clumpi_segments_open(clump_heap *heap);
 clump_status clumpi_segments_write(clump_heap *heap); /* after the header */
 void clumpi_segments_close(clump_heap *heap);
 
-/* Bytes of a segment; of a heap in one buffer, of that. */
+/* Bytes of a segment; of a heap in one buffer, of that buffer. */
 uint64_t clumpi_segment_bytes(const clump_heap *heap);
+
+/* Write to the last bytes of each buffer. */
+clump_status clumpi_buffers_touch(clump_heap *heap);
 
 /* Memory of blocks, by its offset as if the heap were one buffer. Blocks, after everything that was enqueued. */
 clump_status clumpi_blocks_read(const clump_heap *heap, uint64_t offset, uint64_t bytes,
                                 void *data);
 clump_status clumpi_blocks_write(const clump_heap *heap, uint64_t offset, uint64_t bytes,
                                  const void *data);
+
+/* ---- evict.c ---- */
+
+/* The last step of making a heap some of whose blocks have no memory. */
+clump_status clumpi_away_open(clump_heap *heap);
+void clumpi_away_close(clump_heap *heap);
+
+/* Fails, in words, if objects are evicted: for calls that have to see all of them. */
+clump_status clumpi_away_refuse(const clump_heap *heap, const char *call);
 
 /* ---- geometry.c ---- */
 
@@ -225,11 +251,12 @@ uint32_t clumpi_header_at(const clump_schema *schema);
 
 /* What a heap has besides. All zero: nothing. */
 typedef struct clumpi_extras {
-    int watched;            /* bits for handles */
-    uint32_t events;        /* of a checked heap, a power of two; 0: it is not checked */
-    int generations;        /* of its slots, if there are bits for them */
-    int raw;                /* classes of raw memory after those of the schema */
-    uint64_t segment_bytes; /* the largest buffer; 0: one has all */
+    int watched;              /* bits for handles */
+    uint32_t events;          /* of a checked heap, a power of two; 0: it is not checked */
+    int generations;          /* of its slots, if there are bits for them */
+    int raw;                  /* classes of raw memory after those of the schema */
+    uint64_t segment_bytes;   /* the largest buffer; 0: one has all */
+    uint64_t evictable_bytes; /* of blocks beside those that `bytes` has memory for; 0: none */
 } clumpi_extras;
 
 /* What clump_heap_create() decides. `schema` is laid out as the heap will be. Fails with CLUMP_ERR_CAPACITY and

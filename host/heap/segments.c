@@ -6,16 +6,34 @@
  * that was computed as if the heap were one buffer (cl/core/segments.clh). References and everything else are as in one
  * buffer.
  *
+ * A heap with blocks that can be evicted (evict.c) uses the same table, in one buffer: each block is a segment.
+ *
  * Invariant: segment_count buffers of segment_blocks blocks, the last of fewer, have bytes of the geometry together.
  *
  * Read first: heap.h, core/pointers.h, cl/core/segments.clh.
  */
 #include "heap/heap.h"
 
+static uint64_t block_bytes(const clump_heap *heap) {
+    return (uint64_t)heap->geometry.header.granule_bytes * heap->geometry.header.block_granules;
+}
+
 uint64_t clumpi_segment_bytes(const clump_heap *heap) {
-    const clumpi_header *h = &heap->geometry.header;
-    uint64_t block_bytes = (uint64_t)h->granule_bytes * h->block_granules;
-    return heap->segment_blocks ? heap->segment_blocks * block_bytes : heap->geometry.bytes;
+    if (heap->geometry.frames) return heap->geometry.frames * block_bytes(heap);
+    return heap->segment_blocks ? heap->segment_blocks * block_bytes(heap) : heap->geometry.bytes;
+}
+
+clump_status clumpi_buffers_touch(clump_heap *heap) {
+    const clumpi_u32 zero = 0;
+    const uint64_t step = clumpi_segment_bytes(heap);
+    clump_status status =
+        clumpi_write(heap->context, heap->buffer, step - sizeof zero, sizeof zero, &zero);
+    for (uint32_t k = 1; k < heap->segment_count && !status; k++) {
+        uint64_t rest = heap->layout.bytes - k * step;
+        status = clumpi_write(heap->context, heap->segments[k].buffer,
+                              (rest < step ? rest : step) - sizeof zero, sizeof zero, &zero);
+    }
+    return status;
 }
 
 static clump_status set_move(clump_heap *heap, uint32_t segment) {
@@ -60,22 +78,37 @@ void clumpi_segments_close(clump_heap *heap) {
     clumpi_free(&c->allocator, heap->pointed.pointers);
 }
 
-/* The buffer that has an offset; the offset in it; and how many of `bytes` bytes from there on it has. */
-static cl_mem find(const clump_heap *heap, uint64_t *offset, uint64_t *bytes) {
-    uint64_t step = clumpi_segment_bytes(heap), k = *offset / step;
-    *offset -= k * step;
-    if (*bytes > step - *offset) *bytes = step - *offset;
-    return k ? heap->segments[k].buffer : heap->buffer;
+/* A place of the heap. */
+typedef struct place {
+    cl_mem buffer;
+    uint64_t offset, bytes; /* in the buffer, and what it has from there on */
+} place;
+
+/* Where `bytes` bytes from an offset on begin. */
+static clump_status find(const clump_heap *heap, uint64_t offset, uint64_t bytes, place *p) {
+    const int is_away = heap->geometry.frames != 0;
+    uint64_t step = is_away ? block_bytes(heap) : clumpi_segment_bytes(heap), k = offset / step;
+    clumpi_u64 move = 0;
+    *p = (place){heap->buffer, offset, bytes};
+    if (p->bytes > step - offset % step) p->bytes = step - offset % step;
+    if (k && !is_away) *p = (place){heap->segments[k].buffer, offset % step, p->bytes};
+    if (!is_away) return CLUMP_OK;
+    clump_status status =
+        clumpi_read(heap->context, heap->buffer,
+                    (uint64_t)heap->geometry.header.at_segments * CLUMPI_UNIT + k * sizeof move,
+                    sizeof move, &move);
+    p->offset += move;
+    return status;
 }
 
 clump_status clumpi_blocks_read(const clump_heap *heap, uint64_t offset, uint64_t bytes,
                                 void *data) {
     clump_status status = CLUMP_OK;
-    for (uint64_t done = 0, part; done < bytes && !status; done += part) {
-        uint64_t at = offset + done;
-        part = bytes - done;
-        cl_mem buffer = find(heap, &at, &part);
-        status = clumpi_read(heap->context, buffer, at, part, (char *)data + done);
+    place p;
+    for (uint64_t done = 0; done < bytes && !status; done += p.bytes) {
+        status = find(heap, offset + done, bytes - done, &p);
+        if (!status)
+            status = clumpi_read(heap->context, p.buffer, p.offset, p.bytes, (char *)data + done);
     }
     return status;
 }
@@ -83,11 +116,12 @@ clump_status clumpi_blocks_read(const clump_heap *heap, uint64_t offset, uint64_
 clump_status clumpi_blocks_write(const clump_heap *heap, uint64_t offset, uint64_t bytes,
                                  const void *data) {
     clump_status status = CLUMP_OK;
-    for (uint64_t done = 0, part; done < bytes && !status; done += part) {
-        uint64_t at = offset + done;
-        part = bytes - done;
-        cl_mem buffer = find(heap, &at, &part);
-        status = clumpi_write(heap->context, buffer, at, part, (const char *)data + done);
+    place p;
+    for (uint64_t done = 0; done < bytes && !status; done += p.bytes) {
+        status = find(heap, offset + done, bytes - done, &p);
+        if (!status)
+            status =
+                clumpi_write(heap->context, p.buffer, p.offset, p.bytes, (const char *)data + done);
     }
     return status;
 }

@@ -206,6 +206,11 @@ clump_status clumpi_ref_check(clump_heap *heap, clump_ref ref, clumpi_u32 first,
         live &= !is_old;
     }
     if (live) return CLUMP_OK;
+    if (state && heap->geometry.classes[state >> CLUMPI_CLASS_SHIFT].is_away)
+        return clumpi_fail(&c->error, CLUMP_ERR_REFERENCE,
+                           "reference 0x%08x names an evicted object, or none: clump_heap_fetch() "
+                           "brings evicted ones back",
+                           ref);
     clump_class_info info;
     clump_schema_get_class(heap->schema, first, &info);
     int any = first == 1 && last == clumpi_object_classes(heap);

@@ -41,6 +41,8 @@ typedef struct clump_heap_desc {
     uint64_t
         buffer_bytes; /* the largest buffer: a larger heap has several. 0: one buffer, or, where the device
                                    gives none of that size, buffers of its allocation_bytes (context.h) */
+    uint64_t evictable_bytes; /* how much more than `bytes` objects may take, of which as much is evicted (evict.h). 0: nothing can
+                                   be. Not with raw memory, checked, watch_handles, pool or buffer_bytes */
     uint32_t block_rows; /* rows of 64 objects of the smallest class in a block, 1 .. 64;
                                    0: chosen from `bytes`. Wide blocks allocate faster, narrow ones
                                    fragment less */
@@ -63,7 +65,7 @@ typedef struct clump_heap_layout {
     uint32_t granule_bytes;  /* S: unit in which references count */
     uint32_t block_granules; /* G */
     uint32_t first_block;    /* blocks below hold the metadata */
-    uint32_t block_count;    /* usable blocks */
+    uint32_t block_count;    /* usable blocks; with evictable_bytes, also those without memory */
     uint32_t buffer_blocks;  /* blocks of each buffer, if the heap has several; else 0 */
 } clump_heap_layout;
 
