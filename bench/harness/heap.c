@@ -31,6 +31,7 @@ int bench_heap_create(const bench_heap_desc *desc, clump_heap **heap, bench_erro
         .schema = schema,
         .raw = desc->raw,
         .bytes = desc->bytes,
+        .evictable_bytes = desc->evictable_bytes,
         .block_rows = desc->block_rows,
         .buffer_bytes = desc->buffers > 1 ? desc->bytes / desc->buffers + 1 : 0,
         .checked = desc->checks ? &checked : NULL};

@@ -15,6 +15,10 @@ static inline uint record_state_at(const clumpi_view *v) {
     return v->header->block_granules * (v->header->granule_bytes / 4u + 2u);
 }
 
+static inline void copy_words(__global uint4 *to, __global const uint4 *from, uint count) {
+    for (uint w = (uint)get_local_id(0); w < count; w += (uint)get_local_size(0)) to[w] = from[w];
+}
+
 /* Records of blocks[0 .. count-1], `stride` words apart. A work-group takes a block. */
 __kernel void clumpi_evict_pack(__global uchar *heap, uint header_at, __global const uint *blocks, uint count,
                                 uint stride, __global uint *records) {
@@ -24,8 +28,7 @@ __kernel void clumpi_evict_pack(__global uchar *heap, uint header_at, __global c
     for (uint i = (uint)get_group_id(0); i < count; i += (uint)get_num_groups(0)) {
         uint first = blocks[i] * granules, words = granules * (uint)memory.granule_bytes / 4u;
         __global uint *record = records + (ulong)i * stride;
-        __global const uint *from = (__global const uint *)clumpi_granule_at(memory, first);
-        for (uint w = me; w < words; w += items) record[w] = from[w];
+        copy_words((__global uint4 *)record, (__global const uint4 *)clumpi_granule_at(memory, first), words / 4u);
         for (uint g = me; g < granules; g += items) {
             ulong bits = clumpi_row_bits(&v, first + g);
             record[words + 2u * g] = (uint)bits;
@@ -42,9 +45,8 @@ __kernel void clumpi_evict_fill(__global uchar *heap, uint header_at, __global c
     const clumpi_memory memory = clumpi_memory_of(heap, v.header);
     uint words = v.header->block_granules * (uint)memory.granule_bytes / 4u;
     for (uint i = (uint)get_group_id(0); i < count; i += (uint)get_num_groups(0)) {
-        __global const uint *record = records + (ulong)i * stride;
-        __global uint *to = (__global uint *)clumpi_granule_at(memory, blocks[i] * v.header->block_granules);
-        for (uint w = (uint)get_local_id(0); w < words; w += (uint)get_local_size(0)) to[w] = record[w];
+        __global uchar *to = clumpi_granule_at(memory, blocks[i] * v.header->block_granules);
+        copy_words((__global uint4 *)to, (__global const uint4 *)(records + (ulong)i * stride), words / 4u);
     }
 }
 

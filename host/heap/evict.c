@@ -24,9 +24,16 @@ const clumpi_library clumpi_evict_library = CLUMPI_LIBRARY(NULL, NULL);
 
 #define PIECE_BYTES (UINT64_C(32) << 20) /* of records that are copied at a time */
 
+/* Records that left together, which go when all are back. */
+typedef struct bundle {
+    uint32_t users, pad[15];
+    uint32_t words[];
+} bundle;
+
 /* What the host has of a block. */
 typedef struct record {
-    uint32_t *words; /* as evict.cl lays them out; NULL: the block is not evicted */
+    bundle *of;
+    uint32_t *words; /* of it, as evict.cl lays them out; NULL: the block is not evicted */
     clumpi_u32 seen; /* state at the last turn */
     uint32_t age;
 } record;
@@ -50,7 +57,7 @@ typedef struct moving {
     clumpi_u32 *states; /* of all blocks */
     swap *swaps;
     uint32_t count;
-    uint32_t **words;  /* evict: records to be; by swap */
+    bundle **bundles;  /* evict: records to be, a piece each */
     cl_mem buffers[3]; /* swaps, blocks, records */
     clump_evict_report report;
 } moving;
@@ -66,6 +73,24 @@ static uint32_t head_words(const clump_heap *heap) {
 }
 static uint32_t record_words(const clump_heap *heap) {
     return (uint32_t)((block_bytes(heap) / 4 + head_words(heap) + 15) / 16 * 16);
+}
+
+/* Blocks of a piece, and pieces of a call. */
+static uint32_t piece_blocks(const clump_heap *heap) {
+    uint64_t bytes = record_words(heap) * UINT64_C(4), blocks = PIECE_BYTES / bytes;
+    return (uint32_t)(blocks ? blocks : 1);
+}
+static uint32_t piece_count(const moving *m) {
+    return m->count / piece_blocks(m->heap) + (m->count % piece_blocks(m->heap) != 0);
+}
+
+static clumpi_u32 state_of(const clump_heap *heap, const record *r) {
+    return r->words[block_bytes(heap) / 4 + head_words(heap) - 1];
+}
+
+static void forget(clump_heap *heap, record *r) {
+    if (--r->of->users == 0) clumpi_free(&heap->context->allocator, r->of);
+    *r = (record){NULL, NULL, 0, 0};
 }
 
 static int is_away(const moving *m, uint32_t block) {
@@ -116,8 +141,9 @@ static void close_call(moving *m) {
     clump_context *c = m->heap->context;
     for (size_t i = 0; i < sizeof m->buffers / sizeof *m->buffers; i++)
         clumpi_buffer_release(c, &m->buffers[i]);
-    for (uint32_t i = 0; m->words && i < m->count; i++) clumpi_free(&c->allocator, m->words[i]);
-    clumpi_free(&c->allocator, m->words);
+    for (uint32_t i = 0; m->bundles && i < piece_count(m); i++)
+        clumpi_free(&c->allocator, m->bundles[i]);
+    clumpi_free(&c->allocator, m->bundles);
     clumpi_free(&c->allocator, m->swaps);
     clumpi_free(&c->allocator, m->states);
 }
@@ -180,7 +206,7 @@ static clump_status find_blocks(moving *m, int is_evicting) {
     for (uint32_t b = h->first_block; !status && b < h->block_end; b++) {
         const record *r = &records[b];
         if (is_evicting ? r->words != NULL || r->age < m->desc.age : r->words == NULL) continue;
-        clumpi_u32 state = is_evicting ? m->states[b] : r->words[record_words(heap) - 1];
+        clumpi_u32 state = is_evicting ? m->states[b] : state_of(heap, r);
         if (m->desc.refs ? wanted[b] : is_chosen(m, state)) all[count++] = (candidate){b, r->age};
     }
     if (!status) status = choose(m, all, count, is_evicting);
@@ -202,11 +228,6 @@ static uint32_t find_others(moving *m, int is_evicting) {
 }
 
 /* ---- Copies ----------------------------------------------------------------------------------- */
-
-static uint32_t piece_blocks(const clump_heap *heap) {
-    uint64_t bytes = record_words(heap) * UINT64_C(4), blocks = PIECE_BYTES / bytes;
-    return (uint32_t)(blocks ? blocks : 1);
-}
 
 static clump_status open_buffers(moving *m) {
     clump_context *c = m->heap->context;
@@ -230,48 +251,52 @@ static clump_status run(moving *m, clumpi_kernel_id id, const clumpi_arg *args, 
                               sizes->do_all_local, args, count, NULL);
 }
 
+/* The records of swaps first .. first + count-1 to the device: those that lie together in one transfer. */
+static clump_status write_records(moving *m, uint32_t first, uint32_t count) {
+    const record *records = m->heap->away->records;
+    const uint64_t stride = record_words(m->heap), bytes = stride * 4;
+    clump_status status = CLUMP_OK;
+    for (uint32_t i = 0, run; i < count && !status; i += run) {
+        const uint32_t *words = records[m->swaps[first + i].come].words;
+        for (run = 1; i + run < count; run++)
+            if (records[m->swaps[first + i + run].come].words != words + run * stride) break;
+        status = clumpi_write(m->heap->context, m->buffers[RECORDS], i * bytes, run * bytes, words);
+    }
+    return status;
+}
+
 /* Records of swaps first .. first + count-1: from the blocks that leave, or into the frames that they get. */
-static clump_status copy_piece(moving *m, uint32_t first, uint32_t count, uint32_t *piece,
-                               int is_evicting) {
-    clump_heap *heap = m->heap;
-    clump_context *c = heap->context;
-    const clumpi_u32 stride = record_words(heap);
-    const uint64_t bytes = stride * UINT64_C(4);
-    clumpi_u32 *blocks = piece; /* the piece is filled later */
+static clump_status copy_piece(moving *m, uint32_t first, uint32_t count, clumpi_u32 *blocks,
+                               bundle *to) {
+    clump_context *c = m->heap->context;
+    const clumpi_u32 stride = record_words(m->heap);
     for (uint32_t i = 0; i < count; i++) blocks[i] = m->swaps[first + i].gone;
     clump_status status = clumpi_write(c, m->buffers[BLOCKS], 0, count * sizeof *blocks, blocks);
     const clumpi_arg args[] = {{sizeof(cl_mem), &m->buffers[BLOCKS]},
                                {sizeof count, &count},
                                {sizeof stride, &stride},
                                {sizeof(cl_mem), &m->buffers[RECORDS]}};
-    if (!is_evicting) {
-        for (uint32_t i = 0; i < count; i++)
-            memcpy(piece + (size_t)i * stride, heap->away->records[m->swaps[first + i].come].words,
-                   bytes);
-        if (!status) status = clumpi_write(c, m->buffers[RECORDS], 0, count * bytes, piece);
+    if (!to) {
+        if (!status) status = write_records(m, first, count);
         return status ? status : run(m, CLUMPI_EVICT_KERNEL(evict_fill), args, 4);
     }
     if (!status) status = run(m, CLUMPI_EVICT_KERNEL(evict_pack), args, 4);
-    if (!status) status = clumpi_read(c, m->buffers[RECORDS], 0, count * bytes, piece);
-    for (uint32_t i = 0; i < count && !status; i++) {
-        uint32_t *words = m->words[first + i];
-        memcpy(words, piece + (size_t)i * stride, bytes);
-        words[stride - 1] = m->states[m->swaps[first + i].gone]; /* where the host looks for it */
-    }
+    if (!status)
+        status = clumpi_read(c, m->buffers[RECORDS], 0, count * UINT64_C(4) * stride, to->words);
     return status;
 }
 
-static clump_status copy_all(moving *m, int is_evicting) {
+static clump_status copy_all(moving *m) {
     const clump_allocator *a = &m->heap->context->allocator;
-    const uint32_t most = piece_blocks(m->heap), stride = record_words(m->heap);
+    const uint32_t most = piece_blocks(m->heap);
     clump_status status = CLUMP_OK;
-    uint32_t *piece = clumpi_alloc(a, (m->count < most ? m->count : most) * (size_t)stride * 4);
-    if (!piece) return no_memory(m);
+    clumpi_u32 *blocks = clumpi_alloc(a, (m->count < most ? m->count : most) * sizeof *blocks);
+    if (!blocks) return no_memory(m);
     for (uint32_t first = 0; first < m->count && !status; first += most) {
         uint32_t count = m->count - first < most ? m->count - first : most;
-        status = copy_piece(m, first, count, piece, is_evicting);
+        status = copy_piece(m, first, count, blocks, m->bundles ? m->bundles[first / most] : NULL);
     }
-    clumpi_free(a, piece);
+    clumpi_free(a, blocks);
     return status;
 }
 
@@ -306,20 +331,24 @@ static clump_status write_heads(moving *m) {
     return status;
 }
 
-/* What is said about a block's record, which the report counts. */
-static void count_block(moving *m, const uint32_t *words) {
-    m->report.objects += words[record_words(m->heap) - 1] & CLUMPI_CREDIT_MASK;
+static void count_block(moving *m, clumpi_u32 state) {
+    m->report.objects += state & CLUMPI_CREDIT_MASK;
     m->report.blocks++;
     m->report.bytes += block_bytes(m->heap);
 }
 
 static void keep_records(moving *m) {
     clump_evict_report *sum = &m->heap->away->evicted;
+    const uint32_t most = piece_blocks(m->heap), stride = record_words(m->heap);
     for (uint32_t i = 0; i < m->count; i++) {
-        m->heap->away->records[m->swaps[i].gone].words = m->words[i];
-        count_block(m, m->words[i]);
-        m->words[i] = NULL;
+        record *r = &m->heap->away->records[m->swaps[i].gone];
+        r->of = m->bundles[i / most];
+        r->of->users++;
+        r->words = r->of->words + (size_t)(i % most) * stride;
+        count_block(m, state_of(m->heap, r));
     }
+    clumpi_free(&m->heap->context->allocator, m->bundles);
+    m->bundles = NULL;
     sum->objects += m->report.objects;
     sum->blocks += m->report.blocks;
     sum->bytes += m->report.bytes;
@@ -329,9 +358,8 @@ static void drop_records(moving *m) {
     clump_evict_report *sum = &m->heap->away->evicted;
     for (uint32_t i = 0; i < m->count; i++) {
         record *r = &m->heap->away->records[m->swaps[i].come];
-        count_block(m, r->words);
-        clumpi_free(&m->heap->context->allocator, r->words);
-        *r = (record){NULL, 0, 0};
+        count_block(m, state_of(m->heap, r));
+        forget(m->heap, r);
     }
     sum->objects -= m->report.objects;
     sum->blocks -= m->report.blocks;
@@ -352,12 +380,16 @@ static clump_status evict(moving *m) {
             "%s: %u blocks are to leave, and evictable_bytes has room for %u more: ask for "
             "so many `blocks`, or make the heap with more",
             m->call, m->count, found);
-    m->words = clumpi_alloc(a, m->count * sizeof *m->words);
-    if (!m->words) return no_memory(m);
-    for (uint32_t i = 0; i < m->count; i++)
-        if (!(m->words[i] = clumpi_alloc(a, record_words(heap) * (size_t)4))) return no_memory(m);
+    m->bundles = clumpi_alloc(a, piece_count(m) * sizeof *m->bundles);
+    if (!m->bundles) return no_memory(m);
+    const uint32_t most = piece_blocks(heap);
+    for (uint32_t i = 0; i < piece_count(m); i++) {
+        const uint32_t rest = m->count - i * most;
+        const size_t bytes = (rest < most ? rest : most) * (size_t)record_words(heap) * 4;
+        if (!(m->bundles[i] = clumpi_alloc(a, sizeof **m->bundles + bytes))) return no_memory(m);
+    }
     status = open_buffers(m);
-    if (!status) status = copy_all(m, 1);
+    if (!status) status = copy_all(m);
     if (!status) status = swap_all(m, 0);
     if (!status) keep_records(m);
     return status;
@@ -374,7 +406,7 @@ static clump_status fetch(moving *m) {
                            "first, or ask for fewer `blocks`",
                            m->call, m->count, found);
     status = open_buffers(m);
-    if (!status) status = copy_all(m, 0);
+    if (!status) status = copy_all(m);
     if (!status) status = write_heads(m);
     if (!status) status = swap_all(m, 1);
     if (!status) drop_records(m);
@@ -451,7 +483,7 @@ void clumpi_away_close(clump_heap *heap) {
     const clump_allocator *a = &heap->context->allocator;
     if (!heap->away) return;
     for (uint32_t b = 0; heap->away->records && b < heap->geometry.header.block_end; b++)
-        clumpi_free(a, heap->away->records[b].words);
+        if (heap->away->records[b].words) forget(heap, &heap->away->records[b]);
     clumpi_free(a, heap->away->records);
     clumpi_free(a, heap->away);
 }

@@ -588,7 +588,7 @@ static void failures(void **state) {
             assert_int_equal(note_away(&w), 0);
             if (failed % 3 == 0) check_world(&w, "refused");
         }
-        assert_true(failed >= (is_fetching ? 6 : 12));
+        assert_true(failed >= (is_fetching ? 6 : 7));
         assert_int_equal(note_away(&w), 16);
         check_world(&w, "done");
     }
