@@ -92,6 +92,7 @@ static int run_course(bench_app *app, const course *c, double *us) {
                              .clump = env->clump,
                              .heap_bytes = (uint64_t)bench_int(app->values, "heap_mb") << 20,
                              .block_rows = bench_u32(app->values, "block_rows"),
+                             .buffers = bench_u32(app->values, "buffers"),
                              .tuning = bench_tuning_of(app->values),
                              .compaction = c->is_compacted ? &app->compaction.desc : NULL};
     app->place = c->is_reference ? app->reference : app->found;

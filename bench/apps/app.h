@@ -58,6 +58,7 @@
     {"seed", BENCH_INT, "42", "decides the beginning and all that is random", 0, UINT32_MAX, NULL},\
     {"heap_mb", BENCH_INT, "0", "size of the heap in MiB; 0: enough", 0, 1e6, NULL},               \
     {"block_rows", BENCH_INT, "0", "rows of a block; 0: from the heap", 0, 64, NULL},              \
+    {"buffers", BENCH_INT, "1", "OpenCL buffers that the heap is in", 1, 16, NULL},                     \
     {"check", BENCH_INT, "1", "1: run the reference too and compare", 0, 1, NULL},                 \
     BENCH_TUNING_PARAMS, BENCH_OUTPUT_PARAMS
 #define BENCH_APP_VARIANTS "clump|soa|aos|sequential"

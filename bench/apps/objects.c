@@ -37,7 +37,8 @@ static int create_heap(bench_objects *objects, const bench_objects_desc *desc, b
                             .file = desc->schema_text ? NULL : desc->schema,
                             .text = desc->schema_text,
                             .bytes = world->heap_bytes ? world->heap_bytes : find_enough(desc),
-                            .block_rows = world->block_rows};
+                            .block_rows = world->block_rows,
+                            .buffers = world->buffers};
     return bench_heap_create(&heap, &objects->heap, error);
 }
 

@@ -20,6 +20,7 @@ typedef struct bench_world_desc {
     clump_context *clump;      /* this and the rest: only for clump */
     uint64_t heap_bytes;       /* 0: enough for any course, and for the order of `compaction` */
     uint32_t block_rows;       /* as in clump_heap_desc */
+    uint32_t buffers;          /* as in bench_heap_desc */
     int checked;               /* verify each access to a field */
     clump_alloc_tuning tuning; /* parts of the allocator that are switched off; all zero: none */
     const clump_compactor_desc *compaction; /* heap and classes are filled in. NULL: never */

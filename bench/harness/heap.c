@@ -26,12 +26,15 @@ int bench_heap_create(const bench_heap_desc *desc, clump_heap **heap, bench_erro
         return bench_error_set(error, "%s, line %u: %s", name, detail.line, detail.message);
     }
     const clump_checked_desc checked = {.without = CLUMP_CHECK_ALL & ~desc->checks};
-    clump_heap_desc heap_desc = {.context = desc->clump,
-                                 .schema = schema,
-                                 .raw = desc->raw,
-                                 .bytes = desc->bytes,
-                                 .block_rows = desc->block_rows,
-                                 .checked = desc->checks ? &checked : NULL};
+    clump_heap_desc heap_desc = {
+        .context = desc->clump,
+        .schema = schema,
+        .raw = desc->raw,
+        .bytes = desc->bytes,
+        .evictable_bytes = desc->evictable_bytes,
+        .block_rows = desc->block_rows,
+        .buffer_bytes = desc->buffers > 1 ? desc->bytes / desc->buffers + 1 : 0,
+        .checked = desc->checks ? &checked : NULL};
     clump_status status = clump_heap_create(&heap_desc, heap);
     clump_schema_destroy(schema);
     return status == CLUMP_OK ? 0 : bench_error_clump(error, "the heap", desc->clump, status);

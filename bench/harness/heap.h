@@ -15,9 +15,11 @@ typedef struct bench_heap_desc {
     const char *file; /* of bench_files.h; or NULL, and `text` is the schema */
     const char *text; /* NULL without `file`: no schema, for a heap of raw memory */
     uint64_t bytes;
-    uint32_t block_rows; /* as in clump_heap_desc */
-    uint32_t checks;     /* CLUMP_CHECK_...; 0: an ordinary heap */
-    int raw;             /* with raw memory */
+    uint32_t block_rows;      /* as in clump_heap_desc */
+    uint64_t evictable_bytes; /* as in clump_heap_desc */
+    uint32_t buffers;         /* in how many the heap is; 0, 1: in one */
+    uint32_t checks;          /* CLUMP_CHECK_...; 0: an ordinary heap */
+    int raw;                  /* with raw memory */
 } bench_heap_desc;
 
 /* Returns 0, or -1 and *heap NULL. */

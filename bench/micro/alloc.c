@@ -42,6 +42,7 @@ static int create_rig(alloc_state *s, bench_env *env, const bench_values *values
                            .heap = {.text = text,
                                     .bytes = heap_bytes,
                                     .block_rows = (uint32_t)bench_int(values, "block_rows"),
+                                    .buffers = (uint32_t)bench_int(values, "buffers"),
                                     .checks = bench_checks_of(values)},
                            .files = {"bench/harness/hash.clh", "bench/micro/alloc.cl"},
                            .tuning = bench_tuning_of(values),
@@ -212,6 +213,7 @@ static const bench_param params[] = {
     {"order", BENCH_ENUM, "same", "who frees what: the work-item that made it, or any", 0, 0,
      "same|random"},
     BENCH_RIG_HEAP_PARAMS,
+    {"buffers", BENCH_INT, "1", "OpenCL buffers that the heap is in", 1, 16, NULL},
     BENCH_TUNING_PARAMS,
     BENCH_CHECKED_PARAM,
     {NULL, BENCH_INT, NULL, NULL, 0, 0, NULL}};

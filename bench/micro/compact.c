@@ -224,6 +224,7 @@ static int begin(void *self, bench_env *env, const bench_values *values, bench_r
                               .seed = (uint32_t)bench_int(values, "seed"),
                               .heap_bytes = (uint64_t)bench_int(values, "heap_mb") << 20,
                               .block_rows = (uint32_t)bench_int(values, "block_rows"),
+                              .buffers = (uint32_t)bench_int(values, "buffers"),
                               .has_copy_room = s->desc.order != CLUMP_ORDER_ANY};
     return refuse_options(values, &s->desc, s->error) ||
                    compact_heap_create(&desc, &s->heap, s->error)
@@ -260,6 +261,7 @@ static const bench_param params[] = {
     {"null_dangling", BENCH_INT, "0", "1: references to the dead become null", 0, 1, NULL},
     {"heap_mb", BENCH_INT, "0", "size of the heap in MiB; 0: from the objects", 0, 1e6, NULL},
     {"block_rows", BENCH_INT, "0", "rows of a block; 0: from the heap", 0, 64, NULL},
+    {"buffers", BENCH_INT, "1", "OpenCL buffers that the heap is in", 1, 16, NULL},
     {"seed", BENCH_INT, "42", "decides who points to whom and who dies", 0, UINT32_MAX, NULL},
     {NULL, BENCH_INT, NULL, NULL, 0, 0, NULL}};
 

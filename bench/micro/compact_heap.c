@@ -62,7 +62,8 @@ static int create_heap(compact_heap *h, const compact_heap_desc *desc, bench_err
     bench_heap_desc heap = {.clump = h->env->clump,
                             .file = "bench/micro/compact.schema",
                             .bytes = bytes,
-                            .block_rows = desc->block_rows};
+                            .block_rows = desc->block_rows,
+                            .buffers = desc->buffers};
     clump_class_info info = {0};
     if (bench_heap_create(&heap, &h->heap, error)) return -1;
     clump_status status = clump_schema_find_class(clump_heap_get_schema(h->heap), "A", &info);

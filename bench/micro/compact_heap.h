@@ -19,6 +19,7 @@ typedef struct compact_heap_desc {
     uint32_t seed;
     uint64_t heap_bytes; /* 0: what the objects need, and as much again for A if has_copy_room */
     uint32_t block_rows; /* as in clump_heap_desc */
+    uint32_t buffers;    /* as in bench_heap_desc */
     int has_copy_room;   /* for orders, which move all objects into free blocks */
     int counts_moves;    /* for compact_heap_count_moves() */
 } compact_heap_desc;

@@ -59,6 +59,7 @@ static int create_rig(field *f, bench_env *env, const bench_values *values,
                            .heap = {.text = schema,
                                     .bytes = heap_bytes,
                                     .block_rows = (uint32_t)bench_int(values, "block_rows"),
+                                    .buffers = (uint32_t)bench_int(values, "buffers"),
                                     .checks = bench_checks_of(values)},
                            .files = {"bench/micro/field.cl"},
                            .options = options,
@@ -187,6 +188,7 @@ static const bench_param params[] = {
     {"layout", BENCH_ENUM, "soa", "fields in columns, or an object's fields together", 0, 0,
      "soa|aos"},
     BENCH_RIG_HEAP_PARAMS,
+    {"buffers", BENCH_INT, "1", "OpenCL buffers that the heap is in", 1, 16, NULL},
     BENCH_CHECKED_PARAM,
     {NULL, BENCH_INT, NULL, NULL, 0, 0, NULL}};
 

@@ -158,7 +158,7 @@ static inline uint nth_reference(const clumpi_mark *m, uint ref, uint class_id, 
     for (; k >= column->count; column++) k -= column->count;
     *first = column->first;
     *last = column->last;
-    return *(__global const uint *)(m->r.heap + (ref >> 6) * m->r.granule_bytes + column->base +
+    return *(__global const uint *)(clumpi_granule_at(m->r.memory, ref >> 6) + column->base +
                                     (ulong)k * column->step + (ref & 63u) * column->stride);
 }
 
@@ -251,7 +251,7 @@ static inline void gather_arrays(clumpi_mark *m, uint ref, uint class_id, ref_ba
 /* Read all references of an object. */
 static inline void gather(clumpi_mark *m, uint ref, ref_batch *b, front *next) {
     __global const clumpi_class *class = &m->v.classes[clumpi_mark_class(m, ref)];
-    __global const uchar *row = m->r.heap + (ref >> 6) * m->r.granule_bytes;
+    __global const uchar *row = clumpi_granule_at(m->r.memory, ref >> 6);
     for (uint c = class->refs; c < class->weak; c++) {
         const clumpi_column column = clumpi_columns(&m->v)[c];
         __global const uchar *at = row + column.base + (ref & 63u) * column.stride;
@@ -308,7 +308,7 @@ static inline void queue_step(clumpi_mark *m, ref_batch *b) {
 /* One element of a column of the objects of a row. */
 static inline void gather_row(clumpi_mark *m, const clumpi_column *column, ulong base, uint granule,
                               ulong bits, ref_batch *b) {
-    __global const uchar *at = m->r.heap + base + granule * m->r.granule_bytes;
+    __global const uchar *at = clumpi_granule_at(m->r.memory, granule) + base;
     if (b->count > REF_BATCH - 64u) drain(m, b, 0);
     uint n = b->count, classes = column->first | column->last << 16;
     if (bits == ~0ul) {
@@ -697,7 +697,7 @@ static inline void scan_row(clumpi_mark *m, const group_memory *s, uint granule,
     if (CLUMPI_REF_ARRAYS) offer_arrays(m, s, row | member, class_id);
     for (uint c = m->v.classes[class_id].refs; c < m->v.classes[class_id].weak; c++) {
         const clumpi_column column = clumpi_columns(&m->v)[c];
-        __global const uchar *at = m->r.heap + granule * m->r.granule_bytes + column.base +
+        __global const uchar *at = clumpi_granule_at(m->r.memory, granule) + column.base +
                                    member * column.stride;
         for (uint e = 0; e < column.count; e++, at += column.step) {
             uint ref = *(__global const uint *)at;

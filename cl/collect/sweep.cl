@@ -36,7 +36,7 @@ __kernel void clumpi_sweep_weak(__global uchar *heap, uint header_at, __global u
                 ulong bits = clumpi_row_bits(&m.v, g) & ~clumpi_mark_row(&m, m.white, g);
                 if (!(bits >> slot & 1ul)) continue;
                 __global uchar *field =
-                    heap + g * m.r.granule_bytes + column.base + slot * column.stride;
+                    clumpi_granule_at(m.r.memory, g) + column.base + slot * column.stride;
                 for (uint e = 0; e < column.count; e++, field += column.step)
                     nulled += null_weak(&m, (__global uint *)field, column.first, column.last);
             }

@@ -101,8 +101,7 @@ static inline uint place_far(const clumpi_view *v, const batch *b, uint number) 
 /* What copying needs of a class; in private and local memory, because the compiler cannot know that
  * objects do not overlap the heap's tables, and would read these again after each store. */
 typedef struct recipe {
-    __global uchar *heap;
-    ulong granule_bytes;
+    clumpi_memory memory;
     uint columns;
     __local const clumpi_column *near; /* the first COLUMNS_NEAR of them */
     __global const clumpi_column *all;
@@ -111,8 +110,8 @@ typedef struct recipe {
 #define COLUMNS_NEAR 32u
 
 static inline void copy_object(const recipe *r, uint from_id, uint to_id) {
-    __global const uchar *from_row = r->heap + (from_id >> 6) * r->granule_bytes;
-    __global uchar *to_row = r->heap + (to_id >> 6) * r->granule_bytes;
+    __global const uchar *from_row = clumpi_granule_at(r->memory, from_id >> 6);
+    __global uchar *to_row = clumpi_granule_at(r->memory, to_id >> 6);
     for (uint i = 0; i < r->columns; i++) {
         clumpi_column c;
         if (i < COLUMNS_NEAR) c = r->near[i];
@@ -141,7 +140,7 @@ static inline void copy_row(const recipe *r, __global const uchar *row, __local 
     __global uchar *to[64];
     uchar to_slots[64];
     for (uint n = 0; n < objects; n++) {
-        to[n] = r->heap + (places[n] >> 6) * r->granule_bytes;
+        to[n] = clumpi_granule_at(r->memory, places[n] >> 6);
         to_slots[n] = (uchar)(places[n] & 63u);
     }
     for (uint i = 0; i < r->columns; i++) {
@@ -162,7 +161,7 @@ static inline void copy_row(const recipe *r, __global const uchar *row, __local 
 /* All call together; `near` may be used after the next barrier. */
 static inline recipe recipe_of(const clumpi_view *v, uint class_id, __local clumpi_column *near) {
     __global const clumpi_class *class = &v->classes[class_id];
-    recipe r = {v->heap, v->header->granule_bytes, class->refs - class->copies, near,
+    recipe r = {clumpi_memory_of(v->heap, v->header), class->refs - class->copies, near,
                 clumpi_columns(v) + class->copies};
     for (uint i = (uint)get_local_id(0); i < min(r.columns, COLUMNS_NEAR);
          i += (uint)get_local_size(0))
@@ -187,10 +186,10 @@ typedef struct scratch {
 static inline void fetch_row(const clumpi_view *v, uint class_id, uint granule, uint slot, ulong needed) {
 #if CLUMPI_HAVE_PTX
     if (clumpi_popcount64(needed) < FETCH_SLOTS) return;
-    ulong granule_bytes = v->header->granule_bytes;
-    uint row_bytes = v->classes[class_id].row_granules * (uint)granule_bytes;
+    const clumpi_memory memory = clumpi_memory_of(v->heap, v->header);
+    uint row_bytes = v->classes[class_id].row_granules * (uint)memory.granule_bytes;
     for (uint at = slot * 32u; at < row_bytes; at += 64u * 32u)
-        __asm__ volatile("prefetch.global.L2 [%0];" ::"l"(v->heap + granule * granule_bytes + at));
+        __asm__ volatile("prefetch.global.L2 [%0];" ::"l"(clumpi_granule_at(memory, granule) + at));
 #else
     (void)v, (void)class_id, (void)granule, (void)slot, (void)needed;
 #endif
@@ -314,7 +313,7 @@ __kernel void clumpi_move(__global uchar *heap, uint header_at, uint factor, uin
 #if CLUMPI_ROW_PER_ITEM
         for (uint q = 0; q < b.row_count; q++) {
             uint begin = row_first[q], end = q + 1u < b.row_count ? row_first[q + 1u] : objects;
-            copy_row(&r, r.heap + row_granule[q] * r.granule_bytes, slots + begin, places + begin,
+            copy_row(&r, clumpi_granule_at(r.memory, row_granule[q]), slots + begin, places + begin,
                      end - begin);
         }
 #else
@@ -324,7 +323,7 @@ __kernel void clumpi_move(__global uchar *heap, uint header_at, uint factor, uin
         CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE); /* all have left */
         for (uint n = me; n < objects; n += items) {
             uint q = slots[n] >> 6;
-            __global uchar *row = r.heap + row_granule[q] * r.granule_bytes;
+            __global uchar *row = clumpi_granule_at(r.memory, row_granule[q]);
             ((__global uint *)row)[n - row_first[q]] = places[n];
         }
         CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);

@@ -33,7 +33,7 @@ static inline referent follow(const clumpi_view *v, const clumpi_reach *r, uint 
     uint class_id = clumpi_class_of_state(r->states[block]);
     if (class_id < first || class_id > last) return s;
     s.kind = SEEN_MOVED;
-    s.ref = *clumpi_forward(r->heap + granule * r->granule_bytes, bits, ref & 63u);
+    s.ref = *clumpi_forward(clumpi_granule_at(r->memory, granule), bits, ref & 63u);
     return s;
 }
 
@@ -181,7 +181,7 @@ static inline void rewrite_rows(const clumpi_view *v, const clumpi_reach *r,
     uint refs[ROWS_AT_ONCE * 64u];
     ushort slots[ROWS_AT_ONCE * 64u];
     uint into = 0, live = 0;
-    ulong row_bytes = row_granules * r->granule_bytes;
+    ulong row_bytes = row_granules * r->memory.granule_bytes;
     for (uint row = 0; row < rows; row++)
         for (uint slot = 0; slot < 64u; slot++)
             refs[row << 6 | slot] =
@@ -206,7 +206,7 @@ static inline void rewrite_rows(const clumpi_view *v, const clumpi_reach *r,
                 (class_id >= column->first) & (class_id <= column->last);
     }
     for (uint i = 0; i < live; i++) {
-        refs[i] = *clumpi_forward(r->heap + (refs[i] >> 6) * r->granule_bytes,
+        refs[i] = *clumpi_forward(clumpi_granule_at(r->memory, refs[i] >> 6),
                                   clumpi_row_bits(v, refs[i] >> 6), refs[i] & 63u);
     }
     for (uint i = 0; i < live; i++)
@@ -228,9 +228,9 @@ static inline void rewrite_element(const clumpi_view *v, const clumpi_reach *r, 
 #if CLUMPI_ROW_PER_ITEM
     if (!p->record.entries && !p->null_dangling) {
         clumpi_tally t = {0, 0, 0, 0};
-        __global uchar *fields = r->heap + base + granule * r->granule_bytes;
+        __global uchar *fields = clumpi_granule_at(r->memory, granule) + base;
         for (uint row = 0; row < rows; row += ROWS_AT_ONCE)
-            rewrite_rows(v, r, column, fields + row * row_granules * r->granule_bytes,
+            rewrite_rows(v, r, column, fields + row * row_granules * r->memory.granule_bytes,
                          granule + row * row_granules, row_granules, min(rows - row, ROWS_AT_ONCE),
                          &t);
         tally->examined += t.examined;
@@ -242,7 +242,7 @@ static inline void rewrite_element(const clumpi_view *v, const clumpi_reach *r, 
     for (uint at = (uint)get_local_id(0); at < rows * 64u; at += (uint)get_local_size(0)) {
         uint g = granule + (at >> 6) * row_granules, slot = at & 63u;
         __global uint *field =
-            (__global uint *)(r->heap + base + g * r->granule_bytes + slot * column->stride);
+            (__global uint *)(clumpi_granule_at(r->memory, g) + base + slot * column->stride);
         uint value = *field; /* before it is known to be one, so that both loads overlap */
         uint ref = clumpi_row_bits(v, g) >> slot & 1ul ? value : 0u;
         rewrite_field(v, r, p, column, field, ref, tally);

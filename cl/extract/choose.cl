@@ -45,7 +45,7 @@ __kernel void clumpi_choose_where(__global uchar *heap, uint header_at, __global
         if (!(clumpi_row_bits(&m.v, g) >> slot & 1ul)) continue;
         uint class_id = clumpi_mark_class(&m, ref), is_set = 0;
         if (class_id < first || class_id > last) continue;
-        __global const uchar *value = heap + g * m.r.granule_bytes + base + slot * stride;
+        __global const uchar *value = clumpi_granule_at(m.r.memory, g) + base + slot * stride;
         if (bytes == 1u) is_set = *value != 0;
         else if (bytes == 2u) is_set = *(__global const ushort *)value != 0;
         else if (bytes == 4u) is_set = *(__global const uint *)value != 0;

@@ -96,11 +96,11 @@ __kernel void clumpi_field_copy(__global uchar *heap, uint header_at, uint first
     __global const uint *index = clumpi_words_at(&v, v.header->at_list_index);
     __global const ulong *masks =
         (__global const ulong *)clumpi_words_at(&v, v.header->at_list_masks);
-    ulong granule_bytes = v.header->granule_bytes;
+    const clumpi_memory memory = clumpi_memory_of(heap, v.header);
     uint items = min((uint)get_local_size(0), 64u), me = (uint)get_local_id(0);
     row_copy c = {0, 0, 0, stride, me % items, items, bytes, what};
     for (uint r = chunk.begin + me / items; r < chunk.end; r += (uint)get_local_size(0) / items) {
-        c.field = heap + rows[r] * granule_bytes + base;
+        c.field = clumpi_granule_at(memory, rows[r]) + base;
         c.index = index[r];
         c.mask = masks[r];
         if (what == CLUMPI_COPY_REFS) list_row_refs(c, rows[r], (__global uint *)values);

@@ -22,3 +22,9 @@ __kernel void clumpi_init(__global uchar *heap, uint header_at) {
         }
     }
 }
+
+/* Of a heap in segments (segments.clh): where a segment is, whose first byte is byte `at` of the heap. One work-item. */
+__kernel void clumpi_segment_set(__global uchar *heap, uint header_at, uint segment, ulong pointer, ulong at) {
+    clumpi_view v = clumpi_view_of(heap, header_at);
+    ((__global ulong *)clumpi_words_at(&v, v.header->at_segments))[segment] = pointer - (ulong)heap - at;
+}

@@ -167,13 +167,14 @@ __kernel void clumpi_new_clear(__global uchar *heap, uint header_at, uint class_
     __global const uint *rows = clumpi_words_at(&v, v.header->at_list_rows);
     __global const ulong *masks = (__global const ulong *)clumpi_words_at(&v, v.header->at_list_masks);
     __global const clumpi_column *columns = (__global const clumpi_column *)clumpi_words_at(&v, v.header->at_columns);
-    const ulong slots = (ulong)v.header->new_rows * 64ul, granule_bytes = v.header->granule_bytes;
+    const ulong slots = (ulong)v.header->new_rows * 64ul;
+    const clumpi_memory memory = clumpi_memory_of(heap, v.header);
     const uint first = v.classes[class_id].cleared, end = v.classes[class_id].columns_end;
     for (ulong at = get_global_id(0); at < slots; at += get_global_size(0)) {
         uint slot = (uint)at & 63u;
         if (!(masks[at >> 6] >> slot & 1ul)) continue;
         for (uint c = first; c < end; c++) {
-            __global uchar *word = heap + rows[at >> 6] * granule_bytes + columns[c].base + slot * columns[c].stride;
+            __global uchar *word = clumpi_granule_at(memory, rows[at >> 6]) + columns[c].base + slot * columns[c].stride;
             for (uint e = 0; e < columns[c].count; e++) *(__global uint *)(word + e * columns[c].step) = 0;
         }
     }

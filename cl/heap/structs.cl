@@ -74,8 +74,9 @@ __kernel void clumpi_struct_all(__global uchar *heap, uint header_at, uint first
     clumpi_range chunk = clumpi_chunk(list.begin, list.end);
     __global const ulong *masks = (__global const ulong *)clumpi_words_at(&v, v.header->at_list_masks);
     uint items = min((uint)get_local_size(0), 64u), me = (uint)get_local_id(0);
+    const clumpi_memory memory = clumpi_memory_of(heap, v.header);
     for (uint r = chunk.begin + me / items; r < chunk.end; r += (uint)get_local_size(0) / items) {
-        __global uchar *row = heap + rows[r] * (ulong)v.header->granule_bytes;
+        __global uchar *row = clumpi_granule_at(memory, rows[r]);
         for (uint slot = me % items; slot < 64u; slot += items) {
             if (!(masks[r] >> slot & 1ul)) continue;
             uint number = index[r] + clumpi_rank_in_row(masks[r], slot);
@@ -106,8 +107,9 @@ __kernel void clumpi_struct_check(__global uchar *heap, uint header_at, uint fir
 __kernel void clumpi_struct_chosen(__global uchar *heap, uint header_at, __global const uint *refs, uint from, uint count,
                                    clumpi_struct_field f, __global uchar *structs) {
     clumpi_view v = clumpi_view_of(heap, header_at);
+    const clumpi_memory memory = clumpi_memory_of(heap, v.header);
     for (uint i = (uint)get_global_id(0); i < count; i += (uint)get_global_size(0)) {
         uint ref = refs[from + i];
-        struct_field(f, heap + (ref >> 6) * (ulong)v.header->granule_bytes, ref & 63u, structs, i);
+        struct_field(f, clumpi_granule_at(memory, ref >> 6), ref & 63u, structs, i);
     }
 }

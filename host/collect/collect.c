@@ -120,6 +120,7 @@ clump_status clump_collect(clump_heap *heap, const clump_collect_desc *desc,
     if (!r.marks)
         return clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for a collection");
     clump_status status = clumpi_sync_check(c, sync, "clump_collect");
+    if (!status) status = clumpi_away_refuse(heap, "clump_collect");
     if (!status) status = clumpi_collect_begin(&r);
     if (status) return status;
     r.timed = (clumpi_timed){

@@ -66,7 +66,9 @@ static clump_status fetch_all(host_mark *m) {
     m->white = fetch(m, m->marks, clumpi_marks_white_at(), words, &status);
     m->grey = fetch(m, m->marks, clumpi_marks_grey_at(granules), words, &status);
     if (!status) find_blocks(m);
-    m->image = fetch(m, heap->buffer, m->from, m->bytes, &status);
+    if (!status) m->image = clumpi_alloc(m->allocator, m->bytes);
+    if (!status && !m->image) status = no_memory(m);
+    if (!status) status = clumpi_blocks_read(m->heap, m->from, m->bytes, m->image);
     return status;
 }
 

@@ -11,9 +11,10 @@
 #include "collect/collect.h"
 
 static const char *const kernel_files[] = {
-    "cl/core/layout.h",    "cl/core/prelude.clh", "cl/core/bitmap.clh",  "cl/core/block.clh",
-    "cl/core/scan.clh",    "cl/compact/layout.h", "cl/compact/plan.clh", "cl/compact/reach.clh",
-    "cl/collect/layout.h", "cl/collect/mark.clh", "cl/collect/mark.cl",  "cl/collect/sweep.cl"};
+    "cl/core/layout.h",     "cl/core/prelude.clh", "cl/core/bitmap.clh",  "cl/core/segments.clh",
+    "cl/core/block.clh",    "cl/core/scan.clh",    "cl/compact/layout.h", "cl/compact/plan.clh",
+    "cl/compact/reach.clh", "cl/collect/layout.h", "cl/collect/mark.clh", "cl/collect/mark.cl",
+    "cl/collect/sweep.cl"};
 static const char *const kernel_names[] = {CLUMPI_COLLECT_KERNELS(CLUMPI_KERNEL_NAME)};
 static const clumpi_library with_arrays = CLUMPI_LIBRARY("-DCLUMPI_REF_ARRAYS=1", NULL);
 const clumpi_library clumpi_collect_library = CLUMPI_LIBRARY(NULL, &with_arrays);

@@ -130,6 +130,7 @@ clump_status clump_compact(clump_heap *heap, const clump_compact_desc *desc,
     clumpi_compaction r = {
         .heap = heap, .desc = desc ? desc : &everything, .wants_report = report != NULL};
     clump_status status = clumpi_sync_check(c, sync, "clump_compact");
+    if (!status) status = clumpi_away_refuse(heap, "clump_compact");
     if (!status) status = clumpi_compact_begin(&r);
     if (status) return status;
     if (report) { /* before anything changes */

@@ -36,7 +36,7 @@
 enum { CLUMPI_COMPACT_KERNELS(CLUMPI_KERNEL_INDEX) };
 extern const clumpi_library clumpi_compact_library;
 #define CLUMPI_COMPACT_KERNEL(name)                                                                \
-    ((clumpi_kernel_id){&clumpi_compact_library, CLUMPI_KERNEL_##name})
+    ((clumpi_kernel_id){&clumpi_compact_library, CLUMPI_KERNEL_##name, NULL})
 
 typedef struct clumpi_compaction {
     clump_heap *heap;

@@ -61,10 +61,11 @@ static void select_classes(clump_compactor *k) {
 static clump_status build_programs(clump_heap *heap, const clump_compact_desc *desc) {
     clump_context *c = heap->context;
     const clumpi_kernel_id any = clumpi_kernel_of(heap, CLUMPI_COMPACT_KERNEL(move));
-    clump_status status = clumpi_build_library(c, any.library);
-    if (!status && desc->merge) status = clumpi_build_library(c, &clumpi_merge_library);
+    clump_status status = clumpi_build_library(c, any);
+    if (!status && desc->merge)
+        status = clumpi_build_library(c, clumpi_kernel_of(heap, CLUMPI_MERGE_KERNEL(merge_count)));
     if (!status && desc->order >= CLUMP_ORDER_FIELD)
-        status = clumpi_build_library(c, &clumpi_sort_library);
+        status = clumpi_build_library(c, CLUMPI_SORT_KERNEL(sort_count));
     return status;
 }
 

@@ -6,10 +6,10 @@
 #include "compact/compact.h"
 
 static const char *const kernel_files[] = {
-    "cl/core/layout.h",   "cl/core/prelude.clh", "cl/core/bitmap.clh",    "cl/core/block.clh",
-    "cl/core/scan.clh",   "cl/compact/layout.h", "cl/compact/plan.clh",   "cl/compact/reach.clh",
-    "cl/compact/plan.cl", "cl/compact/move.cl",  "cl/compact/rewrite.cl", "cl/compact/finish.cl",
-    "cl/compact/order.cl"};
+    "cl/core/layout.h",     "cl/core/prelude.clh", "cl/core/bitmap.clh",  "cl/core/segments.clh",
+    "cl/core/block.clh",    "cl/core/scan.clh",    "cl/compact/layout.h", "cl/compact/plan.clh",
+    "cl/compact/reach.clh", "cl/compact/plan.cl",  "cl/compact/move.cl",  "cl/compact/rewrite.cl",
+    "cl/compact/finish.cl", "cl/compact/order.cl"};
 static const char *const kernel_names[] = {CLUMPI_COMPACT_KERNELS(CLUMPI_KERNEL_NAME)};
 static const clumpi_library with_arrays = CLUMPI_LIBRARY("-DCLUMPI_REF_ARRAYS=1", NULL);
 const clumpi_library clumpi_compact_library = CLUMPI_LIBRARY(NULL, &with_arrays);

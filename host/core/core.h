@@ -241,10 +241,21 @@ typedef struct clumpi_library {
 #define CLUMPI_KERNEL_INDEX(name) CLUMPI_KERNEL_##name,
 #define CLUMPI_KERNEL_NAME(name) "clumpi_" #name,
 
+/* Memory that kernels find by pointers which a heap has in its buffer: OpenCL has to be told of it for each kernel. */
+typedef struct clumpi_pointed {
+    size_t count; /* 0: none */
+    void **pointers;
+} clumpi_pointed;
+
 typedef struct clumpi_kernel_id {
     const clumpi_library *library;
     uint32_t index;
+    const clumpi_pointed
+        *pointed; /* not NULL: the kernel of the part's program for heaps in segments */
 } clumpi_kernel_id;
+
+/* Tell OpenCL what a kernel finds by pointers. */
+clump_status clumpi_point(clump_context *c, cl_kernel kernel, const clumpi_pointed *pointed);
 
 /* An argument of a kernel, as clSetKernelArg takes it. */
 typedef struct clumpi_arg {
@@ -252,8 +263,8 @@ typedef struct clumpi_arg {
     const void *value;
 } clumpi_arg;
 
-/* Build the program of a part, unless the context has it: a launch that comes later does not have to. */
-clump_status clumpi_build_library(clump_context *c, const clumpi_library *library);
+/* Build the program of a kernel, unless the context has it: a launch that comes later does not have to. */
+clump_status clumpi_build_library(clump_context *c, clumpi_kernel_id id);
 
 /* Launch a kernel of the library. Its program is built at its first launch. */
 clump_status clumpi_run_kernel(clump_context *c, clumpi_kernel_id id, size_t global, size_t local,

@@ -5,10 +5,12 @@
  * Read first: core.h, build.c.
  */
 #include "core/core.h"
+#include "core/pointers.h"
 
 /* The program of a part, as a context keeps it. */
 typedef struct built {
     clumpi_attachment base;
+    const clumpi_library *library;
     cl_program program;
     struct {
         cl_kernel kernel;   /* NULL until it is asked for */
@@ -18,18 +20,20 @@ typedef struct built {
 
 static void release(clumpi_attachment *base, clump_context *c) {
     built *b = (built *)base;
-    const clumpi_library *library = base->key;
+    const clumpi_library *library = b->library;
     for (size_t i = 0; i < library->kernel_count; i++)
         if (b->kernels[i].kernel) c->cl.ReleaseKernel(b->kernels[i].kernel);
     if (b->program) c->cl.ReleaseProgram(b->program);
     clumpi_free(&c->allocator, b);
 }
 
-static clump_status build(clump_context *c, const clumpi_library *library, cl_program *program) {
+static clump_status build(clump_context *c, clumpi_kernel_id id, cl_program *program) {
+    const clumpi_library *library = id.library;
     clumpi_text source = {.allocator = &c->allocator}, options = {.allocator = &c->allocator};
     clumpi_source_append(&source, library->files, library->file_count);
     clumpi_options_append(&options, c, NULL);
     if (library->options) clumpi_text_append(&options, " %s", library->options);
+    if (id.pointed) clumpi_text_append(&options, " -DCLUMPI_SEGMENTS=1");
     clump_status status;
     if (source.failed || options.failed)
         status = clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for kernel sources");
@@ -41,24 +45,37 @@ static clump_status build(clump_context *c, const clumpi_library *library, cl_pr
 }
 
 /* NULL on failure; the error is set. */
-static built *find_or_build(clump_context *c, const clumpi_library *library) {
-    built *b = (built *)clumpi_attachment_find(&c->attachments, library);
+static built *find_or_build(clump_context *c, clumpi_kernel_id id) {
+    const clumpi_library *library = id.library;
+    /* Two addresses of the part: each is the key of one of its programs. */
+    const void *key = id.pointed ? (const void *)&library->kernels : (const void *)library;
+    built *b = (built *)clumpi_attachment_find(&c->attachments, key);
     if (b) return b;
     b = clumpi_alloc(&c->allocator, sizeof *b + library->kernel_count * sizeof *b->kernels);
     if (!b) {
         clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for kernels");
         return NULL;
     }
-    if (build(c, library, &b->program)) {
+    b->library = library;
+    if (build(c, id, &b->program)) {
         clumpi_free(&c->allocator, b);
         return NULL;
     }
-    clumpi_attach(&c->attachments, &b->base, library, release);
+    clumpi_attach(&c->attachments, &b->base, key, release);
     return b;
 }
 
-clump_status clumpi_build_library(clump_context *c, const clumpi_library *library) {
-    return find_or_build(c, library) ? CLUMP_OK : c->error.status;
+clump_status clumpi_build_library(clump_context *c, clumpi_kernel_id id) {
+    return find_or_build(c, id) ? CLUMP_OK : c->error.status;
+}
+
+clump_status clumpi_point(clump_context *c, cl_kernel kernel, const clumpi_pointed *pointed) {
+    if (!pointed || !pointed->count) return CLUMP_OK;
+    cl_int code =
+        c->cl.SetKernelExecInfo(kernel, CLUMPI_KERNEL_EXEC_INFO_SVM_PTRS,
+                                pointed->count * sizeof *pointed->pointers, pointed->pointers);
+    return code ? clumpi_fail_cl(&c->error, "clSetKernelExecInfo", code, "the memory of a heap")
+                : CLUMP_OK;
 }
 
 clump_status clumpi_group_limit(clump_context *c, cl_kernel kernel, const char *name,
@@ -99,7 +116,7 @@ static clump_status make_kernel(clump_context *c, built *b, clumpi_kernel_id id)
 clump_status clumpi_run_kernel(clump_context *c, clumpi_kernel_id id, size_t global, size_t local,
                                const clumpi_arg *args, uint32_t arg_count, const clump_sync *sync) {
     const char *name = id.library->kernels[id.index];
-    built *b = find_or_build(c, id.library);
+    built *b = find_or_build(c, id);
     if (!b) return c->error.status;
     clump_status status = b->kernels[id.index].kernel ? CLUMP_OK : make_kernel(c, b, id);
     if (status) return status;
@@ -110,6 +127,8 @@ clump_status clumpi_run_kernel(clump_context *c, clumpi_kernel_id id, size_t glo
             return clumpi_fail_cl(&c->error, "clSetKernelArg", code, "kernel %s, parameter %u",
                                   name, i);
     }
+    status = clumpi_point(c, kernel, id.pointed);
+    if (status) return status;
     clumpi_group_fit(b->kernels[id.index].group_limit, &global, &local);
     return clumpi_enqueue(c, kernel, name, global, local, sync);
 }

@@ -22,7 +22,7 @@
 enum { CLUMPI_EXTRACT_KERNELS(CLUMPI_KERNEL_INDEX) };
 extern const clumpi_library clumpi_extract_library;
 #define CLUMPI_EXTRACT_KERNEL(name)                                                                \
-    ((clumpi_kernel_id){&clumpi_extract_library, CLUMPI_KERNEL_##name})
+    ((clumpi_kernel_id){&clumpi_extract_library, CLUMPI_KERNEL_##name, NULL})
 
 #define CLUMPI_COLUMN_ALIGN 128u /* bytes; the largest element is as large: a double16 */
 #define CLUMPI_EXTRACT_OBJECTS_MOST (UINT64_C(0xffffffff) - 64) /* numbers plus 1 have 32 bits */

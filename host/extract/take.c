@@ -9,9 +9,9 @@
 #include "extract/extract.h"
 
 static const char *const kernel_files[] = {
-    "cl/core/layout.h",    "cl/core/prelude.clh", "cl/core/bitmap.clh",  "cl/core/block.clh",
-    "cl/core/scan.clh",    "cl/compact/layout.h", "cl/compact/plan.clh", "cl/compact/reach.clh",
-    "cl/collect/layout.h", "cl/collect/mark.clh", "cl/extract/choose.cl"};
+    "cl/core/layout.h",     "cl/core/prelude.clh", "cl/core/bitmap.clh",  "cl/core/segments.clh",
+    "cl/core/block.clh",    "cl/core/scan.clh",    "cl/compact/layout.h", "cl/compact/plan.clh",
+    "cl/compact/reach.clh", "cl/collect/layout.h", "cl/collect/mark.clh", "cl/extract/choose.cl"};
 static const char *const kernel_names[] = {CLUMPI_EXTRACT_KERNELS(CLUMPI_KERNEL_NAME)};
 const clumpi_library clumpi_extract_library = CLUMPI_LIBRARY(NULL, NULL);
 
@@ -69,7 +69,7 @@ static clump_status check_heap(const taking *t) {
                            "%s: the heap was made with `raw`, and what raw memory holds is known "
                            "to the program alone",
                            call);
-    return CLUMP_OK;
+    return clumpi_away_refuse(heap, call);
 }
 
 static clump_status check(taking *t) {

@@ -35,9 +35,8 @@ static clump_status find_array(clump_heap *heap, const clump_class_info *info, c
 
 static clump_status read_word(clump_heap *heap, const array *a, const clump_field_info *f,
                               clumpi_u32 *word) {
-    return clumpi_read(heap->context, heap->buffer,
-                       a->row + f->base_bytes + (uint64_t)a->slot * f->stride_bytes, sizeof *word,
-                       word);
+    return clumpi_blocks_read(heap, a->row + f->base_bytes + (uint64_t)a->slot * f->stride_bytes,
+                              sizeof *word, word);
 }
 
 /* The first `count` elements, all of which lie in the object: one transfer, of all that lies between them. */
@@ -49,7 +48,7 @@ static clump_status read_inside(clump_heap *heap, const array *a, uint32_t count
     uint64_t bytes = (uint64_t)(count - 1) * f->step_bytes + f->element_bytes;
     uint8_t *span = clumpi_alloc(&c->allocator, bytes);
     if (!span) return clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for an array");
-    clump_status status = clumpi_read(c, heap->buffer, at, bytes, span);
+    clump_status status = clumpi_blocks_read(heap, at, bytes, span);
     for (uint32_t i = 0; i < count && !status; i++)
         memcpy(values + (size_t)i * f->element_bytes, span + (size_t)i * f->step_bytes,
                f->element_bytes);
@@ -95,7 +94,7 @@ clump_status clump_heap_read_object_array(clump_heap *heap, clump_ref ref, const
     const uint64_t first = wanted < inside ? wanted : inside;
     status = read_inside(heap, &a, (uint32_t)first, values);
     if (!status && wanted > first)
-        status = clumpi_read(c, heap->buffer, at, (wanted - first) * bytes,
-                             (uint8_t *)values + first * bytes);
+        status = clumpi_blocks_read(heap, at, (wanted - first) * bytes,
+                                    (uint8_t *)values + first * bytes);
     return status;
 }

@@ -12,9 +12,9 @@
 #include "heap/heap.h"
 
 static const char *const kernel_files[] = {
-    "cl/core/layout.h",  "cl/core/prelude.clh", "cl/core/bitmap.clh",
-    "cl/core/block.clh", "cl/core/reserve.clh", "cl/core/scan.clh",
-    "cl/heap/layout.h",  "cl/heap/check.cl",    "cl/heap/repair.cl"};
+    "cl/core/layout.h",  "cl/core/prelude.clh", "cl/core/bitmap.clh", "cl/core/segments.clh",
+    "cl/core/block.clh", "cl/core/reserve.clh", "cl/core/scan.clh",   "cl/heap/layout.h",
+    "cl/heap/check.cl",  "cl/heap/repair.cl"};
 static const char *const kernel_names[] = {CLUMPI_CHECK_KERNELS(CLUMPI_KERNEL_NAME)};
 const clumpi_library clumpi_check_library = CLUMPI_LIBRARY(NULL, NULL);
 

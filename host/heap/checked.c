@@ -17,9 +17,9 @@
 #define MOST_EVENTS (1u << 24)
 #define MOST_KERNELS (1u << (32 - CLUMPI_SITE_LINE_BITS))
 
-static const char *const kernel_files[] = {"cl/core/layout.h",   "cl/core/prelude.clh",
-                                           "cl/core/bitmap.clh", "cl/core/poison.clh",
-                                           "cl/core/scan.clh",   "cl/heap/checked.cl"};
+static const char *const kernel_files[] = {
+    "cl/core/layout.h",   "cl/core/prelude.clh", "cl/core/bitmap.clh", "cl/core/segments.clh",
+    "cl/core/poison.clh", "cl/core/scan.clh",    "cl/heap/checked.cl"};
 static const char *const kernel_names[] = {CLUMPI_CHECKED_KERNELS(CLUMPI_KERNEL_NAME)};
 const clumpi_library clumpi_checked_library = CLUMPI_LIBRARY(NULL, NULL);
 

@@ -9,9 +9,9 @@
 #include <string.h>
 
 static const char *const kernel_files[] = {
-    "cl/core/layout.h",  "cl/core/prelude.clh", "cl/core/bitmap.clh",
-    "cl/core/block.clh", "cl/core/reserve.clh", "cl/core/alloc.clh",
-    "cl/core/scan.clh",  "cl/heap/layout.h",    "cl/heap/dense.cl"};
+    "cl/core/layout.h",  "cl/core/prelude.clh", "cl/core/bitmap.clh", "cl/core/segments.clh",
+    "cl/core/block.clh", "cl/core/reserve.clh", "cl/core/alloc.clh",  "cl/core/scan.clh",
+    "cl/heap/layout.h",  "cl/heap/dense.cl"};
 static const char *const kernel_names[] = {CLUMPI_DENSE_KERNELS(CLUMPI_KERNEL_NAME)};
 const clumpi_library clumpi_dense_library = CLUMPI_LIBRARY(NULL, NULL);
 

@@ -143,14 +143,14 @@ static uint32_t choose_block(const row_sizes *rows, uint32_t s, uint32_t wanted_
     return best;
 }
 
-/* The reciprocal of block_granules, for numbers of 26 bits: with s = floor(log2(g)), one less for
+/* The reciprocal of g = block_granules, or the granules of a segment, for numbers of 26 bits: with s = floor(log2(g)), one less for
  * powers of two, m = floor(2^(32+s) / g) + 1 fits in 32 bits, and its error, at most g, does not show
  * below 2^31. */
-static void find_reciprocal(clumpi_header *h) {
-    uint32_t g = h->block_granules, shift = 0;
-    while (UINT64_C(2) << shift < g) shift++;
-    h->block_shift = g == 1 ? UINT32_MAX : shift;
-    h->block_reciprocal = g == 1 ? 0 : (uint32_t)((UINT64_C(1) << (32 + shift)) / g + 1);
+static void find_reciprocal(uint32_t g, clumpi_u32 *reciprocal, clumpi_u32 *shift) {
+    uint32_t s = 0;
+    while (UINT64_C(2) << s < g) s++;
+    *shift = g == 1 ? UINT32_MAX : s;
+    *reciprocal = g == 1 ? 0 : (uint32_t)((UINT64_C(1) << (32 + s)) / g + 1);
 }
 
 /* After the null row, which has a row's place for each class: a null reference can be of an abstract one, too. */
@@ -203,6 +203,14 @@ static int fill_classes(const clump_schema *schema, int has_raw, clumpi_geometry
         if (!info.is_abstract) fill_rows(g, &g->classes[id], slot_bytes(&info));
     }
     h->first_raw = h->class_count + 1;
+    if (g->frames && ++h->class_count < CLUMPI_RESERVED) {
+        clumpi_class *c = &g->classes[h->class_count];
+        c->last = h->class_count;
+        c->is_away = c->rows = 1;
+        c->row_granules = h->block_granules;
+        c->capacity = CLUMP_ROW_SLOTS;
+    }
+    if (h->class_count >= CLUMPI_RESERVED) return 0;
     if (has_raw) {
         uint64_t block_bytes = (uint64_t)h->granule_bytes * h->block_granules;
         h->raw_units = clumpi_raw_units_of(block_bytes);
@@ -320,6 +328,13 @@ static void place_checked(clumpi_geometry *g, uint32_t blocks, uint64_t *end) {
         place(end, (uint64_t)g->checked.gaps[h->class_count + 1] * sizeof(clumpi_gap));
 }
 
+/* Blocks of a segment, at least 1: clumpi_geometry_compute() refuses a buffer that has not even room for that. */
+static uint32_t segment_blocks(const clumpi_header *h, uint64_t bytes) {
+    uint64_t blocks = bytes / ((uint64_t)h->granule_bytes * h->block_granules);
+    uint64_t most = REF_GRANULES / h->block_granules;
+    return (uint32_t)(blocks < 1 ? 1 : blocks > most ? most : blocks);
+}
+
 /* Metadata for `blocks` blocks in all; returns its size in bytes. */
 static uint64_t place_metadata(clumpi_geometry *g, uint32_t blocks, uint32_t columns,
                                uint32_t reduce_groups, clumpi_extras extras) {
@@ -336,6 +351,11 @@ static uint64_t place_metadata(clumpi_geometry *g, uint32_t blocks, uint32_t col
     h->hint_words = (total + 31) / 32 * 32;
     uint64_t rows = (uint64_t)blocks * h->block_rows_max, sets = h->class_count + 1;
     h->at_classes = place(&end, sets * sizeof(clumpi_class));
+    if (extras.segment_bytes || g->frames) {
+        g->segment_blocks = g->frames ? 1 : segment_blocks(h, extras.segment_bytes);
+        uint32_t count = divide_up(blocks, g->segment_blocks);
+        h->at_segments = place(&end, count * sizeof(clumpi_u64));
+    }
     h->at_states = place(&end, (uint64_t)blocks * 4);
     h->at_bits = place(&end, (uint64_t)blocks * h->block_granules * 8);
     h->at_hints = place(&end, sets * h->hint_words * 4);
@@ -383,8 +403,11 @@ clump_status clumpi_geometry_compute(const clump_schema *schema, uint64_t bytes,
                                      uint32_t reduce_groups, clumpi_extras extras,
                                      clumpi_geometry *g, clump_error *error) {
     row_sizes rows;
+    const uint64_t resident = bytes;
     find_row_sizes(schema, &rows);
     memset(g, 0, sizeof *g);
+    bytes += extras.evictable_bytes;
+    g->frames = extras.evictable_bytes != 0; /* how many follows */
     g->bytes = bytes;
     clumpi_header *h = &g->header;
     if (extras.raw && bytes > CLUMPI_RAW_BYTES_MAX)
@@ -408,7 +431,7 @@ clump_status clumpi_geometry_compute(const clump_schema *schema, uint64_t bytes,
     h->self_at = clumpi_header_at(schema);
     h->granule_bytes = s * CLUMPI_UNIT;
     h->block_granules = choose_block(&rows, s, wanted);
-    find_reciprocal(h);
+    find_reciprocal(h->block_granules, &h->block_reciprocal, &h->block_shift);
     h->scan_groups = scan_groups;
     h->epoch = 1; /* 0 is what `exhausted` starts with */
     if (!fill_classes(schema, extras.raw, g))
@@ -440,6 +463,25 @@ clump_status clumpi_geometry_compute(const clump_schema *schema, uint64_t bytes,
         }
         return too_small(schema, g, blocks * block_bytes, error);
     }
+    if (g->frames) g->frames = (uint32_t)(resident / block_bytes);
+    if (extras.evictable_bytes && g->frames < first + 2)
+        return clumpi_fail(
+            error, CLUMP_ERR_CAPACITY,
+            "a heap of %llu bytes with evictable_bytes %llu is too small: the metadata take %llu, "
+            "and two blocks of %llu are needed besides",
+            (unsigned long long)resident, (unsigned long long)extras.evictable_bytes,
+            (unsigned long long)(first * block_bytes), (unsigned long long)block_bytes);
+    if (g->segment_blocks && !g->frames &&
+        (extras.segment_bytes < block_bytes || first >= g->segment_blocks))
+        return clumpi_fail(
+            error, CLUMP_ERR_CAPACITY,
+            "a heap of %llu bytes in buffers of at most %llu: the first one must have room for "
+            "the metadata, %llu bytes, and a block of %llu",
+            (unsigned long long)bytes, (unsigned long long)extras.segment_bytes,
+            (unsigned long long)(first * block_bytes), (unsigned long long)block_bytes);
+    if (g->segment_blocks)
+        find_reciprocal(g->segment_blocks * h->block_granules, &h->segment_reciprocal,
+                        &h->segment_shift);
     h->first_block = (uint32_t)first;
     h->block_end = (uint32_t)blocks;
     g->bytes = blocks * block_bytes;

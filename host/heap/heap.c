@@ -9,15 +9,16 @@
 #include "heap/heap.h"
 
 static const char *const kernel_files[] = {
-    "cl/core/layout.h",    "cl/core/prelude.clh", "cl/core/bitmap.clh",   "cl/core/block.clh",
-    "cl/core/reserve.clh", "cl/core/scan.clh",    "cl/heap/layout.h",     "cl/heap/chunk.clh",
-    "cl/heap/reserve.clh", "cl/heap/init.cl",     "cl/heap/enumerate.cl", "cl/heap/new.cl",
-    "cl/heap/stats.cl",    "cl/heap/fields.cl",   "cl/heap/watch.cl"};
+    "cl/core/layout.h",  "cl/core/prelude.clh", "cl/core/bitmap.clh", "cl/core/segments.clh",
+    "cl/core/block.clh", "cl/core/reserve.clh", "cl/core/scan.clh",   "cl/heap/layout.h",
+    "cl/heap/chunk.clh", "cl/heap/reserve.clh", "cl/heap/init.cl",    "cl/heap/enumerate.cl",
+    "cl/heap/new.cl",    "cl/heap/stats.cl",    "cl/heap/fields.cl",  "cl/heap/watch.cl"};
 static const char *const kernel_names[] = {CLUMPI_HEAP_KERNELS(CLUMPI_KERNEL_NAME)};
 const clumpi_library clumpi_heap_library = CLUMPI_LIBRARY(NULL, NULL);
 
 clumpi_kernel_id clumpi_kernel_of(const clump_heap *heap, clumpi_kernel_id id) {
     if (heap->has_ref_arrays && id.library->arrays) id.library = id.library->arrays;
+    if (heap->segment_blocks) id.pointed = &heap->pointed;
     return id;
 }
 
@@ -70,6 +71,10 @@ static clumpi_buffer_source *source_of(struct clump_pool *pool) {
     return (clumpi_buffer_source *)pool;
 }
 
+static const clump_field_info *find_growing(const clump_schema *schema) {
+    return schema ? clumpi_schema_find_array(schema, 1) : NULL;
+}
+
 static clump_status check_desc(const clump_heap_desc *desc, uint64_t *bytes) {
     clump_context *c = desc->context;
     if (desc->schema ? clump_schema_get_class_count(desc->schema) == 0 : !desc->raw)
@@ -94,6 +99,22 @@ static clump_status check_desc(const clump_heap_desc *desc, uint64_t *bytes) {
     if (desc->block_rows > CLUMPI_ROWS_MAX)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE, "block_rows is %u, at most %u are possible",
                            desc->block_rows, CLUMPI_ROWS_MAX);
+    if (desc->evictable_bytes && (desc->pool || desc->raw || find_growing(desc->schema) ||
+                                  desc->buffer_bytes || desc->checked || desc->watch_handles))
+        return clumpi_fail(&c->error, CLUMP_ERR_UNSUPPORTED,
+                           "a heap with evictable_bytes cannot have `%s`: leave out one of the two",
+                           desc->pool            ? "pool"
+                           : desc->buffer_bytes  ? "buffer_bytes"
+                           : desc->checked       ? "checked"
+                           : desc->watch_handles ? "watch_handles"
+                           : desc->raw           ? "raw"
+                                                 : find_growing(desc->schema)->name);
+    if (desc->buffer_bytes && (desc->pool || desc->raw || find_growing(desc->schema)))
+        return clumpi_fail(
+            &c->error, CLUMP_ERR_UNSUPPORTED,
+            "a heap of several buffers (buffer_bytes) %s: leave that out, or buffer_bytes",
+            desc->pool ? "cannot have its memory from a pool"
+                       : "cannot have raw memory, and arrays that grow are in raw memory");
     if (desc->pool && source_of(desc->pool)->context != c)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
                            "the pool of a heap belongs to another clump_context than the heap");
@@ -118,14 +139,15 @@ static clump_status initialise(clump_heap *heap) {
         status = clumpi_write(c, heap->buffer, (uint64_t)g->header.at_classes * CLUMPI_UNIT,
                               (g->header.class_count + 1) * sizeof *g->classes, g->classes);
     if (!status) status = clumpi_columns_write(heap);
+    if (!status) status = clumpi_segments_write(heap);
     if (!status)
         status = clumpi_run_on_heap(heap, CLUMPI_HEAP_KERNEL(init),
                                     c->sizes.scan_groups * c->sizes.scan_local, c->sizes.scan_local,
                                     NULL, 0, NULL);
     /* Touch the last bytes too: some devices reserve memory at first use only. Written, not filled:
      * the likely reason why heaps of 16 GiB could not be made on an H200. */
-    const clumpi_u32 zero = 0;
-    if (!status) status = clumpi_write(c, heap->buffer, g->bytes - sizeof zero, sizeof zero, &zero);
+    if (!status) status = clumpi_buffers_touch(heap);
+    if (!status && g->frames) status = clumpi_away_open(heap);
     if (!status) status = clumpi_checking_write(heap);
     if (!status) status = clumpi_finish(c);
     return status;
@@ -134,27 +156,41 @@ static clump_status initialise(clump_heap *heap) {
 static clump_status make_buffer(clump_heap *heap) {
     clump_context *c = heap->context;
     cl_int code = CL_SUCCESS;
-    heap->buffer =
-        c->cl.CreateBuffer(c->context, CL_MEM_READ_WRITE, heap->geometry.bytes, NULL, &code);
-    if (!code) return CLUMP_OK;
+    uint64_t bytes = clumpi_segment_bytes(heap);
+    heap->buffer = c->cl.CreateBuffer(c->context, CL_MEM_READ_WRITE, bytes, NULL, &code);
+    if (!code)
+        return heap->segment_blocks && !heap->geometry.frames ? clumpi_segments_open(heap)
+                                                              : CLUMP_OK;
     heap->buffer = NULL;
     return clumpi_fail_cl(&c->error, "clCreateBuffer", code, "%llu bytes for a heap",
-                          (unsigned long long)heap->geometry.bytes);
+                          (unsigned long long)bytes);
+}
+
+static int is_no_room(const clump_context *c, clump_status status) {
+    return status == CLUMP_ERR_CL && clumpi_is_no_room(c->error.cl_code);
 }
 
 /* Says what is wrong with the size, if that is why the buffer could not be made or first used. It is
  * tried and not computed: some devices give more than they say. */
-static clump_status explain_size(clump_context *c, uint64_t bytes, clump_status status) {
+static clump_status explain_size(const clump_heap *heap, uint64_t bytes, int is_one,
+                                 clump_status status) {
+    clump_context *c = heap->context;
+    const int is_split = heap->segment_blocks && !heap->geometry.frames;
     clump_error *e = &c->error;
-    if (status != CLUMP_ERR_CL || !clumpi_is_no_room(e->cl_code)) return status;
+    if (!is_no_room(c, status)) return status;
     const clump_capabilities *device = &c->capabilities;
     clumpi_fail_cl(
         e, e->call, e->cl_code,
         "no room for a heap of %llu bytes; the device has %llu, and says that one buffer "
-        "can have %llu: ask for no more than that, with `bytes` or a smaller "
-        "`device_share`, or release other buffers",
+        "can have %llu%s: ask for less, with `bytes` or a smaller `device_share`, or release "
+        "other buffers",
         (unsigned long long)bytes, (unsigned long long)device->memory_bytes,
-        (unsigned long long)device->allocation_bytes);
+        (unsigned long long)device->allocation_bytes,
+        is_split ? ", so several were tried"
+        : is_one ? ", and this heap must be in one"
+        : device->pointers & CLUMP_POINTERS_SVM
+            ? ""
+            : ", and several need shared virtual memory (OpenCL 2.0), which it lacks");
     return e->status = CLUMP_ERR_CAPACITY;
 }
 
@@ -165,39 +201,64 @@ static clump_status take_from_source(clump_heap *heap, clumpi_buffer_source *sou
     return status;
 }
 
+/* Geometry and layout. */
+static clump_status lay_out(clump_heap *heap, uint64_t bytes, uint32_t block_rows,
+                            clumpi_extras extras) {
+    clump_context *c = heap->context;
+    clumpi_geometry *g = &heap->geometry;
+    clump_status status = clumpi_geometry_compute(
+        heap->schema, bytes, block_rows, (uint32_t)c->sizes.scan_groups,
+        (uint32_t)(c->sizes.do_all_global / c->sizes.do_all_local), extras, g, &c->error);
+    if (status) return status;
+    heap->has_ref_arrays = find_ref_arrays(heap);
+    heap->segment_blocks = g->segment_blocks;
+    uint32_t block_bytes = g->header.granule_bytes * g->header.block_granules;
+    heap->layout = (clump_heap_layout){
+        .bytes = g->frames ? g->frames * (uint64_t)block_bytes : g->bytes,
+        .metadata_bytes = (uint64_t)g->header.first_block * block_bytes,
+        .granule_bytes = g->header.granule_bytes,
+        .block_granules = g->header.block_granules,
+        .first_block = g->header.first_block,
+        .block_count = g->header.block_end - g->header.first_block,
+        .buffer_blocks = g->frames ? 0 : g->segment_blocks,
+    };
+    return CLUMP_OK;
+}
+
+/* Memory of its own, ready for objects. */
+static clump_status make_buffers(clump_heap *heap) {
+    clump_status status = make_buffer(heap);
+    return status ? status : initialise(heap);
+}
+
 static clump_status create(const clump_heap_desc *desc, uint64_t bytes, clump_heap *heap) {
     clump_context *c = desc->context;
-    clumpi_geometry *g = &heap->geometry;
     clumpi_extras extras = {.watched = desc->watch_handles != 0, .raw = desc->raw != 0};
-    if (desc->schema && clumpi_schema_find_array(desc->schema, 1)) extras.raw = 1;
+    if (find_growing(desc->schema)) extras.raw = 1;
     clump_status status = desc->schema
                               ? clumpi_schema_copy(desc->schema, &c->allocator, &heap->schema)
                               : clumpi_schema_create_empty(&c->allocator, &heap->schema);
     heap->has_raw = extras.raw;
     if (status) return clumpi_fail(&c->error, status, "no host memory for the heap's schema");
     status = clumpi_checking_open(heap, desc->checked, &extras);
+    extras.evictable_bytes = desc->evictable_bytes;
+    if (desc->buffer_bytes && desc->buffer_bytes < bytes) extras.segment_bytes = desc->buffer_bytes;
+    if (!status) status = lay_out(heap, bytes, desc->block_rows, extras);
     if (status) return status;
-    status = clumpi_geometry_compute(
-        heap->schema, bytes, desc->block_rows, (uint32_t)c->sizes.scan_groups,
-        (uint32_t)(c->sizes.do_all_global / c->sizes.do_all_local), extras, g, &c->error);
-    if (status) return status;
-    heap->has_ref_arrays = find_ref_arrays(heap);
-    uint32_t block_bytes = g->header.granule_bytes * g->header.block_granules;
-    heap->layout = (clump_heap_layout){
-        .bytes = g->bytes,
-        .metadata_bytes = (uint64_t)g->header.first_block * block_bytes,
-        .granule_bytes = g->header.granule_bytes,
-        .block_granules = g->header.block_granules,
-        .first_block = g->header.first_block,
-        .block_count = g->header.block_end - g->header.first_block,
-    };
     if (desc->pool) {
         status = take_from_source(heap, source_of(desc->pool));
         return status ? status : initialise(heap);
     }
-    status = make_buffer(heap);
-    if (!status) status = initialise(heap);
-    return explain_size(c, bytes, status);
+    status = make_buffers(heap);
+    const int is_one = extras.raw || extras.segment_bytes || extras.evictable_bytes;
+    if (is_no_room(c, status) && !is_one && c->capabilities.pointers & CLUMP_POINTERS_SVM &&
+        bytes > c->capabilities.allocation_bytes) {
+        clumpi_buffer_release(c, &heap->buffer);
+        extras.segment_bytes = c->capabilities.allocation_bytes;
+        status = lay_out(heap, bytes, desc->block_rows, extras);
+        if (!status) status = make_buffers(heap);
+    }
+    return explain_size(heap, bytes, extras.raw || extras.evictable_bytes, status);
 }
 
 clump_status clump_heap_create(const clump_heap_desc *desc, clump_heap **heap) {
@@ -233,6 +294,8 @@ void clump_heap_destroy(clump_heap *heap) {
     clumpi_refs_clear(heap);
     if (heap->buffer) c->cl.Finish(c->queue);
     clumpi_attachments_release(&heap->attachments, c);
+    clumpi_away_close(heap);
+    clumpi_segments_close(heap);
     if (heap->source)
         heap->source->give_back(heap->source, heap->source_number);
     else
@@ -252,6 +315,16 @@ const clump_schema *clump_heap_get_schema(const clump_heap *heap) {
 
 cl_mem clump_heap_get_buffer(const clump_heap *heap) {
     return heap->buffer;
+}
+
+clump_status clump_heap_set_kernel(clump_heap *heap, cl_kernel kernel) {
+    if (!heap) return CLUMP_ERR_USAGE;
+    clump_context *c = heap->context;
+    if (!kernel)
+        return clumpi_fail(&c->error, CLUMP_ERR_USAGE, "clump_heap_set_kernel: the kernel is NULL");
+    cl_int code = c->cl.SetKernelArg(kernel, 0, sizeof heap->buffer, &heap->buffer);
+    if (code) return clumpi_fail_cl(&c->error, "clSetKernelArg", code, "the heap parameter");
+    return clumpi_point(c, kernel, &heap->pointed);
 }
 
 void clump_heap_touch(clump_heap *heap) {
@@ -371,7 +444,8 @@ static clump_status report_error(clump_heap *heap, const clumpi_error *errors) {
 /* A free of a slot of raw memory is reported with a reference, as that of an object is: the handle instead. */
 static void name_raw(const clump_heap *heap, clumpi_error *e) {
     const clumpi_header *h = &heap->geometry.header;
-    if (!e->ref || e->class_id < h->first_raw || e->class_id > h->class_count) return;
+    if (!e->ref || !heap->has_raw || e->class_id < h->first_raw || e->class_id > h->class_count)
+        return;
     e->ref =
         (clumpi_u32)(((uint64_t)(e->ref >> 6) * h->granule_bytes +
                       (uint64_t)(e->ref & 63) * heap->geometry.classes[e->class_id].slot_bytes) /

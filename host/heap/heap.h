@@ -21,6 +21,7 @@
 #include "clump/run.h"
 #include "clump/structs.h"
 #include "core/core.h"
+#include "core/pointers.h"
 #include "schema/schema.h"
 
 #define CLUMPI_HEAP_KERNELS(X)                                                                     \
@@ -36,10 +37,12 @@
     X(rank_write)                                                                                  \
     X(field_copy)                                                                                  \
     X(watch_settle)                                                                                \
-    X(watch_set)
+    X(watch_set)                                                                                   \
+    X(segment_set)
 enum { CLUMPI_HEAP_KERNELS(CLUMPI_KERNEL_INDEX) };
 extern const clumpi_library clumpi_heap_library;
-#define CLUMPI_HEAP_KERNEL(name) ((clumpi_kernel_id){&clumpi_heap_library, CLUMPI_KERNEL_##name})
+#define CLUMPI_HEAP_KERNEL(name)                                                                   \
+    ((clumpi_kernel_id){&clumpi_heap_library, CLUMPI_KERNEL_##name, NULL})
 
 /* A program of their own: most who use a heap never check it. */
 #define CLUMPI_CHECK_KERNELS(X)                                                                    \
@@ -51,7 +54,8 @@ extern const clumpi_library clumpi_heap_library;
     X(repair_hints)
 enum { CLUMPI_CHECK_KERNELS(CLUMPI_KERNEL_INDEX) };
 extern const clumpi_library clumpi_check_library;
-#define CLUMPI_CHECK_KERNEL(name) ((clumpi_kernel_id){&clumpi_check_library, CLUMPI_KERNEL_##name})
+#define CLUMPI_CHECK_KERNEL(name)                                                                  \
+    ((clumpi_kernel_id){&clumpi_check_library, CLUMPI_KERNEL_##name, NULL})
 
 /* Likewise: only those who read or write objects as structs need it. */
 #define CLUMPI_STRUCT_KERNELS(X)                                                                   \
@@ -61,7 +65,17 @@ extern const clumpi_library clumpi_check_library;
 enum { CLUMPI_STRUCT_KERNELS(CLUMPI_KERNEL_INDEX) };
 extern const clumpi_library clumpi_struct_library;
 #define CLUMPI_STRUCT_KERNEL(name)                                                                 \
-    ((clumpi_kernel_id){&clumpi_struct_library, CLUMPI_KERNEL_##name})
+    ((clumpi_kernel_id){&clumpi_struct_library, CLUMPI_KERNEL_##name, NULL})
+
+/* Likewise: only heaps whose blocks can be evicted need it. */
+#define CLUMPI_EVICT_KERNELS(X)                                                                    \
+    X(evict_pack)                                                                                  \
+    X(evict_fill)                                                                                  \
+    X(evict_swap)
+enum { CLUMPI_EVICT_KERNELS(CLUMPI_KERNEL_INDEX) };
+extern const clumpi_library clumpi_evict_library;
+#define CLUMPI_EVICT_KERNEL(name)                                                                  \
+    ((clumpi_kernel_id){&clumpi_evict_library, CLUMPI_KERNEL_##name, NULL})
 
 /* Likewise: only checked heaps need it. */
 #define CLUMPI_CHECKED_KERNELS(X)                                                                  \
@@ -74,7 +88,7 @@ extern const clumpi_library clumpi_struct_library;
 enum { CLUMPI_CHECKED_KERNELS(CLUMPI_KERNEL_INDEX) };
 extern const clumpi_library clumpi_checked_library;
 #define CLUMPI_CHECKED_KERNEL(name)                                                                \
-    ((clumpi_kernel_id){&clumpi_checked_library, CLUMPI_KERNEL_##name})
+    ((clumpi_kernel_id){&clumpi_checked_library, CLUMPI_KERNEL_##name, NULL})
 
 /* Geometry of a heap: sizes of rows and blocks, places of the metadata. Computed from schema, bytes
  * and desc alone (geometry.c), so that it can be tested without a device. */
@@ -82,6 +96,9 @@ typedef struct clumpi_geometry {
     uint64_t bytes;
     clumpi_header header;                   /* as it goes to the device */
     clumpi_class classes[CLUMPI_CLASS_IDS]; /* likewise */
+    uint32_t segment_blocks;                /* 0: one buffer has all blocks */
+    uint32_t
+        frames; /* blocks that there is memory for, with the spare one, if some have none; else 0 */
     clumpi_checks checked; /* likewise, but findings; events is 0 if the heap is not checked */
     int has_generations;   /* if there are bits for them */
 } clumpi_geometry;
@@ -101,6 +118,7 @@ struct clump_refs {
 
 typedef struct clumpi_handles clumpi_handles;
 typedef struct clumpi_checking clumpi_checking;
+typedef struct clumpi_away clumpi_away;
 
 struct clump_heap {
     clump_context *context;
@@ -109,6 +127,12 @@ struct clump_heap {
     clumpi_geometry geometry;
     clump_heap_layout layout;
     cl_mem buffer;
+    clumpi_away *away; /* NULL: all blocks have memory */
+    uint32_t
+        segment_blocks; /* of a heap in segments (segments.c): blocks of each; 0: the buffer has all */
+    uint32_t segment_count;
+    clumpi_pointers *segments;      /* their memory; that of number 0 is the buffer */
+    clumpi_pointed pointed;         /* the pointers to it */
     clumpi_buffer_source *source;   /* that the buffer is from, or NULL */
     uint64_t source_number;         /* by which it knows the buffer */
     int list_valid;                 /* the list in the buffer matches the objects */
@@ -133,6 +157,7 @@ struct clump_program {
     uint32_t users;       /* the caller, until it destroys it; kernels */
     clump_schema *schema; /* what the source was generated from */
     uint32_t granule_bytes, block_granules;
+    uint32_t segment_blocks, at_segments;
     uint32_t checks;    /* of the heap that it was made for */
     int has_raw;        /* likewise */
     char *name;         /* of its source */
@@ -190,6 +215,35 @@ clump_status clumpi_run_on_heap(clump_heap *heap, clumpi_kernel_id id, size_t gl
 void *clumpi_heap_keep(clump_heap *heap, const void *key, size_t bytes,
                        void (*release)(clumpi_attachment *, clump_context *));
 
+/* ---- segments.c ---- */
+
+/* The memory of the segments after the first; and the table that leads to it. The heap says how many blocks a segment has. On
+ * failure what is there is released with the heap. */
+clump_status clumpi_segments_open(clump_heap *heap);
+clump_status clumpi_segments_write(clump_heap *heap); /* after the header */
+void clumpi_segments_close(clump_heap *heap);
+
+/* Bytes of a segment; of a heap in one buffer, of that buffer. */
+uint64_t clumpi_segment_bytes(const clump_heap *heap);
+
+/* Write to the last bytes of each buffer. */
+clump_status clumpi_buffers_touch(clump_heap *heap);
+
+/* Memory of blocks, by its offset as if the heap were one buffer. Blocks, after everything that was enqueued. */
+clump_status clumpi_blocks_read(const clump_heap *heap, uint64_t offset, uint64_t bytes,
+                                void *data);
+clump_status clumpi_blocks_write(const clump_heap *heap, uint64_t offset, uint64_t bytes,
+                                 const void *data);
+
+/* ---- evict.c ---- */
+
+/* The last step of making a heap some of whose blocks have no memory. */
+clump_status clumpi_away_open(clump_heap *heap);
+void clumpi_away_close(clump_heap *heap);
+
+/* Fails, in words, if objects are evicted: for calls that have to see all of them. */
+clump_status clumpi_away_refuse(const clump_heap *heap, const char *call);
+
 /* ---- geometry.c ---- */
 
 /* Units of the null row before the header: 64 times the largest object. */
@@ -197,10 +251,12 @@ uint32_t clumpi_header_at(const clump_schema *schema);
 
 /* What a heap has besides. All zero: nothing. */
 typedef struct clumpi_extras {
-    int watched;     /* bits for handles */
-    uint32_t events; /* of a checked heap, a power of two; 0: it is not checked */
-    int generations; /* of its slots, if there are bits for them */
-    int raw;         /* classes of raw memory after those of the schema */
+    int watched;              /* bits for handles */
+    uint32_t events;          /* of a checked heap, a power of two; 0: it is not checked */
+    int generations;          /* of its slots, if there are bits for them */
+    int raw;                  /* classes of raw memory after those of the schema */
+    uint64_t segment_bytes;   /* the largest buffer; 0: one has all */
+    uint64_t evictable_bytes; /* of blocks beside those that `bytes` has memory for; 0: none */
 } clumpi_extras;
 
 /* What clump_heap_create() decides. `schema` is laid out as the heap will be. Fails with CLUMP_ERR_CAPACITY and

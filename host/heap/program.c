@@ -26,10 +26,11 @@ static clumpi_u32 part_bytes(const clumpi_geometry *g) {
 /* Returns where the user's part stands. */
 static clumpi_user_part append_program(clumpi_text *t, const clump_program_desc *desc,
                                        const char *name, size_t *user_at) {
-    static const char *const files[] = {
-        "cl/core/layout.h",  "cl/core/prelude.clh",   "cl/core/bitmap.clh",
-        "cl/core/block.clh", "cl/core/reserve.clh",   "cl/core/alloc.clh",
-        "cl/core/lanes.clh", "cl/api/device_api.clh", "cl/api/staged.clh"};
+    static const char *const files[] = {"cl/core/layout.h",      "cl/core/prelude.clh",
+                                        "cl/core/bitmap.clh",    "cl/core/segments.clh",
+                                        "cl/core/block.clh",     "cl/core/reserve.clh",
+                                        "cl/core/alloc.clh",     "cl/core/lanes.clh",
+                                        "cl/api/device_api.clh", "cl/api/staged.clh"};
     static const char *const of_raw[] = {
         "cl/core/runs.clh"}; /* raw.clh says to others what they lack */
     static const char *const raw[] = {"cl/api/raw.clh"};
@@ -46,6 +47,12 @@ static clumpi_user_part append_program(clumpi_text *t, const clump_program_desc 
                        "#define CLUMPI_HAVE_RAW %d\n",
                        g->header.self_at, g->header.granule_bytes, part_bytes(g),
                        g->header.block_granules, desc->heap->has_raw);
+    if (g->segment_blocks)
+        clumpi_text_append(t,
+                           "#define CLUMPI_SEGMENTS 1\n"
+                           "#define CLUMPI_SEGMENTS_AT %uul\n"
+                           "#define CLUMPI_SEGMENT_GRANULES %uu\n",
+                           g->header.at_segments, g->segment_blocks * g->header.block_granules);
     clumpi_source_append(t, files, sizeof files / sizeof *files);
     if (desc->heap->has_raw) clumpi_source_append(t, of_raw, sizeof of_raw / sizeof *of_raw);
     clumpi_source_append(t, raw, sizeof raw / sizeof *raw);
@@ -194,6 +201,8 @@ clump_status clump_program_create(const clump_program_desc *desc, clump_program 
     clumpi_context_use(c);
     p->granule_bytes = desc->heap->layout.granule_bytes;
     p->block_granules = desc->heap->layout.block_granules;
+    p->segment_blocks = desc->heap->segment_blocks;
+    p->at_segments = desc->heap->geometry.header.at_segments;
     p->checks = desc->heap->checks;
     p->has_raw = desc->heap->has_raw;
     status = create(desc, p);

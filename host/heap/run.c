@@ -96,7 +96,9 @@ clump_status clump_heap_reserve(clump_heap *heap, const char *class_name, uint64
 /* Can the program run on the heap: same classes, same geometry? */
 static int same_layout(const clump_heap *heap, const clump_program *p) {
     if (heap->context != p->context || heap->layout.granule_bytes != p->granule_bytes ||
-        heap->layout.block_granules != p->block_granules || heap->has_raw != p->has_raw)
+        heap->layout.block_granules != p->block_granules || heap->has_raw != p->has_raw ||
+        heap->segment_blocks != p->segment_blocks ||
+        heap->geometry.header.at_segments != p->at_segments)
         return 0;
     uint32_t count = clump_schema_get_class_count(heap->schema);
     if (count != clump_schema_get_class_count(p->schema)) return 0;
@@ -151,15 +153,16 @@ clump_status clumpi_run_prepare(clump_heap *heap, clump_kernel *k, const clump_s
                            call);
     status = k->fused ? clumpi_fused_prepare(heap, k, call) : clumpi_args_check(k, call);
     if (status) return status;
-    cl_int code = c->cl.SetKernelArg(k->kernel, 0, sizeof heap->buffer, &heap->buffer);
-    if (!code && k->numbered) {
+    status = clump_heap_set_kernel(heap, k->kernel);
+    if (!status && k->numbered) {
         const clumpi_header *h = &heap->geometry.header;
         clumpi_numbers numbers = {h->at_list_rows, h->at_list_masks, h->at_list_index,
                                   h->at_list_begin, h->at_list_full};
-        code = c->cl.SetKernelArg(k->kernel, 1, sizeof numbers, &numbers);
+        cl_int code = c->cl.SetKernelArg(k->kernel, 1, sizeof numbers, &numbers);
+        if (code)
+            status = clumpi_fail_cl(&c->error, "clSetKernelArg", code, "the numbers' parameter");
     }
-    if (code) return clumpi_fail_cl(&c->error, "clSetKernelArg", code, "the heap parameter");
-    return CLUMP_OK;
+    return status;
 }
 
 /* List, then the kernel. */

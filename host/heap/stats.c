@@ -58,6 +58,7 @@ clump_status clump_heap_calc_stats(clump_heap *heap, clump_heap_stats *heap_stat
     if (status) return status;
     clump_heap_stats sum = {.blocks = heap->layout.block_count,
                             .free_blocks = counts.classes[0].blocks};
+    if (heap->geometry.frames) sum.blocks = heap->geometry.frames - 1 - heap->layout.first_block;
     for (uint32_t id = 1; id <= count; id++) {
         clump_class_stats s = class_stats(heap, id, &counts.classes[id]);
         sum.objects += s.objects;
@@ -66,6 +67,7 @@ clump_status clump_heap_calc_stats(clump_heap *heap, clump_heap_stats *heap_stat
     }
     sum.fragmentation = fragmentation(sum.objects, sum.slots);
     for (uint32_t id = count + 1; id <= heap->geometry.header.class_count; id++) {
+        if (heap->geometry.classes[id].is_away) continue;
         sum.raw_blocks += counts.classes[id].blocks;
         sum.raw_bytes +=
             (uint64_t)counts.classes[id].objects * heap->geometry.classes[id].slot_bytes;

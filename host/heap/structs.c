@@ -11,9 +11,9 @@
 #include "heap/dense.h"
 
 static const char *const kernel_files[] = {
-    "cl/core/layout.h",  "cl/core/prelude.clh", "cl/core/bitmap.clh",
-    "cl/core/block.clh", "cl/core/reserve.clh", "cl/core/alloc.clh",
-    "cl/core/scan.clh",  "cl/heap/layout.h",    "cl/heap/structs.cl"};
+    "cl/core/layout.h",  "cl/core/prelude.clh", "cl/core/bitmap.clh", "cl/core/segments.clh",
+    "cl/core/block.clh", "cl/core/reserve.clh", "cl/core/alloc.clh",  "cl/core/scan.clh",
+    "cl/heap/layout.h",  "cl/heap/structs.cl"};
 static const char *const kernel_names[] = {CLUMPI_STRUCT_KERNELS(CLUMPI_KERNEL_NAME)};
 const clumpi_library clumpi_struct_library = CLUMPI_LIBRARY(NULL, NULL);
 

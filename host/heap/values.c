@@ -206,6 +206,11 @@ clump_status clumpi_ref_check(clump_heap *heap, clump_ref ref, clumpi_u32 first,
         live &= !is_old;
     }
     if (live) return CLUMP_OK;
+    if (state && heap->geometry.classes[state >> CLUMPI_CLASS_SHIFT].is_away)
+        return clumpi_fail(&c->error, CLUMP_ERR_REFERENCE,
+                           "reference 0x%08x names an evicted object, or none: clump_heap_fetch() "
+                           "brings evicted ones back",
+                           ref);
     clump_class_info info;
     clump_schema_get_class(heap->schema, first, &info);
     int any = first == 1 && last == clumpi_object_classes(heap);
@@ -234,7 +239,7 @@ clump_status clump_heap_read_object_field(clump_heap *heap, clump_ref ref, const
     uint64_t offset = 0;
     clump_status status = locate(heap, ref, class_name, field, index, value,
                                  "clump_heap_read_object_field needs a place", 0, &t, &offset);
-    return status ? status : clumpi_read(heap->context, heap->buffer, offset, t.bytes, value);
+    return status ? status : clumpi_blocks_read(heap, offset, t.bytes, value);
 }
 
 clump_status clump_heap_write_object_field(clump_heap *heap, clump_ref ref, const char *class_name,
@@ -243,5 +248,5 @@ clump_status clump_heap_write_object_field(clump_heap *heap, clump_ref ref, cons
     uint64_t offset = 0;
     clump_status status = locate(heap, ref, class_name, field, index, value,
                                  "clump_heap_write_object_field needs a value", 1, &t, &offset);
-    return status ? status : clumpi_write(heap->context, heap->buffer, offset, t.bytes, value);
+    return status ? status : clumpi_blocks_write(heap, offset, t.bytes, value);
 }

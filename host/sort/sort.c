@@ -8,9 +8,9 @@
 
 #include <stddef.h>
 
-static const char *const kernel_files[] = {"cl/core/layout.h",   "cl/core/prelude.clh",
-                                           "cl/core/bitmap.clh", "cl/core/scan.clh",
-                                           "cl/sort/layout.h",   "cl/sort/sort.cl"};
+static const char *const kernel_files[] = {
+    "cl/core/layout.h", "cl/core/prelude.clh", "cl/core/bitmap.clh", "cl/core/segments.clh",
+    "cl/core/scan.clh", "cl/sort/layout.h",    "cl/sort/sort.cl"};
 static const char *const kernel_names[] = {CLUMPI_SORT_KERNELS(CLUMPI_KERNEL_NAME)};
 const clumpi_library clumpi_sort_library = CLUMPI_LIBRARY(NULL, NULL);
 

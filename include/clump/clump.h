@@ -23,6 +23,7 @@
 #include "clump/compactor.h"
 #include "clump/context.h"
 #include "clump/defrag.h"
+#include "clump/evict.h"
 #include "clump/export.h"
 #include "clump/extract.h"
 #include "clump/fuse.h"

@@ -1,8 +1,12 @@
-/* A heap: objects of the classes of a schema, in one OpenCL buffer.
+/* A heap: objects of the classes of a schema, in one OpenCL buffer, or in several if one cannot be so large.
  *
- * The buffer holds blocks of one class each, their rows of 64 slots, allocation bitmaps and hints;
+ * It holds blocks of one class each, their rows of 64 slots, allocation bitmaps and hints;
  * docs/internals/core.md has the picture. Objects are made and freed by kernels (program.h, run.h); the
  * calls here create the heap, look into it and move field values between host and device.
+ *
+ * A heap of several buffers is used as any other. The buffers after the first are shared virtual memory (OpenCL 2.0; coarse-grained
+ * buffers), since these may refer to each other. Each access to an object looks up where its buffer is, at a cost that
+ * docs/measurements/allocation.md has; a heap in one buffer does not pay for that. It has no raw memory, nor arrays that grow.
  *
  * A reference (clump_ref) is 32 bits: granule index << 6 | slot; 0 is null. It stays valid until
  * its object is freed or the heap is compacted.
@@ -33,8 +37,12 @@ typedef struct clump_heap_desc {
         *schema;         /* sealed; copied as far as the heap needs it. NULL: no classes, for a
                                    heap of raw memory only */
     uint64_t bytes;      /* all device memory the heap takes, metadata included */
-    double device_share; /* instead of bytes: share of the device's memory, 0 < s <= 1. One
-                                   buffer may have less than all (allocation_bytes of context.h) */
+    double device_share; /* instead of bytes: share of the device's memory, 0 < s <= 1 */
+    uint64_t
+        buffer_bytes; /* the largest buffer: a larger heap has several. 0: one buffer, or, where the device
+                                   gives none of that size, buffers of its allocation_bytes (context.h) */
+    uint64_t evictable_bytes; /* how much more than `bytes` objects may take, of which as much is evicted (evict.h). 0: nothing can
+                                   be. Not with raw memory, checked, watch_handles, pool or buffer_bytes */
     uint32_t block_rows; /* rows of 64 objects of the smallest class in a block, 1 .. 64;
                                    0: chosen from `bytes`. Wide blocks allocate faster, narrow ones
                                    fragment less */
@@ -49,15 +57,16 @@ typedef struct clump_heap_desc {
                                    back to it. NULL: an own buffer */
 } clump_heap_desc;
 
-/* Where things lie. Fixed at creation; two heaps with equal granule_bytes and block_granules and
+/* Where things lie. Fixed at creation; two heaps with equal granule_bytes, block_granules and buffer_blocks and
  * the same schema can run the same programs. */
 typedef struct clump_heap_layout {
-    uint64_t bytes;          /* of the buffer */
+    uint64_t bytes;          /* of all buffers */
     uint64_t metadata_bytes; /* of these: header, states, bitmaps, lists, in whole blocks */
     uint32_t granule_bytes;  /* S: unit in which references count */
     uint32_t block_granules; /* G */
     uint32_t first_block;    /* blocks below hold the metadata */
-    uint32_t block_count;    /* usable blocks */
+    uint32_t block_count;    /* usable blocks; with evictable_bytes, also those without memory */
+    uint32_t buffer_blocks;  /* blocks of each buffer, if the heap has several; else 0 */
 } clump_heap_layout;
 
 /* CONSTRUCTOR. Reserve the buffer and initialise it on the device.
@@ -79,11 +88,16 @@ CLUMP_API const clump_heap_layout *clump_heap_get_layout(const clump_heap *heap)
 /* The heap's copy of its schema, for look-ups by name. Lives as long as the heap. */
 CLUMP_API const clump_schema *clump_heap_get_schema(const clump_heap *heap);
 
-/* The buffer. Not retained for the caller. It is the first argument of kernels that the caller builds and launches by
+/* The buffer, or the first of several. Not retained for the caller. It is the first argument of kernels that the caller builds and launches by
  * OpenCL itself, from clump_program_get_source() and clump_program_get_options(): those without loops over
  * objects and without CLUMP_NUMBERS, since the list of objects is made by the calls of run.h. After such a kernel
  * allocated or freed, call clump_heap_touch(). */
 CLUMP_API cl_mem clump_heap_get_buffer(const clump_heap *heap);
+
+/* METHOD. Set the heap as the first argument of such a kernel, and tell OpenCL of the heap's other buffers, if it has several. A
+ * kernel keeps both until it is made ready for another heap.
+ * Blocks: no. Returns CLUMP_OK; CLUMP_ERR_USAGE no kernel; CLUMP_ERR_CL. Threads: as for the heap; the kernel is changed. */
+CLUMP_API clump_status clump_heap_set_kernel(clump_heap *heap, cl_kernel kernel);
 
 /* Tell the heap that its objects may have changed: the next do-all enumerates anew. */
 CLUMP_API void clump_heap_touch(clump_heap *heap);

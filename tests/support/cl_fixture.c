@@ -229,16 +229,36 @@ static clump_schema *parse(const char *text) {
     return schema;
 }
 
-clump_heap *cl_fixture_heap_as(const cl_fixture *f, const char *schema,
-                               const clump_heap_desc *like) {
+/* With CLUMP_TEST_BUFFERS, about as many. The sizes are powers of two, so that heaps of similar sizes have buffers of the
+ * same, and programs in common. 0 without. */
+static uint64_t wanted_buffer(uint64_t bytes) {
+    const char *wanted = getenv("CLUMP_TEST_BUFFERS");
+    unsigned long count = wanted ? strtoul(wanted, NULL, 10) : 0;
+    uint64_t size = count ? 1 << 16 : 0;
+    while (count && size * count < bytes) size *= 2;
+    return size;
+}
+
+static clump_heap *make_heap(const cl_fixture *f, const char *schema, const clump_heap_desc *like,
+                             uint64_t buffer_bytes) {
     clump_schema *s = parse(schema);
     clump_heap *heap;
     clump_heap_desc desc = *like;
     desc.context = f->clump;
     desc.schema = s;
-    CHECK_OK(f, clump_heap_create(&desc, &heap));
+    if (!desc.pool && !desc.raw && !clumpi_schema_find_array(s, 1))
+        desc.buffer_bytes = buffer_bytes;
+    clump_status status;
+    while ((status = clump_heap_create(&desc, &heap)) == CLUMP_ERR_CAPACITY && desc.buffer_bytes)
+        desc.buffer_bytes = desc.buffer_bytes < desc.bytes ? 2 * desc.buffer_bytes : 0;
+    CHECK_OK(f, status);
     clump_schema_destroy(s);
     return heap;
+}
+
+clump_heap *cl_fixture_heap_as(const cl_fixture *f, const char *schema,
+                               const clump_heap_desc *like) {
+    return make_heap(f, schema, like, wanted_buffer(like->bytes));
 }
 
 clump_heap *cl_fixture_heap(const cl_fixture *f, const char *schema, uint64_t bytes,
@@ -291,7 +311,9 @@ clump_heap *cl_fixture_heap_of_blocks(const cl_fixture *f, const char *schema, u
         bytes = fewer;
     }
     clump_schema_destroy(s);
-    clump_heap *heap = cl_fixture_heap(f, schema, bytes, block_rows);
+    /* In one buffer: a table of several would take a block. */
+    clump_heap *heap =
+        make_heap(f, schema, &(clump_heap_desc){.bytes = bytes, .block_rows = block_rows}, 0);
     assert_int_equal(clump_heap_get_layout(heap)->block_count, blocks);
     return heap;
 }
@@ -380,4 +402,12 @@ void cl_fixture_read(const cl_fixture *f, cl_mem buffer, void *data, size_t byte
     CHECK_CL(clFinish(f->queue));
     if (bytes)
         CHECK_CL(clEnqueueReadBuffer(f->queue, buffer, CL_TRUE, 0, bytes, data, 0, NULL, NULL));
+}
+
+void cl_fixture_heap_read(const clump_heap *heap, void *image) {
+    assert_int_equal(clumpi_blocks_read(heap, 0, heap->layout.bytes, image), CLUMP_OK);
+}
+
+void cl_fixture_heap_write(const clump_heap *heap, const void *image) {
+    assert_int_equal(clumpi_blocks_write(heap, 0, heap->layout.bytes, image), CLUMP_OK);
 }

@@ -6,7 +6,8 @@
  *
  * CLUMP_SUBGROUPS=1: the library takes the device for a GPU, so it uses sub-groups; skipped if the device
  * lists none. CLUMP_PERSONALITY, cpu or gpu, chooses the kernels (clump_context_desc.personality). CLUMP_CACHE names
- * the folder where programs are kept; without it they are not.
+ * the folder where programs are kept; without it they are not. CLUMP_TEST_BUFFERS: in about so many buffers heaps are, if their
+ * first one has room for the metadata, except those of a given number of blocks, or with raw memory.
  *
  * A check that fails ends the running cmocka test, and outside of one the program. What a failed
  * test leaves behind is not released.
@@ -152,6 +153,10 @@ void cl_fixture_kit_close(cl_fixture_kit *kit);
 cl_mem cl_fixture_buffer(const cl_fixture *f, const void *data, size_t bytes);
 void cl_fixture_write(const cl_fixture *f, cl_mem buffer, const void *data, size_t bytes);
 void cl_fixture_read(const cl_fixture *f, cl_mem buffer, void *data, size_t bytes);
+
+/* All bytes of a heap, of all its buffers. */
+void cl_fixture_heap_read(const clump_heap *heap, void *image);
+void cl_fixture_heap_write(const clump_heap *heap, const void *image);
 
 /* Set a parameter from an lvalue. */
 #define SET_ARG(f, kernel, index, value)                                                           \

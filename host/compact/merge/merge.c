@@ -6,8 +6,9 @@
 #include "compact/merge/merge.h"
 
 static const char *const kernel_files[] = {
-    "cl/core/layout.h", "cl/core/prelude.clh", "cl/core/bitmap.clh",  "cl/core/block.clh",
-    "cl/core/scan.clh", "cl/compact/layout.h", "cl/compact/plan.clh", "cl/compact/merge/merge.cl"};
+    "cl/core/layout.h",     "cl/core/prelude.clh", "cl/core/bitmap.clh",
+    "cl/core/segments.clh", "cl/core/block.clh",   "cl/core/scan.clh",
+    "cl/compact/layout.h",  "cl/compact/plan.clh", "cl/compact/merge/merge.cl"};
 static const char *const kernel_names[] = {CLUMPI_MERGE_KERNELS(CLUMPI_KERNEL_NAME)};
 const clumpi_library clumpi_merge_library = CLUMPI_LIBRARY(NULL, NULL);
 

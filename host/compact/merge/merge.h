@@ -18,7 +18,8 @@
     X(merge_record)
 enum { CLUMPI_MERGE_KERNELS(CLUMPI_KERNEL_INDEX) };
 extern const clumpi_library clumpi_merge_library;
-#define CLUMPI_MERGE_KERNEL(name) ((clumpi_kernel_id){&clumpi_merge_library, CLUMPI_KERNEL_##name})
+#define CLUMPI_MERGE_KERNEL(name)                                                                  \
+    ((clumpi_kernel_id){&clumpi_merge_library, CLUMPI_KERNEL_##name, NULL})
 
 /* CLUMP_ERR_USAGE if the records of one source do not fit in local memory. */
 clump_status clumpi_merge_check(const clumpi_compaction *r);

@@ -38,7 +38,7 @@ static world *world_of(cl_fixture *f, clump_heap *heap, uint64_t seed) {
     w->bytes = clump_heap_get_layout(heap)->bytes;
     w->pristine = malloc(w->bytes);
     assert_non_null(w->pristine);
-    cl_fixture_read(f, clump_heap_get_buffer(heap), w->pristine, w->bytes);
+    cl_fixture_heap_read(heap, w->pristine);
     w->random = seed;
     return w;
 }
@@ -176,7 +176,7 @@ snapshot *snapshot_new(const world *w, const uint8_t *image) {
     if (image) {
         memcpy(s->image, image, w->bytes);
     } else {
-        cl_fixture_read(w->f, clump_heap_get_buffer(w->heap), s->image, w->bytes);
+        cl_fixture_heap_read(w->heap, s->image);
         decode(s);
     }
     return s;
@@ -198,6 +198,6 @@ void snapshot_drop(snapshot *s) {
 void snapshot_put(world *w, snapshot *s) {
     clumpi_header *header = (clumpi_header *)words_at(w, s->image, w->h->self_at);
     header->epoch = ++w->epoch; /* nothing is known to be exhausted */
-    cl_fixture_write(w->f, clump_heap_get_buffer(w->heap), s->image, w->bytes);
+    cl_fixture_heap_write(w->heap, s->image);
     clump_heap_touch(w->heap);
 }

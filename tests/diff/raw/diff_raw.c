@@ -237,7 +237,7 @@ static void check_world(world *w) {
     cl_fixture_read(f, w->places, w->table, sizeof w->table);
     uint8_t *image = malloc(layout->bytes);
     assert_non_null(image);
-    cl_fixture_read(f, clump_heap_get_buffer(w->heap), image, layout->bytes);
+    cl_fixture_heap_read(w->heap, image);
     static place sorted[PLACES];
     uint32_t live = 0;
     for (uint32_t k = 0; k < PLACES; k++) {

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "heap/heap.h"
 #include "saved_heap.h"
 
 static cl_fixture on;
@@ -90,8 +91,7 @@ static clump_heap *soiled_heap(const char *text) {
     const size_t bytes = layout->bytes - layout->metadata_bytes;
     uint8_t *soil = malloc(bytes);
     memset(soil, 0x6b, bytes);
-    CHECK_CL(clEnqueueWriteBuffer(on.queue, clump_heap_get_buffer(h), CL_TRUE,
-                                  layout->metadata_bytes, bytes, soil, 0, NULL, NULL));
+    CHECK_OK(&on, clumpi_blocks_write(h, layout->metadata_bytes, bytes, soil));
     free(soil);
     return h;
 }

@@ -75,7 +75,7 @@ static int tear_down(void **state) {
 }
 
 static void fetch(uint8_t *image) {
-    cl_fixture_read(&t.on, clump_heap_get_buffer(t.heap), image, t.bytes);
+    cl_fixture_heap_read(t.heap, image);
 }
 
 #define REFUSED(status, words, call)                                                               \

@@ -74,7 +74,7 @@ static struct {
 /* ---- What must hold after a refused call ----------------------------------------------------- */
 
 static void fetch(uint8_t *image) {
-    cl_fixture_read(&t.on, clump_heap_get_buffer(t.heap), image, t.bytes);
+    cl_fixture_heap_read(t.heap, image);
 }
 
 /* scratch: 1 if the areas in which the library's kernels work may differ. */
@@ -512,7 +512,7 @@ static void memory_runs_out(void **state) {
             clump_ref ref;
             clump_compact_report report;
             clump_refs_desc desc = {.buffer = buffer, .count = OBJECTS};
-            cl_fixture_write(&t.on, clump_heap_get_buffer(t.heap), start, t.bytes);
+            cl_fixture_heap_write(t.heap, start);
             clump_heap_touch(t.heap);
             check_objects();
             cl_fixture_write(&t.on, buffer, t.refs, sizeof t.refs);

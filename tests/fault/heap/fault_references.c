@@ -142,8 +142,7 @@ static struct {
 } t;
 
 static void read_heap(uint8_t *bytes) {
-    CHECK_CL(clEnqueueReadBuffer(t.on.queue, clump_heap_get_buffer(t.heap), CL_TRUE, 0,
-                                 t.heap->layout.bytes, bytes, 0, NULL, NULL));
+    cl_fixture_heap_read(t.heap, bytes);
 }
 
 /* All that the heap's metadata and objects say; below it is the null row, where checked accesses end. */

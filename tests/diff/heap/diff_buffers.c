@@ -1,0 +1,448 @@
+/* Heaps of several buffers against a model: objects in all buffers, with fields of several widths and references across buffers;
+ * after compaction, collection, copies as structs, and one by one from the host. Then what chooses the buffers, what is
+ * refused, and what is left when memory runs out.
+ *
+ * Devices without shared virtual memory only refuse such heaps, which is tested there.
+ *
+ * Read first: include/clump/heap.h, cl/core/segments.clh.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cl_fixture.h"
+#include "clump/collect.h"
+#include "clump/compact.h"
+#include "heap/heap.h"
+
+/* The first buffer has the metadata, which grow with the device. */
+#define BUFFER_BYTES ((UINT64_C(1) << 20) + cl_fixture_small_heap_bytes(on.clump))
+#define HEAP_BYTES (5 * BUFFER_BYTES)
+
+static const char schema_text[] =
+    "abstract class Base { uint id; }\n"
+    "class Node : Base { ref Node next; double weight; uchar tag; uint data[5]; }\n"
+    "class Leaf : Base { ref Node owner; ushort kind; }\n";
+/* Without doubles, for devices that have none. */
+static const char plain_schema_text[] =
+    "abstract class Base { uint id; }\n"
+    "class Node : Base { ref Node next; ulong weight; uchar tag; uint data[5]; }\n"
+    "class Leaf : Base { ref Node owner; ushort kind; }\n";
+
+static const char source[] =
+    "__kernel void make(CLUMP_HEAP, uint count, __global Node *refs) {\n"
+    "    uint i = (uint)get_global_id(0);\n"
+    "    if (i >= count) return;\n"
+    "    Node n = Node_new();\n"
+    "    refs[i] = n;\n"
+    "    if (Node_is_null(n)) return;\n"
+    "    Node_id(n) = i;\n"
+    "    Node_next(n) = Node_null;\n"
+    "    Node_weight(n) = 3 * i;\n"
+    "    Node_tag(n) = (uchar)i;\n"
+    "    for (uint k = 0; k < 5; k++) Node_data(n, k) = i * 5 + k;\n"
+    "}\n"
+    "__kernel void link(CLUMP_HEAP_FIXED, uint count, __global const Node *refs, uint step) {\n"
+    "    uint i = (uint)get_global_id(0);\n"
+    "    if (i < count && !Node_is_null(refs[i])) Node_next(refs[i]) = refs[(i + step) % count];\n"
+    "}\n"
+    "__kernel void drop(CLUMP_HEAP, uint of) {\n"
+    "    CLUMP_FOR_EACH(Node, n)\n"
+    "        if (Node_id(n) % of) Node_free(n);\n"
+    "}\n"
+    "__kernel void check(CLUMP_HEAP_FIXED, __global uint *wrong, uint count, uint of, uint step) "
+    "{\n"
+    "    CLUMP_FOR_EACH(Node, n) {\n"
+    "        uint i = Node_id(n), bad = i % of != 0 || i >= count;\n"
+    "        bad |= Node_weight(n) != 3 * i || Node_tag(n) != (uchar)i;\n"
+    "        for (uint k = 0; k < 5; k++) bad |= Node_data(n, k) != i * 5 + k;\n"
+    "        Node to = Node_next(n);\n"
+    "        if ((i + step) % count % of == 0)\n"
+    "            bad |= Node_is_null(to) || Node_id(to) != (i + step) % count;\n"
+    "        if (bad) atomic_inc(&wrong[0]);\n"
+    "        atomic_inc(&wrong[1]);\n"
+    "    }\n"
+    "}\n";
+
+static cl_fixture on;
+
+/* The buffer that has an object. */
+static uint32_t buffer_of(clump_heap *heap, clump_ref ref) {
+    const clump_heap_layout *l = clump_heap_get_layout(heap);
+    return l->buffer_blocks ? (ref >> 6) / l->block_granules / l->buffer_blocks : 0;
+}
+
+static clump_status create(const char *text, clump_heap_desc desc, clump_heap **heap) {
+    clump_schema *schema;
+    assert_int_equal(clump_schema_parse(text, strlen(text), NULL, &schema, NULL), CLUMP_OK);
+    desc.context = desc.context ? desc.context : on.clump;
+    desc.schema = schema;
+    clump_status status = clump_heap_create(&desc, heap);
+    clump_schema_destroy(schema);
+    return status;
+}
+
+static const char *text_of_device(void) {
+    return on.capabilities->features & CLUMP_FEATURE_FP64 ? schema_text : plain_schema_text;
+}
+
+static int has_pointers(void) {
+    return (on.capabilities->pointers & CLUMP_POINTERS_SVM) != 0;
+}
+
+/* ---- Objects ---------------------------------------------------------------------------------- */
+
+typedef struct nodes {
+    clump_heap *heap;
+    clump_program *program;
+    clump_kernel *make, *link, *drop, *check;
+    cl_mem refs, wrong;
+    uint32_t *values; /* refs, as the host knows them */
+    uint32_t count, step, of;
+} nodes;
+
+static void check_all(nodes *w, const char *when) {
+    uint32_t none[2] = {0, 0}, found[2], left = (w->count + w->of - 1) / w->of;
+    cl_fixture_write(&on, w->wrong, none, sizeof none);
+    SET_ARG(&on, w->check, 0, w->wrong);
+    SET_ARG(&on, w->check, 1, w->count);
+    SET_ARG(&on, w->check, 2, w->of);
+    SET_ARG(&on, w->check, 3, w->step);
+    CHECK_OK(&on, clump_do_all(w->heap, w->check, NULL));
+    cl_fixture_read(&on, w->wrong, found, sizeof found);
+    if (found[0] || found[1] != left)
+        fail_msg("%s: %u of %u objects are wrong, %u are expected", when, found[0], found[1], left);
+    CHECK_HEAP(&on, w->heap);
+}
+
+static void open_nodes(nodes *w, uint64_t buffer_bytes) {
+    memset(w, 0, sizeof *w);
+    clump_heap_desc desc = {.bytes = HEAP_BYTES, .buffer_bytes = buffer_bytes, .block_rows = 8};
+    CHECK_OK(&on, create(text_of_device(), desc, &w->heap));
+    w->program = cl_fixture_program(&on, w->heap, source, NULL, NULL);
+    w->make = cl_fixture_kernel(&on, w->program, "make");
+    w->link = cl_fixture_kernel(&on, w->program, "link");
+    w->drop = cl_fixture_kernel(&on, w->program, "drop");
+    w->check = cl_fixture_kernel(&on, w->program, "check");
+    w->count = (uint32_t)cl_fixture_free_slots(&on, w->heap, "Node");
+    w->step = w->count / 2 + 1; /* to another buffer, for most */
+    w->of = 1;
+    w->values = calloc(w->count, sizeof *w->values);
+    assert_non_null(w->values);
+    w->refs = cl_fixture_buffer(&on, NULL, w->count * sizeof *w->values);
+    w->wrong = cl_fixture_buffer(&on, NULL, 8);
+}
+
+static void close_nodes(nodes *w) {
+    clump_kernel_destroy(w->make);
+    clump_kernel_destroy(w->link);
+    clump_kernel_destroy(w->drop);
+    clump_kernel_destroy(w->check);
+    clump_program_destroy(w->program);
+    clump_heap_destroy(w->heap);
+    clReleaseMemObject(w->refs);
+    clReleaseMemObject(w->wrong);
+    free(w->values);
+}
+
+static void fill(nodes *w) {
+    size_t global = (w->count + 63) / 64 * 64;
+    CHECK_OK(&on, clump_heap_reserve(w->heap, "Node", w->count));
+    SET_ARG(&on, w->make, 0, w->count);
+    SET_ARG(&on, w->make, 1, w->refs);
+    CHECK_OK(&on, clump_launch(w->heap, w->make, global, 64, NULL));
+    SET_ARG(&on, w->link, 0, w->count);
+    SET_ARG(&on, w->link, 1, w->refs);
+    SET_ARG(&on, w->link, 2, w->step);
+    CHECK_OK(&on, clump_launch(w->heap, w->link, global, 64, NULL));
+    cl_fixture_read(&on, w->refs, w->values, w->count * sizeof *w->values);
+}
+
+/* All calls of the host that read or write objects, each held against the model. */
+static void host_calls(nodes *w) {
+    uint64_t count = 0;
+    uint32_t *ids = calloc(w->count, sizeof *ids);
+    clump_ref *refs = calloc(w->count, sizeof *refs);
+    assert_true(ids && refs);
+    CHECK_OK(&on, clump_heap_read_refs(w->heap, "Node", refs, w->count, &count));
+    CHECK_OK(&on, clump_heap_read_field(w->heap, "Node", "id", 0, ids, count));
+    for (uint64_t i = 0; i < count; i += 97) { /* one by one, in each buffer */
+        uint32_t data = 0;
+        CHECK_OK(&on, clump_heap_read_object_field(w->heap, refs[i], "Node", "data", 3, &data));
+        assert_int_equal(data, ids[i] * 5 + 3);
+        data++;
+        CHECK_OK(&on, clump_heap_write_object_field(w->heap, refs[i], "Node", "data", 3, &data));
+        data = 0;
+        CHECK_OK(&on, clump_heap_read_object_field(w->heap, refs[i], "Node", "data", 3, &data));
+        assert_int_equal(data, ids[i] * 5 + 4);
+        data--;
+        CHECK_OK(&on, clump_heap_write_object_field(w->heap, refs[i], "Node", "data", 3, &data));
+    }
+    uint8_t *tags = calloc(w->count, 1);
+    assert_non_null(tags);
+    CHECK_OK(&on, clump_heap_read_field(w->heap, "Node", "tag", 0, tags, count));
+    for (uint64_t i = 0; i < count; i++) {
+        assert_int_equal(tags[i], (uint8_t)ids[i]);
+        tags[i] ^= 0xff;
+    }
+    CHECK_OK(&on, clump_heap_write_field(w->heap, "Node", "tag", 0, tags, count));
+    memset(tags, 0, w->count);
+    CHECK_OK(&on, clump_heap_read_field(w->heap, "Node", "tag", 0, tags, count));
+    for (uint64_t i = 0; i < count; i++) {
+        assert_int_equal(tags[i], (uint8_t)~ids[i]);
+        tags[i] ^= 0xff;
+    }
+    CHECK_OK(&on, clump_heap_write_field(w->heap, "Node", "tag", 0, tags, count));
+    free(ids);
+    free(refs);
+    free(tags);
+}
+
+/* As many buffers as the layout says have objects. */
+static void count_buffers(nodes *w, uint32_t least) {
+    uint32_t seen[64] = {0}, used = 0;
+    for (uint32_t i = 0; i < w->count; i++) {
+        assert_true(w->values[i] != 0);
+        seen[buffer_of(w->heap, w->values[i])]++;
+    }
+    for (uint32_t k = 0; k < 64; k++) used += seen[k] != 0;
+    if (used < least) fail_msg("objects are in %u buffers, not in %u", used, least);
+}
+
+static void objects(void **state) {
+    nodes w;
+    (void)state;
+    if (!has_pointers()) skip();
+    open_nodes(&w, BUFFER_BYTES);
+    assert_true(w.heap->segment_count >= 5);
+    fill(&w);
+    count_buffers(&w, 4);
+    check_all(&w, "made");
+    host_calls(&w);
+    check_all(&w, "read and written by the host");
+    w.of = 3;
+    SET_ARG(&on, w.drop, 0, w.of);
+    CHECK_OK(&on, clump_do_all(w.heap, w.drop, NULL));
+    check_all(&w, "two of three freed");
+    clump_compact_report report;
+    CHECK_OK(&on, clump_compact(w.heap, NULL, &report, NULL));
+    assert_true(report.moves > 0);
+    check_all(&w, "compacted");
+    host_calls(&w);
+    clump_heap_stats before, after;
+    CHECK_OK(&on, clump_heap_calc_stats(w.heap, &before, NULL, 0));
+    clump_collect_report swept;
+    CHECK_OK(&on, clump_collect(w.heap, &(clump_collect_desc){0}, &swept, NULL));
+    CHECK_OK(&on, clump_heap_calc_stats(w.heap, &after, NULL, 0));
+    assert_int_equal(after.objects, 0); /* without roots nothing stays */
+    assert_true(before.objects > 0);
+    CHECK_HEAP(&on, w.heap);
+    fill(&w);
+    w.of = 1;
+    check_all(&w, "made again where all was freed");
+    close_nodes(&w);
+}
+
+/* ---- A kernel that the caller builds ----------------------------------------------------------- */
+
+static void own_kernel(void **state) {
+    nodes w;
+    (void)state;
+    if (!has_pointers()) skip();
+    open_nodes(&w, BUFFER_BYTES);
+    fill(&w);
+    const char *text = clump_program_get_source(w.program);
+    cl_int code = CL_SUCCESS;
+    cl_program program = clCreateProgramWithSource(on.context, 1, &text, NULL, &code);
+    CHECK_CL(code);
+    CHECK_CL(
+        clBuildProgram(program, 1, &on.device, clump_program_get_options(w.program), NULL, NULL));
+    cl_kernel link = clCreateKernel(program, "link", &code);
+    CHECK_CL(code);
+    uint32_t step = w.step + 2;
+    const size_t global = (w.count + 63) / 64 * 64, local = 64;
+    CHECK_OK(&on, clump_heap_set_kernel(w.heap, link));
+    CHECK_CL(clSetKernelArg(link, 1, sizeof w.count, &w.count));
+    CHECK_CL(clSetKernelArg(link, 2, sizeof w.refs, &w.refs));
+    CHECK_CL(clSetKernelArg(link, 3, sizeof step, &step));
+    CHECK_CL(clEnqueueNDRangeKernel(on.queue, link, 1, NULL, &global, &local, 0, NULL, NULL));
+    w.step = step;
+    check_all(&w, "linked by a kernel of the caller's own");
+    cl_fixture_expect_words(clump_context_get_error(on.clump), clump_heap_set_kernel(w.heap, NULL),
+                            CLUMP_ERR_USAGE, "the kernel is NULL", "clump_heap_set_kernel",
+                            __LINE__);
+    assert_int_equal(clump_heap_set_kernel(NULL, link), CLUMP_ERR_USAGE);
+    clReleaseKernel(link);
+    clReleaseProgram(program);
+    close_nodes(&w);
+}
+
+/* A program is for heaps whose objects lie likewise. */
+static void other_layout(void **state) {
+    nodes several, one;
+    (void)state;
+    if (!has_pointers()) skip();
+    open_nodes(&several, BUFFER_BYTES);
+    open_nodes(&one, 0);
+    assert_int_equal(clump_heap_get_layout(one.heap)->buffer_blocks, 0);
+    uint32_t of = 2;
+    SET_ARG(&on, one.drop, 0, of);
+    cl_fixture_expect_words(clump_context_get_error(on.clump),
+                            clump_do_all(several.heap, one.drop, NULL), CLUMP_ERR_USAGE,
+                            "a heap of another layout", "clump_do_all", __LINE__);
+    close_nodes(&several);
+    close_nodes(&one);
+}
+
+/* ---- Which buffers ----------------------------------------------------------------------------- */
+
+static struct {
+    size_t largest; /* buffer */
+    uint32_t svm,
+        svm_end; /* calls of clSVMAlloc so far; the one from which on they fail; 0: none */
+    int live;    /* allocations of shared virtual memory */
+} device;
+
+static cl_mem CL_API_CALL create_buffer(cl_context c, cl_mem_flags flags, size_t bytes, void *host,
+                                        cl_int *code) {
+    if (device.largest && bytes > device.largest) {
+        *code = CL_INVALID_BUFFER_SIZE;
+        return NULL;
+    }
+    return clCreateBuffer(c, flags, bytes, host, code);
+}
+
+static cl_int CL_API_CALL device_info(cl_device_id d, cl_device_info name, size_t bytes, void *to,
+                                      size_t *needed) {
+    cl_int code = clGetDeviceInfo(d, name, bytes, to, needed);
+    cl_ulong largest = device.largest;
+    if (!code && to && device.largest && name == CL_DEVICE_MAX_MEM_ALLOC_SIZE)
+        memcpy(to, &largest, sizeof largest);
+    return code;
+}
+
+static clump_cl_functions real;
+
+static void *CL_API_CALL svm_alloc(cl_context c, cl_bitfield flags, size_t bytes, cl_uint align) {
+    if (++device.svm >= device.svm_end && device.svm_end) return NULL;
+    void *memory = real.SVMAlloc(c, flags, bytes, align);
+    device.live += memory != NULL;
+    return memory;
+}
+
+static void CL_API_CALL svm_free(cl_context c, void *memory) {
+    device.live -= memory != NULL;
+    real.SVMFree(c, memory);
+}
+
+static clump_context *limited(int has_svm) {
+    clump_context *context;
+    clump_error error;
+    real = on.clump->cl;
+    clump_cl_functions cl = {.CreateBuffer = create_buffer, .GetDeviceInfo = device_info};
+    if (has_svm) cl.SVMAlloc = svm_alloc;
+    if (has_svm) cl.SVMFree = svm_free;
+    clump_context_desc desc = {.context = on.context,
+                               .device = on.device,
+                               .queue = on.queue,
+                               .personality = on.capabilities->personality,
+                               .cl = &cl};
+    if (clump_context_create(&desc, &context, &error)) fail_msg("%s", error.message);
+    if (!has_svm) context->capabilities.pointers = 0;
+    return context;
+}
+
+/* A heap that one buffer has no room for gets several by itself. */
+static void chosen(void **state) {
+    (void)state;
+    memset(&device, 0, sizeof device);
+    device.largest = BUFFER_BYTES * 2;
+    clump_heap *heap = NULL;
+    clump_context *context = limited(0);
+    clump_heap_desc desc = {.context = context, .bytes = HEAP_BYTES};
+    cl_fixture_expect_words(clump_context_get_error(context), create(text_of_device(), desc, &heap),
+                            CLUMP_ERR_CAPACITY, "several need shared virtual memory",
+                            "clump_heap_create", __LINE__);
+    assert_null(heap);
+    clump_context_destroy(context);
+    if (!has_pointers()) return;
+    context = limited(1);
+    desc.context = context;
+    assert_int_equal(create(text_of_device(), desc, &heap), CLUMP_OK);
+    const clump_heap_layout *l = clump_heap_get_layout(heap);
+    const uint64_t block = (uint64_t)l->block_granules * l->granule_bytes;
+    assert_true(l->buffer_blocks && l->buffer_blocks * block <= device.largest);
+    assert_true(l->bytes <= HEAP_BYTES && l->bytes > HEAP_BYTES - block);
+    assert_int_equal(device.live, heap->segment_count - 1);
+    assert_int_equal(clump_heap_check(heap), CLUMP_OK);
+    clump_heap_destroy(heap);
+    assert_int_equal(device.live, 0);
+    /* One buffer where one suffices. */
+    desc.bytes = BUFFER_BYTES;
+    assert_int_equal(create(text_of_device(), desc, &heap), CLUMP_OK);
+    assert_int_equal(clump_heap_get_layout(heap)->buffer_blocks, 0);
+    clump_heap_destroy(heap);
+    desc.buffer_bytes = 2 * BUFFER_BYTES;
+    assert_int_equal(create(text_of_device(), desc, &heap), CLUMP_OK);
+    assert_int_equal(clump_heap_get_layout(heap)->buffer_blocks, 0);
+    clump_heap_destroy(heap);
+    /* Raw memory has to be in one. */
+    desc = (clump_heap_desc){.context = context, .bytes = HEAP_BYTES, .raw = 1};
+    cl_fixture_expect_words(clump_context_get_error(context), create(text_of_device(), desc, &heap),
+                            CLUMP_ERR_CAPACITY, "this heap must be in one", "clump_heap_create",
+                            __LINE__);
+    clump_context_destroy(context);
+}
+
+/* Memory that runs out at each buffer: nothing stays. */
+static void no_memory(void **state) {
+    (void)state;
+    if (!has_pointers()) skip();
+    memset(&device, 0, sizeof device);
+    clump_context *context = limited(1);
+    clump_heap *heap = NULL;
+    clump_heap_desc desc = {.context = context, .bytes = HEAP_BYTES, .buffer_bytes = BUFFER_BYTES};
+    uint32_t failures = 0;
+    for (uint32_t end = 1; end < 64; end++, failures++) {
+        device.svm = 0;
+        device.svm_end = end;
+        clump_status status = create(text_of_device(), desc, &heap);
+        if (!status) break;
+        assert_null(heap);
+        assert_int_equal(status, CLUMP_ERR_CAPACITY);
+        assert_int_equal(device.live, 0);
+    }
+    assert_true(failures >= 4);
+    clump_heap_destroy(heap);
+    assert_int_equal(device.live, 0);
+    clump_context_destroy(context);
+}
+
+static void refused(void **state) {
+    (void)state;
+    clump_heap *heap = NULL;
+    const clump_error *error = clump_context_get_error(on.clump);
+    clump_heap_desc raw = {.bytes = HEAP_BYTES, .buffer_bytes = BUFFER_BYTES, .raw = 1};
+    cl_fixture_expect_words(error, create(text_of_device(), raw, &heap), CLUMP_ERR_UNSUPPORTED,
+                            "raw memory", "raw", __LINE__);
+    clump_heap_desc growing = {.bytes = HEAP_BYTES, .buffer_bytes = BUFFER_BYTES};
+    cl_fixture_expect_words(error, create("class C { uint a[*]; }", growing, &heap),
+                            CLUMP_ERR_UNSUPPORTED, "arrays that grow", "growing", __LINE__);
+    clump_heap_desc small = {.bytes = HEAP_BYTES, .buffer_bytes = 4096};
+    cl_fixture_expect_words(error, create(text_of_device(), small, &heap),
+                            has_pointers() ? CLUMP_ERR_CAPACITY : CLUMP_ERR_UNSUPPORTED,
+                            has_pointers() ? "the first one must have room for the metadata" : "",
+                            "small", __LINE__);
+    assert_null(heap);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(objects), cmocka_unit_test(own_kernel), cmocka_unit_test(other_layout),
+        cmocka_unit_test(chosen),  cmocka_unit_test(no_memory),  cmocka_unit_test(refused),
+    };
+    int result = cl_fixture_open(&on, NULL);
+    if (result) return result;
+    result = cmocka_run_group_tests(tests, NULL, NULL);
+    cl_fixture_close(&on);
+    return result;
+}
