@@ -5,7 +5,7 @@
  *
  * Read first: core.h.
  */
-#include "core/core.h"
+#include "core/timeline.h"
 
 clump_status clumpi_sync_check(clump_context *c, const clump_sync *sync, const char *call) {
     if (sync && !sync->wait_count != !sync->wait_list)

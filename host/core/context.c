@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "core/device.h"
+#include "core/timeline.h"
 
 static clump_status take_objects(const clump_context_desc *desc, clump_context *c) {
     c->context = desc->context;
@@ -62,11 +63,16 @@ static clump_status make(const clump_context_desc *desc, clumpi_needs needs,
     if (!c) return clumpi_fail(error, CLUMP_ERR_MEMORY, "no host memory for a context");
     c->allocator = allocator;
     atomic_init(&c->users, 1);
+    if (!clumpi_lock_init(&c->timeline_lock, 1)) {
+        clumpi_free(&allocator, c);
+        return clumpi_fail(error, CLUMP_ERR_MEMORY, "no lock for a context");
+    }
     clump_status status = clumpi_cache_open(c, &desc->cache);
     if (!status) status = clumpi_compiled_open(c, &desc->compiled);
     if (!status) status = create(desc, needs, c);
     if (status) {
         if (error) *error = c->error;
+        clumpi_lock_clear(&c->timeline_lock);
         clumpi_cache_close(c);
         clumpi_free(&allocator, c);
         return status;
@@ -115,6 +121,7 @@ void clumpi_context_unuse(clump_context *c) {
     c->cl.ReleaseCommandQueue(c->queue);
     c->cl.ReleaseContext(c->context);
     clumpi_cache_close(c);
+    clumpi_lock_clear(&c->timeline_lock);
     clump_allocator allocator = c->allocator;
     clumpi_free(&allocator, c);
 }

@@ -16,6 +16,7 @@
 
 #include "cl/core/layout.h"
 #include "clump/context.h"
+#include "core/lock.h"
 #include "core/memory.h"
 
 /* How the library's kernels and do-alls are launched on the device. */
@@ -38,6 +39,8 @@ struct clumpi_attachment {
  * attach at the same time. */
 typedef _Atomic(clumpi_attachment *) clumpi_attachments;
 
+typedef struct clumpi_timeline clumpi_timeline;
+
 struct clump_context {
     _Atomic(uint32_t) users; /* the caller, until it destroys it, and all that was made from it */
     clump_allocator allocator;
@@ -48,10 +51,12 @@ struct clump_context {
     clump_capabilities capabilities;
     clumpi_launch_sizes sizes;
     clump_error error;
-    int in_order;                     /* 0: every command waits for `last` */
-    int has_profiling;                /* of the queue */
-    cl_event last;                    /* last command enqueued, only kept for out-of-order queues */
-    struct clumpi_timeline *timeline; /* NULL: nothing is recorded */
+    int in_order;              /* 0: every command waits for `last` */
+    int has_profiling;         /* of the queue */
+    cl_event last;             /* last command enqueued, only kept for out-of-order queues */
+    clumpi_timeline *timeline; /* NULL: nothing is recorded. timeline.h */
+    clumpi_lock timeline_lock; /* of pools on other threads */
+    _Atomic(int) has_timeline;
     clumpi_attachments attachments;
     clump_cache cache; /* `load` is NULL if programs are not kept; `folder` is the context's own */
     clump_compiled compiled; /* whole entries */
@@ -80,18 +85,6 @@ void clumpi_attachments_release(clumpi_attachments *list, clump_context *c);
 
 /* The host's clock, counted from an arbitrary time; it only goes forward. */
 double clumpi_now_ns(void);
-
-/* ---- timeline.c ---- */
-
-typedef struct clumpi_timeline clumpi_timeline;
-
-/* Is a command to have an event for the timeline? */
-int clumpi_timeline_has_room(const clump_context *c);
-/* A command was enqueued: its kernel, or NULL and what it is; bytes of a transfer; its event, which stays the caller's, or NULL if
- * there was no room. */
-clump_status clumpi_timeline_add(clump_context *c, cl_kernel kernel, const char *what,
-                                 uint64_t bytes, cl_event event);
-void clumpi_timeline_release(clump_context *c);
 
 /* ---- commands.c ---- */
 
