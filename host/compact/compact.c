@@ -143,6 +143,7 @@ clump_status clump_compact(clump_heap *heap, const clump_compact_desc *desc,
     clumpi_compaction r = {
         .heap = heap, .desc = desc ? desc : &everything, .wants_report = report != NULL};
     clump_status status = clumpi_sync_check(c, sync, "clump_compact");
+    if (!status) status = clumpi_heap_enter(heap);
     if (!status) status = clumpi_compact_begin(&r);
     if (status) return status;
     if (report) { /* before anything changes */
@@ -151,7 +152,7 @@ clump_status clump_compact(clump_heap *heap, const clump_compact_desc *desc,
         if (!r.tallies)
             return clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for the report");
     }
-    r.timed = (clumpi_timed){.is_on = (report || r.desc->max_us > 0) && c->has_profiling,
+    r.timed = (clumpi_timed){.is_on = (report || r.desc->max_us > 0) && c->on->has_profiling,
                              .what = "compaction",
                              .us = r.report.us};
     const uint32_t begun = clumpi_timeline_begin(c);

@@ -35,6 +35,7 @@ typedef struct clumpi_timeline_entry {
     uint32_t
         first; /* SPAN: the first entry that may belong to it; those before itself are the others */
     uint32_t pool;  /* POOL, STEP, MOVE: number of the pool */
+    uint32_t queue; /* KERNEL, TRANSFER, SPAN: number of the queue */
     cl_event event; /* KERNEL, TRANSFER, MOVE */
     double from,
         to; /* POOL, STEP: clumpi_now_ns(). KERNEL, TRANSFER: `to` is when it had been enqueued */

@@ -18,6 +18,10 @@
 /* The process has the number of none of its threads: Perfetto would call that one the main thread. */
 #define PROCESS "100"
 enum { THREAD_PROGRAM = 1, THREAD_LIBRARY, THREAD_TRANSFERS, THREAD_CALLS };
+/* Of another queue than the context's first. */
+static uint32_t queue_thread(uint32_t queue, uint32_t thread) {
+    return queue ? 1000000 + 10 * queue + thread : thread;
+}
 /* Threads of pools, two of each, have numbers above that of the process. */
 static uint32_t pool_thread(uint32_t pool, clumpi_timeline_kind kind) {
     return 101 + 2 * pool + (kind != CLUMPI_TIMELINE_POOL);
@@ -35,6 +39,7 @@ typedef struct trace {
     uint64_t dropped;
     clumpi_timeline_pool_name *pools; /* copied: other threads may add some meanwhile */
     size_t pool_count;
+    uint8_t *queues; /* by number: is there something of it? */
     ns_range *ranges;
     int64_t origin, to_device;
     double now; /* clumpi_now_ns() */
@@ -120,6 +125,19 @@ static void append_meta(clumpi_text *text, const char *what, uint32_t thread, co
     clumpi_text_append(text, "}},\n");
 }
 
+static void append_queue(clumpi_text *text, uint32_t queue) {
+    static const char *const threads[] = {
+        [THREAD_PROGRAM] = "kernels of the program",
+        [THREAD_LIBRARY] = "kernels of the library",
+        [THREAD_TRANSFERS] = "transfers, fills and copies",
+        [THREAD_CALLS] = "compactions and collections",
+    };
+    char of[32] = "";
+    if (queue) snprintf(of, sizeof of, "queue %u: ", queue);
+    for (uint32_t i = THREAD_PROGRAM; i <= THREAD_CALLS; i++)
+        append_meta(text, "thread_name", queue_thread(queue, i), of, threads[i]);
+}
+
 static void append_head(trace *w) {
     clumpi_text *text = &w->text;
     clumpi_text_append(text,
@@ -127,10 +145,10 @@ static void append_head(trace *w) {
                        "},\"traceEvents\":[\n",
                        w->dropped);
     append_meta(text, "process_name", 0, w->c->capabilities.device_name, "");
-    append_meta(text, "thread_name", THREAD_PROGRAM, "kernels of the program", "");
-    append_meta(text, "thread_name", THREAD_LIBRARY, "kernels of the library", "");
-    append_meta(text, "thread_name", THREAD_TRANSFERS, "transfers, fills and copies", "");
-    append_meta(text, "thread_name", THREAD_CALLS, "compactions and collections", "");
+    w->queues[0] = 1;
+    for (uint32_t i = 0; i < w->count; i++) w->queues[w->t->entries[i].queue] = 1;
+    for (uint32_t q = 0; q < w->c->queue_count; q++)
+        if (w->queues[q]) append_queue(text, q);
     for (size_t i = 0; i < w->pool_count; i++) {
         const clumpi_timeline_pool_name *p = &w->pools[i];
         append_meta(text, "thread_name", pool_thread(p->number, CLUMPI_TIMELINE_POOL), p->name,
@@ -143,12 +161,12 @@ static void append_head(trace *w) {
 }
 
 static uint32_t thread_of(const clumpi_timeline_entry *e) {
+    const int is_library = strncmp(e->name, OF_LIBRARY, sizeof OF_LIBRARY - 1) == 0;
     switch (e->kind) {
     case CLUMPI_TIMELINE_KERNEL:
-        return strncmp(e->name, OF_LIBRARY, sizeof OF_LIBRARY - 1) ? THREAD_PROGRAM
-                                                                   : THREAD_LIBRARY;
-    case CLUMPI_TIMELINE_TRANSFER: return THREAD_TRANSFERS;
-    case CLUMPI_TIMELINE_SPAN: return THREAD_CALLS;
+        return queue_thread(e->queue, is_library ? THREAD_LIBRARY : THREAD_PROGRAM);
+    case CLUMPI_TIMELINE_TRANSFER: return queue_thread(e->queue, THREAD_TRANSFERS);
+    case CLUMPI_TIMELINE_SPAN: return queue_thread(e->queue, THREAD_CALLS);
     default: return pool_thread(e->pool, e->kind);
     }
 }
@@ -216,12 +234,14 @@ static clump_status open_trace(clump_context *c, trace *w) {
     if (w->pools && t->pool_count) memcpy(w->pools, t->pools, t->pool_count * sizeof *w->pools);
     clumpi_lock_give(&c->timeline_lock);
     w->ranges = clumpi_alloc(&c->allocator, w->count * sizeof *w->ranges);
-    if (w->pools && w->ranges) return CLUMP_OK;
+    w->queues = clumpi_alloc(&c->allocator, c->queue_count);
+    if (w->pools && w->ranges && w->queues) return CLUMP_OK;
     return clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for the times of a timeline");
 }
 
 static void close_trace(trace *w) {
     clumpi_free(&w->c->allocator, w->text.data);
+    clumpi_free(&w->c->allocator, w->queues);
     clumpi_free(&w->c->allocator, w->ranges);
     clumpi_free(&w->c->allocator, w->pools);
 }

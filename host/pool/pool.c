@@ -176,7 +176,7 @@ static clump_status create(const clump_pool_desc *desc, clump_context *c, clump_
     p->context = c;
     p->cl = c->cl;
     p->desc = *desc;
-    if (!desc->queue) p->desc.queue = c->queue;
+    if (!desc->queue) p->desc.queue = c->own->queue;
     if (!status) status = check_queue(p->desc.queue, p, error);
     if (status) return status;
     if (!desc->alignment) p->desc.alignment = base;

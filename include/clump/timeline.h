@@ -13,6 +13,7 @@
  *     4           compactions (moves, bytes_moved, blocks_freed) and collections (live, dead, blocks_freed): the numbers of their reports,
  *                 if the call was asked for one. A collection that compacts has the compaction within it
  *     above 100   two of each pool: allocations and frees (bytes); steps (finished, copied_bytes, chunks_released)
+ *     above 10^6  the first four again, of each further queue of the context (clump_context_set_queue())
  * A copy of a step is an asynchronous event ("b", "e") "move" (bytes), since on a queue that is out of order they overlap; of a pool whose
  * queue does no profiling copies are left out. A copy that failed is only counted.
  *
@@ -31,11 +32,11 @@ extern "C" {
 #endif
 
 /* METHOD. Record the next `capacity` commands, compactions, collections and steps of pools, at most 2^24; those after them are only
- * counted ("otherData": dropped), and so is a compaction or collection of which not all commands were recorded. What was recorded before is
- * forgotten. 0: record no more.
+ * counted ("otherData": dropped), and so are commands on a queue without profiling, and a compaction or collection whose commands were not all
+ * recorded. What was recorded before is forgotten. 0: record no more.
  *   capacity [in]             each takes about 200 bytes of host memory until it is written
  * Blocks: no.
- * Returns CLUMP_OK; CLUMP_ERR_USAGE the queue does no profiling, or the capacity is larger; then everything is as before;
+ * Returns CLUMP_OK; CLUMP_ERR_USAGE the queue in use does no profiling, or the capacity is larger; then everything is as before;
  * CLUMP_ERR_MEMORY. */
 CLUMP_API clump_status clump_timeline_record(clump_context *context, uint32_t capacity);
 
