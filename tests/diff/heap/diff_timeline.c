@@ -32,6 +32,7 @@ static struct {
     clump_kernel *body, *touch, *thin;
     char *text;
     cJSON *trace;
+    int is_out_of_order;
 } t;
 
 static void keep(void *user, const char *text, size_t bytes) {
@@ -209,11 +210,56 @@ static void bounds(void **state) {
     close_heap();
 }
 
+static cl_command_queue make_queue(cl_command_queue_properties properties) {
+    cl_int code = CL_SUCCESS;
+    cl_command_queue queue = clCreateCommandQueue(t.on.context, t.on.device, properties, &code);
+    CHECK_CL(code);
+    return queue;
+}
+
+/* Threads of another queue are its own, and named; what is on a queue without profiling is counted. */
+static void queues(void **state) {
+    (void)state;
+    open_heap();
+    CHECK_OK(&t.on, clump_do_new(t.heap, "Body", OBJECTS, t.body, NULL, NULL));
+    CHECK_OK(&t.on, clump_do_all(t.heap, t.touch, NULL)); /* the list is made */
+    /* Commands on one out of order have events for the order, all without times. */
+    const cl_command_queue_properties as_first =
+        t.is_out_of_order ? CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE : 0;
+    cl_command_queue other = make_queue(CL_QUEUE_PROFILING_ENABLE), silent = make_queue(as_first);
+    CHECK_OK(&t.on, clump_timeline_record(t.on.clump, COMMANDS));
+    CHECK_OK(&t.on, clump_do_all(t.heap, t.touch, NULL));
+    CHECK_OK(&t.on, clump_context_set_queue(t.on.clump, other));
+    CHECK_OK(&t.on, clump_do_all(t.heap, t.touch, NULL));
+    CHECK_OK(&t.on, clump_compact(t.heap, NULL, NULL, NULL));
+    CHECK_OK(&t.on, clump_context_set_queue(t.on.clump, silent));
+    CHECK_OK(&t.on, clump_do_all(t.heap, t.touch, NULL));
+    assert_int_equal(clump_timeline_record(t.on.clump, COMMANDS), CLUMP_ERR_USAGE);
+    take();
+    assert_true(dropped() >= 1 && dropped() <= 4); /* and the list of objects */
+    const cJSON *first = next(NULL, "X", "touch"), *second = next(first, "X", "touch");
+    assert_non_null(second);
+    assert_null(next(second, "X", "touch"));
+    assert_int_equal(number_of(first, "tid"), 1);
+    const int program = (int)number_of(second, "tid");
+    assert_true(program > 1000000);
+    assert_true(number_of(second, "ts") + 0.002 >= end_of(first)); /* one heap */
+    assert_int_equal(number_of(next(NULL, "X", "clumpi_move"), "tid"), program + 1);
+    assert_int_equal(number_of(next(NULL, "X", "compaction"), "tid"), program + CALLS - 1);
+    int named = 0;
+    for (const cJSON *e = NULL; (e = next(e, "M", "thread_name")) != NULL;)
+        named += number_of(e, "tid") >= program &&
+                 !strncmp(text_of(cJSON_GetObjectItem(e, "args"), "name"), "queue ", 6);
+    assert_int_equal(named, CALLS);
+    CHECK_OK(&t.on, clump_context_set_queue(t.on.clump, NULL));
+    close_heap();
+    CHECK_CL(clReleaseCommandQueue(other));
+    CHECK_CL(clReleaseCommandQueue(silent));
+}
+
 static void without_profiling(void **state) {
     (void)state;
-    cl_int code = CL_SUCCESS;
-    cl_command_queue queue = clCreateCommandQueue(t.on.context, t.on.device, 0, &code);
-    CHECK_CL(code);
+    cl_command_queue queue = make_queue(0);
     clump_context_desc desc = {.context = t.on.context, .device = t.on.device, .queue = queue};
     clump_context *c = NULL;
     clump_error error;
@@ -459,12 +505,16 @@ int main(int argc, char **argv) {
     }
     for (int out_of_order = 0; out_of_order < 2; out_of_order++) {
         const int code = cl_fixture_open(&t.on, &(cl_fixture_desc){.out_of_order = out_of_order});
+        t.is_out_of_order = out_of_order;
         if (code == CL_FIXTURE_SKIP && out_of_order) break; /* the device has no such queue */
         if (code) return code;
-        const struct CMUnitTest tests[] = {
-            cmocka_unit_test(commands), cmocka_unit_test(bounds),
-            cmocka_unit_test(spans),    cmocka_unit_test(pools),
-            cmocka_unit_test(threads),  cmocka_unit_test(without_profiling)};
+        const struct CMUnitTest tests[] = {cmocka_unit_test(commands),
+                                           cmocka_unit_test(bounds),
+                                           cmocka_unit_test(spans),
+                                           cmocka_unit_test(pools),
+                                           cmocka_unit_test(threads),
+                                           cmocka_unit_test(queues),
+                                           cmocka_unit_test(without_profiling)};
         failed += cmocka_run_group_tests_name(out_of_order ? "out of order" : "in order", tests,
                                               NULL, NULL);
         cl_fixture_close(&t.on);
