@@ -11,6 +11,7 @@
  * the same time, each on a queue of its own. A call that works on two heaps is in the order of both; one that
  * blocks has waited for all commands of these. Not ordered by the library are buffers of the caller that two heaps
  * use, and commands of the caller: clump_sync says how.
+ * The library flushes a queue where another one waits for it, and where a call blocks.
  * One queue costs nothing. A heap that changes its queue costs two markers and a flush each time; heaps that take turns on one queue of
  * several cost a marker each time; calling clump_context_set_queue() costs the look for the queue among those in use.
  * Pools have a queue each (pool.h), which this does not change. One clump_context is for one device; a program

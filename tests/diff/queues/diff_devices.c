@@ -337,7 +337,7 @@ int main(int argc, char **argv) {
     cl_fixture on;
     const int code = cl_fixture_open(&on, NULL);
     if (code) return code;
-    const cl_device_id device = on.device;
+    cl_device_id device = on.device;
     cl_fixture_close(&on);
     if (vendors ? !find_vendors() : !find_pair(device)) {
         printf("skipped: no two %s\n", vendors ? "platforms" : "devices or parts of one");
