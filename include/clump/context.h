@@ -7,12 +7,12 @@
  * Queues. All work is enqueued on the queue that the context was created with, until
  * clump_context_set_queue() names another one for the calls after it. Calls on one queue take effect in their order.
  * Of calls on several queues those of one heap do, whichever queues they are on: its first command on another queue than before
- * waits for those that it had there, and what was in that queue before them. Calls of different heaps do not wait for each other, so the device may run two heaps at
- * the same time, each on a queue of its own. A call that works on two heaps is in the order of both; one that
- * blocks has waited for all commands of these. Not ordered by the library are buffers of the caller that two heaps
+ * waits for those that it had there, and what was in that queue before them. Calls of different heaps do not wait for each
+ * other, so the device may run two heaps at the same time, each on a queue of its own. A call that works on two heaps is in
+ * the order of both; one that blocks has waited for all commands of these. Not ordered by the library are buffers of the caller that two heaps
  * use, and commands of the caller: clump_sync says how.
  * The library flushes a queue where another one waits for it, and where a call blocks.
- * One queue costs nothing. A heap that changes its queue costs two markers and a flush each time; heaps that take turns on one queue of
+ * One queue costs two comparisons in each call. A heap that changes its queue costs two markers and a flush each time; heaps that take turns on one queue of
  * several cost a marker each time; calling clump_context_set_queue() costs the look for the queue among those in use.
  * Pools have a queue each (pool.h), which this does not change. One clump_context is for one device; a program
  * has one for each of its devices, and objects move between their heaps with clump_heap_migrate() (extract.h).
