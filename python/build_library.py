@@ -46,6 +46,7 @@ typedef struct { cl_uint wait_count; const cl_event *wait_list; cl_event *event;
 clump_status clump_context_create(const clump_context_desc *desc, clump_context **context, clump_error *error);
 void clump_context_destroy(clump_context *context);
 const clump_error *clump_context_get_error(const clump_context *context);
+clump_status clump_context_set_queue(clump_context *context, cl_command_queue queue);
 
 /* heap.h, refs.h */
 typedef uint32_t clump_ref;

@@ -21,6 +21,7 @@ static const bench_descriptor *const benchmarks[] = {
     &bench_field_bandwidth,
     &bench_dispatch,
     &bench_fuse,
+    &bench_queues,
     &bench_host_access,
     &bench_save_load,
     &bench_extract,

@@ -13,6 +13,7 @@ extern const bench_descriptor bench_alloc_bulk;        /* micro/bulk.c */
 extern const bench_descriptor bench_field_bandwidth;   /* micro/field.c */
 extern const bench_descriptor bench_dispatch;          /* micro/dispatch.c */
 extern const bench_descriptor bench_fuse;              /* micro/fuse.c */
+extern const bench_descriptor bench_queues;            /* micro/queues.c */
 extern const bench_descriptor bench_host_access;       /* micro/host_access.c */
 extern const bench_descriptor bench_save_load;         /* micro/save_load.c */
 extern const bench_descriptor bench_extract;           /* micro/extract.c */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "compact/compact.h"
+#include "core/timeline.h"
 
 /* Is there a weak field in the heap? */
 static int has_weak_fields(const clump_heap *heap) {
@@ -109,6 +110,17 @@ static clump_status collect(clumpi_collection *r, clump_collect_report *report) 
     return clump_compact(r->heap, r->desc->compact, report ? &r->report.compact : NULL, NULL);
 }
 
+/* What is known without waiting for the device. */
+static void show(clump_context *c, uint32_t begun, const clump_collect_report *report) {
+    if (!report) {
+        clumpi_timeline_end(c, begun, "collection", NULL);
+        return;
+    }
+    const clumpi_timeline_arg args[CLUMPI_TIMELINE_ARGS] = {
+        {"live", report->live}, {"dead", report->dead}, {"blocks_freed", report->blocks_freed}};
+    clumpi_timeline_end(c, begun, "collection", args);
+}
+
 clump_status clump_collect(clump_heap *heap, const clump_collect_desc *desc,
                            clump_collect_report *report, const clump_sync *sync) {
     static const clump_collect_desc registered = {0};
@@ -121,10 +133,12 @@ clump_status clump_collect(clump_heap *heap, const clump_collect_desc *desc,
         return clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for a collection");
     clump_status status = clumpi_sync_check(c, sync, "clump_collect");
     if (!status) status = clumpi_away_refuse(heap, "clump_collect");
+    if (!status) status = clumpi_heap_enter(heap);
     if (!status) status = clumpi_collect_begin(&r);
     if (status) return status;
     r.timed = (clumpi_timed){
-        .is_on = report && c->has_profiling, .what = "collection", .us = r.report.us};
+        .is_on = report && c->on->has_profiling, .what = "collection", .us = r.report.us};
+    const uint32_t begun = clumpi_timeline_begin(c);
     status = clumpi_sync_begin(c, sync);
     int is_plain = 0;
     if (!status) status = clumpi_checking_plain_begin(heap, &is_plain);
@@ -141,5 +155,6 @@ clump_status clump_collect(clump_heap *heap, const clump_collect_desc *desc,
         return status;
     }
     if (report) *report = r.report;
+    show(c, begun, report);
     return clumpi_sync_end(c, sync);
 }

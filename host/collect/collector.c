@@ -73,7 +73,8 @@ static clump_status look_for_failures(clump_collector *k, int *found) {
     uint64_t at = clumpi_header_offset(heap, offsetof(clumpi_header, errors)) +
                   CLUMP_DEVICE_OUT_OF_MEMORY * sizeof(clumpi_error);
     clumpi_error error = {0};
-    clump_status status = clumpi_read(heap->context, heap->buffer, at, sizeof error, &error);
+    clump_status status = clumpi_heap_enter(heap);
+    if (!status) status = clumpi_read(heap->context, heap->buffer, at, sizeof error, &error);
     *found = !status && error.count != 0 && error.count != k->failed;
     if (!status) k->failed = error.count;
     return status;

@@ -6,6 +6,7 @@
 
 #include "compact/compact.h"
 #include "compact/merge/merge.h"
+#include "core/timeline.h"
 
 /* Objects, slots and blocks of the classes that take part, and the bytes of all reference fields that
  * can point to one of them. */
@@ -121,6 +122,18 @@ static clump_status run_reported(clumpi_compaction *r, clump_compact_report *rep
     return CLUMP_OK;
 }
 
+/* What is known without waiting for the device. */
+static void show(clump_context *c, uint32_t begun, const clump_compact_report *report) {
+    if (!report) {
+        clumpi_timeline_end(c, begun, "compaction", NULL);
+        return;
+    }
+    const clumpi_timeline_arg args[CLUMPI_TIMELINE_ARGS] = {{"moves", report->moves},
+                                                            {"bytes_moved", report->bytes_moved},
+                                                            {"blocks_freed", report->blocks_freed}};
+    clumpi_timeline_end(c, begun, "compaction", args);
+}
+
 clump_status clump_compact(clump_heap *heap, const clump_compact_desc *desc,
                            clump_compact_report *report, const clump_sync *sync) {
     static const clump_compact_desc everything = {0};
@@ -131,6 +144,7 @@ clump_status clump_compact(clump_heap *heap, const clump_compact_desc *desc,
         .heap = heap, .desc = desc ? desc : &everything, .wants_report = report != NULL};
     clump_status status = clumpi_sync_check(c, sync, "clump_compact");
     if (!status) status = clumpi_away_refuse(heap, "clump_compact");
+    if (!status) status = clumpi_heap_enter(heap);
     if (!status) status = clumpi_compact_begin(&r);
     if (status) return status;
     if (report) { /* before anything changes */
@@ -139,9 +153,10 @@ clump_status clump_compact(clump_heap *heap, const clump_compact_desc *desc,
         if (!r.tallies)
             return clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for the report");
     }
-    r.timed = (clumpi_timed){.is_on = (report || r.desc->max_us > 0) && c->has_profiling,
+    r.timed = (clumpi_timed){.is_on = (report || r.desc->max_us > 0) && c->on->has_profiling,
                              .what = "compaction",
                              .us = r.report.us};
+    const uint32_t begun = clumpi_timeline_begin(c);
     status = clumpi_sync_begin(c, sync);
     int is_plain = 0;
     if (!status) status = clumpi_checking_plain_begin(heap, &is_plain);
@@ -159,5 +174,6 @@ clump_status clump_compact(clump_heap *heap, const clump_compact_desc *desc,
         error = c->error;
     }
     if (clumpi_timed_read(c, &r.timed) && status) c->error = error;
+    if (!status) show(c, begun, report);
     return status ? status : clumpi_sync_end(c, sync);
 }

@@ -5,7 +5,7 @@
  *
  * Read first: core.h.
  */
-#include "core/core.h"
+#include "core/timeline.h"
 
 clump_status clumpi_sync_check(clump_context *c, const clump_sync *sync, const char *call) {
     if (sync && !sync->wait_count != !sync->wait_list)
@@ -16,24 +16,24 @@ clump_status clumpi_sync_check(clump_context *c, const clump_sync *sync, const c
 
 /* Does a command need an event, for the order or for the timeline? */
 static int needs_event(const clump_context *c) {
-    return !c->in_order || clumpi_timeline_has_room(c);
+    return !c->on->in_order || clumpi_timeline_has_room(c);
 }
 
 /* On an out-of-order queue: remember the event as the one to wait for. Takes over `event`. */
 static void remember(clump_context *c, cl_event event) {
-    if (c->last) c->cl.ReleaseEvent(c->last);
-    c->last = event;
+    if (c->on->last) c->cl.ReleaseEvent(c->on->last);
+    c->on->last = event;
 }
 
 /* The user's wait list must be joined with `last` where the queue does not keep the order. */
 static clump_status wait_for_user(clump_context *c, const clump_sync *sync) {
-    if (c->in_order || !sync || !sync->wait_count) return CLUMP_OK;
+    if (c->on->in_order || !sync || !sync->wait_count) return CLUMP_OK;
     cl_event all = NULL;
     cl_int code =
-        c->cl.EnqueueMarkerWithWaitList(c->queue, sync->wait_count, sync->wait_list, &all);
+        c->cl.EnqueueMarkerWithWaitList(c->on->queue, sync->wait_count, sync->wait_list, &all);
     if (code) return clumpi_fail_cl(&c->error, "clEnqueueMarkerWithWaitList", code, "wait list");
-    cl_event both[2] = {all, c->last}, joined = NULL;
-    code = c->cl.EnqueueMarkerWithWaitList(c->queue, c->last ? 2 : 1, both, &joined);
+    cl_event both[2] = {all, c->on->last}, joined = NULL;
+    code = c->cl.EnqueueMarkerWithWaitList(c->on->queue, c->on->last ? 2 : 1, both, &joined);
     c->cl.ReleaseEvent(all);
     if (code) return clumpi_fail_cl(&c->error, "clEnqueueMarkerWithWaitList", code, "wait list");
     remember(c, joined);
@@ -44,7 +44,7 @@ static clump_status wait_for_user(clump_context *c, const clump_sync *sync) {
 static clump_status transferred(clump_context *c, const char *what, uint64_t bytes,
                                 cl_event event) {
     clump_status status = clumpi_timeline_add(c, NULL, what, bytes, event);
-    if (!c->in_order)
+    if (!c->on->in_order)
         remember(c, event);
     else if (event)
         c->cl.ReleaseEvent(event);
@@ -52,18 +52,18 @@ static clump_status transferred(clump_context *c, const char *what, uint64_t byt
 }
 
 clump_status clumpi_sync_begin(clump_context *c, const clump_sync *sync) {
-    if (!c->in_order) return wait_for_user(c, sync);
+    if (!c->on->in_order) return wait_for_user(c, sync);
     if (!sync || !sync->wait_count) return CLUMP_OK;
     cl_int code =
-        c->cl.EnqueueMarkerWithWaitList(c->queue, sync->wait_count, sync->wait_list, NULL);
+        c->cl.EnqueueMarkerWithWaitList(c->on->queue, sync->wait_count, sync->wait_list, NULL);
     if (code) return clumpi_fail_cl(&c->error, "clEnqueueMarkerWithWaitList", code, "wait list");
     return CLUMP_OK;
 }
 
 clump_status clumpi_sync_end(clump_context *c, const clump_sync *sync) {
     if (!sync || !sync->event) return CLUMP_OK;
-    cl_int code = c->cl.EnqueueMarkerWithWaitList(c->queue, c->last ? 1 : 0,
-                                                  c->last ? &c->last : NULL, sync->event);
+    cl_int code = c->cl.EnqueueMarkerWithWaitList(c->on->queue, c->on->last ? 1 : 0,
+                                                  c->on->last ? &c->on->last : NULL, sync->event);
     if (code) return clumpi_fail_cl(&c->error, "clEnqueueMarkerWithWaitList", code, "event");
     return CLUMP_OK;
 }
@@ -74,23 +74,23 @@ clump_status clumpi_enqueue(clump_context *c, cl_kernel kernel, const char *name
     if (status) return status;
     cl_event event = NULL;
     const int want = (sync && sync->event) || needs_event(c);
-    cl_uint waits = c->in_order ? (sync ? sync->wait_count : 0) : (c->last ? 1 : 0);
-    const cl_event *list = c->in_order ? (sync ? sync->wait_list : NULL) : &c->last;
-    cl_int code = c->cl.EnqueueNDRangeKernel(c->queue, kernel, 1, NULL, &global, &local, waits,
+    cl_uint waits = c->on->in_order ? (sync ? sync->wait_count : 0) : (c->on->last ? 1 : 0);
+    const cl_event *list = c->on->in_order ? (sync ? sync->wait_list : NULL) : &c->on->last;
+    cl_int code = c->cl.EnqueueNDRangeKernel(c->on->queue, kernel, 1, NULL, &global, &local, waits,
                                              waits ? list : NULL, want ? &event : NULL);
     if (code)
         return clumpi_fail_cl(&c->error, "clEnqueueNDRangeKernel", code,
                               "kernel %s, %zu work-items in groups of %zu", name, global, local);
     status = clumpi_timeline_add(c, kernel, name, 0, event);
     int is_users = !status && sync && sync->event;
-    if (!c->in_order) {
+    if (!c->on->in_order) {
         code = is_users ? c->cl.RetainEvent(event) : CL_SUCCESS;
         remember(c, event);
         if (code) return clumpi_fail_cl(&c->error, "clRetainEvent", code, "kernel %s", name);
     }
     if (is_users)
         *sync->event = event;
-    else if (c->in_order && event)
+    else if (c->on->in_order && event)
         c->cl.ReleaseEvent(event);
     return status;
 }
@@ -99,8 +99,8 @@ clump_status clumpi_read(clump_context *c, cl_mem buffer, uint64_t offset, uint6
                          void *data) {
     if (bytes == 0) return CLUMP_OK;
     cl_event event = NULL;
-    cl_int code = c->cl.EnqueueReadBuffer(c->queue, buffer, CL_TRUE, offset, bytes, data,
-                                          c->last ? 1 : 0, c->last ? &c->last : NULL,
+    cl_int code = c->cl.EnqueueReadBuffer(c->on->queue, buffer, CL_TRUE, offset, bytes, data,
+                                          c->on->last ? 1 : 0, c->on->last ? &c->on->last : NULL,
                                           clumpi_timeline_has_room(c) ? &event : NULL);
     if (code)
         return clumpi_fail_cl(&c->error, "clEnqueueReadBuffer", code, "%llu bytes at %llu",
@@ -114,9 +114,9 @@ clump_status clumpi_write(clump_context *c, cl_mem buffer, uint64_t offset, uint
                           const void *data) {
     if (bytes == 0) return CLUMP_OK;
     cl_event event = NULL;
-    cl_int code =
-        c->cl.EnqueueWriteBuffer(c->queue, buffer, CL_TRUE, offset, bytes, data, c->last ? 1 : 0,
-                                 c->last ? &c->last : NULL, needs_event(c) ? &event : NULL);
+    cl_int code = c->cl.EnqueueWriteBuffer(c->on->queue, buffer, CL_TRUE, offset, bytes, data,
+                                           c->on->last ? 1 : 0, c->on->last ? &c->on->last : NULL,
+                                           needs_event(c) ? &event : NULL);
     if (code)
         return clumpi_fail_cl(&c->error, "clEnqueueWriteBuffer", code, "%llu bytes at %llu",
                               (unsigned long long)bytes, (unsigned long long)offset);
@@ -136,8 +136,8 @@ clump_status clumpi_write(clump_context *c, cl_mem buffer, uint64_t offset, uint
 static clump_status fill_piece(clump_context *c, cl_mem buffer, uint64_t offset, uint64_t bytes,
                                uint32_t word) {
     cl_event event = NULL;
-    cl_int code = c->cl.EnqueueFillBuffer(c->queue, buffer, &word, sizeof word, offset, bytes,
-                                          c->last ? 1 : 0, c->last ? &c->last : NULL,
+    cl_int code = c->cl.EnqueueFillBuffer(c->on->queue, buffer, &word, sizeof word, offset, bytes,
+                                          c->on->last ? 1 : 0, c->on->last ? &c->on->last : NULL,
                                           needs_event(c) ? &event : NULL);
     if (code)
         return clumpi_fail_cl(&c->error, "clEnqueueFillBuffer", code, "%llu bytes at %llu",
@@ -163,9 +163,9 @@ clump_status clumpi_set_word(clump_context *c, cl_mem buffer, uint64_t offset, u
 clump_status clumpi_copy(clump_context *c, cl_mem from, uint64_t from_offset, cl_mem to,
                          uint64_t to_offset, uint64_t bytes) {
     cl_event event = NULL;
-    cl_int code =
-        c->cl.EnqueueCopyBuffer(c->queue, from, to, from_offset, to_offset, bytes, c->last ? 1 : 0,
-                                c->last ? &c->last : NULL, needs_event(c) ? &event : NULL);
+    cl_int code = c->cl.EnqueueCopyBuffer(c->on->queue, from, to, from_offset, to_offset, bytes,
+                                          c->on->last ? 1 : 0, c->on->last ? &c->on->last : NULL,
+                                          needs_event(c) ? &event : NULL);
     if (code)
         return clumpi_fail_cl(&c->error, "clEnqueueCopyBuffer", code, "%llu bytes",
                               (unsigned long long)bytes);
@@ -188,7 +188,7 @@ void clumpi_buffer_release(clump_context *c, cl_mem *buffer) {
 }
 
 clump_status clumpi_finish(clump_context *c) {
-    cl_int code = c->cl.Finish(c->queue);
+    cl_int code = c->cl.Finish(c->on->queue);
     if (code) return clumpi_fail_cl(&c->error, "clFinish", code, "work enqueued before has failed");
     return CLUMP_OK;
 }

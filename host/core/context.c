@@ -7,48 +7,21 @@
 #include <time.h>
 
 #include "core/device.h"
-
-static clump_status take_objects(const clump_context_desc *desc, clump_context *c) {
-    c->context = desc->context;
-    c->device = desc->device;
-    c->queue = desc->queue;
-    cl_context owner = NULL;
-    cl_device_id device = NULL;
-    cl_command_queue_properties properties = 0;
-    cl_int code = c->cl.GetCommandQueueInfo(c->queue, CL_QUEUE_CONTEXT, sizeof owner, &owner, NULL);
-    if (!code)
-        code = c->cl.GetCommandQueueInfo(c->queue, CL_QUEUE_DEVICE, sizeof device, &device, NULL);
-    if (!code)
-        code = c->cl.GetCommandQueueInfo(c->queue, CL_QUEUE_PROPERTIES, sizeof properties,
-                                         &properties, NULL);
-    if (code) return clumpi_fail_cl(&c->error, "clGetCommandQueueInfo", code, "is it a queue?");
-    if (owner != desc->context)
-        return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
-                           "the queue belongs to another cl_context than the one given");
-    if (device != desc->device)
-        return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
-                           "the queue belongs to another device than the one given");
-    c->in_order = !(properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
-    c->has_profiling = (properties & CL_QUEUE_PROFILING_ENABLE) != 0;
-    return CLUMP_OK;
-}
+#include "core/timeline.h"
 
 static clump_status create(const clump_context_desc *desc, clumpi_needs needs, clump_context *c) {
     c->cl = clumpi_cl_resolve(desc->cl);
-    clump_status status = take_objects(desc, c);
-    if (!status)
-        status = clumpi_device_probe(&c->cl, desc->device, needs, desc->disable, desc->personality,
-                                     &c->capabilities, &c->error);
+    c->context = desc->context;
+    c->device = desc->device;
+    clump_status status = clumpi_queues_open(c, desc->queue);
     if (status) return status;
-    clumpi_device_sizes(&c->capabilities, &c->sizes);
-    cl_int code = c->cl.RetainContext(c->context);
-    if (code) return clumpi_fail_cl(&c->error, "clRetainContext", code, "not a context");
-    code = c->cl.RetainCommandQueue(c->queue);
-    if (code) {
-        c->cl.ReleaseContext(c->context);
-        return clumpi_fail_cl(&c->error, "clRetainCommandQueue", code, "not a queue");
-    }
-    return CLUMP_OK;
+    status = clumpi_device_probe(&c->cl, desc->device, needs, desc->disable, desc->personality,
+                                 &c->capabilities, &c->error);
+    if (!status) clumpi_device_sizes(&c->capabilities, &c->sizes);
+    cl_int code = status ? CL_SUCCESS : c->cl.RetainContext(c->context);
+    if (code) status = clumpi_fail_cl(&c->error, "clRetainContext", code, "not a context");
+    if (status) clumpi_queues_close(c);
+    return status;
 }
 
 static clump_status make(const clump_context_desc *desc, clumpi_needs needs,
@@ -62,11 +35,16 @@ static clump_status make(const clump_context_desc *desc, clumpi_needs needs,
     if (!c) return clumpi_fail(error, CLUMP_ERR_MEMORY, "no host memory for a context");
     c->allocator = allocator;
     atomic_init(&c->users, 1);
+    if (!clumpi_lock_init(&c->timeline_lock, 1)) {
+        clumpi_free(&allocator, c);
+        return clumpi_fail(error, CLUMP_ERR_MEMORY, "no lock for a context");
+    }
     clump_status status = clumpi_cache_open(c, &desc->cache);
     if (!status) status = clumpi_compiled_open(c, &desc->compiled);
     if (!status) status = create(desc, needs, c);
     if (status) {
         if (error) *error = c->error;
+        clumpi_lock_clear(&c->timeline_lock);
         clumpi_cache_close(c);
         clumpi_free(&allocator, c);
         return status;
@@ -111,10 +89,10 @@ void clumpi_context_unuse(clump_context *c) {
     if (atomic_fetch_sub(&c->users, 1) > 1) return;
     clumpi_attachments_release(&c->attachments, c);
     clumpi_timeline_release(c);
-    if (c->last) c->cl.ReleaseEvent(c->last);
-    c->cl.ReleaseCommandQueue(c->queue);
+    clumpi_queues_close(c);
     c->cl.ReleaseContext(c->context);
     clumpi_cache_close(c);
+    clumpi_lock_clear(&c->timeline_lock);
     clump_allocator allocator = c->allocator;
     clumpi_free(&allocator, c);
 }

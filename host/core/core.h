@@ -16,6 +16,7 @@
 
 #include "cl/core/layout.h"
 #include "clump/context.h"
+#include "core/lock.h"
 #include "core/memory.h"
 
 /* How the library's kernels and do-alls are launched on the device. */
@@ -38,20 +39,44 @@ struct clumpi_attachment {
  * attach at the same time. */
 typedef _Atomic(clumpi_attachment *) clumpi_attachments;
 
+typedef struct clumpi_timeline clumpi_timeline;
+
+/* A queue that the context uses, or that something was last used on. */
+typedef struct clumpi_queue clumpi_queue;
+typedef struct clumpi_order clumpi_order;
+struct clumpi_queue {
+    clumpi_queue *next;
+    cl_command_queue queue; /* retained */
+    int in_order;           /* 0: every command waits for `last` */
+    int has_profiling;
+    cl_event last;      /* last command enqueued, only kept for out-of-order queues */
+    uint32_t users;     /* the context, and orders */
+    uint32_t number;    /* of those that the context has seen */
+    clumpi_order *user; /* that used it last; NULL: none that is still there */
+};
+
+/* Of what has commands on the device from one call to the next, a heap. */
+struct clumpi_order {
+    clumpi_queue *on; /* on which it was last used; NULL: it was not used yet */
+    cl_event done;    /* its commands there are; NULL: not asked for yet */
+};
+
 struct clump_context {
     _Atomic(uint32_t) users; /* the caller, until it destroys it, and all that was made from it */
     clump_allocator allocator;
     clump_cl_functions cl;
     cl_context context;
     cl_device_id device;
-    cl_command_queue queue;
     clump_capabilities capabilities;
     clumpi_launch_sizes sizes;
     clump_error error;
-    int in_order;                     /* 0: every command waits for `last` */
-    int has_profiling;                /* of the queue */
-    cl_event last;                    /* last command enqueued, only kept for out-of-order queues */
-    struct clumpi_timeline *timeline; /* NULL: nothing is recorded */
+    clumpi_queue *own;         /* the one that it was made with; other threads may look */
+    clumpi_queue *on;          /* that commands are enqueued on */
+    clumpi_queue *queues;      /* all, the newest first */
+    uint32_t queue_count;      /* how many were seen */
+    clumpi_timeline *timeline; /* NULL: nothing is recorded. timeline.h */
+    clumpi_lock timeline_lock; /* of pools on other threads */
+    _Atomic(int) has_timeline;
     clumpi_attachments attachments;
     clump_cache cache; /* `load` is NULL if programs are not kept; `folder` is the context's own */
     clump_compiled compiled; /* whole entries */
@@ -81,17 +106,20 @@ void clumpi_attachments_release(clumpi_attachments *list, clump_context *c);
 /* The host's clock, counted from an arbitrary time; it only goes forward. */
 double clumpi_now_ns(void);
 
-/* ---- timeline.c ---- */
+/* ---- queue.c ---- */
 
-typedef struct clumpi_timeline clumpi_timeline;
+/* The queue that a context begins with, if it is of its cl_context and device. */
+clump_status clumpi_queues_open(clump_context *c, cl_command_queue queue);
+void clumpi_queues_close(clump_context *c);
 
-/* Is a command to have an event for the timeline? */
-int clumpi_timeline_has_room(const clump_context *c);
-/* A command was enqueued: its kernel, or NULL and what it is; bytes of a transfer; its event, which stays the caller's, or NULL if
- * there was no room. */
-clump_status clumpi_timeline_add(clump_context *c, cl_kernel kernel, const char *what,
-                                 uint64_t bytes, cl_event event);
-void clumpi_timeline_release(clump_context *c);
+/* What has an order is used by the commands of this call: where it was last used on another queue, this one waits. Every public call
+ * that enqueues for a heap begins with it; one that works on two heaps does it again before each change from one to the other. */
+clump_status clumpi_order_change(clump_context *c, clumpi_order *order);
+static inline clump_status clumpi_order_enter(clump_context *c, clumpi_order *order) {
+    return order->on == c->on && order == c->on->user ? CLUMP_OK : clumpi_order_change(c, order);
+}
+/* Nothing is enqueued for it any more: wait until all is done. */
+clump_status clumpi_order_finish(clump_context *c, clumpi_order *order);
 
 /* ---- commands.c ---- */
 

@@ -3,7 +3,8 @@
  *
  * May use: core, schema, heap, and of collect what follows references and frees chosen objects.
  *
- * Invariant: schema and numbers of objects tell where each column is.
+ * Invariant: schema and numbers of objects tell where each column is. Between two calls nothing is enqueued that uses an extract, so it needs
+ * no order of queues (core/queue.c).
  *
  * Read first: include/clump/extract.h, heap/dense.h, collect/collect.h.
  */

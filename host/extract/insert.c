@@ -342,7 +342,8 @@ static clump_status give_refs(inserting *in) {
 static clump_status insert(inserting *in) {
     clump_status status = check(in);
     if (status || !in->extract->objects[0]) return status;
-    status = plan_room(in);
+    status = clumpi_heap_enter(in->heap);
+    if (!status) status = plan_room(in);
     if (!status) status = open_memory(in);
     if (!status) status = make_all(in);
     if (!status) status = write_all(in);

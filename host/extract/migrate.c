@@ -24,11 +24,25 @@ static clump_status tell(const migrating *m, clump_status status) {
     return status;
 }
 
-/* Through the host, unless both heaps are of one context. */
+/* Devices of one cl_context share its buffers: OpenCL brings this one to the other device when that uses it. All that was written to it is
+ * done. */
+static clump_status share(migrating *m) {
+    clump_context *here = m->from->context, *there = m->into->context;
+    clump_status status =
+        tell(m, clumpi_extract_create(there, m->taken->schema, m->taken->objects + 1, &m->arrived));
+    if (status || !m->taken->buffer) return status;
+    cl_int code = there->cl.RetainMemObject(m->taken->buffer);
+    if (code) return clumpi_fail_cl(&here->error, "clRetainMemObject", code, "an extract");
+    m->arrived->buffer = m->taken->buffer;
+    return CLUMP_OK;
+}
+
+/* Through the host, unless both heaps are of one context or of one cl_context. */
 static clump_status carry(migrating *m) {
     clump_context *here = m->from->context, *there = m->into->context;
     const uint64_t bytes = m->taken->bytes;
     if (here == there) return CLUMP_OK;
+    if (here->context == there->context) return share(m);
     void *data = clumpi_alloc(&here->allocator, bytes);
     if (!data)
         return clumpi_fail(&here->error, CLUMP_ERR_MEMORY, "no host memory for %llu bytes",
@@ -57,10 +71,12 @@ static clump_status put_in(migrating *m) {
 
 static clump_status free_taken(migrating *m) {
     clump_context *here = m->from->context;
-    int is_freed;
-    clump_status status = clumpi_chosen_free(m->from, m->chosen, &is_freed);
+    int is_freed = 0;
+    clump_status status = clumpi_heap_enter(m->from); /* the other one came between */
+    if (!status) status = clumpi_chosen_free(m->from, m->chosen, &is_freed);
     if (is_freed) return status;
     const clump_error error = here->error; /* keep the cause */
+    (void)clumpi_heap_enter(m->into);
     (void)clumpi_free_refs(m->into, m->insert.ref_buffer,
                            m->insert.ref_buffer_at / sizeof(clump_ref), m->taken->objects[0]);
     here->error = error;

@@ -287,7 +287,8 @@ static clump_status take(taking *t, int free_objects) {
 clump_status clumpi_take(clump_heap *heap, const clump_extract_desc *desc, clump_extract **extract,
                          clump_extract_report *report, cl_mem *chosen) {
     taking t = {.heap = heap, .desc = desc};
-    clump_status status = check(&t);
+    clump_status status = clumpi_heap_enter(heap);
+    if (!status) status = check(&t);
     if (!status) status = take(&t, desc->free_objects && !chosen);
     clumpi_dense_close(&t.dense);
     if (chosen)

@@ -70,6 +70,7 @@ clump_status clump_heap_read_object_array(clump_heap *heap, clump_ref ref, const
                            length ? "elements" : "length");
     clump_status status = clumpi_find_class(heap, class_name, &info);
     if (!status) status = find_array(heap, &info, field, &a);
+    if (!status) status = clumpi_heap_enter(heap);
     if (!status) status = clumpi_ref_check(heap, ref, info.id, info.last);
     if (status) return status;
     a.row = (uint64_t)(ref >> 6) * heap->layout.granule_bytes;

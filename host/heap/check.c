@@ -198,7 +198,8 @@ clump_status clump_heap_check(clump_heap *heap) {
     if (!heap) return CLUMP_ERR_USAGE;
     clumpi_violation violation;
     clumpi_u32 told, key;
-    clump_status status = clumpi_check_find(heap, &told, &key);
+    clump_status status = clumpi_heap_enter(heap);
+    if (!status) status = clumpi_check_find(heap, &told, &key);
     if (status || key == UINT32_MAX) return status;
     status = run_check(heap, told | CLUMPI_CHECK_REPORTING);
     if (!status)

@@ -382,7 +382,8 @@ clump_status clump_heap_fetch_findings(clump_heap *heap, clump_finding *findings
     if (!count) return refuse(heap, "clump_heap_fetch_findings", "it needs a place for the count");
     if (!heap->checks) return refuse(heap, "clump_heap_fetch_findings", "the heap is not checked");
     clumpi_checking *k = heap->checking;
-    clump_status status = collect(heap);
+    clump_status status = clumpi_heap_enter(heap);
+    if (!status) status = collect(heap);
     if (status) return status;
     *count = k->kept_count;
     if (lost) *lost = k->lost;
@@ -399,7 +400,8 @@ uint32_t clump_heap_get_checks(const clump_heap *heap) {
 clump_status clump_heap_check_memory(clump_heap *heap) {
     if (!heap) return CLUMP_ERR_USAGE;
     if (!heap->checks) return refuse(heap, "clump_heap_check_memory", "the heap is not checked");
-    return run_memory(heap, 1);
+    clump_status status = clumpi_heap_enter(heap);
+    return status ? status : run_memory(heap, 1);
 }
 
 /* ---- What they did --------------------------------------------------------------------------- */
@@ -420,8 +422,10 @@ clump_status clump_heap_read_events(clump_heap *heap, clump_event *events, uint3
     const clumpi_checking *k = heap->checking;
     const clumpi_checks *fixed = &heap->geometry.checked;
     clumpi_u32 next = 0;
-    clump_status status = clumpi_read(
-        c, heap->buffer, offset_of(heap, offsetof(clumpi_checks, event_next)), sizeof next, &next);
+    clump_status status = clumpi_heap_enter(heap);
+    if (!status)
+        status = clumpi_read(c, heap->buffer, offset_of(heap, offsetof(clumpi_checks, event_next)),
+                             sizeof next, &next);
     if (status) return status;
     uint32_t kept = next < fixed->events ? next : fixed->events;
     *count = kept;
@@ -484,7 +488,7 @@ clump_status clump_heap_read_live(clump_heap *heap, clump_live *live, uint32_t c
     if (!heap) return CLUMP_ERR_USAGE;
     if (!count) return refuse(heap, "clump_heap_read_live", "it needs a place for the count");
     if (!heap->checks) return refuse(heap, "clump_heap_read_live", "the heap is not checked");
-    clump_status status = CLUMP_OK;
+    clump_status status = clumpi_heap_enter(heap);
     for (uint32_t id = 1; !status && id <= heap->geometry.header.class_count; id++)
         status = live_of_class(heap, id, live, capacity, count);
     return status;

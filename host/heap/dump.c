@@ -202,7 +202,8 @@ clump_status clump_heap_dump(clump_heap *heap, clump_write_fn write, void *user)
     if (!d) return clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for a dump");
     d->heap = heap;
     d->text.allocator = &c->allocator;
-    clump_status status = heap->checks ? read_live(d) : CLUMP_OK;
+    clump_status status = clumpi_heap_enter(heap);
+    if (!status && heap->checks) status = read_live(d);
     if (!status) status = read_states(d);
     if (!status) {
         count(d);

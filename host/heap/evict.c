@@ -133,6 +133,7 @@ static clump_status open_call(moving *m, clump_heap *heap, const clump_evict_des
     m->info = (clump_class_info){.id = 1, .last = clumpi_object_classes(heap)};
     clump_status status = CLUMP_OK;
     if (m->desc.class_name) status = clumpi_find_class(heap, m->desc.class_name, &m->info);
+    if (!status) status = clumpi_heap_enter(heap);
     return status ? status : read_states(m);
 }
 

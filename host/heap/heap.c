@@ -276,7 +276,8 @@ clump_status clump_heap_create(const clump_heap_desc *desc, clump_heap **heap) {
     h->context = c;
     h->users = 1;
     clumpi_context_use(c);
-    status = create(desc, bytes, h);
+    status = clumpi_heap_enter(h);
+    if (!status) status = create(desc, bytes, h);
     if (status) {
         clump_error error = c->error; /* keep the cause, whatever destruction runs into */
         clump_heap_destroy(h);
@@ -290,9 +291,11 @@ clump_status clump_heap_create(const clump_heap_desc *desc, clump_heap **heap) {
 void clump_heap_destroy(clump_heap *heap) {
     if (!heap || --heap->users) return;
     clump_context *c = heap->context;
+    /* An error is nobody's here, and the queue is waited for in any case. */
+    if (clumpi_heap_enter(heap)) (void)clumpi_order_finish(c, &heap->order);
     clumpi_checking_close(heap); /* it looks into the heap */
     clumpi_refs_clear(heap);
-    if (heap->buffer) c->cl.Finish(c->queue);
+    (void)clumpi_order_finish(c, &heap->order);
     clumpi_attachments_release(&heap->attachments, c);
     clumpi_away_close(heap);
     clumpi_segments_close(heap);
@@ -457,7 +460,8 @@ clump_status clump_heap_fetch_errors(clump_heap *heap, clump_device_report *repo
     if (!heap) return CLUMP_ERR_USAGE;
     uint64_t offset = clumpi_header_offset(heap, offsetof(clumpi_header, errors));
     clumpi_error errors[CLUMPI_ERRORS];
-    clump_status status = clumpi_read(heap->context, heap->buffer, offset, sizeof errors, errors);
+    clump_status status = clumpi_heap_enter(heap);
+    if (!status) status = clumpi_read(heap->context, heap->buffer, offset, sizeof errors, errors);
     if (status) return status;
     int any = 0;
     for (int i = 0; i < CLUMPI_ERRORS; i++) {

@@ -123,6 +123,7 @@ typedef struct clumpi_away clumpi_away;
 struct clump_heap {
     clump_context *context;
     uint32_t users;       /* the caller, until it destroys it; compactors; collectors */
+    clumpi_order order;   /* of all that is enqueued for it, on one queue or several */
     clump_schema *schema; /* own copy */
     clumpi_geometry geometry;
     clump_heap_layout layout;
@@ -195,6 +196,11 @@ struct clump_kernel {
 /* Byte offset of the header, or of a member of it, in the heap's buffer. */
 static inline uint64_t clumpi_header_offset(const clump_heap *heap, size_t member) {
     return (uint64_t)heap->geometry.header.self_at * CLUMPI_UNIT + member;
+}
+
+/* Commands for the heap may be enqueued: each public call begins with it. */
+static inline clump_status clumpi_heap_enter(clump_heap *heap) {
+    return clumpi_order_enter(heap->context, &heap->order);
 }
 
 /* ---- heap.c ---- */

@@ -322,7 +322,8 @@ clump_status clump_handle_create(clump_heap *heap, clump_ref ref, clump_handle *
     clump_context *c = heap->context;
     if (!handle)
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE, "clump_handle_create needs a place");
-    clump_status status = clumpi_ref_check(heap, ref, 1, clumpi_object_classes(heap));
+    clump_status status = clumpi_heap_enter(heap);
+    if (!status) status = clumpi_ref_check(heap, ref, 1, clumpi_object_classes(heap));
     clumpi_handles *h = heap->handles;
     if (!status && (!h || (!h->free_count && h->used == h->room))) status = grow_handles(heap);
     if (!status) status = watch(heap, ref);
@@ -354,8 +355,10 @@ clump_status clump_handle_read(clump_heap *heap, clump_handle handle, clump_ref 
     if (!ref) return clumpi_fail(&c->error, CLUMP_ERR_USAGE, "clump_handle_read needs a place");
     clump_status status = check_handle(heap, handle);
     if (status) return status;
-    status = clumpi_read(c, heap->handles->refs->buffer, (uint64_t)(handle - 1) * sizeof *ref,
-                         sizeof *ref, ref);
+    status = clumpi_heap_enter(heap);
+    if (!status)
+        status = clumpi_read(c, heap->handles->refs->buffer, (uint64_t)(handle - 1) * sizeof *ref,
+                             sizeof *ref, ref);
     if (!status) status = look_if_watched(heap, handle, ref);
     if (status) *ref = 0;
     return status;
@@ -367,8 +370,10 @@ clump_status clump_handle_destroy(clump_heap *heap, clump_handle handle) {
     if (status) return status;
     clumpi_handles *h = heap->handles;
     const clump_ref none = 0;
-    status = clumpi_write(heap->context, h->refs->buffer, (uint64_t)(handle - 1) * sizeof none,
-                          sizeof none, &none);
+    status = clumpi_heap_enter(heap);
+    if (!status)
+        status = clumpi_write(heap->context, h->refs->buffer, (uint64_t)(handle - 1) * sizeof none,
+                              sizeof none, &none);
     if (status) return status;
     h->live[handle - 1] = 0;
     h->free[h->free_count++] = handle - 1;

@@ -83,6 +83,8 @@ clump_status clump_heap_reserve(clump_heap *heap, const char *class_name, uint64
         return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
                            "clump_heap_reserve: %llu objects; at most 2^31 can be reserved",
                            (unsigned long long)objects);
+    status = clumpi_heap_enter(heap);
+    if (status) return status;
     clumpi_u32 least = (clumpi_u32)objects;
     uint64_t at = (uint64_t)heap->geometry.header.at_classes * CLUMPI_UNIT +
                   info.id * sizeof(clumpi_class) + offsetof(clumpi_class, reserved.least);
@@ -138,6 +140,7 @@ clump_status clumpi_run_prepare(clump_heap *heap, clump_kernel *k, const clump_s
     clump_context *c = heap->context;
     if (!k) return clumpi_fail(&c->error, CLUMP_ERR_USAGE, "%s: the kernel is NULL", call);
     clump_status status = clumpi_sync_check(c, sync, call);
+    if (!status) status = clumpi_heap_enter(heap);
     if (status) return status;
     if (heap->checks != k->program->checks)
         return clumpi_fail(

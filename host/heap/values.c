@@ -111,6 +111,7 @@ clump_status clump_heap_read_refs(clump_heap *heap, const char *class_name, clum
                            "clump_heap_read_refs needs a place for the count");
     target t = {.bytes = sizeof(clump_ref)};
     clump_status status = find_class(heap, class_name, &t);
+    if (!status) status = clumpi_heap_enter(heap);
     if (!status) status = clumpi_rank(heap, t.first, t.last, count);
     if (status || !refs) return status;
     uint64_t wanted = *count < capacity ? *count : capacity;
@@ -124,6 +125,7 @@ static clump_status find_values(clump_heap *heap, const char *class_name, const 
     if (!heap) return CLUMP_ERR_USAGE;
     if (!values && count) return clumpi_fail(&heap->context->error, CLUMP_ERR_USAGE, "%s", missing);
     clump_status status = find_field(heap, class_name, field, index, is_written, t);
+    if (!status) status = clumpi_heap_enter(heap);
     return status ? status : clumpi_rank(heap, t->first, t->last, objects);
 }
 
@@ -226,6 +228,7 @@ static clump_status locate(clump_heap *heap, clump_ref ref, const char *class_na
     if (!heap) return CLUMP_ERR_USAGE;
     if (!value) return clumpi_fail(&heap->context->error, CLUMP_ERR_USAGE, "%s", missing);
     clump_status status = find_field(heap, class_name, field, index, is_written, t);
+    if (!status) status = clumpi_heap_enter(heap);
     if (!status) status = clumpi_ref_check(heap, ref, t->first, t->last);
     ref = clumpi_ref_plain(heap, ref);
     *offset = (uint64_t)(ref >> 6) * heap->layout.granule_bytes + t->base +

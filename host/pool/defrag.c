@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/timeline.h"
 #include "pool/pool.h"
 
 #define PIECE_LEAST (UINT64_C(64) << 10) /* smaller parts of an allocation are not worth a copy */
@@ -318,6 +319,22 @@ static clump_status run(stepping *s) {
     return status;
 }
 
+/* It may have waited for the lock while another thread's step ran. */
+static void show_step(const stepping *s) {
+    clump_pool *p = s->p;
+    if (!clumpi_timeline_is_on(p->context)) return;
+    const clumpi_timeline_entry entry = {.kind = CLUMPI_TIMELINE_STEP,
+                                         .pool = p->number,
+                                         .from = s->begin > p->step_end ? s->begin : p->step_end,
+                                         .to = clumpi_now_ns(),
+                                         .args = {{"finished", s->report->finished},
+                                                  {"copied_bytes", s->report->copied_bytes},
+                                                  {"chunks_released", s->report->chunks_released}},
+                                         .name = "step"};
+    p->step_end = entry.to;
+    clumpi_timeline_pool(p->context, p->name, &entry);
+}
+
 clump_status clump_pool_defrag_step(clump_pool *pool, const clump_defrag_desc *desc,
                                     clump_defrag_report *report) {
     static const clump_defrag_desc preset;
@@ -344,6 +361,7 @@ clump_status clump_pool_defrag_step(clump_pool *pool, const clump_defrag_desc *d
         p->is_stepping = 1;
         p->defers_release = s.budget_ns > 0;
         status = run(&s);
+        show_step(&s);
         p->is_stepping = p->defers_release = 0;
     }
     clumpi_pool_leave(p);

@@ -1,6 +1,7 @@
 /* Moves under way: copying, swapping, dropping (Eichinger's thesis 4.4, 4.5). Read first: pool.h. */
 #include <string.h>
 
+#include "core/timeline.h"
 #include "pool/pool.h"
 
 clumpi_op *clumpi_op_new(clump_pool *p, uint32_t record, clumpi_chunk *to, uint32_t to_node) {
@@ -100,6 +101,16 @@ static int join_waits(clump_pool *p, const clumpi_events *uses, const clump_defr
     return 1;
 }
 
+static void show_copy(const clump_pool *p, uint64_t bytes, cl_event event) {
+    if (!p->has_profiling || !clumpi_timeline_is_on(p->context)) return;
+    clumpi_timeline_pool(p->context, p->name,
+                         &(clumpi_timeline_entry){.kind = CLUMPI_TIMELINE_MOVE,
+                                                  .pool = p->number,
+                                                  .event = event,
+                                                  .args = {{"bytes", bytes}},
+                                                  .name = "move"});
+}
+
 clump_status clumpi_copy_range(clump_pool *p, cl_mem from, uint64_t from_at, cl_mem to,
                                uint64_t to_at, uint64_t bytes, const clumpi_events *uses,
                                const clump_defrag_desc *desc, cl_event after, cl_event *event) {
@@ -110,7 +121,10 @@ clump_status clumpi_copy_range(clump_pool *p, cl_mem from, uint64_t from_at, cl_
         p->cl.EnqueueCopyBuffer(p->desc.queue, from, to, from_at, to_at, bytes,
                                 (cl_uint)waits.count, waits.count ? waits.list : NULL, event);
     clumpi_free(&p->allocator, waits.list);
-    if (!code) return CLUMP_OK;
+    if (!code) {
+        show_copy(p, bytes, *event);
+        return CLUMP_OK;
+    }
     *event = NULL;
     return clumpi_fail_cl(&p->error, "clEnqueueCopyBuffer", code, "%llu bytes for a move",
                           (unsigned long long)bytes);

@@ -1,6 +1,8 @@
 /* Pools: creation, destruction, allocating and freeing. Read first: pool.h. */
 #include "pool/pool.h"
 
+#include "core/timeline.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -37,6 +39,22 @@ void clumpi_trace(clump_pool *p, const char *format, ...) {
     int bytes = vsnprintf(line, sizeof line, format, args);
     va_end(args);
     if (bytes > 0) p->desc.trace(p->desc.user, line, (size_t)bytes);
+}
+
+double clumpi_pool_time(const clump_pool *p) {
+    return clumpi_timeline_is_on(p->context) ? clumpi_now_ns() : 0;
+}
+
+void clumpi_pool_timed(clump_pool *p, double began, const char *what, uint64_t bytes) {
+    if (!(began > 0)) return;
+    clumpi_timeline_entry entry = {.kind = CLUMPI_TIMELINE_POOL,
+                                   .pool = p->number,
+                                   .from = began > p->call_end ? began : p->call_end,
+                                   .to = clumpi_now_ns(),
+                                   .args = {{"bytes", bytes}}};
+    snprintf(entry.name, sizeof entry.name, "%s", what);
+    p->call_end = entry.to;
+    clumpi_timeline_pool(p->context, p->name, &entry);
 }
 
 void clump_pool_get_error(clump_pool *pool, clump_error *error) {
@@ -158,7 +176,7 @@ static clump_status create(const clump_pool_desc *desc, clump_context *c, clump_
     p->context = c;
     p->cl = c->cl;
     p->desc = *desc;
-    if (!desc->queue) p->desc.queue = c->queue;
+    if (!desc->queue) p->desc.queue = c->own->queue;
     if (!status) status = check_queue(p->desc.queue, p, error);
     if (status) return status;
     if (!desc->alignment) p->desc.alignment = base;
@@ -211,6 +229,7 @@ clump_status clump_pool_create(const clump_pool_desc *desc, clump_pool **pool, c
         p->allocator = *a;
         p->source = source_for_heaps(c);
         p->account = account;
+        p->number = atomic_fetch_add(&account->pools, 1);
         status = create(desc, c, p, error);
     } else {
         status = clumpi_fail(error, CLUMP_ERR_MEMORY, "no host memory for a pool");
@@ -425,6 +444,7 @@ static void forget_place(clump_pool *p, clumpi_record *r, clumpi_events *uses) {
 
 clump_status clumpi_allocate(clump_pool *p, const clump_allocation_desc *desc, int holder,
                              uint32_t *record) {
+    const double began = clumpi_pool_time(p);
     request r;
     clump_status status = check_request(p, desc, &r);
     if (status) return status;
@@ -452,6 +472,7 @@ clump_status clumpi_allocate(clump_pool *p, const clump_allocation_desc *desc, i
     p->stats.requested_bytes += desc->bytes;
     clumpi_trace(p, "a %llx %llu%s\n", clumpi_trace_id(clumpi_record_handle(p, i)),
                  (unsigned long long)desc->bytes, desc->movable ? " m" : "");
+    clumpi_pool_timed(p, began, "allocation", desc->bytes);
     *record = i;
     return CLUMP_OK;
 }
@@ -510,6 +531,8 @@ static clump_status leave_op(clump_pool *p, clumpi_record *r, clumpi_events *use
 clump_status clumpi_record_free(clump_pool *p, uint32_t record) {
     clumpi_record *r = clumpi_record_at(p, record);
     unsigned long long id = clumpi_trace_id(clumpi_record_handle(p, record));
+    const uint64_t bytes = r->bytes;
+    const double began = clumpi_pool_time(p);
     if (r->holder == CLUMPI_OF_BUFFER)
         return clumpi_fail(&p->error, CLUMP_ERR_USAGE,
                            "clump_pool_free: an allocation of %llu bytes is that of a buffer which "
@@ -539,6 +562,7 @@ clump_status clumpi_record_free(clump_pool *p, uint32_t record) {
     forget_place(p, r, &uses);
     clumpi_record_retire(p, record);
     clumpi_trace(p, "f %llx\n", id);
+    clumpi_pool_timed(p, began, "free", bytes);
     return CLUMP_OK;
 }
 

@@ -38,6 +38,7 @@ typedef struct clumpi_returned clumpi_returned; /* see buffer.c */
 typedef struct clumpi_pool_account {
     clumpi_attachment base;         /* of the context */
     _Atomic(uint64_t) bytes, limit; /* limit 0: none */
+    _Atomic(uint32_t) pools;        /* that there have been; they number them */
 } clumpi_pool_account;
 
 typedef struct clumpi_chunk {
@@ -140,6 +141,9 @@ struct clump_pool {
     uint32_t unit_shift, margin_units;
     uint16_t mark;
     uint32_t serial;
+    uint32_t number; /* of the pool, for the timeline */
+    double call_end,
+        step_end; /* of the last call and step in the timeline: none begins before it */
     clumpi_kind kinds[CLUMP_MEMORY_COUNT];
     clumpi_record **slabs;
     size_t slab_count, slab_capacity;
@@ -181,6 +185,11 @@ void clumpi_pool_leave(clump_pool *p);
 /* A line for the user's trace, if there is one. */
 void clumpi_trace(clump_pool *p, const char *format, ...)
     __attribute__((format(CLUMPI_PRINTF, 2, 3)));
+
+/* For the timeline of the pool's context: something begins, at this time, or 0 if nothing is recorded; it is done. Calls on a pool
+ * come one after the other, and so do their entries, also where one gave up the lock. */
+double clumpi_pool_time(const clump_pool *p);
+void clumpi_pool_timed(clump_pool *p, double began, const char *what, uint64_t bytes);
 
 /* Make a live record with its region. The lock may be given up meanwhile. */
 clump_status clumpi_allocate(clump_pool *p, const clump_allocation_desc *desc, int holder,

@@ -464,7 +464,8 @@ clump_status clump_heap_load(clump_heap *heap, const clump_load_desc *desc,
     clump_status status =
         clumpi_stream_open(&l.stream, desc, "clump_heap_load", &c->allocator, &c->error);
     if (status) return status;
-    status = check_empty(&l);
+    status = clumpi_heap_enter(heap);
+    if (!status) status = check_empty(&l);
     if (!status) status = load(&l, desc);
     if (status && l.is_changed) empty_again(&l);
     if (!status && report) {

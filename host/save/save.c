@@ -213,7 +213,8 @@ clump_status clump_heap_save(clump_heap *heap, const clump_save_desc *desc,
     status =
         clumpi_stream_create(&s.stream, desc, "clump_heap_save", &c->allocator, &c->error);
     if (status) return status;
-    status = clumpi_pieces_pack(&s.stream, desc->zstd_level);
+    status = clumpi_heap_enter(heap);
+    if (!status) status = clumpi_pieces_pack(&s.stream, desc->zstd_level);
     if (!status) status = save(&s, desc, report);
     clumpi_buffer_release(c, &s.values);
     clumpi_free(&c->allocator, s.piece);

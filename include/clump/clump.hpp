@@ -212,8 +212,7 @@ inline cl_device_id find_device(const std::string &words = "") {
 
 class context {
    public:
-    explicit context(const clump_context_desc &desc)
-        : cl_(desc.context), device_(desc.device), queue_(desc.queue) {
+    explicit context(const clump_context_desc &desc) : cl_(desc.context), device_(desc.device) {
         clump_error e;
         clump_context *made = nullptr;
         if (clump_context_create(&desc, &made, &e)) throw error(e);
@@ -253,8 +252,12 @@ class context {
     cl_device_id device() const noexcept {
         return device_;
     }
+    /* On which calls enqueue now; and another one, or with nullptr the first (context.h). */
     cl_command_queue queue() const noexcept {
-        return queue_;
+        return clump_context_get_queue(context_.get());
+    }
+    void set_queue(cl_command_queue queue) const {
+        check(clump_context_set_queue(context_.get(), queue));
     }
     const clump_capabilities &capabilities() const noexcept {
         return *clump_context_get_capabilities(context_.get());
@@ -271,7 +274,6 @@ class context {
     detail::shared_context context_;
     cl_context cl_;
     cl_device_id device_;
-    cl_command_queue queue_;
 };
 
 /* ---- Kernels ---------------------------------------------------------------------------------- */

@@ -1,8 +1,21 @@
 /* A context: the user's OpenCL context, device and queue, and what was probed about the device.
  *
  * The library creates no cl_context and no queue of its own. It retains the three objects given to
- * it and releases them with the context. All work is enqueued on that one queue; a queue with
- * out-of-order execution is used as if it were in order (each command waits for the one before).
+ * it and releases them with the context. A queue with out-of-order execution is used as if it were in
+ * order (each command waits for the one before).
+ *
+ * Queues. All work is enqueued on the queue that the context was created with, until
+ * clump_context_set_queue() names another one for the calls after it. Calls on one queue take effect in their order.
+ * Of calls on several queues those of one heap do, whichever queues they are on: its first command on another queue than before
+ * waits for those that it had there, and what was in that queue before them. Calls of different heaps do not wait for each
+ * other, so the device may run two heaps at the same time, each on a queue of its own. A call that works on two heaps is in
+ * the order of both; one that blocks has waited for all commands of these. Not ordered by the library are buffers of the caller that two heaps
+ * use, and commands of the caller: clump_sync says how.
+ * The library flushes a queue where another one waits for it, and where a call blocks.
+ * One queue costs two comparisons in each call. A heap that changes its queue costs two markers and a flush each time; heaps that take turns on one queue of
+ * several cost a marker each time; calling clump_context_set_queue() costs the look for the queue among those in use.
+ * Pools have a queue each (pool.h), which this does not change. One clump_context is for one device; a program
+ * has one for each of its devices, and objects move between their heaps with clump_heap_migrate() (extract.h).
  *
  * Threads: a clump_context and what is made from it belong to one thread at a time; pools are the
  * exception, pool.h says how. Several contexts on several threads are independent, also if they
@@ -142,6 +155,17 @@ CLUMP_API clump_status clump_context_create(const clump_context_desc *desc, clum
  * pools ends with the last of them, and so do a pool with heaps, a heap with compactors and collectors, a program with
  * kernels, and a kernel of which a compactor or collector has need. Each is destroyed once, and not used by the caller any more. */
 CLUMP_API void clump_context_destroy(clump_context *context);
+
+/* METHOD. Calls from now on enqueue on another queue: see "Queues" at the head of this file.
+ *   queue  [in, optional]  of the same cl_context and device; retained while the context or something made from it uses it. NULL: the queue
+ *                          that the context was created with. It may be in order or out of order, with profiling or without, where
+ *                          times in reports are 0 and a timeline only counts
+ * Not within a callback of a call on the context. Blocks: no. Returns CLUMP_OK; CLUMP_ERR_USAGE a queue of another cl_context or device;
+ * CLUMP_ERR_MEMORY; CLUMP_ERR_CL; then the queue is the one that it was. */
+CLUMP_API clump_status clump_context_set_queue(clump_context *context, cl_command_queue queue);
+
+/* The queue on which calls enqueue now. Not retained for the caller; NULL for NULL. */
+CLUMP_API cl_command_queue clump_context_get_queue(const clump_context *context);
 
 /* The probed capabilities. Valid as long as the context. */
 CLUMP_API const clump_capabilities *clump_context_get_capabilities(const clump_context *context);

@@ -113,7 +113,8 @@ CLUMP_API clump_status clump_heap_insert(clump_heap *heap, const clump_extract *
 /* ---- From one heap into another ------------------------------------------------------------- */
 
 /* METHOD. Both of the above: objects are taken out of `heap`, made in `into`, and then freed in `heap`. So none is ever lost: what does
- * not get there stays. The heaps may be of different contexts and devices; the objects go through host memory then.
+ * not get there stays. The heaps may be of different contexts and devices. If these contexts have one cl_context, the device of `into` reads what
+ * the other one wrote, which OpenCL brings there; else the objects go through host memory, also from one vendor's device to another's.
  *   desc     [in]            as for clump_heap_extract(); free_objects is taken for 1
  *   insert   [in, optional]  as for clump_heap_insert(); ref_buffer is of the context of `into`
  *   extract  [out, optional] what moved, in the context of `heap`, with keep_refs also the references that the objects had there; the
@@ -157,7 +158,7 @@ CLUMP_API uint64_t clump_extract_get_objects(const clump_extract *extract, uint3
 /* Bytes of all columns, to the end of the last. */
 CLUMP_API uint64_t clump_extract_get_bytes(const clump_extract *extract);
 
-/* The buffer, for kernels and transfers of the caller on the context's queue; who changes a reference there keeps to the numbers. NULL if there are no objects. Not retained for the
+/* The buffer, for kernels and transfers of the caller on any queue of the cl_context: nothing of the library uses it between two calls; who changes a reference there keeps to the numbers. NULL if there are no objects. Not retained for the
  * caller. */
 CLUMP_API cl_mem clump_extract_get_buffer(const clump_extract *extract);
 

@@ -11,7 +11,7 @@
  * A reference (clump_ref) is 32 bits: granule index << 6 | slot; 0 is null. It stays valid until
  * its object is freed or the heap is compacted.
  *
- * Calls that say "Blocks: yes" wait for all work enqueued on the context's queue so far.
+ * Calls that say "Blocks: yes" wait for all that was enqueued for the heap so far, and what is in that queue.
  *
  * Read first: context.h, schema.h. Read next: program.h.
  */

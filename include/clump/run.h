@@ -1,6 +1,6 @@
 /* Running kernels: do-all, do-new and reduction.
  *
- * All calls enqueue on the context's queue and return; none reads anything back except where it
+ * All calls enqueue on the context's queue (context.h) and return; none reads anything back except where it
  * says "Blocks: yes". A kernel sees, in its CLUMP_FOR_EACH and CLUMP_FOR_ALL loops, the objects
  * that existed when it was enqueued: a list of non-empty rows with their bitmaps is made on
  * the device by at most two small launches before it. Kernels whose heap parameter is

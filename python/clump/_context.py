@@ -24,7 +24,9 @@ def destroy_at_end(owner, lock, destroy, object_):
 
 
 class Context:
-    """What the library knows about a device; all work goes to `queue`. Heaps on one queue should share one.
+    """What the library knows about a device. All work goes to `queue`, which may be set to another queue of the same device and
+    pyopencl.Context, for the calls after that: each heap keeps its order, and those of different heaps on different queues may run at the
+    same time. Heaps on one device should share a context.
 
     queue: a pyopencl.CommandQueue. cache: a folder where built programs are kept."""
 
@@ -32,7 +34,7 @@ class Context:
         if not isinstance(queue, cl.CommandQueue):
             raise TypeError(f"the queue is a {type(queue).__name__}; it must be a pyopencl.CommandQueue, or a clump.Context in its place")
         desc = ffi.new("clump_context_desc *")
-        self.queue = queue
+        self._queue = self._first_queue = queue
         desc.context = pointer("cl_context", queue.context)
         desc.device = pointer("cl_device_id", queue.device)
         desc.queue = pointer("cl_command_queue", queue)
@@ -44,6 +46,16 @@ class Context:
         self._lock = threading.RLock()
         self._object = made[0]
         destroy_at_end(self, self._lock, lib.clump_context_destroy, made[0])
+
+    @property
+    def queue(self):
+        return self._queue
+
+    @queue.setter
+    def queue(self, queue):
+        with self._lock:
+            self._call(lib.clump_context_set_queue, self._object, pointer("cl_command_queue", queue))
+            self._queue = queue
 
     def _call(self, function, *arguments):
         """A call of the library, by one thread at a time; it may take long, and lets other threads of Python run."""

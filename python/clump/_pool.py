@@ -43,7 +43,7 @@ class Pool:
         except Error as error:
             if error.status != "CLUMP_ERR_CAPACITY":
                 raise
-            (queue or self._context.queue).finish()
+            (queue or self._context._first_queue).finish()
             self._call(lib.clump_pool_create_buffer, desc, len(queues), queues, buffer)
         return cl.Buffer.from_int_ptr(int(ffi.cast("intptr_t", buffer[0])), retain=False)
 

@@ -237,6 +237,26 @@ class Launches(Case):
         heap.launch(self.kernel("crack"), 64, 64, np.uint32(1)).wait()
         self.assertEqual(heap.count("Stone"), 10)
 
+    def test_queues(self):
+        gate, other = self.gate(), cl.CommandQueue(QUEUE.context)
+        held, free = self.fresh(10), self.fresh(10)
+        self.assertEqual(CONTEXT.queue, QUEUE)
+        held.do_all(self.kernel("crack"), np.uint32(1), wait_for=[gate])
+        try:
+            CONTEXT.queue = other
+            self.assertEqual(free.reduce(self.kernel("total"), np.float32), np.float32(22.5))  # it does not wait
+            made = held.do_all(self.kernel("crack"), np.uint32(1))
+            other.flush()
+            time.sleep(0.3)  # it would be done by now
+            self.assertGreater(made.command_execution_status, cl.command_execution_status.COMPLETE)
+            self.open(gate)
+            self.assertEqual(held.reduce(self.kernel("total"), np.float32), np.float32(22.5))
+            with self.assertRaises(clump.Error):
+                CONTEXT.queue = cl.CommandQueue(cl.Context([QUEUE.device]))
+            self.assertEqual(CONTEXT.queue, other)
+        finally:
+            CONTEXT.queue = QUEUE
+
     def test_errors(self):
         error = self.raises("CLUMP_ERR_SCHEMA", "in line 2, column 5", clump.Heap, CONTEXT, "class A {\n    flot x;\n}", bytes=1 << 20)
         self.assertEqual((error.line, error.column), (2, 5))

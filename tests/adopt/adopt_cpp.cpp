@@ -190,6 +190,38 @@ static cl_uint references(cl_command_queue queue) {
     return count;
 }
 
+static cl_command_queue make_queue(cl_context cl, cl_device_id device) {
+    cl_int code = CL_SUCCESS;
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations" /* OpenCL 1.2 has no other */
+    cl_command_queue queue = clCreateCommandQueue(cl, device, 0, &code);
+#pragma GCC diagnostic pop
+    EXPECT(code == CL_SUCCESS);
+    return queue;
+}
+
+static void queues(const clump::context &context) {
+    const cl_command_queue first = context.queue();
+    const cl_device_id device = context.device();
+    cl_int code = CL_SUCCESS;
+    cl_context foreign_cl = clCreateContext(nullptr, 1, &device, nullptr, nullptr, &code);
+    EXPECT(code == CL_SUCCESS);
+    cl_command_queue foreign = make_queue(foreign_cl, device);
+    cl_command_queue other = make_queue(context.cl(), device);
+    context.set_queue(other);
+    EXPECT(context.queue() == other);
+    {
+        clump::heap heap(context, clump::schema(text), 4 << 20);
+        context.set_queue(nullptr);
+        EXPECT(context.queue() == first && heap.stats().objects == 0);
+    }
+    THROWS(CLUMP_ERR_USAGE, "another cl_context", context.set_queue(foreign));
+    EXPECT(context.queue() == first);
+    clReleaseCommandQueue(other);
+    clReleaseCommandQueue(foreign);
+    clReleaseContext(foreign_cl);
+}
+
 static void moves(cl_context cl, cl_device_id device, cl_command_queue queue) {
     std::optional<clump::context> context(std::in_place, cl, device, queue);
     clump::heap first(*context, clump::schema(text), 4 << 20);
@@ -314,6 +346,7 @@ int main() {
         {
             clump::context context(q.cl, q.device, q.queue);
             EXPECT(context.queue() == q.queue && context.capabilities().word_bits >= 32);
+            queues(context);
             const float three = 3;
             cl_int code;
             cl_mem more = clCreateBuffer(q.cl, CL_MEM_COPY_HOST_PTR, sizeof three,

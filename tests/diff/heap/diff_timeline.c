@@ -1,5 +1,6 @@
 /* The timeline of a context against what the test enqueued: names, order and times of commands, on queues in order and out of
- * order. The trace is read by cJSON.
+ * order; spans of compactions and collections against the commands of these and their reports; what pools did, on several
+ * threads too. The trace is read by cJSON.
  *
  *     diff_timeline          the tests
  *     diff_timeline FILE     write a trace, which tests/repo/timeline_perfetto.py opens
@@ -7,13 +8,15 @@
  * Read first: include/clump/timeline.h.
  */
 #include <cjson/cJSON.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cl_fixture.h"
 
-enum { OBJECTS = 20000, ROUNDS = 5, COMMANDS = 1000, THREADS = 3 };
+enum { OBJECTS = 20000, ROUNDS = 5, COMMANDS = 1000, THREADS = 3, CALLS = 4, REGIONS = 24 };
+enum { REGION_BYTES = 100000, TURNS = 3000 };
 
 static const char schema_text[] = "class Body { float x; uint id; }";
 static const char source[] =
@@ -29,6 +32,7 @@ static struct {
     clump_kernel *body, *touch, *thin;
     char *text;
     cJSON *trace;
+    int is_out_of_order;
 } t;
 
 static void keep(void *user, const char *text, size_t bytes) {
@@ -61,7 +65,7 @@ static const char *text_of(const cJSON *object, const char *name) {
     return text;
 }
 
-/* Commands of a name, or of all. Each has a name and a thread, begins after the one before has ended, and takes no less than
+/* Commands of a name, or of all. Spans are looked at elsewhere, and so are pools. Each has a name and a thread, begins after the one before has ended, and takes no less than
  * no time; `from`: not before that. Returns how many. */
 static int count(const char *name, double from) {
     int found = 0;
@@ -72,9 +76,10 @@ static int count(const char *name, double from) {
         const double at = number_of(e, "ts"), takes = number_of(e, "dur");
         const int thread = (int)number_of(e, "tid");
         assert_true(takes >= 0);
+        if (thread > THREADS) continue;
         if (at + 0.002 < end) fail_msg("%s begins at %f, before %f", text_of(e, "name"), at, end);
         end = at + takes;
-        assert_in_range(thread, 1, THREADS);
+        assert_in_range(thread, 1, CALLS);
         const int is_library = strncmp(text_of(e, "name"), "clumpi_", 7) == 0;
         const cJSON *args = cJSON_GetObjectItem(e, "args");
         assert_int_equal(thread, args ? THREADS : is_library ? 2 : 1);
@@ -88,10 +93,35 @@ static double dropped(void) {
     return number_of(cJSON_GetObjectItem(t.trace, "otherData"), "dropped");
 }
 
-static double last_end(void) {
-    const cJSON *all = cJSON_GetObjectItem(t.trace, "traceEvents"),
-                *e = cJSON_GetArrayItem(all, cJSON_GetArraySize(all) - 1);
+static double end_of(const cJSON *e) {
     return number_of(e, "ts") + number_of(e, "dur");
+}
+
+/* The next event after `e`, or the first, of a phase and a name. */
+static const cJSON *next(const cJSON *e, const char *phase, const char *name) {
+    const cJSON *all = cJSON_GetObjectItem(t.trace, "traceEvents");
+    for (e = e ? e->next : all->child; e; e = e->next)
+        if (!strcmp(text_of(e, "ph"), phase) && !strcmp(text_of(e, "name"), name)) return e;
+    return NULL;
+}
+
+static double arg_of(const cJSON *e, const char *name) {
+    return number_of(cJSON_GetObjectItem(e, "args"), name);
+}
+
+static double last_end(void) {
+    const cJSON *all = cJSON_GetObjectItem(t.trace, "traceEvents");
+    return end_of(cJSON_GetArrayItem(all, cJSON_GetArraySize(all) - 1));
+}
+
+/* A span reaches from the first command to the last, and has a thread of its own. */
+static void check_span(const cJSON *span, double from, double to) {
+    assert_non_null(span);
+    assert_int_equal(number_of(span, "tid"), CALLS);
+    const double begins = number_of(span, "ts"), ends = end_of(span);
+    if (begins + 0.002 < from || begins > from + 0.002 || ends + 0.002 < to || ends > to + 0.002)
+        fail_msg("%s is from %f to %f; its commands from %f to %f", text_of(span, "name"), begins,
+                 ends, from, to);
 }
 
 static void close_heap(void) {
@@ -167,7 +197,7 @@ static void bounds(void **state) {
     simulate();
     take();
     assert_int_equal(count(NULL, 0), 3);
-    assert_true(dropped() == all - 3);
+    assert_true(dropped() == all - 3 + 1); /* and the span of the compaction */
     take();
     assert_int_equal(count(NULL, 0), 0);
     assert_true(dropped() == 0);
@@ -180,11 +210,56 @@ static void bounds(void **state) {
     close_heap();
 }
 
+static cl_command_queue make_queue(cl_command_queue_properties properties) {
+    cl_int code = CL_SUCCESS;
+    cl_command_queue queue = clCreateCommandQueue(t.on.context, t.on.device, properties, &code);
+    CHECK_CL(code);
+    return queue;
+}
+
+/* Threads of another queue are its own, and named; what is on a queue without profiling is counted. */
+static void queues(void **state) {
+    (void)state;
+    open_heap();
+    CHECK_OK(&t.on, clump_do_new(t.heap, "Body", OBJECTS, t.body, NULL, NULL));
+    CHECK_OK(&t.on, clump_do_all(t.heap, t.touch, NULL)); /* the list is made */
+    /* Commands on one out of order have events for the order, all without times. */
+    const cl_command_queue_properties as_first =
+        t.is_out_of_order ? CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE : 0;
+    cl_command_queue other = make_queue(CL_QUEUE_PROFILING_ENABLE), silent = make_queue(as_first);
+    CHECK_OK(&t.on, clump_timeline_record(t.on.clump, COMMANDS));
+    CHECK_OK(&t.on, clump_do_all(t.heap, t.touch, NULL));
+    CHECK_OK(&t.on, clump_context_set_queue(t.on.clump, other));
+    CHECK_OK(&t.on, clump_do_all(t.heap, t.touch, NULL));
+    CHECK_OK(&t.on, clump_compact(t.heap, NULL, NULL, NULL));
+    CHECK_OK(&t.on, clump_context_set_queue(t.on.clump, silent));
+    CHECK_OK(&t.on, clump_do_all(t.heap, t.touch, NULL));
+    assert_int_equal(clump_timeline_record(t.on.clump, COMMANDS), CLUMP_ERR_USAGE);
+    take();
+    assert_true(dropped() >= 1 && dropped() <= 4); /* and the list of objects */
+    const cJSON *first = next(NULL, "X", "touch"), *second = next(first, "X", "touch");
+    assert_non_null(second);
+    assert_null(next(second, "X", "touch"));
+    assert_int_equal(number_of(first, "tid"), 1);
+    const int program = (int)number_of(second, "tid");
+    assert_true(program > 1000000);
+    assert_true(number_of(second, "ts") + 0.002 >= end_of(first)); /* one heap */
+    assert_int_equal(number_of(next(NULL, "X", "clumpi_move"), "tid"), program + 1);
+    assert_int_equal(number_of(next(NULL, "X", "compaction"), "tid"), program + CALLS - 1);
+    int named = 0;
+    for (const cJSON *e = NULL; (e = next(e, "M", "thread_name")) != NULL;)
+        named += number_of(e, "tid") >= program &&
+                 !strncmp(text_of(cJSON_GetObjectItem(e, "args"), "name"), "queue ", 6);
+    assert_int_equal(named, CALLS);
+    CHECK_OK(&t.on, clump_context_set_queue(t.on.clump, NULL));
+    close_heap();
+    CHECK_CL(clReleaseCommandQueue(other));
+    CHECK_CL(clReleaseCommandQueue(silent));
+}
+
 static void without_profiling(void **state) {
     (void)state;
-    cl_int code = CL_SUCCESS;
-    cl_command_queue queue = clCreateCommandQueue(t.on.context, t.on.device, 0, &code);
-    CHECK_CL(code);
+    cl_command_queue queue = make_queue(0);
     clump_context_desc desc = {.context = t.on.context, .device = t.on.device, .queue = queue};
     clump_context *c = NULL;
     clump_error error;
@@ -197,10 +272,219 @@ static void without_profiling(void **state) {
     CHECK_CL(clReleaseCommandQueue(queue));
 }
 
+/* Spans reach over the commands of one call, and say what its report says. */
+static void spans(void **state) {
+    (void)state;
+    open_heap();
+    CHECK_OK(&t.on, clump_do_new(t.heap, "Body", OBJECTS, t.body, NULL, NULL));
+    CHECK_OK(&t.on, clump_do_all(t.heap, t.thin, NULL));
+    CHECK_OK(&t.on, clump_timeline_record(t.on.clump, COMMANDS));
+    clump_compact_report compacted;
+    CHECK_OK(&t.on, clump_compact(t.heap, NULL, &compacted, NULL));
+    take();
+    const cJSON *all = cJSON_GetObjectItem(t.trace, "traceEvents");
+    const cJSON *last = cJSON_GetArrayItem(all, cJSON_GetArraySize(all) - 1);
+    const cJSON *span = next(NULL, "X", "compaction");
+    assert_ptr_equal(span, last); /* it is written when it is over */
+    check_span(span, 0, end_of(last->prev));
+    assert_true(arg_of(span, "moves") == (double)compacted.moves && compacted.moves > 0);
+    assert_true(arg_of(span, "bytes_moved") == (double)compacted.bytes_moved);
+    assert_true(arg_of(span, "blocks_freed") == (double)compacted.blocks_freed);
+    assert_null(next(span, "X", "compaction"));
+    /* One in another, after a command of its own, without a report. */
+    CHECK_OK(&t.on, clump_do_all(t.heap, t.touch, NULL));
+    take();
+    const double touched = end_of(next(NULL, "X", "touch"));
+    const clump_collect_desc both = {.root_classes = (const char *[]){"Body"},
+                                     .root_class_count = 1,
+                                     .compact = &(clump_compact_desc){0}};
+    CHECK_OK(&t.on, clump_do_all(t.heap, t.touch, NULL));
+    CHECK_OK(&t.on, clump_collect(t.heap, &both, NULL, NULL));
+    take();
+    const cJSON *inner = next(NULL, "X", "compaction"), *outer = next(NULL, "X", "collection");
+    const cJSON *touch = next(NULL, "X", "touch"), *plan = next(NULL, "X", "clumpi_plan_clear");
+    assert_non_null(touch);
+    assert_non_null(plan);
+    assert_non_null(inner);
+    check_span(inner, number_of(plan, "ts"), end_of(inner->prev));
+    check_span(outer, number_of(touch->next, "ts"), end_of(inner));
+    assert_true(number_of(touch, "ts") + 0.002 >= touched);
+    assert_null(cJSON_GetObjectItem(inner, "args"));
+    assert_null(cJSON_GetObjectItem(outer, "args"));
+    clump_collect_report found;
+    CHECK_OK(&t.on, clump_collect(t.heap, NULL, &found, NULL)); /* nothing is a root */
+    take();
+    outer = next(NULL, "X", "collection");
+    assert_true(arg_of(outer, "live") == 0 && arg_of(outer, "dead") == (double)found.dead);
+    assert_true(arg_of(outer, "blocks_freed") == (double)found.blocks_freed && found.dead > 0);
+    /* A part of its commands is no span. */
+    const int commands = count(NULL, 0);
+    CHECK_OK(&t.on, clump_timeline_record(t.on.clump, 2));
+    CHECK_OK(&t.on, clump_collect(t.heap, NULL, &found, NULL));
+    take();
+    assert_int_equal(count(NULL, 0), 2);
+    assert_null(next(NULL, "X", "collection"));
+    assert_true(dropped() > 0 && dropped() <= commands);
+    close_heap();
+}
+
+static clump_pool *open_pool(void) {
+    clump_pool *pool = NULL;
+    clump_error error;
+    const clump_pool_desc desc = {
+        .context = t.on.clump, .name = "things \"of\" all", .chunk_bytes = 1 << 20};
+    if (clump_pool_create(&desc, &pool, &error)) fail_msg("no pool: %s", error.message);
+    return pool;
+}
+
+#define CHECK_POOL(pool, call)                                                                     \
+    do {                                                                                           \
+        if (call) {                                                                                \
+            clump_error why;                                                                       \
+            clump_pool_get_error(pool, &why);                                                      \
+            fail_msg("%s: %s", #call, why.message);                                                \
+        }                                                                                          \
+    } while (0)
+
+/* Every second region goes, and the others move together. */
+static void use_pool(clump_pool *pool, clump_defrag_report *report) {
+    clump_allocation regions[REGIONS];
+    for (int i = 0; i < REGIONS; i++)
+        CHECK_POOL(pool,
+                   clump_pool_alloc(
+                       pool, &(clump_allocation_desc){.bytes = REGION_BYTES + i, .movable = 1},
+                       &regions[i], NULL));
+    for (int i = 0; i < REGIONS; i += 2) CHECK_POOL(pool, clump_pool_free(pool, regions[i]));
+    CHECK_POOL(pool, clump_pool_defrag_step(pool, &(clump_defrag_desc){.wait = 1}, report));
+    for (int i = 1; i < REGIONS; i += 2) CHECK_POOL(pool, clump_pool_free(pool, regions[i]));
+}
+
+/* Events of a name on the threads of the pool: how many, and the sum of an argument. All are within a time. */
+static int sum_of(const char *phase, const char *name, const char *arg, double *sum, double from,
+                  double to) {
+    int found = 0;
+    *sum = 0;
+    for (const cJSON *e = NULL; (e = next(e, phase, name)) != NULL; found++) {
+        const double at = number_of(e, "ts"), ends = strcmp(phase, "X") ? at : end_of(e);
+        if (at < from || ends > to)
+            fail_msg("%s from %f to %f is not within %f and %f", name, at, ends, from, to);
+        assert_true(number_of(e, "tid") > 100);
+        *sum += arg_of(e, arg);
+    }
+    return found;
+}
+
+static void naps(void) {
+    for (int i = 0; i < 10; i++) cl_fixture_nap();
+}
+
+static void pools(void **state) {
+    (void)state;
+    open_heap();
+    CHECK_OK(&t.on, clump_do_new(t.heap, "Body", OBJECTS, t.body, NULL, NULL));
+    clump_pool *pool = open_pool();
+    CHECK_OK(&t.on, clump_timeline_record(t.on.clump, COMMANDS));
+    CHECK_OK(&t.on, clump_do_all(t.heap, t.touch, NULL));
+    CHECK_CL(clFinish(t.on.queue));
+    naps(); /* what clocks may be told apart by */
+    clump_defrag_report report;
+    use_pool(pool, &report);
+    naps();
+    CHECK_OK(&t.on, clump_do_all(t.heap, t.touch, NULL));
+    clump_pool_destroy(pool); /* its name stays */
+    take();
+    const cJSON *before = next(NULL, "X", "touch"), *after = next(before, "X", "touch");
+    const double from = end_of(before), to = number_of(after, "ts");
+    double sum;
+    assert_int_equal(sum_of("X", "allocation", "bytes", &sum, from, to), REGIONS);
+    assert_true(sum == REGIONS * REGION_BYTES + REGIONS * (REGIONS - 1) / 2);
+    assert_int_equal(sum_of("X", "free", "bytes", &sum, from, to), REGIONS);
+    assert_true(sum == REGIONS * REGION_BYTES + REGIONS * (REGIONS - 1) / 2);
+    assert_int_equal(sum_of("X", "step", "copied_bytes", &sum, from, to), 1);
+    assert_true(sum == (double)report.copied_bytes && report.copied_bytes > 0);
+    (void)sum_of("X", "step", "finished", &sum, from, to);
+    assert_true(sum == report.finished);
+    assert_int_equal(sum_of("b", "move", "bytes", &sum, from, to), report.finished);
+    assert_true(sum == (double)report.copied_bytes);
+    for (const cJSON *b = NULL, *e = NULL; (b = next(b, "b", "move")) != NULL;) {
+        e = next(e, "e", "move");
+        assert_non_null(e);
+        assert_true(cJSON_Compare(cJSON_GetObjectItem(e, "id2"), cJSON_GetObjectItem(b, "id2"), 1));
+        assert_true(number_of(e, "ts") >= number_of(b, "ts"));
+    }
+    assert_true(dropped() == 0);
+    int named = 0;
+    for (const cJSON *e = NULL; (e = next(e, "M", "thread_name")) != NULL;)
+        named +=
+            !strncmp(text_of(cJSON_GetObjectItem(e, "args"), "name"), "things \"of\" all: ", 17);
+    assert_int_equal(named, 2);
+    close_heap();
+}
+
+/* A pool of other threads, while the context writes. Returns NULL, or the pool if a call failed. */
+static void *turn(void *pool) {
+    for (int i = 0; i < TURNS; i++) {
+        clump_allocation region;
+        if (clump_pool_alloc(pool, &(clump_allocation_desc){.bytes = 1000 + i}, &region, NULL) ||
+            clump_pool_free(pool, region))
+            return pool;
+    }
+    return NULL;
+}
+
+/* Calls on the pool in one trace: none begins before the last is over. */
+static void check_calls(void) {
+    double end = -1;
+    const cJSON *e;
+    cJSON_ArrayForEach(e, cJSON_GetObjectItem(t.trace, "traceEvents")) {
+        if (strcmp(text_of(e, "ph"), "X") != 0 || number_of(e, "tid") < 100) continue;
+        if (number_of(e, "ts") + 0.002 < end) fail_msg("calls overlap");
+        end = end_of(e);
+    }
+}
+
+static void threads(void **state) {
+    (void)state;
+    open_heap();
+    CHECK_OK(&t.on, clump_do_new(t.heap, "Body", OBJECTS, t.body, NULL, NULL));
+    clump_pool *pool = open_pool();
+    CHECK_OK(&t.on, clump_timeline_record(t.on.clump, 2 * 2 * TURNS + COMMANDS));
+    pthread_t threads[2];
+    for (int i = 0; i < 2; i++) assert_int_equal(pthread_create(&threads[i], NULL, turn, pool), 0);
+    double bytes = 0, freed = 0;
+    int calls = 0, touched = 0;
+    for (int i = 0; i < 3 * ROUNDS; i++) {
+        CHECK_OK(&t.on, clump_do_all(t.heap, t.touch, NULL));
+        for (int k = 0; k < 2 && i + 1 == 3 * ROUNDS; k++) {
+            void *failed = NULL;
+            assert_int_equal(pthread_join(threads[k], &failed), 0);
+            if (failed) fail_msg("a call of a thread failed");
+        }
+        take();
+        double sum;
+        calls += sum_of("X", "allocation", "bytes", &sum, 0, 1e15);
+        bytes += sum;
+        calls += sum_of("X", "free", "bytes", &sum, 0, 1e15);
+        freed += sum;
+        touched += count("touch", 0);
+        check_calls();
+        assert_true(dropped() == 0);
+    }
+    assert_int_equal(calls, 2 * 2 * TURNS);
+    assert_int_equal(touched, 3 * ROUNDS);
+    assert_true(bytes == 2.0 * TURNS * 1000 + (double)TURNS * (TURNS - 1) && freed == bytes);
+    clump_pool_destroy(pool);
+    close_heap();
+}
+
 static int write_file(const char *path) {
     open_heap();
     CHECK_OK(&t.on, clump_timeline_record(t.on.clump, COMMANDS));
     simulate();
+    CHECK_OK(&t.on, clump_collect(t.heap, NULL, &(clump_collect_report){0}, NULL));
+    clump_pool *pool = open_pool();
+    use_pool(pool, &(clump_defrag_report){0});
+    clump_pool_destroy(pool);
     take();
     FILE *file = fopen(path, "w");
     assert_non_null(file);
@@ -221,9 +505,15 @@ int main(int argc, char **argv) {
     }
     for (int out_of_order = 0; out_of_order < 2; out_of_order++) {
         const int code = cl_fixture_open(&t.on, &(cl_fixture_desc){.out_of_order = out_of_order});
+        t.is_out_of_order = out_of_order;
         if (code == CL_FIXTURE_SKIP && out_of_order) break; /* the device has no such queue */
         if (code) return code;
-        const struct CMUnitTest tests[] = {cmocka_unit_test(commands), cmocka_unit_test(bounds),
+        const struct CMUnitTest tests[] = {cmocka_unit_test(commands),
+                                           cmocka_unit_test(bounds),
+                                           cmocka_unit_test(spans),
+                                           cmocka_unit_test(pools),
+                                           cmocka_unit_test(threads),
+                                           cmocka_unit_test(queues),
                                            cmocka_unit_test(without_profiling)};
         failed += cmocka_run_group_tests_name(out_of_order ? "out of order" : "in order", tests,
                                               NULL, NULL);

@@ -271,6 +271,24 @@ static clump_status step_timeline(run *r) {
     return status ? status : stopped;
 }
 
+/* The heap goes to another queue, and comes back. */
+static clump_status step_queue(run *r) {
+    uint64_t count = 0;
+    cl_int code = CL_SUCCESS;
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations" /* OpenCL 1.2 has no other */
+    cl_command_queue other = clCreateCommandQueue(r->on.context, r->on.device, 0, &code);
+#pragma GCC diagnostic pop
+    CHECK_CL(code);
+    clump_status status = clump_context_set_queue(r->context, other);
+    assert_ptr_equal(clump_context_get_queue(r->context), status ? r->on.queue : other);
+    if (!status) status = clump_heap_reserve(r->heap, "Body", 3);
+    assert_int_equal(clump_context_set_queue(r->context, NULL), CLUMP_OK); /* nothing to fail */
+    if (!status) status = clump_heap_calc_count(r->heap, "Body", &count);
+    CHECK_CL(clReleaseCommandQueue(other));
+    return status;
+}
+
 static clump_status step_fuse(run *r) {
     clump_kernel *const kernels[] = {r->move, r->move, r->count};
     return clump_kernel_create_fused(kernels, 3, &r->fused);
@@ -404,7 +422,7 @@ static const session_step all_steps[] = {
 static const session_step struct_steps[] = {
     STEP(schema) STEP(context) STEP(heap) STEP(new_structs) STEP(read_structs) STEP(write_structs)
         STEP(structs_refs) STEP(read_chosen) STEP(write_chosen) STEP(csv) STEP(npy) STEP(dump)
-            STEP(timeline) STEP(fetch_errors) STEP(check)};
+            STEP(timeline) STEP(queue) STEP(fetch_errors) STEP(check)};
 #undef STEP
 static const session_step *steps;
 static size_t steps_chosen;

@@ -764,6 +764,8 @@ static void counts(void **state) {
     assert_int_equal(classes[0].objects, 7);
     REFUSED_SILENTLY(clump_heap_dump(NULL, no_text, NULL));
     REFUSED(USAGE, "a function that takes the text", clump_heap_dump(t.heap, NULL, NULL));
+    REFUSED_SILENTLY(clump_context_set_queue(NULL, t.on.queue));
+    assert_null(clump_context_get_queue(NULL));
     REFUSED_SILENTLY(clump_timeline_record(NULL, 10));
     REFUSED_SILENTLY(clump_timeline_write(NULL, no_text, NULL));
     REFUSED(USAGE, "nothing is being recorded", clump_timeline_write(t.on.clump, no_text, NULL));

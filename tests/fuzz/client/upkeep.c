@@ -96,14 +96,15 @@ static void compare_context(client *c) {
         complain(c, "an error without words");
 }
 
-/* How many commands a timeline has, and how many came after these. */
+/* How many entries a timeline has, moves of pools too, and how many came after these. */
 static void take_timeline(void *user, const char *json, size_t bytes) {
     unsigned long long *found = user;
     const char *dropped = strstr(json, "\"dropped\":");
     if (!dropped || strlen(json) != bytes) return;
     found[1] = strtoull(dropped + 10, NULL, 10);
     found[0] = 0;
-    for (const char *at = json; (at = strstr(at, "\"ph\":\"X\"")) != NULL; at++) found[0]++;
+    for (const char *at = json; (at = strstr(at, "\"ph\":\"")) != NULL; at++)
+        found[0] += at[6] == 'X' || at[6] == 'b';
 }
 
 /* What the client did since the last look is there, up to the capacity. */
