@@ -24,6 +24,7 @@ static const bench_descriptor *const benchmarks[] = {
     &bench_host_access,
     &bench_save_load,
     &bench_extract,
+    &bench_convert,
     &bench_map,
     &bench_vector,
     &bench_grid,

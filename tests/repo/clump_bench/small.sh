@@ -18,6 +18,7 @@ small() {
         fuse) echo objects=20000 ;;
         save-load) echo objects=20000 density=0.5 file="$folder/heap.clump" ;;
         extract) echo objects=20000 density=0.5 share=0.3 ;;
+        convert) echo objects=20000 density=0.5 to=aos ;;
         map) echo keys=5000 ;;
         vector) echo elements=20000 first=64 ;;
         grid) echo bodies=3000 ;;
