@@ -117,6 +117,7 @@ static void swap(clump_heap *heap, clump_heap *next) {
     next->refs = NULL;
     next->handles = NULL;
     clumpi_checking_hand_over(next, heap);
+    if (heap->source) heap->source->set_owner(heap->source, heap->source_number, heap);
 }
 
 /* ---- The call -------------------------------------------------------------------------------- */
