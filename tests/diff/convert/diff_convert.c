@@ -423,6 +423,7 @@ static void thin_out(clump_heap *heap, clump_ref that, clump_ref *refs, uint32_t
     uint64_t count;
     clump_extract *e;
     CHECK_OK(&on, clump_heap_read_refs(heap, "A", refs, room, &count));
+    assert_true(count <= room);
     for (uint32_t i = 0; i < count; i++)
         if (i % 16 == 0 || refs[i] == that) refs[i] = 0;
     const clump_extract_desc others = {.refs = refs, .ref_count = count, .free_objects = 1};
@@ -436,7 +437,7 @@ static void programs_and_triggers(void **state) {
     static const char *const only_a[] = {"A"};
     clump_heap *heap = cl_fixture_heap(&on, before_text, BYTES, 1);
     clump_schema *schema = parse(after_text), *without = parse("class B { uint id; }");
-    clump_ref *refs = calloc(COUNT + 1, sizeof *refs), ref;
+    clump_ref *refs = calloc(COUNT + 2, sizeof *refs), ref;
     clump_compactor *compactor;
     clump_collector *collector;
     clump_handle first;
@@ -473,7 +474,7 @@ static void programs_and_triggers(void **state) {
     assert_int_equal(heap->geometry.classes[cl_fixture_class_id(heap, "A")].reserved.least, 640);
     CHECK_HEAP(&on, heap);
     CHECK_OK(&on, clump_handle_read(heap, first, &ref));
-    thin_out(heap, ref, refs, COUNT + 1);
+    thin_out(heap, ref, refs, COUNT + 2);
     CHECK_OK(&on, clump_compactor_tick(compactor, &ran, &compacted));
     assert_int_equal(ran, 1);
     CHECK_OK(&on, clump_collector_safepoint(collector, &ran, &collected));
