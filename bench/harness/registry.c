@@ -26,6 +26,7 @@ static const bench_descriptor *const benchmarks[] = {
     &bench_save_load,
     &bench_extract,
     &bench_evict,
+    &bench_convert,
     &bench_map,
     &bench_vector,
     &bench_grid,

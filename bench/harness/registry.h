@@ -18,6 +18,7 @@ extern const bench_descriptor bench_host_access;       /* micro/host_access.c */
 extern const bench_descriptor bench_save_load;         /* micro/save_load.c */
 extern const bench_descriptor bench_extract;           /* micro/extract.c */
 extern const bench_descriptor bench_evict;             /* micro/evict.c */
+extern const bench_descriptor bench_convert;           /* micro/convert.c */
 extern const bench_descriptor bench_map;               /* micro/map.c */
 extern const bench_descriptor bench_vector;            /* micro/vector.c */
 extern const bench_descriptor bench_grid;              /* micro/grid.c */

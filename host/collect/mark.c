@@ -86,7 +86,7 @@ static uint32_t preset_room(const clumpi_collection *r) {
 static uint32_t count_refs(const clump_schema *schema, uint32_t class_id) {
     uint32_t count = 0;
     clump_field_info f;
-    for (clumpi_ref_walk w = {.schema = schema, .class_id = class_id}; clumpi_next_ref(&w, &f);)
+    for (clumpi_field_walk w = {.schema = schema, .class_id = class_id}; clumpi_next_ref(&w, &f);)
         if (!f.weak) count += clumpi_elements(&f);
     return count;
 }

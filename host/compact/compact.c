@@ -19,7 +19,7 @@ static uint64_t reference_bytes_of(const clumpi_compaction *r, uint32_t class_id
     const clump_schema *schema = r->heap->schema;
     uint64_t bytes = 0;
     clump_field_info f;
-    for (clumpi_ref_walk w = {.schema = schema, .class_id = class_id}; clumpi_next_ref(&w, &f);) {
+    for (clumpi_field_walk w = {.schema = schema, .class_id = class_id}; clumpi_next_ref(&w, &f);) {
         clump_class_info to;
         clump_schema_get_class(schema, f.ref_class, &to);
         int hit = 0;

@@ -22,8 +22,10 @@
 struct clump_compactor {
     clump_compactor_desc desc;
     uint8_t selected[CLUMP_CLASSES_MAX + 1]; /* by class id */
-    uint32_t calls;                          /* since the last run; for `every` */
-    clumpi_rule rule;                        /* for `automatic` */
+    uint32_t
+        conversions; /* of the heap, when the classes were selected: their ids hold until the next */
+    uint32_t calls;  /* since the last run; for `every` */
+    clumpi_rule rule; /* for `automatic` */
 };
 
 /* ---- Creation -------------------------------------------------------------------------------- */
@@ -55,6 +57,7 @@ static void select_classes(clump_compactor *k) {
         if (clump_schema_find_class(heap->schema, desc->classes[i], &info)) continue; /* checked */
         memset(k->selected + info.id, 1, info.last - info.id + 1);
     }
+    k->conversions = heap->conversions;
 }
 
 /* The programs that ticks need: a simulation would stop for seconds while they are built. */
@@ -183,12 +186,23 @@ static clump_status tick_automatic(clump_compactor *k, int *ran, clump_compact_r
     return status;
 }
 
+/* A heap that got another schema (convert.h) has other ids, and may lack a class. */
+static clump_status select_again(clump_compactor *k) {
+    const clump_heap *heap = k->desc.heap;
+    if (k->conversions == heap->conversions) return CLUMP_OK;
+    clump_status status = clumpi_compact_check(k->desc.heap, &k->desc.compact);
+    if (!status) select_classes(k);
+    return status;
+}
+
 clump_status clump_compactor_tick(clump_compactor *k, int *ran, clump_compact_report *report) {
     int dummy;
     if (!ran) ran = &dummy;
     *ran = 0;
     if (report) memset(report, 0, sizeof *report);
     if (!k) return CLUMP_ERR_USAGE;
+    clump_status status = select_again(k);
+    if (status) return status;
     if (k->desc.every) return tick_every(k, ran, report);
     return k->desc.automatic ? tick_automatic(k, ran, report) : tick_blocks(k, ran, report);
 }

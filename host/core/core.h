@@ -168,6 +168,8 @@ struct clumpi_buffer_source {
     clump_status (*take)(clumpi_buffer_source *source, uint64_t bytes, void *owner,
                          uint64_t *number, cl_mem *buffer, clump_error *error);
     void (*give_back)(clumpi_buffer_source *source, uint64_t number);
+    /* From now on it is for that one. Cannot fail. */
+    void (*set_owner)(clumpi_buffer_source *source, uint64_t number, void *owner);
 };
 
 /* ---- build.c ---- */

@@ -155,6 +155,16 @@ void clumpi_checking_close(clump_heap *heap) {
     heap->checking = NULL;
 }
 
+const clump_checked_desc *clumpi_checking_desc(const clump_heap *heap) {
+    return heap->checking ? &heap->checking->desc : NULL;
+}
+
+void clumpi_checking_hand_over(clump_heap *heap, clump_heap *next) {
+    clumpi_checking *const kept = heap->checking;
+    heap->checking = next->checking;
+    next->checking = kept;
+}
+
 /* ---- Kernels that run ------------------------------------------------------------------------ */
 
 /* The number of a kernel, a new one if it has none; 0: there is no memory, or there are no numbers, for one more. */
@@ -326,10 +336,11 @@ static clump_status find_frees(clump_heap *heap, clumpi_finding *findings, uint3
 }
 
 /* Take over what is on the device, and clear it there. What there is no room for is counted as lost. */
-static clump_status collect(clump_heap *heap) {
+clump_status clumpi_checking_collect(clump_heap *heap) {
     clump_context *c = heap->context;
     clumpi_checking *k = heap->checking;
     clumpi_checks now;
+    if (!heap->checks) return CLUMP_OK;
     const size_t from = offsetof(clumpi_checks, lost), findings = offsetof(clumpi_checks, findings);
     clump_status status = clumpi_read(c, heap->buffer, offset_of(heap, from),
                                       findings + sizeof now.findings - from, &now.lost);
@@ -356,7 +367,7 @@ clump_status clumpi_checking_words(clump_heap *heap, char *text, size_t bytes, i
     *is_told = 0;
     if (!heap->checks) return CLUMP_OK;
     uint32_t before = k->kept_count, lost = k->lost;
-    clump_status status = collect(heap);
+    clump_status status = clumpi_checking_collect(heap);
     if (status || before == k->kept_count) return status;
     clump_finding first;
     char more[64] = "";
@@ -383,7 +394,7 @@ clump_status clump_heap_fetch_findings(clump_heap *heap, clump_finding *findings
     if (!heap->checks) return refuse(heap, "clump_heap_fetch_findings", "the heap is not checked");
     clumpi_checking *k = heap->checking;
     clump_status status = clumpi_heap_enter(heap);
-    if (!status) status = collect(heap);
+    if (!status) status = clumpi_checking_collect(heap);
     if (status) return status;
     *count = k->kept_count;
     if (lost) *lost = k->lost;

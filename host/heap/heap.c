@@ -238,6 +238,7 @@ static clump_status create(const clump_heap_desc *desc, uint64_t bytes, clump_he
     clump_status status = desc->schema
                               ? clumpi_schema_copy(desc->schema, &c->allocator, &heap->schema)
                               : clumpi_schema_create_empty(&c->allocator, &heap->schema);
+    heap->wanted = bytes;
     heap->has_raw = extras.raw;
     if (status) return clumpi_fail(&c->error, status, "no host memory for the heap's schema");
     status = clumpi_checking_open(heap, desc->checked, &extras);

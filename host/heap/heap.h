@@ -125,6 +125,7 @@ struct clump_heap {
     uint32_t users;       /* the caller, until it destroys it; compactors; collectors */
     clumpi_order order;   /* of all that is enqueued for it, on one queue or several */
     clump_schema *schema; /* own copy */
+    uint64_t wanted;      /* bytes that were asked for; the buffer has whole blocks */
     clumpi_geometry geometry;
     clump_heap_layout layout;
     cl_mem buffer;
@@ -150,6 +151,7 @@ struct clump_heap {
     int is_plain;                   /* references have no generations for now */
     int has_raw;                    /* clump_malloc() works */
     int has_ref_arrays;             /* a class has arrays of references of run-time length */
+    uint32_t conversions;           /* how often it got another schema: class ids hold until then */
     clumpi_attachments attachments; /* what compaction and collection keep */
 };
 
@@ -308,14 +310,16 @@ void clumpi_gaps_build(const clump_schema *schema, clumpi_geometry *g, clumpi_ga
 /* Write them to the device. Blocks. */
 clump_status clumpi_columns_write(clump_heap *heap);
 
-/* The reference fields of a class and of its bases, one after the other:
- *     for (clumpi_ref_walk w = {.schema = s, .class_id = id}; clumpi_next_ref(&w, &f);) */
-typedef struct clumpi_ref_walk {
+/* The fields of a class, then those of its bases, one after the other:
+ *     for (clumpi_field_walk w = {.schema = s, .class_id = id}; clumpi_next_field(&w, &f);) */
+typedef struct clumpi_field_walk {
     const clump_schema *schema;
     clumpi_u32 class_id; /* the class, then its bases */
     uint32_t next;       /* field of it */
-} clumpi_ref_walk;
-int clumpi_next_ref(clumpi_ref_walk *walk, clump_field_info *field);
+} clumpi_field_walk;
+int clumpi_next_field(clumpi_field_walk *walk, clump_field_info *field);
+/* Of these the reference fields. */
+int clumpi_next_ref(clumpi_field_walk *walk, clump_field_info *field);
 
 /* ---- heap/emit.c ---- */
 
@@ -377,6 +381,14 @@ clump_status clumpi_ref_age(clump_heap *heap, clump_ref ref, int *is_old);
 
 /* Compaction, collection or repair moved or freed objects. */
 clump_status clumpi_checking_settle(clump_heap *heap);
+
+/* Take over the findings that are on the device, and clear them there. */
+clump_status clumpi_checking_collect(clump_heap *heap);
+/* `next` is the same heap in other memory: it goes on with what was found in it, and with the names of its kernels. Who made an object that
+ * was copied, its copy tells, too. */
+void clumpi_checking_hand_over(clump_heap *heap, clump_heap *next);
+/* What it was made with; NULL: it is not checked. */
+const clump_checked_desc *clumpi_checking_desc(const clump_heap *heap);
 
 /* Kernels reported something: the first finding in words, into `text`; 0: there is none. */
 clump_status clumpi_checking_words(clump_heap *heap, char *text, size_t bytes, int *is_told);

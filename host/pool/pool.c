@@ -609,8 +609,14 @@ static void give_back_for_heap(clumpi_buffer_source *source, uint64_t number) {
     if (is_last) end(p);
 }
 
+static void set_owner_for_heap(clumpi_buffer_source *source, uint64_t number, void *owner) {
+    clump_pool *p = clumpi_pool_enter((clump_pool *)source);
+    clumpi_record_at(p, (uint32_t)number)->user_data = owner;
+    clumpi_pool_leave(p);
+}
+
 static clumpi_buffer_source source_for_heaps(clump_context *c) {
-    return (clumpi_buffer_source){c, take_for_heap, give_back_for_heap};
+    return (clumpi_buffer_source){c, take_for_heap, give_back_for_heap, set_owner_for_heap};
 }
 
 clump_status clump_pool_trim(clump_pool *pool) {

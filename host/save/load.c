@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "heap/dense.h"
+#include "heap/match.h"
 #include "save/format.h"
 #include "save/parts.h"
 
@@ -19,8 +20,7 @@ typedef struct loading {
     clumpi_stream stream;
     clump_saved saved;
     clumpi_dense dense;
-    uint32_t class_of[CLUMP_CLASSES_MAX +
-                      1]; /* by class id of the file: that of the heap; 0: there is none */
+    clumpi_match match; /* of the file's schema and the heap's */
     const clump_refs **registered;
     uint32_t registered_count; /* that are loaded: all or none */
     cl_mem *outside;           /* of each: its references, until the end */
@@ -54,69 +54,17 @@ static clump_status check_empty(loading *l) {
     return CLUMP_OK;
 }
 
-/* The heap's class for one of the file, which may be missing if it has no objects. */
-static clump_status match_class(loading *l, uint32_t id) {
-    clump_class_info theirs, ours;
-    clump_schema_get_class(l->saved.schema, id, &theirs);
-    const int is_there = !clump_schema_find_class(l->heap->schema, theirs.name, &ours);
-    if (is_there && !ours.is_abstract) {
-        l->class_of[id] = ours.id;
-        return CLUMP_OK;
-    }
-    if (!l->saved.counts[id]) return CLUMP_OK;
-    return clumpi_fail(&l->heap->context->error, CLUMP_ERR_SCHEMA,
-                       "%s has %llu objects of class %s, which %s", clumpi_stream_name(&l->stream),
-                       (unsigned long long)l->saved.counts[id], theirs.name,
-                       is_there ? "is abstract in the heap's schema" : "the heap's schema lacks");
-}
-
-/* The heap's field for one of the file. *is_there 0: the heap's class lacks it. */
-static clump_status match_field(loading *l, const clumpi_saved_column *column, clump_field_info *f,
-                                int *is_there) {
-    const clump_field_info *theirs = &column->field;
-    char a[CLUMPI_TYPE_BYTES], b[CLUMPI_TYPE_BYTES];
-    *is_there = !clump_schema_find_field(l->heap->schema, l->class_of[column->class_info.id],
-                                         theirs->name, f);
-    if (!*is_there ||
-        (f->type == theirs->type && f->width == theirs->width && f->count == theirs->count))
-        return CLUMP_OK;
-    return clumpi_fail(&l->heap->context->error, CLUMP_ERR_SCHEMA,
-                       "field %s of class %s is %s in %s, but %s in the heap's schema",
-                       theirs->name, column->class_info.name, clumpi_type_words(theirs, a),
-                       clumpi_stream_name(&l->stream), clumpi_type_words(f, b));
-}
-
 static clump_status match_schema(loading *l) {
-    clump_status status = CLUMP_OK;
-    for (uint32_t id = 1; !status && id <= clump_schema_get_class_count(l->saved.schema); id++)
-        status = match_class(l, id);
-    for (clumpi_saved_column c = {.owner = 0}; !status && clumpi_saved_next(&l->saved, &c);) {
-        clump_field_info f;
-        int is_there;
-        status = match_field(l, &c, &f, &is_there);
-        l->report.fields_lost += !is_there;
-    }
+    l->match = (clumpi_match){.error = &l->heap->context->error,
+                              .from = l->saved.schema,
+                              .to = l->heap->schema,
+                              .objects = l->saved.counts,
+                              .where = clumpi_stream_name(&l->stream),
+                              .into = "the heap's schema"};
+    clump_status status = clumpi_match_schemas(&l->match);
+    l->report.fields_lost = l->match.fields_lost;
+    l->report.fields_gained = l->match.fields_gained;
     return status;
-}
-
-/* A heap without objects has all of its blocks free, so this is exact. */
-static clump_status check_room(loading *l) {
-    const clumpi_geometry *g = &l->heap->geometry;
-    uint64_t blocks = 0;
-    for (uint32_t id = 1; id <= clump_schema_get_class_count(l->saved.schema); id++) {
-        if (!l->saved.counts[id]) continue;
-        const uint32_t capacity = g->classes[l->class_of[id]].capacity;
-        blocks += (l->saved.counts[id] + capacity - 1) / capacity;
-    }
-    if (blocks <= l->heap->layout.block_count) return CLUMP_OK;
-    return clumpi_fail(
-        &l->heap->context->error, CLUMP_ERR_CAPACITY,
-        "the %llu objects of %s need %llu blocks of %llu bytes; the heap has %u: make it larger, "
-        "or its blocks narrower (block_rows)",
-        (unsigned long long)l->saved.objects, clumpi_stream_name(&l->stream),
-        (unsigned long long)blocks,
-        (unsigned long long)l->heap->layout.block_granules * l->heap->layout.granule_bytes,
-        l->heap->layout.block_count);
 }
 
 static clump_status check_registered(loading *l, int without) {
@@ -186,13 +134,14 @@ static clump_status make_all(loading *l) {
     uint64_t from = 0;
     l->is_changed = 1;
     for (uint32_t id = 1; id <= classes && !status; id++)
-        status = make_objects(l, l->class_of[id], l->saved.counts[id]);
+        status = make_objects(l, l->match.class_of[id], l->saved.counts[id]);
     if (!status) status = clumpi_dense_open(l->heap, &l->dense);
     for (uint32_t id = 1; id <= classes && !status; id++) {
         if (!l->saved.counts[id]) continue;
-        spans[span_count++] = (clumpi_dense_span){.from = (clumpi_u32)from,
-                                                  .to = (clumpi_u32)l->dense.first[l->class_of[id]],
-                                                  .class_id = l->class_of[id]};
+        spans[span_count++] =
+            (clumpi_dense_span){.from = (clumpi_u32)from,
+                                .to = (clumpi_u32)l->dense.first[l->match.class_of[id]],
+                                .class_id = l->match.class_of[id]};
         from += l->saved.counts[id];
     }
     return status ? status : clumpi_dense_open_refs(&l->dense, spans, span_count);
@@ -203,7 +152,6 @@ static clump_status make_all(loading *l) {
 static clump_status check_refs(loading *l, const clumpi_saved_column *column,
                                const clump_field_info *f) {
     clumpi_dense_wrong wrong;
-    clump_class_info to;
     clump_status status = clumpi_dense_fetch_wrong(&l->dense, &wrong);
     if (status) return status;
     if (wrong.no_object)
@@ -212,13 +160,9 @@ static clump_status check_refs(loading *l, const clumpi_saved_column *column,
             "%s is not right: field %s of class %s has %u references to objects that "
             "are not there",
             clumpi_stream_name(&l->stream), f->name, column->class_info.name, wrong.no_object);
-    if (!wrong.no_member) return CLUMP_OK;
-    clump_schema_get_class(l->heap->schema, f->ref_class, &to);
-    return clumpi_fail(
-        &l->heap->context->error, CLUMP_ERR_SCHEMA,
-        "field %s of class %s has %u references in %s to objects that are not of class %s, "
-        "to which it refers in the heap's schema",
-        f->name, column->class_info.name, wrong.no_member, clumpi_stream_name(&l->stream), to.name);
+    return wrong.no_member
+               ? clumpi_match_fail_members(&l->match, column->class_info.id, f, wrong.no_member)
+               : CLUMP_OK;
 }
 
 /* The next piece, to the device. */
@@ -229,7 +173,7 @@ static clump_status read_piece(loading *l, uint32_t kind, uint32_t bytes) {
 
 static clump_status load_piece(loading *l, const clumpi_saved_column *column,
                                const clump_field_info *f, uint64_t from, uint32_t n) {
-    const uint32_t id = l->class_of[column->class_info.id], bytes = n * column->object_bytes;
+    const uint32_t id = l->match.class_of[column->class_info.id], bytes = n * column->object_bytes;
     clump_class_info to;
     clump_status status = read_piece(l, CLUMPI_KIND_VALUES, bytes);
     if (!status && f->type == CLUMP_TYPE_REF) {
@@ -243,7 +187,8 @@ static clump_status load_piece(loading *l, const clumpi_saved_column *column,
 static clump_status load_column(loading *l, const clumpi_saved_column *column) {
     clump_field_info f;
     int is_there;
-    clump_status status = match_field(l, column, &f, &is_there);
+    clump_status status =
+        clumpi_match_field(&l->match, column->class_info.id, &column->field, &f, &is_there);
     for (uint64_t from = 0; from < column->objects && !status; from += column->piece_objects) {
         const uint64_t left = column->objects - from;
         uint32_t n = left < column->piece_objects ? (uint32_t)left : column->piece_objects;
@@ -258,18 +203,12 @@ static clump_status load_column(loading *l, const clumpi_saved_column *column) {
 
 /* Fields that the file does not have, of a class that has objects. */
 static clump_status clear_gained(loading *l, uint32_t id) {
+    const uint32_t ours = l->match.class_of[id];
     clump_status status = CLUMP_OK;
-    clump_class_info owner;
-    for (uint32_t at = l->class_of[id]; at && !status; at = owner.base) {
-        clump_schema_get_class(l->heap->schema, at, &owner);
-        for (uint32_t i = 0; i < owner.field_count && !status; i++) {
-            clump_field_info ours, theirs;
-            clump_schema_get_field(l->heap->schema, at, i, &ours);
-            if (!clump_schema_find_field(l->saved.schema, id, ours.name, &theirs)) continue;
-            l->report.fields_gained++;
-            status = clumpi_dense_clear(&l->dense, l->class_of[id], &ours, l->values);
-        }
-    }
+    clump_field_info f;
+    for (clumpi_field_walk w = {.schema = l->heap->schema, .class_id = ours};
+         !status && clumpi_match_next_gained(&l->match, id, &w, &f);)
+        status = clumpi_dense_clear(&l->dense, ours, &f, l->values);
     return status;
 }
 
@@ -382,7 +321,7 @@ static clump_status commit_reserved(loading *l) {
     clump_status status = CLUMP_OK;
     for (uint32_t id = 1; !status && id <= clump_schema_get_class_count(l->saved.schema); id++) {
         clump_class_info c;
-        if (!l->class_of[id]) continue;
+        if (!l->match.class_of[id]) continue;
         clump_schema_get_class(l->saved.schema, id, &c);
         status = clump_heap_reserve(l->heap, c.name, l->saved.reserved[id]);
     }
@@ -420,7 +359,7 @@ static void empty_again(loading *l) {
 static clump_status load(loading *l, const clump_load_desc *desc) {
     clump_status status = clumpi_head_read(&l->stream, &l->saved);
     if (!status) status = match_schema(l);
-    if (!status) status = check_room(l);
+    if (!status) status = clumpi_match_room(&l->match, l->heap);
     if (!status) status = check_registered(l, desc->without_registered);
     if (!status) status = open_memory(l);
     if (!status) status = make_all(l);

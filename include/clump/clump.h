@@ -22,6 +22,7 @@
 #include "clump/compact.h"
 #include "clump/compactor.h"
 #include "clump/context.h"
+#include "clump/convert.h"
 #include "clump/defrag.h"
 #include "clump/evict.h"
 #include "clump/export.h"

@@ -9,7 +9,7 @@
  * docs/measurements/allocation.md has; a heap in one buffer does not pay for that. It has no raw memory, nor arrays that grow.
  *
  * A reference (clump_ref) is 32 bits: granule index << 6 | slot; 0 is null. It stays valid until
- * its object is freed or the heap is compacted.
+ * its object is freed, or the heap is compacted (compact.h) or gets another schema (convert.h).
  *
  * Calls that say "Blocks: yes" wait for all that was enqueued for the heap so far, and what is in that queue.
  *
@@ -57,7 +57,7 @@ typedef struct clump_heap_desc {
                                    back to it. NULL: an own buffer */
 } clump_heap_desc;
 
-/* Where things lie. Fixed at creation; two heaps with equal granule_bytes, block_granules and buffer_blocks and
+/* Where things lie. Fixed until the heap gets another schema; two heaps with equal granule_bytes, block_granules and buffer_blocks and
  * the same schema can run the same programs. */
 typedef struct clump_heap_layout {
     uint64_t bytes;          /* of all buffers */
@@ -82,13 +82,13 @@ CLUMP_API clump_status clump_heap_create(const clump_heap_desc *desc, clump_heap
  * still has a compactor or a collector ends with the last of them. */
 CLUMP_API void clump_heap_destroy(clump_heap *heap);
 
-/* Where things lie in the heap. Lives as long as the heap. */
+/* Where things lie in the heap. Lives as long as the heap; its contents change with clump_heap_convert(). */
 CLUMP_API const clump_heap_layout *clump_heap_get_layout(const clump_heap *heap);
 
-/* The heap's copy of its schema, for look-ups by name. Lives as long as the heap. */
+/* The heap's copy of its schema, for look-ups by name. Lives as long as the heap, or until clump_heap_convert(). */
 CLUMP_API const clump_schema *clump_heap_get_schema(const clump_heap *heap);
 
-/* The buffer, or the first of several. Not retained for the caller. It is the first argument of kernels that the caller builds and launches by
+/* The buffer, or the first of several, which clump_heap_convert() replaces. Not retained for the caller. It is the first argument of kernels that the caller builds and launches by
  * OpenCL itself, from clump_program_get_source() and clump_program_get_options(): those without loops over
  * objects and without CLUMP_NUMBERS, since the list of objects is made by the calls of run.h. After such a kernel
  * allocated or freed, call clump_heap_touch(). */

@@ -22,6 +22,7 @@ ELSEWHERE = {
     'clump_schema_emit_c': 'a text: test_emit_c, clump-schema',
     'clump_schema_parse_file': 'reads a file and then parses it: test_schema',
     'clump_cl_code_name': 'a static text: fault_quick',
+    'clump_heap_convert': 'gives a heap a schema that no program of the client is for: diff_convert draws random ones, fault_convert_host',
     'clump_kernel_create_fused': 'compiles a program: diff_fused makes random ones, fault_fused and fault_host the others',
     'clump_pool_set_queues': 'which queues are waited for is seen with user events: diff_pool_buffer; layer',
     'clump_status_text': 'a static text: test_schema',

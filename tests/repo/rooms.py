@@ -24,6 +24,7 @@ PARTS = {
     'collect': ['compact'],
     'save': ['heap', 'compact'],
     'extract': ['collect'],
+    'convert': ['heap'],
     'suballoc': ['core'],
     'pool': ['suballoc'],
 }
@@ -31,11 +32,12 @@ PARTS = {
 PUBLIC = {
     'core': 'allocator cl_functions context experimental export status timeline',
     'schema': 'schema',
-    'heap': 'checked fuse heap program refs run structs',
+    'heap': 'checked evict fuse heap program refs run structs',
     'compact': 'compact compactor',
     'collect': 'collect collector',
     'save': 'save',
     'extract': 'extract',
+    'convert': 'convert',
     'suballoc': 'suballoc',
     'pool': 'pool defrag',
     'quick': 'quick',
@@ -45,7 +47,8 @@ HEADERS_ONLY = {'quick': ['heap', 'pool']}
 # Kernels: cl/api is what programs of users get; it has no host side.
 CL_PARTS = {
     'core': [], 'heap': ['core'], 'sort': ['core'], 'compact': ['core'], 'merge': ['compact'],
-    'collect': ['compact'], 'extract': ['collect'], 'api': ['core'],
+    'collect': ['compact'], 'extract': ['collect'], 'convert': ['core'],
+    'api': ['core'],
 }
 # The strategy that compaction launches is in a room of its own, which uses what compaction offers.
 EXCEPTIONS = {('compact', 'merge')}

@@ -110,22 +110,100 @@ static int set_arguments(struct world *world, bench_error *error) {
                : 0;
 }
 
-static int create(const wa_tor_desc *desc, void **self, bench_error *error) {
+/* The heap, without objects, and all that the kernels need. NULL on failure. */
+static struct world *prepare(const wa_tor_desc *desc, bench_error *error) {
     struct world *world = calloc(1, sizeof *world);
     if (!world) {
-        return bench_error_set(error, "host memory ran out");
+        bench_error_set(error, "host memory ran out");
+        return NULL;
     }
     world->rules = desc->rules;
     world->is_faithful = desc->is_faithful;
     world->cells = desc->rules.width * desc->rules.height;
     world->row_count = (world->cells + 63) / 64;
     if (create_objects(world, desc, error) || create_buffers(world, error) ||
-        set_arguments(world, error) ||
-        bench_objects_do_new(&world->objects, "Cell", world->cells, CELL_INIT, error) ||
-        bench_objects_check_rows(&world->objects, world->rows, world->row_count, error) ||
-        (world->is_faithful && bench_objects_do_all(&world->objects, CELL_LINK, NULL, error)) ||
-        bench_objects_do_all(&world->objects, CELL_POPULATE, NULL, error) ||
-        bench_objects_finish(world, error)) {
+        set_arguments(world, error)) {
+        bench_objects_destroy(world);
+        return NULL;
+    }
+    return world;
+}
+
+static int populate(struct world *world, bench_error *error) {
+    return bench_objects_do_new(&world->objects, "Cell", world->cells, CELL_INIT, error) ||
+                   bench_objects_check_rows(&world->objects, world->rows, world->row_count,
+                                            error) ||
+                   (world->is_faithful &&
+                    bench_objects_do_all(&world->objects, CELL_LINK, NULL, error)) ||
+                   bench_objects_do_all(&world->objects, CELL_POPULATE, NULL, error) ||
+                   bench_objects_finish(world, error)
+               ? -1
+               : 0;
+}
+
+static int create(const wa_tor_desc *desc, void **self, bench_error *error) {
+    struct world *world = prepare(desc, error);
+    if (!world || populate(world, error)) {
+        bench_objects_destroy(world);
+        return -1;
+    }
+    *self = world;
+    return 0;
+}
+
+/* ---- Checkpoints ----------------------------------------------------------------------------- */
+
+/* The table of rows is part of the world: its references are saved, and are those of the loaded cells. Only for
+ * the time of a call, since a compaction would have to look at them. */
+static clump_status register_rows(struct world *world, clump_refs **refs) {
+    return clump_refs_register(world->objects.heap,
+                               &(clump_refs_desc){.buffer = world->rows, .count = world->row_count},
+                               refs);
+}
+
+int wa_tor_heap_save(void *self, const char *path, bench_error *error) {
+    struct world *world = self;
+    clump_refs *refs = NULL;
+    clump_status status = register_rows(world, &refs);
+    if (!status) {
+        status = clump_heap_save(world->objects.heap, &(clump_save_desc){.path = path}, NULL);
+    }
+    clump_refs_unregister(refs);
+    return bench_objects_check(&world->objects, status, "the checkpoint", error);
+}
+
+/* Cells are the class of which each 64 fill a row, so a load puts them where cells.clh wants them. */
+static int check_rows(struct world *world, bench_error *error) {
+    uint32_t *rows = calloc(world->row_count, sizeof *rows), wrong = 0;
+    if (!rows) {
+        return bench_error_set(error, "host memory ran out");
+    }
+    int failed = bench_buffer_read(&world->objects.buffers, world->rows, 0,
+                                   world->row_count * sizeof *rows, rows, error);
+    for (uint32_t i = 0; !failed && i < world->row_count; i++) {
+        wrong += !rows[i] || rows[i] % 64 != 0;
+    }
+    free(rows);
+    return failed || !wrong
+               ? failed
+               : bench_error_set(error, "%u rows of loaded cells do not begin a row of the heap",
+                                 wrong);
+}
+
+int wa_tor_heap_resume(const wa_tor_desc *desc, const char *path, uint32_t steps, void **self,
+                       bench_error *error) {
+    struct world *world = prepare(desc, error);
+    if (!world) {
+        return -1;
+    }
+    clump_refs *refs = NULL;
+    clump_status status = register_rows(world, &refs);
+    if (!status) {
+        status = clump_heap_load(world->objects.heap, &(clump_load_desc){.path = path}, NULL);
+    }
+    clump_refs_unregister(refs);
+    world->iteration = steps;
+    if (bench_objects_check(&world->objects, status, path, error) || check_rows(world, error)) {
         bench_objects_destroy(world);
         return -1;
     }

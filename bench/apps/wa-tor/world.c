@@ -26,6 +26,28 @@ int wa_tor_world_create(const wa_tor_desc *desc, bench_world *world, bench_error
     return 0;
 }
 
+int wa_tor_world_save(const bench_world *world, const char *path, bench_error *error) {
+    if (world->ops != &wa_tor_heap_ops.world) {
+        return bench_error_set(error, "only a world on a heap has checkpoints");
+    }
+    return bench_world_finish(world, error) ? -1 : wa_tor_heap_save(world->self, path, error);
+}
+
+int wa_tor_world_resume(const wa_tor_desc *desc, const char *path, uint32_t steps,
+                        bench_world *world, bench_error *error) {
+    const char *fault = wa_tor_rules_check(&desc->rules);
+    *world = (bench_world){NULL, NULL};
+    if (fault || desc->world.variant != BENCH_CLUMP) {
+        return bench_error_set(error, "%s",
+                               fault ? fault : "only a world on a heap has checkpoints");
+    }
+    if (wa_tor_heap_resume(desc, path, steps, &world->self, error)) {
+        return -1;
+    }
+    world->ops = &wa_tor_heap_ops.world;
+    return 0;
+}
+
 /* ---- Comparison ------------------------------------------------------------------------------ */
 
 int wa_tor_check_heap(const bench_world *world, const wa_tor_rules *rules, const uint32_t *codes,

@@ -39,6 +39,16 @@ enum {
 /* A populated world. Returns 0, or -1 and nothing to destroy. */
 int wa_tor_world_create(const wa_tor_desc *desc, bench_world *world, bench_error *error);
 
+/* Checkpoints, of the variant clump alone. A world between two steps to a file, and a world of the same rules from it, which
+ * goes on as the first would have: on any device, in a heap of any size and block width. `steps`: that were made before; the
+ * file does not have them. Return 0, or -1 and nothing to destroy. */
+int wa_tor_world_save(const bench_world *world, const char *path, bench_error *error);
+int wa_tor_world_resume(const wa_tor_desc *desc, const char *path, uint32_t steps,
+                        bench_world *world, bench_error *error);
+int wa_tor_heap_save(void *self, const char *path, bench_error *error); /* behind these */
+int wa_tor_heap_resume(const wa_tor_desc *desc, const char *path, uint32_t steps, void **self,
+                       bench_error *error);
+
 /* What must hold of a heap beside its own invariants: as many fish and sharks as the state has. 1
  * and a sentence if it does not, -1 if that could not be found out. No heap: holds. */
 int wa_tor_check_heap(const bench_world *world, const wa_tor_rules *rules, const uint32_t *codes,

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "heap/heap.h"
+
 enum { ALIGN = 128 };
 
 static uint32_t elements_of(const clump_field_info *f) {
@@ -27,8 +29,10 @@ static void describe(const clump_schema *schema, picture_class *k) {
 
 picture picture_of(const cl_fixture *on, clump_heap *heap) {
     picture p = {.on = on, .heap = heap};
-    const clump_schema *schema = clump_heap_get_schema(heap);
     clump_class_stats stats[16];
+    assert_int_equal(clumpi_schema_copy(heap->schema, &heap->context->allocator, &p.schema),
+                     CLUMP_OK);
+    const clump_schema *schema = p.schema;
     p.class_count = clump_schema_get_class_count(schema);
     CHECK_OK(on, clump_heap_calc_stats(heap, NULL, stats, 16));
     for (uint32_t id = 1; id <= p.class_count; id++) {
@@ -61,6 +65,7 @@ picture picture_of(const cl_fixture *on, clump_heap *heap) {
 void picture_release(picture *p) {
     for (uint32_t i = 0; i < p->class_count; i++) free(p->classes[i].structs);
     free(p->refs);
+    clump_schema_destroy(p->schema);
     memset(p, 0, sizeof *p);
 }
 
@@ -81,12 +86,11 @@ uint32_t picture_find(const picture *p, clump_ref ref) {
     return UINT32_MAX;
 }
 
-/* The object that a reference in a field names, of a class that the field can have. */
-static uint32_t find_in_field(picture *p, const clump_field_info *f, clump_ref ref) {
+uint32_t picture_find_in_field(picture *p, const clump_field_info *f, clump_ref ref) {
     clump_class_info to;
     const uint32_t number = picture_find(p, ref);
     if (number == UINT32_MAX) return number;
-    clump_schema_get_class(clump_heap_get_schema(p->heap), f->ref_class, &to);
+    clump_schema_get_class(p->schema, f->ref_class, &to);
     const uint32_t id = picture_class_of(p, number)->info.id;
     return id >= to.id && id <= to.last ? number : UINT32_MAX;
 }
@@ -107,7 +111,7 @@ void picture_follow(picture *p, uint8_t *chosen) {
                 for (uint32_t e = 0; e < elements_of(&k->infos[i]); e++) {
                     if (k->infos[i].type != CLUMP_TYPE_REF || k->infos[i].weak) continue;
                     const uint8_t *at = picture_struct(p, n) + k->fields[i].offset + 4 * e;
-                    const uint32_t to = find_in_field(p, &k->infos[i], ref_at(at));
+                    const uint32_t to = picture_find_in_field(p, &k->infos[i], ref_at(at));
                     if (to == UINT32_MAX || chosen[to]) continue;
                     chosen[to] = again = 1;
                 }
@@ -125,7 +129,8 @@ static void pack_value(picture *p, packed *k, const uint32_t *number_of, const c
     memcpy(to, from, f->element_bytes * elements_of(f));
     for (uint32_t e = 0; f->type == CLUMP_TYPE_REF && e < elements_of(f); e++) {
         const clump_ref ref = ref_at(from + 4 * e);
-        const uint32_t n = find_in_field(p, f, ref), word = n == UINT32_MAX ? 0 : number_of[n];
+        const uint32_t n = picture_find_in_field(p, f, ref),
+                       word = n == UINT32_MAX ? 0 : number_of[n];
         k->dangling += ref && n == UINT32_MAX;
         k->left_out += n != UINT32_MAX && !word;
         memcpy(to + 4 * e, &word, sizeof word);
@@ -231,7 +236,7 @@ void picture_compare(picture *before, const uint8_t *chosen, picture *after, uin
     assert_int_equal(after->count, stayed + more);
 }
 
-static int find_field(const picture_class *k, const char *name) {
+int picture_field(const picture_class *k, const char *name) {
     for (uint32_t i = 0; i < k->desc.field_count; i++)
         if (strcmp(k->infos[i].name, name) == 0) return (int)i;
     return -1;
@@ -248,14 +253,14 @@ void picture_expect_inserted(picture *p, const packed *k, picture *after, const 
         assert_string_equal(d->info.name, c->info.name);
         for (uint32_t at = 0; at < c->desc.field_count; at++) {
             const clump_field_info *f = &c->infos[at];
-            const int there = find_field(d, f->name);
+            const int there = picture_field(d, f->name);
             assert_true(there >= 0);
             const uint8_t *a = picture_struct(p, n) + c->fields[at].offset,
                           *b = picture_struct(after, now) + d->fields[there].offset;
             for (uint32_t e = 0; e < elements_of(f); e++) {
                 clump_ref expected = 0;
                 if (f->type == CLUMP_TYPE_REF) {
-                    const uint32_t to = find_in_field(p, f, ref_at(a + 4 * e));
+                    const uint32_t to = picture_find_in_field(p, f, ref_at(a + 4 * e));
                     if (to != UINT32_MAX && number_of[to]) expected = refs[number_of[to] - 1];
                 }
                 const void *value = f->type == CLUMP_TYPE_REF

@@ -22,6 +22,7 @@ typedef struct picture_class {
 typedef struct picture {
     const cl_fixture *on;
     clump_heap *heap;
+    clump_schema *schema; /* a copy of its own: names hold when the heap has another one */
     uint32_t count;
     clump_ref *refs; /* by number */
     picture_class classes[16];
@@ -36,6 +37,10 @@ picture_class *picture_class_of(picture *p, uint32_t number);
 uint8_t *picture_struct(picture *p, uint32_t number);
 /* The number of a reference; UINT32_MAX: no object has it. */
 uint32_t picture_find(const picture *p, clump_ref ref);
+/* The same of a reference in a field, to an object of a class that the field can have. */
+uint32_t picture_find_in_field(picture *p, const clump_field_info *f, clump_ref ref);
+/* Place of a field in `infos`; -1: the class has none of that name. */
+int picture_field(const picture_class *k, const char *name);
 
 /* Which objects are chosen: chosen[number] is 1. All that these lead to become so, too. */
 void picture_follow(picture *p, uint8_t *chosen);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "cl_fixture.h"
+#include "clump/convert.h"
 #include "clump/evict.h"
 #include "heap/heap.h"
 
@@ -495,6 +496,9 @@ static void seen(void **state) {
     clump_extract_desc taking = {0};
     cl_fixture_expect_words(error, clump_heap_extract(w.heap, &taking, &extract, NULL),
                             CLUMP_ERR_USAGE, "objects are evicted", "extract", __LINE__);
+    clump_convert_desc same = {.schema = clump_heap_get_schema(w.heap)};
+    cl_fixture_expect_words(error, clump_heap_convert(w.heap, &same, NULL), CLUMP_ERR_UNSUPPORTED,
+                            "evictable_bytes", "convert", __LINE__);
     fetch(&w, (clump_evict_desc){0});
     check_world(&w, "fetched");
     CHECK_OK(&on, clump_collect(w.heap, &(clump_collect_desc){.only_mark = 1}, NULL, NULL));

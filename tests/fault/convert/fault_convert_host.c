@@ -1,0 +1,164 @@
+/* Converting a heap while each OpenCL call and each request for host memory fails, one run for each: the call fails with words that name what
+ * failed; the heap has its objects, its schema, its references and handles as before, and passes its check; and the call works when it is
+ * tried again. Nothing is left at the end of a run.
+ *
+ * Read first: tests/support/failing.h, tests/fault/extract/fault_extract_host.c.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "failing.h"
+
+static const char before[] = "class A { uint id; ref A next; float2 at[2]; } class B { ref A a; }";
+static const char after[] =
+    "class B { ref A a; uint more; } aos class A { float2 at[2]; uint id; ref A next; }";
+enum { COUNT = 300 };
+
+static unsigned finishes_ignored; /* in all runs of a test */
+
+typedef struct run {
+    clump_context *context;
+    clump_schema *before, *after;
+    clump_heap *heap;
+    clump_refs *refs;
+    clump_handle handle;
+    clump_ref as[COUNT];
+    cl_mem registered; /* those of A, and a null after each */
+    clump_error error;
+} run;
+
+static clump_status make(run *r, const cl_fixture *on) {
+    static const clump_struct_field id = {"id", 0};
+    clump_ref words[2 * COUNT] = {0};
+    uint32_t ids[COUNT];
+    clump_status status = failing_context(on, &r->context, &r->error);
+    if (status) return status;
+    for (uint32_t i = 0; i < COUNT; i++) ids[i] = i;
+    status = clump_heap_create(
+        &(clump_heap_desc){
+            .context = r->context, .schema = r->before, .bytes = 1 << 20, .watch_handles = 1},
+        &r->heap);
+    if (!status)
+        status = clump_heap_new_structs(r->heap, &(clump_struct_desc){"A", 4, 1, &id}, ids, COUNT,
+                                        r->as, NULL);
+    if (!status) status = clump_heap_write_field(r->heap, "A", "next", 0, r->as, COUNT);
+    if (!status)
+        status = clump_heap_new_structs(r->heap, &(clump_struct_desc){"B", 4, 0, NULL}, ids, COUNT,
+                                        NULL, NULL);
+    if (!status) status = clump_heap_reserve(r->heap, "A", 100);
+    if (!status) status = clump_handle_create(r->heap, r->as[7], &r->handle);
+    for (uint32_t i = 0; i < COUNT; i++) words[2 * i] = r->as[i];
+    if (!status) cl_fixture_write(on, r->registered, words, sizeof words);
+    if (!status)
+        status = clump_refs_register(
+            r->heap, &(clump_refs_desc){.buffer = r->registered, .stride = 8, .count = COUNT},
+            &r->refs);
+    return status;
+}
+
+/* All is there, at references that are the same as before, or are not. */
+static void expect(const run *r, const cl_fixture *on, const char *text, int is_moved) {
+    clump_ref now[COUNT], words[2 * COUNT], of_handle = 0;
+    uint32_t ids[COUNT];
+    uint64_t count = 0;
+    clump_field_info more;
+    clump_class_info b;
+    const clump_schema *schema = clump_heap_get_schema(r->heap);
+    if (clump_heap_check(r->heap) || clump_heap_fetch_errors(r->heap, NULL) ||
+        clump_heap_read_refs(r->heap, "A", now, COUNT, &count) ||
+        clump_heap_read_field(r->heap, "A", "id", 0, ids, COUNT) ||
+        clump_handle_read(r->heap, r->handle, &of_handle))
+        fail_msg("%s, after %s: %s", text, failing.struck ? failing.struck : "a request",
+                 clump_context_get_error(r->context)->message);
+    cl_fixture_read(on, r->registered, words, sizeof words);
+    assert_int_equal(count, COUNT);
+    assert_int_equal(of_handle, now[7]);
+    assert_int_equal(memcmp(now, r->as, sizeof now) != 0, is_moved);
+    clump_schema_find_class(schema, "B", &b);
+    assert_int_equal(clump_schema_find_field(schema, b.id, "more", &more) == CLUMP_OK, is_moved);
+    for (uint32_t i = 0; i < COUNT; i++) {
+        if (words[2 * i] != now[i] || words[2 * i + 1] || ids[i] != i)
+            fail_msg("%s, after %s: registered reference %u is 0x%08x, not 0x%08x", text,
+                     failing.struck ? failing.struck : "a request", i, words[2 * i], now[i]);
+    }
+    clump_ref next[COUNT];
+    if (clump_heap_read_field(r->heap, "A", "next", 0, next, COUNT) ||
+        memcmp(next, now, sizeof now) != 0)
+        fail_msg("%s, after %s: field next", text, failing.struck ? failing.struck : "a request");
+}
+
+/* What is before the conversion may fail as it likes: fault_host has that. Returns whether a failure came. */
+static int convert(run *r, const cl_fixture *on) {
+    const clump_convert_desc desc = {.schema = r->after, .bytes = 2 << 20};
+    const int was_hit = failing_hit();
+    clump_status status = clump_heap_convert(r->heap, &desc, NULL);
+    const int is_finish = failing.struck && strcmp(failing.struck, "clFinish") == 0;
+    if (!status && failing_hit() && !was_hit && is_finish && !finishes_ignored++) {
+        /* That before the old memory is released, which nothing uses any more. There is one. */
+    } else if (!status && failing_hit() && !was_hit && !failing_may_be_ignored())
+        fail_msg("the conversion succeeds though %s failed",
+                 failing.struck ? failing.struck : "a request for memory");
+    const int came = failing_hit();
+    if (status) {
+        failing_check_words(clump_context_get_error(r->context), "convert", status);
+        if (failing.persistent) return came;
+        failing.fail_at = failing.refuse_at = 0; /* what looks at the heap is not tried here */
+        expect(r, on, "the heap is as before", 0);
+        status = clump_heap_convert(r->heap, &desc, NULL);
+        if (status)
+            fail_msg("second try after %s: %s", failing.struck ? failing.struck : "a request",
+                     clump_context_get_error(r->context)->message);
+    }
+    if (came && failing.persistent) return came;
+    failing.fail_at = failing.refuse_at = 0;
+    expect(r, on, "the heap is converted", 1);
+    return came;
+}
+
+static int run_once(const cl_fixture *on) {
+    run r = {.registered = cl_fixture_buffer(on, NULL, 2 * COUNT * sizeof(clump_ref))};
+    assert_int_equal(clump_schema_parse(before, strlen(before), NULL, &r.before, NULL), CLUMP_OK);
+    assert_int_equal(clump_schema_parse(after, strlen(after), NULL, &r.after, NULL), CLUMP_OK);
+    const clump_status status = make(&r, on);
+    if (status && !failing_hit())
+        fail_msg("the heap could not be made: %s",
+                 r.context ? clump_context_get_error(r.context)->message : r.error.message);
+    const int came = status ? failing_hit() : convert(&r, on);
+    clump_refs_unregister(r.refs);
+    clump_heap_destroy(r.heap);
+    clump_context_destroy(r.context);
+    clump_schema_destroy(r.before);
+    clump_schema_destroy(r.after);
+    clReleaseMemObject(r.registered);
+    failing_check_nothing_left();
+    return came;
+}
+
+static void calls_fail(void **state) {
+    finishes_ignored = 0;
+    failing_strike_device(run_once, 0, CL_OUT_OF_RESOURCES, 0, 200);
+}
+
+static void calls_fail_out_of_order(void **state) {
+    finishes_ignored = 0;
+    failing_strike_device(run_once, 1, CL_MEM_OBJECT_ALLOCATION_FAILURE, 0, 200);
+}
+
+static void device_is_lost(void **state) {
+    finishes_ignored = 0;
+    failing_strike_device(run_once, 0, CL_OUT_OF_HOST_MEMORY, 1, 200);
+}
+
+static void requests_are_refused(void **state) {
+    failing_refuse_device(run_once, 20);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(calls_fail),
+        cmocka_unit_test(device_is_lost),
+        cmocka_unit_test(calls_fail_out_of_order),
+        cmocka_unit_test(requests_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
