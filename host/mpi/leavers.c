@@ -118,7 +118,7 @@ static clump_status add_classes(clump_migration *m, const char *class_name, cons
 
 /* %s: class, class, field; then class by class. */
 static const char find_format[] =
-    "__kernel void clump_migration_find(CLUMP_HEAP_FIXED, __global uint *list, uint most) {\n"
+    "__kernel void migration_find(CLUMP_HEAP_FIXED, __global uint *list, uint most) {\n"
     "    CLUMP_FOR_EACH(%s, self) {\n"
     "        uint to = (uint)%s_%s(self);\n"
     "        if (to != 0u) {\n"
@@ -131,7 +131,7 @@ static const char find_format[] =
     "    }\n"
     "}\n";
 static const char others_format[] =
-    "__kernel void clump_migration_tell(CLUMP_HEAP_FIXED, __global uint *list, uint most) {\n"
+    "__kernel void migration_tell(CLUMP_HEAP_FIXED, __global uint *list, uint most) {\n"
     "    uint n = min(list[0], most);\n"
     "    for (uint i = (uint)get_global_id(0); i < n; i += (uint)get_global_size(0)) {\n"
     "        %s self = {list[1u + 2u * i]};\n"
@@ -139,7 +139,7 @@ static const char others_format[] =
     "        list[2u + 2u * i] = min(list[2u + 2u * i], 255u) | is << 8;\n"
     "    }\n"
     "}\n"
-    "__kernel void clump_migration_release(CLUMP_HEAP, __global const uint *list, uint n) {\n"
+    "__kernel void migration_release(CLUMP_HEAP, __global const uint *list, uint n) {\n"
     "    uint i = (uint)get_global_id(0);\n"
     "    if (i < n) {\n"
     "        %s self = {list[1u + i]};\n"
@@ -168,9 +168,9 @@ static clump_status build(clump_migration *m, const char *mark) {
         &(clump_program_desc){.heap = m->heap, .source = source, .name = "migration.cl"},
         &m->program);
     free(source);
-    if (!status && mark) status = make_kernel(m, "clump_migration_find", &m->find, m->most);
-    if (!status) status = make_kernel(m, "clump_migration_tell", &m->tell, m->most);
-    if (!status) status = make_kernel(m, "clump_migration_release", &m->release, 0);
+    if (!status && mark) status = make_kernel(m, "migration_find", &m->find, m->most);
+    if (!status) status = make_kernel(m, "migration_tell", &m->tell, m->most);
+    if (!status) status = make_kernel(m, "migration_release", &m->release, 0);
     return status ? clumpi_world_fail_context(m->world, status) : CLUMP_OK;
 }
 
