@@ -223,7 +223,7 @@ void clumpi_leavers_close(clump_migration *m) {
 clump_status clumpi_leavers_clear(clump_migration *m) {
     static const cl_uint none = 0;
     const cl_int code =
-        clEnqueueWriteBuffer(m->world->queue, m->list, CL_TRUE, 0, sizeof none, &none, 0, NULL, NULL);
+        clEnqueueWriteBuffer(m->world->queue, m->list, CL_FALSE, 0, sizeof none, &none, 0, NULL, NULL);
     return code ? clumpi_world_fail_cl(m->world, "clEnqueueWriteBuffer", code) : CLUMP_OK;
 }
 
