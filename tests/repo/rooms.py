@@ -26,6 +26,7 @@ PARTS = {
     'extract': ['collect'],
     'suballoc': ['core'],
     'pool': ['suballoc'],
+    'mpi': ['heap', 'save'],
 }
 # The headers that users include, by the part that they are of. clump.h has all.
 PUBLIC = {
@@ -38,6 +39,7 @@ PUBLIC = {
     'extract': 'extract',
     'suballoc': 'suballoc',
     'pool': 'pool defrag',
+    'mpi': 'mpi',
     'quick': 'quick',
 }
 # Parts without a host side: what their headers may use.
