@@ -18,13 +18,15 @@ static const mpi_app *const apps[] = {&mpi_wa_tor, &mpi_nbody};
 static mpi_option common[] = {
     {"steps", 100, 1, 1e9, "steps that are measured"},
     {"warmup", 2, 0, 1e9, "steps before them"},
-    {"reference", 0, 0, 1, "1: rank 0 also runs the sequential program, and the checksums are compared"},
+    {"reference", 0, 0, 1,
+     "1: rank 0 also runs the sequential program, and the checksums are compared"},
     {"timeout", 60, 0.1, 1e6, "seconds that a rank waits for another one"},
     {NULL, 0, 0, 0, NULL}};
 
 static mpi_option *find(mpi_option *options, const char *name, size_t length) {
     for (; options->name; options++)
-        if (strlen(options->name) == length && !strncmp(options->name, name, length)) return options;
+        if (strlen(options->name) == length && !strncmp(options->name, name, length))
+            return options;
     return NULL;
 }
 
@@ -46,7 +48,8 @@ static int parse(mpi_run *run, char *const *arguments) {
         char *end = NULL;
         if (!option) option = find(common, *arguments, length);
         if (!option || !equals)
-            return bench_error_set(&run->error, "%s: options are NAME=NUMBER; see --help", *arguments);
+            return bench_error_set(&run->error, "%s: options are NAME=NUMBER; see --help",
+                                   *arguments);
         option->value = strtod(equals + 1, &end);
         if (end == equals + 1 || *end || !(option->value >= option->least) ||
             option->value > option->most)
@@ -88,9 +91,11 @@ int mpi_fail_cl(mpi_run *run, const char *what, cl_int code) {
     return bench_error_cl(&run->error, what, code);
 }
 
-int mpi_set(mpi_run *run, clump_kernel *kernel, uint32_t first, const mpi_arg *args, uint32_t count) {
+int mpi_set(mpi_run *run, clump_kernel *kernel, uint32_t first, const mpi_arg *args,
+            uint32_t count) {
     for (uint32_t i = 0; i < count; i++) {
-        const clump_status status = clump_kernel_set_arg(kernel, first + i, args[i].bytes, args[i].value);
+        const clump_status status =
+            clump_kernel_set_arg(kernel, first + i, args[i].bytes, args[i].value);
         if (status) return mpi_fail(run, "a parameter", status);
     }
     return 0;
@@ -122,8 +127,8 @@ static int find_gpu(int number, cl_device_id *device) {
     if (clGetPlatformIDs(16, platforms, &platform_count)) return -1;
     for (cl_uint i = 0; i < platform_count && i < 16; i++) {
         cl_uint here = 0;
-        if (count < 64 && !clGetDeviceIDs(platforms[i], CL_DEVICE_TYPE_GPU, 64 - count,
-                                          devices + count, &here))
+        if (count < 64 &&
+            !clGetDeviceIDs(platforms[i], CL_DEVICE_TYPE_GPU, 64 - count, devices + count, &here))
             count += here < 64 - count ? here : 64 - count;
     }
     if (!count) return -1;
@@ -193,10 +198,11 @@ static int print_times(mpi_run *run, const mpi_app *app, const mpi_times *times)
     if (!status) status = clump_world_reduce(run->world, sums, 2, MPI_UINT64_T, MPI_SUM);
     if (status) return mpi_fail_world(run, "times", status);
     if (!run->rank)
-        printf("%s: %d ranks, %.3f ms a step (halo %.3f, migration %.3f), %.1f objects migrated and "
-               "%.0f bytes sent a step\n",
-               app->name, run->size, parts[0], parts[1], parts[2],
-               (double)sums[0] / mpi_real(run, "steps"), (double)sums[1] / mpi_real(run, "steps"));
+        printf(
+            "%s: %d ranks, %.3f ms a step (halo %.3f, migration %.3f), %.1f objects migrated and "
+            "%.0f bytes sent a step\n",
+            app->name, run->size, parts[0], parts[1], parts[2],
+            (double)sums[0] / mpi_real(run, "steps"), (double)sums[1] / mpi_real(run, "steps"));
     return 0;
 }
 
@@ -221,7 +227,8 @@ static int run_app(mpi_run *run, const mpi_app *app, void **self) {
             printf("rank %d on %s\n", run->rank, run->device_name);
             fflush(stdout);
         }
-        if (clump_world_agree(run->world, CLUMP_OK)) return mpi_fail_world(run, "start", CLUMP_ERR_RANK);
+        if (clump_world_agree(run->world, CLUMP_OK))
+            return mpi_fail_world(run, "start", CLUMP_ERR_RANK);
     }
     return app->create(run, self) || measure(run, app, *self, &times) ||
                    print_times(run, app, &times) || check(run, app, *self)
@@ -243,8 +250,9 @@ int main(int argc, char **argv) {
     for (size_t i = 0; argc > 1 && i < sizeof apps / sizeof *apps; i++)
         if (!strcmp(argv[1], apps[i]->name)) app = apps[i];
     if (app) run.options = app->options;
-    int result = app ? parse(&run, argv + 2)
-                     : bench_error_set(&run.error, "the applications are wa-tor and nbody; see --help");
+    int result =
+        app ? parse(&run, argv + 2)
+            : bench_error_set(&run.error, "the applications are wa-tor and nbody; see --help");
     if (!result) result = run_app(&run, app, &self);
     if (result) {
         fflush(stdout);

@@ -94,7 +94,8 @@ static int make_objects(mpi_run *run, ring *r, const collision_body *bodies) {
     const clump_status status =
         clump_do_new(r->heap, "Body", r->count, r->kernels[BODY_INIT], &made, NULL);
     if (status) return mpi_fail(run, "the bodies", status);
-    return made == r->count ? 0 : bench_error_set(&run->error, "the heap has no room for the bodies");
+    return made == r->count ? 0
+                            : bench_error_set(&run->error, "the heap has no room for the bodies");
 }
 
 static int set_arguments(mpi_run *run, ring *r) {
@@ -134,7 +135,8 @@ static int create(mpi_run *run, void **self) {
         result = bench_error_set(&run->error, "%u bodies for %d ranks", r->bodies, run->size);
     if (!result) {
         r->constants = collision_find_constants(&r->rules, bodies, r->bodies);
-        result = create_heap(run, r) || mpi_buffer(run, r->room * sizeof(cl_float4), &r->blocks[0]) ||
+        result = create_heap(run, r) ||
+                 mpi_buffer(run, r->room * sizeof(cl_float4), &r->blocks[0]) ||
                  mpi_buffer(run, r->room * sizeof(cl_float4), &r->blocks[1]) ||
                  mpi_buffer(run, r->room * sizeof(cl_long2), &r->sums) ||
                  mpi_buffer(run, r->room * sizeof *bodies, &r->states) || create_passes(run, r) ||
@@ -187,9 +189,8 @@ static int checksum(mpi_run *run, void *self, uint64_t *found) {
     if (code) result = mpi_fail_cl(run, "clEnqueueReadBuffer", code);
     for (int rank = 0; rank < run->size && !result; rank++) {
         const uint32_t first = first_of(run, r->bodies, rank);
-        MPI_Bcast(all + first,
-                  (int)((first_of(run, r->bodies, rank + 1) - first) * sizeof *all), MPI_BYTE,
-                  rank, MPI_COMM_WORLD);
+        MPI_Bcast(all + first, (int)((first_of(run, r->bodies, rank + 1) - first) * sizeof *all),
+                  MPI_BYTE, rank, MPI_COMM_WORLD);
     }
     if (!result) *found = collision_checksum(all, r->bodies);
     free(all);
@@ -203,8 +204,7 @@ static int reference(mpi_run *run, uint32_t steps, uint64_t *expected) {
     collision_body *bodies = make_bodies(run, &desc.rules, &desc.count);
     if (!bodies) return -1;
     desc.bodies = bodies;
-    const collision_constants constants =
-        collision_find_constants(&desc.rules, bodies, desc.count);
+    const collision_constants constants = collision_find_constants(&desc.rules, bodies, desc.count);
     int result = collision_sequential_ops.create(&desc, &constants, &world, &run->error);
     for (uint32_t i = 0; i < steps && !result; i++) result = ops->step(world, NULL, &run->error);
     if (!result) result = ops->read(world, bodies, &run->error);

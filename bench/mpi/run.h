@@ -65,7 +65,8 @@ typedef struct mpi_arg {
     size_t bytes;
     const void *value;
 } mpi_arg;
-int mpi_set(mpi_run *run, clump_kernel *kernel, uint32_t first, const mpi_arg *args, uint32_t count);
+int mpi_set(mpi_run *run, clump_kernel *kernel, uint32_t first, const mpi_arg *args,
+            uint32_t count);
 #define MPI_ARG(v)                                                                                 \
     { sizeof(v), &(v) }
 

@@ -42,16 +42,17 @@ typedef struct band {
     clump_migration *migration;
 } band;
 
-static mpi_option options[] = {{"width", 512, 1, 65536, "cells of a row"},
-                               {"height", 512, 1, 1 << 28, "rows of cells, of all ranks"},
-                               {"seed", 42, 0, 4294967295.0, ""},
-                               {"fish", 300, 0, 1000, "fish at the start, per 1000 cells"},
-                               {"sharks", 50, 0, 1000, "sharks at the start, per 1000 cells"},
-                               {"fish_spawn", 4, 0, 4094, "steps after which a moving fish spawns"},
-                               {"shark_spawn", 5, 0, 4094, "steps after which a moving shark spawns"},
-                               {"shark_energy", 3, 1, 65535, "steps that a new shark lives unfed"},
-                               {"shark_gain", 2, 0, 65535, "steps that a fish adds to a shark's life"},
-                               {NULL, 0, 0, 0, NULL}};
+static mpi_option options[] = {
+    {"width", 512, 1, 65536, "cells of a row"},
+    {"height", 512, 1, 1 << 28, "rows of cells, of all ranks"},
+    {"seed", 42, 0, 4294967295.0, ""},
+    {"fish", 300, 0, 1000, "fish at the start, per 1000 cells"},
+    {"sharks", 50, 0, 1000, "sharks at the start, per 1000 cells"},
+    {"fish_spawn", 4, 0, 4094, "steps after which a moving fish spawns"},
+    {"shark_spawn", 5, 0, 4094, "steps after which a moving shark spawns"},
+    {"shark_energy", 3, 1, 65535, "steps that a new shark lives unfed"},
+    {"shark_gain", 2, 0, 65535, "steps that a fish adds to a shark's life"},
+    {NULL, 0, 0, 0, NULL}};
 
 static int read_rules(mpi_run *run, wa_tor_rules *rules) {
     *rules = (wa_tor_rules){.width = mpi_u32(run, "width"),
@@ -74,7 +75,8 @@ static int read_rules(mpi_run *run, wa_tor_rules *rules) {
 /* ---- Making the band -------------------------------------------------------------------------- */
 
 static int create_heap(mpi_run *run, band *b) {
-    static const char *const before[] = {"bench/apps/wa-tor/rules.clh", "bench/apps/cells.clh", NULL};
+    static const char *const before[] = {"bench/apps/wa-tor/rules.clh", "bench/apps/cells.clh",
+                                         NULL};
     const bench_heap_desc heap = {.clump = run->context,
                                   .file = "bench/mpi/wa-tor.schema",
                                   /* As in bench/apps/wa-tor/heap.c; objects are a little larger. */
@@ -116,13 +118,13 @@ static int set_arguments(mpi_run *run, band *b) {
     const wa_tor_rules *r = &b->rules;
     const uint32_t all = r->width * r->height;
 #define BAND                                                                                       \
-    MPI_ARG(b->rows), MPI_ARG(b->ghosts), MPI_ARG(r->width), MPI_ARG(b->height), MPI_ARG(b->first), \
-        MPI_ARG(all)
+    MPI_ARG(b->rows), MPI_ARG(b->ghosts), MPI_ARG(r->width), MPI_ARG(b->height),                   \
+        MPI_ARG(b->first), MPI_ARG(all)
 #define OWN MPI_ARG(b->rows), MPI_ARG(r->width), MPI_ARG(b->height), MPI_ARG(b->first)
     return SET(CELL_INIT, 0, MPI_ARG(b->rows), MPI_ARG(b->row_count)) ||
                    SET(CELL_POPULATE, 0, MPI_ARG(b->first), MPI_ARG(r->seed),
-                       MPI_ARG(r->fish_permille), MPI_ARG(r->shark_permille), MPI_ARG(r->fish_spawn),
-                       MPI_ARG(r->shark_spawn), MPI_ARG(r->shark_energy)) ||
+                       MPI_ARG(r->fish_permille), MPI_ARG(r->shark_permille),
+                       MPI_ARG(r->fish_spawn), MPI_ARG(r->shark_spawn), MPI_ARG(r->shark_energy)) ||
                    SET(PACK_EDGES, 0, MPI_ARG(b->rows), MPI_ARG(b->edges), MPI_ARG(r->width),
                        MPI_ARG(b->height)) ||
                    SET(FISH_SELECT, 1, MPI_ARG(r->seed), BAND) ||
@@ -151,8 +153,8 @@ static int make_cells(mpi_run *run, band *b) {
     clump_status status =
         clump_do_new(b->heap, "Cell", b->cells, b->kernels[CELL_INIT], &made, NULL);
     if (status) return mpi_fail(run, "the cells", status);
-    code = clEnqueueReadBuffer(run->queue, b->rows, CL_TRUE, at, sizeof misplaced, &misplaced, 0, NULL,
-                               NULL);
+    code = clEnqueueReadBuffer(run->queue, b->rows, CL_TRUE, at, sizeof misplaced, &misplaced, 0,
+                               NULL, NULL);
     if (code) return mpi_fail_cl(run, "clEnqueueReadBuffer", code);
     if (made != b->cells || misplaced)
         return bench_error_set(&run->error, "%llu of %u cells were made, %u of them out of place",
@@ -182,8 +184,7 @@ static int fill(mpi_run *run, band *b) {
     b->cells = b->height * b->rules.width;
     b->row_count = (b->cells + 63) / 64;
     const uint64_t edge = 2 * EDGE_ROWS * (uint64_t)b->rules.width;
-    return create_heap(run, b) ||
-                   mpi_buffer(run, (b->row_count + 1) * sizeof(cl_uint), &b->rows) ||
+    return create_heap(run, b) || mpi_buffer(run, (b->row_count + 1) * sizeof(cl_uint), &b->rows) ||
                    mpi_buffer(run, edge, &b->edges) || mpi_buffer(run, edge, &b->ghosts) ||
                    mpi_buffer(run, b->cells * sizeof(cl_uint), &b->codes) ||
                    create_exchange(run, b) || set_arguments(run, b) || make_cells(run, b)
@@ -261,7 +262,8 @@ static int phase(mpi_run *run, band *b, uint32_t who, mpi_times *times) {
 
 static int step(mpi_run *run, void *self, mpi_times *times) {
     band *b = self;
-    if (phase(run, b, WA_TOR_KIND_FISH, times) || phase(run, b, WA_TOR_KIND_SHARK, times)) return -1;
+    if (phase(run, b, WA_TOR_KIND_FISH, times) || phase(run, b, WA_TOR_KIND_SHARK, times))
+        return -1;
     b->iteration++;
     return 0;
 }
@@ -275,9 +277,10 @@ static int checksum(mpi_run *run, void *self, uint64_t *found) {
     uint64_t hash = 14695981039346656037u;
     if (!codes) return bench_error_set(&run->error, "host memory ran out");
     int result = mpi_do_all(run, b->heap, b->kernels[WRITE_WORLD]);
-    const cl_int code = result ? CL_SUCCESS
-                               : clEnqueueReadBuffer(run->queue, b->codes, CL_TRUE, 0,
-                                                     b->cells * sizeof *codes, codes, 0, NULL, NULL);
+    const cl_int code = result
+                            ? CL_SUCCESS
+                            : clEnqueueReadBuffer(run->queue, b->codes, CL_TRUE, 0,
+                                                  b->cells * sizeof *codes, codes, 0, NULL, NULL);
     if (code) result = mpi_fail_cl(run, "clEnqueueReadBuffer", code);
     if (!result) {
         if (run->rank)

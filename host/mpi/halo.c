@@ -38,14 +38,14 @@ static clump_status check(clump_halo *halo, uint64_t *sent, uint64_t *received) 
             d->send_bytes[i] = d->receive_bytes[i] = 0;
         if ((d->send_bytes[i] && !is_within(d->send_at[i], d->send_bytes[i], send_all)) ||
             (d->receive_bytes[i] && !is_within(d->receive_at[i], d->receive_bytes[i], receive_all)))
-            return clumpi_world_fail(world, CLUMP_ERR_USAGE,
-                                     "clump_halo_create: direction %u: %llu bytes from byte %llu on "
-                                     "are sent of a buffer of %zu, and %llu from %llu on are "
-                                     "received in one of %zu",
-                                     i, (unsigned long long)d->send_bytes[i],
-                                     (unsigned long long)d->send_at[i], send_all,
-                                     (unsigned long long)d->receive_bytes[i],
-                                     (unsigned long long)d->receive_at[i], receive_all);
+            return clumpi_world_fail(
+                world, CLUMP_ERR_USAGE,
+                "clump_halo_create: direction %u: %llu bytes from byte %llu on "
+                "are sent of a buffer of %zu, and %llu from %llu on are "
+                "received in one of %zu",
+                i, (unsigned long long)d->send_bytes[i], (unsigned long long)d->send_at[i],
+                send_all, (unsigned long long)d->receive_bytes[i],
+                (unsigned long long)d->receive_at[i], receive_all);
         *sent += d->send_bytes[i];
         *received += d->receive_bytes[i];
     }
@@ -182,9 +182,9 @@ clump_status clump_halo_end(clump_halo *halo) {
         if (!d->receive_bytes[i]) continue;
         if (halo->written) clReleaseEvent(halo->written);
         halo->written = NULL;
-        code = clEnqueueWriteBuffer(world->queue, d->receive, CL_FALSE, d->receive_at[i],
-                                    d->receive_bytes[i], halo->received + at, 0, NULL,
-                                    &halo->written);
+        code =
+            clEnqueueWriteBuffer(world->queue, d->receive, CL_FALSE, d->receive_at[i],
+                                 d->receive_bytes[i], halo->received + at, 0, NULL, &halo->written);
         at += d->receive_bytes[i];
     }
     if (code) return clumpi_world_fail_cl(world, "clEnqueueWriteBuffer", code);

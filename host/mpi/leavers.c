@@ -157,11 +157,12 @@ static clump_status make_kernel(clump_migration *m, const char *name, clump_kern
 
 static clump_status build(clump_migration *m, const char *mark) {
     const char *c = m->class_name;
-    const size_t room = sizeof find_format + sizeof others_format + 6 * strlen(c) +
-                        (mark ? strlen(mark) : 0) + 1;
+    const size_t room =
+        sizeof find_format + sizeof others_format + 6 * strlen(c) + (mark ? strlen(mark) : 0) + 1;
     char *source = malloc(room);
     int length = 0;
-    if (!source) return clumpi_world_fail(m->world, CLUMP_ERR_MEMORY, "no host memory for a program");
+    if (!source)
+        return clumpi_world_fail(m->world, CLUMP_ERR_MEMORY, "no host memory for a program");
     if (mark) length = snprintf(source, room, find_format, c, c, mark);
     snprintf(source + length, room - (size_t)length, others_format, c, c, c, c, c);
     clump_status status = clump_program_create(
@@ -222,8 +223,8 @@ void clumpi_leavers_close(clump_migration *m) {
 
 clump_status clumpi_leavers_clear(clump_migration *m) {
     static const cl_uint none = 0;
-    const cl_int code =
-        clEnqueueWriteBuffer(m->world->queue, m->list, CL_FALSE, 0, sizeof none, &none, 0, NULL, NULL);
+    const cl_int code = clEnqueueWriteBuffer(m->world->queue, m->list, CL_FALSE, 0, sizeof none,
+                                             &none, 0, NULL, NULL);
     return code ? clumpi_world_fail_cl(m->world, "clEnqueueWriteBuffer", code) : CLUMP_OK;
 }
 
@@ -257,11 +258,12 @@ static clump_status check_leaver(clump_migration *m, const clumpi_leaver *l) {
                                  "object of class %s",
                                  l->ref, m->class_name);
     if (l->direction >= p->directions || p->neighbours[l->direction] < 0)
-        return clumpi_world_fail(m->world, CLUMP_ERR_USAGE,
-                                 "clump_migration_run: object 0x%08x of class %s leaves in direction "
-                                 "%u; rank %d has %u directions%s",
-                                 l->ref, m->class_name, l->direction, p->rank, p->directions,
-                                 l->direction < p->directions ? ", and the world ends there" : "");
+        return clumpi_world_fail(
+            m->world, CLUMP_ERR_USAGE,
+            "clump_migration_run: object 0x%08x of class %s leaves in direction "
+            "%u; rank %d has %u directions%s",
+            l->ref, m->class_name, l->direction, p->rank, p->directions,
+            l->direction < p->directions ? ", and the world ends there" : "");
     return CLUMP_OK;
 }
 
@@ -325,13 +327,15 @@ static clump_status take_class(clump_migration *m, uint32_t k, uint32_t count, u
     for (i = first; i < *at; i++) {
         out->refs[i - first] = m->leavers[i].ref;
         if (i > first && m->leavers[i].ref == m->leavers[i - 1].ref)
-            return clumpi_world_fail(m->world, CLUMP_ERR_USAGE,
-                                     "clump_migration_run: object 0x%08x of class %s is in the list "
-                                     "twice",
-                                     m->leavers[i].ref, m->class_name);
+            return clumpi_world_fail(
+                m->world, CLUMP_ERR_USAGE,
+                "clump_migration_run: object 0x%08x of class %s is in the list "
+                "twice",
+                m->leavers[i].ref, m->class_name);
     }
     if (!out->count) return CLUMP_OK;
-    status = clump_heap_read_chosen_structs(m->heap, &mover->desc, out->refs, out->count, out->values);
+    status =
+        clump_heap_read_chosen_structs(m->heap, &mover->desc, out->refs, out->count, out->values);
     if (status) return clumpi_world_fail_context(m->world, status);
     for (uint64_t o = 0; mover->mark_at >= 0 && o < out->count; o++)
         memset(out->values + o * mover->desc.bytes + mover->mark_at, 0, mover->mark_bytes);
@@ -394,9 +398,8 @@ clump_status clumpi_leavers_free(clump_migration *m, const int *has_left) {
             for (uint64_t o = m->out[k].from[d]; has_left[d] && o < m->out[k].from[d + 1]; o++)
                 m->words[1 + n++] = m->out[k].refs[o];
     if (!n || m->copies) return CLUMP_OK;
-    const cl_int code =
-        clEnqueueWriteBuffer(m->world->queue, m->list, CL_TRUE, sizeof *m->words,
-                             n * sizeof *m->words, m->words + 1, 0, NULL, NULL);
+    const cl_int code = clEnqueueWriteBuffer(m->world->queue, m->list, CL_TRUE, sizeof *m->words,
+                                             n * sizeof *m->words, m->words + 1, 0, NULL, NULL);
     if (code) return clumpi_world_fail_cl(m->world, "clEnqueueWriteBuffer", code);
     clump_status status = clump_kernel_set_arg(m->release, 1, sizeof n, &n);
     return status ? clumpi_world_fail_context(m->world, status) : run(m, m->release, n);
@@ -456,8 +459,8 @@ static clump_status make_class(clump_migration *m, uint32_t k, uint64_t *made_al
     clumpi_moving *in = &m->in[k];
     uint64_t made = 0;
     if (!in->count) return CLUMP_OK;
-    clump_status status = clump_heap_new_structs(m->heap, &m->movers[k].desc, in->values, in->count,
-                                                 in->refs, &made);
+    clump_status status =
+        clump_heap_new_structs(m->heap, &m->movers[k].desc, in->values, in->count, in->refs, &made);
     *made_all = made;
     if (status) return clumpi_world_fail_context(m->world, status);
     if (made < in->count)
@@ -518,9 +521,9 @@ static uint32_t **open_kept(clump_migration *m) {
 clump_status clumpi_arrivals_make(clump_migration *m) {
     uint32_t **kept = open_kept(m), k;
     uint64_t made = 0;
-    clump_status status = kept ? CLUMP_OK
-                               : clumpi_world_fail(m->world, CLUMP_ERR_MEMORY,
-                                                   "no host memory for references");
+    clump_status status =
+        kept ? CLUMP_OK
+             : clumpi_world_fail(m->world, CLUMP_ERR_MEMORY, "no host memory for references");
     for (k = 0; k < m->mover_count && !status; k++) {
         made = 0;
         set_refs(m, k, 0, kept[k]);

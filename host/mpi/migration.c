@@ -132,10 +132,11 @@ static void judge_heads(clump_migration *m, exchange *x) {
         if (head[HEAD_KIND] != (int64_t)(m->kind & INT64_MAX)) {
             world->is_broken = 1;
             note(x, world,
-                 clumpi_world_fail(world, CLUMP_ERR_RANK,
-                                   "clump_migration_run: rank %d has class %s with other subclasses or "
-                                   "fields, or makes other calls",
-                                   neighbour(m, d), m->class_name));
+                 clumpi_world_fail(
+                     world, CLUMP_ERR_RANK,
+                     "clump_migration_run: rank %d has class %s with other subclasses or "
+                     "fields, or makes other calls",
+                     neighbour(m, d), m->class_name));
         } else if (theirs)
             note(x, world,
                  clumpi_world_fail(world, CLUMP_ERR_RANK,
@@ -213,11 +214,12 @@ static clump_status exchange_answers(clump_migration *m, exchange *x, clump_stat
         if (x->has_left[d]) x->report.left += count;
         if (count && x->answers_in[d])
             note(x, world,
-                 clumpi_world_fail(world, CLUMP_ERR_RANK,
-                                   "clump_migration_run: rank %d could not take %llu objects of class "
-                                   "%s: %s; they stay",
-                                   neighbour(m, d), (unsigned long long)count, m->class_name,
-                                   clump_status_name((clump_status)x->answers_in[d])));
+                 clumpi_world_fail(
+                     world, CLUMP_ERR_RANK,
+                     "clump_migration_run: rank %d could not take %llu objects of class "
+                     "%s: %s; they stay",
+                     neighbour(m, d), (unsigned long long)count, m->class_name,
+                     clump_status_name((clump_status)x->answers_in[d])));
     }
     return status;
 }

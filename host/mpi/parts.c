@@ -75,8 +75,8 @@ static clump_status fail_file(part *p, const char *what, int code) {
     int length = 0;
     if (MPI_Error_string(code, words, &length)) length = 0;
     words[length] = 0;
-    p->status = clumpi_world_fail(p->world, CLUMP_ERR_IO, "file %s: rank %d cannot %s it: %s", p->path,
-                                  p->world->place.rank, what, words);
+    p->status = clumpi_world_fail(p->world, CLUMP_ERR_IO, "file %s: rank %d cannot %s it: %s",
+                                  p->path, p->world->place.rank, what, words);
     return p->status;
 }
 
@@ -85,8 +85,7 @@ static clump_status open_file(part *p, int mode) {
         const char *from;
         char *name;
     } const_of_mpi = {p->path}; /* only read */
-    const int code =
-        MPI_File_open(MPI_COMM_SELF, const_of_mpi.name, mode, MPI_INFO_NULL, &p->file);
+    const int code = MPI_File_open(MPI_COMM_SELF, const_of_mpi.name, mode, MPI_INFO_NULL, &p->file);
     if (code) return fail_file(p, "open", code);
     p->is_open = 1;
     return CLUMP_OK;
@@ -103,9 +102,9 @@ static clump_status write_at(part *p, uint64_t at, const void *data, uint64_t by
     for (uint64_t done = 0; done < bytes;) {
         const uint64_t left = bytes - done;
         const int now = (int)(left < PIECE_MOST ? left : PIECE_MOST);
-        const int code = MPI_File_write_at(p->file, (MPI_Offset)(at + done),
-                                           (const char *)data + done, now, MPI_BYTE,
-                                           MPI_STATUS_IGNORE);
+        const int code =
+            MPI_File_write_at(p->file, (MPI_Offset)(at + done), (const char *)data + done, now,
+                              MPI_BYTE, MPI_STATUS_IGNORE);
         if (code) return fail_file(p, "write", code);
         done += (uint64_t)now;
     }
@@ -120,8 +119,8 @@ static uint64_t read_at(part *p, uint64_t at, void *data, uint64_t bytes) {
         const int now = (int)(left < PIECE_MOST ? left : PIECE_MOST);
         MPI_Status status;
         int got = 0;
-        const int code = MPI_File_read_at(p->file, (MPI_Offset)(at + done), (char *)data + done, now,
-                                          MPI_BYTE, &status);
+        const int code = MPI_File_read_at(p->file, (MPI_Offset)(at + done), (char *)data + done,
+                                          now, MPI_BYTE, &status);
         if (code) {
             fail_file(p, "read", code);
             return done;
@@ -145,8 +144,8 @@ static int write_bytes(void *user, const void *data, size_t bytes) {
     part *p = user;
     if (bytes > p->bytes - p->at) {
         p->status = clumpi_world_fail(p->world, CLUMP_ERR_IO,
-                                      "file %s: the heap of rank %d changed while it was saved", p->path,
-                                      p->world->place.rank);
+                                      "file %s: the heap of rank %d changed while it was saved",
+                                      p->path, p->world->place.rank);
         return 1;
     }
     if (write_at(p, p->begin + p->at, data, bytes)) return 1;
@@ -209,12 +208,13 @@ static clump_status write_part(part *p, clump_heap *heap, const clump_save_desc 
     e.hash = hash_of(&e, offsetof(entry, hash), (uint64_t)p->world->place.rank);
     clump_status status = open_file(p, MPI_MODE_WRONLY);
     if (!status)
-        status = write_at(p, HEAD_BYTES + (uint64_t)p->world->place.rank * ENTRY_BYTES, &e, sizeof e);
+        status =
+            write_at(p, HEAD_BYTES + (uint64_t)p->world->place.rank * ENTRY_BYTES, &e, sizeof e);
     if (!status) status = heap_status(p, clump_heap_save(heap, &own, report));
     if (!status && p->at != p->bytes)
         status = clumpi_world_fail(p->world, CLUMP_ERR_IO,
-                                   "file %s: the heap of rank %d changed while it was saved", p->path,
-                                   p->world->place.rank);
+                                   "file %s: the heap of rank %d changed while it was saved",
+                                   p->path, p->world->place.rank);
     if (!status) {
         const int code = MPI_File_sync(p->file);
         if (code) status = fail_file(p, "write", code);
@@ -283,17 +283,16 @@ static clump_status read_head(part *p) {
     entry e;
     if (read_at(p, 0, &h, sizeof h) != sizeof h || memcmp(h.magic, magic, sizeof magic))
         return bad_file(p, "it is not what clump_world_save() wrote");
-    if (h.hash != hash_of(&h, offsetof(head, hash), 0))
-        return bad_file(p, "its head was altered");
+    if (h.hash != hash_of(&h, offsetof(head, hash), 0)) return bad_file(p, "its head was altered");
     if (h.version != VERSION) return bad_file(p, "it is of a newer version");
     if (memcmp(&h, &mine, sizeof h))
-        return clumpi_world_fail(p->world, CLUMP_ERR_USAGE,
-                                 "file %s: it has the heaps of %u ranks, %u x %u x %u domains in %u "
-                                 "dimensions; this world has %u, %u x %u x %u in %u. Load it with as "
-                                 "many",
-                                 p->path, h.ranks, h.domains[0], h.domains[1], h.domains[2],
-                                 h.dimensions, mine.ranks, mine.domains[0], mine.domains[1],
-                                 mine.domains[2], mine.dimensions);
+        return clumpi_world_fail(
+            p->world, CLUMP_ERR_USAGE,
+            "file %s: it has the heaps of %u ranks, %u x %u x %u domains in %u "
+            "dimensions; this world has %u, %u x %u x %u in %u. Load it with as "
+            "many",
+            p->path, h.ranks, h.domains[0], h.domains[1], h.domains[2], h.dimensions, mine.ranks,
+            mine.domains[0], mine.domains[1], mine.domains[2], mine.dimensions);
     const uint64_t rank = (uint64_t)p->world->place.rank;
     if (read_at(p, HEAD_BYTES + rank * ENTRY_BYTES, &e, sizeof e) != sizeof e ||
         e.hash != hash_of(&e, offsetof(entry, hash), rank))

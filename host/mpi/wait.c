@@ -10,8 +10,8 @@
 
 #include "mpi/world.h"
 
-#define SPINS 200        /* tests before a core is given away */
-#define YIELDS 2000      /* then tests before the thread sleeps between them */
+#define SPINS 200   /* tests before a core is given away */
+#define YIELDS 2000 /* then tests before the thread sleeps between them */
 #define NAP_NS 50000
 
 static void pause_between(uint32_t tests) {
@@ -91,11 +91,12 @@ static clump_status late(clump_world *world, clumpi_messages *m, const char *wha
         missing++;
     }
     world->is_broken = 1;
-    return clumpi_world_fail(world, CLUMP_ERR_RANK,
-                             "%s: rank %d gave no answer to rank %d within %g s, and %d messages "
-                             "are not done; it may have ended. The world is broken: end the program "
-                             "by MPI_Abort()",
-                             what, peer, world->place.rank, world->timeout_s, missing);
+    return clumpi_world_fail(
+        world, CLUMP_ERR_RANK,
+        "%s: rank %d gave no answer to rank %d within %g s, and %d messages "
+        "are not done; it may have ended. The world is broken: end the program "
+        "by MPI_Abort()",
+        what, peer, world->place.rank, world->timeout_s, missing);
 }
 
 /* All are done: what was received is as long as was expected. */
@@ -150,11 +151,12 @@ clump_status clumpi_wait_all_ranks(clump_world *world, MPI_Request *request, con
         if (is_done) return CLUMP_OK;
         if (MPI_Wtime() > end) {
             world->is_broken = 1;
-            return clumpi_world_fail(world, CLUMP_ERR_RANK,
-                                     "%s: not all of the %d ranks answered rank %d within %g s; one "
-                                     "may have ended. The world is broken: end the program by "
-                                     "MPI_Abort()",
-                                     what, world->place.size, world->place.rank, world->timeout_s);
+            return clumpi_world_fail(
+                world, CLUMP_ERR_RANK,
+                "%s: not all of the %d ranks answered rank %d within %g s; one "
+                "may have ended. The world is broken: end the program by "
+                "MPI_Abort()",
+                what, world->place.size, world->place.rank, world->timeout_s);
         }
         if (tests == UINT32_MAX) tests = YIELDS;
         pause_between(tests);
@@ -196,7 +198,8 @@ clump_status clump_world_reduce(clump_world *world, void *values, int count, MPI
     clump_status status = clumpi_world_use(world);
     if (status) return status;
     MPI_Aint lowest, extent;
-    if (count < 0 || (count && !values) || MPI_Type_get_extent(type, &lowest, &extent) || extent <= 0)
+    if (count < 0 || (count && !values) || MPI_Type_get_extent(type, &lowest, &extent) ||
+        extent <= 0)
         return clumpi_world_fail(world, CLUMP_ERR_USAGE,
                                  "clump_world_reduce: a number of values, a place for them and a "
                                  "type of MPI are required");
@@ -204,7 +207,8 @@ clump_status clump_world_reduce(clump_world *world, void *values, int count, MPI
     char *copies = malloc(2 * bytes + 1);
     if (!copies) {
         world->is_broken = 1; /* others wait */
-        return clumpi_world_fail(world, CLUMP_ERR_MEMORY, "no host memory for %zu bytes", 2 * bytes);
+        return clumpi_world_fail(world, CLUMP_ERR_MEMORY, "no host memory for %zu bytes",
+                                 2 * bytes);
     }
     MPI_Request request;
     memcpy(copies, values, bytes);

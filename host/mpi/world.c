@@ -87,8 +87,9 @@ clump_status clumpi_world_take_tags(clump_world *world, int *tags) {
 
 static clump_status check(const clump_world_desc *d, clump_error *error) {
     if (!d->context || !d->queue || d->comm == MPI_COMM_NULL)
-        return set_error(error, CLUMP_ERR_USAGE,
-                         "clump_world_create: a communicator, a context and its queue are required");
+        return set_error(
+            error, CLUMP_ERR_USAGE,
+            "clump_world_create: a communicator, a context and its queue are required");
     if (d->dimensions > 3)
         return set_error(error, CLUMP_ERR_USAGE,
                          "clump_world_create: %u dimensions; there are 1, 2 or 3", d->dimensions);
@@ -122,11 +123,12 @@ static clump_status choose_domains(clump_world *world, const clump_world_desc *d
         product *= p->domains[i];
     }
     if (product != (uint64_t)p->size)
-        return clumpi_world_fail(world, CLUMP_ERR_USAGE,
-                                 "clump_world_create: %u x %u x %u domains for %d ranks; there must "
-                                 "be one for each",
-                                 d->domains[0], p->dimensions > 1 ? d->domains[1] : 1,
-                                 p->dimensions > 2 ? d->domains[2] : 1, p->size);
+        return clumpi_world_fail(
+            world, CLUMP_ERR_USAGE,
+            "clump_world_create: %u x %u x %u domains for %d ranks; there must "
+            "be one for each",
+            d->domains[0], p->dimensions > 1 ? d->domains[1] : 1,
+            p->dimensions > 2 ? d->domains[2] : 1, p->size);
     return CLUMP_OK;
 }
 
@@ -197,7 +199,8 @@ static clump_status open_queue(clump_world *world) {
         world->queue = NULL;
         return clumpi_world_fail_cl(world, "clRetainCommandQueue", code);
     }
-    code = clGetCommandQueueInfo(world->queue, CL_QUEUE_CONTEXT, sizeof world->cl, &world->cl, NULL);
+    code =
+        clGetCommandQueueInfo(world->queue, CL_QUEUE_CONTEXT, sizeof world->cl, &world->cl, NULL);
     if (!code)
         code = clGetCommandQueueInfo(world->queue, CL_QUEUE_PROPERTIES, sizeof properties,
                                      &properties, NULL);

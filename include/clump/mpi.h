@@ -49,7 +49,8 @@ typedef struct clump_world_desc {
     uint32_t domains[3];    /* along each; their product is the number of ranks. 0: chosen */
     int periodic[3];        /* 1: the first and the last domain along it are neighbours */
     double timeout_s;       /* longest wait for another rank, seconds; 0: 60 */
-    uint64_t message_bytes; /* of a message of MPI, at most; larger ones are sent in pieces. 1 .. 2^30; 0: 64 MiB */
+    uint64_t
+        message_bytes; /* of a message of MPI, at most; larger ones are sent in pieces. 1 .. 2^30; 0: 64 MiB */
 } clump_world_desc;
 
 /* Where this rank is. */
@@ -58,7 +59,8 @@ typedef struct clump_world_place {
     uint32_t dimensions, domains[3]; /* domains that are not used are 1 */
     uint32_t at[3];                  /* this rank's domain */
     uint32_t directions;             /* 2, 8 or 26 */
-    int neighbours[CLUMP_WORLD_DIRECTIONS_MAX]; /* rank in each direction; -1: the world ends there */
+    int neighbours
+        [CLUMP_WORLD_DIRECTIONS_MAX]; /* rank in each direction; -1: the world ends there */
 } clump_world_place;
 
 /* CONSTRUCTOR. Of all ranks. Waits without a limit while MPI copies the communicator; all later calls have timeout_s.
@@ -143,7 +145,8 @@ typedef struct clump_migration_desc {
 typedef struct clump_migration_report {
     uint64_t left, arrived; /* objects */
     uint64_t bytes;         /* sent */
-    uint64_t left_out;      /* references of objects that left, to objects that did not leave in the same direction: null there */
+    uint64_t
+        left_out; /* references of objects that left, to objects that did not leave in the same direction: null there */
 } clump_migration_report;
 
 /* CONSTRUCTOR. All ranks make the same migrations in the same order.

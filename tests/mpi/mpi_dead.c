@@ -13,7 +13,8 @@
 
 static const char *path;
 
-static clump_status run(const char *call, clump_world *world, clump_halo *halo, clump_migration *migration) {
+static clump_status run(const char *call, clump_world *world, clump_halo *halo,
+                        clump_migration *migration) {
     uint64_t number = 1;
     if (!strcmp(call, "halo")) {
         clump_status status = clump_halo_begin(halo);
@@ -21,7 +22,8 @@ static clump_status run(const char *call, clump_world *world, clump_halo *halo, 
     }
     if (!strcmp(call, "migration")) return clump_migration_run(migration, NULL);
     if (!strcmp(call, "agree")) return clump_world_agree(world, CLUMP_OK);
-    if (!strcmp(call, "reduce")) return clump_world_reduce(world, &number, 1, MPI_UINT64_T, MPI_SUM);
+    if (!strcmp(call, "reduce"))
+        return clump_world_reduce(world, &number, 1, MPI_UINT64_T, MPI_SUM);
     if (!strcmp(call, "save")) return clump_world_save(world, ranks_q.heap, path, NULL, NULL);
     CHECK(!strcmp(call, "load"));
     return clump_world_load(world, ranks_q.heap, path, NULL, NULL);
@@ -44,9 +46,11 @@ int main(int argc, char **argv) {
                                                             .receive_bytes = {1 << 18, 1 << 18}},
                                          &halo));
     CHECK_WORLD(world, clump_migration_create(
-                           world, &(clump_migration_desc){.heap = ranks_q.heap, .class_name = "Ball", .field = "leaves"},
+                           world,
+                           &(clump_migration_desc){
+                               .heap = ranks_q.heap, .class_name = "Ball", .field = "leaves"},
                            &migration));
-    MPI_Barrier(MPI_COMM_WORLD); /* compilers have run */
+    MPI_Barrier(MPI_COMM_WORLD);                             /* compilers have run */
     CHECK_WORLD(world, run("halo", world, halo, migration)); /* all is well */
     CHECK_WORLD(world, run("migration", world, halo, migration));
     CHECK_WORLD(world, run("save", world, halo, migration)); /* what is loaded */
@@ -64,7 +68,8 @@ int main(int argc, char **argv) {
     /* Broken: each further call fails at once, and so does the destruction of everything. */
     const double again = MPI_Wtime();
     status = run("halo", world, halo, migration);
-    const int is_broken = status == CLUMP_ERR_RANK && run("agree", world, halo, migration) == CLUMP_ERR_RANK;
+    const int is_broken =
+        status == CLUMP_ERR_RANK && run("agree", world, halo, migration) == CLUMP_ERR_RANK;
     clump_halo_destroy(halo);
     clump_migration_destroy(migration);
     printf("rank %d: %s %s %s\n", ranks_rank, is_named ? "told" : "not told",

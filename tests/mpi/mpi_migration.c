@@ -7,19 +7,22 @@
 
 enum { COUNT = 600, STEPS = 12 };
 
-static const char schema[] = "abstract class Thing { uint number; uint leaves; float4 at; ref Thing next; }"
-                             "class Ball : Thing { ushort colour[3]; }"
-                             "class Box : Thing { ulong weight; ref Ball ball; }"
-                             "class Stone { uint x; }";
+static const char schema[] =
+    "abstract class Thing { uint number; uint leaves; float4 at; ref Thing next; }"
+    "class Ball : Thing { ushort colour[3]; }"
+    "class Box : Thing { ulong weight; ref Ball ball; }"
+    "class Stone { uint x; }";
 static const char source[] =
     "__kernel void mark(CLUMP_HEAP_FIXED, uint step, uint directions, ulong open) {\n"
     "    CLUMP_FOR_EACH(Thing, self) {\n"
-    "        uint h = (Thing_number(self) / 3u * 2654435761u) ^ step * 40503u; h ^= h >> 13; h *= 2246822519u; h ^= h >> 16;\n"
+    "        uint h = (Thing_number(self) / 3u * 2654435761u) ^ step * 40503u; h ^= h >> 13; h *= "
+    "2246822519u; h ^= h >> 16;\n"
     "        uint d = h % (directions * 2u);\n"
     "        Thing_leaves(self) = d < directions && (open >> d & 1ul) ? d + 1u : 0u;\n"
     "    }\n"
     "}\n"
-    "__kernel void list(CLUMP_HEAP_FIXED, __global uint *list, uint most, uint direction, uint every) {\n"
+    "__kernel void list(CLUMP_HEAP_FIXED, __global uint *list, uint most, uint direction, uint "
+    "every) {\n"
     "    CLUMP_FOR_EACH(Thing, self) {\n"
     "        if (Thing_number(self) % every) continue;\n"
     "        uint i = atomic_inc(list);\n"
@@ -43,12 +46,10 @@ static const clump_struct_field ball_fields[] = {{"number", offsetof(thing, numb
                                                  {"at", offsetof(thing, at)},
                                                  {"next", offsetof(thing, next)},
                                                  {"colour", offsetof(thing, colour)}};
-static const clump_struct_field box_fields[] = {{"number", offsetof(thing, number)},
-                                                {"leaves", offsetof(thing, leaves)},
-                                                {"at", offsetof(thing, at)},
-                                                {"next", offsetof(thing, next)},
-                                                {"weight", offsetof(thing, weight)},
-                                                {"ball", offsetof(thing, ball)}};
+static const clump_struct_field box_fields[] = {
+    {"number", offsetof(thing, number)}, {"leaves", offsetof(thing, leaves)},
+    {"at", offsetof(thing, at)},         {"next", offsetof(thing, next)},
+    {"weight", offsetof(thing, weight)}, {"ball", offsetof(thing, ball)}};
 static const clump_struct_desc ball_desc = {"Ball", sizeof(thing), 5, ball_fields};
 static const clump_struct_desc box_desc = {"Box", sizeof(thing), 6, box_fields};
 
@@ -60,7 +61,9 @@ static int is_box(uint32_t number) {
 }
 
 static thing thing_of(uint32_t n) {
-    thing t = {.number = n, .at = {{n, n + 0.5f, -(float)n, 1}}, .colour = {(uint16_t)n, 7, (uint16_t)(n * 3)}};
+    thing t = {.number = n,
+               .at = {{n, n + 0.5f, -(float)n, 1}},
+               .colour = {(uint16_t)n, 7, (uint16_t)(n * 3)}};
     t.weight = n * UINT64_C(10000000019);
     return t;
 }
@@ -77,13 +80,17 @@ static void make_things(void) {
         thing things[3];
         clump_ref refs[3];
         for (int i = 0; i < 3; i++) things[i] = thing_of((uint32_t)(3 * t + i));
-        CLUMP_CHECK(&ranks_q, clump_heap_new_structs(ranks_q.heap, &ball_desc, things, 2, refs, NULL));
-        CLUMP_CHECK(&ranks_q, clump_heap_new_structs(ranks_q.heap, &box_desc, things + 2, 1, refs + 2, NULL));
+        CLUMP_CHECK(&ranks_q,
+                    clump_heap_new_structs(ranks_q.heap, &ball_desc, things, 2, refs, NULL));
+        CLUMP_CHECK(&ranks_q,
+                    clump_heap_new_structs(ranks_q.heap, &box_desc, things + 2, 1, refs + 2, NULL));
         things[0].next = refs[1];
         things[1].next = refs[2];
         things[2].ball = refs[0];
-        CLUMP_CHECK(&ranks_q, clump_heap_write_chosen_structs(ranks_q.heap, &ball_desc, refs, 2, things));
-        CLUMP_CHECK(&ranks_q, clump_heap_write_chosen_structs(ranks_q.heap, &box_desc, refs + 2, 1, things + 2));
+        CLUMP_CHECK(&ranks_q,
+                    clump_heap_write_chosen_structs(ranks_q.heap, &ball_desc, refs, 2, things));
+        CLUMP_CHECK(&ranks_q, clump_heap_write_chosen_structs(ranks_q.heap, &box_desc, refs + 2, 1,
+                                                              things + 2));
     }
 }
 
@@ -97,7 +104,8 @@ static uint32_t direction_of(uint32_t n, uint32_t step, uint32_t directions) {
 
 static uint32_t number_at(clump_ref ref, const char *class_name) {
     uint32_t number = UINT32_MAX;
-    CLUMP_CHECK(&ranks_q, clump_heap_read_object_field(ranks_q.heap, ref, class_name, "number", 0, &number));
+    CLUMP_CHECK(&ranks_q,
+                clump_heap_read_object_field(ranks_q.heap, ref, class_name, "number", 0, &number));
     return number;
 }
 
@@ -109,17 +117,22 @@ static void check_things(void) {
     for (uint32_t n = 0; n < COUNT; n++) expected[is_box(n)] += owner[n] == ranks_rank;
     CHECK(balls == expected[0]);
     for (int boxed = 0; boxed < 2; boxed++) {
-        if (boxed) CLUMP_CHECK(&ranks_q, clump_heap_read_structs(ranks_q.heap, &box_desc, all, COUNT, &boxes));
+        if (boxed)
+            CLUMP_CHECK(&ranks_q,
+                        clump_heap_read_structs(ranks_q.heap, &box_desc, all, COUNT, &boxes));
         for (uint64_t i = 0; i < (boxed ? boxes : balls); i++) {
             const thing is = all[i], was = thing_of(is.number);
-            CHECK(is.number < COUNT && is_box(is.number) == boxed && owner[is.number] == ranks_rank);
+            CHECK(is.number < COUNT && is_box(is.number) == boxed &&
+                  owner[is.number] == ranks_rank);
             CHECK(!memcmp(&is.at, &was.at, sizeof is.at));
             if (boxed)
-                CHECK(is.weight == was.weight && !is.next &&
-                      (has_next[is.number] ? number_at(is.ball, "Ball") == is.number - 2 : !is.ball));
+                CHECK(
+                    is.weight == was.weight && !is.next &&
+                    (has_next[is.number] ? number_at(is.ball, "Ball") == is.number - 2 : !is.ball));
             else
                 CHECK(!memcmp(is.colour, was.colour, sizeof is.colour) &&
-                      (has_next[is.number] ? number_at(is.next, "Thing") == is.number + 1 : !is.next));
+                      (has_next[is.number] ? number_at(is.next, "Thing") == is.number + 1
+                                           : !is.next));
         }
     }
     CHECK(boxes == expected[1]);
@@ -133,10 +146,11 @@ static clump_kernel *kernel_of(const char *name) {
 }
 
 static void walk(uint32_t dimensions, int is_periodic) {
-    clump_world *world = ranks_world((clump_world_desc){.dimensions = dimensions,
-                                                        .periodic = {is_periodic, is_periodic, is_periodic},
-                                                        .timeout_s = 30,
-                                                        .message_bytes = 1000});
+    clump_world *world =
+        ranks_world((clump_world_desc){.dimensions = dimensions,
+                                       .periodic = {is_periodic, is_periodic, is_periodic},
+                                       .timeout_s = 30,
+                                       .message_bytes = 1000});
     const clump_world_place *p = clump_world_get_place(world);
     clump_migration *migration;
     clump_migration_report report;
@@ -144,11 +158,13 @@ static void walk(uint32_t dimensions, int is_periodic) {
     cl_ulong open = 0;
     /* All ranks walk all objects, so each has to know the neighbours of all. */
     static int neighbours[64][CLUMP_WORLD_DIRECTIONS_MAX];
-    MPI_Allgather((void *)(uintptr_t)p->neighbours, CLUMP_WORLD_DIRECTIONS_MAX, MPI_INT, neighbours, CLUMP_WORLD_DIRECTIONS_MAX,
-                  MPI_INT, MPI_COMM_WORLD);
+    MPI_Allgather((void *)(uintptr_t)p->neighbours, CLUMP_WORLD_DIRECTIONS_MAX, MPI_INT, neighbours,
+                  CLUMP_WORLD_DIRECTIONS_MAX, MPI_INT, MPI_COMM_WORLD);
     for (uint32_t d = 0; d < p->directions; d++) open |= (cl_ulong)(p->neighbours[d] >= 0) << d;
     CHECK_WORLD(world, clump_migration_create(
-                           world, &(clump_migration_desc){.heap = ranks_q.heap, .class_name = "Thing", .field = "leaves"},
+                           world,
+                           &(clump_migration_desc){
+                               .heap = ranks_q.heap, .class_name = "Thing", .field = "leaves"},
                            &migration));
     CHECK(!clump_migration_get_list(migration));
     for (uint32_t step = 0; step < STEPS; step++) {
@@ -180,7 +196,8 @@ static void part(void) {
     clump_migration *migration, *refused;
     clump_migration_report report;
     clump_kernel *list = kernel_of("list"), *spoil = kernel_of("spoil");
-    const cl_uint most = COUNT, few = 3, every = 3, direction = 1, all = 1, no_direction = 2, none = 0xffffffc0;
+    const cl_uint most = COUNT, few = 3, every = 3, direction = 1, all = 1, no_direction = 2,
+                  none = 0xffffffc0;
     clump_migration_desc desc = {.heap = ranks_q.heap, .class_name = "Thing", .most = most};
     CHECK_WORLD(world, clump_migration_create(world, &desc, &migration));
     cl_mem words = clump_migration_get_list(migration);
@@ -194,9 +211,12 @@ static void part(void) {
     for (uint32_t n = 0; n < COUNT; n++) here += owner[n] == ranks_rank;
     clump_status status = clump_migration_run(migration, &report);
     const int is_beside = ranks_rank == 1 || ranks_rank == ranks_size - 1;
-    CHECK(status == (!ranks_rank ? here ? CLUMP_ERR_USAGE : CLUMP_OK : is_beside ? CLUMP_ERR_RANK : CLUMP_OK));
+    CHECK(status == (!ranks_rank ? here ? CLUMP_ERR_USAGE : CLUMP_OK
+                     : is_beside ? CLUMP_ERR_RANK
+                                 : CLUMP_OK));
     CHECK(ranks_rank || strstr(clump_world_get_error(world)->message, "in direction 2"));
-    CHECK(!is_beside || !ranks_rank || strstr(clump_world_get_error(world)->message, "rank 0 failed: CLUMP_ERR_USAGE"));
+    CHECK(!is_beside || !ranks_rank ||
+          strstr(clump_world_get_error(world)->message, "rank 0 failed: CLUMP_ERR_USAGE"));
     check_things();
 
     /* A reference that is none. */
@@ -214,7 +234,8 @@ static void part(void) {
     CLUMP_CHECK(&ranks_q, CLUMP_SET_ARGS(list, small_words, few, direction, all));
     CLUMP_CHECK(&ranks_q, clump_do_all(ranks_q.heap, list, NULL));
     status = clump_migration_run(small, NULL);
-    CHECK(here > few ? status == CLUMP_ERR_CAPACITY : status == CLUMP_OK || status == CLUMP_ERR_RANK);
+    CHECK(here > few ? status == CLUMP_ERR_CAPACITY
+                     : status == CLUMP_OK || status == CLUMP_ERR_RANK);
     CHECK_WORLD(world, clump_migration_run(small, &report)); /* the list is empty again */
     CHECK(!report.left && !report.arrived);
     check_things();
@@ -248,11 +269,14 @@ static void part(void) {
     CHECK(report.left == before && after == before + report.arrived);
     clump_migration_destroy(copies);
 
-    CHECK(clump_migration_create(world, &(clump_migration_desc){.heap = ranks_q.heap, .class_name = "Thin"}, &refused) ==
-              CLUMP_ERR_NOT_FOUND && !refused);
-    CHECK(clump_migration_create(world,
-                                 &(clump_migration_desc){.heap = ranks_q.heap, .class_name = "Thing", .field = "at"},
-                                 &refused) == CLUMP_ERR_USAGE);
+    CHECK(clump_migration_create(
+              world, &(clump_migration_desc){.heap = ranks_q.heap, .class_name = "Thin"},
+              &refused) == CLUMP_ERR_NOT_FOUND &&
+          !refused);
+    CHECK(clump_migration_create(
+              world,
+              &(clump_migration_desc){.heap = ranks_q.heap, .class_name = "Thing", .field = "at"},
+              &refused) == CLUMP_ERR_USAGE);
     clump_kernel_destroy(list);
     clump_kernel_destroy(spoil);
     clump_migration_destroy(migration);
@@ -269,7 +293,8 @@ static void no_room(void) {
         "    }\n"
         "}\n"
         "__kernel void crumble(CLUMP_HEAP) { CLUMP_FOR_EACH(Stone, self) { Stone_free(self); } }\n"
-        "__kernel void fill(CLUMP_HEAP) { for (uint i = 0; i < 1000000u; i++) { Stone s = Stone_new(); if (Stone_is_null(s)) return; } }\n";
+        "__kernel void fill(CLUMP_HEAP) { for (uint i = 0; i < 1000000u; i++) { Stone s = "
+        "Stone_new(); if (Stone_is_null(s)) return; } }\n";
     clump_schema *s;
     clump_heap *heap;
     clump_program *program;
@@ -278,14 +303,19 @@ static void no_room(void) {
     clump_migration_report report;
     clump_world *world = ranks_world((clump_world_desc){.periodic = {1}, .timeout_s = 30});
     CLUMP_CHECK(&ranks_q, clump_schema_parse(text, strlen(text), NULL, &s, &ranks_q.error));
-    CLUMP_CHECK(&ranks_q, clump_heap_create(
-                              &(clump_heap_desc){.context = ranks_q.context, .schema = s, .bytes = 1 << 20}, &heap));
-    CLUMP_CHECK(&ranks_q, clump_program_create(&(clump_program_desc){.heap = heap, .source = kernels}, &program));
+    CLUMP_CHECK(
+        &ranks_q,
+        clump_heap_create(
+            &(clump_heap_desc){.context = ranks_q.context, .schema = s, .bytes = 1 << 20}, &heap));
+    CLUMP_CHECK(&ranks_q, clump_program_create(
+                              &(clump_program_desc){.heap = heap, .source = kernels}, &program));
     CLUMP_CHECK(&ranks_q, clump_kernel_create(program, "list", &list));
     CLUMP_CHECK(&ranks_q, clump_kernel_create(program, "crumble", &crumble));
     CLUMP_CHECK(&ranks_q, clump_kernel_create(program, "fill", &fill));
-    CHECK_WORLD(world, clump_migration_create(
-                           world, &(clump_migration_desc){.heap = heap, .class_name = "Thing", .most = 100}, &migration));
+    CHECK_WORLD(
+        world, clump_migration_create(
+                   world, &(clump_migration_desc){.heap = heap, .class_name = "Thing", .most = 100},
+                   &migration));
     cl_mem words = clump_migration_get_list(migration);
     CLUMP_CHECK(&ranks_q, CLUMP_SET_ARGS(list, words));
     enum { SENT = 50 };
@@ -294,12 +324,17 @@ static void no_room(void) {
     for (uint32_t i = 0; i < SENT; i++) numbers[i] = i * 3;
     /* Rank 0 sends, rank 1 is full. */
     if (!ranks_rank)
-        CLUMP_CHECK(&ranks_q, clump_heap_new_structs(heap, &(clump_struct_desc){"Thing", 4, 1, &field}, numbers, SENT, NULL, NULL));
+        CLUMP_CHECK(&ranks_q,
+                    clump_heap_new_structs(heap, &(clump_struct_desc){"Thing", 4, 1, &field},
+                                           numbers, SENT, NULL, NULL));
     if (ranks_rank == 1) CLUMP_CHECK(&ranks_q, clump_launch(heap, fill, 1, 1, NULL));
     CLUMP_CHECK(&ranks_q, clump_do_all(heap, list, NULL));
     clump_status status = clump_migration_run(migration, &report);
-    CHECK(status == (ranks_rank == 0 ? CLUMP_ERR_RANK : ranks_rank == 1 ? CLUMP_ERR_CAPACITY : CLUMP_OK));
-    CHECK(ranks_rank || strstr(clump_world_get_error(world)->message, "rank 1 could not take 50 objects"));
+    CHECK(status == (ranks_rank == 0   ? CLUMP_ERR_RANK
+                     : ranks_rank == 1 ? CLUMP_ERR_CAPACITY
+                                       : CLUMP_OK));
+    CHECK(ranks_rank ||
+          strstr(clump_world_get_error(world)->message, "rank 1 could not take 50 objects"));
     CHECK(ranks_rank != 1 || strstr(clump_world_get_error(world)->message, "room for 0"));
     uint64_t there = 0;
     CLUMP_CHECK(&ranks_q, clump_heap_calc_count(heap, "Thing", &there));

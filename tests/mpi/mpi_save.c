@@ -24,7 +24,8 @@ static void make(void) {
     const uint32_t count = count_of(ranks_rank);
     node *nodes = calloc(count + 1, sizeof *nodes);
     clump_ref *refs = calloc(count + 1, sizeof *refs);
-    for (uint32_t i = 0; i < count; i++) nodes[i] = (node){.number = i + 100000u * (uint32_t)ranks_rank, .x = i * 0.5f};
+    for (uint32_t i = 0; i < count; i++)
+        nodes[i] = (node){.number = i + 100000u * (uint32_t)ranks_rank, .x = i * 0.5f};
     CLUMP_CHECK(&ranks_q, clump_heap_new_structs(ranks_q.heap, &desc, nodes, count, refs, NULL));
     for (uint32_t i = 0; i < count; i++) nodes[i].next = refs[(i * 7 + 1) % count];
     CLUMP_CHECK(&ranks_q, clump_heap_write_chosen_structs(ranks_q.heap, &desc, refs, count, nodes));
@@ -41,7 +42,8 @@ static void check_loaded(clump_heap *heap) {
     for (uint32_t i = 0; i < count; i += 17) {
         uint32_t next, n = nodes[i].number - 100000u * (uint32_t)ranks_rank;
         CHECK(n < count && nodes[i].x == n * 0.5f);
-        CLUMP_CHECK(&ranks_q, clump_heap_read_object_field(heap, nodes[i].next, "Node", "number", 0, &next));
+        CLUMP_CHECK(&ranks_q,
+                    clump_heap_read_object_field(heap, nodes[i].next, "Node", "number", 0, &next));
         CHECK(next == (n * 7 + 1) % count + 100000u * (uint32_t)ranks_rank);
     }
     free(nodes);
@@ -52,8 +54,10 @@ static clump_heap *empty_heap(void) {
     clump_heap *heap;
     clump_schema *s;
     CLUMP_CHECK(&ranks_q, clump_schema_parse(schema, strlen(schema), NULL, &s, &ranks_q.error));
-    CLUMP_CHECK(&ranks_q, clump_heap_create(
-                              &(clump_heap_desc){.context = ranks_q.context, .schema = s, .bytes = 2 << 20}, &heap));
+    CLUMP_CHECK(
+        &ranks_q,
+        clump_heap_create(
+            &(clump_heap_desc){.context = ranks_q.context, .schema = s, .bytes = 2 << 20}, &heap));
     clump_schema_destroy(s);
     return heap;
 }
@@ -131,7 +135,8 @@ int main(int argc, char **argv) {
 
         /* One rank has no heap to save: all fail, the file stays. */
         if (ranks_size > 1) {
-            clump_status status = clump_world_save(world, ranks_rank == 1 ? NULL : ranks_q.heap, path, NULL, NULL);
+            clump_status status =
+                clump_world_save(world, ranks_rank == 1 ? NULL : ranks_q.heap, path, NULL, NULL);
             CHECK(status == (ranks_rank == 1 ? CLUMP_ERR_USAGE : CLUMP_ERR_RANK));
         }
         heap = empty_heap();

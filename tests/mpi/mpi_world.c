@@ -85,7 +85,8 @@ static void try_reductions(clump_world *world) {
     uint64_t sums[2] = {(uint64_t)ranks_rank, 1};
     double most = -ranks_rank;
     CHECK_WORLD(world, clump_world_reduce(world, sums, 2, MPI_UINT64_T, MPI_SUM));
-    CHECK(sums[0] == (uint64_t)(ranks_size * (ranks_size - 1) / 2) && sums[1] == (uint64_t)ranks_size);
+    CHECK(sums[0] == (uint64_t)(ranks_size * (ranks_size - 1) / 2) &&
+          sums[1] == (uint64_t)ranks_size);
     CHECK_WORLD(world, clump_world_reduce(world, &most, 1, MPI_DOUBLE, MPI_MAX));
     CHECK(most == 0);
     CHECK_WORLD(world, clump_world_agree(world, CLUMP_OK));
@@ -116,7 +117,8 @@ static void try_refusals(void) {
     CHECK(clump_world_create(&desc, &world, &error) == CLUMP_ERR_USAGE);
     /* Ranks that differ are told, all of them. */
     desc.message_bytes = ranks_rank ? 100 : 200;
-    CHECK(clump_world_create(&desc, &world, &error) == (ranks_size > 1 ? CLUMP_ERR_USAGE : CLUMP_OK));
+    CHECK(clump_world_create(&desc, &world, &error) ==
+          (ranks_size > 1 ? CLUMP_ERR_USAGE : CLUMP_OK));
     CHECK(ranks_size == 1 || strstr(error.message, "ranks differ"));
     clump_world_destroy(world);
 }

@@ -40,12 +40,12 @@ static void ranks_open(const char *schema, const char *source, uint64_t bytes) {
     MPI_Init(NULL, NULL);
     MPI_Comm_rank(MPI_COMM_WORLD, &ranks_rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks_size);
-    const clump_quick_desc desc = {
-        .schema = schema,
-        .source = source,
-        .heap.bytes = bytes,
-        .context.personality = personality && !strcmp(personality, "gpu") ? CLUMP_PERSONALITY_GPU
-                                                                          : CLUMP_PERSONALITY_DEVICE};
+    const clump_quick_desc desc = {.schema = schema,
+                                   .source = source,
+                                   .heap.bytes = bytes,
+                                   .context.personality = personality && !strcmp(personality, "gpu")
+                                                              ? CLUMP_PERSONALITY_GPU
+                                                              : CLUMP_PERSONALITY_DEVICE};
     if (clump_quick_open(&ranks_q, &desc)) {
         fprintf(stderr, "%s\n", ranks_q.error.message);
         MPI_Abort(MPI_COMM_WORLD, 77);
