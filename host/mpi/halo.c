@@ -70,8 +70,9 @@ clump_status clump_halo_create(clump_world *world, const clump_halo_desc *desc, 
         h->sent = malloc(sent + 1);
         h->received = malloc(received + 1);
         if (!h->sent || !h->received)
-            status = clumpi_world_fail(world, CLUMP_ERR_MEMORY, "no host memory for %llu bytes",
-                                       (unsigned long long)(sent + received));
+            status =
+                clumpi_world_fail(world, CLUMP_ERR_MEMORY, "no host memory for %llu and %llu bytes",
+                                  (unsigned long long)sent, (unsigned long long)received);
     }
     if (status) {
         free(h->sent);
