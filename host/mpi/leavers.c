@@ -518,12 +518,10 @@ static uint32_t **open_kept(clump_migration *m) {
     return kept;
 }
 
-clump_status clumpi_arrivals_make(clump_migration *m) {
-    uint32_t **kept = open_kept(m), k;
+static clump_status make_all(clump_migration *m, uint32_t **kept) {
+    uint32_t k;
     uint64_t made = 0;
-    clump_status status =
-        kept ? CLUMP_OK
-             : clumpi_world_fail(m->world, CLUMP_ERR_MEMORY, "no host memory for references");
+    clump_status status = CLUMP_OK;
     for (k = 0; k < m->mover_count && !status; k++) {
         made = 0;
         set_refs(m, k, 0, kept[k]);
@@ -537,9 +535,17 @@ clump_status clumpi_arrivals_make(clump_migration *m) {
             if (status) clumpi_world_fail_context(m->world, status);
         }
     if (!status) status = write_arrivals(m);
-    if (status && kept) undo(m, classes, made);
+    if (status) undo(m, classes, made);
     if (status) m->arrived = 0;
-    for (k = 0; kept && k < m->mover_count; k++) free(kept[k]);
+    return status;
+}
+
+clump_status clumpi_arrivals_make(clump_migration *m) {
+    uint32_t **kept = open_kept(m);
+    if (!kept)
+        return clumpi_world_fail(m->world, CLUMP_ERR_MEMORY, "no host memory for references");
+    const clump_status status = make_all(m, kept);
+    for (uint32_t k = 0; k < m->mover_count; k++) free(kept[k]);
     free(kept);
     return status;
 }

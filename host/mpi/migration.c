@@ -263,6 +263,8 @@ clump_status clump_migration_run(clump_migration *migration, clump_migration_rep
     if (x) x->heads_out = calloc(heads, sizeof *x->heads_out);
     if (x) x->heads_in = calloc(heads, sizeof *x->heads_in);
     if (!x || !x->heads_out || !x->heads_in) {
+        if (x) free(x->heads_out);
+        free(x);
         world->is_broken = 1;
         return clumpi_world_fail(world, CLUMP_ERR_MEMORY, "no host memory for a migration");
     }

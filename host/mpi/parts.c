@@ -281,11 +281,11 @@ static clump_status read_head(part *p) {
     const head mine = head_of(p->world);
     head h;
     entry e;
-    if (read_at(p, 0, &h, sizeof h) != sizeof h || memcmp(h.magic, magic, sizeof magic))
+    if (read_at(p, 0, &h, sizeof h) != sizeof h || memcmp(h.magic, magic, sizeof magic) != 0)
         return bad_file(p, "it is not what clump_world_save() wrote");
     if (h.hash != hash_of(&h, offsetof(head, hash), 0)) return bad_file(p, "its head was altered");
     if (h.version != VERSION) return bad_file(p, "it is of a newer version");
-    if (memcmp(&h, &mine, sizeof h))
+    if (memcmp(&h, &mine, sizeof h) != 0)
         return clumpi_world_fail(
             p->world, CLUMP_ERR_USAGE,
             "file %s: it has the heaps of %u ranks, %u x %u x %u domains in %u "

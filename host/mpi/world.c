@@ -172,7 +172,7 @@ static clump_status compare(clump_world *world, const clump_world_desc *d) {
     for (int i = 0; i < count; i++) own[count + i] = -own[i];
     memcpy(all, own, sizeof all);
     clump_status status = clump_world_reduce(world, all, 2 * count, MPI_INT64_T, MPI_MAX);
-    if (!status && memcmp(all, own, 2 * (size_t)count * sizeof *all))
+    if (!status && memcmp(all, own, 2 * (size_t)count * sizeof *all) != 0)
         status = clumpi_world_fail(world, CLUMP_ERR_USAGE,
                                    "clump_world_create: ranks differ in dimensions, domains, "
                                    "periodic or message_bytes");

@@ -29,8 +29,13 @@ struct clump_world {
 };
 
 /* Tags of a halo or migration: a number for each kind of message and direction. */
-enum { CLUMPI_TAG_HEAD, CLUMPI_TAG_DATA, CLUMPI_TAG_ANSWER, CLUMPI_TAG_KINDS };
-#define CLUMPI_TAGS_EACH (CLUMPI_TAG_KINDS * 32)
+enum {
+    CLUMPI_TAG_HEAD,
+    CLUMPI_TAG_DATA,
+    CLUMPI_TAG_ANSWER,
+    CLUMPI_TAG_KINDS,
+    CLUMPI_TAGS_EACH = CLUMPI_TAG_KINDS * 32
+};
 
 /* Requests under way, and the rank that each waits for. */
 typedef struct clumpi_messages {
