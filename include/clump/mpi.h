@@ -33,6 +33,7 @@
 extern "C" {
 #endif
 
+/* Directions of a world of three dimensions. */
 #define CLUMP_WORLD_DIRECTIONS_MAX 26
 
 /* ---- The world ------------------------------------------------------------------------------- */
@@ -55,10 +56,11 @@ typedef struct clump_world_desc {
 
 /* Where this rank is. */
 typedef struct clump_world_place {
-    int rank, size;
-    uint32_t dimensions, domains[3]; /* domains that are not used are 1 */
-    uint32_t at[3];                  /* this rank's domain */
-    uint32_t directions;             /* 2, 8 or 26 */
+    int rank, size;      /* of the communicator */
+    uint32_t dimensions; /* 1 .. 3 */
+    uint32_t domains[3]; /* along each; 1 where there is no such dimension */
+    uint32_t at[3];      /* this rank's domain */
+    uint32_t directions; /* 2, 8 or 26 */
     int neighbours
         [CLUMP_WORLD_DIRECTIONS_MAX]; /* rank in each direction; -1: the world ends there */
 } clump_world_place;
@@ -102,8 +104,11 @@ typedef struct clump_halo clump_halo;
 /* Which parts of which buffers go where. Bytes that are sent in a direction are as many as the neighbour there receives from the opposite one. */
 typedef struct clump_halo_desc {
     cl_mem send, receive; /* of the context; retained; may be one buffer */
-    uint64_t send_at[CLUMP_WORLD_DIRECTIONS_MAX], send_bytes[CLUMP_WORLD_DIRECTIONS_MAX];
-    uint64_t receive_at[CLUMP_WORLD_DIRECTIONS_MAX], receive_bytes[CLUMP_WORLD_DIRECTIONS_MAX];
+    /* Of each direction, bytes: where it begins in the buffer, and how many; 0: nothing. */
+    uint64_t send_at[CLUMP_WORLD_DIRECTIONS_MAX];
+    uint64_t send_bytes[CLUMP_WORLD_DIRECTIONS_MAX];    /* likewise */
+    uint64_t receive_at[CLUMP_WORLD_DIRECTIONS_MAX];    /* likewise */
+    uint64_t receive_bytes[CLUMP_WORLD_DIRECTIONS_MAX]; /* likewise */
 } clump_halo_desc;
 
 /* CONSTRUCTOR. All ranks make the same halos in the same order, each with its own desc. Says nothing to other ranks.
