@@ -153,8 +153,13 @@ static int open_device(mpi_run *run) {
     if (code) return mpi_fail_cl(run, "clCreateContext", code);
     run->queue = clCreateCommandQueue(run->cl, run->device, 0, &code);
     if (code) return mpi_fail_cl(run, "clCreateCommandQueue", code);
-    const clump_context_desc desc = {
-        .context = run->cl, .device = run->device, .queue = run->queue};
+    const char *personality = getenv("CLUMP_PERSONALITY"); /* as in the tests */
+    const clump_context_desc desc = {.context = run->cl,
+                                     .device = run->device,
+                                     .queue = run->queue,
+                                     .personality = personality && !strcmp(personality, "gpu")
+                                                        ? CLUMP_PERSONALITY_GPU
+                                                        : CLUMP_PERSONALITY_DEVICE};
     if (clump_context_create(&desc, &run->context, &error))
         return bench_error_set(&run->error, "%s", error.message);
     return 0;
