@@ -44,7 +44,7 @@ typedef struct clump_world clump_world;
 /* What a world is made of. The same on all ranks, but context and queue. */
 typedef struct clump_world_desc {
     MPI_Comm comm;          /* required; copied */
-    clump_context *context; /* required: that of this rank's heap. The world keeps it */
+    clump_context *context; /* required: that of this rank's heap. Lives as long as the world */
     cl_command_queue queue; /* required: the context's. Retained */
     uint32_t dimensions;    /* 1 .. 3; 0: 1 */
     uint32_t domains[3];    /* along each; their product is the number of ranks. 0: chosen */
