@@ -1,10 +1,10 @@
 # Install rules: headers, library, programs and their pages, examples, device sources for reference, CMake package, clump.pc. What belongs
-# together is a component, and a package (packages.cmake): lib, dev, tools; python has its rule there.
+# together is a component, and a package (packages.cmake): lib, dev, tools; python has its rule there. mpi is a component of no package.
 include(CMakePackageConfigHelpers)
 set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME dev)
 
 install(DIRECTORY include/clump DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" FILES_MATCHING PATTERN "*.h"
-    PATTERN "*.hpp")
+    PATTERN "*.hpp" PATTERN "mpi.h" EXCLUDE)
 install(DIRECTORY cl DESTINATION "${CMAKE_INSTALL_DATADIR}/clump"
     FILES_MATCHING PATTERN "*.cl" PATTERN "*.clh" PATTERN "*.h")
 install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}")
@@ -53,6 +53,16 @@ write_basic_package_version_file(generated/clumpConfigVersion.cmake COMPATIBILIT
 install(FILES "${PROJECT_BINARY_DIR}/generated/clumpConfig.cmake"
     "${PROJECT_BINARY_DIR}/generated/clumpConfigVersion.cmake" cmake/clumpCompile.cmake DESTINATION "${package_dir}")
 
+if(TARGET clump-mpi)
+    set(clump_has_mpi ON)
+    install(FILES include/clump/mpi.h DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/clump" COMPONENT mpi)
+    install(TARGETS clump-mpi EXPORT clumpMpiTargets COMPONENT mpi
+        ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}"
+        LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+    install(EXPORT clumpMpiTargets NAMESPACE clump:: DESTINATION "${package_dir}" COMPONENT mpi)
+    set_target_properties(clump-mpi PROPERTIES INSTALL_RPATH "$ORIGIN")
+endif()
+
 # clump.pc finds itself, so that the tree can be installed or moved anywhere. OpenCL comes from its
 # own .pc file where pkg-config has one by default, else from where CMake found it.
 file(RELATIVE_PATH pc_to_prefix "${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig" "${CMAKE_INSTALL_PREFIX}")
@@ -79,6 +89,10 @@ endif()
 configure_file(cmake/clump.pc.in generated/clump.pc @ONLY)
 install(FILES "${PROJECT_BINARY_DIR}/generated/clump.pc"
     DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+if(TARGET clump-mpi) # MPI's own flags come from mpicc
+    configure_file(cmake/clump-mpi.pc.in generated/clump-mpi.pc @ONLY)
+    install(FILES "${PROJECT_BINARY_DIR}/generated/clump-mpi.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig" COMPONENT mpi)
+endif()
 
 # Where only the sources of the library are, as in Conan's cache, there is nothing to make these packages from.
 if(EXISTS "${PROJECT_SOURCE_DIR}/scripts/packaging/debian/control")

@@ -29,6 +29,10 @@
 #
 # installs what clump-compile runs, from apt: clang, llvm-spirv of the same version, and spirv-tools.
 #
+#   setup.sh --mpi
+#
+# installs what clump-mpi is built with, MPICH from apt, 60 MiB. It runs in containers as root as it is; Open MPI wants to be told so.
+#
 #   setup.sh --docs
 #
 # installs what scripts/docs.sh builds the site of the documentation with, from apt, 120 MiB.
@@ -268,6 +272,10 @@ fi
 if [ "${1:-}" = --adapters ]; then
     get_optional "CLBlast, Boost and OpenCV" libclblast-dev libboost-dev libopencv-core-dev libopencv-imgproc-dev
     get_optional "programs for the layer" clinfo clpeak clblast-utils python3-opencv
+    exit 0
+fi
+if [ "${1:-}" = --mpi ]; then
+    get_optional "ranks of MPI" mpich libmpich-dev
     exit 0
 fi
 if [ "${1:-}" = --docs ]; then

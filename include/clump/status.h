@@ -33,7 +33,8 @@ extern "C" {
     X(CLUMP_ERR_CORRUPT, -10, "an invariant of the heap does not hold")                            \
     X(CLUMP_ERR_REFERENCE, -11, "a reference names no live object of the class")                   \
     X(CLUMP_ERR_IO, -12, "a file could not be read or written")                                    \
-    X(CLUMP_ERR_FORMAT, -13, "a file is cut off, altered, of another kind or of a newer version")
+    X(CLUMP_ERR_FORMAT, -13, "a file is cut off, altered, of another kind or of a newer version")  \
+    X(CLUMP_ERR_RANK, -14, "another rank of MPI failed, or gave no answer in time")
 
 /* What a call returns. */
 typedef enum clump_status {

@@ -68,6 +68,7 @@ compile_cpp() { # COMPILER FLAG...
 headers=()
 for path in include/clump/*.h; do
     name=${path##*/}
+    [ "$name" != mpi.h ] || continue # includes MPI's header, and is of a library of its own: below
     headers+=("${name%.h}")
 done
 strict=(-Wall -Wextra -Wundef -pedantic)
@@ -96,6 +97,11 @@ for header in "${headers[@]}"; do
             grep -vE '^#define CLUMP_API __(attribute__|declspec)' || true
     )"
 done
+if command -v mpicc >/dev/null; then
+    report "mpi.h alone as C11" "$(compile mpi mpicc -x c -std=c11 -Wall -Wextra -Wundef)"
+else
+    echo "without mpicc: mpi.h was not looked at"
+fi
 report "clump.hpp alone as C++17" "$(compile_cpp "$cxx" "${strict[@]}" -Wconversion -Wshadow -Wold-style-cast)"
 if [ -n "$clangxx" ]; then
     # An exception with its members in line, as a header alone has it.

@@ -13,6 +13,8 @@ The language of a block says what is done with it. A block without one, or with 
           After <!-- file: PATH --> it is the text of that file.
           Anything else is a fragment and is compiled as the body of a function; the comment
           <!-- fragment: PARAMETERS --> before it declares what it uses. docs_run.py calls the functions
+          A program that includes clump/mpi.h is the text of a file, and prints what the expected.txt beside that says: the
+          test mpi_two_ranks compiles and runs it
   cpp     a fragment likewise, after <!-- fragment: PARAMETERS -->, with clump.hpp and, if it is installed, opencl.hpp;
           left out without a C++ compiler, and if it uses cl:: without opencl.hpp
   schema  the schema of all OpenCL blocks of the page, with the other ones of the page. <!-- schema: TEXT --> does
@@ -111,6 +113,24 @@ def includes(words):
     return [a for a in words if not a.endswith((".a", ".so")) and not a.startswith(("-l", "-Wl,"))]
 
 
+MPI = "#include <clump/mpi.h>"
+
+
+def check_mpi_program(page, block):
+    """Its text is that of a file, and what it prints stands beside that."""
+    if not block.comment or block.comment[0] != "file":
+        fail(page, block.line, "a program of several ranks needs <!-- file: PATH -->")
+        return
+    path = os.path.join(ROOT, block.comment[1])
+    with open(path, encoding="utf-8") as file:
+        if file.read() != block.text:
+            fail(page, block.line, f"this is not the text of {block.comment[1]}")
+    with open(os.path.join(os.path.dirname(path), "expected.txt"), encoding="utf-8") as file:
+        expected = file.read().strip()
+    if f"prints `{expected}`" not in block.after:
+        fail(page, block.line, f"no line behind the program says that it prints `{expected}`")
+
+
 def check_c(page, block):
     """True if there was a device to run it on, or it is not a program."""
     line_mark = f'#line {block.line} "{page}"\n'
@@ -126,6 +146,9 @@ def check_c(page, block):
                              includes(arguments))
         if status:
             fail(page, block.line, f"does not compile\n{output}")
+        return True
+    if MPI in block.text:
+        check_mpi_program(page, block)
         return True
     if block.comment and block.comment[0] == "file":
         with open(os.path.join(ROOT, block.comment[1]), encoding="utf-8") as file:
@@ -240,7 +263,7 @@ build/{}
 
 def check_shell(page, block):
     example = re.match(r"examples/([\w-]+)/README\.md$", page)
-    if example:
+    if example and os.path.exists(os.path.join(ROOT, "examples", example[1], "CMakeLists.txt")):
         if block.text != EXAMPLE.format(example[1]):
             fail(page, block.line, "the block of an example is not " + EXAMPLE.format(example[1]))
         return

@@ -27,6 +27,7 @@ PARTS = {
     'convert': ['heap'],
     'suballoc': ['core'],
     'pool': ['suballoc'],
+    'mpi': ['heap', 'save'],
 }
 # The headers that users include, by the part that they are of. clump.h has all.
 PUBLIC = {
@@ -40,6 +41,7 @@ PUBLIC = {
     'convert': 'convert',
     'suballoc': 'suballoc',
     'pool': 'pool defrag',
+    'mpi': 'mpi',
     'quick': 'quick',
 }
 # Parts without a host side: what their headers may use.

@@ -7,6 +7,7 @@ vcpkg_cmake_configure(
     SOURCE_PATH "${SOURCE_PATH}"
     OPTIONS
         -DCLUMP_BUILD_TESTS=OFF
+        -DCLUMP_BUILD_MPI=OFF
         -DCLUMP_BUILD_BENCH=OFF
         -DCLUMP_BUILD_TOOLS=OFF
 )

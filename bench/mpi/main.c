@@ -1,0 +1,274 @@
+/* clump-bench-mpi APPLICATION [NAME=NUMBER...]: an application in domains. Started by mpiexec. See run.h.
+ *
+ * A rank takes a GPU by its number among the ranks of its host, or, where there is none, any device; the environment's CLUMP_DEVICE names
+ * another.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "clump/quick.h"
+#include "run.h"
+
+static const mpi_app *const apps[] = {&mpi_wa_tor, &mpi_nbody};
+
+/* ---- Options ---------------------------------------------------------------------------------- */
+
+static mpi_option common[] = {
+    {"steps", 100, 1, 1e9, "steps that are measured"},
+    {"warmup", 2, 0, 1e9, "steps before them"},
+    {"reference", 0, 0, 1,
+     "1: rank 0 also runs the sequential program, and the checksums are compared"},
+    {"timeout", 60, 0.1, 1e6, "seconds that a rank waits for another one"},
+    {NULL, 0, 0, 0, NULL}};
+
+static mpi_option *find(mpi_option *options, const char *name, size_t length) {
+    for (; options->name; options++)
+        if (strlen(options->name) == length && !strncmp(options->name, name, length))
+            return options;
+    return NULL;
+}
+
+double mpi_real(const mpi_run *run, const char *name) {
+    const mpi_option *option = find(run->options, name, strlen(name));
+    if (!option) option = find(common, name, strlen(name));
+    return option ? option->value : NAN;
+}
+
+uint32_t mpi_u32(const mpi_run *run, const char *name) {
+    return (uint32_t)mpi_real(run, name);
+}
+
+static int parse(mpi_run *run, char *const *arguments) {
+    for (; *arguments; arguments++) {
+        const char *equals = strchr(*arguments, '=');
+        const size_t length = equals ? (size_t)(equals - *arguments) : strlen(*arguments);
+        mpi_option *option = find(run->options, *arguments, length);
+        char *end = NULL;
+        if (!option) option = find(common, *arguments, length);
+        if (!option || !equals)
+            return bench_error_set(&run->error, "%s: options are NAME=NUMBER; see --help",
+                                   *arguments);
+        option->value = strtod(equals + 1, &end);
+        if (end == equals + 1 || *end || !(option->value >= option->least) ||
+            option->value > option->most)
+            return bench_error_set(&run->error, "%s: it must be a number from %g to %g", *arguments,
+                                   option->least, option->most);
+    }
+    return 0;
+}
+
+static void print_options(const mpi_option *options) {
+    for (; options->name; options++)
+        printf("  %-14s %s (%g)\n", options->name, options->words, options->value);
+}
+
+static void print_help(void) {
+    printf("mpiexec -n RANKS clump-bench-mpi APPLICATION [NAME=NUMBER...]\n");
+    for (size_t i = 0; i < sizeof apps / sizeof *apps; i++) {
+        printf("%s:\n", apps[i]->name);
+        print_options(apps[i]->options);
+    }
+    printf("all:\n");
+    print_options(common);
+}
+
+/* ---- Helpers ---------------------------------------------------------------------------------- */
+
+int mpi_fail_world(mpi_run *run, const char *what, clump_status status) {
+    const clump_error *error = clump_world_get_error(run->world);
+    return bench_error_set(&run->error, "%s: %s (%s)", what,
+                           error->status == status ? error->message : clump_status_text(status),
+                           clump_status_name(status));
+}
+
+int mpi_fail(mpi_run *run, const char *what, clump_status status) {
+    return bench_error_clump(&run->error, what, run->context, status);
+}
+
+int mpi_fail_cl(mpi_run *run, const char *what, cl_int code) {
+    return bench_error_cl(&run->error, what, code);
+}
+
+int mpi_set(mpi_run *run, clump_kernel *kernel, uint32_t first, const mpi_arg *args,
+            uint32_t count) {
+    for (uint32_t i = 0; i < count; i++) {
+        const clump_status status =
+            clump_kernel_set_arg(kernel, first + i, args[i].bytes, args[i].value);
+        if (status) return mpi_fail(run, "a parameter", status);
+    }
+    return 0;
+}
+
+int mpi_launch(mpi_run *run, clump_heap *heap, clump_kernel *kernel, uint64_t items) {
+    const clump_status status =
+        clump_launch(heap, kernel, (size_t)((items + 63) / 64 * 64), 64, NULL);
+    return status ? mpi_fail(run, "a launch", status) : 0;
+}
+
+int mpi_do_all(mpi_run *run, clump_heap *heap, clump_kernel *kernel) {
+    const clump_status status = clump_do_all(heap, kernel, NULL);
+    return status ? mpi_fail(run, "a do-all", status) : 0;
+}
+
+int mpi_buffer(mpi_run *run, uint64_t bytes, cl_mem *buffer) {
+    cl_int code;
+    *buffer = clCreateBuffer(run->cl, CL_MEM_READ_WRITE, bytes, NULL, &code);
+    return code ? mpi_fail_cl(run, "clCreateBuffer", code) : 0;
+}
+
+/* ---- This rank's device ----------------------------------------------------------------------- */
+
+static int find_gpu(int number, cl_device_id *device) {
+    cl_platform_id platforms[16];
+    cl_device_id devices[64];
+    cl_uint platform_count = 0, count = 0;
+    if (clGetPlatformIDs(16, platforms, &platform_count)) return -1;
+    for (cl_uint i = 0; i < platform_count && i < 16; i++) {
+        cl_uint here = 0;
+        if (count < 64 &&
+            !clGetDeviceIDs(platforms[i], CL_DEVICE_TYPE_GPU, 64 - count, devices + count, &here))
+            count += here < 64 - count ? here : 64 - count;
+    }
+    if (!count) return -1;
+    *device = devices[(cl_uint)number % count];
+    return 0;
+}
+
+static int open_device(mpi_run *run) {
+    MPI_Comm host;
+    int number = 0;
+    cl_int code;
+    clump_error error;
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, run->rank, MPI_INFO_NULL, &host);
+    MPI_Comm_rank(host, &number);
+    MPI_Comm_free(&host);
+    const char *words = getenv("CLUMP_DEVICE");
+    if ((words && *words) || find_gpu(number, &run->device))
+        if (clump_quick_find_device(NULL, &run->device, NULL, &error))
+            return bench_error_set(&run->error, "%s", error.message);
+    clGetDeviceInfo(run->device, CL_DEVICE_NAME, sizeof run->device_name, run->device_name, NULL);
+    run->cl = clCreateContext(NULL, 1, &run->device, NULL, NULL, &code);
+    if (code) return mpi_fail_cl(run, "clCreateContext", code);
+    run->queue = clCreateCommandQueue(run->cl, run->device, 0, &code);
+    if (code) return mpi_fail_cl(run, "clCreateCommandQueue", code);
+    const char *personality = getenv("CLUMP_PERSONALITY"); /* as in the tests */
+    const clump_context_desc desc = {.context = run->cl,
+                                     .device = run->device,
+                                     .queue = run->queue,
+                                     .personality = personality && !strcmp(personality, "gpu")
+                                                        ? CLUMP_PERSONALITY_GPU
+                                                        : CLUMP_PERSONALITY_DEVICE};
+    if (clump_context_create(&desc, &run->context, &error))
+        return bench_error_set(&run->error, "%s", error.message);
+    return 0;
+}
+
+static int open_world(mpi_run *run, const mpi_app *app) {
+    clump_error error;
+    const clump_world_desc desc = {.comm = MPI_COMM_WORLD,
+                                   .context = run->context,
+                                   .queue = run->queue,
+                                   .periodic = {app->periodic},
+                                   .timeout_s = mpi_real(run, "timeout")};
+    return clump_world_create(&desc, &run->world, &error)
+               ? bench_error_set(&run->error, "%s", error.message)
+               : 0;
+}
+
+/* ---- A run ------------------------------------------------------------------------------------ */
+
+static int measure(mpi_run *run, const mpi_app *app, void *self, mpi_times *times) {
+    const uint32_t steps = mpi_u32(run, "steps"), warmup = mpi_u32(run, "warmup");
+    for (uint32_t i = 0; i < warmup + steps; i++) {
+        if (i == warmup) {
+            const clump_status status = clump_world_agree(run->world, CLUMP_OK);
+            if (status) return mpi_fail_world(run, "agreement", status);
+            *times = (mpi_times){0};
+        }
+        const double before = MPI_Wtime();
+        if (app->step(run, self, times)) return -1;
+        times->step += MPI_Wtime() - before;
+    }
+    return 0;
+}
+
+/* The longest of all ranks; numbers together. */
+static int print_times(mpi_run *run, const mpi_app *app, const mpi_times *times) {
+    const double ms = 1e3 / mpi_real(run, "steps");
+    double parts[3] = {times->step * ms, times->halo * ms, times->migration * ms};
+    uint64_t sums[2] = {times->objects, times->bytes};
+    clump_status status = clump_world_reduce(run->world, parts, 3, MPI_DOUBLE, MPI_MAX);
+    if (!status) status = clump_world_reduce(run->world, sums, 2, MPI_UINT64_T, MPI_SUM);
+    if (status) return mpi_fail_world(run, "times", status);
+    if (!run->rank)
+        printf(
+            "%s: %d ranks, %.3f ms a step (halo %.3f, migration %.3f), %.1f objects migrated and "
+            "%.0f bytes sent a step\n",
+            app->name, run->size, parts[0], parts[1], parts[2],
+            (double)sums[0] / mpi_real(run, "steps"), (double)sums[1] / mpi_real(run, "steps"));
+    return 0;
+}
+
+static int check(mpi_run *run, const mpi_app *app, void *self) {
+    uint64_t found = 0, expected = 0;
+    if (app->report(run, self) || app->checksum(run, self, &found)) return -1;
+    if (!run->rank) printf("checksum %016llx\n", (unsigned long long)found);
+    if (run->rank || !mpi_u32(run, "reference")) return 0;
+    if (app->reference(run, mpi_u32(run, "warmup") + mpi_u32(run, "steps"), &expected)) return -1;
+    if (found != expected)
+        return bench_error_set(&run->error, "the sequential program comes to %016llx",
+                               (unsigned long long)expected);
+    printf("equal to the sequential program\n");
+    return 0;
+}
+
+static int run_app(mpi_run *run, const mpi_app *app, void **self) {
+    mpi_times times = {0};
+    if (open_device(run) || open_world(run, app)) return -1;
+    for (int i = 0; i < run->size; i++) { /* in order, as far as mpiexec keeps it */
+        if (i == run->rank) {
+            printf("rank %d on %s\n", run->rank, run->device_name);
+            fflush(stdout);
+        }
+        if (clump_world_agree(run->world, CLUMP_OK))
+            return mpi_fail_world(run, "start", CLUMP_ERR_RANK);
+    }
+    return app->create(run, self) || measure(run, app, *self, &times) ||
+                   print_times(run, app, &times) || check(run, app, *self)
+               ? -1
+               : 0;
+}
+
+int main(int argc, char **argv) {
+    const mpi_app *app = NULL;
+    mpi_run run = {.world = NULL};
+    void *self = NULL;
+    if (argc > 1 && !strcmp(argv[1], "--help")) {
+        print_help();
+        return 0;
+    }
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &run.rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &run.size);
+    for (size_t i = 0; argc > 1 && i < sizeof apps / sizeof *apps; i++)
+        if (!strcmp(argv[1], apps[i]->name)) app = apps[i];
+    if (app) run.options = app->options;
+    int result =
+        app ? parse(&run, argv + 2)
+            : bench_error_set(&run.error, "the applications are wa-tor and nbody; see --help");
+    if (!result) result = run_app(&run, app, &self);
+    if (result) {
+        fflush(stdout);
+        fprintf(stderr, "clump-bench-mpi, rank %d: %s\n", run.rank, run.error.text);
+        MPI_Abort(MPI_COMM_WORLD, 1); /* MPI_Finalize() might wait for a rank that is gone */
+    }
+    if (self) app->destroy(self);
+    clump_world_destroy(run.world);
+    clump_context_destroy(run.context);
+    clReleaseCommandQueue(run.queue);
+    clReleaseContext(run.cl);
+    MPI_Finalize();
+    return 0;
+}

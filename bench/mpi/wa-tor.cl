@@ -1,0 +1,361 @@
+/* Wa-Tor on a band of rows of the world: the steps of bench/apps/wa-tor, cell by cell the same for any number of bands.
+ *
+ * What an agent asks for, and to whom a cell is granted, depends on the kinds of cells nearby, on the place and on the step, and on nothing
+ * else. So a rank that knows the kinds of the three rows beyond each of its edges (`ghosts`) decides by itself what the neighbour decides
+ * about the same cells, and no requests and grants are sent: the row beyond is where its own agents may go, and who else wants to
+ * go there are agents of that row and of the next one, which look one row further.
+ *
+ *   row -3 .. -1      ghosts[(-1 - row) * width + x]
+ *   row 0 .. height-1 the band's own cells, number row * width + x; `first` more in the world
+ *   row height ..     ghosts[(3 + row - height) * width + x]
+ *
+ * An agent that is granted a cell of another band is listed to migrate; it arrives before the next phase.
+ *
+ * Read first: wa-tor.schema, bench/apps/wa-tor/rules.clh and bench/apps/cells.clh, which are compiled before this.
+ */
+
+#define DYING 3u /* a shark that does not live to see the next phase: it asks for nothing */
+#define NOBODY 4u
+
+#define BAND                                                                                       \
+    __global const uint *rows, __global const uchar *ghosts, uint width, uint height, uint first,  \
+        uint cells
+#define BAND_HERE rows, ghosts, width, height, first, cells
+
+static uint in_world(uint width, uint first, uint cells, int row, uint x) {
+    uint shift = (uint)(row + 4) * width + x; /* from 4 rows above: not negative */
+    return (uint)(((ulong)first + cells + shift - 4u * (ulong)width) % cells);
+}
+
+/* ---- Making the band ------------------------------------------------------------------------- */
+
+/* Do-new over Cell. */
+__kernel void cell_init(CLUMP_HEAP, __global uint *rows, uint row_count) {
+    CLUMP_FOR_EACH_NEW(Cell, self, number) {
+        cell_note(rows, row_count, self, number);
+        Cell_number(self) = number;
+        Cell_agent(self) = Agent_null;
+        Cell_requests(self) = (uchar4)(0);
+        Cell_kind(self) = EMPTY;
+    }
+}
+
+static Agent fish_make(CLUMP_HEAP, uint position, uint spawn_timer) {
+    Fish fish = Fish_new();
+    if (Fish_is_null(fish)) {
+        return Agent_null; /* the heap is full, and counts it */
+    }
+    Fish_position(fish) = position;
+    Fish_new_position(fish) = position;
+    Fish_asked(fish) = NOBODY;
+    Fish_spawn_timer(fish) = spawn_timer;
+    return Fish_as_Agent(fish);
+}
+
+static Agent shark_make(CLUMP_HEAP, uint position, uint spawn_timer, uint energy) {
+    Shark shark = Shark_new();
+    if (Shark_is_null(shark)) {
+        return Agent_null;
+    }
+    Shark_position(shark) = position;
+    Shark_new_position(shark) = position;
+    Shark_asked(shark) = NOBODY;
+    Shark_spawn_timer(shark) = spawn_timer;
+    Shark_energy(shark) = energy;
+    return Shark_as_Agent(shark);
+}
+
+static void cell_fill(CLUMP_HEAP_FIXED, Cell cell, Agent agent, uint kind) {
+    Cell_agent(cell) = agent;
+    Cell_kind(cell) = (uchar)(Agent_is_null(agent) ? EMPTY : kind);
+}
+
+__kernel void cell_populate(CLUMP_HEAP, uint first, uint seed, uint fish_permille,
+                            uint shark_permille, uint fish_spawn, uint shark_spawn,
+                            uint shark_energy) {
+    CLUMP_FOR_EACH(Cell, self) {
+        uint n = first + Cell_number(self);
+        philox4x32_ctr_t random = draw_all(n, 0u, DRAW_POPULATE, seed);
+        uint kind = first_kind(random, fish_permille, shark_permille);
+        if (kind == FISH) {
+            cell_fill(clump_heap, self,
+                      fish_make(clump_heap, n, first_timer(random.v[1], fish_spawn, 0u)), FISH);
+        } else if (kind == SHARK) {
+            cell_fill(clump_heap, self,
+                      shark_make(clump_heap, n, first_timer(random.v[1], shark_spawn, 0u),
+                                 shark_energy),
+                      SHARK);
+        }
+    }
+}
+
+/* ---- Edges ----------------------------------------------------------------------------------- */
+
+/* The kinds of the three first and three last rows, in the order in which the neighbours have them. */
+__kernel void pack_edges(CLUMP_HEAP_FIXED, __global const uint *rows, __global uchar *edges,
+                         uint width, uint height) {
+    for (uint i = (uint)get_global_id(0); i < 6u * width; i += (uint)get_global_size(0)) {
+        uint k = i / width, x = i % width;
+        uint row = k < 3u ? k : height - 1u - (k - 3u);
+        Cell cell = cell_at(rows, row * width + x);
+        uint kind = Cell_kind(cell);
+        if (kind == SHARK && Shark_energy(Agent_as_Shark(Cell_agent(cell))) == 1u) {
+            kind = DYING;
+        }
+        edges[i] = (uchar)kind;
+    }
+}
+
+static uint kind_at(CLUMP_HEAP_FIXED, BAND, int row, uint x) {
+    (void)first;
+    (void)cells;
+    if (row < 0) {
+        return ghosts[(uint)(-1 - row) * width + x];
+    }
+    if (row >= (int)height) {
+        return ghosts[(3u + (uint)row - height) * width + x];
+    }
+    return Cell_kind(cell_at(rows, (uint)row * width + x));
+}
+
+/* The neighbour that who is of kind `who` at this place asks for; NOBODY, also if it is of another kind. */
+static uint asks(CLUMP_HEAP_FIXED, BAND, int row, uint x, uint who, uint iteration, uint seed) {
+    uint vacant = 0u, prey = 0u;
+    if (kind_at(clump_heap, BAND_HERE, row, x) != who) {
+        return NOBODY;
+    }
+    for (uint i = 0u; i < 4u; i++) {
+        uint there = i == 0u ? (x > 0u ? x - 1u : width - 1u)
+                             : i == 2u ? (x < width - 1u ? x + 1u : 0u) : x;
+        uint kind = kind_at(clump_heap, BAND_HERE, row + (i == 3u) - (i == 1u), there);
+        vacant |= (uint)(kind == EMPTY) << i;
+        prey |= (uint)(kind == FISH) << i;
+    }
+    uint mask = who == SHARK && prey ? prey : vacant;
+    if (mask == 0u) {
+        return NOBODY;
+    }
+    uint draw = who == FISH ? DRAW_FISH_SELECT : DRAW_SHARK_SELECT;
+    return pick(mask, is_alone(mask) ? 0u
+                                     : draw_one(in_world(width, first, cells, row, x), iteration,
+                                                draw, seed));
+}
+
+static void request(CLUMP_HEAP_FIXED, __global const uint *rows, uint n, uint side) {
+    ((__global uchar *)&Cell_requests(cell_at(rows, n)))[side] = 1;
+}
+
+/* After the halo: agents of the first and the last row ask, and so do agents of the rows beyond. */
+__kernel void select_edges(CLUMP_HEAP_FIXED, uint iteration, uint seed, uint who, BAND) {
+    for (uint i = (uint)get_global_id(0); i < 2u * width; i += (uint)get_global_size(0)) {
+        uint x = i % width, is_last = i / width;
+        int row = is_last ? (int)height - 1 : 0;
+        uint n = (uint)row * width + x;
+        Agent agent = Cell_agent(cell_at(rows, n));
+        if (!Agent_is_null(agent)) {
+            /* A shark's energy was counted down: it is dead at 0. */
+            uint is_dead = who == SHARK && Cell_kind(cell_at(rows, n)) == SHARK &&
+                           Shark_energy(Agent_as_Shark(agent)) == 0u;
+            uint side = is_dead ? NOBODY
+                                : asks(clump_heap, BAND_HERE, row, x, who, iteration, seed);
+            int to = row + (side == 3u) - (side == 1u);
+            Agent_asked(agent) = (uchar)side;
+            if (side != NOBODY && to >= 0 && to < (int)height) {
+                uint there = side == 0u ? (x > 0u ? x - 1u : width - 1u)
+                                        : side == 2u ? (x < width - 1u ? x + 1u : 0u) : x;
+                request(clump_heap, rows, (uint)to * width + there, (side + 2u) % 4u);
+            }
+        }
+        uint beyond = asks(clump_heap, BAND_HERE, is_last ? row + 1 : row - 1, x, who, iteration, seed);
+        if (beyond == (is_last ? 1u : 3u)) {
+            request(clump_heap, rows, n, is_last ? 3u : 1u);
+        }
+    }
+}
+
+/* The cells of the row beyond: which of them are granted to an agent of this band. */
+__kernel void decide_edges(CLUMP_HEAP_FIXED, uint iteration, uint seed, uint who, BAND) {
+    for (uint i = (uint)get_global_id(0); i < 2u * width; i += (uint)get_global_size(0)) {
+        uint x = i % width, is_last = i / width;
+        int row = is_last ? (int)height - 1 : 0, beyond = is_last ? row + 1 : row - 1;
+        Cell cell = cell_at(rows, (uint)row * width + x);
+        Agent agent = Cell_agent(cell);
+        if (Agent_is_null(agent) || Cell_kind(cell) != who ||
+            Agent_asked(agent) != (is_last ? 3u : 1u)) {
+            continue;
+        }
+        uint own = is_last ? 1u : 3u, far = is_last ? 3u : 1u; /* as neighbours of that cell */
+        uint left = x > 0u ? x - 1u : width - 1u, right = x < width - 1u ? x + 1u : 0u;
+        uint mask = 1u << own;
+        mask |= (uint)(asks(clump_heap, BAND_HERE, beyond, left, who, iteration, seed) == 2u);
+        mask |= (uint)(asks(clump_heap, BAND_HERE, beyond, right, who, iteration, seed) == 0u) << 2;
+        mask |= (uint)(asks(clump_heap, BAND_HERE, is_last ? beyond + 1 : beyond - 1, x, who,
+                            iteration, seed) == own)
+                << far;
+        uint target = in_world(width, first, cells, beyond, x);
+        uint draw = who == FISH ? DRAW_FISH_DECIDE : DRAW_SHARK_DECIDE;
+        if (pick(mask, is_alone(mask) ? 0u : draw_one(target, iteration, draw, seed)) == own) {
+            Agent_new_position(agent) = target;
+        }
+    }
+}
+
+/* ---- The phases of a step -------------------------------------------------------------------- */
+
+/* Whether all neighbours of the cell are of the band. */
+static bool is_inside(uint n, uint width, uint height) {
+    return n >= width && n < (height - 1u) * width;
+}
+
+/* Runs while the halo is under way: agents of inner rows ask; the others only get older. */
+__kernel void fish_select(CLUMP_HEAP_FIXED, uint iteration, uint seed, BAND) {
+    CLUMP_FOR_EACH(Fish, self) {
+        Fish_spawn_timer(self)++;
+        uint n = Fish_position(self) - first;
+        if (is_inside(n, width, height)) {
+            uint side = asks(clump_heap, BAND_HERE, (int)(n / width), n % width, FISH, iteration, seed);
+            if (side != NOBODY) {
+                request(clump_heap, rows, neighbor_of(n, n % width, width, width * height, side),
+                        (side + 2u) % 4u);
+            }
+        }
+    }
+}
+
+__kernel void shark_select(CLUMP_HEAP_FIXED, uint iteration, uint seed, BAND) {
+    CLUMP_FOR_EACH(Shark, self) {
+        Shark_spawn_timer(self)++;
+        if (--Shark_energy(self) == 0u) {
+            continue; /* it dies in shark_move and must not block another's way until then */
+        }
+        uint n = Shark_position(self) - first;
+        if (is_inside(n, width, height)) {
+            uint side = asks(clump_heap, BAND_HERE, (int)(n / width), n % width, SHARK, iteration, seed);
+            if (side != NOBODY) {
+                request(clump_heap, rows, neighbor_of(n, n % width, width, width * height, side),
+                        (side + 2u) % 4u);
+            }
+        }
+    }
+}
+
+/* Agents of the row beyond are granted cells there by their own band. */
+__kernel void cell_decide(CLUMP_HEAP_FIXED, uint iteration, uint seed, uint who,
+                          __global const uint *rows, uint width, uint height, uint first) {
+    CLUMP_FOR_EACH(Cell, self) {
+        uchar4 asked = Cell_requests(self);
+        uint mask = asked.s0 | asked.s1 << 1 | asked.s2 << 2 | asked.s3 << 3;
+        if (mask == 0u) {
+            continue;
+        }
+        Cell_requests(self) = (uchar4)(0);
+        uint n = Cell_number(self), draw = who == FISH ? DRAW_FISH_DECIDE : DRAW_SHARK_DECIDE;
+        uint selected = pick(mask, is_alone(mask) ? 0u : draw_one(first + n, iteration, draw, seed));
+        if ((selected == 1u && n < width) || (selected == 3u && n >= (height - 1u) * width)) {
+            continue;
+        }
+        uint from = neighbor_of(n, n % width, width, width * height, selected);
+        Agent_new_position(Cell_agent(cell_at(rows, from))) = first + n;
+    }
+}
+
+/* List an agent that leaves: upwards is direction 0. */
+static void leave(CLUMP_HEAP_FIXED, Agent self, __global uint *list, uint most) {
+    uint i = atomic_inc(list);
+    if (i < most) {
+        list[1u + 2u * i] = self.id;
+        list[2u + 2u * i] = Agent_asked(self) == 1u ? 0u : 1u;
+    }
+}
+
+__kernel void fish_move(CLUMP_HEAP, uint iteration, uint seed, __global uint *list, uint most,
+                        __global const uint *rows, uint width, uint height, uint first,
+                        uint fish_spawn) {
+    CLUMP_FOR_EACH(Fish, self) {
+        uint from = Fish_position(self), to = Fish_new_position(self);
+        if (from == to) {
+            continue;
+        }
+        Agent left_behind = Agent_null;
+        if (Fish_spawn_timer(self) > fish_spawn) {
+            Fish_spawn_timer(self) = 0u;
+            left_behind = fish_make(clump_heap, from,
+                                    born_timer(from, iteration, DRAW_FISH_BORN, seed, fish_spawn, 0u));
+        }
+        Fish_position(self) = to;
+        if (to - first < width * height) {
+            cell_fill(clump_heap, cell_at(rows, to - first), Fish_as_Agent(self), FISH);
+        } else {
+            leave(clump_heap, Fish_as_Agent(self), list, most);
+        }
+        cell_fill(clump_heap, cell_at(rows, from - first), left_behind, FISH);
+    }
+}
+
+/* A shark on the way in eats who is there. */
+static void shark_enter(CLUMP_HEAP, Shark self, Cell target, uint shark_gain) {
+    Agent prey = Cell_agent(target);
+    if (!Agent_is_null(prey)) {
+        Agent_free(prey);
+        Shark_energy(self) += shark_gain;
+    }
+    cell_fill(clump_heap, target, Shark_as_Agent(self), SHARK);
+}
+
+__kernel void shark_move(CLUMP_HEAP, uint iteration, uint seed, __global uint *list, uint most,
+                         __global const uint *rows, uint width, uint height, uint first,
+                         uint shark_spawn, uint shark_energy, uint shark_gain) {
+    CLUMP_FOR_EACH(Shark, self) {
+        uint from = Shark_position(self), to = Shark_new_position(self);
+        if (Shark_energy(self) == 0u) {
+            cell_fill(clump_heap, cell_at(rows, from - first), Agent_null, EMPTY);
+            Shark_free(self);
+            continue;
+        }
+        if (from == to) {
+            continue;
+        }
+        Agent left_behind = Agent_null;
+        if (Shark_spawn_timer(self) > shark_spawn) {
+            Shark_spawn_timer(self) = 0u;
+            left_behind = shark_make(clump_heap, from,
+                                     born_timer(from, iteration, DRAW_SHARK_BORN, seed, shark_spawn, 0u),
+                                     shark_energy);
+        }
+        Shark_position(self) = to;
+        if (to - first < width * height) {
+            shark_enter(clump_heap, self, cell_at(rows, to - first), shark_gain);
+        } else {
+            leave(clump_heap, Shark_as_Agent(self), list, most);
+        }
+        cell_fill(clump_heap, cell_at(rows, from - first), left_behind, SHARK);
+    }
+}
+
+/* Those that came: `arrivals` has their references. */
+__kernel void arrive(CLUMP_HEAP, __global const uint *arrivals, uint count,
+                     __global const uint *rows, uint first, uint shark_gain) {
+    for (uint i = (uint)get_global_id(0); i < count; i += (uint)get_global_size(0)) {
+        Agent self = {arrivals[i]};
+        Cell cell = cell_at(rows, Agent_position(self) - first);
+        if (Agent_is_Shark(self)) {
+            shark_enter(clump_heap, Agent_as_Shark(self), cell, shark_gain);
+        } else {
+            cell_fill(clump_heap, cell, self, FISH);
+        }
+    }
+}
+
+__kernel void write_world(CLUMP_HEAP_FIXED, __global uint *world) {
+    CLUMP_FOR_EACH(Cell, self) {
+        Agent agent = Cell_agent(self);
+        uint code = 0u;
+        if (Agent_is_Fish(agent)) {
+            code = encode(FISH, Fish_spawn_timer(Agent_as_Fish(agent)), 0u);
+        } else if (Agent_is_Shark(agent)) {
+            Shark shark = Agent_as_Shark(agent);
+            code = encode(SHARK, Shark_spawn_timer(shark), Shark_energy(shark));
+        }
+        world[Cell_number(self)] = code;
+    }
+}

@@ -1,0 +1,551 @@
+/* Objects that leave and arrive, on this rank. See leavers.h.
+ *
+ * Everything on the device is as large as what leaves or arrives, not as the heap; except that with a field all objects of
+ * the class are looked at.
+ */
+#include "mpi/leavers.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FIRST_READ 2048u /* objects of the list that are read with their number */
+#define LOCAL 64u
+
+/* ---- Classes ---------------------------------------------------------------------------------- */
+
+static uint64_t mix(uint64_t hash, const void *data, size_t bytes) { /* FNV-1a */
+    const unsigned char *at = data;
+    for (size_t i = 0; i < bytes; i++) hash = (hash ^ at[i]) * 1099511628211u;
+    return hash;
+}
+
+static uint32_t count_fields(const clump_schema *schema, uint32_t id, uint32_t *refs) {
+    clump_class_info info;
+    clump_field_info f;
+    uint32_t count = 0;
+    *refs = 0;
+    for (; id && !clump_schema_get_class(schema, id, &info); id = info.base)
+        for (uint32_t i = 0; i < info.field_count; i++, count++)
+            if (!clump_schema_get_field(schema, id, i, &f) && f.type == CLUMP_TYPE_REF)
+                *refs += f.count ? f.count : 1;
+    return count;
+}
+
+static clump_status add_field(clump_migration *m, clumpi_mover *mover, const clump_field_info *f,
+                              const char *mark) {
+    const uint32_t elements = f->count ? f->count : 1;
+    if (f->array != CLUMP_ARRAY_FIXED || f->part != CLUMP_PART_NONE)
+        return clumpi_world_fail(m->world, CLUMP_ERR_USAGE,
+                                 "clump_migration_create: field %s is an array of run-time length; "
+                                 "such objects do not migrate",
+                                 f->name);
+    mover->fields[mover->desc.field_count++] = (clump_struct_field){f->name, mover->desc.bytes};
+    if (f->type == CLUMP_TYPE_REF)
+        for (uint32_t i = 0; i < elements; i++)
+            mover->ref_offsets[mover->ref_count++] =
+                mover->desc.bytes + i * (uint32_t)sizeof(clump_ref);
+    if (mark && !strcmp(mark, f->name)) {
+        mover->mark_at = mover->desc.bytes;
+        mover->mark_bytes = f->element_bytes;
+    }
+    mover->desc.bytes += elements * f->element_bytes;
+    m->kind = mix(m->kind, f->name, strlen(f->name) + 1);
+    m->kind = mix(m->kind, &mover->desc.bytes, sizeof mover->desc.bytes);
+    return CLUMP_OK;
+}
+
+static clump_status add_class(clump_migration *m, const clump_class_info *info, const char *mark) {
+    const clump_schema *schema = clump_heap_get_schema(m->heap);
+    clumpi_mover *mover = &m->movers[m->mover_count];
+    clump_class_info owner;
+    uint32_t refs, fields = count_fields(schema, info->id, &refs);
+    mover->fields = calloc(fields + 1, sizeof *mover->fields);
+    mover->ref_offsets = calloc(refs + 1, sizeof *mover->ref_offsets);
+    m->mover_count++; /* so that it is freed */
+    if (!mover->fields || !mover->ref_offsets)
+        return clumpi_world_fail(m->world, CLUMP_ERR_MEMORY, "no host memory for a class");
+    mover->id = info->id;
+    mover->mark_at = -1;
+    mover->desc = (clump_struct_desc){.class_name = info->name, .fields = mover->fields};
+    m->kind = mix(m->kind, info->name, strlen(info->name) + 1);
+    clump_status status = CLUMP_OK;
+    for (uint32_t id = info->id; id && !status; id = owner.base) {
+        clump_schema_get_class(schema, id, &owner);
+        for (uint32_t i = 0; i < owner.field_count && !status; i++) {
+            clump_field_info f;
+            clump_schema_get_field(schema, id, i, &f);
+            status = add_field(m, mover, &f, mark);
+        }
+    }
+    if (!status && !mover->desc.bytes)
+        status = clumpi_world_fail(m->world, CLUMP_ERR_USAGE,
+                                   "clump_migration_create: class %s has no fields", info->name);
+    return status;
+}
+
+static clump_status add_classes(clump_migration *m, const char *class_name, const char *mark) {
+    const clump_schema *schema = clump_heap_get_schema(m->heap);
+    clump_class_info base, info;
+    clump_field_info f;
+    if (clump_schema_find_class(schema, class_name, &base))
+        return clumpi_world_fail(m->world, CLUMP_ERR_NOT_FOUND, "the heap has no class \"%s\"",
+                                 class_name);
+    if (mark && clump_schema_find_field(schema, base.id, mark, &f))
+        return clumpi_world_fail(m->world, CLUMP_ERR_NOT_FOUND, "class %s has no field \"%s\"",
+                                 class_name, mark);
+    if (mark && (f.count || f.width != 1 || f.type > CLUMP_TYPE_ULONG ||
+                 f.array != CLUMP_ARRAY_FIXED || f.part != CLUMP_PART_NONE))
+        return clumpi_world_fail(m->world, CLUMP_ERR_USAGE,
+                                 "clump_migration_create: field %s of class %s must be a scalar of "
+                                 "an integer type: 0 stays, d + 1 leaves in direction d",
+                                 mark, class_name);
+    m->movers = calloc(base.last - base.id + 1, sizeof *m->movers);
+    m->out = calloc(base.last - base.id + 1, sizeof *m->out);
+    m->in = calloc(base.last - base.id + 1, sizeof *m->in);
+    if (!m->movers || !m->out || !m->in)
+        return clumpi_world_fail(m->world, CLUMP_ERR_MEMORY, "no host memory for classes");
+    m->kind = 14695981039346656037u;
+    clump_status status = CLUMP_OK;
+    for (uint32_t id = base.id; id <= base.last && !status; id++) {
+        clump_schema_get_class(schema, id, &info);
+        if (!info.is_abstract) status = add_class(m, &info, mark);
+    }
+    return status;
+}
+
+/* ---- Program ---------------------------------------------------------------------------------- */
+
+/* %s: class, class, field; then class by class. */
+static const char find_format[] =
+    "__kernel void migration_find(CLUMP_HEAP_FIXED, __global uint *list, uint most) {\n"
+    "    CLUMP_FOR_EACH(%s, self) {\n"
+    "        uint to = (uint)%s_%s(self);\n"
+    "        if (to != 0u) {\n"
+    "            uint i = atomic_inc(list);\n"
+    "            if (i < most) {\n"
+    "                list[1u + 2u * i] = self.id;\n"
+    "                list[2u + 2u * i] = to - 1u;\n"
+    "            }\n"
+    "        }\n"
+    "    }\n"
+    "}\n";
+static const char others_format[] =
+    "__kernel void migration_tell(CLUMP_HEAP_FIXED, __global uint *list, uint most) {\n"
+    "    uint n = min(list[0], most);\n"
+    "    for (uint i = (uint)get_global_id(0); i < n; i += (uint)get_global_size(0)) {\n"
+    "        %s self = {list[1u + 2u * i]};\n"
+    "        uint is = %s_is_live(self) ? %s_class_of(self) : 0u;\n"
+    "        list[2u + 2u * i] = min(list[2u + 2u * i], 255u) | is << 8;\n"
+    "    }\n"
+    "}\n"
+    "__kernel void migration_release(CLUMP_HEAP, __global const uint *list, uint n) {\n"
+    "    uint i = (uint)get_global_id(0);\n"
+    "    if (i < n) {\n"
+    "        %s self = {list[1u + i]};\n"
+    "        %s_free(self);\n"
+    "    }\n"
+    "}\n";
+
+static clump_status make_kernel(clump_migration *m, const char *name, clump_kernel **kernel,
+                                uint32_t last) {
+    clump_status status = clump_kernel_create(m->program, name, kernel);
+    if (!status) status = clump_kernel_set_arg(*kernel, 0, sizeof m->list, &m->list);
+    if (!status) status = clump_kernel_set_arg(*kernel, 1, sizeof last, &last);
+    return status;
+}
+
+static clump_status build(clump_migration *m, const char *mark) {
+    const char *c = m->class_name;
+    const size_t room =
+        sizeof find_format + sizeof others_format + 6 * strlen(c) + (mark ? strlen(mark) : 0) + 1;
+    char *source = malloc(room);
+    int length = 0;
+    if (!source)
+        return clumpi_world_fail(m->world, CLUMP_ERR_MEMORY, "no host memory for a program");
+    if (mark) length = snprintf(source, room, find_format, c, c, mark);
+    snprintf(source + length, room - (size_t)length, others_format, c, c, c, c, c);
+    clump_status status = clump_program_create(
+        &(clump_program_desc){.heap = m->heap, .source = source, .name = "migration.cl"},
+        &m->program);
+    free(source);
+    if (!status && mark) status = make_kernel(m, "migration_find", &m->find, m->most);
+    if (!status) status = make_kernel(m, "migration_tell", &m->tell, m->most);
+    if (!status) status = make_kernel(m, "migration_release", &m->release, 0);
+    return status ? clumpi_world_fail_context(m->world, status) : CLUMP_OK;
+}
+
+static clump_status create_buffer(clump_world *world, uint64_t bytes, cl_mem *buffer) {
+    cl_int code;
+    *buffer = clCreateBuffer(world->cl, CL_MEM_READ_WRITE, bytes, NULL, &code);
+    return code ? clumpi_world_fail_cl(world, "clCreateBuffer", code) : CLUMP_OK;
+}
+
+clump_status clumpi_leavers_open(clump_migration *m, const char *class_name, const char *field) {
+    m->has_field = field != NULL;
+    clump_status status = add_classes(m, class_name, field);
+    if (status) return status;
+    m->words = malloc((1 + 2 * (size_t)m->most) * sizeof *m->words);
+    m->leavers = malloc(m->most * sizeof *m->leavers);
+    if (!m->words || !m->leavers)
+        return clumpi_world_fail(m->world, CLUMP_ERR_MEMORY, "no host memory for %u objects",
+                                 m->most);
+    status = create_buffer(m->world, (1 + 2 * (uint64_t)m->most) * sizeof(uint32_t), &m->list);
+    if (!status) status = build(m, field);
+    return status ? status : clumpi_leavers_clear(m);
+}
+
+static void close_moving(const clump_migration *m, clumpi_moving *all) {
+    for (uint32_t i = 0; all && i < m->mover_count; i++) {
+        clumpi_world_free(m->world, all[i].refs);
+        clumpi_world_free(m->world, all[i].values);
+    }
+    free(all);
+}
+
+void clumpi_leavers_close(clump_migration *m) {
+    clump_kernel_destroy(m->find);
+    clump_kernel_destroy(m->tell);
+    clump_kernel_destroy(m->release);
+    clump_program_destroy(m->program);
+    if (m->list) clReleaseMemObject(m->list);
+    if (m->arrivals) clReleaseMemObject(m->arrivals);
+    close_moving(m, m->out);
+    close_moving(m, m->in);
+    for (uint32_t i = 0; i < m->mover_count; i++) {
+        free(m->movers[i].fields);
+        free(m->movers[i].ref_offsets);
+    }
+    free(m->movers);
+    free(m->words);
+    free(m->leavers);
+}
+
+clump_status clumpi_leavers_clear(clump_migration *m) {
+    static const cl_uint none = 0;
+    const cl_int code = clEnqueueWriteBuffer(m->world->queue, m->list, CL_FALSE, 0, sizeof none,
+                                             &none, 0, NULL, NULL);
+    return code ? clumpi_world_fail_cl(m->world, "clEnqueueWriteBuffer", code) : CLUMP_OK;
+}
+
+/* ---- Who leaves ------------------------------------------------------------------------------- */
+
+static clump_status run(clump_migration *m, clump_kernel *kernel, uint64_t items) {
+    const size_t global = (size_t)((items + LOCAL - 1) / LOCAL * LOCAL);
+    const clump_status status = clump_launch(m->heap, kernel, global, LOCAL, NULL);
+    return status ? clumpi_world_fail_context(m->world, status) : CLUMP_OK;
+}
+
+static clump_status read_words(clump_migration *m, uint64_t from, uint64_t count) {
+    const cl_int code =
+        clEnqueueReadBuffer(m->world->queue, m->list, CL_TRUE, from * sizeof *m->words,
+                            count * sizeof *m->words, m->words + from, 0, NULL, NULL);
+    return code ? clumpi_world_fail_cl(m->world, "clEnqueueReadBuffer", code) : CLUMP_OK;
+}
+
+static int compare_leavers(const void *a, const void *b) {
+    const clumpi_leaver *x = a, *y = b;
+    if (x->class_id != y->class_id) return x->class_id < y->class_id ? -1 : 1;
+    if (x->direction != y->direction) return x->direction < y->direction ? -1 : 1;
+    return x->ref < y->ref ? -1 : x->ref > y->ref;
+}
+
+static clump_status check_leaver(clump_migration *m, const clumpi_leaver *l) {
+    const clump_world_place *p = &m->world->place;
+    if (!l->class_id)
+        return clumpi_world_fail(m->world, CLUMP_ERR_REFERENCE,
+                                 "clump_migration_run: reference 0x%08x in the list names no live "
+                                 "object of class %s",
+                                 l->ref, m->class_name);
+    if (l->direction >= p->directions || p->neighbours[l->direction] < 0)
+        return clumpi_world_fail(
+            m->world, CLUMP_ERR_USAGE,
+            "clump_migration_run: object 0x%08x of class %s leaves in direction "
+            "%u; rank %d has %u directions%s",
+            l->ref, m->class_name, l->direction, p->rank, p->directions,
+            l->direction < p->directions ? ", and the world ends there" : "");
+    return CLUMP_OK;
+}
+
+static clump_status list_leavers(clump_migration *m, uint32_t *count) {
+    const uint32_t first = m->most < FIRST_READ ? m->most : FIRST_READ;
+    clump_status status = CLUMP_OK;
+    *count = 0;
+    if (m->find) {
+        status = clump_do_all(m->heap, m->find, NULL);
+        if (status) return clumpi_world_fail_context(m->world, status);
+    }
+    status = run(m, m->tell, first);
+    if (!status) status = read_words(m, 0, 1 + 2 * (uint64_t)first);
+    if (status) return status;
+    const uint32_t n = m->words[0];
+    if (n > m->most)
+        return clumpi_world_fail(m->world, CLUMP_ERR_CAPACITY,
+                                 "clump_migration_run: %u objects of class %s leave, and the list "
+                                 "has room for %u: raise `most`",
+                                 n, m->class_name, m->most);
+    if (n > first) status = read_words(m, 1 + 2 * (uint64_t)first, 2 * (uint64_t)(n - first));
+    for (uint32_t i = 0; i < n && !status; i++) {
+        const uint32_t word = m->words[2 + 2 * i];
+        m->leavers[i] = (clumpi_leaver){word >> 8, word & 255, m->words[1 + 2 * i]};
+        status = check_leaver(m, &m->leavers[i]);
+    }
+    if (status) return status;
+    qsort(m->leavers, n, sizeof *m->leavers, compare_leavers);
+    *count = n;
+    return CLUMP_OK;
+}
+
+static clump_status open_moving(clump_migration *m, clumpi_moving *moving, uint32_t bytes) {
+    if (moving->count <= moving->room && moving->values) return CLUMP_OK;
+    const uint64_t room = moving->count + moving->count / 4 + 16;
+    free(moving->refs);
+    free(moving->values);
+    moving->refs = malloc(room * sizeof *moving->refs);
+    moving->values = malloc(room * bytes);
+    moving->room = room;
+    if (moving->refs && moving->values) return CLUMP_OK;
+    moving->room = 0;
+    return clumpi_world_fail(m->world, CLUMP_ERR_MEMORY, "no host memory for %llu objects",
+                             (unsigned long long)moving->count);
+}
+
+/* Those of one class: their places by direction, and their values. Returns how many there are. */
+static clump_status take_class(clump_migration *m, uint32_t k, uint32_t count, uint32_t *at) {
+    clumpi_moving *out = &m->out[k];
+    const clumpi_mover *mover = &m->movers[k];
+    const uint32_t first = *at, directions = m->world->place.directions;
+    while (*at < count && m->leavers[*at].class_id == mover->id) ++*at;
+    out->count = *at - first;
+    clump_status status = open_moving(m, out, mover->desc.bytes);
+    if (status) return status;
+    uint32_t i = first;
+    for (uint32_t d = 0; d <= directions; d++) {
+        while (i < *at && m->leavers[i].direction < d) i++;
+        out->from[d] = i - first;
+    }
+    for (i = first; i < *at; i++) {
+        out->refs[i - first] = m->leavers[i].ref;
+        if (i > first && m->leavers[i].ref == m->leavers[i - 1].ref)
+            return clumpi_world_fail(
+                m->world, CLUMP_ERR_USAGE,
+                "clump_migration_run: object 0x%08x of class %s is in the list "
+                "twice",
+                m->leavers[i].ref, m->class_name);
+    }
+    if (!out->count) return CLUMP_OK;
+    status =
+        clump_heap_read_chosen_structs(m->heap, &mover->desc, out->refs, out->count, out->values);
+    if (status) return clumpi_world_fail_context(m->world, status);
+    for (uint64_t o = 0; mover->mark_at >= 0 && o < out->count; o++)
+        memset(out->values + o * mover->desc.bytes + mover->mark_at, 0, mover->mark_bytes);
+    return CLUMP_OK;
+}
+
+/* The number plus 1 of an object among those that go in the direction; 0: it does not. */
+static uint32_t number_of(const clump_migration *m, clump_ref ref, uint32_t direction) {
+    uint64_t before = 0;
+    for (uint32_t k = 0; k < m->mover_count; k++) {
+        const clumpi_moving *out = &m->out[k];
+        uint64_t low = out->from[direction], high = out->from[direction + 1];
+        const uint64_t first = low, all = high - low;
+        while (low < high) {
+            const uint64_t middle = low + (high - low) / 2;
+            if (out->refs[middle] < ref)
+                low = middle + 1;
+            else
+                high = middle;
+        }
+        if (low < first + all && out->refs[low] == ref) return (uint32_t)(before + low - first + 1);
+        before += all;
+    }
+    return 0;
+}
+
+static void number_refs(clump_migration *m, uint32_t k) {
+    const clumpi_mover *mover = &m->movers[k];
+    const clumpi_moving *out = &m->out[k];
+    if (!mover->ref_count) return;
+    for (uint32_t d = 0; d < m->world->place.directions; d++)
+        for (uint64_t o = out->from[d]; o < out->from[d + 1]; o++)
+            for (uint32_t r = 0; r < mover->ref_count; r++) {
+                char *at = out->values + o * mover->desc.bytes + mover->ref_offsets[r];
+                clump_ref ref;
+                memcpy(&ref, at, sizeof ref);
+                const uint32_t number = ref ? number_of(m, ref, d) : 0;
+                m->left_out += ref && !number;
+                memcpy(at, &number, sizeof number);
+            }
+}
+
+clump_status clumpi_leavers_take(clump_migration *m) {
+    uint32_t count = 0, at = 0;
+    m->left_out = 0;
+    for (uint32_t k = 0; k < m->mover_count; k++) {
+        m->out[k].count = 0;
+        memset(m->out[k].from, 0, sizeof m->out[k].from);
+    }
+    clump_status status = list_leavers(m, &count);
+    for (uint32_t k = 0; k < m->mover_count && !status; k++) status = take_class(m, k, count, &at);
+    for (uint32_t k = 0; k < m->mover_count && !status; k++) number_refs(m, k);
+    return status;
+}
+
+clump_status clumpi_leavers_free(clump_migration *m, const int *has_left) {
+    uint32_t n = 0;
+    for (uint32_t k = 0; k < m->mover_count; k++)
+        for (uint32_t d = 0; d < m->world->place.directions; d++)
+            for (uint64_t o = m->out[k].from[d]; has_left[d] && o < m->out[k].from[d + 1]; o++)
+                m->words[1 + n++] = m->out[k].refs[o];
+    if (!n || m->copies) return CLUMP_OK;
+    const cl_int code = clEnqueueWriteBuffer(m->world->queue, m->list, CL_TRUE, sizeof *m->words,
+                                             n * sizeof *m->words, m->words + 1, 0, NULL, NULL);
+    if (code) return clumpi_world_fail_cl(m->world, "clEnqueueWriteBuffer", code);
+    clump_status status = clump_kernel_set_arg(m->release, 1, sizeof n, &n);
+    return status ? clumpi_world_fail_context(m->world, status) : run(m, m->release, n);
+}
+
+/* ---- Who arrives ------------------------------------------------------------------------------ */
+
+clump_status clumpi_arrivals_open(clump_migration *m) {
+    uint64_t all = 0;
+    clump_status status = CLUMP_OK;
+    for (uint32_t k = 0; k < m->mover_count && !status; k++) {
+        status = open_moving(m, &m->in[k], m->movers[k].desc.bytes);
+        all += m->in[k].count;
+    }
+    if (status || all <= m->arrivals_room) return status;
+    if (m->arrivals) clReleaseMemObject(m->arrivals);
+    m->arrivals = NULL;
+    m->arrivals_room = 0;
+    all += all / 4 + 64;
+    status = create_buffer(m->world, all * sizeof(clump_ref), &m->arrivals);
+    if (!status) m->arrivals_room = all;
+    return status;
+}
+
+/* The reference of the object with the number minus 1 among those from a direction. */
+static clump_ref ref_of(const clump_migration *m, uint32_t number, uint32_t direction) {
+    uint64_t rest = number - 1;
+    for (uint32_t k = 0; k < m->mover_count; k++) {
+        const clumpi_moving *in = &m->in[k];
+        const uint64_t here = in->from[direction + 1] - in->from[direction];
+        if (rest < here) return in->refs[in->from[direction] + rest];
+        rest -= here;
+    }
+    return 0; /* a neighbour of another mind; the reference is null then */
+}
+
+/* Numbers become references, or null before the objects are there. Returns whether there are any. */
+static int set_refs(clump_migration *m, uint32_t k, int is_made, uint32_t *kept) {
+    const clumpi_mover *mover = &m->movers[k];
+    const clumpi_moving *in = &m->in[k];
+    uint64_t at = 0;
+    int are_there = 0;
+    for (uint32_t d = 0; d < m->world->place.directions; d++)
+        for (uint64_t o = in->from[d]; o < in->from[d + 1]; o++)
+            for (uint32_t r = 0; r < mover->ref_count; r++, at++) {
+                char *value = in->values + o * mover->desc.bytes + mover->ref_offsets[r];
+                clump_ref ref = 0;
+                if (is_made && kept[at]) ref = ref_of(m, kept[at], d);
+                if (!is_made) memcpy(&kept[at], value, sizeof ref);
+                are_there |= kept[at] != 0;
+                memcpy(value, &ref, sizeof ref);
+            }
+    return are_there;
+}
+
+static clump_status make_class(clump_migration *m, uint32_t k, uint64_t *made_all) {
+    clumpi_moving *in = &m->in[k];
+    uint64_t made = 0;
+    if (!in->count) return CLUMP_OK;
+    clump_status status =
+        clump_heap_new_structs(m->heap, &m->movers[k].desc, in->values, in->count, in->refs, &made);
+    *made_all = made;
+    if (status) return clumpi_world_fail_context(m->world, status);
+    if (made < in->count)
+        return clumpi_world_fail(m->world, CLUMP_ERR_CAPACITY,
+                                 "clump_migration_run: %llu objects of class %s arrive at rank %d, "
+                                 "and its heap has room for %llu: they stay where they are",
+                                 (unsigned long long)in->count, m->movers[k].desc.class_name,
+                                 m->world->place.rank, (unsigned long long)made);
+    return CLUMP_OK;
+}
+
+/* Objects that were made go again. */
+static void undo(clump_migration *m, uint32_t classes, uint64_t last_made) {
+    clump_world *world = m->world;
+    const clump_error error = world->error; /* keep the cause */
+    for (uint32_t k = 0; k < classes; k++) {
+        uint64_t count = k + 1 < classes ? m->in[k].count : last_made;
+        const clump_ref *refs = m->in[k].refs;
+        while (count) {
+            uint32_t n = count < m->most ? (uint32_t)count : m->most;
+            const cl_int code = clEnqueueWriteBuffer(world->queue, m->list, CL_TRUE, sizeof *refs,
+                                                     n * sizeof *refs, refs, 0, NULL, NULL);
+            if (code || clump_kernel_set_arg(m->release, 1, sizeof n, &n) || run(m, m->release, n))
+                break;
+            refs += n;
+            count -= n;
+        }
+    }
+    world->error = error;
+}
+
+static clump_status write_arrivals(clump_migration *m) {
+    cl_int code = CL_SUCCESS;
+    m->arrived = 0;
+    for (uint32_t k = 0; k < m->mover_count && !code; k++) {
+        const clumpi_moving *in = &m->in[k];
+        if (!in->count) continue;
+        code = clEnqueueWriteBuffer(m->world->queue, m->arrivals, CL_TRUE,
+                                    m->arrived * sizeof(clump_ref), in->count * sizeof(clump_ref),
+                                    in->refs, 0, NULL, NULL);
+        m->arrived += in->count;
+    }
+    return code ? clumpi_world_fail_cl(m->world, "clEnqueueWriteBuffer", code) : CLUMP_OK;
+}
+
+static uint32_t **open_kept(clump_migration *m) {
+    uint32_t **kept = calloc(m->mover_count + 1, sizeof *kept);
+    for (uint32_t k = 0; kept && k < m->mover_count; k++) {
+        kept[k] = calloc(m->in[k].count * m->movers[k].ref_count + 1, sizeof **kept);
+        if (kept[k]) continue;
+        while (k) free(kept[--k]);
+        free(kept);
+        return NULL;
+    }
+    return kept;
+}
+
+static clump_status make_all(clump_migration *m, uint32_t **kept) {
+    uint32_t k;
+    uint64_t made = 0;
+    clump_status status = CLUMP_OK;
+    for (k = 0; k < m->mover_count && !status; k++) {
+        made = 0;
+        set_refs(m, k, 0, kept[k]);
+        status = make_class(m, k, &made);
+    }
+    const uint32_t classes = k;
+    for (k = 0; k < m->mover_count && !status; k++)
+        if (set_refs(m, k, 1, kept[k])) {
+            status = clump_heap_write_chosen_structs(m->heap, &m->movers[k].desc, m->in[k].refs,
+                                                     m->in[k].count, m->in[k].values);
+            if (status) clumpi_world_fail_context(m->world, status);
+        }
+    if (!status) status = write_arrivals(m);
+    if (status) undo(m, classes, made);
+    if (status) m->arrived = 0;
+    return status;
+}
+
+clump_status clumpi_arrivals_make(clump_migration *m) {
+    uint32_t **kept = open_kept(m);
+    if (!kept)
+        return clumpi_world_fail(m->world, CLUMP_ERR_MEMORY, "no host memory for references");
+    const clump_status status = make_all(m, kept);
+    for (uint32_t k = 0; k < m->mover_count; k++) free(kept[k]);
+    free(kept);
+    return status;
+}

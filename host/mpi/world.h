@@ -1,0 +1,84 @@
+/* Worlds of several ranks (include/clump/mpi.h): world.c is the grid of domains, wait.c what ranks wait for and agree on, halo.c edges,
+ * migration.c objects that leave, leavers.c which ones and their values, parts.c the file of all heaps.
+ *
+ * A library of its own: it uses the other library by its public functions alone.
+ *
+ * Invariant: no call of MPI waits for another rank without the deadline, once a world exists; and memory that a message uses is not
+ * freed before the message is done. In a broken world it is never freed.
+ *
+ * Read first: include/clump/mpi.h.
+ */
+#ifndef CLUMPI_MPI_WORLD_H
+#define CLUMPI_MPI_WORLD_H
+
+#include "clump/mpi.h"
+
+struct clump_world {
+    MPI_Comm comm;
+    clump_world_place place;
+    clump_context *context;
+    cl_command_queue queue;
+    cl_context cl;
+    int is_out_of_order;
+    double timeout_s;
+    uint64_t message_bytes;
+    uint32_t users; /* halos and migrations made so far: each has tags of its own */
+    int tag_most;
+    int is_broken;
+    clump_error error;
+};
+
+/* Tags of a halo or migration: a number for each kind of message and direction. */
+enum {
+    CLUMPI_TAG_HEAD,
+    CLUMPI_TAG_DATA,
+    CLUMPI_TAG_ANSWER,
+    CLUMPI_TAG_KINDS,
+    CLUMPI_TAGS_EACH = CLUMPI_TAG_KINDS * 32
+};
+
+/* Requests under way, and the rank that each waits for. */
+typedef struct clumpi_messages {
+    MPI_Request *requests;
+    MPI_Status *statuses;
+    int *peers;
+    int *expected; /* bytes; -1: it is sent */
+    int count, room;
+} clumpi_messages;
+
+/* Of the world's error; returns the status. */
+clump_status clumpi_world_fail(clump_world *world, clump_status status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* As the context's error says, if it is of that status. */
+clump_status clumpi_world_fail_context(clump_world *world, clump_status status);
+clump_status clumpi_world_fail_cl(clump_world *world, const char *call, cl_int code);
+clump_status clumpi_world_fail_mpi(clump_world *world, const char *call, int code);
+
+/* CLUMP_ERR_RANK with the words of old, in a broken world. */
+clump_status clumpi_world_use(const clump_world *world);
+
+/* Tags for one more halo or migration; CLUMP_ERR_CAPACITY. */
+clump_status clumpi_world_take_tags(clump_world *world, int *tags);
+
+/* The opposite of a direction. */
+static inline uint32_t clumpi_opposite(const clump_world *world, uint32_t direction) {
+    return world->place.directions - 1 - direction;
+}
+
+/* Post messages, in pieces of message_bytes. Those of 0 bytes are not sent. */
+clump_status clumpi_post_send(clump_world *world, clumpi_messages *m, const void *data,
+                              uint64_t bytes, int to, int tag);
+clump_status clumpi_post_receive(clump_world *world, clumpi_messages *m, void *data, uint64_t bytes,
+                                 int from, int tag);
+/* Wait for all of them, with the deadline; `what` is for the words. After success there are none. */
+clump_status clumpi_messages_wait(clump_world *world, clumpi_messages *m, const char *what);
+/* The list itself. */
+void clumpi_messages_free(clump_world *world, clumpi_messages *m);
+
+/* Wait for one request of all ranks. */
+clump_status clumpi_wait_all_ranks(clump_world *world, MPI_Request *request, const char *what);
+
+/* Memory that messages use: kept in a broken world. */
+void clumpi_world_free(const clump_world *world, void *memory);
+
+#endif

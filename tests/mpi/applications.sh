@@ -1,0 +1,55 @@
+#!/usr/bin/env bash
+# Applications in domains: applications.sh MPIEXEC CLUMP_BENCH_MPI CLUMP_BENCH. Worlds are those of the sequential programs and of the single heap, bit for bit, for any number
+# of ranks; also where bands are as low as they may be, where a row is a cell, and where ranks have different numbers of bodies.
+set -euo pipefail
+mpiexec=$1 mpi=$2 bench=$3
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# checksum RANKS APPLICATION OPTION...: that of a run, which was equal to the sequential program.
+checksum() {
+    local ranks=$1
+    shift
+    "$mpiexec" -n "$ranks" "$mpi" "$@" reference=1 >"$work/said" 2>&1 </dev/null || {
+        cat "$work/said" >&2
+        echo "FAILED: $ranks ranks, $*" >&2
+        return 1
+    }
+    grep -q '^equal to the sequential program$' "$work/said"
+    sed -n 's/^checksum //p' "$work/said"
+}
+
+# same RANKS... -- APPLICATION OPTION...
+same() {
+    local ranks=() found=() one
+    while [ "$1" != -- ]; do
+        ranks+=("$1")
+        shift
+    done
+    shift
+    for one in "${ranks[@]}"; do found+=("$(checksum "$one" "$@")"); done
+    if [ "$(printf '%s\n' "${found[@]}" | sort -u | wc -l)" != 1 ]; then
+        echo "FAILED: $*: ${found[*]}" >&2
+        return 1
+    fi
+    echo "$*: ${found[0]}"
+}
+
+same 1 2 3 4 -- wa-tor width=70 height=50 steps=40 warmup=0 | tee "$work/wa-tor"
+same 1 4 -- wa-tor width=33 height=12 steps=60 fish=500 sharks=200 shark_energy=6
+same 1 2 -- wa-tor width=1 height=9 steps=30 fish=400 sharks=100
+same 1 3 -- wa-tor width=2 height=9 steps=30 fish=400 sharks=100
+same 1 2 3 4 -- nbody bodies=403 steps=8 warmup=0 | tee "$work/nbody"
+
+# The single heap. Its results are JSON.
+for app in wa-tor nbody; do
+    options=()
+    for option in $(sed 's/:.*//; s/warmup=[0-9]*//; s/^[a-z-]* //' "$work/$app"); do options+=(--set "$option"); done
+    "$bench" run "app-$app" "${options[@]}" >"$work/single" 2>&1 || { cat "$work/single"; exit 1; }
+    expected=$(sed 's/.*: //' "$work/$app")
+    grep -qi "$expected" "$work/single" || {
+        cat "$work/single"
+        echo "FAILED: the single heap of $app does not come to $expected"
+        exit 1
+    }
+done

@@ -1,0 +1,371 @@
+/* Objects of two classes walk over a grid of domains; each rank also walks all of them on the host, and compares. Then refusals: no room, wrong
+ * directions, wrong lists; nothing is lost. Then copies.
+ *
+ * Objects of a chain refer to the next one. Those that leave together stay together.
+ */
+#include "ranks.h"
+
+enum { COUNT = 600, STEPS = 12 };
+
+static const char schema[] =
+    "abstract class Thing { uint number; uint leaves; float4 at; ref Thing next; }"
+    "class Ball : Thing { ushort colour[3]; }"
+    "class Box : Thing { ulong weight; ref Ball ball; }"
+    "class Stone { uint x; }";
+static const char source[] =
+    "__kernel void mark(CLUMP_HEAP_FIXED, uint step, uint directions, ulong open) {\n"
+    "    CLUMP_FOR_EACH(Thing, self) {\n"
+    "        uint h = (Thing_number(self) / 3u * 2654435761u) ^ step * 40503u; h ^= h >> 13; h *= "
+    "2246822519u; h ^= h >> 16;\n"
+    "        uint d = h % (directions * 2u);\n"
+    "        Thing_leaves(self) = d < directions && (open >> d & 1ul) ? d + 1u : 0u;\n"
+    "    }\n"
+    "}\n"
+    "__kernel void list(CLUMP_HEAP_FIXED, __global uint *list, uint most, uint direction, uint "
+    "every) {\n"
+    "    CLUMP_FOR_EACH(Thing, self) {\n"
+    "        if (Thing_number(self) % every) continue;\n"
+    "        uint i = atomic_inc(list);\n"
+    "        if (i < most) { list[1 + 2 * i] = self.id; list[2 + 2 * i] = direction; }\n"
+    "    }\n"
+    "}\n"
+    "__kernel void spoil(CLUMP_HEAP_FIXED, __global uint *list, uint ref) {\n"
+    "    if (get_global_id(0) == 0) { list[0] = 1u; list[1] = ref; list[2] = 0u; }\n"
+    "}\n";
+
+typedef struct thing {
+    uint32_t number, leaves;
+    cl_float4 at;
+    clump_ref next;
+    uint16_t colour[3];
+    uint64_t weight;
+    clump_ref ball;
+} thing;
+static const clump_struct_field ball_fields[] = {{"number", offsetof(thing, number)},
+                                                 {"leaves", offsetof(thing, leaves)},
+                                                 {"at", offsetof(thing, at)},
+                                                 {"next", offsetof(thing, next)},
+                                                 {"colour", offsetof(thing, colour)}};
+static const clump_struct_field box_fields[] = {
+    {"number", offsetof(thing, number)}, {"leaves", offsetof(thing, leaves)},
+    {"at", offsetof(thing, at)},         {"next", offsetof(thing, next)},
+    {"weight", offsetof(thing, weight)}, {"ball", offsetof(thing, ball)}};
+static const clump_struct_desc ball_desc = {"Ball", sizeof(thing), 5, ball_fields};
+static const clump_struct_desc box_desc = {"Box", sizeof(thing), 6, box_fields};
+
+/* What all ranks know: where each object is, and whether it still refers to the next of its triple. */
+static int owner[COUNT], has_next[COUNT];
+
+static int is_box(uint32_t number) {
+    return number % 3 == 2;
+}
+
+static thing thing_of(uint32_t n) {
+    thing t = {.number = n,
+               .at = {{n, n + 0.5f, -(float)n, 1}},
+               .colour = {(uint16_t)n, 7, (uint16_t)(n * 3)}};
+    t.weight = n * UINT64_C(10000000019);
+    return t;
+}
+
+/* Triples ball, ball, box: 0 -> 1 -> 2, and the box refers to ball 0. */
+static void make_things(void) {
+    for (int t = 0; t < COUNT / 3; t++) {
+        const int at = t * 7 % ranks_size;
+        for (int i = 0; i < 3; i++) {
+            owner[3 * t + i] = at;
+            has_next[3 * t + i] = 1;
+        }
+        if (at != ranks_rank) continue;
+        thing things[3];
+        clump_ref refs[3];
+        for (int i = 0; i < 3; i++) things[i] = thing_of((uint32_t)(3 * t + i));
+        CLUMP_CHECK(&ranks_q,
+                    clump_heap_new_structs(ranks_q.heap, &ball_desc, things, 2, refs, NULL));
+        CLUMP_CHECK(&ranks_q,
+                    clump_heap_new_structs(ranks_q.heap, &box_desc, things + 2, 1, refs + 2, NULL));
+        things[0].next = refs[1];
+        things[1].next = refs[2];
+        things[2].ball = refs[0];
+        CLUMP_CHECK(&ranks_q,
+                    clump_heap_write_chosen_structs(ranks_q.heap, &ball_desc, refs, 2, things));
+        CLUMP_CHECK(&ranks_q, clump_heap_write_chosen_structs(ranks_q.heap, &box_desc, refs + 2, 1,
+                                                              things + 2));
+    }
+}
+
+static uint32_t direction_of(uint32_t n, uint32_t step, uint32_t directions) {
+    uint32_t h = (n / 3 * 2654435761u) ^ step * 40503u;
+    h ^= h >> 13;
+    h *= 2246822519u;
+    h ^= h >> 16;
+    return h % (directions * 2);
+}
+
+static uint32_t number_at(clump_ref ref, const char *class_name) {
+    uint32_t number = UINT32_MAX;
+    CLUMP_CHECK(&ranks_q,
+                clump_heap_read_object_field(ranks_q.heap, ref, class_name, "number", 0, &number));
+    return number;
+}
+
+/* The heap has exactly the objects that `owner` says, with all their values. */
+static void check_things(void) {
+    static thing all[COUNT];
+    uint64_t balls = 0, boxes = 0, expected[2] = {0, 0};
+    CLUMP_CHECK(&ranks_q, clump_heap_read_structs(ranks_q.heap, &ball_desc, all, COUNT, &balls));
+    for (uint32_t n = 0; n < COUNT; n++) expected[is_box(n)] += owner[n] == ranks_rank;
+    CHECK(balls == expected[0]);
+    for (int boxed = 0; boxed < 2; boxed++) {
+        if (boxed)
+            CLUMP_CHECK(&ranks_q,
+                        clump_heap_read_structs(ranks_q.heap, &box_desc, all, COUNT, &boxes));
+        for (uint64_t i = 0; i < (boxed ? boxes : balls); i++) {
+            const thing is = all[i], was = thing_of(is.number);
+            CHECK(is.number < COUNT && is_box(is.number) == boxed &&
+                  owner[is.number] == ranks_rank);
+            CHECK(!memcmp(&is.at, &was.at, sizeof is.at));
+            if (boxed)
+                CHECK(
+                    is.weight == was.weight && !is.next &&
+                    (has_next[is.number] ? number_at(is.ball, "Ball") == is.number - 2 : !is.ball));
+            else
+                CHECK(!memcmp(is.colour, was.colour, sizeof is.colour) &&
+                      (has_next[is.number] ? number_at(is.next, "Thing") == is.number + 1
+                                           : !is.next));
+        }
+    }
+    CHECK(boxes == expected[1]);
+    CLUMP_CHECK(&ranks_q, clump_heap_check(ranks_q.heap));
+}
+
+static clump_kernel *kernel_of(const char *name) {
+    clump_kernel *kernel;
+    CLUMP_CHECK(&ranks_q, clump_kernel_create(ranks_q.program, name, &kernel));
+    return kernel;
+}
+
+static void walk(uint32_t dimensions, int is_periodic) {
+    clump_world *world =
+        ranks_world((clump_world_desc){.dimensions = dimensions,
+                                       .periodic = {is_periodic, is_periodic, is_periodic},
+                                       .timeout_s = 30,
+                                       .message_bytes = 1000});
+    const clump_world_place *p = clump_world_get_place(world);
+    clump_migration *migration;
+    clump_migration_report report;
+    clump_kernel *mark = kernel_of("mark");
+    cl_ulong open = 0;
+    /* All ranks walk all objects, so each has to know the neighbours of all. */
+    static int neighbours[64][CLUMP_WORLD_DIRECTIONS_MAX];
+    MPI_Allgather((void *)(uintptr_t)p->neighbours, CLUMP_WORLD_DIRECTIONS_MAX, MPI_INT, neighbours,
+                  CLUMP_WORLD_DIRECTIONS_MAX, MPI_INT, MPI_COMM_WORLD);
+    for (uint32_t d = 0; d < p->directions; d++) open |= (cl_ulong)(p->neighbours[d] >= 0) << d;
+    CHECK_WORLD(world, clump_migration_create(
+                           world,
+                           &(clump_migration_desc){
+                               .heap = ranks_q.heap, .class_name = "Thing", .field = "leaves"},
+                           &migration));
+    CHECK(!clump_migration_get_list(migration));
+    for (uint32_t step = 0; step < STEPS; step++) {
+        const uint32_t seed = step + 100 * dimensions;
+        uint64_t left = 0, arrived = 0;
+        CLUMP_CHECK(&ranks_q, CLUMP_SET_ARGS(mark, seed, p->directions, open));
+        CLUMP_CHECK(&ranks_q, clump_do_all(ranks_q.heap, mark, NULL));
+        CHECK_WORLD(world, clump_migration_run(migration, &report));
+        for (uint32_t n = 0; n < COUNT; n++) {
+            const uint32_t d = direction_of(n, seed, p->directions);
+            const int to = d < p->directions ? neighbours[owner[n]][d] : -1;
+            if (to < 0) continue;
+            left += owner[n] == ranks_rank;
+            arrived += to == ranks_rank;
+            owner[n] = to;
+        }
+        CHECK(report.left == left && report.arrived == arrived && report.left_out == 0);
+        CHECK(!!clump_migration_get_arrivals(migration) == !!arrived);
+        check_things();
+    }
+    clump_kernel_destroy(mark);
+    clump_migration_destroy(migration);
+    clump_world_destroy(world);
+}
+
+/* Only every third object leaves: its references become null, and so do those to it from those that left before. */
+static void part(void) {
+    clump_world *world = ranks_world((clump_world_desc){.periodic = {1}, .timeout_s = 30});
+    clump_migration *migration, *refused;
+    clump_migration_report report;
+    clump_kernel *list = kernel_of("list"), *spoil = kernel_of("spoil");
+    const cl_uint most = COUNT, few = 3, every = 3, direction = 1, all = 1, no_direction = 2,
+                  none = 0xffffffc0;
+    clump_migration_desc desc = {.heap = ranks_q.heap, .class_name = "Thing", .most = most};
+    CHECK_WORLD(world, clump_migration_create(world, &desc, &migration));
+    cl_mem words = clump_migration_get_list(migration);
+    uint64_t here = 0, out = 0;
+
+    /* Refused: a direction that there is not, on one rank. The others learn it; nothing has moved. */
+    if (!ranks_rank) {
+        CLUMP_CHECK(&ranks_q, CLUMP_SET_ARGS(list, words, most, no_direction, all));
+        CLUMP_CHECK(&ranks_q, clump_do_all(ranks_q.heap, list, NULL));
+    }
+    for (uint32_t n = 0; n < COUNT; n++) here += owner[n] == ranks_rank;
+    clump_status status = clump_migration_run(migration, &report);
+    const int is_beside = ranks_rank == 1 || ranks_rank == ranks_size - 1;
+    CHECK(status == (!ranks_rank ? here ? CLUMP_ERR_USAGE : CLUMP_OK
+                     : is_beside ? CLUMP_ERR_RANK
+                                 : CLUMP_OK));
+    CHECK(ranks_rank || strstr(clump_world_get_error(world)->message, "in direction 2"));
+    CHECK(!is_beside || !ranks_rank ||
+          strstr(clump_world_get_error(world)->message, "rank 0 failed: CLUMP_ERR_USAGE"));
+    check_things();
+
+    /* A reference that is none. */
+    CLUMP_CHECK(&ranks_q, CLUMP_SET_ARGS(spoil, words, none));
+    if (!ranks_rank) CLUMP_CHECK(&ranks_q, clump_launch(ranks_q.heap, spoil, 64, 64, NULL));
+    status = clump_migration_run(migration, NULL);
+    CHECK(status == (!ranks_rank ? CLUMP_ERR_REFERENCE : is_beside ? CLUMP_ERR_RANK : CLUMP_OK));
+    check_things();
+
+    /* More than the list holds: refused on each rank that has more. */
+    clump_migration *small;
+    desc.most = few;
+    CHECK_WORLD(world, clump_migration_create(world, &desc, &small));
+    cl_mem small_words = clump_migration_get_list(small);
+    CLUMP_CHECK(&ranks_q, CLUMP_SET_ARGS(list, small_words, few, direction, all));
+    CLUMP_CHECK(&ranks_q, clump_do_all(ranks_q.heap, list, NULL));
+    status = clump_migration_run(small, NULL);
+    CHECK(here > few ? status == CLUMP_ERR_CAPACITY
+                     : status == CLUMP_OK || status == CLUMP_ERR_RANK);
+    CHECK_WORLD(world, clump_migration_run(small, &report)); /* the list is empty again */
+    CHECK(!report.left && !report.arrived);
+    check_things();
+    clump_migration_destroy(small);
+
+    /* Every third leaves upwards. */
+    CLUMP_CHECK(&ranks_q, CLUMP_SET_ARGS(list, words, most, direction, every));
+    CLUMP_CHECK(&ranks_q, clump_do_all(ranks_q.heap, list, NULL));
+    CHECK_WORLD(world, clump_migration_run(migration, &report));
+    for (uint32_t n = 0; n < COUNT; n += 3) out += owner[n] == ranks_rank;
+    CHECK(report.left == out && report.left_out == out); /* each lost its `next` */
+    uint64_t balls = 0;
+    CLUMP_CHECK(&ranks_q, clump_heap_calc_count(ranks_q.heap, "Ball", &balls));
+    for (uint32_t n = 0; n < COUNT; n += 3) owner[n] = (owner[n] + 1) % ranks_size;
+    uint64_t expected = 0;
+    for (uint32_t n = 0; n < COUNT; n++) expected += !is_box(n) && owner[n] == ranks_rank;
+    CHECK(balls == expected);
+
+    /* Copies: those that were sent stay, and are there, too. */
+    desc.most = most;
+    desc.copies = 1;
+    clump_migration *copies;
+    CHECK_WORLD(world, clump_migration_create(world, &desc, &copies));
+    words = clump_migration_get_list(copies);
+    CLUMP_CHECK(&ranks_q, CLUMP_SET_ARGS(list, words, most, direction, all));
+    CLUMP_CHECK(&ranks_q, clump_do_all(ranks_q.heap, list, NULL));
+    uint64_t before = 0, after = 0;
+    CLUMP_CHECK(&ranks_q, clump_heap_calc_count(ranks_q.heap, "Thing", &before));
+    CHECK_WORLD(world, clump_migration_run(copies, &report));
+    CLUMP_CHECK(&ranks_q, clump_heap_calc_count(ranks_q.heap, "Thing", &after));
+    CHECK(report.left == before && after == before + report.arrived);
+    clump_migration_destroy(copies);
+
+    CHECK(clump_migration_create(
+              world, &(clump_migration_desc){.heap = ranks_q.heap, .class_name = "Thin"},
+              &refused) == CLUMP_ERR_NOT_FOUND &&
+          !refused);
+    CHECK(clump_migration_create(
+              world,
+              &(clump_migration_desc){.heap = ranks_q.heap, .class_name = "Thing", .field = "at"},
+              &refused) == CLUMP_ERR_USAGE);
+    clump_kernel_destroy(list);
+    clump_kernel_destroy(spoil);
+    clump_migration_destroy(migration);
+    clump_world_destroy(world);
+}
+
+/* A heap whose memory is stones: what is sent to it stays, and goes when there is room. */
+static void no_room(void) {
+    static const char text[] = "class Thing { uint number; } class Stone { uint x[64]; }";
+    static const char kernels[] =
+        "__kernel void list(CLUMP_HEAP_FIXED, __global uint *list) {\n"
+        "    CLUMP_FOR_EACH(Thing, self) {\n"
+        "        uint i = atomic_inc(list); list[1 + 2 * i] = self.id; list[2 + 2 * i] = 1u;\n"
+        "    }\n"
+        "}\n"
+        "__kernel void crumble(CLUMP_HEAP) { CLUMP_FOR_EACH(Stone, self) { Stone_free(self); } }\n"
+        "__kernel void fill(CLUMP_HEAP) { for (uint i = 0; i < 1000000u; i++) { Stone s = "
+        "Stone_new(); if (Stone_is_null(s)) return; } }\n";
+    clump_schema *s;
+    clump_heap *heap;
+    clump_program *program;
+    clump_kernel *list, *crumble, *fill;
+    clump_migration *migration;
+    clump_migration_report report;
+    clump_world *world = ranks_world((clump_world_desc){.periodic = {1}, .timeout_s = 30});
+    CLUMP_CHECK(&ranks_q, clump_schema_parse(text, strlen(text), NULL, &s, &ranks_q.error));
+    CLUMP_CHECK(
+        &ranks_q,
+        clump_heap_create(
+            &(clump_heap_desc){.context = ranks_q.context, .schema = s, .bytes = 1 << 20}, &heap));
+    CLUMP_CHECK(&ranks_q, clump_program_create(
+                              &(clump_program_desc){.heap = heap, .source = kernels}, &program));
+    CLUMP_CHECK(&ranks_q, clump_kernel_create(program, "list", &list));
+    CLUMP_CHECK(&ranks_q, clump_kernel_create(program, "crumble", &crumble));
+    CLUMP_CHECK(&ranks_q, clump_kernel_create(program, "fill", &fill));
+    CHECK_WORLD(
+        world, clump_migration_create(
+                   world, &(clump_migration_desc){.heap = heap, .class_name = "Thing", .most = 100},
+                   &migration));
+    cl_mem words = clump_migration_get_list(migration);
+    CLUMP_CHECK(&ranks_q, CLUMP_SET_ARGS(list, words));
+    enum { SENT = 50 };
+    uint32_t numbers[SENT];
+    const clump_struct_field field = {"number", 0};
+    for (uint32_t i = 0; i < SENT; i++) numbers[i] = i * 3;
+    /* Rank 0 sends, rank 1 is full. */
+    if (!ranks_rank)
+        CLUMP_CHECK(&ranks_q,
+                    clump_heap_new_structs(heap, &(clump_struct_desc){"Thing", 4, 1, &field},
+                                           numbers, SENT, NULL, NULL));
+    if (ranks_rank == 1) CLUMP_CHECK(&ranks_q, clump_launch(heap, fill, 1, 1, NULL));
+    CLUMP_CHECK(&ranks_q, clump_do_all(heap, list, NULL));
+    clump_status status = clump_migration_run(migration, &report);
+    CHECK(status == (ranks_rank == 0   ? CLUMP_ERR_RANK
+                     : ranks_rank == 1 ? CLUMP_ERR_CAPACITY
+                                       : CLUMP_OK));
+    CHECK(ranks_rank ||
+          strstr(clump_world_get_error(world)->message, "rank 1 could not take 50 objects"));
+    CHECK(ranks_rank != 1 || strstr(clump_world_get_error(world)->message, "room for 0"));
+    uint64_t there = 0;
+    CLUMP_CHECK(&ranks_q, clump_heap_calc_count(heap, "Thing", &there));
+    CHECK(there == (ranks_rank ? 0 : SENT) && !report.left && !report.arrived);
+    CLUMP_CHECK(&ranks_q, clump_heap_check(heap));
+    /* Stones go, and they come. */
+    if (ranks_rank == 1) CLUMP_CHECK(&ranks_q, clump_do_all(heap, crumble, NULL));
+    CLUMP_CHECK(&ranks_q, clump_do_all(heap, list, NULL));
+    CHECK_WORLD(world, clump_migration_run(migration, &report));
+    CLUMP_CHECK(&ranks_q, clump_heap_calc_count(heap, "Thing", &there));
+    CHECK(there == (ranks_rank == 1 ? SENT : 0));
+    CLUMP_CHECK(&ranks_q, clump_heap_check(heap));
+    clump_migration_destroy(migration);
+    clump_kernel_destroy(list);
+    clump_kernel_destroy(crumble);
+    clump_kernel_destroy(fill);
+    clump_program_destroy(program);
+    clump_heap_destroy(heap);
+    clump_schema_destroy(s);
+    clump_world_destroy(world);
+}
+
+int main(void) {
+    ranks_open(schema, source, 4 << 20);
+    make_things();
+    check_things();
+    for (uint32_t dimensions = 1; dimensions <= 3; dimensions++) walk(dimensions, dimensions != 2);
+    if (ranks_size > 1) {
+        part();
+        no_room();
+    }
+    ranks_close();
+    return 0;
+}

@@ -1,0 +1,152 @@
+/* Heaps of all ranks in one file: loaded again they are equal, object by object; what is wrong is refused on all ranks.
+ *
+ *   mpi_save FOLDER          save, load and compare; files that are cut off or altered
+ *   mpi_save FOLDER load     load what another number of ranks saved: refused
+ */
+#include "ranks.h"
+
+static const char schema[] = "class Node { uint number; ref Node next; float x; }";
+typedef struct node {
+    uint32_t number;
+    clump_ref next;
+    float x;
+} node;
+static const clump_struct_field fields[] = {
+    {"number", offsetof(node, number)}, {"next", offsetof(node, next)}, {"x", offsetof(node, x)}};
+static const clump_struct_desc desc = {"Node", sizeof(node), 3, fields};
+
+/* Ranks have different numbers of objects; rank 1 has none. */
+static uint32_t count_of(int rank) {
+    return rank == 1 ? 0 : 1000u + 777u * (uint32_t)rank;
+}
+
+static void make(void) {
+    const uint32_t count = count_of(ranks_rank);
+    node *nodes = calloc(count + 1, sizeof *nodes);
+    clump_ref *refs = calloc(count + 1, sizeof *refs);
+    for (uint32_t i = 0; i < count; i++)
+        nodes[i] = (node){.number = i + 100000u * (uint32_t)ranks_rank, .x = i * 0.5f};
+    CLUMP_CHECK(&ranks_q, clump_heap_new_structs(ranks_q.heap, &desc, nodes, count, refs, NULL));
+    for (uint32_t i = 0; i < count; i++) nodes[i].next = refs[(i * 7 + 1) % count];
+    CLUMP_CHECK(&ranks_q, clump_heap_write_chosen_structs(ranks_q.heap, &desc, refs, count, nodes));
+    free(nodes);
+    free(refs);
+}
+
+static void check_loaded(clump_heap *heap) {
+    const uint32_t count = count_of(ranks_rank);
+    node *nodes = calloc(count + 1, sizeof *nodes);
+    uint64_t found = 0;
+    CLUMP_CHECK(&ranks_q, clump_heap_read_structs(heap, &desc, nodes, count + 1, &found));
+    CHECK(found == count);
+    for (uint32_t i = 0; i < count; i += 17) {
+        uint32_t next, n = nodes[i].number - 100000u * (uint32_t)ranks_rank;
+        CHECK(n < count && nodes[i].x == n * 0.5f);
+        CLUMP_CHECK(&ranks_q,
+                    clump_heap_read_object_field(heap, nodes[i].next, "Node", "number", 0, &next));
+        CHECK(next == (n * 7 + 1) % count + 100000u * (uint32_t)ranks_rank);
+    }
+    free(nodes);
+    CLUMP_CHECK(&ranks_q, clump_heap_check(heap));
+}
+
+static clump_heap *empty_heap(void) {
+    clump_heap *heap;
+    clump_schema *s;
+    CLUMP_CHECK(&ranks_q, clump_schema_parse(schema, strlen(schema), NULL, &s, &ranks_q.error));
+    CLUMP_CHECK(
+        &ranks_q,
+        clump_heap_create(
+            &(clump_heap_desc){.context = ranks_q.context, .schema = s, .bytes = 2 << 20}, &heap));
+    clump_schema_destroy(s);
+    return heap;
+}
+
+static void barrier(void) {
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* A copy of the file by rank 0, with `cut` bytes less, or one byte altered. */
+static void copy_file(const char *from, const char *to, long cut, long altered) {
+    if (!ranks_rank) {
+        FILE *in = fopen(from, "rb"), *out = fopen(to, "wb");
+        CHECK(in && out && !fseek(in, 0, SEEK_END));
+        const long size = ftell(in);
+        char *data = malloc((size_t)size);
+        rewind(in);
+        CHECK(fread(data, 1, (size_t)size, in) == (size_t)size);
+        if (altered >= 0) data[altered] ^= 4;
+        CHECK(fwrite(data, 1, (size_t)(size - cut), out) == (size_t)(size - cut));
+        fclose(in);
+        CHECK(!fclose(out));
+        free(data);
+    }
+    barrier();
+}
+
+/* Refused on each rank, here or elsewhere; and the world goes on. */
+static void refused(clump_world *world, const char *path, const char *words) {
+    clump_heap *heap = empty_heap();
+    clump_status status = clump_world_load(world, heap, path, NULL, NULL);
+    CHECK(status == CLUMP_ERR_FORMAT || status == CLUMP_ERR_RANK);
+    int is_named = !!strstr(clump_world_get_error(world)->message, words);
+    CHECK_WORLD(world, clump_world_reduce(world, &is_named, 1, MPI_INT, MPI_MAX));
+    CHECK(is_named);
+    clump_heap_destroy(heap);
+}
+
+int main(int argc, char **argv) {
+    char path[1000], bad[1010];
+    clump_save_report saved;
+    clump_load_report loaded;
+    CHECK(argc > 1);
+    snprintf(path, sizeof path, "%s/world.clump", argv[1]);
+    snprintf(bad, sizeof bad, "%s.bad", path);
+    ranks_open(schema, NULL, 4 << 20);
+    clump_world *world = ranks_world((clump_world_desc){.timeout_s = 30});
+    if (argc > 2) {
+        clump_status status = clump_world_load(world, ranks_q.heap, path, NULL, NULL);
+        CHECK(status == CLUMP_ERR_USAGE);
+        CHECK(strstr(clump_world_get_error(world)->message, "Load it with as many"));
+    } else {
+        make();
+        CHECK_WORLD(world, clump_world_save(world, ranks_q.heap, path,
+                                            &(clump_save_desc){.piece_bytes = 4096}, &saved));
+        CHECK(saved.objects == count_of(ranks_rank));
+        snprintf(bad, sizeof bad, "%s.part", path);
+        CHECK(access(bad, F_OK));
+        clump_heap *heap = empty_heap();
+        CHECK_WORLD(world, clump_world_load(world, heap, path, NULL, &loaded));
+        CHECK(loaded.objects == saved.objects && loaded.bytes == saved.bytes);
+        check_loaded(heap);
+        clump_heap_destroy(heap);
+
+        snprintf(bad, sizeof bad, "%s.bad", path);
+        copy_file(path, bad, 10, -1);
+        refused(world, bad, "");
+        copy_file(path, bad, 0, 3);
+        refused(world, bad, "it is not what clump_world_save() wrote");
+        copy_file(path, bad, 0, 20);
+        refused(world, bad, "its head was altered");
+        copy_file(path, bad, 0, 70);
+        refused(world, bad, "its table is cut off or altered");
+        copy_file(path, bad, 0, 2000);
+        refused(world, bad, "");
+
+        /* One rank has no heap to save: all fail, the file stays. */
+        if (ranks_size > 1) {
+            clump_status status =
+                clump_world_save(world, ranks_rank == 1 ? NULL : ranks_q.heap, path, NULL, NULL);
+            CHECK(status == (ranks_rank == 1 ? CLUMP_ERR_USAGE : CLUMP_ERR_RANK));
+        }
+        heap = empty_heap();
+        CHECK_WORLD(world, clump_world_load(world, heap, path, NULL, NULL));
+        clump_heap_destroy(heap);
+        snprintf(bad, sizeof bad, "%s/no/such/folder", argv[1]);
+        clump_status status = clump_world_save(world, ranks_q.heap, bad, NULL, NULL);
+        CHECK(status == (ranks_rank ? CLUMP_ERR_RANK : CLUMP_ERR_IO));
+    }
+    clump_world_destroy(world);
+    ranks_close();
+    return 0;
+}

@@ -1,0 +1,146 @@
+/* Domains and neighbours in 1 to 3 dimensions, halos in all directions, reductions, and refusals that all ranks learn of. */
+#include "ranks.h"
+
+/* Offsets of a direction, from the definition in mpi.h and in other words than world.c. */
+static void offsets_of(uint32_t dimensions, uint32_t direction, int offsets[3]) {
+    uint32_t seen = 0;
+    for (int z = dimensions > 2 ? -1 : 0; z <= (dimensions > 2); z++)
+        for (int y = dimensions > 1 ? -1 : 0; y <= (dimensions > 1); y++)
+            for (int x = -1; x <= 1; x++) {
+                if (!x && !y && !z) continue;
+                if (seen++ == direction) {
+                    offsets[0] = x;
+                    offsets[1] = y;
+                    offsets[2] = z;
+                }
+            }
+}
+
+static void check_place(const clump_world_place *p, const int periodic[3]) {
+    const uint32_t *n = p->domains;
+    CHECK(n[0] * n[1] * n[2] == (uint32_t)ranks_size && p->rank == ranks_rank);
+    CHECK((p->at[2] * n[1] + p->at[1]) * n[0] + p->at[0] == (uint32_t)ranks_rank);
+    CHECK(p->directions == (p->dimensions == 1 ? 2 : p->dimensions == 2 ? 8 : 26));
+    for (uint32_t d = 0; d < p->directions; d++) {
+        int offsets[3] = {0, 0, 0}, expected = 0, is_there = 1;
+        offsets_of(p->dimensions, d, offsets);
+        for (int i = 2; i >= 0; i--) {
+            int at = (int)p->at[i] + offsets[i];
+            if (at < 0 || at >= (int)n[i]) is_there &= periodic[i];
+            expected = expected * (int)n[i] + (at + (int)n[i]) % (int)n[i];
+        }
+        CHECK(p->neighbours[d] == (is_there ? expected : -1));
+    }
+}
+
+/* Each rank sends in each direction words that tell rank and direction, of lengths that differ. */
+static void try_halo(clump_world *world, int rounds) {
+    const clump_world_place *p = clump_world_get_place(world);
+    enum { EACH = 64 };
+    uint32_t words[CLUMP_WORLD_DIRECTIONS_MAX * EACH], got[CLUMP_WORLD_DIRECTIONS_MAX * EACH];
+    cl_int code;
+    cl_mem send = clCreateBuffer(ranks_q.cl, CL_MEM_READ_WRITE, sizeof words, NULL, &code);
+    cl_mem receive = clCreateBuffer(ranks_q.cl, CL_MEM_READ_WRITE, sizeof words, NULL, &code);
+    clump_halo_desc desc = {.send = send, .receive = receive};
+    clump_halo *halo;
+    for (uint32_t d = 0; d < p->directions; d++) {
+        desc.send_at[d] = desc.receive_at[d] = d * EACH * 4;
+        desc.send_bytes[d] = 4 * (d + 1);
+        desc.receive_bytes[d] = 4 * (p->directions - d);
+    }
+    CHECK_WORLD(world, clump_halo_create(world, &desc, &halo));
+    CHECK(clump_halo_end(halo) == CLUMP_ERR_USAGE);
+    for (int round = 0; round < rounds; round++) {
+        for (uint32_t i = 0; i < CLUMP_WORLD_DIRECTIONS_MAX * EACH; i++)
+            words[i] = (uint32_t)(round * 1000000 + ranks_rank * 10000) + i;
+        memset(got, 0xee, sizeof got);
+        clEnqueueWriteBuffer(ranks_q.queue, send, CL_TRUE, 0, sizeof words, words, 0, NULL, NULL);
+        clEnqueueWriteBuffer(ranks_q.queue, receive, CL_TRUE, 0, sizeof got, got, 0, NULL, NULL);
+        CHECK_WORLD(world, clump_halo_begin(halo));
+        CHECK(clump_halo_begin(halo) == CLUMP_ERR_USAGE);
+        CHECK_WORLD(world, clump_halo_end(halo));
+        clEnqueueReadBuffer(ranks_q.queue, receive, CL_TRUE, 0, sizeof got, got, 0, NULL, NULL);
+        for (uint32_t d = 0; d < p->directions; d++)
+            for (uint32_t i = 0; i < EACH; i++) {
+                const uint32_t theirs = p->directions - 1 - d;
+                const int is_sent = p->neighbours[d] >= 0 && i < theirs + 1;
+                CHECK(got[d * EACH + i] ==
+                      (is_sent ? (uint32_t)(round * 1000000 + p->neighbours[d] * 10000) +
+                                     theirs * EACH + i
+                               : 0xeeeeeeee));
+            }
+    }
+    desc.send_at[0] = sizeof words - 2;
+    clump_halo *refused;
+    if (p->neighbours[0] >= 0) {
+        CHECK(clump_halo_create(world, &desc, &refused) == CLUMP_ERR_USAGE && !refused);
+        CHECK(strstr(clump_world_get_error(world)->message, "direction 0"));
+    }
+    clump_halo_destroy(halo);
+    clReleaseMemObject(send);
+    clReleaseMemObject(receive);
+}
+
+static void try_reductions(clump_world *world) {
+    uint64_t sums[2] = {(uint64_t)ranks_rank, 1};
+    double most = -ranks_rank;
+    CHECK_WORLD(world, clump_world_reduce(world, sums, 2, MPI_UINT64_T, MPI_SUM));
+    CHECK(sums[0] == (uint64_t)(ranks_size * (ranks_size - 1) / 2) &&
+          sums[1] == (uint64_t)ranks_size);
+    CHECK_WORLD(world, clump_world_reduce(world, &most, 1, MPI_DOUBLE, MPI_MAX));
+    CHECK(most == 0);
+    CHECK_WORLD(world, clump_world_agree(world, CLUMP_OK));
+    if (ranks_size == 1) return;
+    /* The last rank fails, and all learn who. The world goes on. */
+    const int is_last = ranks_rank == ranks_size - 1;
+    char words[64];
+    clump_status status = clump_world_agree(world, is_last ? CLUMP_ERR_MEMORY : CLUMP_OK);
+    snprintf(words, sizeof words, "rank %d failed: CLUMP_ERR_MEMORY", ranks_size - 1);
+    CHECK(status == (is_last ? CLUMP_ERR_MEMORY : CLUMP_ERR_RANK));
+    CHECK(is_last || strstr(clump_world_get_error(world)->message, words));
+    CHECK_WORLD(world, clump_world_agree(world, CLUMP_OK));
+}
+
+static void try_refusals(void) {
+    clump_world_desc desc = {.comm = MPI_COMM_WORLD,
+                             .context = ranks_q.context,
+                             .queue = ranks_q.queue,
+                             .domains = {(uint32_t)ranks_size + 1}};
+    clump_world *world;
+    clump_error error;
+    CHECK(clump_world_create(&desc, &world, &error) == CLUMP_ERR_USAGE && !world);
+    desc.domains[0] = 0;
+    desc.dimensions = 4;
+    CHECK(clump_world_create(&desc, &world, &error) == CLUMP_ERR_USAGE);
+    desc.dimensions = 1;
+    desc.message_bytes = UINT64_C(1) << 31;
+    CHECK(clump_world_create(&desc, &world, &error) == CLUMP_ERR_USAGE);
+    /* Ranks that differ are told, all of them. */
+    desc.message_bytes = ranks_rank ? 100 : 200;
+    CHECK(clump_world_create(&desc, &world, &error) ==
+          (ranks_size > 1 ? CLUMP_ERR_USAGE : CLUMP_OK));
+    CHECK(ranks_size == 1 || strstr(error.message, "ranks differ"));
+    clump_world_destroy(world);
+}
+
+int main(void) {
+    ranks_open(NULL, NULL, 0);
+    for (uint32_t dimensions = 1; dimensions <= 3; dimensions++)
+        for (int closed = 0; closed < 8; closed += 7) {
+            clump_world_desc desc = {.dimensions = dimensions,
+                                     .periodic = {closed & 1, closed & 2, closed & 4},
+                                     .timeout_s = 30,
+                                     .message_bytes = dimensions == 2 ? 7 : 0};
+            const int periodic[3] = {closed != 0, closed != 0, closed != 0};
+            clump_world *world = ranks_world(desc);
+            check_place(clump_world_get_place(world), periodic);
+            try_halo(world, 3);
+            clump_world_destroy(world);
+        }
+    clump_world *world = ranks_world((clump_world_desc){.timeout_s = 30});
+    try_reductions(world);
+    clump_world_destroy(world);
+    try_refusals();
+    ranks_close();
+    return 0;
+}
