@@ -99,8 +99,8 @@ const usm_functions *usm_of(cl_device_id device) {
     const uint32_t usm = capabilities.pointers & ~(uint32_t)CLUMP_POINTERS_SVM;
     cl_platform_id platform = NULL;
     CHECK_CL(clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof platform, &platform, NULL));
-    found.has_usm = capabilities.pointers != 0;
-    found.is_stand_in = found.has_usm && !usm;
+    found.is_stand_in = capabilities.is_cpu && capabilities.pointers && !usm;
+    found.has_usm = usm || found.is_stand_in;
     if (found.is_stand_in)
         use_stand_ins();
     else if (usm) {

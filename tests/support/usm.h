@@ -1,5 +1,5 @@
-/* Functions of cl_intel_unified_shared_memory for tests: the device's own, or, where it has SVM and no USM, stand-ins made of SVM, so
- * that the library's side is tested there too. The library sees them through a table, with what the device answers.
+/* Functions of cl_intel_unified_shared_memory for tests: the device's own, or, on CPUs that have SVM and no USM, stand-ins made of SVM, so
+ * that the library's side is tested there too. Elsewhere the host must map coarse-grained SVM before it touches it, and USM it must not. The library sees them through a table, with what the device answers.
  *
  * Read first: cl_fixture.h, host/core/pointers.h.
  */

@@ -5,7 +5,7 @@
  *     diff_wa_tor_resume              the test
  *     diff_wa_tor_resume write PATH   run the world up to the checkpoint on the device that CLUMP_DEVICE names, and write it
  *
- * The second of these makes it. This one was made on PoCL 3.1; on an NVIDIA device by
+ * The second of these makes it. This one was made on an NVIDIA H100 (commit 831491d6), by
  *     CLUMP_DEVICE=NVIDIA build/tests/diff_wa_tor_resume write tests/diff/apps/wa-tor.clump
  * Where objects lay there is not in it, but their order is.
  *
