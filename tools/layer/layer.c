@@ -71,5 +71,6 @@ LAYER_EXPORT CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint count,
 
 /* After all of the program's own handlers, and those of objects of C++. OpenCL is not called any more. */
 static __attribute__((destructor)) void at_end(void) {
-    if (layer.target && !layer.is_child) layer_report();
+    if (!layer.target || layer.is_child) return;
+    layer_report();
 }

@@ -141,12 +141,14 @@ typedef struct layer_object {
     void *handle;              /* cl_mem, or the pointer of shared virtual memory */
     uint64_t bytes;            /* 0: memory of another object */
     uint64_t number;           /* the trace names it */
+    uintptr_t serial;          /* among all that have had its handle */
     layer_kind kind;
-    cl_uint references; /* of the program; 0: the driver still has need of it */
-    int has_callback;   /* the driver tells when it is gone */
-    layer_place place;  /* context NULL: not pooled */
-    cl_uint hidden;     /* references by sub-buffers which the driver would not count */
-    cl_uint maps;       /* of a pooled one */
+    cl_uint
+        references; /* of the program; 0: the driver still has need of it, or has not told its end yet */
+    int has_callback;  /* the driver tells when it is gone */
+    layer_place place; /* context NULL: not pooled */
+    cl_uint hidden;    /* references by sub-buffers which the driver would not count */
+    cl_uint maps;      /* of a pooled one */
     int frames;
     void *stack[LAYER_FRAMES];
 } layer_object;
@@ -154,6 +156,9 @@ typedef struct layer_object {
 /* Count memory that is about to be taken. 0: the limit does not allow it, which is counted. */
 int layer_bytes_reserve(uint64_t bytes);
 void layer_bytes_return(uint64_t bytes);
+
+/* What the program has released does not count any more, if it is not pooled: some drivers tell its end late. With the lock held. */
+void layer_objects_settle(void);
 
 /* Record an object whose bytes were reserved; it has one reference. `place`: NULL if it is not pooled.
  * 0: no host memory, or the driver does not tell of a pooled object's end; nothing was recorded then. */
@@ -240,6 +245,7 @@ typedef struct layer_state {
     layer_device *devices;
     layer_object **buckets;
     size_t bucket_count, object_count;
+    uintptr_t serials;
     uint64_t objects, bytes, bytes_peak; /* made so far; live */
     uint64_t limited;                    /* refused by the limit */
     int has_changed;                     /* since the last frame of the trace */

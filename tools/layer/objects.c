@@ -3,11 +3,25 @@
 
 #include "tools/layer/layer.h"
 
+void layer_objects_settle(void) {
+    for (size_t i = 0; i < layer.bucket_count; i++)
+        for (layer_object *o = layer.buckets[i]; o; o = o->next) {
+            if (o->references || o->place.context || !o->bytes) continue;
+            layer_trace_free(o);
+            layer.bytes -= o->bytes;
+            o->bytes = 0;
+        }
+}
+
 int layer_bytes_reserve(uint64_t bytes) {
     uint64_t limit = layer.settings.limit_bytes;
     if (layer.is_child) return 1;
     layer_lock();
     int is_allowed = !limit || (bytes <= limit && layer.bytes <= limit - bytes);
+    if (!is_allowed) {
+        layer_objects_settle();
+        is_allowed = bytes <= limit && layer.bytes <= limit - bytes;
+    }
     if (is_allowed) layer.bytes += bytes;
     layer.limited += !is_allowed;
     layer_unlock();
@@ -54,10 +68,12 @@ static int grow(void) {
     return 1;
 }
 
-static layer_object *take_out(const void *handle) {
+/* serial 0: whichever it is. */
+static layer_object *take_out(const void *handle, uintptr_t serial) {
     if (!layer.bucket_count) return NULL;
     layer_object **at = bucket_of(handle);
-    while (*at && (*at)->handle != handle) at = &(*at)->next;
+    while (*at && ((*at)->handle != handle || (serial && (*at)->serial != serial)))
+        at = &(*at)->next;
     layer_object *o = *at;
     if (!o) return NULL;
     *at = o->next;
@@ -79,18 +95,21 @@ static void forget(layer_object *o) {
     free(o);
 }
 
-/* The driver calls it before the handle is used for another object. */
+static void remove_serial(const void *handle, uintptr_t serial) {
+    if (layer.is_child) return;
+    layer_lock();
+    layer_object *o = take_out(handle, serial);
+    layer_unlock();
+    forget(o);
+}
+
+/* A driver may call it when another object has the handle: `user` is the serial of the one that ended. */
 static void CL_CALLBACK gone(cl_mem handle, void *user) {
-    (void)user;
-    layer_object_remove(handle);
+    remove_serial(handle, (uintptr_t)user);
 }
 
 void layer_object_remove(const void *handle) {
-    if (layer.is_child) return;
-    layer_lock();
-    layer_object *o = take_out(handle);
-    layer_unlock();
-    forget(o);
+    remove_serial(handle, 0);
 }
 
 int layer_object_add(layer_kind kind, void *handle, uint64_t bytes, const layer_place *place) {
@@ -99,10 +118,19 @@ int layer_object_add(layer_kind kind, void *handle, uint64_t bytes, const layer_
     *o = (layer_object){.handle = handle, .bytes = bytes, .kind = kind, .references = 1};
     if (place) o->place = *place;
     layer_place_note(o);
+    layer_lock();
+    o->serial = ++layer.serials;
+    layer_unlock();
     o->has_callback = kind != LAYER_SVM && layer.target->clSetMemObjectDestructorCallback(
-                                               handle, gone, NULL) == CL_SUCCESS;
+                                               handle, gone, (void *)o->serial) ==
+                                               CL_SUCCESS; /* NOLINT(performance-no-int-to-ptr) */
     layer_lock();
     int is_added = grow() && (o->has_callback || !place);
+    layer_object *before = is_added ? find(handle) : NULL; /* its end was not told yet */
+    if (before && !before->references)
+        before = take_out(handle, before->serial);
+    else
+        before = NULL;
     if (is_added) {
         layer_object **bucket = bucket_of(handle);
         o->next = *bucket;
@@ -113,6 +141,7 @@ int layer_object_add(layer_kind kind, void *handle, uint64_t bytes, const layer_
         layer_trace_alloc(o);
     }
     layer_unlock();
+    forget(before);
     if (!is_added) free(o);
     return is_added;
 }
@@ -130,7 +159,7 @@ void layer_object_release(const void *handle) {
     layer_lock();
     layer_object *o = find(handle);
     if (o && o->references) o->references--;
-    o = o && !o->references && !o->has_callback ? take_out(handle) : NULL;
+    o = o && !o->references && !o->has_callback ? take_out(handle, 0) : NULL;
     layer_unlock();
     forget(o);
 }

@@ -133,9 +133,14 @@ void layer_report(void) {
     static const char locked[] = "clump-layer: no report: a thread was inside of the layer\n";
     layer_text text = {0};
     int file = layer.settings.report;
-    if (file < 0) return;
+    if (file < 0 && layer.settings.trace < 0) return;
     if (!take_lock()) {
-        layer_write(file, locked, sizeof locked - 1);
+        if (file >= 0) layer_write(file, locked, sizeof locked - 1);
+        return;
+    }
+    layer_objects_settle();
+    if (file < 0) {
+        layer_unlock();
         return;
     }
     layer_text_add(&text,

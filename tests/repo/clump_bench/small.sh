@@ -19,6 +19,7 @@ small() {
         queues) echo objects=500 work=10 launches=3 ;;
         save-load) echo objects=20000 density=0.5 file="$folder/heap.clump" ;;
         extract) echo objects=20000 density=0.5 share=0.3 ;;
+        evict) echo objects=20000 ;;
         convert) echo objects=20000 density=0.5 to=aos ;;
         map) echo keys=5000 ;;
         vector) echo elements=20000 first=64 ;;
