@@ -210,8 +210,7 @@ clump_status clump_heap_save(clump_heap *heap, const clump_save_desc *desc,
     saving s = {.heap = heap};
     clump_status status = clumpi_away_refuse(heap, "clump_heap_save");
     if (status) return status;
-    status =
-        clumpi_stream_create(&s.stream, desc, "clump_heap_save", &c->allocator, &c->error);
+    status = clumpi_stream_create(&s.stream, desc, "clump_heap_save", &c->allocator, &c->error);
     if (status) return status;
     status = clumpi_heap_enter(heap);
     if (!status) status = clumpi_pieces_pack(&s.stream, desc->zstd_level);

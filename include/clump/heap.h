@@ -41,7 +41,8 @@ typedef struct clump_heap_desc {
     uint64_t
         buffer_bytes; /* the largest buffer: a larger heap has several. 0: one buffer, or, where the device
                                    gives none of that size, buffers of its allocation_bytes (context.h) */
-    uint64_t evictable_bytes; /* how much more than `bytes` objects may take, of which as much is evicted (evict.h). 0: nothing can
+    uint64_t
+        evictable_bytes; /* how much more than `bytes` objects may take, of which as much is evicted (evict.h). 0: nothing can
                                    be. Not with raw memory, checked, watch_handles, pool or buffer_bytes */
     uint32_t block_rows; /* rows of 64 objects of the smallest class in a block, 1 .. 64;
                                    0: chosen from `bytes`. Wide blocks allocate faster, narrow ones
