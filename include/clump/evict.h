@@ -32,14 +32,14 @@ extern "C" {
 /* Which blocks. All zero: all that have objects. */
 typedef struct clump_evict_desc {
     const char *class_name; /* of this class and its subclasses; NULL: of all */
-    const clump_ref
-        *refs; /* fetch: the blocks that have these objects; nulls and objects that are not evicted
-                               are passed over. Not together with class_name */
+    /* Fetch: the blocks that have these objects. Nulls, and objects that are not evicted, are passed over. Not together with
+     * class_name. */
+    const clump_ref *refs;
     uint64_t ref_count;
-    uint64_t
-        blocks; /* at most so many, those first whose counts have not changed for longest; 0: no limit */
-    uint32_t
-        age; /* evict: only blocks whose counts did not change in the last `age` calls of clump_heap_age_blocks() */
+    /* At most so many, those first whose counts have not changed for longest. 0: no limit. */
+    uint64_t blocks;
+    /* Evict: only blocks whose counts did not change in the last `age` calls of clump_heap_age_blocks(). */
+    uint32_t age;
 } clump_evict_desc;
 
 /* What a call moved, or what is evicted. */

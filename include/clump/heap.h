@@ -38,12 +38,12 @@ typedef struct clump_heap_desc {
                                    heap of raw memory only */
     uint64_t bytes;      /* all device memory the heap takes, metadata included */
     double device_share; /* instead of bytes: share of the device's memory, 0 < s <= 1 */
-    uint64_t
-        buffer_bytes; /* the largest buffer: a larger heap has several. 0: one buffer, or, where the device
-                                   gives none of that size, buffers of its allocation_bytes (context.h) */
-    uint64_t
-        evictable_bytes; /* how much more than `bytes` objects may take, of which as much is evicted (evict.h). 0: nothing can
-                                   be. Not with raw memory, checked, watch_handles, pool or buffer_bytes */
+    /* The largest buffer: a larger heap has several. 0: one buffer, or, where the device gives none of that size, buffers of its
+     * allocation_bytes (context.h). */
+    uint64_t buffer_bytes;
+    /* How much more than `bytes` objects may take, of which as much is evicted (evict.h). 0: nothing can be. Not with raw memory,
+     * checked, watch_handles, pool or buffer_bytes. */
+    uint64_t evictable_bytes;
     uint32_t block_rows; /* rows of 64 objects of the smallest class in a block, 1 .. 64;
                                    0: chosen from `bytes`. Wide blocks allocate faster, narrow ones
                                    fragment less */
