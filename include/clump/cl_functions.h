@@ -117,6 +117,7 @@
       (cl_command_queue, void *, const void *, size_t, size_t, cl_uint, const cl_event *,          \
        cl_event *))
 
+/* All that a device may lack. */
 #define CLUMP_CL_OPTIONAL_LIST(X)                                                                  \
     CLUMP_CL_SVM_LIST(X)                                                                           \
     CLUMP_CL_USM_LIST(X)
