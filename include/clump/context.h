@@ -11,6 +11,8 @@
  * other, so the device may run two heaps at the same time, each on a queue of its own. A call that works on two heaps is in
  * the order of both; one that blocks has waited for all commands of these. Not ordered by the library are buffers of the caller that two heaps
  * use, and commands of the caller: clump_sync says how.
+ * As long as the context has one queue, it does not tell apart what different heaps have there: a heap that leaves it for a second
+ * one waits for all that is in it, held back by an event or not.
  * The library flushes a queue where another one waits for it, and where a call blocks.
  * One queue costs two comparisons in each call. A heap that changes its queue costs two markers and a flush each time; heaps that take turns on one queue of
  * several cost a marker each time; calling clump_context_set_queue() costs the look for the queue among those in use.

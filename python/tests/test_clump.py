@@ -241,6 +241,10 @@ class Launches(Case):
         gate, other = self.gate(), cl.CommandQueue(QUEUE.context)
         held, free = self.fresh(10), self.fresh(10)
         self.assertEqual(CONTEXT.queue, QUEUE)
+        # The context has to know of two queues before commands are held: it does not tell heaps apart on its only one.
+        CONTEXT.queue = other
+        self.assertEqual(free.reduce(self.kernel("total"), np.float32), np.float32(22.5))
+        CONTEXT.queue = QUEUE
         held.do_all(self.kernel("crack"), np.uint32(1), wait_for=[gate])
         try:
             CONTEXT.queue = other
