@@ -9,7 +9,7 @@
  * freeing it is reported and does nothing, as with a reference that names no object. A field of it reads as what anybody wrote last to a field
  * of an evicted object: the memory of no object. A program built with `checked` reports such an access (BAD_ACCESS). Counts and copies
  * of fields leave evicted objects out; clump_heap_get_evicted() counts them. Evicted objects can refer to others and be
- * referred to. So compaction, collection and all that saves, converts or takes out objects are refused until everything was fetched.
+ * referred to. So compaction, collection and all that saves or takes out objects are refused until everything was fetched. Such a heap is not converted (convert.h).
  *
  * All that can fail is done before anything is changed: after an error the heap is as before.
  *

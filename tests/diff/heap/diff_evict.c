@@ -482,6 +482,17 @@ static void seen(void **state) {
     assert_int_equal(report.errors[CLUMP_DEVICE_BAD_REFERENCE].count +
                          report.errors[CLUMP_DEVICE_DOUBLE_FREE].count,
                      1);
+    clump_program *checked =
+        cl_fixture_program(&on, w.heap, source, NULL, &(cl_fixture_build){.checked = 1});
+    clump_kernel *spoil = cl_fixture_kernel(&on, checked, "spoil");
+    SET_ARG(&on, spoil, 0, w.refs);
+    SET_ARG(&on, spoil, 1, one);
+    CHECK_OK(&on, clump_launch(w.heap, spoil, 64, 64, NULL));
+    CHECK_STATUS(&on, clump_heap_fetch_errors(w.heap, &report), CLUMP_ERR_DEVICE);
+    assert_int_equal(report.errors[CLUMP_DEVICE_BAD_ACCESS].count,
+                     5); /* one for each store */
+    clump_kernel_destroy(spoil);
+    clump_program_destroy(checked);
     uint32_t value = 0;
     cl_fixture_expect_words(
         clump_context_get_error(on.clump),
