@@ -489,8 +489,7 @@ static void seen(void **state) {
     SET_ARG(&on, spoil, 1, one);
     CHECK_OK(&on, clump_launch(w.heap, spoil, 64, 64, NULL));
     CHECK_STATUS(&on, clump_heap_fetch_errors(w.heap, &report), CLUMP_ERR_DEVICE);
-    assert_int_equal(report.errors[CLUMP_DEVICE_BAD_ACCESS].count,
-                     5); /* one for each store */
+    assert_int_equal(report.errors[CLUMP_DEVICE_BAD_ACCESS].count, 5); /* one for each store */
     clump_kernel_destroy(spoil);
     clump_program_destroy(checked);
     uint32_t value = 0;
