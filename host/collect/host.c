@@ -48,7 +48,7 @@ static void find_blocks(host_mark *m) {
     uint32_t first = h->first_block, end = h->block_end;
     while (first < end && !m->states[first]) first++;
     while (end > first && !m->states[end - 1]) end--;
-    uint64_t block_bytes = (uint64_t)h->block_granules * h->granule_bytes;
+    uint64_t block_bytes = clumpi_block_bytes(m->heap);
     m->from = first * block_bytes;
     m->bytes = (end - first) * block_bytes;
 }

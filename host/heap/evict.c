@@ -63,16 +63,12 @@ typedef struct moving {
 } moving;
 enum { SWAPS, BLOCKS, RECORDS };
 
-static uint64_t block_bytes(const clump_heap *heap) {
-    return (uint64_t)heap->layout.granule_bytes * heap->layout.block_granules;
-}
-
 /* Words of bitmaps and of a state; and of a whole record, a multiple of 64 bytes. */
 static uint32_t head_words(const clump_heap *heap) {
     return 2 * heap->layout.block_granules + 1;
 }
 static uint32_t record_words(const clump_heap *heap) {
-    return (uint32_t)((block_bytes(heap) / 4 + head_words(heap) + 15) / 16 * 16);
+    return (uint32_t)((clumpi_block_bytes(heap) / 4 + head_words(heap) + 15) / 16 * 16);
 }
 
 /* Blocks of a piece, and pieces of a call. */
@@ -85,7 +81,7 @@ static uint32_t piece_count(const moving *m) {
 }
 
 static clumpi_u32 state_of(const clump_heap *heap, const record *r) {
-    return r->words[block_bytes(heap) / 4 + head_words(heap) - 1];
+    return r->words[clumpi_block_bytes(heap) / 4 + head_words(heap) - 1];
 }
 
 static void forget(clump_heap *heap, record *r) {
@@ -321,7 +317,7 @@ static clump_status swap_all(moving *m, clumpi_u32 has_heads) {
 static clump_status write_heads(moving *m) {
     clump_heap *heap = m->heap;
     const clump_allocator *a = &heap->context->allocator;
-    const size_t words = head_words(heap), before = block_bytes(heap) / 4;
+    const size_t words = head_words(heap), before = clumpi_block_bytes(heap) / 4;
     uint32_t *heads = clumpi_alloc(a, m->count * words * 4);
     if (!heads) return no_memory(m);
     for (uint32_t i = 0; i < m->count; i++)
@@ -335,7 +331,7 @@ static clump_status write_heads(moving *m) {
 static void count_block(moving *m, clumpi_u32 state) {
     m->report.objects += state & CLUMPI_CREDIT_MASK;
     m->report.blocks++;
-    m->report.bytes += block_bytes(m->heap);
+    m->report.bytes += clumpi_block_bytes(m->heap);
 }
 
 static void keep_records(moving *m) {

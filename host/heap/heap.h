@@ -205,6 +205,11 @@ static inline clump_status clumpi_heap_enter(clump_heap *heap) {
     return clumpi_order_enter(heap->context, &heap->order);
 }
 
+/* Bytes of a block. */
+static inline uint64_t clumpi_block_bytes(const clump_heap *heap) {
+    return (uint64_t)heap->layout.granule_bytes * heap->layout.block_granules;
+}
+
 /* ---- heap.c ---- */
 
 /* The class of that name, or words that there is none. */

@@ -14,13 +14,10 @@
  */
 #include "heap/heap.h"
 
-static uint64_t block_bytes(const clump_heap *heap) {
-    return (uint64_t)heap->geometry.header.granule_bytes * heap->geometry.header.block_granules;
-}
-
 uint64_t clumpi_segment_bytes(const clump_heap *heap) {
-    if (heap->geometry.frames) return heap->geometry.frames * block_bytes(heap);
-    return heap->segment_blocks ? heap->segment_blocks * block_bytes(heap) : heap->geometry.bytes;
+    if (heap->geometry.frames) return heap->geometry.frames * clumpi_block_bytes(heap);
+    return heap->segment_blocks ? heap->segment_blocks * clumpi_block_bytes(heap)
+                                : heap->geometry.bytes;
 }
 
 clump_status clumpi_buffers_touch(clump_heap *heap) {
@@ -87,7 +84,8 @@ typedef struct place {
 /* Where `bytes` bytes from an offset on begin. */
 static clump_status find(const clump_heap *heap, uint64_t offset, uint64_t bytes, place *p) {
     const int is_away = heap->geometry.frames != 0;
-    uint64_t step = is_away ? block_bytes(heap) : clumpi_segment_bytes(heap), k = offset / step;
+    uint64_t step = is_away ? clumpi_block_bytes(heap) : clumpi_segment_bytes(heap),
+             k = offset / step;
     clumpi_u64 move = 0;
     *p = (place){heap->buffer, offset, bytes};
     if (p->bytes > step - offset % step) p->bytes = step - offset % step;
