@@ -12,6 +12,7 @@
  */
 #include <CL/cl.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,9 +71,29 @@ static cl_event new_gate(cl_context context) {
 
 /* ---- Questions -------------------------------------------------------------------------------- */
 
-static void ask_context(const char *when, cl_context context) {
+/* A driver may let go of the objects of a command after it told that the command is complete: the program waits until it
+ * did, so that the output does not depend on time. */
+#define WAIT_MS 2000
+
+static cl_uint context_references(cl_context context) {
     cl_uint count = 0;
     OK(clGetContextInfo(context, CL_CONTEXT_REFERENCE_COUNT, sizeof count, &count, NULL));
+    return count;
+}
+static cl_uint references(cl_mem object) {
+    cl_uint count = 0;
+    OK(clGetMemObjectInfo(object, CL_MEM_REFERENCE_COUNT, sizeof count, &count, NULL));
+    return count;
+}
+static void wait_for_references(cl_mem object, cl_uint count) {
+    for (int i = 0; i < WAIT_MS && references(object) != count; i++) usleep(1000);
+}
+static void wait_for_context(cl_context context, cl_uint count) {
+    for (int i = 0; i < WAIT_MS && context_references(context) != count; i++) usleep(1000);
+}
+
+static void ask_context(const char *when, cl_context context) {
+    cl_uint count = context_references(context);
     printf("context, %s: %u references\n", when, count);
 }
 
@@ -120,13 +141,17 @@ static void ask(const char *when, cl_mem buffer, cl_context context, cl_mem pare
                              : "another");
 }
 
-static int calls_made;
+static atomic_int ends_told;
 static void CL_CALLBACK note_end(cl_mem object, void *user) {
     (void)object;
-    printf("ended: %s, call %d\n", (const char *)user, ++calls_made);
+    printf("ended: %s\n", (const char *)user);
+    atomic_fetch_add(&ends_told, 1); /* after the line is written */
 }
 static void note(cl_mem object, const char *words) {
     OK(clSetMemObjectDestructorCallback(object, note_end, (void *)(size_t)words));
+}
+static void wait_for_ends(int count) {
+    for (int i = 0; i < WAIT_MS && atomic_load(&ends_told) < count; i++) usleep(1000);
 }
 
 /* ---- same ------------------------------------------------------------------------------------- */
@@ -227,6 +252,7 @@ static void same_sub_buffers(cl_context context, cl_command_queue queue) {
     OK(clReleaseMemObject(parent));
     printf("the parent is released\n");
     OK(clReleaseMemObject(sub));
+    wait_for_ends(3);
 }
 
 /* The contents of a buffer as a number. */
@@ -374,10 +400,12 @@ static void same_commands(cl_context context, cl_command_queue queue, int of_buf
     void *mapped = clEnqueueMapBuffer(queue, b, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 512, 1024, 0,
                                       NULL, NULL, &code);
     OK(code);
-    ask("mapped", b, context, NULL, NULL);
+    ask_number(b, "mapped: maps", CL_MEM_MAP_COUNT);
+    printf("\n");
     memset(mapped, 77, 1024);
     OK(clEnqueueUnmapMemObject(queue, b, mapped, 0, NULL, NULL));
     OK(clFinish(queue));
+    wait_for_references(b, 1);
     ask("unmapped", b, context, NULL, NULL);
     printf("mapped: %x\n", sum_of(queue, b, BYTES));
     same_rectangles(queue, a, b);
@@ -398,6 +426,7 @@ static void same_commands(cl_context context, cl_command_queue queue, int of_buf
     OK(clReleaseMemObject(b));
     OK(clReleaseMemObject(c));
     OK(clFinish(queue));
+    wait_for_ends(4);
 }
 
 static void same(int of_buffers) {
@@ -408,8 +437,10 @@ static void same(int of_buffers) {
     ask_context("with a queue", context);
     same_flags(context);
     ask_context("after buffers", context);
+    cl_uint before = context_references(context);
     same_sub_buffers(context, queue);
     same_commands(context, queue, of_buffers);
+    wait_for_context(context, before);
     ask_context("after commands", context);
     cl_mem kept[3];
     for (int i = 0; i < 3; i++) kept[i] = new_buffer(context, 0, 100000 + (size_t)i, NULL);
@@ -433,8 +464,8 @@ static void same(int of_buffers) {
         printf("  %x\n", sum_of(queue, kept[i], 1 << 16));
         note(kept[i], "one that outlived its context's last reference");
         OK(clReleaseMemObject(kept[i]));
+        wait_for_ends(5 + i);
     }
-    for (int i = 0; i < 2000 && calls_made < 7; i++) usleep(1000); /* a driver may tell later */
     OK(clReleaseCommandQueue(queue));
 }
 
