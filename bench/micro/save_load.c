@@ -8,6 +8,8 @@
  *     bus_read_us, bus_write_us   as many bytes from and to a buffer of the device, through memory for transfers
  *     out_us, in_us         as many bytes written to and read from the same kind of place: a file with fsync(), or memory
  *
+ * Memory is copied by `threads` threads, in out_us and in_us as in the functions that the library calls.
+ *
  * The floor of save_us is the longer of bus_read_us and out_us, as if both went on at the same time. Before a file is read its
  * pages are dropped from memory, as far as the system does what it is asked for (posix_fadvise).
  *
@@ -27,9 +29,10 @@
 #include "bench/harness/hash.clh"
 #include "bench/harness/registry.h"
 #include "clump/save.h"
+#include "copier.h"
 #include "rig.h"
 
-#define AT_ONCE (4u << 20) /* bytes of one read() or write(), as in a saved heap */
+#define AT_ONCE (16u << 20) /* bytes of one read() or write(), as in a saved heap */
 #define OBJECT_BYTES 56u
 
 enum { INIT, THIN, LINK, VERIFY, KERNEL_COUNT };
@@ -41,8 +44,10 @@ typedef struct saver {
     const char *file; /* "": memory */
     char plain[BENCH_TEXT_BYTES + 8];
     int level;
+    uint32_t piece; /* bytes; 0: the library's choice */
     uint64_t bytes; /* of the saved heap */
     uint8_t *memory, *other;
+    copier *copier;  /* between these and the library */
     size_t room, at; /* of `memory`; written or read so far */
     cl_mem there;    /* as many bytes on the device; NULL before the first round */
 } saver;
@@ -52,7 +57,7 @@ typedef struct saver {
 static int keep(void *user, const void *data, size_t bytes) {
     saver *s = user;
     if (bytes > s->room - s->at) return ENOSPC;
-    memcpy(s->memory + s->at, data, bytes);
+    copier_copy(s->copier, s->memory + s->at, data, bytes);
     s->at += bytes;
     return 0;
 }
@@ -60,7 +65,7 @@ static int keep(void *user, const void *data, size_t bytes) {
 static size_t give(void *user, void *data, size_t bytes) {
     saver *s = user;
     if (bytes > s->bytes - s->at) bytes = s->bytes - s->at;
-    memcpy(data, s->memory + s->at, bytes);
+    copier_copy(s->copier, data, s->memory + s->at, bytes);
     s->at += bytes;
     return bytes;
 }
@@ -102,7 +107,7 @@ static int plain_file(saver *s, int out, double *us) {
 static int plain_place(saver *s, int out, double *us) {
     if (is_file(s)) return plain_file(s, out, us);
     double begin = bench_now_us();
-    memcpy(s->other, s->memory, (size_t)s->bytes);
+    copier_copy(s->copier, s->other, s->memory, (size_t)s->bytes);
     *us = bench_now_us() - begin;
     return 0;
 }
@@ -143,6 +148,7 @@ static int save(saver *s, double *us) {
     clump_save_desc desc = {.path = is_file(s) ? s->file : NULL,
                             .write = is_file(s) ? NULL : keep,
                             .user = s,
+                            .piece_bytes = s->piece,
                             .zstd_level = s->level};
     s->at = 0;
     double begin = bench_now_us();
@@ -260,6 +266,7 @@ static int make_memory(saver *s) {
     s->room = is_file(s) ? AT_ONCE : (size_t)s->live * (OBJECT_BYTES + 1) + (1u << 20);
     s->memory = malloc(s->room);
     s->other = malloc(is_file(s) ? 1 : s->room);
+    if (!s->copier) return bench_error_set(s->rig.error, "the threads for copies cannot be made");
     if (!s->memory || !s->other) return bench_error_set(s->rig.error, "out of memory");
     memset(s->memory, 1, s->room); /* its pages are there */
     if (!is_file(s)) memset(s->other, 1, s->room);
@@ -273,7 +280,9 @@ static int begin(void *self, bench_env *env, const bench_values *values, bench_r
     *s = (saver){.rig.error = &results->error,
                  .objects = (uint32_t)bench_int(values, "objects"),
                  .file = bench_text(values, "file"),
-                 .level = (int)bench_int(values, "zstd")};
+                 .level = (int)bench_int(values, "zstd"),
+                 .piece = (uint32_t)bench_int(values, "piece_kb") << 10,
+                 .copier = copier_create((uint32_t)bench_int(values, "threads"))};
     snprintf(s->plain, sizeof s->plain, "%s.plain", s->file);
     uint64_t heap_bytes = (uint64_t)bench_int(values, "heap_mb") << 20;
     if (heap_bytes == 0)
@@ -305,12 +314,15 @@ static void end(void *self) {
     bench_rig_release(&s->rig);
     free(s->memory);
     free(s->other);
+    copier_destroy(s->copier);
 }
 
 static const bench_param params[] = {
     {"objects", BENCH_INT, "1000000", "objects made", 1, 1u << 30, NULL},
     {"density", BENCH_FLOAT, "1", "share of them that is left alive", 0, 1, NULL},
     {"file", BENCH_STRING, "", "where to; without: memory of the host", 0, 0, NULL},
+    {"threads", BENCH_INT, "1", "that copy to and from the memory of the host", 1, 64, NULL},
+    {"piece_kb", BENCH_INT, "0", "of a piece; 0: the library's choice", 0, 65536, NULL},
     {"zstd", BENCH_INT, "0", "level of packing; 0: none", 0, 22, NULL},
     BENCH_RIG_HEAP_PARAMS,
     {NULL, BENCH_INT, NULL, NULL, 0, 0, NULL}};

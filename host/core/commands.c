@@ -130,6 +130,50 @@ clump_status clumpi_write(clump_context *c, cl_mem buffer, uint64_t offset, uint
     return status;
 }
 
+/* The event of a transfer that was started is the caller's, and on an out-of-order queue what comes next waits for it, too. */
+static clump_status started(clump_context *c, const char *what, uint64_t bytes, cl_event *event) {
+    cl_int code = c->cl.RetainEvent(*event);
+    if (code) {
+        c->cl.ReleaseEvent(*event);
+        *event = NULL;
+        (void)c->cl.Finish(c->on->queue); /* it uses memory of the caller's */
+        return clumpi_fail_cl(&c->error, "clRetainEvent", code, "%s", what);
+    }
+    return transferred(c, what, bytes, *event);
+}
+
+clump_status clumpi_read_start(clump_context *c, cl_mem buffer, uint64_t offset, uint64_t bytes,
+                               void *data, cl_event *event) {
+    *event = NULL;
+    cl_int code =
+        c->cl.EnqueueReadBuffer(c->on->queue, buffer, CL_FALSE, offset, bytes, data,
+                                c->on->last ? 1 : 0, c->on->last ? &c->on->last : NULL, event);
+    if (code)
+        return clumpi_fail_cl(&c->error, "clEnqueueReadBuffer", code, "%llu bytes at %llu",
+                              (unsigned long long)bytes, (unsigned long long)offset);
+    return started(c, "read", bytes, event);
+}
+
+clump_status clumpi_write_start(clump_context *c, cl_mem buffer, uint64_t offset, uint64_t bytes,
+                                const void *data, cl_event *event) {
+    *event = NULL;
+    cl_int code =
+        c->cl.EnqueueWriteBuffer(c->on->queue, buffer, CL_FALSE, offset, bytes, data,
+                                 c->on->last ? 1 : 0, c->on->last ? &c->on->last : NULL, event);
+    if (code)
+        return clumpi_fail_cl(&c->error, "clEnqueueWriteBuffer", code, "%llu bytes at %llu",
+                              (unsigned long long)bytes, (unsigned long long)offset);
+    return started(c, "write", bytes, event);
+}
+
+clump_status clumpi_transfer_wait(clump_context *c, cl_event *event) {
+    if (!*event) return CLUMP_OK;
+    cl_int code = c->cl.WaitForEvents(1, event);
+    c->cl.ReleaseEvent(*event);
+    *event = NULL;
+    return code ? clumpi_fail_cl(&c->error, "clWaitForEvents", code, "a transfer") : CLUMP_OK;
+}
+
 /* NVIDIA's fill has been seen to fail or hang from 2 GiB on (inducer/pyopencl issue 395). */
 #define CLEAR_BYTES_MOST (UINT64_C(256) << 20)
 
@@ -185,6 +229,34 @@ clump_status clumpi_buffer_create(clump_context *c, uint64_t bytes, const char *
 void clumpi_buffer_release(clump_context *c, cl_mem *buffer) {
     if (*buffer) c->cl.ReleaseMemObject(*buffer);
     *buffer = NULL;
+}
+
+clump_status clumpi_transfer_memory(clump_context *c, uint64_t bytes, const char *what,
+                                    cl_mem *buffer, void **memory) {
+    cl_int code = CL_SUCCESS;
+    *memory = NULL;
+    *buffer = c->cl.CreateBuffer(c->context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, bytes, NULL,
+                                 &code);
+    if (code) {
+        *buffer = NULL;
+        return clumpi_fail_cl(&c->error, "clCreateBuffer", code,
+                              "%llu bytes of memory for transfers of %s", (unsigned long long)bytes,
+                              what);
+    }
+    *memory = c->cl.EnqueueMapBuffer(c->on->queue, *buffer, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0,
+                                     bytes, 0, NULL, NULL, &code);
+    if (!code) return CLUMP_OK;
+    *memory = NULL;
+    clumpi_buffer_release(c, buffer);
+    return clumpi_fail_cl(&c->error, "clEnqueueMapBuffer", code,
+                          "%llu bytes of memory for transfers of %s", (unsigned long long)bytes,
+                          what);
+}
+
+void clumpi_transfer_memory_release(clump_context *c, cl_mem *buffer, void *memory) {
+    if (*buffer && memory)
+        (void)c->cl.EnqueueUnmapMemObject(c->on->queue, *buffer, memory, 0, NULL, NULL);
+    clumpi_buffer_release(c, buffer);
 }
 
 clump_status clumpi_finish(clump_context *c) {

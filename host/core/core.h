@@ -139,6 +139,18 @@ clump_status clumpi_read(clump_context *c, cl_mem buffer, uint64_t offset, uint6
                          void *data);
 clump_status clumpi_write(clump_context *c, cl_mem buffer, uint64_t offset, uint64_t bytes,
                           const void *data);
+/* The same without blocking: *event is the caller's, and NULL after a failure; `data` is in use until it has been waited for. */
+clump_status clumpi_read_start(clump_context *c, cl_mem buffer, uint64_t offset, uint64_t bytes,
+                               void *data, cl_event *event);
+clump_status clumpi_write_start(clump_context *c, cl_mem buffer, uint64_t offset, uint64_t bytes,
+                                const void *data, cl_event *event);
+/* Wait for it, and release it. *event is NULL then. If it was NULL, nothing. */
+clump_status clumpi_transfer_wait(clump_context *c, cl_event *event);
+/* Host memory that the device's transfers reach without a copy in between. It stays mapped, and is never an argument of a
+ * kernel. Both are NULL after a failure. It is released when no transfer uses it any more. */
+clump_status clumpi_transfer_memory(clump_context *c, uint64_t bytes, const char *what,
+                                    cl_mem *buffer, void **memory);
+void clumpi_transfer_memory_release(clump_context *c, cl_mem *buffer, void *memory);
 /* Fill with zeros; does not block. offset and bytes are multiples of 4. */
 clump_status clumpi_clear(clump_context *c, cl_mem buffer, uint64_t offset, uint64_t bytes);
 /* One word, likewise. */

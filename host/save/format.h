@@ -25,11 +25,12 @@ typedef struct clumpi_stream {
     int (*write)(void *user, const void *data, size_t bytes);
     size_t (*read)(void *user, void *data, size_t bytes);
     void *user;
-    uint64_t bytes;  /* read or written so far */
-    uint64_t chain;  /* checksum of the last head of a piece (pieces.c) */
-    uint32_t pieces; /* so far */
-    int level;       /* of zstd, by which pieces are packed; 0: they are not */
-    uint8_t *packed; /* a piece as it is stored, if it is packed */
+    uint64_t bytes;   /* read or written so far */
+    uint32_t version; /* of a stream that is read */
+    uint64_t chain;   /* checksum of the last head of a piece (pieces.c) */
+    uint32_t pieces;  /* so far */
+    int level;        /* of zstd, by which pieces are packed; 0: they are not */
+    uint8_t *packed;  /* a piece as it is stored, if it is packed */
     size_t packed_room;
     clump_progress_fn progress;
     uint64_t done, all; /* of the values, in bytes */
@@ -59,10 +60,10 @@ clump_status clumpi_stream_progress(clumpi_stream *s, uint64_t bytes);
 
 /* ---- pieces.c ---- */
 
-#define CLUMPI_SAVE_VERSION 1u
+#define CLUMPI_SAVE_VERSION 2u
 #define CLUMPI_PIECE_LEAST 4096u
 #define CLUMPI_PIECE_MOST (64u << 20)
-#define CLUMPI_PIECE_DEFAULT (4u << 20)
+#define CLUMPI_PIECE_DEFAULT (16u << 20)
 
 #define CLUMPI_KIND(a, b, c, d)                                                                    \
     ((uint32_t)(a) | (uint32_t)(b) << 8 | (uint32_t)(c) << 16 | (uint32_t)(d) << 24)
@@ -80,7 +81,7 @@ typedef struct clumpi_piece {
     uint32_t number;  /* of the piece, from 0 on */
     uint32_t bytes;   /* of its content */
     uint32_t stored;  /* that the file has of them: the same, or fewer if zstd packed them */
-    uint64_t content; /* checksum of what is stored */
+    uint64_t content; /* checksum of what is stored (cl/save/hash.h); in version 1 XXH64 of it */
     uint64_t chain;   /* of the words before, seeded with that of the head of the piece before */
 } clumpi_piece;
 
@@ -91,10 +92,20 @@ clump_status clumpi_pieces_pack(clumpi_stream *s, int level);
 clump_status clumpi_begin_write(clumpi_stream *s);
 clump_status clumpi_begin_read(clumpi_stream *s);
 
+/* sums: of the content's chunks, if somebody has computed them; or NULL. */
 clump_status clumpi_piece_write(clumpi_stream *s, uint32_t kind, const void *content,
-                                uint32_t bytes);
+                                uint32_t bytes, const uint64_t *sums);
 /* The next piece, which must be of that kind and size. */
 clump_status clumpi_piece_read(clumpi_stream *s, uint32_t kind, void *content, uint32_t bytes);
+/* The same in two steps, for a caller who computes the sums elsewhere: the content is not to be used before they were compared. */
+typedef struct clumpi_fetched {
+    clumpi_piece piece;
+    uint64_t at; /* byte of the stream at which it begins */
+    int is_open; /* 1: its checksum was not compared yet */
+} clumpi_fetched;
+clump_status clumpi_piece_fetch(clumpi_stream *s, uint32_t kind, void *content, uint32_t bytes,
+                                clumpi_fetched *fetched);
+clump_status clumpi_piece_compare(clumpi_stream *s, clumpi_fetched *fetched, const uint64_t *sums);
 /* The same of any size up to `most`. *content is the caller's to free, or NULL. */
 clump_status clumpi_piece_read_any(clumpi_stream *s, uint32_t kind, uint32_t most,
                                    uint8_t **content, uint32_t *bytes);
@@ -149,7 +160,7 @@ typedef struct clumpi_saved_column {
 /* Begin with one that is all zero. 0: there is no other. */
 int clumpi_saved_next(const clump_saved *saved, clumpi_saved_column *column);
 uint64_t clumpi_saved_value_bytes(const clump_saved *saved);
-/* Bytes of the largest piece of words or values. */
+/* Bytes of the largest piece of words or values that there is, at least CLUMPI_PIECE_LEAST. */
 uint32_t clumpi_saved_piece_most(const clump_saved *saved);
 /* References of a buffer, or handles, in the next piece, if so many are left. */
 uint32_t clumpi_saved_words_at_once(const clump_saved *saved, uint64_t left);

@@ -1,7 +1,6 @@
-/* XXH64, the checksum of saved heaps. Y. Collet's algorithm: github.com/Cyan4973/xxHash, doc/xxhash_spec.md, 0.2.0.
+/* Checksums of saved heaps, computed by the host. cl/save/hash.h says what they are.
  *
- * Chosen for its speed on all processors without instructions of their own (four products at once), so that
- * it costs less than disk and bus. Read first: nothing.
+ * Read first: cl/save/hash.h.
  */
 #ifndef CLUMPI_HASH_H
 #define CLUMPI_HASH_H
@@ -9,6 +8,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cl/save/hash.h"
+
+/* XXH64. */
 uint64_t clumpi_hash64(uint64_t seed, const void *data, size_t bytes);
+
+/* Of a content: from it, or from the sums of its chunks. */
+uint64_t clumpi_content_sum(const void *content, uint32_t bytes);
+uint64_t clumpi_sum_of_sums(const uint64_t *sums, uint32_t bytes);
 
 #endif

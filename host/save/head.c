@@ -38,7 +38,8 @@ clump_status clumpi_head_write(clumpi_stream *s, const clump_saved *saved) {
     if (schema.failed || head.failed)
         status =
             clumpi_fail(s->error, CLUMP_ERR_MEMORY, "no host memory for the head of a saved heap");
-    if (!status) status = clumpi_piece_write(s, CLUMPI_KIND_HEAD, head.data, (uint32_t)head.bytes);
+    if (!status)
+        status = clumpi_piece_write(s, CLUMPI_KIND_HEAD, head.data, (uint32_t)head.bytes, NULL);
     clumpi_free(s->allocator, schema.data);
     clumpi_free(s->allocator, head.data);
     return status;

@@ -1,10 +1,13 @@
 /* Loading a heap (clump/save.h).
  *
+ * A piece is read from the stream and brought to the device, which computes the sums of its chunks. Meanwhile the piece before is compared
+ * with its checksum, and then used.
+ *
  * Invariant: nothing of the caller's changes before all of the file was read and compared. Objects are made and filled before
  * that, in a heap that had none; if the rest of the file is not right they go again, and nobody has seen them. Registered buffers, handles
  * and reserved slots change at the end.
  *
- * Read first: format.h, heap/dense.h. save.c has the other direction.
+ * Read first: format.h, staging.h, heap/dense.h. save.c has the other direction.
  */
 #include <string.h>
 
@@ -12,8 +15,20 @@
 #include "heap/match.h"
 #include "save/format.h"
 #include "save/parts.h"
+#include "save/staging.h"
 
 #define NEW_MOST (UINT64_C(1) << 31) /* objects of one do-new */
+
+/* A piece that is on its way to the device, and what it is for. */
+typedef struct coming {
+    clumpi_fetched fetched;
+    uint32_t bytes;     /* 0: there is none */
+    clump_field_info f; /* in the heap's schema; of values */
+    uint32_t class_id;  /* of the heap; 0: references of a registered buffer */
+    cl_mem outside;     /* which go there */
+    uint64_t from;      /* objects or references before it */
+    uint32_t n;         /* that it has */
+} coming;
 
 typedef struct loading {
     clump_heap *heap;
@@ -26,9 +41,9 @@ typedef struct loading {
     cl_mem *outside;           /* of each: its references, until the end */
     clump_ref *handles;        /* NULL if there is none */
     uint8_t *live;             /* of each handle: is it in use? */
-    uint8_t *piece;            /* as it was read, */
-    cl_mem values;             /* and on the device */
-    int is_changed;            /* the heap may have objects */
+    clumpi_staging staging;
+    coming coming;  /* in the place whose turn it is not */
+    int is_changed; /* the heap may have objects */
     clump_load_report report;
 } loading;
 
@@ -92,12 +107,10 @@ static clump_status check_registered(loading *l, int without) {
 static clump_status open_memory(loading *l) {
     clump_context *c = l->heap->context;
     const uint32_t most = clumpi_saved_piece_most(&l->saved);
-    clump_status status = clumpi_buffer_create(c, most, "a piece of a saved heap", &l->values);
-    l->piece = clumpi_alloc(&c->allocator, most);
+    clump_status status = clumpi_staging_open(&l->staging, c, most);
     l->outside = clumpi_alloc(&c->allocator, l->registered_count * sizeof *l->outside);
-    if (!status && (!l->piece || !l->outside))
-        status = clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for a piece of %u bytes",
-                             most);
+    if (!status && !l->outside)
+        status = clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for registered buffers");
     for (uint32_t i = 0; i < l->registered_count && !status; i++)
         if (l->saved.registered_counts[i])
             status = clumpi_buffer_create(c, l->saved.registered_counts[i] * sizeof(clump_ref),
@@ -165,39 +178,72 @@ static clump_status check_refs(loading *l, const clumpi_saved_column *column,
                : CLUMP_OK;
 }
 
-/* The next piece, to the device. */
-static clump_status read_piece(loading *l, uint32_t kind, uint32_t bytes) {
-    clump_status status = clumpi_piece_read(&l->stream, kind, l->piece, bytes);
-    return status ? status : clumpi_write(l->heap->context, l->values, 0, bytes, l->piece);
+/* What has come is what was saved: it goes to its objects, or to the references of a buffer. */
+static clump_status use_values(loading *l, const coming *n, cl_mem values) {
+    const uint32_t words = n->bytes / (uint32_t)sizeof(clump_ref);
+    clump_class_info to;
+    clump_status status = CLUMP_OK;
+    if (n->f.type == CLUMP_TYPE_REF) {
+        clump_schema_get_class(l->heap->schema, n->f.ref_class, &to);
+        status = clumpi_dense_to_refs(&l->dense, to.id, to.last, values, words);
+    }
+    return status ? status
+                  : clumpi_dense_write(&l->dense, n->class_id, &n->f, n->from, n->n, values);
 }
 
-static clump_status load_piece(loading *l, const clumpi_saved_column *column,
-                               const clump_field_info *f, uint64_t from, uint32_t n) {
-    const uint32_t id = l->match.class_of[column->class_info.id], bytes = n * column->object_bytes;
-    clump_class_info to;
-    clump_status status = read_piece(l, CLUMPI_KIND_VALUES, bytes);
-    if (!status && f->type == CLUMP_TYPE_REF) {
-        clump_schema_get_class(l->heap->schema, f->ref_class, &to);
-        status = clumpi_dense_to_refs(&l->dense, to.id, to.last, l->values,
-                                      bytes / (uint32_t)sizeof(clump_ref));
-    }
-    return status ? status : clumpi_dense_write(&l->dense, id, f, from, n, l->values);
+static clump_status use_outside(loading *l, const coming *n, cl_mem values) {
+    clump_status status =
+        clumpi_dense_to_refs(&l->dense, 1, clumpi_object_classes(l->heap), values, n->n);
+    return status ? status
+                  : clumpi_copy(l->heap->context, values, 0, n->outside,
+                                n->from * sizeof(clump_ref), n->bytes);
+}
+
+static clump_status use_coming(loading *l) {
+    const coming n = l->coming;
+    clumpi_staged *place = &l->staging.places[!l->staging.turn];
+    if (!n.bytes) return CLUMP_OK;
+    l->coming.bytes = 0;
+    clump_status status = clumpi_staged_wait(l->heap->context, place);
+    if (!status) status = clumpi_piece_compare(&l->stream, &l->coming.fetched, place->host_sums);
+    if (status) return status;
+    return n.class_id ? use_values(l, &n, place->values) : use_outside(l, &n, place->values);
+}
+
+/* The next piece goes to the device, and the one before is used. If both are wrong, the one before is told of. */
+static clump_status read_piece(loading *l, uint32_t kind, coming next) {
+    clumpi_staged *place = clumpi_staging_place(&l->staging);
+    clump_status status =
+        clumpi_piece_fetch(&l->stream, kind, place->memory, next.bytes, &next.fetched);
+    if (!status) status = clumpi_staged_write(l->heap->context, place, next.bytes);
+    const clump_status before = use_coming(l);
+    if (status || before) return before ? before : status;
+    l->coming = next;
+    l->staging.turn = !l->staging.turn;
+    return CLUMP_OK;
+}
+
+/* What nobody here needs. */
+static clump_status skip_piece(loading *l, uint32_t kind, uint32_t bytes) {
+    return clumpi_piece_read(&l->stream, kind, clumpi_staging_place(&l->staging)->memory, bytes);
 }
 
 static clump_status load_column(loading *l, const clumpi_saved_column *column) {
-    clump_field_info f;
+    coming next = {.class_id = l->match.class_of[column->class_info.id]};
     int is_there;
     clump_status status =
-        clumpi_match_field(&l->match, column->class_info.id, &column->field, &f, &is_there);
-    for (uint64_t from = 0; from < column->objects && !status; from += column->piece_objects) {
-        const uint64_t left = column->objects - from;
-        uint32_t n = left < column->piece_objects ? (uint32_t)left : column->piece_objects;
-        uint32_t bytes = n * column->object_bytes;
-        status = is_there ? load_piece(l, column, &f, from, n)
-                          : clumpi_piece_read(&l->stream, CLUMPI_KIND_VALUES, l->piece, bytes);
-        if (!status) status = clumpi_stream_progress(&l->stream, bytes);
+        clumpi_match_field(&l->match, column->class_info.id, &column->field, &next.f, &is_there);
+    for (; next.from < column->objects && !status; next.from += next.n) {
+        const uint64_t left = column->objects - next.from;
+        next.n = left < column->piece_objects ? (uint32_t)left : column->piece_objects;
+        next.bytes = next.n * column->object_bytes;
+        status = is_there ? read_piece(l, CLUMPI_KIND_VALUES, next)
+                          : skip_piece(l, CLUMPI_KIND_VALUES, next.bytes);
+        if (!status) status = clumpi_stream_progress(&l->stream, next.bytes);
     }
-    if (!status && is_there && f.type == CLUMP_TYPE_REF) status = check_refs(l, column, &f);
+    if (!status) status = use_coming(l);
+    if (!status && is_there && next.f.type == CLUMP_TYPE_REF)
+        status = check_refs(l, column, &next.f);
     return status;
 }
 
@@ -206,14 +252,16 @@ static clump_status clear_gained(loading *l, uint32_t id) {
     const uint32_t ours = l->match.class_of[id];
     clump_status status = CLUMP_OK;
     clump_field_info f;
+    const cl_mem zeros = clumpi_staging_place(&l->staging)->values;
     for (clumpi_field_walk w = {.schema = l->heap->schema, .class_id = ours};
          !status && clumpi_match_next_gained(&l->match, id, &w, &f);)
-        status = clumpi_dense_clear(&l->dense, ours, &f, l->values);
+        status = clumpi_dense_clear(&l->dense, ours, &f, zeros);
     return status;
 }
 
 static clump_status load_values(loading *l) {
-    clump_status status = clumpi_clear(l->heap->context, l->values, 0, CLUMPI_ZERO_BYTES);
+    clump_status status = clumpi_clear(l->heap->context, clumpi_staging_place(&l->staging)->values,
+                                       0, CLUMPI_ZERO_BYTES);
     for (uint32_t id = 1; !status && id <= clump_schema_get_class_count(l->saved.schema); id++)
         if (l->saved.counts[id]) status = clear_gained(l, id);
     for (clumpi_saved_column c = {.owner = 0}; !status && clumpi_saved_next(&l->saved, &c);)
@@ -223,26 +271,18 @@ static clump_status load_values(loading *l) {
 
 /* ---- References outside ---------------------------------------------------------------------- */
 
-static clump_status to_refs(loading *l, uint32_t n) {
-    return clumpi_dense_to_refs(&l->dense, 1, clumpi_object_classes(l->heap), l->values, n);
-}
-
 static clump_status load_registered(loading *l, uint32_t buffer) {
     const int is_kept = buffer < l->registered_count;
     const uint64_t count = l->saved.registered_counts[buffer];
-    const uint32_t word = sizeof(clump_ref);
+    coming next = {.outside = is_kept ? l->outside[buffer] : NULL};
     clump_status status = CLUMP_OK;
-    for (uint64_t from = 0; from < count && !status;) {
-        const uint32_t n = clumpi_saved_words_at_once(&l->saved, count - from);
-        status = is_kept
-                     ? read_piece(l, CLUMPI_KIND_REGISTERED, n * word)
-                     : clumpi_piece_read(&l->stream, CLUMPI_KIND_REGISTERED, l->piece, n * word);
-        if (!status && is_kept) status = to_refs(l, n);
-        if (!status && is_kept)
-            status = clumpi_copy(l->heap->context, l->values, 0, l->outside[buffer], from * word,
-                                 (uint64_t)n * word);
-        from += n;
+    for (; next.from < count && !status; next.from += next.n) {
+        next.n = clumpi_saved_words_at_once(&l->saved, count - next.from);
+        next.bytes = next.n * (uint32_t)sizeof(clump_ref);
+        status = is_kept ? read_piece(l, CLUMPI_KIND_REGISTERED, next)
+                         : skip_piece(l, CLUMPI_KIND_REGISTERED, next.bytes);
     }
+    if (!status) status = use_coming(l);
     l->report.registered += is_kept ? count : 0;
     return status;
 }
@@ -250,7 +290,8 @@ static clump_status load_registered(loading *l, uint32_t buffer) {
 /* A piece of handles, of which l->handles and l->live have room for n more. */
 static clump_status load_some_handles(loading *l, uint32_t n) {
     clump_context *c = l->heap->context;
-    clump_ref *words = (clump_ref *)l->piece;
+    const clumpi_staged *place = clumpi_staging_place(&l->staging);
+    clump_ref *words = (clump_ref *)(void *)place->memory;
     const uint64_t from = l->report.handles, bytes = n * sizeof *words;
     clump_status status =
         clumpi_piece_read(&l->stream, CLUMPI_KIND_HANDLES, words, (uint32_t)bytes);
@@ -258,9 +299,11 @@ static clump_status load_some_handles(loading *l, uint32_t n) {
         l->live[from + i] = words[i] != CLUMPI_HANDLE_NONE;
         if (words[i] == CLUMPI_HANDLE_NONE) words[i] = 0;
     }
-    if (!status) status = clumpi_write(c, l->values, 0, bytes, words);
-    if (!status) status = to_refs(l, n);
-    if (!status) status = clumpi_read(c, l->values, 0, bytes, l->handles + from);
+    if (!status) status = clumpi_write(c, place->values, 0, bytes, words);
+    if (!status)
+        status =
+            clumpi_dense_to_refs(&l->dense, 1, clumpi_object_classes(l->heap), place->values, n);
+    if (!status) status = clumpi_read(c, place->values, 0, bytes, l->handles + from);
     l->report.handles += n;
     return status;
 }
@@ -303,13 +346,13 @@ static clump_status commit_registered(loading *l, uint32_t buffer) {
     clump_context *c = l->heap->context;
     const clump_refs *refs = l->registered[buffer];
     const uint64_t given = l->saved.registered_counts[buffer], word = sizeof(clump_ref);
+    const cl_mem words = clumpi_staging_place(&l->staging)->values;
     clump_status status = CLUMP_OK;
     for (uint64_t from = 0; from < refs->count && !status;) {
         const uint32_t n = clumpi_saved_words_at_once(&l->saved, refs->count - from);
         const uint32_t ours = from >= given ? 0 : given - from < n ? (uint32_t)(given - from) : n;
-        if (ours)
-            status = clumpi_copy(c, l->outside[buffer], from * word, l->values, 0, ours * word);
-        if (!status) status = clumpi_dense_write_outside(&l->dense, refs, from, n, ours, l->values);
+        if (ours) status = clumpi_copy(c, l->outside[buffer], from * word, words, 0, ours * word);
+        if (!status) status = clumpi_dense_write_outside(&l->dense, refs, from, n, ours, words);
         from += n;
     }
     if (!status && refs->counted)
@@ -374,7 +417,7 @@ static void close_loading(loading *l) {
     const clump_allocator *a = &c->allocator;
     for (uint32_t i = 0; l->outside && i < l->registered_count; i++)
         clumpi_buffer_release(c, &l->outside[i]);
-    clumpi_buffer_release(c, &l->values);
+    clumpi_staging_close(&l->staging);
     clumpi_dense_close(&l->dense);
     clumpi_saved_clear(&l->saved);
     clumpi_stream_close(&l->stream);
@@ -382,7 +425,6 @@ static void close_loading(loading *l) {
     clumpi_free(a, l->registered);
     clumpi_free(a, l->handles);
     clumpi_free(a, l->live);
-    clumpi_free(a, l->piece);
 }
 
 clump_status clump_heap_load(clump_heap *heap, const clump_load_desc *desc,

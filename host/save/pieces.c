@@ -49,6 +49,7 @@ clump_status clumpi_begin_read(clumpi_stream *s) {
                            "%s is of version %u; this library reads up to version %u: use a newer "
                            "one",
                            clumpi_stream_name(s), b.version, CLUMPI_SAVE_VERSION);
+    s->version = b.version;
     s->chain = clumpi_hash64(0, &b, sizeof b);
     return CLUMP_OK;
 }
@@ -77,7 +78,7 @@ static clump_status reserve_packed(clumpi_stream *s, size_t bytes) {
 }
 
 clump_status clumpi_piece_write(clumpi_stream *s, uint32_t kind, const void *content,
-                                uint32_t bytes) {
+                                uint32_t bytes, const uint64_t *sums) {
     clumpi_piece p = {.kind = kind, .number = s->pieces++, .bytes = bytes, .stored = bytes};
     clump_status status = CLUMP_OK;
     if (s->level && may_be_packed(kind)) {
@@ -87,18 +88,19 @@ clump_status clumpi_piece_write(clumpi_stream *s, uint32_t kind, const void *con
         if (packed && packed < bytes) {
             p.stored = (uint32_t)packed;
             content = s->packed;
+            sums = NULL;
         }
     }
-    p.content = clumpi_hash64(0, content, p.stored);
+    p.content = sums ? clumpi_sum_of_sums(sums, bytes) : clumpi_content_sum(content, p.stored);
     p.chain = s->chain = clumpi_hash64(s->chain, &p, offsetof(clumpi_piece, chain));
     status = clumpi_stream_write(s, &p, sizeof p);
     return status ? status : clumpi_stream_write(s, content, p.stored);
 }
 
-static clump_status altered(clumpi_stream *s, uint64_t at, const char *what) {
+static clump_status altered(clumpi_stream *s, uint64_t at, uint32_t piece, const char *what) {
     return clumpi_fail(s->error, CLUMP_ERR_FORMAT,
                        "%s is altered: piece %u, which begins at byte %llu, %s",
-                       clumpi_stream_name(s), s->pieces, (unsigned long long)at, what);
+                       clumpi_stream_name(s), piece, (unsigned long long)at, what);
 }
 
 static clump_status read_head(clumpi_stream *s, uint32_t kind, uint32_t least, uint32_t most,
@@ -108,7 +110,7 @@ static clump_status read_head(clumpi_stream *s, uint32_t kind, uint32_t least, u
     if (status) return status;
     uint64_t chain = clumpi_hash64(s->chain, p, offsetof(clumpi_piece, chain));
     if (chain != p->chain || p->number != s->pieces)
-        return altered(s, at, "has a head that is not the one that comes here");
+        return altered(s, at, s->pieces, "has a head that is not the one that comes here");
     s->pieces++;
     s->chain = chain;
     if (p->kind != kind || p->bytes < least || p->bytes > most || p->stored > p->bytes ||
@@ -122,17 +124,26 @@ static clump_status read_head(clumpi_stream *s, uint32_t kind, uint32_t least, u
     return CLUMP_OK;
 }
 
+/* Version 1 has XXH64 of all that is stored. */
+static uint64_t stored_sum(const clumpi_stream *s, const clumpi_piece *p, const void *stored) {
+    return s->version < 2 ? clumpi_hash64(0, stored, p->stored)
+                          : clumpi_content_sum(stored, p->stored);
+}
+
+static clump_status compare(clumpi_stream *s, const clumpi_piece *p, uint64_t at, uint64_t sum) {
+    return sum == p->content
+               ? CLUMP_OK
+               : altered(s, at, p->number, "has a content that does not have its checksum");
+}
+
 static clump_status read_stored(clumpi_stream *s, const clumpi_piece *p, void *stored) {
     const uint64_t at = s->bytes - sizeof *p;
     clump_status status = clumpi_stream_read(s, stored, p->stored);
-    if (status || clumpi_hash64(0, stored, p->stored) == p->content) return status;
-    s->pieces--;
-    return altered(s, at, "has a content that does not have its checksum");
+    return status ? status : compare(s, p, at, stored_sum(s, p, stored));
 }
 
-static clump_status read_content(clumpi_stream *s, const clumpi_piece *p, void *content) {
+static clump_status read_packed(clumpi_stream *s, const clumpi_piece *p, void *content) {
     const uint64_t at = s->bytes - sizeof *p;
-    if (p->stored == p->bytes) return read_stored(s, p, content);
     if (!clumpi_pack_level_most())
         return clumpi_fail(
             s->error, CLUMP_ERR_UNSUPPORTED,
@@ -148,10 +159,31 @@ static clump_status read_content(clumpi_stream *s, const clumpi_piece *p, void *
                        clumpi_stream_name(s), p->number, (unsigned long long)at, p->bytes);
 }
 
+static clump_status read_content(clumpi_stream *s, const clumpi_piece *p, void *content) {
+    return p->stored == p->bytes ? read_stored(s, p, content) : read_packed(s, p, content);
+}
+
 clump_status clumpi_piece_read(clumpi_stream *s, uint32_t kind, void *content, uint32_t bytes) {
     clumpi_piece p;
     clump_status status = read_head(s, kind, bytes, bytes, &p);
     return status ? status : read_content(s, &p, content);
+}
+
+clump_status clumpi_piece_fetch(clumpi_stream *s, uint32_t kind, void *content, uint32_t bytes,
+                                clumpi_fetched *fetched) {
+    const uint64_t at = s->bytes;
+    *fetched = (clumpi_fetched){.at = at};
+    clump_status status = read_head(s, kind, bytes, bytes, &fetched->piece);
+    if (status) return status;
+    fetched->is_open = s->version >= 2 && fetched->piece.stored == bytes;
+    return fetched->is_open ? clumpi_stream_read(s, content, bytes)
+                            : read_content(s, &fetched->piece, content);
+}
+
+clump_status clumpi_piece_compare(clumpi_stream *s, clumpi_fetched *fetched, const uint64_t *sums) {
+    if (!fetched->is_open) return CLUMP_OK;
+    fetched->is_open = 0;
+    return compare(s, &fetched->piece, fetched->at, clumpi_sum_of_sums(sums, fetched->piece.bytes));
 }
 
 clump_status clumpi_piece_read_any(clumpi_stream *s, uint32_t kind, uint32_t most,
@@ -170,7 +202,7 @@ clump_status clumpi_piece_read_any(clumpi_stream *s, uint32_t kind, uint32_t mos
 
 clump_status clumpi_end_write(clumpi_stream *s) {
     const uint64_t before = s->bytes;
-    return clumpi_piece_write(s, CLUMPI_KIND_END, &before, sizeof before);
+    return clumpi_piece_write(s, CLUMPI_KIND_END, &before, sizeof before, NULL);
 }
 
 clump_status clumpi_end_read(clumpi_stream *s) {

@@ -1,8 +1,9 @@
 /* Saving a heap (clump/save.h).
  *
- * A piece of a column is gathered on the device, read by the host, gets its checksum and is written.
+ * A piece of a column is gathered on the device, which computes the sums of its chunks, and brought to the host. Meanwhile the host
+ * writes the piece before.
  *
- * Read first: format.h, heap/dense.h.
+ * Read first: format.h, staging.h, heap/dense.h.
  */
 #include <string.h>
 
@@ -10,6 +11,7 @@
 #include "heap/dense.h"
 #include "save/format.h"
 #include "save/parts.h"
+#include "save/staging.h"
 
 typedef struct saving {
     clump_heap *heap;
@@ -17,27 +19,38 @@ typedef struct saving {
     clump_saved saved; /* what the head says; the schema is the heap's */
     clumpi_dense dense;
     const clump_refs **registered; /* in the order of registration */
-    cl_mem values;                 /* a piece, on the device */
-    uint8_t *piece;                /* and on the host */
+    clumpi_staging staging;
+    uint32_t kind, bytes; /* of the piece that is on its way; bytes 0: there is none */
 } saving;
 
 /* ---- Pieces ---------------------------------------------------------------------------------- */
 
-static clump_status open_memory(saving *s) {
-    clump_context *c = s->heap->context;
-    const uint32_t most = clumpi_saved_piece_most(&s->saved);
-    clump_status status = clumpi_buffer_create(c, most, "a piece of a saved heap", &s->values);
-    s->piece = status ? NULL : clumpi_alloc(&c->allocator, most);
-    return status || s->piece ? status
-                              : clumpi_fail(&c->error, CLUMP_ERR_MEMORY,
-                                            "no host memory for a piece of %u bytes", most);
+static cl_mem values_of(saving *s) {
+    return clumpi_staging_place(&s->staging)->values;
 }
 
-/* What was gathered goes to the file. */
+/* The piece that is on its way arrives, and goes to the file. It is the one whose turn it is not. */
+static clump_status write_arrived(saving *s) {
+    const uint32_t bytes = s->bytes;
+    clumpi_staged *place = &s->staging.places[!s->staging.turn];
+    if (!bytes) return CLUMP_OK;
+    s->bytes = 0;
+    clump_status status = clumpi_staged_wait(s->heap->context, place);
+    if (!status)
+        status = clumpi_piece_write(&s->stream, s->kind, place->memory, bytes, place->host_sums);
+    if (!status && s->kind == CLUMPI_KIND_VALUES)
+        status = clumpi_stream_progress(&s->stream, bytes);
+    return status;
+}
+
+/* What was gathered goes its way, and the one before to the file. */
 static clump_status write_piece(saving *s, uint32_t kind, uint32_t bytes) {
-    clump_status status = clumpi_read(s->heap->context, s->values, 0, bytes, s->piece);
-    if (!status) status = clumpi_piece_write(&s->stream, kind, s->piece, bytes);
-    if (!status && kind == CLUMPI_KIND_VALUES) status = clumpi_stream_progress(&s->stream, bytes);
+    clump_status status =
+        clumpi_staged_read(s->heap->context, clumpi_staging_place(&s->staging), bytes);
+    if (!status) status = write_arrived(s);
+    s->staging.turn = !s->staging.turn;
+    s->kind = kind;
+    s->bytes = status ? 0 : bytes;
     return status;
 }
 
@@ -95,9 +108,9 @@ static clump_status write_column(saving *s, const clumpi_saved_column *column) {
         const uint64_t left = column->objects - from;
         uint32_t n = left < column->piece_objects ? (uint32_t)left : column->piece_objects;
         uint32_t bytes = n * column->object_bytes;
-        status = clumpi_dense_read(&s->dense, column->class_info.id, f, from, n, s->values, 0);
+        status = clumpi_dense_read(&s->dense, column->class_info.id, f, from, n, values_of(s), 0);
         if (!status && to.id)
-            status = clumpi_dense_to_numbers(&s->dense, to.id, to.last, s->values, 0,
+            status = clumpi_dense_to_numbers(&s->dense, to.id, to.last, values_of(s), 0,
                                              bytes / (uint32_t)sizeof(clump_ref));
         if (!status) status = write_piece(s, CLUMPI_KIND_VALUES, bytes);
     }
@@ -106,10 +119,10 @@ static clump_status write_column(saving *s, const clumpi_saved_column *column) {
 
 /* References outside, as numbers. */
 static clump_status read_outside(saving *s, const clump_refs *refs, uint64_t from, uint32_t n) {
-    clump_status status = clumpi_dense_read_outside(&s->dense, refs, from, n, s->values);
+    clump_status status = clumpi_dense_read_outside(&s->dense, refs, from, n, values_of(s));
     return status ? status
-                  : clumpi_dense_to_numbers(&s->dense, 1, clumpi_object_classes(s->heap), s->values,
-                                            0, n);
+                  : clumpi_dense_to_numbers(&s->dense, 1, clumpi_object_classes(s->heap),
+                                            values_of(s), 0, n);
 }
 
 static clump_status write_registered(saving *s, uint32_t buffer) {
@@ -125,19 +138,21 @@ static clump_status write_registered(saving *s, uint32_t buffer) {
     return status;
 }
 
-/* Numbers that are not in use are the host's to know. */
+/* Numbers that are not in use are the host's to know, so it computes the sums. No other piece is on its way. */
 static clump_status write_handles(saving *s) {
     const uint32_t count = s->saved.handles;
-    clump_ref *words = (clump_ref *)s->piece;
+    clumpi_staged *place = clumpi_staging_place(&s->staging);
+    clump_ref *words = (clump_ref *)(void *)place->memory;
     clump_status status = CLUMP_OK;
     for (uint32_t from = 0; from < count && !status;) {
         const uint32_t n = clumpi_saved_words_at_once(&s->saved, count - from),
                        bytes = n * (uint32_t)sizeof *words;
         status = read_outside(s, clumpi_handles_refs(s->heap), from, n);
-        if (!status) status = clumpi_read(s->heap->context, s->values, 0, bytes, words);
+        if (!status) status = clumpi_read(s->heap->context, place->values, 0, bytes, words);
         for (uint32_t i = 0; i < n && !status; i++)
             if (!clumpi_handle_is_live(s->heap, from + i + 1)) words[i] = CLUMPI_HANDLE_NONE;
-        if (!status) status = clumpi_piece_write(&s->stream, CLUMPI_KIND_HANDLES, words, bytes);
+        if (!status)
+            status = clumpi_piece_write(&s->stream, CLUMPI_KIND_HANDLES, words, bytes, NULL);
         from += n;
     }
     return status;
@@ -149,6 +164,7 @@ static clump_status write_all(saving *s) {
     for (clumpi_saved_column c = {.owner = 0}; !status && clumpi_saved_next(&s->saved, &c);)
         status = write_column(s, &c);
     for (uint32_t i = 0; i < s->saved.registered && !status; i++) status = write_registered(s, i);
+    if (!status) status = write_arrived(s);
     if (!status) status = write_handles(s);
     return status ? status : clumpi_end_write(&s->stream);
 }
@@ -176,7 +192,9 @@ static clump_status save(saving *s, const clump_save_desc *desc, clump_save_repo
     if (!status) status = clumpi_dense_open(s->heap, &s->dense);
     if (!status) status = clumpi_dense_open_rows(&s->dense);
     if (!status) status = describe(s, desc);
-    if (!status) status = open_memory(s);
+    if (!status)
+        status =
+            clumpi_staging_open(&s->staging, s->heap->context, clumpi_saved_piece_most(&s->saved));
     if (!status) status = write_all(s);
     clump_save_report made = {0};
     if (!status) status = report_save(s, &made);
@@ -215,8 +233,7 @@ clump_status clump_heap_save(clump_heap *heap, const clump_save_desc *desc,
     status = clumpi_heap_enter(heap);
     if (!status) status = clumpi_pieces_pack(&s.stream, desc->zstd_level);
     if (!status) status = save(&s, desc, report);
-    clumpi_buffer_release(c, &s.values);
-    clumpi_free(&c->allocator, s.piece);
+    clumpi_staging_close(&s.staging);
     clumpi_dense_close(&s.dense);
     clumpi_stream_close(&s.stream);
     clumpi_free(&c->allocator, s.registered);

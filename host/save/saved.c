@@ -45,14 +45,26 @@ uint64_t clumpi_saved_value_bytes(const clump_saved *saved) {
     return bytes;
 }
 
-uint32_t clumpi_saved_piece_most(const clump_saved *saved) {
-    return saved->piece_bytes > CLUMP_OBJECT_BYTES_MAX ? saved->piece_bytes
-                                                       : CLUMP_OBJECT_BYTES_MAX;
-}
-
 uint32_t clumpi_saved_words_at_once(const clump_saved *saved, uint64_t left) {
     const uint32_t most = saved->piece_bytes / (uint32_t)sizeof(clump_ref);
     return left < most ? (uint32_t)left : most;
+}
+
+static void take_words(const clump_saved *saved, uint64_t count, uint32_t *most) {
+    const uint32_t bytes = clumpi_saved_words_at_once(saved, count) * (uint32_t)sizeof(clump_ref);
+    if (bytes > *most) *most = bytes;
+}
+
+uint32_t clumpi_saved_piece_most(const clump_saved *saved) {
+    uint32_t most = CLUMPI_PIECE_LEAST;
+    for (clumpi_saved_column c = {.owner = 0}; clumpi_saved_next(saved, &c);) {
+        const uint64_t n = c.objects < c.piece_objects ? c.objects : c.piece_objects;
+        if (n * c.object_bytes > most) most = (uint32_t)n * c.object_bytes;
+    }
+    for (uint32_t i = 0; i < saved->registered; i++)
+        take_words(saved, saved->registered_counts[i], &most);
+    take_words(saved, saved->handles, &most);
+    return most;
 }
 
 /* ---- Public calls ---------------------------------------------------------------------------- */

@@ -9,15 +9,17 @@
  * (checked.h) its findings, events, and where objects were made: a loaded object was made by the load. A reference whose object is not
  * live, or is of a class that the field does not have, is saved as null, and counted.
  *
- * Everything in the file is covered by checksums (XXH64): each piece by its own, and the heads of the pieces by a chain of
- * them, so that a file that is cut off, altered, put together of two, or of another kind is refused with CLUMP_ERR_FORMAT and words that
+ * Everything in the file is covered by checksums (XXH64): each piece by its own, which the device computes, and the heads of the pieces by
+ * a chain of them, so that a file that is cut off, altered, put together of two, or of another kind is refused with CLUMP_ERR_FORMAT and words that
  * say where. They are no protection from someone who alters a file on purpose and computes them anew. Such a file
  * is read safely: what it says is checked before it is used. But its objects are those that someone wanted.
  *
  * A load that fails leaves the heap without objects, as it was, and registered buffers and handles as they were. The events of a
  * checked heap keep what it made until then; that these objects went is no event.
  *
- * Host memory: some pieces (piece_bytes of clump_save_desc), and the handles. Device memory: some pieces; saving 4 bytes for each
+ * While the host writes or reads a piece, another one is on the bus. Files of earlier versions of the format are read.
+ *
+ * Host memory: two pieces (piece_bytes of clump_save_desc), and the handles. Device memory: two pieces; saving 4 bytes for each
  * granule of the heap, loading 4 bytes for each object and for each reference of registered buffers.
  *
  * Threads: as for the heap. The functions of the program are called by the thread that makes the call, and must not use
@@ -50,7 +52,7 @@ typedef struct clump_save_desc {
     /* Takes all `bytes`, in order, and returns 0; another number ends the call, and its error tells the number. */
     int (*write)(void *user, const void *data, size_t bytes);
     void *user;           /* for write and progress */
-    uint32_t piece_bytes; /* of a piece, 4 KiB .. 64 MiB; 0: 4 MiB */
+    uint32_t piece_bytes; /* of a piece, 4 KiB .. 64 MiB; 0: 16 MiB */
     int zstd_level;       /* 1 .. 22: values and references are packed by zstd, if the library was
                              built with it (CLUMP_ZSTD). 0: they are not */
     int compact;          /* 1: all classes are compacted first (compact.h), which moves objects */

@@ -50,12 +50,12 @@ HEADERS_ONLY = {'quick': ['heap', 'pool']}
 CL_PARTS = {
     'core': [], 'heap': ['core'], 'sort': ['core'], 'compact': ['core'], 'merge': ['compact'],
     'collect': ['compact'], 'extract': ['collect'], 'convert': ['core'],
-    'api': ['core'],
+    'save': ['core'], 'api': ['core'],
 }
 # The strategy that compaction launches is in a room of its own, which uses what compaction offers.
 EXCEPTIONS = {('compact', 'merge')}
-# Of the kernels' side the host knows what both share: the layout of each part that it may use.
-SHARED = re.compile(r'^cl/(\w+)/layout\.h$')
+# Of the kernels' side the host knows what both share: the layout of each part that it may use, and checksums.
+SHARED = re.compile(r'^cl/(\w+)/(?:layout|hash)\.h$')
 # The scratch of compaction lies in the heap's buffer, so the file that lays this out knows how large it is.
 LAYOUTS = {('host/heap/geometry.c', 'cl/compact/layout.h')}
 INCLUDE = re.compile(r'^#include "([^"]+)"', re.M)

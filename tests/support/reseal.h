@@ -38,7 +38,7 @@ static inline uint32_t reseal(uint8_t *data, size_t bytes) {
         memcpy(&p, data + at, sizeof p);
         if (p.stored > bytes - at - sizeof p) break;
         p.number = pieces;
-        p.content = clumpi_hash64(0, data + at + sizeof p, p.stored);
+        p.content = clumpi_content_sum(data + at + sizeof p, p.stored);
         p.chain = chain = clumpi_hash64(chain, &p, offsetof(clumpi_piece, chain));
         memcpy(data + at, &p, sizeof p);
         at += sizeof p + p.stored;

@@ -17,6 +17,7 @@
 #include "saved_heap.h"
 
 #define FILE_OF_REPOSITORY CLUMP_SOURCE_DIR "/tests/diff/save/saved.clump"
+#define FILE_OF_VERSION_1 CLUMP_SOURCE_DIR "/tests/diff/save/saved-1.clump"
 
 enum { BYTES = 8 << 20, OBJECTS = 9000 };
 
@@ -738,12 +739,10 @@ static void kept_fill(clump_heap *h) {
     CHECK_OK(&on, clump_heap_reserve(h, "Car", 9));
 }
 
-static void file_of_the_repository(void **state) {
-    clump_heap *kept = cl_fixture_heap(&on, kept_schema, 1 << 20, 1);
-    clump_heap *made = cl_fixture_heap(&on, kept_schema, 1 << 20, 2);
+/* A heap is equal to what kept_fill() makes, if it is loaded from the file. */
+static void expect_kept(clump_heap *made, const char *path, clump_heap *kept) {
     clump_ref a, b, *x, *y;
-    kept_fill(made);
-    CHECK_OK(&on, clump_heap_load(kept, &(clump_load_desc){.path = FILE_OF_REPOSITORY}, NULL));
+    CHECK_OK(&on, clump_heap_load(kept, &(clump_load_desc){.path = path}, NULL));
     saved_compare(&on, made, &on, kept);
     const uint32_t objects = saved_refs(&on, made, &x);
     saved_refs(&on, kept, &y);
@@ -751,6 +750,17 @@ static void file_of_the_repository(void **state) {
     CHECK_OK(&on, clump_handle_read(kept, 1, &b));
     assert_int_equal(saved_number(x, objects, a), 13);
     assert_int_equal(saved_number(y, objects, b), 13);
+    free(x);
+    free(y);
+}
+
+static void file_of_the_repository(void **state) {
+    clump_heap *kept = cl_fixture_heap(&on, kept_schema, 1 << 20, 1);
+    clump_heap *older = cl_fixture_heap(&on, kept_schema, 1 << 20, 1);
+    clump_heap *made = cl_fixture_heap(&on, kept_schema, 1 << 20, 2);
+    kept_fill(made);
+    expect_kept(made, FILE_OF_REPOSITORY, kept);
+    expect_kept(made, FILE_OF_VERSION_1, older);
     memory_file theirs = saved_bytes(&on, kept, 0), ours = saved_bytes(&on, made, 0);
     expect_bytes(&theirs, &ours);
     FILE *file = fopen(FILE_OF_REPOSITORY, "rb");
@@ -762,9 +772,8 @@ static void file_of_the_repository(void **state) {
     free(bytes);
     memory_release(&theirs);
     memory_release(&ours);
-    free(x);
-    free(y);
     clump_heap_destroy(kept);
+    clump_heap_destroy(older);
     clump_heap_destroy(made);
 }
 

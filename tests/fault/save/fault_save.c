@@ -138,6 +138,33 @@ static void every_bit(void **state) {
     memory_release(&m);
 }
 
+/* Loading reads a piece while it compares the one before: of two wrong ones it tells of the first, with the words of the check, which has one
+ * piece at a time. */
+static void first_of_two(void **state) {
+    clump_error error;
+    memory_file m = copy_of(&good);
+    uint32_t pieces = 0;
+    while (piece_at(good.data, good.bytes, pieces) < good.bytes) pieces++;
+    for (uint32_t piece = 0; piece + 1 < pieces; piece++)
+        for (int is_cut = 0; is_cut < 2; is_cut++) {
+            const size_t first = piece_at(good.data, good.bytes, piece),
+                         second = piece_at(good.data, good.bytes, piece + 1);
+            m.data[second - 1] ^= 4;
+            if (is_cut)
+                m.bytes = second + sizeof(clumpi_piece) + 1;
+            else
+                m.data[second + sizeof(clumpi_piece)] ^= 4;
+            assert_int_equal(check_bytes(&m, &error), CLUMP_ERR_FORMAT);
+            char words[64];
+            snprintf(words, sizeof words, "piece %u, which begins at byte %zu,", piece, first);
+            assert_non_null(strstr(error.message, words));
+            expect_refused(&m, CLUMP_ERR_FORMAT, error.message);
+            memcpy(m.data, good.data, good.bytes);
+            m.bytes = good.bytes;
+        }
+    memory_release(&m);
+}
+
 static void every_length(void **state) {
     clump_error error;
     memory_file m = copy_of(&good);
@@ -181,11 +208,11 @@ static void pieces_of_place(void **state) {
 static void foreign_and_newer(void **state) {
     clump_error error;
     memory_file m = copy_of(&good);
-    const uint32_t newer[2] = {2, ~2u};
+    const uint32_t newer[2] = {3, ~3u};
     memcpy(m.data + 8, newer, sizeof newer);
     assert_int_equal(check_bytes(&m, &error), CLUMP_ERR_FORMAT);
-    assert_non_null(strstr(error.message, "version 2"));
-    expect_refused(&m, CLUMP_ERR_FORMAT, "version 2");
+    assert_non_null(strstr(error.message, "version 3"));
+    expect_refused(&m, CLUMP_ERR_FORMAT, "version 3");
     memcpy(m.data, "class A { uint id; } /* a schema, not a saved heap */", 50);
     expect_refused(&m, CLUMP_ERR_FORMAT, "no saved heap");
     memory_release(&m);
@@ -625,13 +652,21 @@ int main(int count, char **words) {
     if (count >= 4 && strcmp(words[1], "child") == 0)
         return child(words[2], words[3], count == 5 ? words[4] : NULL);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_bit),        cmocka_unit_test(every_length),
-        cmocka_unit_test(pieces_of_place),  cmocka_unit_test(foreign_and_newer),
-        cmocka_unit_test(made_up),          cmocka_unit_test(made_up_as_packed),
-        cmocka_unit_test(wrong_calls),      cmocka_unit_test(heaps_that_do_not_fit),
-        cmocka_unit_test(writes_that_fail), cmocka_unit_test(full_disk),
-        cmocka_unit_test(killed),           cmocka_unit_test(two_saves),
-        cmocka_unit_test(raw_memory),       cmocka_unit_test(longer_file),
+        cmocka_unit_test(every_bit),
+        cmocka_unit_test(first_of_two),
+        cmocka_unit_test(every_length),
+        cmocka_unit_test(pieces_of_place),
+        cmocka_unit_test(foreign_and_newer),
+        cmocka_unit_test(made_up),
+        cmocka_unit_test(made_up_as_packed),
+        cmocka_unit_test(wrong_calls),
+        cmocka_unit_test(heaps_that_do_not_fit),
+        cmocka_unit_test(writes_that_fail),
+        cmocka_unit_test(full_disk),
+        cmocka_unit_test(killed),
+        cmocka_unit_test(two_saves),
+        cmocka_unit_test(raw_memory),
+        cmocka_unit_test(longer_file),
     };
     const int failed = cmocka_run_group_tests(tests, open_all, close_all);
     cl_fixture_close(&on);

@@ -64,8 +64,43 @@ static void bits_and_places(void **state) {
     }
 }
 
+/* The checksum of a content is that of the sums of its chunks, wherever they were computed; a bit of any chunk makes another one, and
+ * so do chunks that change places. */
+static void contents(void **state) {
+    (void)state;
+    enum { MOST = 3 * (int)(CLUMPI_RUN_SUMS * CLUMPI_CHUNK_BYTES) + 77 };
+    static uint8_t bytes[MOST];
+    static uint64_t sums[MOST / CLUMPI_CHUNK_BYTES + 1];
+    for (int i = 0; i < MOST; i++) bytes[i] = (uint8_t)(i * 37 + i / 251);
+    assert_true(clumpi_content_sum(bytes, 0) == 0);
+    /* One chunk: twice XXH64. */
+    const uint64_t one = clumpi_hash64(0, bytes, 500);
+    assert_true(clumpi_content_sum(bytes, 500) == clumpi_hash64(0, &one, sizeof one));
+    static const uint32_t lengths[] = {1,      1023,   1024,   1025,   4096, 131071,
+                                       131072, 131073, 262144, 262145, MOST};
+    for (size_t l = 0; l < sizeof lengths / sizeof *lengths; l++) {
+        const uint32_t length = lengths[l], chunks = (length + 1023) / 1024;
+        const uint64_t sum = clumpi_content_sum(bytes, length);
+        for (uint32_t c = 0; c < chunks; c++) sums[c] = clumpi_chunk_sum(bytes, length, c);
+        assert_true(clumpi_sum_of_sums(sums, length) == sum);
+        for (uint32_t c = 0; c < chunks; c++) {
+            const uint32_t at = c + 1 < chunks ? c * 1024 + (c * 7) % 1024 : length - 1;
+            bytes[at] ^= 0x10;
+            assert_true(clumpi_content_sum(bytes, length) != sum);
+            bytes[at] ^= 0x10;
+        }
+        if (chunks < 2) continue;
+        const uint64_t first = sums[0]; /* chunks 0 and 1, or the last ones of two runs */
+        const uint32_t other = chunks > 200 ? 200 : 1;
+        sums[0] = sums[other];
+        sums[other] = first;
+        assert_true(clumpi_sum_of_sums(sums, length) != sum);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(known_values),
-                                       cmocka_unit_test(bits_and_places)};
+                                       cmocka_unit_test(bits_and_places),
+                                       cmocka_unit_test(contents)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
