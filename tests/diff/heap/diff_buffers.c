@@ -12,6 +12,7 @@
 #include "cl_fixture.h"
 #include "clump/collect.h"
 #include "clump/compact.h"
+#include "clump/fuse.h"
 #include "heap/heap.h"
 
 /* The first buffer has the metadata, which grow with the device. */
@@ -49,6 +50,16 @@ static const char source[] =
     "    CLUMP_FOR_EACH(Node, n)\n"
     "        if (Node_id(n) % of) Node_free(n);\n"
     "}\n"
+    "__kernel void turn(CLUMP_HEAP_FIXED) {\n"
+    "    CLUMP_FOR_EACH(Node, n) Node_tag(n) = (uchar)(Node_id(n) + Node_tag(n));\n"
+    "}\n"
+    "__kernel void turn_back(CLUMP_HEAP_FIXED) {\n"
+    "    CLUMP_FOR_EACH(Node, n) {\n"
+    "        Node_tag(n) = (uchar)(Node_tag(n) - Node_id(n));\n"
+    "        Node_data(n, 0)++;\n"
+    "    }\n"
+    "}\n"
+    "__kernel void lower(CLUMP_HEAP_FIXED) { CLUMP_FOR_EACH(Node, n) Node_data(n, 0)--; }\n"
     "__kernel void check(CLUMP_HEAP_FIXED, __global uint *wrong, uint count, uint of, uint step) "
     "{\n"
     "    CLUMP_FOR_EACH(Node, n) {\n"
@@ -276,6 +287,27 @@ static void own_kernel(void **state) {
     close_nodes(&w);
 }
 
+/* The program of a fused kernel is made from that of its parts, not from the heap. */
+static void fused_kernel(void **state) {
+    nodes w;
+    (void)state;
+    if (!has_pointers()) skip();
+    open_nodes(&w, BUFFER_BYTES);
+    fill(&w);
+    clump_kernel *parts[] = {cl_fixture_kernel(&on, w.program, "turn"),
+                             cl_fixture_kernel(&on, w.program, "turn_back")};
+    clump_kernel *lower = cl_fixture_kernel(&on, w.program, "lower"), *fused;
+    CHECK_OK(&on, clump_kernel_create_fused(parts, 2, &fused));
+    CHECK_OK(&on, clump_do_all(w.heap, fused, NULL));
+    CHECK_OK(&on, clump_do_all(w.heap, lower, NULL)); /* what a fused kernel that ran raised */
+    check_all(&w, "changed and restored by a fused kernel");
+    clump_kernel_destroy(fused);
+    clump_kernel_destroy(parts[0]);
+    clump_kernel_destroy(parts[1]);
+    clump_kernel_destroy(lower);
+    close_nodes(&w);
+}
+
 /* A program is for heaps whose objects lie likewise. */
 static void other_layout(void **state) {
     nodes several, one;
@@ -288,7 +320,8 @@ static void other_layout(void **state) {
     SET_ARG(&on, one.drop, 0, of);
     cl_fixture_expect_words(clump_context_get_error(on.clump),
                             clump_do_all(several.heap, one.drop, NULL), CLUMP_ERR_USAGE,
-                            "a heap of another layout", "clump_do_all", __LINE__);
+                            "a heap of another layout: buffer_blocks is 0 there", "clump_do_all",
+                            __LINE__);
     close_nodes(&several);
     close_nodes(&one);
 }
@@ -437,8 +470,10 @@ static void refused(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(objects), cmocka_unit_test(own_kernel), cmocka_unit_test(other_layout),
-        cmocka_unit_test(chosen),  cmocka_unit_test(no_memory),  cmocka_unit_test(refused),
+        cmocka_unit_test(objects),      cmocka_unit_test(own_kernel),
+        cmocka_unit_test(fused_kernel), cmocka_unit_test(other_layout),
+        cmocka_unit_test(chosen),       cmocka_unit_test(no_memory),
+        cmocka_unit_test(refused),
     };
     int result = cl_fixture_open(&on, NULL);
     if (result) return result;
