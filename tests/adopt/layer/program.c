@@ -619,6 +619,7 @@ static void late(void) {
     OK(clFinish(queue));
     OK(clRetainMemObject(kept));
     OK(clReleaseMemObject(kept)); /* it is not released for good */
+    OK(clReleaseMemObject(new_buffer(context, CL_MEM_READ_WRITE, 3000, NULL))); /* never told */
     OK(clReleaseCommandQueue(queue));
     OK(clReleaseContext(context));
 }
