@@ -51,7 +51,8 @@ static uint32_t first_of(const mpi_run *run, uint32_t bodies, int rank) {
 }
 
 static int create_heap(mpi_run *run, ring *r) {
-    static const char *const before[] = {"bench/apps/collision/rules.clh", NULL};
+    static const char *const before[] = {"bench/apps/collision/rules.clh",
+                                         "bench/apps/collision/bodies.clh", NULL};
     const bench_heap_desc heap = {.clump = run->context,
                                   .file = "bench/mpi/nbody.schema",
                                   .bytes = (uint64_t)r->count * 48 + (4u << 20)};

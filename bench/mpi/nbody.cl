@@ -5,16 +5,12 @@
  *
  * A block has x, y, mass of each body; what is behind the last one has mass 0, and pulls with 0.
  *
- * Read first: nbody.schema, bench/apps/collision/rules.clh, which is compiled before this.
+ * Read first: nbody.schema; rules.clh and bodies.clh of bench/apps/collision, which are compiled before this.
  */
 
 __kernel void body_init(CLUMP_HEAP, __global const float *states) {
     CLUMP_FOR_EACH_NEW(Body, self, i) {
-        Body_x(self) = states[5u * i];
-        Body_y(self) = states[5u * i + 1u];
-        Body_vx(self) = states[5u * i + 2u];
-        Body_vy(self) = states[5u * i + 3u];
-        Body_mass(self) = states[5u * i + 4u];
+        body_read(clump_heap, self, states + 5u * i);
         Body_number(self) = i;
     }
 }
@@ -51,23 +47,12 @@ __kernel void add_pulls(CLUMP_HEAP_FIXED, __global const float4 *block, uint cou
 __kernel void update(CLUMP_HEAP_FIXED, __global const long2 *sums, float kick, float dt) {
     CLUMP_FOR_EACH(Body, self) {
         long2 sum = sums[Body_number(self)];
-        float vx = fma(convert_float_rte(sum.x), kick, Body_vx(self));
-        float vy = fma(convert_float_rte(sum.y), kick, Body_vy(self));
-        float x = fma(vx, dt, Body_x(self)), y = fma(vy, dt, Body_y(self));
-        Body_x(self) = x;
-        Body_y(self) = y;
-        Body_vx(self) = bounce(x, vx);
-        Body_vy(self) = bounce(y, vy);
+        body_move(clump_heap, self, convert_float_rte(sum.x), convert_float_rte(sum.y), kick, dt);
     }
 }
 
 __kernel void write_states(CLUMP_HEAP_FIXED, __global float *states) {
     CLUMP_FOR_EACH(Body, self) {
-        uint i = 5u * Body_number(self);
-        states[i] = Body_x(self);
-        states[i + 1u] = Body_y(self);
-        states[i + 2u] = Body_vx(self);
-        states[i + 3u] = Body_vy(self);
-        states[i + 4u] = Body_mass(self);
+        body_write(clump_heap, self, states + 5u * Body_number(self));
     }
 }

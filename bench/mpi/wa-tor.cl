@@ -11,7 +11,8 @@
  *
  * An agent that is granted a cell of another band is listed to migrate; it arrives before the next phase.
  *
- * Read first: wa-tor.schema, bench/apps/wa-tor/rules.clh and bench/apps/cells.clh, which are compiled before this.
+ * Read first: wa-tor.schema; rules.clh, agents.clh and show.clh of bench/apps/wa-tor and bench/apps/cells.clh, which are compiled
+ * before this.
  */
 
 #define DYING 3u /* a shark that does not live to see the next phase: it asks for nothing */
@@ -40,29 +41,12 @@ __kernel void cell_init(CLUMP_HEAP, __global uint *rows, uint row_count) {
     }
 }
 
-static Agent fish_make(CLUMP_HEAP, uint position, uint spawn_timer) {
-    Fish fish = Fish_new();
-    if (Fish_is_null(fish)) {
-        return Agent_null; /* the heap is full, and counts it */
+/* New agents asked for nothing yet. */
+static Agent begin(CLUMP_HEAP_FIXED, Agent agent) {
+    if (!Agent_is_null(agent)) {
+        Agent_asked(agent) = NOBODY;
     }
-    Fish_position(fish) = position;
-    Fish_new_position(fish) = position;
-    Fish_asked(fish) = NOBODY;
-    Fish_spawn_timer(fish) = spawn_timer;
-    return Fish_as_Agent(fish);
-}
-
-static Agent shark_make(CLUMP_HEAP, uint position, uint spawn_timer, uint energy) {
-    Shark shark = Shark_new();
-    if (Shark_is_null(shark)) {
-        return Agent_null;
-    }
-    Shark_position(shark) = position;
-    Shark_new_position(shark) = position;
-    Shark_asked(shark) = NOBODY;
-    Shark_spawn_timer(shark) = spawn_timer;
-    Shark_energy(shark) = energy;
-    return Shark_as_Agent(shark);
+    return agent;
 }
 
 static void cell_fill(CLUMP_HEAP_FIXED, Cell cell, Agent agent, uint kind) {
@@ -74,18 +58,10 @@ __kernel void cell_populate(CLUMP_HEAP, uint first, uint seed, uint fish_permill
                             uint shark_permille, uint fish_spawn, uint shark_spawn,
                             uint shark_energy) {
     CLUMP_FOR_EACH(Cell, self) {
-        uint n = first + Cell_number(self);
-        philox4x32_ctr_t random = draw_all(n, 0u, DRAW_POPULATE, seed);
-        uint kind = first_kind(random, fish_permille, shark_permille);
-        if (kind == FISH) {
-            cell_fill(clump_heap, self,
-                      fish_make(clump_heap, n, first_timer(random.v[1], fish_spawn, 0u)), FISH);
-        } else if (kind == SHARK) {
-            cell_fill(clump_heap, self,
-                      shark_make(clump_heap, n, first_timer(random.v[1], shark_spawn, 0u),
-                                 shark_energy),
-                      SHARK);
-        }
+        uint kind;
+        Agent agent = first_agent(clump_heap, first + Cell_number(self), seed, fish_permille,
+                                  shark_permille, fish_spawn, shark_spawn, shark_energy, 0u, &kind);
+        cell_fill(clump_heap, self, begin(clump_heap, agent), kind);
     }
 }
 
@@ -136,13 +112,7 @@ static uint asks(CLUMP_HEAP_FIXED, BAND, int row, uint x, uint who, uint iterati
         return NOBODY;
     }
     uint draw = who == FISH ? DRAW_FISH_SELECT : DRAW_SHARK_SELECT;
-    return pick(mask, is_alone(mask) ? 0u
-                                     : draw_one(in_world(width, first, cells, row, x), iteration,
-                                                draw, seed));
-}
-
-static void request(CLUMP_HEAP_FIXED, __global const uint *rows, uint n, uint side) {
-    ((__global uchar *)&Cell_requests(cell_at(rows, n)))[side] = 1;
+    return choose(mask, in_world(width, first, cells, row, x), iteration, draw, seed);
 }
 
 /* After the halo: agents of the first and the last row ask, and so do agents of the rows beyond. */
@@ -163,12 +133,13 @@ __kernel void select_edges(CLUMP_HEAP_FIXED, uint iteration, uint seed, uint who
             if (side != NOBODY && to >= 0 && to < (int)height) {
                 uint there = side == 0u ? (x > 0u ? x - 1u : width - 1u)
                                         : side == 2u ? (x < width - 1u ? x + 1u : 0u) : x;
-                request(clump_heap, rows, (uint)to * width + there, (side + 2u) % 4u);
+                cell_request(clump_heap, cell_at(rows, (uint)to * width + there),
+                             (side + 2u) % 4u);
             }
         }
         uint beyond = asks(clump_heap, BAND_HERE, is_last ? row + 1 : row - 1, x, who, iteration, seed);
         if (beyond == (is_last ? 1u : 3u)) {
-            request(clump_heap, rows, n, is_last ? 3u : 1u);
+            cell_request(clump_heap, cell_at(rows, n), is_last ? 3u : 1u);
         }
     }
 }
@@ -194,7 +165,7 @@ __kernel void decide_edges(CLUMP_HEAP_FIXED, uint iteration, uint seed, uint who
                 << far;
         uint target = in_world(width, first, cells, beyond, x);
         uint draw = who == FISH ? DRAW_FISH_DECIDE : DRAW_SHARK_DECIDE;
-        if (pick(mask, is_alone(mask) ? 0u : draw_one(target, iteration, draw, seed)) == own) {
+        if (choose(mask, target, iteration, draw, seed) == own) {
             Agent_new_position(agent) = target;
         }
     }
@@ -215,8 +186,8 @@ __kernel void fish_select(CLUMP_HEAP_FIXED, uint iteration, uint seed, BAND) {
         if (is_inside(n, width, height)) {
             uint side = asks(clump_heap, BAND_HERE, (int)(n / width), n % width, FISH, iteration, seed);
             if (side != NOBODY) {
-                request(clump_heap, rows, neighbor_of(n, n % width, width, width * height, side),
-                        (side + 2u) % 4u);
+                uint there = neighbor_of(n, n % width, width, width * height, side);
+                cell_request(clump_heap, cell_at(rows, there), (side + 2u) % 4u);
             }
         }
     }
@@ -232,8 +203,8 @@ __kernel void shark_select(CLUMP_HEAP_FIXED, uint iteration, uint seed, BAND) {
         if (is_inside(n, width, height)) {
             uint side = asks(clump_heap, BAND_HERE, (int)(n / width), n % width, SHARK, iteration, seed);
             if (side != NOBODY) {
-                request(clump_heap, rows, neighbor_of(n, n % width, width, width * height, side),
-                        (side + 2u) % 4u);
+                uint there = neighbor_of(n, n % width, width, width * height, side);
+                cell_request(clump_heap, cell_at(rows, there), (side + 2u) % 4u);
             }
         }
     }
@@ -243,14 +214,12 @@ __kernel void shark_select(CLUMP_HEAP_FIXED, uint iteration, uint seed, BAND) {
 __kernel void cell_decide(CLUMP_HEAP_FIXED, uint iteration, uint seed, uint who,
                           __global const uint *rows, uint width, uint height, uint first) {
     CLUMP_FOR_EACH(Cell, self) {
-        uchar4 asked = Cell_requests(self);
-        uint mask = asked.s0 | asked.s1 << 1 | asked.s2 << 2 | asked.s3 << 3;
+        uint mask = cell_take_requests(clump_heap, self);
         if (mask == 0u) {
             continue;
         }
-        Cell_requests(self) = (uchar4)(0);
         uint n = Cell_number(self), draw = who == FISH ? DRAW_FISH_DECIDE : DRAW_SHARK_DECIDE;
-        uint selected = pick(mask, is_alone(mask) ? 0u : draw_one(first + n, iteration, draw, seed));
+        uint selected = choose(mask, first + n, iteration, draw, seed);
         if ((selected == 1u && n < width) || (selected == 3u && n >= (height - 1u) * width)) {
             continue;
         }
@@ -276,29 +245,20 @@ __kernel void fish_move(CLUMP_HEAP, uint iteration, uint seed, __global uint *li
         if (from == to) {
             continue;
         }
-        Agent left_behind = Agent_null;
-        if (Fish_spawn_timer(self) > fish_spawn) {
-            Fish_spawn_timer(self) = 0u;
-            left_behind = fish_make(clump_heap, from,
-                                    born_timer(from, iteration, DRAW_FISH_BORN, seed, fish_spawn, 0u));
-        }
+        Agent born = fish_leave(clump_heap, self, from, iteration, seed, fish_spawn, 0u);
         Fish_position(self) = to;
         if (to - first < width * height) {
             cell_fill(clump_heap, cell_at(rows, to - first), Fish_as_Agent(self), FISH);
         } else {
             leave(clump_heap, Fish_as_Agent(self), list, most);
         }
-        cell_fill(clump_heap, cell_at(rows, from - first), left_behind, FISH);
+        cell_fill(clump_heap, cell_at(rows, from - first), begin(clump_heap, born), FISH);
     }
 }
 
 /* A shark on the way in eats who is there. */
 static void shark_enter(CLUMP_HEAP, Shark self, Cell target, uint shark_gain) {
-    Agent prey = Cell_agent(target);
-    if (!Agent_is_null(prey)) {
-        Agent_free(prey);
-        Shark_energy(self) += shark_gain;
-    }
+    shark_eat(clump_heap, self, target, shark_gain);
     cell_fill(clump_heap, target, Shark_as_Agent(self), SHARK);
 }
 
@@ -315,20 +275,15 @@ __kernel void shark_move(CLUMP_HEAP, uint iteration, uint seed, __global uint *l
         if (from == to) {
             continue;
         }
-        Agent left_behind = Agent_null;
-        if (Shark_spawn_timer(self) > shark_spawn) {
-            Shark_spawn_timer(self) = 0u;
-            left_behind = shark_make(clump_heap, from,
-                                     born_timer(from, iteration, DRAW_SHARK_BORN, seed, shark_spawn, 0u),
-                                     shark_energy);
-        }
+        Agent born = shark_leave(clump_heap, self, from, iteration, seed, shark_spawn,
+                                 shark_energy, 0u);
         Shark_position(self) = to;
         if (to - first < width * height) {
             shark_enter(clump_heap, self, cell_at(rows, to - first), shark_gain);
         } else {
             leave(clump_heap, Shark_as_Agent(self), list, most);
         }
-        cell_fill(clump_heap, cell_at(rows, from - first), left_behind, SHARK);
+        cell_fill(clump_heap, cell_at(rows, from - first), begin(clump_heap, born), SHARK);
     }
 }
 
@@ -343,19 +298,5 @@ __kernel void arrive(CLUMP_HEAP, __global const uint *arrivals, uint count,
         } else {
             cell_fill(clump_heap, cell, self, FISH);
         }
-    }
-}
-
-__kernel void write_world(CLUMP_HEAP_FIXED, __global uint *world) {
-    CLUMP_FOR_EACH(Cell, self) {
-        Agent agent = Cell_agent(self);
-        uint code = 0u;
-        if (Agent_is_Fish(agent)) {
-            code = encode(FISH, Fish_spawn_timer(Agent_as_Fish(agent)), 0u);
-        } else if (Agent_is_Shark(agent)) {
-            Shark shark = Agent_as_Shark(agent);
-            code = encode(SHARK, Shark_spawn_timer(shark), Shark_energy(shark));
-        }
-        world[Cell_number(self)] = code;
     }
 }

@@ -75,8 +75,9 @@ static int read_rules(mpi_run *run, wa_tor_rules *rules) {
 /* ---- Making the band -------------------------------------------------------------------------- */
 
 static int create_heap(mpi_run *run, band *b) {
-    static const char *const before[] = {"bench/apps/wa-tor/rules.clh", "bench/apps/cells.clh",
-                                         NULL};
+    static const char *const before[] = {
+        "bench/apps/wa-tor/rules.clh", "bench/apps/wa-tor/agents.clh", "bench/apps/wa-tor/show.clh",
+        "bench/apps/cells.clh", NULL};
     const bench_heap_desc heap = {.clump = run->context,
                                   .file = "bench/mpi/wa-tor.schema",
                                   /* As in bench/apps/wa-tor/heap.c; objects are a little larger. */

@@ -196,12 +196,7 @@ static clump_status create_program(clump_program *from, clumpi_text *source,
     }
     *p = (clump_program){.context = c,
                          .users = 1,
-                         .granule_bytes = from->granule_bytes,
-                         .block_granules = from->block_granules,
-                         .segment_blocks = from->segment_blocks,
-                         .at_segments = from->at_segments,
-                         .checks = from->checks,
-                         .has_raw = from->has_raw,
+                         .made_for = from->made_for,
                          .source = source->data,
                          .user_at = from->user_at,
                          .user_line = from->user_line};

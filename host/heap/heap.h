@@ -155,14 +155,20 @@ struct clump_heap {
     clumpi_attachments attachments; /* what compaction and collection keep */
 };
 
+/* What a program's text takes from the heap that it is made for, beside the schema: another heap can run the program only if
+ * it has all of this alike. A member more needs a line in run.c, which compares them, or the library does not build. */
+typedef struct clumpi_made_for {
+    uint32_t granule_bytes, block_granules;
+    uint32_t segment_blocks, at_segments; /* 0: one buffer has all blocks */
+    uint32_t has_raw;
+    uint32_t checks;
+} clumpi_made_for;
+
 struct clump_program {
     clump_context *context;
     uint32_t users;       /* the caller, until it destroys it; kernels */
     clump_schema *schema; /* what the source was generated from */
-    uint32_t granule_bytes, block_granules;
-    uint32_t segment_blocks, at_segments;
-    uint32_t checks;    /* of the heap that it was made for */
-    int has_raw;        /* likewise */
+    clumpi_made_for made_for;
     char *name;         /* of its source */
     cl_program program; /* NULL if the build failed */
     char *source, *options;
@@ -341,6 +347,8 @@ void clumpi_schema_emit(clumpi_text *text, const clump_schema *schema,
 void clumpi_reads_mark(clumpi_text *text, const clump_schema *schema, const char *source);
 
 /* ---- program.c ---- */
+
+clumpi_made_for clumpi_made_for_heap(const clump_heap *heap);
 
 /* A kernel of a program that is built. */
 clump_status clumpi_kernel_make(clump_program *program, const char *name, clump_kernel **kernel);

@@ -23,9 +23,22 @@ static clumpi_u32 part_bytes(const clumpi_geometry *g) {
     return bytes;
 }
 
+clumpi_made_for clumpi_made_for_heap(const clump_heap *heap) {
+    const clumpi_header *h = &heap->geometry.header;
+    return (clumpi_made_for){
+        .granule_bytes = h->granule_bytes,
+        .block_granules = h->block_granules,
+        .segment_blocks = heap->segment_blocks,
+        .at_segments = h->at_segments,
+        .has_raw = heap->has_raw != 0,
+        .checks = heap->checks,
+    };
+}
+
 /* Returns where the user's part stands. */
 static clumpi_user_part append_program(clumpi_text *t, const clump_program_desc *desc,
-                                       const char *name, size_t *user_at) {
+                                       const clumpi_made_for *m, const char *name,
+                                       size_t *user_at) {
     static const char *const files[] = {"cl/core/layout.h",      "cl/core/prelude.clh",
                                         "cl/core/bitmap.clh",    "cl/core/segments.clh",
                                         "cl/core/block.clh",     "cl/core/reserve.clh",
@@ -44,31 +57,30 @@ static clumpi_user_part append_program(clumpi_text *t, const clump_program_desc 
                        "#define CLUMPI_GRANULE_BYTES %uul\n"
                        "#define CLUMPI_PART_BYTES %uu\n"
                        "#define CLUMPI_LAYOUT_BLOCK_GRANULES %uu\n"
-                       "#define CLUMPI_HAVE_RAW %d\n",
-                       g->header.self_at, g->header.granule_bytes, part_bytes(g),
-                       g->header.block_granules, desc->heap->has_raw);
-    if (g->segment_blocks)
+                       "#define CLUMPI_HAVE_RAW %u\n",
+                       g->header.self_at, m->granule_bytes, part_bytes(g), m->block_granules,
+                       m->has_raw);
+    if (m->segment_blocks)
         clumpi_text_append(t,
                            "#define CLUMPI_SEGMENTS 1\n"
                            "#define CLUMPI_SEGMENTS_AT %uul\n"
                            "#define CLUMPI_SEGMENT_GRANULES %uu\n",
-                           g->header.at_segments, g->segment_blocks * g->header.block_granules);
+                           m->at_segments, m->segment_blocks * m->block_granules);
     clumpi_source_append(t, files, sizeof files / sizeof *files);
-    if (desc->heap->has_raw) clumpi_source_append(t, of_raw, sizeof of_raw / sizeof *of_raw);
+    if (m->has_raw) clumpi_source_append(t, of_raw, sizeof of_raw / sizeof *of_raw);
     clumpi_source_append(t, raw, sizeof raw / sizeof *raw);
     if (clumpi_schema_find_array(desc->heap->schema, 0))
         clumpi_source_append(t, of_arrays, sizeof of_arrays / sizeof *of_arrays);
     clumpi_source_append(t, last, sizeof last / sizeof *last);
-    if (desc->heap->checks)
-        clumpi_source_append(t, of_checked, sizeof of_checked / sizeof *of_checked);
+    if (m->checks) clumpi_source_append(t, of_checked, sizeof of_checked / sizeof *of_checked);
     clumpi_text_append(t, "#line 1 \"(generated from the schema)\"\n");
-    clumpi_schema_emit(t, desc->heap->schema, g, desc->heap->checks != 0);
+    clumpi_schema_emit(t, desc->heap->schema, g, m->checks != 0);
     clumpi_text_append(t, "#line 1 \"%s\"\n", name);
     clumpi_user_part user = {name, 1};
     for (const char *at = t->failed ? NULL : t->data; at && (at = strchr(at, '\n')) != NULL; at++)
         user.first_line++;
     *user_at = t->bytes;
-    if (desc->heap->checks & CLUMP_CHECK_READS)
+    if (m->checks & CLUMP_CHECK_READS)
         clumpi_reads_mark(t, desc->heap->schema, desc->source);
     else
         clumpi_text_append_bytes(t, desc->source, strlen(desc->source));
@@ -76,13 +88,14 @@ static clumpi_user_part append_program(clumpi_text *t, const clump_program_desc 
     return user;
 }
 
-static void append_tuning(clumpi_text *t, const clump_program_desc *desc) {
+static void append_tuning(clumpi_text *t, const clump_program_desc *desc,
+                          const clumpi_made_for *m) {
     const clump_alloc_tuning *tuning = desc->tuning;
     clumpi_text_append(t, " -DCLUMP_COALESCE=%d -DCLUMP_ROTATE=%d",
                        !(tuning && tuning->no_coalescing), !(tuning && tuning->no_rotation));
     if (tuning && tuning->retries) clumpi_text_append(t, " -DCLUMP_RETRIES=%uu", tuning->retries);
-    if (desc->heap->checks)
-        clumpi_text_append(t, " -DCLUMPI_CHECKS=%uu", desc->heap->checks);
+    if (m->checks)
+        clumpi_text_append(t, " -DCLUMPI_CHECKS=%uu", m->checks);
     else if (desc->checked)
         clumpi_text_append(t, " -DCLUMPI_CHECKED=1");
     /* The compiler takes twice as many for a kernel that makes objects, all for the path that is seldom gone
@@ -148,10 +161,10 @@ static clump_status create(const clump_program_desc *desc, clump_program *p) {
     clump_context *c = p->context;
     const char *name = desc->name ? desc->name : DEFAULT_NAME;
     clumpi_text source = {.allocator = &c->allocator}, options = {.allocator = &c->allocator};
-    clumpi_user_part user = append_program(&source, desc, name, &p->user_at);
+    clumpi_user_part user = append_program(&source, desc, &p->made_for, name, &p->user_at);
     p->user_line = user.first_line;
     clumpi_options_append(&options, c, desc->options);
-    append_tuning(&options, desc);
+    append_tuning(&options, desc, &p->made_for);
     clump_status status;
     p->name = clumpi_copy_text(&c->allocator, name, strlen(name));
     if (source.failed || options.failed || !p->name) {
@@ -199,12 +212,7 @@ clump_status clump_program_create(const clump_program_desc *desc, clump_program 
     p->context = c;
     p->users = 1;
     clumpi_context_use(c);
-    p->granule_bytes = desc->heap->layout.granule_bytes;
-    p->block_granules = desc->heap->layout.block_granules;
-    p->segment_blocks = desc->heap->segment_blocks;
-    p->at_segments = desc->heap->geometry.header.at_segments;
-    p->checks = desc->heap->checks;
-    p->has_raw = desc->heap->has_raw;
+    p->made_for = clumpi_made_for_heap(desc->heap);
     status = create(desc, p);
     if (status && status != CLUMP_ERR_BUILD) {
         clump_program_destroy(p);

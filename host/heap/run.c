@@ -95,13 +95,7 @@ clump_status clump_heap_reserve(clump_heap *heap, const char *class_name, uint64
     return status;
 }
 
-/* Can the program run on the heap: same classes, same geometry? */
-static int same_layout(const clump_heap *heap, const clump_program *p) {
-    if (heap->context != p->context || heap->layout.granule_bytes != p->granule_bytes ||
-        heap->layout.block_granules != p->block_granules || heap->has_raw != p->has_raw ||
-        heap->segment_blocks != p->segment_blocks ||
-        heap->geometry.header.at_segments != p->at_segments)
-        return 0;
+static int same_classes(const clump_heap *heap, const clump_program *p) {
     uint32_t count = clump_schema_get_class_count(heap->schema);
     if (count != clump_schema_get_class_count(p->schema)) return 0;
     for (uint32_t id = 1; id <= count; id++) {
@@ -124,6 +118,56 @@ static int same_layout(const clump_heap *heap, const clump_program *p) {
     return 1;
 }
 
+/* The members of clumpi_made_for, by the names that callers know them by. One that decides others stands before them. */
+static const struct {
+    const char *name;
+    size_t at;
+} made_for_members[] = {
+    {"raw", offsetof(clumpi_made_for, has_raw)},
+    {"granule_bytes", offsetof(clumpi_made_for, granule_bytes)},
+    {"block_granules", offsetof(clumpi_made_for, block_granules)},
+    {"buffer_blocks", offsetof(clumpi_made_for, segment_blocks)},
+    {"the place of the table of buffers", offsetof(clumpi_made_for, at_segments)},
+    {"checks", offsetof(clumpi_made_for, checks)},
+};
+_Static_assert(sizeof made_for_members / sizeof *made_for_members ==
+                   sizeof(clumpi_made_for) / sizeof(uint32_t),
+               "each member of clumpi_made_for is compared");
+
+/* Can the program run on the heap: same context, same classes, same geometry, same checks? Else the words say what differs. */
+static clump_status check_made_for(const clump_heap *heap, const clump_kernel *k,
+                                   const char *call) {
+    clump_error *e = &heap->context->error;
+    const clump_program *p = k->program;
+    const clumpi_made_for is = clumpi_made_for_heap(heap);
+    if (is.checks != p->made_for.checks)
+        return clumpi_fail(
+            e, CLUMP_ERR_USAGE,
+            "%s: kernel %s is of a program for a heap %s, but the heap is%s: make the program "
+            "for this heap, or one that is checked likewise",
+            call, k->name, p->made_for.checks ? "with other checks" : "that is not checked",
+            is.checks ? " checked" : " not checked");
+    if (heap->context != p->context)
+        return clumpi_fail(e, CLUMP_ERR_USAGE,
+                           "%s: the kernel's program was made for a heap of another context", call);
+    if (!same_classes(heap, p))
+        return clumpi_fail(e, CLUMP_ERR_USAGE,
+                           "%s: the kernel's program was made for a heap of another layout: its "
+                           "classes differ",
+                           call);
+    for (size_t i = 0; i < sizeof made_for_members / sizeof *made_for_members; i++) {
+        uint32_t wanted, found;
+        memcpy(&wanted, (const char *)&p->made_for + made_for_members[i].at, sizeof wanted);
+        memcpy(&found, (const char *)&is + made_for_members[i].at, sizeof found);
+        if (wanted != found)
+            return clumpi_fail(e, CLUMP_ERR_USAGE,
+                               "%s: the kernel's program was made for a heap of another layout: %s "
+                               "is %u there, and %u here",
+                               call, made_for_members[i].name, wanted, found);
+    }
+    return CLUMP_OK;
+}
+
 clump_status clumpi_args_check(const clump_kernel *k, const char *call) {
     for (uint32_t i = 0; i < k->arg_count; i++)
         if (!k->args[i].bytes)
@@ -142,18 +186,8 @@ clump_status clumpi_run_prepare(clump_heap *heap, clump_kernel *k, const clump_s
     clump_status status = clumpi_sync_check(c, sync, call);
     if (!status) status = clumpi_heap_enter(heap);
     if (status) return status;
-    if (heap->checks != k->program->checks)
-        return clumpi_fail(
-            &c->error, CLUMP_ERR_USAGE,
-            "%s: kernel %s is of a program for a heap %s, but the heap is%s: make the program "
-            "for this heap, or one that is checked likewise",
-            call, k->name, k->program->checks ? "with other checks" : "that is not checked",
-            heap->checks ? " checked" : " not checked");
-    if (!same_layout(heap, k->program))
-        return clumpi_fail(&c->error, CLUMP_ERR_USAGE,
-                           "%s: the kernel's program was made for a heap of another layout or "
-                           "another context",
-                           call);
+    status = check_made_for(heap, k, call);
+    if (status) return status;
     status = k->fused ? clumpi_fused_prepare(heap, k, call) : clumpi_args_check(k, call);
     if (status) return status;
     status = clump_heap_set_kernel(heap, k->kernel);

@@ -453,6 +453,30 @@ void failing_refuse_device(failing_scenario *run, uint64_t least) {
     failing_close(&on);
 }
 
+enum { PART_CALLS = 200, PART_REQUESTS = 20 };
+
+static failing_scenario *begin(void **state) {
+    const failing_part *part = *state;
+    if (part->begin) part->begin();
+    return part->run;
+}
+
+void failing_calls(void **part) {
+    failing_strike_device(begin(part), 0, CL_OUT_OF_RESOURCES, 0, PART_CALLS);
+}
+
+void failing_calls_out_of_order(void **part) {
+    failing_strike_device(begin(part), 1, CL_MEM_OBJECT_ALLOCATION_FAILURE, 0, PART_CALLS);
+}
+
+void failing_lost(void **part) {
+    failing_strike_device(begin(part), 0, CL_OUT_OF_HOST_MEMORY, 1, PART_CALLS);
+}
+
+void failing_requests(void **part) {
+    failing_refuse_device(begin(part), PART_REQUESTS);
+}
+
 int failing_hit(void) {
     return failing.struck || failing.refused;
 }

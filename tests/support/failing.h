@@ -73,6 +73,22 @@ void failing_strike_device(failing_scenario *run, int out_of_order, cl_int code,
                            uint64_t least);
 void failing_refuse_device(failing_scenario *run, uint64_t least);
 
+/* What all scenarios of a part are tried with: each call fails, in order and out of order; all calls do from each on; each request
+ * for host memory is refused. A scenario has 200 calls and 20 requests or more. As elements of an array of tests, given the
+ * address of one of these: */
+typedef struct failing_part {
+    failing_scenario *run;
+    void (*begin)(void); /* before each of these tests; NULL: nothing */
+} failing_part;
+#define FAILING_TESTS(part)                                                                        \
+    cmocka_unit_test_prestate(failing_calls, part), cmocka_unit_test_prestate(failing_lost, part), \
+        cmocka_unit_test_prestate(failing_calls_out_of_order, part),                               \
+        cmocka_unit_test_prestate(failing_requests, part)
+void failing_calls(void **part);
+void failing_calls_out_of_order(void **part);
+void failing_lost(void **part);
+void failing_requests(void **part);
+
 /* Has the call or the request come that is made to fail? */
 int failing_hit(void);
 /* Need the library not fail because of it? So it is with releases. */

@@ -203,6 +203,10 @@ void layer_trace_frame(void);
 void layer_place_begin(void);
 void layer_place_note(layer_object *object);
 
+/* Memory of the system's, NULL if there is none: for the report, since a thread that ends the process by a signal's handler may
+ * have been in malloc(), which would wait for that thread. */
+void *layer_memory(size_t bytes);
+
 /* A line for each frame that is not the layer's or the loader's. */
 typedef struct layer_text {
     char *data;

@@ -3,8 +3,8 @@
 #include <execinfo.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "tools/layer/layer.h"
 
@@ -17,6 +17,11 @@ void layer_place_note(layer_object *o) {
     o->frames = layer.settings.report < 0 ? 0 : backtrace(o->stack, LAYER_FRAMES);
 }
 
+void *layer_memory(size_t bytes) {
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
 void layer_text_add(layer_text *text, const char *format, ...) {
     char line[1024];
     va_list args;
@@ -27,9 +32,13 @@ void layer_text_add(layer_text *text, const char *format, ...) {
                    : (size_t)written < sizeof line ? (size_t)written
                                                    : sizeof line - 1;
     if (text->bytes + bytes > text->capacity) {
-        size_t capacity = 2 * (text->bytes + bytes) + 1024;
-        char *data = realloc(text->data, capacity);
+        size_t capacity = 2 * text->capacity + 65536;
+        char *data = layer_memory(capacity);
         if (!data) return;
+        if (text->data) {
+            memcpy(data, text->data, text->bytes);
+            munmap(text->data, text->capacity);
+        }
         text->data = data;
         text->capacity = capacity;
     }

@@ -1,8 +1,8 @@
 /* The report at the end of the process: what was made, pooled and refused, and what was not released, by place.
  * Read first: layer.h. */
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 
 #include "tools/layer/layer.h"
@@ -62,10 +62,22 @@ static int compare_places(const layer_object *a, const layer_object *b) {
 }
 
 /* By place; those of one place by their age. */
-static int by_place(const void *left, const void *right) {
-    const layer_object *a = *(layer_object *const *)left, *b = *(layer_object *const *)right;
+static int is_before(const layer_object *a, const layer_object *b) {
     int order = compare_places(a, b);
-    return order ? order : (a->number > b->number) - (a->number < b->number);
+    return order ? order < 0 : a->number < b->number;
+}
+
+/* Not qsort(), which takes memory from malloc(): layer_memory() says why. */
+static void sort(layer_object **list, size_t count) {
+    size_t gap = 1;
+    while (gap < count / 3) gap = 3 * gap + 1;
+    for (; gap; gap /= 3)
+        for (size_t i = gap; i < count; i++) {
+            layer_object *o = list[i];
+            size_t at = i;
+            for (; at >= gap && is_before(o, list[at - gap]); at -= gap) list[at] = list[at - gap];
+            list[at] = o;
+        }
 }
 
 static size_t list_leaks(layer_object **list) {
@@ -77,12 +89,13 @@ static size_t list_leaks(layer_object **list) {
 }
 
 static void tell_leaks(layer_text *text) {
-    layer_object **list = malloc((layer.object_count + 1) * sizeof *list);
+    const size_t bytes_of_list = (layer.object_count + 1) * sizeof(layer_object *);
+    layer_object **list = layer_memory(bytes_of_list);
     if (!list) return;
     size_t count = list_leaks(list), end;
     uint64_t all = 0;
     for (size_t i = 0; i < count; i++) all += list[i]->bytes;
-    qsort(list, count, sizeof *list, by_place);
+    sort(list, count);
     layer_text_add(text, "not released: %zu objects, %" PRIu64 " bytes\n", count, all);
     for (size_t i = 0; i < count; i = end) {
         uint64_t bytes = 0;
@@ -94,7 +107,7 @@ static void tell_leaks(layer_text *text) {
                        end - i, name_of(list[i]->kind), bytes, list[i]->number);
         layer_place_tell(list[i], text);
     }
-    free(list);
+    munmap(list, bytes_of_list);
 }
 
 /* ---- The text --------------------------------------------------------------------------------- */
@@ -154,5 +167,5 @@ void layer_report(void) {
     tell_leaks(&text);
     layer_unlock();
     layer_write(file, text.data, text.bytes);
-    free(text.data);
+    if (text.data) munmap(text.data, text.capacity);
 }

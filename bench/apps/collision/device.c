@@ -8,8 +8,6 @@ const char *const collision_kernel_names[COLLISION_KERNEL_COUNT] = {
     "body_init",      "write_bodies", "compute_force", "update",
     "find_candidate", "request",      "merge",         "delete_merged"};
 
-const char *const collision_sources[] = {"bench/apps/collision/rules.clh", NULL};
-
 void collision_write_options(const collision_rules *rules, char text[COLLISION_OPTIONS_BYTES]) {
     snprintf(text, COLLISION_OPTIONS_BYTES,
              "-DMERGING=%d -DLAW_DAMPED=%d -DTAKES_HEAVIER=%d -DTAKES_FIRST=%d",

@@ -37,7 +37,4 @@ size_t collision_list_args(const collision_rules *rules, const collision_constan
 #define COLLISION_OPTIONS_BYTES 96
 void collision_write_options(const collision_rules *rules, char text[COLLISION_OPTIONS_BYTES]);
 
-/* What kernels include: files as bench_load_source() takes them before another. */
-extern const char *const collision_sources[];
-
 #endif

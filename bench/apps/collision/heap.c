@@ -15,6 +15,8 @@ struct world {
 /* ---- Making the world ------------------------------------------------------------------------ */
 
 static int create_objects(struct world *world, const collision_desc *desc, bench_error *error) {
+    static const char *const sources[] = {"bench/apps/collision/rules.clh",
+                                          "bench/apps/collision/bodies.clh", NULL};
     char options[COLLISION_OPTIONS_BYTES];
     int is_merging = desc->rules.is_merging;
     collision_write_options(&desc->rules, options);
@@ -24,7 +26,7 @@ static int create_objects(struct world *world, const collision_desc *desc, bench
                                                        : "bench/apps/nbody/objects.schema",
                                   .enough = (uint64_t)desc->count * 96 + (8u << 20),
                                   .file = "bench/apps/collision/heap.cl",
-                                  .before = collision_sources,
+                                  .before = sources,
                                   .options = options,
                                   .names = collision_kernel_names,
                                   .count = collision_kernel_count(&desc->rules),

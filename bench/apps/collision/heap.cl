@@ -1,10 +1,10 @@
 /* Bodies as objects: one kernel per phase of a step, and those that make and show the bodies.
  *
- * Compiled after rules.clh. MERGING is 1 for collision and 0 for nbody, whose class Body has
+ * Compiled after rules.clh and bodies.clh. MERGING is 1 for collision and 0 for nbody, whose class Body has
  * no fields for it. Every phase reads only what it does not write, except for a body's own fields;
  * suitors are the one exception, a maximum of ids. So the order of visits does not matter.
  *
- * Read first: objects.schema, rules.clh.
+ * Read first: objects.schema, rules.clh, bodies.clh.
  */
 
 /* ---- Making the world ------------------------------------------------------------------------ */
@@ -12,11 +12,7 @@
 /* Do-new over Body. `states` has x, y, vx, vy, mass of each. */
 __kernel void body_init(CLUMP_HEAP, __global const float *states) {
     CLUMP_FOR_EACH_NEW(Body, self, i) {
-        Body_x(self) = states[5u * i];
-        Body_y(self) = states[5u * i + 1u];
-        Body_vx(self) = states[5u * i + 2u];
-        Body_vy(self) = states[5u * i + 3u];
-        Body_mass(self) = states[5u * i + 4u];
+        body_read(clump_heap, self, states + 5u * i);
         Body_id(self) = i + 1u;
 #if MERGING
         Body_candidate(self) = Body_null;
@@ -70,13 +66,7 @@ __kernel void compute_force(CLUMP_HEAP_FIXED, float softening2, float scale) {
 
 __kernel void update(CLUMP_HEAP_FIXED, float kick, float dt) {
     CLUMP_FOR_EACH(Body, self) {
-        float vx = fma(Body_force_x(self), kick, Body_vx(self));
-        float vy = fma(Body_force_y(self), kick, Body_vy(self));
-        float x = fma(vx, dt, Body_x(self)), y = fma(vy, dt, Body_y(self));
-        Body_x(self) = x;
-        Body_y(self) = y;
-        Body_vx(self) = bounce(x, vx);
-        Body_vy(self) = bounce(y, vy);
+        body_move(clump_heap, self, Body_force_x(self), Body_force_y(self), kick, dt);
     }
 }
 
@@ -179,11 +169,6 @@ __kernel void delete_merged(CLUMP_HEAP) {
 /* Show: `states` is all zero before; a body that is gone keeps mass 0. */
 __kernel void write_bodies(CLUMP_HEAP_FIXED, __global float *states) {
     CLUMP_FOR_EACH(Body, self) {
-        __global float *state = states + 5u * (Body_id(self) - 1u);
-        state[0] = Body_x(self);
-        state[1] = Body_y(self);
-        state[2] = Body_vx(self);
-        state[3] = Body_vy(self);
-        state[4] = Body_mass(self);
+        body_write(clump_heap, self, states + 5u * (Body_id(self) - 1u));
     }
 }

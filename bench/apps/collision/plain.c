@@ -36,10 +36,11 @@ static grouping find_grouping(const collision_desc *desc) {
 }
 
 static int build(struct world *world, const collision_desc *desc, bench_error *error) {
+    static const char *const sources[] = {"bench/apps/collision/rules.clh", NULL};
     char rules[COLLISION_OPTIONS_BYTES], options[COLLISION_OPTIONS_BYTES + 64];
     bench_plain_desc plain = {.world = &desc->world,
                               .file = "bench/apps/collision/plain.cl",
-                              .before = collision_sources,
+                              .before = sources,
                               .options = options,
                               .names = collision_kernel_names,
                               .count = world->kernel_count};

@@ -108,8 +108,7 @@ static void request(CLUMP_HEAP_FIXED, Agent self, uint4 neighbors, uint mask, ui
                     uint draw, uint seed) {
     Cell target = Cell_null;
     if (mask != 0u) {
-        uint selected =
-            pick(mask, is_alone(mask) ? 0u : draw_one(Agent_number(self), iteration, draw, seed));
+        uint selected = choose(mask, Agent_number(self), iteration, draw, seed);
         uint side = (selected + 2u) % 4u;
         target = neighbor_at(neighbors, selected);
         *request_from(clump_heap, target, side) = 1;

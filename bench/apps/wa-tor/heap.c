@@ -44,7 +44,7 @@ static int create_objects(struct world *world, const wa_tor_desc *desc, bench_er
             is_faithful ? "bench/apps/wa-tor/faithful.schema" : "bench/apps/wa-tor/objects.schema",
         .enough = (uint64_t)world->cells * (is_faithful ? 90 : 56) + (8u << 20),
         .file = is_faithful ? "bench/apps/wa-tor/faithful.cl" : "bench/apps/wa-tor/heap.cl",
-        .before = wa_tor_heap_files,
+        .before = is_faithful ? wa_tor_faithful_files : wa_tor_heap_files,
         .uses_random123 = 1,
         .names = kernel_names,
         .count = is_faithful ? KERNEL_COUNT : LEAN_COUNT,

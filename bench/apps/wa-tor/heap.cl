@@ -4,7 +4,7 @@
  * equal cell by cell. Every phase reads only what it does not write, except for an object's own
  * fields; so no atomics are needed, and the order of visits does not matter.
  *
- * Read first: objects.schema, rules.clh, show.clh and ../cells.clh, which are compiled before this.
+ * Read first: objects.schema, rules.clh, agents.clh, show.clh and ../cells.clh, which are compiled before this.
  */
 
 #define GRID __global const uint *rows, uint width, uint cells
@@ -22,45 +22,15 @@ __kernel void cell_init(CLUMP_HEAP, __global uint *rows, uint row_count) {
     }
 }
 
-static Agent fish_make(CLUMP_HEAP, uint position, uint spawn_timer) {
-    Fish fish = Fish_new();
-    if (Fish_is_null(fish)) {
-        return Agent_null; /* the heap is full, and counts it */
-    }
-    Fish_position(fish) = position;
-    Fish_new_position(fish) = position;
-    Fish_spawn_timer(fish) = spawn_timer;
-    return Fish_as_Agent(fish);
-}
-
-static Agent shark_make(CLUMP_HEAP, uint position, uint spawn_timer, uint energy) {
-    Shark shark = Shark_new();
-    if (Shark_is_null(shark)) {
-        return Agent_null;
-    }
-    Shark_position(shark) = position;
-    Shark_new_position(shark) = position;
-    Shark_spawn_timer(shark) = spawn_timer;
-    Shark_energy(shark) = energy;
-    return Shark_as_Agent(shark);
-}
-
 /* Give each cell its first agent, or none. */
 __kernel void cell_populate(CLUMP_HEAP, uint seed, uint fish_permille, uint shark_permille,
                             uint fish_spawn, uint shark_spawn, uint shark_energy,
                             uint has_drawn_timers) {
     CLUMP_FOR_EACH(Cell, self) {
-        uint n = Cell_number(self);
-        philox4x32_ctr_t random = draw_all(n, 0u, DRAW_POPULATE, seed);
-        uint kind = first_kind(random, fish_permille, shark_permille);
-        if (kind == FISH) {
-            Cell_agent(self) =
-                fish_make(clump_heap, n, first_timer(random.v[1], fish_spawn, has_drawn_timers));
-        } else if (kind == SHARK) {
-            Cell_agent(self) =
-                shark_make(clump_heap, n, first_timer(random.v[1], shark_spawn, has_drawn_timers),
-                           shark_energy);
-        }
+        uint n = Cell_number(self), kind;
+        Cell_agent(self) =
+            first_agent(clump_heap, n, seed, fish_permille, shark_permille, fish_spawn,
+                        shark_spawn, shark_energy, has_drawn_timers, &kind);
     }
 }
 
@@ -73,9 +43,9 @@ static void request(CLUMP_HEAP_FIXED, GRID, uint n, uint mask, uint iteration, u
     if (mask == 0u) {
         return;
     }
-    uint selected = pick(mask, is_alone(mask) ? 0u : draw_one(n, iteration, draw, seed));
+    uint selected = choose(mask, n, iteration, draw, seed);
     Cell target = cell_at(rows, neighbor_of(n, n % width, width, cells, selected));
-    ((__global uchar *)&Cell_requests(target))[(selected + 2u) % 4u] = 1;
+    cell_request(clump_heap, target, (selected + 2u) % 4u);
 }
 
 static Agent agent_beside(CLUMP_HEAP_FIXED, GRID, uint n, uint x, uint i) {
@@ -116,14 +86,12 @@ __kernel void shark_select(CLUMP_HEAP_FIXED, uint iteration, uint seed, GRID) {
  * stay where they are: their new_position is their position. */
 __kernel void cell_decide(CLUMP_HEAP_FIXED, uint iteration, uint seed, uint draw, GRID) {
     CLUMP_FOR_EACH(Cell, self) {
-        uchar4 asked = Cell_requests(self);
-        uint mask = asked.s0 | asked.s1 << 1 | asked.s2 << 2 | asked.s3 << 3;
+        uint mask = cell_take_requests(clump_heap, self);
         if (mask == 0u) {
             continue;
         }
-        Cell_requests(self) = (uchar4)(0);
         uint n = Cell_number(self);
-        uint selected = pick(mask, is_alone(mask) ? 0u : draw_one(n, iteration, draw, seed));
+        uint selected = choose(mask, n, iteration, draw, seed);
         Agent_new_position(agent_beside(clump_heap, GRID_HERE, n, n % width, selected)) = n;
     }
 }
@@ -135,13 +103,8 @@ __kernel void fish_move(CLUMP_HEAP, uint iteration, uint seed, uint fish_spawn,
         if (from == to) {
             continue;
         }
-        Agent left_behind = Agent_null;
-        if (Fish_spawn_timer(self) > fish_spawn) {
-            Fish_spawn_timer(self) = 0u;
-            left_behind = fish_make(clump_heap, from,
-                                    born_timer(from, iteration, DRAW_FISH_BORN, seed, fish_spawn,
-                                               has_drawn_timers));
-        }
+        Agent left_behind =
+            fish_leave(clump_heap, self, from, iteration, seed, fish_spawn, has_drawn_timers);
         Fish_position(self) = to;
         Cell_agent(cell_at(rows, to)) = Fish_as_Agent(self);
         Cell_agent(cell_at(rows, from)) = left_behind;
@@ -162,19 +125,9 @@ __kernel void shark_move(CLUMP_HEAP, uint iteration, uint seed, uint shark_spawn
             continue;
         }
         Cell target = cell_at(rows, to);
-        Agent prey = Cell_agent(target);
-        if (!Agent_is_null(prey)) {
-            Agent_free(prey);
-            Shark_energy(self) += shark_gain;
-        }
-        Agent left_behind = Agent_null;
-        if (Shark_spawn_timer(self) > shark_spawn) {
-            Shark_spawn_timer(self) = 0u;
-            left_behind = shark_make(clump_heap, from,
-                                     born_timer(from, iteration, DRAW_SHARK_BORN, seed,
-                                                shark_spawn, has_drawn_timers),
-                                     shark_energy);
-        }
+        shark_eat(clump_heap, self, target, shark_gain);
+        Agent left_behind = shark_leave(clump_heap, self, from, iteration, seed, shark_spawn,
+                                        shark_energy, has_drawn_timers);
         Shark_position(self) = to;
         Cell_agent(target) = Shark_as_Agent(self);
         Cell_agent(cell_at(rows, from)) = left_behind;

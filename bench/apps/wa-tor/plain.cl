@@ -60,10 +60,6 @@ static uint find(GRID, uint kind) {
     return mask;
 }
 
-static uint choose(uint mask, uint cell, uint iteration, uint draw, uint seed) {
-    return pick(mask, is_alone(mask) ? 0u : draw_one(cell, iteration, draw, seed));
-}
-
 /* ---- Making the world ------------------------------------------------------------------------ */
 
 __kernel void populate(GRID, uint seed, uint fish_permille, uint shark_permille, uint fish_spawn,

@@ -4,6 +4,9 @@
 #include "bench/apps/side_by_side.h"
 
 const char *const wa_tor_heap_files[] = {
+    "bench/apps/wa-tor/rules.clh", "bench/apps/wa-tor/agents.clh", "bench/apps/wa-tor/show.clh",
+    "bench/apps/cells.clh", NULL};
+const char *const wa_tor_faithful_files[] = {
     "bench/apps/wa-tor/rules.clh", "bench/apps/wa-tor/show.clh", "bench/apps/cells.clh", NULL};
 const char *const wa_tor_rules_files[] = {"bench/apps/wa-tor/rules.clh", NULL};
 

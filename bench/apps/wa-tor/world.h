@@ -63,7 +63,8 @@ int wa_tor_compare(const wa_tor_rules *rules, const uint32_t *found, const uint3
 
 extern const char
     *const wa_tor_rules_files[]; /* what the kernels of the baselines begin with, ... */
-extern const char *const wa_tor_heap_files[]; /* ... and those on the heap */
+extern const char *const wa_tor_heap_files[];     /* ... those on the heap, */
+extern const char *const wa_tor_faithful_files[]; /* and those of faithful.cl */
 
 /* Run the variant of `desc` and the sequential one side by side and compare them before the first
  * and after every step; check the heap every `check_every` steps (0: only at the end). `moves`:

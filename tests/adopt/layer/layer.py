@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """libclump-layer.so under programs that know nothing of it.
 
-    layer.py LAYER PROGRAM HELLO BENCH FOLDER          the short part
-    layer.py LAYER PROGRAM HELLO BENCH FOLDER --all    other programs: clinfo, clpeak, a tuner of CLBlast, OpenCV; those that
+    layer.py LAYER PROGRAM ENDING LATE HELLO BENCH FOLDER          the short part
+    layer.py LAYER PROGRAM ENDING LATE HELLO BENCH FOLDER --all    other programs: clinfo, clpeak, a tuner of CLBlast, OpenCV; those that
                                                        are not installed are left out with words
 
-PROGRAM is program.c, HELLO examples/hello, BENCH clump-bench or an empty word. Exit status 77: the loader has no layers, or there is no
+PROGRAM is program.c, ENDING ending.c, LATE the layer late.c, HELLO examples/hello, BENCH clump-bench or an empty word. Exit status 77: the loader has no layers, or there is no
 device.
 """
 import os
@@ -34,13 +34,13 @@ class Layer:
     def __init__(self, library, folder):
         self.library, self.folder, self.number = library, folder, 0
 
-    def run(self, command, variables=None, layers=True, timeout=280):
-        """The finished process; its `report` and `trace` are the texts of the files that the layer wrote, or ''."""
+    def run(self, command, variables=None, layers=True, timeout=280, below=None):
+        """The finished process; `below`: a layer between this one and the driver. Its `report` and `trace` are the texts of the files that the layer wrote, or ''."""
         environment = {name: value for name, value in os.environ.items()
                        if not name.startswith('CLUMP_LAYER_') and name != 'OPENCL_LAYERS'}
         files = {}
         if layers:
-            environment['OPENCL_LAYERS'] = self.library
+            environment['OPENCL_LAYERS'] = f'{below}:{self.library}' if below else self.library
         if layers and variables is not None:
             self.number += 1
             files = {name: self.folder / f'{self.number}.{name.lower()}' for name in ('REPORT', 'TRACE')}
@@ -140,6 +140,43 @@ def check_ends(layer, program):
     expect(named.returncode == 0 and list(layer.folder.glob('of-[0-9]*.report')), 'no report with the number of the process')
 
 
+def check_handlers(layer, ending):
+    """exit() in a signal's handler: the process ends, with a report, or with words that there is none."""
+    for variables in ({}, POOL):
+        told = {'report': 0, 'no report: a thread was inside of the layer': 0}
+        for number_of_request in range(1, 100):
+            try:
+                done = layer.run([ending, number_of_request], variables, timeout=30)
+            except subprocess.TimeoutExpired:
+                expect(False, f'exit() at request {number_of_request} for memory: the process hangs')
+                continue
+            if done.returncode == 3:
+                break
+            words = {9: ', as the layer asked for memory'}.get(done.returncode, '')
+            expect(done.returncode == 0, f'exit() at request {number_of_request} for memory: status {done.returncode}{words}')
+            found = [said for said in told if done.report.startswith(f'clump-layer: {said}\n')]
+            expect(len(found) == 1, f'exit() at request {number_of_request} for memory: {done.report}')
+            for said in found:
+                told[said] += 1
+        print(f'exit() in a handler: {told}')
+        expect(min(told.values()) > 0, f'exit() in a handler, with the lock and without: {told}')
+
+
+def check_late(layer, program, late):
+    """Over a driver that tells late which objects are gone."""
+    done = layer.run([program, 'late'], {}, below=late)
+    expect((done.returncode, done.stdout) == (0, 'the same handle\n'), f'late: status {done.returncode}, {done.stdout}')
+    found = ENDS.search(done.report)
+    expect(found and found.groups() == ('1', '2000'), f'the end of an object that had the handle before: {done.report}')
+    freed = re.findall(r'^f (\w+)$', done.trace, re.M)
+    left = [size for name, size in re.findall(r'^a (\w+) (\d+)$', done.trace, re.M) if name not in freed]
+    expect(left == ['2000'] and len(freed) == len(set(freed)), f'the trace of ends that come late, or never: {done.trace}')
+    done = layer.run([program, 'limit'], {'CLUMP_LAYER_LIMIT': '10M'}, below=late)
+    expect(done.returncode == 0 and done.stdout.count('10 buffers, then -4\n') == 2, f'a limit, and ends that come late: {done.stdout}')
+    freed = re.findall(r'^f (\w+)$', done.trace, re.M)
+    expect(len(freed) == len(set(freed)) == 20, f'a limit: {len(freed)} ends in the trace, of {len(set(freed))} buffers')
+
+
 def check_values(layer, program):
     wrong = [({'CLUMP_LAYER_POOL': '4Q'}, 'CLUMP_LAYER_POOL="4Q" is no number of bytes'),
              ({'CLUMP_LAYER_POOL': ''}, 'CLUMP_LAYER_POOL="" is no number'),
@@ -208,7 +245,7 @@ def check_others(layer):
 
 
 def main():
-    library, program, hello, bench, folder = sys.argv[1:6]
+    library, program, ending, late, hello, bench, folder = sys.argv[1:8]
     folder = pathlib.Path(folder)
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -217,7 +254,7 @@ def main():
     if 'clump-layer' not in layer.run([program, 'leak'], {'CLUMP_LAYER_POOL': 'no'}).stderr:
         print('skipped: the loader has no layers, which ocl-icd has since 2.3')
         return 77
-    if sys.argv[6:] == ['--all']:
+    if sys.argv[8:] == ['--all']:
         check_pyopencl(layer, ['16', '64', '100'])
         check_others(layer)
         layer.same('threads', [program, 'threads', '32'], POOL, only_pooled=True)
@@ -227,6 +264,8 @@ def main():
         check_leaks(layer, program)
         check_limit(layer, program)
         check_ends(layer, program)
+        check_handlers(layer, ending)
+        check_late(layer, program, late)
         check_values(layer, program)
         check_trace(layer, program, bench)
         layer.same('hello', [hello], {**POOL, 'CLUMP_LAYER_POOL': '64M'})

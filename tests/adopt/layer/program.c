@@ -6,6 +6,7 @@
  *   program threads N   N threads that make, use and release buffers at a time
  *   program leak        buffers that are not released, from two functions
  *   program limit       buffers until there are no more
+ *   program late        a buffer that has the handle of one whose end the driver tells later
  *   program fork|exit  ends in an unusual way
  *
  * Exit status 0: all contents were right; 77: there is no OpenCL device. Addresses are never written, since they differ.
@@ -604,6 +605,25 @@ static void limit(void) {
     OK(clReleaseContext(context));
 }
 
+/* The test runs it above late.c, which tells ends at clFinish(). */
+static void late(void) {
+    cl_context context = new_context();
+    cl_command_queue queue = new_queue(context);
+    cl_mem kept = new_buffer(context, CL_MEM_READ_WRITE, 1000, NULL), before = NULL;
+    for (int i = 0; i < 1000 && kept != before; i++) {
+        before = kept;
+        OK(clReleaseMemObject(kept));
+        kept = new_buffer(context, CL_MEM_READ_WRITE, 2000, NULL);
+    }
+    printf("%s\n", kept == before ? "the same handle" : "no handle came back");
+    OK(clFinish(queue));
+    OK(clRetainMemObject(kept));
+    OK(clReleaseMemObject(kept)); /* it is not released for good */
+    OK(clReleaseMemObject(new_buffer(context, CL_MEM_READ_WRITE, 3000, NULL))); /* never told */
+    OK(clReleaseCommandQueue(queue));
+    OK(clReleaseContext(context));
+}
+
 static void *ends(void *user) {
     (void)user;
     exit(failures != 0);
@@ -648,10 +668,12 @@ int main(int count, char **words) {
         OK(clReleaseContext(context));
     } else if (strcmp(what, "limit") == 0) {
         limit();
+    } else if (strcmp(what, "late") == 0) {
+        late();
     } else if (strcmp(what, "fork") == 0 || strcmp(what, "exit") == 0) {
         unusual(what);
     } else {
-        printf("usage: program same [images]|reuse|threads N|leak|limit|fork|exit\n");
+        printf("usage: program same [images]|reuse|threads N|leak|limit|late|fork|exit\n");
         return 2;
     }
     if (failures) printf("%d failures\n", failures);

@@ -12,6 +12,7 @@
 #include "cl_fixture.h"
 #include "clump/collect.h"
 #include "clump/compact.h"
+#include "clump/fuse.h"
 #include "heap/heap.h"
 
 /* The first buffer has the metadata, which grow with the device. */
@@ -49,6 +50,16 @@ static const char source[] =
     "    CLUMP_FOR_EACH(Node, n)\n"
     "        if (Node_id(n) % of) Node_free(n);\n"
     "}\n"
+    "__kernel void turn(CLUMP_HEAP_FIXED) {\n"
+    "    CLUMP_FOR_EACH(Node, n) Node_tag(n) = (uchar)(Node_id(n) + Node_tag(n));\n"
+    "}\n"
+    "__kernel void turn_back(CLUMP_HEAP_FIXED) {\n"
+    "    CLUMP_FOR_EACH(Node, n) {\n"
+    "        Node_tag(n) = (uchar)(Node_tag(n) - Node_id(n));\n"
+    "        Node_data(n, 0)++;\n"
+    "    }\n"
+    "}\n"
+    "__kernel void lower(CLUMP_HEAP_FIXED) { CLUMP_FOR_EACH(Node, n) Node_data(n, 0)--; }\n"
     "__kernel void check(CLUMP_HEAP_FIXED, __global uint *wrong, uint count, uint of, uint step) "
     "{\n"
     "    CLUMP_FOR_EACH(Node, n) {\n"
@@ -276,6 +287,27 @@ static void own_kernel(void **state) {
     close_nodes(&w);
 }
 
+/* The program of a fused kernel is made from that of its parts, not from the heap. */
+static void fused_kernel(void **state) {
+    nodes w;
+    (void)state;
+    if (!has_pointers()) skip();
+    open_nodes(&w, BUFFER_BYTES);
+    fill(&w);
+    clump_kernel *parts[] = {cl_fixture_kernel(&on, w.program, "turn"),
+                             cl_fixture_kernel(&on, w.program, "turn_back")};
+    clump_kernel *lower = cl_fixture_kernel(&on, w.program, "lower"), *fused;
+    CHECK_OK(&on, clump_kernel_create_fused(parts, 2, &fused));
+    CHECK_OK(&on, clump_do_all(w.heap, fused, NULL));
+    CHECK_OK(&on, clump_do_all(w.heap, lower, NULL)); /* what a fused kernel that ran raised */
+    check_all(&w, "changed and restored by a fused kernel");
+    clump_kernel_destroy(fused);
+    clump_kernel_destroy(parts[0]);
+    clump_kernel_destroy(parts[1]);
+    clump_kernel_destroy(lower);
+    close_nodes(&w);
+}
+
 /* A program is for heaps whose objects lie likewise. */
 static void other_layout(void **state) {
     nodes several, one;
@@ -288,7 +320,8 @@ static void other_layout(void **state) {
     SET_ARG(&on, one.drop, 0, of);
     cl_fixture_expect_words(clump_context_get_error(on.clump),
                             clump_do_all(several.heap, one.drop, NULL), CLUMP_ERR_USAGE,
-                            "a heap of another layout", "clump_do_all", __LINE__);
+                            "a heap of another layout: buffer_blocks is 0 there", "clump_do_all",
+                            __LINE__);
     close_nodes(&several);
     close_nodes(&one);
 }
@@ -298,8 +331,11 @@ static void other_layout(void **state) {
 static struct {
     size_t largest; /* buffer */
     uint32_t svm,
-        svm_end; /* calls of clSVMAlloc so far; the one from which on they fail; 0: none */
-    int live;    /* allocations of shared virtual memory */
+        svm_end;          /* calls of clSVMAlloc so far; the one from which on they fail; 0: none */
+    int live;             /* allocations of shared virtual memory */
+    void *memory[16];     /* the first of them, in the order in which they were made */
+    const void *told[16]; /* that the last kernel was told of */
+    size_t told_count;
 } device;
 
 static cl_mem CL_API_CALL create_buffer(cl_context c, cl_mem_flags flags, size_t bytes, void *host,
@@ -325,6 +361,7 @@ static clump_cl_functions real;
 static void *CL_API_CALL svm_alloc(cl_context c, cl_bitfield flags, size_t bytes, cl_uint align) {
     if (++device.svm >= device.svm_end && device.svm_end) return NULL;
     void *memory = real.SVMAlloc(c, flags, bytes, align);
+    if (memory && device.live < 16) device.memory[device.live] = memory;
     device.live += memory != NULL;
     return memory;
 }
@@ -334,6 +371,46 @@ static void CL_API_CALL svm_free(cl_context c, void *memory) {
     real.SVMFree(c, memory);
 }
 
+/* A device whose memory is that of the host needs to be told nothing; others read from elsewhere what they are not told of. */
+static cl_int CL_API_CALL exec_info(cl_kernel kernel, cl_uint name, size_t bytes,
+                                    const void *value) {
+    if (name == CLUMPI_KERNEL_EXEC_INFO_SVM_PTRS) {
+        device.told_count = bytes / sizeof(void *);
+        memcpy(device.told, value, bytes < sizeof device.told ? bytes : sizeof device.told);
+    }
+    return real.SetKernelExecInfo(kernel, name, bytes, value);
+}
+
+/* Kernels of the program, of a user and of the library know the memory of all buffers after the first. */
+static void check_told(clump_context *context, clump_heap *heap) {
+    static const char text[] =
+        "__kernel void touch(CLUMP_HEAP_FIXED) { CLUMP_FOR_EACH(Node, n) Node_id(n)++; }\n";
+    const uint32_t count = heap->segment_count - 1;
+    clump_program *program;
+    clump_kernel *touch;
+    uint32_t found;
+    assert_true(count >= 2 && count <= 16);
+    if (clump_program_create(&(clump_program_desc){.heap = heap, .source = text}, &program) ||
+        clump_kernel_create(program, "touch", &touch))
+        fail_msg("%s", clump_context_get_error(context)->message);
+    for (int by = 0; by < 3; by++) {
+        static const char *const names[] = {"clump_heap_set_kernel()", "clump_do_all()",
+                                            "a kernel of the library"};
+        memset(device.told, 0, sizeof device.told);
+        device.told_count = 0;
+        clump_status status = by == 0   ? clump_heap_set_kernel(heap, touch->kernel)
+                              : by == 1 ? clump_do_all(heap, touch, NULL)
+                                        : clump_heap_calc_stats(heap, NULL, NULL, 0);
+        if (status) fail_msg("%s", clump_context_get_error(context)->message);
+        if (device.told_count != count)
+            fail_msg("%s tells of %zu buffers, not of %u", names[by], device.told_count, count);
+        for (found = 0; found < count && device.told[found] == device.memory[found];) found++;
+        if (found < count) fail_msg("%s does not tell of buffer %u", names[by], found + 1);
+    }
+    clump_kernel_destroy(touch);
+    clump_program_destroy(program);
+}
+
 static clump_context *limited(int has_svm) {
     clump_context *context;
     clump_error error;
@@ -341,6 +418,7 @@ static clump_context *limited(int has_svm) {
     clump_cl_functions cl = {.CreateBuffer = create_buffer, .GetDeviceInfo = device_info};
     if (has_svm) cl.SVMAlloc = svm_alloc;
     if (has_svm) cl.SVMFree = svm_free;
+    if (has_svm) cl.SetKernelExecInfo = exec_info;
     clump_context_desc desc = {.context = on.context,
                                .device = on.device,
                                .queue = on.queue,
@@ -374,6 +452,7 @@ static void chosen(void **state) {
     assert_true(l->bytes <= HEAP_BYTES && l->bytes > HEAP_BYTES - block);
     assert_int_equal(device.live, heap->segment_count - 1);
     assert_int_equal(clump_heap_check(heap), CLUMP_OK);
+    check_told(context, heap);
     clump_heap_destroy(heap);
     assert_int_equal(device.live, 0);
     /* One buffer where one suffices. */
@@ -437,8 +516,10 @@ static void refused(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(objects), cmocka_unit_test(own_kernel), cmocka_unit_test(other_layout),
-        cmocka_unit_test(chosen),  cmocka_unit_test(no_memory),  cmocka_unit_test(refused),
+        cmocka_unit_test(objects),      cmocka_unit_test(own_kernel),
+        cmocka_unit_test(fused_kernel), cmocka_unit_test(other_layout),
+        cmocka_unit_test(chosen),       cmocka_unit_test(no_memory),
+        cmocka_unit_test(refused),
     };
     int result = cl_fixture_open(&on, NULL);
     if (result) return result;

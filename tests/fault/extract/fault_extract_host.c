@@ -146,28 +146,10 @@ static int run_once(const cl_fixture *on) {
     return came;
 }
 
-static void calls_fail(void **state) {
-    failing_strike_device(run_once, 0, CL_OUT_OF_RESOURCES, 0, 200);
-}
-
-static void calls_fail_out_of_order(void **state) {
-    failing_strike_device(run_once, 1, CL_MEM_OBJECT_ALLOCATION_FAILURE, 0, 200);
-}
-
-static void device_is_lost(void **state) {
-    failing_strike_device(run_once, 0, CL_OUT_OF_HOST_MEMORY, 1, 200);
-}
-
-static void requests_are_refused(void **state) {
-    failing_refuse_device(run_once, 20);
-}
-
 int main(void) {
+    static failing_part part = {run_once, NULL};
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(calls_fail),
-        cmocka_unit_test(device_is_lost),
-        cmocka_unit_test(calls_fail_out_of_order),
-        cmocka_unit_test(requests_are_refused),
+        FAILING_TESTS(&part),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -515,22 +515,6 @@ static int run_once(const cl_fixture *on) {
     return came;
 }
 
-static void calls_fail_in_order(void **state) {
-    failing_strike_device(run_once, 0, CL_OUT_OF_RESOURCES, 0, 200);
-}
-
-static void calls_fail_out_of_order(void **state) {
-    failing_strike_device(run_once, 1, CL_MEM_OBJECT_ALLOCATION_FAILURE, 0, 200);
-}
-
-static void device_is_lost(void **state) {
-    failing_strike_device(run_once, 0, CL_OUT_OF_HOST_MEMORY, 1, 200);
-}
-
-static void requests_are_refused(void **state) {
-    failing_refuse_device(run_once, 20);
-}
-
 static void structs_fail(void **state) {
     (void)state;
     choose_steps(struct_steps, sizeof struct_steps / sizeof *struct_steps);
@@ -549,10 +533,11 @@ static void nothing_fails(void **state) {
 }
 
 int main(void) {
+    static failing_part part = {run_once, NULL};
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nothing_fails),        cmocka_unit_test(calls_fail_in_order),
-        cmocka_unit_test(device_is_lost),       cmocka_unit_test(calls_fail_out_of_order),
-        cmocka_unit_test(requests_are_refused), cmocka_unit_test(structs_fail),
+        cmocka_unit_test(nothing_fails),
+        FAILING_TESTS(&part),
+        cmocka_unit_test(structs_fail),
     };
     choose_steps(all_steps, sizeof all_steps / sizeof *all_steps);
     return cmocka_run_group_tests(tests, NULL, NULL);

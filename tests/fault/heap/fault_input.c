@@ -721,15 +721,23 @@ static void heaps_of_another_layout(void **state) {
     uint32_t n;
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         clump_heap *other = cl_fixture_heap(&t.on, others[i], HEAP_BYTES, 0);
-        REFUSED(USAGE, "another layout", clump_do_all(other, t.init, NULL));
+        REFUSED(USAGE, "another layout: its classes differ", clump_do_all(other, t.init, NULL));
         REFUSED(USAGE, "another layout", clump_launch(other, t.init, 1, 1, NULL));
         REFUSED(USAGE, "another layout", clump_do_new(other, "Body", 1, t.init, &made, NULL));
         REFUSED(USAGE, "another layout", clump_reduce(other, t.count, &n, sizeof n, NULL));
         clump_heap_destroy(other);
     }
     clump_heap *wider = cl_fixture_heap(&t.on, schema_text, HEAP_BYTES, 5);
-    REFUSED(USAGE, "another layout", clump_do_all(wider, t.init, NULL));
+    REFUSED(USAGE, "another layout: block_granules is", clump_do_all(wider, t.init, NULL));
     clump_heap_destroy(wider);
+    clump_heap *raw;
+    CHECK_OK(&t.on, clump_heap_create(&(clump_heap_desc){.context = t.on.clump,
+                                                         .schema = clump_heap_get_schema(t.heap),
+                                                         .bytes = HEAP_BYTES,
+                                                         .raw = 1},
+                                      &raw));
+    REFUSED(USAGE, "another layout: raw is 0 there, and 1 here", clump_do_all(raw, t.init, NULL));
+    clump_heap_destroy(raw);
     cl_fixture on;
     assert_int_equal(cl_fixture_open(&on, NULL), 0);
     clump_heap *foreign = cl_fixture_heap(&on, schema_text, HEAP_BYTES, 0);

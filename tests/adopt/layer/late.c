@@ -1,0 +1,76 @@
+/* A layer below libclump-layer.so, in the place of a driver that tells the end of memory objects late: at the next clFinish(),
+ * when other objects may have their handles. The test `layer` loads it. */
+#include <CL/cl_layer.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef void(CL_CALLBACK *teller)(cl_mem, void *);
+
+typedef struct end {
+    struct end *next;
+    cl_mem object;
+    teller tell;
+    void *user;
+} end;
+
+static cl_icd_dispatch table, below;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static end *ends; /* that came, the last one first */
+
+static void CL_CALLBACK keep(cl_mem object, void *user) {
+    end *e = user;
+    (void)object;
+    pthread_mutex_lock(&lock);
+    e->next = ends;
+    ends = e;
+    pthread_mutex_unlock(&lock);
+}
+
+static cl_int CL_API_CALL set_callback(cl_mem object, teller tell, void *user) {
+    end *e = calloc(1, sizeof *e);
+    if (!e) return CL_OUT_OF_HOST_MEMORY;
+    *e = (end){.object = object, .tell = tell, .user = user};
+    cl_int code = below.clSetMemObjectDestructorCallback(object, keep, e);
+    if (code) free(e);
+    return code;
+}
+
+static cl_int CL_API_CALL finish(cl_command_queue queue) {
+    cl_int code = below.clFinish(queue);
+    pthread_mutex_lock(&lock);
+    end *all = ends;
+    ends = NULL;
+    pthread_mutex_unlock(&lock);
+    for (end *e = all, *next; e; e = next) {
+        next = e->next;
+        e->tell(e->object, e->user);
+        free(e);
+    }
+    return code;
+}
+
+CL_API_ENTRY cl_int CL_API_CALL clGetLayerInfo(cl_layer_info name, size_t room, void *value,
+                                               size_t *needed) {
+    static const cl_layer_api_version version = CL_LAYER_API_VERSION_100;
+    static const char text[] = "late";
+    const int is_name = name == CL_LAYER_NAME;
+    const void *answer = is_name ? (const void *)text : (const void *)&version;
+    const size_t bytes = is_name ? sizeof text : sizeof version;
+    if (value && room < bytes) return CL_INVALID_VALUE;
+    if (value) memcpy(value, answer, bytes);
+    if (needed) *needed = bytes;
+    return CL_SUCCESS;
+}
+
+CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint count, const cl_icd_dispatch *target,
+                                            cl_uint *count_ret, const cl_icd_dispatch **layer_ret) {
+    const cl_uint known = sizeof table / sizeof(void *);
+    *count_ret = count < known ? count : known;
+    memcpy(&below, target, *count_ret * sizeof(void *));
+    table = below;
+    table.clSetMemObjectDestructorCallback = set_callback;
+    table.clFinish = finish;
+    *layer_ret = &table;
+    return CL_SUCCESS;
+}
