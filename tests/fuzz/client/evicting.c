@@ -195,7 +195,7 @@ void evict_blocks(client *c, heap_model *h) {
     uint32_t least = 0, most = 0;
     if (chance(c, 40))
         for (uint32_t i = 1 + below(c, 3); i > 0; i--) count_ages(c, h);
-    if (chance(c, 60)) d.blocks = 1 + below(c, room_for_away(h) + 2);
+    if (chance(c, 60)) d.blocks = logarithmic(c, 1, room_for_away(h) + 2);
     if (chance(c, 30)) d.age = 1 + below(c, 3);
     note(c, "%s, at most %llu, of age %u", d.class_name ? d.class_name : "all", (ull)d.blocks,
          d.age);
