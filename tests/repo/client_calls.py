@@ -22,8 +22,6 @@ ELSEWHERE = {
     'clump_schema_emit_c': 'a text: test_emit_c, clump-schema',
     'clump_schema_parse_file': 'reads a file and then parses it: test_schema',
     'clump_cl_code_name': 'a static text: fault_quick',
-    'clump_context_get_queue': 'diff_queues draws queues for random calls on several heaps',
-    'clump_context_set_queue': 'diff_queues draws queues for random calls on several heaps',
     'clump_heap_set_kernel': 'all launches of the client call it within the library; diff_buffers does by itself',
     'clump_kernel_create_fused': 'compiles a program: diff_fused makes random ones, fault_fused and fault_host the others',
     'clump_pool_set_queues': 'which queues are waited for is seen with user events: diff_pool_buffer; layer',

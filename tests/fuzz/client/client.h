@@ -262,6 +262,7 @@ typedef struct pool_thread pool_thread;
     X(convert_and_back, 4)                                                                         \
     X(renew_heap, 1)                                                                               \
     X(renew_program, 1)                                                                            \
+    X(change_queue, 5)                                                                             \
     X(use_pool, 4)                                                                                 \
     X(hold_regions, 3)                                                                             \
     X(step_pool, 4)                                                                                \
@@ -336,8 +337,9 @@ typedef struct container_parts {
 } container_parts;
 
 typedef struct client {
-    cl_fixture on;
-    cl_context shared; /* with clients of other threads; NULL: none */
+    cl_fixture on;              /* its queue is the one that calls are on now */
+    cl_command_queue queues[2]; /* the one that it was opened with, and another */
+    cl_context shared;          /* with clients of other threads; NULL: none */
     account *account;
     clump_personality personality;
     uint64_t seed, random;
@@ -596,6 +598,7 @@ void refuse_while_away(client *c, heap_model *h);
 
 void open_pool(client *c);
 void close_pool(client *c);
+cl_command_queue make_queue(client *c);
 
 /* Pools keep errors of their own. */
 void expect_of_pool(client *c, clump_status found, clump_status expected, const char *call);

@@ -73,7 +73,7 @@ void memory_step(client *c) {
     most->host_blocks = larger(most->host_blocks, now.host_blocks);
     for (int k = 0; k < ACCOUNT_KINDS; k++) {
         static const uint64_t limits[ACCOUNT_KINDS] = {
-            [ACCOUNT_CONTEXT] = 1,          [ACCOUNT_QUEUE] = 2,
+            [ACCOUNT_CONTEXT] = 1,          [ACCOUNT_QUEUE] = 4,
             [ACCOUNT_BUFFER] = BUFFERS_MAX, [ACCOUNT_PROGRAM] = PROGRAMS_MAX,
             [ACCOUNT_KERNEL] = KERNELS_MAX, [ACCOUNT_EVENT] = EVENTS_MAX};
         uint64_t found = (uint64_t)now.references[k];

@@ -229,6 +229,8 @@ int open_round(client *c, uint64_t seed, uint32_t operations) {
     int result = open_device(c);
     if (result) return result;
     begin_work(c);
+    c->queues[0] = c->on.queue;
+    c->queues[1] = make_queue(c);
     draw_schema(c);
     draw_tuning(c);
     draw_checks(c);
@@ -256,6 +258,7 @@ void close_round(client *c) {
     }
     for (int k = 0; k < KERNELS; k++) clump_kernel_destroy(c->kernels[k]);
     clump_program_destroy(c->program);
+    c->on.queue = c->queues[0]; /* which the fixture releases */
     close_pool(c);
     clump_schema_destroy(c->schema);
     clReleaseMemObject(c->out_buffer);
@@ -263,6 +266,7 @@ void close_round(client *c) {
     free(c->out);
     free(c->list);
     cl_fixture_close(&c->on);
+    clReleaseCommandQueue(c->queues[1]);
     memory_end(c);
     begin_work(NULL);
     account_use(NULL);

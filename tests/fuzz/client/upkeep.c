@@ -152,6 +152,21 @@ void look_inside(client *c, heap_model *h) {
     clump_heap_touch(h->heap); /* the next do-all makes its list anew */
 }
 
+/* ---- Queues ------------------------------------------------------------------------------------ */
+
+/* What follows is on another queue, for all heaps. Nothing is under way, since each operation ends with calls that block: diff_queues
+ * looks at the order of what is. */
+void change_queue(client *c, heap_model *h) {
+    const uint32_t to = below(c, 2);
+    (void)h;
+    note(c, "queue %u", to);
+    CHECK_OK(&c->on,
+             clump_context_set_queue(c->on.clump, !to && chance(c, 50) ? NULL : c->queues[to]));
+    c->on.queue = c->queues[to];
+    if (clump_context_get_queue(c->on.clump) != c->on.queue)
+        complain(c, "the context has not the queue that was set");
+}
+
 /* ---- Programs ---------------------------------------------------------------------------------- */
 
 /* All kernels and their program go, in an order of their own, and are made again. */
