@@ -1,5 +1,5 @@
 # Install rules: headers, library, programs and their pages, examples, device sources for reference, CMake package, clump.pc. What belongs
-# together is a component, and a package (packages.cmake): lib, dev, tools; python has its rule there. mpi is a component of no package.
+# together is a component, and a package (packages.cmake): lib, dev, tools, mpilib, mpidev; python has its rule there.
 include(CMakePackageConfigHelpers)
 set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME dev)
 
@@ -55,12 +55,15 @@ install(FILES "${PROJECT_BINARY_DIR}/generated/clumpConfig.cmake"
 
 if(TARGET clump-mpi)
     set(clump_has_mpi ON)
-    install(FILES include/clump/mpi.h DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/clump" COMPONENT mpi)
-    install(TARGETS clump-mpi EXPORT clumpMpiTargets COMPONENT mpi
-        ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}"
-        LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
-    install(EXPORT clumpMpiTargets NAMESPACE clump:: DESTINATION "${package_dir}" COMPONENT mpi)
-    set_target_properties(clump-mpi PROPERTIES INSTALL_RPATH "$ORIGIN")
+    install(FILES include/clump/mpi.h DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/clump" COMPONENT mpidev)
+    install(TARGETS clump-mpi EXPORT clumpMpiTargets
+        ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT mpidev
+        RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT mpilib
+        LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT mpilib NAMELINK_COMPONENT mpidev)
+    install(EXPORT clumpMpiTargets NAMESPACE clump:: DESTINATION "${package_dir}" COMPONENT mpidev)
+    if(NOT CMAKE_INSTALL_PREFIX STREQUAL "/usr")
+        set_target_properties(clump-mpi PROPERTIES INSTALL_RPATH "$ORIGIN")
+    endif()
 endif()
 
 # clump.pc finds itself, so that the tree can be installed or moved anywhere. OpenCL comes from its
@@ -91,7 +94,7 @@ install(FILES "${PROJECT_BINARY_DIR}/generated/clump.pc"
     DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
 if(TARGET clump-mpi) # MPI's own flags come from mpicc
     configure_file(cmake/clump-mpi.pc.in generated/clump-mpi.pc @ONLY)
-    install(FILES "${PROJECT_BINARY_DIR}/generated/clump-mpi.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig" COMPONENT mpi)
+    install(FILES "${PROJECT_BINARY_DIR}/generated/clump-mpi.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig" COMPONENT mpidev)
 endif()
 
 # Where only the sources of the library are, as in Conan's cache, there is nothing to make these packages from.

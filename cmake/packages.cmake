@@ -1,5 +1,6 @@
 # Packages for Debian and Ubuntu, by `cpack -G DEB` in a build tree that was configured with -DCMAKE_INSTALL_PREFIX=/usr and
-# -DBUILD_SHARED_LIBS=ON: libclumpX.Y, the library; libclump-dev; clump-tools; python3-clump, if the system's Python can build it.
+# -DBUILD_SHARED_LIBS=ON: libclumpX.Y, the library; libclump-dev; clump-tools; python3-clump, if the system's Python can build it; libclump-mpiX.Y
+# and libclump-mpi-dev, if there is MPI.
 # Without the shared library there is no package for it and none for Python, and the others have it inside. docs/guide/packages.md shows the commands.
 # Names, sections, descriptions, changelog and copyright are those of scripts/packaging/debian, by which Debian's own tools make the same packages.
 #
@@ -39,6 +40,8 @@ describe(LIB "libclump${abi}")
 describe(DEV libclump-dev)
 describe(TOOLS clump-tools)
 describe(PYTHON python3-clump)
+describe(MPILIB "libclump-mpi${abi}")
+describe(MPIDEV libclump-mpi-dev)
 
 set(CPACK_COMPONENTS_ALL dev tools)
 if(BUILD_SHARED_LIBS)
@@ -53,6 +56,16 @@ set(CPACK_DEBIAN_LIB_PACKAGE_CONTROL_EXTRA "${PROJECT_BINARY_DIR}/generated/shli
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS "${of_library}ocl-icd-opencl-dev | opencl-dev, opencl-c-headers")
 set(CPACK_DEBIAN_TOOLS_PACKAGE_SHLIBDEPS ON)
+if(BUILD_SHARED_LIBS AND TARGET clump-mpi)
+    list(APPEND CPACK_COMPONENTS_ALL mpilib mpidev)
+    set(CPACK_DEBIAN_MPILIB_PACKAGE_SHLIBDEPS ON)
+    set(CPACK_DEBIAN_MPILIB_PACKAGE_DEPENDS "libclump${abi} (= ${PROJECT_VERSION})")
+    file(WRITE "${PROJECT_BINARY_DIR}/generated/mpi/shlibs" "libclump-mpi ${abi} libclump-mpi${abi} (>= ${PROJECT_VERSION})\n")
+    set(CPACK_DEBIAN_MPILIB_PACKAGE_CONTROL_EXTRA "${PROJECT_BINARY_DIR}/generated/mpi/shlibs"
+        "${PROJECT_BINARY_DIR}/generated/triggers")
+    set(CPACK_DEBIAN_MPIDEV_PACKAGE_DEPENDS
+        "libclump-mpi${abi} (= ${PROJECT_VERSION}), libclump-dev (= ${PROJECT_VERSION}), libmpich-dev")
+endif()
 find_program(CLUMP_SYSTEM_PYTHON python3 PATHS /usr/bin NO_DEFAULT_PATH)
 mark_as_advanced(CLUMP_SYSTEM_PYTHON)
 set(python_misses 1) # no package for Python

@@ -12,6 +12,7 @@ CDEF = """
 typedef ... *cl_context;
 typedef ... *cl_device_id;
 typedef ... *cl_command_queue;
+typedef ... *cl_kernel;
 typedef ... *cl_mem;
 typedef ... *cl_event;
 
@@ -52,15 +53,17 @@ clump_status clump_context_set_queue(clump_context *context, cl_command_queue qu
 typedef uint32_t clump_ref;
 typedef ... clump_heap;
 typedef ... clump_pool;
-typedef struct { clump_context *context; const clump_schema *schema; uint64_t bytes; double device_share; uint32_t block_rows;
-                 int watch_handles; clump_pool *pool; ...; } clump_heap_desc;
-typedef struct { uint64_t bytes, metadata_bytes; uint32_t granule_bytes, block_granules, first_block, block_count; ...; } clump_heap_layout;
+typedef struct { clump_context *context; const clump_schema *schema; uint64_t bytes; double device_share;
+                 uint64_t buffer_bytes, evictable_bytes; uint32_t block_rows; int watch_handles; clump_pool *pool; ...; } clump_heap_desc;
+typedef struct { uint64_t bytes, metadata_bytes; uint32_t granule_bytes, block_granules, first_block, block_count,
+                 buffer_blocks; ...; } clump_heap_layout;
 typedef struct { uint64_t objects, slots; uint32_t blocks, free_blocks; double fragmentation; ...; } clump_heap_stats;
 clump_status clump_heap_create(const clump_heap_desc *desc, clump_heap **heap);
 void clump_heap_destroy(clump_heap *heap);
 const clump_heap_layout *clump_heap_get_layout(const clump_heap *heap);
 const clump_schema *clump_heap_get_schema(const clump_heap *heap);
 cl_mem clump_heap_get_buffer(const clump_heap *heap);
+clump_status clump_heap_set_kernel(clump_heap *heap, cl_kernel kernel);
 void clump_heap_touch(clump_heap *heap);
 clump_status clump_heap_fetch_errors(clump_heap *heap, void *report);
 clump_status clump_heap_calc_stats(clump_heap *heap, clump_heap_stats *stats, void *classes, uint32_t capacity);
@@ -81,6 +84,8 @@ typedef struct { clump_heap *heap; const char *source, *name, *options; int chec
 clump_status clump_program_create(const clump_program_desc *desc, clump_program **program);
 void clump_program_destroy(clump_program *program);
 const char *clump_program_get_log(const clump_program *program);
+const char *clump_program_get_source(const clump_program *program);
+const char *clump_program_get_options(const clump_program *program);
 clump_status clump_kernel_create(clump_program *program, const char *name, clump_kernel **kernel);
 void clump_kernel_destroy(clump_kernel *kernel);
 clump_status clump_kernel_set_arg(clump_kernel *kernel, uint32_t index, size_t bytes, const void *value);
@@ -113,6 +118,17 @@ clump_status clump_heap_save(clump_heap *heap, const clump_save_desc *desc, clum
 typedef struct { const char *path; int without_registered; ...; } clump_load_desc;
 typedef struct { uint64_t objects, bytes, handles, registered; uint32_t fields_lost, fields_gained; ...; } clump_load_report;
 clump_status clump_heap_load(clump_heap *heap, const clump_load_desc *desc, clump_load_report *report);
+
+/* evict.h, convert.h */
+typedef struct { const char *class_name; const clump_ref *refs; uint64_t ref_count, blocks; uint32_t age; ...; } clump_evict_desc;
+typedef struct { uint64_t objects, blocks, bytes; ...; } clump_evict_report;
+clump_status clump_heap_age_blocks(clump_heap *heap);
+clump_status clump_heap_evict(clump_heap *heap, const clump_evict_desc *desc, clump_evict_report *report);
+clump_status clump_heap_fetch(clump_heap *heap, const clump_evict_desc *desc, clump_evict_report *report);
+clump_status clump_heap_get_evicted(const clump_heap *heap, clump_evict_report *report);
+typedef struct { const clump_schema *schema; uint64_t bytes; uint32_t block_rows; ...; } clump_convert_desc;
+typedef struct { uint64_t objects, dangling; uint32_t fields_lost, fields_gained; ...; } clump_convert_report;
+clump_status clump_heap_convert(clump_heap *heap, const clump_convert_desc *desc, clump_convert_report *report);
 
 /* pool.h */
 typedef struct { clump_context *context; uint64_t chunk_bytes, limit_bytes; ...; } clump_pool_desc;

@@ -224,7 +224,7 @@ get_optional() {
 # ---- Tools for packages ------------------------------------------------------------------------
 get_packaging() {
     local folder=${CLUMP_PACKAGING:-$HOME/.cache/clump/packaging}/conan
-    get_optional "tools of packages" debhelper dh-python lintian meson gcc-mingw-w64-x86-64-posix python3-venv
+    get_optional "tools of packages" debhelper dh-python lintian libmpich-dev meson gcc-mingw-w64-x86-64-posix python3-venv
     [ ! -x "$folder/bin/conan" ] || return 0
     if ! quiet python3 -m venv --clear "$folder" ||
         ! quiet timeout "${CLUMP_DOWNLOAD_SECONDS:-300}" "$folder/bin/pip" install --disable-pip-version-check "conan==2.*"; then

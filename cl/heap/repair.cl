@@ -110,6 +110,22 @@ static inline void repair_block(const clumpi_view *v, uint block, uint is_reserv
     repair_count(is_lost ? &done->lost : &done->strays, fit.strays);
 }
 
+/* A block without memory (evict.cl) is told by the table of frames, whatever its bits are: it stays away, with none of the heap's
+ * objects. `spare` is the frame of these; CLUMPI_NONE: there are none. Returns 0 if the block has memory. */
+static inline uint repair_away(const clumpi_view *v, uint block, uint spare, __global clumpi_repair *done) {
+    ulong block_bytes = (ulong)v->header->block_granules * v->header->granule_bytes;
+    if (spare == CLUMPI_NONE) return 0;
+    if (((__global const ulong *)clumpi_words_at(v, v->header->at_segments))[block] !=
+        ((ulong)spare - (ulong)block) * block_bytes)
+        return 0;
+    uint away = v->header->class_count << CLUMPI_CLASS_SHIFT | CLUMPI_ROW_SLOTS;
+    if (v->states[block] != away) atomic_inc(&done->blocks);
+    v->states[block] = away;
+    for (uint i = 0; i < v->header->block_granules; i++)
+        clumpi_row_bits_set(v, block * v->header->block_granules + i, i ? 0ul : ~0ul);
+    return 1;
+}
+
 /* Handles of objects that are gone name nobody. */
 static inline void repair_watch(const clumpi_view *v, uint block) {
     uint granules = v->header->block_granules;
@@ -117,11 +133,12 @@ static inline void repair_watch(const clumpi_view *v, uint block) {
         clumpi_watch_keep(v, block * granules + i, clumpi_row_bits(v, block * granules + i));
 }
 
-__kernel void clumpi_repair_blocks(__global uchar *heap, uint header_at, uint is_reserving) {
+__kernel void clumpi_repair_blocks(__global uchar *heap, uint header_at, uint is_reserving, uint spare) {
     clumpi_view v = clumpi_view_of(heap, header_at);
     __global clumpi_repair *done = (__global clumpi_repair *)clumpi_words_at(&v, v.header->at_scan);
     for (uint b = (uint)get_global_id(0); b < v.header->block_end; b += (uint)get_global_size(0)) {
         if (b >= v.header->first_block) {
+            if (repair_away(&v, b, spare, done)) continue;
             repair_block(&v, b, is_reserving, done);
         } else {
             v.states[b] = CLUMPI_RESERVED << CLUMPI_CLASS_SHIFT;

@@ -126,8 +126,8 @@ clump_status clumpi_dense_open_refs(clumpi_dense *d, const clumpi_dense_span *sp
     if (!status) status = clumpi_buffer_create(c, bytes, "numbers of classes", &d->spans);
     if (!status) status = clumpi_write(c, d->spans, 0, bytes, spans);
     return status ? status
-                  : clumpi_struct_copy(d->heap, 1, d->heap->geometry.header.class_count, references,
-                                       d->refs);
+                  : clumpi_struct_copy(d->heap, 1, clumpi_object_classes(d->heap), references,
+                                       d->refs); /* rows of blocks without memory have no numbers */
 }
 
 static clump_status copy_field(clumpi_dense *d, clumpi_u32 class_id, const clump_field_info *field,

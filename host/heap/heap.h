@@ -290,6 +290,12 @@ static inline uint32_t clumpi_object_classes(const clump_heap *heap) {
     return heap->geometry.header.first_raw - 1;
 }
 
+/* Blocks that can have memory at a time; of a heap with evictable_bytes fewer than it has. */
+static inline uint32_t clumpi_memory_blocks(const clump_heap *heap) {
+    const clumpi_geometry *g = &heap->geometry;
+    return (g->frames ? g->frames - 1 : g->header.block_end) - g->header.first_block;
+}
+
 /* ---- raw.c ---- */
 
 #define CLUMPI_RAW_BYTES_MAX ((UINT64_C(1) << 32) * CLUMPI_RAW_UNIT)

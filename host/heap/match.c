@@ -75,14 +75,14 @@ clump_status clumpi_match_room(const clumpi_match *m, const clump_heap *heap) {
         blocks += (m->objects[id] + capacity - 1) / capacity;
         objects += m->objects[id];
     }
-    if (blocks <= heap->layout.block_count) return CLUMP_OK;
+    if (blocks <= clumpi_memory_blocks(heap)) return CLUMP_OK;
     return clumpi_fail(
         m->error, CLUMP_ERR_CAPACITY,
         "the %llu objects of %s need %llu blocks of %llu bytes; the heap has %u: make it larger, "
         "or its blocks narrower (block_rows)",
         (unsigned long long)objects, m->where, (unsigned long long)blocks,
         (unsigned long long)heap->layout.block_granules * heap->layout.granule_bytes,
-        heap->layout.block_count);
+        clumpi_memory_blocks(heap));
 }
 
 clump_status clumpi_match_fail_members(const clumpi_match *m, uint32_t class_id,

@@ -35,11 +35,13 @@ static clump_status run_repair(clump_heap *heap, clumpi_u32 was_reserved, clumpi
     const clumpi_launch_sizes *sizes = &c->sizes;
     size_t global = sizes->scan_groups * sizes->scan_local;
     const uint64_t at = (uint64_t)h->at_scan * CLUMPI_UNIT;
-    clumpi_arg arg = {sizeof was_reserved, &was_reserved};
+    const clumpi_u32 spare = heap->geometry.frames ? heap->geometry.frames - 1 : CLUMPI_NONE;
+    const clumpi_arg blocks[] = {{sizeof was_reserved, &was_reserved}, {sizeof spare, &spare}};
+    clumpi_arg arg;
     clump_status status = clumpi_clear(c, heap->buffer, at, sizeof *done);
     if (!status)
         status = clumpi_run_on_heap(heap, CLUMPI_CHECK_KERNEL(repair_blocks), global,
-                                    sizes->scan_local, &arg, 1, NULL);
+                                    sizes->scan_local, blocks, 2, NULL);
     if (!status && h->mark_rows)
         status = clumpi_run_on_heap(heap, CLUMPI_CHECK_KERNEL(repair_marks), global,
                                     sizes->scan_local, NULL, 0, NULL);

@@ -57,9 +57,8 @@ clump_status clump_heap_calc_stats(clump_heap *heap, clump_heap_stats *heap_stat
     clumpi_stats_result counts;
     clump_status status = count_blocks(heap, &counts);
     if (status) return status;
-    clump_heap_stats sum = {.blocks = heap->layout.block_count,
+    clump_heap_stats sum = {.blocks = clumpi_memory_blocks(heap),
                             .free_blocks = counts.classes[0].blocks};
-    if (heap->geometry.frames) sum.blocks = heap->geometry.frames - 1 - heap->layout.first_block;
     for (uint32_t id = 1; id <= count; id++) {
         clump_class_stats s = class_stats(heap, id, &counts.classes[id]);
         sum.objects += s.objects;

@@ -341,8 +341,10 @@ class heap {
         detail::check(context_, clump_heap_create(&with, &made));
         heap_ = owner(made);
     }
-    heap(const context &on, const schema &classes, std::uint64_t bytes)
-        : heap(on, describe(classes, bytes)) {
+    /* buffer_bytes: of the largest buffer. evictable_bytes: what evict() may take, at most. */
+    heap(const context &on, const schema &classes, std::uint64_t bytes,
+         std::uint64_t buffer_bytes = 0, std::uint64_t evictable_bytes = 0)
+        : heap(on, describe(classes, bytes, buffer_bytes, evictable_bytes)) {
     }
 
     clump_heap *get() const noexcept {
@@ -353,9 +355,17 @@ class heap {
     }
     cl_mem buffer() const noexcept {
         return clump_heap_get_buffer(get());
-    } /* not retained */
+    } /* not retained; of several, the first; after convert() another one */
     const clump_heap_layout &layout() const noexcept {
         return *clump_heap_get_layout(get());
+    }
+
+    /* For kernels that the caller builds from program::source() and enqueues. */
+    void set_kernel(cl_kernel of_caller) {
+        check(clump_heap_set_kernel(get(), of_caller));
+    }
+    void touch() noexcept {
+        clump_heap_touch(get());
     }
 
     /* Launches. None waits, except do_new_counted() and reduce(). */
@@ -479,6 +489,52 @@ class heap {
         check(clump_collect(get(), desc, &report, nullptr));
         return report;
     }
+    /* Programs have to be made anew. The default: as much memory as before. */
+    clump_convert_report convert(const schema &to, std::uint64_t bytes = 0,
+                                 std::uint32_t block_rows = 0) {
+        clump_convert_desc desc{};
+        clump_convert_report report{};
+        desc.schema = to.get();
+        desc.bytes = bytes;
+        desc.block_rows = block_rows;
+        check(clump_heap_convert(get(), &desc, &report));
+        return report;
+    }
+
+    /* Out of core (evict.h), with evictable_bytes: everything, what a desc says, a class, or the blocks of references. */
+    clump_evict_report evict(const clump_evict_desc *desc = nullptr) {
+        clump_evict_report report{};
+        check(clump_heap_evict(get(), desc, &report));
+        return report;
+    }
+    clump_evict_report evict(const std::string &of) {
+        const clump_evict_desc desc = of_class(of);
+        return evict(&desc);
+    }
+    clump_evict_report fetch(const clump_evict_desc *desc = nullptr) {
+        clump_evict_report report{};
+        check(clump_heap_fetch(get(), desc, &report));
+        return report;
+    }
+    clump_evict_report fetch(const std::string &of) {
+        const clump_evict_desc desc = of_class(of);
+        return fetch(&desc);
+    }
+    clump_evict_report fetch(span<const clump_ref> refs) {
+        static const clump_ref none = 0;
+        clump_evict_desc desc{};
+        desc.refs = refs.size() ? refs.data() : &none; /* NULL means everything in C */
+        desc.ref_count = refs.size();
+        return fetch(&desc);
+    }
+    void age_blocks() {
+        check(clump_heap_age_blocks(get()));
+    }
+    clump_evict_report evicted() const {
+        clump_evict_report report{};
+        check(clump_heap_get_evicted(get(), &report));
+        return report;
+    }
     clump_heap_stats stats() {
         clump_heap_stats found{};
         check(clump_heap_calc_stats(get(), &found, nullptr, 0));
@@ -523,10 +579,18 @@ class heap {
 
    private:
     using owner = detail::owner<clump_heap, clump_heap_destroy>;
-    static clump_heap_desc describe(const schema &classes, std::uint64_t bytes) {
+    static clump_heap_desc describe(const schema &classes, std::uint64_t bytes,
+                                    std::uint64_t buffer_bytes, std::uint64_t evictable_bytes) {
         clump_heap_desc desc{};
         desc.schema = classes.get();
         desc.bytes = bytes;
+        desc.buffer_bytes = buffer_bytes;
+        desc.evictable_bytes = evictable_bytes;
+        return desc;
+    }
+    static clump_evict_desc of_class(const std::string &of) {
+        clump_evict_desc desc{};
+        desc.class_name = of.c_str();
         return desc;
     }
     /* The C call takes bytes, and cannot see the type. Names that there are not are left to it. */
@@ -577,6 +641,13 @@ class program {
     }
     const char *log() const noexcept {
         return clump_program_get_log(get());
+    }
+    /* All that the compiler gets, for kernels that the caller enqueues (heap::set_kernel()). */
+    const char *source() const noexcept {
+        return clump_program_get_source(get());
+    }
+    const char *options() const noexcept {
+        return clump_program_get_options(get());
     }
     clump_program *get() const noexcept {
         return program_.get();

@@ -34,22 +34,25 @@ def python_write(pieces, text, bytes_):
 
 
 class Heap:
-    """Objects of the classes of a schema, in one OpenCL buffer.
+    """Objects of the classes of a schema, in one OpenCL buffer, or in several.
 
     queue: a pyopencl.CommandQueue or a Context. bytes: of all its memory, or device_share: a share of the device's. block_rows: as
-    in heap.h. pool: the heap's memory comes from it."""
+    in heap.h. pool: the heap's memory comes from it. buffer_bytes: of the largest buffer, so that a larger heap has several; 0: one, if
+    the device gives one so large. evictable_bytes: how much more than its memory the heap may hold, by evict() and fetch()."""
 
-    def __init__(self, queue, schema, bytes=0, device_share=0.0, block_rows=0, pool=None):
+    def __init__(self, queue, schema, bytes=0, device_share=0.0, block_rows=0, pool=None, buffer_bytes=0, evictable_bytes=0):
         self._context = queue if isinstance(queue, Context) else pool._context if pool else Context(queue)
         self._pool = pool
         schema = _schema(schema)
         desc = ffi.new("clump_heap_desc *", {"context": self._context._object, "schema": schema, "bytes": bytes,
                                              "device_share": device_share, "block_rows": block_rows,
+                                             "buffer_bytes": buffer_bytes, "evictable_bytes": evictable_bytes,
                                              "pool": pool._object if pool else ffi.NULL})
         made = ffi.new("clump_heap **")
         self._context._call(lib.clump_heap_create, desc, made)
         self._object = made[0]
         self._gathers = {}
+        self._is_evictable = evictable_bytes > 0
         destroy_at_end(self, self._context._lock, lib.clump_heap_destroy, made[0])
 
     @property
@@ -58,8 +61,19 @@ class Heap:
 
     @property
     def buffer(self):
-        """The pyopencl.Buffer of the heap."""
+        """The pyopencl.Buffer of the heap; of several, the first. After convert() it is another one."""
         return cl.Buffer.from_int_ptr(int(ffi.cast("intptr_t", lib.clump_heap_get_buffer(self._object))), retain=True)
+
+    def set_kernel(self, kernel):
+        """Makes a pyopencl.Kernel ready that the caller enqueues: the heap becomes its first parameter, and OpenCL is told of the heap's other
+        buffers, if it has several. The kernel is built from Program.source, has no loop over objects, and keeps the heap until it is
+        made ready for another. Call touch() after it made or freed objects."""
+        self._context._call(lib.clump_heap_set_kernel, self._object, pointer("cl_kernel", kernel))
+
+    def touch(self):
+        """A kernel that the caller enqueued made or freed objects: the next loop lists them anew."""
+        with self._context._lock:
+            lib.clump_heap_touch(self._object)
 
     # ---- Launches: all return an event, and none waits, except reduce()
 
@@ -155,17 +169,19 @@ class Heap:
         copy=None: the array is the heap's memory itself if the values lie one after the other there, as those of a class with one
         field do, or of up to 64 objects that were made together; else a copy that the device makes. copy=False: never a copy, and
         strides if the values lie at equal distances; else an Error. copy=True: always a copy. Memory of the heap is right until objects
-        of the class are made, freed or moved."""
+        of the class are made, freed or moved. A heap of several buffers, or with `evictable_bytes`, gives copies alone."""
         f = Field(self, class_name, field)
         f.check_index(index)
         if not copy:
-            view = f.view(self.refs(class_name), index, lib.clump_heap_get_layout(self._object).granule_bytes,
-                          packed=copy is None)
+            layout = lib.clump_heap_get_layout(self._object)
+            has_table = layout.buffer_blocks or self._is_evictable  # a reference alone does not tell where an object lies
+            view = None if has_table else f.view(self.refs(class_name), index, layout.granule_bytes, packed=copy is None)
             if view is not None:
                 return view
             if copy is False:
-                raise Error("CLUMP_ERR_USAGE", f"the objects of {class_name} do not lie at equal distances, so {field} is no array "
-                            "without a copy")
+                why = ("the heap has several buffers, or memory that can be evicted" if has_table else
+                       f"the objects of {class_name} do not lie at equal distances")
+                raise Error("CLUMP_ERR_USAGE", f"{why}, so {field} is no array without a copy")
         return self._gather(f, index)
 
     def _gather(self, f, index):
@@ -206,6 +222,48 @@ __kernel void gather(CLUMP_HEAP_FIXED, CLUMP_NUMBERS, __global {f.device_type} *
                                                 "root_classes": names, "root_class_count": len(kept), "only_mark": only_mark})
         report = ffi.new("clump_collect_report *")
         self._context._call(lib.clump_collect, self._object, desc, report, ffi.NULL)
+        return report_dict(report)
+
+    def convert(self, schema, bytes=0, block_rows=0):
+        """Gives the heap another schema (clump/convert.h): fields are matched by name; those that are new are 0. References in fields and in
+        registered buffers follow, others name nobody. Programs have to be made anew. bytes: of all its memory from then on, 0: as many as now.
+        block_rows: as in heap.h. Returns the report as a dict."""
+        schema, report = _schema(schema), ffi.new("clump_convert_report *")
+        desc = ffi.new("clump_convert_desc *", {"schema": schema, "bytes": bytes, "block_rows": block_rows})
+        self._context._call(lib.clump_heap_convert, self._object, desc, report)
+        self._gathers.clear()  # programs for the old schema
+        return report_dict(report)
+
+    # ---- Out of core (clump/evict.h): of a heap with evictable_bytes
+
+    def evict(self, class_name=None, blocks=0, age=0):
+        """Objects leave the device's memory for the host's, by whole blocks: those of a class and its subclasses, or all. Their references stay
+        valid; kernels must not use them, and count() and read() leave them out, until fetch(). blocks: at most so many, the oldest first. age: only
+        blocks in which nothing was made or freed in the last `age` calls of age_blocks(). Returns what left as a dict."""
+        return self._move_blocks(lib.clump_heap_evict, class_name, None, blocks, age)
+
+    def fetch(self, class_name=None, refs=None, blocks=0):
+        """Evicted objects come back, by whole blocks: those of a class and its subclasses, or the blocks that have the objects `refs`, or all.
+        Either all of these come, or, where the memory has too little room, none. Returns what came as a dict."""
+        return self._move_blocks(lib.clump_heap_fetch, class_name, refs, blocks, 0)
+
+    def _move_blocks(self, function, class_name, refs, blocks, age):
+        name = ffi.new("char[]", class_name.encode()) if class_name is not None else ffi.NULL
+        desc, report = ffi.new("clump_evict_desc *", {"class_name": name, "blocks": blocks, "age": age}), ffi.new("clump_evict_report *")
+        if refs is not None:
+            refs = np.ascontiguousarray(refs, np.uint32)
+            desc.refs, desc.ref_count = ffi.from_buffer("uint32_t[]", refs), len(refs)
+        self._context._call(function, self._object, desc, report)
+        return report_dict(report)
+
+    def age_blocks(self):
+        """One turn passes for evict(age=...): blocks in which nothing was made or freed since the call before become older by one."""
+        self._context._call(lib.clump_heap_age_blocks, self._object)
+
+    def evicted(self):
+        """What is evicted now, as a dict."""
+        report = ffi.new("clump_evict_report *")
+        self._context._call(lib.clump_heap_get_evicted, self._object, report)
         return report_dict(report)
 
     def register(self, buffer, count, offset=0, stride=0, weak=False, null_dangling=False):

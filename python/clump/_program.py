@@ -30,6 +30,16 @@ class Program:
         """What the compiler said."""
         return ffi.string(lib.clump_program_get_log(self._object)).decode(errors="replace")
 
+    @property
+    def source(self):
+        """All that the compiler gets, for kernels that the caller builds with PyOpenCL and enqueues (Heap.set_kernel)."""
+        return ffi.string(lib.clump_program_get_source(self._object)).decode()
+
+    @property
+    def options(self):
+        """The options of the build that go with it."""
+        return ffi.string(lib.clump_program_get_options(self._object)).decode()
+
     def kernel(self, name):
         return Kernel(self, name)
 

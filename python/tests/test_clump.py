@@ -279,6 +279,173 @@ class Launches(Case):
         self.raises("CLUMP_ERR_USAGE", "", heap.reduce, self.kernel("total"), np.float64)
 
 
+OWN_KERNELS = """
+__kernel void add(CLUMP_HEAP_FIXED, __global const Stone *stones, uint count, float by) {
+    uint i = get_global_id(0);
+    if (i < count) Stone_weight(stones[i]) += by;
+}
+__kernel void drop(CLUMP_HEAP, __global const Stone *stones, uint count) {
+    uint i = get_global_id(0);
+    if (i < count) Stone_free(stones[i]);
+}
+"""
+
+
+class SeveralBuffers(Case):
+    """The heap's buffers are a quarter of it."""
+
+    def heap_of(self, buffer_bytes):
+        try:
+            return clump.Heap(CONTEXT, SCHEMA, bytes=16 << 20, buffer_bytes=buffer_bytes)
+        except clump.Error as error:
+            if error.status == "CLUMP_ERR_UNSUPPORTED" and "memory" in error.message:
+                self.skipTest(error.message)
+            raise
+
+    def test_as_one(self):
+        heap = self.heap_of(4 << 20)
+        program = clump.Program(heap, KERNELS)
+        count, i = 100000, np.arange(100000)
+        heap.do_new("Stone", count, program.kernel("make_stones"))
+        self.assertGreater(count * 51, 4 << 20)  # so one buffer cannot have them
+        np.testing.assert_array_equal(np.sort(heap.read("Stone", "number")), i.astype(np.uint32), strict=True)
+        number = heap.read("Stone", "number")
+        for copy in (None, True):
+            array = heap.array("Stone", "weight", copy=copy)
+            self.assertNotEqual(array.base_data.int_ptr, heap.buffer.int_ptr)
+            np.testing.assert_array_equal(array.get(), (number * 0.5).astype(np.float32), strict=True)
+        self.raises("CLUMP_ERR_USAGE", "several buffers", heap.array, "Stone", "weight", copy=False)
+        few = self.heap_of(4 << 20)
+        few.do_new("Stone", 50, program.kernel("make_stones"))  # a row, of which an ordinary heap gives a view
+        np.testing.assert_array_equal(few.array("Stone", "weight").get(), few.read("Stone", "weight"), strict=True)
+        self.assertNotEqual(few.array("Stone", "weight").base_data.int_ptr, few.buffer.int_ptr)
+        heap.do_all(program.kernel("chain"))
+        heap.do_all(program.kernel("crack"), np.uint32(5))
+        expected = heap.count("Stone")
+        self.assertEqual(heap.compact()["objects"], expected)
+        self.assertEqual(heap.count("Stone"), expected)
+        heap.check()
+
+    def test_kernels_that_the_caller_enqueues(self):
+        for buffer_bytes in (0, 4 << 20):
+            heap = self.heap_of(buffer_bytes)
+            heap.do_new("Stone", 100000, clump.Program(heap, KERNELS).kernel("make_stones"))
+            program = clump.Program(heap, OWN_KERNELS)
+            built = cl.Program(QUEUE.context, program.source).build(program.options)
+            refs = heap.refs("Stone")
+            number = heap.read("Stone", "number")
+            stones = cl.array.to_device(QUEUE, refs)
+            add, drop = built.add, built.drop
+            heap.set_kernel(add)
+            for index, value in enumerate((stones.data, np.uint32(len(refs)), np.float32(3)), 1):
+                add.set_arg(index, value)
+            cl.enqueue_nd_range_kernel(QUEUE, add, (1 << 17,), (64,))
+            np.testing.assert_array_equal(heap.read("Stone", "weight"), (number * 0.5 + 3).astype(np.float32), strict=True)
+            heap.set_kernel(drop)
+            drop.set_arg(1, stones.data)
+            drop.set_arg(2, np.uint32(99000))
+            cl.enqueue_nd_range_kernel(QUEUE, drop, (1 << 17,), (64,))
+            heap.touch()
+            self.assertEqual(sorted(heap.refs("Stone").tolist()), sorted(refs[99000:].tolist()))
+            heap.check_errors()
+            heap.check()
+
+
+class OutOfCore(Case):
+    BATCH = 200000  # stones of 51 bytes: 10 MB
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.evictable = clump.Program(cls.core(), KERNELS)
+
+    @staticmethod
+    def core():
+        return clump.Heap(CONTEXT, SCHEMA, bytes=16 << 20, evictable_bytes=64 << 20)
+
+    def make(self, heap, kernel, count):
+        heap.do_new("Leaf" if kernel == "make_leaves" else "Stone", count, self.evictable.kernel(kernel))
+
+    def stones(self, heap):
+        """What each reference has."""
+        names = heap.classes["Stone"]
+        return dict(zip(heap.refs("Stone").tolist(), zip(*(heap.read("Stone", name).tolist() for name in names))))
+
+    def test_objects_go_and_come_back(self):
+        heap = self.core()
+        self.make(heap, "make_stones", 3000)
+        self.make(heap, "make_leaves", 400)
+        heap.do_all(self.evictable.kernel("chain"))
+        before, leaves = self.stones(heap), np.sort(heap.read("Leaf", "area"))
+        nothing = {"objects": 0, "blocks": 0, "bytes": 0}
+        self.assertEqual(heap.evicted(), nothing)
+        report = heap.evict("Stone")
+        self.assertEqual(report["objects"], 3000)
+        self.assertGreater(report["bytes"], 3000 * 51)
+        self.assertEqual(heap.evicted(), report)
+        self.assertEqual((heap.count("Thing"), heap.count("Stone")), (400, 0))
+        self.assertEqual(heap.read("Stone", "place").shape, (0, 3))
+        np.testing.assert_array_equal(np.sort(heap.read("Leaf", "area")), leaves, strict=True)
+        self.raises("CLUMP_ERR_USAGE", "", heap.compact)
+        self.assertEqual(heap.fetch("Leaf"), nothing)
+        self.assertEqual(heap.fetch(refs=[]), nothing)
+        self.assertEqual(heap.fetch(), report)
+        self.assertEqual(heap.evicted(), nothing)
+        self.assertEqual(self.stones(heap), before)
+        heap.compact()
+        heap.check()
+
+    def test_more_than_memory(self):
+        heap, batches = self.core(), []
+        for batch in range(4):
+            self.make(heap, "make_stones", self.BATCH)
+            heap.write("Stone", "weight", np.float32(batch))
+            batches.append(heap.refs("Stone"))
+            self.assertEqual(heap.evict()["objects"], self.BATCH)
+        heap.check_errors()
+        self.assertEqual(heap.evicted()["objects"], 4 * self.BATCH)
+        self.raises("CLUMP_ERR_CAPACITY", "", heap.fetch)  # all of them have no room,
+        self.assertEqual(heap.evicted()["objects"], 4 * self.BATCH)  # so none came
+        for batch in (2, 0, 3, 1):
+            self.assertEqual(heap.fetch(refs=batches[batch])["objects"], self.BATCH)
+            self.assertEqual(sorted(heap.refs("Stone").tolist()), sorted(batches[batch].tolist()))
+            self.assertEqual(set(heap.read("Stone", "weight")), {batch})
+            np.testing.assert_array_equal(np.sort(heap.read("Stone", "number")), np.arange(self.BATCH, dtype=np.uint32))
+            heap.evict("Stone")
+        heap.check()
+
+    def test_age_and_number_of_blocks(self):
+        heap = self.core()
+        self.make(heap, "make_stones", 20000)
+        for turn in range(3):
+            heap.age_blocks()
+        self.make(heap, "make_leaves", 20000)
+        heap.age_blocks()
+        self.assertEqual(heap.evict(age=4)["objects"], 0)
+        report = heap.evict(age=2)
+        self.assertEqual((report["objects"], heap.count("Thing"), heap.count("Leaf")), (20000, 20000, 20000))
+        self.assertGreater(report["blocks"], 2)
+        self.assertEqual(heap.fetch("Stone", blocks=2)["blocks"], 2)
+        self.assertEqual(heap.evict("Stone", blocks=1)["blocks"], 1)
+        heap.fetch()
+        self.assertEqual(heap.count("Thing"), 40000)
+
+    def test_errors(self):
+        heap = self.fresh(5)
+        for call in (heap.evict, heap.fetch, heap.age_blocks):
+            self.raises("CLUMP_ERR_USAGE", "evictable_bytes", call)
+        self.assertEqual(heap.evicted()["objects"], 0)
+        heap = self.core()
+        self.raises("CLUMP_ERR_NOT_FOUND", "Stown", heap.evict, "Stown")
+        self.raises("CLUMP_ERR_USAGE", "one of class_name and refs", heap.fetch, "Stone", refs=[1])
+        self.raises("CLUMP_ERR_UNSUPPORTED", "pool", clump.Heap, CONTEXT, SCHEMA, bytes=16 << 20, evictable_bytes=1 << 20,
+                    pool=clump.Pool(CONTEXT))
+        self.make(heap, "make_stones", 50)
+        self.raises("CLUMP_ERR_USAGE", "evicted", heap.array, "Stone", "weight", copy=False)
+        self.assertNotEqual(heap.array("Stone", "weight").base_data.int_ptr, heap.buffer.int_ptr)
+        np.testing.assert_array_equal(heap.array("Stone", "weight").get(), np.arange(50, dtype=np.float32) * 0.5, strict=True)
+
+
 class References(Case):
     def chains(self, heap):
         """For each first stone of a chain the numbers along it."""
@@ -355,6 +522,43 @@ class References(Case):
         del grow, total
         self.assertEqual(heap.reduce(both, np.float32), np.float32(99 * 100 / 4 + 300))
         self.raises("CLUMP_ERR_USAGE", "Stone.weight", program.kernel("grow").fuse, program.kernel("borrow"))
+
+    def test_another_schema(self):
+        heap = self.fresh(1000, 50)
+        heap.do_all(self.kernel("chain"))
+        chains, refs = self.chains(heap), heap.refs("Stone")
+        before = {name: heap.read("Stone", name) for name in ("number", "weight", "place", "grain", "pair")}
+        kept = cl.array.to_device(QUEUE, refs[[0, 100, 205, 300]])
+        registered = heap.register(kept, 3)
+        np.testing.assert_array_equal(heap.array("Stone", "weight", copy=True).get(), before["weight"])
+        old = heap.buffer.int_ptr
+        self.raises("CLUMP_ERR_SCHEMA", "weight", heap.convert, SCHEMA.replace("float weight", "double weight"))
+        self.assertEqual((heap.buffer.int_ptr, self.chains(heap)), (old, chains))
+        report = heap.convert("""
+            abstract class Thing { uint number; ref Thing next; }
+            aos class Stone : Thing { short grain[3]; uint age; int2 pair[2]; float3 place; float weight; }
+            class Leaf : Thing { double area; uchar colour[4] packed; ref Stone under; }""", bytes=8 << 20, block_rows=2)
+        self.assertEqual(report, {"objects": 1050, "dangling": 0, "fields_lost": 1, "fields_gained": 2})
+        self.assertLess(abs(heap.dump()["bytes"] - (8 << 20)), 8 << 10)  # in whole blocks
+        self.assertEqual(set(heap.classes["Stone"]), {"number", "next", "grain", "age", "pair", "place", "weight"})
+        for name, values in before.items():
+            np.testing.assert_array_equal(heap.read("Stone", name), values, strict=True)
+        self.assertEqual((set(heap.read("Stone", "age")), set(heap.read("Leaf", "under"))), ({0}, {0}))
+        self.assertEqual(self.chains(heap), chains)
+        number = dict(zip(heap.refs("Stone").tolist(), heap.read("Stone", "number").tolist()))
+        followed = kept.get().tolist()
+        self.assertEqual([number[ref] for ref in followed[:3]], [0, 100, 205])
+        self.assertEqual(followed[3], refs[300])  # not registered
+        for copy in (None, True):
+            np.testing.assert_array_equal(heap.array("Stone", "weight", copy=copy).get(), before["weight"], strict=True)
+        self.raises("CLUMP_ERR_USAGE", "", heap.do_all, self.kernel("chain"))
+        program = clump.Program(heap, """
+            __kernel void grow_old(CLUMP_HEAP_FIXED) { CLUMP_FOR_EACH(Stone, self) Stone_age(self) = Stone_number(self) + 1; }""")
+        heap.do_all(program.kernel("grow_old"))
+        np.testing.assert_array_equal(heap.read("Stone", "age"), before["number"] + 1)
+        self.raises("CLUMP_ERR_SCHEMA", "in line 1", heap.convert, "class Stone { flot x; }")
+        heap.check()
+        del registered
 
     def test_files(self):
         heap = self.fresh(1000)

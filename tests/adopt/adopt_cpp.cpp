@@ -182,6 +182,117 @@ static void objects(const clump::context &context, cl_mem more) {
     heap.throw_errors();
 }
 
+/* ---- Several buffers, out of core, another schema ---------------------------------------------- */
+
+/* A kernel of the caller's. Returns it retained once. */
+static cl_kernel build(const clump::context &context, const clump::program &program,
+                       const char *name) {
+    const char *of = program.source();
+    const cl_device_id device = context.device();
+    cl_int code = CL_SUCCESS;
+    cl_program built = clCreateProgramWithSource(context.cl(), 1, &of, nullptr, &code);
+    EXPECT(code == CL_SUCCESS);
+    EXPECT(clBuildProgram(built, 1, &device, program.options(), nullptr, nullptr) == CL_SUCCESS);
+    cl_kernel kernel = clCreateKernel(built, name, &code);
+    EXPECT(code == CL_SUCCESS);
+    clReleaseProgram(built);
+    return kernel;
+}
+
+/* Few kernels: a heap of several buffers needs them compiled anew, and then once more by the caller. */
+static const char own_kernels[] = R"(
+__kernel void make(CLUMP_HEAP) { CLUMP_FOR_EACH_NEW(Body, self, i) Body_x(self) = i; }
+__kernel void drop_one(CLUMP_HEAP, uint ref) { if (get_global_id(0) == 0) Body_free((Body){ref}); }
+)";
+
+static void several_buffers(const clump::context &context) {
+    const clump::schema schema(text);
+    if (!(context.capabilities().pointers & CLUMP_POINTERS_SVM)) {
+        THROWS(CLUMP_ERR_UNSUPPORTED, "", clump::heap(context, schema, 16 << 20, 4 << 20));
+        return;
+    }
+    clump::heap heap(context, schema, 16 << 20, 4 << 20);
+    EXPECT(heap.layout().buffer_blocks > 0);
+    clump::program program(heap, own_kernels);
+    EXPECT(heap.do_new_counted("Body", 200000, program.kernel("make")) == 200000);
+    const std::vector<float> x = heap.read_field<float>("Body", "x");
+    double sum = 0;
+    for (float value : x) sum += value;
+    EXPECT(x.size() == 200000 && sum == 200000.0 * 199999 / 2);
+
+    cl_kernel drop_one = build(context, program, "drop_one");
+    const std::vector<clump_ref> refs = heap.read_refs("Body");
+    const std::size_t items = 64;
+    heap.set_kernel(drop_one);
+    clSetKernelArg(drop_one, 1, sizeof refs.back(), &refs.back());
+    EXPECT(clEnqueueNDRangeKernel(context.queue(), drop_one, 1, nullptr, &items, nullptr, 0,
+                                  nullptr, nullptr) == CL_SUCCESS);
+    heap.touch();
+    EXPECT(heap.read_refs("Body") == std::vector<clump_ref>(refs.begin(), refs.end() - 1));
+    heap.throw_errors();
+    clReleaseKernel(drop_one);
+    heap.check(clump_heap_check(heap.get()));
+}
+
+static void out_of_core(const clump::context &context) {
+    const clump::schema schema("class Body { float x; } class Stone { uint number; }");
+    clump::heap heap(context, schema, 8 << 20, 0, 32 << 20);
+    clump::program program(heap, R"(
+__kernel void bodies(CLUMP_HEAP) { CLUMP_FOR_EACH_NEW(Body, self, i) Body_x(self) = i; }
+__kernel void stones(CLUMP_HEAP) { CLUMP_FOR_EACH_NEW(Stone, self, i) Stone_number(self) = i; }
+)");
+    heap.do_new("Body", 20000, program.kernel("bodies"));
+    heap.do_new("Stone", 10000, program.kernel("stones"));
+    const std::vector<clump_ref> refs = heap.read_refs("Body");
+    const std::vector<float> x = heap.read_field<float>("Body", "x");
+    EXPECT(heap.evict("Body").objects == 20000);
+    EXPECT(heap.evicted().objects == 20000 && heap.count("Body") == 0 &&
+           heap.count("Stone") == 10000);
+    THROWS(CLUMP_ERR_USAGE, "", heap.compact());
+    EXPECT(heap.fetch(std::vector<clump_ref>()).objects == 0);
+    const std::uint64_t some = heap.fetch(std::vector<clump_ref>{refs[7]}).objects;
+    EXPECT(some > 0 && some < 20000 && heap.count("Body") == some);
+    EXPECT(heap.read_object<float>(refs[7], "Body", "x") == x[7]);
+    EXPECT(heap.fetch("Stone").objects == 0 && heap.fetch("Body").objects == 20000 - some);
+    EXPECT(heap.read_refs("Body") == refs && heap.read_field<float>("Body", "x") == x);
+
+    heap.age_blocks();
+    heap.age_blocks();
+    heap.do_new("Stone", 10000, program.kernel("stones"));
+    heap.age_blocks();
+    clump_evict_desc desc{};
+    desc.class_name = "Stone";
+    desc.age = 2;
+    EXPECT(heap.evict(&desc).objects <= 10000);
+    EXPECT(heap.count("Stone") >= 10000 && heap.count("Stone") < 20000);
+    EXPECT(heap.evict().objects + heap.fetch().objects > 40000);
+    EXPECT(heap.count("Stone") == 20000 && heap.read_field<float>("Body", "x") == x);
+    clump::heap ordinary(context, schema, 4 << 20);
+    THROWS(CLUMP_ERR_USAGE, "evictable_bytes", ordinary.evict());
+    THROWS(CLUMP_ERR_USAGE, "evictable_bytes", ordinary.fetch("Body"));
+    THROWS(CLUMP_ERR_USAGE, "evictable_bytes", ordinary.age_blocks());
+    heap.check(clump_heap_check(heap.get()));
+}
+
+static void another_schema(const clump::context &context) {
+    clump::heap heap(context, clump::schema(text), 4 << 20);
+    clump::program before(heap, source);
+    heap.do_new("Body", 1000, before.kernel("init"));
+    const std::vector<float> x = heap.read_field<float>("Body", "x");
+    clump::handle held(heap, heap.read_refs("Body")[42]);
+    THROWS(CLUMP_ERR_SCHEMA, "x", heap.convert(clump::schema("class Body { double x; }")));
+    const clump_convert_report report = heap.convert(
+        clump::schema("aos class Body { bool hot; uint age; float x; ref Body next; }"), 8 << 20,
+        3);
+    EXPECT(report.objects == 1000 && report.fields_lost == 1 && report.fields_gained == 1);
+    EXPECT(heap.layout().bytes > (7 << 20) && heap.layout().bytes <= (8 << 20));
+    EXPECT(heap.read_field<float>("Body", "x") == x);
+    EXPECT(heap.read_object<float>(held.read(), "Body", "x") == x[42]);
+    EXPECT(heap.read_field<cl_uint>("Body", "age") == std::vector<cl_uint>(1000));
+    THROWS(CLUMP_ERR_USAGE, "", heap.do_all(before.kernel("follow")));
+    heap.check(clump_heap_check(heap.get()));
+}
+
 /* ---- Ownership -------------------------------------------------------------------------------- */
 
 static cl_uint references(cl_command_queue queue) {
@@ -356,6 +467,9 @@ int main() {
             objects(context, more);
             registered(context);
             pools(context);
+            several_buffers(context);
+            out_of_core(context);
+            another_schema(context);
             clReleaseMemObject(more);
         }
         moves(q.cl, q.device, q.queue);

@@ -12,6 +12,7 @@
 #include "clump/convert.h"
 #include "clump/evict.h"
 #include "heap/heap.h"
+#include "saved_heap.h"
 
 static const char schema_text[] =
     "abstract class Thing { uint id; ref Thing friend; }\n"
@@ -611,11 +612,119 @@ static void failures(void **state) {
     on = was;
 }
 
+/* Blocks without memory are there from the begin. A load makes objects in the others alone, and gives references to these alone;
+ * one that fails leaves the heap as a new one. */
+static void loaded(void **state) {
+    (void)state;
+    clump_heap *from = open_heap(on.clump, saved_schema, heap_bytes()), *into;
+    saved_fill(&on, from, 3, 5000);
+    memory_file file = saved_bytes(&on, from, 0);
+    const size_t bytes = file.bytes;
+    clump_heap_stats fresh, stats;
+    into = open_heap(on.clump, saved_schema, heap_bytes());
+    CHECK_OK(&on, clump_heap_calc_stats(into, &fresh, NULL, 0));
+    file.bytes = bytes - 40;
+    CHECK_STATUS(&on, load_bytes(into, &file, NULL), CLUMP_ERR_FORMAT);
+    CHECK_HEAP(&on, into);
+    CHECK_OK(&on, clump_heap_calc_stats(into, &stats, NULL, 0));
+    assert_int_equal(stats.objects, 0);
+    assert_int_equal(stats.free_blocks, fresh.free_blocks);
+    assert_int_equal(stats.blocks, fresh.blocks);
+    file.bytes = bytes;
+    CHECK_OK(&on, load_bytes(into, &file, NULL));
+    saved_compare(&on, from, &on, into);
+    CHECK_HEAP(&on, into);
+    clump_heap_destroy(into);
+    clump_heap_destroy(from);
+    memory_release(&file);
+}
+
+/* More objects than the memory has room for, and fewer than all blocks could have. */
+static void loaded_too_many(void **state) {
+    (void)state;
+    clump_heap *from = open_heap(on.clump, schema_text, heap_bytes());
+    clump_program *program = cl_fixture_program(&on, from, source, NULL, NULL);
+    clump_kernel *make_stones = cl_fixture_kernel(&on, program, "make_stones");
+    cl_mem refs = cl_fixture_buffer(&on, NULL, MOST * 4);
+    const uint64_t slots = cl_fixture_free_slots(&on, from, "Stone");
+    const uint32_t count = slots < MOST ? (uint32_t)slots : MOST, none = 0;
+    SET_ARG(&on, make_stones, 0, none);
+    SET_ARG(&on, make_stones, 1, count);
+    SET_ARG(&on, make_stones, 2, refs);
+    CHECK_OK(&on, clump_launch(from, make_stones, (count + 63) / 64 * 64, 64, NULL));
+    memory_file file = saved_bytes(&on, from, 0);
+    const clump_heap_layout *l = clump_heap_get_layout(from);
+    clump_schema *schema;
+    clump_heap *into;
+    assert_int_equal(clump_schema_parse(schema_text, sizeof schema_text - 1, NULL, &schema, NULL),
+                     CLUMP_OK);
+    const clump_heap_desc desc = {
+        .context = on.clump,
+        .schema = schema,
+        .bytes = l->bytes - UINT64_C(8) * l->block_granules * l->granule_bytes,
+        .evictable_bytes = heap_bytes(),
+        .block_rows = 4};
+    CHECK_OK(&on, clump_heap_create(&desc, &into));
+    if (count == slots) CHECK_STATUS(&on, load_bytes(into, &file, NULL), CLUMP_ERR_CAPACITY);
+    CHECK_HEAP(&on, into);
+    clump_heap_destroy(into);
+    clump_schema_destroy(schema);
+    clReleaseMemObject(refs);
+    clump_kernel_destroy(make_stones);
+    clump_program_destroy(program);
+    clump_heap_destroy(from);
+    memory_release(&file);
+}
+
+/* What has no memory is told by the table of frames, and not by bits, states and hints. */
+static void repaired(void **state) {
+    (void)state;
+    world w;
+    clump_repair_report report;
+    open_world(&w, 11);
+    note_away(&w);
+    make(&w, 0, 3000);
+    make(&w, 1, 2000);
+    evict(&w, (clump_evict_desc){.class_name = "Stone"});
+    CHECK_OK(&on, clump_heap_repair(w.heap, &report));
+    assert_int_equal(report.objects, 2000);
+    assert_int_equal(report.blocks, 0);
+    check_world(&w, "repaired");
+    const clumpi_header *h = &w.heap->geometry.header;
+    clump_heap_stats before, after;
+    CHECK_OK(&on, clump_heap_calc_stats(w.heap, &before, NULL, 0));
+    for (uint32_t b = h->first_block; b < h->block_end; b++) {
+        if (!w.is_away[b]) continue;
+        CHECK_OK(&on, clumpi_clear(on.clump, w.heap->buffer,
+                                   (uint64_t)h->at_bits * CLUMPI_UNIT +
+                                       (uint64_t)b * h->block_granules * sizeof(clumpi_u64),
+                                   h->block_granules * sizeof(clumpi_u64)));
+        CHECK_OK(&on, clumpi_clear(on.clump, w.heap->buffer,
+                                   (uint64_t)h->at_states * CLUMPI_UNIT + b * sizeof(clumpi_u32),
+                                   sizeof(clumpi_u32)));
+    }
+    CHECK_OK(&on, clump_heap_repair(w.heap, &report));
+    assert_true(report.blocks > 0);
+    assert_int_equal(report.objects, 2000);
+    CHECK_OK(&on, clump_heap_calc_stats(w.heap, &after, NULL, 0));
+    assert_int_equal(after.free_blocks, before.free_blocks);
+    fetch(&w, (clump_evict_desc){.class_name = "Stone"});
+    check_world(&w, "fetched after a repair");
+    close_world(&w);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_steps), cmocka_unit_test(beyond_memory), cmocka_unit_test(ages),
-        cmocka_unit_test(room),         cmocka_unit_test(seen),          cmocka_unit_test(refused),
+        cmocka_unit_test(random_steps),
+        cmocka_unit_test(beyond_memory),
+        cmocka_unit_test(ages),
+        cmocka_unit_test(room),
+        cmocka_unit_test(seen),
+        cmocka_unit_test(refused),
         cmocka_unit_test(failures),
+        cmocka_unit_test(loaded),
+        cmocka_unit_test(loaded_too_many),
+        cmocka_unit_test(repaired),
     };
     int result = cl_fixture_open(&on, NULL);
     if (result) return result;

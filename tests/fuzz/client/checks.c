@@ -113,6 +113,14 @@ void look_at_failed_load(client *c, heap_model *h, uint32_t objects) {
     h->events = count;
 }
 
+void adopt_events(client *c, heap_model *h) {
+    uint32_t count;
+    h->has_structs = 1; /* objects that no kernel made */
+    if (!has_check(c, CLUMP_CHECK_HISTORY)) return;
+    CHECK_OK(&c->on, clump_heap_read_events(h->heap, NULL, 0, &count));
+    h->events = count;
+}
+
 void look_at_checks(client *c, heap_model *h) {
     uint32_t count;
     if (c->checked.without == CLUMP_CHECK_ALL) {

@@ -15,6 +15,8 @@
  *   host_access.c fields from the host             verify.c     everything compared
  *   saving.c      a heap saved, and loaded into another
  *   extracting.c  objects that leave a heap and come into another
+ *   evicting.c    blocks that leave the device, and come back
+ *   converting.c  a heap with another schema, and back
  *   checks.c      checked heaps                raw.c        raw memory beside the objects
  *   arrays.c      arrays of run-time length
  *   containers.c  maps, vectors and grids of cl/api: their classes; maps.c, vectors.c, grids.c: each of them
@@ -60,6 +62,8 @@ enum {
     TIMELINE_MAX = 100, /* commands */
     RAWS_MAX = 2000,
     ARRAYS_EVERY = 4, /* seeds: each of these has arrays of run-time length */
+    EVICTS_EVERY =
+        4, /* likewise, of which 1 is left: heaps of more than memory, where that can be */
     DRAWN_ARRAYS_MAX = 3,
     ARRAYS_MAX = DRAWN_ARRAYS_MAX + 4, /* and those of containers */
     ARRAY_CODES = 200                  /* numbers of fields between the hashes of two arrays */
@@ -174,6 +178,9 @@ typedef struct heap_model {
     uint32_t handle_count;
     raw_model raws[RAWS_MAX];
     uint32_t raw_count;
+    struct block_model *blocks_known; /* by block, see evicting.c; NULL: nothing is ever evicted */
+    object_model *away;               /* objects that are */
+    uint32_t away_count, away_room, away_blocks;
 } heap_model;
 
 /* What must come of the operation at hand. */
@@ -250,8 +257,12 @@ typedef struct pool_thread pool_thread;
     X(look_inside, 2)                                                                              \
     X(save_and_load, 4)                                                                            \
     X(move_objects, 4)                                                                             \
+    X(evict_blocks, 16)                                                                            \
+    X(fetch_blocks, 24)                                                                            \
+    X(convert_and_back, 4)                                                                         \
     X(renew_heap, 1)                                                                               \
     X(renew_program, 1)                                                                            \
+    X(change_queue, 5)                                                                             \
     X(use_pool, 4)                                                                                 \
     X(hold_regions, 3)                                                                             \
     X(step_pool, 4)                                                                                \
@@ -326,8 +337,9 @@ typedef struct container_parts {
 } container_parts;
 
 typedef struct client {
-    cl_fixture on;
-    cl_context shared; /* with clients of other threads; NULL: none */
+    cl_fixture on;              /* its queue is the one that calls are on now */
+    cl_command_queue queues[2]; /* the one that it was opened with, and another */
+    cl_context shared;          /* with clients of other threads; NULL: none */
     account *account;
     clump_personality personality;
     uint64_t seed, random;
@@ -346,7 +358,8 @@ typedef struct client {
     container_parts parts;
     roles roles;
     uint32_t block_rows;
-    int raw; /* all heaps have raw memory beside the classes, and kernels ask for it */
+    int evicts; /* all heaps have room for more objects than memory */
+    int raw;    /* all heaps have raw memory beside the classes, and kernels ask for it */
     clump_checked_desc checked; /* of all heaps; `without` all checks: they are not checked */
     uint32_t
         watching; /* percentage of heaps that watch handles; the layout of checked ones tells */
@@ -368,6 +381,7 @@ typedef struct client {
     pool_thread *beside;         /* NULL: none */
     region_model regions[REGIONS_MAX];
     expectation expect;
+    uint32_t left_out; /* 1 + number of a field that the heap does not have now; 0: none */
     totals sum;
 } client;
 
@@ -453,6 +467,7 @@ uint32_t crowd_of(const client *c, const heap_model *h, int class);
 /* ---- model.c ----------------------------------------------------------------------------------- */
 
 void model_open(client *c, heap_model *h);
+void measure_heap(heap_model *h); /* what of the model depends on the heap's layout */
 void model_close(heap_model *h);
 object_model *object_at(const heap_model *h, clump_ref ref); /* NULL: none */
 /* The same, but an earlier object in the slot will do. */
@@ -481,6 +496,7 @@ void compare_findings(client *c, heap_model *h, const clump_device_report *r);
 /* What a checked heap tells on demand. */
 void look_at_checks(client *c, heap_model *h);
 void look_at_failed_load(client *c, heap_model *h, uint32_t objects);
+void adopt_events(client *c, heap_model *h); /* after a call that makes all objects anew */
 /* Destroy a heap; it tells what is left in it. */
 void end_heap(client *c, heap_model *h);
 
@@ -530,6 +546,7 @@ void write_grid(client *c);
 void settle(client *c, heap_model *h);
 /* All objects and all their fields, what is outside, and checksums by a kernel. */
 void compare_all(client *c, heap_model *h);
+void compare_values(client *c, heap_model *h); /* without kernels of the round */
 /* Objects were moved: to[number] gets where each object is now, found by its tag. */
 void find_again(client *c, heap_model *h, clump_ref *to);
 
@@ -569,10 +586,19 @@ uint32_t cell_of(const client *c, const object_model *grid, const object_model *
 void follow_compaction(client *c, heap_model *h, const compaction *x,
                        const clump_compact_report *report);
 
+/* ---- evicting.c -------------------------------------------------------------------------------- */
+
+void open_blocks(client *c, heap_model *h);
+void close_blocks(heap_model *h);
+int is_away(const heap_model *h, clump_ref ref); /* 1: its block is evicted */
+void bring_back(client *c, heap_model *h);
+void refuse_while_away(client *c, heap_model *h);
+
 /* ---- pooled.c ---------------------------------------------------------------------------------- */
 
 void open_pool(client *c);
 void close_pool(client *c);
+cl_command_queue make_queue(client *c);
 
 /* Pools keep errors of their own. */
 void expect_of_pool(client *c, clump_status found, clump_status expected, const char *call);
@@ -633,6 +659,8 @@ void end_sync(client *c, sync_use *u);
 
 /* A launch of n work-items, rounded up. */
 void launch_items(client *c, heap_model *h, clump_kernel *kernel, uint32_t n);
+
+void drop_class(client *c, heap_model *h, int class); /* all its objects are freed */
 
 void fill_out(client *c, uint32_t words, uint32_t value);
 void read_out(client *c, uint32_t words);

@@ -242,6 +242,13 @@ void free_some(client *c, heap_model *h) {
     forget(c, h, class, salt, share);
 }
 
+void drop_class(client *c, heap_model *h, int class) {
+    const uint32_t salt = draw_salt(c);
+    SET_NUMBERS(c, c->kernels[KERNEL_drop], 0, (uint32_t) class, salt, 256);
+    run_loops(c, h, c->kernels[KERNEL_drop]);
+    forget(c, h, class, salt, 256);
+}
+
 /* A free that must be refused. Where its block is free, or its slot was, it is a double free; where
  * there is no block, a bad reference. In between it depends on where rows begin. */
 static void expect_refusal(client *c, const heap_model *h, clump_ref ref) {
@@ -250,7 +257,7 @@ static void expect_refusal(client *c, const heap_model *h, clump_ref ref) {
     c->expect.refused++;
     if (block < layout->first_block || block - layout->first_block >= layout->block_count)
         c->expect.bad_least++;
-    else if (!h->raw_count && !c->array_count &&
+    else if (!h->raw_count && !c->array_count && !c->evicts &&
              block_is_free(h, ref)) /* a block may have raw memory */
         c->expect.double_least++;
 }

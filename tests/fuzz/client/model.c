@@ -1,14 +1,22 @@
 /* What the heaps must hold: objects by reference. */
 #include "client.h"
 
-void model_open(client *c, heap_model *h) {
+void measure_heap(heap_model *h) {
     const clump_heap_layout *layout = clump_heap_get_layout(h->heap);
     const uint32_t block_bytes = layout->block_granules * layout->granule_bytes;
+    const uint64_t in_blocks = (uint64_t)(layout->first_block + layout->block_count) *
+                               layout->block_granules,
+                   in_memory = layout->bytes / layout->granule_bytes;
     h->block_rest = block_bytes % (16 * CLUMP_ROW_SLOTS); /* statistics leave it out */
-    h->references = (uint32_t)(layout->bytes / layout->granule_bytes * CLUMP_ROW_SLOTS);
+    h->references = (uint32_t)((in_blocks > in_memory ? in_blocks : in_memory) * CLUMP_ROW_SLOTS);
+    h->plain = UINT32_MAX / (clump_heap_get_generations(h->heap) + 1);
+}
+
+void model_open(client *c, heap_model *h) {
+    measure_heap(h);
+    open_blocks(c, h);
     h->number_at = must_alloc(h->references * sizeof *h->number_at);
     h->count = h->grave_count = h->raw_count = 0;
-    h->plain = UINT32_MAX / (clump_heap_get_generations(h->heap) + 1);
     h->events = h->leaks = 0;
     h->has_structs = 0;
     CHECK_OK(&c->on, clump_heap_calc_stats(h->heap, &h->stats, h->classes, CLASSES_MAX));
@@ -21,6 +29,7 @@ void model_close(heap_model *h) {
     }
     free(h->objects);
     free(h->number_at);
+    close_blocks(h);
     h->objects = NULL;
     h->number_at = NULL;
     h->count = h->room = 0;
@@ -80,6 +89,8 @@ void add_object(client *c, heap_model *h, int class, clump_ref ref, uint32_t tag
     if ((ref & h->plain) >= h->references) complain(c, "%08x is no reference of this heap", ref);
     const object_model *there = object_in_slot(h, ref);
     if (there) complain(c, "a new K%d is at %08x, where a live K%d is", class, ref, there->class);
+    if (is_away(h, ref))
+        complain(c, "a new K%d is at %08x, in a block that is evicted", class, ref);
     for (uint32_t i = 0; i < GRAVES && i < h->grave_count && h->plain != UINT32_MAX; i++)
         if (h->graves[i] == ref) complain(c, "%08x names a new object, and one that is gone", ref);
     if (h->count == h->room) {
@@ -130,6 +141,7 @@ clump_ref draw_live(client *c, heap_model *h, int class) {
 static clump_ref draw_bits(client *c, heap_model *h) {
     uint32_t graves = h->grave_count < GRAVES ? h->grave_count : GRAVES;
     clump_ref ref = 0;
+    if (h->away_count && chance(c, 40)) return h->away[below(c, h->away_count)].ref;
     switch (below(c, 4)) {
     case 0: ref = draw_salt(c); break;
     case 1: ref = below(c, h->references); break;

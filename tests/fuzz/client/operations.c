@@ -23,13 +23,15 @@ static void open_heap(client *c, heap_model *h, int watches) {
                             .raw = c->raw,
                             .watch_handles = watches,
                             .checked = c->checked.without == CLUMP_CHECK_ALL ? NULL : &checked,
-                            .pool = chance(c, 70) ? c->pool : NULL};
+                            .pool = chance(c, 70) && !c->evicts ? c->pool : NULL,
+                            .evictable_bytes = c->evicts ? h->bytes : 0};
     clump_status status = clump_heap_create(&desc, &h->heap);
     /* A block of the largest class may not have its place yet; then some blocks are wanted. */
     while (status == CLUMP_ERR_CAPACITY ||
            (!status && clump_heap_get_layout(h->heap)->block_count < h->blocks)) {
         clump_heap_destroy(h->heap);
         desc.bytes = h->bytes += h->bytes / 4;
+        if (c->evicts) desc.evictable_bytes = h->bytes;
         status = clump_heap_create(&desc, &h->heap);
     }
     CHECK_OK(&c->on, status);
@@ -72,6 +74,7 @@ static uint32_t weight_of(const client *c, const entry *e) {
     for (int i = 0; i < 3; i++)
         if ((e->run == of_raw[i] && !c->raw) || (e->run == of_arrays[i] && !c->drawn_arrays))
             return 0;
+    if (!c->evicts && (e->run == evict_blocks || e->run == fetch_blocks)) return 0;
     if (!has_container(c, (operation_name)(e - entries))) return 0;
     return e->weight;
 }
@@ -80,6 +83,12 @@ static const entry *find_entry(operation *run) {
     const entry *e = entries;
     while (e->run != run) e++;
     return e;
+}
+
+/* Refused while objects are evicted. */
+static int needs_all(operation *run) {
+    return run == compact || run == compact_when_due || run == collect || run == collect_when_due ||
+           run == save_and_load || run == move_objects || run == misuse;
 }
 
 static const entry *draw_maker(client *c) {
@@ -112,7 +121,10 @@ void operate(client *c) {
     note(c, "\n  %u, heap %u, %s: ", c->step, c->turn, e->name);
     h->got_room = 0;
     for (int i = 0; i < 4; i++) h->got_room |= e->run == relief[i];
-    e->run(c, h);
+    if (h->away_count && needs_all(e->run))
+        refuse_while_away(c, h);
+    else
+        e->run(c, h);
     settle(c, h);
     if (c->step % 5 == 0) compare_all(c, h);
     c->sum.took[e - entries] += seconds() - start;

@@ -157,7 +157,7 @@ static void leaked(void *user, const clump_allocation_info *info) {
 
 /* ---- The pool ---------------------------------------------------------------------------------- */
 
-static cl_command_queue make_queue(client *c) {
+cl_command_queue make_queue(client *c) {
     cl_int code = CL_SUCCESS;
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations" /* OpenCL 1.2 has no other */

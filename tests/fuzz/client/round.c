@@ -165,6 +165,7 @@ static void make_kernels(client *c) {
 static void draw_size(client *c, heap_model *h) {
     h->bytes = logarithmic(c, 50e3, 500e3);
     h->blocks = logarithmic(c, 3, 100);
+    if (c->evicts && h != c->heaps) h->bytes = c->heaps[0].bytes; /* else none has its layout */
 }
 
 /* Can a heap run the program that was made for the first one? */
@@ -197,12 +198,13 @@ static void describe(client *c) {
     const clump_alloc_tuning *t = &c->build.tuning;
     text_append(&c->facts,
                 "\nblock_rows %u, blocks of %u x %u bytes, groups of %zu, %s, %s"
-                "\nraw %d, arrays %u, checks %02x, checked %d, no_coalescing %d, no_rotation %d, "
+                "\nraw %d, evicting %d, arrays %u, checks %02x, checked %d, no_coalescing %d, "
+                "no_rotation %d, "
                 "retries %u\nheaps of",
                 c->block_rows, l->block_granules, l->granule_bytes, c->local,
                 c->own_sizes ? "sizes of our own" : "do-alls", c->pool ? "a pool" : "no pool",
-                c->raw, c->array_count, CLUMP_CHECK_ALL & ~c->checked.without, c->build.checked,
-                t->no_coalescing, t->no_rotation, t->retries);
+                c->raw, c->evicts, c->array_count, CLUMP_CHECK_ALL & ~c->checked.without,
+                c->build.checked, t->no_coalescing, t->no_rotation, t->retries);
     for (uint32_t i = 0; i < c->heap_count; i++)
         text_append(&c->facts, " %llu", (ull)c->heaps[i].bytes);
     text_append(&c->facts, " bytes\n");
@@ -227,12 +229,17 @@ int open_round(client *c, uint64_t seed, uint32_t operations) {
     int result = open_device(c);
     if (result) return result;
     begin_work(c);
+    c->queues[0] = c->on.queue;
+    c->queues[1] = make_queue(c);
     draw_schema(c);
     draw_tuning(c);
     draw_checks(c);
     if (chance(c, 40)) open_pool(c);
     c->block_rows = rows[below(c, 6)];
     c->raw = c->checked.without == CLUMP_CHECK_ALL && chance(c, 25);
+    c->evicts =
+        seed % EVICTS_EVERY == 1 && c->checked.without == CLUMP_CHECK_ALL && !c->array_count;
+    if (c->evicts) c->raw = c->watching = 0;
     draw_size(c, &c->heaps[0]);
     make_heap(c, &c->heaps[0]);
     make_kernels(c);
@@ -244,12 +251,14 @@ int open_round(client *c, uint64_t seed, uint32_t operations) {
 void close_round(client *c) {
     for (uint32_t i = 0; i < c->heap_count; i++) {
         compare_all(c, &c->heaps[i]);
+        bring_back(c, &c->heaps[i]);
         close_outside(c, &c->heaps[i]);
         end_heap(c, &c->heaps[i]);
         model_close(&c->heaps[i]);
     }
     for (int k = 0; k < KERNELS; k++) clump_kernel_destroy(c->kernels[k]);
     clump_program_destroy(c->program);
+    c->on.queue = c->queues[0]; /* which the fixture releases */
     close_pool(c);
     clump_schema_destroy(c->schema);
     clReleaseMemObject(c->out_buffer);
@@ -257,6 +266,7 @@ void close_round(client *c) {
     free(c->out);
     free(c->list);
     cl_fixture_close(&c->on);
+    clReleaseCommandQueue(c->queues[1]);
     memory_end(c);
     begin_work(NULL);
     account_use(NULL);

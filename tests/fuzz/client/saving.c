@@ -202,6 +202,7 @@ void save_and_load(client *c, heap_model *h) {
     h->has_structs = 1;
     free(to);
     free(old.number_at);
+    free(old.blocks_known);
     if (k.path[0]) unlink(k.path);
     memory_release(&k.file);
     settle(c, h);
