@@ -13,17 +13,22 @@ static inline __global uint *rank_counts(const clumpi_view *v) {
     return clumpi_words_at(v, v->header->at_scan);
 }
 
-__kernel void clumpi_rank_count(__global uchar *heap, uint header_at, uint first, uint last) {
+/* chosen: null, or two words for each granule from chosen[at] on: bit s of a granule at which a row starts tells whether the object in
+ * slot s is chosen. Then the list becomes that of the chosen objects; rows without any stay in it. */
+__kernel void clumpi_rank_count(__global uchar *heap, uint header_at, uint first, uint last, __global const uint *chosen,
+                                ulong at) {
     __local uint objects;
     clumpi_view v = clumpi_view_of(heap, header_at);
     uint me = (uint)get_local_id(0), mine = 0;
     if (me == 0) objects = 0;
     CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
     clumpi_range list = clumpi_list_range(&v, first, last), chunk = clumpi_chunk(list.begin, list.end);
-    __global const ulong *masks =
-        (__global const ulong *)clumpi_words_at(&v, v.header->at_list_masks);
-    for (uint r = chunk.begin + me; r < chunk.end; r += (uint)get_local_size(0))
+    __global const uint *rows = clumpi_words_at(&v, v.header->at_list_rows);
+    __global ulong *masks = (__global ulong *)clumpi_words_at(&v, v.header->at_list_masks);
+    for (uint r = chunk.begin + me; r < chunk.end; r += (uint)get_local_size(0)) {
+        if (chosen) masks[r] &= (ulong)chosen[at + 2ul * rows[r] + 1ul] << 32 | chosen[at + 2ul * rows[r]];
         mine += clumpi_popcount64(masks[r]);
+    }
     atomic_add(&objects, mine);
     CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
     if (me == 0) rank_counts(&v)[get_group_id(0)] = objects;
