@@ -1,7 +1,7 @@
 /* Chosen objects into the columns of an extract, and the objects of an extract into a heap: all fields of all objects in one launch each,
  * references rewritten as they are copied.
  *
- * Packing. The list of rows is that of the chosen objects and is ranked, so a row knows the number of its first object. A *record*
+ * Packing. The chosen objects of the list of rows are ranked, so a row knows the number of its first one. A *record*
  * tells all of a row that a reference into it asks for, by the granule at which the row starts:
  *
  *   record │ chosen objects: 64 bits │ number of the first of them │ class │      0 where no row with objects starts
@@ -91,7 +91,8 @@ typedef struct pack_object {
 
 /* ---- Packing ---- */
 
-/* Numbers of classes, and records, of the list as it is ranked; how many objects were chosen, which the list should have. */
+/* Numbers of classes, and records, of the list as it is ranked; how many objects were chosen, which the list should have.
+ * chosen: a word of 64 bits for each granule, from chosen[at] on, in halves. */
 __kernel void clumpi_pack_rows(__global uchar *heap, uint header_at, __global const uint *chosen, ulong at,
                                __global uchar *work) {
     __local uint sum;
@@ -100,12 +101,14 @@ __kernel void clumpi_pack_rows(__global uchar *heap, uint header_at, __global co
     clumpi_range list = clumpi_list_range(&v, 1u, classes);
     __global const uint *rows = clumpi_words_at(&v, v.header->at_list_rows);
     __global const uint *index = clumpi_words_at(&v, v.header->at_list_index);
-    __global const uint2 *masks = (__global const uint2 *)clumpi_words_at(&v, v.header->at_list_masks);
+    __global const ulong *masks = (__global const ulong *)clumpi_words_at(&v, v.header->at_list_masks);
     if (get_local_id(0) == 0) sum = 0;
     CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
-    for (uint r = list.begin + (uint)get_global_id(0); r < list.end; r += (uint)get_global_size(0))
-        pack_records(work)[rows[r]] =
-            (uint4)(masks[r], index[r], clumpi_class_of_state(v.states[rows[r] / granules]));
+    for (uint r = list.begin + (uint)get_global_id(0); r < list.end; r += (uint)get_global_size(0)) {
+        const uint g = rows[r], low = (uint)masks[r] & chosen[at + 2ul * g],
+                   high = (uint)(masks[r] >> 32) & chosen[at + 2ul * g + 1ul];
+        pack_records(work)[g] = (uint4)(low, high, index[r], clumpi_class_of_state(v.states[g / granules]));
+    }
     uint mine = 0;
     for (uint g = (uint)get_global_id(0); g < end; g += (uint)get_global_size(0))
         mine += clumpi_popcount32(chosen[at + 2ul * g]) + clumpi_popcount32(chosen[at + 2ul * g + 1ul]);
@@ -192,30 +195,38 @@ __kernel void clumpi_pack_objects(__global uchar *heap, uint header_at, __global
     h.left_out = h.dangling = 0;
     const clumpi_memory memory = clumpi_memory_of(heap, h.v.header);
     __global const uint *rows = clumpi_words_at(&h.v, h.v.header->at_list_rows);
-    __global const uint *index = clumpi_words_at(&h.v, h.v.header->at_list_index);
     __global const uint *begin = clumpi_words_at(&h.v, h.v.header->at_list_begin);
-    __global const ulong *masks = (__global const ulong *)clumpi_words_at(&h.v, h.v.header->at_list_masks);
     __global const clumpi_pack_class *classes = pack_classes(tables);
     __global const clumpi_pack_end *ends = pack_ends(tables, n);
     for (uint i = (uint)get_global_id(0); i < n.ends * CLUMPI_PACK_ALIGN; i += (uint)get_global_size(0))
         if (i % CLUMPI_PACK_ALIGN < ends[i / CLUMPI_PACK_ALIGN].bytes)
             columns[ends[i / CLUMPI_PACK_ALIGN].at + i % CLUMPI_PACK_ALIGN] = 0;
     const pack_part part = pack_part_of(begin[classes[0].class_id], begin[classes[n.classes - 1u].class_id + 1u]);
+    if (part.begin >= part.end) return;
     uint k = 0, class_end = begin[classes[0].class_id + 1u];
     clumpi_pack_class c = classes[0];
+    /* The next row's granule and record are read while this one is copied. */
+    const uint last = part.end - 1u;
+    uint granule = rows[part.begin], next_granule = rows[min(part.begin + part.step, last)];
+    uint4 record = h.records[granule];
     for (uint r = part.begin; r < part.end; r += part.step) {
-        const ulong mask = masks[r];
-        if (mask == 0) continue;
+        const uint4 next_record = h.records[next_granule];
+        const uint after_granule = rows[min(r + 2u * part.step, last)];
+        const ulong mask = (ulong)record.y << 32 | record.x;
         while (r >= class_end && k + 1u < n.classes) { /* bound: a class each time */
             c = classes[++k];
             class_end = begin[c.class_id + 1u];
         }
-        const uint granule = rows[r], first = index[r] - c.first;
+        const uint first = record.z - c.first;
         __global uchar *row = clumpi_granule_at(memory, granule);
-        for (uint f = c.begin; f < c.end; f++) pack_row(&h, part, row, columns, mask, first, pack_fields(tables, n)[f]);
-        if (!refs) continue;
-        PACK_FOR_EACH(const uint ref = granule << 6 | slot;
-                      refs[c.first + o.number] = h.is_checked ? clumpi_named(h.home, ref) : ref;)
+        for (uint f = c.begin; mask && f < c.end; f++)
+            pack_row(&h, part, row, columns, mask, first, pack_fields(tables, n)[f]);
+        if (refs)
+            PACK_FOR_EACH(const uint ref = granule << 6 | slot;
+                          refs[c.first + o.number] = h.is_checked ? clumpi_named(h.home, ref) : ref;)
+        granule = next_granule;
+        next_granule = after_granule;
+        record = next_record;
     }
     if (h.left_out) atomic_add(&pack_head(work)->left_out, h.left_out);
     if (h.dangling) atomic_add(&pack_head(work)->dangling, h.dangling);

@@ -81,8 +81,7 @@ void clumpi_pack_close(clumpi_pack *p);
 /* What kernels have found. Blocks. */
 clump_status clumpi_pack_fetch(clumpi_pack *p, clumpi_pack_head *head);
 
-/* Number the chosen objects (collect/collect.h): head->numbers. The heap's list is theirs from then on, so its next call makes it anew.
- * `extract` is not needed yet. Blocks. */
+/* Number the chosen objects (collect/collect.h): head->numbers. `extract` is not needed yet. Blocks. */
 clump_status clumpi_pack_rank(clumpi_pack *p, cl_mem chosen, clumpi_pack_head *head);
 /* Write the tables: `extract` is there. Blocks. */
 clump_status clumpi_pack_open(clumpi_pack *p);

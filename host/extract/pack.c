@@ -50,7 +50,6 @@ clump_status clumpi_pack_rank(clumpi_pack *p, cl_mem chosen, clumpi_pack_head *h
         {sizeof chosen, &chosen}, {sizeof chosen_at, &chosen_at}, {sizeof p->work, &p->work}};
     clump_status status = open_work(p, (uint64_t)h->block_end * h->block_granules * 16);
     if (!status) status = clumpi_list_update(heap, 0, NULL, NULL);
-    heap->list_valid = 0; /* the list of all objects becomes that of the chosen ones */
     if (!status) status = clumpi_rank_enqueue(heap, 1, h->class_count, chosen, chosen_at);
     if (!status) status = run(p, CLUMPI_PACK_KERNEL(pack_rows), args, 3);
     if (!status) status = clumpi_pack_fetch(p, head);

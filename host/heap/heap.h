@@ -421,8 +421,8 @@ clump_status clumpi_fail_array(clump_heap *heap, const clump_field_info *f, int 
 /* Number the objects of the classes first .. last: index[] of their rows in the list, and how many
  * there are. Blocks. */
 clump_status clumpi_rank(clump_heap *heap, clumpi_u32 first, clumpi_u32 last, uint64_t *count);
-/* The same with the list as it is, though it may be that of some objects only; header.ranked says how many. chosen: NULL, or the list
- * becomes that of those of its objects that have a bit there, of two words for each granule from word `chosen_at` on. Does not block. */
+/* The same with the list as it is; header.ranked says how many there are. chosen: NULL, or only objects with a bit there have numbers: two
+ * words for each granule from word `chosen_at` on. Does not block. */
 clump_status clumpi_rank_enqueue(clump_heap *heap, clumpi_u32 first, clumpi_u32 last, cl_mem chosen,
                                  clumpi_u64 chosen_at);
 

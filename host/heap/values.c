@@ -76,7 +76,7 @@ clump_status clumpi_rank_enqueue(clump_heap *heap, clumpi_u32 first, clumpi_u32 
                                              sizes->scan_local, args, 4, NULL);
     return status ? status
                   : clumpi_run_on_heap(heap, CLUMPI_HEAP_KERNEL(rank_write), global,
-                                       sizes->scan_local, args, 2, NULL);
+                                       sizes->scan_local, args, 4, NULL);
 }
 
 /* Copy the values of `count` objects through a buffer of the device; exactly one of in and out. */
