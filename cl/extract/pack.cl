@@ -10,8 +10,8 @@
  * the last, with objects of consecutive numbers. So each 64 objects of a class, counted from its first one, have a *place*: the
  * reference of the first, if that is in slot 0 and the others follow; else 0, and `refs` tells.
  *
- * 64 work-items take a row, or 64 objects of a class. Elements are read four at a time before the first is written: a load
- * that waited for a store before it would leave the memory idle.
+ * 64 work-items take a row, or 64 objects of a class. On a GPU four elements are read before the first is written: a load
+ * that waited for a store before it would leave the memory idle. A CPU looks ahead by itself.
  *
  * Only numbers and tables tell where anything goes, so no work-item waits for another. Read first: cl/extract/layout.h,
  * cl/heap/fields.cl.
@@ -68,6 +68,12 @@ static inline pack_part pack_part_of(uint begin, uint end) {
 
 /* ---- Elements ---- */
 
+#if CLUMPI_ROW_PER_ITEM
+#define PACK_AHEAD 1u
+#else
+#define PACK_AHEAD 4u
+#endif
+
 /* An object: where its row is, and its number in the class. */
 typedef struct pack_object {
     __global uchar *row;
@@ -81,11 +87,11 @@ typedef struct pack_object {
     (*(__global type *)(o.columns + (field.at + o.number * (ulong)field.object_bytes + (e) * field.next)))
 
 #define PACK_COPY(type, to, from)                                                                 \
-    for (uint e = 0; e < field.count; e += 4u) {                                                   \
-        type v[4];                                                                                 \
-        for (uint k = 0; k < 4u; k++)                                                              \
+    for (uint e = 0; e < field.count; e += PACK_AHEAD) {                                                   \
+        type v[PACK_AHEAD];                                                                                 \
+        for (uint k = 0; k < PACK_AHEAD; k++)                                                              \
             if (e + k < field.count) v[k] = from(type, e + k);                                     \
-        for (uint k = 0; k < 4u; k++)                                                              \
+        for (uint k = 0; k < PACK_AHEAD; k++)                                                              \
             if (e + k < field.count) to(type, e + k) = v[k];                                       \
     }
 
@@ -144,16 +150,16 @@ static inline uint pack_number(pack_heap *h, uint ref, uint4 record, const clump
     return 0;
 }
 
-/* Up to four references, whose records are read before the first is looked at. */
+/* A few references, whose records are read before the first is looked at. */
 static inline void pack_refs(pack_heap *h, const pack_object o, const clumpi_pack_field field, uint from) {
-    uint v[4];
-    uint4 records[4];
-    for (uint k = 0; k < 4u; k++) v[k] = from + k < field.count ? PACK_CELL(const uint, from + k) : 0u;
+    uint v[PACK_AHEAD];
+    uint4 records[PACK_AHEAD];
+    for (uint k = 0; k < PACK_AHEAD; k++) v[k] = from + k < field.count ? PACK_CELL(const uint, from + k) : 0u;
     if (h->is_checked)
-        for (uint k = 0; k < 4u; k++) v[k] = clumpi_bare(h->home, v[k]);
-    for (uint k = 0; k < 4u; k++) records[k] = h->records[v[k] >> 6 < h->end ? v[k] >> 6 : 0u];
-    for (uint k = 0; k < 4u; k++) v[k] = pack_number(h, v[k], records[k], field);
-    for (uint k = 0; k < 4u; k++)
+        for (uint k = 0; k < PACK_AHEAD; k++) v[k] = clumpi_bare(h->home, v[k]);
+    for (uint k = 0; k < PACK_AHEAD; k++) records[k] = h->records[v[k] >> 6 < h->end ? v[k] >> 6 : 0u];
+    for (uint k = 0; k < PACK_AHEAD; k++) v[k] = pack_number(h, v[k], records[k], field);
+    for (uint k = 0; k < PACK_AHEAD; k++)
         if (from + k < field.count) PACK_PLACE(uint, from + k) = v[k];
 }
 
@@ -168,7 +174,7 @@ static inline void pack_refs(pack_heap *h, const pack_object o, const clumpi_pac
 static inline void pack_row(pack_heap *h, const pack_part part, __global uchar *row, __global uchar *columns, ulong mask,
                             uint first, const clumpi_pack_field field) {
     if (field.first) {
-        PACK_FOR_EACH(for (uint e = 0; e < field.count; e += 4u) pack_refs(h, o, field, e);)
+        PACK_FOR_EACH(for (uint e = 0; e < field.count; e += PACK_AHEAD) pack_refs(h, o, field, e);)
     } else if (field.width == 4u) {
         PACK_FOR_EACH(PACK_COPY(uint, PACK_PLACE, PACK_CELL))
     } else if (field.width == 8u) {
@@ -309,12 +315,12 @@ static inline pack_object unpack_object(const unpack_extract *x, __global uchar 
 }
 
 static inline void unpack_refs(unpack_extract *x, const pack_object o, const clumpi_pack_field field, uint from) {
-    uint v[4];
-    for (uint k = 0; k < 4u; k++) v[k] = from + k < field.count ? PACK_PLACE(const uint, from + k) : 0u;
-    for (uint k = 0; k < 4u; k++) v[k] = unpack_ref(x, v[k], field);
+    uint v[PACK_AHEAD];
+    for (uint k = 0; k < PACK_AHEAD; k++) v[k] = from + k < field.count ? PACK_PLACE(const uint, from + k) : 0u;
+    for (uint k = 0; k < PACK_AHEAD; k++) v[k] = unpack_ref(x, v[k], field);
     if (x->is_checked)
-        for (uint k = 0; k < 4u; k++) v[k] = clumpi_named(x->home, v[k]);
-    for (uint k = 0; k < 4u; k++)
+        for (uint k = 0; k < PACK_AHEAD; k++) v[k] = clumpi_named(x->home, v[k]);
+    for (uint k = 0; k < PACK_AHEAD; k++)
         if (from + k < field.count) PACK_CELL(uint, from + k) = v[k];
 }
 
@@ -327,7 +333,7 @@ static inline void unpack_refs(unpack_extract *x, const pack_object o, const clu
 static inline void unpack_row(unpack_extract *x, const pack_part part, __global uchar *columns, const unpack_unit unit,
                               const clumpi_pack_field field) {
     if (field.first) {
-        UNPACK_FOR_EACH(for (uint e = 0; e < field.count; e += 4u) unpack_refs(x, o, field, e);)
+        UNPACK_FOR_EACH(for (uint e = 0; e < field.count; e += PACK_AHEAD) unpack_refs(x, o, field, e);)
     } else if (field.width == 4u) {
         UNPACK_FOR_EACH(PACK_COPY(uint, PACK_CELL, PACK_PLACE))
     } else if (field.width == 8u) {

@@ -685,6 +685,109 @@ static void altered(void **state) {
     clump_heap_destroy(into);
 }
 
+/* ---- Other fields and other kinship ---------------------------------------------------------- */
+
+/* Values of all bytes, in as many objects as rows and a rest. */
+static void fill_class(clump_heap *heap, const char *class_name, uint32_t count, uint64_t *random) {
+    clump_class_info k;
+    clump_struct_field fields[16];
+    clump_struct_desc desc = {.class_name = class_name, .fields = fields};
+    clump_schema_find_class(clump_heap_get_schema(heap), class_name, &k);
+    for (; desc.field_count < k.field_count; desc.field_count++) {
+        clump_field_info f;
+        clump_schema_get_field(clump_heap_get_schema(heap), k.id, desc.field_count, &f);
+        fields[desc.field_count] = (clump_struct_field){f.name, desc.bytes};
+        desc.bytes += f.element_bytes * (f.count ? f.count : 1);
+    }
+    uint8_t *structs = malloc((size_t)count * desc.bytes);
+    for (size_t i = 0; i < (size_t)count * desc.bytes; i++)
+        structs[i] = (uint8_t)test_random(random, 256);
+    CHECK_OK(&on, clump_heap_new_structs(heap, &desc, structs, count, NULL, NULL));
+    free(structs);
+}
+
+/* Elements wider than 16 bytes, alone and in arrays; neighbours of one width, which are copied together, in three orders; objects
+ * for rows that are full, and one more. */
+static void other_fields(void **state) {
+    static const char *const texts[] = {
+        "class W { uint a; uint b; uint c; ulong4 d; long16 e[2]; uchar f; uint g[5]; uchar h; "
+        "uchar2 i[3]; float j; double3 k; double3 l; }",
+        "class W { double3 l; long16 e[2]; uint c; uchar h; uint g[5]; uint a; ulong4 d; uint b; "
+        "uchar f; float j; uchar2 i[3]; double3 k; }",
+        "aos class W { uchar h; uchar f; uint b; uint a; uint c; uint g[5]; float j; double3 k; "
+        "double3 l; ulong4 d; long16 e[2]; uchar2 i[3]; }"};
+    const uint32_t counts[] = {1, 63, 64, 65, 257};
+    uint64_t random = 31;
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        clump_heap *heaps[3];
+        for (int h = 0; h < 3; h++)
+            heaps[h] = cl_fixture_heap(&on, texts[h], 4 << 20, 1 + (uint32_t)h);
+        for (int h = 0; h < 3; h++) {
+            fill_class(heaps[h], "W", counts[i], &random);
+            picture p = picture_of(&on, heaps[h]);
+            uint8_t *chosen = draw(&p, &random, i % 2 ? 100 : 256);
+            uint32_t count;
+            clump_ref *refs = list(&p, chosen, &random, &count);
+            round_trip(heaps[h], &(clump_extract_desc){.refs = refs, .ref_count = count}, chosen,
+                       heaps, 3);
+            free(refs);
+            free(chosen);
+            picture_release(&p);
+        }
+        for (int h = 0; h < 3; h++) clump_heap_destroy(heaps[h]);
+    }
+}
+
+/* A class comes into a heap where it is derived from another one. So a field can refer to it there, and not to one whose objects have
+ * numbers between theirs. */
+static void other_kinship(void **state) {
+    enum { COUNT = 100 };
+    static const char *const texts[] = {
+        "class A { uint v; ref A next; } class C { uint v; } class D { uint v; ref A next; }",
+        "class C { uint v; } class A { uint v; ref A next; } class D : A { }"};
+    uint64_t random = 33;
+    const uint64_t objects[] = {COUNT, COUNT, COUNT};
+    clump_schema *from;
+    clump_extract *e;
+    clump_extract_column next, values;
+    assert_int_equal(clump_schema_parse(texts[0], strlen(texts[0]), NULL, &from, NULL), CLUMP_OK);
+    clump_heap *into = cl_fixture_heap(&on, texts[1], 1 << 20, 2);
+    CHECK_OK(&on, clump_extract_create(on.clump, from, objects, NULL, 0, &e));
+    assert_int_equal(clump_extract_find_column(e, "A", "next", &next), CLUMP_OK);
+    assert_int_equal(clump_extract_find_column(e, "A", "v", &values), CLUMP_OK);
+    const uint64_t bytes = clump_extract_get_bytes(e);
+    uint8_t *data = calloc(bytes, 1);
+    uint32_t words[COUNT], found[2 * COUNT];
+    clump_ref refs[3 * COUNT], got[2 * COUNT];
+    for (uint32_t i = 0; i < COUNT; i++) /* those of A and D */
+        words[i] = test_random(&random, COUNT) + 1 + (test_random(&random, 2) ? 2 * COUNT : 0);
+    memcpy(data + next.at, words, sizeof words);
+    for (uint32_t i = 0; i < COUNT; i++) found[i] = i + 7;
+    memcpy(data + values.at, found, COUNT * 4);
+    for (int turn = 0; turn < 2; turn++) {
+        cl_fixture_write(&on, clump_extract_get_buffer(e), data, bytes);
+        if (turn) {
+            cl_fixture_expect_words(clump_context_get_error(on.clump),
+                                    clump_heap_insert(into, e, NULL), CLUMP_ERR_FORMAT,
+                                    "and 2 to objects of a class", "insert", __LINE__);
+        } else {
+            CHECK_OK(&on, clump_heap_insert(into, e, &(clump_insert_desc){.refs = refs}));
+            CHECK_OK(&on, clump_heap_read_field(into, "A", "next", 0, got, 2 * COUNT));
+            for (uint32_t i = 0; i < COUNT; i++)
+                assert_int_equal(got[i], refs[words[i] - 1]); /* A comes before D */
+            CHECK_OK(&on, clump_heap_read_field(into, "A", "v", 0, found, 2 * COUNT));
+            for (uint32_t i = 0; i < COUNT; i++) assert_int_equal(found[i], i + 7);
+        }
+        const uint32_t wrong[] = {COUNT + 1, 2 * COUNT}; /* the first and the last of C */
+        memcpy(data + next.at + 4 * 63, wrong, sizeof wrong);
+    }
+    CHECK_HEAP(&on, into);
+    clump_extract_destroy(e);
+    clump_schema_destroy(from);
+    free(data);
+    clump_heap_destroy(into);
+}
+
 int main(void) {
     const int code = cl_fixture_open(&on, NULL);
     if (code) return code;
@@ -694,7 +797,8 @@ int main(void) {
         cmocka_unit_test(dangling),       cmocka_unit_test(migrate),
         cmocka_unit_test(checked_heaps),  cmocka_unit_test(to_the_last_slot),
         cmocka_unit_test(other_contexts), cmocka_unit_test(altered),
-        cmocka_unit_test(whole_way),
+        cmocka_unit_test(whole_way),      cmocka_unit_test(other_fields),
+        cmocka_unit_test(other_kinship),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     cl_fixture_close(&on);
