@@ -738,6 +738,44 @@ static void other_fields(void **state) {
     }
 }
 
+/* Objects go from some slots of each row of a full heap, and come back there, as many to a row as there is room for. */
+static void into_gaps(void **state) {
+    static const char text[] = "class A { uint v; ref A next; ref A near[2]; }";
+    const struct {
+        uint32_t from, to, of; /* slots, of rows whose number modulo 3 is below `of` */
+    } cases[] = {{0, 10, 3},  {0, 32, 2}, {54, 64, 3}, {0, 64, 1},
+                 {20, 21, 3}, {0, 1, 3},  {0, 64, 3}};
+    uint64_t random = 35;
+    clump_heap *heap = cl_fixture_heap_of_blocks(&on, text, 3, 2);
+    const uint32_t objects = 3 * cl_fixture_capacity(heap, "A");
+    fill_class(heap, "A", objects, &random);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        picture p = picture_of(&on, heap);
+        assert_int_equal(p.count, objects);
+        clump_ref *near = calloc(objects, sizeof *near);
+        for (int field = 0; field < 3; field++) {
+            for (uint32_t n = 0; n < objects; n++) near[n] = p.refs[test_random(&random, objects)];
+            CHECK_OK(&on, clump_heap_write_field(heap, "A", field ? "near" : "next", field > 1,
+                                                 near, objects));
+        }
+        uint8_t *chosen = calloc(objects, 1);
+        for (uint32_t n = 0, row = 0; n < objects; n++) {
+            const uint32_t slot = p.refs[n] & 63;
+            row += n && p.refs[n] >> 6 != p.refs[n - 1] >> 6;
+            chosen[n] = slot >= cases[i].from && slot < cases[i].to && row % 3 < cases[i].of;
+        }
+        uint32_t count;
+        clump_ref *refs = list(&p, chosen, &random, &count);
+        round_trip(heap, &(clump_extract_desc){.refs = refs, .ref_count = count, .free_objects = 1},
+                   chosen, &heap, 1);
+        free(refs);
+        free(chosen);
+        free(near);
+        picture_release(&p);
+    }
+    clump_heap_destroy(heap);
+}
+
 /* A class comes into a heap where it is derived from another one. So a field can refer to it there, and not to one whose objects have
  * numbers between theirs. */
 static void other_kinship(void **state) {
@@ -798,7 +836,7 @@ int main(void) {
         cmocka_unit_test(checked_heaps),  cmocka_unit_test(to_the_last_slot),
         cmocka_unit_test(other_contexts), cmocka_unit_test(altered),
         cmocka_unit_test(whole_way),      cmocka_unit_test(other_fields),
-        cmocka_unit_test(other_kinship),
+        cmocka_unit_test(other_kinship),  cmocka_unit_test(into_gaps),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     cl_fixture_close(&on);
