@@ -18,7 +18,7 @@ typedef struct clumpi_pack_class {
         end; /* its fields: entries begin .. end-1 of the table of clumpi_pack_field */
     clumpi_u32 class_id; /* in the heap */
     clumpi_u32 places; /* unpacking: entry of its first place; one for each 64 objects */
-    clumpi_u32 pad[2];
+    clumpi_u32 sure, loose; /* unpacking: so many of its objects come into whole rows; of those after them, entry of the first in `refs` */
 } clumpi_pack_class;
 
 /* Elements of one field, or of several of equal width and in equal steps, or 16 bytes of each if they are wider: element e of the
@@ -54,7 +54,7 @@ typedef struct clumpi_pack_counts {
 typedef struct clumpi_pack_head {
     clumpi_u32 left_out, dangling; /* references to objects without numbers; to none of the field's class */
     clumpi_u32 no_object, no_member; /* numbers that no object has; of objects of another class than the field's */
-    clumpi_u32 unmade; /* objects that the do-news did not make */
+    clumpi_u32 unmade; /* objects that the do-news did not make, or not in whole rows */
     clumpi_u32 chosen; /* objects that were chosen */
     clumpi_u32 pad[2];
     clumpi_u32 numbers[CLUMPI_CLASS_IDS + 8]; /* packing, by class id: of the first object; then: of all */

@@ -6,9 +6,10 @@
  *
  *   record │ chosen objects: 64 bits │ number of the first of them │ class │      0 where no row with objects starts
  *
- * Unpacking. Do-news have made the objects, and `refs` has their references by number. Most rows were filled from the first slot to
+ * Unpacking. Do-news have made the objects. Most rows were filled from the first slot to
  * the last, with objects of consecutive numbers. So each 64 objects of a class, counted from its first one, have a *place*: the
- * reference of the first, if that is in slot 0 and the others follow; else 0, and `refs` tells.
+ * reference of the first, if that is in slot 0 and the others follow; else 0, and `refs` tells, which has references by number. Of
+ * objects that come into free blocks it has none, unless the caller wants all of them.
  *
  * 64 work-items take a row, or 64 objects of a class. On a GPU four elements are read before the first is written: a load
  * that waited for a store before it would leave the memory idle. A CPU looks ahead by itself.
@@ -240,27 +241,36 @@ __kernel void clumpi_pack_objects(__global uchar *heap, uint header_at, __global
 
 /* ---- Unpacking ---- */
 
-/* After a do-new of `count` objects, the first of them number `first`: their references and places. What was not made has
- * reference 0, and is counted. */
-__kernel void clumpi_pack_made(__global uchar *heap, uint header_at, __global uint *refs, uint first, uint count,
-                               __global uchar *work, uint places) {
+/* After a do-new of the objects of class `c`: their references and places. What was not made has reference 0, and is counted.
+ * chosen: null, or gets their bits, two words for each granule from chosen[at] on. */
+__kernel void clumpi_pack_made(__global uchar *heap, uint header_at, clumpi_pack_class c, __global uint *refs,
+                               __global uchar *work, __global uint *chosen, ulong at) {
     clumpi_view v = clumpi_view_of(heap, header_at);
     __global const uint *rows = clumpi_words_at(&v, v.header->at_list_rows);
     __global const uint *index = clumpi_words_at(&v, v.header->at_list_index);
     __global const ulong *masks = (__global const ulong *)clumpi_words_at(&v, v.header->at_list_masks);
-    const uint made = min(v.header->new_objects, count);
+    const uint made = min(v.header->new_objects, c.count);
     const pack_part part = pack_part_of(0, v.header->new_rows);
     for (uint r = part.begin; r < part.end; r += part.step) {
         const ulong mask = masks[r];
         const uint number = index[r], ref = rows[r] << 6;
         for (uint slot = part.me; slot < 64u; slot += part.items)
-            if (mask >> slot & 1ul) refs[first + number + clumpi_rank_in_row(mask, slot)] = ref | slot;
+            if (number >= c.sure && (mask >> slot & 1ul))
+                refs[c.loose + number - c.sure + clumpi_rank_in_row(mask, slot)] = ref | slot;
+        if (part.me != 0) continue;
         /* From slot 0 on without a hole, and no other row has one of these 64 objects. */
-        const uint is_whole = mask == ~0ul || ((mask & (mask + 1ul)) == 0 && number + clumpi_popcount64(mask) == count);
-        if (part.me == 0 && number % 64u == 0 && is_whole) pack_places(work)[places + number / 64u] = ref;
+        const uint objects = clumpi_popcount64(mask),
+                   is_whole = number % 64u == 0 &&
+                              (objects == 64u || ((mask & (mask + 1ul)) == 0 && number + objects == c.count));
+        if (is_whole) pack_places(work)[c.places + number / 64u] = ref;
+        else if (number < c.sure) atomic_add(&pack_head(work)->unmade, objects);
+        if (!chosen) continue;
+        chosen[at + 2ul * rows[r]] |= (uint)mask;
+        chosen[at + 2ul * rows[r] + 1ul] |= (uint)(mask >> 32);
     }
-    for (uint i = made + (uint)get_global_id(0); i < count; i += (uint)get_global_size(0)) refs[first + i] = 0;
-    if (get_global_id(0) == 0) pack_head(work)->unmade += count - made;
+    for (uint i = max(made, c.sure) + (uint)get_global_id(0); i < c.count; i += (uint)get_global_size(0))
+        refs[c.loose + i - c.sure] = 0;
+    if (get_global_id(0) == 0 && made < c.count) atomic_add(&pack_head(work)->unmade, c.count - made);
 }
 
 typedef struct unpack_extract {
@@ -298,18 +308,19 @@ static inline uint unpack_ref(unpack_extract *x, uint word, const clumpi_pack_fi
         x->no_member++;
         return 0;
     }
-    const uint in_class = number - x->classes[k].first, place = x->places[x->classes[k].places + in_class / 64u];
-    return place ? place + in_class % 64u : x->refs[number];
+    __global const clumpi_pack_class *c = x->classes + k;
+    const uint in_class = number - c->first, place = x->places[c->places + in_class / 64u];
+    return place ? place + in_class % 64u : x->refs[c->loose + in_class - c->sure];
 }
 
 /* 64 objects of a class, or what is left of it. */
 typedef struct unpack_unit {
     uint place;
-    uint number, first, count; /* of the first one, in the class; of that of all; how many */
+    uint number, loose, count; /* of the first one, in the class; its entry in `refs`, without a place; how many */
 } unpack_unit;
 
 static inline pack_object unpack_object(const unpack_extract *x, __global uchar *columns, const unpack_unit unit, uint i) {
-    const uint ref = unit.place ? unit.place + i : x->refs[unit.first + i];
+    const uint ref = unit.place ? unit.place + i : x->refs[unit.loose + i];
     const pack_object o = {clumpi_granule_at(x->memory, ref >> 6), columns, ref & 63u, unit.number + i};
     return o;
 }
@@ -347,7 +358,7 @@ static inline void unpack_row(unpack_extract *x, const pack_part part, __global 
     }
 }
 
-/* All fields of all objects. If some could not be made, nothing: the host undoes the others. */
+/* All fields of all objects. If some could not be made as they should, nothing: the host undoes the others. */
 __kernel void clumpi_unpack_objects(__global uchar *heap, uint header_at, __global const uchar *tables,
                                     clumpi_pack_counts n, __global uchar *work, __global uchar *columns,
                                     __global const uint *refs, uint places) {
@@ -368,7 +379,7 @@ __kernel void clumpi_unpack_objects(__global uchar *heap, uint header_at, __glob
     for (uint p = part.begin; p < part.end; p += part.step) {
         while (k + 1u < n.classes && p >= x.classes[k + 1u].places) c = x.classes[++k]; /* bound: a class each time */
         const uint number = (p - c.places) * 64u;
-        const unpack_unit unit = {x.places[p], number, c.first + number, min(64u, c.count - number)};
+        const unpack_unit unit = {x.places[p], number, c.loose + number - c.sure, min(64u, c.count - number)};
         for (uint f = c.begin; f < c.end; f++) unpack_row(&x, part, columns, unit, pack_fields(tables, n)[f]);
     }
     if (x.no_object) atomic_add(&pack_head(work)->no_object, x.no_object);

@@ -67,14 +67,17 @@ clump_status clumpi_extract_open(clump_extract *e, cl_mem given);
 
 /* ---- pack.c ---- */
 
-/* One call. All zero but for the first three. */
+/* One call. All zero but for the heap, the extract, and for unpacking class_of and sure. */
 typedef struct clumpi_pack {
     clump_heap *heap;
     const clump_extract *extract;
     const uint32_t *class_of; /* by class id of the extract: that of the heap; NULL: the same */
+    const uint32_t *sure;     /* likewise: objects that come into whole rows of free blocks */
     clumpi_pack_counts counts;
-    clumpi_u32 places;   /* of all classes */
-    cl_mem tables, work; /* cl/extract/layout.h */
+    clumpi_u32 places, loose; /* of all classes; objects beyond the sure ones */
+    cl_mem tables, work;      /* cl/extract/layout.h */
+    cl_mem refs;              /* unpacking: of the objects beyond the sure ones, plain */
+    clumpi_pack_class made[CLUMP_CLASSES_MAX + 1]; /* likewise, by class id of the extract */
 } clumpi_pack;
 /* DESTRUCTOR. Of one that is all zero, too. */
 void clumpi_pack_close(clumpi_pack *p);
@@ -88,14 +91,13 @@ clump_status clumpi_pack_open(clumpi_pack *p);
 /* Fill the buffer of the extract, and its references if it is to have them, of the objects that are ranked. Does not block. */
 clump_status clumpi_pack_objects(clumpi_pack *p);
 
-/* The same for objects that are to be made of an extract. Blocks. */
+/* Tables and memory for objects that are to be made of an extract. Blocks. */
 clump_status clumpi_unpack_open(clumpi_pack *p);
-/* After a do-new of `made` objects of a class: their references, plain, into `refs`, from number `first` on; of those that it did not make
- * null. `places` is that of clumpi_pack_class. Does not block. */
-clump_status clumpi_unpack_made(clumpi_pack *p, cl_mem refs, uint32_t first, uint32_t made,
-                                uint32_t places);
+/* After a do-new of the objects of class `id` of the extract: where they are; null for those that it did not make. chosen: NULL, or gets
+ * their bits. May be done again. Does not block. */
+clump_status clumpi_unpack_made(clumpi_pack *p, uint32_t id, cl_mem chosen);
 /* All values of all objects, unless some were not made. Does not block. */
-clump_status clumpi_unpack_objects(clumpi_pack *p, cl_mem refs);
+clump_status clumpi_unpack_objects(clumpi_pack *p);
 
 /* ---- For take.c and insert.c ---- */
 

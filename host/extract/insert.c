@@ -19,9 +19,12 @@ typedef struct inserting {
     const clump_insert_desc *desc;
     uint32_t class_of[CLUMP_CLASSES_MAX + 1]; /* by class id of the extract: that of the heap */
     uint32_t fresh[CLUMP_CLASSES_MAX + 1];    /* likewise: free blocks to be filled first */
-    cl_mem refs;                              /* of the new objects, by number, plain */
-    uint64_t made;    /* of these: objects that were made, null for those that could not be */
-    uint32_t places;  /* of these */
+    uint32_t sure
+        [CLUMP_CLASSES_MAX +
+         1]; /* likewise: objects that these take, of which no reference is kept; 0 if there is no
+                                             `chosen` */
+    cl_mem chosen;    /* bits of the new objects; NULL: pack.refs has all of them */
+    uint64_t made;    /* objects that were made, null for those that could not be */
     uint32_t pending; /* class id of the extract that a do-new has made more of; 0: none */
     clumpi_pack pack;
 } inserting;
@@ -181,23 +184,37 @@ static clump_status plan_room(inserting *in) {
     return CLUMP_OK;
 }
 
+/* If nobody wants the references, those of objects in whole rows follow from where these rows are. To undo the insertion then takes bits,
+ * which are 8 bytes for each granule of the heap. */
+static clump_status choose_way(inserting *in) {
+    clump_heap *heap = in->heap;
+    const clump_extract *e = in->extract;
+    if (in->desc->refs || in->desc->ref_buffer ||
+        e->objects[0] * sizeof(clump_ref) < clumpi_mark_granules(heap) * sizeof(uint64_t))
+        return CLUMP_OK;
+    for (uint32_t id = 1; id <= clump_schema_get_class_count(e->schema); id++) {
+        if (!e->objects[id]) continue;
+        const uint32_t capacity = heap->geometry.classes[in->class_of[id]].capacity;
+        const uint64_t full = e->objects[id] / capacity;
+        in->sure[id] = (uint32_t)(full < in->fresh[id] ? full : in->fresh[id]) * capacity;
+    }
+    return clumpi_chosen_create(heap, &in->chosen);
+}
+
 static clump_status open_memory(inserting *in) {
-    const uint64_t bytes = in->extract->objects[0] * sizeof(clump_ref);
-    in->pack = (clumpi_pack){.heap = in->heap, .extract = in->extract, .class_of = in->class_of};
-    clump_status status = clumpi_buffer_create(in->heap->context, bytes, "references", &in->refs);
+    in->pack = (clumpi_pack){
+        .heap = in->heap, .extract = in->extract, .class_of = in->class_of, .sure = in->sure};
+    clump_status status = choose_way(in);
     return status ? status : clumpi_unpack_open(&in->pack);
 }
 
 /* ---- Objects --------------------------------------------------------------------------------- */
 
-/* The references of the objects that a do-new has just made, of the class `id` of the extract. */
+/* Where the objects are that a do-new has just made, of the class `id` of the extract. */
 static clump_status list_new(inserting *in, uint32_t id) {
-    const uint64_t count = in->extract->objects[id];
-    clump_status status =
-        clumpi_unpack_made(&in->pack, in->refs, (uint32_t)in->made, (uint32_t)count, in->places);
+    clump_status status = clumpi_unpack_made(&in->pack, id, in->chosen);
     if (status) return status;
-    in->made += count;
-    in->places += (uint32_t)((count + CLUMPI_ROW_SLOTS - 1) / CLUMPI_ROW_SLOTS);
+    in->made += in->extract->objects[id];
     in->pending = 0;
     return CLUMP_OK;
 }
@@ -224,8 +241,10 @@ static void undo(inserting *in) {
     clump_heap *heap = in->heap;
     clump_context *c = heap->context;
     const clump_error error = c->error; /* keep the cause */
+    int is_freed;
     clump_status status = in->pending ? list_new(in, in->pending) : CLUMP_OK;
-    if (!status) (void)clumpi_free_refs(heap, in->refs, 0, in->made);
+    if (!status && in->chosen) (void)clumpi_chosen_free(heap, in->chosen, &is_freed);
+    if (!status && !in->chosen) (void)clumpi_free_refs(heap, in->pack.refs, 0, in->made);
     c->error = error;
 }
 
@@ -234,7 +253,7 @@ static void undo(inserting *in) {
 static clump_status write_all(inserting *in) {
     clump_error *error = &in->heap->context->error;
     clumpi_pack_head head = {0};
-    clump_status status = clumpi_unpack_objects(&in->pack, in->refs);
+    clump_status status = clumpi_unpack_objects(&in->pack);
     if (!status) status = clumpi_pack_fetch(&in->pack, &head);
     if (!status && head.unmade)
         status = clumpi_fail(error, CLUMP_ERR_CORRUPT,
@@ -257,10 +276,10 @@ static clump_status give_refs(inserting *in) {
     const clump_insert_desc *d = in->desc;
     const uint64_t objects = in->extract->objects[0], bytes = objects * sizeof(clump_ref);
     if (!d->refs && !d->ref_buffer) return CLUMP_OK;
-    clump_status status = clumpi_checking_name(heap, in->refs, 0, objects);
-    if (!status && d->refs) status = clumpi_read(c, in->refs, 0, bytes, d->refs);
+    clump_status status = clumpi_checking_name(heap, in->pack.refs, 0, objects);
+    if (!status && d->refs) status = clumpi_read(c, in->pack.refs, 0, bytes, d->refs);
     if (!status && d->ref_buffer)
-        status = clumpi_copy(c, in->refs, 0, d->ref_buffer, d->ref_buffer_at, bytes);
+        status = clumpi_copy(c, in->pack.refs, 0, d->ref_buffer, d->ref_buffer_at, bytes);
     return status || !d->ref_buffer ? status : clumpi_finish(c);
 }
 
@@ -288,6 +307,6 @@ clump_status clump_heap_insert(clump_heap *heap, const clump_extract *extract,
     inserting in = {.heap = heap, .extract = extract, .desc = desc ? desc : &nothing};
     clump_status status = insert(&in);
     clumpi_pack_close(&in.pack);
-    clumpi_buffer_release(c, &in.refs);
+    clumpi_buffer_release(c, &in.chosen);
     return status;
 }

@@ -17,6 +17,7 @@ const clumpi_library clumpi_pack_library = CLUMPI_LIBRARY(NULL, NULL);
 void clumpi_pack_close(clumpi_pack *p) {
     if (!p->heap) return;
     clump_context *c = p->heap->context;
+    clumpi_buffer_release(c, &p->refs);
     clumpi_buffer_release(c, &p->work);
     clumpi_buffer_release(c, &p->tables);
     p->heap = NULL;
@@ -96,10 +97,15 @@ static void append_class(tables *t, uint32_t id, uint32_t number) {
     *k = (clumpi_pack_class){.count = (clumpi_u32)e->objects[id],
                              .begin = t->field_count,
                              .end = t->field_count,
-                             .class_id = t->p->class_of ? t->p->class_of[id] : id};
-    if (!number) return;
-    k->first = before->first + before->count;
-    k->places = before->places + (before->count + CLUMPI_ROW_SLOTS - 1) / CLUMPI_ROW_SLOTS;
+                             .class_id = t->p->class_of ? t->p->class_of[id] : id,
+                             .sure = t->p->sure ? t->p->sure[id] : 0};
+    if (number) {
+        k->first = before->first + before->count;
+        k->places = before->places + (before->count + CLUMPI_ROW_SLOTS - 1) / CLUMPI_ROW_SLOTS;
+        k->loose = before->loose + before->count - before->sure;
+    }
+    t->p->loose += k->count - k->sure;
+    if (t->p->sure) t->p->made[id] = *k;
 }
 
 /* Is it one more element of those of the entry? Both are of one class. */
@@ -214,24 +220,28 @@ clump_status clumpi_pack_objects(clumpi_pack *p) {
 }
 
 clump_status clumpi_unpack_open(clumpi_pack *p) {
+    clump_context *c = p->heap->context;
     clump_status status = clumpi_pack_open(p);
-    return status ? status : open_work(p, (uint64_t)p->places * sizeof(clumpi_u32));
+    if (!status) status = open_work(p, (uint64_t)p->places * sizeof(clumpi_u32));
+    return status ? status
+                  : clumpi_buffer_create(c, ((uint64_t)p->loose + 1) * sizeof(clump_ref),
+                                         "references", &p->refs);
 }
 
-clump_status clumpi_unpack_made(clumpi_pack *p, cl_mem refs, uint32_t first, uint32_t made,
-                                uint32_t places) {
-    const clumpi_arg args[] = {{sizeof refs, &refs},
-                               {sizeof first, &first},
-                               {sizeof made, &made},
+clump_status clumpi_unpack_made(clumpi_pack *p, uint32_t id, cl_mem chosen) {
+    const clumpi_u64 chosen_at = clumpi_marks_white_at() / sizeof(clumpi_u32);
+    const clumpi_arg args[] = {{sizeof p->made[id], &p->made[id]},
+                               {sizeof p->refs, &p->refs},
                                {sizeof p->work, &p->work},
-                               {sizeof places, &places}};
+                               {sizeof chosen, &chosen},
+                               {sizeof chosen_at, &chosen_at}};
     return run(p, CLUMPI_PACK_KERNEL(pack_made), args, 5);
 }
 
-clump_status clumpi_unpack_objects(clumpi_pack *p, cl_mem refs) {
+clump_status clumpi_unpack_objects(clumpi_pack *p) {
     const clump_extract *e = p->extract;
     const clumpi_arg args[] = {{sizeof p->tables, &p->tables}, {sizeof p->counts, &p->counts},
                                {sizeof p->work, &p->work},     {sizeof e->buffer, &e->buffer},
-                               {sizeof refs, &refs},           {sizeof p->places, &p->places}};
+                               {sizeof p->refs, &p->refs},     {sizeof p->places, &p->places}};
     return run(p, CLUMPI_PACK_KERNEL(unpack_objects), args, 6);
 }

@@ -776,6 +776,108 @@ static void into_gaps(void **state) {
     clump_heap_destroy(heap);
 }
 
+/* The references that new objects have, by their values of `v`, in place of those that an insertion tells. */
+static clump_ref *find_new(picture *from, const packed *k, picture *before, picture *after) {
+    clump_ref *refs = calloc(k->count, sizeof *refs);
+    for (uint32_t n = 0; n < after->count; n++) {
+        if (picture_find(before, after->refs[n]) != UINT32_MAX) continue;
+        const picture_class *c = picture_class_of(after, n);
+        for (uint32_t i = 0; i < k->count; i++)
+            if (picture_class_of(from, k->numbers[i])->info.id == c->info.id &&
+                memcmp(picture_struct(from, k->numbers[i]), picture_struct(after, n), 4) == 0)
+                refs[i] = after->refs[n];
+    }
+    return refs;
+}
+
+/* Insertions of which nobody wants the references, of many objects: into a heap without objects, and again and again, into what is free in
+ * blocks in use. An altered extract leaves nothing. */
+static void unnamed(void **state) {
+    static const char text[] =
+        "class A { uint v; ref A next; ref B near[2]; }\n"
+        "class B { uint v; ref A a; uchar w; }";
+    static const char *const classes[] = {"A", "B"};
+    const clump_checked_desc checks = {0};
+    const clump_heap_desc descs[2] = {{.bytes = 1 << 18, .block_rows = 3},
+                                      {.bytes = 1 << 19, .block_rows = 2, .checked = &checks}};
+    enum { AS = 1500, BS = 500 };
+    static uint32_t values[AS];
+    static clump_ref as[AS], bs[BS], drawn[AS];
+    uint64_t random = 37;
+    clump_heap *heap = cl_fixture_heap(&on, text, 1 << 19, 2);
+    for (uint32_t i = 0; i < AS; i++) values[i] = 1 + i;
+    for (int b = 0; b < 2; b++) {
+        const clump_struct_field v = {"v", 0};
+        CHECK_OK(&on, clump_heap_new_structs(heap, &(clump_struct_desc){classes[b], 4, 1, &v},
+                                             values, b ? BS : AS, b ? bs : as, NULL));
+    }
+    for (uint32_t i = 0; i < AS; i++) drawn[i] = as[test_random(&random, AS)];
+    CHECK_OK(&on, clump_heap_write_field(heap, "A", "next", 0, drawn, AS));
+    CHECK_OK(&on, clump_heap_write_field(heap, "B", "a", 0, drawn, BS));
+    for (uint32_t e = 0; e < 2; e++) {
+        for (uint32_t i = 0; i < AS; i++) drawn[i] = bs[test_random(&random, BS)];
+        CHECK_OK(&on, clump_heap_write_field(heap, "A", "near", e, drawn, AS));
+    }
+    for (int h = 0; h < 2; h++) {
+        clump_heap *into = cl_fixture_heap_as(&on, text, &descs[h]);
+        for (int turn = 0; turn < 4; turn++) {
+            picture p = picture_of(&on, heap), before = picture_of(&on, into);
+            uint8_t *chosen = draw(&p, &random, 250);
+            uint32_t count;
+            clump_ref *refs = list(&p, chosen, &random, &count);
+            packed k = picture_pack(&p, chosen);
+            clump_extract *e;
+            clump_extract_report report;
+            clump_extract_column near;
+            CHECK_OK(&on, clump_heap_extract(
+                              heap, &(clump_extract_desc){.refs = refs, .ref_count = count}, &e,
+                              &report));
+            packed_compare(&on, &k, e, &report);
+            CHECK_OK(&on, clump_heap_insert(into, e, NULL));
+            CHECK_HEAP(&on, into);
+            picture after = picture_of(&on, into);
+            picture_compare(&before, NULL, &after, k.count);
+            clump_ref *found = find_new(&p, &k, &before, &after);
+            picture_expect_inserted(&p, &k, &after, found);
+            /* One number is that of an A. */
+            assert_int_equal(clump_extract_find_column(e, "A", "near", &near), CLUMP_OK);
+            const uint32_t wrong = 1 + (uint32_t)near.first;
+            CHECK_CL(clEnqueueWriteBuffer(on.queue, clump_extract_get_buffer(e), CL_TRUE,
+                                          near.at + near.bytes - 4, 4, &wrong, 0, NULL, NULL));
+            cl_fixture_expect_words(clump_context_get_error(on.clump),
+                                    clump_heap_insert(into, e, NULL), CLUMP_ERR_FORMAT,
+                                    "and 1 to objects of a class", "insert", __LINE__);
+            CHECK_HEAP(&on, into);
+            picture again = picture_of(&on, into);
+            picture_compare(&after, NULL, &again, 0);
+            picture_release(&again);
+            picture_release(&after);
+            picture_release(&before);
+            clump_extract_destroy(e);
+            /* Gaps for the next turn; most of what is left goes. */
+            before = picture_of(&on, into);
+            uint8_t *gone = draw(&before, &random, turn == 1 ? 250 : 200);
+            clump_ref *leave = list(&before, gone, &random, &count);
+            CHECK_OK(&on,
+                     clump_heap_extract(into,
+                                        &(clump_extract_desc){
+                                            .refs = leave, .ref_count = count, .free_objects = 1},
+                                        &e, NULL));
+            clump_extract_destroy(e);
+            picture_release(&before);
+            free(leave);
+            free(gone);
+            free(found);
+            free(refs);
+            free(chosen);
+            packed_release(&k);
+            picture_release(&p);
+        }
+        clump_heap_destroy(into);
+    }
+    clump_heap_destroy(heap);
+}
+
 /* A class comes into a heap where it is derived from another one. So a field can refer to it there, and not to one whose objects have
  * numbers between theirs. */
 static void other_kinship(void **state) {
@@ -837,6 +939,7 @@ int main(void) {
         cmocka_unit_test(other_contexts), cmocka_unit_test(altered),
         cmocka_unit_test(whole_way),      cmocka_unit_test(other_fields),
         cmocka_unit_test(other_kinship),  cmocka_unit_test(into_gaps),
+        cmocka_unit_test(unnamed),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     cl_fixture_close(&on);
