@@ -101,7 +101,8 @@ typedef struct clump_insert_desc {
  *   extract  [in]  stays as it is; it can be inserted again
  * All or nothing: if there is no room, nothing was made, and no kernel reports that memory was out. Objects go to free blocks as far as there are
  * enough, else to free slots of blocks in use; 2^31 of a class at most.
- * Device memory: for the time of the call 4 bytes for each object, and 4 for each 64 of a class.
+ * Device memory: for the time of the call 4 bytes for each 64 objects of a class, and 4 for each object, or 8 for each granule of the heap if that is less and
+ * `desc` asks for no references.
  * Blocks: yes. Returns CLUMP_OK; CLUMP_ERR_USAGE an extract of another context, a buffer without room, a heap with arrays of run-time
  * length; CLUMP_ERR_SCHEMA the schemas differ: the error names class and field; CLUMP_ERR_CAPACITY no room: the error says how many blocks
  * are needed and how many are free; CLUMP_ERR_FORMAT the buffer was altered: references to objects that are not in the extract, or of a class that the field
