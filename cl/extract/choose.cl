@@ -35,21 +35,51 @@ __kernel void clumpi_choose_classes(__global uchar *heap, uint header_at, __glob
     }
 }
 
-/* Those of them in which the element of `bytes` at base + slot * stride of the row is not 0. */
+/* Is the element of `bytes` not 0? */
+static inline uint choose_is_set(__global const uchar *value, uint bytes) {
+    if (bytes == 1u) return *value != 0;
+    if (bytes == 2u) return *(__global const ushort *)value != 0;
+    if (bytes == 4u) return *(__global const uint *)value != 0;
+    return *(__global const ulong *)value != 0;
+}
+
+/* The row that starts at a granule, if its objects are of the classes first .. last. */
+static inline ulong choose_row(const clumpi_mark *m, uint g, uint first, uint last) {
+    ulong bits = clumpi_row_bits(&m->v, g);
+    uint class_id = bits ? clumpi_mark_class(m, g << 6) : 0u;
+    return class_id >= first && class_id <= last ? bits : 0ul;
+}
+
+/* Those of them in which the element of `bytes` at base + slot * stride of the row is not 0. On a GPU 64 work-items look at a row, and one
+ * for each half of it writes what they saw: an atomic operation for each object would cost more than to read it. */
 __kernel void clumpi_choose_where(__global uchar *heap, uint header_at, __global uchar *chosen,
                                   uint first, uint last, uint base, uint stride, uint bytes) {
     const clumpi_mark m = clumpi_mark_of(heap, header_at, chosen, 0);
-    const clumpi_part part = clumpi_part_of(m.r.end * 64ul);
+#if CLUMPI_ROW_PER_ITEM
+    const clumpi_part part = clumpi_part_of(m.r.end);
     for (ulong at = part.begin; at < part.end; at += part.step) {
-        uint ref = (uint)at, g = ref >> 6, slot = ref & 63u;
-        if (!(clumpi_row_bits(&m.v, g) >> slot & 1ul)) continue;
-        uint class_id = clumpi_mark_class(&m, ref), is_set = 0;
-        if (class_id < first || class_id > last) continue;
-        __global const uchar *value = clumpi_granule_at(m.r.memory, g) + base + slot * stride;
-        if (bytes == 1u) is_set = *value != 0;
-        else if (bytes == 2u) is_set = *(__global const ushort *)value != 0;
-        else if (bytes == 4u) is_set = *(__global const uint *)value != 0;
-        else is_set = *(__global const ulong *)value != 0;
-        if (is_set) (void)CLUMPI_BITS_CLAIM(m.white + clumpi_mark_word(ref), clumpi_mark_bit(ref));
+        const uint g = (uint)at;
+        const ulong row = choose_row(&m, g, first, last);
+        if (!row) continue;
+        __global const uchar *values = clumpi_granule_at(m.r.memory, g) + base;
+        ulong set = 0;
+        for (uint slot = 0; slot < 64u; slot++)
+            if (row >> slot & 1ul) set |= (ulong)choose_is_set(values + slot * stride, bytes) << slot;
+        if (set) clumpi_mark_row_set(&m, m.white, g, clumpi_mark_row(&m, m.white, g) | set);
     }
+#else
+    __local uchar seen[256]; /* the host launches at most 256 work-items a group, and a multiple of 64 */
+    __global uint *halves = (__global uint *)m.white;
+    const uint me = (uint)get_local_id(0), rows = (uint)get_local_size(0) / 64u, slot = me & 63u;
+    for (uint at = (uint)get_group_id(0) * rows; at < m.r.end; at += (uint)get_num_groups(0) * rows) {
+        const uint g = at + me / 64u;
+        const ulong row = g < m.r.end ? choose_row(&m, g, first, last) : 0ul;
+        seen[me] = (row >> slot & 1ul) && choose_is_set(clumpi_granule_at(m.r.memory, g) + base + slot * stride, bytes);
+        barrier(CLK_LOCAL_MEM_FENCE);
+        uint set = 0;
+        for (uint k = 0; me < 2u * rows && k < 32u; k++) set |= (uint)seen[32u * me + k] << k;
+        if (set) halves[2u * at + me] |= set;
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+#endif
 }

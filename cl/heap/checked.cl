@@ -104,8 +104,7 @@ __kernel void clumpi_checked_plain(__global uchar *heap, uint header_at, uint is
 static inline void change_ref(clumpi_home h, __global uint *place, uint is_plain) {
     uint ref = *place, plain = clumpi_plain(h, ref);
     if (!clumpi_ref_in_heap(h, plain)) return;
-    if (!is_plain) *place = clumpi_named(h, plain);
-    else *place = clumpi_age(h, ref) ? CLUMPI_STALE_REF : plain;
+    *place = is_plain ? clumpi_bare(h, ref) : clumpi_named(h, plain);
 }
 
 /* The fields of all objects. A work-group takes a block. */

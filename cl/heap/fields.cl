@@ -13,37 +13,44 @@ static inline __global uint *rank_counts(const clumpi_view *v) {
     return clumpi_words_at(v, v->header->at_scan);
 }
 
-__kernel void clumpi_rank_count(__global uchar *heap, uint header_at, uint first, uint last) {
+/* The objects of row `r` of the list that are numbered. chosen: null, if all are; or two words for each granule from chosen[at] on:
+ * bit s of a granule at which a row starts tells whether the object in slot s is. */
+static inline ulong rank_mask(const clumpi_view *v, uint r, __global const uint *chosen, ulong at) {
+    ulong mask = ((__global const ulong *)clumpi_words_at(v, v->header->at_list_masks))[r];
+    if (!chosen) return mask;
+    at += 2ul * clumpi_words_at(v, v->header->at_list_rows)[r];
+    return mask & ((ulong)chosen[at + 1ul] << 32 | chosen[at]);
+}
+
+__kernel void clumpi_rank_count(__global uchar *heap, uint header_at, uint first, uint last, __global const uint *chosen,
+                                ulong at) {
     __local uint objects;
     clumpi_view v = clumpi_view_of(heap, header_at);
     uint me = (uint)get_local_id(0), mine = 0;
     if (me == 0) objects = 0;
     CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
     clumpi_range list = clumpi_list_range(&v, first, last), chunk = clumpi_chunk(list.begin, list.end);
-    __global const ulong *masks =
-        (__global const ulong *)clumpi_words_at(&v, v.header->at_list_masks);
     for (uint r = chunk.begin + me; r < chunk.end; r += (uint)get_local_size(0))
-        mine += clumpi_popcount64(masks[r]);
+        mine += clumpi_popcount64(rank_mask(&v, r, chosen, at));
     atomic_add(&objects, mine);
     CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
     if (me == 0) rank_counts(&v)[get_group_id(0)] = objects;
 }
 
 /* index[row]: objects before the row; header.ranked: all of them. */
-__kernel void clumpi_rank_write(__global uchar *heap, uint header_at, uint first, uint last) {
+__kernel void clumpi_rank_write(__global uchar *heap, uint header_at, uint first, uint last, __global const uint *chosen,
+                                ulong at) {
     __local uint sums[256]; /* the host launches at most 256 work-items a group */
     __local uint before_group, all;
     clumpi_view v = clumpi_view_of(heap, header_at);
     uint me = (uint)get_local_id(0), items = (uint)get_local_size(0);
     __global uint *index = clumpi_words_at(&v, v.header->at_list_index);
-    __global const ulong *masks =
-        (__global const ulong *)clumpi_words_at(&v, v.header->at_list_masks);
     clumpi_groups_sum(rank_counts(&v), 1u, &before_group, &all);
     uint before = before_group;
     if (get_global_id(0) == 0) v.header->ranked = all;
     clumpi_range list = clumpi_list_range(&v, first, last), chunk = clumpi_chunk(list.begin, list.end);
     for (uint tile = chunk.begin; tile < chunk.end; tile += items) {
-        uint row = tile + me, count = row < chunk.end ? clumpi_popcount64(masks[row]) : 0;
+        uint row = tile + me, count = row < chunk.end ? clumpi_popcount64(rank_mask(&v, row, chosen, at)) : 0;
         uint upto = clumpi_group_scan(count, sums);
         if (row < chunk.end) index[row] = before + upto - count;
         before += sums[items - 1];

@@ -144,7 +144,7 @@ typedef struct clumpi_dense_span {
 typedef struct clumpi_dense_wrong {
     clumpi_u32 nulled;  /* references that named no object of the classes asked for */
     clumpi_u32 no_object, no_member; /* numbers that no object has; of objects of other classes than asked for */
-    clumpi_u32 left_out; /* references to objects that have no numbers, since others were chosen */
+    clumpi_u32 pad;
 } clumpi_dense_wrong;
 
 #endif

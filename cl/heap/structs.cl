@@ -103,13 +103,13 @@ __kernel void clumpi_struct_check(__global uchar *heap, uint header_at, uint fir
     }
 }
 
-/* The objects that refs[from .. from + count - 1] name. */
-__kernel void clumpi_struct_chosen(__global uchar *heap, uint header_at, __global const uint *refs, uint from, uint count,
+/* The objects that references name. */
+__kernel void clumpi_struct_chosen(__global uchar *heap, uint header_at, __global const uint *refs, uint count,
                                    clumpi_struct_field f, __global uchar *structs) {
     clumpi_view v = clumpi_view_of(heap, header_at);
     const clumpi_memory memory = clumpi_memory_of(heap, v.header);
     for (uint i = (uint)get_global_id(0); i < count; i += (uint)get_global_size(0)) {
-        uint ref = refs[from + i];
+        uint ref = refs[i];
         struct_field(f, clumpi_granule_at(memory, ref >> 6), ref & 63u, structs, i);
     }
 }

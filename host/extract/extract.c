@@ -83,18 +83,10 @@ static clump_status take_given(clump_extract *e, cl_mem given) {
     return CLUMP_OK;
 }
 
-/* The ends of columns are zeros: what is written over them comes later. */
 clump_status clumpi_extract_open(clump_extract *e, cl_mem given) {
-    clump_context *c = e->context;
     if (!e->bytes) return CLUMP_OK;
-    clump_status status =
-        given ? take_given(e, given) : clumpi_buffer_create(c, e->bytes, "an extract", &e->buffer);
-    for (clumpi_column_walk w = {.owner = 0}; !status && clumpi_next_column(e, &w);) {
-        const uint64_t end = w.column.at + aligned(w.column.bytes);
-        if (w.column.bytes % CLUMPI_COLUMN_ALIGN)
-            status = clumpi_clear(c, e->buffer, end - CLUMPI_COLUMN_ALIGN, CLUMPI_COLUMN_ALIGN);
-    }
-    return status;
+    return given ? take_given(e, given)
+                 : clumpi_buffer_create(e->context, e->bytes, "an extract", &e->buffer);
 }
 
 clump_status clumpi_extract_create(clump_context *c, const clump_schema *schema,

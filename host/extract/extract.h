@@ -1,19 +1,19 @@
 /* Extracts: extract.c is the buffer and what tells what is in it, take.c takes objects out of a heap, insert.c makes them in one,
- * migrate.c does both.
+ * migrate.c does both, pack.c launches what copies them.
  *
  * May use: core, schema, heap, and of collect what follows references and frees chosen objects.
  *
  * Invariant: schema and numbers of objects tell where each column is. Between two calls nothing is enqueued that uses an extract, so it needs
  * no order of queues (core/queue.c).
  *
- * Read first: include/clump/extract.h, heap/dense.h, collect/collect.h.
+ * Read first: include/clump/extract.h, collect/collect.h.
  */
 #ifndef CLUMPI_EXTRACT_H
 #define CLUMPI_EXTRACT_H
 
+#include "cl/extract/layout.h"
 #include "clump/extract.h"
 #include "collect/collect.h"
-#include "heap/dense.h"
 
 /* A program of its own: only those who take objects out, or put back what they began to insert, need it. */
 #define CLUMPI_EXTRACT_KERNELS(X)                                                                  \
@@ -25,7 +25,19 @@ extern const clumpi_library clumpi_extract_library;
 #define CLUMPI_EXTRACT_KERNEL(name)                                                                \
     ((clumpi_kernel_id){&clumpi_extract_library, CLUMPI_KERNEL_##name, NULL})
 
-#define CLUMPI_COLUMN_ALIGN 128u /* bytes; the largest element is as large: a double16 */
+/* Another one: what copies objects, whichever were chosen. */
+#define CLUMPI_PACK_KERNELS(X)                                                                     \
+    X(pack_rows)                                                                                   \
+    X(pack_objects)                                                                                \
+    X(pack_made)                                                                                   \
+    X(unpack_objects)
+enum { CLUMPI_PACK_KERNELS(CLUMPI_KERNEL_INDEX) };
+extern const clumpi_library clumpi_pack_library;
+#define CLUMPI_PACK_KERNEL(name)                                                                   \
+    ((clumpi_kernel_id){&clumpi_pack_library, CLUMPI_KERNEL_##name, NULL})
+
+#define CLUMPI_COLUMN_ALIGN                                                                        \
+    CLUMPI_PACK_ALIGN /* bytes; the largest element is as large: a double16 */
 #define CLUMPI_EXTRACT_OBJECTS_MOST (UINT64_C(0xffffffff) - 64) /* numbers plus 1 have 32 bits */
 
 struct clump_extract {
@@ -50,9 +62,44 @@ int clumpi_next_column(const clump_extract *e, clumpi_column_walk *walk);
 /* CONSTRUCTOR. Copy the schema; numbers of objects. It has no buffer yet. */
 clump_status clumpi_extract_create(clump_context *c, const clump_schema *schema,
                                    const uint64_t *objects, clump_extract **extract);
-/* Its buffer: a new one, or `given`, which is retained. Its contents are undefined but for zeros at the ends of columns. Does
- * not block. CLUMP_ERR_CAPACITY: `given` is too small. */
+/* Its buffer: a new one, or `given`, which is retained. Its contents are undefined. Does not block. CLUMP_ERR_CAPACITY: `given` is too small. */
 clump_status clumpi_extract_open(clump_extract *e, cl_mem given);
+
+/* ---- pack.c ---- */
+
+/* One call. All zero but for the heap, the extract, and for unpacking class_of and sure. */
+typedef struct clumpi_pack {
+    clump_heap *heap;
+    const clump_extract *extract;
+    const uint32_t *class_of; /* by class id of the extract: that of the heap; NULL: the same */
+    const uint32_t *sure;     /* likewise: objects that come into whole rows of free blocks */
+    clumpi_pack_counts counts;
+    clumpi_u32 places, loose; /* of all classes; objects beyond the sure ones */
+    cl_mem tables, work;      /* cl/extract/layout.h */
+    cl_mem refs;              /* unpacking: of the objects beyond the sure ones, plain */
+    clumpi_pack_class made[CLUMP_CLASSES_MAX + 1]; /* likewise, by class id of the extract */
+} clumpi_pack;
+/* DESTRUCTOR. Of one that is all zero, too. */
+void clumpi_pack_close(clumpi_pack *p);
+/* What kernels have found. Blocks. */
+clump_status clumpi_pack_fetch(clumpi_pack *p, clumpi_pack_head *head);
+
+/* Number the chosen objects (collect/collect.h): head->numbers. `extract` is not needed yet. Blocks. */
+clump_status clumpi_pack_rank(clumpi_pack *p, cl_mem chosen, clumpi_pack_head *head);
+/* Write the tables: `extract` is there. Blocks. */
+clump_status clumpi_pack_open(clumpi_pack *p);
+/* Fill the buffer of the extract, and its references if it is to have them, of the objects that are ranked. Does not block. */
+clump_status clumpi_pack_objects(clumpi_pack *p);
+
+/* Tables and memory for objects that are to be made of an extract. Blocks. */
+clump_status clumpi_unpack_open(clumpi_pack *p);
+/* After a do-new of the objects of class `id` of the extract: where they are; null for those that it did not make. chosen: NULL, or gets
+ * their bits. May be done again. Does not block. */
+clump_status clumpi_unpack_made(clumpi_pack *p, uint32_t id, cl_mem chosen);
+/* All values of all objects, unless some were not made. Does not block. */
+clump_status clumpi_unpack_objects(clumpi_pack *p);
+
+/* ---- For take.c and insert.c ---- */
 
 /* Can `buffer` have `count` references from byte `at` on? Words of a failure name the call. */
 clump_status clumpi_check_ref_buffer(clump_context *c, const char *call, cl_mem buffer, uint64_t at,

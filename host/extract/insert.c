@@ -9,8 +9,7 @@
 
 #include "extract/extract.h"
 
-#define NEW_MOST (UINT64_C(1) << 31)    /* objects of one do-new */
-#define PIECE_MOST (UINT64_C(64) << 20) /* bytes of references at a time */
+#define NEW_MOST (UINT64_C(1) << 31) /* objects of one do-new */
 
 static const char call[] = "clump_heap_insert";
 
@@ -20,12 +19,14 @@ typedef struct inserting {
     const clump_insert_desc *desc;
     uint32_t class_of[CLUMP_CLASSES_MAX + 1]; /* by class id of the extract: that of the heap */
     uint32_t fresh[CLUMP_CLASSES_MAX + 1];    /* likewise: free blocks to be filled first */
-    cl_mem refs;                              /* of the new objects, by number, plain */
-    uint64_t made;                            /* of these: objects that are there */
-    uint32_t pending; /* class of the heap that a do-new has made more of; 0: none */
-    cl_mem piece;     /* references */
-    uint64_t piece_bytes;
-    clumpi_dense dense;
+    uint32_t sure
+        [CLUMP_CLASSES_MAX +
+         1]; /* likewise: objects that these take, of which no reference is kept; 0 if there is no
+                                             `chosen` */
+    cl_mem chosen;    /* bits of the new objects; NULL: pack.refs has all of them */
+    uint64_t made;    /* objects that were made, null for those that could not be */
+    uint32_t pending; /* class id of the extract that a do-new has made more of; 0: none */
+    clumpi_pack pack;
 } inserting;
 
 /* ---- Before the heap changes ----------------------------------------------------------------- */
@@ -183,70 +184,55 @@ static clump_status plan_room(inserting *in) {
     return CLUMP_OK;
 }
 
+/* If nobody wants the references, those of objects in whole rows follow from where these rows are. To undo the insertion then takes bits,
+ * which are 8 bytes for each granule of the heap. */
+static clump_status choose_way(inserting *in) {
+    clump_heap *heap = in->heap;
+    const clump_extract *e = in->extract;
+    if (in->desc->refs || in->desc->ref_buffer ||
+        e->objects[0] * sizeof(clump_ref) < clumpi_mark_granules(heap) * sizeof(uint64_t))
+        return CLUMP_OK;
+    for (uint32_t id = 1; id <= clump_schema_get_class_count(e->schema); id++) {
+        if (!e->objects[id]) continue;
+        const uint32_t capacity = heap->geometry.classes[in->class_of[id]].capacity;
+        const uint64_t full = e->objects[id] / capacity;
+        in->sure[id] = (uint32_t)(full < in->fresh[id] ? full : in->fresh[id]) * capacity;
+    }
+    return clumpi_chosen_create(heap, &in->chosen);
+}
+
 static clump_status open_memory(inserting *in) {
-    clump_context *c = in->heap->context;
-    clumpi_dense_span spans[CLUMP_CLASSES_MAX];
-    uint32_t span_count = 0;
-    uint64_t from = 0;
-    for (uint32_t id = 1; id <= clump_schema_get_class_count(in->extract->schema); id++) {
-        if (!in->extract->objects[id]) continue;
-        spans[span_count++] = (clumpi_dense_span){
-            .from = (clumpi_u32)from, .to = (clumpi_u32)from, .class_id = in->class_of[id]};
-        from += in->extract->objects[id];
-    }
-    for (clumpi_column_walk w = {.owner = 0}; clumpi_next_column(in->extract, &w);) {
-        if (w.field.type != CLUMP_TYPE_REF) continue;
-        uint64_t bytes = w.column.bytes;
-        if (bytes > PIECE_MOST)
-            bytes = w.column.object_bytes > PIECE_MOST
-                        ? w.column.object_bytes
-                        : PIECE_MOST / w.column.object_bytes * w.column.object_bytes;
-        if (in->piece_bytes < bytes) in->piece_bytes = bytes;
-    }
-    clump_status status =
-        clumpi_buffer_create(c, from * sizeof(clump_ref), "references", &in->refs);
-    if (!status && in->piece_bytes)
-        status = clumpi_buffer_create(c, in->piece_bytes, "references", &in->piece);
-    return status ? status
-                  : clumpi_dense_open_made(in->heap, &in->dense, in->refs, from, spans, span_count);
+    in->pack = (clumpi_pack){
+        .heap = in->heap, .extract = in->extract, .class_of = in->class_of, .sure = in->sure};
+    clump_status status = choose_way(in);
+    return status ? status : clumpi_unpack_open(&in->pack);
 }
 
 /* ---- Objects --------------------------------------------------------------------------------- */
 
-/* The references of the objects that a do-new has just made, all of the class `id`. */
+/* Where the objects are that a do-new has just made, of the class `id` of the extract. */
 static clump_status list_new(inserting *in, uint32_t id) {
-    const clumpi_struct_field references = {.at = in->made * sizeof(clump_ref),
-                                            .struct_bytes = sizeof(clump_ref),
-                                            .is_read = 1,
-                                            .to = UINT32_MAX};
-    return clumpi_struct_copy(in->heap, 0, id, references, in->refs);
+    clump_status status = clumpi_unpack_made(&in->pack, id, in->chosen);
+    if (status) return status;
+    in->made += in->extract->objects[id];
+    in->pending = 0;
+    return CLUMP_OK;
 }
 
-static clump_status make_objects(inserting *in, uint32_t id, uint64_t count, uint32_t fresh) {
-    uint64_t made = 0;
-    clump_status status = clumpi_new_claim(in->heap, id, count, fresh, NULL);
+static clump_status make_objects(inserting *in, uint32_t id) {
+    const uint32_t ours = in->class_of[id];
+    clump_status status =
+        clumpi_new_claim(in->heap, ours, in->extract->objects[id], in->fresh[id], NULL);
     if (status) return status;
     in->pending = id;
-    status = clumpi_checking_new(in->heap, id);
-    if (!status) status = list_new(in, id);
-    if (!status) status = clumpi_new_made(in->heap, &made);
-    if (!status && made != count)
-        status = clumpi_fail(&in->heap->context->error, CLUMP_ERR_CORRUPT,
-                             "%s: only %llu of %llu objects of class %s could be made where there "
-                             "should be room: see what clump_heap_check() says",
-                             call, (unsigned long long)made, (unsigned long long)count,
-                             clumpi_class_name(in->heap, id));
-    if (status) return status;
-    in->pending = 0;
-    in->made += count;
-    return CLUMP_OK;
+    status = clumpi_checking_new(in->heap, ours);
+    return status ? status : list_new(in, id);
 }
 
 static clump_status make_all(inserting *in) {
     clump_status status = CLUMP_OK;
     for (uint32_t id = 1; id <= clump_schema_get_class_count(in->extract->schema) && !status; id++)
-        if (in->extract->objects[id])
-            status = make_objects(in, in->class_of[id], in->extract->objects[id], in->fresh[id]);
+        if (in->extract->objects[id]) status = make_objects(in, id);
     return status;
 }
 
@@ -255,71 +241,31 @@ static void undo(inserting *in) {
     clump_heap *heap = in->heap;
     clump_context *c = heap->context;
     const clump_error error = c->error; /* keep the cause */
-    uint64_t pending = 0;
-    clump_status status = CLUMP_OK;
-    if (in->pending) {
-        status = clumpi_new_made(heap, &pending);
-        if (!status) status = list_new(in, in->pending);
-    }
-    if (!status) (void)clumpi_free_refs(heap, in->refs, 0, in->made + pending);
+    int is_freed;
+    clump_status status = in->pending ? list_new(in, in->pending) : CLUMP_OK;
+    if (!status && in->chosen) (void)clumpi_chosen_free(heap, in->chosen, &is_freed);
+    if (!status && !in->chosen) (void)clumpi_free_refs(heap, in->pack.refs, 0, in->made);
     c->error = error;
 }
 
 /* ---- Values ---------------------------------------------------------------------------------- */
 
-/* `count` objects from `from` on, counted in the column; their values are in `values` from byte `at` on. */
-static clump_status write_values(inserting *in, const clumpi_column_walk *w,
-                                 const clump_field_info *ours, uint64_t from, uint32_t count,
-                                 cl_mem values, uint64_t at) {
-    clumpi_struct_field f = clumpi_struct_field_of(ours);
-    f.next = f.bytes;
-    f.at = at;
-    f.struct_bytes = w->column.object_bytes;
-    f.to = UINT32_MAX;
-    return clumpi_struct_copy_chosen(in->heap, in->refs, (clumpi_u32)(w->column.first + from),
-                                     count, f, values);
-}
-
-/* Numbers become references in a piece: the extract stays as it is. */
-static clump_status write_refs(inserting *in, const clumpi_column_walk *w,
-                               const clump_field_info *ours) {
-    clump_context *c = in->heap->context;
-    const uint64_t at_once = in->piece_bytes / w->column.object_bytes;
-    clump_class_info to;
-    clump_status status = CLUMP_OK;
-    clump_schema_get_class(in->heap->schema, ours->ref_class, &to);
-    for (uint64_t from = 0; from < w->column.count && !status; from += at_once) {
-        const uint64_t left = w->column.count - from, n = left < at_once ? left : at_once;
-        const uint64_t bytes = n * w->column.object_bytes;
-        status = clumpi_copy(c, in->extract->buffer, w->column.at + from * w->column.object_bytes,
-                             in->piece, 0, bytes);
-        if (!status)
-            status = clumpi_dense_to_refs(&in->dense, to.id, to.last, in->piece,
-                                          (uint32_t)(bytes / sizeof(clump_ref)));
-        if (!status) status = write_values(in, w, ours, from, (uint32_t)n, in->piece, 0);
-    }
-    return status;
-}
-
 static clump_status write_all(inserting *in) {
-    clumpi_dense_wrong wrong = {0};
-    clump_status status = CLUMP_OK;
-    for (clumpi_column_walk w = {.owner = 0}; !status && clumpi_next_column(in->extract, &w);) {
-        clump_field_info ours;
-        clump_schema_find_field(in->heap->schema, in->class_of[w.class_info.id], w.field.name,
-                                &ours);
-        status = ours.type == CLUMP_TYPE_REF
-                     ? write_refs(in, &w, &ours)
-                     : write_values(in, &w, &ours, 0, (uint32_t)w.column.count, in->extract->buffer,
-                                    w.column.at);
-    }
-    if (!status) status = clumpi_dense_fetch_wrong(&in->dense, &wrong);
-    if (!status && (wrong.no_object || wrong.no_member))
-        status = clumpi_fail(&in->heap->context->error, CLUMP_ERR_FORMAT,
+    clump_error *error = &in->heap->context->error;
+    clumpi_pack_head head = {0};
+    clump_status status = clumpi_unpack_objects(&in->pack);
+    if (!status) status = clumpi_pack_fetch(&in->pack, &head);
+    if (!status && head.unmade)
+        status = clumpi_fail(error, CLUMP_ERR_CORRUPT,
+                             "%s: %u of %llu objects could not be made where there should be room: "
+                             "see what clump_heap_check() says",
+                             call, head.unmade, (unsigned long long)in->extract->objects[0]);
+    if (!status && (head.no_object || head.no_member))
+        status = clumpi_fail(error, CLUMP_ERR_FORMAT,
                              "%s: the extract is not right: %u references are to objects that it "
                              "does not have, and %u to objects of a class that the field does not "
                              "refer to",
-                             call, wrong.no_object, wrong.no_member);
+                             call, head.no_object, head.no_member);
     return status;
 }
 
@@ -330,11 +276,11 @@ static clump_status give_refs(inserting *in) {
     const clump_insert_desc *d = in->desc;
     const uint64_t objects = in->extract->objects[0], bytes = objects * sizeof(clump_ref);
     if (!d->refs && !d->ref_buffer) return CLUMP_OK;
-    clump_status status = clumpi_checking_name(heap, in->refs, 0, objects);
-    if (!status && d->refs) status = clumpi_read(c, in->refs, 0, bytes, d->refs);
+    clump_status status = clumpi_checking_name(heap, in->pack.refs, 0, objects);
+    if (!status && d->refs) status = clumpi_read(c, in->pack.refs, 0, bytes, d->refs);
     if (!status && d->ref_buffer)
-        status = clumpi_copy(c, in->refs, 0, d->ref_buffer, d->ref_buffer_at, bytes);
-    return status;
+        status = clumpi_copy(c, in->pack.refs, 0, d->ref_buffer, d->ref_buffer_at, bytes);
+    return status || !d->ref_buffer ? status : clumpi_finish(c);
 }
 
 /* ---- The call -------------------------------------------------------------------------------- */
@@ -348,7 +294,6 @@ static clump_status insert(inserting *in) {
     if (!status) status = make_all(in);
     if (!status) status = write_all(in);
     if (!status) status = give_refs(in);
-    if (!status) status = clumpi_finish(in->heap->context);
     if (status && (in->made || in->pending)) undo(in);
     return status;
 }
@@ -361,8 +306,7 @@ clump_status clump_heap_insert(clump_heap *heap, const clump_extract *extract,
     if (!extract) return clumpi_fail(&c->error, CLUMP_ERR_USAGE, "%s: the extract is NULL", call);
     inserting in = {.heap = heap, .extract = extract, .desc = desc ? desc : &nothing};
     clump_status status = insert(&in);
-    clumpi_dense_close(&in.dense);
-    clumpi_buffer_release(c, &in.piece);
-    clumpi_buffer_release(c, &in.refs);
+    clumpi_pack_close(&in.pack);
+    clumpi_buffer_release(c, &in.chosen);
     return status;
 }

@@ -15,8 +15,6 @@ static const char *const kernel_files[] = {
 static const char *const kernel_names[] = {CLUMPI_EXTRACT_KERNELS(CLUMPI_KERNEL_NAME)};
 const clumpi_library clumpi_extract_library = CLUMPI_LIBRARY(NULL, NULL);
 
-#define WORDS_MOST (UINT32_C(1) << 30) /* references of one launch */
-
 static const char call[] = "clump_heap_extract";
 
 typedef struct taking {
@@ -25,7 +23,7 @@ typedef struct taking {
     clump_class_info where;
     clump_field_info where_field;
     cl_mem chosen;
-    clumpi_dense dense;
+    clumpi_pack pack;
     clump_extract *extract;
     clump_extract_report report;
 } taking;
@@ -213,74 +211,44 @@ static clump_status choose(taking *t) {
 
 static clump_status make_extract(taking *t) {
     uint64_t objects[CLUMP_CLASSES_MAX];
-    clump_status status = clumpi_dense_open(t->heap, &t->dense);
-    if (!status) status = clumpi_dense_choose(&t->dense, t->chosen, clumpi_marks_white_at());
-    if (!status) status = clumpi_dense_open_rows(&t->dense);
+    clumpi_pack_head head;
+    clump_context *c = t->heap->context;
+    t->pack = (clumpi_pack){.heap = t->heap};
+    clump_status status = clumpi_pack_rank(&t->pack, t->chosen, &head);
     if (status) return status;
     for (uint32_t id = 1; id <= clumpi_object_classes(t->heap); id++)
-        objects[id - 1] = clumpi_dense_count(&t->dense, id);
-    status = clumpi_extract_create(t->heap->context, t->heap->schema, objects, &t->extract);
-    return status ? status : clumpi_extract_open(t->extract, t->desc->buffer);
-}
-
-static clump_status to_numbers(taking *t, const clumpi_column_walk *w) {
-    const uint64_t at = w->column.at / sizeof(clump_ref),
-                   words = w->column.bytes / sizeof(clump_ref);
-    clump_class_info to;
-    clump_status status = CLUMP_OK;
-    clump_schema_get_class(t->heap->schema, w->field.ref_class, &to);
-    for (uint64_t from = 0; from < words && !status; from += WORDS_MOST) {
-        const uint64_t left = words - from;
-        status = clumpi_dense_to_numbers(&t->dense, to.id, to.last, t->extract->buffer, at + from,
-                                         left < WORDS_MOST ? (uint32_t)left : WORDS_MOST);
-    }
+        objects[id - 1] = head.numbers[id + 1] - head.numbers[id];
+    status = clumpi_extract_create(c, t->heap->schema, objects, &t->extract);
+    if (!status) status = clumpi_extract_open(t->extract, t->desc->buffer);
+    if (!status && t->desc->keep_refs && t->extract->objects[0])
+        status = clumpi_buffer_create(c, t->extract->objects[0] * sizeof(clump_ref), "references",
+                                      &t->extract->refs);
     return status;
 }
 
-static clump_status copy_values(taking *t) {
-    clump_status status = CLUMP_OK;
-    for (clumpi_column_walk w = {.owner = 0}; !status && clumpi_next_column(t->extract, &w);) {
-        clump_field_info field; /* as it lies in the heap */
-        clump_schema_find_field(t->heap->schema, w.class_info.id, w.field.name, &field);
-        status = clumpi_dense_read(&t->dense, w.class_info.id, &field, 0, (uint32_t)w.column.count,
-                                   t->extract->buffer, w.column.at);
-        if (!status && field.type == CLUMP_TYPE_REF) status = to_numbers(t, &w);
-    }
-    return status;
-}
-
-static clump_status keep_refs(taking *t) {
-    clump_context *c = t->heap->context;
-    const uint64_t objects = t->extract->objects[0];
-    const clumpi_struct_field references = {
-        .struct_bytes = sizeof(clump_ref), .is_read = 1, .to = UINT32_MAX};
-    if (!t->desc->keep_refs || !objects) return CLUMP_OK;
-    clump_status status =
-        clumpi_buffer_create(c, objects * sizeof(clump_ref), "references", &t->extract->refs);
-    if (!status)
-        status = clumpi_struct_copy(t->heap, 1, clumpi_object_classes(t->heap), references,
-                                    t->extract->refs);
-    return status ? status : clumpi_checking_name(t->heap, t->extract->refs, 0, objects);
+static clump_status copy_values(taking *t, clumpi_pack_head *head) {
+    if (!t->extract->objects[0]) return CLUMP_OK;
+    t->pack.extract = t->extract;
+    clump_status status = clumpi_pack_open(&t->pack);
+    if (!status) status = clumpi_pack_objects(&t->pack);
+    return status ? status : clumpi_pack_fetch(&t->pack, head);
 }
 
 /* ---- The call -------------------------------------------------------------------------------- */
 
 static clump_status take(taking *t, int free_objects) {
-    clumpi_dense_wrong wrong = {0};
+    clumpi_pack_head head = {0};
     int is_freed;
     clump_status status = choose(t);
     if (!status) status = make_extract(t);
-    if (!status) status = copy_values(t);
-    if (!status) status = keep_refs(t);
-    if (!status) status = clumpi_dense_fetch_wrong(&t->dense, &wrong);
-    if (!status) status = clumpi_finish(t->heap->context); /* the device did all of the above */
+    if (!status) status = copy_values(t, &head); /* the device has done all of the above */
     if (!status && free_objects && t->extract->objects[0])
         status = clumpi_chosen_free(t->heap, t->chosen, &is_freed);
     if (status) return status;
     t->report = (clump_extract_report){.objects = t->extract->objects[0],
                                        .bytes = t->extract->bytes,
-                                       .left_out = wrong.left_out,
-                                       .dangling = wrong.nulled};
+                                       .left_out = head.left_out,
+                                       .dangling = head.dangling};
     return CLUMP_OK;
 }
 
@@ -290,7 +258,7 @@ clump_status clumpi_take(clump_heap *heap, const clump_extract_desc *desc, clump
     clump_status status = clumpi_heap_enter(heap);
     if (!status) status = check(&t);
     if (!status) status = take(&t, desc->free_objects && !chosen);
-    clumpi_dense_close(&t.dense);
+    clumpi_pack_close(&t.pack);
     if (chosen)
         *chosen = t.chosen;
     else

@@ -53,52 +53,6 @@ void clumpi_dense_close(clumpi_dense *d) {
     d->heap = NULL;
 }
 
-clump_status clumpi_dense_choose(clumpi_dense *d, cl_mem chosen, uint64_t at) {
-    clump_heap *heap = d->heap;
-    clump_context *c = heap->context;
-    const clumpi_launch_sizes *sizes = &c->sizes;
-    const uint32_t classes = heap->geometry.header.class_count;
-    clumpi_u32 first[CLUMPI_CLASS_IDS + 1] = {0};
-    const uint64_t bytes = (classes + 2) * sizeof *first;
-    uint64_t count = 0;
-    cl_mem firsts = NULL;
-    d->chosen = chosen;
-    d->chosen_at = at / sizeof(clumpi_u32);
-    clumpi_arg choose[] = {{sizeof chosen, &chosen}, {sizeof d->chosen_at, &d->chosen_at}};
-    clump_status status = clumpi_buffer_create(c, bytes, "numbers of classes", &firsts);
-    heap->list_valid = 0;
-    if (!status)
-        status = clumpi_run_on_heap(heap, CLUMPI_DENSE_KERNEL(dense_choose), sizes->do_all_global,
-                                    sizes->do_all_local, choose, 2, NULL);
-    if (!status) status = clumpi_rank_list(heap, 1, classes, &count);
-    clumpi_arg arg = {sizeof firsts, &firsts};
-    if (!status)
-        status = clumpi_run_on_heap(heap, CLUMPI_DENSE_KERNEL(dense_first), sizes->do_all_local,
-                                    sizes->do_all_local, &arg, 1, NULL);
-    if (!status) status = clumpi_read(c, firsts, 0, bytes, first);
-    clumpi_buffer_release(c, &firsts);
-    for (uint32_t id = 1; !status && id <= clumpi_object_classes(heap) + 1; id++)
-        d->first[id] = first[id];
-    return status;
-}
-
-clump_status clumpi_dense_open_made(clump_heap *heap, clumpi_dense *d, cl_mem refs,
-                                    uint64_t objects, const clumpi_dense_span *spans,
-                                    uint32_t span_count) {
-    clump_context *c = heap->context;
-    const uint64_t bytes = span_count * sizeof *spans;
-    *d = (clumpi_dense){.heap = heap, .span_count = span_count};
-    d->first[clumpi_object_classes(heap) + 1] = objects;
-    clump_status status = open_wrong(d);
-    if (!status) status = clumpi_buffer_create(c, bytes, "numbers of classes", &d->spans);
-    if (!status) status = clumpi_write(c, d->spans, 0, bytes, spans);
-    cl_int code = status ? CL_SUCCESS : c->cl.RetainMemObject(refs);
-    if (code) status = clumpi_fail_cl(&c->error, "clRetainMemObject", code, "references");
-    if (!status) d->refs = refs;
-    if (status) clumpi_dense_close(d);
-    return status;
-}
-
 clump_status clumpi_dense_open_rows(clumpi_dense *d) {
     clump_context *c = d->heap->context;
     const clumpi_launch_sizes *sizes = &c->sizes;
@@ -161,15 +115,10 @@ clump_status clumpi_dense_clear(clumpi_dense *d, clumpi_u32 class_id, const clum
 clump_status clumpi_dense_to_numbers(clumpi_dense *d, clumpi_u32 first, clumpi_u32 last,
                                      cl_mem words, uint64_t at, uint32_t count) {
     const clumpi_launch_sizes *sizes = &d->heap->context->sizes;
-    clumpi_arg args[] = {{sizeof first, &first},
-                         {sizeof last, &last},
-                         {sizeof d->rows, &d->rows},
-                         {sizeof d->chosen, &d->chosen},
-                         {sizeof d->chosen_at, &d->chosen_at},
-                         {sizeof words, &words},
-                         {sizeof at, &at},
-                         {sizeof count, &count},
-                         {sizeof d->wrong, &d->wrong}};
+    clumpi_arg args[] = {
+        {sizeof first, &first},      {sizeof last, &last}, {sizeof d->rows, &d->rows},
+        {sizeof words, &words},      {sizeof at, &at},     {sizeof count, &count},
+        {sizeof d->wrong, &d->wrong}};
     clump_status status = clumpi_checking_bare(d->heap, words, at, count);
     return status ? status
                   : clumpi_run_on_heap(d->heap, CLUMPI_DENSE_KERNEL(dense_numbers),

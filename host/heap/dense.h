@@ -1,9 +1,8 @@
 /* Objects of a heap by dense numbers: values of fields by number, in pieces; references as numbers, and numbers as references.
- * For what takes objects out of a heap and puts them into one, whatever its size, block width and device.
+ * For what writes all objects of a heap elsewhere and reads them again, whatever its size, block width and device.
  *
  * Numbers go from class to class, in the order of their ids, and within a class in the order of clump_heap_read_refs().
- * They hold until objects are made, freed or moved. A word of a buffer has a number as number + 1; 0 is null. If objects
- * were chosen, these alone have numbers.
+ * They hold until objects are made, freed or moved. A word of a buffer has a number as number + 1; 0 is null.
  *
  * Read first: heap.h, cl/heap/dense.cl.
  */
@@ -12,11 +11,9 @@
 
 #include "heap/heap.h"
 
-/* A program of its own: only those who save, load or move objects need it. */
+/* A program of its own: only those who save, load or convert objects need it. */
 #define CLUMPI_DENSE_KERNELS(X)                                                                    \
     X(dense_rows)                                                                                  \
-    X(dense_choose)                                                                                \
-    X(dense_first)                                                                                 \
     X(dense_numbers)                                                                               \
     X(dense_refs)                                                                                  \
     X(dense_outside)
@@ -30,11 +27,9 @@ typedef struct clumpi_dense {
     uint64_t
         first[CLUMP_CLASSES_MAX + 2]; /* by class id: number of its first object; then: of all */
     cl_mem wrong;
-    cl_mem chosen;      /* the caller's; NULL: all objects */
-    uint64_t chosen_at; /* of its words, in uints */
-    cl_mem rows;        /* for references to numbers; NULL until clumpi_dense_open_rows() */
-    cl_mem refs;        /* for numbers to references; NULL until clumpi_dense_open_refs() */
-    cl_mem spans;       /* likewise */
+    cl_mem rows;  /* for references to numbers; NULL until clumpi_dense_open_rows() */
+    cl_mem refs;  /* for numbers to references; NULL until clumpi_dense_open_refs() */
+    cl_mem spans; /* likewise */
     clumpi_u32 span_count;
 } clumpi_dense;
 
@@ -49,16 +44,6 @@ static inline uint64_t clumpi_dense_objects(const clumpi_dense *d) {
 static inline uint64_t clumpi_dense_count(const clumpi_dense *d, clumpi_u32 class_id) {
     return d->first[class_id + 1] - d->first[class_id];
 }
-
-/* From now on the objects with numbers are those with a bit in `chosen`, which has 8 bytes for each granule from byte `at` on, and
- * is needed until _close(). Before _open_rows(). The list of rows is theirs, so the heap's next call makes it anew. Blocks. */
-clump_status clumpi_dense_choose(clumpi_dense *d, cl_mem chosen, uint64_t at);
-
-/* CONSTRUCTOR. In place of clumpi_dense_open(), for objects that a caller has made: `refs` has plain references to them by
- * number, and is the caller's. It is for clumpi_dense_to_refs() alone. After a failure it is closed. */
-clump_status clumpi_dense_open_made(clump_heap *heap, clumpi_dense *d, cl_mem refs,
-                                    uint64_t objects, const clumpi_dense_span *spans,
-                                    uint32_t span_count);
 
 /* What the calls below need: 4 bytes a granule; 4 bytes an object. The numbers that are to become references are those of
  * `spans`, which are sorted by `from`, the first of them 0. */
@@ -78,7 +63,7 @@ clump_status clumpi_dense_clear(clumpi_dense *d, clumpi_u32 class_id, const clum
                                 cl_mem zeros);
 
 /* References in `words` from number `at` on, with their generations in a checked heap, become numbers; those that name no
- * object of the classes first .. last, or one without a number, become null. Does not block. */
+ * object of the classes first .. last become null. Does not block. */
 clump_status clumpi_dense_to_numbers(clumpi_dense *d, clumpi_u32 first, clumpi_u32 last,
                                      cl_mem words, uint64_t at, uint32_t count);
 /* The other way. Numbers that no object has, or one of other classes, become null. Does not block. */

@@ -435,8 +435,10 @@ clump_status clumpi_fail_array(clump_heap *heap, const clump_field_info *f, int 
 /* Number the objects of the classes first .. last: index[] of their rows in the list, and how many
  * there are. Blocks. */
 clump_status clumpi_rank(clump_heap *heap, clumpi_u32 first, clumpi_u32 last, uint64_t *count);
-/* The same with the list as it is, though it may be that of some objects only. */
-clump_status clumpi_rank_list(clump_heap *heap, clumpi_u32 first, clumpi_u32 last, uint64_t *count);
+/* The same with the list as it is; header.ranked says how many there are. chosen: NULL, or only objects with a bit there have numbers: two
+ * words for each granule from word `chosen_at` on. Does not block. */
+clump_status clumpi_rank_enqueue(clump_heap *heap, clumpi_u32 first, clumpi_u32 last, cl_mem chosen,
+                                 clumpi_u64 chosen_at);
 
 /* Of a checked heap: where the live objects of exactly this class were made. *sites is the caller's to free, or NULL. */
 clump_status clumpi_made_read(clump_heap *heap, clumpi_u32 class_id, clumpi_u32 **sites,
@@ -453,9 +455,6 @@ clumpi_struct_field clumpi_struct_field_of(const clump_field_info *f);
  * do-new just made. One launch. */
 clump_status clumpi_struct_copy(clump_heap *heap, clumpi_u32 first, clumpi_u32 last,
                                 clumpi_struct_field f, cl_mem structs);
-/* Of the objects that `count` plain references from number `from` of a buffer on name; their structs have numbers from 0 on. */
-clump_status clumpi_struct_copy_chosen(clump_heap *heap, cl_mem refs, clumpi_u32 from,
-                                       clumpi_u32 count, clumpi_struct_field f, cl_mem structs);
 
 /* ---- run.c: the parts of a do-new ---- */
 

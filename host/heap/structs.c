@@ -110,24 +110,23 @@ clump_status clumpi_struct_copy(clump_heap *heap, clumpi_u32 first, clumpi_u32 l
                               sizes->do_all_local, args, 4, NULL);
 }
 
-clump_status clumpi_struct_copy_chosen(clump_heap *heap, cl_mem refs, clumpi_u32 from,
-                                       clumpi_u32 count, clumpi_struct_field f, cl_mem structs) {
-    const clumpi_launch_sizes *sizes = &heap->context->sizes;
+/* Of the objects that t->refs names. */
+static clump_status copy_named(transfer *t, clumpi_struct_field f) {
+    const clumpi_launch_sizes *sizes = &t->heap->context->sizes;
+    const clumpi_u32 count = (clumpi_u32)t->count;
     f.piece = piece_of(&f);
-    clumpi_arg args[] = {{sizeof refs, &refs},
-                         {sizeof from, &from},
+    clumpi_arg args[] = {{sizeof t->refs, &t->refs},
                          {sizeof count, &count},
                          {sizeof f, &f},
-                         {sizeof structs, &structs}};
-    return clumpi_run_on_heap(heap, CLUMPI_STRUCT_KERNEL(struct_chosen), sizes->do_all_global,
-                              sizes->do_all_local, args, 5, NULL);
+                         {sizeof t->structs, &t->structs}};
+    return clumpi_run_on_heap(t->heap, CLUMPI_STRUCT_KERNEL(struct_chosen), sizes->do_all_global,
+                              sizes->do_all_local, args, 4, NULL);
 }
 
 /* All objects of the classes from `first` on, 0: new ones; or those that are chosen. */
 static clump_status copy_field(transfer *t, clumpi_u32 first, clumpi_struct_field f) {
     f.is_read = (clumpi_u32)t->is_read;
-    if (t->is_chosen)
-        return clumpi_struct_copy_chosen(t->heap, t->refs, 0, (clumpi_u32)t->count, f, t->structs);
+    if (t->is_chosen) return copy_named(t, f);
     return clumpi_struct_copy(t->heap, first, t->info.last, f, f.count ? t->structs : t->refs);
 }
 

@@ -52,29 +52,31 @@ clump_status clumpi_fail_array(clump_heap *heap, const clump_field_info *f, int 
 }
 
 clump_status clumpi_rank(clump_heap *heap, clumpi_u32 first, clumpi_u32 last, uint64_t *count) {
-    clump_status status = clumpi_list_update(heap, 0, NULL, NULL);
-    return status ? status : clumpi_rank_list(heap, first, last, count);
-}
-
-clump_status clumpi_rank_list(clump_heap *heap, clumpi_u32 first, clumpi_u32 last,
-                              uint64_t *count) {
-    clump_context *c = heap->context;
-    const clumpi_launch_sizes *sizes = &c->sizes;
-    size_t global = sizes->scan_groups * sizes->scan_local;
-    clumpi_arg args[] = {{sizeof first, &first}, {sizeof last, &last}};
     clumpi_u32 objects = 0;
-    heap->list_numbered = 0; /* its numbers give way to those of these classes */
-    clump_status status = clumpi_run_on_heap(heap, CLUMPI_HEAP_KERNEL(rank_count), global,
-                                             sizes->scan_local, args, 2, NULL);
+    clump_status status = clumpi_list_update(heap, 0, NULL, NULL);
+    if (!status) status = clumpi_rank_enqueue(heap, first, last, NULL, 0);
     if (!status)
-        status = clumpi_run_on_heap(heap, CLUMPI_HEAP_KERNEL(rank_write), global, sizes->scan_local,
-                                    args, 2, NULL);
-    if (!status)
-        status = clumpi_read(c, heap->buffer,
+        status = clumpi_read(heap->context, heap->buffer,
                              clumpi_header_offset(heap, offsetof(clumpi_header, ranked)),
                              sizeof objects, &objects);
     *count = objects;
     return status;
+}
+
+clump_status clumpi_rank_enqueue(clump_heap *heap, clumpi_u32 first, clumpi_u32 last, cl_mem chosen,
+                                 clumpi_u64 chosen_at) {
+    const clumpi_launch_sizes *sizes = &heap->context->sizes;
+    size_t global = sizes->scan_groups * sizes->scan_local;
+    clumpi_arg args[] = {{sizeof first, &first},
+                         {sizeof last, &last},
+                         {sizeof chosen, &chosen},
+                         {sizeof chosen_at, &chosen_at}};
+    heap->list_numbered = 0; /* its numbers give way to those of these classes */
+    clump_status status = clumpi_run_on_heap(heap, CLUMPI_HEAP_KERNEL(rank_count), global,
+                                             sizes->scan_local, args, 4, NULL);
+    return status ? status
+                  : clumpi_run_on_heap(heap, CLUMPI_HEAP_KERNEL(rank_write), global,
+                                       sizes->scan_local, args, 4, NULL);
 }
 
 /* Copy the values of `count` objects through a buffer of the device; exactly one of in and out. */

@@ -14,7 +14,7 @@
  * objects in an equal order make equal bytes, and nothing tells where objects lay. The bytes can go to another context, device or
  * machine of the same byte order: clump_extract_read() here, clump_extract_create() there.
  *
- * Both calls work on the device. The number of launches depends on the classes and fields; with `follow` also on how long the
+ * Both calls work on the device. The number of launches depends on the classes that are inserted; with `follow` also on how long the
  * chains are, as for a collection.
  *
  * Threads: a heap's calls as for the heap; an extract as for its context.
@@ -74,7 +74,7 @@ typedef struct clump_extract_report {
  * The heap stays as it is, or (free_objects) its chosen objects are freed, as C_free() does: references to them that are
  * elsewhere dangle, in fields, registered buffers and handles; only handles of a heap with watch_handles become null. In a checked
  * heap (checked.h) that they went is no event; their generations tell it.
- * Device memory: the buffer; for the time of the call 12 bytes for each granule of the heap, and 4 for each reference given; with
+ * Device memory: the buffer; for the time of the call 24 bytes for each granule of the heap, and 4 for each reference given; with
  * `follow` what a collection takes (collect.h), which the heap keeps.
  * Blocks: yes. Returns CLUMP_OK, also if there are no such objects; CLUMP_ERR_USAGE something that is missing or out of range, nothing that
  * chooses, a heap with arrays of run-time length or with `raw`: what raw memory holds is known to the program alone; CLUMP_ERR_NOT_FOUND a class or
@@ -101,7 +101,8 @@ typedef struct clump_insert_desc {
  *   extract  [in]  stays as it is; it can be inserted again
  * All or nothing: if there is no room, nothing was made, and no kernel reports that memory was out. Objects go to free blocks as far as there are
  * enough, else to free slots of blocks in use; 2^31 of a class at most.
- * Device memory: for the time of the call 4 bytes for each object, and up to 64 MiB for references.
+ * Device memory: for the time of the call 4 bytes for each 64 objects of a class, and 4 for each object, or 8 for each granule of the heap if that is less and
+ * `desc` asks for no references.
  * Blocks: yes. Returns CLUMP_OK; CLUMP_ERR_USAGE an extract of another context, a buffer without room, a heap with arrays of run-time
  * length; CLUMP_ERR_SCHEMA the schemas differ: the error names class and field; CLUMP_ERR_CAPACITY no room: the error says how many blocks
  * are needed and how many are free; CLUMP_ERR_FORMAT the buffer was altered: references to objects that are not in the extract, or of a class that the field

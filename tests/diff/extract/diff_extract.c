@@ -685,6 +685,249 @@ static void altered(void **state) {
     clump_heap_destroy(into);
 }
 
+/* ---- Other fields and other kinship ---------------------------------------------------------- */
+
+/* Values of all bytes, in as many objects as rows and a rest. */
+static void fill_class(clump_heap *heap, const char *class_name, uint32_t count, uint64_t *random) {
+    clump_class_info k;
+    clump_struct_field fields[16];
+    clump_struct_desc desc = {.class_name = class_name, .fields = fields};
+    clump_schema_find_class(clump_heap_get_schema(heap), class_name, &k);
+    for (; desc.field_count < k.field_count; desc.field_count++) {
+        clump_field_info f;
+        clump_schema_get_field(clump_heap_get_schema(heap), k.id, desc.field_count, &f);
+        fields[desc.field_count] = (clump_struct_field){f.name, desc.bytes};
+        desc.bytes += f.element_bytes * (f.count ? f.count : 1);
+    }
+    uint8_t *structs = malloc((size_t)count * desc.bytes);
+    for (size_t i = 0; i < (size_t)count * desc.bytes; i++)
+        structs[i] = (uint8_t)test_random(random, 256);
+    CHECK_OK(&on, clump_heap_new_structs(heap, &desc, structs, count, NULL, NULL));
+    free(structs);
+}
+
+/* Elements wider than 16 bytes, alone and in arrays; neighbours of one width, which are copied together, in three orders; objects
+ * for rows that are full, and one more. */
+static void other_fields(void **state) {
+    static const char *const texts[] = {
+        "class W { uint a; uint b; uint c; ulong4 d; long16 e[2]; uchar f; uint g[5]; uchar h; "
+        "uchar2 i[3]; float j; double3 k; double3 l; }",
+        "class W { double3 l; long16 e[2]; uint c; uchar h; uint g[5]; uint a; ulong4 d; uint b; "
+        "uchar f; float j; uchar2 i[3]; double3 k; }",
+        "aos class W { uchar h; uchar f; uint b; uint a; uint c; uint g[5]; float j; double3 k; "
+        "double3 l; ulong4 d; long16 e[2]; uchar2 i[3]; }"};
+    const uint32_t counts[] = {1, 63, 64, 65, 257};
+    uint64_t random = 31;
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        clump_heap *heaps[3];
+        for (int h = 0; h < 3; h++)
+            heaps[h] = cl_fixture_heap(&on, texts[h], 4 << 20, 1 + (uint32_t)h);
+        for (int h = 0; h < 3; h++) {
+            fill_class(heaps[h], "W", counts[i], &random);
+            picture p = picture_of(&on, heaps[h]);
+            uint8_t *chosen = draw(&p, &random, i % 2 ? 100 : 256);
+            uint32_t count;
+            clump_ref *refs = list(&p, chosen, &random, &count);
+            round_trip(heaps[h], &(clump_extract_desc){.refs = refs, .ref_count = count}, chosen,
+                       heaps, 3);
+            free(refs);
+            free(chosen);
+            picture_release(&p);
+        }
+        for (int h = 0; h < 3; h++) clump_heap_destroy(heaps[h]);
+    }
+}
+
+/* Objects go from some slots of each row of a full heap, and come back there, as many to a row as there is room for. */
+static void into_gaps(void **state) {
+    static const char text[] = "class A { uint v; ref A next; ref A near[2]; }";
+    const struct {
+        uint32_t from, to, of; /* slots, of rows whose number modulo 3 is below `of` */
+    } cases[] = {{0, 10, 3},  {0, 32, 2}, {54, 64, 3}, {0, 64, 1},
+                 {20, 21, 3}, {0, 1, 3},  {0, 64, 3}};
+    uint64_t random = 35;
+    clump_heap *heap = cl_fixture_heap_of_blocks(&on, text, 3, 2);
+    const uint32_t objects = 3 * cl_fixture_capacity(heap, "A");
+    fill_class(heap, "A", objects, &random);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        picture p = picture_of(&on, heap);
+        assert_int_equal(p.count, objects);
+        clump_ref *near = calloc(objects, sizeof *near);
+        for (int field = 0; field < 3; field++) {
+            for (uint32_t n = 0; n < objects; n++) near[n] = p.refs[test_random(&random, objects)];
+            CHECK_OK(&on, clump_heap_write_field(heap, "A", field ? "near" : "next", field > 1,
+                                                 near, objects));
+        }
+        uint8_t *chosen = calloc(objects, 1);
+        for (uint32_t n = 0, row = 0; n < objects; n++) {
+            const uint32_t slot = p.refs[n] & 63;
+            row += n && p.refs[n] >> 6 != p.refs[n - 1] >> 6;
+            chosen[n] = slot >= cases[i].from && slot < cases[i].to && row % 3 < cases[i].of;
+        }
+        uint32_t count;
+        clump_ref *refs = list(&p, chosen, &random, &count);
+        round_trip(heap, &(clump_extract_desc){.refs = refs, .ref_count = count, .free_objects = 1},
+                   chosen, &heap, 1);
+        free(refs);
+        free(chosen);
+        free(near);
+        picture_release(&p);
+    }
+    clump_heap_destroy(heap);
+}
+
+/* The references that new objects have, by their values of `v`, in place of those that an insertion tells. */
+static clump_ref *find_new(picture *from, const packed *k, picture *before, picture *after) {
+    clump_ref *refs = calloc(k->count, sizeof *refs);
+    for (uint32_t n = 0; n < after->count; n++) {
+        if (picture_find(before, after->refs[n]) != UINT32_MAX) continue;
+        const picture_class *c = picture_class_of(after, n);
+        for (uint32_t i = 0; i < k->count; i++)
+            if (picture_class_of(from, k->numbers[i])->info.id == c->info.id &&
+                memcmp(picture_struct(from, k->numbers[i]), picture_struct(after, n), 4) == 0)
+                refs[i] = after->refs[n];
+    }
+    return refs;
+}
+
+/* Insertions of which nobody wants the references, of many objects: into a heap without objects, and again and again, into what is free in
+ * blocks in use. An altered extract leaves nothing. */
+static void unnamed(void **state) {
+    static const char text[] =
+        "class A { uint v; ref A next; ref B near[2]; }\n"
+        "class B { uint v; ref A a; uchar w; }";
+    static const char *const classes[] = {"A", "B"};
+    const clump_checked_desc checks = {0};
+    const clump_heap_desc descs[2] = {{.bytes = 1 << 18, .block_rows = 3},
+                                      {.bytes = 1 << 19, .block_rows = 2, .checked = &checks}};
+    enum { AS = 1500, BS = 500 };
+    static uint32_t values[AS];
+    static clump_ref as[AS], bs[BS], drawn[AS];
+    uint64_t random = 37;
+    clump_heap *heap = cl_fixture_heap(&on, text, 1 << 19, 2);
+    for (uint32_t i = 0; i < AS; i++) values[i] = 1 + i;
+    for (int b = 0; b < 2; b++) {
+        const clump_struct_field v = {"v", 0};
+        CHECK_OK(&on, clump_heap_new_structs(heap, &(clump_struct_desc){classes[b], 4, 1, &v},
+                                             values, b ? BS : AS, b ? bs : as, NULL));
+    }
+    for (uint32_t i = 0; i < AS; i++) drawn[i] = as[test_random(&random, AS)];
+    CHECK_OK(&on, clump_heap_write_field(heap, "A", "next", 0, drawn, AS));
+    CHECK_OK(&on, clump_heap_write_field(heap, "B", "a", 0, drawn, BS));
+    for (uint32_t e = 0; e < 2; e++) {
+        for (uint32_t i = 0; i < AS; i++) drawn[i] = bs[test_random(&random, BS)];
+        CHECK_OK(&on, clump_heap_write_field(heap, "A", "near", e, drawn, AS));
+    }
+    for (int h = 0; h < 2; h++) {
+        clump_heap *into = cl_fixture_heap_as(&on, text, &descs[h]);
+        for (int turn = 0; turn < 4; turn++) {
+            picture p = picture_of(&on, heap), before = picture_of(&on, into);
+            uint8_t *chosen = draw(&p, &random, 250);
+            uint32_t count;
+            clump_ref *refs = list(&p, chosen, &random, &count);
+            packed k = picture_pack(&p, chosen);
+            clump_extract *e;
+            clump_extract_report report;
+            clump_extract_column near;
+            CHECK_OK(&on, clump_heap_extract(
+                              heap, &(clump_extract_desc){.refs = refs, .ref_count = count}, &e,
+                              &report));
+            packed_compare(&on, &k, e, &report);
+            CHECK_OK(&on, clump_heap_insert(into, e, NULL));
+            CHECK_HEAP(&on, into);
+            picture after = picture_of(&on, into);
+            picture_compare(&before, NULL, &after, k.count);
+            clump_ref *found = find_new(&p, &k, &before, &after);
+            picture_expect_inserted(&p, &k, &after, found);
+            /* One number is that of an A. */
+            assert_int_equal(clump_extract_find_column(e, "A", "near", &near), CLUMP_OK);
+            const uint32_t wrong = 1 + (uint32_t)near.first;
+            CHECK_CL(clEnqueueWriteBuffer(on.queue, clump_extract_get_buffer(e), CL_TRUE,
+                                          near.at + near.bytes - 4, 4, &wrong, 0, NULL, NULL));
+            cl_fixture_expect_words(clump_context_get_error(on.clump),
+                                    clump_heap_insert(into, e, NULL), CLUMP_ERR_FORMAT,
+                                    "and 1 to objects of a class", "insert", __LINE__);
+            CHECK_HEAP(&on, into);
+            picture again = picture_of(&on, into);
+            picture_compare(&after, NULL, &again, 0);
+            picture_release(&again);
+            picture_release(&after);
+            picture_release(&before);
+            clump_extract_destroy(e);
+            /* Gaps for the next turn; most of what is left goes. */
+            before = picture_of(&on, into);
+            uint8_t *gone = draw(&before, &random, turn == 1 ? 250 : 200);
+            clump_ref *leave = list(&before, gone, &random, &count);
+            CHECK_OK(&on,
+                     clump_heap_extract(into,
+                                        &(clump_extract_desc){
+                                            .refs = leave, .ref_count = count, .free_objects = 1},
+                                        &e, NULL));
+            clump_extract_destroy(e);
+            picture_release(&before);
+            free(leave);
+            free(gone);
+            free(found);
+            free(refs);
+            free(chosen);
+            packed_release(&k);
+            picture_release(&p);
+        }
+        clump_heap_destroy(into);
+    }
+    clump_heap_destroy(heap);
+}
+
+/* A class comes into a heap where it is derived from another one. So a field can refer to it there, and not to one whose objects have
+ * numbers between theirs. */
+static void other_kinship(void **state) {
+    enum { COUNT = 100 };
+    static const char *const texts[] = {
+        "class A { uint v; ref A next; } class C { uint v; } class D { uint v; ref A next; }",
+        "class C { uint v; } class A { uint v; ref A next; } class D : A { }"};
+    uint64_t random = 33;
+    const uint64_t objects[] = {COUNT, COUNT, COUNT};
+    clump_schema *from;
+    clump_extract *e;
+    clump_extract_column next, values;
+    assert_int_equal(clump_schema_parse(texts[0], strlen(texts[0]), NULL, &from, NULL), CLUMP_OK);
+    clump_heap *into = cl_fixture_heap(&on, texts[1], 1 << 20, 2);
+    CHECK_OK(&on, clump_extract_create(on.clump, from, objects, NULL, 0, &e));
+    assert_int_equal(clump_extract_find_column(e, "A", "next", &next), CLUMP_OK);
+    assert_int_equal(clump_extract_find_column(e, "A", "v", &values), CLUMP_OK);
+    const uint64_t bytes = clump_extract_get_bytes(e);
+    uint8_t *data = calloc(bytes, 1);
+    uint32_t words[COUNT], found[2 * COUNT];
+    clump_ref refs[3 * COUNT], got[2 * COUNT];
+    for (uint32_t i = 0; i < COUNT; i++) /* those of A and D */
+        words[i] = test_random(&random, COUNT) + 1 + (test_random(&random, 2) ? 2 * COUNT : 0);
+    memcpy(data + next.at, words, sizeof words);
+    for (uint32_t i = 0; i < COUNT; i++) found[i] = i + 7;
+    memcpy(data + values.at, found, COUNT * 4);
+    for (int turn = 0; turn < 2; turn++) {
+        cl_fixture_write(&on, clump_extract_get_buffer(e), data, bytes);
+        if (turn) {
+            cl_fixture_expect_words(clump_context_get_error(on.clump),
+                                    clump_heap_insert(into, e, NULL), CLUMP_ERR_FORMAT,
+                                    "and 2 to objects of a class", "insert", __LINE__);
+        } else {
+            CHECK_OK(&on, clump_heap_insert(into, e, &(clump_insert_desc){.refs = refs}));
+            CHECK_OK(&on, clump_heap_read_field(into, "A", "next", 0, got, 2 * COUNT));
+            for (uint32_t i = 0; i < COUNT; i++)
+                assert_int_equal(got[i], refs[words[i] - 1]); /* A comes before D */
+            CHECK_OK(&on, clump_heap_read_field(into, "A", "v", 0, found, 2 * COUNT));
+            for (uint32_t i = 0; i < COUNT; i++) assert_int_equal(found[i], i + 7);
+        }
+        const uint32_t wrong[] = {COUNT + 1, 2 * COUNT}; /* the first and the last of C */
+        memcpy(data + next.at + 4 * 63, wrong, sizeof wrong);
+    }
+    CHECK_HEAP(&on, into);
+    clump_extract_destroy(e);
+    clump_schema_destroy(from);
+    free(data);
+    clump_heap_destroy(into);
+}
+
 int main(void) {
     const int code = cl_fixture_open(&on, NULL);
     if (code) return code;
@@ -694,7 +937,9 @@ int main(void) {
         cmocka_unit_test(dangling),       cmocka_unit_test(migrate),
         cmocka_unit_test(checked_heaps),  cmocka_unit_test(to_the_last_slot),
         cmocka_unit_test(other_contexts), cmocka_unit_test(altered),
-        cmocka_unit_test(whole_way),
+        cmocka_unit_test(whole_way),      cmocka_unit_test(other_fields),
+        cmocka_unit_test(other_kinship),  cmocka_unit_test(into_gaps),
+        cmocka_unit_test(unnamed),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     cl_fixture_close(&on);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cl_fixture.h"
+#include "heap/heap.h"
 
 static const char text[] =
     "abstract class Z { uint z; }\n"
@@ -159,6 +160,30 @@ static void wrong_heaps(void **state) {
                             CLUMP_ERR_USAGE, "field w is an array", "create", __LINE__);
     clump_heap_destroy(arrays);
     clump_schema_destroy(s);
+}
+
+/* A block says that it has no objects, but their bits are there. What is chosen and not listed must not go. */
+static void corrupt(void **state) {
+    const clump_struct_desc a = {"A", 4, 0, NULL};
+    const char *const all[] = {"A"};
+    uint32_t zeros[COUNT] = {0}, word;
+    clump_ref some[COUNT];
+    clump_heap *other = cl_fixture_heap(&on, text, 1 << 20, 1);
+    CHECK_OK(&on, clump_heap_new_structs(other, &a, zeros, COUNT, some, NULL));
+    const clumpi_header *h = &other->geometry.header;
+    const uint64_t block = (some[0] >> 6) / h->block_granules,
+                   at = (uint64_t)h->at_states * CLUMPI_UNIT + 4 * block;
+    CHECK_CL(clEnqueueReadBuffer(on.queue, other->buffer, CL_TRUE, at, 4, &word, 0, NULL, NULL));
+    word &= ~CLUMPI_CREDIT_MASK;
+    CHECK_CL(clEnqueueWriteBuffer(on.queue, other->buffer, CL_TRUE, at, 4, &word, 0, NULL, NULL));
+    refused(other, (clump_extract_desc){.classes = all, .class_count = 1}, CLUMP_ERR_CORRUPT,
+            "that were chosen: see what clump_heap_check() says");
+    uint64_t bits;
+    CHECK_CL(clEnqueueReadBuffer(on.queue, other->buffer, CL_TRUE,
+                                 (uint64_t)h->at_bits * CLUMPI_UNIT + 8 * (uint64_t)(some[0] >> 6),
+                                 8, &bits, 0, NULL, NULL));
+    assert_int_equal(bits, UINT64_MAX);
+    clump_heap_destroy(other);
 }
 
 /* ---- Insertion ------------------------------------------------------------------------------- */
@@ -364,9 +389,10 @@ int main(void) {
     if (code) return code;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(wrong_choices), cmocka_unit_test(wrong_heaps),
-        cmocka_unit_test(schemas),       cmocka_unit_test(small_buffer),
-        cmocka_unit_test(no_room),       cmocka_unit_test(wrong_calls),
-        cmocka_unit_test(extracts),      cmocka_unit_test(wrong_moves),
+        cmocka_unit_test(corrupt),       cmocka_unit_test(schemas),
+        cmocka_unit_test(small_buffer),  cmocka_unit_test(no_room),
+        cmocka_unit_test(wrong_calls),   cmocka_unit_test(extracts),
+        cmocka_unit_test(wrong_moves),
     };
     const int failed = cmocka_run_group_tests(tests, open_all, close_all);
     cl_fixture_close(&on);

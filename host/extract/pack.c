@@ -1,0 +1,247 @@
+/* The kernels that pack and unpack objects: their tables, memory and launches (extract.h).
+ *
+ * Read first: extract.h, cl/extract/layout.h, cl/extract/pack.cl.
+ */
+#include <string.h>
+
+#include "extract/extract.h"
+
+static const char *const kernel_files[] = {
+    "cl/core/layout.h",   "cl/core/prelude.clh", "cl/core/bitmap.clh",  "cl/core/segments.clh",
+    "cl/core/poison.clh", "cl/core/scan.clh",    "cl/extract/layout.h", "cl/extract/pack.cl"};
+static const char *const kernel_names[] = {CLUMPI_PACK_KERNELS(CLUMPI_KERNEL_NAME)};
+const clumpi_library clumpi_pack_library = CLUMPI_LIBRARY(NULL, NULL);
+
+#define WIDTH_MAX 16u /* bytes of an element; wider ones are split */
+
+void clumpi_pack_close(clumpi_pack *p) {
+    if (!p->heap) return;
+    clump_context *c = p->heap->context;
+    clumpi_buffer_release(c, &p->refs);
+    clumpi_buffer_release(c, &p->work);
+    clumpi_buffer_release(c, &p->tables);
+    p->heap = NULL;
+}
+
+static clump_status open_work(clumpi_pack *p, uint64_t bytes) {
+    clump_context *c = p->heap->context;
+    const uint64_t all = sizeof(clumpi_pack_head) + bytes;
+    clump_status status = clumpi_buffer_create(c, all, "numbers of objects", &p->work);
+    return status ? status : clumpi_clear(c, p->work, 0, all);
+}
+
+clump_status clumpi_pack_fetch(clumpi_pack *p, clumpi_pack_head *head) {
+    return clumpi_read(p->heap->context, p->work, 0, sizeof *head, head);
+}
+
+static clump_status run(clumpi_pack *p, clumpi_kernel_id id, const clumpi_arg *args,
+                        uint32_t arg_count) {
+    const clumpi_launch_sizes *sizes = &p->heap->context->sizes;
+    return clumpi_run_on_heap(p->heap, id, sizes->do_all_global, sizes->do_all_local, args,
+                              arg_count, NULL);
+}
+
+/* ---- Numbers --------------------------------------------------------------------------------- */
+
+clump_status clumpi_pack_rank(clumpi_pack *p, cl_mem chosen, clumpi_pack_head *head) {
+    clump_heap *heap = p->heap;
+    const clumpi_header *h = &heap->geometry.header;
+    const clumpi_u64 chosen_at = clumpi_marks_white_at() / sizeof(clumpi_u32);
+    const clumpi_arg args[] = {
+        {sizeof chosen, &chosen}, {sizeof chosen_at, &chosen_at}, {sizeof p->work, &p->work}};
+    clump_status status = open_work(p, (uint64_t)h->block_end * h->block_granules * 16);
+    if (!status) status = clumpi_list_update(heap, 0, NULL, NULL);
+    if (!status) status = clumpi_rank_enqueue(heap, 1, h->class_count, chosen, chosen_at);
+    if (!status) status = run(p, CLUMPI_PACK_KERNEL(pack_rows), args, 3);
+    if (!status) status = clumpi_pack_fetch(p, head);
+    if (status) return status;
+    const uint32_t listed = head->numbers[clumpi_object_classes(heap) + 1];
+    if (listed == head->chosen) return CLUMP_OK;
+    return clumpi_fail(&heap->context->error, CLUMP_ERR_CORRUPT,
+                       "the list of objects has %u of %u that were chosen: see what "
+                       "clump_heap_check() says",
+                       listed, head->chosen);
+}
+
+/* ---- Tables ---------------------------------------------------------------------------------- */
+
+/* While they are made, on the host. */
+typedef struct tables {
+    clumpi_pack *p;
+    clumpi_pack_class *classes;
+    clumpi_pack_field *fields;
+    clumpi_pack_end *ends;
+    uint32_t field_count, end_count; /* so far; p->counts has room for them */
+} tables;
+
+static uint32_t parts_of(const clump_field_info *f) {
+    return f->element_bytes > WIDTH_MAX ? f->element_bytes / WIDTH_MAX : 1;
+}
+
+/* Room for all. */
+static void count(clumpi_pack *p) {
+    const clump_extract *e = p->extract;
+    for (uint32_t id = 1; id <= clump_schema_get_class_count(e->schema); id++) {
+        p->counts.classes += e->objects[id] != 0;
+        p->places += (uint32_t)((e->objects[id] + CLUMPI_ROW_SLOTS - 1) / CLUMPI_ROW_SLOTS);
+    }
+    for (clumpi_column_walk w = {.owner = 0}; clumpi_next_column(e, &w); p->counts.ends++)
+        p->counts.fields += parts_of(&w.field);
+    p->counts.objects = (clumpi_u32)e->objects[0];
+}
+
+static void append_class(tables *t, uint32_t id, uint32_t number) {
+    const clump_extract *e = t->p->extract;
+    clumpi_pack_class *k = &t->classes[number];
+    const clumpi_pack_class *before = k - 1;
+    *k = (clumpi_pack_class){.count = (clumpi_u32)e->objects[id],
+                             .begin = t->field_count,
+                             .end = t->field_count,
+                             .class_id = t->p->class_of ? t->p->class_of[id] : id,
+                             .sure = t->p->sure ? t->p->sure[id] : 0};
+    if (number) {
+        k->first = before->first + before->count;
+        k->places = before->places + (before->count + CLUMPI_ROW_SLOTS - 1) / CLUMPI_ROW_SLOTS;
+        k->loose = before->loose + before->count - before->sure;
+    }
+    t->p->loose += k->count - k->sure;
+    if (t->p->sure) t->p->made[id] = *k;
+}
+
+/* Is it one more element of those of the entry? Both are of one class. */
+static int extends(clumpi_pack_field *last, const clumpi_pack_field *f) {
+    if (f->count != 1 || f->width != last->width || f->stride != last->stride ||
+        f->object_bytes != last->object_bytes || f->first != last->first || f->last != last->last)
+        return 0;
+    if (last->count == 1) {
+        last->step = f->base - last->base;
+        last->next = f->at - last->at;
+    }
+    return f->base == last->base + last->count * last->step &&
+           f->at == last->at + last->count * last->next;
+}
+
+static void append(tables *t, clumpi_pack_class *k, const clumpi_pack_field *f) {
+    if (k->end > k->begin && extends(&t->fields[k->end - 1], f))
+        t->fields[k->end - 1].count++;
+    else
+        t->fields[k->end++] = *f;
+    t->field_count = k->end;
+}
+
+/* Which numbers a reference can have. */
+static void find_target(const tables *t, clumpi_pack_field *f) {
+    uint32_t found = 0;
+    for (uint32_t i = 0; i < t->p->counts.classes; i++) {
+        const clumpi_pack_class *k = &t->classes[i];
+        if (k->class_id < f->first || k->class_id > f->last) continue;
+        if (!found++) f->from = k->first;
+        f->to = k->first + k->count;
+        f->target = found == 1 ? i : CLUMPI_PACK_SEVERAL;
+    }
+}
+
+static void append_field(tables *t, clumpi_pack_class *k, const clumpi_column_walk *w) {
+    clump_heap *heap = t->p->heap;
+    clump_class_info to = {0};
+    clump_field_info ours; /* as it lies in the heap */
+    clump_schema_find_field(heap->schema, k->class_id, w->field.name, &ours);
+    if (ours.type == CLUMP_TYPE_REF) clump_schema_get_class(heap->schema, ours.ref_class, &to);
+    for (uint32_t part = 0; part < parts_of(&ours); part++) {
+        clumpi_pack_field f = {.at = w->column.at + part * WIDTH_MAX,
+                               .next = ours.element_bytes,
+                               .base = ours.base_bytes + part * WIDTH_MAX,
+                               .stride = ours.stride_bytes,
+                               .step = ours.step_bytes,
+                               .object_bytes = w->column.object_bytes,
+                               .count = clumpi_elements(&ours),
+                               .width = ours.element_bytes / parts_of(&ours),
+                               .first = to.id,
+                               .last = to.last};
+        if (to.id) find_target(t, &f);
+        append(t, k, &f);
+    }
+    const uint32_t over = (uint32_t)(w->column.bytes % CLUMPI_COLUMN_ALIGN);
+    if (over)
+        t->ends[t->end_count++] = (clumpi_pack_end){.at = w->column.at + w->column.bytes,
+                                                    .bytes = CLUMPI_COLUMN_ALIGN - over};
+}
+
+static void fill(tables *t) {
+    const clump_extract *e = t->p->extract;
+    const uint32_t classes = clump_schema_get_class_count(e->schema);
+    uint32_t number = 0;
+    for (uint32_t id = 1; id <= classes; id++)
+        if (e->objects[id]) append_class(t, id, number++);
+    number = 0;
+    clumpi_column_walk w = {.owner = 0};
+    int is_there = clumpi_next_column(e, &w);
+    for (uint32_t id = 1; id <= classes; id++) {
+        if (!e->objects[id]) continue;
+        clumpi_pack_class *k = &t->classes[number++];
+        k->begin = k->end = t->field_count;
+        for (; is_there && w.class_info.id == id; is_there = clumpi_next_column(e, &w))
+            append_field(t, k, &w);
+    }
+}
+
+clump_status clumpi_pack_open(clumpi_pack *p) {
+    clump_context *c = p->heap->context;
+    count(p);
+    if (!p->counts.classes) return CLUMP_OK;
+    const uint64_t classes_bytes = p->counts.classes * sizeof(clumpi_pack_class),
+                   fields_bytes = p->counts.fields * sizeof(clumpi_pack_field),
+                   bytes = classes_bytes + fields_bytes + p->counts.ends * sizeof(clumpi_pack_end);
+    uint8_t *data = clumpi_alloc(&c->allocator, bytes);
+    if (!data) return clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for an extract");
+    memset(data, 0, bytes);
+    tables t = {.p = p,
+                .classes = (clumpi_pack_class *)data,
+                .fields = (clumpi_pack_field *)(data + classes_bytes),
+                .ends = (clumpi_pack_end *)(data + classes_bytes + fields_bytes)};
+    fill(&t);
+    clump_status status = clumpi_buffer_create(c, bytes, "a table of fields", &p->tables);
+    if (!status) status = clumpi_write(c, p->tables, 0, bytes, data);
+    clumpi_free(&c->allocator, data);
+    return status;
+}
+
+/* ---- Objects --------------------------------------------------------------------------------- */
+
+clump_status clumpi_pack_objects(clumpi_pack *p) {
+    const clump_extract *e = p->extract;
+    const clumpi_arg args[] = {{sizeof p->tables, &p->tables},
+                               {sizeof p->counts, &p->counts},
+                               {sizeof p->work, &p->work},
+                               {sizeof e->buffer, &e->buffer},
+                               {sizeof e->refs, &e->refs}};
+    if (!e->buffer && !e->refs) return CLUMP_OK;
+    return run(p, CLUMPI_PACK_KERNEL(pack_objects), args, 5);
+}
+
+clump_status clumpi_unpack_open(clumpi_pack *p) {
+    clump_context *c = p->heap->context;
+    clump_status status = clumpi_pack_open(p);
+    if (!status) status = open_work(p, (uint64_t)p->places * sizeof(clumpi_u32));
+    return status ? status
+                  : clumpi_buffer_create(c, ((uint64_t)p->loose + 1) * sizeof(clump_ref),
+                                         "references", &p->refs);
+}
+
+clump_status clumpi_unpack_made(clumpi_pack *p, uint32_t id, cl_mem chosen) {
+    const clumpi_u64 chosen_at = clumpi_marks_white_at() / sizeof(clumpi_u32);
+    const clumpi_arg args[] = {{sizeof p->made[id], &p->made[id]},
+                               {sizeof p->refs, &p->refs},
+                               {sizeof p->work, &p->work},
+                               {sizeof chosen, &chosen},
+                               {sizeof chosen_at, &chosen_at}};
+    return run(p, CLUMPI_PACK_KERNEL(pack_made), args, 5);
+}
+
+clump_status clumpi_unpack_objects(clumpi_pack *p) {
+    const clump_extract *e = p->extract;
+    const clumpi_arg args[] = {{sizeof p->tables, &p->tables}, {sizeof p->counts, &p->counts},
+                               {sizeof p->work, &p->work},     {sizeof e->buffer, &e->buffer},
+                               {sizeof p->refs, &p->refs},     {sizeof p->places, &p->places}};
+    return run(p, CLUMPI_PACK_KERNEL(unpack_objects), args, 6);
+}
