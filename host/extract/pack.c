@@ -148,7 +148,7 @@ static void append_field(tables *t, clumpi_pack_class *k, const clumpi_column_wa
     clump_schema_find_field(heap->schema, k->class_id, w->field.name, &ours);
     if (ours.type == CLUMP_TYPE_REF) clump_schema_get_class(heap->schema, ours.ref_class, &to);
     for (uint32_t part = 0; part < parts_of(&ours); part++) {
-        clumpi_pack_field f = {.at = w->column.at + part * WIDTH_MAX,
+        clumpi_pack_field f = {.at = w->column.at + (uint64_t)part * WIDTH_MAX,
                                .next = ours.element_bytes,
                                .base = ours.base_bytes + part * WIDTH_MAX,
                                .stride = ours.stride_bytes,

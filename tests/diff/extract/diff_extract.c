@@ -699,7 +699,7 @@ static void fill_class(clump_heap *heap, const char *class_name, uint32_t count,
         fields[desc.field_count] = (clump_struct_field){f.name, desc.bytes};
         desc.bytes += f.element_bytes * (f.count ? f.count : 1);
     }
-    uint8_t *structs = malloc((size_t)count * desc.bytes);
+    uint8_t *structs = malloc((size_t)count * desc.bytes + 1);
     for (size_t i = 0; i < (size_t)count * desc.bytes; i++)
         structs[i] = (uint8_t)test_random(random, 256);
     CHECK_OK(&on, clump_heap_new_structs(heap, &desc, structs, count, NULL, NULL));
