@@ -93,13 +93,13 @@ static void count(clumpi_pack *p) {
 static void append_class(tables *t, uint32_t id, uint32_t number) {
     const clump_extract *e = t->p->extract;
     clumpi_pack_class *k = &t->classes[number];
-    const clumpi_pack_class *before = k - 1;
     *k = (clumpi_pack_class){.count = (clumpi_u32)e->objects[id],
                              .begin = t->field_count,
                              .end = t->field_count,
                              .class_id = t->p->class_of ? t->p->class_of[id] : id,
                              .sure = t->p->sure ? t->p->sure[id] : 0};
     if (number) {
+        const clumpi_pack_class *before = k - 1;
         k->first = before->first + before->count;
         k->places = before->places + (before->count + CLUMPI_ROW_SLOTS - 1) / CLUMPI_ROW_SLOTS;
         k->loose = before->loose + before->count - before->sure;
