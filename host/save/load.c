@@ -252,7 +252,7 @@ static clump_status clear_gained(loading *l, uint32_t id) {
     const uint32_t ours = l->match.class_of[id];
     clump_status status = CLUMP_OK;
     clump_field_info f;
-    const cl_mem zeros = clumpi_staging_place(&l->staging)->values;
+    cl_mem zeros = clumpi_staging_place(&l->staging)->values;
     for (clumpi_field_walk w = {.schema = l->heap->schema, .class_id = ours};
          !status && clumpi_match_next_gained(&l->match, id, &w, &f);)
         status = clumpi_dense_clear(&l->dense, ours, &f, zeros);
@@ -346,7 +346,7 @@ static clump_status commit_registered(loading *l, uint32_t buffer) {
     clump_context *c = l->heap->context;
     const clump_refs *refs = l->registered[buffer];
     const uint64_t given = l->saved.registered_counts[buffer], word = sizeof(clump_ref);
-    const cl_mem words = clumpi_staging_place(&l->staging)->values;
+    cl_mem words = clumpi_staging_place(&l->staging)->values;
     clump_status status = CLUMP_OK;
     for (uint64_t from = 0; from < refs->count && !status;) {
         const uint32_t n = clumpi_saved_words_at_once(&l->saved, refs->count - from);
