@@ -137,13 +137,12 @@ static clump_status check(inserting *in) {
 }
 
 static clump_status no_room(const inserting *in, uint64_t needed, uint32_t free_blocks) {
-    const clump_heap_layout *layout = &in->heap->layout;
-    return clumpi_fail(
-        &in->heap->context->error, CLUMP_ERR_CAPACITY,
-        "%s: beside the free slots of blocks in use the %llu objects need %llu free "
-        "blocks of %llu bytes; the heap has %u",
-        call, (unsigned long long)in->extract->objects[0], (unsigned long long)needed,
-        (unsigned long long)layout->block_granules * layout->granule_bytes, free_blocks);
+    return clumpi_fail(&in->heap->context->error, CLUMP_ERR_CAPACITY,
+                       "%s: beside the free slots of blocks in use the %llu objects need %llu free "
+                       "blocks of %llu bytes; the heap has %u",
+                       call, (unsigned long long)in->extract->objects[0],
+                       (unsigned long long)needed, (unsigned long long)clumpi_block_bytes(in->heap),
+                       free_blocks);
 }
 
 /* What is needed of free blocks is known exactly: a do-new fills some free blocks, then free slots of its class, then one more

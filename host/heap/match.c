@@ -81,8 +81,7 @@ clump_status clumpi_match_room(const clumpi_match *m, const clump_heap *heap) {
         "the %llu objects of %s need %llu blocks of %llu bytes; the heap has %u: make it larger, "
         "or its blocks narrower (block_rows)",
         (unsigned long long)objects, m->where, (unsigned long long)blocks,
-        (unsigned long long)heap->layout.block_granules * heap->layout.granule_bytes,
-        clumpi_memory_blocks(heap));
+        (unsigned long long)clumpi_block_bytes(heap), clumpi_memory_blocks(heap));
 }
 
 clump_status clumpi_match_fail_members(const clumpi_match *m, uint32_t class_id,

@@ -201,7 +201,7 @@ static clump_status use_outside(loading *l, const coming *n, cl_mem values) {
 
 static clump_status use_coming(loading *l) {
     const coming n = l->coming;
-    clumpi_staged *place = &l->staging.places[!l->staging.turn];
+    clumpi_staged *place = clumpi_staging_other(&l->staging);
     if (!n.bytes) return CLUMP_OK;
     l->coming.bytes = 0;
     clump_status status = clumpi_staged_wait(l->heap->context, place);

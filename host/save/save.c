@@ -32,7 +32,7 @@ static cl_mem values_of(saving *s) {
 /* The piece that is on its way arrives, and goes to the file. It is the one whose turn it is not. */
 static clump_status write_arrived(saving *s) {
     const uint32_t bytes = s->bytes;
-    clumpi_staged *place = &s->staging.places[!s->staging.turn];
+    clumpi_staged *place = clumpi_staging_other(&s->staging);
     if (!bytes) return CLUMP_OK;
     s->bytes = 0;
     clump_status status = clumpi_staged_wait(s->heap->context, place);

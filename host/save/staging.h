@@ -39,8 +39,12 @@ clump_status clumpi_staging_open(clumpi_staging *staging, clump_context *c, uint
 /* DESTRUCTOR. Waits for what is under way. One that is all zero is closed. */
 void clumpi_staging_close(clumpi_staging *staging);
 
+/* The place whose turn it is, and the other one: that of the piece that is on its way. */
 static inline clumpi_staged *clumpi_staging_place(clumpi_staging *staging) {
     return &staging->places[staging->turn];
+}
+static inline clumpi_staged *clumpi_staging_other(clumpi_staging *staging) {
+    return &staging->places[!staging->turn];
 }
 
 /* Compute the sums of the piece in place->values, and bring both to the host. Does not block. */
