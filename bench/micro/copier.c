@@ -32,7 +32,7 @@ struct copier {
 
 /* In whole pages, so that no two write to a line. */
 static void copy_part(const copier *c, uint32_t number) {
-    const size_t part = (c->bytes / c->threads + 4095) / 4096 * 4096, at = part * number;
+    const size_t part = (c->bytes / c->threads + 4096) / 4096 * 4096, at = part * number;
     if (at < c->bytes)
         memcpy(c->to + at, c->from + at, c->bytes - at < part ? c->bytes - at : part);
 }

@@ -798,8 +798,8 @@ static void unnamed(void **state) {
         "class B { uint v; ref A a; uchar w; }";
     static const char *const classes[] = {"A", "B"};
     const clump_checked_desc checks = {0};
-    const clump_heap_desc descs[2] = {{.bytes = 1 << 18, .block_rows = 3},
-                                      {.bytes = 1 << 19, .block_rows = 2, .checked = &checks}};
+    const clump_heap_desc descs[2] = {{.bytes = 1 << 19, .block_rows = 3},
+                                      {.bytes = 1 << 20, .block_rows = 2, .checked = &checks}};
     enum { AS = 1500, BS = 500 };
     static uint32_t values[AS];
     static clump_ref as[AS], bs[BS], drawn[AS];
