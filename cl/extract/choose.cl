@@ -50,6 +50,8 @@ static inline ulong choose_row(const clumpi_mark *m, uint g, uint first, uint la
     return class_id >= first && class_id <= last ? bits : 0ul;
 }
 
+#define CHOOSE_ROWS 4u
+
 /* Those of them in which the element of `bytes` at base + slot * stride of the row is not 0. On a GPU 64 work-items look at a row, and one
  * for each half of it writes what they saw: an atomic operation for each object would cost more than to read it. */
 __kernel void clumpi_choose_where(__global uchar *heap, uint header_at, __global uchar *chosen,
@@ -68,16 +70,21 @@ __kernel void clumpi_choose_where(__global uchar *heap, uint header_at, __global
         if (set) clumpi_mark_row_set(&m, m.white, g, clumpi_mark_row(&m, m.white, g) | set);
     }
 #else
-    __local uchar seen[256]; /* the host launches at most 256 work-items a group, and a multiple of 64 */
+    /* The host launches at most 256 work-items a group, and a multiple of 64. Each looks at a slot of CHOOSE_ROWS rows. */
+    __local uint seen[256 * CHOOSE_ROWS / 4u]; /* a byte for each */
     __global uint *halves = (__global uint *)m.white;
-    const uint me = (uint)get_local_id(0), rows = (uint)get_local_size(0) / 64u, slot = me & 63u;
+    const uint me = (uint)get_local_id(0), teams = (uint)get_local_size(0) / 64u, slot = me & 63u,
+               rows = teams * CHOOSE_ROWS;
     for (uint at = (uint)get_group_id(0) * rows; at < m.r.end; at += (uint)get_num_groups(0) * rows) {
-        const uint g = at + me / 64u;
-        const ulong row = g < m.r.end ? choose_row(&m, g, first, last) : 0ul;
-        seen[me] = (row >> slot & 1ul) && choose_is_set(clumpi_granule_at(m.r.memory, g) + base + slot * stride, bytes);
+        for (uint k = 0; k < CHOOSE_ROWS; k++) {
+            const uint g = at + k * teams + me / 64u;
+            const ulong row = g < m.r.end ? choose_row(&m, g, first, last) : 0ul;
+            ((__local uchar *)seen)[k * teams * 64u + me] =
+                (row >> slot & 1ul) && choose_is_set(clumpi_granule_at(m.r.memory, g) + base + slot * stride, bytes);
+        }
         barrier(CLK_LOCAL_MEM_FENCE);
-        uint set = 0;
-        for (uint k = 0; me < 2u * rows && k < 32u; k++) set |= (uint)seen[32u * me + k] << k;
+        uint set = 0; /* of half a row: four bytes, each 0 or 1, become four bits at a time */
+        for (uint k = 0; me < 2u * rows && k < 8u; k++) set |= (seen[8u * me + k] * 0x01020408u >> 24 & 15u) << 4u * k;
         if (set) halves[2u * at + me] |= set;
         barrier(CLK_LOCAL_MEM_FENCE);
     }

@@ -11,8 +11,10 @@
  * reference of the first, if that is in slot 0 and the others follow; else 0, and `refs` tells, which has references by number. Of
  * objects that come into free blocks it has none, unless the caller wants all of them.
  *
- * 64 work-items take a row, or 64 objects of a class. On a GPU four elements are read before the first is written: a load
- * that waited for a store before it would leave the memory idle. A CPU looks ahead by itself.
+ * Work-items take objects in *lots*, all of one class, and copy a field of all objects of a lot before the next field. On a GPU 64
+ * work-items are a team and take four rows at a time, or four times 64 objects: a slot of each row is a work-item's. What is read of
+ * the four is read before the first is written, since a load that waited for a store before it would leave the memory idle; and there are
+ * four loads for each look at the tables. On a CPU a work-item takes a row alone.
  *
  * Only numbers and tables tell where anything goes, so no work-item waits for another. Read first: cl/extract/layout.h,
  * cl/heap/fields.cl.
@@ -41,60 +43,111 @@ static inline __global uint4 *pack_records(__global uchar *work) { return (__glo
 
 static inline __global uint *pack_places(__global uchar *work) { return (__global uint *)(pack_head(work) + 1); }
 
-/* What this work-item and those beside it take of begin .. end-1, each of which is for 64 work-items. On a GPU neighbouring ones go to
- * neighbouring groups, so that all have the same to do wherever the chosen objects are. */
+/* ---- Lots ---- */
+
+#if CLUMPI_ROW_PER_ITEM
+#define PACK_ROWS 1u /* of a lot */
+#define PACK_LOT 64u /* objects of it that a work-item has, at most */
+#else
+#define PACK_ROWS 2u
+#define PACK_LOT 2u
+#endif
+
+/* Work-items that take lots together. */
+typedef struct pack_team {
+    uint me, items; /* in the team; how many there are */
+    uint number, count; /* of the team; of all teams */
+} pack_team;
+
+static inline pack_team pack_team_of(void) {
+    pack_team team;
+#if CLUMPI_ROW_PER_ITEM
+    team.me = 0;
+    team.items = 1u;
+    team.number = (uint)get_global_id(0);
+    team.count = (uint)get_global_size(0);
+#else /* the host launches groups of a multiple of 64 */
+    const uint me = (uint)get_local_id(0), teams = (uint)get_local_size(0) / 64u;
+    team.me = me % 64u;
+    team.items = 64u;
+    team.number = (uint)get_group_id(0) * teams + me / 64u;
+    team.count = (uint)get_num_groups(0) * teams;
+#endif
+    return team;
+}
+
+/* A team's lots of a class: begin, begin + step, ... below end. */
 typedef struct pack_part {
     uint begin, end, step;
-    uint me, items; /* this work-item takes slots me, me + items, ... */
 } pack_part;
 
-static inline pack_part pack_part_of(uint begin, uint end) {
+/* Of so many rows. A class goes on with the team after the one that took the last lot of the class before it; dealt: lots of all classes before. On
+ * a CPU neighbouring rows go to one work-item. */
+static inline pack_part pack_part_of(pack_team team, uint rows, uint *dealt) {
+    const uint lots = rows / PACK_ROWS + (rows % PACK_ROWS != 0),
+               turn = (team.number + team.count - *dealt % team.count) % team.count;
     pack_part part;
-    const uint local_items = (uint)get_local_size(0), me = (uint)get_local_id(0);
-    part.items = min(local_items, 64u);
-    part.me = me % part.items;
+    *dealt += lots;
 #if CLUMPI_ROW_PER_ITEM
-    const clumpi_range chunk = clumpi_chunk(begin, end);
-    part.begin = chunk.begin;
-    part.end = chunk.end;
+    const uint size = lots / team.count + (lots % team.count != 0);
+    part.begin = min(lots, turn * size);
+    part.end = min(lots, part.begin + size);
     part.step = 1u;
 #else
-    const uint teams = local_items / part.items;
-    part.begin = begin + (uint)get_group_id(0) * teams + me / part.items;
-    part.end = end;
-    part.step = (uint)get_num_groups(0) * teams;
+    part.begin = turn;
+    part.end = lots;
+    part.step = team.count;
 #endif
     return part;
 }
 
-/* ---- Elements ---- */
+/* Objects of a lot that this work-item has. On a CPU it has the first `here` ones; on a GPU bit j of `here` tells of number j. */
+typedef struct pack_lot {
+    uint here;
+    __global uchar *row[PACK_LOT];
+    uint ref[PACK_LOT], number[PACK_LOT]; /* plain; in the class */
+} pack_lot;
 
 #if CLUMPI_ROW_PER_ITEM
-#define PACK_AHEAD 1u
+#define PACK_FOR_EACH(j) for (uint j = 0; j < l->here; j++)
 #else
-#define PACK_AHEAD 4u
+#define PACK_FOR_EACH(j)                                                                          \
+    for (uint j = 0; j < PACK_LOT; j++)                                                            \
+        if (l->here >> j & 1u)
 #endif
 
-/* An object: where its row is, and its number in the class. */
-typedef struct pack_object {
-    __global uchar *row;
-    __global uchar *columns;
-    uint slot, number;
-} pack_object;
+static inline void pack_lot_add(pack_lot *l, uint j, __global uchar *row, uint ref, uint number) {
+#if CLUMPI_ROW_PER_ITEM
+    j = l->here++;
+#else
+    l->here |= 1u << j;
+#endif
+    l->row[j] = row;
+    l->ref[j] = ref;
+    l->number[j] = number;
+}
 
-/* Element e of the object `o` there and there. */
-#define PACK_CELL(type, e) (*(__global type *)(o.row + (field.base + o.slot * field.stride + (e) * field.step)))
-#define PACK_PLACE(type, e)                                                                       \
-    (*(__global type *)(o.columns + (field.at + o.number * (ulong)field.object_bytes + (e) * field.next)))
+/* ---- Elements ---- */
+
+/* Element e of object j of the lot, there and there. */
+#define PACK_CELL(type, j, e) (*(__global type *)(l->row[j] + (field.base + (l->ref[j] & 63u) * field.stride + (e) * field.step)))
+#define PACK_PLACE(type, j, e)                                                                    \
+    (*(__global type *)(columns + (field.at + l->number[j] * (ulong)field.object_bytes + (e) * field.next)))
 
 #define PACK_COPY(type, to, from)                                                                 \
-    for (uint e = 0; e < field.count; e += PACK_AHEAD) {                                                   \
-        type v[PACK_AHEAD];                                                                                 \
-        for (uint k = 0; k < PACK_AHEAD; k++)                                                              \
-            if (e + k < field.count) v[k] = from(type, e + k);                                     \
-        for (uint k = 0; k < PACK_AHEAD; k++)                                                              \
-            if (e + k < field.count) to(type, e + k) = v[k];                                       \
+    for (uint e = 0; e < field.count; e++) {                                                       \
+        type v[PACK_LOT];                                                                          \
+        PACK_FOR_EACH(j) v[j] = from(type, j, e);                                                  \
+        PACK_FOR_EACH(j) to(type, j, e) = v[j];                                                    \
     }
+
+/* Elements that are no references. */
+#define PACK_COPY_FIELD(to, from)                                                                 \
+    if (field.width == 4u) PACK_COPY(uint, to, from)                                               \
+    else if (field.width == 8u) PACK_COPY(ulong, to, from)                                         \
+    else if (field.width == 16u) PACK_COPY(uint4, to, from)                                        \
+    else if (field.width == 2u) PACK_COPY(ushort, to, from)                                        \
+    else PACK_COPY(uchar, to, from)
 
 /* ---- Packing ---- */
 
@@ -151,41 +204,34 @@ static inline uint pack_number(pack_heap *h, uint ref, uint4 record, const clump
     return 0;
 }
 
-/* A few references, whose records are read before the first is looked at. */
-static inline void pack_refs(pack_heap *h, const pack_object o, const clumpi_pack_field field, uint from) {
-    uint v[PACK_AHEAD];
-    uint4 records[PACK_AHEAD];
-    for (uint k = 0; k < PACK_AHEAD; k++) v[k] = from + k < field.count ? PACK_CELL(const uint, from + k) : 0u;
-    if (h->is_checked)
-        for (uint k = 0; k < PACK_AHEAD; k++) v[k] = clumpi_bare(h->home, v[k]);
-    for (uint k = 0; k < PACK_AHEAD; k++) records[k] = h->records[v[k] >> 6 < h->end ? v[k] >> 6 : 0u];
-    for (uint k = 0; k < PACK_AHEAD; k++) v[k] = pack_number(h, v[k], records[k], field);
-    for (uint k = 0; k < PACK_AHEAD; k++)
-        if (from + k < field.count) PACK_PLACE(uint, from + k) = v[k];
+/* Their records are read before the first is looked at. */
+static inline void pack_refs(pack_heap *h, const pack_lot *l, __global uchar *columns, const clumpi_pack_field field) {
+    for (uint e = 0; e < field.count; e++) {
+        uint v[PACK_LOT];
+        uint4 records[PACK_LOT];
+        PACK_FOR_EACH(j) v[j] = PACK_CELL(const uint, j, e);
+        if (h->is_checked) PACK_FOR_EACH(j) v[j] = clumpi_bare(h->home, v[j]);
+        PACK_FOR_EACH(j) records[j] = h->records[v[j] >> 6 < h->end ? v[j] >> 6 : 0u];
+        PACK_FOR_EACH(j) PACK_PLACE(uint, j, e) = pack_number(h, v[j], records[j], field);
+    }
 }
 
-/* The objects of a row that this work-item has. `first`: number of the row's first. */
-#define PACK_FOR_EACH(body)                                                                       \
-    for (uint slot = part.me; slot < 64u; slot += part.items) {                                    \
-        if (!(mask >> slot & 1ul)) continue;                                                       \
-        const pack_object o = {row, columns, slot, first + clumpi_rank_in_row(mask, slot)};        \
-        body                                                                                       \
-    }
+static inline void pack_field(pack_heap *h, const pack_lot *l, __global uchar *columns, const clumpi_pack_field field) {
+    if (field.first) pack_refs(h, l, columns, field);
+    else PACK_COPY_FIELD(PACK_PLACE, PACK_CELL)
+}
 
-static inline void pack_row(pack_heap *h, const pack_part part, __global uchar *row, __global uchar *columns, ulong mask,
-                            uint first, const clumpi_pack_field field) {
-    if (field.first) {
-        PACK_FOR_EACH(for (uint e = 0; e < field.count; e += PACK_AHEAD) pack_refs(h, o, field, e);)
-    } else if (field.width == 4u) {
-        PACK_FOR_EACH(PACK_COPY(uint, PACK_PLACE, PACK_CELL))
-    } else if (field.width == 8u) {
-        PACK_FOR_EACH(PACK_COPY(ulong, PACK_PLACE, PACK_CELL))
-    } else if (field.width == 16u) {
-        PACK_FOR_EACH(PACK_COPY(uint4, PACK_PLACE, PACK_CELL))
-    } else if (field.width == 2u) {
-        PACK_FOR_EACH(PACK_COPY(ushort, PACK_PLACE, PACK_CELL))
-    } else {
-        PACK_FOR_EACH(PACK_COPY(uchar, PACK_PLACE, PACK_CELL))
+/* The chosen objects of rows of a class that has the rows begin .. end-1 of the list. */
+static inline void pack_take(const pack_heap *h, const clumpi_memory memory, __global const uint *rows, const pack_team team,
+                             uint begin, uint end, uint first, pack_lot *l) {
+    l->here = 0;
+    for (uint j = 0; j < PACK_ROWS; j++) {
+        const uint granule = begin + j < end ? rows[begin + j] : 0u; /* which has no objects */
+        const uint4 record = h->records[granule];
+        const ulong mask = (ulong)record.y << 32 | record.x;
+        __global uchar *row = clumpi_granule_at(memory, granule);
+        for (uint slot = team.me; slot < 64u; slot += team.items)
+            if (mask >> slot & 1ul) pack_lot_add(l, j, row, granule << 6 | slot, record.z - first + clumpi_rank_in_row(mask, slot));
     }
 }
 
@@ -203,37 +249,25 @@ __kernel void clumpi_pack_objects(__global uchar *heap, uint header_at, __global
     const clumpi_memory memory = clumpi_memory_of(heap, h.v.header);
     __global const uint *rows = clumpi_words_at(&h.v, h.v.header->at_list_rows);
     __global const uint *begin = clumpi_words_at(&h.v, h.v.header->at_list_begin);
-    __global const clumpi_pack_class *classes = pack_classes(tables);
     __global const clumpi_pack_end *ends = pack_ends(tables, n);
     for (uint i = (uint)get_global_id(0); i < n.ends * CLUMPI_PACK_ALIGN; i += (uint)get_global_size(0))
         if (i % CLUMPI_PACK_ALIGN < ends[i / CLUMPI_PACK_ALIGN].bytes)
             columns[ends[i / CLUMPI_PACK_ALIGN].at + i % CLUMPI_PACK_ALIGN] = 0;
-    const pack_part part = pack_part_of(begin[classes[0].class_id], begin[classes[n.classes - 1u].class_id + 1u]);
-    if (part.begin >= part.end) return;
-    uint k = 0, class_end = begin[classes[0].class_id + 1u];
-    clumpi_pack_class c = classes[0];
-    /* The next row's granule and record are read while this one is copied. */
-    const uint last = part.end - 1u;
-    uint granule = rows[part.begin], next_granule = rows[min(part.begin + part.step, last)];
-    uint4 record = h.records[granule];
-    for (uint r = part.begin; r < part.end; r += part.step) {
-        const uint4 next_record = h.records[next_granule];
-        const uint after_granule = rows[min(r + 2u * part.step, last)];
-        const ulong mask = (ulong)record.y << 32 | record.x;
-        while (r >= class_end && k + 1u < n.classes) { /* bound: a class each time */
-            c = classes[++k];
-            class_end = begin[c.class_id + 1u];
+    const pack_team team = pack_team_of();
+    uint dealt = 0;
+    for (uint k = 0; k < n.classes; k++) {
+        const clumpi_pack_class c = pack_classes(tables)[k];
+        const uint first_row = begin[c.class_id], row_end = begin[c.class_id + 1u];
+        const pack_part part = pack_part_of(team, row_end - first_row, &dealt);
+        for (uint i = part.begin; i < part.end; i += part.step) {
+            pack_lot lot;
+            const pack_lot *l = &lot;
+            pack_take(&h, memory, rows, team, first_row + i * PACK_ROWS, row_end, c.first, &lot);
+            if (!lot.here) continue;
+            for (uint f = c.begin; f < c.end; f++) pack_field(&h, l, columns, pack_fields(tables, n)[f]);
+            if (!refs) continue;
+            PACK_FOR_EACH(j) refs[c.first + lot.number[j]] = h.is_checked ? clumpi_named(h.home, lot.ref[j]) : lot.ref[j];
         }
-        const uint first = record.z - c.first;
-        __global uchar *row = clumpi_granule_at(memory, granule);
-        for (uint f = c.begin; mask && f < c.end; f++)
-            pack_row(&h, part, row, columns, mask, first, pack_fields(tables, n)[f]);
-        if (refs)
-            PACK_FOR_EACH(const uint ref = granule << 6 | slot;
-                          refs[c.first + o.number] = h.is_checked ? clumpi_named(h.home, ref) : ref;)
-        granule = next_granule;
-        next_granule = after_granule;
-        record = next_record;
     }
     if (h.left_out) atomic_add(&pack_head(work)->left_out, h.left_out);
     if (h.dangling) atomic_add(&pack_head(work)->dangling, h.dangling);
@@ -249,15 +283,15 @@ __kernel void clumpi_pack_made(__global uchar *heap, uint header_at, clumpi_pack
     __global const uint *rows = clumpi_words_at(&v, v.header->at_list_rows);
     __global const uint *index = clumpi_words_at(&v, v.header->at_list_index);
     __global const ulong *masks = (__global const ulong *)clumpi_words_at(&v, v.header->at_list_masks);
-    const uint made = min(v.header->new_objects, c.count);
-    const pack_part part = pack_part_of(0, v.header->new_rows);
-    for (uint r = part.begin; r < part.end; r += part.step) {
+    const uint made = min(v.header->new_objects, c.count), new_rows = v.header->new_rows;
+    const pack_team team = pack_team_of();
+    for (uint r = team.number; r < new_rows; r += team.count) {
         const ulong mask = masks[r];
         const uint number = index[r], ref = rows[r] << 6;
-        for (uint slot = part.me; slot < 64u; slot += part.items)
+        for (uint slot = team.me; slot < 64u; slot += team.items)
             if (number >= c.sure && (mask >> slot & 1ul))
                 refs[c.loose + number - c.sure + clumpi_rank_in_row(mask, slot)] = ref | slot;
-        if (part.me != 0) continue;
+        if (team.me != 0) continue;
         /* From slot 0 on without a hole, and no other row has one of these 64 objects. */
         const uint objects = clumpi_popcount64(mask),
                    is_whole = number % 64u == 0 &&
@@ -291,77 +325,76 @@ static inline uint unpack_class_of(const unpack_extract *x, uint number) {
     return k;
 }
 
+/* What tells where the objects of a class are. */
+typedef struct unpack_target {
+    uint first, places, loose; /* numbers of its first object, place, and entry in `refs`, modulo 2^32 as if all had one */
+} unpack_target;
+
+static inline unpack_target unpack_target_of(const clumpi_pack_class c) {
+    unpack_target t;
+    t.first = c.first;
+    t.places = c.places;
+    t.loose = c.loose - c.sure;
+    return t;
+}
+
+static inline uint unpack_find(const unpack_extract *x, const unpack_target t, uint number) {
+    const uint in_class = number - t.first, place = x->places[t.places + in_class / 64u];
+    return place ? place + in_class % 64u : x->refs[t.loose + in_class];
+}
+
 /* A number plus 1 becomes a reference, plain. Those that no object has, or one of another class than the field's, become null. */
-static inline uint unpack_ref(unpack_extract *x, uint word, const clumpi_pack_field field) {
-    if (word == 0) return 0;
+static inline uint unpack_ref(unpack_extract *x, uint word, const clumpi_pack_field field, const unpack_target target) {
     const uint number = word - 1u;
+    if (word == 0) return 0;
     if (number >= x->n.objects) {
         x->no_object++;
         return 0;
     }
-    uint is_member = number >= field.from && number < field.to, k = field.target;
-    if (is_member && k == CLUMPI_PACK_SEVERAL) {
-        k = unpack_class_of(x, number);
-        is_member = x->classes[k].class_id >= field.first && x->classes[k].class_id <= field.last;
-    }
-    if (!is_member) {
+    if (number < field.from || number >= field.to) {
         x->no_member++;
         return 0;
     }
-    __global const clumpi_pack_class *c = x->classes + k;
-    const uint in_class = number - c->first, place = x->places[c->places + in_class / 64u];
-    return place ? place + in_class % 64u : x->refs[c->loose + in_class - c->sure];
+    if (field.target != CLUMPI_PACK_SEVERAL) return unpack_find(x, target, number);
+    const clumpi_pack_class c = x->classes[unpack_class_of(x, number)];
+    if (c.class_id >= field.first && c.class_id <= field.last) return unpack_find(x, unpack_target_of(c), number);
+    x->no_member++;
+    return 0;
 }
 
-/* 64 objects of a class, or what is left of it. */
-typedef struct unpack_unit {
-    uint place;
-    uint number, loose, count; /* of the first one, in the class; its entry in `refs`, without a place; how many */
-} unpack_unit;
-
-static inline pack_object unpack_object(const unpack_extract *x, __global uchar *columns, const unpack_unit unit, uint i) {
-    const uint ref = unit.place ? unit.place + i : x->refs[unit.loose + i];
-    const pack_object o = {clumpi_granule_at(x->memory, ref >> 6), columns, ref & 63u, unit.number + i};
-    return o;
-}
-
-static inline void unpack_refs(unpack_extract *x, const pack_object o, const clumpi_pack_field field, uint from) {
-    uint v[PACK_AHEAD];
-    for (uint k = 0; k < PACK_AHEAD; k++) v[k] = from + k < field.count ? PACK_PLACE(const uint, from + k) : 0u;
-    for (uint k = 0; k < PACK_AHEAD; k++) v[k] = unpack_ref(x, v[k], field);
-    if (x->is_checked)
-        for (uint k = 0; k < PACK_AHEAD; k++) v[k] = clumpi_named(x->home, v[k]);
-    for (uint k = 0; k < PACK_AHEAD; k++)
-        if (from + k < field.count) PACK_CELL(uint, from + k) = v[k];
-}
-
-#define UNPACK_FOR_EACH(body)                                                                     \
-    for (uint i = part.me; i < unit.count; i += part.items) {                                      \
-        const pack_object o = unpack_object(x, columns, unit, i);                                  \
-        body                                                                                       \
+static inline void unpack_refs(unpack_extract *x, const pack_lot *l, __global uchar *columns, const clumpi_pack_field field) {
+    const unpack_target target = unpack_target_of(x->classes[field.target == CLUMPI_PACK_SEVERAL ? 0u : field.target]);
+    for (uint e = 0; e < field.count; e++) {
+        uint v[PACK_LOT];
+        PACK_FOR_EACH(j) v[j] = PACK_PLACE(const uint, j, e);
+        PACK_FOR_EACH(j) v[j] = unpack_ref(x, v[j], field, target);
+        if (x->is_checked) PACK_FOR_EACH(j) v[j] = clumpi_named(x->home, v[j]);
+        PACK_FOR_EACH(j) PACK_CELL(uint, j, e) = v[j];
     }
+}
 
-static inline void unpack_row(unpack_extract *x, const pack_part part, __global uchar *columns, const unpack_unit unit,
-                              const clumpi_pack_field field) {
-    if (field.first) {
-        UNPACK_FOR_EACH(for (uint e = 0; e < field.count; e += PACK_AHEAD) unpack_refs(x, o, field, e);)
-    } else if (field.width == 4u) {
-        UNPACK_FOR_EACH(PACK_COPY(uint, PACK_CELL, PACK_PLACE))
-    } else if (field.width == 8u) {
-        UNPACK_FOR_EACH(PACK_COPY(ulong, PACK_CELL, PACK_PLACE))
-    } else if (field.width == 16u) {
-        UNPACK_FOR_EACH(PACK_COPY(uint4, PACK_CELL, PACK_PLACE))
-    } else if (field.width == 2u) {
-        UNPACK_FOR_EACH(PACK_COPY(ushort, PACK_CELL, PACK_PLACE))
-    } else {
-        UNPACK_FOR_EACH(PACK_COPY(uchar, PACK_CELL, PACK_PLACE))
+static inline void unpack_field(unpack_extract *x, const pack_lot *l, __global uchar *columns, const clumpi_pack_field field) {
+    if (field.first) unpack_refs(x, l, columns, field);
+    else PACK_COPY_FIELD(PACK_CELL, PACK_PLACE)
+}
+
+/* Of a class, 64 objects from number `unit` * 64 on, then the next ones. */
+static inline void unpack_take(const unpack_extract *x, const pack_team team, const clumpi_pack_class c, uint unit, pack_lot *l) {
+    l->here = 0;
+    for (uint j = 0; j < PACK_ROWS; j++) {
+        const uint begin = (unit + j) * 64u, count = begin < c.count ? min(64u, c.count - begin) : 0u,
+                   place = count ? x->places[c.places + unit + j] : 0u;
+        for (uint i = team.me; i < count; i += team.items) {
+            const uint ref = place ? place + i : x->refs[c.loose + begin - c.sure + i];
+            pack_lot_add(l, j, clumpi_granule_at(x->memory, ref >> 6), ref, begin + i);
+        }
     }
 }
 
 /* All fields of all objects. If some could not be made as they should, nothing: the host undoes the others. */
 __kernel void clumpi_unpack_objects(__global uchar *heap, uint header_at, __global const uchar *tables,
                                     clumpi_pack_counts n, __global uchar *work, __global uchar *columns,
-                                    __global const uint *refs, uint places) {
+                                    __global const uint *refs) {
     unpack_extract x;
     const clumpi_view v = clumpi_view_of(heap, header_at);
     x.home = clumpi_home_of(&v);
@@ -373,14 +406,16 @@ __kernel void clumpi_unpack_objects(__global uchar *heap, uint header_at, __glob
     x.is_checked = v.header->at_checked != 0;
     x.no_object = x.no_member = 0;
     if (pack_head(work)->unmade) return;
-    const pack_part part = pack_part_of(0, places);
-    uint k = 0;
-    clumpi_pack_class c = x.classes[0];
-    for (uint p = part.begin; p < part.end; p += part.step) {
-        while (k + 1u < n.classes && p >= x.classes[k + 1u].places) c = x.classes[++k]; /* bound: a class each time */
-        const uint number = (p - c.places) * 64u;
-        const unpack_unit unit = {x.places[p], number, c.loose + number - c.sure, min(64u, c.count - number)};
-        for (uint f = c.begin; f < c.end; f++) unpack_row(&x, part, columns, unit, pack_fields(tables, n)[f]);
+    const pack_team team = pack_team_of();
+    uint dealt = 0;
+    for (uint k = 0; k < n.classes; k++) {
+        const clumpi_pack_class c = x.classes[k];
+        const pack_part part = pack_part_of(team, c.count / 64u + (c.count % 64u != 0), &dealt);
+        for (uint i = part.begin; i < part.end; i += part.step) {
+            pack_lot lot;
+            unpack_take(&x, team, c, i * PACK_ROWS, &lot);
+            for (uint f = c.begin; f < c.end; f++) unpack_field(&x, &lot, columns, pack_fields(tables, n)[f]);
+        }
     }
     if (x.no_object) atomic_add(&pack_head(work)->no_object, x.no_object);
     if (x.no_member) atomic_add(&pack_head(work)->no_member, x.no_member);

@@ -37,7 +37,7 @@ clump_status clumpi_pack_fetch(clumpi_pack *p, clumpi_pack_head *head) {
 static clump_status run(clumpi_pack *p, clumpi_kernel_id id, const clumpi_arg *args,
                         uint32_t arg_count) {
     const clumpi_launch_sizes *sizes = &p->heap->context->sizes;
-    return clumpi_run_on_heap(p->heap, id, sizes->do_all_global, sizes->do_all_local, args,
+    return clumpi_run_on_heap(p->heap, id, sizes->do_all_global, sizes->changing_local, args,
                               arg_count, NULL);
 }
 
@@ -242,6 +242,6 @@ clump_status clumpi_unpack_objects(clumpi_pack *p) {
     const clump_extract *e = p->extract;
     const clumpi_arg args[] = {{sizeof p->tables, &p->tables}, {sizeof p->counts, &p->counts},
                                {sizeof p->work, &p->work},     {sizeof e->buffer, &e->buffer},
-                               {sizeof p->refs, &p->refs},     {sizeof p->places, &p->places}};
-    return run(p, CLUMPI_PACK_KERNEL(unpack_objects), args, 6);
+                               {sizeof p->refs, &p->refs}};
+    return run(p, CLUMPI_PACK_KERNEL(unpack_objects), args, 5);
 }
