@@ -43,10 +43,10 @@ static inline uint choose_is_set(__global const uchar *value, uint bytes) {
     return *(__global const ulong *)value != 0;
 }
 
-/* The row that starts at a granule, if its objects are of the classes first .. last. */
+/* The bits of the row that starts at a granule, if its objects are of the classes first .. last. */
 static inline ulong choose_row(const clumpi_mark *m, uint g, uint first, uint last) {
-    ulong bits = clumpi_row_bits(&m->v, g);
-    uint class_id = bits ? clumpi_mark_class(m, g << 6) : 0u;
+    const ulong bits = clumpi_row_bits(&m->v, g);
+    const uint class_id = clumpi_mark_class(m, g << 6); /* of a free block: none */
     return class_id >= first && class_id <= last ? bits : 0ul;
 }
 
@@ -76,11 +76,17 @@ __kernel void clumpi_choose_where(__global uchar *heap, uint header_at, __global
     const uint me = (uint)get_local_id(0), teams = (uint)get_local_size(0) / 64u, slot = me & 63u,
                rows = teams * CHOOSE_ROWS;
     for (uint at = (uint)get_group_id(0) * rows; at < m.r.end; at += (uint)get_num_groups(0) * rows) {
+        /* What is loaded for all rows is under way together. */
+        ulong row[CHOOSE_ROWS];
         for (uint k = 0; k < CHOOSE_ROWS; k++) {
             const uint g = at + k * teams + me / 64u;
-            const ulong row = g < m.r.end ? choose_row(&m, g, first, last) : 0ul;
-            ((__local uchar *)seen)[k * teams * 64u + me] =
-                (row >> slot & 1ul) && choose_is_set(clumpi_granule_at(m.r.memory, g) + base + slot * stride, bytes);
+            row[k] = choose_row(&m, min(g, m.r.end - 1u), first, last) & (g < m.r.end ? ~0ul : 0ul);
+        }
+        for (uint k = 0; k < CHOOSE_ROWS; k++) {
+            const uint g = at + k * teams + me / 64u;
+            const uint is_set = (row[k] >> slot & 1ul) &&
+                                choose_is_set(clumpi_granule_at(m.r.memory, g) + base + slot * stride, bytes);
+            ((__local uchar *)seen)[k * teams * 64u + me] = is_set;
         }
         barrier(CLK_LOCAL_MEM_FENCE);
         uint set = 0; /* of half a row: four bytes, each 0 or 1, become four bits at a time */

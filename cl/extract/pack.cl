@@ -183,8 +183,8 @@ __kernel void clumpi_pack_rows(__global uchar *heap, uint header_at, __global co
 }
 
 typedef struct pack_heap {
-    clumpi_view v;
-    clumpi_home home;
+    __global uchar *heap;
+    uint header_at;
     __global const uint4 *records;
     uint end; /* granules of the heap */
     uint is_checked;
@@ -198,7 +198,8 @@ static inline uint pack_number(pack_heap *h, uint ref, uint4 record, const clump
     const ulong chosen = (ulong)record.y << 32 | record.x;
     if (is_member && (chosen >> slot & 1ul)) return record.z + clumpi_rank_in_row(chosen, slot) + 1u;
     if (ref == 0) return 0;
-    const uint is_live = is_member ? (uint)(clumpi_row_bits(&h->v, ref >> 6) >> slot) & 1u : 0u;
+    const clumpi_view v = clumpi_view_of(h->heap, h->header_at); /* rarely: it is not to take registers */
+    const uint is_live = is_member ? (uint)(clumpi_row_bits(&v, ref >> 6) >> slot) & 1u : 0u;
     h->left_out += is_live;
     h->dangling += !is_live && (ref >> 6 || ref == CLUMPI_STALE_REF);
     return 0;
@@ -210,7 +211,7 @@ static inline void pack_refs(pack_heap *h, const pack_lot *l, __global uchar *co
         uint v[PACK_LOT];
         uint4 records[PACK_LOT];
         PACK_FOR_EACH(j) v[j] = PACK_CELL(const uint, j, e);
-        if (h->is_checked) PACK_FOR_EACH(j) v[j] = clumpi_bare(h->home, v[j]);
+        if (h->is_checked) PACK_FOR_EACH(j) v[j] = clumpi_bare(clumpi_home_in(h->heap, h->header_at), v[j]);
         PACK_FOR_EACH(j) records[j] = h->records[v[j] >> 6 < h->end ? v[j] >> 6 : 0u];
         PACK_FOR_EACH(j) PACK_PLACE(uint, j, e) = pack_number(h, v[j], records[j], field);
     }
@@ -240,15 +241,16 @@ __kernel void clumpi_pack_objects(__global uchar *heap, uint header_at, __global
                                   clumpi_pack_counts n, __global uchar *work, __global uchar *columns,
                                   __global uint *refs) {
     pack_heap h;
-    h.v = clumpi_view_of(heap, header_at);
-    h.home = clumpi_home_of(&h.v);
+    const clumpi_view v = clumpi_view_of(heap, header_at);
+    h.heap = heap;
+    h.header_at = header_at;
     h.records = pack_records(work);
-    h.end = h.v.header->block_end * h.v.header->block_granules;
-    h.is_checked = h.v.header->at_checked != 0;
+    h.end = v.header->block_end * v.header->block_granules;
+    h.is_checked = v.header->at_checked != 0;
     h.left_out = h.dangling = 0;
-    const clumpi_memory memory = clumpi_memory_of(heap, h.v.header);
-    __global const uint *rows = clumpi_words_at(&h.v, h.v.header->at_list_rows);
-    __global const uint *begin = clumpi_words_at(&h.v, h.v.header->at_list_begin);
+    const clumpi_memory memory = clumpi_memory_of(heap, v.header);
+    __global const uint *rows = clumpi_words_at(&v, v.header->at_list_rows);
+    __global const uint *begin = clumpi_words_at(&v, v.header->at_list_begin);
     __global const clumpi_pack_end *ends = pack_ends(tables, n);
     for (uint i = (uint)get_global_id(0); i < n.ends * CLUMPI_PACK_ALIGN; i += (uint)get_global_size(0))
         if (i % CLUMPI_PACK_ALIGN < ends[i / CLUMPI_PACK_ALIGN].bytes)
@@ -266,7 +268,7 @@ __kernel void clumpi_pack_objects(__global uchar *heap, uint header_at, __global
             if (!lot.here) continue;
             for (uint f = c.begin; f < c.end; f++) pack_field(&h, l, columns, pack_fields(tables, n)[f]);
             if (!refs) continue;
-            PACK_FOR_EACH(j) refs[c.first + lot.number[j]] = h.is_checked ? clumpi_named(h.home, lot.ref[j]) : lot.ref[j];
+            PACK_FOR_EACH(j) refs[c.first + lot.number[j]] = h.is_checked ? clumpi_named(clumpi_home_in(heap, header_at), lot.ref[j]) : lot.ref[j];
         }
     }
     if (h.left_out) atomic_add(&pack_head(work)->left_out, h.left_out);
