@@ -1,8 +1,10 @@
 /* What the host tells the kernels that pack objects into an extract and unpack them: which fields there are, and where the buffer has
  * them. What the kernels leave for the host.
  *
+ *   work    | clumpi_pack_head | packing: two words for each granule; unpacking: a word for each place | tables | references |
  *   tables  | clumpi_pack_class each | clumpi_pack_field each | clumpi_pack_end each |
- *   work    | clumpi_pack_head | packing: a record of 16 bytes for each granule; unpacking: a word for each place |
+ *
+ * It is one buffer, since drivers take tens of microseconds to make one. The references are unpacking's, of objects without a place.
  *
  * Read first: cl/core/layout.h.
  */
@@ -18,7 +20,7 @@ typedef struct clumpi_pack_class {
         end; /* its fields: entries begin .. end-1 of the table of clumpi_pack_field */
     clumpi_u32 class_id; /* in the heap */
     clumpi_u32 places; /* unpacking: entry of its first place; one for each 64 objects */
-    clumpi_u32 sure, loose; /* unpacking: so many of its objects come into whole rows; of those after them, entry of the first in `refs` */
+    clumpi_u32 sure, loose; /* unpacking: so many of its objects come into whole rows; of those after them, entry of the first among the references */
 } clumpi_pack_class;
 
 /* Elements of one field, or of several of equal width and in equal steps, or 16 bytes of each if they are wider: element e of the
@@ -44,10 +46,11 @@ typedef struct clumpi_pack_end {
     clumpi_u32 pad;
 } clumpi_pack_end;
 
-/* How many of each `tables` has. */
+/* What `work` has where. */
 typedef struct clumpi_pack_counts {
-    clumpi_u32 classes, fields, ends;
+    clumpi_u32 classes, fields, ends; /* in the tables */
     clumpi_u32 objects;
+    clumpi_u64 tables_at, refs_at; /* bytes */
 } clumpi_pack_counts;
 
 /* Found by kernels; zeros before. */

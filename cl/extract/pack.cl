@@ -1,10 +1,12 @@
 /* Chosen objects into the columns of an extract, and the objects of an extract into a heap: all fields of all objects in one launch each,
  * references rewritten as they are copied.
  *
- * Packing. The chosen objects of the list of rows are ranked, so a row knows the number of its first one. A *record*
- * tells all of a row that a reference into it asks for, by the granule at which the row starts:
+ * Packing. The chosen objects of the list of rows are ranked, so a row knows the number of its first one. A reference asks for that by
+ * the granule at which the row starts, and most rows are chosen whole, so they are told by one word that a cache has soon:
  *
- *   record │ chosen objects: 64 bits │ number of the first of them │ class │      0 where no row with objects starts
+ *   word  │ number of the first + 1, if all 64 objects are chosen │ PACK_PARTLY: see `firsts` and the bits of the chosen │ 0: no row starts here
+ *
+ * A class is a range of numbers, so the number tells whether the reference is to an object of the field's class.
  *
  * Unpacking. Do-news have made the objects. Most rows were filled from the first slot to
  * the last, with objects of consecutive numbers. So each 64 objects of a class, counted from its first one, have a *place*: the
@@ -12,36 +14,44 @@
  * objects that come into free blocks it has none, unless the caller wants all of them.
  *
  * Work-items take objects in *lots*, all of one class, and copy a field of all objects of a lot before the next field. On a GPU 64
- * work-items are a team and take four rows at a time, or four times 64 objects: a slot of each row is a work-item's. What is read of
- * the four is read before the first is written, since a load that waited for a store before it would leave the memory idle; and there are
- * four loads for each look at the tables. On a CPU a work-item takes a row alone.
+ * work-items are a team and take two rows at a time, or twice 64 objects: a slot of each row is a work-item's. What is read of
+ * both is read before the first is written, since a load that waited for a store before it would leave the memory idle. With four rows a
+ * work-item needs so many registers that fewer of them fit. On a CPU a work-item takes a row alone.
  *
  * Only numbers and tables tell where anything goes, so no work-item waits for another. Read first: cl/extract/layout.h,
  * cl/heap/fields.cl.
  */
+#include "cl/core/alloc.clh"
 #include "cl/core/poison.clh"
 #include "cl/core/scan.clh"
 #include "cl/extract/layout.h"
 
 /* ---- Tables ---- */
 
-static inline __global const clumpi_pack_class *pack_classes(__global const uchar *tables) {
-    return (__global const clumpi_pack_class *)tables;
+static inline __global const clumpi_pack_class *pack_classes(__global const uchar *work, clumpi_pack_counts n) {
+    return (__global const clumpi_pack_class *)(work + n.tables_at);
 }
 
-static inline __global const clumpi_pack_field *pack_fields(__global const uchar *tables, clumpi_pack_counts n) {
-    return (__global const clumpi_pack_field *)(pack_classes(tables) + n.classes);
+static inline __global const clumpi_pack_field *pack_fields(__global const uchar *work, clumpi_pack_counts n) {
+    return (__global const clumpi_pack_field *)(pack_classes(work, n) + n.classes);
 }
 
-static inline __global const clumpi_pack_end *pack_ends(__global const uchar *tables, clumpi_pack_counts n) {
-    return (__global const clumpi_pack_end *)(pack_fields(tables, n) + n.fields);
+static inline __global const clumpi_pack_end *pack_ends(__global const uchar *work, clumpi_pack_counts n) {
+    return (__global const clumpi_pack_end *)(pack_fields(work, n) + n.fields);
 }
 
 static inline __global clumpi_pack_head *pack_head(__global uchar *work) { return (__global clumpi_pack_head *)work; }
 
-static inline __global uint4 *pack_records(__global uchar *work) { return (__global uint4 *)(pack_head(work) + 1); }
+#define PACK_PARTLY 0xffffffffu
+static inline __global uint *pack_words(__global uchar *work) { return (__global uint *)(pack_head(work) + 1); }
+
+static inline __global uint *pack_firsts(__global uchar *work, uint granules) { return pack_words(work) + granules; }
 
 static inline __global uint *pack_places(__global uchar *work) { return (__global uint *)(pack_head(work) + 1); }
+
+static inline __global uint *pack_loose(__global uchar *work, clumpi_pack_counts n) {
+    return (__global uint *)(work + n.refs_at);
+}
 
 /* ---- Lots ---- */
 
@@ -151,23 +161,28 @@ static inline void pack_lot_add(pack_lot *l, uint j, __global uchar *row, uint r
 
 /* ---- Packing ---- */
 
-/* Numbers of classes, and records, of the list as it is ranked; how many objects were chosen, which the list should have.
+static inline ulong pack_chosen(__global const uint *chosen, ulong at, uint granule) {
+    at += 2ul * granule;
+    return (ulong)chosen[at + 1ul] << 32 | chosen[at];
+}
+
+/* Numbers of classes, and words and firsts, of the list as it is ranked; how many objects were chosen, which the list should have.
  * chosen: a word of 64 bits for each granule, from chosen[at] on, in halves. */
 __kernel void clumpi_pack_rows(__global uchar *heap, uint header_at, __global const uint *chosen, ulong at,
                                __global uchar *work) {
     __local uint sum;
     clumpi_view v = clumpi_view_of(heap, header_at);
-    const uint classes = v.header->class_count, granules = v.header->block_granules, end = v.header->block_end * granules;
+    const uint classes = v.header->class_count, end = v.header->block_end * v.header->block_granules;
     clumpi_range list = clumpi_list_range(&v, 1u, classes);
     __global const uint *rows = clumpi_words_at(&v, v.header->at_list_rows);
     __global const uint *index = clumpi_words_at(&v, v.header->at_list_index);
-    __global const ulong *masks = (__global const ulong *)clumpi_words_at(&v, v.header->at_list_masks);
+    __global uint *words = pack_words(work), *firsts = pack_firsts(work, end);
     if (get_local_id(0) == 0) sum = 0;
     CLUMPI_BARRIER(CLK_LOCAL_MEM_FENCE);
     for (uint r = list.begin + (uint)get_global_id(0); r < list.end; r += (uint)get_global_size(0)) {
-        const uint g = rows[r], low = (uint)masks[r] & chosen[at + 2ul * g],
-                   high = (uint)(masks[r] >> 32) & chosen[at + 2ul * g + 1ul];
-        pack_records(work)[g] = (uint4)(low, high, index[r], clumpi_class_of_state(v.states[g / granules]));
+        const uint g = rows[r], first = index[r];
+        firsts[g] = first;
+        words[g] = pack_chosen(chosen, at, g) == ~0ul ? first + 1u : PACK_PARTLY;
     }
     uint mine = 0;
     for (uint g = (uint)get_global_id(0); g < end; g += (uint)get_global_size(0))
@@ -185,35 +200,48 @@ __kernel void clumpi_pack_rows(__global uchar *heap, uint header_at, __global co
 typedef struct pack_heap {
     __global uchar *heap;
     uint header_at;
-    __global const uint4 *records;
+    __global const uint *words, *chosen; /* these from `at` on */
+    ulong at;
     uint end; /* granules of the heap */
     uint is_checked;
     uint left_out, dangling; /* seen by this work-item */
 } pack_heap;
 
-/* The number of the object plus 1. `record`: of the granule of the reference. What names the null row is none: what a field had that was
- * never written, in a checked heap. */
-static inline uint pack_number(pack_heap *h, uint ref, uint4 record, const clumpi_pack_field field) {
-    const uint slot = ref & 63u, is_member = record.w >= field.first && record.w <= field.last;
-    const ulong chosen = (ulong)record.y << 32 | record.x;
-    if (is_member && (chosen >> slot & 1ul)) return record.z + clumpi_rank_in_row(chosen, slot) + 1u;
-    if (ref == 0) return 0;
-    const clumpi_view v = clumpi_view_of(h->heap, h->header_at); /* rarely: it is not to take registers */
-    const uint is_live = is_member ? (uint)(clumpi_row_bits(&v, ref >> 6) >> slot) & 1u : 0u;
+/* A reference without a number. It is left out if it names a live object of the field's class. One to the null row is none: what a
+ * field had that was never written, in a checked heap. */
+static inline void pack_count(pack_heap *h, uint ref, const clumpi_pack_field field) {
+    if (ref == 0) return;
+    /* All of this again, since it is seldom needed and would take registers. */
+    const clumpi_view v = clumpi_view_of(h->heap, h->header_at);
+    const uint granule = ref >> 6, is_row = clumpi_place_fits(clumpi_place_of(clumpi_home_of(&v), granule), field.first, field.last),
+               is_live = is_row && (clumpi_row_bits(&v, granule) >> (ref & 63u) & 1ul);
     h->left_out += is_live;
-    h->dangling += !is_live && (ref >> 6 || ref == CLUMPI_STALE_REF);
+    h->dangling += !is_live && (granule || ref == CLUMPI_STALE_REF);
+}
+
+/* The number of the object plus 1, or 0. `word`: of the granule of the reference. */
+static inline uint pack_number(pack_heap *h, uint ref, uint word, const clumpi_pack_field field) {
+    const uint slot = ref & 63u;
+    uint number = word - 1u + slot, has_number = word != 0;
+    if (word == PACK_PARTLY) {
+        const ulong chosen = pack_chosen(h->chosen, h->at, ref >> 6);
+        has_number = (uint)(chosen >> slot) & 1u;
+        number = h->words[h->end + (ref >> 6)] + clumpi_rank_in_row(chosen, slot); /* from pack_firsts() */
+    }
+    if (has_number && number >= field.from && number < field.to) return number + 1u;
+    pack_count(h, ref, field);
     return 0;
 }
 
-/* Their records are read before the first is looked at. */
+/* Their words are read before the first is looked at. */
 static inline void pack_refs(pack_heap *h, const pack_lot *l, __global uchar *columns, const clumpi_pack_field field) {
     for (uint e = 0; e < field.count; e++) {
         uint v[PACK_LOT];
-        uint4 records[PACK_LOT];
+        uint words[PACK_LOT];
         PACK_FOR_EACH(j) v[j] = PACK_CELL(const uint, j, e);
         if (h->is_checked) PACK_FOR_EACH(j) v[j] = clumpi_bare(clumpi_home_in(h->heap, h->header_at), v[j]);
-        PACK_FOR_EACH(j) records[j] = h->records[v[j] >> 6 < h->end ? v[j] >> 6 : 0u];
-        PACK_FOR_EACH(j) PACK_PLACE(uint, j, e) = pack_number(h, v[j], records[j], field);
+        PACK_FOR_EACH(j) words[j] = h->words[v[j] >> 6 < h->end ? v[j] >> 6 : 0u]; /* granule 0 has none */
+        PACK_FOR_EACH(j) PACK_PLACE(uint, j, e) = pack_number(h, v[j], words[j], field);
     }
 }
 
@@ -222,51 +250,53 @@ static inline void pack_field(pack_heap *h, const pack_lot *l, __global uchar *c
     else PACK_COPY_FIELD(PACK_PLACE, PACK_CELL)
 }
 
-/* The chosen objects of rows of a class that has the rows begin .. end-1 of the list. */
-static inline void pack_take(const pack_heap *h, const clumpi_memory memory, __global const uint *rows, const pack_team team,
-                             uint begin, uint end, uint first, pack_lot *l) {
+/* The chosen objects of rows of the list, of a class whose last row is before `end`. */
+static inline void pack_take(const pack_heap *h, const clumpi_memory memory, __global const uint *rows, __global const uint *index,
+                             const pack_team team, uint begin, uint end, uint first, pack_lot *l) {
     l->here = 0;
     for (uint j = 0; j < PACK_ROWS; j++) {
-        const uint granule = begin + j < end ? rows[begin + j] : 0u; /* which has no objects */
-        const uint4 record = h->records[granule];
-        const ulong mask = (ulong)record.y << 32 | record.x;
+        const uint r = min(begin + j, end - 1u), granule = rows[r], number = index[r] - first;
+        const ulong mask = begin + j < end ? pack_chosen(h->chosen, h->at, granule) : 0ul;
         __global uchar *row = clumpi_granule_at(memory, granule);
         for (uint slot = team.me; slot < 64u; slot += team.items)
-            if (mask >> slot & 1ul) pack_lot_add(l, j, row, granule << 6 | slot, record.z - first + clumpi_rank_in_row(mask, slot));
+            if (mask >> slot & 1ul) pack_lot_add(l, j, row, granule << 6 | slot, number + clumpi_rank_in_row(mask, slot));
     }
 }
 
 /* All fields of all chosen objects, and their references into `refs`, unless that is null. */
-__kernel void clumpi_pack_objects(__global uchar *heap, uint header_at, __global const uchar *tables,
+__kernel void clumpi_pack_objects(__global uchar *heap, uint header_at, __global const uint *chosen, ulong at,
                                   clumpi_pack_counts n, __global uchar *work, __global uchar *columns,
                                   __global uint *refs) {
     pack_heap h;
     const clumpi_view v = clumpi_view_of(heap, header_at);
     h.heap = heap;
     h.header_at = header_at;
-    h.records = pack_records(work);
+    h.words = pack_words(work);
+    h.chosen = chosen;
+    h.at = at;
     h.end = v.header->block_end * v.header->block_granules;
     h.is_checked = v.header->at_checked != 0;
     h.left_out = h.dangling = 0;
     const clumpi_memory memory = clumpi_memory_of(heap, v.header);
     __global const uint *rows = clumpi_words_at(&v, v.header->at_list_rows);
+    __global const uint *index = clumpi_words_at(&v, v.header->at_list_index);
     __global const uint *begin = clumpi_words_at(&v, v.header->at_list_begin);
-    __global const clumpi_pack_end *ends = pack_ends(tables, n);
+    __global const clumpi_pack_end *ends = pack_ends(work, n);
     for (uint i = (uint)get_global_id(0); i < n.ends * CLUMPI_PACK_ALIGN; i += (uint)get_global_size(0))
         if (i % CLUMPI_PACK_ALIGN < ends[i / CLUMPI_PACK_ALIGN].bytes)
             columns[ends[i / CLUMPI_PACK_ALIGN].at + i % CLUMPI_PACK_ALIGN] = 0;
     const pack_team team = pack_team_of();
     uint dealt = 0;
     for (uint k = 0; k < n.classes; k++) {
-        const clumpi_pack_class c = pack_classes(tables)[k];
+        const clumpi_pack_class c = pack_classes(work, n)[k];
         const uint first_row = begin[c.class_id], row_end = begin[c.class_id + 1u];
         const pack_part part = pack_part_of(team, row_end - first_row, &dealt);
         for (uint i = part.begin; i < part.end; i += part.step) {
             pack_lot lot;
             const pack_lot *l = &lot;
-            pack_take(&h, memory, rows, team, first_row + i * PACK_ROWS, row_end, c.first, &lot);
+            pack_take(&h, memory, rows, index, team, first_row + i * PACK_ROWS, row_end, c.first, &lot);
             if (!lot.here) continue;
-            for (uint f = c.begin; f < c.end; f++) pack_field(&h, l, columns, pack_fields(tables, n)[f]);
+            for (uint f = c.begin; f < c.end; f++) pack_field(&h, l, columns, pack_fields(work, n)[f]);
             if (!refs) continue;
             PACK_FOR_EACH(j) refs[c.first + lot.number[j]] = h.is_checked ? clumpi_named(clumpi_home_in(heap, header_at), lot.ref[j]) : lot.ref[j];
         }
@@ -277,14 +307,15 @@ __kernel void clumpi_pack_objects(__global uchar *heap, uint header_at, __global
 
 /* ---- Unpacking ---- */
 
-/* After a do-new of the objects of class `c`: their references and places. What was not made has reference 0, and is counted.
+/* After a do-new of the objects of class `c`: their places, and the references of those beyond the sure ones. What was not made has reference 0, and is counted.
  * chosen: null, or gets their bits, two words for each granule from chosen[at] on. */
-__kernel void clumpi_pack_made(__global uchar *heap, uint header_at, clumpi_pack_class c, __global uint *refs,
+__kernel void clumpi_pack_made(__global uchar *heap, uint header_at, clumpi_pack_class c, clumpi_pack_counts n,
                                __global uchar *work, __global uint *chosen, ulong at) {
     clumpi_view v = clumpi_view_of(heap, header_at);
     __global const uint *rows = clumpi_words_at(&v, v.header->at_list_rows);
     __global const uint *index = clumpi_words_at(&v, v.header->at_list_index);
     __global const ulong *masks = (__global const ulong *)clumpi_words_at(&v, v.header->at_list_masks);
+    __global uint *refs = pack_loose(work, n);
     const uint made = min(v.header->new_objects, c.count), new_rows = v.header->new_rows;
     const pack_team team = pack_team_of();
     for (uint r = team.number; r < new_rows; r += team.count) {
@@ -394,16 +425,15 @@ static inline void unpack_take(const unpack_extract *x, const pack_team team, co
 }
 
 /* All fields of all objects. If some could not be made as they should, nothing: the host undoes the others. */
-__kernel void clumpi_unpack_objects(__global uchar *heap, uint header_at, __global const uchar *tables,
-                                    clumpi_pack_counts n, __global uchar *work, __global uchar *columns,
-                                    __global const uint *refs) {
+__kernel void clumpi_unpack_objects(__global uchar *heap, uint header_at, clumpi_pack_counts n, __global uchar *work,
+                                    __global uchar *columns) {
     unpack_extract x;
     const clumpi_view v = clumpi_view_of(heap, header_at);
     x.home = clumpi_home_of(&v);
     x.memory = clumpi_memory_of(heap, v.header);
-    x.refs = refs;
+    x.refs = pack_loose(work, n);
     x.places = pack_places(work);
-    x.classes = pack_classes(tables);
+    x.classes = pack_classes(work, n);
     x.n = n;
     x.is_checked = v.header->at_checked != 0;
     x.no_object = x.no_member = 0;
@@ -416,7 +446,7 @@ __kernel void clumpi_unpack_objects(__global uchar *heap, uint header_at, __glob
         for (uint i = part.begin; i < part.end; i += part.step) {
             pack_lot lot;
             unpack_take(&x, team, c, i * PACK_ROWS, &lot);
-            for (uint f = c.begin; f < c.end; f++) unpack_field(&x, &lot, columns, pack_fields(tables, n)[f]);
+            for (uint f = c.begin; f < c.end; f++) unpack_field(&x, &lot, columns, pack_fields(work, n)[f]);
         }
     }
     if (x.no_object) atomic_add(&pack_head(work)->no_object, x.no_object);

@@ -75,23 +75,24 @@ typedef struct clumpi_pack {
     const uint32_t *sure;     /* likewise: objects that come into whole rows of free blocks */
     clumpi_pack_counts counts;
     clumpi_u32 places, loose; /* of all classes; objects beyond the sure ones */
-    cl_mem tables, work;      /* cl/extract/layout.h */
-    cl_mem refs;              /* unpacking: of the objects beyond the sure ones, plain */
+    cl_mem work;      /* cl/extract/layout.h; its references, from counts.refs_at on, are plain */
+    void *tables;     /* what it has of them, on the host */
+    cl_event written; /* they are on their way; NULL: they are not */
     clumpi_pack_class made[CLUMP_CLASSES_MAX + 1]; /* likewise, by class id of the extract */
 } clumpi_pack;
-/* DESTRUCTOR. Of one that is all zero, too. */
+/* DESTRUCTOR. Of one that is all zero, too. Waits until the tables are written. */
 void clumpi_pack_close(clumpi_pack *p);
 /* What kernels have found. Blocks. */
 clump_status clumpi_pack_fetch(clumpi_pack *p, clumpi_pack_head *head);
 
 /* Number the chosen objects (collect/collect.h): head->numbers. `extract` is not needed yet. Blocks. */
 clump_status clumpi_pack_rank(clumpi_pack *p, cl_mem chosen, clumpi_pack_head *head);
-/* Write the tables: `extract` is there. Blocks. */
+/* Write the tables: `extract` is there. Does not block. */
 clump_status clumpi_pack_open(clumpi_pack *p);
-/* Fill the buffer of the extract, and its references if it is to have them, of the objects that are ranked. Does not block. */
-clump_status clumpi_pack_objects(clumpi_pack *p);
+/* Fill the buffer of the extract, and its references if it is to have them, of the objects that are ranked, and chosen. Does not block. */
+clump_status clumpi_pack_objects(clumpi_pack *p, cl_mem chosen);
 
-/* Tables and memory for objects that are to be made of an extract. Blocks. */
+/* Tables and memory for objects that are to be made of an extract. Does not block. */
 clump_status clumpi_unpack_open(clumpi_pack *p);
 /* After a do-new of the objects of class `id` of the extract: where they are; null for those that it did not make. chosen: NULL, or gets
  * their bits. May be done again. Does not block. */

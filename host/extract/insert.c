@@ -23,7 +23,7 @@ typedef struct inserting {
         [CLUMP_CLASSES_MAX +
          1]; /* likewise: objects that these take, of which no reference is kept; 0 if there is no
                                              `chosen` */
-    cl_mem chosen;    /* bits of the new objects; NULL: pack.refs has all of them */
+    cl_mem chosen;    /* bits of the new objects; NULL: pack.work has references of all of them */
     uint64_t made;    /* objects that were made, null for those that could not be */
     uint32_t pending; /* class id of the extract that a do-new has made more of; 0: none */
     clumpi_pack pack;
@@ -243,7 +243,9 @@ static void undo(inserting *in) {
     int is_freed;
     clump_status status = in->pending ? list_new(in, in->pending) : CLUMP_OK;
     if (!status && in->chosen) (void)clumpi_chosen_free(heap, in->chosen, &is_freed);
-    if (!status && !in->chosen) (void)clumpi_free_refs(heap, in->pack.refs, 0, in->made);
+    if (!status && !in->chosen)
+        (void)clumpi_free_refs(heap, in->pack.work, in->pack.counts.refs_at / sizeof(clump_ref),
+                               in->made);
     c->error = error;
 }
 
@@ -275,10 +277,12 @@ static clump_status give_refs(inserting *in) {
     const clump_insert_desc *d = in->desc;
     const uint64_t objects = in->extract->objects[0], bytes = objects * sizeof(clump_ref);
     if (!d->refs && !d->ref_buffer) return CLUMP_OK;
-    clump_status status = clumpi_checking_name(heap, in->pack.refs, 0, objects);
-    if (!status && d->refs) status = clumpi_read(c, in->pack.refs, 0, bytes, d->refs);
+    const uint64_t at = in->pack.counts.refs_at;
+    clump_status status =
+        clumpi_checking_name(heap, in->pack.work, at / sizeof(clump_ref), objects);
+    if (!status && d->refs) status = clumpi_read(c, in->pack.work, at, bytes, d->refs);
     if (!status && d->ref_buffer)
-        status = clumpi_copy(c, in->pack.refs, 0, d->ref_buffer, d->ref_buffer_at, bytes);
+        status = clumpi_copy(c, in->pack.work, at, d->ref_buffer, d->ref_buffer_at, bytes);
     return status || !d->ref_buffer ? status : clumpi_finish(c);
 }
 

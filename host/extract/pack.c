@@ -7,41 +7,78 @@
 #include "extract/extract.h"
 
 static const char *const kernel_files[] = {
-    "cl/core/layout.h",   "cl/core/prelude.clh", "cl/core/bitmap.clh",  "cl/core/segments.clh",
-    "cl/core/poison.clh", "cl/core/scan.clh",    "cl/extract/layout.h", "cl/extract/pack.cl"};
+    "cl/core/layout.h",  "cl/core/prelude.clh", "cl/core/bitmap.clh", "cl/core/segments.clh",
+    "cl/core/block.clh", "cl/core/reserve.clh", "cl/core/alloc.clh",  "cl/core/poison.clh",
+    "cl/core/scan.clh",  "cl/extract/layout.h", "cl/extract/pack.cl"};
 static const char *const kernel_names[] = {CLUMPI_PACK_KERNELS(CLUMPI_KERNEL_NAME)};
 const clumpi_library clumpi_pack_library = CLUMPI_LIBRARY(NULL, NULL);
 
+#define WORK_ALIGN 64u
 #define WIDTH_MAX 16u /* bytes of an element; wider ones are split */
+
+static uint64_t align(uint64_t bytes) {
+    return (bytes + WORK_ALIGN - 1) / WORK_ALIGN * WORK_ALIGN;
+}
 
 void clumpi_pack_close(clumpi_pack *p) {
     if (!p->heap) return;
     clump_context *c = p->heap->context;
-    clumpi_buffer_release(c, &p->refs);
+    const clump_error error = c->error; /* keep the cause */
+    (void)clumpi_transfer_wait(c, &p->written);
+    c->error = error;
     clumpi_buffer_release(c, &p->work);
-    clumpi_buffer_release(c, &p->tables);
+    clumpi_free(&c->allocator, p->tables);
+    p->tables = NULL;
     p->heap = NULL;
 }
 
-static clump_status open_work(clumpi_pack *p, uint64_t bytes) {
+/* With a word, or two, for each granule or place, which are zeros, then `more` bytes, then tables, then so many references. */
+static clump_status open_work(clumpi_pack *p, uint64_t zeros, uint64_t more, uint64_t table_bytes,
+                              uint64_t refs) {
     clump_context *c = p->heap->context;
-    const uint64_t all = sizeof(clumpi_pack_head) + bytes;
-    clump_status status = clumpi_buffer_create(c, all, "numbers of objects", &p->work);
-    return status ? status : clumpi_clear(c, p->work, 0, all);
+    const uint64_t head = sizeof(clumpi_pack_head);
+    p->counts.tables_at = align(head + zeros + more);
+    p->counts.refs_at = align(p->counts.tables_at + table_bytes);
+    clump_status status = clumpi_buffer_create(c, p->counts.refs_at + refs * sizeof(clump_ref),
+                                               "numbers of objects", &p->work);
+    return status ? status : clumpi_clear(c, p->work, 0, head + zeros);
 }
 
 clump_status clumpi_pack_fetch(clumpi_pack *p, clumpi_pack_head *head) {
-    return clumpi_read(p->heap->context, p->work, 0, sizeof *head, head);
+    clump_status status = clumpi_read(p->heap->context, p->work, 0, sizeof *head, head);
+    return status ? status : clumpi_transfer_wait(p->heap->context, &p->written);
 }
 
 static clump_status run(clumpi_pack *p, clumpi_kernel_id id, const clumpi_arg *args,
                         uint32_t arg_count) {
     const clumpi_launch_sizes *sizes = &p->heap->context->sizes;
-    return clumpi_run_on_heap(p->heap, id, sizes->do_all_global, sizes->changing_local, args,
+    return clumpi_run_on_heap(p->heap, id, sizes->do_all_global, sizes->do_all_local, args,
                               arg_count, NULL);
 }
 
 /* ---- Numbers --------------------------------------------------------------------------------- */
+
+static uint32_t parts_of(const clump_field_info *f) {
+    return f->element_bytes > WIDTH_MAX ? f->element_bytes / WIDTH_MAX : 1;
+}
+
+/* As long as nobody knows which classes have objects. */
+static uint64_t table_bytes_most(const clump_schema *schema) {
+    uint64_t bytes = 0;
+    clump_class_info c;
+    clump_field_info f;
+    for (uint32_t id = 1; id <= clump_schema_get_class_count(schema); id++) {
+        bytes += sizeof(clumpi_pack_class);
+        for (uint32_t at = id; at; at = c.base) {
+            clump_schema_get_class(schema, at, &c);
+            for (uint32_t i = 0; i < c.field_count; i++) {
+                clump_schema_get_field(schema, at, i, &f);
+                bytes += parts_of(&f) * sizeof(clumpi_pack_field) + sizeof(clumpi_pack_end);
+            }
+        }
+    }
+    return bytes;
+}
 
 clump_status clumpi_pack_rank(clumpi_pack *p, cl_mem chosen, clumpi_pack_head *head) {
     clump_heap *heap = p->heap;
@@ -49,7 +86,8 @@ clump_status clumpi_pack_rank(clumpi_pack *p, cl_mem chosen, clumpi_pack_head *h
     const clumpi_u64 chosen_at = clumpi_marks_white_at() / sizeof(clumpi_u32);
     const clumpi_arg args[] = {
         {sizeof chosen, &chosen}, {sizeof chosen_at, &chosen_at}, {sizeof p->work, &p->work}};
-    clump_status status = open_work(p, (uint64_t)h->block_end * h->block_granules * 16);
+    const uint64_t words = (uint64_t)h->block_end * h->block_granules * sizeof(clumpi_u32);
+    clump_status status = open_work(p, words, words, table_bytes_most(heap->schema), 0);
     if (!status) status = clumpi_list_update(heap, 0, NULL, NULL);
     if (!status) status = clumpi_rank_enqueue(heap, 1, h->class_count, chosen, chosen_at);
     if (!status) status = run(p, CLUMPI_PACK_KERNEL(pack_rows), args, 3);
@@ -74,16 +112,13 @@ typedef struct tables {
     uint32_t field_count, end_count; /* so far; p->counts has room for them */
 } tables;
 
-static uint32_t parts_of(const clump_field_info *f) {
-    return f->element_bytes > WIDTH_MAX ? f->element_bytes / WIDTH_MAX : 1;
-}
-
-/* Room for all. */
+/* What the tables have, and the memory for objects that are to be made. */
 static void count(clumpi_pack *p) {
     const clump_extract *e = p->extract;
     for (uint32_t id = 1; id <= clump_schema_get_class_count(e->schema); id++) {
         p->counts.classes += e->objects[id] != 0;
         p->places += (uint32_t)((e->objects[id] + CLUMPI_ROW_SLOTS - 1) / CLUMPI_ROW_SLOTS);
+        p->loose += (uint32_t)e->objects[id] - (p->sure ? p->sure[id] : 0);
     }
     for (clumpi_column_walk w = {.owner = 0}; clumpi_next_column(e, &w); p->counts.ends++)
         p->counts.fields += parts_of(&w.field);
@@ -104,7 +139,6 @@ static void append_class(tables *t, uint32_t id, uint32_t number) {
         k->places = before->places + (before->count + CLUMPI_ROW_SLOTS - 1) / CLUMPI_ROW_SLOTS;
         k->loose = before->loose + before->count - before->sure;
     }
-    t->p->loose += k->count - k->sure;
     if (t->p->sure) t->p->made[id] = *k;
 }
 
@@ -185,53 +219,55 @@ static void fill(tables *t) {
     }
 }
 
-clump_status clumpi_pack_open(clumpi_pack *p) {
+static uint64_t table_bytes(const clumpi_pack *p) {
+    return p->counts.classes * sizeof(clumpi_pack_class) +
+           p->counts.fields * sizeof(clumpi_pack_field) + p->counts.ends * sizeof(clumpi_pack_end);
+}
+
+/* p->tables stays until the device has it. */
+static clump_status write_tables(clumpi_pack *p) {
     clump_context *c = p->heap->context;
-    count(p);
+    const uint64_t bytes = table_bytes(p);
     if (!p->counts.classes) return CLUMP_OK;
-    const uint64_t classes_bytes = p->counts.classes * sizeof(clumpi_pack_class),
-                   fields_bytes = p->counts.fields * sizeof(clumpi_pack_field),
-                   bytes = classes_bytes + fields_bytes + p->counts.ends * sizeof(clumpi_pack_end);
-    uint8_t *data = clumpi_alloc(&c->allocator, bytes);
-    if (!data) return clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for an extract");
-    memset(data, 0, bytes);
-    tables t = {.p = p,
-                .classes = (clumpi_pack_class *)data,
-                .fields = (clumpi_pack_field *)(data + classes_bytes),
-                .ends = (clumpi_pack_end *)(data + classes_bytes + fields_bytes)};
+    p->tables = clumpi_alloc(&c->allocator, bytes);
+    if (!p->tables)
+        return clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for an extract");
+    memset(p->tables, 0, bytes);
+    tables t = {.p = p, .classes = p->tables};
+    t.fields = (clumpi_pack_field *)(void *)(t.classes + p->counts.classes);
+    t.ends = (clumpi_pack_end *)(void *)(t.fields + p->counts.fields);
     fill(&t);
-    clump_status status = clumpi_buffer_create(c, bytes, "a table of fields", &p->tables);
-    if (!status) status = clumpi_write(c, p->tables, 0, bytes, data);
-    clumpi_free(&c->allocator, data);
-    return status;
+    return clumpi_write_start(c, p->work, p->counts.tables_at, bytes, p->tables, &p->written);
+}
+
+clump_status clumpi_pack_open(clumpi_pack *p) {
+    count(p);
+    return write_tables(p);
 }
 
 /* ---- Objects --------------------------------------------------------------------------------- */
 
-clump_status clumpi_pack_objects(clumpi_pack *p) {
+clump_status clumpi_pack_objects(clumpi_pack *p, cl_mem chosen) {
     const clump_extract *e = p->extract;
-    const clumpi_arg args[] = {{sizeof p->tables, &p->tables},
-                               {sizeof p->counts, &p->counts},
-                               {sizeof p->work, &p->work},
-                               {sizeof e->buffer, &e->buffer},
-                               {sizeof e->refs, &e->refs}};
+    const clumpi_u64 chosen_at = clumpi_marks_white_at() / sizeof(clumpi_u32);
+    const clumpi_arg args[] = {{sizeof chosen, &chosen},       {sizeof chosen_at, &chosen_at},
+                               {sizeof p->counts, &p->counts}, {sizeof p->work, &p->work},
+                               {sizeof e->buffer, &e->buffer}, {sizeof e->refs, &e->refs}};
     if (!e->buffer && !e->refs) return CLUMP_OK;
-    return run(p, CLUMPI_PACK_KERNEL(pack_objects), args, 5);
+    return run(p, CLUMPI_PACK_KERNEL(pack_objects), args, 6);
 }
 
 clump_status clumpi_unpack_open(clumpi_pack *p) {
-    clump_context *c = p->heap->context;
-    clump_status status = clumpi_pack_open(p);
-    if (!status) status = open_work(p, (uint64_t)p->places * sizeof(clumpi_u32));
-    return status ? status
-                  : clumpi_buffer_create(c, ((uint64_t)p->loose + 1) * sizeof(clump_ref),
-                                         "references", &p->refs);
+    count(p);
+    clump_status status =
+        open_work(p, (uint64_t)p->places * sizeof(clumpi_u32), 0, table_bytes(p), p->loose);
+    return status ? status : write_tables(p);
 }
 
 clump_status clumpi_unpack_made(clumpi_pack *p, uint32_t id, cl_mem chosen) {
     const clumpi_u64 chosen_at = clumpi_marks_white_at() / sizeof(clumpi_u32);
     const clumpi_arg args[] = {{sizeof p->made[id], &p->made[id]},
-                               {sizeof p->refs, &p->refs},
+                               {sizeof p->counts, &p->counts},
                                {sizeof p->work, &p->work},
                                {sizeof chosen, &chosen},
                                {sizeof chosen_at, &chosen_at}};
@@ -240,8 +276,7 @@ clump_status clumpi_unpack_made(clumpi_pack *p, uint32_t id, cl_mem chosen) {
 
 clump_status clumpi_unpack_objects(clumpi_pack *p) {
     const clump_extract *e = p->extract;
-    const clumpi_arg args[] = {{sizeof p->tables, &p->tables}, {sizeof p->counts, &p->counts},
-                               {sizeof p->work, &p->work},     {sizeof e->buffer, &e->buffer},
-                               {sizeof p->refs, &p->refs}};
-    return run(p, CLUMPI_PACK_KERNEL(unpack_objects), args, 5);
+    const clumpi_arg args[] = {
+        {sizeof p->counts, &p->counts}, {sizeof p->work, &p->work}, {sizeof e->buffer, &e->buffer}};
+    return run(p, CLUMPI_PACK_KERNEL(unpack_objects), args, 3);
 }

@@ -230,7 +230,7 @@ static clump_status copy_values(taking *t, clumpi_pack_head *head) {
     if (!t->extract->objects[0]) return CLUMP_OK;
     t->pack.extract = t->extract;
     clump_status status = clumpi_pack_open(&t->pack);
-    if (!status) status = clumpi_pack_objects(&t->pack);
+    if (!status) status = clumpi_pack_objects(&t->pack, t->chosen);
     return status ? status : clumpi_pack_fetch(&t->pack, head);
 }
 
