@@ -52,6 +52,19 @@ static inline ulong choose_row(const clumpi_mark *m, uint g, uint first, uint la
 
 #define CHOOSE_ROWS 4u
 
+/* This work-item's slot of each row. All values are read before the first is looked at, so that their loads are under way together. */
+#define CHOOSE_LOOK(type)                                                                         \
+    {                                                                                              \
+        type value[CHOOSE_ROWS];                                                                   \
+        for (uint k = 0; k < CHOOSE_ROWS; k++) {                                                   \
+            value[k] = 0;                                                                          \
+            if (row[k] >> slot & 1ul)                                                              \
+                value[k] = *(__global const type *)(clumpi_granule_at(m.r.memory, at + k * teams + me / 64u) + base + \
+                                                    slot * stride);                                \
+        }                                                                                          \
+        for (uint k = 0; k < CHOOSE_ROWS; k++) ((__local uchar *)seen)[k * teams * 64u + me] = value[k] != 0; \
+    }
+
 /* Those of them in which the element of `bytes` at base + slot * stride of the row is not 0. On a GPU 64 work-items look at a row, and one
  * for each half of it writes what they saw: an atomic operation for each object would cost more than to read it. */
 __kernel void clumpi_choose_where(__global uchar *heap, uint header_at, __global uchar *chosen,
@@ -76,18 +89,15 @@ __kernel void clumpi_choose_where(__global uchar *heap, uint header_at, __global
     const uint me = (uint)get_local_id(0), teams = (uint)get_local_size(0) / 64u, slot = me & 63u,
                rows = teams * CHOOSE_ROWS;
     for (uint at = (uint)get_group_id(0) * rows; at < m.r.end; at += (uint)get_num_groups(0) * rows) {
-        /* What is loaded for all rows is under way together. */
         ulong row[CHOOSE_ROWS];
         for (uint k = 0; k < CHOOSE_ROWS; k++) {
             const uint g = at + k * teams + me / 64u;
             row[k] = choose_row(&m, min(g, m.r.end - 1u), first, last) & (g < m.r.end ? ~0ul : 0ul);
         }
-        for (uint k = 0; k < CHOOSE_ROWS; k++) {
-            const uint g = at + k * teams + me / 64u;
-            const uint is_set = (row[k] >> slot & 1ul) &&
-                                choose_is_set(clumpi_granule_at(m.r.memory, g) + base + slot * stride, bytes);
-            ((__local uchar *)seen)[k * teams * 64u + me] = is_set;
-        }
+        if (bytes == 1u) CHOOSE_LOOK(uchar)
+        else if (bytes == 2u) CHOOSE_LOOK(ushort)
+        else if (bytes == 4u) CHOOSE_LOOK(uint)
+        else CHOOSE_LOOK(ulong)
         barrier(CLK_LOCAL_MEM_FENCE);
         uint set = 0; /* of half a row: four bytes, each 0 or 1, become four bits at a time */
         for (uint k = 0; me < 2u * rows && k < 8u; k++) set |= (seen[8u * me + k] * 0x01020408u >> 24 & 15u) << 4u * k;

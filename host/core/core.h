@@ -23,6 +23,7 @@
 typedef struct clumpi_launch_sizes {
     size_t do_all_global, do_all_local; /* work-items of a do-all */
     size_t changing_local;              /* the same, if it may make or free objects */
+    size_t copy_global; /* of kernels that copy all objects, in groups of changing_local */
     size_t pass_groups; /* of do_all_local work-items, for marking, sweeping and compaction */
     size_t scan_groups, scan_local; /* of the numbering kernels (cl/core/scan.clh) */
 } clumpi_launch_sizes;

@@ -289,7 +289,7 @@ void clumpi_device_sizes(const clump_capabilities *c, clumpi_launch_sizes *sizes
          * time, and at most 32 for each core: with this many groups a core that comes late, or
          * is busy with something else, costs little. */
         sizes->do_all_local = sizes->changing_local = 1;
-        sizes->do_all_global = (size_t)c->compute_units * 128;
+        sizes->do_all_global = sizes->copy_global = (size_t)c->compute_units * 128;
         /* The passes deal out their work themselves. */
         sizes->pass_groups = (size_t)c->compute_units * 4;
         sizes->scan_local = 1;
@@ -303,6 +303,8 @@ void clumpi_device_sizes(const clump_capabilities *c, clumpi_launch_sizes *sizes
      * unused. */
     sizes->changing_local = local < 128 ? local : 128;
     sizes->do_all_global = 8 * local * c->compute_units;
+    /* More than there is room for, so that all compute units are busy until the end. */
+    sizes->copy_global = 4 * sizes->do_all_global;
     sizes->pass_groups = (size_t)c->compute_units * 8;
     sizes->scan_local = local;
     sizes->scan_groups = c->compute_units * 8 < 512 ? c->compute_units * 8 : 512;

@@ -90,26 +90,27 @@ clump_status clumpi_extract_open(clump_extract *e, cl_mem given) {
 }
 
 clump_status clumpi_extract_create(clump_context *c, const clump_schema *schema,
-                                   const uint64_t *objects, clump_extract **extract) {
+                                   clump_extract **extract) {
     clump_extract *e = clumpi_alloc(&c->allocator, sizeof *e);
     *extract = NULL;
     if (!e) return clumpi_fail(&c->error, CLUMP_ERR_MEMORY, "no host memory for an extract");
     clumpi_context_use(c);
     e->context = c;
     clump_status status = clumpi_schema_copy(schema, &c->allocator, &e->schema);
-    if (status)
-        status = clumpi_fail(&c->error, status, "no host memory for the schema of an extract");
-    for (uint32_t id = 1; !status && id <= clump_schema_get_class_count(schema); id++) {
+    if (!status) {
+        *extract = e;
+        return CLUMP_OK;
+    }
+    clump_extract_destroy(e);
+    return clumpi_fail(&c->error, status, "no host memory for the schema of an extract");
+}
+
+void clumpi_extract_set_objects(clump_extract *e, const uint64_t *objects) {
+    for (uint32_t id = 1; id <= clump_schema_get_class_count(e->schema); id++) {
         e->objects[id] = objects[id - 1];
         e->objects[0] += objects[id - 1];
     }
-    if (status) {
-        clump_extract_destroy(e);
-        return status;
-    }
     e->bytes = count_bytes(e);
-    *extract = e;
-    return CLUMP_OK;
 }
 
 void clump_extract_destroy(clump_extract *extract) {
@@ -174,7 +175,8 @@ clump_status clump_extract_create(clump_context *context, const clump_schema *sc
                            (unsigned long long)bytes);
     clump_extract *e = NULL;
     clump_status status = check_objects(c, schema, objects);
-    if (!status) status = clumpi_extract_create(c, schema, objects, &e);
+    if (!status) status = clumpi_extract_create(c, schema, &e);
+    if (!status) clumpi_extract_set_objects(e, objects);
     if (!status && data) status = check_bytes(e, "clump_extract_create", bytes);
     if (!status) status = clumpi_extract_open(e, NULL);
     if (!status && data) status = clumpi_write(c, e->buffer, 0, bytes, data);

@@ -59,9 +59,11 @@ typedef struct clumpi_column_walk {
 } clumpi_column_walk;
 int clumpi_next_column(const clump_extract *e, clumpi_column_walk *walk);
 
-/* CONSTRUCTOR. Copy the schema; numbers of objects. It has no buffer yet. */
+/* CONSTRUCTOR. Copy the schema. It has neither objects nor a buffer yet. */
 clump_status clumpi_extract_create(clump_context *c, const clump_schema *schema,
-                                   const uint64_t *objects, clump_extract **extract);
+                                   clump_extract **extract);
+/* Numbers of objects, by class id less 1, and the bytes that they take. */
+void clumpi_extract_set_objects(clump_extract *e, const uint64_t *objects);
 /* Its buffer: a new one, or `given`, which is retained. Its contents are undefined. Does not block. CLUMP_ERR_CAPACITY: `given` is too small. */
 clump_status clumpi_extract_open(clump_extract *e, cl_mem given);
 
@@ -85,8 +87,10 @@ void clumpi_pack_close(clumpi_pack *p);
 /* What kernels have found. Blocks. */
 clump_status clumpi_pack_fetch(clumpi_pack *p, clumpi_pack_head *head);
 
-/* Number the chosen objects (collect/collect.h): head->numbers. `extract` is not needed yet. Blocks. */
-clump_status clumpi_pack_rank(clumpi_pack *p, cl_mem chosen, clumpi_pack_head *head);
+/* Number the chosen objects (collect/collect.h). `extract` is not needed yet. Does not block. */
+clump_status clumpi_pack_rank(clumpi_pack *p, cl_mem chosen);
+/* The numbers: head->numbers. Blocks. */
+clump_status clumpi_pack_ranked(clumpi_pack *p, clumpi_pack_head *head);
 /* Write the tables: `extract` is there. Does not block. */
 clump_status clumpi_pack_open(clumpi_pack *p);
 /* Fill the buffer of the extract, and its references if it is to have them, of the objects that are ranked, and chosen. Does not block. */

@@ -28,9 +28,10 @@ static clump_status tell(const migrating *m, clump_status status) {
  * done. */
 static clump_status share(migrating *m) {
     clump_context *here = m->from->context, *there = m->into->context;
-    clump_status status =
-        tell(m, clumpi_extract_create(there, m->taken->schema, m->taken->objects + 1, &m->arrived));
-    if (status || !m->taken->buffer) return status;
+    clump_status status = tell(m, clumpi_extract_create(there, m->taken->schema, &m->arrived));
+    if (status) return status;
+    clumpi_extract_set_objects(m->arrived, m->taken->objects + 1);
+    if (!m->taken->buffer) return CLUMP_OK;
     cl_int code = there->cl.RetainMemObject(m->taken->buffer);
     if (code) return clumpi_fail_cl(&here->error, "clRetainMemObject", code, "an extract");
     m->arrived->buffer = m->taken->buffer;

@@ -56,6 +56,13 @@ static clump_status run(clumpi_pack *p, clumpi_kernel_id id, const clumpi_arg *a
                               arg_count, NULL);
 }
 
+static clump_status run_copy(clumpi_pack *p, clumpi_kernel_id id, const clumpi_arg *args,
+                             uint32_t arg_count) {
+    const clumpi_launch_sizes *sizes = &p->heap->context->sizes;
+    return clumpi_run_on_heap(p->heap, id, sizes->copy_global, sizes->changing_local, args,
+                              arg_count, NULL);
+}
+
 /* ---- Numbers --------------------------------------------------------------------------------- */
 
 static uint32_t parts_of(const clump_field_info *f) {
@@ -80,7 +87,7 @@ static uint64_t table_bytes_most(const clump_schema *schema) {
     return bytes;
 }
 
-clump_status clumpi_pack_rank(clumpi_pack *p, cl_mem chosen, clumpi_pack_head *head) {
+clump_status clumpi_pack_rank(clumpi_pack *p, cl_mem chosen) {
     clump_heap *heap = p->heap;
     const clumpi_header *h = &heap->geometry.header;
     const clumpi_u64 chosen_at = clumpi_marks_white_at() / sizeof(clumpi_u32);
@@ -90,8 +97,12 @@ clump_status clumpi_pack_rank(clumpi_pack *p, cl_mem chosen, clumpi_pack_head *h
     clump_status status = open_work(p, words, words, table_bytes_most(heap->schema), 0);
     if (!status) status = clumpi_list_update(heap, 0, NULL, NULL);
     if (!status) status = clumpi_rank_enqueue(heap, 1, h->class_count, chosen, chosen_at);
-    if (!status) status = run(p, CLUMPI_PACK_KERNEL(pack_rows), args, 3);
-    if (!status) status = clumpi_pack_fetch(p, head);
+    return status ? status : run(p, CLUMPI_PACK_KERNEL(pack_rows), args, 3);
+}
+
+clump_status clumpi_pack_ranked(clumpi_pack *p, clumpi_pack_head *head) {
+    clump_heap *heap = p->heap;
+    clump_status status = clumpi_pack_fetch(p, head);
     if (status) return status;
     const uint32_t listed = head->numbers[clumpi_object_classes(heap) + 1];
     if (listed == head->chosen) return CLUMP_OK;
@@ -254,7 +265,7 @@ clump_status clumpi_pack_objects(clumpi_pack *p, cl_mem chosen) {
                                {sizeof p->counts, &p->counts}, {sizeof p->work, &p->work},
                                {sizeof e->buffer, &e->buffer}, {sizeof e->refs, &e->refs}};
     if (!e->buffer && !e->refs) return CLUMP_OK;
-    return run(p, CLUMPI_PACK_KERNEL(pack_objects), args, 6);
+    return run_copy(p, CLUMPI_PACK_KERNEL(pack_objects), args, 6);
 }
 
 clump_status clumpi_unpack_open(clumpi_pack *p) {
@@ -278,5 +289,5 @@ clump_status clumpi_unpack_objects(clumpi_pack *p) {
     const clump_extract *e = p->extract;
     const clumpi_arg args[] = {
         {sizeof p->counts, &p->counts}, {sizeof p->work, &p->work}, {sizeof e->buffer, &e->buffer}};
-    return run(p, CLUMPI_PACK_KERNEL(unpack_objects), args, 3);
+    return run_copy(p, CLUMPI_PACK_KERNEL(unpack_objects), args, 3);
 }

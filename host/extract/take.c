@@ -214,12 +214,14 @@ static clump_status make_extract(taking *t) {
     clumpi_pack_head head;
     clump_context *c = t->heap->context;
     t->pack = (clumpi_pack){.heap = t->heap};
-    clump_status status = clumpi_pack_rank(&t->pack, t->chosen, &head);
+    clump_status status = clumpi_pack_rank(&t->pack, t->chosen);
+    if (!status) status = clumpi_extract_create(c, t->heap->schema, &t->extract);
+    if (!status) status = clumpi_pack_ranked(&t->pack, &head);
     if (status) return status;
     for (uint32_t id = 1; id <= clumpi_object_classes(t->heap); id++)
         objects[id - 1] = head.numbers[id + 1] - head.numbers[id];
-    status = clumpi_extract_create(c, t->heap->schema, objects, &t->extract);
-    if (!status) status = clumpi_extract_open(t->extract, t->desc->buffer);
+    clumpi_extract_set_objects(t->extract, objects);
+    status = clumpi_extract_open(t->extract, t->desc->buffer);
     if (!status && t->desc->keep_refs && t->extract->objects[0])
         status = clumpi_buffer_create(c, t->extract->objects[0] * sizeof(clump_ref), "references",
                                       &t->extract->refs);
